@@ -1,0 +1,97 @@
+// Package fault is the one error type that crosses Writ's layers.
+//
+// A fault has a kind, a message that is safe to show to the caller, and a cause
+// that is only for the log. Areas return faults for everything a caller can do
+// something about; any other error is an internal one, and the edge answers it
+// without detail. The edge alone maps a kind to an HTTP status.
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Kind says what went wrong in terms the caller understands.
+type Kind string
+
+// The closed list of kinds. Internal is also the kind of every error that is
+// not a fault.
+const (
+	Internal        Kind = "internal"
+	Invalid         Kind = "invalid"         // the input breaks a rule; see Details
+	Unauthenticated Kind = "unauthenticated" // no credentials, or none we accept
+	Forbidden       Kind = "forbidden"       // known caller, not allowed
+	NotFound        Kind = "not_found"
+	Conflict        Kind = "conflict"    // the present state forbids it
+	TooLarge        Kind = "too_large"   // a size limit
+	TooMany         Kind = "too_many"    // a rate limit; see RetryAfter
+	Unavailable     Kind = "unavailable" // a dependency is away; see RetryAfter
+)
+
+// Detail names one field of the input and what was expected of it. It never
+// carries the value, which may be a secret.
+type Detail struct {
+	Field   string `json:"field"`
+	Message string `json:"message"`
+}
+
+// Error is a fault. Message is shown to the caller, Cause only to the operator.
+type Error struct {
+	Kind       Kind
+	Message    string
+	Details    []Detail
+	RetryAfter time.Duration // with TooMany and Unavailable
+	Cause      error
+}
+
+// Error tells message and cause; it is for logs, not for answers.
+func (e *Error) Error() string {
+	if e.Cause == nil {
+		return e.Message
+	}
+	return e.Message + ": " + e.Cause.Error()
+}
+
+// Unwrap gives the cause to errors.Is and errors.As.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// New makes a fault of a kind with a message for the caller.
+func New(kind Kind, format string, args ...any) *Error {
+	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
+}
+
+// Wrap makes a fault that keeps its cause for the log.
+func Wrap(cause error, kind Kind, format string, args ...any) *Error {
+	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...), Cause: cause}
+}
+
+// Field makes an Invalid fault about one field of the input.
+func Field(field, format string, args ...any) *Error {
+	return Fields(Detail{Field: field, Message: fmt.Sprintf(format, args...)})
+}
+
+// Fields makes an Invalid fault about several fields. Its message names the
+// first, so that a client that shows only the message still says something useful.
+func Fields(details ...Detail) *Error {
+	message := "the request is not valid"
+	if len(details) > 0 {
+		message = details[0].Field + ": " + details[0].Message
+	}
+	return &Error{Kind: Invalid, Message: message, Details: details}
+}
+
+// KindOf is the kind of err: Internal for an error that holds no fault, and
+// empty for nil.
+func KindOf(err error) Kind {
+	if err == nil {
+		return ""
+	}
+	if f, ok := errors.AsType[*Error](err); ok {
+		return f.Kind
+	}
+	return Internal
+}
+
+// Is reports whether err holds a fault of this kind.
+func Is(err error, kind Kind) bool { return err != nil && KindOf(err) == kind }
