@@ -1,0 +1,192 @@
+// Package database is the ground every area stores on: SQLite by default,
+// PostgreSQL when DATABASE_URL names one, with one SQL text for both.
+//
+// Reads go through a Reader at any time. Every change goes through Write, a
+// bounded queue with two lanes in front of one committer a process: urgent
+// changes (decisions) are taken first, and those that wait together share one
+// commit. A change that fails is rolled back and those beside it run again
+// alone, so that a bad one never harms its neighbours. Nothing is acknowledged
+// before its commit is durable.
+//
+// A change names the audit logs it will append to; their locks are taken first
+// and in one order, on every replica, so that appends neither fork a log nor
+// deadlock. Driver errors are classified once, here, by code: what cannot be
+// reached or written right now is a fault.Unavailable.
+//
+// Conventions of the SQL: $1 placeholders, instants as BIGINT microseconds UTC
+// taken from the transaction, ids as lower-case UUID text, nothing hashed in a
+// JSON column, no now().
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"writ/internal/fault"
+)
+
+// Engine is the kind of database behind a DB.
+type Engine string
+
+// The two engines.
+const (
+	SQLite     Engine = "sqlite"
+	PostgreSQL Engine = "postgres"
+)
+
+// Options say which database to open. PostgresURL wins over SQLitePath.
+type Options struct {
+	SQLitePath  string
+	PostgresURL string // holds a password: never logged, never in an error
+	Now         func() time.Time
+	Logger      *slog.Logger
+}
+
+// DB is an open, migrated database.
+type DB struct {
+	engine Engine
+	reads  *sql.DB // SQLite: read-only connections; PostgreSQL: the ordinary pool
+	writes *sql.DB // the committer's one connection
+	writer *writer
+	path   string // of the SQLite file
+	now    func() time.Time
+}
+
+// Open opens the database, applies the migrations it lacks and starts the
+// committer. Close it.
+func Open(ctx context.Context, o Options) (*DB, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	db, err := connect(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := db.migrate(ctx, embedded()); err != nil {
+		return nil, errors.Join(fmt.Errorf("migrate the database: %w", err), db.closeHandles())
+	}
+	db.writer = startWriter(db, o.Logger)
+	return db, nil
+}
+
+func connect(o Options) (*DB, error) {
+	if o.PostgresURL != "" {
+		return openPostgres(o)
+	}
+	return openSQLite(o)
+}
+
+// Engine says which database this is, for the few places where it matters.
+func (db *DB) Engine() Engine { return db.engine }
+
+// Now is the instant a transaction begun right now would carry.
+func (db *DB) Now() time.Time { return instant(db.now()) }
+
+// Close lets queued changes finish, then closes every connection.
+func (db *DB) Close() error {
+	db.writer.stop()
+	return db.closeHandles()
+}
+
+func (db *DB) closeHandles() error { return errors.Join(db.reads.Close(), db.writes.Close()) }
+
+// Ping checks that the database answers a read and has a writing connection.
+func (db *DB) Ping(ctx context.Context) error {
+	var one int
+	if err := db.QueryRow(ctx, `SELECT 1`).Scan(&one); err != nil {
+		return err
+	}
+	if db.engine == PostgreSQL {
+		return nil // one server behind both handles
+	}
+	return db.checkFile()
+}
+
+// Query reads rows outside a transaction. Prefer Collect.
+func (db *DB) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	rows, err := db.reads.QueryContext(ctx, query, args...)
+	return rows, classify(err)
+}
+
+// QueryRow reads one row outside a transaction.
+func (db *DB) QueryRow(ctx context.Context, query string, args ...any) Row {
+	return Row{db.reads.QueryRowContext(ctx, query, args...)}
+}
+
+// Reader is what a read needs: the database at large, or a transaction that
+// must see its own changes.
+type Reader interface {
+	Query(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRow(ctx context.Context, query string, args ...any) Row
+}
+
+// Scanner is one row being read.
+type Scanner interface{ Scan(dest ...any) error }
+
+// Row is the result of QueryRow.
+type Row struct{ row *sql.Row }
+
+// Scan copies the row's columns. Without a row it is sql.ErrNoRows.
+func (r Row) Scan(dest ...any) error { return classify(r.row.Scan(dest...)) }
+
+// Collect reads every row of a query through scan. The result is never nil, so
+// that an empty list is an empty list in JSON too.
+func Collect[T any](ctx context.Context, r Reader, scan func(Scanner) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := r.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []T{}
+	for rows.Next() {
+		item, err := scan(rows)
+		if err != nil {
+			return nil, classify(err)
+		}
+		items = append(items, item)
+	}
+	return items, classify(rows.Err())
+}
+
+// Micros is how an instant is stored.
+func Micros(t time.Time) int64 { return t.UnixMicro() }
+
+// Time is the instant stored as micros.
+func Time(micros int64) time.Time { return time.UnixMicro(micros).UTC() }
+
+// OptionalMicros stores an instant that may be absent as NULL.
+func OptionalMicros(t *time.Time) sql.NullInt64 {
+	if t == nil {
+		return sql.NullInt64{}
+	}
+	return sql.NullInt64{Int64: Micros(*t), Valid: true}
+}
+
+// OptionalTime reads an instant that may be absent.
+func OptionalTime(micros sql.NullInt64) *time.Time {
+	if !micros.Valid {
+		return nil
+	}
+	t := Time(micros.Int64)
+	return &t
+}
+
+// OptionalText stores the empty string as NULL.
+func OptionalText(s string) sql.NullString { return sql.NullString{String: s, Valid: s != ""} }
+
+// instant is t as the database keeps it.
+func instant(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+
+// unavailable is the fault of a database that cannot serve right now.
+func unavailable(cause error, message string) error {
+	f := fault.Wrap(cause, fault.Unavailable, "%s", message)
+	f.RetryAfter = time.Second
+	return f
+}

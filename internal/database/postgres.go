@@ -1,0 +1,78 @@
+package database
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// postgresReaders bounds one replica's share of the server's connections.
+const postgresReaders = 16
+
+// migrationLock is the advisory lock that keeps replicas from migrating at once.
+const migrationLock int64 = 0x77726974 // "writ"
+
+// openPostgres opens a pool for reads and one connection for the committer.
+// Nothing is dialled yet.
+func openPostgres(o Options) (*DB, error) {
+	config, err := pgx.ParseConfig(o.PostgresURL)
+	if err != nil {
+		// pgx's own message may quote the URL with its password.
+		return nil, errors.New("DATABASE_URL cannot be read as a PostgreSQL URL")
+	}
+	config.ConnectTimeout = 5 * time.Second
+	if config.RuntimeParams["application_name"] == "" {
+		config.RuntimeParams["application_name"] = "writd"
+	}
+	reads := stdlib.OpenDB(*withTimeouts(config, "30000", "0"))
+	reads.SetMaxOpenConns(postgresReaders)
+	reads.SetMaxIdleConns(postgresReaders / 2)
+	reads.SetConnMaxIdleTime(5 * time.Minute)
+	writes := stdlib.OpenDB(*withTimeouts(config, "4500", "3000"))
+	writes.SetMaxOpenConns(1)
+	return &DB{engine: PostgreSQL, reads: reads, writes: writes, now: o.Now}, nil
+}
+
+// withTimeouts bounds, in milliseconds, what the server spends on one
+// statement and one lock, so that the committer's limit holds even when the
+// client's cancellation is lost.
+func withTimeouts(config *pgx.ConnConfig, statement, lock string) *pgx.ConnConfig {
+	c := config.Copy()
+	c.RuntimeParams["statement_timeout"] = statement
+	c.RuntimeParams["lock_timeout"] = lock
+	c.RuntimeParams["idle_in_transaction_session_timeout"] = "10000"
+	return c
+}
+
+// lockLogs takes the locks of every log the changes will append to, in
+// ascending order of the key: two replicas can never wait for each other.
+func lockLogs(ctx context.Context, tx *sql.Tx, changes []*pending) error {
+	var keys []int64
+	for _, p := range changes {
+		for _, log := range p.change.Logs {
+			keys = append(keys, logKey(log))
+		}
+	}
+	slices.Sort(keys)
+	for _, key := range slices.Compact(keys) {
+		if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, key); err != nil {
+			return fmt.Errorf("lock the log: %w", err)
+		}
+	}
+	return nil
+}
+
+// logKey maps a log's name to its advisory lock. Two logs that share a key by
+// chance only wait for each other.
+func logKey(log string) int64 {
+	sum := sha256.Sum256([]byte("writ/log/" + log))
+	return int64(binary.BigEndian.Uint64(sum[:8]))
+}

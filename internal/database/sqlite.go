@@ -1,0 +1,91 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	_ "modernc.org/sqlite" // the driver "sqlite", without cgo
+)
+
+// sqliteReaders is how many reads run side by side. WAL lets them run beside
+// the writer.
+const sqliteReaders = 4
+
+// openSQLite opens the file with one writing connection and a pool of readers
+// that SQLite itself keeps from writing.
+func openSQLite(o Options) (*DB, error) {
+	path, err := filepath.Abs(o.SQLitePath)
+	if err != nil {
+		return nil, fmt.Errorf("locate the database %s: %w", o.SQLitePath, err)
+	}
+	if err := createPrivate(path); err != nil {
+		return nil, err
+	}
+	// auto_vacuum only takes effect before the first table, and lets retention
+	// give space back in small steps. synchronous=FULL: what was acknowledged
+	// survives a power cut.
+	writes, err := sql.Open("sqlite", sqliteDSN(path, "immediate",
+		"auto_vacuum(INCREMENTAL)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "busy_timeout(4000)"))
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	writes.SetMaxOpenConns(1)
+	reads, err := sql.Open("sqlite", sqliteDSN(path, "deferred", "query_only(ON)", "busy_timeout(4000)"))
+	if err != nil {
+		writes.Close()
+		return nil, fmt.Errorf("open %s for reading: %w", path, err)
+	}
+	reads.SetMaxOpenConns(sqliteReaders)
+	reads.SetMaxIdleConns(sqliteReaders)
+	return &DB{engine: SQLite, reads: reads, writes: writes, path: path, now: o.Now}, nil
+}
+
+func sqliteDSN(path, lock string, pragmas ...string) string {
+	// mode=rw: a file that was deleted is an error, not a new and empty database.
+	query := url.Values{"mode": {"rw"}, "_txlock": {lock}, "_pragma": pragmas}
+	return (&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String()
+}
+
+// createPrivate makes the database file readable by its owner only before
+// SQLite would make it with the process's umask.
+func createPrivate(path string) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("open the database file: %w", err)
+	}
+	return file.Close()
+}
+
+// checkFile tells whether the file is still where it was opened: SQLite itself
+// goes on quietly in a file that was deleted under it.
+func (db *DB) checkFile() error {
+	if _, err := os.Stat(db.path); err != nil {
+		return unavailable(err, "the database file is gone")
+	}
+	return nil
+}
+
+// BackupSQLite writes a consistent copy of a running SQLite database to a new
+// file, without stopping writers.
+func (db *DB) BackupSQLite(ctx context.Context, path string) error {
+	if db.engine != SQLite {
+		return fmt.Errorf("back up %s: not an SQLite database", db.engine)
+	}
+	if err := createPrivate(path); err != nil {
+		return err
+	}
+	// The readers are kept from writing anything, even another file.
+	copier, err := sql.Open("sqlite", sqliteDSN(db.path, "deferred", "busy_timeout(4000)"))
+	if err != nil {
+		return fmt.Errorf("open %s: %w", db.path, err)
+	}
+	defer copier.Close()
+	if _, err := copier.ExecContext(ctx, `VACUUM INTO $1`, path); err != nil {
+		return fmt.Errorf("copy the database: %w", classify(err))
+	}
+	return nil
+}

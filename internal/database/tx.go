@@ -1,0 +1,113 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+)
+
+// Change is one unit of writing: whole or absent.
+type Change struct {
+	// Lane is Ordinary unless a caller waits for a decision.
+	Lane Lane
+	// Logs are the audit logs this change appends to. Their locks are held from
+	// before Do runs until the end of the transaction.
+	Logs []string
+	// Do makes the change. It may run more than once and must set its results
+	// anew each time; it must use the context and transaction it is given, do
+	// nothing outside the database, and hold the writer for no more than about
+	// ten milliseconds.
+	Do func(ctx context.Context, tx *Tx) error
+}
+
+// Tx is the transaction a change runs in, shared with the changes committed
+// beside it.
+type Tx struct {
+	tx           *sql.Tx
+	now          time.Time
+	logs         []string // of the change running now
+	locals       map[any]any
+	beforeCommit []func(ctx context.Context) error
+}
+
+// Now is the instant of the transaction: every row it writes carries the same.
+func (tx *Tx) Now() time.Time { return tx.now }
+
+// Exec runs a statement and tells how many rows it changed.
+func (tx *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	result, err := tx.tx.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// Query reads rows inside the transaction. Prefer Collect.
+func (tx *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return tx.tx.QueryContext(ctx, query, args...)
+}
+
+// QueryRow reads one row inside the transaction.
+func (tx *Tx) QueryRow(ctx context.Context, query string, args ...any) Row {
+	return Row{tx.tx.QueryRowContext(ctx, query, args...)}
+}
+
+// HoldsLog reports whether the running change declared this log, so that its
+// lock is held.
+func (tx *Tx) HoldsLog(name string) bool {
+	for _, log := range tx.logs {
+		if log == name {
+			return true
+		}
+	}
+	return false
+}
+
+// Local is a value that lives as long as the transaction, made on first use.
+// What is computed once for all changes of a commit (the head of a log) is
+// kept here; it is dropped with a rollback.
+func (tx *Tx) Local(key any, make func() any) any {
+	if value, ok := tx.locals[key]; ok {
+		return value
+	}
+	value := make()
+	tx.locals[key] = value
+	return value
+}
+
+// BeforeCommit runs fn after the last change and before the commit. An error
+// rolls everything back.
+func (tx *Tx) BeforeCommit(fn func(ctx context.Context) error) {
+	tx.beforeCommit = append(tx.beforeCommit, fn)
+}
+
+// transact runs the changes in one transaction and commits it.
+func (db *DB) transact(ctx context.Context, changes []*pending) error {
+	sqlTx, err := db.writes.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer sqlTx.Rollback() //nolint:errcheck // after Commit this is a no-op, and a failed rollback drops the connection
+	tx := &Tx{tx: sqlTx, now: db.Now(), locals: map[any]any{}}
+	if db.engine == PostgreSQL {
+		if err := lockLogs(ctx, sqlTx, changes); err != nil {
+			return err
+		}
+	}
+	for _, p := range changes {
+		tx.logs = p.change.Logs
+		if err := p.change.Do(ctx, tx); err != nil {
+			return err
+		}
+	}
+	for _, fn := range tx.beforeCommit {
+		if err := fn(ctx); err != nil {
+			return err
+		}
+	}
+	if err := sqlTx.Commit(); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}

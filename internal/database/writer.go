@@ -1,0 +1,235 @@
+package database
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Lane is the queue a change waits in.
+type Lane int
+
+// The lanes. The committer empties Urgent first, but gives Ordinary a turn
+// after every urgent commit, so that neither starves.
+const (
+	Ordinary Lane = iota
+	Urgent
+)
+
+const (
+	urgentQueue   = 4096 // changes waiting; beyond it the answer is Unavailable at once
+	ordinaryQueue = 1024
+	urgentBatch   = 64 // changes sharing one commit
+	ordinaryBatch = 8  // fewer, because each may take milliseconds
+
+	// transactionLimit bounds how long a commit may take in all. Clients give
+	// up after 8 to 10 seconds; an answer must come well before.
+	transactionLimit = 5 * time.Second
+	collisionRetries = 5
+)
+
+// errBusy and errStopped are answers without having tried.
+var (
+	errBusy    = errors.New("the queue of changes is full")
+	errStopped = errors.New("the database is closing")
+)
+
+// writer is the committer: one goroutine that owns the writing connection.
+type writer struct {
+	db       *DB
+	logger   *slog.Logger
+	urgent   chan *pending
+	ordinary chan *pending
+	done     chan struct{} // closed when the goroutine has ended
+
+	mu      sync.RWMutex // guards stopped against sends on closed lanes
+	stopped bool
+}
+
+// pending is a change that waits for its commit.
+type pending struct {
+	change Change
+	// claimed settles who may answer: the committer that has begun to work on
+	// it, or the caller that gave up before that.
+	claimed atomic.Bool
+	result  chan error // buffered, so that the committer never waits
+}
+
+func startWriter(db *DB, logger *slog.Logger) *writer {
+	w := &writer{
+		db: db, logger: logger,
+		urgent:   make(chan *pending, urgentQueue),
+		ordinary: make(chan *pending, ordinaryQueue),
+		done:     make(chan struct{}),
+	}
+	go w.run()
+	return w
+}
+
+// Write queues the change and waits for its commit. When ctx ends before the
+// committer has begun, nothing happens and the fault is Unavailable; once begun,
+// Write waits for the outcome, which transactionLimit bounds.
+func (db *DB) Write(ctx context.Context, change Change) error {
+	p := &pending{change: change, result: make(chan error, 1)}
+	if err := db.writer.enqueue(p); err != nil {
+		return unavailable(err, "too many changes are waiting")
+	}
+	select {
+	case err := <-p.result:
+		return err
+	case <-ctx.Done():
+		if p.claimed.CompareAndSwap(false, true) {
+			return unavailable(ctx.Err(), "the change was not made in time")
+		}
+		return <-p.result
+	}
+}
+
+func (w *writer) enqueue(p *pending) error {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if w.stopped {
+		return errStopped
+	}
+	lane := w.ordinary
+	if p.change.Lane == Urgent {
+		lane = w.urgent
+	}
+	select {
+	case lane <- p:
+		return nil
+	default:
+		return errBusy
+	}
+}
+
+// stop refuses new changes, finishes the queued ones and waits.
+func (w *writer) stop() {
+	w.mu.Lock()
+	if !w.stopped {
+		w.stopped = true
+		close(w.urgent)
+		close(w.ordinary)
+	}
+	w.mu.Unlock()
+	<-w.done
+}
+
+// run commits until both lanes are closed and empty. After an urgent commit
+// one ordinary batch gets its turn.
+func (w *writer) run() {
+	defer close(w.done)
+	urgent, ordinary := w.urgent, w.ordinary
+	for urgent != nil || ordinary != nil {
+		first, ok, isUrgent := w.first(urgent, ordinary)
+		switch {
+		case !ok && isUrgent:
+			urgent = nil
+		case !ok:
+			ordinary = nil
+		case isUrgent:
+			w.commit(gather(first, urgent, urgentBatch))
+			if next, ok := poll(ordinary); ok {
+				w.commit(gather(next, ordinary, ordinaryBatch))
+			}
+		default:
+			w.commit(gather(first, ordinary, ordinaryBatch))
+		}
+	}
+}
+
+// first waits for a change, preferring the urgent lane.
+func (w *writer) first(urgent, ordinary chan *pending) (p *pending, ok, isUrgent bool) {
+	if p, ok := poll(urgent); ok {
+		return p, true, true
+	}
+	select {
+	case p, ok = <-urgent:
+		return p, ok, true
+	case p, ok = <-ordinary:
+		return p, ok, false
+	}
+}
+
+// poll takes a waiting change without waiting for one.
+func poll(lane chan *pending) (*pending, bool) {
+	select {
+	case p, ok := <-lane:
+		return p, ok
+	default:
+		return nil, false
+	}
+}
+
+// gather adds what is already waiting in the lane, and drops what its caller
+// has given up.
+func gather(first *pending, lane chan *pending, most int) []*pending {
+	batch := make([]*pending, 0, most)
+	for p, ok := first, true; ok; p, ok = poll(lane) {
+		if p.claimed.CompareAndSwap(false, true) {
+			batch = append(batch, p)
+		}
+		if len(batch) == most {
+			break
+		}
+	}
+	return batch
+}
+
+// commit commits the batch together or, when any change fails, each alone.
+func (w *writer) commit(batch []*pending) {
+	if len(batch) == 0 {
+		return
+	}
+	if len(batch) > 1 && w.together(batch) {
+		answer(batch, nil)
+		return
+	}
+	for _, p := range batch {
+		answer([]*pending{p}, classify(w.persist(p)))
+	}
+}
+
+func (w *writer) together(batch []*pending) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), transactionLimit)
+	defer cancel()
+	return w.attempt(ctx, batch) == nil
+}
+
+// persist commits one change alone, trying again while others are in its way
+// and there is time.
+func (w *writer) persist(p *pending) error {
+	ctx, cancel := context.WithTimeout(context.Background(), transactionLimit)
+	defer cancel()
+	alone := []*pending{p}
+	err := w.attempt(ctx, alone)
+	for try := 1; isCollision(err) && ctx.Err() == nil && try < collisionRetries; try++ {
+		time.Sleep(time.Duration(try)*5*time.Millisecond + rand.N(5*time.Millisecond))
+		err = w.attempt(ctx, alone)
+	}
+	return err
+}
+
+// attempt runs one transaction. A panic in a change is an error of that change:
+// the committer must outlive it.
+func (w *writer) attempt(ctx context.Context, batch []*pending) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			w.logger.Error("a change panicked", "panic", r, "stack", string(debug.Stack()))
+			err = fmt.Errorf("a change panicked: %v", r)
+		}
+	}()
+	return w.db.transact(ctx, batch)
+}
+
+func answer(batch []*pending, err error) {
+	for _, p := range batch {
+		p.result <- err
+	}
+}
