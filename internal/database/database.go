@@ -109,6 +109,9 @@ func (db *DB) Ping(ctx context.Context) error {
 	return db.checkFile()
 }
 
+// QueueLength is how many changes wait for the committer.
+func (db *DB) QueueLength() int { return len(db.writer.urgent) + len(db.writer.ordinary) }
+
 // Query reads rows outside a transaction. Prefer Collect.
 func (db *DB) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	rows, err := db.reads.QueryContext(ctx, query, args...)

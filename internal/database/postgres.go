@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -25,8 +24,7 @@ const migrationLock int64 = 0x77726974 // "writ"
 func openPostgres(o Options) (*DB, error) {
 	config, err := pgx.ParseConfig(o.PostgresURL)
 	if err != nil {
-		// pgx's own message may quote the URL with its password.
-		return nil, errors.New("DATABASE_URL cannot be read as a PostgreSQL URL")
+		return nil, errUnreadableURL
 	}
 	config.ConnectTimeout = 5 * time.Second
 	if config.RuntimeParams["application_name"] == "" {

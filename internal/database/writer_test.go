@@ -154,9 +154,9 @@ func TestChangesThatWaitShareACommitAndAnInstant(t *testing.T) {
 // waitQueued waits until n changes are in the queue.
 func waitQueued(t *testing.T, db *database.DB, n int) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); database.Queued(db) < n; {
+	for deadline := time.Now().Add(10 * time.Second); db.QueueLength() < n; {
 		if time.Now().After(deadline) {
-			t.Fatalf("only %d of %d changes were queued", database.Queued(db), n)
+			t.Fatalf("only %d of %d changes were queued", db.QueueLength(), n)
 		}
 		time.Sleep(time.Millisecond)
 	}

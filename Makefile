@@ -1,0 +1,63 @@
+# Two commands matter: `make run` and `make test`. Everything else is a part of them.
+
+VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS = -s -w -X writ/internal/cli.Version=$(VERSION)
+
+# Every Go file of ours, in every module; not those of installed web packages.
+GOFILES = $(shell find . -name '*.go' -not -path '*/node_modules/*' -not -path '*/testdata/*' -not -path './.*')
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## Print this help
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: build
+build: ## Build bin/writd (the server) and bin/writ (the client), static
+	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/writd ./cmd/writd
+	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/writ ./cmd/writ
+
+.PHONY: run
+run: build ## Build and start the server; settings come from the environment
+	@exec bin/writd serve
+
+.PHONY: test
+test: ## Check, test with the race detector on SQLite and PostgreSQL, fuzz briefly
+	@scripts/test
+
+.PHONY: check
+check: format vet staticcheck layout scripts-syntax ## Format, vet, staticcheck, layout, script syntax; no database needed
+
+.PHONY: format
+format:
+	@unformatted=$$(gofmt -l $(GOFILES)) && test -z "$$unformatted" || \
+		{ echo "not gofmt-ed (make fmt does it):"; echo "$$unformatted"; exit 1; }
+
+.PHONY: vet
+vet:
+	go vet ./...
+
+.PHONY: staticcheck
+staticcheck:
+	go tool staticcheck ./...
+
+# Not from the cache: a package that was added is no change that the cache sees.
+.PHONY: layout
+layout:
+	go test -count=1 . ./internal/layout
+
+.PHONY: scripts-syntax
+scripts-syntax:
+	@for script in scripts/* .ci/run; do bash -n "$$script" || exit 1; done
+
+.PHONY: bench
+bench: build ## Measure the server that was just built
+	@cd bench && exec go run . -writd ../bin/writd
+
+.PHONY: fmt
+fmt: ## Format the Go code
+	@gofmt -l -w $(GOFILES)
+
+.PHONY: clean
+clean: ## Remove what was built
+	rm -rf bin

@@ -1,0 +1,159 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// Status is the answer of the probes.
+type Status struct {
+	Status  string `json:"status"`
+	Version string `json:"version"`
+}
+
+// Health asks whether the process is alive.
+func (c *Client) Health(ctx context.Context) (Status, error) {
+	return call[Status](ctx, c, http.MethodGet, "/health", nil, nil)
+}
+
+// Ready asks whether requests can be served.
+func (c *Client) Ready(ctx context.Context) (Status, error) {
+	return call[Status](ctx, c, http.MethodGet, "/ready", nil, nil)
+}
+
+// User is an account.
+type User struct {
+	ID        string    `json:"id"`
+	Email     string    `json:"email"`
+	Name      string    `json:"name"`
+	Verified  bool      `json:"verified"`
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+// Registration is what a person gives to sign up.
+type Registration struct {
+	Email       string `json:"email"`
+	Password    string `json:"password"`
+	Name        string `json:"name,omitempty"`
+	InviteToken string `json:"inviteToken,omitempty"`
+}
+
+// Register signs up; a code is mailed to the address.
+func (c *Client) Register(ctx context.Context, r Registration) (User, error) {
+	out, err := call[struct{ User User }](ctx, c, http.MethodPost, "/auth/register", nil, r)
+	return out.User, err
+}
+
+// VerifyOTP confirms an address with its code.
+func (c *Client) VerifyOTP(ctx context.Context, email, code string) error {
+	return c.Call(ctx, http.MethodPost, "/auth/verify-otp", nil, map[string]string{"email": email, "code": code}, nil)
+}
+
+// ResendOTP has a new code mailed.
+func (c *Client) ResendOTP(ctx context.Context, email string) error {
+	return c.Call(ctx, http.MethodPost, "/auth/resend-otp", nil, map[string]string{"email": email}, nil)
+}
+
+// Tokens are the credentials of a session.
+type Tokens struct {
+	AccessToken  string `json:"accessToken"`
+	RefreshToken string `json:"refreshToken"`
+	ExpiresIn    int    `json:"expiresIn"` // seconds
+}
+
+// SignIn is the answer to a login.
+type SignIn struct {
+	Tokens
+	User          User           `json:"user"`
+	Organizations []Organization `json:"organizations"`
+}
+
+// Login signs in. The client itself is not changed; use As to go on.
+func (c *Client) Login(ctx context.Context, email, password string) (SignIn, error) {
+	return call[SignIn](ctx, c, http.MethodPost, "/auth/login", nil, map[string]string{"email": email, "password": password})
+}
+
+// As is a client of the same server for a person's access token.
+func (c *Client) As(accessToken string) *Client {
+	return &Client{BaseURL: c.BaseURL, HTTP: c.HTTP, AccessToken: accessToken}
+}
+
+// WithKey is a client of the same server for an API key.
+func (c *Client) WithKey(apiKey string) *Client {
+	return &Client{BaseURL: c.BaseURL, HTTP: c.HTTP, APIKey: apiKey}
+}
+
+// Refresh replaces a refresh token.
+func (c *Client) Refresh(ctx context.Context, refreshToken string) (Tokens, error) {
+	return call[Tokens](ctx, c, http.MethodPost, "/auth/refresh", nil, map[string]string{"refreshToken": refreshToken})
+}
+
+// Logout ends the caller's session.
+func (c *Client) Logout(ctx context.Context) error {
+	return c.Call(ctx, http.MethodPost, "/auth/logout", nil, nil, nil)
+}
+
+// Me is who is signed in.
+type Me struct {
+	User          User           `json:"user"`
+	Organizations []Organization `json:"organizations"`
+	SessionID     string         `json:"sessionId"`
+}
+
+// Me asks who is signed in.
+func (c *Client) Me(ctx context.Context) (Me, error) {
+	return call[Me](ctx, c, http.MethodGet, "/auth/me", nil, nil)
+}
+
+// ChangePassword changes the caller's password and ends their other sessions.
+func (c *Client) ChangePassword(ctx context.Context, current, next string) error {
+	return c.Call(ctx, http.MethodPost, "/auth/change-password", nil, map[string]string{"currentPassword": current, "newPassword": next}, nil)
+}
+
+// ForgotPassword has a link mailed that sets a new password.
+func (c *Client) ForgotPassword(ctx context.Context, email string) error {
+	return c.Call(ctx, http.MethodPost, "/auth/forgot-password", nil, map[string]string{"email": email}, nil)
+}
+
+// ResetPassword sets a new password with the token of that link.
+func (c *Client) ResetPassword(ctx context.Context, token, next string) error {
+	return c.Call(ctx, http.MethodPost, "/auth/reset-password", nil, map[string]string{"token": token, "newPassword": next}, nil)
+}
+
+// Session is a place where a person is signed in.
+type Session struct {
+	ID         string    `json:"id"`
+	Address    string    `json:"address"`
+	UserAgent  string    `json:"userAgent"`
+	CreatedAt  time.Time `json:"createdAt"`
+	LastUsedAt time.Time `json:"lastUsedAt"`
+	ExpiresAt  time.Time `json:"expiresAt"`
+	Current    bool      `json:"current"`
+}
+
+// Sessions lists where the caller is signed in.
+func (c *Client) Sessions(ctx context.Context) ([]Session, error) {
+	out, err := call[Page[Session]](ctx, c, http.MethodGet, "/auth/sessions", nil, nil)
+	return out.Items, err
+}
+
+// RevokeSession ends one of the caller's sessions.
+func (c *Client) RevokeSession(ctx context.Context, id string) error {
+	return c.Call(ctx, http.MethodDelete, "/auth/sessions/"+segment(id), nil, nil, nil)
+}
+
+// JWK is a key that verifies access tokens.
+type JWK struct {
+	KeyType   string `json:"kty"`
+	Curve     string `json:"crv"`
+	X         string `json:"x"`
+	KeyID     string `json:"kid"`
+	Algorithm string `json:"alg"`
+}
+
+// JWKS lists the keys that verify access tokens.
+func (c *Client) JWKS(ctx context.Context) ([]JWK, error) {
+	out, err := call[struct{ Keys []JWK }](ctx, c, http.MethodGet, "/.well-known/jwks.json", nil, nil)
+	return out.Keys, err
+}

@@ -1,0 +1,169 @@
+// Package client calls a Writ server. It is what Writ's own command line, hooks
+// and tests use, and needs nothing beyond the standard library.
+//
+// A Client holds the credentials it was given and adds them to each call: the
+// access token of a person, or an API key. An answer that is not a success is an
+// *Error with everything the server said.
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxAnswer bounds what is read of an answer.
+const maxAnswer = 64 << 20
+
+// Client calls one server. Its fields are set before the first call; a copy with
+// other credentials is another caller.
+type Client struct {
+	BaseURL     string       // http://localhost:8080
+	AccessToken string       // of a person
+	APIKey      string       // of an agent, SDK or plugin
+	HTTP        *http.Client // http.DefaultClient unless set
+}
+
+// Error is an answer that is not a success.
+type Error struct {
+	StatusCode int           `json:"statusCode"`
+	Message    string        `json:"message"`
+	Details    []Detail      `json:"details"`
+	RequestID  string        `json:"requestId"`
+	RetryAfter time.Duration `json:"-"` // when the server said to wait
+}
+
+// Detail says what is wrong with one field.
+type Detail struct {
+	Field   string `json:"field"`
+	Message string `json:"message"`
+}
+
+// Error is the server's message and status.
+func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.StatusCode) }
+
+// StatusOf is the HTTP status an error carries, 0 when it is not an answer.
+func StatusOf(err error) int {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.StatusCode
+	}
+	return 0
+}
+
+// Page is one page of a list.
+type Page[T any] struct {
+	Items      []T    `json:"items"`
+	NextCursor string `json:"nextCursor"`
+	HasMore    bool   `json:"hasMore"`
+}
+
+// List asks for a page: of Limit items (the server's default when 0), after Cursor.
+type List struct {
+	Limit  int
+	Cursor string
+}
+
+func (l List) values() url.Values {
+	q := url.Values{}
+	if l.Limit != 0 {
+		q.Set("limit", strconv.Itoa(l.Limit))
+	}
+	if l.Cursor != "" {
+		q.Set("cursor", l.Cursor)
+	}
+	return q
+}
+
+// Call sends a request with a JSON body (none when nil) and decodes the answer
+// into out (dropped when nil).
+func (c *Client) Call(ctx context.Context, method, path string, query url.Values, body, out any) error {
+	request, err := c.request(ctx, method, path, query, body)
+	if err != nil {
+		return err
+	}
+	client := c.HTTP
+	if client == nil {
+		client = http.DefaultClient
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err != nil {
+		return fmt.Errorf("read the answer of %s %s: %w", method, path, err)
+	}
+	if response.StatusCode >= 300 {
+		return newError(response, content)
+	}
+	if out == nil || len(content) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(content, out); err != nil {
+		return fmt.Errorf("decode the answer of %s %s: %w", method, path, err)
+	}
+	return nil
+}
+
+func (c *Client) request(ctx context.Context, method, path string, query url.Values, body any) (*http.Request, error) {
+	var content io.Reader
+	if body != nil {
+		encoded, err := json.Marshal(body)
+		if err != nil {
+			return nil, fmt.Errorf("encode the body of %s %s: %w", method, path, err)
+		}
+		content = bytes.NewReader(encoded)
+	}
+	target := strings.TrimRight(c.BaseURL, "/") + path
+	if len(query) > 0 {
+		target += "?" + query.Encode()
+	}
+	request, err := http.NewRequestWithContext(ctx, method, target, content)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	request.Header.Set("Accept", "application/json")
+	if c.AccessToken != "" {
+		request.Header.Set("Authorization", "Bearer "+c.AccessToken)
+	}
+	if c.APIKey != "" {
+		request.Header.Set("X-API-Key", c.APIKey)
+	}
+	return request, nil
+}
+
+// newError reads an error answer. One that is not ours (a proxy's page, say)
+// keeps its status and says so.
+func newError(response *http.Response, content []byte) *Error {
+	e := &Error{}
+	if err := json.Unmarshal(content, e); err != nil || e.Message == "" {
+		e.Message = "the server answered " + response.Status
+	}
+	e.StatusCode = response.StatusCode
+	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil {
+		e.RetryAfter = time.Duration(seconds) * time.Second
+	}
+	return e
+}
+
+// segment is one part of a path, however hostile.
+func segment(text string) string { return url.PathEscape(text) }
+
+// call is Call with a typed answer.
+func call[T any](ctx context.Context, c *Client, method, path string, query url.Values, body any) (T, error) {
+	var out T
+	err := c.Call(ctx, method, path, query, body, &out)
+	return out, err
+}

@@ -1,0 +1,106 @@
+// Package api is the edge: every HTTP route of the server, one file an area.
+//
+// A route is declared once with who may call it (Mode), what that caller needs
+// (an action of their role in the organization of the path, or a scope of their
+// key), its throttle and the audit action it leaves. A request passes, in order:
+// request id and security headers, path and host checks, authentication,
+// membership and rights, then decoding and validation, throttle, and the handler,
+// which only calls an area and shapes the answer. Nothing of a body is read for
+// a caller who is not allowed.
+//
+// Every error, from any of these, leaves in the one shape of errors.go.
+package api
+
+import (
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"writ/internal/apikey"
+	"writ/internal/auth"
+	"writ/internal/database"
+	"writ/internal/organization"
+	"writ/internal/secret"
+	"writ/internal/throttle"
+)
+
+// Config is what the edge needs: the areas it speaks for, and its own settings.
+type Config struct {
+	Database      *database.DB
+	Auth          *auth.Service
+	Organizations *organization.Service
+	Keys          *apikey.Service
+	Limiter       *throttle.Limiter
+	Logger        *slog.Logger
+
+	Version        string
+	PublicURL      *url.URL
+	TrustedProxies []netip.Prefix
+	CORSOrigins    []string
+	MaxBodyBytes   int64
+	SignUpOpen     bool        // whether anyone may register
+	Documented     bool        // whether /openapi.json and /api-docs are served
+	MetricsToken   secret.Text // opens /metrics on the main listener; unset: it is not served there
+	ProxyToken     secret.Text // the enforcement proxy's credential; unset: proxy routes are closed
+	UsesTLS        bool
+}
+
+// API is the assembled edge.
+type API struct {
+	Config
+	huma    huma.API
+	mux     *http.ServeMux
+	metrics *metrics
+	routes  []Route
+	ready   readiness
+}
+
+// New assembles the routes.
+func New(c Config) *API {
+	useErrorShape()
+	a := &API{Config: c, mux: http.NewServeMux(), metrics: newMetrics(c.Database, c.Version)}
+	a.huma = humago.New(a.mux, humaConfig(c.Version))
+	a.mountHealth()
+	a.mountAuth()
+	a.mountPassword()
+	a.mountSessions()
+	a.mountOrganizations()
+	a.mountMembers()
+	a.mountKeys()
+	a.mountTerminal()
+	if c.Documented {
+		a.mountDocs()
+	}
+	a.mountWeb()
+	return a
+}
+
+// Routes lists what is served, in the order it was declared.
+func (a *API) Routes() []Route { return a.routes }
+
+// humaConfig is huma without its defaults: strict JSON only, unknown members
+// accepted (published clients send them), no links added to answers.
+func humaConfig(version string) huma.Config {
+	config := huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info: &huma.Info{
+				Title:       "Writ",
+				Version:     version,
+				Description: "Intent-based security for AI agents: plans, decisions, evidence.",
+			},
+			Components: &huma.Components{
+				Schemas:         huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
+				SecuritySchemes: securitySchemes(),
+			},
+		},
+		Formats:       map[string]huma.Format{"application/json": strictJSON, "json": strictJSON},
+		DefaultFormat: "application/json",
+	}
+	config.AllowAdditionalPropertiesByDefault = true
+	return config
+}

@@ -1,0 +1,143 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"writ/internal/credential"
+	"writ/internal/fault"
+	"writ/internal/principal"
+)
+
+type callerKey struct{}
+
+// callerOf is who guard let in; nobody on public routes.
+func callerOf(ctx context.Context) principal.Principal {
+	caller, _ := ctx.Value(callerKey{}).(principal.Principal)
+	return caller
+}
+
+// guard lets the callers of a route in, before anything of the body is read.
+func (a *API) guard(r Route) func(ctx huma.Context, next func(huma.Context)) {
+	return func(ctx huma.Context, next func(huma.Context)) {
+		request, w := humago.Unwrap(ctx)
+		caller, err := a.admit(request, r)
+		if err != nil {
+			a.writeError(w, request, err)
+			return
+		}
+		next(huma.WithValue(ctx, callerKey{}, caller))
+	}
+}
+
+// admit authenticates the caller of a route and checks what the route asks of
+// them.
+func (a *API) admit(request *http.Request, r Route) (principal.Principal, error) {
+	if r.Mode == Public {
+		return principal.Principal{}, nil
+	}
+	caller, err := a.authenticate(request, r.Mode)
+	if err != nil {
+		return principal.Principal{}, err
+	}
+	if caller.Kind == principal.Key && r.Scope != anyScope && !caller.HasScope(r.Scope) {
+		return principal.Principal{}, fault.New(fault.Forbidden, "this API key does not have the scope %q", r.Scope)
+	}
+	if !r.OrganizationScoped() {
+		return caller, nil
+	}
+	caller, err = a.inOrganization(request.Context(), caller, request.PathValue("orgId"))
+	if err != nil {
+		return principal.Principal{}, err
+	}
+	return caller, caller.Require(r.Action)
+}
+
+// authenticate finds the credentials a mode accepts. A good credential of
+// another kind is refused with the kind that is wanted.
+func (a *API) authenticate(request *http.Request, mode Mode) (principal.Principal, error) {
+	presented, err := credential.FromHeaders(request.Header.Values("Authorization"), request.Header.Values("X-Api-Key"))
+	if err != nil {
+		return principal.Principal{}, err
+	}
+	switch {
+	case mode == Proxy:
+		if a.ProxyToken.Equal(presented.Bearer) {
+			return principal.Principal{Kind: principal.System}, nil
+		}
+	case presented.APIKey != "" && mode != JWT:
+		return a.Keys.Resolve(request.Context(), presented.APIKey)
+	case presented.Bearer != "" && mode != Key:
+		return a.Auth.Authenticate(request.Context(), presented.Bearer)
+	}
+	return principal.Principal{}, fault.New(fault.Unauthenticated, "%s", wanted[mode])
+}
+
+// wanted says which credentials a mode accepts.
+var wanted = map[Mode]string{
+	JWT:    "sign in: send Authorization: Bearer <access token>",
+	Key:    "send an API key: x-api-key: <key>, or Authorization: Bearer <key>",
+	Either: "send Authorization: Bearer <access token>, or an API key in x-api-key",
+	Proxy:  "this route is for the enforcement proxy",
+}
+
+// inOrganization is the caller with the role they hold in an organization. A
+// key acts for its owner there: when the owner leaves, it may do no more.
+func (a *API) inOrganization(ctx context.Context, caller principal.Principal, orgID string) (principal.Principal, error) {
+	role, err := a.Organizations.RoleOf(ctx, orgID, caller.UserID)
+	if err != nil {
+		return principal.Principal{}, err
+	}
+	caller.OrgID, caller.Role = orgID, role
+	return caller, nil
+}
+
+// inOptionalOrganization is inOrganization where the organization may be none.
+func (a *API) inOptionalOrganization(ctx context.Context, caller principal.Principal, orgID string) (principal.Principal, error) {
+	if orgID == "" {
+		caller.OrgID, caller.Role = "", ""
+		return caller, nil
+	}
+	return a.inOrganization(ctx, caller, orgID)
+}
+
+// hideForbidden answers "not found" to whoever may not know.
+func hideForbidden(err error) error {
+	if fault.Is(err, fault.Forbidden) {
+		return fault.New(fault.NotFound, "no such API key")
+	}
+	return err
+}
+
+func securitySchemes() map[string]*huma.SecurityScheme {
+	return map[string]*huma.SecurityScheme{
+		"accessToken": {Type: "http", Scheme: "bearer", BearerFormat: "JWT", Description: "Access token of a signed-in person, from POST /auth/login."},
+		"apiKey":      {Type: "apiKey", In: "header", Name: "x-api-key", Description: "API key of an agent, SDK or plugin."},
+		"proxyToken":  {Type: "http", Scheme: "bearer", Description: "The enforcement proxy's own token."},
+	}
+}
+
+func security(mode Mode) []map[string][]string {
+	token, key := map[string][]string{"accessToken": {}}, map[string][]string{"apiKey": {}}
+	switch mode {
+	case JWT:
+		return []map[string][]string{token}
+	case Key:
+		return []map[string][]string{key}
+	case Either:
+		return []map[string][]string{token, key}
+	case Proxy:
+		return []map[string][]string{{"proxyToken": {}}}
+	case Public:
+	}
+	return nil
+}
+
+// challenge is the WWW-Authenticate header of a 401.
+func challenge(message string) string {
+	return `Bearer realm="writ", error="invalid_token", error_description="` + strings.ReplaceAll(message, `"`, `'`) + `"`
+}

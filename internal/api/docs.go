@@ -1,0 +1,74 @@
+package api
+
+import (
+	"encoding/json"
+	"io/fs"
+	"net/http"
+	"strings"
+
+	swagger "github.com/swaggo/files/v2"
+
+	"writ/internal/fault"
+)
+
+// docsPage loads the viewer from this server alone.
+const docsPage = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>Writ API</title>
+<link rel="stylesheet" href="/api-docs/swagger-ui.css">
+</head>
+<body>
+<div id="docs"></div>
+<script src="/api-docs/swagger-ui-bundle.js"></script>
+<script src="/api-docs/start.js"></script>
+</body>
+</html>
+`
+
+const docsScript = `window.ui = SwaggerUIBundle({url: "/openapi.json", dom_id: "#docs", deepLinking: true, validatorUrl: null});
+`
+
+// docsPolicy is the page's own: the viewer styles itself inline and draws
+// images from data.
+const docsPolicy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+
+// mountDocs serves the OpenAPI document and a page to read it.
+func (a *API) mountDocs() {
+	a.mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, r *http.Request) {
+		document, err := json.Marshal(a.huma.OpenAPI())
+		if err != nil {
+			a.writeError(w, r, err)
+			return
+		}
+		writeFile(w, "application/json", document)
+	})
+	a.mux.HandleFunc("GET /api-docs", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Security-Policy", docsPolicy)
+		writeFile(w, "text/html; charset=utf-8", []byte(docsPage))
+	})
+	a.mux.HandleFunc("GET /api-docs/start.js", func(w http.ResponseWriter, _ *http.Request) {
+		writeFile(w, "text/javascript; charset=utf-8", []byte(docsScript))
+	})
+	for _, file := range []string{"swagger-ui.css", "swagger-ui-bundle.js"} {
+		a.mux.HandleFunc("GET /api-docs/"+file, func(w http.ResponseWriter, r *http.Request) {
+			content, err := fs.ReadFile(swagger.FS, file)
+			if err != nil {
+				a.writeError(w, r, fault.Wrap(err, fault.NotFound, "there is nothing at this path"))
+				return
+			}
+			kind := "text/css; charset=utf-8"
+			if strings.HasSuffix(file, ".js") {
+				kind = "text/javascript; charset=utf-8"
+			}
+			w.Header().Set("Cache-Control", "public, max-age=3600")
+			writeFile(w, kind, content)
+		})
+	}
+}
+
+func writeFile(w http.ResponseWriter, contentType string, content []byte) {
+	w.Header().Set("Content-Type", contentType)
+	_, _ = w.Write(content) // a client that is gone cannot be told
+}

@@ -1,0 +1,43 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// strictJSON reads and writes bodies. It matches member names exactly and
+// refuses duplicate names and invalid UTF-8: with a lenient decoder a value
+// other than the one that was validated could reach a handler.
+var strictJSON = huma.Format{
+	Marshal: func(w io.Writer, v any) error { return json.MarshalWrite(w, v) },
+	Unmarshal: func(data []byte, v any) error {
+		if err := json.Unmarshal(data, v); err != nil {
+			return errors.New(describe(err))
+		}
+		return nil
+	},
+}
+
+// describe says what is wrong with a JSON text and where, without quoting it.
+func describe(err error) string {
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		what := "is not valid JSON"
+		switch {
+		case errors.Is(err, jsontext.ErrDuplicateName):
+			what = "has a member twice"
+		case strings.Contains(syntax.Err.Error(), "UTF-8"):
+			what = "is not valid UTF-8"
+		}
+		return fmt.Sprintf("%s (at byte %d)", what, syntax.ByteOffset)
+	}
+	if semantic, ok := errors.AsType[*json.SemanticError](err); ok {
+		return fmt.Sprintf("has a value of the wrong type at %q", string(semantic.JSONPointer))
+	}
+	return "is not valid JSON"
+}

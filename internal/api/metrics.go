@@ -1,0 +1,68 @@
+package api
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"writ/internal/database"
+	"writ/internal/fault"
+)
+
+// metrics is a registry of its own, so that several servers fit in one process.
+type metrics struct {
+	registry *prometheus.Registry
+	requests *prometheus.HistogramVec
+}
+
+func newMetrics(db *database.DB, version string) *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "writ_http_request_duration_seconds",
+			Help:    "Time to answer, by route and status.",
+			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+		}, []string{"route", "status"}),
+	}
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "writ_build_info", Help: "Always 1; the labels tell the build.",
+		ConstLabels: prometheus.Labels{"version": version, "database": string(db.Engine())},
+	})
+	build.Set(1)
+	queue := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "writ_database_queue_length", Help: "Changes waiting for the committer.",
+	}, func() float64 { return float64(db.QueueLength()) })
+	m.registry.MustRegister(m.requests, build, queue,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+func (m *metrics) observe(route string, status int, took time.Duration) {
+	m.requests.WithLabelValues(route, strconv.Itoa(status)).Observe(took.Seconds())
+}
+
+// MetricsHandler serves the metrics without asking who wants them: it is for a
+// listener of its own.
+func (a *API) MetricsHandler() http.Handler {
+	return promhttp.HandlerFor(a.metrics.registry, promhttp.HandlerOpts{})
+}
+
+// mountMetrics serves the metrics on the main listener to whoever has the token.
+func (a *API) mountMetrics() {
+	if !a.MetricsToken.IsSet() {
+		return
+	}
+	a.mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
+		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if !a.MetricsToken.Equal(token) {
+			a.writeError(w, r, fault.New(fault.Unauthenticated, "send Authorization: Bearer <metrics token>"))
+			return
+		}
+		a.MetricsHandler().ServeHTTP(w, r)
+	})
+}

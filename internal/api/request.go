@@ -1,0 +1,65 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// requestInfo is what is known of a request before who sent it.
+type requestInfo struct {
+	id      string
+	address netip.Addr
+	agent   string
+}
+
+type requestKey struct{}
+
+// requestOf is the request being served, or an empty one outside of any.
+func requestOf(ctx context.Context) requestInfo {
+	info, _ := ctx.Value(requestKey{}).(requestInfo)
+	return info
+}
+
+// identify gives the request its id. Ids that clients send are not taken: they
+// are neither unique nor ours.
+func (a *API) identify(r *http.Request) *http.Request {
+	info := requestInfo{
+		id:      uuid.NewString(),
+		address: clientAddress(r.RemoteAddr, r.Header.Values("X-Forwarded-For"), a.TrustedProxies),
+		agent:   r.UserAgent(),
+	}
+	return r.WithContext(context.WithValue(r.Context(), requestKey{}, info))
+}
+
+// clientAddress is the peer's address, unless the peer is a proxy we trust: then
+// it is the last address in X-Forwarded-For that no trusted proxy put there.
+// Whoever connects controls the header, so nothing to the left of the first
+// untrusted address is believed.
+func clientAddress(remote string, forwarded []string, trusted []netip.Prefix) netip.Addr {
+	peer, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return netip.Addr{}
+	}
+	address := peer.Addr().Unmap()
+	hops := strings.Split(strings.Join(forwarded, ","), ",")
+	for _, hop := range slices.Backward(hops) {
+		if !isTrusted(address, trusted) {
+			return address
+		}
+		previous, err := netip.ParseAddr(strings.TrimSpace(hop))
+		if err != nil {
+			return address
+		}
+		address = previous.Unmap()
+	}
+	return address
+}
+
+func isTrusted(address netip.Addr, trusted []netip.Prefix) bool {
+	return slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(address) })
+}

@@ -1,0 +1,142 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"writ/internal/fault"
+	"writ/internal/organization"
+	"writ/internal/principal"
+)
+
+// mountTerminal serves what published command lines call with the key of a
+// terminal sign-in. Member names here are theirs.
+func (a *API) mountTerminal() {
+	const tag = "terminal"
+	handle(a, Route{
+		Method: http.MethodGet, Path: "/iap/sdk/orgs", Tag: tag, Summary: "Organizations of the key's owner",
+		Mode: Key, Scope: principal.CLI,
+	}, a.terminalOrganizations)
+	handle(a, Route{
+		Method: http.MethodPost, Path: "/iap/sdk/switch-org", Tag: tag, Summary: "A key for another organization of the key's owner",
+		Mode: Key, Scope: principal.CLI, Audit: "key.created",
+	}, a.switchOrganization)
+	handle(a, Route{
+		Method: http.MethodGet, Path: "/api-keys/current", Tag: "api keys", Summary: "What the calling key is and may do",
+		Mode: Key, Scope: anyScope,
+	}, a.currentKey)
+}
+
+// TerminalOrganizationBody is an organization to switch to.
+type TerminalOrganizationBody struct {
+	Name        string         `json:"name"`
+	OrgID       string         `json:"orgId" format:"uuid"`
+	UserRole    principal.Role `json:"userRole"`
+	MemberCount int            `json:"memberCount"`
+	Active      bool           `json:"active" doc:"Whether the calling key belongs to it."`
+}
+
+type terminalOrganizationsOutput struct {
+	Body struct {
+		Data []TerminalOrganizationBody `json:"data" nullable:"false"`
+	}
+}
+
+func (a *API) terminalOrganizations(ctx context.Context, caller principal.Principal, _ *none) (*terminalOrganizationsOutput, error) {
+	mine, err := a.Organizations.Mine(ctx, caller.UserID)
+	if err != nil {
+		return nil, err
+	}
+	out := &terminalOrganizationsOutput{}
+	for _, m := range mine {
+		out.Body.Data = append(out.Body.Data, TerminalOrganizationBody{
+			Name: m.Name, OrgID: m.ID, UserRole: m.Role, MemberCount: m.MemberCount, Active: m.ID == caller.OrgID,
+		})
+	}
+	return out, nil
+}
+
+type switchInput struct {
+	Body struct {
+		Org     string `json:"org" minLength:"1" maxLength:"200" doc:"Id or exact name."`
+		KeyName string `json:"keyName,omitempty" maxLength:"100" doc:"Absent: cli- and the date."`
+	}
+}
+
+type switchOutput struct {
+	Body struct {
+		APIKey  string `json:"api_key"`
+		OrgID   string `json:"org_id" format:"uuid"`
+		OrgName string `json:"org_name"`
+	}
+}
+
+func (a *API) switchOrganization(ctx context.Context, caller principal.Principal, in *switchInput) (*switchOutput, error) {
+	mine, err := a.Organizations.Mine(ctx, caller.UserID)
+	if err != nil {
+		return nil, err
+	}
+	target, err := choose(mine, strings.TrimSpace(in.Body.Org))
+	if err != nil {
+		return nil, err
+	}
+	if !target.Role.May(principal.OwnKeys) {
+		return nil, fault.New(fault.Forbidden, "your role in this organization does not allow keys")
+	}
+	name := in.Body.KeyName
+	if name == "" {
+		name = "cli-" + a.Database.Now().Format("2006-01-02")
+	}
+	key, err := a.Keys.IssueCLI(ctx, caller, target.ID, name)
+	if err != nil {
+		return nil, err
+	}
+	out := &switchOutput{}
+	out.Body.APIKey, out.Body.OrgID, out.Body.OrgName = key.Secret.Reveal(), target.ID, target.Name
+	return out, nil
+}
+
+// choose finds an organization by id, else by exact name. One that the caller
+// does not belong to cannot be told from one that does not exist.
+func choose(mine []organization.Membership, idOrName string) (organization.Membership, error) {
+	var named []organization.Membership
+	for _, m := range mine {
+		if m.ID == idOrName {
+			return m, nil
+		}
+		if m.Name == idOrName {
+			named = append(named, m)
+		}
+	}
+	switch len(named) {
+	case 1:
+		return named[0], nil
+	case 0:
+		return organization.Membership{}, fault.New(fault.Forbidden, "you are not a member of an organization with this id or name")
+	default:
+		return organization.Membership{}, fault.Field("org", "names %d of your organizations; give the id", len(named))
+	}
+}
+
+// CurrentKeyBody is what a key is and may do.
+type CurrentKeyBody struct {
+	ID             string            `json:"id" format:"uuid"`
+	OrganizationID *string           `json:"organizationId" doc:"null: bound to no organization."`
+	OwnerID        string            `json:"ownerId" format:"uuid"`
+	Environment    string            `json:"environment" enum:"sandbox,production"`
+	Product        string            `json:"product" doc:"Empty: any."`
+	Scopes         []principal.Scope `json:"scopes" nullable:"false"`
+}
+
+type currentKeyOutput struct{ Body CurrentKeyBody }
+
+func (a *API) currentKey(_ context.Context, caller principal.Principal, _ *none) (*currentKeyOutput, error) {
+	body := CurrentKeyBody{
+		ID: caller.KeyID, OwnerID: caller.UserID, Environment: caller.Environment, Product: caller.Product, Scopes: caller.Scopes,
+	}
+	if caller.OrgID != "" {
+		body.OrganizationID = &caller.OrgID
+	}
+	return &currentKeyOutput{body}, nil
+}

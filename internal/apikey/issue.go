@@ -1,0 +1,91 @@
+package apikey
+
+import (
+	"context"
+
+	"writ/internal/audit"
+	"writ/internal/database"
+	"writ/internal/principal"
+	"writ/internal/secret"
+)
+
+// action is what the audit log says of a key.
+type action string
+
+const (
+	created     action = "key.created"
+	provisioned action = "key.provisioned"
+	revoked     action = "key.revoked"
+	rotated     action = "key.rotated"
+)
+
+// Add issues a key within a change of another area: the first run, a sign-in
+// from a terminal. It gives any scope and asks nobody's leave; the caller has.
+// The change must declare audit.LogOf(n.OrgID).
+func Add(ctx context.Context, tx *database.Tx, actor principal.Principal, ownerID string, n NewKey) (Issued, error) {
+	n, err := n.checked(tx.Now(), everyScope())
+	if err != nil {
+		return Issued{}, err
+	}
+	return add(ctx, tx, actor, ownerID, n, created)
+}
+
+// add stores a new key and records it. n is checked.
+func add(ctx context.Context, tx *database.Tx, actor principal.Principal, ownerID string, n NewKey, a action) (Issued, error) {
+	issued, err := store(ctx, tx, ownerID, n)
+	if err != nil {
+		return Issued{}, err
+	}
+	if err := record(ctx, tx, actor, a, issued.Key, nil); err != nil {
+		return Issued{}, err
+	}
+	return issued, nil
+}
+
+// store makes the secret and the row of a new key.
+func store(ctx context.Context, tx *database.Tx, ownerID string, n NewKey) (Issued, error) {
+	token := secret.Token(n.Environment.mark())
+	k := Key{
+		ID: database.NewID(), OrgID: n.OrgID, OwnerID: ownerID,
+		Name: n.Name, Environment: n.Environment, Product: n.Product, Scopes: n.Scopes,
+		Prefix: token.Reveal()[:shownPrefix], CreatedAt: tx.Now(), ExpiresAt: n.ExpiresAt,
+	}
+	if err := insert(ctx, tx, k, secret.Hash(token.Reveal())); err != nil {
+		return Issued{}, err
+	}
+	return Issued{Key: k, Secret: token}, nil
+}
+
+// recorded is what an auditor learns of a key.
+type recorded struct {
+	Name        string            `json:"name"`
+	Prefix      string            `json:"prefix"`
+	Scopes      []principal.Scope `json:"scopes"`
+	Environment Environment       `json:"environment"`
+	Product     string            `json:"product"`
+	Owner       string            `json:"owner"`
+	Replacement *replacement      `json:"replacement,omitzero"` // of a rotated key
+}
+
+type replacement struct {
+	ID     string `json:"id"`
+	Prefix string `json:"prefix"`
+	Owner  string `json:"owner"`
+}
+
+// record appends what happened to a key to the log of its organization. next is
+// the key that replaces it, if any.
+func record(ctx context.Context, tx *database.Tx, actor principal.Principal, a action, k Key, next *Key) error {
+	payload := recorded{
+		Name: k.Name, Prefix: k.Prefix, Scopes: k.Scopes,
+		Environment: k.Environment, Product: k.Product, Owner: k.OwnerID,
+	}
+	if next != nil {
+		payload.Replacement = &replacement{ID: next.ID, Prefix: next.Prefix, Owner: next.OwnerID}
+	}
+	_, err := audit.Append(ctx, tx, audit.Entry{
+		Log: audit.LogOf(k.OrgID), Action: string(a), Actor: actor,
+		Subject: audit.Subject{Type: "api_key", ID: k.ID}, Payload: payload,
+	})
+	return err
+}

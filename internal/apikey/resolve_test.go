@@ -1,0 +1,247 @@
+package apikey_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"writ/internal/apikey"
+	"writ/internal/fault"
+	"writ/internal/principal"
+)
+
+func TestResolve(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		issued := w.create(person(w.ada, w.acme, principal.Member), apikey.NewKey{
+			Name: "k", OrgID: w.acme, Product: "checkout", Scopes: []principal.Scope{principal.Ingest, principal.Audit},
+		})
+		want := principal.Principal{
+			Kind: principal.Key, KeyID: issued.ID, UserID: w.ada, OrgID: w.acme, Product: "checkout",
+			Environment: "sandbox", Scopes: []principal.Scope{principal.Audit, principal.Ingest},
+		}
+		for _, way := range []string{"from the database", "remembered"} {
+			if diff := cmp.Diff(want, w.resolve(issued)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", way, diff)
+			}
+		}
+	})
+}
+
+// TestResolveGivesOneAnswer has every key that does not work refused in the
+// same words.
+func TestResolveGivesOneAnswer(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		good := w.memberKey(w.ada, w.acme).Secret.Reveal()
+		digits := good[len("ak_test_"):]
+		soon := w.db.Now().Add(time.Minute)
+		expired := w.create(person(w.ada, "", ""), apikey.NewKey{Name: "k", ExpiresAt: &soon})
+		revoked := w.create(person(w.ada, "", ""), apikey.NewKey{Name: "k"})
+		if err := w.keys.Revoke(t.Context(), person(w.ada, "", ""), revoked.ID); err != nil {
+			t.Fatal(err)
+		}
+		closed := w.memberKey(w.ada, w.globex)
+		w.exec(`UPDATE organization SET closed_at = 1 WHERE id = $1`, w.globex)
+		w.pass(time.Minute)
+		for name, key := range map[string]string{
+			"empty":                     "",
+			"unknown":                   "ak_test_" + strings.Repeat("0", 64),
+			"other environment":         "ak_live_" + digits,
+			"other mark":                "ak_claw_" + digits,
+			"upper case":                "ak_test_" + strings.ToUpper(strings.Repeat("a", 64)),
+			"not hex":                   good[:71] + "g",
+			"too short":                 good[:71],
+			"too long":                  good + "0",
+			"very long":                 strings.Repeat(good, 1000),
+			"expired":                   expired.Secret.Reveal(),
+			"revoked":                   revoked.Secret.Reveal(),
+			"of a closed organization ": closed.Secret.Reveal(),
+		} {
+			got, err := w.keys.Resolve(t.Context(), key)
+			f, ok := err.(*fault.Error)
+			if !ok || f.Kind != fault.Unauthenticated || f.Message != "the API key is not valid" || f.Details != nil {
+				t.Errorf("%s: err = %v", name, err)
+			}
+			if diff := cmp.Diff(principal.Principal{}, got); diff != "" {
+				t.Errorf("%s: a caller beside the error: %s", name, diff)
+			}
+		}
+		if _, err := w.keys.Resolve(t.Context(), good); err != nil {
+			t.Errorf("the good key: %v", err)
+		}
+	})
+}
+
+func TestResolveFailsClosed(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		issued := w.memberKey(w.ada, w.acme)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel() // the database cannot be asked
+		got, err := w.keys.Resolve(ctx, issued.Secret.Reveal())
+		wantFault(t, err, fault.Unavailable)
+		if got.Kind != "" {
+			t.Errorf("caller %+v beside the error", got)
+		}
+	})
+}
+
+func TestRememberedKeyExpires(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		soon := w.db.Now().Add(500 * time.Millisecond)
+		issued := w.create(person(w.ada, "", ""), apikey.NewKey{Name: "k", ExpiresAt: &soon})
+		w.pass(499 * time.Millisecond)
+		w.resolve(issued)
+		w.pass(time.Millisecond)
+		_, err := w.keys.Resolve(t.Context(), issued.Secret.Reveal())
+		wantFault(t, err, fault.Unauthenticated)
+	})
+}
+
+// TestOthersLearnWithinASecond has a key revoked, and an organization closed,
+// by another process.
+func TestOthersLearnWithinASecond(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		other := newService(w.db)
+		revoked, closed := w.memberKey(w.ada, w.acme), w.memberKey(w.ada, w.globex)
+		for _, issued := range []apikey.Issued{revoked, closed} {
+			if _, err := other.Resolve(t.Context(), issued.Secret.Reveal()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.keys.Revoke(t.Context(), person(w.ada, w.acme, principal.Member), revoked.ID); err != nil {
+			t.Fatal(err)
+		}
+		w.exec(`UPDATE organization SET closed_at = 1 WHERE id = $1`, w.globex)
+		w.pass(time.Second - time.Microsecond)
+		for _, issued := range []apikey.Issued{revoked, closed} {
+			if _, err := other.Resolve(t.Context(), issued.Secret.Reveal()); err != nil {
+				t.Errorf("within the second the database was asked again: %v", err)
+			}
+		}
+		w.pass(time.Microsecond)
+		for _, issued := range []apikey.Issued{revoked, closed} {
+			_, err := other.Resolve(t.Context(), issued.Secret.Reveal())
+			wantFault(t, err, fault.Unauthenticated)
+		}
+	})
+}
+
+// TestRevocationBeatsLookups revokes keys while they are looked up. The clock
+// stands, so an entry put back after the revocation would be trusted for ever.
+func TestRevocationBeatsLookups(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		for range 10 {
+			issued := w.memberKey(w.ada, w.acme)
+			stop := make(chan struct{})
+			var wg sync.WaitGroup
+			for range 4 {
+				wg.Go(func() {
+					for {
+						select {
+						case <-stop:
+							return
+						default:
+							_, err := w.keys.Resolve(t.Context(), issued.Secret.Reveal())
+							if err != nil && !fault.Is(err, fault.Unauthenticated) {
+								t.Errorf("resolve: %v", err)
+							}
+						}
+					}
+				})
+			}
+			if err := w.keys.Revoke(t.Context(), person(w.ada, w.acme, principal.Member), issued.ID); err != nil {
+				t.Errorf("revoke: %v", err)
+			}
+			_, err := w.keys.Resolve(t.Context(), issued.Secret.Reveal())
+			close(stop)
+			wg.Wait()
+			wantFault(t, err, fault.Unauthenticated)
+			_, err = w.keys.Resolve(t.Context(), issued.Secret.Reveal())
+			wantFault(t, err, fault.Unauthenticated)
+		}
+	})
+}
+
+func TestLastUsed(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		issued, idle := w.memberKey(w.ada, w.acme), w.memberKey(w.ada, w.acme)
+		flush := func() {
+			t.Helper()
+			if err := w.keys.FlushLastUsed(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		check := func(when string, want *time.Time) {
+			t.Helper()
+			if diff := cmp.Diff(want, w.get(issued.ID, w.ada).LastUsedAt); diff != "" {
+				t.Errorf("%s: last used (-want +got):\n%s", when, diff)
+			}
+		}
+		flush()
+		check("before any use", nil)
+		w.resolve(issued)
+		check("before it is written", nil)
+		first := w.db.Now()
+		flush()
+		check("written", &first)
+		w.pass(time.Hour)
+		w.resolve(issued)
+		second := w.db.Now()
+		flush()
+		check("used again", &second)
+		w.pass(-time.Hour)
+		w.resolve(issued)
+		flush()
+		check("the clock was set back", &second)
+		if k := w.get(idle.ID, w.ada); k.LastUsedAt != nil {
+			t.Errorf("a key nobody used was used at %v", k.LastUsedAt)
+		}
+		if got := w.actions(w.acme); got != " key.created key.created" {
+			t.Errorf("log:%s, want no entry for a use", got)
+		}
+	})
+}
+
+func TestLastUsedOfManyKeys(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		const many = 103 // more than one slice
+		for range many {
+			w.resolve(w.memberKey(w.ada, w.acme))
+		}
+		if err := w.keys.FlushLastUsed(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var written int
+		if err := w.db.QueryRow(t.Context(), `SELECT COUNT(*) FROM api_key WHERE last_used_at IS NOT NULL`).Scan(&written); err != nil {
+			t.Fatal(err)
+		}
+		if written != many {
+			t.Errorf("%d keys have a last use, want %d", written, many)
+		}
+	})
+}
+
+func TestResolveAfterTheOwnerLeft(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		terminal, _ := w.terminal(w.ada, w.acme)
+		agent := w.memberKey(w.ada, w.acme)
+		w.exec(`DELETE FROM organization_member WHERE org_id = $1 AND user_id = $2`, w.acme, w.ada)
+		w.pass(2 * time.Second) // longer than an answer is remembered
+		if _, err := w.keys.Resolve(t.Context(), terminal.Secret.Reveal()); !fault.Is(err, fault.Unauthenticated) {
+			t.Errorf("the terminal's key: %v, want unauthenticated", err)
+		}
+		w.resolve(agent) // belongs to the organization, and goes on
+	})
+}

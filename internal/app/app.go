@@ -1,0 +1,137 @@
+// Package app assembles the server: it opens what the areas stand on, in order,
+// serves them, runs the scheduled work, and stops everything in reverse.
+//
+// Open builds the areas without serving them, for commands that work on the
+// data beside a running server; Start serves. The data folder belongs to one
+// server at a time. Nothing here decides anything about a request.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"path/filepath"
+	"time"
+
+	"writ/internal/apikey"
+	"writ/internal/auth"
+	"writ/internal/config"
+	"writ/internal/database"
+	"writ/internal/keyring"
+	"writ/internal/mail"
+	"writ/internal/organization"
+	"writ/internal/secret"
+	"writ/internal/throttle"
+)
+
+// Options are what an operator decides, and what tests replace.
+type Options struct {
+	Config  config.Config
+	Logger  *slog.Logger
+	Version string
+	Now     func() time.Time // time.Now unless a test sets the clock
+}
+
+// Areas are the assembled services.
+type Areas struct {
+	Database      *database.DB
+	Keyring       *keyring.Ring
+	Auth          *auth.Service
+	Organizations *organization.Service
+	Keys          *apikey.Service
+	Limiter       *throttle.Limiter
+
+	outgoing *mail.Queue
+}
+
+// Open builds the areas on the configured database. Mails wait until Start
+// delivers them.
+func Open(ctx context.Context, o Options, publicURL string) (*Areas, error) {
+	c := o.Config
+	if err := makeDataDir(c.DataDir); err != nil {
+		return nil, err
+	}
+	sealer, err := openSealer(c)
+	if err != nil {
+		return nil, err
+	}
+	sender, err := newSender(c, o.Logger, o.Now)
+	if err != nil {
+		return nil, err
+	}
+	db, err := database.Open(ctx, databaseOptions(o))
+	if err != nil {
+		return nil, err
+	}
+	outgoing := mail.NewQueue(sender, o.Logger)
+	var post mail.Sender = outgoing
+	if none, ok := sender.(mail.None); ok {
+		post = none // refuses at once, where a queue would accept and fail later
+	}
+	ring := keyring.New(db, sealer)
+	areas := &Areas{
+		Database:      db,
+		Keyring:       ring,
+		Auth:          auth.New(db, ring, post, publicURL),
+		Organizations: organization.New(db, post, publicURL),
+		Keys:          apikey.New(db, o.Logger),
+		Limiter:       throttle.New(db),
+		outgoing:      outgoing,
+	}
+	// A wrong master key must stop the server here, not the first sign-in.
+	if _, err := ring.Current(ctx, keyring.AccessToken); err != nil {
+		if errors.Is(err, secret.ErrSealBroken) {
+			err = fmt.Errorf("the master key is not the one this database was sealed with: %w", err)
+		}
+		return nil, errors.Join(err, areas.Close())
+	}
+	return areas, nil
+}
+
+// Close closes the database.
+func (a *Areas) Close() error { return a.Database.Close() }
+
+func databaseOptions(o Options) database.Options {
+	return database.Options{
+		SQLitePath:  databasePath(o.Config),
+		PostgresURL: o.Config.DatabaseURL.Reveal(),
+		Now:         o.Now,
+		Logger:      o.Logger,
+	}
+}
+
+func databasePath(c config.Config) string { return filepath.Join(c.DataDir, "writ.db") }
+
+// newSender chooses where mail goes: to a mail server, to a folder outside
+// production, else nowhere, and then whoever needs mail is told so.
+func newSender(c config.Config, logger *slog.Logger, now func() time.Time) (mail.Sender, error) {
+	switch {
+	case c.SMTPURL.IsSet():
+		return mail.NewSMTP(mail.SMTPConfig{URL: c.SMTPURL, From: c.MailFrom})
+	case c.IsProduction():
+		return mail.None{}, nil
+	}
+	if now == nil {
+		now = time.Now
+	}
+	return mail.NewOutbox(OutboxDir(c), c.MailFrom, logger, now)
+}
+
+// OutboxDir is the folder mail goes to without a mail server.
+func OutboxDir(c config.Config) string { return filepath.Join(c.DataDir, "outbox") }
+
+// publicURL is where people reach the server: as configured, else this machine.
+func publicURL(c config.Config, port int) *url.URL {
+	if c.PublicURL != "" {
+		if u, err := url.Parse(c.PublicURL); err == nil {
+			return u // config has checked it
+		}
+	}
+	scheme := "http"
+	if c.UsesTLS() {
+		scheme = "https"
+	}
+	return &url.URL{Scheme: scheme, Host: fmt.Sprintf("localhost:%d", port)}
+}

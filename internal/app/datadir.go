@@ -1,0 +1,97 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"writ/internal/config"
+	"writ/internal/secret"
+)
+
+// makeDataDir makes the data folder, readable by its owner only.
+func makeDataDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make the data folder: %w", err)
+	}
+	return nil
+}
+
+// lockDataDir keeps a second server from the same data. The system releases
+// the lock with the process, however it ends.
+func lockDataDir(dir string) (unlock func() error, err error) {
+	path := filepath.Join(dir, "writ.lock")
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the lock: %w", err)
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		file.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("the data folder %s is in use by another writd", dir)
+		}
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	return file.Close, nil
+}
+
+// openSealer makes the sealer from the configured master key, else from the one
+// in the data folder, which the first start makes.
+func openSealer(c config.Config) (*secret.Sealer, error) {
+	text := c.MasterKey
+	if !text.IsSet() {
+		var err error
+		if text, err = masterKeyIn(c.DataDir); err != nil {
+			return nil, err
+		}
+	}
+	key, err := secret.ParseMasterKey(text.Reveal())
+	if err != nil {
+		return nil, fmt.Errorf("master key: %w", err)
+	}
+	return secret.NewSealer(key)
+}
+
+func masterKeyIn(dir string) (secret.Text, error) {
+	path := filepath.Join(dir, "master.key")
+	content, err := os.ReadFile(path)
+	if err == nil {
+		return secret.NewText(strings.TrimSpace(string(content))), nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return secret.Text{}, fmt.Errorf("read the master key: %w", err)
+	}
+	// A database without its key was sealed with one that is lost: a new key
+	// would not open it, and must not hide that.
+	if _, err := os.Stat(filepath.Join(dir, "writ.db")); err == nil {
+		return secret.Text{}, fmt.Errorf("%s is missing, but there is a database sealed with it; put it back or set WRIT_MASTER_KEY", path)
+	}
+	key := secret.NewMasterKey()
+	if err := writePrivate(path, []byte(key.Reveal()+"\n")); err != nil {
+		return secret.Text{}, fmt.Errorf("keep the new master key: %w", err)
+	}
+	return key, nil
+}
+
+// writePrivate writes a file that its owner alone can read, whole or not at all,
+// and on disk before it returns.
+func writePrivate(path string, content []byte) (err error) {
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(file.Name()))
+		}
+	}()
+	_, writeErr := file.Write(content)
+	if err := errors.Join(writeErr, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
+}

@@ -1,0 +1,108 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"writ/internal/apikey"
+	"writ/internal/audit"
+	"writ/internal/auth"
+	"writ/internal/config"
+	"writ/internal/database"
+	"writ/internal/organization"
+	"writ/internal/principal"
+	"writ/internal/secret"
+)
+
+// The first account and organization of an empty database.
+const (
+	firstEmail        = "owner@localhost"
+	firstOrganization = "My organization"
+	firstKeyName      = "first key"
+)
+
+// FirstRun is what a newcomer signs in with. It is shown once.
+type FirstRun struct {
+	URL            string `json:"url"`
+	Email          string `json:"email"`
+	Password       string `json:"password"`
+	OrganizationID string `json:"organizationId"`
+	APIKey         string `json:"apiKey"`
+}
+
+// FirstRunPath is the file the first start leaves its secrets in.
+func FirstRunPath(c config.Config) string { return filepath.Join(c.DataDir, "first-run.json") }
+
+// errNotEmpty says that someone was there before.
+var errNotEmpty = errors.New("the database is not empty")
+
+// firstRun makes the first owner, organization and key of an empty database, and
+// nothing otherwise. The file is written before the commit and removed when that
+// fails: whenever the account exists, so does the one copy of its password.
+func (a *Areas) firstRun(ctx context.Context, c config.Config, url string) (*FirstRun, error) {
+	if empty, err := a.Auth.Empty(ctx, a.Database); err != nil || !empty {
+		return nil, err
+	}
+	first := &FirstRun{URL: url, Email: firstEmail, Password: secret.Password(20).Reveal(), OrganizationID: database.NewID()}
+	user, hash, err := a.Auth.Prepare(ctx, auth.NewUser{Email: first.Email, Password: secret.NewText(first.Password), Name: "Owner"})
+	if err != nil {
+		return nil, fmt.Errorf("first run: %w", err)
+	}
+	err = a.Database.Write(ctx, database.Change{
+		Logs: []string{audit.System, first.OrganizationID},
+		Do: func(ctx context.Context, tx *database.Tx) error {
+			if empty, err := a.Auth.Empty(ctx, tx); err != nil || !empty {
+				return errors.Join(errNotEmpty, err)
+			}
+			key, err := addFirst(ctx, tx, user, hash, first.OrganizationID)
+			if err != nil {
+				return err
+			}
+			first.APIKey = key.Reveal()
+			return first.keep(FirstRunPath(c))
+		},
+	})
+	if err != nil {
+		if errors.Is(err, errNotEmpty) {
+			return nil, nil // another replica was faster, and has shown its own
+		}
+		return nil, errors.Join(fmt.Errorf("first run: %w", err), removeIfThere(FirstRunPath(c)))
+	}
+	return first, nil
+}
+
+func addFirst(ctx context.Context, tx *database.Tx, user auth.User, hash, orgID string) (secret.Text, error) {
+	now := tx.Now()
+	user.VerifiedAt = &now
+	operator := principal.Operator()
+	if err := auth.AddUser(ctx, tx, operator, &user, hash); err != nil {
+		return secret.Text{}, err
+	}
+	if _, err := organization.Add(ctx, tx, operator, orgID, user.ID, firstOrganization); err != nil {
+		return secret.Text{}, err
+	}
+	key, err := apikey.Add(ctx, tx, operator, user.ID, apikey.NewKey{Name: firstKeyName, OrgID: orgID})
+	return key.Secret, err
+}
+
+func (f *FirstRun) keep(path string) error {
+	content, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := writePrivate(path, append(content, '\n')); err != nil {
+		return fmt.Errorf("keep the first secrets: %w", err)
+	}
+	return nil
+}
+
+func removeIfThere(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,53 @@
+package app
+
+import (
+	"context"
+	"time"
+)
+
+// How often the scheduled work runs.
+const (
+	lastUsedInterval = 5 * time.Second
+	sweepInterval    = time.Hour
+	lastFlush        = 3 * time.Second // for what is left at the end
+)
+
+// startJobs runs the scheduled work until cancel. Every replica runs it: each
+// piece is harmless when another has done it already.
+func (s *Server) startJobs() {
+	ctx, cancel := context.WithCancel(context.Background())
+	s.cancel = cancel
+	s.jobs.Go(func() { s.outgoing.Run(ctx) })
+	s.jobs.Go(func() {
+		every(ctx, lastUsedInterval, func() { s.attempt(ctx, "write when keys were last used", s.Keys.FlushLastUsed) })
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlush)
+		defer cancel()
+		s.attempt(end, "write when keys were last used", s.Keys.FlushLastUsed)
+	})
+	s.jobs.Go(func() {
+		every(ctx, sweepInterval, func() {
+			s.attempt(ctx, "sweep throttle counters", s.Limiter.Sweep)
+			s.attempt(ctx, "sweep sessions", s.Auth.Sweep)
+		})
+	})
+}
+
+// every calls work until ctx ends.
+func every(ctx context.Context, interval time.Duration, work func()) {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			work()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (s *Server) attempt(ctx context.Context, what string, job func(context.Context) error) {
+	if err := job(ctx); err != nil {
+		s.logger.Warn("scheduled work failed, and will be tried again", "job", what, "error", err)
+	}
+}

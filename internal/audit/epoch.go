@@ -1,0 +1,37 @@
+package audit
+
+import (
+	"context"
+
+	"writ/internal/database"
+	"writ/internal/principal"
+)
+
+// Lost says how many entries of a log a restore gave up, as far as the replaced
+// database could tell.
+type Lost struct {
+	// Known is false when the replaced database was not there to compare with.
+	Known bool `json:"known"`
+	// Entries is how many were there beyond those restored. They began at index From.
+	Entries int64 `json:"entries"`
+	From    int64 `json:"from"`
+	// Epoch is that of the replaced log, which the new one must exceed.
+	Epoch int64 `json:"-"`
+}
+
+// BeginEpoch continues a log after a restore. The epoch is part of every later
+// record and of the log's origin, and the first entry of it says what is gone:
+// a log that silently went on from an older size would be a fork.
+func BeginEpoch(ctx context.Context, tx *database.Tx, log string, lost Lost) error {
+	h, err := headIn(ctx, tx, log)
+	if err != nil {
+		return err
+	}
+	h.Epoch = max(h.Epoch, lost.Epoch) + 1
+	lost.From = h.Size
+	_, err = Append(ctx, tx, Entry{
+		Log: log, Action: "log.restored", Actor: principal.Operator(),
+		Subject: Subject{Type: "log", ID: log}, Payload: lost,
+	})
+	return err
+}

@@ -1,0 +1,109 @@
+package auth
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"writ/internal/database"
+)
+
+const sessionColumns = `s.id, s.user_id, s.address, s.user_agent, s.created_at, s.last_used_at, s.expires_at, s.revoked_at`
+
+func scanSession(row database.Scanner, more ...any) (Session, error) {
+	var s Session
+	var created, used, expires int64
+	var revoked sql.NullInt64
+	columns := []any{&s.ID, &s.UserID, &s.Address, &s.UserAgent, &created, &used, &expires, &revoked}
+	if err := row.Scan(append(columns, more...)...); err != nil {
+		return Session{}, absent(err)
+	}
+	s.CreatedAt, s.LastUsedAt, s.ExpiresAt = database.Time(created), database.Time(used), database.Time(expires)
+	s.RevokedAt = database.OptionalTime(revoked)
+	return s, nil
+}
+
+// findSession gives the zero Session when there is none.
+func findSession(ctx context.Context, r database.Reader, id string) (Session, error) {
+	return scanSession(r.QueryRow(ctx, `SELECT `+sessionColumns+` FROM user_session s WHERE s.id = $1`, id))
+}
+
+func listSessions(ctx context.Context, r database.Reader, userID string, now time.Time) ([]Session, error) {
+	sessions, err := database.Collect(ctx, r, func(row database.Scanner) (Session, error) { return scanSession(row) }, `
+		SELECT `+sessionColumns+`
+		FROM user_session s
+		WHERE s.user_id = $1 AND s.revoked_at IS NULL AND s.expires_at > $2
+		ORDER BY s.created_at DESC, s.id DESC
+		LIMIT 200`, userID, database.Micros(now))
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	return sessions, nil
+}
+
+func insertSession(ctx context.Context, tx *database.Tx, s Session) error {
+	_, err := tx.Exec(ctx, `
+		INSERT INTO user_session (id, user_id, address, user_agent, created_at, last_used_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		s.ID, s.UserID, s.Address, s.UserAgent, database.Micros(s.CreatedAt), database.Micros(s.LastUsedAt), database.Micros(s.ExpiresAt))
+	return err
+}
+
+func touchSession(ctx context.Context, tx *database.Tx, id string) error {
+	_, err := tx.Exec(ctx, `UPDATE user_session SET last_used_at = $2 WHERE id = $1`, id, database.Micros(tx.Now()))
+	return err
+}
+
+// revokeSession ends one live session of a person.
+func revokeSession(ctx context.Context, tx *database.Tx, userID, id string) (bool, error) {
+	n, err := tx.Exec(ctx, `UPDATE user_session SET revoked_at = $3 WHERE user_id = $1 AND id = $2 AND revoked_at IS NULL`,
+		userID, id, database.Micros(tx.Now()))
+	return n == 1, err
+}
+
+// revokeSessions ends every session of a person but one.
+func revokeSessions(ctx context.Context, tx *database.Tx, userID, except string) error {
+	_, err := tx.Exec(ctx, `UPDATE user_session SET revoked_at = $3 WHERE user_id = $1 AND id <> $2 AND revoked_at IS NULL`,
+		userID, except, database.Micros(tx.Now()))
+	return err
+}
+
+func insertRefresh(ctx context.Context, tx *database.Tx, sessionID string, hash []byte) error {
+	_, err := tx.Exec(ctx, `INSERT INTO refresh_token (hash, session_id, created_at) VALUES ($1, $2, $3)`,
+		hash, sessionID, database.Micros(tx.Now()))
+	return err
+}
+
+// findByRefresh gives the session of a refresh token and whether the token was
+// used; the zero Session when there is no such token.
+func findByRefresh(ctx context.Context, tx *database.Tx, hash []byte) (Session, bool, error) {
+	var used sql.NullInt64
+	session, err := scanSession(tx.QueryRow(ctx, `
+		SELECT `+sessionColumns+`, r.used_at
+		FROM refresh_token r
+		JOIN user_session s ON s.id = r.session_id
+		WHERE r.hash = $1`, hash), &used)
+	return session, used.Valid, err
+}
+
+// useRefresh marks a token used, and tells whether it was unused until now.
+func useRefresh(ctx context.Context, tx *database.Tx, hash []byte) (bool, error) {
+	n, err := tx.Exec(ctx, `UPDATE refresh_token SET used_at = $2 WHERE hash = $1 AND used_at IS NULL`, hash, database.Micros(tx.Now()))
+	return n == 1, err
+}
+
+// deleteEnded removes a slice of sessions (their tokens go with them) and codes
+// that ended before an instant, and tells how many rows.
+func deleteEnded(ctx context.Context, tx *database.Tx, before time.Time) (int64, error) {
+	sessions, err := tx.Exec(ctx, `
+		DELETE FROM user_session
+		WHERE id IN (SELECT id FROM user_session WHERE expires_at < $1 OR revoked_at < $1 LIMIT 200)`, database.Micros(before))
+	if err != nil {
+		return 0, err
+	}
+	codes, err := tx.Exec(ctx, `
+		DELETE FROM mail_code
+		WHERE id IN (SELECT id FROM mail_code WHERE expires_at < $1 LIMIT 200)`, database.Micros(before))
+	return sessions + codes, err
+}

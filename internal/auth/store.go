@@ -1,0 +1,153 @@
+package auth
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"writ/internal/database"
+)
+
+// absent turns "no row" into the zero value: callers look at the id.
+func absent(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	return err
+}
+
+const selectUser = `
+	SELECT id, email, name, password_hash, created_at, verified_at
+	FROM user_account
+	`
+
+func scanUser(row database.Scanner) (user User, hash string, err error) {
+	var created int64
+	var verified sql.NullInt64
+	if err := row.Scan(&user.ID, &user.Email, &user.Name, &hash, &created, &verified); err != nil {
+		return User{}, "", absent(err)
+	}
+	user.CreatedAt = database.Time(created)
+	user.VerifiedAt = database.OptionalTime(verified)
+	return user, hash, nil
+}
+
+// findUserByEmail gives the zero User when there is none.
+func findUserByEmail(ctx context.Context, r database.Reader, email string) (User, string, error) {
+	user, hash, err := scanUser(r.QueryRow(ctx, selectUser+`WHERE email = $1`, email))
+	if err != nil {
+		return User{}, "", fmt.Errorf("find an account: %w", err)
+	}
+	return user, hash, nil
+}
+
+// findUser reads an account that must exist.
+func findUser(ctx context.Context, r database.Reader, id string) (User, string, error) {
+	user, hash, err := scanUser(r.QueryRow(ctx, selectUser+`WHERE id = $1`, id))
+	if err != nil {
+		return User{}, "", fmt.Errorf("load account %s: %w", id, err)
+	}
+	if user.ID == "" {
+		return User{}, "", fmt.Errorf("account %s is gone", id)
+	}
+	return user, hash, nil
+}
+
+func insertUser(ctx context.Context, tx *database.Tx, u User, hash string) error {
+	_, err := tx.Exec(ctx, `
+		INSERT INTO user_account (id, email, name, password_hash, verified_at, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6)`,
+		u.ID, u.Email, u.Name, hash, database.OptionalMicros(u.VerifiedAt), database.Micros(u.CreatedAt))
+	return err
+}
+
+func markVerified(ctx context.Context, tx *database.Tx, userID string) error {
+	_, err := tx.Exec(ctx, `UPDATE user_account SET verified_at = $2 WHERE id = $1 AND verified_at IS NULL`,
+		userID, database.Micros(tx.Now()))
+	return err
+}
+
+func replacePassword(ctx context.Context, tx *database.Tx, userID, oldHash, newHash string) (bool, error) {
+	n, err := tx.Exec(ctx, `UPDATE user_account SET password_hash = $3 WHERE id = $1 AND password_hash = $2`, userID, oldHash, newHash)
+	return n == 1, err
+}
+
+func setPassword(ctx context.Context, tx *database.Tx, userID, hash string) error {
+	_, err := tx.Exec(ctx, `UPDATE user_account SET password_hash = $2 WHERE id = $1`, userID, hash)
+	return err
+}
+
+// storedCode is a mailed code that is neither used nor expired.
+type storedCode struct {
+	ID       string
+	UserID   string
+	Hash     []byte
+	Attempts int
+}
+
+const selectCode = `
+	SELECT id, user_id, hash, attempts
+	FROM mail_code
+	`
+
+func scanCode(row database.Scanner) (c storedCode, err error) {
+	err = absent(row.Scan(&c.ID, &c.UserID, &c.Hash, &c.Attempts))
+	return c, err
+}
+
+func findLiveCode(ctx context.Context, tx *database.Tx, userID string, p purpose) (storedCode, error) {
+	return scanCode(tx.QueryRow(ctx, selectCode+`
+		WHERE user_id = $1 AND purpose = $2 AND used_at IS NULL AND expires_at > $3
+		ORDER BY created_at DESC, id DESC
+		LIMIT 1`, userID, p, database.Micros(tx.Now())))
+}
+
+// clock is what tells a read the time: the database at large, or a transaction.
+type clock interface {
+	database.Reader
+	Now() time.Time
+}
+
+func findCodeByHash(ctx context.Context, r clock, hash []byte, p purpose) (storedCode, error) {
+	return scanCode(r.QueryRow(ctx, selectCode+`
+		WHERE hash = $1 AND purpose = $2 AND used_at IS NULL AND expires_at > $3`, hash, p, database.Micros(r.Now())))
+}
+
+func countCodes(ctx context.Context, tx *database.Tx, userID string, p purpose, since time.Time) (n int, err error) {
+	err = tx.QueryRow(ctx, `SELECT count(*) FROM mail_code WHERE user_id = $1 AND purpose = $2 AND created_at > $3`,
+		userID, p, database.Micros(since)).Scan(&n)
+	return n, err
+}
+
+func insertCode(ctx context.Context, tx *database.Tx, userID string, p purpose, hash []byte, expires time.Time) error {
+	_, err := tx.Exec(ctx, `
+		INSERT INTO mail_code (id, user_id, purpose, hash, attempts, created_at, expires_at)
+		VALUES ($1, $2, $3, $4, 0, $5, $6)`,
+		database.NewID(), userID, p, hash, database.Micros(tx.Now()), database.Micros(expires))
+	return err
+}
+
+func endCodes(ctx context.Context, tx *database.Tx, userID string, p purpose) error {
+	_, err := tx.Exec(ctx, `UPDATE mail_code SET used_at = $3 WHERE user_id = $1 AND purpose = $2 AND used_at IS NULL`,
+		userID, p, database.Micros(tx.Now()))
+	return err
+}
+
+func useCode(ctx context.Context, tx *database.Tx, id string) error {
+	_, err := tx.Exec(ctx, `UPDATE mail_code SET used_at = $2 WHERE id = $1`, id, database.Micros(tx.Now()))
+	return err
+}
+
+func countAttempt(ctx context.Context, tx *database.Tx, id string) error {
+	_, err := tx.Exec(ctx, `UPDATE mail_code SET attempts = attempts + 1 WHERE id = $1`, id)
+	return err
+}
+
+func noUsers(ctx context.Context, r database.Reader) (none bool, err error) {
+	if err = r.QueryRow(ctx, `SELECT NOT EXISTS (SELECT 1 FROM user_account)`).Scan(&none); err != nil {
+		return false, fmt.Errorf("look for accounts: %w", err)
+	}
+	return none, nil
+}

@@ -1,0 +1,65 @@
+package auth
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+
+	"writ/internal/auth/accesstoken"
+	"writ/internal/fault"
+	"writ/internal/keyring"
+	"writ/internal/principal"
+	"writ/internal/secret"
+)
+
+// tokens signs an access token for the session.
+func (s *Service) tokens(ctx context.Context, session Session, refresh secret.Text) (Tokens, error) {
+	key, err := s.keys.Current(ctx, keyring.AccessToken)
+	if err != nil {
+		return Tokens{}, err
+	}
+	claims := accesstoken.Claims{UserID: session.UserID, SessionID: session.ID}
+	access, err := accesstoken.Sign(claims, key.ID, key.Private, s.db.Now(), AccessTokenLife)
+	if err != nil {
+		return Tokens{}, err
+	}
+	return Tokens{Access: secret.NewText(access), Refresh: refresh, ExpiresIn: AccessTokenLife}, nil
+}
+
+// refusedToken is the one answer to an access token that does not work.
+func refusedToken(cause error) error {
+	return fault.Wrap(cause, fault.Unauthenticated, "the access token is not valid or has expired")
+}
+
+// Authenticate turns an access token into its person. The token must be ours,
+// current, and of a session that was not ended since.
+func (s *Service) Authenticate(ctx context.Context, token string) (principal.Principal, error) {
+	claims, err := accesstoken.Verify(token, func(keyID string) (ed25519.PublicKey, error) {
+		key, err := s.keys.Find(ctx, keyring.AccessToken, keyID)
+		return key.Public, err
+	}, s.db.Now())
+	if errors.Is(err, accesstoken.ErrRefused) || fault.Is(err, fault.NotFound) {
+		return principal.Principal{}, refusedToken(err)
+	}
+	if err != nil {
+		return principal.Principal{}, fmt.Errorf("verify an access token: %w", err)
+	}
+	session, err := findSession(ctx, s.db, claims.SessionID)
+	if err != nil {
+		return principal.Principal{}, fmt.Errorf("load the session: %w", err)
+	}
+	if session.UserID != claims.UserID || !session.live(s.db.Now()) {
+		return principal.Principal{}, refusedToken(nil)
+	}
+	return principal.Principal{Kind: principal.User, UserID: session.UserID, SessionID: session.ID}, nil
+}
+
+// PublicKeys are the keys that verify access tokens, for the JWKS endpoint.
+func (s *Service) PublicKeys(ctx context.Context) ([]keyring.Key, error) {
+	// The first token may not have been signed yet; a verifier wants the key before.
+	if _, err := s.keys.Current(ctx, keyring.AccessToken); err != nil {
+		return nil, err
+	}
+	return s.keys.All(ctx, keyring.AccessToken)
+}

@@ -1,0 +1,87 @@
+// Package cli is what the two command lines share: their version, their streams
+// and their voice.
+//
+// Machine output and nothing else goes to stdout. What a person should know goes
+// to stderr, in lower case, after the program's name, without a full stop, with
+// a hint where we know the fix. Text that came from elsewhere is shown without
+// control characters, so that nobody's data moves the reader's cursor.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"unicode"
+
+	"writ/internal/fault"
+)
+
+// Version is set when the programs are built.
+var Version = "dev"
+
+// Exit codes of both programs.
+const (
+	ExitOK      = 0
+	ExitFailure = 1 // it was tried and did not work
+	ExitUsage   = 2 // the command line is wrong
+)
+
+// Streams are where a command reads and writes.
+type Streams struct {
+	In  io.Reader
+	Out io.Writer // machine output
+	Err io.Writer // words for a person
+}
+
+// ErrUsage marks an error of the command line itself.
+var ErrUsage = errors.New("usage")
+
+// Main runs a program until it ends or the system asks it to, and gives its
+// exit code.
+func Main(program string, run func(ctx context.Context, args []string, s Streams) error) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	streams := Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
+	err := run(ctx, os.Args[1:], streams)
+	if err == nil {
+		return ExitOK
+	}
+	fmt.Fprintf(streams.Err, "%s: %s\n", program, Printable(Message(err)))
+	if errors.Is(err, ErrUsage) {
+		return ExitUsage
+	}
+	return ExitFailure
+}
+
+// Message is what a person is told of an error: the words of a fault with what
+// each field lacks, or the whole chain for the operator of this machine.
+func Message(err error) string {
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok || f.Kind == fault.Internal || f.Kind == fault.Unavailable {
+		return err.Error()
+	}
+	if len(f.Details) < 2 {
+		return f.Message
+	}
+	lines := make([]string, len(f.Details))
+	for i, d := range f.Details {
+		lines[i] = d.Field + ": " + d.Message
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Printable is text without the control characters that could forge lines or
+// steer a terminal. Line breaks of our own messages stay.
+func Printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || !unicode.IsControl(r) {
+			return r
+		}
+		return '\uFFFD'
+	}, text)
+}

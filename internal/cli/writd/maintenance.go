@@ -1,0 +1,68 @@
+package writd
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"writ/internal/app"
+	"writ/internal/keyring"
+	"writ/internal/principal"
+)
+
+func (c *command) signingKey() *cobra.Command {
+	key := &cobra.Command{Use: "signing-key", Short: "Manage the server's own signing keys"}
+	key.AddCommand(&cobra.Command{
+		Use: "rotate", Short: "Sign access tokens with a new key; the old one still verifies", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withAreas(cmd.Context(), func(ctx context.Context, areas *app.Areas) error {
+				rotated, err := areas.Keyring.Rotate(ctx, principal.Operator(), keyring.AccessToken)
+				if err != nil {
+					return err
+				}
+				return c.print(map[string]string{"id": rotated.ID, "purpose": string(rotated.Purpose)})
+			})
+		},
+	})
+	return key
+}
+
+func (c *command) backup() *cobra.Command {
+	return &cobra.Command{
+		Use: "backup FILE", Short: "Copy the database to a new file while the server runs", Args: cobra.ExactArgs(1),
+		Long: "Copy the database to a new file while the server runs. PostgreSQL is copied with pg_dump.\n" +
+			"The master key is not in the copy: keep it as well, and elsewhere.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := c.options()
+			if err != nil {
+				return err
+			}
+			if err := app.Backup(cmd.Context(), o, args[0]); err != nil {
+				return err
+			}
+			fmt.Fprintf(c.streams.Err, "writd: backed up to %s; the master key is not in it, keep that too\n", args[0])
+			return nil
+		},
+	}
+}
+
+func (c *command) restore() *cobra.Command {
+	return &cobra.Command{
+		Use: "restore FILE", Short: "Replace the database by a backup; no server may be running", Args: cobra.ExactArgs(1),
+		Long: "Replace the database by a backup. The present SQLite file is kept beside it; a PostgreSQL database must be\n" +
+			"empty. Every audit log goes on in a new epoch whose first entry says what is gone, so that nobody can take\n" +
+			"the restored log for the whole one.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := c.options()
+			if err != nil {
+				return err
+			}
+			report, err := app.Restore(cmd.Context(), o, args[0])
+			if err != nil {
+				return err
+			}
+			return c.print(report)
+		},
+	}
+}

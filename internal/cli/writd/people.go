@@ -1,0 +1,112 @@
+package writd
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"writ/internal/app"
+	"writ/internal/audit"
+	"writ/internal/auth"
+	"writ/internal/database"
+	"writ/internal/organization"
+	"writ/internal/principal"
+	"writ/internal/secret"
+)
+
+func (c *command) user() *cobra.Command {
+	user := &cobra.Command{Use: "user", Short: "Manage accounts"}
+	var email, name string
+	var fromStdin bool
+	create := &cobra.Command{
+		Use: "create --email ADDRESS", Short: "Create a verified account", Args: cobra.NoArgs,
+		Long: "Create a verified account. Without --password-stdin a random password is made and printed once.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			password, generated, err := c.newPassword(fromStdin)
+			if err != nil {
+				return err
+			}
+			return c.withAreas(cmd.Context(), func(ctx context.Context, areas *app.Areas) error {
+				return c.createUser(ctx, areas, auth.NewUser{Email: email, Name: name, Password: password}, generated)
+			})
+		},
+	}
+	create.Flags().StringVar(&email, "email", "", "e-mail address to sign in with")
+	create.Flags().StringVar(&name, "name", "", "name to show")
+	create.Flags().BoolVar(&fromStdin, "password-stdin", false, "read the password from standard input")
+	_ = create.MarkFlagRequired("email") // fails only for a flag that is not there
+	user.AddCommand(create)
+	return user
+}
+
+func (c *command) newPassword(fromStdin bool) (password secret.Text, generated bool, err error) {
+	if !fromStdin {
+		return secret.Password(20), true, nil
+	}
+	line, err := bufio.NewReader(io.LimitReader(c.streams.In, 4096)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return secret.Text{}, false, fmt.Errorf("read the password: %w", err)
+	}
+	return secret.NewText(strings.TrimRight(line, "\r\n")), false, nil
+}
+
+func (c *command) createUser(ctx context.Context, areas *app.Areas, n auth.NewUser, showPassword bool) error {
+	user, hash, err := areas.Auth.Prepare(ctx, n)
+	if err != nil {
+		return err
+	}
+	err = areas.Database.Write(ctx, database.Change{Logs: []string{audit.System}, Do: func(ctx context.Context, tx *database.Tx) error {
+		now := tx.Now()
+		user.VerifiedAt = &now
+		return auth.AddUser(ctx, tx, principal.Operator(), &user, hash)
+	}})
+	if err != nil {
+		return err
+	}
+	result := map[string]string{"id": user.ID, "email": user.Email}
+	if showPassword {
+		result["password"] = n.Password.Reveal()
+	}
+	return c.print(result)
+}
+
+func (c *command) org() *cobra.Command {
+	org := &cobra.Command{Use: "org", Short: "Manage organizations"}
+	var name, owner string
+	create := &cobra.Command{
+		Use: "create --name NAME --owner ADDRESS", Short: "Create an organization owned by an account", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withAreas(cmd.Context(), func(ctx context.Context, areas *app.Areas) error {
+				return c.createOrganization(ctx, areas, name, owner)
+			})
+		},
+	}
+	create.Flags().StringVar(&name, "name", "", "the organization's name")
+	create.Flags().StringVar(&owner, "owner", "", "e-mail address of its first owner")
+	_ = create.MarkFlagRequired("name") // fails only for a flag that is not there
+	_ = create.MarkFlagRequired("owner")
+	org.AddCommand(create)
+	return org
+}
+
+func (c *command) createOrganization(ctx context.Context, areas *app.Areas, name, owner string) error {
+	ownerID, err := areas.Auth.FindID(ctx, owner)
+	if err != nil {
+		return err
+	}
+	var created organization.Organization
+	id := database.NewID()
+	err = areas.Database.Write(ctx, database.Change{Logs: []string{id}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
+		created, err = organization.Add(ctx, tx, principal.Operator(), id, ownerID, name)
+		return err
+	}})
+	if err != nil {
+		return err
+	}
+	return c.print(map[string]string{"id": created.ID, "name": created.Name, "owner": ownerID})
+}

@@ -1,0 +1,59 @@
+package writd
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"writ/internal/app"
+	"writ/internal/cli"
+)
+
+func (c *command) serve() *cobra.Command {
+	return &cobra.Command{
+		Use: "serve", Short: "Serve the API", Args: cobra.NoArgs,
+		Long: "Serve the API until interrupted. Settings come from the environment; `writd config` lists them.",
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.runServer(cmd.Context()) },
+	}
+}
+
+func (c *command) runServer(ctx context.Context) error {
+	o, err := c.options()
+	if err != nil {
+		return err
+	}
+	server, err := app.Start(ctx, o)
+	if err != nil {
+		return err
+	}
+	c.announce(o, server)
+	return server.Wait(ctx)
+}
+
+// announce says where the server is and, the first time, how to get in.
+func (c *command) announce(o app.Options, s *app.Server) {
+	fmt.Fprintf(c.streams.Out, "Writ %s is ready at %s\n", cli.Version, s.URL)
+	if !o.Config.IsProduction() {
+		fmt.Fprintf(c.streams.Out, "API documentation: %s/api-docs\n", s.URL)
+	}
+	if s.FirstRun == nil {
+		return
+	}
+	f := s.FirstRun
+	fmt.Fprintf(c.streams.Out, `
+This is the first run. An owner, an organization and an API key were made.
+They are shown this once, and kept in %s (yours to read only):
+
+  e-mail        %s
+  password      %s
+  organization  %s
+  API key       %s
+
+Sign in:
+
+  curl -s %s/auth/login -H 'Content-Type: application/json' \
+    -d '{"email":"%s","password":"%s"}'
+
+`, app.FirstRunPath(o.Config), f.Email, f.Password, f.OrganizationID, f.APIKey, f.URL, f.Email, f.Password)
+}

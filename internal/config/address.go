@@ -1,0 +1,113 @@
+package config
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// hostName is a name as DNS and container networks use it, in lower case; a
+// name in another script is written in its xn-- form, as browsers send it.
+var hostName = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_.-]{0,251}[a-z0-9_])?$`)
+
+func isLoopback(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && address.IsLoopback()
+}
+
+// parseListen takes no other host names than localhost: what they resolve to,
+// and so who can reach the server, would be decided elsewhere.
+func parseListen(text string) (string, error) {
+	if _, err := netip.ParseAddr(text); err != nil && text != "localhost" {
+		return "", errors.New("must be an IP address or localhost, without a port")
+	}
+	return text, nil
+}
+
+func parseHostPort(text string) (string, error) {
+	host, port, err := net.SplitHostPort(text)
+	if err == nil {
+		_, err = parseListen(host)
+	}
+	if err == nil {
+		_, err = whole(0, 65535)(port)
+	}
+	if err != nil {
+		return "", errors.New("must be host:port with an IP address or localhost as the host, such as 127.0.0.1:9090")
+	}
+	return text, nil
+}
+
+// parseNetwork reads who may speak for other addresses. A whole address family
+// is refused: then every client could claim any address, and limits by address
+// would limit nobody.
+func parseNetwork(text string) (netip.Prefix, error) {
+	if address, err := netip.ParseAddr(text); err == nil && address.Zone() == "" {
+		address = address.Unmap()
+		return netip.PrefixFrom(address, address.BitLen()), nil
+	}
+	network, err := netip.ParsePrefix(text)
+	switch {
+	case err != nil:
+		return netip.Prefix{}, errors.New("must be an IP address or a network such as 10.0.0.0/8")
+	case network.Addr().Is4In6():
+		return netip.Prefix{}, errors.New("must be written as an IPv4 network")
+	case network.Bits() == 0:
+		return netip.Prefix{}, errors.New("must not be every address: any client could then claim to be another")
+	case network != network.Masked():
+		return netip.Prefix{}, errors.New("must have no address bits beyond its length; a single address is written without one")
+	}
+	return network, nil
+}
+
+func parsePublicURL(text string) (string, error) {
+	return parseOrigin(strings.TrimSuffix(text, "/"))
+}
+
+func parseCORSOrigin(text string) (string, error) {
+	if text == "*" {
+		return "", errors.New("must not be *: every web site could then call the API from its visitors' browsers; list the origins")
+	}
+	return parseOrigin(text)
+}
+
+// parseOrigin reads scheme://host[:port] and gives it as a browser writes it,
+// so that it can be compared as text.
+func parseOrigin(text string) (string, error) {
+	wrong := errors.New("must be http:// or https:// with a host and at most a port, without user, path or query")
+	u, err := url.Parse(text)
+	if err != nil || u.User != nil || u.Path != "" || strings.ContainsAny(text, "?#") {
+		return "", wrong
+	}
+	usual, ok := map[string]int{"http": 80, "https": 443}[u.Scheme]
+	host, port, err := endpoint(u, usual)
+	if !ok || err != nil {
+		return "", wrong
+	}
+	if port != usual {
+		return u.Scheme + "://" + net.JoinHostPort(host, strconv.Itoa(port)), nil
+	}
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	return u.Scheme + "://" + host, nil
+}
+
+// endpoint gives the host of a URL in lower case, and its port or the usual one.
+func endpoint(u *url.URL, usualPort int) (host string, port int, err error) {
+	host = strings.ToLower(u.Hostname())
+	if address, err := netip.ParseAddr(host); err == nil && address.Zone() == "" {
+		host = address.String()
+	} else if !hostName.MatchString(host) {
+		return "", 0, errors.New("host is not valid")
+	}
+	if u.Port() == "" && !strings.HasSuffix(u.Host, ":") {
+		return host, usualPort, nil
+	}
+	n, err := whole(1, 65535)(u.Port())
+	return host, int(n), err
+}

@@ -1,0 +1,67 @@
+package config
+
+import "time"
+
+// Load reads the settings from an environment in the form of os.Environ. Its
+// error is always Problems.
+func Load(environ []string, readFile func(path string) ([]byte, error)) (Config, error) {
+	r := newReader(environ, readFile)
+	var c Config
+	c.Environment = read(r, "WRIT_ENV", oneOf(Development, Production))
+	r.environment = c.Environment
+
+	r.loadServer(&c)
+	r.loadStorage(&c)
+	c.SignUp = read(r, "WRIT_SIGNUP", oneOf(SignUpOpen, SignUpClosed))
+	c.ProxyToken = read(r, "WRIT_PROXY_TOKEN", token(32))
+	r.loadMail(&c)
+	r.loadObservation(&c)
+	r.refuseUnknown()
+
+	if len(r.problems) > 0 {
+		return Config{}, r.problems
+	}
+	return c, nil
+}
+
+func (r *reader) loadServer(c *Config) {
+	c.Listen = read(r, "WRIT_LISTEN", parseListen)
+	c.Port = int(read(r, "PORT", whole(0, 65535)))
+	if c.IsProduction() {
+		r.require("WRIT_PUBLIC_URL", "in production")
+	}
+	c.PublicURL = read(r, "WRIT_PUBLIC_URL", parsePublicURL)
+	r.loadTLS(c)
+	c.TrustedProxies = read(r, "WRIT_TRUSTED_PROXIES", listOf(parseNetwork))
+	c.CORSOrigins = read(r, "WRIT_CORS_ORIGINS", listOf(parseCORSOrigin))
+	c.MaxBodyBytes = read(r, "WRIT_MAX_BODY_BYTES", whole(1<<10, 64<<20))
+	c.ShutdownTimeout = time.Duration(read(r, "WRIT_SHUTDOWN_SECONDS", whole(1, 300))) * time.Second
+}
+
+func (r *reader) loadStorage(c *Config) {
+	c.DataDir = r.text("WRIT_DATA_DIR")
+	c.DatabaseURL = read(r, "DATABASE_URL", parseDatabaseURL)
+	switch {
+	case c.IsProduction():
+		r.require("WRIT_MASTER_KEY", "in production")
+	case r.given("DATABASE_URL"):
+		// Replicas share the database, so a key in one's data folder would not do.
+		r.require("WRIT_MASTER_KEY", "with PostgreSQL")
+	}
+	c.MasterKey = read(r, "WRIT_MASTER_KEY", parseMasterKey)
+}
+
+func (r *reader) loadMail(c *Config) {
+	c.SMTPURL = read(r, "WRIT_SMTP_URL", parseSMTPURL)
+	if c.IsProduction() && r.given("WRIT_SMTP_URL") {
+		r.require("WRIT_MAIL_FROM", "in production with a mail server")
+	}
+	c.MailFrom = read(r, "WRIT_MAIL_FROM", parseSender)
+}
+
+func (r *reader) loadObservation(c *Config) {
+	c.MetricsListen = read(r, "WRIT_METRICS_LISTEN", parseHostPort)
+	c.MetricsToken = read(r, "WRIT_METRICS_TOKEN", token(16))
+	c.LogLevel = read(r, "WRIT_LOG_LEVEL", parseLogLevel)
+	c.LogFormat = read(r, "WRIT_LOG_FORMAT", oneOf(LogText, LogJSON))
+}

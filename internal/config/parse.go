@@ -1,0 +1,96 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"writ/internal/secret"
+)
+
+// The parsers of this package say what they expect and never what they got.
+
+// whole reads a decimal number, without sign or leading zeros, in a range.
+func whole(least, most int64) func(string) (int64, error) {
+	return func(text string) (int64, error) {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || strconv.FormatInt(n, 10) != text || n < least || n > most {
+			return 0, fmt.Errorf("must be a whole number from %d to %d", least, most)
+		}
+		return n, nil
+	}
+}
+
+// oneOf reads one word of a closed list.
+func oneOf[T ~string](words ...T) func(string) (T, error) {
+	return func(text string) (T, error) {
+		var names []string
+		for _, word := range words {
+			if text == string(word) {
+				return word, nil
+			}
+			names = append(names, string(word))
+		}
+		last := len(names) - 1
+		return "", fmt.Errorf("must be %s or %s", strings.Join(names[:last], ", "), names[last])
+	}
+}
+
+// listOf reads items separated by commas and reports every bad one.
+func listOf[T any](parse func(string) (T, error)) func(string) ([]T, error) {
+	return func(text string) ([]T, error) {
+		var items []T
+		var wrong []string
+		for i, word := range strings.Split(text, ",") {
+			item, err := parse(strings.TrimSpace(word))
+			if err != nil {
+				wrong = append(wrong, fmt.Sprintf("item %d %v", i+1, err))
+			}
+			items = append(items, item)
+		}
+		if wrong != nil {
+			return nil, errors.New(strings.Join(wrong, "; "))
+		}
+		return items, nil
+	}
+}
+
+func parseLogLevel(text string) (slog.Level, error) {
+	word, err := oneOf("debug", "info", "warn", "error")(text)
+	if err != nil {
+		return 0, err
+	}
+	var level slog.Level
+	err = level.UnmarshalText([]byte(word))
+	return level, err
+}
+
+// token reads a secret that travels in an HTTP header, so it must be visible
+// ASCII.
+func token(least int) func(string) (secret.Text, error) {
+	return func(text string) (secret.Text, error) {
+		invisible := func(c rune) bool { return c <= ' ' || c > '~' }
+		if len(text) < least || strings.ContainsFunc(text, invisible) {
+			return secret.Text{}, fmt.Errorf("must be at least %d characters, all visible ASCII without spaces", least)
+		}
+		return secret.NewText(text), nil
+	}
+}
+
+func parseMasterKey(text string) (secret.Text, error) {
+	if _, err := secret.ParseMasterKey(text); err != nil {
+		return secret.Text{}, errors.New("must be 32 bytes as base64 or as 64 hex digits")
+	}
+	return secret.NewText(text), nil
+}
+
+func parseDatabaseURL(text string) (secret.Text, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Opaque != "" || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+		return secret.Text{}, errors.New("must be a postgres:// or postgresql:// URL (with special characters of the password percent-encoded)")
+	}
+	return secret.NewText(text), nil
+}

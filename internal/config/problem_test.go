@@ -1,0 +1,119 @@
+package config_test
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"writ/internal/config"
+)
+
+func TestAllProblemsTogether(t *testing.T) {
+	t.Parallel()
+	// In the reverse of the order in which they must come out.
+	got := problems(t, noFiles, "WRIT_ZEBRA=1", "WRIT_APPLE=1", "WRIT_LOG_FORMAT=xml", "WRIT_SMTP_URL=smtp://",
+		"DATABASE_URL=mysql://root:hunter2@db/x", "WRIT_PROXY_TOKEN=hunter2", "PORT=x", "WRIT_ENV=production")
+	want := "PORT WRIT_PUBLIC_URL DATABASE_URL WRIT_MASTER_KEY WRIT_PROXY_TOKEN WRIT_SMTP_URL WRIT_MAIL_FROM WRIT_LOG_FORMAT WRIT_APPLE WRIT_ZEBRA"
+	if variablesOf(got) != want {
+		t.Errorf("problems of\n%s, want\n%s", variablesOf(got), want)
+	}
+	if strings.Contains(got.Error(), "hunter2") {
+		t.Errorf("a secret is shown: %v", got)
+	}
+}
+
+func TestProblemsText(t *testing.T) {
+	t.Parallel()
+	got := problems(t, noFiles, "PORT=x", "WRIT_LOG_FORMAT=xml", "WRIT_A\n  PORT=x").Error()
+	want := `the settings have problems:
+  PORT: must be a whole number from 0 to 65535
+  WRIT_LOG_FORMAT: must be text or json
+  "WRIT_A\n  PORT": is not a setting; the nearest name is PORT`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Error (-want +got):\n%s", diff)
+	}
+}
+
+func TestUnknownNames(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ entry, variable, nearest string }{
+		{"WRIT_SIGN_UP=closed", "WRIT_SIGN_UP", "WRIT_SIGNUP"},
+		{"WRIT_CORS_ORIGIN=https://a.example", "WRIT_CORS_ORIGIN", "WRIT_CORS_ORIGINS"},
+		{"WRIT_MASTERKEY_FILE=/x", "WRIT_MASTERKEY_FILE", "WRIT_MASTER_KEY_FILE"},
+		{"WRIT_ENV_FILE=/x", "WRIT_ENV_FILE", "WRIT_ENV"},
+		{"WRIT_PORT=9000", "WRIT_PORT", "PORT"},
+		{"WRIT_DATABASE_URL=postgres://db/writ", "WRIT_DATABASE_URL", "DATABASE_URL"},
+		{"WRIT_SMTP_URL_=x", "WRIT_SMTP_URL_", "WRIT_SMTP_URL"},
+	} {
+		got := problems(t, noFiles, c.entry)
+		want := config.Problem{Variable: c.variable, Message: "is not a setting; the nearest name is " + c.nearest}
+		if len(got) != 1 || got[0] != want {
+			t.Errorf("%s: problems = %q, want %q", c.entry, got, want)
+		}
+	}
+}
+
+func TestForeignNamesAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	mustLoad(t, "PATH=/bin", "WRITE_X=1", "writ_env=x", "PORT_FILE=/x", "WRIT_UNKNOWN_BUT_EMPTY=", "no equals sign", "=C:=x",
+		// What Kubernetes adds for services named writ and writ-db.
+		"WRIT_SERVICE_HOST=10.0.0.1", "WRIT_SERVICE_PORT=8080", "WRIT_SERVICE_PORT_HTTP=8080", "WRIT_PORT=tcp://10.0.0.1:8080",
+		"WRIT_PORT_8080_TCP=tcp://10.0.0.1:8080", "WRIT_PORT_8080_TCP_PROTO=tcp", "WRIT_PORT_8080_TCP_PORT=8080",
+		"WRIT_PORT_8080_TCP_ADDR=10.0.0.1", "WRIT_DB_SERVICE_HOST=10.0.0.2", "WRIT_DB_PORT=tcp://10.0.0.2:5432")
+}
+
+func TestDefaultText(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		value config.Default
+		want  string
+	}{
+		{config.Default{}, "none"},
+		{config.Default{Development: "a", Production: "a"}, "a"},
+		{config.Default{Development: "a", Production: "b"}, "a (production: b)"},
+		{config.Default{Development: "a"}, "a (production: none)"},
+	} {
+		if got := c.value.String(); got != c.want {
+			t.Errorf("String = %q, want %q", got, c.want)
+		}
+	}
+}
+
+// TestDocumentation keeps the page and the list the same, in the same order.
+func TestDocumentation(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, v := range config.Variables() {
+		want = append(want, row(v))
+	}
+	got := regexp.MustCompile("(?m)^\\| `.*$").FindAllString(string(page), -1)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("docs/configuration.md and Variables differ (-want +got):\n%s", diff)
+	}
+	isBlank := func(v config.Variable) bool { return v.Name == "" || v.Doc == "" }
+	if slices.ContainsFunc(config.Variables(), isBlank) {
+		t.Error("a variable has no name or no doc")
+	}
+}
+
+func row(v config.Variable) string {
+	name, value := "`"+v.Name+"`", v.Default.String()
+	if v.File {
+		name += " or `_FILE`"
+	}
+	if v.Secret {
+		name += ", secret"
+	}
+	if value != "none" {
+		value = "`" + value + "`"
+	}
+	return "| " + name + " | " + value + " | " + v.Doc + " |"
+}

@@ -1,0 +1,58 @@
+package config
+
+import (
+	"encoding/pem"
+	"errors"
+	"strings"
+
+	"writ/internal/secret"
+)
+
+// loadTLS checks that certificate and key belong together. The errors of
+// crypto/tls are not passed on: they can quote parts of the key's text.
+func (r *reader) loadTLS(c *Config) {
+	if r.given("WRIT_TLS_KEY") {
+		r.require("WRIT_TLS_CERT", "because WRIT_TLS_KEY is set")
+	}
+	c.TLSCertificate = read(r, "WRIT_TLS_CERT", parseCertificate)
+	if r.given("WRIT_TLS_CERT") {
+		r.require("WRIT_TLS_KEY", "because WRIT_TLS_CERT is set")
+	}
+	c.TLSKey = read(r, "WRIT_TLS_KEY", parsePrivateKey)
+	if c.TLSCertificate == "" || !c.TLSKey.IsSet() {
+		return
+	}
+	if _, err := c.TLSKeyPair(); err != nil {
+		r.report("WRIT_TLS_KEY", "cannot be used with the certificate in WRIT_TLS_CERT: one of them is damaged, or the key belongs to another certificate")
+	}
+}
+
+func parseCertificate(text string) (string, error) {
+	if !holdsBlock(text, func(kind string) bool { return kind == "CERTIFICATE" }) {
+		return "", errors.New("must hold a certificate as PEM text; a path belongs in WRIT_TLS_CERT_FILE")
+	}
+	return text, nil
+}
+
+func parsePrivateKey(text string) (secret.Text, error) {
+	isKey := func(kind string) bool {
+		return kind == "PRIVATE KEY" || strings.HasSuffix(kind, " PRIVATE KEY") && kind != "ENCRYPTED PRIVATE KEY"
+	}
+	if !holdsBlock(text, isKey) {
+		return secret.Text{}, errors.New("must hold a private key as PEM text, not encrypted; a path belongs in WRIT_TLS_KEY_FILE")
+	}
+	return secret.NewText(text), nil
+}
+
+func holdsBlock(text string, want func(kind string) bool) bool {
+	rest := []byte(text)
+	for {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			return false
+		}
+		if want(block.Type) {
+			return true
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package config_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"strings"
+	"testing"
+
+	"writ/internal/config"
+)
+
+// keyPair makes a certificate and its key as PEM text.
+func keyPair(t *testing.T) (certificate, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"writ.example.com"}}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pemText("CERTIFICATE", der), pemText("PRIVATE KEY", keyDER)
+}
+
+func pemText(kind string, content []byte) string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: content}))
+}
+
+func TestTLSRefused(t *testing.T) {
+	t.Parallel()
+	certificate, key := keyPair(t)
+	_, otherKey := keyPair(t)
+	const (
+		noPair        = "cannot be used with the certificate in WRIT_TLS_CERT"
+		noCertificate = "must hold a certificate as PEM text"
+		noKey         = "must hold a private key as PEM text"
+	)
+	for _, c := range []struct{ name, certificate, key, variable, want string }{
+		{"certificate alone", certificate, "", "WRIT_TLS_KEY", "is required because WRIT_TLS_CERT is set"},
+		{"key alone", "", key, "WRIT_TLS_CERT", "is required because WRIT_TLS_KEY is set"},
+		{"key of another certificate", certificate, otherKey, "WRIT_TLS_KEY", noPair},
+		{"a path as certificate", "/etc/writ/cert.pem", key, "WRIT_TLS_CERT", noCertificate},
+		{"a path as key", certificate, "/etc/writ/key.pem", "WRIT_TLS_KEY", noKey},
+		{"encrypted key", certificate, pemText("ENCRYPTED PRIVATE KEY", []byte("x")), "WRIT_TLS_KEY", noKey},
+		{"damaged certificate", pemText("CERTIFICATE", []byte("x")), key, "WRIT_TLS_KEY", noPair},
+		{"damaged key", certificate, pemText("EC PRIVATE KEY", []byte("x")), "WRIT_TLS_KEY", noPair},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			got := problems(t, noFiles, "WRIT_TLS_CERT="+c.certificate, "WRIT_TLS_KEY="+c.key)
+			if len(got) != 1 || got[0].Variable != c.variable || !strings.Contains(got[0].Message, c.want) {
+				t.Errorf("problems = %q, want one of %s with %q", got, c.variable, c.want)
+			}
+		})
+	}
+	t.Run("exchanged", func(t *testing.T) {
+		t.Parallel()
+		got := problems(t, noFiles, "WRIT_TLS_CERT="+key, "WRIT_TLS_KEY="+certificate)
+		if want := "WRIT_TLS_CERT WRIT_TLS_KEY"; variablesOf(got) != want {
+			t.Errorf("problems of %s, want %s", variablesOf(got), want)
+		}
+	})
+}
+
+func variablesOf(p config.Problems) string {
+	var names []string
+	for _, problem := range p {
+		names = append(names, problem.Variable)
+	}
+	return strings.Join(names, " ")
+}

@@ -1,0 +1,82 @@
+package config
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+const ownPrefix = "WRIT_"
+
+// serviceLink is a variable that Kubernetes puts into every pod for a service
+// whose name begins with "writ" (WRIT_SERVICE_HOST, WRIT_PORT_8080_TCP_ADDR).
+// The operator did not write it, so it is no misspelt setting.
+var serviceLink = regexp.MustCompile(`^WRIT(_[A-Z0-9]+)*_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)
+
+// serviceLinkURL is the value of the one such variable whose name alone could
+// be a mistake: WRIT_PORT.
+var serviceLinkURL = regexp.MustCompile(`^(tcp|udp|sctp)://`)
+
+// ofTheClient are variables that the command writ reads. They may stand in the
+// environment of a server that was started in the same shell.
+var ofTheClient = map[string]bool{"WRIT_URL": true, "WRIT_API_KEY": true}
+
+// refuseUnknown reports what is set under a name of ours that is no setting.
+func (r *reader) refuseUnknown() {
+	var names []string
+	known := map[string]bool{}
+	for _, v := range Variables() {
+		names = append(names, v.Name)
+		if v.File {
+			names = append(names, v.Name+fileSuffix)
+		}
+	}
+	for _, name := range names {
+		known[name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.values)) {
+		if !strings.HasPrefix(name, ownPrefix) || known[name] || ofTheClient[name] || isServiceLink(name, r.values[name]) {
+			continue
+		}
+		r.report(name, "is not a setting; the nearest name is "+nearest(name, names))
+	}
+}
+
+func isServiceLink(name, value string) bool {
+	if strings.HasSuffix(name, "_PORT") && serviceLinkURL.MatchString(value) {
+		return true
+	}
+	return serviceLink.MatchString(name)
+}
+
+// nearest compares without our prefix, because some settings have none: who
+// writes WRIT_PORT means PORT.
+func nearest(name string, names []string) string {
+	from := func(other string) int {
+		return distance(strings.TrimPrefix(name, ownPrefix), strings.TrimPrefix(other, ownPrefix))
+	}
+	return slices.MinFunc(names, func(a, b string) int { return from(a) - from(b) })
+}
+
+// distance counts the letters to insert, delete or replace to make one text of
+// the other (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1) // distances from a[:i] to every b[:j]
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

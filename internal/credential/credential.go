@@ -1,0 +1,122 @@
+// Package credential reads the credentials a request carries, and nothing else:
+// whether they are good is for others to say.
+//
+// Everything here comes from the caller. Published clients send an API key as
+// Authorization: Bearer, as x-api-key, in both, or doubled as "KEY, KEY" in one
+// header; a repeated header means the same as a comma. What does not agree is
+// refused rather than chosen from, so that no two parts of a deployment can take
+// one request for different callers.
+package credential
+
+import (
+	"strings"
+
+	"writ/internal/fault"
+)
+
+const (
+	// keyMark is how every API key begins.
+	keyMark = "ak_"
+	// maxKeyHeader bounds, in bytes, a header that holds a key. The longest a
+	// known client sends is two keys and their schemes, 160 bytes.
+	maxKeyHeader = 512
+	// maxBearer bounds any other bearer token.
+	maxBearer = 8192
+)
+
+// Presented is what a request carries. At most one of its members is set.
+type Presented struct {
+	APIKey string // begins with ak_, holds neither comma nor white space
+	Bearer string // a token that is no API key
+}
+
+// FromHeaders reads the values of the Authorization and x-api-key headers.
+func FromHeaders(authorization, xAPIKey []string) (Presented, error) {
+	bearer, err := fromAuthorization(authorization)
+	if err != nil {
+		return Presented{}, err
+	}
+	key, err := fromXAPIKey(xAPIKey)
+	if err != nil {
+		return Presented{}, err
+	}
+	isKey := strings.HasPrefix(bearer, keyMark)
+	switch {
+	case key != "" && bearer != "" && bearer != key:
+		return Presented{}, disagree()
+	case key != "" || isKey:
+		return Presented{APIKey: max(key, bearer)}, nil // one is empty, or both are the same
+	default:
+		return Presented{Bearer: bearer}, nil
+	}
+}
+
+// fromAuthorization is the one token of the header, or empty without a Bearer.
+func fromAuthorization(lines []string) (string, error) {
+	token, size := "", 0
+	for _, line := range lines {
+		size += len(line)
+		for part := range strings.SplitSeq(line, ",") {
+			next := bearerToken(part)
+			if token != "" && next != token {
+				return "", disagree()
+			}
+			token = next
+		}
+	}
+	switch {
+	case strings.HasPrefix(token, keyMark):
+		return token, checkKey(token, size)
+	case size > maxBearer || strings.ContainsAny(token, " \t\r\n\v\f"):
+		return "", notValid()
+	}
+	return token, nil
+}
+
+// bearerToken is what follows the scheme Bearer, in any case of letters.
+func bearerToken(part string) string {
+	scheme, token, _ := strings.Cut(trim(part), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return trim(token)
+}
+
+// fromXAPIKey is the key in x-api-key, or empty when the header is absent or
+// empty, as clients without a key send it.
+func fromXAPIKey(lines []string) (string, error) {
+	key, size, first := "", 0, true
+	for _, line := range lines {
+		size += len(line)
+		for part := range strings.SplitSeq(line, ",") {
+			part = trim(part)
+			if !first && part != key {
+				return "", disagree()
+			}
+			key, first = part, false
+		}
+	}
+	if key == "" {
+		return "", nil
+	}
+	return key, checkKey(key, size)
+}
+
+// checkKey refuses what cannot be a key before anything looks it up.
+func checkKey(key string, headerSize int) error {
+	if headerSize > maxKeyHeader || !strings.HasPrefix(key, keyMark) || strings.ContainsAny(key, " \t\r\n\v\f") {
+		return notValid()
+	}
+	return nil
+}
+
+// trim removes the white space HTTP allows around a value.
+func trim(text string) string { return strings.Trim(text, " \t") }
+
+func disagree() error {
+	return fault.New(fault.Unauthenticated, "the request carries two different credentials")
+}
+
+func notValid() error {
+	return fault.New(fault.Unauthenticated, "the credentials cannot be read")
+}

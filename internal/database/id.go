@@ -1,0 +1,14 @@
+package database
+
+import "github.com/google/uuid"
+
+// NewID makes an id: a UUIDv7 in lower case, whose text sorts by time on every
+// database and collation.
+func NewID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// IsID reports whether text has the form of an id we store. What has not cannot
+// be stored either, and is kept away from the database.
+func IsID(text string) bool {
+	id, err := uuid.Parse(text)
+	return err == nil && id.String() == text
+}

@@ -1,0 +1,166 @@
+// Package keyring holds the server's own signing keys: one current Ed25519 key
+// a purpose, made on first use, its private half sealed with the master key.
+//
+// A key of one purpose never signs for another. Keys are rotated, not replaced:
+// a retired key signs nothing but still verifies what it signed. Replicas that
+// need a first key at the same moment agree on one, because the database keeps
+// a single current key a purpose.
+package keyring
+
+import (
+	"context"
+	"crypto/ed25519"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"writ/internal/audit"
+	"writ/internal/database"
+	"writ/internal/fault"
+	"writ/internal/principal"
+	"writ/internal/secret"
+)
+
+// Purpose is what a key signs.
+type Purpose string
+
+// AccessToken keys sign the access tokens of people.
+const AccessToken Purpose = "access-token"
+
+// currentTrust is how long a replica signs with the key it knows before it
+// asks whether another one rotated it.
+const currentTrust = time.Minute
+
+// Key is a signing key.
+type Key struct {
+	ID      string
+	Purpose Purpose
+	Public  ed25519.PublicKey
+	Private ed25519.PrivateKey
+	Retired bool
+}
+
+// Ring finds and makes keys.
+type Ring struct {
+	db     *database.DB
+	sealer *secret.Sealer
+
+	mu      sync.Mutex // guards what follows
+	byID    map[string]Key
+	current map[Purpose]remembered
+}
+
+type remembered struct {
+	key Key
+	at  time.Time
+}
+
+// New makes a ring over the database.
+func New(db *database.DB, sealer *secret.Sealer) *Ring {
+	return &Ring{db: db, sealer: sealer, byID: map[string]Key{}, current: map[Purpose]remembered{}}
+}
+
+// Current is the key that signs for a purpose now. The first call makes it.
+func (r *Ring) Current(ctx context.Context, purpose Purpose) (Key, error) {
+	if key, ok := r.rememberedCurrent(purpose); ok {
+		return key, nil
+	}
+	key, err := r.readCurrent(ctx, r.db, purpose)
+	if errors.Is(err, sql.ErrNoRows) {
+		key, err = r.replace(ctx, principal.Operator(), purpose, false)
+	}
+	if err != nil {
+		return Key{}, fmt.Errorf("signing key for %s: %w", purpose, err)
+	}
+	r.remember(key)
+	return key, nil
+}
+
+// Find is the key with this id, current or retired. Unknown ids and ids of
+// another purpose are NotFound.
+func (r *Ring) Find(ctx context.Context, purpose Purpose, id string) (Key, error) {
+	r.mu.Lock()
+	key, ok := r.byID[id]
+	r.mu.Unlock()
+	if !ok {
+		if !database.IsID(id) {
+			return Key{}, fault.New(fault.NotFound, "no such key")
+		}
+		var err error
+		if key, err = r.readByID(ctx, id); err != nil {
+			return Key{}, err
+		}
+		r.remember(key)
+	}
+	if key.Purpose != purpose {
+		return Key{}, fault.New(fault.NotFound, "no such key")
+	}
+	return key, nil
+}
+
+// All lists every key of a purpose, newest first, for those who verify.
+func (r *Ring) All(ctx context.Context, purpose Purpose) ([]Key, error) {
+	keys, err := database.Collect(ctx, r.db, r.scan, selectKey+`WHERE purpose = $1 ORDER BY created_at DESC, id DESC`, purpose)
+	if err != nil {
+		return nil, fmt.Errorf("list signing keys for %s: %w", purpose, err)
+	}
+	return keys, nil
+}
+
+// Rotate retires the current key of a purpose and makes a new one.
+func (r *Ring) Rotate(ctx context.Context, actor principal.Principal, purpose Purpose) (Key, error) {
+	key, err := r.replace(ctx, actor, purpose, true)
+	if err != nil {
+		return Key{}, fmt.Errorf("rotate the signing key for %s: %w", purpose, err)
+	}
+	r.remember(key)
+	return key, nil
+}
+
+func (r *Ring) rememberedCurrent(purpose Purpose) (Key, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known, ok := r.current[purpose]
+	return known.key, ok && r.db.Now().Sub(known.at) < currentTrust
+}
+
+func (r *Ring) remember(key Key) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.byID[key.ID] = key
+	if !key.Retired {
+		r.current[key.Purpose] = remembered{key, r.db.Now()}
+	}
+}
+
+// replace makes a new current key. Without force a key that another replica
+// made meanwhile is taken instead.
+func (r *Ring) replace(ctx context.Context, actor principal.Principal, purpose Purpose, force bool) (key Key, err error) {
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		return Key{}, fmt.Errorf("generate: %w", err)
+	}
+	err = r.db.Write(ctx, database.Change{Logs: []string{audit.System}, Do: func(ctx context.Context, tx *database.Tx) error {
+		existing, err := r.readCurrent(ctx, tx, purpose)
+		if err == nil && !force {
+			key = existing
+			return nil
+		}
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		key = Key{ID: database.NewID(), Purpose: purpose, Public: public, Private: private}
+		if err := r.store(ctx, tx, key); err != nil {
+			return err
+		}
+		_, err = audit.Append(ctx, tx, audit.Entry{
+			Log: audit.System, Action: "signing_key.created", Actor: actor,
+			Subject: audit.Subject{Type: "signing_key", ID: key.ID},
+			Payload: map[string]any{"purpose": purpose, "public": fmt.Sprintf("%x", public), "replaces": existing.ID},
+		})
+		return err
+	}})
+	return key, err
+}

@@ -1,0 +1,137 @@
+package organization_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"writ/internal/database"
+	"writ/internal/fault"
+	"writ/internal/organization"
+	"writ/internal/principal"
+)
+
+const joinerEmail = "two@example.org"
+
+func (f *fixture) joiner(t *testing.T) principal.Principal {
+	t.Helper()
+	return principal.Principal{Kind: principal.User, UserID: f.user(t, joinerEmail)}
+}
+
+func TestAccept(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, f *fixture) {
+		joiner := f.joiner(t)
+		for _, role := range principal.Roles() {
+			owner := f.create(t, "Blue")
+			invite, token := f.invite(t, owner, joinerEmail, role)
+			f.clock.advance(lifetime - time.Microsecond) // the last instant it is valid
+			got, err := f.service.Accept(t.Context(), joiner, " TWO@example.org", token)
+			if err != nil {
+				t.Fatalf("%s: %v", role, err)
+			}
+			want := organization.Membership{
+				Organization: organization.Organization{ID: owner.OrgID, Name: "Blue", CreatedAt: invite.CreatedAt}, Role: role, MemberCount: 2,
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("Accept (-want +got):\n%s", diff)
+			}
+			if got, err := f.service.RoleOf(t.Context(), owner.OrgID, joiner.UserID); err != nil || got != role {
+				t.Errorf("RoleOf = %s, %v; want %s", got, err, role)
+			}
+			_, err = f.service.Accept(t.Context(), joiner, joinerEmail, token)
+			wantFault(t, "a second time", err, fault.NotFound, notValid)
+			payload := `{"email":"two@example.org","role":"` + string(role) + `"}`
+			f.wantLog(t, owner.OrgID,
+				entry{"invite.created", "user " + owner.UserID, "invite " + invite.ID, payload},
+				entry{"invite.accepted", "user " + joiner.UserID, "invite " + invite.ID, payload},
+				entry{"member.joined", "user " + joiner.UserID, "member " + joiner.UserID, `{"role":"` + string(role) + `"}`},
+			)
+		}
+	})
+}
+
+// TestEndedInvitations has one answer for every token that opens nothing.
+func TestEndedInvitations(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, f *fixture) {
+		joiner := f.joiner(t)
+		expired, withdrawn, closed, used := f.create(t, "Expired"), f.create(t, "Withdrawn"), f.create(t, "Closed"), f.create(t, "Used")
+		_, expiredToken := f.invite(t, expired, joinerEmail, principal.Member)
+		f.clock.advance(lifetime) // the first instant it is not valid
+		invite, withdrawnToken := f.invite(t, withdrawn, joinerEmail, principal.Member)
+		_, closedToken := f.invite(t, closed, joinerEmail, principal.Member)
+		_, usedToken := f.invite(t, used, joinerEmail, principal.Member)
+		if err := f.service.Withdraw(t.Context(), withdrawn, invite.ID); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.service.Close(t.Context(), closed); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.service.Accept(t.Context(), joiner, joinerEmail, usedToken); err != nil {
+			t.Fatal(err)
+		}
+		// Removed again, so that the membership is not what refuses.
+		if err := f.service.Remove(t.Context(), used, joiner.UserID); err != nil {
+			t.Fatal(err)
+		}
+		for name, token := range map[string]string{
+			"expired": expiredToken, "withdrawn": withdrawnToken, "closed": closedToken, "used": usedToken,
+			"unknown": "inv_0000000000000000000000000000000000000000000000000000000000000000",
+			"empty":   "", "not UTF-8": "\xff\x00", "id": invite.ID,
+		} {
+			_, err := f.service.Accept(t.Context(), joiner, joinerEmail, token)
+			wantFault(t, name+": accept", err, fault.NotFound, notValid)
+			email, err := f.service.InvitedEmail(t.Context(), token)
+			wantFault(t, name+": e-mail", err, fault.NotFound, notValid)
+			if email != "" {
+				t.Errorf("%s: e-mail %q beside the fault", name, email)
+			}
+		}
+		if mine, err := f.service.Mine(t.Context(), joiner.UserID); err != nil || len(mine) != 0 {
+			t.Errorf("Mine = %+v, %v; want none", mine, err)
+		}
+	})
+}
+
+// TestAcceptRefuses also proves that a refusal leaves the invitation as it was.
+func TestAcceptRefuses(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, f *fixture) {
+		owner, joiner := f.create(t, "Blue"), f.joiner(t)
+		_, token := f.invite(t, owner, joinerEmail, principal.Owner)
+		key := joiner
+		key.Kind, key.KeyID = principal.Key, database.NewID()
+		stranger := principal.Principal{Kind: principal.User, UserID: f.user(t, "three@example.org")}
+		before := f.log(t, owner.OrgID, 0)
+		for _, tt := range []struct {
+			name, email string
+			p           principal.Principal
+			want        fault.Kind
+		}{
+			{"a key", joinerEmail, key, fault.Forbidden},
+			{"the operator", joinerEmail, principal.Operator(), fault.Forbidden},
+			{"nobody", joinerEmail, principal.Principal{}, fault.Forbidden},
+			{"another e-mail", "three@example.org", stranger, fault.Forbidden},
+			{"no e-mail", "", joiner, fault.Invalid},
+			// The owner has this address now and belongs to the organization.
+			{"a member", joinerEmail, owner, fault.Conflict},
+		} {
+			got, err := f.service.Accept(t.Context(), tt.p, tt.email, token)
+			wantKind(t, tt.name, err, tt.want)
+			if got != (organization.Membership{}) {
+				t.Errorf("%s: %+v beside the fault", tt.name, got)
+			}
+			if email, err := f.service.InvitedEmail(t.Context(), token); err != nil || email != joinerEmail {
+				t.Errorf("%s: the invitation is gone: %q, %v", tt.name, email, err)
+			}
+		}
+		if diff := cmp.Diff(before, f.log(t, owner.OrgID, 0)); diff != "" {
+			t.Errorf("log (-before +after):\n%s", diff)
+		}
+		if _, err := f.service.Accept(t.Context(), joiner, joinerEmail, token); err != nil {
+			t.Errorf("the person who was invited: %v", err)
+		}
+	})
+}

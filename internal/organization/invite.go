@@ -1,0 +1,190 @@
+package organization
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"writ/internal/database"
+	"writ/internal/email"
+	"writ/internal/fault"
+	"writ/internal/principal"
+	"writ/internal/secret"
+)
+
+// Invite mails a person an invitation and withdraws the open one that the same
+// person may have. When the mail cannot be sent, the new one is withdrawn too.
+func (s *Service) Invite(ctx context.Context, p principal.Principal, address string, role principal.Role) (Invite, error) {
+	if err := checkRole(role); err != nil {
+		return Invite{}, err
+	}
+	address, err := email.Normalise(address)
+	if err != nil {
+		return Invite{}, err
+	}
+	id, token := database.NewID(), secret.Token("inv_")
+	var invite Invite
+	var name string
+	err = s.change(ctx, p, role.ManageRole(), func(ctx context.Context, tx *database.Tx, p principal.Principal) error {
+		o, err := findMembership(ctx, tx, p.OrgID, p.Role)
+		if err != nil {
+			return err
+		}
+		name = o.Name
+		invite = Invite{
+			ID: id, OrgID: p.OrgID, Email: address, Role: role, InvitedBy: p.UserID,
+			CreatedAt: tx.Now(), ExpiresAt: tx.Now().Add(inviteLifetime),
+		}
+		return openInvite(ctx, tx, p, invite, secret.Hash(token.Reveal()))
+	})
+	if err != nil {
+		return Invite{}, err
+	}
+	if err := s.sender.Send(ctx, letter(invite, name, s.publicURL, token)); err != nil {
+		err = fmt.Errorf("mail invitation %s: %w", invite.ID, err)
+		return Invite{}, errors.Join(err, s.takeBack(ctx, p, invite))
+	}
+	return invite, nil
+}
+
+// openInvite stores the invitation in place of an open one to the same person.
+// To replace one takes the right to withdraw it.
+func openInvite(ctx context.Context, tx *database.Tx, p principal.Principal, invite Invite, tokenHash []byte) error {
+	present, err := isMemberEmail(ctx, tx, invite.OrgID, invite.Email)
+	if err != nil {
+		return err
+	}
+	if present {
+		return fault.New(fault.Conflict, "this person is already a member of the organization")
+	}
+	before, err := openInvitesTo(ctx, tx, invite.OrgID, invite.Email)
+	if err != nil {
+		return err
+	}
+	for _, old := range before {
+		if err := withdraw(ctx, tx, p, old, "replaced"); err != nil {
+			return err
+		}
+	}
+	if err := insertInvite(ctx, tx, invite, tokenHash); err != nil {
+		return err
+	}
+	return record(ctx, tx, p, invite.OrgID, "invite.created", about("invite", invite.ID),
+		map[string]any{"email": invite.Email, "role": string(invite.Role)})
+}
+
+// takeBack withdraws an invitation whose mail was not sent. It must happen even
+// when the caller has gone or lost the right since; what became of the
+// invitation in between stays.
+func (s *Service) takeBack(ctx context.Context, p principal.Principal, invite Invite) error {
+	return s.db.Write(context.WithoutCancel(ctx), database.Change{
+		Logs: []string{invite.OrgID},
+		Do: func(ctx context.Context, tx *database.Tx) error {
+			withdrawn, err := updateWithdrawn(ctx, tx, invite.OrgID, invite.ID)
+			if err != nil || !withdrawn {
+				return err
+			}
+			return recordWithdrawn(ctx, tx, p, invite, "not sent")
+		},
+	})
+}
+
+// Invites lists the invitations that can still be accepted, the newest first.
+func (s *Service) Invites(ctx context.Context, p principal.Principal) ([]Invite, error) {
+	if err := p.Require(principal.ManageMembers); err != nil {
+		return nil, err
+	}
+	return validInvites(ctx, s.db, p.OrgID, s.db.Now())
+}
+
+// Withdraw ends an open invitation of the organization.
+func (s *Service) Withdraw(ctx context.Context, p principal.Principal, inviteID string) error {
+	return s.change(ctx, p, principal.ManageMembers, func(ctx context.Context, tx *database.Tx, p principal.Principal) error {
+		invite, err := findOpenInvite(ctx, tx, p.OrgID, inviteID)
+		if err != nil {
+			return err
+		}
+		return withdraw(ctx, tx, p, invite, "by request")
+	})
+}
+
+// withdraw ends an open invitation if the caller may give its role.
+func withdraw(ctx context.Context, tx *database.Tx, p principal.Principal, invite Invite, reason string) error {
+	if err := p.Require(invite.Role.ManageRole()); err != nil {
+		return err
+	}
+	if _, err := updateWithdrawn(ctx, tx, invite.OrgID, invite.ID); err != nil {
+		return err
+	}
+	return recordWithdrawn(ctx, tx, p, invite, reason)
+}
+
+func recordWithdrawn(ctx context.Context, tx *database.Tx, p principal.Principal, invite Invite, reason string) error {
+	return record(ctx, tx, p, invite.OrgID, "invite.withdrawn", about("invite", invite.ID),
+		map[string]any{"email": invite.Email, "reason": reason})
+}
+
+// Accept makes the caller, a person, a member by an invitation. The edge passes
+// the caller's verified e-mail address: who else holds the link is refused.
+func (s *Service) Accept(ctx context.Context, p principal.Principal, userEmail, token string) (Membership, error) {
+	if p.Kind != principal.User {
+		return Membership{}, fault.New(fault.Forbidden, "only a person can accept an invitation")
+	}
+	userEmail, err := email.Normalise(userEmail)
+	if err != nil {
+		return Membership{}, err
+	}
+	// The token leads to the organization, whose log the change must declare.
+	invite, err := findValidInvite(ctx, s.db, secret.Hash(token), s.db.Now())
+	if err != nil {
+		return Membership{}, err
+	}
+	if invite.Email != userEmail {
+		return Membership{}, fault.New(fault.Forbidden, "this invitation is for another e-mail address")
+	}
+	var joined Membership
+	err = s.db.Write(ctx, database.Change{
+		Logs: []string{invite.OrgID},
+		Do: func(ctx context.Context, tx *database.Tx) error {
+			err := accept(ctx, tx, p, invite)
+			if err != nil {
+				return err
+			}
+			joined, err = findMembership(ctx, tx, invite.OrgID, invite.Role)
+			return err
+		},
+	})
+	if err != nil {
+		return Membership{}, err
+	}
+	return joined, nil
+}
+
+// accept uses the invitation up, unless it ended since it was read. A fault
+// rolls that back, so that the invitation is left.
+func accept(ctx context.Context, tx *database.Tx, p principal.Principal, invite Invite) error {
+	accepted, err := updateAccepted(ctx, tx, invite.OrgID, invite.ID)
+	if err != nil {
+		return err
+	}
+	if !accepted {
+		return notValid()
+	}
+	if _, err := findRole(ctx, tx, invite.OrgID, p.UserID); err == nil {
+		return fault.New(fault.Conflict, "you are already a member of this organization")
+	} else if !fault.Is(err, fault.Forbidden) {
+		return err
+	}
+	if err := record(ctx, tx, p, invite.OrgID, "invite.accepted", about("invite", invite.ID),
+		map[string]any{"email": invite.Email, "role": string(invite.Role)}); err != nil {
+		return err
+	}
+	return join(ctx, tx, p, invite.OrgID, p.UserID, invite.Role)
+}
+
+// InvitedEmail is the e-mail address that a valid invitation names. Sign-up
+// asks for it where only invited people may register.
+func (s *Service) InvitedEmail(ctx context.Context, token string) (string, error) {
+	invite, err := findValidInvite(ctx, s.db, secret.Hash(token), s.db.Now())
+	return invite.Email, err
+}

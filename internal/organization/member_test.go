@@ -1,0 +1,208 @@
+package organization_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"writ/internal/database"
+	"writ/internal/fault"
+	"writ/internal/organization"
+	"writ/internal/page"
+	"writ/internal/principal"
+)
+
+func TestMembers(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, f *fixture) {
+		owner := f.create(t, "Blue")
+		f.add(t, f.create(t, "Other").OrgID, principal.Member)
+		joined := f.clock.Now()
+		want := []principal.Principal{owner}
+		for i := range 6 {
+			if i%3 == 0 {
+				f.clock.advance(-time.Hour) // threes share an instant, later ones join earlier
+			}
+			want = append(want, f.add(t, owner.OrgID, principal.Roles()[i%5]))
+		}
+		slices.SortFunc(want[1:], func(a, b principal.Principal) int { return slices.Compare([]byte(a.UserID), []byte(b.UserID)) })
+		want = slices.Concat(want[4:], want[1:4], want[:1])
+
+		var got []organization.Member
+		cursor := ""
+		for range 10 {
+			p, err := f.service.Members(t.Context(), owner, cursor, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, p.Items...)
+			if cursor = p.NextCursor; !p.HasMore {
+				break
+			}
+		}
+		if len(got) != len(want) {
+			t.Fatalf("%d members, want %d", len(got), len(want))
+		}
+		for i, m := range got {
+			if m.UserID != want[i].UserID || m.Role != want[i].Role || m.Name != "Name of "+m.Email {
+				t.Errorf("member %d = %+v, want %+v", i, m, want[i])
+			}
+		}
+		if last := got[len(got)-1]; !last.JoinedAt.Equal(joined) {
+			t.Errorf("the owner joined at %s, want %s", last.JoinedAt, joined)
+		}
+	})
+}
+
+func TestMembersLimits(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, f *fixture) {
+		owner := f.create(t, "Blue")
+		f.exec(t, `
+			WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 250)
+			INSERT INTO user_account (id, email, name, password_hash, created_at)
+			SELECT 'user ' || CAST(i AS TEXT), 'user' || CAST(i AS TEXT) || '@example.org', '', '', 0 FROM n`)
+		f.exec(t, `
+			INSERT INTO organization_member (org_id, user_id, role, joined_at)
+			SELECT $1, id, 'member', 1 FROM user_account WHERE name = ''`, owner.OrgID)
+		for give, want := range map[int]int{-1: page.DefaultLimit, 0: page.DefaultLimit, 1: 1, 200: 200, 201: page.MaxLimit, 1 << 40: page.MaxLimit} {
+			if p, err := f.service.Members(t.Context(), owner, "", give); err != nil || len(p.Items) != want || !p.HasMore {
+				t.Errorf("limit %d: %d members, more %t, %v; want %d", give, len(p.Items), p.HasMore, err, want)
+			}
+		}
+		_, err := f.service.Members(t.Context(), owner, "made up", 1)
+		wantFault(t, "a cursor of the caller's own", err, fault.Invalid, "Invalid cursor")
+	})
+}
+
+// TestChangeRole tries every role on every role: owners may all, admins all
+// that has nothing to do with owners, others nothing.
+func TestChangeRole(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, f *fixture) {
+		owner := f.create(t, "Blue")
+		target := f.add(t, owner.OrgID, principal.Member)
+		for _, caller := range principal.Roles() {
+			p := f.add(t, owner.OrgID, caller)
+			for _, from := range principal.Roles() {
+				for _, to := range principal.Roles() {
+					f.exec(t, `UPDATE organization_member SET role = $2 WHERE user_id = $1`, target.UserID, string(from))
+					allowed := caller == principal.Owner ||
+						caller == principal.Admin && from != principal.Owner && to != principal.Owner
+					want, wantRole := fault.Kind(""), to
+					if !allowed {
+						want, wantRole = fault.Forbidden, from
+					}
+					what := fmt.Sprintf("%s changes %s to %s", caller, from, to)
+					got, err := f.service.ChangeRole(t.Context(), p, target.UserID, to)
+					wantKind(t, what, err, want)
+					if allowed && (got.Role != to || got.UserID != target.UserID) || !allowed && got != (organization.Member{}) {
+						t.Errorf("%s: %+v", what, got)
+					}
+					if role, err := f.service.RoleOf(t.Context(), owner.OrgID, target.UserID); err != nil || role != wantRole {
+						t.Errorf("%s: the role is %s (%v), want %s", what, role, err, wantRole)
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestChangeRoleIsRecorded(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, f *fixture) {
+		owner := f.create(t, "Blue")
+		target := f.add(t, owner.OrgID, principal.Member)
+		for range 2 { // the second time there is nothing to change
+			got, err := f.service.ChangeRole(t.Context(), owner, target.UserID, principal.Approver)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := organization.Member{UserID: target.UserID, Email: got.Email, Name: "Name of " + got.Email, Role: principal.Approver, JoinedAt: f.clock.Now()}
+			if diff := cmp.Diff(want, got); diff != "" || got.Email == "" {
+				t.Errorf("ChangeRole (-want +got):\n%s", diff)
+			}
+		}
+		f.wantLog(t, owner.OrgID,
+			entry{"member.role_changed", "user " + owner.UserID, "member " + target.UserID, `{"from":"member","to":"approver"}`})
+		for _, role := range []principal.Role{"", "root", "Owner", "owner "} {
+			_, err := f.service.ChangeRole(t.Context(), owner, target.UserID, role)
+			wantKind(t, "role "+string(role), err, fault.Invalid)
+		}
+	})
+}
+
+func TestRemove(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, f *fixture) {
+		owner := f.create(t, "Blue")
+		var want []entry
+		for _, caller := range principal.Roles() {
+			p := f.add(t, owner.OrgID, caller)
+			for _, role := range principal.Roles() {
+				target := f.add(t, owner.OrgID, role)
+				allowed := caller == principal.Owner || caller == principal.Admin && role != principal.Owner
+				what := fmt.Sprintf("%s removes %s", caller, role)
+				err := f.service.Remove(t.Context(), p, target.UserID)
+				_, roleErr := f.service.RoleOf(t.Context(), owner.OrgID, target.UserID)
+				if !allowed {
+					wantKind(t, what, err, fault.Forbidden)
+					wantKind(t, what+": afterwards", roleErr, "")
+					continue
+				}
+				wantKind(t, what, err, "")
+				wantFault(t, what+": afterwards", roleErr, fault.Forbidden, notMember)
+				wantFault(t, what+" twice", f.service.Remove(t.Context(), p, target.UserID), fault.NotFound, noSuchMember)
+				want = append(want, entry{"member.removed", "user " + p.UserID, "member " + target.UserID, `{"role":"` + string(role) + `"}`})
+			}
+		}
+		f.wantLog(t, owner.OrgID, want...)
+	})
+}
+
+func TestLeave(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, f *fixture) {
+		owner := f.create(t, "Blue")
+		var want []entry
+		for _, role := range principal.Roles() {
+			p := f.add(t, owner.OrgID, role)
+			wantKind(t, string(role)+" leaves", f.service.Remove(t.Context(), p, p.UserID), "")
+			want = append(want, entry{"member.removed", "user " + p.UserID, "member " + p.UserID, `{"role":"` + string(role) + `"}`})
+			_, err := f.service.RoleOf(t.Context(), p.OrgID, p.UserID)
+			wantFault(t, string(role)+" afterwards", err, fault.Forbidden, notMember)
+		}
+		// A key acts with its owner's role, but it is not the person.
+		viewer := f.add(t, owner.OrgID, principal.Viewer)
+		viewer.Kind, viewer.KeyID = principal.Key, database.NewID()
+		wantKind(t, "a key leaves", f.service.Remove(t.Context(), viewer, viewer.UserID), fault.Forbidden)
+		f.wantLog(t, owner.OrgID, want...)
+	})
+}
+
+func TestLastOwnerStays(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, f *fixture) {
+		owner, other := f.create(t, "Blue"), f.create(t, "Other")
+		f.add(t, other.OrgID, principal.Owner) // another organization's owners do not count
+		operator := principal.Principal{Kind: principal.System, OrgID: owner.OrgID}
+		for name, p := range map[string]principal.Principal{"alone": owner, "the operator": operator} {
+			_, err := f.service.ChangeRole(t.Context(), p, owner.UserID, principal.Admin)
+			wantFault(t, name+": demote", err, fault.Conflict, onlyOwnerRefuse)
+			wantFault(t, name+": remove", f.service.Remove(t.Context(), p, owner.UserID), fault.Conflict, onlyOwnerRefuse)
+		}
+		if got, err := f.service.ChangeRole(t.Context(), owner, owner.UserID, principal.Owner); err != nil || got.Role != principal.Owner {
+			t.Errorf("the last owner stays owner: %+v, %v", got, err)
+		}
+		f.wantLog(t, owner.OrgID)
+
+		second := f.add(t, owner.OrgID, principal.Owner)
+		if _, err := f.service.ChangeRole(t.Context(), owner, owner.UserID, principal.Viewer); err != nil {
+			t.Errorf("one of two owners steps down: %v", err)
+		}
+		wantFault(t, "the other leaves", f.service.Remove(t.Context(), second, second.UserID), fault.Conflict, onlyOwnerRefuse)
+	})
+}

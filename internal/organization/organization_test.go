@@ -1,0 +1,203 @@
+package organization_test
+
+import (
+	"context"
+	"encoding/json"
+	"regexp"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"writ/internal/audit"
+	"writ/internal/database"
+	"writ/internal/database/dbtest"
+	"writ/internal/fault"
+	"writ/internal/mail"
+	"writ/internal/organization"
+	"writ/internal/principal"
+)
+
+// fixture is an empty database with the service on it.
+type fixture struct {
+	db      *database.DB
+	service *organization.Service
+	clock   *clock
+	mails   *recorder
+}
+
+// each runs the test on every database.
+func each(t *testing.T, body func(t *testing.T, f *fixture)) {
+	t.Helper()
+	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
+		f := &fixture{clock: &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}, mails: &recorder{}}
+		o.Now = f.clock.Now
+		f.db = dbtest.Open(t, o)
+		f.service = organization.New(f.db, f.mails, "https://writ.example.org/")
+		body(t, f)
+	})
+}
+
+// clock stands still until it is moved.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) advance(by time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(by)
+}
+
+// recorder keeps the mails it is given, or refuses them.
+type recorder struct {
+	mails   []mail.Message
+	refusal error
+	onSend  func()
+}
+
+func (r *recorder) Send(_ context.Context, m mail.Message) error {
+	r.mails = append(r.mails, m)
+	if r.onSend != nil {
+		r.onSend()
+	}
+	return r.refusal
+}
+
+var tokenPattern = regexp.MustCompile(`token=(inv_[0-9a-f]{64})\n`)
+
+// lastToken is the token in the mail sent last.
+func (r *recorder) lastToken(t *testing.T) string {
+	t.Helper()
+	if len(r.mails) == 0 {
+		t.Fatal("no mail was sent")
+	}
+	found := tokenPattern.FindStringSubmatch(r.mails[len(r.mails)-1].Text)
+	if found == nil {
+		t.Fatalf("no token in the mail: %q", r.mails[len(r.mails)-1].Text)
+	}
+	return found[1]
+}
+
+// exec changes the database behind the service's back.
+func (f *fixture) exec(t *testing.T, statement string, args ...any) {
+	t.Helper()
+	err := f.db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		_, err := tx.Exec(ctx, statement, args...)
+		return err
+	}})
+	if err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+// user makes an account and gives its id.
+func (f *fixture) user(t *testing.T, email string) string {
+	t.Helper()
+	id := database.NewID()
+	f.exec(t, `
+		INSERT INTO user_account (id, email, name, password_hash, verified_at, created_at)
+		VALUES ($1, $2, $3, '', 0, 0)`, id, email, "Name of "+email)
+	return id
+}
+
+// create makes an organization; the principal is its owner.
+func (f *fixture) create(t *testing.T, name string) principal.Principal {
+	t.Helper()
+	owner := principal.Principal{Kind: principal.User, UserID: f.user(t, database.NewID()+"@example.org")}
+	o, err := f.service.Create(t.Context(), owner, name)
+	if err != nil {
+		t.Fatalf("create %s: %v", name, err)
+	}
+	owner.OrgID, owner.Role = o.ID, principal.Owner
+	return owner
+}
+
+// add makes a new account a member of the organization, without an audit entry.
+func (f *fixture) add(t *testing.T, orgID string, role principal.Role) principal.Principal {
+	t.Helper()
+	id := f.user(t, database.NewID()+"@example.org")
+	f.exec(t, `INSERT INTO organization_member (org_id, user_id, role, joined_at) VALUES ($1, $2, $3, $4)`,
+		orgID, id, string(role), database.Micros(f.db.Now()))
+	return principal.Principal{Kind: principal.User, UserID: id, OrgID: orgID, Role: role}
+}
+
+// invite invites and gives the token that was mailed.
+func (f *fixture) invite(t *testing.T, p principal.Principal, email string, role principal.Role) (organization.Invite, string) {
+	t.Helper()
+	invite, err := f.service.Invite(t.Context(), p, email, role)
+	if err != nil {
+		t.Fatalf("invite %s: %v", email, err)
+	}
+	return invite, f.mails.lastToken(t)
+}
+
+// entry is what the log says, as the tests compare it.
+type entry struct{ Action, Actor, Subject, Payload string }
+
+// log reads the entries of an organization from an index on.
+func (f *fixture) log(t *testing.T, orgID string, from int64) []entry {
+	t.Helper()
+	stored, err := audit.ReadEntries(t.Context(), f.db, orgID, from, 100)
+	if err != nil {
+		t.Fatalf("read the log: %v", err)
+	}
+	entries := []entry{}
+	for _, s := range stored {
+		var record struct {
+			Actor   struct{ Kind, ID string }
+			Subject struct{ Type, ID string }
+		}
+		if err := json.Unmarshal([]byte(s.Record), &record); err != nil {
+			t.Fatalf("read record %s: %v", s.Record, err)
+		}
+		entries = append(entries, entry{
+			Action: s.Action, Actor: record.Actor.Kind + " " + record.Actor.ID,
+			Subject: record.Subject.Type + " " + record.Subject.ID, Payload: s.Payload,
+		})
+	}
+	return entries
+}
+
+// wantLog compares the log after its first two entries, those of the creation.
+func (f *fixture) wantLog(t *testing.T, orgID string, want ...entry) {
+	t.Helper()
+	if want == nil {
+		want = []entry{}
+	}
+	if diff := cmp.Diff(want, f.log(t, orgID, 2)); diff != "" {
+		t.Errorf("log (-want +got):\n%s", diff)
+	}
+}
+
+func wantKind(t *testing.T, what string, err error, want fault.Kind) {
+	t.Helper()
+	if got := fault.KindOf(err); got != want {
+		t.Errorf("%s: %q (%v), want %q", what, got, err, want)
+	}
+}
+
+// wantFault also compares the words, which must not tell cases apart.
+func wantFault(t *testing.T, what string, err error, want fault.Kind, message string) {
+	t.Helper()
+	if !fault.Is(err, want) || err.Error() != message {
+		t.Errorf("%s: %s %v, want %s %q", what, fault.KindOf(err), err, want, message)
+	}
+}
+
+const (
+	notMember       = "you are not a member of this organization"
+	notValid        = "this invitation is not valid any more"
+	noSuchMember    = "there is no such member in this organization"
+	noSuchInvite    = "there is no such open invitation in this organization"
+	lifetime        = 7 * 24 * time.Hour
+	onlyOwnerRefuse = "an organization needs an owner: make another member one first"
+)

@@ -1,0 +1,152 @@
+package organization_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"writ/internal/database"
+	"writ/internal/database/dbtest"
+	"writ/internal/fault"
+	"writ/internal/organization"
+	"writ/internal/principal"
+)
+
+const rounds = 12 // so that the two meet in more than one way
+
+// eachPair gives the test two processes' worth of services on one database.
+func eachPair(t *testing.T, body func(t *testing.T, f *fixture, other *organization.Service)) {
+	t.Helper()
+	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
+		f := &fixture{db: dbtest.Open(t, o), mails: &recorder{}}
+		f.service = organization.New(f.db, f.mails, "https://writ.example.org")
+		body(t, f, organization.New(dbtest.Open(t, o), f.mails, "https://writ.example.org"))
+	})
+}
+
+// atOnce runs both at the same time.
+func atOnce(one, two func() error) (errs [2]error) {
+	var wg sync.WaitGroup
+	start := make(chan struct{})
+	for i, do := range []func() error{one, two} {
+		wg.Go(func() {
+			<-start
+			errs[i] = do()
+		})
+	}
+	close(start)
+	wg.Wait()
+	return errs
+}
+
+// wantOne checks that exactly one of the two was done and why the other was not.
+func wantOne(t *testing.T, what string, errs [2]error, refused fault.Kind) {
+	t.Helper()
+	if (errs[0] == nil) == (errs[1] == nil) {
+		t.Errorf("%s: %v and %v, want one of them done", what, errs[0], errs[1])
+	}
+	for _, err := range errs {
+		if err != nil {
+			wantKind(t, what, err, refused)
+		}
+	}
+}
+
+// TestTwoOwnersAtOnce has the only two owners take ownership from each other, or
+// give it up, at the same time on two replicas. One must always be left.
+func TestTwoOwnersAtOnce(t *testing.T) {
+	t.Parallel()
+	type act = func(ctx context.Context, s *organization.Service, me, other principal.Principal) error
+	tests := []struct {
+		name    string
+		act     act
+		refused fault.Kind
+	}{
+		{"demote each other", func(ctx context.Context, s *organization.Service, me, other principal.Principal) error {
+			_, err := s.ChangeRole(ctx, me, other.UserID, principal.Member)
+			return err
+		}, fault.Forbidden}, // whoever comes second is no owner any more
+		{"remove each other", func(ctx context.Context, s *organization.Service, me, other principal.Principal) error {
+			return s.Remove(ctx, me, other.UserID)
+		}, fault.Forbidden},
+		{"step down", func(ctx context.Context, s *organization.Service, me, _ principal.Principal) error {
+			_, err := s.ChangeRole(ctx, me, me.UserID, principal.Member)
+			return err
+		}, fault.Conflict},
+		{"leave", func(ctx context.Context, s *organization.Service, me, _ principal.Principal) error {
+			return s.Remove(ctx, me, me.UserID)
+		}, fault.Conflict},
+		{"the operator demotes both", func(ctx context.Context, s *organization.Service, me, _ principal.Principal) error {
+			operator := principal.Principal{Kind: principal.System, OrgID: me.OrgID}
+			_, err := s.ChangeRole(ctx, operator, me.UserID, principal.Member)
+			return err
+		}, fault.Conflict},
+	}
+	eachPair(t, func(t *testing.T, f *fixture, other *organization.Service) {
+		for _, tt := range tests {
+			for range rounds {
+				a := f.create(t, "Blue")
+				b := f.add(t, a.OrgID, principal.Owner)
+				errs := atOnce(
+					func() error { return tt.act(t.Context(), f.service, a, b) },
+					func() error { return tt.act(t.Context(), other, b, a) },
+				)
+				wantOne(t, tt.name, errs, tt.refused)
+				var owners int
+				err := f.db.QueryRow(t.Context(), `SELECT COUNT(*) FROM organization_member WHERE org_id = $1 AND role = 'owner'`, a.OrgID).Scan(&owners)
+				if err != nil || owners != 1 {
+					t.Errorf("%s: %d owners are left (%v), want 1", tt.name, owners, err)
+				}
+				if log := f.log(t, a.OrgID, 2); len(log) != 1 {
+					t.Errorf("%s: log %+v, want one entry", tt.name, log)
+				}
+			}
+		}
+	})
+}
+
+func TestAcceptAtOnce(t *testing.T) {
+	t.Parallel()
+	eachPair(t, func(t *testing.T, f *fixture, other *organization.Service) {
+		joiner := f.joiner(t)
+		for range rounds {
+			owner := f.create(t, "Blue")
+			_, token := f.invite(t, owner, joinerEmail, principal.Member)
+			accept := func(s *organization.Service) func() error {
+				return func() error {
+					_, err := s.Accept(t.Context(), joiner, joinerEmail, token)
+					return err
+				}
+			}
+			wantOne(t, "accept twice", atOnce(accept(f.service), accept(other)), fault.NotFound)
+			if log := f.log(t, owner.OrgID, 2); len(log) != 3 {
+				t.Errorf("log %+v, want that one was invited and joined once", log)
+			}
+		}
+	})
+}
+
+// Whoever comes first, an invitation that was withdrawn makes no member, and one
+// that made a member was not withdrawn.
+func TestAcceptAndWithdrawAtOnce(t *testing.T) {
+	t.Parallel()
+	eachPair(t, func(t *testing.T, f *fixture, other *organization.Service) {
+		joiner := f.joiner(t)
+		for range rounds {
+			owner := f.create(t, "Blue")
+			invite, token := f.invite(t, owner, joinerEmail, principal.Member)
+			errs := atOnce(
+				func() error { return f.service.Withdraw(t.Context(), owner, invite.ID) },
+				func() error {
+					_, err := other.Accept(t.Context(), joiner, joinerEmail, token)
+					return err
+				},
+			)
+			wantOne(t, "accept and withdraw", errs, fault.NotFound)
+			_, err := f.service.RoleOf(t.Context(), owner.OrgID, joiner.UserID)
+			if joined := err == nil; joined != (errs[1] == nil) {
+				t.Errorf("joined is %t, but Accept said %v", joined, errs[1])
+			}
+		}
+	})
+}

@@ -1,0 +1,188 @@
+package organization
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"writ/internal/audit"
+	"writ/internal/database"
+	"writ/internal/fault"
+	"writ/internal/mail"
+	"writ/internal/principal"
+)
+
+// Service is everything people do with organizations.
+type Service struct {
+	db        *database.DB
+	sender    mail.Sender
+	publicURL string // without a slash at its end
+}
+
+// New makes the service. The links it mails begin with publicURL.
+func New(db *database.DB, sender mail.Sender, publicURL string) *Service {
+	return &Service{db: db, sender: sender, publicURL: strings.TrimRight(publicURL, "/")}
+}
+
+// Create makes an organization with the caller, a person, as its owner.
+func (s *Service) Create(ctx context.Context, p principal.Principal, name string) (Organization, error) {
+	if p.Kind != principal.User {
+		return Organization{}, fault.New(fault.Forbidden, "only a person can create an organization")
+	}
+	name, err := cleanName(name)
+	if err != nil {
+		return Organization{}, err
+	}
+	id := database.NewID()
+	var created Organization
+	err = s.db.Write(ctx, database.Change{
+		Logs: []string{id},
+		Do: func(ctx context.Context, tx *database.Tx) (err error) {
+			created, err = Add(ctx, tx, p, id, p.UserID, name)
+			return err
+		},
+	})
+	if err != nil {
+		return Organization{}, err
+	}
+	return created, nil
+}
+
+// Add makes an organization with its owner inside a change of the caller's,
+// who chose the id (database.NewID) and declared the log of that name. It checks
+// the name, but no right of the actor.
+func Add(ctx context.Context, tx *database.Tx, actor principal.Principal, id, ownerID, name string) (Organization, error) {
+	name, err := cleanName(name)
+	if err != nil {
+		return Organization{}, err
+	}
+	o := Organization{ID: id, Name: name, CreatedAt: tx.Now()}
+	if err := insertOrganization(ctx, tx, o); err != nil {
+		return Organization{}, err
+	}
+	if err := record(ctx, tx, actor, id, "organization.created", about("organization", id), map[string]any{"name": name}); err != nil {
+		return Organization{}, err
+	}
+	if err := join(ctx, tx, actor, id, ownerID, principal.Owner); err != nil {
+		return Organization{}, err
+	}
+	return o, nil
+}
+
+// Mine lists the open organizations of a person, by name, then id.
+func (s *Service) Mine(ctx context.Context, userID string) ([]Membership, error) {
+	list, err := memberships(ctx, s.db, userID)
+	if err != nil {
+		return nil, err
+	}
+	// Not in SQL: each database has another order of letters.
+	slices.SortFunc(list, func(a, b Membership) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID))
+	})
+	return list, nil
+}
+
+// RoleOf is the role of a person in an open organization. Whoever has none gets
+// one Forbidden fault, whether the organization exists or not.
+func (s *Service) RoleOf(ctx context.Context, orgID, userID string) (principal.Role, error) {
+	return findRole(ctx, s.db, orgID, userID)
+}
+
+// Get is the caller's organization.
+func (s *Service) Get(ctx context.Context, p principal.Principal) (Membership, error) {
+	if err := p.Require(principal.ReadOrganization); err != nil {
+		return Membership{}, err
+	}
+	return findMembership(ctx, s.db, p.OrgID, p.Role)
+}
+
+// Rename gives the organization another name.
+func (s *Service) Rename(ctx context.Context, p principal.Principal, name string) (Membership, error) {
+	name, err := cleanName(name)
+	if err != nil {
+		return Membership{}, err
+	}
+	var renamed Membership
+	err = s.change(ctx, p, principal.UpdateOrganization, func(ctx context.Context, tx *database.Tx, p principal.Principal) error {
+		m, err := findMembership(ctx, tx, p.OrgID, p.Role)
+		if err != nil {
+			return err
+		}
+		renamed = m
+		renamed.Name = name
+		if m.Name == name {
+			return nil
+		}
+		if err := updateName(ctx, tx, p.OrgID, name); err != nil {
+			return err
+		}
+		return record(ctx, tx, p, p.OrgID, "organization.renamed", about("organization", p.OrgID),
+			map[string]any{"from": m.Name, "to": name})
+	})
+	if err != nil {
+		return Membership{}, err
+	}
+	return renamed, nil
+}
+
+// Close ends the organization for all its members, with its open invitations.
+func (s *Service) Close(ctx context.Context, p principal.Principal) error {
+	return s.change(ctx, p, principal.CloseOrganization, func(ctx context.Context, tx *database.Tx, p principal.Principal) error {
+		if err := updateClosed(ctx, tx, p.OrgID); err != nil {
+			return err
+		}
+		invites, err := withdrawInvites(ctx, tx, p.OrgID)
+		if err != nil {
+			return err
+		}
+		return record(ctx, tx, p, p.OrgID, "organization.closed", about("organization", p.OrgID),
+			map[string]any{"withdrawnInvites": invites})
+	})
+}
+
+// change makes a change to the caller's organization. The action is required
+// twice: of the role the edge saw, so that who may not never takes the writer's
+// time, and of the role held now, under the organization's lock. Do gets the
+// principal with the latter.
+func (s *Service) change(ctx context.Context, p principal.Principal, action principal.Action,
+	do func(ctx context.Context, tx *database.Tx, p principal.Principal) error) error {
+	if err := p.Require(action); err != nil {
+		return err
+	}
+	return s.db.Write(ctx, database.Change{
+		Logs: []string{p.OrgID},
+		Do: func(ctx context.Context, tx *database.Tx) error {
+			now, err := standing(ctx, tx, p)
+			if err != nil {
+				return err
+			}
+			if err := now.Require(action); err != nil {
+				return err
+			}
+			return do(ctx, tx, now)
+		},
+	})
+}
+
+// standing is the principal with the role held at this moment in an open
+// organization. The operator belongs to none and needs no role.
+func standing(ctx context.Context, r database.Reader, p principal.Principal) (principal.Principal, error) {
+	var err error
+	if p.Kind == principal.System {
+		_, err = findMembership(ctx, r, p.OrgID, p.Role)
+	} else {
+		p.Role, err = findRole(ctx, r, p.OrgID, p.UserID)
+	}
+	return p, err
+}
+
+func about(kind, id string) audit.Subject { return audit.Subject{Type: kind, ID: id} }
+
+// record appends to the organization's log what the change did.
+func record(ctx context.Context, tx *database.Tx, actor principal.Principal, orgID, action string, subject audit.Subject, payload any) error {
+	_, err := audit.Append(ctx, tx, audit.Entry{
+		Log: orgID, Action: action, Actor: actor, Subject: subject, Payload: payload,
+	})
+	return err
+}

@@ -1,0 +1,90 @@
+package page
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"strings"
+	"unicode/utf8"
+
+	"writ/internal/fault"
+)
+
+const (
+	maxText = 512 // bytes of an encoded cursor; the longest we make has 290
+	maxID   = 200 // bytes
+)
+
+// An encoded cursor is the base64url of a version, the binding to list and
+// scope, the time as eight bytes big-endian, and the id.
+const (
+	version     = 1
+	bindingSize = 8
+	microsAt    = 1 + bindingSize
+	idAt        = microsAt + 8
+)
+
+// Cursor is the position of a row in a list: the page after it begins with the
+// next row. The zero cursor stands before the first row.
+type Cursor struct {
+	List   string // which list, a constant of the area that owns it
+	Scope  string // whose list, in most cases the id of the organization
+	Micros int64  // the row's time, in microseconds since 1970
+	ID     string // 1 to 200 bytes of UTF-8 without NUL, which no database takes
+}
+
+// IsZero reports whether the cursor stands before the first row. No row is
+// there, as every row has an id.
+func (c Cursor) IsZero() bool { return c.ID == "" }
+
+// Encode gives the cursor as opaque text. The zero cursor is the empty text.
+func (c Cursor) Encode() string {
+	if c.IsZero() {
+		return ""
+	}
+	raw := make([]byte, 0, idAt+len(c.ID))
+	raw = append(raw, version)
+	raw = append(raw, c.binding()...)
+	raw = binary.BigEndian.AppendUint64(raw, uint64(c.Micros))
+	raw = append(raw, c.ID...)
+	return base64.RawURLEncoding.EncodeToString(raw)
+}
+
+// Decode reads the cursor that a caller sent back for a list and a scope.
+// Empty text is the zero cursor. Anything that Encode did not make for the same
+// list and scope is an Invalid fault.
+func Decode(text, list, scope string) (Cursor, error) {
+	if text == "" {
+		return Cursor{}, nil
+	}
+	c, ok := parse(text)
+	c.List, c.Scope = list, scope
+	// Encoding again checks version, list, scope and spelling at once.
+	if !ok || c.Encode() != text {
+		return Cursor{}, fault.New(fault.Invalid, "Invalid cursor")
+	}
+	return c, nil
+}
+
+// parse reads time and id, and leaves what they are bound to unchecked.
+func parse(text string) (Cursor, bool) {
+	if len(text) > maxText {
+		return Cursor{}, false
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || len(raw) <= idAt {
+		return Cursor{}, false
+	}
+	c := Cursor{Micros: int64(binary.BigEndian.Uint64(raw[microsAt:])), ID: string(raw[idAt:])}
+	// The caller may have made this up, and it goes to the database next.
+	return c, len(c.ID) <= maxID && utf8.ValidString(c.ID) && !strings.Contains(c.ID, "\x00")
+}
+
+// binding is a short hash of list and scope. The length of the list keeps
+// ("ab", "c") and ("a", "bc") apart.
+func (c Cursor) binding() []byte {
+	text := binary.AppendUvarint(nil, uint64(len(c.List)))
+	text = append(append(text, c.List...), c.Scope...)
+	sum := sha256.Sum256(text)
+	return sum[:bindingSize]
+}

@@ -1,0 +1,65 @@
+package principal
+
+import "slices"
+
+// Role is what a person is in an organization.
+type Role string
+
+// The roles, from most to least.
+const (
+	Owner    Role = "owner"
+	Admin    Role = "admin"
+	Approver Role = "approver"
+	Member   Role = "member"
+	Viewer   Role = "viewer"
+)
+
+// Roles lists every role, from most to least.
+func Roles() []Role { return []Role{Owner, Admin, Approver, Member, Viewer} }
+
+// Valid reports whether this is one of the roles.
+func (r Role) Valid() bool { return slices.Contains(Roles(), r) }
+
+// Action is something a role may allow.
+type Action string
+
+// The actions of an organization.
+const (
+	ReadOrganization   Action = "organization.read"
+	UpdateOrganization Action = "organization.update"
+	CloseOrganization  Action = "organization.close"
+	ReadMembers        Action = "members.read"
+	ManageMembers      Action = "members.manage" // invite, change role, remove; not owners
+	ManageOwners       Action = "owners.manage"  // make, demote and remove owners
+	OwnKeys            Action = "keys.own"       // create, list, rotate and revoke one's own keys
+	ManageKeys         Action = "keys.manage"    // anyone's
+)
+
+// rights is the table of what each role may do. A role that is not here, and
+// an action that is not in its row, is refused.
+var rights = map[Role][]Action{
+	Owner: {
+		ReadOrganization, UpdateOrganization, CloseOrganization,
+		ReadMembers, ManageMembers, ManageOwners,
+		OwnKeys, ManageKeys,
+	},
+	Admin: {
+		ReadOrganization, UpdateOrganization,
+		ReadMembers, ManageMembers,
+		OwnKeys, ManageKeys,
+	},
+	Approver: {ReadOrganization, ReadMembers, OwnKeys},
+	Member:   {ReadOrganization, ReadMembers, OwnKeys},
+	Viewer:   {ReadOrganization, ReadMembers},
+}
+
+// May reports whether the role allows the action.
+func (r Role) May(action Action) bool { return slices.Contains(rights[r], action) }
+
+// ManageRole is the action needed to give, change or take this role.
+func (r Role) ManageRole() Action {
+	if r == Owner {
+		return ManageOwners
+	}
+	return ManageMembers
+}

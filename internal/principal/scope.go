@@ -1,0 +1,29 @@
+package principal
+
+import "slices"
+
+// Scope is something an API key may be used for. No scope activates, confirms,
+// approves or reads dashboards: those need a person.
+type Scope string
+
+// The scopes of API keys.
+const (
+	Ingest            Scope = "ingest"             // send traces and token usage
+	Enforce           Scope = "enforce"            // declare plans, ask for decisions
+	Audit             Scope = "audit"              // report what was executed
+	DraftPolicy       Scope = "policy.draft"       // stage a policy for a person to confirm
+	RequestDelegation Scope = "delegation.request" // ask a person for approval
+	CLI               Scope = "cli"                // act for its owner in a terminal: organizations, own keys
+)
+
+// DefaultScopes are those of a key made without naming any.
+func DefaultScopes() []Scope { return []Scope{Audit, RequestDelegation, Enforce, Ingest} }
+
+// RequestableScopes are those a person may give to a key. CLI is not among
+// them: only signing in from a terminal issues it, because such a key makes keys.
+func RequestableScopes() []Scope {
+	return []Scope{Audit, RequestDelegation, Enforce, Ingest, DraftPolicy}
+}
+
+// Requestable reports whether a person may ask for this scope.
+func (s Scope) Requestable() bool { return slices.Contains(RequestableScopes(), s) }

@@ -1,0 +1,127 @@
+package throttle_test
+
+import (
+	"errors"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"writ/internal/database"
+	"writ/internal/database/dbtest"
+	"writ/internal/fault"
+	"writ/internal/throttle"
+)
+
+var here = netip.MustParseAddr("192.0.2.7")
+
+// each runs the body with a clock the test sets.
+func each(t *testing.T, body func(t *testing.T, l *throttle.Limiter, db *database.DB, advance func(time.Duration))) {
+	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
+		var offset atomic.Int64
+		start := time.Date(2030, 1, 1, 12, 0, 10, 0, time.UTC)
+		o.Now = func() time.Time { return start.Add(time.Duration(offset.Load())) }
+		db := dbtest.Open(t, o)
+		body(t, throttle.New(db), db, func(d time.Duration) { offset.Add(int64(d)) })
+	})
+}
+
+func TestRuleHoldsForAMinute(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, l *throttle.Limiter, _ *database.DB, advance func(time.Duration)) {
+		for i := range throttle.Login.PerMinute {
+			if err := l.Take(t.Context(), throttle.Login, "a@example.com", here); err != nil {
+				t.Fatalf("request %d: %v", i+1, err)
+			}
+		}
+		err := l.Take(t.Context(), throttle.Login, " A@Example.com ", here) // the same account, spelt otherwise
+		f, ok := errors.AsType[*fault.Error](err)
+		if !ok || f.Kind != fault.TooMany || f.RetryAfter != 50*time.Second {
+			t.Fatalf("err = %v, want too many with 50 s to wait", err)
+		}
+		for name, free := range map[string]func() error{
+			"another account": func() error { return l.Take(t.Context(), throttle.Login, "b@example.com", here) },
+			"another address": func() error {
+				return l.Take(t.Context(), throttle.Login, "a@example.com", netip.MustParseAddr("192.0.2.8"))
+			},
+			"another route": func() error { return l.Take(t.Context(), throttle.VerifyOTP, "a@example.com", here) },
+		} {
+			if err := free(); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		advance(50 * time.Second)
+		if err := l.Take(t.Context(), throttle.Login, "a@example.com", here); err != nil {
+			t.Errorf("the next minute: %v", err)
+		}
+	})
+}
+
+func TestOneAddressManyAccounts(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, l *throttle.Limiter, _ *database.DB, _ func(time.Duration)) {
+		var wg sync.WaitGroup
+		var refused atomic.Int64
+		for i := range 60 {
+			wg.Go(func() {
+				err := l.Take(t.Context(), throttle.VerifyOTP, string(rune('a'+i%26))+string(rune('a'+i/26)), here)
+				if fault.Is(err, fault.TooMany) {
+					refused.Add(1)
+				} else if err != nil {
+					t.Errorf("take: %v", err)
+				}
+			})
+		}
+		wg.Wait()
+		if refused.Load() != 10 {
+			t.Errorf("%d of 60 accounts refused, want 10", refused.Load())
+		}
+	})
+}
+
+func TestAnIPv6NetworkIsOneAddress(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, l *throttle.Limiter, _ *database.DB, _ func(time.Duration)) {
+		address := netip.MustParseAddr("2001:db8::1")
+		for range throttle.Login.PerMinute {
+			if err := l.Take(t.Context(), throttle.Login, "a", address); err != nil {
+				t.Fatal(err)
+			}
+			address = address.Next()
+		}
+		if err := l.Take(t.Context(), throttle.Login, "a", address); !fault.Is(err, fault.TooMany) {
+			t.Errorf("err = %v, want too many", err)
+		}
+	})
+}
+
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, l *throttle.Limiter, db *database.DB, advance func(time.Duration)) {
+		if err := l.Take(t.Context(), throttle.Login, "a", here); err != nil {
+			t.Fatal(err)
+		}
+		advance(5 * time.Minute)
+		if err := l.Take(t.Context(), throttle.Login, "a", here); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Sweep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var n int
+		if err := db.QueryRow(t.Context(), `SELECT count(*) FROM throttle_counter`).Scan(&n); err != nil || n != 2 {
+			t.Errorf("%d counters left (%v), want the present window's 2", n, err)
+		}
+	})
+}
+
+func TestNoDatabaseNoRequest(t *testing.T) {
+	t.Parallel()
+	o, line := dbtest.PostgresOnALine(t)
+	l := throttle.New(dbtest.Open(t, o))
+	line.Cut()
+	if err := l.Take(t.Context(), throttle.Login, "a", here); !fault.Is(err, fault.Unavailable) {
+		t.Errorf("err = %v, want unavailable", err)
+	}
+}

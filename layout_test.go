@@ -1,0 +1,125 @@
+package layout_test
+
+import (
+	"testing"
+
+	"writ/internal/layout"
+)
+
+// maxLines is the length of a file at which it has more than one subject.
+const maxLines = 600
+
+// table lists our packages from the programs to the ground, and which of the
+// others each may import. Imports point down. Areas do not import areas: what
+// needs two of them is composed in api or app.
+var table = layout.Table{
+	// Programs.
+	row("cmd/writd", "internal/cli/writd", "internal/cli"),
+	row("cmd/writ", "internal/cli/writ", "internal/cli"),
+	row("internal/cli/writd",
+		"internal/cli", "internal/app", "internal/auth", "internal/organization",
+		"internal/config", "internal/keyring", "internal/audit",
+		"internal/principal", "internal/database", "internal/secret",
+	),
+	row("internal/cli/writ", "internal/cli", "client"),
+	row("internal/cli", "internal/fault"),
+	row("client"),
+
+	// Assembly.
+	row("internal/app",
+		"internal/api", "internal/auth", "internal/organization", "internal/apikey", "internal/throttle",
+		"internal/config", "internal/keyring", "internal/mail", "internal/audit", "internal/principal",
+		"internal/database", "internal/secret",
+	),
+
+	// Edges.
+	row("internal/api",
+		"internal/auth", "internal/organization", "internal/apikey", "internal/throttle",
+		"internal/credential", "internal/principal", "internal/database",
+		"internal/page", "internal/email", "internal/secret", "internal/fault", "web",
+	),
+	row("internal/credential", "internal/fault"),
+	row("web"),
+
+	// Areas.
+	row("internal/auth",
+		"internal/auth/accesstoken", "internal/keyring", "internal/mail", "internal/audit", "internal/principal",
+		"internal/database", "internal/email", "internal/secret", "internal/fault",
+	),
+	row("internal/auth/accesstoken"),
+	row("internal/organization",
+		"internal/mail", "internal/audit", "internal/principal", "internal/database",
+		"internal/page", "internal/email", "internal/secret", "internal/fault",
+	),
+	row("internal/apikey",
+		"internal/audit", "internal/principal", "internal/database",
+		"internal/page", "internal/secret", "internal/fault",
+	),
+
+	// What areas and edges share.
+	row("internal/throttle", "internal/database", "internal/fault"),
+	row("internal/config", "internal/secret"),
+	row("internal/keyring", "internal/audit", "internal/principal", "internal/database", "internal/secret", "internal/fault"),
+	row("internal/mail", "internal/secret", "internal/fault"),
+	row("internal/audit",
+		"internal/principal", "internal/database", "internal/canonical",
+	),
+	row("internal/principal", "internal/fault"),
+
+	// Storage.
+	row("internal/database/dbtest", "internal/database"),
+	row("internal/database", "internal/fault"),
+
+	// The ground.
+	row("internal/page", "internal/fault"),
+	row("internal/email", "internal/fault"),
+	row("internal/secret"),
+	row("internal/canonical"),
+	row("internal/fault"),
+	row("internal/layout"),
+}
+
+// notInClient is what writ must not link: it is started for every tool call of
+// an agent, so its start-up time is a user's waiting time.
+var notInClient = []string{
+	"modernc.org/sqlite",
+	"github.com/jackc/pgx",
+	"cel.dev/cel-go",
+	"github.com/google/cel-go",
+}
+
+func TestTable(t *testing.T) {
+	t.Parallel()
+	report(t, layout.CheckTable(table))
+}
+
+func TestPackages(t *testing.T) {
+	t.Parallel()
+	packages, err := layout.Load(t.Context(), ".")
+	if err != nil {
+		t.Fatalf("load our packages: %v", err)
+	}
+	report(t, layout.CheckImports(table, packages))
+	report(t, layout.CheckDocs(packages))
+	report(t, layout.CheckLengths(packages, maxLines))
+}
+
+func TestClientLinksNoDatabase(t *testing.T) {
+	t.Parallel()
+	linked, err := layout.Linked(t.Context(), ".", "./cmd/writ")
+	if err != nil {
+		t.Fatalf("list what writ links: %v", err)
+	}
+	report(t, layout.CheckLinked("writ", linked, notInClient))
+}
+
+func row(path string, mayImport ...string) layout.Row {
+	return layout.Row{Package: path, MayImport: mayImport}
+}
+
+func report(t *testing.T, problems []string) {
+	t.Helper()
+	for _, problem := range problems {
+		t.Error(problem)
+	}
+}

@@ -1,0 +1,20 @@
+// Package web holds the dashboard's files for the server to serve. A build
+// without the dashboard serves a page that says so and points to the API.
+package web
+
+import (
+	"embed"
+	"io/fs"
+)
+
+//go:embed placeholder
+var files embed.FS
+
+// Files are the pages, index.html at the root.
+func Files() fs.FS {
+	sub, err := fs.Sub(files, "placeholder")
+	if err != nil {
+		panic(err) // the pattern above names the folder
+	}
+	return sub
+}
