@@ -36,6 +36,7 @@ format:
 .PHONY: vet
 vet:
 	go vet ./...
+	cd bench && go vet ./... && go test ./...
 
 .PHONY: staticcheck
 staticcheck:

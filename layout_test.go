@@ -29,7 +29,7 @@ var table = layout.Table{
 	row("internal/app",
 		"internal/api", "internal/auth", "internal/organization", "internal/apikey", "internal/throttle",
 		"internal/config", "internal/keyring", "internal/mail", "internal/audit", "internal/principal",
-		"internal/database", "internal/secret",
+		"internal/database", "internal/secret", "internal/fault",
 	),
 
 	// Edges.

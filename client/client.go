@@ -29,7 +29,7 @@ type Client struct {
 	BaseURL     string       // http://localhost:8080
 	AccessToken string       // of a person
 	APIKey      string       // of an agent, SDK or plugin
-	HTTP        *http.Client // http.DefaultClient unless set
+	HTTP        *http.Client // with its defaults unless set; redirects are never followed
 }
 
 // Error is an answer that is not a success.
@@ -89,18 +89,17 @@ func (c *Client) Call(ctx context.Context, method, path string, query url.Values
 	if err != nil {
 		return err
 	}
-	client := c.HTTP
-	if client == nil {
-		client = http.DefaultClient
-	}
-	response, err := client.Do(request)
+	response, err := c.send(request)
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", method, path, err)
 	}
 	defer response.Body.Close()
-	content, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	content, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	if err != nil {
 		return fmt.Errorf("read the answer of %s %s: %w", method, path, err)
+	}
+	if len(content) > maxAnswer {
+		return fmt.Errorf("the answer of %s %s has more than %d bytes", method, path, maxAnswer)
 	}
 	if response.StatusCode >= 300 {
 		return newError(response, content)
@@ -114,7 +113,21 @@ func (c *Client) Call(ctx context.Context, method, path string, query url.Values
 	return nil
 }
 
+// send follows no redirect: a server of ours makes none, and the API key would
+// go along to wherever another one points.
+func (c *Client) send(request *http.Request) (*http.Response, error) {
+	caller := http.Client{}
+	if c.HTTP != nil {
+		caller = *c.HTTP
+	}
+	caller.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return caller.Do(request)
+}
+
 func (c *Client) request(ctx context.Context, method, path string, query url.Values, body any) (*http.Request, error) {
+	if err := checkPath(path); err != nil {
+		return nil, fmt.Errorf("%s %s: %w", method, path, err)
+	}
 	var content io.Reader
 	if body != nil {
 		encoded, err := json.Marshal(body)
@@ -152,14 +165,29 @@ func newError(response *http.Response, content []byte) *Error {
 		e.Message = "the server answered " + response.Status
 	}
 	e.StatusCode = response.StatusCode
-	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil {
+	// 32 bits of seconds fit a Duration.
+	if seconds, err := strconv.ParseUint(response.Header.Get("Retry-After"), 10, 32); err == nil {
 		e.RetryAfter = time.Duration(seconds) * time.Second
 	}
 	return e
 }
 
-// segment is one part of a path, however hostile.
+// segment is one part of a path. What it cannot hide, checkPath refuses.
 func segment(text string) string { return url.PathEscape(text) }
+
+// checkPath refuses an id that is empty or a dot: however it is escaped, servers
+// and proxies resolve it, and the call would reach another path than meant.
+func checkPath(path string) error {
+	if path == "/" {
+		return nil
+	}
+	for _, part := range strings.Split(strings.TrimPrefix(path, "/"), "/") {
+		if part == "" || part == "." || part == ".." {
+			return errors.New("an id in the path is missing, or is no id")
+		}
+	}
+	return nil
+}
 
 // call is Call with a typed answer.
 func call[T any](ctx context.Context, c *Client, method, path string, query url.Values, body any) (T, error) {

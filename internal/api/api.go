@@ -61,7 +61,7 @@ type API struct {
 
 // New assembles the routes.
 func New(c Config) *API {
-	useErrorShape()
+	setUpHuma()
 	a := &API{Config: c, mux: http.NewServeMux(), metrics: newMetrics(c.Database, c.Version)}
 	a.huma = humago.New(a.mux, humaConfig(c.Version))
 	a.mountHealth()

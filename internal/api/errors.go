@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/validation"
 	"github.com/go-json-experiment/json"
 
 	"writ/internal/fault"
@@ -96,10 +97,12 @@ func writeBody(w http.ResponseWriter, body *ErrorBody) {
 	_ = json.MarshalWrite(w, body)
 }
 
-// useErrorShape makes huma answer its own errors (bad JSON, validation, media
-// type) in our shape. Huma keeps this in package variables; they are set once,
-// to functions that hold no state.
-var useErrorShape = sync.OnceFunc(func() {
+// setUpHuma makes huma answer its own errors (bad JSON, validation, media type)
+// in our shape, and validate the members our decoder reads: by default it takes
+// NAME for name, which the decoder does not. Huma keeps this in package
+// variables; they are set once, to what holds no state.
+var setUpHuma = sync.OnceFunc(func() {
+	huma.ValidateStrictCasing = true
 	huma.NewErrorWithContext = func(ctx huma.Context, status int, message string, errs ...error) huma.StatusError {
 		request := context.Background()
 		if ctx != nil {
@@ -118,8 +121,7 @@ func fromHuma(ctx context.Context, status int, message string, errs []error) *Er
 	var details []fault.Detail
 	for _, err := range errs {
 		if d, ok := err.(huma.ErrorDetailer); ok {
-			detail := d.ErrorDetail()
-			details = append(details, fault.Detail{Field: fieldOf(detail.Location), Message: detail.Message})
+			details = append(details, detailOf(d.ErrorDetail()))
 		}
 	}
 	switch status {
@@ -136,6 +138,17 @@ func fromHuma(ctx context.Context, status int, message string, errs []error) *Er
 		message = details[0].Field + ": " + details[0].Message
 	}
 	return newErrorBody(ctx, status, message, details)
+}
+
+// detailOf names the field that is missing, where huma names what it is missing
+// from.
+func detailOf(d *huma.ErrorDetail) fault.Detail {
+	before, after, _ := strings.Cut(validation.MsgExpectedRequiredProperty, "%s")
+	name, isMissing := strings.CutPrefix(d.Message, before)
+	if !isMissing {
+		return fault.Detail{Field: fieldOf(d.Location), Message: d.Message}
+	}
+	return fault.Detail{Field: fieldOf(d.Location + "." + strings.TrimSuffix(name, after)), Message: "is required"}
 }
 
 // fieldOf is "email" for huma's "body.email".

@@ -129,7 +129,7 @@ func (a *API) provisionKey(ctx context.Context, caller principal.Principal, in *
 }
 
 type listKeysInput struct {
-	pageInput
+	PageInput
 	OrganizationID string `query:"organizationId" doc:"Absent: the calling key's own, or every key of the calling person."`
 }
 
@@ -178,7 +178,7 @@ type revokeOutput struct {
 	}
 }
 
-func (a *API) revokeKey(ctx context.Context, caller principal.Principal, in *idInput) (*revokeOutput, error) {
+func (a *API) revokeKey(ctx context.Context, caller principal.Principal, in *IDInput) (*revokeOutput, error) {
 	caller, err := a.keyCaller(ctx, caller, in.ID)
 	if err != nil {
 		return nil, err
@@ -191,7 +191,7 @@ func (a *API) revokeKey(ctx context.Context, caller principal.Principal, in *idI
 	return out, nil
 }
 
-func (a *API) rotateKey(ctx context.Context, caller principal.Principal, in *idInput) (*issuedKeyOutput, error) {
+func (a *API) rotateKey(ctx context.Context, caller principal.Principal, in *IDInput) (*issuedKeyOutput, error) {
 	caller, err := a.keyCaller(ctx, caller, in.ID)
 	if err != nil {
 		return nil, err

@@ -55,15 +55,15 @@ func memberBody(m organization.Member) MemberBody {
 	return MemberBody{UserID: m.UserID, Email: m.Email, Name: m.Name, Role: m.Role, JoinedAt: m.JoinedAt}
 }
 
-// pageInput is the query of a list.
-type pageInput struct {
+// PageInput is the query of a list.
+type PageInput struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
 	Cursor string `query:"cursor" doc:"nextCursor of the page before."`
 }
 
 type listMembersInput struct {
-	orgInput
-	pageInput
+	OrgInput
+	PageInput
 }
 
 type membersOutput struct{ Body page.Page[MemberBody] }
@@ -85,13 +85,14 @@ func mapPage[T, U any](p page.Page[T], convert func(T) U) page.Page[U] {
 	return page.Page[U]{Items: items, NextCursor: p.NextCursor, HasMore: p.HasMore}
 }
 
-type memberInput struct {
-	orgInput
+// MemberInput is the path of a route about one member.
+type MemberInput struct {
+	OrgInput
 	UserID string `path:"userId"`
 }
 
 type changeRoleInput struct {
-	memberInput
+	MemberInput
 	Body struct {
 		Role principal.Role `json:"role" enum:"owner,admin,approver,member,viewer"`
 	}
@@ -107,7 +108,7 @@ func (a *API) changeRole(ctx context.Context, caller principal.Principal, in *ch
 	return &memberOutput{memberBody(member)}, nil
 }
 
-func (a *API) removeMember(ctx context.Context, caller principal.Principal, in *memberInput) (*none, error) {
+func (a *API) removeMember(ctx context.Context, caller principal.Principal, in *MemberInput) (*none, error) {
 	return nil, a.Organizations.Remove(ctx, caller, in.UserID)
 }
 
@@ -126,7 +127,7 @@ func inviteBody(i organization.Invite) InviteBody {
 }
 
 type inviteInput struct {
-	orgInput
+	OrgInput
 	Body struct {
 		Email string         `json:"email" maxLength:"254"`
 		Role  principal.Role `json:"role,omitempty" default:"member" enum:"owner,admin,approver,member,viewer"`
@@ -149,7 +150,7 @@ type invitesOutput struct {
 	}
 }
 
-func (a *API) listInvites(ctx context.Context, caller principal.Principal, _ *orgInput) (*invitesOutput, error) {
+func (a *API) listInvites(ctx context.Context, caller principal.Principal, _ *OrgInput) (*invitesOutput, error) {
 	invites, err := a.Organizations.Invites(ctx, caller)
 	if err != nil {
 		return nil, err
@@ -162,8 +163,8 @@ func (a *API) listInvites(ctx context.Context, caller principal.Principal, _ *or
 }
 
 type inviteIDInput struct {
-	orgInput
-	idInput
+	OrgInput
+	IDInput
 }
 
 func (a *API) withdrawInvite(ctx context.Context, caller principal.Principal, in *inviteIDInput) (*none, error) {

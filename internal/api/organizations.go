@@ -85,12 +85,13 @@ func (a *API) listOrganizations(ctx context.Context, caller principal.Principal,
 	return out, nil
 }
 
-// orgInput is the path of an organization-scoped route. The guard has read it.
-type orgInput struct {
+// OrgInput is the path of an organization-scoped route. The guard has read it.
+// Inputs that others embed are exported: huma reads no other.
+type OrgInput struct {
 	OrgID string `path:"orgId" doc:"The organization."`
 }
 
-func (a *API) getOrganization(ctx context.Context, caller principal.Principal, _ *orgInput) (*organizationOutput, error) {
+func (a *API) getOrganization(ctx context.Context, caller principal.Principal, _ *OrgInput) (*organizationOutput, error) {
 	membership, err := a.Organizations.Get(ctx, caller)
 	if err != nil {
 		return nil, err
@@ -99,7 +100,7 @@ func (a *API) getOrganization(ctx context.Context, caller principal.Principal, _
 }
 
 type updateOrganizationInput struct {
-	orgInput
+	OrgInput
 	Body nameBody
 }
 
@@ -111,6 +112,6 @@ func (a *API) updateOrganization(ctx context.Context, caller principal.Principal
 	return &organizationOutput{organizationBody(membership)}, nil
 }
 
-func (a *API) closeOrganization(ctx context.Context, caller principal.Principal, _ *orgInput) (*none, error) {
+func (a *API) closeOrganization(ctx context.Context, caller principal.Principal, _ *OrgInput) (*none, error) {
 	return nil, a.Organizations.Close(ctx, caller)
 }

@@ -46,16 +46,18 @@ func clientAddress(remote string, forwarded []string, trusted []netip.Prefix) ne
 		return netip.Addr{}
 	}
 	address := peer.Addr().Unmap()
+	if !isTrusted(address, trusted) {
+		return address
+	}
 	hops := strings.Split(strings.Join(forwarded, ","), ",")
 	for _, hop := range slices.Backward(hops) {
-		if !isTrusted(address, trusted) {
-			return address
-		}
 		previous, err := netip.ParseAddr(strings.TrimSpace(hop))
 		if err != nil {
 			return address
 		}
-		address = previous.Unmap()
+		if address = previous.Unmap(); !isTrusted(address, trusted) {
+			return address
+		}
 	}
 	return address
 }

@@ -56,10 +56,11 @@ func sessionBody(s auth.Session, current string) SessionBody {
 	}
 }
 
-type idInput struct {
+// IDInput is the path of a route about one thing.
+type IDInput struct {
 	ID string `path:"id"`
 }
 
-func (a *API) revokeSession(ctx context.Context, caller principal.Principal, in *idInput) (*none, error) {
+func (a *API) revokeSession(ctx context.Context, caller principal.Principal, in *IDInput) (*none, error) {
 	return nil, a.Auth.RevokeSession(ctx, caller, in.ID)
 }

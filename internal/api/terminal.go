@@ -60,7 +60,7 @@ func (a *API) terminalOrganizations(ctx context.Context, caller principal.Princi
 type switchInput struct {
 	Body struct {
 		Org     string `json:"org" minLength:"1" maxLength:"200" doc:"Id or exact name."`
-		KeyName string `json:"keyName,omitempty" maxLength:"100" doc:"Absent: cli- and the date."`
+		KeyName string `json:"keyName,omitempty" maxLength:"100" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]*$" patternDescription:"text without control characters" doc:"Absent or blank: cli- and the date."`
 	}
 }
 
@@ -84,7 +84,7 @@ func (a *API) switchOrganization(ctx context.Context, caller principal.Principal
 	if !target.Role.May(principal.OwnKeys) {
 		return nil, fault.New(fault.Forbidden, "your role in this organization does not allow keys")
 	}
-	name := in.Body.KeyName
+	name := strings.TrimSpace(in.Body.KeyName)
 	if name == "" {
 		name = "cli-" + a.Database.Now().Format("2006-01-02")
 	}

@@ -175,7 +175,7 @@ func checkScopes(scopes, allowed []principal.Scope) string {
 		case scope == principal.CLI:
 			return "cli is not given on request: only signing in from a terminal issues it"
 		default:
-			return fmt.Sprintf("%.40q is not one of %s", string(scope), joinScopes(allowed, ", "))
+			return "must be among " + joinScopes(allowed, ", ")
 		}
 	}
 	return ""

@@ -36,11 +36,7 @@ func Backup(ctx context.Context, o Options, path string) (err error) {
 	if _, err := os.Stat(databasePath(o.Config)); err != nil {
 		return fmt.Errorf("there is no database to back up: %w", err)
 	}
-	db, err := database.Open(ctx, databaseOptions(o))
-	if err != nil {
-		return err
-	}
-	return errors.Join(db.BackupSQLite(ctx, path), db.Close())
+	return database.BackupSQLite(ctx, databasePath(o.Config), path)
 }
 
 // Restored says what a restore did.
@@ -53,16 +49,22 @@ type Restored struct {
 // Restore puts a backup in the place of the database and begins a new epoch in
 // every audit log.
 func Restore(ctx context.Context, o Options, path string) (Restored, error) {
-	if o.Config.UsesPostgres() {
-		if err := database.RestorePostgres(ctx, o.Config.DatabaseURL.Reveal(), path); err != nil {
-			return Restored{}, err
-		}
-		lost, err := beginEpochs(ctx, o, nil)
-		return Restored{Logs: lost}, err
+	if !o.Config.UsesPostgres() {
+		return restoreSQLite(ctx, o, path)
 	}
-	return restoreSQLite(ctx, o, path)
+	if err := database.RestorePostgres(ctx, o.Config.DatabaseURL.Reveal(), path); err != nil {
+		return Restored{}, err
+	}
+	lost, err := beginEpochs(ctx, databaseOptions(o), nil)
+	if err != nil {
+		return Restored{}, fmt.Errorf("the data was read in, but its audit logs do not say so yet; restore again into a new database: %w", err)
+	}
+	return Restored{Logs: lost}, nil
 }
 
+// restoreSQLite prepares a copy of the backup in a folder of its own. The present
+// database is touched when nothing is left to do but to move files, so that no
+// failure leaves a log that goes on in its old epoch.
 func restoreSQLite(ctx context.Context, o Options, path string) (report Restored, err error) {
 	if err := makeDataDir(o.Config.DataDir); err != nil {
 		return Restored{}, err
@@ -72,37 +74,26 @@ func restoreSQLite(ctx context.Context, o Options, path string) (report Restored
 		return Restored{}, err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	present := databasePath(o.Config)
-	incoming := present + ".incoming"
-	if err := copyPrivate(path, incoming); err != nil {
-		return Restored{}, fmt.Errorf("copy the backup: %w", err)
-	}
-	defer os.Remove(incoming) // moved away unless something failed
-	if err := checkBackup(ctx, incoming); err != nil {
-		return Restored{}, fmt.Errorf("%s is not a usable backup: %w", path, err)
-	}
 	before, err := presentHeads(ctx, o)
 	if err != nil {
 		return Restored{}, err
 	}
-	if report.Replaced, err = setAside(present); err != nil {
+	folder, err := os.MkdirTemp(o.Config.DataDir, "restore-*")
+	if err != nil {
+		return Restored{}, fmt.Errorf("make a folder for the copy: %w", err)
+	}
+	defer os.RemoveAll(folder)
+	incoming := filepath.Join(folder, "writ.db")
+	if err := copyPrivate(path, incoming); err != nil {
+		return Restored{}, fmt.Errorf("copy the backup: %w", err)
+	}
+	if report.Logs, err = beginEpochs(ctx, database.Options{SQLitePath: incoming, Now: o.Now, Logger: o.Logger}, before); err != nil {
+		return Restored{}, fmt.Errorf("%s is not a usable backup: %w", path, err)
+	}
+	if report.Replaced, err = replace(databasePath(o.Config), incoming); err != nil {
 		return Restored{}, err
 	}
-	if err := os.Rename(incoming, present); err != nil {
-		return Restored{}, fmt.Errorf("put the backup in place: %w", err)
-	}
-	report.Logs, err = beginEpochs(ctx, o, before)
-	return report, err
-}
-
-// checkBackup opens the copy once, which also migrates it.
-func checkBackup(ctx context.Context, path string) error {
-	db, err := database.Open(ctx, database.Options{SQLitePath: path})
-	if err != nil {
-		return err
-	}
-	_, err = audit.ReadHeads(ctx, db)
-	return errors.Join(err, db.Close())
+	return report, syncDir(o.Config.DataDir)
 }
 
 // presentHeads reads how long the logs are that are about to be replaced. It
@@ -111,55 +102,68 @@ func presentHeads(ctx context.Context, o Options) (map[string]audit.Head, error)
 	if info, err := os.Stat(databasePath(o.Config)); err != nil || info.Size() == 0 {
 		return nil, nil
 	}
-	db, err := database.Open(ctx, databaseOptions(o))
+	byLog := map[string]audit.Head{}
+	err := database.ReadSQLite(databasePath(o.Config), func(r database.Reader) error {
+		heads, err := audit.ReadHeads(ctx, r)
+		for _, head := range heads {
+			byLog[head.Log] = head
+		}
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read the present database (move it away to restore without comparing): %w", err)
-	}
-	heads, err := audit.ReadHeads(ctx, db)
-	if err := errors.Join(err, db.Close()); err != nil {
-		return nil, err
-	}
-	byLog := map[string]audit.Head{}
-	for _, head := range heads {
-		byLog[head.Log] = head
 	}
 	return byLog, nil
 }
 
-// setAside keeps the present database under another name.
-func setAside(present string) (string, error) {
-	if _, err := os.Stat(present); errors.Is(err, os.ErrNotExist) {
-		return "", nil
-	}
-	aside := present + ".replaced-" + time.Now().UTC().Format("20060102T150405.000")
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if err := os.Rename(present+suffix, aside+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+// replace puts the incoming database in the place of the present one, which is
+// kept under another name.
+func replace(present, incoming string) (aside string, err error) {
+	if _, err := os.Stat(present); err == nil {
+		aside = present + ".replaced-" + time.Now().UTC().Format("20060102T150405.000")
+		if err := moveDatabase(present, aside); err != nil {
 			return "", fmt.Errorf("set the present database aside: %w", err)
 		}
+	}
+	if err := moveDatabase(incoming, present); err != nil {
+		return "", fmt.Errorf("put the backup in place (the database that was there is %s): %w", aside, err)
 	}
 	return aside, nil
 }
 
-// beginEpochs continues every log of the restored database, and those the
-// replaced one had beyond it, in one transaction.
-func beginEpochs(ctx context.Context, o Options, before map[string]audit.Head) (lost map[string]audit.Lost, err error) {
-	db, err := database.Open(ctx, databaseOptions(o))
+// moveDatabase renames a database that nobody has open, with what SQLite may
+// have left beside it.
+func moveDatabase(from, to string) error {
+	for _, suffix := range []string{"-wal", "-shm", ""} {
+		if err := os.Rename(from+suffix, to+suffix); err != nil && (suffix == "" || !errors.Is(err, os.ErrNotExist)) {
+			return err
+		}
+	}
+	return nil
+}
+
+// beginEpochs continues every log of a restored database, and those the replaced
+// one had beyond it, in one transaction. A database without any log is not ours,
+// and one that is damaged is refused.
+func beginEpochs(ctx context.Context, o database.Options, before map[string]audit.Head) (lost map[string]audit.Lost, err error) {
+	db, err := database.Open(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	if db.Engine() == database.SQLite {
+		if err := db.CheckSQLite(ctx); err != nil {
+			return nil, err
+		}
+	}
 	heads, err := audit.ReadHeads(ctx, db)
 	if err != nil {
 		return nil, err
 	}
-	lost = map[string]audit.Lost{}
-	for log, head := range before {
-		lost[log] = audit.Lost{Known: true, Entries: head.Size, Epoch: head.Epoch}
+	if len(heads) == 0 {
+		return nil, errors.New("it has no audit log, as every database of Writ has")
 	}
-	for _, head := range heads {
-		replaced, known := before[head.Log]
-		lost[head.Log] = audit.Lost{Known: known, Entries: max(0, replaced.Size-head.Size), From: head.Size, Epoch: replaced.Epoch}
-	}
+	lost = compare(before, heads)
 	logs := slices.Sorted(maps.Keys(lost))
 	return lost, db.Write(ctx, database.Change{Logs: logs, Do: func(ctx context.Context, tx *database.Tx) error {
 		for _, log := range logs {
@@ -169,6 +173,19 @@ func beginEpochs(ctx context.Context, o Options, before map[string]audit.Head) (
 		}
 		return nil
 	}})
+}
+
+// compare tells for every log of either database what the restored one lacks.
+func compare(before map[string]audit.Head, restored []audit.Head) map[string]audit.Lost {
+	lost := map[string]audit.Lost{}
+	for log, head := range before {
+		lost[log] = audit.Lost{Known: true, Entries: head.Size, Epoch: head.Epoch}
+	}
+	for _, head := range restored {
+		replaced, known := before[head.Log]
+		lost[head.Log] = audit.Lost{Known: known, Entries: max(0, replaced.Size-head.Size), From: head.Size, Epoch: replaced.Epoch}
+	}
+	return lost
 }
 
 func copyPrivate(from, to string) (err error) {

@@ -58,6 +58,16 @@ func openSealer(c config.Config) (*secret.Sealer, error) {
 
 func masterKeyIn(dir string) (secret.Text, error) {
 	path := filepath.Join(dir, "master.key")
+	// A command and a server that start together must not make a key each: what
+	// was sealed with the one that loses could never be opened again.
+	folder, err := os.Open(dir)
+	if err != nil {
+		return secret.Text{}, fmt.Errorf("open the data folder: %w", err)
+	}
+	defer folder.Close() // and with it the lock
+	if err := syscall.Flock(int(folder.Fd()), syscall.LOCK_EX); err != nil {
+		return secret.Text{}, fmt.Errorf("lock the data folder: %w", err)
+	}
 	content, err := os.ReadFile(path)
 	if err == nil {
 		return secret.NewText(strings.TrimSpace(string(content))), nil
@@ -93,5 +103,17 @@ func writePrivate(path string, content []byte) (err error) {
 	if err := errors.Join(writeErr, file.Sync(), file.Close()); err != nil {
 		return err
 	}
-	return os.Rename(file.Name(), path)
+	if err := os.Rename(file.Name(), path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// syncDir has the names of a folder's files outlive a power cut.
+func syncDir(dir string) error {
+	folder, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
 }

@@ -13,6 +13,7 @@ import (
 	"writ/internal/auth"
 	"writ/internal/config"
 	"writ/internal/database"
+	"writ/internal/fault"
 	"writ/internal/organization"
 	"writ/internal/principal"
 	"writ/internal/secret"
@@ -70,7 +71,11 @@ func (a *Areas) firstRun(ctx context.Context, c config.Config, url string) (*Fir
 		if errors.Is(err, errNotEmpty) {
 			return nil, nil // another replica was faster, and has shown its own
 		}
-		return nil, errors.Join(fmt.Errorf("first run: %w", err), removeIfThere(FirstRunPath(c)))
+		err = fmt.Errorf("first run: %w", err)
+		if fault.Is(err, fault.Unavailable) {
+			return nil, err // perhaps it was committed; the next start finds out, and replaces the file if not
+		}
+		return nil, errors.Join(err, removeIfThere(FirstRunPath(c)))
 	}
 	return first, nil
 }

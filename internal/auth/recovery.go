@@ -41,6 +41,9 @@ func (s *Service) ChangePassword(ctx context.Context, p principal.Principal, cur
 		if err := revokeSessions(ctx, tx, user.ID, p.SessionID); err != nil {
 			return err
 		}
+		if err := endCodes(ctx, tx, user.ID, purposeReset); err != nil {
+			return err
+		}
 		_, err := audit.Append(ctx, tx, userEntry("password.changed", p, user.ID, nil))
 		return err
 	})
@@ -82,14 +85,20 @@ func (s *Service) ForgotPassword(ctx context.Context, address string) error {
 	if !token.IsSet() {
 		return nil
 	}
-	return s.mail.Send(ctx, mail.Message{
+	s.sendQuietly(ctx, mail.Message{
 		To:      address,
 		Subject: "Set a new Writ password",
 		Text: fmt.Sprintf("Set a new password within %d minutes:\n\n%s/ui/reset-password?token=%s\n\n"+
 			"If you did not ask for it, ignore this mail: your password stays as it is.\n",
 			int(resetLife.Minutes()), s.publicURL, token.Reveal()),
 	})
+	return nil
 }
+
+// sendQuietly sends a mail that only those with an account get. Whether it went
+// out must not show in the answer, which is the same for everyone; the sender
+// logs what it refuses.
+func (s *Service) sendQuietly(ctx context.Context, m mail.Message) { _ = s.mail.Send(ctx, m) }
 
 // ResetPassword sets a new password with the token of a mailed link, once, and
 // ends every session. The link also proves the address.
@@ -138,6 +147,9 @@ func applyReset(ctx context.Context, tx *database.Tx, code storedCode, hash stri
 		return err
 	}
 	if err := markVerified(ctx, tx, code.UserID); err != nil {
+		return err
+	}
+	if err := endCodes(ctx, tx, code.UserID, purposeVerify); err != nil {
 		return err
 	}
 	if err := revokeSessions(ctx, tx, code.UserID, ""); err != nil {

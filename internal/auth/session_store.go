@@ -55,8 +55,12 @@ func touchSession(ctx context.Context, tx *database.Tx, id string) error {
 	return err
 }
 
-// revokeSession ends one live session of a person.
+// revokeSession ends one live session of a person. The id comes from a path: it
+// may hold what PostgreSQL takes for no text at all.
 func revokeSession(ctx context.Context, tx *database.Tx, userID, id string) (bool, error) {
+	if !database.IsID(id) {
+		return false, nil
+	}
 	n, err := tx.Exec(ctx, `UPDATE user_session SET revoked_at = $3 WHERE user_id = $1 AND id = $2 AND revoked_at IS NULL`,
 		userID, id, database.Micros(tx.Now()))
 	return n == 1, err

@@ -1,5 +1,5 @@
-// Package cli is what the two command lines share: their version, their streams
-// and their voice.
+// Package cli is what the two command lines share: their version, their streams,
+// their exit codes and their voice.
 //
 // Machine output and nothing else goes to stdout. What a person should know goes
 // to stderr, in lower case, after the program's name, without a full stop, with
@@ -38,9 +38,6 @@ type Streams struct {
 	Err io.Writer // words for a person
 }
 
-// ErrUsage marks an error of the command line itself.
-var ErrUsage = errors.New("usage")
-
 // Main runs a program until it ends or the system asks it to, and gives its
 // exit code.
 func Main(program string, run func(ctx context.Context, args []string, s Streams) error) int {
@@ -75,8 +72,8 @@ func Message(err error) string {
 	return strings.Join(lines, "\n")
 }
 
-// Printable is text without the control characters that could forge lines or
-// steer a terminal. Line breaks of our own messages stay.
+// Printable is text without the control characters that could steer a terminal.
+// Line breaks of our own messages stay.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || !unicode.IsControl(r) {
@@ -85,3 +82,7 @@ func Printable(text string) string {
 		return '\uFFFD'
 	}, text)
 }
+
+// Line is Printable for text from elsewhere that is shown as one line: it cannot
+// forge another.
+func Line(text string) string { return strings.ReplaceAll(Printable(text), "\n", "\uFFFD") }

@@ -34,3 +34,10 @@ func TestPrintable(t *testing.T) {
 		t.Errorf("Printable = %q, want %q", got, want)
 	}
 }
+
+func TestLine(t *testing.T) {
+	t.Parallel()
+	if got, want := cli.Line("a\nstate    ready\x1b[2J"), "a\uFFFDstate    ready\uFFFD[2J"; got != want {
+		t.Errorf("Line = %q, want %q", got, want)
+	}
+}

@@ -38,8 +38,19 @@ const (
 	PostgreSQL Engine = "postgres"
 )
 
+// Store is a set of tables with a committer of its own.
+type Store string
+
+// The stores. Telemetry lives apart, so that bulk never delays a decision: in a
+// file of its own on SQLite, in a schema of its own on PostgreSQL.
+const (
+	Main      Store = "main"
+	Telemetry Store = "telemetry"
+)
+
 // Options say which database to open. PostgresURL wins over SQLitePath.
 type Options struct {
+	Store       Store // Main unless set
 	SQLitePath  string
 	PostgresURL string // holds a password: never logged, never in an error
 	Now         func() time.Time
@@ -53,6 +64,7 @@ type DB struct {
 	writes *sql.DB // the committer's one connection
 	writer *writer
 	path   string // of the SQLite file
+	schema string // on PostgreSQL, where it is not the database's own default
 	now    func() time.Time
 }
 
@@ -65,11 +77,14 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if o.Store == "" {
+		o.Store = Main
+	}
 	db, err := connect(o)
 	if err != nil {
 		return nil, err
 	}
-	if err := db.migrate(ctx, embedded()); err != nil {
+	if err := db.migrate(ctx, embedded(o.Store)); err != nil {
 		return nil, errors.Join(fmt.Errorf("migrate the database: %w", err), db.closeHandles())
 	}
 	db.writer = startWriter(db, o.Logger)

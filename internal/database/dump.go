@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"strings"
@@ -14,58 +15,62 @@ import (
 
 // DumpPostgres copies a PostgreSQL database to a file with pg_dump, which does
 // it from one snapshot while others write.
-func DumpPostgres(ctx context.Context, url, path string) error {
-	return runPostgresTool(ctx, url, "pg_dump", "--format=custom", "--no-owner", "--no-privileges", "--file="+path)
+func DumpPostgres(ctx context.Context, address, path string) error {
+	return runPostgresTool(ctx, address, "pg_dump", "--format=custom", "--no-owner", "--no-privileges", "--file="+path)
 }
 
 // RestorePostgres reads such a file into an empty database, whole or not at all.
-func RestorePostgres(ctx context.Context, url, path string) error {
-	if err := requireEmpty(ctx, url); err != nil {
-		return err
-	}
-	config, err := pgx.ParseConfig(url)
+func RestorePostgres(ctx context.Context, address, path string) error {
+	config, err := pgx.ParseConfig(address)
 	if err != nil {
 		return errUnreadableURL
 	}
-	return runPostgresTool(ctx, url, "pg_restore", "--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges",
+	tables, _, err := countTables(ctx, config)
+	if err != nil {
+		return err
+	}
+	if tables > 0 {
+		return errors.New("the PostgreSQL database is not empty: restore into a new one")
+	}
+	err = runPostgresTool(ctx, address, "pg_restore", "--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges",
 		"--dbname="+config.Database, path)
+	if err != nil {
+		return err
+	}
+	// pg_restore is content with some files that hold nothing.
+	if _, ours, err := countTables(ctx, config); err != nil || ours == 0 {
+		return errors.Join(fmt.Errorf("%s holds no database of Writ", path), err)
+	}
+	return nil
 }
 
 // errUnreadableURL stands for pgx's own message, which may quote the password.
 var errUnreadableURL = errors.New("DATABASE_URL cannot be read as a PostgreSQL URL")
 
-func requireEmpty(ctx context.Context, url string) error {
-	config, err := pgx.ParseConfig(url)
-	if err != nil {
-		return errUnreadableURL
-	}
+// countTables tells how many tables there are, and how many of them are the one
+// that every database of ours has had from the start.
+func countTables(ctx context.Context, config *pgx.ConnConfig) (all, ours int, err error) {
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return classify(err)
+		return 0, 0, classify(err)
 	}
 	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing was written
-	var tables int
-	const count = `SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()`
-	if err := conn.QueryRow(ctx, count).Scan(&tables); err != nil {
-		return classify(err)
-	}
-	if tables > 0 {
-		return fmt.Errorf("the PostgreSQL database is not empty: restore into a new one")
-	}
-	return nil
+	err = conn.QueryRow(ctx, `
+		SELECT count(*), count(*) FILTER (WHERE tablename = 'audit_head')
+		FROM pg_tables
+		WHERE schemaname = current_schema()`).Scan(&all, &ours)
+	return all, ours, classify(err)
 }
 
 // runPostgresTool gives the connection to the tool by environment: arguments
 // are visible to every user of the machine, and the URL holds a password.
-func runPostgresTool(ctx context.Context, url, tool string, args ...string) error {
-	config, err := pgx.ParseConfig(url)
+func runPostgresTool(ctx context.Context, address, tool string, args ...string) error {
+	settings, err := postgresSettings(address)
 	if err != nil {
-		return errUnreadableURL
+		return err
 	}
 	cmd := exec.CommandContext(ctx, tool, args...)
-	cmd.Env = append(os.Environ(),
-		"PGHOST="+config.Host, fmt.Sprintf("PGPORT=%d", config.Port), "PGUSER="+config.User,
-		"PGPASSWORD="+config.Password, "PGDATABASE="+config.Database, "PGSSLMODE="+sslMode(config))
+	cmd.Env = append(os.Environ(), settings...)
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint
 	if err := cmd.Run(); err != nil {
@@ -77,14 +82,26 @@ func runPostgresTool(ctx context.Context, url, tool string, args ...string) erro
 	return nil
 }
 
-// sslMode asks for TLS where the URL did. The certificate is then checked by
-// the tool's own settings (PGSSLROOTCERT).
-func sslMode(config *pgx.ConnConfig) string {
-	switch {
-	case config.TLSConfig == nil:
-		return "prefer"
-	case config.TLSConfig.InsecureSkipVerify:
-		return "require"
+// postgresSettings are the variables that make PostgreSQL's own programs connect
+// as the URL says. What the URL leaves open, TLS too, they decide as pgx does:
+// by the same variables of the environment, with the same defaults.
+func postgresSettings(address string) ([]string, error) {
+	config, err := pgx.ParseConfig(address)
+	if err != nil {
+		return nil, errUnreadableURL
 	}
-	return "verify-full"
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, errUnreadableURL
+	}
+	settings := []string{
+		"PGHOST=" + config.Host, fmt.Sprintf("PGPORT=%d", config.Port), "PGUSER=" + config.User,
+		"PGPASSWORD=" + config.Password, "PGDATABASE=" + config.Database,
+	}
+	for _, name := range []string{"sslmode", "sslrootcert", "sslcert", "sslkey"} {
+		if value := u.Query().Get(name); value != "" {
+			settings = append(settings, "PG"+strings.ToUpper(name)+"="+value)
+		}
+	}
+	return settings, nil
 }

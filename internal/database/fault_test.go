@@ -146,12 +146,13 @@ func TestBadURLKeepsItsPassword(t *testing.T) {
 
 func TestBackupWhileWriting(t *testing.T) {
 	t.Parallel()
-	db := dbtest.Open(t, dbtest.SQLite(t))
+	o := dbtest.SQLite(t)
+	db := dbtest.Open(t, o)
 	makeTable(t, db)
 	write(t, db, insert(1))
 	path := filepath.Join(t.TempDir(), "copy.db")
 	release := hold(t, db)
-	err := db.BackupSQLite(t.Context(), path)
+	err := database.BackupSQLite(t.Context(), o.SQLitePath, path)
 	release()
 	if err != nil {
 		t.Fatalf("backup: %v", err)

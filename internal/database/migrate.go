@@ -15,11 +15,12 @@ import (
 	"time"
 )
 
-//go:embed migrations/*.sql
+//go:embed migrations/*/*.sql
 var migrationFiles embed.FS
 
-func embedded() fs.FS {
-	sub, err := fs.Sub(migrationFiles, "migrations")
+// embedded are the migrations of one store.
+func embedded(store Store) fs.FS {
+	sub, err := fs.Sub(migrationFiles, "migrations/"+string(store))
 	if err != nil {
 		panic(err) // the pattern above names the folder
 	}
@@ -91,6 +92,11 @@ func (db *DB) migrate(ctx context.Context, files fs.FS) error {
 			return classify(err)
 		}
 		defer unlock()
+	}
+	if db.schema != "" {
+		if _, err := conn.ExecContext(ctx, `CREATE SCHEMA IF NOT EXISTS `+db.schema); err != nil {
+			return classify(fmt.Errorf("create the schema %s: %w", db.schema, err))
+		}
 	}
 	return classify(applyMissing(ctx, conn, steps, db.Now()))
 }
@@ -178,6 +184,12 @@ func applyStep(ctx context.Context, conn *sql.Conn, step migration, now time.Tim
 		return fmt.Errorf("begin: %w", err)
 	}
 	defer tx.Rollback() //nolint:errcheck // a no-op after Commit
+	// Another process may have been faster since the list was read: on SQLite
+	// only this transaction keeps it out.
+	var done bool
+	if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM schema_migration WHERE version = $1)`, step.version).Scan(&done); err != nil || done {
+		return err
+	}
 	if _, err := tx.ExecContext(ctx, step.sql); err != nil {
 		return err
 	}
@@ -188,16 +200,19 @@ func applyStep(ctx context.Context, conn *sql.Conn, step migration, now time.Tim
 	return tx.Commit()
 }
 
-// SchemaDigest names the schema this program migrates to, on both engines.
+// SchemaDigest names the schema this program migrates to, of every store on both
+// engines.
 func SchemaDigest() string {
 	sum := sha256.New()
-	for _, engine := range []Engine{SQLite, PostgreSQL} {
-		steps, err := loadMigrations(embedded(), engine)
-		if err != nil {
-			panic(err) // the embedded files are checked by a test
-		}
-		for _, step := range steps {
-			sum.Write([]byte(step.digest))
+	for _, store := range []Store{Main, Telemetry} {
+		for _, engine := range []Engine{SQLite, PostgreSQL} {
+			steps, err := loadMigrations(embedded(store), engine)
+			if err != nil {
+				panic(err) // the embedded files are checked by a test
+			}
+			for _, step := range steps {
+				sum.Write([]byte(step.digest))
+			}
 		}
 	}
 	return hex.EncodeToString(sum.Sum(nil))

@@ -15,10 +15,12 @@ import (
 
 func TestEmbeddedMigrationsLoad(t *testing.T) {
 	t.Parallel()
-	for _, engine := range []database.Engine{database.SQLite, database.PostgreSQL} {
-		steps, err := database.LoadMigrations(database.Embedded(), engine)
-		if err != nil || len(steps) == 0 {
-			t.Errorf("%s: %d steps, %v", engine, len(steps), err)
+	for _, store := range []database.Store{database.Main, database.Telemetry} {
+		for _, engine := range []database.Engine{database.SQLite, database.PostgreSQL} {
+			steps, err := database.LoadMigrations(database.Embedded(store), engine)
+			if err != nil || len(steps) == 0 {
+				t.Errorf("%s on %s: %d steps, %v", store, engine, len(steps), err)
+			}
 		}
 	}
 }
@@ -57,7 +59,7 @@ func TestAlteredOrNewerPastIsRefused(t *testing.T) {
 		if err := database.Migrate(db, t.Context(), other); err == nil || !strings.Contains(err.Error(), "newer") {
 			t.Errorf("fewer steps than applied: %v", err)
 		}
-		steps, err := database.LoadMigrations(database.Embedded(), db.Engine())
+		steps, err := database.LoadMigrations(database.Embedded(database.Main), db.Engine())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,13 +76,13 @@ func TestAlteredOrNewerPastIsRefused(t *testing.T) {
 func TestFailedStepLeavesNothing(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		names, err := fs.Glob(database.Embedded(), "*.sql")
+		names, err := fs.Glob(database.Embedded(database.Main), "*.sql")
 		if err != nil {
 			t.Fatal(err)
 		}
 		tree := fstest.MapFS{}
 		for _, name := range names {
-			data, err := fs.ReadFile(database.Embedded(), name)
+			data, err := fs.ReadFile(database.Embedded(database.Main), name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,7 +101,11 @@ func TestFailedStepLeavesNothing(t *testing.T) {
 
 func TestReplicasStartingAtOnceMigrateOnce(t *testing.T) {
 	t.Parallel()
-	o := dbtest.EmptyPostgres(t)
+	t.Run("postgres", func(t *testing.T) { t.Parallel(); openAtOnce(t, dbtest.EmptyPostgres(t), database.PostgreSQL) })
+	t.Run("sqlite", func(t *testing.T) { t.Parallel(); openAtOnce(t, dbtest.SQLite(t), database.SQLite) })
+}
+
+func openAtOnce(t *testing.T, o database.Options, engine database.Engine) {
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
@@ -114,7 +120,7 @@ func TestReplicasStartingAtOnceMigrateOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	steps, err := database.LoadMigrations(database.Embedded(), database.PostgreSQL)
+	steps, err := database.LoadMigrations(database.Embedded(database.Main), engine)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,13 +30,18 @@ func openPostgres(o Options) (*DB, error) {
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "writd"
 	}
+	schema := ""
+	if o.Store == Telemetry {
+		schema = string(Telemetry)
+		config.RuntimeParams["search_path"] = schema
+	}
 	reads := stdlib.OpenDB(*withTimeouts(config, "30000", "0"))
 	reads.SetMaxOpenConns(postgresReaders)
 	reads.SetMaxIdleConns(postgresReaders / 2)
 	reads.SetConnMaxIdleTime(5 * time.Minute)
 	writes := stdlib.OpenDB(*withTimeouts(config, "4500", "3000"))
 	writes.SetMaxOpenConns(1)
-	return &DB{engine: PostgreSQL, reads: reads, writes: writes, now: o.Now}, nil
+	return &DB{engine: PostgreSQL, reads: reads, writes: writes, schema: schema, now: o.Now}, nil
 }
 
 // withTimeouts bounds, in milliseconds, what the server spends on one

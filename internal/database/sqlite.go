@@ -27,9 +27,11 @@ func openSQLite(o Options) (*DB, error) {
 	}
 	// auto_vacuum only takes effect before the first table, and lets retention
 	// give space back in small steps. synchronous=FULL: what was acknowledged
-	// survives a power cut.
+	// survives a power cut. The wait for another program's lock heeds no
+	// context, so it is short: the committer's tries together stay within its
+	// limit.
 	writes, err := sql.Open("sqlite", sqliteDSN(path, "immediate",
-		"auto_vacuum(INCREMENTAL)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "busy_timeout(4000)"))
+		"auto_vacuum(INCREMENTAL)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "busy_timeout(900)"))
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
@@ -69,23 +71,53 @@ func (db *DB) checkFile() error {
 	return nil
 }
 
-// BackupSQLite writes a consistent copy of a running SQLite database to a new
-// file, without stopping writers.
-func (db *DB) BackupSQLite(ctx context.Context, path string) error {
-	if db.engine != SQLite {
-		return fmt.Errorf("back up %s: not an SQLite database", db.engine)
+// BackupSQLite writes a consistent copy of an SQLite database to a new file,
+// without stopping writers. It does not migrate: the copy is what there was.
+func BackupSQLite(ctx context.Context, from, to string) error {
+	path, err := filepath.Abs(from)
+	if err != nil {
+		return fmt.Errorf("locate the database %s: %w", from, err)
 	}
-	if err := createPrivate(path); err != nil {
+	if to, err = filepath.Abs(to); err != nil { // else file:x would be read as a URL
+		return fmt.Errorf("locate the copy: %w", err)
+	}
+	if err := createPrivate(to); err != nil {
 		return err
 	}
-	// The readers are kept from writing anything, even another file.
-	copier, err := sql.Open("sqlite", sqliteDSN(db.path, "deferred", "busy_timeout(4000)"))
+	copier, err := sql.Open("sqlite", sqliteDSN(path, "deferred", "busy_timeout(4000)"))
 	if err != nil {
-		return fmt.Errorf("open %s: %w", db.path, err)
+		return fmt.Errorf("open %s: %w", path, err)
 	}
 	defer copier.Close()
-	if _, err := copier.ExecContext(ctx, `VACUUM INTO $1`, path); err != nil {
+	if _, err := copier.ExecContext(ctx, `VACUUM INTO $1`, to); err != nil {
 		return fmt.Errorf("copy the database: %w", classify(err))
+	}
+	return nil
+}
+
+// ReadSQLite reads from a database file as it is: nothing is migrated, so that
+// it may also be one of another version.
+func ReadSQLite(path string, read func(r Reader) error) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return fmt.Errorf("locate the database: %w", err)
+	}
+	handle, err := sql.Open("sqlite", sqliteDSN(path, "deferred", "query_only(ON)", "busy_timeout(4000)"))
+	if err != nil {
+		return fmt.Errorf("open %s for reading: %w", path, err)
+	}
+	defer handle.Close()
+	return read(&DB{engine: SQLite, reads: handle})
+}
+
+// CheckSQLite reads the whole database and refuses one that is damaged.
+func (db *DB) CheckSQLite(ctx context.Context) error {
+	var verdict string
+	if err := db.QueryRow(ctx, `PRAGMA integrity_check(1)`).Scan(&verdict); err != nil {
+		return fmt.Errorf("check the database: %w", err)
+	}
+	if verdict != "ok" {
+		return fmt.Errorf("the database is damaged: %s", verdict)
 	}
 	return nil
 }

@@ -24,12 +24,17 @@ type Change struct {
 // Tx is the transaction a change runs in, shared with the changes committed
 // beside it.
 type Tx struct {
+	engine       Engine
+	conn         *sql.Conn // the connection of tx
 	tx           *sql.Tx
 	now          time.Time
 	logs         []string // of the change running now
 	locals       map[any]any
 	beforeCommit []func(ctx context.Context) error
 }
+
+// Engine says which database this is, for the few statements that differ.
+func (tx *Tx) Engine() Engine { return tx.engine }
 
 // Now is the instant of the transaction: every row it writes carries the same.
 func (tx *Tx) Now() time.Time { return tx.now }
@@ -84,12 +89,13 @@ func (tx *Tx) BeforeCommit(fn func(ctx context.Context) error) {
 
 // transact runs the changes in one transaction and commits it.
 func (db *DB) transact(ctx context.Context, changes []*pending) error {
-	sqlTx, err := db.writes.BeginTx(ctx, nil)
+	conn, sqlTx, err := db.begin(ctx)
 	if err != nil {
-		return fmt.Errorf("begin: %w", err)
+		return err
 	}
+	defer conn.Close()     // gives the connection back
 	defer sqlTx.Rollback() //nolint:errcheck // after Commit this is a no-op, and a failed rollback drops the connection
-	tx := &Tx{tx: sqlTx, now: db.Now(), locals: map[any]any{}}
+	tx := &Tx{engine: db.engine, conn: conn, tx: sqlTx, now: db.Now(), locals: map[any]any{}}
 	if db.engine == PostgreSQL {
 		if err := lockLogs(ctx, sqlTx, changes); err != nil {
 			return err

@@ -55,6 +55,8 @@ func (q *Queue) Send(_ context.Context, m Message) error {
 	case q.waiting <- m:
 		return nil
 	default:
+		// Logged here, because some callers must not let their answer depend on it.
+		q.log.Error("mail refused: too many are waiting", "mail", m)
 		full := fault.New(fault.Unavailable, "mail could not be queued: too many mails are waiting")
 		full.RetryAfter = retryAfter
 		return full

@@ -6,8 +6,10 @@ package writ
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,29 +26,9 @@ const statusTime = 10 * time.Second
 
 // Run is the program.
 func Run(ctx context.Context, args []string, s cli.Streams) error {
-	root := &cobra.Command{
-		Use:           "writ",
-		Short:         "Work with a Writ server",
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		Version:       cli.Version,
-	}
-	root.SetArgs(args)
-	root.SetIn(s.In)
-	root.SetOut(s.Out)
-	root.SetErr(s.Err)
-	root.AddCommand(status(s), version(s))
-	return root.ExecuteContext(ctx)
-}
-
-func version(s cli.Streams) *cobra.Command {
-	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(s.Out, cli.Version)
-			return err
-		},
-	}
+	root := &cobra.Command{Use: "writ", Short: "Work with a Writ server"}
+	root.AddCommand(status(s))
+	return cli.Execute(ctx, root, args, s)
 }
 
 // report is what `writ status --json` prints.
@@ -57,6 +39,9 @@ type report struct {
 	Problem string             `json:"problem,omitempty"`
 	Key     *client.CurrentKey `json:"key,omitempty"`
 }
+
+// errNotReady ends `writ status` with a failure that scripts can see.
+var errNotReady = errors.New("the server is not ready")
 
 func status(s cli.Streams) *cobra.Command {
 	var url string
@@ -70,7 +55,13 @@ func status(s cli.Streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return show(s, r, asJSON)
+			if err := show(s, r, asJSON); err != nil {
+				return err
+			}
+			if !r.Ready {
+				return errNotReady
+			}
+			return nil
 		},
 	}
 	server := os.Getenv("WRIT_URL")
@@ -91,7 +82,7 @@ func look(ctx context.Context, c *client.Client) (report, error) {
 	if _, err := c.Ready(ctx); err != nil {
 		r.Ready, r.Problem = false, err.Error()
 	}
-	if c.APIKey != "" {
+	if c.APIKey != "" && r.Ready {
 		if r.Key, err = c.CurrentKey(ctx); err != nil {
 			return report{}, fmt.Errorf("the API key in WRIT_API_KEY: %w", err)
 		}
@@ -107,9 +98,10 @@ func show(s cli.Streams, r report, asJSON bool) error {
 	if !r.Ready {
 		state = "not ready: " + r.Problem
 	}
-	fmt.Fprintf(s.Out, "server   %s\nversion  %s\nstate    %s\n", r.URL, cli.Printable(r.Version), cli.Printable(state))
+	fmt.Fprintf(s.Out, "server   %s\nversion  %s\nstate    %s\n", r.URL, cli.Line(r.Version), cli.Line(state))
 	if r.Key != nil {
-		fmt.Fprintf(s.Out, "key      %s (%s), scopes %v\n", cli.Printable(r.Key.ID), cli.Printable(r.Key.Environment), r.Key.Scopes)
+		key := fmt.Sprintf("%s (%s), scopes %s", r.Key.ID, r.Key.Environment, strings.Join(r.Key.Scopes, " "))
+		fmt.Fprintf(s.Out, "key      %s\n", cli.Line(key))
 	}
 	return nil
 }

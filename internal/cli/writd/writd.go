@@ -28,35 +28,16 @@ type command struct {
 // Run is the program.
 func Run(ctx context.Context, args []string, s cli.Streams) error {
 	c := &command{streams: s, environ: os.Environ()}
-	root := &cobra.Command{
-		Use:           "writd",
-		Short:         "The Writ server: intent-based security for AI agents",
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		Version:       cli.Version,
-	}
-	root.SetArgs(args)
-	root.SetIn(s.In)
-	root.SetOut(s.Out)
-	root.SetErr(s.Err)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return fmt.Errorf("%w (see %s --help)%w", err, cmd.CommandPath(), silent{cli.ErrUsage})
-	})
-	root.AddCommand(c.serve(), c.user(), c.org(), c.signingKey(), c.backup(), c.restore(), c.config(), c.version())
-	return root.ExecuteContext(ctx)
+	root := &cobra.Command{Use: "writd", Short: "The Writ server: intent-based security for AI agents"}
+	root.AddCommand(c.serve(), c.user(), c.org(), c.signingKey(), c.backup(), c.restore(), c.config())
+	return cli.Execute(ctx, root, args, s)
 }
-
-// silent lets an error be found without being printed.
-type silent struct{ error }
-
-func (silent) Error() string   { return "" }
-func (s silent) Unwrap() error { return s.error }
 
 // options reads the configuration, complaining about all of it at once.
 func (c *command) options() (app.Options, error) {
 	settings, err := config.Load(c.environ, os.ReadFile)
 	if err != nil {
-		return app.Options{}, fmt.Errorf("the configuration is not usable:\n%w", err)
+		return app.Options{}, err
 	}
 	return app.Options{Config: settings, Logger: c.logger(settings), Version: cli.Version}, nil
 }
@@ -94,16 +75,6 @@ func (c *command) print(result any) error {
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(result)
-}
-
-func (c *command) version() *cobra.Command {
-	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(c.streams.Out, cli.Version)
-			return err
-		},
-	}
 }
 
 func (c *command) config() *cobra.Command {

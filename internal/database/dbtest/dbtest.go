@@ -135,15 +135,17 @@ func migratedTemplate(server string) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	db, err := database.Open(ctx, database.Options{PostgresURL: withDatabase(server, making)})
-	if err != nil {
-		return "", err
-	}
-	if err := db.Close(); err != nil {
-		return "", err
+	for _, store := range []database.Store{database.Main, database.Telemetry} {
+		db, err := database.Open(ctx, database.Options{Store: store, PostgresURL: withDatabase(server, making)})
+		if err != nil {
+			return "", err
+		}
+		if err := db.Close(); err != nil {
+			return "", err
+		}
 	}
 	// A rename is atomic: whoever comes second drops its own and uses the first.
-	err = execute(server, fmt.Sprintf(`ALTER DATABASE %s RENAME TO %s`, making, name))
+	err := execute(server, fmt.Sprintf(`ALTER DATABASE %s RENAME TO %s`, making, name))
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == "42P04" {
 		return name, execute(server, `DROP DATABASE `+making)
 	}

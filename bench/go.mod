@@ -1,0 +1,3 @@
+module writ/bench
+
+go 1.26

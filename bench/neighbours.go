@@ -1,0 +1,82 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// shareOfOthers is the part of the machine, from 0 to 1, that neither we nor the
+// contenders used while work ran. It says how far the figures can be believed:
+// a busy neighbour changes who waits for a processor, and so the throughput.
+func shareOfOthers(contenders []contender, work func() error) (float64, error) {
+	busyBefore, oursBefore, err := processorTimes(contenders)
+	if err != nil {
+		return 0, err
+	}
+	begin := time.Now()
+	if err := work(); err != nil {
+		return 0, err
+	}
+	elapsed := time.Since(begin)
+	busy, ours, err := processorTimes(contenders)
+	if err != nil {
+		return 0, err
+	}
+	content, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, err
+	}
+	others := (busy - busyBefore) - (ours - oursBefore)
+	whole := elapsed * time.Duration(strings.Count(string(content), "\ncpu"))
+	return max(0, float64(others)/float64(whole)), nil
+}
+
+// processorTimes are the time all processors were busy since the machine began,
+// and how much of that was ours and the contenders'.
+func processorTimes(contenders []contender) (busy, ours time.Duration, err error) {
+	content, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, 0, fmt.Errorf("read the processor time of the machine: %w", err)
+	}
+	if busy, err = busyTime(string(content)); err != nil {
+		return 0, 0, err
+	}
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return 0, 0, fmt.Errorf("read our own processor time: %w", err)
+	}
+	ours = time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	for _, c := range contenders {
+		used, err := c.target.server.cpu()
+		if err != nil {
+			return 0, 0, err
+		}
+		ours += used
+	}
+	return busy, ours, nil
+}
+
+// busyTime reads the first line of proc_stat(5): "cpu", then user, nice, system,
+// idle, iowait, irq, softirq, steal. Idle and iowait are not busy; stolen time
+// is another machine's work on our processors.
+func busyTime(stat string) (time.Duration, error) {
+	line, _, _ := strings.Cut(stat, "\n")
+	fields := strings.Fields(line)
+	if len(fields) < 9 || fields[0] != "cpu" {
+		return 0, errors.New("/proc/stat does not begin with the time of all processors")
+	}
+	var ticks int64
+	for _, i := range []int{1, 2, 3, 6, 7, 8} {
+		count, err := strconv.ParseInt(fields[i], 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("read the processor time of the machine: %w", err)
+		}
+		ticks += count
+	}
+	return time.Duration(ticks) * clockTick, nil
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// installation is a writd and where it keeps its data.
+type installation struct {
+	engine      string
+	program     string
+	folder      string   // its data folder, made by the first start
+	settings    []string // what its engine needs, as NAME=value
+	firstStarts int      // how often it can start on nothing
+}
+
+// starts is how many starts of a kind are measured.
+const starts = 7
+
+func onSQLite(program, folder string) installation {
+	return installation{engine: "SQLite", program: program, folder: folder, firstStarts: starts}
+}
+
+// onPostgreSQL is on a database that we cannot empty, so its first start is one.
+func onPostgreSQL(program, folder, url string) installation {
+	key := make([]byte, 32)
+	rand.Read(key)
+	return installation{
+		engine: "PostgreSQL", program: program, folder: folder, firstStarts: 1,
+		settings: []string{"DATABASE_URL=" + url, "WRIT_MASTER_KEY=" + base64.StdEncoding.EncodeToString(key)},
+	}
+}
+
+// start runs writd and returns it ready, with the time that took.
+func (i installation) start(ctx context.Context) (*process, time.Duration, error) {
+	return startProcess(ctx, func(port int) command {
+		settings := append([]string{"WRIT_DATA_DIR=" + i.folder, "PORT=" + strconv.Itoa(port)}, i.settings...)
+		return command{program: i.program, arguments: []string{"serve"}, environment: append(cleanEnvironment(), settings...)}
+	})
+}
+
+// cleanEnvironment is ours without what would configure writd. GOGC and its
+// like stay: whoever sets them means to measure them.
+func cleanEnvironment() []string {
+	var kept []string
+	for _, variable := range os.Environ() {
+		name, _, _ := strings.Cut(variable, "=")
+		if !strings.HasPrefix(name, "WRIT_") && !strings.HasPrefix(name, "DATABASE_URL") {
+			kept = append(kept, variable)
+		}
+	}
+	return kept
+}
+
+// apiKey is the key that the first start on nothing left.
+func (i installation) apiKey() (string, error) {
+	content, err := os.ReadFile(filepath.Join(i.folder, "first-run.json"))
+	if err != nil {
+		return "", fmt.Errorf("find the first API key (was the database empty?): %w", err)
+	}
+	var first struct {
+		APIKey string `json:"apiKey"`
+	}
+	if err := json.Unmarshal(content, &first); err != nil {
+		return "", fmt.Errorf("read the first API key: %w", err)
+	}
+	return first.APIKey, nil
+}
+
+// currentKey is the request that is measured: who is the caller of this key.
+func (i installation) currentKey(server *process) (target, error) {
+	key, err := i.apiKey()
+	if err != nil {
+		return target{}, err
+	}
+	return newTarget(server, "/api-keys/current", key)
+}

@@ -1,0 +1,168 @@
+package api_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"writ/client"
+	"writ/internal/api"
+	"writ/internal/principal"
+)
+
+func TestWaysToSendAKey(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *server) {
+		p := s.person("dev")
+		key := s.terminalKey(p, s.organization(p, "Here")).APIKey
+		other := s.terminalKey(p, s.organization(p, "There")).APIKey
+		for name, c := range map[string]struct {
+			header http.Header
+			status int
+		}{
+			"x-api-key":               {withXAPIKey(key), 200},
+			"bearer":                  {withBearer(key), 200},
+			"bearer in other case":    {http.Header{"Authorization": {"bearer " + key}}, 200},
+			"doubled":                 {withXAPIKey(key + ", " + key), 200},
+			"doubled without a space": {withXAPIKey(key + "," + key), 200},
+			"doubled bearer":          {http.Header{"Authorization": {"Bearer " + key + ", Bearer " + key}}, 200},
+			"header twice":            {http.Header{"X-Api-Key": {key, key}}, 200},
+			"both headers":            {http.Header{"X-Api-Key": {key}, "Authorization": {"Bearer " + key}}, 200},
+			"two keys":                {withXAPIKey(key + ", " + other), 401},
+			"two keys in two headers": {http.Header{"X-Api-Key": {key}, "Authorization": {"Bearer " + other}}, 401},
+			"a key and a token":       {http.Header{"X-Api-Key": {key}, "Authorization": {"Bearer " + p.Tokens.AccessToken}}, 401},
+			"a token in x-api-key":    {withXAPIKey(p.Tokens.AccessToken), 401},
+			"a token":                 {withBearer(p.Tokens.AccessToken), 401},
+			"one letter off":          {withXAPIKey(key[:len(key)-1] + "g"), 401},
+			"in capitals":             {withXAPIKey(strings.ToUpper(key)), 401},
+			"its prefix":              {withXAPIKey(key[:16]), 401},
+			"an unknown key":          {withXAPIKey("ak_test_" + strings.Repeat("0", 64)), 401},
+			"nothing":                 {http.Header{}, 401},
+			"an empty header":         {withXAPIKey(""), 401},
+		} {
+			got := s.tenancyCall(http.MethodGet, "/iap/sdk/orgs", c.header, "")
+			if got.status != c.status {
+				t.Errorf("%s: status %d, want %d: %s", name, got.status, c.status, got.body)
+			}
+			if got.status == http.StatusUnauthorized && got.header.Get("WWW-Authenticate") == "" {
+				t.Errorf("%s: 401 without WWW-Authenticate", name)
+			}
+		}
+		got := s.tenancyCall(http.MethodGet, "/api-keys/current", withXAPIKey(key+", "+key), "")
+		if got.status != http.StatusOK || got.members(t)["ownerId"] != p.ID {
+			t.Errorf("doubled on another route: status %d, %s", got.status, got.body)
+		}
+	})
+}
+
+// TestEveryScopeIsAsked calls each route for keys with a key that has every
+// scope a person may ask for but the one the route needs.
+func TestEveryScopeIsAsked(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *server) {
+		p := s.person("dev")
+		org := s.organization(p, "Here")
+		asked := 0
+		for _, r := range s.API.Routes() {
+			if r.Scope == "" || r.Scope == "any" {
+				continue
+			}
+			asked++
+			var scopes []string
+			for _, scope := range principal.RequestableScopes() {
+				if scope != r.Scope {
+					scopes = append(scopes, string(scope))
+				}
+			}
+			key, err := p.CreateKey(t.Context(), client.NewKey{Name: "nearly", OrganizationID: org, Scopes: scopes})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := s.tenancyCall(r.Method, pathOf(r, map[string]string{"id": s.keyFor(p.ID, org).ID}), withXAPIKey(key.APIKey), `{}`)
+			if got.status != http.StatusForbidden || !strings.Contains(got.body, string(r.Scope)) {
+				t.Errorf("%s %s without %s: status %d, %s", r.Method, r.Path, r.Scope, got.status, got.body)
+			}
+		}
+		if asked < 5 {
+			t.Errorf("%d routes ask for a scope, want at least those of the terminal", asked)
+		}
+	})
+}
+
+// TestWrongKindOfCredential calls every route that is not public with a good
+// credential it does not take, and with none.
+func TestWrongKindOfCredential(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *server) {
+		p := s.person("dev")
+		key, token := s.terminalKey(p, s.organization(p, "Here")).APIKey, p.Tokens.AccessToken
+		accepted := map[api.Mode][]string{
+			api.JWT:    {"Authorization: Bearer <access token>"},
+			api.Key:    {"x-api-key: <key>", "Authorization: Bearer <key>"},
+			api.Either: {"Authorization: Bearer <access token>", "x-api-key"},
+			api.Proxy:  {"proxy"},
+		}
+		good := map[string]http.Header{
+			"a token": withBearer(token), "a key": withXAPIKey(key), "a key as bearer": withBearer(key), "nothing": {},
+			"another scheme": {"Authorization": {"Basic dXNlcjpwYXNz"}},
+		}
+		takes := map[api.Mode][]string{
+			api.JWT: {"a token"}, api.Key: {"a key", "a key as bearer"}, api.Either: {"a token", "a key", "a key as bearer"},
+		}
+		for _, r := range s.API.Routes() {
+			if r.Mode == api.Public {
+				continue
+			}
+			for name, header := range good {
+				if slices.Contains(takes[r.Mode], name) {
+					continue
+				}
+				what := r.Method + " " + r.Path + " with " + name
+				got := s.tenancyCall(r.Method, pathOf(r, nil), header, "")
+				if got.status != http.StatusUnauthorized || got.header.Get("WWW-Authenticate") == "" {
+					t.Errorf("%s: status %d, WWW-Authenticate %q, want a challenge", what, got.status, got.header.Get("WWW-Authenticate"))
+				}
+				message, _ := got.members(t)["message"].(string)
+				for _, scheme := range accepted[r.Mode] {
+					if !strings.Contains(message, scheme) {
+						t.Errorf("%s: %q does not name %s", what, message, scheme)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestNoBodyIsReadBeforeRights sends what is no JSON: whoever may not call a
+// route is told that, and not what is wrong with the body.
+func TestNoBodyIsReadBeforeRights(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *server) {
+		owner := s.person("owner")
+		org := s.organization(owner, "Here")
+		viewer := withBearer(s.join(owner, org, "viewer").Tokens.AccessToken)
+		agent := withXAPIKey(s.agentKey(owner, org).APIKey)
+		tried := 0
+		for _, r := range s.API.Routes() {
+			header := http.Header{}
+			want := http.StatusUnauthorized
+			switch {
+			case r.Mode == api.Public:
+				continue
+			case r.OrganizationScoped() && !principal.Viewer.May(r.Action):
+				header, want = viewer, http.StatusForbidden
+			case r.Scope == principal.CLI:
+				header, want = agent, http.StatusForbidden
+			}
+			tried++
+			got := s.tenancyCall(r.Method, pathOf(r, map[string]string{"orgId": org}), header, `{"name":`)
+			if got.status != want {
+				t.Errorf("%s %s: status %d, want %d: %s", r.Method, r.Path, got.status, want, got.body)
+			}
+		}
+		if tried < 20 {
+			t.Errorf("%d routes are not public, want more", tried)
+		}
+	})
+}

@@ -1,0 +1,225 @@
+package api_test
+
+import (
+	"context"
+
+	"writ/client"
+	"writ/internal/audit"
+)
+
+// changes are the scenarios and what they share.
+type changes struct {
+	*server
+	owner *person
+	org   string
+}
+
+// scenario prepares a change and gives it. The change says in which log it is
+// to be found, and can be made again after a failure.
+type scenario func() (change func(context.Context) (log string, err error))
+
+func (w *changes) scenarios() map[string]scenario {
+	return map[string]scenario{
+		"POST /auth/register":        w.register,
+		"POST /auth/verify-otp":      w.verifyOTP,
+		"POST /auth/resend-otp":      w.resendOTP,
+		"POST /auth/login":           w.login,
+		"POST /auth/refresh":         w.refresh,
+		"POST /auth/logout":          w.logout,
+		"POST /auth/change-password": w.changePassword,
+		"POST /auth/forgot-password": w.forgotPassword,
+		"POST /auth/reset-password":  w.resetPassword,
+		"DELETE /auth/sessions/{id}": w.revokeSession,
+
+		"POST /organization":                                w.createOrganization,
+		"PATCH /organization/{orgId}":                       w.renameOrganization,
+		"DELETE /organization/{orgId}":                      w.closeOrganization,
+		"PATCH /organization/{orgId}/members/{userId}/role": w.changeRole,
+		"DELETE /organization/{orgId}/members/{userId}":     w.removeMember,
+		"POST /organization/{orgId}/members/invite":         w.invite,
+		"DELETE /organization/{orgId}/invites/{id}":         w.withdrawInvite,
+		"POST /organization/invites/accept":                 w.acceptInvite,
+
+		"POST /api-keys":             w.createKey,
+		"POST /api-keys/provision":   w.provisionKey,
+		"POST /api-keys/{id}/revoke": w.revokeKey,
+		"POST /api-keys/{id}/rotate": w.rotateKey,
+		"POST /iap/sdk/switch-org":   w.switchOrganization,
+	}
+}
+
+// inLog is a change that is recorded in a log known before.
+func inLog(log string, do func(context.Context) error) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) { return log, do(ctx) }
+}
+
+// registered is the address of an account that waits for its code.
+func (w *changes) registered() string {
+	w.t.Helper()
+	address := freshAddress()
+	if _, err := w.public.Register(w.t.Context(), client.Registration{Email: address, Password: knownPassword}); err != nil {
+		w.t.Fatalf("register: %v", err)
+	}
+	w.mails(address, 1)
+	return address
+}
+
+func (w *changes) register() func(context.Context) (string, error) {
+	address := freshAddress()
+	return inLog(audit.System, func(ctx context.Context) error {
+		_, err := w.public.Register(ctx, client.Registration{Email: address, Password: knownPassword})
+		return err
+	})
+}
+
+func (w *changes) verifyOTP() func(context.Context) (string, error) {
+	address := w.registered()
+	return inLog(audit.System, func(ctx context.Context) error { return w.public.VerifyOTP(ctx, address, w.codeFor(address)) })
+}
+
+func (w *changes) resendOTP() func(context.Context) (string, error) {
+	address := w.registered()
+	return inLog(audit.System, func(ctx context.Context) error { return w.public.ResendOTP(ctx, address) })
+}
+
+func (w *changes) login() func(context.Context) (string, error) {
+	return inLog(audit.System, func(ctx context.Context) error {
+		_, err := w.public.Login(ctx, w.owner.Email, knownPassword)
+		return err
+	})
+}
+
+func (w *changes) refresh() func(context.Context) (string, error) {
+	token := w.signIn(w.owner.Email).Tokens.RefreshToken
+	return inLog(audit.System, func(ctx context.Context) error {
+		_, err := w.public.Refresh(ctx, token)
+		return err
+	})
+}
+
+func (w *changes) logout() func(context.Context) (string, error) {
+	return inLog(audit.System, w.signIn(w.owner.Email).Logout)
+}
+
+func (w *changes) changePassword() func(context.Context) (string, error) {
+	p := w.person("changer")
+	return inLog(audit.System, func(ctx context.Context) error { return p.ChangePassword(ctx, knownPassword, "another password") })
+}
+
+func (w *changes) forgotPassword() func(context.Context) (string, error) {
+	return inLog(audit.System, func(ctx context.Context) error { return w.public.ForgotPassword(ctx, w.owner.Email) })
+}
+
+func (w *changes) resetPassword() func(context.Context) (string, error) {
+	p := w.person("forgetful")
+	if err := w.public.ForgotPassword(w.t.Context(), p.Email); err != nil {
+		w.t.Fatalf("forget a password: %v", err)
+	}
+	token := w.tokenFor(p.Email)
+	return inLog(audit.System, func(ctx context.Context) error { return w.public.ResetPassword(ctx, token, "another password") })
+}
+
+func (w *changes) revokeSession() func(context.Context) (string, error) {
+	other, err := w.signIn(w.owner.Email).Me(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return inLog(audit.System, func(ctx context.Context) error { return w.owner.RevokeSession(ctx, other.SessionID) })
+}
+
+func (w *changes) createOrganization() func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		created, err := w.owner.CreateOrganization(ctx, "New")
+		return created.ID, err
+	}
+}
+
+func (w *changes) renameOrganization() func(context.Context) (string, error) {
+	return inLog(w.org, func(ctx context.Context) error {
+		_, err := w.owner.RenameOrganization(ctx, w.org, "Renamed")
+		return err
+	})
+}
+
+func (w *changes) closeOrganization() func(context.Context) (string, error) {
+	org := w.organization(w.owner, "Closing")
+	w.openInvite(org, "member")
+	return inLog(org, func(ctx context.Context) error { return w.owner.CloseOrganization(ctx, org) })
+}
+
+func (w *changes) changeRole() func(context.Context) (string, error) {
+	member := w.bareMember(w.org, "member")
+	return inLog(w.org, func(ctx context.Context) error {
+		_, err := w.owner.ChangeRole(ctx, w.org, member, "viewer")
+		return err
+	})
+}
+
+func (w *changes) removeMember() func(context.Context) (string, error) {
+	member := w.bareMember(w.org, "member")
+	return inLog(w.org, func(ctx context.Context) error { return w.owner.RemoveMember(ctx, w.org, member) })
+}
+
+func (w *changes) invite() func(context.Context) (string, error) {
+	address := freshAddress()
+	if _, err := w.owner.Invite(w.t.Context(), w.org, address, "viewer"); err != nil { // the second withdraws it
+		w.t.Fatal(err)
+	}
+	return inLog(w.org, func(ctx context.Context) error {
+		_, err := w.owner.Invite(ctx, w.org, address, "member")
+		return err
+	})
+}
+
+func (w *changes) withdrawInvite() func(context.Context) (string, error) {
+	id := w.openInvite(w.org, "member")
+	return inLog(w.org, func(ctx context.Context) error { return w.owner.WithdrawInvite(ctx, w.org, id) })
+}
+
+func (w *changes) acceptInvite() func(context.Context) (string, error) {
+	guest := w.person("guest")
+	if _, err := w.owner.Invite(w.t.Context(), w.org, guest.Email, "member"); err != nil {
+		w.t.Fatal(err)
+	}
+	token := w.tokenFor(guest.Email)
+	return inLog(w.org, func(ctx context.Context) error {
+		_, err := guest.AcceptInvite(ctx, token)
+		return err
+	})
+}
+
+func (w *changes) createKey() func(context.Context) (string, error) {
+	return inLog(w.org, func(ctx context.Context) error {
+		_, err := w.owner.CreateKey(ctx, client.NewKey{Name: "new", OrganizationID: w.org})
+		return err
+	})
+}
+
+func (w *changes) provisionKey() func(context.Context) (string, error) {
+	terminal := w.terminalKey(w.owner, w.org)
+	return inLog(w.org, func(ctx context.Context) error {
+		_, err := terminal.ProvisionKey(ctx, client.NewKey{Product: "new"})
+		return err
+	})
+}
+
+func (w *changes) revokeKey() func(context.Context) (string, error) {
+	id := w.keyFor(w.owner.ID, w.org).ID
+	return inLog(w.org, func(ctx context.Context) error { return w.owner.RevokeKey(ctx, id) })
+}
+
+func (w *changes) rotateKey() func(context.Context) (string, error) {
+	id := w.keyFor(w.owner.ID, "").ID // bound to no organization: in the system's log
+	return inLog(audit.System, func(ctx context.Context) error {
+		_, err := w.owner.RotateKey(ctx, id)
+		return err
+	})
+}
+
+func (w *changes) switchOrganization() func(context.Context) (string, error) {
+	terminal, target := w.terminalKey(w.owner, w.org), w.organization(w.owner, "Target")
+	return inLog(target, func(ctx context.Context) error {
+		_, err := terminal.SwitchOrganization(ctx, target, "")
+		return err
+	})
+}

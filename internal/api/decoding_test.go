@@ -1,0 +1,320 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"writ/internal/api"
+	"writ/internal/database"
+)
+
+// typedSecret is in every value that is refused; no answer may show it.
+const typedSecret = "hunter2-never-shown"
+
+// bodyRoute is a route that takes a body, called by someone who may.
+type bodyRoute struct {
+	*server
+	t        *testing.T
+	method   string
+	path     string // with its parameters filled in
+	headers  []string
+	body     *schema
+	document *openAPI
+	calls    *atomic.Int32
+}
+
+// eachBodyRoute runs the test on every route of the table that takes a body, on
+// each database.
+func eachBodyRoute(t *testing.T, test func(t *testing.T, r *bodyRoute)) {
+	t.Helper()
+	each(t, func(t *testing.T, s *server) {
+		owner := s.person("owner")
+		orgID := s.organization(owner, "Decoding")
+		key := s.terminalKey(owner, orgID)
+		d, calls, found := s.document(t), new(atomic.Int32), 0
+		for _, route := range s.API.Routes() {
+			op, _ := d.operation(route)
+			content, ok := op.RequestBody.Content["application/json"]
+			if !ok {
+				continue
+			}
+			found++
+			r := &bodyRoute{server: s, method: route.Method, body: d.resolve(t, content.Schema), document: d, calls: calls}
+			r.path = pathParameter.ReplaceAllStringFunc(route.Path, func(parameter string) string {
+				if parameter == "{orgId}" {
+					return orgID
+				}
+				return database.NewID()
+			})
+			switch route.Mode {
+			case api.JWT, api.Either:
+				r.headers = credentials(owner.Client)
+			case api.Key:
+				r.headers = credentials(key)
+			case api.Public:
+			default:
+				t.Fatalf("%s %s: the test has no credentials for %s", route.Method, route.Path, route.Mode)
+			}
+			t.Run(route.Method+route.Path, func(t *testing.T) {
+				r.t = t
+				test(t, r)
+			})
+		}
+		if found < 10 {
+			t.Errorf("only %d routes take a body: the document does not say so any more", found)
+		}
+	}, "WRIT_TRUSTED_PROXIES", "127.0.0.1")
+}
+
+// send posts a body from an address of its own, so that no throttle steps in.
+// Whatever the body, the server must neither fail nor repeat the secret.
+func (r *bodyRoute) send(body string) wireAnswer {
+	r.t.Helper()
+	n := r.calls.Add(1)
+	address := fmt.Sprintf("10.%d.%d.%d", n>>16&255, n>>8&255, n&255)
+	answer := r.wire(r.t, r.method, r.path, body, append([]string{"X-Forwarded-For", address}, r.headers...)...)
+	if answer.status >= 500 {
+		r.t.Errorf("status %d for %.200q: %s", answer.status, body, answer.body)
+	}
+	if answer.status >= 400 && strings.Contains(string(answer.body)+fmt.Sprint(answer.header), typedSecret) {
+		r.t.Errorf("the answer to %.200q repeats what was sent: %s", body, answer.body)
+	}
+	return answer
+}
+
+// refuse wants a 400, and the field it complains of first.
+func (r *bodyRoute) refuse(what, body, field string) {
+	r.t.Helper()
+	answer := r.send(body)
+	if answer.status != http.StatusBadRequest {
+		r.t.Errorf("%s: status %d, want 400: %s", what, answer.status, answer.body)
+		return
+	}
+	fields := answer.errorFields(r.t, http.StatusBadRequest)
+	if len(fields) == 0 || fields[0] != field && !strings.HasPrefix(fields[0], field+"[") {
+		r.t.Errorf("%s: complains of %q, want %q: %s", what, fields, field, answer.body)
+	}
+}
+
+// outcome is what two answers must have in common to be the same.
+type outcome struct {
+	Status int
+	Fields []string
+}
+
+func (r *bodyRoute) outcome(body string) outcome {
+	r.t.Helper()
+	answer := r.send(body)
+	if answer.status < 400 {
+		return outcome{Status: answer.status}
+	}
+	return outcome{answer.status, answer.errorFields(r.t, answer.status)}
+}
+
+// object is a valid body with some members replaced (by JSON texts; an empty one
+// leaves the member out) and further text before its closing brace.
+func (r *bodyRoute) object(replace map[string]string, more string) string {
+	texts := map[string]string{}
+	for _, name := range r.body.Required {
+		texts[name] = r.sample(name, r.body.Properties[name])
+	}
+	maps.Copy(texts, replace)
+	var members []string
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		if texts[name] != "" {
+			members = append(members, fmt.Sprintf("%q:%s", name, texts[name]))
+		}
+	}
+	if more != "" {
+		members = append(members, more)
+	}
+	return "{" + strings.Join(members, ",") + "}"
+}
+
+// sample is the JSON text of a value the schema allows.
+func (r *bodyRoute) sample(name string, s *schema) string {
+	r.t.Helper()
+	s = r.document.resolve(r.t, s)
+	var value any
+	switch kind := s.types()[0]; {
+	case len(s.Enum) > 0:
+		value = s.Enum[0]
+	case kind == "boolean":
+		value = true
+	case kind == "integer" || kind == "number":
+		value = 1
+	case kind == "array":
+		return "[" + r.sample(name, s.Items) + "]"
+	case kind == "object":
+		return (&bodyRoute{t: r.t, body: s, document: r.document}).object(nil, "")
+	case s.Format == "date-time":
+		value = "2100-01-01T00:00:00Z"
+	case s.Format == "uuid":
+		value = database.NewID()
+	case strings.Contains(strings.ToLower(name), "email"):
+		value = "p" + strings.ReplaceAll(database.NewID(), "-", "") + "@example.org"
+	default:
+		value = strings.Repeat("a", max(12, s.MinLength))
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// values are JSON texts by their type.
+var values = map[string]string{
+	"null":    `null`,
+	"boolean": `true`,
+	"number":  `424242.5`,
+	"string":  `"` + typedSecret + `"`,
+	"array":   `["` + typedSecret + `"]`,
+	"object":  `{"` + typedSecret + `":"` + typedSecret + `"}`,
+}
+
+// TestBodiesThatAreNoObject sends what no decoder may take.
+func TestBodiesThatAreNoObject(t *testing.T) {
+	t.Parallel()
+	const deep = 100_000
+	eachBodyRoute(t, func(t *testing.T, r *bodyRoute) {
+		for name, body := range map[string]string{
+			"null":                      `null`,
+			"an array":                  `[{"` + typedSecret + `":1}]`,
+			"a number":                  `424242`,
+			"a string":                  values["string"],
+			"white space":               " \n",
+			"half an object":            `{"` + typedSecret + `":"` + typedSecret,
+			"two objects":               r.object(nil, "") + r.object(nil, ""),
+			"a comma at the end":        `{"a":"` + typedSecret + `",}`,
+			"no quotes":                 `{` + typedSecret + `:1}`,
+			"a byte order mark":         "\ufeff" + r.object(nil, ""),
+			"a control character":       r.object(nil, `"a":"`+typedSecret+"\n\""),
+			"invalid UTF-8":             r.object(nil, `"a":"`+typedSecret+"\xff\""),
+			"invalid UTF-8 in a name":   r.object(nil, `"`+typedSecret+"\xc3\x28\":1"),
+			"an overlong encoding":      r.object(nil, `"a":"`+typedSecret+"\xc0\xaf\""),
+			"half a surrogate pair":     r.object(nil, `"a":"`+typedSecret+`\ud800"`),
+			"a surrogate pair reversed": r.object(nil, `"a":"`+typedSecret+`\udc00\ud800"`),
+			"an unknown member twice":   r.object(nil, `"a":1,"a":1`),
+			"an escaped name twice":     r.object(nil, `"a":1,"\u0061":1`),
+			"a number JSON lacks":       r.object(nil, `"a":NaN`),
+			"brackets without end":      strings.Repeat("[", deep),
+			"braces without end":        strings.Repeat(`{"a":`, deep),
+			"a value nested too deeply": r.object(nil, `"a":`+strings.Repeat("[", deep)+strings.Repeat("]", deep)),
+		} {
+			r.refuse(name, body, "body")
+		}
+		if answer := r.send(""); answer.status != http.StatusBadRequest {
+			t.Errorf("no body: status %d, want 400", answer.status)
+		}
+		tooLarge := r.object(nil, `"a":"`+strings.Repeat("x", 2<<20)+`"`)
+		r.send(tooLarge).errorFields(t, http.StatusRequestEntityTooLarge)
+	})
+}
+
+// TestMembersOfTheWrongKind sends each member absent, twice and with values it
+// does not take; the answer must name it.
+func TestMembersOfTheWrongKind(t *testing.T) {
+	t.Parallel()
+	eachBodyRoute(t, func(t *testing.T, r *bodyRoute) {
+		for name, s := range r.body.Properties {
+			s = r.document.resolve(t, s)
+			isRequired := slices.Contains(r.body.Required, name)
+			for kind, value := range values {
+				body := r.object(map[string]string{name: value}, "")
+				if slices.Contains(s.types(), kind) || kind == "null" && !isRequired {
+					r.send(body) // whether it is taken is for the area to say
+					continue
+				}
+				r.refuse(name+" as "+kind, body, name)
+			}
+			if isRequired {
+				r.refuse("no "+name, r.object(map[string]string{name: ""}, ""), name)
+			}
+			if len(s.Enum) > 0 || s.Format != "" {
+				r.refuse(name+" out of its range", r.object(map[string]string{name: values["string"]}, ""), name)
+			}
+			if s.MinLength > 0 {
+				r.refuse(name+" too short", r.object(map[string]string{name: `""`}, ""), name)
+			}
+			if s.MaxLength > 0 {
+				long := `"` + typedSecret + strings.Repeat("x", s.MaxLength) + `"`
+				r.refuse(name+" too long", r.object(map[string]string{name: long}, ""), name)
+			}
+			if s.Items != nil {
+				r.refuse(name+" with an item of another kind", r.object(map[string]string{name: `[{"a":"` + typedSecret + `"}]`}, ""), name)
+			}
+			sample := r.sample(name, s)
+			r.refuse(name+" twice", r.object(map[string]string{name: sample}, fmt.Sprintf("%q:%s", name, sample)), "body")
+		}
+	})
+}
+
+// otherCases are the names a lenient decoder takes for this one.
+func otherCases(name string) []string {
+	folded := strings.NewReplacer("s", "ſ", "k", "\u212a").Replace(name) // long s, Kelvin sign
+	cases := []string{strings.ToUpper(name), strings.ToUpper(name[:1]) + name[1:], strings.ToLower(name), folded}
+	slices.Sort(cases)
+	return slices.DeleteFunc(slices.Compact(cases), func(other string) bool { return other == name })
+}
+
+// TestMemberNamesAreExact sends members under names that differ only in case.
+// They are unknown: they stand for no required member and change nothing.
+func TestMemberNamesAreExact(t *testing.T) {
+	t.Parallel()
+	eachBodyRoute(t, func(t *testing.T, r *bodyRoute) {
+		var lookalikes []string
+		for name, s := range r.body.Properties {
+			for _, other := range otherCases(name) {
+				// Read as the member, this would be of the wrong kind.
+				lookalikes = append(lookalikes, fmt.Sprintf("%q:%s", other, wrongKind(s)))
+				if slices.Contains(r.body.Required, name) {
+					instead := fmt.Sprintf("%q:%s", other, r.sample(name, s))
+					r.refuse(other+" instead of "+name, r.object(map[string]string{name: ""}, instead), name)
+				}
+			}
+		}
+		want := r.outcome(r.object(nil, ""))
+		for what, more := range map[string]string{
+			"members in another case": strings.Join(lookalikes, ","),
+			"unknown members":         `"unheardOf":{"a":[1,null,{}]},"x":null,"":0,"__proto__":{"role":"owner"}`,
+		} {
+			if diff := cmp.Diff(want, r.outcome(r.object(nil, more))); diff != "" {
+				t.Errorf("%s change the outcome (-without +with):\n%s", what, diff)
+			}
+		}
+	})
+}
+
+// wrongKind is a value that the schema does not take.
+func wrongKind(s *schema) string {
+	if slices.Contains(s.types(), "object") {
+		return values["array"]
+	}
+	return values["object"]
+}
+
+// TestTextsNoDatabaseTakes sends strings that are valid JSON and still trouble:
+// send fails the test when the server does not cope.
+func TestTextsNoDatabaseTakes(t *testing.T) {
+	t.Parallel()
+	eachBodyRoute(t, func(t *testing.T, r *bodyRoute) {
+		for name, s := range r.body.Properties {
+			s = r.document.resolve(t, s)
+			if s.Type != "string" {
+				continue
+			}
+			for _, text := range []string{`a\u0000b` + typedSecret, `\ufffd\uffff\u202e'"` + "`" + typedSecret, strings.Repeat("y", 200_000)} {
+				r.send(r.object(map[string]string{name: `"` + strings.ReplaceAll(text, `'"`, `'\"`) + `"`}, ""))
+			}
+		}
+	})
+}

@@ -1,0 +1,349 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"writ/internal/api"
+	"writ/internal/database/dbtest"
+)
+
+// checkHeaders wants what every answer carries.
+func (a wireAnswer) checkHeaders(t *testing.T, what string) {
+	t.Helper()
+	for name, want := range map[string]string{
+		"X-Content-Type-Options": "nosniff",
+		"X-Frame-Options":        "DENY",
+		"Referrer-Policy":        "no-referrer",
+	} {
+		if got := a.header.Get(name); got != want {
+			t.Errorf("%s: %s is %q, want %q", what, name, got, want)
+		}
+	}
+	if policy := a.header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src") || !strings.Contains(policy, "frame-ancestors 'none'") {
+		t.Errorf("%s: Content-Security-Policy is %q", what, policy)
+	}
+	if a.header.Get("Cache-Control") == "" {
+		t.Errorf("%s: no Cache-Control", what)
+	}
+	if _, err := uuid.Parse(a.header.Get("X-Request-Id")); err != nil {
+		t.Errorf("%s: X-Request-Id is %q", what, a.header.Get("X-Request-Id"))
+	}
+}
+
+func TestSecurityHeadersOnEveryAnswer(t *testing.T) {
+	t.Parallel()
+	const origin = "https://console.example.org"
+	s := start(t, dbtest.SQLite(t), "WRIT_CORS_ORIGINS", origin)
+	ids := map[string]bool{}
+	check := func(method, path string, headers ...string) wireAnswer {
+		answer := s.wire(t, method, path, "", headers...)
+		answer.checkHeaders(t, method+" "+path)
+		id := answer.header.Get("X-Request-Id")
+		if ids[id] || id == "mine" {
+			t.Errorf("%s %s: the request id %s is not new", method, path, id)
+		}
+		ids[id] = true
+		return answer
+	}
+	for _, r := range s.API.Routes() {
+		if answer := check(r.Method, r.Path, "X-Request-Id", "mine"); answer.header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s %s may be cached: %q", r.Method, r.Path, answer.header.Get("Cache-Control"))
+		}
+	}
+	for _, path := range []string{"/", "/ui", "/ui/", "/ui/page.css", "/api-docs", "/api-docs/swagger-ui.css", "/openapi.json", "/nothing", "/metrics"} {
+		check("GET", path)
+		check("PUT", path)
+	}
+	check("GET", "/auth/me", "Host", "evil.example")
+	check("OPTIONS", "/auth/me", "Origin", origin, "Access-Control-Request-Method", "GET")
+	if answer := check("GET", "/health"); answer.header.Get("Strict-Transport-Security") != "" {
+		t.Error("a server without TLS promises it to browsers")
+	}
+}
+
+func TestStrictTransportWhereTLSIsInFront(t *testing.T) {
+	t.Parallel()
+	s := start(t, dbtest.SQLite(t), "WRIT_PUBLIC_URL", "https://writ.example.org")
+	if got := s.wire(t, "GET", "/health", "").header.Get("Strict-Transport-Security"); !strings.HasPrefix(got, "max-age=") {
+		t.Errorf("Strict-Transport-Security is %q", got)
+	}
+}
+
+// TestDoubledSlashes: published clients join a base URL that ends in a slash
+// with a path that begins with one.
+func TestDoubledSlashes(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *server) {
+		owner := s.person("owner")
+		orgID := s.organization(owner, "Slashes")
+		me := credentials(owner.Client)
+		for _, test := range []struct {
+			method, path, body string
+			status             int
+		}{
+			{"GET", "//health", "", 200},
+			{"GET", "///auth//me", "", 200},
+			{"GET", "/./auth/../auth/me", "", 200},
+			{"GET", "//organization//" + orgID + "//members?limit=1", "", 200},
+			{"POST", "//organization", `{"name":"One"}`, 201},
+			{"POST", "//api-keys//provision", `{"product":"p"}`, 201},
+			{"PATCH", "//organization//" + orgID, `{"name":"Two"}`, 200},
+			{"POST", "//nothing", `{}`, 404},
+			{"GET", "//evil.example/", "", 404},
+		} {
+			answer := s.wire(t, test.method, test.path, test.body, me...)
+			if answer.status != test.status {
+				t.Errorf("%s %s: status %d, want %d: %s", test.method, test.path, answer.status, test.status, answer.body)
+			}
+		}
+		mine, err := owner.Organizations(t.Context())
+		if err != nil || len(mine) != 2 {
+			t.Errorf("organizations after the calls: %+v, %v; want the one that was renamed and a new one", mine, err)
+		}
+	})
+}
+
+// TestNothingButPagesRedirects: a client follows a redirected POST with a GET.
+func TestNothingButPagesRedirects(t *testing.T) {
+	t.Parallel()
+	s := start(t, dbtest.SQLite(t))
+	paths := []string{"/", "/ui", "/ui/", "/api-docs/"}
+	for _, r := range s.API.Routes() {
+		paths = append(paths, r.Path, r.Path+"/", "/"+r.Path, r.Path+"/.", r.Path+"//")
+	}
+	for _, path := range paths {
+		for _, method := range []string{"POST", "PUT", "PATCH", "DELETE"} {
+			if answer := s.wire(t, method, path, `{}`); answer.status < 400 || answer.status >= 500 {
+				t.Errorf("%s %s: status %d, Location %q", method, path, answer.status, answer.header.Get("Location"))
+			}
+		}
+		answer := s.wire(t, "GET", path, "")
+		isPage := path == "/" || path == "/ui"
+		if got := answer.status >= 300 && answer.status < 400; got != isPage {
+			t.Errorf("GET %s: status %d, Location %q", path, answer.status, answer.header.Get("Location"))
+		}
+		if isPage && answer.header.Get("Location") != "/ui/" {
+			t.Errorf("GET %s leads to %q", path, answer.header.Get("Location"))
+		}
+	}
+}
+
+func TestHostNames(t *testing.T) {
+	t.Parallel()
+	s := start(t, dbtest.SQLite(t), "WRIT_PUBLIC_URL", "https://Writ.example.org:8443")
+	for _, test := range []struct {
+		host, path string
+		status     int
+	}{
+		{"127.0.0.1", "/ready", 200},
+		{"10.9.8.7:1234", "/ready", 200},
+		{"[::1]:8080", "/ready", 200},
+		{"[::1]", "/ready", 200},
+		{"localhost", "/ready", 200},
+		{"LOCALHOST:99", "/ready", 200},
+		{"writ.example.org", "/ready", 200},
+		{"WRIT.example.org:443", "/ready", 200},
+		{"evil.example", "/ready", 421},
+		{"evil.example:8080", "/openapi.json", 421},
+		{"evil.example", "/nothing", 421},
+		{"localhost.evil.example", "/ready", 421},
+		{"writ.example.org.evil.example", "/ready", 421},
+		{"xwrit.example.org", "/ready", 421},
+		{"127.0.0.1.evil.example", "/ready", 421},
+		{"evil.example", "/health", 200},
+		{"evil.example", "//health", 200},
+		{"evil.example", "/health/../ready", 421},
+	} {
+		answer := s.wire(t, "GET", test.path, "", "Host", test.host)
+		if answer.status != test.status {
+			t.Errorf("%s as %s: status %d, want %d", test.path, test.host, answer.status, test.status)
+		}
+	}
+	s.wire(t, "POST", "/auth/login", `{"email":"a@example.org","password":"x"}`, "Host", "evil.example").
+		errorFields(t, http.StatusMisdirectedRequest)
+}
+
+// sharing are the headers by which a browser lets another site's page read.
+func (a wireAnswer) sharing() string {
+	var found []string
+	for name, values := range a.header {
+		if strings.HasPrefix(name, "Access-Control-") {
+			found = append(found, name+": "+strings.Join(values, ", "))
+		}
+	}
+	return strings.Join(found, "; ")
+}
+
+const (
+	friendlyOrigin = "https://console.example.org"
+	hostileOrigin  = "https://evil.example"
+)
+
+func TestNoOtherSiteByDefault(t *testing.T) {
+	t.Parallel()
+	s := start(t, dbtest.SQLite(t))
+	for _, origin := range []string{friendlyOrigin, "null", "http://" + s.Address} {
+		if got := s.wire(t, "GET", "/health", "", "Origin", origin).sharing(); got != "" {
+			t.Errorf("%s may read: %s", origin, got)
+		}
+		preflight := s.wire(t, "OPTIONS", "/auth/login", "", "Origin", origin, "Access-Control-Request-Method", "POST")
+		preflight.errorFields(t, http.StatusMethodNotAllowed)
+		if got := preflight.sharing(); got != "" {
+			t.Errorf("%s may call: %s", origin, got)
+		}
+	}
+}
+
+func TestConfiguredSitesMayCall(t *testing.T) {
+	t.Parallel()
+	s := start(t, dbtest.SQLite(t), "WRIT_CORS_ORIGINS", "https://other.example.org,"+friendlyOrigin)
+	preflight := func(origin string) wireAnswer {
+		return s.wire(t, "OPTIONS", "/auth/login", "", "Origin", origin,
+			"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "authorization,content-type")
+	}
+	answer := preflight(friendlyOrigin)
+	if answer.status != http.StatusNoContent || len(answer.body) > 0 {
+		t.Errorf("preflight: status %d, body %q", answer.status, answer.body)
+	}
+	for name, want := range map[string]string{
+		"Access-Control-Allow-Origin":  friendlyOrigin,
+		"Access-Control-Allow-Methods": "POST",
+		"Access-Control-Allow-Headers": "Authorization",
+		"Access-Control-Max-Age":       "600",
+		"Vary":                         "Origin",
+	} {
+		if got := answer.header.Get(name); !strings.Contains(got, want) {
+			t.Errorf("preflight: %s is %q, want %q in it", name, got, want)
+		}
+	}
+	for _, path := range []string{"/health", "/auth/me", "/nothing"} { // errors must be readable too
+		answer := s.wire(t, "GET", path, "", "Origin", friendlyOrigin)
+		if got := answer.header.Get("Access-Control-Allow-Origin"); got != friendlyOrigin {
+			t.Errorf("%s: Access-Control-Allow-Origin is %q", path, got)
+		}
+		if got := answer.header.Get("Access-Control-Allow-Credentials"); got != "" {
+			t.Errorf("%s: browsers may send credentials of their own: %q", path, got)
+		}
+	}
+	for _, origin := range []string{hostileOrigin, "null", friendlyOrigin + ".evil.example", "http://console.example.org"} {
+		for what, answer := range map[string]wireAnswer{"call": s.wire(t, "GET", "/health", "", "Origin", origin), "preflight": preflight(origin)} {
+			if got := answer.sharing(); got != "" || answer.header.Get("Vary") != "Origin" {
+				t.Errorf("%s of %s: %q, Vary %q", what, origin, got, answer.header.Get("Vary"))
+			}
+		}
+	}
+}
+
+func TestBodyLimitIsSettable(t *testing.T) {
+	t.Parallel()
+	const limit = 2048
+	s := start(t, dbtest.SQLite(t), "WRIT_MAX_BODY_BYTES", "2048")
+	me := credentials(s.person("owner").Client)
+	body := func(size int) string {
+		const head, tail = `{"name":"Limit","padding":"`, `"}`
+		return head + strings.Repeat("x", size-len(head)-len(tail)) + tail
+	}
+	if answer := s.wire(t, "POST", "/organization", body(limit), me...); answer.status != http.StatusCreated {
+		t.Errorf("a body of the limit: status %d: %s", answer.status, answer.body)
+	}
+	s.wire(t, "POST", "/organization", body(limit+1), me...).errorFields(t, http.StatusRequestEntityTooLarge)
+
+	// Without a Content-Length, too.
+	request, err := http.NewRequestWithContext(t.Context(), "POST", s.public.BaseURL+"/organization", struct{ *strings.Reader }{strings.NewReader(body(limit + 1))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set(me[0], me[1])
+	response, err := wireClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if response.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("a body of unknown length beyond the limit: status %d", response.StatusCode)
+	}
+}
+
+// TestStrangersBodiesAreNotRead: who may not call is told so whatever they sent.
+func TestStrangersBodiesAreNotRead(t *testing.T) {
+	t.Parallel()
+	s := start(t, dbtest.SQLite(t))
+	for _, r := range s.API.Routes() {
+		if r.Mode == api.Public || r.Method == http.MethodGet {
+			continue
+		}
+		path := pathParameter.ReplaceAllString(r.Path, "x")
+		for what, body := range map[string]string{"bad": `{"`, "large": strings.Repeat(" ", 1<<20+1)} {
+			if answer := s.wire(t, r.Method, path, body); answer.status != http.StatusUnauthorized {
+				t.Errorf("%s %s with a %s body: status %d, want 401", r.Method, r.Path, what, answer.status)
+			}
+		}
+	}
+}
+
+// lockedBuffer is a log that a test can read while it is written.
+type lockedBuffer struct {
+	mu   sync.Mutex // guards text
+	text bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// TestPanicIsA500 has an edge without the area that signs in, so that signing in
+// panics.
+func TestPanicIsA500(t *testing.T) {
+	t.Parallel()
+	s := start(t, dbtest.SQLite(t))
+	log := &lockedBuffer{}
+	broken := httptest.NewServer(api.New(api.Config{
+		Database: s.Database, Limiter: s.Limiter, PublicURL: &url.URL{Scheme: "http", Host: "localhost"}, MaxBodyBytes: 1 << 20,
+		Logger: slog.New(slog.NewJSONHandler(log, nil)),
+	}))
+	defer broken.Close()
+	s.public.BaseURL = broken.URL
+	answer := s.wire(t, "POST", "/auth/login", `{"email":"a@example.org","password":"`+typedSecret+`"}`)
+	answer.errorFields(t, http.StatusInternalServerError)
+	answer.checkHeaders(t, "a panic")
+	if strings.Contains(string(answer.body), "nil pointer") {
+		t.Errorf("the caller learns about the inside: %s", answer.body)
+	}
+	found := false
+	for line := range strings.Lines(log.String()) {
+		var entry struct{ Level, Msg, RequestID, Stack, Panic string }
+		if err := json.Unmarshal([]byte(line), &entry); err != nil {
+			t.Fatalf("log line %s: %v", line, err)
+		}
+		if entry.RequestID == answer.header.Get("X-Request-Id") && strings.Contains(entry.Stack, "writ/internal/auth.(*Service).Login") {
+			found = entry.Level == "ERROR" && entry.Panic != ""
+		}
+	}
+	if !found {
+		t.Errorf("the log has no error with the request's id, the panic and its stack:\n%s", log.String())
+	}
+	if strings.Contains(log.String(), typedSecret) {
+		t.Errorf("the log has the body:\n%s", log.String())
+	}
+	if after := s.wire(t, "GET", "/health", ""); after.status != http.StatusOK {
+		t.Errorf("the server after a panic: status %d", after.status)
+	}
+}

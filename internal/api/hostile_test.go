@@ -1,0 +1,51 @@
+package api_test
+
+import (
+	"strings"
+	"testing"
+
+	"writ/internal/api"
+	"writ/internal/database"
+)
+
+// TestPathsNoDatabaseTakes sends texts that are valid in a URL, and trouble for a
+// database, in every path and query parameter.
+func TestPathsNoDatabaseTakes(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *server) {
+		owner := s.person("owner")
+		orgID := s.organization(owner, "Paths")
+		token, key := credentials(owner.Client), credentials(s.terminalKey(owner, orgID))
+		d := s.document(t)
+		for _, r := range s.API.Routes() {
+			headers := token
+			if r.Mode == api.Key {
+				headers = key
+			}
+			op, _ := d.operation(r)
+			for _, text := range []string{"%00", "%FF", "a%2Fb", "%E2%80%AE", "'--", strings.Repeat("z", 5000)} {
+				for _, p := range op.Parameters {
+					path := hostilePath(r, p, text, orgID)
+					answer := s.wire(t, r.Method, path, `{"role":"member"}`, headers...)
+					if answer.status < 300 && p.In == "path" || answer.status >= 300 && answer.status < 400 || answer.status >= 500 {
+						t.Errorf("%s %.100s: status %d: %s", r.Method, path, answer.status, answer.body)
+					}
+				}
+			}
+		}
+	})
+}
+
+// hostilePath is the route's path with the text in one of its parameters.
+func hostilePath(r api.Route, p parameter, text, orgID string) string {
+	path := r.Path
+	if p.In == "path" {
+		path = strings.ReplaceAll(path, "{"+p.Name+"}", text)
+	}
+	path = strings.ReplaceAll(path, "{orgId}", orgID)
+	path = pathParameter.ReplaceAllString(path, database.NewID())
+	if p.In == "query" {
+		path += "?" + p.Name + "=" + text
+	}
+	return path
+}

@@ -1,0 +1,184 @@
+package api_test
+
+import (
+	"database/sql"
+	"net/http"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"writ/client"
+	"writ/internal/database/dbtest"
+)
+
+// eventually tries until it works or the time is up. The error of the last try
+// is the answer.
+func eventually(try func() error) (err error) {
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if err = try(); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// storedState is what a person sees of their data.
+type storedState struct {
+	Organizations []client.Organization
+	Members       []client.Member
+	Invites       []client.Invite
+	Keys          []client.Key
+	Sessions      int
+}
+
+func readState(t *testing.T, p *person, orgID string) storedState {
+	t.Helper()
+	organizations, err := p.Organizations(t.Context())
+	members, err2 := p.Members(t.Context(), orgID, client.List{})
+	invites, err3 := p.Invites(t.Context(), orgID)
+	keys, err4 := p.Keys(t.Context(), orgID, client.List{})
+	sessions, err5 := p.Sessions(t.Context())
+	for _, err := range []error{err, err2, err3, err4, err5} {
+		if err != nil {
+			t.Fatalf("read what is stored: %v", err)
+		}
+	}
+	for i := range keys.Items {
+		keys.Items[i].LastUsedAt = nil // written when there is time
+	}
+	return storedState{organizations, members.Items, invites, keys.Items, len(sessions)}
+}
+
+// TestDatabaseOutage cuts the line to PostgreSQL under a running server.
+func TestDatabaseOutage(t *testing.T) {
+	t.Parallel()
+	options, line := dbtest.PostgresOnALine(t)
+	s := start(t, options)
+	owner := s.person("owner")
+	orgID := s.organization(owner, "Outage")
+	key := s.agentKey(owner, orgID)
+	before, logged := readState(t, owner, orgID), s.recorded(orgID)
+
+	line.Cut()
+	if _, err := s.public.Health(t.Context()); err != nil {
+		t.Errorf("/health: %v", err)
+	}
+	s.refusesEverything(t, owner, orgID, key.ID)
+
+	line.Mend()
+	if err := eventually(func() error { _, err := s.public.Ready(t.Context()); return err }); err != nil {
+		t.Fatalf("the server is not ready after the database is back: %v", err)
+	}
+	if diff := cmp.Diff(before, readState(t, owner, orgID)); diff != "" {
+		t.Errorf("the outage left something behind (-before +after):\n%s", diff)
+	}
+	if diff := cmp.Diff(logged, s.recorded(orgID)); diff != "" {
+		t.Errorf("the outage is in the log (-before +after):\n%s", diff)
+	}
+	again := s.signIn(owner.Email)
+	s.organization(again, "After")
+	if _, err := s.public.WithKey(key.APIKey).CurrentKey(t.Context()); err != nil {
+		t.Errorf("the key after the outage: %v", err)
+	}
+	if _, err := s.public.Refresh(t.Context(), owner.Tokens.RefreshToken); err != nil {
+		t.Errorf("the refresh token that was sent during the outage: %v", err)
+	}
+}
+
+// refusesEverything wants a 503 from each area, for reads and changes.
+func (s *server) refusesEverything(t *testing.T, owner *person, orgID, keyID string) {
+	t.Helper()
+	me := credentials(owner.Client)
+	for _, request := range []struct {
+		method, path, body string
+		headers            []string
+	}{
+		{"GET", "/ready", "", nil},
+		{"POST", "/auth/login", `{"email":"` + owner.Email + `","password":"` + knownPassword + `"}`, nil},
+		{"POST", "/auth/register", `{"email":"new@example.org","password":"long enough"}`, nil},
+		{"POST", "/auth/refresh", `{"refreshToken":"` + owner.Tokens.RefreshToken + `"}`, nil},
+		{"GET", "/auth/me", "", me},
+		{"POST", "/organization", `{"name":"Half"}`, me},
+		{"PATCH", "/organization/" + orgID, `{"name":"Half"}`, me},
+		{"POST", "/organization/" + orgID + "/members/invite", `{"email":"new@example.org"}`, me},
+		{"DELETE", "/organization/" + orgID, "", me},
+		{"POST", "/api-keys", `{"name":"half"}`, me},
+		{"POST", "/api-keys/" + keyID + "/revoke", `{}`, me},
+		{"GET", "/api-keys/current", "", credentials(s.public.WithKey(unknownKey))},
+	} {
+		t.Run(request.method+request.path, func(t *testing.T) {
+			answer := s.wire(t, request.method, request.path, request.body, request.headers...)
+			answer.errorFields(t, http.StatusServiceUnavailable)
+			if wait := answer.retryAfter(t); wait < 1 || wait > 60 {
+				t.Errorf("Retry-After is %d s", wait)
+			}
+		})
+	}
+}
+
+// unknownKey has the form of a key; only the database can tell.
+const unknownKey = "ak_test_0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+// TestKeysAreNotTrustedThroughAnOutage: a key that was good a moment ago may
+// have been revoked since, elsewhere.
+func TestKeysAreNotTrustedThroughAnOutage(t *testing.T) {
+	t.Parallel()
+	options, line := dbtest.PostgresOnALine(t)
+	s := start(t, options)
+	owner := s.person("owner")
+	agent := s.public.WithKey(s.agentKey(owner, "").APIKey)
+	if _, err := agent.CurrentKey(t.Context()); err != nil {
+		t.Fatalf("before the outage: %v", err)
+	}
+	line.Cut()
+	s.advance(time.Second)
+	_, err := agent.CurrentKey(t.Context())
+	wantStatus(t, "a second into the outage", err, http.StatusServiceUnavailable)
+	line.Mend()
+	if err := eventually(func() error { _, err := agent.CurrentKey(t.Context()); return err }); err != nil {
+		t.Errorf("after the outage: %v", err)
+	}
+}
+
+// TestLockedSQLite: another program holds the file, a backup tool perhaps.
+func TestLockedSQLite(t *testing.T) {
+	t.Parallel()
+	s := start(t, dbtest.SQLite(t))
+	owner := s.person("owner")
+	orgID := s.organization(owner, "Locked")
+
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(s.config.DataDir, "writ.db")+"?_txlock=immediate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	lock, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatalf("lock the database: %v", err)
+	}
+	began := time.Now()
+	locked := s.wire(t, "PATCH", "/organization/"+orgID, `{"name":"Renamed"}`, credentials(owner.Client)...)
+	if took := time.Since(began); took >= 8*time.Second {
+		t.Errorf("the answer took %s; clients give up after 8 s", took)
+	}
+	locked.errorFields(t, http.StatusServiceUnavailable)
+	if locked.retryAfter(t) < 1 {
+		t.Error("Retry-After asks for no wait at all")
+	}
+	for _, path := range []string{"/health", "/ready", "/auth/me", "/organization/" + orgID} {
+		if answer := s.wire(t, "GET", path, "", credentials(owner.Client)...); answer.status != http.StatusOK {
+			t.Errorf("%s while writing is locked: status %d: %s", path, answer.status, answer.body)
+		}
+	}
+	if err := lock.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if org, err := owner.Organization(t.Context(), orgID); err != nil || org.Name != "Locked" {
+		t.Errorf("after a refused renaming: %+v, %v", org, err)
+	}
+	if _, err := owner.RenameOrganization(t.Context(), orgID, "Renamed"); err != nil {
+		t.Errorf("after the lock: %v", err)
+	}
+}

@@ -1,0 +1,290 @@
+package app_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"writ/internal/app"
+	"writ/internal/audit"
+	"writ/internal/database"
+	"writ/internal/database/dbtest"
+	"writ/internal/principal"
+	"writ/internal/secret"
+)
+
+// note appends an entry about a subject to a log.
+func note(ctx context.Context, db *database.DB, log, subject string) error {
+	return db.Write(ctx, database.Change{Logs: []string{log}, Do: func(ctx context.Context, tx *database.Tx) error {
+		_, err := audit.Append(ctx, tx, audit.Entry{
+			Log: log, Action: "test.noted", Actor: principal.Operator(), Subject: audit.Subject{Type: "note", ID: subject},
+		})
+		return err
+	}})
+}
+
+func entries(t *testing.T, db *database.DB, log string) []audit.Stored {
+	t.Helper()
+	stored, err := audit.ReadEntries(t.Context(), db, log, 0, 100_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range stored {
+		if e.Index != int64(i) {
+			t.Fatalf("log %s: entry %d has index %d", log, i, e.Index)
+		}
+	}
+	head, err := audit.ReadHead(t.Context(), db, log)
+	if err != nil || head.Size != int64(len(stored)) {
+		t.Fatalf("log %s: %d entries, the head says %d (%v)", log, len(stored), head.Size, err)
+	}
+	return stored
+}
+
+func backup(t *testing.T, o app.Options) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "backup")
+	if err := app.Backup(t.Context(), o, path); err != nil {
+		t.Fatalf("backup: %v", err)
+	}
+	return path
+}
+
+func restore(t *testing.T, o app.Options, path string) app.Restored {
+	t.Helper()
+	report, err := app.Restore(t.Context(), o, path)
+	if err != nil {
+		t.Fatalf("restore: %v", err)
+	}
+	return report
+}
+
+// elsewhere are the options of a server on another, empty machine that was given
+// the master key.
+func elsewhere(t *testing.T, o app.Options) app.Options {
+	t.Helper()
+	if o.Config.UsesPostgres() {
+		return options(t, dbtest.EmptyPostgres(t))
+	}
+	key := strings.TrimSpace(read(t, filepath.Join(o.Config.DataDir, "master.key")))
+	return options(t, database.Options{}, "WRIT_MASTER_KEY", key)
+}
+
+func TestBackupWhileTheServerWrites(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, o app.Options) {
+		server := start(t, o)
+		log := server.FirstRun.OrganizationID
+		ctx, cease := context.WithCancel(t.Context())
+		defer cease()
+		noted := make(chan string)
+		go func() {
+			defer close(noted)
+			for ctx.Err() == nil {
+				id := database.NewID()
+				if err := note(context.WithoutCancel(ctx), server.Database, log, id); err != nil {
+					t.Errorf("write beside the backup: %v", err)
+					return
+				}
+				select {
+				case noted <- id:
+				case <-ctx.Done():
+				}
+			}
+		}()
+		acknowledged := []string{<-noted, <-noted}
+		path := filepath.Join(t.TempDir(), "backup")
+		done := make(chan error, 1)
+		go func() { done <- app.Backup(ctx, o, path) }()
+		for waiting := true; waiting; {
+			select {
+			case <-noted:
+			case err := <-done:
+				if err != nil {
+					t.Fatalf("backup: %v", err)
+				}
+				waiting = false
+			}
+		}
+		<-noted // writing goes on
+		cease()
+		for range noted {
+		}
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("backup: %v, %v, want mode 0600", info, err)
+		}
+
+		other := elsewhere(t, o)
+		report := restore(t, other, path)
+		again := start(t, other)
+		if again.FirstRun != nil {
+			t.Error("the restored database was taken for an empty one")
+		}
+		opensTheDoor(t, again, server.FirstRun)
+		stored := entries(t, again.Database, log)
+		for _, id := range acknowledged {
+			if !slices.ContainsFunc(stored, func(e audit.Stored) bool { return strings.Contains(e.Record, id) }) {
+				t.Errorf("%s was acknowledged before the backup and is not in it", id)
+			}
+		}
+		checkRestored(t, again.Database, log, 1, audit.Lost{From: int64(len(stored)) - 1})
+		if report.Replaced != "" || report.Logs[log].Known {
+			t.Errorf("report = %+v, want nothing replaced and nothing known", report)
+		}
+	})
+}
+
+// checkRestored checks that a log goes on in an epoch, and that the last entry
+// says so and what is gone.
+func checkRestored(t *testing.T, db *database.DB, log string, epoch int64, want audit.Lost) {
+	t.Helper()
+	stored := entries(t, db, log)
+	head, err := audit.ReadHead(t.Context(), db, log)
+	if err != nil || head.Epoch != epoch {
+		t.Errorf("log %s: epoch %d (%v), want %d", log, head.Epoch, err, epoch)
+	}
+	last := stored[len(stored)-1]
+	if last.Action != "log.restored" || last.Payload != lostText(want) {
+		t.Errorf("log %s ends with %s %s, want log.restored %s", log, last.Action, last.Payload, lostText(want))
+	}
+}
+
+// TestRestoreSaysWhatIsGone restores over a database that went on, and again
+// over ones that were restored themselves.
+func TestRestoreSaysWhatIsGone(t *testing.T) {
+	t.Parallel()
+	o := options(t, database.Options{})
+	server := start(t, o)
+	first := server.FirstRun
+	size := map[string]int64{}
+	for _, log := range []string{audit.System, first.OrganizationID} {
+		size[log] = int64(len(entries(t, server.Database, log)))
+	}
+	saved := backup(t, o)
+	for range 3 {
+		if err := note(t.Context(), server.Database, first.OrganizationID, "later"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const young = "a log that only the replaced database has"
+	for range 2 {
+		if err := note(t.Context(), server.Database, young, "x"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	server.stop()
+
+	want := map[string]audit.Lost{
+		audit.System:         {Known: true, From: size[audit.System]},
+		first.OrganizationID: {Known: true, Entries: 3, From: size[first.OrganizationID]},
+		young:                {Known: true, Entries: 2},
+	}
+	report := restore(t, o, saved)
+	if diff := cmp.Diff(want, report.Logs); diff != "" {
+		t.Errorf("report (-want +got):\n%s", diff)
+	}
+	again := start(t, o)
+	for log, lost := range want {
+		checkRestored(t, again.Database, log, 1, lost)
+	}
+	opensTheDoor(t, again, first)
+	if n := len(entries(t, again.Database, young)); n != 1 {
+		t.Errorf("the log begun anew has %d entries, want 1", n)
+	}
+	again.stop()
+
+	// The backup knows of no epoch; the database it replaces has been through one.
+	restore(t, o, saved)
+	checkEpochs(t, o, 2)
+	second := backup(t, o)
+	restore(t, o, saved)
+	checkEpochs(t, o, 3)
+	restore(t, o, second)
+	checkEpochs(t, o, 4)
+	aside, err := filepath.Glob(filepath.Join(o.Config.DataDir, "writ.db.replaced-*"))
+	if err != nil || len(aside) != 4 {
+		t.Errorf("kept aside: %v (%v), want 4 databases", aside, err)
+	}
+	kept := dbtest.Open(t, database.Options{SQLitePath: report.Replaced})
+	if n := len(entries(t, kept, young)); n != 2 {
+		t.Errorf("the replaced database has %d entries in its own log, want 2", n)
+	}
+}
+
+func checkEpochs(t *testing.T, o app.Options, want int64) {
+	t.Helper()
+	server := start(t, o)
+	defer server.stop()
+	heads, err := audit.ReadHeads(t.Context(), server.Database)
+	if err != nil || len(heads) != 3 {
+		t.Fatalf("heads = %v, %v, want 3", heads, err)
+	}
+	for _, head := range heads {
+		if head.Epoch != want {
+			t.Errorf("log %s: epoch %d, want %d", head.Log, head.Epoch, want)
+		}
+	}
+}
+
+func TestRestoreNeedsTheMasterKeyOfTheBackup(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, o app.Options) {
+		start(t, o).stop()
+		saved := backup(t, o)
+		other := elsewhere(t, o)
+		other.Config.MasterKey = secret.NewText(otherKey)
+		restore(t, other, saved)
+		refuses(t, other, "the master key is not the one this database was sealed with")
+	})
+}
+
+func TestRestoreRefusesARunningServer(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, o app.Options) {
+		server := start(t, o)
+		saved := backup(t, o)
+		because := "in use by another writd"
+		if o.Config.UsesPostgres() {
+			because = "the PostgreSQL database is not empty"
+		}
+		if _, err := app.Restore(t.Context(), o, saved); err == nil || !strings.Contains(err.Error(), because) {
+			t.Errorf("err = %v, want one that says %q", err, because)
+		}
+		opensTheDoor(t, server, server.FirstRun)
+	})
+}
+
+func TestRestoreIntoAFilledPostgres(t *testing.T) {
+	t.Parallel()
+	o := options(t, dbtest.Postgres(t))
+	start(t, o).stop()
+	saved := backup(t, o)
+	filled := options(t, dbtest.Postgres(t)) // our tables, and nothing in them
+	if _, err := app.Restore(t.Context(), filled, saved); err == nil || !strings.Contains(err.Error(), "is not empty: restore into a new one") {
+		t.Errorf("err = %v, want a refusal", err)
+	}
+}
+
+// TestRestoreOverANewerDatabase is the way back from an upgrade.
+func TestRestoreOverANewerDatabase(t *testing.T) {
+	t.Parallel()
+	o := options(t, database.Options{})
+	server := start(t, o)
+	saved := backup(t, o)
+	if err := note(t.Context(), server.Database, server.FirstRun.OrganizationID, "after the upgrade"); err != nil {
+		t.Fatal(err)
+	}
+	server.stop()
+	execute(t, "sqlite", filepath.Join(o.Config.DataDir, "writ.db"),
+		`INSERT INTO schema_migration (version, name, digest, applied_at) VALUES (9999, 'of_the_future', '', 0)`)
+	refuses(t, o, "it was used by a newer Writ")
+	if lost := restore(t, o, saved).Logs[server.FirstRun.OrganizationID]; !lost.Known || lost.Entries != 1 {
+		t.Errorf("lost = %+v, want one entry", lost)
+	}
+	opensTheDoor(t, start(t, o), server.FirstRun)
+}

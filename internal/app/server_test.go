@@ -1,0 +1,231 @@
+package app_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"io"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"writ/client"
+	"writ/internal/app"
+	"writ/internal/database"
+	"writ/internal/mail"
+)
+
+// certificate makes a pair for this machine, as PEM, and who trusts it.
+func certificate(t *testing.T) (cert, key string, trusting *x509.CertPool) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	key = string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}))
+	trusting = x509.NewCertPool()
+	trusting.AppendCertsFromPEM([]byte(cert))
+	return cert, key, trusting
+}
+
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	cert, key, pool := certificate(t)
+	server := start(t, options(t, database.Options{}, "WRIT_TLS_CERT", cert, "WRIT_TLS_KEY", key))
+	if !strings.HasPrefix(server.URL, "https://localhost:") {
+		t.Errorf("URL = %s", server.URL)
+	}
+	secure := &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true, ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: pool},
+	}}
+	answer, err := secure.Get(server.URL + "/health")
+	if err != nil {
+		t.Fatalf("over TLS: %v", err)
+	}
+	answer.Body.Close()
+	secure.CloseIdleConnections()
+	if answer.StatusCode != http.StatusOK || answer.ProtoMajor != 2 || answer.Header.Get("Strict-Transport-Security") == "" {
+		t.Errorf("over TLS: %s by %s, headers %v", answer.Status, answer.Proto, answer.Header)
+	}
+	if _, err := server.public.Health(t.Context()); err == nil {
+		t.Error("a client that does not trust the certificate got in")
+	}
+	clear := &client.Client{BaseURL: "http://" + server.Address, HTTP: fleeting()}
+	if _, err := clear.Health(t.Context()); err == nil {
+		t.Error("plain HTTP got in")
+	}
+}
+
+func TestOldTLSIsRefused(t *testing.T) {
+	t.Parallel()
+	cert, key, pool := certificate(t)
+	server := start(t, options(t, database.Options{}, "WRIT_TLS_CERT", cert, "WRIT_TLS_KEY", key))
+	for version, want := range map[uint16]bool{tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
+		conn, err := tls.Dial("tcp", server.Address, &tls.Config{
+			RootCAs: pool, ServerName: "localhost", MinVersion: tls.VersionTLS10, MaxVersion: version,
+		})
+		if err == nil {
+			conn.Close()
+		}
+		if got := err == nil; got != want {
+			t.Errorf("%s: connected %v (%v), want %v", tls.VersionName(version), got, err, want)
+		}
+	}
+}
+
+func TestMetricsHaveAListenerOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	address := freeAddress(t)
+	server := start(t, options(t, database.Options{}, "WRIT_METRICS_LISTEN", address))
+	if status, body := get(t, "http://"+address+"/metrics"); status != http.StatusOK || !strings.Contains(body, "writ_") {
+		t.Errorf("metrics: %d\n%s", status, body)
+	}
+	for _, path := range []string{"/health", "/auth/me"} {
+		if status, _ := get(t, "http://"+address+path); status != http.StatusNotFound {
+			t.Errorf("%s on the metrics listener: %d, want 404", path, status)
+		}
+	}
+	if status, body := get(t, server.URL+"/metrics"); status == http.StatusOK || strings.Contains(body, "writ_") {
+		t.Errorf("metrics on the main listener: %d\n%s", status, body)
+	}
+	server.stop()
+	for _, at := range []string{address, server.Address} {
+		if conn, err := net.Dial("tcp", at); err == nil {
+			conn.Close()
+			t.Errorf("%s still answers after Stop", at)
+		}
+	}
+}
+
+func TestTakenPort(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	o := options(t, database.Options{})
+	for name, change := range map[string]func(o *app.Options){
+		"(PORT and WRIT_LISTEN choose another)":          func(o *app.Options) { o.Config.Port = taken.Addr().(*net.TCPAddr).Port },
+		"listen for metrics on " + taken.Addr().String(): func(o *app.Options) { o.Config.MetricsListen = taken.Addr().String() },
+	} {
+		unlucky := o
+		change(&unlucky)
+		refuses(t, unlucky, name)
+	}
+	start(t, o) // neither kept the data folder's lock
+}
+
+func TestWarnsOfListeningInClear(t *testing.T) {
+	t.Parallel()
+	cert, key, _ := certificate(t)
+	for _, c := range []struct {
+		name     string
+		settings []string
+		want     bool
+	}{
+		{"this machine only", nil, false},
+		{"everyone", []string{"WRIT_LISTEN", "0.0.0.0"}, true},
+		{"everyone with TLS", []string{"WRIT_LISTEN", "0.0.0.0", "WRIT_TLS_CERT", cert, "WRIT_TLS_KEY", key}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var log journal
+			o := options(t, database.Options{}, c.settings...)
+			o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+			start(t, o)
+			if got := strings.Contains(log.String(), "level=WARN msg=\"keys and passwords travel in clear"); got != c.want {
+				t.Errorf("warned: %v, want %v\n%s", got, c.want, log.String())
+			}
+		})
+	}
+}
+
+// TestLastUseIsWrittenAtStop stops long before the next scheduled flush.
+func TestLastUseIsWrittenAtStop(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, o app.Options) {
+		server := start(t, o)
+		first := server.FirstRun
+		began := time.Now().Add(-time.Millisecond) // stored in microseconds
+		if _, err := server.public.WithKey(first.APIKey).CurrentKey(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		server.stop()
+
+		again := start(t, o)
+		in, err := again.public.Login(t.Context(), first.Email, first.Password)
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys, err := again.public.As(in.AccessToken).Keys(t.Context(), first.OrganizationID, client.List{})
+		if err != nil || len(keys.Items) != 1 {
+			t.Fatalf("keys = %+v, %v", keys, err)
+		}
+		if used := keys.Items[0].LastUsedAt; used == nil || used.Before(began) {
+			t.Errorf("last used at %v, want after %v", used, began)
+		}
+	})
+}
+
+func TestStopDeliversMail(t *testing.T) {
+	t.Parallel()
+	o := options(t, database.Options{})
+	server := start(t, o)
+	_, err := server.public.Register(t.Context(), client.Registration{Email: "new@example.org", Password: "correct horse battery"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.stop()
+	mails, err := mail.ReadOutbox(app.OutboxDir(o.Config))
+	if err != nil || len(mails) != 1 || mails[0].To != "new@example.org" {
+		t.Errorf("outbox = %v, %v, want the code for new@example.org", mails, err)
+	}
+}
+
+// freeAddress is an address of this machine that was free a moment ago.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(listener.Addr().(*net.TCPAddr).Port))
+}
+
+func get(t *testing.T, url string) (status int, body string) {
+	t.Helper()
+	answer, err := fleeting().Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	content, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(content)
+}

@@ -1,0 +1,161 @@
+package auth_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"writ/internal/fault"
+	"writ/internal/secret"
+)
+
+// TestCodeLimits counts what is sent: five codes and five links an hour, each
+// on its own, and again when the first of them is an hour old.
+func TestCodeLimits(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		const email = "ada@example.org"
+		w.account(email, false)
+		ask := func(what string, send func() error, want int) {
+			t.Helper()
+			before := len(w.post.to(email))
+			for range 7 {
+				if err := send(); err != nil {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+			if got := len(w.post.to(email)) - before; got != want {
+				t.Errorf("%s: %d mails, want %d", what, got, want)
+			}
+		}
+		codes := func() error { return w.service.ResendOTP(t.Context(), email) }
+		links := func() error { return w.service.ForgotPassword(t.Context(), email) }
+		ask("codes", codes, 5)
+		ask("links after codes", links, 5)
+		w.pass(time.Hour - time.Microsecond)
+		ask("codes within the hour", codes, 0)
+		ask("links within the hour", links, 0)
+		w.pass(time.Microsecond)
+		ask("codes after an hour", codes, 5)
+		ask("links after an hour", links, 5)
+		w.account("bob@example.org", false)
+		w.code("bob@example.org") // fails without a mail
+	})
+}
+
+// TestCodeLimitAtOnce asks two replicas for codes at the same time.
+func TestCodeLimitAtOnce(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		const email = "ada@example.org"
+		w.account(email, false)
+		_, other := w.replica()
+		var asks []func() error
+		for range 6 {
+			asks = append(asks,
+				func() error { return w.service.ResendOTP(t.Context(), email) },
+				func() error { return other.ResendOTP(t.Context(), email) })
+		}
+		for _, err := range atOnce(asks...) {
+			if err != nil {
+				t.Errorf("ask: %v", err)
+			}
+		}
+		if got := len(w.post.to(email)); got != 5 {
+			t.Errorf("%d mails, want 5", got)
+		}
+		if live := w.count(`SELECT count(*) FROM mail_code WHERE used_at IS NULL`); live != 1 {
+			t.Errorf("%d codes are good, want only the last", live)
+		}
+	})
+}
+
+// TestGuessesAtOnce lets many guess at the same time on two replicas: each is
+// counted, so the code is over and the right one comes too late.
+func TestGuessesAtOnce(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		const email = "ada@example.org"
+		w.account(email, false)
+		right, wrong := w.code(email), "000000"
+		if right == wrong {
+			wrong = "111111"
+		}
+		_, other := w.replica()
+		var guesses []func() error
+		for range 4 {
+			guesses = append(guesses,
+				func() error { return w.service.VerifyOTP(t.Context(), email, wrong) },
+				func() error { return other.VerifyOTP(t.Context(), email, wrong) })
+		}
+		for _, err := range atOnce(guesses...) {
+			wantKind(t, "a guess", err, fault.Invalid)
+		}
+		if n := w.count(`SELECT attempts FROM mail_code`); n != 5 {
+			t.Errorf("%d guesses counted, want the 5 that end a code", n)
+		}
+		wantKind(t, "the right code", other.VerifyOTP(t.Context(), email, right), fault.Invalid)
+	})
+}
+
+// TestCodeAtOnce uses one code on two replicas at the same time.
+func TestCodeAtOnce(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		const email = "ada@example.org"
+		w.account(email, false)
+		code := w.code(email)
+		_, other := w.replica()
+		errs := atOnce(
+			func() error { return w.service.VerifyOTP(t.Context(), email, code) },
+			func() error { return other.VerifyOTP(t.Context(), email, code) },
+		)
+		if (errs[0] == nil) == (errs[1] == nil) {
+			t.Errorf("%v and %v, want one of them done", errs[0], errs[1])
+		}
+	})
+}
+
+// TestSecretsAreStoredAsHashes looks for what was mailed and handed out in every
+// row: who reads the database can use none of it.
+func TestSecretsAreStoredAsHashes(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.account("ada@example.org", true)
+		w.account("bob@example.org", false)
+		tokens := w.login("ada@example.org")
+		secrets := map[string]string{
+			"password": password, "code": w.code("bob@example.org"), "link": w.link("ada@example.org").Reveal(),
+			"refresh token": tokens.Refresh.Reveal(), "access token": tokens.Access.Reveal(),
+		}
+		// A hash of six digits alone would be in every table of hashes.
+		if n := w.count(`SELECT count(*) FROM mail_code WHERE hash = $1`, secret.Hash(secrets["code"])); n != 0 {
+			t.Error("the hash of the code is not bound to its account")
+		}
+		for table, rows := range w.rows() {
+			for name, text := range secrets {
+				if strings.Contains(strings.Join(rows, "\n"), fmt.Sprintf("%q", text)) {
+					t.Errorf("%s holds the %s itself", table, name)
+				}
+			}
+		}
+	})
+}
+
+func TestChangedPasswordEndsResetLinks(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		w.account("ada@example.org", true)
+		if err := w.service.ForgotPassword(ctx, "ada@example.org"); err != nil {
+			t.Fatal(err)
+		}
+		link := w.link("ada@example.org")
+		who := w.caller(w.login("ada@example.org"))
+		if err := w.service.ChangePassword(ctx, who, secret.NewText(password), secret.NewText("another horse battery")); err != nil {
+			t.Fatal(err)
+		}
+		wantKind(t, "the old link", w.service.ResetPassword(ctx, link, secret.NewText("a third horse battery")), fault.Invalid)
+	})
+}

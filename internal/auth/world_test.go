@@ -1,0 +1,267 @@
+package auth_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"writ/internal/audit"
+	"writ/internal/auth"
+	"writ/internal/database"
+	"writ/internal/database/dbtest"
+	"writ/internal/fault"
+	"writ/internal/keyring"
+	"writ/internal/mail"
+	"writ/internal/principal"
+	"writ/internal/secret"
+)
+
+const password = "correct horse battery"
+
+// knownHash is that of password, made once to save time.
+var knownHash = sync.OnceValues(func() (string, error) {
+	return auth.NewPasswords().Hash(context.Background(), password)
+})
+
+// post takes mails, or fails to.
+type post struct {
+	mu   sync.Mutex // guards the rest
+	sent []mail.Message
+	fail error
+}
+
+func (p *post) Send(_ context.Context, m mail.Message) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.fail != nil {
+		return p.fail
+	}
+	p.sent = append(p.sent, m)
+	return nil
+}
+
+func (p *post) breakDown(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.fail = err
+}
+
+// to are the mails to an address, oldest first.
+func (p *post) to(email string) (theirs []mail.Message) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, m := range p.sent {
+		if m.To == email {
+			theirs = append(theirs, m)
+		}
+	}
+	return theirs
+}
+
+// world is a service on an empty database, with a clock that stands still until
+// it is moved.
+type world struct {
+	t       *testing.T
+	db      *database.DB
+	service *auth.Service
+	post    *post
+	clock   *atomic.Int64 // microseconds
+	options database.Options
+}
+
+func each(t *testing.T, body func(t *testing.T, w *world)) {
+	t.Helper()
+	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
+		clock := new(atomic.Int64)
+		clock.Store(database.Micros(time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)))
+		o.Now = func() time.Time { return database.Time(clock.Load()) }
+		w := &world{t: t, post: &post{}, clock: clock, options: o}
+		w.db, w.service = w.replica()
+		// The server makes its signing key when it starts.
+		if _, err := w.service.PublicKeys(t.Context()); err != nil {
+			t.Fatalf("make the signing key: %v", err)
+		}
+		body(t, w)
+	})
+}
+
+// replica is another server on the same database.
+func (w *world) replica() (*database.DB, *auth.Service) {
+	w.t.Helper()
+	sealer, err := secret.NewSealer(bytes.Repeat([]byte{7}, secret.MasterKeySize))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	db := dbtest.Open(w.t, w.options)
+	return db, auth.New(db, keyring.New(db, sealer), w.post, "https://writ.example.org")
+}
+
+func (w *world) pass(d time.Duration) { w.clock.Add(d.Microseconds()) }
+
+// add stores an account.
+func (w *world) add(email string, verified bool) (auth.User, error) {
+	w.t.Helper()
+	hash, err := knownHash()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	user := auth.User{ID: database.NewID(), Email: email, Name: "name"}
+	return user, w.db.Write(w.t.Context(), database.Change{Logs: []string{audit.System}, Do: func(ctx context.Context, tx *database.Tx) error {
+		if now := tx.Now(); verified {
+			user.VerifiedAt = &now
+		}
+		return auth.AddUser(ctx, tx, principal.Operator(), &user, hash)
+	}})
+}
+
+// account is add that must work.
+func (w *world) account(email string, verified bool) auth.User {
+	w.t.Helper()
+	user, err := w.add(email, verified)
+	if err != nil {
+		w.t.Fatalf("add %s: %v", email, err)
+	}
+	return user
+}
+
+func (w *world) login(email string) auth.Tokens {
+	w.t.Helper()
+	_, tokens, err := w.service.Login(w.t.Context(), email, secret.NewText(password), auth.Device{Address: "192.0.2.1"})
+	if err != nil {
+		w.t.Fatalf("sign in as %s: %v", email, err)
+	}
+	return tokens
+}
+
+// caller is who an access token belongs to.
+func (w *world) caller(tokens auth.Tokens) principal.Principal {
+	w.t.Helper()
+	p, err := w.service.Authenticate(w.t.Context(), tokens.Access.Reveal())
+	if err != nil {
+		w.t.Fatalf("authenticate: %v", err)
+	}
+	return p
+}
+
+// code has a code mailed and gives it.
+func (w *world) code(email string) string {
+	w.t.Helper()
+	if err := w.service.ResendOTP(w.t.Context(), email); err != nil {
+		w.t.Fatalf("send a code: %v", err)
+	}
+	return w.inLastMail(email, "code is ")[:6]
+}
+
+// link has a reset link mailed and gives its token.
+func (w *world) link(email string) secret.Text {
+	w.t.Helper()
+	if err := w.service.ForgotPassword(w.t.Context(), email); err != nil {
+		w.t.Fatalf("send a link: %v", err)
+	}
+	return secret.NewText(strings.Fields(w.inLastMail(email, "https://writ.example.org/ui/reset-password?token="))[0])
+}
+
+func (w *world) inLastMail(email, mark string) string {
+	w.t.Helper()
+	mails := w.post.to(email)
+	if len(mails) == 0 {
+		w.t.Fatalf("no mail to %s", email)
+	}
+	_, rest, found := strings.Cut(mails[len(mails)-1].Text, mark)
+	if !found {
+		w.t.Fatalf("no %q in the last mail to %s", mark, email)
+	}
+	return rest
+}
+
+func (w *world) exec(query string, args ...any) {
+	w.t.Helper()
+	err := w.db.Write(w.t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		_, err := tx.Exec(ctx, query, args...)
+		return err
+	}})
+	if err != nil {
+		w.t.Fatalf("%s: %v", query, err)
+	}
+}
+
+func (w *world) count(query string, args ...any) (n int) {
+	w.t.Helper()
+	if err := w.db.QueryRow(w.t.Context(), query, args...).Scan(&n); err != nil {
+		w.t.Fatalf("%s: %v", query, err)
+	}
+	return n
+}
+
+// actions are what the system log holds, oldest first.
+func (w *world) actions() (actions []string) {
+	w.t.Helper()
+	entries, err := audit.ReadEntries(w.t.Context(), w.db, audit.System, 0, 1000)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, e := range entries {
+		actions = append(actions, e.Action)
+	}
+	return actions
+}
+
+// rows are all rows of our tables and of the log's head, as text.
+func (w *world) rows() map[string][]string {
+	w.t.Helper()
+	all := map[string][]string{}
+	for _, table := range []string{"user_account", "user_session", "refresh_token", "mail_code", "audit_head"} {
+		rows, err := w.db.Query(w.t.Context(), `SELECT * FROM `+table+` ORDER BY 1`)
+		if err != nil {
+			w.t.Fatalf("read %s: %v", table, err)
+		}
+		defer rows.Close()
+		columns, err := rows.Columns()
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for rows.Next() {
+			values := make([]any, len(columns))
+			targets := make([]any, len(columns))
+			for i := range values {
+				targets[i] = &values[i]
+			}
+			if err := rows.Scan(targets...); err != nil {
+				w.t.Fatal(err)
+			}
+			all[table] = append(all[table], fmt.Sprintf("%q", values))
+		}
+		if err := rows.Err(); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	return all
+}
+
+// atOnce runs all at the same time.
+func atOnce(do ...func() error) []error {
+	errs := make([]error, len(do))
+	var all sync.WaitGroup
+	begin := make(chan struct{})
+	for i := range do {
+		all.Go(func() {
+			<-begin
+			errs[i] = do[i]()
+		})
+	}
+	close(begin)
+	all.Wait()
+	return errs
+}
+
+func wantKind(t *testing.T, what string, err error, kind fault.Kind) {
+	t.Helper()
+	if !fault.Is(err, kind) {
+		t.Errorf("%s: %v, want a fault of kind %s", what, err, kind)
+	}
+}

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Execute runs the command that the arguments name. What fails before that
+// command begins is an error of the command line itself: ErrUsage, with a hint
+// where to read on.
+func Execute(ctx context.Context, root *cobra.Command, args []string, s Streams) error {
+	root.Version = Version
+	root.SilenceUsage, root.SilenceErrors = true, true
+	root.AddCommand(versionCommand(s))
+	root.SetArgs(args)
+	root.SetIn(s.In)
+	root.SetOut(s.Out)
+	root.SetErr(s.Err)
+	began := false
+	watch(root, func() { began = true })
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil || began {
+		return err
+	}
+	return &usageError{error: err, command: cmd.CommandPath()}
+}
+
+// watch has every command below cmd tell when it begins. A command that only
+// holds others shows its help, and refuses the name of one that is not there.
+func watch(cmd *cobra.Command, begin func()) {
+	if cmd.HasSubCommands() && !cmd.Runnable() {
+		cmd.Args, cmd.SuggestionsMinimumDistance, cmd.DisableFlagsInUseLine = refuseUnknown, 2, true
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		begin()
+		return run(cmd, args)
+	}
+	for _, sub := range cmd.Commands() {
+		watch(sub, begin)
+	}
+}
+
+func refuseUnknown(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return fmt.Errorf("unknown command %q: did you mean %s?", args[0], strings.Join(near, " or "))
+	}
+	return fmt.Errorf("unknown command %q", args[0])
+}
+
+// usageError is what is wrong with a command line.
+type usageError struct {
+	error
+	command string // "writd user create"
+}
+
+func (e *usageError) Error() string   { return fmt.Sprintf("%v (see %s --help)", e.error, e.command) }
+func (e *usageError) Unwrap() []error { return []error{e.error, ErrUsage} }
+
+// ErrUsage marks an error of the command line itself.
+var ErrUsage = errors.New("usage")
+
+func versionCommand(s Streams) *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintln(s.Out, Version)
+			return err
+		},
+	}
+}

@@ -1,0 +1,69 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// Copy inserts many rows into a table: by COPY on PostgreSQL, by one prepared
+// statement on SQLite. Names of table and columns are the caller's own.
+func (tx *Tx) Copy(ctx context.Context, table string, columns []string, rows [][]any) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	if tx.engine == PostgreSQL {
+		return tx.copyPostgres(ctx, table, columns, rows)
+	}
+	marks := make([]string, len(columns))
+	for i := range marks {
+		marks[i] = fmt.Sprintf("$%d", i+1)
+	}
+	insert, err := tx.tx.PrepareContext(ctx, fmt.Sprintf(`INSERT INTO %s (%s) VALUES (%s)`,
+		table, strings.Join(columns, ", "), strings.Join(marks, ", ")))
+	if err != nil {
+		return fmt.Errorf("prepare the copy into %s: %w", table, err)
+	}
+	defer insert.Close()
+	for _, row := range rows {
+		if _, err := insert.ExecContext(ctx, row...); err != nil {
+			return fmt.Errorf("copy into %s: %w", table, err)
+		}
+	}
+	return nil
+}
+
+// copyPostgres reaches through database/sql to the connection the transaction
+// runs on.
+func (tx *Tx) copyPostgres(ctx context.Context, table string, columns []string, rows [][]any) error {
+	return tx.conn.Raw(func(driverConn any) error {
+		conn, ok := driverConn.(*stdlib.Conn)
+		if !ok {
+			return errors.New("copy: not a PostgreSQL connection")
+		}
+		_, err := conn.Conn().CopyFrom(ctx, pgx.Identifier{table}, columns, pgx.CopyFromRows(rows))
+		if err != nil {
+			return fmt.Errorf("copy into %s: %w", table, err)
+		}
+		return nil
+	})
+}
+
+// begin starts a transaction on a connection of its own, which Copy needs.
+func (db *DB) begin(ctx context.Context) (*sql.Conn, *sql.Tx, error) {
+	conn, err := db.writes.Conn(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("connect: %w", err)
+	}
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		conn.Close()
+		return nil, nil, fmt.Errorf("begin: %w", err)
+	}
+	return conn, tx, nil
+}

@@ -1,0 +1,4 @@
+package database
+
+// PostgresSettings are the variables for PostgreSQL's own programs.
+var PostgresSettings = postgresSettings
