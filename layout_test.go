@@ -17,7 +17,7 @@ var table = layout.Table{
 	row("cmd/writd", "internal/cli/writd", "internal/cli"),
 	row("cmd/writ", "internal/cli/writ", "internal/cli"),
 	row("internal/cli/writd",
-		"internal/cli", "internal/app", "internal/auth", "internal/organization",
+		"internal/cli", "internal/app", "internal/auth", "internal/organization", "internal/observability",
 		"internal/config", "internal/keyring", "internal/audit",
 		"internal/principal", "internal/database", "internal/secret",
 	),
@@ -27,14 +27,14 @@ var table = layout.Table{
 
 	// Assembly.
 	row("internal/app",
-		"internal/api", "internal/auth", "internal/organization", "internal/apikey", "internal/throttle",
+		"internal/api", "internal/observability", "internal/auth", "internal/organization", "internal/apikey", "internal/throttle",
 		"internal/config", "internal/keyring", "internal/mail", "internal/audit", "internal/principal",
 		"internal/database", "internal/secret", "internal/fault",
 	),
 
 	// Edges.
 	row("internal/api",
-		"internal/auth", "internal/organization", "internal/apikey", "internal/throttle",
+		"internal/observability", "internal/auth", "internal/organization", "internal/apikey", "internal/throttle",
 		"internal/credential", "internal/principal", "internal/database",
 		"internal/page", "internal/email", "internal/secret", "internal/fault", "web",
 	),
@@ -42,6 +42,8 @@ var table = layout.Table{
 	row("web"),
 
 	// Areas.
+	row("internal/observability", "internal/observability/intake", "internal/database", "internal/page", "internal/fault"),
+	row("internal/observability/intake", "internal/fault"),
 	row("internal/auth",
 		"internal/auth/accesstoken", "internal/keyring", "internal/mail", "internal/audit", "internal/principal",
 		"internal/database", "internal/email", "internal/secret", "internal/fault",

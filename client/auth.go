@@ -45,9 +45,10 @@ func (c *Client) Register(ctx context.Context, r Registration) (User, error) {
 	return out.User, err
 }
 
-// VerifyOTP confirms an address with its code.
-func (c *Client) VerifyOTP(ctx context.Context, email, code string) error {
-	return c.Call(ctx, http.MethodPost, "/auth/verify-otp", nil, map[string]string{"email": email, "code": code}, nil)
+// VerifyOTP confirms an address with its code and the password it was
+// registered with.
+func (c *Client) VerifyOTP(ctx context.Context, email, code, password string) error {
+	return c.Call(ctx, http.MethodPost, "/auth/verify-otp", nil, map[string]string{"email": email, "code": code, "password": password}, nil)
 }
 
 // ResendOTP has a new code mailed.

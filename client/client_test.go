@@ -247,13 +247,13 @@ func TestBodies(t *testing.T) {
 	if err := caller.Logout(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := caller.VerifyOTP(t.Context(), "a@example.org", "123456"); err != nil {
+	if err := caller.VerifyOTP(t.Context(), "a@example.org", "123456", "p4ssword"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := caller.Keys(t.Context(), "o&1", client.List{Limit: 5, Cursor: "a=b"}); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{" ", `application/json {"code":"123456","email":"a@example.org"}`, " "}
+	want := []string{" ", `application/json {"code":"123456","email":"a@example.org","password":"p4ssword"}`, " "}
 	if diff := cmp.Diff(want, bodies); diff != "" {
 		t.Errorf("bodies (-want +got):\n%s", diff)
 	}

@@ -23,6 +23,7 @@ import (
 	"writ/internal/apikey"
 	"writ/internal/auth"
 	"writ/internal/database"
+	"writ/internal/observability"
 	"writ/internal/organization"
 	"writ/internal/secret"
 	"writ/internal/throttle"
@@ -35,6 +36,7 @@ type Config struct {
 	Organizations *organization.Service
 	Keys          *apikey.Service
 	Limiter       *throttle.Limiter
+	Telemetry     *observability.Service
 	Logger        *slog.Logger
 
 	Version        string
@@ -42,6 +44,7 @@ type Config struct {
 	TrustedProxies []netip.Prefix
 	CORSOrigins    []string
 	MaxBodyBytes   int64
+	MaxIngestBytes int64       // of telemetry, decompressed
 	SignUpOpen     bool        // whether anyone may register
 	Documented     bool        // whether /openapi.json and /api-docs are served
 	MetricsToken   secret.Text // opens /metrics on the main listener; unset: it is not served there
@@ -57,6 +60,9 @@ type API struct {
 	metrics *metrics
 	routes  []Route
 	ready   readiness
+	bodies  bodyBudget
+
+	refusals logGate
 }
 
 // New assembles the routes.
@@ -72,6 +78,7 @@ func New(c Config) *API {
 	a.mountMembers()
 	a.mountKeys()
 	a.mountTerminal()
+	a.mountObservability()
 	if c.Documented {
 		a.mountDocs()
 	}

@@ -157,15 +157,16 @@ func (a *API) maySignUp(ctx context.Context, address, inviteToken string) error 
 
 type verifyInput struct {
 	Body struct {
-		Email string `json:"email" maxLength:"254"`
-		Code  string `json:"code" minLength:"1" maxLength:"20" example:"123456"`
+		Email    string `json:"email" maxLength:"254"`
+		Code     string `json:"code" minLength:"1" maxLength:"20" example:"123456"`
+		Password string `json:"password" maxLength:"1000" doc:"The one the account was registered with."`
 	}
 }
 
 func (in *verifyInput) account() string { return in.Body.Email }
 
 func (a *API) verifyOTP(ctx context.Context, _ principal.Principal, in *verifyInput) (*statusBody, error) {
-	if err := a.Auth.VerifyOTP(ctx, in.Body.Email, in.Body.Code); err != nil {
+	if err := a.Auth.VerifyOTP(ctx, in.Body.Email, in.Body.Code, secret.NewText(in.Body.Password)); err != nil {
 		return nil, err
 	}
 	return statusOf("verified"), nil

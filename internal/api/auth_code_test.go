@@ -53,23 +53,23 @@ func TestVerifyOTP(t *testing.T) {
 			bobs = sendCode(s, bob, 2)
 		}
 		c, w := wired(s.public)
-		wantField(t, "a wrong code", c.VerifyOTP(ctx, ada, otherThan(adas)), "code")
+		wantField(t, "a wrong code", c.VerifyOTP(ctx, ada, otherThan(adas), knownPassword), "code")
 		want := w.answer(t)
 		for name, attempt := range map[string]func() error{
-			"the code of another account": func() error { return c.VerifyOTP(ctx, ada, bobs) },
-			"an unknown account":          func() error { return c.VerifyOTP(ctx, "unknown@example.org", adas) },
-			"half a code":                 func() error { return c.VerifyOTP(ctx, ada, adas[:3]) },
+			"the code of another account": func() error { return c.VerifyOTP(ctx, ada, bobs, knownPassword) },
+			"an unknown account":          func() error { return c.VerifyOTP(ctx, "unknown@example.org", adas, knownPassword) },
+			"half a code":                 func() error { return c.VerifyOTP(ctx, ada, adas[:3], knownPassword) },
 		} {
 			wantField(t, name, attempt(), "code")
 			if diff := cmp.Diff(want, w.answer(t)); diff != "" {
 				t.Errorf("%s can be told from a wrong code:\n%s", name, diff)
 			}
 		}
-		if err := c.VerifyOTP(ctx, ada, adas); err != nil {
+		if err := c.VerifyOTP(ctx, ada, adas, knownPassword); err != nil {
 			t.Errorf("the right code: %v", err)
 		}
 		s.nextMinute()
-		wantField(t, "the same code again", c.VerifyOTP(ctx, ada, adas), "code")
+		wantField(t, "the same code again", c.VerifyOTP(ctx, ada, adas, knownPassword), "code")
 		if diff := cmp.Diff(want, w.answer(t)); diff != "" {
 			t.Errorf("a used code can be told from a wrong one:\n%s", diff)
 		}
@@ -87,7 +87,7 @@ func TestVerifyOTP(t *testing.T) {
 func TestVerifyOTPRefusesFields(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *server) {
-		wantFields(t, s.public, "/auth/verify-otp", map[string]any{"email": "ada@example.org", "code": "123456"}, []badField{
+		wantFields(t, s.public, "/auth/verify-otp", map[string]any{"email": "ada@example.org", "code": "123456", "password": knownPassword}, []badField{
 			{"email", "absent", absent},
 			{"email", "without a domain", "ada"},
 			{"email", "too long", strings.Repeat("a", 250) + "@example.org"},
@@ -95,6 +95,7 @@ func TestVerifyOTPRefusesFields(t *testing.T) {
 			{"code", "empty", ""},
 			{"code", "too long", strings.Repeat("1", 21)},
 			{"code", "a number", 123456},
+			{"password", "absent", absent},
 		})
 		wantFields(t, s.public, "/auth/resend-otp", map[string]any{}, []badField{
 			{"email", "absent", absent},
@@ -110,12 +111,12 @@ func TestCodeExpires(t *testing.T) {
 		soon, late := s.unverified("soon"), s.unverified("late")
 		inTime, tooLate := sendCode(s, soon, 1), sendCode(s, late, 1)
 		s.advance(9*time.Minute + 30*time.Second)
-		if err := s.public.VerifyOTP(t.Context(), soon, inTime); err != nil {
+		if err := s.public.VerifyOTP(t.Context(), soon, inTime, knownPassword); err != nil {
 			t.Errorf("before ten minutes: %v", err)
 		}
 		s.advance(31 * time.Second)
-		wantField(t, "after ten minutes", s.public.VerifyOTP(t.Context(), late, tooLate), "code")
-		if err := s.public.VerifyOTP(t.Context(), late, sendCode(s, late, 2)); err != nil {
+		wantField(t, "after ten minutes", s.public.VerifyOTP(t.Context(), late, tooLate, knownPassword), "code")
+		if err := s.public.VerifyOTP(t.Context(), late, sendCode(s, late, 2), knownPassword); err != nil {
 			t.Errorf("a new code: %v", err)
 		}
 	})
@@ -130,21 +131,21 @@ func TestGuessesEndACode(t *testing.T) {
 		guess := func(email string, times int, code string) {
 			t.Helper()
 			for range times {
-				wantField(t, "a guess", s.public.VerifyOTP(ctx, email, code), "code")
+				wantField(t, "a guess", s.public.VerifyOTP(ctx, email, code, knownPassword), "code")
 			}
 		}
 		four, five := s.unverified("four"), s.unverified("five")
 		s.nextMinute()
 		right := sendCode(s, four, 1)
 		guess(four, 4, otherThan(right))
-		if err := s.public.VerifyOTP(ctx, four, right); err != nil {
+		if err := s.public.VerifyOTP(ctx, four, right, knownPassword); err != nil {
 			t.Errorf("the right code after four guesses: %v", err)
 		}
 		right = sendCode(s, five, 1)
 		guess(five, 5, otherThan(right))
 		s.nextMinute()
 		guess(five, 1, right)
-		if err := s.public.VerifyOTP(ctx, five, sendCode(s, five, 2)); err != nil {
+		if err := s.public.VerifyOTP(ctx, five, sendCode(s, five, 2), knownPassword); err != nil {
 			t.Errorf("a new code after five guesses: %v", err)
 		}
 	})
@@ -160,8 +161,8 @@ func TestResendReplacesTheCode(t *testing.T) {
 		if old == next {
 			next = sendCode(s, email, 3)
 		}
-		wantField(t, "the code before", s.public.VerifyOTP(ctx, email, old), "code")
-		if err := s.public.VerifyOTP(ctx, email, next); err != nil {
+		wantField(t, "the code before", s.public.VerifyOTP(ctx, email, old, knownPassword), "code")
+		if err := s.public.VerifyOTP(ctx, email, next, knownPassword); err != nil {
 			t.Errorf("the new code: %v", err)
 		}
 	})
@@ -221,7 +222,7 @@ func TestCodesPerHour(t *testing.T) {
 			t.Errorf("%d mails within the hour, want 5", len(mails))
 		}
 		s.advance(time.Hour)
-		if err := s.public.VerifyOTP(ctx, flooded, sendCode(s, flooded, 6)); err != nil {
+		if err := s.public.VerifyOTP(ctx, flooded, sendCode(s, flooded, 6), knownPassword); err != nil {
 			t.Errorf("an hour later: %v", err)
 		}
 	})
@@ -240,7 +241,7 @@ func TestLastCodeOfTheHourStaysGood(t *testing.T) {
 		if err := s.public.ResendOTP(t.Context(), email); err != nil {
 			t.Fatalf("beyond the limit: %v", err)
 		}
-		if err := s.public.VerifyOTP(t.Context(), email, last); err != nil {
+		if err := s.public.VerifyOTP(t.Context(), email, last, knownPassword); err != nil {
 			t.Errorf("the last code: %v", err)
 		}
 	})

@@ -175,7 +175,7 @@ func TestSignUp(t *testing.T) {
 		_, err = c.Register(ctx, client.Registration{Email: "ADA@example.org", Password: "another password"})
 		wantStatus(t, "register the address again", err, http.StatusConflict)
 
-		if err := c.VerifyOTP(ctx, " ADA@example.org", s.codeFor(user.Email)); err != nil {
+		if err := c.VerifyOTP(ctx, " ADA@example.org", s.codeFor(user.Email), knownPassword); err != nil {
 			t.Fatalf("verify: %v", err)
 		}
 		in, err := c.Login(ctx, "Ada@example.org", knownPassword)
@@ -281,7 +281,7 @@ func TestClosedSignUp(t *testing.T) {
 		if _, err := s.public.Register(ctx, client.Registration{Email: "Ada@example.org", Password: knownPassword, InviteToken: ada}); err != nil {
 			t.Fatalf("register with an invitation: %v", err)
 		}
-		if err := s.public.VerifyOTP(ctx, "ada@example.org", nthCode(s, "ada@example.org", 2)); err != nil {
+		if err := s.public.VerifyOTP(ctx, "ada@example.org", nthCode(s, "ada@example.org", 2), knownPassword); err != nil {
 			t.Fatalf("verify: %v", err)
 		}
 		if _, err := s.signIn("ada@example.org").AcceptInvite(ctx, ada); err != nil {

@@ -27,7 +27,7 @@ func throttledRoutes() []throttled {
 			return err
 		}},
 		{throttle.VerifyOTP, func(t *testing.T, c *client.Client, account string) error {
-			return c.VerifyOTP(t.Context(), account, "000000")
+			return c.VerifyOTP(t.Context(), account, "000000", knownPassword)
 		}},
 		{throttle.ResendOTP, func(t *testing.T, c *client.Client, account string) error {
 			return c.ResendOTP(t.Context(), account)
@@ -97,6 +97,26 @@ func TestChangePasswordThrottle(t *testing.T) {
 	})
 }
 
+// TestInviteThrottle counts by who invites, in whichever organization.
+func TestInviteThrottle(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *server) {
+		ada := s.person("ada")
+		first, second := s.organization(ada, "One"), s.organization(ada, "Two")
+		invite := func(orgID string) throttled {
+			return throttled{throttle.Invite, func(t *testing.T, c *client.Client, _ string) error {
+				_, err := c.Invite(t.Context(), orgID, "no address", "") // refused, and counted
+				return err
+			}}
+		}
+		s.nextMinute()
+		wantThrottled(t, invite(first), ada.Client, "")
+		wantStatus(t, "in another organization", invite(second).call(t, ada.Client, ""), http.StatusTooManyRequests)
+		s.nextMinute()
+		wantFree(t, "a minute later", invite(first).call(t, ada.Client, ""))
+	})
+}
+
 // TestResetThrottle counts by address: the request names no account.
 func TestResetThrottle(t *testing.T) {
 	t.Parallel()
@@ -119,7 +139,7 @@ func TestResetThrottle(t *testing.T) {
 func TestEveryThrottleIsTested(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *server) {
-		tested := map[throttle.Rule]bool{throttle.ChangePassword: true, throttle.ResetPassword: true}
+		tested := map[throttle.Rule]bool{throttle.ChangePassword: true, throttle.ResetPassword: true, throttle.Invite: true}
 		for _, route := range throttledRoutes() {
 			tested[route.rule] = true
 		}
@@ -144,7 +164,7 @@ func TestForwardedForIsNotBelieved(t *testing.T) {
 		var last error
 		for _, address := range []string{"192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4", "192.0.2.5", "192.0.2.6"} {
 			c, _ := wired(s.public, "X-Forwarded-For", address)
-			last = c.VerifyOTP(t.Context(), "ada@example.org", "000000")
+			last = c.VerifyOTP(t.Context(), "ada@example.org", "000000", knownPassword)
 		}
 		wantStatus(t, "the sixth call", last, http.StatusTooManyRequests)
 		ada := s.person("ada")
@@ -164,7 +184,7 @@ func TestForwardedForOfATrustedProxy(t *testing.T) {
 	each(t, func(t *testing.T, s *server) {
 		try := func(forwarded string) error {
 			c, _ := wired(s.public, "X-Forwarded-For", forwarded)
-			return c.VerifyOTP(t.Context(), "ada@example.org", "000000")
+			return c.VerifyOTP(t.Context(), "ada@example.org", "000000", knownPassword)
 		}
 		s.nextMinute()
 		for range 5 {

@@ -105,7 +105,7 @@ func (a *API) inOrganization(ctx context.Context, caller principal.Principal, or
 
 // inOptionalOrganization is inOrganization where the organization may be none.
 func (a *API) inOptionalOrganization(ctx context.Context, caller principal.Principal, orgID string) (principal.Principal, error) {
-	if orgID == "" {
+	if orgID == "" && (caller.Kind == principal.User || caller.OrgID == "") {
 		caller.OrgID, caller.Role = "", ""
 		return caller, nil
 	}

@@ -2,9 +2,12 @@ package api_test
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 
 	"writ/client"
 	"writ/internal/audit"
+	"writ/internal/database"
 )
 
 // changes are the scenarios and what they share.
@@ -45,6 +48,9 @@ func (w *changes) scenarios() map[string]scenario {
 		"POST /api-keys/{id}/revoke": w.revokeKey,
 		"POST /api-keys/{id}/rotate": w.rotateKey,
 		"POST /iap/sdk/switch-org":   w.switchOrganization,
+
+		"POST /observability/spans":   w.ingestTrace,
+		"POST /dashboard/token-usage": w.reportUsage,
 	}
 }
 
@@ -74,7 +80,9 @@ func (w *changes) register() func(context.Context) (string, error) {
 
 func (w *changes) verifyOTP() func(context.Context) (string, error) {
 	address := w.registered()
-	return inLog(audit.System, func(ctx context.Context) error { return w.public.VerifyOTP(ctx, address, w.codeFor(address)) })
+	return inLog(audit.System, func(ctx context.Context) error {
+		return w.public.VerifyOTP(ctx, address, w.codeFor(address), knownPassword)
+	})
 }
 
 func (w *changes) resendOTP() func(context.Context) (string, error) {
@@ -220,6 +228,28 @@ func (w *changes) switchOrganization() func(context.Context) (string, error) {
 	terminal, target := w.terminalKey(w.owner, w.org), w.organization(w.owner, "Target")
 	return inLog(target, func(ctx context.Context) error {
 		_, err := terminal.SwitchOrganization(ctx, target, "")
+		return err
+	})
+}
+
+// ingestTrace changes nobody's rights, and is not in the log.
+func (w *changes) ingestTrace() func(context.Context) (string, error) {
+	agent := w.public.WithKey(w.keyFor(w.owner.ID, w.org).Secret.Reveal())
+	batch := fmt.Sprintf(`{"trace":{"id":%q,"name":"t","startTime":"2030-01-01T00:00:00Z","status":"ok"}}`, database.NewID())
+	return inLog("", func(ctx context.Context) error {
+		got, err := agent.Ingest(ctx, client.Spans{Product: "p", Batches: []json.RawMessage{json.RawMessage(batch)}})
+		if err == nil && got.Accepted != 1 {
+			err = fmt.Errorf("not accepted: %+v", got)
+		}
+		return err
+	})
+}
+
+// reportUsage neither.
+func (w *changes) reportUsage() func(context.Context) (string, error) {
+	agent := w.public.WithKey(w.keyFor(w.owner.ID, w.org).Secret.Reveal())
+	return inLog("", func(ctx context.Context) error {
+		_, err := agent.ReportUsage(ctx, client.UsageReport{Product: "p", SessionID: database.NewID(), Entries: []client.ModelUsage{{Model: "m", InputTokens: 1}}})
 		return err
 	})
 }

@@ -71,7 +71,7 @@ func eachBodyRoute(t *testing.T, test func(t *testing.T, r *bodyRoute)) {
 		if found < 10 {
 			t.Errorf("only %d routes take a body: the document does not say so any more", found)
 		}
-	}, "WRIT_TRUSTED_PROXIES", "127.0.0.1")
+	}, "WRIT_TRUSTED_PROXIES", "127.0.0.1", "WRIT_MAX_INGEST_BYTES", "1048576") // as large as other bodies
 }
 
 // send posts a body from an address of its own, so that no throttle steps in.
@@ -198,6 +198,14 @@ func TestBodiesThatAreNoObject(t *testing.T) {
 			"no quotes":                 `{` + typedSecret + `:1}`,
 			"a byte order mark":         "\ufeff" + r.object(nil, ""),
 			"a control character":       r.object(nil, `"a":"`+typedSecret+"\n\""),
+			"a number JSON lacks":       r.object(nil, `"a":NaN`),
+			"brackets without end":      strings.Repeat("[", deep),
+			"braces without end":        strings.Repeat(`{"a":`, deep),
+			"a value nested too deeply": r.object(nil, `"a":`+strings.Repeat("[", deep)+strings.Repeat("]", deep)),
+		} {
+			r.refuse(name, body, "body")
+		}
+		for name, body := range map[string]string{
 			"invalid UTF-8":             r.object(nil, `"a":"`+typedSecret+"\xff\""),
 			"invalid UTF-8 in a name":   r.object(nil, `"`+typedSecret+"\xc3\x28\":1"),
 			"an overlong encoding":      r.object(nil, `"a":"`+typedSecret+"\xc0\xaf\""),
@@ -205,11 +213,11 @@ func TestBodiesThatAreNoObject(t *testing.T) {
 			"a surrogate pair reversed": r.object(nil, `"a":"`+typedSecret+`\udc00\ud800"`),
 			"an unknown member twice":   r.object(nil, `"a":1,"a":1`),
 			"an escaped name twice":     r.object(nil, `"a":1,"\u0061":1`),
-			"a number JSON lacks":       r.object(nil, `"a":NaN`),
-			"brackets without end":      strings.Repeat("[", deep),
-			"braces without end":        strings.Repeat(`{"a":`, deep),
-			"a value nested too deeply": r.object(nil, `"a":`+strings.Repeat("[", deep)+strings.Repeat("]", deep)),
 		} {
+			if r.splitsBatches() {
+				r.take(name+" in a member nobody reads", body)
+				continue
+			}
 			r.refuse(name, body, "body")
 		}
 		if answer := r.send(""); answer.status != http.StatusBadRequest {
@@ -234,12 +242,19 @@ func TestMembersOfTheWrongKind(t *testing.T) {
 					r.send(body) // whether it is taken is for the area to say
 					continue
 				}
+				if r.splitsBatches() && name == "sessionId" {
+					r.rejectBatch(name+" as "+kind, body, name) // it is that of the batches which name none
+					continue
+				}
 				r.refuse(name+" as "+kind, body, name)
 			}
 			if isRequired {
 				r.refuse("no "+name, r.object(map[string]string{name: ""}, ""), name)
 			}
-			if len(s.Enum) > 0 || s.Format != "" {
+			switch {
+			case r.splitsBatches() && name == "sessionId":
+				r.rejectBatch(name+" out of its range", r.object(map[string]string{name: values["string"]}, ""), name)
+			case len(s.Enum) > 0 || s.Format != "":
 				r.refuse(name+" out of its range", r.object(map[string]string{name: values["string"]}, ""), name)
 			}
 			if s.MinLength > 0 {
@@ -249,11 +264,18 @@ func TestMembersOfTheWrongKind(t *testing.T) {
 				long := `"` + typedSecret + strings.Repeat("x", s.MaxLength) + `"`
 				r.refuse(name+" too long", r.object(map[string]string{name: long}, ""), name)
 			}
-			if s.Items != nil {
-				r.refuse(name+" with an item of another kind", r.object(map[string]string{name: `[{"a":"` + typedSecret + `"}]`}, ""), name)
+			items := r.object(map[string]string{name: `[{"a":"` + typedSecret + `"}]`}, "")
+			sample, complaint := r.sample(name, s), "body"
+			if r.splitsBatches() {
+				complaint = name // known before the rest is read
 			}
-			sample := r.sample(name, s)
-			r.refuse(name+" twice", r.object(map[string]string{name: sample}, fmt.Sprintf("%q:%s", name, sample)), "body")
+			switch {
+			case s.Items != nil && r.splitsBatches():
+				r.rejectBatch(name+" with an item of another kind", items, "trace")
+			case s.Items != nil:
+				r.refuse(name+" with an item of another kind", items, name)
+			}
+			r.refuse(name+" twice", r.object(map[string]string{name: sample}, fmt.Sprintf("%q:%s", name, sample)), complaint)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"path"
 	"runtime/debug"
 	"slices"
@@ -31,7 +32,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if a.answerCORS(answer, r) {
 		return
 	}
-	r.URL.Path = cleanPath(r.URL.Path)
+	cleanURL(r.URL)
 	if err := a.checkHost(r); err != nil {
 		writeBody(answer, newErrorBody(r.Context(), http.StatusMisdirectedRequest, err.Error(), nil))
 		return
@@ -43,6 +44,19 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	route = pattern
 	a.mux.ServeHTTP(answer, r) // not handler: only the mux sets path values
+}
+
+// cleanURL cleans the path as it was sent, still escaped: an escaped slash or dot
+// is part of an id, and must not lead to another route.
+func cleanURL(u *url.URL) {
+	escaped := u.EscapedPath()
+	cleaned := cleanPath(escaped)
+	if cleaned == escaped {
+		return
+	}
+	if decoded, err := url.PathUnescape(cleaned); err == nil {
+		u.Path, u.RawPath = decoded, cleaned
+	}
 }
 
 // cleanPath removes doubled slashes and dots in place. Clients join a base URL

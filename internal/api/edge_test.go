@@ -347,3 +347,42 @@ func TestPanicIsA500(t *testing.T) {
 		t.Errorf("the server after a panic: status %d", after.status)
 	}
 }
+
+// TestEscapedSlashesStayInTheirSegment: an id that a caller has escaped must not
+// lead to another route, however it is spelt.
+func TestEscapedSlashesStayInTheirSegment(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *server) {
+		owner := s.person("owner")
+		org := s.organization(owner, "Acme")
+		for _, id := range []string{"../../" + org, "..%2F..%2F" + org, "x/../../../" + org, "%2e%2e/%2e%2e/" + org, "./" + org} {
+			err := owner.RemoveMember(t.Context(), org, id)
+			if err == nil {
+				t.Errorf("removing %q succeeded", id)
+			}
+		}
+		for _, path := range []string{
+			"/organization/" + org + "/members/..%2F..%2F" + org,
+			"/organization/" + org + "/members/..%2f..%2f" + org,
+			"/organization/" + org + "/members/x%2F..%2F..%2F..%2F" + org,
+			"/organization/" + org + "/members/%2e%2e/%2e%2e/" + org,
+		} {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, owner.BaseURL+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Header.Set("Authorization", "Bearer "+owner.AccessToken)
+			response, err := http.DefaultClient.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			response.Body.Close()
+			if response.StatusCode != http.StatusNotFound {
+				t.Errorf("DELETE %s: %d, want 404", path, response.StatusCode)
+			}
+		}
+		if _, err := owner.Organization(t.Context(), org); err != nil {
+			t.Errorf("the organization after all that: %v", err)
+		}
+	})
+}

@@ -67,7 +67,7 @@ func (a *API) render(ctx context.Context, err error) *ErrorBody {
 		a.Logger.ErrorContext(ctx, "request failed", "requestId", requestOf(ctx).id, "error", err)
 		return newErrorBody(ctx, http.StatusInternalServerError, "something went wrong; the server's log has the details under this request id", nil)
 	}
-	if f.Kind == fault.Unavailable {
+	if f.Kind == fault.Unavailable && a.refusals.mayLog(time.Now()) {
 		a.Logger.WarnContext(ctx, "request refused for now", "requestId", requestOf(ctx).id, "error", err)
 	}
 	body := newErrorBody(ctx, status, f.Message, f.Details)

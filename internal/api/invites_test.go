@@ -166,7 +166,7 @@ func TestSignUpByInvitation(t *testing.T) {
 			t.Fatalf("with the right one: %v", err)
 		}
 		s.mails(invited, 3)
-		if err := s.public.VerifyOTP(ctx, invited, s.codeFor(invited)); err != nil {
+		if err := s.public.VerifyOTP(ctx, invited, s.codeFor(invited), knownPassword); err != nil {
 			t.Fatalf("verify: %v", err)
 		}
 		joined, err := s.signIn(invited).AcceptInvite(ctx, token)

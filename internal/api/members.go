@@ -8,6 +8,7 @@ import (
 	"writ/internal/organization"
 	"writ/internal/page"
 	"writ/internal/principal"
+	"writ/internal/throttle"
 )
 
 func (a *API) mountMembers() {
@@ -26,7 +27,7 @@ func (a *API) mountMembers() {
 	}, a.removeMember)
 	handle(a, Route{
 		Method: http.MethodPost, Path: "/organization/{orgId}/members/invite", Tag: tag, Summary: "Invite someone by mail",
-		Mode: JWT, Action: principal.ManageMembers, Audit: "invite.created", Status: http.StatusCreated,
+		Mode: JWT, Action: principal.ManageMembers, Throttle: throttle.Invite, Audit: "invite.created", Status: http.StatusCreated,
 	}, a.invite)
 	handle(a, Route{
 		Method: http.MethodGet, Path: "/organization/{orgId}/invites", Tag: tag, Summary: "Open invitations",
@@ -57,7 +58,7 @@ func memberBody(m organization.Member) MemberBody {
 
 // PageInput is the query of a list.
 type PageInput struct {
-	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"How many items a page has at most."`
 	Cursor string `query:"cursor" doc:"nextCursor of the page before."`
 }
 

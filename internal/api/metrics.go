@@ -46,10 +46,18 @@ func (m *metrics) observe(route string, status int, took time.Duration) {
 	m.requests.WithLabelValues(route, strconv.Itoa(status)).Observe(took.Seconds())
 }
 
-// MetricsHandler serves the metrics without asking who wants them: it is for a
-// listener of its own.
+// MetricsHandler serves the metrics, for a listener of its own. It asks for the
+// token where there is one.
 func (a *API) MetricsHandler() http.Handler {
-	return promhttp.HandlerFor(a.metrics.registry, promhttp.HandlerOpts{})
+	handler := promhttp.HandlerFor(a.metrics.registry, promhttp.HandlerOpts{})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if a.MetricsToken.IsSet() && !a.MetricsToken.Equal(token) {
+			a.writeError(w, r, fault.New(fault.Unauthenticated, "send Authorization: Bearer <metrics token>"))
+			return
+		}
+		handler.ServeHTTP(w, r)
+	})
 }
 
 // mountMetrics serves the metrics on the main listener to whoever has the token.
@@ -57,12 +65,5 @@ func (a *API) mountMetrics() {
 	if !a.MetricsToken.IsSet() {
 		return
 	}
-	a.mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
-		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if !a.MetricsToken.Equal(token) {
-			a.writeError(w, r, fault.New(fault.Unauthenticated, "send Authorization: Bearer <metrics token>"))
-			return
-		}
-		a.MetricsHandler().ServeHTTP(w, r)
-	})
+	a.mux.Handle("GET /metrics", a.MetricsHandler())
 }

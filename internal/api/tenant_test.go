@@ -2,16 +2,18 @@ package api_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"writ/client"
 	"writ/internal/api"
 	"writ/internal/database"
 )
@@ -41,6 +43,8 @@ type tenant struct {
 	key, unboundKey string // ids of the owner's
 	session         string // id of the owner's
 
+	trace, agentSession, policy string // ids in its telemetry
+
 	agentSecret, terminalSecret string // keys themselves
 
 	foreignIDs map[string]map[string]string // by route, then path parameter
@@ -59,7 +63,9 @@ func (s *server) tenant(name string) *tenant {
 		s.t.Fatal(err)
 	}
 	w.session = sessions[0].ID
-	w.private = []string{name, w.org, w.owner.ID, w.owner.Email, w.member, w.invite, w.key, w.session}
+	w.trace, w.agentSession, w.policy = database.NewID(), database.NewID(), database.NewID()
+	s.observe(w)
+	w.private = []string{name, w.org, w.owner.ID, w.owner.Email, w.member, w.invite, w.key, w.session, w.trace, w.agentSession, w.policy}
 	// A new route with an id in its path has to name one here.
 	w.foreignIDs = map[string]map[string]string{
 		"PATCH /organization/{orgId}/members/{userId}/role": {"userId": w.member},
@@ -68,8 +74,25 @@ func (s *server) tenant(name string) *tenant {
 		"DELETE /auth/sessions/{id}":                        {"id": w.session},
 		"POST /api-keys/{id}/revoke":                        {"id": w.key},
 		"POST /api-keys/{id}/rotate":                        {"id": w.key},
+
+		"GET /organization/{orgId}/observability/sessions/{id}":       {"id": w.agentSession},
+		"GET /organization/{orgId}/observability/traces/{id}":         {"id": w.trace},
+		"GET /organization/{orgId}/observability/policies/{policyId}": {"policyId": w.policy},
 	}
 	return w
+}
+
+// observe has the tenant's agent do something under its policy.
+func (s *server) observe(w *tenant) {
+	s.t.Helper()
+	at := time.Now().UTC().Format(time.RFC3339)
+	batch := fmt.Sprintf(`{"trace":{"id":%q,"sessionId":%q,"name":%q,"startTime":%q,"status":"denied"},
+		"spans":[{"id":%q,"kind":"policy_call","name":"p","startTime":%q,"attributes":{"policyId":%q,"policyName":%q,"decision":"deny"}}]}`,
+		w.trace, w.agentSession, w.name, at, database.NewID(), at, w.policy, w.name)
+	got, err := s.public.WithKey(w.agentSecret).Ingest(s.t.Context(), client.Spans{Product: w.name, Batches: []json.RawMessage{json.RawMessage(batch)}})
+	if err != nil || got.Accepted != 1 {
+		s.t.Fatalf("observe the tenant: %+v, %v", got, err)
+	}
 }
 
 // pathIn is the path of a route into the tenant, with an organization id that
@@ -206,11 +229,18 @@ func TestForeignIDsAreUnknown(t *testing.T) {
 			t.Helper()
 			what := r.Method + " " + r.Path + " by " + who
 			path := pathOf(r, foreign)
-			got, want := s.tenancyCall(r.Method, path, header, plausibleBody), s.tenancyCall(r.Method, pathOf(r, unknown), header, plausibleBody)
+			got := s.tenancyCall(r.Method, path, header, plausibleBody)
+			w.wantNothingLearned(t, what, path, got)
+			if strings.Contains(r.Path, "/observability/") { // 200 by the specification, see wantNothingThere
+				for _, path := range []string{path, pathOf(r, unknown)} {
+					wantNothingThere(t, path, s.wire(t, r.Method, path, "", "Authorization", header.Get("Authorization")))
+				}
+				return
+			}
+			want := s.tenancyCall(r.Method, pathOf(r, unknown), header, plausibleBody)
 			if got.status != http.StatusNotFound {
 				t.Errorf("%s: status %d, want 404: %s", what, got.status, got.body)
 			}
-			w.wantNothingLearned(t, what, path, got)
 			if diff := diffAnswers(want.withoutRequestID(t), got.withoutRequestID(t)); diff != "" {
 				t.Errorf("%s: a foreign id can be told from an unknown one (-unknown +foreign):\n%s", what, diff)
 			}
@@ -248,99 +278,4 @@ func TestForeignIDsAreUnknown(t *testing.T) {
 			t.Errorf("something changed (-before +after):\n%s", diff)
 		}
 	})
-}
-
-// organizationNames are the members and parameters that name an organization.
-var organizationNames = []string{"organizationId", "orgId", "organization_id", "org_id", "org"}
-
-// TestNamedOrganizationsAreChecked covers routes that take an organization
-// elsewhere than in the path. It finds them in the published description.
-func TestNamedOrganizationsAreChecked(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, s *server) {
-		w := s.tenant("Secret Harbour")
-		outsiders := s.outsiders(w)
-		inBody := func(member string) func(org string) (query, body string) {
-			return func(org string) (string, string) {
-				return "", `{"name":"n","product":"p","` + member + `":"` + org + `"}`
-			}
-		}
-		cases := map[string]func(org string) (query, body string){
-			"POST /api-keys":           inBody("organizationId"),
-			"POST /api-keys/provision": inBody("organizationId"),
-			"POST /iap/sdk/switch-org": inBody("org"),
-			"GET /api-keys":            func(org string) (string, string) { return "?organizationId=" + org, "" },
-		}
-		named := s.namedOrganizations()
-		if diff := cmp.Diff(slices.Sorted(maps.Keys(cases)), named); diff != "" {
-			t.Fatalf("routes that name an organization outside of their path (-cases +described):\n%s", diff)
-		}
-		before := s.dump()
-		for _, r := range s.API.Routes() {
-			build := cases[r.Method+" "+r.Path]
-			if build == nil {
-				continue
-			}
-			for _, o := range outsiders {
-				what := r.Method + " " + r.Path + " by " + o.name
-				query, body := build(w.org)
-				got := s.tenancyCall(r.Method, r.Path+query, o.header, body)
-				if got.status != http.StatusUnauthorized && got.status != http.StatusForbidden {
-					t.Errorf("%s: status %d, want 401 or 403: %s", what, got.status, got.body)
-				}
-				w.wantNothingLearned(t, what, query+body, got)
-				query, body = build(database.NewID())
-				unknown := s.tenancyCall(r.Method, r.Path+query, o.header, body)
-				if diff := diffAnswers(unknown.withoutRequestID(t), got.withoutRequestID(t)); diff != "" {
-					t.Errorf("%s: can be told from an unknown organization (-unknown +got):\n%s", what, diff)
-				}
-			}
-		}
-		if diff := cmp.Diff(before, s.dump()); diff != "" {
-			t.Errorf("outsiders changed something (-before +after):\n%s", diff)
-		}
-	})
-}
-
-// namedOrganizations lists the operations with a body member or a query
-// parameter that names an organization.
-func (s *server) namedOrganizations() []string {
-	s.t.Helper()
-	type schema struct {
-		Ref        string         `json:"$ref"`
-		Properties map[string]any `json:"properties"`
-	}
-	var described struct {
-		Paths map[string]map[string]struct {
-			Parameters []struct{ Name, In string }
-			Body       struct {
-				Content map[string]struct{ Schema schema }
-			} `json:"requestBody"`
-		}
-		Components struct{ Schemas map[string]schema }
-	}
-	answer := s.tenancyCall(http.MethodGet, "/openapi.json", http.Header{}, "")
-	if err := json.Unmarshal([]byte(answer.body), &described); err != nil {
-		s.t.Fatalf("decode the description: %v", err)
-	}
-	var found []string
-	for path, operations := range described.Paths {
-		for method, op := range operations {
-			var names []string
-			for _, p := range op.Parameters {
-				if p.In != "path" {
-					names = append(names, p.Name)
-				}
-			}
-			for _, content := range op.Body.Content {
-				referred := described.Components.Schemas[strings.TrimPrefix(content.Schema.Ref, "#/components/schemas/")]
-				names = slices.Concat(names, slices.Collect(maps.Keys(content.Schema.Properties)), slices.Collect(maps.Keys(referred.Properties)))
-			}
-			if slices.ContainsFunc(names, func(name string) bool { return slices.Contains(organizationNames, name) }) {
-				found = append(found, strings.ToUpper(method)+" "+path)
-			}
-		}
-	}
-	slices.Sort(found)
-	return found
 }

@@ -86,6 +86,6 @@ func wellFormed(presented string) bool {
 func (k Key) caller() principal.Principal {
 	return principal.Principal{
 		Kind: principal.Key, KeyID: k.ID, UserID: k.OwnerID, OrgID: k.OrgID,
-		Scopes: k.Scopes, Product: k.Product, Environment: string(k.Environment),
+		Scopes: k.Scopes, Product: k.Product, Environment: string(k.Environment), ExpiresAt: k.ExpiresAt,
 	}
 }

@@ -78,6 +78,9 @@ func (s *Service) IssueCLI(ctx context.Context, p principal.Principal, orgID, na
 }
 
 func (s *Service) issue(ctx context.Context, p principal.Principal, n NewKey, allowed []principal.Scope, a action) (issued Issued, err error) {
+	if p.Kind == principal.Key && p.ExpiresAt != nil && (n.ExpiresAt == nil || n.ExpiresAt.After(*p.ExpiresAt)) {
+		n.ExpiresAt = p.ExpiresAt // what a key makes does not outlive it
+	}
 	// Checked before the queue: a change that fails costs those beside it.
 	if n, err = n.checked(s.db.Now(), allowed); err != nil {
 		return Issued{}, err

@@ -196,3 +196,30 @@ func updateLastUsed(ctx context.Context, tx *database.Tx, ids []string, at map[s
 }
 
 func notFound() error { return fault.New(fault.NotFound, "no such API key") }
+
+// RevokedIDs lists the keys that are revoked.
+func RevokedIDs(ctx context.Context, r database.Reader) ([]string, error) {
+	ids, err := database.Collect(ctx, r, func(s database.Scanner) (id string, err error) {
+		err = s.Scan(&id)
+		return id, err
+	}, `SELECT id FROM api_key WHERE revoked_at IS NOT NULL`)
+	if err != nil {
+		return nil, fmt.Errorf("list revoked keys: %w", err)
+	}
+	return ids, nil
+}
+
+// RevokeAgain revokes keys that a restore has brought back, and tells how many
+// it had.
+func RevokeAgain(ctx context.Context, tx *database.Tx, ids []string) (revoked int, err error) {
+	for _, id := range ids {
+		changed, err := markRevoked(ctx, tx, id)
+		if err != nil {
+			return 0, err
+		}
+		if changed {
+			revoked++
+		}
+	}
+	return revoked, nil
+}

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"writ/internal/database"
 	"writ/internal/keyring"
 	"writ/internal/mail"
+	"writ/internal/observability"
 	"writ/internal/organization"
 	"writ/internal/secret"
 	"writ/internal/throttle"
@@ -42,6 +44,8 @@ type Areas struct {
 	Organizations *organization.Service
 	Keys          *apikey.Service
 	Limiter       *throttle.Limiter
+	TelemetryDB   *database.DB
+	Telemetry     *observability.Service
 
 	outgoing *mail.Queue
 }
@@ -51,6 +55,9 @@ type Areas struct {
 func Open(ctx context.Context, o Options, publicURL string) (*Areas, error) {
 	c := o.Config
 	if err := makeDataDir(c.DataDir); err != nil {
+		return nil, err
+	}
+	if err := refuseInterruptedRestore(c); err != nil {
 		return nil, err
 	}
 	sealer, err := openSealer(c)
@@ -87,11 +94,54 @@ func Open(ctx context.Context, o Options, publicURL string) (*Areas, error) {
 		}
 		return nil, errors.Join(err, areas.Close())
 	}
+	if err := areas.openTelemetry(ctx, o); err != nil {
+		return nil, errors.Join(err, areas.Close())
+	}
 	return areas, nil
 }
 
-// Close closes the database.
-func (a *Areas) Close() error { return a.Database.Close() }
+// openTelemetry opens the store that bulk goes to.
+func (a *Areas) openTelemetry(ctx context.Context, o Options) (err error) {
+	prices := observability.BuiltInPrices()
+	if path := o.Config.PricesFile; path != "" {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return fmt.Errorf("WRIT_PRICES_FILE: %w", err)
+		}
+		if prices, err = observability.ParsePrices(text); err != nil {
+			return fmt.Errorf("WRIT_PRICES_FILE: %w", err)
+		}
+	}
+	if a.TelemetryDB, err = database.Open(ctx, telemetryOptions(o)); err != nil {
+		return fmt.Errorf("open the telemetry store: %w", err)
+	}
+	a.Telemetry, err = observability.New(ctx, observability.Config{
+		Database: a.TelemetryDB, Prices: prices, Logger: o.Logger, SessionIdle: o.Config.SessionIdle, Retention: o.Config.Retention,
+	})
+	return err
+}
+
+// Close closes the databases.
+func (a *Areas) Close() error {
+	if a.TelemetryDB == nil {
+		return a.Database.Close()
+	}
+	return errors.Join(a.TelemetryDB.Close(), a.Database.Close())
+}
+
+// telemetryOptions say where bulk goes: a file or schema of its own beside the
+// rest, or another server.
+func telemetryOptions(o Options) database.Options {
+	options := databaseOptions(o)
+	options.Store = database.Telemetry
+	options.SQLitePath = telemetryPath(o.Config)
+	if o.Config.TelemetryURL.IsSet() {
+		options.PostgresURL = o.Config.TelemetryURL.Reveal()
+	}
+	return options
+}
+
+func telemetryPath(c config.Config) string { return filepath.Join(c.DataDir, "telemetry.db") }
 
 func databaseOptions(o Options) database.Options {
 	return database.Options{

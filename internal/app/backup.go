@@ -11,13 +11,32 @@ import (
 	"slices"
 	"time"
 
+	"writ/internal/apikey"
 	"writ/internal/audit"
+	"writ/internal/auth"
+	"writ/internal/config"
 	"writ/internal/database"
+	"writ/internal/organization"
+	"writ/internal/secret"
 )
 
 // Backup copies the database to a new file, beside a running server. An
 // existing file is never overwritten.
-func Backup(ctx context.Context, o Options, path string) (err error) {
+func Backup(ctx context.Context, o Options, path string) error {
+	return backUp(ctx, o.Config.DatabaseURL, databasePath(o.Config), path)
+}
+
+// BackupTelemetry is Backup for the telemetry store.
+func BackupTelemetry(ctx context.Context, o Options, path string) error {
+	url := o.Config.DatabaseURL
+	if o.Config.TelemetryURL.IsSet() {
+		url = o.Config.TelemetryURL
+	}
+	return backUp(ctx, url, telemetryPath(o.Config), path)
+}
+
+// backUp copies a PostgreSQL database, or else an SQLite file.
+func backUp(ctx context.Context, postgres secret.Text, sqlite, path string) (err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("make the backup file: %w", err)
@@ -30,13 +49,13 @@ func Backup(ctx context.Context, o Options, path string) (err error) {
 	if err := file.Close(); err != nil {
 		return err
 	}
-	if o.Config.UsesPostgres() {
-		return database.DumpPostgres(ctx, o.Config.DatabaseURL.Reveal(), path)
+	if postgres.IsSet() {
+		return database.DumpPostgres(ctx, postgres.Reveal(), path)
 	}
-	if _, err := os.Stat(databasePath(o.Config)); err != nil {
+	if _, err := os.Stat(sqlite); err != nil {
 		return fmt.Errorf("there is no database to back up: %w", err)
 	}
-	return database.BackupSQLite(ctx, databasePath(o.Config), path)
+	return database.BackupSQLite(ctx, sqlite, path)
 }
 
 // Restored says what a restore did.
@@ -44,6 +63,17 @@ type Restored struct {
 	// Replaced is where the database that was there is kept.
 	Replaced string                `json:"replaced,omitempty"`
 	Logs     map[string]audit.Lost `json:"logs"`
+	// What was ended, because it may have ended between the backup and now.
+	EndedSessions    int64 `json:"endedSessions"`
+	EndedInvites     int64 `json:"endedInvites"`
+	KeysRevokedAgain int   `json:"keysRevokedAgain"`
+}
+
+// replacedData is what is known of the database that is being replaced; the
+// zero value is nothing.
+type replacedData struct {
+	heads       map[string]audit.Head
+	revokedKeys []string
 }
 
 // Restore puts a backup in the place of the database and begins a new epoch in
@@ -55,11 +85,11 @@ func Restore(ctx context.Context, o Options, path string) (Restored, error) {
 	if err := database.RestorePostgres(ctx, o.Config.DatabaseURL.Reveal(), path); err != nil {
 		return Restored{}, err
 	}
-	lost, err := beginEpochs(ctx, databaseOptions(o), nil)
+	report, err := beginEpochs(ctx, databaseOptions(o), replacedData{})
 	if err != nil {
 		return Restored{}, fmt.Errorf("the data was read in, but its audit logs do not say so yet; restore again into a new database: %w", err)
 	}
-	return Restored{Logs: lost}, nil
+	return report, nil
 }
 
 // restoreSQLite prepares a copy of the backup in a folder of its own. The present
@@ -74,7 +104,7 @@ func restoreSQLite(ctx context.Context, o Options, path string) (report Restored
 		return Restored{}, err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	before, err := presentHeads(ctx, o)
+	before, err := readPresent(ctx, o)
 	if err != nil {
 		return Restored{}, err
 	}
@@ -87,7 +117,7 @@ func restoreSQLite(ctx context.Context, o Options, path string) (report Restored
 	if err := copyPrivate(path, incoming); err != nil {
 		return Restored{}, fmt.Errorf("copy the backup: %w", err)
 	}
-	if report.Logs, err = beginEpochs(ctx, database.Options{SQLitePath: incoming, Now: o.Now, Logger: o.Logger}, before); err != nil {
+	if report, err = beginEpochs(ctx, database.Options{SQLitePath: incoming, Now: o.Now, Logger: o.Logger}, before); err != nil {
 		return Restored{}, fmt.Errorf("%s is not a usable backup: %w", path, err)
 	}
 	if report.Replaced, err = replace(databasePath(o.Config), incoming); err != nil {
@@ -96,24 +126,28 @@ func restoreSQLite(ctx context.Context, o Options, path string) (report Restored
 	return report, syncDir(o.Config.DataDir)
 }
 
-// presentHeads reads how long the logs are that are about to be replaced. It
-// is nil when there is no database to compare with.
-func presentHeads(ctx context.Context, o Options) (map[string]audit.Head, error) {
+// readPresent reads how long the logs are that are about to be replaced, and
+// which keys are revoked. It is nothing when there is no database to compare with.
+func readPresent(ctx context.Context, o Options) (replacedData, error) {
 	if info, err := os.Stat(databasePath(o.Config)); err != nil || info.Size() == 0 {
-		return nil, nil
+		return replacedData{}, nil
 	}
-	byLog := map[string]audit.Head{}
+	present := replacedData{heads: map[string]audit.Head{}}
 	err := database.ReadSQLite(databasePath(o.Config), func(r database.Reader) error {
 		heads, err := audit.ReadHeads(ctx, r)
-		for _, head := range heads {
-			byLog[head.Log] = head
+		if err != nil {
+			return err
 		}
+		for _, head := range heads {
+			present.heads[head.Log] = head
+		}
+		present.revokedKeys, err = apikey.RevokedIDs(ctx, r)
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the present database (move it away to restore without comparing): %w", err)
+		return replacedData{}, fmt.Errorf("read the present database (move it away to restore without comparing): %w", err)
 	}
-	return byLog, nil
+	return present, nil
 }
 
 // replace puts the incoming database in the place of the present one, which is
@@ -143,36 +177,49 @@ func moveDatabase(from, to string) error {
 }
 
 // beginEpochs continues every log of a restored database, and those the replaced
-// one had beyond it, in one transaction. A database without any log is not ours,
-// and one that is damaged is refused.
-func beginEpochs(ctx context.Context, o database.Options, before map[string]audit.Head) (lost map[string]audit.Lost, err error) {
+// one had beyond it, and ends the sign-ins and invitations it brings back, in one
+// transaction. A database without any log is not ours, and one that is damaged is
+// refused.
+func beginEpochs(ctx context.Context, o database.Options, before replacedData) (report Restored, err error) {
 	db, err := database.Open(ctx, o)
 	if err != nil {
-		return nil, err
+		return Restored{}, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	if db.Engine() == database.SQLite {
 		if err := db.CheckSQLite(ctx); err != nil {
-			return nil, err
+			return Restored{}, err
 		}
 	}
 	heads, err := audit.ReadHeads(ctx, db)
 	if err != nil {
-		return nil, err
+		return Restored{}, err
 	}
 	if len(heads) == 0 {
-		return nil, errors.New("it has no audit log, as every database of Writ has")
+		return Restored{}, errors.New("it has no audit log, as every database of Writ has")
 	}
-	lost = compare(before, heads)
-	logs := slices.Sorted(maps.Keys(lost))
-	return lost, db.Write(ctx, database.Change{Logs: logs, Do: func(ctx context.Context, tx *database.Tx) error {
+	report.Logs = compare(before.heads, heads)
+	logs := slices.Sorted(maps.Keys(report.Logs))
+	return report, db.Write(ctx, database.Change{Logs: logs, Do: func(ctx context.Context, tx *database.Tx) error {
 		for _, log := range logs {
-			if err := audit.BeginEpoch(ctx, tx, log, lost[log]); err != nil {
+			if err := audit.BeginEpoch(ctx, tx, log, report.Logs[log]); err != nil {
 				return err
 			}
 		}
-		return nil
+		return report.endRevived(ctx, tx, before.revokedKeys)
 	}})
+}
+
+// endRevived ends what the backup brings back although it may have ended since.
+func (r *Restored) endRevived(ctx context.Context, tx *database.Tx, revokedKeys []string) (err error) {
+	if r.EndedSessions, err = auth.EndSessions(ctx, tx); err != nil {
+		return err
+	}
+	if r.EndedInvites, err = organization.EndInvites(ctx, tx); err != nil {
+		return err
+	}
+	r.KeysRevokedAgain, err = apikey.RevokeAgain(ctx, tx, revokedKeys)
+	return err
 }
 
 // compare tells for every log of either database what the restored one lacks.
@@ -200,4 +247,20 @@ func copyPrivate(from, to string) (err error) {
 	}
 	_, err = io.Copy(target, source)
 	return errors.Join(err, target.Sync(), target.Close())
+}
+
+// refuseInterruptedRestore keeps a server from making a new database where a
+// restore was cut off between its two renames.
+func refuseInterruptedRestore(c config.Config) error {
+	if c.UsesPostgres() {
+		return nil
+	}
+	if _, err := os.Stat(databasePath(c)); err == nil {
+		return nil
+	}
+	aside, err := filepath.Glob(databasePath(c) + ".replaced-*")
+	if err != nil || len(aside) == 0 {
+		return err
+	}
+	return fmt.Errorf("there is no %s, but a restore has set %s aside: run `writd restore` again, or move it back", databasePath(c), aside[len(aside)-1])
 }

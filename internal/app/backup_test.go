@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"context"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"writ/client"
 	"writ/internal/app"
 	"writ/internal/audit"
 	"writ/internal/database"
@@ -132,21 +134,21 @@ func TestBackupWhileTheServerWrites(t *testing.T) {
 				t.Errorf("%s was acknowledged before the backup and is not in it", id)
 			}
 		}
-		checkRestored(t, again.Database, log, 1, audit.Lost{From: int64(len(stored)) - 1})
+		checkRestored(t, again.Database, log, audit.Lost{From: int64(len(stored)) - 1})
 		if report.Replaced != "" || report.Logs[log].Known {
 			t.Errorf("report = %+v, want nothing replaced and nothing known", report)
 		}
 	})
 }
 
-// checkRestored checks that a log goes on in an epoch, and that the last entry
+// checkRestored checks that a log goes on in a new epoch, and that the last entry
 // says so and what is gone.
-func checkRestored(t *testing.T, db *database.DB, log string, epoch int64, want audit.Lost) {
+func checkRestored(t *testing.T, db *database.DB, log string, want audit.Lost) {
 	t.Helper()
 	stored := entries(t, db, log)
 	head, err := audit.ReadHead(t.Context(), db, log)
-	if err != nil || head.Epoch != epoch {
-		t.Errorf("log %s: epoch %d (%v), want %d", log, head.Epoch, err, epoch)
+	if err != nil || head.Epoch == 0 {
+		t.Errorf("log %s: epoch %d (%v), want a new one", log, head.Epoch, err)
 	}
 	last := stored[len(stored)-1]
 	if last.Action != "log.restored" || last.Payload != lostText(want) {
@@ -190,7 +192,7 @@ func TestRestoreSaysWhatIsGone(t *testing.T) {
 	}
 	again := start(t, o)
 	for log, lost := range want {
-		checkRestored(t, again.Database, log, 1, lost)
+		checkRestored(t, again.Database, log, lost)
 	}
 	opensTheDoor(t, again, first)
 	if n := len(entries(t, again.Database, young)); n != 1 {
@@ -199,13 +201,14 @@ func TestRestoreSaysWhatIsGone(t *testing.T) {
 	again.stop()
 
 	// The backup knows of no epoch; the database it replaces has been through one.
+	epoch := checkEpochs(t, o, 0)
 	restore(t, o, saved)
-	checkEpochs(t, o, 2)
+	epoch = checkEpochs(t, o, epoch)
 	second := backup(t, o)
 	restore(t, o, saved)
-	checkEpochs(t, o, 3)
+	epoch = checkEpochs(t, o, epoch)
 	restore(t, o, second)
-	checkEpochs(t, o, 4)
+	checkEpochs(t, o, epoch)
 	aside, err := filepath.Glob(filepath.Join(o.Config.DataDir, "writ.db.replaced-*"))
 	if err != nil || len(aside) != 4 {
 		t.Errorf("kept aside: %v (%v), want 4 databases", aside, err)
@@ -216,7 +219,9 @@ func TestRestoreSaysWhatIsGone(t *testing.T) {
 	}
 }
 
-func checkEpochs(t *testing.T, o app.Options, want int64) {
+// checkEpochs checks that every log is in an epoch beyond the one before, and
+// gives it.
+func checkEpochs(t *testing.T, o app.Options, before int64) (epoch int64) {
 	t.Helper()
 	server := start(t, o)
 	defer server.stop()
@@ -225,10 +230,12 @@ func checkEpochs(t *testing.T, o app.Options, want int64) {
 		t.Fatalf("heads = %v, %v, want 3", heads, err)
 	}
 	for _, head := range heads {
-		if head.Epoch != want {
-			t.Errorf("log %s: epoch %d, want %d", head.Log, head.Epoch, want)
+		if head.Epoch <= before {
+			t.Errorf("log %s: epoch %d, want more than %d", head.Log, head.Epoch, before)
 		}
+		epoch = max(epoch, head.Epoch)
 	}
+	return epoch
 }
 
 func TestRestoreNeedsTheMasterKeyOfTheBackup(t *testing.T) {
@@ -287,4 +294,39 @@ func TestRestoreOverANewerDatabase(t *testing.T) {
 		t.Errorf("lost = %+v, want one entry", lost)
 	}
 	opensTheDoor(t, start(t, o), server.FirstRun)
+}
+
+// TestRestoreEndsWhatMayHaveEnded: a session and a key that ended after the
+// backup must not come back with it.
+func TestRestoreEndsWhatMayHaveEnded(t *testing.T) {
+	t.Parallel()
+	o := options(t, database.Options{})
+	server := start(t, o)
+	anyone := server.public
+	in, err := anyone.Login(t.Context(), server.FirstRun.Email, server.FirstRun.Password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := anyone.As(in.AccessToken).CreateKey(t.Context(), client.NewKey{Name: "short-lived"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved := backup(t, o)
+	if err := anyone.As(in.AccessToken).RevokeKey(t.Context(), key.ID); err != nil {
+		t.Fatal(err)
+	}
+	server.stop()
+	report := restore(t, o, saved)
+	if report.EndedSessions != 1 || report.KeysRevokedAgain != 1 {
+		t.Errorf("report = %+v, want one session ended and one key revoked again", report)
+	}
+	again := start(t, o)
+	anyone = again.public
+	if _, err := anyone.Refresh(t.Context(), in.RefreshToken); client.StatusOf(err) != http.StatusUnauthorized {
+		t.Errorf("the session from before: %v, want 401", err)
+	}
+	if _, err := anyone.WithKey(key.APIKey).CurrentKey(t.Context()); client.StatusOf(err) != http.StatusUnauthorized {
+		t.Errorf("the key that was revoked: %v, want 401", err)
+	}
+	opensTheDoor(t, again, server.FirstRun)
 }

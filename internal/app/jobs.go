@@ -8,7 +8,9 @@ import (
 // How often the scheduled work runs.
 const (
 	lastUsedInterval = 5 * time.Second
+	counterSweep     = time.Minute
 	sweepInterval    = time.Hour
+	retentionCheck   = time.Minute     // how soon a due or missed retention begins
 	lastFlush        = 3 * time.Second // for what is left at the end
 )
 
@@ -25,9 +27,20 @@ func (s *Server) startJobs() {
 		s.attempt(end, "write when keys were last used", s.Keys.FlushLastUsed)
 	})
 	s.jobs.Go(func() {
+		keep := func() {
+			s.attempt(ctx, "make partitions", s.Telemetry.MakePartitions)
+			s.attempt(ctx, "retention", s.Telemetry.RunRetention)
+		}
+		keep()
+		every(ctx, retentionCheck, keep)
+	})
+	s.jobs.Go(func() {
+		every(ctx, counterSweep, func() { s.attempt(ctx, "sweep throttle counters", s.Limiter.Sweep) })
+	})
+	s.jobs.Go(func() {
 		every(ctx, sweepInterval, func() {
-			s.attempt(ctx, "sweep throttle counters", s.Limiter.Sweep)
 			s.attempt(ctx, "sweep sessions", s.Auth.Sweep)
+			s.attempt(ctx, "merge rollups", s.Telemetry.MergeWriters)
 		})
 	})
 }
@@ -47,7 +60,7 @@ func every(ctx context.Context, interval time.Duration, work func()) {
 }
 
 func (s *Server) attempt(ctx context.Context, what string, job func(context.Context) error) {
-	if err := job(ctx); err != nil {
+	if err := job(ctx); err != nil && ctx.Err() == nil {
 		s.logger.Warn("scheduled work failed, and will be tried again", "job", what, "error", err)
 	}
 }

@@ -27,7 +27,9 @@ func BeginEpoch(ctx context.Context, tx *database.Tx, log string, lost Lost) err
 	if err != nil {
 		return err
 	}
-	h.Epoch = max(h.Epoch, lost.Epoch) + 1
+	// At least the present second: a backup that is restored twice, with nothing
+	// left to compare with, must not begin the same epoch twice.
+	h.Epoch = max(h.Epoch+1, lost.Epoch+1, tx.Now().Unix())
 	lost.From = h.Size
 	_, err = Append(ctx, tx, Entry{
 		Log: log, Action: "log.restored", Actor: principal.Operator(),

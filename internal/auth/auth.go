@@ -40,6 +40,7 @@ const (
 	SessionLife     = 30 * 24 * time.Hour
 	otpLife         = 10 * time.Minute
 	resetLife       = time.Hour
+	reuseMemory     = 7 * 24 * time.Hour // how long the reuse of a refresh token is noticed; after that it is merely unknown
 )
 
 // Limits against guessing and flooding a mailbox.

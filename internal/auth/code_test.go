@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"writ/internal/auth"
 	"writ/internal/fault"
 	"writ/internal/secret"
 )
@@ -86,8 +87,8 @@ func TestGuessesAtOnce(t *testing.T) {
 		var guesses []func() error
 		for range 4 {
 			guesses = append(guesses,
-				func() error { return w.service.VerifyOTP(t.Context(), email, wrong) },
-				func() error { return other.VerifyOTP(t.Context(), email, wrong) })
+				func() error { return w.service.VerifyOTP(t.Context(), email, wrong, secret.NewText(password)) },
+				func() error { return other.VerifyOTP(t.Context(), email, wrong, secret.NewText(password)) })
 		}
 		for _, err := range atOnce(guesses...) {
 			wantKind(t, "a guess", err, fault.Invalid)
@@ -95,7 +96,7 @@ func TestGuessesAtOnce(t *testing.T) {
 		if n := w.count(`SELECT attempts FROM mail_code`); n != 5 {
 			t.Errorf("%d guesses counted, want the 5 that end a code", n)
 		}
-		wantKind(t, "the right code", other.VerifyOTP(t.Context(), email, right), fault.Invalid)
+		wantKind(t, "the right code", other.VerifyOTP(t.Context(), email, right, secret.NewText(password)), fault.Invalid)
 	})
 }
 
@@ -108,8 +109,8 @@ func TestCodeAtOnce(t *testing.T) {
 		code := w.code(email)
 		_, other := w.replica()
 		errs := atOnce(
-			func() error { return w.service.VerifyOTP(t.Context(), email, code) },
-			func() error { return other.VerifyOTP(t.Context(), email, code) },
+			func() error { return w.service.VerifyOTP(t.Context(), email, code, secret.NewText(password)) },
+			func() error { return other.VerifyOTP(t.Context(), email, code, secret.NewText(password)) },
 		)
 		if (errs[0] == nil) == (errs[1] == nil) {
 			t.Errorf("%v and %v, want one of them done", errs[0], errs[1])
@@ -157,5 +158,32 @@ func TestChangedPasswordEndsResetLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantKind(t, "the old link", w.service.ResetPassword(ctx, link, secret.NewText("a third horse battery")), fault.Invalid)
+	})
+}
+
+// TestAStrangersRegistrationIsNotActivated: someone registers another's address;
+// its owner, asked to verify, must not bring the stranger's password to life.
+func TestAStrangersRegistrationIsNotActivated(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		const victim, theirs, strangers = "ada@example.org", "the owner's own password", "the stranger's password"
+		if _, err := w.service.Register(ctx, auth.NewUser{Email: victim, Password: secret.NewText(strangers)}); err != nil {
+			t.Fatal(err)
+		}
+		_, err := w.service.Register(ctx, auth.NewUser{Email: victim, Password: secret.NewText(theirs)})
+		wantKind(t, "the owner signs up", err, fault.Conflict)
+		wantKind(t, "the owner verifies", w.service.VerifyOTP(ctx, victim, w.code(victim), secret.NewText(theirs)), fault.Invalid)
+		_, _, err = w.service.Login(ctx, victim, secret.NewText(strangers), auth.Device{})
+		wantKind(t, "the stranger signs in", err, fault.Unauthenticated)
+		if err := w.service.ForgotPassword(ctx, victim); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.service.ResetPassword(ctx, w.link(victim), secret.NewText(theirs)); err != nil {
+			t.Fatalf("the owner resets the password: %v", err)
+		}
+		if _, _, err := w.service.Login(ctx, victim, secret.NewText(theirs), auth.Device{}); err != nil {
+			t.Errorf("the owner signs in: %v", err)
+		}
 	})
 }

@@ -32,7 +32,9 @@ var recordedChanges = []recorded{
 	{name: "verify", action: "user.verified", prepare: func(w *world) func() error {
 		w.account("ada@example.org", false)
 		code := w.code("ada@example.org")
-		return func() error { return w.service.VerifyOTP(w.t.Context(), "ada@example.org", code) }
+		return func() error {
+			return w.service.VerifyOTP(w.t.Context(), "ada@example.org", code, secret.NewText(password))
+		}
 	}},
 	{name: "sign in", action: "session.created", prepare: func(w *world) func() error {
 		w.account("ada@example.org", true)
@@ -125,7 +127,7 @@ func TestRefusalsAreNotRecorded(t *testing.T) {
 		wantKind(t, "a wrong password", err, fault.Unauthenticated)
 		_, err = w.service.Refresh(ctx, secret.NewText("rt_wrong"))
 		wantKind(t, "a wrong refresh token", err, fault.Unauthenticated)
-		wantKind(t, "a wrong code", w.service.VerifyOTP(ctx, "ada@example.org", "000000"), fault.Invalid)
+		wantKind(t, "a wrong code", w.service.VerifyOTP(ctx, "ada@example.org", "000000", secret.NewText(password)), fault.Invalid)
 		wantKind(t, "a wrong link", w.service.ResetPassword(ctx, secret.NewText("rst_wrong"), secret.NewText(next)), fault.Invalid)
 		wantKind(t, "a wrong current password", w.service.ChangePassword(ctx, caller, secret.NewText("wrong"), secret.NewText(next)), fault.Invalid)
 		wantKind(t, "no such session", w.service.RevokeSession(ctx, caller, caller.UserID), fault.NotFound)

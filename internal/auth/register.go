@@ -75,7 +75,7 @@ func AddUser(ctx context.Context, tx *database.Tx, actor principal.Principal, us
 	user.CreatedAt = tx.Now()
 	if err := insertUser(ctx, tx, *user, passwordHash); err != nil {
 		if database.IsUnique(err) {
-			return fault.Wrap(err, fault.Conflict, "an account with this e-mail address exists already")
+			return fault.Wrap(err, fault.Conflict, "an account with this e-mail address exists already; if it is yours, reset its password")
 		}
 		return fmt.Errorf("store the account: %w", err)
 	}
@@ -84,18 +84,31 @@ func AddUser(ctx context.Context, tx *database.Tx, actor principal.Principal, us
 	return err
 }
 
-// VerifyOTP confirms an address with the code that was mailed to it. Every
-// failure looks the same.
-func (s *Service) VerifyOTP(ctx context.Context, address, code string) error {
+// VerifyOTP confirms an address with the code that was mailed to it and the
+// password the account was made with: the code alone would let the owner of the
+// address activate an account that a stranger made in their name. Every failure
+// looks the same.
+func (s *Service) VerifyOTP(ctx context.Context, address, code string, password secret.Text) error {
 	address, err := email.Normalise(address)
 	if err != nil {
 		return err
 	}
+	_, hash, err := findUserByEmail(ctx, s.db, address)
+	if err != nil {
+		return fmt.Errorf("verify an address: %w", err)
+	}
+	matches, err := s.passwords.Matches(ctx, password.Reveal(), hash)
+	if err != nil {
+		return err
+	}
+	if !matches {
+		return refusedCode()
+	}
 	var verified bool
 	err = s.change(ctx, func(ctx context.Context, tx *database.Tx) error {
 		verified = false
-		user, _, err := findUserByEmail(ctx, tx, address)
-		if err != nil || user.ID == "" {
+		user, present, err := findUserByEmail(ctx, tx, address)
+		if err != nil || user.ID == "" || present != hash {
 			return err
 		}
 		if verified, err = useOTP(ctx, tx, user.ID, code); err != nil || !verified {
@@ -111,9 +124,14 @@ func (s *Service) VerifyOTP(ctx context.Context, address, code string) error {
 		return fmt.Errorf("verify an address: %w", err)
 	}
 	if !verified {
-		return fault.Field("code", "is wrong or has expired; ask for a new one")
+		return refusedCode()
 	}
 	return nil
+}
+
+// refusedCode is the one answer to a verification that did not work.
+func refusedCode() error {
+	return fault.Field("code", "is wrong or has expired, or the password is not the account's; ask for a new code, or reset the password")
 }
 
 // ResendOTP mails a new code to an unverified account. It never says whether

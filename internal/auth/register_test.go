@@ -141,7 +141,7 @@ func TestMailFails(t *testing.T) {
 			}
 		}
 		w.post.breakDown(nil)
-		if err := w.service.VerifyOTP(ctx, "ada@example.org", w.code("ada@example.org")); err != nil {
+		if err := w.service.VerifyOTP(ctx, "ada@example.org", w.code("ada@example.org"), secret.NewText(password)); err != nil {
 			t.Errorf("a new code, when mail works again: %v", err)
 		}
 		w.login("ada@example.org")

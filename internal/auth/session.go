@@ -95,10 +95,16 @@ func (s *Service) begin(ctx context.Context, userID, checkedHash string, d Devic
 // Refresh replaces a refresh token. A token that was used before ends its
 // session, because one of the two who hold it is not its owner.
 func (s *Service) Refresh(ctx context.Context, token secret.Text) (Tokens, error) {
+	hash := secret.Hash(token.Reveal())
+	// Most bad tokens are refused here: anyone may call this, and must not be able
+	// to fill the queue of changes.
+	if known, _, err := findByRefresh(ctx, s.db, hash); err != nil || !known.live(s.db.Now()) {
+		return Tokens{}, orRefused(err)
+	}
 	next := secret.Token("rt_")
 	var session Session
 	err := s.change(ctx, func(ctx context.Context, tx *database.Tx) (err error) {
-		session, err = s.rotate(ctx, tx, secret.Hash(token.Reveal()), next)
+		session, err = s.rotate(ctx, tx, hash, next)
 		return err
 	})
 	if err != nil {
@@ -108,6 +114,13 @@ func (s *Service) Refresh(ctx context.Context, token secret.Text) (Tokens, error
 		return Tokens{}, refusedRefresh()
 	}
 	return s.tokens(ctx, session, next)
+}
+
+func orRefused(err error) error {
+	if err != nil {
+		return fmt.Errorf("refresh: %w", err)
+	}
+	return refusedRefresh()
 }
 
 // rotate gives the session whose token was replaced, or none. It must not be an

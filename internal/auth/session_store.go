@@ -81,13 +81,13 @@ func insertRefresh(ctx context.Context, tx *database.Tx, sessionID string, hash 
 
 // findByRefresh gives the session of a refresh token and whether the token was
 // used; the zero Session when there is no such token.
-func findByRefresh(ctx context.Context, tx *database.Tx, hash []byte) (Session, bool, error) {
+func findByRefresh(ctx context.Context, r database.Reader, hash []byte) (Session, bool, error) {
 	var used sql.NullInt64
-	session, err := scanSession(tx.QueryRow(ctx, `
-		SELECT `+sessionColumns+`, r.used_at
-		FROM refresh_token r
-		JOIN user_session s ON s.id = r.session_id
-		WHERE r.hash = $1`, hash), &used)
+	session, err := scanSession(r.QueryRow(ctx, `
+		SELECT `+sessionColumns+`, t.used_at
+		FROM refresh_token t
+		JOIN user_session s ON s.id = t.session_id
+		WHERE t.hash = $1`, hash), &used)
 	return session, used.Valid, err
 }
 
@@ -98,7 +98,8 @@ func useRefresh(ctx context.Context, tx *database.Tx, hash []byte) (bool, error)
 }
 
 // deleteEnded removes a slice of sessions (their tokens go with them) and codes
-// that ended before an instant, and tells how many rows.
+// that ended before an instant, and of tokens used long ago, and tells how many
+// rows.
 func deleteEnded(ctx context.Context, tx *database.Tx, before time.Time) (int64, error) {
 	sessions, err := tx.Exec(ctx, `
 		DELETE FROM user_session
@@ -106,8 +107,28 @@ func deleteEnded(ctx context.Context, tx *database.Tx, before time.Time) (int64,
 	if err != nil {
 		return 0, err
 	}
+	tokens, err := tx.Exec(ctx, `
+		DELETE FROM refresh_token
+		WHERE hash IN (SELECT hash FROM refresh_token WHERE used_at < $1 LIMIT 500)`, database.Micros(tx.Now().Add(-reuseMemory)))
+	if err != nil {
+		return 0, err
+	}
 	codes, err := tx.Exec(ctx, `
 		DELETE FROM mail_code
 		WHERE id IN (SELECT id FROM mail_code WHERE expires_at < $1 LIMIT 200)`, database.Micros(before))
-	return sessions + codes, err
+	return sessions + tokens + codes, err
+}
+
+// EndSessions ends every session and mailed code, within a restore: some had
+// ended since the backup.
+func EndSessions(ctx context.Context, tx *database.Tx) (int64, error) {
+	now := database.Micros(tx.Now())
+	sessions, err := tx.Exec(ctx, `UPDATE user_session SET revoked_at = $1 WHERE revoked_at IS NULL`, now)
+	if err != nil {
+		return 0, fmt.Errorf("end sessions: %w", err)
+	}
+	if _, err := tx.Exec(ctx, `UPDATE mail_code SET used_at = $1 WHERE used_at IS NULL`, now); err != nil {
+		return 0, fmt.Errorf("end mailed codes: %w", err)
+	}
+	return sessions, nil
 }

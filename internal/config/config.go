@@ -67,15 +67,21 @@ type Config struct {
 	MaxBodyBytes    int64
 	ShutdownTimeout time.Duration
 
-	DataDir     string
-	DatabaseURL secret.Text // not set: SQLite in DataDir
-	MasterKey   secret.Text // in the form secret.ParseMasterKey reads; not set: the app makes one in DataDir
+	DataDir      string
+	DatabaseURL  secret.Text // not set: SQLite in DataDir
+	TelemetryURL secret.Text // not set: telemetry is beside everything else
+	MasterKey    secret.Text // in the form secret.ParseMasterKey reads; not set: the app makes one in DataDir
 
 	SignUp     SignUp
 	ProxyToken secret.Text // what the enforcement proxy presents; not set: there is none
 
 	SMTPURL  secret.Text // not set: no mail server
 	MailFrom string      // an RFC 5322 address; empty only in production without a mail server
+
+	Retention      time.Duration // of telemetry
+	SessionIdle    time.Duration // after which an agent's session is expired
+	MaxIngestBytes int64         // of a telemetry body, decompressed
+	PricesFile     string        // replaces the built-in prices; empty: those
 
 	MetricsListen string // host:port of a listener of its own; empty: none
 	MetricsToken  secret.Text

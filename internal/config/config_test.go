@@ -70,6 +70,7 @@ func TestDefaults(t *testing.T) {
 		Environment: config.Development, Listen: "127.0.0.1", Port: 8080,
 		MaxBodyBytes: 1 << 20, ShutdownTimeout: 20 * time.Second, DataDir: "./data",
 		SignUp: config.SignUpOpen, MailFrom: "Writ <writ@localhost>",
+		Retention: 30 * 24 * time.Hour, SessionIdle: 30 * time.Minute, MaxIngestBytes: 64 << 20,
 		LogLevel: slog.LevelInfo, LogFormat: config.LogText,
 	}
 	if diff := cmp.Diff(want, mustLoad(t), compare); diff != "" {
@@ -93,8 +94,10 @@ func fullEnviron(certificate, key string) []string {
 		"WRIT_CORS_ORIGINS=https://console.example.com:443, HTTP://Localhost:3000,https://[2001:DB8::1]:8443,https://[::1]",
 		"WRIT_MAX_BODY_BYTES=67108864", "WRIT_SHUTDOWN_SECONDS=300", "WRIT_DATA_DIR=/var/lib/writ",
 		"DATABASE_URL=postgresql://writ:database-password@db/writ", "WRIT_MASTER_KEY=" + masterKey,
+		"TELEMETRY_DATABASE_URL=postgres://writ:telemetry-password@db2/writ",
 		"WRIT_SIGNUP=open", "WRIT_PROXY_TOKEN=" + proxyToken,
 		"WRIT_SMTP_URL=smtp://robot%40example.com:mail-password@mail.example.com", "WRIT_MAIL_FROM=Robot <robot@example.com>",
+		"OBSERVABILITY_RETENTION_DAYS=90", "WRIT_SESSION_IDLE_MINUTES=5", "WRIT_MAX_INGEST_BYTES=1048576", "WRIT_PRICES_FILE=/etc/writ/prices.json",
 		"WRIT_METRICS_LISTEN=[::1]:9090", "WRIT_METRICS_TOKEN=metrics-token-16",
 		"WRIT_LOG_LEVEL=debug", "WRIT_LOG_FORMAT=text",
 	}
@@ -114,6 +117,8 @@ func TestEveryVariable(t *testing.T) {
 		CORSOrigins:  []string{"https://console.example.com", "http://localhost:3000", "https://[2001:db8::1]:8443", "https://[::1]"},
 		MaxBodyBytes: 64 << 20, ShutdownTimeout: 300 * time.Second, DataDir: "/var/lib/writ",
 		DatabaseURL: secret.NewText("postgresql://writ:database-password@db/writ"), MasterKey: secret.NewText(masterKey),
+		TelemetryURL: secret.NewText("postgres://writ:telemetry-password@db2/writ"),
+		Retention:    90 * 24 * time.Hour, SessionIdle: 5 * time.Minute, MaxIngestBytes: 1 << 20, PricesFile: "/etc/writ/prices.json",
 		SignUp: config.SignUpOpen, ProxyToken: secret.NewText(proxyToken),
 		SMTPURL:       secret.NewText("smtp://robot%40example.com:mail-password@mail.example.com"),
 		MailFrom:      "Robot <robot@example.com>",

@@ -15,6 +15,7 @@ func Load(environ []string, readFile func(path string) ([]byte, error)) (Config,
 	c.SignUp = read(r, "WRIT_SIGNUP", oneOf(SignUpOpen, SignUpClosed))
 	c.ProxyToken = read(r, "WRIT_PROXY_TOKEN", token(32))
 	r.loadMail(&c)
+	r.loadTelemetry(&c)
 	r.loadObservation(&c)
 	r.refuseUnknown()
 
@@ -41,6 +42,10 @@ func (r *reader) loadServer(c *Config) {
 func (r *reader) loadStorage(c *Config) {
 	c.DataDir = r.text("WRIT_DATA_DIR")
 	c.DatabaseURL = read(r, "DATABASE_URL", parseDatabaseURL)
+	c.TelemetryURL = read(r, "TELEMETRY_DATABASE_URL", parseDatabaseURL)
+	if r.given("TELEMETRY_DATABASE_URL") {
+		r.require("DATABASE_URL", "with TELEMETRY_DATABASE_URL")
+	}
 	switch {
 	case c.IsProduction():
 		r.require("WRIT_MASTER_KEY", "in production")
@@ -57,6 +62,13 @@ func (r *reader) loadMail(c *Config) {
 		r.require("WRIT_MAIL_FROM", "in production with a mail server")
 	}
 	c.MailFrom = read(r, "WRIT_MAIL_FROM", parseSender)
+}
+
+func (r *reader) loadTelemetry(c *Config) {
+	c.Retention = time.Duration(read(r, "OBSERVABILITY_RETENTION_DAYS", whole(1, 3650))) * 24 * time.Hour
+	c.SessionIdle = time.Duration(read(r, "WRIT_SESSION_IDLE_MINUTES", whole(1, 10080))) * time.Minute
+	c.MaxIngestBytes = read(r, "WRIT_MAX_INGEST_BYTES", whole(1<<10, 256<<20))
+	c.PricesFile = r.text("WRIT_PRICES_FILE")
 }
 
 func (r *reader) loadObservation(c *Config) {

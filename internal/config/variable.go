@@ -52,11 +52,18 @@ func Variables() []Variable {
 		{Name: "DATABASE_URL", File: true, Secret: true, Doc: "`postgres://` URL of a PostgreSQL database; without it SQLite in the data folder is used."},
 		{Name: "WRIT_MASTER_KEY", File: true, Secret: true, Doc: "Key that seals secrets in the database: 32 bytes as base64 or as 64 hex digits. Required in production and with PostgreSQL; else made in the data folder."},
 
+		{Name: "TELEMETRY_DATABASE_URL", File: true, Secret: true, Doc: "`postgres://` URL of another server for telemetry; without it telemetry is in the same PostgreSQL, in a schema of its own. Needs `DATABASE_URL`."},
+
 		{Name: "WRIT_SIGNUP", Default: Default{"open", "closed"}, Doc: "`open`: anyone may register; `closed`: only invited people."},
 		{Name: "WRIT_PROXY_TOKEN", File: true, Secret: true, Doc: "Token that guards the enforcement proxy, at least 32 characters."},
 
 		{Name: "WRIT_SMTP_URL", File: true, Secret: true, Doc: "Mail server: `smtp://user:password@host:587` (STARTTLS required), `smtps://host:465` (TLS), or `smtp+insecure://localhost:25` (no encryption, this machine only). Without it mail goes to the outbox folder; in production nothing is mailed."},
 		{Name: "WRIT_MAIL_FROM", Default: Default{Development: "Writ <writ@localhost>"}, Doc: "Sender of mail. Required in production with a mail server."},
+
+		{Name: "OBSERVABILITY_RETENTION_DAYS", Default: always("30"), Doc: "Days that traces and sessions are kept, 1 to 3650."},
+		{Name: "WRIT_SESSION_IDLE_MINUTES", Default: always("30"), Doc: "Minutes without activity after which an agent's session is expired, 1 to 10080."},
+		{Name: "WRIT_MAX_INGEST_BYTES", Default: always("67108864"), Doc: "Largest telemetry body in bytes after decompression, 1024 to 268435456."},
+		{Name: "WRIT_PRICES_FILE", Doc: "File of model prices that replaces the built-in one; the same form."},
 
 		{Name: "WRIT_METRICS_LISTEN", Doc: "`host:port` of a separate listener for metrics, such as `127.0.0.1:9090`."},
 		{Name: "WRIT_METRICS_TOKEN", File: true, Secret: true, Doc: "Token that metrics ask for, at least 16 characters."},

@@ -6,7 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
@@ -87,26 +89,36 @@ func TestSQLiteLockedByAnotherProcess(t *testing.T) {
 	o := dbtest.SQLite(t)
 	db := dbtest.Open(t, o)
 	makeTable(t, db)
-	other, err := sql.Open("sqlite", o.SQLitePath)
+	unlock := lockSQLite(t, o.SQLitePath)
+	if err := db.Write(t.Context(), database.Change{Do: insert(1)}); !fault.Is(err, fault.Unavailable) {
+		t.Errorf("err = %v, want unavailable", err)
+	}
+	unlock()
+	write(t, db, insert(2))
+}
+
+// lockSQLite keeps every other writer from a file until unlock, as another
+// process would.
+func lockSQLite(t *testing.T, path string) (unlock func()) {
+	t.Helper()
+	other, err := sql.Open("sqlite", path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer other.Close()
+	t.Cleanup(func() { other.Close() })
 	lock, err := other.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer lock.Close()
 	if _, err := lock.ExecContext(t.Context(), `BEGIN IMMEDIATE`); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Write(t.Context(), database.Change{Do: insert(1)}); !fault.Is(err, fault.Unavailable) {
-		t.Errorf("err = %v, want unavailable", err)
+	return func() {
+		if _, err := lock.ExecContext(t.Context(), `ROLLBACK`); err != nil {
+			t.Fatal(err)
+		}
+		lock.Close()
 	}
-	if _, err := lock.ExecContext(t.Context(), `ROLLBACK`); err != nil {
-		t.Fatal(err)
-	}
-	write(t, db, insert(2))
 }
 
 func TestSQLiteFileGone(t *testing.T) {
@@ -163,5 +175,77 @@ func TestBackupWhileWriting(t *testing.T) {
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode of the copy: %v, %v", info.Mode(), err)
+	}
+}
+
+func TestLostCommitIsNotRunAgain(t *testing.T) {
+	t.Parallel()
+	o, line := dbtest.PostgresOnALine(t)
+	db := dbtest.Open(t, o)
+	write(t, db, func(ctx context.Context, tx *database.Tx) error {
+		_, err := tx.Exec(ctx, `CREATE TABLE event (note TEXT NOT NULL)`) // nothing refuses a second row
+		return err
+	})
+	release := hold(t, db)
+	results := make([]error, 10)
+	var wg sync.WaitGroup
+	for i := range results {
+		wg.Go(func() {
+			results[i] = db.Write(context.Background(), database.Change{Lane: database.Urgent, Do: func(ctx context.Context, tx *database.Tx) error {
+				_, err := tx.Exec(ctx, `INSERT INTO event (note) VALUES ($1)`, "x")
+				return err
+			}})
+		})
+	}
+	waitQueued(t, db, len(results))
+	line.LoseCommits(true)
+	release()
+	wg.Wait()
+	line.LoseCommits(false)
+	line.Mend()
+	answered := 0
+	for _, err := range results {
+		if err == nil {
+			answered++
+		} else if !fault.Is(err, fault.Unavailable) {
+			t.Errorf("err = %v, want unavailable", err)
+		}
+	}
+	var rows int
+	if err := db.QueryRow(t.Context(), `SELECT count(*) FROM event`).Scan(&rows); err != nil {
+		t.Fatal(err)
+	}
+	if rows > len(results) || answered > rows {
+		t.Errorf("%d rows of %d changes, %d acknowledged: a change ran twice or was lost", rows, len(results), answered)
+	}
+	if answered == len(results) {
+		t.Error("no commit was lost; the test shows nothing")
+	}
+}
+
+func TestAChangeIsAnsweredInTime(t *testing.T) {
+	t.Parallel()
+	o := dbtest.SQLite(t)
+	db := dbtest.Open(t, o)
+	makeTable(t, db)
+	unlock := lockSQLite(t, o.SQLitePath)
+	begun := time.Now()
+	var wg sync.WaitGroup
+	for i := range 20 {
+		wg.Go(func() {
+			if err := db.Write(context.Background(), database.Change{Do: insert(i)}); !fault.Is(err, fault.Unavailable) {
+				t.Errorf("err = %v, want unavailable", err)
+			}
+		})
+	}
+	wg.Wait()
+	// Twenty changes one after the other would take many times their limit.
+	if took := time.Since(begun); took > 4*database.ChangeLimit {
+		t.Errorf("the last answer came after %s", took)
+	}
+	unlock()
+	write(t, db, insert(99))
+	if n := count(t, db); n != 1 {
+		t.Errorf("%d rows, want only the one made after the lock", n)
 	}
 }

@@ -52,7 +52,7 @@ func (db *DB) Maintain(ctx context.Context, do func(ctx context.Context, tx *Tx)
 		}
 	}
 	if err := sqlTx.Commit(); err != nil {
-		return classify(fmt.Errorf("commit: %w", err))
+		return classify(commitError(err))
 	}
 	return nil
 }

@@ -15,6 +15,11 @@ import (
 // the writer.
 const sqliteReaders = 4
 
+// bulkPragmas let a commit of thousands of rows stay in memory until it is written
+// (in KiB, where SQLite has 2 MB), and copy pages that change again and again from
+// the log to the file less often (every so many pages, where SQLite has 1000).
+var bulkPragmas = []string{"cache_size(-16384)", "wal_autocheckpoint(4000)"}
+
 // openSQLite opens the file with one writing connection and a pool of readers
 // that SQLite itself keeps from writing.
 func openSQLite(o Options) (*DB, error) {
@@ -30,8 +35,11 @@ func openSQLite(o Options) (*DB, error) {
 	// survives a power cut. The wait for another program's lock heeds no
 	// context, so it is short: the committer's tries together stay within its
 	// limit.
-	writes, err := sql.Open("sqlite", sqliteDSN(path, "immediate",
-		"auto_vacuum(INCREMENTAL)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "busy_timeout(900)"))
+	pragmas := []string{"auto_vacuum(INCREMENTAL)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "busy_timeout(900)"}
+	if o.Store == Telemetry {
+		pragmas = append(pragmas, bulkPragmas...)
+	}
+	writes, err := sql.Open("sqlite", sqliteDSN(path, "immediate", pragmas...))
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}

@@ -3,8 +3,12 @@ package database
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"modernc.org/sqlite"
 )
 
 // Change is one unit of writing: whole or absent.
@@ -113,7 +117,18 @@ func (db *DB) transact(ctx context.Context, changes []*pending) error {
 		}
 	}
 	if err := sqlTx.Commit(); err != nil {
-		return fmt.Errorf("commit: %w", err)
+		return commitError(err)
 	}
 	return nil
+}
+
+// commitError tells a commit that the database refused from one it never
+// answered.
+func commitError(err error) error {
+	_, byPostgres := errors.AsType[*pgconn.PgError](err)
+	_, bySQLite := errors.AsType[*sqlite.Error](err)
+	if byPostgres || bySQLite {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return fmt.Errorf("commit: %w: %w", errOutcomeUnknown, err)
 }

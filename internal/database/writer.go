@@ -28,16 +28,18 @@ const (
 	urgentBatch   = 64 // changes sharing one commit
 	ordinaryBatch = 8  // fewer, because each may take milliseconds
 
-	// transactionLimit bounds how long a commit may take in all. Clients give
-	// up after 8 to 10 seconds; an answer must come well before.
-	transactionLimit = 5 * time.Second
+	// changeLimit bounds how long a change may take from its queueing to its
+	// answer. Clients give up after 8 to 10 seconds; an answer must come well before.
+	changeLimit      = 5 * time.Second
 	collisionRetries = 5
 )
 
-// errBusy and errStopped are answers without having tried.
 var (
+	// Answers without having tried.
 	errBusy    = errors.New("the queue of changes is full")
 	errStopped = errors.New("the database is closing")
+	// errOutcomeUnknown: the database was lost while it committed.
+	errOutcomeUnknown = errors.New("whether the change was committed is not known")
 )
 
 // writer is the committer: one goroutine that owns the writing connection.
@@ -54,7 +56,8 @@ type writer struct {
 
 // pending is a change that waits for its commit.
 type pending struct {
-	change Change
+	change   Change
+	deadline time.Time // of the answer
 	// claimed settles who may answer: the committer that has begun to work on
 	// it, or the caller that gave up before that.
 	claimed atomic.Bool
@@ -72,11 +75,13 @@ func startWriter(db *DB, logger *slog.Logger) *writer {
 	return w
 }
 
-// Write queues the change and waits for its commit. When ctx ends before the
-// committer has begun, nothing happens and the fault is Unavailable; once begun,
-// Write waits for the outcome, which transactionLimit bounds.
+// Write queues the change and waits for its commit, for changeLimit at most. When
+// ctx or that time ends before the committer has begun, nothing happens and the
+// fault is Unavailable; once begun, Write waits for the outcome.
 func (db *DB) Write(ctx context.Context, change Change) error {
-	p := &pending{change: change, result: make(chan error, 1)}
+	ctx, cancel := context.WithTimeout(ctx, changeLimit)
+	defer cancel()
+	p := &pending{change: change, deadline: time.Now().Add(changeLimit), result: make(chan error, 1)}
 	if err := db.writer.enqueue(p); err != nil {
 		return unavailable(err, "too many changes are waiting")
 	}
@@ -182,30 +187,41 @@ func gather(first *pending, lane chan *pending, most int) []*pending {
 	return batch
 }
 
-// commit commits the batch together or, when any change fails, each alone.
+// commit commits the batch together or, when any change fails, each alone. When
+// it is not known whether the batch was committed, nothing is run again: doing a
+// change twice is worse than not telling that it was done.
 func (w *writer) commit(batch []*pending) {
 	if len(batch) == 0 {
 		return
 	}
-	if len(batch) > 1 && w.together(batch) {
-		answer(batch, nil)
-		return
+	if len(batch) > 1 {
+		err := w.together(batch)
+		if err == nil || errors.Is(err, errOutcomeUnknown) {
+			answer(batch, classify(err))
+			return
+		}
 	}
 	for _, p := range batch {
 		answer([]*pending{p}, classify(w.persist(p)))
 	}
 }
 
-func (w *writer) together(batch []*pending) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), transactionLimit)
+func (w *writer) together(batch []*pending) error {
+	last := batch[0].deadline
+	for _, p := range batch {
+		if p.deadline.After(last) {
+			last = p.deadline
+		}
+	}
+	ctx, cancel := context.WithDeadline(context.Background(), last)
 	defer cancel()
-	return w.attempt(ctx, batch) == nil
+	return w.attempt(ctx, batch)
 }
 
 // persist commits one change alone, trying again while others are in its way
 // and there is time.
 func (w *writer) persist(p *pending) error {
-	ctx, cancel := context.WithTimeout(context.Background(), transactionLimit)
+	ctx, cancel := context.WithDeadline(context.Background(), p.deadline)
 	defer cancel()
 	alone := []*pending{p}
 	err := w.attempt(ctx, alone)

@@ -135,3 +135,49 @@ func TestAcceptRefuses(t *testing.T) {
 		}
 	})
 }
+
+// TestInvitationsOfThosePutOut: whoever was removed or demoted does not come back
+// through someone they invited.
+func TestInvitationsOfThosePutOut(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, f *fixture) {
+		joiner := f.joiner(t)
+		for what, putOut := range map[string]func(owner, rogue principal.Principal) error{
+			"removed": func(owner, rogue principal.Principal) error {
+				return f.service.Remove(t.Context(), owner, rogue.UserID)
+			},
+			"demoted": func(owner, rogue principal.Principal) error {
+				_, err := f.service.ChangeRole(t.Context(), owner, rogue.UserID, principal.Admin)
+				return err
+			},
+		} {
+			f.clock.advance(time.Hour)
+			owner := f.create(t, "Blue")
+			rogue := f.add(t, owner.OrgID, principal.Owner)
+			_, token := f.invite(t, rogue, joinerEmail, principal.Owner)
+			if err := putOut(owner, rogue); err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			_, err := f.service.Accept(t.Context(), joiner, joinerEmail, token)
+			if !fault.Is(err, fault.NotFound) {
+				t.Errorf("an invitation of someone %s: %v, want not found", what, err)
+			}
+		}
+	})
+}
+
+func TestInvitationsToOneAddressAreFew(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, f *fixture) {
+		for range 5 {
+			f.invite(t, f.create(t, "Blue"), "two@example.org", principal.Member)
+		}
+		owner := f.create(t, "Blue")
+		if _, err := f.service.Invite(t.Context(), owner, "two@example.org", principal.Member); !fault.Is(err, fault.TooMany) {
+			t.Errorf("the sixth within the hour: %v, want too many", err)
+		}
+		f.invite(t, owner, "three@example.org", principal.Member)
+		f.clock.advance(time.Hour)
+		f.invite(t, owner, "two@example.org", principal.Member)
+	})
+}

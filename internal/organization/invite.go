@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"writ/internal/database"
 	"writ/internal/email"
@@ -66,11 +67,36 @@ func openInvite(ctx context.Context, tx *database.Tx, p principal.Principal, inv
 			return err
 		}
 	}
+	if err := checkInviteLimits(ctx, tx, invite); err != nil {
+		return err
+	}
 	if err := insertInvite(ctx, tx, invite, tokenHash); err != nil {
 		return err
 	}
 	return record(ctx, tx, p, invite.OrgID, "invite.created", about("invite", invite.ID),
 		map[string]any{"email": invite.Email, "role": string(invite.Role)})
+}
+
+// checkInviteLimits keeps invitations from becoming a way to flood a mailbox or
+// our own mail queue.
+func checkInviteLimits(ctx context.Context, tx *database.Tx, invite Invite) error {
+	open, err := countOpenInvites(ctx, tx, invite.OrgID)
+	if err != nil {
+		return err
+	}
+	if open >= maxInvites {
+		return fault.New(fault.Conflict, "the organization has %d open invitations; withdraw some first", open)
+	}
+	sent, err := countInvitesTo(ctx, tx, invite.Email, tx.Now().Add(-time.Hour))
+	if err != nil {
+		return err
+	}
+	if sent >= mailsPerHour {
+		tooMany := fault.New(fault.TooMany, "this address was invited often within the hour; try again later")
+		tooMany.RetryAfter = time.Hour
+		return tooMany
+	}
+	return nil
 }
 
 // takeBack withdraws an invitation whose mail was not sent. It must happen even
@@ -170,6 +196,9 @@ func accept(ctx context.Context, tx *database.Tx, p principal.Principal, invite 
 	if !accepted {
 		return notValid()
 	}
+	if err := stillInvited(ctx, tx, invite); err != nil {
+		return err
+	}
 	if _, err := findRole(ctx, tx, invite.OrgID, p.UserID); err == nil {
 		return fault.New(fault.Conflict, "you are already a member of this organization")
 	} else if !fault.Is(err, fault.Forbidden) {
@@ -180,6 +209,22 @@ func accept(ctx context.Context, tx *database.Tx, p principal.Principal, invite 
 		return err
 	}
 	return join(ctx, tx, p, invite.OrgID, p.UserID, invite.Role)
+}
+
+// stillInvited refuses an invitation whose author may not give its role any more:
+// whoever was removed or demoted must not come back through a friend.
+func stillInvited(ctx context.Context, tx *database.Tx, invite Invite) error {
+	if invite.InvitedBy == "" {
+		return nil // by the operator
+	}
+	role, err := findRole(ctx, tx, invite.OrgID, invite.InvitedBy)
+	if err != nil && !fault.Is(err, fault.Forbidden) {
+		return err
+	}
+	if err != nil || !role.May(invite.Role.ManageRole()) {
+		return notValid()
+	}
+	return nil
 }
 
 // InvitedEmail is the e-mail address that a valid invitation names. Sign-up

@@ -136,3 +136,34 @@ func withdrawInvites(ctx context.Context, tx *database.Tx, orgID string) ([]stri
 	slices.Sort(ids)
 	return ids, nil
 }
+
+func countOpenInvites(ctx context.Context, r database.Reader, orgID string) (n int, err error) {
+	err = r.QueryRow(ctx, `
+		SELECT count(*) FROM organization_invite
+		WHERE org_id = $1 AND accepted_at IS NULL AND withdrawn_at IS NULL`, orgID).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count open invitations: %w", err)
+	}
+	return n, nil
+}
+
+// countInvitesTo counts the invitations of all organizations to an address: the
+// one query here that is about no organization, and tells none.
+func countInvitesTo(ctx context.Context, r database.Reader, email string, since time.Time) (n int, err error) {
+	err = r.QueryRow(ctx, `SELECT count(*) FROM organization_invite WHERE email = $1 AND created_at > $2`,
+		email, database.Micros(since)).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count invitations to an address: %w", err)
+	}
+	return n, nil
+}
+
+// EndInvites withdraws every open invitation, within a restore: some had ended
+// since the backup.
+func EndInvites(ctx context.Context, tx *database.Tx) (int64, error) {
+	n, err := tx.Exec(ctx, `UPDATE organization_invite SET withdrawn_at = $1 WHERE accepted_at IS NULL AND withdrawn_at IS NULL`, database.Micros(tx.Now()))
+	if err != nil {
+		return 0, fmt.Errorf("end invitations: %w", err)
+	}
+	return n, nil
+}

@@ -37,6 +37,11 @@ import (
 const (
 	maxName        = 100 // characters of an organization's name
 	inviteLifetime = 7 * 24 * time.Hour
+
+	// Limits on what one account can do to others, and to our lists.
+	maxMemberships = 100 // organizations a person who creates one may belong to
+	maxInvites     = 500 // open in an organization
+	mailsPerHour   = 5   // invitations to one address, from whomever
 )
 
 // Organization is a tenant.

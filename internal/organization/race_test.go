@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"time"
 
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
@@ -18,7 +19,9 @@ const rounds = 12 // so that the two meet in more than one way
 func eachPair(t *testing.T, body func(t *testing.T, f *fixture, other *organization.Service)) {
 	t.Helper()
 	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
-		f := &fixture{db: dbtest.Open(t, o), mails: &recorder{}}
+		f := &fixture{clock: &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}, mails: &recorder{}}
+		o.Now = f.clock.Now
+		f.db = dbtest.Open(t, o)
 		f.service = organization.New(f.db, f.mails, "https://writ.example.org")
 		body(t, f, organization.New(dbtest.Open(t, o), f.mails, "https://writ.example.org"))
 	})
@@ -110,6 +113,7 @@ func TestAcceptAtOnce(t *testing.T) {
 	eachPair(t, func(t *testing.T, f *fixture, other *organization.Service) {
 		joiner := f.joiner(t)
 		for range rounds {
+			f.clock.advance(time.Hour) // an address is invited only so often
 			owner := f.create(t, "Blue")
 			_, token := f.invite(t, owner, joinerEmail, principal.Member)
 			accept := func(s *organization.Service) func() error {
@@ -133,6 +137,7 @@ func TestAcceptAndWithdrawAtOnce(t *testing.T) {
 	eachPair(t, func(t *testing.T, f *fixture, other *organization.Service) {
 		joiner := f.joiner(t)
 		for range rounds {
+			f.clock.advance(time.Hour)
 			owner := f.create(t, "Blue")
 			invite, token := f.invite(t, owner, joinerEmail, principal.Member)
 			errs := atOnce(

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -27,6 +28,7 @@ func TestRights(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		for _, role := range principal.Roles() {
 			for what, allowed := range wants {
+				f.clock.advance(time.Hour) // an address is invited only so often
 				owner := f.create(t, "Blue")
 				target, caller := f.add(t, owner.OrgID, principal.Member), f.add(t, owner.OrgID, role)
 				invite, _ := f.invite(t, owner, "open@example.org", principal.Member)

@@ -38,7 +38,14 @@ func (s *Service) Create(ctx context.Context, p principal.Principal, name string
 	var created Organization
 	err = s.db.Write(ctx, database.Change{
 		Logs: []string{id},
-		Do: func(ctx context.Context, tx *database.Tx) (err error) {
+		Do: func(ctx context.Context, tx *database.Tx) error {
+			n, err := countMemberships(ctx, tx, p.UserID)
+			if err != nil {
+				return err
+			}
+			if n >= maxMemberships {
+				return fault.New(fault.Conflict, "you belong to %d organizations already; leave one to create another", n)
+			}
 			created, err = Add(ctx, tx, p, id, p.UserID, name)
 			return err
 		},

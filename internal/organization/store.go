@@ -206,3 +206,11 @@ func deleteMember(ctx context.Context, tx *database.Tx, orgID, userID string) er
 	}
 	return nil
 }
+
+func countMemberships(ctx context.Context, r database.Reader, userID string) (n int, err error) {
+	err = r.QueryRow(ctx, `SELECT count(*) FROM organization_member WHERE user_id = $1`, userID).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count the organizations of a person: %w", err)
+	}
+	return n, nil
+}

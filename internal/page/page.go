@@ -22,9 +22,9 @@ const (
 // Page is one page of a list, as it is sent. Make it with Of, which never
 // leaves Items nil.
 type Page[T any] struct {
-	Items      []T    `json:"items" nullable:"false"`
-	NextCursor string `json:"nextCursor,omitempty"` // absent on the final page
-	HasMore    bool   `json:"hasMore"`
+	Items      []T    `json:"items" nullable:"false" doc:"The items of this page."`
+	NextCursor string `json:"nextCursor,omitempty" doc:"Sent back as cursor, it gives the next page; absent on the final one."`
+	HasMore    bool   `json:"hasMore" doc:"Whether there is a next page."`
 }
 
 // Of makes a page of at most limit rows. The rows are what the list found when

@@ -6,7 +6,11 @@
 // its scopes. Both tables are here and nowhere else.
 package principal
 
-import "writ/internal/fault"
+import (
+	"time"
+
+	"writ/internal/fault"
+)
 
 // Kind is what kind of caller this is.
 type Kind string
@@ -32,6 +36,9 @@ type Principal struct {
 	Scopes      []Scope
 	Product     string
 	Environment string
+	// ExpiresAt is when a key ends, nil when it does not. What it makes must not
+	// outlive it.
+	ExpiresAt *time.Time
 
 	// OrgID is the organization the call acts in: checked membership for a
 	// person, the key's own record for a key. Empty where the route has none.

@@ -16,6 +16,8 @@ func TestRights(t *testing.T) {
 		principal.ReadOrganization:   all,
 		principal.ReadMembers:        all,
 		principal.OwnKeys:            "owner admin approver member",
+		principal.ReadTelemetry:      all,
+		principal.ReadPayloads:       "owner admin approver member",
 		principal.UpdateOrganization: "owner admin",
 		principal.ManageMembers:      "owner admin",
 		principal.ManageKeys:         "owner admin",

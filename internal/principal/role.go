@@ -33,6 +33,8 @@ const (
 	ManageOwners       Action = "owners.manage"  // make, demote and remove owners
 	OwnKeys            Action = "keys.own"       // create, list, rotate and revoke one's own keys
 	ManageKeys         Action = "keys.manage"    // anyone's
+	ReadTelemetry      Action = "telemetry.read"
+	ReadPayloads       Action = "payloads.read" // what agents were told, did and got: attributes and previews
 )
 
 // rights is the table of what each role may do. A role that is not here, and
@@ -42,15 +44,17 @@ var rights = map[Role][]Action{
 		ReadOrganization, UpdateOrganization, CloseOrganization,
 		ReadMembers, ManageMembers, ManageOwners,
 		OwnKeys, ManageKeys,
+		ReadTelemetry, ReadPayloads,
 	},
 	Admin: {
 		ReadOrganization, UpdateOrganization,
 		ReadMembers, ManageMembers,
 		OwnKeys, ManageKeys,
+		ReadTelemetry, ReadPayloads,
 	},
-	Approver: {ReadOrganization, ReadMembers, OwnKeys},
-	Member:   {ReadOrganization, ReadMembers, OwnKeys},
-	Viewer:   {ReadOrganization, ReadMembers},
+	Approver: {ReadOrganization, ReadMembers, OwnKeys, ReadTelemetry, ReadPayloads},
+	Member:   {ReadOrganization, ReadMembers, OwnKeys, ReadTelemetry, ReadPayloads},
+	Viewer:   {ReadOrganization, ReadMembers, ReadTelemetry},
 }
 
 // May reports whether the role allows the action.

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+	"sync"
 	"time"
 
 	"writ/internal/database"
@@ -38,6 +39,9 @@ var (
 	ChangePassword = Rule{"change-password", 5}
 )
 
+// Invite bounds the mails one person can have sent to others.
+var Invite = Rule{"invite", 20}
+
 // IsZero reports whether this is no rule at all.
 func (r Rule) IsZero() bool { return r.PerMinute == 0 }
 
@@ -56,44 +60,95 @@ const (
 	manyAccounts = 10
 )
 
+// throttleLock orders the counters of all replicas (database.Change.Logs).
+const throttleLock = "throttle"
+
 // Limiter enforces rules.
-type Limiter struct{ db *database.DB }
+type Limiter struct {
+	db *database.DB
+
+	mu       sync.Mutex // guards the rest
+	window   time.Time
+	exceeded map[[sha256.Size]byte]bool // in that window: refused without being counted again
+}
+
+// maxExceeded bounds what is remembered; beyond it refusals cost a write each.
+const maxExceeded = 100_000
 
 // New makes a limiter that counts in db.
-func New(db *database.DB) *Limiter { return &Limiter{db: db} }
+func New(db *database.DB) *Limiter {
+	return &Limiter{db: db, exceeded: map[[sha256.Size]byte]bool{}}
+}
 
 // Take counts a request and is a TooMany fault when the rule is exceeded.
 func (l *Limiter) Take(ctx context.Context, rule Rule, account string, address netip.Addr) error {
 	where := network(address)
 	both := subject(rule.Name, strings.ToLower(strings.TrimSpace(account)), where)
 	anyone := subject(rule.Name, where)
-	var start time.Time
-	var exceeded bool
-	err := l.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		start = tx.Now().Truncate(window)
-		mine, err := hit(ctx, tx, both, start)
-		if err != nil {
+	if l.isExceeded(anyone) || l.isExceeded(both) {
+		return l.refusal() // a flood of refused requests writes nothing
+	}
+	var spent []byte // the counter that is beyond its limit
+	err := l.db.Write(ctx, database.Change{Logs: []string{throttleLock}, Do: func(ctx context.Context, tx *database.Tx) error {
+		spent = nil
+		start := tx.Now().Truncate(window)
+		all, err := hit(ctx, tx, anyone, start)
+		if err != nil || all > rule.PerMinute*manyAccounts {
+			spent = anyone
 			return err
 		}
-		all, err := hit(ctx, tx, anyone, start)
-		exceeded = mine > rule.PerMinute || all > rule.PerMinute*manyAccounts
+		mine, err := hit(ctx, tx, both, start)
+		if mine > rule.PerMinute {
+			spent = both
+		}
 		return err
 	}})
 	if err != nil {
 		return fmt.Errorf("count a request to %s: %w", rule.Name, err)
 	}
-	if !exceeded {
+	if spent == nil {
 		return nil
 	}
+	l.setExceeded(spent)
+	return l.refusal()
+}
+
+// refusal says to wait for the next window.
+func (l *Limiter) refusal() error {
 	refusal := fault.New(fault.TooMany, "too many attempts; try again in a minute")
-	refusal.RetryAfter = start.Add(window).Sub(l.db.Now())
+	now := l.db.Now()
+	refusal.RetryAfter = now.Truncate(window).Add(window).Sub(now)
 	return refusal
+}
+
+func (l *Limiter) isExceeded(subject []byte) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.turnWindow()
+	return l.exceeded[[sha256.Size]byte(subject)]
+}
+
+func (l *Limiter) setExceeded(subject []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.turnWindow()
+	if len(l.exceeded) < maxExceeded {
+		l.exceeded[[sha256.Size]byte(subject)] = true
+	}
+}
+
+// turnWindow forgets the window that is over.
+func (l *Limiter) turnWindow() {
+	if start := l.db.Now().Truncate(window); !start.Equal(l.window) {
+		l.window = start
+		clear(l.exceeded)
+	}
 }
 
 // Sweep removes counters of windows that are over, a slice at a time.
 func (l *Limiter) Sweep(ctx context.Context) error {
 	for removed := int64(1); removed > 0; {
-		err := l.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) (err error) {
+		err := l.db.Write(ctx, database.Change{Logs: []string{throttleLock}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
 			removed, err = tx.Exec(ctx, `
 				DELETE FROM throttle_counter
 				WHERE (subject, window_start) IN (

@@ -1,7 +1,9 @@
 package throttle_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"sync"
 	"sync/atomic"
@@ -123,5 +125,60 @@ func TestNoDatabaseNoRequest(t *testing.T) {
 	line.Cut()
 	if err := l.Take(t.Context(), throttle.Login, "a", here); !fault.Is(err, fault.Unavailable) {
 		t.Errorf("err = %v, want unavailable", err)
+	}
+}
+
+// TestRefusalsWriteNothing: a flood that is refused must not fill the table or
+// the queue of changes.
+func TestRefusalsWriteNothing(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, l *throttle.Limiter, db *database.DB, advance func(time.Duration)) {
+		counted := func() (rows, hits int) {
+			t.Helper()
+			if err := db.QueryRow(t.Context(), `SELECT count(*), sum(hits) FROM throttle_counter`).Scan(&rows, &hits); err != nil {
+				t.Fatal(err)
+			}
+			return rows, hits
+		}
+		for i := range 60 {
+			_ = l.Take(t.Context(), throttle.VerifyOTP, fmt.Sprint(i), here) // beyond 50 the address is refused
+		}
+		rows, hits := counted()
+		for i := range 100 {
+			if err := l.Take(t.Context(), throttle.VerifyOTP, fmt.Sprint("more", i), here); !fault.Is(err, fault.TooMany) {
+				t.Fatalf("err = %v, want too many", err)
+			}
+		}
+		if rowsAfter, hitsAfter := counted(); rowsAfter != rows || hitsAfter != hits {
+			t.Errorf("100 refused requests wrote: %d rows and %d hits became %d and %d", rows, hits, rowsAfter, hitsAfter)
+		}
+		advance(time.Minute)
+		if err := l.Take(t.Context(), throttle.VerifyOTP, "0", here); err != nil {
+			t.Errorf("the next minute: %v", err)
+		}
+	})
+}
+
+// TestReplicasCountWithoutDeadlock takes the same counters from two replicas in
+// every order.
+func TestReplicasCountWithoutDeadlock(t *testing.T) {
+	t.Parallel()
+	o := dbtest.Postgres(t)
+	replicas := []*throttle.Limiter{throttle.New(dbtest.Open(t, o)), throttle.New(dbtest.Open(t, o))}
+	var wg sync.WaitGroup
+	for r, l := range replicas {
+		for i := range 40 {
+			wg.Go(func() {
+				account := fmt.Sprint((i * (r + 1)) % 7)
+				if err := l.Take(context.Background(), throttle.Login, account, here); err != nil && !fault.Is(err, fault.TooMany) {
+					t.Errorf("take: %v", err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+	var deadlocks int
+	if err := dbtest.Open(t, o).QueryRow(t.Context(), `SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`).Scan(&deadlocks); err != nil || deadlocks != 0 {
+		t.Errorf("%d deadlocks (%v), want none", deadlocks, err)
 	}
 }

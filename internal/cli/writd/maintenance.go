@@ -29,14 +29,19 @@ func (c *command) signingKey() *cobra.Command {
 }
 
 func (c *command) backup() *cobra.Command {
-	return &cobra.Command{
+	var telemetry bool
+	backup := &cobra.Command{
 		Use: "backup FILE", Short: "Copy the database to a new file while the server runs", Args: cobra.ExactArgs(1),
 		Long: "Copy the database to a new file while the server runs. PostgreSQL is copied with pg_dump.\n" +
-			"The master key is not in the copy: keep it as well, and elsewhere.",
+			"The master key is not in the copy: keep it as well, and elsewhere. Telemetry is a database of its own, copied by\n" +
+			"--telemetry; a PostgreSQL that holds both is copied whole.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := c.options()
 			if err != nil {
 				return err
+			}
+			if telemetry {
+				return app.BackupTelemetry(cmd.Context(), o, args[0])
 			}
 			if err := app.Backup(cmd.Context(), o, args[0]); err != nil {
 				return err
@@ -45,6 +50,8 @@ func (c *command) backup() *cobra.Command {
 			return nil
 		},
 	}
+	backup.Flags().BoolVar(&telemetry, "telemetry", false, "copy the telemetry instead")
+	return backup
 }
 
 func (c *command) restore() *cobra.Command {

@@ -1,6 +1,7 @@
 package dbtest
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"net"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"writ/internal/database"
@@ -17,6 +19,8 @@ import (
 // or a server that goes away and comes back.
 type Line struct {
 	target string // the server's socket
+
+	loseCommits atomic.Bool
 
 	mu    sync.Mutex // guards the rest
 	cut   bool
@@ -57,6 +61,10 @@ func (l *Line) Cut() { l.set(true) }
 // Mend lets connections through again.
 func (l *Line) Mend() { l.set(false) }
 
+// LoseCommits, while on, lets a commit reach the server and breaks the connection
+// before its answer comes back: whoever committed cannot know.
+func (l *Line) LoseCommits(on bool) { l.loseCommits.Store(on) }
+
 func (l *Line) set(cut bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -86,12 +94,37 @@ func (l *Line) join(client net.Conn) {
 	if !l.admit(client, server) {
 		return
 	}
+	var lost atomic.Bool // the next answer of the server must not arrive
 	go func() {
 		defer client.Close()
-		_, _ = io.Copy(client, server) // ends with either side, which is the point
+		pass(client, server, func([]byte) bool { return !lost.Load() })
 	}()
 	defer server.Close()
-	_, _ = io.Copy(server, client)
+	pass(server, client, func(message []byte) bool {
+		if l.loseCommits.Load() && bytes.Contains(bytes.ToLower(message), []byte("commit\x00")) {
+			lost.Store(true)
+		}
+		return true
+	})
+}
+
+// pass copies messages until either side ends or one of them may not go on.
+func pass(to io.Writer, from io.Reader, mayPass func(message []byte) bool) {
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buffer)
+		if n > 0 {
+			if !mayPass(buffer[:n]) {
+				return
+			}
+			if _, err := to.Write(buffer[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
 }
 
 func (l *Line) admit(client, server net.Conn) bool {

@@ -28,6 +28,7 @@ CREATE TABLE refresh_token (
   used_at    BIGINT
 );
 CREATE INDEX refresh_token_by_session ON refresh_token (session_id);
+CREATE INDEX refresh_token_by_use ON refresh_token (used_at) WHERE used_at IS NOT NULL;
 
 -- Codes and links sent by mail.
 CREATE TABLE mail_code (

@@ -31,6 +31,8 @@ CREATE TABLE organization_invite (
 CREATE UNIQUE INDEX organization_invite_open ON organization_invite (org_id, email)
   WHERE accepted_at IS NULL AND withdrawn_at IS NULL;
 
+CREATE INDEX organization_invite_by_email ON organization_invite (email, created_at);
+
 CREATE TABLE api_key (
   id           TEXT   PRIMARY KEY,
   org_id       TEXT   REFERENCES organization (id), -- NULL: bound to none

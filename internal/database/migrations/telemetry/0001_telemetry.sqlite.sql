@@ -74,7 +74,7 @@ CREATE INDEX trace_by_status   ON trace (org_id, status, start_time, id);
 CREATE INDEX trace_by_user     ON trace (org_id, user_id, start_time, id) WHERE user_id IS NOT NULL;
 CREATE INDEX trace_by_agent    ON trace (org_id, agent_id, start_time, id);
 CREATE INDEX trace_by_duration ON trace (org_id, duration_class, start_time, id);
-CREATE INDEX trace_key_by_day  ON trace_key (received_day);
+CREATE INDEX trace_key_by_day  ON trace_key (received_day, pk); -- pk, so that it grows at its end
 
 CREATE TABLE session (
   org_id           TEXT   NOT NULL,

@@ -1,0 +1,288 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// Spans is an ingest request. Batches may be any JSON, so that a caller can send
+// what it has recorded.
+type Spans struct {
+	Product   string            `json:"product"`
+	SessionID string            `json:"sessionId,omitempty"`
+	Batches   []json.RawMessage `json:"batches"`
+}
+
+// Ingested is the answer to an ingest request.
+type Ingested struct {
+	Accepted   int         `json:"accepted"`
+	Rejected   int         `json:"rejected"`
+	Duplicate  int         `json:"duplicate"`
+	TraceIDs   []string    `json:"traceIds"`
+	Rejections []Rejection `json:"rejections"`
+}
+
+// Rejection says why a batch was rejected.
+type Rejection struct {
+	Index  int    `json:"index"`
+	Field  string `json:"field"`
+	Reason string `json:"reason"`
+}
+
+// Ingest sends traces with their spans.
+func (c *Client) Ingest(ctx context.Context, s Spans) (Ingested, error) {
+	return call[Ingested](ctx, c, http.MethodPost, "/observability/spans", nil, s)
+}
+
+// Trace is a trace in a list.
+type Trace struct {
+	ID                string          `json:"id"`
+	SessionID         *string         `json:"sessionId"`
+	Name              string          `json:"name"`
+	StartTime         time.Time       `json:"startTime"`
+	EndTime           *time.Time      `json:"endTime"`
+	DurationMs        *int64          `json:"durationMs"`
+	Status            string          `json:"status"`
+	UserID            *string         `json:"userId"`
+	AgentID           string          `json:"agentId"`
+	Attributes        json.RawMessage `json:"attributes"`
+	Tags              []string        `json:"tags"`
+	TotalInputTokens  int64           `json:"totalInputTokens"`
+	TotalOutputTokens int64           `json:"totalOutputTokens"`
+	TotalCostUSD      float64         `json:"totalCostUsd"`
+	SpanCount         int64           `json:"spanCount"`
+	ErrorCount        int64           `json:"errorCount"`
+	InputPreview      *string         `json:"inputPreview"`
+	OutputPreview     *string         `json:"outputPreview"`
+}
+
+// TraceDetail is a trace with its spans.
+type TraceDetail struct {
+	Trace
+	Product string `json:"product"`
+	Source  string `json:"source"`
+	Spans   []Span `json:"spans"`
+}
+
+// Span is a span of a trace.
+type Span struct {
+	ID           string          `json:"id"`
+	ParentSpanID *string         `json:"parentSpanId"`
+	SessionID    *string         `json:"sessionId"`
+	Kind         string          `json:"kind"`
+	Name         string          `json:"name"`
+	StartTime    time.Time       `json:"startTime"`
+	EndTime      *time.Time      `json:"endTime"`
+	DurationMs   *int64          `json:"durationMs"`
+	Status       string          `json:"status"`
+	Attributes   json.RawMessage `json:"attributes"`
+}
+
+// TraceFilter chooses traces; zero members choose all.
+type TraceFilter struct {
+	List
+	Days          int
+	SessionID     string
+	Name          string
+	Status        string
+	UserID        string
+	AgentID       string
+	MinDurationMs *int64
+	HasError      *bool
+}
+
+func (f TraceFilter) values() url.Values {
+	q := f.List.values()
+	setDays(q, f.Days)
+	setTexts(q, "sessionId", f.SessionID, "name", f.Name, "status", f.Status, "userId", f.UserID, "agentId", f.AgentID)
+	if f.MinDurationMs != nil {
+		q.Set("minDurationMs", strconv.FormatInt(*f.MinDurationMs, 10))
+	}
+	if f.HasError != nil {
+		q.Set("hasError", strconv.FormatBool(*f.HasError))
+	}
+	return q
+}
+
+// setTexts sets the pairs of name and value whose value is not empty.
+func setTexts(q url.Values, pairs ...string) {
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			q.Set(pairs[i], pairs[i+1])
+		}
+	}
+}
+
+func setDays(q url.Values, days int) {
+	if days != 0 {
+		q.Set("days", strconv.Itoa(days))
+	}
+}
+
+func telemetryPath(orgID, path string) string {
+	return organizationPath(orgID) + "/observability" + path
+}
+
+// Traces lists a page of traces, newest first.
+func (c *Client) Traces(ctx context.Context, orgID string, f TraceFilter) (Page[Trace], error) {
+	return call[Page[Trace]](ctx, c, http.MethodGet, telemetryPath(orgID, "/traces"), f.values(), nil)
+}
+
+// Trace reads a trace with its spans; nil when there is none such.
+func (c *Client) Trace(ctx context.Context, orgID, id string) (*TraceDetail, error) {
+	return call[*TraceDetail](ctx, c, http.MethodGet, telemetryPath(orgID, "/traces/"+segment(id)), nil, nil)
+}
+
+// TelemetrySession is a session of an agent.
+type TelemetrySession struct {
+	ID                    string    `json:"id"`
+	OrgID                 string    `json:"orgId"`
+	UserID                *string   `json:"userId"`
+	AgentID               string    `json:"agentId"`
+	Product               string    `json:"product"`
+	StartedAt             time.Time `json:"startedAt"`
+	LastActivityAt        time.Time `json:"lastActivityAt"`
+	TraceCount            int64     `json:"traceCount"`
+	TotalInputTokens      int64     `json:"totalInputTokens"`
+	TotalOutputTokens     int64     `json:"totalOutputTokens"`
+	TotalCacheReadTokens  int64     `json:"totalCacheReadTokens"`
+	TotalCacheWriteTokens int64     `json:"totalCacheWriteTokens"`
+	TotalCostUSD          float64   `json:"totalCostUsd"`
+	Status                string    `json:"status"`
+	Traces                []Trace   `json:"traces"` // in the detail only
+}
+
+// SessionFilter chooses sessions; zero members choose all.
+type SessionFilter struct {
+	List
+	Days    int
+	Status  string
+	UserID  string
+	AgentID string
+}
+
+// TelemetrySessions lists a page of sessions, latest activity first.
+func (c *Client) TelemetrySessions(ctx context.Context, orgID string, f SessionFilter) (Page[TelemetrySession], error) {
+	q := f.List.values()
+	setDays(q, f.Days)
+	setTexts(q, "status", f.Status, "userId", f.UserID, "agentId", f.AgentID)
+	return call[Page[TelemetrySession]](ctx, c, http.MethodGet, telemetryPath(orgID, "/sessions"), q, nil)
+}
+
+// TelemetrySession reads a session with its traces; nil when there is none such.
+func (c *Client) TelemetrySession(ctx context.Context, orgID, id string) (*TelemetrySession, error) {
+	return call[*TelemetrySession](ctx, c, http.MethodGet, telemetryPath(orgID, "/sessions/"+segment(id)), nil, nil)
+}
+
+// PolicyFigures is how a policy decided.
+type PolicyFigures struct {
+	PolicyID        string      `json:"policyId"`
+	PolicyName      string      `json:"policyName"`
+	Calls           int64       `json:"calls"`
+	Allowed         int64       `json:"allowed"`
+	Denied          int64       `json:"denied"`
+	AvgDurationMs   float64     `json:"avgDurationMs"`
+	P50DurationMs   float64     `json:"p50DurationMs"`
+	P95DurationMs   float64     `json:"p95DurationMs"`
+	TopMatchedRules []RuleCount `json:"topMatchedRules"`
+}
+
+// RuleCount is how often a rule matched.
+type RuleCount struct {
+	RuleID string `json:"ruleId"`
+	Count  int64  `json:"count"`
+}
+
+// PolicyFigures tells how a policy decided in the last days (the server's
+// default when 0).
+func (c *Client) PolicyFigures(ctx context.Context, orgID, policyID string, days int) (PolicyFigures, error) {
+	q := url.Values{}
+	setDays(q, days)
+	return call[PolicyFigures](ctx, c, http.MethodGet, telemetryPath(orgID, "/policies/"+segment(policyID)), q, nil)
+}
+
+// Summary is the overview of an organization.
+type Summary struct {
+	Period             int           `json:"period"`
+	TotalTraces        int64         `json:"totalTraces"`
+	TotalSessions      int64         `json:"totalSessions"`
+	TotalErrors        int64         `json:"totalErrors"`
+	TotalTokens        TokenTotals   `json:"totalTokens"`
+	TotalCostUSD       float64       `json:"totalCostUsd"`
+	P50DurationMs      float64       `json:"p50DurationMs"`
+	P95DurationMs      float64       `json:"p95DurationMs"`
+	TopFailingPolicies []PolicyCount `json:"topFailingPolicies"`
+	TracesPerMinute    float64       `json:"tracesPerMinute"`
+}
+
+// TokenTotals is tokens by kind.
+type TokenTotals struct {
+	Input      int64 `json:"input"`
+	Output     int64 `json:"output"`
+	CacheRead  int64 `json:"cacheRead"`
+	CacheWrite int64 `json:"cacheWrite"`
+}
+
+// PolicyCount is how often a policy denied.
+type PolicyCount struct {
+	PolicyID string `json:"policyId"`
+	Count    int64  `json:"count"`
+}
+
+// Summary is the overview of the last days (the server's default when 0).
+func (c *Client) Summary(ctx context.Context, orgID string, days int) (Summary, error) {
+	q := url.Values{}
+	setDays(q, days)
+	return call[Summary](ctx, c, http.MethodGet, telemetryPath(orgID, "/analytics/summary"), q, nil)
+}
+
+// GroupedTokens is usage by model, tool or session.
+type GroupedTokens struct {
+	GroupBy string      `json:"groupBy"`
+	Items   []UsageItem `json:"items"`
+}
+
+// UsageItem is the usage of one model, tool or session.
+type UsageItem struct {
+	Key              string  `json:"key"`
+	InputTokens      int64   `json:"inputTokens"`
+	OutputTokens     int64   `json:"outputTokens"`
+	CacheReadTokens  int64   `json:"cacheReadTokens"`
+	CacheWriteTokens int64   `json:"cacheWriteTokens"`
+	CostUSD          float64 `json:"costUsd"`
+}
+
+// Tokens groups usage by model (the default), tool or session.
+func (c *Client) Tokens(ctx context.Context, orgID, groupBy string, days int) (GroupedTokens, error) {
+	q := url.Values{}
+	setDays(q, days)
+	setTexts(q, "groupBy", groupBy)
+	return call[GroupedTokens](ctx, c, http.MethodGet, telemetryPath(orgID, "/tokens"), q, nil)
+}
+
+// UsageReport is the running token totals of a session.
+type UsageReport struct {
+	Product   string       `json:"product"`
+	SessionID string       `json:"sessionId"`
+	Entries   []ModelUsage `json:"entries"`
+}
+
+// ModelUsage is the running total of one model.
+type ModelUsage struct {
+	Model            string `json:"model"`
+	InputTokens      int64  `json:"inputTokens"`
+	OutputTokens     int64  `json:"outputTokens"`
+	CacheReadTokens  int64  `json:"cacheReadTokens"`
+	CacheWriteTokens int64  `json:"cacheWriteTokens"`
+}
+
+// ReportUsage replaces the running totals of a session, and gives how many
+// models were recorded.
+func (c *Client) ReportUsage(ctx context.Context, r UsageReport) (int, error) {
+	out, err := call[struct{ Recorded int }](ctx, c, http.MethodPost, "/dashboard/token-usage", nil, r)
+	return out.Recorded, err
+}

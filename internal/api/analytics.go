@@ -1,0 +1,145 @@
+package api
+
+import (
+	"context"
+	"strings"
+
+	"writ/internal/observability"
+	"writ/internal/principal"
+)
+
+type policyFiguresInput struct {
+	OrgInput
+	DaysInput
+	PolicyID string `path:"policyId" doc:"The policy, as spans name it."`
+}
+
+// PolicyFiguresBody is how a policy decided.
+type PolicyFiguresBody struct {
+	PolicyID        string          `json:"policyId" doc:"The policy that was asked for."`
+	PolicyName      string          `json:"policyName" doc:"The last name it was seen under; empty when it was never seen."`
+	Calls           int64           `json:"calls" doc:"Decisions of all four kinds."`
+	Allowed         int64           `json:"allowed" doc:"allow only."`
+	Denied          int64           `json:"denied" doc:"deny only; hold and ask are in neither."`
+	AvgDurationMs   float64         `json:"avgDurationMs" doc:"Of calls whose duration is known, in milliseconds."`
+	P50DurationMs   float64         `json:"p50DurationMs" doc:"The median, within 1 %."`
+	P95DurationMs   float64         `json:"p95DurationMs" doc:"The 95th percentile, within 1 %."`
+	TopMatchedRules []RuleCountBody `json:"topMatchedRules" nullable:"false" doc:"The ten rules that matched most, the most first."`
+}
+
+// RuleCountBody is how often a rule matched.
+type RuleCountBody struct {
+	RuleID string `json:"ruleId" doc:"The rule, as spans name it."`
+	Count  int64  `json:"count" doc:"How often it matched."`
+}
+
+type policyFiguresOutput struct{ Body PolicyFiguresBody }
+
+func (a *API) policyFigures(ctx context.Context, caller principal.Principal, in *policyFiguresInput) (*policyFiguresOutput, error) {
+	f, err := a.Telemetry.Policy(ctx, caller.OrgID, in.PolicyID, in.Days)
+	if err != nil {
+		return nil, err
+	}
+	body := PolicyFiguresBody{
+		PolicyID: strings.ToValidUTF8(in.PolicyID, "\uFFFD"), PolicyName: f.Name, Calls: f.Calls, Allowed: f.Allowed, Denied: f.Denied,
+		AvgDurationMs: f.Average, P50DurationMs: f.P50, P95DurationMs: f.P95,
+	}
+	for _, rule := range f.TopRules {
+		body.TopMatchedRules = append(body.TopMatchedRules, RuleCountBody{RuleID: rule.ID, Count: rule.Count})
+	}
+	return &policyFiguresOutput{body}, nil
+}
+
+type summaryInput struct {
+	OrgInput
+	DaysInput
+}
+
+// SummaryBody is the overview of an organization.
+type SummaryBody struct {
+	Period             int               `json:"period" doc:"The days that were asked for."`
+	TotalTraces        int64             `json:"totalTraces" doc:"Traces that began in the period."`
+	TotalSessions      int64             `json:"totalSessions" doc:"Sessions that were active in the period."`
+	TotalErrors        int64             `json:"totalErrors" doc:"Traces whose status is not ok."`
+	TotalTokens        TokensTotalBody   `json:"totalTokens" doc:"Tokens of generation spans and of reported totals."`
+	TotalCostUSD       float64           `json:"totalCostUsd" doc:"What they cost, in US dollars."`
+	P50DurationMs      float64           `json:"p50DurationMs" doc:"The median of traces whose duration is known, within 1 %."`
+	P95DurationMs      float64           `json:"p95DurationMs" doc:"Their 95th percentile, within 1 %."`
+	TopFailingPolicies []PolicyCountBody `json:"topFailingPolicies" nullable:"false" doc:"The ten policies with the most deny decisions, the most first."`
+	TracesPerMinute    float64           `json:"tracesPerMinute" doc:"Over the last 60 minutes."`
+}
+
+// TokensTotalBody is tokens by kind.
+type TokensTotalBody struct {
+	Input      int64 `json:"input" doc:"Input tokens, as the vendor counts them."`
+	Output     int64 `json:"output" doc:"Output tokens."`
+	CacheRead  int64 `json:"cacheRead" doc:"Tokens read from a cache."`
+	CacheWrite int64 `json:"cacheWrite" doc:"Tokens written to a cache."`
+}
+
+// PolicyCountBody is how often a policy denied.
+type PolicyCountBody struct {
+	PolicyID string `json:"policyId" doc:"The policy, as spans name it."`
+	Count    int64  `json:"count" doc:"How often it denied."`
+}
+
+type summaryOutput struct{ Body SummaryBody }
+
+func (a *API) summary(ctx context.Context, caller principal.Principal, in *summaryInput) (*summaryOutput, error) {
+	s, err := a.Telemetry.Summary(ctx, caller.OrgID, in.Days)
+	if err != nil {
+		return nil, err
+	}
+	body := SummaryBody{
+		Period: in.Days, TotalTraces: s.Traces, TotalSessions: s.Sessions, TotalErrors: s.Errors,
+		TotalTokens:  TokensTotalBody{Input: s.Usage.Input, Output: s.Usage.Output, CacheRead: s.Usage.CacheRead, CacheWrite: s.Usage.CacheWrite},
+		TotalCostUSD: s.Usage.Dollars(), P50DurationMs: s.P50, P95DurationMs: s.P95, TracesPerMinute: s.TracesPerMinute,
+	}
+	for _, p := range s.TopFailing {
+		body.TopFailingPolicies = append(body.TopFailingPolicies, PolicyCountBody{PolicyID: p.ID, Count: p.Count})
+	}
+	return &summaryOutput{body}, nil
+}
+
+type tokensInput struct {
+	OrgInput
+	DaysInput
+	GroupBy string `query:"groupBy" enum:"model,tool,session" default:"model" doc:"What the items are."`
+}
+
+// TokensGroupedBody is usage by model, tool or session.
+type TokensGroupedBody struct {
+	GroupBy string          `json:"groupBy" enum:"model,tool,session" doc:"What the items are."`
+	Items   []UsageItemBody `json:"items" nullable:"false" doc:"By cost, the most first; at most 1,000, the rest is one item with the key (other)."`
+}
+
+// UsageItemBody is the usage of one model, tool or session.
+type UsageItemBody struct {
+	Key              string  `json:"key" doc:"The model, tool or session."`
+	InputTokens      int64   `json:"inputTokens" doc:"Input tokens, as the vendor counts them."`
+	OutputTokens     int64   `json:"outputTokens" doc:"Output tokens."`
+	CacheReadTokens  int64   `json:"cacheReadTokens" doc:"Tokens read from a cache."`
+	CacheWriteTokens int64   `json:"cacheWriteTokens" doc:"Tokens written to a cache."`
+	CostUSD          float64 `json:"costUsd" doc:"What they cost, in US dollars."`
+}
+
+func usageItemBody(i observability.UsageItem) UsageItemBody {
+	return UsageItemBody{
+		Key: i.Key, InputTokens: i.Usage.Input, OutputTokens: i.Usage.Output,
+		CacheReadTokens: i.Usage.CacheRead, CacheWriteTokens: i.Usage.CacheWrite, CostUSD: i.Usage.Dollars(),
+	}
+}
+
+type groupedTokensOutput struct{ Body TokensGroupedBody }
+
+func (a *API) tokens(ctx context.Context, caller principal.Principal, in *tokensInput) (*groupedTokensOutput, error) {
+	items, err := a.Telemetry.Tokens(ctx, caller.OrgID, in.GroupBy, in.Days)
+	if err != nil {
+		return nil, err
+	}
+	body := TokensGroupedBody{GroupBy: in.GroupBy}
+	for _, item := range items {
+		body.Items = append(body.Items, usageItemBody(item))
+	}
+	return &groupedTokensOutput{body}, nil
+}

@@ -1,0 +1,109 @@
+package api_test
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"writ/internal/database"
+)
+
+// organizationNames are the members and parameters that name an organization.
+var organizationNames = []string{"organizationId", "orgId", "organization_id", "org_id", "org"}
+
+// TestNamedOrganizationsAreChecked covers routes that take an organization
+// elsewhere than in the path. It finds them in the published description.
+func TestNamedOrganizationsAreChecked(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *server) {
+		w := s.tenant("Secret Harbour")
+		outsiders := s.outsiders(w)
+		inBody := func(member string) func(org string) (query, body string) {
+			return func(org string) (string, string) {
+				return "", `{"name":"n","product":"p","` + member + `":"` + org + `"}`
+			}
+		}
+		cases := map[string]func(org string) (query, body string){
+			"POST /api-keys":           inBody("organizationId"),
+			"POST /api-keys/provision": inBody("organizationId"),
+			"POST /iap/sdk/switch-org": inBody("org"),
+			"GET /api-keys":            func(org string) (string, string) { return "?organizationId=" + org, "" },
+		}
+		named := s.namedOrganizations()
+		if diff := cmp.Diff(slices.Sorted(maps.Keys(cases)), named); diff != "" {
+			t.Fatalf("routes that name an organization outside of their path (-cases +described):\n%s", diff)
+		}
+		before := s.dump()
+		for _, r := range s.API.Routes() {
+			build := cases[r.Method+" "+r.Path]
+			if build == nil {
+				continue
+			}
+			for _, o := range outsiders {
+				what := r.Method + " " + r.Path + " by " + o.name
+				query, body := build(w.org)
+				got := s.tenancyCall(r.Method, r.Path+query, o.header, body)
+				if got.status != http.StatusUnauthorized && got.status != http.StatusForbidden {
+					t.Errorf("%s: status %d, want 401 or 403: %s", what, got.status, got.body)
+				}
+				w.wantNothingLearned(t, what, query+body, got)
+				query, body = build(database.NewID())
+				unknown := s.tenancyCall(r.Method, r.Path+query, o.header, body)
+				if diff := diffAnswers(unknown.withoutRequestID(t), got.withoutRequestID(t)); diff != "" {
+					t.Errorf("%s: can be told from an unknown organization (-unknown +got):\n%s", what, diff)
+				}
+			}
+		}
+		if diff := cmp.Diff(before, s.dump()); diff != "" {
+			t.Errorf("outsiders changed something (-before +after):\n%s", diff)
+		}
+	})
+}
+
+// namedOrganizations lists the operations with a body member or a query
+// parameter that names an organization.
+func (s *server) namedOrganizations() []string {
+	s.t.Helper()
+	type schema struct {
+		Ref        string         `json:"$ref"`
+		Properties map[string]any `json:"properties"`
+	}
+	var described struct {
+		Paths map[string]map[string]struct {
+			Parameters []struct{ Name, In string }
+			Body       struct {
+				Content map[string]struct{ Schema schema }
+			} `json:"requestBody"`
+		}
+		Components struct{ Schemas map[string]schema }
+	}
+	answer := s.tenancyCall(http.MethodGet, "/openapi.json", http.Header{}, "")
+	if err := json.Unmarshal([]byte(answer.body), &described); err != nil {
+		s.t.Fatalf("decode the description: %v", err)
+	}
+	var found []string
+	for path, operations := range described.Paths {
+		for method, op := range operations {
+			var names []string
+			for _, p := range op.Parameters {
+				if p.In != "path" {
+					names = append(names, p.Name)
+				}
+			}
+			for _, content := range op.Body.Content {
+				referred := described.Components.Schemas[strings.TrimPrefix(content.Schema.Ref, "#/components/schemas/")]
+				names = slices.Concat(names, slices.Collect(maps.Keys(content.Schema.Properties)), slices.Collect(maps.Keys(referred.Properties)))
+			}
+			if slices.ContainsFunc(names, func(name string) bool { return slices.Contains(organizationNames, name) }) {
+				found = append(found, strings.ToUpper(method)+" "+path)
+			}
+		}
+	}
+	slices.Sort(found)
+	return found
+}

@@ -1,0 +1,178 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/go-json-experiment/json"
+
+	"writ/internal/fault"
+	"writ/internal/observability"
+	"writ/internal/principal"
+)
+
+func (a *API) mountObservability() {
+	const tag = "observability"
+	raw[IngestBody, IngestedBody](a, Route{
+		Method: http.MethodPost, Path: "/observability/spans", Tag: tag, Summary: "Ingest traces, each with its spans",
+		Mode: Key, Scope: principal.Ingest, Audit: notRecorded,
+	}, a.ingest)
+	handle(a, Route{
+		Method: http.MethodPost, Path: "/dashboard/token-usage", Tag: tag, Summary: "Report the running token totals of a session's models",
+		Mode: Key, Scope: principal.Ingest, Audit: notRecorded,
+	}, a.reportUsage)
+	get := func(path, summary string) Route {
+		return Route{
+			Method: http.MethodGet, Path: "/organization/{orgId}/observability" + path, Tag: tag, Summary: summary,
+			Mode: JWT, Action: principal.ReadTelemetry,
+		}
+	}
+	handle(a, get("/sessions", "Sessions, latest activity first"), a.listTelemetrySessions)
+	handle(a, get("/sessions/{id}", "One session with its traces; null when there is none such"), a.getTelemetrySession)
+	handle(a, get("/traces", "Traces, newest first"), a.listTraces)
+	handle(a, get("/traces/{id}", "One trace with its spans; null when there is none such"), a.getTrace)
+	a.documentNull("/organization/{orgId}/observability/sessions/{id}")
+	a.documentNull("/organization/{orgId}/observability/traces/{id}")
+	handle(a, get("/policies/{policyId}", "How a policy decided"), a.policyFigures)
+	handle(a, get("/analytics/summary", "Overview"), a.summary)
+	handle(a, get("/tokens", "Token and cost usage, grouped"), a.tokens)
+}
+
+// IngestBody is what ingest takes. It is read by hand, batch by batch; this type
+// documents it.
+type IngestBody struct {
+	Product   string      `json:"product" doc:"The client product, 1-100 characters; the API key's own product wins." example:"my-agent"`
+	SessionID *string     `json:"sessionId,omitempty" format:"uuid" nullable:"true" doc:"The session of traces that name none."`
+	Batches   []BatchBody `json:"batches" minItems:"1" maxItems:"500" nullable:"false" doc:"1-500 traces, each with its spans."`
+}
+
+// BatchBody is one trace with its spans: taken or rejected as a whole.
+type BatchBody struct {
+	Trace TraceInput  `json:"trace" doc:"The trace."`
+	Spans []SpanInput `json:"spans,omitempty" maxItems:"500" doc:"Its spans, at most 500."`
+}
+
+// TraceInput is a trace as it is sent.
+type TraceInput struct {
+	ID         string         `json:"id" format:"uuid" doc:"Idempotency key: an id that is stored already is counted as a duplicate and ignored."`
+	SessionID  *string        `json:"sessionId,omitempty" format:"uuid" nullable:"true" doc:"The session it belongs to; without one that of the request, else none."`
+	Name       string         `json:"name" minLength:"1" maxLength:"200" doc:"What was done." example:"iap.plan"`
+	StartTime  string         `json:"startTime" format:"date-time" doc:"When it began, ISO 8601; without a zone it is UTC."`
+	EndTime    *string        `json:"endTime,omitempty" format:"date-time" nullable:"true" doc:"When it ended, ISO 8601."`
+	DurationMs *int64         `json:"durationMs,omitempty" minimum:"0" maximum:"1000000000000" nullable:"true" doc:"In milliseconds; computed from the times when it is not sent."`
+	Status     string         `json:"status" enum:"ok,error,denied" doc:"How it ended."`
+	UserID     *string        `json:"userId,omitempty" format:"uuid" nullable:"true" doc:"The person the agent works for."`
+	AgentID    string         `json:"agentId,omitempty" doc:"The agent, in the client's own words, at most 500 bytes." example:"codex"`
+	Attributes map[string]any `json:"attributes,omitempty" doc:"Free-form; source, input and output are shown in lists."`
+	Tags       []string       `json:"tags,omitempty" doc:"Free-form."`
+}
+
+// SpanInput is a span as it is sent.
+type SpanInput struct {
+	ID           string         `json:"id" format:"uuid" doc:"Of this span within its trace."`
+	ParentSpanID *string        `json:"parentSpanId,omitempty" format:"uuid" nullable:"true" doc:"The span it is part of."`
+	SessionID    *string        `json:"sessionId,omitempty" format:"uuid" nullable:"true" doc:"Kept as it is; totals go by the trace's session."`
+	Kind         string         `json:"kind" doc:"span, policy_call, generation, event; others are kept as they are." example:"generation"`
+	Name         string         `json:"name" minLength:"1" maxLength:"200" doc:"What was done; an event named session.end ends the session." example:"policy.allow"`
+	StartTime    string         `json:"startTime" format:"date-time" doc:"When it began, ISO 8601; without a zone it is UTC."`
+	EndTime      *string        `json:"endTime,omitempty" format:"date-time" nullable:"true" doc:"When it ended, ISO 8601."`
+	DurationMs   *int64         `json:"durationMs,omitempty" minimum:"0" maximum:"1000000000000" nullable:"true" doc:"In milliseconds; computed from the times when it is not sent."`
+	Status       string         `json:"status,omitempty" enum:"ok,error,denied" default:"ok" doc:"How it ended."`
+	Attributes   map[string]any `json:"attributes,omitempty" doc:"Free-form. generation: model, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd. policy_call: policyId, policyName, decision, matchedRuleId. Tools: toolName."`
+}
+
+// IngestedBody is the answer of ingest.
+type IngestedBody struct {
+	Accepted   int             `json:"accepted" doc:"Batches that are stored now."`
+	Rejected   int             `json:"rejected" doc:"Batches that break a rule; rejections says which."`
+	Duplicate  int             `json:"duplicate" doc:"Traces that were stored already."`
+	TraceIDs   []string        `json:"traceIds" nullable:"false" doc:"Newly accepted traces."`
+	Rejections []RejectionBody `json:"rejections" nullable:"false" doc:"Why batches were rejected."`
+}
+
+// RejectionBody says why a batch was rejected.
+type RejectionBody struct {
+	Index  int    `json:"index" doc:"Of the batch in the request."`
+	Field  string `json:"field" doc:"What breaks a rule." example:"spans[3].name"`
+	Reason string `json:"reason" doc:"The rule it breaks." example:"must be 1-200 characters"`
+}
+
+func (a *API) ingest(w http.ResponseWriter, r *http.Request, caller principal.Principal) error {
+	if caller.OrgID == "" {
+		return noOrganization()
+	}
+	body, release, err := a.bodies.readBody(r, a.MaxIngestBytes)
+	defer release()
+	if err != nil {
+		return err
+	}
+	request, err := observability.ParseRequest(body)
+	if err != nil {
+		return err
+	}
+	result, err := a.Telemetry.Ingest(r.Context(), caller.OrgID, productOf(caller, request.Product), request)
+	if err != nil {
+		return err
+	}
+	answer := IngestedBody{Accepted: result.Accepted, Rejected: len(result.Rejections), Duplicate: result.Duplicate, TraceIDs: result.TraceIDs}
+	for _, rejection := range result.Rejections {
+		answer.Rejections = append(answer.Rejections, RejectionBody(rejection))
+	}
+	w.Header().Set("Content-Type", "application/json")
+	return json.MarshalWrite(w, answer)
+}
+
+// noOrganization refuses a key that is bound to none.
+func noOrganization() error {
+	return fault.New(fault.Forbidden, "this key belongs to no organization")
+}
+
+// productOf is the key's own product where it has one.
+func productOf(caller principal.Principal, named string) string {
+	if caller.Product != "" {
+		return caller.Product
+	}
+	return named
+}
+
+type reportUsageInput struct {
+	Body struct {
+		Product   string           `json:"product" maxLength:"500" doc:"The client product; the API key's own wins." example:"my-agent"`
+		SessionID string           `json:"sessionId" format:"uuid" doc:"The session whose totals these are." example:"0199d1c2-7a54-7c1e-9b7e-2f6a4c1d8e30"`
+		Entries   []UsageEntryBody `json:"entries" maxItems:"1000" nullable:"false" doc:"One for each model. They replace what was reported before, and do not count where spans tell the same."`
+	}
+}
+
+// UsageEntryBody is the running total of one model in a session.
+type UsageEntryBody struct {
+	Model            string `json:"model" minLength:"1" doc:"The model, as its vendor names it." example:"claude-sonnet-4-5"`
+	InputTokens      int64  `json:"inputTokens,omitempty" minimum:"0" maximum:"1000000000000" doc:"Input tokens, as the vendor counts them." example:"1200"`
+	OutputTokens     int64  `json:"outputTokens,omitempty" minimum:"0" maximum:"1000000000000" doc:"Output tokens." example:"340"`
+	CacheReadTokens  int64  `json:"cacheReadTokens,omitempty" minimum:"0" maximum:"1000000000000" doc:"Tokens read from a cache." example:"5000"`
+	CacheWriteTokens int64  `json:"cacheWriteTokens,omitempty" minimum:"0" maximum:"1000000000000" doc:"Tokens written to a cache." example:"250"`
+}
+
+type reportUsageOutput struct {
+	Body struct {
+		Recorded int `json:"recorded" doc:"How many models were recorded."`
+	}
+}
+
+func (a *API) reportUsage(ctx context.Context, caller principal.Principal, in *reportUsageInput) (*reportUsageOutput, error) {
+	if caller.OrgID == "" {
+		return nil, noOrganization()
+	}
+	var entries []observability.ReportedUsage
+	for _, e := range in.Body.Entries {
+		entries = append(entries, observability.ReportedUsage{Model: e.Model, Usage: observability.Usage{
+			Input: e.InputTokens, Output: e.OutputTokens, CacheRead: e.CacheReadTokens, CacheWrite: e.CacheWriteTokens,
+		}})
+	}
+	recorded, err := a.Telemetry.ReportUsage(ctx, caller.OrgID, productOf(caller, in.Body.Product), in.Body.SessionID, entries)
+	if err != nil {
+		return nil, err
+	}
+	out := &reportUsageOutput{}
+	out.Body.Recorded = recorded
+	return out, nil
+}

@@ -1,0 +1,181 @@
+package observability
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"writ/internal/database"
+	"writ/internal/observability/intake"
+)
+
+// sliceSpans is how many spans one change writes at most (a batch is never
+// cut): longer ones would keep others waiting.
+const sliceSpans = 500
+
+// Result is the answer to an ingest request.
+type Result struct {
+	Accepted   int
+	Duplicate  int
+	TraceIDs   []string // of the accepted
+	Rejections []Rejection
+}
+
+// Rejection says why the batch at an index was not taken.
+type Rejection struct {
+	Index  int
+	Field  string
+	Reason string
+}
+
+// Ingest stores the valid batches of a request. When it returns an error some of
+// them may be stored already; sending the request again completes it.
+func (s *Service) Ingest(ctx context.Context, orgID, product string, r Request) (Result, error) {
+	result := Result{TraceIDs: []string{}}
+	written := func() error { return nil }
+	for slice := range s.read(r, product, &result) {
+		// The next slice is read while this one is written.
+		if err := written(); err != nil {
+			return Result{}, err
+		}
+		written = s.write(ctx, orgID, product, slice, &result)
+	}
+	if err := written(); err != nil {
+		return Result{}, err
+	}
+	return result, nil
+}
+
+// read gives the valid batches of a request in slices that go into a change each,
+// and notes why the others were rejected.
+func (s *Service) read(r Request, product string, result *Result) iter.Seq[[]*intake.Batch] {
+	return func(yield func([]*intake.Batch) bool) {
+		var slice []*intake.Batch
+		spans := 0
+		for i, raw := range r.Batches {
+			b, bad := intake.ParseBatch(raw, r.SessionID, product, s.prices)
+			if bad != nil {
+				result.Rejections = append(result.Rejections, Rejection{Index: i, Field: bad.Field, Reason: bad.Reason})
+				continue
+			}
+			size := max(len(b.Spans), 1)
+			if spans+size > sliceSpans && len(slice) > 0 {
+				if !yield(slice) {
+					return
+				}
+				slice, spans = nil, 0
+			}
+			slice, spans = append(slice, &b), spans+size
+		}
+		if len(slice) > 0 {
+			yield(slice)
+		}
+	}
+}
+
+// write begins to store a slice. The function it returns waits for that, and adds
+// what came of it to the result.
+func (s *Service) write(ctx context.Context, orgID, product string, slice []*intake.Batch, result *Result) func() error {
+	var accepted []string
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		accepted, err = s.store(ctx, orgID, product, slice)
+		done <- err
+	}()
+	return func() error {
+		if err := <-done; err != nil {
+			return fmt.Errorf("store traces: %w", err)
+		}
+		result.Accepted += len(accepted)
+		result.Duplicate += len(slice) - len(accepted)
+		result.TraceIDs = append(result.TraceIDs, accepted...)
+		return nil
+	}
+}
+
+// store writes one slice and gives the ids of traces that were new.
+func (s *Service) store(ctx context.Context, orgID, product string, batches []*intake.Batch) (accepted []string, err error) {
+	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		now := database.Micros(tx.Now())
+		fresh, err := s.claim(ctx, tx, orgID, batches, now)
+		if err != nil {
+			return err
+		}
+		if len(fresh) > 0 {
+			if err := ensurePartitions(ctx, tx, fresh[0].day); err != nil {
+				return err
+			}
+		}
+		accepted = make([]string, len(fresh))
+		t := s.tallyIn(tx, orgID)
+		for i, f := range fresh {
+			accepted[i] = f.batch.Trace.ID
+			t.add(f.batch, product, receivedAt(f.pk))
+		}
+		if err := insertTraces(ctx, tx, orgID, product, fresh); err != nil {
+			return err
+		}
+		return insertSpans(ctx, tx, fresh)
+	}})
+	return accepted, err
+}
+
+// freshBatch is a batch whose trace id was not there before, with its row key.
+type freshBatch struct {
+	batch *intake.Batch
+	pk    int64
+	day   int64
+}
+
+// claim takes the trace ids that are new, each once, in the order of the ids:
+// replicas that are sent the same traces wait for each other, not in a circle.
+func (s *Service) claim(ctx context.Context, tx *database.Tx, orgID string, batches []*intake.Batch, now int64) ([]freshBatch, error) {
+	first := s.keys.take(now, len(batches))
+	rows := make([][]any, len(batches))
+	byKey := make(map[int64]freshBatch, len(batches))
+	for i, b := range batches {
+		at := first + int64(i)
+		f := freshBatch{batch: b, pk: s.keys.at(at), day: receivedDay(at)}
+		rows[i] = []any{orgID, uuidBytes(b.Trace.ID), f.pk, f.day}
+		byKey[f.pk] = f
+	}
+	slices.SortStableFunc(rows, func(a, b []any) int { return bytes.Compare(a[1].([]byte), b[1].([]byte)) })
+	claimed, err := insertReturning(ctx, tx, `INSERT INTO trace_key (org_id, id, pk, received_day)`, rows, `ON CONFLICT DO NOTHING RETURNING pk`)
+	if err != nil {
+		return nil, fmt.Errorf("claim trace ids: %w", err)
+	}
+	slices.Sort(claimed)
+	fresh := make([]freshBatch, len(claimed))
+	for i, pk := range claimed {
+		fresh[i] = byKey[pk]
+	}
+	return fresh, nil
+}
+
+// talliesKey finds the tallies of a commit among the locals of its transaction.
+type talliesKey struct{}
+
+// tallyIn is what the commit changes for an organization. The first use of any
+// in a transaction has all of them written before the commit, in one order.
+func (s *Service) tallyIn(tx *database.Tx, orgID string) *tally {
+	tallies := tx.Local(talliesKey{}, func() any {
+		all := map[string]*tally{}
+		tx.BeforeCommit(func(ctx context.Context) error {
+			for _, org := range slices.Sorted(maps.Keys(all)) {
+				if err := s.flush(ctx, tx, org, all[org]); err != nil {
+					return fmt.Errorf("write the figures of organization %s: %w", org, err)
+				}
+			}
+			return nil
+		})
+		return all
+	}).(map[string]*tally)
+	if tallies[orgID] == nil {
+		tallies[orgID] = newTally()
+	}
+	return tallies[orgID]
+}

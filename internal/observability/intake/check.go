@@ -1,0 +1,185 @@
+package intake
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// checker checks fields and remembers the first that is wrong.
+type checker struct {
+	prefix string
+	bad    *Rejection
+}
+
+func (c *checker) fail(field, format string, args ...any) {
+	if c.bad == nil {
+		c.bad = reject(c.prefix+field, format, args...)
+	}
+}
+
+// IsUUID reports whether text is a UUID as it is stored: in lower case.
+func IsUUID(text string) bool {
+	if len(text) != len("00000000-0000-0000-0000-000000000000") {
+		return false
+	}
+	for i := range len(text) {
+		c := text[i]
+		switch i {
+		case 8, 13, 18, 23:
+			if c != '-' {
+				return false
+			}
+		default:
+			if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (c *checker) uuid(field, text string, required bool) string {
+	if text == "" && required {
+		c.fail(field, "is required and must be a UUID")
+		return ""
+	}
+	lower := strings.ToLower(text)
+	if !IsUUID(lower) {
+		c.fail(field, "must be a UUID")
+	}
+	return lower
+}
+
+// optionalID reads an id that may be absent. An empty text is none of its forms.
+func (c *checker) optionalID(field string, raw jsontext.Value) string {
+	if isAbsent(raw) {
+		return ""
+	}
+	return c.uuid(field, unquoted(raw), false)
+}
+
+// isAbsent reports whether a member was not sent, or as null.
+func isAbsent(raw jsontext.Value) bool { return len(raw) == 0 || raw.Kind() == 'n' }
+
+// unquoted is the text of a JSON string, empty for anything else.
+func unquoted(raw jsontext.Value) string {
+	if len(raw) >= 2 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : len(raw)-1])
+	}
+	text, err := jsontext.AppendUnquote(nil, raw)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+func (c *checker) name(text string) string {
+	if n := utf8.RuneCountInString(text); n < 1 || n > MaxName {
+		c.fail("name", "must be 1-%d characters", MaxName)
+	}
+	return c.noNUL("name", text)
+}
+
+func (c *checker) required(field, text string) string {
+	if text == "" {
+		c.fail(field, "is required")
+	}
+	return c.text(field, text)
+}
+
+// text bounds what indexes and groups are made of.
+func (c *checker) text(field, text string) string {
+	if len(text) > MaxText {
+		c.fail(field, "must have at most %d bytes", MaxText)
+	}
+	return c.noNUL(field, text)
+}
+
+// noNUL refuses a character that PostgreSQL cannot store.
+func (c *checker) noNUL(field, text string) string {
+	if strings.IndexByte(text, 0) >= 0 {
+		c.fail(field, "must not contain the character U+0000")
+	}
+	return text
+}
+
+func (c *checker) status(text string, required bool) string {
+	switch text {
+	case StatusOK, StatusError, StatusDenied:
+		return text
+	case "":
+		if !required {
+			return StatusOK
+		}
+	}
+	c.fail("status", "must be ok, error or denied")
+	return text
+}
+
+func (c *checker) object(raw jsontext.Value) string {
+	switch raw.Kind() {
+	case '{':
+		return string(raw)
+	case 'n', 0:
+		return "{}"
+	}
+	c.fail("attributes", "must be an object")
+	return ""
+}
+
+func (c *checker) tags(tags []string) string {
+	if tags == nil {
+		return "[]"
+	}
+	encoded, err := json.Marshal(tags)
+	if err != nil {
+		c.fail("tags", "must be an array of strings")
+	}
+	return string(encoded)
+}
+
+// times reads start, end and duration. A duration that was not sent is computed
+// where both ends are known and it is within the limit of one that is sent.
+func (c *checker) times(start string, end, duration jsontext.Value) (from int64, to, ms *int64) {
+	from, err := parseInstant(start)
+	if err != nil {
+		c.fail("startTime", "is required and %s", err)
+	}
+	if !isAbsent(end) {
+		at, err := parseInstant(unquoted(end))
+		if err != nil {
+			c.fail("endTime", "%s", err)
+		}
+		to = &at
+	}
+	if ms = c.number("durationMs", duration, MaxDuration); ms == nil && to != nil {
+		if computed := (*to - from) / 1000; *to >= from && computed <= MaxDuration {
+			ms = &computed
+		}
+	}
+	return from, to, ms
+}
+
+// number reads a whole number from 0 to a limit; nil when it was not sent.
+func (c *checker) number(field string, raw jsontext.Value, limit float64) *int64 {
+	switch raw.Kind() {
+	case 'n', 0:
+		return nil
+	case '0':
+		if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil && n >= 0 && float64(n) <= limit {
+			return &n
+		}
+		// 12.0 and 1e3 are whole numbers too.
+		if f, err := strconv.ParseFloat(string(raw), 64); err == nil && f >= 0 && f <= limit && f == float64(int64(f)) {
+			n := int64(f)
+			return &n
+		}
+	}
+	c.fail(field, "must be a whole number from 0 to %.0f", limit)
+	return nil
+}
