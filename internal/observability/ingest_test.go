@@ -234,7 +234,7 @@ func TestReportsSaturate(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *store) {
 		var entries []observability.ReportedUsage
-		for i := range 1000 {
+		for i := range 100 {
 			entries = append(entries, observability.ReportedUsage{
 				Model: fmt.Sprint("claude-opus-4-", i), Usage: observability.Usage{Input: 1e12, Output: 1e12, CacheRead: 1e12, CacheWrite: 1e12},
 			})
@@ -242,13 +242,13 @@ func TestReportsSaturate(t *testing.T) {
 		session, other := newID(), s.another(s.db)
 		for _, writer := range []*observability.Service{s.Service, other} {
 			for _, product := range []string{"p", "q", "r"} {
-				if n, err := writer.ReportUsage(t.Context(), orgA, product, session, entries); n != 1000 || err != nil {
+				if n, err := writer.ReportUsage(t.Context(), orgA, product, session, entries); n != 100 || err != nil {
 					t.Fatalf("report: %d, %v", n, err)
 				}
 			}
 			s.advance(time.Hour)
 		}
-		if sum := s.figures(orgA).Summary; sum.Usage.Input < 1e15 || sum.Usage.CostNanos < 0 {
+		if sum := s.figures(orgA).Summary; sum.Usage.Input != 300e12 || sum.Usage.CostNanos < 0 {
 			t.Errorf("%+v", sum.Usage)
 		}
 		s.accept(orgA, trace(newID(), s.now(), inSession(session))) // commits still work

@@ -86,18 +86,21 @@ func TestReplicasAreSentTheSame(t *testing.T) {
 	})
 }
 
+// reports tells of 100 tokens of a session, and ingests of 7.
+func reports(s *store, session string) error {
+	_, err := s.ReportUsage(context.Background(), orgA, "p", session, []observability.ReportedUsage{{Model: "m", Usage: observability.Usage{Input: 100}}})
+	return err
+}
+
+func ingests(s *store, session string) error {
+	_, err := send(context.Background(), s.Service, orgA, body(trace(newID(), s.now(), inSession(session), generation(s.now(), "m", 7))))
+	return err
+}
+
 // TestReportBesideItsSpans has one server store a report while another stores
 // spans that tell the same: it counts once, whichever comes first.
 func TestReportBesideItsSpans(t *testing.T) {
 	t.Parallel()
-	reports := func(s *store, session string) error {
-		_, err := s.ReportUsage(context.Background(), orgA, "p", session, []observability.ReportedUsage{{Model: "m", Usage: observability.Usage{Input: 100}}})
-		return err
-	}
-	ingests := func(s *store, session string) error {
-		_, err := send(context.Background(), s.Service, orgA, body(trace(newID(), s.now(), inSession(session), generation(s.now(), "m", 7))))
-		return err
-	}
 	for _, test := range []struct {
 		name          string
 		first, second func(*store, string) error

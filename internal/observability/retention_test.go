@@ -73,60 +73,62 @@ func TestRetention(t *testing.T) {
 	})
 }
 
-// TestSpaceIsFreed: a file of SQLite shrinks, partitions of PostgreSQL go.
-func TestSpaceIsFreed(t *testing.T) {
+// fill stores some megabytes.
+func (s *store) fill() {
+	s.t.Helper()
+	filler := fmt.Sprintf(`"attributes":{"input":%q}`, strings.Repeat("x", 4000))
+	for range 4 {
+		var batches []string
+		for range 250 {
+			batches = append(batches, trace(newID(), s.now(), filler, span("span", "s", s.now(), filler)))
+		}
+		s.accept(orgA, batches...)
+	}
+}
+
+// TestFileShrinks: SQLite gives the space of what was removed back.
+func TestFileShrinks(t *testing.T) {
 	t.Parallel()
-	fill := func(s *store) {
-		filler := fmt.Sprintf(`"attributes":{"input":%q}`, strings.Repeat("x", 4000))
-		for range 4 {
-			var batches []string
-			for range 250 {
-				batches = append(batches, trace(newID(), s.now(), filler, span("span", "s", s.now(), filler)))
-			}
-			s.accept(orgA, batches...)
+	s := open(t, dbtest.SQLite(t))
+	s.fill()
+	pages := s.number(`PRAGMA page_count`)
+	s.advance((keptDays + 2) * day)
+	s.retain()
+	if left := s.number(`PRAGMA page_count`); left > pages/10 {
+		t.Errorf("%d pages, %d before", left, pages)
+	}
+	if free := s.number(`PRAGMA freelist_count`); free != 0 {
+		t.Errorf("%d free pages are kept", free)
+	}
+	pageSize := s.number(`PRAGMA page_size`)
+	if err := s.db.Close(); err != nil { // a checkpoint
+		t.Fatal(err)
+	}
+	if file, err := os.Stat(s.options.SQLitePath); err != nil || file.Size() > pages*pageSize/10 {
+		t.Errorf("the file has %d bytes of %d, %v", file.Size(), pages*pageSize, err)
+	}
+}
+
+// TestPartitionsAreDropped: PostgreSQL does, too.
+func TestPartitionsAreDropped(t *testing.T) {
+	t.Parallel()
+	s := open(t, dbtest.Postgres(t))
+	s.fill()
+	const size = `SELECT SUM(pg_total_relation_size(c.oid))::bigint FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE n.nspname = current_schema() AND c.relkind = 'r' AND c.relname LIKE '%\_day\_%'`
+	bytes := s.number(size)
+	s.advance((keptDays + 2) * day)
+	s.accept(orgA, trace(newID(), s.now(), ""))
+	s.retain()
+	if left := s.number(size); left > bytes/4 {
+		t.Errorf("%d bytes, %d before", left, bytes)
+	}
+	for _, table := range []string{"trace", "span"} {
+		if names := s.partitions(table); len(names) != 2 { // today's and tomorrow's
+			t.Errorf("partitions %v", names)
 		}
 	}
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		s := open(t, dbtest.SQLite(t))
-		fill(s)
-		pages := s.number(`PRAGMA page_count`)
-		s.advance((keptDays + 2) * day)
-		s.retain()
-		if left := s.number(`PRAGMA page_count`); left > pages/10 {
-			t.Errorf("%d pages, %d before", left, pages)
-		}
-		if free := s.number(`PRAGMA freelist_count`); free != 0 {
-			t.Errorf("%d free pages are kept", free)
-		}
-		pageSize := s.number(`PRAGMA page_size`)
-		if err := s.db.Close(); err != nil { // a checkpoint
-			t.Fatal(err)
-		}
-		if file, err := os.Stat(s.options.SQLitePath); err != nil || file.Size() > pages*pageSize/10 {
-			t.Errorf("the file has %d bytes of %d, %v", file.Size(), pages*pageSize, err)
-		}
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		s := open(t, dbtest.Postgres(t))
-		fill(s)
-		const size = `SELECT SUM(pg_total_relation_size(c.oid))::bigint FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-			WHERE n.nspname = current_schema() AND c.relkind = 'r' AND c.relname LIKE '%\_day\_%'`
-		bytes := s.number(size)
-		s.advance((keptDays + 2) * day)
-		s.accept(orgA, trace(newID(), s.now(), ""))
-		s.retain()
-		if left := s.number(size); left > bytes/4 {
-			t.Errorf("%d bytes, %d before", left, bytes)
-		}
-		for _, table := range []string{"trace", "span"} {
-			if names := s.partitions(table); len(names) != 2 { // today's and tomorrow's
-				t.Errorf("partitions %v", names)
-			}
-		}
-		s.wantTraces(orgA, 1)
-	})
+	s.wantTraces(orgA, 1)
 }
 
 // TestOldTraceReceivedToday: rows are kept by their day of receipt, figures by

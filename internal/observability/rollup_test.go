@@ -26,27 +26,30 @@ func (s *store) rich(at time.Time, session string, n int) string {
 		span("span", "t", at, `"attributes":{"toolName":"Bash","inputTokens":3}`))
 }
 
+// damages are ways in which rollups could go wrong.
+var damages = []struct {
+	name, statement string
+	silent          bool // nothing that Verify reads
+}{
+	{name: "traces counted twice", statement: `UPDATE rollup_trace SET traces = traces * 2`},
+	{name: "errors lost", statement: `UPDATE rollup_trace SET errors = 0`},
+	{name: "hours lost", statement: `DELETE FROM rollup_trace WHERE bucket = (SELECT MIN(bucket) FROM rollup_trace)`},
+	{name: "tokens changed", statement: `UPDATE rollup_usage SET input_tokens = input_tokens + 1 WHERE dimension = 'model'`},
+	{name: "usage lost", statement: `DELETE FROM rollup_usage WHERE dimension = 'tool'`},
+	{name: "usage of nobody", statement: `UPDATE rollup_usage SET item = 'nobody' WHERE dimension = 'session' AND bucket = (SELECT MIN(bucket) FROM rollup_usage)`},
+	{name: "denials changed", statement: `UPDATE rollup_policy SET denied = denied + 1`},
+	{name: "a policy renamed", statement: `UPDATE rollup_policy SET policy_name = 'x'`},
+	{name: "a policy moved", statement: `UPDATE rollup_policy SET bucket = bucket - 1000`},
+	{name: "rules lost", statement: `DELETE FROM rollup_rule`},
+	{name: "minutes lost", statement: `DELETE FROM rollup_minute`, silent: true},
+	{name: "an organization lost", statement: `UPDATE rollup_trace SET org_id = 'x'`},
+}
+
 // TestRebuildRepairs damages every rollup in every way; Verify tells, Rebuild
 // makes them what they were.
 func TestRebuildRepairs(t *testing.T) {
 	t.Parallel()
-	for _, damage := range []struct {
-		name, statement string
-		silent          bool // nothing that Verify reads
-	}{
-		{name: "traces counted twice", statement: `UPDATE rollup_trace SET traces = traces * 2`},
-		{name: "errors lost", statement: `UPDATE rollup_trace SET errors = 0`},
-		{name: "hours lost", statement: `DELETE FROM rollup_trace WHERE bucket = (SELECT MIN(bucket) FROM rollup_trace)`},
-		{name: "tokens changed", statement: `UPDATE rollup_usage SET input_tokens = input_tokens + 1 WHERE dimension = 'model'`},
-		{name: "usage lost", statement: `DELETE FROM rollup_usage WHERE dimension = 'tool'`},
-		{name: "usage of nobody", statement: `UPDATE rollup_usage SET item = 'nobody' WHERE dimension = 'session' AND bucket = (SELECT MIN(bucket) FROM rollup_usage)`},
-		{name: "denials changed", statement: `UPDATE rollup_policy SET denied = denied + 1`},
-		{name: "a policy renamed", statement: `UPDATE rollup_policy SET policy_name = 'x'`},
-		{name: "a policy moved", statement: `UPDATE rollup_policy SET bucket = bucket - 1000`},
-		{name: "rules lost", statement: `DELETE FROM rollup_rule`},
-		{name: "minutes lost", statement: `DELETE FROM rollup_minute`, silent: true},
-		{name: "an organization lost", statement: `UPDATE rollup_trace SET org_id = 'x'`},
-	} {
+	for _, damage := range damages {
 		t.Run(damage.name, func(t *testing.T) {
 			t.Parallel()
 			each(t, func(t *testing.T, s *store) {

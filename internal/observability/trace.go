@@ -166,22 +166,36 @@ func (f *TraceFilter) apply(w *where) {
 	}
 }
 
-// traceQuery asks once; with a least duration once for each class of durations
-// that can hold it, because an index on (class, start) gives the newest of each
-// without looking at the others.
+// traceQuery asks once; with a filter that several values of an indexed column
+// pass, once for each of them, because its index gives the newest of each without
+// looking at the others.
 func traceQuery(w *where, f TraceFilter) string {
 	one := func(more string) string {
 		return fmt.Sprintf(`SELECT %s FROM trace WHERE %s%s ORDER BY start_time DESC, id DESC LIMIT %d`, traceSelect, w, more, f.Limit+1)
 	}
-	if f.MinDurationMs == nil {
+	choices := f.choices()
+	if len(choices) == 0 {
 		return one("")
 	}
-	longest := bits.Len64(uint64(intake.MaxDuration))
 	var parts []string
-	for class := min(bits.Len64(uint64(*f.MinDurationMs)), longest); class <= longest; class++ {
-		parts = append(parts, fmt.Sprintf("SELECT * FROM (%s) AS class_%d", one(fmt.Sprintf(" AND duration_class = %d", class)), class))
+	for i, choice := range choices {
+		parts = append(parts, fmt.Sprintf("SELECT * FROM (%s) AS choice_%d", one(" AND "+choice), i))
 	}
-	return fmt.Sprintf(`SELECT * FROM (%s) AS classes ORDER BY start_time DESC, id DESC LIMIT %d`, strings.Join(parts, " UNION ALL "), f.Limit+1)
+	return fmt.Sprintf(`SELECT * FROM (%s) AS choices ORDER BY start_time DESC, id DESC LIMIT %d`, strings.Join(parts, " UNION ALL "), f.Limit+1)
+}
+
+// choices are conditions of which every wanted trace meets exactly one.
+func (f *TraceFilter) choices() (conditions []string) {
+	switch {
+	case f.MinDurationMs != nil:
+		longest := bits.Len64(uint64(intake.MaxDuration))
+		for class := min(bits.Len64(uint64(*f.MinDurationMs)), longest); class <= longest; class++ {
+			conditions = append(conditions, fmt.Sprintf("duration_class = %d", class))
+		}
+	case f.HasError != nil && *f.HasError:
+		conditions = []string{"status = 'error'", "status = 'denied'"}
+	}
+	return conditions
 }
 
 // since is the exact instant a list begins at.
