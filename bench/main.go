@@ -3,10 +3,17 @@
 //	go run . -writd ../bin/writd
 //
 // It starts every server in a process of its own, drives it over real
-// connections, and prints a table: how long writd takes to become ready, how
-// much memory it holds, and what an authenticated request costs compared with
-// the least an HTTP server in Go can do. The servers take turns in short rounds,
-// so that a noisy neighbour disturbs both sides of a ratio.
+// connections, and prints a table for each part of the run:
+//
+//	start     how long writd takes to become ready, how much memory it holds
+//	requests  an authenticated request beside the least an HTTP server in Go can do
+//	ingest    durable ingest of spans beside a bare insert, and beside a bare decode
+//	writes    a small change, alone and beside a saturating ingest
+//	reads     summary, lists and details at two sizes, with the query plans
+//	soak      ingest and reads together for a while, and the memory they take
+//
+// Servers that are compared take turns in short rounds, so that a noisy
+// neighbour disturbs both sides of a ratio.
 //
 // Figures are not tests: a target that is missed is printed, and the exit is
 // still 0. It is 1 only when something could not be measured. The module is not
@@ -16,19 +23,17 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"syscall"
-	"time"
 )
 
 func main() {
 	o := readOptions()
 	run := measureUntilInterrupted
-	if o.floorPort != 0 {
+	if o.floor != "" {
 		run = serveFloor // ends with the first signal
 	}
 	if err := run(o); err != nil {
@@ -43,47 +48,29 @@ func measureUntilInterrupted(o options) error {
 	return measure(ctx, o)
 }
 
-// options are what to measure, and how.
-type options struct {
-	writd       string
-	seconds     float64
-	connections int
-	rounds      int
-	databaseURL string
-	floorPort   int
+// bench is a run: what is measured, and where it may write.
+type bench struct {
+	options
+	folder        string
+	installations []installation // SQLite, then PostgreSQL if there is one
 }
 
-func readOptions() options {
-	var o options
-	flag.StringVar(&o.writd, "writd", "../bin/writd", "the `program` to measure")
-	flag.Float64Var(&o.seconds, "seconds", 2, "`length` of a round")
-	flag.IntVar(&o.connections, "connections", 32, "`number` of connections that ask at once")
-	flag.IntVar(&o.rounds, "rounds", 5, "`number` of rounds of each server")
-	flag.StringVar(&o.databaseURL, "database", "", "measure on the empty PostgreSQL database at this `URL` too; it is not emptied afterwards")
-	flag.IntVar(&o.floorPort, "floor", 0, "be the floor on this `port`: the benchmark starts itself so")
-	flag.Parse()
-	return o
+// part measures one subject and prints its table.
+type part struct {
+	name string
+	run  func(b *bench, ctx context.Context) error
 }
 
-func (o options) check() error {
-	if o.seconds < 0.1 || o.connections < 1 || o.rounds < 1 || flag.NArg() > 0 {
-		return errors.New("-seconds is at least 0.1, -connections and -rounds are at least 1, and there are no further arguments")
-	}
-	return nil
+var parts = []part{
+	{"start", (*bench).start},
+	{"requests", (*bench).requests},
+	{"ingest", (*bench).ingest},
+	{"writes", (*bench).writes},
+	{"reads", (*bench).reads},
+	{"soak", (*bench).soak},
 }
 
-func (o options) roundLength() time.Duration { return time.Duration(o.seconds * float64(time.Second)) }
-
-// command is how to repeat the run. A database's URL may hold a password.
-func (o options) command() string {
-	command := fmt.Sprintf("go run . -writd %s -seconds %g -connections %d -rounds %d", o.writd, o.seconds, o.connections, o.rounds)
-	if o.databaseURL != "" {
-		command += " -database URL"
-	}
-	return command
-}
-
-// measure runs everything and prints each table when it is complete.
+// measure runs the parts and prints each table when it is complete.
 func measure(ctx context.Context, o options) (err error) {
 	if err := o.check(); err != nil {
 		return err
@@ -99,24 +86,73 @@ func measure(ctx context.Context, o options) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 
 	fmt.Printf("command  %s\nmachine  %s\n", o.command(), machine)
-	installations := []installation{onSQLite(o.writd, filepath.Join(folder, "sqlite"))}
+	b := &bench{options: o, folder: folder, installations: []installation{onSQLite(o.writd, filepath.Join(folder, "sqlite"))}}
 	if o.databaseURL != "" {
-		installations = append(installations, onPostgreSQL(o.writd, filepath.Join(folder, "postgresql"), o.databaseURL))
+		b.installations = append(b.installations, onPostgreSQL(o.writd, filepath.Join(folder, "postgresql"), o.databaseURL))
 	}
+	for _, p := range parts {
+		if !o.wants(p.name) {
+			continue
+		}
+		if err := p.run(b, ctx); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+	}
+	return nil
+}
+
+func (b *bench) start(ctx context.Context) error {
 	var startups []startup
-	for i := range installations {
-		s, err := measureStartup(ctx, &installations[i], o.connections)
+	for i := range b.installations {
+		s, err := measureStartup(ctx, &b.installations[i], b.connections)
 		if err != nil {
-			return fmt.Errorf("start on %s: %w", installations[i].engine, err)
+			return fmt.Errorf("%s: %w", b.installations[i].engine, err)
 		}
 		startups = append(startups, s)
 	}
-	if err := printStartups(os.Stdout, startups); err != nil {
+	return printStartups(os.Stdout, startups)
+}
+
+func (b *bench) requests(ctx context.Context) error {
+	contenders, others, err := measureRequests(ctx, b.installations, b.options)
+	if err != nil {
 		return err
 	}
-	contenders, others, err := measureRequests(ctx, installations, o)
-	if err != nil {
-		return fmt.Errorf("requests by API key: %w", err)
-	}
 	return printRequests(os.Stdout, contenders, others)
+}
+
+func (b *bench) ingest(ctx context.Context) error {
+	ingesters, others, err := measureIngest(ctx, b.installations, b.folder, b.options)
+	if err != nil {
+		return err
+	}
+	return printIngest(os.Stdout, ingesters, others)
+}
+
+func (b *bench) writes(ctx context.Context) error {
+	var all []smallWrites
+	for _, i := range b.installations {
+		w, err := measureSmallWrites(ctx, i)
+		if err != nil {
+			return fmt.Errorf("%s: %w", i.engine, err)
+		}
+		all = append(all, w)
+	}
+	return printSmallWrites(os.Stdout, all)
+}
+
+func (b *bench) reads(ctx context.Context) error {
+	r, err := measureReads(ctx, b.installations[0], b.options)
+	if err != nil {
+		return err
+	}
+	return printReads(os.Stdout, r)
+}
+
+func (b *bench) soak(ctx context.Context) error {
+	s, err := measureSoak(ctx, b.installations[0], b.options.soak)
+	if err != nil {
+		return err
+	}
+	return printSoak(os.Stdout, s)
 }

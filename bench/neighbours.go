@@ -11,10 +11,10 @@ import (
 )
 
 // shareOfOthers is the part of the machine, from 0 to 1, that neither we nor the
-// contenders used while work ran. It says how far the figures can be believed:
+// servers used while work ran. It says how far the figures can be believed:
 // a busy neighbour changes who waits for a processor, and so the throughput.
-func shareOfOthers(contenders []contender, work func() error) (float64, error) {
-	busyBefore, oursBefore, err := processorTimes(contenders)
+func shareOfOthers(servers []*process, work func() error) (float64, error) {
+	busyBefore, oursBefore, err := processorTimes(servers)
 	if err != nil {
 		return 0, err
 	}
@@ -23,7 +23,7 @@ func shareOfOthers(contenders []contender, work func() error) (float64, error) {
 		return 0, err
 	}
 	elapsed := time.Since(begin)
-	busy, ours, err := processorTimes(contenders)
+	busy, ours, err := processorTimes(servers)
 	if err != nil {
 		return 0, err
 	}
@@ -37,8 +37,8 @@ func shareOfOthers(contenders []contender, work func() error) (float64, error) {
 }
 
 // processorTimes are the time all processors were busy since the machine began,
-// and how much of that was ours and the contenders'.
-func processorTimes(contenders []contender) (busy, ours time.Duration, err error) {
+// and how much of that was ours and the servers'.
+func processorTimes(servers []*process) (busy, ours time.Duration, err error) {
 	content, err := os.ReadFile("/proc/stat")
 	if err != nil {
 		return 0, 0, fmt.Errorf("read the processor time of the machine: %w", err)
@@ -51,8 +51,8 @@ func processorTimes(contenders []contender) (busy, ours time.Duration, err error
 		return 0, 0, fmt.Errorf("read our own processor time: %w", err)
 	}
 	ours = time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
-	for _, c := range contenders {
-		used, err := c.target.server.cpu()
+	for _, server := range servers {
+		used, err := server.cpu()
 		if err != nil {
 			return 0, 0, err
 		}

@@ -42,7 +42,11 @@ func measureRequests(ctx context.Context, installations []installation, o option
 	if err := takeTurns(ctx, contenders, 1, warmUp, o.connections); err != nil {
 		return nil, 0, err
 	}
-	others, err = shareOfOthers(contenders, func() error {
+	var servers []*process
+	for _, c := range contenders {
+		servers = append(servers, c.target.server)
+	}
+	others, err = shareOfOthers(servers, func() error {
 		return takeTurns(ctx, contenders, o.rounds, o.roundLength(), o.connections)
 	})
 	return contenders, others, err
@@ -63,7 +67,7 @@ func contend(ctx context.Context, i installation) (contender, error) {
 // contendAsFloor starts a floor that gets the same request as another target
 // and answers with the same document.
 func contendAsFloor(ctx context.Context, like target) (contender, error) {
-	server, err := startFloor(ctx, like.answer)
+	server, err := startFloor(ctx, "answer", like.answer)
 	if err != nil {
 		return contender{}, err
 	}

@@ -47,7 +47,11 @@ func printRequests(out io.Writer, contenders []contender, others float64) error 
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\nOthers on the machine used %.0f %% of its processors during the rounds.\n", 100*others)
+	return printOthers(out, others)
+}
+
+func printOthers(out io.Writer, share float64) error {
+	_, err := fmt.Fprintf(out, "\nOthers on the machine used %.0f %% of its processors during the rounds.\n", 100*share)
 	return err
 }
 

@@ -4,10 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
-	"encoding/json"
-	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -60,26 +57,11 @@ func cleanEnvironment() []string {
 	return kept
 }
 
-// apiKey is the key that the first start on nothing left.
-func (i installation) apiKey() (string, error) {
-	content, err := os.ReadFile(filepath.Join(i.folder, "first-run.json"))
-	if err != nil {
-		return "", fmt.Errorf("find the first API key (was the database empty?): %w", err)
-	}
-	var first struct {
-		APIKey string `json:"apiKey"`
-	}
-	if err := json.Unmarshal(content, &first); err != nil {
-		return "", fmt.Errorf("read the first API key: %w", err)
-	}
-	return first.APIKey, nil
-}
-
 // currentKey is the request that is measured: who is the caller of this key.
 func (i installation) currentKey(server *process) (target, error) {
-	key, err := i.apiKey()
+	first, err := i.firstRun()
 	if err != nil {
 		return target{}, err
 	}
-	return newTarget(server, "/api-keys/current", key)
+	return newTarget(server, "/api-keys/current", first.APIKey)
 }
