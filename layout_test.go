@@ -77,6 +77,7 @@ var table = layout.Table{
 	row("internal/email", "internal/fault"),
 	row("internal/secret"),
 	row("internal/canonical"),
+	row("internal/redaction"),
 	row("internal/fault"),
 	row("internal/layout"),
 }

@@ -1,0 +1,192 @@
+package redaction
+
+import (
+	"regexp"
+	"strings"
+)
+
+// rule takes out one kind of secret that shows by its look.
+type rule struct {
+	// hints are lower-case texts, one of which every match holds. Looking for
+	// them first is far cheaper than a pattern. None: always try.
+	hints   []string
+	pattern *regexp.Regexp
+	// secret says whether a match, given as its groups, is one; nil: always.
+	secret func(groups []string) bool
+	// keep is the number of the group before the secret that stays, and keepEnd
+	// that of the group after it; 0: none.
+	keep, keepEnd int
+}
+
+// A secret in the text of a name and a value: password=..., "token": "...",
+// --api-key ... . The name may have words before it, as in DB_PASSWORD.
+const (
+	namesInText = `(?:[a-z0-9]+[_.-])*(?:password|passwd|pwd|passphrase|secret|token|api[_-]?key|secret[_-]?key|private[_-]?key|` +
+		`access[_-]?key|account[_-]?key|authorization|credentials?|client[_-]?secret|accesstoken|authtoken)`
+	quote = `(?:\\*["'])?`
+)
+
+// nameHints are the parts that every name in text has one of.
+var nameHints = []string{"pass", "pwd", "secret", "token", "key", "authorization", "credential"}
+
+// rules are tried in this order: the whole before its parts.
+var rules = []rule{
+	{
+		hints:   []string{"private key"},
+		pattern: regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|$)`),
+	},
+	{
+		hints:   []string{"eyj"},
+		pattern: regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}(?:\.[A-Za-z0-9_-]*)*`),
+	},
+	{
+		hints: []string{"ak_", "sk_", "rk_", "sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "aiza", "npm_", "hf_", "akia", "asia", "ya29.", "sg.", "dop_v1_", "shpat_"},
+		pattern: regexp.MustCompile(`\b(?:` + strings.Join([]string{
+			`ak_(?:live|test|claw)_[A-Za-z0-9]{8,}`,
+			`(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{8,}`,
+			`sk-[A-Za-z0-9_-]{16,}`,
+			`gh[pousr]_[A-Za-z0-9]{16,}`,
+			`github_pat_[A-Za-z0-9_]{16,}`,
+			`glpat-[A-Za-z0-9_-]{16,}`,
+			`xox[a-z]-[A-Za-z0-9-]{10,}`,
+			`AIza[A-Za-z0-9_-]{30,}`,
+			`npm_[A-Za-z0-9]{30,}`,
+			`hf_[A-Za-z0-9]{30,}`,
+			`(?:AKIA|ASIA)[A-Z0-9]{16}`,
+			`ya29\.[A-Za-z0-9_-]{20,}`,
+			`SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`,
+			`dop_v1_[a-f0-9]{32,}`,
+			`shpat_[a-fA-F0-9]{32,}`,
+		}, "|") + `)`),
+	},
+	{
+		hints:   []string{"://"},
+		pattern: regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://[^\s/?#:@"'<>]*:)([^\s/?#"'<>]+)(@)`),
+		keep:    1, keepEnd: 3,
+	},
+	{
+		hints:   []string{"bearer", "basic"},
+		pattern: regexp.MustCompile(`(?i)(\b(?:bearer|basic)[ \t]+)([A-Za-z0-9._~+/=-]{12,})`),
+		secret:  func(groups []string) bool { return isOpaque(groups[2]) },
+		keep:    1,
+	},
+	{
+		hints:   nameHints,
+		pattern: regexp.MustCompile(`(?i)(--` + namesInText + `[ \t]+` + quote + `)([^\s"'\\,;&-][^\s"'\\,;&]*)`),
+		secret:  isGiven,
+		keep:    1,
+	},
+	{
+		hints:   nameHints,
+		pattern: regexp.MustCompile(`(?i)(\b` + namesInText + quote + `[ \t]*(?:=|:)[ \t]*(?:(?:bearer|basic|token)[ \t]+)?` + quote + `)([^\s"'\\,;&]+)`),
+		secret:  isGiven,
+		keep:    1,
+	},
+}
+
+func (r *rule) mayMatch(lower string) bool {
+	for _, hint := range r.hints {
+		if strings.Contains(lower, hint) {
+			return true
+		}
+	}
+	return len(r.hints) == 0
+}
+
+// apply replaces every match that is a secret. After one that is not, the
+// search goes on behind what it keeps, for a name may stand where a value was
+// looked for.
+func (r *rule) apply(text string) string {
+	var out strings.Builder
+	done, from := 0, 0 // written up to done, searched up to from
+	for from <= len(text) {
+		m := r.pattern.FindStringSubmatchIndex(text[from:])
+		if m == nil {
+			break
+		}
+		groups := make([]string, len(m)/2)
+		for i := range groups {
+			if m[2*i] >= 0 {
+				groups[i] = text[from+m[2*i] : from+m[2*i+1]]
+			}
+		}
+		if r.secret != nil && !r.secret(groups) {
+			from += m[0] + len(groups[r.keep])
+			continue
+		}
+		out.WriteString(text[done : from+m[0]])
+		if r.keep > 0 {
+			out.WriteString(groups[r.keep])
+		}
+		out.WriteString(Mark)
+		if r.keepEnd > 0 {
+			out.WriteString(groups[r.keepEnd])
+		}
+		from += max(m[1], m[0]+1)
+		done = from
+	}
+	if done == 0 {
+		return text
+	}
+	out.WriteString(text[min(done, len(text)):])
+	return out.String()
+}
+
+// isOpaque tells a token from a word: it has a digit, a capital after the
+// first letter or a sign, or is longer than words are.
+func isOpaque(word string) bool {
+	return len(word) >= 24 || strings.ContainsFunc(word[1:], func(r rune) bool { return r < 'a' || r > 'z' })
+}
+
+// notGiven are what stands for a value where none is given.
+var notGiven = set(
+	"true", "false", "null", "none", "nil", "undefined", "required", "optional", "string", "number", "boolean", "is", "in", "the", "a",
+	"expired", "invalid", "missing", "valid", "revoked", "{", "[", "(", "***",
+)
+
+// isGiven reports whether the value after a name is one: not a mark of ours,
+// a variable to be filled in, a placeholder, or the next name.
+func isGiven(groups []string) bool {
+	name, value := strings.ToLower(groups[1]), groups[2]
+	if rest, ok := strings.CutPrefix(value, Mark); ok && strings.Trim(rest, ")]}.!?>") == "" {
+		return false
+	}
+	if notGiven[strings.ToLower(strings.TrimRight(value, ".)]}"))] || strings.HasSuffix(value, ":") || strings.HasSuffix(value, "=") {
+		return false
+	}
+	if strings.HasPrefix(value, "$") && strings.IndexFunc(value, isNotVariable) < 0 {
+		return false
+	}
+	// A short value is a password at best; token: abc is prose.
+	return len(value) >= 6 || strings.Contains(name, "pass") || strings.Contains(name, "pwd") || strings.Contains(name, "=")
+}
+
+func isNotVariable(r rune) bool {
+	return (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '$' && r != '{' && r != '}'
+}
+
+// suspicious reports whether a text could hold a secret at all. Most do not,
+// and need no pattern then. Every secret we know is a dozen characters without
+// a space, or stands behind a name and a sign, or is a card number. Text that
+// is still quoted JSON may hide any of them behind an escape.
+func suspicious[T string | []byte](text T) bool {
+	run, digits := 0, 0
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c >= '0' && c <= '9':
+			digits++
+			run++
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_', c == '.', c == '~', c == '+', c == '/', c == '-':
+			run++
+		case c == ':', c == '=', c == '\\':
+			return true
+		default:
+			run = 0
+		}
+		if run >= 12 || digits >= minCardDigits || c == '-' && i > 0 && text[i-1] == '-' {
+			return true
+		}
+	}
+	return false
+}
