@@ -53,6 +53,7 @@ var table = layout.Table{
 		"internal/mail", "internal/audit", "internal/principal", "internal/database",
 		"internal/page", "internal/email", "internal/secret", "internal/fault",
 	),
+	row("internal/intent/plan", "internal/canonical", "internal/fault"),
 	row("internal/apikey",
 		"internal/audit", "internal/principal", "internal/database",
 		"internal/page", "internal/secret", "internal/fault",

@@ -1,0 +1,132 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Fit finds the steps a call fits. A call that states no server fits steps on
+// any server; what is then decided must hold for all of them.
+func (p *Plan) Fit(call Call) Result {
+	name := compared(call.Tool)
+	var steps []int
+	near := -1 // the first step with the tool but not the arguments
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if !s.names(call.Server, name) {
+			continue
+		}
+		if !call.NoArguments && !s.takes(call.Arguments) {
+			if near < 0 {
+				near = i
+			}
+			continue
+		}
+		steps = append(steps, i)
+	}
+	switch {
+	case len(steps) > 0:
+		return Result{OK: true, Steps: steps}
+	case near >= 0:
+		return refuse(OtherArguments, p.Steps[near].mismatch(near, call.Arguments))
+	}
+	return refuse(NotInPlan, "not in the plan; "+p.allows())
+}
+
+// names reports whether the step is about this server and tool. The name may
+// carry its server in front, as some clients write it.
+func (s *Step) names(server, name string) bool {
+	if server != "" && server != s.Server {
+		return false
+	}
+	if s.sameTool(name) {
+		return true
+	}
+	before, tool, ok := splitName(name)
+	return ok && before == compared(s.Server) && s.sameTool(tool)
+}
+
+// takes reports whether the arguments are those the step gives.
+func (s *Step) takes(args Arguments) bool {
+	for i := range s.Given {
+		value, ok := args.find(s.Given[i].Key)
+		if !ok || !s.Given[i].fits(value) {
+			return false
+		}
+	}
+	if s.Strict {
+		for i := range args.members {
+			if !s.gives(args.members[i].key) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (s *Step) gives(key string) bool {
+	return slices.ContainsFunc(s.Given, func(c Constraint) bool { return c.Key == key })
+}
+
+// How much of a plan a reason tells.
+const (
+	toldTools = 10
+	toldKeys  = 5
+	toldName  = 60 // bytes
+)
+
+// mismatch says which arguments differ, by name: values may be secrets.
+func (s *Step) mismatch(i int, args Arguments) string {
+	var other, extra []string
+	for _, c := range s.Given {
+		if value, ok := args.find(c.Key); !ok || !c.fits(value) {
+			other = append(other, c.Key)
+		}
+	}
+	for _, m := range args.members {
+		if s.Strict && !s.gives(m.key) {
+			extra = append(extra, m.key)
+		}
+	}
+	reason := fmt.Sprintf("the arguments are not those of the plan (step %d, %s)", i, told(s.Tool))
+	if len(other) > 0 {
+		reason += "; the plan gives another value for " + enumerate(other, toldKeys)
+	}
+	if len(extra) > 0 {
+		reason += "; the plan does not allow " + enumerate(extra, toldKeys)
+	}
+	return reason + ": call as planned, or declare a new plan"
+}
+
+// allows says what a plan allows, for a model that left it.
+func (p *Plan) allows() string {
+	if len(p.Steps) == 0 {
+		return "the plan allows nothing, as it has no steps: declare a plan that names the tools"
+	}
+	var tools []string
+	for i := range p.Steps {
+		if name := p.Steps[i].Server + "." + p.Steps[i].Tool; !slices.Contains(tools, name) {
+			tools = append(tools, name)
+		}
+	}
+	return "the plan allows " + enumerate(tools, toldTools)
+}
+
+// enumerate tells the first of the names and how many more there are.
+func enumerate(names []string, most int) string {
+	var b strings.Builder
+	for i, name := range names {
+		if i == most {
+			fmt.Fprintf(&b, " and %d more", len(names)-most)
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(told(name))
+	}
+	return b.String()
+}
+
+func told(name string) string { return strings.ToValidUTF8(cut(name, toldName), "") }

@@ -1,0 +1,52 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Progress is how far a limited plan has been used.
+type Progress struct {
+	// Last is the step of an ordered plan that was used last; -1: none yet.
+	Last int
+	// Uses are how often steps were used, by index. A step that is not there
+	// was not used.
+	Uses map[int]int64
+}
+
+// Next chooses the step that a call uses, among those it fits. In an ordered
+// plan that is the step after the last one, or else the last one again: none may
+// be left out. In others it is one without a limit before one with.
+func (p *Plan) Next(steps []int, at Progress) (step int, refused Result) {
+	var usedUp, blocked []int
+	best := -1
+	for _, i := range steps {
+		switch s := &p.Steps[i]; {
+		case p.Ordered && i != at.Last && i != at.Last+1:
+			blocked = append(blocked, i)
+		case s.MaxCalls > 0 && at.Uses[i] >= s.MaxCalls:
+			usedUp = append(usedUp, i)
+		case best < 0, p.Ordered && i > best, !p.Ordered && s.MaxCalls == 0 && p.Steps[best].MaxCalls > 0:
+			best = i
+		}
+	}
+	switch {
+	case best >= 0:
+		return best, Result{}
+	case len(usedUp) > 0:
+		s := p.Steps[usedUp[0]]
+		return -1, refuse(UsedUp, fmt.Sprintf("the plan allows step %d (%s) only %d times, and they are used up: declare a new plan",
+			usedUp[0], told(s.Tool), s.MaxCalls))
+	case len(blocked) > 0:
+		return -1, refuse(OutOfOrder, p.outOfOrder(blocked, at))
+	}
+	return -1, refuse(NotInPlan, "not in the plan; "+p.allows())
+}
+
+func (p *Plan) outOfOrder(blocked []int, at Progress) string {
+	next := at.Last + 1
+	if next < len(p.Steps) && slices.Max(blocked) > next {
+		return fmt.Sprintf("the plan is ordered: step %d (%s) comes before this one", next, told(p.Steps[next].Tool))
+	}
+	return fmt.Sprintf("the plan is ordered: this step is behind, as step %d was used last", at.Last)
+}

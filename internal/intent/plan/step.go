@@ -1,0 +1,180 @@
+package plan
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// writtenStep is a step as clients write it.
+type writtenStep struct {
+	Action      text           `json:"action"`
+	Tool        text           `json:"tool"`
+	MCP         text           `json:"mcp"`
+	Description text           `json:"description"`
+	Params      jsontext.Value `json:"params"`
+	Inputs      jsontext.Value `json:"inputs"`
+	Arguments   jsontext.Value `json:"arguments"`
+	Metadata    metadata       `json:"metadata"`
+	Strict      bool           `json:"strict"`
+	MaxCalls    jsontext.Value `json:"max_calls"`
+}
+
+// step is the written step in the form that is judged.
+func (w *writtenStep) step(i int, source string) (Step, error) {
+	at := fmt.Sprintf("plan.steps[%d]", i)
+	name, err := w.toolName(at)
+	if err != nil {
+		return Step{}, err
+	}
+	s := Step{Action: firstOf(w.Action.text, w.Tool.text), Description: cut(w.Description.text, maxDescription), Strict: w.Strict}
+	s.Server, s.Tool = place(name, strings.TrimSpace(w.MCP.text), source)
+	for field, text := range map[string]string{".mcp": s.Server, ".action": s.Tool, ".tool": s.Action} {
+		if !isName(text) {
+			return Step{}, invalid(at+field, "must be 1 to %d characters without control characters", maxName)
+		}
+	}
+	s.name = compared(s.Tool)
+	if s.Given, err = w.constraints(at); err != nil {
+		return Step{}, err
+	}
+	if s.MaxCalls, err = w.maxCalls(at); err != nil {
+		return Step{}, err
+	}
+	return s, nil
+}
+
+// toolName is the name under action or tool. When both are there and differ,
+// nobody can say which of them the client will call.
+func (w *writtenStep) toolName(at string) (string, error) {
+	action, tool := strings.TrimSpace(w.Action.text), strings.TrimSpace(w.Tool.text)
+	switch {
+	case action == "" && tool == "":
+		return "", invalid(at, "names no tool: give action or tool")
+	case action == "":
+		return tool, nil
+	case tool != "" && compared(action) != compared(tool):
+		return "", invalid(at, "action and tool differ: give the name of the tool in both, or in one")
+	}
+	return action, nil
+}
+
+// constraints are the arguments the step gives, wherever they stand.
+func (w *writtenStep) constraints(at string) ([]Constraint, error) {
+	var all []Constraint
+	for _, place := range []struct {
+		name string
+		raw  jsontext.Value
+	}{
+		{".params", w.Params}, {".inputs", w.Inputs}, {".arguments", w.Arguments}, {".metadata.inputs", w.Metadata.Inputs},
+	} {
+		if place.raw == nil || place.raw.Kind() == jsontext.KindNull {
+			continue
+		}
+		given, err := ParseArguments(place.raw)
+		if err != nil {
+			return nil, invalid(at+place.name, "must be an object of arguments")
+		}
+		for _, m := range given.members {
+			all = append(all, Constraint{Key: m.key, Equal: m.value})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Constraint) int { return strings.Compare(a.Key, b.Key) })
+	for i := 1; i < len(all); i++ {
+		if all[i-1].Key == all[i].Key && all[i-1].Equal != all[i].Equal {
+			return nil, invalid(at, "gives two values for one argument")
+		}
+	}
+	return slices.CompactFunc(all, func(a, b Constraint) bool { return a.Key == b.Key }), nil
+}
+
+func (w *writtenStep) maxCalls(at string) (int64, error) {
+	if w.MaxCalls == nil || w.MaxCalls.Kind() == jsontext.KindNull {
+		return 0, nil
+	}
+	// Canonical JSON writes an integer as its digits.
+	var n int64
+	for _, c := range bytes.TrimSpace(w.MaxCalls) {
+		if c < '0' || c > '9' || n > maxCalls {
+			n = -1
+			break
+		}
+		n = n*10 + int64(c-'0')
+	}
+	if n < 1 || n > maxCalls {
+		return 0, invalid(at+".max_calls", "must be a whole number from 1 to %d", maxCalls)
+	}
+	return n, nil
+}
+
+// place is the server and the tool that a name in a step stands for. A name
+// may carry its server in front: server__tool, or mcp__server__tool as some
+// harnesses write it.
+func place(name, server, source string) (string, string) {
+	if server != "" {
+		return server, strings.TrimPrefix(name, server+"__")
+	}
+	if before, after, ok := splitName(name); ok {
+		return before, after
+	}
+	return harness(source), name
+}
+
+// splitName cuts server__tool at the first separator.
+func splitName(name string) (server, tool string, ok bool) {
+	server, tool, ok = strings.Cut(strings.TrimPrefix(name, "mcp__"), "__")
+	return server, tool, ok && server != "" && tool != ""
+}
+
+// harness is the server of a harness' own tools, from the plan's source:
+// codex, codex-registered and claude-registered name one.
+func harness(source string) string {
+	source = strings.TrimSuffix(source, "-registered")
+	if source == "claude" {
+		source = "claude-code"
+	}
+	if slices.Contains(harnesses, source) {
+		return source
+	}
+	return Local
+}
+
+// isName reports whether text can name a server or tool.
+func isName(text string) bool {
+	return text != "" && len(text) <= maxName && utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
+}
+
+// compared is a tool's name as names are compared: without space around it and
+// with small letters. Only ASCII is folded: there are letters of other scripts
+// whose small form is an ASCII letter, and those are other names.
+func compared(name string) string {
+	name = strings.TrimSpace(name)
+	for i := 0; i < len(name); i++ {
+		if c := name[i]; c >= 'A' && c <= 'Z' {
+			b := []byte(name)
+			for ; i < len(b); i++ {
+				if c := b[i]; c >= 'A' && c <= 'Z' {
+					b[i] = c | 0x20
+				}
+			}
+			return string(b)
+		}
+	}
+	return name
+}
+
+// shells are the names under which Codex calls its one shell tool.
+var shells = []string{"bash", "exec_command", "shell", "local_shell", "unified_exec", "container.exec"}
+
+// sameTool reports whether a called name, as compared, is the step's tool.
+func (s *Step) sameTool(name string) bool {
+	if s.name == name {
+		return true
+	}
+	return s.Server == "codex" && slices.Contains(shells, s.name) && slices.Contains(shells, name)
+}

@@ -1,0 +1,247 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"writ/internal/canonical"
+)
+
+// A leaf stands for a place in the plan and the value there:
+//
+//	leaf = SHA-256(0x00 || {"digest":"<hex SHA-256 of the value>","path":"<place>"})
+//	node = SHA-256(0x01 || left || right)
+//
+// as in RFC 6962 section 2.1, a node without a right neighbour moving up as it
+// is. Different prefixes keep a node from being shown as a leaf, and the path in
+// each leaf keeps one step's proof from serving another.
+//
+// Leaf 2i is the action of step i, leaf 2i+1 all that step i says, and the last
+// leaf the client's whole text.
+
+// Tree is the Merkle tree of a plan.
+type Tree struct {
+	leaves []Leaf
+	levels [][]tlog.Hash // the leaves first, the root alone in the last
+}
+
+// Leaf is a place in the plan and the digest of the value there.
+type Leaf struct {
+	Path   string
+	Digest string // hex SHA-256 of the value's canonical JSON
+}
+
+// Proof leads from a leaf to the root, from the bottom up.
+type Proof []Sibling
+
+// Sibling is the hash beside the one that is being folded, and its side.
+type Sibling struct {
+	Position string `json:"position"` // left or right
+	Hash     string `json:"sibling_hash"`
+}
+
+// maxProof bounds the work on a proof someone sends.
+const maxProof = 64
+
+// Tree makes the plan's tree.
+func (p *Plan) Tree() *Tree {
+	t := &Tree{leaves: make([]Leaf, 0, 2*len(p.Steps)+1)}
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		t.leaves = append(t.leaves,
+			Leaf{ActionPath(i), DigestOf(quoted(s.Action))},
+			Leaf{StepPath(i), DigestOf(s.binding(p.Ordered))})
+	}
+	t.leaves = append(t.leaves, Leaf{"/", hex.EncodeToString(p.digest[:])})
+
+	level := make([]tlog.Hash, len(t.leaves))
+	for i, leaf := range t.leaves {
+		level[i] = leaf.Hash()
+	}
+	t.levels = append(t.levels, level)
+	for len(level) > 1 {
+		var above []tlog.Hash
+		for i := 0; i+1 < len(level); i += 2 {
+			above = append(above, tlog.NodeHash(level[i], level[i+1]))
+		}
+		if len(level)%2 == 1 {
+			above = append(above, level[len(level)-1])
+		}
+		t.levels = append(t.levels, above)
+		level = above
+	}
+	return t
+}
+
+// binding is all that a step says and is judged by, in canonical JSON.
+func (s *Step) binding(ordered bool) []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, `{"action":%s,"arguments":{`, quoted(s.Action))
+	for i, c := range s.Given {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(quoted(c.Key))
+		b.WriteByte(':')
+		b.WriteString(c.Equal)
+	}
+	fmt.Fprintf(&b, `},"max_calls":%d,"mcp":%s,"ordered":%t,"strict":%t,"tool":%s}`,
+		s.MaxCalls, quoted(s.Server), ordered, s.Strict, quoted(s.Tool))
+	return []byte(b.String())
+}
+
+// quoted is text as a canonical JSON string.
+func quoted(text string) []byte {
+	raw, err := canonical.Marshal(text)
+	if err != nil {
+		return []byte(`""`) // only for invalid UTF-8, which the canonical form refused before
+	}
+	return raw
+}
+
+// ActionPath is the place of the action of step i, as clients write it.
+func ActionPath(i int) string { return "/steps/[" + strconv.Itoa(i) + "]/action" }
+
+// StepPath is the place of step i.
+func StepPath(i int) string { return "/steps/[" + strconv.Itoa(i) + "]" }
+
+// DigestOf is the digest of a value given in canonical JSON.
+func DigestOf(value []byte) string {
+	sum := sha256.Sum256(value)
+	return hex.EncodeToString(sum[:])
+}
+
+// Hash is the leaf's hash in the tree.
+func (l Leaf) Hash() tlog.Hash {
+	return tlog.RecordHash(fmt.Appendf(nil, `{"digest":%s,"path":%s}`, quoted(l.Digest), quoted(l.Path)))
+}
+
+// Root is the tree's root, which is the hash of the plan, in hex.
+func (t *Tree) Root() string {
+	root := t.levels[len(t.levels)-1][0]
+	return hexOf(root)
+}
+
+// StepProofs are the proofs of the actions, one a step.
+func (t *Tree) StepProofs() []Proof {
+	proofs := make([]Proof, len(t.leaves)/2)
+	for i := range proofs {
+		proofs[i] = t.prove(2 * i)
+	}
+	return proofs
+}
+
+// PathProof is a proof with all that is needed to check it against the root.
+type PathProof struct {
+	Path        string `json:"path"`
+	StepIndex   int    `json:"step_index"`
+	ValueDigest string `json:"value_digest"`
+	Proof       Proof  `json:"proof"`
+}
+
+// ActionProof proves the action of step i.
+func (t *Tree) ActionProof(i int) (PathProof, bool) { return t.pathProof(2*i, i) }
+
+// StepProof proves all that step i says.
+func (t *Tree) StepProof(i int) (PathProof, bool) { return t.pathProof(2*i+1, i) }
+
+func (t *Tree) pathProof(leaf, step int) (PathProof, bool) {
+	if step < 0 || leaf >= len(t.leaves)-1 {
+		return PathProof{}, false
+	}
+	l := t.leaves[leaf]
+	return PathProof{Path: l.Path, StepIndex: step, ValueDigest: l.Digest, Proof: t.prove(leaf)}, true
+}
+
+// prove collects the siblings on the way up. A node without one moves up as it is.
+func (t *Tree) prove(index int) Proof {
+	proof := Proof{}
+	for _, level := range t.levels[:len(t.levels)-1] {
+		switch beside := index ^ 1; {
+		case beside >= len(level):
+		case beside < index:
+			proof = append(proof, Sibling{"left", hexOf(level[beside])})
+		default:
+			proof = append(proof, Sibling{"right", hexOf(level[beside])})
+		}
+		index /= 2
+	}
+	return proof
+}
+
+// CheckProof reports whether the proof leads from the leaf to the root, both
+// in hex.
+func CheckProof(root string, leaf Leaf, proof Proof) bool {
+	if len(proof) > maxProof {
+		return false
+	}
+	hash := leaf.Hash()
+	for _, s := range proof {
+		sibling, ok := parseHash(s.Hash)
+		if !ok {
+			return false
+		}
+		switch s.Position {
+		case "left":
+			hash = tlog.NodeHash(sibling, hash)
+		case "right":
+			hash = tlog.NodeHash(hash, sibling)
+		default:
+			return false
+		}
+	}
+	want, ok := parseHash(root)
+	return ok && subtle.ConstantTimeCompare(want[:], hash[:]) == 1
+}
+
+func parseHash(text string) (h tlog.Hash, ok bool) {
+	if len(text) != hex.EncodedLen(len(h)) {
+		return h, false
+	}
+	_, err := hex.Decode(h[:], []byte(text))
+	return h, err == nil
+}
+
+// Node is a node of the tree as a person can draw it.
+type Node struct {
+	ID     string   `json:"id"` // level and place in it: 0.3
+	Level  int      `json:"level"`
+	Hash   string   `json:"hash"`
+	Inputs []string `json:"children"`
+	Path   string   `json:"path,omitempty"` // of a leaf
+	Digest string   `json:"value_digest,omitempty"`
+}
+
+// Nodes lists the tree from the leaves to the root. A node that moved up
+// without a neighbour is listed once, where it began.
+func (t *Tree) Nodes() []Node {
+	nodes := []Node{}
+	below := make([]string, len(t.leaves)) // ids of the level below
+	for i, leaf := range t.leaves {
+		below[i] = nodeID(0, i)
+		nodes = append(nodes, Node{ID: below[i], Hash: hexOf(t.levels[0][i]), Inputs: []string{}, Path: leaf.Path, Digest: leaf.Digest})
+	}
+	for n, level := range t.levels[1:] {
+		ids := make([]string, len(level))
+		for i, hash := range level {
+			if 2*i+1 >= len(below) {
+				ids[i] = below[2*i]
+				continue
+			}
+			ids[i] = nodeID(n+1, i)
+			nodes = append(nodes, Node{ID: ids[i], Level: n + 1, Hash: hexOf(hash), Inputs: []string{below[2*i], below[2*i+1]}})
+		}
+		below = ids
+	}
+	return nodes
+}
+
+func nodeID(level, i int) string { return strconv.Itoa(level) + "." + strconv.Itoa(i) }
+
+func hexOf(h tlog.Hash) string { return hex.EncodeToString(h[:]) }
