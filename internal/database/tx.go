@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -34,7 +35,9 @@ type Tx struct {
 	now          time.Time
 	logs         []string // of the change running now
 	locals       map[any]any
+	shared       *sync.Map // of the DB
 	beforeCommit []func(ctx context.Context) error
+	afterCommit  []func()
 }
 
 // Engine says which database this is, for the few statements that differ.
@@ -85,11 +88,21 @@ func (tx *Tx) Local(key any, make func() any) any {
 	return value
 }
 
+// Shared is what DB.Share put under the key, or nil.
+func (tx *Tx) Shared(key any) any {
+	value, _ := tx.shared.Load(key)
+	return value
+}
+
 // BeforeCommit runs fn after the last change and before the commit. An error
 // rolls everything back.
 func (tx *Tx) BeforeCommit(fn func(ctx context.Context) error) {
 	tx.beforeCommit = append(tx.beforeCommit, fn)
 }
+
+// AfterCommit runs fn once the commit is durable, before anyone is answered.
+// What must never leave the process when the commit failed is released here.
+func (tx *Tx) AfterCommit(fn func()) { tx.afterCommit = append(tx.afterCommit, fn) }
 
 // transact runs the changes in one transaction and commits it.
 func (db *DB) transact(ctx context.Context, changes []*pending) error {
@@ -99,7 +112,7 @@ func (db *DB) transact(ctx context.Context, changes []*pending) error {
 	}
 	defer conn.Close()     // gives the connection back
 	defer sqlTx.Rollback() //nolint:errcheck // after Commit this is a no-op, and a failed rollback drops the connection
-	tx := &Tx{engine: db.engine, conn: conn, tx: sqlTx, now: db.Now(), locals: map[any]any{}}
+	tx := &Tx{engine: db.engine, conn: conn, tx: sqlTx, now: db.Now(), locals: map[any]any{}, shared: &db.shared}
 	if db.engine == PostgreSQL {
 		if err := lockLogs(ctx, sqlTx, changes); err != nil {
 			return err
@@ -118,6 +131,9 @@ func (db *DB) transact(ctx context.Context, changes []*pending) error {
 	}
 	if err := sqlTx.Commit(); err != nil {
 		return commitError(err)
+	}
+	for _, fn := range tx.afterCommit {
+		fn()
 	}
 	return nil
 }
