@@ -21,7 +21,7 @@ var table = layout.Table{
 		"internal/config", "internal/keyring", "internal/audit",
 		"internal/principal", "internal/database", "internal/secret",
 	),
-	row("internal/cli/writ", "internal/cli", "client"),
+	row("internal/cli/writ", "internal/cli", "internal/audit/ledger", "client"),
 	row("internal/cli", "internal/fault"),
 	row("client"),
 
@@ -65,8 +65,9 @@ var table = layout.Table{
 	row("internal/keyring", "internal/audit", "internal/principal", "internal/database", "internal/secret", "internal/fault"),
 	row("internal/mail", "internal/secret", "internal/fault"),
 	row("internal/audit",
-		"internal/principal", "internal/database", "internal/canonical",
+		"internal/audit/ledger", "internal/principal", "internal/database", "internal/page", "internal/canonical", "internal/fault",
 	),
+	row("internal/audit/ledger", "internal/canonical"),
 	row("internal/principal", "internal/fault"),
 
 	// Storage.

@@ -1,0 +1,45 @@
+package ledger
+
+import "errors"
+
+// Receipt proves that an entry is in a log: its leaf, the way from there to the
+// root, and a checkpoint with that root. Whoever holds one needs nothing more
+// from the server.
+type Receipt struct {
+	Log        string `json:"log" doc:"Organization id, or system."`
+	Epoch      int64  `json:"epoch" doc:"The log's epoch at the checkpoint."`
+	Index      int64  `json:"index" doc:"Number of the entry, from 0."`
+	Leaf       Hash   `json:"leaf" doc:"RFC 6962 leaf hash of the entry's record, base64."`
+	Proof      []Hash `json:"proof" doc:"Inclusion proof, RFC 6962 section 2.1.1, from the leaf up."`
+	Checkpoint string `json:"checkpoint" doc:"Signed checkpoint, c2sp.org/tlog-checkpoint."`
+}
+
+// Check checks the receipt against the keys, and gives the checkpoint it leads to.
+func (r Receipt) Check(keys Keys) (Checkpoint, error) {
+	c, err := OpenCheckpoint(r.Checkpoint, keys)
+	if err != nil {
+		return Checkpoint{}, err
+	}
+	if c.Origin.Log != r.Log || c.Origin.Epoch != r.Epoch {
+		return Checkpoint{}, errors.New("the receipt and its checkpoint name different logs or epochs")
+	}
+	return c, CheckInclusion(r.Proof, r.Index, r.Leaf, c.Size, c.Root)
+}
+
+// CheckRecord is Check for a holder of the record: it must be what the leaf says.
+func (r Receipt) CheckRecord(record []byte, keys Keys) (Record, error) {
+	if LeafHash(record) != r.Leaf {
+		return Record{}, errors.New("the receipt is for another record")
+	}
+	if _, err := r.Check(keys); err != nil {
+		return Record{}, err
+	}
+	parsed, err := ParseRecord(record)
+	if err != nil {
+		return Record{}, err
+	}
+	if parsed.Log != r.Log || parsed.Index != r.Index {
+		return Record{}, errors.New("the record names another log or place than the receipt")
+	}
+	return parsed, nil
+}

@@ -1,0 +1,110 @@
+package ledger
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"writ/internal/canonical"
+)
+
+// version of the record's form. A member that is not listed below needs another.
+const version = 1
+
+// Restored is the action of the entry that begins an epoch.
+const Restored = "log.restored"
+
+// SaltSize is the number of bytes that keep a commitment from telling a guesser
+// what an erased payload was.
+const SaltSize = 32
+
+// Record is what a leaf commits to. The canonical form sorts its members, so
+// their order here is only for the reader.
+type Record struct {
+	Version int     `json:"v"`
+	Log     string  `json:"log"`
+	Epoch   int64   `json:"epoch"`
+	Index   int64   `json:"index"`
+	Time    int64   `json:"time"` // microseconds since 1970, UTC
+	Action  string  `json:"action"`
+	Actor   Actor   `json:"actor"`
+	Subject Subject `json:"subject"`
+
+	// Of a decision: who wanted to call what, under which plan, and the answer.
+	Agent   string `json:"agent,omitzero"`
+	Tool    string `json:"tool,omitzero"`
+	Verdict string `json:"verdict,omitzero"`
+	Plan    string `json:"plan,omitzero"`
+
+	Payload string `json:"payload,omitzero"` // Commitment to the payload, where there is one
+}
+
+// Actor is who did it.
+type Actor struct {
+	Kind string `json:"kind"`
+	ID   string `json:"id"`
+}
+
+// Subject is what it was done to.
+type Subject struct {
+	Type string `json:"type"`
+	ID   string `json:"id"`
+}
+
+// Encode gives the record's canonical form, which the leaf is the hash of.
+func (r Record) Encode() ([]byte, error) {
+	r.Version = version
+	text, err := canonical.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > MaxRecord {
+		return nil, fmt.Errorf("the record has %d bytes, and may have %d", len(text), MaxRecord)
+	}
+	return text, nil
+}
+
+// ParseRecord reads a record. Any text but the one Encode gives is refused: two
+// texts of one meaning would have two leaves.
+func ParseRecord(text []byte) (Record, error) {
+	var r Record
+	if err := json.Unmarshal(text, &r, json.RejectUnknownMembers(true)); err != nil {
+		return Record{}, fmt.Errorf("the record cannot be read: %w", quiet(err))
+	}
+	if r.Version != version {
+		return Record{}, fmt.Errorf("the record has version %d, and this program knows version %d", r.Version, version)
+	}
+	again, err := r.Encode()
+	if err != nil {
+		return Record{}, fmt.Errorf("the record cannot be read: %w", err)
+	}
+	if !bytes.Equal(again, text) {
+		return Record{}, errors.New("the record is not in its canonical form")
+	}
+	return r, nil
+}
+
+// LeafHash is the leaf of a record's canonical form (RFC 6962 section 2.1).
+func LeafHash(record []byte) Hash { return tlog.RecordHash(record) }
+
+// Commitment is the salted hash of a payload's canonical form, in hex.
+func Commitment(salt, payload []byte) string {
+	var sum [sha256.Size]byte
+	mac := hmac.New(sha256.New, salt)
+	mac.Write(payload)
+	return hex.EncodeToString(mac.Sum(sum[:0]))
+}
+
+// quiet is a decoder's error without the values that it may quote.
+func quiet(err error) error {
+	if semantic, ok := errors.AsType[*json.SemanticError](err); ok {
+		return fmt.Errorf("a member at byte %d is unknown or of another type", semantic.ByteOffset)
+	}
+	return err
+}

@@ -1,0 +1,268 @@
+package ledger
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json"
+)
+
+// Trust is what a verifier knows beforehand.
+type Trust struct {
+	// Keys are the keys of the installation, got from elsewhere than the export.
+	// Without any, the key in the file is taken, which proves only that the file
+	// is whole.
+	Keys Keys
+	// Earlier is a signed checkpoint that was seen before; empty where none was.
+	Earlier string
+}
+
+// Report says what an export holds.
+type Report struct {
+	Origin      Origin    `json:"-"`
+	Log         string    `json:"log"`
+	Epoch       int64     `json:"epoch"`
+	From        int64     `json:"from"`     // first entry in the export
+	Size        int64     `json:"size"`     // entries in the log
+	Root        Hash      `json:"root"`     // of the whole log
+	Payloads    int64     `json:"payloads"` // present and checked
+	Erased      int64     `json:"erased"`   // committed to, but not there
+	Restores    []Restore `json:"restores"` // times the log went on from a backup
+	KeyFromFile bool      `json:"keyFromFile"`
+	Earlier     *Seen     `json:"earlier,omitzero"`
+}
+
+// Restore is a place where the log went on from a backup under another epoch.
+type Restore struct {
+	Index int64 `json:"index"` // of the entry that says so
+	Epoch int64 `json:"epoch"` // that began there
+	// Known tells whether the restore could compare with what it replaced, and
+	// Lost how many entries of the epoch before were there from Index on.
+	Known bool  `json:"known"`
+	Lost  int64 `json:"lost"`
+}
+
+// Seen is an earlier checkpoint that the export was compared with.
+type Seen struct {
+	Epoch int64 `json:"epoch"`
+	Size  int64 `json:"size"`
+}
+
+// GoneError says that the log no longer holds entries that an earlier checkpoint
+// covers, and admits it: it was restored from a backup.
+type GoneError struct{ From, Until, Epoch int64 }
+
+func (e *GoneError) Error() string {
+	return fmt.Sprintf("entries %d to %d, which the earlier checkpoint covers, are gone: the log was restored from a backup (epoch %d)",
+		e.From, e.Until-1, e.Epoch)
+}
+
+// Verify reads an export and checks all of it: every record, payload and leaf,
+// the order and number of entries, the root and its signature, and that the log
+// begins with what an earlier checkpoint saw. It keeps one line in memory. The
+// report is of use only without an error.
+func Verify(r io.Reader, trust Trust) (Report, error) {
+	v := verifier{lines: bufio.NewReaderSize(r, 64<<10)}
+	if err := v.begin(trust); err != nil {
+		return Report{}, err
+	}
+	for v.tree.size < v.target.Size {
+		if err := v.entry(); err != nil {
+			return Report{}, err
+		}
+	}
+	if err := v.end(); err != nil {
+		return Report{}, err
+	}
+	return v.report, nil
+}
+
+// maxRestores is how many are reported: a hostile file must not fill the memory.
+const maxRestores = 1000
+
+type verifier struct {
+	lines   *bufio.Reader
+	line    int // number of the one read last
+	buffer  []byte
+	target  Checkpoint
+	earlier *Checkpoint
+	gone    *GoneError
+	tree    Frontier
+	epoch   int64 // of the entry before; -1 where that is not in the export
+	report  Report
+}
+
+func (v *verifier) begin(trust Trust) error {
+	text, err := v.next()
+	if err != nil {
+		return err
+	}
+	header, err := parseHeader(text)
+	if err != nil {
+		return v.at(err)
+	}
+	key, err := ParseKey(header.Key)
+	if err != nil {
+		return v.at(err)
+	}
+	keys := trust.Keys
+	if v.report.KeyFromFile = len(keys) == 0; v.report.KeyFromFile {
+		keys = Keys{key}
+	} else if !keys.holds(key.text) {
+		return v.at(errors.New("the export names a key that is not trusted here"))
+	}
+	if v.target, err = openExactly(header.Checkpoint, Keys{key}); err != nil {
+		return v.at(err)
+	}
+	if v.tree, err = header.before(); err != nil {
+		return v.at(err)
+	}
+	if v.tree.size > v.target.Size {
+		return v.at(fmt.Errorf("the export begins at entry %d of a log of %d entries", v.tree.size, v.target.Size))
+	}
+	if v.epoch = -1; v.tree.size == 0 {
+		v.epoch = 0
+	}
+	v.describe()
+	return v.compareWith(trust.Earlier, keys)
+}
+
+func (v *verifier) describe() {
+	v.report.Origin, v.report.Log, v.report.Epoch = v.target.Origin, v.target.Origin.Log, v.target.Origin.Epoch
+	v.report.From, v.report.Size, v.report.Root = v.tree.size, v.target.Size, v.target.Root
+	v.report.Restores = []Restore{}
+}
+
+// compareWith takes up the earlier checkpoint, and refuses what no export can answer.
+func (v *verifier) compareWith(signed string, keys Keys) error {
+	if signed == "" {
+		return nil
+	}
+	seen, err := OpenCheckpoint(signed, keys)
+	if err != nil {
+		return fmt.Errorf("the earlier checkpoint: %w", err)
+	}
+	now := v.target.Origin
+	switch {
+	case seen.Origin.Installation != now.Installation || seen.Origin.Log != now.Log:
+		return errors.New("the earlier checkpoint is of another log")
+	case seen.Origin.Epoch > now.Epoch:
+		return errors.New("the earlier checkpoint is of a later epoch than the export")
+	case seen.Origin.Epoch == now.Epoch && seen.Size > v.target.Size:
+		return fmt.Errorf("the log has shrunk: the earlier checkpoint covers %d entries, the export's %d", seen.Size, v.target.Size)
+	case seen.Size < v.tree.size:
+		return fmt.Errorf("the export begins at entry %d, after the %d entries of the earlier checkpoint: export from %d or before", v.tree.size, seen.Size, seen.Size)
+	}
+	v.earlier = &seen
+	v.report.Earlier = &Seen{Epoch: seen.Origin.Epoch, Size: seen.Size}
+	return v.meetEarlier()
+}
+
+// meetEarlier compares with the earlier checkpoint when the tree has its size.
+func (v *verifier) meetEarlier() error {
+	if v.earlier == nil || v.gone != nil || v.tree.size != v.earlier.Size {
+		return nil
+	}
+	if v.tree.Root() != v.earlier.Root {
+		return fmt.Errorf("the first %d entries are not those of the earlier checkpoint: the log was rewritten, or forked", v.tree.size)
+	}
+	return nil
+}
+
+func (v *verifier) entry() error {
+	text, err := v.next()
+	if err != nil {
+		return err
+	}
+	l, err := parseLine(text)
+	if err != nil {
+		return v.at(err)
+	}
+	record, erased, err := l.check()
+	if err != nil {
+		return v.at(err)
+	}
+	if record.Log != v.target.Origin.Log || record.Index != v.tree.size {
+		return v.at(fmt.Errorf("entry %d of log %s is expected here", v.tree.size, v.target.Origin.Log))
+	}
+	if err := v.follow(record, l.payload); err != nil {
+		return v.at(err)
+	}
+	if erased {
+		v.report.Erased++
+	} else if l.payload != nil {
+		v.report.Payloads++
+	}
+	v.tree.Add(LeafHash(l.record))
+	return v.meetEarlier()
+}
+
+// follow checks that an epoch begins with the entry that says why, and nowhere else.
+func (v *verifier) follow(record Record, payload []byte) error {
+	restored := record.Action == Restored
+	begins := v.epoch >= 0 && record.Epoch > v.epoch || v.epoch < 0 && restored
+	if v.epoch >= 0 && record.Epoch < v.epoch || begins != restored {
+		return fmt.Errorf("epoch %d does not follow epoch %d without the log saying that it was restored", record.Epoch, v.epoch)
+	}
+	v.epoch = record.Epoch
+	if !restored {
+		return nil
+	}
+	restore := Restore{Index: record.Index, Epoch: record.Epoch}
+	var told struct {
+		Known   bool  `json:"known"`
+		Entries int64 `json:"entries"`
+	}
+	if payload != nil && json.Unmarshal(payload, &told) == nil {
+		restore.Known, restore.Lost = told.Known, told.Entries
+	}
+	if len(v.report.Restores) < maxRestores {
+		v.report.Restores = append(v.report.Restores, restore)
+	}
+	if e := v.earlier; e != nil && v.gone == nil && e.Origin.Epoch < record.Epoch && e.Size > record.Index {
+		v.gone = &GoneError{From: record.Index, Until: e.Size, Epoch: record.Epoch}
+	}
+	return nil
+}
+
+func (v *verifier) end() error {
+	if _, err := v.lines.ReadByte(); err != io.EOF {
+		return fmt.Errorf("after line %d: %w", v.line, errors.Join(errors.New("there is more than the checkpoint covers"), err))
+	}
+	switch {
+	case v.tree.Root() != v.target.Root:
+		return errors.New("the entries do not give the root that the checkpoint signs")
+	case v.epoch >= 0 && v.epoch != v.target.Origin.Epoch:
+		return fmt.Errorf("the checkpoint is of epoch %d, and the last entry of epoch %d", v.target.Origin.Epoch, v.epoch)
+	case v.gone != nil:
+		return v.gone
+	case v.earlier != nil && v.earlier.Size > v.tree.size:
+		return fmt.Errorf("the log has shrunk: the earlier checkpoint covers %d entries, the export's %d", v.earlier.Size, v.tree.size)
+	}
+	return nil
+}
+
+// next reads a line, without its end.
+func (v *verifier) next() ([]byte, error) {
+	v.line++
+	v.buffer = v.buffer[:0]
+	for {
+		part, err := v.lines.ReadSlice('\n')
+		v.buffer = append(v.buffer, part...)
+		switch {
+		case len(v.buffer) > maxLine:
+			return nil, v.at(errors.New("the line is longer than any of an export"))
+		case err == nil:
+			return bytes.TrimSuffix(v.buffer, []byte("\n")), nil
+		case err == io.EOF:
+			return nil, v.at(errors.New("the export ends too early"))
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return nil, v.at(fmt.Errorf("read: %w", err))
+		}
+	}
+}
+
+func (v *verifier) at(err error) error { return fmt.Errorf("line %d: %w", v.line, err) }
