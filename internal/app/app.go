@@ -8,6 +8,7 @@ package app
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"writ/internal/apikey"
+	"writ/internal/audit"
 	"writ/internal/auth"
 	"writ/internal/config"
 	"writ/internal/database"
@@ -40,6 +42,7 @@ type Options struct {
 type Areas struct {
 	Database      *database.DB
 	Keyring       *keyring.Ring
+	Audit         *audit.Service
 	Auth          *auth.Service
 	Organizations *organization.Service
 	Keys          *apikey.Service
@@ -94,10 +97,21 @@ func Open(ctx context.Context, o Options, publicURL string) (*Areas, error) {
 		}
 		return nil, errors.Join(err, areas.Close())
 	}
+	if areas.Audit, err = audit.Open(ctx, db, checkpointKeys(ring)); err != nil {
+		return nil, errors.Join(err, areas.Close())
+	}
 	if err := areas.openTelemetry(ctx, o); err != nil {
 		return nil, errors.Join(err, areas.Close())
 	}
 	return areas, nil
+}
+
+// checkpointKeys gives the audit log, which the ring itself writes to, its key.
+func checkpointKeys(ring *keyring.Ring) audit.KeySource {
+	return func(ctx context.Context) (ed25519.PrivateKey, error) {
+		key, err := ring.Current(ctx, keyring.Checkpoint)
+		return key.Private, err
+	}
 }
 
 // openTelemetry opens the store that bulk goes to.

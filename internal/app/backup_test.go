@@ -173,7 +173,7 @@ func TestRestoreSaysWhatIsGone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const young = "a log that only the replaced database has"
+	const young = "only-the-replaced-database-has-it"
 	for range 2 {
 		if err := note(t.Context(), server.Database, young, "x"); err != nil {
 			t.Fatal(err)

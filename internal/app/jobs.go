@@ -9,6 +9,7 @@ import (
 const (
 	lastUsedInterval = 5 * time.Second
 	counterSweep     = time.Minute
+	keyRefresh       = time.Minute // how soon a rotated key signs
 	sweepInterval    = time.Hour
 	retentionCheck   = time.Minute     // how soon a due or missed retention begins
 	lastFlush        = 3 * time.Second // for what is left at the end
@@ -35,14 +36,26 @@ func (s *Server) startJobs() {
 		every(ctx, retentionCheck, keep)
 	})
 	s.jobs.Go(func() {
+		every(ctx, keyRefresh, func() { s.attempt(ctx, "refresh the key for checkpoints", s.Audit.RefreshKey) })
+	})
+	s.jobs.Go(func() {
 		every(ctx, counterSweep, func() { s.attempt(ctx, "sweep throttle counters", s.Limiter.Sweep) })
 	})
 	s.jobs.Go(func() {
 		every(ctx, sweepInterval, func() {
 			s.attempt(ctx, "sweep sessions", s.Auth.Sweep)
 			s.attempt(ctx, "merge rollups", s.Telemetry.MergeWriters)
+			s.attempt(ctx, "retire payloads of the audit log", s.retirePayloads)
 		})
 	})
+}
+
+// retirePayloads erases the audit log's old payloads where the operator said so.
+func (s *Server) retirePayloads(ctx context.Context) error {
+	if s.payloadRetention == 0 {
+		return nil
+	}
+	return s.Audit.RetirePayloads(ctx, s.payloadRetention)
 }
 
 // every calls work until ctx ends.

@@ -35,12 +35,14 @@ type Server struct {
 
 	logger  *slog.Logger
 	timeout time.Duration // for requests to finish
-	main    *http.Server
-	metrics *http.Server
-	unlock  func() error
-	cancel  context.CancelFunc // ends the scheduled work
-	jobs    sync.WaitGroup
-	failed  chan error // the first listener that ended by itself
+	// payloadRetention is how long payloads of the audit log are kept; 0 is for ever.
+	payloadRetention time.Duration
+	main             *http.Server
+	metrics          *http.Server
+	unlock           func() error
+	cancel           context.CancelFunc // ends the scheduled work
+	jobs             sync.WaitGroup
+	failed           chan error // the first listener that ended by itself
 }
 
 // Start opens everything and serves. Stop it.
@@ -49,7 +51,8 @@ func Start(ctx context.Context, o Options) (_ *Server, err error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Server{logger: o.Logger, timeout: c.ShutdownTimeout, failed: make(chan error, 2), unlock: func() error { return nil }}
+	s := &Server{logger: o.Logger, timeout: c.ShutdownTimeout, payloadRetention: c.PayloadRetention,
+		failed: make(chan error, 2), unlock: func() error { return nil }}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.release())

@@ -5,25 +5,31 @@
 // neither exists without the other. An entry's record is canonical JSON; its
 // leaf is the RFC 6962 hash of exactly those bytes. The payload stands beside
 // the record, which holds only its salted hash: a payload can be erased later
-// and every proof still holds.
+// and every proof still holds. The forms are package ledger's.
 //
 // The head of a log carries its size and its frontier, the roots of the complete
 // subtrees, from which the next root follows without reading the log. The head
 // is read inside each transaction and never trusted from memory, because other
 // processes append too. A change must declare the log (database.Change.Logs):
 // appending without its lock is refused.
+//
+// Before a transaction commits, each log it grew is signed once: the checkpoint
+// is stored in the head, and released, with a receipt for every new entry, only
+// when the commit is durable. A checkpoint of a state that was rolled back never
+// leaves the process. Complete runs of 256 hashes are written once as tiles, so
+// that a proof for any entry costs a few reads at any size.
+//
+// Service is for those who read: lists, proofs, checkpoints, exports, and the
+// erasure of payloads. All of it is bound to one log, and so to one organization.
 package audit
 
 import (
 	"context"
-	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
+	"errors"
 	"fmt"
 
-	"golang.org/x/mod/sumdb/tlog"
-
+	"writ/internal/audit/ledger"
 	"writ/internal/canonical"
 	"writ/internal/database"
 	"writ/internal/principal"
@@ -47,6 +53,8 @@ type Entry struct {
 	Action  string // what happened, in the past tense: key.created
 	Actor   principal.Principal
 	Subject Subject
+	// Decision is set when a call was judged.
+	Decision Decision
 	// Payload is what an auditor wants to know beside that. It never holds a
 	// secret; nil means none.
 	Payload any
@@ -57,64 +65,86 @@ type Entry struct {
 }
 
 // Subject is what an entry is about.
-type Subject struct {
-	Type string `json:"type"`
-	ID   string `json:"id"`
+type Subject = ledger.Subject
+
+// Decision is what the entry of a decision says even after its payload was
+// erased, and is found by. Each member may be empty; without a verdict the
+// entry is no decision.
+type Decision struct {
+	Agent   string
+	Tool    string
+	Verdict string
+	Plan    string
 }
 
-// record is what the leaf commits to. Its members are sorted by the canonical
-// form, so their order here is only for the reader.
-type record struct {
-	Version int     `json:"v"`
-	Log     string  `json:"log"`
-	Epoch   int64   `json:"epoch"`
-	Index   int64   `json:"index"`
-	Time    int64   `json:"time"` // microseconds since 1970, UTC
-	Action  string  `json:"action"`
-	Actor   actor   `json:"actor"`
-	Subject Subject `json:"subject"`
-	Payload string  `json:"payload,omitzero"` // hex HMAC-SHA256 of the payload under its salt
+// Appended is an entry that was added within a transaction.
+type Appended struct {
+	Index int64
+	Leaf  ledger.Hash
+	in    *running
 }
 
-type actor struct {
-	Kind principal.Kind `json:"kind"`
-	ID   string         `json:"id"`
-}
+// ErrNotCommitted is the answer to who asks for a receipt too early, or for one
+// of an entry that was rolled back.
+var ErrNotCommitted = errors.New("the entry was not committed")
 
-// Append adds the entry to its log within tx and gives its index.
-func Append(ctx context.Context, tx *database.Tx, e Entry) (index int64, err error) {
-	if !tx.HoldsLog(e.Log) {
-		return 0, fmt.Errorf("append %s to log %s: the change does not declare that log", e.Action, e.Log)
+// ErrNotSigned is the answer where no Service gives the database a signer.
+var ErrNotSigned = errors.New("checkpoints are not signed here")
+
+// Receipt proves that the entry is in the log. There is one when the change that
+// appended it was committed, and never before. It may be called from any goroutine.
+func (a *Appended) Receipt() (ledger.Receipt, error) {
+	switch {
+	case !a.in.committed:
+		return ledger.Receipt{}, ErrNotCommitted
+	case a.in.head.Checkpoint == "":
+		return ledger.Receipt{}, ErrNotSigned
 	}
-	h, err := headIn(ctx, tx, e.Log)
+	proof, err := a.in.grown.Proof(a.Index)
 	if err != nil {
-		return 0, err
+		return ledger.Receipt{}, fmt.Errorf("receipt: %w", err)
+	}
+	h := &a.in.head
+	return ledger.Receipt{
+		Log: h.Log, Epoch: h.Epoch, Index: a.Index, Leaf: a.Leaf, Proof: proof, Checkpoint: h.Checkpoint,
+	}, nil
+}
+
+// Append adds the entry to its log within tx.
+func Append(ctx context.Context, tx *database.Tx, e Entry) (*Appended, error) {
+	if !tx.HoldsLog(e.Log) {
+		return nil, fmt.Errorf("append %s to log %s: the change does not declare that log", e.Action, e.Log)
+	}
+	r, err := runningIn(ctx, tx, e.Log)
+	if err != nil {
+		return nil, err
 	}
 	payload, salt, commitment, err := commit(e.Payload)
 	if err != nil {
-		return 0, fmt.Errorf("payload of %s: %w", e.Action, err)
+		return nil, fmt.Errorf("payload of %s: %w", e.Action, err)
 	}
-	text, err := canonical.Marshal(record{
-		Version: 1, Log: e.Log, Epoch: h.Epoch, Index: h.Size, Time: database.Micros(tx.Now()),
-		Action: e.Action, Actor: actor{e.Actor.Kind, e.Actor.ActorID()}, Subject: e.Subject, Payload: commitment,
-	})
+	record := ledger.Record{
+		Log: e.Log, Epoch: r.head.Epoch, Index: r.tree.Size(), Time: database.Micros(tx.Now()),
+		Action: e.Action, Actor: ledger.Actor{Kind: string(e.Actor.Kind), ID: e.Actor.ActorID()}, Subject: e.Subject,
+		Agent: e.Decision.Agent, Tool: e.Decision.Tool, Verdict: e.Decision.Verdict, Plan: e.Decision.Plan,
+		Payload: commitment,
+	}
+	text, err := record.Encode()
 	if err != nil {
-		return 0, fmt.Errorf("record of %s: %w", e.Action, err)
+		return nil, fmt.Errorf("record of %s: %w", e.Action, err)
 	}
-	leaf := tlog.RecordHash(text)
-	if err := insertEntry(ctx, tx, e, h.Size, string(text), payload, salt, leaf); err != nil {
-		return 0, fmt.Errorf("append %s: %w", e.Action, err)
+	added := &Appended{Index: record.Index, Leaf: ledger.LeafHash(text), in: r}
+	if err := insertEntry(ctx, tx, record, text, payload, salt, added.Leaf); err != nil {
+		return nil, fmt.Errorf("append %s: %w", e.Action, err)
 	}
-	index = h.Size
-	h.add(leaf)
+	r.tree.Add(added.Leaf)
 	if !e.Observation {
-		h.Generation++
+		r.head.Generation++
 	}
-	return index, nil
+	return added, nil
 }
 
-// commit makes the payload's text and a salted commitment to it. The salt keeps
-// the commitment from telling a guesser what an erased payload was.
+// commit makes the payload's text and a salted commitment to it.
 func commit(payload any) (text, salt []byte, commitment string, err error) {
 	if payload == nil {
 		return nil, nil, "", nil
@@ -122,9 +152,10 @@ func commit(payload any) (text, salt []byte, commitment string, err error) {
 	if text, err = canonical.Marshal(payload); err != nil {
 		return nil, nil, "", err
 	}
-	salt = make([]byte, 32)
+	if len(text) > ledger.MaxPayload {
+		return nil, nil, "", fmt.Errorf("it has %d bytes, and may have %d", len(text), ledger.MaxPayload)
+	}
+	salt = make([]byte, ledger.SaltSize)
 	rand.Read(salt)
-	mac := hmac.New(sha256.New, salt)
-	mac.Write(text)
-	return text, salt, hex.EncodeToString(mac.Sum(nil)), nil
+	return text, salt, ledger.Commitment(salt, text), nil
 }

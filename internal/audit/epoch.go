@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 
+	"writ/internal/audit/ledger"
 	"writ/internal/database"
 	"writ/internal/principal"
 )
@@ -23,16 +24,16 @@ type Lost struct {
 // record and of the log's origin, and the first entry of it says what is gone:
 // a log that silently went on from an older size would be a fork.
 func BeginEpoch(ctx context.Context, tx *database.Tx, log string, lost Lost) error {
-	h, err := headIn(ctx, tx, log)
+	r, err := runningIn(ctx, tx, log)
 	if err != nil {
 		return err
 	}
 	// At least the present second: a backup that is restored twice, with nothing
 	// left to compare with, must not begin the same epoch twice.
-	h.Epoch = max(h.Epoch+1, lost.Epoch+1, tx.Now().Unix())
-	lost.From = h.Size
+	r.head.Epoch = max(r.head.Epoch+1, lost.Epoch+1, tx.Now().Unix())
+	lost.From = r.tree.Size()
 	_, err = Append(ctx, tx, Entry{
-		Log: log, Action: "log.restored", Actor: principal.Operator(),
+		Log: log, Action: ledger.Restored, Actor: principal.Operator(),
 		Subject: Subject{Type: "log", ID: log}, Payload: lost,
 	})
 	return err

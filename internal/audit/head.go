@@ -5,10 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math/bits"
 
-	"golang.org/x/mod/sumdb/tlog"
+	"golang.org/x/mod/sumdb/note"
 
+	"writ/internal/audit/ledger"
 	"writ/internal/database"
 )
 
@@ -18,61 +18,83 @@ type Head struct {
 	Size       int64
 	Generation int64
 	Epoch      int64
-	frontier   []tlog.Hash // roots of the complete subtrees, largest first
-}
+	// Checkpoint is the signed checkpoint of this very size, empty where whoever
+	// appended last had no key.
+	Checkpoint string
 
-// add appends a leaf to the tree: every pair of complete subtrees of one size
-// becomes one of twice the size (RFC 6962 section 2.1).
-func (h *Head) add(leaf tlog.Hash) {
-	node := leaf
-	for range bits.TrailingZeros64(uint64(h.Size) + 1) {
-		last := len(h.frontier) - 1
-		node = tlog.NodeHash(h.frontier[last], node)
-		h.frontier = h.frontier[:last]
-	}
-	h.frontier = append(h.frontier, node)
-	h.Size++
+	frontier ledger.Frontier
 }
 
 // Root is the Merkle tree hash of the log.
-func (h *Head) Root() tlog.Hash {
-	if len(h.frontier) == 0 {
-		root, err := tlog.TreeHash(0, nil)
-		if err != nil {
-			panic(err) // the empty tree reads no hashes
-		}
-		return root
-	}
-	root := h.frontier[len(h.frontier)-1]
-	for i := len(h.frontier) - 2; i >= 0; i-- {
-		root = tlog.NodeHash(h.frontier[i], root)
-	}
-	return root
+func (h *Head) Root() ledger.Hash { return h.frontier.Root() }
+
+// running is a log that grows within a transaction, shared by the changes of it.
+type running struct {
+	head Head // as it was read; Generation and Epoch as they will be
+	tree *ledger.Growth
+
+	// Set at the end of the transaction, and read only after it.
+	grown     *ledger.Grown
+	committed bool
 }
 
-// headKey finds a log's head among the locals of a transaction.
-type headKey string
+// runningKey finds a log among the locals of a transaction.
+type runningKey string
 
-// headIn is the head of a log for the length of the transaction: read once
-// under the log's lock, written once before the commit.
-func headIn(ctx context.Context, tx *database.Tx, log string) (*Head, error) {
-	h := tx.Local(headKey(log), func() any { return &Head{} }).(*Head)
-	if h.Log != "" {
-		return h, nil
+// runningIn is a log for the length of the transaction: its head is read once
+// under the log's lock, and written once before the commit.
+func runningIn(ctx context.Context, tx *database.Tx, log string) (*running, error) {
+	r := tx.Local(runningKey(log), func() any { return &running{} }).(*running)
+	if r.tree != nil {
+		return r, nil
 	}
-	read, err := ReadHead(ctx, tx, log)
+	head, err := ReadHead(ctx, tx, log)
 	if err != nil {
 		return nil, err
 	}
-	if read.Log == "" {
+	if head.Log == "" {
 		if err := insertHead(ctx, tx, log); err != nil {
 			return nil, err
 		}
-		read.Log = log
+		head.Log = log
 	}
-	*h = read
-	tx.BeforeCommit(func(ctx context.Context) error { return updateHead(ctx, tx, h) })
-	return h, nil
+	r.head, r.tree = head, ledger.Grow(head.frontier)
+	tx.BeforeCommit(func(ctx context.Context) error { return r.finish(ctx, tx) })
+	tx.AfterCommit(func() { r.committed = true })
+	return r, nil
+}
+
+// finish signs the log as it will be and writes its head and the tiles that
+// became complete.
+func (r *running) finish(ctx context.Context, tx *database.Tx) error {
+	r.grown = r.tree.End()
+	before := r.head.Size
+	r.head.Size, r.head.frontier, r.head.Checkpoint = r.tree.Size(), r.tree.Frontier(), ""
+	if s, ok := tx.Shared(signerKey{}).(*signer); ok {
+		var err error
+		if r.head.Checkpoint, err = s.sign(&r.head, r.grown.Root()); err != nil {
+			return err
+		}
+	}
+	if err := writeTiles(ctx, tx, r.head.Log, before, r.head.Size); err != nil {
+		return err
+	}
+	return updateHead(ctx, tx, &r.head)
+}
+
+// signer signs the checkpoints of all logs of an installation.
+type signer struct {
+	installation string
+	key          note.Signer
+	public       string // of the key, as a note verifier
+}
+
+// signerKey finds it among what a database shares.
+type signerKey struct{}
+
+func (s *signer) sign(h *Head, root ledger.Hash) (string, error) {
+	origin := ledger.Origin{Installation: s.installation, Log: h.Log, Epoch: h.Epoch}
+	return ledger.Checkpoint{Origin: origin, Size: h.Size, Root: root}.Sign(s.key)
 }
 
 // ReadHead reads the head of a log. A log nothing was appended to has a head
@@ -81,57 +103,42 @@ func ReadHead(ctx context.Context, r database.Reader, log string) (Head, error) 
 	var h Head
 	var frontier []byte
 	err := r.QueryRow(ctx, `
-		SELECT log, size, frontier, generation, epoch
+		SELECT log, size, frontier, generation, epoch, checkpoint
 		FROM audit_head
 		WHERE log = $1`, log).
-		Scan(&h.Log, &h.Size, &frontier, &h.Generation, &h.Epoch)
+		Scan(&h.Log, &h.Size, &frontier, &h.Generation, &h.Epoch, &h.Checkpoint)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Head{}, nil
 	}
 	if err != nil {
 		return Head{}, fmt.Errorf("read the head of log %s: %w", log, err)
 	}
-	if h.frontier, err = unpack(frontier, h.Size); err != nil {
-		return Head{}, fmt.Errorf("head of log %s: %w", log, err)
-	}
-	return h, nil
+	return h, h.unpack(frontier)
 }
 
-// ReadHeads reads the head of every log.
+// ReadHeads reads the head of every log but for the checkpoint, which databases
+// from before there were any lack: a restore compares with such, too.
 func ReadHeads(ctx context.Context, r database.Reader) ([]Head, error) {
-	logs, err := database.Collect(ctx, r, func(s database.Scanner) (log string, err error) {
-		err = s.Scan(&log)
-		return log, err
-	}, `SELECT log FROM audit_head ORDER BY log`)
+	heads, err := database.Collect(ctx, r, func(s database.Scanner) (Head, error) {
+		var h Head
+		var frontier []byte
+		if err := s.Scan(&h.Log, &h.Size, &frontier, &h.Generation, &h.Epoch); err != nil {
+			return Head{}, err
+		}
+		return h, h.unpack(frontier)
+	}, `
+		SELECT log, size, frontier, generation, epoch
+		FROM audit_head
+		ORDER BY log`)
 	if err != nil {
 		return nil, fmt.Errorf("list the logs: %w", err)
-	}
-	heads := make([]Head, len(logs))
-	for i, log := range logs {
-		if heads[i], err = ReadHead(ctx, r, log); err != nil {
-			return nil, err
-		}
 	}
 	return heads, nil
 }
 
-func pack(frontier []tlog.Hash) []byte {
-	packed := make([]byte, 0, len(frontier)*tlog.HashSize)
-	for _, hash := range frontier {
-		packed = append(packed, hash[:]...)
+func (h *Head) unpack(frontier []byte) (err error) {
+	if h.frontier, err = ledger.UnpackFrontier(h.Size, frontier); err != nil {
+		return fmt.Errorf("head of log %s: %w", h.Log, err)
 	}
-	return packed
-}
-
-// unpack refuses a frontier that does not fit the size: a tree of n leaves has
-// one complete subtree for each bit of n.
-func unpack(packed []byte, size int64) ([]tlog.Hash, error) {
-	if len(packed) != bits.OnesCount64(uint64(size))*tlog.HashSize {
-		return nil, fmt.Errorf("the frontier has %d bytes, which does not fit a log of %d entries", len(packed), size)
-	}
-	frontier := make([]tlog.Hash, len(packed)/tlog.HashSize)
-	for i := range frontier {
-		copy(frontier[i][:], packed[i*tlog.HashSize:])
-	}
-	return frontier, nil
+	return nil
 }

@@ -2,10 +2,13 @@ package audit
 
 import (
 	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
 	"fmt"
+	"strings"
 
-	"golang.org/x/mod/sumdb/tlog"
-
+	"writ/internal/audit/ledger"
 	"writ/internal/database"
 )
 
@@ -22,8 +25,9 @@ func insertHead(ctx context.Context, tx *database.Tx, log string) error {
 func updateHead(ctx context.Context, tx *database.Tx, h *Head) error {
 	changed, err := tx.Exec(ctx, `
 		UPDATE audit_head
-		SET size = $2, frontier = $3, generation = $4, epoch = $5, updated_at = $6
-		WHERE log = $1`, h.Log, h.Size, pack(h.frontier), h.Generation, h.Epoch, database.Micros(tx.Now()))
+		SET size = $2, frontier = $3, generation = $4, epoch = $5, checkpoint = $6, updated_at = $7
+		WHERE log = $1`,
+		h.Log, h.Size, h.frontier.Pack(), h.Generation, h.Epoch, h.Checkpoint, database.Micros(tx.Now()))
 	if err != nil {
 		return fmt.Errorf("write the head of log %s: %w", h.Log, err)
 	}
@@ -33,34 +37,83 @@ func updateHead(ctx context.Context, tx *database.Tx, h *Head) error {
 	return nil
 }
 
-func insertEntry(ctx context.Context, tx *database.Tx, e Entry, index int64, record string, payload, salt []byte, leaf tlog.Hash) error {
+func insertEntry(ctx context.Context, tx *database.Tx, r ledger.Record, record, payload, salt []byte, leaf ledger.Hash) error {
 	_, err := tx.Exec(ctx, `
-		INSERT INTO audit_entry (log, position, recorded_at, action, record, payload, salt, leaf)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		e.Log, index, database.Micros(tx.Now()), e.Action, record, database.OptionalText(string(payload)), salt, leaf[:])
+		INSERT INTO audit_entry (log, position, recorded_at, action, record, payload, salt, leaf,
+			actor, subject, agent, tool, verdict, plan)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+		r.Log, r.Index, r.Time, r.Action, string(record), database.OptionalText(string(payload)), salt, leaf[:],
+		found(r.Actor.ID), found(subjectText(r.Subject)), found(r.Agent), found(r.Tool), found(r.Verdict), found(r.Plan))
 	return err
+}
+
+// longestFound is how many bytes of a value an index takes on every database.
+const longestFound = 200
+
+// found is a value as an entry is found by it: itself, or its hash where an
+// index could not hold it. Agents choose some of these values, and must not be
+// able to keep an entry from being written.
+func found(value string) sql.NullString {
+	const hashed = "sha256:"
+	if len(value) > longestFound || strings.HasPrefix(value, hashed) || strings.Contains(value, "\x00") {
+		sum := sha256.Sum256([]byte(value))
+		value = hashed + hex.EncodeToString(sum[:])
+	}
+	return database.OptionalText(value)
+}
+
+// subjectText is a subject in one word; of none it is empty.
+func subjectText(s Subject) string {
+	if s == (Subject{}) {
+		return ""
+	}
+	return s.Type + "/" + s.ID
 }
 
 // Stored is an entry as it stands in the log.
 type Stored struct {
 	Index   int64
+	Time    int64 // microseconds since 1970, UTC
 	Action  string
 	Record  string // canonical JSON
 	Payload string // canonical JSON, empty where there is none or it was erased
 	Salt    []byte
-	Leaf    tlog.Hash
+	Leaf    ledger.Hash
+}
+
+// Parse reads the record.
+func (s *Stored) Parse() (ledger.Record, error) {
+	r, err := ledger.ParseRecord([]byte(s.Record))
+	if err != nil {
+		return ledger.Record{}, fmt.Errorf("entry %d: %w", s.Index, err)
+	}
+	return r, nil
+}
+
+const selectEntry = `
+	SELECT position, recorded_at, action, record, COALESCE(payload, ''), salt, leaf
+	FROM audit_entry
+	`
+
+func scanEntry(s database.Scanner) (e Stored, err error) {
+	var leaf []byte
+	if err := s.Scan(&e.Index, &e.Time, &e.Action, &e.Record, &e.Payload, &e.Salt, &leaf); err != nil {
+		return Stored{}, err
+	}
+	e.Leaf, err = toHash(leaf)
+	return e, err
+}
+
+func toHash(raw []byte) (hash ledger.Hash, err error) {
+	if copy(hash[:], raw) != len(hash) || len(raw) != len(hash) {
+		return ledger.Hash{}, fmt.Errorf("a stored hash has %d bytes", len(raw))
+	}
+	return hash, nil
 }
 
 // ReadEntries reads up to limit entries of a log, from an index on.
 func ReadEntries(ctx context.Context, r database.Reader, log string, from int64, limit int) ([]Stored, error) {
-	entries, err := database.Collect(ctx, r, func(s database.Scanner) (e Stored, err error) {
-		var leaf []byte
-		err = s.Scan(&e.Index, &e.Action, &e.Record, &e.Payload, &e.Salt, &leaf)
-		copy(e.Leaf[:], leaf)
-		return e, err
-	}, `
-		SELECT position, action, record, COALESCE(payload, ''), salt, leaf
-		FROM audit_entry
+	entries, err := database.Collect(ctx, r, scanEntry, selectEntry+`
 		WHERE log = $1 AND position >= $2
 		ORDER BY position
 		LIMIT $3`, log, from, limit)

@@ -78,10 +78,11 @@ type Config struct {
 	SMTPURL  secret.Text // not set: no mail server
 	MailFrom string      // an RFC 5322 address; empty only in production without a mail server
 
-	Retention      time.Duration // of telemetry
-	SessionIdle    time.Duration // after which an agent's session is expired
-	MaxIngestBytes int64         // of a telemetry body, decompressed
-	PricesFile     string        // replaces the built-in prices; empty: those
+	Retention        time.Duration // of telemetry
+	PayloadRetention time.Duration // of the audit log's payloads; 0 is for ever
+	SessionIdle      time.Duration // after which an agent's session is expired
+	MaxIngestBytes   int64         // of a telemetry body, decompressed
+	PricesFile       string        // replaces the built-in prices; empty: those
 
 	MetricsListen string // host:port of a listener of its own; empty: none
 	MetricsToken  secret.Text

@@ -98,6 +98,7 @@ func fullEnviron(certificate, key string) []string {
 		"WRIT_SIGNUP=open", "WRIT_PROXY_TOKEN=" + proxyToken,
 		"WRIT_SMTP_URL=smtp://robot%40example.com:mail-password@mail.example.com", "WRIT_MAIL_FROM=Robot <robot@example.com>",
 		"OBSERVABILITY_RETENTION_DAYS=90", "WRIT_SESSION_IDLE_MINUTES=5", "WRIT_MAX_INGEST_BYTES=1048576", "WRIT_PRICES_FILE=/etc/writ/prices.json",
+		"AUDIT_PAYLOAD_RETENTION_DAYS=365",
 		"WRIT_METRICS_LISTEN=[::1]:9090", "WRIT_METRICS_TOKEN=metrics-token-16",
 		"WRIT_LOG_LEVEL=debug", "WRIT_LOG_FORMAT=text",
 	}
@@ -119,7 +120,8 @@ func TestEveryVariable(t *testing.T) {
 		DatabaseURL: secret.NewText("postgresql://writ:database-password@db/writ"), MasterKey: secret.NewText(masterKey),
 		TelemetryURL: secret.NewText("postgres://writ:telemetry-password@db2/writ"),
 		Retention:    90 * 24 * time.Hour, SessionIdle: 5 * time.Minute, MaxIngestBytes: 1 << 20, PricesFile: "/etc/writ/prices.json",
-		SignUp: config.SignUpOpen, ProxyToken: secret.NewText(proxyToken),
+		PayloadRetention: 365 * 24 * time.Hour,
+		SignUp:           config.SignUpOpen, ProxyToken: secret.NewText(proxyToken),
 		SMTPURL:       secret.NewText("smtp://robot%40example.com:mail-password@mail.example.com"),
 		MailFrom:      "Robot <robot@example.com>",
 		MetricsListen: "[::1]:9090", MetricsToken: secret.NewText("metrics-token-16"),

@@ -69,6 +69,7 @@ func (r *reader) loadTelemetry(c *Config) {
 	c.SessionIdle = time.Duration(read(r, "WRIT_SESSION_IDLE_MINUTES", whole(1, 10080))) * time.Minute
 	c.MaxIngestBytes = read(r, "WRIT_MAX_INGEST_BYTES", whole(1<<10, 256<<20))
 	c.PricesFile = r.text("WRIT_PRICES_FILE")
+	c.PayloadRetention = time.Duration(read(r, "AUDIT_PAYLOAD_RETENTION_DAYS", whole(1, 36500))) * 24 * time.Hour
 }
 
 func (r *reader) loadObservation(c *Config) {

@@ -65,6 +65,8 @@ func Variables() []Variable {
 		{Name: "WRIT_MAX_INGEST_BYTES", Default: always("67108864"), Doc: "Largest telemetry body in bytes after decompression, 1024 to 268435456."},
 		{Name: "WRIT_PRICES_FILE", Doc: "File of model prices that replaces the built-in one; the same form."},
 
+		{Name: "AUDIT_PAYLOAD_RETENTION_DAYS", Doc: "Days that payloads of the audit log are kept, 1 to 36500; without it for ever. Entries and proofs stay."},
+
 		{Name: "WRIT_METRICS_LISTEN", Doc: "`host:port` of a separate listener for metrics, such as `127.0.0.1:9090`."},
 		{Name: "WRIT_METRICS_TOKEN", File: true, Secret: true, Doc: "Token that metrics ask for, at least 16 characters."},
 		{Name: "WRIT_LOG_LEVEL", Default: always("info"), Doc: "`debug`, `info`, `warn` or `error`."},

@@ -26,8 +26,11 @@ import (
 // Purpose is what a key signs.
 type Purpose string
 
-// AccessToken keys sign the access tokens of people.
-const AccessToken Purpose = "access-token"
+// The purposes.
+const (
+	AccessToken Purpose = "access-token" // the access tokens of people
+	Checkpoint  Purpose = "checkpoint"   // the checkpoints of the audit logs
+)
 
 // currentTrust is how long a replica signs with the key it knows before it
 // asks whether another one rotated it.

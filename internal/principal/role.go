@@ -35,6 +35,7 @@ const (
 	ManageKeys         Action = "keys.manage"    // anyone's
 	ReadTelemetry      Action = "telemetry.read"
 	ReadPayloads       Action = "payloads.read" // what agents were told, did and got: attributes and previews
+	ErasePayloads      Action = "payloads.erase"
 )
 
 // rights is the table of what each role may do. A role that is not here, and
@@ -44,7 +45,7 @@ var rights = map[Role][]Action{
 		ReadOrganization, UpdateOrganization, CloseOrganization,
 		ReadMembers, ManageMembers, ManageOwners,
 		OwnKeys, ManageKeys,
-		ReadTelemetry, ReadPayloads,
+		ReadTelemetry, ReadPayloads, ErasePayloads,
 	},
 	Admin: {
 		ReadOrganization, UpdateOrganization,

@@ -1,0 +1,142 @@
+package audit
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"writ/internal/audit/ledger"
+	"writ/internal/database"
+	"writ/internal/fault"
+	"writ/internal/principal"
+)
+
+// Erasing takes away a payload and its salt and leaves record and leaf, so that
+// every proof holds and nobody can test a guess of what it was. That something
+// was erased is itself an entry.
+const (
+	actionErased  = "payload.erased"
+	actionRetired = "payloads.retired"
+)
+
+// aboutTheLog are the entries whose payload tells of the log itself, which is
+// never erased.
+const aboutTheLog = `('` + ledger.Restored + `', '` + actionErased + `', '` + actionRetired + `')`
+
+// ErasePayload erases the payload of an entry. It is done when there is none left.
+func (s *Service) ErasePayload(ctx context.Context, p principal.Principal, log string, index int64, reason string) error {
+	if err := p.Require(principal.ErasePayloads); err != nil {
+		return err
+	}
+	return s.db.Write(ctx, database.Change{Logs: []string{log}, Do: func(ctx context.Context, tx *database.Tx) error {
+		present, err := mayErase(ctx, tx, log, index)
+		if err != nil || !present {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `
+			UPDATE audit_entry
+			SET payload = NULL, salt = NULL
+			WHERE log = $1 AND position = $2`, log, index); err != nil {
+			return fmt.Errorf("erase the payload of entry %d of log %s: %w", index, log, err)
+		}
+		_, err = Append(ctx, tx, Entry{
+			Log: log, Action: actionErased, Actor: p, Subject: Subject{Type: "entry", ID: strconv.FormatInt(index, 10)},
+			Payload: map[string]any{"reason": reason}, Observation: true,
+		})
+		return err
+	}})
+}
+
+// mayErase reports whether an entry has a payload, and refuses one that tells of
+// the log itself.
+func mayErase(ctx context.Context, tx *database.Tx, log string, index int64) (present bool, err error) {
+	var aboutLog bool
+	err = tx.QueryRow(ctx, `
+		SELECT payload IS NOT NULL, action IN `+aboutTheLog+`
+		FROM audit_entry
+		WHERE log = $1 AND position = $2`, log, index).Scan(&present, &aboutLog)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return false, fault.New(fault.NotFound, "the audit log has no entry %d", index)
+	case err != nil:
+		return false, fmt.Errorf("read entry %d of log %s: %w", index, log, err)
+	case aboutLog:
+		return false, fault.New(fault.Conflict, "entry %d tells of the log itself and cannot be erased", index)
+	}
+	return present, nil
+}
+
+// retireSlice is how many payloads are erased in one transaction.
+const retireSlice = 250
+
+// RetirePayloads erases the payloads that are older than keep, in every log, in
+// small transactions. Each of them leaves an entry that says how many. It goes
+// on where it stopped, and any replica may run it.
+func (s *Service) RetirePayloads(ctx context.Context, keep time.Duration) error {
+	heads, err := ReadHeads(ctx, s.db)
+	if err != nil {
+		return err
+	}
+	cutoff := database.Micros(s.db.Now().Add(-keep))
+	for _, head := range heads {
+		for done := false; !done; {
+			if done, err = s.retireSome(ctx, head.Log, cutoff); err != nil {
+				return fmt.Errorf("retire payloads of log %s: %w", head.Log, err)
+			}
+		}
+	}
+	return nil
+}
+
+// retireSome erases a slice of a log's old payloads, and tells whether none is left.
+func (s *Service) retireSome(ctx context.Context, log string, cutoff int64) (done bool, err error) {
+	return done, s.db.Write(ctx, database.Change{Logs: []string{log}, Do: func(ctx context.Context, tx *database.Tx) error {
+		old, err := oldPayloads(ctx, tx, log, cutoff)
+		if err != nil {
+			return err
+		}
+		until := cutoff
+		if done = len(old) < retireSlice; !done {
+			until = old[len(old)-1].at // some of that instant may be left
+		}
+		if _, err := tx.Exec(ctx, `UPDATE audit_head SET erased_until = $2 WHERE log = $1`, log, until); err != nil {
+			return err
+		}
+		if len(old) == 0 {
+			return nil
+		}
+		for _, entry := range old {
+			if _, err := tx.Exec(ctx, `
+				UPDATE audit_entry
+				SET payload = NULL, salt = NULL
+				WHERE log = $1 AND position = $2`, log, entry.position); err != nil {
+				return err
+			}
+		}
+		_, err = Append(ctx, tx, Entry{
+			Log: log, Action: actionRetired, Actor: principal.Operator(), Subject: Subject{Type: "log", ID: log},
+			Payload: map[string]any{"before": cutoff, "entries": len(old)}, Observation: true,
+		})
+		return err
+	}})
+}
+
+// datedEntry is where an entry stands, and since when.
+type datedEntry struct{ position, at int64 }
+
+// oldPayloads finds a slice of the payloads that are to go, oldest first.
+func oldPayloads(ctx context.Context, tx *database.Tx, log string, cutoff int64) ([]datedEntry, error) {
+	return database.Collect(ctx, tx, func(s database.Scanner) (e datedEntry, err error) {
+		err = s.Scan(&e.position, &e.at)
+		return e, err
+	}, `
+		SELECT position, recorded_at
+		FROM audit_entry
+		WHERE log = $1 AND payload IS NOT NULL AND recorded_at < $2 AND action NOT IN `+aboutTheLog+`
+			AND recorded_at >= (SELECT erased_until FROM audit_head WHERE log = $1)
+		ORDER BY recorded_at, position
+		LIMIT $3`, log, cutoff, retireSlice)
+}

@@ -1,0 +1,122 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"writ/internal/database"
+	"writ/internal/fault"
+	"writ/internal/page"
+)
+
+// Filter says which entries of a log are wanted. What is empty does not narrow.
+type Filter struct {
+	From  time.Time // recorded then or later
+	Until time.Time // recorded before
+
+	// Changes are found by these. Decisions are not among them unless one of the
+	// members below is set too, which then finds and these narrow: decisions are
+	// nearly all entries, and no index holds them by who asked.
+	Action  string
+	Actor   string // id of the person or key
+	Subject Subject
+
+	// Decisions are found by these.
+	Agent   string
+	Tool    string
+	Verdict string
+	Plan    string
+
+	Cursor string
+	Limit  int // page.DefaultLimit unless set
+}
+
+// listName binds the cursors of the list.
+const listName = "audit-entries"
+
+// Entries is a page of a log's entries, newest first.
+func (s *Service) Entries(ctx context.Context, log string, f Filter) (page.Page[Stored], error) {
+	if f.Limit == 0 {
+		f.Limit = page.DefaultLimit
+	}
+	if f.Limit < 0 || f.Limit > page.MaxLimit {
+		return page.Page[Stored]{}, fault.Field("limit", "must be from 1 to %d", page.MaxLimit)
+	}
+	q := &entryQuery{args: []any{log}}
+	q.narrow(f)
+	if err := q.after(f.Cursor, log); err != nil {
+		return page.Page[Stored]{}, err
+	}
+	entries, err := database.Collect(ctx, s.db, scanEntry, selectEntry+
+		`WHERE log = $1`+q.where.String()+`
+		ORDER BY recorded_at DESC, position DESC
+		LIMIT `+strconv.Itoa(f.Limit+1), q.args...)
+	if err != nil {
+		return page.Page[Stored]{}, fmt.Errorf("list the entries of log %s: %w", log, err)
+	}
+	return page.Of(entries, f.Limit, func(e Stored) page.Cursor {
+		return page.Cursor{List: listName, Scope: log, Micros: e.Time, ID: strconv.FormatInt(e.Index, 10)}
+	}), nil
+}
+
+// entryQuery collects conditions and their arguments.
+type entryQuery struct {
+	where strings.Builder
+	args  []any
+}
+
+// and adds a condition; every ? in it is the next argument.
+func (q *entryQuery) and(condition string, args ...any) {
+	q.where.WriteString(" AND ")
+	for _, arg := range args {
+		q.args = append(q.args, arg)
+		condition = strings.Replace(condition, "?", "$"+strconv.Itoa(len(q.args)), 1)
+	}
+	q.where.WriteString(condition)
+}
+
+func (q *entryQuery) equal(column, value string) {
+	if value != "" {
+		q.and(column+" = ?", found(value).String)
+	}
+}
+
+func (q *entryQuery) narrow(f Filter) {
+	if !f.From.IsZero() {
+		q.and("recorded_at >= ?", database.Micros(f.From))
+	}
+	if !f.Until.IsZero() {
+		q.and("recorded_at < ?", database.Micros(f.Until))
+	}
+	subject := subjectText(f.Subject)
+	q.equal("action", f.Action)
+	q.equal("actor", f.Actor)
+	q.equal("subject", subject)
+	q.equal("agent", f.Agent)
+	q.equal("tool", f.Tool)
+	q.equal("verdict", f.Verdict)
+	q.equal("plan", f.Plan)
+	switch {
+	case f.Verdict != "" && f.Verdict != "allow":
+		q.and("verdict <> 'allow'") // for the index of refusals
+	case f.Agent+f.Tool+f.Verdict+f.Plan == "" && f.Action+f.Actor+subject != "":
+		q.and("verdict IS NULL") // for the indexes of changes
+	}
+}
+
+// after continues behind the cursor.
+func (q *entryQuery) after(text, log string) error {
+	cursor, err := page.Decode(text, listName, log)
+	if err != nil || cursor.IsZero() {
+		return err
+	}
+	position, err := strconv.ParseInt(cursor.ID, 10, 64)
+	if err != nil {
+		return fault.New(fault.Invalid, "Invalid cursor")
+	}
+	q.and("(recorded_at, position) < (?, ?)", cursor.Micros, position)
+	return nil
+}
