@@ -116,13 +116,30 @@ func skipString(text string, i int) int {
 	return i
 }
 
+// unquote is the text of a valid JSON string.
 func unquote(quoted string) string {
 	if !strings.Contains(quoted, `\`) {
 		return quoted[1 : len(quoted)-1]
 	}
 	plain, err := jsontext.AppendUnquote(nil, quoted)
 	if err != nil {
-		return quoted // cannot be: our own writer made it; and no step gives such a key
+		return quoted // cannot be: it was read before; and no name or key looks so
 	}
 	return string(plain)
+}
+
+// Arguments are those the step gives, as a call would send them.
+func (s *Step) Arguments() Arguments {
+	var b strings.Builder
+	b.WriteByte('{')
+	for i, c := range s.Given {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(quoted(c.Key))
+		b.WriteByte(':')
+		b.WriteString(c.Equal)
+	}
+	b.WriteByte('}')
+	return split(b.String())
 }

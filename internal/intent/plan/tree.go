@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -81,19 +80,8 @@ func (p *Plan) Tree() *Tree {
 
 // binding is all that a step says and is judged by, in canonical JSON.
 func (s *Step) binding(ordered bool) []byte {
-	var b strings.Builder
-	fmt.Fprintf(&b, `{"action":%s,"arguments":{`, quoted(s.Action))
-	for i, c := range s.Given {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.Write(quoted(c.Key))
-		b.WriteByte(':')
-		b.WriteString(c.Equal)
-	}
-	fmt.Fprintf(&b, `},"max_calls":%d,"mcp":%s,"ordered":%t,"strict":%t,"tool":%s}`,
-		s.MaxCalls, quoted(s.Server), ordered, s.Strict, quoted(s.Tool))
-	return []byte(b.String())
+	return fmt.Appendf(nil, `{"action":%s,"arguments":%s,"max_calls":%d,"mcp":%s,"ordered":%t,"strict":%t,"tool":%s}`,
+		quoted(s.Action), s.Arguments().Text(), s.MaxCalls, quoted(s.Server), ordered, s.Strict, quoted(s.Tool))
 }
 
 // quoted is text as a canonical JSON string.
