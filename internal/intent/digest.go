@@ -1,0 +1,75 @@
+package intent
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+
+	"writ/internal/database"
+)
+
+// digestKeys remembers the keys of digests. They never change, so that they are
+// remembered for good.
+type digestKeys struct{ byOrg sync.Map }
+
+// Digester makes the digests of one organization.
+type Digester struct{ key []byte }
+
+// Arguments is the digest of a call's arguments, given in canonical JSON and
+// not redacted. Who does not hold the key cannot tell what it is of, nor
+// whether a guess is right.
+func (d Digester) Arguments(canonical string) [sha256.Size]byte {
+	mac := hmac.New(sha256.New, d.key)
+	mac.Write([]byte(canonical))
+	return [sha256.Size]byte(mac.Sum(nil))
+}
+
+// Digester gives that of an organization. The first use makes its key.
+func (s *Service) Digester(ctx context.Context, orgID string) (Digester, error) {
+	if known, ok := s.digests.byOrg.Load(orgID); ok {
+		return known.(Digester), nil
+	}
+	d, err := s.readDigester(ctx, s.db, orgID)
+	if errors.Is(err, sql.ErrNoRows) {
+		d, err = s.makeDigester(ctx, orgID)
+	}
+	if err != nil {
+		return Digester{}, fmt.Errorf("digest key of organization %s: %w", orgID, err)
+	}
+	s.digests.byOrg.Store(orgID, d)
+	return d, nil
+}
+
+func (s *Service) readDigester(ctx context.Context, r database.Reader, orgID string) (Digester, error) {
+	var sealed []byte
+	if err := r.QueryRow(ctx, `SELECT sealed FROM digest_key WHERE org_id = $1`, orgID).Scan(&sealed); err != nil {
+		return Digester{}, err
+	}
+	key, err := s.sealer.Open(digestContext(orgID), sealed)
+	return Digester{key}, err
+}
+
+// makeDigester stores a new key, or takes the one another replica made first.
+func (s *Service) makeDigester(ctx context.Context, orgID string) (d Digester, err error) {
+	key := make([]byte, sha256.Size)
+	rand.Read(key)
+	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		_, err := tx.Exec(ctx, `
+			INSERT INTO digest_key (org_id, sealed, created_at)
+			VALUES ($1, $2, $3)
+			ON CONFLICT (org_id) DO NOTHING`, orgID, s.sealer.Seal(digestContext(orgID), key), database.Micros(tx.Now()))
+		if err != nil {
+			return err
+		}
+		d, err = s.readDigester(ctx, tx, orgID)
+		return err
+	}})
+	return d, err
+}
+
+func digestContext(orgID string) string { return "digest-key/" + orgID }

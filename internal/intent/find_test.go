@@ -1,0 +1,210 @@
+package intent_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"writ/internal/database"
+	"writ/internal/fault"
+	"writ/internal/intent"
+	"writ/internal/intent/plan"
+	"writ/internal/secret"
+)
+
+func TestFind(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		m, foreign := w.mint(w.agent, request(twoSteps)), w.mint(w.foreign, request(twoSteps))
+		by := plan.Binding{OrgID: w.acme, KeyID: w.agent.KeyID, AgentID: "agent"}
+		tests := []struct {
+			name string
+			give plan.Presented
+			want plan.Drift
+		}{
+			{"all", shown(m), ""},
+			{"plan id", plan.Presented{PlanID: m.PlanID, Signature: m.Token.Signature}, ""},
+			{"reference", plan.Presented{Reference: m.IntentReference, Signature: m.Token.Signature}, ""},
+			{"hash", plan.Presented{PlanHash: m.PlanHash, Signature: m.Token.Signature}, ""},
+			{"JWT", plan.ParsePresented([]byte(`"` + m.JWT + `"`)), ""},
+			{"an id that is none, and the reference", plan.Presented{PlanID: "unknown", Reference: m.IntentReference, Signature: m.Token.Signature}, ""},
+			{"nothing", plan.Presented{}, plan.NoPlan},
+			{"unknown id", plan.Presented{PlanID: database.NewID(), Signature: m.Token.Signature}, plan.NoPlan},
+			{"hostile id", plan.Presented{PlanID: "' OR 1=1 --\x00", Signature: m.Token.Signature}, plan.NoPlan},
+			{"another hash", plan.Presented{PlanHash: "00", Signature: m.Token.Signature}, plan.NoPlan},
+			{"id alone", plan.Presented{PlanID: m.PlanID}, plan.NotGenuine},
+			{"another's signature", plan.Presented{PlanID: m.PlanID, Signature: foreign.Token.Signature}, plan.NotGenuine},
+			{"altered JWT", plan.Presented{PlanID: m.PlanID, JWT: m.JWT + "x"}, plan.NotGenuine},
+			{"another organization's", shown(foreign), plan.NoPlan},
+			{"another organization's by hash", plan.Presented{PlanHash: foreign.PlanHash, Signature: foreign.Token.Signature}, plan.NoPlan},
+		}
+		for _, round := range []string{"read", "remembered"} {
+			for _, tt := range tests {
+				r := plan.Check(w.find(w.acme, tt.give), tt.give, plan.Call{Tool: "Read"}, by, w.db.Now())
+				if r.Drift != tt.want || r.OK != (tt.want == "") {
+					t.Errorf("%s, %s: %+v, want %q", tt.name, round, r, tt.want)
+				}
+			}
+		}
+		if d := w.find(w.globex, shown(m)); d != nil {
+			t.Error("a remembered plan shows in another organization")
+		}
+		for name, p := range map[string]plan.Presented{"token": shown(m), "JWT": {PlanID: m.PlanID, JWT: m.JWT}} {
+			if d, err := w.plans.FindByToken(t.Context(), p); err != nil || d == nil || d.Binding.OrgID != w.acme {
+				t.Errorf("by its %s alone: %+v, %v", name, d, err)
+			}
+		}
+	})
+}
+
+// TestFindAsksOnlyWhenSomethingChanged takes the database away from a plan that
+// is remembered.
+func TestFindAsksOnlyWhenSomethingChanged(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		m := w.mint(w.agent, request(twoSteps))
+		generation := w.generation(w.acme)
+		if d := w.find(w.acme, shown(m)); d == nil {
+			t.Fatal("not found")
+		}
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		if d, err := w.plans.Find(gone, w.acme, generation, shown(m)); err != nil || d == nil {
+			t.Errorf("the database was asked: %v", err)
+		}
+		_, err := w.plans.Find(gone, w.acme, generation+1, shown(m))
+		wantFault(t, err, fault.Unavailable)
+		_, err = w.plans.Find(gone, w.acme, generation, plan.Presented{PlanID: database.NewID()})
+		wantFault(t, err, fault.Unavailable)
+	})
+}
+
+func TestChangesElsewhereAreSeenAtTheNextGeneration(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		m := w.mint(w.agent, request(twoSteps))
+		w.find(w.acme, shown(m))
+		replica := newService(t, w.db, 1)
+		if _, err := replica.SetStatus(t.Context(), w.agent, m.PlanID, plan.Failed); err != nil {
+			t.Fatal(err)
+		}
+		if d := w.find(w.acme, shown(m)); d.Status != plan.Failed {
+			t.Errorf("status = %s, want failed", d.Status)
+		}
+	})
+}
+
+// TestFindInRemembersNothing ends a plan in a transaction that is rolled back.
+func TestFindInRemembersNothing(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		m := w.mint(w.agent, request(twoSteps))
+		w.find(w.acme, shown(m))
+		no := errors.New("no")
+		err := w.db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+			if _, err := tx.Exec(ctx, `UPDATE plan SET status = 'failed' WHERE id = $1`, m.PlanID); err != nil {
+				return err
+			}
+			d, err := w.plans.FindIn(ctx, tx, w.acme, shown(m))
+			if err != nil || d.Status != plan.Failed {
+				t.Errorf("within the transaction: %+v, %v", d, err)
+			}
+			if d, err := w.plans.FindIn(ctx, tx, w.globex, shown(m)); err != nil || d != nil {
+				t.Errorf("of another organization: %+v, %v", d, err)
+			}
+			return no
+		}})
+		if !errors.Is(err, no) {
+			t.Fatal(err)
+		}
+		if d := w.find(w.acme, shown(m)); d.Status != plan.Active {
+			t.Errorf("what was rolled back is remembered: %s", d.Status)
+		}
+	})
+}
+
+func TestEqualTokensOfOneSecond(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		first, second := w.mint(w.agent, request(twoSteps)), w.mint(w.agent, request(twoSteps))
+		if first.Token.Signature != second.Token.Signature {
+			t.Fatal("the tokens differ, and this test is void")
+		}
+		if _, err := w.plans.SetStatus(t.Context(), w.agent, first.PlanID, plan.Completed); err != nil {
+			t.Fatal(err)
+		}
+		if d := w.find(w.acme, shown(first)); d.Status != plan.Completed {
+			t.Errorf("the first is %s", d.Status)
+		}
+		if d := w.find(w.acme, shown(second)); d.Status != plan.Active {
+			t.Errorf("the second is %s", d.Status)
+		}
+	})
+}
+
+func TestAlteredRowsAreNotJudged(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		free := w.mint(w.agent, request(`{"steps":[{"action":"Bash"}]}`))
+		m, third := w.mint(w.agent, request(twoSteps)), w.mint(w.agent, request(twoSteps))
+		w.exec(`UPDATE plan_anchor SET sealed = (SELECT sealed FROM plan_anchor WHERE plan_id = $1) WHERE plan_id = $2`, free.PlanID, m.PlanID)
+		w.exec(`UPDATE plan_anchor SET root = $1 WHERE plan_id = $2`, free.PlanHash, third.PlanID)
+		for name, p := range map[string]plan.Presented{"another plan's text": shown(m), "another hash": {PlanID: third.PlanID}} {
+			if d, err := w.plans.Find(t.Context(), w.acme, 0, p); !errors.Is(err, secret.ErrSealBroken) || d != nil {
+				t.Errorf("%s: %+v, %v; want a broken seal", name, d, err)
+			}
+		}
+		if _, err := newService(t, w.db, 2).Find(t.Context(), w.acme, 0, shown(free)); !errors.Is(err, secret.ErrSealBroken) {
+			t.Errorf("another master key: %v", err)
+		}
+	})
+}
+
+func TestClockJumps(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		m := w.mint(w.agent, request(twoSteps))
+		d := w.find(w.acme, shown(m))
+		for _, tt := range []struct {
+			jump time.Duration
+			want plan.Drift
+		}{
+			{0, ""}, {299 * time.Second, ""}, {300 * time.Second, plan.NotCurrent}, {24 * time.Hour, plan.NotCurrent},
+			{-59 * time.Second, ""}, {-time.Hour, plan.NotCurrent},
+		} {
+			if r := plan.Standing(d, shown(m), d.Binding, w.db.Now().Truncate(time.Second).Add(tt.jump)); r.Drift != tt.want {
+				t.Errorf("after a jump of %s: %q, want %q", tt.jump, r.Drift, tt.want)
+			}
+		}
+	})
+}
+
+func BenchmarkFindAndCheck(b *testing.B) {
+	w := benchWorld(b)
+	m, err := w.plans.Mint(b.Context(), w.agent, request(twoSteps))
+	if err != nil {
+		b.Fatal(err)
+	}
+	token := toRaw(b, struct {
+		intent.Minted
+		Plan string `json:"plan"`
+	}{m, twoSteps})
+	by := plan.Binding{OrgID: w.acme, KeyID: w.agent.KeyID}
+	args := []byte(`{"command":"make"}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		p := plan.ParsePresented(token)
+		d, err := w.plans.Find(b.Context(), w.acme, 0, p)
+		if err != nil {
+			b.Fatal(err)
+		}
+		parsed, err := plan.ParseArguments(args)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if r := plan.Check(d, p, plan.Call{Tool: "Bash", Arguments: parsed}, by, w.db.Now()); !r.OK {
+			b.Fatal(r.Reason)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package intent
+
+import (
+	"writ/internal/database"
+	"writ/internal/fault"
+	"writ/internal/keyring"
+	"writ/internal/principal"
+	"writ/internal/secret"
+)
+
+// Purposes of the signing keys. A key of one never signs for another.
+const (
+	PlanKey    keyring.Purpose = "plan"           // tokens of plans
+	JWTKey     keyring.Purpose = "plan-jwt"       // their JWTs
+	BindingKey keyring.Purpose = "policy-binding" // tokens that bind a policy's text
+)
+
+// Service mints, finds, shows and ends plans. Make one a process: what it
+// remembers is shared by all requests.
+type Service struct {
+	db      *database.DB
+	keys    *keyring.Ring
+	sealer  *secret.Sealer
+	plans   *cache
+	digests digestKeys
+}
+
+// New makes a service. It starts nothing: the app calls Prune.
+func New(db *database.DB, keys *keyring.Ring, sealer *secret.Sealer) *Service {
+	return &Service{db: db, keys: keys, sealer: sealer, plans: newCache()}
+}
+
+// requireAgent admits keys that may declare plans, of an organization.
+func requireAgent(p principal.Principal) error {
+	switch {
+	case !p.HasScope(principal.Enforce):
+		return fault.New(fault.Forbidden, "plans are declared with an API key of the scope enforce")
+	case p.OrgID == "":
+		return fault.New(fault.Forbidden, "this key belongs to no organization")
+	}
+	return nil
+}
+
+// requireReader admits who may see plans at all: members, and keys for their own.
+func requireReader(p principal.Principal) error {
+	if p.Kind == principal.Key {
+		return requireAgent(p)
+	}
+	if p.OrgID == "" {
+		return fault.New(fault.Forbidden, "plans belong to an organization")
+	}
+	return p.Require(principal.ReadTelemetry)
+}
+
+func noSuchPlan() error { return fault.New(fault.NotFound, "no such plan") }

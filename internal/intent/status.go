@@ -1,0 +1,65 @@
+package intent
+
+import (
+	"context"
+
+	"writ/internal/audit"
+	"writ/internal/database"
+	"writ/internal/fault"
+	"writ/internal/intent/plan"
+	"writ/internal/principal"
+)
+
+// SetStatus ends a plan, or makes an ended one active again. A key may end the
+// plans it declared, and repeat their present status; only a person may make
+// one active: the owner of the key, or who manages keys. Plans that were let
+// through under an ended one end with it.
+func (s *Service) SetStatus(ctx context.Context, p principal.Principal, id string, status plan.Status) (View, error) {
+	if err := requireReader(p); err != nil {
+		return View{}, err
+	}
+	if !status.Valid() {
+		return View{}, fault.Field("status", "must be active, completed, failed or expired")
+	}
+	err := s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
+		row, err := findVisible(ctx, tx, p, id)
+		if err != nil {
+			return err
+		}
+		if row.stored == status {
+			return nil
+		}
+		if err := mayChange(p, row, status); err != nil {
+			return err
+		}
+		if status == plan.Active && !row.ExpiresAt.After(tx.Now()) {
+			return fault.New(fault.Conflict, "the plan's time is over: declare a new one")
+		}
+		if err := updateStatus(ctx, tx, row, status); err != nil {
+			return err
+		}
+		_, err = audit.Append(ctx, tx, audit.Entry{
+			Log: p.OrgID, Action: "plan.status_changed", Actor: p, Subject: audit.Subject{Type: "plan", ID: row.ID},
+			Payload: map[string]any{"from": row.stored, "to": status},
+		})
+		return err
+	}})
+	if err != nil {
+		return View{}, err
+	}
+	return s.Get(ctx, p, id)
+}
+
+// mayChange refuses callers who may not give the plan this status.
+func mayChange(p principal.Principal, row planRow, status plan.Status) error {
+	if p.Kind == principal.Key {
+		if status == plan.Active {
+			return fault.New(fault.Forbidden, "only a person may make a plan active again; declare a new one instead")
+		}
+		return nil
+	}
+	if row.ownerID == p.UserID {
+		return p.Require(principal.OwnKeys)
+	}
+	return p.Require(principal.ManageKeys)
+}

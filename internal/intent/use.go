@@ -1,0 +1,74 @@
+package intent
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"writ/internal/audit"
+	"writ/internal/database"
+	"writ/internal/intent/plan"
+)
+
+// UseStep claims one of the steps a call fits, in the decision's transaction.
+// It gives the step, or -1 and the refusal to be recorded in its place; an error
+// means that nothing was decided. A plan that limits nothing costs no statement.
+//
+// The claim is a conditional update, and exact however many calls claim at once:
+// the change holds the lock of the organization's log.
+func (s *Service) UseStep(ctx context.Context, tx *database.Tx, d *plan.Declared, steps []int) (step int, refused plan.Result, err error) {
+	if !tx.HoldsLog(audit.LogOf(d.Binding.OrgID)) {
+		return -1, plan.Result{}, fmt.Errorf("use a step of plan %s: the change does not declare the log of its organization", d.ID)
+	}
+	if d.Plan.Ordered {
+		return useOrdered(ctx, tx, d, steps)
+	}
+	at := plan.Progress{Last: -1, Uses: map[int]int64{}}
+	for {
+		step, refused = d.Plan.Next(steps, at)
+		if step < 0 || d.Plan.Steps[step].MaxCalls == 0 {
+			return step, refused, nil
+		}
+		claimed, err := claimStep(ctx, tx, d, step)
+		if err != nil || claimed {
+			return step, plan.Result{}, err
+		}
+		at.Uses[step] = math.MaxInt64 // used up: try the next
+	}
+}
+
+// useOrdered claims a step and the place in the order. Both are read first, for
+// a claim that fails must leave nothing behind in a transaction that goes on.
+func useOrdered(ctx context.Context, tx *database.Tx, d *plan.Declared, steps []int) (int, plan.Result, error) {
+	last, err := selectPosition(ctx, tx, d)
+	if err != nil {
+		return -1, plan.Result{}, err
+	}
+	at := plan.Progress{Last: last, Uses: map[int]int64{}}
+	for _, i := range []int{last, last + 1} {
+		if slices.Contains(steps, i) && d.Plan.Steps[i].MaxCalls > 0 {
+			if at.Uses[i], err = selectUses(ctx, tx, d, i); err != nil {
+				return -1, plan.Result{}, err
+			}
+		}
+	}
+	step, refused := d.Plan.Next(steps, at)
+	if step < 0 {
+		return -1, refused, nil
+	}
+	claimed := true
+	if d.Plan.Steps[step].MaxCalls > 0 {
+		claimed, err = claimStep(ctx, tx, d, step)
+	}
+	if err == nil && claimed && step != last {
+		claimed, err = movePosition(ctx, tx, d, last, step)
+	}
+	if err == nil && !claimed {
+		err = fmt.Errorf("use step %d of plan %s: it was used by another at the same time", step, d.ID)
+	}
+	if err != nil {
+		return -1, plan.Result{}, err
+	}
+	return step, plan.Result{}, nil
+}

@@ -1,0 +1,187 @@
+package intent_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+
+	"writ/internal/database"
+	"writ/internal/database/dbtest"
+	"writ/internal/intent"
+	"writ/internal/intent/plan"
+	"writ/internal/keyring"
+	"writ/internal/principal"
+	"writ/internal/secret"
+)
+
+// use claims a step for a call in a transaction of its own, as a decision does.
+func use(ctx context.Context, db *database.DB, plans *intent.Service, d *plan.Declared, tool string) (step int, refused plan.Result, err error) {
+	fit := d.Plan.Fit(plan.Call{Tool: tool})
+	err = db.Write(ctx, database.Change{Lane: database.Urgent, Logs: []string{d.Binding.OrgID}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
+		step, refused, err = plans.UseStep(ctx, tx, d, fit.Steps)
+		return err
+	}})
+	return step, refused, err
+}
+
+// TestOneUseAmongAThousandCalls claims a step of one use from two processes at
+// once.
+func TestOneUseAmongAThousandCalls(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		m := w.mint(w.agent, request(`{"steps":[{"action":"pay","max_calls":1}]}`))
+		d := w.find(w.acme, shown(m))
+		dbs := []*database.DB{w.db, dbtest.Open(t, w.options)}
+		var passed, refused atomic.Int64
+		var wg sync.WaitGroup
+		for i := range 1000 {
+			wg.Go(func() {
+				step, result, err := use(context.Background(), dbs[i%2], w.plans, d, "pay")
+				switch {
+				case err != nil:
+					t.Errorf("use: %v", err)
+				case step == 0:
+					passed.Add(1)
+				case result.Drift == plan.UsedUp && result.Reason != "":
+					refused.Add(1)
+				default:
+					t.Errorf("step %d, %+v", step, result)
+				}
+			})
+		}
+		wg.Wait()
+		if passed.Load() != 1 || refused.Load() != 999 {
+			t.Errorf("%d passed and %d were refused, want 1 and 999", passed.Load(), refused.Load())
+		}
+		view, err := w.plans.Get(t.Context(), w.agent, m.PlanID)
+		if err != nil || view.Uses[0] != 1 {
+			t.Errorf("uses = %v, %v", view.Uses, err)
+		}
+	})
+}
+
+func TestUseStep(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		tests := []struct {
+			name, plan, calls, want string
+		}{
+			{"unlimited", `{"steps":[{"action":"a"}]}`, "a a a", "0 0 0"},
+			{"counted", `{"steps":[{"action":"a","max_calls":2},{"action":"b"}]}`, "a b a a b", "0 1 0 used_up 1"},
+			{"several steps of one tool", `{"steps":[{"action":"a","max_calls":1},{"action":"a","max_calls":2}]}`, "a a a a", "0 1 1 used_up"},
+			{"unlimited before limited", `{"steps":[{"action":"a","max_calls":1},{"action":"a"}]}`, "a a a", "1 1 1"},
+			{"ordered", `{"ordered":true,"steps":[{"action":"a"},{"action":"b"},{"action":"c"}]}`, "b a a c b a c b", "out_of_order 0 0 out_of_order 1 out_of_order 2 out_of_order"},
+			{"ordered, twice the same", `{"ordered":true,"steps":[{"action":"a"},{"action":"a"},{"action":"b"}]}`, "a b a b", "0 out_of_order 1 2"},
+			{"ordered and counted", `{"ordered":true,"steps":[{"action":"a","max_calls":2},{"action":"b","max_calls":1}]}`, "a a a b b a", "0 0 used_up 1 used_up out_of_order"},
+			{"not in the plan", `{"ordered":true,"steps":[{"action":"a"}]}`, "x", "not_in_plan"},
+		}
+		for _, tt := range tests {
+			d := w.find(w.acme, shown(w.mint(w.agent, request(tt.plan))))
+			var got []string
+			for tool := range strings.FieldsSeq(tt.calls) {
+				step, refused, err := use(t.Context(), w.db, w.plans, d, tool)
+				if err != nil {
+					t.Fatalf("%s: %v", tt.name, err)
+				}
+				if step < 0 {
+					got = append(got, string(refused.Drift))
+				} else {
+					got = append(got, fmt.Sprint(step))
+				}
+			}
+			if text := strings.Join(got, " "); text != tt.want {
+				t.Errorf("%s: %s, want %s", tt.name, text, tt.want)
+			}
+		}
+	})
+}
+
+func TestUseStepNeedsTheLog(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		d := w.find(w.acme, shown(w.mint(w.agent, request(`{"steps":[{"action":"a","max_calls":1}]}`))))
+		err := w.db.Write(t.Context(), database.Change{Logs: []string{w.globex}, Do: func(ctx context.Context, tx *database.Tx) error {
+			step, _, err := w.plans.UseStep(ctx, tx, d, []int{0})
+			if step != -1 {
+				t.Errorf("step %d beside the error", step)
+			}
+			return err
+		}})
+		if err == nil || !strings.Contains(err.Error(), "does not declare the log") {
+			t.Errorf("err = %v, want a refusal", err)
+		}
+	})
+}
+
+// TestARolledBackUseIsNone claims in a transaction that fails.
+func TestARolledBackUseIsNone(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		d := w.find(w.acme, shown(w.mint(w.agent, request(`{"ordered":true,"steps":[{"action":"a","max_calls":1}]}`))))
+		err := w.db.Write(t.Context(), database.Change{Logs: []string{w.acme}, Do: func(ctx context.Context, tx *database.Tx) error {
+			if step, _, err := w.plans.UseStep(ctx, tx, d, []int{0}); step != 0 || err != nil {
+				t.Errorf("step %d, %v", step, err)
+			}
+			return fmt.Errorf("no")
+		}})
+		if err == nil {
+			t.Fatal("the change did not fail")
+		}
+		if step, _, err := use(t.Context(), w.db, w.plans, d, "a"); step != 0 || err != nil {
+			t.Errorf("after the rollback: step %d, %v", step, err)
+		}
+	})
+}
+
+// benchWorld is an organization with a key, on SQLite.
+func benchWorld(b *testing.B) *world {
+	b.Helper()
+	db, err := database.Open(b.Context(), database.Options{SQLitePath: filepath.Join(b.TempDir(), "writ.db")})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = db.Close() })
+	sealer, err := secret.NewSealer(bytes.Repeat([]byte{1}, secret.MasterKeySize))
+	if err != nil {
+		b.Fatal(err)
+	}
+	w := &world{db: db, plans: intent.New(db, keyring.New(db, sealer), sealer), acme: database.NewID()}
+	user, key := database.NewID(), database.NewID()
+	err = db.Write(b.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		for _, s := range []struct {
+			query string
+			args  []any
+		}{
+			{`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, '', 1, 1)`, []any{w.acme}},
+			{`INSERT INTO user_account (id, email, name, password_hash, created_at) VALUES ($1, 'a@example.org', '', '', 1)`, []any{user}},
+			{`INSERT INTO api_key (id, org_id, owner_id, name, environment, product, scopes, prefix, hash, created_at)
+				VALUES ($1, $2, $3, '', '', '', '', '', $4, 1)`, []any{key, w.acme, user, secret.Hash(key)}},
+		} {
+			if _, err := tx.Exec(ctx, s.query, s.args...); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	w.agent = principal.Principal{Kind: principal.Key, KeyID: key, UserID: user, OrgID: w.acme, Scopes: []principal.Scope{principal.Enforce}}
+	return w
+}
+
+func toRaw(b *testing.B, v any) []byte {
+	b.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return raw
+}
