@@ -169,7 +169,7 @@ func isNotVariable(r rune) bool {
 // and need no pattern then. Every secret we know is a dozen characters without
 // a space, or stands behind a name and a sign, or is a card number. Text that
 // is still quoted JSON may hide any of them behind an escape.
-func suspicious[T string | []byte](text T) bool {
+func suspicious[T ~string | ~[]byte](text T) bool {
 	run, digits := 0, 0
 	for i := 0; i < len(text); i++ {
 		c := text[i]

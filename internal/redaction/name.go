@@ -94,10 +94,10 @@ var stems = [...]string{
 }
 
 // holdsStem reports whether the name holds a stem, in letters of either case.
-func holdsStem(name string) bool {
-	for i := range name {
+func holdsStem[T ~string | ~[]byte](name T) bool {
+	for i := range len(name) {
 		for _, stem := range stems {
-			if len(name)-i >= len(stem) && name[i]|0x20 == stem[0] && strings.EqualFold(name[i:i+len(stem)], stem) {
+			if name[i]|0x20 == stem[0] && len(name)-i >= len(stem) && strings.EqualFold(string(name[i:i+len(stem)]), stem) {
 				return true
 			}
 		}

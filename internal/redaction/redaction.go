@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -37,17 +38,18 @@ const maxDepth = 256
 // What is not strict JSON (duplicate keys, invalid UTF-8, data after the value)
 // is refused: nobody could say what stands under which name.
 func JSON(raw []byte) ([]byte, error) {
-	var out bytes.Buffer
-	out.Grow(len(raw))
-	w := walker{
-		in:  jsontext.NewDecoder(bytes.NewBuffer(raw)),
-		out: jsontext.NewEncoder(&out),
-	}
+	w := walkers.Get().(*walker)
+	out := bytes.NewBuffer(make([]byte, 0, len(raw)+16))
+	w.in.Reset(bytes.NewBuffer(raw))
+	w.out.Reset(out)
 	if err := w.value(kept); err != nil {
 		return nil, fmt.Errorf("redact: %w", err)
 	}
 	if _, err := w.in.ReadToken(); err != io.EOF {
 		return nil, errors.New("redact: data after the JSON value")
+	}
+	if len(raw) <= pooledBytes {
+		walkers.Put(w)
 	}
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
@@ -58,6 +60,15 @@ type walker struct {
 	out   *jsontext.Encoder
 	depth int
 }
+
+// walkers keeps those that ended well for the next text: what they have
+// allocated for names and nesting is half of the work. One that has seen a long
+// text is not kept, and neither what it holds of it.
+var walkers = sync.Pool{New: func() any {
+	return &walker{in: jsontext.NewDecoder(new(bytes.Buffer)), out: jsontext.NewEncoder(new(bytes.Buffer))}
+}}
+
+const pooledBytes = 64 << 10
 
 // value copies the next value; about is what the names around it say.
 func (w *walker) value(about sensitivity) error {
@@ -86,11 +97,11 @@ func (w *walker) container(kind jsontext.Kind, about sensitivity) error {
 		}
 		inner := about
 		if kind == jsontext.KindBeginObject {
-			key, err := w.key()
+			name, err := w.key()
 			if err != nil {
 				return err
 			}
-			inner = max(about, nameSensitivity(key))
+			inner = max(about, name)
 		}
 		if err := w.value(inner); err != nil {
 			return err
@@ -98,21 +109,28 @@ func (w *walker) container(kind jsontext.Kind, about sensitivity) error {
 	}
 }
 
-// key copies an object's next key. A key can itself look like a secret (a map
+// key copies an object's next key, and says what it tells. A key can itself look like a secret (a map
 // from tokens to users); it is then kept apart by a number, for two keys of one
 // object must not become the same.
-func (w *walker) key() (string, error) {
-	token, err := w.in.ReadToken()
+func (w *walker) key() (sensitivity, error) {
+	quoted, err := w.in.ReadValue()
 	if err != nil {
-		return "", readError(err)
+		return kept, readError(err)
 	}
-	key := token.String()
+	if !suspicious(quoted) && !holdsStem(quoted) {
+		return kept, w.out.WriteValue(quoted)
+	}
+	plain, err := jsontext.AppendUnquote(nil, quoted)
+	if err != nil {
+		return kept, readError(err)
+	}
+	key := string(plain)
 	shown := Text(key)
 	err = w.out.WriteToken(jsontext.String(shown))
 	for n := 2; err != nil && shown != key && n < 1000; n++ {
 		err = w.out.WriteToken(jsontext.String(fmt.Sprintf("%s %d", shown, n)))
 	}
-	return key, readError(err)
+	return nameSensitivity(key), readError(err)
 }
 
 func (w *walker) scalar(kind jsontext.Kind, about sensitivity) error {
