@@ -53,6 +53,7 @@ func TestScripts(t *testing.T) {
 			"signer":    signer,
 			"usekey":    useKey,
 			"shows":     shows,
+			"evidence":  evidence,
 		},
 		RequireExplicitExec: true,
 	})

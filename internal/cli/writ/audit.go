@@ -1,0 +1,149 @@
+package writ
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"writ/internal/audit/ledger"
+	"writ/internal/cli"
+)
+
+func auditCommand(s cli.Streams) *cobra.Command {
+	audit := &cobra.Command{Use: "audit", Short: "Check the evidence of an audit log"}
+	audit.AddCommand(auditVerify(s))
+	return audit
+}
+
+// maxSmallFile bounds what is read of a file of keys or a checkpoint.
+const maxSmallFile = 1 << 20
+
+func auditVerify(s cli.Streams) *cobra.Command {
+	var keyFile, checkpointFile string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "verify FILE|-", Short: "Check an export of an audit log, without the server", Args: cobra.ExactArgs(1),
+		Long: "Check an export of an audit log, without the server: every entry and payload, their order and number, and the\n" +
+			"signature over all of it. - reads the export from stdin.\n\n" +
+			"Take the key from elsewhere than the export, and keep a checkpoint from time to time: with --checkpoint a log\n" +
+			"that was rewritten, cut or forked since is found out.\n\n" +
+			"Exit codes: 0 verified, 1 not verified, 2 the command line is wrong.",
+		RunE: func(_ *cobra.Command, args []string) error {
+			trust, err := readTrust(keyFile, checkpointFile)
+			if err != nil {
+				return err
+			}
+			source, err := openExport(s, args[0])
+			if err != nil {
+				return err
+			}
+			defer source.Close()
+			report, err := ledger.Verify(source, trust)
+			if asJSON {
+				return errors.Join(printVerdict(s, report, err), notVerified(err))
+			}
+			if err != nil {
+				return notVerified(err)
+			}
+			return describe(s, report)
+		},
+	}
+	cmd.Flags().StringVar(&keyFile, "key", "", "file with the server's public key for checkpoints, one a line")
+	cmd.Flags().StringVar(&checkpointFile, "checkpoint", "", "file with a checkpoint of the log that was seen earlier")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// openExport opens what is to be verified. A URL will be fetched from here when
+// the server serves exports.
+func openExport(s cli.Streams, name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(s.In), nil
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("open the export: %w", err)
+	}
+	return file, nil
+}
+
+func readTrust(keyFile, checkpointFile string) (trust ledger.Trust, err error) {
+	if keyFile != "" {
+		text, err := readSmall(keyFile)
+		if err != nil {
+			return ledger.Trust{}, fmt.Errorf("read the key: %w", err)
+		}
+		if trust.Keys, err = ledger.ParseKeys(text); err != nil {
+			return ledger.Trust{}, fmt.Errorf("read the key in %s: %w", keyFile, err)
+		}
+	}
+	if checkpointFile != "" {
+		if trust.Earlier, err = readSmall(checkpointFile); err != nil {
+			return ledger.Trust{}, fmt.Errorf("read the checkpoint: %w", err)
+		}
+		if strings.TrimSpace(trust.Earlier) == "" {
+			return ledger.Trust{}, fmt.Errorf("read the checkpoint: %s is empty", checkpointFile)
+		}
+	}
+	return trust, nil
+}
+
+func readSmall(name string) (string, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxSmallFile+1))
+	if err == nil && len(text) > maxSmallFile {
+		err = fmt.Errorf("%s is too large", name)
+	}
+	return string(text), err
+}
+
+func notVerified(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("not verified: %w", err)
+}
+
+// printVerdict prints what --json prints, verified or not.
+func printVerdict(s cli.Streams, report ledger.Report, problem error) error {
+	if problem != nil {
+		return json.NewEncoder(s.Out).Encode(map[string]any{"verified": false, "problem": problem.Error()})
+	}
+	return json.NewEncoder(s.Out).Encode(struct {
+		Verified bool `json:"verified"`
+		ledger.Report
+	}{true, report})
+}
+
+func describe(s cli.Streams, r ledger.Report) error {
+	var text strings.Builder
+	fmt.Fprintf(&text, "verified\nlog       %s, epoch %d\nentries   %d", cli.Line(r.Log), r.Epoch, r.Size)
+	if r.From > 0 {
+		fmt.Fprintf(&text, ", of which %d to %d are in the export", r.From, r.Size-1)
+	}
+	fmt.Fprintf(&text, "\npayloads  %d checked, %d erased\nroot      %s\n", r.Payloads, r.Erased, r.Root)
+	if r.Earlier != nil {
+		fmt.Fprintf(&text, "earlier   begins with the %d entries of the checkpoint given\n", r.Earlier.Size)
+	}
+	for _, restore := range r.Restores {
+		lost := "how many entries were lost is not known"
+		if restore.Known {
+			lost = fmt.Sprintf("%d entries were lost", restore.Lost)
+		}
+		fmt.Fprintf(&text, "restored  at entry %d, epoch %d: %s\n", restore.Index, restore.Epoch, lost)
+	}
+	if r.KeyFromFile {
+		fmt.Fprintf(s.Err, "writ: the key came from the export itself, so this shows that the file is whole, not who made it: give --key\n")
+	}
+	_, err := io.WriteString(s.Out, text.String())
+	return err
+}
