@@ -38,7 +38,7 @@ func updateHead(ctx context.Context, tx *database.Tx, h *Head) error {
 }
 
 func insertEntry(ctx context.Context, tx *database.Tx, r ledger.Record, record, payload, salt []byte, leaf ledger.Hash) error {
-	_, err := tx.Exec(ctx, `
+	_, err := tx.ExecOften(ctx, `
 		INSERT INTO audit_entry (log, position, recorded_at, action, record, payload, salt, leaf,
 			actor, subject, agent, tool, verdict, plan)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,

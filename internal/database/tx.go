@@ -36,6 +36,7 @@ type Tx struct {
 	logs         []string // of the change running now
 	locals       map[any]any
 	shared       *sync.Map // of the DB
+	prepared     map[string]*sql.Stmt
 	beforeCommit []func(ctx context.Context) error
 	afterCommit  []func()
 }
@@ -49,6 +50,30 @@ func (tx *Tx) Now() time.Time { return tx.now }
 // Exec runs a statement and tells how many rows it changed.
 func (tx *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
 	result, err := tx.tx.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// ExecOften is Exec for a statement that many changes of one commit run: it is
+// parsed once for all of them. It takes no more than one statement.
+func (tx *Tx) ExecOften(ctx context.Context, query string, args ...any) (int64, error) {
+	if tx.engine == PostgreSQL {
+		return tx.Exec(ctx, query, args...) // the driver keeps what it has parsed
+	}
+	statement, ok := tx.prepared[query]
+	if !ok {
+		var err error
+		if statement, err = tx.tx.PrepareContext(ctx, query); err != nil {
+			return 0, err
+		}
+		if tx.prepared == nil {
+			tx.prepared = map[string]*sql.Stmt{}
+		}
+		tx.prepared[query] = statement // closed with the transaction
+	}
+	result, err := statement.ExecContext(ctx, args...)
 	if err != nil {
 		return 0, err
 	}
