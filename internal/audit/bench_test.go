@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -30,8 +31,9 @@ func benchDB(b *testing.B, entries int) (*database.DB, *audit.Service) {
 // compare the sizes.
 func BenchmarkAppend(b *testing.B) {
 	for _, entries := range []int{1_000, 100_000, 1_000_000} {
+		db := sync.OnceValue(func() *database.DB { db, _ := benchDB(b, entries); return db }) // once for all rounds
 		b.Run(fmt.Sprint(entries), func(b *testing.B) {
-			db, _ := benchDB(b, entries)
+			db := db()
 			var n atomic.Int64
 			b.SetParallelism(32)
 			b.ReportAllocs()
@@ -69,8 +71,9 @@ func BenchmarkReceipt(b *testing.B) {
 // BenchmarkEntry proves an old entry, which is read from tiles.
 func BenchmarkEntry(b *testing.B) {
 	for _, entries := range []int{1_000, 100_000} {
+		service := sync.OnceValue(func() *audit.Service { _, s := benchDB(b, entries); return s })
 		b.Run(fmt.Sprint(entries), func(b *testing.B) {
-			_, s := benchDB(b, entries)
+			s := service()
 			for i := 0; b.Loop(); i++ {
 				if _, _, err := s.Entry(context.Background(), "org", int64(i*7919%entries)); err != nil {
 					b.Fatal(err)

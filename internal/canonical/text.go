@@ -1,6 +1,7 @@
 package canonical
 
 import (
+	"errors"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -16,6 +17,15 @@ func isPlain(quoted []byte) bool {
 		}
 	}
 	return true
+}
+
+// AppendString appends text as a canonical JSON string, for who writes a form of
+// known members and saves the detour through Marshal.
+func AppendString(dst []byte, text string) ([]byte, error) {
+	if !utf8.ValidString(text) {
+		return nil, errors.New("canonical JSON: invalid UTF-8 in a string")
+	}
+	return appendQuoted(dst, []byte(text)), nil
 }
 
 // appendQuoted appends valid UTF-8 text as a canonical JSON string.

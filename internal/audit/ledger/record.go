@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/go-json-experiment/json"
 	"golang.org/x/mod/sumdb/tlog"
@@ -59,15 +60,63 @@ type Subject struct {
 
 // Encode gives the record's canonical form, which the leaf is the hash of.
 func (r Record) Encode() ([]byte, error) {
-	r.Version = version
-	text, err := canonical.Marshal(r)
+	w := writer{out: make([]byte, 0, 512)}
+	w.text(`{"action":`, r.Action)
+	w.text(`,"actor":{"id":`, r.Actor.ID)
+	w.text(`,"kind":`, r.Actor.Kind)
+	w.raw(`}`)
+	w.optional(`,"agent":`, r.Agent)
+	w.number(`,"epoch":`, r.Epoch)
+	w.number(`,"index":`, r.Index)
+	w.text(`,"log":`, r.Log)
+	w.optional(`,"payload":`, r.Payload)
+	w.optional(`,"plan":`, r.Plan)
+	w.text(`,"subject":{"id":`, r.Subject.ID)
+	w.text(`,"type":`, r.Subject.Type)
+	w.raw(`}`)
+	w.number(`,"time":`, r.Time)
+	w.optional(`,"tool":`, r.Tool)
+	w.number(`,"v":`, version)
+	w.optional(`,"verdict":`, r.Verdict)
+	w.raw(`}`)
+	if w.err != nil {
+		return nil, w.err
+	}
+	if len(w.out) > MaxRecord {
+		return nil, fmt.Errorf("the record has %d bytes, and may have %d", len(w.out), MaxRecord)
+	}
+	return w.out, nil
+}
+
+// writer writes a canonical object whose members are known: every decision
+// waits for its record, and the detour through Marshal costs as much as storing it.
+type writer struct {
+	out []byte
+	err error // the first
+}
+
+func (w *writer) raw(text string) { w.out = append(w.out, text...) }
+
+func (w *writer) number(name string, value int64) {
+	w.raw(name)
+	w.out = strconv.AppendInt(w.out, value, 10)
+}
+
+func (w *writer) text(name, value string) {
+	w.raw(name)
+	out, err := canonical.AppendString(w.out, value)
 	if err != nil {
-		return nil, err
+		w.err = errors.Join(w.err, err)
+		return
 	}
-	if len(text) > MaxRecord {
-		return nil, fmt.Errorf("the record has %d bytes, and may have %d", len(text), MaxRecord)
+	w.out = out
+}
+
+// optional leaves an empty member out.
+func (w *writer) optional(name, value string) {
+	if value != "" {
+		w.text(name, value)
 	}
-	return text, nil
 }
 
 // ParseRecord reads a record. Any text but the one Encode gives is refused: two
