@@ -27,7 +27,7 @@ var table = layout.Table{
 
 	// Assembly.
 	row("internal/app",
-		"internal/api", "internal/observability", "internal/auth", "internal/organization", "internal/apikey", "internal/throttle",
+		"internal/api", "internal/observability", "internal/auth", "internal/organization", "internal/apikey", "internal/intent", "internal/throttle",
 		"internal/config", "internal/keyring", "internal/mail", "internal/audit", "internal/principal",
 		"internal/database", "internal/secret", "internal/fault",
 	),

@@ -16,6 +16,7 @@ import (
 	"writ/internal/auth"
 	"writ/internal/config"
 	"writ/internal/database"
+	"writ/internal/intent"
 	"writ/internal/organization"
 	"writ/internal/secret"
 )
@@ -66,6 +67,7 @@ type Restored struct {
 	// What was ended, because it may have ended between the backup and now.
 	EndedSessions    int64 `json:"endedSessions"`
 	EndedInvites     int64 `json:"endedInvites"`
+	EndedPlans       int64 `json:"endedPlans"`
 	KeysRevokedAgain int   `json:"keysRevokedAgain"`
 }
 
@@ -216,6 +218,9 @@ func (r *Restored) endRevived(ctx context.Context, tx *database.Tx, revokedKeys 
 		return err
 	}
 	if r.EndedInvites, err = organization.EndInvites(ctx, tx); err != nil {
+		return err
+	}
+	if r.EndedPlans, err = intent.EndAll(ctx, tx); err != nil {
 		return err
 	}
 	r.KeysRevokedAgain, err = apikey.RevokeAgain(ctx, tx, revokedKeys)

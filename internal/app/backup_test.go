@@ -296,8 +296,8 @@ func TestRestoreOverANewerDatabase(t *testing.T) {
 	opensTheDoor(t, start(t, o), server.FirstRun)
 }
 
-// TestRestoreEndsWhatMayHaveEnded: a session and a key that ended after the
-// backup must not come back with it.
+// TestRestoreEndsWhatMayHaveEnded: a session, a plan and a key that ended after
+// the backup must not come back with it.
 func TestRestoreEndsWhatMayHaveEnded(t *testing.T) {
 	t.Parallel()
 	o := options(t, database.Options{})
@@ -311,14 +311,20 @@ func TestRestoreEndsWhatMayHaveEnded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	execute(t, "sqlite", filepath.Join(o.Config.DataDir, "writ.db"), `
+		INSERT INTO plan (id, org_id, key_id, owner_id, user_id, email, agent_id, context_id, session_id, status, goal, source, steps,
+			anchor, signature, signature_hash, jwt_hash, issued_at, expires_at, created_at)
+		SELECT 'p', '`+server.FirstRun.OrganizationID+`', id, '', '', '', '', '', '', 'active', '', '', 0, 1, '', '', '', 1, 9000000000000000, 1
+		FROM api_key
+		LIMIT 1`)
 	saved := backup(t, o)
 	if err := anyone.As(in.AccessToken).RevokeKey(t.Context(), key.ID); err != nil {
 		t.Fatal(err)
 	}
 	server.stop()
 	report := restore(t, o, saved)
-	if report.EndedSessions != 1 || report.KeysRevokedAgain != 1 {
-		t.Errorf("report = %+v, want one session ended and one key revoked again", report)
+	if report.EndedSessions != 1 || report.EndedPlans != 1 || report.KeysRevokedAgain != 1 {
+		t.Errorf("report = %+v, want a session and a plan ended and one key revoked again", report)
 	}
 	again := start(t, o)
 	anyone = again.public

@@ -1,6 +1,7 @@
 package intent_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -233,5 +234,31 @@ func TestSetStatus(t *testing.T) {
 		w.pass(300 * time.Second)
 		_, err := w.plans.SetStatus(t.Context(), owner, m.PlanID, plan.Active)
 		wantFault(t, err, fault.Conflict)
+	})
+}
+
+func TestEndAll(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		m, completed, foreign := w.mint(w.agent, request(twoSteps)), w.mint(w.agent, request(twoSteps)), w.mint(w.foreign, request(twoSteps))
+		if _, err := w.plans.SetStatus(t.Context(), w.agent, completed.PlanID, plan.Completed); err != nil {
+			t.Fatal(err)
+		}
+		err := w.db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+			ended, err := intent.EndAll(ctx, tx)
+			if ended != 2 {
+				t.Errorf("%d plans ended, want 2", ended)
+			}
+			return err
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id, want := range map[string]plan.Status{m.PlanID: plan.Expired, foreign.PlanID: plan.Expired, completed.PlanID: plan.Completed} {
+			d, err := newService(t, w.db, 1).FindByToken(t.Context(), plan.Presented{PlanID: id})
+			if err != nil || d.Status != want {
+				t.Errorf("status %v, %v; want %s", d, err, want)
+			}
+		}
 	})
 }

@@ -2,6 +2,7 @@ package intent
 
 import (
 	"context"
+	"fmt"
 
 	"writ/internal/audit"
 	"writ/internal/database"
@@ -62,4 +63,17 @@ func mayChange(p principal.Principal, row planRow, status plan.Status) error {
 		return p.Require(principal.OwnKeys)
 	}
 	return p.Require(principal.ManageKeys)
+}
+
+// EndAll ends every plan, after a restore: a backup must not bring back plans
+// that were ended since, or uses of steps that were claimed since.
+func EndAll(ctx context.Context, tx *database.Tx) (ended int64, err error) {
+	ended, err = tx.Exec(ctx, `
+		UPDATE plan
+		SET status = 'expired', ended_at = $1
+		WHERE status = 'active'`, database.Micros(tx.Now()))
+	if err != nil {
+		return 0, fmt.Errorf("end all plans: %w", err)
+	}
+	return ended, nil
 }

@@ -159,6 +159,14 @@ func TestFit(t *testing.T) {
 	}
 }
 
+func TestServers(t *testing.T) {
+	t.Parallel()
+	p := parse(t, `{"steps":[{"action":"a","mcp":"x"},{"action":"a","mcp":"y"},{"action":"a","mcp":"x"},{"action":"b","mcp":"z"}]}`)
+	if got := p.Servers(p.Fit(call(t, "a", "")).Steps); !slices.Equal(got, []string{"x", "y"}) {
+		t.Errorf("Servers = %v", got)
+	}
+}
+
 func TestReasonsStayShortAndShowNoValues(t *testing.T) {
 	t.Parallel()
 	var steps []string

@@ -34,6 +34,18 @@ func (p *Plan) Fit(call Call) Result {
 	return refuse(NotInPlan, "not in the plan; "+p.allows())
 }
 
+// Servers are those of the steps, each once: what is decided about a call that
+// fits them must hold for all.
+func (p *Plan) Servers(steps []int) []string {
+	var servers []string
+	for _, i := range steps {
+		if s := p.Steps[i].Server; !slices.Contains(servers, s) {
+			servers = append(servers, s)
+		}
+	}
+	return servers
+}
+
 // names reports whether the step is about this server and tool. The name may
 // carry its server in front, as some clients write it.
 func (s *Step) names(server, name string) bool {
