@@ -93,7 +93,7 @@ func (s *Service) RetirePayloads(ctx context.Context, keep time.Duration) error 
 
 // retireSome erases a slice of a log's old payloads, and tells whether none is left.
 func (s *Service) retireSome(ctx context.Context, log string, cutoff int64) (done bool, err error) {
-	return done, s.db.Write(ctx, database.Change{Logs: []string{log}, Do: func(ctx context.Context, tx *database.Tx) error {
+	err = s.db.Write(ctx, database.Change{Logs: []string{log}, Do: func(ctx context.Context, tx *database.Tx) error {
 		old, err := oldPayloads(ctx, tx, log, cutoff)
 		if err != nil {
 			return err
@@ -122,6 +122,7 @@ func (s *Service) retireSome(ctx context.Context, log string, cutoff int64) (don
 		})
 		return err
 	}})
+	return done, err
 }
 
 // datedEntry is where an entry stands, and since when.

@@ -1,7 +1,9 @@
 package audit_test
 
 import (
+	"bytes"
 	"context"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -161,4 +163,37 @@ func TestRestoredLog(t *testing.T) {
 			t.Errorf("record = %+v, %v", record, err)
 		}
 	})
+}
+
+// TestErasedIsGoneFromTheFile looks for what was erased in the file itself, small
+// and too large for a page.
+func TestErasedIsGoneFromTheFile(t *testing.T) {
+	t.Parallel()
+	for name, size := range map[string]int{"small": 1, "large": 5000} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := dbtest.SQLite(t)
+			db, err := database.Open(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := open(t, db)
+			secret := decision("org", 1)
+			secret.Payload = map[string]any{"n": strings.Repeat("a person's words ", size)}
+			mustDecide(t, db, secret, decision("org", 2))
+			if err := s.ErasePayload(t.Context(), owner, "org", 0, ""); err != nil {
+				t.Fatal(err)
+			}
+			if err := db.Close(); err != nil {
+				t.Fatal(err)
+			}
+			content, err := os.ReadFile(o.SQLitePath)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Contains(content, []byte("agent2")) || bytes.Contains(content, []byte("a person's words")) {
+				t.Error("the file still holds what was erased, or nothing at all")
+			}
+		})
+	}
 }

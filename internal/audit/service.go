@@ -28,17 +28,17 @@ type Service struct {
 // signed. The key is fetched here and by RefreshKey, never inside a transaction.
 func Open(ctx context.Context, db *database.DB, keys KeySource) (*Service, error) {
 	s := &Service{db: db, keys: keys}
-	err := db.Write(ctx, database.Change{Logs: []string{System}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
-		s.installation, err = installationIn(ctx, tx)
-		return err
-	}})
-	if err != nil {
-		return nil, fmt.Errorf("open the audit log: %w", err)
+	var err error
+	if s.installation, err = installationOf(ctx, db); err != nil {
+		return nil, fmt.Errorf("open the audit log: name this installation: %w", err)
 	}
 	if err := s.RefreshKey(ctx); err != nil {
 		return nil, fmt.Errorf("open the audit log: %w", err)
 	}
-	return s, s.fillTiles(ctx)
+	if err := s.fillTiles(ctx); err != nil {
+		return nil, fmt.Errorf("open the audit log: %w", err)
+	}
+	return s, nil
 }
 
 // RefreshKey takes up a key that was rotated, here or by another replica. Until
@@ -68,15 +68,29 @@ func (s *Service) KeyText(public ed25519.PublicKey) (string, error) {
 	return ledger.KeyText(s.installation, public)
 }
 
-// installationIn is the name of this installation, made on first use. The caller
-// holds the lock of the System log, so that replicas agree on one.
-func installationIn(ctx context.Context, tx *database.Tx) (id string, err error) {
-	err = tx.QueryRow(ctx, `SELECT id FROM audit_installation`).Scan(&id)
-	if err == nil || !errors.Is(err, sql.ErrNoRows) {
+// installationOf is the name of this installation, made on first use. The lock of
+// the System log has replicas agree on one.
+func installationOf(ctx context.Context, db *database.DB) (id string, err error) {
+	if id, err = readInstallation(ctx, db); err != nil || id != "" {
 		return id, err
 	}
-	id = database.NewID()
-	_, err = tx.Exec(ctx, `INSERT INTO audit_installation (id) VALUES ($1)`, id)
+	err = db.Write(ctx, database.Change{Logs: []string{System}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
+		if id, err = readInstallation(ctx, tx); err != nil || id != "" {
+			return err
+		}
+		id = database.NewID()
+		_, err = tx.Exec(ctx, `INSERT INTO audit_installation (id) VALUES ($1)`, id)
+		return err
+	}})
+	return id, err
+}
+
+// readInstallation reads the name, which is empty before there is one.
+func readInstallation(ctx context.Context, r database.Reader) (id string, err error) {
+	err = r.QueryRow(ctx, `SELECT id FROM audit_installation`).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
 	return id, err
 }
 

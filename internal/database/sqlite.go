@@ -34,10 +34,13 @@ func openSQLite(o Options) (*DB, error) {
 	// give space back in small steps. synchronous=FULL: what was acknowledged
 	// survives a power cut. The wait for another program's lock heeds no
 	// context, so it is short: the committer's tries together stay within its
-	// limit.
+	// limit. secure_delete: what was erased from the audit log is gone from the
+	// file as well.
 	pragmas := []string{"auto_vacuum(INCREMENTAL)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "busy_timeout(900)"}
 	if o.Store == Telemetry {
 		pragmas = append(pragmas, bulkPragmas...)
+	} else {
+		pragmas = append(pragmas, "secure_delete(ON)")
 	}
 	writes, err := sql.Open("sqlite", sqliteDSN(path, "immediate", pragmas...))
 	if err != nil {
