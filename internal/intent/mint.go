@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -68,7 +69,8 @@ type newPlan struct {
 	tree     *plan.Tree
 	policy   []byte
 	shown    []byte
-	goal     string
+	goal     string // redacted, as source is
+	source   string
 	binding  plan.Binding
 	identity string
 	parentID string
@@ -99,7 +101,7 @@ func (s *Service) prepare(p principal.Principal, r Request) (*newPlan, error) {
 	}
 	n := &newPlan{
 		by: p, request: r, id: database.NewID(), plan: parsed, tree: parsed.Tree(), policy: policy, shown: shown,
-		goal: redaction.Text(plainText(parsed.Goal)), issued: s.db.Now().Truncate(time.Second),
+		goal: redaction.Text(plainText(parsed.Goal)), source: redaction.Text(plainText(parsed.Source)), issued: s.db.Now().Truncate(time.Second),
 		binding: plan.Binding{
 			OrgID: p.OrgID, KeyID: p.KeyID, UserID: r.UserID, Email: r.Email, AgentID: r.AgentID, Context: r.ContextID, Session: r.SessionID,
 		},
@@ -183,14 +185,10 @@ func (n *newPlan) add(ctx context.Context, tx *database.Tx) error {
 	if err := insertPlan(ctx, tx, n); err != nil {
 		return err
 	}
-	tools := make([]string, 0, len(n.plan.Steps))
-	for _, step := range n.plan.Steps {
-		tools = append(tools, step.Server+"."+step.Tool)
-	}
 	_, err := audit.Append(ctx, tx, audit.Entry{
 		Log: n.by.OrgID, Action: "plan.minted", Actor: n.by, Subject: audit.Subject{Type: "plan", ID: n.id}, Observation: true,
 		Payload: recorded{
-			Hash: n.tree.Root(), Goal: n.goal, Source: redaction.Text(plainText(n.plan.Source)), Tools: tools,
+			Hash: n.tree.Root(), Goal: n.goal, Source: n.source, Steps: len(n.plan.Steps), Tools: n.tools(),
 			User: n.binding.UserID, Email: n.binding.Email, Agent: n.binding.AgentID, Context: n.binding.Context, Session: n.binding.Session,
 			ExpiresAt: n.expires.Unix(), Under: n.parentID,
 		},
@@ -203,7 +201,8 @@ type recorded struct {
 	Hash      string   `json:"planHash"`
 	Goal      string   `json:"goal,omitzero"`
 	Source    string   `json:"source,omitzero"`
-	Tools     []string `json:"tools"`
+	Steps     int      `json:"steps"`
+	Tools     []string `json:"tools"` // the first of them, each once
 	User      string   `json:"userId,omitzero"`
 	Email     string   `json:"userEmail,omitzero"`
 	Agent     string   `json:"agentId,omitzero"`
@@ -211,6 +210,21 @@ type recorded struct {
 	Session   string   `json:"sessionId,omitzero"`
 	ExpiresAt int64    `json:"expiresAt"`
 	Under     string   `json:"under,omitzero"`
+}
+
+// recordedTools is how many tools of a plan the audit log names. The plan's hash
+// stands beside them and covers all.
+const recordedTools = 50
+
+func (n *newPlan) tools() []string {
+	tools := []string{}
+	for _, step := range n.plan.Steps {
+		name := redaction.Text(step.Server + "." + step.Tool)
+		if len(tools) < recordedTools && !slices.Contains(tools, name) {
+			tools = append(tools, name)
+		}
+	}
+	return tools
 }
 
 func (n *newPlan) minted() Minted {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -92,7 +93,7 @@ func TestSecretsAreStoredSealedOnly(t *testing.T) {
 		const raw = `{"goal":"use password=hunter2hunter2","steps":[{"action":"Bash","params":{"command":"curl -H 'Authorization: Bearer abc123def456ghi'","api_key":"SUPERSECRETVALUE12345"}}],"metadata":{"source":"token=abcdefgh12345"}}`
 		m := w.mint(w.agent, request(raw))
 		stored := w.everything()
-		for _, planted := range []string{"hunter2hunter2", "abc123def456ghi", "SUPERSECRETVALUE12345"} {
+		for _, planted := range []string{"hunter2hunter2", "abc123def456ghi", "SUPERSECRETVALUE12345", "abcdefgh12345"} {
 			if strings.Contains(stored, planted) {
 				t.Errorf("%s is stored in the clear", planted)
 			}
@@ -192,6 +193,24 @@ func TestMintRefuses(t *testing.T) {
 		cancel()
 		_, err := w.plans.Mint(ctx, w.agent, request(twoSteps))
 		wantFault(t, err, fault.Unavailable)
+	})
+}
+
+func TestTheLargestPlanIsMinted(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		var steps []string
+		for i := range plan.MaxSteps {
+			steps = append(steps, fmt.Sprintf(`{"action":"%03d%s","mcp":"%s"}`, i, strings.Repeat("t", 197), strings.Repeat("s", 200)))
+		}
+		m := w.mint(w.agent, request(`{"goal":"`+strings.Repeat("g", 20_000)+`","steps":[`+strings.Join(steps, ",")+`]}`))
+		if d := w.find(w.acme, shown(m)); d == nil || len(d.Plan.Steps) != plan.MaxSteps || len(m.StepProofs) != plan.MaxSteps {
+			t.Error("not all of it was kept")
+		}
+		entries, err := audit.ReadEntries(t.Context(), w.db, w.acme, 0, 1)
+		if err != nil || !strings.Contains(entries[0].Payload, `"steps":500`) || len(entries[0].Payload) > 64<<10 {
+			t.Errorf("the log has %d bytes about it (%v)", len(entries[0].Payload), err)
+		}
 	})
 }
 

@@ -78,7 +78,7 @@ func insertPlan(ctx context.Context, tx *database.Tx, n *newPlan) error {
 			goal, source, steps, anchor, signature, signature_hash, jwt_hash, issued_at, expires_at, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 1, $15, $16, $17, $18, $19, $20)`,
 		n.id, b.OrgID, b.KeyID, n.by.UserID, b.UserID, b.Email, b.AgentID, b.Context, b.Session, database.OptionalText(n.parentID), string(plan.Active),
-		n.goal, plainText(n.plan.Source), len(n.plan.Steps), n.token.Signature, signature[:], jwt[:],
+		n.goal, n.source, len(n.plan.Steps), n.token.Signature, signature[:], jwt[:],
 		database.Micros(n.issued), database.Micros(n.expires), now)
 	if err != nil {
 		return fmt.Errorf("store plan %s: %w", n.id, err)

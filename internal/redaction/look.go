@@ -144,6 +144,9 @@ var notGiven = set(
 	"expired", "invalid", "missing", "valid", "revoked", "{", "[", "(", "***",
 )
 
+// longestNext is the length up to which a value that ends like a name is one.
+const longestNext = 64
+
 // isGiven reports whether the value after a name is one: not a mark of ours,
 // a variable to be filled in, a placeholder, or the next name.
 func isGiven(groups []string) bool {
@@ -151,7 +154,12 @@ func isGiven(groups []string) bool {
 	if rest, ok := strings.CutPrefix(value, Mark); ok && strings.Trim(rest, ")]}.!?>") == "" {
 		return false
 	}
-	if notGiven[strings.ToLower(strings.TrimRight(value, ".)]}"))] || strings.HasSuffix(value, ":") || strings.HasSuffix(value, "=") {
+	if notGiven[strings.ToLower(strings.TrimRight(value, ".)]}"))] {
+		return false
+	}
+	// Only a short one: the search goes on inside what is not a value, and a
+	// long text of nothing but names would be searched once for each of them.
+	if len(value) <= longestNext && (strings.HasSuffix(value, ":") || strings.HasSuffix(value, "=")) {
 		return false
 	}
 	if strings.HasPrefix(value, "$") && strings.IndexFunc(value, isNotVariable) < 0 {

@@ -25,7 +25,7 @@ var secretPairs = set(
 )
 
 // secretAlone are secret only as the whole name: within others they say little.
-var secretAlone = set("auth", "pass", "pin", "bearer", "apikey", "pan", "ssn")
+var secretAlone = set("auth", "pass", "pin", "bearer", "apikey", "ssn")
 
 // secretEndings end one-word names that are secret: accesstoken, dbpassword.
 // No ordinary word ends so.
@@ -89,7 +89,7 @@ func nameSensitivity(name string) sensitivity {
 // stems are parts of the words above; a name without any of them needs no
 // further look, and most have none.
 var stems = [...]string{
-	"pass", "pwd", "secret", "token", "cred", "auth", "cookie", "otp", "cv", "jwt", "key", "pin", "bearer", "pan", "ssn",
+	"pass", "pwd", "secret", "token", "cred", "auth", "cookie", "otp", "cv", "jwt", "key", "pin", "bearer", "ssn",
 	"string", "number", "code",
 }
 

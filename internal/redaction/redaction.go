@@ -42,6 +42,7 @@ func JSON(raw []byte) ([]byte, error) {
 	out := bytes.NewBuffer(make([]byte, 0, len(raw)+16))
 	w.in.Reset(bytes.NewBuffer(raw))
 	w.out.Reset(out)
+	w.depth, w.keys = 0, 1
 	if err := w.value(kept); err != nil {
 		return nil, fmt.Errorf("redact: %w", err)
 	}
@@ -59,6 +60,7 @@ type walker struct {
 	in    *jsontext.Decoder
 	out   *jsontext.Encoder
 	depth int
+	keys  int // number of the last key that was kept apart
 }
 
 // walkers keeps those that ended well for the next text: what they have
@@ -127,8 +129,9 @@ func (w *walker) key() (sensitivity, error) {
 	key := string(plain)
 	shown := Text(key)
 	err = w.out.WriteToken(jsontext.String(shown))
-	for n := 2; err != nil && shown != key && n < 1000; n++ {
-		err = w.out.WriteToken(jsontext.String(fmt.Sprintf("%s %d", shown, n)))
+	for tries := 0; err != nil && shown != key && tries < 1000; tries++ {
+		w.keys++
+		err = w.out.WriteToken(jsontext.String(fmt.Sprintf("%s %d", shown, w.keys)))
 	}
 	return nameSensitivity(key), readError(err)
 }

@@ -2,6 +2,7 @@ package redaction_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -154,6 +155,44 @@ func TestJSONRefuses(t *testing.T) {
 		} else if strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: the error shows the text: %v", name, err)
 		}
+	}
+}
+
+// TestHostileTexts has texts made to cost: of nothing but names, of nearly
+// secrets, of thousands of secret keys. Without bounds they take minutes, and
+// the test is ended.
+func TestHostileTexts(t *testing.T) {
+	t.Parallel()
+	const size = 256 << 10
+	for name, part := range map[string]string{
+		"names": "token:", "names with a value": "password=token=", "flags": "--token --password ", "names and spaces": "token: ",
+		"words": "a_b-c.", "keys": "key-", "begins": "-----BEGIN PRIVATE KEY", "JWT": "eyJ.", "JWT parts": "eyJaaaaaaa.aaaaaaa.",
+		"URLs": "a://b:", "digits": "4", "cards": "4111-", "marks": "token=[redacted]", "variables": "token=$A", "bearers": "bearer ", "quotes": `token\"`,
+	} {
+		redaction.Text(strings.Repeat(part, size/len(part)))
+		text, err := json.Marshal(strings.Repeat(part, size/len(part)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := redaction.JSON(text); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	keys := map[string]int{}
+	for i := range 5000 {
+		keys[fmt.Sprintf("%s%05d", github, i)] = i
+	}
+	text, err := json.Marshal(keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := redaction.JSON(text)
+	if err != nil || strings.Contains(string(got), github) {
+		t.Errorf("thousands of secret keys: %v", err)
+	}
+	var back map[string]int
+	if err := json.Unmarshal(got, &back); err != nil || len(back) != len(keys) {
+		t.Errorf("%d keys are left of %d (%v)", len(back), len(keys), err)
 	}
 }
 

@@ -34,10 +34,11 @@ func (w *writtenStep) step(i int, source string) (Step, error) {
 	}
 	s := Step{Action: firstOf(w.Action.text, w.Tool.text), Description: cut(w.Description.text, maxDescription), Strict: w.Strict}
 	s.Server, s.Tool = place(name, strings.TrimSpace(w.MCP.text), source)
-	for field, text := range map[string]string{".mcp": s.Server, ".action": s.Tool, ".tool": s.Action} {
-		if !isName(text) {
-			return Step{}, invalid(at+field, "must be 1 to %d characters without control characters", maxName)
-		}
+	switch {
+	case !isName(s.Server):
+		return Step{}, invalid(at+".mcp", "must be 1 to %d characters without control characters", maxName)
+	case !isName(s.Tool), !isName(s.Action):
+		return Step{}, invalid(at+".action", "must be 1 to %d characters without control characters", maxName)
 	}
 	s.name = compared(s.Tool)
 	if s.Given, err = w.constraints(at); err != nil {

@@ -86,7 +86,7 @@ func (s *Step) binding(ordered bool) []byte {
 
 // quoted is text as a canonical JSON string.
 func quoted(text string) []byte {
-	raw, err := canonical.Marshal(text)
+	raw, err := canonical.AppendString(nil, text)
 	if err != nil {
 		return []byte(`""`) // only for invalid UTF-8, which the canonical form refused before
 	}
