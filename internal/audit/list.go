@@ -50,10 +50,7 @@ func (s *Service) Entries(ctx context.Context, log string, f Filter) (page.Page[
 	if err := q.after(f.Cursor, log); err != nil {
 		return page.Page[Stored]{}, err
 	}
-	entries, err := database.Collect(ctx, s.db, scanEntry, selectEntry+
-		`WHERE log = $1`+q.where.String()+`
-		ORDER BY recorded_at DESC, position DESC
-		LIMIT `+strconv.Itoa(f.Limit+1), q.args...)
+	entries, err := database.Collect(ctx, s.db, scanEntry, q.text(f.Limit+1), q.args...)
 	if err != nil {
 		return page.Page[Stored]{}, fmt.Errorf("list the entries of log %s: %w", log, err)
 	}
@@ -66,6 +63,13 @@ func (s *Service) Entries(ctx context.Context, log string, f Filter) (page.Page[
 type entryQuery struct {
 	where strings.Builder
 	args  []any
+}
+
+// text is the query for so many rows.
+func (q *entryQuery) text(rows int) string {
+	return selectEntry + `WHERE log = $1` + q.where.String() + `
+		ORDER BY recorded_at DESC, position DESC
+		LIMIT ` + strconv.Itoa(rows)
 }
 
 // and adds a condition; every ? in it is the next argument.
