@@ -1,8 +1,10 @@
 package intent_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -154,6 +156,18 @@ func TestAlteredRowsAreNotJudged(t *testing.T) {
 			if d, err := w.plans.Find(t.Context(), w.acme, 0, p); !errors.Is(err, secret.ErrSealBroken) || d != nil {
 				t.Errorf("%s: %+v, %v; want a broken seal", name, d, err)
 			}
+		}
+		// A text that reads as another plan than was signed, as after a change of
+		// how plans are read.
+		fourth := w.mint(w.agent, request(twoSteps))
+		sealer, err := secret.NewSealer(bytes.Repeat([]byte{1}, secret.MasterKeySize))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sealed := sealer.Seal("plan/"+fourth.PlanID+"/"+fourth.PlanHash, toJSON(t, map[string]string{"plan": `{"steps":[{"action":"Bash"}]}`}))
+		w.exec(`UPDATE plan_anchor SET sealed = $1 WHERE plan_id = $2`, sealed, fourth.PlanID)
+		if d, err := w.plans.Find(t.Context(), w.acme, 0, shown(fourth)); err == nil || !strings.Contains(err.Error(), "not what was signed") || d != nil {
+			t.Errorf("another text: %+v, %v", d, err)
 		}
 		if _, err := newService(t, w.db, 2).Find(t.Context(), w.acme, 0, shown(free)); !errors.Is(err, secret.ErrSealBroken) {
 			t.Errorf("another master key: %v", err)

@@ -164,7 +164,8 @@ func selectBySignature(ctx context.Context, r database.Reader, hash []byte, root
 	return id, nil
 }
 
-// selectLive lists the live plans of exactly this holder, newest first.
+// selectLive lists the live plans of exactly this holder, newest first, without
+// those that were let through under another.
 func selectLive(ctx context.Context, r database.Reader, b plan.Binding, now time.Time, limit int) ([]string, error) {
 	ids, err := database.Collect(ctx, r, func(s database.Scanner) (id string, err error) {
 		err = s.Scan(&id)
