@@ -41,6 +41,7 @@ func (s *Server) startJobs() {
 		every(ctx, sweepInterval, func() {
 			s.attempt(ctx, "sweep sessions", s.Auth.Sweep)
 			s.attempt(ctx, "merge rollups", s.Telemetry.MergeWriters)
+			s.attempt(ctx, "sweep limits", s.Policies.Sweep)
 		})
 	})
 }

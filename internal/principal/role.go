@@ -35,6 +35,9 @@ const (
 	ManageKeys         Action = "keys.manage"    // anyone's
 	ReadTelemetry      Action = "telemetry.read"
 	ReadPayloads       Action = "payloads.read" // what agents were told, did and got: attributes and previews
+	ReadPolicies       Action = "policies.read"
+	DraftPolicies      Action = "policies.draft"  // write, validate and simulate what does not count yet
+	ManagePolicies     Action = "policies.manage" // say what counts, and for whom
 )
 
 // rights is the table of what each role may do. A role that is not here, and
@@ -45,16 +48,18 @@ var rights = map[Role][]Action{
 		ReadMembers, ManageMembers, ManageOwners,
 		OwnKeys, ManageKeys,
 		ReadTelemetry, ReadPayloads,
+		ReadPolicies, DraftPolicies, ManagePolicies,
 	},
 	Admin: {
 		ReadOrganization, UpdateOrganization,
 		ReadMembers, ManageMembers,
 		OwnKeys, ManageKeys,
 		ReadTelemetry, ReadPayloads,
+		ReadPolicies, DraftPolicies, ManagePolicies,
 	},
-	Approver: {ReadOrganization, ReadMembers, OwnKeys, ReadTelemetry, ReadPayloads},
-	Member:   {ReadOrganization, ReadMembers, OwnKeys, ReadTelemetry, ReadPayloads},
-	Viewer:   {ReadOrganization, ReadMembers, ReadTelemetry},
+	Approver: {ReadOrganization, ReadMembers, OwnKeys, ReadTelemetry, ReadPayloads, ReadPolicies, DraftPolicies},
+	Member:   {ReadOrganization, ReadMembers, OwnKeys, ReadTelemetry, ReadPayloads, ReadPolicies, DraftPolicies},
+	Viewer:   {ReadOrganization, ReadMembers, ReadTelemetry, ReadPolicies},
 }
 
 // May reports whether the role allows the action.
