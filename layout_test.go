@@ -17,6 +17,7 @@ var table = layout.Table{
 	row("cmd/writd", "internal/cli/writd", "internal/cli"),
 	row("cmd/writ", "internal/cli/writ", "internal/cli"),
 	row("internal/cli/writd",
+		"internal/policy/suite", "internal/policy/engine", "internal/policy/expression", "internal/policy/document", "internal/toolcall", "internal/verdict",
 		"internal/cli", "internal/app", "internal/auth", "internal/organization", "internal/observability",
 		"internal/config", "internal/keyring", "internal/audit",
 		"internal/principal", "internal/database", "internal/secret",
@@ -27,6 +28,7 @@ var table = layout.Table{
 
 	// Assembly.
 	row("internal/app",
+		"internal/policy", "internal/policy/document", "internal/policy/engine", "internal/policy/template",
 		"internal/api", "internal/observability", "internal/auth", "internal/organization", "internal/apikey", "internal/intent", "internal/throttle",
 		"internal/config", "internal/keyring", "internal/mail", "internal/audit", "internal/principal",
 		"internal/database", "internal/secret", "internal/fault",
@@ -34,6 +36,8 @@ var table = layout.Table{
 
 	// Edges.
 	row("internal/api",
+		"internal/policy", "internal/policy/document", "internal/policy/engine", "internal/policy/expression", "internal/policy/template",
+		"internal/toolcall", "internal/verdict",
 		"internal/observability", "internal/auth", "internal/organization", "internal/apikey", "internal/throttle",
 		"internal/credential", "internal/principal", "internal/database",
 		"internal/page", "internal/email", "internal/secret", "internal/fault", "web",
@@ -44,6 +48,20 @@ var table = layout.Table{
 	// Areas.
 	row("internal/observability", "internal/observability/intake", "internal/database", "internal/page", "internal/fault"),
 	row("internal/observability/intake", "internal/fault"),
+	row("internal/policy",
+		"internal/policy/document", "internal/policy/engine", "internal/policy/template",
+		"internal/toolcall", "internal/verdict",
+		"internal/audit", "internal/principal", "internal/database", "internal/page", "internal/fault",
+	),
+	row("internal/policy/face", "internal/policy/engine", "internal/policy/document", "internal/toolcall", "internal/verdict"),
+	row("internal/policy/template", "internal/policy/engine", "internal/policy/suite", "internal/policy/document", "internal/policy/document/node", "internal/toolcall", "internal/verdict"),
+	row("internal/policy/suite", "internal/policy/engine", "internal/policy/document", "internal/policy/document/node", "internal/toolcall", "internal/verdict"),
+	row("internal/policy/engine", "internal/policy/expression", "internal/policy/document", "internal/policy/glob", "internal/toolcall", "internal/verdict"),
+	row("internal/policy/expression", "internal/policy/shell", "internal/policy/glob", "internal/toolcall"),
+	row("internal/policy/document", "internal/policy/document/node", "internal/verdict"),
+	row("internal/policy/document/node"),
+	row("internal/policy/glob"),
+	row("internal/policy/shell"),
 	row("internal/auth",
 		"internal/auth/accesstoken", "internal/keyring", "internal/mail", "internal/audit", "internal/principal",
 		"internal/database", "internal/email", "internal/secret", "internal/fault",
@@ -73,6 +91,9 @@ var table = layout.Table{
 	),
 	row("internal/audit/ledger", "internal/canonical"),
 	row("internal/principal", "internal/fault"),
+
+	row("internal/toolcall"),
+	row("internal/verdict"),
 
 	// Storage.
 	row("internal/database/dbtest", "internal/database"),

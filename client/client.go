@@ -89,20 +89,9 @@ func (c *Client) Call(ctx context.Context, method, path string, query url.Values
 	if err != nil {
 		return err
 	}
-	response, err := c.send(request)
+	content, err := c.exchange(request)
 	if err != nil {
-		return fmt.Errorf("%s %s: %w", method, path, err)
-	}
-	defer response.Body.Close()
-	content, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
-	if err != nil {
-		return fmt.Errorf("read the answer of %s %s: %w", method, path, err)
-	}
-	if len(content) > maxAnswer {
-		return fmt.Errorf("the answer of %s %s has more than %d bytes", method, path, maxAnswer)
-	}
-	if response.StatusCode >= 300 {
-		return newError(response, content)
+		return err
 	}
 	if out == nil || len(content) == 0 {
 		return nil
@@ -111,6 +100,27 @@ func (c *Client) Call(ctx context.Context, method, path string, query url.Values
 		return fmt.Errorf("decode the answer of %s %s: %w", method, path, err)
 	}
 	return nil
+}
+
+// exchange sends a request and gives the body of its answer, if that is a success.
+func (c *Client) exchange(request *http.Request) ([]byte, error) {
+	what := request.Method + " " + request.URL.Path
+	response, err := c.send(request)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the answer of %s: %w", what, err)
+	}
+	if len(content) > maxAnswer {
+		return nil, fmt.Errorf("the answer of %s has more than %d bytes", what, maxAnswer)
+	}
+	if response.StatusCode >= 300 {
+		return nil, newError(response, content)
+	}
+	return content, nil
 }
 
 // send follows no redirect: a server of ours makes none, and the API key would

@@ -25,6 +25,7 @@ import (
 	"writ/internal/database"
 	"writ/internal/observability"
 	"writ/internal/organization"
+	"writ/internal/policy"
 	"writ/internal/secret"
 	"writ/internal/throttle"
 )
@@ -35,6 +36,7 @@ type Config struct {
 	Auth          *auth.Service
 	Organizations *organization.Service
 	Keys          *apikey.Service
+	Policies      *policy.Service
 	Limiter       *throttle.Limiter
 	Telemetry     *observability.Service
 	Logger        *slog.Logger
@@ -79,6 +81,7 @@ func New(c Config) *API {
 	a.mountKeys()
 	a.mountTerminal()
 	a.mountObservability()
+	a.mountPolicies()
 	if c.Documented {
 		a.mountDocs()
 	}

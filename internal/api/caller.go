@@ -50,14 +50,26 @@ func (a *API) admit(request *http.Request, r Route) (principal.Principal, error)
 	if caller.Kind == principal.Key && r.Scope != anyScope && !caller.HasScope(r.Scope) {
 		return principal.Principal{}, fault.New(fault.Forbidden, "this API key does not have the scope %q", r.Scope)
 	}
-	if !r.OrganizationScoped() {
+	if r.Action == "" {
 		return caller, nil
 	}
-	caller, err = a.inOrganization(request.Context(), caller, request.PathValue("orgId"))
-	if err != nil {
-		return principal.Principal{}, err
+	caller, err = a.place(request, caller, r)
+	if err != nil || caller.Kind == principal.Key {
+		return caller, err // what a key may do its scopes say
 	}
 	return caller, caller.Require(r.Action)
+}
+
+// place is the caller in the organization a route is about: that of the path, or
+// of the policy in the path, or the one the query names.
+func (a *API) place(request *http.Request, caller principal.Principal, r Route) (principal.Principal, error) {
+	switch {
+	case r.OrganizationScoped():
+		return a.inOrganization(request.Context(), caller, request.PathValue("orgId"))
+	case strings.Contains(r.Path, policyParameter):
+		return a.inPolicy(request.Context(), caller, request.PathValue("policyId"))
+	}
+	return a.inNamed(request.Context(), caller, request.URL.Query().Get(organizationQuery))
 }
 
 // authenticate finds the credentials a mode accepts. A good credential of
@@ -110,6 +122,43 @@ func (a *API) inOptionalOrganization(ctx context.Context, caller principal.Princ
 		return caller, nil
 	}
 	return a.inOrganization(ctx, caller, orgID)
+}
+
+// inNamed is the caller in the organization they name. A key has only its own and
+// need not name it, nor does a person who is in one alone. A key that does not
+// act for its owner goes on when the owner leaves.
+func (a *API) inNamed(ctx context.Context, caller principal.Principal, orgID string) (principal.Principal, error) {
+	if caller.Kind == principal.Key {
+		if caller.OrgID == "" || orgID != "" && orgID != caller.OrgID {
+			return principal.Principal{}, fault.New(fault.Forbidden, "this API key does not belong to the organization")
+		}
+		return caller, nil
+	}
+	if orgID == "" {
+		mine, err := a.Organizations.Mine(ctx, caller.UserID)
+		if err != nil {
+			return principal.Principal{}, err
+		}
+		if len(mine) != 1 {
+			return principal.Principal{}, fault.Field(organizationQuery, "is required: you are in %d organizations", len(mine))
+		}
+		orgID = mine[0].ID
+	}
+	return a.inOrganization(ctx, caller, orgID)
+}
+
+// inPolicy is the caller in the organization of a policy. Someone who is not in it
+// cannot tell the policy from one that does not exist.
+func (a *API) inPolicy(ctx context.Context, caller principal.Principal, policyID string) (principal.Principal, error) {
+	orgID, err := a.Policies.OrgOf(ctx, policyID)
+	if err != nil {
+		return principal.Principal{}, err
+	}
+	inOrg, err := a.inNamed(ctx, caller, orgID)
+	if fault.Is(err, fault.Forbidden) {
+		return principal.Principal{}, fault.New(fault.NotFound, "no such policy")
+	}
+	return inOrg, err
 }
 
 // hideForbidden answers "not found" to whoever may not know.

@@ -51,6 +51,21 @@ func (w *changes) scenarios() map[string]scenario {
 
 		"POST /observability/spans":   w.ingestTrace,
 		"POST /dashboard/token-usage": w.reportUsage,
+
+		"POST /policies":                                        w.createPolicy,
+		"PUT /policies/{policyId}":                              w.updatePolicy,
+		"PATCH /policies/{policyId}":                            w.patchPolicy,
+		"DELETE /policies/{policyId}":                           w.deletePolicy,
+		"POST /policies/validate":                               w.validatePolicy,
+		"POST /policies/yaml/import":                            w.importPolicy,
+		"POST /policies/{policyId}/activate":                    w.activatePolicy,
+		"POST /policies/{policyId}/deactivate":                  w.deactivatePolicy,
+		"POST /policies/{policyId}/rollback":                    w.rollbackPolicy,
+		"PUT /policies/{policyId}/bindings":                     w.putBindings,
+		"POST /policies/{policyId}/bindings":                    w.addBindings,
+		"DELETE /policies/{policyId}/bindings/{kind}/{subject}": w.removeBinding,
+		"POST /policies/check-access":                           w.checkAccess,
+		"POST /policies/simulate":                               w.simulatePolicy,
 	}
 }
 

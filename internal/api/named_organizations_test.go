@@ -28,11 +28,22 @@ func TestNamedOrganizationsAreChecked(t *testing.T) {
 				return "", `{"name":"n","product":"p","` + member + `":"` + org + `"}`
 			}
 		}
+		inQuery := func(body string) func(org string) (query, body string) {
+			return func(org string) (string, string) { return "?organizationId=" + org, body }
+		}
+		const document = `{"version":"v1","name":"n","rules":[]}`
 		cases := map[string]func(org string) (query, body string){
 			"POST /api-keys":           inBody("organizationId"),
 			"POST /api-keys/provision": inBody("organizationId"),
 			"POST /iap/sdk/switch-org": inBody("org"),
-			"GET /api-keys":            func(org string) (string, string) { return "?organizationId=" + org, "" },
+			"GET /api-keys":            inQuery(""),
+
+			"GET /policies":               inQuery(""),
+			"POST /policies":              inQuery(document),
+			"POST /policies/validate":     inQuery(document),
+			"POST /policies/yaml/import":  inQuery(document),
+			"POST /policies/check-access": inQuery(`{"tool":"t"}`),
+			"POST /policies/simulate":     inQuery(`{"document":` + document + `,"call":{"tool":"t"}}`),
 		}
 		named := s.namedOrganizations()
 		if diff := cmp.Diff(slices.Sorted(maps.Keys(cases)), named); diff != "" {

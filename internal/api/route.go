@@ -29,6 +29,13 @@ const (
 // a member of the organization it names.
 const orgParameter = "{orgId}"
 
+// Other ways to say which organization a route with an Action is about: the
+// policy in its path, or else this query parameter.
+const (
+	policyParameter   = "{policyId}"
+	organizationQuery = "organizationId"
+)
+
 // Route declares one endpoint.
 type Route struct {
 	Method  string
@@ -37,7 +44,7 @@ type Route struct {
 	Summary string
 
 	Mode     Mode
-	Action   principal.Action // what a person needs in the organization of the path
+	Action   principal.Action // what a person needs in the organization the route is about
 	Scope    principal.Scope  // what a key needs
 	Throttle throttle.Rule
 	Audit    string // the action it records; empty for reads, notRecorded for what changes no right
@@ -61,6 +68,8 @@ func (r Route) check() error {
 		return fmt.Errorf("%s %s states no mode", r.Method, r.Path)
 	case r.OrganizationScoped() && (r.Mode != JWT || r.Action == ""):
 		return fmt.Errorf("%s %s is organization-scoped: it must be for people and name an action", r.Method, r.Path)
+	case strings.Contains(r.Path, policyParameter) && r.Action == "":
+		return fmt.Errorf("%s %s is about a policy and names no action", r.Method, r.Path)
 	case (r.Mode == Key || r.Mode == Either) && r.Scope == "":
 		return fmt.Errorf("%s %s takes keys and names no scope", r.Method, r.Path)
 	case (r.Method == http.MethodGet) != (r.Audit == ""):

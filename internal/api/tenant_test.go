@@ -16,6 +16,7 @@ import (
 	"writ/client"
 	"writ/internal/api"
 	"writ/internal/database"
+	"writ/internal/principal"
 )
 
 var pathVariable = regexp.MustCompile(`\{(\w+)\}`)
@@ -45,7 +46,9 @@ type tenant struct {
 
 	trace, agentSession, policy string // ids in its telemetry
 
-	agentSecret, terminalSecret string // keys themselves
+	agentSecret, terminalSecret, draftSecret string // keys themselves
+
+	draft string // id of a policy that is stored
 
 	foreignIDs map[string]map[string]string // by route, then path parameter
 	private    []string                     // what nobody else may learn
@@ -58,6 +61,7 @@ func (s *server) tenant(name string) *tenant {
 	w.member, w.invite, w.key = s.bareMember(w.org, "member"), s.openInvite(w.org, "member"), s.keyFor(w.owner.ID, w.org).ID
 	w.unboundKey = s.keyFor(w.owner.ID, "").ID
 	w.agentSecret, w.terminalSecret = s.keyFor(w.owner.ID, w.org).Secret.Reveal(), s.terminalKey(w.owner, w.org).APIKey
+	w.draftSecret, w.draft = s.draftKey(w.owner, w.org).APIKey, s.draft(w.owner, w.org, `"`+name+` policy"`)
 	sessions, err := w.owner.Sessions(s.t.Context())
 	if err != nil {
 		s.t.Fatal(err)
@@ -65,7 +69,7 @@ func (s *server) tenant(name string) *tenant {
 	w.session = sessions[0].ID
 	w.trace, w.agentSession, w.policy = database.NewID(), database.NewID(), database.NewID()
 	s.observe(w)
-	w.private = []string{name, w.org, w.owner.ID, w.owner.Email, w.member, w.invite, w.key, w.session, w.trace, w.agentSession, w.policy}
+	w.private = []string{name, w.org, w.owner.ID, w.owner.Email, w.member, w.invite, w.key, w.session, w.trace, w.agentSession, w.policy, w.draft}
 	// A new route with an id in its path has to name one here.
 	w.foreignIDs = map[string]map[string]string{
 		"PATCH /organization/{orgId}/members/{userId}/role": {"userId": w.member},
@@ -78,6 +82,17 @@ func (s *server) tenant(name string) *tenant {
 		"GET /organization/{orgId}/observability/sessions/{id}":       {"id": w.agentSession},
 		"GET /organization/{orgId}/observability/traces/{id}":         {"id": w.trace},
 		"GET /organization/{orgId}/observability/policies/{policyId}": {"policyId": w.policy},
+
+		"GET /policies/yaml/templates/{name}": {"name": "none-of-ours"}, // everybody has the same
+	}
+	for _, route := range []string{
+		"GET /policies/{policyId}", "PUT /policies/{policyId}", "PATCH /policies/{policyId}", "DELETE /policies/{policyId}",
+		"POST /policies/{policyId}/activate", "POST /policies/{policyId}/deactivate", "POST /policies/{policyId}/rollback",
+		"GET /policies/{policyId}/versions", "GET /policies/{policyId}/versions/{version}", "GET /policies/{policyId}/diff",
+		"GET /policies/{policyId}/bindings", "PUT /policies/{policyId}/bindings", "POST /policies/{policyId}/bindings",
+		"DELETE /policies/{policyId}/bindings/{kind}/{subject}", "GET /policies/yaml/export/{policyId}",
+	} {
+		w.foreignIDs[route] = map[string]string{"policyId": w.draft, "version": "1", "kind": "roles", "subject": "owner"}
 	}
 	return w
 }
@@ -262,7 +277,11 @@ func TestForeignIDsAreUnknown(t *testing.T) {
 				compare(r, "another's owner", withBearer(other.owner.Tokens.AccessToken), foreign, unknown)
 			}
 			if r.Mode == api.Key || r.Mode == api.Either {
-				compare(r, "another's terminal", withXAPIKey(other.terminalSecret), foreign, unknown)
+				secret := other.terminalSecret
+				if r.Scope == principal.DraftPolicy {
+					secret = other.draftSecret
+				}
+				compare(r, "another's key", withXAPIKey(secret), foreign, unknown)
 			}
 			if !strings.HasPrefix(r.Path, "/api-keys/") {
 				continue

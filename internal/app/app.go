@@ -26,6 +26,7 @@ import (
 	"writ/internal/mail"
 	"writ/internal/observability"
 	"writ/internal/organization"
+	"writ/internal/policy"
 	"writ/internal/secret"
 	"writ/internal/throttle"
 )
@@ -49,6 +50,7 @@ type Areas struct {
 	Limiter       *throttle.Limiter
 	TelemetryDB   *database.DB
 	Telemetry     *observability.Service
+	Policies      *policy.Service
 
 	outgoing *mail.Queue
 }
@@ -103,6 +105,7 @@ func Open(ctx context.Context, o Options, publicURL string) (*Areas, error) {
 	if err := areas.openTelemetry(ctx, o); err != nil {
 		return nil, errors.Join(err, areas.Close())
 	}
+	areas.Policies = policy.New(db, spending{areas.Telemetry})
 	return areas, nil
 }
 

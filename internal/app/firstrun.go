@@ -15,6 +15,9 @@ import (
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/organization"
+	"writ/internal/policy"
+	"writ/internal/policy/document"
+	"writ/internal/policy/template"
 	"writ/internal/principal"
 	"writ/internal/secret"
 )
@@ -24,6 +27,7 @@ const (
 	firstEmail        = "owner@localhost"
 	firstOrganization = "My organization"
 	firstKeyName      = "first key"
+	starterTemplate   = "starter"
 )
 
 // FirstRun is what a newcomer signs in with. It is shown once.
@@ -33,6 +37,7 @@ type FirstRun struct {
 	Password       string `json:"password"`
 	OrganizationID string `json:"organizationId"`
 	APIKey         string `json:"apiKey"`
+	PolicyID       string `json:"policyId"` // of the starter policy, a draft
 }
 
 // FirstRunPath is the file the first start leaves its secrets in.
@@ -59,11 +64,9 @@ func (a *Areas) firstRun(ctx context.Context, c config.Config, url string) (*Fir
 			if empty, err := a.Auth.Empty(ctx, tx); err != nil || !empty {
 				return errors.Join(errNotEmpty, err)
 			}
-			key, err := addFirst(ctx, tx, user, hash, first.OrganizationID)
-			if err != nil {
+			if err := addFirst(ctx, tx, user, hash, first); err != nil {
 				return err
 			}
-			first.APIKey = key.Reveal()
 			return first.keep(FirstRunPath(c))
 		},
 	})
@@ -80,18 +83,24 @@ func (a *Areas) firstRun(ctx context.Context, c config.Config, url string) (*Fir
 	return first, nil
 }
 
-func addFirst(ctx context.Context, tx *database.Tx, user auth.User, hash, orgID string) (secret.Text, error) {
+func addFirst(ctx context.Context, tx *database.Tx, user auth.User, hash string, first *FirstRun) error {
 	now := tx.Now()
 	user.VerifiedAt = &now
 	operator := principal.Operator()
 	if err := auth.AddUser(ctx, tx, operator, &user, hash); err != nil {
-		return secret.Text{}, err
+		return err
 	}
-	if _, err := organization.Add(ctx, tx, operator, orgID, user.ID, firstOrganization); err != nil {
-		return secret.Text{}, err
+	if _, err := organization.Add(ctx, tx, operator, first.OrganizationID, user.ID, firstOrganization); err != nil {
+		return err
 	}
-	key, err := apikey.Add(ctx, tx, operator, user.ID, apikey.NewKey{Name: firstKeyName, OrgID: orgID})
-	return key.Secret, err
+	key, err := apikey.Add(ctx, tx, operator, user.ID, apikey.NewKey{Name: firstKeyName, OrgID: first.OrganizationID})
+	if err != nil {
+		return err
+	}
+	// A draft: what counts is for the owner to say. Until then everything is denied.
+	starter, err := policy.Add(ctx, tx, operator, first.OrganizationID, starterPolicy())
+	first.APIKey, first.PolicyID = key.Secret.Reveal(), starter.ID
+	return err
 }
 
 func (f *FirstRun) keep(path string) error {
@@ -110,4 +119,10 @@ func removeIfThere(path string) error {
 		return err
 	}
 	return nil
+}
+
+// starterPolicy is the policy a new organization may begin with.
+func starterPolicy() policy.Source {
+	starter, _ := template.Get(starterTemplate)
+	return policy.Source{Text: starter.Text, Format: document.YAML}
 }

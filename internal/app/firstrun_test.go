@@ -3,6 +3,7 @@ package app_test
 import (
 	"database/sql"
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"writ/client"
 	"writ/internal/app"
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
@@ -28,7 +30,7 @@ func TestFirstRun(t *testing.T) {
 		kept := read(t, path)
 		want := map[string]any{
 			"url": server.URL, "email": first.Email, "password": first.Password,
-			"organizationId": first.OrganizationID, "apiKey": first.APIKey,
+			"organizationId": first.OrganizationID, "apiKey": first.APIKey, "policyId": first.PolicyID,
 		}
 		var members map[string]any
 		if err := json.Unmarshal([]byte(kept), &members); err != nil {
@@ -41,6 +43,7 @@ func TestFirstRun(t *testing.T) {
 			t.Errorf("first-run.json: %v, %v, want mode 0600", info, err)
 		}
 		opensTheDoor(t, server, first)
+		startsWithADraft(t, server, first)
 
 		server.stop()
 		again := start(t, o)
@@ -67,6 +70,36 @@ func opensTheDoor(t *testing.T, server *running, first *app.FirstRun) {
 	key, err := server.public.WithKey(first.APIKey).CurrentKey(t.Context())
 	if err != nil || key.OrganizationID == nil || *key.OrganizationID != first.OrganizationID {
 		t.Errorf("key = %+v, %v, want one of %s", key, err, first.OrganizationID)
+	}
+}
+
+// startsWithADraft checks that nothing is allowed until the owner activates the
+// policy that the first run made.
+func startsWithADraft(t *testing.T, server *running, first *app.FirstRun) {
+	t.Helper()
+	in, err := server.public.Login(t.Context(), first.Email, first.Password)
+	if err != nil {
+		t.Fatalf("sign in: %v", err)
+	}
+	owner, agent := server.public.As(in.AccessToken), server.public.WithKey(first.APIKey)
+	starter, err := owner.Policy(t.Context(), first.PolicyID)
+	if err != nil || starter.Name != "starter" || starter.Status != "draft" || starter.Author.Kind != "system" {
+		t.Errorf("the first policy is %+v, %v, want a draft named starter", starter.PolicyState, err)
+	}
+	call := client.ToolCall{Server: "local", Tool: "anything"}
+	before, err := agent.CheckAccess(t.Context(), "", call)
+	if err != nil || before.Allowed || !strings.Contains(before.Reason, "no active policy") {
+		t.Errorf("before an activation: %+v, %v", before, err)
+	}
+	if _, err := agent.ActivatePolicy(t.Context(), first.PolicyID, 0); client.StatusOf(err) != http.StatusUnauthorized {
+		t.Errorf("the first key activates a policy: %v", err)
+	}
+	if _, err := owner.ActivatePolicy(t.Context(), first.PolicyID, 0); err != nil {
+		t.Errorf("activate: %v", err)
+	}
+	after, err := agent.CheckAccess(t.Context(), "", call)
+	if err != nil || after.MatchedPolicy == nil || after.MatchedPolicy.ID != first.PolicyID {
+		t.Errorf("after the activation: %+v, %v, want that the starter decides", after, err)
 	}
 }
 

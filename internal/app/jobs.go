@@ -46,6 +46,7 @@ func (s *Server) startJobs() {
 			s.attempt(ctx, "sweep sessions", s.Auth.Sweep)
 			s.attempt(ctx, "merge rollups", s.Telemetry.MergeWriters)
 			s.attempt(ctx, "retire payloads of the audit log", s.retirePayloads)
+			s.attempt(ctx, "sweep limits", s.Policies.Sweep)
 		})
 	})
 }

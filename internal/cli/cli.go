@@ -31,6 +31,12 @@ const (
 	ExitUsage   = 2 // the command line is wrong
 )
 
+// Ended is the error of a command that let another program do its work, which
+// failed with this exit code and has said why.
+type Ended int
+
+func (e Ended) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
 // Streams are where a command reads and writes.
 type Streams struct {
 	In  io.Reader
@@ -47,6 +53,9 @@ func Main(program string, run func(ctx context.Context, args []string, s Streams
 	err := run(ctx, os.Args[1:], streams)
 	if err == nil {
 		return ExitOK
+	}
+	if ended, ok := errors.AsType[Ended](err); ok {
+		return int(ended)
 	}
 	fmt.Fprintf(streams.Err, "%s: %s\n", program, Printable(Message(err)))
 	if errors.Is(err, ErrUsage) {
@@ -72,11 +81,12 @@ func Message(err error) string {
 	return strings.Join(lines, "\n")
 }
 
-// Printable is text without the control characters that could steer a terminal.
-// Line breaks of our own messages stay.
+// Printable is text without the control characters that could steer a terminal,
+// and without marks that show the text after them in another order. Line breaks
+// of our own messages stay.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r == '\n' || !unicode.IsControl(r) {
+		if r == '\n' || !unicode.IsControl(r) && !unicode.Is(unicode.Bidi_Control, r) {
 			return r
 		}
 		return '\uFFFD'

@@ -30,7 +30,7 @@ func TestMessage(t *testing.T) {
 
 func TestPrintable(t *testing.T) {
 	t.Parallel()
-	if got, want := cli.Printable("a\x1b[2Jb\rc\nd\u009b"), "a\uFFFD[2Jb\uFFFDc\nd\uFFFD"; got != want {
+	if got, want := cli.Printable("a\x1b[2Jb\rc\nd\u009b\u202e"), "a\uFFFD[2Jb\uFFFDc\nd\uFFFD\uFFFD"; got != want {
 		t.Errorf("Printable = %q, want %q", got, want)
 	}
 }

@@ -23,6 +23,9 @@ func TestRights(t *testing.T) {
 		principal.ManageKeys:         "owner admin",
 		principal.ManageOwners:       "owner",
 		principal.CloseOrganization:  "owner",
+		principal.ReadPolicies:       all,
+		principal.DraftPolicies:      "owner admin approver member",
+		principal.ManagePolicies:     "owner admin",
 	}
 	for action, want := range wants {
 		got := ""

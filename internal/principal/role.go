@@ -36,6 +36,9 @@ const (
 	ReadTelemetry      Action = "telemetry.read"
 	ReadPayloads       Action = "payloads.read" // what agents were told, did and got: attributes and previews
 	ErasePayloads      Action = "payloads.erase"
+	ReadPolicies       Action = "policies.read"
+	DraftPolicies      Action = "policies.draft"  // write, validate and simulate what does not count yet
+	ManagePolicies     Action = "policies.manage" // say what counts, and for whom
 )
 
 // rights is the table of what each role may do. A role that is not here, and
@@ -46,16 +49,18 @@ var rights = map[Role][]Action{
 		ReadMembers, ManageMembers, ManageOwners,
 		OwnKeys, ManageKeys,
 		ReadTelemetry, ReadPayloads, ErasePayloads,
+		ReadPolicies, DraftPolicies, ManagePolicies,
 	},
 	Admin: {
 		ReadOrganization, UpdateOrganization,
 		ReadMembers, ManageMembers,
 		OwnKeys, ManageKeys,
 		ReadTelemetry, ReadPayloads,
+		ReadPolicies, DraftPolicies, ManagePolicies,
 	},
-	Approver: {ReadOrganization, ReadMembers, OwnKeys, ReadTelemetry, ReadPayloads},
-	Member:   {ReadOrganization, ReadMembers, OwnKeys, ReadTelemetry, ReadPayloads},
-	Viewer:   {ReadOrganization, ReadMembers, ReadTelemetry},
+	Approver: {ReadOrganization, ReadMembers, OwnKeys, ReadTelemetry, ReadPayloads, ReadPolicies, DraftPolicies},
+	Member:   {ReadOrganization, ReadMembers, OwnKeys, ReadTelemetry, ReadPayloads, ReadPolicies, DraftPolicies},
+	Viewer:   {ReadOrganization, ReadMembers, ReadTelemetry, ReadPolicies},
 }
 
 // May reports whether the role allows the action.

@@ -64,5 +64,12 @@ Sign in:
   curl -s %s/auth/login -H 'Content-Type: application/json' \
     -d '{"email":"%s","password":"%s"}'
 
-`, app.FirstRunPath(o.Config), f.Email, f.Password, f.OrganizationID, f.APIKey, f.URL, f.Email, f.Password)
+Nothing is allowed until a policy is active. There is a draft to begin with, named
+starter. Read it, then activate it with the access token that signing in gave:
+
+  curl -s %s/policies/yaml/export/%s -H "Authorization: Bearer $TOKEN"
+  curl -s -X POST %s/policies/%s/activate -H "Authorization: Bearer $TOKEN"
+
+`, app.FirstRunPath(o.Config), f.Email, f.Password, f.OrganizationID, f.APIKey, f.URL, f.Email, f.Password,
+		f.URL, f.PolicyID, f.URL, f.PolicyID)
 }

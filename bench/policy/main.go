@@ -1,0 +1,91 @@
+// Policy measures what a decision costs, beside other policy engines, in one
+// run on one machine.
+//
+//	go run . [-seconds 0.1] [-rounds 5]
+//
+// The same rules are written for every engine, at 10, 100, 1,000 and 10,000 of
+// them, and the same calls are decided by all. An engine that answers otherwise
+// ends the run: what is faster because it does less is no comparison. Requests
+// are prepared before the clock starts, in the form that each engine likes best.
+//
+// What is measured is processor time, garbage collection included. Engines take
+// turns in short rounds, so that a noisy neighbour disturbs all of them.
+//
+// The module stands apart from the other benchmarks because OPA takes minutes
+// to compile.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+)
+
+func main() {
+	seconds := flag.Float64("seconds", 0.1, "processor `time` of a round")
+	rounds := flag.Int("rounds", 5, "`number` of rounds of each engine")
+	flag.Parse()
+	if *seconds <= 0 || *rounds < 1 || flag.NArg() > 0 {
+		fmt.Fprintln(os.Stderr, "policy: -seconds is above 0, -rounds at least 1, and there are no further arguments")
+		os.Exit(2)
+	}
+	if err := run(*seconds, *rounds); err != nil {
+		fmt.Fprintln(os.Stderr, "policy:", err)
+		os.Exit(1)
+	}
+}
+
+func run(seconds float64, rounds int) error {
+	results := newResults()
+	for _, size := range sizes {
+		engines, err := build(makeRules(size))
+		if err != nil {
+			return fmt.Errorf("%d rules: %w", size, err)
+		}
+		if err := sameAnswers(engines, size); err != nil {
+			return fmt.Errorf("%d rules: %w", size, err)
+		}
+		for range rounds {
+			for _, c := range calls {
+				for _, e := range engines {
+					results.add(c.name, e.name, size, perDecision(e.prepare(c.at(size)), seconds))
+				}
+			}
+		}
+	}
+	return results.print(os.Stdout)
+}
+
+// engine is one of those compared.
+type engine struct {
+	name string
+	// prepare makes the request of a call, and returns the decision about it:
+	// whether it is allowed.
+	prepare func(call) func() bool
+}
+
+func build(rules []rule) ([]engine, error) {
+	var engines []engine
+	for _, b := range []struct {
+		name string
+		make func([]rule) (func(call) func() bool, error)
+	}{{ours, newOurs}, {cedarGo, newCedar}, {opa, newOPA}, {celScan, newScan}} {
+		prepare, err := b.make(rules)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", b.name, err)
+		}
+		engines = append(engines, engine{b.name, prepare})
+	}
+	return engines, nil
+}
+
+func sameAnswers(engines []engine, size int) error {
+	for _, e := range engines {
+		for _, c := range append(calls, otherCalls...) {
+			if got := e.prepare(c.at(size))(); got != c.allowed {
+				return fmt.Errorf("%s: %s: allowed is %t", e.name, c.name, got)
+			}
+		}
+	}
+	return nil
+}

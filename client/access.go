@@ -1,0 +1,117 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+)
+
+// Bindings say for whom a policy counts. None: for everybody.
+type Bindings struct {
+	Members []string `json:"members,omitempty"`
+	Clients []string `json:"clients,omitempty"`
+	Roles   []string `json:"roles,omitempty"`
+}
+
+// Bindings are those of a policy.
+func (c *Client) Bindings(ctx context.Context, policyID string) (Bindings, error) {
+	return call[Bindings](ctx, c, http.MethodGet, policyPath(policyID, "/bindings"), nil, nil)
+}
+
+// SetBindings replaces the bindings of a policy. None at all means everybody.
+func (c *Client) SetBindings(ctx context.Context, policyID string, b Bindings) (Bindings, error) {
+	body := struct {
+		Bindings
+		Everybody bool `json:"everybody,omitempty"`
+	}{b, len(b.Members)+len(b.Clients)+len(b.Roles) == 0}
+	return call[Bindings](ctx, c, http.MethodPut, policyPath(policyID, "/bindings"), nil, body)
+}
+
+// Bind adds bindings to a policy.
+func (c *Client) Bind(ctx context.Context, policyID string, b Bindings) (Bindings, error) {
+	return call[Bindings](ctx, c, http.MethodPost, policyPath(policyID, "/bindings"), nil, b)
+}
+
+// Unbind removes one binding: of kind members, clients or roles.
+func (c *Client) Unbind(ctx context.Context, policyID, kind, subject string) (Bindings, error) {
+	return call[Bindings](ctx, c, http.MethodDelete, policyPath(policyID, "/bindings/"+segment(kind)+"/"+segment(subject)), nil, nil)
+}
+
+// ToolCall is a call to ask about.
+type ToolCall struct {
+	Server    string          `json:"server,omitempty"`
+	Tool      string          `json:"tool"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	AgentID   string          `json:"agentId,omitempty"`
+	UserEmail string          `json:"userEmail,omitempty"`
+}
+
+// Access is what policies say about a call.
+type Access struct {
+	Allowed       bool             `json:"allowed"`
+	Decision      string           `json:"decision"`
+	Reason        string           `json:"reason"`
+	Message       string           `json:"message"`
+	MatchedPolicy *MatchedPolicy   `json:"matchedPolicy"`
+	Rule          string           `json:"rule"`
+	Approvers     *PolicyApprovers `json:"approvers"`
+	Explanation   []ConsideredRule `json:"explanation"`
+}
+
+// MatchedPolicy names the policy that decided.
+type MatchedPolicy struct {
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	Version int    `json:"version"`
+}
+
+// ConsideredRule is a rule that names the tool, and why it matched or not.
+type ConsideredRule struct {
+	PolicyID string        `json:"policyId"`
+	Rule     string        `json:"rule"`
+	Effect   string        `json:"effect"`
+	Pattern  string        `json:"pattern"`
+	Matched  bool          `json:"matched"`
+	Decided  bool          `json:"decided"`
+	Outcome  string        `json:"outcome"`
+	When     string        `json:"when"`
+	Steps    []ExplainStep `json:"steps"`
+	Error    string        `json:"error"`
+	Limit    *LimitUse     `json:"limit"`
+}
+
+// ExplainStep is a part of a condition and what it came to.
+type ExplainStep struct {
+	Expression string `json:"expression"`
+	Value      string `json:"value"`
+	Error      string `json:"error"`
+}
+
+// LimitUse is how far a limit has been taken.
+type LimitUse struct {
+	Unit    string `json:"unit"`
+	By      string `json:"by"`
+	Subject string `json:"subject"`
+	Used    int64  `json:"used"`
+	Max     int64  `json:"max"`
+}
+
+// CheckAccess asks whether the active policies allow a call.
+func (c *Client) CheckAccess(ctx context.Context, orgID string, t ToolCall) (Access, error) {
+	return call[Access](ctx, c, http.MethodPost, "/policies/check-access", inOrg(orgID), t)
+}
+
+// Simulation is a question about one policy alone: one that is stored, or a
+// document.
+type Simulation struct {
+	PolicyID      string          `json:"policyId,omitempty"`
+	PolicyVersion int             `json:"policyVersion,omitempty"`
+	Document      json.RawMessage `json:"document,omitempty"`
+	YAML          string          `json:"yaml,omitempty"`
+	Call          ToolCall        `json:"call"`
+}
+
+// SimulatePolicy asks what one policy would say about a call.
+func (c *Client) SimulatePolicy(ctx context.Context, orgID string, s Simulation) (Access, error) {
+	return call[Access](ctx, c, http.MethodPost, "/policies/simulate", inOrg(orgID), s)
+}

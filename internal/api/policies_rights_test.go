@@ -1,0 +1,109 @@
+package api_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"writ/client"
+	"writ/internal/database"
+)
+
+// TestWhoMayDoWhatWithPolicies calls everything as every role and kind of key.
+func TestWhoMayDoWhatWithPolicies(t *testing.T) {
+	t.Parallel()
+	eachBank(t, func(t *testing.T, b *bank) {
+		ctx := t.Context()
+		callers := map[string]*client.Client{
+			"owner": b.owner.Client, "agent": b.agent, "drafter": b.public.WithKey(b.draftKey(b.owner, b.org).APIKey),
+			"terminal": b.terminalKey(b.owner, b.org), "unbound": b.unboundKey(b.owner),
+		}
+		for _, role := range []string{"admin", "approver", "member", "viewer"} {
+			callers[role] = b.join(b.owner, b.org, role).Client
+		}
+		id := b.draft(b.owner, b.org, "pay")
+		const reads, drafts, manages = "owner admin approver member viewer drafter", "owner admin approver member drafter", "owner admin"
+		call := client.ToolCall{Server: "bank", Tool: "t"}
+		for name, action := range map[string]struct {
+			may string
+			do  func(c *client.Client) error
+		}{
+			"list": {reads, func(c *client.Client) error {
+				return second(c.Policies(ctx, client.PolicyFilter{OrganizationID: b.org}, client.List{}))
+			}},
+			"read":     {reads, func(c *client.Client) error { return second(c.Policy(ctx, id)) }},
+			"versions": {reads, func(c *client.Client) error { return second(c.PolicyVersions(ctx, id, client.List{})) }},
+			"diff":     {reads, func(c *client.Client) error { return second(c.DiffPolicy(ctx, id, 1, 1)) }},
+			"export":   {reads, func(c *client.Client) error { return second(c.ExportPolicy(ctx, id, 0)) }},
+			"create": {drafts, func(c *client.Client) error {
+				return second(c.CreatePolicy(ctx, b.org, client.YAMLDocument, policyText(database.NewID(), "deny")))
+			}},
+			"update": {drafts, func(c *client.Client) error {
+				return second(c.UpdatePolicy(ctx, id, client.YAMLDocument, policyText("pay", "deny"), 0))
+			}},
+			"import": {drafts, func(c *client.Client) error {
+				return second(c.ImportPolicy(ctx, b.org, client.YAMLDocument, policyText(database.NewID(), "deny")))
+			}},
+			"validate": {drafts, func(c *client.Client) error {
+				return second(c.ValidatePolicy(ctx, b.org, client.YAMLDocument, paymentsYAML))
+			}},
+			"simulate": {drafts, func(c *client.Client) error {
+				return second(c.SimulatePolicy(ctx, b.org, client.Simulation{PolicyID: id, Call: call}))
+			}},
+			"check":      {"owner admin approver member viewer agent terminal", func(c *client.Client) error { return second(c.CheckAccess(ctx, b.org, call)) }},
+			"bindings":   {"owner admin approver member viewer", func(c *client.Client) error { return second(c.Bindings(ctx, id)) }},
+			"activate":   {manages, func(c *client.Client) error { return second(c.ActivatePolicy(ctx, id, 0)) }},
+			"deactivate": {manages, func(c *client.Client) error { return second(c.DeactivatePolicy(ctx, id)) }},
+			"rollback":   {manages, func(c *client.Client) error { return second(c.RollbackPolicy(ctx, id, 1)) }},
+			"set bindings": {manages, func(c *client.Client) error {
+				return second(c.SetBindings(ctx, id, client.Bindings{Roles: []string{"owner", "admin"}}))
+			}},
+			"bind": {manages, func(c *client.Client) error {
+				return second(c.Bind(ctx, id, client.Bindings{Roles: []string{"viewer"}}))
+			}},
+			"delete": {manages, func(c *client.Client) error { return c.DeletePolicy(ctx, b.draft(b.owner, b.org, database.NewID())) }},
+		} {
+			for who, caller := range callers {
+				err := action.do(caller)
+				may := strings.Contains(" "+action.may+" ", " "+who+" ")
+				status := client.StatusOf(err)
+				switch {
+				case may && err != nil:
+					t.Errorf("%s by %s: %v, want leave", name, who, err)
+				case !may && status != http.StatusForbidden && status != http.StatusUnauthorized && status != http.StatusNotFound:
+					t.Errorf("%s by %s: %v, want a refusal", name, who, err)
+				case !may && status == http.StatusNotFound && who != "unbound":
+					t.Errorf("%s by %s: %v, want 401 or 403", name, who, err)
+				}
+			}
+		}
+	})
+}
+
+// unboundKey has every scope, and no organization.
+func (s *server) unboundKey(p *person) *client.Client {
+	s.t.Helper()
+	key, err := p.CreateKey(s.t.Context(), client.NewKey{Name: "unbound", Scopes: []string{"enforce", "policy.draft"}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return s.public.WithKey(key.APIKey)
+}
+
+// TestKeysOutliveTheirOwners: a key that asks for decisions is the organization's.
+func TestKeysOutliveTheirOwners(t *testing.T) {
+	t.Parallel()
+	eachBank(t, func(t *testing.T, b *bank) {
+		b.activePolicy(b.owner, b.org, policyText("open", "allow"))
+		leaver := b.join(b.owner, b.org, "admin")
+		key := b.public.WithKey(b.agentKey(leaver, b.org).APIKey)
+		if err := b.owner.RemoveMember(t.Context(), b.org, leaver.ID); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.check(key, client.ToolCall{Server: "bank", Tool: "t"}); !got.Allowed {
+			t.Errorf("the key of who left: %+v", got)
+		}
+		_, err := leaver.CheckAccess(t.Context(), b.org, client.ToolCall{Server: "bank", Tool: "t"})
+		wantStatus(t, "who left", err, http.StatusForbidden)
+	})
+}

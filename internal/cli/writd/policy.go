@@ -1,0 +1,163 @@
+package writd
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"writ/internal/cli"
+	"writ/internal/policy/document"
+	"writ/internal/policy/engine"
+	"writ/internal/policy/suite"
+)
+
+// policy are the commands that work on policies in files. They need no server and
+// no data folder, so that a policy's repository can run them in its CI.
+func (c *command) policy() *cobra.Command {
+	policy := &cobra.Command{
+		Use: "policy", Short: "Check, test, explain and compare policies in files",
+		Long: "Check, test, explain and compare policies in files. None of these commands needs a server.\n" +
+			"They end with 0 when all is well, 1 when there are problems or failed tests, and 2 when the command line is wrong.",
+	}
+	policy.AddCommand(c.policyLint(), c.policyTest(), c.policyExplain(), c.policyDiff())
+	return policy
+}
+
+// problem is a problem as --json prints it.
+type problem struct {
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Rule    string `json:"rule,omitempty"`
+	Field   string `json:"field,omitempty"`
+	Message string `json:"message"`
+}
+
+func problemsOf(found []document.Problem) []problem {
+	shown := make([]problem, len(found))
+	for i, p := range found {
+		shown[i] = problem{p.Line, p.Column, p.Rule, p.Field, p.Message}
+	}
+	return shown
+}
+
+// linted is what lint finds in one file.
+type linted struct {
+	File     string    `json:"file"`
+	OK       bool      `json:"ok"`
+	Rules    int       `json:"rules"`
+	Problems []problem `json:"problems"`
+	Warnings []problem `json:"warnings"`
+
+	problems, warnings []document.Problem
+}
+
+func (c *command) policyLint() *cobra.Command {
+	var asJSON bool
+	lint := &cobra.Command{
+		Use: "lint FILE...", Short: "Check policies: their form, their conditions, and what is likely a mistake",
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			files, bad := make([]linted, len(args)), 0
+			for i, file := range args {
+				files[i] = lintFile(file)
+				if !files[i].OK {
+					bad++
+				}
+			}
+			if err := c.show(asJSON, map[string]any{"files": files}, lintText(files)); err != nil {
+				return err
+			}
+			if bad > 0 {
+				return fmt.Errorf("%d of %d files have problems", bad, len(files))
+			}
+			return nil
+		},
+	}
+	jsonFlag(lint, &asJSON)
+	return lint
+}
+
+func lintFile(file string) linted {
+	l := linted{File: file}
+	policy, err := loadPolicy(file)
+	if err != nil {
+		invalid, ok := errors.AsType[*document.Invalid](err)
+		if !ok {
+			invalid = &document.Invalid{Problems: []document.Problem{{Message: err.Error()}}}
+		}
+		l.problems = invalid.Problems
+	} else {
+		l.OK, l.Rules, l.warnings = true, len(policy.Document().Rules), policy.Warnings()
+	}
+	l.Problems, l.Warnings = problemsOf(l.problems), problemsOf(l.warnings)
+	return l
+}
+
+func lintText(files []linted) string {
+	var b strings.Builder
+	for _, l := range files {
+		for _, p := range l.problems {
+			fmt.Fprintf(&b, "%s\n", cli.Line(p.In(l.File)))
+		}
+		for _, p := range l.warnings {
+			fmt.Fprintf(&b, "%s (warning)\n", cli.Line(p.In(l.File)))
+		}
+		if l.OK {
+			fmt.Fprintf(&b, "%s: ok, %s\n", cli.Line(l.File), count(l.Rules, "rule"))
+		}
+	}
+	return b.String()
+}
+
+// loadPolicy reads and compiles a policy; its error is a *document.Invalid where
+// the policy itself is at fault.
+func loadPolicy(file string) (*engine.Policy, error) {
+	doc, err := loadDocument(file)
+	if err != nil {
+		return nil, err
+	}
+	policy, problems := engine.Compile(doc)
+	if len(problems) > 0 {
+		return nil, &document.Invalid{Problems: problems}
+	}
+	return policy, nil
+}
+
+func loadDocument(file string) (*document.Document, error) {
+	text, err := suite.ReadFile(file, document.MaxBytes)
+	if err != nil {
+		return nil, fmt.Errorf("read the policy: %w", err)
+	}
+	return document.Parse(text, document.FormatOf(file))
+}
+
+// inFile names the file before the problems of its policy.
+func inFile(file string, err error) error {
+	if invalid, ok := errors.AsType[*document.Invalid](err); ok {
+		return &suite.Invalid{File: file, Problems: invalid.Problems}
+	}
+	return err
+}
+
+// show prints a result: JSON, or the same in words.
+func (c *command) show(asJSON bool, result any, words string) error {
+	if asJSON {
+		return c.print(result)
+	}
+	_, err := fmt.Fprint(c.streams.Out, words)
+	return err
+}
+
+func jsonFlag(cmd *cobra.Command, asJSON *bool) {
+	cmd.Flags().BoolVar(asJSON, "json", false, "print JSON")
+}
+
+// count is a number of things, as "1 rule" and "2 rules".
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

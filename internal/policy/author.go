@@ -1,0 +1,193 @@
+package policy
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"writ/internal/audit"
+	"writ/internal/database"
+	"writ/internal/fault"
+	"writ/internal/policy/document"
+	"writ/internal/principal"
+)
+
+// Create stores a new policy, a draft.
+func (s *Service) Create(ctx context.Context, p principal.Principal, source Source) (Full, error) {
+	if err := requireDrafter(p); err != nil {
+		return Full{}, err
+	}
+	c, err := s.compiler.read(ctx, source)
+	if err != nil {
+		return Full{}, err
+	}
+	var full Full
+	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
+		full, err = create(ctx, tx, p, p.OrgID, c)
+		return err
+	}})
+	if err != nil {
+		return Full{}, err
+	}
+	return full, nil
+}
+
+// Add stores a draft within a change of another area: the first run. It asks
+// nobody's leave; the caller has. The change must declare audit.LogOf(orgID).
+func Add(ctx context.Context, tx *database.Tx, actor principal.Principal, orgID string, source Source) (Policy, error) {
+	c, err := newCompiler().read(ctx, source)
+	if err != nil {
+		return Policy{}, err
+	}
+	full, err := create(ctx, tx, actor, orgID, c)
+	return full.Policy, err
+}
+
+func create(ctx context.Context, tx *database.Tx, p principal.Principal, orgID string, c compiled) (Full, error) {
+	n, err := countPolicies(ctx, tx, orgID)
+	if err != nil {
+		return Full{}, err
+	}
+	if n >= MaxPolicies {
+		return Full{}, fault.New(fault.Conflict, "the organization has %d policies, which is the most: delete one first", n)
+	}
+	policy := Policy{
+		ID: database.NewID(), OrgID: orgID, Name: c.doc.Name, LatestVersion: 1,
+		CreatedAt: tx.Now(), UpdatedAt: tx.Now(),
+	}
+	// Looked up first: a violated index would end the transaction of others.
+	if err := requireFreeName(ctx, tx, policy); err != nil {
+		return Full{}, err
+	}
+	if err := insertPolicy(ctx, tx, policy); err != nil {
+		return Full{}, err
+	}
+	return write(ctx, tx, p, created, policy, c, 0)
+}
+
+// write stores the latest version of a policy and records it.
+func write(ctx context.Context, tx *database.Tx, p principal.Principal, a action, policy Policy, c compiled, restoredFrom int) (Full, error) {
+	v := Version{
+		PolicyID: policy.ID, Number: policy.LatestVersion, Source: c.source, Digest: c.source.digest(),
+		Rules: len(c.doc.Rules), RestoredFrom: restoredFrom, Author: authorOf(p), CreatedAt: tx.Now(),
+	}
+	if err := insertVersion(ctx, tx, policy.OrgID, v); err != nil {
+		return Full{}, err
+	}
+	if err := record(ctx, tx, p, a, policy, about(policy, v)); err != nil {
+		return Full{}, err
+	}
+	return Full{Policy: policy, Version: v, Document: c.doc, Warnings: c.policy.Warnings()}, nil
+}
+
+func requireFreeName(ctx context.Context, r database.Reader, policy Policy) error {
+	other, err := findByName(ctx, r, policy.OrgID, policy.Name)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case err != nil:
+		return err
+	case other.ID == policy.ID:
+		return nil
+	}
+	return fault.New(fault.Conflict, "the organization has a policy of this name already")
+}
+
+// AnyVersion is the precondition of an update that has none.
+const AnyVersion = 0
+
+// Update stores a new latest version. Where expected is not AnyVersion it must
+// be the latest version so far: somebody else's edit is not overwritten unseen.
+// The same text again changes nothing.
+func (s *Service) Update(ctx context.Context, p principal.Principal, id string, source Source, expected int) (Full, error) {
+	if err := requireDrafter(p); err != nil {
+		return Full{}, err
+	}
+	c, err := s.compiler.read(ctx, source)
+	if err != nil {
+		return Full{}, err
+	}
+	var full Full
+	err = s.change(ctx, p, id, func(ctx context.Context, tx *database.Tx, policy Policy) (err error) {
+		full, err = update(ctx, tx, p, policy, c, expected)
+		return err
+	})
+	if err != nil {
+		return Full{}, err
+	}
+	return full, nil
+}
+
+func update(ctx context.Context, tx *database.Tx, p principal.Principal, policy Policy, c compiled, expected int) (Full, error) {
+	if expected != AnyVersion && expected != policy.LatestVersion {
+		return Full{}, fault.New(fault.Conflict, "the latest version of the policy is %d, not %d: read it again", policy.LatestVersion, expected)
+	}
+	latest, err := findVersion(ctx, tx, policy.OrgID, policy.ID, policy.LatestVersion)
+	if err != nil {
+		return Full{}, err
+	}
+	if latest.Source == c.source {
+		return Full{Policy: policy, Version: latest, Document: c.doc, Warnings: c.policy.Warnings()}, nil
+	}
+	if policy, err = next(ctx, tx, policy, c.doc); err != nil {
+		return Full{}, err
+	}
+	return write(ctx, tx, p, updated, policy, c, 0)
+}
+
+// next makes room for one more version of a policy.
+func next(ctx context.Context, tx *database.Tx, policy Policy, doc *document.Document) (Policy, error) {
+	if policy.LatestVersion >= MaxVersions {
+		return Policy{}, fault.New(fault.Conflict, "the policy has %d versions, which is the most: create a new one", policy.LatestVersion)
+	}
+	policy.LatestVersion++
+	policy.Name, policy.UpdatedAt = doc.Name, tx.Now()
+	if err := requireFreeName(ctx, tx, policy); err != nil {
+		return Policy{}, err
+	}
+	return policy, updatePolicy(ctx, tx, policy)
+}
+
+// Import stores a document as the latest version of the policy of its name, or
+// as a new policy where there is none.
+func (s *Service) Import(ctx context.Context, p principal.Principal, source Source) (Full, error) {
+	if err := requireDrafter(p); err != nil {
+		return Full{}, err
+	}
+	c, err := s.compiler.read(ctx, source)
+	if err != nil {
+		return Full{}, err
+	}
+	var full Full
+	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
+		policy, err := findByName(ctx, tx, p.OrgID, c.doc.Name)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			full, err = create(ctx, tx, p, p.OrgID, c)
+		case err == nil:
+			full, err = update(ctx, tx, p, policy, c, AnyVersion)
+		}
+		return err
+	}})
+	if err != nil {
+		return Full{}, err
+	}
+	return full, nil
+}
+
+// Delete takes a policy that is not active out of sight. Its versions stay, for
+// decisions name them.
+func (s *Service) Delete(ctx context.Context, p principal.Principal, id string) error {
+	if err := requireManager(p); err != nil {
+		return err
+	}
+	return s.change(ctx, p, id, func(ctx context.Context, tx *database.Tx, policy Policy) error {
+		if policy.ActiveVersion != 0 {
+			return fault.New(fault.Conflict, "the policy is active: deactivate it first")
+		}
+		if err := markDeleted(ctx, tx, policy); err != nil {
+			return err
+		}
+		return record(ctx, tx, p, deleted, policy, recorded{Name: policy.Name, Version: policy.LatestVersion})
+	})
+}

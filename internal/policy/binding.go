@@ -1,0 +1,146 @@
+package policy
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"writ/internal/database"
+	"writ/internal/fault"
+	"writ/internal/principal"
+)
+
+// maxClientID is how long the id of an agent may be, in bytes.
+const maxClientID = 200
+
+func emptyBindings() Bindings {
+	return Bindings{Members: []string{}, Clients: []string{}, Roles: []string{}}
+}
+
+// checked is b sorted and without repeats, or a fault that names what is wrong.
+// That members are members is for the edge to know.
+func (b Bindings) checked() (Bindings, error) {
+	var problems []fault.Detail
+	check := func(field string, items []string, valid func(string) bool, message string) []string {
+		if !slices.ContainsFunc(items, func(item string) bool { return !valid(item) }) {
+			return slices.Compact(slices.Sorted(slices.Values(items)))
+		}
+		problems = append(problems, fault.Detail{Field: field, Message: message})
+		return nil
+	}
+	clean := Bindings{
+		Members: check("members", b.Members, database.IsID, "must be ids of people"),
+		Clients: check("clients", b.Clients, isClientID, "must be ids of agents: 1 to 200 bytes without control characters"),
+		Roles:   check("roles", b.Roles, func(role string) bool { return principal.Role(role).Valid() }, "must be owner, admin, approver, member or viewer"),
+	}
+	if clean.len() > MaxBindings {
+		return Bindings{}, fault.New(fault.Invalid, "a policy has at most %d bindings", MaxBindings)
+	}
+	if problems != nil {
+		return Bindings{}, fault.Fields(problems...)
+	}
+	return clean, nil
+}
+
+func isClientID(text string) bool {
+	return text != "" && len(text) <= maxClientID && utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
+}
+
+// Bindings are those of a policy, each list sorted.
+func (s *Service) Bindings(ctx context.Context, p principal.Principal, id string) (Bindings, error) {
+	if err := requireReader(p); err != nil {
+		return Bindings{}, err
+	}
+	if _, err := find(ctx, s.db, p.OrgID, id); err != nil {
+		return Bindings{}, err
+	}
+	return readBindings(ctx, s.db, p.OrgID, id)
+}
+
+// SetBindings replaces the bindings of a policy. None at all means everybody.
+func (s *Service) SetBindings(ctx context.Context, p principal.Principal, id string, b Bindings) (Bindings, error) {
+	b, err := b.checked()
+	if err != nil {
+		return Bindings{}, err
+	}
+	return s.rebind(ctx, p, id, func(Bindings) (Bindings, error) { return b, nil })
+}
+
+// Bind adds bindings to those a policy has. A policy that counts for everybody
+// counts from then on for those alone.
+func (s *Service) Bind(ctx context.Context, p principal.Principal, id string, more Bindings) (Bindings, error) {
+	more, err := more.checked()
+	if err != nil {
+		return Bindings{}, err
+	}
+	if more.len() == 0 {
+		return Bindings{}, fault.New(fault.Invalid, "name a member, client or role to bind")
+	}
+	return s.rebind(ctx, p, id, func(has Bindings) (Bindings, error) {
+		return Bindings{
+			Members: append(has.Members, more.Members...),
+			Clients: append(has.Clients, more.Clients...),
+			Roles:   append(has.Roles, more.Roles...),
+		}.checked()
+	})
+}
+
+// Unbind removes bindings. The last one stays: without any the policy would
+// count for everybody, which nobody means who takes somebody out.
+func (s *Service) Unbind(ctx context.Context, p principal.Principal, id string, fewer Bindings) (Bindings, error) {
+	without := func(has, gone []string) []string {
+		return slices.DeleteFunc(slices.Clone(has), func(item string) bool { return slices.Contains(gone, item) })
+	}
+	return s.rebind(ctx, p, id, func(has Bindings) (Bindings, error) {
+		left := Bindings{
+			Members: without(has.Members, fewer.Members),
+			Clients: without(has.Clients, fewer.Clients),
+			Roles:   without(has.Roles, fewer.Roles),
+		}
+		switch {
+		case left.len() == has.len():
+			return Bindings{}, fault.New(fault.NotFound, "the policy has no such binding")
+		case left.len() == 0:
+			return Bindings{}, fault.New(fault.Conflict, "without this binding the policy would count for everybody: set no bindings to mean that, or deactivate the policy")
+		}
+		return left, nil
+	})
+}
+
+// rebind replaces the bindings a policy has by others made of them.
+func (s *Service) rebind(ctx context.Context, p principal.Principal, id string, change func(has Bindings) (Bindings, error)) (Bindings, error) {
+	if err := requireManager(p); err != nil {
+		return Bindings{}, err
+	}
+	var after Bindings
+	err := s.change(ctx, p, id, func(ctx context.Context, tx *database.Tx, policy Policy) error {
+		has, err := readBindings(ctx, tx, policy.OrgID, policy.ID)
+		if err != nil {
+			return err
+		}
+		if after, err = change(has); err != nil {
+			return err
+		}
+		if err := replaceBindings(ctx, tx, policy, after); err != nil {
+			return err
+		}
+		return record(ctx, tx, p, bound, policy, recorded{
+			Name: policy.Name, Version: policy.LatestVersion, ActiveVersion: policy.ActiveVersion,
+			Bindings: &recordedBindings{Members: orNone(after.Members), Clients: orNone(after.Clients), Roles: orNone(after.Roles)},
+		})
+	})
+	if err != nil {
+		return Bindings{}, err
+	}
+	return after, nil
+}
+
+// orNone is an empty list rather than a null in JSON.
+func orNone(items []string) []string {
+	if items == nil {
+		return []string{}
+	}
+	return items
+}

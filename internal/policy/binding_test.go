@@ -1,0 +1,100 @@
+package policy_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"writ/internal/database"
+	"writ/internal/fault"
+	"writ/internal/policy"
+	"writ/internal/toolcall"
+	"writ/internal/verdict"
+)
+
+func TestBindings(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		full := w.active(yaml("pay", "allow *"))
+		ada, bob := database.NewID(), database.NewID()
+		w.bind(full.ID, policy.Bindings{Members: []string{ada}, Clients: []string{"bot"}, Roles: []string{"viewer"}})
+		for name, test := range map[string]struct {
+			call toolcall.Call
+			want verdict.Verdict
+		}{
+			"a bound member":                {toolcall.Call{User: toolcall.User{ID: ada}}, verdict.Allow},
+			"a bound agent":                 {toolcall.Call{Agent: toolcall.Agent{ID: "bot"}}, verdict.Allow},
+			"a bound role":                  {toolcall.Call{User: toolcall.User{ID: bob, Role: "viewer"}}, verdict.Allow},
+			"another member":                {toolcall.Call{User: toolcall.User{ID: bob, Role: "member"}}, verdict.Deny},
+			"another agent":                 {toolcall.Call{Agent: toolcall.Agent{ID: "bots"}}, verdict.Deny},
+			"nobody":                        {toolcall.Call{}, verdict.Deny},
+			"an agent with a member's name": {toolcall.Call{Agent: toolcall.Agent{ID: ada}}, verdict.Deny},
+		} {
+			if d := w.say(test.call); d.Verdict != test.want {
+				t.Errorf("%s: %s (%s), want %s", name, d.Verdict, d.Reason, test.want)
+			}
+		}
+		got, err := w.policies.Unbind(t.Context(), w.owner, full.ID, policy.Bindings{Clients: []string{"bot"}})
+		want := policy.Bindings{Members: []string{ada}, Clients: []string{}, Roles: []string{"viewer"}}
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("after unbinding (%v, -want +got):\n%s", err, diff)
+		}
+		if d := w.say(toolcall.Call{Agent: toolcall.Agent{ID: "bot"}}); d.Verdict != verdict.Deny {
+			t.Errorf("an agent that is not bound any more: %s", d.Verdict)
+		}
+		read, err := w.policies.Bindings(t.Context(), w.owner, full.ID)
+		if diff := cmp.Diff(want, read); err != nil || diff != "" {
+			t.Errorf("read (%v, -want +got):\n%s", err, diff)
+		}
+	})
+}
+
+// TestLastBindingStays: an allow that is bound to one person must not come to
+// count for everybody because that person is taken out.
+func TestLastBindingStays(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		full := w.active(yaml("pay", "allow *"))
+		w.bind(full.ID, policy.Bindings{Roles: []string{"owner"}})
+		_, err := w.policies.Unbind(t.Context(), w.owner, full.ID, policy.Bindings{Roles: []string{"owner"}})
+		wantKind(t, "remove the last binding", err, fault.Conflict)
+		w.wantVerdict("nobody", verdict.Deny)
+		_, err = w.policies.Unbind(t.Context(), w.owner, full.ID, policy.Bindings{Roles: []string{"admin"}})
+		wantKind(t, "remove what is not there", err, fault.NotFound)
+		w.bind(full.ID, policy.Bindings{})
+		w.wantVerdict("nobody, once it is said", verdict.Allow)
+	})
+}
+
+func TestBindingsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		full := w.create(yaml("pay"))
+		many := policy.Bindings{}
+		for i := range policy.MaxBindings + 1 {
+			many.Clients = append(many.Clients, strings.Repeat("x", i%150+1)+database.NewID())
+		}
+		for name, b := range map[string]policy.Bindings{
+			"a member that is no id":  {Members: []string{"ada"}},
+			"an unknown role":         {Roles: []string{"root"}},
+			"a role in capitals":      {Roles: []string{"Owner"}},
+			"an empty agent":          {Clients: []string{""}},
+			"a long agent":            {Clients: []string{strings.Repeat("x", 201)}},
+			"an agent with a newline": {Clients: []string{"a\nb"}},
+			"an agent of bytes":       {Clients: []string{"\xff"}},
+			"too many":                many,
+		} {
+			_, err := w.policies.SetBindings(t.Context(), w.owner, full.ID, b)
+			wantKind(t, "set "+name, err, fault.Invalid)
+			_, err = w.policies.Bind(t.Context(), w.owner, full.ID, b)
+			wantKind(t, "bind "+name, err, fault.Invalid)
+		}
+		_, err := w.policies.Bind(t.Context(), w.owner, full.ID, policy.Bindings{})
+		wantKind(t, "bind nobody", err, fault.Invalid)
+		got, err := w.policies.Bindings(t.Context(), w.owner, full.ID)
+		if err != nil || !got.IsEmpty() {
+			t.Errorf("bound to %+v, %v", got, err)
+		}
+	})
+}

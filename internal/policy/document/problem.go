@@ -1,0 +1,61 @@
+package document
+
+import (
+	"fmt"
+	"strings"
+)
+
+// maxProblems is how many problems are told of one document.
+const maxProblems = 100
+
+// Problem is one thing wrong with a document.
+type Problem struct {
+	Position
+	Rule    string // the rule it is in: its id, or its number from 1 as "#3"; empty outside of rules
+	Field   string // path from the document's top, as rules[2].tools[0]
+	Message string // what was expected
+}
+
+// String is the problem in one line: "3:7: rule pay: tools[0]: must be …".
+func (p Problem) String() string {
+	var b strings.Builder
+	if p.Line > 0 {
+		b.WriteString(p.Position.String() + ": ")
+	}
+	field := p.Field
+	if p.Rule != "" {
+		fmt.Fprintf(&b, "rule %s: ", p.Rule)
+		if _, below, ok := strings.Cut(field, "]."); ok && strings.HasPrefix(field, "rules[") {
+			field = below // the rule is named already
+		}
+	}
+	if field != "" {
+		b.WriteString(field + ": ")
+	}
+	b.WriteString(p.Message)
+	return b.String()
+}
+
+// In is the problem in one line with its file before it, as compilers tell it.
+func (p Problem) In(file string) string {
+	if p.Line > 0 {
+		return file + ":" + p.String()
+	}
+	return file + ": " + p.String()
+}
+
+// Invalid is the error of a document that cannot be accepted: everything that is
+// wrong with it, in the order of the text.
+type Invalid struct{ Problems []Problem }
+
+// Error is the first problem, and how many more there are.
+func (e *Invalid) Error() string {
+	switch len(e.Problems) {
+	case 0:
+		return "the policy is not valid"
+	case 1:
+		return e.Problems[0].String()
+	default:
+		return fmt.Sprintf("%s (and %d more)", e.Problems[0], len(e.Problems)-1)
+	}
+}

@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"writ/internal/policy/expression"
+	"writ/internal/toolcall"
+	"writ/internal/verdict"
+)
+
+// Foresight is what can be said about a tool before it is called.
+type Foresight struct {
+	Decision
+	// Certain is whether every call of this caller to this tool gets this
+	// verdict, whatever its arguments, its hour and what limits have spent.
+	Certain bool
+}
+
+// Foresee says what the set makes of a caller's calls to a tool. Where it is not
+// certain, the decision is the one without the rules that depend on the call.
+func (s *Set) Foresee(caller *toolcall.Call) Foresight {
+	if caller.Tool == "" {
+		return Foresight{s.decide(caller, nil, nil), true}
+	}
+	var room [usualLists][]int32
+	server, tool := named(caller.Server, caller.Tool)
+	rules := newMerge(s.index.find(server, tool, room[:0]))
+	input := expression.NewInput(caller)
+	var d Decision
+	var open [verdict.Allow + 1]bool // effects of rules that depend on the call
+	for {
+		place, more := rules.next()
+		if !more {
+			s.decideByDefault(&d, caller)
+			break
+		}
+		e := &s.entries[place]
+		if !e.policy.counts(caller) {
+			continue
+		}
+		if !e.foreseeable() {
+			open[e.rule.Effect] = true
+			continue
+		}
+		if f := e.judge(input, caller, nil); f.matches {
+			d.decideBy(e, f)
+			break
+		}
+	}
+	return Foresight{d, certain(d, open)}
+}
+
+// foreseeable reports whether a rule that names the tool says the same of every
+// call.
+func (e *entry) foreseeable() bool {
+	return e.rule.Limit == nil && (e.rule.condition == nil || e.rule.condition.Foreseeable())
+}
+
+// certain reports whether none of the rules left open can change the verdict. A
+// rule that decided is changed by stricter ones only, a default by all.
+func certain(d Decision, open [verdict.Allow + 1]bool) bool {
+	byRule := d.Rule != defaultRule
+	for effect := range open {
+		other := verdict.Verdict(effect)
+		if open[effect] && other != d.Verdict && (other < d.Verdict || !byRule) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,133 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"writ/internal/policy/document"
+	"writ/internal/policy/expression"
+	"writ/internal/verdict"
+)
+
+// Policy is a document that can be evaluated. It never changes.
+type Policy struct {
+	document *document.Document
+	rules    []rule
+	warnings []document.Problem
+}
+
+// rule is a rule with its condition compiled; nil is one that always holds.
+type rule struct {
+	*document.Rule
+	condition *expression.Condition
+}
+
+// Compile prepares a document, which must not change afterwards. It tells every
+// problem at once, and gives no policy if there is one.
+func Compile(doc *document.Document) (*Policy, []document.Problem) {
+	p := &Policy{document: doc, rules: make([]rule, len(doc.Rules))}
+	var problems []document.Problem
+	if doc.Default > verdict.Allow {
+		problems = append(problems, document.Problem{Field: "default", Message: "must be allow, deny, hold or ask"})
+	}
+	ids := make(map[string]bool, len(doc.Rules))
+	for i := range doc.Rules {
+		r := &doc.Rules[i]
+		if ids[r.ID] {
+			problems = append(problems, problemIn(doc, i, "id", "is the id of an earlier rule"))
+		}
+		ids[r.ID] = true
+		condition, found := compileRule(doc, i)
+		problems = append(problems, found...)
+		p.rules[i] = rule{Rule: r, condition: condition}
+		if condition != nil && r.Effect != verdict.Allow && coversSeveral(r.Tools) {
+			for _, w := range condition.Warnings() {
+				p.warnings = append(p.warnings, inCondition(doc, i, w))
+			}
+		}
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return p, nil
+}
+
+// Document is what the policy was compiled from. It must not be changed.
+func (p *Policy) Document() *document.Document { return p.document }
+
+// Warnings are likely mistakes that do not keep the policy from working.
+func (p *Policy) Warnings() []document.Problem { return p.warnings }
+
+// compileRule checks again what the evaluation relies on: a document need not
+// have been read from text.
+func compileRule(doc *document.Document, i int) (*expression.Condition, []document.Problem) {
+	r := &doc.Rules[i]
+	var problems []document.Problem
+	report := func(field, message string) { problems = append(problems, problemIn(doc, i, field, message)) }
+	if r.ID == "" || r.ID == defaultRule {
+		report("id", "must be a name of its own")
+	}
+	if r.Effect > verdict.Allow {
+		report("effect", "must be allow, deny, hold or ask")
+	}
+	if len(r.Tools) == 0 {
+		report("tools", "must name a tool")
+	}
+	for j, pattern := range r.Tools {
+		if err := pattern.Check(); err != nil {
+			report(fmt.Sprintf("tools[%d]", j), err.Error())
+		}
+	}
+	if r.Limit != nil {
+		if message := checkLimit(r.Limit); message != "" {
+			report("limit", message)
+		}
+	}
+	if r.When == "" {
+		return nil, problems
+	}
+	condition, problem := expression.Compile(r.When)
+	if problem != nil {
+		problems = append(problems, inCondition(doc, i, *problem))
+	}
+	return condition, problems
+}
+
+func checkLimit(l *document.Limit) string {
+	if _, _, ok := measure(l); !ok {
+		return "must have one of calls, cost and tokens, above zero"
+	}
+	if l.Per < time.Second {
+		return "per must be at least 1s"
+	}
+	switch l.By {
+	case document.Agent, document.Session, document.User, document.Organization:
+		return ""
+	}
+	return "by must be agent, session, user or org"
+}
+
+func problemIn(doc *document.Document, i int, field, message string) document.Problem {
+	return document.Problem{
+		Position: doc.Rules[i].At,
+		Rule:     doc.Rules[i].ID,
+		Field:    fmt.Sprintf("rules[%d].%s", i, field),
+		Message:  message,
+	}
+}
+
+// inCondition places a problem of an expression in the text of the document, or
+// in the expression alone where the document has no text.
+func inCondition(doc *document.Document, i int, p expression.Problem) document.Problem {
+	in := problemIn(doc, i, "when", p.Message)
+	in.Position = document.Position{Line: p.Line, Column: p.Column}
+	if at := doc.Rules[i].InWhen(p.Line, p.Column); at.Line > 0 {
+		in.Position = at
+	}
+	return in
+}
+
+func coversSeveral(tools []document.Pattern) bool {
+	return len(tools) > 1 || len(tools) == 1 && strings.Contains(string(tools[0]), "*")
+}

@@ -1,0 +1,55 @@
+package expression_test
+
+import (
+	"strings"
+	"testing"
+
+	"writ/internal/toolcall"
+)
+
+func TestAmounts(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		args map[string]any
+		want string // of amount(args) == 1000
+	}{
+		"amount":                       {map[string]any{"amount": int64(1000)}, holds},
+		"value":                        {map[string]any{"value": 1000.0}, holds},
+		"total":                        {map[string]any{"total": "1000"}, holds},
+		"price":                        {map[string]any{"price": "1000.00"}, holds},
+		"cost":                         {map[string]any{"cost": int64(1000)}, holds},
+		"the largest of several":       {map[string]any{"amount": int64(1), "value": int64(1000), "cost": "-5"}, holds},
+		"a small one does not hide it": {map[string]any{"amount": int64(1000), "total": int64(1)}, holds},
+		"another number":               {map[string]any{"amount": int64(999)}, not},
+		"negative":                     {map[string]any{"amount": "-1000"}, not},
+
+		"none":                     {map[string]any{"sum": int64(1000)}, "none of"},
+		"in capitals":              {map[string]any{"Amount": int64(1000)}, "none of"},
+		"nothing at all":           {nil, "none of"},
+		"null":                     {map[string]any{"amount": nil}, "amount is no number"},
+		"a truth value":            {map[string]any{"amount": true}, "amount is no number"},
+		"a list":                   {map[string]any{"amount": []any{int64(1000)}}, "amount is no number"},
+		"one good and one bad":     {map[string]any{"amount": int64(1000), "value": "much"}, "value is no number"},
+		"empty text":               {map[string]any{"amount": ""}, "amount is no number"},
+		"a sign alone":             {map[string]any{"amount": "-"}, "amount is no number"},
+		"a plus":                   {map[string]any{"amount": "+1000"}, "amount is no number"},
+		"a space":                  {map[string]any{"amount": " 1000"}, "amount is no number"},
+		"thousands":                {map[string]any{"amount": "1,000"}, "amount is no number"},
+		"an exponent":              {map[string]any{"amount": "1e3"}, "amount is no number"},
+		"hexadecimal":              {map[string]any{"amount": "0x3e8"}, "amount is no number"},
+		"underscores":              {map[string]any{"amount": "1_000"}, "amount is no number"},
+		"infinity":                 {map[string]any{"amount": "Inf"}, "amount is no number"},
+		"not a number, by name":    {map[string]any{"amount": "NaN"}, "amount is no number"},
+		"a currency":               {map[string]any{"amount": "1000 EUR"}, "amount is no number"},
+		"two points":               {map[string]any{"amount": "1.000.00"}, "amount is no number"},
+		"no digits after":          {map[string]any{"amount": "1000."}, "amount is no number"},
+		"no digits before":         {map[string]any{"amount": ".5"}, "amount is no number"},
+		"digits of another script": {map[string]any{"amount": "１０００"}, "amount is no number"},
+		"endless digits":           {map[string]any{"amount": strings.Repeat("1", 500)}, "amount is no number"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			wantResult(t, `amount(args) == 1000.0`, &toolcall.Call{Args: c.args}, c.want)
+		})
+	}
+}

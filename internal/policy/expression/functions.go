@@ -1,0 +1,181 @@
+package expression
+
+import (
+	"fmt"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
+
+	"writ/internal/policy/glob"
+)
+
+var (
+	stringType = []*cel.Type{cel.StringType}
+	stringList = cel.ListType(cel.StringType)
+)
+
+// declarations are the functions that expressions have beside those of CEL.
+func declarations() []cel.EnvOption {
+	return []cel.EnvOption{
+		cel.Function("shell", cel.Overload("shell_string", stringType, shellKind.celType, cel.LateFunctionBinding())),
+		cel.Function("path", cel.Overload("path_string", stringType, pathKind.celType, cel.LateFunctionBinding())),
+		cel.Function("url", cel.Overload("url_string", stringType, urlKind.celType, cel.UnaryBinding(fromText(urlKind, parseURL)))),
+		cel.Function("ip", cel.Overload("ip_string", stringType, ipKind.celType, cel.UnaryBinding(fromText(ipKind, parseIP)))),
+		cel.Function("amount", cel.Overload("amount_map", []*cel.Type{cel.MapType(cel.StringType, cel.DynType)}, cel.DoubleType, cel.UnaryBinding(callAmount))),
+		against("within", pathKind.celType, callWithin),
+		against("inCidr", ipKind.celType, callInCidr),
+		cel.Function("glob",
+			cel.Overload("glob_string_string", []*cel.Type{cel.StringType, cel.StringType}, cel.BoolType, cel.BinaryBinding(callGlob)),
+			cel.Overload("glob_string_list", []*cel.Type{cel.StringType, stringList}, cel.BoolType, cel.BinaryBinding(callGlob)),
+			cel.MemberOverload("string_glob_string", []*cel.Type{cel.StringType, cel.StringType}, cel.BoolType, cel.BinaryBinding(callGlob)),
+			cel.MemberOverload("string_glob_list", []*cel.Type{cel.StringType, stringList}, cel.BoolType, cel.BinaryBinding(callGlob)),
+		),
+		textFunction("lowerAscii", lowerASCII),
+		textFunction("upperAscii", upperASCII),
+		textFunction("trim", strings.TrimSpace),
+	}
+}
+
+// against declares value.name(literal) and value.name([literals]).
+func against(name string, receiver *cel.Type, call func(value, literal ref.Val) ref.Val) cel.EnvOption {
+	return cel.Function(name,
+		cel.MemberOverload(name+"_string", []*cel.Type{receiver, cel.StringType}, cel.BoolType, cel.BinaryBinding(call)),
+		cel.MemberOverload(name+"_list", []*cel.Type{receiver, stringList}, cel.BoolType, cel.BinaryBinding(call)),
+	)
+}
+
+func textFunction(name string, change func(string) string) cel.EnvOption {
+	return cel.Function(name, cel.MemberOverload("string_"+name, stringType, cel.StringType,
+		cel.UnaryBinding(func(value ref.Val) ref.Val {
+			text, ok := value.(types.String)
+			if !ok {
+				return types.MaybeNoSuchOverloadErr(value)
+			}
+			return types.String(change(string(text)))
+		})))
+}
+
+// fromText is a function that makes one of our objects of a text.
+func fromText[T any](k *kind, parse func(string) (T, error)) func(ref.Val) ref.Val {
+	return func(value ref.Val) ref.Val {
+		text, ok := value.(types.String)
+		if !ok {
+			return types.MaybeNoSuchOverloadErr(value)
+		}
+		parsed, err := parse(string(text))
+		if err != nil {
+			return types.WrapErr(err)
+		}
+		return object{kind: k, value: parsed}
+	}
+}
+
+func callAmount(value ref.Val) ref.Val {
+	args, ok := value.(traits.Mapper)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(value)
+	}
+	sum, err := amount(args)
+	if err != nil {
+		return types.WrapErr(err)
+	}
+	return types.Double(sum)
+}
+
+func callWithin(value, dirs ref.Val) ref.Val {
+	p, ok := value.Value().(location)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(value)
+	}
+	return anyOf(dirs, func(text string) (bool, error) {
+		dir, err := parseDir(text)
+		if err != nil {
+			return false, err
+		}
+		return p.within(dir)
+	})
+}
+
+func callInCidr(value, ranges ref.Val) ref.Val {
+	addr, ok := value.Value().(ipAddress)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(value)
+	}
+	return anyOf(ranges, func(text string) (bool, error) {
+		r, err := parseRange(text)
+		if err != nil {
+			return false, err
+		}
+		return addr.inRange(r), nil
+	})
+}
+
+func callGlob(value, patterns ref.Val) ref.Val {
+	text, ok := value.(types.String)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(value)
+	}
+	if count := literalCount(patterns); len(text)*count > maxGlobWork {
+		return types.WrapErr(failure(fmt.Sprintf("glob: the text is longer than %d bytes, which is what the patterns can take", maxGlobWork/count)))
+	}
+	return anyOf(patterns, func(pattern string) (bool, error) { return glob.Match(pattern, string(text)), nil })
+}
+
+// literalCount is how many literals there are in a list of them, or one.
+func literalCount(literals ref.Val) int {
+	if list, ok := literals.(traits.Lister); ok {
+		if size, ok := list.Size().(types.Int); ok {
+			return int(size)
+		}
+	}
+	return 1
+}
+
+// anyOf tests one literal, or each of a list. As with ||, one that holds goes
+// before one that fails.
+func anyOf(literals ref.Val, test func(string) (bool, error)) ref.Val {
+	if text, ok := literals.(types.String); ok {
+		return result(test(string(text)))
+	}
+	list, ok := literals.(traits.Lister)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(literals)
+	}
+	var failed error
+	for it := list.Iterator(); it.HasNext() == types.True; {
+		text, ok := it.Next().(types.String)
+		if !ok {
+			return types.MaybeNoSuchOverloadErr(literals)
+		}
+		holds, err := test(string(text))
+		if holds {
+			return types.True
+		}
+		if err != nil {
+			failed = err
+		}
+	}
+	return result(false, failed)
+}
+
+func result(holds bool, err error) ref.Val {
+	if err != nil {
+		return types.WrapErr(err)
+	}
+	return types.Bool(holds)
+}
+
+func lowerASCII(text string) string { return strings.Map(asciiCase('A', 'Z', 'a'-'A'), text) }
+func upperASCII(text string) string { return strings.Map(asciiCase('a', 'z', 'A'-'a'), text) }
+
+func asciiCase(first, last, shift rune) func(rune) rune {
+	return func(r rune) rune {
+		if first <= r && r <= last {
+			return r + shift
+		}
+		return r
+	}
+}

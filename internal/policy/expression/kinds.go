@@ -1,0 +1,99 @@
+package expression
+
+import (
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+
+	"writ/internal/policy/shell"
+	"writ/internal/toolcall"
+)
+
+// The objects of a call.
+var (
+	agentKind = newKind("writ.Agent",
+		text("id", func(a *toolcall.Agent) string { return a.ID }),
+		text("name", func(a *toolcall.Agent) string { return a.Name }),
+		text("status", func(a *toolcall.Agent) string { return a.Status }),
+	)
+	userKind = newKind("writ.User",
+		text("id", func(u *toolcall.User) string { return u.ID }),
+		text("email", func(u *toolcall.User) string { return u.Email }),
+		text("role", func(u *toolcall.User) string { return u.Role }),
+	)
+	orgKind = newKind("writ.Org",
+		text("id", func(o *toolcall.Org) string { return o.ID }),
+		text("name", func(o *toolcall.Org) string { return o.Name }),
+	)
+	sessionKind = newKind("writ.Session",
+		text("id", func(s *toolcall.Session) string { return s.ID }),
+		number("calls", func(s *toolcall.Session) int64 { return s.Calls }),
+		field[*toolcall.Session]{"costUsd", types.DoubleType, func(s *toolcall.Session) ref.Val { return types.Double(s.CostUSD) }},
+		number("tokens", func(s *toolcall.Session) int64 { return s.Tokens }),
+	)
+	intentKind = newKind("writ.Intent",
+		text("planId", func(i *toolcall.Intent) string { return i.PlanID }),
+		text("goal", func(i *toolcall.Intent) string { return i.Goal }),
+		text("step", func(i *toolcall.Intent) string { return i.Step }),
+		truth("declared", func(i *toolcall.Intent) bool { return i.Declared }),
+	)
+)
+
+// The objects that functions return.
+var (
+	shellKind = newKind("writ.Shell",
+		texts("programs", func(c *shell.Command) []string { return c.Programs }),
+		texts("writes", func(c *shell.Command) []string { return c.Writes }),
+		texts("words", func(c *shell.Command) []string { return c.Words }),
+		truth("dynamic", func(c *shell.Command) bool { return c.Dynamic }),
+	)
+	pathKind = newKind("writ.Path",
+		text("base", location.base),
+		text("ext", location.ext),
+		text("dir", location.dir),
+	)
+	urlKind = newKind("writ.Url",
+		text("scheme", func(a address) string { return a.scheme }),
+		text("host", func(a address) string { return a.host }),
+		number("port", func(a address) int64 { return a.port }),
+		text("path", func(a address) string { return a.path }),
+	)
+	ipKind = newKind[ipAddress]("writ.Ip")
+)
+
+func text[T any](name string, get func(T) string) field[T] {
+	return field[T]{name, types.StringType, func(t T) ref.Val { return types.String(get(t)) }}
+}
+
+func texts[T any](name string, get func(T) []string) field[T] {
+	return field[T]{name, types.NewListType(types.StringType), func(t T) ref.Val { return types.NewStringList(types.DefaultTypeAdapter, get(t)) }}
+}
+
+func number[T any](name string, get func(T) int64) field[T] {
+	return field[T]{name, types.IntType, func(t T) ref.Val { return types.Int(get(t)) }}
+}
+
+func truth[T any](name string, get func(T) bool) field[T] {
+	return field[T]{name, types.BoolType, func(t T) ref.Val { return types.Bool(get(t)) }}
+}
+
+// adapter wraps the objects of a call where an expression uses one whole.
+type adapter struct{ types.Adapter }
+
+// NativeToValue is the CEL value of a Go value.
+func (a adapter) NativeToValue(value any) ref.Val {
+	switch v := value.(type) {
+	case ref.Val:
+		return v
+	case *toolcall.Agent:
+		return object{agentKind, v}
+	case *toolcall.User:
+		return object{userKind, v}
+	case *toolcall.Org:
+		return object{orgKind, v}
+	case *toolcall.Session:
+		return object{sessionKind, v}
+	case *toolcall.Intent:
+		return object{intentKind, v}
+	}
+	return a.Adapter.NativeToValue(value)
+}

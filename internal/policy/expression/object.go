@@ -1,0 +1,146 @@
+package expression
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+)
+
+// kind is one of our own object types: its fields are known when an expression
+// is compiled, so that a misspelt one is refused then.
+type kind struct {
+	celType *types.Type
+	fields  map[string]*types.FieldType
+}
+
+// field reads one member of a T. What it returns is set when it is not the zero
+// value of its type: has(agent.name) asks for a name that is not "".
+type field[T any] struct {
+	name    string
+	celType *types.Type
+	get     func(T) ref.Val
+}
+
+// newKind describes objects whose Go value is a T.
+func newKind[T any](name string, fields ...field[T]) *kind {
+	k := &kind{celType: types.NewObjectType(name), fields: map[string]*types.FieldType{}}
+	for _, f := range fields {
+		k.fields[f.name] = &types.FieldType{
+			Type: f.celType,
+			IsSet: func(target any) bool {
+				value, err := f.from(target)
+				return err == nil && !isZero(value)
+			},
+			GetFrom: func(target any) (any, error) { return f.from(target) },
+		}
+	}
+	return k
+}
+
+func (f field[T]) from(target any) (ref.Val, error) {
+	value, ok := target.(T)
+	if !ok {
+		return nil, fmt.Errorf("there is no %s here", f.name)
+	}
+	return f.get(value), nil
+}
+
+func isZero(value ref.Val) bool {
+	switch v := value.(type) {
+	case types.String:
+		return v == ""
+	case types.Int:
+		return v == 0
+	case types.Double:
+		return v == 0
+	case types.Bool:
+		return !bool(v)
+	}
+	return false
+}
+
+// object is a value of one of our kinds.
+type object struct {
+	kind  *kind
+	value any
+}
+
+// ConvertToNative is refused: nothing outside of an expression takes our objects.
+func (o object) ConvertToNative(reflect.Type) (any, error) {
+	return nil, fmt.Errorf("%s has no other form", o.kind.celType.TypeName())
+}
+
+// ConvertToType knows the type itself, which is what type(x) asks for.
+func (o object) ConvertToType(t ref.Type) ref.Val {
+	if t == types.TypeType {
+		return o.kind.celType
+	}
+	return types.NewErr("%s is no %s", o.kind.celType.TypeName(), t.TypeName())
+}
+
+// Equal compares the values, all of which are pointers or plain structs.
+func (o object) Equal(other ref.Val) ref.Val {
+	same, ok := other.(object)
+	if !ok || same.kind != o.kind {
+		return types.False
+	}
+	return types.Bool(o.value == same.value)
+}
+
+// Type is the kind's.
+func (o object) Type() ref.Type { return o.kind.celType }
+
+// Value is the Go value, which fields are read from.
+func (o object) Value() any { return o.value }
+
+// provider knows our kinds beside the types of CEL. Objects are not made in
+// expressions, so it makes none.
+type provider struct {
+	types.Provider
+	kinds map[string]*kind
+}
+
+func newProvider(standard types.Provider) provider {
+	p := provider{Provider: standard, kinds: map[string]*kind{}}
+	for _, k := range []*kind{agentKind, userKind, orgKind, sessionKind, intentKind, shellKind, pathKind, urlKind, ipKind} {
+		p.kinds[k.celType.TypeName()] = k
+	}
+	return p
+}
+
+// FindStructType finds one of our kinds by its name.
+func (p provider) FindStructType(name string) (*types.Type, bool) {
+	if k, ok := p.kinds[name]; ok {
+		return types.NewTypeTypeWithParam(k.celType), true
+	}
+	return p.Provider.FindStructType(name)
+}
+
+// FindStructFieldNames lists a kind's fields.
+func (p provider) FindStructFieldNames(name string) ([]string, bool) {
+	if k, ok := p.kinds[name]; ok {
+		return slices.Sorted(maps.Keys(k.fields)), true
+	}
+	return p.Provider.FindStructFieldNames(name)
+}
+
+// FindStructFieldType finds a field of a kind.
+func (p provider) FindStructFieldType(name, fieldName string) (*types.FieldType, bool) {
+	if k, ok := p.kinds[name]; ok {
+		f, ok := k.fields[fieldName]
+		return f, ok
+	}
+	return p.Provider.FindStructFieldType(name, fieldName)
+}
+
+// NewValue is refused for our kinds.
+func (p provider) NewValue(name string, fields map[string]ref.Val) ref.Val {
+	if _, ok := p.kinds[name]; ok {
+		return types.NewErr("%s cannot be made in an expression", name)
+	}
+	return p.Provider.NewValue(name, fields)
+}

@@ -1,0 +1,92 @@
+package expression
+
+import (
+	"path"
+	"strings"
+)
+
+// location is a path after lexical cleaning: no "." or ".." is left in it,
+// except at the beginning of a relative one.
+type location string
+
+// parsePath reads a path that an agent gave. Where the agent runs, what it said
+// may have been resolved already; then that is the path. A spelling that means
+// something else to a shell, another system or a library is refused rather than
+// guessed at.
+func parsePath(text string, resolved map[string]string) (location, error) {
+	real, known := resolved[text]
+	if known {
+		text = real
+	}
+	switch {
+	case text == "":
+		return "", failure("path: the path is empty")
+	case strings.ContainsRune(text, 0):
+		return "", failure("path: the path holds a NUL")
+	case strings.ContainsRune(text, '\\'):
+		return "", failure("path: the path holds a backslash, which some systems take for a separator")
+	case hasDrive(text):
+		return "", failure("path: the path begins with a drive letter")
+	case !known && strings.HasPrefix(text, "~"):
+		return "", failure("path: the path begins with ~, which a shell expands")
+	case !known && hasReference(text):
+		return "", failure("path: the path refers to the environment")
+	}
+	return location(path.Clean(text)), nil
+}
+
+func hasDrive(text string) bool {
+	return len(text) >= 2 && text[1] == ':' && ('a' <= text[0]|0x20 && text[0]|0x20 <= 'z')
+}
+
+// hasReference finds $NAME, ${NAME}, $(command), `command` and %NAME%.
+func hasReference(text string) bool {
+	if strings.ContainsAny(text, "$`") {
+		return true
+	}
+	_, rest, first := strings.Cut(text, "%")
+	name, _, second := strings.Cut(rest, "%")
+	return first && second && name != "" && !strings.ContainsAny(name, "/ ")
+}
+
+// parseDir reads the folder that a policy gives.
+func parseDir(text string) (location, error) {
+	dir, err := parsePath(text, nil)
+	if err != nil {
+		return "", failure("within: " + err.Error())
+	}
+	return dir, nil
+}
+
+// within reports whether the location is the folder or below it, component by
+// component. Whether a relative path lies in an absolute folder, or the other
+// way round, depends on where the agent runs, which is not known here. It is an
+// error where it could be so; a relative path that stays below its start counts
+// as outside of every absolute folder.
+func (l location) within(dir location) (bool, error) {
+	if path.IsAbs(string(l)) != path.IsAbs(string(dir)) {
+		if path.IsAbs(string(l)) {
+			return false, failure("within: the path is absolute and the folder relative")
+		}
+		if l.climbs() {
+			return false, failure("within: the relative path leaves its start, and the folder is absolute")
+		}
+		return false, nil
+	}
+	switch {
+	case l == dir, dir == "/":
+		return true, nil
+	case dir == ".":
+		return !l.climbs(), nil
+	case dir.climbs() && !l.climbs():
+		// "../x" against a path below the start: the start may itself be in ../x.
+		return false, failure("within: the folder is above where the path starts")
+	}
+	return strings.HasPrefix(string(l), string(dir)+"/") && !location(l[len(dir)+1:]).climbs(), nil
+}
+
+func (l location) climbs() bool { return l == ".." || strings.HasPrefix(string(l), "../") }
+
+func (l location) base() string { return path.Base(string(l)) }
+func (l location) ext() string  { return path.Ext(string(l)) }
+func (l location) dir() string  { return path.Dir(string(l)) }

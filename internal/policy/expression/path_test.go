@@ -1,0 +1,126 @@
+package expression_test
+
+import (
+	"path"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"writ/internal/policy/expression"
+	"writ/internal/toolcall"
+)
+
+func TestPathsWithinFolders(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ path, dir, want string }{
+		{"/work", "/work", holds},
+		{"/work/", "/work", holds},
+		{"/work/a", "/work", holds},
+		{"/work/a", "/work/", holds},
+		{"/work//a/./b", "/work/a", holds},
+		{"/work/a/..", "/work", holds},
+		{"/workshop/a", "/work", not},
+		{"/work/../etc/passwd", "/work", not},
+		{"/work/a/../../etc", "/work", not},
+		{"/../../etc/passwd", "/etc", holds},
+		{"//etc/passwd", "/etc", holds},
+		{"/etc", "/", holds},
+		{"/Work/a", "/work", not},
+		{"a/b", ".", holds},
+		{".", ".", holds},
+		{"./a", "a", holds},
+		{"a/../../b", ".", not},
+		{"..", ".", not},
+		{"..a", ".", holds},
+		{"../x", "..", holds},
+		{"../../x", "..", not},
+		{"../x/y", "../x", holds},
+		{"a", "b", not},
+		{"a/b", "/work", not},
+
+		// Where the agent runs would decide.
+		{"/work/.git/hooks", ".git", "absolute and the folder relative"},
+		{"/work", ".", "absolute and the folder relative"},
+		{"../../etc/passwd", "/etc", "leaves its start"},
+		{"a", "../x", "above where the path starts"},
+
+		// What others read differently.
+		{"", "/work", "empty"},
+		{"/work/a\x00/../../etc", "/work", "NUL"},
+		{"~/x", "/home", "begins with ~"},
+		{"~root/x", "/root", "begins with ~"},
+		{"/work/$HOME/x", "/work", "environment"},
+		{"/work/${X}", "/work", "environment"},
+		{"/work/$(id)", "/work", "environment"},
+		{"/work/`id`", "/work", "environment"},
+		{"/work/%TEMP%/x", "/work", "environment"},
+		{"/work/100%", "/work", holds},
+		{"/work/50% of 100%", "/work", holds},
+		{`/work/..\..\etc`, "/work", "backslash"},
+		{"C:/Windows", ".", "drive letter"},
+		{"/work/a:b", "/work", holds},
+		{"/work/ünï/日本", "/work", holds},
+	} {
+		t.Run(c.path+" in "+c.dir, func(t *testing.T) {
+			t.Parallel()
+			call := &toolcall.Call{Args: map[string]any{"p": c.path}}
+			wantResult(t, `path(args.p).within("`+c.dir+`")`, call, c.want)
+		})
+	}
+}
+
+func TestResolvedPathsCount(t *testing.T) {
+	t.Parallel()
+	call := &toolcall.Call{
+		Args:          map[string]any{"link": "/work/link", "home": "~/x", "odd": "/work/$5", "bad": "/work/y"},
+		ResolvedPaths: map[string]string{"/work/link": "/etc/passwd", "~/x": "/home/ann/x", "/work/$5": "/work/$5", "/work/y": ""},
+	}
+	wantResult(t, `path(args.link).within("/work")`, call, not)
+	wantResult(t, `path(args.link).within("/etc") && path(args.link).base == "passwd"`, call, holds)
+	wantResult(t, `path(args.home).within("/home/ann")`, call, holds)
+	wantResult(t, `path(args.odd).within("/work")`, call, holds)
+	wantResult(t, `path(args.bad).within("/work")`, call, "empty")
+}
+
+func TestOneOfSeveralFolders(t *testing.T) {
+	t.Parallel()
+	call := &toolcall.Call{Args: map[string]any{"p": "/tmp/x"}}
+	wantResult(t, `path(args.p).within(["src", "/tmp"])`, call, holds)
+	wantResult(t, `path(args.p).within(["src", "/var"])`, call, "absolute and the folder relative")
+	wantResult(t, `path(args.p).within([])`, call, not)
+}
+
+// TestWithinIsByComponents holds within() against the plain reading: walk up
+// from the path until the folder is met.
+func TestWithinIsByComponents(t *testing.T) {
+	t.Parallel()
+	condition := mustCompile(t, `path(args.p).within("/a/b")`)
+	rapid.Check(t, func(t *rapid.T) {
+		parts := rapid.SliceOf(rapid.SampledFrom([]string{"a", "b", "bb", "..", ".", "", "c"})).Draw(t, "parts")
+		text := "/" + strings.Join(parts, "/")
+		want := false
+		for at := path.Clean(text); at != "/"; at = path.Dir(at) {
+			want = want || at == "/a/b"
+		}
+		got, err := condition.Eval(&toolcall.Call{Args: map[string]any{"p": text}})
+		if err != nil || got != want {
+			t.Fatalf("%s is within /a/b: %v, %v; want %v", text, got, err, want)
+		}
+	})
+}
+
+func FuzzPath(f *testing.F) {
+	for _, seed := range []string{"/work/a", "../x", "~", "/work/../work/x", "a\x00", `\\host\share`, "$A", "%A%", "C:", "/..", strings.Repeat("../", 50)} {
+		f.Add(seed)
+	}
+	condition, problem := expression.Compile(`path(args.p).within("/work") && !path(args.p).dir.startsWith("/work") && path(args.p).base != "work"`)
+	if problem != nil {
+		f.Fatal(problem)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if got, _ := condition.Eval(&toolcall.Call{Args: map[string]any{"p": text}}); got {
+			t.Errorf("%q is within /work and its folder is not", text)
+		}
+	})
+}

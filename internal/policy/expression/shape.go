@@ -1,0 +1,151 @@
+package expression
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
+)
+
+// literalArgument says which argument of a function must be a literal, counted
+// with the receiver, and what makes one good.
+type literalArgument struct {
+	position int
+	lists    bool // whether a list of literals will do
+	check    func(string) error
+}
+
+// literals are the functions whose argument is a pattern, a folder, a range or
+// a time zone. Were it not a literal, text of an agent could become one.
+var literals = func() map[string]literalArgument {
+	table := map[string]literalArgument{
+		"matches": {1, false, checkRegex},
+		"glob":    {1, true, func(string) error { return nil }},
+		"within":  {1, true, func(text string) error { _, err := parseDir(text); return err }},
+		"inCidr":  {1, true, func(text string) error { _, err := parseRange(text); return err }},
+	}
+	for _, part := range []string{"FullYear", "Month", "DayOfYear", "DayOfMonth", "Date", "DayOfWeek", "Hours", "Minutes", "Seconds", "Milliseconds"} {
+		table["get"+part] = literalArgument{1, false, checkZone}
+	}
+	return table
+}()
+
+// checkShape refuses what type checks but is not allowed in a condition.
+func checkShape(checked *ast.AST) *Problem {
+	var first *Problem
+	report := func(id int64, message string) {
+		if first == nil {
+			first = problemAt(checked, id, message)
+		}
+	}
+	ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		switch e.Kind() {
+		case ast.StructKind:
+			report(e.ID(), "objects cannot be made in a condition")
+		case ast.MapKind:
+			for _, entry := range e.AsMap().Entries() {
+				checkKey(checked, entry.AsMapEntry().Key(), report)
+			}
+		case ast.CallKind:
+			checkCall(checked, e.AsCall(), report)
+		}
+	}))
+	macros := checked.SourceInfo().MacroCalls()
+	for _, id := range slices.Sorted(maps.Keys(macros)) {
+		if name := macros[id].AsCall().FunctionName(); strings.HasPrefix(name, "transform") {
+			report(id, name+" is not available; use all, exists, filter or map")
+		}
+	}
+	return first
+}
+
+func checkCall(checked *ast.AST, call ast.CallExpr, report func(int64, string)) {
+	switch call.FunctionName() {
+	case operators.Index, operators.OptIndex:
+		checkKey(checked, call.Args()[1], report)
+	}
+	if rule, ok := literals[call.FunctionName()]; ok {
+		checkLiteral(call, rule, report)
+	}
+}
+
+// checkKey refuses computed texts as keys: each look with one takes time that
+// grows with the text and is not counted.
+func checkKey(checked *ast.AST, key ast.Expr, report func(int64, string)) {
+	if key.Kind() != ast.LiteralKind && !checked.GetType(key.ID()).IsExactType(types.IntType) {
+		report(key.ID(), "must be a literal or an int; to go over a map, use two variables: args.exists(name, value, …)")
+	}
+}
+
+func checkLiteral(call ast.CallExpr, rule literalArgument, report func(int64, string)) {
+	args := call.Args()
+	position := rule.position
+	if call.IsMemberFunction() {
+		position--
+	}
+	if position >= len(args) {
+		return
+	}
+	arg := args[position]
+	parts := []ast.Expr{arg}
+	if rule.lists && arg.Kind() == ast.ListKind {
+		parts = arg.AsList().Elements()
+	}
+	for _, part := range parts {
+		text, ok := literalText(part)
+		if !ok {
+			report(part.ID(), fmt.Sprintf("%s takes a literal text here, not one that is computed", call.FunctionName()))
+			return
+		}
+		if err := rule.check(text); err != nil {
+			report(part.ID(), err.Error())
+			return
+		}
+	}
+}
+
+func literalText(e ast.Expr) (string, bool) {
+	if e.Kind() != ast.LiteralKind {
+		return "", false
+	}
+	text, ok := e.AsLiteral().(types.String)
+	return string(text), ok
+}
+
+func problemAt(checked *ast.AST, id int64, message string) *Problem {
+	return problem(checked.SourceInfo().GetStartLocation(id), message)
+}
+
+func problem(at common.Location, message string) *Problem {
+	return &Problem{Line: max(1, at.Line()), Column: max(1, at.Column()+1), Message: message}
+}
+
+// firstProblem is the first of what CEL has to say, in plainer words.
+func firstProblem(issues *cel.Issues) *Problem {
+	errs := issues.Errors()
+	if len(errs) == 0 {
+		return &Problem{Line: 1, Column: 1, Message: issues.Err().Error()}
+	}
+	return problem(errs[0].Location, plainMessage(errs[0].Message))
+}
+
+func plainMessage(message string) string {
+	message = strings.TrimPrefix(message, "Syntax error: ")
+	message = strings.ReplaceAll(message, " (in container '')", "")
+	message = strings.ReplaceAll(message, "writ.", "")
+	return operatorNames.Replace(message)
+}
+
+var operatorNames = strings.NewReplacer(
+	"'_==_'", "==", "'_!=_'", "!=", "'_<_'", "<", "'_<=_'", "<=", "'_>_'", ">", "'_>=_'", ">=",
+	"'_&&_'", "&&", "'_||_'", "||", "'!_'", "!", "'@in'", "in", "'_+_'", "+", "'_-_'", "-", "'-_'", "-",
+	"'_*_'", "*", "'_/_'", "/", "'_%_'", "%", "'_?_:_'", "?:", "'_[_]'", "[]",
+)
+
+func typeName(t *types.Type) string { return strings.TrimPrefix(t.String(), "writ.") }

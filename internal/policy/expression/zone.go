@@ -1,0 +1,17 @@
+package expression
+
+import "time"
+
+// checkZone accepts what CEL reads as a time zone.
+func checkZone(zone string) error {
+	if _, err := time.Parse("-07:00", zone); err == nil {
+		return nil
+	}
+	if _, err := time.Parse("07:00", zone); err == nil {
+		return nil
+	}
+	if _, err := time.LoadLocation(zone); err != nil || zone == "Local" {
+		return failure(`must be a time zone such as "Europe/Berlin" or "+02:00"`)
+	}
+	return nil
+}

@@ -1,0 +1,127 @@
+package policy
+
+import (
+	"context"
+	"errors"
+
+	"writ/internal/database"
+	"writ/internal/fault"
+	"writ/internal/principal"
+)
+
+// LatestVersion asks for whatever version is the latest.
+const LatestVersion = 0
+
+// Activate has calls judged by a version of a policy, in place of the one that
+// was active before. The latest version must be named if a key has written it: a
+// person who has read one version must not put another one in force that came
+// in between.
+func (s *Service) Activate(ctx context.Context, p principal.Principal, id string, number int) (Full, error) {
+	return s.put(ctx, p, id, number, func(ctx context.Context, tx *database.Tx, policy Policy, v Version, _ compiled) (Policy, error) {
+		if number == LatestVersion && v.Author.Kind == principal.Key {
+			return Policy{}, fault.New(fault.Conflict, "version %d was written by an API key: read it, and name the version to activate it", v.Number)
+		}
+		return activate(ctx, tx, p, policy, v, activated)
+	})
+}
+
+// Rollback makes an old version the latest again, under a new number. An active
+// policy is judged by it at once.
+func (s *Service) Rollback(ctx context.Context, p principal.Principal, id string, number int) (Full, error) {
+	var restored Version
+	full, err := s.put(ctx, p, id, number, func(ctx context.Context, tx *database.Tx, policy Policy, v Version, c compiled) (Policy, error) {
+		policy, err := next(ctx, tx, policy, c.doc)
+		if err != nil {
+			return Policy{}, err
+		}
+		full, err := write(ctx, tx, p, rolledBack, policy, c, v.Number)
+		if err != nil || policy.ActiveVersion == 0 {
+			restored = full.Version
+			return policy, err
+		}
+		restored = full.Version
+		return activate(ctx, tx, p, policy, restored, activated)
+	})
+	full.Version = restored
+	return full, err
+}
+
+// putter changes a policy by one of its versions.
+type putter func(ctx context.Context, tx *database.Tx, policy Policy, v Version, c compiled) (Policy, error)
+
+// put reads and compiles a version before the transaction, where it may take its
+// time: a version never changes. What this server cannot compile is not put.
+func (s *Service) put(ctx context.Context, p principal.Principal, id string, number int, do putter) (Full, error) {
+	if err := requireManager(p); err != nil {
+		return Full{}, err
+	}
+	before, err := find(ctx, s.db, p.OrgID, id)
+	if err != nil {
+		return Full{}, err
+	}
+	if number == LatestVersion {
+		number = before.LatestVersion
+	}
+	v, err := findVersion(ctx, s.db, p.OrgID, id, number)
+	if err != nil {
+		return Full{}, err
+	}
+	c, err := s.compiler.read(ctx, v.Source)
+	if fault.Is(err, fault.Invalid) {
+		f, _ := errors.AsType[*fault.Error](err)
+		return Full{}, fault.Wrap(err, fault.Conflict, "version %d is not valid for this server: %s", number, f.Message)
+	}
+	if err != nil {
+		return Full{}, err
+	}
+	full := Full{Version: v, Document: c.doc, Warnings: c.policy.Warnings()}
+	err = s.change(ctx, p, id, func(ctx context.Context, tx *database.Tx, policy Policy) (err error) {
+		full.Policy, err = do(ctx, tx, policy, v, c)
+		return err
+	})
+	if err != nil {
+		return Full{}, err
+	}
+	return full, nil
+}
+
+func activate(ctx context.Context, tx *database.Tx, p principal.Principal, policy Policy, v Version, a action) (Policy, error) {
+	others, err := countActiveRules(ctx, tx, policy.OrgID, policy.ID)
+	if err != nil {
+		return Policy{}, err
+	}
+	if others+v.Rules > MaxActiveRules {
+		return Policy{}, fault.New(fault.Conflict, "the active policies would have %d rules together, and %d is the most", others+v.Rules, MaxActiveRules)
+	}
+	now := tx.Now()
+	policy.ActiveVersion, policy.ActivatedAt, policy.UpdatedAt = v.Number, &now, now
+	if err := updatePolicy(ctx, tx, policy); err != nil {
+		return Policy{}, err
+	}
+	return policy, record(ctx, tx, p, a, policy, about(policy, v))
+}
+
+// Deactivate stops judging calls by a policy. One that is not active stays as
+// it is.
+func (s *Service) Deactivate(ctx context.Context, p principal.Principal, id string) (Policy, error) {
+	if err := requireManager(p); err != nil {
+		return Policy{}, err
+	}
+	var after Policy
+	err := s.change(ctx, p, id, func(ctx context.Context, tx *database.Tx, policy Policy) error {
+		after = policy
+		if policy.ActiveVersion == 0 {
+			return nil
+		}
+		was := policy.ActiveVersion
+		after.ActiveVersion, after.UpdatedAt = 0, tx.Now()
+		if err := updatePolicy(ctx, tx, after); err != nil {
+			return err
+		}
+		return record(ctx, tx, p, deactivated, after, recorded{Name: after.Name, Version: was})
+	})
+	if err != nil {
+		return Policy{}, err
+	}
+	return after, nil
+}

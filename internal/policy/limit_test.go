@@ -1,0 +1,268 @@
+package policy_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"writ/internal/database"
+	"writ/internal/database/dbtest"
+	"writ/internal/policy"
+	"writ/internal/policy/document"
+	"writ/internal/policy/engine"
+	"writ/internal/toolcall"
+	"writ/internal/verdict"
+)
+
+func limitKey(rule, subject string) engine.LimitKey {
+	return engine.LimitKey{
+		PolicyID: "p", RuleID: rule, Unit: engine.Calls, By: document.Agent, Subject: subject, Window: 3600 * 1000, Per: 3600,
+	}
+}
+
+// claim takes from limits of three, in a transaction of its own.
+func (w *world) claim(db *database.DB, keys ...engine.LimitKey) (spent *engine.Claim, err error) {
+	var claims []engine.Claim
+	for _, k := range keys {
+		claims = append(claims, engine.Claim{LimitKey: k, Max: 3})
+	}
+	err = db.Write(w.t.Context(), database.Change{Lane: database.Urgent, Do: func(ctx context.Context, tx *database.Tx) (err error) {
+		spent, err = policy.Claim(ctx, tx, w.acme, claims)
+		return err
+	}})
+	return spent, err
+}
+
+func (w *world) wantUsed(key engine.LimitKey, want int64) {
+	w.t.Helper()
+	used, err := w.policies.Spent(w.t.Context(), w.acme)(key)
+	if err != nil || used != want {
+		w.t.Errorf("%s of %q used %d (%v), want %d", key.RuleID, key.Subject, used, err, want)
+	}
+}
+
+// TestClaimsAreExact has replicas claim at once, in different orders.
+func TestClaimsAreExact(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		replicas := []*database.DB{w.db}
+		if w.db.Engine() == database.PostgreSQL {
+			replicas = append(replicas, dbtest.Open(t, w.options), dbtest.Open(t, w.options))
+		}
+		keys := []engine.LimitKey{limitKey("a", "x"), limitKey("b", "x"), limitKey("c", "")}
+		var had atomic.Int64
+		var wg sync.WaitGroup
+		for i := range 24 {
+			mine := slices.Clone(keys)
+			if i%2 == 0 {
+				slices.Reverse(mine)
+			}
+			wg.Go(func() {
+				spent, err := w.claim(replicas[i%len(replicas)], mine...)
+				switch {
+				case err != nil:
+					t.Errorf("claim: %v", err)
+				case spent == nil:
+					had.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		if had.Load() != 3 {
+			t.Errorf("%d calls got through a limit of 3", had.Load())
+		}
+		for _, k := range keys {
+			w.wantUsed(k, 3)
+		}
+	})
+}
+
+// TestClaimsAreAllOrNone: a call that is refused by one limit takes from none.
+func TestClaimsAreAllOrNone(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		free, full := limitKey("a", "x"), limitKey("b", "x")
+		for range 3 {
+			if spent, err := w.claim(w.db, full, full); spent != nil || err != nil {
+				t.Fatalf("claim: %v, %v", spent, err)
+			}
+		}
+		w.wantUsed(full, 3)
+		spent, err := w.claim(w.db, free, free, full)
+		if err != nil || spent == nil || spent.LimitKey != full {
+			t.Errorf("spent is %+v, %v, want b", spent, err)
+		}
+		w.wantUsed(free, 0)
+		w.wantUsed(full, 3)
+		later := full
+		later.Window += later.Per
+		longer := full
+		longer.Per *= 2
+		for _, other := range []engine.LimitKey{later, longer, limitKey("b", "y"), limitKey("b", "")} {
+			w.wantUsed(other, 0)
+			if spent, err := w.claim(w.db, other); spent != nil || err != nil {
+				t.Errorf("another counter: %v, %v", spent, err)
+			}
+		}
+	})
+}
+
+func TestClaimsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		cost := limitKey("a", "x")
+		cost.Unit = engine.Cost
+		if _, err := w.claim(w.db, cost); err == nil {
+			t.Error("claimed from a limit of cost")
+		}
+		w.write(func(ctx context.Context, tx *database.Tx) error {
+			spent, err := policy.Claim(ctx, tx, w.acme, []engine.Claim{{LimitKey: limitKey("zero", "x"), Max: 0}})
+			if spent == nil {
+				t.Error("claimed from a limit of none")
+			}
+			return err
+		})
+		// What an agent calls itself must neither fail nor share a counter.
+		for _, subject := range []string{"a\x00b", "\xff", strings.Repeat("x", 100_000), strings.Repeat("x", 100_001)} {
+			if spent, err := w.claim(w.db, limitKey("a", subject)); spent != nil || err != nil {
+				t.Errorf("claim for %.20q: %v, %v", subject, spent, err)
+			}
+			w.wantUsed(limitKey("a", subject), 1)
+		}
+	})
+}
+
+func TestSweepRemovesOldWindows(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		now := w.db.Now().Unix()
+		current := limitKey("a", "x")
+		current.Window = now - now%3600
+		if _, err := w.claim(w.db, current); err != nil {
+			t.Fatal(err)
+		}
+		w.write(func(ctx context.Context, tx *database.Tx) error {
+			for i := range 1200 {
+				if _, err := policy.Claim(ctx, tx, w.acme, []engine.Claim{{LimitKey: limitKey("old", fmt.Sprint(i)), Max: 1}}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err := w.policies.Sweep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var left int
+		if err := w.db.QueryRow(t.Context(), `SELECT count(*) FROM limit_use`).Scan(&left); err != nil || left != 1 {
+			t.Errorf("%d counters are left (%v), want the present one", left, err)
+		}
+		w.wantUsed(current, 1)
+		w.pass(3 * time.Hour)
+		if err := w.policies.Sweep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.wantUsed(current, 0)
+	})
+}
+
+const paced = `version: v1
+name: pace
+default: allow
+rules:
+  - id: pace
+    effect: deny
+    tools: ["*"]
+    limit: {calls: 2, per: 1h, by: agent}
+`
+
+// TestLimitsDecide counts calls as enforcement will: claims of a decision, made.
+func TestLimitsDecide(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.active(policy.Source{Text: paced, Format: document.YAML})
+		run := func(agent string) verdict.Verdict {
+			d := w.say(toolcall.Call{Agent: toolcall.Agent{ID: agent}})
+			w.write(func(ctx context.Context, tx *database.Tx) error {
+				_, err := policy.Claim(ctx, tx, w.acme, d.Claims)
+				return err
+			})
+			return d.Verdict
+		}
+		var got []verdict.Verdict
+		for range 3 {
+			got = append(got, run("x"))
+		}
+		got = append(got, run("y"), run(""))
+		w.pass(time.Hour)
+		got = append(got, run("x"))
+		want := []verdict.Verdict{verdict.Allow, verdict.Allow, verdict.Deny, verdict.Allow, verdict.Allow, verdict.Allow}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("verdicts (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestAskingTakesNothing(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		full := w.active(policy.Source{Text: paced, Format: document.YAML})
+		for range 5 {
+			w.wantVerdict("asked", verdict.Allow)
+			if _, err := w.policies.Simulate(t.Context(), w.owner, policy.Subject{PolicyID: full.ID}, bankCall()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// purse is spending that a test sets.
+type purse struct {
+	nanos, tokens int64
+	err           error
+	asked         []string
+}
+
+func (p *purse) Spent(_ context.Context, orgID string, by document.Subject, id string, since time.Time) (int64, int64, error) {
+	p.asked = append(p.asked, fmt.Sprintf("%s %s %s", by, id, since.Format(time.RFC3339)))
+	return p.nanos, p.tokens, p.err
+}
+
+func TestSpendingDecides(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		p := &purse{}
+		w.policies = policy.New(w.db, p)
+		w.active(policy.Source{Format: document.YAML, Text: "version: v1\nname: budget\ndefault: allow\nrules:\n" +
+			"  - {id: cost, effect: deny, tools: [\"*\"], limit: {cost: 5.00, per: 1h, by: user}}\n" +
+			"  - {id: tokens, effect: hold, tools: [\"*\"], limit: {tokens: 100, per: 1d, by: org}}\n"})
+		for _, test := range []struct {
+			name  string
+			purse purse
+			want  verdict.Verdict
+		}{
+			{"little", purse{nanos: 4_999_999_999, tokens: 99}, verdict.Allow},
+			{"all tokens", purse{tokens: 100}, verdict.Hold},
+			{"all money", purse{nanos: 5_000_000_000}, verdict.Deny},
+			{"nobody knows", purse{err: errors.New("away")}, verdict.Deny},
+		} {
+			*p = test.purse
+			if d := w.say(toolcall.Call{User: toolcall.User{ID: "ada"}}); d.Verdict != test.want {
+				t.Errorf("%s: %s (%s), want %s", test.name, d.Verdict, d.Reason, test.want)
+			}
+		}
+		want := []string{"user ada 2030-05-01T12:00:00Z"}
+		if diff := cmp.Diff(want, p.asked[:1]); diff != "" {
+			t.Errorf("asked (-want +got):\n%s", diff)
+		}
+		w.policies = policy.New(w.db, nil)
+		w.wantVerdict("without anyone to ask", verdict.Deny)
+	})
+}

@@ -1,0 +1,119 @@
+package policy
+
+import (
+	"context"
+
+	"writ/internal/audit"
+	"writ/internal/database"
+	"writ/internal/fault"
+	"writ/internal/principal"
+)
+
+// Service keeps policies and answers by them. Make one a process: what it has
+// compiled is shared by all requests.
+type Service struct {
+	db       *database.DB
+	spending Spending
+	compiler *compiler // of what people write
+	loader   *compiler // of what decisions wait for
+	sets     *sets
+}
+
+// New makes a service. Spending answers for limits of cost and tokens; without
+// it such limits count as spent.
+func New(db *database.DB, spending Spending) *Service {
+	return &Service{db: db, spending: spending, compiler: newCompiler(), loader: newCompiler(), sets: newSets()}
+}
+
+// action is what the audit log says of a policy.
+type action string
+
+const (
+	created     action = "policy.created"
+	updated     action = "policy.updated"
+	activated   action = "policy.activated"
+	deactivated action = "policy.deactivated"
+	rolledBack  action = "policy.rolled_back"
+	deleted     action = "policy.deleted"
+	bound       action = "policy.bound"
+)
+
+// recorded is what an auditor learns of a policy: which text, by its hash, and
+// for whom it counts.
+type recorded struct {
+	Name          string            `json:"name"`
+	Version       int               `json:"version"`
+	ActiveVersion int               `json:"activeVersion"`
+	Digest        string            `json:"digest,omitzero"`
+	Rules         int               `json:"rules,omitzero"`
+	RestoredFrom  int               `json:"restoredFrom,omitzero"`
+	Bindings      *recordedBindings `json:"bindings,omitzero"`
+}
+
+type recordedBindings struct {
+	Members []string `json:"members"`
+	Clients []string `json:"clients"`
+	Roles   []string `json:"roles"`
+}
+
+// about is what every entry about a policy and one of its versions says.
+func about(p Policy, v Version) recorded {
+	return recorded{
+		Name: p.Name, Version: v.Number, ActiveVersion: p.ActiveVersion,
+		Digest: v.Digest, Rules: v.Rules, RestoredFrom: v.RestoredFrom,
+	}
+}
+
+func record(ctx context.Context, tx *database.Tx, actor principal.Principal, a action, p Policy, payload recorded) error {
+	_, err := audit.Append(ctx, tx, audit.Entry{
+		Log: audit.LogOf(p.OrgID), Action: string(a), Actor: actor,
+		Subject: audit.Subject{Type: "policy", ID: p.ID}, Payload: payload,
+	})
+	return err
+}
+
+// change opens a transaction about one policy of the caller's organization. The
+// log's lock is held, so that nobody else changes a policy of it meanwhile.
+func (s *Service) change(ctx context.Context, p principal.Principal, id string, do func(ctx context.Context, tx *database.Tx, policy Policy) error) error {
+	return s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
+		policy, err := find(ctx, tx, p.OrgID, id)
+		if err != nil {
+			return err
+		}
+		return do(ctx, tx, policy)
+	}})
+}
+
+// requireReader admits members, and keys that draft.
+func requireReader(p principal.Principal) error {
+	if p.Kind == principal.Key {
+		return requireDrafter(p)
+	}
+	return inOrganization(p, principal.ReadPolicies)
+}
+
+// requireDrafter admits who may write what does not count yet.
+func requireDrafter(p principal.Principal) error {
+	if p.Kind != principal.Key {
+		return inOrganization(p, principal.DraftPolicies)
+	}
+	if !p.HasScope(principal.DraftPolicy) || p.OrgID == "" {
+		return fault.New(fault.Forbidden, "this API key may not draft policies")
+	}
+	return nil
+}
+
+// requireManager admits who may say what counts: never a key.
+func requireManager(p principal.Principal) error {
+	if p.Kind == principal.Key {
+		return fault.New(fault.Forbidden, "only a person may say which policies count")
+	}
+	return inOrganization(p, principal.ManagePolicies)
+}
+
+func inOrganization(p principal.Principal, action principal.Action) error {
+	if p.OrgID == "" {
+		return fault.New(fault.Forbidden, "policies belong to an organization: say which")
+	}
+	return p.Require(action)
+}

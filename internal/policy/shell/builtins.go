@@ -1,0 +1,188 @@
+package shell
+
+import "strings"
+
+// builtins are names a shell answers itself. A function of such a name changes
+// what the rest of the command means.
+var builtins = names(`. : [ alias bg bind break builtin caller cd command compgen complete continue declare dirs disown
+	echo enable eval exec exit export false fc fg getopts hash help history jobs kill let local logout mapfile popd printf
+	pushd pwd read readarray readonly return set shift shopt source suspend test time times trap true type typeset ulimit
+	umask unalias unset wait ls cat cp mv rm grep sed awk find git sudo curl wget mkdir touch chmod head tail sort`)
+
+func names(text string) map[string]bool {
+	set := map[string]bool{}
+	for name := range strings.FieldsSeq(text) {
+		set[name] = true
+	}
+	return set
+}
+
+var builtinHandlers = map[string]handler{
+	"cd":       changeDir,
+	"chdir":    changeDir,
+	"pushd":    changeDir,
+	"popd":     lost,
+	"eval":     func(s *scan, args []arg) { s.evaluate(args[1:]) },
+	"source":   source,
+	".":        source,
+	"alias":    defining,
+	"hash":     defining, // hash -p path name
+	"enable":   defining, // enable -f file name
+	"complete": defining,
+	"bind":     defining,
+	"trap":     trap,
+	"shopt":    setOption,
+	"set":      setOption,
+	"fc":       always,
+	"history":  defining,
+	"let":      arithmetic,
+	"test":     arithmetic,
+	"[":        arithmetic,
+	"unset":    arithmetic,
+	"read": func(s *scan, args []arg) {
+		arithmetic(s, args)
+		s.mentionInput()
+	},
+	"printf":    printTo,
+	"wait":      arithmetic,
+	"export":    exported,
+	"declare":   exported,
+	"typeset":   exported,
+	"local":     exported,
+	"readonly":  exported,
+	"mapfile":   mapfile,
+	"readarray": mapfile,
+}
+
+func always(s *scan, _ []arg) { s.dynamic = true }
+
+func changeDir(s *scan, args []arg) {
+	if s.deferred { // a function would write there
+		s.dynamic = true
+	}
+	targets := operands(args, "")
+	for _, a := range args[1:] {
+		if a.text() == "-" { // back to where it was, which we do not follow
+			s.place.lost = true
+			return
+		}
+	}
+	switch len(targets) {
+	case 0:
+		s.place = s.place.cd(literal("~"))
+	case 1:
+		s.place = s.place.cd(targets[0])
+	default:
+		s.place.lost = true
+	}
+}
+
+func lost(s *scan, _ []arg) { s.place.lost = true }
+
+// evaluate reads text that the present shell runs: a cd in it lasts.
+func (s *scan) evaluate(args []arg) {
+	texts := make([]string, len(args))
+	for i, a := range args {
+		if !a.exact || len(a.alternatives) != 1 {
+			s.dynamic = true
+		}
+		texts[i] = a.text()
+	}
+	s.text(strings.Join(texts, " "))
+}
+
+// source reads a file into the present shell. It can redefine everything, and
+// is unknown but for the script by which a Python environment is entered.
+func source(s *scan, args []arg) {
+	if len(args) != 2 || !args[1].plain() {
+		s.dynamic = true
+		return
+	}
+	file := args[1].text()
+	s.run(file)
+	if !strings.HasSuffix(file, "/bin/activate") || strings.HasPrefix(file, "/") || strings.HasPrefix(file, "~") || strings.Contains(file, "..") {
+		s.dynamic = true
+	}
+}
+
+// defining reads a builtin that lists definitions, or makes them.
+func defining(s *scan, args []arg) {
+	for _, a := range args[1:] {
+		if text := a.text(); !a.exact || text != "-p" && text != "-r" && text != "-l" && strings.Trim(text, "0123456789") != "" {
+			s.dynamic = true
+		}
+	}
+}
+
+// trap reads code that runs later.
+func trap(s *scan, args []arg) {
+	code := operands(args, "")
+	if len(code) < 2 || code[0].plain() && (code[0].text() == "-" || code[0].text() == "") {
+		return
+	}
+	s.dynamic = true
+	s.inner(code[:1])
+}
+
+// setOption reads changes to how the shell reads what follows.
+func setOption(s *scan, args []arg) {
+	for _, a := range args[1:] {
+		text := a.text()
+		switch {
+		case !a.exact, text == "dotglob", text == "extglob", text == "expand_aliases", text == "lastpipe", text == "keyword", text == "cdable_vars":
+			s.dynamic = true
+		case args[0].text() == "set" && strings.HasPrefix(text, "-") && strings.Contains(text, "k"):
+			s.dynamic = true
+		}
+	}
+}
+
+// arithmetic reads a builtin that computes subscripts in its arguments: a
+// substitution within them runs although it was quoted.
+func arithmetic(s *scan, args []arg) {
+	for _, a := range args[1:] {
+		for _, text := range a.alternatives {
+			if strings.Contains(text, "$(") || strings.Contains(text, "`") {
+				s.dynamic = true
+			}
+		}
+	}
+}
+
+func printTo(s *scan, args []arg) {
+	if len(args) > 1 && (!args[1].exact || strings.HasPrefix(args[1].text(), "-v")) {
+		if !args[1].exact && !strings.HasPrefix(args[1].text(), "-") {
+			return
+		}
+		arithmetic(s, args)
+		s.sets(values(args, 'v', ""))
+	}
+}
+
+// sets reads variables whose values we do not follow.
+func (s *scan) sets(named []arg) {
+	for _, name := range named {
+		if !name.plain() || governs(name.text()) != harmless {
+			s.dynamic = true
+		}
+	}
+}
+
+// exported reads export and its like where the parser took them for a plain
+// command, as behind command or builtin.
+func exported(s *scan, args []arg) {
+	for _, a := range args[1:] {
+		name, value, found := strings.Cut(a.text(), "=")
+		if found {
+			s.environment(name, arg{alternatives: []string{value}, exact: a.exact})
+		}
+	}
+}
+
+// mapfile -C runs a command for the lines it reads.
+func mapfile(s *scan, args []arg) {
+	arithmetic(s, args)
+	if len(values(args, 'C', "")) > 0 {
+		s.dynamic = true
+	}
+}

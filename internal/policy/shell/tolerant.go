@@ -1,0 +1,77 @@
+package shell
+
+import (
+	"path"
+	"strings"
+)
+
+// roughly gathers what it can from text that is no shell to us: it is Dynamic,
+// and any word where a command could begin counts as a program. It does not
+// honour quotes, so it finds too much rather than too little.
+func (s *scan) roughly(text string) {
+	s.dynamic = true
+	if len(text) > maxBytes {
+		text = text[:maxBytes]
+	}
+	text = strings.ToValidUTF8(text, "")
+	for segment := range strings.FieldsFuncSeq(text, separates) {
+		s.roughCommand(segment)
+	}
+}
+
+func separates(r rune) bool { return strings.ContainsRune(";|&\n\r(){}`<>", r) }
+
+// roughUnquote removes what quoting leaves in a word.
+var roughUnquote = strings.NewReplacer(`"`, "", `'`, "", `\`, "", "\x00", "", "$", "")
+
+var keywords = names("if then elif else fi do done while until for case esac in select function time coproc ! [[ ]]")
+
+func (s *scan) roughCommand(segment string) {
+	begins := true
+	for word := range strings.FieldsSeq(segment) {
+		word = roughUnquote.Replace(word)
+		if word == "" {
+			continue
+		}
+		s.words[word] = true
+		if begins && (keywords[word] || strings.Contains(word, "=")) {
+			continue
+		}
+		if name := path.Base(word); begins && name != "/" && name != "." {
+			s.programs[name] = true
+			begins = false
+			if w, wraps := wrappers[name]; wraps && w.operands == 0 {
+				begins = true // what it wraps follows
+			}
+		}
+	}
+}
+
+// nestsDeeply reports text that opens more than a parser that calls itself
+// should follow. It counts without regard to quotes.
+func nestsDeeply(text string) bool {
+	open, keyword := 0, 0
+	for i := range len(text) {
+		switch text[i] {
+		case '(', '{', '[':
+			open++
+		case ')', '}', ']':
+			open = max(open-1, 0)
+		}
+		if open > maxNest {
+			return true
+		}
+	}
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return separates(r) || r == ' ' || r == '\t' }) {
+		switch word {
+		case "if", "while", "until", "for", "case", "select", "time", "coproc":
+			keyword++
+		case "fi", "done", "esac":
+			keyword = max(keyword-1, 0)
+		}
+		if keyword > maxNest {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,217 @@
+package shell
+
+import (
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// arg is a word as a program gets it.
+type arg struct {
+	// alternatives are the texts it can be, at least one. Parts that cannot be
+	// known are missing from them.
+	alternatives []string
+	exact        bool // no part is missing
+	glob         bool // it is a pattern that file names replace
+	variable     bool // a variable is in it
+	splits       bool // and is not quoted, so that it can become several words
+	process      bool // <( ) or >( )
+}
+
+// text is the first of its texts, for an arg that has one.
+func (a arg) text() string { return a.alternatives[0] }
+
+// plain reports whether the arg is one text, fully known.
+func (a arg) plain() bool { return a.exact && !a.glob && len(a.alternatives) == 1 }
+
+func literal(text string) arg { return arg{alternatives: []string{text}, exact: true} }
+
+// unknown is an arg of which nothing is known.
+var unknown = arg{alternatives: []string{""}}
+
+// expand turns words into what a program gets: braces give several, and so does
+// an unquoted variable with spaces in it.
+func (s *scan) expand(words []*syntax.Word) []arg {
+	var args []arg
+	for _, word := range words {
+		for _, one := range s.braces(word) {
+			a := s.expandWord(one)
+			if a.splits && len(a.alternatives) == 1 && strings.ContainsAny(a.text(), " \t\n") {
+				for field := range strings.FieldsSeq(a.text()) {
+					piece := a
+					piece.alternatives = []string{field}
+					args = append(args, piece)
+				}
+				continue
+			}
+			if a.splits && strings.ContainsAny(strings.Join(a.alternatives, ""), " \t\n") {
+				a.exact = false
+			}
+			args = append(args, a)
+		}
+	}
+	return args
+}
+
+// braces is the words that a{b,c} gives. They are counted before they are made,
+// for their number grows with every brace.
+func (s *scan) braces(word *syntax.Word) []*syntax.Word {
+	if !syntax.SplitBraces(word) {
+		return []*syntax.Word{word}
+	}
+	if countBraces(word.Parts) > maxBrace {
+		s.dynamic = true
+		return []*syntax.Word{word}
+	}
+	var words []*syntax.Word
+	for one, err := range expand.BracesSeq(nil, word) {
+		if err != nil {
+			s.dynamic = true
+			break
+		}
+		words = append(words, one)
+	}
+	return words
+}
+
+// countBraces is how many words an expansion gives, or more than maxBrace.
+func countBraces(parts []syntax.WordPart) int {
+	product := 1
+	for _, part := range parts {
+		brace, ok := part.(*syntax.BraceExp)
+		if !ok {
+			continue
+		}
+		sum := 0
+		if brace.Sequence {
+			sum = countSequence(brace)
+		} else {
+			for _, elem := range brace.Elems {
+				sum = min(sum+countBraces(elem.Parts), maxBrace+1)
+			}
+		}
+		product = min(product*max(sum, 2), maxBrace+1)
+	}
+	return product
+}
+
+// countSequence is the same for {1..9}.
+func countSequence(brace *syntax.BraceExp) int {
+	a, b := brace.Elems[0].Lit(), brace.Elems[1].Lit()
+	from, err1 := strconv.ParseInt(a, 10, 32)
+	to, err2 := strconv.ParseInt(b, 10, 32)
+	switch {
+	case err1 == nil && err2 == nil:
+		return int(min(max(from-to, to-from), maxBrace) + 1)
+	case len(a) == 1 && len(b) == 1: // letters
+		return int(max(a[0], b[0])-min(a[0], b[0])) + 1
+	}
+	return maxBrace + 1
+}
+
+// expandWord is the value of one word.
+func (s *scan) expandWord(word *syntax.Word) arg {
+	a := arg{alternatives: []string{""}, exact: true}
+	for _, part := range word.Parts {
+		a = s.part(a, part, false)
+	}
+	return a
+}
+
+// part appends one part of a word to what stands before it.
+func (s *scan) part(a arg, part syntax.WordPart, quoted bool) arg {
+	switch p := part.(type) {
+	case *syntax.Lit:
+		text, glob := unescape(p.Value, quoted)
+		a.glob = a.glob || glob
+		return a.followed(literal(text))
+	case *syntax.SglQuoted:
+		if !p.Dollar {
+			return a.followed(literal(p.Value))
+		}
+		text, _, err := expand.Format(nil, p.Value, nil)
+		if err != nil || strings.Contains(p.Value, `\c`) || strings.Contains(text, "\x00") {
+			return a.followed(unknown)
+		}
+		return a.followed(literal(text))
+	case *syntax.DblQuoted:
+		for _, inner := range p.Parts {
+			a = s.part(a, inner, true)
+		}
+		return a
+	case *syntax.ParamExp:
+		value := s.parameter(p)
+		a.variable = true
+		a.glob = a.glob || value.glob && !quoted
+		a.splits = a.splits || !quoted
+		return a.followed(value)
+	case *syntax.ExtGlob:
+		a.glob = true
+		return a.followed(unknown)
+	case *syntax.ProcSubst:
+		a.process = true
+		return a.followed(unknown)
+	default: // a substitution, a sum, or braces that were too many
+		a.splits = a.splits || !quoted
+		return a.followed(unknown)
+	}
+}
+
+// followed is every text of a with every text of b behind it.
+func (a arg) followed(b arg) arg {
+	a.exact = a.exact && b.exact
+	var joined []string
+	for _, left := range a.alternatives {
+		for _, right := range b.alternatives {
+			if len(joined) == maxAlts || len(left)+len(right) > maxBytes {
+				a.exact = false
+				continue
+			}
+			joined = append(joined, left+right)
+		}
+	}
+	a.alternatives = unique(joined)
+	return a
+}
+
+// parameter is what $x or ${x…} stands for.
+func (s *scan) parameter(p *syntax.ParamExp) arg {
+	if p.Param == nil || p.Excl || p.Length || p.Width || p.Index != nil || p.Slice != nil || p.Repl != nil || p.Names != 0 || p.Flags != nil {
+		return unknown
+	}
+	value := s.meaning(p.Param.Value, p.Pos().Offset())
+	if p.Exp == nil {
+		return value
+	}
+	value.exact = false
+	if p.Exp.Word != nil { // ${x:-word}: one more thing it can be
+		value.alternatives = unique(append(value.alternatives, s.expandWord(p.Exp.Word).alternatives...))
+	}
+	return value
+}
+
+// unescape removes the backslashes of a literal and says whether it holds a
+// pattern.
+func unescape(text string, quoted bool) (plain string, glob bool) {
+	if !strings.ContainsAny(text, `\*?[`) {
+		return text, false
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\' && i+1 < len(text) && (!quoted || strings.IndexByte("$`\"\\\n", text[i+1]) >= 0):
+			i++
+			if text[i] != '\n' {
+				b.WriteByte(text[i])
+			}
+		case !quoted && (c == '*' || c == '?' || c == '[' && strings.IndexByte(text[i:], ']') > 0):
+			glob = true
+			b.WriteByte(c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String(), glob
+}

@@ -1,0 +1,135 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"writ/internal/audit"
+	"writ/internal/fault"
+	"writ/internal/policy/engine"
+)
+
+// Snapshot is what the calls of an organization are judged by.
+type Snapshot struct {
+	Set *engine.Set
+	// Generation is that of the organization's log, at least: the set is as new
+	// or newer. Who decides in a transaction decides again when the log is ahead.
+	Generation int64
+}
+
+// BrokenError is a stored version that cannot be read or compiled any more. A set
+// that needs it does not exist: leaving it out might leave out a deny.
+type BrokenError struct {
+	PolicyID string
+	Version  int
+	Cause    error
+}
+
+// Error names the version and what is wrong with it.
+func (e *BrokenError) Error() string {
+	return fmt.Sprintf("version %d of policy %s cannot be used: %v", e.Version, e.PolicyID, e.Cause)
+}
+
+// Unwrap gives the cause.
+func (e *BrokenError) Unwrap() error { return e.Cause }
+
+// Snapshot is the compiled set of an organization's active policies as of the
+// moment it is asked for. What changed since the last time is compiled here, so
+// it may take seconds and must not be called within a transaction of the
+// committer.
+func (s *Service) Snapshot(ctx context.Context, orgID string) (Snapshot, error) {
+	// Before the policies: then these are never older than it says.
+	head, err := audit.ReadHead(ctx, s.db, audit.LogOf(orgID))
+	if err != nil {
+		return Snapshot{}, err
+	}
+	now := stamp{head.Generation, head.Epoch}
+	o := s.sets.of(orgID)
+	if err := o.lock(ctx); err != nil {
+		return Snapshot{}, err
+	}
+	defer o.unlock()
+	if o.set == nil || !o.stamp.covers(now) {
+		if err := s.refresh(ctx, o); err != nil {
+			return Snapshot{}, fmt.Errorf("compile the active policies: %w", err)
+		}
+		o.stamp = now
+	}
+	return Snapshot{Set: o.set, Generation: o.stamp.generation}, nil
+}
+
+// refresh makes the set anew, or leaves it as it was. Most changes of an
+// organization are not about its policies, and need no other set.
+func (s *Service) refresh(ctx context.Context, o *orgSet) error {
+	rows, err := selectActive(ctx, s.db, o.orgID)
+	if err != nil {
+		return err
+	}
+	active, err := groupActive(rows)
+	if err != nil {
+		return err
+	}
+	if o.set != nil && reflect.DeepEqual(active, o.active) {
+		return nil
+	}
+	compiled, rules := slices.Clone(active), 0
+	parts := make(map[part]*engine.Policy, len(active))
+	for i, a := range active {
+		key := part{a.ID, a.Version}
+		if o.parts[key] == nil {
+			if o.parts[key], err = s.load(ctx, o.orgID, key); err != nil {
+				delete(o.parts, key)
+				return err
+			}
+		}
+		compiled[i].Policy, parts[key] = o.parts[key], o.parts[key]
+		rules += len(o.parts[key].Document().Rules)
+	}
+	o.set, o.active, o.parts = engine.NewSet(compiled), active, parts
+	s.sets.grown(o, rules)
+	return nil
+}
+
+// groupActive gathers the rows of each policy.
+func groupActive(rows []activeRow) ([]engine.Active, error) {
+	var active []engine.Active
+	for _, row := range rows {
+		if n := len(active); n == 0 || active[n-1].ID != row.id {
+			active = append(active, engine.Active{ID: row.id, Version: row.version})
+		}
+		if row.kind == "" {
+			continue
+		}
+		var b Bindings
+		if err := b.add(boundRow{row.kind, row.subject}); err != nil {
+			return nil, fmt.Errorf("policy %s: %w", row.id, err)
+		}
+		last := &active[len(active)-1].Bindings
+		last.Users = append(last.Users, b.Members...)
+		last.Agents = append(last.Agents, b.Clients...)
+		last.Roles = append(last.Roles, b.Roles...)
+	}
+	return active, nil
+}
+
+// load reads and compiles one version. It waits for no draft to be compiled.
+func (s *Service) load(ctx context.Context, orgID string, key part) (*engine.Policy, error) {
+	v, err := findVersion(ctx, s.db, orgID, key.policyID, key.version)
+	if err != nil {
+		if fault.Is(err, fault.NotFound) {
+			return nil, &BrokenError{key.policyID, key.version, errors.New("its text is gone")}
+		}
+		return nil, err
+	}
+	c, err := s.loader.read(ctx, v.Source)
+	if err != nil {
+		if fault.Is(err, fault.Unavailable) {
+			return nil, err
+		}
+		return nil, &BrokenError{key.policyID, key.version, err}
+	}
+	return c.policy, nil
+}

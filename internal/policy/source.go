@@ -1,0 +1,98 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"writ/internal/fault"
+	"writ/internal/policy/document"
+	"writ/internal/policy/engine"
+)
+
+const (
+	// compilers is how many documents are compiled at once: a large one takes
+	// seconds of a processor, and anyone who may draft may send one.
+	compilers = 2
+	// maxProblems is how many problems an answer tells.
+	maxProblems = 100
+)
+
+// compiled is a document that is fit to be stored.
+type compiled struct {
+	source Source
+	doc    *document.Document
+	policy *engine.Policy
+}
+
+// compiler reads and compiles documents, a few at a time.
+type compiler struct{ slots chan struct{} }
+
+func newCompiler() *compiler { return &compiler{slots: make(chan struct{}, compilers)} }
+
+// read turns a source into something that can be evaluated, or tells everything
+// that is wrong with it as one Invalid fault.
+func (c *compiler) read(ctx context.Context, source Source) (compiled, error) {
+	if len(source.Text) > document.MaxBytes {
+		return compiled{}, fault.New(fault.TooLarge, "the document is larger than %d bytes", document.MaxBytes)
+	}
+	if !utf8.ValidString(source.Text) || strings.ContainsRune(source.Text, 0) {
+		return compiled{}, fault.Field("document", "must be UTF-8 text without NUL")
+	}
+	select {
+	case c.slots <- struct{}{}:
+		defer func() { <-c.slots }()
+	case <-ctx.Done():
+		return compiled{}, fault.Wrap(ctx.Err(), fault.Unavailable, "too many documents are being compiled; try again")
+	}
+	doc, err := source.Document()
+	if err != nil {
+		return compiled{}, invalid(err)
+	}
+	policy, problems := engine.Compile(doc)
+	if len(problems) > 0 {
+		return compiled{}, problemFault(problems)
+	}
+	return compiled{source: source, doc: doc, policy: policy}, nil
+}
+
+// invalid is what Parse said, as a fault.
+func invalid(err error) error {
+	if bad, ok := errors.AsType[*document.Invalid](err); ok && len(bad.Problems) > 0 {
+		return problemFault(bad.Problems)
+	}
+	return fault.Wrap(err, fault.Invalid, "the document cannot be read")
+}
+
+// problemFault tells every problem of a document in the one shape of errors.
+func problemFault(problems []document.Problem) error {
+	details := make([]fault.Detail, 0, min(len(problems), maxProblems))
+	for _, p := range problems[:min(len(problems), maxProblems)] {
+		details = append(details, fault.Detail{Field: fieldOf(p), Message: where(p) + p.Message})
+	}
+	return fault.Fields(details...)
+}
+
+func fieldOf(p document.Problem) string {
+	if p.Field == "" {
+		return "document"
+	}
+	return p.Field
+}
+
+// where is "line 4, column 9, rule pay: " for a problem, as far as it is known.
+func where(p document.Problem) string {
+	var parts []string
+	if p.Line > 0 {
+		parts = append(parts, fmt.Sprintf("line %d, column %d", p.Line, p.Column))
+	}
+	if p.Rule != "" {
+		parts = append(parts, "rule "+p.Rule)
+	}
+	if parts == nil {
+		return ""
+	}
+	return strings.Join(parts, ", ") + ": "
+}

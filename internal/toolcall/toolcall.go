@@ -1,0 +1,55 @@
+// Package toolcall is the thing that is judged: one call of one tool, with its
+// arguments and everything known about who makes it.
+//
+// A call is named by its server and its tool. Its arguments are JSON, decoded
+// once by Decode and never changed afterwards.
+package toolcall
+
+import "time"
+
+// Call is one tool call, and all a condition can see of it.
+type Call struct {
+	Server string
+	Tool   string
+	// Args are the call's arguments as decoded JSON: nil, bool, int64, float64,
+	// string, []any, map[string]any. See Decode.
+	Args map[string]any
+
+	Agent       Agent
+	User        User
+	Org         Org
+	Session     Session
+	Intent      Intent
+	Labels      []string
+	Environment string // sandbox or production
+	Now         time.Time
+
+	// ResolvedPaths says what paths in the arguments really are where the agent
+	// runs, symbolic links followed. path() uses it where it has an entry.
+	ResolvedPaths map[string]string
+}
+
+// Agent is the agent that makes the call. Absent text is "".
+type Agent struct{ ID, Name, Status string }
+
+// User is the person the agent works for.
+type User struct{ ID, Email, Role string }
+
+// Org is the organization.
+type Org struct{ ID, Name string }
+
+// Session is the session so far. Absent numbers are 0.
+type Session struct {
+	ID      string
+	Calls   int64
+	CostUSD float64
+	Tokens  int64
+}
+
+// Intent is the plan the call belongs to, if any.
+type Intent struct {
+	PlanID   string
+	Goal     string
+	Step     string
+	Declared bool
+}

@@ -1,0 +1,52 @@
+// Package verdict is the answer to "may this call run?".
+//
+// There are four, ordered from strictest to most lenient. The zero value is
+// Deny, so that whatever was forgotten, failed or left out is refused, and the
+// strictest of several is their minimum.
+package verdict
+
+import "fmt"
+
+// Verdict is one of the four answers.
+type Verdict uint8
+
+// The verdicts, strictest first.
+const (
+	Deny  Verdict = iota // it must not run
+	Hold                 // an approver must say yes first
+	Ask                  // the person the agent works for must say yes first
+	Allow                // it may run
+)
+
+var names = [...]string{Deny: "deny", Hold: "hold", Ask: "ask", Allow: "allow"}
+
+// String is the verdict's word. What is no verdict reads, and counts, as deny.
+func (v Verdict) String() string {
+	if int(v) >= len(names) {
+		return names[Deny]
+	}
+	return names[v]
+}
+
+// Parse reads a verdict's word, exactly as it is written.
+func Parse(word string) (Verdict, error) {
+	for v, name := range names {
+		if word == name {
+			return Verdict(v), nil
+		}
+	}
+	return Deny, fmt.Errorf("must be allow, deny, hold or ask")
+}
+
+// MarshalText writes the verdict's word.
+func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// UnmarshalText reads the verdict's word.
+func (v *Verdict) UnmarshalText(text []byte) error {
+	parsed, err := Parse(string(text))
+	if err != nil {
+		return err
+	}
+	*v = parsed
+	return nil
+}
