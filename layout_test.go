@@ -36,7 +36,8 @@ var table = layout.Table{
 
 	// Edges.
 	row("internal/api",
-		"internal/policy", "internal/policy/document", "internal/policy/engine", "internal/policy/expression", "internal/policy/template",
+		"internal/policy", "internal/policy/document", "internal/policy/engine", "internal/policy/expression", "internal/policy/template", "internal/policy/face",
+		"internal/intent", "internal/intent/plan", "internal/redaction",
 		"internal/toolcall", "internal/verdict",
 		"internal/observability", "internal/auth", "internal/organization", "internal/apikey", "internal/throttle",
 		"internal/credential", "internal/principal", "internal/database",

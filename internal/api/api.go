@@ -23,6 +23,7 @@ import (
 	"writ/internal/apikey"
 	"writ/internal/auth"
 	"writ/internal/database"
+	"writ/internal/intent"
 	"writ/internal/observability"
 	"writ/internal/organization"
 	"writ/internal/policy"
@@ -37,6 +38,7 @@ type Config struct {
 	Organizations *organization.Service
 	Keys          *apikey.Service
 	Policies      *policy.Service
+	Plans         *intent.Service
 	Limiter       *throttle.Limiter
 	Telemetry     *observability.Service
 	Logger        *slog.Logger

@@ -22,6 +22,7 @@ import (
 	"writ/internal/auth"
 	"writ/internal/config"
 	"writ/internal/database"
+	"writ/internal/intent"
 	"writ/internal/keyring"
 	"writ/internal/mail"
 	"writ/internal/observability"
@@ -51,6 +52,7 @@ type Areas struct {
 	TelemetryDB   *database.DB
 	Telemetry     *observability.Service
 	Policies      *policy.Service
+	Plans         *intent.Service
 
 	outgoing *mail.Queue
 }
@@ -106,6 +108,7 @@ func Open(ctx context.Context, o Options, publicURL string) (*Areas, error) {
 		return nil, errors.Join(err, areas.Close())
 	}
 	areas.Policies = policy.New(db, spending{areas.Telemetry})
+	areas.Plans = intent.New(db, ring, sealer)
 	return areas, nil
 }
 
