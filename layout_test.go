@@ -29,6 +29,7 @@ var table = layout.Table{
 	// Assembly.
 	row("internal/app",
 		"internal/policy", "internal/policy/document", "internal/policy/engine", "internal/policy/template",
+		"internal/enforcement", "internal/delegation",
 		"internal/api", "internal/observability", "internal/auth", "internal/organization", "internal/apikey", "internal/intent", "internal/throttle",
 		"internal/config", "internal/keyring", "internal/mail", "internal/audit", "internal/principal",
 		"internal/database", "internal/secret", "internal/fault",
@@ -39,12 +40,21 @@ var table = layout.Table{
 		"internal/policy", "internal/policy/document", "internal/policy/engine", "internal/policy/expression", "internal/policy/template", "internal/policy/face",
 		"internal/intent", "internal/intent/plan", "internal/redaction",
 		"internal/toolcall", "internal/verdict",
+		"internal/enforcement",
 		"internal/observability", "internal/auth", "internal/organization", "internal/apikey", "internal/throttle",
 		"internal/credential", "internal/principal", "internal/database",
 		"internal/page", "internal/email", "internal/secret", "internal/fault", "web",
 	),
 	row("internal/credential", "internal/fault"),
 	row("web"),
+
+	// The decision: the one place below the edge that composes areas, because
+	// every surface must ask the same question.
+	row("internal/enforcement",
+		"internal/policy", "internal/policy/document", "internal/policy/engine",
+		"internal/intent", "internal/intent/plan", "internal/delegation", "internal/toolcall", "internal/verdict", "internal/redaction",
+		"internal/audit", "internal/audit/ledger", "internal/principal", "internal/database", "internal/canonical", "internal/fault",
+	),
 
 	// Areas.
 	row("internal/observability", "internal/observability/intake", "internal/database", "internal/page", "internal/fault"),
@@ -77,6 +87,9 @@ var table = layout.Table{
 		"internal/database", "internal/page", "internal/canonical", "internal/secret", "internal/fault",
 	),
 	row("internal/intent/plan", "internal/canonical", "internal/fault"),
+	row("internal/delegation",
+		"internal/policy/document", "internal/audit", "internal/principal", "internal/database", "internal/page", "internal/fault",
+	),
 	row("internal/apikey",
 		"internal/audit", "internal/principal", "internal/database",
 		"internal/page", "internal/secret", "internal/fault",

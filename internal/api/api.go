@@ -23,6 +23,7 @@ import (
 	"writ/internal/apikey"
 	"writ/internal/auth"
 	"writ/internal/database"
+	"writ/internal/enforcement"
 	"writ/internal/intent"
 	"writ/internal/observability"
 	"writ/internal/organization"
@@ -39,6 +40,7 @@ type Config struct {
 	Keys          *apikey.Service
 	Policies      *policy.Service
 	Plans         *intent.Service
+	Enforcement   *enforcement.Service
 	Limiter       *throttle.Limiter
 	Telemetry     *observability.Service
 	Logger        *slog.Logger

@@ -22,6 +22,8 @@ import (
 	"writ/internal/auth"
 	"writ/internal/config"
 	"writ/internal/database"
+	"writ/internal/delegation"
+	"writ/internal/enforcement"
 	"writ/internal/intent"
 	"writ/internal/keyring"
 	"writ/internal/mail"
@@ -53,6 +55,8 @@ type Areas struct {
 	Telemetry     *observability.Service
 	Policies      *policy.Service
 	Plans         *intent.Service
+	Approvals     *delegation.Service
+	Enforcement   *enforcement.Service
 
 	outgoing *mail.Queue
 }
@@ -109,6 +113,8 @@ func Open(ctx context.Context, o Options, publicURL string) (*Areas, error) {
 	}
 	areas.Policies = policy.New(db, spending{areas.Telemetry})
 	areas.Plans = intent.New(db, ring, sealer)
+	areas.Approvals = delegation.New(db)
+	areas.Enforcement = enforcement.New(db, areas.Policies, areas.Plans, areas.Approvals)
 	return areas, nil
 }
 
