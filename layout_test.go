@@ -56,6 +56,11 @@ var table = layout.Table{
 		"internal/audit", "internal/audit/ledger", "internal/principal", "internal/database", "internal/canonical", "internal/fault",
 	),
 
+	// What composes areas behind the scenes.
+	row("internal/projection",
+		"internal/observability", "internal/policy", "internal/verdict", "internal/audit", "internal/database",
+	),
+
 	// Areas.
 	row("internal/observability", "internal/observability/intake", "internal/database", "internal/page", "internal/fault"),
 	row("internal/observability/intake", "internal/fault"),

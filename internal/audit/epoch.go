@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"fmt"
 
 	"writ/internal/audit/ledger"
 	"writ/internal/database"
@@ -37,4 +38,17 @@ func BeginEpoch(ctx context.Context, tx *database.Tx, log string, lost Lost) err
 		Subject: Subject{Type: "log", ID: log}, Payload: lost,
 	})
 	return err
+}
+
+// LastRestore is where the present epoch of a log began: the index of the entry
+// that says so, or 0 for a log that was never restored.
+func LastRestore(ctx context.Context, r database.Reader, log string) (index int64, err error) {
+	err = r.QueryRow(ctx, `
+		SELECT COALESCE(MAX(position), 0)
+		FROM audit_entry
+		WHERE log = $1 AND action = $2 AND verdict IS NULL`, log, ledger.Restored).Scan(&index)
+	if err != nil {
+		return 0, fmt.Errorf("find the last restore of log %s: %w", log, err)
+	}
+	return index, nil
 }

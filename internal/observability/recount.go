@@ -74,20 +74,21 @@ func readSpans(ctx context.Context, r database.Reader, traces []*countedTrace) e
 	}
 	first, last := traces[0], traces[len(traces)-1]
 	_, err := database.Collect(ctx, r, func(row database.Scanner) (none struct{}, err error) {
-		var pk int64
+		var pk, seq int64
 		var s intake.Span
-		var duration sql.NullInt64
-		err = row.Scan(&pk, &s.Kind, &s.Name, &s.Start, &duration, &s.Status, &s.Tool, &s.Model,
+		var duration, end sql.NullInt64
+		err = row.Scan(&pk, &seq, &end, &s.Kind, &s.Name, &s.Start, &duration, &s.Status, &s.Tool, &s.Model,
 			&s.Usage.Input, &s.Usage.Output, &s.Usage.CacheRead, &s.Usage.CacheWrite, &s.Usage.CostNanos,
 			&s.PolicyID, &s.PolicyName, &s.Decision, &s.RuleID)
 		s.DurationMs = optional(duration)
+		asGrown(&s, seq, optional(end))
 		if t := byKey[pk]; t != nil {
 			t.batch.Spans = append(t.batch.Spans, s)
 			t.batch.Trace.Count(&s)
 		}
 		return none, err
 	}, `
-		SELECT trace_pk, kind, name, start_time, duration_ms, status, COALESCE(tool_name, ''), COALESCE(model, ''),
+		SELECT trace_pk, seq, end_time, kind, name, start_time, duration_ms, status, COALESCE(tool_name, ''), COALESCE(model, ''),
 			input_tokens, output_tokens, cache_read, cache_write, cost_nanos,
 			COALESCE(policy_id, ''), COALESCE(policy_name, ''), COALESCE(decision, ''), COALESCE(rule_id, '')
 		FROM span

@@ -138,13 +138,22 @@ func insertSpans(ctx context.Context, tx *database.Tx, fresh []freshBatch) error
 		for i := range f.batch.Spans {
 			s := &f.batch.Spans[i]
 			rows = append(rows, []any{
-				f.day, f.pk, int64(i), s.ID, null(s.ParentID), null(s.SessionID), s.Kind, s.Name, s.Start, known(s.End),
+				f.day, f.pk, sequence(s, i), s.ID, null(s.ParentID), null(s.SessionID), s.Kind, s.Name, s.Start, known(s.End),
 				known(s.DurationMs), s.Status, s.Attributes, null(s.Tool), null(s.Model), s.Usage.Input, s.Usage.Output, s.Usage.CacheRead,
 				s.Usage.CacheWrite, s.Usage.CostNanos, null(s.PolicyID), null(s.PolicyName), null(s.Decision), null(s.RuleID),
 			})
 		}
 	}
 	return tx.Copy(ctx, "span", spanColumns, rows)
+}
+
+// sequence is where a span stands in its trace: in the order it was sent, which
+// is below intake.MaxSpans, or behind all of those by a key of its own.
+func sequence(s *intake.Span, index int) int64 {
+	if s.Key != 0 {
+		return s.Key
+	}
+	return int64(index)
 }
 
 // known stores what is not there as NULL. A pointer would do, but costs reflection.

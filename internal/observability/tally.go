@@ -148,11 +148,19 @@ func (t *tally) add(b *intake.Batch, product string, received int64) {
 	}
 	t.minutes[bucketOf(trace.Start, received, minuteMicros)]++
 	for i := range b.Spans {
-		t.addSpan(&b.Spans[i], trace.SessionID, received)
+		t.addSpan(&b.Spans[i], trace.SessionID, spanReceived(&b.Spans[i], received))
 	}
 	if trace.SessionID != "" {
 		t.addToSession(b, product, received)
 	}
+}
+
+// spanReceived is when a span came: with its trace, unless it has a key of its own.
+func spanReceived(s *intake.Span, withTrace int64) int64 {
+	if s.Key == 0 {
+		return withTrace
+	}
+	return receivedAt(s.Key)
 }
 
 func (t *tally) addSpan(s *intake.Span, sessionID string, received int64) {
@@ -194,7 +202,12 @@ func (t *tally) addPolicyCall(s *intake.Span, bucket int64) {
 		c.denied++
 	}
 	c.rename(policyName{s.PolicyName, s.Start})
-	if s.DurationMs != nil {
+	switch {
+	case s.DurationMicros != nil:
+		c.timed++
+		c.durationMicros = intake.Saturate(c.durationMicros, *s.DurationMicros)
+		c.durations = observe(c.durations, float64(*s.DurationMicros)/1000)
+	case s.DurationMs != nil:
 		c.timed++
 		c.durationMicros = intake.Saturate(c.durationMicros, *s.DurationMs*1000)
 		c.durations = observe(c.durations, float64(*s.DurationMs))

@@ -31,6 +31,10 @@ type TraceItem struct {
 	receivedDay, pk, startMicros int64
 }
 
+// detailSpans is how many spans the detail of a trace holds. Clients send 500 at
+// most; a trace that grows may have more, and then shows its first ones.
+const detailSpans = 5000
+
 // TraceDetail is a trace with its spans, in the order they were sent.
 type TraceDetail struct {
 	TraceItem
@@ -225,7 +229,8 @@ func (s *Service) Trace(ctx context.Context, orgID, id string) (*TraceDetail, er
 		SELECT id, COALESCE(parent_id, ''), COALESCE(session_id, ''), kind, name, start_time, end_time, duration_ms, status, attributes
 		FROM span
 		WHERE received_day = $1 AND trace_pk = $2
-		ORDER BY seq`, day, pk)
+		ORDER BY seq
+		LIMIT $3`, day, pk, detailSpans)
 	if err != nil {
 		return nil, fmt.Errorf("read the spans of a trace: %w", err)
 	}

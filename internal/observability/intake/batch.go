@@ -40,6 +40,11 @@ type Span struct {
 	Status                  string
 	Attributes              string // JSON
 	Facts
+
+	// Of a span that came after its trace, or by itself: the row key it was given
+	// then, and how long it took exactly. Clients send none of these.
+	Key            int64
+	DurationMicros *int64
 }
 
 // Rejection says why a batch was not taken.
