@@ -113,7 +113,7 @@ func Open(ctx context.Context, o Options, publicURL string) (*Areas, error) {
 	}
 	areas.Policies = policy.New(db, spending{areas.Telemetry})
 	areas.Plans = intent.New(db, ring, sealer)
-	areas.Approvals = delegation.New(db)
+	areas.Approvals = delegation.New(db, organization.CountApprovers)
 	areas.Enforcement = enforcement.New(db, areas.Policies, areas.Plans, areas.Approvals)
 	return areas, nil
 }

@@ -16,6 +16,7 @@ import (
 	"writ/internal/auth"
 	"writ/internal/config"
 	"writ/internal/database"
+	"writ/internal/delegation"
 	"writ/internal/intent"
 	"writ/internal/organization"
 	"writ/internal/secret"
@@ -68,6 +69,7 @@ type Restored struct {
 	EndedSessions    int64 `json:"endedSessions"`
 	EndedInvites     int64 `json:"endedInvites"`
 	EndedPlans       int64 `json:"endedPlans"`
+	EndedApprovals   int64 `json:"endedApprovals"`
 	KeysRevokedAgain int   `json:"keysRevokedAgain"`
 }
 
@@ -221,6 +223,9 @@ func (r *Restored) endRevived(ctx context.Context, tx *database.Tx, revokedKeys 
 		return err
 	}
 	if r.EndedPlans, err = intent.EndAll(ctx, tx); err != nil {
+		return err
+	}
+	if r.EndedApprovals, err = delegation.VoidAll(ctx, tx); err != nil {
 		return err
 	}
 	r.KeysRevokedAgain, err = apikey.RevokeAgain(ctx, tx, revokedKeys)

@@ -47,6 +47,7 @@ func (s *Server) startJobs() {
 			s.attempt(ctx, "merge rollups", s.Telemetry.MergeWriters)
 			s.attempt(ctx, "retire payloads of the audit log", s.retirePayloads)
 			s.attempt(ctx, "sweep limits", s.Policies.Sweep)
+			s.attempt(ctx, "expire requests for approval", s.Approvals.Expire)
 			s.attempt(ctx, "forget old Idempotency-Keys", s.Plans.Prune)
 		})
 	})

@@ -164,6 +164,24 @@ func isMemberEmail(ctx context.Context, r database.Reader, orgID, email string) 
 	return count > 0, nil
 }
 
+// CountApprovers is how many members may decide about approvals, for who must
+// know it inside a transaction.
+func CountApprovers(ctx context.Context, r database.Reader, orgID string) (count int, err error) {
+	roles, err := database.Collect(ctx, r, func(s database.Scanner) (role principal.Role, err error) {
+		err = s.Scan(&role)
+		return role, err
+	}, `SELECT role FROM organization_member WHERE org_id = $1`, orgID)
+	if err != nil {
+		return 0, fmt.Errorf("read the roles of organization %s: %w", orgID, err)
+	}
+	for _, role := range roles {
+		if role.May(principal.DecideApprovals) {
+			count++
+		}
+	}
+	return count, nil
+}
+
 func countOwners(ctx context.Context, r database.Reader, orgID string) (count int, err error) {
 	err = r.QueryRow(ctx, `
 		SELECT COUNT(*)

@@ -26,6 +26,7 @@ func TestRights(t *testing.T) {
 		principal.ReadPolicies:       all,
 		principal.DraftPolicies:      "owner admin approver member",
 		principal.ManagePolicies:     "owner admin",
+		principal.DecideApprovals:    "owner admin approver",
 	}
 	for action, want := range wants {
 		got := ""

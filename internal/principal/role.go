@@ -37,8 +37,9 @@ const (
 	ReadPayloads       Action = "payloads.read" // what agents were told, did and got: attributes and previews
 	ErasePayloads      Action = "payloads.erase"
 	ReadPolicies       Action = "policies.read"
-	DraftPolicies      Action = "policies.draft"  // write, validate and simulate what does not count yet
-	ManagePolicies     Action = "policies.manage" // say what counts, and for whom
+	DraftPolicies      Action = "policies.draft"   // write, validate and simulate what does not count yet
+	ManagePolicies     Action = "policies.manage"  // say what counts, and for whom
+	DecideApprovals    Action = "approvals.decide" // say yes or no to what an agent may not do on its own
 )
 
 // rights is the table of what each role may do. A role that is not here, and
@@ -49,16 +50,16 @@ var rights = map[Role][]Action{
 		ReadMembers, ManageMembers, ManageOwners,
 		OwnKeys, ManageKeys,
 		ReadTelemetry, ReadPayloads, ErasePayloads,
-		ReadPolicies, DraftPolicies, ManagePolicies,
+		ReadPolicies, DraftPolicies, ManagePolicies, DecideApprovals,
 	},
 	Admin: {
 		ReadOrganization, UpdateOrganization,
 		ReadMembers, ManageMembers,
 		OwnKeys, ManageKeys,
 		ReadTelemetry, ReadPayloads,
-		ReadPolicies, DraftPolicies, ManagePolicies,
+		ReadPolicies, DraftPolicies, ManagePolicies, DecideApprovals,
 	},
-	Approver: {ReadOrganization, ReadMembers, OwnKeys, ReadTelemetry, ReadPayloads, ReadPolicies, DraftPolicies},
+	Approver: {ReadOrganization, ReadMembers, OwnKeys, ReadTelemetry, ReadPayloads, ReadPolicies, DraftPolicies, DecideApprovals},
 	Member:   {ReadOrganization, ReadMembers, OwnKeys, ReadTelemetry, ReadPayloads, ReadPolicies, DraftPolicies},
 	Viewer:   {ReadOrganization, ReadMembers, ReadTelemetry, ReadPolicies},
 }

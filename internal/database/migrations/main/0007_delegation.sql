@@ -22,7 +22,7 @@ CREATE TABLE approval_request (
   message        TEXT   NOT NULL,
   role           TEXT   NOT NULL,       -- that an approver must have; '': any that may approve
   needed         BIGINT NOT NULL,       -- different persons that must say yes
-  status         TEXT   NOT NULL,       -- pending, approved, rejected, cancelled; expired is a matter of time
+  status         TEXT   NOT NULL,       -- pending, approved, rejected, cancelled, expired
   note           TEXT   NOT NULL,       -- of who decided
   self_approved  BIGINT NOT NULL,       -- 1: by the owner of the key, alone in the organization
   created_at     BIGINT NOT NULL,
@@ -30,6 +30,7 @@ CREATE TABLE approval_request (
   decided_at     BIGINT
 );
 CREATE INDEX approval_request_by_call ON approval_request (key_id, tool, digest, created_at);
+CREATE INDEX approval_request_pending ON approval_request (key_id, expires_at) WHERE status = 'pending';
 CREATE INDEX approval_request_by_time ON approval_request (org_id, created_at, id);
 CREATE INDEX approval_request_by_status ON approval_request (org_id, status, created_at, id);
 
