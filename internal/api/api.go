@@ -86,6 +86,7 @@ func New(c Config) *API {
 	a.mountTerminal()
 	a.mountObservability()
 	a.mountPolicies()
+	a.mountIAP()
 	if c.Documented {
 		a.mountDocs()
 	}

@@ -61,13 +61,15 @@ func (a *API) admit(request *http.Request, r Route) (principal.Principal, error)
 }
 
 // place is the caller in the organization a route is about: that of the path, or
-// of the policy in the path, or the one the query names.
+// of the policy or plan in the path, or the one the query names.
 func (a *API) place(request *http.Request, caller principal.Principal, r Route) (principal.Principal, error) {
 	switch {
 	case r.OrganizationScoped():
 		return a.inOrganization(request.Context(), caller, request.PathValue("orgId"))
 	case strings.Contains(r.Path, policyParameter):
 		return a.inPolicy(request.Context(), caller, request.PathValue("policyId"))
+	case strings.Contains(r.Path, planParameter):
+		return a.inPlan(request.Context(), caller, request.PathValue("planId"))
 	}
 	return a.inNamed(request.Context(), caller, request.URL.Query().Get(organizationQuery))
 }
@@ -86,8 +88,10 @@ func (a *API) authenticate(request *http.Request, mode Mode) (principal.Principa
 		}
 	case presented.APIKey != "" && mode != JWT:
 		return a.Keys.Resolve(request.Context(), presented.APIKey)
-	case presented.Bearer != "" && mode != Key:
+	case presented.Bearer != "" && mode != Key && mode != PlanToken:
 		return a.Auth.Authenticate(request.Context(), presented.Bearer)
+	case mode == PlanToken && presented == credential.Presented{}:
+		return principal.Principal{}, nil
 	}
 	return principal.Principal{}, fault.New(fault.Unauthenticated, "%s", wanted[mode])
 }
@@ -98,6 +102,8 @@ var wanted = map[Mode]string{
 	Key:    "send an API key: x-api-key: <key>, or Authorization: Bearer <key>",
 	Either: "send Authorization: Bearer <access token>, or an API key in x-api-key",
 	Proxy:  "this route is for the enforcement proxy",
+
+	PlanToken: "send an API key: x-api-key: <key>, or Authorization: Bearer <key>; or none, and the plan's token in the body",
 }
 
 // inOrganization is the caller with the role they hold in an organization. A
@@ -161,6 +167,20 @@ func (a *API) inPolicy(ctx context.Context, caller principal.Principal, policyID
 	return inOrg, err
 }
 
+// inPlan is the caller in the organization of a plan, which is as unknown to
+// others as a policy.
+func (a *API) inPlan(ctx context.Context, caller principal.Principal, planID string) (principal.Principal, error) {
+	orgID, err := a.Plans.OrgOf(ctx, planID)
+	if err != nil {
+		return principal.Principal{}, err
+	}
+	inOrg, err := a.inNamed(ctx, caller, orgID)
+	if fault.Is(err, fault.Forbidden) {
+		return principal.Principal{}, fault.New(fault.NotFound, "no such plan")
+	}
+	return inOrg, err
+}
+
 // hideForbidden answers "not found" to whoever may not know.
 func hideForbidden(err error) error {
 	if fault.Is(err, fault.Forbidden) {
@@ -186,6 +206,8 @@ func security(mode Mode) []map[string][]string {
 		return []map[string][]string{key}
 	case Either:
 		return []map[string][]string{token, key}
+	case PlanToken:
+		return []map[string][]string{key, {}}
 	case Proxy:
 		return []map[string][]string{{"proxyToken": {}}}
 	case Public:

@@ -24,6 +24,7 @@ type ErrorBody struct {
 	ErrorText  string         `json:"error" doc:"The status in words." example:"Bad Request"`
 	Details    []fault.Detail `json:"details,omitempty" doc:"Which fields are wrong and what was expected; only for validation."`
 	RequestID  string         `json:"requestId" doc:"Names this request in the server's log."`
+	*RefusalBody
 
 	retryAfter time.Duration
 }
@@ -79,7 +80,11 @@ func (a *API) render(ctx context.Context, err error) *ErrorBody {
 }
 
 func newErrorBody(ctx context.Context, status int, message string, details []fault.Detail) *ErrorBody {
-	return &ErrorBody{StatusCode: status, Message: message, ErrorText: http.StatusText(status), Details: details, RequestID: requestOf(ctx).id}
+	body := &ErrorBody{StatusCode: status, Message: message, ErrorText: http.StatusText(status), Details: details, RequestID: requestOf(ctx).id}
+	if requestOf(ctx).decides {
+		body.RefusalBody = newRefusal(message)
+	}
+	return body
 }
 
 // writeError answers outside of huma.

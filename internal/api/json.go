@@ -26,6 +26,9 @@ var strictJSON = huma.Format{
 
 // describe says what is wrong with a JSON text and where, without quoting it.
 func describe(err error) string {
+	if text, ok := errors.AsType[errorText](err); ok {
+		return string(text)
+	}
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		what := "is not valid JSON"
 		switch {
@@ -40,4 +43,12 @@ func describe(err error) string {
 		return fmt.Sprintf("has a value of the wrong type at %q", string(semantic.JSONPointer))
 	}
 	return "is not valid JSON"
+}
+
+// readObject reads a body that is one JSON object, strictly.
+func readObject(body []byte, to any) error {
+	if jsontext.Value(body).Kind() != jsontext.KindBeginObject {
+		return errNoObject
+	}
+	return json.Unmarshal(body, to)
 }

@@ -24,6 +24,9 @@ func raw[I, O any](a *API, r Route, handler func(w http.ResponseWriter, request 
 	a.mux.HandleFunc(r.Method+" "+r.Path, func(w http.ResponseWriter, request *http.Request) {
 		caller, err := a.admit(request, r)
 		if err == nil {
+			err = a.throttle(request.Context(), r, nil)
+		}
+		if err == nil {
 			err = handler(w, request, caller)
 		}
 		if err != nil {

@@ -15,6 +15,7 @@ type requestInfo struct {
 	id      string
 	address netip.Addr
 	agent   string
+	decides bool // the path is one of decisionPaths
 }
 
 type requestKey struct{}
@@ -32,6 +33,7 @@ func (a *API) identify(r *http.Request) *http.Request {
 		id:      uuid.NewString(),
 		address: clientAddress(r.RemoteAddr, r.Header.Values("X-Forwarded-For"), a.TrustedProxies),
 		agent:   r.UserAgent(),
+		decides: isDecisionPath(r.URL.Path),
 	}
 	return r.WithContext(context.WithValue(r.Context(), requestKey{}, info))
 }

@@ -23,6 +23,9 @@ const (
 	Key    Mode = "key"    // an API key
 	Either Mode = "either" // a person or an API key
 	Proxy  Mode = "proxy"  // the enforcement proxy
+	// PlanToken is an API key, or nobody: then the plan's token in the body is the
+	// credential, and the handler checks it before anything else.
+	PlanToken Mode = "plan-token"
 )
 
 // orgParameter in a path makes a route organization-scoped: the caller must be
@@ -30,9 +33,10 @@ const (
 const orgParameter = "{orgId}"
 
 // Other ways to say which organization a route with an Action is about: the
-// policy in its path, or else this query parameter.
+// policy or plan in its path, or else this query parameter.
 const (
 	policyParameter   = "{policyId}"
+	planParameter     = "{planId}"
 	organizationQuery = "organizationId"
 )
 
@@ -49,6 +53,7 @@ type Route struct {
 	Throttle throttle.Rule
 	Audit    string // the action it records; empty for reads, notRecorded for what changes no right
 	Status   int    // of success; 200 unless set
+	MaxBytes int64  // of the body; the server's usual limit unless set
 }
 
 // anyScope lets every valid key in, whatever its scopes.
@@ -70,7 +75,9 @@ func (r Route) check() error {
 		return fmt.Errorf("%s %s is organization-scoped: it must be for people and name an action", r.Method, r.Path)
 	case strings.Contains(r.Path, policyParameter) && r.Action == "":
 		return fmt.Errorf("%s %s is about a policy and names no action", r.Method, r.Path)
-	case (r.Mode == Key || r.Mode == Either) && r.Scope == "":
+	case strings.Contains(r.Path, planParameter) && r.Action == "":
+		return fmt.Errorf("%s %s is about a plan and names no action", r.Method, r.Path)
+	case (r.Mode == Key || r.Mode == Either || r.Mode == PlanToken) && r.Scope == "":
 		return fmt.Errorf("%s %s takes keys and names no scope", r.Method, r.Path)
 	case (r.Method == http.MethodGet) != (r.Audit == ""):
 		return fmt.Errorf("%s %s: what changes something says what it records, and only that", r.Method, r.Path)
@@ -97,7 +104,7 @@ func handle[I, O any](a *API, r Route, handler func(ctx context.Context, caller 
 		Summary:       r.Summary,
 		Tags:          []string{r.Tag},
 		DefaultStatus: r.Status,
-		MaxBodyBytes:  a.MaxBodyBytes + 1, // huma refuses a body that reaches the limit
+		MaxBodyBytes:  a.limitOf(r) + 1, // huma refuses a body that reaches the limit
 		Security:      security(r.Mode),
 		Errors:        errorsOf(r),
 		Middlewares:   huma.Middlewares{a.guard(r)},
@@ -113,6 +120,14 @@ func handle[I, O any](a *API, r Route, handler func(ctx context.Context, caller 
 		return out, nil
 	})
 	undocument422(a.huma.OpenAPI().Paths[r.Path], r.Method)
+}
+
+// limitOf is how large a route's body may be.
+func (a *API) limitOf(r Route) int64 {
+	if r.MaxBytes != 0 {
+		return min(r.MaxBytes, a.MaxBodyBytes)
+	}
+	return a.MaxBodyBytes
 }
 
 func (a *API) throttle(ctx context.Context, r Route, in any) error {

@@ -156,3 +156,22 @@ func (r planRow) view(now time.Time) View {
 	}
 	return v
 }
+
+// Steps are those of a plan, as it is judged, for who may read payloads.
+func (s *Service) Steps(ctx context.Context, p principal.Principal, id string) ([]plan.Step, error) {
+	if err := requireReader(p); err != nil {
+		return nil, err
+	}
+	if !readsPayloads(p) {
+		return nil, p.Require(principal.ReadPayloads)
+	}
+	row, err := findVisible(ctx, s.db, p, id)
+	if err != nil {
+		return nil, err
+	}
+	d, err := s.declared(row)
+	if err != nil {
+		return nil, err
+	}
+	return d.Plan.Steps, nil
+}

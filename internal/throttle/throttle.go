@@ -42,6 +42,12 @@ var (
 // Invite bounds the mails one person can have sent to others.
 var Invite = Rule{"invite", 20}
 
+// What anyone may ask without credentials is bounded by address alone.
+var (
+	BindPolicy   = Rule{"bind-policy", 60}
+	VerifyAction = Rule{"verify-action", 60}
+)
+
 // IsZero reports whether this is no rule at all.
 func (r Rule) IsZero() bool { return r.PerMinute == 0 }
 

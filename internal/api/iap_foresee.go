@@ -1,0 +1,129 @@
+package api
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"writ/internal/fault"
+	"writ/internal/intent/plan"
+	"writ/internal/policy/face"
+	"writ/internal/principal"
+	"writ/internal/toolcall"
+)
+
+// callParties are whom a call or plan says it is for. All of it is the client's
+// word.
+type callParties struct{ agentID, userID, email string }
+
+// foresee tells what policies say about the tools of a plan, for SDKs that judge
+// by themselves. It is advice, so it never fails: where it is not known, every
+// tool needs the server.
+func (a *API) foresee(ctx context.Context, caller principal.Principal, p *plan.Plan, of callParties) (face.Validation, []face.SnapshotEntry) {
+	tools := toolsOf(p)
+	snapshot, err := a.Policies.Snapshot(ctx, caller.OrgID)
+	if err != nil {
+		a.Logger.WarnContext(ctx, "policies could not be told to a client; it is told to ask", "requestId", requestOf(ctx).id, "error", err)
+		return nothingForeseen(tools)
+	}
+	calls, err := a.possibleCallers(ctx, caller, of)
+	if err != nil {
+		return nothingForeseen(tools)
+	}
+	validation, entries := face.ForPlan(snapshot.Set, calls[0], tools)
+	for _, call := range calls[1:] {
+		stricter, _ := face.ForPlan(snapshot.Set, call, tools)
+		validation = stricterOf(validation, stricter)
+	}
+	for i := range entries {
+		rules := &entries[i].Rules
+		rules.AllowedTools = slices.DeleteFunc(rules.AllowedTools, func(tool string) bool { return !slices.Contains(validation.AllowedTools, tool) })
+	}
+	return validation, entries
+}
+
+func toolsOf(p *plan.Plan) []face.Tool {
+	var tools []face.Tool
+	for _, step := range p.Steps {
+		tools = append(tools, face.Tool{Server: step.Server, Name: step.Tool})
+	}
+	return tools
+}
+
+// possibleCallers are the callers a policy could be bound to: whom the client
+// names, and whom the key belongs to. A policy that counts for one of them counts,
+// or it could be escaped by naming somebody else.
+func (a *API) possibleCallers(ctx context.Context, caller principal.Principal, of callParties) ([]toolcall.Call, error) {
+	owner, err := a.Organizations.PartyOf(ctx, caller.OrgID, caller.UserID, "")
+	if err != nil {
+		return nil, err
+	}
+	users := []toolcall.User{{ID: owner.Member.UserID, Email: owner.Member.Email, Role: string(owner.Member.Role)}}
+	if named, err := a.namedUser(ctx, caller, of); err != nil {
+		return nil, err
+	} else if named.ID != users[0].ID {
+		users = append(users, named)
+	}
+	var calls []toolcall.Call
+	for _, user := range users {
+		for _, agent := range []string{"", stated(of.agentID)} {
+			if agent == "" && len(calls) > 0 && stated(of.agentID) == "" {
+				continue
+			}
+			calls = append(calls, toolcall.Call{
+				Agent: toolcall.Agent{ID: agent}, User: user, Org: toolcall.Org{ID: caller.OrgID, Name: owner.OrgName},
+				Environment: caller.Environment, Now: a.Database.Now(),
+			})
+		}
+	}
+	return calls, nil
+}
+
+// namedUser is the member a client names, by e-mail or id; nobody is none.
+func (a *API) namedUser(ctx context.Context, caller principal.Principal, of callParties) (toolcall.User, error) {
+	address, id := of.email, stated(of.userID)
+	if address == "" && strings.Contains(id, "@") { // SDKs send the e-mail as the id once they know it
+		address = id
+	}
+	if address == "" && id == "" {
+		id = caller.UserID
+	}
+	party, err := a.Organizations.PartyOf(ctx, caller.OrgID, id, address)
+	if fault.Is(err, fault.NotFound) {
+		return toolcall.User{Email: address}, nil
+	}
+	return toolcall.User{ID: party.Member.UserID, Email: party.Member.Email, Role: string(party.Member.Role)}, err
+}
+
+// nothingForeseen denies every tool until the server is asked.
+func nothingForeseen(tools []face.Tool) (face.Validation, []face.SnapshotEntry) {
+	v := face.Validation{AllowedTools: []string{}, DeniedTools: []string{}, DeniedReasons: []string{}, DefaultEnforcementAction: wordHold}
+	for _, tool := range tools {
+		if !slices.Contains(v.DeniedTools, tool.Name) {
+			v.DeniedTools = append(v.DeniedTools, tool.Name)
+			v.DeniedReasons = append(v.DeniedReasons, tool.Name+": needs server enforcement")
+		}
+	}
+	return v, []face.SnapshotEntry{}
+}
+
+// stricterOf denies what either denies.
+func stricterOf(a, b face.Validation) face.Validation {
+	union := func(a, b []string) []string {
+		for _, text := range b {
+			if !slices.Contains(a, text) {
+				a = append(a, text)
+			}
+		}
+		return a
+	}
+	blocks := func(v face.Validation) bool { return len(v.DeniedTools) > 0 && v.DefaultEnforcementAction == wordBlock }
+	merged := face.Validation{
+		AllowedTools: slices.DeleteFunc(a.AllowedTools, func(tool string) bool { return slices.Contains(b.DeniedTools, tool) }),
+		DeniedTools:  union(a.DeniedTools, b.DeniedTools), DeniedReasons: union(a.DeniedReasons, b.DeniedReasons), DefaultEnforcementAction: wordHold,
+	}
+	if blocks(a) || blocks(b) || len(merged.DeniedTools) == 0 {
+		merged.DefaultEnforcementAction = wordBlock
+	}
+	return merged
+}

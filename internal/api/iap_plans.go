@@ -1,0 +1,195 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"writ/internal/fault"
+	"writ/internal/intent"
+	"writ/internal/intent/plan"
+	"writ/internal/page"
+	"writ/internal/principal"
+)
+
+func (a *API) mountPlans() {
+	read := func(path, summary string) Route {
+		return Route{
+			Method: http.MethodGet, Path: path, Tag: iapTag, Summary: summary,
+			Mode: Either, Action: principal.ReadTelemetry, Scope: principal.Enforce,
+		}
+	}
+	handle(a, read("/iap/plan/{planId}", "A plan with its steps; to a key, one that it declared"), a.getPlan)
+	handle(a, read("/iap/plan/{planId}/merkle-tree", "The Merkle tree of a plan, to draw"), a.getTree)
+	handle(a, read("/iap/plan/{planId}/steps/{step}/proof", "Proofs of a step against the plan's hash"), a.getProof)
+	handle(a, read("/iap/plan/{planId}/report", "What was planned, beside what was decided"), a.getReport)
+	handle(a, Route{
+		Method: http.MethodGet, Path: "/iap/plans", Tag: iapTag, Summary: "Plans, newest first",
+		Mode: JWT, Action: principal.ReadTelemetry,
+	}, a.listPlans)
+	handle(a, Route{
+		Method: http.MethodPost, Path: "/iap/plans/{planId}/status", Tag: iapTag, Summary: "End a plan; only a person may make an ended one active again",
+		Mode: Either, Action: principal.ReadTelemetry, Scope: principal.Enforce, Audit: "plan.status_changed",
+	}, a.setPlanStatus)
+}
+
+// PlanInput is the path of a route about one plan. The guard has read it.
+type PlanInput struct {
+	PlanID string `path:"planId" doc:"The plan."`
+}
+
+// PlanState is what is known of a plan beside its text. Ids are empty where the
+// client stated none.
+type PlanState struct {
+	ID        string      `json:"id" format:"uuid"`
+	Status    plan.Status `json:"status" enum:"active,completed,failed,expired"`
+	Goal      string      `json:"goal" doc:"Redacted."`
+	Source    string      `json:"source" doc:"Who wrote it, in the client's words."`
+	Steps     int         `json:"stepCount"`
+	PlanHash  string      `json:"planHash" doc:"Root of its Merkle tree, hex."`
+	KeyID     string      `json:"keyId" format:"uuid" doc:"The API key that declared it."`
+	UserID    string      `json:"userId"`
+	UserEmail string      `json:"userEmail"`
+	AgentID   string      `json:"agentId"`
+	ContextID string      `json:"contextId"`
+	SessionID string      `json:"sessionId"`
+	ParentID  *string     `json:"parentId" doc:"The plan under which a plugin's own was let through; null: none."`
+	IssuedAt  time.Time   `json:"issuedAt"`
+	ExpiresAt time.Time   `json:"expiresAt"`
+	CreatedAt time.Time   `json:"createdAt"`
+	EndedAt   *time.Time  `json:"endedAt" doc:"Null: nobody ended it."`
+	OrgID     string      `json:"organizationId" format:"uuid"`
+}
+
+func planState(v intent.View) PlanState {
+	b := v.Binding
+	return PlanState{
+		ID: v.ID, Status: v.Status, Goal: v.Goal, Source: v.Source, Steps: v.Steps, PlanHash: v.Hash,
+		KeyID: b.KeyID, UserID: b.UserID, UserEmail: b.Email, AgentID: b.AgentID, ContextID: b.Context, SessionID: b.Session, ParentID: orNull(v.ParentID),
+		IssuedAt: v.IssuedAt, ExpiresAt: v.ExpiresAt, CreatedAt: v.CreatedAt, EndedAt: v.EndedAt, OrgID: b.OrgID,
+	}
+}
+
+// PlanBody is a plan with its text.
+type PlanBody struct {
+	PlanState
+	Plan *storedObject `json:"plan" doc:"As the client wrote it, redacted; null for callers who may not read payloads."`
+	Uses []StepUseBody `json:"uses" nullable:"false" doc:"How often steps were used that the plan limits."`
+}
+
+// StepUseBody is how often a step was used.
+type StepUseBody struct {
+	Step int   `json:"step" doc:"From 0."`
+	Uses int64 `json:"uses"`
+}
+
+type planOutput struct{ Body PlanBody }
+
+func shownPlan(v intent.View, err error) (*planOutput, error) {
+	if err != nil {
+		return nil, err
+	}
+	body := PlanBody{PlanState: planState(v), Uses: []StepUseBody{}}
+	if v.Plan != nil {
+		text := storedObject(v.Plan)
+		body.Plan = &text
+	}
+	for i := range v.Steps {
+		if n := v.Uses[i]; n > 0 {
+			body.Uses = append(body.Uses, StepUseBody{i, n})
+		}
+	}
+	return &planOutput{body}, nil
+}
+
+func (a *API) getPlan(ctx context.Context, caller principal.Principal, in *PlanInput) (*planOutput, error) {
+	return shownPlan(a.Plans.Get(ctx, caller, in.PlanID))
+}
+
+type listPlansInput struct {
+	OrganizationQuery
+	PageInput
+	Status  string    `query:"status" enum:"active,completed,failed,expired" doc:"Only plans in this state."`
+	AgentID string    `query:"agentId" maxLength:"200" doc:"Only plans of this agent."`
+	User    string    `query:"user" maxLength:"200" doc:"Only plans for this user id or e-mail."`
+	Since   time.Time `query:"since" doc:"Only plans declared then or later."`
+	Before  time.Time `query:"before" doc:"Only plans declared earlier."`
+}
+
+type plansOutput struct{ Body page.Page[PlanState] }
+
+func (a *API) listPlans(ctx context.Context, caller principal.Principal, in *listPlansInput) (*plansOutput, error) {
+	plans, err := a.Plans.List(ctx, caller, intent.Filter{
+		Status: plan.Status(in.Status), AgentID: in.AgentID, UserID: in.User, Since: instant(in.Since), Before: instant(in.Before),
+	}, in.Cursor, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	return &plansOutput{mapPage(plans, planState)}, nil
+}
+
+// instant is a time that may not have been sent.
+func instant(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+type treeOutput struct {
+	Body struct {
+		PlanID string      `json:"planId" format:"uuid"`
+		Root   string      `json:"root" doc:"Hex; the plan's hash."`
+		Nodes  []plan.Node `json:"nodes" nullable:"false" doc:"From the leaves to the root. A leaf has a path, a node its two children."`
+	}
+}
+
+func (a *API) getTree(ctx context.Context, caller principal.Principal, in *PlanInput) (*treeOutput, error) {
+	tree, err := a.Plans.Tree(ctx, caller, in.PlanID)
+	if err != nil {
+		return nil, err
+	}
+	out := &treeOutput{}
+	out.Body.PlanID, out.Body.Root, out.Body.Nodes = in.PlanID, tree.Root(), tree.Nodes()
+	return out, nil
+}
+
+type proofInput struct {
+	PlanInput
+	Step string `path:"step" doc:"From 0."`
+}
+
+type proofOutput struct {
+	Body struct {
+		plan.PathProof
+		PlanID     string         `json:"planId" format:"uuid"`
+		MerkleRoot string         `json:"merkle_root" doc:"Hex; the plan's hash."`
+		Step       plan.PathProof `json:"step" doc:"The same for all that the step says, arguments included."`
+	}
+}
+
+func (a *API) getProof(ctx context.Context, caller principal.Principal, in *proofInput) (*proofOutput, error) {
+	step, err := strconv.Atoi(in.Step)
+	if err != nil || strconv.Itoa(step) != in.Step {
+		return nil, fault.New(fault.NotFound, "the plan has no such step")
+	}
+	proofs, err := a.Plans.Proof(ctx, caller, in.PlanID, step)
+	if err != nil {
+		return nil, err
+	}
+	out := &proofOutput{}
+	out.Body.PathProof, out.Body.Step, out.Body.PlanID, out.Body.MerkleRoot = proofs.Action, proofs.Step, in.PlanID, proofs.Root
+	return out, nil
+}
+
+type planStatusInput struct {
+	PlanInput
+	Body struct {
+		Status plan.Status `json:"status" enum:"active,completed,failed,expired"`
+	}
+}
+
+func (a *API) setPlanStatus(ctx context.Context, caller principal.Principal, in *planStatusInput) (*planOutput, error) {
+	return shownPlan(a.Plans.SetStatus(ctx, caller, in.PlanID, in.Body.Status))
+}

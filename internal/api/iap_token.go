@@ -1,0 +1,232 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"writ/internal/fault"
+	"writ/internal/intent"
+	"writ/internal/intent/plan"
+	"writ/internal/policy/face"
+	"writ/internal/principal"
+	"writ/internal/throttle"
+)
+
+func (a *API) mountTokens() {
+	handle(a, Route{
+		Method: http.MethodPost, Path: "/iap/sdk/token", Tag: iapTag, Summary: "Declare a plan and get its token; never refused for what policies say",
+		Mode: Key, Scope: principal.Enforce, Audit: "plan.minted", Status: http.StatusCreated,
+	}, a.mintToken)
+}
+
+type mintInput struct {
+	IdempotencyKey string `header:"Idempotency-Key" doc:"The same request with the same key gets the same token."`
+	Body           struct {
+		Plan      sentObject `json:"plan" doc:"What the agent will do: goal and steps, each with action or tool, mcp and the arguments it gives. ordered and max_calls limit order and counts."`
+		UserID    *string    `json:"user_id,omitempty" nullable:"true" doc:"Whom the agent works for; an id or an e-mail."`
+		AgentID   *string    `json:"agent_id,omitempty" nullable:"true" doc:"The agent."`
+		ContextID *string    `json:"context_id,omitempty" nullable:"true" doc:"What the plan belongs to, in the client's words."`
+		SessionID *string    `json:"session_id,omitempty" nullable:"true" doc:"The session the plan is for. Calls that state another are refused."`
+		UserEmail *string    `json:"user_email,omitempty" nullable:"true" doc:"The member the agent works for."`
+		Policy    sentObject `json:"policy,omitempty" nullable:"true" doc:"The client's own; signed as it is, and never a grant."`
+		ExpiresIn *float64   `json:"expires_in,omitempty" nullable:"true" doc:"Seconds, rounded up; at most what the organization allows. Absent: 300."`
+	}
+}
+
+// TokenBody is a plan's token and all that published clients read beside it.
+type TokenBody struct {
+	Success           bool                 `json:"success" doc:"True."`
+	Message           string               `json:"message"`
+	PlanID            string               `json:"plan_id" format:"uuid"`
+	IntentReference   string               `json:"intent_reference"`
+	PlanHash          string               `json:"plan_hash" doc:"Root of the plan's Merkle tree, hex."`
+	MerkleRoot        string               `json:"merkle_root" doc:"The same."`
+	CompositeIdentity string               `json:"composite_identity" doc:"Hash over whom the plan is bound to, hex."`
+	StepProofs        []plan.Proof         `json:"step_proofs" nullable:"false" doc:"For each step, the proof of its action."`
+	Token             SignedTokenBody      `json:"token"`
+	JWT               string               `json:"jwt_token" doc:"Names the plan where there is no room for the token."`
+	PolicyValidation  face.Validation      `json:"policy_validation" doc:"Which tools of the plan every call of would be allowed now. Calls are decided one by one all the same."`
+	PolicySnapshot    []face.SnapshotEntry `json:"policy_snapshot" nullable:"false" doc:"The same by server."`
+	ClientInfo        ClientInfoBody       `json:"client_info"`
+}
+
+// SignedTokenBody is what is signed: Ed25519 over the canonical JSON of all
+// members but the signature.
+type SignedTokenBody struct {
+	PlanHash  string       `json:"plan_hash"`
+	IssuedAt  int64        `json:"issued_at" doc:"Unix seconds."`
+	ExpiresAt int64        `json:"expires_at" doc:"Unix seconds."`
+	Policy    storedObject `json:"policy"`
+	Identity  string       `json:"identity"`
+	PublicKey string       `json:"public_key" doc:"Hex."`
+	Version   string       `json:"version"`
+	Signature string       `json:"signature" doc:"Hex."`
+}
+
+func signedTokenBody(t plan.Token) SignedTokenBody {
+	return SignedTokenBody{
+		PlanHash: t.PlanHash, IssuedAt: t.IssuedAt, ExpiresAt: t.ExpiresAt, Policy: storedObject(t.Policy),
+		Identity: t.Identity, PublicKey: t.PublicKey, Version: t.Version, Signature: t.Signature,
+	}
+}
+
+// ClientInfoBody says whom the server takes the caller for.
+type ClientInfoBody struct {
+	ClientID   string `json:"clientId" doc:"The agent, else the key."`
+	ClientName string `json:"clientName"`
+	OrgID      string `json:"orgId" format:"uuid"`
+}
+
+type mintOutput struct{ Body TokenBody }
+
+func (a *API) mintToken(ctx context.Context, caller principal.Principal, in *mintInput) (*mintOutput, error) {
+	if caller.OrgID == "" {
+		return nil, noOrganization()
+	}
+	settings, err := a.Enforcement.Settings(ctx, caller.OrgID)
+	if err != nil {
+		return nil, err
+	}
+	b := &in.Body
+	minted, err := a.Plans.Mint(ctx, caller, intent.Request{
+		UserID: orEmpty(b.UserID), Email: orEmpty(b.UserEmail), AgentID: orEmpty(b.AgentID), ContextID: orEmpty(b.ContextID), SessionID: orEmpty(b.SessionID),
+		Plan: b.Plan, Policy: b.Policy, ExpiresIn: b.ExpiresIn, MaxLife: settings.MaxPlanTTL, IdempotencyKey: in.IdempotencyKey,
+	})
+	if err != nil {
+		return nil, err
+	}
+	validation, snapshot := a.foresee(ctx, caller, minted.Plan, callParties{agentID: orEmpty(b.AgentID), userID: orEmpty(b.UserID), email: orEmpty(b.UserEmail)})
+	client := stated(orEmpty(b.AgentID))
+	if client == "" {
+		client = caller.KeyID
+	}
+	return &mintOutput{TokenBody{
+		Success: true, Message: "the plan is declared", PlanID: minted.PlanID, IntentReference: minted.IntentReference,
+		PlanHash: minted.PlanHash, MerkleRoot: minted.MerkleRoot, CompositeIdentity: minted.CompositeIdentity, StepProofs: minted.StepProofs,
+		Token: signedTokenBody(minted.Token), JWT: minted.JWT, PolicyValidation: validation, PolicySnapshot: snapshot,
+		ClientInfo: ClientInfoBody{ClientID: client, ClientName: client, OrgID: caller.OrgID},
+	}}, nil
+}
+
+// orEmpty is a text that may be null.
+func orEmpty(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
+// stated is an id, unless it is how SDKs write that they know none.
+func stated(id string) string {
+	if id == plan.NotStated {
+		return ""
+	}
+	return id
+}
+
+// mountPublicTokens serves what some plugins ask a service of its own for, and
+// without credentials: it stores nothing and authorises nothing.
+func (a *API) mountPublicTokens() {
+	handle(a, Route{
+		Method: http.MethodPost, Path: "/intent", Tag: iapTag, Summary: "Bind the text of a policy by a signature; it authorises no call",
+		Mode: Public, Throttle: throttle.BindPolicy, Audit: notRecorded, MaxBytes: maxPublicBody,
+	}, a.bindPolicy)
+	raw[VerifyActionBody, VerifiedActionBody](a, Route{
+		Method: http.MethodPost, Path: "/verify/action", Tag: iapTag, Summary: "Whether a value stands at a place in what a token signs",
+		Mode: Public, Throttle: throttle.VerifyAction, Audit: notRecorded, MaxBytes: maxPublicBody,
+	}, a.verifyAction)
+}
+
+const maxPublicBody = 256 << 10
+
+type bindInput struct {
+	Body struct {
+		Plan            sentObject `json:"plan" doc:"A step for each statement of the policy."`
+		Policy          sentObject `json:"policy,omitempty" nullable:"true" doc:"The policy, signed as it is."`
+		Identity        sentObject `json:"identity,omitempty" nullable:"true" doc:"Of the client's choice."`
+		ValiditySeconds *float64   `json:"validity_seconds,omitempty" nullable:"true" doc:"Absent: 300."`
+	}
+}
+
+// BoundBody is a policy binding.
+type BoundBody struct {
+	Success           bool             `json:"success" doc:"True."`
+	IntentReference   string           `json:"intent_reference"`
+	PlanHash          string           `json:"plan_hash"`
+	MerkleRoot        string           `json:"merkle_root"`
+	CompositeIdentity string           `json:"composite_identity"`
+	StepProofs        []plan.PathProof `json:"step_proofs" nullable:"false"`
+	Token             SignedTokenBody  `json:"token"`
+}
+
+type bindOutput struct{ Body BoundBody }
+
+func (a *API) bindPolicy(ctx context.Context, _ principal.Principal, in *bindInput) (*bindOutput, error) {
+	b := &in.Body
+	if string(b.Identity) == "null" {
+		b.Identity = nil
+	}
+	bound, err := a.Plans.Bind(ctx, intent.BindRequest{Plan: b.Plan, Policy: b.Policy, Identity: b.Identity, ExpiresIn: b.ValiditySeconds})
+	if err != nil {
+		return nil, err
+	}
+	return &bindOutput{BoundBody{
+		Success: true, IntentReference: bound.IntentReference, PlanHash: bound.PlanHash, MerkleRoot: bound.MerkleRoot,
+		CompositeIdentity: bound.CompositeIdentity, StepProofs: bound.StepProofs, Token: signedTokenBody(bound.Token),
+	}}, nil
+}
+
+// VerifyActionBody documents the question whether a value was signed.
+type VerifyActionBody struct {
+	Path  string         `json:"path" doc:"The place." example:"/steps/[0]/action"`
+	Value string         `json:"value" doc:"The value there: a tool's name, or any JSON that stands at the path."`
+	Proof []plan.Sibling `json:"proof" doc:"As it was issued."`
+	Token map[string]any `json:"token" doc:"The signed token, or what it was issued in."`
+}
+
+// VerifiedActionBody is the answer.
+type VerifiedActionBody struct {
+	Allowed           bool   `json:"allowed" doc:"Whether the value is part of what one of this server's keys signed, and is current."`
+	Action            string `json:"action" enum:"allow,deny"`
+	EnforcementAction string `json:"enforcementAction" enum:"allow,block"`
+	Reason            string `json:"reason"`
+	NodeHash          string `json:"node_hash,omitempty"`
+	Path              string `json:"path,omitempty"`
+	MerkleRoot        string `json:"merkle_root,omitempty"`
+}
+
+func (a *API) verifyAction(w http.ResponseWriter, r *http.Request, _ principal.Principal) error {
+	result, err := a.verifySigned(r)
+	if err != nil {
+		return err
+	}
+	body := VerifiedActionBody{
+		Allowed: result.Allowed, Action: wordDeny, EnforcementAction: wordBlock, Reason: result.Reason,
+		NodeHash: result.NodeHash, Path: result.Path, MerkleRoot: result.MerkleRoot,
+	}
+	if result.Allowed {
+		body.Action, body.EnforcementAction = wordAllow, wordAllow
+	}
+	return writeAnswer(w, body)
+}
+
+func (a *API) verifySigned(r *http.Request) (intent.ActionResult, error) {
+	body, release, err := a.bodies.readBody(r, maxPublicBody)
+	defer release()
+	if fault.Is(err, fault.Unavailable) {
+		return intent.ActionResult{}, err
+	}
+	if err != nil {
+		return intent.ActionResult{Reason: messageFor(err)}, nil
+	}
+	var in struct {
+		Path  string     `json:"path"`
+		Value sentObject `json:"value"`
+		Proof sentObject `json:"proof"`
+		Token sentObject `json:"token"`
+	}
+	if err := readObject(body, &in); err != nil {
+		return intent.ActionResult{Reason: "the request cannot be read: the body " + describe(err)}, nil
+	}
+	return a.Plans.VerifyAction(r.Context(), intent.ActionRequest{Path: in.Path, Value: in.Value, Proof: in.Proof, Token: in.Token})
+}
