@@ -24,12 +24,14 @@ import (
 	"writ/internal/database"
 	"writ/internal/delegation"
 	"writ/internal/enforcement"
+	"writ/internal/execution"
 	"writ/internal/intent"
 	"writ/internal/keyring"
 	"writ/internal/mail"
 	"writ/internal/observability"
 	"writ/internal/organization"
 	"writ/internal/policy"
+	"writ/internal/projection"
 	"writ/internal/secret"
 	"writ/internal/throttle"
 )
@@ -57,8 +59,10 @@ type Areas struct {
 	Plans         *intent.Service
 	Approvals     *delegation.Service
 	Enforcement   *enforcement.Service
+	Executions    *execution.Service
 
-	outgoing *mail.Queue
+	projector *projection.Projector
+	outgoing  *mail.Queue
 }
 
 // Open builds the areas on the configured database. Mails wait until Start
@@ -113,6 +117,8 @@ func Open(ctx context.Context, o Options, publicURL string) (*Areas, error) {
 	}
 	areas.Policies = policy.New(db, spending{areas.Telemetry})
 	areas.Plans = intent.New(db, ring, sealer)
+	areas.Executions = execution.New(db, outcomes{areas.Plans, areas.Keys, db.Now}.sources())
+	areas.projector = projection.New(db, areas.Telemetry)
 	areas.Approvals = delegation.New(db, organization.CountApprovers)
 	areas.Enforcement = enforcement.New(db, areas.Policies, areas.Plans, areas.Approvals)
 	return areas, nil

@@ -9,6 +9,8 @@ import (
 const (
 	lastUsedInterval = 5 * time.Second
 	counterSweep     = time.Minute
+	projectInterval  = 500 * time.Millisecond // how far telemetry may be behind decisions
+	reconcileEvery   = 5 * time.Second
 	keyRefresh       = time.Minute // how soon a rotated key signs
 	sweepInterval    = time.Hour
 	retentionCheck   = time.Minute     // how soon a due or missed retention begins
@@ -37,6 +39,12 @@ func (s *Server) startJobs() {
 	})
 	s.jobs.Go(func() {
 		every(ctx, keyRefresh, func() { s.attempt(ctx, "refresh the key for checkpoints", s.Audit.RefreshKey) })
+	})
+	s.jobs.Go(func() {
+		every(ctx, projectInterval, func() { s.attempt(ctx, "show decisions in telemetry", s.projector.Run) })
+	})
+	s.jobs.Go(func() {
+		every(ctx, reconcileEvery, func() { s.attempt(ctx, "match executions with decisions", s.Executions.Reconcile) })
 	})
 	s.jobs.Go(func() {
 		every(ctx, counterSweep, func() { s.attempt(ctx, "sweep throttle counters", s.Limiter.Sweep) })

@@ -1,0 +1,144 @@
+package execution
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"writ/internal/database"
+	"writ/internal/fault"
+	"writ/internal/page"
+	"writ/internal/principal"
+)
+
+// Kind is what does not fit together.
+type Kind string
+
+// The kinds of findings.
+const (
+	WithoutDecision Kind = "execution_without_decision"
+	WithoutOutcome  Kind = "decision_without_outcome"
+	SequenceGap     Kind = "sequence_gap"
+)
+
+// Finding is something that does not fit together. Which of its members say
+// anything depends on its kind.
+type Finding struct {
+	ID         string
+	OrgID      string
+	Kind       Kind
+	FoundAt    time.Time
+	HappenedAt time.Time
+	Position   int64 // the entry of the log it is about
+
+	KeyID, AgentID, SessionID, PlanID, Tool string
+	DecisionID, ExecutionID                 string
+
+	// Of a gap: the numbers that are missing, and how many of them still are.
+	FirstSeq, LastSeq, Missing int64
+
+	ResolvedAt *time.Time // when what was missing came after all
+}
+
+// FindingFilter chooses findings. What is empty chooses all.
+type FindingFilter struct {
+	Kind   Kind
+	Open   bool // only what is not resolved
+	Cursor string
+	Limit  int
+}
+
+// findingList binds the cursors of the list.
+const findingList = "findings"
+
+// Findings is a page of an organization's findings, newest first.
+func (s *Service) Findings(ctx context.Context, p principal.Principal, f FindingFilter) (page.Page[Finding], error) {
+	if err := p.Require(principal.ReadTelemetry); err != nil {
+		return page.Page[Finding]{}, err
+	}
+	if f.Limit == 0 {
+		f.Limit = page.DefaultLimit
+	}
+	if f.Limit < 0 || f.Limit > page.MaxLimit {
+		return page.Page[Finding]{}, fault.Field("limit", "must be from 1 to %d", page.MaxLimit)
+	}
+	scope := p.OrgID + "/" + string(f.Kind)
+	after, err := page.Decode(f.Cursor, findingList, scope)
+	if err != nil {
+		return page.Page[Finding]{}, err
+	}
+	query, args := selectFindings+`WHERE org_id = $1`, []any{p.OrgID}
+	and := func(condition string, more ...any) {
+		query += fmt.Sprintf(` AND `+condition, places(len(args), len(more))...)
+		args = append(args, more...)
+	}
+	if f.Kind != "" {
+		and(`kind = $%d`, string(f.Kind))
+	}
+	if f.Open {
+		and(`resolved_at IS NULL`)
+	}
+	if !after.IsZero() {
+		and(`(found_at, id) < ($%d, $%d)`, after.Micros, after.ID)
+	}
+	args = append(args, f.Limit+1)
+	query += fmt.Sprintf(` ORDER BY found_at DESC, id DESC LIMIT $%d`, len(args))
+	findings, err := database.Collect(ctx, s.db, scanFinding, query, args...)
+	if err != nil {
+		return page.Page[Finding]{}, fmt.Errorf("list findings: %w", err)
+	}
+	return page.Of(findings, f.Limit, func(x Finding) page.Cursor {
+		return page.Cursor{List: findingList, Scope: scope, Micros: database.Micros(x.FoundAt), ID: x.ID}
+	}), nil
+}
+
+// places are the numbers of the next parameters.
+func places(used, n int) (numbers []any) {
+	for i := range n {
+		numbers = append(numbers, used+i+1)
+	}
+	return numbers
+}
+
+const selectFindings = `
+	SELECT id, org_id, kind, found_at, happened_at, position, key_id, agent_id, session_id, plan_id, tool, decision_id, execution_id,
+		first_seq, last_seq, missing, resolved_at
+	FROM finding
+	`
+
+func scanFinding(row database.Scanner) (f Finding, err error) {
+	var found, happened int64
+	var resolved sql.NullInt64
+	err = row.Scan(&f.ID, &f.OrgID, &f.Kind, &found, &happened, &f.Position, &f.KeyID, &f.AgentID, &f.SessionID, &f.PlanID, &f.Tool,
+		&f.DecisionID, &f.ExecutionID, &f.FirstSeq, &f.LastSeq, &f.Missing, &resolved)
+	f.FoundAt, f.HappenedAt = database.Time(found), database.Time(happened)
+	if resolved.Valid {
+		at := database.Time(resolved.Int64)
+		f.ResolvedAt = &at
+	}
+	return f, err
+}
+
+func insertFinding(ctx context.Context, tx *database.Tx, f Finding) error {
+	_, err := tx.ExecOften(ctx, `
+		INSERT INTO finding (id, org_id, kind, found_at, happened_at, position, key_id, agent_id, session_id, plan_id, tool,
+			decision_id, execution_id, first_seq, last_seq, missing)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+		database.NewID(), f.OrgID, string(f.Kind), database.Micros(tx.Now()), database.Micros(f.HappenedAt), f.Position, f.KeyID, f.AgentID,
+		f.SessionID, f.PlanID, f.Tool, f.DecisionID, f.ExecutionID, f.FirstSeq, f.LastSeq, f.Missing)
+	if err != nil {
+		return fmt.Errorf("store a finding: %w", err)
+	}
+	return nil
+}
+
+// resolveOutcome notes that the outcome of a decision came after all.
+func resolveOutcome(ctx context.Context, tx *database.Tx, orgID, decisionID string) error {
+	_, err := tx.Exec(ctx, `
+		UPDATE finding
+		SET resolved_at = $3
+		WHERE org_id = $1 AND decision_id = $2 AND kind = 'decision_without_outcome' AND resolved_at IS NULL`,
+		orgID, decisionID, database.Micros(tx.Now()))
+	return err
+}

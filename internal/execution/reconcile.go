@@ -1,0 +1,220 @@
+package execution
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"writ/internal/audit"
+	"writ/internal/database"
+)
+
+const (
+	// reconcileSlice is how many decisions and as many executions one change
+	// looks at.
+	reconcileSlice = 50
+	// OutcomeWithin is how long an outcome may take before its lack is a finding.
+	OutcomeWithin = 15 * time.Minute
+	// awaitFor is how long an outcome may come late and still find its decision.
+	awaitFor = 7 * 24 * time.Hour
+)
+
+// Reconcile looks at what the logs have told since it last did, in small
+// changes. Every replica may run it; they take turns.
+func (s *Service) Reconcile(ctx context.Context) error {
+	heads, err := audit.ReadHeads(ctx, s.db)
+	if err != nil {
+		return err
+	}
+	done, err := s.positions(ctx)
+	if err != nil {
+		return err
+	}
+	for _, head := range heads {
+		if head.Log == audit.System || done[head.Log] >= head.Size {
+			continue
+		}
+		for more := true; more; {
+			if more, err = s.advance(ctx, head.Log, head.Size); err != nil {
+				return fmt.Errorf("reconcile %s: %w", head.Log, err)
+			}
+		}
+	}
+	return s.sweep(ctx)
+}
+
+func (s *Service) positions(ctx context.Context) (map[string]int64, error) {
+	positions := map[string]int64{}
+	_, err := database.Collect(ctx, s.db, func(row database.Scanner) (none struct{}, err error) {
+		var orgID string
+		var position int64
+		err = row.Scan(&orgID, &position)
+		positions[orgID] = position
+		return none, err
+	}, `SELECT org_id, position FROM reconciled`)
+	if err != nil {
+		return nil, fmt.Errorf("read how far logs were reconciled: %w", err)
+	}
+	return positions, nil
+}
+
+// advance looks at the next slice of a log, and tells whether there is more
+// before size.
+func (s *Service) advance(ctx context.Context, orgID string, size int64) (more bool, err error) {
+	// The name has replicas take turns; it is no log that anything is appended to.
+	err = s.db.Write(ctx, database.Change{Logs: []string{"reconcile/" + orgID}, Do: func(ctx context.Context, tx *database.Tx) error {
+		at, err := positionIn(ctx, tx, orgID)
+		if err != nil {
+			return err
+		}
+		if more = at < size; !more {
+			return nil
+		}
+		decisions, executions, until, err := s.next(ctx, tx, orgID, at, size)
+		if err != nil {
+			return err
+		}
+		if err := s.match(ctx, tx, orgID, decisions, executions); err != nil {
+			return err
+		}
+		more = until < size
+		_, err = tx.Exec(ctx, `
+			INSERT INTO reconciled (org_id, position)
+			VALUES ($1, $2)
+			ON CONFLICT (org_id) DO UPDATE SET position = excluded.position`, orgID, until)
+		return err
+	}})
+	return more, err
+}
+
+func positionIn(ctx context.Context, tx *database.Tx, orgID string) (position int64, err error) {
+	err = tx.QueryRow(ctx, `SELECT position FROM reconciled WHERE org_id = $1`, orgID).Scan(&position)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return position, err
+}
+
+// next reads what the log tells from a position on, and up to where both lists
+// are complete.
+func (s *Service) next(ctx context.Context, tx *database.Tx, orgID string, at, size int64) (decisions []Decision, executions []stored, until int64, err error) {
+	if decisions, err = s.sources.Decisions(ctx, tx, orgID, at, reconcileSlice); err != nil {
+		return nil, nil, 0, err
+	}
+	if executions, err = readExecutions(ctx, tx, orgID, at, reconcileSlice); err != nil {
+		return nil, nil, 0, fmt.Errorf("read executions: %w", err)
+	}
+	until = size
+	if n := len(decisions); n == reconcileSlice {
+		until = min(until, decisions[n-1].Position+1)
+	}
+	if n := len(executions); n == reconcileSlice {
+		until = min(until, executions[n-1].position+1)
+	}
+	for len(decisions) > 0 && decisions[len(decisions)-1].Position >= until {
+		decisions = decisions[:len(decisions)-1]
+	}
+	for len(executions) > 0 && executions[len(executions)-1].position >= until {
+		executions = executions[:len(executions)-1]
+	}
+	return decisions, executions, until, nil
+}
+
+// match goes through decisions and executions in the order of the log.
+func (s *Service) match(ctx context.Context, tx *database.Tx, orgID string, decisions []Decision, executions []stored) error {
+	for len(decisions) > 0 || len(executions) > 0 {
+		if len(executions) == 0 || len(decisions) > 0 && decisions[0].Position < executions[0].position {
+			if d := decisions[0]; d.Allowed {
+				if err := insertAwaited(ctx, tx, orgID, d); err != nil {
+					return fmt.Errorf("await the outcome of decision %s: %w", d.ID, err)
+				}
+			}
+			decisions = decisions[1:]
+			continue
+		}
+		if err := s.settle(ctx, tx, orgID, executions[0]); err != nil {
+			return fmt.Errorf("match execution %s: %w", executions[0].id, err)
+		}
+		executions = executions[1:]
+	}
+	return nil
+}
+
+// settle finds the decision of an execution, or that there is none.
+func (s *Service) settle(ctx context.Context, tx *database.Tx, orgID string, e stored) error {
+	if err := s.noteReporter(ctx, tx, orgID, e.keyID); err != nil {
+		return err
+	}
+	if err := followSequence(ctx, tx, orgID, e); err != nil {
+		return fmt.Errorf("follow the sequence: %w", err)
+	}
+	if e.status == Blocked {
+		return nil // it did not run
+	}
+	found, err := takeAwaited(ctx, tx, orgID, e)
+	if err != nil {
+		return err
+	}
+	if found.decisionID == "" {
+		return insertFinding(ctx, tx, Finding{
+			OrgID: orgID, Kind: WithoutDecision, HappenedAt: database.Time(e.executedAt), Position: e.position, KeyID: e.keyID, AgentID: e.agentID,
+			SessionID: e.sessionID, PlanID: e.planID, Tool: e.tool, ExecutionID: e.id,
+		})
+	}
+	if found.overdue {
+		if err := resolveOutcome(ctx, tx, orgID, found.decisionID); err != nil {
+			return err
+		}
+	}
+	_, err = tx.Exec(ctx, `UPDATE execution SET decision_id = $2 WHERE id = $1`, e.id, found.decisionID)
+	return err
+}
+
+func (s *Service) noteReporter(ctx context.Context, tx *database.Tx, orgID, keyID string) error {
+	name, err := s.reporterName(ctx, tx, keyID)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `
+		INSERT INTO reporter (org_id, product, since)
+		VALUES ($1, $2, $3)
+		ON CONFLICT (org_id, product) DO NOTHING`, orgID, name, database.Micros(tx.Now()))
+	return err
+}
+
+// reporterName is the product of a key. One without a product is its own.
+func (s *Service) reporterName(ctx context.Context, r database.Reader, keyID string) (string, error) {
+	product, err := s.sources.Product(ctx, r, keyID)
+	if err != nil {
+		return "", fmt.Errorf("read the product of key %s: %w", keyID, err)
+	}
+	if product == "" {
+		return "key/" + keyID, nil
+	}
+	return "product/" + product, nil
+}
+
+// wireName is a tool of an MCP server in the form that harnesses name it by,
+// with one or two underscores: mcp_github_get_me, mcp__github__get_me.
+func wireName(server, tool string) string { return flat(server + "_" + tool) }
+
+// flat takes the differences between those forms away.
+func flat(name string) string {
+	for strings.Contains(name, "__") {
+		name = strings.ReplaceAll(name, "__", "_")
+	}
+	return strings.Trim(name, "_")
+}
+
+// calledAs is the wire name of what a client reports, empty where it reports a
+// plain tool.
+func calledAs(tool string) string {
+	rest, ok := strings.CutPrefix(tool, "mcp_")
+	if !ok {
+		return ""
+	}
+	return flat(rest)
+}

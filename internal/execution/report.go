@@ -1,0 +1,227 @@
+package execution
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"writ/internal/audit"
+	"writ/internal/database"
+	"writ/internal/fault"
+	"writ/internal/intent/plan"
+	"writ/internal/principal"
+)
+
+// slice is how many rows one change appends, so that decisions never wait long.
+const slice = 50
+
+// Reported is what became of a row.
+type Reported struct {
+	ID         string
+	Index      int64  // of its entry in the log
+	Commitment string // the entry's leaf, in hex; of what is new
+	Duplicate  bool   // it was there before
+	Problem    string // why it was not taken; the rest is then empty
+}
+
+// item is a row on its way into a log.
+type item struct {
+	row
+	index  int // in the request
+	by     principal.Principal
+	planID string
+	digest []byte
+}
+
+// Report appends rows to the log of the caller's organization. A caller without
+// a key is whoever holds the token of the plan in each row. It gives one answer a
+// row; an error means that some rows may be stored, and that sending them again
+// completes it.
+func (s *Service) Report(ctx context.Context, caller principal.Principal, rows []jsontext.Value) ([]Reported, error) {
+	answers := make([]Reported, len(rows))
+	byLog := map[string][]*item{}
+	var logs []string
+	known := &plans{s: s, ids: map[shownIn]string{}, holders: map[plan.Presented]holder{}}
+	for i, raw := range rows {
+		if i >= MaxRows {
+			answers[i].Problem = fmt.Sprintf("only the first %d rows of a request are read", MaxRows)
+			continue
+		}
+		it, problem, err := s.prepare(ctx, caller, raw, known)
+		if err != nil {
+			return nil, fmt.Errorf("read a report: %w", err)
+		}
+		if problem != "" {
+			answers[i].Problem = problem
+			continue
+		}
+		it.index = i
+		if byLog[it.by.OrgID] == nil {
+			logs = append(logs, it.by.OrgID)
+		}
+		byLog[it.by.OrgID] = append(byLog[it.by.OrgID], it)
+	}
+	for _, log := range logs {
+		if err := s.store(ctx, log, byLog[log], answers); err != nil {
+			return nil, fmt.Errorf("store reports: %w", err)
+		}
+	}
+	return answers, nil
+}
+
+// prepare reads a row and finds what it belongs to, before any transaction.
+func (s *Service) prepare(ctx context.Context, caller principal.Principal, raw jsontext.Value, known *plans) (it *item, problem string, err error) {
+	r, err := parseRow(raw)
+	if err != nil {
+		return nil, err.Error(), nil
+	}
+	it = &item{row: r, by: caller}
+	if caller.Kind == "" {
+		if it.by, problem, err = known.holder(ctx, r.shown); err != nil || problem != "" {
+			return nil, problem, err
+		}
+	}
+	if it.planID, err = known.id(ctx, it.by.OrgID, r.shown); err != nil {
+		return nil, "", err
+	}
+	if it.planID != "" {
+		it.payload.StatedPlan = ""
+	}
+	it.digest = []byte{}
+	if r.arguments != "" {
+		if it.digest, err = s.sources.Digest(ctx, it.by.OrgID, r.arguments); err != nil {
+			return nil, "", err
+		}
+	}
+	// The same words by another key are another report.
+	it.hash = sha256.Sum256(append([]byte(it.by.KeyID+"/"), r.hash[:]...))
+	return it, "", nil
+}
+
+// plans remembers what the rows of one request show: mostly the same.
+type plans struct {
+	s       *Service
+	ids     map[shownIn]string
+	holders map[plan.Presented]holder
+}
+
+type shownIn struct {
+	orgID string
+	shown plan.Presented
+}
+
+type holder struct {
+	principal.Principal
+	problem string
+}
+
+func (p *plans) id(ctx context.Context, orgID string, shown plan.Presented) (string, error) {
+	if shown.IsZero() {
+		return "", nil
+	}
+	key := shownIn{orgID, shown}
+	if id, ok := p.ids[key]; ok {
+		return id, nil
+	}
+	id, err := p.s.sources.PlanOf(ctx, orgID, shown)
+	if err == nil {
+		p.ids[key] = id
+	}
+	return id, err
+}
+
+func (p *plans) holder(ctx context.Context, shown plan.Presented) (principal.Principal, string, error) {
+	if found, ok := p.holders[shown]; ok {
+		return found.Principal, found.problem, nil
+	}
+	by, err := p.s.sources.Holder(ctx, shown)
+	found := holder{Principal: by}
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind != fault.Unavailable {
+		found.problem, err = f.Message, nil
+	}
+	if err == nil {
+		p.holders[shown] = found
+	}
+	return found.Principal, found.problem, err
+}
+
+// store appends the rows of one log, slice by slice.
+func (s *Service) store(ctx context.Context, log string, items []*item, answers []Reported) error {
+	for len(items) > 0 {
+		some := items[:min(len(items), slice)]
+		items = items[len(some):]
+		err := s.db.Write(ctx, database.Change{Logs: []string{log}, Do: func(ctx context.Context, tx *database.Tx) error {
+			for _, it := range some {
+				answer, err := keep(ctx, tx, it)
+				if err != nil {
+					return err
+				}
+				answers[it.index] = answer
+			}
+			return nil
+		}})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keep appends a row, unless it is there.
+func keep(ctx context.Context, tx *database.Tx, it *item) (Reported, error) {
+	known, err := findByHash(ctx, tx, it.by.OrgID, it.hash)
+	if err != nil || known != nil {
+		if err != nil {
+			return Reported{}, fmt.Errorf("look for a report: %w", err)
+		}
+		return *known, nil
+	}
+	id := database.NewID()
+	added, err := audit.Append(ctx, tx, audit.Entry{
+		Log: it.by.OrgID, Action: ActionReported, Actor: it.by, Subject: audit.Subject{Type: "execution", ID: id},
+		Decision: audit.Decision{Agent: it.agentID, Tool: it.tool, Plan: it.planID}, Payload: it.payload, Observation: true,
+	})
+	if err != nil {
+		return Reported{}, err
+	}
+	if err := insertExecution(ctx, tx, id, added.Index, it); err != nil {
+		return Reported{}, fmt.Errorf("store a report: %w", err)
+	}
+	return Reported{ID: id, Index: added.Index, Commitment: hex.EncodeToString(added.Leaf[:])}, nil
+}
+
+func findByHash(ctx context.Context, tx *database.Tx, orgID string, hash [sha256.Size]byte) (*Reported, error) {
+	found := Reported{Duplicate: true}
+	err := tx.QueryRow(ctx, `
+		SELECT id, position
+		FROM execution
+		WHERE org_id = $1 AND row_hash = $2`, orgID, hash[:]).Scan(&found.ID, &found.Index)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return &found, err
+}
+
+func insertExecution(ctx context.Context, tx *database.Tx, id string, position int64, it *item) error {
+	now := database.Micros(tx.Now())
+	executed := now
+	if !it.executedAt.IsZero() {
+		executed = database.Micros(it.executedAt)
+	}
+	var seq any
+	if it.seq != nil {
+		seq = *it.seq
+	}
+	_, err := tx.ExecOften(ctx, `
+		INSERT INTO execution (id, org_id, position, row_hash, received_at, executed_at, key_id, plan_id, session_id, agent_id, user_id,
+			server, tool, step, digest, status, seq, decision_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, '')`,
+		id, it.by.OrgID, position, it.hash[:], now, executed, it.by.KeyID, it.planID, it.sessionID, it.agentID, it.userID,
+		it.server, it.tool, it.step, it.digest, it.status, seq)
+	return err
+}

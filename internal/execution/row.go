@@ -1,0 +1,309 @@
+package execution
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"writ/internal/canonical"
+	"writ/internal/fault"
+	"writ/internal/intent/plan"
+	"writ/internal/redaction"
+)
+
+const (
+	maxLabel = 200 // bytes of a name or id; longer ones are cut
+	maxError = 2000
+	// maxMember is how large what went in or out may be to be kept. That it
+	// happened is kept in any case.
+	maxMember = 256 << 10
+	// MaxRows is how many rows one request may hold.
+	MaxRows = 5000
+)
+
+// ErrNoBatch is the answer to what cannot be split into rows.
+var ErrNoBatch = fault.New(fault.Invalid, `the body must be {"rows": [...]}`)
+
+// Split gives the rows of a batch, unread: what is wrong with one must not take
+// the others with it.
+func Split(body []byte) ([]jsontext.Value, error) {
+	var batch struct {
+		Rows jsontext.Value `json:"rows"`
+	}
+	lenient := json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if err := json.Unmarshal(body, &batch, lenient); err != nil || batch.Rows.Kind() != '[' {
+		return nil, ErrNoBatch
+	}
+	var rows []jsontext.Value
+	if err := json.Unmarshal(batch.Rows, &rows, lenient); err != nil {
+		return nil, ErrNoBatch
+	}
+	return rows, nil
+}
+
+// wireRow has the members of every published shape, unread. A member of another
+// type than it should be is as good as absent.
+type wireRow struct {
+	// The plan, and where in it.
+	Token     jsontext.Value `json:"token"`
+	PlanID    jsontext.Value `json:"plan_id"`
+	StepIndex jsontext.Value `json:"step_index"`
+	// What was called, by the names of either family.
+	Action     jsontext.Value `json:"action"`
+	Tool       jsontext.Value `json:"tool"`
+	ToolName   jsontext.Value `json:"tool_name"`
+	MCP        jsontext.Value `json:"mcp"`
+	Input      jsontext.Value `json:"input"`
+	ToolInput  jsontext.Value `json:"tool_input"`
+	Output     jsontext.Value `json:"output"`
+	Summary    jsontext.Value `json:"result_summary"`
+	Status     jsontext.Value `json:"status"`
+	Error      jsontext.Value `json:"error_message"`
+	ExecutedAt jsontext.Value `json:"executed_at"`
+	At         jsontext.Value `json:"at"`
+	DurationMs jsontext.Value `json:"duration_ms"`
+	// Who, and for whom.
+	SessionID   jsontext.Value `json:"session_id"`
+	UserID      jsontext.Value `json:"user_id"`
+	UserEmail   jsontext.Value `json:"user_email"`
+	AgentID     jsontext.Value `json:"agent_id"`
+	ClientID    jsontext.Value `json:"client_id"`
+	Source      jsontext.Value `json:"source"`
+	Event       jsontext.Value `json:"event"`
+	IsDelegated jsontext.Value `json:"is_delegated"`
+	DelegatedBy jsontext.Value `json:"delegated_by"`
+	DelegatedTo jsontext.Value `json:"delegated_to"`
+	Seq         jsontext.Value `json:"seq"`
+}
+
+// row is a report in the one form that is kept.
+type row struct {
+	shown      plan.Presented
+	step       int64
+	server     string
+	tool       string
+	status     string
+	executedAt time.Time // zero: not stated
+	sessionID  string
+	userID     string
+	agentID    string
+	seq        *int64
+	arguments  string // canonical, not redacted; empty where they have no such form
+	hash       [sha256.Size]byte
+	payload    payload
+}
+
+// payload is what the log keeps beside the record, redacted.
+type payload struct {
+	Source      string         `json:"source,omitzero"`
+	Event       string         `json:"event,omitzero"`
+	Tool        string         `json:"tool"`
+	Server      string         `json:"server,omitzero"`
+	StatedPlan  string         `json:"statedPlan,omitzero"` // where it is none of this organization
+	Step        int64          `json:"step"`
+	Status      string         `json:"status"`
+	Error       string         `json:"error,omitzero"`
+	Input       jsontext.Value `json:"input,omitzero"`
+	Output      jsontext.Value `json:"output,omitzero"`
+	ExecutedAt  string         `json:"executedAt,omitzero"`
+	DurationMs  float64        `json:"durationMs,omitzero"`
+	Session     string         `json:"sessionId,omitzero"`
+	User        string         `json:"userId,omitzero"`
+	Email       string         `json:"userEmail,omitzero"`
+	Client      string         `json:"clientId,omitzero"`
+	DelegatedBy string         `json:"delegatedBy,omitzero"`
+	DelegatedTo string         `json:"delegatedTo,omitzero"`
+	Seq         *int64         `json:"seq,omitzero"`
+}
+
+// parseRow reads a row of any shape. What it gives holds no secrets but the
+// digest's input, which is not kept.
+func parseRow(raw jsontext.Value) (row, error) {
+	var w wireRow
+	if raw.Kind() != '{' || json.Unmarshal(raw, &w) != nil {
+		return row{}, errors.New("is not a JSON object that everyone reads alike")
+	}
+	r := row{
+		shown: presented(w.Token, w.PlanID), step: -1, server: label(w.MCP), tool: firstLabel(w.Tool, w.Action, w.ToolName),
+		sessionID: label(w.SessionID), userID: label(w.UserID), agentID: label(w.AgentID), seq: number(w.Seq),
+		executedAt: instant(w.ExecutedAt, w.At), hash: hashOf(raw),
+	}
+	if r.tool == "" {
+		return row{}, errors.New("names no tool")
+	}
+	if n := number(w.StepIndex); n != nil {
+		r.step = *n
+	}
+	input, output := first(w.Input, w.ToolInput), first(w.Output, w.Summary)
+	if text, err := canonical.Transform(orEmpty(input)); err == nil {
+		r.arguments = string(text)
+	}
+	problem := redaction.Text(text(w.Error))
+	r.status = statusOf(text(w.Status), problem)
+	r.payload = payload{
+		Source: label(w.Source), Event: label(w.Event), Tool: r.tool, Server: r.server, StatedPlan: label(w.PlanID), Step: r.step, Status: r.status,
+		Error: cut(problem, maxError), Input: kept(input), Output: kept(output), DurationMs: positive(w.DurationMs),
+		Session: r.sessionID, User: r.userID, Email: label(w.UserEmail), Client: label(w.ClientID),
+		DelegatedBy: label(w.DelegatedBy), DelegatedTo: label(w.DelegatedTo), Seq: r.seq,
+	}
+	if !r.executedAt.IsZero() {
+		r.payload.ExecutedAt = r.executedAt.UTC().Format(time.RFC3339Nano)
+	}
+	return r, nil
+}
+
+// presented is what a row shows of its plan. The token counts where it is one.
+func presented(token, planID jsontext.Value) plan.Presented {
+	if p := plan.ParsePresented(token); !p.IsZero() {
+		return p
+	}
+	return plan.Presented{PlanID: label(planID)}
+}
+
+// hashOf knows a row again. Two spellings of one row are the same row.
+func hashOf(raw jsontext.Value) [sha256.Size]byte {
+	text, err := canonical.Transform(raw)
+	if err != nil {
+		text = bytes.TrimSpace(raw)
+	}
+	return sha256.Sum256(text)
+}
+
+// statusOf is the one word for how a call went. A client of ours that held a call
+// back reports it as failed, and says so in the error.
+func statusOf(status, problem string) string {
+	switch strings.ToLower(status) {
+	case "success", "ok", "completed":
+		return Success
+	case "failed", "error", "failure":
+		if strings.HasPrefix(strings.ToLower(problem), "blocked by policy") {
+			return Blocked
+		}
+		return Failed
+	case "blocked", "denied":
+		return Blocked
+	}
+	return Unknown
+}
+
+// kept is what went in or out, without secrets, in a form that can be hashed; or
+// a word on why it is not kept.
+func kept(raw jsontext.Value) jsontext.Value {
+	switch {
+	case raw.Kind() == 0 || raw.Kind() == 'n':
+		return nil
+	case len(raw) > maxMember:
+		return jsontext.Value(`{"omitted":"` + strconv.Itoa(len(raw)) + ` bytes"}`)
+	}
+	redacted, err := redaction.JSON(raw)
+	if err == nil {
+		redacted, err = canonical.Transform(redacted)
+	}
+	if err != nil {
+		return jsontext.Value(`{"omitted":"no JSON that everyone reads alike"}`)
+	}
+	return redacted
+}
+
+// text is a member that is a string, else empty.
+func text(raw jsontext.Value) string {
+	var s string
+	if raw.Kind() != '"' || json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// label is a name or id: short, printable, without secrets, and empty where it
+// stands for nothing.
+func label(raw jsontext.Value) string {
+	s := strings.TrimSpace(strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) {
+			return ' '
+		}
+		return c
+	}, text(raw)))
+	if s == plan.NotStated || s == "unknown" {
+		return ""
+	}
+	return cut(redaction.Text(s), maxLabel)
+}
+
+func firstLabel(candidates ...jsontext.Value) string {
+	for _, raw := range candidates {
+		if s := label(raw); s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// first is the first value that is there.
+func first(candidates ...jsontext.Value) jsontext.Value {
+	for _, raw := range candidates {
+		if raw.Kind() != 0 && raw.Kind() != 'n' {
+			return raw
+		}
+	}
+	return nil
+}
+
+func orEmpty(raw jsontext.Value) jsontext.Value {
+	if raw == nil {
+		return jsontext.Value("{}")
+	}
+	return raw
+}
+
+func cut(s string, most int) string {
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "")
+	}
+	return s
+}
+
+// number is a member that is a whole number.
+func number(raw jsontext.Value) *int64 {
+	if raw.Kind() != '0' {
+		return nil
+	}
+	n, err := strconv.ParseInt(string(raw), 10, 64)
+	const most = 1 << 53
+	if err != nil || n < -most || n > most {
+		return nil
+	}
+	return &n
+}
+
+// positive is a duration in milliseconds, 0 where there is none.
+func positive(raw jsontext.Value) float64 {
+	if raw.Kind() != '0' {
+		return 0
+	}
+	f, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil || f < 0 || f > 1e12 {
+		return 0
+	}
+	return f
+}
+
+// instant is when something happened: the first that is written as clients do.
+func instant(candidates ...jsontext.Value) time.Time {
+	for _, raw := range candidates {
+		s := text(raw)
+		for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999"} {
+			at, err := time.Parse(layout, s)
+			if err == nil && at.Year() >= 1970 && at.Year() < 10000 {
+				return at
+			}
+		}
+	}
+	return time.Time{}
+}
