@@ -52,7 +52,7 @@ var table = layout.Table{
 	// every surface must ask the same question.
 	row("internal/enforcement",
 		"internal/policy", "internal/policy/document", "internal/policy/engine",
-		"internal/intent", "internal/intent/plan", "internal/delegation", "internal/toolcall", "internal/verdict", "internal/redaction",
+		"internal/intent", "internal/intent/plan", "internal/delegation", "internal/organization", "internal/toolcall", "internal/verdict", "internal/redaction",
 		"internal/audit", "internal/audit/ledger", "internal/principal", "internal/database", "internal/canonical", "internal/fault",
 	),
 

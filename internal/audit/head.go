@@ -64,6 +64,21 @@ func runningIn(ctx context.Context, tx *database.Tx, log string) (*running, erro
 	return r, nil
 }
 
+// Stamp is the generation and epoch of a log within a transaction that holds its
+// lock: that of the stored head and all that this transaction has changed since,
+// which no reader of the row can see. A decision that was prepared at an older one
+// is prepared again.
+func Stamp(ctx context.Context, tx *database.Tx, log string) (generation, epoch int64, err error) {
+	if !tx.HoldsLog(log) {
+		return 0, 0, fmt.Errorf("read the generation of log %s: the change does not declare that log", log)
+	}
+	r, err := runningIn(ctx, tx, log)
+	if err != nil {
+		return 0, 0, err
+	}
+	return r.head.Generation, r.head.Epoch, nil
+}
+
 // finish signs the log as it will be and writes its head and the tiles that
 // became complete.
 func (r *running) finish(ctx context.Context, tx *database.Tx) error {

@@ -2,30 +2,148 @@ package enforcement
 
 import (
 	"context"
+	"log/slog"
+	"time"
 
+	"writ/internal/audit"
 	"writ/internal/database"
-	"writ/internal/delegation"
+	"writ/internal/fault"
 	"writ/internal/intent"
+	"writ/internal/organization"
 	"writ/internal/policy"
+	"writ/internal/policy/engine"
 	"writ/internal/principal"
+	"writ/internal/verdict"
 )
+
+// People tells who the members of organizations are.
+type People interface {
+	PartyOf(ctx context.Context, orgID, userID, address string) (organization.Party, error)
+}
 
 // Service decides. Make one a process: what it remembers is shared by all
 // requests.
 type Service struct {
-	db        *database.DB
-	policies  *policy.Service
-	plans     *intent.Service
-	approvals *delegation.Service
+	db       *database.DB
+	policies *policy.Service
+	plans    *intent.Service
+	people   People
+	logger   *slog.Logger
+
+	parties  memory[partyKey, party]
+	settings memory[string, Settings]
 }
 
 // New makes a service of the areas it composes.
-func New(db *database.DB, policies *policy.Service, plans *intent.Service, approvals *delegation.Service) *Service {
-	return &Service{db: db, policies: policies, plans: plans, approvals: approvals}
+func New(db *database.DB, policies *policy.Service, plans *intent.Service, people People, logger *slog.Logger) *Service {
+	return &Service{db: db, policies: policies, plans: plans, people: people, logger: logger}
 }
+
+// tries is how often a call is judged anew because something changed, or a limit
+// was spent, between judging and recording. Each try sees a newer state; a call
+// that is overtaken so often is denied.
+const tries = 8
 
 // Decide judges a call for the key that makes it. It never fails: what cannot be
 // judged or recorded is denied, with the reason.
 func (s *Service) Decide(ctx context.Context, p principal.Principal, r Request) Answer {
-	return Answer{Reason: "decisions are not built yet", PolicyID: policy.ByDefault, Step: -1, Server: r.Server}
+	if !p.HasScope(principal.Enforce) || p.OrgID == "" {
+		return Answer{Reason: "decisions are made for an API key of the scope enforce, in an organization", PolicyID: policy.ByDefault, Step: -1, Server: r.Server}
+	}
+	c := s.read(ctx, p, r)
+	for try := range tries {
+		v, d := s.prepare(ctx, c, try > 0)
+		o, err := s.commit(ctx, c, v, d)
+		switch {
+		case err != nil:
+			return s.unrecorded(ctx, c, err)
+		case !o.stale:
+			return s.answer(ctx, c, &o)
+		case o.epoch:
+			s.plans.Forget()
+		case o.spent != nil:
+			if c.spent == nil {
+				c.spent = map[engine.LimitKey]bool{}
+			}
+			c.spent[o.spent.LimitKey] = true
+		}
+	}
+	return s.deny(ctx, c, refuse(policy.ByDefault, "busy", "what the call is judged by keeps changing: try again"))
+}
+
+// prepare judges the call by what is known before the transaction.
+func (s *Service) prepare(ctx context.Context, c *call, fresh bool) (*view, candidate) {
+	if c.problem != "" {
+		return nil, final(refuse(policy.ByDefault, "call", c.problem))
+	}
+	v, err := s.look(ctx, c, fresh)
+	if err != nil {
+		s.complain(ctx, "judge a call", err)
+		return nil, final(refuse(policy.ByDefault, "unavailable", whyNot(err)))
+	}
+	return v, s.judge(ctx, c, v)
+}
+
+func final(d candidate) candidate {
+	d.final = true
+	return d
+}
+
+// commit settles the candidate in one transaction that waits in the lane of
+// decisions.
+func (s *Service) commit(ctx context.Context, c *call, v *view, d candidate) (o outcome, err error) {
+	err = s.db.Write(ctx, database.Change{Lane: database.Urgent, Logs: []string{audit.LogOf(c.by.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
+		o, err = s.settle(ctx, tx, c, v, d)
+		return err
+	}})
+	return o, err
+}
+
+// deny records a refusal that does not depend on anything.
+func (s *Service) deny(ctx context.Context, c *call, d candidate) Answer {
+	o, err := s.commit(ctx, c, nil, final(d))
+	if err != nil {
+		return s.unrecorded(ctx, c, err)
+	}
+	return s.answer(ctx, c, &o)
+}
+
+// answer tells what was committed.
+func (s *Service) answer(ctx context.Context, c *call, o *outcome) Answer {
+	a := Answer{
+		Verdict: o.Verdict, Reason: o.Reason, Message: o.Message, PolicyID: o.PolicyID, PolicyName: o.PolicyName, PolicyVersion: o.PolicyVersion, Rule: o.Rule,
+		DecisionID: c.id, Step: o.step, Server: o.server, Approvers: o.Approvers, Recorded: true,
+	}
+	if o.plan != nil {
+		a.PlanID = o.plan.ID
+	}
+	if o.approval != nil {
+		a.ApprovalID = o.approval.ID
+	}
+	receipt, err := o.appended.Receipt()
+	if err != nil {
+		s.complain(ctx, "give a receipt", err)
+	} else {
+		a.Receipt = &receipt
+	}
+	a.Duration = time.Since(c.started)
+	return a
+}
+
+// unrecorded is the answer where the record could not be written: no record, no
+// allow. Perhaps it was written and only the word of it was lost; the call is
+// denied all the same.
+func (s *Service) unrecorded(ctx context.Context, c *call, err error) Answer {
+	s.complain(ctx, "record a decision", err)
+	reason := "the decision could not be recorded, so the call is denied: try again"
+	if fault.Is(err, fault.Unavailable) {
+		reason = "the record cannot be written right now, so the call is denied: try again later"
+	}
+	return Answer{
+		Verdict: verdict.Deny, Reason: reason, PolicyID: policy.ByDefault, Rule: "unrecorded", Step: -1, Server: c.request.Server, Duration: time.Since(c.started),
+	}
+}
+
+func (s *Service) complain(ctx context.Context, what string, err error) {
+	s.logger.WarnContext(ctx, "a call was denied or had no receipt, because of a failure", "doing", what, "error", err)
 }

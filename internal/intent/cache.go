@@ -25,6 +25,13 @@ type cached struct {
 
 func newCache() *cache { return &cache{plans: map[string]*cached{}} }
 
+// forget drops everything.
+func (c *cache) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.plans)
+}
+
 func (c *cache) get(id string) *cached {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

@@ -38,6 +38,10 @@ func (s *Service) Find(ctx context.Context, orgID string, generation int64, p pl
 	return d, err
 }
 
+// Forget drops what is remembered, after the organization's log began another
+// epoch: generations of different epochs cannot be compared.
+func (s *Service) Forget() { s.plans.forget() }
+
 // FindIn is Find within the decision's transaction. Nothing is remembered of
 // it, for the transaction may be rolled back.
 func (s *Service) FindIn(ctx context.Context, tx *database.Tx, orgID string, p plan.Presented) (*plan.Declared, error) {
@@ -56,6 +60,15 @@ func (s *Service) FindByToken(ctx context.Context, p plan.Presented) (*plan.Decl
 		return nil, err
 	}
 	return s.read(ctx, s.db, anyOrg, id, s.plans.get(id))
+}
+
+// OfSession is the plan that a session of a key declared last, whatever became of
+// it, or empty where it declared none.
+func OfSession(ctx context.Context, r database.Reader, orgID, keyID, sessionID string) (planID string, err error) {
+	if sessionID == "" {
+		return "", nil
+	}
+	return selectOfSession(ctx, r, orgID, keyID, sessionID)
 }
 
 // anyOrg stands for every organization, where a token is the credential.

@@ -164,6 +164,22 @@ func selectBySignature(ctx context.Context, r database.Reader, hash []byte, root
 	return id, nil
 }
 
+func selectOfSession(ctx context.Context, r database.Reader, orgID, keyID, sessionID string) (id string, err error) {
+	err = r.QueryRow(ctx, `
+		SELECT id
+		FROM plan
+		WHERE key_id = $1 AND session_id = $2 AND session_id <> '' AND org_id = $3
+		ORDER BY created_at DESC, id DESC
+		LIMIT 1`, keyID, sessionID, orgID).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("find the plan of a session: %w", err)
+	}
+	return id, nil
+}
+
 // selectLive lists the live plans of exactly this holder, newest first, without
 // those that were let through under another.
 func selectLive(ctx context.Context, r database.Reader, b plan.Binding, now time.Time, limit int) ([]string, error) {

@@ -80,7 +80,7 @@ func InsertDecision(ctx context.Context, tx *database.Tx, d DecisionRecord) erro
 	if digest == nil {
 		digest = []byte{}
 	}
-	_, err = tx.Exec(ctx, `
+	_, err = tx.ExecOften(ctx, `
 		INSERT INTO decision (
 			id, org_id, decided_at, audit_position, generation,
 			key_id, user_id, agent_id, session_id, plan_id, step, environment, server, tool, labels,

@@ -94,6 +94,22 @@ func Claim(ctx context.Context, tx *database.Tx, orgID string, claims []engine.C
 	return nil, nil
 }
 
+// GiveBack undoes a Claim within its transaction, for a call that does not run
+// after all.
+func GiveBack(ctx context.Context, tx *database.Tx, orgID string, claims []engine.Claim) error {
+	given := map[engine.LimitKey]bool{}
+	for _, claim := range claims {
+		if given[claim.LimitKey] {
+			continue
+		}
+		given[claim.LimitKey] = true
+		if err := giveBackUse(ctx, tx, orgID, claim.LimitKey); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func compareKeys(a, b engine.LimitKey) int {
 	return cmp.Or(
 		strings.Compare(a.PolicyID, b.PolicyID), strings.Compare(a.RuleID, b.RuleID), strings.Compare(string(a.By), string(b.By)),

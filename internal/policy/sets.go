@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"writ/internal/fault"
 	"writ/internal/policy/engine"
@@ -35,6 +36,8 @@ type orgSet struct {
 	active []engine.Active
 	parts  map[part]*engine.Policy
 	rules  int // guarded by sets.mu
+	// latest is what was given last, for who does not wait for a turn.
+	latest atomic.Pointer[Snapshot]
 }
 
 // lock waits for the turn.

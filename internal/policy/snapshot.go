@@ -18,6 +18,18 @@ type Snapshot struct {
 	// Generation is that of the organization's log, at least: the set is as new
 	// or newer. Who decides in a transaction decides again when the log is ahead.
 	Generation int64
+	Epoch      int64 // of the log; another one means that it was restored
+}
+
+// Remembered is the set that was made last for an organization, without asking
+// the database whether it is still the one. Who decides by it compares its
+// generation with the log's in the decision's own transaction.
+func (s *Service) Remembered(orgID string) (Snapshot, bool) {
+	latest := s.sets.of(orgID).latest.Load()
+	if latest == nil {
+		return Snapshot{}, false
+	}
+	return *latest, true
 }
 
 // BrokenError is a stored version that cannot be read or compiled any more. A set
@@ -58,7 +70,9 @@ func (s *Service) Snapshot(ctx context.Context, orgID string) (Snapshot, error) 
 		}
 		o.stamp = now
 	}
-	return Snapshot{Set: o.set, Generation: o.stamp.generation}, nil
+	latest := Snapshot{Set: o.set, Generation: o.stamp.generation, Epoch: o.stamp.epoch}
+	o.latest.Store(&latest)
+	return latest, nil
 }
 
 // refresh makes the set anew, or leaves it as it was. Most changes of an

@@ -17,6 +17,7 @@ type Call struct {
 
 	Agent       Agent
 	User        User
+	Key         Key
 	Org         Org
 	Session     Session
 	Intent      Intent
@@ -27,6 +28,17 @@ type Call struct {
 	// ResolvedPaths says what paths in the arguments really are where the agent
 	// runs, symbolic links followed. path() uses it where it has an entry.
 	ResolvedPaths map[string]string
+}
+
+// Key is what the server itself knows of who calls: the API key, and the person
+// it belongs to. Conditions do not see it; policies that are bound to one of
+// these count, whatever agent and user the client names. Alone has nothing else
+// count: what a client says about itself must not win it a policy that allows.
+type Key struct {
+	ID        string
+	OwnerID   string
+	OwnerRole string
+	Alone     bool
 }
 
 // Agent is the agent that makes the call. Absent text is "".

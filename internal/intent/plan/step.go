@@ -113,6 +113,10 @@ func (w *writtenStep) maxCalls(at string) (int64, error) {
 	return n, nil
 }
 
+// Place is the server and the tool that a call's name stands for where no plan
+// says: as a step of that source would be read.
+func Place(name, server, source string) (string, string) { return place(name, server, source) }
+
 // place is the server and the tool that a name in a step stands for. A name
 // may carry its server in front: server__tool, or mcp__server__tool as some
 // harnesses write it.

@@ -94,7 +94,19 @@ func setOf(names []string) map[string]bool {
 
 // counts reports whether the policy is one for this caller.
 func (p *policy) counts(call *toolcall.Call) bool {
-	return !p.bound || p.users[call.User.ID] || p.agents[call.Agent.ID] || p.roles[call.User.Role]
+	if !p.bound {
+		return true
+	}
+	if key := &call.Key; p.users[key.OwnerID] || p.agents[key.ID] || p.roles[key.OwnerRole] {
+		return true
+	}
+	return !call.Key.Alone && (p.users[call.User.ID] || p.agents[call.Agent.ID] || p.roles[call.User.Role])
+}
+
+// Bound reports whether any policy counts for some callers only: then who is
+// named matters.
+func (s *Set) Bound() bool {
+	return slices.ContainsFunc(s.policies, func(p *policy) bool { return p.bound })
 }
 
 // strictestDefault is the first of the counting policies with the strictest

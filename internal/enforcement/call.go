@@ -1,0 +1,177 @@
+package enforcement
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"writ/internal/database"
+	"writ/internal/intent/plan"
+	"writ/internal/policy/engine"
+	"writ/internal/principal"
+	"writ/internal/redaction"
+	"writ/internal/toolcall"
+)
+
+// Limits of what a call says about itself. Longer names are mistakes or attacks,
+// and would have to be stored.
+const (
+	maxName   = 200 // bytes of a name or id
+	maxLabels = 32
+	maxPaths  = 100
+
+	// maxShown is how many bytes of redacted arguments are kept. Beyond it the
+	// record has their digest alone.
+	maxShown = 64 << 10
+)
+
+// call is a request that was read: everything about it that does not change
+// while it is judged.
+type call struct {
+	by      principal.Principal
+	request Request // with names as they are stored
+	id      string  // of the decision
+	started time.Time
+
+	args    plan.Arguments
+	decoded map[string]any
+	digest  []byte
+	shown   []byte // redacted arguments; nil: none are kept
+	hidden  bool   // shown lacks something
+
+	// problem is why the call cannot be judged at all; empty: it can.
+	problem string
+	// spent are limits that were found spent by a claim that failed.
+	spent map[engine.LimitKey]bool
+}
+
+// read makes the call of a request. What is wrong with it becomes its problem:
+// it is denied, and recorded like any other.
+func (s *Service) read(ctx context.Context, p principal.Principal, r Request) *call {
+	c := &call{by: p, request: r, id: database.NewID(), started: time.Now()}
+	c.readNames()
+	if err := c.readArguments(); err != nil {
+		c.fail("the arguments cannot be read: " + err.Error())
+		return c
+	}
+	digester, err := s.plans.Digester(ctx, p.OrgID)
+	if err != nil {
+		s.complain(ctx, "make a digest of arguments", err)
+		c.fail("this server could not prepare the call: try again")
+		return c
+	}
+	digest := digester.Arguments(c.args.Text())
+	c.digest = digest[:]
+	return c
+}
+
+// fail keeps the first problem.
+func (c *call) fail(problem string) {
+	if c.problem == "" {
+		c.problem = problem
+	}
+}
+
+// readNames takes what stands for nothing out of the names. One that no database
+// takes, or that shows as another than it is, is a problem.
+func (c *call) readNames() {
+	r := &c.request
+	for _, field := range [...]struct {
+		name string
+		text *string
+	}{
+		{"server", &r.Server}, {"tool", &r.Tool}, {"agent", &r.AgentID}, {"user", &r.UserID}, {"user's e-mail", &r.UserEmail},
+		{"session", &r.SessionID}, {"context", &r.ContextID}, {"source", &r.Source}, {"environment", &r.Environment},
+	} {
+		text := strings.TrimSpace(*field.text)
+		if text == plan.NotStated {
+			text = ""
+		}
+		if !isName(text) {
+			c.fail("the name of the " + field.name + " must be at most 200 bytes without control characters")
+			text = plainName(text)
+		}
+		*field.text = text
+	}
+	if r.Tool == "" {
+		c.fail("the call names no tool")
+	}
+	if r.UserEmail == "" && strings.Contains(r.UserID, "@") {
+		r.UserEmail = r.UserID // SDKs send it so
+	}
+	r.UserEmail = strings.ToLower(r.UserEmail)
+	if c.by.Environment != "" {
+		r.Environment = c.by.Environment // the key's own, whatever is said
+	}
+	if len(r.Labels) > maxLabels || len(r.ResolvedPaths) > maxPaths {
+		c.fail("the call has too many labels or resolved paths")
+		r.Labels, r.ResolvedPaths = nil, nil
+	}
+	for _, label := range r.Labels {
+		if !isName(label) {
+			c.fail("a label must be at most 200 bytes without control characters")
+			r.Labels = nil
+		}
+	}
+}
+
+func isName(text string) bool {
+	if len(text) > maxName {
+		return false
+	}
+	for i := 0; i < len(text); i++ {
+		if c := text[i]; c < ' ' || c >= 0x7f {
+			return utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
+		}
+	}
+	return true
+}
+
+// plainName is what is kept of a text that is no name.
+func plainName(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, ""))
+	if len(text) > maxName {
+		text = strings.ToValidUTF8(text[:maxName], "")
+	}
+	return text
+}
+
+// readArguments reads the arguments once for each who judges them: plans compare
+// canonical texts, conditions see values.
+func (c *call) readArguments() (err error) {
+	raw := bytes.TrimSpace(c.request.Arguments)
+	if len(raw) > toolcall.MaxArguments {
+		return errTooLong
+	}
+	if c.decoded, err = toolcall.Decode(raw); err != nil {
+		return err
+	}
+	if c.args, err = plan.ParseArguments(raw); err != nil {
+		return errUnreadable // that error may quote a character
+	}
+	text := []byte(c.args.Text())
+	shown, err := redaction.JSON(text)
+	switch {
+	case err != nil:
+		return errUnreadable
+	case len(shown) > maxShown:
+		c.hidden = true
+	default:
+		c.shown, c.hidden = shown, !bytes.Equal(shown, text)
+	}
+	return nil
+}
+
+var (
+	errTooLong    = errors.New("they are longer than 1 MiB")
+	errUnreadable = errors.New("they must be a JSON object that everyone reads alike")
+)

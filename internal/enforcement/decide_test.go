@@ -1,0 +1,314 @@
+package enforcement_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"writ/internal/enforcement"
+	"writ/internal/intent"
+	"writ/internal/intent/plan"
+	"writ/internal/policy"
+	"writ/internal/principal"
+	"writ/internal/verdict"
+)
+
+// TestOrderOfChecks has each check refuse, with those behind it allowing.
+func TestOrderOfChecks(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		shown := w.mint(w.agent, twoSteps)
+		want(t, w.decide(planned(shown, "read", `{}`)), verdict.Deny, policy.ByDefault, "no active policy")
+		w.active("rules", `id: read; effect: allow; tools: ["fs.*"]`, `id: make; effect: hold; tools: ["sh.bash"]`)
+
+		allowed := w.decide(planned(shown, "read", `{"path":"a"}`))
+		want(t, allowed, verdict.Allow, "rules", "allowed by rule read")
+		if allowed.Step != 0 || allowed.Server != "fs" || allowed.PlanID != shown.PlanID || allowed.PolicyVersion != 1 || allowed.Rule != "read" {
+			t.Errorf("allowed: %+v", allowed)
+		}
+		held := w.decide(planned(shown, "bash", `{"command":"make"}`))
+		want(t, held, verdict.Hold, "rules", "held for approval")
+		if held.ApprovalID == "" || held.Allowed() {
+			t.Errorf("held: %+v", held)
+		}
+		for name, c := range map[string]struct {
+			request enforcement.Request
+			reason  string
+		}{
+			"no token":        {planned(plan.Presented{}, "read", `{}`), "no plan"},
+			"other tool":      {planned(shown, "write", `{}`), "not in the plan; the plan allows fs.read, sh.bash"},
+			"other arguments": {planned(shown, "bash", `{"command":"rm"}`), "another value for command"},
+		} {
+			got := w.decide(c.request)
+			want(t, got, verdict.Deny, policy.ByIntent, c.reason)
+			if !got.Recorded || w.checkReceipt(got) != nil || got.Step != -1 {
+				t.Errorf("%s: %+v", name, got)
+			}
+		}
+		for _, a := range []enforcement.Answer{allowed, held} {
+			if err := w.checkReceipt(a); err != nil {
+				t.Error(err)
+			}
+		}
+		if n := w.verified(); n != 6 {
+			t.Errorf("%d decisions, want 6", n)
+		}
+	})
+}
+
+func TestTokens(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.active("rules", allowAll)
+		shown := w.mint(w.agent, twoSteps, func(r *intent.Request) { r.UserID, r.AgentID, r.ContextID, r.SessionID = "u", "a", "c", "s" })
+		altered := shown
+		altered.Signature = strings.Repeat("0", len(shown.Signature))
+		unsigned := shown
+		unsigned.Signature = ""
+		unknown := shown
+		unknown.PlanID, unknown.Reference = "0196a000-0000-7000-8000-000000000000", ""
+		with := func(change func(*enforcement.Request)) enforcement.Request {
+			r := planned(shown, "read", `{}`)
+			change(&r)
+			return r
+		}
+		for name, c := range map[string]struct {
+			by      principal.Principal
+			request enforcement.Request
+			reason  string // empty: allowed
+		}{
+			"good":             {w.agent, planned(shown, "read", `{}`), ""},
+			"same user":        {w.agent, with(func(r *enforcement.Request) { r.UserID, r.AgentID = "u", plan.NotStated }), ""},
+			"altered":          {w.agent, planned(altered, "read", `{}`), "not the one issued"},
+			"without proof":    {w.agent, planned(unsigned, "read", `{}`), "not the one issued"},
+			"unknown":          {w.agent, planned(unknown, "read", `{}`), "no plan"},
+			"of another key":   {w.other, planned(shown, "read", `{}`), "another API key"},
+			"of another org":   {w.foreign, planned(shown, "read", `{}`), "no plan"},
+			"another user":     {w.agent, with(func(r *enforcement.Request) { r.UserID = "v" }), "another user"},
+			"another agent":    {w.agent, with(func(r *enforcement.Request) { r.AgentID = "b" }), "another agent"},
+			"another context":  {w.agent, with(func(r *enforcement.Request) { r.ContextID = "d" }), "another context"},
+			"another session":  {w.agent, with(func(r *enforcement.Request) { r.SessionID = "t" }), "another session"},
+			"another server":   {w.agent, with(func(r *enforcement.Request) { r.Server = "net" }), "not in the plan"},
+			"without a scope":  {principal.Principal{Kind: principal.Key, OrgID: w.acme, KeyID: w.agent.KeyID}, planned(shown, "read", `{}`), "scope enforce"},
+			"a person":         {w.owner, planned(shown, "read", `{}`), "scope enforce"},
+			"no organization":  {principal.Principal{Kind: principal.Key, KeyID: w.agent.KeyID, Scopes: w.agent.Scopes}, planned(shown, "read", `{}`), "scope enforce"},
+			"nobody whosoever": {principal.Principal{}, planned(shown, "read", `{}`), "scope enforce"},
+		} {
+			got := w.decisions.Decide(t.Context(), c.by, c.request)
+			if got.Allowed() != (c.reason == "") || !strings.Contains(got.Reason, c.reason) {
+				t.Errorf("%s: %s: %s", name, got.Verdict, got.Reason)
+			}
+		}
+	})
+}
+
+func TestAPlanThatEnds(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.active("rules", allowAll)
+		shown := w.mint(w.agent, twoSteps)
+		want(t, w.decide(planned(shown, "read", `{}`)), verdict.Allow, "", "")
+		if _, err := w.plans.SetStatus(t.Context(), w.agent, shown.PlanID, plan.Completed); err != nil {
+			t.Fatal(err)
+		}
+		want(t, w.decide(planned(shown, "read", `{}`)), verdict.Deny, policy.ByIntent, "has ended (completed)")
+
+		shown = w.mint(w.agent, twoSteps)
+		w.pass(-2 * time.Minute)
+		want(t, w.decide(planned(shown, "read", `{}`)), verdict.Deny, policy.ByIntent, "in the future")
+		w.pass(2 * time.Minute)
+		want(t, w.decide(planned(shown, "read", `{}`)), verdict.Allow, "", "")
+		w.pass(intent.DefaultLife)
+		want(t, w.decide(planned(shown, "read", `{}`)), verdict.Deny, policy.ByIntent, "expired")
+		w.pass(-time.Second)
+		want(t, w.decide(planned(shown, "read", `{}`)), verdict.Allow, "", "")
+		w.verified()
+	})
+}
+
+// TestPlansOfSessions are calls that present no token, as plugins send them.
+func TestPlansOfSessions(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.active("rules", allowAll)
+		in := func(session, tool string) enforcement.Request {
+			return enforcement.Request{Tool: tool, SessionID: session, Source: "gemini-cli"}
+		}
+		got := w.decide(in("s", "anything"))
+		want(t, got, verdict.Allow, "", "")
+		if got.Server != "gemini-cli" || got.PlanID != "" {
+			t.Errorf("without a plan: %+v", got)
+		}
+		shown := w.mint(w.agent, twoSteps, func(r *intent.Request) { r.SessionID = "s" })
+		want(t, w.decide(in("s", "anything")), verdict.Deny, policy.ByIntent, "not in the plan")
+		want(t, w.decide(in("other", "anything")), verdict.Allow, "", "")
+		if got := w.decide(in("s", "read")); !got.Allowed() || got.PlanID != shown.PlanID {
+			t.Errorf("in the plan: %+v", got)
+		}
+		if got := w.decisions.Decide(t.Context(), w.other, in("s", "anything")); !got.Allowed() {
+			t.Errorf("a session of another key: %+v", got)
+		}
+		if _, err := w.plans.SetStatus(t.Context(), w.agent, shown.PlanID, plan.Failed); err != nil {
+			t.Fatal(err)
+		}
+		want(t, w.decide(in("s", "read")), verdict.Deny, policy.ByIntent, "has ended")
+		w.mint(w.agent, `{"steps":[{"action":"other"}]}`, func(r *intent.Request) { r.SessionID = "s" })
+		want(t, w.decide(in("s", "other")), verdict.Allow, "", "")
+
+		if _, err := w.decisions.SetSettings(t.Context(), w.owner, enforcement.Settings{IntentRequired: true, MaxPlanTTL: time.Hour}); err != nil {
+			t.Fatal(err)
+		}
+		want(t, w.decide(in("new", "anything")), verdict.Deny, policy.ByIntent, "no plan")
+		want(t, w.decide(in("", "anything")), verdict.Deny, policy.ByIntent, "no plan")
+		want(t, w.decide(in("s", "other")), verdict.Allow, "", "")
+	})
+}
+
+// TestSeveralServers: a call that names no server is judged for all its plan may
+// mean.
+func TestSeveralServers(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.active("rules", allowAll, `id: no; effect: deny; tools: ["prod.*", "fs.Write"]`, `id: wait; effect: hold; tools: ["stage.*"]`)
+		shown := w.mint(w.agent, `{"steps":[
+			{"action":"run","mcp":"dev"},{"action":"run","mcp":"prod","params":{"on":"prod"}},{"action":"run","mcp":"stage","params":{"on":"stage"}},
+			{"action":"write","mcp":"fs"}]}`)
+		for name, c := range map[string]struct {
+			tool, args string
+			want       verdict.Verdict
+			server     string
+		}{
+			"one fits":             {"run", `{}`, verdict.Allow, "dev"},
+			"a strict one fits":    {"run", `{"on":"prod"}`, verdict.Deny, "prod"},
+			"one that holds fits":  {"run", `{"on":"stage"}`, verdict.Hold, "stage"},
+			"with its server":      {"dev__run", `{"on":"prod"}`, verdict.Allow, "dev"},
+			"as the plan is":       {"write", `{}`, verdict.Allow, "fs"},
+			"in the policy's case": {"Write", `{}`, verdict.Deny, "fs"},
+		} {
+			got := w.decide(planned(shown, c.tool, c.args))
+			if got.Verdict != c.want || got.Server != c.server {
+				t.Errorf("%s: %s on %s: %s", name, got.Verdict, got.Server, got.Reason)
+			}
+		}
+	})
+}
+
+// TestNobodyLeavesABoundPolicy: who is named adds what binds them, and wins
+// nothing.
+func TestNobodyLeavesABoundPolicy(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.member(w.acme, w.bob, principal.Member)
+		w.active("everyone", `id: read; effect: allow; tools: ["fs.read"]`)
+		bind := func(name string, b policy.Bindings, rule string) {
+			full := w.active(name, rule)
+			if _, err := w.policies.SetBindings(t.Context(), w.owner, full.ID, b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		bind("ada", policy.Bindings{Members: []string{w.ada}}, `id: ada; effect: deny; tools: ["x.ada"]`)
+		bind("bob", policy.Bindings{Members: []string{w.bob}}, `id: bob; effect: allow; tools: ["x.bob"]`)
+		bind("bot", policy.Bindings{Clients: []string{"bot"}}, `id: bot; effect: deny; tools: ["fs.read"]`)
+		bind("key", policy.Bindings{Clients: []string{w.agent.KeyID}}, `id: key; effect: allow; tools: ["x.*"]`)
+		bind("members", policy.Bindings{Roles: []string{"member"}}, `id: member; effect: allow; tools: ["y.*"]`)
+
+		by := func(server, tool, user, email, agent string) enforcement.Answer {
+			r := call(server, tool, `{}`)
+			r.UserID, r.UserEmail, r.AgentID = user, email, agent
+			return w.decide(r)
+		}
+		want(t, by("fs", "read", "", "", ""), verdict.Allow, "everyone", "")
+		want(t, by("fs", "read", "", "", "bot"), verdict.Deny, "bot", "")
+		want(t, by("x", "ada", "", "", ""), verdict.Deny, "ada", "")
+		want(t, by("x", "ada", w.bob, "", ""), verdict.Deny, "ada", "")
+		want(t, by("x", "ada", "stranger", "x@example.org", "bot"), verdict.Deny, "ada", "")
+		want(t, by("x", "free", "", "", ""), verdict.Allow, "key", "")
+		want(t, by("x", "bob", "", "BOB@example.org", ""), verdict.Allow, "", "")
+		// A member's own right is not won by naming them, nor a role's.
+		for _, got := range []enforcement.Answer{
+			w.decisions.Decide(t.Context(), w.other, enforcement.Request{Server: "x", Tool: "bob", UserID: w.bob}),
+			by("y", "any", w.bob, "", ""), by("y", "any", "", "bob@example.org", ""),
+		} {
+			want(t, got, verdict.Deny, "", "")
+		}
+	})
+}
+
+func TestRolesInConditionsAreNotWonByNaming(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.member(w.acme, w.bob, principal.Viewer)
+		w.active("roles", `id: owners; effect: allow; tools: ["x.*"]; when: user.role == "owner"`, `id: viewers; effect: allow; tools: ["y.*"]; when: user.role == "viewer"`)
+		bobs := w.key(w.bob, w.acme)
+		named := func(p principal.Principal, server, user string) enforcement.Answer {
+			return w.decisions.Decide(t.Context(), p, enforcement.Request{Server: server, Tool: "t", UserID: user})
+		}
+		want(t, named(w.agent, "x", ""), verdict.Allow, "", "")
+		want(t, named(bobs, "x", ""), verdict.Deny, "", "")
+		want(t, named(bobs, "x", w.ada), verdict.Deny, "", "")
+		want(t, named(bobs, "y", ""), verdict.Allow, "", "")
+		want(t, named(w.agent, "y", w.bob), verdict.Deny, "", "")
+	})
+}
+
+func TestHostileCalls(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.active("rules", allowAll)
+		long := strings.Repeat("x", 1<<20)
+		for name, r := range map[string]enforcement.Request{
+			"no tool":          call("s", "", `{}`),
+			"a list":           call("s", "t", `["secret"]`),
+			"half":             call("s", "t", `{"secret":`),
+			"twice":            call("s", "t", `{"secret":1,"secret":2}`),
+			"bad UTF-8":        call("s", "t", "{\"a\":\"\xff\"}"),
+			"deep":             call("s", "t", strings.Repeat(`{"a":`, 100)+"1"+strings.Repeat("}", 100)),
+			"huge number":      call("s", "t", `{"a":1e999}`),
+			"more digits":      call("s", "t", `{"a":`+strings.Repeat("9", 5000)+`}`),
+			"too long":         call("s", "t", `{"a":"`+long+`"}`),
+			"NUL in the tool":  call("s", "t\x00secret", `{}`),
+			"a bad tool":       call("s", "t\xff", `{}`),
+			"a long tool":      call("s", long, `{}`),
+			"a bad server":     call("s\n", "t", `{}`),
+			"control in agent": {Server: "s", Tool: "t", AgentID: "a\x1bb"},
+			"a long user":      {Server: "s", Tool: "t", UserID: long},
+			"many labels":      {Server: "s", Tool: "t", Labels: make([]string, 1000)},
+			"a bad label":      {Server: "s", Tool: "t", Labels: []string{"\x00"}},
+		} {
+			got := w.decide(r)
+			if name == "a bad server" {
+				want(t, got, verdict.Allow, "", "") // a line feed at the end is no part of a name
+				continue
+			}
+			if got.Verdict != verdict.Deny || !got.Recorded || got.PolicyID != policy.ByDefault || strings.Contains(got.Reason, "secret") {
+				t.Errorf("%s: %s recorded=%t: %s", name, got.Verdict, got.Recorded, got.Reason)
+			}
+			if err := w.checkReceipt(got); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if n := w.verified(); n != 17 {
+			t.Errorf("%d decisions, want 17", n)
+		}
+	})
+}
+
+func TestSecretsAreNotStored(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.active("rules", `id: wait; effect: hold; tools: ["*"]`)
+		r := call("s", "t", `{"password":"hunter2-planted","n":{"note":"token=planted-too-1234"},"plain":"kept"}`)
+		r.ResolvedPaths = map[string]string{"a": "/x?api_key=planted-path-123"}
+		want(t, w.decide(r), verdict.Hold, "", "")
+		var entry, request string
+		if err := w.db.QueryRow(t.Context(), `SELECT payload FROM audit_entry WHERE action = $1`, enforcement.Action).Scan(&entry); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.db.QueryRow(t.Context(), `SELECT arguments FROM approval_request`).Scan(&request); err != nil {
+			t.Fatal(err)
+		}
+		if text := entry + request; strings.Contains(text, "planted") || strings.Count(text, "kept") != 2 {
+			t.Errorf("stored: %s", text)
+		}
+	})
+}

@@ -1,0 +1,201 @@
+package enforcement
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"writ/internal/intent/plan"
+	"writ/internal/policy"
+	"writ/internal/policy/document"
+	"writ/internal/policy/engine"
+	"writ/internal/principal"
+	"writ/internal/toolcall"
+	"writ/internal/verdict"
+)
+
+// candidate is what will be decided if nothing changes until it is recorded.
+type candidate struct {
+	engine.Decision // PolicyID may be a reserved one
+
+	server string // as judged
+	plan   *plan.Declared
+	steps  []int // of the plan that the call fits
+	// since is the state of the log that it was judged at. final: it is recorded
+	// whatever has changed since, for it denies.
+	since stamp
+	final bool
+}
+
+func refuse(by, rule, reason string) candidate {
+	return candidate{Decision: engine.Decision{PolicyID: by, Rule: rule, Reason: reason}}
+}
+
+// judge decides by a view, without the database but for limits that are read.
+// The first of agent, intent and policy that does not allow, decides.
+func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
+	now := s.db.Now()
+	d := candidate{since: v.stamp(), plan: v.plan}
+	d.server, _ = plan.Place(c.request.Tool, c.request.Server, c.request.Source)
+	// The agent's own standing comes first, once agents are registered.
+	var fit plan.Result
+	if c.needsPlan(v) {
+		fit = c.checkIntent(v, now)
+	}
+	if c.needsPlan(v) && !fit.OK {
+		d.Decision = refuse(policy.ByIntent, string(fit.Drift), fit.Reason).Decision
+		return d
+	}
+	d.steps = fit.Steps
+	names := c.names(v, fit)
+	d.server = names[0].server
+	spent := s.spentFor(ctx, c)
+	for i, name := range names {
+		decided := evaluate(v.policies.Set, c.toolcall(v, name, now), spent)
+		if i == 0 {
+			d.Decision = decided
+			continue
+		}
+		if decided.Verdict < d.Verdict {
+			d.server = name.server
+		}
+		d.Decision = stricter(d.Decision, decided)
+	}
+	if d.PolicyID == "" {
+		d.PolicyID = policy.ByDefault
+	}
+	return d
+}
+
+// needsPlan reports whether a plan is judged: it is presented, known for the
+// session, or required.
+func (c *call) needsPlan(v *view) bool {
+	return !v.presented.IsZero() || c.request.TokenRequired || v.settings.IntentRequired
+}
+
+// checkIntent judges the call by its plan.
+func (c *call) checkIntent(v *view, now time.Time) plan.Result {
+	r := &c.request
+	return plan.Check(v.plan, v.presented, plan.Call{Server: r.Server, Tool: r.Tool, Arguments: c.args}, plan.Binding{
+		OrgID: c.by.OrgID, KeyID: c.by.KeyID, UserID: r.UserID, Email: r.UserEmail, AgentID: r.AgentID, Context: r.ContextID, Session: r.SessionID,
+	}, now)
+}
+
+// name is a server and tool that the call may be of.
+type name struct {
+	server, tool string
+	step         int
+}
+
+// names are all that the call may be of, each once: those of the steps it fits,
+// as the plan spells them and as the call does, for plans compare names without
+// case and policies with it. There is always one.
+func (c *call) names(v *view, fit plan.Result) []name {
+	server, tool := plan.Place(c.request.Tool, c.request.Server, c.request.Source)
+	if v.plan == nil || len(fit.Steps) == 0 {
+		return []name{{server, tool, -1}}
+	}
+	names := make([]name, 0, 2)
+	add := func(server, tool string, step int) {
+		if !slices.ContainsFunc(names, func(n name) bool { return n.server == server && n.tool == tool }) {
+			names = append(names, name{server, tool, step})
+		}
+	}
+	for _, i := range fit.Steps {
+		step := &v.plan.Plan.Steps[i]
+		add(step.Server, step.Tool, i)
+		_, called := plan.Place(c.request.Tool, step.Server, "")
+		if before, after := plan.Place(c.request.Tool, "", ""); before == step.Server {
+			called = after
+		}
+		add(step.Server, called, i)
+	}
+	return names
+}
+
+// toolcall is the call as conditions see it.
+func (c *call) toolcall(v *view, n name, now time.Time) *toolcall.Call {
+	r := &c.request
+	call := &toolcall.Call{
+		Server: n.server, Tool: n.tool, Args: c.decoded, Agent: toolcall.Agent{ID: r.AgentID}, User: v.user, Org: v.org,
+		Key:     toolcall.Key{ID: c.by.KeyID, OwnerID: c.by.UserID, OwnerRole: v.owner.Role},
+		Session: toolcall.Session{ID: r.SessionID}, Labels: r.Labels, Environment: r.Environment, Now: now, ResolvedPaths: r.ResolvedPaths,
+	}
+	if v.plan != nil {
+		call.Intent = toolcall.Intent{PlanID: v.plan.ID, Goal: v.plan.Plan.Goal, Declared: true}
+		if n.step >= 0 {
+			call.Intent.Step = strconv.Itoa(n.step)
+		}
+		if call.Agent.ID == "" {
+			call.Agent.ID = v.plan.Binding.AgentID
+		}
+		if call.Session.ID == "" {
+			call.Session.ID = v.plan.Binding.Session
+		}
+	}
+	return call
+}
+
+// evaluate asks the policies, and takes the stricter of two answers: for whom the
+// client names together with whom the key belongs to, and for the key alone. So
+// a policy that restricts a named agent or user, or the key or its owner, cannot
+// be left by naming another or none; and one that allows more to somebody is not
+// won by naming them. Conditions on user.id, user.email and agent.id do see what
+// the client says; user.role is of the named member in one answer, and of the
+// owner in the other.
+func evaluate(set *engine.Set, call *toolcall.Call, spent engine.Spent) engine.Decision {
+	d := set.Evaluate(call, spent)
+	if d.Verdict == verdict.Deny || !set.Bound() && call.User.Role == call.Key.OwnerRole {
+		return d
+	}
+	alone := *call
+	alone.Key.Alone, alone.User.Role = true, call.Key.OwnerRole
+	return stricter(d, set.Evaluate(&alone, spent))
+}
+
+// stricter is the stricter of two decisions, and takes from the limits of both.
+func stricter(a, b engine.Decision) engine.Decision {
+	claims := append(slices.Clip(a.Claims), b.Claims...)
+	approvers := a.Approvers
+	switch {
+	case b.Verdict < a.Verdict:
+		a, approvers = b, b.Approvers
+	case b.Verdict == a.Verdict:
+		approvers = moreApprovers(approvers, b.Approvers)
+	}
+	a.Approvers = approvers
+	a.Claims = nil
+	if a.Verdict != verdict.Deny {
+		a.Claims = claims
+	}
+	return a
+}
+
+// moreApprovers wants what either wants: one yes must not lift two holds that ask
+// for different persons.
+func moreApprovers(a, b *document.Approvers) *document.Approvers {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	roles := principal.Roles()
+	more := document.Approvers{Role: a.Role, Count: max(a.Count, b.Count)}
+	if slices.Index(roles, principal.Role(b.Role)) < slices.Index(roles, principal.Role(a.Role)) {
+		more.Role = b.Role
+	}
+	return &more
+}
+
+// spentFor tells the policies what of their limits is spent. One that a claim
+// found spent stays so for this call.
+func (s *Service) spentFor(ctx context.Context, c *call) engine.Spent {
+	ask := s.policies.Spent(ctx, c.by.OrgID)
+	return func(key engine.LimitKey) (int64, error) {
+		if c.spent[key] {
+			return math.MaxInt64, nil
+		}
+		return ask(key)
+	}
+}

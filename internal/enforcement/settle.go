@@ -1,0 +1,170 @@
+package enforcement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"writ/internal/audit"
+	"writ/internal/database"
+	"writ/internal/delegation"
+	"writ/internal/intent"
+	"writ/internal/intent/plan"
+	"writ/internal/policy"
+	"writ/internal/policy/engine"
+	"writ/internal/verdict"
+)
+
+// outcome is what the transaction came to. It is made anew by each run of it.
+type outcome struct {
+	// stale: nothing was decided, because what the candidate was judged by has
+	// changed. It is no error: those that share the commit are not to blame.
+	stale bool
+	epoch bool          // the log was restored
+	spent *engine.Claim // stale, because this limit is spent
+
+	candidate
+	step     int
+	approval *delegation.Request
+	used     bool // the approval's grant
+	appended *audit.Appended
+}
+
+// settle makes the candidate so, within the transaction: it is still what would
+// be decided, what the call uses up is claimed, and it is recorded.
+func (s *Service) settle(ctx context.Context, tx *database.Tx, c *call, v *view, d candidate) (outcome, error) {
+	generation, epoch, err := audit.Stamp(ctx, tx, audit.LogOf(c.by.OrgID))
+	if err != nil {
+		return outcome{}, err
+	}
+	o := outcome{candidate: d, step: -1}
+	if !d.final {
+		if stale, err := changed(ctx, tx, c, v, d, stamp{generation, epoch}); err != nil || stale {
+			return outcome{stale: stale, epoch: epoch != d.since.epoch}, err
+		}
+		if err := s.claim(ctx, tx, c, &o); err != nil || o.stale {
+			return o, err
+		}
+	}
+	o.appended, err = record(ctx, tx, c, &o, generation)
+	return o, err
+}
+
+// changed reports whether the candidate would perhaps be another one by now.
+func changed(ctx context.Context, tx *database.Tx, c *call, v *view, d candidate, now stamp) (bool, error) {
+	if !d.since.covers(now) {
+		return true, nil
+	}
+	if d.plan != nil && d.PolicyID != policy.ByIntent && !tx.Now().Before(d.plan.Expires) {
+		return true, nil // it expired on the way
+	}
+	if v == nil || !v.bySession {
+		return false, nil
+	}
+	// A new plan leaves the generation as it is.
+	latest, err := intent.OfSession(ctx, tx, c.by.OrgID, c.by.KeyID, c.request.SessionID)
+	return latest != v.sessionPlan, err
+}
+
+// claim takes what the call uses up if it runs: from limits, a step of the plan,
+// a grant. Nothing is taken for a call that does not run.
+func (s *Service) claim(ctx context.Context, tx *database.Tx, c *call, o *outcome) error {
+	switch o.Verdict {
+	case verdict.Deny:
+		return nil
+	case verdict.Hold, verdict.Ask:
+		if err := s.seekApproval(ctx, tx, c, o); err != nil || !o.used {
+			return err
+		}
+	}
+	spent, err := policy.Claim(ctx, tx, c.by.OrgID, o.Claims)
+	if err != nil {
+		return err
+	}
+	if spent != nil {
+		o.stale, o.spent = true, spent
+		return nil
+	}
+	if o.plan != nil {
+		step, refused, err := s.plans.UseStep(ctx, tx, o.plan, o.steps)
+		if err != nil {
+			return err
+		}
+		if step < 0 {
+			return o.refuseStep(ctx, tx, c, refused)
+		}
+		o.step, o.server = step, o.plan.Plan.Steps[step].Server
+	}
+	if !o.used {
+		return nil
+	}
+	consumed, err := delegation.Consume(ctx, tx, o.approval, c.id)
+	if err == nil && !consumed {
+		err = fmt.Errorf("use the approval of request %s: it was used by another at the same time", o.approval.ID)
+	}
+	return err
+}
+
+// refuseStep turns the outcome into a deny, and gives back what was taken.
+func (o *outcome) refuseStep(ctx context.Context, tx *database.Tx, c *call, refused plan.Result) error {
+	claims := o.Claims
+	o.candidate.Decision = refuse(policy.ByIntent, string(refused.Drift), refused.Reason).Decision
+	o.used, o.approval = false, nil
+	return policy.GiveBack(ctx, tx, c.by.OrgID, claims)
+}
+
+// seekApproval looks for an answer to the hold or ask, and asks where there is
+// none.
+func (s *Service) seekApproval(ctx context.Context, tx *database.Tx, c *call, o *outcome) error {
+	asked, want := c.asked(o), wanted(o)
+	request, err := delegation.Find(ctx, tx, asked, want)
+	if err != nil {
+		return err
+	}
+	if request == nil {
+		request, err = delegation.Open(ctx, tx, asked, want)
+		if errors.Is(err, delegation.ErrTooMany) {
+			o.candidate.Decision = refuse(policy.ByApproval, "too_many", delegation.ErrTooMany.Message).Decision
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	o.approval = request
+	switch {
+	case request.Granted(tx.Now()):
+		o.used = true
+	case request.Status == delegation.Rejected:
+		reason := "an approver said no"
+		if request.Note != "" {
+			reason += ": " + request.Note
+		}
+		o.candidate.Decision = refuse(policy.ByApproval, "rejected", reason).Decision
+	}
+	return nil
+}
+
+// asked is the call as a person is asked about it.
+func (c *call) asked(o *outcome) delegation.Call {
+	r := &c.request
+	_, tool := plan.Place(r.Tool, o.server, r.Source)
+	asked := delegation.Call{
+		OrgID: c.by.OrgID, KeyID: c.by.KeyID, OwnerID: c.by.UserID, Server: o.server, Tool: tool, Digest: c.digest, Arguments: string(c.shown),
+		UserID: r.UserID, Email: r.UserEmail, AgentID: r.AgentID, SessionID: r.SessionID,
+	}
+	if o.plan != nil {
+		asked.PlanID = o.plan.ID
+	}
+	return asked
+}
+
+func wanted(o *outcome) delegation.Want {
+	kind := delegation.Hold
+	if o.Verdict == verdict.Ask {
+		kind = delegation.Ask
+	}
+	return delegation.Want{
+		Kind: kind, PolicyID: o.PolicyID, PolicyVersion: o.PolicyVersion, Rule: o.Rule, Reason: o.Reason, Message: o.Message, Approvers: o.Approvers,
+	}
+}

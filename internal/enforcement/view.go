@@ -1,0 +1,140 @@
+package enforcement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"writ/internal/fault"
+	"writ/internal/intent"
+	"writ/internal/intent/plan"
+	"writ/internal/policy"
+	"writ/internal/toolcall"
+)
+
+// view is what an organization's calls are judged by at one generation of its
+// log. All of it is remembered, so that most decisions read nothing before their
+// transaction.
+type view struct {
+	policies policy.Snapshot
+	settings Settings
+	org      toolcall.Org
+	owner    toolcall.User // of the key
+	user     toolcall.User // whom the call names, else the owner
+	// plan is the one the call presents, or that its session declared; nil: none.
+	plan      *plan.Declared
+	presented plan.Presented
+	// sessionPlan is the plan that was found by the session; empty where the call
+	// presents one itself, or there is none.
+	sessionPlan string
+	bySession   bool
+}
+
+// look gathers the view for a call: from memory, or fresh.
+func (s *Service) look(ctx context.Context, c *call, fresh bool) (*view, error) {
+	v := &view{presented: c.request.Presented}
+	known := false
+	if !fresh {
+		v.policies, known = s.policies.Remembered(c.by.OrgID)
+	}
+	if !known {
+		var err error
+		if v.policies, err = s.policies.Snapshot(ctx, c.by.OrgID); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.lookAtPeople(ctx, c, v); err != nil {
+		return nil, err
+	}
+	settings, err := s.settingsAt(ctx, c.by.OrgID, v.stamp())
+	if err != nil {
+		return nil, err
+	}
+	v.settings = settings
+	return v, s.lookAtPlan(ctx, c, v)
+}
+
+// stamp is the state of the log that the view is at least as new as.
+func (v *view) stamp() stamp { return stamp{v.policies.Generation, v.policies.Epoch} }
+
+// lookAtPlan finds the plan of the call. A call that presents none is judged by
+// what its session declared last, if it did: else a session could leave its plan
+// by not mentioning it.
+func (s *Service) lookAtPlan(ctx context.Context, c *call, v *view) (err error) {
+	if v.presented.IsZero() {
+		if c.request.TokenRequired || c.request.SessionID == "" {
+			return nil
+		}
+		v.bySession = true
+		v.sessionPlan, err = intent.OfSession(ctx, s.db, c.by.OrgID, c.by.KeyID, c.request.SessionID)
+		if err != nil || v.sessionPlan == "" {
+			return err
+		}
+		v.presented.PlanID = v.sessionPlan
+	}
+	v.plan, err = s.plans.Find(ctx, c.by.OrgID, v.policies.Generation, v.presented)
+	if err != nil {
+		return fmt.Errorf("find the plan of a call: %w", err)
+	}
+	if v.bySession && v.plan != nil {
+		v.presented.Signature = v.plan.Signature // the session is the proof
+	}
+	return nil
+}
+
+// lookAtPeople finds the owner of the key and the member the call names.
+func (s *Service) lookAtPeople(ctx context.Context, c *call, v *view) error {
+	owner, err := s.party(ctx, c.by.OrgID, c.by.UserID, "", v.stamp())
+	if err != nil {
+		return err
+	}
+	v.org = toolcall.Org{ID: c.by.OrgID, Name: owner.orgName}
+	v.owner = owner.user
+	v.owner.ID = c.by.UserID
+	id, address := c.request.UserID, c.request.UserEmail
+	if id == "" && address == "" {
+		v.user = v.owner
+		return nil
+	}
+	named, err := s.party(ctx, c.by.OrgID, id, address, v.stamp())
+	if err != nil {
+		return err
+	}
+	v.user = named.user
+	if v.user.ID == "" {
+		v.user = toolcall.User{ID: id, Email: address} // not a member: as the client says
+	}
+	return nil
+}
+
+// party is a member of an organization, as conditions see people.
+type party struct {
+	orgName string
+	user    toolcall.User // zero: nobody there has that id or address
+}
+
+type partyKey struct{ orgID, userID, address string }
+
+func (s *Service) party(ctx context.Context, orgID, userID, address string, at stamp) (party, error) {
+	key := partyKey{orgID, userID, address}
+	if known, ok := s.parties.get(key, at); ok {
+		return known, nil
+	}
+	found, err := s.people.PartyOf(ctx, orgID, userID, address)
+	if err != nil && !(address != "" && fault.Is(err, fault.NotFound)) {
+		return party{}, fmt.Errorf("find whom a call is for: %w", err)
+	}
+	m := found.Member
+	p := party{found.OrgName, toolcall.User{ID: m.UserID, Email: m.Email, Role: string(m.Role)}}
+	s.parties.put(key, at, p)
+	return p, nil
+}
+
+// whyNot is what a caller is told when the view could not be had. The operator
+// finds the cause in the log.
+func whyNot(err error) string {
+	if broken, ok := errors.AsType[*policy.BrokenError](err); ok {
+		return fmt.Sprintf("version %d of policy %s cannot be used, so nothing is allowed: an administrator must replace it", broken.Version, broken.PolicyID)
+	}
+	return "this server could not read what the call is judged by: try again"
+}

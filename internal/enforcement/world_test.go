@@ -1,0 +1,270 @@
+package enforcement_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"writ/internal/audit"
+	"writ/internal/audit/ledger"
+	"writ/internal/database"
+	"writ/internal/database/dbtest"
+	"writ/internal/delegation"
+	"writ/internal/enforcement"
+	"writ/internal/intent"
+	"writ/internal/intent/plan"
+	"writ/internal/keyring"
+	"writ/internal/organization"
+	"writ/internal/policy"
+	"writ/internal/policy/document"
+	"writ/internal/principal"
+	"writ/internal/secret"
+	"writ/internal/verdict"
+)
+
+// world is a database with two organizations and a clock that stands still until
+// it is moved.
+type world struct {
+	*areas
+	t            testing.TB
+	options      database.Options
+	clock        *atomic.Int64 // microseconds
+	acme, globex string
+	ada, bob     string              // ada owns the keys, bob approves
+	owner        principal.Principal // ada, in acme
+	agent        principal.Principal // a key of ada's in acme
+	other        principal.Principal // another one
+	foreign      principal.Principal // a key of ada's in globex
+}
+
+// areas are the services of one process.
+type areas struct {
+	db        *database.DB
+	audit     *audit.Service
+	policies  *policy.Service
+	plans     *intent.Service
+	approvals *delegation.Service
+	decisions *enforcement.Service
+}
+
+func each(t *testing.T, body func(t *testing.T, w *world)) {
+	t.Helper()
+	dbtest.EachOptions(t, func(t *testing.T, o database.Options) { body(t, newWorld(t, o)) })
+}
+
+func newWorld(t testing.TB, o database.Options) *world {
+	t.Helper()
+	clock := new(atomic.Int64)
+	clock.Store(database.Micros(time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)))
+	o.Now = func() time.Time { return database.Time(clock.Load()) }
+	w := &world{areas: open(t, o), t: t, options: o, clock: clock}
+	w.acme, w.globex = w.organization("Acme"), w.organization("Globex")
+	w.ada, w.bob = w.user("ada@example.org"), w.user("bob@example.org")
+	for _, org := range []string{w.acme, w.globex} {
+		w.member(org, w.ada, principal.Owner)
+	}
+	w.owner = person(w.ada, w.acme, principal.Owner)
+	w.agent, w.other, w.foreign = w.key(w.ada, w.acme), w.key(w.ada, w.acme), w.key(w.ada, w.globex)
+	return w
+}
+
+// open opens the database as one more process does.
+func open(t testing.TB, o database.Options) *areas {
+	t.Helper()
+	db, err := database.Open(t.Context(), o)
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	t.Cleanup(func() { _ = db.Close() }) // a test may have closed it
+	sealer, err := secret.NewSealer(bytes.Repeat([]byte{1}, secret.MasterKeySize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ring := keyring.New(db, sealer)
+	log, err := audit.Open(t.Context(), db, func(ctx context.Context) (ed25519.PrivateKey, error) {
+		key, err := ring.Current(ctx, keyring.Checkpoint)
+		return key.Private, err
+	})
+	if err != nil {
+		t.Fatalf("open the log: %v", err)
+	}
+	a := &areas{db: db, audit: log, policies: policy.New(db, nil), plans: intent.New(db, ring, sealer)}
+	a.approvals = delegation.New(db, organization.CountApprovers)
+	a.decisions = enforcement.New(db, a.policies, a.plans, organization.New(db, nil, ""), slog.New(slog.DiscardHandler))
+	return a
+}
+
+func (w *world) pass(d time.Duration) { w.clock.Add(d.Microseconds()) }
+
+func (w *world) exec(query string, args ...any) {
+	w.t.Helper()
+	err := w.db.Write(w.t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		_, err := tx.Exec(ctx, query, args...)
+		return err
+	}})
+	if err != nil {
+		w.t.Fatalf("%s: %v", query, err)
+	}
+}
+
+func (w *world) organization(name string) string {
+	id := database.NewID()
+	w.exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, $2, 1, 1)`, id, name)
+	return id
+}
+
+func (w *world) user(email string) string {
+	id := database.NewID()
+	w.exec(`INSERT INTO user_account (id, email, name, password_hash, created_at) VALUES ($1, $2, $2, '', 1)`, id, email)
+	return id
+}
+
+func (w *world) member(orgID, userID string, role principal.Role) {
+	w.exec(`INSERT INTO organization_member (org_id, user_id, role, joined_at) VALUES ($1, $2, $3, 1)`, orgID, userID, string(role))
+}
+
+func (w *world) key(ownerID, orgID string) principal.Principal {
+	id := database.NewID()
+	w.exec(`INSERT INTO api_key (id, org_id, owner_id, name, environment, product, scopes, prefix, hash, created_at)
+		VALUES ($1, $2, $3, '', 'sandbox', '', '', '', $4, 1)`, id, orgID, ownerID, secret.Hash(id))
+	return principal.Principal{Kind: principal.Key, KeyID: id, UserID: ownerID, OrgID: orgID, Scopes: []principal.Scope{principal.Enforce, principal.RequestDelegation}}
+}
+
+func person(userID, orgID string, role principal.Role) principal.Principal {
+	return principal.Principal{Kind: principal.User, UserID: userID, OrgID: orgID, Role: role}
+}
+
+// active puts a policy in force: its rules in YAML flow, such as
+// `{id: r, effect: allow, tools: ["*"]}`.
+func (w *world) active(name string, rules ...string) policy.Full {
+	w.t.Helper()
+	text := "version: v1\nname: " + name + "\nrules:\n"
+	for _, rule := range rules {
+		text += "  - " + strings.ReplaceAll(rule, "; ", "\n    ") + "\n"
+	}
+	full, err := w.policies.Create(w.t.Context(), w.owner, policy.Source{Text: text, Format: document.YAML})
+	if err != nil {
+		w.t.Fatalf("create: %v\n%s", err, text)
+	}
+	if full, err = w.policies.Activate(w.t.Context(), w.owner, full.ID, policy.LatestVersion); err != nil {
+		w.t.Fatalf("activate: %v", err)
+	}
+	return full
+}
+
+const allowAll = `id: all; effect: allow; tools: ["*"]`
+
+// mint declares a plan for a key.
+func (w *world) mint(p principal.Principal, raw string, change ...func(*intent.Request)) plan.Presented {
+	w.t.Helper()
+	r := intent.Request{Plan: []byte(raw)}
+	for _, fn := range change {
+		fn(&r)
+	}
+	m, err := w.plans.Mint(w.t.Context(), p, r)
+	if err != nil {
+		w.t.Fatalf("mint: %v", err)
+	}
+	return plan.Presented{PlanID: m.PlanID, Reference: m.IntentReference, PlanHash: m.PlanHash, Signature: m.Token.Signature}
+}
+
+const twoSteps = `{"goal":"build","steps":[{"action":"read","mcp":"fs"},{"action":"bash","mcp":"sh","params":{"command":"make"}}]}`
+
+// call is a request without a plan.
+func call(server, tool, args string) enforcement.Request {
+	return enforcement.Request{Server: server, Tool: tool, Arguments: []byte(args)}
+}
+
+// planned is a request that presents a plan, as an SDK sends it.
+func planned(shown plan.Presented, tool, args string) enforcement.Request {
+	return enforcement.Request{Tool: tool, Arguments: []byte(args), Presented: shown, TokenRequired: true}
+}
+
+func (w *world) decide(r enforcement.Request) enforcement.Answer {
+	return w.decisions.Decide(w.t.Context(), w.agent, r)
+}
+
+// want checks verdict, what decided, and a part of the reason.
+func want(t *testing.T, got enforcement.Answer, v verdict.Verdict, by, reason string) {
+	t.Helper()
+	if got.Verdict != v || !strings.Contains(got.Reason, reason) || by != "" && got.PolicyID != by && got.PolicyName != by {
+		t.Errorf("got %s by %s %q (%s): %s; want %s by %q: %s", got.Verdict, got.PolicyID, got.PolicyName, got.Rule, got.Reason, v, by, reason)
+	}
+	if got.Allowed() != (v == verdict.Allow && got.Recorded) {
+		t.Errorf("allowed: %t with %s", got.Allowed(), got.Verdict)
+	}
+}
+
+func (w *world) count(table string) (n int) {
+	w.t.Helper()
+	if err := w.db.QueryRow(w.t.Context(), `SELECT COUNT(*) FROM `+table).Scan(&n); err != nil {
+		w.t.Fatal(err)
+	}
+	return n
+}
+
+// verified checks that the log of acme exports and verifies, that every decision
+// in it has its row and every row its entry, and gives how many there are.
+func (w *world) verified() int {
+	w.t.Helper()
+	var export bytes.Buffer
+	if err := w.audit.Export(w.t.Context(), &export, w.acme, audit.ExportOptions{}); err != nil {
+		w.t.Fatalf("export: %v", err)
+	}
+	keys, err := ledger.ParseKeys(w.audit.PublicKey())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if _, err := ledger.Verify(bytes.NewReader(export.Bytes()), ledger.Trust{Keys: keys}); err != nil {
+		w.t.Fatalf("the log does not verify: %v", err)
+	}
+	rows, err := policy.ReadDecisions(w.t.Context(), w.db, w.acme, 0, 100_000)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	byID := map[string]int64{}
+	for _, row := range rows {
+		byID[row.ID] = row.AuditPosition
+	}
+	entries := 0
+	for line := range strings.Lines(export.String()) {
+		if !strings.Contains(line, enforcement.Action) {
+			continue
+		}
+		entries++
+	}
+	if entries != len(rows) || len(byID) != len(rows) {
+		w.t.Errorf("%d decisions in the log, %d rows, %d ids", entries, len(rows), len(byID))
+	}
+	return entries
+}
+
+// checkReceipt checks an answer's receipt with the ledger, and that it is for the
+// entry of this decision.
+func (w *world) checkReceipt(a enforcement.Answer) error {
+	if a.Receipt == nil {
+		return fmt.Errorf("no receipt")
+	}
+	keys, err := ledger.ParseKeys(w.audit.PublicKey())
+	if err != nil {
+		return err
+	}
+	entries, err := audit.ReadEntries(w.t.Context(), w.db, a.Receipt.Log, a.Receipt.Index, 1)
+	if err != nil || len(entries) != 1 {
+		return fmt.Errorf("entry %d: %d, %v", a.Receipt.Index, len(entries), err)
+	}
+	record, err := a.Receipt.CheckRecord([]byte(entries[0].Record), keys)
+	if err != nil {
+		return err
+	}
+	if record.Subject.ID != a.DecisionID || record.Verdict != a.Verdict.String() {
+		return fmt.Errorf("the receipt is for %s, %s", record.Subject.ID, record.Verdict)
+	}
+	return nil
+}
