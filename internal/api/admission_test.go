@@ -102,6 +102,8 @@ func TestWrongKindOfCredential(t *testing.T) {
 			api.Key:    {"x-api-key: <key>", "Authorization: Bearer <key>"},
 			api.Either: {"Authorization: Bearer <access token>", "x-api-key"},
 			api.Proxy:  {"proxy"},
+
+			api.PlanToken: {"x-api-key: <key>", "Authorization: Bearer <key>", "token"},
 		}
 		good := map[string]http.Header{
 			"a token": withBearer(token), "a key": withXAPIKey(key), "a key as bearer": withBearer(key), "nothing": {},
@@ -109,6 +111,7 @@ func TestWrongKindOfCredential(t *testing.T) {
 		}
 		takes := map[api.Mode][]string{
 			api.JWT: {"a token"}, api.Key: {"a key", "a key as bearer"}, api.Either: {"a token", "a key", "a key as bearer"},
+			api.PlanToken: {"a key", "a key as bearer", "nothing"},
 		}
 		for _, r := range s.API.Routes() {
 			if r.Mode == api.Public {
@@ -148,7 +151,7 @@ func TestNoBodyIsReadBeforeRights(t *testing.T) {
 			header := http.Header{}
 			want := http.StatusUnauthorized
 			switch {
-			case r.Mode == api.Public:
+			case r.Mode == api.Public, r.Mode == api.PlanToken: // the credential is in the body
 				continue
 			case r.OrganizationScoped() && !principal.Viewer.May(r.Action):
 				header, want = viewer, http.StatusForbidden

@@ -66,6 +66,17 @@ func (w *changes) scenarios() map[string]scenario {
 		"DELETE /policies/{policyId}/bindings/{kind}/{subject}": w.removeBinding,
 		"POST /policies/check-access":                           w.checkAccess,
 		"POST /policies/simulate":                               w.simulatePolicy,
+
+		"POST /iap/sdk/token":                   w.declarePlan,
+		"POST /iap/plans/{planId}/status":       w.endPlan,
+		"POST /iap/sdk/enforce":                 w.enforceSDK,
+		"POST /iap/enforce":                     w.enforcePlugin,
+		"POST /iap/verify-step":                 w.verifyStep,
+		"POST /intent":                          w.bindPolicy,
+		"POST /verify/action":                   w.verifyAction,
+		"POST /iap/sdk/bootstrap":               w.bootstrap,
+		"POST /iap/sdk/resolve-user":            w.resolveUser,
+		"PUT /organization/{orgId}/enforcement": w.changeSettings,
 	}
 }
 

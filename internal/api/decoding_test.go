@@ -40,11 +40,12 @@ func eachBodyRoute(t *testing.T, test func(t *testing.T, r *bodyRoute)) {
 		owner := s.person("owner")
 		orgID := s.organization(owner, "Decoding")
 		key, policyID := s.terminalKey(owner, orgID), s.draft(owner, orgID, "decoded")
+		planID := s.declare(key.APIKey, "decoded").PlanID
 		d, calls, found := s.document(t), new(atomic.Int32), 0
 		for _, route := range s.API.Routes() {
 			op, _ := d.operation(route)
 			content, ok := op.RequestBody.Content["application/json"]
-			if !ok || takesDocument(op) {
+			if !ok || takesDocument(op) || decides(route.Path) {
 				continue
 			}
 			found++
@@ -55,6 +56,8 @@ func eachBodyRoute(t *testing.T, test func(t *testing.T, r *bodyRoute)) {
 					return orgID
 				case "{policyId}":
 					return policyID // before the body is read it must be there
+				case "{planId}":
+					return planID
 				}
 				return database.NewID()
 			})
@@ -86,6 +89,12 @@ func eachBodyRoute(t *testing.T, test func(t *testing.T, r *bodyRoute)) {
 func takesDocument(op operation) bool {
 	_, ok := op.RequestBody.Content["application/yaml"]
 	return ok
+}
+
+// decides reports whether a route answers a body that cannot be read with a deny:
+// see TestBodiesThatCannotBeReadAreDenied.
+func decides(path string) bool {
+	return slices.Contains([]string{"/iap/sdk/enforce", "/iap/enforce", "/iap/verify-step", "/verify/action"}, path)
 }
 
 // send posts a body from an address of its own, so that no throttle steps in.
@@ -198,7 +207,7 @@ var values = map[string]string{
 // TestBodiesThatAreNoObject sends what no decoder may take.
 func TestBodiesThatAreNoObject(t *testing.T) {
 	t.Parallel()
-	const deep = 100_000
+	const deep = 40_000
 	eachBodyRoute(t, func(t *testing.T, r *bodyRoute) {
 		for name, body := range map[string]string{
 			"null":                      `null`,

@@ -146,6 +146,8 @@ var acceptedSchemes = map[api.Mode][]string{
 	api.Key:    {"apiKey"},
 	api.Either: {"accessToken", "apiKey"},
 	api.Proxy:  {"proxyToken"},
+
+	api.PlanToken: {"apiKey"}, // or none
 }
 
 func checkSecurity(t *testing.T, d *openAPI, r api.Route, op operation) {

@@ -50,33 +50,25 @@ func toolsOf(p *plan.Plan) []face.Tool {
 	return tools
 }
 
-// possibleCallers are the callers a policy could be bound to: whom the client
-// names, and whom the key belongs to. A policy that counts for one of them counts,
-// or it could be escaped by naming somebody else.
+// possibleCallers are the callers that a decision takes the strictest answer of:
+// whom the client names together with whom the key belongs to, and the key alone.
 func (a *API) possibleCallers(ctx context.Context, caller principal.Principal, of callParties) ([]toolcall.Call, error) {
 	owner, err := a.Organizations.PartyOf(ctx, caller.OrgID, caller.UserID, "")
 	if err != nil {
 		return nil, err
 	}
-	users := []toolcall.User{{ID: owner.Member.UserID, Email: owner.Member.Email, Role: string(owner.Member.Role)}}
-	if named, err := a.namedUser(ctx, caller, of); err != nil {
+	named, err := a.namedUser(ctx, caller, of)
+	if err != nil {
 		return nil, err
-	} else if named.ID != users[0].ID {
-		users = append(users, named)
 	}
-	var calls []toolcall.Call
-	for _, user := range users {
-		for _, agent := range []string{"", stated(of.agentID)} {
-			if agent == "" && len(calls) > 0 && stated(of.agentID) == "" {
-				continue
-			}
-			calls = append(calls, toolcall.Call{
-				Agent: toolcall.Agent{ID: agent}, User: user, Org: toolcall.Org{ID: caller.OrgID, Name: owner.OrgName},
-				Environment: caller.Environment, Now: a.Database.Now(),
-			})
-		}
+	call := toolcall.Call{
+		Agent: toolcall.Agent{ID: stated(of.agentID)}, User: named, Org: toolcall.Org{ID: caller.OrgID, Name: owner.OrgName},
+		Key:         toolcall.Key{ID: caller.KeyID, OwnerID: caller.UserID, OwnerRole: string(owner.Member.Role)},
+		Environment: caller.Environment, Now: a.Database.Now(),
 	}
-	return calls, nil
+	alone := call
+	alone.Key.Alone, alone.User.Role = true, call.Key.OwnerRole
+	return []toolcall.Call{call, alone}, nil
 }
 
 // namedUser is the member a client names, by e-mail or id; nobody is none.

@@ -49,6 +49,7 @@ type tenant struct {
 	agentSecret, terminalSecret, draftSecret string // keys themselves
 
 	draft string // id of a policy that is stored
+	plan  string // id of a plan that its agent declared
 
 	foreignIDs map[string]map[string]string // by route, then path parameter
 	private    []string                     // what nobody else may learn
@@ -69,7 +70,8 @@ func (s *server) tenant(name string) *tenant {
 	w.session = sessions[0].ID
 	w.trace, w.agentSession, w.policy = database.NewID(), database.NewID(), database.NewID()
 	s.observe(w)
-	w.private = []string{name, w.org, w.owner.ID, w.owner.Email, w.member, w.invite, w.key, w.session, w.trace, w.agentSession, w.policy, w.draft}
+	w.plan = s.declare(w.agentSecret, name).PlanID
+	w.private = []string{name, w.org, w.owner.ID, w.owner.Email, w.member, w.invite, w.key, w.session, w.trace, w.agentSession, w.policy, w.draft, w.plan}
 	// A new route with an id in its path has to name one here.
 	w.foreignIDs = map[string]map[string]string{
 		"PATCH /organization/{orgId}/members/{userId}/role": {"userId": w.member},
@@ -93,6 +95,12 @@ func (s *server) tenant(name string) *tenant {
 		"DELETE /policies/{policyId}/bindings/{kind}/{subject}", "GET /policies/yaml/export/{policyId}",
 	} {
 		w.foreignIDs[route] = map[string]string{"policyId": w.draft, "version": "1", "kind": "roles", "subject": "owner"}
+	}
+	for _, route := range []string{
+		"GET /iap/plan/{planId}", "GET /iap/plan/{planId}/merkle-tree", "GET /iap/plan/{planId}/steps/{step}/proof",
+		"GET /iap/plan/{planId}/report", "POST /iap/plans/{planId}/status",
+	} {
+		w.foreignIDs[route] = map[string]string{"planId": w.plan, "step": "0"}
 	}
 	return w
 }

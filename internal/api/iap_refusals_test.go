@@ -1,0 +1,203 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"writ/client"
+	"writ/internal/api"
+	"writ/internal/database/dbtest"
+)
+
+// deniesInEveryDialect checks that a body lets no client run anything.
+func deniesInEveryDialect(t *testing.T, what string, answer wireAnswer) {
+	t.Helper()
+	var body map[string]any
+	if err := json.Unmarshal(answer.body, &body); err != nil {
+		t.Errorf("%s: the body is no JSON object: %.200s", what, answer.body)
+		return
+	}
+	reason, _ := body["reason"].(string)
+	if body["allowed"] != false || body["action"] != "deny" || body["enforcementAction"] != "block" || reason == "" {
+		t.Errorf("%s: status %d, a client could take this for a yes: %.300s", what, answer.status, answer.body)
+	}
+	if kind := answer.header.Get("Content-Type"); kind != "application/json" {
+		t.Errorf("%s: Content-Type %q", what, kind)
+	}
+}
+
+// openPolicy allows everything.
+const openPolicy = `{version: v1, name: open, default: deny, rules: [{id: all, effect: allow, tools: ["*"]}]}`
+
+// decisionRoutes are the routes of the table that decide.
+func decisionRoutes(t *testing.T, s *server) (routes []api.Route) {
+	t.Helper()
+	for _, r := range s.API.Routes() {
+		if decides(r.Path) {
+			routes = append(routes, r)
+		}
+	}
+	if len(routes) != 4 {
+		t.Fatalf("%d routes decide, want four", len(routes))
+	}
+	return routes
+}
+
+// TestEveryErrorOfADecisionRouteDenies walks the statuses on every path that
+// decides: whoever answers, the body says no in every dialect.
+func TestEveryErrorOfADecisionRouteDenies(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *server) {
+		owner := s.person("owner")
+		org := s.organization(owner, "Refusals")
+		token := credentials(owner.Client)
+		unbound := credentials(s.public.WithKey(s.keyFor(owner.ID, "").Secret.Reveal()))
+		scopeless, err := owner.CreateKey(t.Context(), client.NewKey{Name: "ingests", OrganizationID: org, Scopes: []string{"ingest"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		noScope := credentials(s.public.WithKey(scopeless.APIKey))
+		for _, r := range decisionRoutes(t, s) {
+			for _, c := range []struct {
+				name, method, path string
+				headers            []string
+				statuses           []int
+			}{
+				{"a person's token", "POST", r.Path, token, []int{401, 200}},
+				{"a key that is none", "POST", r.Path, []string{"X-Api-Key", "ak_test_nope"}, []int{401, 200}},
+				{"two keys", "POST", r.Path, []string{"X-Api-Key", "ak_a, ak_b"}, []int{401, 200}},
+				{"no credentials", "POST", r.Path, nil, []int{401, 200}},
+				{"a key without the scope", "POST", r.Path, noScope, []int{403, 200}},
+				{"a key of no organization", "POST", r.Path, unbound, []int{403, 200}},
+				{"another method", "GET", r.Path, nil, []int{405}},
+				{"another method, deleted", "DELETE", r.Path, nil, []int{405}},
+				{"a slash too many", "POST", r.Path + "/", nil, []int{404}},
+				{"slashes that are cleaned", "GET", "/" + r.Path, nil, []int{405}},
+				{"dots that are cleaned", "GET", "/x/.." + r.Path, nil, []int{405}},
+				{"escapes", "GET", strings.ReplaceAll(r.Path, "e", "%65"), nil, []int{405}},
+				{"a foreign host name", "POST", r.Path, []string{"Host", "evil.example"}, []int{421}},
+			} {
+				answer := s.wire(t, c.method, c.path, `{}`, c.headers...)
+				if !slices.Contains(c.statuses, answer.status) {
+					t.Errorf("%s with %s: status %d, want one of %v", r.Path, c.name, answer.status, c.statuses)
+				}
+				deniesInEveryDialect(t, r.Path+" with "+c.name, answer)
+			}
+		}
+	})
+}
+
+// TestThrottledDecisionsDeny covers 429, which only the public route can answer.
+func TestThrottledDecisionsDeny(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *server) {
+		for path, body := range map[string]string{"/verify/action": `{}`, "/intent": `{"plan":` + onePlan + `}`} {
+			var answer wireAnswer
+			for range 130 { // sixty a minute, and the minute may end in between
+				if answer = s.wire(t, "POST", path, body); answer.status == http.StatusTooManyRequests {
+					break
+				}
+			}
+			if answer.status != http.StatusTooManyRequests || answer.retryAfter(t) < 1 {
+				t.Fatalf("%s: status %d after 130 calls", path, answer.status)
+			}
+			if path == "/verify/action" {
+				deniesInEveryDialect(t, path, answer)
+			}
+		}
+	})
+}
+
+// TestBodiesThatCannotBeReadAreDenied sends what no decoder may take. Clients
+// take a 400 for "allow" there, so each is answered 200 with a deny.
+func TestBodiesThatCannotBeReadAreDenied(t *testing.T) {
+	t.Parallel()
+	const deep = 40_000
+	bodies := map[string]string{
+		"nothing": "", "white space": " \n", "null": `null`, "an array": `[{}]`, "a number": `1`, "a string": `"` + typedSecret + `"`,
+		"half an object": `{"tool":"` + typedSecret, "two objects": `{} {}`, "rest": `{}x`, "a comma at the end": `{"tool":"a",}`,
+		"a byte order mark": "\ufeff{}", "a number JSON lacks": `{"a":NaN}`, "invalid UTF-8": "{\"tool\":\"\xff" + typedSecret + "\"}",
+		"half a surrogate pair": `{"tool":"\ud800"}`, "a member twice": `{"tool":"a","tool":"b"}`, "an escaped member twice": `{"tool":"a","\u0074ool":"b"}`,
+		"an unknown member twice": `{"x":1,"x":1}`, "brackets without end": strings.Repeat("[", deep), "braces without end": strings.Repeat(`{"a":`, deep),
+		"deep nesting":                   `{"a":` + strings.Repeat("[", deep) + strings.Repeat("]", deep) + `}`,
+		"too large":                      `{"a":"` + strings.Repeat("x", 2<<20) + `"}`,
+		"a tool that is no text":         `{"tool":{"a":"` + typedSecret + `"},"tool_name":17,"path":{}}`,
+		"labels that are no texts":       `{"tool":"a","tool_name":"a","labels":{"` + typedSecret + `":1}}`,
+		"arguments that are no object":   `{"tool":"a","tool_name":"a","arguments":"` + typedSecret + `","tool_input":["` + typedSecret + `"]}`,
+		"arguments with a member twice":  `{"tool":"a","tool_name":"a","arguments":{"x":1,"x":2},"tool_input":{"x":1,"x":2}}`,
+		"a huge number in the arguments": `{"tool":"a","tool_name":"a","arguments":{"x":1e999},"tool_input":{"x":1e999}}`,
+		"no tool":                        `{"arguments":{}}`,
+		"an empty tool":                  `{"tool":" ","tool_name":""}`,
+		"a tool nobody can read":         `{"tool":"a\u0000b","tool_name":"a\u0000b"}`,
+		"a tool of a megabyte":           `{"tool":"` + strings.Repeat("t", 900_000) + `","tool_name":"` + strings.Repeat("t", 900_000) + `"}`,
+		"TOOL for tool":                  `{"TOOL":"a","Tool_Name":"a"}`,
+	}
+	each(t, func(t *testing.T, s *server) {
+		owner := s.person("owner")
+		org := s.organization(owner, "Bodies")
+		s.activePolicy(owner, org, openPolicy)
+		key := credentials(s.public.WithKey(s.keyFor(owner.ID, org).Secret.Reveal()))
+		calls := 0
+		for _, r := range decisionRoutes(t, s) {
+			for name, body := range bodies {
+				calls++
+				headers := []string{"X-Forwarded-For", fmt.Sprintf("10.0.%d.%d", calls>>8, calls&255)}
+				if r.Mode != api.Public {
+					headers = append(headers, key...)
+				}
+				answer := s.wire(t, "POST", r.Path, body, headers...)
+				what := r.Path + " with " + name
+				if answer.status != http.StatusOK {
+					t.Errorf("%s: status %d, want 200: %.200s", what, answer.status, answer.body)
+				}
+				deniesInEveryDialect(t, what, answer)
+				if strings.Contains(string(answer.body), typedSecret) {
+					t.Errorf("%s: the answer repeats what was sent: %s", what, answer.body)
+				}
+			}
+			for _, encoding := range []string{"gzip", "zstd", "br"} {
+				headers := append([]string{"Content-Encoding", encoding}, key...)
+				if r.Mode == api.Public {
+					headers = headers[:2]
+				}
+				deniesInEveryDialect(t, r.Path+" in "+encoding, s.wire(t, "POST", r.Path, `{}`, headers...))
+			}
+		}
+	}, "WRIT_TRUSTED_PROXIES", "127.0.0.1")
+}
+
+// TestDecisionsDuringAnOutageDeny covers what is answered when nothing can be
+// read or recorded.
+func TestDecisionsDuringAnOutageDeny(t *testing.T) {
+	t.Parallel()
+	options, line := dbtest.PostgresOnALine(t)
+	s := start(t, options)
+	owner := s.person("owner")
+	org := s.organization(owner, "Outage")
+	s.activePolicy(owner, org, openPolicy)
+	agent := s.public.WithKey(s.keyFor(owner.ID, org).Secret.Reveal())
+	token := s.declare(agent.APIKey, "outage")
+	bodies := map[string]string{
+		"/iap/sdk/enforce": jsonOf(t, map[string]any{"tool": "read", "intent_token": token}),
+		"/iap/enforce":     `{"tool_name":"read"}`,
+		"/iap/verify-step": jsonOf(t, map[string]any{"tool_name": "read", "token": token.JWT}),
+		"/verify/action":   jsonOf(t, map[string]any{"path": "/steps/[0]/action", "value": "read", "proof": token.StepProofs[0], "token": token.Token}),
+	}
+	for path, body := range bodies {
+		if answer := s.wire(t, "POST", path, body, credentials(agent)...); !strings.Contains(string(answer.body), `"allowed":true`) {
+			t.Fatalf("%s before the outage: %s", path, answer.body)
+		}
+	}
+	line.Cut()
+	for path, body := range bodies {
+		deniesInEveryDialect(t, path+" during the outage", s.wire(t, "POST", path, body, credentials(agent)...))
+	}
+	line.Mend()
+	if err := eventually(func() error { _, err := s.public.Ready(t.Context()); return err }); err != nil {
+		t.Fatalf("the server is not ready after the database is back: %v", err)
+	}
+}
