@@ -17,6 +17,7 @@ import (
 var floors = map[string]func(input []byte) (http.Handler, error){
 	"answer": answerFloor,
 	"decode": decodeFloor,
+	"echo":   echoFloor,
 	"insert": insertFloor,
 }
 

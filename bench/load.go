@@ -23,6 +23,9 @@ type target struct {
 	server  *process
 	request []byte
 	answer  []byte // what it said the first time; every answer has its length
+	// begins, where it is set, is what every answer begins with, and lengths may
+	// differ.
+	begins []byte
 }
 
 // newTarget asks once, in the ordinary way.
@@ -132,7 +135,7 @@ func (t target) askOn(line net.Conn, end time.Time, times int) ([]time.Duration,
 		if _, err := line.Write(t.request); err != nil {
 			return nil, fmt.Errorf("send a request: %w", err)
 		}
-		if err := readAnswer(reader, len(t.answer)); err != nil {
+		if err := t.read(reader); err != nil {
 			return nil, fmt.Errorf("read an answer: %w", err)
 		}
 		received := time.Now()
@@ -142,33 +145,90 @@ func (t target) askOn(line net.Conn, end time.Time, times int) ([]time.Duration,
 	return latencies, nil
 }
 
+// read reads one answer and accepts only what the target always says.
+func (t target) read(r *bufio.Reader) error {
+	if t.begins != nil {
+		return readBeginning(r, t.begins)
+	}
+	return readAnswer(r, len(t.answer))
+}
+
 // readAnswer reads one answer and accepts only a 200 with a body of that size.
 func readAnswer(r *bufio.Reader, size int) error {
-	line, err := r.ReadSlice('\n')
+	length, err := readHead(r)
 	if err != nil {
 		return err
-	}
-	if !bytes.HasPrefix(line, []byte("HTTP/1.1 200 ")) {
-		return fmt.Errorf("the server says %q", bytes.TrimSpace(line))
-	}
-	length := -1
-	for {
-		if line, err = r.ReadSlice('\n'); err != nil {
-			return err
-		}
-		name, value, isHeader := bytes.Cut(line, []byte(":"))
-		if !isHeader {
-			break // the empty line
-		}
-		if bytes.EqualFold(name, []byte("Content-Length")) {
-			if length, err = strconv.Atoi(string(bytes.TrimSpace(value))); err != nil {
-				return err
-			}
-		}
 	}
 	if length != size {
 		return fmt.Errorf("the body has %d bytes (-1: it does not say), not %d", length, size)
 	}
 	_, err = r.Discard(length)
 	return err
+}
+
+// unsaid is the length of a body whose head does not say one.
+const unsaid = -1
+
+// readHead reads the head of an answer, accepts only a 200, and tells how long
+// the body is.
+func readHead(r *bufio.Reader) (length int, err error) {
+	line, err := r.ReadSlice('\n')
+	if err != nil {
+		return 0, err
+	}
+	if !bytes.HasPrefix(line, []byte("HTTP/1.1 200 ")) {
+		return 0, fmt.Errorf("the server says %q", bytes.TrimSpace(line))
+	}
+	length = unsaid
+	for {
+		if line, err = r.ReadSlice('\n'); err != nil {
+			return 0, err
+		}
+		name, value, isHeader := bytes.Cut(line, []byte(":"))
+		if !isHeader {
+			return length, nil // the empty line
+		}
+		if bytes.EqualFold(name, []byte("Content-Length")) {
+			if length, err = strconv.Atoi(string(bytes.TrimSpace(value))); err != nil {
+				return 0, err
+			}
+		}
+	}
+}
+
+// readBeginning reads one answer of any length, whole or in chunks, and accepts
+// only a 200 whose body begins so.
+func readBeginning(r *bufio.Reader, begins []byte) error {
+	length, err := readHead(r)
+	if err != nil {
+		return err
+	}
+	inChunks := length == unsaid
+	for first := true; ; first = false {
+		if inChunks {
+			if length, err = readChunkSize(r); err != nil {
+				return err
+			}
+		}
+		if first {
+			if start, err := r.Peek(len(begins)); err != nil || !bytes.Equal(start, begins) {
+				return fmt.Errorf("the body begins with %q, not %q", start, begins)
+			}
+		}
+		if inChunks {
+			length += len("\r\n") // ends every chunk, and the last, which is empty
+		}
+		if _, err := r.Discard(length); err != nil || !inChunks || length == len("\r\n") {
+			return err
+		}
+	}
+}
+
+func readChunkSize(r *bufio.Reader) (int, error) {
+	line, err := r.ReadSlice('\n')
+	if err != nil {
+		return 0, err
+	}
+	size, err := strconv.ParseUint(string(bytes.TrimSpace(line)), 16, 31)
+	return int(size), err
 }

@@ -44,6 +44,29 @@ func TestReadAnswerLeavesTheNext(t *testing.T) {
 	}
 }
 
+func TestReadBeginning(t *testing.T) {
+	t.Parallel()
+	const (
+		whole  = "HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n{\"a\":1}"
+		pieces = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"a\":\r\n2\r\n1}\r\n0\r\n\r\n"
+	)
+	r := bufio.NewReader(strings.NewReader(whole + pieces + whole))
+	for n := range 3 {
+		if err := readBeginning(r, []byte(`{"a"`)); err != nil {
+			t.Fatalf("answer %d: %v", n+1, err)
+		}
+	}
+	for _, text := range []string{whole, pieces, strings.Replace(whole, "200", "503", 1), whole[:len(whole)-1], ""} {
+		begins := []byte(`{"b"`)
+		if len(text) != len(whole) || strings.Contains(text, "503") {
+			begins = []byte(`{"a"`) // it is the rest that is wrong
+		}
+		if text != pieces && readBeginning(bufio.NewReader(strings.NewReader(text)), begins) == nil {
+			t.Errorf("%q is accepted", text)
+		}
+	}
+}
+
 func TestMedian(t *testing.T) {
 	t.Parallel()
 	if got, want := median([]float64{9, 1, 2}), 2.0; got != want {

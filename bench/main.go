@@ -11,6 +11,8 @@
 //	writes    a small change, alone and beside a saturating ingest
 //	reads     summary, lists and details at two sizes, with the query plans
 //	soak      ingest and reads together for a while, and the memory they take
+//	enforce   a recorded decision over HTTP beside an echo and beside OPA's server
+//	evidence  an append to the log with its proof, and the check of a proof
 //	policy    a decision beside other policy engines, over 10 to 10,000 rules
 //
 // Servers that are compared take turns in short rounds, so that a noisy
@@ -69,6 +71,8 @@ var parts = []part{
 	{"writes", (*bench).writes},
 	{"reads", (*bench).reads},
 	{"soak", (*bench).soak},
+	{"enforce", (*bench).enforce},
+	{"evidence", (*bench).evidence},
 	{"policy", (*bench).policy},
 }
 

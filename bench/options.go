@@ -32,7 +32,7 @@ func readOptions() options {
 	flag.IntVar(&o.rounds, "rounds", 5, "`number` of rounds of each server")
 	flag.StringVar(&o.databaseURL, "database", "", "measure on the empty PostgreSQL database at this `URL` too; it is not emptied afterwards")
 	flag.StringVar(&o.only, "only", "", "measure only these `parts`, with commas between: "+strings.Join(partNames(), ", "))
-	flag.BoolVar(&o.large, "large", false, "read from 1,000,000 traces with 10,000,000 spans: takes long, and 12 GB of disk")
+	flag.BoolVar(&o.large, "large", false, "read from 1,000,000 traces with 10,000,000 spans, decide on a log of 1,000,000 entries: takes long, and 12 GB of disk")
 	flag.DurationVar(&o.soak, "soak", 20*time.Second, "`length` of the soak")
 	flag.StringVar(&o.floor, "floor", "", "be the floor of this `name`: the benchmark starts itself so")
 	flag.IntVar(&o.port, "port", 0, "the floor's `port`")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,11 +33,13 @@ type command struct {
 	arguments   []string
 	environment []string
 	input       io.Reader
+	ready       string // path that says 200 when it is; empty: /ready
 }
 
 // process is a running server on this machine. Stop it.
 type process struct {
 	address string // host:port
+	ready   string
 	cmd     *exec.Cmd
 	errors  *bytes.Buffer // what it wrote to its standard error; read it after exited
 	exited  chan struct{}
@@ -52,6 +55,7 @@ func startProcess(ctx context.Context, on func(port int) command) (*process, tim
 	c := on(port)
 	p := &process{
 		address: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)),
+		ready:   cmp.Or(c.ready, "/ready"),
 		cmd:     exec.Command(c.program, c.arguments...),
 		errors:  &bytes.Buffer{},
 		exited:  make(chan struct{}),
@@ -99,7 +103,7 @@ func (p *process) awaitReady(ctx context.Context) error {
 // answersReady asks once. A server that listens and does not serve yet keeps us
 // waiting here, so the polling adds nothing to its time.
 func (p *process) answersReady(ctx context.Context) bool {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.address+"/ready", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.address+p.ready, nil)
 	if err != nil {
 		return false
 	}

@@ -2,6 +2,7 @@
 // run on one machine.
 //
 //	go run . [-seconds 0.1] [-rounds 5]
+//	go run . -print writ|rego        # the 100 rules, for the benchmark of servers
 //
 // The same rules are written for every engine, at 10, 100, 1,000 and 10,000 of
 // them, and the same calls are decided by all. An engine that answers otherwise
@@ -19,12 +20,24 @@ import (
 	"flag"
 	"fmt"
 	"os"
+
+	"writ/internal/policy/document"
 )
 
 func main() {
 	seconds := flag.Float64("seconds", 0.1, "processor `time` of a round")
 	rounds := flag.Int("rounds", 5, "`number` of rounds of each engine")
+	language := flag.String("print", "", "print the 100 rules in this `language`, writ or rego, and measure nothing")
 	flag.Parse()
+	if *language != "" {
+		text, err := printed(*language)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "policy:", err)
+			os.Exit(2)
+		}
+		fmt.Print(text)
+		return
+	}
 	if *seconds <= 0 || *rounds < 1 || flag.NArg() > 0 {
 		fmt.Fprintln(os.Stderr, "policy: -seconds is above 0, -rounds at least 1, and there are no further arguments")
 		os.Exit(2)
@@ -54,6 +67,18 @@ func run(seconds float64, rounds int) error {
 		}
 	}
 	return results.print(os.Stdout)
+}
+
+// printed is the rules that servers are measured with.
+func printed(language string) (string, error) {
+	rules := makeRules(100)
+	switch language {
+	case "writ":
+		return string(document.RenderJSON(written(rules))), nil
+	case "rego":
+		return module(rules), nil
+	}
+	return "", fmt.Errorf("-print: the rules are not written in %q", language)
 }
 
 // engine is one of those compared.

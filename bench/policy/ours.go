@@ -13,7 +13,8 @@ import (
 
 const ours = "writ"
 
-func newOurs(rules []rule) (func(call) func() bool, error) {
+// written is the rules as our policy.
+func written(rules []rule) *document.Document {
 	doc := &document.Document{Version: document.Version, Name: "bench"}
 	for _, r := range rules {
 		out := document.Rule{ID: r.id, Effect: verdict.Allow, When: celCondition(r)}
@@ -30,7 +31,11 @@ func newOurs(rules []rule) (func(call) func() bool, error) {
 		}
 		doc.Rules = append(doc.Rules, out)
 	}
-	compiled, problems := policy.Compile(doc)
+	return doc
+}
+
+func newOurs(rules []rule) (func(call) func() bool, error) {
+	compiled, problems := policy.Compile(written(rules))
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("compile: %v", problems[0])
 	}
