@@ -51,6 +51,7 @@ type areas struct {
 	plans     *intent.Service
 	approvals *delegation.Service
 	decisions *enforcement.Service
+	meanwhile meanwhile
 }
 
 func each(t *testing.T, body func(t *testing.T, w *world)) {
@@ -77,27 +78,49 @@ func newWorld(t testing.TB, o database.Options) *world {
 // open opens the database as one more process does.
 func open(t testing.TB, o database.Options) *areas {
 	t.Helper()
-	db, err := database.Open(t.Context(), o)
+	a, err := assemble(t.Context(), o)
 	if err != nil {
 		t.Fatalf("open: %v", err)
 	}
-	t.Cleanup(func() { _ = db.Close() }) // a test may have closed it
+	t.Cleanup(func() { _ = a.db.Close() }) // a test may have closed it
+	return a
+}
+
+func assemble(ctx context.Context, o database.Options) (*areas, error) {
+	db, err := database.Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
 	sealer, err := secret.NewSealer(bytes.Repeat([]byte{1}, secret.MasterKeySize))
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	ring := keyring.New(db, sealer)
-	log, err := audit.Open(t.Context(), db, func(ctx context.Context) (ed25519.PrivateKey, error) {
+	log, err := audit.Open(ctx, db, func(ctx context.Context) (ed25519.PrivateKey, error) {
 		key, err := ring.Current(ctx, keyring.Checkpoint)
 		return key.Private, err
 	})
 	if err != nil {
-		t.Fatalf("open the log: %v", err)
+		return nil, err
 	}
-	a := &areas{db: db, audit: log, policies: policy.New(db, nil), plans: intent.New(db, ring, sealer)}
+	a := &areas{db: db, audit: log, plans: intent.New(db, ring, sealer)}
+	a.policies = policy.New(db, &a.meanwhile)
 	a.approvals = delegation.New(db, organization.CountApprovers)
 	a.decisions = enforcement.New(db, a.policies, a.plans, organization.New(db, nil, ""), slog.New(slog.DiscardHandler))
-	return a
+	return a, nil
+}
+
+// meanwhile runs something, once, while a call is judged and before it is
+// recorded: when the rule asksMeanwhile asks what was spent.
+type meanwhile struct{ do atomic.Pointer[func()] }
+
+const asksMeanwhile = `id: meanwhile; effect: deny; tools: ["*"]; limit: {cost: 5, per: 1h, by: org}`
+
+func (m *meanwhile) Spent(context.Context, string, document.Subject, string, time.Time) (nanos, tokens int64, err error) {
+	if do := m.do.Swap(nil); do != nil {
+		(*do)()
+	}
+	return 0, 0, nil
 }
 
 func (w *world) pass(d time.Duration) { w.clock.Add(d.Microseconds()) }
@@ -201,9 +224,9 @@ func want(t *testing.T, got enforcement.Answer, v verdict.Verdict, by, reason st
 	}
 }
 
-func (w *world) count(table string) (n int) {
+func (w *world) count(what string) (n int) {
 	w.t.Helper()
-	if err := w.db.QueryRow(w.t.Context(), `SELECT COUNT(*) FROM `+table).Scan(&n); err != nil {
+	if err := w.db.QueryRow(w.t.Context(), `SELECT COUNT(*) FROM `+what).Scan(&n); err != nil {
 		w.t.Fatal(err)
 	}
 	return n
