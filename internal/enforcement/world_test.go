@@ -46,6 +46,7 @@ type world struct {
 // areas are the services of one process.
 type areas struct {
 	db        *database.DB
+	ring      *keyring.Ring
 	audit     *audit.Service
 	policies  *policy.Service
 	plans     *intent.Service
@@ -91,20 +92,25 @@ func assemble(ctx context.Context, o database.Options) (*areas, error) {
 	if err != nil {
 		return nil, err
 	}
+	a, err := assembleOn(db)
+	if err != nil {
+		return nil, err
+	}
+	a.audit, err = audit.Open(ctx, db, func(ctx context.Context) (ed25519.PrivateKey, error) {
+		key, err := a.ring.Current(ctx, keyring.Checkpoint)
+		return key.Private, err
+	})
+	return a, err
+}
+
+// assembleOn makes the services anew: they remember nothing yet.
+func assembleOn(db *database.DB) (*areas, error) {
 	sealer, err := secret.NewSealer(bytes.Repeat([]byte{1}, secret.MasterKeySize))
 	if err != nil {
 		return nil, err
 	}
-	ring := keyring.New(db, sealer)
-	log, err := audit.Open(ctx, db, func(ctx context.Context) (ed25519.PrivateKey, error) {
-		key, err := ring.Current(ctx, keyring.Checkpoint)
-		return key.Private, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	a := &areas{db: db, audit: log, plans: intent.New(db, ring, sealer)}
-	a.policies = policy.New(db, &a.meanwhile)
+	a := &areas{db: db, ring: keyring.New(db, sealer)}
+	a.plans, a.policies = intent.New(db, a.ring, sealer), policy.New(db, &a.meanwhile)
 	a.approvals = delegation.New(db, organization.CountApprovers)
 	a.decisions = enforcement.New(db, a.policies, a.plans, organization.New(db, nil, ""), slog.New(slog.DiscardHandler))
 	return a, nil

@@ -1,0 +1,283 @@
+package delegation_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"writ/internal/database"
+	"writ/internal/database/dbtest"
+	"writ/internal/delegation"
+	"writ/internal/fault"
+	"writ/internal/organization"
+	"writ/internal/policy/document"
+	"writ/internal/principal"
+	"writ/internal/secret"
+)
+
+// world is an organization of ada, who owns a key, and people who may approve.
+type world struct {
+	t         *testing.T
+	db        *database.DB
+	approvals *delegation.Service
+	org       string
+	ada       principal.Principal
+	key       principal.Principal
+}
+
+func each(t *testing.T, body func(t *testing.T, w *world)) {
+	t.Helper()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := &world{t: t, db: db, approvals: delegation.New(db, organization.CountApprovers), org: database.NewID()}
+		w.exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`, w.org)
+		w.ada = w.person(principal.Owner)
+		w.key = principal.Principal{Kind: principal.Key, KeyID: database.NewID(), UserID: w.ada.UserID, OrgID: w.org, Scopes: principal.RequestableScopes()}
+		w.exec(`INSERT INTO api_key (id, org_id, owner_id, name, environment, product, scopes, prefix, hash, created_at)
+			VALUES ($1, $2, $3, '', 'sandbox', '', '', '', $4, 1)`, w.key.KeyID, w.org, w.ada.UserID, secret.Hash(w.key.KeyID))
+		body(t, w)
+	})
+}
+
+func (w *world) exec(query string, args ...any) {
+	w.t.Helper()
+	w.write(func(ctx context.Context, tx *database.Tx) error {
+		_, err := tx.Exec(ctx, query, args...)
+		return err
+	})
+}
+
+func (w *world) write(do func(ctx context.Context, tx *database.Tx) error) {
+	w.t.Helper()
+	if err := w.db.Write(w.t.Context(), database.Change{Logs: []string{w.org}, Do: do}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// person is a new member of the organization.
+func (w *world) person(role principal.Role) principal.Principal {
+	id := database.NewID()
+	w.exec(`INSERT INTO user_account (id, email, name, password_hash, created_at) VALUES ($1, $2, $2, '', 1)`, id, id+"@example.org")
+	w.exec(`INSERT INTO organization_member (org_id, user_id, role, joined_at) VALUES ($1, $2, $3, 1)`, w.org, id, string(role))
+	return principal.Principal{Kind: principal.User, UserID: id, OrgID: w.org, Role: role}
+}
+
+func (w *world) open(want delegation.Want) (r *delegation.Request) {
+	w.t.Helper()
+	call := delegation.Call{OrgID: w.org, KeyID: w.key.KeyID, OwnerID: w.ada.UserID, Server: "bank", Tool: "pay", Digest: []byte(database.NewID())}
+	w.write(func(ctx context.Context, tx *database.Tx) (err error) {
+		r, err = delegation.Open(ctx, tx, call, want)
+		return err
+	})
+	return r
+}
+
+func wantFault(t *testing.T, what string, err error, kind fault.Kind) {
+	t.Helper()
+	if !fault.Is(err, kind) {
+		t.Errorf("%s: %v, want %s", what, err, kind)
+	}
+}
+
+var hold = delegation.Want{Kind: delegation.Hold, PolicyID: "p", Rule: "r", Reason: "because"}
+
+func TestWhoMayApprove(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		ctx, bob, mel := t.Context(), w.person(principal.Approver), w.person(principal.Member)
+		elsewhere := bob
+		elsewhere.OrgID = database.NewID()
+		r := w.open(hold)
+		for name, c := range map[string]struct {
+			by   principal.Principal
+			kind fault.Kind
+		}{
+			"the key itself":       {w.key, fault.Forbidden},
+			"its owner":            {w.ada, fault.Forbidden},
+			"a member":             {mel, fault.Forbidden},
+			"somebody elsewhere":   {elsewhere, fault.NotFound},
+			"the operator":         {principal.Operator(), fault.Forbidden},
+			"without organization": {principal.Principal{Kind: principal.User, UserID: bob.UserID, Role: principal.Owner}, fault.Forbidden},
+		} {
+			_, err := w.approvals.Approve(ctx, c.by, r.ID, "")
+			wantFault(t, name, err, c.kind)
+		}
+		for _, id := range []string{"", "x", database.NewID()} {
+			_, err := w.approvals.Approve(ctx, bob, id, "")
+			wantFault(t, "no request", err, fault.NotFound)
+		}
+		_, err := w.approvals.Approve(ctx, bob, r.ID, "\x00")
+		wantFault(t, "a bad note", err, fault.Invalid)
+		got, err := w.approvals.Approve(ctx, bob, r.ID, "fine")
+		if err != nil || got.Status != delegation.Approved || got.SelfApproved || got.Note != "fine" || got.DecidedAt == nil {
+			t.Errorf("approved: %+v, %v", got, err)
+		}
+		for name, again := range map[string]func() error{
+			"approved again": func() error { _, err := w.approvals.Approve(ctx, bob, r.ID, ""); return err },
+			"rejected after": func() error { _, err := w.approvals.Reject(ctx, bob, r.ID, ""); return err },
+			"cancelled":      func() error { _, err := w.approvals.Cancel(ctx, w.key, r.ID); return err },
+		} {
+			wantFault(t, name, again(), fault.Conflict)
+		}
+	})
+}
+
+func TestAlone(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.person(principal.Member)
+		got, err := w.approvals.Approve(t.Context(), w.ada, w.open(hold).ID, "")
+		if err != nil || !got.SelfApproved {
+			t.Errorf("alone: %+v, %v", got, err)
+		}
+		w.person(principal.Approver)
+		_, err = w.approvals.Approve(t.Context(), w.ada, w.open(hold).ID, "")
+		wantFault(t, "not alone", err, fault.Forbidden)
+		var said string
+		if err := w.db.QueryRow(t.Context(), `SELECT payload FROM audit_entry WHERE action = 'approval.approved'`).Scan(&said); err != nil {
+			t.Fatal(err)
+		}
+		if said != `{"kind":"hold","needed":1,"selfApproved":true,"tool":"bank.pay","votes":1}` {
+			t.Errorf("recorded: %s", said)
+		}
+	})
+}
+
+func TestRolesOfApprovers(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		wanted := hold
+		wanted.Approvers = &document.Approvers{Role: "admin", Count: 1}
+		r := w.open(wanted)
+		_, err := w.approvals.Approve(t.Context(), w.person(principal.Approver), r.ID, "")
+		wantFault(t, "a lower role", err, fault.Forbidden)
+		if _, err := w.approvals.Approve(t.Context(), w.person(principal.Owner), r.ID, ""); err != nil {
+			t.Errorf("a higher role: %v", err)
+		}
+	})
+}
+
+// TestTwoAnswersAtOnce: one wins.
+func TestTwoAnswersAtOnce(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		r := w.open(hold)
+		people := []principal.Principal{w.person(principal.Approver), w.person(principal.Admin), w.person(principal.Owner), w.person(principal.Approver)}
+		errs := make([]error, len(people))
+		var all sync.WaitGroup
+		for i, p := range people {
+			all.Go(func() {
+				if i%2 == 0 {
+					_, errs[i] = w.approvals.Approve(t.Context(), p, r.ID, "")
+				} else {
+					_, errs[i] = w.approvals.Reject(t.Context(), p, r.ID, "")
+				}
+			})
+		}
+		all.Wait()
+		won := 0
+		for _, err := range errs {
+			if err == nil {
+				won++
+			} else {
+				wantFault(t, "the others", err, fault.Conflict)
+			}
+		}
+		if won != 1 {
+			t.Errorf("%d answers won", won)
+		}
+	})
+}
+
+func TestCancelAndSee(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		ctx, r, bob := t.Context(), w.open(hold), w.person(principal.Approver)
+		stranger := principal.Principal{Kind: principal.Key, KeyID: database.NewID(), OrgID: w.org, Scopes: principal.RequestableScopes()}
+		for name, p := range map[string]principal.Principal{"another key": stranger, "a member": w.person(principal.Member), "another organization": {Kind: principal.User, UserID: bob.UserID, OrgID: database.NewID(), Role: principal.Owner}} {
+			_, err := w.approvals.Get(ctx, p, r.ID)
+			wantFault(t, name, err, fault.NotFound)
+		}
+		for _, p := range []principal.Principal{bob, w.key, w.ada} {
+			if got, err := w.approvals.Get(ctx, p, r.ID); err != nil || got.ID != r.ID {
+				t.Errorf("get: %+v, %v", got, err)
+			}
+		}
+		_, err := w.approvals.Cancel(ctx, stranger, r.ID)
+		wantFault(t, "another key cancels", err, fault.NotFound)
+		_, err = w.approvals.Cancel(ctx, bob, r.ID)
+		wantFault(t, "an approver cancels", err, fault.NotFound)
+		if got, err := w.approvals.Cancel(ctx, w.key, r.ID); err != nil || got.Status != delegation.Cancelled {
+			t.Errorf("cancel: %+v, %v", got, err)
+		}
+		_, err = w.approvals.Approve(ctx, bob, r.ID, "")
+		wantFault(t, "approve what was cancelled", err, fault.Conflict)
+	})
+}
+
+// TestARestoreBringsNoGrantBack: what was given may have been used since.
+func TestARestoreBringsNoGrantBack(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		bob := w.person(principal.Approver)
+		waiting, given := w.open(hold), w.open(hold)
+		if _, err := w.approvals.Approve(t.Context(), bob, given.ID, ""); err != nil {
+			t.Fatal(err)
+		}
+		w.write(func(ctx context.Context, tx *database.Tx) error {
+			if found, err := delegation.Find(ctx, tx, given.Call, hold); err != nil || found == nil || !found.Granted(tx.Now()) {
+				t.Errorf("before: %+v, %v", found, err)
+			}
+			ended, err := delegation.VoidAll(ctx, tx)
+			if ended != 2 {
+				t.Errorf("%d ended", ended)
+			}
+			return err
+		})
+		w.write(func(ctx context.Context, tx *database.Tx) error {
+			for _, r := range []*delegation.Request{waiting, given} {
+				if found, err := delegation.Find(ctx, tx, r.Call, hold); err != nil || found != nil {
+					t.Errorf("after: %+v, %v", found, err)
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// TestOnlyUnderTheLog: claims are exact because their log is locked.
+func TestOnlyUnderTheLog(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		r := w.open(hold)
+		err := w.db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+			if _, err := delegation.Find(ctx, tx, r.Call, hold); err == nil {
+				t.Error("found without the log's lock")
+			}
+			if _, err := delegation.Consume(ctx, tx, r, "d"); err == nil {
+				t.Error("consumed without the log's lock")
+			}
+			return nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.write(func(ctx context.Context, tx *database.Tx) error {
+			if used, err := delegation.Consume(ctx, tx, r, "d"); err != nil || used {
+				t.Errorf("a request without a grant was consumed: %t, %v", used, err)
+			}
+			without := r.Call
+			without.Digest = nil
+			if _, err := delegation.Find(ctx, tx, without, hold); err == nil {
+				t.Error("found without a digest")
+			}
+			if _, err := delegation.Open(ctx, tx, without, hold); err == nil {
+				t.Error("opened without a digest")
+			}
+			return nil
+		})
+		if r.ExpiresAt.Sub(r.CreatedAt) != 30*time.Minute {
+			t.Errorf("it waits from %s to %s", r.CreatedAt, r.ExpiresAt)
+		}
+	})
+}

@@ -1,0 +1,281 @@
+package enforcement_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"writ/internal/delegation"
+	"writ/internal/enforcement"
+	"writ/internal/intent"
+	"writ/internal/policy"
+	"writ/internal/principal"
+	"writ/internal/verdict"
+)
+
+func (w *world) approver() principal.Principal {
+	w.member(w.acme, w.bob, principal.Approver)
+	return person(w.bob, w.acme, principal.Approver)
+}
+
+const holdPay = `id: pay; effect: hold; tools: ["bank.pay"]; message: Payments need a person.`
+
+// TestAGrantIsUsedOnce: after a yes exactly one of many calls runs, and only the
+// very call that was approved.
+func TestAGrantIsUsedOnce(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		bob := w.approver()
+		w.active("rules", holdPay, allowAll)
+		pay := call("bank", "pay", `{"amount":5,"to":"x"}`)
+		held := w.decide(pay)
+		want(t, held, verdict.Hold, "rules", "held for approval by rule pay")
+		if held.Message != "Payments need a person." {
+			t.Errorf("message %q", held.Message)
+		}
+		for range 3 {
+			if again := w.decide(call("bank", "pay", `{"to":"x","amount":5.0}`)); again.ApprovalID != held.ApprovalID || again.Verdict != verdict.Hold {
+				t.Errorf("polling: %+v", again)
+			}
+		}
+		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, "fine"); err != nil {
+			t.Fatal(err)
+		}
+		for name, r := range map[string]enforcement.Request{
+			"another amount": call("bank", "pay", `{"amount":6,"to":"x"}`),
+			"one more":       call("bank", "pay", `{"amount":5,"to":"x","now":true}`),
+			"text":           call("bank", "pay", `{"amount":"5","to":"x"}`),
+		} {
+			if got := w.decide(r); got.Verdict != verdict.Hold || got.ApprovalID == held.ApprovalID {
+				t.Errorf("%s: %+v", name, got)
+			}
+		}
+		if got := w.decisions.Decide(t.Context(), w.other, pay); got.Verdict != verdict.Hold || got.ApprovalID == held.ApprovalID {
+			t.Errorf("another key: %+v", got)
+		}
+		answers := w.together(50, func(int) enforcement.Request { return pay }, w.decisions)
+		if n := allowed(answers); n != 1 {
+			t.Errorf("%d calls ran on one approval", n)
+		}
+		for _, a := range answers {
+			if a.Allowed() {
+				want(t, a, verdict.Allow, policy.ByApproval, "approved, once")
+				if a.ApprovalID != held.ApprovalID {
+					t.Errorf("allowed by %s", a.ApprovalID)
+				}
+			} else if a.ApprovalID == held.ApprovalID || a.ApprovalID != answers[firstHeld(answers)].ApprovalID {
+				t.Errorf("held: %+v", a)
+			}
+		}
+		if n := w.count(`approval_grant WHERE used_at IS NOT NULL AND decision_id <> ''`); n != 1 {
+			t.Errorf("%d grants used", n)
+		}
+		w.verified()
+	})
+}
+
+func firstHeld(answers []enforcement.Answer) int {
+	for i, a := range answers {
+		if a.Verdict == verdict.Hold {
+			return i
+		}
+	}
+	return 0
+}
+
+func TestAnswersOfApprovers(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		bob := w.approver()
+		w.active("rules", holdPay, allowAll)
+		pay := call("bank", "pay", `{}`)
+
+		held := w.decide(pay)
+		if _, err := w.approvals.Reject(t.Context(), bob, held.ApprovalID, "not today"); err != nil {
+			t.Fatal(err)
+		}
+		got := w.decide(pay)
+		want(t, got, verdict.Deny, policy.ByApproval, "an approver said no: not today")
+		if got.ApprovalID != held.ApprovalID {
+			t.Errorf("rejected: %+v", got)
+		}
+		w.pass(delegation.PendingLife)
+		next := w.decide(pay)
+		if want(t, next, verdict.Hold, "rules", ""); next.ApprovalID == held.ApprovalID {
+			t.Error("an expired rejection is asked again")
+		}
+		w.pass(delegation.PendingLife)
+		if _, err := w.approvals.Approve(t.Context(), bob, next.ApprovalID, ""); err == nil {
+			t.Error("an expired request was approved")
+		}
+		third := w.decide(pay)
+		if third.ApprovalID == next.ApprovalID {
+			t.Error("an expired request is still waited for")
+		}
+		if _, err := w.approvals.Approve(t.Context(), bob, third.ApprovalID, ""); err != nil {
+			t.Fatal(err)
+		}
+		w.pass(delegation.GrantLife)
+		if got := w.decide(pay); got.Verdict != verdict.Hold || got.ApprovalID == third.ApprovalID {
+			t.Errorf("a grant whose time is over: %+v", got)
+		}
+	})
+}
+
+// TestAGrantLiftsNoDeny: what a rule denies, or the plan does not hold, no
+// approval allows; and it is not used up.
+func TestAGrantLiftsNoDeny(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		bob := w.approver()
+		w.active("rules", holdPay, allowAll)
+		shown := w.mint(w.agent, `{"steps":[{"action":"pay","mcp":"bank","max_calls":1}]}`)
+		held := w.decide(planned(shown, "pay", `{}`))
+		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, ""); err != nil {
+			t.Fatal(err)
+		}
+		stop := w.active("stop", `id: stop; effect: deny; tools: ["bank.*"]`)
+		want(t, w.decide(planned(shown, "pay", `{}`)), verdict.Deny, "stop", "")
+		if _, err := w.policies.Deactivate(t.Context(), w.owner, stop.ID); err != nil {
+			t.Fatal(err)
+		}
+		want(t, w.decide(planned(shown, "pay", `{}`)), verdict.Allow, policy.ByApproval, "")
+
+		held = w.decide(planned(shown, "pay", `{}`))
+		want(t, held, verdict.Hold, "", "")
+		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, ""); err != nil {
+			t.Fatal(err)
+		}
+		want(t, w.decide(planned(shown, "pay", `{}`)), verdict.Deny, policy.ByIntent, "used up")
+		if n := w.count(`approval_grant WHERE used_at IS NULL`); n != 1 {
+			t.Errorf("%d grants left", n)
+		}
+	})
+}
+
+// TestAStricterRuleNeedsItsOwnApproval: a yes counts for what was asked.
+func TestAStricterRuleNeedsItsOwnApproval(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		bob := w.approver()
+		w.active("rules", `id: sure; effect: ask; tools: ["bank.pay"]`, allowAll)
+		pay := call("bank", "pay", `{}`)
+		asked := w.decide(pay)
+		want(t, asked, verdict.Ask, "rules", "")
+		if _, err := w.approvals.Approve(t.Context(), bob, asked.ApprovalID, ""); err == nil {
+			t.Error("an approver answered what was asked of the owner")
+		}
+		if _, err := w.approvals.Approve(t.Context(), w.owner, asked.ApprovalID, ""); err != nil {
+			t.Fatal(err)
+		}
+		w.active("stricter", `id: two; effect: hold; tools: ["bank.pay"]; approvers: {role: approver, count: 2}`)
+		held := w.decide(pay)
+		if held.Verdict != verdict.Hold || held.Approvers == nil || held.Approvers.Count != 2 {
+			t.Fatalf("held: %+v", held)
+		}
+		if r, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, ""); err != nil || r.Status != delegation.Pending {
+			t.Fatalf("the first of two: %+v, %v", r, err)
+		}
+		want(t, w.decide(pay), verdict.Hold, "", "")
+		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, ""); err == nil {
+			t.Error("one person counted twice")
+		}
+		carol := person(w.user("carol@example.org"), w.acme, principal.Admin)
+		w.member(w.acme, carol.UserID, principal.Admin)
+		if r, err := w.approvals.Approve(t.Context(), carol, held.ApprovalID, ""); err != nil || r.Status != delegation.Approved {
+			t.Fatalf("the second of two: %+v, %v", r, err)
+		}
+		want(t, w.decide(pay), verdict.Allow, policy.ByApproval, "")
+	})
+}
+
+// TestPlanAndEmailTellRequestsApart where both are stated.
+func TestPlanAndEmailTellRequestsApart(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.active("rules", holdPay)
+		plain := `{"steps":[{"action":"pay","mcp":"bank"}]}`
+		first, second := w.mint(w.agent, plain), w.mint(w.agent, plain, func(r *intent.Request) { r.ContextID = "other" })
+		ids := map[string]string{}
+		for name, r := range map[string]enforcement.Request{"first": planned(first, "pay", `{}`), "second": planned(second, "pay", `{}`)} {
+			ids[name] = w.decide(r).ApprovalID
+		}
+		if ids["first"] == ids["second"] || ids["first"] == "" {
+			t.Errorf("two plans: %v", ids)
+		}
+		mail := func(address string) string {
+			r := call("bank", "pay", `{"n":1}`)
+			r.UserEmail = address
+			return w.decide(r).ApprovalID
+		}
+		if a, b := mail("a@example.org"), mail("b@example.org"); a == b || a == "" || mail("A@example.org") != a {
+			t.Errorf("two people: %s, %s", a, b)
+		}
+	})
+}
+
+func TestTooManyRequests(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.active("rules", holdPay)
+		held := w.decide(call("bank", "pay", `{}`))
+		w.exec(`INSERT INTO approval_request (id, org_id, key_id, owner_id, kind, server, tool, digest, arguments, user_id, email, agent_id, session_id, plan_id,
+			policy_id, policy_version, rule, reason, message, role, needed, status, note, self_approved, created_at, expires_at)
+			WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
+			SELECT r.id || i, org_id, key_id, owner_id, kind, server, tool || i, digest, arguments, user_id, email, agent_id, session_id, plan_id,
+			policy_id, policy_version, rule, reason, message, role, needed, status, note, self_approved, created_at, expires_at FROM approval_request r, n`, delegation.MaxPending-1)
+		got := w.decide(call("bank", "pay", `{"n":1}`))
+		want(t, got, verdict.Deny, policy.ByApproval, "wait")
+		if again := w.decide(call("bank", "pay", `{}`)); again.ApprovalID != held.ApprovalID {
+			t.Errorf("a repeat is refused: %+v", again)
+		}
+		w.pass(delegation.PendingLife)
+		if err := w.approvals.Expire(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := w.count(`approval_request WHERE status = 'expired'`); n != delegation.MaxPending {
+			t.Errorf("%d expired", n)
+		}
+		want(t, w.decide(call("bank", "pay", `{"n":1}`)), verdict.Hold, "", "")
+	})
+}
+
+// TestApprovedMeanwhile: a yes that comes between judging and recording counts.
+func TestApprovedMeanwhile(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		bob := w.approver()
+		w.active("rules", asksMeanwhile, holdPay)
+		held := w.decide(call("bank", "pay", `{}`))
+		yes := func() {
+			if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, ""); err != nil {
+				t.Error(err)
+			}
+		}
+		w.meanwhile.do.Store(&yes)
+		want(t, w.decide(call("bank", "pay", `{}`)), verdict.Allow, policy.ByApproval, "")
+	})
+}
+
+func TestHoldsTakeNoLimit(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		bob := w.approver()
+		w.active("rules", holdPay, `id: pace; effect: deny; tools: ["bank.*"]; limit: {calls: 1, per: 24h, by: org}`)
+		pay := call("bank", "pay", `{}`)
+		var held enforcement.Answer
+		for range 3 {
+			held = w.decide(pay)
+			want(t, held, verdict.Hold, "rules", "")
+		}
+		if n := w.count("limit_use"); n != 0 {
+			t.Errorf("%d counters", n)
+		}
+		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, strings.Repeat("n", 1000)); err != nil {
+			t.Fatal(err)
+		}
+		want(t, w.decide(pay), verdict.Allow, policy.ByApproval, "")
+		w.pass(time.Minute)
+		want(t, w.decide(pay), verdict.Deny, "rules", "its limit of 1 calls is spent")
+	})
+}

@@ -1,0 +1,243 @@
+package enforcement_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"writ/internal/database"
+	"writ/internal/database/dbtest"
+	"writ/internal/verdict"
+)
+
+// eachOutage runs the body on each database with a way to make it unable to
+// store anything, and to end that.
+func eachOutage(t *testing.T, body func(t *testing.T, w *world, fail, mend func())) {
+	t.Helper()
+	t.Run("sqlite: disk full", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, dbtest.SQLite(t))
+		body(t, w,
+			func() { w.exec(`PRAGMA max_page_count = 1`) }, // clamps to the present size
+			func() { w.exec(`PRAGMA max_page_count = 1000000`) })
+	})
+	t.Run("postgres: away", func(t *testing.T) {
+		t.Parallel()
+		options, line := dbtest.PostgresOnALine(t)
+		w := newWorld(t, options)
+		body(t, w, line.Cut, func() {
+			line.Mend()
+			for w.db.Ping(t.Context()) != nil { // until connections that broke are noticed
+				time.Sleep(time.Millisecond)
+			}
+		})
+	})
+}
+
+// TestOutage: what cannot be recorded is denied and uses nothing up.
+func TestOutage(t *testing.T) {
+	t.Parallel()
+	eachOutage(t, func(t *testing.T, w *world, fail, mend func()) {
+		w.active("rules", `id: few; effect: allow; tools: ["fs.*"]; limit: {calls: 3, per: 1h, by: org}`)
+		shown := w.mint(w.agent, `{"steps":[{"action":"read","mcp":"fs","max_calls":3}]}`)
+		long := planned(shown, "read", `{"text":"`+string(make60k())+`"}`)
+		want(t, w.decide(long), verdict.Allow, "", "")
+		fail()
+		for range 2 {
+			got := w.decide(long)
+			if got.Verdict != verdict.Deny || got.Recorded || got.Receipt != nil || got.Allowed() || got.Reason == "" {
+				t.Errorf("without a database: %+v", got)
+			}
+		}
+		mend()
+		if n := w.verified(); n != 1 {
+			t.Errorf("%d decisions are recorded, want 1", n)
+		}
+		for range 2 {
+			want(t, w.decide(long), verdict.Allow, "", "")
+		}
+		want(t, w.decide(long), verdict.Deny, "", "")
+	})
+}
+
+// make60k is more than the free pages of a small database hold.
+func make60k() []byte {
+	text := make([]byte, 60_000)
+	for i := range text {
+		text[i] = 'x'
+	}
+	return text
+}
+
+// TestLostCommit: perhaps it was recorded, but it is denied.
+func TestLostCommit(t *testing.T) {
+	t.Parallel()
+	options, line := dbtest.PostgresOnALine(t)
+	w := newWorld(t, options)
+	w.active("rules", allowAll)
+	want(t, w.decide(call("fs", "read", `{}`)), verdict.Allow, "", "")
+	line.LoseCommits(true)
+	got := w.decide(call("fs", "read", `{}`))
+	line.LoseCommits(false)
+	line.Mend()
+	if got.Allowed() || got.Recorded || got.Receipt != nil {
+		t.Errorf("a lost commit: %+v", got)
+	}
+	for w.db.Ping(t.Context()) != nil {
+		time.Sleep(time.Millisecond)
+	}
+	want(t, w.decide(call("fs", "read", `{}`)), verdict.Allow, "", "")
+	if n := w.verified(); n != 2 && n != 3 {
+		t.Errorf("%d decisions", n)
+	}
+}
+
+// TestARecordThatFails has the last statement of the transaction fail: nothing
+// of the decision stays.
+func TestARecordThatFails(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.active("rules", `id: few; effect: allow; tools: ["fs.*"]; limit: {calls: 1, per: 1h, by: org}`, `id: h; effect: hold; tools: ["h.*"]`)
+		shown := w.mint(w.agent, `{"steps":[{"action":"read","mcp":"fs","max_calls":1},{"action":"pay","mcp":"h"}]}`)
+		before := w.count("audit_entry")
+		w.exec(`ALTER TABLE decision RENAME TO away`)
+		for _, tool := range []string{"read", "pay", "other"} {
+			if got := w.decide(planned(shown, tool, `{}`)); got.Recorded || got.Verdict != verdict.Deny {
+				t.Errorf("%s: %+v", tool, got)
+			}
+		}
+		w.exec(`ALTER TABLE away RENAME TO decision`)
+		if after := w.count("audit_entry"); after != before || w.count("approval_request") != 0 || w.count("limit_use") != 0 || w.count("plan_step") != 0 {
+			t.Errorf("%d entries, %d before, and more stayed", after, before)
+		}
+		want(t, w.decide(planned(shown, "read", `{}`)), verdict.Allow, "", "")
+		w.verified()
+	})
+}
+
+// TestWhatCannotBeReadDenies takes away, one by one, what a decision reads.
+func TestWhatCannotBeReadDenies(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.active("rules", `id: few; effect: allow; tools: ["fs.*"]; limit: {calls: 100, per: 1h, by: org}`)
+		shown := w.mint(w.agent, `{"steps":[{"action":"read","mcp":"fs","max_calls":100}]}`)
+		for _, table := range []string{"policy", "policy_version", "organization", "organization_member", "enforcement_settings", "plan", "plan_step", "limit_use", "digest_key", "audit_head"} {
+			w.exec(`ALTER TABLE ` + table + ` RENAME TO away`)
+			fresh, err := assembleOn(w.db)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := fresh.decisions.Decide(t.Context(), w.agent, planned(shown, "read", `{}`))
+			w.exec(`ALTER TABLE away RENAME TO ` + table)
+			if got.Allowed() || got.Verdict != verdict.Deny || got.Reason == "" {
+				t.Errorf("without %s: %+v", table, got)
+			}
+		}
+		want(t, w.decide(planned(shown, "read", `{}`)), verdict.Allow, "", "")
+		w.verified()
+	})
+}
+
+// TestGivingUp: a caller who leaves before the commit leaves nothing behind.
+func TestGivingUp(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.active("rules", allowAll)
+		want(t, w.decide(call("fs", "read", `{}`)), verdict.Allow, "", "")
+		ctx, cancel := context.WithCancel(t.Context())
+		began, end := make(chan struct{}), make(chan struct{})
+		go func() {
+			_ = w.db.Write(context.Background(), database.Change{Do: func(context.Context, *database.Tx) error {
+				close(began)
+				<-end
+				return nil
+			}})
+		}()
+		<-began
+		cancel()
+		got := w.decisions.Decide(ctx, w.agent, call("fs", "read", `{}`))
+		close(end)
+		if got.Recorded || got.Verdict != verdict.Deny {
+			t.Errorf("given up: %+v", got)
+		}
+		if n := w.verified(); n != 1 {
+			t.Errorf("%d decisions", n)
+		}
+	})
+}
+
+// TestClosing: a server that stops denies.
+func TestClosing(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.active("rules", allowAll)
+		want(t, w.decide(call("fs", "read", `{}`)), verdict.Allow, "", "")
+		if err := w.db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.decide(call("fs", "read", `{}`)); got.Recorded || got.Verdict != verdict.Deny {
+			t.Errorf("closed: %+v", got)
+		}
+	})
+}
+
+// TestAFaultyNeighbour: a change that fails in the same commit denies nobody.
+func TestAFaultyNeighbour(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.active("rules", allowAll)
+		want(t, w.decide(call("fs", "read", `{}`)), verdict.Allow, "", "")
+		began, end := make(chan struct{}), make(chan struct{})
+		wait := make(chan struct{}, 3)
+		go func() {
+			_ = w.db.Write(context.Background(), database.Change{Lane: database.Urgent, Do: func(context.Context, *database.Tx) error {
+				select {
+				case <-began:
+				default:
+					close(began)
+				}
+				<-end
+				return nil
+			}})
+			wait <- struct{}{}
+		}()
+		<-began
+		go func() {
+			if got := w.decide(call("fs", "read", `{}`)); !got.Allowed() {
+				t.Errorf("beside a change that fails: %+v", got)
+			}
+			wait <- struct{}{}
+		}()
+		go func() {
+			_ = w.db.Write(context.Background(), database.Change{Lane: database.Urgent, Do: func(context.Context, *database.Tx) error { return errors.New("no") }})
+			wait <- struct{}{}
+		}()
+		for w.db.QueueLength() < 2 {
+			time.Sleep(time.Millisecond)
+		}
+		close(end)
+		for range 3 {
+			<-wait
+		}
+		w.verified()
+	})
+}
+
+// TestClockJumps: decisions are recorded in order whatever the clock does.
+func TestClockJumps(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.active("rules", `id: few; effect: allow; tools: ["fs.*"]; limit: {calls: 1, per: 1h, by: org}`)
+		want(t, w.decide(call("fs", "read", `{}`)), verdict.Allow, "", "")
+		for _, jump := range []time.Duration{time.Minute, -2 * time.Minute, -24 * time.Hour, 48 * time.Hour} {
+			w.pass(jump)
+			if got := w.decide(call("fs", "read", `{}`)); !got.Recorded || w.checkReceipt(got) != nil {
+				t.Errorf("after %s: %+v", jump, got)
+			}
+		}
+		w.pass(-24 * time.Hour)
+		want(t, w.decide(call("fs", "read", `{}`)), verdict.Deny, "", "")
+		w.verified()
+	})
+}
