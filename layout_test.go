@@ -62,6 +62,9 @@ var table = layout.Table{
 	),
 
 	// Areas.
+	row("internal/delegation",
+		"internal/policy/document", "internal/audit", "internal/principal", "internal/database", "internal/page", "internal/fault",
+	),
 	row("internal/observability", "internal/observability/intake", "internal/database", "internal/page", "internal/fault"),
 	row("internal/observability/intake", "internal/fault"),
 	row("internal/policy",
@@ -69,7 +72,7 @@ var table = layout.Table{
 		"internal/toolcall", "internal/verdict",
 		"internal/audit", "internal/principal", "internal/database", "internal/page", "internal/fault",
 	),
-	row("internal/policy/face", "internal/policy/engine", "internal/policy/document", "internal/toolcall", "internal/verdict"),
+	row("internal/policy/face", "internal/policy/engine", "internal/policy/document", "internal/policy/glob", "internal/toolcall", "internal/verdict"),
 	row("internal/policy/template", "internal/policy/engine", "internal/policy/suite", "internal/policy/document", "internal/policy/document/node", "internal/toolcall", "internal/verdict"),
 	row("internal/policy/suite", "internal/policy/engine", "internal/policy/document", "internal/policy/document/node", "internal/toolcall", "internal/verdict"),
 	row("internal/policy/engine", "internal/policy/expression", "internal/policy/document", "internal/policy/glob", "internal/toolcall", "internal/verdict"),
@@ -96,9 +99,6 @@ var table = layout.Table{
 		"internal/database", "internal/page", "internal/canonical", "internal/secret", "internal/fault",
 	),
 	row("internal/intent/plan", "internal/canonical", "internal/fault"),
-	row("internal/delegation",
-		"internal/policy/document", "internal/audit", "internal/principal", "internal/database", "internal/page", "internal/fault",
-	),
 	row("internal/apikey",
 		"internal/audit", "internal/principal", "internal/database",
 		"internal/page", "internal/secret", "internal/fault",
