@@ -48,7 +48,7 @@ func runningIn(ctx context.Context, tx *database.Tx, log string) (*running, erro
 	if r.tree != nil {
 		return r, nil
 	}
-	head, err := ReadHead(ctx, tx, log)
+	head, err := scanHead(tx.QueryRowOften(ctx, selectHead, log), log)
 	if err != nil {
 		return nil, err
 	}
@@ -115,13 +115,18 @@ func (s *signer) sign(h *Head, root ledger.Hash) (string, error) {
 // ReadHead reads the head of a log. A log nothing was appended to has a head
 // with an empty name and size 0.
 func ReadHead(ctx context.Context, r database.Reader, log string) (Head, error) {
+	return scanHead(r.QueryRow(ctx, selectHead, log), log)
+}
+
+const selectHead = `
+	SELECT log, size, frontier, generation, epoch, checkpoint
+	FROM audit_head
+	WHERE log = $1`
+
+func scanHead(row database.Scanner, log string) (Head, error) {
 	var h Head
 	var frontier []byte
-	err := r.QueryRow(ctx, `
-		SELECT log, size, frontier, generation, epoch, checkpoint
-		FROM audit_head
-		WHERE log = $1`, log).
-		Scan(&h.Log, &h.Size, &frontier, &h.Generation, &h.Epoch, &h.Checkpoint)
+	err := row.Scan(&h.Log, &h.Size, &frontier, &h.Generation, &h.Epoch, &h.Checkpoint)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Head{}, nil
 	}

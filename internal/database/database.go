@@ -68,6 +68,7 @@ type DB struct {
 	schema string // on PostgreSQL, where it is not the database's own default
 	now    func() time.Time
 	shared sync.Map // what every transaction can reach
+	often  statements
 }
 
 // Open opens the database, applies the migrations it lacks and starts the

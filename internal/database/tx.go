@@ -35,8 +35,8 @@ type Tx struct {
 	now          time.Time
 	logs         []string // of the change running now
 	locals       map[any]any
-	shared       *sync.Map // of the DB
-	prepared     map[string]*sql.Stmt
+	shared       *sync.Map   // of the DB
+	often        *statements // of the DB
 	beforeCommit []func(ctx context.Context) error
 	afterCommit  []func()
 }
@@ -56,22 +56,16 @@ func (tx *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error
 	return result.RowsAffected()
 }
 
-// ExecOften is Exec for a statement that many changes of one commit run: it is
-// parsed once for all of them. It takes no more than one statement.
+// ExecOften is Exec for a statement that many changes run: it is parsed once for
+// all of them. It takes no more than one statement, and one whose text does not
+// vary, for what is parsed is kept.
 func (tx *Tx) ExecOften(ctx context.Context, query string, args ...any) (int64, error) {
 	if tx.engine == PostgreSQL {
 		return tx.Exec(ctx, query, args...) // the driver keeps what it has parsed
 	}
-	statement, ok := tx.prepared[query]
-	if !ok {
-		var err error
-		if statement, err = tx.tx.PrepareContext(ctx, query); err != nil {
-			return 0, err
-		}
-		if tx.prepared == nil {
-			tx.prepared = map[string]*sql.Stmt{}
-		}
-		tx.prepared[query] = statement // closed with the transaction
+	statement, err := tx.often.in(ctx, tx.tx, query)
+	if err != nil {
+		return 0, err
 	}
 	result, err := statement.ExecContext(ctx, args...)
 	if err != nil {
@@ -88,6 +82,18 @@ func (tx *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, 
 // QueryRow reads one row inside the transaction.
 func (tx *Tx) QueryRow(ctx context.Context, query string, args ...any) Row {
 	return Row{tx.tx.QueryRowContext(ctx, query, args...)}
+}
+
+// QueryRowOften is QueryRow for a statement that many changes run, as ExecOften is.
+func (tx *Tx) QueryRowOften(ctx context.Context, query string, args ...any) Row {
+	if tx.engine == PostgreSQL {
+		return tx.QueryRow(ctx, query, args...)
+	}
+	statement, err := tx.often.in(ctx, tx.tx, query)
+	if err != nil {
+		return tx.QueryRow(ctx, query, args...) // fails in the same way
+	}
+	return Row{statement.QueryRowContext(ctx, args...)}
 }
 
 // HoldsLog reports whether the running change declared this log, so that its
@@ -131,13 +137,15 @@ func (tx *Tx) AfterCommit(fn func()) { tx.afterCommit = append(tx.afterCommit, f
 
 // transact runs the changes in one transaction and commits it.
 func (db *DB) transact(ctx context.Context, changes []*pending) error {
+	db.often.prepare(ctx, db.writes)
 	conn, sqlTx, err := db.begin(ctx)
 	if err != nil {
 		return err
 	}
+	defer db.often.end()
 	defer conn.Close()     // gives the connection back
 	defer sqlTx.Rollback() //nolint:errcheck // after Commit this is a no-op, and a failed rollback drops the connection
-	tx := &Tx{engine: db.engine, conn: conn, tx: sqlTx, now: db.Now(), locals: map[any]any{}, shared: &db.shared}
+	tx := &Tx{engine: db.engine, conn: conn, tx: sqlTx, now: db.Now(), locals: map[any]any{}, shared: &db.shared, often: &db.often}
 	if db.engine == PostgreSQL {
 		if err := lockLogs(ctx, sqlTx, changes); err != nil {
 			return err
