@@ -12,6 +12,7 @@
 package api
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -21,9 +22,11 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"writ/internal/apikey"
+	"writ/internal/audit"
 	"writ/internal/auth"
 	"writ/internal/database"
 	"writ/internal/enforcement"
+	"writ/internal/execution"
 	"writ/internal/intent"
 	"writ/internal/observability"
 	"writ/internal/organization"
@@ -43,7 +46,12 @@ type Config struct {
 	Enforcement   *enforcement.Service
 	Limiter       *throttle.Limiter
 	Telemetry     *observability.Service
+	Audit         *audit.Service
+	Executions    *execution.Service
 	Logger        *slog.Logger
+
+	// CheckpointKeys are those of the audit log's checkpoints, newest first.
+	CheckpointKeys func(ctx context.Context) ([]string, error)
 
 	Version        string
 	PublicURL      *url.URL
@@ -87,6 +95,8 @@ func New(c Config) *API {
 	a.mountObservability()
 	a.mountPolicies()
 	a.mountIAP()
+	a.mountExecutions()
+	a.mountAuditLog()
 	if c.Documented {
 		a.mountDocs()
 	}

@@ -49,6 +49,10 @@ func (w *changes) scenarios() map[string]scenario {
 		"POST /api-keys/{id}/rotate": w.rotateKey,
 		"POST /iap/sdk/switch-org":   w.switchOrganization,
 
+		"POST /iap/audit":                       w.reportExecution,
+		"POST /iap/audit/batch":                 w.reportExecutions,
+		"POST /audit-log/entries/{index}/erase": w.erasePayload,
+
 		"POST /observability/spans":   w.ingestTrace,
 		"POST /dashboard/token-usage": w.reportUsage,
 

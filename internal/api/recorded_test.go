@@ -15,8 +15,12 @@ import (
 	"writ/internal/database"
 )
 
-// dump is every row of the database as text, but for what changes by itself:
-// counters of the throttle, and when a key was last used.
+// byItself are the tables that change by themselves: counters of the throttle, and
+// what is found by following the logs.
+var byItself = []string{"throttle_counter", "reconciled", "awaited_outcome", "reporter", "report_sequence", "finding"}
+
+// dump is every row of the database as text, but for what changes by itself, and
+// when a key was last used.
 func (s *server) dump() []string {
 	s.t.Helper()
 	query := `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'`
@@ -32,7 +36,7 @@ func (s *server) dump() []string {
 	}
 	var dump []string
 	for _, table := range tables {
-		if table != "throttle_counter" {
+		if !slices.Contains(byItself, table) {
 			dump = append(dump, s.dumpTable(table)...)
 		}
 	}

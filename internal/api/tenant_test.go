@@ -34,7 +34,7 @@ func pathOf(r api.Route, values map[string]string) string {
 }
 
 // plausibleBody has something for every member a body of ours may ask for.
-const plausibleBody = `{"name":"Taken over","email":"someone@example.org","role":"owner","token":"inv_x","product":"p"}`
+const plausibleBody = `{"name":"Taken over","email":"someone@example.org","role":"owner","token":"inv_x","product":"p","reason":"r"}`
 
 // tenant is an organization with something in it of everything that has an id.
 type tenant struct {
@@ -86,6 +86,9 @@ func (s *server) tenant(name string) *tenant {
 		"GET /organization/{orgId}/observability/policies/{policyId}": {"policyId": w.policy},
 
 		"GET /policies/yaml/templates/{name}": {"name": "none-of-ours"}, // everybody has the same
+
+		"GET /audit-log/entries/{index}":        {"index": "100000"}, // everybody counts from 0
+		"POST /audit-log/entries/{index}/erase": {"index": "100000"},
 	}
 	for _, route := range []string{
 		"GET /policies/{policyId}", "PUT /policies/{policyId}", "PATCH /policies/{policyId}", "DELETE /policies/{policyId}",

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"writ/internal/audit/ledger"
 	"writ/internal/database"
@@ -55,7 +56,7 @@ const longestFound = 200
 // able to keep an entry from being written.
 func found(value string) sql.NullString {
 	const hashed = "sha256:"
-	if len(value) > longestFound || strings.HasPrefix(value, hashed) || strings.Contains(value, "\x00") {
+	if len(value) > longestFound || strings.HasPrefix(value, hashed) || strings.Contains(value, "\x00") || !utf8.ValidString(value) {
 		sum := sha256.Sum256([]byte(value))
 		value = hashed + hex.EncodeToString(sum[:])
 	}
