@@ -54,6 +54,7 @@ func TestScripts(t *testing.T) {
 			"usekey":    useKey,
 			"shows":     shows,
 			"evidence":  evidence,
+			"repin":     rePin,
 		},
 		RequireExplicitExec: true,
 	})

@@ -1,6 +1,7 @@
 package writ
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,44 +24,81 @@ func auditCommand(s cli.Streams) *cobra.Command {
 // maxSmallFile bounds what is read of a file of keys or a checkpoint.
 const maxSmallFile = 1 << 20
 
+// verification is what `writ audit verify` is asked.
+type verification struct {
+	keyFile, checkpointFile, tokenFile, orgID string
+	asJSON                                    bool
+}
+
 func auditVerify(s cli.Streams) *cobra.Command {
-	var keyFile, checkpointFile string
-	var asJSON bool
+	var v verification
 	cmd := &cobra.Command{
-		Use: "verify FILE|-", Short: "Check an export of an audit log, without the server", Args: cobra.ExactArgs(1),
-		Long: "Check an export of an audit log, without the server: every entry and payload, their order and number, and the\n" +
-			"signature over all of it. - reads the export from stdin.\n\n" +
+		Use: "verify FILE|URL|-", Short: "Check an export of an audit log, without trust in the server", Args: cobra.ExactArgs(1),
+		Long: "Check an export of an audit log, without trust in the server: every entry and payload, their order and number, and\n" +
+			"the signature over all of it. - reads the export from stdin. A URL, of a server or of an export on it, is fetched\n" +
+			"with the access token of a person; its keys are pinned the first time, and must be the same afterwards.\n\n" +
 			"Take the key from elsewhere than the export, and keep a checkpoint from time to time: with --checkpoint a log\n" +
 			"that was rewritten, cut or forked since is found out.\n\n" +
 			"Exit codes: 0 verified, 1 not verified, 2 the command line is wrong.",
-		RunE: func(_ *cobra.Command, args []string) error {
-			trust, err := readTrust(keyFile, checkpointFile)
-			if err != nil {
-				return err
-			}
-			source, err := openExport(s, args[0])
-			if err != nil {
-				return err
-			}
-			defer source.Close()
-			report, err := ledger.Verify(source, trust)
-			if asJSON {
-				return errors.Join(printVerdict(s, report, err), notVerified(err))
-			}
-			if err != nil {
-				return notVerified(err)
-			}
-			return describe(s, report)
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return v.run(cmd.Context(), s, args[0]) },
 	}
-	cmd.Flags().StringVar(&keyFile, "key", "", "file with the server's public key for checkpoints, one a line")
-	cmd.Flags().StringVar(&checkpointFile, "checkpoint", "", "file with a checkpoint of the log that was seen earlier")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().StringVar(&v.keyFile, "key", "", "file with the server's public key for checkpoints, one a line")
+	cmd.Flags().StringVar(&v.checkpointFile, "checkpoint", "", "file with a checkpoint of the log that was seen earlier")
+	cmd.Flags().StringVar(&v.orgID, "organization", "", "of a URL: the organization whose log is checked; the only one of the caller unless given")
+	cmd.Flags().StringVar(&v.tokenFile, "token", "", "of a URL: file with an access token (WRIT_ACCESS_TOKEN)")
+	cmd.Flags().BoolVar(&v.asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-// openExport opens what is to be verified. A URL will be fetched from here when
-// the server serves exports.
+func (v verification) run(ctx context.Context, s cli.Streams, name string) error {
+	trust, err := readTrust(v.keyFile, v.checkpointFile)
+	if err != nil {
+		return err
+	}
+	if !isURL(name) {
+		source, err := openExport(s, name)
+		if err != nil {
+			return err
+		}
+		defer source.Close()
+		return v.check(s, source, trust)
+	}
+	token, err := readToken(v.tokenFile)
+	if err != nil {
+		return err
+	}
+	server, err := parseRemote(name, v.orgID, token)
+	if err != nil {
+		return err
+	}
+	trust, first, err := server.trust(ctx, trust)
+	if err != nil {
+		return err
+	}
+	source, err := server.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	if err := v.check(s, source, trust); err != nil || !first {
+		return err
+	}
+	return server.remember(s, trust.Keys)
+}
+
+// check verifies an export and says what came of it.
+func (v verification) check(s cli.Streams, source io.Reader, trust ledger.Trust) error {
+	report, err := ledger.Verify(source, trust)
+	if v.asJSON {
+		return errors.Join(printVerdict(s, report, err), notVerified(err))
+	}
+	if err != nil {
+		return notVerified(err)
+	}
+	return describe(s, report)
+}
+
+// openExport opens the file that is to be verified.
 func openExport(s cli.Streams, name string) (io.ReadCloser, error) {
 	if name == "-" {
 		return io.NopCloser(s.In), nil

@@ -1,0 +1,127 @@
+package writ
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"writ/client"
+	"writ/internal/audit/ledger"
+	"writ/internal/cli"
+)
+
+// exportPath is where a server serves exports.
+const exportPath = "/audit-log/export"
+
+// remote is an export that a server gives.
+type remote struct {
+	client *client.Client
+	orgID  string
+	since  int64
+	pin    string // file with the keys of this server, as they were first seen
+}
+
+func isURL(name string) bool {
+	return strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://")
+}
+
+// parseRemote reads the address of a server, or of an export on it.
+func parseRemote(address, orgID, token string) (*remote, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.User != nil {
+		return nil, errors.New("the URL must be that of a server, without a user name")
+	}
+	r := &remote{orgID: orgID}
+	base, isExport := strings.CutSuffix(u.Path, exportPath)
+	if isExport {
+		q := u.Query()
+		if named := q.Get("organizationId"); named != "" && orgID == "" {
+			r.orgID = named
+		}
+		if since := q.Get("since"); since != "" {
+			if r.since, err = strconv.ParseInt(since, 10, 64); err != nil {
+				return nil, errors.New("since in the URL must be a number")
+			}
+		}
+	}
+	r.client = &client.Client{BaseURL: u.Scheme + "://" + u.Host + strings.TrimRight(base, "/"), AccessToken: token}
+	folder, err := os.UserConfigDir()
+	if err != nil {
+		return nil, fmt.Errorf("find the folder for pinned keys: %w", err)
+	}
+	r.pin = filepath.Join(folder, "writ", "log-keys", strings.ReplaceAll(u.Host, ":", "_")+".txt")
+	return r, nil
+}
+
+// readToken is the access token in a file, or else in the environment.
+func readToken(file string) (string, error) {
+	if file == "" {
+		return os.Getenv("WRIT_ACCESS_TOKEN"), nil
+	}
+	text, err := readSmall(file)
+	if err != nil {
+		return "", fmt.Errorf("read the access token: %w", err)
+	}
+	return strings.TrimSpace(text), nil
+}
+
+// trust has the keys of a server be those that were pinned when it was first
+// asked. The first time they are taken on the server's word, and that is said.
+func (r *remote) trust(ctx context.Context, trust ledger.Trust) (_ ledger.Trust, first bool, err error) {
+	if len(trust.Keys) > 0 {
+		return trust, false, nil
+	}
+	text, err := readSmall(r.pin)
+	first = errors.Is(err, fs.ErrNotExist)
+	switch {
+	case first:
+		keys, err := r.client.LogKeys(ctx, r.orgID)
+		if err != nil {
+			return trust, false, fmt.Errorf("ask the server for its keys: %w", err)
+		}
+		text = strings.Join(keys, "\n")
+	case err != nil:
+		return trust, false, fmt.Errorf("read the pinned keys: %w", err)
+	}
+	if trust.Keys, err = ledger.ParseKeys(text); err != nil {
+		return trust, false, fmt.Errorf("the keys of %s: %w", r.client.BaseURL, err)
+	}
+	return trust, first, nil
+}
+
+// remember pins the keys that an export was verified with.
+func (r *remote) remember(s cli.Streams, keys ledger.Keys) error {
+	var text strings.Builder
+	for _, key := range keys {
+		text.WriteString(key.String() + "\n")
+	}
+	if err := os.MkdirAll(filepath.Dir(r.pin), 0o700); err != nil {
+		return fmt.Errorf("pin the server's keys: %w", err)
+	}
+	// Never over an existing file: what was pinned first stays.
+	file, err := os.OpenFile(r.pin, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("pin the server's keys: %w", err)
+	}
+	_, err = io.WriteString(file, text.String())
+	if err = errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("pin the server's keys: %w", err)
+	}
+	fmt.Fprintf(s.Err, "writ: the server's keys are taken on its own word this time, and pinned in %s: compare them with what its operator says\n", r.pin)
+	return nil
+}
+
+func (r *remote) open(ctx context.Context) (io.ReadCloser, error) {
+	body, err := r.client.ExportLog(ctx, r.orgID, r.since)
+	if client.StatusOf(err) == 401 {
+		err = fmt.Errorf("%w: give an access token in WRIT_ACCESS_TOKEN or --token", err)
+	}
+	return body, err
+}
