@@ -20,6 +20,8 @@ func (a *API) mountIAP() {
 	a.mountVerifyStep()
 	a.mountPublicTokens()
 	a.mountSDK()
+	a.mountManifests()
+	a.mountPreflight()
 	a.mountSettings()
 }
 

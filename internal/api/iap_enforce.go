@@ -109,7 +109,7 @@ func (a *API) decide(r *http.Request, caller principal.Principal, members callMe
 	if call.Tool == "" {
 		return refusedCall("the call names no tool"), nil
 	}
-	call.TokenRequired = tokenRequired
+	call.TokenRequired = call.TokenRequired || tokenRequired
 	return a.Enforcement.Decide(r.Context(), caller, call.Request), nil
 }
 
@@ -175,10 +175,13 @@ func readCall(body []byte, members callMembers) (sentCall, error) {
 
 // place puts the call where the host says it is: names can be made up by servers.
 func (c *sentCall) place() {
-	if c.host.server != "" && c.host.tool != "" {
-		c.Server, c.Tool = c.host.server, c.host.tool
-	}
 	c.Tool = strings.TrimSpace(c.Tool)
+	switch {
+	case c.host.server != "" && c.host.tool != "":
+		c.Server, c.Tool = c.host.server, c.host.tool
+	case c.Source == geminiHost && strings.HasPrefix(c.Tool, geminiMark) && !c.TokenRequired:
+		c.Server = unknownServer
+	}
 }
 
 // shared are the members both kinds of clients send.
@@ -248,6 +251,10 @@ func readArguments(c *sentCall, in *callReader) error {
 }
 
 func readIntent(c *sentCall, in *callReader) error {
+	if in.PeekKind() == jsontext.KindNull {
+		return in.SkipValue()
+	}
+	c.TokenRequired = true // whoever shows something in place of a token is judged by it
 	presented, err := plan.ReadPresented(in.Decoder)
 	switch {
 	case err != nil || presented.IsZero():
@@ -268,9 +275,18 @@ func readSource(c *sentCall, in *callReader) error {
 	return err
 }
 
+// Gemini joins server and tool by an underscore, which both may hold. Without a
+// plan that names the two, and until servers are registered, nobody knows where
+// one ends.
+const (
+	geminiHost    = "gemini-cli"
+	geminiMark    = "mcp_"
+	unknownServer = "unknown"
+)
+
 // hosts are the coding agents behind the names of plugins.
 var hosts = map[string]string{
-	"armorgemini": "gemini-cli", "armorclaude": "claude-code", "armorcodex": "codex", "armorcopilot": "copilot",
+	"armorgemini": geminiHost, "armorclaude": "claude-code", "armorcodex": "codex", "armorcopilot": "copilot",
 }
 
 func (in *callReader) decode(to any) error { return json.UnmarshalDecode(in.Decoder, to) }

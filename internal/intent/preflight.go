@@ -1,0 +1,65 @@
+package intent
+
+import (
+	"context"
+	"strings"
+
+	"writ/internal/audit"
+	"writ/internal/database"
+	"writ/internal/principal"
+	"writ/internal/redaction"
+)
+
+// PreflightAction is what the log says of a preflight.
+const PreflightAction = "plan.preflighted"
+
+// maxPrompt is how many bytes of a prompt are kept.
+const maxPrompt = 2_000
+
+// Preflight is what was said about calls an agent thinks of making, before it
+// declares a plan. It decides nothing.
+type Preflight struct {
+	ID         string          `json:"id"`
+	Outcome    string          `json:"decision"` // accepted, rejected, escalated
+	AgentID    string          `json:"agentId,omitzero"`
+	Prompt     string          `json:"prompt,omitzero"`
+	Tools      []PreflightTool `json:"tools"`
+	Violations []string        `json:"violations"`
+}
+
+// PreflightTool is one of the calls; its arguments are not kept.
+type PreflightTool struct {
+	Server  string `json:"server"`
+	Tool    string `json:"tool"`
+	Verdict string `json:"verdict"`
+	Policy  string `json:"policyId,omitzero"`
+	Rule    string `json:"rule,omitzero"`
+}
+
+// RecordPreflight records a preflight in the log of the caller's organization,
+// redacted, and gives its id. It is an observation: nothing depends on it.
+func (s *Service) RecordPreflight(ctx context.Context, p principal.Principal, f Preflight) (id string, err error) {
+	if err := requireAgent(p); err != nil {
+		return "", err
+	}
+	f.ID = database.NewID()
+	f.AgentID, f.Prompt = redaction.Text(plainText(cutText(f.AgentID, maxLabel))), redaction.Text(plainText(cutText(f.Prompt, maxPrompt)))
+	for i := range f.Tools {
+		f.Tools[i].Tool = redaction.Text(plainText(cutText(f.Tools[i].Tool, maxLabel)))
+	}
+	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
+		_, err := audit.Append(ctx, tx, audit.Entry{
+			Log: audit.LogOf(p.OrgID), Action: PreflightAction, Actor: p, Subject: audit.Subject{Type: "preflight", ID: f.ID}, Observation: true, Payload: f,
+		})
+		return err
+	}})
+	return f.ID, err
+}
+
+// cutText is the first bytes of a text.
+func cutText(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "")
+}
