@@ -312,3 +312,29 @@ func TestSecretsAreNotStored(t *testing.T) {
 		}
 	})
 }
+
+// TestFiguresOfASession: conditions see what it has used, and fail where nobody
+// can tell.
+func TestFiguresOfASession(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.active("rules", allowAll, `id: enough; effect: deny; tools: ["*"]; when: session.calls >= 2 || session.costUsd > 1.0`)
+		in := func(session string) enforcement.Request {
+			r := call("fs", "read", `{}`)
+			r.SessionID = session
+			return r
+		}
+		for range 2 {
+			want(t, w.decide(in("s")), verdict.Allow, "", "")
+			want(t, w.decide(in("")), verdict.Allow, "", "")
+		}
+		for range 2 {
+			want(t, w.decide(in("s")), verdict.Deny, "rules", "denied by rule enough")
+		}
+		want(t, w.decide(in("other")), verdict.Allow, "", "")
+		w.meanwhile.nanos.Store(2_000_000_000)
+		want(t, w.decide(in("third")), verdict.Deny, "rules", "denied by rule enough")
+		w.meanwhile.away.Store(true)
+		want(t, w.decide(in("third")), verdict.Deny, "rules", "the figures of the session cannot be told")
+	})
+}

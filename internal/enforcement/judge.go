@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"writ/internal/intent/plan"
@@ -52,9 +53,11 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 	d.steps = fit.Steps
 	names := c.names(v, fit)
 	d.server = names[0].server
-	spent := s.spentFor(ctx, c)
+	spent, figures := s.spentFor(ctx, c), s.figuresFor(ctx, c)
 	for i, name := range names {
-		decided := evaluate(v.policies.Set, c.toolcall(v, name, now), spent)
+		asked := c.toolcall(v, name, now)
+		asked.Session.Ask = figures(asked.Session.ID)
+		decided := evaluate(v.policies.Set, asked, spent)
 		if i == 0 {
 			d.Decision = decided
 			continue
@@ -186,6 +189,13 @@ func moreApprovers(a, b *document.Approvers) *document.Approvers {
 		more.Role = b.Role
 	}
 	return &more
+}
+
+// figuresFor tells conditions what a session has used, once a call.
+func (s *Service) figuresFor(ctx context.Context, c *call) func(sessionID string) func() (toolcall.Figures, error) {
+	return func(sessionID string) func() (toolcall.Figures, error) {
+		return sync.OnceValues(func() (toolcall.Figures, error) { return s.policies.SessionFigures(ctx, c.by.OrgID, sessionID) })
+	}
 }
 
 // spentFor tells the policies what of their limits is spent. One that a claim

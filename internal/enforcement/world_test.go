@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/ed25519"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -118,7 +119,11 @@ func assembleOn(db *database.DB) (*areas, error) {
 
 // meanwhile runs something, once, while a call is judged and before it is
 // recorded: when the rule asksMeanwhile asks what was spent.
-type meanwhile struct{ do atomic.Pointer[func()] }
+type meanwhile struct {
+	do    atomic.Pointer[func()]
+	nanos atomic.Int64 // that everybody has spent
+	away  atomic.Bool  // nobody can tell
+}
 
 const asksMeanwhile = `id: meanwhile; effect: deny; tools: ["*"]; limit: {cost: 5, per: 1h, by: org}`
 
@@ -126,7 +131,10 @@ func (m *meanwhile) Spent(context.Context, string, document.Subject, string, tim
 	if do := m.do.Swap(nil); do != nil {
 		(*do)()
 	}
-	return 0, 0, nil
+	if m.away.Load() {
+		return 0, 0, errors.New("away")
+	}
+	return m.nanos.Load(), 0, nil
 }
 
 func (w *world) pass(d time.Duration) { w.clock.Add(d.Microseconds()) }

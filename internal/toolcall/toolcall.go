@@ -56,6 +56,24 @@ type Session struct {
 	Calls   int64
 	CostUSD float64
 	Tokens  int64
+	// Ask, where it is set, tells the three numbers instead, when a condition
+	// first needs one. A condition whose numbers cannot be told fails.
+	Ask func() (Figures, error)
+}
+
+// Figures are what a session has used so far.
+type Figures struct {
+	Calls   int64
+	CostUSD float64
+	Tokens  int64
+}
+
+// Figures are those of the session.
+func (s *Session) Figures() (Figures, error) {
+	if s.Ask != nil {
+		return s.Ask()
+	}
+	return Figures{s.Calls, s.CostUSD, s.Tokens}, nil
 }
 
 // Intent is the plan the call belongs to, if any.

@@ -26,9 +26,9 @@ var (
 	)
 	sessionKind = newKind("writ.Session",
 		text("id", func(s *toolcall.Session) string { return s.ID }),
-		number("calls", func(s *toolcall.Session) int64 { return s.Calls }),
-		field[*toolcall.Session]{"costUsd", types.DoubleType, func(s *toolcall.Session) ref.Val { return types.Double(s.CostUSD) }},
-		number("tokens", func(s *toolcall.Session) int64 { return s.Tokens }),
+		figure("calls", types.IntType, func(f toolcall.Figures) ref.Val { return types.Int(f.Calls) }),
+		figure("costUsd", types.DoubleType, func(f toolcall.Figures) ref.Val { return types.Double(f.CostUSD) }),
+		figure("tokens", types.IntType, func(f toolcall.Figures) ref.Val { return types.Int(f.Tokens) }),
 	)
 	intentKind = newKind("writ.Intent",
 		text("planId", func(i *toolcall.Intent) string { return i.PlanID }),
@@ -59,6 +59,18 @@ var (
 	)
 	ipKind = newKind[ipAddress]("writ.Ip")
 )
+
+// figure is a number of the session. One that cannot be told makes the condition
+// fail: taken as 0, it would pass every limit.
+func figure(name string, kind *types.Type, get func(toolcall.Figures) ref.Val) field[*toolcall.Session] {
+	return field[*toolcall.Session]{name, kind, func(s *toolcall.Session) ref.Val {
+		figures, err := s.Figures()
+		if err != nil {
+			return types.WrapErr(failure("the figures of the session cannot be told"))
+		}
+		return get(figures)
+	}}
+}
 
 func text[T any](name string, get func(T) string) field[T] {
 	return field[T]{name, types.StringType, func(t T) ref.Val { return types.String(get(t)) }}

@@ -15,3 +15,6 @@ CREATE INDEX plan_by_session ON plan (key_id, session_id, created_at, id) WHERE 
 DROP INDEX decision_by_time;
 DROP INDEX decision_by_agent;
 DROP INDEX decision_by_policy;
+
+-- For conditions that ask how many calls a session has made.
+CREATE INDEX decision_by_session ON decision (org_id, session_id) WHERE session_id <> '';
