@@ -281,7 +281,7 @@ func (b *SimulateCall) complete(call *toolcall.Call) {
 		call.Environment = b.Environment
 	}
 	if s := b.Session; s != nil {
-		call.Session = toolcall.Session(*s)
+		call.Session = toolcall.Session{ID: s.ID, Calls: s.Calls, CostUSD: s.CostUSD, Tokens: s.Tokens}
 	}
 	if i := b.Intent; i != nil {
 		call.Intent = toolcall.Intent(*i)
