@@ -56,13 +56,17 @@ type Entry struct {
 	// Decision is set when a call was judged.
 	Decision Decision
 	// Payload is what an auditor wants to know beside that. It never holds a
-	// secret; nil means none.
+	// secret; nil means none. It is encoded, unless it is Canonical.
 	Payload any
 	// Observation marks an entry that changes nothing a decision depends on.
 	// Every other entry raises the log's generation, which tells all replicas
 	// that what they remember of the organization is old.
 	Observation bool
 }
+
+// Canonical is a payload that its maker has written in canonical JSON, before the
+// transaction: every decision waits for those before it in the same commit.
+type Canonical []byte
 
 // Subject is what an entry is about.
 type Subject = ledger.Subject
@@ -149,7 +153,9 @@ func commit(payload any) (text, salt []byte, commitment string, err error) {
 	if payload == nil {
 		return nil, nil, "", nil
 	}
-	if text, err = canonical.Marshal(payload); err != nil {
+	if written, ok := payload.(Canonical); ok {
+		text = written
+	} else if text, err = canonical.Marshal(payload); err != nil {
 		return nil, nil, "", err
 	}
 	if len(text) > ledger.MaxPayload {

@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"writ/internal/canonical"
 	"writ/internal/database"
 	"writ/internal/intent/plan"
 	"writ/internal/policy/engine"
@@ -40,7 +41,7 @@ type call struct {
 	args    plan.Arguments
 	decoded map[string]any
 	digest  []byte
-	shown   []byte // redacted arguments; nil: none are kept
+	shown   []byte // redacted arguments in canonical JSON; nil: none are kept
 	hidden  bool   // shown lacks something
 
 	// problem is why the call cannot be judged at all; empty: it can.
@@ -160,6 +161,9 @@ func (c *call) readArguments() (err error) {
 	}
 	text := []byte(c.args.Text())
 	shown, err := redaction.JSON(text)
+	if err == nil && !bytes.Equal(shown, text) {
+		shown, err = canonical.Transform(shown) // of another spelling at least
+	}
 	switch {
 	case err != nil:
 		return errUnreadable

@@ -300,11 +300,19 @@ func TestSecretsAreNotStored(t *testing.T) {
 		r := call("s", "t", `{"password":"hunter2-planted","n":{"note":"token=planted-too-1234"},"plain":"kept"}`)
 		r.ResolvedPaths = map[string]string{"a": "/x?api_key=planted-path-123"}
 		want(t, w.decide(r), verdict.Hold, "", "")
-		var entry, request string
-		if err := w.db.QueryRow(t.Context(), `SELECT payload FROM audit_entry WHERE action = $1`, enforcement.Action).Scan(&entry); err != nil {
+		other := w.decide(call("s", "t", `{"grüße":"größer","n":1.0}`))
+		var full string
+		if err := w.db.QueryRow(t.Context(), `SELECT payload FROM audit_entry WHERE log = $1 AND position = $2`, w.acme, other.Receipt.Index).Scan(&full); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.db.QueryRow(t.Context(), `SELECT arguments FROM approval_request`).Scan(&request); err != nil {
+		if strings.Contains(full, "incomplete") || !strings.Contains(full, `"n":1`) {
+			t.Errorf("arguments without secrets: %s", full)
+		}
+		var entry, request string
+		if err := w.db.QueryRow(t.Context(), `SELECT payload FROM audit_entry WHERE action = $1 ORDER BY position`, enforcement.Action).Scan(&entry); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.db.QueryRow(t.Context(), `SELECT arguments FROM approval_request ORDER BY id`).Scan(&request); err != nil {
 			t.Fatal(err)
 		}
 		if text := entry + request; strings.Contains(text, "planted") || strings.Count(text, "kept") != 2 {
