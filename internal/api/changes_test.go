@@ -80,6 +80,8 @@ func (w *changes) scenarios() map[string]scenario {
 		"POST /verify/action":                   w.verifyAction,
 		"POST /iap/sdk/bootstrap":               w.bootstrap,
 		"POST /iap/sdk/resolve-user":            w.resolveUser,
+		"POST /iap/sdk/register":                w.registerManifest,
+		"POST /iap/sdk/preflight":               w.preflight,
 		"PUT /organization/{orgId}/enforcement": w.changeSettings,
 	}
 }

@@ -22,6 +22,7 @@ func (a *API) mountIAP() {
 	a.mountSDK()
 	a.mountManifests()
 	a.mountPreflight()
+	a.mountPAP()
 	a.mountSettings()
 }
 

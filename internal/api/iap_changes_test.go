@@ -128,6 +128,25 @@ func (w *changes) resolveUser() func(context.Context) (string, error) {
 	})
 }
 
+func (w *changes) registerManifest() func(context.Context) (string, error) {
+	agent := w.agent()
+	return inLog(w.org, func(ctx context.Context) error {
+		return agent.Call(ctx, http.MethodPost, "/iap/sdk/register", nil, manifestOf("recorded", m{"allow": []string{"files.read"}}), nil)
+	})
+}
+
+func (w *changes) preflight() func(context.Context) (string, error) {
+	agent := w.agent()
+	return inLog(w.org, func(ctx context.Context) error {
+		return agent.Call(ctx, http.MethodPost, "/iap/sdk/preflight", nil, m{"agent_id": "a", "user_prompt": "p", "tool_calls": []m{{"name": "files__read"}}}, nil)
+	})
+}
+
+// manifestOf is the manifest of an agent with lists.
+func manifestOf(agent string, lists m) m {
+	return m{"version": "v1", "identity": m{"api_key": "$KEY", "user_id": "u", "agent_id": agent}, "policy": lists}
+}
+
 func (w *changes) changeSettings() func(context.Context) (string, error) {
 	return inLog(w.org, func(ctx context.Context) error {
 		_, err := w.owner.SetEnforcementSettings(ctx, w.org, client.EnforcementSettings{IntentRequired: true, MaxPlanTTLSeconds: 60})

@@ -1,0 +1,203 @@
+package api_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"writ/client"
+)
+
+// TestManifestNarrowsAndNeverGrants registers manifests and judges calls.
+func TestManifestNarrowsAndNeverGrants(t *testing.T) {
+	t.Parallel()
+	eachWired(t, func(t *testing.T, w *wireWorld) {
+		const plan = `{"steps":[{"action":"search","mcp":"web"},{"action":"read_file","mcp":"fs"},{"action":"drop","mcp":"db"}]}`
+		agent := w.public.WithKey(w.keyFor(w.owner.ID, w.org).Secret.Reveal())
+		token := w.declared(agent.APIKey, planRequest(plan))
+		allowed := func(tool, named string) bool {
+			t.Helper()
+			d, err := agent.Enforce(t.Context(), client.PlannedCall{Tool: tool, IntentToken: token, AgentID: named})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return d.Allowed
+		}
+		register := func(lists m, want string) {
+			t.Helper()
+			var answer struct{ Status, ProxyEndpoint string }
+			if err := agent.Call(t.Context(), http.MethodPost, "/iap/sdk/register", nil, manifestOf("clerk", lists), &answer); err != nil || answer.Status != want {
+				t.Fatalf("register: %+v, %v, want %s", answer, err, want)
+			}
+		}
+		if !allowed("search", "") || !allowed("read_file", "") {
+			t.Fatal("before it is registered the agent may not do what policy allows")
+		}
+		register(m{}, "none")
+		if !allowed("search", "") {
+			t.Error("a manifest that lists nothing narrows something")
+		}
+		register(m{"allow": []string{"web.*", "fs.*", "db.drop"}}, "active")
+		if !allowed("search", "") || !allowed("read_file", "") {
+			t.Error("what manifest and policy allow is denied")
+		}
+		if allowed("drop", "") {
+			t.Error("a manifest grants what policy denies")
+		}
+		register(m{"allow": []string{"web.search"}}, "active")
+		for _, named := range []string{"", "clerk", "somebody-else"} {
+			if allowed("read_file", named) {
+				t.Errorf("as %q the agent does what its manifest does not list", named)
+			}
+			if !allowed("search", named) {
+				t.Errorf("as %q the agent may not do what its manifest lists", named)
+			}
+		}
+		register(m{"allow": []string{"web.search", "fs.read_file"}}, "pending")
+		if allowed("read_file", "") {
+			t.Error("a wider manifest counts before a person has activated it")
+		}
+		policies, err := w.owner.Policies(t.Context(), client.PolicyFilter{OrganizationID: w.org, Name: "manifest clerk"}, client.List{})
+		if err != nil || len(policies.Items) != 1 {
+			t.Fatalf("the manifest's policy: %+v, %v", policies, err)
+		}
+		made := policies.Items[0]
+		if _, err := w.owner.ActivatePolicy(t.Context(), made.ID, made.PolicyVersion); err != nil {
+			t.Fatal(err)
+		}
+		if !allowed("read_file", "") {
+			t.Error("the wider manifest does not count after a person has activated it")
+		}
+	})
+}
+
+// TestManifestsBelongToTheirKeys keeps keys from narrowing the agents of others.
+func TestManifestsBelongToTheirKeys(t *testing.T) {
+	t.Parallel()
+	eachWired(t, func(t *testing.T, w *wireWorld) {
+		first, second := w.key, w.keyFor(w.owner.ID, w.org).Secret.Reveal()
+		register := func(key, agent string) int {
+			return w.wire(t, "POST", "/iap/sdk/register", jsonOf(t, manifestOf(agent, m{"allow": []string{"web.search"}})), "Authorization", "Bearer "+key).status
+		}
+		for _, c := range []struct {
+			name, key, agent string
+			status           int
+		}{
+			{"the first", first, "clerk", 200}, {"the same again", first, "clerk", 200}, {"an agent of another key", second, "clerk", 409},
+			{"a second agent of one key", first, "buyer", 409}, {"an agent of its own", second, "buyer", 200},
+		} {
+			if got := register(c.key, c.agent); got != c.status {
+				t.Errorf("%s: %d, want %d", c.name, got, c.status)
+			}
+		}
+	})
+}
+
+// fullManifest has every member.
+const fullManifest = `{"version":"v1","identity":{"api_key":"ak_live_SECRET1","user_id":"u","agent_id":"clerk"},"environment":"production",
+	"proxy":{"url":"https://proxy.example.org","timeout":30,"max_retries":3},
+	"mcp_servers":[{"id":"web","url":"https://web.example.org/mcp","description":"d","auth":"none"},{"id":"bank","url":"http://bank.example.org","auth":{"type":"bearer","token":"SECRET2"}},
+		{"id":"fs","url":"http://fs.example.org","auth":{"type":"api_key","api_key":"SECRET3","header_name":"X-Key"}},{"id":"db","url":"http://db.example.org","auth":{"type":"none"}},{"id":"x","url":"http://x.example.org","auth":null}],
+	"policy":{"allow":["web.*"],"deny":["bank.pay"]},"intent":{"ttl_seconds":300,"require_csrg":true}}`
+
+// TestManifestsThatAreRefused changes a manifest that has everything.
+func TestManifestsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	eachWired(t, func(t *testing.T, w *wireWorld) {
+		answer := w.wire(t, "POST", "/iap/sdk/register", fullManifest, "Authorization", "Bearer "+w.key)
+		if answer.status != 200 {
+			t.Fatalf("the whole manifest: %d %s", answer.status, answer.body)
+		}
+		for _, row := range w.dump() {
+			for _, secret := range []string{"SECRET1", "SECRET2", "SECRET3"} {
+				if strings.Contains(row, secret) {
+					t.Errorf("%s is stored: %.200s", secret, row)
+				}
+			}
+		}
+		for _, c := range []struct{ name, old, new string }{
+			{"another version", `"v1"`, `"v2"`},
+			{"no agent", `"agent_id":"clerk"`, `"agent_id":""`},
+			{"an agent no policy can be named after", `"agent_id":"clerk"`, `"agent_id":"a b"`},
+			{"no identity", `"identity":{"api_key":"ak_live_SECRET1","user_id":"u","agent_id":"clerk"},`, ``},
+			{"another environment", `"production"`, `"staging"`},
+			{"a proxy that is no URL", `"https://proxy.example.org"`, `"proxy"`},
+			{"no time", `"timeout":30`, `"timeout":0`},
+			{"less than no retries", `"max_retries":3`, `"max_retries":-1`},
+			{"two servers of one id", `"id":"bank"`, `"id":"web"`},
+			{"a server without an id", `"id":"bank"`, `"id":"a.b"`},
+			{"a bearer without a token", `"token":"SECRET2"`, `"token":""`},
+			{"a bearer with a key", `"token":"SECRET2"`, `"token":"t","api_key":"SECRET2"`},
+			{"an auth nobody knows", `"type":"bearer"`, `"type":"basic"`},
+			{"a tool without a server", `"web.*"`, `"search"`},
+			{"a server with a star", `"web.*"`, `"*.search"`},
+			{"no life", `"ttl_seconds":300`, `"ttl_seconds":0`},
+			{"half a second", `"ttl_seconds":300`, `"ttl_seconds":0.5`},
+			{"an unknown member", `"version"`, `"SECRET":1,"version"`},
+			{"an unknown member of the policy", `"deny"`, `"denied"`},
+			{"an unknown member of a server", `"description"`, `"desc"`},
+			{"a member twice", `"version":"v1"`, `"version":"v1","version":"v1"`},
+			{"another case", `"policy"`, `"Policy"`},
+			{"a list of other things", `["bank.pay"]`, `[1]`},
+		} {
+			text := strings.Replace(fullManifest, c.old, c.new, 1)
+			if text == fullManifest {
+				t.Fatalf("%s: nothing changed", c.name)
+			}
+			answer := w.wire(t, "POST", "/iap/sdk/register", text, "Authorization", "Bearer "+w.key)
+			if fields := answer.errorFields(t, http.StatusBadRequest); len(fields) == 0 && !strings.Contains(string(answer.body), "policy.allow") {
+				t.Errorf("%s: names no field: %s", c.name, answer.body)
+			}
+			if strings.Contains(string(answer.body), "SECRET") {
+				t.Errorf("%s: the answer repeats a secret: %s", c.name, answer.body)
+			}
+		}
+	})
+}
+
+// TestPreflightsAreKept reads what preflights left.
+func TestPreflightsAreKept(t *testing.T) {
+	t.Parallel()
+	eachWired(t, func(t *testing.T, w *wireWorld) {
+		for _, tool := range []string{"search", "drop", "pay"} {
+			body := `{"agent_id":"clerk","user_prompt":"my password is hunter2 and token ` + w.key + `","tool_calls":[{"name":"x__` + tool + `","input":{"password":"hunter3"}}]}`
+			if status, answer := w.call("/iap/sdk/preflight", body, w.sdk()...); status != 200 {
+				t.Fatalf("preflight: %d %v", status, answer)
+			}
+		}
+		read := func(path string, p *person) wireAnswer {
+			return w.wire(t, "GET", path+"?organizationId="+w.org, "", credentials(p.Client)...)
+		}
+		answer := read("/pap/decisions", w.owner)
+		if strings.Contains(string(answer.body), w.key) || strings.Contains(string(answer.body), "hunter3") {
+			t.Errorf("a preflight shows secrets: %s", answer.body)
+		}
+		list := w.members("decisions", answer)
+		wantTypes(t, "decisions", list, map[string]string{
+			"items[].id": "text", "items[].at": "text", "items[].decision": "text", "items[].agentId": "text", "items[].prompt": "text", "items[].tools[].tool": "text",
+			"items[].tools[].server": "text", "items[].violations": "texts", "items[].auditIndex": "int", "hasMore": "bool",
+		})
+		var outcomes []string
+		for _, item := range list["items"].([]any) {
+			outcomes = append(outcomes, item.(map[string]any)["decision"].(string))
+		}
+		if got := strings.Join(outcomes, " "); got != "escalated rejected accepted" {
+			t.Errorf("the outcomes are %s, newest first", got)
+		}
+		stats := w.members("stats", read("/pap/stats/overview", w.owner))
+		if stats["total"] != 3.0 || stats["accepted"] != 1.0 || stats["rejected"] != 1.0 || stats["escalated"] != 1.0 || stats["approximate"] != false {
+			t.Errorf("the overview is %v", stats)
+		}
+		snapshot := w.members("snapshot", read("/pap/policy/snapshot", w.owner))
+		if items := snapshot["items"].([]any); len(items) != 1 || items[0].(map[string]any)["name"] != "wired" {
+			t.Errorf("the snapshot is %v", snapshot)
+		}
+		viewer := w.join(w.owner, w.org, "viewer")
+		if item := w.members("decisions", read("/pap/decisions", viewer))["items"].([]any)[0].(map[string]any); item["prompt"] != nil {
+			t.Errorf("a viewer reads a prompt: %v", item)
+		}
+		if answer := read("/pap/decisions", w.person("stranger")); answer.status != 403 {
+			t.Errorf("a stranger: %d", answer.status)
+		}
+	})
+}

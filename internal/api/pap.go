@@ -1,0 +1,177 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"writ/internal/audit"
+	"writ/internal/database"
+	"writ/internal/intent"
+	"writ/internal/page"
+	"writ/internal/policy"
+	"writ/internal/principal"
+)
+
+// mountPAP serves what preflights recorded, to people.
+func (a *API) mountPAP() {
+	read := func(path, summary string, action principal.Action) Route {
+		return Route{Method: http.MethodGet, Path: path, Tag: "preflight", Summary: summary, Mode: JWT, Action: action}
+	}
+	handle(a, read("/pap/decisions", "Preflights, newest first", principal.ReadTelemetry), a.listPreflights)
+	handle(a, read("/pap/stats/overview", "How preflights came out", principal.ReadTelemetry), a.preflightStats)
+	handle(a, read("/pap/policy/snapshot", "The policies that preflights are judged by now", principal.ReadPolicies), a.policySnapshot)
+}
+
+// PreflightItemBody is a preflight as it is shown.
+type PreflightItemBody struct {
+	ID         string              `json:"id" format:"uuid"`
+	At         time.Time           `json:"at"`
+	Decision   string              `json:"decision" enum:"accepted,rejected,escalated,erased" doc:"erased: the log keeps that there was one, and not what it said."`
+	KeyID      string              `json:"keyId" format:"uuid" doc:"The API key that asked."`
+	AgentID    string              `json:"agentId"`
+	Prompt     *string             `json:"prompt" doc:"Redacted; null for callers who may not read payloads."`
+	Tools      []PreflightToolBody `json:"tools" nullable:"false"`
+	Violations []string            `json:"violations" nullable:"false"`
+	Index      int64               `json:"auditIndex" doc:"Number of its entry in the organization's log."`
+}
+
+// PreflightToolBody is a call an agent thought of.
+type PreflightToolBody struct {
+	Server   string `json:"server"`
+	Tool     string `json:"tool"`
+	Decision string `json:"decision" enum:"allow,deny,hold,ask"`
+	PolicyID string `json:"policyId"`
+	Rule     string `json:"rule"`
+}
+
+type listPreflightsInput struct {
+	OrganizationQuery
+	PageInput
+	DaysInput
+}
+
+type preflightsOutput struct{ Body page.Page[PreflightItemBody] }
+
+// preflights is a page of what was recorded.
+func (a *API) preflights(ctx context.Context, caller principal.Principal, days int, cursor string, limit int) (page.Page[audit.Stored], error) {
+	return a.Audit.Entries(ctx, audit.LogOf(caller.OrgID), audit.Filter{
+		Action: intent.PreflightAction, From: a.Database.Now().Add(-time.Duration(days) * 24 * time.Hour), Cursor: cursor, Limit: limit,
+	})
+}
+
+func (a *API) listPreflights(ctx context.Context, caller principal.Principal, in *listPreflightsInput) (*preflightsOutput, error) {
+	entries, err := a.preflights(ctx, caller, in.Days, in.Cursor, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	out := &preflightsOutput{page.Page[PreflightItemBody]{Items: []PreflightItemBody{}, NextCursor: entries.NextCursor, HasMore: entries.HasMore}}
+	for _, entry := range entries.Items {
+		item, err := preflightItem(entry, caller.May(principal.ReadPayloads))
+		if err != nil {
+			return nil, err
+		}
+		out.Body.Items = append(out.Body.Items, item)
+	}
+	return out, nil
+}
+
+func preflightItem(entry audit.Stored, readsPayloads bool) (PreflightItemBody, error) {
+	record, err := entry.Parse()
+	if err != nil {
+		return PreflightItemBody{}, err
+	}
+	f, err := preflightOf(entry.Payload)
+	if err != nil {
+		return PreflightItemBody{}, err
+	}
+	item := PreflightItemBody{
+		ID: record.Subject.ID, At: database.Time(entry.Time), Decision: orErased(f.Outcome), KeyID: record.Actor.ID, AgentID: f.AgentID, Index: entry.Index,
+		Tools: []PreflightToolBody{}, Violations: append([]string{}, f.Violations...),
+	}
+	if readsPayloads {
+		item.Prompt = &f.Prompt
+	}
+	for _, tool := range f.Tools {
+		item.Tools = append(item.Tools, PreflightToolBody{Server: tool.Server, Tool: tool.Tool, Decision: tool.Verdict, PolicyID: tool.Policy, Rule: tool.Rule})
+	}
+	return item, nil
+}
+
+func orErased(outcome string) string {
+	if outcome == "" {
+		return "erased"
+	}
+	return outcome
+}
+
+type preflightStatsInput struct {
+	OrganizationQuery
+	DaysInput
+}
+
+// PreflightStatsBody counts preflights.
+type PreflightStatsBody struct {
+	Total       int64            `json:"total"`
+	Accepted    int64            `json:"accepted"`
+	Rejected    int64            `json:"rejected"`
+	Escalated   int64            `json:"escalated"`
+	Erased      int64            `json:"erased"`
+	ByAgent     map[string]int64 `json:"byAgent" doc:"How many of each agent; empty: not stated."`
+	Approximate bool             `json:"approximate" doc:"Whether only the newest 10,000 were counted."`
+}
+
+type preflightStatsOutput struct{ Body PreflightStatsBody }
+
+// maxCounted bounds what one overview reads.
+const maxCounted = 10_000
+
+func (a *API) preflightStats(ctx context.Context, caller principal.Principal, in *preflightStatsInput) (*preflightStatsOutput, error) {
+	body := PreflightStatsBody{ByAgent: map[string]int64{}}
+	for cursor := ""; ; {
+		entries, err := a.preflights(ctx, caller, in.Days, cursor, page.MaxLimit)
+		if err != nil {
+			return nil, err
+		}
+		for _, entry := range entries.Items {
+			f, err := preflightOf(entry.Payload)
+			if err != nil {
+				return nil, err
+			}
+			body.count(f)
+		}
+		cursor = entries.NextCursor
+		if !entries.HasMore || body.Total >= maxCounted {
+			body.Approximate = entries.HasMore
+			return &preflightStatsOutput{body}, nil
+		}
+	}
+}
+
+func (b *PreflightStatsBody) count(f intent.Preflight) {
+	b.Total++
+	b.ByAgent[f.AgentID]++
+	switch f.Outcome {
+	case accepted:
+		b.Accepted++
+	case rejected:
+		b.Rejected++
+	case escalated:
+		b.Escalated++
+	default:
+		b.Erased++
+	}
+}
+
+type policySnapshotInput struct {
+	OrganizationQuery
+	PageInput
+}
+
+func (a *API) policySnapshot(ctx context.Context, caller principal.Principal, in *policySnapshotInput) (*policiesOutput, error) {
+	policies, err := a.Policies.List(ctx, caller, policy.Filter{Status: policy.Active}, in.Cursor, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	return &policiesOutput{mapPage(policies, listedPolicy)}, nil
+}
