@@ -12,7 +12,6 @@ import (
 	"writ/internal/canonical"
 	"writ/internal/database"
 	"writ/internal/intent/plan"
-	"writ/internal/policy/engine"
 	"writ/internal/principal"
 	"writ/internal/redaction"
 	"writ/internal/toolcall"
@@ -46,8 +45,6 @@ type call struct {
 
 	// problem is why the call cannot be judged at all; empty: it can.
 	problem string
-	// spent are limits that were found spent by a claim that failed.
-	spent map[engine.LimitKey]bool
 }
 
 // read makes the call of a request. What is wrong with it becomes its problem:

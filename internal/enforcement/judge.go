@@ -3,7 +3,6 @@ package enforcement
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
 	"strconv"
 	"sync"
@@ -53,7 +52,7 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 	d.steps = fit.Steps
 	names := c.names(v, fit)
 	d.server = names[0].server
-	spent, figures := s.spentFor(ctx, c), s.figuresFor(ctx, c)
+	spent, figures := s.policies.Spent(ctx, c.by.OrgID), s.figuresFor(ctx, c)
 	for i, name := range names {
 		asked := c.toolcall(v, name, now)
 		asked.Session.Ask = figures(asked.Session.ID)
@@ -195,17 +194,5 @@ func moreApprovers(a, b *document.Approvers) *document.Approvers {
 func (s *Service) figuresFor(ctx context.Context, c *call) func(sessionID string) func() (toolcall.Figures, error) {
 	return func(sessionID string) func() (toolcall.Figures, error) {
 		return sync.OnceValues(func() (toolcall.Figures, error) { return s.policies.SessionFigures(ctx, c.by.OrgID, sessionID) })
-	}
-}
-
-// spentFor tells the policies what of their limits is spent. One that a claim
-// found spent stays so for this call.
-func (s *Service) spentFor(ctx context.Context, c *call) engine.Spent {
-	ask := s.policies.Spent(ctx, c.by.OrgID)
-	return func(key engine.LimitKey) (int64, error) {
-		if c.spent[key] {
-			return math.MaxInt64, nil
-		}
-		return ask(key)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"writ/internal/intent"
 	"writ/internal/organization"
 	"writ/internal/policy"
-	"writ/internal/policy/engine"
 	"writ/internal/principal"
 	"writ/internal/verdict"
 )
@@ -61,11 +60,6 @@ func (s *Service) Decide(ctx context.Context, p principal.Principal, r Request) 
 			return s.answer(ctx, c, &o)
 		case o.epoch:
 			s.plans.Forget()
-		case o.spent != nil:
-			if c.spent == nil {
-				c.spent = map[engine.LimitKey]bool{}
-			}
-			c.spent[o.spent.LimitKey] = true
 		}
 	}
 	return s.deny(ctx, c, refuse(policy.ByDefault, "busy", "what the call is judged by keeps changing: try again"))

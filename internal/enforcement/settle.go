@@ -11,17 +11,16 @@ import (
 	"writ/internal/intent"
 	"writ/internal/intent/plan"
 	"writ/internal/policy"
-	"writ/internal/policy/engine"
 	"writ/internal/verdict"
 )
 
 // outcome is what the transaction came to. It is made anew by each run of it.
 type outcome struct {
 	// stale: nothing was decided, because what the candidate was judged by has
-	// changed. It is no error: those that share the commit are not to blame.
+	// changed, or a limit it would take from is spent by now. It is no error: those
+	// that share the commit are not to blame.
 	stale bool
-	epoch bool          // the log was restored
-	spent *engine.Claim // stale, because this limit is spent
+	epoch bool // the log was restored
 
 	candidate
 	step     int
@@ -82,7 +81,7 @@ func (s *Service) claim(ctx context.Context, tx *database.Tx, c *call, o *outcom
 		return err
 	}
 	if spent != nil {
-		o.stale, o.spent = true, spent
+		o.stale = true // judged again, it is seen to be spent
 		return nil
 	}
 	if o.plan != nil {
