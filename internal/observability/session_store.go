@@ -39,7 +39,7 @@ func upsertSessions(ctx context.Context, tx *database.Tx, orgID string, sessions
 		rows = append(rows, []any{orgID, id, null(c.userID), c.agentID, c.product, c.startedAt, c.lastActivity, c.endedAt, c.endState, state,
 			c.traces, c.usage.Input, c.usage.Output, c.usage.CacheRead, c.usage.CacheWrite, c.usage.CostNanos})
 	}
-	return insert(ctx, tx, `
+	return tx.Insert(ctx, `
 		INSERT INTO session (org_id, id, user_id, agent_id, product, started_at, last_activity_at, ended_at, end_state, state,
 			trace_count, input_tokens, output_tokens, cache_read, cache_write, cost_nanos)`, rows, `
 		ON CONFLICT (org_id, id) DO UPDATE SET

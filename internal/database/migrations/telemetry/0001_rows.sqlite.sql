@@ -11,7 +11,7 @@ CREATE TABLE trace_key (
 
 CREATE TABLE trace (
   received_day     BIGINT NOT NULL,         -- days since 1970 of receipt
-  pk               BIGINT NOT NULL,         -- microseconds of receipt and a tag, made by the server: rises with time
+  pk               INTEGER PRIMARY KEY,     -- microseconds of receipt and a tag, made by the server: rises with time
   org_id           TEXT   NOT NULL,
   id               TEXT   NOT NULL,
   session_id       TEXT,
@@ -35,8 +35,7 @@ CREATE TABLE trace (
   cache_write      BIGINT NOT NULL,
   cost_nanos       BIGINT NOT NULL,         -- 10^-9 US dollars
   span_count       BIGINT NOT NULL,
-  error_count      BIGINT NOT NULL,
-  PRIMARY KEY (pk)
+  error_count      BIGINT NOT NULL
 );
 
 CREATE TABLE span (
