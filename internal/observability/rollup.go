@@ -16,7 +16,7 @@ import (
 // flush writes what a commit changes for one organization: sessions, then the
 // rollups, each in the order of its key.
 func (s *Service) flush(ctx context.Context, tx *database.Tx, orgID string, t *tally) error {
-	if err := upsertSessions(ctx, tx, orgID, t.sessions); err != nil {
+	if err := upsertSessions(ctx, tx, orgID, t); err != nil {
 		return fmt.Errorf("sessions: %w", err)
 	}
 	if err := s.supersede(ctx, tx, orgID, t); err != nil {
@@ -28,7 +28,7 @@ func (s *Service) flush(ctx context.Context, tx *database.Tx, orgID string, t *t
 // flushRollups adds a tally to the rollup rows of a writer.
 func flushRollups(ctx context.Context, tx *database.Tx, orgID string, writer int64, t *tally) error {
 	for _, write := range []func(context.Context, *database.Tx, string, int64, *tally) error{
-		flushTraces, flushMinutes, flushUsage, flushPolicies, flushRules,
+		flushTraces, flushMinutes, flushSessions, flushUsage, flushPolicies, flushRules,
 	} {
 		if err := write(ctx, tx, orgID, writer, t); err != nil {
 			return fmt.Errorf("rollups: %w", err)
@@ -63,6 +63,15 @@ func flushMinutes(ctx context.Context, tx *database.Tx, orgID string, writer int
 	}
 	return tx.Insert(ctx, `INSERT INTO rollup_minute (org_id, bucket, writer, traces)`, rows,
 		`ON CONFLICT (org_id, bucket, writer) DO UPDATE SET `+plus("rollup_minute", "traces"))
+}
+
+func flushSessions(ctx context.Context, tx *database.Tx, orgID string, writer int64, t *tally) error {
+	var rows [][]any
+	for _, bucket := range slices.Sorted(maps.Keys(t.active)) {
+		rows = append(rows, []any{orgID, bucket, writer, t.active[bucket]})
+	}
+	return tx.Insert(ctx, `INSERT INTO rollup_session (org_id, bucket, writer, sessions)`, rows,
+		`ON CONFLICT (org_id, bucket, writer) DO UPDATE SET `+plus("rollup_session", "sessions"))
 }
 
 func flushUsage(ctx context.Context, tx *database.Tx, orgID string, writer int64, t *tally) error {

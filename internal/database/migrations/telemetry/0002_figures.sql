@@ -85,6 +85,17 @@ CREATE TABLE rollup_minute (
 );
 CREATE INDEX rollup_minute_by_bucket ON rollup_minute (bucket);
 
+-- Sessions by the hour of their last activity. One that goes on is taken out of
+-- the one and put into the other, by whoever writes it: a row may be below zero.
+CREATE TABLE rollup_session (
+  org_id   TEXT   NOT NULL,
+  bucket   BIGINT NOT NULL,
+  writer   BIGINT NOT NULL,
+  sessions BIGINT NOT NULL,
+  PRIMARY KEY (org_id, bucket, writer)
+);
+CREATE INDEX rollup_session_by_bucket ON rollup_session (bucket);
+
 CREATE TABLE rollup_usage (
   org_id        TEXT   NOT NULL,
   dimension     TEXT   NOT NULL,            -- model, tool, session
