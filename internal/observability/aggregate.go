@@ -154,9 +154,8 @@ func (s *Service) topFailing(ctx context.Context, orgID string, from int64) ([]C
 	return database.Collect(ctx, s.db, scanCount, fmt.Sprintf(`
 		SELECT policy_id, CAST(SUM(denied) AS BIGINT) AS denials
 		FROM rollup_policy
-		WHERE org_id = $1 AND bucket >= $2
+		WHERE org_id = $1 AND bucket >= $2 AND denied > 0
 		GROUP BY policy_id
-		HAVING SUM(denied) > 0
 		ORDER BY denials DESC, policy_id
 		LIMIT %d`, topPolicies), orgID, from)
 }
