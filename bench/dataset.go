@@ -17,6 +17,9 @@ type dataset struct {
 	early     int // of the large one's traces, those that come first, from the whole period
 }
 
+// comparedSpans is how many spans PostgreSQL computes the summary from.
+const comparedSpans = 1_000_000
+
 // datasetOf is what a run reads. The large one has 1,000,000 spans, with -large ten
 // times as many; its summary is first measured at a tenth of that.
 func datasetOf(o options) dataset {

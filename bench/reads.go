@@ -52,7 +52,7 @@ func measureReads(ctx context.Context, i installation, o options) (r reads, err 
 			return err
 		}
 		r.loaded = time.Since(begin)
-		if r.summary.early, err = large.medianOf(ctx, "/analytics/summary"); err != nil {
+		if r.summary.early, err = large.summarize(ctx, &r, r.early, i, o); err != nil {
 			return err
 		}
 		begin = time.Now()
@@ -60,13 +60,8 @@ func measureReads(ctx context.Context, i installation, o options) (r reads, err 
 			return err
 		}
 		r.loaded += time.Since(begin)
-		if r.summary.full, err = large.medianOf(ctx, "/analytics/summary"); err != nil {
+		if r.summary.full, err = large.summarize(ctx, &r, r.large, i, o); err != nil {
 			return err
-		}
-		if o.databaseURL != "" {
-			if err := r.summary.compare(ctx, i, large.org, o.databaseURL); err != nil {
-				return fmt.Errorf("compare with PostgreSQL: %w", err)
-			}
 		}
 		if r.lists, err = readLists(ctx, small, large); err != nil {
 			return err
@@ -78,6 +73,20 @@ func measureReads(ctx context.Context, i installation, o options) (r reads, err 
 		r.plans, err = explain(ctx, i)
 	}
 	return r, err
+}
+
+// summarize measures the summary of so many traces, and beside it what PostgreSQL
+// takes, when there is one and the number of spans is the one to compare at.
+func (a *account) summarize(ctx context.Context, r *reads, traces int, i installation, o options) (time.Duration, error) {
+	took, err := a.medianOf(ctx, "/analytics/summary")
+	if err != nil || o.databaseURL == "" || traces*r.spansEach != comparedSpans {
+		return took, err
+	}
+	r.summary.compared = took
+	if err := r.summary.compare(ctx, i, a.org, o.databaseURL); err != nil {
+		return 0, fmt.Errorf("compare with PostgreSQL: %w", err)
+	}
+	return took, nil
 }
 
 // medianOf is what a read of the organization's telemetry takes.

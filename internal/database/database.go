@@ -63,6 +63,10 @@ type DB struct {
 	reads  *sql.DB // SQLite: read-only connections; PostgreSQL: the ordinary pool
 	writes *sql.DB // the committer's one connection
 	writer *writer
+	// What only the committer uses.
+	statements   *statements
+	checkpointer *checkpointer // nil where nobody inserts in bulk, and on PostgreSQL
+
 	path   string // of the SQLite file
 	schema string // on PostgreSQL, where it is not the database's own default
 	now    func() time.Time
@@ -87,6 +91,10 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if err := db.migrate(ctx, embedded(o.Store)); err != nil {
 		return nil, errors.Join(fmt.Errorf("migrate the database: %w", err), db.closeHandles())
 	}
+	db.statements = newStatements()
+	if db.engine == SQLite && o.Store == Telemetry {
+		db.checkpointer = startCheckpointer(db, o.Logger)
+	}
 	db.writer = startWriter(db, o.Logger)
 	return db, nil
 }
@@ -107,6 +115,9 @@ func (db *DB) Now() time.Time { return instant(db.now()) }
 // Close lets queued changes finish, then closes every connection.
 func (db *DB) Close() error {
 	db.writer.stop()
+	if db.checkpointer != nil {
+		db.checkpointer.stop()
+	}
 	return db.closeHandles()
 }
 

@@ -33,6 +33,8 @@ type Tx struct {
 	tx           *sql.Tx
 	now          time.Time
 	logs         []string // of the change running now
+	statements   *statements
+	inserted     int // rows, by Insert
 	locals       map[any]any
 	beforeCommit []func(ctx context.Context) error
 }
@@ -97,9 +99,10 @@ func (db *DB) transact(ctx context.Context, changes []*pending) error {
 	if err != nil {
 		return err
 	}
+	defer db.keepStatements(ctx)
 	defer conn.Close()     // gives the connection back
 	defer sqlTx.Rollback() //nolint:errcheck // after Commit this is a no-op, and a failed rollback drops the connection
-	tx := &Tx{engine: db.engine, conn: conn, tx: sqlTx, now: db.Now(), locals: map[any]any{}}
+	tx := &Tx{engine: db.engine, conn: conn, tx: sqlTx, now: db.Now(), statements: db.statements, locals: map[any]any{}}
 	if db.engine == PostgreSQL {
 		if err := lockLogs(ctx, sqlTx, changes); err != nil {
 			return err
@@ -118,6 +121,9 @@ func (db *DB) transact(ctx context.Context, changes []*pending) error {
 	}
 	if err := sqlTx.Commit(); err != nil {
 		return commitError(err)
+	}
+	if db.checkpointer != nil {
+		db.checkpointer.committed(tx.inserted)
 	}
 	return nil
 }
