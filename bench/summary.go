@@ -13,7 +13,7 @@ import (
 // summaryReads is what the summary takes, and what PostgreSQL takes to compute
 // the same from rows.
 type summaryReads struct {
-	early, full time.Duration // at a tenth of the spans, and at all of them
+	tenth, full time.Duration // of an organization with a tenth of the spans, and of the large one
 
 	compared time.Duration // at the spans that PostgreSQL computed from; 0 without one
 	ofSpans  time.Duration // percentile_cont over the durations of all spans
