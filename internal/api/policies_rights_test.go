@@ -52,7 +52,7 @@ func TestWhoMayDoWhatWithPolicies(t *testing.T) {
 			}},
 			"check":      {"owner admin approver member viewer agent terminal", func(c *client.Client) error { return second(c.CheckAccess(ctx, b.org, call)) }},
 			"bindings":   {"owner admin approver member viewer", func(c *client.Client) error { return second(c.Bindings(ctx, id)) }},
-			"activate":   {manages, func(c *client.Client) error { return second(c.ActivatePolicy(ctx, id, 0)) }},
+			"activate":   {manages, func(c *client.Client) error { return second(c.ActivatePolicy(ctx, id, 1)) }},
 			"deactivate": {manages, func(c *client.Client) error { return second(c.DeactivatePolicy(ctx, id)) }},
 			"rollback":   {manages, func(c *client.Client) error { return second(c.RollbackPolicy(ctx, id, 1)) }},
 			"set bindings": {manages, func(c *client.Client) error {
