@@ -14,16 +14,19 @@ type dataset struct {
 	small     int // traces of the small organization
 	large     int // traces of the large one
 	spansEach int
-	early     int // of the large one's traces, those that come first, from the whole period
+	tenth     int // traces of the one whose summary is compared with the large one's
 }
 
+// comparedSpans is how many spans PostgreSQL computes the summary from.
+const comparedSpans = 1_000_000
+
 // datasetOf is what a run reads. The large one has 1,000,000 spans, with -large ten
-// times as many; its summary is first measured at a tenth of that.
+// times as many; its summary is measured beside that of one with a tenth.
 func datasetOf(o options) dataset {
 	if o.large {
-		return dataset{small: 10_000, large: 1_000_000, spansEach: 10, early: 100_000}
+		return dataset{small: 10_000, large: 1_000_000, spansEach: 10, tenth: 100_000}
 	}
-	return dataset{small: 10_000, large: 200_000, spansEach: 5, early: 20_000}
+	return dataset{small: 10_000, large: 200_000, spansEach: 5, tenth: 20_000}
 }
 
 // loadedDays is the period that traces are spread over: within the seven days that

@@ -39,7 +39,7 @@ func measureSoak(ctx context.Context, i installation, length time.Duration) (s s
 			group.Go(func() { load.read(ctx) })
 		}
 		watched := make(chan error, 1)
-		go func() { watched <- s.watch(a.server, load.end) }()
+		go func() { watched <- s.watch(ctx, a.server, load.end) }()
 		group.Wait()
 		if err := <-watched; err != nil {
 			return err
@@ -53,8 +53,8 @@ func measureSoak(ctx context.Context, i installation, length time.Duration) (s s
 }
 
 // watch notes the most memory the server holds.
-func (s *soak) watch(server *process, end time.Time) error {
-	for s.peak = s.start; time.Now().Before(end); time.Sleep(soakSample) {
+func (s *soak) watch(ctx context.Context, server *process, end time.Time) error {
+	for s.peak = s.start; time.Now().Before(end) && ctx.Err() == nil; time.Sleep(soakSample) {
 		held, err := server.memory()
 		if err != nil {
 			return err

@@ -61,14 +61,14 @@ func printReads(out io.Writer, r reads) error {
 	spans := r.large * r.spansEach
 	fmt.Fprintf(out, "\nloaded %d traces with %d spans in %.0f s, %.0f spans/s\n", r.large, spans, r.loaded.Seconds(), float64(spans)/r.loaded.Seconds())
 	table := newTable(out, "summary of 7 days", "p50", "ratio", "target")
-	table.row(fmt.Sprintf("writd, %d spans", r.early*r.spansEach), milliseconds(r.summary.early), "-", "-")
-	table.row(fmt.Sprintf("writd, %d spans", spans), milliseconds(r.summary.full), fmt.Sprintf("%.2f x", float64(r.summary.full)/float64(r.summary.early)), growthTarget)
-	if r.summary.compared {
+	table.row(fmt.Sprintf("writd, %d spans", r.tenth*r.spansEach), milliseconds(r.summary.tenth), "-", "-")
+	table.row(fmt.Sprintf("writd, %d spans", spans), milliseconds(r.summary.full), fmt.Sprintf("%.2f x", float64(r.summary.full)/float64(r.summary.tenth)), growthTarget)
+	if r.summary.compared > 0 {
 		times := func(d time.Duration) string {
-			return fmt.Sprintf("writd takes 1/%.0f", float64(d)/float64(r.summary.full))
+			return fmt.Sprintf("writd takes 1/%.0f", float64(d)/float64(r.summary.compared))
 		}
-		table.row("PostgreSQL, percentile_cont of these spans", milliseconds(r.summary.ofSpans), times(r.summary.ofSpans), summaryTarget)
-		table.row("PostgreSQL, the summary's figures from rows", milliseconds(r.summary.ofRows), times(r.summary.ofRows), "-")
+		table.row(fmt.Sprintf("PostgreSQL, percentile_cont of %d spans", comparedSpans), milliseconds(r.summary.ofSpans), times(r.summary.ofSpans), summaryTarget)
+		table.row(fmt.Sprintf("PostgreSQL, the summary's figures from the rows of %d", comparedSpans), milliseconds(r.summary.ofRows), times(r.summary.ofRows), "-")
 	}
 	if err := table.Flush(); err != nil {
 		return err

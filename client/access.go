@@ -18,12 +18,17 @@ func (c *Client) Bindings(ctx context.Context, policyID string) (Bindings, error
 	return call[Bindings](ctx, c, http.MethodGet, policyPath(policyID, "/bindings"), nil, nil)
 }
 
-// SetBindings replaces the bindings of a policy. None at all means everybody.
+// SetBindings replaces the bindings of a policy with others, of which there must
+// be one. See BindEverybody.
 func (c *Client) SetBindings(ctx context.Context, policyID string, b Bindings) (Bindings, error) {
+	return call[Bindings](ctx, c, http.MethodPut, policyPath(policyID, "/bindings"), nil, b)
+}
+
+// BindEverybody takes all bindings away, so that the policy counts for everybody.
+func (c *Client) BindEverybody(ctx context.Context, policyID string) (Bindings, error) {
 	body := struct {
-		Bindings
-		Everybody bool `json:"everybody,omitempty"`
-	}{b, len(b.Members)+len(b.Clients)+len(b.Roles) == 0}
+		Everybody bool `json:"everybody"`
+	}{true}
 	return call[Bindings](ctx, c, http.MethodPut, policyPath(policyID, "/bindings"), nil, body)
 }
 

@@ -66,7 +66,7 @@ type SummaryBody struct {
 	P50DurationMs      float64           `json:"p50DurationMs" doc:"The median of traces whose duration is known, within 1 %."`
 	P95DurationMs      float64           `json:"p95DurationMs" doc:"Their 95th percentile, within 1 %."`
 	TopFailingPolicies []PolicyCountBody `json:"topFailingPolicies" nullable:"false" doc:"The ten policies with the most deny decisions, the most first."`
-	TracesPerMinute    float64           `json:"tracesPerMinute" doc:"Over the last 60 minutes."`
+	TracesPerMinute    float64           `json:"tracesPerMinute" doc:"Over the last 60 minutes, of which the present one is the last."`
 }
 
 // TokensTotalBody is tokens by kind.

@@ -54,8 +54,15 @@ func (a *API) admit(request *http.Request, r Route) (principal.Principal, error)
 		return caller, nil
 	}
 	caller, err = a.place(request, caller, r)
-	if err != nil || caller.Kind == principal.Key {
+	if err == nil && caller.Kind == principal.Key && r.Scope == principal.DraftPolicy {
+		// Who reads and writes policies does a person's work: the key does no more
+		// than its owner still may.
+		caller, err = a.inOrganization(request.Context(), caller, caller.OrgID)
+	} else if caller.Kind == principal.Key {
 		return caller, err // what a key may do its scopes say
+	}
+	if err != nil {
+		return principal.Principal{}, err
 	}
 	return caller, caller.Require(r.Action)
 }

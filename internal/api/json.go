@@ -1,10 +1,12 @@
 package api
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
@@ -15,13 +17,37 @@ import (
 // refuses duplicate names and invalid UTF-8: with a lenient decoder a value
 // other than the one that was validated could reach a handler.
 var strictJSON = huma.Format{
-	Marshal: func(w io.Writer, v any) error { return json.MarshalWrite(w, v) },
+	Marshal: marshal,
 	Unmarshal: func(data []byte, v any) error {
 		if err := json.Unmarshal(data, v); err != nil {
 			return errors.New(describe(err))
 		}
 		return nil
 	},
+}
+
+// selfWriter is a body that writes itself.
+type selfWriter interface {
+	writeJSON(w *bufio.Writer) error
+}
+
+// buffers gather an answer into few writes: the encoder makes one every four kilobytes.
+var buffers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 64<<10) }}
+
+func marshal(w io.Writer, v any) (err error) {
+	buffer := buffers.Get().(*bufio.Writer)
+	defer buffers.Put(buffer)
+	buffer.Reset(w)
+	defer buffer.Reset(nil) // it must not keep the connection
+	if body, ok := v.(selfWriter); ok {
+		err = body.writeJSON(buffer)
+	} else {
+		err = json.MarshalWrite(buffer, v)
+	}
+	if err != nil {
+		return err
+	}
+	return buffer.Flush()
 }
 
 // describe says what is wrong with a JSON text and where, without quoting it.

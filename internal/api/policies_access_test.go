@@ -151,7 +151,7 @@ func TestBindingsOverHTTP(t *testing.T) {
 		if got := b.check(owner.Client, client.ToolCall{Server: "bank", Tool: "t"}); got.Allowed {
 			t.Errorf("after the refusals: %+v", got)
 		}
-		if _, err := owner.SetBindings(ctx, id, client.Bindings{}); err != nil {
+		if _, err := owner.BindEverybody(ctx, id); err != nil {
 			t.Error(err)
 		}
 		if got := b.check(owner.Client, client.ToolCall{Server: "bank", Tool: "t"}); !got.Allowed {
@@ -278,4 +278,19 @@ func (b *bank) spend(agent string, dollars, tokens int) {
 	if err != nil || got.Accepted != 1 {
 		b.t.Fatalf("spend: %+v, %v", got, err)
 	}
+}
+
+// TestAgentsAreNotToldWhatElseThereIs: a rule that did not decide is not named to
+// an agent, nor the argument that it asks for.
+func TestAgentsAreNotToldWhatElseThereIs(t *testing.T) {
+	t.Parallel()
+	eachBank(t, func(t *testing.T, b *bank) {
+		b.activePolicy(b.owner, b.org, "version: v1\nname: p\nrules:\n  - {id: maintenance, effect: allow, tools: [\"bank.*\"], when: args.override == 7}\n")
+		ask := func(c *client.Client) string {
+			return string(b.wire(t, "POST", "/policies/check-access", `{"server":"bank","tool":"t"}`, credentials(c)...).body)
+		}
+		if told := ask(b.agent); strings.Contains(told, "maintenance") || strings.Contains(told, "override") {
+			t.Errorf("the agent is told %s", told)
+		}
+	})
 }

@@ -76,6 +76,9 @@ func (a *API) callOf(ctx context.Context, caller principal.Principal, b CallBody
 	}
 	call.Org.Name = party.OrgName
 	call.User = toolcall.User{ID: party.Member.UserID, Email: party.Member.Email, Role: string(party.Member.Role)}
+	if b.UserEmail == "" {
+		call.User.ID = caller.UserID // a key goes on when its owner leaves, and so does what binds the owner
+	}
 	return call, err
 }
 

@@ -21,7 +21,7 @@ func TestWhoMayDoWhatWithPolicies(t *testing.T) {
 		for _, role := range []string{"admin", "approver", "member", "viewer"} {
 			callers[role] = b.join(b.owner, b.org, role).Client
 		}
-		id := b.draft(b.owner, b.org, "pay")
+		id, unbound := b.draft(b.owner, b.org, "pay"), b.draft(b.owner, b.org, "unbound")
 		const reads, drafts, manages = "owner admin approver member viewer drafter", "owner admin approver member drafter", "owner admin"
 		call := client.ToolCall{Server: "bank", Tool: "t"}
 		for name, action := range map[string]struct {
@@ -52,14 +52,14 @@ func TestWhoMayDoWhatWithPolicies(t *testing.T) {
 			}},
 			"check":      {"owner admin approver member viewer agent terminal", func(c *client.Client) error { return second(c.CheckAccess(ctx, b.org, call)) }},
 			"bindings":   {"owner admin approver member viewer", func(c *client.Client) error { return second(c.Bindings(ctx, id)) }},
-			"activate":   {manages, func(c *client.Client) error { return second(c.ActivatePolicy(ctx, id, 0)) }},
+			"activate":   {manages, func(c *client.Client) error { return second(c.ActivatePolicy(ctx, id, 1)) }},
 			"deactivate": {manages, func(c *client.Client) error { return second(c.DeactivatePolicy(ctx, id)) }},
 			"rollback":   {manages, func(c *client.Client) error { return second(c.RollbackPolicy(ctx, id, 1)) }},
 			"set bindings": {manages, func(c *client.Client) error {
 				return second(c.SetBindings(ctx, id, client.Bindings{Roles: []string{"owner", "admin"}}))
 			}},
 			"bind": {manages, func(c *client.Client) error {
-				return second(c.Bind(ctx, id, client.Bindings{Roles: []string{"viewer"}}))
+				return second(c.Bind(ctx, unbound, client.Bindings{Roles: []string{"viewer"}}))
 			}},
 			"delete": {manages, func(c *client.Client) error { return c.DeletePolicy(ctx, b.draft(b.owner, b.org, database.NewID())) }},
 		} {
@@ -105,5 +105,63 @@ func TestKeysOutliveTheirOwners(t *testing.T) {
 		}
 		_, err := leaver.CheckAccess(t.Context(), b.org, client.ToolCall{Server: "bank", Tool: "t"})
 		wantStatus(t, "who left", err, http.StatusForbidden)
+	})
+}
+
+// TestWhatBindsALeaverGoesOn: leaving must not lift a deny from the keys that stay.
+func TestWhatBindsALeaverGoesOn(t *testing.T) {
+	t.Parallel()
+	eachBank(t, func(t *testing.T, b *bank) {
+		b.activePolicy(b.owner, b.org, policyText("open", "allow"))
+		leaver := b.join(b.owner, b.org, "member")
+		key := b.public.WithKey(b.agentKey(leaver, b.org).APIKey)
+		id := b.draft(b.owner, b.org, "closed")
+		if _, err := b.owner.SetBindings(t.Context(), id, client.Bindings{Members: []string{leaver.ID}}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.owner.ActivatePolicy(t.Context(), id, 1); err != nil {
+			t.Fatal(err)
+		}
+		for _, when := range []string{"before", "after"} {
+			if got := b.check(key, client.ToolCall{Server: "bank", Tool: "t"}); got.Allowed {
+				t.Errorf("%s its owner left: %+v, want what binds the owner to deny", when, got)
+			}
+			if when == "before" {
+				if err := b.owner.RemoveMember(t.Context(), b.org, leaver.ID); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	})
+}
+
+// TestDraftKeysDoNoMoreThanTheirOwners: a scope that was given to a member does
+// not outlast what the member may.
+func TestDraftKeysDoNoMoreThanTheirOwners(t *testing.T) {
+	t.Parallel()
+	eachBank(t, func(t *testing.T, b *bank) {
+		ctx := t.Context()
+		id := b.draft(b.owner, b.org, "pay")
+		member := b.join(b.owner, b.org, "member")
+		key := b.public.WithKey(b.draftKey(member, b.org).APIKey)
+		write := func() error {
+			return second(key.UpdatePolicy(ctx, id, client.YAMLDocument, policyText("pay", "allow"), 0))
+		}
+		read := func() error { return second(key.Policy(ctx, id)) }
+		if err := write(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.owner.ChangeRole(ctx, b.org, member.ID, "viewer"); err != nil {
+			t.Fatal(err)
+		}
+		wantStatus(t, "a viewer's key drafts", write(), http.StatusForbidden)
+		if err := read(); err != nil {
+			t.Errorf("a viewer's key reads: %v", err)
+		}
+		if err := b.owner.RemoveMember(ctx, b.org, member.ID); err != nil {
+			t.Fatal(err)
+		}
+		wantStatus(t, "the key of who left drafts", write(), http.StatusForbidden)
+		wantStatus(t, "the key of who left reads", read(), http.StatusForbidden)
 	})
 }

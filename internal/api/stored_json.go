@@ -5,10 +5,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// JSON that is sent as it was stored, without reading it again.
+// JSON that is sent as it was stored.
 type (
-	storedObject jsontext.Value
-	storedTexts  jsontext.Value // an array of strings
+	storedObject string
+	storedTexts  string // an array of strings
 )
 
 // MarshalJSONTo writes the object.
@@ -16,7 +16,7 @@ func (v storedObject) MarshalJSONTo(enc *jsontext.Encoder) error {
 	return enc.WriteValue(jsontext.Value(v))
 }
 
-// Schema documents what it is: the type alone says bytes.
+// Schema documents what it is: the type alone says text.
 func (storedObject) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}
 }

@@ -158,6 +158,7 @@ func (a *API) getTrace(ctx context.Context, caller principal.Principal, in *orgI
 		return &traceOutput{}, err
 	}
 	body := &TraceDetailBody{TraceBody: traceBody(visible(caller, t.TraceItem)), Product: t.Product, Source: t.Source}
+	body.Spans = make([]SpanBody, 0, len(t.Spans))
 	for _, s := range t.Spans {
 		if !caller.May(principal.ReadPayloads) {
 			s.Attributes = noAttributes

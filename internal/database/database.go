@@ -64,11 +64,14 @@ type DB struct {
 	reads  *sql.DB // SQLite: read-only connections; PostgreSQL: the ordinary pool
 	writes *sql.DB // the committer's one connection
 	writer *writer
+	// What only the committer uses.
+	statements   *statements
+	checkpointer *checkpointer // nil where nobody inserts in bulk, and on PostgreSQL
+
 	path   string // of the SQLite file
 	schema string // on PostgreSQL, where it is not the database's own default
 	now    func() time.Time
 	shared sync.Map // what every transaction can reach
-	often  statements
 }
 
 // Open opens the database, applies the migrations it lacks and starts the
@@ -89,6 +92,10 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	}
 	if err := db.migrate(ctx, embedded(o.Store)); err != nil {
 		return nil, errors.Join(fmt.Errorf("migrate the database: %w", err), db.closeHandles())
+	}
+	db.statements = newStatements()
+	if db.engine == SQLite && o.Store == Telemetry {
+		db.checkpointer = startCheckpointer(db, o.Logger)
 	}
 	db.writer = startWriter(db, o.Logger)
 	return db, nil
@@ -115,6 +122,9 @@ func (db *DB) Share(key, value any) { db.shared.Store(key, value) }
 // Close lets queued changes finish, then closes every connection.
 func (db *DB) Close() error {
 	db.writer.stop()
+	if db.checkpointer != nil {
+		db.checkpointer.stop()
+	}
 	return db.closeHandles()
 }
 

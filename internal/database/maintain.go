@@ -42,7 +42,8 @@ func (db *DB) Maintain(ctx context.Context, do func(ctx context.Context, tx *Tx)
 	if err := db.liftTimeout(ctx, sqlTx); err != nil {
 		return classify(err)
 	}
-	tx := &Tx{engine: db.engine, conn: conn, tx: sqlTx, now: db.Now(), locals: map[any]any{}}
+	// The committer's statements are not for others.
+	tx := &Tx{engine: db.engine, conn: conn, tx: sqlTx, now: db.Now(), statements: newStatements(), locals: map[any]any{}}
 	if err := do(ctx, tx); err != nil {
 		return classify(err)
 	}

@@ -16,9 +16,9 @@ import (
 const sqliteReaders = 4
 
 // bulkPragmas let a commit of thousands of rows stay in memory until it is written
-// (in KiB, where SQLite has 2 MB), and copy pages that change again and again from
-// the log to the file less often (every so many pages, where SQLite has 1000).
-var bulkPragmas = []string{"cache_size(-16384)", "wal_autocheckpoint(4000)"}
+// (in KiB, where SQLite has 2 MB), and leave its log to the checkpointer. What undoes
+// a statement of many rows is kept in memory, not in a file.
+var bulkPragmas = []string{"cache_size(-16384)", "wal_autocheckpoint(" + checkpointPages + ")", "temp_store(MEMORY)"}
 
 // openSQLite opens the file with one writing connection and a pool of readers
 // that SQLite itself keeps from writing.

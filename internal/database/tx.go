@@ -34,9 +34,10 @@ type Tx struct {
 	tx           *sql.Tx
 	now          time.Time
 	logs         []string // of the change running now
+	statements   *statements
+	inserted     int // rows, by Insert
 	locals       map[any]any
-	shared       *sync.Map   // of the DB
-	often        *statements // of the DB
+	shared       *sync.Map // of the DB
 	beforeCommit []func(ctx context.Context) error
 	afterCommit  []func()
 }
@@ -63,7 +64,7 @@ func (tx *Tx) ExecOften(ctx context.Context, query string, args ...any) (int64, 
 	if tx.engine == PostgreSQL {
 		return tx.Exec(ctx, query, args...) // the driver keeps what it has parsed
 	}
-	statement, err := tx.often.in(ctx, tx.tx, query)
+	statement, err := tx.prepared(ctx, query)
 	if err != nil {
 		return 0, err
 	}
@@ -89,7 +90,7 @@ func (tx *Tx) QueryRowOften(ctx context.Context, query string, args ...any) Row 
 	if tx.engine == PostgreSQL {
 		return tx.QueryRow(ctx, query, args...)
 	}
-	statement, err := tx.often.in(ctx, tx.tx, query)
+	statement, err := tx.prepared(ctx, query)
 	if err != nil {
 		return tx.QueryRow(ctx, query, args...) // fails in the same way
 	}
@@ -137,15 +138,18 @@ func (tx *Tx) AfterCommit(fn func()) { tx.afterCommit = append(tx.afterCommit, f
 
 // transact runs the changes in one transaction and commits it.
 func (db *DB) transact(ctx context.Context, changes []*pending) error {
-	db.often.prepare(ctx, db.writes)
+	db.statements.prepare(ctx, db.writes)
 	conn, sqlTx, err := db.begin(ctx)
 	if err != nil {
 		return err
 	}
-	defer db.often.end()
+	defer db.statements.end()
 	defer conn.Close()     // gives the connection back
 	defer sqlTx.Rollback() //nolint:errcheck // after Commit this is a no-op, and a failed rollback drops the connection
-	tx := &Tx{engine: db.engine, conn: conn, tx: sqlTx, now: db.Now(), locals: map[any]any{}, shared: &db.shared, often: &db.often}
+	tx := &Tx{
+		engine: db.engine, conn: conn, tx: sqlTx, now: db.Now(),
+		statements: db.statements, locals: map[any]any{}, shared: &db.shared,
+	}
 	if db.engine == PostgreSQL {
 		if err := lockLogs(ctx, sqlTx, changes); err != nil {
 			return err
@@ -164,6 +168,9 @@ func (db *DB) transact(ctx context.Context, changes []*pending) error {
 	}
 	if err := sqlTx.Commit(); err != nil {
 		return commitError(err)
+	}
+	if db.checkpointer != nil {
+		db.checkpointer.committed(tx.inserted)
 	}
 	for _, fn := range tx.afterCommit {
 		fn()

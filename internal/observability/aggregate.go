@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/DataDog/sketches-go/ddsketch"
 
@@ -72,8 +71,8 @@ func (s *Service) Summary(ctx context.Context, orgID string, days int) (sum Summ
 	if sum.Usage, err = s.sumUsage(ctx, orgID, from); err != nil {
 		return Summary{}, fmt.Errorf("sum usage: %w", err)
 	}
-	const sessions = `SELECT count(*) FROM session WHERE org_id = $1 AND last_activity_at >= $2`
-	if err := s.db.QueryRow(ctx, sessions, orgID, from*hourMicros).Scan(&sum.Sessions); err != nil {
+	const sessions = `SELECT CAST(COALESCE(SUM(sessions), 0) AS BIGINT) FROM rollup_session WHERE org_id = $1 AND bucket >= $2`
+	if err := s.db.QueryRow(ctx, sessions, orgID, from).Scan(&sum.Sessions); err != nil {
 		return Summary{}, fmt.Errorf("count sessions: %w", err)
 	}
 	if sum.TopFailing, err = s.topFailing(ctx, orgID, from); err != nil {
@@ -155,9 +154,8 @@ func (s *Service) topFailing(ctx context.Context, orgID string, from int64) ([]C
 	return database.Collect(ctx, s.db, scanCount, fmt.Sprintf(`
 		SELECT policy_id, CAST(SUM(denied) AS BIGINT) AS denials
 		FROM rollup_policy
-		WHERE org_id = $1 AND bucket >= $2
+		WHERE org_id = $1 AND bucket >= $2 AND denied > 0
 		GROUP BY policy_id
-		HAVING SUM(denied) > 0
 		ORDER BY denials DESC, policy_id
 		LIMIT %d`, topPolicies), orgID, from)
 }
@@ -167,10 +165,11 @@ func scanCount(row database.Scanner) (c Count, err error) {
 	return c, err
 }
 
-// rate is traces a minute over the last hour.
+// rate is traces a minute over the last hour: sixty minutes, of which the present
+// one is the last.
 func (s *Service) rate(ctx context.Context, orgID string) (float64, error) {
 	const window = 60
-	first := floor(database.Micros(s.db.Now().Add(-window*time.Minute)), minuteMicros)
+	first := floor(database.Micros(s.db.Now()), minuteMicros) - window + 1
 	var traces int64
 	err := s.db.QueryRow(ctx, `SELECT CAST(COALESCE(SUM(traces), 0) AS BIGINT) FROM rollup_minute WHERE org_id = $1 AND bucket >= $2`, orgID, first).Scan(&traces)
 	if err != nil {

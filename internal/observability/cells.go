@@ -26,6 +26,7 @@ type rollup struct {
 var rollups = []rollup{
 	{"rollup_trace", []string{"bucket"}, "traces, errors, durations", 1, addTraceRow},
 	{"rollup_minute", []string{"bucket"}, "traces", 60, addMinuteRow},
+	{"rollup_session", []string{"bucket"}, "sessions", 1, addSessionRow},
 	{"rollup_usage", []string{"dimension", "bucket", "item"}, "spans, input_tokens, output_tokens, cache_read, cache_write, cost_nanos", 1, addUsageRow},
 	{"rollup_policy", []string{"policy_id", "bucket"}, "policy_name, named_at, calls, allowed, denied, timed, duration_us, durations", 1, addPolicyRow},
 	{"rollup_rule", []string{"policy_id", "bucket", "rule_id"}, "calls", 1, addRuleRow},
@@ -74,6 +75,13 @@ func addMinuteRow(t *tally, row database.Scanner) error {
 	var bucket, traces int64
 	err := row.Scan(&bucket, &traces)
 	t.minutes[bucket] += traces
+	return err
+}
+
+func addSessionRow(t *tally, row database.Scanner) error {
+	var bucket, sessions int64
+	err := row.Scan(&bucket, &sessions)
+	t.active[bucket] += sessions
 	return err
 }
 

@@ -102,7 +102,7 @@ func (s *Service) grow(ctx context.Context, tx *database.Tx, orgID string, g *Gr
 		batch.Spans[i].Key = s.keys.at(first + 1 + int64(i))
 	}
 	for range maxLookalikes {
-		fresh, err := s.claimOne(ctx, tx, orgID, freshBatch{batch: batch, pk: s.keys.at(first), day: receivedDay(first)})
+		fresh, err := s.claimOne(ctx, tx, orgID, freshBatch{readyBatch: readied(batch), pk: s.keys.at(first), day: receivedDay(first)})
 		if err != nil || fresh {
 			return err
 		}
@@ -242,5 +242,5 @@ func (s *Service) extend(ctx context.Context, tx *database.Tx, orgID string, t *
 	if err != nil {
 		return err
 	}
-	return insertSpans(ctx, tx, []freshBatch{{batch: more, pk: t.pk, day: t.day}})
+	return insertSpans(ctx, tx, []freshBatch{{readyBatch: readied(more), pk: t.pk, day: t.day}})
 }

@@ -99,9 +99,13 @@ func (s *Service) write(ctx context.Context, orgID, product string, slice []*int
 
 // store writes one slice and gives the ids of traces that were new.
 func (s *Service) store(ctx context.Context, orgID, product string, batches []*intake.Batch) (accepted []string, err error) {
+	ready := make([]readyBatch, len(batches))
+	for i, b := range batches {
+		ready[i] = readied(b)
+	}
 	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		now := database.Micros(tx.Now())
-		fresh, err := s.claim(ctx, tx, orgID, batches, now)
+		fresh, err := s.claim(ctx, tx, orgID, ready, now)
 		if err != nil {
 			return err
 		}
@@ -124,27 +128,35 @@ func (s *Service) store(ctx context.Context, orgID, product string, batches []*i
 	return accepted, err
 }
 
+// readyBatch is a batch with the rows of its spans.
+type readyBatch struct {
+	batch    *intake.Batch
+	spanRows [][]any
+}
+
+func readied(b *intake.Batch) readyBatch { return readyBatch{batch: b, spanRows: spanRows(b)} }
+
 // freshBatch is a batch whose trace id was not there before, with its row key.
 type freshBatch struct {
-	batch *intake.Batch
-	pk    int64
-	day   int64
+	readyBatch
+	pk  int64
+	day int64
 }
 
 // claim takes the trace ids that are new, each once, in the order of the ids:
 // replicas that are sent the same traces wait for each other, not in a circle.
-func (s *Service) claim(ctx context.Context, tx *database.Tx, orgID string, batches []*intake.Batch, now int64) ([]freshBatch, error) {
+func (s *Service) claim(ctx context.Context, tx *database.Tx, orgID string, batches []readyBatch, now int64) ([]freshBatch, error) {
 	first := s.keys.take(now, len(batches))
 	rows := make([][]any, len(batches))
 	byKey := make(map[int64]freshBatch, len(batches))
 	for i, b := range batches {
 		at := first + int64(i)
-		f := freshBatch{batch: b, pk: s.keys.at(at), day: receivedDay(at)}
-		rows[i] = []any{orgID, uuidBytes(b.Trace.ID), f.pk, f.day}
+		f := freshBatch{readyBatch: b, pk: s.keys.at(at), day: receivedDay(at)}
+		rows[i] = []any{orgID, uuidBytes(b.batch.Trace.ID), f.pk, f.day}
 		byKey[f.pk] = f
 	}
 	slices.SortStableFunc(rows, func(a, b []any) int { return bytes.Compare(a[1].([]byte), b[1].([]byte)) })
-	claimed, err := insertReturning(ctx, tx, `INSERT INTO trace_key (org_id, id, pk, received_day)`, rows, `ON CONFLICT DO NOTHING RETURNING pk`)
+	claimed, err := database.InsertReturning(ctx, tx, scanKey, `INSERT INTO trace_key (org_id, id, pk, received_day)`, rows, `ON CONFLICT DO NOTHING RETURNING pk`)
 	if err != nil {
 		return nil, fmt.Errorf("claim trace ids: %w", err)
 	}
@@ -154,6 +166,11 @@ func (s *Service) claim(ctx context.Context, tx *database.Tx, orgID string, batc
 		fresh[i] = byKey[pk]
 	}
 	return fresh, nil
+}
+
+func scanKey(row database.Scanner) (pk int64, err error) {
+	err = row.Scan(&pk)
+	return pk, err
 }
 
 // talliesKey finds the tallies of a commit among the locals of its transaction.

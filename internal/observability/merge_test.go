@@ -14,7 +14,7 @@ import (
 
 // rollupKeys are the tables of rollups and what names a row beside its writer.
 var rollupKeys = map[string]string{
-	"rollup_trace": "org_id, bucket", "rollup_minute": "org_id, bucket", "rollup_usage": "org_id, dimension, bucket, item",
+	"rollup_trace": "org_id, bucket", "rollup_minute": "org_id, bucket", "rollup_session": "org_id, bucket", "rollup_usage": "org_id, dimension, bucket, item",
 	"rollup_policy": "org_id, policy_id, bucket", "rollup_rule": "org_id, policy_id, bucket, rule_id",
 }
 

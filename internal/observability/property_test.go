@@ -208,7 +208,7 @@ func compareSummary(t *rapid.T, s *store, orgID string, days int, traces []mTrac
 				durations = append(durations, float64(*x.Duration))
 			}
 		}
-		if x.Start.After(noon) || !x.Start.Before(noon.Add(-time.Hour).Truncate(time.Minute)) {
+		if x.Start.After(noon) || !x.Start.Before(noon.Truncate(time.Minute).Add(-59*time.Minute)) {
 			want.TracesPerMinute += 1.0 / 60
 		}
 		for _, sp := range x.Spans {

@@ -40,7 +40,31 @@ func (s *Service) recount(ctx context.Context, r database.Reader) (map[string]*t
 		}
 		after = traces[len(traces)-1].pk
 	}
+	if err := recountSessions(ctx, r, in); err != nil {
+		return nil, err
+	}
 	return counted, s.recountReported(ctx, r, in)
+}
+
+// recountSessions counts sessions where they stand: they are kept themselves, and
+// outlive their traces.
+func recountSessions(ctx context.Context, r database.Reader, in func(orgID string) *tally) error {
+	_, err := database.Collect(ctx, r, func(row database.Scanner) (none struct{}, err error) {
+		var orgID string
+		var bucket, sessions int64
+		if err := row.Scan(&orgID, &bucket, &sessions); err != nil {
+			return none, err
+		}
+		in(orgID).active[bucket] += sessions
+		return none, nil
+	}, fmt.Sprintf(`
+		SELECT org_id, hour, count(*)
+		FROM (SELECT org_id, last_activity_at / %[1]d - CASE WHEN last_activity_at %% %[1]d < 0 THEN 1 ELSE 0 END AS hour FROM session) AS active
+		GROUP BY org_id, hour`, hourMicros))
+	if err != nil {
+		return fmt.Errorf("count sessions: %w", err)
+	}
+	return nil
 }
 
 // countedTrace is a stored trace, as far as figures need it.
@@ -166,11 +190,17 @@ func emptyRollups(ctx context.Context, tx *database.Tx) error {
 	return nil
 }
 
+// forgetMinutes drops those before the first that is kept for sure.
+func (t *tally) forgetMinutes(first int64) {
+	maps.DeleteFunc(t.minutes, func(bucket, _ int64) bool { return bucket < first })
+}
+
 // forget drops what happened before the first kept hour: a trace may be received
 // long after it happened, and its figures are not kept longer than others.
 func (t *tally) forget(hour int64) {
 	maps.DeleteFunc(t.traces, func(bucket int64, _ *traceCell) bool { return bucket < hour })
 	maps.DeleteFunc(t.minutes, func(bucket, _ int64) bool { return bucket < hour*60 })
+	maps.DeleteFunc(t.active, func(bucket, _ int64) bool { return bucket < hour })
 	maps.DeleteFunc(t.usage, func(k usageKey, _ *usageCell) bool { return k.bucket < hour })
 	maps.DeleteFunc(t.policies, func(k policyKey, _ *policyCell) bool { return k.bucket < hour })
 	maps.DeleteFunc(t.rules, func(k ruleKey, _ int64) bool { return k.bucket < hour })

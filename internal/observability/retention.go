@@ -199,15 +199,21 @@ func (s *Service) dropPartitions(ctx context.Context, day int64) error {
 	return nil
 }
 
+// keptMinute is the first minute that retention keeps.
+func (s *Service) keptMinute() int64 {
+	return floor(database.Micros(s.db.Now()), minuteMicros) - keepMinutes
+}
+
 func (s *Service) removeFigures(ctx context.Context, day int64) error {
 	hour := day * 24
-	minute := floor(database.Micros(s.db.Now()), minuteMicros) - keepMinutes
+	minute := s.keptMinute()
 	for _, t := range []struct {
 		table, key string
 		before     int64
 	}{
 		{"rollup_trace", "org_id, bucket, writer", hour},
 		{"rollup_minute", "org_id, bucket, writer", minute},
+		{"rollup_session", "org_id, bucket, writer", hour},
 		{"rollup_usage", "org_id, dimension, bucket, item, writer", hour},
 		{"rollup_policy", "org_id, policy_id, bucket, writer", hour},
 		{"rollup_rule", "org_id, policy_id, bucket, rule_id, writer", hour},

@@ -16,7 +16,7 @@ import (
 // flush writes what a commit changes for one organization: sessions, then the
 // rollups, each in the order of its key.
 func (s *Service) flush(ctx context.Context, tx *database.Tx, orgID string, t *tally) error {
-	if err := upsertSessions(ctx, tx, orgID, t.sessions); err != nil {
+	if err := upsertSessions(ctx, tx, orgID, t); err != nil {
 		return fmt.Errorf("sessions: %w", err)
 	}
 	if err := s.supersede(ctx, tx, orgID, t); err != nil {
@@ -28,7 +28,7 @@ func (s *Service) flush(ctx context.Context, tx *database.Tx, orgID string, t *t
 // flushRollups adds a tally to the rollup rows of a writer.
 func flushRollups(ctx context.Context, tx *database.Tx, orgID string, writer int64, t *tally) error {
 	for _, write := range []func(context.Context, *database.Tx, string, int64, *tally) error{
-		flushTraces, flushMinutes, flushUsage, flushPolicies, flushRules,
+		flushTraces, flushMinutes, flushSessions, flushUsage, flushPolicies, flushRules,
 	} {
 		if err := write(ctx, tx, orgID, writer, t); err != nil {
 			return fmt.Errorf("rollups: %w", err)
@@ -52,7 +52,7 @@ func flushTraces(ctx context.Context, tx *database.Tx, orgID string, writer int6
 		}
 		rows = append(rows, []any{orgID, bucket, writer, c.traces, c.errors, sketch})
 	}
-	return insert(ctx, tx, `INSERT INTO rollup_trace (org_id, bucket, writer, traces, errors, durations)`, rows,
+	return tx.Insert(ctx, `INSERT INTO rollup_trace (org_id, bucket, writer, traces, errors, durations)`, rows,
 		`ON CONFLICT (org_id, bucket, writer) DO UPDATE SET durations = excluded.durations, `+plus("rollup_trace", "traces", "errors"))
 }
 
@@ -61,8 +61,17 @@ func flushMinutes(ctx context.Context, tx *database.Tx, orgID string, writer int
 	for _, minute := range slices.Sorted(maps.Keys(t.minutes)) {
 		rows = append(rows, []any{orgID, minute, writer, t.minutes[minute]})
 	}
-	return insert(ctx, tx, `INSERT INTO rollup_minute (org_id, bucket, writer, traces)`, rows,
+	return tx.Insert(ctx, `INSERT INTO rollup_minute (org_id, bucket, writer, traces)`, rows,
 		`ON CONFLICT (org_id, bucket, writer) DO UPDATE SET `+plus("rollup_minute", "traces"))
+}
+
+func flushSessions(ctx context.Context, tx *database.Tx, orgID string, writer int64, t *tally) error {
+	var rows [][]any
+	for _, bucket := range slices.Sorted(maps.Keys(t.active)) {
+		rows = append(rows, []any{orgID, bucket, writer, t.active[bucket]})
+	}
+	return tx.Insert(ctx, `INSERT INTO rollup_session (org_id, bucket, writer, sessions)`, rows,
+		`ON CONFLICT (org_id, bucket, writer) DO UPDATE SET `+plus("rollup_session", "sessions"))
 }
 
 func flushUsage(ctx context.Context, tx *database.Tx, orgID string, writer int64, t *tally) error {
@@ -75,7 +84,7 @@ func flushUsage(ctx context.Context, tx *database.Tx, orgID string, writer int64
 		rows = append(rows, []any{orgID, string(k.dimension), k.bucket, k.item, writer, c.spans,
 			c.usage.Input, c.usage.Output, c.usage.CacheRead, c.usage.CacheWrite, c.usage.CostNanos})
 	}
-	return insert(ctx, tx, `INSERT INTO rollup_usage (org_id, dimension, bucket, item, writer, spans, input_tokens, output_tokens, cache_read, cache_write, cost_nanos)`, rows,
+	return tx.Insert(ctx, `INSERT INTO rollup_usage (org_id, dimension, bucket, item, writer, spans, input_tokens, output_tokens, cache_read, cache_write, cost_nanos)`, rows,
 		`ON CONFLICT (org_id, dimension, bucket, item, writer) DO UPDATE SET `+
 			plus("rollup_usage", "spans", "input_tokens", "output_tokens", "cache_read", "cache_write", "cost_nanos"))
 }
@@ -84,24 +93,21 @@ func flushPolicies(ctx context.Context, tx *database.Tx, orgID string, writer in
 	keys := slices.SortedFunc(maps.Keys(t.policies), func(a, b policyKey) int {
 		return cmp.Or(strings.Compare(a.policyID, b.policyID), cmp.Compare(a.bucket, b.bucket))
 	})
+	stored, err := readPolicies(ctx, tx, orgID, writer, keys)
+	if err != nil {
+		return err
+	}
 	var rows [][]any
 	for _, k := range keys {
-		c := t.policies[k]
-		var stored []byte
-		var before policyName
-		err := scanOptional(tx.QueryRow(ctx, `SELECT policy_name, named_at, durations FROM rollup_policy WHERE org_id = $1 AND policy_id = $2 AND bucket = $3 AND writer = $4`+forUpdate(tx),
-			orgID, k.policyID, k.bucket, writer), &before.name, &before.namedAt, &stored)
+		c, before := t.policies[k], stored[k]
+		sketch, err := mergeSketch(before.durations, c.durations)
 		if err != nil {
 			return err
 		}
-		sketch, err := mergeSketch(stored, c.durations)
-		if err != nil {
-			return err
-		}
-		c.rename(before)
+		c.rename(before.policyName)
 		rows = append(rows, []any{orgID, k.policyID, k.bucket, writer, c.name, c.namedAt, c.calls, c.allowed, c.denied, c.timed, c.durationMicros, sketch})
 	}
-	return insert(ctx, tx, `INSERT INTO rollup_policy (org_id, policy_id, bucket, writer, policy_name, named_at, calls, allowed, denied, timed, duration_us, durations)`, rows, `
+	return tx.Insert(ctx, `INSERT INTO rollup_policy (org_id, policy_id, bucket, writer, policy_name, named_at, calls, allowed, denied, timed, duration_us, durations)`, rows, `
 		ON CONFLICT (org_id, policy_id, bucket, writer) DO UPDATE SET
 			policy_name = excluded.policy_name, named_at = excluded.named_at, durations = excluded.durations, `+plus("rollup_policy", "calls", "allowed", "denied", "timed", "duration_us"))
 }
@@ -114,28 +120,67 @@ func flushRules(ctx context.Context, tx *database.Tx, orgID string, writer int64
 	for _, k := range keys {
 		rows = append(rows, []any{orgID, k.policyID, k.bucket, k.ruleID, writer, t.rules[k]})
 	}
-	return insert(ctx, tx, `INSERT INTO rollup_rule (org_id, policy_id, bucket, rule_id, writer, calls)`, rows,
+	return tx.Insert(ctx, `INSERT INTO rollup_rule (org_id, policy_id, bucket, rule_id, writer, calls)`, rows,
 		`ON CONFLICT (org_id, policy_id, bucket, rule_id, writer) DO UPDATE SET `+plus("rollup_rule", "calls"))
 }
+
+// readAtOnce is how many cells one statement reads. Where there are fewer the first
+// is asked for again, so that it is one statement, which is compiled once.
+const readAtOnce = 16
 
 // readTraceSketches reads a writer's sketches of some buckets.
 func readTraceSketches(ctx context.Context, tx *database.Tx, orgID string, writer int64, buckets []int64) (map[int64][]byte, error) {
 	found := map[int64][]byte{}
-	if len(buckets) == 0 {
-		return found, nil
+	for some := range slices.Chunk(buckets, readAtOnce) {
+		args := []any{orgID, writer}
+		for i := range readAtOnce {
+			args = append(args, some[i%len(some)])
+		}
+		_, err := database.CollectKept(ctx, tx, func(row database.Scanner) (none struct{}, err error) {
+			var bucket int64
+			var sketch []byte
+			err = row.Scan(&bucket, &sketch)
+			found[bucket] = sketch
+			return none, err
+		}, `SELECT bucket, durations FROM rollup_trace WHERE org_id = $1 AND writer = $2 AND bucket IN (`+marks(3, readAtOnce)+`)`+forUpdate(tx), args...)
+		if err != nil {
+			return nil, err
+		}
 	}
-	args := []any{orgID, writer}
-	for _, bucket := range buckets {
-		args = append(args, bucket)
+	return found, nil
+}
+
+// storedPolicy is what a policy's figures are not simply added to.
+type storedPolicy struct {
+	policyName
+	durations []byte
+}
+
+// readPolicies reads those of a writer, and perhaps a few more.
+func readPolicies(ctx context.Context, tx *database.Tx, orgID string, writer int64, keys []policyKey) (map[policyKey]storedPolicy, error) {
+	found := map[policyKey]storedPolicy{}
+	for some := range slices.Chunk(keys, readAtOnce) {
+		args := []any{orgID, writer}
+		for i := range readAtOnce {
+			args = append(args, some[i%len(some)].policyID)
+		}
+		for i := range readAtOnce {
+			args = append(args, some[i%len(some)].bucket)
+		}
+		_, err := database.CollectKept(ctx, tx, func(row database.Scanner) (none struct{}, err error) {
+			var k policyKey
+			var p storedPolicy
+			err = row.Scan(&k.policyID, &k.bucket, &p.name, &p.namedAt, &p.durations)
+			found[k] = p
+			return none, err
+		}, `SELECT policy_id, bucket, policy_name, named_at, durations
+			FROM rollup_policy
+			WHERE org_id = $1 AND writer = $2 AND policy_id IN (`+marks(3, readAtOnce)+`) AND bucket IN (`+marks(3+readAtOnce, readAtOnce)+`)`+forUpdate(tx), args...)
+		if err != nil {
+			return nil, err
+		}
 	}
-	_, err := database.Collect(ctx, tx, func(row database.Scanner) (none struct{}, err error) {
-		var bucket int64
-		var sketch []byte
-		err = row.Scan(&bucket, &sketch)
-		found[bucket] = sketch
-		return none, err
-	}, `SELECT bucket, durations FROM rollup_trace WHERE org_id = $1 AND writer = $2 AND bucket IN (`+marks(3, len(buckets))+`)`+forUpdate(tx), args...)
-	return found, err
+	return found, nil
 }
 
 // marks is "$3, $4, $5" for 3 and 3.

@@ -4,76 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math/bits"
-	"strconv"
 	"strings"
 
 	"writ/internal/database"
 	"writ/internal/observability/intake"
 )
-
-// maxParameters bounds those of one statement; SQLite takes 32,766.
-const maxParameters = 6000
-
-// inChunks calls do for parts of rows that fit into a statement each.
-func inChunks(rows [][]any, do func(chunk [][]any) error) error {
-	for len(rows) > 0 {
-		n := min(len(rows), max(1, maxParameters/len(rows[0])))
-		if err := do(rows[:n]); err != nil {
-			return err
-		}
-		rows = rows[n:]
-	}
-	return nil
-}
-
-// values is a VALUES list for the rows, and its parameters. SQLite takes $1 for a
-// name, and looking names up costs it the square of their number.
-func values(engine database.Engine, rows [][]any) (string, []any) {
-	var text strings.Builder
-	text.WriteString("VALUES ")
-	args := make([]any, 0, len(rows)*len(rows[0]))
-	for i, row := range rows {
-		separator := "("
-		if i > 0 {
-			separator = ",("
-		}
-		for _, value := range row {
-			text.WriteString(separator)
-			separator = ","
-			args = append(args, value)
-			if engine == database.SQLite {
-				text.WriteByte('?')
-			} else {
-				text.WriteString("$" + strconv.Itoa(len(args)))
-			}
-		}
-		text.WriteByte(')')
-	}
-	return text.String(), args
-}
-
-// insert runs "head VALUES ... tail" over all rows.
-func insert(ctx context.Context, tx *database.Tx, head string, rows [][]any, tail string) error {
-	return inChunks(rows, func(chunk [][]any) error {
-		list, args := values(tx.Engine(), chunk)
-		_, err := tx.Exec(ctx, head+" "+list+" "+tail, args...)
-		return err
-	})
-}
-
-// insertReturning is insert whose tail returns one number a row.
-func insertReturning(ctx context.Context, tx *database.Tx, head string, rows [][]any, tail string) (returned []int64, err error) {
-	err = inChunks(rows, func(chunk [][]any) error {
-		list, args := values(tx.Engine(), chunk)
-		numbers, err := database.Collect(ctx, tx, func(s database.Scanner) (n int64, err error) {
-			err = s.Scan(&n)
-			return n, err
-		}, head+" "+list+" "+tail, args...)
-		returned = append(returned, numbers...)
-		return err
-	})
-	return returned, err
-}
 
 // plus is SQL that adds what an upsert brings to what is there, without leaving
 // the range of a BIGINT: an overflow would fail everybody's commit.
@@ -132,17 +67,35 @@ var spanColumns = []string{
 	"cache_write", "cost_nanos", "policy_id", "policy_name", "decision", "rule_id",
 }
 
+// Where a span's row says which trace it belongs to, which is known last.
+const (
+	spanDay   = 0
+	spanTrace = 1
+)
+
+// spanRows are the rows of a batch's spans but for their trace. They are made before
+// the change is queued: what the committer does, everybody waits for.
+func spanRows(b *intake.Batch) [][]any {
+	rows := make([][]any, len(b.Spans))
+	for i := range b.Spans {
+		s := &b.Spans[i]
+		rows[i] = []any{
+			nil, nil, sequence(s, i), s.ID, null(s.ParentID), null(s.SessionID), s.Kind, s.Name, s.Start, known(s.End),
+			known(s.DurationMs), s.Status, s.Attributes, null(s.Tool), null(s.Model), s.Usage.Input, s.Usage.Output, s.Usage.CacheRead,
+			s.Usage.CacheWrite, s.Usage.CostNanos, null(s.PolicyID), null(s.PolicyName), null(s.Decision), null(s.RuleID),
+		}
+	}
+	return rows
+}
+
 func insertSpans(ctx context.Context, tx *database.Tx, fresh []freshBatch) error {
 	var rows [][]any
 	for _, f := range fresh {
-		for i := range f.batch.Spans {
-			s := &f.batch.Spans[i]
-			rows = append(rows, []any{
-				f.day, f.pk, sequence(s, i), s.ID, null(s.ParentID), null(s.SessionID), s.Kind, s.Name, s.Start, known(s.End),
-				known(s.DurationMs), s.Status, s.Attributes, null(s.Tool), null(s.Model), s.Usage.Input, s.Usage.Output, s.Usage.CacheRead,
-				s.Usage.CacheWrite, s.Usage.CostNanos, null(s.PolicyID), null(s.PolicyName), null(s.Decision), null(s.RuleID),
-			})
+		var day, trace any = f.day, f.pk // boxed once
+		for _, row := range f.spanRows {
+			row[spanDay], row[spanTrace] = day, trace
 		}
+		rows = append(rows, f.spanRows...)
 	}
 	return tx.Copy(ctx, "span", spanColumns, rows)
 }

@@ -91,6 +91,7 @@ type tally struct {
 	policies map[policyKey]*policyCell
 	rules    map[ruleKey]int64
 	sessions map[string]*sessionChange
+	active   map[int64]int64    // sessions by the hour of their last activity
 	models   map[[2]string]bool // session and model of generation spans
 }
 
@@ -98,7 +99,7 @@ func newTally() *tally {
 	return &tally{
 		traces: map[int64]*traceCell{}, minutes: map[int64]int64{}, usage: map[usageKey]*usageCell{},
 		policies: map[policyKey]*policyCell{}, rules: map[ruleKey]int64{},
-		sessions: map[string]*sessionChange{}, models: map[[2]string]bool{},
+		sessions: map[string]*sessionChange{}, active: map[int64]int64{}, models: map[[2]string]bool{},
 	}
 }
 

@@ -117,23 +117,28 @@ func (s *Service) supersede(ctx context.Context, tx *database.Tx, orgID string, 
 	for _, pair := range pairs {
 		rows = append(rows, []any{orgID, pair[0], pair[1]})
 	}
-	return inChunks(rows, func(chunk [][]any) error {
-		list, args := values(tx.Engine(), chunk)
-		fresh, err := database.Collect(ctx, tx, func(sc database.Scanner) (pair [2]string, err error) {
-			err = sc.Scan(&pair[0], &pair[1])
-			return pair, err
-		}, `INSERT INTO session_model (org_id, session_id, model) `+list+` ON CONFLICT DO NOTHING RETURNING session_id, model`, args...)
-		if err != nil || len(fresh) == 0 {
-			return err // older pairs had their reports superseded when they came
+	fresh, err := database.InsertReturning(ctx, tx, func(sc database.Scanner) (pair [2]string, err error) {
+		err = sc.Scan(&pair[0], &pair[1])
+		return pair, err
+	}, `INSERT INTO session_model (org_id, session_id, model)`, rows, `ON CONFLICT DO NOTHING RETURNING session_id, model`)
+	if err != nil || len(fresh) == 0 {
+		return err // older pairs had their reports superseded when they came
+	}
+	for _, session := range sessionsOf(fresh) {
+		if err := lockSession(ctx, tx, orgID, session); err != nil {
+			return err
 		}
-		for _, session := range sessionsOf(fresh) {
-			if err := lockSession(ctx, tx, orgID, session); err != nil {
-				return err
-			}
+	}
+	for pairs := range slices.Chunk(fresh, pairsAtOnce) {
+		if err := stopCounting(ctx, tx, orgID, pairs, t); err != nil {
+			return err
 		}
-		return stopCounting(ctx, tx, orgID, fresh, t)
-	})
+	}
+	return nil
 }
+
+// pairsAtOnce bounds the parameters of one statement.
+const pairsAtOnce = 1000
 
 // sessionsOf are the sessions of some pairs, each once and in order.
 func sessionsOf(pairs [][2]string) []string {

@@ -35,7 +35,8 @@ func (s *Service) Verify(ctx context.Context) ([]Difference, error) {
 		orgs, err := database.Collect(ctx, r, func(row database.Scanner) (id string, err error) {
 			err = row.Scan(&id)
 			return id, err
-		}, `SELECT org_id FROM rollup_trace UNION SELECT org_id FROM rollup_usage UNION SELECT org_id FROM rollup_policy`)
+		}, `SELECT org_id FROM rollup_trace UNION SELECT org_id FROM rollup_usage UNION SELECT org_id FROM rollup_policy
+			UNION SELECT org_id FROM rollup_minute UNION SELECT org_id FROM rollup_session`)
 		if err != nil {
 			return fmt.Errorf("list organizations: %w", err)
 		}
@@ -49,9 +50,10 @@ func (s *Service) Verify(ctx context.Context) ([]Difference, error) {
 			if err != nil {
 				return fmt.Errorf("read the rollups of %s: %w", orgID, err)
 			}
-			first := s.keptFrom() * 24
-			counted[orgID].forget(first)
-			stored.forget(first)
+			for _, t := range []*tally{stored, counted[orgID]} {
+				t.forget(s.keptFrom() * 24)
+				t.forgetMinutes(s.keptMinute())
+			}
 			differences = append(differences, compare(orgID, stored.figures(), counted[orgID].figures())...)
 		}
 		return nil
@@ -82,6 +84,14 @@ func (t *tally) figures() map[string]string {
 	lines := map[string]string{}
 	for bucket, c := range t.traces {
 		lines[fmt.Sprintf("traces/%d", bucket)] = fmt.Sprintf("%d traces, %d errors, durations %s", c.traces, c.errors, sketchText(c.durations))
+	}
+	for bucket, traces := range t.minutes {
+		lines[fmt.Sprintf("minute/%d", bucket)] = fmt.Sprintf("%d traces", traces)
+	}
+	for bucket, sessions := range t.active {
+		if sessions != 0 {
+			lines[fmt.Sprintf("sessions/%d", bucket)] = fmt.Sprintf("%d sessions", sessions)
+		}
 	}
 	for k, c := range t.usage {
 		if c.spans != 0 || c.usage != (Usage{}) {

@@ -229,7 +229,7 @@ func TestWhoMayWhat(t *testing.T) {
 				return err
 			}},
 			"check":      {"owner admin approver member viewer enforce", func(p principal.Principal) error { _, err := s.Check(ctx, p, bankCall()); return err }},
-			"activate":   {"owner admin", func(p principal.Principal) error { _, err := s.Activate(ctx, p, id, 0); return err }},
+			"activate":   {"owner admin", func(p principal.Principal) error { _, err := s.Activate(ctx, p, id, 1); return err }},
 			"deactivate": {"owner admin", func(p principal.Principal) error { _, err := s.Deactivate(ctx, p, id); return err }},
 			"rollback":   {"owner admin", func(p principal.Principal) error { _, err := s.Rollback(ctx, p, id, 1); return err }},
 			"bind": {"owner admin", func(p principal.Principal) error {

@@ -65,11 +65,12 @@ func (s *Service) SetBindings(ctx context.Context, p principal.Principal, id str
 	if err != nil {
 		return Bindings{}, err
 	}
-	return s.rebind(ctx, p, id, func(Bindings) (Bindings, error) { return b, nil })
+	return s.rebind(ctx, p, id, func(Policy, Bindings) (Bindings, error) { return b, nil })
 }
 
-// Bind adds bindings to those a policy has. A policy that counts for everybody
-// counts from then on for those alone.
+// Bind adds bindings to those a policy has. One that is active and counts for
+// everybody is refused: it would count for those alone, and what it denies to all
+// others would be open to them. SetBindings says that.
 func (s *Service) Bind(ctx context.Context, p principal.Principal, id string, more Bindings) (Bindings, error) {
 	more, err := more.checked()
 	if err != nil {
@@ -78,7 +79,10 @@ func (s *Service) Bind(ctx context.Context, p principal.Principal, id string, mo
 	if more.len() == 0 {
 		return Bindings{}, fault.New(fault.Invalid, "name a member, client or role to bind")
 	}
-	return s.rebind(ctx, p, id, func(has Bindings) (Bindings, error) {
+	return s.rebind(ctx, p, id, func(policy Policy, has Bindings) (Bindings, error) {
+		if policy.ActiveVersion != 0 && has.IsEmpty() {
+			return Bindings{}, fault.New(fault.Conflict, "the policy is active and counts for everybody: with this binding it would count for no one else; set the bindings (PUT) to mean that")
+		}
 		return Bindings{
 			Members: append(has.Members, more.Members...),
 			Clients: append(has.Clients, more.Clients...),
@@ -93,7 +97,7 @@ func (s *Service) Unbind(ctx context.Context, p principal.Principal, id string, 
 	without := func(has, gone []string) []string {
 		return slices.DeleteFunc(slices.Clone(has), func(item string) bool { return slices.Contains(gone, item) })
 	}
-	return s.rebind(ctx, p, id, func(has Bindings) (Bindings, error) {
+	return s.rebind(ctx, p, id, func(_ Policy, has Bindings) (Bindings, error) {
 		left := Bindings{
 			Members: without(has.Members, fewer.Members),
 			Clients: without(has.Clients, fewer.Clients),
@@ -110,7 +114,7 @@ func (s *Service) Unbind(ctx context.Context, p principal.Principal, id string, 
 }
 
 // rebind replaces the bindings a policy has by others made of them.
-func (s *Service) rebind(ctx context.Context, p principal.Principal, id string, change func(has Bindings) (Bindings, error)) (Bindings, error) {
+func (s *Service) rebind(ctx context.Context, p principal.Principal, id string, change func(policy Policy, has Bindings) (Bindings, error)) (Bindings, error) {
 	if err := requireManager(p); err != nil {
 		return Bindings{}, err
 	}
@@ -120,7 +124,7 @@ func (s *Service) rebind(ctx context.Context, p principal.Principal, id string, 
 		if err != nil {
 			return err
 		}
-		if after, err = change(has); err != nil {
+		if after, err = change(policy, has); err != nil {
 			return err
 		}
 		if err := replaceBindings(ctx, tx, policy, after); err != nil {

@@ -9,6 +9,7 @@ import (
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/policy"
+	"writ/internal/policy/document"
 	"writ/internal/toolcall"
 	"writ/internal/verdict"
 )
@@ -95,6 +96,33 @@ func TestBindingsThatAreRefused(t *testing.T) {
 		got, err := w.policies.Bindings(t.Context(), w.owner, full.ID)
 		if err != nil || !got.IsEmpty() {
 			t.Errorf("bound to %+v, %v", got, err)
+		}
+	})
+}
+
+// TestBindingNeverOpens: a policy that denies to everybody is not lifted for all
+// others by adding somebody to it.
+func TestBindingNeverOpens(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		source := policy.Source{Text: "version: v1\nname: never\ndefault: allow\nrules:\n- {id: never, effect: deny, tools: [\"bank.*\"]}\n", Format: document.YAML}
+		made, err := w.policies.Create(t.Context(), w.owner, source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.policies.Activate(t.Context(), w.owner, made.ID, 1); err != nil {
+			t.Fatal(err)
+		}
+		more := policy.Bindings{Clients: []string{"bot"}}
+		if _, err := w.policies.Bind(t.Context(), w.owner, made.ID, more); !fault.Is(err, fault.Conflict) {
+			t.Errorf("bind a policy that counts for everybody: %v, want a conflict", err)
+		}
+		x, err := w.policies.Check(t.Context(), w.owner, toolcall.Call{Server: "bank", Tool: "pay"})
+		if err != nil || x.Decision.Verdict != verdict.Deny {
+			t.Errorf("afterwards: %s, %v, want deny", x.Decision.Verdict, err)
+		}
+		if _, err := w.policies.SetBindings(t.Context(), w.owner, made.ID, more); err != nil {
+			t.Errorf("set the bindings instead: %v", err)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"writ/internal/fault"
 	"writ/internal/policy/document"
@@ -31,6 +32,8 @@ func (s *Service) Check(ctx context.Context, p principal.Principal, call toolcal
 	explanation := snapshot.Set.Explain(s.here(p, call), s.Spent(ctx, p.OrgID))
 	if p.Kind == principal.Key && !p.HasScope(principal.DraftPolicy) {
 		explanation.Rules = decidingOnly(explanation.Rules)
+		d := &explanation.Decision
+		d.Failed = slices.DeleteFunc(d.Failed, func(f engine.Failure) bool { return f.PolicyID != d.PolicyID || f.Rule != d.Rule })
 	}
 	return explanation, nil
 }
@@ -110,7 +113,7 @@ func (s *Service) subject(ctx context.Context, p principal.Principal, subject Su
 	if _, err := findVersion(ctx, s.db, p.OrgID, policy.ID, number); err != nil {
 		return engine.Active{}, err
 	}
-	compiled, err := s.load(ctx, p.OrgID, part{policy.ID, number})
+	compiled, err := s.load(ctx, s.compiler, p.OrgID, part{policy.ID, number})
 	return engine.Active{ID: policy.ID, Version: number, Policy: compiled}, err
 }
 

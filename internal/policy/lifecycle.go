@@ -13,13 +13,13 @@ import (
 const LatestVersion = 0
 
 // Activate has calls judged by a version of a policy, in place of the one that
-// was active before. The latest version must be named if a key has written it: a
-// person who has read one version must not put another one in force that came
-// in between.
+// was active before. The latest version must be named if somebody else has
+// written it: a person who has read one version must not put another one in
+// force that came in between.
 func (s *Service) Activate(ctx context.Context, p principal.Principal, id string, number int) (Full, error) {
 	return s.put(ctx, p, id, number, func(ctx context.Context, tx *database.Tx, policy Policy, v Version, _ compiled) (Policy, error) {
-		if number == LatestVersion && v.Author.Kind == principal.Key {
-			return Policy{}, fault.New(fault.Conflict, "version %d was written by an API key: read it, and name the version to activate it", v.Number)
+		if number == LatestVersion && v.Author != authorOf(p) && v.Author.Kind != principal.System {
+			return Policy{}, fault.New(fault.Conflict, "version %d was written by somebody else: read it, and name the version to activate it", v.Number)
 		}
 		return activate(ctx, tx, p, policy, v, activated)
 	})
@@ -50,7 +50,8 @@ func (s *Service) Rollback(ctx context.Context, p principal.Principal, id string
 type putter func(ctx context.Context, tx *database.Tx, policy Policy, v Version, c compiled) (Policy, error)
 
 // put reads and compiles a version before the transaction, where it may take its
-// time: a version never changes. What this server cannot compile is not put.
+// time: a version never changes. What this server cannot compile is not put. It
+// waits for no draft: whoever may draft could keep a policy from being activated.
 func (s *Service) put(ctx context.Context, p principal.Principal, id string, number int, do putter) (Full, error) {
 	if err := requireManager(p); err != nil {
 		return Full{}, err
@@ -66,7 +67,7 @@ func (s *Service) put(ctx context.Context, p principal.Principal, id string, num
 	if err != nil {
 		return Full{}, err
 	}
-	c, err := s.compiler.read(ctx, v.Source)
+	c, err := s.loader.read(ctx, v.Source)
 	if fault.Is(err, fault.Invalid) {
 		f, _ := errors.AsType[*fault.Error](err)
 		return Full{}, fault.Wrap(err, fault.Conflict, "version %d is not valid for this server: %s", number, f.Message)

@@ -65,21 +65,29 @@ func (w *world) update(id string, source policy.Source) policy.Full {
 	return full
 }
 
-// TestKeysDoNotSlipVersionsIn: who activates "the latest" has seen what a person
-// wrote last, not what an agent wrote since.
-func TestKeysDoNotSlipVersionsIn(t *testing.T) {
+// TestNobodySlipsVersionsIn: who activates "the latest" has seen what they wrote
+// last themselves, not what somebody else wrote since.
+func TestNobodySlipsVersionsIn(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		full := w.create(yaml("pay", "deny *"))
-		if _, err := w.policies.Update(t.Context(), key(w.acme, principal.DraftPolicy), full.ID, yaml("pay", "allow *"), policy.AnyVersion); err != nil {
-			t.Fatal(err)
-		}
-		_, err := w.policies.Activate(t.Context(), w.owner, full.ID, policy.LatestVersion)
-		wantKind(t, "activate what a key wrote without naming it", err, fault.Conflict)
-		w.wantVerdict("after the refusal", verdict.Deny)
-		w.activate(full.ID, 2)
-		w.wantVerdict("after naming it", verdict.Allow)
-	})
+	for name, author := range map[string]func(org string) principal.Principal{
+		"a key":          func(org string) principal.Principal { return key(org, principal.DraftPolicy) },
+		"another person": func(org string) principal.Principal { return person(org, principal.Member) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			each(t, func(t *testing.T, w *world) {
+				full := w.create(yaml("pay", "deny *"))
+				if _, err := w.policies.Update(t.Context(), author(w.acme), full.ID, yaml("pay", "allow *"), policy.AnyVersion); err != nil {
+					t.Fatal(err)
+				}
+				_, err := w.policies.Activate(t.Context(), w.owner, full.ID, policy.LatestVersion)
+				wantKind(t, "activate what "+name+" wrote without naming it", err, fault.Conflict)
+				w.wantVerdict("after the refusal", verdict.Deny)
+				w.activate(full.ID, 2)
+				w.wantVerdict("after naming it", verdict.Allow)
+			})
+		})
+	}
 }
 
 func TestRollback(t *testing.T) {

@@ -19,6 +19,11 @@ import (
 )
 
 const (
+	// maxQuestions is how many limits are read for one decision, and for its
+	// explanation. Each is a query, of cost and tokens over all that was recorded
+	// in the window, and one document can hold ten thousand.
+	maxQuestions = 200
+
 	maxSubject = 200 // bytes of a subject that is stored as it is
 
 	// keepWindows is how long the counters of a window are kept after its end: a
@@ -40,9 +45,36 @@ type Spending interface {
 	Spent(ctx context.Context, orgID string, by document.Subject, id string, since time.Time) (nanos, tokens int64, err error)
 }
 
-// Spent answers the engine's questions about the limits of an organization. It
-// reserves nothing.
+// Spent answers the engine's questions about the limits of an organization, for
+// one decision. It reserves nothing. What was asked before is not read again, and
+// beyond maxQuestions limits count as spent.
 func (s *Service) Spent(ctx context.Context, orgID string) engine.Spent {
+	type answer struct {
+		used int64
+		err  error
+	}
+	answers := map[engine.LimitKey]answer{}
+	read := s.readSpent(ctx, orgID)
+	return func(key engine.LimitKey) (int64, error) {
+		asked := key
+		if key.Unit != engine.Calls {
+			asked.PolicyID, asked.RuleID = "", "" // the same for every rule
+		}
+		if known, ok := answers[asked]; ok {
+			return known.used, known.err
+		}
+		if len(answers) >= maxQuestions {
+			return 0, errQuestions
+		}
+		used, err := read(key)
+		answers[asked] = answer{used, err}
+		return used, err
+	}
+}
+
+var errQuestions = fmt.Errorf("more than %d limits are about one call", maxQuestions)
+
+func (s *Service) readSpent(ctx context.Context, orgID string) engine.Spent {
 	return func(key engine.LimitKey) (int64, error) {
 		if key.Unit == engine.Calls {
 			return readUse(ctx, s.db, orgID, key)

@@ -18,6 +18,7 @@ import (
 	"writ/internal/policy"
 	"writ/internal/policy/document"
 	"writ/internal/policy/engine"
+	"writ/internal/principal"
 	"writ/internal/toolcall"
 	"writ/internal/verdict"
 )
@@ -264,5 +265,44 @@ func TestSpendingDecides(t *testing.T) {
 		}
 		w.policies = policy.New(w.db, nil)
 		w.wantVerdict("without anyone to ask", verdict.Deny)
+	})
+}
+
+// countedSpending counts how often telemetry is asked.
+type countedSpending struct{ asked int }
+
+func (c *countedSpending) Spent(context.Context, string, document.Subject, string, time.Time) (nanos, tokens int64, err error) {
+	c.asked++
+	return 0, 0, nil
+}
+
+// TestOneCallAsksForFewLimits: whoever may draft may simulate ten thousand rules
+// with a limit, and each would add up a month of telemetry.
+func TestOneCallAsksForFewLimits(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		for name, per := range map[string]func(i int) string{
+			"the same window": func(int) string { return "31d" },
+			"other windows":   func(i int) string { return fmt.Sprintf("%ds", 2_000_000+i) },
+		} {
+			spending := &countedSpending{}
+			policies := policy.New(w.db, spending)
+			var text strings.Builder
+			text.WriteString("version: v1\nname: p\ndefault: allow\nrules:\n")
+			for i := range 5_000 {
+				fmt.Fprintf(&text, "- {id: r%d, effect: deny, tools: [\"*\"], limit: {cost: 1, per: %s, by: org}}\n", i, per(i))
+			}
+			source := policy.Source{Text: text.String(), Format: document.YAML}
+			got, err := policies.Simulate(t.Context(), key(w.acme, principal.DraftPolicy), policy.Subject{Source: &source}, toolcall.Call{Server: "s", Tool: "t"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if spending.asked > 200 {
+				t.Errorf("%s: telemetry was asked %d times for one call", name, spending.asked)
+			}
+			if name == "other windows" && got.Decision.Verdict != verdict.Deny {
+				t.Errorf("%s: %s, want deny: what is not read counts as spent", name, got.Decision.Verdict)
+			}
+		}
 	})
 }

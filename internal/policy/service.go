@@ -15,7 +15,7 @@ type Service struct {
 	db       *database.DB
 	spending Spending
 	compiler *compiler // of what people write
-	loader   *compiler // of what decisions wait for
+	loader   *compiler // of what decisions and activations wait for
 	sets     *sets
 }
 

@@ -94,7 +94,7 @@ func (s *Service) refresh(ctx context.Context, o *orgSet) error {
 	for i, a := range active {
 		key := part{a.ID, a.Version}
 		if o.parts[key] == nil {
-			if o.parts[key], err = s.load(ctx, o.orgID, key); err != nil {
+			if o.parts[key], err = s.load(ctx, s.loader, o.orgID, key); err != nil {
 				delete(o.parts, key)
 				return err
 			}
@@ -129,8 +129,9 @@ func groupActive(rows []activeRow) ([]engine.Active, error) {
 	return active, nil
 }
 
-// load reads and compiles one version. It waits for no draft to be compiled.
-func (s *Service) load(ctx context.Context, orgID string, key part) (*engine.Policy, error) {
+// load reads and compiles one version. With the loader it waits for no draft to be
+// compiled, nor for anybody who tries one out.
+func (s *Service) load(ctx context.Context, with *compiler, orgID string, key part) (*engine.Policy, error) {
 	v, err := findVersion(ctx, s.db, orgID, key.policyID, key.version)
 	if err != nil {
 		if fault.Is(err, fault.NotFound) {
@@ -138,7 +139,7 @@ func (s *Service) load(ctx context.Context, orgID string, key part) (*engine.Pol
 		}
 		return nil, err
 	}
-	c, err := s.loader.read(ctx, v.Source)
+	c, err := with.read(ctx, v.Source)
 	if err != nil {
 		if fault.Is(err, fault.Unavailable) {
 			return nil, err

@@ -5,7 +5,10 @@
 // once by Decode and never changed afterwards.
 package toolcall
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Call is one tool call, and all a condition can see of it.
 type Call struct {
@@ -39,6 +42,17 @@ type Key struct {
 	OwnerID   string
 	OwnerRole string
 	Alone     bool
+}
+
+// Name is the server and the tool as policies see them, in patterns and in
+// conditions: joined by a dot and split at the first one again, so that a dot in
+// the name of a server means the same to all as to who reads the joined name.
+func (c *Call) Name() (server, tool string) {
+	first, rest, dotted := strings.Cut(c.Server, ".")
+	if !dotted {
+		return c.Server, c.Tool
+	}
+	return first, rest + "." + c.Tool
 }
 
 // Agent is the agent that makes the call. Absent text is "".

@@ -4,9 +4,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Facts are what queries need of a span's attributes.
@@ -21,36 +18,49 @@ type Facts struct {
 
 // wireFacts are the members of a span's attributes that matter, unread.
 type wireFacts struct {
-	Tool       jsontext.Value `json:"toolName"`
-	Model      jsontext.Value `json:"model"`
-	Input      jsontext.Value `json:"inputTokens"`
-	Output     jsontext.Value `json:"outputTokens"`
-	CacheRead  jsontext.Value `json:"cacheReadTokens"`
-	CacheWrite jsontext.Value `json:"cacheWriteTokens"`
-	Cost       jsontext.Value `json:"costUsd"`
-	PolicyID   jsontext.Value `json:"policyId"`
-	PolicyName jsontext.Value `json:"policyName"`
-	Decision   jsontext.Value `json:"decision"`
-	RuleID     jsontext.Value `json:"matchedRuleId"`
+	tool, model                                raw
+	input, output, cacheRead, cacheWrite, cost raw
+	policyID, policyName, decision, ruleID     raw
 }
 
-// pickMembers reads the members that a struct names. Those of attributes that were
-// checked with their batch: an object, if anything, without a name twice.
-func pickMembers(attributes jsontext.Value, into any) {
-	if attributes.Kind() == '{' {
-		_ = json.Unmarshal(attributes, into, jsontext.AllowDuplicateNames(true))
-	}
+func (w *wireFacts) read(attributes raw) {
+	eachMember(attributes, func(name string, value raw) {
+		switch name {
+		case "toolName":
+			w.tool = value
+		case "model":
+			w.model = value
+		case "inputTokens":
+			w.input = value
+		case "outputTokens":
+			w.output = value
+		case "cacheReadTokens":
+			w.cacheRead = value
+		case "cacheWriteTokens":
+			w.cacheWrite = value
+		case "costUsd":
+			w.cost = value
+		case "policyId":
+			w.policyID = value
+		case "policyName":
+			w.policyName = value
+		case "decision":
+			w.decision = value
+		case "matchedRuleId":
+			w.ruleID = value
+		}
+	})
 }
 
 // facts reads a span's attributes. Those of a generation are checked; in other
 // kinds attributes are free-form, and one that is not what its name says is none.
-func (c *checker) facts(kind string, attributes jsontext.Value, prices *Prices) Facts {
+func (c *checker) facts(kind string, attributes raw, prices *Prices) Facts {
 	var w wireFacts
-	pickMembers(attributes, &w)
+	w.read(attributes)
 	f := Facts{
-		Tool: c.factText("attributes.toolName", w.Tool), Model: c.factText("attributes.model", w.Model),
-		PolicyID: c.factText("attributes.policyId", w.PolicyID), PolicyName: c.factText("attributes.policyName", w.PolicyName),
-		Decision: c.factText("attributes.decision", w.Decision), RuleID: c.factText("attributes.matchedRuleId", w.RuleID),
+		Tool: c.factText("attributes.toolName", w.tool), Model: c.factText("attributes.model", w.model),
+		PolicyID: c.factText("attributes.policyId", w.policyID), PolicyName: c.factText("attributes.policyName", w.policyName),
+		Decision: c.factText("attributes.decision", w.decision), RuleID: c.factText("attributes.matchedRuleId", w.ruleID),
 	}
 	isGeneration := kind == KindGeneration
 	in := c
@@ -58,10 +68,10 @@ func (c *checker) facts(kind string, attributes jsontext.Value, prices *Prices) 
 		in = &checker{} // its complaints are dropped
 	}
 	f.Usage = Usage{
-		Input: in.tokens("attributes.inputTokens", w.Input), Output: in.tokens("attributes.outputTokens", w.Output),
-		CacheRead: in.tokens("attributes.cacheReadTokens", w.CacheRead), CacheWrite: in.tokens("attributes.cacheWriteTokens", w.CacheWrite),
+		Input: in.tokens("attributes.inputTokens", w.input), Output: in.tokens("attributes.outputTokens", w.output),
+		CacheRead: in.tokens("attributes.cacheReadTokens", w.cacheRead), CacheWrite: in.tokens("attributes.cacheWriteTokens", w.cacheWrite),
 	}
-	cost, given := in.cost(w.Cost)
+	cost, given := in.cost(w.cost)
 	if !given && isGeneration {
 		cost = prices.Cost(f.Model, f.Usage)
 	}
@@ -70,12 +80,12 @@ func (c *checker) facts(kind string, attributes jsontext.Value, prices *Prices) 
 }
 
 // factText is a member's text, empty when it is no string.
-func (c *checker) factText(field string, raw jsontext.Value) string {
-	return c.text(field, unquoted(raw))
+func (c *checker) factText(field string, value raw) string {
+	return c.text(field, unquoted(value))
 }
 
-func (c *checker) tokens(field string, raw jsontext.Value) int64 {
-	n := c.number(field, raw, MaxTokens)
+func (c *checker) tokens(field string, value raw) int64 {
+	n := c.number(field, value, MaxTokens)
 	if n == nil {
 		return 0
 	}
@@ -83,12 +93,12 @@ func (c *checker) tokens(field string, raw jsontext.Value) int64 {
 }
 
 // cost reads a cost in dollars as nanos. It is not given where it is null.
-func (c *checker) cost(raw jsontext.Value) (nanos int64, given bool) {
-	switch raw.Kind() {
+func (c *checker) cost(value raw) (nanos int64, given bool) {
+	switch value.kind() {
 	case 'n', 0:
 		return 0, false
 	case '0':
-		if f, err := strconv.ParseFloat(string(raw), 64); err == nil && f >= 0 && f <= MaxCost {
+		if f, err := strconv.ParseFloat(string(value), 64); err == nil && f >= 0 && f <= MaxCost {
 			return int64(math.Round(f * 1e9)), true
 		}
 	}
@@ -97,29 +107,34 @@ func (c *checker) cost(raw jsontext.Value) (nanos int64, given bool) {
 }
 
 // describeTrace reads where a trace came from and what went in and out.
-func describeTrace(attributes jsontext.Value, product string) (source string, input, output *string) {
-	var w struct {
-		Source jsontext.Value `json:"source"`
-		Input  jsontext.Value `json:"input"`
-		Output jsontext.Value `json:"output"`
-	}
-	pickMembers(attributes, &w)
+func describeTrace(attributes raw, product string) (source string, input, output *string) {
+	var from, in, out raw
+	eachMember(attributes, func(name string, value raw) {
+		switch name {
+		case "source":
+			from = value
+		case "input":
+			in = value
+		case "output":
+			out = value
+		}
+	})
 	source = product
-	if text := unquoted(w.Source); text != "" && len(text) <= MaxText && strings.IndexByte(text, 0) < 0 {
+	if text := unquoted(from); text != "" && len(text) <= MaxText && strings.IndexByte(text, 0) < 0 {
 		source = text
 	}
-	return source, preview(w.Input), preview(w.Output)
+	return source, preview(in), preview(out)
 }
 
 // preview is the beginning of a text, or of a value's JSON.
-func preview(raw jsontext.Value) *string {
-	switch raw.Kind() {
+func preview(value raw) *string {
+	switch value.kind() {
 	case 'n', 0:
 		return nil
 	}
-	text := string(raw)
-	if raw.Kind() == '"' {
-		text = unquoted(raw)
+	text := string(value)
+	if value.kind() == '"' {
+		text = unquoted(value)
 	}
 	text = strings.ReplaceAll(cutRunes(text, previewLen), "\x00", "\uFFFD")
 	return &text

@@ -62,37 +62,37 @@ type wireBatch struct {
 }
 
 type wireTrace struct {
-	ID         string         `json:"id"`
-	SessionID  jsontext.Value `json:"sessionId"`
-	Name       string         `json:"name"`
-	StartTime  string         `json:"startTime"`
-	EndTime    jsontext.Value `json:"endTime"`
-	DurationMs jsontext.Value `json:"durationMs"`
-	Status     string         `json:"status"`
-	UserID     jsontext.Value `json:"userId"`
-	AgentID    string         `json:"agentId"`
-	Attributes jsontext.Value `json:"attributes"`
-	Tags       []string       `json:"tags"`
+	ID         string   `json:"id"`
+	SessionID  raw      `json:"sessionId"`
+	Name       string   `json:"name"`
+	StartTime  string   `json:"startTime"`
+	EndTime    raw      `json:"endTime"`
+	DurationMs raw      `json:"durationMs"`
+	Status     string   `json:"status"`
+	UserID     raw      `json:"userId"`
+	AgentID    string   `json:"agentId"`
+	Attributes raw      `json:"attributes"`
+	Tags       []string `json:"tags"`
 }
 
 type wireSpan struct {
-	ID         string         `json:"id"`
-	ParentID   jsontext.Value `json:"parentSpanId"`
-	SessionID  jsontext.Value `json:"sessionId"`
-	Kind       string         `json:"kind"`
-	Name       string         `json:"name"`
-	StartTime  string         `json:"startTime"`
-	EndTime    jsontext.Value `json:"endTime"`
-	DurationMs jsontext.Value `json:"durationMs"`
-	Status     string         `json:"status"`
-	Attributes jsontext.Value `json:"attributes"`
+	ID         string `json:"id"`
+	ParentID   raw    `json:"parentSpanId"`
+	SessionID  raw    `json:"sessionId"`
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
+	StartTime  string `json:"startTime"`
+	EndTime    raw    `json:"endTime"`
+	DurationMs raw    `json:"durationMs"`
+	Status     string `json:"status"`
+	Attributes raw    `json:"attributes"`
 }
 
 // ParseBatch reads one batch strictly and checks every rule, or says which one
 // it breaks.
-func ParseBatch(raw, defaultSession jsontext.Value, product string, prices *Prices) (Batch, *Rejection) {
+func ParseBatch(batch, defaultSession jsontext.Value, product string, prices *Prices) (Batch, *Rejection) {
 	var w wireBatch
-	if err := json.Unmarshal(raw, &w); err != nil {
+	if err := json.Unmarshal(batch, &w); err != nil {
 		return Batch{}, undecodable("", err)
 	}
 	if w.Trace.Kind() != '{' {
@@ -105,7 +105,7 @@ func ParseBatch(raw, defaultSession jsontext.Value, product string, prices *Pric
 	if err := json.Unmarshal(w.Trace, &t); err != nil {
 		return Batch{}, undecodable("trace", err)
 	}
-	trace, bad := t.check(defaultSession, product)
+	trace, bad := t.check(raw(defaultSession), product)
 	if bad != nil {
 		return Batch{}, bad
 	}
@@ -129,7 +129,7 @@ func (t *Trace) Count(s *Span) {
 	}
 }
 
-func (w *wireTrace) check(defaultSession jsontext.Value, product string) (t Trace, bad *Rejection) {
+func (w *wireTrace) check(defaultSession raw, product string) (t Trace, bad *Rejection) {
 	c := &checker{}
 	c.text("product", product) // it is stored with every trace
 	session := ""

@@ -1,7 +1,6 @@
 package intake
 
 import (
-	"bytes"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -48,6 +47,9 @@ func (c *checker) uuid(field, text string, required bool) string {
 		c.fail(field, "is required and must be a UUID")
 		return ""
 	}
+	if IsUUID(text) {
+		return text // as nearly all are
+	}
 	lower := strings.ToLower(text)
 	if !IsUUID(lower) {
 		c.fail(field, "must be a UUID")
@@ -56,22 +58,22 @@ func (c *checker) uuid(field, text string, required bool) string {
 }
 
 // optionalID reads an id that may be absent. An empty text is none of its forms.
-func (c *checker) optionalID(field string, raw jsontext.Value) string {
-	if isAbsent(raw) {
+func (c *checker) optionalID(field string, value raw) string {
+	if isAbsent(value) {
 		return ""
 	}
-	return c.uuid(field, unquoted(raw), false)
+	return c.uuid(field, unquoted(value), false)
 }
 
 // isAbsent reports whether a member was not sent, or as null.
-func isAbsent(raw jsontext.Value) bool { return len(raw) == 0 || raw.Kind() == 'n' }
+func isAbsent(value raw) bool { return value == "" || value.kind() == 'n' }
 
 // unquoted is the text of a JSON string, empty for anything else.
-func unquoted(raw jsontext.Value) string {
-	if len(raw) >= 2 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 {
-		return string(raw[1 : len(raw)-1])
+func unquoted(value raw) string {
+	if len(value) >= 2 && value[0] == '"' && strings.IndexByte(string(value), '\\') < 0 {
+		return string(value[1 : len(value)-1])
 	}
-	text, err := jsontext.AppendUnquote(nil, raw)
+	text, err := jsontext.AppendUnquote(nil, value)
 	if err != nil {
 		return ""
 	}
@@ -121,10 +123,10 @@ func (c *checker) status(text string, required bool) string {
 	return text
 }
 
-func (c *checker) object(raw jsontext.Value) string {
-	switch raw.Kind() {
+func (c *checker) object(value raw) string {
+	switch value.kind() {
 	case '{':
-		return string(raw)
+		return string(value)
 	case 'n', 0:
 		return "{}"
 	}
@@ -145,7 +147,7 @@ func (c *checker) tags(tags []string) string {
 
 // times reads start, end and duration. A duration that was not sent is computed
 // where both ends are known and it is within the limit of one that is sent.
-func (c *checker) times(start string, end, duration jsontext.Value) (from int64, to, ms *int64) {
+func (c *checker) times(start string, end, duration raw) (from int64, to, ms *int64) {
 	from, err := parseInstant(start)
 	if err != nil {
 		c.fail("startTime", "is required and %s", err)
@@ -166,16 +168,16 @@ func (c *checker) times(start string, end, duration jsontext.Value) (from int64,
 }
 
 // number reads a whole number from 0 to a limit; nil when it was not sent.
-func (c *checker) number(field string, raw jsontext.Value, limit float64) *int64 {
-	switch raw.Kind() {
+func (c *checker) number(field string, value raw, limit float64) *int64 {
+	switch value.kind() {
 	case 'n', 0:
 		return nil
 	case '0':
-		if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil && n >= 0 && float64(n) <= limit {
+		if n, err := strconv.ParseInt(string(value), 10, 64); err == nil && n >= 0 && float64(n) <= limit {
 			return &n
 		}
 		// 12.0 and 1e3 are whole numbers too.
-		if f, err := strconv.ParseFloat(string(raw), 64); err == nil && f >= 0 && f <= limit && f == float64(int64(f)) {
+		if f, err := strconv.ParseFloat(string(value), 64); err == nil && f >= 0 && f <= limit && f == float64(int64(f)) {
 			n := int64(f)
 			return &n
 		}

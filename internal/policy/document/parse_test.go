@@ -148,3 +148,24 @@ func TestPatternSplit(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatIsComparedShows: a rule must not look as if it named a tool, a value or
+// a policy that it does not.
+func TestWhatIsComparedShows(t *testing.T) {
+	t.Parallel()
+	for _, r := range "\u00ad\u034f\u115f\u180e\u200b\u200c\u200d\u2060\u2800\u3164\ufe0f\uffa0\U000e0041" {
+		for what, text := range map[string]string{
+			"a pattern":   "{version: v1, name: p, rules: [{id: a, effect: deny, tools: [\"bank.send" + string(r) + "_money\"]}]}",
+			"a condition": "{version: v1, name: p, rules: [{id: a, effect: deny, tools: [\"*\"], when: \"args.to == 'eve" + string(r) + "'\"}]}",
+			"a name":      "{version: v1, name: \"pay" + string(r) + "ments\", rules: []}",
+		} {
+			if _, err := document.Parse([]byte(text), document.YAML); err == nil {
+				t.Errorf("%s with U+%04X was taken", what, r)
+			}
+		}
+	}
+	good := "{version: v1, name: p, description: \"⚠\ufe0f careful\", rules: [{id: a, effect: deny, tools: [\"bank.zahlung_für\"], when: \"args.to == 'Zoë' || args.to == '\\\\u200b'\"}]}"
+	if _, err := document.Parse([]byte(good), document.YAML); err != nil {
+		t.Errorf("%v, want it taken", err)
+	}
+}

@@ -36,8 +36,8 @@ func (p Pattern) Check() error {
 		return fmt.Errorf("must have letters, digits, dashes, underscores and stars before the first dot")
 	case tool == "":
 		return fmt.Errorf("must name a tool after the first dot, or * for all of the server")
-	case strings.ContainsFunc(tool, func(r rune) bool { return unicode.IsSpace(r) || node.Hidden(r) }):
-		return fmt.Errorf("must not hold spaces or control characters")
+	case strings.ContainsFunc(tool, func(r rune) bool { return unicode.IsSpace(r) || node.Invisible(r) }):
+		return fmt.Errorf("must not hold spaces, control characters or others that do not show")
 	}
 	return nil
 }

@@ -86,6 +86,8 @@ func readCondition(v *node.Value) string {
 		v.Problem("must be at most %d bytes", MaxCondition)
 	case hides(text):
 		v.Problem("must not hold control characters other than line breaks and tabs")
+	case strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && r != '\t' && node.Invisible(r) }):
+		v.Problem(`must not hold characters that do not show; within quotes write them as \u200b`)
 	}
 	return text
 }

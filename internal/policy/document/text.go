@@ -15,8 +15,8 @@ func readLabel(v *node.Value, most int) string {
 	case !ok:
 	case text == "" || utf8.RuneCountInString(text) > most:
 		v.Problem("must be 1 to %d characters", most)
-	case strings.ContainsFunc(text, node.Hidden):
-		v.Problem("must not hold control characters")
+	case strings.ContainsFunc(text, node.Invisible):
+		v.Problem("must not hold control characters or others that do not show")
 	case strings.TrimFunc(text, unicode.IsSpace) != text:
 		v.Problem("must not begin or end with a space")
 	}

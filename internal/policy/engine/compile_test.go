@@ -81,3 +81,32 @@ func TestWarningsOfRulesOverSeveralTools(t *testing.T) {
 		}
 	}
 }
+
+// A document of 1 MiB must not take minutes of a processor, nor gigabytes, to be
+// looked at: whoever may draft may send one after the other.
+func TestCompilingIsBounded(t *testing.T) {
+	t.Parallel()
+	repeated := func(piece, between string, count int) string {
+		return strings.TrimSuffix(strings.Repeat(piece+between, count), between)
+	}
+	for name, when := range map[string]string{
+		"many macros":           repeated("has(args.a)", "&&", 300),
+		"many errors":           repeated("x", "&&", 1300),
+		"large patterns":        repeated(`tool.matches("^(?i)[^a]{0,240}$")`, "||", 110),
+		"patterns too large":    repeated(`tool.matches("^\\pL{1,400}$")`, "||", 130),
+		"one large pattern":     `tool.matches("^\\pL{1,999}$")`,
+		"one pattern that fits": `tool.matches("\\pL{1,240}")`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			doc := &document.Document{Version: "v1", Name: "p"}
+			for i := range document.MaxBytes / (len(when) + 60) {
+				doc.Rules = append(doc.Rules, document.Rule{ID: fmt.Sprint("r", i), Tools: []document.Pattern{"*"}, When: when})
+			}
+			_, problems := engine.Compile(doc)
+			if len(problems) == 0 || len(problems) > 150 {
+				t.Errorf("%d problems are told, want some and not one for each of %d rules", len(problems), len(doc.Rules))
+			}
+		})
+	}
+}

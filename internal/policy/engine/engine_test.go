@@ -212,3 +212,23 @@ func TestManyHeavyConditionsDeny(t *testing.T) {
 		t.Errorf("a short list: %s: %s", got.Verdict, got.Reason)
 	}
 }
+
+// TestOneNameOneMeaning: who writes a call must not choose, by where its name is
+// cut in two, which conditions see it.
+func TestOneNameOneMeaning(t *testing.T) {
+	t.Parallel()
+	for _, when := range []string{`server == "k8s"`, `tool.startsWith("pods.")`, `server + "." + tool == "k8s.pods.delete" && server == "k8s"`} {
+		p, problems := engine.Compile(&document.Document{Version: "v1", Name: "p", Default: verdict.Allow, Rules: []document.Rule{
+			{ID: "no-pods", Effect: verdict.Deny, Tools: []document.Pattern{"k8s.*"}, When: when},
+		}})
+		if problems != nil {
+			t.Fatal(problems)
+		}
+		set := engine.NewSet([]engine.Active{{ID: "p", Version: 1, Policy: p}})
+		for _, call := range []toolcall.Call{{Server: "k8s", Tool: "pods.delete"}, {Server: "k8s.pods", Tool: "delete"}} {
+			if got := set.Evaluate(&call, nil).Verdict; got != verdict.Deny {
+				t.Errorf("%s: %s and %s: %s, want deny", when, call.Server, call.Tool, got)
+			}
+		}
+	}
+}

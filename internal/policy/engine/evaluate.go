@@ -26,7 +26,7 @@ func (s *Set) decide(call *toolcall.Call, spent Spent, watch func(*entry, findin
 		return Decision{Reason: "the call names no tool"}
 	}
 	var room [usualLists][]int32
-	server, tool := named(call.Server, call.Tool)
+	server, tool := call.Name()
 	rules := newMerge(s.index.find(server, tool, room[:0]))
 	input := expression.NewInput(call)
 	var d Decision

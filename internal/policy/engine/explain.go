@@ -69,7 +69,7 @@ func (s *Set) Explain(call *toolcall.Call, spent Spent) Explanation {
 	if call.Tool == "" {
 		return x
 	}
-	server, tool := named(call.Server, call.Tool)
+	server, tool := call.Name()
 	rules := newMerge(s.index.find(server, tool, nil))
 	// Neither rules that the decision did not need nor the explanations may use
 	// up its work.

@@ -21,7 +21,7 @@ func (s *Set) Foresee(caller *toolcall.Call) Foresight {
 		return Foresight{s.decide(caller, nil, nil), true}
 	}
 	var room [usualLists][]int32
-	server, tool := named(caller.Server, caller.Tool)
+	server, tool := caller.Name()
 	rules := newMerge(s.index.find(server, tool, room[:0]))
 	input := expression.NewInput(caller)
 	var d Decision

@@ -112,14 +112,3 @@ func (s *shelf) find(tool string, into [][]int32) [][]int32 {
 	})
 	return into
 }
-
-// named is a tool's name as patterns see it: server and tool joined by a dot and
-// split at the first one again, so that a dot in the name of a server means the
-// same to the index as to who reads the joined name.
-func named(server, tool string) (string, string) {
-	first, rest, dotted := strings.Cut(server, ".")
-	if !dotted {
-		return server, tool
-	}
-	return first, rest + "." + tool
-}

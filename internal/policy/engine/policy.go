@@ -23,6 +23,16 @@ type rule struct {
 	condition *expression.Condition
 }
 
+const (
+	// maxProblems is after how many problems the rest of a document is not looked
+	// at: nobody is told more, and each condition takes time.
+	maxProblems = 100
+	// maxRegexes is what the patterns of matches() in all conditions of a document
+	// may come to, in instructions. Each takes up to 200 bytes, and a few bytes of
+	// text make hundreds.
+	maxRegexes = 100_000
+)
+
 // Compile prepares a document, which must not change afterwards. It tells every
 // problem at once, and gives no policy if there is one.
 func Compile(doc *document.Document) (*Policy, []document.Problem) {
@@ -32,7 +42,11 @@ func Compile(doc *document.Document) (*Policy, []document.Problem) {
 		problems = append(problems, document.Problem{Field: "default", Message: "must be allow, deny, hold or ask"})
 	}
 	ids := make(map[string]bool, len(doc.Rules))
+	regexes := 0
 	for i := range doc.Rules {
+		if len(problems) >= maxProblems {
+			break
+		}
 		r := &doc.Rules[i]
 		if ids[r.ID] {
 			problems = append(problems, problemIn(doc, i, "id", "is the id of an earlier rule"))
@@ -41,6 +55,12 @@ func Compile(doc *document.Document) (*Policy, []document.Problem) {
 		condition, found := compileRule(doc, i)
 		problems = append(problems, found...)
 		p.rules[i] = rule{Rule: r, condition: condition}
+		if condition != nil {
+			if regexes += condition.Regexes(); regexes > maxRegexes {
+				problems = append(problems, problemIn(doc, i, "when", fmt.Sprintf("matches: the patterns of all rules up to here are too large together: %d instructions, %d at most", regexes, maxRegexes)))
+				break
+			}
+		}
 		if condition != nil && r.Effect != verdict.Allow && coversSeveral(r.Tools) {
 			for _, w := range condition.Warnings() {
 				p.warnings = append(p.warnings, inCondition(doc, i, w))

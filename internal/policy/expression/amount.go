@@ -1,7 +1,9 @@
 package expression
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
@@ -32,10 +34,29 @@ func amount(args traits.Mapper) (float64, error) {
 			largest, found = number, true
 		}
 	}
+	if found && respelt(args) {
+		return 0, failure("amount: a name is there in two spellings, of which a tool may take the other")
+	}
 	if !found {
 		return 0, failure("amount: none of amount, value, total, price and cost is there")
 	}
 	return largest, nil
+}
+
+// respelt reports whether one of the names is there in other letters too: many
+// readers of JSON take Amount for amount, and the last of both.
+func respelt(args traits.Mapper) bool {
+	for it := args.Iterator(); it.HasNext() == types.True; {
+		key, ok := it.Next().(types.String)
+		if !ok || slices.Contains(amountNames, key) {
+			continue
+		}
+		trimmed := strings.TrimSpace(string(key))
+		if slices.ContainsFunc(amountNames, func(name types.String) bool { return strings.EqualFold(trimmed, string(name)) }) {
+			return true
+		}
+	}
+	return false
 }
 
 func asNumber(value ref.Val) (float64, error) {

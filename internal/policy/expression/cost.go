@@ -31,6 +31,7 @@ const (
 	regexPerUnit = 32       // of such products
 	maxGlobWork  = 2 << 20  // bytes of text times patterns, for one call
 	zoneWork     = 100      // of finding a time zone
+	literalWork  = 2        // of reading a folder or a range
 )
 
 // meter counts the work of function calls. Steps between them are counted by
@@ -57,6 +58,12 @@ func (meter) CallCost(function, overload string, args []ref.Val, result ref.Val)
 			work = weigh(args[1], MaxWork)
 		}
 		work += weigh(args[0], MaxWork)
+	case "amount":
+		if args, ok := args[0].(traits.Mapper); ok {
+			if size, ok := args.Size().(types.Int); ok {
+				work = uint64(size) * 2 // each name is looked at
+			}
+		}
 	case operators.Add:
 		work = joined(args)
 	case "matches":
@@ -68,6 +75,8 @@ func (meter) CallCost(function, overload string, args []ref.Val, result ref.Val)
 		if !types.IsError(result) {
 			work = textUnits(args[0]) * uint64(literalCount(args[1]))
 		}
+	case "within", "inCidr":
+		work = weigh(args[1], MaxWork) * literalWork // each is read anew
 	case overloads.TypeConvertTimestamp:
 		work = textUnits(args[0]) * 2
 	case "shell":

@@ -54,6 +54,7 @@ type Condition struct {
 	text    string
 	checked *ast.AST
 	program cel.Program
+	regexes int                         // instructions of its patterns together
 	fixed   uint64                      // the work it takes at most, if that need not be counted
 	traced  func() (cel.Program, error) // remembers the value of every part; made when first needed
 }
@@ -71,8 +72,14 @@ func Compile(text string) (*Condition, *Problem) {
 	if err != nil {
 		return nil, &Problem{Line: 1, Column: 1, Message: err.Error()}
 	}
-	compiled, issues := env.Compile(text)
-	if issues.Err() != nil {
+	// Not env.Compile, and not Issues.Err(): they write out every error with its
+	// line, in time that grows with the square of that.
+	parsed, issues := env.Parse(text)
+	if len(issues.Errors()) > 0 {
+		return nil, firstProblem(issues)
+	}
+	compiled, issues := env.Check(parsed)
+	if len(issues.Errors()) > 0 {
 		return nil, firstProblem(issues)
 	}
 	checked := compiled.NativeRep()
@@ -82,7 +89,7 @@ func Compile(text string) (*Condition, *Problem) {
 	if !compiled.OutputType().IsExactType(types.BoolType) && !compiled.OutputType().IsExactType(types.DynType) {
 		return nil, problemAt(checked, checked.Expr().ID(), fmt.Sprintf("must be true or false, and is %s", typeName(compiled.OutputType())))
 	}
-	c := &Condition{text: text, checked: checked}
+	c := &Condition{text: text, checked: checked, regexes: regexSizes(checked)}
 	options := countedOptions
 	if isLight(checked.Expr()) {
 		options, c.fixed = lightOptions, uint64(ast.NodeCount(checked))
@@ -95,6 +102,11 @@ func Compile(text string) (*Condition, *Problem) {
 	})
 	return c, nil
 }
+
+// Regexes is the size of all its patterns of matches(), in instructions: what
+// they take of memory, and of time to compile, grows with it and not with the
+// text.
+func (c *Condition) Regexes() int { return c.regexes }
 
 // Text is the expression as it was written.
 func (c *Condition) Text() string { return c.text }

@@ -45,9 +45,11 @@ func (i *Input) ResolveName(name string) (any, bool) {
 		}
 		return i.call.Args, true
 	case "tool":
-		return types.String(i.call.Tool), true
+		_, tool := i.call.Name()
+		return types.String(tool), true
 	case "server":
-		return types.String(i.call.Server), true
+		server, _ := i.call.Name()
+		return types.String(server), true
 	case "agent":
 		return &i.call.Agent, true
 	case "user":

@@ -2,6 +2,7 @@ package expression
 
 import (
 	"path"
+	"regexp"
 	"strings"
 )
 
@@ -29,11 +30,19 @@ func parsePath(text string, resolved map[string]string) (location, error) {
 		return "", failure("path: the path begins with a drive letter")
 	case !known && strings.HasPrefix(text, "~"):
 		return "", failure("path: the path begins with ~, which a shell expands")
+	case !known && strings.TrimSpace(text) != text:
+		return "", failure("path: the path begins or ends with a space, which some tools take away")
+	case !known && schemeForm.MatchString(text):
+		return "", failure("path: the path is a URL")
 	case !known && hasReference(text):
 		return "", failure("path: the path refers to the environment")
 	}
 	return location(path.Clean(text)), nil
 }
+
+// schemeForm is how a URL begins that a tool may open as a file: file:///x, and
+// file:/x and file:x, which are the same to many.
+var schemeForm = regexp.MustCompile(`^(?i:file:|[a-z][a-z0-9+.-]*:/)`)
 
 func hasDrive(text string) bool {
 	return len(text) >= 2 && text[1] == ':' && ('a' <= text[0]|0x20 && text[0]|0x20 <= 'z')

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 
+	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/interpreter"
@@ -13,9 +14,6 @@ import (
 // checkRegex refuses patterns that do not compile or are too large to run over
 // text of some length.
 func checkRegex(pattern string) error {
-	if _, err := regexp.Compile(pattern); err != nil {
-		return fmt.Errorf("matches: %w", err)
-	}
 	size, err := types.RegexProgramSize(pattern)
 	if err != nil {
 		return fmt.Errorf("matches: %w", err)
@@ -23,7 +21,26 @@ func checkRegex(pattern string) error {
 	if size > maxRegexSize {
 		return fmt.Errorf("matches: the pattern is too large: %d instructions, %d at most", size, maxRegexSize)
 	}
+	if _, err := regexp.Compile(pattern); err != nil {
+		return fmt.Errorf("matches: %w", err)
+	}
 	return nil
+}
+
+// regexSizes adds up the patterns of a condition whose shape was checked.
+func regexSizes(checked *ast.AST) int {
+	total := 0
+	ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() != ast.CallKind || e.AsCall().FunctionName() != "matches" {
+			return
+		}
+		args := e.AsCall().Args()
+		if pattern, ok := literalText(args[len(args)-1]); ok {
+			size, _ := types.RegexProgramSize(pattern)
+			total += size
+		}
+	}))
+	return total
 }
 
 // withPattern is a call of matches() with its pattern compiled. The time of a

@@ -45,6 +45,9 @@ func checkShape(checked *ast.AST) *Problem {
 		}
 	}
 	ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if first != nil {
+			return // what is told is the first, and to look further takes time
+		}
 		switch e.Kind() {
 		case ast.StructKind:
 			report(e.ID(), "objects cannot be made in a condition")

@@ -199,3 +199,24 @@ func TestACommandIsParsedOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestLongListsOfLiteralsAreCounted: each folder and range of a list is looked at
+// for each value.
+func TestLongListsOfLiteralsAreCounted(t *testing.T) {
+	t.Parallel()
+	values := make([]any, 3_000)
+	for i := range values {
+		values[i] = "x"
+	}
+	call := &toolcall.Call{Args: map[string]any{"values": values}}
+	for _, condition := range []string{
+		`args.values.all(x, !path(x).within([` + strings.Repeat(`"a/b",`, 300) + `"b"]))`,
+		`args.values.all(x, !ip("1.1.1.1").inCidr([` + strings.Repeat(`"10.0.0.0/8",`, 200) + `"2.0.0.0/8"]))`,
+	} {
+		if _, err := mustCompile(t, condition).Eval(call); err == nil || !strings.Contains(err.Error(), "too much work") {
+			t.Errorf("%.60s…: %v, want it to take too much work", condition, err)
+		}
+	}
+	short := &toolcall.Call{Args: map[string]any{"values": values[:1000]}}
+	wantResult(t, `args.values.all(x, path(x).within(["/work", "/tmp", "."]))`, short, holds)
+}

@@ -68,3 +68,29 @@ CREATE TABLE span (
 ) PARTITION BY RANGE (received_day);
 
 CREATE INDEX trace_key_by_day  ON trace_key (received_day);
+
+-- Rollups that every summary reads.
+CREATE TABLE rollup_trace (
+  org_id    TEXT   NOT NULL,
+  bucket    BIGINT NOT NULL,
+  writer    BIGINT NOT NULL,
+  traces    BIGINT NOT NULL,
+  errors    BIGINT NOT NULL,
+  durations BYTEA  NOT NULL,                -- DDSketch of milliseconds
+  PRIMARY KEY (org_id, bucket, writer)
+);
+
+CREATE TABLE rollup_usage (
+  org_id        TEXT   NOT NULL,
+  dimension     TEXT   NOT NULL,            -- model, tool, session
+  bucket        BIGINT NOT NULL,
+  item          TEXT   NOT NULL,            -- the model, tool or session
+  writer        BIGINT NOT NULL,
+  spans         BIGINT NOT NULL,
+  input_tokens  BIGINT NOT NULL,
+  output_tokens BIGINT NOT NULL,
+  cache_read    BIGINT NOT NULL,
+  cache_write   BIGINT NOT NULL,
+  cost_nanos    BIGINT NOT NULL,
+  PRIMARY KEY (org_id, dimension, bucket, item, writer)
+);

@@ -11,7 +11,7 @@ CREATE TABLE trace_key (
 
 CREATE TABLE trace (
   received_day     BIGINT NOT NULL,         -- days since 1970 of receipt
-  pk               BIGINT NOT NULL,         -- microseconds of receipt and a tag, made by the server: rises with time
+  pk               INTEGER PRIMARY KEY,     -- microseconds of receipt and a tag, made by the server: rises with time
   org_id           TEXT   NOT NULL,
   id               TEXT   NOT NULL,
   session_id       TEXT,
@@ -35,8 +35,7 @@ CREATE TABLE trace (
   cache_write      BIGINT NOT NULL,
   cost_nanos       BIGINT NOT NULL,         -- 10^-9 US dollars
   span_count       BIGINT NOT NULL,
-  error_count      BIGINT NOT NULL,
-  PRIMARY KEY (pk)
+  error_count      BIGINT NOT NULL
 );
 
 CREATE TABLE span (
@@ -68,3 +67,30 @@ CREATE TABLE span (
 );
 
 CREATE INDEX trace_key_by_day  ON trace_key (received_day, pk); -- pk, so that it grows at its end
+
+-- Rollups that every summary reads, clustered by their keys: the few rows of models
+-- would else lie among those of every session.
+CREATE TABLE rollup_trace (
+  org_id    TEXT   NOT NULL,
+  bucket    BIGINT NOT NULL,
+  writer    BIGINT NOT NULL,
+  traces    BIGINT NOT NULL,
+  errors    BIGINT NOT NULL,
+  durations BLOB   NOT NULL,                -- DDSketch of milliseconds
+  PRIMARY KEY (org_id, bucket, writer)
+) WITHOUT ROWID;
+
+CREATE TABLE rollup_usage (
+  org_id        TEXT   NOT NULL,
+  dimension     TEXT   NOT NULL,            -- model, tool, session
+  bucket        BIGINT NOT NULL,
+  item          TEXT   NOT NULL,            -- the model, tool or session
+  writer        BIGINT NOT NULL,
+  spans         BIGINT NOT NULL,
+  input_tokens  BIGINT NOT NULL,
+  output_tokens BIGINT NOT NULL,
+  cache_read    BIGINT NOT NULL,
+  cache_write   BIGINT NOT NULL,
+  cost_nanos    BIGINT NOT NULL,
+  PRIMARY KEY (org_id, dimension, bucket, item, writer)
+) WITHOUT ROWID;

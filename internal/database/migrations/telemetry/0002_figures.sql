@@ -58,22 +58,14 @@ CREATE TABLE session_model (
 );
 
 -- Rollups. A row belongs to one writer (a run of one process), which alone
--- changes it; readers add the writers up. bucket counts hours since 1970.
+-- changes it; readers add the writers up. bucket counts hours since 1970. Those that
+-- every summary reads are with the rows, because how they are clustered differs.
 CREATE TABLE writer (
   id         BIGINT PRIMARY KEY,
   started_at BIGINT NOT NULL,
   seen_at    BIGINT NOT NULL
 );
 
-CREATE TABLE rollup_trace (
-  org_id    TEXT   NOT NULL,
-  bucket    BIGINT NOT NULL,
-  writer    BIGINT NOT NULL,
-  traces    BIGINT NOT NULL,
-  errors    BIGINT NOT NULL,
-  durations BYTEA  NOT NULL,                -- DDSketch of milliseconds
-  PRIMARY KEY (org_id, bucket, writer)
-);
 CREATE INDEX rollup_trace_by_bucket ON rollup_trace (bucket);
 
 CREATE TABLE rollup_minute (
@@ -85,20 +77,17 @@ CREATE TABLE rollup_minute (
 );
 CREATE INDEX rollup_minute_by_bucket ON rollup_minute (bucket);
 
-CREATE TABLE rollup_usage (
-  org_id        TEXT   NOT NULL,
-  dimension     TEXT   NOT NULL,            -- model, tool, session
-  bucket        BIGINT NOT NULL,
-  item          TEXT   NOT NULL,            -- the model, tool or session
-  writer        BIGINT NOT NULL,
-  spans         BIGINT NOT NULL,
-  input_tokens  BIGINT NOT NULL,
-  output_tokens BIGINT NOT NULL,
-  cache_read    BIGINT NOT NULL,
-  cache_write   BIGINT NOT NULL,
-  cost_nanos    BIGINT NOT NULL,
-  PRIMARY KEY (org_id, dimension, bucket, item, writer)
+-- Sessions by the hour of their last activity. One that goes on is taken out of
+-- the one and put into the other, by whoever writes it: a row may be below zero.
+CREATE TABLE rollup_session (
+  org_id   TEXT   NOT NULL,
+  bucket   BIGINT NOT NULL,
+  writer   BIGINT NOT NULL,
+  sessions BIGINT NOT NULL,
+  PRIMARY KEY (org_id, bucket, writer)
 );
+CREATE INDEX rollup_session_by_bucket ON rollup_session (bucket);
+
 CREATE INDEX rollup_usage_by_bucket ON rollup_usage (bucket);
 
 CREATE TABLE rollup_policy (
@@ -116,7 +105,7 @@ CREATE TABLE rollup_policy (
   durations    BYTEA  NOT NULL,
   PRIMARY KEY (org_id, policy_id, bucket, writer)
 );
-CREATE INDEX rollup_policy_by_org    ON rollup_policy (org_id, bucket);
+CREATE INDEX rollup_policy_by_org    ON rollup_policy (org_id, bucket, policy_id, denied); -- all that the summary reads
 CREATE INDEX rollup_policy_by_bucket ON rollup_policy (bucket);
 
 CREATE TABLE rollup_rule (

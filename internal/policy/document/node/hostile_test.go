@@ -28,6 +28,17 @@ func TestHostileTextEnds(t *testing.T) {
 	}
 }
 
+// What the reader knows of places must not make it go over a long line again for
+// each member in it. It took minutes.
+func TestALongLineOfJSONIsReadOnce(t *testing.T) {
+	t.Parallel()
+	text := "[" + strings.Repeat(`{"a":1},`, 1<<17-2) + `{"a":1}]`
+	root, problems := node.ReadJSON([]byte(text))
+	if root == nil || len(root.Items) != 1<<17-1 {
+		t.Errorf("it was not read: %v", problems)
+	}
+}
+
 func TestNestingIsBounded(t *testing.T) {
 	t.Parallel()
 	stairs := func(step string, steps int) string {

@@ -114,20 +114,20 @@ func (r *jsonReader) items(n *Node, depth int) error {
 func (r *jsonReader) members(n *Node, depth int) error {
 	for r.decoder.PeekKind() != '}' {
 		r.next()
-		at := r.start
+		start, at := r.start, r.lines.at(r.start) // now: going back is counted from the line's start
 		name, err := r.decoder.ReadToken()
 		if err != nil {
 			return err
 		}
 		key := name.String()
 		if message := keyProblem(key, len(n.Members)); message != "" {
-			return &placed{at, message}
+			return &placed{start, message}
 		}
 		value, err := r.value(depth + 1)
 		if err != nil {
 			return err
 		}
-		n.Members = append(n.Members, Member{key, r.lines.at(at), value})
+		n.Members = append(n.Members, Member{key, at, value})
 	}
 	_, err := r.decoder.ReadToken()
 	return err

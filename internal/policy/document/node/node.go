@@ -23,11 +23,10 @@ import (
 
 // Limits of a text, whatever it says.
 const (
-	MaxDepth    = 64      // lists and maps within each other
-	maxKey      = 256     // bytes of a key
-	maxMembers  = 1_000   // keys of one map
-	maxTokens   = 300_000 // words and marks of YAML
-	maxProblems = 100     // told about one text
+	MaxDepth    = 64    // lists and maps within each other
+	maxKey      = 256   // bytes of a key
+	maxMembers  = 1_000 // keys of one map
+	maxProblems = 100   // told about one text
 )
 
 var tooDeep = fmt.Sprintf("must not nest lists and maps deeper than %d", MaxDepth)

@@ -73,6 +73,17 @@ func Hidden(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' || r == '\uFEFF'
 }
 
+// Invisible reports whether a character leaves no mark of its own: one that is
+// Hidden, or joins, separates, colours or fills without being seen. Texts with
+// and without it look the same and are not. Prose needs some of them (emoji, and
+// scripts that join letters); what is compared with calls does not.
+func Invisible(r rune) bool {
+	if r < 0x7f {
+		return r < ' '
+	}
+	return Hidden(r) || unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) || r == '\u2800'
+}
+
 // Shown is text from elsewhere for one of our sentences: in one line, and no
 // longer than one wants to read.
 func Shown(text string) string {

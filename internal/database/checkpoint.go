@@ -1,0 +1,58 @@
+package database
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+)
+
+const (
+	// checkpointRows is how many rows the committer inserts before what it logged is
+	// copied into the file, by somebody else.
+	checkpointRows = 8000
+	// checkpointPages is how long the log may become, in pages of 4 KiB, before the
+	// committer copies the rest itself. Only that lets the log begin anew under a load
+	// that never pauses; by then little is left to copy.
+	checkpointPages = "16000"
+)
+
+// checkpointer copies the log of an SQLite database into its file beside the
+// committer, which would else spend an eighth of its time on it.
+type checkpointer struct {
+	rows int           // inserted since the last signal; the committer's
+	due  chan struct{} // holds one signal
+	done chan struct{} // closed when the goroutine has ended
+	once sync.Once     // a database may be closed twice
+}
+
+func startCheckpointer(db *DB, logger *slog.Logger) *checkpointer {
+	c := &checkpointer{due: make(chan struct{}, 1), done: make(chan struct{})}
+	go func() {
+		defer close(c.done)
+		for range c.due {
+			// PASSIVE waits for nobody. What it cannot copy stays in the log.
+			if _, err := db.reads.ExecContext(context.Background(), `PRAGMA wal_checkpoint(PASSIVE)`); err != nil {
+				logger.Warn("the log of the database could not be copied into its file", "error", err)
+			}
+		}
+	}()
+	return c
+}
+
+// committed notes that so many rows were inserted.
+func (c *checkpointer) committed(rows int) {
+	if c.rows += rows; c.rows < checkpointRows {
+		return
+	}
+	c.rows = 0
+	select {
+	case c.due <- struct{}{}:
+	default: // one is due already
+	}
+}
+
+// stop waits for the goroutine; the committer has ended.
+func (c *checkpointer) stop() {
+	c.once.Do(func() { close(c.due) })
+	<-c.done
+}

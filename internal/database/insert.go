@@ -1,0 +1,121 @@
+package database
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxParameters bounds those of one statement on PostgreSQL, which takes 65,535.
+const maxParameters = 6000
+
+// sqliteChunks are the numbers of rows that one statement inserts on SQLite. Few
+// different ones, so that each is compiled once and kept; beyond the largest the
+// cost of a statement hardly matters any longer.
+var sqliteChunks = []int{32, 8, 1}
+
+// Insert runs "head VALUES ... tail" over all rows, in as few statements as is good
+// for the engine. All rows have the same length.
+func (tx *Tx) Insert(ctx context.Context, head string, rows [][]any, tail string) error {
+	return tx.inChunks(ctx, head, rows, tail, func(ctx context.Context, text string, args []any) error {
+		if tx.engine == PostgreSQL {
+			_, err := tx.tx.ExecContext(ctx, text, args...)
+			return err
+		}
+		statement, err := tx.prepared(ctx, text)
+		if err != nil {
+			return err
+		}
+		_, err = statement.ExecContext(ctx, args...)
+		return err
+	})
+}
+
+// InsertReturning is Insert whose tail returns rows, which scan reads.
+func InsertReturning[T any](ctx context.Context, tx *Tx, scan func(Scanner) (T, error), head string, rows [][]any, tail string) (returned []T, err error) {
+	err = tx.inChunks(ctx, head, rows, tail, func(ctx context.Context, text string, args []any) error {
+		items, err := Collect(ctx, keptStatements{tx}, scan, text, args...)
+		returned = append(returned, items...)
+		return err
+	})
+	return returned, err
+}
+
+// inChunks calls do with the statement and the parameters of some rows after the
+// other. On SQLite the driver starts a goroutine for each statement that can be
+// cancelled, so ours cannot, and we look in between.
+func (tx *Tx) inChunks(ctx context.Context, head string, rows [][]any, tail string, do func(ctx context.Context, text string, args []any) error) error {
+	running := ctx
+	if tx.engine == SQLite {
+		running = context.WithoutCancel(ctx)
+	}
+	for len(rows) > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n := tx.chunk(len(rows), len(rows[0]))
+		if err := do(running, tx.insertText(head, n, len(rows[0]), tail), slices.Concat(rows[:n]...)); err != nil {
+			return err
+		}
+		rows = rows[n:]
+		tx.inserted += n
+	}
+	return nil
+}
+
+// chunk is how many of so many rows the next statement inserts.
+func (tx *Tx) chunk(rows, columns int) int {
+	if tx.engine == PostgreSQL {
+		return min(rows, max(1, maxParameters/columns))
+	}
+	return sqliteChunks[slices.IndexFunc(sqliteChunks, func(n int) bool { return n <= rows })]
+}
+
+// insertKey is what the text of an insert depends on.
+type insertKey struct {
+	head, tail string
+	rows       int
+}
+
+// insertText is the statement for so many rows.
+func (tx *Tx) insertText(head string, rows, columns int, tail string) string {
+	if tx.engine == PostgreSQL {
+		return head + " " + values(rows, columns, func(n int) string { return "$" + strconv.Itoa(n) }) + " " + tail
+	}
+	key := insertKey{head, tail, rows}
+	text, known := tx.statements.inserts[key]
+	if !known {
+		// SQLite takes $1 for a name, and looks it up for every value.
+		text = head + " " + values(rows, columns, func(int) string { return "?" }) + " " + tail
+		tx.statements.inserts[key] = text
+	}
+	return text
+}
+
+// values is a VALUES list with a mark for each parameter, which are counted from 1.
+func values(rows, columns int, mark func(n int) string) string {
+	var text strings.Builder
+	text.WriteString("VALUES ")
+	for i := range rows * columns {
+		switch {
+		case i == 0:
+			text.WriteByte('(')
+		case i%columns == 0:
+			text.WriteString("), (")
+		default:
+			text.WriteString(", ")
+		}
+		text.WriteString(mark(i + 1))
+	}
+	text.WriteByte(')')
+	return text.String()
+}
+
+// copyHead is the beginning of a copy on SQLite. OR FAIL lets rows of a statement
+// that fails stay, where SQLite would else write down beforehand how to take them
+// back: the transaction is rolled back then anyway.
+func copyHead(table string, columns []string) string {
+	return fmt.Sprintf(`INSERT OR FAIL INTO %s (%s)`, table, strings.Join(columns, ", "))
+}
