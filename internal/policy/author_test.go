@@ -233,6 +233,7 @@ func TestWhoMayWhat(t *testing.T) {
 			"deactivate": {"owner admin", func(p principal.Principal) error { _, err := s.Deactivate(ctx, p, id); return err }},
 			"rollback":   {"owner admin", func(p principal.Principal) error { _, err := s.Rollback(ctx, p, id, 1); return err }},
 			"bind": {"owner admin", func(p principal.Principal) error {
+				w.bind(id, policy.Bindings{Roles: []string{"viewer"}})
 				_, err := s.Bind(ctx, p, id, policy.Bindings{Roles: []string{"viewer", "member"}})
 				return err
 			}},
