@@ -123,7 +123,11 @@ func TestNothingButPagesRedirects(t *testing.T) {
 	}
 	for _, path := range paths {
 		for _, method := range []string{"POST", "PUT", "PATCH", "DELETE"} {
-			if answer := s.wire(t, method, path, `{}`); answer.status < 400 || answer.status >= 500 {
+			answer := s.wire(t, method, path, `{}`)
+			if deny := answer.status == http.StatusOK && strings.Contains(string(answer.body), `"allowed":false`); deny {
+				continue // a decision about a body that says nothing
+			}
+			if answer.status < 400 || answer.status >= 500 {
 				t.Errorf("%s %s: status %d, Location %q", method, path, answer.status, answer.header.Get("Location"))
 			}
 		}
@@ -279,7 +283,7 @@ func TestStrangersBodiesAreNotRead(t *testing.T) {
 	t.Parallel()
 	s := start(t, dbtest.SQLite(t))
 	for _, r := range s.API.Routes() {
-		if r.Mode == api.Public || r.Method == http.MethodGet {
+		if r.Mode == api.Public || r.Mode == api.PlanToken || r.Method == http.MethodGet {
 			continue
 		}
 		path := pathParameter.ReplaceAllString(r.Path, "x")

@@ -123,17 +123,28 @@ func (a *API) reportExecutionBatch(w http.ResponseWriter, r *http.Request, calle
 	return created(w, out)
 }
 
+// unknownRows is how many rows are read of who sends no key: each may cost a look
+// for the plan whose token it shows. Clients that send none report one by one.
+const unknownRows = 100
+
 // reportExecutions reads the body and reports its rows. A problem is one of the whole body,
 // which sending it again would not mend.
 func (a *API) reportExecutions(r *http.Request, caller principal.Principal, split func([]byte) ([]jsontext.Value, error)) (answers []execution.Reported, problem string, err error) {
 	if caller.Kind == principal.Key && caller.OrgID == "" {
 		return nil, "", noOrganization()
 	}
-	body, release, err := a.bodies.readBody(r, a.MaxIngestBytes)
+	limit := a.MaxIngestBytes
+	if caller.Kind == "" {
+		limit = min(limit, a.MaxBodyBytes) // anyone may send this much
+	}
+	body, release, err := a.bodies.readBody(r, limit)
 	defer release()
 	var rows []jsontext.Value
 	if err == nil {
 		rows, err = split(body)
+	}
+	if caller.Kind == "" && len(rows) > unknownRows {
+		rows, problem = rows[:unknownRows], "only the first rows are read of who sends no API key"
 	}
 	f, ok := errors.AsType[*fault.Error](err)
 	switch {

@@ -44,6 +44,21 @@ func TestNamedOrganizationsAreChecked(t *testing.T) {
 			"POST /policies/yaml/import":  inQuery(document),
 			"POST /policies/check-access": inQuery(`{"tool":"t"}`),
 			"POST /policies/simulate":     inQuery(`{"document":` + document + `,"call":{"tool":"t"}}`),
+
+			"GET /iap/plans":           inQuery(""),
+			"GET /pap/decisions":       inQuery(""),
+			"GET /pap/stats/overview":  inQuery(""),
+			"GET /pap/policy/snapshot": inQuery(""),
+
+			"GET /audit-log/entries":                inQuery(""),
+			"GET /audit-log/entries/{index}":        inQuery(""),
+			"GET /audit-log/checkpoint":             inQuery(""),
+			"GET /audit-log/key":                    inQuery(""),
+			"GET /audit-log/proof/inclusion":        inQuery(""),
+			"GET /audit-log/proof/consistency":      inQuery(""),
+			"GET /audit-log/findings":               inQuery(""),
+			"GET /audit-log/export":                 inQuery(""),
+			"POST /audit-log/entries/{index}/erase": inQuery(`{}`),
 		}
 		named := s.namedOrganizations()
 		if diff := cmp.Diff(slices.Sorted(maps.Keys(cases)), named); diff != "" {

@@ -65,7 +65,7 @@ func (s *server) dumpTable(table string) (dump []string) {
 		}
 		text := table
 		for i, column := range columns {
-			if table == "api_key" && column == "last_used_at" {
+			if table == "api_key" && column == "last_used_at" || table == "execution" && column == "decision_id" {
 				continue
 			}
 			if bytes, ok := values[i].([]byte); ok {

@@ -41,10 +41,10 @@ func (s *Server) startJobs() {
 		every(ctx, keyRefresh, func() { s.attempt(ctx, "refresh the key for checkpoints", s.Audit.RefreshKey) })
 	})
 	s.jobs.Go(func() {
-		every(ctx, projectInterval, func() { s.attempt(ctx, "show decisions in telemetry", s.projector.Run) })
+		every(ctx, projectInterval, s.patiently(ctx, "show decisions in telemetry", s.projector.Run))
 	})
 	s.jobs.Go(func() {
-		every(ctx, reconcileEvery, func() { s.attempt(ctx, "match executions with decisions", s.Executions.Reconcile) })
+		every(ctx, reconcileEvery, s.patiently(ctx, "match executions with decisions", s.Executions.Reconcile))
 	})
 	s.jobs.Go(func() {
 		every(ctx, counterSweep, func() { s.attempt(ctx, "sweep throttle counters", s.Limiter.Sweep) })
@@ -80,6 +80,26 @@ func every(ctx context.Context, interval time.Duration, work func()) {
 		case <-ctx.Done():
 			return
 		}
+	}
+}
+
+// patiently is attempt for work that runs often: after a failure it is left out
+// some times, so that an outage does not fill the log.
+func (s *Server) patiently(ctx context.Context, what string, job func(context.Context) error) func() {
+	const leftOut = 10
+	wait := 0
+	return func() {
+		if wait > 0 {
+			wait--
+			return
+		}
+		s.attempt(ctx, what, func(ctx context.Context) error {
+			err := job(ctx)
+			if err != nil {
+				wait = leftOut
+			}
+			return err
+		})
 	}
 }
 

@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"writd": func() { os.Exit(cli.Main("writd", writd.Run)) },
 		"writ":  func() { os.Exit(cli.Main("writ", writ.Run)) },
+		"curl":  curl,
 	})
 }
 

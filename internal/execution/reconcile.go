@@ -15,7 +15,10 @@ import (
 const (
 	// reconcileSlice is how many decisions and as many executions one change
 	// looks at.
-	reconcileSlice = 50
+	reconcileSlice = 100
+	// backfill is how far back in the log decisions are taken up when a product
+	// reports for the first time.
+	backfill = 300
 	// OutcomeWithin is how long an outcome may take before its lack is a finding.
 	OutcomeWithin = 15 * time.Minute
 	// awaitFor is how long an outcome may come late and still find its decision.
@@ -123,14 +126,14 @@ func (s *Service) next(ctx context.Context, tx *database.Tx, orgID string, at, s
 	return decisions, executions, until, nil
 }
 
-// match goes through decisions and executions in the order of the log.
+// match goes through decisions and executions in the order of the log. Only of
+// products that report are outcomes awaited: for the others it would be work for
+// every decision, and for nothing.
 func (s *Service) match(ctx context.Context, tx *database.Tx, orgID string, decisions []Decision, executions []stored) error {
 	for len(decisions) > 0 || len(executions) > 0 {
 		if len(executions) == 0 || len(decisions) > 0 && decisions[0].Position < executions[0].position {
-			if d := decisions[0]; d.Allowed {
-				if err := insertAwaited(ctx, tx, orgID, d); err != nil {
-					return fmt.Errorf("await the outcome of decision %s: %w", d.ID, err)
-				}
+			if err := s.await(ctx, tx, orgID, decisions[0]); err != nil {
+				return fmt.Errorf("await the outcome of decision %s: %w", decisions[0].ID, err)
 			}
 			decisions = decisions[1:]
 			continue
@@ -143,10 +146,58 @@ func (s *Service) match(ctx context.Context, tx *database.Tx, orgID string, deci
 	return nil
 }
 
+// await has a decision wait for its outcome, if one may come.
+func (s *Service) await(ctx context.Context, tx *database.Tx, orgID string, d Decision) error {
+	if !d.Allowed {
+		return nil
+	}
+	name, err := s.reporterName(ctx, tx, d.KeyID)
+	if err != nil {
+		return err
+	}
+	// Known for the length of the transaction: a report in it says so itself.
+	reports := tx.Local(reporterKey{orgID, name}, func() any {
+		var known bool
+		err = tx.QueryRow(ctx, `SELECT COUNT(*) > 0 FROM reporter WHERE org_id = $1 AND product = $2`, orgID, name).Scan(&known)
+		return &known
+	}).(*bool)
+	if err != nil || !*reports {
+		return err
+	}
+	return insertAwaited(ctx, tx, orgID, d)
+}
+
+// reporterKey finds among the locals of a transaction whether a product reports.
+type reporterKey struct{ orgID, name string }
+
+// takeUp has the decisions before a product's first report wait for theirs.
+func (s *Service) takeUp(ctx context.Context, tx *database.Tx, orgID, name string, before int64) error {
+	decisions, err := s.sources.Decisions(ctx, tx, orgID, max(before-backfill, 0), backfill)
+	if err != nil {
+		return err
+	}
+	for _, d := range decisions {
+		if !d.Allowed || d.Position >= before {
+			continue
+		}
+		of, err := s.reporterName(ctx, tx, d.KeyID)
+		if err != nil {
+			return err
+		}
+		if of != name {
+			continue
+		}
+		if err := insertAwaited(ctx, tx, orgID, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // settle finds the decision of an execution, or that there is none.
 func (s *Service) settle(ctx context.Context, tx *database.Tx, orgID string, e stored) error {
-	if err := s.noteReporter(ctx, tx, orgID, e.keyID); err != nil {
-		return err
+	if err := s.noteReporter(ctx, tx, orgID, e); err != nil {
+		return fmt.Errorf("note who reports: %w", err)
 	}
 	if err := followSequence(ctx, tx, orgID, e); err != nil {
 		return fmt.Errorf("follow the sequence: %w", err)
@@ -173,16 +224,20 @@ func (s *Service) settle(ctx context.Context, tx *database.Tx, orgID string, e s
 	return err
 }
 
-func (s *Service) noteReporter(ctx context.Context, tx *database.Tx, orgID, keyID string) error {
-	name, err := s.reporterName(ctx, tx, keyID)
+func (s *Service) noteReporter(ctx context.Context, tx *database.Tx, orgID string, e stored) error {
+	name, err := s.reporterName(ctx, tx, e.keyID)
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `
+	fresh, err := tx.Exec(ctx, `
 		INSERT INTO reporter (org_id, product, since)
 		VALUES ($1, $2, $3)
 		ON CONFLICT (org_id, product) DO NOTHING`, orgID, name, database.Micros(tx.Now()))
-	return err
+	if err != nil || fresh == 0 {
+		return err
+	}
+	*tx.Local(reporterKey{orgID, name}, func() any { return new(bool) }).(*bool) = true
+	return s.takeUp(ctx, tx, orgID, name, e.position)
 }
 
 // reporterName is the product of a key. One without a product is its own.

@@ -104,6 +104,33 @@ func TestDecisionsWithoutOutcome(t *testing.T) {
 	})
 }
 
+// TestOnlyReportersAreAwaited: a product that never reports costs nothing.
+func TestOnlyReportersAreAwaited(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		awaited := func() (n int) {
+			if err := w.db.QueryRow(t.Context(), `SELECT COUNT(*) FROM awaited_outcome`).Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		w.allowed(w.agent, "", "A", `{}`)
+		w.allowed(w.other, "", "A", `{}`)
+		w.reconcile()
+		if n := awaited(); n != 0 {
+			t.Errorf("%d outcomes are awaited of who never reports", n)
+		}
+		w.allowed(w.agent, "", "B", `{}`)
+		ran := w.ran(w.agent, `{"tool":"A"}`) // decided before anyone knew that it reports
+		w.allowed(w.agent, "", "C", `{}`)
+		w.reconcile()
+		if n := awaited(); n != 2 || w.decisionOf(ran) == "" {
+			t.Errorf("%d outcomes are awaited, want those of B and C; A was matched to %q", n, w.decisionOf(ran))
+		}
+		w.wantFindings()
+	})
+}
+
 func TestGapsInASequence(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
