@@ -133,6 +133,9 @@ func compareDecision(t *testing.T, want goldenWant, got enforceAnswer) {
 	if got.Reason == "" || !strings.Contains(got.Reason, want.Reason) {
 		t.Errorf("the reason is %q, want %q", got.Reason, want.Reason)
 	}
+	if !strings.Contains(got.Reason, want.Message) {
+		t.Errorf("the reason is %q, want the rule's words %q in it: clients show nothing else", got.Reason, want.Message)
+	}
 	if want.Message != "" && got.Message != want.Message {
 		t.Errorf("the message is %q, want %q", got.Message, want.Message)
 	}

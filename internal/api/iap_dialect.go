@@ -77,7 +77,7 @@ func decisionBody(d enforcement.Answer) DecisionBody {
 		v = verdict.Deny // what is not recorded does not run
 	}
 	body := DecisionBody{
-		Allowed: d.Allowed(), Action: pluginAction(v), EnforcementAction: sdkAction(v), Decision: v, Reason: d.Reason, Message: d.Message,
+		Allowed: d.Allowed(), Action: pluginAction(v), EnforcementAction: sdkAction(v), Decision: v, Reason: told(d), Message: d.Message,
 		DecidedBy: d.PolicyID, Rule: d.Rule, Server: d.Server, PlanID: d.PlanID, DecisionID: d.DecisionID, ApprovalID: d.ApprovalID, Receipt: d.Receipt,
 	}
 	if d.Step >= 0 && d.PlanID != "" {
@@ -87,6 +87,15 @@ func decisionBody(d enforcement.Answer) DecisionBody {
 		body.Approvers = &ApproversBody{Role: d.Approvers.Role, Count: d.Approvers.Count}
 	}
 	return body
+}
+
+// told is the reason as clients show it, which know no other member: the words of
+// the rule first, where it has any.
+func told(d enforcement.Answer) string {
+	if d.Message == "" {
+		return d.Reason
+	}
+	return d.Message + " (" + d.Reason + ")"
 }
 
 // matchedPolicy names the policy that decided, if one did.
