@@ -296,7 +296,7 @@ func TestIDsThatClientsTake(t *testing.T) {
 		id := w.traces(w.acme)[0].ID
 		// The same plan in a world where the client was first.
 		w.bulkExec(`DELETE FROM trace`, `DELETE FROM span`, `DELETE FROM trace_key`, `DELETE FROM projected`,
-			`DELETE FROM rollup_trace`, `DELETE FROM rollup_policy`, `DELETE FROM rollup_rule`)
+			`DELETE FROM rollup_trace`, `DELETE FROM rollup_minute`, `DELETE FROM rollup_policy`, `DELETE FROM rollup_rule`)
 		request, err := observability.ParseRequest(fmt.Appendf(nil, `{"product":"writ","batches":[{"trace":{"id":%q,"name":"writ.plan","startTime":"2030-05-15T12:00:00Z","status":"ok","attributes":{"source":"writ"}},"spans":[]}]}`, id))
 		if err != nil {
 			t.Fatal(err)
