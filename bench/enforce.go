@@ -110,7 +110,7 @@ const (
 	calledTool   = "send_money"
 )
 
-var calledArguments = map[string]any{"amount": 500, "currency": "EUR", "region": "us-east", "path": "/work/report.txt", "note": "rent for May, with thanks"}
+var calledArguments = map[string]any{"amount": 500, "currency": "EUR", "region": "us-east", "path": "/srv/report.txt", "note": "rent for May, with thanks"}
 
 // decider is a writd whose organization has the policy and a plan.
 type decider struct {

@@ -65,7 +65,7 @@ func condition(kind int, r rule) rule {
 	case 2:
 		r.argument, r.test, r.texts = "region", oneOf, []string{"eu-west", "eu-north", "us-east"}
 	default:
-		r.argument, r.test, r.text = "path", begins, "/work/"
+		r.argument, r.test, r.text = "path", begins, "/srv/"
 	}
 	return r
 }
@@ -80,7 +80,7 @@ type call struct {
 }
 
 func arguments(amount int64) map[string]any {
-	return map[string]any{"amount": amount, "currency": "EUR", "region": "us-east", "path": "/work/report.txt", "note": "rent for May, with thanks"}
+	return map[string]any{"amount": amount, "currency": "EUR", "region": "us-east", "path": "/srv/report.txt", "note": "rent for May, with thanks"}
 }
 
 // at is the call in the middle of so many rules.

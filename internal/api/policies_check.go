@@ -79,6 +79,9 @@ func (a *API) callOf(ctx context.Context, caller principal.Principal, b CallBody
 	if b.UserEmail == "" {
 		call.User.ID = caller.UserID // a key goes on when its owner leaves, and so does what binds the owner
 	}
+	if caller.Kind == principal.Key {
+		call.Key = toolcall.Key{ID: caller.KeyID, OwnerID: caller.UserID} // what binds the key counts whomever it names
+	}
 	return call, err
 }
 
