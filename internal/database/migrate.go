@@ -30,6 +30,9 @@ func embedded(store Store) fs.FS {
 // migrationTime bounds one start's migrations, which may rewrite tables.
 const migrationTime = 10 * time.Minute
 
+// migrationTries is how often a start tries while another is in its way.
+const migrationTries = 20
+
 // migration is one step of the schema: forward only, one transaction.
 type migration struct {
 	version int
@@ -77,6 +80,24 @@ func loadMigrations(files fs.FS, engine Engine) ([]migration, error) {
 func (db *DB) migrate(ctx context.Context, files fs.FS) error {
 	ctx, cancel := context.WithTimeout(ctx, migrationTime)
 	defer cancel()
+	for try := 1; ; try++ {
+		err := db.migrateOnce(ctx, files)
+		if try == migrationTries || !isCollision(err) {
+			return err
+		}
+		// SQLite does not wait for everything: not where a file becomes one
+		// with a write-ahead log, which every start asks for.
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// migrateOnce applies what is missing. It may be run again: a step is whole or
+// absent.
+func (db *DB) migrateOnce(ctx context.Context, files fs.FS) error {
 	steps, err := loadMigrations(files, db.engine)
 	if err != nil {
 		return err
@@ -86,13 +107,15 @@ func (db *DB) migrate(ctx context.Context, files fs.FS) error {
 		return classify(err)
 	}
 	defer conn.Close()
+	lock := waitLonger
 	if db.engine == PostgreSQL {
-		unlock, err := lockMigrations(ctx, conn)
-		if err != nil {
-			return classify(err)
-		}
-		defer unlock()
+		lock = lockMigrations
 	}
+	unlock, err := lock(ctx, conn)
+	if err != nil {
+		return classify(err)
+	}
+	defer unlock()
 	if db.schema != "" {
 		if _, err := conn.ExecContext(ctx, `CREATE SCHEMA IF NOT EXISTS `+db.schema); err != nil {
 			return classify(fmt.Errorf("create the schema %s: %w", db.schema, err))
@@ -118,6 +141,23 @@ func lockMigrations(ctx context.Context, conn *sql.Conn) (unlock func(), err err
 		if errors.Join(unlockErr, resetErr) != nil {
 			// A connection in doubt is not given back: closing it frees the lock.
 			_ = conn.Raw(func(any) error { return errors.New("drop") })
+		}
+	}, nil
+}
+
+// waitLonger has SQLite wait for another process that migrates the same file, for
+// longer than the committer would. The setting returns with the connection.
+func waitLonger(ctx context.Context, conn *sql.Conn) (restore func(), err error) {
+	var before int
+	if err := conn.QueryRowContext(ctx, `PRAGMA busy_timeout`).Scan(&before); err != nil {
+		return nil, fmt.Errorf("read how long to wait: %w", err)
+	}
+	if _, err := conn.ExecContext(ctx, `PRAGMA busy_timeout = 60000`); err != nil {
+		return nil, fmt.Errorf("wait longer: %w", err)
+	}
+	return func() {
+		if _, err := conn.ExecContext(context.WithoutCancel(ctx), fmt.Sprintf(`PRAGMA busy_timeout = %d`, before)); err != nil {
+			_ = conn.Raw(func(any) error { return errors.New("drop") }) // the next one has the right setting
 		}
 	}, nil
 }
