@@ -27,8 +27,8 @@ func TestExplanations(t *testing.T) {
 			{Expression: `args.missing > 5 || agent.name == "bot"`, Value: `true`},
 		},
 		`path(args.file).within(["/tmp", "/etc"])`: {
-			{Expression: `args.file`, Value: `"/work/src/../src/main.go"`},
-			{Expression: `path(args.file)`, Value: `{"base":"main.go","dir":"/work/src","ext":".go"}`},
+			{Expression: `args.file`, Value: `"/repo/src/../src/main.go"`},
+			{Expression: `path(args.file)`, Value: `{"base":"main.go","dir":"/repo/src","ext":".go"}`},
 			{Expression: `path(args.file).within(["/tmp", "/etc"])`, Value: `false`},
 		},
 		`args.to.exists(r, r.endsWith(".org"))`: {

@@ -18,7 +18,7 @@ func aCall() *toolcall.Call {
 			"to":      []any{"ann@example.com", "bob@example.org"},
 			"address": map[string]any{"city": "Bern", "zip": int64(3000)},
 			"command": "cat a.txt | grep x > out.txt && rm -rf /tmp/x",
-			"file":    "/work/src/../src/main.go",
+			"file":    "/repo/src/../src/main.go",
 		},
 		Agent:   toolcall.Agent{ID: "a1", Name: "bot", Status: "active"},
 		User:    toolcall.User{ID: "u1", Email: "eve@example.com", Role: "member"},
@@ -106,13 +106,13 @@ func TestConditions(t *testing.T) {
 		`shell(args.command).writes.exists(w, w == "out.txt")`:              holds,
 		`shell("ls").dynamic`:                                               not,
 		`shell(args.amount).dynamic`:                                        "no such overload",
-		`path(args.file).within("/work/src")`:                               holds,
+		`path(args.file).within("/repo/src")`:                               holds,
 		`path(args.file).within(["/etc", "/home"])`:                         not,
 		`path(args.file).base == "main.go" && path(args.file).ext == ".go"`: holds,
-		`path(args.file).dir == "/work/src"`:                                holds,
-		`path(args.file) == path("/work/src/main.go")`:                      holds,
+		`path(args.file).dir == "/repo/src"`:                                holds,
+		`path(args.file) == path("/repo/src/main.go")`:                      holds,
 		`ip("10.0.0.1") == ip("10.0.0.2")`:                                  not,
-		`args.to.all(r, path("/work/x").within("/work"))`:                   holds,
+		`args.to.all(r, path("/repo/x").within("/repo"))`:                   holds,
 	} {
 		t.Run(condition, func(t *testing.T) {
 			t.Parallel()
@@ -174,7 +174,7 @@ func TestErrorsHoldNoValues(t *testing.T) {
 
 func TestConditionsAreSharedByGoroutines(t *testing.T) {
 	t.Parallel()
-	condition := mustCompile(t, `"rm" in shell(args.command).programs && args.to.exists(r, path(args.file).within("/work"))`)
+	condition := mustCompile(t, `"rm" in shell(args.command).programs && args.to.exists(r, path(args.file).within("/repo"))`)
 	for range 8 {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()

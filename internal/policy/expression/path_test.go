@@ -14,19 +14,19 @@ import (
 func TestPathsWithinFolders(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ path, dir, want string }{
-		{"/work", "/work", holds},
-		{"/work/", "/work", holds},
-		{"/work/a", "/work", holds},
-		{"/work/a", "/work/", holds},
-		{"/work//a/./b", "/work/a", holds},
-		{"/work/a/..", "/work", holds},
-		{"/workshop/a", "/work", not},
-		{"/work/../etc/passwd", "/work", not},
-		{"/work/a/../../etc", "/work", not},
+		{"/repo", "/repo", holds},
+		{"/repo/", "/repo", holds},
+		{"/repo/a", "/repo", holds},
+		{"/repo/a", "/repo/", holds},
+		{"/repo//a/./b", "/repo/a", holds},
+		{"/repo/a/..", "/repo", holds},
+		{"/workshop/a", "/repo", not},
+		{"/repo/../etc/passwd", "/repo", not},
+		{"/repo/a/../../etc", "/repo", not},
 		{"/../../etc/passwd", "/etc", holds},
 		{"//etc/passwd", "/etc", holds},
 		{"/etc", "/", holds},
-		{"/Work/a", "/work", not},
+		{"/Work/a", "/repo", not},
 		{"a/b", ".", holds},
 		{".", ".", holds},
 		{"./a", "a", holds},
@@ -37,27 +37,27 @@ func TestPathsWithinFolders(t *testing.T) {
 		{"../../x", "..", not},
 		{"../x/y", "../x", holds},
 		{"a", "b", not},
-		{"a/b", "/work", not},
+		{"a/b", "/repo", not},
 
 		// Where the agent runs would decide.
-		{"/work/.git/hooks", ".git", "absolute and the folder relative"},
-		{"/work", ".", "absolute and the folder relative"},
+		{"/repo/.git/hooks", ".git", "absolute and the folder relative"},
+		{"/repo", ".", "absolute and the folder relative"},
 		{"../../etc/passwd", "/etc", "leaves its start"},
 		{"a", "../x", "above where the path starts"},
 
 		// What others read differently.
-		{"", "/work", "empty"},
-		{"/work/a\x00/../../etc", "/work", "NUL"},
+		{"", "/repo", "empty"},
+		{"/repo/a\x00/../../etc", "/repo", "NUL"},
 		{"~/x", "/home", "begins with ~"},
 		{"~root/x", "/root", "begins with ~"},
-		{"/work/$HOME/x", "/work", "environment"},
-		{"/work/${X}", "/work", "environment"},
-		{"/work/$(id)", "/work", "environment"},
-		{"/work/`id`", "/work", "environment"},
-		{"/work/%TEMP%/x", "/work", "environment"},
-		{"/work/100%", "/work", holds},
-		{"/work/50% of 100%", "/work", holds},
-		{`/work/..\..\etc`, "/work", "backslash"},
+		{"/repo/$HOME/x", "/repo", "environment"},
+		{"/repo/${X}", "/repo", "environment"},
+		{"/repo/$(id)", "/repo", "environment"},
+		{"/repo/`id`", "/repo", "environment"},
+		{"/repo/%TEMP%/x", "/repo", "environment"},
+		{"/repo/100%", "/repo", holds},
+		{"/repo/50% of 100%", "/repo", holds},
+		{`/repo/..\..\etc`, "/repo", "backslash"},
 		{"C:/Windows", ".", "drive letter"},
 		{"file:///etc/passwd", ".", "is a URL"},
 		{"FILE:/etc/passwd", ".", "is a URL"},
@@ -67,10 +67,10 @@ func TestPathsWithinFolders(t *testing.T) {
 		{" /etc/passwd", ".", "begins or ends with a space"},
 		{"\u00a0/etc/passwd", ".", "begins or ends with a space"},
 		{"\t/etc/passwd", ".", "begins or ends with a space"},
-		{"/work/secret ", "/work", "begins or ends with a space"},
-		{"/work/a b", "/work", holds},
-		{"/work/a:b", "/work", holds},
-		{"/work/ünï/日本", "/work", holds},
+		{"/repo/secret ", "/repo", "begins or ends with a space"},
+		{"/repo/a b", "/repo", holds},
+		{"/repo/a:b", "/repo", holds},
+		{"/repo/ünï/日本", "/repo", holds},
 	} {
 		t.Run(c.path+" in "+c.dir, func(t *testing.T) {
 			t.Parallel()
@@ -83,14 +83,14 @@ func TestPathsWithinFolders(t *testing.T) {
 func TestResolvedPathsCount(t *testing.T) {
 	t.Parallel()
 	call := &toolcall.Call{
-		Args:          map[string]any{"link": "/work/link", "home": "~/x", "odd": "/work/$5", "bad": "/work/y"},
-		ResolvedPaths: map[string]string{"/work/link": "/etc/passwd", "~/x": "/home/ann/x", "/work/$5": "/work/$5", "/work/y": ""},
+		Args:          map[string]any{"link": "/repo/link", "home": "~/x", "odd": "/repo/$5", "bad": "/repo/y"},
+		ResolvedPaths: map[string]string{"/repo/link": "/etc/passwd", "~/x": "/home/ann/x", "/repo/$5": "/repo/$5", "/repo/y": ""},
 	}
-	wantResult(t, `path(args.link).within("/work")`, call, not)
+	wantResult(t, `path(args.link).within("/repo")`, call, not)
 	wantResult(t, `path(args.link).within("/etc") && path(args.link).base == "passwd"`, call, holds)
 	wantResult(t, `path(args.home).within("/home/ann")`, call, holds)
-	wantResult(t, `path(args.odd).within("/work")`, call, holds)
-	wantResult(t, `path(args.bad).within("/work")`, call, "empty")
+	wantResult(t, `path(args.odd).within("/repo")`, call, holds)
+	wantResult(t, `path(args.bad).within("/repo")`, call, "empty")
 }
 
 func TestOneOfSeveralFolders(t *testing.T) {
@@ -121,16 +121,16 @@ func TestWithinIsByComponents(t *testing.T) {
 }
 
 func FuzzPath(f *testing.F) {
-	for _, seed := range []string{"/work/a", "../x", "~", "/work/../work/x", "a\x00", `\\host\share`, "$A", "%A%", "C:", "/..", strings.Repeat("../", 50)} {
+	for _, seed := range []string{"/repo/a", "../x", "~", "/repo/../repo/x", "a\x00", `\\host\share`, "$A", "%A%", "C:", "/..", strings.Repeat("../", 50)} {
 		f.Add(seed)
 	}
-	condition, problem := expression.Compile(`path(args.p).within("/work") && !path(args.p).dir.startsWith("/work") && path(args.p).base != "work"`)
+	condition, problem := expression.Compile(`path(args.p).within("/repo") && !path(args.p).dir.startsWith("/repo") && path(args.p).base != "work"`)
 	if problem != nil {
 		f.Fatal(problem)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if got, _ := condition.Eval(&toolcall.Call{Args: map[string]any{"p": text}}); got {
-			t.Errorf("%q is within /work and its folder is not", text)
+			t.Errorf("%q is within /repo and its folder is not", text)
 		}
 	})
 }

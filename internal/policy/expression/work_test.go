@@ -218,5 +218,5 @@ func TestLongListsOfLiteralsAreCounted(t *testing.T) {
 		}
 	}
 	short := &toolcall.Call{Args: map[string]any{"values": values[:1000]}}
-	wantResult(t, `args.values.all(x, path(x).within(["/work", "/tmp", "."]))`, short, holds)
+	wantResult(t, `args.values.all(x, path(x).within(["/repo", "/tmp", "."]))`, short, holds)
 }
