@@ -29,7 +29,7 @@ var table = layout.Table{
 	// Assembly.
 	row("internal/app",
 		"internal/policy", "internal/policy/document", "internal/policy/engine", "internal/policy/template",
-		"internal/enforcement", "internal/delegation", "internal/execution", "internal/projection", "internal/verdict", "internal/intent/plan",
+		"internal/enforcement", "internal/delegation", "internal/decision", "internal/execution", "internal/projection", "internal/verdict", "internal/intent/plan",
 		"internal/api", "internal/observability", "internal/auth", "internal/organization", "internal/apikey", "internal/intent", "internal/throttle",
 		"internal/config", "internal/keyring", "internal/mail", "internal/audit", "internal/principal",
 		"internal/database", "internal/secret", "internal/fault",
@@ -40,7 +40,7 @@ var table = layout.Table{
 		"internal/policy", "internal/policy/document", "internal/policy/engine", "internal/policy/expression", "internal/policy/template", "internal/policy/face",
 		"internal/intent", "internal/intent/plan", "internal/redaction",
 		"internal/toolcall", "internal/verdict",
-		"internal/enforcement", "internal/execution", "internal/audit", "internal/audit/ledger",
+		"internal/enforcement", "internal/decision", "internal/execution", "internal/audit", "internal/audit/ledger",
 		"internal/observability", "internal/auth", "internal/organization", "internal/apikey", "internal/throttle",
 		"internal/credential", "internal/principal", "internal/database",
 		"internal/page", "internal/email", "internal/secret", "internal/fault", "web",
@@ -52,13 +52,14 @@ var table = layout.Table{
 	// every surface must ask the same question.
 	row("internal/enforcement",
 		"internal/policy", "internal/policy/document", "internal/policy/engine",
-		"internal/intent", "internal/intent/plan", "internal/delegation", "internal/organization", "internal/toolcall", "internal/verdict", "internal/redaction",
+		"internal/intent", "internal/intent/plan", "internal/delegation", "internal/organization", "internal/decision",
+		"internal/toolcall", "internal/verdict", "internal/redaction",
 		"internal/audit", "internal/audit/ledger", "internal/principal", "internal/database", "internal/canonical", "internal/fault",
 	),
 
 	// What composes areas behind the scenes.
 	row("internal/projection",
-		"internal/observability", "internal/policy", "internal/verdict", "internal/audit", "internal/database",
+		"internal/observability", "internal/decision", "internal/verdict", "internal/audit", "internal/database",
 	),
 
 	// Areas.
@@ -69,7 +70,7 @@ var table = layout.Table{
 	row("internal/observability/intake", "internal/fault"),
 	row("internal/policy",
 		"internal/policy/document", "internal/policy/engine", "internal/policy/template",
-		"internal/toolcall", "internal/verdict",
+		"internal/decision", "internal/toolcall", "internal/verdict",
 		"internal/audit", "internal/principal", "internal/database", "internal/page", "internal/fault",
 	),
 	row("internal/policy/face", "internal/policy/engine", "internal/policy/document", "internal/policy/glob", "internal/toolcall", "internal/verdict"),
@@ -105,6 +106,7 @@ var table = layout.Table{
 	),
 
 	// What areas and edges share.
+	row("internal/decision", "internal/audit", "internal/audit/ledger", "internal/principal", "internal/database", "internal/canonical", "internal/verdict"),
 	row("internal/throttle", "internal/database", "internal/fault"),
 	row("internal/config", "internal/secret"),
 	row("internal/keyring", "internal/audit", "internal/principal", "internal/database", "internal/secret", "internal/fault"),

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"time"
 
+	"writ/internal/decision"
 	"writ/internal/intent/plan"
-	"writ/internal/policy"
 	"writ/internal/principal"
 	"writ/internal/verdict"
 )
@@ -49,7 +49,7 @@ type DriftBody struct {
 	CountsBody
 }
 
-func (c *CountsBody) add(t policy.Tally) {
+func (c *CountsBody) add(t decision.Tally) {
 	switch t.Verdict {
 	case verdict.Allow:
 		c.Allow += t.Count
@@ -81,17 +81,17 @@ func (a *API) getReport(ctx context.Context, caller principal.Principal, in *Pla
 	if err != nil {
 		return nil, err
 	}
-	tallies, err := a.Policies.PlanTally(ctx, caller, in.PlanID)
+	tallies, err := a.Enforcement.PlanTally(ctx, caller, in.PlanID)
 	if err != nil {
 		return nil, err
 	}
 	return &reportOutput{report(view.ID, view.Status, steps, tallies)}, nil
 }
 
-func report(planID string, status plan.Status, steps []plan.Step, tallies []policy.Tally) ReportBody {
+func report(planID string, status plan.Status, steps []plan.Step, tallies []decision.Tally) ReportBody {
 	body := ReportBody{
 		PlanID: planID, Status: status, Steps: make([]StepReportBody, len(steps)), Drift: []DriftBody{},
-		Planned: len(steps), Truncated: len(tallies) == policy.MaxTallies,
+		Planned: len(steps), Truncated: len(tallies) == decision.MaxTallies,
 	}
 	for i, step := range steps {
 		body.Steps[i] = StepReportBody{Step: i, Server: step.Server, Tool: step.Tool}

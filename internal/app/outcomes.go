@@ -6,11 +6,11 @@ import (
 
 	"writ/internal/apikey"
 	"writ/internal/database"
+	"writ/internal/decision"
 	"writ/internal/execution"
 	"writ/internal/fault"
 	"writ/internal/intent"
 	"writ/internal/intent/plan"
-	"writ/internal/policy"
 	"writ/internal/principal"
 	"writ/internal/verdict"
 )
@@ -71,12 +71,12 @@ func (o outcomes) digest(ctx context.Context, orgID, canonical string) ([]byte, 
 }
 
 func decisionsFrom(ctx context.Context, r database.Reader, orgID string, from int64, limit int) ([]execution.Decision, error) {
-	records, err := policy.ReadDecisions(ctx, r, orgID, from, limit)
+	records, err := decision.Read(ctx, r, orgID, from, limit)
 	decisions := make([]execution.Decision, len(records))
 	for i, d := range records {
 		decisions[i] = execution.Decision{
-			ID: d.ID, Position: d.AuditPosition, At: d.At, Allowed: d.Verdict == verdict.Allow, KeyID: d.KeyID, PlanID: d.PlanID,
-			SessionID: d.SessionID, AgentID: d.AgentID, Server: d.Server, Tool: d.Tool, Digest: d.ArgumentsDigest,
+			ID: d.ID, Position: d.Index, At: d.At, Allowed: d.Verdict == verdict.Allow, KeyID: d.KeyID, PlanID: d.PlanID,
+			SessionID: d.SessionID, AgentID: d.AgentID, Server: d.Server, Tool: d.Tool, Digest: d.Digest,
 		}
 	}
 	return decisions, err

@@ -72,13 +72,19 @@ type Canonical []byte
 type Subject = ledger.Subject
 
 // Decision is what the entry of a decision says even after its payload was
-// erased, and is found by. Each member may be empty; without a verdict the
+// erased, and most of it is what entries are found by. Each member may be empty; without a verdict the
 // entry is no decision.
 type Decision struct {
 	Agent   string
+	Session string
+	Plan    string
+	Step    string // of the plan
+	Server  string
 	Tool    string
 	Verdict string
-	Plan    string
+	Policy  string // that decided
+	Version int    // of the policy
+	Rule    string
 }
 
 // Appended is an entry that was added within a transaction.
@@ -130,17 +136,16 @@ func Append(ctx context.Context, tx *database.Tx, e Entry) (*Appended, error) {
 	record := ledger.Record{
 		Log: e.Log, Epoch: r.head.Epoch, Index: r.tree.Size(), Time: database.Micros(tx.Now()),
 		Action: e.Action, Actor: ledger.Actor{Kind: string(e.Actor.Kind), ID: e.Actor.ActorID()}, Subject: e.Subject,
-		Agent: e.Decision.Agent, Tool: e.Decision.Tool, Verdict: e.Decision.Verdict, Plan: e.Decision.Plan,
-		Payload: commitment,
+		Agent: e.Decision.Agent, Session: e.Decision.Session, Plan: e.Decision.Plan, Step: e.Decision.Step,
+		Server: e.Decision.Server, Tool: e.Decision.Tool, Verdict: e.Decision.Verdict,
+		Policy: e.Decision.Policy, Version: e.Decision.Version, Rule: e.Decision.Rule, Payload: commitment,
 	}
 	text, err := record.Encode()
 	if err != nil {
 		return nil, fmt.Errorf("record of %s: %w", e.Action, err)
 	}
 	added := &Appended{Index: record.Index, Leaf: ledger.LeafHash(text), in: r}
-	if err := insertEntry(ctx, tx, record, text, payload, salt, added.Leaf); err != nil {
-		return nil, fmt.Errorf("append %s: %w", e.Action, err)
-	}
+	r.rows = append(r.rows, entryRow(&record, text, payload, salt, added.Leaf))
 	r.tree.Add(added.Leaf)
 	if !e.Observation {
 		r.head.Generation++

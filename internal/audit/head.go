@@ -32,6 +32,7 @@ func (h *Head) Root() ledger.Hash { return h.frontier.Root() }
 type running struct {
 	head Head // as it was read; Generation and Epoch as they will be
 	tree *ledger.Growth
+	rows [][]any // of the new entries, written together before the commit
 
 	// Set at the end of the transaction, and read only after it.
 	grown     *ledger.Grown
@@ -79,8 +80,9 @@ func Stamp(ctx context.Context, tx *database.Tx, log string) (generation, epoch 
 	return r.head.Generation, r.head.Epoch, nil
 }
 
-// finish signs the log as it will be and writes its head and the tiles that
-// became complete.
+// finish signs the log as it will be and writes its new entries, its head and the
+// tiles that became complete. Entries of one commit share statements: one for each
+// would cost a decision as much again.
 func (r *running) finish(ctx context.Context, tx *database.Tx) error {
 	r.grown = r.tree.End()
 	before := r.head.Size
@@ -90,6 +92,9 @@ func (r *running) finish(ctx context.Context, tx *database.Tx) error {
 		if r.head.Checkpoint, err = s.sign(&r.head, r.grown.Root()); err != nil {
 			return err
 		}
+	}
+	if err := insertEntries(ctx, tx, r.rows); err != nil {
+		return fmt.Errorf("append to log %s: %w", r.head.Log, err)
 	}
 	if err := writeTiles(ctx, tx, r.head.Log, before, r.head.Size); err != nil {
 		return err

@@ -84,7 +84,7 @@ func (q *entryQuery) and(condition string, args ...any) {
 
 func (q *entryQuery) equal(column, value string) {
 	if value != "" {
-		q.and(column+" = ?", found(value).String)
+		q.and(column+" = ?", found(value))
 	}
 }
 

@@ -3,7 +3,6 @@ package audit
 import (
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/hex"
 	"fmt"
 	"strings"
@@ -38,14 +37,21 @@ func updateHead(ctx context.Context, tx *database.Tx, h *Head) error {
 	return nil
 }
 
-func insertEntry(ctx context.Context, tx *database.Tx, r ledger.Record, record, payload, salt []byte, leaf ledger.Hash) error {
-	_, err := tx.ExecOften(ctx, `
-		INSERT INTO audit_entry (log, position, recorded_at, action, record, payload, salt, leaf,
-			actor, subject, agent, tool, verdict, plan)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
-		r.Log, r.Index, r.Time, r.Action, string(record), database.OptionalText(string(payload)), salt, leaf[:],
-		found(r.Actor.ID), found(subjectText(r.Subject)), found(r.Agent), found(r.Tool), found(r.Verdict), found(r.Plan))
-	return err
+// entryRow is an entry as insertEntries takes it.
+func entryRow(r *ledger.Record, record, payload, salt []byte, leaf ledger.Hash) []any {
+	return []any{
+		r.Log, r.Index, r.Time, r.Action, string(record), textOrNull(string(payload)), salt, leaf[:],
+		found(r.Actor.ID), found(subjectText(r.Subject)),
+		found(r.Agent), found(r.Session), found(r.Plan), found(r.Step), found(r.Server), found(r.Tool), found(r.Verdict),
+	}
+}
+
+func insertEntries(ctx context.Context, tx *database.Tx, rows [][]any) error {
+	return tx.Insert(ctx, `
+		INSERT INTO audit_entry (
+			log, position, recorded_at, action, record, payload, salt, leaf,
+			actor, subject, agent, session, plan, step, server, tool, verdict
+		)`, rows, "")
 }
 
 // longestFound is how many bytes of a value an index takes on every database.
@@ -54,13 +60,21 @@ const longestFound = 200
 // found is a value as an entry is found by it: itself, or its hash where an
 // index could not hold it. Agents choose some of these values, and must not be
 // able to keep an entry from being written.
-func found(value string) sql.NullString {
+func found(value string) any {
 	const hashed = "sha256:"
 	if len(value) > longestFound || strings.HasPrefix(value, hashed) || strings.Contains(value, "\x00") || !utf8.ValidString(value) {
 		sum := sha256.Sum256([]byte(value))
 		value = hashed + hex.EncodeToString(sum[:])
 	}
-	return database.OptionalText(value)
+	return textOrNull(value)
+}
+
+// textOrNull spares the driver the look into a sql.NullString.
+func textOrNull(value string) any {
+	if value == "" {
+		return nil
+	}
+	return value
 }
 
 // subjectText is a subject in one word; of none it is empty.

@@ -3,6 +3,8 @@ package database
 import (
 	"context"
 	"database/sql"
+	"strconv"
+	"strings"
 )
 
 // statements keeps what the committer has compiled from one transaction to the
@@ -30,7 +32,7 @@ func (s *statements) prepare(ctx context.Context, writes *sql.DB) {
 		if _, known := s.kept[query]; known || len(s.kept) >= maxKept {
 			continue
 		}
-		if statement, err := writes.PrepareContext(ctx, query); err == nil {
+		if statement, err := writes.PrepareContext(ctx, positional(query)); err == nil {
 			s.kept[query] = statement
 		}
 	}
@@ -47,13 +49,30 @@ func (s *statements) in(ctx context.Context, tx *sql.Tx, query string) (*sql.Stm
 		statement = tx.StmtContext(ctx, kept)
 	} else {
 		var err error
-		if statement, err = tx.PrepareContext(ctx, query); err != nil {
+		if statement, err = tx.PrepareContext(ctx, positional(query)); err != nil {
 			return nil, err
 		}
 		s.wanted = append(s.wanted, query)
 	}
 	s.here[query] = statement
 	return statement, nil
+}
+
+// positional is the query with ? for $1, $2, ... where these come once each and in
+// order: SQLite takes $1 for a name, and looks it up for every value.
+func positional(query string) string {
+	parts := strings.Split(query, "$")
+	var text strings.Builder
+	text.WriteString(parts[0])
+	for i, part := range parts[1:] {
+		rest, ok := strings.CutPrefix(part, strconv.Itoa(i+1))
+		if !ok || rest != "" && '0' <= rest[0] && rest[0] <= '9' {
+			return query
+		}
+		text.WriteByte('?')
+		text.WriteString(rest)
+	}
+	return text.String()
 }
 
 // end forgets what belonged to the transaction.

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"writ/internal/decision"
 	"writ/internal/enforcement"
 	"writ/internal/intent"
 	"writ/internal/intent/plan"
@@ -309,7 +310,7 @@ func TestSecretsAreNotStored(t *testing.T) {
 			t.Errorf("arguments without secrets: %s", full)
 		}
 		var entry, request string
-		if err := w.db.QueryRow(t.Context(), `SELECT payload FROM audit_entry WHERE action = $1 ORDER BY position`, enforcement.Action).Scan(&entry); err != nil {
+		if err := w.db.QueryRow(t.Context(), `SELECT payload FROM audit_entry WHERE action = $1 ORDER BY position`, decision.Action).Scan(&entry); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.db.QueryRow(t.Context(), `SELECT arguments FROM approval_request ORDER BY id`).Scan(&request); err != nil {

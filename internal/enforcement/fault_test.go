@@ -101,13 +101,13 @@ func TestARecordThatFails(t *testing.T) {
 		w.active("rules", `id: few; effect: allow; tools: ["fs.*"]; limit: {calls: 1, per: 1h, by: org}`, `id: h; effect: hold; tools: ["h.*"]`)
 		shown := w.mint(w.agent, `{"steps":[{"action":"read","mcp":"fs","max_calls":1},{"action":"pay","mcp":"h"}]}`)
 		before := w.count("audit_entry")
-		w.exec(`ALTER TABLE decision RENAME TO away`)
+		w.exec(`ALTER TABLE audit_entry RENAME TO away`)
 		for _, tool := range []string{"read", "pay", "other"} {
 			if got := w.decide(planned(shown, tool, `{}`)); got.Recorded || got.Verdict != verdict.Deny {
 				t.Errorf("%s: %+v", tool, got)
 			}
 		}
-		w.exec(`ALTER TABLE away RENAME TO decision`)
+		w.exec(`ALTER TABLE away RENAME TO audit_entry`)
 		if after := w.count("audit_entry"); after != before || w.count("approval_request") != 0 || w.count("limit_use") != 0 || w.count("plan_step") != 0 {
 			t.Errorf("%d entries, %d before, and more stayed", after, before)
 		}

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"writ/internal/database"
+	"writ/internal/decision"
 	"writ/internal/enforcement"
 	"writ/internal/intent/plan"
-	"writ/internal/policy"
 	"writ/internal/principal"
 	"writ/internal/verdict"
 )
@@ -80,7 +80,7 @@ func TestKill(t *testing.T) {
 		}
 		w.settle()
 		recorded := map[string]verdict.Verdict{}
-		rows, err := policy.ReadDecisions(t.Context(), w.db, w.acme, 0, 100_000)
+		rows, err := decision.Read(t.Context(), w.db, w.acme, 0, 100_000)
 		if err != nil {
 			t.Fatal(err)
 		}

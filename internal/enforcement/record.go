@@ -6,57 +6,61 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"writ/internal/audit"
 	"writ/internal/database"
+	"writ/internal/decision"
+	"writ/internal/fault"
 	"writ/internal/policy"
+	"writ/internal/principal"
+	"writ/internal/redaction"
 	"writ/internal/verdict"
 )
 
-// Action is what the audit log calls a decision.
-const Action = "call.decided"
-
-// record appends the decision to the log and stores it: one entry, one row.
-func record(ctx context.Context, tx *database.Tx, c *call, o *outcome, generation int64) (*audit.Appended, error) {
+// record appends the decision to the log.
+func record(ctx context.Context, tx *database.Tx, c *call, o *outcome) (*audit.Appended, error) {
 	r := &c.request
 	o.finish()
-	payload, err := c.payload(o)
-	if err != nil {
-		return nil, err
-	}
-	text, err := payload.canonical()
-	if err != nil {
-		return nil, err
-	}
-	row := policy.DecisionRecord{
-		ID: c.id, OrgID: c.by.OrgID, Generation: generation, KeyID: c.by.KeyID, UserID: r.UserID, AgentID: r.AgentID, SessionID: r.SessionID,
-		Environment: r.Environment, Server: o.server, Tool: r.Tool, Labels: r.Labels, ArgumentsDigest: c.digest, Redacted: c.hidden || c.shown == nil,
-		Verdict: o.Verdict, PolicyID: o.PolicyID, PolicyName: o.PolicyName, PolicyVersion: o.PolicyVersion, Rule: o.Rule, Reason: o.Reason, Message: o.Message,
-		RequestID: payload.Approval, Duration: time.Since(c.started),
+	kept := decision.Record{
+		ID: c.id, OrgID: c.by.OrgID, AgentID: r.AgentID, SessionID: r.SessionID, Server: o.server, Tool: r.Tool,
+		Verdict: o.Verdict, PolicyID: o.PolicyID, PolicyVersion: o.PolicyVersion, Rule: o.Rule,
+		Details: decision.Details{
+			Arguments: c.shown, Digest: c.digest, Incomplete: c.hidden, PolicyName: o.PolicyName, Reason: o.Reason, Message: o.Message,
+			UserID: r.UserID, Email: r.UserEmail, ContextID: r.ContextID, Source: r.Source, Environment: r.Environment, Labels: r.Labels,
+			Duration: time.Since(c.started),
+		},
 	}
 	if o.plan != nil {
-		row.PlanID = o.plan.ID
+		kept.PlanID = o.plan.ID
 	}
 	if o.step >= 0 {
-		row.Step = strconv.Itoa(o.step)
+		kept.Step = strconv.Itoa(o.step)
 	}
-	if row.Explanation, err = textOf(payload.Failed); err != nil {
-		return nil, err
+	if o.approval != nil {
+		kept.ApprovalID = o.approval.ID
 	}
-	if o.Verdict == verdict.Allow {
-		if row.Claims, err = textOf(o.Claims); err != nil {
-			return nil, err
-		}
+	for _, f := range o.Failed {
+		kept.Failed = append(kept.Failed, decision.Failure{Error: f.Error, Policy: f.PolicyID, Rule: f.Rule})
 	}
-	appended, err := audit.Append(ctx, tx, audit.Entry{
-		Log: audit.LogOf(c.by.OrgID), Action: Action, Actor: c.by, Subject: audit.Subject{Type: "decision", ID: c.id}, Observation: true,
-		Decision: audit.Decision{Agent: r.AgentID, Tool: r.Tool, Verdict: o.Verdict.String(), Plan: row.PlanID}, Payload: text,
-	})
+	paths, err := shownPaths(r.ResolvedPaths)
 	if err != nil {
 		return nil, err
 	}
-	row.AuditPosition = appended.Index
-	return appended, policy.InsertDecision(ctx, tx, row)
+	kept.Paths = paths
+	return decision.Append(ctx, tx, c.by, &kept)
+}
+
+// shownPaths are resolved paths as they may be kept.
+func shownPaths(resolved map[string]string) (jsontext.Value, error) {
+	if len(resolved) == 0 {
+		return nil, nil
+	}
+	paths, err := json.Marshal(resolved, json.Deterministic(true))
+	if err != nil {
+		return nil, err
+	}
+	return redaction.JSON(paths)
 }
 
 // finish names who decided in the end: the grant where one was used.
@@ -68,10 +72,11 @@ func (o *outcome) finish() {
 	o.Reason = "approved, once: " + o.Reason
 }
 
-// textOf is a list as JSON; nothing where it is empty.
-func textOf[T any](list []T) ([]byte, error) {
-	if len(list) == 0 {
-		return nil, nil
+// PlanTally counts what was decided under a plan of the caller's organization. It
+// asks nobody's leave about the plan: the caller has shown that they may see it.
+func (s *Service) PlanTally(ctx context.Context, p principal.Principal, planID string) ([]decision.Tally, error) {
+	if p.OrgID == "" || planID == "" {
+		return nil, fault.New(fault.Forbidden, "decisions belong to an organization")
 	}
-	return json.Marshal(list)
+	return decision.TallyOf(ctx, s.db, p.OrgID, planID)
 }

@@ -45,7 +45,7 @@ func (s *Service) settle(ctx context.Context, tx *database.Tx, c *call, v *view,
 			return o, err
 		}
 	}
-	o.appended, err = record(ctx, tx, c, &o, generation)
+	o.appended, err = record(ctx, tx, c, &o)
 	return o, err
 }
 

@@ -16,6 +16,7 @@ import (
 	"writ/internal/audit/ledger"
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
+	"writ/internal/decision"
 	"writ/internal/delegation"
 	"writ/internal/enforcement"
 	"writ/internal/intent"
@@ -261,17 +262,17 @@ func (w *world) verified() int {
 	if _, err := ledger.Verify(bytes.NewReader(export.Bytes()), ledger.Trust{Keys: keys}); err != nil {
 		w.t.Fatalf("the log does not verify: %v", err)
 	}
-	rows, err := policy.ReadDecisions(w.t.Context(), w.db, w.acme, 0, 100_000)
+	rows, err := decision.Read(w.t.Context(), w.db, w.acme, 0, 100_000)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	byID := map[string]int64{}
 	for _, row := range rows {
-		byID[row.ID] = row.AuditPosition
+		byID[row.ID] = row.Index
 	}
 	entries := 0
 	for line := range strings.Lines(export.String()) {
-		if !strings.Contains(line, enforcement.Action) {
+		if !strings.Contains(line, decision.Action) {
 			continue
 		}
 		entries++

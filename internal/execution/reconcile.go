@@ -104,11 +104,14 @@ func positionIn(ctx context.Context, tx *database.Tx, orgID string) (position in
 // next reads what the log tells from a position on, and up to where both lists
 // are complete.
 func (s *Service) next(ctx context.Context, tx *database.Tx, orgID string, at, size int64) (decisions []Decision, executions []stored, until int64, err error) {
-	if decisions, err = s.sources.Decisions(ctx, tx, orgID, at, reconcileSlice); err != nil {
-		return nil, nil, 0, err
-	}
 	if executions, err = readExecutions(ctx, tx, orgID, at, reconcileSlice); err != nil {
 		return nil, nil, 0, fmt.Errorf("read executions: %w", err)
+	}
+	if quiet, err := nobodyReports(ctx, tx, orgID); err != nil || quiet && len(executions) == 0 {
+		return nil, nil, size, err
+	}
+	if decisions, err = s.sources.Decisions(ctx, tx, orgID, at, reconcileSlice); err != nil {
+		return nil, nil, 0, err
 	}
 	until = size
 	if n := len(decisions); n == reconcileSlice {
@@ -124,6 +127,16 @@ func (s *Service) next(ctx context.Context, tx *database.Tx, orgID string, at, s
 		executions = executions[:len(executions)-1]
 	}
 	return decisions, executions, until, nil
+}
+
+// nobodyReports tells that no outcome is awaited in an organization: whoever
+// reports first takes up the decisions just before it.
+func nobodyReports(ctx context.Context, tx *database.Tx, orgID string) (quiet bool, err error) {
+	err = tx.QueryRow(ctx, `SELECT COUNT(*) = 0 FROM reporter WHERE org_id = $1`, orgID).Scan(&quiet)
+	if err != nil {
+		return false, fmt.Errorf("read who reports: %w", err)
+	}
+	return quiet, nil
 }
 
 // match goes through decisions and executions in the order of the log. Only of
@@ -241,16 +254,25 @@ func (s *Service) noteReporter(ctx context.Context, tx *database.Tx, orgID strin
 }
 
 // reporterName is the product of a key. One without a product is its own.
-func (s *Service) reporterName(ctx context.Context, r database.Reader, keyID string) (string, error) {
-	product, err := s.sources.Product(ctx, r, keyID)
+func (s *Service) reporterName(ctx context.Context, tx *database.Tx, keyID string) (string, error) {
+	// A slice has few keys and many decisions.
+	known := tx.Local(productKey(keyID), func() any { return new(string) }).(*string)
+	if *known != "" {
+		return *known, nil
+	}
+	product, err := s.sources.Product(ctx, tx, keyID)
 	if err != nil {
 		return "", fmt.Errorf("read the product of key %s: %w", keyID, err)
 	}
+	*known = "product/" + product
 	if product == "" {
-		return "key/" + keyID, nil
+		*known = "key/" + keyID
 	}
-	return "product/" + product, nil
+	return *known, nil
 }
+
+// productKey finds the name of a reporter among the locals of a transaction.
+type productKey string
 
 // wireName is a tool of an MCP server in the form that harnesses name it by,
 // with one or two underscores: mcp_github_get_me, mcp__github__get_me.

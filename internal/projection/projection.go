@@ -1,7 +1,6 @@
 // Package projection shows Writ's own decisions in telemetry.
 //
-// A decision is stored once, in the main store, in the transaction that records
-// it. The Projector follows the logs of organizations from where it stopped, a
+// A decision is stored once, as an entry of its organization's log. The Projector follows the logs of organizations from where it stopped, a
 // slice at a time, and writes each decision as a policy_call span into the
 // telemetry store, where the aggregates of policies have their one source.
 //
@@ -28,8 +27,8 @@ import (
 
 	"writ/internal/audit"
 	"writ/internal/database"
+	"writ/internal/decision"
 	"writ/internal/observability"
-	"writ/internal/policy"
 	"writ/internal/verdict"
 )
 
@@ -77,7 +76,7 @@ func (p *Projector) follow(ctx context.Context, head audit.Head, at observabilit
 		if err != nil {
 			return err
 		}
-		decisions, err := policy.ReadDecisions(ctx, p.db, head.Log, next.Next, slice)
+		decisions, err := decision.Read(ctx, p.db, head.Log, next.Next, slice)
 		if err != nil {
 			return err
 		}
@@ -85,7 +84,7 @@ func (p *Projector) follow(ctx context.Context, head audit.Head, at observabilit
 			p.seen[head.Log] = head.Size
 			return nil
 		}
-		next.Next = decisions[len(decisions)-1].AuditPosition + 1
+		next.Next = decisions[len(decisions)-1].Index + 1
 		moved, err := p.telemetry.Grow(ctx, head.Log, at, next, traces(decisions))
 		if err != nil || !moved {
 			return err // another replica is at it
@@ -105,7 +104,7 @@ func (p *Projector) rewound(ctx context.Context, head audit.Head, at observabili
 }
 
 // traces groups decisions, in the order in which their traces first appear.
-func traces(decisions []policy.DecisionRecord) []observability.GrowingTrace {
+func traces(decisions []decision.Record) []observability.GrowingTrace {
 	var grouped []observability.GrowingTrace
 	index := map[string]int{}
 	for i := range decisions {
@@ -125,7 +124,7 @@ func traces(decisions []policy.DecisionRecord) []observability.GrowingTrace {
 }
 
 // traceID is the trace a decision belongs to.
-func traceID(d *policy.DecisionRecord) string {
+func traceID(d *decision.Record) string {
 	at := d.At.UTC()
 	if d.PlanID != "" {
 		return derived(d.OrgID, "plan", d.PlanID, at.Format(time.DateOnly))
@@ -162,11 +161,11 @@ type attributes struct {
 	DurationUs    int64  `json:"durationUs"`
 }
 
-func span(d *policy.DecisionRecord) observability.GrownSpan {
+func span(d *decision.Record) observability.GrownSpan {
 	text, err := json.Marshal(attributes{
 		PolicyID: d.PolicyID, PolicyName: d.PolicyName, PolicyVersion: d.PolicyVersion, Decision: d.Verdict.String(), MatchedRuleID: d.Rule,
-		Reason: d.Reason, ToolName: d.Tool, Server: d.Server, DecisionID: d.ID, AuditIndex: d.AuditPosition, PlanID: d.PlanID,
-		Step: d.Step, SessionID: d.SessionID, ApprovalID: d.RequestID, DurationUs: d.Duration.Microseconds(),
+		Reason: d.Reason, ToolName: d.Tool, Server: d.Server, DecisionID: d.ID, AuditIndex: d.Index, PlanID: d.PlanID,
+		Step: d.Step, SessionID: d.SessionID, ApprovalID: d.ApprovalID, DurationUs: d.Duration.Microseconds(),
 	})
 	if err != nil {
 		text = []byte("{}") // a text that is no UTF-8; the columns tell what counts

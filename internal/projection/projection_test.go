@@ -16,8 +16,8 @@ import (
 	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
+	"writ/internal/decision"
 	"writ/internal/observability"
-	"writ/internal/policy"
 	"writ/internal/principal"
 	"writ/internal/projection"
 	"writ/internal/verdict"
@@ -89,7 +89,7 @@ func (w *world) write(logs []string, do func(ctx context.Context, tx *database.T
 }
 
 // decide records decisions as enforcement does.
-func (w *world) decide(decisions ...policy.DecisionRecord) {
+func (w *world) decide(decisions ...decision.Record) {
 	w.t.Helper()
 	for len(decisions) > 0 {
 		some := decisions[:min(len(decisions), 100)]
@@ -97,15 +97,7 @@ func (w *world) decide(decisions ...policy.DecisionRecord) {
 		w.write([]string{some[0].OrgID}, func(ctx context.Context, tx *database.Tx) error {
 			for _, d := range some {
 				d.ID = database.NewID()
-				added, err := audit.Append(ctx, tx, audit.Entry{
-					Log: d.OrgID, Action: "call.decided", Actor: principal.Operator(), Subject: audit.Subject{Type: "decision", ID: d.ID},
-					Decision: audit.Decision{Verdict: d.Verdict.String()}, Observation: true,
-				})
-				if err != nil {
-					return err
-				}
-				d.AuditPosition = added.Index
-				if err := policy.InsertDecision(ctx, tx, d); err != nil {
+				if _, err := decision.Append(ctx, tx, principal.Operator(), &d); err != nil {
 					return err
 				}
 			}
@@ -115,10 +107,11 @@ func (w *world) decide(decisions ...policy.DecisionRecord) {
 }
 
 // decision is one of a policy about a call under a plan.
-func (w *world) decision(plan string, v verdict.Verdict) policy.DecisionRecord {
-	return policy.DecisionRecord{
+func (w *world) decision(plan string, v verdict.Verdict) decision.Record {
+	return decision.Record{
 		OrgID: w.acme, PlanID: plan, AgentID: "agent", Server: "bank", Tool: "pay", Verdict: v,
-		PolicyID: "payments", PolicyName: "Payments", PolicyVersion: 2, Rule: "large", Reason: "because", Duration: 1500 * time.Microsecond,
+		PolicyID: "payments", PolicyVersion: 2, Rule: "large",
+		Details: decision.Details{PolicyName: "Payments", Reason: "because", Duration: 1500 * time.Microsecond},
 	}
 }
 
@@ -212,7 +205,7 @@ func TestDecisionsShowInTelemetry(t *testing.T) {
 func TestEachDecisionIsProjectedOnce(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
-		var decisions []policy.DecisionRecord
+		var decisions []decision.Record
 		for i := range 1203 { // more than two slices
 			decisions = append(decisions, w.decision(fmt.Sprint("plan-", i%3), verdict.Verdict(i%4)))
 		}

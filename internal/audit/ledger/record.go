@@ -28,7 +28,7 @@ const SaltSize = 32
 // Record is what a leaf commits to. The canonical form sorts its members, so
 // their order here is only for the reader.
 type Record struct {
-	Version int     `json:"v"`
+	Form    int     `json:"v"`
 	Log     string  `json:"log"`
 	Epoch   int64   `json:"epoch"`
 	Index   int64   `json:"index"`
@@ -37,11 +37,18 @@ type Record struct {
 	Actor   Actor   `json:"actor"`
 	Subject Subject `json:"subject"`
 
-	// Of a decision: who wanted to call what, under which plan, and the answer.
+	// Of a decision: who wanted to call what, under which plan, the answer, and
+	// which version of which policy gave it by which rule.
 	Agent   string `json:"agent,omitzero"`
+	Session string `json:"session,omitzero"`
+	Plan    string `json:"plan,omitzero"`
+	Step    string `json:"step,omitzero"` // of the plan
+	Server  string `json:"server,omitzero"`
 	Tool    string `json:"tool,omitzero"`
 	Verdict string `json:"verdict,omitzero"`
-	Plan    string `json:"plan,omitzero"`
+	Policy  string `json:"policy,omitzero"`
+	Version int    `json:"policyVersion,omitzero"`
+	Rule    string `json:"rule,omitzero"`
 
 	Payload string `json:"payload,omitzero"` // Commitment to the payload, where there is one
 }
@@ -71,6 +78,14 @@ func (r Record) Encode() ([]byte, error) {
 	w.text(`,"log":`, r.Log)
 	w.optional(`,"payload":`, r.Payload)
 	w.optional(`,"plan":`, r.Plan)
+	w.optional(`,"policy":`, r.Policy)
+	if r.Version != 0 {
+		w.number(`,"policyVersion":`, int64(r.Version))
+	}
+	w.optional(`,"rule":`, r.Rule)
+	w.optional(`,"server":`, r.Server)
+	w.optional(`,"session":`, r.Session)
+	w.optional(`,"step":`, r.Step)
 	w.text(`,"subject":{"id":`, r.Subject.ID)
 	w.text(`,"type":`, r.Subject.Type)
 	w.raw(`}`)
@@ -122,12 +137,9 @@ func (w *writer) optional(name, value string) {
 // ParseRecord reads a record. Any text but the one Encode gives is refused: two
 // texts of one meaning would have two leaves.
 func ParseRecord(text []byte) (Record, error) {
-	var r Record
-	if err := json.Unmarshal(text, &r, json.RejectUnknownMembers(true)); err != nil {
-		return Record{}, fmt.Errorf("the record cannot be read: %w", quiet(err))
-	}
-	if r.Version != version {
-		return Record{}, fmt.Errorf("the record has version %d, and this program knows version %d", r.Version, version)
+	r, err := ReadRecord(text)
+	if err != nil {
+		return Record{}, err
 	}
 	again, err := r.Encode()
 	if err != nil {
@@ -135,6 +147,19 @@ func ParseRecord(text []byte) (Record, error) {
 	}
 	if !bytes.Equal(again, text) {
 		return Record{}, errors.New("the record is not in its canonical form")
+	}
+	return r, nil
+}
+
+// ReadRecord reads a record of one's own log, which Encode wrote: that it is
+// canonical is not looked at.
+func ReadRecord(text []byte) (Record, error) {
+	var r Record
+	if err := json.Unmarshal(text, &r, json.RejectUnknownMembers(true)); err != nil {
+		return Record{}, fmt.Errorf("the record cannot be read: %w", quiet(err))
+	}
+	if r.Form != version {
+		return Record{}, fmt.Errorf("the record has version %d, and this program knows version %d", r.Form, version)
 	}
 	return r, nil
 }

@@ -10,10 +10,13 @@ ALTER TABLE audit_head ADD COLUMN erased_until BIGINT NOT NULL DEFAULT 0; -- ret
 -- values too long for an index stand here as their hash.
 ALTER TABLE audit_entry ADD COLUMN actor TEXT;
 ALTER TABLE audit_entry ADD COLUMN subject TEXT;  -- type/id
-ALTER TABLE audit_entry ADD COLUMN agent TEXT;    -- these four of decisions only
-ALTER TABLE audit_entry ADD COLUMN tool TEXT;
-ALTER TABLE audit_entry ADD COLUMN verdict TEXT;
+ALTER TABLE audit_entry ADD COLUMN agent TEXT;    -- from here on of decisions and executions
+ALTER TABLE audit_entry ADD COLUMN session TEXT;
 ALTER TABLE audit_entry ADD COLUMN plan TEXT;
+ALTER TABLE audit_entry ADD COLUMN step TEXT;
+ALTER TABLE audit_entry ADD COLUMN server TEXT;
+ALTER TABLE audit_entry ADD COLUMN tool TEXT;
+ALTER TABLE audit_entry ADD COLUMN verdict TEXT;  -- of decisions only: NULL marks everything else
 
 DROP INDEX audit_entry_by_time;
 CREATE INDEX audit_entry_by_time ON audit_entry (log, recorded_at, position);
@@ -22,6 +25,7 @@ CREATE INDEX audit_entry_by_time ON audit_entry (log, recorded_at, position);
 CREATE INDEX audit_entry_by_agent ON audit_entry (log, agent, recorded_at, position) WHERE agent IS NOT NULL;
 CREATE INDEX audit_entry_by_tool ON audit_entry (log, tool, recorded_at, position) WHERE tool IS NOT NULL;
 CREATE INDEX audit_entry_by_plan ON audit_entry (log, plan, recorded_at, position) WHERE plan IS NOT NULL;
+CREATE INDEX audit_entry_by_session ON audit_entry (log, session) WHERE session IS NOT NULL AND verdict = 'allow';
 CREATE INDEX audit_entry_by_refusal ON audit_entry (log, verdict, recorded_at, position) WHERE verdict <> 'allow';
 CREATE INDEX audit_entry_by_action ON audit_entry (log, action, recorded_at, position) WHERE verdict IS NULL;
 CREATE INDEX audit_entry_by_actor ON audit_entry (log, actor, recorded_at, position) WHERE verdict IS NULL;

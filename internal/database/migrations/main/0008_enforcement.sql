@@ -9,12 +9,3 @@ CREATE TABLE enforcement_settings (
 
 -- The plan that a session declared, for calls that present no token.
 CREATE INDEX plan_by_session ON plan (key_id, session_id, created_at, id) WHERE session_id <> '';
-
--- Decisions are found by time, agent and policy in the audit log and in telemetry;
--- each index costs every decision.
-DROP INDEX decision_by_time;
-DROP INDEX decision_by_agent;
-DROP INDEX decision_by_policy;
-
--- For conditions that ask how many calls a session has made.
-CREATE INDEX decision_by_session ON decision (org_id, session_id) WHERE session_id <> '';

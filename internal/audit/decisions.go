@@ -1,0 +1,54 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+
+	"writ/internal/database"
+)
+
+// ReadDecisions reads up to limit entries of decisions of a log, from an index on.
+func ReadDecisions(ctx context.Context, r database.Reader, log string, from int64, limit int) ([]Stored, error) {
+	entries, err := database.Collect(ctx, r, scanEntry, selectEntry+`
+		WHERE log = $1 AND position >= $2 AND verdict IS NOT NULL
+		ORDER BY position
+		LIMIT $3`, log, from, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read the decisions of log %s from %d: %w", log, from, err)
+	}
+	return entries, nil
+}
+
+// CountAllowed counts the decisions of a session that allowed a call, up to most.
+func CountAllowed(ctx context.Context, r database.Reader, log, session string, most int) (count int64, err error) {
+	err = r.QueryRow(ctx, `
+		SELECT COUNT(*)
+		FROM (
+			SELECT 1
+			FROM audit_entry
+			WHERE log = $1 AND session = $2 AND verdict = 'allow'
+			LIMIT $3
+		) AS allowed`, log, found(session), most).Scan(&count)
+	return count, err
+}
+
+// Tallied are the decisions of one plan that are alike. Times are microseconds
+// since 1970, UTC.
+type Tallied struct {
+	Step, Server, Tool, Verdict string
+	Count, First, Last          int64
+}
+
+// TallyOf counts the decisions under a plan, at most so many lines of them.
+func TallyOf(ctx context.Context, r database.Reader, log, plan string, most int) ([]Tallied, error) {
+	return database.Collect(ctx, r, func(s database.Scanner) (t Tallied, err error) {
+		err = s.Scan(&t.Step, &t.Server, &t.Tool, &t.Verdict, &t.Count, &t.First, &t.Last)
+		return t, err
+	}, `
+		SELECT COALESCE(step, ''), COALESCE(server, ''), COALESCE(tool, ''), verdict, COUNT(*), MIN(recorded_at), MAX(recorded_at)
+		FROM audit_entry
+		WHERE log = $1 AND plan = $2 AND verdict IS NOT NULL
+		GROUP BY step, server, tool, verdict
+		ORDER BY MIN(recorded_at), step, server, tool, verdict
+		LIMIT $3`, log, found(plan), most)
+}

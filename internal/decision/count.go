@@ -1,0 +1,54 @@
+package decision
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"writ/internal/audit"
+	"writ/internal/database"
+	"writ/internal/verdict"
+)
+
+// maxCounted bounds how many calls of a session are counted: more are as many.
+const maxCounted = 100_000
+
+// AllowedIn is how many calls of a session were allowed.
+func AllowedIn(ctx context.Context, r database.Reader, orgID, sessionID string) (calls int64, err error) {
+	calls, err = audit.CountAllowed(ctx, r, audit.LogOf(orgID), sessionID, maxCounted)
+	if err != nil {
+		return 0, fmt.Errorf("count the calls of a session: %w", err)
+	}
+	return calls, nil
+}
+
+// MaxTallies bounds how many lines the tally of a plan has.
+const MaxTallies = 2_000
+
+// Tally counts the decisions of one plan that are alike.
+type Tally struct {
+	Step    string // of the plan; empty: none, the call left the plan
+	Server  string
+	Tool    string
+	Verdict verdict.Verdict
+	Count   int64
+	First   time.Time
+	Last    time.Time
+}
+
+// TallyOf counts what was decided under a plan, by step, tool and verdict.
+func TallyOf(ctx context.Context, r database.Reader, orgID, planID string) ([]Tally, error) {
+	counted, err := audit.TallyOf(ctx, r, audit.LogOf(orgID), planID, MaxTallies)
+	if err != nil {
+		return nil, fmt.Errorf("count the decisions of plan %s: %w", planID, err)
+	}
+	tallies := make([]Tally, len(counted))
+	for i, c := range counted {
+		v, err := verdict.Parse(c.Verdict)
+		if err != nil {
+			return nil, fmt.Errorf("verdict of a decision: %w", err)
+		}
+		tallies[i] = Tally{Step: c.Step, Server: c.Server, Tool: c.Tool, Verdict: v, Count: c.Count, First: database.Time(c.First), Last: database.Time(c.Last)}
+	}
+	return tallies, nil
+}

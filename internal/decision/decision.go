@@ -1,0 +1,144 @@
+// Package decision is what is kept of a decision about a tool call.
+//
+// A decision is stored once, as an entry of its organization's audit log: no
+// second table repeats it, so that nothing can disagree and every decision costs
+// one row. The entry has two parts.
+//
+//   - What stays for good, in the record that the log proves: who called what
+//     under which plan, the answer, and the policy, version and rule that gave it.
+//   - What can be erased, in the payload: arguments, reasons, people.
+//
+// Append writes one within the transaction that makes it so. Read follows them in
+// the order of the log, for projection, reconciliation and replay; of those whose
+// payload was erased it tells what is left.
+package decision
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"writ/internal/audit"
+	"writ/internal/audit/ledger"
+	"writ/internal/database"
+	"writ/internal/principal"
+	"writ/internal/verdict"
+)
+
+// Action is what the audit log calls a decision.
+const Action = "call.decided"
+
+// subjectType is what its entry is about.
+const subjectType = "decision"
+
+// Record is a decision. Empty text is what is not known.
+type Record struct {
+	ID    string
+	OrgID string
+	KeyID string    // that asked; Append takes it from the caller
+	Index int64     // its entry in the organization's log; set by Read
+	At    time.Time // likewise
+
+	AgentID   string
+	SessionID string
+	PlanID    string
+	Step      string // of the plan
+	Server    string
+	Tool      string
+
+	// What decided: a policy, or one of the reserved ids of package policy.
+	Verdict       verdict.Verdict
+	PolicyID      string
+	PolicyVersion int // 0 where no policy decided
+	Rule          string
+
+	// Erased: the details are gone.
+	Erased bool
+	Details
+}
+
+// Details are what can be erased. A nil Arguments was not kept; Incomplete says
+// that they lack something that was judged.
+type Details struct {
+	Arguments  jsontext.Value // redacted, canonical
+	Digest     []byte         // of the unredacted canonical arguments, under the organization's key
+	Incomplete bool
+	Paths      jsontext.Value // what paths in the arguments really are, redacted
+
+	PolicyName  string
+	Reason      string
+	Message     string // the rule's own words
+	Failed      []Failure
+	ApprovalID  string // the request a hold or ask waits for, or whose grant let the call run
+	Duration    time.Duration
+	UserID      string
+	Email       string
+	ContextID   string
+	Source      string
+	Environment string
+	Labels      []string
+}
+
+// Failure is a condition that could not be evaluated.
+type Failure struct {
+	Error  string `json:"error"`
+	Policy string `json:"policy"`
+	Rule   string `json:"rule"`
+}
+
+// Append records a decision within the transaction that makes it so.
+func Append(ctx context.Context, tx *database.Tx, by principal.Principal, r *Record) (*audit.Appended, error) {
+	if !database.IsID(r.ID) || r.OrgID == "" || r.PolicyID == "" || r.Reason == "" {
+		return nil, fmt.Errorf("record decision %s: it lacks an id, an organization, what decided, or a reason", r.ID)
+	}
+	payload, err := r.payload()
+	if err != nil {
+		return nil, fmt.Errorf("record decision %s: %w", r.ID, err)
+	}
+	return audit.Append(ctx, tx, audit.Entry{
+		Log: audit.LogOf(r.OrgID), Action: Action, Actor: by, Subject: audit.Subject{Type: subjectType, ID: r.ID}, Observation: true,
+		Decision: audit.Decision{
+			Agent: r.AgentID, Tool: r.Tool, Verdict: r.Verdict.String(), Plan: r.PlanID, Server: r.Server, Session: r.SessionID, Step: r.Step,
+			Policy: r.PolicyID, Version: r.PolicyVersion, Rule: r.Rule,
+		},
+		Payload: payload,
+	})
+}
+
+// Read reads up to limit decisions of an organization in the order of its log,
+// from an index on.
+func Read(ctx context.Context, r database.Reader, orgID string, from int64, limit int) ([]Record, error) {
+	entries, err := audit.ReadDecisions(ctx, r, audit.LogOf(orgID), from, limit)
+	if err != nil {
+		return nil, err
+	}
+	records := make([]Record, len(entries))
+	for i := range entries {
+		if records[i], err = fromEntry(orgID, &entries[i]); err != nil {
+			return nil, fmt.Errorf("read the decision at %d: %w", entries[i].Index, err)
+		}
+	}
+	return records, nil
+}
+
+func fromEntry(orgID string, e *audit.Stored) (Record, error) {
+	kept, err := ledger.ReadRecord([]byte(e.Record))
+	if err != nil {
+		return Record{}, err
+	}
+	r := Record{
+		ID: kept.Subject.ID, OrgID: orgID, KeyID: kept.Actor.ID, Index: e.Index, At: database.Time(e.Time),
+		AgentID: kept.Agent, SessionID: kept.Session, PlanID: kept.Plan, Step: kept.Step, Server: kept.Server, Tool: kept.Tool,
+		PolicyID: kept.Policy, PolicyVersion: kept.Version, Rule: kept.Rule, Erased: e.Payload == "",
+	}
+	if r.Verdict, err = verdict.Parse(kept.Verdict); err != nil {
+		return Record{}, err
+	}
+	if r.Erased {
+		return r, nil
+	}
+	r.Details, err = readDetails(e.Payload)
+	return r, err
+}

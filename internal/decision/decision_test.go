@@ -1,0 +1,189 @@
+package decision_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"writ/internal/audit"
+	"writ/internal/database"
+	"writ/internal/database/dbtest"
+	"writ/internal/decision"
+	"writ/internal/principal"
+	"writ/internal/verdict"
+)
+
+// world is a database with the log of an organization that has an auditor.
+type world struct {
+	t    *testing.T
+	db   *database.DB
+	log  *audit.Service
+	acme string
+}
+
+var key = principal.Principal{Kind: principal.Key, KeyID: "key"}
+
+func each(t *testing.T, body func(t *testing.T, w *world)) {
+	t.Helper()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		signing := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize))
+		log, err := audit.Open(t.Context(), db, func(context.Context) (ed25519.PrivateKey, error) { return signing, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		body(t, &world{t: t, db: db, log: log, acme: database.NewID()})
+	})
+}
+
+// decide appends decisions in one change.
+func (w *world) decide(records ...decision.Record) error {
+	return w.db.Write(w.t.Context(), database.Change{Lane: database.Urgent, Logs: []string{records[0].OrgID}, Do: func(ctx context.Context, tx *database.Tx) error {
+		for i := range records {
+			if _, err := decision.Append(ctx, tx, key, &records[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+}
+
+func (w *world) read(orgID string, from int64) []decision.Record {
+	w.t.Helper()
+	records, err := decision.Read(w.t.Context(), w.db, orgID, from, 100)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return records
+}
+
+// unset are what a record has only once it is in the log.
+var unset = []cmp.Option{cmpopts.EquateEmpty(), cmpopts.IgnoreFields(decision.Record{}, "At")}
+
+// whole is a decision with everything.
+func (w *world) whole() decision.Record {
+	return decision.Record{
+		ID: database.NewID(), OrgID: w.acme, KeyID: "key", AgentID: "a", SessionID: "s", PlanID: "p", Step: "1", Server: "bank", Tool: "send_money",
+		Verdict: verdict.Hold, PolicyID: database.NewID(), PolicyVersion: 3, Rule: "large",
+		Details: decision.Details{
+			Arguments: []byte(`{"a":1,"b":"\u00e9"}`), Digest: []byte{1, 2}, Incomplete: true, Paths: []byte(`{"a":"2","b":"1"}`), PolicyName: "pay",
+			Reason: "says \"no\"\n\u00e9\u007f", Message: "ask", Failed: []decision.Failure{{Error: "x", Policy: "p", Rule: "r"}}, ApprovalID: "r",
+			Duration: 15 * time.Microsecond, UserID: "u", Email: "e@example.org", ContextID: "c", Source: "o", Environment: "sandbox", Labels: []string{"pii"},
+		},
+	}
+}
+
+func TestDecisionsAreReadAsTheyWereWritten(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		whole, plain := w.whole(), w.whole()
+		plain.Failed, plain.Labels, plain.Paths = nil, nil, nil
+		least := decision.Record{ID: database.NewID(), OrgID: w.acme, PolicyID: "writ:default", Details: decision.Details{Reason: "no active policy"}}
+		elsewhere := decision.Record{ID: database.NewID(), OrgID: database.NewID(), PolicyID: "writ:agent", Details: decision.Details{Reason: "killed"}}
+		for _, some := range [][]decision.Record{{whole, plain}, {least}, {elsewhere}} {
+			if err := w.decide(some...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := []decision.Record{whole, plain, least}
+		for i := range want {
+			want[i].Index, want[i].KeyID = int64(i), "key"
+		}
+		if diff := cmp.Diff(want, w.read(w.acme, 0), unset...); diff != "" {
+			t.Errorf("read (-want +got):\n%s", diff)
+		}
+		if later := w.read(w.acme, 2); len(later) != 1 || later[0].ID != least.ID || later[0].Verdict != verdict.Deny || later[0].At.IsZero() {
+			t.Errorf("from the third on: %+v", later)
+		}
+	})
+}
+
+func TestDecisionsThatSayNothing(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		for name, spoil := range map[string]func(d *decision.Record){
+			"no id":             func(d *decision.Record) { d.ID = "" },
+			"no policy":         func(d *decision.Record) { d.PolicyID = "" },
+			"no reason":         func(d *decision.Record) { d.Reason = "" },
+			"text that is none": func(d *decision.Record) { d.Reason = "\xff" },
+		} {
+			d := w.whole()
+			d.Failed, d.Labels, d.Paths = nil, nil, nil
+			spoil(&d)
+			if err := w.decide(d); err == nil {
+				t.Errorf("%s: recorded", name)
+			}
+		}
+		if got := w.read(w.acme, 0); len(got) != 0 {
+			t.Errorf("recorded %+v", got)
+		}
+	})
+}
+
+// TestWhatErasingLeaves: the details go, and what the log proves stays.
+func TestWhatErasingLeaves(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		first, second := w.whole(), w.whole()
+		if err := w.decide(first, second); err != nil {
+			t.Fatal(err)
+		}
+		owner := principal.Principal{Kind: principal.User, UserID: "owner", OrgID: w.acme, Role: principal.Owner}
+		if err := w.log.ErasePayload(t.Context(), owner, w.acme, 0, "asked for"); err != nil {
+			t.Fatal(err)
+		}
+		want := first
+		want.Details, want.Erased = decision.Details{}, true
+		got := w.read(w.acme, 0)
+		if len(got) != 2 || got[1].Erased || got[1].Reason != second.Reason {
+			t.Fatalf("read %+v", got)
+		}
+		if diff := cmp.Diff(want, got[0], unset...); diff != "" {
+			t.Errorf("erased (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestCountsAndTallies(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		for i := range 12 {
+			d := w.whole()
+			d.Verdict, d.Step, d.Tool = verdict.Verdict(i%4), fmt.Sprint(i%2), fmt.Sprint("tool", i%2)
+			switch {
+			case i >= 8:
+				d.SessionID, d.PlanID = "other", "other"
+			case i == 7:
+				d.SessionID, d.PlanID, d.Step = "", "", ""
+			}
+			if err := w.decide(d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for session, want := range map[string]int64{"s": 1, "other": 1, "none": 0} {
+			if n, err := decision.AllowedIn(t.Context(), w.db, w.acme, session); err != nil || n != want {
+				t.Errorf("session %s: %d, %v; want %d", session, n, err, want)
+			}
+		}
+		tallies, err := decision.TallyOf(t.Context(), w.db, w.acme, "p")
+		if err != nil {
+			t.Fatal(err)
+		}
+		counted := map[string]int64{}
+		for _, tally := range tallies {
+			counted[fmt.Sprint(tally.Step, " ", tally.Server, ".", tally.Tool, " ", tally.Verdict)] = tally.Count
+		}
+		want := map[string]int64{"0 bank.tool0 deny": 2, "1 bank.tool1 hold": 2, "0 bank.tool0 ask": 2, "1 bank.tool1 allow": 1}
+		if diff := cmp.Diff(want, counted); diff != "" {
+			t.Errorf("tallies (-want +got):\n%s", diff)
+		}
+		if none, err := decision.TallyOf(t.Context(), w.db, database.NewID(), "p"); err != nil || len(none) != 0 {
+			t.Errorf("of another organization: %v, %v", none, err)
+		}
+	})
+}
