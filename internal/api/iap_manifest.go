@@ -10,11 +10,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"writ/internal/enforcement"
 	"writ/internal/fault"
 	"writ/internal/policy"
 	"writ/internal/policy/document"
@@ -76,7 +78,7 @@ type ManifestPolicyBody struct {
 
 // ManifestIntentBody is how the agent declares plans.
 type ManifestIntentBody struct {
-	TTLSeconds  *int  `json:"ttl_seconds,omitempty" minimum:"1" default:"300"`
+	TTLSeconds  *int  `json:"ttl_seconds,omitempty" minimum:"1" default:"300" doc:"Life of a plan whose request states none; at most what the organization allows."`
 	RequireCSRG *bool `json:"require_csrg,omitempty" default:"true"`
 }
 
@@ -220,6 +222,10 @@ func (a *API) registerManifest(ctx context.Context, caller principal.Principal, 
 		return nil, err
 	}
 	m := policy.Manifest{AgentID: sent.Identity.AgentID, Redacted: redacted}
+	if sent.Intent != nil && sent.Intent.TTLSeconds != nil {
+		longest := int(enforcement.LongestPlanTTL / time.Second) // no organization allows more
+		m.PlanLife = time.Duration(min(*sent.Intent.TTLSeconds, longest)) * time.Second
+	}
 	if lists := sent.Policy; lists != nil && len(lists.Allow)+len(lists.Deny) > 0 {
 		narrow := face.Manifest{Allow: lists.Allow, Deny: lists.Deny}
 		doc, err := narrow.Narrowing("manifest " + m.AgentID)

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -89,6 +90,57 @@ func TestManifestsBelongToTheirKeys(t *testing.T) {
 			if got := register(c.key, c.agent); got != c.status {
 				t.Errorf("%s: %d, want %d", c.name, got, c.status)
 			}
+		}
+	})
+}
+
+// TestManifestsSayHowLongPlansLive: where the request for a token does not.
+func TestManifestsSayHowLongPlansLive(t *testing.T) {
+	t.Parallel()
+	eachWired(t, func(t *testing.T, w *wireWorld) {
+		other := w.keyFor(w.owner.ID, w.org).Secret.Reveal()
+		life := func(key, agent string, expiresIn any) int64 {
+			t.Helper()
+			answer := w.wire(t, "POST", "/iap/sdk/token", jsonOf(t, m{
+				"user_id": "u", "agent_id": agent, "expires_in": expiresIn, "plan": m{"goal": "g", "steps": []m{{"action": "search", "mcp": "web"}}},
+			}), "Authorization", "Bearer "+key)
+			var minted struct {
+				Token struct {
+					IssuedAt  int64 `json:"issued_at"`
+					ExpiresAt int64 `json:"expires_at"`
+				} `json:"token"`
+			}
+			if err := json.Unmarshal([]byte(answer.body), &minted); err != nil || answer.status >= 300 {
+				t.Fatalf("mint: %d %s, %v", answer.status, answer.body, err)
+			}
+			return minted.Token.ExpiresAt - minted.Token.IssuedAt
+		}
+		register := func(ttl string) {
+			t.Helper()
+			body := strings.Replace(fullManifest, `"ttl_seconds":300`, `"ttl_seconds":`+ttl, 1)
+			if answer := w.wire(t, "POST", "/iap/sdk/register", body, "Authorization", "Bearer "+w.key); answer.status != 200 {
+				t.Fatalf("register: %d %s", answer.status, answer.body)
+			}
+		}
+		if got := life(w.key, "clerk", nil); got != 300 {
+			t.Errorf("without a manifest: %d s", got)
+		}
+		register("77")
+		for _, c := range []struct {
+			name, key, agent string
+			expiresIn        any
+			want             int64
+		}{
+			{"as the manifest says", w.key, "clerk", nil, 77}, {"an agent that is not stated", w.key, "__sdk_multiuser__", nil, 77},
+			{"as the request says", w.key, "clerk", 40, 40}, {"another agent", w.key, "buyer", nil, 300}, {"another key", other, "clerk", nil, 300},
+		} {
+			if got := life(c.key, c.agent, c.expiresIn); got != c.want {
+				t.Errorf("%s: %d s, want %d", c.name, got, c.want)
+			}
+		}
+		register("999999999999")
+		if got := life(w.key, "clerk", nil); got != 86_400 {
+			t.Errorf("more than the organization allows: %d s", got)
 		}
 	})
 }

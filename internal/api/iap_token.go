@@ -29,7 +29,7 @@ type mintInput struct {
 		SessionID *string    `json:"session_id,omitempty" nullable:"true" doc:"The session the plan is for. Calls that state another are refused."`
 		UserEmail *string    `json:"user_email,omitempty" nullable:"true" doc:"The member the agent works for."`
 		Policy    sentObject `json:"policy,omitempty" nullable:"true" doc:"The client's own; signed as it is, and never a grant."`
-		ExpiresIn *float64   `json:"expires_in,omitempty" nullable:"true" doc:"Seconds, rounded up; at most what the organization allows. Absent: 300."`
+		ExpiresIn *float64   `json:"expires_in,omitempty" nullable:"true" doc:"Seconds, rounded up; at most what the organization allows. Absent: ttl_seconds of the manifest that the key registered for the agent, else 300."`
 	}
 }
 
@@ -88,9 +88,13 @@ func (a *API) mintToken(ctx context.Context, caller principal.Principal, in *min
 		return nil, err
 	}
 	b := &in.Body
+	life, err := a.Policies.PlanLife(ctx, caller, stated(orEmpty(b.AgentID)))
+	if err != nil {
+		return nil, err
+	}
 	minted, err := a.Plans.Mint(ctx, caller, intent.Request{
 		UserID: orEmpty(b.UserID), Email: orEmpty(b.UserEmail), AgentID: orEmpty(b.AgentID), ContextID: orEmpty(b.ContextID), SessionID: orEmpty(b.SessionID),
-		Plan: b.Plan, Policy: b.Policy, ExpiresIn: b.ExpiresIn, MaxLife: settings.MaxPlanTTL, IdempotencyKey: in.IdempotencyKey,
+		Plan: b.Plan, Policy: b.Policy, ExpiresIn: b.ExpiresIn, DefaultLife: life, MaxLife: settings.MaxPlanTTL, IdempotencyKey: in.IdempotencyKey,
 	})
 	if err != nil {
 		return nil, err

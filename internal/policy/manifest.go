@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"writ/internal/audit"
 	"writ/internal/database"
@@ -22,6 +23,9 @@ type Manifest struct {
 	// Narrows reports whether it allows nothing that an earlier one, given as its
 	// document, did not.
 	Narrows func(earlier *document.Document) bool
+	// PlanLife is how long plans of the agent live where they do not say; 0: the
+	// manifest does not say either.
+	PlanLife time.Duration
 	// Redacted is what the log keeps of it.
 	Redacted any
 }
@@ -59,6 +63,9 @@ func (s *Service) RegisterManifest(ctx context.Context, p principal.Principal, m
 	}
 	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
 		if r, err = s.register(ctx, tx, p, m, c); err != nil {
+			return err
+		}
+		if err := storeManifest(ctx, tx, p, m); err != nil {
 			return err
 		}
 		_, err = audit.Append(ctx, tx, audit.Entry{
