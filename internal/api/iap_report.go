@@ -2,16 +2,19 @@ package api
 
 import (
 	"context"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"writ/internal/decision"
+	"writ/internal/execution"
 	"writ/internal/intent/plan"
 	"writ/internal/principal"
 	"writ/internal/verdict"
 )
 
-// ReportBody sets what was planned beside what was decided.
+// ReportBody sets what was planned beside what was decided and what was done.
 type ReportBody struct {
 	PlanID    string           `json:"planId" format:"uuid"`
 	Status    plan.Status      `json:"status" enum:"active,completed,failed,expired"`
@@ -21,20 +24,23 @@ type ReportBody struct {
 	Used      int              `json:"used" doc:"How many of them were allowed at least once."`
 	Allowed   int64            `json:"allowed" doc:"Calls that were allowed."`
 	Refused   int64            `json:"refused" doc:"Calls that were denied, held or asked about."`
+	Executed  int64            `json:"executed" doc:"Calls that clients report to have run. A report is their word."`
 	Truncated bool             `json:"truncated" doc:"Whether there is more than is shown."`
 }
 
-// CountsBody counts decisions.
+// CountsBody counts decisions and reports.
 type CountsBody struct {
 	Allow int64      `json:"allow"`
 	Deny  int64      `json:"deny"`
 	Hold  int64      `json:"hold"`
 	Ask   int64      `json:"ask"`
-	First *time.Time `json:"firstAt" doc:"The first of them; null: there is none."`
+	Done  int64      `json:"executed" doc:"Reported to have run."`
+	Fail  int64      `json:"failed" doc:"Of those, reported to have failed."`
+	First *time.Time `json:"firstAt" doc:"The first decision; null: there is none."`
 	Last  *time.Time `json:"lastAt"`
 }
 
-// StepReportBody is a step and what was decided about its calls.
+// StepReportBody is a step, what was decided about its calls and what ran.
 type StepReportBody struct {
 	Step   int    `json:"step" doc:"From 0."`
 	Server string `json:"server"`
@@ -42,7 +48,7 @@ type StepReportBody struct {
 	CountsBody
 }
 
-// DriftBody is a tool that was called and fitted no step.
+// DriftBody is a tool that was called, or ran, and fits no step.
 type DriftBody struct {
 	Server string `json:"server"`
 	Tool   string `json:"tool"`
@@ -81,44 +87,93 @@ func (a *API) getReport(ctx context.Context, caller principal.Principal, in *Pla
 	if err != nil {
 		return nil, err
 	}
-	tallies, err := a.Enforcement.PlanTally(ctx, caller, in.PlanID)
+	decided, err := a.Enforcement.PlanTally(ctx, caller, in.PlanID)
 	if err != nil {
 		return nil, err
 	}
-	return &reportOutput{report(view.ID, view.Status, steps, tallies)}, nil
+	done, err := a.Executions.PlanTally(ctx, caller, in.PlanID)
+	if err != nil {
+		return nil, err
+	}
+	return &reportOutput{report(view.ID, view.Status, steps, decided, done)}, nil
 }
 
-func report(planID string, status plan.Status, steps []plan.Step, tallies []decision.Tally) ReportBody {
-	body := ReportBody{
+func report(planID string, status plan.Status, steps []plan.Step, decided []decision.Tally, done []execution.Tally) ReportBody {
+	r := reporter{body: ReportBody{
 		PlanID: planID, Status: status, Steps: make([]StepReportBody, len(steps)), Drift: []DriftBody{},
-		Planned: len(steps), Truncated: len(tallies) == decision.MaxTallies,
-	}
+		Planned: len(steps), Truncated: len(decided) == decision.MaxTallies || len(done) == execution.MaxTallies,
+	}, drift: map[DriftBody]int{}}
 	for i, step := range steps {
-		body.Steps[i] = StepReportBody{Step: i, Server: step.Server, Tool: step.Tool}
+		r.body.Steps[i] = StepReportBody{Step: i, Server: step.Server, Tool: step.Tool}
 	}
-	drift := map[DriftBody]int{}
-	for _, t := range tallies {
-		if t.Verdict == verdict.Allow {
-			body.Allowed += t.Count
-		} else {
-			body.Refused += t.Count
-		}
-		if i, err := strconv.Atoi(t.Step); err == nil && i >= 0 && i < len(steps) {
-			body.Steps[i].add(t)
-			continue
-		}
-		name := DriftBody{Server: t.Server, Tool: t.Tool}
-		at, ok := drift[name]
-		if !ok {
-			at, body.Drift = len(body.Drift), append(body.Drift, name)
-			drift[name] = at
-		}
-		body.Drift[at].add(t)
+	for _, t := range decided {
+		r.decided(t)
 	}
-	for _, step := range body.Steps {
+	for _, t := range done {
+		r.done(t)
+	}
+	for _, step := range r.body.Steps {
 		if step.Allow > 0 {
-			body.Used++
+			r.body.Used++
 		}
 	}
-	return body
+	return r.body
+}
+
+// reporter fills a report.
+type reporter struct {
+	body  ReportBody
+	drift map[DriftBody]int // index of what fits no step
+}
+
+func (r *reporter) decided(t decision.Tally) {
+	if t.Verdict == verdict.Allow {
+		r.body.Allowed += t.Count
+	} else {
+		r.body.Refused += t.Count
+	}
+	step, err := strconv.Atoi(t.Step)
+	if err != nil {
+		step = -1
+	}
+	r.at(step, t.Server, t.Tool).add(t)
+}
+
+// done counts what ran. Clients count steps, or name the tool alone.
+func (r *reporter) done(t execution.Tally) {
+	if t.Status == execution.Blocked {
+		return
+	}
+	r.body.Executed += t.Count
+	counts := r.at(r.stepOf(t), t.Server, t.Tool)
+	counts.Done += t.Count
+	if t.Status == execution.Failed {
+		counts.Fail += t.Count
+	}
+}
+
+// stepOf is the step that a report is about: the one it names if the tool is that
+// step's, else the first with the tool, else none.
+func (r *reporter) stepOf(t execution.Tally) int {
+	fits := func(s StepReportBody) bool {
+		return strings.EqualFold(s.Tool, t.Tool) && (t.Server == "" || strings.EqualFold(s.Server, t.Server))
+	}
+	if t.Step >= 0 && t.Step < len(r.body.Steps) && fits(r.body.Steps[t.Step]) {
+		return t.Step
+	}
+	return slices.IndexFunc(r.body.Steps, fits)
+}
+
+// at is where something is counted: at its step, or among the drift.
+func (r *reporter) at(step int, server, tool string) *CountsBody {
+	if step >= 0 && step < len(r.body.Steps) {
+		return &r.body.Steps[step].CountsBody
+	}
+	name := DriftBody{Server: server, Tool: tool}
+	at, ok := r.drift[name]
+	if !ok {
+		at = len(r.body.Drift)
+		r.drift[name], r.body.Drift = at, append(r.body.Drift, name)
+	}
+	return &r.body.Drift[at].CountsBody
 }

@@ -219,6 +219,12 @@ func TestPlansAreShown(t *testing.T) {
 			}
 			w.call("/iap/sdk/enforce", jsonOf(t, m{"tool": tool, "arguments": args, "intent_token": token}), w.sdk()...)
 		}
+		for _, row := range []m{{"tool": "search", "status": "success"}, {"tool": "read_file", "step_index": 2, "status": "failed"}, {"tool": "pay", "status": "blocked"}, {"tool": "drop", "status": "success"}} {
+			row["plan_id"], row["executed_at"] = id, "2026-01-02T03:04:05Z"
+			if status, answer := w.call("/iap/audit", jsonOf(t, row), w.sdk()...); status != 201 {
+				t.Fatalf("report %v: %d %v", row, status, answer)
+			}
+		}
 		viewer := w.join(w.owner, w.org, "viewer")
 		for name, headers := range map[string][]string{"its key": {"X-API-Key", w.key}, "the owner": credentials(w.owner.Client)} {
 			answer := w.wire(t, "GET", "/iap/plan/"+id, "", headers...)
@@ -238,7 +244,15 @@ func TestPlansAreShown(t *testing.T) {
 			if len(steps) != 3 || allowed(0) != 1.0 || allowed(1) != 0.0 || allowed(2) != 2.0 || report["used"] != 2.0 || report["allowed"] != 3.0 || report["refused"] != 2.0 {
 				t.Errorf("%s: the report is %v", name, report)
 			}
-			if drift := report["drift"].([]any); !slices.ContainsFunc(drift, func(d any) bool { return d.(map[string]any)["tool"] == "drop" }) {
+			ran := func(i int) any { return steps[i].(map[string]any)["executed"] }
+			if ran(0) != 1.0 || ran(1) != 0.0 || ran(2) != 1.0 || steps[2].(map[string]any)["failed"] != 1.0 || report["executed"] != 3.0 {
+				t.Errorf("%s: what ran is %v", name, report)
+			}
+			drop := func(d any) bool {
+				of := d.(map[string]any)
+				return of["tool"] == "drop" && of["deny"] == 1.0
+			}
+			if drift := report["drift"].([]any); !slices.ContainsFunc(drift, drop) || !strings.Contains(fmt.Sprint(drift), "executed:1") {
 				t.Errorf("%s: the drift is %v", name, drift)
 			}
 		}

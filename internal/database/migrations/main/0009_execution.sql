@@ -22,6 +22,7 @@ CREATE TABLE execution (
 );
 CREATE UNIQUE INDEX execution_by_hash ON execution (org_id, row_hash);
 CREATE UNIQUE INDEX execution_by_position ON execution (org_id, position);
+CREATE INDEX execution_by_plan ON execution (org_id, plan_id) WHERE plan_id <> '';
 CREATE INDEX execution_by_seq ON execution (org_id, key_id, agent_id, session_id, seq) WHERE seq IS NOT NULL;
 
 -- Allowed calls whose outcome nobody has reported.

@@ -1,0 +1,45 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+
+	"writ/internal/database"
+	"writ/internal/fault"
+	"writ/internal/principal"
+)
+
+// MaxTallies bounds how many lines the tally of a plan has.
+const MaxTallies = 2_000
+
+// Tally counts the reports about one plan that are alike. A report is a claim of
+// who sent it.
+type Tally struct {
+	Server string
+	Tool   string // as the client names it
+	Step   int    // as the client counts; -1: not stated
+	Status string // Success, Failed, Blocked or Unknown
+	Count  int64
+}
+
+// PlanTally counts what was reported under a plan of the caller's organization. It
+// asks nobody's leave about the plan: the caller has shown that they may see it.
+func (s *Service) PlanTally(ctx context.Context, p principal.Principal, planID string) ([]Tally, error) {
+	if p.OrgID == "" || planID == "" {
+		return nil, fault.New(fault.Forbidden, "reports belong to an organization")
+	}
+	tallies, err := database.Collect(ctx, s.db, func(row database.Scanner) (t Tally, err error) {
+		err = row.Scan(&t.Server, &t.Tool, &t.Step, &t.Status, &t.Count)
+		return t, err
+	}, `
+		SELECT server, tool, step, status, COUNT(*)
+		FROM execution
+		WHERE org_id = $1 AND plan_id = $2 AND plan_id <> ''
+		GROUP BY server, tool, step, status
+		ORDER BY step, server, tool, status
+		LIMIT $3`, p.OrgID, planID, MaxTallies)
+	if err != nil {
+		return nil, fmt.Errorf("count the reports about plan %s: %w", planID, err)
+	}
+	return tallies, nil
+}
