@@ -40,7 +40,11 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 	now := s.db.Now()
 	d := candidate{since: v.stamp(), plan: v.plan}
 	d.server, _ = plan.Place(c.request.Tool, c.request.Server, c.request.Source)
-	// The agent's own standing comes first, once agents are registered.
+	// The caller's own standing comes first; that of agents, once they are registered.
+	if !v.key.goodAt(now) {
+		d.Decision = refuse(policy.ByAgent, "key", "the API key is not valid any more: use another one").Decision
+		return d
+	}
 	var fit plan.Result
 	if c.needsPlan(v) {
 		fit = c.checkIntent(v, now)
