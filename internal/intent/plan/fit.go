@@ -77,8 +77,10 @@ func (s *Step) takes(args Arguments) bool {
 	return true
 }
 
+// gives reports whether the step says anything about an argument.
 func (s *Step) gives(key string) bool {
-	return slices.ContainsFunc(s.Given, func(c Constraint) bool { return c.Key == key })
+	_, ok := slices.BinarySearchFunc(s.Given, key, func(c Constraint, key string) int { return strings.Compare(c.Key, key) })
+	return ok
 }
 
 // How much of a plan a reason tells.
