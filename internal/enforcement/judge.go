@@ -30,6 +30,14 @@ type candidate struct {
 	final bool
 }
 
+// take takes up what was decided for one of the names of the call.
+func (d *candidate) take(n name, decided engine.Decision) {
+	if decided.Verdict < d.Verdict {
+		d.server = n.server
+	}
+	d.Decision = stricter(d.Decision, decided)
+}
+
 func refuse(by, rule, reason string) candidate {
 	return candidate{Decision: engine.Decision{PolicyID: by, Rule: rule, Reason: reason}}
 }
@@ -65,10 +73,14 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 			d.Decision = decided
 			continue
 		}
-		if decided.Verdict < d.Verdict {
-			d.server = name.server
+		d.take(name, decided)
+	}
+	if own, ok := c.ownName(names); ok {
+		asked := c.toolcall(v, own, now)
+		asked.Session.Ask = figures(asked.Session.ID)
+		if decided := evaluate(v.policies.Set, asked, spent); decided.ByRule() && decided.Verdict < d.Verdict {
+			d.take(own, decided)
 		}
-		d.Decision = stricter(d.Decision, decided)
 	}
 	if d.PolicyID == "" {
 		d.PolicyID = policy.ByDefault
@@ -120,6 +132,18 @@ func (c *call) names(v *view, fit plan.Result) []name {
 		add(step.Server, called, i)
 	}
 	return names
+}
+
+// ownName is what the called name itself says that it is of, where nothing else
+// says so: agents write the plans that place a tool, and may put files__delete on a
+// harmless server; harnesses list the tools of every server as their own. Rules
+// about it can only restrict, for a tool may have such a name by chance.
+func (c *call) ownName(others []name) (name, bool) {
+	server, tool, ok := plan.OwnName(c.request.Tool)
+	if !ok || slices.ContainsFunc(others, func(n name) bool { return n.server == server && n.tool == tool }) {
+		return name{}, false
+	}
+	return name{server, tool, others[0].step}, true
 }
 
 // toolcall is the call as conditions see it.
