@@ -123,13 +123,11 @@ func (c *call) names(v *view, fit plan.Result) []name {
 		}
 	}
 	for _, i := range fit.Steps {
-		step := &v.plan.Plan.Steps[i]
-		add(step.Server, step.Tool, i)
-		_, called := plan.Place(c.request.Tool, step.Server, "")
-		if before, after := plan.Place(c.request.Tool, "", ""); before == step.Server {
-			called = after
+		for _, n := range v.plan.Plan.Steps[i].Names(c.request.Tool) {
+			if !n.Restricts {
+				add(n.Server, n.Tool, i)
+			}
 		}
-		add(step.Server, called, i)
 	}
 	return names
 }

@@ -62,3 +62,34 @@ func TestAKeyOfAnotherOrganizationDecidesNothing(t *testing.T) {
 		want(t, got, verdict.Deny, policy.ByAgent, "API key is not valid any more")
 	})
 }
+
+// TestACheckThatIsOldIsNotRecorded records what was said of a step after something
+// changed: a yes is not given any more, a no is.
+func TestACheckThatIsOldIsNotRecorded(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.active("rules", allowAll)
+		snapshot, err := w.policies.Snapshot(t.Context(), w.acme)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check := func(v verdict.Verdict) bool {
+			t.Helper()
+			before := w.count(`audit_entry WHERE action = 'step.verified'`)
+			current, err := w.decisions.RecordStep(t.Context(), w.agent, enforcement.StepCheck{
+				PlanID: database.NewID(), Tool: "read", Verdict: v, Generation: snapshot.Generation, Epoch: snapshot.Epoch,
+			})
+			if recorded := w.count(`audit_entry WHERE action = 'step.verified'`) > before; err != nil || recorded != current {
+				t.Errorf("%s: current %t, recorded %t, %v", v, current, recorded, err)
+			}
+			return current
+		}
+		if !check(verdict.Allow) {
+			t.Error("an allow as of now was not recorded")
+		}
+		w.active("stop", `id: stop; effect: deny; tools: ["*"]`)
+		if check(verdict.Allow) || check(verdict.Hold) || !check(verdict.Deny) {
+			t.Error("after a change an allow or a hold was recorded, or a deny was not")
+		}
+	})
+}
