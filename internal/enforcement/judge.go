@@ -13,6 +13,7 @@ import (
 	"writ/internal/policy/document"
 	"writ/internal/policy/engine"
 	"writ/internal/principal"
+	"writ/internal/redaction"
 	"writ/internal/toolcall"
 	"writ/internal/verdict"
 )
@@ -58,7 +59,7 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 		fit = c.checkIntent(v, now)
 	}
 	if c.needsPlan(v) && !fit.OK {
-		d.Decision = refuse(policy.ByIntent, string(fit.Drift), fit.Reason).Decision
+		d.Decision = refuse(policy.ByIntent, string(fit.Drift), redaction.Text(fit.Reason)).Decision // it names arguments
 		return d
 	}
 	d.steps = fit.Steps
