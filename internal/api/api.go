@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -50,6 +51,8 @@ type Config struct {
 	Executions    *execution.Service
 	Logger        *slog.Logger
 
+	// TelemetryBehind is how far telemetry may be behind decisions; nil: not told.
+	TelemetryBehind func() time.Duration
 	// CheckpointKeys are those of the audit log's checkpoints, newest first.
 	CheckpointKeys func(ctx context.Context) ([]string, error)
 
@@ -82,7 +85,7 @@ type API struct {
 // New assembles the routes.
 func New(c Config) *API {
 	setUpHuma()
-	a := &API{Config: c, mux: http.NewServeMux(), metrics: newMetrics(c.Database, c.Version)}
+	a := &API{Config: c, mux: http.NewServeMux(), metrics: newMetrics(c)}
 	a.huma = humago.New(a.mux, humaConfig(c.Version))
 	a.mountHealth()
 	a.mountAuth()

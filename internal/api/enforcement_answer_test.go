@@ -60,6 +60,7 @@ type sdkAnswer struct {
 	MatchedPolicy     *named `json:"matchedPolicy"`
 	DecidedBy         string `json:"decidedBy"`
 	Rule              string `json:"rule"`
+	ApprovalID        string `json:"approvalId"`
 }
 
 // enforceAnswer is the same of /iap/enforce.

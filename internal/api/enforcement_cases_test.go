@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"writ/internal/policy/document/node"
+	"writ/internal/principal"
 )
 
 const enforcementCases = "../../testdata/enforcement"
@@ -24,11 +25,13 @@ const (
 
 // caseFile is a file of the corpus; its README says what the members mean.
 type caseFile struct {
-	About  string                     `json:"about"`
-	Policy json.RawMessage            `json:"policy"`
-	Fresh  bool                       `json:"fresh"`
-	Plans  map[string]json.RawMessage `json:"plans"`
-	Cases  []goldenCase               `json:"cases"`
+	About  string          `json:"about"`
+	Policy json.RawMessage `json:"policy"`
+	// Settings is the body of PUT /organization/{orgId}/enforcement.
+	Settings json.RawMessage            `json:"settings"`
+	Fresh    bool                       `json:"fresh"`
+	Plans    map[string]json.RawMessage `json:"plans"`
+	Cases    []goldenCase               `json:"cases"`
 }
 
 type goldenCase struct {
@@ -54,6 +57,8 @@ type goldenEvent struct {
 	Refused   bool            `json:"refused"`
 	Pass      string          `json:"pass"`
 	Declare   string          `json:"declare"`
+	// Answered: the call is held, and a person says yes, or no and why.
+	Answered string `json:"answered"`
 }
 
 type goldenWant struct {
@@ -118,8 +123,8 @@ func TestEnforcementCorpus(t *testing.T) {
 			seen[c.Name] = true
 		}
 	}
-	if cases < 160 || answers < 450 {
-		t.Errorf("%d cases with %d answers, want at least 160 with 450", cases, answers)
+	if cases < 200 || answers < 550 {
+		t.Errorf("%d cases with %d answers, want at least 200 with 550", cases, answers)
 	}
 }
 
@@ -244,19 +249,42 @@ func (r *caseRun) happen(c goldenCase, own minted, e goldenEvent) minted {
 			r.t.Fatalf("status %s: %d %s", e.Status, status, raw)
 		}
 	default:
-		plan := own
-		if e.Plan != "" {
-			plan = r.mint(e.Plan)
-		}
-		call := map[string]json.RawMessage{"tool": quoteJSON(e.Tool)}
-		if e.Arguments != nil {
-			call["arguments"] = e.Arguments
-		}
-		status, raw := r.post(surfacePath(surfaceSDK), r.key, callBody(surfaceSDK, call, r.token("", plan, nil)))
-		var got sdkAnswer
-		if err := json.Unmarshal(raw, &got); err != nil || status != 200 || got.Allowed == nil || *got.Allowed == e.Refused {
-			r.t.Fatalf("the call of %s before: %d %s", e.Tool, status, raw)
-		}
+		r.callBefore(own, e)
 	}
 	return own
+}
+
+// callBefore makes an earlier call, which runs, is refused, or is held and answered.
+func (r *caseRun) callBefore(plan minted, e goldenEvent) {
+	r.t.Helper()
+	if e.Plan != "" {
+		plan = r.mint(e.Plan)
+	}
+	call := map[string]json.RawMessage{"tool": quoteJSON(e.Tool)}
+	if e.Arguments != nil {
+		call["arguments"] = e.Arguments
+	}
+	status, raw := r.post(surfacePath(surfaceSDK), r.key, callBody(surfaceSDK, call, r.token("", plan, nil)))
+	var got sdkAnswer
+	if err := json.Unmarshal(raw, &got); err != nil || status != 200 || got.Allowed == nil || *got.Allowed == (e.Refused || e.Answered != "") {
+		r.t.Fatalf("the call of %s before: %d %s", e.Tool, status, raw)
+	}
+	if e.Answered != "" {
+		r.answer(got.ApprovalID, e.Answered)
+	}
+}
+
+// answer has a person answer a request for approval.
+func (r *caseRun) answer(request, said string) {
+	r.t.Helper()
+	person := principal.Principal{Kind: principal.User, UserID: r.owner.ID, OrgID: r.org, Role: principal.Owner}
+	say, note := r.server.Approvals.Approve, ""
+	if no, ok := strings.CutPrefix(said, "no: "); ok {
+		say, note = r.server.Approvals.Reject, no
+	} else if said != "yes" {
+		r.t.Fatalf("nobody answers %q", said)
+	}
+	if _, err := say(r.t.Context(), person, request, note); err != nil {
+		r.t.Fatalf("answer %q: %v", said, err)
+	}
 }

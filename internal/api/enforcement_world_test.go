@@ -50,6 +50,11 @@ func (w *caseWorld) settle(t *testing.T) {
 	w.org = w.server.organization(w.owner, "Cases")
 	w.key = w.server.agentKey(w.owner, w.org).APIKey
 	w.otherKey = w.server.agentKey(w.owner, w.org).APIKey
+	if w.file.Settings != nil {
+		if err := w.owner.Call(t.Context(), http.MethodPut, "/organization/"+w.org+"/enforcement", nil, w.file.Settings, nil); err != nil {
+			t.Fatalf("the file's settings: %v", err)
+		}
+	}
 	if string(w.file.Policy) == `"none"` {
 		return
 	}
@@ -170,6 +175,8 @@ func (r *caseRun) token(show string, own, held minted) json.RawMessage {
 		if own == nil {
 			return nil
 		}
+	case "nothing":
+		return nil
 	case "in text":
 		return quoteJSON(string(quoteJSON(whole)))
 	case "jwt":

@@ -19,6 +19,7 @@ func (a *API) mountIAP() {
 	a.mountEnforce()
 	a.mountVerifyStep()
 	a.mountPublicTokens()
+	a.mountPlanKeys()
 	a.mountSDK()
 	a.mountManifests()
 	a.mountPreflight()

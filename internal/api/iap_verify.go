@@ -151,94 +151,140 @@ func (a *API) verifyStep(w http.ResponseWriter, r *http.Request, caller principa
 	return writeAnswer(w, answer)
 }
 
+// stepTries is how often a step is judged anew because something changed before it
+// was recorded.
+const stepTries = 8
+
 // judgeStep judges a tool by its plan, then by what policies say of every call of
-// it, and records both.
+// it, and records both, as of one state of the organization.
 func (a *API) judgeStep(ctx context.Context, caller principal.Principal, step sentStep) (VerifiedStepBody, error) {
-	refused := func(reason string) (VerifiedStepBody, error) {
-		d := refusedCall(reason)
-		d.PolicyID = policy.ByIntent
-		return verifiedStep(d), nil
+	for range stepTries {
+		body, current, err := a.judgeStepOnce(ctx, caller, step)
+		if err != nil || current {
+			return body, err
+		}
 	}
+	return refusedStep("what the plan is judged by keeps changing: try again"), nil
+}
+
+func refusedStep(reason string) VerifiedStepBody {
+	d := refusedCall(reason)
+	d.PolicyID = policy.ByIntent
+	return verifiedStep(d)
+}
+
+func (a *API) judgeStepOnce(ctx context.Context, caller principal.Principal, step sentStep) (body VerifiedStepBody, current bool, err error) {
 	declared, err := a.Plans.FindByToken(ctx, step.presented)
 	if err != nil {
-		return VerifiedStepBody{}, err
+		return VerifiedStepBody{}, false, err
 	}
 	if declared == nil {
-		return refused(plan.Missing().Reason)
+		return refusedStep(plan.Missing().Reason), true, nil
 	}
 	by := plan.Binding{OrgID: caller.OrgID, KeyID: caller.KeyID}
 	if caller.Kind == "" {
 		by = declared.Binding // the token itself is the credential
 	}
+	switch standing := plan.Standing(declared, step.presented, by, a.Database.Now()); standing.Drift {
+	case plan.NotGenuine, plan.Elsewhere:
+		return refusedStep(standing.Reason), true, nil // nobody's to be recorded for
+	}
+	judged := judgedStep{sentStep: step, by: by}
+	if judged.snapshot, err = a.snapshotForStep(ctx, declared.Binding.OrgID); err != nil {
+		return VerifiedStepBody{}, false, err
+	}
+	// After the snapshot, so that none is older than it: the key, and the plan again.
+	judged.caller, err = a.Keys.Holder(ctx, declared.Binding.KeyID)
+	if fault.Is(err, fault.Unauthenticated) {
+		return refusedStep("the API key that declared this plan is not valid any more"), true, nil
+	}
+	if err == nil {
+		declared, err = a.Plans.FindByToken(ctx, step.presented)
+	}
+	if err != nil || declared == nil {
+		return VerifiedStepBody{}, false, err // gone meanwhile: once more
+	}
+	return a.judgeTool(ctx, judged, declared)
+}
+
+// judgedStep is a question that is being judged.
+type judgedStep struct {
+	sentStep
+	by       plan.Binding
+	caller   principal.Principal
+	snapshot stepSnapshot
+}
+
+// stepSnapshot is what policies are, or why nothing is allowed by them.
+type stepSnapshot struct {
+	policy.Snapshot
+	broken *policy.BrokenError
+}
+
+func (a *API) snapshotForStep(ctx context.Context, orgID string) (s stepSnapshot, err error) {
+	s.Snapshot, err = a.Policies.Snapshot(ctx, orgID)
+	if broken, ok := errors.AsType[*policy.BrokenError](err); ok {
+		return stepSnapshot{broken: broken}, nil
+	}
+	return s, err
+}
+
+// judgeTool judges the tool by the plan, adds what policies say, and records it.
+func (a *API) judgeTool(ctx context.Context, step judgedStep, d *plan.Declared) (body VerifiedStepBody, current bool, err error) {
 	var claim *plan.Claim
 	if step.claimed {
 		claim = &step.claim
 	}
-	result := plan.VerifyStep(declared, step.presented, step.server, step.tool, claim, by, a.Database.Now())
-	switch result.Drift {
-	case plan.NotGenuine, plan.Elsewhere:
-		return refused(result.Reason) // nobody's to be recorded for
-	}
-	if caller.Kind == "" {
-		if caller, err = a.Keys.Holder(ctx, declared.Binding.KeyID); fault.Is(err, fault.Unauthenticated) {
-			return refused("the API key that declared this plan is not valid any more")
-		}
-		if err != nil {
-			return VerifiedStepBody{}, err
-		}
-	}
-	return a.judgeTool(ctx, caller, declared, step, result)
-}
-
-// judgeTool adds what policies say to what the plan says.
-func (a *API) judgeTool(ctx context.Context, caller principal.Principal, d *plan.Declared, step sentStep, result plan.Result) (VerifiedStepBody, error) {
+	result := plan.VerifyStep(d, step.presented, step.server, step.tool, claim, step.by, a.Database.Now())
 	answer := enforcement.Answer{Reason: result.Reason, PolicyID: policy.ByIntent, PlanID: d.ID, Step: -1}
 	if result.OK {
-		foreseen, err := a.foreseeStep(ctx, caller, d, result.Steps)
-		if err != nil {
-			return VerifiedStepBody{}, err
+		if answer, err = a.foreseeStep(ctx, step, d, result.Steps); err != nil {
+			return VerifiedStepBody{}, false, err
 		}
-		answer = foreseen
 	}
-	check := enforcement.StepCheck{
+	current, err = a.Enforcement.RecordStep(ctx, step.caller, enforcement.StepCheck{
 		PlanID: d.ID, AgentID: d.Binding.AgentID, Server: answer.Server, Tool: step.tool, Verdict: answer.Verdict, Reason: answer.Reason,
 		PolicyID: answer.PolicyID, PolicyVersion: answer.PolicyVersion, Rule: answer.Rule,
-	}
-	if err := a.Enforcement.RecordStep(ctx, caller, check); err != nil {
-		return VerifiedStepBody{}, err
+		Generation: step.snapshot.Generation, Epoch: step.snapshot.Epoch,
+	})
+	if err != nil || !current {
+		return VerifiedStepBody{}, false, err
 	}
 	answer.Recorded = true
-	body := verifiedStep(answer)
+	body = verifiedStep(answer)
 	body.describe(d, result)
-	return body, nil
+	return body, true, nil
 }
 
 // foreseeStep is what policies say about every call of a step's tool: the
-// strictest over all whom a policy could be bound to, and over the servers of the
-// steps. What depends on the call is not allowed here.
-func (a *API) foreseeStep(ctx context.Context, caller principal.Principal, d *plan.Declared, steps []int) (enforcement.Answer, error) {
-	snapshot, err := a.Policies.Snapshot(ctx, caller.OrgID)
-	if broken, ok := errors.AsType[*policy.BrokenError](err); ok {
+// strictest over all whom a policy could be bound to, over the servers of the
+// steps, and over the spellings of the name. What depends on the call is not
+// allowed here.
+func (a *API) foreseeStep(ctx context.Context, step judgedStep, d *plan.Declared, steps []int) (enforcement.Answer, error) {
+	if broken := step.snapshot.broken; broken != nil {
 		return enforcement.Answer{
 			Reason:   "an active policy cannot be read by this server, so nothing is allowed",
 			PolicyID: broken.PolicyID, PolicyVersion: broken.Version, PlanID: d.ID, Step: -1,
 		}, nil
 	}
-	if err != nil {
-		return enforcement.Answer{}, err
-	}
 	b := d.Binding
-	calls, err := a.possibleCallers(ctx, caller, callParties{agentID: b.AgentID, userID: b.UserID, email: b.Email})
+	calls, err := a.possibleCallers(ctx, step.caller, callParties{agentID: b.AgentID, userID: b.UserID, email: b.Email})
 	if err != nil {
 		return enforcement.Answer{}, err
 	}
 	strictest := enforcement.Answer{Verdict: verdict.Allow + 1}
 	for _, i := range steps {
-		for _, call := range calls {
-			call.Server, call.Tool = d.Plan.Steps[i].Server, d.Plan.Steps[i].Tool
-			if answer := foreseenAnswer(snapshot.Set.Foresee(&call)); answer.Verdict < strictest.Verdict {
-				answer.Server, answer.PlanID, answer.Step = call.Server, d.ID, i
-				strictest = answer
+		for _, name := range d.Plan.Steps[i].Names(step.tool) {
+			for _, call := range calls {
+				call.Server, call.Tool = name.Server, name.Tool
+				foreseen := step.snapshot.Set.Foresee(&call)
+				if name.Restricts && !foreseen.ByRule() && foreseen.Certain {
+					continue
+				}
+				if answer := foreseenAnswer(foreseen); answer.Verdict < strictest.Verdict {
+					answer.Server, answer.PlanID, answer.Step = call.Server, d.ID, i
+					strictest = answer
+				}
 			}
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"writ/internal/database"
 	"writ/internal/fault"
 )
 
@@ -20,7 +19,8 @@ type metrics struct {
 	requests *prometheus.HistogramVec
 }
 
-func newMetrics(db *database.DB, version string) *metrics {
+func newMetrics(c Config) *metrics {
+	db, version := c.Database, c.Version
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -37,6 +37,11 @@ func newMetrics(db *database.DB, version string) *metrics {
 	queue := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "writ_database_queue_length", Help: "Changes waiting for the committer.",
 	}, func() float64 { return float64(db.QueueLength()) })
+	if c.TelemetryBehind != nil {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "writ_projection_lag_seconds", Help: "How far telemetry may be behind decisions: since when their logs were last followed to the end.",
+		}, func() float64 { return c.TelemetryBehind().Seconds() }))
+	}
 	m.registry.MustRegister(m.requests, build, queue,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m

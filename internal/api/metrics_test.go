@@ -80,6 +80,8 @@ func quietAddress(t *testing.T) string {
 
 var routeLabel = regexp.MustCompile(`writ_http_request_duration_seconds_count\{route="([^"]*)",status="(\d+)"\} (\d+)`)
 
+var projectionLag = regexp.MustCompile(`(?m)^writ_projection_lag_seconds \d`)
+
 // TestMetricsNameRoutesNotPaths: an id or a guess in a label would make a new
 // time series for every request, and leak who was asked about.
 func TestMetricsNameRoutesNotPaths(t *testing.T) {
@@ -119,6 +121,9 @@ func TestMetricsNameRoutesNotPaths(t *testing.T) {
 		}
 		if !strings.Contains(text, "writ_database_queue_length 0") || !strings.Contains(text, "go_goroutines") {
 			t.Error("the queue's length or the process is not measured")
+		}
+		if !projectionLag.MatchString(text) {
+			t.Error("how far telemetry is behind decisions is not measured")
 		}
 	}, "WRIT_METRICS_TOKEN", metricsToken)
 }

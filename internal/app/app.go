@@ -120,7 +120,7 @@ func Open(ctx context.Context, o Options, publicURL string) (*Areas, error) {
 	areas.Executions = execution.New(db, outcomes{areas.Plans, areas.Keys, db.Now}.sources())
 	areas.projector = projection.New(db, areas.Telemetry)
 	areas.Approvals = delegation.New(db, organization.CountApprovers)
-	areas.Enforcement = enforcement.New(db, areas.Policies, areas.Plans, areas.Organizations, o.Logger)
+	areas.Enforcement = enforcement.New(db, areas.Policies, areas.Plans, areas.Organizations, areas.Keys, o.Logger)
 	return areas, nil
 }
 

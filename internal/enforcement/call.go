@@ -75,7 +75,8 @@ func (c *call) fail(problem string) {
 }
 
 // readNames takes what stands for nothing out of the names. One that no database
-// takes, or that shows as another than it is, is a problem.
+// takes, that shows as another than it is, or that holds a key, is a problem: names
+// stand in records that nobody can erase.
 func (c *call) readNames() {
 	r := &c.request
 	for _, field := range [...]struct {
@@ -91,7 +92,11 @@ func (c *call) readNames() {
 		}
 		if !isName(text) {
 			c.fail("the name of the " + field.name + " must be at most 200 bytes without control characters")
-			text = plainName(text)
+			text = plainName(redaction.Text(text)) // cut last: half a secret has no look
+		}
+		if redaction.HoldsKey(text) {
+			c.fail("the name of the " + field.name + " holds what looks like a key: send a name, it is kept as it is")
+			text = redaction.Text(text)
 		}
 		*field.text = text
 	}
@@ -110,8 +115,8 @@ func (c *call) readNames() {
 		r.Labels, r.ResolvedPaths = nil, nil
 	}
 	for _, label := range r.Labels {
-		if !isName(label) {
-			c.fail("a label must be at most 200 bytes without control characters")
+		if !isName(label) || redaction.HoldsKey(label) {
+			c.fail("a label must be at most 200 bytes without control characters, and no key")
 			r.Labels = nil
 		}
 	}

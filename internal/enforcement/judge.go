@@ -13,6 +13,7 @@ import (
 	"writ/internal/policy/document"
 	"writ/internal/policy/engine"
 	"writ/internal/principal"
+	"writ/internal/redaction"
 	"writ/internal/toolcall"
 	"writ/internal/verdict"
 )
@@ -30,6 +31,14 @@ type candidate struct {
 	final bool
 }
 
+// take takes up what was decided for one of the names of the call.
+func (d *candidate) take(n name, decided engine.Decision) {
+	if decided.Verdict < d.Verdict {
+		d.server = n.server
+	}
+	d.Decision = stricter(d.Decision, decided)
+}
+
 func refuse(by, rule, reason string) candidate {
 	return candidate{Decision: engine.Decision{PolicyID: by, Rule: rule, Reason: reason}}
 }
@@ -40,13 +49,17 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 	now := s.db.Now()
 	d := candidate{since: v.stamp(), plan: v.plan}
 	d.server, _ = plan.Place(c.request.Tool, c.request.Server, c.request.Source)
-	// The agent's own standing comes first, once agents are registered.
+	// The caller's own standing comes first; that of agents, once they are registered.
+	if !v.key.goodAt(now) {
+		d.Decision = refuse(policy.ByAgent, "key", "the API key is not valid any more: use another one").Decision
+		return d
+	}
 	var fit plan.Result
 	if c.needsPlan(v) {
 		fit = c.checkIntent(v, now)
 	}
 	if c.needsPlan(v) && !fit.OK {
-		d.Decision = refuse(policy.ByIntent, string(fit.Drift), fit.Reason).Decision
+		d.Decision = refuse(policy.ByIntent, string(fit.Drift), redaction.Text(fit.Reason)).Decision // it names arguments
 		return d
 	}
 	d.steps = fit.Steps
@@ -61,10 +74,14 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 			d.Decision = decided
 			continue
 		}
-		if decided.Verdict < d.Verdict {
-			d.server = name.server
+		d.take(name, decided)
+	}
+	if own, ok := c.ownName(names); ok {
+		asked := c.toolcall(v, own, now)
+		asked.Session.Ask = figures(asked.Session.ID)
+		if decided := evaluate(v.policies.Set, asked, spent); decided.ByRule() && decided.Verdict < d.Verdict {
+			d.take(own, decided)
 		}
-		d.Decision = stricter(d.Decision, decided)
 	}
 	if d.PolicyID == "" {
 		d.PolicyID = policy.ByDefault
@@ -107,15 +124,25 @@ func (c *call) names(v *view, fit plan.Result) []name {
 		}
 	}
 	for _, i := range fit.Steps {
-		step := &v.plan.Plan.Steps[i]
-		add(step.Server, step.Tool, i)
-		_, called := plan.Place(c.request.Tool, step.Server, "")
-		if before, after := plan.Place(c.request.Tool, "", ""); before == step.Server {
-			called = after
+		for _, n := range v.plan.Plan.Steps[i].Names(c.request.Tool) {
+			if !n.Restricts {
+				add(n.Server, n.Tool, i)
+			}
 		}
-		add(step.Server, called, i)
 	}
 	return names
+}
+
+// ownName is what the called name itself says that it is of, where nothing else
+// says so: agents write the plans that place a tool, and may put files__delete on a
+// harmless server; harnesses list the tools of every server as their own. Rules
+// about it can only restrict, for a tool may have such a name by chance.
+func (c *call) ownName(others []name) (name, bool) {
+	server, tool, ok := plan.OwnName(c.request.Tool)
+	if !ok || slices.ContainsFunc(others, func(n name) bool { return n.server == server && n.tool == tool }) {
+		return name{}, false
+	}
+	return name{server, tool, others[0].step}, true
 }
 
 // toolcall is the call as conditions see it.

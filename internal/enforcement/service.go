@@ -20,6 +20,12 @@ type People interface {
 	PartyOf(ctx context.Context, orgID, userID, address string) (organization.Party, error)
 }
 
+// Keys tells whether a key is still good.
+type Keys interface {
+	// Holder is the caller behind a key, or an Unauthenticated fault.
+	Holder(ctx context.Context, keyID string) (principal.Principal, error)
+}
+
 // Service decides. Make one a process: what it remembers is shared by all
 // requests.
 type Service struct {
@@ -27,15 +33,17 @@ type Service struct {
 	policies *policy.Service
 	plans    *intent.Service
 	people   People
+	keys     Keys
 	logger   *slog.Logger
 
 	parties  memory[partyKey, party]
+	holders  memory[holderKey, standing]
 	settings memory[string, Settings]
 }
 
 // New makes a service of the areas it composes.
-func New(db *database.DB, policies *policy.Service, plans *intent.Service, people People, logger *slog.Logger) *Service {
-	return &Service{db: db, policies: policies, plans: plans, people: people, logger: logger}
+func New(db *database.DB, policies *policy.Service, plans *intent.Service, people People, keys Keys, logger *slog.Logger) *Service {
+	return &Service{db: db, policies: policies, plans: plans, people: people, keys: keys, logger: logger}
 }
 
 // tries is how often a call is judged anew because something changed, or a limit

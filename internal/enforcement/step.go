@@ -21,16 +21,28 @@ type StepCheck struct {
 	PolicyID                      string
 	PolicyVersion                 int
 	Rule                          string
+	// Generation and Epoch are those of the log that it was judged at.
+	Generation, Epoch int64
 }
 
 // RecordStep records a check in the log of the caller's organization. Without the
-// record the answer must not be given.
-func (s *Service) RecordStep(ctx context.Context, p principal.Principal, c StepCheck) error {
+// record the answer must not be given. Where something changed since it was judged
+// nothing is recorded, and it is not current: unless it denies, it is to be judged
+// again.
+func (s *Service) RecordStep(ctx context.Context, p principal.Principal, c StepCheck) (current bool, err error) {
 	if p.OrgID == "" {
-		return fault.New(fault.Forbidden, "this key belongs to no organization")
+		return false, fault.New(fault.Forbidden, "this key belongs to no organization")
 	}
-	return s.db.Write(ctx, database.Change{Lane: database.Urgent, Logs: []string{audit.LogOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
-		_, err := audit.Append(ctx, tx, audit.Entry{
+	err = s.db.Write(ctx, database.Change{Lane: database.Urgent, Logs: []string{audit.LogOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
+		generation, epoch, err := audit.Stamp(ctx, tx, audit.LogOf(p.OrgID))
+		if err != nil {
+			return err
+		}
+		current = c.Verdict == verdict.Deny || stamp{c.Generation, c.Epoch}.covers(stamp{generation, epoch})
+		if !current {
+			return nil
+		}
+		_, err = audit.Append(ctx, tx, audit.Entry{
 			Log: audit.LogOf(p.OrgID), Action: "step.verified", Actor: p, Subject: audit.Subject{Type: "plan", ID: c.PlanID}, Observation: true,
 			Payload: checkedStep{
 				Tool: toldName(c.Tool), Server: c.Server, Agent: c.AgentID, Verdict: c.Verdict.String(), Reason: c.Reason,
@@ -39,16 +51,18 @@ func (s *Service) RecordStep(ctx context.Context, p principal.Principal, c StepC
 		})
 		return err
 	}})
+	return current, err
 }
 
 // toldName is a name as a client sent it, short enough to be kept and without
 // what looks like a secret.
 func toldName(name string) string {
 	const most = 200
+	name = redaction.Text(name) // before it is cut: half a secret has no look
 	if len(name) > most {
 		name = strings.ToValidUTF8(name[:most], "")
 	}
-	return redaction.Text(name)
+	return name
 }
 
 // checkedStep is what the log says of a check.

@@ -18,6 +18,7 @@ import (
 type view struct {
 	policies policy.Snapshot
 	settings Settings
+	key      standing
 	org      toolcall.Org
 	owner    toolcall.User // of the key
 	user     toolcall.User // whom the call names, else the owner
@@ -43,14 +44,16 @@ func (s *Service) look(ctx context.Context, c *call, fresh bool) (*view, error) 
 			return nil, err
 		}
 	}
+	var err error
+	if v.key, err = s.standingOf(ctx, c, v.stamp()); err != nil {
+		return nil, err
+	}
 	if err := s.lookAtPeople(ctx, c, v); err != nil {
 		return nil, err
 	}
-	settings, err := s.settingsAt(ctx, c.by.OrgID, v.stamp())
-	if err != nil {
+	if v.settings, err = s.settingsAt(ctx, c.by.OrgID, v.stamp()); err != nil {
 		return nil, err
 	}
-	v.settings = settings
 	return v, s.lookAtPlan(ctx, c, v)
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"writ/internal/apikey"
 	"writ/internal/audit"
 	"writ/internal/audit/ledger"
 	"writ/internal/database"
@@ -52,6 +53,7 @@ type areas struct {
 	audit     *audit.Service
 	policies  *policy.Service
 	plans     *intent.Service
+	keys      *apikey.Service
 	approvals *delegation.Service
 	decisions *enforcement.Service
 	meanwhile meanwhile
@@ -111,10 +113,10 @@ func assembleOn(db *database.DB) (*areas, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &areas{db: db, ring: keyring.New(db, sealer)}
+	a := &areas{db: db, ring: keyring.New(db, sealer), keys: apikey.New(db, slog.New(slog.DiscardHandler))}
 	a.plans, a.policies = intent.New(db, a.ring, sealer), policy.New(db, &a.meanwhile)
 	a.approvals = delegation.New(db, organization.CountApprovers)
-	a.decisions = enforcement.New(db, a.policies, a.plans, organization.New(db, nil, ""), slog.New(slog.DiscardHandler))
+	a.decisions = enforcement.New(db, a.policies, a.plans, organization.New(db, nil, ""), a.keys, slog.New(slog.DiscardHandler))
 	return a, nil
 }
 

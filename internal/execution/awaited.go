@@ -1,9 +1,9 @@
 package execution
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -47,50 +47,60 @@ func insertAwaited(ctx context.Context, tx *database.Tx, orgID string, d Decisio
 type awaited struct {
 	decisionID string // empty: none
 	position   int64
+	planID     string
+	digest     []byte
 	overdue    bool
 }
 
-// fits are what a call and a report may have in common beside key and tool, the
-// most telling first.
-var fits = []struct{ plan, digest bool }{{true, true}, {false, true}, {true, false}, {false, false}}
+// looked is how many calls that wait are looked at for one report, the oldest
+// first. Whoever lets more of one tool wait than that has findings in any case, and
+// must not be able to make the search for their decisions long.
+const looked = 100
 
-// takeAwaited takes the oldest call that fits an execution best. It was decided
-// before: the log says so.
-func takeAwaited(ctx context.Context, tx *database.Tx, orgID string, e stored) (found awaited, err error) {
-	for _, fit := range fits {
-		where, args := `org_id = $1 AND key_id = $2 AND (tool = $3 OR wire_name = $4)`, []any{orgID, e.keyID, e.tool, orNone(calledAs(e.tool))}
-		if fit.plan {
-			args = append(args, e.planID)
-			where += fmt.Sprintf(` AND plan_id = $%d`, len(args))
-		}
-		if fit.digest {
-			args = append(args, e.digest)
-			where += fmt.Sprintf(` AND digest = $%d`, len(args))
-		}
-		err := tx.QueryRow(ctx, `
-			SELECT decision_id, position, overdue <> 0
-			FROM awaited_outcome
-			WHERE `+where+`
-			ORDER BY position
-			LIMIT 1`, args...).Scan(&found.decisionID, &found.position, &found.overdue)
-		if errors.Is(err, sql.ErrNoRows) {
-			continue
-		}
-		if err != nil {
-			return awaited{}, fmt.Errorf("look for its decision: %w", err)
-		}
-		_, err = tx.Exec(ctx, `DELETE FROM awaited_outcome WHERE org_id = $1 AND position = $2`, orgID, found.position)
-		return found, err
+// takeAwaited takes the oldest call that fits an execution best: beside key and
+// tool its plan and arguments, else the arguments, else the plan, else neither. It
+// was decided before: the log says so.
+func takeAwaited(ctx context.Context, tx *database.Tx, orgID string, e stored) (awaited, error) {
+	waiting, err := readAwaited(ctx, tx, `tool`, orgID, e.keyID, e.tool)
+	if name := calledAs(e.tool); err == nil && name != "" {
+		var more []awaited
+		more, err = readAwaited(ctx, tx, `wire_name`, orgID, e.keyID, name)
+		waiting = append(waiting, more...)
 	}
-	return awaited{}, nil
+	if err != nil {
+		return awaited{}, fmt.Errorf("look for its decision: %w", err)
+	}
+	best, found := awaited{}, -1
+	for _, w := range waiting {
+		fit := 0
+		if bytes.Equal(w.digest, e.digest) {
+			fit += 2
+		}
+		if w.planID == e.planID {
+			fit++
+		}
+		if fit > found || fit == found && w.position < best.position {
+			best, found = w, fit
+		}
+	}
+	if found < 0 {
+		return awaited{}, nil
+	}
+	_, err = tx.Exec(ctx, `DELETE FROM awaited_outcome WHERE org_id = $1 AND position = $2`, orgID, best.position)
+	return best, err
 }
 
-// orNone is a name that nothing has, for none.
-func orNone(name string) string {
-	if name == "" {
-		return "_"
-	}
-	return name
+// readAwaited reads the oldest calls of a key that wait under a name.
+func readAwaited(ctx context.Context, tx *database.Tx, column, orgID, keyID, name string) ([]awaited, error) {
+	return database.Collect(ctx, tx, func(row database.Scanner) (w awaited, err error) {
+		err = row.Scan(&w.decisionID, &w.position, &w.planID, &w.digest, &w.overdue)
+		return w, err
+	}, `
+		SELECT decision_id, position, plan_id, digest, overdue <> 0
+		FROM awaited_outcome
+		WHERE org_id = $1 AND key_id = $2 AND `+column+` = $3
+		ORDER BY position
+		LIMIT $4`, orgID, keyID, name, looked)
 }
 
 // sweep has outcomes that took too long be findings, where the product reports

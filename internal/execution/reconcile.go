@@ -26,7 +26,9 @@ const (
 )
 
 // Reconcile looks at what the logs have told since it last did, in small
-// changes. Every replica may run it; they take turns.
+// changes. Every replica may run it; they take turns. A log at which it fails does
+// not keep it from the others: findings of one organization are not another's to
+// prevent.
 func (s *Service) Reconcile(ctx context.Context) error {
 	heads, err := audit.ReadHeads(ctx, s.db)
 	if err != nil {
@@ -36,17 +38,18 @@ func (s *Service) Reconcile(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var failed []error
 	for _, head := range heads {
-		if head.Log == audit.System || done[head.Log] >= head.Size {
+		if head.Log == audit.System || done[head.Log] >= head.Size || ctx.Err() != nil {
 			continue
 		}
 		for more := true; more; {
 			if more, err = s.advance(ctx, head.Log, head.Size); err != nil {
-				return fmt.Errorf("reconcile %s: %w", head.Log, err)
+				failed, more = append(failed, fmt.Errorf("reconcile %s: %w", head.Log, err)), false
 			}
 		}
 	}
-	return s.sweep(ctx)
+	return errors.Join(append(failed, s.sweep(ctx))...)
 }
 
 func (s *Service) positions(ctx context.Context) (map[string]int64, error) {

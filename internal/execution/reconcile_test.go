@@ -2,6 +2,7 @@ package execution_test
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -225,5 +226,45 @@ func TestFindingsArePagedAndPrivate(t *testing.T) {
 		if _, err := w.service.Findings(t.Context(), nobody, execution.FindingFilter{}); err == nil {
 			t.Error("someone without a role reads findings")
 		}
+	})
+}
+
+// TestOneLogDoesNotKeepTheOthers: whoever breaks the reconciling of one log has not
+// prevented the findings of others.
+func TestOneLogDoesNotKeepTheOthers(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.broken = w.globex
+		if w.globex > w.acme { // logs are taken in the order of their names
+			w.broken, w.owner.OrgID = w.acme, w.globex
+			w.agent, w.foreign = w.foreign, w.agent
+		}
+		w.ran(w.agent, `{"tool":"Bash"}`)
+		w.ran(w.foreign, `{"tool":"Bash"}`)
+		if err := w.service.Reconcile(t.Context()); err == nil {
+			t.Error("a log that cannot be read is not told of")
+		}
+		w.wantFindings("execution_without_decision Bash")
+	})
+}
+
+// TestManyCallsWait has more calls of one tool wait than are looked at: the search
+// stays short, and a report takes the oldest that fits best among those.
+func TestManyCallsWait(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.ran(w.agent, `{"tool":"first","status":"blocked"}`)
+		var ids []string
+		for i := range 130 {
+			ids = append(ids, w.allowed(w.agent, "", "Bash", fmt.Sprintf(`{"n":%d}`, i)))
+		}
+		for _, test := range []struct{ n, want int }{{99, 99}, {125, 0}, {1, 1}, {500, 2}} {
+			id := w.ran(w.agent, fmt.Sprintf(`{"tool":"Bash","input":{"n":%d}}`, test.n))
+			w.reconcile()
+			if got := w.decisionOf(id); got != ids[test.want] {
+				t.Errorf("report %d: decision %d, want %d", test.n, slices.Index(ids, got), test.want)
+			}
+		}
+		w.wantFindings()
 	})
 }

@@ -17,8 +17,12 @@ import (
 	"writ/internal/principal"
 )
 
-// slice is how many rows one change appends, so that decisions never wait long.
-const slice = 50
+// How many rows one change appends, and of how many bytes, so that decisions never
+// wait long.
+const (
+	slice      = 50
+	sliceBytes = 1 << 20
+)
 
 // Reported is what became of a row.
 type Reported struct {
@@ -153,7 +157,7 @@ func (p *plans) holder(ctx context.Context, shown plan.Presented) (principal.Pri
 // store appends the rows of one log, slice by slice.
 func (s *Service) store(ctx context.Context, log string, items []*item, answers []Reported) error {
 	for len(items) > 0 {
-		some := items[:min(len(items), slice)]
+		some := items[:sliceOf(items)]
 		items = items[len(some):]
 		err := s.db.Write(ctx, database.Change{Logs: []string{log}, Do: func(ctx context.Context, tx *database.Tx) error {
 			for _, it := range some {
@@ -170,6 +174,18 @@ func (s *Service) store(ctx context.Context, log string, items []*item, answers 
 		}
 	}
 	return nil
+}
+
+// sliceOf is how many of the rows go into the next change, at least one.
+func sliceOf(items []*item) int {
+	size := 0
+	for i, it := range items[:min(len(items), slice)] {
+		size += len(it.payload.Input) + len(it.payload.Output)
+		if i > 0 && size > sliceBytes {
+			return i
+		}
+	}
+	return min(len(items), slice)
 }
 
 // keep appends a row, unless it is there.

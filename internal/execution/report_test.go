@@ -250,3 +250,19 @@ func TestSplit(t *testing.T) {
 		t.Errorf("no rows: %q, %v", rows, err)
 	}
 }
+
+// TestABatchOfMillionsIsNotMadeAList sends as many rows as a body holds.
+func TestABatchOfMillionsIsNotMadeAList(t *testing.T) {
+	t.Parallel()
+	rows, err := execution.Split([]byte(`{"rows":[` + strings.Repeat("1,", 1<<20) + `{"tool":"late"}]}`))
+	if err != nil || len(rows) != execution.MaxRows+1 {
+		t.Errorf("%d rows, %v; want %d and one that stands for the rest", len(rows), err, execution.MaxRows)
+	}
+	rows, err = execution.Split([]byte(`{"rows": [ {"tool":"a"} , 2,"x\u0000" ,{"tool":1,"tool":2}, null ] }`))
+	if err != nil || fmt.Sprintf("%s", rows) != `[{"tool":"a"} 2 "x\u0000" {"tool":1,"tool":2} null]` {
+		t.Errorf("rows = %s, %v", rows, err)
+	}
+	if rows, err = execution.Split([]byte(`{"rows":[]}`)); err != nil || len(rows) != 0 {
+		t.Errorf("no rows = %s, %v", rows, err)
+	}
+}

@@ -32,7 +32,9 @@ const (
 var ErrNoBatch = fault.New(fault.Invalid, `the body must be {"rows": [...]}`)
 
 // Split gives the rows of a batch, unread: what is wrong with one must not take
-// the others with it.
+// the others with it. Of rows beyond MaxRows it gives the first alone, for Report
+// to refuse: a body of nothing but commas and digits would else become a list of
+// millions.
 func Split(body []byte) ([]jsontext.Value, error) {
 	var batch struct {
 		Rows jsontext.Value `json:"rows"`
@@ -41,9 +43,18 @@ func Split(body []byte) ([]jsontext.Value, error) {
 	if err := json.Unmarshal(body, &batch, lenient); err != nil || batch.Rows.Kind() != '[' {
 		return nil, ErrNoBatch
 	}
-	var rows []jsontext.Value
-	if err := json.Unmarshal(batch.Rows, &rows, lenient); err != nil {
+	in := jsontext.NewDecoder(bytes.NewBuffer(batch.Rows), lenient)
+	if _, err := in.ReadToken(); err != nil {
 		return nil, ErrNoBatch
+	}
+	var rows []jsontext.Value
+	for in.PeekKind() != ']' && len(rows) <= MaxRows {
+		row, err := in.ReadValue()
+		if err != nil {
+			return nil, ErrNoBatch
+		}
+		end := in.InputOffset() // what ReadValue gives does not outlive the next
+		rows = append(rows, batch.Rows[end-int64(len(row)):end])
 	}
 	return rows, nil
 }

@@ -3,6 +3,7 @@ package execution_test
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -33,6 +34,7 @@ type world struct {
 	owner        principal.Principal // of acme
 
 	decisions map[string][]execution.Decision // by organization, in order
+	broken    string                          // organization whose decisions cannot be read
 	plans     map[string]string               // plan to organization
 }
 
@@ -74,6 +76,9 @@ func (w *world) sources() execution.Sources {
 		},
 		Digest: func(_ context.Context, orgID, canonical string) ([]byte, error) { return digest(orgID, canonical), nil },
 		Decisions: func(_ context.Context, _ database.Reader, orgID string, from int64, limit int) (found []execution.Decision, err error) {
+			if orgID == w.broken {
+				return nil, errors.New("its decisions cannot be read")
+			}
 			for _, d := range w.decisions[orgID] {
 				if d.Position >= from && len(found) < limit {
 					found = append(found, d)

@@ -39,6 +39,7 @@ import (
 
 	"writ/internal/fault"
 	"writ/internal/intent/plan"
+	"writ/internal/redaction"
 )
 
 // Lifetimes of tokens.
@@ -87,6 +88,9 @@ func (r Request) checked() (Request, error) {
 		*field.text = strings.TrimSpace(*field.text)
 		if !isLabel(*field.text) {
 			return Request{}, fault.Field(field.name, "must be at most %d bytes without control characters", maxLabel)
+		}
+		if redaction.HoldsKey(*field.text) {
+			return Request{}, fault.Field(field.name, "holds what looks like a key: send a name, it is kept as it is")
 		}
 		if *field.text == plan.NotStated {
 			*field.text = ""

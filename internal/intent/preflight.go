@@ -2,6 +2,7 @@ package intent
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"writ/internal/audit"
@@ -13,8 +14,11 @@ import (
 // PreflightAction is what the log says of a preflight.
 const PreflightAction = "plan.preflighted"
 
-// maxPrompt is how many bytes of a prompt are kept.
-const maxPrompt = 2_000
+// How many bytes are kept of a prompt, and of why a call would not be allowed.
+const (
+	maxPrompt    = 2_000
+	maxViolation = 600
+)
 
 // Preflight is what was said about calls an agent thinks of making, before it
 // declares a plan. It decides nothing.
@@ -42,11 +46,8 @@ func (s *Service) RecordPreflight(ctx context.Context, p principal.Principal, f 
 	if err := requireAgent(p); err != nil {
 		return "", err
 	}
+	f = f.told()
 	f.ID = database.NewID()
-	f.AgentID, f.Prompt = redaction.Text(plainText(cutText(f.AgentID, maxLabel))), redaction.Text(plainText(cutText(f.Prompt, maxPrompt)))
-	for i := range f.Tools {
-		f.Tools[i].Tool = redaction.Text(plainText(cutText(f.Tools[i].Tool, maxLabel)))
-	}
 	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
 		_, err := audit.Append(ctx, tx, audit.Entry{
 			Log: audit.LogOf(p.OrgID), Action: PreflightAction, Actor: p, Subject: audit.Subject{Type: "preflight", ID: f.ID}, Observation: true, Payload: f,
@@ -55,6 +56,24 @@ func (s *Service) RecordPreflight(ctx context.Context, p principal.Principal, f 
 	}})
 	return f.ID, err
 }
+
+// told is the preflight as it is kept. Names come from a model, and what is said
+// of them repeats them.
+func (f Preflight) told() Preflight {
+	f.AgentID, f.Prompt = toldText(f.AgentID, maxLabel), toldText(f.Prompt, maxPrompt)
+	f.Tools, f.Violations = slices.Clone(f.Tools), slices.Clone(f.Violations)
+	for i := range f.Tools {
+		f.Tools[i].Server, f.Tools[i].Tool = toldText(f.Tools[i].Server, maxLabel), toldText(f.Tools[i].Tool, maxLabel)
+	}
+	for i := range f.Violations {
+		f.Violations[i] = toldText(f.Violations[i], maxViolation)
+	}
+	return f
+}
+
+// toldText is a text without secrets, and not longer than it may be. It is cut
+// last: half a secret does not look like one.
+func toldText(text string, most int) string { return cutText(redaction.Text(plainText(text)), most) }
 
 // cutText is the first bytes of a text.
 func cutText(text string, most int) string {

@@ -3,7 +3,6 @@ package intent
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"writ/internal/audit"
@@ -24,18 +23,36 @@ func (s *Service) UseStep(ctx context.Context, tx *database.Tx, d *plan.Declared
 	if d.Plan.Ordered {
 		return useOrdered(ctx, tx, d, steps)
 	}
-	at := plan.Progress{Last: -1, Uses: map[int]int64{}}
-	for {
-		step, refused = d.Plan.Next(steps, at)
-		if step < 0 || d.Plan.Steps[step].MaxCalls == 0 {
-			return step, refused, nil
-		}
-		claimed, err := claimStep(ctx, tx, d, step)
-		if err != nil || claimed {
-			return step, plan.Result{}, err
-		}
-		at.Uses[step] = math.MaxInt64 // used up: try the next
+	step, refused = d.Plan.Next(steps, plan.Progress{Last: -1})
+	if step < 0 || d.Plan.Steps[step].MaxCalls == 0 {
+		return step, refused, nil
 	}
+	if claimed, err := claimStep(ctx, tx, d, step); err != nil || claimed {
+		return step, plan.Result{}, err
+	}
+	return useLeft(ctx, tx, d, steps)
+}
+
+// useLeft claims a step when the first that fits is used up. What is left of the
+// others is read at once: a statement for each of hundreds would hold up the
+// decisions of everybody else.
+func useLeft(ctx context.Context, tx *database.Tx, d *plan.Declared, steps []int) (step int, refused plan.Result, err error) {
+	at := plan.Progress{Last: -1}
+	if at.Uses, err = selectAllUses(ctx, tx, d.ID, d.Anchor); err != nil {
+		return -1, plan.Result{}, err
+	}
+	step, refused = d.Plan.Next(steps, at)
+	if step < 0 || d.Plan.Steps[step].MaxCalls == 0 {
+		return step, refused, nil
+	}
+	claimed, err := claimStep(ctx, tx, d, step)
+	if err == nil && !claimed {
+		err = fmt.Errorf("use step %d of plan %s: it was used by another at the same time", step, d.ID)
+	}
+	if err != nil {
+		return -1, plan.Result{}, err
+	}
+	return step, plan.Result{}, nil
 }
 
 // useOrdered claims a step and the place in the order. Both are read first, for

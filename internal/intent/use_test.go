@@ -185,3 +185,24 @@ func toRaw(b *testing.B, v any) []byte {
 	}
 	return raw
 }
+
+// TestTheLastOfManySteps uses a plan of as many steps as there may be, all for one
+// tool, of which one is left.
+func TestTheLastOfManySteps(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		m := w.mint(w.agent, request(`{"steps":[`+strings.TrimSuffix(strings.Repeat(`{"action":"pay","max_calls":1},`, plan.MaxSteps), ",")+`]}`))
+		d := w.find(w.acme, shown(m))
+		for step := range plan.MaxSteps {
+			if step != 321 {
+				w.exec(`INSERT INTO plan_step (plan_id, anchor, step, uses) VALUES ($1, 1, $2, 1)`, m.PlanID, step)
+			}
+		}
+		for _, want := range []string{"321", "used_up", "used_up"} {
+			step, refused, err := use(t.Context(), w.db, w.plans, d, "pay")
+			if got := fmt.Sprint(step); err != nil || got != want && string(refused.Drift) != want {
+				t.Errorf("step %d, %+v, %v; want %s", step, refused, err, want)
+			}
+		}
+	})
+}

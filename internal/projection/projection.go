@@ -20,6 +20,7 @@ package projection
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -35,21 +36,30 @@ import (
 // slice is how many decisions one change of telemetry takes.
 const slice = 500
 
-// Projector follows the logs of all organizations. Its methods are for one
-// goroutine.
+// Projector follows the logs of all organizations. Run is for one goroutine.
 type Projector struct {
 	db        *database.DB // with the decisions
 	telemetry *observability.Service
 	seen      map[string]int64 // size of a log in which nothing more was found
+	complete  atomic.Int64     // until when all decisions are known to be written, in microseconds
 }
 
 // New makes a projector from the main store to telemetry.
 func New(db *database.DB, telemetry *observability.Service) *Projector {
-	return &Projector{db: db, telemetry: telemetry, seen: map[string]int64{}}
+	p := &Projector{db: db, telemetry: telemetry, seen: map[string]int64{}}
+	p.complete.Store(database.Micros(db.Now()))
+	return p
+}
+
+// Behind is how far telemetry may be behind decisions: how long ago this process
+// last began to look and found, or wrote, the end of every log.
+func (p *Projector) Behind() time.Duration {
+	return max(0, p.db.Now().Sub(database.Time(p.complete.Load())))
 }
 
 // Run writes all that was decided and is not in telemetry yet.
 func (p *Projector) Run(ctx context.Context) error {
+	began, all := p.db.Now(), true
 	heads, err := audit.ReadHeads(ctx, p.db)
 	if err != nil {
 		return err
@@ -62,32 +72,38 @@ func (p *Projector) Run(ctx context.Context) error {
 		if head.Log == audit.System || p.seen[head.Log] == head.Size {
 			continue
 		}
-		if err := p.follow(ctx, head, positions[head.Log]); err != nil {
+		end, err := p.follow(ctx, head, positions[head.Log])
+		if err != nil {
 			return fmt.Errorf("project the decisions of %s: %w", head.Log, err)
 		}
+		all = all && end
+	}
+	if all {
+		p.complete.Store(database.Micros(began))
 	}
 	return nil
 }
 
-// follow writes the decisions of one log, from a position to its end.
-func (p *Projector) follow(ctx context.Context, head audit.Head, at observability.Position) error {
+// follow writes the decisions of one log, from a position on, and reports whether
+// it came to the end: it leaves off where another replica is at it.
+func (p *Projector) follow(ctx context.Context, head audit.Head, at observability.Position) (end bool, err error) {
 	for {
 		next, err := p.rewound(ctx, head, at)
 		if err != nil {
-			return err
+			return false, err
 		}
 		decisions, err := decision.Read(ctx, p.db, head.Log, next.Next, slice)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if len(decisions) == 0 {
 			p.seen[head.Log] = head.Size
-			return nil
+			return true, nil
 		}
 		next.Next = decisions[len(decisions)-1].Index + 1
 		moved, err := p.telemetry.Grow(ctx, head.Log, at, next, traces(decisions))
 		if err != nil || !moved {
-			return err // another replica is at it
+			return false, err
 		}
 		at = next
 	}

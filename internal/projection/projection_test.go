@@ -342,6 +342,39 @@ func TestProjectionAfterARestore(t *testing.T) {
 	})
 }
 
+// TestBehind tells how old the figures may be, also while telemetry is away.
+func TestBehind(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		want := func(d time.Duration) {
+			t.Helper()
+			if got := w.projector.Behind(); got != d {
+				t.Errorf("behind by %s, want %s", got, d)
+			}
+		}
+		want(0)
+		w.pass(3 * time.Second)
+		want(3 * time.Second)
+		w.decide(w.decision("", verdict.Allow))
+		w.project()
+		want(0)
+		w.pass(time.Second)
+		w.project() // there is nothing new
+		want(0)
+		w.decide(w.decision("", verdict.Deny))
+		if err := w.bulk.Close(); err != nil {
+			t.Fatal(err)
+		}
+		w.pass(time.Minute)
+		if err := w.projector.Run(t.Context()); err == nil {
+			t.Error("a decision was written into a store that is closed")
+		}
+		want(time.Minute)
+		w.pass(-time.Hour) // the clock is set back
+		want(0)
+	})
+}
+
 func (w *world) bulkExec(statements ...string) {
 	w.t.Helper()
 	err := w.bulk.Write(w.t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {

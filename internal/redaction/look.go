@@ -71,6 +71,26 @@ var rules = []rule{
 		keep:    1,
 	},
 	{
+		// A value in quotes ends with them, and may hold what ends others: spaces,
+		// commas, the other quote.
+		hints:   nameHints,
+		pattern: regexp.MustCompile(`(?i)(\b` + namesInText + quote + `[ \t]*(?:=|:)[ \t]*")((?:[^"\\]|\\.)+)(")`),
+		secret:  isGiven,
+		keep:    1, keepEnd: 3,
+	},
+	{
+		hints:   nameHints,
+		pattern: regexp.MustCompile(`(?i)(\b` + namesInText + quote + `[ \t]*(?:=|:)[ \t]*')((?:[^'\\]|\\.)+)(')`),
+		secret:  isGiven,
+		keep:    1, keepEnd: 3,
+	},
+	{
+		hints:   nameHints, // in JSON that stands in JSON
+		pattern: regexp.MustCompile(`(?i)(\b` + namesInText + quote + `[ \t]*(?:=|:)[ \t]*\\+")([^"\\]+)(\\+")`),
+		secret:  isGiven,
+		keep:    1, keepEnd: 3,
+	},
+	{
 		hints:   nameHints,
 		pattern: regexp.MustCompile(`(?i)(--` + namesInText + `[ \t]+` + quote + `)([^\s"'\\,;&-][^\s"'\\,;&]*)`),
 		secret:  isGiven,
@@ -157,9 +177,7 @@ func isGiven(groups []string) bool {
 	if notGiven[strings.ToLower(strings.TrimRight(value, ".)]}"))] {
 		return false
 	}
-	// Only a short one: the search goes on inside what is not a value, and a
-	// long text of nothing but names would be searched once for each of them.
-	if len(value) <= longestNext && (strings.HasSuffix(value, ":") || strings.HasSuffix(value, "=")) {
+	if isNext(value) {
 		return false
 	}
 	if strings.HasPrefix(value, "$") && strings.IndexFunc(value, isNotVariable) < 0 {
@@ -169,8 +187,35 @@ func isGiven(groups []string) bool {
 	return len(value) >= 6 || strings.Contains(name, "pass") || strings.Contains(name, "pwd") || strings.Contains(name, "=")
 }
 
+// isNext reports whether a value is the next name with its sign. Only a short one
+// is: the search goes on inside what is not a value, and a long text of nothing but
+// names would be searched once for each of them. And only a name that says
+// something is one: base64 ends with = as well.
+func isNext(value string) bool {
+	name := strings.TrimRight(value, ":=")
+	return len(value) <= longestNext && name != value && nameSensitivity(name) != kept
+}
+
 func isNotVariable(r rune) bool {
 	return (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '$' && r != '{' && r != '}'
+}
+
+// keyRules are those of rules that know a key by itself, whatever stands around it.
+var keyRules = rules[:3]
+
+// HoldsKey reports whether a text holds what can only be a key: a private key, a
+// JWT, or one that its issuer marks. Where names are wanted, such a text is refused.
+func HoldsKey(text string) bool {
+	if !suspicious(text) {
+		return false
+	}
+	lower := strings.ToLower(text)
+	for i := range keyRules {
+		if keyRules[i].mayMatch(lower) && keyRules[i].pattern.MatchString(text) {
+			return true
+		}
+	}
+	return false
 }
 
 // suspicious reports whether a text could hold a secret at all. Most do not,

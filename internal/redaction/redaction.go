@@ -92,6 +92,7 @@ func (w *walker) container(kind jsontext.Kind, about sensitivity) error {
 	if err := w.copyToken(); err != nil {
 		return err
 	}
+	var beside neighbour
 	for {
 		next := w.in.PeekKind()
 		if next == jsontext.KindEndObject || next == jsontext.KindEndArray {
@@ -99,13 +100,19 @@ func (w *walker) container(kind jsontext.Kind, about sensitivity) error {
 		}
 		inner := about
 		if kind == jsontext.KindBeginObject {
-			name, err := w.key()
+			name, err := w.key(&beside)
 			if err != nil {
 				return err
 			}
 			inner = max(about, name)
 		}
-		if err := w.value(inner); err != nil {
+		if next = w.in.PeekKind(); next == jsontext.KindString {
+			if err := w.beside(&beside, kind, inner); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := w.value(max(inner, beside.take(kind))); err != nil {
 			return err
 		}
 	}
@@ -114,11 +121,12 @@ func (w *walker) container(kind jsontext.Kind, about sensitivity) error {
 // key copies an object's next key, and says what it tells. A key can itself look like a secret (a map
 // from tokens to users); it is then kept apart by a number, for two keys of one
 // object must not become the same.
-func (w *walker) key() (sensitivity, error) {
+func (w *walker) key(beside *neighbour) (sensitivity, error) {
 	quoted, err := w.in.ReadValue()
 	if err != nil {
 		return kept, readError(err)
 	}
+	beside.at(quoted)
 	if !suspicious(quoted) && !holdsStem(quoted) {
 		return kept, w.out.WriteValue(quoted)
 	}

@@ -55,6 +55,12 @@ func TestText(t *testing.T) {
 		{"a name where a value was looked for", "password: token: abcdef123", "password: token: [redacted]"},
 		{"JSON in text", `{"password":"hunter2","n":1}`, `{"password":"[redacted]","n":1}`},
 		{"escaped JSON in text", `"{\"api_key\":\"abcdef\"}"`, `"{\"api_key\":\"[redacted]\"}"`},
+		{"quoted with spaces", `password="correct horse, battery" make`, `password="[redacted]" make`},
+		{"quoted with an escaped quote", `password: "a\"b c", n: 1`, `password: "[redacted]", n: 1`},
+		{"in single quotes", `--api-key='a b;c' x`, `--api-key='[redacted]' x`},
+		{"JSON in text, with spaces", `{"password": "correct horse battery", "n": 1}`, `{"password": "[redacted]", "n": 1}`},
+		{"escaped JSON in text, with spaces", `"{\"secret\":\"correct horse\"}"`, `"{\"secret\":\"[redacted]\"}"`},
+		{"base64 that ends with its sign", "DB_PASSWORD=c2VjcmV0MTIzNDU2Nzg= make", "DB_PASSWORD=[redacted] make"},
 		{"query", "https://x/?access_token=abcdef&y=1", "https://x/?access_token=[redacted]&y=1"},
 		{"mark and more", "password=[redacted]hunter2", "password=[redacted]"},
 		{"several", "token=abcdefgh and password=x", "token=[redacted] and password=[redacted]"},
@@ -120,6 +126,16 @@ func TestJSON(t *testing.T) {
 		{"secret as a key", `{"` + github + `":1,"` + pat + `":2}`, `{"[redacted]":1,"[redacted] 2":2}`},
 		{"card as a number", `[4111111111111111,4111111111111112]`, `["[redacted]",4111111111111112]`},
 		{"numbers as written", `[1.0,1e2,-0,12345678901234567890]`, `[1.0,1e2,-0,12345678901234567890]`},
+		{"named by a neighbour", `{"env":[{"name":"DB_PASSWORD","value":"hunter2"},{"name":"HOME","value":"/root"}]}`,
+			`{"env":[{"name":"DB_PASSWORD","value":"[redacted]"},{"name":"HOME","value":"/root"}]}`},
+		{"named by a neighbour, all of it", `{"Key":"api_key","Value":{"a":["x",1]},"b":"y"}`, `{"Key":"api_key","Value":{"a":["[redacted]","[redacted]"]},"b":"y"}`},
+		{"a name beside nothing", `{"name":"password","description":"of the user","value":true}`, `{"name":"password","description":"of the user","value":true}`},
+		{"a neighbour in another object", `[{"name":"token"},{"value":"x"}]`, `[{"name":"token"},{"value":"x"}]`},
+		{"after a flag", `["mysql","--password","hunter2","-u","ada"]`, `["mysql","--password","[redacted]","-u","ada"]`},
+		{"a flag after a flag", `["--token","--verbose","x"]`, `["--token","--verbose","x"]`},
+		{"a flag with its value", `["--password=hunter2","x"]`, `["--password=[redacted]","x"]`},
+		{"a flag that counts", `["--max-tokens","100","--token-type","Bearer"]`, `["--max-tokens","100","--token-type","Bearer"]`},
+		{"a flag before a number", `["--pin",1234,5]`, `["--pin","[redacted]",5]`},
 		{"scalar", `"password=hunter2"`, `"password=[redacted]"`},
 		{"space goes", " { \"a\" : [ ] } ", `{"a":[]}`},
 	}
@@ -134,6 +150,23 @@ func TestJSON(t *testing.T) {
 				t.Errorf("redacted again: %s, %v", again, err)
 			}
 		})
+	}
+}
+
+func TestHoldsKey(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{apiKey, awsKey, "a " + github, jwtToken, pem, "x/" + openAI} {
+		if !redaction.HoldsKey(text) {
+			t.Errorf("HoldsKey(%q) is false", text)
+		}
+	}
+	for _, text := range []string{
+		"", "send_money", "vault:secret:create", "token: abcdef123456", "password=hunter2", "mcp__github__create_token", "ada@example.org",
+		"0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b", "https://a:b@c/", card, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+	} {
+		if redaction.HoldsKey(text) {
+			t.Errorf("HoldsKey(%q) is true", text)
+		}
 	}
 }
 

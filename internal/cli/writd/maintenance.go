@@ -8,24 +8,39 @@ import (
 
 	"writ/internal/app"
 	"writ/internal/keyring"
-	"writ/internal/principal"
 )
 
 func (c *command) signingKey() *cobra.Command {
 	key := &cobra.Command{Use: "signing-key", Short: "Manage the server's own signing keys"}
 	key.AddCommand(&cobra.Command{
-		Use: "rotate", Short: "Sign access tokens with a new key; the old one still verifies", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Use: "rotate [PURPOSE...]", Short: "Sign with new keys; what the old ones signed still verifies",
+		ValidArgs: purposeNames(), Args: cobra.OnlyValidArgs,
+		Long: "Sign with new keys: of access-token, plan, plan-jwt, policy-binding and checkpoint those that are named, or all\n" +
+			"but checkpoint. The old ones sign nothing more and still verify what they signed. A running server takes the\n" +
+			"new ones up within a minute. Who verifies audit logs has pinned the key of checkpoints: give them the new one\n" +
+			"(GET /audit-log/key) when you rotate it, beside the old one.",
+		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.withAreas(cmd.Context(), func(ctx context.Context, areas *app.Areas) error {
-				rotated, err := areas.Keyring.Rotate(ctx, principal.Operator(), keyring.AccessToken)
+				purposes := make([]keyring.Purpose, len(args))
+				for i, name := range args {
+					purposes[i] = keyring.Purpose(name)
+				}
+				rotated, err := areas.RotateKeys(ctx, purposes)
 				if err != nil {
 					return err
 				}
-				return c.print(map[string]string{"id": rotated.ID, "purpose": string(rotated.Purpose)})
+				return c.print(map[string]any{"rotated": rotated})
 			})
 		},
 	})
 	return key
+}
+
+func purposeNames() (names []string) {
+	for _, purpose := range app.SigningPurposes() {
+		names = append(names, string(purpose))
+	}
+	return names
 }
 
 func (c *command) backup() *cobra.Command {

@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -15,7 +16,7 @@ import (
 // order of keys means nothing.
 type Arguments struct {
 	text    string
-	members []argument // sorted by key
+	members []argument // sorted by key, as canonical JSON is
 }
 
 // argument is one member: its key decoded, its value in canonical JSON.
@@ -51,15 +52,14 @@ func (a Arguments) Text() string {
 	return a.text
 }
 
-// find is the value of one argument. Calls have few arguments, so that a scan
-// costs less than a map.
+// find is the value of one argument. It halves, because a hostile plan of many
+// arguments would else be compared with a hostile call of many, each with each.
 func (a Arguments) find(key string) (value string, ok bool) {
-	for i := range a.members {
-		if a.members[i].key == key {
-			return a.members[i].value, true
-		}
+	i, ok := slices.BinarySearchFunc(a.members, key, func(m argument, key string) int { return strings.Compare(m.key, key) })
+	if !ok {
+		return "", false
 	}
-	return "", false
+	return a.members[i].value, true
 }
 
 // split cuts a canonical object into its members. Canonical text has no space,

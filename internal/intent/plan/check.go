@@ -74,6 +74,7 @@ const (
 	OtherArguments Drift = "arguments"    // the tool, but other arguments
 	OutOfOrder     Drift = "out_of_order" // an earlier step must be used first
 	UsedUp         Drift = "used_up"      // max_calls reached
+	Counted        Drift = "counted"      // ordered or counted, where nothing is claimed
 	BadProof       Drift = "bad_proof"    // a proof that does not lead to the plan's root
 )
 

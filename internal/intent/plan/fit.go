@@ -59,6 +59,32 @@ func (s *Step) names(server, name string) bool {
 	return ok && before == compared(s.Server) && s.sameTool(tool)
 }
 
+// Name is a server and tool that policies are asked about.
+type Name struct {
+	Server, Tool string
+	// Restricts: rules about it count only where they are stricter.
+	Restricts bool
+}
+
+// Names are all that a called name which fits the step may be of: as the plan
+// spells it and as the call does, for plans compare names without case and
+// policies with it; and what the name itself says it is of (see OwnName).
+func (s *Step) Names(called string) []Name {
+	names := append(make([]Name, 0, 3), Name{Server: s.Server, Tool: s.Tool})
+	before, after, ok := OwnName(called)
+	_, tool := place(strings.TrimSpace(called), s.Server, "")
+	if ok && before == s.Server {
+		tool = after
+	}
+	if tool != s.Tool {
+		names = append(names, Name{Server: s.Server, Tool: tool})
+	}
+	if ok && before != s.Server {
+		names = append(names, Name{Server: before, Tool: after, Restricts: true})
+	}
+	return names
+}
+
 // takes reports whether the arguments are those the step gives.
 func (s *Step) takes(args Arguments) bool {
 	for i := range s.Given {
@@ -77,8 +103,10 @@ func (s *Step) takes(args Arguments) bool {
 	return true
 }
 
+// gives reports whether the step says anything about an argument.
 func (s *Step) gives(key string) bool {
-	return slices.ContainsFunc(s.Given, func(c Constraint) bool { return c.Key == key })
+	_, ok := slices.BinarySearchFunc(s.Given, key, func(c Constraint, key string) int { return strings.Compare(c.Key, key) })
+	return ok
 }
 
 // How much of a plan a reason tells.

@@ -33,7 +33,7 @@ func Parse(raw []byte) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{
-		Goal:    cut(firstOf(d.Goal.text, d.Metadata.Goal.text), maxGoal),
+		Goal:    cutAtWord(firstOf(d.Goal.text, d.Metadata.Goal.text), maxGoal),
 		Source:  cut(strings.TrimSpace(firstOf(d.Metadata.Source.text, d.Source.text)), maxName),
 		Ordered: d.Ordered,
 		digest:  sha256.Sum256(text),
@@ -201,6 +201,16 @@ func cut(text string, n int) string {
 		n--
 	}
 	return text[:n]
+}
+
+// cutAtWord is cut at the end of a word: half of a secret would not be known as
+// one by who takes secrets out.
+func cutAtWord(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	text = cut(text, n)
+	return text[:strings.LastIndexAny(text, " \t\n")+1]
 }
 
 func invalid(field, format string, args ...any) error { return fault.Field(field, format, args...) }

@@ -62,7 +62,7 @@ type Step struct {
 	Tool        string
 	Action      string // the tool's name as the client wrote it
 	Description string
-	// Given are the constraints on arguments, by name.
+	// Given are the constraints on arguments, sorted by name, each once.
 	Given []Constraint
 	// Strict: arguments beside those given are refused.
 	Strict bool

@@ -58,11 +58,16 @@ func parsePath(path string) (step int, action, ok bool) {
 }
 
 // VerifyStep judges a call of which only the name is known, and the proof that
-// came with it, if any. Arguments are judged where they are sent.
+// came with it, if any. Arguments are judged where they are sent, and steps that
+// the plan counts or orders where a use is claimed: asking this uses nothing up,
+// and would be answered yes for ever.
 func VerifyStep(d *Declared, p Presented, server, tool string, claim *Claim, by Binding, now time.Time) Result {
 	r := Check(d, p, Call{Server: server, Tool: tool, NoArguments: true}, by, now)
-	if !r.OK || claim == nil {
+	if !r.OK {
 		return r
+	}
+	if claim == nil {
+		return d.Plan.uncounted(r.Steps)
 	}
 	step, ok := d.proves(*claim)
 	switch {
@@ -71,7 +76,16 @@ func VerifyStep(d *Declared, p Presented, server, tool string, claim *Claim, by 
 	case !slices.Contains(r.Steps, step):
 		return refuse(BadProof, "the proof is about another step than this tool's")
 	}
-	return Result{OK: true, Steps: []int{step}}
+	return d.Plan.uncounted([]int{step})
+}
+
+// uncounted are those of the steps that may be used without a claim.
+func (p *Plan) uncounted(steps []int) Result {
+	free := slices.DeleteFunc(slices.Clone(steps), func(i int) bool { return p.Ordered || p.Steps[i].MaxCalls > 0 })
+	if len(free) == 0 {
+		return refuse(Counted, "the plan orders or counts this step, and asking here uses nothing up: ask POST /iap/sdk/enforce")
+	}
+	return Result{OK: true, Steps: free}
 }
 
 // proves reports whether a claim holds in the plan, and about which step.

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,6 +67,59 @@ func TestVerifyStep(t *testing.T) {
 	}
 	if got := plan.VerifyStep(nil, presented, "", "Bash", nil, d.Binding, noon); got.OK {
 		t.Errorf("without a plan: %+v", got)
+	}
+}
+
+// TestVerifyStepClaimsNothing asks about steps of which each use must be claimed: a
+// yes would be one for ever.
+func TestVerifyStepClaimsNothing(t *testing.T) {
+	t.Parallel()
+	presented := plan.Presented{PlanID: "p1", Signature: "aabb"}
+	for _, tt := range []struct {
+		name, plan string
+		step       int // that a proof is about; -1: none
+		want       plan.Drift
+	}{
+		{"free", `{"steps":[{"action":"a"}]}`, -1, ""},
+		{"counted", `{"steps":[{"action":"a","max_calls":2}]}`, -1, plan.Counted},
+		{"counted, proved", `{"steps":[{"action":"a","max_calls":2}]}`, 0, plan.Counted},
+		{"ordered", `{"ordered":true,"steps":[{"action":"a"},{"action":"b"}]}`, -1, plan.Counted},
+		{"ordered, proved", `{"ordered":true,"steps":[{"action":"a"},{"action":"b"}]}`, 0, plan.Counted},
+		{"a free one beside", `{"steps":[{"action":"a","max_calls":1},{"action":"a"}]}`, -1, ""},
+		{"a free one beside, proved", `{"steps":[{"action":"a","max_calls":1},{"action":"a"}]}`, 1, ""},
+		{"the counted one proved", `{"steps":[{"action":"a","max_calls":1},{"action":"a"}]}`, 0, plan.Counted},
+	} {
+		d := declared(t, tt.plan)
+		var claim *plan.Claim
+		if tt.step >= 0 {
+			p, _ := d.Plan.Tree().ActionProof(tt.step)
+			claim = &plan.Claim{Path: p.Path, Digest: p.ValueDigest, Proof: p.Proof}
+		}
+		got := plan.VerifyStep(d, presented, "", "a", claim, d.Binding, noon)
+		if got.Drift != tt.want || got.OK != (tt.want == "") || got.OK && slices.ContainsFunc(got.Steps, func(i int) bool { return d.Plan.Steps[i].MaxCalls > 0 }) {
+			t.Errorf("%s: %+v, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ action, server, called, want string }{
+		{"Read", "fs", "Read", "[{fs Read false}]"},
+		{"Read", "fs", "read", "[{fs Read false} {fs read false}]"},
+		{"read", "fs", " fs__read ", "[{fs read false}]"},
+		{"read", "fs", "mcp__fs__READ", "[{fs read false} {fs READ false}]"},
+		{"db__drop", "fs", "db__drop", "[{fs db__drop false} {db drop true}]"},
+		{"mcp__db__drop", "claude-code", "mcp__db__DROP", "[{claude-code mcp__db__drop false} {claude-code mcp__db__DROP false} {db DROP true}]"},
+		{"__drop", "fs", "__drop", "[{fs __drop false}]"},
+	} {
+		p := parse(t, `{"steps":[{"action":"`+tt.action+`","mcp":"`+tt.server+`"}]}`)
+		if got := fmt.Sprint(p.Steps[0].Names(tt.called)); got != tt.want {
+			t.Errorf("%s of %s, called %q: %s, want %s", tt.action, tt.server, tt.called, got, tt.want)
+		}
+		if fit := p.Fit(plan.Call{Tool: tt.called}); !fit.OK {
+			t.Errorf("%s of %s does not fit %q", tt.action, tt.server, tt.called)
+		}
 	}
 }
 

@@ -117,6 +117,10 @@ func (w *writtenStep) maxCalls(at string) (int64, error) {
 // says: as a step of that source would be read.
 func Place(name, server, source string) (string, string) { return place(name, server, source) }
 
+// OwnName is the server and the tool that a name itself says it is of, wherever
+// it is said to stand: mcp__files__delete.
+func OwnName(name string) (server, tool string, ok bool) { return splitName(strings.TrimSpace(name)) }
+
 // place is the server and the tool that a name in a step stands for. A name
 // may carry its server in front: server__tool, or mcp__server__tool as some
 // harnesses write it.

@@ -97,6 +97,9 @@ type Decision struct {
 	Claims []Claim
 }
 
+// ByRule reports whether a rule decided, and not a default or the lack of any.
+func (d Decision) ByRule() bool { return d.Rule != "" && d.Rule != defaultRule }
+
 // Failure is a condition or a limit that failed. Error holds no value of the
 // call.
 type Failure struct {

@@ -1,0 +1,95 @@
+package enforcement_test
+
+import (
+	"testing"
+	"time"
+
+	"writ/internal/database"
+	"writ/internal/enforcement"
+	"writ/internal/policy"
+	"writ/internal/verdict"
+)
+
+// TestAKeyThatEndedDecidesNothing ends a key after it was resolved. A client that
+// sends the rest of its request slowly, and a replica that resolved it a moment
+// ago, both come with a caller who was good then.
+func TestAKeyThatEndedDecidesNothing(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.active("rules", asksMeanwhile, allowAll)
+		shown := w.mint(w.agent, twoSteps)
+		want(t, w.decide(planned(shown, "read", `{}`)), verdict.Allow, "", "")
+
+		revoke := func() {
+			if err := w.keys.Revoke(t.Context(), w.owner, w.agent.KeyID); err != nil {
+				t.Error(err)
+			}
+		}
+		w.meanwhile.do.Store(&revoke)
+		got := w.decide(planned(shown, "read", `{}`))
+		want(t, got, verdict.Deny, policy.ByAgent, "API key is not valid any more")
+		if w.meanwhile.do.Load() != nil || !got.Recorded {
+			t.Errorf("revoked meanwhile: %t, recorded: %t", w.meanwhile.do.Load() == nil, got.Recorded)
+		}
+		want(t, w.decide(call("fs", "read", `{}`)), verdict.Deny, policy.ByAgent, "API key is not valid any more")
+		if n := w.count(`decision WHERE verdict = 'allow'`); n != 1 {
+			t.Errorf("%d calls were allowed, want the one before the end of the key", n)
+		}
+		w.verified()
+	})
+}
+
+func TestAKeyExpiresWhileItIsRemembered(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.active("rules", allowAll)
+		w.exec(`UPDATE api_key SET expires_at = $2 WHERE id = $1`, w.agent.KeyID, database.Micros(w.db.Now().Add(time.Minute)))
+		want(t, w.decide(call("fs", "read", `{}`)), verdict.Allow, "", "")
+		w.pass(time.Minute)
+		want(t, w.decide(call("fs", "read", `{}`)), verdict.Deny, policy.ByAgent, "API key is not valid any more")
+	})
+}
+
+// TestAKeyOfAnotherOrganizationDecidesNothing shows a caller whose organization is
+// not that of the key, as a mistake at the edge would.
+func TestAKeyOfAnotherOrganizationDecidesNothing(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.active("rules", allowAll)
+		moved := w.agent
+		moved.KeyID = w.foreign.KeyID
+		got := w.decisions.Decide(t.Context(), moved, enforcement.Request{Server: "fs", Tool: "read"})
+		want(t, got, verdict.Deny, policy.ByAgent, "API key is not valid any more")
+	})
+}
+
+// TestACheckThatIsOldIsNotRecorded records what was said of a step after something
+// changed: a yes is not given any more, a no is.
+func TestACheckThatIsOldIsNotRecorded(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.active("rules", allowAll)
+		snapshot, err := w.policies.Snapshot(t.Context(), w.acme)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check := func(v verdict.Verdict) bool {
+			t.Helper()
+			before := w.count(`audit_entry WHERE action = 'step.verified'`)
+			current, err := w.decisions.RecordStep(t.Context(), w.agent, enforcement.StepCheck{
+				PlanID: database.NewID(), Tool: "read", Verdict: v, Generation: snapshot.Generation, Epoch: snapshot.Epoch,
+			})
+			if recorded := w.count(`audit_entry WHERE action = 'step.verified'`) > before; err != nil || recorded != current {
+				t.Errorf("%s: current %t, recorded %t, %v", v, current, recorded, err)
+			}
+			return current
+		}
+		if !check(verdict.Allow) {
+			t.Error("an allow as of now was not recorded")
+		}
+		w.active("stop", `id: stop; effect: deny; tools: ["*"]`)
+		if check(verdict.Allow) || check(verdict.Hold) || !check(verdict.Deny) {
+			t.Error("after a change an allow or a hold was recorded, or a deny was not")
+		}
+	})
+}

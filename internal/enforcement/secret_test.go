@@ -1,0 +1,123 @@
+package enforcement_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"writ/internal/enforcement"
+	"writ/internal/intent"
+	"writ/internal/policy"
+	"writ/internal/verdict"
+)
+
+// leaked is a key of the kind that agents paste into the wrong place. It is put
+// together here, so that no scanner takes this file for a leak.
+var leaked = "gh" + "p_" + strings.Repeat("aB3d", 9)
+
+// TestNoKeyIsKept pastes a key into every text of a call that is kept.
+func TestNoKeyIsKept(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.active("rules", allowAll)
+		shown := w.mint(w.agent, `{"steps":[{"action":"read","mcp":"fs","strict":true,"params":{"path":"a"}}]}`)
+		place := map[string]func(*enforcement.Request){
+			"server":      func(r *enforcement.Request) { r.Server = leaked },
+			"tool":        func(r *enforcement.Request) { r.Tool = "use " + leaked },
+			"a long tool": func(r *enforcement.Request) { r.Tool = strings.Repeat("x", 170) + " " + leaked },
+			"agent":       func(r *enforcement.Request) { r.AgentID = leaked },
+			"user":        func(r *enforcement.Request) { r.UserID = leaked },
+			"e-mail":      func(r *enforcement.Request) { r.UserEmail = leaked + "@example.org" },
+			"session":     func(r *enforcement.Request) { r.SessionID = leaked },
+			"context":     func(r *enforcement.Request) { r.ContextID = leaked },
+			"source":      func(r *enforcement.Request) { r.Source = leaked },
+			"label":       func(r *enforcement.Request) { r.Labels = []string{"pii", leaked} },
+		}
+		for name, put := range place {
+			r := call("fs", "read", `{"path":"a"}`)
+			put(&r)
+			got := w.decide(r)
+			want(t, got, verdict.Deny, policy.ByDefault, "")
+			if !got.Recorded || strings.Contains(fmt.Sprintf("%+v", got), leaked) {
+				t.Errorf("%s: %+v", name, got)
+			}
+		}
+		// The name of an argument is data, and is told in the reason.
+		want(t, w.decide(planned(shown, "read", `{"path":"a","`+leaked+`":1}`)), verdict.Deny, policy.ByIntent, "[redacted]")
+		want(t, w.decide(call("fs", "read", `{"path":"`+leaked+`","env":[{"name":"TOKEN","value":"hunter2-hunter2"}]}`)), verdict.Allow, "", "")
+		for _, secret := range []string{leaked[:20], "hunter2"} {
+			if kept := w.everything(); strings.Contains(kept, secret) {
+				at := strings.Index(kept, secret)
+				t.Errorf("%q is kept: %s", secret, kept[max(0, at-300):min(len(kept), at+100)])
+			}
+		}
+	})
+}
+
+func TestNoKeyNamesAPlan(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		for name, put := range map[string]func(*intent.Request){
+			"user_id":    func(r *intent.Request) { r.UserID = leaked },
+			"user_email": func(r *intent.Request) { r.Email = leaked },
+			"agent_id":   func(r *intent.Request) { r.AgentID = leaked },
+			"context_id": func(r *intent.Request) { r.ContextID = leaked },
+			"session_id": func(r *intent.Request) { r.SessionID = leaked },
+		} {
+			r := intent.Request{Plan: []byte(twoSteps)}
+			put(&r)
+			if _, err := w.plans.Mint(t.Context(), w.agent, r); err == nil || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), leaked) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		// A goal is cut, and not within a key.
+		w.mint(w.agent, `{"goal":"`+strings.Repeat("word ", 817)+leaked+` more","steps":[{"action":"read"}]}`)
+		if _, err := w.plans.RecordPreflight(t.Context(), w.agent, intent.Preflight{
+			AgentID: leaked, Prompt: strings.Repeat("x", 1990) + " " + leaked, Violations: []string{leaked + ": denied"},
+			Tools: []intent.PreflightTool{{Server: leaked, Tool: "t" + strings.Repeat("x", 190) + " " + leaked}},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if kept := w.everything(); strings.Contains(kept, leaked[:8]) {
+			at := strings.Index(kept, leaked[:8])
+			t.Errorf("a key is kept: %s", kept[max(0, at-300):min(len(kept), at+100)])
+		}
+	})
+}
+
+// everything is every column of what decisions and plans are kept in, as one text.
+func (w *world) everything() string {
+	w.t.Helper()
+	var b strings.Builder
+	for _, table := range []string{"audit_entry", "decision", "approval_request", "plan", "plan_anchor"} {
+		rows, err := w.db.Query(w.t.Context(), `SELECT * FROM `+table)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		defer rows.Close()
+		columns, err := rows.Columns()
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for rows.Next() {
+			values := make([]any, len(columns))
+			for i := range values {
+				values[i] = new(any)
+			}
+			if err := rows.Scan(values...); err != nil {
+				w.t.Fatal(err)
+			}
+			for i, v := range values {
+				if raw, ok := (*v.(*any)).([]byte); ok {
+					fmt.Fprintf(&b, "%s.%s=%s\n", table, columns[i], raw)
+					continue
+				}
+				fmt.Fprintf(&b, "%s.%s=%v\n", table, columns[i], *v.(*any))
+			}
+		}
+		if err := rows.Err(); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	return b.String()
+}
