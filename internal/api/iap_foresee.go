@@ -19,7 +19,7 @@ type callParties struct{ agentID, userID, email string }
 // foresee tells what policies say about the tools of a plan, for SDKs that judge
 // by themselves. It is advice, so it never fails: where it is not known, every
 // tool needs the server.
-func (a *API) foresee(ctx context.Context, caller principal.Principal, p *plan.Plan, of callParties) (face.Validation, []face.SnapshotEntry) {
+func (a *API) foresee(ctx context.Context, caller principal.Principal, p *plan.Plan, widened []int, of callParties) (face.Validation, []face.SnapshotEntry) {
 	tools := toolsOf(p)
 	snapshot, err := a.Policies.Snapshot(ctx, caller.OrgID)
 	if err != nil {
@@ -34,6 +34,14 @@ func (a *API) foresee(ctx context.Context, caller principal.Principal, p *plan.P
 	for _, call := range calls[1:] {
 		stricter, _ := face.ForPlan(snapshot.Set, call, tools)
 		validation = stricterOf(validation, stricter)
+	}
+	if len(widened) > 0 {
+		var added []face.Tool
+		for _, i := range widened {
+			added = append(added, tools[i])
+		}
+		pending, _ := nothingForeseen(added)
+		validation = stricterOf(validation, pending)
 	}
 	for i := range entries {
 		rules := &entries[i].Rules

@@ -99,7 +99,7 @@ func (a *API) mintToken(ctx context.Context, caller principal.Principal, in *min
 	if err != nil {
 		return nil, err
 	}
-	validation, snapshot := a.foresee(ctx, caller, minted.Plan, callParties{agentID: orEmpty(b.AgentID), userID: orEmpty(b.UserID), email: orEmpty(b.UserEmail)})
+	validation, snapshot := a.foresee(ctx, caller, minted.Plan, minted.Widened, callParties{agentID: orEmpty(b.AgentID), userID: orEmpty(b.UserID), email: orEmpty(b.UserEmail)})
 	client := stated(orEmpty(b.AgentID))
 	if client == "" {
 		client = caller.KeyID

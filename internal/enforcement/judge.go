@@ -58,7 +58,8 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 	if c.needsPlan(v) {
 		fit = c.checkIntent(v, now)
 	}
-	if c.needsPlan(v) && !fit.OK {
+	widened := fit.Drift == plan.Widened
+	if c.needsPlan(v) && !fit.OK && !widened {
 		d.Decision = refuse(policy.ByIntent, string(fit.Drift), redaction.Text(fit.Reason)).Decision // it names arguments
 		return d
 	}
@@ -85,6 +86,9 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 	}
 	if d.PolicyID == "" {
 		d.PolicyID = policy.ByDefault
+	}
+	if widened {
+		d.Decision = stricter(d.Decision, engine.Decision{Verdict: verdict.Hold, PolicyID: policy.ByIntent, Rule: string(fit.Drift), Reason: fit.Reason})
 	}
 	return d
 }

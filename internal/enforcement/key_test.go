@@ -32,7 +32,7 @@ func TestAKeyThatEndedDecidesNothing(t *testing.T) {
 			t.Errorf("revoked meanwhile: %t, recorded: %t", w.meanwhile.do.Load() == nil, got.Recorded)
 		}
 		want(t, w.decide(call("fs", "read", `{}`)), verdict.Deny, policy.ByAgent, "API key is not valid any more")
-		if n := w.count(`decision WHERE verdict = 'allow'`); n != 1 {
+		if n := w.count(`audit_entry WHERE verdict = 'allow'`); n != 1 {
 			t.Errorf("%d calls were allowed, want the one before the end of the key", n)
 		}
 		w.verified()

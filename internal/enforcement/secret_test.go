@@ -89,7 +89,7 @@ func TestNoKeyNamesAPlan(t *testing.T) {
 func (w *world) everything() string {
 	w.t.Helper()
 	var b strings.Builder
-	for _, table := range []string{"audit_entry", "decision", "approval_request", "plan", "plan_anchor"} {
+	for _, table := range []string{"audit_entry", "approval_request", "plan", "plan_anchor"} {
 		rows, err := w.db.Query(w.t.Context(), `SELECT * FROM `+table)
 		if err != nil {
 			w.t.Fatal(err)

@@ -54,7 +54,7 @@ func changed(ctx context.Context, tx *database.Tx, c *call, v *view, d candidate
 	if !d.since.covers(now) {
 		return true, nil
 	}
-	if d.plan != nil && d.PolicyID != policy.ByIntent && !tx.Now().Before(d.plan.Expires) {
+	if d.plan != nil && d.Verdict != verdict.Deny && !tx.Now().Before(d.plan.Expires) {
 		return true, nil // it expired on the way
 	}
 	if v == nil || !v.bySession {

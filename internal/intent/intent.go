@@ -146,6 +146,9 @@ type Minted struct {
 	// Plan is the plan as it will be judged, for who tells what policy says
 	// about its tools.
 	Plan *plan.Plan `json:"-"`
+	// Widened are the steps that a plan under way did not permit: a person must
+	// agree to their calls.
+	Widened []int `json:"-"`
 	// Repeated: the answer was given before to the same Idempotency-Key.
 	Repeated bool `json:"-"`
 }

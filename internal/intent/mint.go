@@ -36,6 +36,9 @@ func (s *Service) Mint(ctx context.Context, p principal.Principal, r Request) (M
 			return Minted{}, err
 		}
 	}
+	if err := s.widening(ctx, n); err != nil {
+		return Minted{}, err
+	}
 	// Signed before the queue: the committer waits for nothing but the database.
 	if err := s.issue(ctx, n); err != nil {
 		return Minted{}, err
@@ -74,6 +77,7 @@ type newPlan struct {
 	binding  plan.Binding
 	identity string
 	parentID string
+	widened  []int // steps that a plan under way does not permit
 	issued   time.Time // in whole seconds
 	expires  time.Time
 	token    plan.Token
@@ -160,7 +164,7 @@ func (s *Service) issue(ctx context.Context, n *newPlan) error {
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(sealedPlan{Plan: string(n.request.Plan), Token: n.token, JWT: n.jwt})
+	text, err := json.Marshal(sealedPlan{Plan: string(n.request.Plan), Token: n.token, JWT: n.jwt, Widened: n.widened})
 	if err != nil {
 		return fmt.Errorf("seal plan %s: %w", n.id, err)
 	}
@@ -174,6 +178,8 @@ type sealedPlan struct {
 	Plan  string     `json:"plan"`
 	Token plan.Token `json:"token"`
 	JWT   string     `json:"jwt"`
+	// Widened is no part of what was signed, and of what nobody may alter.
+	Widened []int `json:"widened,omitempty"`
 }
 
 // sealContext ties sealed bytes to their row and to the hash beside them.
@@ -190,7 +196,7 @@ func (n *newPlan) add(ctx context.Context, tx *database.Tx) error {
 		Payload: recorded{
 			Hash: n.tree.Root(), Goal: n.goal, Source: n.source, Steps: len(n.plan.Steps), Tools: n.tools(),
 			User: n.binding.UserID, Email: n.binding.Email, Agent: n.binding.AgentID, Context: n.binding.Context, Session: n.binding.Session,
-			ExpiresAt: n.expires.Unix(), Under: n.parentID,
+			ExpiresAt: n.expires.Unix(), Under: n.parentID, Widened: n.widened,
 		},
 	})
 	return err
@@ -210,6 +216,7 @@ type recorded struct {
 	Session   string   `json:"sessionId,omitzero"`
 	ExpiresAt int64    `json:"expiresAt"`
 	Under     string   `json:"under,omitzero"`
+	Widened   []int    `json:"widened,omitempty"` // steps that a plan under way did not permit
 }
 
 // recordedTools is how many tools of a plan the audit log names. The plan's hash
@@ -231,7 +238,7 @@ func (n *newPlan) minted() Minted {
 	root := n.tree.Root()
 	return Minted{
 		PlanID: n.id, IntentReference: referenceMark + n.id, PlanHash: root, MerkleRoot: root,
-		CompositeIdentity: n.identity, StepProofs: n.tree.StepProofs(), Token: n.token, JWT: n.jwt, Plan: n.plan,
+		CompositeIdentity: n.identity, StepProofs: n.tree.StepProofs(), Token: n.token, JWT: n.jwt, Plan: n.plan, Widened: n.widened,
 	}
 }
 
@@ -253,7 +260,7 @@ func (s *Service) again(ctx context.Context, p principal.Principal, planID strin
 	return Minted{
 		PlanID: planID, IntentReference: referenceMark + planID, PlanHash: tree.Root(), MerkleRoot: tree.Root(),
 		CompositeIdentity: stored.Token.Identity, StepProofs: tree.StepProofs(), Token: stored.Token, JWT: stored.JWT,
-		Plan: parsed, Repeated: true,
+		Plan: parsed, Widened: stored.Widened, Repeated: true,
 	}, nil
 }
 

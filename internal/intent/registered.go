@@ -39,7 +39,7 @@ func (s *Service) allowUnderRegistered(ctx context.Context, n *newPlan) error {
 		if err != nil {
 			return err
 		}
-		if holder.Plan.Limited() || !holder.Plan.Fit(call).OK {
+		if holder.Plan.Limited() || !holder.Fit(call).OK {
 			continue
 		}
 		n.parentID = id

@@ -48,6 +48,9 @@ type Declared struct {
 
 	Plan *Plan
 	Root string // of the plan's tree, in hex
+	// Widened are the indexes of steps, ascending, that a plan under way at the
+	// time did not permit: a person must agree to their calls.
+	Widened []int
 }
 
 // Call is a tool call to be judged by a plan.
@@ -73,6 +76,7 @@ const (
 	NotInPlan      Drift = "not_in_plan"  // the tool
 	OtherArguments Drift = "arguments"    // the tool, but other arguments
 	OutOfOrder     Drift = "out_of_order" // an earlier step must be used first
+	Widened        Drift = "widened"      // the step was added to a plan under way, and nobody agreed yet
 	UsedUp         Drift = "used_up"      // max_calls reached
 	Counted        Drift = "counted"      // ordered or counted, where nothing is claimed
 	BadProof       Drift = "bad_proof"    // a proof that does not lead to the plan's root
@@ -81,8 +85,8 @@ const (
 // Result is what the intent check says. The zero value does not allow.
 type Result struct {
 	OK bool
-	// Steps are the indexes of the steps the call fits, ascending. Using one of
-	// them is still to be claimed where the plan is Limited.
+	// Steps are the indexes of the steps the call fits, ascending; of a Widened
+	// drift, too. Using one of them is still to be claimed where the plan is Limited.
 	Steps []int
 	Drift Drift
 	// Reason is for the model that made the call.
@@ -107,7 +111,7 @@ func Check(d *Declared, p Presented, call Call, by Binding, now time.Time) Resul
 	if r := Standing(d, p, by, now); !r.OK {
 		return r
 	}
-	return d.Plan.Fit(call)
+	return d.Fit(call)
 }
 
 // Standing judges the plan alone: whether it may authorise anything for this
@@ -127,6 +131,13 @@ func Standing(d *Declared, p Presented, by Binding, now time.Time) Result {
 		return refuse(Elsewhere, "the plan was declared for another "+what)
 	}
 	return Result{OK: true}
+}
+
+// SameParties reports whether nothing that both state tells the one from the other,
+// but for session and context.
+func (b Binding) SameParties(other Binding) bool {
+	b.Context, b.Session = "", ""
+	return b.differs(other) == ""
 }
 
 // differs names what keeps a plan from being used by a caller. Organization

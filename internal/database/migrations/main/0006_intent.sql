@@ -28,6 +28,7 @@ CREATE INDEX plan_by_time ON plan (org_id, created_at, id);
 CREATE INDEX plan_by_agent ON plan (org_id, agent_id, created_at, id);
 CREATE INDEX plan_by_user ON plan (org_id, user_id, created_at, id);
 CREATE INDEX plan_by_holder ON plan (key_id, user_id, agent_id, context_id, expires_at);
+CREATE INDEX plan_by_context ON plan (key_id, context_id, created_at, id) WHERE context_id <> '';
 CREATE INDEX plan_by_signature ON plan (signature_hash, created_at);
 CREATE INDEX plan_by_parent ON plan (parent_id) WHERE parent_id IS NOT NULL;
 
