@@ -74,7 +74,7 @@ type VerifiedPlaceBody struct {
 type ExecutionStateBody struct {
 	PlanID          string      `json:"plan_id" format:"uuid"`
 	IntentReference string      `json:"intent_reference"`
-	ExecutedSteps   []int       `json:"executed_steps" nullable:"false"`
+	ExecutedSteps   []int       `json:"executed_steps" nullable:"false" doc:"Steps that clients report to have run."`
 	CurrentStep     int         `json:"current_step"`
 	TotalSteps      int         `json:"total_steps"`
 	Status          plan.Status `json:"status"`
@@ -252,7 +252,11 @@ func (a *API) judgeTool(ctx context.Context, step judgedStep, d *plan.Declared) 
 	}
 	answer.Recorded = true
 	body = verifiedStep(answer)
-	body.describe(d, result)
+	done, err := a.Executions.StepsOf(ctx, d.Binding.OrgID, d.ID)
+	if err != nil {
+		return VerifiedStepBody{}, false, err
+	}
+	body.describe(d, result, done)
 	return body, true, nil
 }
 
@@ -315,10 +319,10 @@ func verifiedStep(d enforcement.Answer) VerifiedStepBody {
 }
 
 // describe adds what is known of the plan and the step.
-func (b *VerifiedStepBody) describe(d *plan.Declared, result plan.Result) {
+func (b *VerifiedStepBody) describe(d *plan.Declared, result plan.Result, done []int) {
 	b.MerkleRoot, b.ExpiresAt = d.Root, d.Expires.Unix()
 	state := &ExecutionStateBody{
-		PlanID: d.ID, IntentReference: "ir_" + d.ID, ExecutedSteps: []int{}, TotalSteps: len(d.Plan.Steps),
+		PlanID: d.ID, IntentReference: "ir_" + d.ID, ExecutedSteps: append([]int{}, done...), TotalSteps: len(d.Plan.Steps),
 		Status: d.Status, IsCompleted: d.Status != plan.Active,
 	}
 	b.ExecutionState = state

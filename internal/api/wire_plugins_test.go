@@ -59,6 +59,9 @@ func TestWireVerifyStep(t *testing.T) {
 			"execution_state.current_step": "int", "execution_state.total_steps": "int", "execution_state.status": "text", "execution_state.is_completed": "bool",
 		}
 		claim := fmt.Sprintf(`"path":"/steps/[0]/tool","step_index":0,"proof":%s`, jsonOf(t, proofs[0]))
+		if status, answer := w.call("/iap/audit", jsonOf(t, m{"plan_id": minted["plan_id"], "tool": "Read", "step_index": 0, "status": "success"}), w.claude()...); status != 201 {
+			t.Fatalf("report: %d %v", status, answer)
+		}
 		for _, c := range []struct {
 			name, body string
 			headers    []string
@@ -73,6 +76,9 @@ func TestWireVerifyStep(t *testing.T) {
 			status, answer := w.call("/iap/verify-step", c.body, c.headers...)
 			if status != 200 || answer["allowed"] != c.allowed {
 				t.Errorf("%s: %d %v", c.name, status, answer)
+			}
+			if state, ok := answer["execution_state"].(map[string]any); ok && fmt.Sprint(state["executed_steps"]) != "[0]" {
+				t.Errorf("%s: the steps that ran are %v", c.name, state["executed_steps"])
 			}
 			wantTypes(t, c.name, answer, types)
 		}

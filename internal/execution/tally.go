@@ -43,3 +43,28 @@ func (s *Service) PlanTally(ctx context.Context, p principal.Principal, planID s
 	}
 	return tallies, nil
 }
+
+// reportsSeen bounds how many reports StepsOf looks at.
+const reportsSeen = 10_000
+
+// StepsOf are the steps of a plan that were reported to have run, ascending, as
+// clients count them. It asks nobody's leave, as PlanTally does not.
+func (s *Service) StepsOf(ctx context.Context, orgID, planID string) ([]int, error) {
+	steps, err := database.Collect(ctx, s.db, func(row database.Scanner) (step int, err error) {
+		err = row.Scan(&step)
+		return step, err
+	}, `
+		SELECT DISTINCT step
+		FROM (
+			SELECT step, status
+			FROM execution
+			WHERE org_id = $1 AND plan_id = $2 AND plan_id <> ''
+			LIMIT $3
+		) AS reports
+		WHERE step >= 0 AND status <> 'blocked'
+		ORDER BY step`, orgID, planID, reportsSeen)
+	if err != nil {
+		return nil, fmt.Errorf("list the steps of plan %s that ran: %w", planID, err)
+	}
+	return steps, nil
+}
