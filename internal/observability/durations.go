@@ -13,7 +13,7 @@ import (
 )
 
 // durationSum adds up stored sketches. A question over a week reads one an hour,
-// and each has up to some hundred bins: adding them in an array takes a quarter of
+// and each has up to some hundred bins: adding them in an array takes a third of
 // what the sketch's own way does, so that the answer hardly takes longer where the
 // bins are full. Counts are whole numbers, and their sums exact in any order.
 type durationSum struct {

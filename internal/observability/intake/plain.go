@@ -10,8 +10,8 @@ import (
 
 // Nearly every batch is plain: its characters are valid, no name is in an object
 // twice, and the texts we read have no escapes. Such a batch is read here in one
-// walk, and its texts are parts of one copy. That takes a third of what the decoder
-// does, and reading is a quarter of ingest.
+// walk, and its texts are parts of one copy. That takes less than half of what the
+// decoder does, and reading was a quarter of ingest.
 //
 // Whatever is not plain is odd, and is left to the decoder: it alone rejects, and
 // says why. So this must never take what the decoder would not, or read it
