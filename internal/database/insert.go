@@ -56,7 +56,7 @@ func (tx *Tx) inChunks(ctx context.Context, head string, rows [][]any, tail stri
 			return err
 		}
 		n := tx.chunk(len(rows), len(rows[0]))
-		if err := do(running, tx.insertText(head, n, len(rows[0]), tail), slices.Concat(rows[:n]...)); err != nil {
+		if err := do(running, tx.insertText(head, n, len(rows[0]), tail), tx.statements.gather(rows[:n])); err != nil {
 			return err
 		}
 		rows = rows[n:]

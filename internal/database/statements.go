@@ -15,6 +15,7 @@ type statements struct {
 	wanted  []string             // to be kept, once no transaction holds the connection
 	here    map[string]*sql.Stmt // of the running transaction, closed with it
 	inserts map[insertKey]string // their texts, which are long
+	args    []any                // of the running insert: one buffer for all, which are many
 }
 
 // maxKept bounds what a mistake could fill: statements whose text varies.
@@ -75,8 +76,20 @@ func positional(query string) string {
 	return text.String()
 }
 
+// gather is the parameters of some rows, until it is called again.
+func (s *statements) gather(rows [][]any) []any {
+	s.args = s.args[:0]
+	for _, row := range rows {
+		s.args = append(s.args, row...)
+	}
+	return s.args
+}
+
 // end forgets what belonged to the transaction.
-func (s *statements) end() { clear(s.here) }
+func (s *statements) end() {
+	clear(s.here)
+	clear(s.args[:cap(s.args)]) // else it would hold on to what was stored last
+}
 
 // prepared is a statement that is compiled once. Its text must be one of few: it
 // is kept for good.

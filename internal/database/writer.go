@@ -78,21 +78,29 @@ func startWriter(db *DB, logger *slog.Logger) *writer {
 // Write queues the change and waits for its commit, for changeLimit at most. When
 // ctx or that time ends before the committer has begun, nothing happens and the
 // fault is Unavailable; once begun, Write waits for the outcome.
-func (db *DB) Write(ctx context.Context, change Change) error {
+func (db *DB) Write(ctx context.Context, change Change) error { return db.Submit(ctx, change)() }
+
+// Submit is Write in two steps: it queues the change, and the function it returns,
+// which must be called, waits for the commit. Changes that one caller submits are
+// made in that order.
+func (db *DB) Submit(ctx context.Context, change Change) (wait func() error) {
 	ctx, cancel := context.WithTimeout(ctx, changeLimit)
-	defer cancel()
 	p := &pending{change: change, deadline: time.Now().Add(changeLimit), result: make(chan error, 1)}
 	if err := db.writer.enqueue(p); err != nil {
-		return unavailable(err, "too many changes are waiting")
+		cancel()
+		return func() error { return unavailable(err, "too many changes are waiting") }
 	}
-	select {
-	case err := <-p.result:
-		return err
-	case <-ctx.Done():
-		if p.claimed.CompareAndSwap(false, true) {
-			return unavailable(ctx.Err(), "the change was not made in time")
+	return func() error {
+		defer cancel()
+		select {
+		case err := <-p.result:
+			return err
+		case <-ctx.Done():
+			if p.claimed.CompareAndSwap(false, true) {
+				return unavailable(ctx.Err(), "the change was not made in time")
+			}
+			return <-p.result
 		}
-		return <-p.result
 	}
 }
 

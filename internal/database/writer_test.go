@@ -65,6 +65,37 @@ func TestWriteIsWholeOrAbsent(t *testing.T) {
 	})
 }
 
+// What one caller submits is made in that order, also when it shares a commit.
+func TestSubmittedChangesKeepTheirOrder(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		makeTable(t, db)
+		release := hold(t, db)
+		var waits []func() error
+		for i := range 5 {
+			waits = append(waits, db.Submit(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+				var before int
+				if err := tx.QueryRow(ctx, `SELECT count(*) FROM thing`).Scan(&before); err != nil {
+					return err
+				}
+				if before != i {
+					return fmt.Errorf("change %d is made behind %d others", i, before)
+				}
+				return insert(i)(ctx, tx)
+			}}))
+		}
+		release()
+		for _, wait := range waits {
+			if err := wait(); err != nil {
+				t.Error(err)
+			}
+		}
+		if n := count(t, db); n != 5 {
+			t.Errorf("%d rows, want 5", n)
+		}
+	})
+}
+
 // errHeld ends the change that held the committer, so that it commits nothing.
 var errHeld = errors.New("held")
 

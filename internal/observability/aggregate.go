@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/DataDog/sketches-go/ddsketch"
-
 	"writ/internal/database"
 	"writ/internal/observability/intake"
 )
@@ -61,12 +59,8 @@ func (s *Service) keptFrom() int64 { return receivedDay(database.Micros(s.db.Now
 // Summary is the overview of the last days.
 func (s *Service) Summary(ctx context.Context, orgID string, days int) (sum Summary, err error) {
 	from := s.firstHour(days)
-	sketch := newSketch()
-	if err := s.sumTraces(ctx, orgID, from, &sum, sketch); err != nil {
+	if err := s.sumTraces(ctx, orgID, from, &sum); err != nil {
 		return Summary{}, fmt.Errorf("sum traces: %w", err)
-	}
-	if sum.P50, sum.P95, err = quantiles(sketch); err != nil {
-		return Summary{}, err
 	}
 	if sum.Usage, err = s.sumUsage(ctx, orgID, from); err != nil {
 		return Summary{}, fmt.Errorf("sum usage: %w", err)
@@ -82,7 +76,8 @@ func (s *Service) Summary(ctx context.Context, orgID string, days int) (sum Summ
 	return sum, err
 }
 
-func (s *Service) sumTraces(ctx context.Context, orgID string, from int64, sum *Summary, sketch *ddsketch.DDSketch) error {
+func (s *Service) sumTraces(ctx context.Context, orgID string, from int64, sum *Summary) error {
+	var took durationSum
 	_, err := database.Collect(ctx, s.db, func(row database.Scanner) (none struct{}, err error) {
 		var traces, errors int64
 		var durations []byte
@@ -90,30 +85,13 @@ func (s *Service) sumTraces(ctx context.Context, orgID string, from int64, sum *
 			return none, err
 		}
 		sum.Traces, sum.Errors = sum.Traces+traces, sum.Errors+errors
-		return none, mergeInto(sketch, durations)
+		return none, took.add(durations)
 	}, `SELECT traces, errors, durations FROM rollup_trace WHERE org_id = $1 AND bucket >= $2`, orgID, from)
-	return err
-}
-
-func mergeInto(sketch *ddsketch.DDSketch, encoded []byte) error {
-	if len(encoded) == 0 {
-		return nil
-	}
-	if err := sketch.DecodeAndMergeWith(encoded); err != nil {
-		return fmt.Errorf("read a stored sketch: %w", err)
-	}
-	return nil
-}
-
-func quantiles(sketch *ddsketch.DDSketch) (p50, p95 float64, err error) {
-	if sketch.IsEmpty() {
-		return 0, 0, nil
-	}
-	q, err := sketch.GetValuesAtQuantiles([]float64{0.5, 0.95})
 	if err != nil {
-		return 0, 0, fmt.Errorf("quantiles: %w", err)
+		return err
 	}
-	return q[0], q[1], nil
+	sum.P50, sum.P95, err = took.quantiles()
+	return err
 }
 
 // sums is SQL that adds up the usage columns exactly at any size: thousands of
@@ -187,7 +165,7 @@ func (s *Service) Policy(ctx context.Context, orgID, policyID string, days int) 
 	}
 	var timed, micros int64
 	var newest policyName
-	sketch := newSketch()
+	var took durationSum
 	_, err := database.Collect(ctx, s.db, func(row database.Scanner) (none struct{}, err error) {
 		var calls, allowed, denied, t, us int64
 		var named policyName
@@ -198,7 +176,7 @@ func (s *Service) Policy(ctx context.Context, orgID, policyID string, days int) 
 		f.Calls, f.Allowed, f.Denied = f.Calls+calls, f.Allowed+allowed, f.Denied+denied
 		timed, micros = timed+t, intake.Saturate(micros, us)
 		newest.rename(named)
-		return none, mergeInto(sketch, durations)
+		return none, took.add(durations)
 	}, `SELECT policy_name, named_at, calls, allowed, denied, timed, duration_us, durations
 		FROM rollup_policy
 		WHERE org_id = $1 AND policy_id = $2 AND bucket >= $3`, orgID, policyID, from)
@@ -209,7 +187,7 @@ func (s *Service) Policy(ctx context.Context, orgID, policyID string, days int) 
 	if timed > 0 {
 		f.Average = float64(micros) / float64(timed) / 1000
 	}
-	if f.P50, f.P95, err = quantiles(sketch); err != nil {
+	if f.P50, f.P95, err = took.quantiles(); err != nil {
 		return PolicyFigures{}, err
 	}
 	if f.Name == "" {

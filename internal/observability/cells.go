@@ -68,7 +68,10 @@ func addSketch(sketch **ddsketch.DDSketch, encoded []byte) error {
 	if *sketch == nil {
 		*sketch = newSketch()
 	}
-	return mergeInto(*sketch, encoded)
+	if err := (*sketch).DecodeAndMergeWith(encoded); err != nil {
+		return fmt.Errorf("read a stored sketch: %w", err)
+	}
+	return nil
 }
 
 func addMinuteRow(t *tally, row database.Scanner) error {

@@ -2,6 +2,7 @@ package observability
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -31,29 +32,44 @@ type Rejection struct {
 	Reason string
 }
 
+// slicesAtOnce is how many slices of one request are written together. While they
+// are, the next is read: the committer finds it ready, and what waits together
+// shares a commit.
+const slicesAtOnce = 2
+
 // Ingest stores the valid batches of a request. When it returns an error some of
 // them may be stored already; sending the request again completes it.
 func (s *Service) Ingest(ctx context.Context, orgID, product string, r Request) (Result, error) {
 	result := Result{TraceIDs: []string{}}
-	written := func() error { return nil }
-	for slice := range s.read(r, product, &result) {
-		// The next slice is read while this one is written.
-		if err := written(); err != nil {
-			return Result{}, err
-		}
-		written = s.write(ctx, orgID, product, slice, &result)
+	var writing []func() error
+	var failed error
+	wait := func() {
+		failed = cmp.Or(failed, writing[0]())
+		writing = writing[1:]
 	}
-	if err := written(); err != nil {
-		return Result{}, err
+	for slice := range s.read(r, product, &result) {
+		if len(writing) == slicesAtOnce {
+			wait()
+		}
+		if failed != nil {
+			break
+		}
+		writing = append(writing, s.write(ctx, orgID, product, slice, &result))
+	}
+	for len(writing) > 0 {
+		wait()
+	}
+	if failed != nil {
+		return Result{}, fmt.Errorf("store traces: %w", failed)
 	}
 	return result, nil
 }
 
 // read gives the valid batches of a request in slices that go into a change each,
 // and notes why the others were rejected.
-func (s *Service) read(r Request, product string, result *Result) iter.Seq[[]*intake.Batch] {
-	return func(yield func([]*intake.Batch) bool) {
-		var slice []*intake.Batch
+func (s *Service) read(r Request, product string, result *Result) iter.Seq[[]readyBatch] {
+	return func(yield func([]readyBatch) bool) {
+		var slice []readyBatch
 		spans := 0
 		for i, raw := range r.Batches {
 			b, bad := intake.ParseBatch(raw, r.SessionID, product, s.prices)
@@ -68,7 +84,7 @@ func (s *Service) read(r Request, product string, result *Result) iter.Seq[[]*in
 				}
 				slice, spans = nil, 0
 			}
-			slice, spans = append(slice, &b), spans+size
+			slice, spans = append(slice, readied(&b)), spans+size
 		}
 		if len(slice) > 0 {
 			yield(slice)
@@ -78,17 +94,15 @@ func (s *Service) read(r Request, product string, result *Result) iter.Seq[[]*in
 
 // write begins to store a slice. The function it returns waits for that, and adds
 // what came of it to the result.
-func (s *Service) write(ctx context.Context, orgID, product string, slice []*intake.Batch, result *Result) func() error {
+func (s *Service) write(ctx context.Context, orgID, product string, slice []readyBatch, result *Result) func() error {
 	var accepted []string
-	done := make(chan error, 1)
-	go func() {
-		var err error
-		accepted, err = s.store(ctx, orgID, product, slice)
-		done <- err
-	}()
+	wait := s.db.Submit(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) (err error) {
+		accepted, err = s.store(ctx, tx, orgID, product, slice)
+		return err
+	}})
 	return func() error {
-		if err := <-done; err != nil {
-			return fmt.Errorf("store traces: %w", err)
+		if err := wait(); err != nil {
+			return err
 		}
 		result.Accepted += len(accepted)
 		result.Duplicate += len(slice) - len(accepted)
@@ -98,34 +112,26 @@ func (s *Service) write(ctx context.Context, orgID, product string, slice []*int
 }
 
 // store writes one slice and gives the ids of traces that were new.
-func (s *Service) store(ctx context.Context, orgID, product string, batches []*intake.Batch) (accepted []string, err error) {
-	ready := make([]readyBatch, len(batches))
-	for i, b := range batches {
-		ready[i] = readied(b)
+func (s *Service) store(ctx context.Context, tx *database.Tx, orgID, product string, slice []readyBatch) ([]string, error) {
+	fresh, err := s.claim(ctx, tx, orgID, slice, database.Micros(tx.Now()))
+	if err != nil {
+		return nil, err
 	}
-	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		now := database.Micros(tx.Now())
-		fresh, err := s.claim(ctx, tx, orgID, ready, now)
-		if err != nil {
-			return err
+	if len(fresh) > 0 {
+		if err := ensurePartitions(ctx, tx, fresh[0].day); err != nil {
+			return nil, err
 		}
-		if len(fresh) > 0 {
-			if err := ensurePartitions(ctx, tx, fresh[0].day); err != nil {
-				return err
-			}
-		}
-		accepted = make([]string, len(fresh))
-		t := s.tallyIn(tx, orgID)
-		for i, f := range fresh {
-			accepted[i] = f.batch.Trace.ID
-			t.add(f.batch, product, receivedAt(f.pk))
-		}
-		if err := insertTraces(ctx, tx, orgID, product, fresh); err != nil {
-			return err
-		}
-		return insertSpans(ctx, tx, fresh)
-	}})
-	return accepted, err
+	}
+	accepted := make([]string, len(fresh))
+	t := s.tallyIn(tx, orgID)
+	for i, f := range fresh {
+		accepted[i] = f.batch.Trace.ID
+		t.add(f.batch, product, receivedAt(f.pk))
+	}
+	if err := insertTraces(ctx, tx, orgID, product, fresh); err != nil {
+		return nil, err
+	}
+	return accepted, insertSpans(ctx, tx, fresh)
 }
 
 // readyBatch is a batch with the rows of its spans.

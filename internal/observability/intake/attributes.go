@@ -85,11 +85,8 @@ func (c *checker) factText(field string, value raw) string {
 }
 
 func (c *checker) tokens(field string, value raw) int64 {
-	n := c.number(field, value, MaxTokens)
-	if n == nil {
-		return 0
-	}
-	return *n
+	n, _ := c.number(field, value, MaxTokens)
+	return n
 }
 
 // cost reads a cost in dollars as nanos. It is not given where it is null.

@@ -56,9 +56,10 @@ func reject(field, format string, args ...any) *Rejection {
 	return &Rejection{field, fmt.Sprintf(format, args...)}
 }
 
+// wireBatch is a batch as it was sent: right in its types, not checked further.
 type wireBatch struct {
-	Trace jsontext.Value `json:"trace"`
-	Spans []wireSpan     `json:"spans"`
+	trace wireTrace
+	spans []wireSpan
 }
 
 type wireTrace struct {
@@ -88,35 +89,51 @@ type wireSpan struct {
 	Attributes raw    `json:"attributes"`
 }
 
-// ParseBatch reads one batch strictly and checks every rule, or says which one
-// it breaks.
+// ParseBatch reads one of the batches that ParseRequest gave, strictly, and checks
+// every rule, or says which one it breaks.
 func ParseBatch(batch, defaultSession jsontext.Value, product string, prices *Prices) (Batch, *Rejection) {
-	var w wireBatch
-	if err := json.Unmarshal(batch, &w); err != nil {
-		return Batch{}, undecodable("", err)
+	w, isPlain := readPlain(batch)
+	if !isPlain {
+		var bad *Rejection
+		if w, bad = decodeBatch(batch); bad != nil {
+			return Batch{}, bad
+		}
 	}
-	if w.Trace.Kind() != '{' {
-		return Batch{}, reject("trace", "is required and must be an object")
-	}
-	if len(w.Spans) > MaxSpans {
-		return Batch{}, reject("spans", "must be at most %d", MaxSpans)
-	}
-	var t wireTrace
-	if err := json.Unmarshal(w.Trace, &t); err != nil {
-		return Batch{}, undecodable("trace", err)
-	}
-	trace, bad := t.check(raw(defaultSession), product)
+	trace, bad := w.trace.check(raw(defaultSession), product)
 	if bad != nil {
 		return Batch{}, bad
 	}
-	b := Batch{Trace: trace, Spans: make([]Span, len(w.Spans))}
-	for i := range w.Spans {
-		if b.Spans[i], bad = w.Spans[i].check("spans["+strconv.Itoa(i)+"].", prices); bad != nil {
+	b := Batch{Trace: trace, Spans: make([]Span, len(w.spans))}
+	for i := range w.spans {
+		if bad = w.spans[i].check(&b.Spans[i], prices); bad != nil {
+			bad.Field = "spans[" + strconv.Itoa(i) + "]." + bad.Field
 			return Batch{}, bad
 		}
 		b.Trace.Count(&b.Spans[i])
 	}
 	return b, nil
+}
+
+// decodeBatch reads any batch, or says why it cannot be read.
+func decodeBatch(batch jsontext.Value) (w wireBatch, bad *Rejection) {
+	var members struct {
+		Trace jsontext.Value `json:"trace"`
+		Spans []wireSpan     `json:"spans"`
+	}
+	if err := json.Unmarshal(batch, &members); err != nil {
+		return wireBatch{}, undecodable("", err)
+	}
+	if members.Trace.Kind() != '{' {
+		return wireBatch{}, reject("trace", "is required and must be an object")
+	}
+	if len(members.Spans) > MaxSpans {
+		return wireBatch{}, reject("spans", "must be at most %d", MaxSpans)
+	}
+	w.spans = members.Spans
+	if err := json.Unmarshal(members.Trace, &w.trace); err != nil {
+		return wireBatch{}, undecodable("trace", err)
+	}
+	return w, nil
 }
 
 // Count adds a span to the trace's totals.
@@ -150,20 +167,16 @@ func (w *wireTrace) check(defaultSession raw, product string) (t Trace, bad *Rej
 	return t, nil
 }
 
-func (w *wireSpan) check(prefix string, prices *Prices) (Span, *Rejection) {
-	c := &checker{prefix: prefix}
-	s := Span{
-		ID: c.uuid("id", w.ID, true), ParentID: c.optionalID("parentSpanId", w.ParentID), SessionID: c.optionalID("sessionId", w.SessionID),
-		Kind: c.required("kind", w.Kind), Name: c.name(w.Name), Status: c.status(w.Status, false), Attributes: c.object(w.Attributes),
-	}
+// check fills a span; the field of a rejection is one of the span's.
+func (w *wireSpan) check(s *Span, prices *Prices) *Rejection {
+	c := checker{}
+	s.ID, s.ParentID, s.SessionID = c.uuid("id", w.ID, true), c.optionalID("parentSpanId", w.ParentID), c.optionalID("sessionId", w.SessionID)
+	s.Kind, s.Name, s.Status, s.Attributes = c.required("kind", w.Kind), c.name(w.Name), c.status(w.Status, false), c.object(w.Attributes)
 	s.Start, s.End, s.DurationMs = c.times(w.StartTime, w.EndTime, w.DurationMs)
 	if c.bad == nil {
 		s.Facts = c.facts(s.Kind, w.Attributes, prices)
 	}
-	if c.bad != nil {
-		return Span{}, c.bad
-	}
-	return s, nil
+	return c.bad
 }
 
 // undecodable says where a batch cannot be read, without quoting it.

@@ -27,20 +27,23 @@ func IsUUID(text string) bool {
 		return false
 	}
 	for i := range len(text) {
-		c := text[i]
-		switch i {
-		case 8, 13, 18, 23:
-			if c != '-' {
-				return false
-			}
-		default:
-			if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-				return false
-			}
+		if isHex[text[i]] {
+			continue
+		}
+		if i != 8 && i != 13 && i != 18 && i != 23 || text[i] != '-' {
+			return false
 		}
 	}
-	return true
+	return text[8] == '-' && text[13] == '-' && text[18] == '-' && text[23] == '-'
 }
+
+// isHex are the digits of a UUID.
+var isHex = func() (digits [256]bool) {
+	for _, c := range []byte("0123456789abcdef") {
+		digits[c] = true
+	}
+	return digits
+}()
 
 func (c *checker) uuid(field, text string, required bool) string {
 	if text == "" && required {
@@ -70,7 +73,10 @@ func isAbsent(value raw) bool { return value == "" || value.kind() == 'n' }
 
 // unquoted is the text of a JSON string, empty for anything else.
 func unquoted(value raw) string {
-	if len(value) >= 2 && value[0] == '"' && strings.IndexByte(string(value), '\\') < 0 {
+	if value.kind() != '"' {
+		return ""
+	}
+	if strings.IndexByte(string(value), '\\') < 0 {
 		return string(value[1 : len(value)-1])
 	}
 	text, err := jsontext.AppendUnquote(nil, value)
@@ -159,7 +165,9 @@ func (c *checker) times(start string, end, duration raw) (from int64, to, ms *in
 		}
 		to = &at
 	}
-	if ms = c.number("durationMs", duration, MaxDuration); ms == nil && to != nil {
+	if n, given := c.number("durationMs", duration, MaxDuration); given {
+		ms = &n
+	} else if to != nil {
 		if computed := (*to - from) / 1000; *to >= from && computed <= MaxDuration {
 			ms = &computed
 		}
@@ -167,21 +175,20 @@ func (c *checker) times(start string, end, duration raw) (from int64, to, ms *in
 	return from, to, ms
 }
 
-// number reads a whole number from 0 to a limit; nil when it was not sent.
-func (c *checker) number(field string, value raw, limit float64) *int64 {
+// number reads a whole number from 0 to a limit. It is not given where it is null.
+func (c *checker) number(field string, value raw, limit float64) (n int64, given bool) {
 	switch value.kind() {
 	case 'n', 0:
-		return nil
+		return 0, false
 	case '0':
 		if n, err := strconv.ParseInt(string(value), 10, 64); err == nil && n >= 0 && float64(n) <= limit {
-			return &n
+			return n, true
 		}
 		// 12.0 and 1e3 are whole numbers too.
 		if f, err := strconv.ParseFloat(string(value), 64); err == nil && f >= 0 && f <= limit && f == float64(int64(f)) {
-			n := int64(f)
-			return &n
+			return int64(f), true
 		}
 	}
 	c.fail(field, "must be a whole number from 0 to %.0f", limit)
-	return nil
+	return 0, false
 }

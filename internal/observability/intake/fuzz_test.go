@@ -73,7 +73,11 @@ func FuzzParseBatch(f *testing.F) {
 	prices := intake.BuiltInPrices()
 	session := jsontext.Value(`"0190a0a0-0000-7000-8000-00000000000d"`)
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		b, bad := intake.ParseBatch(raw, session, "p", prices)
+		r, err := intake.ParseRequest([]byte(`{"product":"p","batches":[` + string(raw) + `]}`))
+		if err != nil {
+			return // what cannot be split has no batches
+		}
+		b, bad := intake.ParseBatch(r.Batches[0], session, "p", prices)
 		if bad != nil {
 			if bad.Field == "" || bad.Reason == "" {
 				t.Errorf("rejected without a field or a reason: %+v", bad)

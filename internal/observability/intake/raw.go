@@ -81,7 +81,13 @@ func skipValue(text string, at int) int {
 	case '{', '[':
 		return skipNested(text, at)
 	}
-	return at + strings.IndexAny(text[at:], ",} \t\n\r")
+	for {
+		switch text[at] {
+		case ',', '}', ']', ' ', '\t', '\n', '\r':
+			return at
+		}
+		at++
+	}
 }
 
 // skipNested is behind the object or array that begins here.
