@@ -77,7 +77,7 @@ type newPlan struct {
 	binding  plan.Binding
 	identity string
 	parentID string
-	widened  []int // steps that a plan under way does not permit
+	widened  []int     // steps that a plan under way does not permit
 	issued   time.Time // in whole seconds
 	expires  time.Time
 	token    plan.Token
