@@ -106,7 +106,7 @@ var table = layout.Table{
 
 	// What areas and edges share.
 	row("internal/throttle", "internal/database", "internal/fault"),
-	row("internal/config", "internal/secret"),
+	row("internal/config", "internal/outbound", "internal/secret"),
 	row("internal/keyring", "internal/audit", "internal/principal", "internal/database", "internal/secret", "internal/fault"),
 	row("internal/mail", "internal/secret", "internal/fault"),
 	row("internal/audit",
@@ -125,6 +125,7 @@ var table = layout.Table{
 	// The ground.
 	row("internal/page", "internal/fault"),
 	row("internal/email", "internal/fault"),
+	row("internal/outbound"),
 	row("internal/secret"),
 	row("internal/canonical"),
 	row("internal/redaction"),
