@@ -63,8 +63,9 @@ var table = layout.Table{
 
 	// Areas.
 	row("internal/delegation",
-		"internal/policy/document", "internal/audit", "internal/principal", "internal/database", "internal/page", "internal/fault",
+		"internal/delegation/risk", "internal/policy/document", "internal/audit", "internal/principal", "internal/database", "internal/page", "internal/fault",
 	),
+	row("internal/delegation/risk", "internal/toolcall", "internal/verdict", "internal/redaction", "internal/audit", "internal/database"),
 	row("internal/observability", "internal/observability/intake", "internal/database", "internal/page", "internal/fault"),
 	row("internal/observability/intake", "internal/fault"),
 	row("internal/policy",
