@@ -119,11 +119,17 @@ func (a *arguments) number(full, name string, n float64, text string) {
 	}
 }
 
-// addAmount takes a sum by its size: minus a thousand is not less than one.
 func (a *arguments) addAmount(n float64) {
-	if n = math.Abs(n); !math.IsNaN(n) && !math.IsInf(n, 0) {
+	if n, ok := size(n); ok {
 		a.amounts = append(a.amounts, n)
 	}
+}
+
+// size is how much a sum moves: minus a thousand is not less than one, and zero
+// is what clients send that have none.
+func size(n float64) (float64, bool) {
+	n = math.Abs(n)
+	return n, n > 0 && !math.IsInf(n, 0)
 }
 
 // isAmount reports whether a name tells a sum, in any spelling of letters.
@@ -134,8 +140,10 @@ func isAmount(name string) bool {
 // largest is the largest of all sums, so that a second name cannot hide a large
 // one behind a small one; nil where there is none.
 func largest(amounts []float64, stated *float64) *float64 {
-	if stated != nil && !math.IsNaN(*stated) && !math.IsInf(*stated, 0) {
-		amounts = append(slices.Clone(amounts), math.Abs(*stated))
+	if stated != nil {
+		if n, ok := size(*stated); ok {
+			amounts = append(slices.Clone(amounts), n)
+		}
 	}
 	if len(amounts) == 0 {
 		return nil

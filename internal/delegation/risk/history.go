@@ -3,6 +3,7 @@ package risk
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -23,6 +24,7 @@ const (
 type Caller struct {
 	OrgID, KeyID, AgentID string // an agent that is not stated is empty
 	Server, Tool          string
+	At                    time.Time // now
 }
 
 // names are those under which decisions about the tool are found. Clients may
@@ -57,29 +59,49 @@ func History(ctx context.Context, r database.Reader, c Caller) (Past, error) {
 	return past, nil
 }
 
-// add takes an entry into account if it is of a call by this caller that ran.
+// add takes an entry into account if it is of a call by this caller.
 func (p *Past) add(c Caller, entry *audit.Stored) error {
 	record, err := entry.Parse()
 	if err != nil {
 		return err
 	}
-	if record.Actor.ID != c.KeyID || record.Verdict != verdict.Allow.String() || c.AgentID != "" && record.Agent != c.AgentID {
+	if record.Actor.ID != c.KeyID || c.AgentID != "" && record.Agent != c.AgentID {
 		return nil
 	}
-	var said struct {
-		Arguments jsontext.Value `json:"arguments"`
-		Server    string         `json:"server"`
+	said, err := readSaid(entry)
+	if err != nil {
+		return err
 	}
-	if len(entry.Payload) > 0 && len(entry.Payload) <= maxPayload {
-		if err := json.Unmarshal([]byte(entry.Payload), &said); err != nil {
-			return fmt.Errorf("entry %d: read its payload: %w", entry.Index, err)
-		}
-		if said.Server != c.Server && said.Server != "" && c.Server != "" {
-			return nil // another tool of that name
-		}
+	switch {
+	case said.Server != c.Server && said.Server != "" && c.Server != "":
+		// Another tool of that name.
+	case record.Verdict == verdict.Allow.String():
+		p.Remember(string(said.Arguments))
+	case said.Policy == byIntent && record.Time > database.Micros(c.At.Add(-DriftWindow)):
+		p.Drifted++
 	}
-	p.Remember(string(said.Arguments))
 	return nil
+}
+
+// byIntent is what decisions call who refused a call that its plan does not hold.
+const byIntent = "writ:intent"
+
+// said is what matters of a decision's payload.
+type said struct {
+	Arguments jsontext.Value `json:"arguments"`
+	Policy    string         `json:"policy"`
+	Server    string         `json:"server"`
+}
+
+// readSaid takes a payload apart, unless it was erased or is long.
+func readSaid(entry *audit.Stored) (s said, err error) {
+	if len(entry.Payload) == 0 || len(entry.Payload) > maxPayload {
+		return said{}, nil
+	}
+	if err := json.Unmarshal([]byte(entry.Payload), &s); err != nil {
+		return said{}, fmt.Errorf("entry %d: read its payload: %w", entry.Index, err)
+	}
+	return s, nil
 }
 
 // Remember adds a call that ran, by its arguments as people see them.

@@ -52,29 +52,35 @@ func TestHistory(t *testing.T) {
 			decided{"acme", "k1", "bot", "pay", "allow", nil}, // erased
 			decided{"acme", "k1", "bot", "pay", "hold", said("bank", "held", 1)},
 			decided{"acme", "k1", "bot", "pay", "deny", said("bank", "denied", 1)},
+			decided{"acme", "k1", "bot", "pay", "deny", map[string]any{"server": "bank", "policy": "writ:intent"}},
 			decided{"acme", "k2", "bot", "pay", "allow", said("bank", "other key", 1)},
 			decided{"acme", "k1", "other", "pay", "allow", said("bank", "other agent", 40)},
 			decided{"acme", "k1", "bot", "pay", "allow", said("shop", "other server", 1)},
 			decided{"acme", "k1", "bot", "read", "allow", said("bank", "other tool", 1)},
 			decided{"evil", "k1", "bot", "pay", "allow", said("bank", "other organization", 1)},
 		)
-		past, err := risk.History(t.Context(), db, risk.Caller{OrgID: "acme", KeyID: "k1", AgentID: "bot", Server: "bank", Tool: "pay"})
+		past, err := risk.History(t.Context(), db, risk.Caller{OrgID: "acme", KeyID: "k1", AgentID: "bot", Server: "bank", Tool: "pay", At: db.Now()})
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := risk.Past{
-			Looked: 9, Ran: 4, Amounts: []float64{10, 20, 30}, Names: map[string]bool{"to": true, "amount": true},
+			Looked: 10, Ran: 4, Drifted: 1, Amounts: []float64{10, 20, 30}, Names: map[string]bool{"to": true, "amount": true},
 			Values: map[string]bool{"to\x00a": true, "to\x00b": true, "to\x00c": true},
 		}
 		if diff := cmp.Diff(want, past); diff != "" {
 			t.Errorf("past (-want +got):\n%s", diff)
 		}
-		past, err = risk.History(t.Context(), db, risk.Caller{OrgID: "acme", KeyID: "k1", Server: "bank", Tool: "pay"})
+		past, err = risk.History(t.Context(), db, risk.Caller{OrgID: "acme", KeyID: "k1", Server: "bank", Tool: "pay", At: db.Now()})
 		if err != nil || past.Ran != 5 {
 			t.Errorf("without an agent %d calls ran, %v; want 5", past.Ran, err)
 		}
-		past, err = risk.History(t.Context(), db, risk.Caller{OrgID: "acme", KeyID: "k9", Server: "bank", Tool: "pay"})
-		if err != nil || past.Ran != 0 || past.Looked != 9 {
+		later := db.Now().Add(2 * risk.DriftWindow)
+		past, err = risk.History(t.Context(), db, risk.Caller{OrgID: "acme", KeyID: "k1", Server: "bank", Tool: "pay", At: later})
+		if err != nil || past.Drifted != 0 {
+			t.Errorf("long after it drifted: %+v, %v", past, err)
+		}
+		past, err = risk.History(t.Context(), db, risk.Caller{OrgID: "acme", KeyID: "k9", Server: "bank", Tool: "pay", At: db.Now()})
+		if err != nil || past.Ran != 0 || past.Looked != 10 || past.Drifted != 0 {
 			t.Errorf("a new key: %+v, %v", past, err)
 		}
 	})
@@ -91,7 +97,7 @@ func TestHistoryIsBounded(t *testing.T) {
 		record(t, db, decided{"acme", "k1", "", "pay", "allow", said("bank", "new", 2)})
 	}
 	record(t, db, decided{"acme", "k1", "", "pay", "allow", long})
-	past, err := risk.History(t.Context(), db, risk.Caller{OrgID: "acme", KeyID: "k1", Server: "bank", Tool: "pay"})
+	past, err := risk.History(t.Context(), db, risk.Caller{OrgID: "acme", KeyID: "k1", Server: "bank", Tool: "pay", At: db.Now()})
 	if err != nil || past.Looked != 50 || past.Ran != 50 || len(past.Amounts) != 49 || past.Names["text"] || past.Values["to\x00old"] || !past.Values["to\x00new"] {
 		t.Errorf("past = %+v, %v", past, err)
 	}

@@ -37,8 +37,10 @@ var points = map[string]int{
 	"arguments_unseen":    20,
 	"arguments_unclear":   20,
 
-	"no_plan":      5,
-	"outside_plan": 35,
+	"no_plan":        5,
+	"plan_unchecked": 5,
+	"outside_plan":   35,
+	"drifted_before": 15,
 
 	"rejected_before": 20,
 	"rejected_often":  20,
@@ -156,12 +158,17 @@ func (t *tally) arguments(f Facts, args arguments) {
 	}
 }
 
-func (t *tally) plan(p Plan) {
+func (t *tally) plan(p Plan, past Past) {
 	switch p {
 	case NoPlan:
 		t.add("no_plan", "the agent has declared no plan")
+	case PlanUnchecked:
+		t.add("plan_unchecked", "the client names a plan, with which the call was not compared")
 	case OutsidePlan:
 		t.add("outside_plan", "the call is not in the plan that the agent declared")
+	}
+	if past.Drifted > 0 {
+		t.add("drifted_before", "the caller tried this tool "+times(past.Drifted)+" outside of its plan within a day")
 	}
 }
 

@@ -84,6 +84,7 @@ const (
 	NoPlan Plan = iota
 	WithinPlan
 	OutsidePlan
+	PlanUnchecked // the client names one, and nobody has compared
 )
 
 // Facts are all that is known about a request when it is opened.
@@ -111,6 +112,7 @@ type Facts struct {
 // Windows of what counts as recent.
 const (
 	RejectedWindow = 24 * time.Hour
+	DriftWindow    = 24 * time.Hour
 	BurstWindow    = 10 * time.Minute
 )
 
@@ -121,6 +123,7 @@ type Past struct {
 	Amounts []float64       // of the latter
 	Names   map[string]bool // of their arguments
 	Values  map[string]bool // of those that name a person or place; see valueKey
+	Drifted int             // calls of this caller that its plan did not hold, in the last DriftWindow
 }
 
 // Assess weighs the facts.
@@ -133,7 +136,7 @@ func Assess(f Facts) Assessment {
 	t.novelty(f, args)
 	t.labels(f.Labels, class)
 	t.arguments(f, args)
-	t.plan(f.Plan)
+	t.plan(f.Plan, f.Past)
 	t.behaviour(f)
 	return t.result()
 }

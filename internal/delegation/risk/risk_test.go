@@ -66,6 +66,9 @@ func TestAssess(t *testing.T) {
 		{"new and outside of the plan", paying, func(f *risk.Facts) {
 			f.Arguments, f.Plan = `{"amount":100,"recipient":"DE2"}`, risk.OutsidePlan
 		}, risk.Critical, "class_money first_value outside_plan"},
+		{"with a plan nobody looked at", paying, func(f *risk.Facts) { f.Plan = risk.PlanUnchecked }, risk.Medium, "class_money plan_unchecked"},
+		{"tried outside of the plan before", paying, func(f *risk.Facts) { f.Past.Drifted = 2 }, risk.High, "class_money drifted_before"},
+		{"of nothing", paying, func(f *risk.Facts) { f.Arguments, f.Amount, f.Past = `{"amount":0}`, pointer(0), after(`{"amount":0}`) }, risk.Medium, "class_money"},
 		{"after one no", paying, func(f *risk.Facts) { f.Rejected = 1 }, risk.High, "class_money rejected_before"},
 		{"after three", paying, func(f *risk.Facts) { f.Rejected = 3 }, risk.Critical, "class_money rejected_before rejected_often"},
 		{"among a few", paying, func(f *risk.Facts) { f.Opened = 4 }, risk.Medium, "class_money"},
@@ -155,7 +158,7 @@ func drawFacts(t *rapid.T) risk.Facts {
 		Arguments: rapid.SampledFrom([]string{"", `{}`, `{"to":"a"}`, `{"to":"c","amount":500}`, `{"x":"[redacted]"}`, `nonsense`}).Draw(t, "arguments"),
 		Unseen:    rapid.Bool().Draw(t, "unseen"),
 		Labels:    rapid.SliceOf(rapid.SampledFrom([]string{"pii", "untrusted", "team"})).Draw(t, "labels"),
-		Plan:      rapid.SampledFrom([]risk.Plan{risk.NoPlan, risk.WithinPlan, risk.OutsidePlan}).Draw(t, "plan"),
+		Plan:      rapid.SampledFrom([]risk.Plan{risk.NoPlan, risk.WithinPlan, risk.OutsidePlan, risk.PlanUnchecked}).Draw(t, "plan"),
 		Rejected:  rapid.IntRange(0, 5).Draw(t, "rejected"), Opened: rapid.IntRange(0, 8).Draw(t, "opened"),
 		At: rapid.SampledFrom([]time.Time{noon, night}).Draw(t, "at"), Past: past,
 	}
@@ -170,6 +173,7 @@ func TestNothingWorseLooksSafer(t *testing.T) {
 		"another request":   func(f *risk.Facts) { f.Opened++ },
 		"at night":          func(f *risk.Facts) { f.At = night },
 		"outside the plan":  func(f *risk.Facts) { f.Plan = risk.OutsidePlan },
+		"drifted before":    func(f *risk.Facts) { f.Past.Drifted++ },
 		"unseen":            func(f *risk.Facts) { f.Unseen = true },
 		"a larger amount":   func(f *risk.Facts) { f.Amount = pointer(1e6) },
 	}
