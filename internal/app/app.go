@@ -120,8 +120,11 @@ func Open(ctx context.Context, o Options, publicURL string) (*Areas, error) {
 	areas.Plans = intent.New(db, ring, sealer)
 	areas.Executions = execution.New(db, outcomes{areas.Plans, areas.Keys, db.Now}.sources())
 	areas.projector = projection.New(db, areas.Telemetry)
-	areas.Approvals = delegation.New(db, organization.CountApprovers)
 	areas.Enforcement = enforcement.New(db, areas.Policies, areas.Plans, areas.Organizations, o.Logger)
+	areas.Approvals = delegation.New(db, delegation.Sources{
+		Approvers: organization.CountApprovers, Address: organization.Address,
+		Digest: outcomes{plans: areas.Plans}.digest, Record: areas.Enforcement.RecordRelease,
+	})
 	return areas, nil
 }
 

@@ -2,10 +2,12 @@ package delegation_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"sync"
 	"testing"
 	"time"
 
+	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
 	"writ/internal/delegation"
@@ -26,10 +28,28 @@ type world struct {
 	key       principal.Principal
 }
 
+// sources are as the app composes them, but for digests under no key and a record
+// that is an entry alone.
+var sources = delegation.Sources{
+	Approvers: organization.CountApprovers, Address: organization.Address,
+	Digest: func(_ context.Context, orgID, canonical string) ([]byte, error) {
+		sum := sha256.Sum256([]byte(orgID + canonical))
+		return sum[:], nil
+	},
+	Record: func(ctx context.Context, tx *database.Tx, by principal.Principal, r *delegation.Request) (string, error) {
+		id := database.NewID()
+		_, err := audit.Append(ctx, tx, audit.Entry{
+			Log: audit.LogOf(by.OrgID), Action: "call.decided", Actor: by, Subject: audit.Subject{Type: "decision", ID: id}, Observation: true,
+			Decision: audit.Decision{Tool: r.Tool, Verdict: "allow"},
+		})
+		return id, err
+	},
+}
+
 func each(t *testing.T, body func(t *testing.T, w *world)) {
 	t.Helper()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		w := &world{t: t, db: db, approvals: delegation.New(db, organization.CountApprovers), org: database.NewID()}
+		w := &world{t: t, db: db, approvals: delegation.New(db, sources), org: database.NewID()}
 		w.exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`, w.org)
 		w.ada = w.person(principal.Owner)
 		w.key = principal.Principal{Kind: principal.Key, KeyID: database.NewID(), UserID: w.ada.UserID, OrgID: w.org, Scopes: principal.RequestableScopes()}
@@ -99,21 +119,21 @@ func TestWhoMayApprove(t *testing.T) {
 			"the operator":         {principal.Operator(), fault.Forbidden},
 			"without organization": {principal.Principal{Kind: principal.User, UserID: bob.UserID, Role: principal.Owner}, fault.Forbidden},
 		} {
-			_, err := w.approvals.Approve(ctx, c.by, r.ID, "")
+			_, err := w.approvals.Approve(ctx, c.by, r.ID, delegation.Yes{})
 			wantFault(t, name, err, c.kind)
 		}
 		for _, id := range []string{"", "x", database.NewID()} {
-			_, err := w.approvals.Approve(ctx, bob, id, "")
+			_, err := w.approvals.Approve(ctx, bob, id, delegation.Yes{})
 			wantFault(t, "no request", err, fault.NotFound)
 		}
-		_, err := w.approvals.Approve(ctx, bob, r.ID, "\x00")
+		_, err := w.approvals.Approve(ctx, bob, r.ID, delegation.Yes{Note: "\x00"})
 		wantFault(t, "a bad note", err, fault.Invalid)
-		got, err := w.approvals.Approve(ctx, bob, r.ID, "fine")
+		got, err := w.approvals.Approve(ctx, bob, r.ID, delegation.Yes{Note: "fine"})
 		if err != nil || got.Status != delegation.Approved || got.SelfApproved || got.Note != "fine" || got.DecidedAt == nil {
 			t.Errorf("approved: %+v, %v", got, err)
 		}
 		for name, again := range map[string]func() error{
-			"approved again": func() error { _, err := w.approvals.Approve(ctx, bob, r.ID, ""); return err },
+			"approved again": func() error { _, err := w.approvals.Approve(ctx, bob, r.ID, delegation.Yes{}); return err },
 			"rejected after": func() error { _, err := w.approvals.Reject(ctx, bob, r.ID, ""); return err },
 			"cancelled":      func() error { _, err := w.approvals.Cancel(ctx, w.key, r.ID); return err },
 		} {
@@ -126,12 +146,12 @@ func TestAlone(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		w.person(principal.Member)
-		got, err := w.approvals.Approve(t.Context(), w.ada, w.open(hold).ID, "")
+		got, err := w.approvals.Approve(t.Context(), w.ada, w.open(hold).ID, delegation.Yes{})
 		if err != nil || !got.SelfApproved {
 			t.Errorf("alone: %+v, %v", got, err)
 		}
 		w.person(principal.Approver)
-		_, err = w.approvals.Approve(t.Context(), w.ada, w.open(hold).ID, "")
+		_, err = w.approvals.Approve(t.Context(), w.ada, w.open(hold).ID, delegation.Yes{})
 		wantFault(t, "not alone", err, fault.Forbidden)
 		var said string
 		if err := w.db.QueryRow(t.Context(), `SELECT payload FROM audit_entry WHERE action = 'approval.approved'`).Scan(&said); err != nil {
@@ -149,9 +169,9 @@ func TestRolesOfApprovers(t *testing.T) {
 		wanted := hold
 		wanted.Approvers = &document.Approvers{Role: "admin", Count: 1}
 		r := w.open(wanted)
-		_, err := w.approvals.Approve(t.Context(), w.person(principal.Approver), r.ID, "")
+		_, err := w.approvals.Approve(t.Context(), w.person(principal.Approver), r.ID, delegation.Yes{})
 		wantFault(t, "a lower role", err, fault.Forbidden)
-		if _, err := w.approvals.Approve(t.Context(), w.person(principal.Owner), r.ID, ""); err != nil {
+		if _, err := w.approvals.Approve(t.Context(), w.person(principal.Owner), r.ID, delegation.Yes{}); err != nil {
 			t.Errorf("a higher role: %v", err)
 		}
 	})
@@ -168,7 +188,7 @@ func TestTwoAnswersAtOnce(t *testing.T) {
 		for i, p := range people {
 			all.Go(func() {
 				if i%2 == 0 {
-					_, errs[i] = w.approvals.Approve(t.Context(), p, r.ID, "")
+					_, errs[i] = w.approvals.Approve(t.Context(), p, r.ID, delegation.Yes{})
 				} else {
 					_, errs[i] = w.approvals.Reject(t.Context(), p, r.ID, "")
 				}
@@ -210,7 +230,7 @@ func TestCancelAndSee(t *testing.T) {
 		if got, err := w.approvals.Cancel(ctx, w.key, r.ID); err != nil || got.Status != delegation.Cancelled {
 			t.Errorf("cancel: %+v, %v", got, err)
 		}
-		_, err = w.approvals.Approve(ctx, bob, r.ID, "")
+		_, err = w.approvals.Approve(ctx, bob, r.ID, delegation.Yes{})
 		wantFault(t, "approve what was cancelled", err, fault.Conflict)
 	})
 }
@@ -221,7 +241,7 @@ func TestARestoreBringsNoGrantBack(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		bob := w.person(principal.Approver)
 		waiting, given := w.open(hold), w.open(hold)
-		if _, err := w.approvals.Approve(t.Context(), bob, given.ID, ""); err != nil {
+		if _, err := w.approvals.Approve(t.Context(), bob, given.ID, delegation.Yes{}); err != nil {
 			t.Fatal(err)
 		}
 		w.write(func(ctx context.Context, tx *database.Tx) error {

@@ -38,7 +38,7 @@ func TestAGrantIsUsedOnce(t *testing.T) {
 				t.Errorf("polling: %+v", again)
 			}
 		}
-		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, "fine"); err != nil {
+		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, delegation.Yes{Note: "fine"}); err != nil {
 			t.Fatal(err)
 		}
 		for name, r := range map[string]enforcement.Request{
@@ -105,14 +105,14 @@ func TestAnswersOfApprovers(t *testing.T) {
 			t.Error("an expired rejection is asked again")
 		}
 		w.pass(delegation.PendingLife)
-		if _, err := w.approvals.Approve(t.Context(), bob, next.ApprovalID, ""); err == nil {
+		if _, err := w.approvals.Approve(t.Context(), bob, next.ApprovalID, delegation.Yes{}); err == nil {
 			t.Error("an expired request was approved")
 		}
 		third := w.decide(pay)
 		if third.ApprovalID == next.ApprovalID {
 			t.Error("an expired request is still waited for")
 		}
-		if _, err := w.approvals.Approve(t.Context(), bob, third.ApprovalID, ""); err != nil {
+		if _, err := w.approvals.Approve(t.Context(), bob, third.ApprovalID, delegation.Yes{}); err != nil {
 			t.Fatal(err)
 		}
 		w.pass(delegation.GrantLife)
@@ -131,7 +131,7 @@ func TestAGrantLiftsNoDeny(t *testing.T) {
 		w.active("rules", holdPay, allowAll)
 		shown := w.mint(w.agent, `{"steps":[{"action":"pay","mcp":"bank","max_calls":1}]}`)
 		held := w.decide(planned(shown, "pay", `{}`))
-		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, ""); err != nil {
+		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, delegation.Yes{}); err != nil {
 			t.Fatal(err)
 		}
 		stop := w.active("stop", `id: stop; effect: deny; tools: ["bank.*"]`)
@@ -143,7 +143,7 @@ func TestAGrantLiftsNoDeny(t *testing.T) {
 
 		held = w.decide(planned(shown, "pay", `{}`))
 		want(t, held, verdict.Hold, "", "")
-		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, ""); err != nil {
+		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, delegation.Yes{}); err != nil {
 			t.Fatal(err)
 		}
 		want(t, w.decide(planned(shown, "pay", `{}`)), verdict.Deny, policy.ByIntent, "used up")
@@ -162,10 +162,10 @@ func TestAStricterRuleNeedsItsOwnApproval(t *testing.T) {
 		pay := call("bank", "pay", `{}`)
 		asked := w.decide(pay)
 		want(t, asked, verdict.Ask, "rules", "")
-		if _, err := w.approvals.Approve(t.Context(), bob, asked.ApprovalID, ""); err == nil {
+		if _, err := w.approvals.Approve(t.Context(), bob, asked.ApprovalID, delegation.Yes{}); err == nil {
 			t.Error("an approver answered what was asked of the owner")
 		}
-		if _, err := w.approvals.Approve(t.Context(), w.owner, asked.ApprovalID, ""); err != nil {
+		if _, err := w.approvals.Approve(t.Context(), w.owner, asked.ApprovalID, delegation.Yes{}); err != nil {
 			t.Fatal(err)
 		}
 		w.active("stricter", `id: two; effect: hold; tools: ["bank.pay"]; approvers: {role: approver, count: 2}`)
@@ -173,16 +173,16 @@ func TestAStricterRuleNeedsItsOwnApproval(t *testing.T) {
 		if held.Verdict != verdict.Hold || held.Approvers == nil || held.Approvers.Count != 2 {
 			t.Fatalf("held: %+v", held)
 		}
-		if r, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, ""); err != nil || r.Status != delegation.Pending {
+		if r, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, delegation.Yes{}); err != nil || r.Status != delegation.Pending {
 			t.Fatalf("the first of two: %+v, %v", r, err)
 		}
 		want(t, w.decide(pay), verdict.Hold, "", "")
-		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, ""); err == nil {
+		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, delegation.Yes{}); err == nil {
 			t.Error("one person counted twice")
 		}
 		carol := person(w.user("carol@example.org"), w.acme, principal.Admin)
 		w.member(w.acme, carol.UserID, principal.Admin)
-		if r, err := w.approvals.Approve(t.Context(), carol, held.ApprovalID, ""); err != nil || r.Status != delegation.Approved {
+		if r, err := w.approvals.Approve(t.Context(), carol, held.ApprovalID, delegation.Yes{}); err != nil || r.Status != delegation.Approved {
 			t.Fatalf("the second of two: %+v, %v", r, err)
 		}
 		want(t, w.decide(pay), verdict.Allow, policy.ByApproval, "")
@@ -248,7 +248,7 @@ func TestApprovedMeanwhile(t *testing.T) {
 		w.active("rules", asksMeanwhile, holdPay)
 		held := w.decide(call("bank", "pay", `{}`))
 		yes := func() {
-			if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, ""); err != nil {
+			if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, delegation.Yes{}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -271,7 +271,7 @@ func TestHoldsTakeNoLimit(t *testing.T) {
 		if n := w.count("limit_use"); n != 0 {
 			t.Errorf("%d counters", n)
 		}
-		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, strings.Repeat("n", 1000)); err != nil {
+		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, delegation.Yes{Note: strings.Repeat("n", 1000)}); err != nil {
 			t.Fatal(err)
 		}
 		want(t, w.decide(pay), verdict.Allow, policy.ByApproval, "")

@@ -17,6 +17,7 @@ import (
 // It is the payload, which can be erased; arguments stand here and nowhere else.
 // Members are in the order of canonical JSON.
 type recorded struct {
+	Allow       string           `json:"allow,omitzero"` // a wider yes that was used
 	Approval    string           `json:"approval,omitzero"`
 	Arguments   jsontext.Value   `json:"arguments,omitzero"` // redacted, canonical
 	Digest      string           `json:"argumentsDigest,omitzero"`
@@ -45,8 +46,9 @@ func (c *call) payload(o *outcome) (recorded, error) {
 		Session: r.SessionID, Context: r.ContextID, Source: r.Source, Environment: r.Environment, Labels: r.Labels,
 		Policy: o.PolicyID, Version: o.PolicyVersion, Rule: o.Rule, Reason: o.Reason, Step: o.step, Failed: o.Failed,
 	}
-	if o.approval != nil {
-		p.Approval = o.approval.ID
+	p.Approval = o.approvalID()
+	if o.allow != nil {
+		p.Allow = o.allow.ID
 	}
 	if len(r.ResolvedPaths) == 0 {
 		return p, nil
@@ -66,6 +68,7 @@ func (p *recorded) canonical() (audit.Canonical, error) {
 		return canonical.Marshal(p)
 	}
 	w := payloadWriter{out: make([]byte, 0, 512+len(p.Arguments))}
+	w.optional("allow", p.Allow)
 	w.optional("approval", p.Approval)
 	if p.Arguments != nil {
 		w.name("arguments")

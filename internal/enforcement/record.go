@@ -59,15 +59,6 @@ func record(ctx context.Context, tx *database.Tx, c *call, o *outcome, generatio
 	return appended, policy.InsertDecision(ctx, tx, row)
 }
 
-// finish names who decided in the end: the grant where one was used.
-func (o *outcome) finish() {
-	if !o.used {
-		return
-	}
-	o.Verdict, o.PolicyID = verdict.Allow, policy.ByApproval
-	o.Reason = "approved, once: " + o.Reason
-}
-
 // textOf is a list as JSON; nothing where it is empty.
 func textOf[T any](list []T) ([]byte, error) {
 	if len(list) == 0 {
