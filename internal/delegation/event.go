@@ -92,7 +92,10 @@ func announce(ctx context.Context, tx *database.Tx, orgID, requestID string, kin
 		return fmt.Errorf("announce that request %s was %s: %w", requestID, kind, err)
 	}
 	if bell, ok := tx.Shared(bellKey{}).(*bell); ok {
-		tx.AfterCommit(func() { bell.ring(orgID) })
+		tx.AfterCommit(func() {
+			bell.counts.add(kind)
+			bell.ring(orgID)
+		})
 	}
 	return nil
 }
@@ -104,6 +107,7 @@ type bellKey struct{}
 type bell struct {
 	mu      sync.Mutex
 	waiting map[string]chan struct{}
+	counts  counts
 }
 
 // next is closed with the next event of the organization.
