@@ -85,6 +85,9 @@ func open(ctx context.Context, tx *database.Tx, r Request, want Want) (*Request,
 	r.grantLife = settings.GrantLife
 	r.Kind, r.Role, r.Needed = want.Kind, want.role(), want.needed()
 	r.PolicyID, r.PolicyVersion, r.Rule, r.Reason, r.Message = want.PolicyID, want.PolicyVersion, want.Rule, want.Reason, want.Message
+	if err := assess(ctx, tx, &r); err != nil {
+		return nil, err
+	}
 	if err := insertRequest(ctx, tx, &r); err != nil {
 		return nil, err
 	}

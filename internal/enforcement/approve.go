@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"writ/internal/audit"
 	"writ/internal/database"
@@ -137,7 +138,7 @@ func (o *outcome) approvalID() string {
 // decision's id.
 func (s *Service) RecordRelease(ctx context.Context, tx *database.Tx, by principal.Principal, r *delegation.Request) (string, error) {
 	c := &call{
-		by: by, id: database.NewID(), started: tx.Now(), digest: r.Digest, hidden: true,
+		by: by, id: database.NewID(), started: time.Now(), digest: r.Digest, hidden: true,
 		request: Request{Server: r.Server, Tool: r.Tool, AgentID: r.AgentID, UserID: r.UserID, UserEmail: r.Email, SessionID: r.SessionID, Environment: by.Environment},
 	}
 	if r.Arguments != "" {
@@ -150,6 +151,9 @@ func (s *Service) RecordRelease(ctx context.Context, tx *database.Tx, by princip
 	o := &outcome{approval: r, used: true, step: -1, candidate: candidate{server: r.Server, Decision: engine.Decision{
 		Verdict: verdict.Hold, PolicyID: r.PolicyID, PolicyVersion: r.PolicyVersion, Rule: r.Rule, Reason: r.Reason, Message: r.Message,
 	}}}
+	if r.PlanID != "" && r.Via == delegation.ViaDecision { // else nobody has checked that it is the call's
+		o.plan, o.step = &plan.Declared{ID: r.PlanID}, r.Step
+	}
 	_, err = record(ctx, tx, c, o, generation)
 	return c.id, err
 }
