@@ -98,9 +98,9 @@ func (p Period) complete(now time.Time) (Period, error) {
 	}
 	switch {
 	case !p.From.Before(p.Until):
-		return Period{}, fault.Field("from", "must be before until")
+		return Period{}, fault.Field("since", "must be earlier than before")
 	case p.Until.Sub(p.From) > MaxPeriod:
-		return Period{}, fault.Field("from", "must be at most %d days before until", int(MaxPeriod.Hours()/24))
+		return Period{}, fault.Field("since", "must be at most %d days earlier than before", int(MaxPeriod.Hours()/24))
 	}
 	return p, nil
 }
