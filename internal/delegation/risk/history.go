@@ -17,7 +17,7 @@ import (
 // request, while others wait.
 const (
 	maxLooked  = 50       // decisions
-	maxPayload = 16 << 10 // bytes of one that are taken apart
+	maxPayload = 4 << 10 // bytes of one that are taken apart
 )
 
 // Caller is whose past is asked for, and about what.
