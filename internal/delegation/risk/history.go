@@ -16,7 +16,7 @@ import (
 // Bounds of what is read of the past: it is read in the transaction that opens a
 // request, while others wait.
 const (
-	maxLooked  = 50       // decisions
+	maxLooked  = 50      // decisions
 	maxPayload = 4 << 10 // bytes of one that are taken apart
 )
 
