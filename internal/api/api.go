@@ -25,6 +25,7 @@ import (
 	"writ/internal/audit"
 	"writ/internal/auth"
 	"writ/internal/database"
+	"writ/internal/delegation"
 	"writ/internal/enforcement"
 	"writ/internal/execution"
 	"writ/internal/intent"
@@ -44,6 +45,7 @@ type Config struct {
 	Policies      *policy.Service
 	Plans         *intent.Service
 	Enforcement   *enforcement.Service
+	Approvals     *delegation.Service
 	Limiter       *throttle.Limiter
 	Telemetry     *observability.Service
 	Audit         *audit.Service
@@ -95,6 +97,7 @@ func New(c Config) *API {
 	a.mountObservability()
 	a.mountPolicies()
 	a.mountIAP()
+	a.mountDelegation()
 	a.mountExecutions()
 	a.mountAuditLog()
 	if c.Documented {

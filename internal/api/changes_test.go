@@ -83,6 +83,16 @@ func (w *changes) scenarios() map[string]scenario {
 		"POST /iap/sdk/register":                w.registerManifest,
 		"POST /iap/sdk/preflight":               w.preflight,
 		"PUT /organization/{orgId}/enforcement": w.changeSettings,
+
+		"POST /delegation/request":       w.requestApproval,
+		"GET /delegation/check-approved": w.checkApproved,
+		"POST /delegation/mark-executed": w.markExecuted,
+		"POST /delegation/cancel":        w.cancelApproval,
+		"POST /delegation/approve":       w.approveCall,
+		"POST /delegation/reject":        w.rejectCall,
+		"POST /delegation/preview":       w.previewApproval,
+		"DELETE /delegation/allows/{id}": w.revokeAllow,
+		"PUT /delegation/settings":       w.changeApprovalSettings,
 	}
 }
 
