@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,6 +23,7 @@ import (
 type world struct {
 	t         *testing.T
 	db        *database.DB
+	clock     *atomic.Int64 // microseconds; it stands still until it is moved
 	approvals *delegation.Service
 	org       string
 	ada       principal.Principal
@@ -48,8 +50,16 @@ var sources = delegation.Sources{
 
 func each(t *testing.T, body func(t *testing.T, w *world)) {
 	t.Helper()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		w := &world{t: t, db: db, approvals: delegation.New(db, sources), org: database.NewID()}
+	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
+		clock := new(atomic.Int64)
+		clock.Store(database.Micros(time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)))
+		o.Now = func() time.Time { return database.Time(clock.Load()) }
+		db, err := database.Open(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = db.Close() })
+		w := &world{t: t, db: db, clock: clock, approvals: delegation.New(db, sources), org: database.NewID()}
 		w.exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`, w.org)
 		w.ada = w.person(principal.Owner)
 		w.key = principal.Principal{Kind: principal.Key, KeyID: database.NewID(), UserID: w.ada.UserID, OrgID: w.org, Scopes: principal.RequestableScopes()}
@@ -58,6 +68,8 @@ func each(t *testing.T, body func(t *testing.T, w *world)) {
 		body(t, w)
 	})
 }
+
+func (w *world) pass(d time.Duration) { w.clock.Add(d.Microseconds()) }
 
 func (w *world) exec(query string, args ...any) {
 	w.t.Helper()
