@@ -84,6 +84,19 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+// TestBrokenAnswer: a target that took the request and broke off has taken it.
+func TestBrokenAnswer(t *testing.T) {
+	t.Parallel()
+	target := newTarget(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "100")
+		io.WriteString(w, "ok")
+	})
+	client := newClient(t, outbound.Options{Permits: permits(t, "127.0.0.1")})
+	if answer, err := client.Post(t.Context(), outbound.Request{URL: target.URL}); err != nil || answer.Status != 200 || string(answer.Body) != "ok" {
+		t.Errorf("Post = %+v, %v", answer, err)
+	}
+}
+
 // TestSlowTarget holds the request until the client gives up.
 func TestSlowTarget(t *testing.T) {
 	t.Parallel()
