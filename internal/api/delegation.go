@@ -17,6 +17,7 @@ func (a *API) mountDelegation() {
 	a.mountApprovalReads()
 	a.mountStanding()
 	a.mountApprovalSettings()
+	a.mountApprovalFigures()
 }
 
 // DelegationBody is a request for approval as the key sees it that asked. Published

@@ -64,6 +64,7 @@ func TestNamedOrganizationsAreChecked(t *testing.T) {
 			"GET /delegation/requests/{id}":  inQuery(""),
 			"GET /delegation/allows":         inQuery(""),
 			"DELETE /delegation/allows/{id}": inQuery(""),
+			"GET /delegation/figures":        inQuery(""),
 			"GET /delegation/settings":       inQuery(""),
 			"PUT /delegation/settings":       inQuery(`{"selfApproval":true,"pendingSeconds":60,"grantSeconds":60}`),
 			"POST /delegation/cancel":        inQuery(`{"delegationId":"x"}`),
