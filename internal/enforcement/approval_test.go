@@ -279,3 +279,39 @@ func TestHoldsTakeNoLimit(t *testing.T) {
 		want(t, w.decide(pay), verdict.Deny, "rules", "its limit of 1 calls is spent")
 	})
 }
+
+// TestAnApprovalGivenOutIsADecision: a client that asks without arguments and is
+// told yes runs the call on our word, so that this is recorded as any decision is,
+// and no decision uses the approval again.
+func TestAnApprovalGivenOutIsADecision(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.approver()
+		w.active("rules", holdPay)
+		shown := w.mint(w.agent, `{"steps":[{"action":"pay","mcp":"bank"}]}`)
+		pay := planned(shown, "pay", `{"amount":5}`)
+		held, five := w.decide(pay), 5.0
+		asked := delegation.Asked{Tool: "pay", Domain: "bank", Arguments: []byte(`{"amount":5.0}`), Amount: &five, Email: "u@example.org", PlanID: held.PlanID}
+		if r, opened, err := w.approvals.Ask(t.Context(), w.agent, asked); err != nil || opened || r.ID != held.ApprovalID {
+			t.Fatalf("asked: %+v, %t, %v", r, opened, err)
+		}
+		w.say(held, delegation.Yes{})
+		given, err := w.approvals.CheckApproved(t.Context(), w.agent, delegation.Question{Tool: "pay", Amount: 5, Email: "u@example.org"})
+		if err != nil || given == nil || given.Request.ID != held.ApprovalID || given.ApproverEmail != "bob@example.org" {
+			t.Fatalf("given out: %+v, %v", given, err)
+		}
+		rows, err := policy.ReadDecisions(t.Context(), w.db, w.acme, 0, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := rows[len(rows)-1]
+		if last.ID != given.DecisionID || last.Verdict != verdict.Allow || last.PolicyID != policy.ByApproval || last.RequestID != held.ApprovalID ||
+			last.PlanID != held.PlanID || last.KeyID != w.agent.KeyID || len(last.ArgumentsDigest) == 0 {
+			t.Errorf("recorded: %+v", last)
+		}
+		if again := w.decide(pay); again.Verdict != verdict.Hold || again.ApprovalID == held.ApprovalID {
+			t.Errorf("used a second time: %+v", again)
+		}
+		w.verified()
+	})
+}
