@@ -29,6 +29,8 @@ import (
 	"writ/internal/enforcement"
 	"writ/internal/execution"
 	"writ/internal/intent"
+	"writ/internal/notification"
+	"writ/internal/notification/webhook"
 	"writ/internal/observability"
 	"writ/internal/organization"
 	"writ/internal/policy"
@@ -50,6 +52,8 @@ type Config struct {
 	Telemetry     *observability.Service
 	Audit         *audit.Service
 	Executions    *execution.Service
+	Notifications *notification.Service
+	Webhooks      *webhook.Service
 	Logger        *slog.Logger
 
 	// CheckpointKeys are those of the audit log's checkpoints, newest first.
@@ -77,6 +81,7 @@ type API struct {
 	routes  []Route
 	ready   readiness
 	bodies  bodyBudget
+	streams openStreams
 
 	refusals logGate
 }
@@ -84,7 +89,7 @@ type API struct {
 // New assembles the routes.
 func New(c Config) *API {
 	setUpHuma()
-	a := &API{Config: c, mux: http.NewServeMux(), metrics: newMetrics(c.Database, c.Version)}
+	a := &API{Config: c, mux: http.NewServeMux(), metrics: newMetrics(c.Database, c.Version), ready: readiness{begun: make(chan struct{})}}
 	a.huma = humago.New(a.mux, humaConfig(c.Version))
 	a.mountHealth()
 	a.mountAuth()
@@ -98,6 +103,8 @@ func New(c Config) *API {
 	a.mountPolicies()
 	a.mountIAP()
 	a.mountDelegation()
+	a.mountNotifications()
+	a.mountWebhooks()
 	a.mountExecutions()
 	a.mountAuditLog()
 	if c.Documented {

@@ -60,6 +60,14 @@ func TestNamedOrganizationsAreChecked(t *testing.T) {
 			"GET /audit-log/export":                 inQuery(""),
 			"POST /audit-log/entries/{index}/erase": inQuery(`{}`),
 
+			"GET /notifications":              inQuery(""),
+			"GET /notifications/unread-count": inQuery(""),
+			"POST /notifications/{id}/read":   inQuery(""),
+			"POST /notifications/read-all":    inQuery(""),
+			"GET /notifications/preferences":  inQuery(""),
+			"PUT /notifications/preferences":  inQuery(`{"mail":false}`),
+			"GET /notifications/stream":       inQuery(""),
+
 			"GET /delegation/requests":       inQuery(""),
 			"GET /delegation/requests/{id}":  inQuery(""),
 			"GET /delegation/allows":         inQuery(""),

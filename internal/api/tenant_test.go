@@ -76,6 +76,7 @@ func (s *server) tenant(name string) *tenant {
 	agent := s.public.WithKey(w.agentSecret)
 	w.approval, w.allow = s.opened(agent), s.allowed(agent, w.owner, w.org)
 	w.private = []string{name, w.org, w.owner.ID, w.owner.Email, w.member, w.invite, w.key, w.session, w.trace, w.agentSession, w.policy, w.draft, w.plan, w.approval, w.allow}
+	told := s.tellTenant(w)
 	// A new route with an id in its path has to name one here.
 	w.foreignIDs = map[string]map[string]string{
 		"PATCH /organization/{orgId}/members/{userId}/role": {"userId": w.member},
@@ -97,6 +98,7 @@ func (s *server) tenant(name string) *tenant {
 		"GET /delegation/requests/{id}":  {"id": w.approval},
 		"DELETE /delegation/allows/{id}": {"id": w.allow},
 	}
+	maps.Copy(w.foreignIDs, told)
 	for _, route := range []string{
 		"GET /policies/{policyId}", "PUT /policies/{policyId}", "PATCH /policies/{policyId}", "DELETE /policies/{policyId}",
 		"POST /policies/{policyId}/activate", "POST /policies/{policyId}/deactivate", "POST /policies/{policyId}/rollback",

@@ -28,8 +28,11 @@ import (
 	"writ/internal/intent"
 	"writ/internal/keyring"
 	"writ/internal/mail"
+	"writ/internal/notification"
+	"writ/internal/notification/webhook"
 	"writ/internal/observability"
 	"writ/internal/organization"
+	"writ/internal/outbound"
 	"writ/internal/policy"
 	"writ/internal/projection"
 	"writ/internal/secret"
@@ -60,8 +63,11 @@ type Areas struct {
 	Approvals     *delegation.Service
 	Enforcement   *enforcement.Service
 	Executions    *execution.Service
+	Notifications *notification.Service
+	Webhooks      *webhook.Service
 
 	projector *projection.Projector
+	outbound  *outbound.Client
 	outgoing  *mail.Queue
 }
 
@@ -125,6 +131,7 @@ func Open(ctx context.Context, o Options, publicURL string) (*Areas, error) {
 		Approvers: organization.CountApprovers, Address: organization.Address,
 		Digest: outcomes{plans: areas.Plans}.digest, Record: areas.Enforcement.RecordRelease,
 	})
+	areas.openNotifications(o, sealer, post, publicURL)
 	return areas, nil
 }
 
@@ -157,8 +164,11 @@ func (a *Areas) openTelemetry(ctx context.Context, o Options) (err error) {
 	return err
 }
 
-// Close closes the databases.
+// Close closes the databases and what is open to others.
 func (a *Areas) Close() error {
+	if a.outbound != nil {
+		a.outbound.Close()
+	}
 	if a.TelemetryDB == nil {
 		return a.Database.Close()
 	}

@@ -11,6 +11,7 @@ const (
 	counterSweep     = time.Minute
 	projectInterval  = 500 * time.Millisecond // how far telemetry may be behind decisions
 	reconcileEvery   = 5 * time.Second
+	tellInterval     = time.Second     // how late people and webhooks hear of requests
 	expireEvery      = 5 * time.Second // how soon who waits for an approval is told that it is over
 	keyRefresh       = time.Minute     // how soon a rotated key signs
 	sweepInterval    = time.Hour
@@ -51,6 +52,16 @@ func (s *Server) startJobs() {
 		every(ctx, expireEvery, s.patiently(ctx, "expire requests for approval", s.Approvals.Expire))
 	})
 	s.jobs.Go(func() {
+		tell := s.patiently(ctx, "tell what happened to requests", s.Notifications.Tell)
+		mail := s.patiently(ctx, "mail that requests wait", s.Notifications.SendMails)
+		every(ctx, tellInterval, func() { tell(); mail() })
+	})
+	s.jobs.Go(func() {
+		s.Webhooks.Run(ctx, func(err error) {
+			s.logger.Warn("scheduled work failed, and will be tried again", "job", "send webhooks", "error", err)
+		})
+	})
+	s.jobs.Go(func() {
 		every(ctx, counterSweep, func() { s.attempt(ctx, "sweep throttle counters", s.Limiter.Sweep) })
 	})
 	s.jobs.Go(func() {
@@ -60,6 +71,8 @@ func (s *Server) startJobs() {
 			s.attempt(ctx, "retire payloads of the audit log", s.retirePayloads)
 			s.attempt(ctx, "sweep limits", s.Policies.Sweep)
 			s.attempt(ctx, "forget old Idempotency-Keys", s.Plans.Prune)
+			s.attempt(ctx, "forget old notifications", s.Notifications.Prune)
+			s.attempt(ctx, "forget old deliveries", s.Webhooks.Prune)
 		})
 	})
 }

@@ -56,6 +56,9 @@ var (
 	AnswerApproval = Rule{"answer-approval", 30}
 )
 
+// TestWebhook bounds what one person has a target sent by hand.
+var TestWebhook = Rule{"test-webhook", 20}
+
 // IsZero reports whether this is no rule at all.
 func (r Rule) IsZero() bool { return r.PerMinute == 0 }
 

@@ -16,13 +16,16 @@ import (
 
 // How sending is paced.
 const (
-	atOnce    = 8                // targets that are sent to at a time
-	perTurn   = 20               // deliveries to one target before others get their turn
-	leaseTime = time.Minute      // longer than one try may take
-	dueLimit  = 200              // targets looked at in one pass
-	lookEvery = time.Second      // for what other replicas have queued
-	lastWords = 3 * time.Second  // to give leases back at the end
-	tryTime   = 15 * time.Second // of one try, should the poster have no end of its own
+	atOnce    = 8           // targets that are sent to at a time
+	perTurn   = 20          // deliveries to one target before others get their turn
+	leaseTime = time.Minute // longer than one try may take
+	dueLimit  = 200         // targets looked at in one pass
+	lookEvery = time.Second // for what is due, on every replica
+	// looksLeftOut is how many looks are left out after one that failed, so that an
+	// outage does not fill the log.
+	looksLeftOut = 10
+	lastWords    = 3 * time.Second  // to give leases back at the end
+	tryTime      = 15 * time.Second // of one try, should the poster have no end of its own
 )
 
 // sending is which targets this process is at.
@@ -58,9 +61,12 @@ func (s *Service) Run(ctx context.Context, report func(error)) {
 	defer turns.Wait()
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
-	for {
-		if err := s.startTurns(ctx, &turns, report); err != nil && ctx.Err() == nil {
-			report(err)
+	for wait := 0; ; wait-- {
+		if wait <= 0 {
+			if err := s.startTurns(ctx, &turns, report); err != nil && ctx.Err() == nil {
+				report(err)
+				wait = looksLeftOut
+			}
 		}
 		select {
 		case <-ticker.C:

@@ -291,9 +291,11 @@ func TestAnswersOfTargets(t *testing.T) {
 		status  int
 		problem string
 	}{
-		"taken":              {func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(202) }, 202, ""},
-		"a redirect":         {func(rw http.ResponseWriter, r *http.Request) { http.Redirect(rw, r, "/elsewhere", http.StatusFound) }, 302, "the target redirects elsewhere, which is not followed"},
-		"a permanent one":    {func(rw http.ResponseWriter, r *http.Request) { http.Redirect(rw, r, "/elsewhere", http.StatusPermanentRedirect) }, 308, "the target redirects elsewhere, which is not followed"},
+		"taken":      {func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(202) }, 202, ""},
+		"a redirect": {func(rw http.ResponseWriter, r *http.Request) { http.Redirect(rw, r, "/elsewhere", http.StatusFound) }, 302, "the target redirects elsewhere, which is not followed"},
+		"a permanent one": {func(rw http.ResponseWriter, r *http.Request) {
+			http.Redirect(rw, r, "/elsewhere", http.StatusPermanentRedirect)
+		}, 308, "the target redirects elsewhere, which is not followed"},
 		"gone":               {func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(410) }, 410, "the target refused the delivery"},
 		"too many":           {func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(429) }, 429, "the target asks to be sent less"},
 		"broken":             {func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(503) }, 503, "the target failed"},
