@@ -18,6 +18,7 @@ func (a *API) mountDelegation() {
 	a.mountStanding()
 	a.mountApprovalSettings()
 	a.mountApprovalFigures()
+	a.documentApprovals()
 }
 
 // DelegationBody is a request for approval as the key sees it that asked. Published
