@@ -73,7 +73,14 @@ func TestAskingAgain(t *testing.T) {
 				t.Errorf("another %s: the same request", name)
 			}
 		}
-		if admitted != 6 {
+		planned := asked
+		planned.Tool, planned.PlanID = "plan", "p1"
+		one, _ := w.ask(planned)
+		planned.PlanID = "p2"
+		if two, opened := w.ask(planned); !opened || two.ID == one.ID {
+			t.Error("two plans have one request")
+		}
+		if admitted != 8 {
 			t.Errorf("%d admitted", admitted)
 		}
 		refused := asked

@@ -3,6 +3,7 @@ package delegation_test
 import (
 	"context"
 	"crypto/sha256"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -310,6 +311,50 @@ func TestOnlyUnderTheLog(t *testing.T) {
 		})
 		if r.ExpiresAt.Sub(r.CreatedAt) != 30*time.Minute {
 			t.Errorf("it waits from %s to %s", r.CreatedAt, r.ExpiresAt)
+		}
+	})
+}
+
+// TestTheLastAnswerCounts where several persons answered about calls that cannot
+// be told apart.
+func TestTheLastAnswerCounts(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		bob := w.person(principal.Approver)
+		call := delegation.Call{Server: "bank", Tool: "pay"}
+		find := func(n string) (found *delegation.Request) {
+			t.Helper()
+			asked := w.held(delegation.Call{Server: "bank", Tool: "pay", Email: "c@example.org"}, n, hold).Call
+			asked.Email = "" // it may be of any of them
+			w.write(func(ctx context.Context, tx *database.Tx) (err error) {
+				found, err = delegation.Find(ctx, tx, asked, hold)
+				return err
+			})
+			return found
+		}
+		answers := map[string]func(id string){
+			"yes": func(id string) { w.approve(bob, id, delegation.Yes{}) },
+			"no": func(id string) {
+				if _, err := w.approvals.Reject(t.Context(), bob, id, ""); err != nil {
+					t.Fatal(err)
+				}
+			},
+		}
+		for i, c := range []struct {
+			first, second string
+			want          delegation.Status
+		}{{"yes", "no", delegation.Rejected}, {"no", "yes", delegation.Approved}} {
+			args := fmt.Sprintf(`{"n":%d}`, i)
+			call.Email = "a@example.org"
+			a := w.held(call, args, hold)
+			call.Email = "b@example.org"
+			b := w.held(call, args, hold)
+			answers[c.first](b.ID) // the newer question is answered first
+			w.pass(time.Second)
+			answers[c.second](a.ID)
+			if found := find(args); found == nil || found.ID != a.ID || found.Status != c.want {
+				t.Errorf("%s, then %s: %+v", c.first, c.second, found)
+			}
 		}
 	})
 }

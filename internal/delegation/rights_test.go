@@ -27,6 +27,9 @@ func TestWhomACallIsFor(t *testing.T) {
 		if got := w.approve(bob, byID.ID, delegation.Yes{}); !got.SelfApproved {
 			t.Error("bob approved for himself, for lack of others, and that is not marked")
 		}
+		if got, err := w.approvals.Get(t.Context(), bob, byID.ID); err != nil || !got.SelfApproved {
+			t.Errorf("the mark is not kept: %+v, %v", got, err)
+		}
 		carol := w.person(principal.Admin)
 		for name, r := range map[string]*delegation.Request{
 			"by id": named(delegation.Call{UserID: bob.UserID}), "by address": byAddress, "address as id": named(delegation.Call{UserID: bob.UserID + "@example.org"}),

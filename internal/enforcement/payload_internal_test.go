@@ -12,7 +12,7 @@ import (
 func TestPayloadsAreCanonical(t *testing.T) {
 	t.Parallel()
 	full := recorded{
-		Approval: "a", Arguments: []byte(`{"a":1,"b":"\u00e9"}`), Digest: "00ff", Context: "c", Environment: "sandbox", Incomplete: true,
+		Allow: "w", Approval: "a", Arguments: []byte(`{"a":1,"b":"\u00e9"}`), Digest: "00ff", Context: "c", Environment: "sandbox", Incomplete: true,
 		Policy: "p", Version: 3, Reason: "says \"no\"\n\u00e9\u007f", Rule: "r", Server: "s", Session: "n", Source: "o", Step: 2, User: "u", Email: "e@x",
 	}
 	listed := full
