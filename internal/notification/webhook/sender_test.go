@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -307,17 +308,17 @@ func TestAnswersOfTargets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			each(t, func(t *testing.T, w *world) {
-				seen := 0
+				var seen atomic.Int32
 				server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-					seen++
+					seen.Add(1)
 					c.answer(rw, r)
 				}))
 				defer server.Close()
 				w.hooks = w.replicaTo(outboundClient(t))
 				hook := w.create(webhook.New{URL: server.URL + "/hook"})
 				got, err := w.hooks.Test(t.Context(), w.admin, hook.ID)
-				if err != nil || got.HTTPStatus != c.status || got.Problem != c.problem || seen != 1 {
-					t.Errorf("%+v, %v after %d requests", got, err, seen)
+				if err != nil || got.HTTPStatus != c.status || got.Problem != c.problem || seen.Load() != 1 {
+					t.Errorf("%+v, %v after %d requests", got, err, seen.Load())
 				}
 				if listed := w.deliveries(hook.ID, ""); len(listed) != 1 || listed[0].ID != got.ID {
 					t.Errorf("listed: %+v", listed)
