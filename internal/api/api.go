@@ -82,6 +82,7 @@ type API struct {
 	ready   readiness
 	bodies  bodyBudget
 	streams openStreams
+	polls   openPolls
 
 	refusals logGate
 }

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"writ/internal/delegation"
 	"writ/internal/fault"
@@ -92,24 +91,6 @@ func (a *API) requestApproval(ctx context.Context, caller principal.Principal, i
 		out.Status = http.StatusCreated
 	}
 	return out, nil
-}
-
-type pollInput struct {
-	ID   string `query:"delegationId" required:"true" maxLength:"100" doc:"The request."`
-	Wait int    `query:"waitSeconds" minimum:"0" maximum:"25" default:"25" doc:"How long to wait for an answer, in seconds."`
-}
-
-type polledOutput struct{ Body DelegationBody }
-
-func (a *API) pollApproval(ctx context.Context, caller principal.Principal, in *pollInput) (*polledOutput, error) {
-	if caller.OrgID == "" {
-		return nil, noOrganization()
-	}
-	request, err := a.Approvals.Wait(ctx, caller, in.ID, time.Duration(in.Wait)*time.Second)
-	if err != nil {
-		return nil, err
-	}
-	return &polledOutput{delegationBody(request)}, nil
 }
 
 type checkApprovedInput struct {

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -322,30 +321,6 @@ func TestListsOfApprovals(t *testing.T) {
 		}
 		for _, query := range []string{"status=open", "kind=x", "risk=none", "since=yesterday", "limit=0", "limit=201", "cursor=x"} {
 			b.wire(t, "GET", "/delegation/requests?organizationId="+b.org+"&"+query, "", credentials(approver.Client)...).errorFields(t, http.StatusBadRequest)
-		}
-	})
-}
-
-// TestPollWakes: a poll that waits is answered by the answer, not by the clock.
-func TestPollWakes(t *testing.T) {
-	t.Parallel()
-	eachBank(t, func(t *testing.T, b *bank) {
-		approver := b.join(b.owner, b.org, "approver")
-		id := b.opened(b.agent)
-		var polls sync.WaitGroup
-		answers := make([]client.Delegation, 4)
-		errs := make([]error, len(answers))
-		for i := range answers {
-			polls.Go(func() { answers[i], errs[i] = b.agent.PollApproval(t.Context(), id, 25) })
-		}
-		if _, err := approver.Reject(t.Context(), b.org, id, "not today"); err != nil {
-			t.Fatal(err)
-		}
-		polls.Wait()
-		for i, d := range answers {
-			if errs[i] != nil || d.Status != "rejected" || d.Note != "not today" {
-				t.Errorf("a poll: %+v, %v", d, errs[i])
-			}
 		}
 	})
 }
