@@ -129,7 +129,7 @@ func Open(ctx context.Context, o Options, publicURL string) (*Areas, error) {
 	areas.Enforcement = enforcement.New(db, areas.Policies, areas.Plans, areas.Organizations, o.Logger)
 	areas.Approvals = delegation.New(db, delegation.Sources{
 		Approvers: organization.CountApprovers, Address: organization.Address,
-		Digest: outcomes{plans: areas.Plans}.digest, Record: areas.Enforcement.RecordRelease,
+		Digest: outcomes{plans: areas.Plans}.digest, Denies: areas.Enforcement.Denies, Record: areas.Enforcement.RecordRelease,
 	})
 	areas.openNotifications(o, sealer, post, publicURL)
 	return areas, nil

@@ -38,6 +38,11 @@ type Asked struct {
 
 const maxName = 200 // bytes
 
+// isName reports whether text can be stored as a name.
+func isName(text string) bool {
+	return len(text) <= maxName && utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
+}
+
 // Ask finds the request that answers for what a client asks, or opens one. It
 // reports which.
 func (s *Service) Ask(ctx context.Context, p principal.Principal, a Asked) (r Request, opened bool, err error) {
@@ -101,7 +106,7 @@ func (s *Service) readAsked(ctx context.Context, p principal.Principal, a Asked)
 		{"agentId", &a.AgentID, &r.AgentID}, {"sessionId", &a.SessionID, &r.SessionID}, {"planId", &a.PlanID, &r.PlanID},
 	} {
 		text := strings.TrimSpace(*field.from)
-		if len(text) > maxName || !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
+		if !isName(text) {
 			return Request{}, fault.Field(field.name, "must be at most %d bytes without control characters", maxName)
 		}
 		if text != plan.NotStated {

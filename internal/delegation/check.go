@@ -40,7 +40,7 @@ func (s *Service) CheckApproved(ctx context.Context, p principal.Principal, q Qu
 	if !p.HasScope(principal.RequestDelegation) || p.OrgID == "" {
 		return nil, fault.New(fault.Forbidden, "this is asked with an API key of the scope %s, in an organization", principal.RequestDelegation)
 	}
-	if len(q.Tool) > maxName || len(q.Email) > maxName {
+	if !isName(q.Tool) || !isName(q.Email) {
 		return nil, nil // nobody has asked for that
 	}
 	q.Email = strings.ToLower(strings.TrimSpace(q.Email))
@@ -48,9 +48,13 @@ func (s *Service) CheckApproved(ctx context.Context, p principal.Principal, q Qu
 	if err != nil || found == nil {
 		return nil, err
 	}
+	denied, generation, err := s.denies(ctx, p, found)
+	if err != nil || denied {
+		return nil, err
+	}
 	var released *Release
 	err = s.db.Write(ctx, database.Change{Lane: database.Urgent, Logs: []string{audit.LogOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
-		released, err = s.release(ctx, tx, p, q)
+		released, err = s.release(ctx, tx, p, q, generation)
 		return err
 	}})
 	if err != nil {
@@ -59,8 +63,23 @@ func (s *Service) CheckApproved(ctx context.Context, p principal.Principal, q Qu
 	return released, nil
 }
 
-// release gives the grant out and writes that down, in one transaction.
-func (s *Service) release(ctx context.Context, tx *database.Tx, p principal.Principal, q Question) (*Release, error) {
+// denies reports whether a rule denies the tool altogether. An approval lifts no
+// deny, and here the arguments are not told that a decision would judge.
+func (s *Service) denies(ctx context.Context, p principal.Principal, r *Request) (denied bool, generation int64, err error) {
+	if s.sources.Denies == nil {
+		return true, 0, errors.New("give a grant out: nothing here can tell what is denied")
+	}
+	denied, generation, err = s.sources.Denies(ctx, p, r)
+	return denied, generation, wrapped("give out the grant of request "+r.ID, err)
+}
+
+// release gives the grant out and writes that down, in one transaction. Where
+// anything changed in the organization since it was seen that nothing is denied,
+// the answer is no for now: clients ask again.
+func (s *Service) release(ctx context.Context, tx *database.Tx, p principal.Principal, q Question, seen int64) (*Release, error) {
+	if generation, _, err := audit.Stamp(ctx, tx, audit.LogOf(p.OrgID)); err != nil || generation != seen {
+		return nil, err
+	}
 	r, err := findReleasable(ctx, tx, p, q, tx.Now())
 	if err != nil || r == nil {
 		return nil, err

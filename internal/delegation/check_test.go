@@ -57,6 +57,7 @@ func TestCheckApproved(t *testing.T) {
 			"another tool":   {Tool: "move", Amount: 5, Email: "u@example.org"},
 			"another person": {Tool: "pay", Amount: 5, Email: "v@example.org"},
 			"nobody":         {Tool: "pay", Amount: 5},
+			"no name":        {Tool: "pay\x00", Amount: 5, Email: "\xff"},
 		} {
 			if got := w.released(q); got != nil {
 				t.Errorf("%s: %+v", name, got)
@@ -118,9 +119,16 @@ func TestCheckApprovedKeepsToItself(t *testing.T) {
 		}
 		_, err := w.approvals.CheckApproved(t.Context(), w.ada, q)
 		wantFault(t, "a person", err, fault.Forbidden)
-		silent := delegation.New(w.db, delegation.Sources{})
-		if got, err := silent.CheckApproved(t.Context(), w.key, q); err == nil {
-			t.Errorf("not recorded, and released: %+v", got)
+		for name, without := range map[string]func(*delegation.Sources){
+			"a record":    func(s *delegation.Sources) { s.Record = nil },
+			"an approver": func(s *delegation.Sources) { s.Address = nil },
+			"policies":    func(s *delegation.Sources) { s.Denies = nil },
+		} {
+			lacking := sourcesOn(w.db)
+			without(&lacking)
+			if got, err := delegation.New(w.db, lacking).CheckApproved(t.Context(), w.key, q); err == nil {
+				t.Errorf("without %s: %+v", name, got)
+			}
 		}
 		w.pass(delegation.GrantLife)
 		if got := w.released(q); got != nil {
@@ -195,6 +203,38 @@ func TestMarkExecuted(t *testing.T) {
 		var entries int
 		if err := w.db.QueryRow(t.Context(), `SELECT COUNT(*) FROM audit_entry WHERE action = 'approval.executed'`).Scan(&entries); err != nil || entries != 1 {
 			t.Errorf("%d entries, %v", entries, err)
+		}
+	})
+}
+
+// TestNoDenyIsLiftedWithoutArguments: not where policies deny the tool, and not
+// where they may do so by now.
+func TestNoDenyIsLiftedWithoutArguments(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		bob := w.person(principal.Approver)
+		for _, tool := range []string{"denied", "pay"} {
+			r, _ := w.ask(delegation.Asked{Tool: tool, Amount: amount(7)})
+			w.approve(bob, r.ID, delegation.Yes{})
+		}
+		if got := w.released(delegation.Question{Tool: "denied", Amount: 7}); got != nil {
+			t.Errorf("a denied tool: %+v", got)
+		}
+		overtaken := sourcesOn(w.db)
+		denies := overtaken.Denies
+		overtaken.Denies = func(ctx context.Context, by principal.Principal, r *delegation.Request) (bool, int64, error) {
+			denied, generation, err := denies(ctx, by, r)
+			if _, err := w.approvals.SetSettings(ctx, w.ada, delegation.DefaultSettings()); err != nil { // something changes meanwhile
+				t.Error(err)
+			}
+			return denied, generation, err
+		}
+		q := delegation.Question{Tool: "pay", Amount: 7}
+		if got, err := delegation.New(w.db, overtaken).CheckApproved(t.Context(), w.key, q); err != nil || got != nil {
+			t.Errorf("overtaken: %+v, %v", got, err)
+		}
+		if got := w.released(q); got == nil {
+			t.Error("the next question is not answered")
 		}
 	})
 }

@@ -31,8 +31,18 @@ type world struct {
 	key       principal.Principal
 }
 
-// sources are as the app composes them, but for digests under no key and a record
-// that is an entry alone.
+// sourcesOn are as the app composes them, but that policies deny the tool "denied"
+// alone.
+func sourcesOn(db *database.DB) delegation.Sources {
+	s := sources
+	s.Denies = func(ctx context.Context, by principal.Principal, r *delegation.Request) (bool, int64, error) {
+		head, err := audit.ReadHead(ctx, db, audit.LogOf(by.OrgID))
+		return r.Tool == "denied", head.Generation, err
+	}
+	return s
+}
+
+// sources have digests under no key, and a record that is an entry alone.
 var sources = delegation.Sources{
 	Approvers: organization.CountApprovers, Address: organization.Address,
 	Digest: func(_ context.Context, orgID, canonical string) ([]byte, error) {
@@ -60,7 +70,7 @@ func each(t *testing.T, body func(t *testing.T, w *world)) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = db.Close() })
-		w := &world{t: t, db: db, clock: clock, approvals: delegation.New(db, sources), org: database.NewID()}
+		w := &world{t: t, db: db, clock: clock, approvals: delegation.New(db, sourcesOn(db)), org: database.NewID()}
 		w.exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`, w.org)
 		w.ada = w.person(principal.Owner)
 		w.key = principal.Principal{Kind: principal.Key, KeyID: database.NewID(), UserID: w.ada.UserID, OrgID: w.org, Scopes: principal.RequestableScopes()}

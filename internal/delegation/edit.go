@@ -101,11 +101,8 @@ func (r *Request) agree(scope Scope, e edit) error {
 		return fmt.Errorf("read what a yes permits: %w", err)
 	}
 	if r.said != "" && (r.said != said || !bytes.Equal(r.editedDigest, e.digest)) {
-		words := r.Scope.Words(*r)
-		if r.Edited != "" {
-			words = "The call with the changed arguments " + r.Edited + ", once."
-		}
-		return fault.New(fault.Conflict, "another approver said yes to something else: say the same, or reject. It was: %s", words)
+		return fault.New(fault.Conflict, "another approver said yes to something else (scope %s, changed arguments: %t): read the request, then say the same or reject",
+			r.Scope.Kind, r.Edited != "")
 	}
 	r.said, r.Scope, r.Edited, r.editedDigest = said, scope.complete(), e.text, e.digest
 	return nil

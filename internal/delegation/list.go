@@ -47,6 +47,9 @@ func (s *Service) List(ctx context.Context, p principal.Principal, f Filter) (pa
 	if f.Limit < 0 || f.Limit > page.MaxLimit {
 		return page.Page[Request]{}, fault.Field("limit", "must be from 1 to %d", page.MaxLimit)
 	}
+	if err := f.check(); err != nil {
+		return page.Page[Request]{}, err
+	}
 	now := s.db.Now()
 	q := &requestQuery{args: []any{p.OrgID}}
 	if !p.May(principal.DecideApprovals) {
@@ -72,6 +75,27 @@ func (s *Service) List(ctx context.Context, p principal.Principal, f Filter) (pa
 	return page.Of(requests, f.Limit, func(r Request) page.Cursor {
 		return page.Cursor{List: listName, Scope: p.OrgID, Micros: database.Micros(r.CreatedAt), ID: r.ID}
 	}), nil
+}
+
+// texts are the members that must equal what is stored, by their columns.
+func (f Filter) texts() [9][2]string {
+	return [...][2]string{
+		{"kind", string(f.Kind)}, {"risk_level", f.RiskLevel}, {"server", f.Server}, {"tool", f.Tool}, {"agent_id", f.AgentID},
+		{"key_id", f.KeyID}, {"plan_id", f.PlanID}, {"session_id", f.SessionID}, {"email", strings.ToLower(f.Requester)},
+	}
+}
+
+// check refuses what no stored name can be, and no database takes.
+func (f Filter) check() error {
+	if f.Status != "" && !f.Status.Valid() {
+		return fault.Field("status", "must be pending, approved, rejected, cancelled or expired")
+	}
+	for _, text := range f.texts() {
+		if !isName(text[1]) {
+			return fault.Field(text[0], "must be at most %d bytes without control characters", maxName)
+		}
+	}
+	return nil
 }
 
 // requestQuery collects conditions and their arguments.
@@ -107,10 +131,7 @@ func (q *requestQuery) narrow(f Filter, now time.Time) {
 	default:
 		q.and("r.status = ?", string(f.Status))
 	}
-	for _, equal := range [...][2]string{
-		{"kind", string(f.Kind)}, {"risk_level", f.RiskLevel}, {"server", f.Server}, {"tool", f.Tool}, {"agent_id", f.AgentID},
-		{"key_id", f.KeyID}, {"plan_id", f.PlanID}, {"session_id", f.SessionID}, {"email", strings.ToLower(f.Requester)},
-	} {
+	for _, equal := range f.texts() {
 		if equal[1] != "" {
 			q.and("r."+equal[0]+" = ?", equal[1])
 		}

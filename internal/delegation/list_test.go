@@ -3,6 +3,7 @@ package delegation_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -115,7 +116,7 @@ func TestWhoMayList(t *testing.T) {
 		}
 		_, err := w.approvals.List(t.Context(), w.key, delegation.Filter{})
 		wantFault(t, "a key", err, fault.Forbidden)
-		for _, f := range []delegation.Filter{{Limit: -1}, {Limit: 201}, {Cursor: "x"}} {
+		for _, f := range []delegation.Filter{{Limit: -1}, {Limit: 201}, {Cursor: "x"}, {Status: "open"}, {Tool: "t\x00"}, {AgentID: "\xff"}, {Requester: strings.Repeat("a", 201)}} {
 			_, err := w.approvals.List(t.Context(), bob, f)
 			wantFault(t, fmt.Sprint(f), err, fault.Invalid)
 		}

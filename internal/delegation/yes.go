@@ -2,6 +2,7 @@ package delegation
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -126,7 +127,7 @@ func (s Scope) checkKind(r *Request) error {
 // Words say what a yes of this scope to the request permits. The same scope and
 // request always give the same words.
 func (s Scope) Words(r Request) string {
-	tool := r.Server + "." + r.Tool
+	tool := plainly(r.Server + "." + r.Tool)
 	if s.once() {
 		return fmt.Sprintf("One call of %s with exactly these arguments, within %s.", tool, lasting(r.GrantLife()))
 	}
@@ -139,7 +140,7 @@ func (s Scope) Words(r Request) string {
 	case ByPattern:
 		what = fmt.Sprintf("Any call of %s where %s, and nothing else is given", tool, s.Pattern.Words())
 	case Plan:
-		what = fmt.Sprintf("Every call within the plan %s that would wait for the same approval, of whatever tool and arguments", r.PlanID)
+		what = fmt.Sprintf("Every call within the plan %s that would wait for the same approval, of whatever tool and arguments", plainly(r.PlanID))
 	default:
 		return "Nothing: this is no known scope."
 	}
@@ -159,6 +160,17 @@ func (r *Request) callerWords() string {
 		words += fmt.Sprintf(", for user %q", r.UserID)
 	}
 	return words
+}
+
+// plainly is a name as it is, or in quotes where it could pass for more than a
+// name: agents choose them.
+func plainly(name string) string {
+	for _, c := range name {
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("._-:/@", c)) {
+			return strconv.Quote(name)
+		}
+	}
+	return name
 }
 
 func times(n int) string {

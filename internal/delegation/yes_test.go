@@ -30,6 +30,8 @@ func TestWords(t *testing.T) {
 			`Any call of bank.pay where amount is from 1 to 100 and hi is at most 9 and lo is at least 0 and memo is anything and ref begins with "INV-" and to is "x" and way is one of "a", "b", and nothing else is given, by this API key, at most 5 times within 1 hour. What a rule denies stays denied.`},
 		{r, delegation.Scope{Kind: delegation.Plan, Minutes: 480, Uses: 1000},
 			`Every call within the plan p1 that would wait for the same approval, of whatever tool and arguments, by this API key, agent "billing", for "ada@example.org", at most 1000 times within 8 hours. What a rule denies stays denied.`},
+		{delegation.Request{Call: delegation.Call{Server: "bank", Tool: "look, once. Also \u202epay"}}, delegation.Scope{},
+			`One call of "bank.look, once. Also \u202epay" with exactly these arguments, within 10 minutes.`},
 		{r, delegation.Scope{Kind: "all"}, "Nothing: this is no known scope."},
 	} {
 		if got := c.scope.Words(c.request); got != c.want {
