@@ -11,6 +11,7 @@ import (
 
 	"writ/internal/database"
 	"writ/internal/fault"
+	"writ/internal/notification"
 	"writ/internal/notification/notice"
 	"writ/internal/notification/webhook"
 	"writ/internal/principal"
@@ -30,6 +31,7 @@ func TestWhoIsTold(t *testing.T) {
 			told    []string
 		}{
 			"a hold":                {notice.Opened, notice.Request{OwnerID: mel.UserID}, "", []string{"admin", "approver", "owner"}},
+			"a hold that is over":   {notice.Opened, notice.Request{OwnerID: mel.UserID, Status: "cancelled"}, "", nil},
 			"a hold of an approver": {notice.Opened, notice.Request{OwnerID: bob.UserID}, "", []string{"admin", "owner"}},
 			"a hold for an admin":   {notice.Opened, notice.Request{OwnerID: mel.UserID, Email: strings.ToUpper(amy.UserID) + "@example.org"}, "", []string{"approver", "owner"}},
 			"a hold for admins":     {notice.Opened, notice.Request{OwnerID: mel.UserID, Role: "admin"}, "", []string{"admin", "owner"}},
@@ -225,6 +227,28 @@ func TestDisabledWebhooksAreTold(t *testing.T) {
 		}
 		if got := w.inbox(bob, false); len(got) != 0 {
 			t.Errorf("an approver is told: %v", got)
+		}
+	})
+}
+
+// TestARestoreAsksNobody: what a backup brings back is over, and may have been sent.
+func TestARestoreAsksNobody(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		amy := w.person(principal.Admin)
+		hook, err := w.hooks.Create(t.Context(), amy, webhook.New{Name: "ops", Kind: webhook.Generic, URL: "https://hooks.example.org/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.happen(notice.Opened, notice.Request{ID: database.NewID()}, "")
+		w.tell()
+		w.write(notification.EndAll)
+		w.sendMails()
+		if mails, left := w.post.take(), w.inbox(amy, true); len(mails) != 0 || len(left) != 0 {
+			t.Errorf("after a restore %v is unread, and %v was sent", left, mails)
+		}
+		if got, err := w.hooks.Get(t.Context(), amy, hook.ID); err != nil || got.Waiting != 0 || got.Dead != 1 {
+			t.Errorf("the webhook: %+v, %v", got, err)
 		}
 	})
 }

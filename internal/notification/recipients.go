@@ -8,11 +8,17 @@ import (
 	"writ/internal/principal"
 )
 
+// waits is the status of a request that nobody has answered.
+const waits = "pending"
+
 // recipients are the people to whom an event is worth a notification: those whose
 // answer is wanted, and the owner of the agent once there is one.
 func recipients(e notice.Event, people []Person) []Person {
 	switch e.Kind {
 	case notice.Opened:
+		if e.Request.Status != waits {
+			return nil // it was answered before anybody was told
+		}
 		return answerers(e.Request, people)
 	case notice.Approved, notice.Rejected, notice.Expired, notice.Revoked:
 		return slices.DeleteFunc(slices.Clone(people), func(p Person) bool {

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	slice   = 50  // events that one change tells
+	slice   = 25  // events that one change tells
 	maxRows = 500 // notifications after which a change takes no further event
 )
 

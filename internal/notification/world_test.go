@@ -102,6 +102,9 @@ func (w *world) happen(kind notice.Kind, r notice.Request, actor string) {
 	if r.Tool == "" {
 		r.Server, r.Tool = "bank", "pay"
 	}
+	if r.Status == "" {
+		r.Status = "pending"
+	}
 	if r.ExpiresAt.IsZero() {
 		r.ExpiresAt = w.db.Now().Add(30 * time.Minute)
 	}

@@ -62,66 +62,78 @@ func scanDelivery(s database.Scanner) (d Delivery, err error) {
 // each of its webhooks that wants them. It belongs in the change that remembers
 // that these events were told.
 func (s *Service) Enqueue(ctx context.Context, tx *database.Tx, orgID string, events []notice.Event) error {
-	hooks, err := selectWebhooks(ctx, tx, orgID)
+	hooks, err := selectWebhooks(ctx, tx, orgID, uncounted)
 	if err != nil {
 		return err
 	}
 	for i := range hooks {
-		w := &hooks[i]
-		if !w.Enabled() {
-			continue
+		deliveries, err := s.deliveriesOf(&hooks[i], events)
+		if err != nil {
+			return err
 		}
-		for _, e := range events {
-			if !w.wants(e.Kind) {
-				continue
-			}
-			d := Delivery{ID: database.NewID(), WebhookID: w.ID, Event: e.Number, Kind: e.Kind, RequestID: e.Request.ID, Status: Waiting}
-			body, err := render(w, d.ID, e, s.publicURL)
-			if err != nil {
-				return err
-			}
-			d.body = string(body)
-			if err := insertDelivery(ctx, tx, orgID, &d); err != nil {
-				return err
-			}
+		if err := insertDeliveries(ctx, tx, orgID, hooks[i].ID, deliveries); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// insertDelivery stores a delivery as the last of its target.
-func insertDelivery(ctx context.Context, tx *database.Tx, orgID string, d *Delivery) error {
-	number, err := nextNumber(ctx, tx, orgID, d.WebhookID)
+// deliveriesOf are those that events make for one webhook.
+func (s *Service) deliveriesOf(w *Webhook, events []notice.Event) (deliveries []Delivery, err error) {
+	for _, e := range events {
+		if !w.Enabled() || !w.wants(e.Kind) {
+			continue
+		}
+		d := Delivery{ID: database.NewID(), WebhookID: w.ID, Event: e.Number, Kind: e.Kind, RequestID: e.Request.ID, Status: Waiting}
+		body, err := render(w, d.ID, e, s.publicURL)
+		if err != nil {
+			return nil, err
+		}
+		d.body = string(body)
+		deliveries = append(deliveries, d)
+	}
+	return deliveries, nil
+}
+
+// insertDeliveries stores deliveries as the last of their target.
+func insertDeliveries(ctx context.Context, tx *database.Tx, orgID, webhookID string, deliveries []Delivery) error {
+	if len(deliveries) == 0 {
+		return nil
+	}
+	first, err := takeNumbers(ctx, tx, orgID, webhookID, len(deliveries))
 	if err != nil {
 		return err
 	}
-	d.CreatedAt, d.queuedAt = tx.Now(), tx.Now()
-	_, err = tx.Exec(ctx, `
+	rows, now := make([][]any, len(deliveries)), tx.Now()
+	for i := range deliveries {
+		d := &deliveries[i]
+		d.CreatedAt, d.queuedAt = now, now
+		rows[i] = []any{d.ID, webhookID, orgID, first + int64(i), d.Event, string(d.Kind), d.RequestID, d.body, string(d.Status), d.Attempts, d.HTTPStatus,
+			d.Problem, database.Micros(now), database.Micros(now), database.OptionalMicros(d.AttemptedAt), database.OptionalMicros(d.DoneAt)}
+	}
+	err = tx.Insert(ctx, `
 		INSERT INTO webhook_delivery (id, webhook_id, org_id, number, event, kind, request_id, body, status, attempts, http_status, problem,
-			created_at, queued_at, attempted_at, done_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
-		d.ID, d.WebhookID, orgID, number, d.Event, string(d.Kind), d.RequestID, d.body, string(d.Status), d.Attempts, d.HTTPStatus, d.Problem,
-		database.Micros(d.CreatedAt), database.Micros(d.queuedAt), database.OptionalMicros(d.AttemptedAt), database.OptionalMicros(d.DoneAt))
+			created_at, queued_at, attempted_at, done_at)`, rows, ``)
 	if err != nil {
-		return fmt.Errorf("store a delivery to webhook %s: %w", d.WebhookID, err)
+		return fmt.Errorf("store deliveries to webhook %s: %w", webhookID, err)
 	}
 	return nil
 }
 
-// nextNumber takes the next number of a target.
-func nextNumber(ctx context.Context, tx *database.Tx, orgID, webhookID string) (number int64, err error) {
+// takeNumbers takes the next numbers of a target, and gives the first.
+func takeNumbers(ctx context.Context, tx *database.Tx, orgID, webhookID string, count int) (first int64, err error) {
 	err = tx.QueryRow(ctx, `
 		UPDATE webhook
-		SET next_number = next_number + 1
+		SET next_number = next_number + $3
 		WHERE org_id = $1 AND id = $2
-		RETURNING next_number - 1`, orgID, webhookID).Scan(&number)
+		RETURNING next_number - $3`, orgID, webhookID, count).Scan(&first)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, noSuchWebhook()
 	}
 	if err != nil {
-		return 0, fmt.Errorf("number a delivery to webhook %s: %w", webhookID, err)
+		return 0, fmt.Errorf("number deliveries to webhook %s: %w", webhookID, err)
 	}
-	return number, nil
+	return first, nil
 }
 
 // deliveryList names the list of deliveries in its cursors.
@@ -184,7 +196,7 @@ func (s *Service) Replay(ctx context.Context, p principal.Principal, webhookID, 
 		case d.Kind == testKind:
 			return fault.New(fault.Conflict, "a test is not sent again: make another")
 		}
-		number, err := nextNumber(ctx, tx, w.OrgID, w.ID)
+		number, err := takeNumbers(ctx, tx, w.OrgID, w.ID, 1)
 		if err != nil {
 			return err
 		}

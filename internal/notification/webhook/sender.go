@@ -16,42 +16,53 @@ import (
 
 // How sending is paced.
 const (
-	atOnce    = 8           // targets that are sent to at a time
-	perTurn   = 20          // deliveries to one target before others get their turn
-	leaseTime = time.Minute // longer than one try may take
-	dueLimit  = 200         // targets looked at in one pass
-	lookEvery = time.Second // for what is due, on every replica
+	atOnce    = 32               // targets that are sent to at a time
+	ofOne     = 4                // of them of one organization, so that none takes all places
+	perTurn   = 20               // deliveries to one target before others get their turn
+	turnTime  = 20 * time.Second // after which no further one is begun
+	leaseTime = time.Minute      // longer than one try may take
+	tryTime   = 15 * time.Second // of one try, should the poster have no end of its own
+	dueLimit  = 200              // targets looked at in one pass
+	lookEvery = time.Second      // for what is due, on every replica
+	lastWords = 3 * time.Second  // to give leases back at the end
+
 	// looksLeftOut is how many looks are left out after one that failed, so that an
 	// outage does not fill the log.
 	looksLeftOut = 10
-	lastWords    = 3 * time.Second  // to give leases back at the end
-	tryTime      = 15 * time.Second // of one try, should the poster have no end of its own
 )
+
+// place is a target of an organization.
+type place struct{ id, orgID string }
 
 // sending is which targets this process is at.
 type sending struct {
-	mu      sync.Mutex // guards targets
+	mu      sync.Mutex // guards the rest
 	targets map[string]bool
+	orgs    map[string]int
 }
 
 // begin reports whether a turn at a target may begin, and remembers it.
-func (s *sending) begin(id string) bool {
+func (s *sending) begin(p place) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.targets[id] || len(s.targets) >= atOnce {
+	if s.targets[p.id] || len(s.targets) >= atOnce || s.orgs[p.orgID] >= ofOne {
 		return false
 	}
 	if s.targets == nil {
-		s.targets = map[string]bool{}
+		s.targets, s.orgs = map[string]bool{}, map[string]int{}
 	}
-	s.targets[id] = true
+	s.targets[p.id] = true
+	s.orgs[p.orgID]++
 	return true
 }
 
-func (s *sending) end(id string) {
+func (s *sending) end(p place) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.targets, id)
+	delete(s.targets, p.id)
+	if s.orgs[p.orgID]--; s.orgs[p.orgID] == 0 {
+		delete(s.orgs, p.orgID)
+	}
 }
 
 // Run sends what is due until ctx ends, and reports what goes wrong. A slow target
@@ -96,13 +107,13 @@ func (s *Service) startTurns(ctx context.Context, turns *sync.WaitGroup, report 
 	if err != nil {
 		return err
 	}
-	for _, id := range due {
-		if !s.sending.begin(id) {
+	for _, p := range due {
+		if !s.sending.begin(p) {
 			continue
 		}
 		turns.Go(func() {
-			defer s.sending.end(id)
-			if err := s.turn(ctx, id); err != nil && ctx.Err() == nil {
+			defer s.sending.end(p)
+			if err := s.turn(ctx, p.id); err != nil && ctx.Err() == nil {
 				report(err)
 			}
 		})
@@ -111,12 +122,12 @@ func (s *Service) startTurns(ctx context.Context, turns *sync.WaitGroup, report 
 }
 
 // due are the targets that may be sent to, those that wait longest first.
-func (s *Service) due(ctx context.Context) ([]string, error) {
-	ids, err := database.Collect(ctx, s.db, func(r database.Scanner) (id string, err error) {
-		err = r.Scan(&id)
-		return id, err
+func (s *Service) due(ctx context.Context) ([]place, error) {
+	places, err := database.Collect(ctx, s.db, func(r database.Scanner) (p place, err error) {
+		err = r.Scan(&p.id, &p.orgID)
+		return p, err
 	}, `
-		SELECT id
+		SELECT id, org_id
 		FROM webhook
 		WHERE disabled_at IS NULL AND retry_at <= $1 AND lease_until <= $1
 			AND id IN (SELECT webhook_id FROM webhook_delivery WHERE status = 'waiting')
@@ -125,7 +136,7 @@ func (s *Service) due(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look for webhooks that are due: %w", err)
 	}
-	return ids, nil
+	return places, nil
 }
 
 // turn leases a target and sends to it, in order, until nothing waits, something
@@ -140,7 +151,8 @@ func (s *Service) turn(ctx context.Context, id string) error {
 		defer cancel()
 		_ = s.release(end, id) // else it ends by itself
 	}()
-	for range perTurn {
+	began := time.Now()
+	for n := 0; n < perTurn && time.Since(began) < turnTime; n++ {
 		next, err := s.first(ctx, id)
 		if err != nil || next == nil {
 			return err
@@ -244,8 +256,13 @@ func (s *Service) Test(ctx context.Context, p principal.Principal, id string) (D
 	if result.problem != "" {
 		d.Status = Dead
 	}
+	var stored []Delivery
 	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		return insertDelivery(ctx, tx, w.OrgID, &d)
+		stored = []Delivery{d}
+		return insertDeliveries(ctx, tx, w.OrgID, w.ID, stored)
 	}})
-	return d, err
+	if err != nil {
+		return Delivery{}, err
+	}
+	return stored[0], nil
 }

@@ -351,3 +351,38 @@ func hugeAnswer(status int) http.HandlerFunc {
 		}
 	}
 }
+
+// TestOneOrganizationTakesNotAllPlaces, however many slow targets it names.
+func TestOneOrganizationTakesNotAllPlaces(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		hang, hanging, arrived := make(chan struct{}), new(atomic.Int32), make(chan struct{}, 10)
+		w.target.before = func(r outbound.Request) {
+			if strings.Contains(r.URL, "slow") {
+				hanging.Add(1)
+				<-hang
+				return
+			}
+			arrived <- struct{}{}
+		}
+		for range 10 {
+			w.create(webhook.New{URL: "https://slow.example.org/"})
+		}
+		w.happen(notice.Opened, 1)
+		other := w.elsewhere()
+		other.create(webhook.New{})
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { w.hooks.Run(ctx, func(err error) { t.Error(err) }) })
+		for range 2 { // looks
+			other.happen(notice.Opened, 1)
+			<-arrived
+		}
+		if n := hanging.Load(); n < 1 || n > 4 {
+			t.Errorf("%d places are taken by one organization", n)
+		}
+		cancel()
+		close(hang)
+		running.Wait()
+	})
+}

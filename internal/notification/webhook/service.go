@@ -100,7 +100,7 @@ func (s *Service) List(ctx context.Context, p principal.Principal) ([]Webhook, e
 	if err := p.Require(principal.ManageWebhooks); err != nil {
 		return nil, err
 	}
-	return selectWebhooks(ctx, s.db, p.OrgID)
+	return selectWebhooks(ctx, s.db, p.OrgID, counted)
 }
 
 // Get gives one webhook.

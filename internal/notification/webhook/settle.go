@@ -71,7 +71,7 @@ type pendingDelivery struct {
 
 // first is what a target gets next, or nil.
 func (s *Service) first(ctx context.Context, id string) (*pendingDelivery, error) {
-	w, err := scanWebhook(s.db.QueryRow(ctx, `SELECT `+webhookColumns+` FROM webhook w WHERE w.id = $1 AND w.disabled_at IS NULL`, id))
+	w, err := scanWebhook(s.db.QueryRow(ctx, `SELECT `+uncounted+` FROM webhook w WHERE w.id = $1 AND w.disabled_at IS NULL`, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil // deleted or disabled meanwhile
 	}
@@ -140,7 +140,7 @@ func (s *Service) settle(ctx context.Context, w *Webhook, d *Delivery, o outcome
 func (s *Service) pace(ctx context.Context, tx *database.Tx, id string, now time.Time, delivered, goOn bool, failingSince time.Time, wait time.Duration) (mine bool, err error) {
 	retryAt := database.Micros(now.Add(wait))
 	if goOn {
-		retryAt = 0
+		retryAt = database.Micros(now) // after those that were served longer ago
 	}
 	failing, deliveredAt := sql.NullInt64{Int64: database.Micros(failingSince), Valid: true}, sql.NullInt64{}
 	if delivered {
@@ -207,7 +207,7 @@ const DisabledKind notice.Kind = "webhook.disabled"
 
 // Untold are webhooks that were disabled and of which nobody was told.
 func (s *Service) Untold(ctx context.Context, r database.Reader) ([]Webhook, error) {
-	list, err := database.Collect(ctx, r, scanWebhook, `SELECT `+webhookColumns+` FROM webhook w WHERE w.disabled_told = 0 ORDER BY w.org_id LIMIT 100`)
+	list, err := database.Collect(ctx, r, scanWebhook, `SELECT `+uncounted+` FROM webhook w WHERE w.disabled_told = 0 ORDER BY w.org_id LIMIT 100`)
 	if err != nil {
 		return nil, fmt.Errorf("look for webhooks that were disabled: %w", err)
 	}
@@ -219,4 +219,19 @@ func (s *Service) Untold(ctx context.Context, r database.Reader) ([]Webhook, err
 func (s *Service) MarkTold(ctx context.Context, tx *database.Tx, orgID, id string) (bool, error) {
 	changed, err := tx.Exec(ctx, `UPDATE webhook SET disabled_told = 1 WHERE org_id = $1 AND id = $2 AND disabled_told = 0`, orgID, id)
 	return changed == 1, err
+}
+
+// EndAll makes dead letters of everything that waits, after a restore.
+func EndAll(ctx context.Context, tx *database.Tx) error {
+	_, err := tx.Exec(ctx, `
+		UPDATE webhook_delivery
+		SET status = 'dead', done_at = $1, problem = 'the server was restored from a backup'
+		WHERE status = 'waiting'`, database.Micros(tx.Now()))
+	if err != nil {
+		return fmt.Errorf("end what waits at webhooks: %w", err)
+	}
+	if _, err := tx.Exec(ctx, `UPDATE webhook SET lease_holder = '', lease_until = 0`); err != nil {
+		return fmt.Errorf("end the leases of webhooks: %w", err)
+	}
+	return nil
 }

@@ -12,8 +12,14 @@ import (
 	"writ/internal/notification/notice"
 )
 
-// webhookColumns are those scanWebhook reads.
-const webhookColumns = `
+// uncounted are the columns that scanWebhook reads, for who need not know how much
+// waits: counting it for each delivery would make a long queue slow.
+const uncounted = `
+	w.id, w.org_id, w.name, w.kind, w.target, w.url, w.secret, w.events, w.send_arguments,
+	w.created_at, w.created_by, w.updated_at, w.delivered_at, w.failing_since, w.disabled_at, w.disabled_reason, 0, 0`
+
+// counted are those for people.
+const counted = `
 	w.id, w.org_id, w.name, w.kind, w.target, w.url, w.secret, w.events, w.send_arguments,
 	w.created_at, w.created_by, w.updated_at, w.delivered_at, w.failing_since, w.disabled_at, w.disabled_reason,
 	(SELECT COUNT(*) FROM webhook_delivery d WHERE d.webhook_id = w.id AND d.status = 'waiting'),
@@ -58,9 +64,9 @@ func countWebhooks(ctx context.Context, r database.Reader, orgID string) (n int,
 	return n, nil
 }
 
-func selectWebhooks(ctx context.Context, r database.Reader, orgID string) ([]Webhook, error) {
+func selectWebhooks(ctx context.Context, r database.Reader, orgID, columns string) ([]Webhook, error) {
 	list, err := database.Collect(ctx, r, scanWebhook, `
-		SELECT `+webhookColumns+`
+		SELECT `+columns+`
 		FROM webhook w
 		WHERE w.org_id = $1
 		ORDER BY w.created_at, w.id`, orgID)
@@ -75,7 +81,7 @@ func selectWebhook(ctx context.Context, r database.Reader, orgID, id string) (We
 		return Webhook{}, noSuchWebhook()
 	}
 	w, err := scanWebhook(r.QueryRow(ctx, `
-		SELECT `+webhookColumns+`
+		SELECT `+counted+`
 		FROM webhook w
 		WHERE w.org_id = $1 AND w.id = $2`, orgID, id))
 	if errors.Is(err, sql.ErrNoRows) {

@@ -40,15 +40,23 @@ func each(t *testing.T, body func(t *testing.T, w *world)) {
 	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
 		ahead := new(atomic.Int64)
 		o.Now = func() time.Time { return start.Add(time.Duration(ahead.Load())) }
-		w := &world{t: t, db: dbtest.Open(t, o), target: &target{}, org: database.NewID(), ahead: ahead}
+		w := &world{t: t, db: dbtest.Open(t, o), target: &target{}, ahead: ahead}
 		w.hooks = w.replica()
-		w.admin = principal.Principal{Kind: principal.User, UserID: database.NewID(), OrgID: w.org, Role: principal.Admin}
-		w.write(func(ctx context.Context, tx *database.Tx) error {
-			_, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`, w.org)
-			return err
-		})
-		body(t, w)
+		body(t, w.elsewhere())
 	})
+}
+
+// elsewhere is the same world in an organization of its own.
+func (w *world) elsewhere() *world {
+	w.t.Helper()
+	other := *w
+	other.org = database.NewID()
+	other.admin = principal.Principal{Kind: principal.User, UserID: database.NewID(), OrgID: other.org, Role: principal.Admin}
+	other.write(func(ctx context.Context, tx *database.Tx) error {
+		_, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`, other.org)
+		return err
+	})
+	return &other
 }
 
 // replica is another process on the same database.
