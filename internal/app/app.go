@@ -122,7 +122,7 @@ func Open(ctx context.Context, o Options, publicURL string) (*Areas, error) {
 		return nil, errors.Join(err, areas.Close())
 	}
 	areas.Policies = policy.New(db, spending{areas.Telemetry})
-	areas.Audit.AlsoErase(policy.EraseCalls)
+	areas.Audit.AlsoErase(eraseCopies)
 	areas.Plans = intent.New(db, ring, sealer)
 	areas.Executions = execution.New(db, outcomes{areas.Plans, areas.Keys, db.Now}.sources())
 	areas.projector = projection.New(db, areas.Telemetry)
@@ -133,6 +133,21 @@ func Open(ctx context.Context, o Options, publicURL string) (*Areas, error) {
 	})
 	areas.openNotifications(o, sealer, post, publicURL)
 	return areas, nil
+}
+
+// eraseCopies takes away what areas copy of payloads that are erased.
+func eraseCopies(ctx context.Context, tx *database.Tx, log string, positions []int64) error {
+	if err := policy.EraseCalls(ctx, tx, log, positions); err != nil {
+		return err
+	}
+	requests, err := delegation.RequestsAt(ctx, tx, log, positions)
+	if err != nil {
+		return err
+	}
+	if err := webhook.EraseBodies(ctx, tx, log, requests); err != nil {
+		return err
+	}
+	return delegation.EraseArguments(ctx, tx, log, positions)
 }
 
 // checkpointKeys gives the audit log, which the ring itself writes to, its key.

@@ -88,11 +88,14 @@ func findOrOpen(ctx context.Context, tx *database.Tx, p principal.Principal, ask
 	if err != nil {
 		return Request{}, false, err
 	}
-	_, err = audit.Append(ctx, tx, audit.Entry{
+	entry, err := audit.Append(ctx, tx, audit.Entry{
 		Log: audit.LogOf(p.OrgID), Action: "approval.requested", Actor: p, Subject: audit.Subject{Type: "approval", ID: r.ID}, Observation: true,
 		Payload: recorded{Tool: r.Server + "." + r.Tool, Kind: r.Kind, Needed: r.Needed},
 	})
-	return *r, true, err
+	if err != nil {
+		return Request{}, false, err
+	}
+	return *r, true, Opened(ctx, tx, r, entry)
 }
 
 // readAsked checks what the client says and makes a request of it.

@@ -115,7 +115,7 @@ func findReleasable(ctx context.Context, reader database.Reader, p principal.Pri
 		return nil, err
 	}
 	r := &alive[0]
-	if !r.Granted(now) || r.Edited != "" || r.Email != q.Email || r.Amount == nil || *r.Amount != q.Amount {
+	if !r.Granted(now) || len(r.editedDigest) > 0 || r.Email != q.Email || r.Amount == nil || *r.Amount != q.Amount {
 		return nil, nil
 	}
 	return r, nil

@@ -163,7 +163,7 @@ type Request struct {
 	// Scope is what the yes permits; before the last yes, what the first would.
 	Scope Scope
 	// Edited are the arguments as the yes changed them, in canonical JSON; empty:
-	// it did not.
+	// it did not, or they were erased.
 	Edited      string
 	DecidedBy   string // the person who decided
 	DecidedRole string

@@ -102,7 +102,7 @@ func (r *Request) agree(scope Scope, e edit) error {
 	}
 	if r.said != "" && (r.said != said || !bytes.Equal(r.editedDigest, e.digest)) {
 		return fault.New(fault.Conflict, "another approver said yes to something else (scope %s, changed arguments: %t): read the request, then say the same or reject",
-			r.Scope.Kind, r.Edited != "")
+			r.Scope.Kind, len(r.editedDigest) > 0)
 	}
 	r.said, r.Scope, r.Edited, r.editedDigest = said, scope.complete(), e.text, e.digest
 	return nil

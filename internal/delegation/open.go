@@ -25,7 +25,7 @@ func Find(ctx context.Context, tx *database.Tx, call Call, want Want) (*Request,
 	}
 	found := mostTelling(requests, tx.Now())
 	if found != nil {
-		found.otherCall = found.Edited != "" && !bytes.Equal(found.editedDigest, call.Digest)
+		found.otherCall = len(found.editedDigest) > 0 && !bytes.Equal(found.editedDigest, call.Digest)
 	}
 	return found, nil
 }

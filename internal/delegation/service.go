@@ -172,10 +172,13 @@ func (s *Service) change(ctx context.Context, p principal.Principal, id, note st
 		if err := announce(ctx, tx, p.OrgID, r.ID, eventOf[action], p.ActorID()); err != nil {
 			return err
 		}
-		_, err = audit.Append(ctx, tx, audit.Entry{
+		appended, err := audit.Append(ctx, tx, audit.Entry{
 			Log: audit.LogOf(p.OrgID), Action: action, Actor: p, Subject: audit.Subject{Type: "approval", ID: r.ID}, Payload: entry,
 		})
-		return err
+		if err != nil {
+			return err
+		}
+		return noteEntry(ctx, tx, &r, "decided_at_entry", appended)
 	}})
 	if err != nil {
 		return Request{}, err

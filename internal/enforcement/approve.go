@@ -41,7 +41,7 @@ func (s *Service) seekApproval(ctx context.Context, tx *database.Tx, c *call, o 
 		o.candidate.Decision = refuse(policy.ByApproval, "too_many", delegation.ErrTooMany.Message).Decision
 		return nil
 	}
-	o.approval = request
+	o.approval, o.opened = request, err == nil
 	return err
 }
 
@@ -52,7 +52,11 @@ func (o *outcome) answered(request *delegation.Request, tx *database.Tx) bool {
 	case request.Granted(tx.Now()):
 		o.used = true
 	case request.Changed(tx.Now()):
-		o.candidate.Decision = refuse(policy.ByApproval, "changed", "approved with changes: call again with "+request.Edited).Decision
+		reason := "approved with changes: call again with " + request.Edited
+		if request.Edited == "" {
+			reason = "approved with changes, and these were erased: ask again"
+		}
+		o.candidate.Decision = refuse(policy.ByApproval, "changed", reason).Decision
 	case request.Status == delegation.Rejected:
 		reason := "an approver said no"
 		if request.Note != "" {

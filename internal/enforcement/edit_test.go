@@ -193,3 +193,35 @@ func spell(random *rand.Rand, value any) string {
 	}
 	return string(text)
 }
+
+// TestErasedPayloadsAreNotKeptInRequests: what an entry's payload told, and was
+// erased, its request does not tell either; the answer still holds.
+func TestErasedPayloadsAreNotKeptInRequests(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.audit.AlsoErase(delegation.EraseArguments)
+		w.approver()
+		w.active("rules", holdPay)
+		pay := call("bank", "pay", `{"to":"x"}`)
+		held, other := w.decide(pay), w.decide(call("bank", "pay", `{"to":"z"}`))
+		w.say(held, delegation.Yes{Note: "not so", Arguments: []byte(`{"to":"y"}`)})
+		var answered int64
+		if err := w.db.QueryRow(t.Context(), `SELECT position FROM audit_entry WHERE action = 'approval.approved'`).Scan(&answered); err != nil {
+			t.Fatal(err)
+		}
+		for _, index := range []int64{held.Receipt.Index, answered} {
+			if err := w.audit.ErasePayload(t.Context(), w.owner, w.acme, index, "asked to"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := w.approvals.Get(t.Context(), w.owner, held.ApprovalID)
+		if err != nil || got.Arguments+got.Edited+got.Note != "" || got.Status != delegation.Approved {
+			t.Errorf("erased: %+v, %v", got, err)
+		}
+		if kept, err := w.approvals.Get(t.Context(), w.owner, other.ApprovalID); err != nil || kept.Arguments != `{"to":"z"}` {
+			t.Errorf("the other: %+v, %v", kept, err)
+		}
+		want(t, w.decide(pay), verdict.Deny, policy.ByApproval, "approved with changes, and these were erased")
+		want(t, w.decide(call("bank", "pay", `{"to":"y"}`)), verdict.Allow, policy.ByApproval, "")
+	})
+}

@@ -24,6 +24,7 @@ type outcome struct {
 	step     int
 	approval *delegation.Request
 	allow    *delegation.Allow // a wider yes that lets the call run
+	opened   bool              // the approval was asked for by this very decision
 	used     bool              // the approval's grant, or the wider yes
 	appended *audit.Appended
 }
@@ -44,7 +45,9 @@ func (s *Service) settle(ctx context.Context, tx *database.Tx, c *call, v *view,
 			return o, err
 		}
 	}
-	o.appended, err = record(ctx, tx, c, &o, generation)
+	if o.appended, err = record(ctx, tx, c, &o, generation); err == nil && o.opened {
+		err = delegation.Opened(ctx, tx, o.approval, o.appended)
+	}
 	return o, err
 }
 

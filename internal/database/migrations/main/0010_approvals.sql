@@ -17,8 +17,12 @@ ALTER TABLE approval_request ADD COLUMN decided_by    TEXT   NOT NULL DEFAULT ''
 ALTER TABLE approval_request ADD COLUMN decided_role  TEXT   NOT NULL DEFAULT '';
 ALTER TABLE approval_request ADD COLUMN covered_by    TEXT   NOT NULL DEFAULT ''; -- the temporary allow that answered it
 ALTER TABLE approval_request ADD COLUMN executed_at   BIGINT;                     -- when the client said that it ran
+ALTER TABLE approval_request ADD COLUMN opened_at_entry  BIGINT;                  -- entry of the log whose payload has its arguments
+ALTER TABLE approval_request ADD COLUMN decided_at_entry BIGINT;                  -- and what the yes changed of them
 
 CREATE INDEX approval_request_edited ON approval_request (key_id, tool, edited_digest, created_at) WHERE edited_digest IS NOT NULL;
+CREATE INDEX approval_request_opened_at ON approval_request (org_id, opened_at_entry) WHERE opened_at_entry IS NOT NULL;
+CREATE INDEX approval_request_decided_at ON approval_request (org_id, decided_at_entry) WHERE decided_at_entry IS NOT NULL;
 CREATE INDEX approval_request_due ON approval_request (expires_at) WHERE status = 'pending';
 CREATE INDEX approval_request_by_owner ON approval_request (org_id, owner_id, created_at, id);
 CREATE INDEX approval_request_by_tool ON approval_request (org_id, tool, created_at, id);
