@@ -193,6 +193,8 @@ func (s *Service) Replay(ctx context.Context, p principal.Principal, webhookID, 
 			return fault.New(fault.Conflict, "the webhook is disabled: enable it first")
 		case d.Status == Waiting:
 			return fault.New(fault.Conflict, "the delivery waits to be sent already")
+		case d.body == "":
+			return fault.New(fault.Conflict, "the delivery's content was erased")
 		case d.Kind == testKind:
 			return fault.New(fault.Conflict, "a test is not sent again: make another")
 		}

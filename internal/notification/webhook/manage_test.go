@@ -192,3 +192,36 @@ func TestDeliveryLogHasPages(t *testing.T) {
 		}
 	})
 }
+
+// TestErasedContentIsNotSent, neither from the queue nor by hand.
+func TestErasedContentIsNotSent(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		hook := w.create(webhook.New{SendArguments: true})
+		w.happen(notice.Opened, 1)
+		w.deliver()
+		w.happen(notice.Opened, 1)
+		request := w.event(notice.Opened).Request.ID
+		w.write(func(ctx context.Context, tx *database.Tx) error {
+			return webhook.EraseBodies(ctx, tx, database.NewID(), []string{request})
+		})
+		if got := w.get(hook.ID); got.Waiting != 1 {
+			t.Errorf("what another organization erases: %d wait", got.Waiting)
+		}
+		w.write(func(ctx context.Context, tx *database.Tx) error {
+			return webhook.EraseBodies(ctx, tx, w.org, []string{request})
+		})
+		w.deliver()
+		if got := w.get(hook.ID); len(w.target.got) != 1 || got.Waiting != 0 || got.Dead != 1 {
+			t.Errorf("%d arrived, %d wait, %d dead", len(w.target.got), got.Waiting, got.Dead)
+		}
+		for _, d := range w.deliveries(hook.ID, "") {
+			_, err := w.hooks.Replay(t.Context(), w.admin, hook.ID, d.ID)
+			wantFault(t, "replay of a "+string(d.Status)+" one", err, fault.Conflict)
+		}
+		var left int
+		if err := w.db.QueryRow(t.Context(), `SELECT COUNT(*) FROM webhook_delivery WHERE body <> ''`).Scan(&left); err != nil || left != 0 {
+			t.Errorf("%d bodies are left, %v", left, err)
+		}
+	})
+}

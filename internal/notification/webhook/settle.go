@@ -235,3 +235,19 @@ func EndAll(ctx context.Context, tx *database.Tx) error {
 	}
 	return nil
 }
+
+// EraseBodies forgets what deliveries about some requests hold, because it is being
+// erased elsewhere. What waits to be sent is not sent any more.
+func EraseBodies(ctx context.Context, tx *database.Tx, orgID string, requestIDs []string) error {
+	for _, id := range requestIDs {
+		_, err := tx.Exec(ctx, `
+			UPDATE webhook_delivery
+			SET body = '', problem = CASE WHEN status = 'waiting' THEN 'its content was erased' ELSE problem END,
+				done_at = COALESCE(done_at, $3), status = CASE WHEN status = 'waiting' THEN 'dead' ELSE status END
+			WHERE org_id = $1 AND request_id = $2`, orgID, id, database.Micros(tx.Now()))
+		if err != nil {
+			return fmt.Errorf("erase the deliveries about request %s: %w", id, err)
+		}
+	}
+	return nil
+}

@@ -95,4 +95,5 @@ CREATE UNIQUE INDEX webhook_delivery_by_number ON webhook_delivery (webhook_id, 
 CREATE INDEX webhook_delivery_waiting ON webhook_delivery (webhook_id, number) WHERE status = 'waiting';
 CREATE INDEX webhook_delivery_dead ON webhook_delivery (webhook_id) WHERE status = 'dead';
 CREATE INDEX webhook_delivery_by_time ON webhook_delivery (webhook_id, created_at, id);
+CREATE INDEX webhook_delivery_by_request ON webhook_delivery (org_id, request_id);
 CREATE INDEX webhook_delivery_by_age ON webhook_delivery (done_at) WHERE done_at IS NOT NULL;
