@@ -63,6 +63,7 @@ type Approval struct {
 	OrganizationID string          `json:"organizationId"`
 	Arguments      json.RawMessage `json:"arguments"` // redacted; null for who may not read payloads
 	Amount         *float64        `json:"amount"`
+	AskedFor       string          `json:"askedFor"`
 	KeyID          string          `json:"keyId"`
 	OwnerID        string          `json:"ownerId"`
 	UserID         string          `json:"userId"`

@@ -54,14 +54,14 @@ type requestApprovalInput struct {
 		Arguments       sentObject `json:"arguments,omitempty" nullable:"true" doc:"The arguments of the call. Without them a person can answer, and no call is allowed by the answer."`
 		Amount          *float64   `json:"amount,omitempty" nullable:"true" doc:"What the call is worth, in the client's words."`
 		RequesterEmail  string     `json:"requesterEmail" minLength:"1" maxLength:"254" doc:"Whom the agent works for; an e-mail or any other id." example:"ada@example.org"`
-		RequesterRole   *string    `json:"requesterRole,omitempty" nullable:"true" maxLength:"200" doc:"Not believed: roles are those of the organization."`
+		RequesterRole   *string    `json:"requesterRole,omitempty" nullable:"true" doc:"Not believed: roles are those of the organization."`
 		RequesterLimit  *float64   `json:"requesterLimit,omitempty" nullable:"true" doc:"Not believed: limits are those of policies."`
 		Domain          *string    `json:"domain,omitempty" nullable:"true" maxLength:"200" doc:"The MCP server."`
-		TargetURL       *string    `json:"targetUrl,omitempty" nullable:"true" maxLength:"2000"`
+		TargetURL       *string    `json:"targetUrl,omitempty" nullable:"true" doc:"Not read, as intentReference and merkleRoot: the plan is known by its id."`
 		PlanID          *string    `json:"planId,omitempty" nullable:"true" maxLength:"200" doc:"The plan the call belongs to."`
-		IntentReference *string    `json:"intentReference,omitempty" nullable:"true" maxLength:"200"`
-		MerkleRoot      *string    `json:"merkleRoot,omitempty" nullable:"true" maxLength:"200"`
-		Reason          *string    `json:"reason,omitempty" nullable:"true" maxLength:"2000" doc:"Why, in the client's words."`
+		IntentReference *string    `json:"intentReference,omitempty" nullable:"true"`
+		MerkleRoot      *string    `json:"merkleRoot,omitempty" nullable:"true"`
+		Reason          *string    `json:"reason,omitempty" nullable:"true" doc:"Why, in the client's words; the first 1000 bytes are kept."`
 	}
 }
 
@@ -77,7 +77,7 @@ func (a *API) requestApproval(ctx context.Context, caller principal.Principal, i
 	b := &in.Body
 	request, opened, err := a.Approvals.Ask(ctx, caller, delegation.Asked{
 		Tool: b.Tool, Domain: orEmpty(b.Domain), Arguments: b.Arguments.orNone(), Amount: b.Amount, Email: b.RequesterEmail,
-		PlanID: orEmpty(b.PlanID), Reason: orEmpty(b.Reason),
+		PlanID: orEmpty(b.PlanID), Reason: reasonOf(orEmpty(b.Reason)),
 		Admit: func(ctx context.Context) error {
 			who := caller.KeyID + " " + b.RequesterEmail
 			return a.Limiter.Take(ctx, throttle.OpenApproval, who, requestOf(ctx).address)
@@ -91,6 +91,19 @@ func (a *API) requestApproval(ctx context.Context, caller principal.Principal, i
 		out.Status = http.StatusCreated
 	}
 	return out, nil
+}
+
+// maxReason is how much is kept of a client's words.
+const maxReason = 1000
+
+// reasonOf is what is kept of a client's words. Refusing them for their length
+// would have some clients run the tool.
+func reasonOf(text string) string {
+	text = strings.ReplaceAll(text, "\x00", "")
+	if len(text) > maxReason {
+		text = strings.ToValidUTF8(text[:maxReason], "")
+	}
+	return text
 }
 
 type checkApprovedInput struct {

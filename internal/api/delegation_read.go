@@ -1,8 +1,10 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -214,21 +216,33 @@ const (
 // addHistory adds the latest decisions about the tool, of the same agent where
 // one is named.
 func (a *API) addHistory(ctx context.Context, _ principal.Principal, r delegation.Request, to *ShownApprovalBody) error {
-	to.History.Decisions = []PastDecisionBody{}
-	found, err := a.Audit.Entries(ctx, audit.LogOf(r.OrgID), audit.Filter{
-		Action: decisionRecorded, Tool: r.Tool, Agent: r.AgentID, Until: r.CreatedAt, Limit: maxHistory,
-	})
-	if err != nil {
-		return err
-	}
-	for _, e := range found.Items {
-		record, err := e.Parse()
+	past := []PastDecisionBody{}
+	for _, name := range namesOf(r) {
+		found, err := a.Audit.Entries(ctx, audit.LogOf(r.OrgID), audit.Filter{
+			Action: decisionRecorded, Tool: name, Agent: r.AgentID, Until: r.CreatedAt, Limit: maxHistory,
+		})
 		if err != nil {
 			return err
 		}
-		to.History.Decisions = append(to.History.Decisions, PastDecisionBody{
-			Index: e.Index, Time: database.Time(e.Time), Agent: record.Agent, Decision: record.Verdict,
-		})
+		for _, e := range found.Items {
+			record, err := e.Parse()
+			if err != nil {
+				return err
+			}
+			past = append(past, PastDecisionBody{Index: e.Index, Time: database.Time(e.Time), Agent: record.Agent, Decision: record.Verdict})
+		}
 	}
+	slices.SortFunc(past, func(a, b PastDecisionBody) int { return cmp.Compare(b.Index, a.Index) })
+	to.History.Decisions = past[:min(len(past), maxHistory)]
 	return nil
+}
+
+// namesOf are those under which the log has decisions about the tool: clients may
+// put the server in front of it.
+func namesOf(r delegation.Request) []string {
+	names := []string{r.Tool}
+	if r.Server != "" {
+		names = append(names, r.Server+"__"+r.Tool, "mcp__"+r.Server+"__"+r.Tool, "mcp_"+r.Server+"_"+r.Tool)
+	}
+	return names
 }

@@ -227,6 +227,31 @@ func TestWireInvokeWithPolicy(t *testing.T) {
 	})
 }
 
+// TestWireAmounts: enforce is not told the user nor the amount; the request that
+// follows is the same one all the same, and completes it.
+func TestWireAmounts(t *testing.T) {
+	t.Parallel()
+	eachHolding(t, func(t *testing.T, h *holding) {
+		for name, c := range map[string]struct{ arguments, body, amount string }{
+			"TypeScript, without an amount": {`{"n":1}`, sessionRequest(`{"n":1}`, "0.01"), "0.01"},
+			"Python, as a float":            {`{"n":2}`, sessionRequest(`{"n":2}`, "5000.0"), "5000.0"},
+			"Python of late, without one":   {`{"n":3}`, fmt.Sprintf(`{"tool":"pay","action":"pay","arguments":{"n":3},"requesterEmail":%q}`, userEmail), "0"},
+			"Python of late, none asked":    {`{"n":4}`, fmt.Sprintf(`{"tool":"pay","action":"pay","arguments":{"n":4},"amount":null,"requesterEmail":%q}`, userEmail), ""},
+			"a large one":                   {`{"n":5}`, sessionRequest(`{"n":5}`, "12345678901234.5"), "12345678901234.5"},
+		} {
+			_, held := h.call("/iap/sdk/enforce", fmt.Sprintf(`{"tool":"pay","arguments":%s,"intent_token":%s,"user_email":null}`, c.arguments, h.token), h.sdk()...)
+			asked := h.request(c.body)
+			if asked["delegationId"] != held["approvalId"] {
+				t.Errorf("%s: %v, want the request of enforce, %v", name, asked, held)
+			}
+			h.answer("approve", asked["delegationId"].(string), "")
+			if got := h.checkApproved(c.amount); got["approved"] != true || got["delegationId"] != asked["delegationId"] {
+				t.Errorf("%s: %v", name, got)
+			}
+		}
+	})
+}
+
 // TestWireWithoutArguments: a person can answer, and nothing is allowed by it.
 func TestWireWithoutArguments(t *testing.T) {
 	t.Parallel()
@@ -273,6 +298,16 @@ func TestWireDelegationErrors(t *testing.T) {
 		}
 		if head := h.wire(t, "HEAD", "/delegation/check-approved?tool=pay&amount=5000", "", h.asUser()...); head.status < 400 {
 			t.Errorf("a HEAD of check-approved: %d", head.status)
+		}
+		if answer := h.wire(t, "GET", "/delegation/check-approved?tool=pay&amount=1", "", append(h.sdk(), "X-User-Email", "\xff")...); answer.status != 400 {
+			t.Errorf("a user who is no text: %d %s", answer.status, answer.body)
+		}
+		// A long reason is cut, not refused.
+		long := fmt.Sprintf(`{"tool":"pay","action":"pay","arguments":{"amount":9},"requesterEmail":"e","reason":"%s\u0000","targetUrl":"%s"}`,
+			strings.Repeat("ä", 4000), strings.Repeat("u", 9000))
+		shown, err := h.approver.Approval(t.Context(), h.org, h.request(long)["delegationId"].(string))
+		if err != nil || shown.AskedFor != strings.Repeat("ä", 500) {
+			t.Errorf("a long reason: %d bytes, %v", len(shown.AskedFor), err)
 		}
 		// Not an e-mail, as clients send it when they know no user.
 		if asked := h.request(fmt.Sprintf(`{"tool":"pay","action":"pay","arguments":%s,"requesterEmail":"unknown@armoriq"}`, payment)); asked["status"] != "pending" {

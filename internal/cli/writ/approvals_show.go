@@ -69,6 +69,7 @@ func describeApproval(s cli.Streams, a client.ShownApproval) error {
 	t.row("rule", ruleWords(a))
 	t.row("because", a.Reason)
 	t.row("says", a.Message)
+	t.row("it says", a.AskedFor)
 	t.row("note", a.Note)
 	if a.History != nil {
 		for i, d := range a.History.Decisions {
