@@ -218,3 +218,35 @@ func TestDeadLettersAreReplayed(t *testing.T) {
 		}
 	})
 }
+
+// TestErasureReachesDeliveries: what is erased in the log waits at no webhook.
+func TestErasureReachesDeliveries(t *testing.T) {
+	t.Parallel()
+	eachOffice(t, func(t *testing.T, o *office) {
+		ctx := t.Context()
+		url, got := targetOf(t, http.StatusServiceUnavailable) // so that it waits
+		hook, err := o.owner.CreateWebhook(ctx, o.org, client.NewWebhook{Name: "ops", Kind: "generic", URL: url, SendArguments: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := o.opened(o.agent)
+		if d := <-got; !strings.Contains(d.body, "invoice") {
+			t.Fatalf("sent: %s", d.body)
+		}
+		var entry int64
+		if err := o.Database.QueryRow(ctx, `SELECT opened_at_entry FROM approval_request WHERE id = $1`, id).Scan(&entry); err != nil {
+			t.Fatal(err)
+		}
+		if err := o.owner.ErasePayload(ctx, o.org, entry, "asked for"); err != nil {
+			t.Fatal(err)
+		}
+		dead, err := o.owner.WebhookDeliveries(ctx, o.org, hook.ID, "dead", client.List{})
+		if err != nil || len(dead.Items) != 1 || dead.Items[0].Problem != "its content was erased" {
+			t.Errorf("dead: %+v, %v", dead, err)
+		}
+		var bodies int
+		if err := o.Database.QueryRow(ctx, `SELECT COUNT(*) FROM webhook_delivery WHERE body <> ''`).Scan(&bodies); err != nil || bodies != 0 {
+			t.Errorf("%d bodies are left, %v", bodies, err)
+		}
+	})
+}
