@@ -135,3 +135,26 @@ func TestPatternTakesWhatItWasMadeOf(t *testing.T) {
 		}
 	})
 }
+
+// FuzzPattern: what is read as a pattern says what it takes, and takes nothing of
+// which an argument is missing.
+func FuzzPattern(f *testing.F) {
+	f.Add([]byte(`{"a":{"equals":1}}`), []byte(`{"a":1}`))
+	f.Add([]byte(`{"a.b":{"prefix":"x"},"c":{"any":true}}`), []byte(`{"a":{"b":"xy"},"c":[]}`))
+	f.Add([]byte(`{"a":{"min":1e400}}`), []byte(`{"a":1e-400}`))
+	f.Fuzz(func(t *testing.T, raw, arguments []byte) {
+		p, err := delegation.ParsePattern(raw)
+		if err != nil {
+			if len(p) > 0 && !fault.Is(err, fault.Invalid) {
+				t.Fatalf("refused by %v", err)
+			}
+			return
+		}
+		if p.Words() == "" || p.Matches(`{}`) {
+			t.Fatalf("%s takes a call without arguments: %q", raw, p.Words())
+		}
+		if text, err := canonical.Transform(arguments); err == nil && p.Matches(string(text)) && text[0] != '{' {
+			t.Fatalf("%s takes %s", raw, text)
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package delegation_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -114,6 +115,9 @@ func TestSeveralMustSayTheSame(t *testing.T) {
 			got := w.approve(carol, r.ID, c.agreed)
 			if got.Status != delegation.Approved || (got.Edited == `{"n":2}`) != (c.first.Arguments != nil) {
 				t.Errorf("%s: agreed: %+v", name, got)
+			}
+			if words := got.Scope.Words(got); strings.Contains(words, "the changed arguments") != (c.first.Arguments != nil) {
+				t.Errorf("%s: it permits: %s", name, words)
 			}
 			if read, err := w.approvals.Get(t.Context(), bob, r.ID); err != nil || len(read.Votes) != 2 || read.Votes[0].UserID == read.Votes[1].UserID {
 				t.Errorf("%s: votes: %+v, %v", name, read.Votes, err)

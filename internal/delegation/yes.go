@@ -129,7 +129,11 @@ func (s Scope) checkKind(r *Request) error {
 func (s Scope) Words(r Request) string {
 	tool := plainly(r.Server + "." + r.Tool)
 	if s.once() {
-		return fmt.Sprintf("One call of %s with exactly these arguments, within %s.", tool, lasting(r.GrantLife()))
+		which := "these"
+		if len(r.editedDigest) > 0 {
+			which = "the changed"
+		}
+		return fmt.Sprintf("One call of %s with exactly %s arguments, within %s.", tool, which, lasting(r.GrantLife()))
 	}
 	var what string
 	switch s.Kind {
