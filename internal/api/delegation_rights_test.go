@@ -146,3 +146,38 @@ func wordsOf(err error) string {
 	}
 	return e.Message
 }
+
+// TestArgumentsAreForWhoReadsPayloads: the owner of a key who is a viewer by now
+// sees that it asks, and not with what.
+func TestArgumentsAreForWhoReadsPayloads(t *testing.T) {
+	t.Parallel()
+	eachBank(t, func(t *testing.T, b *bank) {
+		ctx, member := t.Context(), b.join(b.owner, b.org, "member")
+		agent := b.public.WithKey(b.agentKey(member, b.org).APIKey)
+		id := b.opened(agent)
+		if _, err := b.owner.Approve(ctx, b.org, client.Yes{ID: id, Arguments: []byte(`{"amount":1}`)}); err != nil {
+			t.Fatal(err)
+		}
+		see := func(what string, wants bool) {
+			t.Helper()
+			one, err := member.Approval(ctx, b.org, id)
+			if err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			list, err := member.Approvals(ctx, b.org, client.ApprovalFilter{})
+			if err != nil || len(list.Items) != 1 {
+				t.Fatalf("%s: %+v, %v", what, list, err)
+			}
+			for _, a := range []client.Approval{one.Approval, list.Items[0]} {
+				if shown := string(a.Arguments) != "null"; shown != wants || (len(a.EditedArguments) > 0) != wants {
+					t.Errorf("%s sees %s and %s", what, a.Arguments, a.EditedArguments)
+				}
+			}
+		}
+		see("a member", true)
+		if _, err := b.owner.ChangeRole(ctx, b.org, member.ID, "viewer"); err != nil {
+			t.Fatal(err)
+		}
+		see("a viewer", false)
+	})
+}
