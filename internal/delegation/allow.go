@@ -91,14 +91,16 @@ func (a *Allow) lifts(c Call, w Want) bool {
 
 func (a *Allow) ofRule(w Want) bool { return a.policyID == w.PolicyID && a.rule == w.Rule }
 
+// allowsOfKey finds the wider yeses of a key, at a time, that lift something.
+const allowsOfKey = `a.key_id = $1 AND a.expires_at > $2 AND a.org_id = $3 AND a.revoked_at IS NULL AND a.used < a.uses`
+
 // FindAllow is a wider yes that lifts the hold or ask of a call, within the
 // transaction of its decision, or nil where there is none.
 func FindAllow(ctx context.Context, tx *database.Tx, call Call, want Want) (*Allow, error) {
 	if !tx.HoldsLog(audit.LogOf(call.OrgID)) {
 		return nil, fmt.Errorf("look for a temporary allow: the change does not declare the log of organization %s", call.OrgID)
 	}
-	allows, err := selectAllows(ctx, tx, `a.key_id = $1 AND a.expires_at > $2 AND a.org_id = $3 AND a.revoked_at IS NULL AND a.used < a.uses`,
-		call.KeyID, database.Micros(tx.Now()), call.OrgID)
+	allows, err := selectAllows(ctx, tx, allowsOfKey, call.KeyID, database.Micros(tx.Now()), call.OrgID)
 	if err != nil {
 		return nil, err
 	}

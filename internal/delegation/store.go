@@ -62,10 +62,10 @@ func selectAsked(ctx context.Context, r database.Reader, asked Request, since ti
 // one person where that is stated. Two are enough to know that there are several.
 func selectAlive(ctx context.Context, r database.Reader, p principal.Principal, tool, email string, now time.Time) ([]Request, error) {
 	requests, err := database.Collect(ctx, r, scanRequest, `SELECT `+columns+tables+`
-		WHERE r.key_id = $1 AND r.tool = $2 AND r.org_id = $3
+		WHERE r.key_id = $1 AND r.tool = $2 AND r.org_id = $3 AND r.created_at > $6
 			AND (r.status = 'pending' AND r.expires_at > $4 OR r.status = 'approved' AND g.used_at IS NULL AND g.expires_at > $4)
 			AND (r.email = $5 OR r.email = '' OR $5 = '')
-		LIMIT 2`, p.KeyID, tool, p.OrgID, database.Micros(now), email)
+		LIMIT 2`, p.KeyID, tool, p.OrgID, database.Micros(now), email, database.Micros(oldest(now)))
 	if err != nil {
 		return nil, fmt.Errorf("look for what was approved: %w", err)
 	}

@@ -20,7 +20,10 @@ ALTER TABLE approval_request ADD COLUMN executed_at   BIGINT;                   
 ALTER TABLE approval_request ADD COLUMN opened_at_entry  BIGINT;                  -- entry of the log whose payload has its arguments
 ALTER TABLE approval_request ADD COLUMN decided_at_entry BIGINT;                  -- and what the yes changed of them
 
-CREATE INDEX approval_request_edited ON approval_request (key_id, tool, edited_digest, created_at) WHERE edited_digest IS NOT NULL;
+-- With the id, so that the newest of a call come out of it in their order: else an index that has that order is taken.
+DROP INDEX approval_request_by_call;
+CREATE INDEX approval_request_by_call ON approval_request (key_id, tool, digest, created_at, id);
+CREATE INDEX approval_request_edited ON approval_request (key_id, tool, edited_digest, created_at, id) WHERE edited_digest IS NOT NULL;
 CREATE INDEX approval_request_opened_at ON approval_request (org_id, opened_at_entry) WHERE opened_at_entry IS NOT NULL;
 CREATE INDEX approval_request_decided_at ON approval_request (org_id, decided_at_entry) WHERE decided_at_entry IS NOT NULL;
 CREATE INDEX approval_request_due ON approval_request (expires_at) WHERE status = 'pending';
