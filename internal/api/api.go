@@ -26,9 +26,12 @@ import (
 	"writ/internal/audit"
 	"writ/internal/auth"
 	"writ/internal/database"
+	"writ/internal/delegation"
 	"writ/internal/enforcement"
 	"writ/internal/execution"
 	"writ/internal/intent"
+	"writ/internal/notification"
+	"writ/internal/notification/webhook"
 	"writ/internal/observability"
 	"writ/internal/organization"
 	"writ/internal/policy"
@@ -45,10 +48,13 @@ type Config struct {
 	Policies      *policy.Service
 	Plans         *intent.Service
 	Enforcement   *enforcement.Service
+	Approvals     *delegation.Service
 	Limiter       *throttle.Limiter
 	Telemetry     *observability.Service
 	Audit         *audit.Service
 	Executions    *execution.Service
+	Notifications *notification.Service
+	Webhooks      *webhook.Service
 	Logger        *slog.Logger
 
 	// TelemetryBehind is how far telemetry may be behind decisions; nil: not told.
@@ -78,6 +84,8 @@ type API struct {
 	routes  []Route
 	ready   readiness
 	bodies  bodyBudget
+	streams openStreams
+	polls   openPolls
 
 	refusals logGate
 }
@@ -85,7 +93,7 @@ type API struct {
 // New assembles the routes.
 func New(c Config) *API {
 	setUpHuma()
-	a := &API{Config: c, mux: http.NewServeMux(), metrics: newMetrics(c)}
+	a := &API{Config: c, mux: http.NewServeMux(), metrics: newMetrics(c), ready: readiness{begun: make(chan struct{})}}
 	a.huma = humago.New(a.mux, humaConfig(c.Version))
 	a.mountHealth()
 	a.mountAuth()
@@ -98,6 +106,9 @@ func New(c Config) *API {
 	a.mountObservability()
 	a.mountPolicies()
 	a.mountIAP()
+	a.mountDelegation()
+	a.mountNotifications()
+	a.mountWebhooks()
 	a.mountExecutions()
 	a.mountAuditLog()
 	if c.Documented {

@@ -140,18 +140,21 @@ func TestEveryThrottleIsTested(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *server) {
 		tested := map[throttle.Rule]bool{throttle.ChangePassword: true, throttle.ResetPassword: true, throttle.Invite: true,
-			throttle.BindPolicy: true, throttle.VerifyAction: true} // see TestThrottledDecisionsDeny
+			throttle.TestWebhook: true, throttle.AnswerApproval: true, throttle.BindPolicy: true, throttle.VerifyAction: true} // each has a test of its own
 		for _, route := range throttledRoutes() {
 			tested[route.rule] = true
 		}
+		used := map[throttle.Rule]bool{} // by one route or more
 		for _, route := range s.API.Routes() {
 			if !route.Throttle.IsZero() && !tested[route.Throttle] {
 				t.Errorf("%s %s: its throttle has no test", route.Method, route.Path)
 			}
-			delete(tested, route.Throttle)
+			used[route.Throttle] = true
 		}
 		for rule := range tested {
-			t.Errorf("no route has the throttle %s", rule)
+			if !used[rule] {
+				t.Errorf("no route has the throttle %s", rule)
+			}
 		}
 	})
 }

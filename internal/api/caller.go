@@ -40,6 +40,9 @@ func (a *API) guard(r Route) func(ctx huma.Context, next func(huma.Context)) {
 // admit authenticates the caller of a route and checks what the route asks of
 // them.
 func (a *API) admit(request *http.Request, r Route) (principal.Principal, error) {
+	if r.GetChanges && request.Method != r.Method {
+		return principal.Principal{}, fault.New(fault.Invalid, "this path takes %s only: its answer is what was changed", r.Method)
+	}
 	if r.Mode == Public {
 		return principal.Principal{}, nil
 	}

@@ -83,6 +83,26 @@ func (w *changes) scenarios() map[string]scenario {
 		"POST /iap/sdk/register":                w.registerManifest,
 		"POST /iap/sdk/preflight":               w.preflight,
 		"PUT /organization/{orgId}/enforcement": w.changeSettings,
+
+		"POST /notifications/{id}/read":                                           w.readNotification,
+		"POST /notifications/read-all":                                            w.readAll,
+		"PUT /notifications/preferences":                                          w.changePreferences,
+		"POST /organization/{orgId}/webhooks":                                     w.createWebhook,
+		"PATCH /organization/{orgId}/webhooks/{id}":                               w.updateWebhook,
+		"DELETE /organization/{orgId}/webhooks/{id}":                              w.deleteWebhook,
+		"POST /organization/{orgId}/webhooks/{id}/secret":                         w.renewSecret,
+		"POST /organization/{orgId}/webhooks/{id}/test":                           w.testWebhook,
+		"POST /organization/{orgId}/webhooks/{id}/deliveries/{deliveryId}/replay": w.replayDelivery,
+
+		"POST /delegation/request":       w.requestApproval,
+		"GET /delegation/check-approved": w.checkApproved,
+		"POST /delegation/mark-executed": w.markExecuted,
+		"POST /delegation/cancel":        w.cancelApproval,
+		"POST /delegation/approve":       w.approveCall,
+		"POST /delegation/reject":        w.rejectCall,
+		"POST /delegation/preview":       w.previewApproval,
+		"DELETE /delegation/allows/{id}": w.revokeAllow,
+		"PUT /delegation/settings":       w.changeApprovalSettings,
 	}
 }
 

@@ -177,7 +177,7 @@ func (r *bodyRoute) sample(name string, s *schema) string {
 	case kind == "boolean":
 		value = true
 	case kind == "integer" || kind == "number":
-		value = 1
+		value = max(1, s.Minimum)
 	case kind == "array":
 		return "[" + r.sample(name, s.Items) + "]"
 	case kind == "object":

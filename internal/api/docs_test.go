@@ -49,6 +49,7 @@ type schema struct {
 	Type       any
 	Format     string
 	Enum       []any
+	Minimum    float64
 	MinLength  int
 	MaxLength  int
 	Items      *schema

@@ -3,6 +3,7 @@ package api_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"writ/internal/delegation"
 	"writ/internal/policy/document/node"
 	"writ/internal/principal"
 )
@@ -278,13 +280,15 @@ func (r *caseRun) callBefore(plan minted, e goldenEvent) {
 func (r *caseRun) answer(request, said string) {
 	r.t.Helper()
 	person := principal.Principal{Kind: principal.User, UserID: r.owner.ID, OrgID: r.org, Role: principal.Owner}
-	say, note := r.server.Approvals.Approve, ""
+	var err error
 	if no, ok := strings.CutPrefix(said, "no: "); ok {
-		say, note = r.server.Approvals.Reject, no
-	} else if said != "yes" {
-		r.t.Fatalf("nobody answers %q", said)
+		_, err = r.server.Approvals.Reject(r.t.Context(), person, request, no)
+	} else if said == "yes" {
+		_, err = r.server.Approvals.Approve(r.t.Context(), person, request, delegation.Yes{})
+	} else {
+		err = errors.New("nobody answers so")
 	}
-	if _, err := say(r.t.Context(), person, request, note); err != nil {
+	if err != nil {
 		r.t.Fatalf("answer %q: %v", said, err)
 	}
 }

@@ -12,10 +12,17 @@ import (
 
 // readiness turns false when the server begins to stop, so that a load balancer
 // sends no more.
-type readiness struct{ stopping atomic.Bool }
+type readiness struct {
+	stopping atomic.Bool
+	begun    chan struct{} // closed then, for answers that have no end of their own
+}
 
-// Stopping makes /ready answer 503 from now on.
-func (a *API) Stopping() { a.ready.stopping.Store(true) }
+// Stopping makes /ready answer 503 from now on, and ends the streams.
+func (a *API) Stopping() {
+	if !a.ready.stopping.Swap(true) {
+		close(a.ready.begun)
+	}
+}
 
 type statusOutput struct {
 	Body struct {

@@ -59,6 +59,26 @@ func TestNamedOrganizationsAreChecked(t *testing.T) {
 			"GET /audit-log/findings":               inQuery(""),
 			"GET /audit-log/export":                 inQuery(""),
 			"POST /audit-log/entries/{index}/erase": inQuery(`{}`),
+
+			"GET /notifications":              inQuery(""),
+			"GET /notifications/unread-count": inQuery(""),
+			"POST /notifications/{id}/read":   inQuery(""),
+			"POST /notifications/read-all":    inQuery(""),
+			"GET /notifications/preferences":  inQuery(""),
+			"PUT /notifications/preferences":  inQuery(`{"mail":false}`),
+			"GET /notifications/stream":       inQuery(""),
+
+			"GET /delegation/requests":       inQuery(""),
+			"GET /delegation/requests/{id}":  inQuery(""),
+			"GET /delegation/allows":         inQuery(""),
+			"DELETE /delegation/allows/{id}": inQuery(""),
+			"GET /delegation/figures":        inQuery(""),
+			"GET /delegation/settings":       inQuery(""),
+			"PUT /delegation/settings":       inQuery(`{"selfApproval":true,"pendingSeconds":60,"grantSeconds":60}`),
+			"POST /delegation/cancel":        inQuery(`{"delegationId":"x"}`),
+			"POST /delegation/approve":       inQuery(`{"delegationId":"x"}`),
+			"POST /delegation/reject":        inQuery(`{"delegationId":"x"}`),
+			"POST /delegation/preview":       inQuery(`{"delegationId":"x"}`),
 		}
 		named := s.namedOrganizations()
 		if diff := cmp.Diff(slices.Sorted(maps.Keys(cases)), named); diff != "" {

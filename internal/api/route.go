@@ -54,6 +54,10 @@ type Route struct {
 	Audit    string // the action it records; empty for reads, notRecorded for what changes no right
 	Status   int    // of success; 200 unless set
 	MaxBytes int64  // of the body; the server's usual limit unless set
+
+	// GetChanges marks a GET that changes something, because published clients send
+	// it so. It records what it changes, and a HEAD of it is refused.
+	GetChanges bool
 }
 
 // anyScope lets every valid key in, whatever its scopes.
@@ -79,7 +83,7 @@ func (r Route) check() error {
 		return fmt.Errorf("%s %s is about a plan and names no action", r.Method, r.Path)
 	case (r.Mode == Key || r.Mode == Either || r.Mode == PlanToken) && r.Scope == "":
 		return fmt.Errorf("%s %s takes keys and names no scope", r.Method, r.Path)
-	case (r.Method == http.MethodGet) != (r.Audit == ""):
+	case (r.Method == http.MethodGet && !r.GetChanges) != (r.Audit == ""):
 		return fmt.Errorf("%s %s: what changes something says what it records, and only that", r.Method, r.Path)
 	}
 	return nil

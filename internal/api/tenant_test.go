@@ -51,6 +51,8 @@ type tenant struct {
 	draft string // id of a policy that is stored
 	plan  string // id of a plan that its agent declared
 
+	approval, allow string // ids of a request that waits, and of a wider yes
+
 	foreignIDs map[string]map[string]string // by route, then path parameter
 	private    []string                     // what nobody else may learn
 }
@@ -71,7 +73,10 @@ func (s *server) tenant(name string) *tenant {
 	w.trace, w.agentSession, w.policy = database.NewID(), database.NewID(), database.NewID()
 	s.observe(w)
 	w.plan = s.declare(w.agentSecret, name).PlanID
-	w.private = []string{name, w.org, w.owner.ID, w.owner.Email, w.member, w.invite, w.key, w.session, w.trace, w.agentSession, w.policy, w.draft, w.plan}
+	agent := s.public.WithKey(w.agentSecret)
+	w.approval, w.allow = s.opened(agent), s.allowed(agent, w.owner, w.org)
+	w.private = []string{name, w.org, w.owner.ID, w.owner.Email, w.member, w.invite, w.key, w.session, w.trace, w.agentSession, w.policy, w.draft, w.plan, w.approval, w.allow}
+	told := s.tellTenant(w)
 	// A new route with an id in its path has to name one here.
 	w.foreignIDs = map[string]map[string]string{
 		"PATCH /organization/{orgId}/members/{userId}/role": {"userId": w.member},
@@ -89,7 +94,11 @@ func (s *server) tenant(name string) *tenant {
 
 		"GET /audit-log/entries/{index}":        {"index": "100000"}, // everybody counts from 0
 		"POST /audit-log/entries/{index}/erase": {"index": "100000"},
+
+		"GET /delegation/requests/{id}":  {"id": w.approval},
+		"DELETE /delegation/allows/{id}": {"id": w.allow},
 	}
+	maps.Copy(w.foreignIDs, told)
 	for _, route := range []string{
 		"GET /policies/{policyId}", "PUT /policies/{policyId}", "PATCH /policies/{policyId}", "DELETE /policies/{policyId}",
 		"POST /policies/{policyId}/activate", "POST /policies/{policyId}/deactivate", "POST /policies/{policyId}/rollback",

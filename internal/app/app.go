@@ -28,8 +28,11 @@ import (
 	"writ/internal/intent"
 	"writ/internal/keyring"
 	"writ/internal/mail"
+	"writ/internal/notification"
+	"writ/internal/notification/webhook"
 	"writ/internal/observability"
 	"writ/internal/organization"
+	"writ/internal/outbound"
 	"writ/internal/policy"
 	"writ/internal/projection"
 	"writ/internal/secret"
@@ -60,8 +63,11 @@ type Areas struct {
 	Approvals     *delegation.Service
 	Enforcement   *enforcement.Service
 	Executions    *execution.Service
+	Notifications *notification.Service
+	Webhooks      *webhook.Service
 
 	projector *projection.Projector
+	outbound  *outbound.Client
 	outgoing  *mail.Queue
 }
 
@@ -116,12 +122,29 @@ func Open(ctx context.Context, o Options, publicURL string) (*Areas, error) {
 		return nil, errors.Join(err, areas.Close())
 	}
 	areas.Policies = policy.New(db, spending{areas.Telemetry})
+	areas.Audit.AlsoErase(eraseCopies)
 	areas.Plans = intent.New(db, ring, sealer)
 	areas.Executions = execution.New(db, outcomes{areas.Plans, areas.Keys, db.Now}.sources())
 	areas.projector = projection.New(db, areas.Telemetry)
-	areas.Approvals = delegation.New(db, organization.CountApprovers)
 	areas.Enforcement = enforcement.New(db, areas.Policies, areas.Plans, areas.Organizations, areas.Keys, o.Logger)
+	areas.Approvals = delegation.New(db, delegation.Sources{
+		Approvers: organization.CountApprovers, Address: organization.Address,
+		Digest: outcomes{plans: areas.Plans}.digest, Denies: areas.Enforcement.Denies, Record: areas.Enforcement.RecordRelease,
+	})
+	areas.openNotifications(o, sealer, post, publicURL)
 	return areas, nil
+}
+
+// eraseCopies takes away what areas copy of payloads that are erased.
+func eraseCopies(ctx context.Context, tx *database.Tx, log string, positions []int64) error {
+	requests, err := delegation.RequestsAt(ctx, tx, log, positions)
+	if err != nil {
+		return err
+	}
+	if err := webhook.EraseBodies(ctx, tx, log, requests); err != nil {
+		return err
+	}
+	return delegation.EraseArguments(ctx, tx, log, positions)
 }
 
 // checkpointKeys gives the audit log, which the ring itself writes to, its key.
@@ -153,8 +176,11 @@ func (a *Areas) openTelemetry(ctx context.Context, o Options) (err error) {
 	return err
 }
 
-// Close closes the databases.
+// Close closes the databases and what is open to others.
 func (a *Areas) Close() error {
+	if a.outbound != nil {
+		a.outbound.Close()
+	}
 	if a.TelemetryDB == nil {
 		return a.Database.Close()
 	}

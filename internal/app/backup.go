@@ -18,6 +18,7 @@ import (
 	"writ/internal/database"
 	"writ/internal/delegation"
 	"writ/internal/intent"
+	"writ/internal/notification"
 	"writ/internal/organization"
 	"writ/internal/secret"
 )
@@ -226,6 +227,9 @@ func (r *Restored) endRevived(ctx context.Context, tx *database.Tx, revokedKeys 
 		return err
 	}
 	if r.EndedApprovals, err = delegation.VoidAll(ctx, tx); err != nil {
+		return err
+	}
+	if err = notification.EndAll(ctx, tx); err != nil {
 		return err
 	}
 	r.KeysRevokedAgain, err = apikey.RevokeAgain(ctx, tx, revokedKeys)

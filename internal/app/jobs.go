@@ -11,7 +11,9 @@ const (
 	counterSweep     = time.Minute
 	projectInterval  = 500 * time.Millisecond // how far telemetry may be behind decisions
 	reconcileEvery   = 5 * time.Second
-	keyRefresh       = time.Minute // how soon a rotated key signs
+	tellInterval     = time.Second     // how late people and webhooks hear of requests
+	expireEvery      = 5 * time.Second // how soon who waits for an approval is told that it is over
+	keyRefresh       = time.Minute     // how soon a rotated key signs
 	sweepInterval    = time.Hour
 	retentionCheck   = time.Minute     // how soon a due or missed retention begins
 	lastFlush        = 3 * time.Second // for what is left at the end
@@ -47,6 +49,19 @@ func (s *Server) startJobs() {
 		every(ctx, reconcileEvery, s.patiently(ctx, "match executions with decisions", s.Executions.Reconcile))
 	})
 	s.jobs.Go(func() {
+		every(ctx, expireEvery, s.patiently(ctx, "expire requests for approval", s.Approvals.Expire))
+	})
+	s.jobs.Go(func() {
+		tell := s.patiently(ctx, "tell what happened to requests", s.Notifications.Tell)
+		mail := s.patiently(ctx, "mail that requests wait", s.Notifications.SendMails)
+		every(ctx, tellInterval, func() { tell(); mail() })
+	})
+	s.jobs.Go(func() {
+		s.Webhooks.Run(ctx, func(err error) {
+			s.logger.Warn("scheduled work failed, and will be tried again", "job", "send webhooks", "error", err)
+		})
+	})
+	s.jobs.Go(func() {
 		every(ctx, counterSweep, func() { s.attempt(ctx, "sweep throttle counters", s.Limiter.Sweep) })
 	})
 	s.jobs.Go(func() {
@@ -55,8 +70,9 @@ func (s *Server) startJobs() {
 			s.attempt(ctx, "merge rollups", s.Telemetry.MergeWriters)
 			s.attempt(ctx, "retire payloads of the audit log", s.retirePayloads)
 			s.attempt(ctx, "sweep limits", s.Policies.Sweep)
-			s.attempt(ctx, "expire requests for approval", s.Approvals.Expire)
 			s.attempt(ctx, "forget old Idempotency-Keys", s.Plans.Prune)
+			s.attempt(ctx, "forget old notifications", s.Notifications.Prune)
+			s.attempt(ctx, "forget old deliveries", s.Webhooks.Prune)
 		})
 	})
 }

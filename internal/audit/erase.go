@@ -26,6 +26,21 @@ const (
 // never erased.
 const aboutTheLog = `('` + ledger.Restored + `', '` + actionErased + `', '` + actionRetired + `')`
 
+// Eraser takes away what other tables copy of payloads, within the transaction that
+// erases them.
+type Eraser func(ctx context.Context, tx *database.Tx, log string, positions []int64) error
+
+// AlsoErase has the copies of payloads go with them. It is called before the
+// service is used.
+func (s *Service) AlsoErase(also Eraser) { s.also = also }
+
+func (s *Service) eraseCopies(ctx context.Context, tx *database.Tx, log string, positions ...int64) error {
+	if s.also == nil {
+		return nil
+	}
+	return s.also(ctx, tx, log, positions)
+}
+
 // ErasePayload erases the payload of an entry. It is done when there is none left.
 func (s *Service) ErasePayload(ctx context.Context, p principal.Principal, log string, index int64, reason string) error {
 	if err := p.Require(principal.ErasePayloads); err != nil {
@@ -41,6 +56,9 @@ func (s *Service) ErasePayload(ctx context.Context, p principal.Principal, log s
 			SET payload = NULL, salt = NULL
 			WHERE log = $1 AND position = $2`, log, index); err != nil {
 			return fmt.Errorf("erase the payload of entry %d of log %s: %w", index, log, err)
+		}
+		if err := s.eraseCopies(ctx, tx, log, index); err != nil {
+			return err
 		}
 		_, err = Append(ctx, tx, Entry{
 			Log: log, Action: actionErased, Actor: p, Subject: Subject{Type: "entry", ID: strconv.FormatInt(index, 10)},
@@ -113,6 +131,9 @@ func (s *Service) retireSome(ctx context.Context, log string, cutoff int64) (don
 				UPDATE audit_entry
 				SET payload = NULL, salt = NULL
 				WHERE log = $1 AND position = $2`, log, entry.position); err != nil {
+				return err
+			}
+			if err := s.eraseCopies(ctx, tx, log, entry.position); err != nil {
 				return err
 			}
 		}

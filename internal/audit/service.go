@@ -22,6 +22,7 @@ type Service struct {
 	keys         KeySource
 	installation string
 	current      atomic.Pointer[signer]
+	also         Eraser // nil: nothing is copied
 }
 
 // Open makes the service. From its return on, all that is appended through db is

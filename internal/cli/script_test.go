@@ -56,6 +56,8 @@ func TestScripts(t *testing.T) {
 			"shows":     shows,
 			"evidence":  evidence,
 			"repin":     rePin,
+			"ask":       ask,
+			"polled":    polled,
 		},
 		RequireExplicitExec: true,
 	})

@@ -22,6 +22,7 @@ import (
 	"strconv"
 	"time"
 
+	"writ/internal/outbound"
 	"writ/internal/secret"
 )
 
@@ -77,6 +78,8 @@ type Config struct {
 
 	SMTPURL  secret.Text // not set: no mail server
 	MailFrom string      // an RFC 5322 address; empty only in production without a mail server
+
+	OutboundAllow []outbound.Permit // what may be called beyond public addresses
 
 	Retention        time.Duration // of telemetry
 	PayloadRetention time.Duration // of the audit log's payloads; 0 is for ever

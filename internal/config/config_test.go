@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"writ/internal/config"
+	"writ/internal/outbound"
 	"writ/internal/secret"
 )
 
@@ -97,6 +98,7 @@ func fullEnviron(certificate, key string) []string {
 		"TELEMETRY_DATABASE_URL=postgres://writ:telemetry-password@db2/writ",
 		"WRIT_SIGNUP=open", "WRIT_PROXY_TOKEN=" + proxyToken,
 		"WRIT_SMTP_URL=smtp://robot%40example.com:mail-password@mail.example.com", "WRIT_MAIL_FROM=Robot <robot@example.com>",
+		"WRIT_OUTBOUND_ALLOW=Hooks.corp.example:8443, 10.20.0.0/16",
 		"OBSERVABILITY_RETENTION_DAYS=90", "WRIT_SESSION_IDLE_MINUTES=5", "WRIT_MAX_INGEST_BYTES=1048576", "WRIT_PRICES_FILE=/etc/writ/prices.json",
 		"AUDIT_PAYLOAD_RETENTION_DAYS=365",
 		"WRIT_METRICS_LISTEN=[::1]:9090", "WRIT_METRICS_TOKEN=metrics-token-16",
@@ -124,6 +126,7 @@ func TestEveryVariable(t *testing.T) {
 		SignUp:           config.SignUpOpen, ProxyToken: secret.NewText(proxyToken),
 		SMTPURL:       secret.NewText("smtp://robot%40example.com:mail-password@mail.example.com"),
 		MailFrom:      "Robot <robot@example.com>",
+		OutboundAllow: []outbound.Permit{{Host: "hooks.corp.example", Port: 8443}, {Network: netip.MustParsePrefix("10.20.0.0/16")}},
 		MetricsListen: "[::1]:9090", MetricsToken: secret.NewText("metrics-token-16"),
 		LogLevel: slog.LevelDebug, LogFormat: config.LogText,
 	}

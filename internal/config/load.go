@@ -1,6 +1,10 @@
 package config
 
-import "time"
+import (
+	"time"
+
+	"writ/internal/outbound"
+)
 
 // Load reads the settings from an environment in the form of os.Environ. Its
 // error is always Problems.
@@ -15,6 +19,7 @@ func Load(environ []string, readFile func(path string) ([]byte, error)) (Config,
 	c.SignUp = read(r, "WRIT_SIGNUP", oneOf(SignUpOpen, SignUpClosed))
 	c.ProxyToken = read(r, "WRIT_PROXY_TOKEN", token(32))
 	r.loadMail(&c)
+	c.OutboundAllow = read(r, "WRIT_OUTBOUND_ALLOW", listOf(outbound.ParsePermit))
 	r.loadTelemetry(&c)
 	r.loadObservation(&c)
 	r.refuseUnknown()

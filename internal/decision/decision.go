@@ -71,7 +71,8 @@ type Details struct {
 	Reason      string
 	Message     string // the rule's own words
 	Failed      []Failure
-	ApprovalID  string // the request a hold or ask waits for, or whose grant let the call run
+	ApprovalID  string // the request a hold or ask waits for, or whose yes let the call run
+	AllowID     string // the wider yes that let the call run
 	Duration    time.Duration
 	UserID      string
 	Email       string

@@ -16,6 +16,7 @@ import (
 // payload is how details stand in the log. Members are in the order of canonical
 // JSON.
 type payload struct {
+	Allow       string         `json:"allow,omitzero"`
 	Approval    string         `json:"approval,omitzero"`
 	Arguments   jsontext.Value `json:"arguments,omitzero"`
 	Digest      string         `json:"argumentsDigest,omitzero"` // hex
@@ -40,12 +41,13 @@ type payload struct {
 func (d *Details) payload() (audit.Canonical, error) {
 	if len(d.Failed)+len(d.Labels)+len(d.Paths) > 0 {
 		return canonical.Marshal(payload{
-			Approval: d.ApprovalID, Arguments: d.Arguments, Digest: hex.EncodeToString(d.Digest), Context: d.ContextID, DurationUs: d.Duration.Microseconds(),
+			Allow: d.AllowID, Approval: d.ApprovalID, Arguments: d.Arguments, Digest: hex.EncodeToString(d.Digest), Context: d.ContextID, DurationUs: d.Duration.Microseconds(),
 			Environment: d.Environment, Failed: d.Failed, Incomplete: d.Incomplete, Labels: d.Labels, Message: d.Message, PolicyName: d.PolicyName,
 			Reason: d.Reason, Paths: d.Paths, Source: d.Source, User: d.UserID, Email: d.Email,
 		})
 	}
 	w := payloadWriter{out: make([]byte, 0, 512+len(d.Arguments))}
+	w.optional("allow", d.AllowID)
 	w.optional("approval", d.ApprovalID)
 	if d.Arguments != nil {
 		w.name("arguments")
@@ -81,7 +83,7 @@ func readDetails(text string) (Details, error) {
 	}
 	return Details{
 		Arguments: p.Arguments, Digest: digest, Incomplete: p.Incomplete, Paths: p.Paths, PolicyName: p.PolicyName, Reason: p.Reason, Message: p.Message,
-		Failed: p.Failed, ApprovalID: p.Approval, Duration: time.Duration(p.DurationUs) * time.Microsecond, UserID: p.User, Email: p.Email,
+		Failed: p.Failed, ApprovalID: p.Approval, AllowID: p.Allow, Duration: time.Duration(p.DurationUs) * time.Microsecond, UserID: p.User, Email: p.Email,
 		ContextID: p.Context, Source: p.Source, Environment: p.Environment, Labels: p.Labels,
 	}, nil
 }

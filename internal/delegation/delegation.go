@@ -1,12 +1,14 @@
 // Package delegation is where a person says yes to a call that an agent may not
 // make on its own.
 //
-// A decision that ends in hold or ask opens a request. The same call finds the
-// same request again, however often a client polls. A person approves or
-// rejects it; an approval is a grant for one run of exactly that call, and the
-// decision that lets the call run consumes it in its own transaction.
+// A decision that ends in hold or ask opens a request; a client may also ask by
+// itself. The same call finds the same request again, however often a client
+// polls. A person approves or rejects it; an approval is a grant for one run of
+// exactly that call, and the decision that lets the call run consumes it in its
+// own transaction.
 //
 //	Open ──> pending ──Approve──> approved (a grant: used once, or it expires)
+//	            │          └────> approved (an Allow: wider, until it ends)
 //	            ├──Reject──> rejected: the call is denied until the request expires
 //	            ├──Cancel──> cancelled, by who asked
 //	            └──time────> expired: the next call opens another
@@ -16,9 +18,16 @@
 // where the policy now wants two. Plan and e-mail tell calls apart where both
 // sides state them.
 //
-// The owner of a key does not approve what the key asks for, unless there is
-// nobody else in the organization who could; an ask, however, is a question to
-// that very person. No key approves anything.
+// A yes is for one run unless its Scope says more; then it is an Allow: bound to
+// who asked, the rule, an end and a number of uses, told to the approver in words.
+// A yes may change the arguments, and then permits the changed call alone.
+//
+// Who asks does not approve: not the owner of the key nor the person the call is
+// for, unless nobody else could, or the organization says otherwise. An ask,
+// however, is a question to the owner. No key approves anything.
+//
+// Every change is an Event with a number, written in its transaction: pollers,
+// streams and notifications follow the numbers and miss nothing.
 package delegation
 
 import (
@@ -28,7 +37,7 @@ import (
 	"writ/internal/policy/document"
 )
 
-// Times of requests and grants.
+// Times of requests and grants, unless an organization sets others.
 const (
 	PendingLife = 30 * time.Minute // of a request that nobody answers
 	GrantLife   = 10 * time.Minute // from the approval to the run
@@ -63,6 +72,15 @@ const (
 	Expired   Status = "expired"
 )
 
+// Valid reports whether this is one of the statuses.
+func (s Status) Valid() bool {
+	switch s {
+	case Pending, Approved, Rejected, Cancelled, Expired:
+		return true
+	}
+	return false
+}
+
 // Call is a call that needs a yes. What is not stated is empty.
 type Call struct {
 	OrgID   string
@@ -70,12 +88,17 @@ type Call struct {
 	OwnerID string // of the key
 	Server  string
 	Tool    string
-	// Digest is over the canonical arguments, under the organization's key.
+	// Digest is over the canonical arguments, under the organization's key. It is
+	// empty where a client asked without arguments: no decision finds that.
 	Digest []byte
 	// Arguments are those as people may see them: redacted JSON.
 	Arguments string
+	// Canonical are those as they are, for patterns. They are never stored.
+	Canonical string
 
 	UserID, Email, AgentID, SessionID, PlanID string
+	Step                                      int // of the plan; -1: none
+	Labels                                    []string
 }
 
 // Want is what is wanted of whoever approves, and which rule wants it.
@@ -105,6 +128,15 @@ func (w Want) needed() int {
 	return w.Approvers.Count
 }
 
+// Via is how a request came to be.
+type Via string
+
+// The ways.
+const (
+	ViaDecision Via = "decision" // a decision ended in hold or ask
+	ViaRequest  Via = "request"  // a client asked before any decision
+)
+
 // Request is a call that waits for a yes, or has got its answer.
 type Request struct {
 	ID string
@@ -117,14 +149,57 @@ type Request struct {
 	Message       string
 	Role          string
 	Needed        int
-	Status        Status // Expired, too, where its time is over
-	Note          string
-	SelfApproved  bool
-	CreatedAt     time.Time
-	ExpiresAt     time.Time
-	DecidedAt     *time.Time
+	Via           Via
+	Amount        *float64 // as the client states it
+	Domain        string   // what the client calls the server
+	AskedFor      string   // the client's own words
+	Risk          Risk
+	Repeats       int // how often it was asked again
+	LastAskedAt   *time.Time
 
-	grant grant
+	Status       Status // Expired, too, where its time is over
+	Note         string
+	SelfApproved bool
+	// Scope is what the yes permits; before the last yes, what the first would.
+	Scope Scope
+	// Edited are the arguments as the yes changed them, in canonical JSON; empty:
+	// it did not, or they were erased.
+	Edited      string
+	DecidedBy   string // the person who decided
+	DecidedRole string
+	CoveredBy   string // the Allow that answered it without a person
+	CreatedAt   time.Time
+	ExpiresAt   time.Time
+	DecidedAt   *time.Time
+	ExecutedAt  *time.Time // when the client said that it ran
+
+	// Votes are who said yes; only Get reads them.
+	Votes []Vote
+
+	grant        grant
+	grantLife    time.Duration
+	editedDigest []byte
+	said         string // Scope as it is stored; empty before the first yes
+	otherCall    bool   // the yes was to other arguments than the call's that found it
+}
+
+// Vote is a person's yes.
+type Vote struct {
+	UserID string
+	At     time.Time
+}
+
+// Risk is how risky a request looked when it was opened, and why.
+type Risk struct {
+	Level   string       `json:"level"` // low, medium, high, critical; empty: not known
+	Score   int          `json:"score"`
+	Reasons []RiskReason `json:"reasons"`
+}
+
+// RiskReason is one of the reasons: a code for programs, words for people.
+type RiskReason struct {
+	Code  string `json:"code"`
+	Words string `json:"words"`
 }
 
 // grant is what an approval gave. Without an id there is none.
@@ -135,8 +210,33 @@ type grant struct {
 }
 
 // Granted reports whether the call may run once, now.
-func (r *Request) Granted(now time.Time) bool {
+func (r *Request) Granted(now time.Time) bool { return r.hasGrant(now) && !r.otherCall }
+
+// Changed reports whether a call of other arguments was approved in place of the
+// one that found the request: that of Edited.
+func (r *Request) Changed(now time.Time) bool { return r.hasGrant(now) && r.otherCall }
+
+func (r *Request) hasGrant(now time.Time) bool {
 	return r.Status == Approved && r.grant.id != "" && !r.grant.used && now.Before(r.grant.expiresAt)
+}
+
+// GrantExpiresAt is when the grant of a yes ends; nil where there is none.
+func (r *Request) GrantExpiresAt() *time.Time {
+	if r.grant.id == "" {
+		return nil
+	}
+	return &r.grant.expiresAt
+}
+
+// Used reports whether the grant let the call run.
+func (r *Request) Used() bool { return r.grant.used }
+
+// GrantLife is how long a yes to this request lasts.
+func (r *Request) GrantLife() time.Duration {
+	if r.grantLife <= 0 {
+		return GrantLife
+	}
+	return r.grantLife
 }
 
 // answers reports whether the request still says something about its call: it
@@ -147,7 +247,7 @@ func (r *Request) answers(now time.Time) bool {
 	case Pending, Rejected:
 		return now.Before(r.ExpiresAt)
 	case Approved:
-		return r.Granted(now)
+		return r.hasGrant(now)
 	}
 	return false
 }

@@ -2,82 +2,17 @@ package delegation_test
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
 
 	"writ/internal/database"
-	"writ/internal/database/dbtest"
 	"writ/internal/delegation"
 	"writ/internal/fault"
-	"writ/internal/organization"
 	"writ/internal/policy/document"
 	"writ/internal/principal"
-	"writ/internal/secret"
 )
-
-// world is an organization of ada, who owns a key, and people who may approve.
-type world struct {
-	t         *testing.T
-	db        *database.DB
-	approvals *delegation.Service
-	org       string
-	ada       principal.Principal
-	key       principal.Principal
-}
-
-func each(t *testing.T, body func(t *testing.T, w *world)) {
-	t.Helper()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		w := &world{t: t, db: db, approvals: delegation.New(db, organization.CountApprovers), org: database.NewID()}
-		w.exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`, w.org)
-		w.ada = w.person(principal.Owner)
-		w.key = principal.Principal{Kind: principal.Key, KeyID: database.NewID(), UserID: w.ada.UserID, OrgID: w.org, Scopes: principal.RequestableScopes()}
-		w.exec(`INSERT INTO api_key (id, org_id, owner_id, name, environment, product, scopes, prefix, hash, created_at)
-			VALUES ($1, $2, $3, '', 'sandbox', '', '', '', $4, 1)`, w.key.KeyID, w.org, w.ada.UserID, secret.Hash(w.key.KeyID))
-		body(t, w)
-	})
-}
-
-func (w *world) exec(query string, args ...any) {
-	w.t.Helper()
-	w.write(func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, query, args...)
-		return err
-	})
-}
-
-func (w *world) write(do func(ctx context.Context, tx *database.Tx) error) {
-	w.t.Helper()
-	if err := w.db.Write(w.t.Context(), database.Change{Logs: []string{w.org}, Do: do}); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-// person is a new member of the organization.
-func (w *world) person(role principal.Role) principal.Principal {
-	id := database.NewID()
-	w.exec(`INSERT INTO user_account (id, email, name, password_hash, created_at) VALUES ($1, $2, $2, '', 1)`, id, id+"@example.org")
-	w.exec(`INSERT INTO organization_member (org_id, user_id, role, joined_at) VALUES ($1, $2, $3, 1)`, w.org, id, string(role))
-	return principal.Principal{Kind: principal.User, UserID: id, OrgID: w.org, Role: role}
-}
-
-func (w *world) open(want delegation.Want) (r *delegation.Request) {
-	w.t.Helper()
-	call := delegation.Call{OrgID: w.org, KeyID: w.key.KeyID, OwnerID: w.ada.UserID, Server: "bank", Tool: "pay", Digest: []byte(database.NewID())}
-	w.write(func(ctx context.Context, tx *database.Tx) (err error) {
-		r, err = delegation.Open(ctx, tx, call, want)
-		return err
-	})
-	return r
-}
-
-func wantFault(t *testing.T, what string, err error, kind fault.Kind) {
-	t.Helper()
-	if !fault.Is(err, kind) {
-		t.Errorf("%s: %v, want %s", what, err, kind)
-	}
-}
 
 var hold = delegation.Want{Kind: delegation.Hold, PolicyID: "p", Rule: "r", Reason: "because"}
 
@@ -99,21 +34,21 @@ func TestWhoMayApprove(t *testing.T) {
 			"the operator":         {principal.Operator(), fault.Forbidden},
 			"without organization": {principal.Principal{Kind: principal.User, UserID: bob.UserID, Role: principal.Owner}, fault.Forbidden},
 		} {
-			_, err := w.approvals.Approve(ctx, c.by, r.ID, "")
+			_, err := w.approvals.Approve(ctx, c.by, r.ID, delegation.Yes{})
 			wantFault(t, name, err, c.kind)
 		}
 		for _, id := range []string{"", "x", database.NewID()} {
-			_, err := w.approvals.Approve(ctx, bob, id, "")
+			_, err := w.approvals.Approve(ctx, bob, id, delegation.Yes{})
 			wantFault(t, "no request", err, fault.NotFound)
 		}
-		_, err := w.approvals.Approve(ctx, bob, r.ID, "\x00")
+		_, err := w.approvals.Approve(ctx, bob, r.ID, delegation.Yes{Note: "\x00"})
 		wantFault(t, "a bad note", err, fault.Invalid)
-		got, err := w.approvals.Approve(ctx, bob, r.ID, "fine")
+		got, err := w.approvals.Approve(ctx, bob, r.ID, delegation.Yes{Note: "fine"})
 		if err != nil || got.Status != delegation.Approved || got.SelfApproved || got.Note != "fine" || got.DecidedAt == nil {
 			t.Errorf("approved: %+v, %v", got, err)
 		}
 		for name, again := range map[string]func() error{
-			"approved again": func() error { _, err := w.approvals.Approve(ctx, bob, r.ID, ""); return err },
+			"approved again": func() error { _, err := w.approvals.Approve(ctx, bob, r.ID, delegation.Yes{}); return err },
 			"rejected after": func() error { _, err := w.approvals.Reject(ctx, bob, r.ID, ""); return err },
 			"cancelled":      func() error { _, err := w.approvals.Cancel(ctx, w.key, r.ID); return err },
 		} {
@@ -126,12 +61,12 @@ func TestAlone(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		w.person(principal.Member)
-		got, err := w.approvals.Approve(t.Context(), w.ada, w.open(hold).ID, "")
+		got, err := w.approvals.Approve(t.Context(), w.ada, w.open(hold).ID, delegation.Yes{})
 		if err != nil || !got.SelfApproved {
 			t.Errorf("alone: %+v, %v", got, err)
 		}
 		w.person(principal.Approver)
-		_, err = w.approvals.Approve(t.Context(), w.ada, w.open(hold).ID, "")
+		_, err = w.approvals.Approve(t.Context(), w.ada, w.open(hold).ID, delegation.Yes{})
 		wantFault(t, "not alone", err, fault.Forbidden)
 		var said string
 		if err := w.db.QueryRow(t.Context(), `SELECT payload FROM audit_entry WHERE action = 'approval.approved'`).Scan(&said); err != nil {
@@ -149,9 +84,9 @@ func TestRolesOfApprovers(t *testing.T) {
 		wanted := hold
 		wanted.Approvers = &document.Approvers{Role: "admin", Count: 1}
 		r := w.open(wanted)
-		_, err := w.approvals.Approve(t.Context(), w.person(principal.Approver), r.ID, "")
+		_, err := w.approvals.Approve(t.Context(), w.person(principal.Approver), r.ID, delegation.Yes{})
 		wantFault(t, "a lower role", err, fault.Forbidden)
-		if _, err := w.approvals.Approve(t.Context(), w.person(principal.Owner), r.ID, ""); err != nil {
+		if _, err := w.approvals.Approve(t.Context(), w.person(principal.Owner), r.ID, delegation.Yes{}); err != nil {
 			t.Errorf("a higher role: %v", err)
 		}
 	})
@@ -168,7 +103,7 @@ func TestTwoAnswersAtOnce(t *testing.T) {
 		for i, p := range people {
 			all.Go(func() {
 				if i%2 == 0 {
-					_, errs[i] = w.approvals.Approve(t.Context(), p, r.ID, "")
+					_, errs[i] = w.approvals.Approve(t.Context(), p, r.ID, delegation.Yes{})
 				} else {
 					_, errs[i] = w.approvals.Reject(t.Context(), p, r.ID, "")
 				}
@@ -210,7 +145,7 @@ func TestCancelAndSee(t *testing.T) {
 		if got, err := w.approvals.Cancel(ctx, w.key, r.ID); err != nil || got.Status != delegation.Cancelled {
 			t.Errorf("cancel: %+v, %v", got, err)
 		}
-		_, err = w.approvals.Approve(ctx, bob, r.ID, "")
+		_, err = w.approvals.Approve(ctx, bob, r.ID, delegation.Yes{})
 		wantFault(t, "approve what was cancelled", err, fault.Conflict)
 	})
 }
@@ -221,7 +156,7 @@ func TestARestoreBringsNoGrantBack(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		bob := w.person(principal.Approver)
 		waiting, given := w.open(hold), w.open(hold)
-		if _, err := w.approvals.Approve(t.Context(), bob, given.ID, ""); err != nil {
+		if _, err := w.approvals.Approve(t.Context(), bob, given.ID, delegation.Yes{}); err != nil {
 			t.Fatal(err)
 		}
 		w.write(func(ctx context.Context, tx *database.Tx) error {
@@ -278,6 +213,50 @@ func TestOnlyUnderTheLog(t *testing.T) {
 		})
 		if r.ExpiresAt.Sub(r.CreatedAt) != 30*time.Minute {
 			t.Errorf("it waits from %s to %s", r.CreatedAt, r.ExpiresAt)
+		}
+	})
+}
+
+// TestTheLastAnswerCounts where several persons answered about calls that cannot
+// be told apart.
+func TestTheLastAnswerCounts(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		bob := w.person(principal.Approver)
+		call := delegation.Call{Server: "bank", Tool: "pay"}
+		find := func(n string) (found *delegation.Request) {
+			t.Helper()
+			asked := w.held(delegation.Call{Server: "bank", Tool: "pay", Email: "c@example.org"}, n, hold).Call
+			asked.Email = "" // it may be of any of them
+			w.write(func(ctx context.Context, tx *database.Tx) (err error) {
+				found, err = delegation.Find(ctx, tx, asked, hold)
+				return err
+			})
+			return found
+		}
+		answers := map[string]func(id string){
+			"yes": func(id string) { w.approve(bob, id, delegation.Yes{}) },
+			"no": func(id string) {
+				if _, err := w.approvals.Reject(t.Context(), bob, id, ""); err != nil {
+					t.Fatal(err)
+				}
+			},
+		}
+		for i, c := range []struct {
+			first, second string
+			want          delegation.Status
+		}{{"yes", "no", delegation.Rejected}, {"no", "yes", delegation.Approved}} {
+			args := fmt.Sprintf(`{"n":%d}`, i)
+			call.Email = "a@example.org"
+			a := w.held(call, args, hold)
+			call.Email = "b@example.org"
+			b := w.held(call, args, hold)
+			answers[c.first](b.ID) // the newer question is answered first
+			w.pass(time.Second)
+			answers[c.second](a.ID)
+			if found := find(args); found == nil || found.ID != a.ID || found.Status != c.want {
+				t.Errorf("%s, then %s: %+v", c.first, c.second, found)
+			}
 		}
 	})
 }

@@ -3,7 +3,6 @@ package delegation
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -13,19 +12,36 @@ import (
 	"writ/internal/principal"
 )
 
-// Approvers counts the members of an organization who may approve, within a
-// transaction. The app composes it of organizations.
-type Approvers func(ctx context.Context, r database.Reader, orgID string) (int, error)
-
-// Service decides and expires requests for approval.
-type Service struct {
-	db        *database.DB
-	approvers Approvers
+// Sources are what approvals need of others. The app composes them. What is
+// missing permits nothing.
+type Sources struct {
+	// Approvers counts the members of an organization who may approve, but for
+	// some.
+	Approvers func(ctx context.Context, r database.Reader, orgID string, except ...string) (int, error)
+	// Address is a person's e-mail address.
+	Address func(ctx context.Context, r database.Reader, userID string) (string, error)
+	// Digest is that of arguments in canonical JSON, under the organization's key.
+	Digest func(ctx context.Context, orgID, canonical string) ([]byte, error)
+	// Denies reports whether policies deny every call of a request's tool, whatever
+	// its arguments are, as of a generation of the organization's log.
+	Denies func(ctx context.Context, by principal.Principal, r *Request) (denied bool, generation int64, err error)
+	// Record writes down that a request's grant lets its call run, as a decision,
+	// and gives the decision's id.
+	Record func(ctx context.Context, tx *database.Tx, by principal.Principal, r *Request) (string, error)
 }
 
-// New makes a service. Without approvers nobody approves what they asked for.
-func New(db *database.DB, approvers Approvers) *Service {
-	return &Service{db: db, approvers: approvers}
+// Service answers and expires requests for approval.
+type Service struct {
+	db      *database.DB
+	sources Sources
+	bell    *bell
+}
+
+// New makes a service. Make one a process: who waits is woken by it.
+func New(db *database.DB, sources Sources) *Service {
+	s := &Service{db: db, sources: sources, bell: &bell{}}
+	db.Share(bellKey{}, s.bell)
+	return s
 }
 
 // What the audit log says of a request.
@@ -36,6 +52,9 @@ const (
 	cancelled = "approval.cancelled"
 )
 
+// eventOf is the event of what the log says.
+var eventOf = map[string]EventKind{voted: EventVoted, approved: EventApproved, rejected: EventRejected, cancelled: EventCancelled}
+
 type recorded struct {
 	Tool         string `json:"tool"`
 	Kind         Kind   `json:"kind"`
@@ -43,25 +62,45 @@ type recorded struct {
 	Votes        int    `json:"votes,omitzero"`
 	Needed       int    `json:"needed"`
 	SelfApproved bool   `json:"selfApproved,omitzero"`
+	Permits      string `json:"permits,omitzero"` // a wider yes, in words
+	Allow        string `json:"temporaryAllow,omitzero"`
+	Edited       string `json:"editedArguments,omitzero"`
 }
 
-// Approve says yes. With the last yes that is needed the call may run once.
-func (s *Service) Approve(ctx context.Context, p principal.Principal, id, note string) (Request, error) {
-	return s.decide(ctx, p, id, note, func(ctx context.Context, tx *database.Tx, r *Request) (string, recorded, error) {
+// Approve says yes. With the last yes that is needed the call may run once, or
+// what the scope says may run. Several who say yes must say the same.
+func (s *Service) Approve(ctx context.Context, p principal.Principal, id string, yes Yes) (Request, error) {
+	edit, err := s.readEdit(ctx, p, yes)
+	if err != nil {
+		return Request{}, err
+	}
+	return s.decide(ctx, p, id, yes.Note, func(ctx context.Context, tx *database.Tx, r *Request) (string, recorded, error) {
 		self, err := s.maySayYes(ctx, tx, p, r)
 		if err != nil {
+			return "", recorded{}, err
+		}
+		if err := r.agree(yes.Scope, edit); err != nil {
 			return "", recorded{}, err
 		}
 		votes, err := addVote(ctx, tx, r.ID, p.UserID)
 		if err != nil {
 			return "", recorded{}, err
 		}
-		entry := recorded{Votes: votes, SelfApproved: self}
+		entry := recorded{Votes: votes, SelfApproved: self, Edited: r.Edited}
+		if !r.Scope.once() {
+			entry.Permits = r.Scope.Words(*r)
+		}
+		r.SelfApproved = r.SelfApproved || self
 		if votes < r.Needed {
 			return voted, entry, nil
 		}
-		r.SelfApproved, r.Status = self, Approved
-		return approved, entry, insertGrant(ctx, tx, r)
+		r.Status = Approved
+		if r.Scope.once() {
+			return approved, entry, insertGrant(ctx, tx, r)
+		}
+		allow := newAllow(r, p.UserID, tx.Now())
+		entry.Allow = allow.ID
+		return approved, entry, insertAllow(ctx, tx, &allow)
 	})
 }
 
@@ -125,15 +164,21 @@ func (s *Service) change(ctx context.Context, p principal.Principal, id, note st
 			return err
 		}
 		r.Note = note
-		if err := updateStatus(ctx, tx, &r); err != nil {
+		if err := updateStatus(ctx, tx, p, &r); err != nil {
 			return err
 		}
 		after = r
 		entry.Tool, entry.Kind, entry.Note, entry.Needed = r.Server+"."+r.Tool, r.Kind, note, r.Needed
-		_, err = audit.Append(ctx, tx, audit.Entry{
+		if err := announce(ctx, tx, p.OrgID, r.ID, eventOf[action], p.ActorID()); err != nil {
+			return err
+		}
+		appended, err := audit.Append(ctx, tx, audit.Entry{
 			Log: audit.LogOf(p.OrgID), Action: action, Actor: p, Subject: audit.Subject{Type: "approval", ID: r.ID}, Payload: entry,
 		})
-		return err
+		if err != nil {
+			return err
+		}
+		return noteEntry(ctx, tx, &r, "decided_at_entry", appended)
 	}})
 	if err != nil {
 		return Request{}, err
@@ -148,84 +193,44 @@ func decided(r Request) error {
 	return fault.New(fault.Conflict, "the request was answered before: it is %s", r.Status)
 }
 
-// maySayYes refuses who may not approve, and reports whether it is the owner of
-// the key who approves a hold for lack of anybody else.
-func (s *Service) maySayYes(ctx context.Context, tx *database.Tx, p principal.Principal, r *Request) (self bool, err error) {
-	own := p.UserID == r.OwnerID
-	if r.Kind == Ask {
-		if !own {
-			return false, fault.New(fault.Forbidden, "this is asked of the person the agent works for")
-		}
-		return false, nil
-	}
-	if err := mayDecide(p, r); err != nil || !own {
-		return false, err
-	}
-	if s.approvers == nil {
-		return false, errOwnRequest()
-	}
-	others, err := s.approvers(ctx, tx, r.OrgID)
-	if err != nil {
-		return false, fmt.Errorf("count who may approve: %w", err)
-	}
-	if others != 1 {
-		return false, errOwnRequest()
-	}
-	return true, nil
-}
-
-func errOwnRequest() error {
-	return fault.New(fault.Forbidden, "your own key asks: somebody else must approve")
-}
-
-// mayDecide admits who may approve and has the role that the rule wants, or a
-// higher one.
-func mayDecide(p principal.Principal, r *Request) error {
-	if err := p.Require(principal.DecideApprovals); err != nil {
-		return err
-	}
-	roles := principal.Roles()
-	if r.Role != "" && slices.Index(roles, p.Role) > slices.Index(roles, principal.Role(r.Role)) {
-		return fault.New(fault.Forbidden, "this needs an approver with the role %s", r.Role)
-	}
-	return nil
-}
-
-// Get is a request of the caller's organization; to a key, one that it opened.
+// Get is a request of the caller's organization, with who said yes: to a key one
+// that it opened, to a person one of their own keys or any they may answer.
 func (s *Service) Get(ctx context.Context, p principal.Principal, id string) (Request, error) {
-	r, err := selectRequest(ctx, s.db, p.OrgID, id)
+	r, err := s.Read(ctx, p.OrgID, id)
 	if err != nil {
 		return Request{}, err
 	}
-	switch {
-	case p.Kind == principal.Key && p.KeyID == r.KeyID:
-	case p.Kind == principal.User && (p.UserID == r.OwnerID || p.May(principal.DecideApprovals)):
-	default:
+	if !sees(p, r) {
 		return Request{}, noSuchRequest()
-	}
-	if r.Status == Pending && !s.db.Now().Before(r.ExpiresAt) {
-		r.Status = Expired
 	}
 	return r, nil
 }
 
-const expireSlice = 500
-
-// Expire marks the requests that nobody answered in time, a slice at a time. Time
-// itself has ended them already.
-func (s *Service) Expire(ctx context.Context) error {
-	for more := true; more; {
-		err := s.db.Write(ctx, database.Change{Logs: []string{expireLock}, Do: func(ctx context.Context, tx *database.Tx) error {
-			changed, err := expirePending(ctx, tx, expireSlice)
-			more = changed == expireSlice
-			return err
-		}})
-		if err != nil {
-			return fmt.Errorf("expire requests for approval: %w", err)
-		}
+// sees reports whether a request is the caller's to see.
+func sees(p principal.Principal, r Request) bool {
+	switch {
+	case p.OrgID == "" || p.OrgID != r.OrgID:
+		return false
+	case p.Kind == principal.Key:
+		return p.KeyID == r.KeyID
+	case p.Kind == principal.User:
+		return p.UserID == r.OwnerID || p.May(principal.DecideApprovals)
 	}
-	return nil
+	return false
 }
 
-// expireLock has replicas that expire take turns.
-const expireLock = "delegation/expire"
+// Read is a request of an organization. It asks nobody's leave: it is for who
+// follows the queue in the server's own name.
+func (s *Service) Read(ctx context.Context, orgID, id string) (Request, error) {
+	r, err := selectRequest(ctx, s.db, orgID, id)
+	if err != nil {
+		return Request{}, err
+	}
+	if r.Status == Pending && !s.db.Now().Before(r.ExpiresAt) {
+		r.Status = Expired
+	}
+	if r.Votes, err = selectVotes(ctx, s.db, r.ID); err != nil {
+		return Request{}, fmt.Errorf("read request %s: %w", id, err)
+	}
+	return r, nil
+}

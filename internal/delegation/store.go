@@ -1,74 +1,105 @@
 package delegation
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"writ/internal/database"
 	"writ/internal/fault"
+	"writ/internal/principal"
 )
-
-// columns are those scanRequest reads, of approval_request as r and
-// approval_grant as g.
-const columns = `
-	r.id, r.org_id, r.key_id, r.owner_id, r.kind, r.server, r.tool, r.digest, r.arguments,
-	r.user_id, r.email, r.agent_id, r.session_id, r.plan_id,
-	r.policy_id, r.policy_version, r.rule, r.reason, r.message, r.role, r.needed,
-	r.status, r.note, r.self_approved, r.created_at, r.expires_at, r.decided_at,
-	COALESCE(g.id, ''), COALESCE(g.expires_at, 0), g.used_at`
-
-const tables = ` FROM approval_request r LEFT JOIN approval_grant g ON g.request_id = r.id `
-
-func scanRequest(s database.Scanner) (r Request, err error) {
-	var created, expires, granted, self int64
-	var decided, used sql.NullInt64
-	err = s.Scan(
-		&r.ID, &r.OrgID, &r.KeyID, &r.OwnerID, &r.Kind, &r.Server, &r.Tool, &r.Digest, &r.Arguments,
-		&r.UserID, &r.Email, &r.AgentID, &r.SessionID, &r.PlanID,
-		&r.PolicyID, &r.PolicyVersion, &r.Rule, &r.Reason, &r.Message, &r.Role, &r.Needed,
-		&r.Status, &r.Note, &self, &created, &expires, &decided,
-		&r.grant.id, &granted, &used)
-	r.CreatedAt, r.ExpiresAt, r.DecidedAt = database.Time(created), database.Time(expires), database.OptionalTime(decided)
-	r.SelfApproved, r.grant.expiresAt, r.grant.used = self != 0, database.Time(granted), used.Valid
-	return r, err
-}
 
 // newest is how many requests about one call are looked at. There are several
 // only where calls differ in plan or e-mail.
 const newest = 20
 
 // selectForCall reads the latest requests about a call that want the same of
-// approvers. Plan and e-mail tell calls apart where both sides state them.
-func selectForCall(ctx context.Context, r database.Reader, c Call, w Want, since time.Time) ([]Request, error) {
+// approvers: those that were opened for it, and those whose yes changed another
+// call into it. Plan and e-mail tell calls apart where both sides state them.
+func selectForCall(ctx context.Context, r database.Reader, c Call, w Want, since time.Time) (all []Request, err error) {
+	for _, column := range [...]string{"r.digest", "r.edited_digest"} {
+		requests, err := database.Collect(ctx, r, scanRequest, `SELECT `+columns+tables+`
+			WHERE r.key_id = $1 AND r.tool = $2 AND `+column+` = $3 AND r.created_at > $4
+				AND r.org_id = $5 AND r.server = $6 AND r.kind = $7 AND r.role = $8 AND r.needed = $9
+				AND (r.plan_id = $10 OR r.plan_id = '' OR $10 = '')
+				AND (r.email = $11 OR r.email = '' OR $11 = '')
+			ORDER BY r.created_at DESC, r.id DESC
+			LIMIT $12`,
+			c.KeyID, c.Tool, c.Digest, database.Micros(since), c.OrgID, c.Server, string(w.Kind), w.role(), w.needed(), c.PlanID, c.Email, newest)
+		if err != nil {
+			return nil, fmt.Errorf("look for an approval: %w", err)
+		}
+		all = append(all, requests...)
+	}
+	return all, nil
+}
+
+// selectAsked reads the latest requests about what a client asks by itself,
+// whatever they want of approvers. Without arguments, amount and domain tell
+// questions apart.
+func selectAsked(ctx context.Context, r database.Reader, asked Request, since time.Time) ([]Request, error) {
 	requests, err := database.Collect(ctx, r, scanRequest, `SELECT `+columns+tables+`
-		WHERE r.key_id = $1 AND r.tool = $2 AND r.digest = $3 AND r.created_at > $4
-			AND r.org_id = $5 AND r.server = $6 AND r.kind = $7 AND r.role = $8 AND r.needed = $9
-			AND (r.plan_id = $10 OR r.plan_id = '' OR $10 = '')
-			AND (r.email = $11 OR r.email = '' OR $11 = '')
+		WHERE r.key_id = $1 AND r.tool = $2 AND r.digest = $3 AND r.created_at > $4 AND r.org_id = $5
+			AND (r.plan_id = $6 OR r.plan_id = '' OR $6 = '')
+			AND (r.email = $7 OR r.email = '' OR $7 = '')
+			AND ($8 = 1 OR r.amount = $9 AND r.domain = $10)
 		ORDER BY r.created_at DESC, r.id DESC
-		LIMIT $12`,
-		c.KeyID, c.Tool, c.Digest, database.Micros(since), c.OrgID, c.Server, string(w.Kind), w.role(), w.needed(), c.PlanID, c.Email, newest)
+		LIMIT $11`,
+		asked.KeyID, asked.Tool, asked.Digest, database.Micros(since), asked.OrgID, asked.PlanID, asked.Email,
+		bit(len(asked.Digest) > 0), *asked.Amount, asked.Domain, newest)
 	if err != nil {
-		return nil, fmt.Errorf("look for an approval: %w", err)
+		return nil, fmt.Errorf("look for a request: %w", err)
+	}
+	return requests, nil
+}
+
+// selectAlive reads requests of a key about a tool that wait or can be used, for
+// one person where that is stated. Two are enough to know that there are several.
+func selectAlive(ctx context.Context, r database.Reader, p principal.Principal, tool, email string, now time.Time) ([]Request, error) {
+	requests, err := database.Collect(ctx, r, scanRequest, `SELECT `+columns+tables+`
+		WHERE r.key_id = $1 AND r.tool = $2 AND r.org_id = $3 AND r.created_at > $6
+			AND (r.status = 'pending' AND r.expires_at > $4 OR r.status = 'approved' AND g.used_at IS NULL AND g.expires_at > $4)
+			AND (r.email = $5 OR r.email = '' OR $5 = '')
+		LIMIT 2`, p.KeyID, tool, p.OrgID, database.Micros(now), email, database.Micros(oldest(now)))
+	if err != nil {
+		return nil, fmt.Errorf("look for what was approved: %w", err)
 	}
 	return requests, nil
 }
 
 func selectRequest(ctx context.Context, r database.Reader, orgID, id string) (Request, error) {
-	if !database.IsID(id) {
+	if !database.IsID(id) || orgID == "" {
 		return Request{}, noSuchRequest()
 	}
 	request, err := scanRequest(r.QueryRow(ctx, `SELECT `+columns+tables+`WHERE r.org_id = $1 AND r.id = $2`, orgID, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return Request{}, noSuchRequest()
 	}
-	if err != nil {
-		return Request{}, fmt.Errorf("read request %s: %w", id, err)
-	}
-	return request, nil
+	return request, wrapped("read request "+id, err)
+}
+
+func selectOverdue(ctx context.Context, tx *database.Tx, orgID string, most int) ([]Request, error) {
+	return database.Collect(ctx, tx, scanRequest, `SELECT `+columns+tables+`
+		WHERE r.org_id = $1 AND r.status = 'pending' AND r.expires_at <= $2
+		ORDER BY r.expires_at, r.id
+		LIMIT $3`, orgID, database.Micros(tx.Now()), most)
+}
+
+// selectVotes reads who said yes, in their order.
+func selectVotes(ctx context.Context, r database.Reader, requestID string) ([]Vote, error) {
+	votes, err := database.Collect(ctx, r, func(s database.Scanner) (v Vote, err error) {
+		var at int64
+		err = s.Scan(&v.UserID, &at)
+		v.At = database.Time(at)
+		return v, err
+	}, `SELECT user_id, created_at FROM approval_vote WHERE request_id = $1`, requestID)
+	slices.SortFunc(votes, func(a, b Vote) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.UserID, b.UserID)) })
+	return votes, err
 }
 
 func countPending(ctx context.Context, r database.Reader, keyID string, now time.Time) (n int, err error) {
@@ -76,48 +107,22 @@ func countPending(ctx context.Context, r database.Reader, keyID string, now time
 		SELECT COUNT(*)
 		FROM approval_request
 		WHERE key_id = $1 AND status = 'pending' AND expires_at > $2`, keyID, database.Micros(now)).Scan(&n)
-	if err != nil {
-		return 0, fmt.Errorf("count the requests that wait: %w", err)
-	}
-	return n, nil
-}
-
-func insertRequest(ctx context.Context, tx *database.Tx, r *Request) error {
-	_, err := tx.Exec(ctx, `
-		INSERT INTO approval_request (
-			id, org_id, key_id, owner_id, kind, server, tool, digest, arguments,
-			user_id, email, agent_id, session_id, plan_id,
-			policy_id, policy_version, rule, reason, message, role, needed,
-			status, note, self_approved, created_at, expires_at
-		) VALUES (
-			$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
-			$15, $16, $17, $18, $19, $20, $21, $22, '', 0, $23, $24
-		)`,
-		r.ID, r.OrgID, r.KeyID, r.OwnerID, string(r.Kind), r.Server, r.Tool, r.Digest, r.Arguments,
-		r.UserID, r.Email, r.AgentID, r.SessionID, r.PlanID,
-		r.PolicyID, r.PolicyVersion, r.Rule, r.Reason, r.Message, r.Role, r.Needed,
-		string(r.Status), database.Micros(r.CreatedAt), database.Micros(r.ExpiresAt))
-	if err != nil {
-		return fmt.Errorf("store request %s: %w", r.ID, err)
-	}
-	return nil
+	return n, wrapped("count the requests that wait", err)
 }
 
 // updateStatus writes what was decided about a request that waits.
-func updateStatus(ctx context.Context, tx *database.Tx, r *Request) error {
+func updateStatus(ctx context.Context, tx *database.Tx, p principal.Principal, r *Request) error {
 	if r.Status != Pending {
 		now := tx.Now()
-		r.DecidedAt = &now
-	}
-	self := 0
-	if r.SelfApproved {
-		self = 1
+		r.DecidedAt, r.DecidedBy, r.DecidedRole = &now, p.UserID, string(p.Role)
 	}
 	changed, err := tx.Exec(ctx, `
 		UPDATE approval_request
-		SET status = $3, note = $4, self_approved = $5, decided_at = $6
+		SET status = $3, note = $4, self_approved = $5, decided_at = $6, decided_by = $7, decided_role = $8,
+			scope = $9, edited = $10, edited_digest = $11
 		WHERE org_id = $1 AND id = $2 AND status = 'pending'`,
-		r.OrgID, r.ID, string(r.Status), r.Note, self, database.OptionalMicros(r.DecidedAt))
+		r.OrgID, r.ID, string(r.Status), r.Note, bit(r.SelfApproved), database.OptionalMicros(r.DecidedAt), r.DecidedBy, r.DecidedRole,
+		r.said, r.Edited, r.editedDigest)
 	if err != nil {
 		return fmt.Errorf("answer request %s: %w", r.ID, err)
 	}
@@ -125,6 +130,37 @@ func updateStatus(ctx context.Context, tx *database.Tx, r *Request) error {
 		return fault.New(fault.Conflict, "the request was answered by somebody else")
 	}
 	return nil
+}
+
+// coverRequest answers a request that waits by a wider yes.
+func coverRequest(ctx context.Context, tx *database.Tx, r *Request, allowID string) error {
+	_, err := tx.Exec(ctx, `
+		UPDATE approval_request
+		SET status = 'approved', decided_at = $3, covered_by = $4
+		WHERE org_id = $1 AND id = $2 AND status = 'pending'`, r.OrgID, r.ID, database.Micros(tx.Now()), allowID)
+	return wrapped("answer request "+r.ID, err)
+}
+
+// updateExecuted notes that the client says the call ran, and closes the grant.
+func updateExecuted(ctx context.Context, tx *database.Tx, r *Request) error {
+	now := tx.Now()
+	r.ExecutedAt = &now
+	_, err := tx.Exec(ctx, `
+		UPDATE approval_request
+		SET executed_at = $3
+		WHERE org_id = $1 AND id = $2 AND executed_at IS NULL`, r.OrgID, r.ID, database.Micros(now))
+	if err != nil {
+		return fmt.Errorf("note that request %s was executed: %w", r.ID, err)
+	}
+	if r.grant.id == "" || r.grant.used {
+		return nil
+	}
+	r.grant.used = true
+	_, err = tx.Exec(ctx, `
+		UPDATE approval_grant
+		SET used_at = $3
+		WHERE org_id = $1 AND id = $2 AND used_at IS NULL`, r.OrgID, r.grant.id, database.Micros(now))
+	return wrapped("close the grant of request "+r.ID, err)
 }
 
 // addVote counts a person's yes, and gives how many there are.
@@ -140,33 +176,14 @@ func addVote(ctx context.Context, tx *database.Tx, requestID, userID string) (vo
 		return 0, fault.New(fault.Conflict, "you have approved this already: somebody else must, too")
 	}
 	err = tx.QueryRow(ctx, `SELECT COUNT(*) FROM approval_vote WHERE request_id = $1`, requestID).Scan(&votes)
-	if err != nil {
-		return 0, fmt.Errorf("count who approves request %s: %w", requestID, err)
-	}
-	return votes, nil
+	return votes, wrapped("count who approves request "+requestID, err)
 }
 
 func insertGrant(ctx context.Context, tx *database.Tx, r *Request) error {
-	r.grant = grant{id: database.NewID(), expiresAt: tx.Now().Add(GrantLife)}
+	r.grant = grant{id: database.NewID(), expiresAt: tx.Now().Add(r.GrantLife())}
 	_, err := tx.Exec(ctx, `
 		INSERT INTO approval_grant (id, request_id, org_id, created_at, expires_at, decision_id)
 		VALUES ($1, $2, $3, $4, $5, '')`,
 		r.grant.id, r.ID, r.OrgID, database.Micros(tx.Now()), database.Micros(r.grant.expiresAt))
-	if err != nil {
-		return fmt.Errorf("grant request %s: %w", r.ID, err)
-	}
-	return nil
-}
-
-func expirePending(ctx context.Context, tx *database.Tx, most int) (int64, error) {
-	return tx.Exec(ctx, `
-		UPDATE approval_request
-		SET status = 'expired'
-		WHERE id IN (
-			SELECT id
-			FROM approval_request
-			WHERE status = 'pending' AND expires_at <= $1
-			ORDER BY id
-			LIMIT $2
-		) AND status = 'pending'`, database.Micros(tx.Now()), most)
+	return wrapped("grant request "+r.ID, err)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"writ/internal/decision"
 	"writ/internal/delegation"
 	"writ/internal/enforcement"
 	"writ/internal/intent"
@@ -38,7 +39,7 @@ func TestAGrantIsUsedOnce(t *testing.T) {
 				t.Errorf("polling: %+v", again)
 			}
 		}
-		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, "fine"); err != nil {
+		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, delegation.Yes{Note: "fine"}); err != nil {
 			t.Fatal(err)
 		}
 		for name, r := range map[string]enforcement.Request{
@@ -105,14 +106,14 @@ func TestAnswersOfApprovers(t *testing.T) {
 			t.Error("an expired rejection is asked again")
 		}
 		w.pass(delegation.PendingLife)
-		if _, err := w.approvals.Approve(t.Context(), bob, next.ApprovalID, ""); err == nil {
+		if _, err := w.approvals.Approve(t.Context(), bob, next.ApprovalID, delegation.Yes{}); err == nil {
 			t.Error("an expired request was approved")
 		}
 		third := w.decide(pay)
 		if third.ApprovalID == next.ApprovalID {
 			t.Error("an expired request is still waited for")
 		}
-		if _, err := w.approvals.Approve(t.Context(), bob, third.ApprovalID, ""); err != nil {
+		if _, err := w.approvals.Approve(t.Context(), bob, third.ApprovalID, delegation.Yes{}); err != nil {
 			t.Fatal(err)
 		}
 		w.pass(delegation.GrantLife)
@@ -131,7 +132,7 @@ func TestAGrantLiftsNoDeny(t *testing.T) {
 		w.active("rules", holdPay, allowAll)
 		shown := w.mint(w.agent, `{"steps":[{"action":"pay","mcp":"bank","max_calls":1}]}`)
 		held := w.decide(planned(shown, "pay", `{}`))
-		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, ""); err != nil {
+		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, delegation.Yes{}); err != nil {
 			t.Fatal(err)
 		}
 		stop := w.active("stop", `id: stop; effect: deny; tools: ["bank.*"]`)
@@ -143,7 +144,7 @@ func TestAGrantLiftsNoDeny(t *testing.T) {
 
 		held = w.decide(planned(shown, "pay", `{}`))
 		want(t, held, verdict.Hold, "", "")
-		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, ""); err != nil {
+		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, delegation.Yes{}); err != nil {
 			t.Fatal(err)
 		}
 		want(t, w.decide(planned(shown, "pay", `{}`)), verdict.Deny, policy.ByIntent, "used up")
@@ -162,10 +163,10 @@ func TestAStricterRuleNeedsItsOwnApproval(t *testing.T) {
 		pay := call("bank", "pay", `{}`)
 		asked := w.decide(pay)
 		want(t, asked, verdict.Ask, "rules", "")
-		if _, err := w.approvals.Approve(t.Context(), bob, asked.ApprovalID, ""); err == nil {
+		if _, err := w.approvals.Approve(t.Context(), bob, asked.ApprovalID, delegation.Yes{}); err == nil {
 			t.Error("an approver answered what was asked of the owner")
 		}
-		if _, err := w.approvals.Approve(t.Context(), w.owner, asked.ApprovalID, ""); err != nil {
+		if _, err := w.approvals.Approve(t.Context(), w.owner, asked.ApprovalID, delegation.Yes{}); err != nil {
 			t.Fatal(err)
 		}
 		w.active("stricter", `id: two; effect: hold; tools: ["bank.pay"]; approvers: {role: approver, count: 2}`)
@@ -173,16 +174,16 @@ func TestAStricterRuleNeedsItsOwnApproval(t *testing.T) {
 		if held.Verdict != verdict.Hold || held.Approvers == nil || held.Approvers.Count != 2 {
 			t.Fatalf("held: %+v", held)
 		}
-		if r, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, ""); err != nil || r.Status != delegation.Pending {
+		if r, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, delegation.Yes{}); err != nil || r.Status != delegation.Pending {
 			t.Fatalf("the first of two: %+v, %v", r, err)
 		}
 		want(t, w.decide(pay), verdict.Hold, "", "")
-		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, ""); err == nil {
+		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, delegation.Yes{}); err == nil {
 			t.Error("one person counted twice")
 		}
 		carol := person(w.user("carol@example.org"), w.acme, principal.Admin)
 		w.member(w.acme, carol.UserID, principal.Admin)
-		if r, err := w.approvals.Approve(t.Context(), carol, held.ApprovalID, ""); err != nil || r.Status != delegation.Approved {
+		if r, err := w.approvals.Approve(t.Context(), carol, held.ApprovalID, delegation.Yes{}); err != nil || r.Status != delegation.Approved {
 			t.Fatalf("the second of two: %+v, %v", r, err)
 		}
 		want(t, w.decide(pay), verdict.Allow, policy.ByApproval, "")
@@ -248,7 +249,7 @@ func TestApprovedMeanwhile(t *testing.T) {
 		w.active("rules", asksMeanwhile, holdPay)
 		held := w.decide(call("bank", "pay", `{}`))
 		yes := func() {
-			if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, ""); err != nil {
+			if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, delegation.Yes{}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -271,11 +272,55 @@ func TestHoldsTakeNoLimit(t *testing.T) {
 		if n := w.count("limit_use"); n != 0 {
 			t.Errorf("%d counters", n)
 		}
-		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, strings.Repeat("n", 1000)); err != nil {
+		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, delegation.Yes{Note: strings.Repeat("n", 1000)}); err != nil {
 			t.Fatal(err)
 		}
 		want(t, w.decide(pay), verdict.Allow, policy.ByApproval, "")
 		w.pass(time.Minute)
 		want(t, w.decide(pay), verdict.Deny, "rules", "its limit of 1 calls is spent")
+	})
+}
+
+// TestAnApprovalGivenOutIsADecision: a client that asks without arguments and is
+// told yes runs the call on our word, so that this is recorded as any decision is,
+// and no decision uses the approval again.
+func TestAnApprovalGivenOutIsADecision(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.approver()
+		w.active("rules", holdPay)
+		shown := w.mint(w.agent, `{"steps":[{"action":"pay","mcp":"bank"}]}`)
+		pay := planned(shown, "pay", `{"amount":5}`)
+		held, five := w.decide(pay), 5.0
+		asked := delegation.Asked{Tool: "pay", Domain: "bank", Arguments: []byte(`{"amount":5.0}`), Amount: &five, Email: "u@example.org", PlanID: held.PlanID}
+		if r, opened, err := w.approvals.Ask(t.Context(), w.agent, asked); err != nil || opened || r.ID != held.ApprovalID {
+			t.Fatalf("asked: %+v, %t, %v", r, opened, err)
+		}
+		w.say(held, delegation.Yes{})
+		question := delegation.Question{Tool: "pay", Amount: 5, Email: "u@example.org"}
+		stop := w.active("stop", `id: stop; effect: deny; tools: ["bank.*"]`)
+		if given, err := w.approvals.CheckApproved(t.Context(), w.agent, question); err != nil || given != nil {
+			t.Fatalf("given out against a rule: %+v, %v", given, err)
+		}
+		if _, err := w.policies.Deactivate(t.Context(), w.owner, stop.ID); err != nil {
+			t.Fatal(err)
+		}
+		given, err := w.approvals.CheckApproved(t.Context(), w.agent, question)
+		if err != nil || given == nil || given.Request.ID != held.ApprovalID || given.ApproverEmail != "bob@example.org" {
+			t.Fatalf("given out: %+v, %v", given, err)
+		}
+		rows, err := decision.Read(t.Context(), w.db, w.acme, 0, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := rows[len(rows)-1]
+		if last.ID != given.DecisionID || last.Verdict != verdict.Allow || last.PolicyID != policy.ByApproval || last.Details.ApprovalID != held.ApprovalID ||
+			last.PlanID != held.PlanID || last.KeyID != w.agent.KeyID || len(last.Digest) == 0 {
+			t.Errorf("recorded: %+v", last)
+		}
+		if again := w.decide(pay); again.Verdict != verdict.Hold || again.ApprovalID == held.ApprovalID {
+			t.Errorf("used a second time: %+v", again)
+		}
+		w.verified()
 	})
 }

@@ -22,6 +22,12 @@ import (
 const decideUntilKilled = "WRIT_TEST_DECIDE_UNTIL_KILLED"
 
 func TestMain(m *testing.M) {
+	if task := os.Getenv(approveUntilKilled); task != "" {
+		if err := approveForEver(task); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
 	if task := os.Getenv(decideUntilKilled); task != "" {
 		if err := decideForEver(task); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -134,34 +140,41 @@ func (w *world) settle() {
 // killAfter runs a process until it has answered n times, and kills it.
 func (w *world) killAfter(d doomed, n int) (answers []enforcement.Answer) {
 	w.t.Helper()
-	task, err := json.Marshal(d)
+	return killAfter[enforcement.Answer](w.t, decideUntilKilled, d, n)
+}
+
+// killAfter runs a process on a task until it has printed n lines of JSON, and
+// kills it.
+func killAfter[T any](t testing.TB, variable string, task any, n int) (answers []T) {
+	t.Helper()
+	text, err := json.Marshal(task)
 	if err != nil {
-		w.t.Fatal(err)
+		t.Fatal(err)
 	}
-	process := exec.CommandContext(w.t.Context(), os.Args[0])
-	process.Env = append(os.Environ(), decideUntilKilled+"="+string(task))
+	process := exec.CommandContext(t.Context(), os.Args[0])
+	process.Env = append(os.Environ(), variable+"="+string(text))
 	process.Stderr = os.Stderr
 	out, err := process.StdoutPipe()
 	if err != nil {
-		w.t.Fatal(err)
+		t.Fatal(err)
 	}
 	if err := process.Start(); err != nil {
-		w.t.Fatal(err)
+		t.Fatal(err)
 	}
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<20)
 	for len(answers) < n && lines.Scan() {
-		var answer enforcement.Answer
+		var answer T
 		if err := json.Unmarshal(lines.Bytes(), &answer); err != nil {
-			w.t.Fatal(err)
+			t.Fatal(err)
 		}
 		answers = append(answers, answer)
 	}
 	if err := process.Process.Kill(); err != nil {
-		w.t.Fatal(err)
+		t.Fatal(err)
 	}
 	if err := process.Wait(); err == nil || len(answers) < n {
-		w.t.Fatalf("the process ended by itself after %d answers: %v", len(answers), err)
+		t.Fatalf("the process ended by itself after %d answers: %v", len(answers), err)
 	}
 	return answers
 }

@@ -12,10 +12,8 @@ import (
 	"writ/internal/database"
 	"writ/internal/decision"
 	"writ/internal/fault"
-	"writ/internal/policy"
 	"writ/internal/principal"
 	"writ/internal/redaction"
-	"writ/internal/verdict"
 )
 
 // record appends the decision to the log.
@@ -28,7 +26,7 @@ func record(ctx context.Context, tx *database.Tx, c *call, o *outcome) (*audit.A
 		Details: decision.Details{
 			Arguments: c.shown, Digest: c.digest, Incomplete: c.hidden, PolicyName: o.PolicyName, Reason: o.Reason, Message: o.Message,
 			UserID: r.UserID, Email: r.UserEmail, ContextID: r.ContextID, Source: r.Source, Environment: r.Environment, Labels: r.Labels,
-			Duration: time.Since(c.started),
+			ApprovalID: o.approvalID(), Duration: time.Since(c.started),
 		},
 	}
 	if o.plan != nil {
@@ -37,8 +35,8 @@ func record(ctx context.Context, tx *database.Tx, c *call, o *outcome) (*audit.A
 	if o.step >= 0 {
 		kept.Step = strconv.Itoa(o.step)
 	}
-	if o.approval != nil {
-		kept.ApprovalID = o.approval.ID
+	if o.allow != nil {
+		kept.AllowID = o.allow.ID
 	}
 	for _, f := range o.Failed {
 		kept.Failed = append(kept.Failed, decision.Failure{Error: f.Error, Policy: f.PolicyID, Rule: f.Rule})
@@ -61,15 +59,6 @@ func shownPaths(resolved map[string]string) (jsontext.Value, error) {
 		return nil, err
 	}
 	return redaction.JSON(paths)
-}
-
-// finish names who decided in the end: the grant where one was used.
-func (o *outcome) finish() {
-	if !o.used {
-		return
-	}
-	o.Verdict, o.PolicyID = verdict.Allow, policy.ByApproval
-	o.Reason = "approved, once: " + o.Reason
 }
 
 // PlanTally counts what was decided under a plan of the caller's organization. It

@@ -119,9 +119,7 @@ func (s *Service) answer(ctx context.Context, c *call, o *outcome) Answer {
 	if o.plan != nil {
 		a.PlanID = o.plan.ID
 	}
-	if o.approval != nil {
-		a.ApprovalID = o.approval.ID
-	}
+	a.ApprovalID = o.approvalID()
 	receipt, err := o.appended.Receipt()
 	if err != nil {
 		s.complain(ctx, "give a receipt", err)

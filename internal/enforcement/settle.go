@@ -2,8 +2,6 @@ package enforcement
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"writ/internal/audit"
 	"writ/internal/database"
@@ -25,7 +23,9 @@ type outcome struct {
 	candidate
 	step     int
 	approval *delegation.Request
-	used     bool // the approval's grant
+	allow    *delegation.Allow // a wider yes that lets the call run
+	opened   bool              // the approval was asked for by this very decision
+	used     bool              // the approval's grant, or the wider yes
 	appended *audit.Appended
 }
 
@@ -45,7 +45,9 @@ func (s *Service) settle(ctx context.Context, tx *database.Tx, c *call, v *view,
 			return o, err
 		}
 	}
-	o.appended, err = record(ctx, tx, c, &o)
+	if o.appended, err = record(ctx, tx, c, &o); err == nil && o.opened {
+		err = delegation.Opened(ctx, tx, o.approval, o.appended)
+	}
 	return o, err
 }
 
@@ -97,73 +99,13 @@ func (s *Service) claim(ctx context.Context, tx *database.Tx, c *call, o *outcom
 	if !o.used {
 		return nil
 	}
-	consumed, err := delegation.Consume(ctx, tx, o.approval, c.id)
-	if err == nil && !consumed {
-		err = fmt.Errorf("use the approval of request %s: it was used by another at the same time", o.approval.ID)
-	}
-	return err
+	return o.consume(ctx, tx, c)
 }
 
 // refuseStep turns the outcome into a deny, and gives back what was taken.
 func (o *outcome) refuseStep(ctx context.Context, tx *database.Tx, c *call, refused plan.Result) error {
 	claims := o.Claims
 	o.candidate.Decision = refuse(policy.ByIntent, string(refused.Drift), refused.Reason).Decision
-	o.used, o.approval = false, nil
+	o.used, o.approval, o.allow = false, nil, nil
 	return policy.GiveBack(ctx, tx, c.by.OrgID, claims)
-}
-
-// seekApproval looks for an answer to the hold or ask, and asks where there is
-// none.
-func (s *Service) seekApproval(ctx context.Context, tx *database.Tx, c *call, o *outcome) error {
-	asked, want := c.asked(o), wanted(o)
-	request, err := delegation.Find(ctx, tx, asked, want)
-	if err != nil {
-		return err
-	}
-	if request == nil {
-		request, err = delegation.Open(ctx, tx, asked, want)
-		if errors.Is(err, delegation.ErrTooMany) {
-			o.candidate.Decision = refuse(policy.ByApproval, "too_many", delegation.ErrTooMany.Message).Decision
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-	o.approval = request
-	switch {
-	case request.Granted(tx.Now()):
-		o.used = true
-	case request.Status == delegation.Rejected:
-		reason := "an approver said no"
-		if request.Note != "" {
-			reason += ": " + request.Note
-		}
-		o.candidate.Decision = refuse(policy.ByApproval, "rejected", reason).Decision
-	}
-	return nil
-}
-
-// asked is the call as a person is asked about it.
-func (c *call) asked(o *outcome) delegation.Call {
-	r := &c.request
-	_, tool := plan.Place(r.Tool, o.server, r.Source)
-	asked := delegation.Call{
-		OrgID: c.by.OrgID, KeyID: c.by.KeyID, OwnerID: c.by.UserID, Server: o.server, Tool: tool, Digest: c.digest, Arguments: string(c.shown),
-		UserID: r.UserID, Email: r.UserEmail, AgentID: r.AgentID, SessionID: r.SessionID,
-	}
-	if o.plan != nil {
-		asked.PlanID = o.plan.ID
-	}
-	return asked
-}
-
-func wanted(o *outcome) delegation.Want {
-	kind := delegation.Hold
-	if o.Verdict == verdict.Ask {
-		kind = delegation.Ask
-	}
-	return delegation.Want{
-		Kind: kind, PolicyID: o.PolicyID, PolicyVersion: o.PolicyVersion, Rule: o.Rule, Reason: o.Reason, Message: o.Message, Approvers: o.Approvers,
-	}
 }

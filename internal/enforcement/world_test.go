@@ -115,9 +115,17 @@ func assembleOn(db *database.DB) (*areas, error) {
 	}
 	a := &areas{db: db, ring: keyring.New(db, sealer), keys: apikey.New(db, slog.New(slog.DiscardHandler))}
 	a.plans, a.policies = intent.New(db, a.ring, sealer), policy.New(db, &a.meanwhile)
-	a.approvals = delegation.New(db, organization.CountApprovers)
 	a.decisions = enforcement.New(db, a.policies, a.plans, organization.New(db, nil, ""), a.keys, slog.New(slog.DiscardHandler))
+	a.approvals = delegation.New(db, delegation.Sources{
+		Approvers: organization.CountApprovers, Address: organization.Address, Digest: a.digest, Denies: a.decisions.Denies, Record: a.decisions.RecordRelease,
+	})
 	return a, nil
+}
+
+func (a *areas) digest(ctx context.Context, orgID, canonical string) ([]byte, error) {
+	digester, err := a.plans.Digester(ctx, orgID)
+	sum := digester.Arguments(canonical)
+	return sum[:], err
 }
 
 // meanwhile runs something, once, while a call is judged and before it is

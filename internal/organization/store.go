@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	"writ/internal/database"
 	"writ/internal/fault"
@@ -164,22 +165,36 @@ func isMemberEmail(ctx context.Context, r database.Reader, orgID, email string) 
 	return count > 0, nil
 }
 
-// CountApprovers is how many members may decide about approvals, for who must
-// know it inside a transaction.
-func CountApprovers(ctx context.Context, r database.Reader, orgID string) (count int, err error) {
-	roles, err := database.Collect(ctx, r, func(s database.Scanner) (role principal.Role, err error) {
-		err = s.Scan(&role)
-		return role, err
-	}, `SELECT role FROM organization_member WHERE org_id = $1`, orgID)
+// CountApprovers is how many members but some may decide about approvals, for who
+// must know it inside a transaction.
+func CountApprovers(ctx context.Context, r database.Reader, orgID string, except ...string) (count int, err error) {
+	type holder struct {
+		userID string
+		role   principal.Role
+	}
+	members, err := database.Collect(ctx, r, func(s database.Scanner) (h holder, err error) {
+		err = s.Scan(&h.userID, &h.role)
+		return h, err
+	}, `SELECT user_id, role FROM organization_member WHERE org_id = $1`, orgID)
 	if err != nil {
 		return 0, fmt.Errorf("read the roles of organization %s: %w", orgID, err)
 	}
-	for _, role := range roles {
-		if role.May(principal.DecideApprovals) {
+	for _, m := range members {
+		if m.role.May(principal.DecideApprovals) && !slices.Contains(except, m.userID) {
 			count++
 		}
 	}
 	return count, nil
+}
+
+// Address is the e-mail address of a person, or empty where there is no such
+// person any more.
+func Address(ctx context.Context, r database.Reader, userID string) (address string, err error) {
+	err = r.QueryRow(ctx, `SELECT email FROM user_account WHERE id = $1`, userID).Scan(&address)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return "", fmt.Errorf("read the address of user %s: %w", userID, err)
+	}
+	return address, nil
 }
 
 func countOwners(ctx context.Context, r database.Reader, orgID string) (count int, err error) {

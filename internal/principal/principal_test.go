@@ -27,6 +27,7 @@ func TestRights(t *testing.T) {
 		principal.DraftPolicies:      "owner admin approver member",
 		principal.ManagePolicies:     "owner admin",
 		principal.DecideApprovals:    "owner admin approver",
+		principal.ManageWebhooks:     "owner admin",
 	}
 	for action, want := range wants {
 		got := ""

@@ -40,6 +40,7 @@ const (
 	DraftPolicies      Action = "policies.draft"   // write, validate and simulate what does not count yet
 	ManagePolicies     Action = "policies.manage"  // say what counts, and for whom
 	DecideApprovals    Action = "approvals.decide" // say yes or no to what an agent may not do on its own
+	ManageWebhooks     Action = "webhooks.manage"  // say where else events are told
 )
 
 // rights is the table of what each role may do. A role that is not here, and
@@ -50,14 +51,14 @@ var rights = map[Role][]Action{
 		ReadMembers, ManageMembers, ManageOwners,
 		OwnKeys, ManageKeys,
 		ReadTelemetry, ReadPayloads, ErasePayloads,
-		ReadPolicies, DraftPolicies, ManagePolicies, DecideApprovals,
+		ReadPolicies, DraftPolicies, ManagePolicies, DecideApprovals, ManageWebhooks,
 	},
 	Admin: {
 		ReadOrganization, UpdateOrganization,
 		ReadMembers, ManageMembers,
 		OwnKeys, ManageKeys,
 		ReadTelemetry, ReadPayloads,
-		ReadPolicies, DraftPolicies, ManagePolicies, DecideApprovals,
+		ReadPolicies, DraftPolicies, ManagePolicies, DecideApprovals, ManageWebhooks,
 	},
 	Approver: {ReadOrganization, ReadMembers, OwnKeys, ReadTelemetry, ReadPayloads, ReadPolicies, DraftPolicies, DecideApprovals},
 	Member:   {ReadOrganization, ReadMembers, OwnKeys, ReadTelemetry, ReadPayloads, ReadPolicies, DraftPolicies},

@@ -48,6 +48,17 @@ var (
 	VerifyAction = Rule{"verify-action", 60}
 )
 
+// The delegation bucket of the specification: 30-60 requests a minute. A request
+// for approval counts only where it opens a new one, because clients that poll ask
+// the same again and again, and some run the tool when they are refused.
+var (
+	OpenApproval   = Rule{"open-approval", 60}
+	AnswerApproval = Rule{"answer-approval", 30}
+)
+
+// TestWebhook bounds what one person has a target sent by hand.
+var TestWebhook = Rule{"test-webhook", 20}
+
 // IsZero reports whether this is no rule at all.
 func (r Rule) IsZero() bool { return r.PerMinute == 0 }
 

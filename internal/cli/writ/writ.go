@@ -27,7 +27,7 @@ const statusTime = 10 * time.Second
 // Run is the program.
 func Run(ctx context.Context, args []string, s cli.Streams) error {
 	root := &cobra.Command{Use: "writ", Short: "Work with a Writ server"}
-	root.AddCommand(status(s), policy(s), auditCommand(s))
+	root.AddCommand(status(s), policy(s), auditCommand(s), approvals(s))
 	return cli.Execute(ctx, root, args, s)
 }
 

@@ -1,0 +1,78 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"writ/internal/delegation"
+	"writ/internal/principal"
+)
+
+func (a *API) mountStanding() {
+	handle(a, Route{
+		Method: http.MethodGet, Path: "/delegation/allows", Tag: delegationTag, Summary: "Wider yeses that still permit something, newest first",
+		Mode: JWT, Action: principal.ReadTelemetry,
+	}, a.listAllows)
+	handle(a, Route{
+		Method: http.MethodDelete, Path: "/delegation/allows/{id}", Tag: delegationTag, Summary: "Take a wider yes back; from then on calls wait again",
+		Mode: JWT, Action: principal.OwnKeys, Audit: "approval.revoked", Status: http.StatusNoContent,
+	}, a.revokeAllow)
+}
+
+// AllowBody is a yes that is wider than one call.
+type AllowBody struct {
+	ID           string               `json:"id" format:"uuid"`
+	DelegationID string               `json:"delegationId" format:"uuid" doc:"The request that was answered so."`
+	Scope        delegation.ScopeKind `json:"scope" enum:"session,minutes,pattern,plan"`
+	Permits      string               `json:"permits" doc:"What the approver was told that it permits."`
+	GivenBy      string               `json:"givenBy" doc:"Who gave it."`
+	Uses         int                  `json:"uses" doc:"How often it may be used."`
+	Used         int                  `json:"used" doc:"How often it was."`
+	CreatedAt    time.Time            `json:"createdAt"`
+	ExpiresAt    time.Time            `json:"expiresAt"`
+	KeyID        string               `json:"keyId" doc:"The key it is for."`
+	OwnerID      string               `json:"ownerId" doc:"Of that key."`
+	AgentID      string               `json:"agentId,omitempty" doc:"What is absent does not bind; the next too."`
+	UserID       string               `json:"userId,omitempty"`
+	Email        string               `json:"requesterEmail,omitempty"`
+	SessionID    string               `json:"sessionId,omitempty"`
+	PlanID       string               `json:"planId,omitempty"`
+	Server       string               `json:"server,omitempty"`
+	Tool         string               `json:"tool,omitempty"`
+}
+
+// AllowsBody are wider yeses.
+type AllowsBody struct {
+	Items []AllowBody `json:"items" nullable:"false" doc:"At most 500."`
+}
+
+type listAllowsInput struct{ OrganizationQuery }
+
+type allowsOutput struct{ Body AllowsBody }
+
+func (a *API) listAllows(ctx context.Context, caller principal.Principal, _ *listAllowsInput) (*allowsOutput, error) {
+	allows, err := a.Approvals.Standing(ctx, caller)
+	if err != nil {
+		return nil, err
+	}
+	out := &allowsOutput{AllowsBody{Items: make([]AllowBody, len(allows))}}
+	for i, y := range allows {
+		out.Body.Items[i] = AllowBody{
+			ID: y.ID, DelegationID: y.RequestID, Scope: y.Scope, Permits: y.Words, GivenBy: y.GivenBy, Uses: y.Uses, Used: y.Used,
+			CreatedAt: y.CreatedAt, ExpiresAt: y.ExpiresAt, KeyID: y.KeyID, OwnerID: y.OwnerID, AgentID: y.AgentID, UserID: y.UserID,
+			Email: y.Email, SessionID: y.SessionID, PlanID: y.PlanID, Server: y.Server, Tool: y.Tool,
+		}
+	}
+	return out, nil
+}
+
+type allowInput struct {
+	OrganizationQuery
+	ID string `path:"id" doc:"The wider yes."`
+}
+
+func (a *API) revokeAllow(ctx context.Context, caller principal.Principal, in *allowInput) (*struct{}, error) {
+	_, err := a.Approvals.Revoke(ctx, caller, in.ID)
+	return nil, err
+}

@@ -1,0 +1,347 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"writ/client"
+)
+
+// clientApprovals asks for all requests.
+func clientApprovals() client.ApprovalFilter { return client.ApprovalFilter{} }
+
+// decide asks enforce about a payment, as h.enforce, and wants an answer.
+func (h *holding) decide(what, arguments, action string) m {
+	h.t.Helper()
+	answer := h.enforce(arguments)
+	if answer["enforcementAction"] != action || answer["allowed"] != (action == "allow") {
+		h.t.Errorf("%s: %v, want %s", what, answer, action)
+	}
+	return answer
+}
+
+// TestShowsWhatHelpsToDecide reads one request.
+func TestShowsWhatHelpsToDecide(t *testing.T) {
+	t.Parallel()
+	eachHolding(t, func(t *testing.T, h *holding) {
+		earlier := h.decide("another call", `{"to":"a","amount":1}`, "hold")
+		id := h.decide("the call", `{"to":"landlord","amount":5000,"password":"hunter2"}`, "hold")["approvalId"].(string)
+		got, err := h.approver.Approval(t.Context(), h.org, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.ID != id || got.Status != "pending" || got.Kind != "hold" || got.Server != "bank" || got.Tool != "pay" || got.Email != userEmail || got.Needed != 1 {
+			t.Errorf("the request: %+v", got.Approval)
+		}
+		if text := string(got.Arguments); !strings.Contains(text, `"landlord"`) || strings.Contains(text, "hunter2") {
+			t.Errorf("its arguments: %s", text)
+		}
+		if got.PolicyName != "wired" || got.PolicyRule == nil || got.PolicyRule.ID != "pays" || got.Message != "A person must approve payments." {
+			t.Errorf("its rule: %q %+v %q", got.PolicyName, got.PolicyRule, got.Message)
+		}
+		if got.PlanGoal != "agent task" || len(got.PlanSteps) != 1 || got.PlanSteps[0].Index != 1 || got.PlanSteps[0].Description != "Call pay on bank" {
+			t.Errorf("its plan: %q %+v", got.PlanGoal, got.PlanSteps)
+		}
+		if got.Risk.Level == "" || len(got.Risk.Reasons) == 0 || got.Risk.Reasons[0].Words == "" {
+			t.Errorf("its risk: %+v", got.Risk)
+		}
+		if got.History == nil || !slices.ContainsFunc(got.History.Decisions, func(d client.PastDecision) bool { return d.Decision == "hold" }) {
+			t.Errorf("what was decided before (%v): %+v", earlier["decisionId"], got.History)
+		}
+		var kinds []string
+		for _, scope := range got.Scopes {
+			kinds = append(kinds, scope.Kind)
+			if !strings.Contains(scope.Words, "call") {
+				t.Errorf("the words of %s: %q", scope.Kind, scope.Words)
+			}
+		}
+		if strings.Join(kinds, " ") != "once minutes plan" { // the client named no session
+			t.Errorf("the scopes are %v", kinds)
+		}
+		if len(got.Votes) != 0 {
+			t.Errorf("votes: %+v", got.Votes)
+		}
+	})
+}
+
+// TestWiderYeses: a yes for some time lifts holds of that tool, until it is taken
+// back.
+func TestWiderYeses(t *testing.T) {
+	t.Parallel()
+	eachHolding(t, func(t *testing.T, h *holding) {
+		ctx := t.Context()
+		id := h.decide("the first", payment, "hold")["approvalId"].(string)
+		pattern := &client.ApprovalScope{Kind: "pattern", Minutes: 30, Uses: 2, Pattern: map[string]json.RawMessage{
+			"to": json.RawMessage(`{"equals":"landlord"}`), "amount": json.RawMessage(`{"max":6000}`),
+		}}
+		words, err := h.approver.PreviewApproval(ctx, h.org, client.Yes{ID: id, Scope: pattern})
+		if err != nil || !strings.Contains(words, `amount is at most 6000`) {
+			t.Errorf("preview: %q, %v", words, err)
+		}
+		done, err := h.approver.Approve(ctx, h.org, client.Yes{ID: id, Scope: pattern})
+		if err != nil || done.Permits != words {
+			t.Fatalf("approve: %+v, %v, want what was previewed", done, err)
+		}
+		h.decide("it fits", `{"to":"landlord","amount":5999}`, "allow")
+		h.decide("too much", `{"to":"landlord","amount":6001}`, "hold")
+		h.decide("to another", `{"to":"mallory","amount":1}`, "hold")
+		standing, err := h.approver.StandingAllows(ctx, h.org)
+		if err != nil || len(standing) != 1 || standing[0].Used != 1 || standing[0].Uses != 2 || standing[0].Permits != words || standing[0].DelegationID != id {
+			t.Fatalf("standing: %+v, %v", standing, err)
+		}
+		if err := h.approver.RevokeAllow(ctx, h.org, standing[0].ID); err != nil {
+			t.Fatal(err)
+		}
+		h.decide("taken back", `{"to":"landlord","amount":5999}`, "hold")
+		if standing, err = h.approver.StandingAllows(ctx, h.org); err != nil || len(standing) != 0 {
+			t.Errorf("standing: %+v, %v", standing, err)
+		}
+	})
+}
+
+// TestScopesThatAreRefused names the field.
+func TestScopesThatAreRefused(t *testing.T) {
+	t.Parallel()
+	eachHolding(t, func(t *testing.T, h *holding) {
+		id := h.decide("the call", payment, "hold")["approvalId"].(string)
+		for _, c := range []struct{ name, more, field string }{
+			{"an unknown kind", `"scope":{"kind":"forever"}`, "scope.kind"},
+			{"no kind", `"scope":{"minutes":5}`, "scope.kind"},
+			{"once for a time", `"scope":{"kind":"once","minutes":5}`, "scope"},
+			{"a session that is not named", `"scope":{"kind":"session"}`, "scope.kind"},
+			{"too long", `"scope":{"kind":"minutes","minutes":481}`, "scope.minutes"},
+			{"for no time", `"scope":{"kind":"minutes"}`, "scope.minutes"},
+			{"too often", `"scope":{"kind":"minutes","minutes":5,"uses":1001}`, "scope.uses"},
+			{"a pattern of nothing", `"scope":{"kind":"pattern","pattern":{}}`, "scope.pattern"},
+			{"an unknown check", `"scope":{"kind":"pattern","pattern":{"to":{"like":"x"}}}`, "scope.pattern"},
+			{"two checks", `"scope":{"kind":"pattern","pattern":{"to":{"equals":1,"max":2}}}`, "scope.pattern.to"},
+			{"changed arguments with a wider yes", `"scope":{"kind":"minutes","minutes":5},"arguments":{}`, "arguments"},
+			{"arguments that are none", `"arguments":[1]`, "arguments"},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				body := fmt.Sprintf(`{"delegationId":%q,%s}`, id, c.more)
+				answer := h.wire(t, "POST", "/delegation/approve?organizationId="+h.org, body, credentials(h.approver.Client)...)
+				if fields := answer.errorFields(t, http.StatusBadRequest); len(fields) != 1 || fields[0] != c.field {
+					t.Errorf("it complains of %v, want %s", fields, c.field)
+				}
+			})
+		}
+		if got, err := h.approver.Approval(t.Context(), h.org, id); err != nil || got.Status != "pending" {
+			t.Errorf("what was refused has changed it: %+v, %v", got, err)
+		}
+	})
+}
+
+// TestChangedArguments: the yes is for what the approver wrote.
+func TestChangedArguments(t *testing.T) {
+	t.Parallel()
+	eachHolding(t, func(t *testing.T, h *holding) {
+		id := h.decide("the call", `{"to":"landlord","amount":5000}`, "hold")["approvalId"].(string)
+		h.answer("approve", id, `,"arguments":{"amount":4000,"to":"landlord"}`)
+		told := h.decide("the original", `{"to":"landlord","amount":5000}`, "block")
+		if reason := told["reason"].(string); !strings.Contains(reason, "approved with changes") || !strings.Contains(reason, `{"amount":4000,"to":"landlord"}`) {
+			t.Errorf("the agent is told %q", reason)
+		}
+		polled, err := h.public.WithKey(h.key).PollApproval(t.Context(), id, 0)
+		if err != nil || polled.Status != "approved" || string(polled.EditedArguments) != `{"amount":4000,"to":"landlord"}` {
+			t.Errorf("poll: %+v, %v", polled, err)
+		}
+		h.decide("as it was changed", `{"to":"landlord","amount":4e3}`, "allow")
+		h.decide("again", `{"to":"landlord","amount":4000}`, "hold")
+	})
+}
+
+// TestSeveralApprovers: each counts once, and the role is the rule's.
+func TestSeveralApprovers(t *testing.T) {
+	t.Parallel()
+	const policy = `
+version: v1
+name: two
+rules:
+  - {id: pays, effect: hold, tools: ["*.pay"], approvers: {role: admin, count: 2}}
+`
+	each(t, func(t *testing.T, s *server) {
+		ctx, owner := t.Context(), s.person("owner")
+		org := s.organization(owner, "Two")
+		s.activePolicy(owner, org, policy)
+		agent := s.public.WithKey(s.agentKey(owner, org).APIKey)
+		one, two, lower := s.join(owner, org, "admin"), s.join(owner, org, "admin"), s.join(owner, org, "approver")
+		token := s.declared(agent.APIKey, planRequest(`{"steps":[{"action":"pay","mcp":"bank"}]}`))
+		call := client.PlannedCall{Tool: "pay", Arguments: json.RawMessage(`{"amount":1}`), IntentToken: token}
+		held, err := agent.Enforce(ctx, call)
+		if err != nil || held.Decision != "hold" {
+			t.Fatalf("enforce: %+v, %v", held, err)
+		}
+		_, err = lower.Approve(ctx, org, client.Yes{ID: held.ApprovalID})
+		wantStatus(t, "a lower role", err, http.StatusForbidden)
+		done, err := one.Approve(ctx, org, client.Yes{ID: held.ApprovalID})
+		if err != nil || done.Status != "pending" || done.Permits != "" {
+			t.Fatalf("the first yes: %+v, %v", done, err)
+		}
+		_, err = one.Approve(ctx, org, client.Yes{ID: held.ApprovalID})
+		wantStatus(t, "the same person again", err, http.StatusConflict)
+		if shown, err := two.Approval(ctx, org, held.ApprovalID); err != nil || len(shown.Votes) != 1 || shown.Votes[0].UserID != one.ID {
+			t.Errorf("votes: %+v, %v", shown.Votes, err)
+		}
+		if d, err := agent.Enforce(ctx, call); err != nil || d.Allowed {
+			t.Errorf("with one yes of two: %+v, %v", d, err)
+		}
+		if done, err = two.Approve(ctx, org, client.Yes{ID: held.ApprovalID}); err != nil || done.Status != "approved" {
+			t.Fatalf("the second yes: %+v, %v", done, err)
+		}
+		if d, err := agent.Enforce(ctx, call); err != nil || !d.Allowed {
+			t.Errorf("with both: %+v, %v", d, err)
+		}
+	})
+}
+
+// TestWhoAsksDoesNotApprove, unless nobody else could or the organization says so.
+func TestWhoAsksDoesNotApprove(t *testing.T) {
+	t.Parallel()
+	eachBank(t, func(t *testing.T, b *bank) {
+		ctx := t.Context()
+		done, err := b.owner.Approve(ctx, b.org, client.Yes{ID: b.opened(b.agent)})
+		if err != nil || !done.SelfApproved {
+			t.Errorf("alone: %+v, %v", done, err)
+		}
+		approver := b.join(b.owner, b.org, "approver")
+		id := b.opened(b.agent)
+		_, err = b.owner.Approve(ctx, b.org, client.Yes{ID: id})
+		wantStatus(t, "not alone", err, http.StatusForbidden)
+		for name, c := range map[string]*client.Client{"the key": b.agent, "a terminal": b.terminalKey(b.owner, b.org)} {
+			_, err = c.Approve(ctx, "", client.Yes{ID: id})
+			wantStatus(t, name, err, http.StatusUnauthorized)
+		}
+		settings, err := b.owner.ApprovalSettings(ctx, b.org)
+		if want := (client.ApprovalSettings{PendingSeconds: 1800, GrantSeconds: 600}); err != nil || settings != want {
+			t.Fatalf("settings: %+v, %v", settings, err)
+		}
+		settings.SelfApproval = true
+		if _, err = b.owner.SetApprovalSettings(ctx, b.org, settings); err != nil {
+			t.Fatal(err)
+		}
+		if done, err = b.owner.Approve(ctx, b.org, client.Yes{ID: id}); err != nil || !done.SelfApproved {
+			t.Errorf("with leave: %+v, %v", done, err)
+		}
+		if done, err = approver.Approve(ctx, b.org, client.Yes{ID: b.opened(b.agent)}); err != nil || done.SelfApproved {
+			t.Errorf("by another: %+v, %v", done, err)
+		}
+	})
+}
+
+// TestTimeIsNo: nobody answers, and a late yes revives nothing.
+func TestTimeIsNo(t *testing.T) {
+	t.Parallel()
+	eachHolding(t, func(t *testing.T, h *holding) {
+		if _, err := h.owner.SetApprovalSettings(t.Context(), h.org, client.ApprovalSettings{PendingSeconds: 60, GrantSeconds: 60}); err != nil {
+			t.Fatal(err)
+		}
+		late := h.decide("nobody answers", payment, "hold")["approvalId"].(string)
+		granted := h.decide("approved", `{"amount":1}`, "hold")["approvalId"].(string)
+		h.answer("approve", granted, "")
+		h.advance(61 * time.Second)
+		_, err := h.approver.Approve(t.Context(), h.org, client.Yes{ID: late})
+		wantStatus(t, "a late yes", err, http.StatusConflict)
+		_, err = h.approver.Reject(t.Context(), h.org, late, "")
+		wantStatus(t, "a late no", err, http.StatusConflict)
+		if got, err := h.approver.Approval(t.Context(), h.org, late); err != nil || got.Status != "expired" {
+			t.Errorf("what expired: %+v, %v", got.Approval, err)
+		}
+		for what, arguments := range map[string]string{"expired": payment, "an unused yes that is over": `{"amount":1}`} {
+			if again := h.decide(what, arguments, "hold"); again["approvalId"] == late || again["approvalId"] == granted {
+				t.Errorf("%s: %v, want another request", what, again)
+			}
+		}
+	})
+}
+
+// TestListsOfApprovals narrows and pages.
+func TestListsOfApprovals(t *testing.T) {
+	t.Parallel()
+	eachBank(t, func(t *testing.T, b *bank) {
+		ctx, approver := t.Context(), b.join(b.owner, b.org, "approver")
+		pending, rejected := b.opened(b.agent), b.opened(b.agent)
+		if _, err := approver.Reject(ctx, b.org, rejected, "no"); err != nil {
+			t.Fatal(err)
+		}
+		granted := b.approved(b.agent, approver, b.org, nil)
+		one, err := approver.Approval(ctx, b.org, pending)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			name string
+			f    client.ApprovalFilter
+			want []string
+		}{
+			{"all", client.ApprovalFilter{}, []string{granted, rejected, pending}},
+			{"pending", client.ApprovalFilter{Status: "pending"}, []string{pending}},
+			{"rejected", client.ApprovalFilter{Status: "rejected"}, []string{rejected}},
+			{"approved", client.ApprovalFilter{Status: "approved"}, []string{granted}},
+			{"expired", client.ApprovalFilter{Status: "expired"}, nil},
+			{"the tool", client.ApprovalFilter{Tool: "pay"}, []string{granted, rejected, pending}},
+			{"another tool", client.ApprovalFilter{Tool: "mail"}, nil},
+			{"the key", client.ApprovalFilter{KeyID: one.KeyID}, []string{granted, rejected, pending}},
+			{"another key", client.ApprovalFilter{KeyID: "x"}, nil},
+			{"the requester", client.ApprovalFilter{Requester: strings.ToUpper(one.Email)}, []string{pending}},
+			{"another agent", client.ApprovalFilter{AgentID: "x"}, nil},
+			{"asks", client.ApprovalFilter{Kind: "ask"}, nil},
+			{"the risk", client.ApprovalFilter{Risk: one.Risk.Level, Status: "pending"}, []string{pending}},
+			{"since", client.ApprovalFilter{Since: one.CreatedAt}, []string{granted, rejected, pending}},
+			{"before", client.ApprovalFilter{Before: one.CreatedAt}, nil},
+		} {
+			found, err := approver.Approvals(ctx, b.org, c.f)
+			var got []string
+			for _, a := range found.Items {
+				got = append(got, a.ID)
+			}
+			if err != nil || !slices.Equal(got, c.want) {
+				t.Errorf("%s: %v, %v, want %v", c.name, got, err, c.want)
+			}
+		}
+		var paged []string
+		for f := (client.ApprovalFilter{List: client.List{Limit: 1}}); ; {
+			found, err := approver.Approvals(ctx, b.org, f)
+			if err != nil || len(found.Items) != 1 {
+				t.Fatalf("a page: %+v, %v", found, err)
+			}
+			paged = append(paged, found.Items[0].ID)
+			if !found.HasMore {
+				break
+			}
+			f.Cursor = found.NextCursor
+		}
+		if !slices.Equal(paged, []string{granted, rejected, pending}) {
+			t.Errorf("page by page: %v", paged)
+		}
+		for _, query := range []string{"status=open", "kind=x", "risk=none", "since=yesterday", "limit=0", "limit=201", "cursor=x"} {
+			b.wire(t, "GET", "/delegation/requests?organizationId="+b.org+"&"+query, "", credentials(approver.Client)...).errorFields(t, http.StatusBadRequest)
+		}
+	})
+}
+
+// TestCancelledByWhoAsked ends a request, and the next call opens another.
+func TestCancelledByWhoAsked(t *testing.T) {
+	t.Parallel()
+	eachHolding(t, func(t *testing.T, h *holding) {
+		id := h.decide("the call", payment, "hold")["approvalId"].(string)
+		got, err := h.public.WithKey(h.key).CancelApproval(t.Context(), "", id)
+		if err != nil || got.Status != "cancelled" {
+			t.Fatalf("cancel: %+v, %v", got, err)
+		}
+		_, err = h.approver.Approve(t.Context(), h.org, client.Yes{ID: id})
+		wantStatus(t, "a yes to what was cancelled", err, http.StatusConflict)
+		if again := h.decide("afterwards", payment, "hold"); again["approvalId"] == id {
+			t.Errorf("the same request: %v", again)
+		}
+		other := h.decide("by the owner", `{"amount":2}`, "hold")["approvalId"].(string)
+		if _, err := h.owner.CancelApproval(t.Context(), h.org, other); err != nil {
+			t.Errorf("cancel by the owner of the key: %v", err)
+		}
+	})
+}

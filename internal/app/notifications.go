@@ -1,0 +1,87 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"writ/internal/delegation"
+	"writ/internal/fault"
+	"writ/internal/mail"
+	"writ/internal/notification"
+	"writ/internal/notification/notice"
+	"writ/internal/notification/webhook"
+	"writ/internal/outbound"
+	"writ/internal/principal"
+	"writ/internal/secret"
+)
+
+// openNotifications builds what tells people of requests for approval.
+func (a *Areas) openNotifications(o Options, sealer *secret.Sealer, post mail.Sender, publicURL string) {
+	if _, ok := post.(mail.None); ok {
+		post = nil
+	}
+	a.outbound = outbound.New(outbound.Options{Permits: o.Config.OutboundAllow})
+	a.Webhooks = webhook.NewService(a.Database, sealer, a.outbound, publicURL)
+	a.Notifications = notification.New(notification.Options{
+		Database: a.Database, Webhooks: a.Webhooks, Mail: post, PublicURL: publicURL,
+		Sources: notification.Sources{Events: a.approvalEvents, People: a.people},
+	})
+}
+
+// approvalEvents are what happened to an organization's requests after a number,
+// with the requests.
+func (a *Areas) approvalEvents(ctx context.Context, orgID string, after int64, limit int) ([]notice.Event, error) {
+	events, err := a.Approvals.Events(ctx, orgID, after, limit)
+	if err != nil {
+		return nil, err
+	}
+	told, read := make([]notice.Event, len(events)), map[string]notice.Request{}
+	for i, e := range events {
+		r, ok := read[e.RequestID]
+		if !ok {
+			request, err := a.Approvals.Read(ctx, orgID, e.RequestID)
+			if err != nil && !fault.Is(err, fault.NotFound) {
+				return nil, err
+			}
+			r = noticed(request)
+			r.ID = e.RequestID
+			read[e.RequestID] = r
+		}
+		told[i] = notice.Event{OrgID: e.OrgID, Number: e.Number, Kind: notice.Kind("approval." + string(e.Kind)), At: e.At, ActorID: e.Actor, Request: r}
+	}
+	return told, nil
+}
+
+// noticed is a request as far as it is told.
+func noticed(r delegation.Request) notice.Request {
+	told := notice.Request{
+		ID: r.ID, OwnAsk: r.Kind == delegation.Ask, OwnerID: r.OwnerID, Role: r.Role, Status: string(r.Status), Server: r.Server, Tool: r.Tool,
+		AgentID: r.AgentID, SessionID: r.SessionID, PlanID: r.PlanID, KeyID: r.KeyID, Email: r.Email, Reason: r.Reason, Note: r.Note,
+		Risk: r.Risk.Level, Arguments: r.Arguments, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt,
+	}
+	for _, reason := range r.Risk.Reasons {
+		told.Reasons = append(told.Reasons, reason.Words)
+	}
+	return told
+}
+
+// membersAtOnce is how many members are read at a time.
+const membersAtOnce = 200
+
+// people are the members of an organization.
+func (a *Areas) people(ctx context.Context, orgID string) (people []notification.Person, err error) {
+	by := principal.Operator()
+	by.OrgID = orgID
+	for cursor := ""; ; {
+		members, err := a.Organizations.Members(ctx, by, cursor, membersAtOnce)
+		if err != nil {
+			return nil, fmt.Errorf("list who may be told: %w", err)
+		}
+		for _, m := range members.Items {
+			people = append(people, notification.Person{UserID: m.UserID, Email: m.Email, Role: m.Role})
+		}
+		if cursor = members.NextCursor; cursor == "" {
+			return people, nil
+		}
+	}
+}

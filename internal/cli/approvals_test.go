@@ -1,0 +1,34 @@
+package cli_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"writ/client"
+)
+
+// ask NAME ARGUMENTS asks for an approval of a payment with the server's first key,
+// and puts the id of the request into the environment.
+func ask(ts *testscript.TestScript, neg bool, args []string) {
+	needs(ts, !neg && len(args) == 2, "ask NAME ARGUMENTS")
+	d, err := agent(ts).RequestApproval(context.Background(), client.ApprovalQuestion{
+		Tool: "pay", Action: "pay", Domain: "bank", Arguments: json.RawMessage(args[1]), RequesterEmail: "ada@customer.example",
+	})
+	ts.Check(err)
+	ts.Setenv(args[0], d.ID)
+}
+
+// polled ID prints what the agent learns of its request.
+func polled(ts *testscript.TestScript, neg bool, args []string) {
+	needs(ts, !neg && len(args) == 1, "polled ID")
+	d, err := agent(ts).PollApproval(context.Background(), args[0], 0)
+	ts.Check(err)
+	fmt.Fprintln(ts.Stdout(), d.Status, d.Note, string(d.EditedArguments))
+}
+
+func agent(ts *testscript.TestScript) *client.Client {
+	return server(ts).WithKey(member(ts, "data/first-run.json", "apiKey"))
+}

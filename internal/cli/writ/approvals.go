@@ -1,0 +1,164 @@
+package writ
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"writ/client"
+	"writ/internal/cli"
+)
+
+// approvals holds what a person does about calls that wait for a yes.
+func approvals(s cli.Streams) *cobra.Command {
+	c := &cobra.Command{
+		Use: "approvals", Short: "See and answer the calls of agents that wait for a person",
+		Long: "See and answer the calls of agents that wait for a person. You are who the access token says, in WRIT_ACCESS_TOKEN\n" +
+			"or a file given by --token; no API key approves anything.\n\n" +
+			"Exit codes: 0 done, 1 not done, 2 the command line is wrong.",
+	}
+	c.AddCommand(approvalsList(s), approvalsShow(s), approvalsApprove(s), approvalsReject(s), approvalsWatch(s))
+	return c
+}
+
+// answerTime bounds how long one call of the server may take.
+const answerTime = 30 * time.Second
+
+// asPerson is how a command reaches a server as a person.
+type asPerson struct {
+	url, tokenFile, orgID string
+	asJSON                bool
+}
+
+func (p *asPerson) addFlags(cmd *cobra.Command) {
+	server := os.Getenv("WRIT_URL")
+	if server == "" {
+		server = defaultServer
+	}
+	cmd.Flags().StringVar(&p.url, "url", server, "the server (WRIT_URL)")
+	cmd.Flags().StringVar(&p.tokenFile, "token", "", "file with an access token (WRIT_ACCESS_TOKEN)")
+	cmd.Flags().StringVar(&p.orgID, "organization", "", "the organization; your only one unless given")
+	cmd.Flags().BoolVar(&p.asJSON, "json", false, "print JSON")
+}
+
+// client is the server, as the person calls it.
+func (p *asPerson) client() (*client.Client, error) {
+	token, err := readToken(p.tokenFile)
+	if err != nil {
+		return nil, err
+	}
+	if token == "" {
+		return nil, errors.New("no access token: give one in WRIT_ACCESS_TOKEN or --token")
+	}
+	return &client.Client{BaseURL: p.url, AccessToken: token}, nil
+}
+
+// call runs one exchange with the server, within a time.
+func call[T any](ctx context.Context, p *asPerson, do func(context.Context, *client.Client) (T, error)) (T, error) {
+	var none T
+	c, err := p.client()
+	if err != nil {
+		return none, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	out, err := do(ctx, c)
+	if client.StatusOf(err) == 401 {
+		err = fmt.Errorf("%w: sign in again, and give the new access token", err)
+	}
+	return out, err
+}
+
+// listing is what `writ approvals list` is asked.
+type listing struct {
+	asPerson
+	filter client.ApprovalFilter
+}
+
+func approvalsList(s cli.Streams) *cobra.Command {
+	l := listing{}
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the requests for approval, newest first", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if l.filter.Status == "any" {
+				l.filter.Status = ""
+			}
+			found, err := call(cmd.Context(), &l.asPerson, func(ctx context.Context, c *client.Client) (client.Page[client.Approval], error) {
+				return c.Approvals(ctx, l.orgID, l.filter)
+			})
+			if err != nil {
+				return err
+			}
+			if l.asJSON {
+				return json.NewEncoder(s.Out).Encode(found)
+			}
+			return printApprovals(s, found)
+		},
+	}
+	l.addFlags(cmd)
+	f := cmd.Flags()
+	f.StringVar(&l.filter.Status, "status", "pending", "pending, approved, rejected, cancelled, expired, or any")
+	f.StringVar(&l.filter.Tool, "tool", "", "of this tool")
+	f.StringVar(&l.filter.AgentID, "agent", "", "of this agent")
+	f.StringVar(&l.filter.Risk, "risk", "", "of this risk: low, medium, high, critical")
+	f.StringVar(&l.filter.Requester, "requester", "", "for this person's e-mail")
+	f.IntVar(&l.filter.Limit, "limit", 50, "how many at most")
+	f.StringVar(&l.filter.Cursor, "cursor", "", "nextCursor of the page before")
+	return cmd
+}
+
+func printApprovals(s cli.Streams, found client.Page[client.Approval]) error {
+	if len(found.Items) == 0 {
+		fmt.Fprintln(s.Err, "writ: no such request")
+		return nil
+	}
+	table := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "ID\tSTATUS\tRISK\tTOOL\tAGENT\tASKED\tEXPIRES")
+	for _, a := range found.Items {
+		printRow(table, a)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if found.HasMore {
+		fmt.Fprintf(s.Err, "writ: there are more: --cursor %s\n", cli.Line(found.NextCursor))
+	}
+	return nil
+}
+
+func printRow(w io.Writer, a client.Approval) {
+	expires := "-"
+	if a.Status == "pending" {
+		expires = "in " + rounded(time.Until(a.ExpiresAt))
+	}
+	fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s ago\t%s\n", cli.Line(a.ID), cli.Line(a.Status), cli.Line(a.Risk.Level),
+		cli.Line(a.Server+"."+a.Tool), cli.Line(orDash(a.AgentID)), rounded(time.Since(a.CreatedAt)), expires)
+}
+
+// rounded is a time as people say it.
+func rounded(d time.Duration) string {
+	d = max(d, 0)
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}

@@ -1,0 +1,110 @@
+package writ
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"writ/client"
+	"writ/internal/cli"
+)
+
+// watching is what `writ approvals watch` is asked, and what it has seen.
+type watching struct {
+	asPerson
+	every time.Duration
+	count int
+
+	seen map[string]bool // requests that wait and were told
+}
+
+// The shortest and usual time between two looks.
+const (
+	leastEvery = time.Second
+	usualEvery = 2 * time.Second
+)
+
+func approvalsWatch(s cli.Streams) *cobra.Command {
+	w := watching{seen: map[string]bool{}}
+	cmd := &cobra.Command{
+		Use: "watch", Short: "Print each request that waits, once, as it comes", Args: cobra.NoArgs,
+		Long: "Print each request that waits for an answer, once, as it comes; with --json one object a line. It ends with --count\n" +
+			"requests, or when it is interrupted.",
+		RunE: func(cmd *cobra.Command, _ []string) error { return w.run(cmd.Context(), s) },
+	}
+	w.addFlags(cmd)
+	cmd.Flags().DurationVar(&w.every, "every", usualEvery, "how often to look, at least every second")
+	cmd.Flags().IntVar(&w.count, "count", 0, "end after so many requests")
+	return cmd
+}
+
+func (w *watching) run(ctx context.Context, s cli.Streams) error {
+	tick := time.NewTicker(max(w.every, leastEvery))
+	defer tick.Stop()
+	told := 0
+	for {
+		waiting, err := w.waiting(ctx)
+		if ctx.Err() != nil {
+			return nil // interrupted, as people end it
+		}
+		if err != nil {
+			return err
+		}
+		for _, a := range waiting {
+			if err := w.tell(s, a); err != nil {
+				return err
+			}
+			if told++; told == w.count {
+				return nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// maxPages bounds what one look reads.
+const maxPages = 50
+
+// waiting are the requests that wait and were not told yet, oldest first.
+func (w *watching) waiting(ctx context.Context) (fresh []client.Approval, err error) {
+	filter := client.ApprovalFilter{Status: "pending", List: client.List{Limit: 200}}
+	still := map[string]bool{}
+	for range maxPages {
+		found, err := call(ctx, &w.asPerson, func(ctx context.Context, c *client.Client) (client.Page[client.Approval], error) {
+			return c.Approvals(ctx, w.orgID, filter)
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range found.Items {
+			still[a.ID] = true
+			if !w.seen[a.ID] {
+				fresh = append(fresh, a)
+			}
+		}
+		if !found.HasMore {
+			break
+		}
+		filter.Cursor = found.NextCursor
+	}
+	w.seen = still
+	slices.Reverse(fresh)
+	return fresh, nil
+}
+
+func (w *watching) tell(s cli.Streams, a client.Approval) error {
+	if w.asJSON {
+		return json.NewEncoder(s.Out).Encode(a)
+	}
+	line := fmt.Sprintf("%s  %s  %s.%s %s", a.ID, a.Risk.Level, a.Server, a.Tool, compact(a.Arguments))
+	_, err := fmt.Fprintln(s.Out, cli.Line(line))
+	return err
+}

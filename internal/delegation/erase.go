@@ -1,0 +1,42 @@
+package delegation
+
+import (
+	"context"
+	"fmt"
+
+	"writ/internal/audit"
+	"writ/internal/database"
+)
+
+// Opened notes which entry of the log tells of the call that a request was opened
+// for, within the transaction of both: what is erased there is erased here.
+func Opened(ctx context.Context, tx *database.Tx, r *Request, entry *audit.Appended) error {
+	return noteEntry(ctx, tx, r, "opened_at_entry", entry)
+}
+
+func noteEntry(ctx context.Context, tx *database.Tx, r *Request, column string, entry *audit.Appended) error {
+	_, err := tx.Exec(ctx, `UPDATE approval_request SET `+column+` = $3 WHERE org_id = $1 AND id = $2`, r.OrgID, r.ID, entry.Index)
+	return wrapped("note the entry of request "+r.ID, err)
+}
+
+// EraseArguments forgets what was asked for, and what the yes made of it, where
+// the payload of the entry that tells so is being erased. What was answered stays,
+// and so do the digests that answers are found by.
+func EraseArguments(ctx context.Context, tx *database.Tx, orgID string, positions []int64) error {
+	for _, position := range positions {
+		_, err := tx.Exec(ctx, `
+			UPDATE approval_request
+			SET arguments = '', asked_for = ''
+			WHERE org_id = $1 AND opened_at_entry = $2`, orgID, position)
+		if err == nil {
+			_, err = tx.Exec(ctx, `
+				UPDATE approval_request
+				SET edited = '', note = ''
+				WHERE org_id = $1 AND decided_at_entry = $2`, orgID, position)
+		}
+		if err != nil {
+			return fmt.Errorf("erase what was approved at %d: %w", position, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package risk
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"writ/internal/redaction"
+	"writ/internal/toolcall"
+)
+
+// Limits of the arguments that are looked at.
+const (
+	maxDepth = 8
+	maxParts = 500
+	maxValue = 300 // bytes of a value that is compared
+)
+
+// amountNames are what tools call the money they move.
+var amountNames = []string{"amount", "value", "total", "price", "cost"}
+
+// placeWords are names of arguments that say to whom or where something goes.
+var placeWords = words("recipient recipients to cc bcc email emails mail user username member participant participants attendee attendees account iban bic destination target payee beneficiary url uri link href endpoint webhook host hostname domain server address addresses phone channel room bucket repo repository path file filename folder directory branch remote")
+
+// arguments are what matters of a call's arguments.
+type arguments struct {
+	names   []string // dotted, each once, in the order of the alphabet
+	values  []value  // that say to whom or where
+	amounts []float64
+	secret  bool // something was taken out because it looks like a secret
+	unclear bool // not all was looked at
+	parts   int
+}
+
+// value is a text under a name. The same text under another name is another.
+type value struct{ name, text string }
+
+// key is how a value stands in Past.
+func (v value) key() string { return valueKey(v.name, v.text) }
+
+func valueKey(name, text string) string {
+	return name + "\x00" + strings.ToLower(strings.TrimSpace(text))
+}
+
+// readArguments takes a JSON object apart. What cannot be read is unclear.
+func readArguments(text string) (a arguments) {
+	if text == "" {
+		return a
+	}
+	object, err := toolcall.Decode([]byte(text))
+	if err != nil {
+		a.unclear = true
+		return a
+	}
+	a.object("", object, 0)
+	slices.Sort(a.names)
+	a.names = slices.Compact(a.names)
+	return a
+}
+
+func (a *arguments) object(path string, object map[string]any, depth int) {
+	// In order, so that the same arguments are always cut at the same place.
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		full := name
+		if path != "" {
+			full = path + "." + name
+		}
+		a.names = append(a.names, full)
+		a.part(full, name, object[name], depth+1)
+	}
+}
+
+// part looks at one value; elements of a list stand under the list's name.
+func (a *arguments) part(full, name string, v any, depth int) {
+	a.parts++
+	if depth > maxDepth || a.parts > maxParts {
+		a.unclear = true
+		return
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		a.object(full, v, depth)
+	case []any:
+		for _, element := range v {
+			a.part(full, name, element, depth+1)
+		}
+	case string:
+		a.text(full, name, v)
+	case int64:
+		a.number(full, name, float64(v), strconv.FormatInt(v, 10))
+	case float64:
+		a.number(full, name, v, strconv.FormatFloat(v, 'g', -1, 64))
+	}
+}
+
+func (a *arguments) text(full, name, text string) {
+	if strings.Contains(text, redaction.Mark) {
+		a.secret = true
+		return // two secrets look alike by now
+	}
+	if isAmount(name) {
+		if n, err := strconv.ParseFloat(strings.TrimSpace(text), 64); err == nil {
+			a.addAmount(n)
+		}
+	}
+	if len(text) <= maxValue && hasAny(wordsOf(name), placeWords) {
+		a.values = append(a.values, value{full, text})
+	}
+}
+
+func (a *arguments) number(full, name string, n float64, text string) {
+	if isAmount(name) {
+		a.addAmount(n)
+	}
+	if hasAny(wordsOf(name), placeWords) {
+		a.values = append(a.values, value{full, text})
+	}
+}
+
+func (a *arguments) addAmount(n float64) {
+	if n, ok := size(n); ok {
+		a.amounts = append(a.amounts, n)
+	}
+}
+
+// size is how much a sum moves: minus a thousand is not less than one, and zero
+// is what clients send that have none.
+func size(n float64) (float64, bool) {
+	n = math.Abs(n)
+	return n, n > 0 && !math.IsInf(n, 0)
+}
+
+// isAmount reports whether a name tells a sum, in any spelling of letters.
+func isAmount(name string) bool {
+	return slices.ContainsFunc(wordsOf(name), func(word string) bool { return slices.Contains(amountNames, word) })
+}
+
+// largest is the largest of all sums, so that a second name cannot hide a large
+// one behind a small one; nil where there is none.
+func largest(amounts []float64, stated *float64) *float64 {
+	if stated != nil {
+		if n, ok := size(*stated); ok {
+			amounts = append(slices.Clone(amounts), n)
+		}
+	}
+	if len(amounts) == 0 {
+		return nil
+	}
+	most := slices.Max(amounts)
+	return &most
+}

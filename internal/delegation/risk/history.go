@@ -1,0 +1,121 @@
+package risk
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"writ/internal/audit"
+	"writ/internal/database"
+	"writ/internal/verdict"
+)
+
+// Bounds of what is read of the past: it is read in the transaction that opens a
+// request, while others wait.
+const (
+	maxLooked  = 50      // decisions
+	maxPayload = 4 << 10 // bytes of one that are taken apart
+)
+
+// Caller is whose past is asked for, and about what.
+type Caller struct {
+	OrgID, KeyID, AgentID string // an agent that is not stated is empty
+	Server, Tool          string
+	At                    time.Time // now
+}
+
+// names are those under which decisions about the tool are found. Clients may
+// put the server in front of it.
+func (c Caller) names() []string {
+	if c.Server == "" {
+		return []string{c.Tool}
+	}
+	return []string{c.Tool, c.Server + "__" + c.Tool, "mcp__" + c.Server + "__" + c.Tool}
+}
+
+// History reads what the caller did with the tool before, from the audit log of
+// its organization: the latest decisions about the tool, at most fifty, whoever
+// made the calls. A payload that was erased tells that a call ran, and no more.
+func History(ctx context.Context, r database.Reader, c Caller) (Past, error) {
+	var past Past
+	for _, name := range c.names() {
+		if past.Looked >= maxLooked {
+			break
+		}
+		entries, err := audit.Latest(ctx, r, audit.LogOf(c.OrgID), audit.Filter{Tool: name}, maxLooked-past.Looked)
+		if err != nil {
+			return Past{}, fmt.Errorf("read what was done with a tool before: %w", err)
+		}
+		past.Looked += len(entries)
+		for i := range entries {
+			if err := past.add(c, &entries[i]); err != nil {
+				return Past{}, fmt.Errorf("read what was done with a tool before: %w", err)
+			}
+		}
+	}
+	return past, nil
+}
+
+// add takes an entry into account if it is of a call by this caller.
+func (p *Past) add(c Caller, entry *audit.Stored) error {
+	record, err := entry.Parse()
+	if err != nil {
+		return err
+	}
+	if record.Actor.ID != c.KeyID || c.AgentID != "" && record.Agent != c.AgentID {
+		return nil
+	}
+	said, err := readSaid(entry)
+	if err != nil {
+		return err
+	}
+	switch {
+	case record.Server != c.Server && record.Server != "" && c.Server != "":
+		// Another tool of that name.
+	case record.Verdict == verdict.Allow.String():
+		p.Remember(string(said.Arguments))
+	case record.Policy == byIntent && record.Time > database.Micros(c.At.Add(-DriftWindow)):
+		p.Drifted++
+	}
+	return nil
+}
+
+// byIntent is what decisions call who refused a call that its plan does not hold.
+const byIntent = "writ:intent"
+
+// said is what matters of a decision's payload.
+type said struct {
+	Arguments jsontext.Value `json:"arguments"`
+}
+
+// readSaid takes a payload apart, unless it was erased or is long.
+func readSaid(entry *audit.Stored) (s said, err error) {
+	if len(entry.Payload) == 0 || len(entry.Payload) > maxPayload {
+		return said{}, nil
+	}
+	if err := json.Unmarshal([]byte(entry.Payload), &s); err != nil {
+		return said{}, fmt.Errorf("entry %d: read its payload: %w", entry.Index, err)
+	}
+	return s, nil
+}
+
+// Remember adds a call that ran, by its arguments as people see them.
+func (p *Past) Remember(text string) {
+	p.Ran++
+	if p.Names == nil {
+		p.Names, p.Values = map[string]bool{}, map[string]bool{}
+	}
+	args := readArguments(text)
+	for _, name := range args.names {
+		p.Names[name] = true
+	}
+	for _, v := range args.values {
+		p.Values[v.key()] = true
+	}
+	if amount := largest(args.amounts, nil); amount != nil {
+		p.Amounts = append(p.Amounts, *amount)
+	}
+}

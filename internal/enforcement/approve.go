@@ -1,0 +1,182 @@
+package enforcement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"writ/internal/database"
+	"writ/internal/delegation"
+	"writ/internal/intent/plan"
+	"writ/internal/policy"
+	"writ/internal/policy/engine"
+	"writ/internal/principal"
+	"writ/internal/toolcall"
+	"writ/internal/verdict"
+)
+
+// seekApproval looks for an answer to the hold or ask, and asks where there is
+// none. An answer to the very call counts before a wider yes.
+func (s *Service) seekApproval(ctx context.Context, tx *database.Tx, c *call, o *outcome) error {
+	asked, want := c.asked(o), wanted(o)
+	request, err := delegation.Find(ctx, tx, asked, want)
+	if err != nil {
+		return err
+	}
+	o.approval = request
+	if request != nil && o.answered(request, tx) {
+		return nil
+	}
+	if o.allow, err = delegation.FindAllow(ctx, tx, asked, want); err != nil || o.allow != nil {
+		o.used = err == nil
+		return err
+	}
+	if request != nil {
+		return delegation.Repeat(ctx, tx, request)
+	}
+	request, err = delegation.Open(ctx, tx, asked, want)
+	if errors.Is(err, delegation.ErrTooMany) {
+		o.candidate.Decision = refuse(policy.ByApproval, "too_many", delegation.ErrTooMany.Message).Decision
+		return nil
+	}
+	o.approval, o.opened = request, err == nil
+	return err
+}
+
+// answered takes over what a person said about the very call, and reports whether
+// anything was said.
+func (o *outcome) answered(request *delegation.Request, tx *database.Tx) bool {
+	switch {
+	case request.Granted(tx.Now()):
+		o.used = true
+	case request.Changed(tx.Now()):
+		reason := "approved with changes: call again with " + request.Edited
+		if request.Edited == "" {
+			reason = "approved with changes, and these were erased: ask again"
+		}
+		o.candidate.Decision = refuse(policy.ByApproval, "changed", reason).Decision
+	case request.Status == delegation.Rejected:
+		reason := "an approver said no"
+		if request.Note != "" {
+			reason += ": " + request.Note
+		}
+		o.candidate.Decision = refuse(policy.ByApproval, "rejected", reason).Decision
+	default:
+		return false
+	}
+	return true
+}
+
+// consume uses up what lets the call run. It was found in this transaction, under
+// the log's lock: that it is gone means that something is wrong.
+func (o *outcome) consume(ctx context.Context, tx *database.Tx, c *call) error {
+	if o.allow != nil {
+		used, err := delegation.UseAllow(ctx, tx, o.allow, o.approval)
+		if err == nil && !used {
+			err = fmt.Errorf("use temporary allow %s: it was used by another at the same time", o.allow.ID)
+		}
+		return err
+	}
+	consumed, err := delegation.Consume(ctx, tx, o.approval, c.id)
+	if err == nil && !consumed {
+		err = fmt.Errorf("use the approval of request %s: it was used by another at the same time", o.approval.ID)
+	}
+	return err
+}
+
+// asked is the call as a person is asked about it.
+func (c *call) asked(o *outcome) delegation.Call {
+	r := &c.request
+	_, tool := plan.Place(r.Tool, o.server, r.Source)
+	asked := delegation.Call{
+		OrgID: c.by.OrgID, KeyID: c.by.KeyID, OwnerID: c.by.UserID, Server: o.server, Tool: tool,
+		Digest: c.digest, Arguments: string(c.shown), Canonical: c.args.Text(),
+		UserID: r.UserID, Email: r.UserEmail, AgentID: r.AgentID, SessionID: r.SessionID, Step: -1, Labels: r.Labels,
+	}
+	if o.plan != nil {
+		asked.PlanID = o.plan.ID
+	}
+	if len(o.steps) > 0 {
+		asked.Step = o.steps[0]
+	}
+	return asked
+}
+
+func wanted(o *outcome) delegation.Want {
+	kind := delegation.Hold
+	if o.Verdict == verdict.Ask {
+		kind = delegation.Ask
+	}
+	return delegation.Want{
+		Kind: kind, PolicyID: o.PolicyID, PolicyVersion: o.PolicyVersion, Rule: o.Rule, Reason: o.Reason, Message: o.Message, Approvers: o.Approvers,
+	}
+}
+
+// finish names who decided in the end: the yes where one was used.
+func (o *outcome) finish() {
+	if !o.used {
+		return
+	}
+	o.Verdict, o.PolicyID = verdict.Allow, policy.ByApproval
+	if o.allow != nil {
+		o.Reason = "approved for more than one call: " + o.Reason
+		return
+	}
+	o.Reason = "approved, once: " + o.Reason
+}
+
+// approvalID is the request that a decision waits for, or whose yes it used.
+func (o *outcome) approvalID() string {
+	switch {
+	case o.allow != nil:
+		return o.allow.RequestID
+	case o.approval != nil:
+		return o.approval.ID
+	}
+	return ""
+}
+
+// RecordRelease writes down, as a decision, that a client was told to run a call
+// by its approval alone, because it asked without arguments. It gives the
+// decision's id.
+func (s *Service) RecordRelease(ctx context.Context, tx *database.Tx, by principal.Principal, r *delegation.Request) (string, error) {
+	c := &call{
+		by: by, id: database.NewID(), started: time.Now(), digest: r.Digest, hidden: true,
+		request: Request{Server: r.Server, Tool: r.Tool, AgentID: r.AgentID, UserID: r.UserID, UserEmail: r.Email, SessionID: r.SessionID, Environment: by.Environment},
+	}
+	if r.Arguments != "" {
+		c.shown = []byte(r.Arguments)
+	}
+	o := &outcome{approval: r, used: true, step: -1, candidate: candidate{server: r.Server, Decision: engine.Decision{
+		Verdict: verdict.Hold, PolicyID: r.PolicyID, PolicyVersion: r.PolicyVersion, Rule: r.Rule, Reason: r.Reason, Message: r.Message,
+	}}}
+	if r.PlanID != "" && r.Via == delegation.ViaDecision { // else nobody has checked that it is the call's
+		o.plan, o.step = &plan.Declared{ID: r.PlanID}, r.Step
+	}
+	_, err := record(ctx, tx, c, o)
+	return c.id, err
+}
+
+// Denies reports whether policies deny every call of a request's tool by this
+// caller, whatever its arguments are: then no approval may be given out without
+// them. It tells the generation of the log that this holds for.
+func (s *Service) Denies(ctx context.Context, by principal.Principal, r *delegation.Request) (denied bool, generation int64, err error) {
+	v := &view{}
+	if v.policies, err = s.policies.Snapshot(ctx, by.OrgID); err != nil {
+		return true, 0, err
+	}
+	c := &call{by: by, request: Request{Tool: r.Tool, AgentID: r.AgentID, UserID: r.UserID, UserEmail: r.Email, SessionID: r.SessionID, Environment: by.Environment}}
+	if err := s.lookAtPeople(ctx, c, v); err != nil {
+		return true, 0, err
+	}
+	named := c.toolcall(v, name{r.Server, r.Tool, -1}, s.db.Now())
+	alone := *named
+	alone.Key.Alone, alone.User.Role = true, named.Key.OwnerRole
+	for _, caller := range [...]*toolcall.Call{named, &alone} {
+		if f := v.policies.Set.Foresee(caller); f.Certain && f.Verdict == verdict.Deny {
+			denied = true
+		}
+	}
+	return denied, v.policies.Generation, nil
+}

@@ -1,0 +1,68 @@
+package notice_test
+
+import (
+	"strings"
+	"testing"
+
+	"writ/internal/notification/notice"
+)
+
+func TestTitles(t *testing.T) {
+	t.Parallel()
+	request := notice.Request{Server: "bank", Tool: "pay", Risk: "high"}
+	wants := map[notice.Kind]string{
+		notice.Opened:    "bank.pay waits for an approval (risk: high)",
+		notice.Voted:     "bank.pay got a yes, and needs another",
+		notice.Approved:  "bank.pay was approved",
+		notice.Rejected:  "bank.pay was rejected",
+		notice.Cancelled: "bank.pay was cancelled by who asked",
+		notice.Expired:   "bank.pay was not answered in time, and is denied",
+		notice.Used:      "bank.pay ran by an approval",
+		notice.Revoked:   "bank.pay may not run by an earlier approval any more",
+	}
+	for _, kind := range notice.Kinds() {
+		if got := (notice.Event{Kind: kind, Request: request}).Title(); got != wants[kind] {
+			t.Errorf("%s: %q, want %q", kind, got, wants[kind])
+		}
+	}
+	if got := (notice.Event{Kind: notice.Opened}).Title(); got != "a tool without a name waits for an approval" {
+		t.Errorf("without anything: %q", got)
+	}
+}
+
+// TestLinesAreHarmless: agents choose the names of tools.
+func TestLinesAreHarmless(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text string
+		most int
+		want string
+	}{
+		{"pay", 40, "pay"},
+		{"pay\r\nBcc: eve@example.org", 40, "pay Bcc: eve@example.org"},
+		{"\x1b[31mred", 40, "[31mred"},
+		{"safe\u202eexe.pay", 40, "safe exe.pay"},
+		{"a\u200bb\u2066c", 40, "a b c"},
+		{"  much \t space  ", 40, "much space"},
+		{"bad \xff bytes", 40, "bad bytes"},
+		{"NUL\x00", 40, "NUL"},
+		{strings.Repeat("é", 30), 20, strings.Repeat("é", 20) + "…"},
+		{strings.Repeat("a", 19) + "  bcdefg", 20, strings.Repeat("a", 19) + "…"},
+		{"", 40, ""},
+	} {
+		if got := notice.Line(c.text, c.most); got != c.want {
+			t.Errorf("%q: %q, want %q", c.text, got, c.want)
+		}
+	}
+}
+
+// TestLinksOpenAndNothingElse: a link carries the request's id alone.
+func TestLinksOpenAndNothingElse(t *testing.T) {
+	t.Parallel()
+	if got := notice.Link("https://writ.example.org/", "7"); got != "https://writ.example.org/ui/approvals/7" {
+		t.Errorf("link: %s", got)
+	}
+	if got := notice.Link("https://writ.example.org", "../?approve=1#"); got != "https://writ.example.org/ui/approvals/..%2F%3Fapprove=1%23" {
+		t.Errorf("link of a hostile id: %s", got)
+	}
+}

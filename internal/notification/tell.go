@@ -1,0 +1,206 @@
+package notification
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"writ/internal/audit"
+	"writ/internal/database"
+	"writ/internal/notification/notice"
+	"writ/internal/notification/webhook"
+	"writ/internal/principal"
+)
+
+const (
+	slice   = 25  // events that one change tells
+	maxRows = 500 // notifications after which a change takes no further event
+)
+
+// Tell tells all that happened and was not told yet.
+func (s *Service) Tell(ctx context.Context) error {
+	heads, err := audit.ReadHeads(ctx, s.db)
+	if err != nil {
+		return err
+	}
+	for _, head := range heads {
+		// Every event comes with an entry in the log of its organization.
+		if head.Log == audit.System || s.seen[head.Log] == head.Size {
+			continue
+		}
+		done, err := s.follow(ctx, head.Log)
+		if err != nil {
+			return fmt.Errorf("tell what happened in %s: %w", head.Log, err)
+		}
+		if done {
+			s.seen[head.Log] = head.Size
+		}
+	}
+	return s.tellDisabled(ctx)
+}
+
+// follow tells the events of one organization to their end. It is not done where
+// another replica is at it.
+func (s *Service) follow(ctx context.Context, orgID string) (done bool, err error) {
+	for {
+		at, err := s.cursor(ctx, orgID)
+		if err != nil {
+			return false, err
+		}
+		events, err := s.Sources.Events(ctx, orgID, at, slice)
+		if err != nil || len(events) == 0 {
+			return err == nil, err
+		}
+		people, err := s.Sources.People(ctx, orgID)
+		if err != nil {
+			return false, err
+		}
+		moved, err := s.tell(ctx, orgID, at, shortened(events, people), people)
+		if err != nil || !moved {
+			return false, err
+		}
+	}
+}
+
+// shortened leaves out the last events where there are too many people to tell all
+// of them in one change.
+func shortened(events []notice.Event, people []Person) []notice.Event {
+	rows := 0
+	for i, e := range events {
+		if rows += len(recipients(e, people)); rows > maxRows && i > 0 {
+			return events[:i]
+		}
+	}
+	return events
+}
+
+func (s *Service) cursor(ctx context.Context, orgID string) (at int64, err error) {
+	err = s.db.QueryRow(ctx, `SELECT event FROM notification_cursor WHERE org_id = $1`, orgID).Scan(&at)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return at, err
+}
+
+// tell writes what some events mean to people and webhooks, and moves the cursor
+// with it. It reports whether this replica was the first.
+func (s *Service) tell(ctx context.Context, orgID string, from int64, events []notice.Event, people []Person) (moved bool, err error) {
+	to := events[len(events)-1].Number
+	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		if moved, err = moveCursor(ctx, tx, orgID, from, to); err != nil || !moved {
+			return err
+		}
+		unmailed, err := mailOff(ctx, tx, orgID)
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			told := recipients(e, people)
+			if err := insertNotifications(ctx, tx, told, eventRow(orgID, e)); err != nil {
+				return err
+			}
+			if e.Kind == notice.Opened && s.Mail != nil {
+				if err := queueMails(ctx, tx, e, told, unmailed); err != nil {
+					return err
+				}
+			}
+			if e.Kind.Settles() {
+				if err := settle(ctx, tx, orgID, e.Request.ID); err != nil {
+					return err
+				}
+			}
+		}
+		return s.Webhooks.Enqueue(ctx, tx, orgID, events)
+	}})
+	return moved, err
+}
+
+func moveCursor(ctx context.Context, tx *database.Tx, orgID string, from, to int64) (bool, error) {
+	if from == 0 {
+		if _, err := tx.Exec(ctx, `INSERT INTO notification_cursor (org_id, event) VALUES ($1, 0) ON CONFLICT (org_id) DO NOTHING`, orgID); err != nil {
+			return false, fmt.Errorf("begin to tell events: %w", err)
+		}
+	}
+	changed, err := tx.Exec(ctx, `UPDATE notification_cursor SET event = $3 WHERE org_id = $1 AND event = $2`, orgID, from, to)
+	if err != nil {
+		return false, fmt.Errorf("remember what was told: %w", err)
+	}
+	return changed == 1, nil
+}
+
+// row is a notification that several people get.
+type row struct {
+	orgID, cause, subject, title, risk string
+	kind                               notice.Kind
+	at                                 time.Time
+}
+
+func eventRow(orgID string, e notice.Event) row {
+	return row{orgID: orgID, cause: "event/" + strconv.FormatInt(e.Number, 10), kind: e.Kind, subject: e.Request.ID, title: e.Title(), risk: e.Request.Risk, at: e.At}
+}
+
+func insertNotifications(ctx context.Context, tx *database.Tx, people []Person, r row) error {
+	rows := make([][]any, 0, len(people))
+	for _, p := range people {
+		rows = append(rows, []any{database.NewID(), r.orgID, p.UserID, r.cause, string(r.kind), r.subject, r.title, r.risk, database.Micros(r.at)})
+	}
+	err := tx.Insert(ctx, `INSERT INTO notification (id, org_id, user_id, cause, kind, subject_id, title, risk, created_at)`, rows,
+		`ON CONFLICT (org_id, user_id, cause) DO NOTHING`)
+	if err != nil {
+		return fmt.Errorf("store notifications of %s: %w", r.kind, err)
+	}
+	return nil
+}
+
+// settle takes back what asked for an answer: there is one.
+func settle(ctx context.Context, tx *database.Tx, orgID, requestID string) error {
+	_, err := tx.Exec(ctx, `
+		UPDATE notification
+		SET read_at = $4
+		WHERE org_id = $1 AND subject_id = $2 AND kind = $3 AND read_at IS NULL`,
+		orgID, requestID, string(notice.Opened), database.Micros(tx.Now()))
+	if err != nil {
+		return fmt.Errorf("take back notifications of request %s: %w", requestID, err)
+	}
+	if _, err := tx.Exec(ctx, `DELETE FROM notification_mail WHERE org_id = $1 AND request_id = $2`, orgID, requestID); err != nil {
+		return fmt.Errorf("take back mails of request %s: %w", requestID, err)
+	}
+	return nil
+}
+
+// tellDisabled tells who administers that a webhook was disabled.
+func (s *Service) tellDisabled(ctx context.Context) error {
+	hooks, err := s.Webhooks.Untold(ctx, s.db)
+	if err != nil {
+		return err
+	}
+	for _, w := range hooks {
+		people, err := s.Sources.People(ctx, w.OrgID)
+		if err != nil {
+			return err
+		}
+		var told []Person
+		for _, p := range people {
+			if p.Role.May(principal.ManageWebhooks) {
+				told = append(told, p)
+			}
+		}
+		err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+			first, err := s.Webhooks.MarkTold(ctx, tx, w.OrgID, w.ID)
+			if err != nil || !first || w.DisabledAt == nil {
+				return err
+			}
+			return insertNotifications(ctx, tx, told, row{
+				orgID: w.OrgID, cause: fmt.Sprintf("webhook/%s/%d", w.ID, database.Micros(*w.DisabledAt)), kind: webhook.DisabledKind,
+				subject: w.ID, title: fmt.Sprintf("The webhook %q was disabled: %s", w.Name, w.Disabled), at: tx.Now(),
+			})
+		}})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,227 @@
+package webhook_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"writ/internal/database"
+	"writ/internal/fault"
+	"writ/internal/notification/notice"
+	"writ/internal/notification/webhook"
+	"writ/internal/principal"
+)
+
+// enqueue queues one event for the webhooks of its organization.
+func (w *world) enqueue(e notice.Event) {
+	w.t.Helper()
+	w.write(func(ctx context.Context, tx *database.Tx) error {
+		return w.hooks.Enqueue(ctx, tx, w.org, []notice.Event{e})
+	})
+}
+
+func TestSecretsAreSealedAndShownOnce(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		made := w.create(webhook.New{URL: "https://hooks.example.org/T000/B000/very-secret"})
+		if !strings.HasPrefix(made.Secret.Reveal(), "whsec_") || len(made.Secret.Reveal()) != 70 {
+			t.Errorf("the secret has %d characters", len(made.Secret.Reveal()))
+		}
+		if made.Target != "https://hooks.example.org/…" {
+			t.Errorf("target: %s", made.Target)
+		}
+		var stored string
+		for _, query := range []string{`SELECT url FROM webhook`, `SELECT secret FROM webhook`, `SELECT payload FROM audit_entry WHERE action = 'webhook.created'`} {
+			var raw []byte
+			if err := w.db.QueryRow(t.Context(), query).Scan(&raw); err != nil {
+				t.Fatal(err)
+			}
+			stored += string(raw)
+		}
+		if strings.Contains(stored, "very-secret") || strings.Contains(stored, made.Secret.Reveal()) {
+			t.Errorf("a secret is stored as it is: %q", stored)
+		}
+		renewed, err := w.hooks.RenewSecret(t.Context(), w.admin, made.ID)
+		if err != nil || renewed.Secret == made.Secret {
+			t.Errorf("renewed: %v", err)
+		}
+		w.happen(notice.Opened, 1)
+		w.deliver()
+		sent := w.target.got[0]
+		if want := webhook.Sign(renewed.Secret, sent.Header.Get("Writ-Timestamp"), sent.Body); sent.Header.Get("Writ-Signature") != want {
+			t.Errorf("signed %s, want %s", sent.Header.Get("Writ-Signature"), want)
+		}
+		if sent.URL != "https://hooks.example.org/T000/B000/very-secret" || sent.Header.Get("Writ-Event") != "approval.opened" || sent.Header.Get("Writ-Timestamp") != fmt.Sprint(start.Unix()) {
+			t.Errorf("sent to %s with %v", sent.URL, sent.Header)
+		}
+	})
+}
+
+func TestWhatIsRefused(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		good := webhook.New{Name: "ops", Kind: webhook.Generic, URL: "https://hooks.example.org/"}
+		for name, spoil := range map[string]func(*webhook.New){
+			"name":   func(n *webhook.New) { n.Name = "" },
+			"name ":  func(n *webhook.New) { n.Name = "a\x00b" },
+			"name  ": func(n *webhook.New) { n.Name = strings.Repeat("a", 101) },
+			"kind":   func(n *webhook.New) { n.Kind = "carrier pigeon" },
+			"url":    func(n *webhook.New) { n.URL = "https://10.0.0.1/" },
+			"url ":   func(n *webhook.New) { n.URL = "https://a\x00b/" },
+			"events": func(n *webhook.New) { n.Events = []notice.Kind{"test"} },
+		} {
+			n := good
+			spoil(&n)
+			_, err := w.hooks.Create(t.Context(), w.admin, n)
+			wantFault(t, name, err, fault.Invalid)
+			if err != nil && !strings.HasPrefix(err.Error(), strings.TrimSpace(name)+":") {
+				t.Errorf("%s: complains with %v", name, err)
+			}
+		}
+		for range webhook.MaxPerOrganization {
+			w.create(good)
+		}
+		_, err := w.hooks.Create(t.Context(), w.admin, good)
+		wantFault(t, "one too many", err, fault.Conflict)
+	})
+}
+
+func TestOnlyWhoAdministers(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		hook := w.create(webhook.New{})
+		w.happen(notice.Opened, 1)
+		w.deliver()
+		delivery := w.deliveries(hook.ID, "")[0].ID
+		approver, elsewhere := w.admin, w.admin
+		approver.Role = principal.Approver
+		elsewhere.OrgID = database.NewID()
+		for name, call := range map[string]func(p principal.Principal) error{
+			"get": func(p principal.Principal) error { _, err := w.hooks.Get(t.Context(), p, hook.ID); return err },
+			"update": func(p principal.Principal) error {
+				_, err := w.hooks.Update(t.Context(), p, hook.ID, webhook.Change{})
+				return err
+			},
+			"renew":  func(p principal.Principal) error { _, err := w.hooks.RenewSecret(t.Context(), p, hook.ID); return err },
+			"delete": func(p principal.Principal) error { return w.hooks.Delete(t.Context(), p, hook.ID) },
+			"test":   func(p principal.Principal) error { _, err := w.hooks.Test(t.Context(), p, hook.ID); return err },
+			"replay": func(p principal.Principal) error {
+				_, err := w.hooks.Replay(t.Context(), p, hook.ID, delivery)
+				return err
+			},
+			"listing": func(p principal.Principal) error {
+				_, err := w.hooks.Deliveries(t.Context(), p, hook.ID, "", "", 0)
+				return err
+			},
+		} {
+			wantFault(t, name+" by an approver", call(approver), fault.Forbidden)
+			wantFault(t, name+" from elsewhere", call(elsewhere), fault.NotFound)
+		}
+		if list, err := w.hooks.List(t.Context(), elsewhere); err != nil || len(list) != 0 {
+			t.Errorf("listed elsewhere: %+v, %v", list, err)
+		}
+	})
+}
+
+func TestWhatAWebhookHears(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		hook := w.create(webhook.New{})
+		for _, kind := range notice.Kinds() {
+			w.happen(kind, 1)
+		}
+		if got := w.get(hook.ID).Waiting; got != 4 {
+			t.Errorf("%d events wait, want opened, approved, rejected and expired", got)
+		}
+		off, events := false, []notice.Kind{notice.Used, notice.Used}
+		changed, err := w.hooks.Update(t.Context(), w.admin, hook.ID, webhook.Change{Events: events, Enabled: &off})
+		if err != nil || len(changed.Events) != 1 || changed.Enabled() || changed.Disabled != "by a person" {
+			t.Errorf("changed: %+v, %v", changed, err)
+		}
+		w.happen(notice.Used, 1)
+		if got := w.get(hook.ID); got.Waiting != 0 || got.Dead != 4 {
+			t.Errorf("disabled: %d wait, %d dead", got.Waiting, got.Dead)
+		}
+		_, err = w.hooks.Replay(t.Context(), w.admin, hook.ID, w.deliveries(hook.ID, webhook.Dead)[0].ID)
+		wantFault(t, "replay while disabled", err, fault.Conflict)
+		_, err = w.hooks.Update(t.Context(), w.admin, hook.ID, webhook.Change{Events: []notice.Kind{}})
+		wantFault(t, "no events", err, fault.Invalid)
+		if err := w.hooks.Delete(t.Context(), w.admin, hook.ID); err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.hooks.Get(t.Context(), w.admin, hook.ID)
+		wantFault(t, "deleted", err, fault.NotFound)
+	})
+}
+
+// TestDeliveryLogHasPages and forgets what is long done.
+func TestDeliveryLogHasPages(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		hook := w.create(webhook.New{})
+		for range 5 {
+			w.happen(notice.Opened, 1)
+			w.advance(time.Second)
+		}
+		w.deliver()
+		seen, cursor := map[string]bool{}, ""
+		for range 3 {
+			got, err := w.hooks.Deliveries(t.Context(), w.admin, hook.ID, webhook.Delivered, cursor, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range got.Items {
+				seen[d.ID] = true
+			}
+			cursor = got.NextCursor
+		}
+		if len(seen) != 5 || cursor != "" {
+			t.Errorf("%d deliveries on three pages", len(seen))
+		}
+		_, err := w.hooks.Deliveries(t.Context(), w.admin, hook.ID, "lost", "", 2)
+		wantFault(t, "an unknown status", err, fault.Invalid)
+		w.happen(notice.Opened, 1) // waits, however old it gets
+		w.advance(31 * 24 * time.Hour)
+		if err := w.hooks.Prune(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if left := w.deliveries(hook.ID, ""); len(left) != 1 || left[0].Status != webhook.Waiting {
+			t.Errorf("left: %+v", left)
+		}
+	})
+}
+
+// TestErasedContentIsNotSent, neither from the queue nor by hand.
+func TestErasedContentIsNotSent(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		hook := w.create(webhook.New{SendArguments: true})
+		w.happen(notice.Opened, 1)
+		w.deliver()
+		w.happen(notice.Opened, 1)
+		request := w.event(notice.Opened).Request.ID
+		w.write(func(ctx context.Context, tx *database.Tx) error {
+			return webhook.EraseBodies(ctx, tx, database.NewID(), []string{request})
+		})
+		if got := w.get(hook.ID); got.Waiting != 1 {
+			t.Errorf("what another organization erases: %d wait", got.Waiting)
+		}
+		w.write(func(ctx context.Context, tx *database.Tx) error {
+			return webhook.EraseBodies(ctx, tx, w.org, []string{request})
+		})
+		w.deliver()
+		if got := w.get(hook.ID); len(w.target.got) != 1 || got.Waiting != 0 || got.Dead != 1 {
+			t.Errorf("%d arrived, %d wait, %d dead", len(w.target.got), got.Waiting, got.Dead)
+		}
+		for _, d := range w.deliveries(hook.ID, "") {
+			_, err := w.hooks.Replay(t.Context(), w.admin, hook.ID, d.ID)
+			wantFault(t, "replay of a "+string(d.Status)+" one", err, fault.Conflict)
+		}
+		var left int
+		if err := w.db.QueryRow(t.Context(), `SELECT COUNT(*) FROM webhook_delivery WHERE body <> ''`).Scan(&left); err != nil || left != 0 {
+			t.Errorf("%d bodies are left, %v", left, err)
+		}
+	})
+}

@@ -1,0 +1,225 @@
+package webhook
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+
+	"writ/internal/fault"
+	"writ/internal/notification/notice"
+	"writ/internal/redaction"
+)
+
+// Bounds of what goes into a payload.
+const (
+	maxArguments = 2000 // bytes
+	maxText      = 500  // characters of a reason or a note
+	maxReasons   = 10
+	maxSection   = 3000 // of a message to Slack, by its rules
+)
+
+// message is a delivery to a generic target. Later versions add members, and
+// change none.
+type message struct {
+	ID             string    `json:"id"` // of the delivery
+	Type           string    `json:"type"`
+	OrganizationID string    `json:"organizationId"`
+	Number         int64     `json:"number,omitzero"` // of the event
+	At             time.Time `json:"at"`
+	Title          string    `json:"title"`
+	Request        *request  `json:"request,omitzero"`
+}
+
+type request struct {
+	ID          string    `json:"id"`
+	Kind        string    `json:"kind"`
+	Status      string    `json:"status"`
+	Server      string    `json:"server"`
+	Tool        string    `json:"tool"`
+	AgentID     string    `json:"agentId,omitzero"`
+	SessionID   string    `json:"sessionId,omitzero"`
+	PlanID      string    `json:"planId,omitzero"`
+	KeyID       string    `json:"keyId"`
+	Email       string    `json:"requesterEmail,omitzero"`
+	Reason      string    `json:"reason,omitzero"`
+	Note        string    `json:"note,omitzero"`
+	Risk        string    `json:"risk,omitzero"`
+	RiskReasons []string  `json:"riskReasons,omitzero"`
+	CreatedAt   time.Time `json:"createdAt"`
+	ExpiresAt   time.Time `json:"expiresAt"`
+	URL         string    `json:"url"`
+	Arguments   string    `json:"arguments,omitzero"` // JSON text, redacted and cut
+}
+
+// render is the body of a delivery, in the form the target takes.
+func render(w *Webhook, deliveryID string, e notice.Event, publicURL string) ([]byte, error) {
+	var body any
+	switch w.Kind {
+	case Slack:
+		body = slackMessage(w, e, publicURL)
+	case Teams:
+		body = teamsMessage(w, e, publicURL)
+	case Generic:
+		body = genericMessage(w, deliveryID, e, publicURL)
+	default:
+		return nil, fmt.Errorf("render a delivery: %q is no kind of webhook", w.Kind)
+	}
+	text, err := json.Marshal(body, json.Deterministic(true))
+	if err != nil {
+		return nil, fmt.Errorf("render a delivery of %s: %w", e.Kind, err)
+	}
+	return text, nil
+}
+
+func genericMessage(w *Webhook, deliveryID string, e notice.Event, publicURL string) message {
+	m := message{ID: deliveryID, Type: string(e.Kind), OrganizationID: e.OrgID, Number: e.Number, At: e.At, Title: titleOf(w, e)}
+	if e.Kind == testKind {
+		return m
+	}
+	r := e.Request
+	kind := "hold"
+	if r.OwnAsk {
+		kind = "ask"
+	}
+	m.Request = &request{
+		ID: r.ID, Kind: kind, Status: r.Status, Server: valid(r.Server), Tool: valid(r.Tool), AgentID: valid(r.AgentID), SessionID: valid(r.SessionID),
+		PlanID: r.PlanID, KeyID: r.KeyID, Email: valid(r.Email), Reason: notice.Line(r.Reason, maxText), Note: notice.Line(r.Note, maxText),
+		Risk: r.Risk, RiskReasons: reasons(r), CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt,
+		URL: notice.Link(publicURL, r.ID), Arguments: arguments(w, r),
+	}
+	return m
+}
+
+// testKind is that of a delivery which a person asked for.
+const testKind notice.Kind = "test"
+
+func titleOf(w *Webhook, e notice.Event) string {
+	if e.Kind == testKind {
+		return fmt.Sprintf("This is a test of the webhook %q of Writ", w.Name)
+	}
+	return e.Title()
+}
+
+// facts are what a person reads beside the title, in a message to a chat.
+func facts(w *Webhook, e notice.Event) []string {
+	if e.Kind == testKind {
+		return nil
+	}
+	var lines []string
+	add := func(name, text string) {
+		if text = notice.Line(text, maxText); text != "" {
+			lines = append(lines, name+": "+text)
+		}
+	}
+	r := e.Request
+	add("Why", r.Reason)
+	add("Agent", r.AgentID)
+	add("Asked for", r.Email)
+	for _, reason := range reasons(r) {
+		add("Risk", reason)
+	}
+	add("Answer", r.Note)
+	if text := arguments(w, r); text != "" {
+		lines = append(lines, "Arguments: "+notice.Line(text, maxArguments))
+	}
+	if e.Kind == notice.Opened {
+		lines = append(lines, "Denied unless somebody answers by "+r.ExpiresAt.UTC().Format("15:04 UTC on 2 January 2006"))
+	}
+	return lines
+}
+
+// slackMessage is what an incoming webhook of Slack takes. What agents chose stands
+// in plain text, where no format is read; in another an agent could mention a whole
+// channel or make up a link.
+func slackMessage(w *Webhook, e notice.Event, publicURL string) any {
+	title := slackText(titleOf(w, e))
+	text := strings.Join(append([]string{titleOf(w, e)}, facts(w, e)...), "\n")
+	section := func(kind, text string) any {
+		return map[string]any{"type": "section", "text": map[string]any{"type": kind, "text": text}}
+	}
+	blocks := []any{section("plain_text", cut(slackText(text), maxSection))}
+	if e.Kind != testKind {
+		blocks = append(blocks, section("mrkdwn", "<"+slackText(notice.Link(publicURL, e.Request.ID))+"|Open the request>"))
+	}
+	return map[string]any{
+		"text":   title, // for notifications, and where blocks are not shown
+		"blocks": blocks,
+	}
+}
+
+// slackText escapes the characters with which Slack begins mentions and links.
+func slackText(text string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
+}
+
+// teamsMessage is what a workflow behind a Teams webhook takes: a message with an
+// adaptive card. Its texts stand in runs, where no Markdown is read.
+func teamsMessage(w *Webhook, e notice.Event, publicURL string) any {
+	line := func(text, weight string) any {
+		run := map[string]any{"type": "TextRun", "text": text}
+		if weight != "" {
+			run["weight"] = weight
+		}
+		return map[string]any{"type": "RichTextBlock", "inlines": []any{run}}
+	}
+	body := []any{line(titleOf(w, e), "Bolder")}
+	for _, fact := range facts(w, e) {
+		body = append(body, line(fact, ""))
+	}
+	card := map[string]any{
+		"$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
+		"type":    "AdaptiveCard", "version": "1.4", "body": body,
+	}
+	if e.Kind != testKind {
+		card["actions"] = []any{map[string]any{
+			"type": "Action.OpenUrl", "title": "Open the request", "url": notice.Link(publicURL, e.Request.ID),
+		}}
+	}
+	return map[string]any{"type": "message", "attachments": []any{map[string]any{
+		"contentType": "application/vnd.microsoft.card.adaptive", "contentUrl": nil, "content": card,
+	}}}
+}
+
+// arguments are those of the call where the webhook sends them. They were redacted
+// when they were stored; that they leave the house is worth doing it again.
+func arguments(w *Webhook, r notice.Request) string {
+	if !w.SendArguments || r.Arguments == "" {
+		return ""
+	}
+	text, err := redaction.JSON([]byte(r.Arguments))
+	if err != nil {
+		return "" // what cannot be read cannot be redacted
+	}
+	return cut(string(text), maxArguments)
+}
+
+func reasons(r notice.Request) []string {
+	var lines []string
+	for _, reason := range r.Reasons[:min(len(r.Reasons), maxReasons)] {
+		lines = append(lines, notice.Line(reason, maxText))
+	}
+	return lines
+}
+
+// cut is a text of at most so many bytes, ended between characters.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	end := most - len("…")
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
+}
+
+// valid is a text that JSON can hold.
+func valid(text string) string { return strings.ToValidUTF8(text, "\ufffd") }
+
+// tooMany is the answer to who wants more webhooks than there may be.
+func tooMany() error {
+	return fault.New(fault.Conflict, "the organization has %d webhooks already; delete one to add another", MaxPerOrganization)
+}

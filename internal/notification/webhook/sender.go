@@ -1,0 +1,268 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"writ/internal/database"
+	"writ/internal/notification/notice"
+	"writ/internal/outbound"
+	"writ/internal/principal"
+)
+
+// How sending is paced.
+const (
+	atOnce    = 32               // targets that are sent to at a time
+	ofOne     = 4                // of them of one organization, so that none takes all places
+	perTurn   = 20               // deliveries to one target before others get their turn
+	turnTime  = 20 * time.Second // after which no further one is begun
+	leaseTime = time.Minute      // longer than one try may take
+	tryTime   = 15 * time.Second // of one try, should the poster have no end of its own
+	dueLimit  = 200              // targets looked at in one pass
+	lookEvery = time.Second      // for what is due, on every replica
+	lastWords = 3 * time.Second  // to give leases back at the end
+
+	// looksLeftOut is how many looks are left out after one that failed, so that an
+	// outage does not fill the log.
+	looksLeftOut = 10
+)
+
+// place is a target of an organization.
+type place struct{ id, orgID string }
+
+// sending is which targets this process is at.
+type sending struct {
+	mu      sync.Mutex // guards the rest
+	targets map[string]bool
+	orgs    map[string]int
+}
+
+// begin reports whether a turn at a target may begin, and remembers it.
+func (s *sending) begin(p place) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.targets[p.id] || len(s.targets) >= atOnce || s.orgs[p.orgID] >= ofOne {
+		return false
+	}
+	if s.targets == nil {
+		s.targets, s.orgs = map[string]bool{}, map[string]int{}
+	}
+	s.targets[p.id] = true
+	s.orgs[p.orgID]++
+	return true
+}
+
+func (s *sending) end(p place) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.targets, p.id)
+	if s.orgs[p.orgID]--; s.orgs[p.orgID] == 0 {
+		delete(s.orgs, p.orgID)
+	}
+}
+
+// Run sends what is due until ctx ends, and reports what goes wrong. A slow target
+// takes one of the places and keeps nobody else waiting.
+func (s *Service) Run(ctx context.Context, report func(error)) {
+	var turns sync.WaitGroup
+	defer turns.Wait()
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	for wait := 0; ; wait-- {
+		if wait <= 0 {
+			if err := s.startTurns(ctx, &turns, report); err != nil && ctx.Err() == nil {
+				report(err)
+				wait = looksLeftOut
+			}
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Deliver sends what is due now, in one pass, and returns when all of it was tried.
+func (s *Service) Deliver(ctx context.Context) error {
+	var turns sync.WaitGroup
+	var mu sync.Mutex
+	var problems []error
+	err := s.startTurns(ctx, &turns, func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		problems = append(problems, err)
+	})
+	turns.Wait()
+	return errors.Join(append(problems, err)...)
+}
+
+// startTurns begins a turn at each target where something is due.
+func (s *Service) startTurns(ctx context.Context, turns *sync.WaitGroup, report func(error)) error {
+	due, err := s.due(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range due {
+		if !s.sending.begin(p) {
+			continue
+		}
+		turns.Go(func() {
+			defer s.sending.end(p)
+			if err := s.turn(ctx, p.id); err != nil && ctx.Err() == nil {
+				report(err)
+			}
+		})
+	}
+	return nil
+}
+
+// due are the targets that may be sent to, those that wait longest first.
+func (s *Service) due(ctx context.Context) ([]place, error) {
+	places, err := database.Collect(ctx, s.db, func(r database.Scanner) (p place, err error) {
+		err = r.Scan(&p.id, &p.orgID)
+		return p, err
+	}, `
+		SELECT id, org_id
+		FROM webhook
+		WHERE disabled_at IS NULL AND retry_at <= $1 AND lease_until <= $1
+			AND id IN (SELECT webhook_id FROM webhook_delivery WHERE status = 'waiting')
+		ORDER BY retry_at, id
+		LIMIT $2`, database.Micros(s.db.Now()), dueLimit)
+	if err != nil {
+		return nil, fmt.Errorf("look for webhooks that are due: %w", err)
+	}
+	return places, nil
+}
+
+// turn leases a target and sends to it, in order, until nothing waits, something
+// fails, or others should have their turn.
+func (s *Service) turn(ctx context.Context, id string) error {
+	leased, err := s.lease(ctx, id)
+	if err != nil || !leased {
+		return err
+	}
+	defer func() {
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+		defer cancel()
+		_ = s.release(end, id) // else it ends by itself
+	}()
+	began := time.Now()
+	for n := 0; n < perTurn && time.Since(began) < turnTime; n++ {
+		next, err := s.first(ctx, id)
+		if err != nil || next == nil {
+			return err
+		}
+		outcome, err := s.try(ctx, next.webhook, next.delivery)
+		if err != nil {
+			return err
+		}
+		goOn, err := s.settle(ctx, next.webhook, next.delivery, outcome)
+		if err != nil || !goOn {
+			return err
+		}
+	}
+	return nil
+}
+
+// outcome is what came of a try.
+type outcome struct {
+	status  int    // 0: no answer
+	problem string // empty: it was taken
+	// final says that trying for long is no use: the target answered, and refused.
+	final bool
+}
+
+// try sends a delivery once. Its error is one of ours, which says nothing about
+// the target; the end of ctx is one.
+func (s *Service) try(ctx context.Context, w *Webhook, d *Delivery) (outcome, error) {
+	target, key, err := s.open(w)
+	if err != nil {
+		return outcome{}, err
+	}
+	timestamp, body := timestampOf(s.db.Now()), []byte(d.body)
+	within, cancel := context.WithTimeout(ctx, tryTime)
+	defer cancel()
+	answer, err := s.poster.Post(within, outbound.Request{URL: target, Body: body, Header: http.Header{
+		"Content-Type":  {"application/json"},
+		HeaderTimestamp: {timestamp},
+		HeaderSignature: {Sign(key, timestamp, body)},
+		HeaderDelivery:  {d.ID},
+		HeaderEvent:     {string(d.Kind)},
+	}})
+	if err != nil && ctx.Err() != nil {
+		return outcome{}, ctx.Err() // we stop; the target may have it or not
+	}
+	if err != nil {
+		return outcome{problem: publicReason(err)}, nil
+	}
+	return judge(answer.Status), nil
+}
+
+// judge says what an answer means. Redirects are not followed: a target that moved
+// has to be named anew by a person.
+func judge(status int) outcome {
+	o := outcome{status: status}
+	switch {
+	case status >= 200 && status <= 299:
+		return o
+	case status >= 300 && status <= 399:
+		o.problem, o.final = "the target redirects elsewhere, which is not followed", true
+	case status == http.StatusTooManyRequests:
+		o.problem = "the target asks to be sent less"
+	case status == http.StatusRequestTimeout || status == http.StatusTooEarly:
+		o.problem = "the target was not ready"
+	case status >= 400 && status <= 499:
+		o.problem, o.final = "the target refused the delivery", true
+	default:
+		o.problem = "the target failed"
+	}
+	return o
+}
+
+// publicReason is what people may know of a failure: its class, without addresses.
+func publicReason(err error) string {
+	if refusal, ok := errors.AsType[*outbound.Refusal](err); ok {
+		return refusal.Reason
+	}
+	if failure, ok := errors.AsType[*outbound.Failure](err); ok {
+		return failure.Reason
+	}
+	return "the target could not be called"
+}
+
+// Test sends a made-up delivery at once, whatever waits, and tells what came of it.
+func (s *Service) Test(ctx context.Context, p principal.Principal, id string) (Delivery, error) {
+	w, err := s.Get(ctx, p, id)
+	if err != nil {
+		return Delivery{}, err
+	}
+	now := s.db.Now()
+	d := Delivery{ID: database.NewID(), WebhookID: w.ID, Kind: testKind, Attempts: 1, AttemptedAt: &now, DoneAt: &now}
+	body, err := render(&w, d.ID, notice.Event{OrgID: w.OrgID, Kind: testKind, At: now}, s.publicURL)
+	if err != nil {
+		return Delivery{}, err
+	}
+	d.body = string(body)
+	result, err := s.try(ctx, &w, &d)
+	if err != nil {
+		return Delivery{}, err
+	}
+	d.HTTPStatus, d.Problem, d.Status = result.status, result.problem, Delivered
+	if result.problem != "" {
+		d.Status = Dead
+	}
+	var stored []Delivery
+	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		stored = []Delivery{d}
+		return insertDeliveries(ctx, tx, w.OrgID, w.ID, stored)
+	}})
+	if err != nil {
+		return Delivery{}, err
+	}
+	return stored[0], nil
+}

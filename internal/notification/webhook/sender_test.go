@@ -1,0 +1,388 @@
+package webhook_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"writ/internal/notification/notice"
+	"writ/internal/notification/webhook"
+	"writ/internal/outbound"
+)
+
+// received is what a generic target reads.
+type received struct {
+	ID, Type, OrganizationID, Title string
+	Number                          int64
+	Request                         map[string]any
+}
+
+func decode(t *testing.T, body []byte) (r received) {
+	t.Helper()
+	if err := json.Unmarshal(body, &r); err != nil {
+		t.Fatalf("a target got %s: %v", body, err)
+	}
+	return r
+}
+
+func count(from, to int64) (numbers []int64) {
+	for n := from; n <= to; n++ {
+		numbers = append(numbers, n)
+	}
+	return numbers
+}
+
+// TestDownForAnHour: nothing is lost, and the order is kept.
+func TestDownForAnHour(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		hook := w.create(webhook.New{})
+		w.target.set(true, 0)
+		for range 60 {
+			w.happen(notice.Opened, 1)
+			w.deliver()
+			w.advance(time.Minute)
+		}
+		if got := w.target.numbers(t); len(got) != 0 {
+			t.Fatalf("a target that is down got %v", got)
+		}
+		if tries := w.target.tried(); tries < 5 || tries > 20 {
+			t.Errorf("%d tries in an hour", tries)
+		}
+		if got := w.get(hook.ID); got.FailingSince == nil || !got.FailingSince.Equal(start) || got.Waiting != 60 || !got.Enabled() {
+			t.Errorf("while it is down: %+v", got)
+		}
+		w.target.set(false, 0)
+		w.advance(20 * time.Minute) // the longest pause
+		for range 4 {
+			w.deliver()
+		}
+		if diff := cmp.Diff(count(1, 60), w.target.numbers(t)); diff != "" {
+			t.Errorf("arrived (-want +got):\n%s", diff)
+		}
+		if got := w.get(hook.ID); got.FailingSince != nil || got.DeliveredAt == nil || got.Waiting != 0 {
+			t.Errorf("when it is back: %+v", got)
+		}
+	})
+}
+
+// TestAnotherTargetDoesNotWait: one that is down holds back nobody else.
+func TestAnotherTargetDoesNotWait(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		hang := make(chan struct{})
+		slow := w.create(webhook.New{Name: "slow", URL: "https://slow.example.org/"})
+		w.create(webhook.New{Name: "quick"})
+		arrived := make(chan struct{}, 10)
+		w.target.before = func(r outbound.Request) {
+			if strings.Contains(r.URL, "slow") {
+				<-hang
+				return
+			}
+			arrived <- struct{}{}
+		}
+		w.happen(notice.Opened, 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { w.hooks.Run(ctx, func(err error) { t.Error(err) }) })
+		<-arrived
+		w.happen(notice.Opened, 1)
+		<-arrived
+		if got := w.get(slow.ID); got.Waiting != 2 {
+			t.Errorf("%d wait at the slow one, which has answered nothing yet", got.Waiting)
+		}
+		close(hang)
+		cancel()
+		running.Wait()
+	})
+}
+
+// TestTwoReplicas: one sends, however many look.
+func TestTwoReplicas(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.create(webhook.New{})
+		w.happen(notice.Opened, 50)
+		replicas := []*webhook.Service{w.hooks, w.replica(), w.replica()}
+		for range 5 {
+			var all sync.WaitGroup
+			for _, r := range replicas {
+				all.Go(func() {
+					if err := r.Deliver(t.Context()); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+		}
+		if diff := cmp.Diff(count(1, 50), w.target.numbers(t)); diff != "" {
+			t.Errorf("arrived (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestKilledBetweenDeliveries: the process ends in the middle of a try. Another goes
+// on when the lease is over, and sends the same under the same id.
+func TestKilledBetweenDeliveries(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.create(webhook.New{})
+		w.happen(notice.Opened, 3)
+		killed, sent := make(chan struct{}), 0
+		w.target.before = func(outbound.Request) {
+			if sent++; sent == 2 {
+				close(killed)
+				select {} // it never hears the answer, and stores nothing
+			}
+		}
+		go w.hooks.Deliver(context.Background()) //nolint:errcheck // it never ends
+		<-killed
+		w.target.mu.Lock()
+		w.target.before = nil
+		w.target.mu.Unlock()
+		other := w.replica()
+		if err := other.Deliver(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(count(1, 1), w.target.numbers(t)); diff != "" {
+			t.Errorf("while the lease is held (-want +got):\n%s", diff)
+		}
+		w.advance(2 * time.Minute)
+		if err := other.Deliver(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(count(1, 3), w.target.numbers(t)); diff != "" {
+			t.Errorf("arrived (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestStoppingIsNoFailure: what is under way when the server stops waits for the next.
+func TestStoppingIsNoFailure(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		hook := w.create(webhook.New{})
+		w.happen(notice.Opened, 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		w.target.down = true
+		w.target.before = func(outbound.Request) { cancel() }
+		if err := w.hooks.Deliver(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.deliveries(hook.ID, webhook.Waiting); len(got) != 1 || got[0].Attempts != 0 {
+			t.Errorf("waiting: %+v", got)
+		}
+		w.target.before = nil
+		w.target.set(false, 0)
+		if err := w.replica().Deliver(t.Context()); err != nil { // the lease was given back
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(count(1, 1), w.target.numbers(t)); diff != "" {
+			t.Errorf("arrived (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestRefusedDeliveriesDie after a few tries, and let the next ones through.
+func TestRefusedDeliveriesDie(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		hook := w.create(webhook.New{})
+		w.happen(notice.Opened, 1)
+		w.target.set(false, 400)
+		for range 5 {
+			w.deliver()
+			w.advance(20 * time.Minute)
+		}
+		dead := w.deliveries(hook.ID, webhook.Dead)
+		if len(dead) != 1 || dead[0].Attempts != 5 || dead[0].HTTPStatus != 400 || dead[0].Problem == "" || dead[0].DoneAt == nil {
+			t.Fatalf("dead: %+v", dead)
+		}
+		w.target.set(false, 0)
+		w.happen(notice.Opened, 1)
+		w.deliver()
+		again, err := w.hooks.Replay(t.Context(), w.admin, hook.ID, dead[0].ID)
+		if err != nil || again.Status != webhook.Waiting {
+			t.Fatalf("replay: %+v, %v", again, err)
+		}
+		w.deliver()
+		if diff := cmp.Diff([]int64{2, 1}, w.target.numbers(t)); diff != "" {
+			t.Errorf("arrived (-want +got):\n%s", diff)
+		}
+		if decode(t, w.target.got[1].Body).ID != dead[0].ID {
+			t.Error("a replay has another id")
+		}
+	})
+}
+
+// TestUnansweredDeliveriesDieAfterADay, with all that waited as long.
+func TestUnansweredDeliveriesDieAfterADay(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		hook := w.create(webhook.New{})
+		w.target.set(true, 0)
+		w.happen(notice.Opened, 3)
+		w.deliver()
+		w.advance(23 * time.Hour)
+		w.happen(notice.Opened, 1)
+		w.deliver()
+		if got := w.get(hook.ID); got.Dead != 0 || got.Waiting != 4 {
+			t.Errorf("within the day: %d dead, %d waiting", got.Dead, got.Waiting)
+		}
+		w.advance(time.Hour)
+		w.deliver()
+		if got := w.get(hook.ID); got.Dead != 3 || got.Waiting != 1 {
+			t.Errorf("after the day: %d dead, %d waiting", got.Dead, got.Waiting)
+		}
+	})
+}
+
+// TestDisabledAfterThreeDays: visibly, and until a person enables it.
+func TestDisabledAfterThreeDays(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		hook := w.create(webhook.New{})
+		w.target.set(true, 0)
+		for range 74 {
+			w.happen(notice.Opened, 1)
+			w.deliver()
+			w.advance(time.Hour)
+		}
+		got := w.get(hook.ID)
+		if got.Enabled() || got.Disabled == "" || got.Waiting != 0 || got.Dead != 73 {
+			t.Fatalf("after three days: %+v", got)
+		}
+		untold, err := w.hooks.Untold(t.Context(), w.db)
+		if err != nil || len(untold) != 1 || untold[0].ID != hook.ID {
+			t.Errorf("untold: %+v, %v", untold, err)
+		}
+		tries := w.target.tried()
+		w.happen(notice.Opened, 1)
+		w.deliver()
+		if w.target.tried() != tries {
+			t.Error("a disabled webhook was sent to")
+		}
+		enabled := true
+		if _, err := w.hooks.Update(t.Context(), w.admin, hook.ID, webhook.Change{Enabled: &enabled}); err != nil {
+			t.Fatal(err)
+		}
+		w.target.set(false, 0)
+		w.happen(notice.Opened, 1)
+		w.deliver()
+		if diff := cmp.Diff([]int64{w.number}, w.target.numbers(t)); diff != "" {
+			t.Errorf("arrived (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestAnswersOfTargets are read for their status alone, by the client that is used
+// outside of tests.
+func TestAnswersOfTargets(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		answer  http.HandlerFunc
+		status  int
+		problem string
+	}{
+		"taken":      {func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(202) }, 202, ""},
+		"a redirect": {func(rw http.ResponseWriter, r *http.Request) { http.Redirect(rw, r, "/elsewhere", http.StatusFound) }, 302, "the target redirects elsewhere, which is not followed"},
+		"a permanent one": {func(rw http.ResponseWriter, r *http.Request) {
+			http.Redirect(rw, r, "/elsewhere", http.StatusPermanentRedirect)
+		}, 308, "the target redirects elsewhere, which is not followed"},
+		"gone":               {func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(410) }, 410, "the target refused the delivery"},
+		"too many":           {func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(429) }, 429, "the target asks to be sent less"},
+		"broken":             {func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(503) }, 503, "the target failed"},
+		"a huge answer":      {hugeAnswer(200), 200, ""},
+		"a huge refusal":     {hugeAnswer(500), 500, "the target failed"},
+		"an answer cut off":  {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 0, "the connection to the target broke"},
+		"an informative one": {func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(103); rw.WriteHeader(200) }, 200, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			each(t, func(t *testing.T, w *world) {
+				var seen atomic.Int32
+				server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+					seen.Add(1)
+					c.answer(rw, r)
+				}))
+				defer server.Close()
+				w.hooks = w.replicaTo(outboundClient(t))
+				hook := w.create(webhook.New{URL: server.URL + "/hook"})
+				got, err := w.hooks.Test(t.Context(), w.admin, hook.ID)
+				if err != nil || got.HTTPStatus != c.status || got.Problem != c.problem || seen.Load() != 1 {
+					t.Errorf("%+v, %v after %d requests", got, err, seen.Load())
+				}
+				if listed := w.deliveries(hook.ID, ""); len(listed) != 1 || listed[0].ID != got.ID {
+					t.Errorf("listed: %+v", listed)
+				}
+			})
+		})
+	}
+}
+
+// outboundClient may call this machine, where the tests' targets are.
+func outboundClient(t *testing.T) *outbound.Client {
+	t.Helper()
+	permit, err := outbound.ParsePermit("127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := outbound.New(outbound.Options{Permits: []outbound.Permit{permit}})
+	t.Cleanup(client.Close)
+	return client
+}
+
+// hugeAnswer writes until the client hangs up.
+func hugeAnswer(status int) http.HandlerFunc {
+	return func(rw http.ResponseWriter, _ *http.Request) {
+		rw.WriteHeader(status)
+		for {
+			if _, err := rw.Write(make([]byte, 64<<10)); err != nil {
+				return
+			}
+		}
+	}
+}
+
+// TestOneOrganizationTakesNotAllPlaces, however many slow targets it names.
+func TestOneOrganizationTakesNotAllPlaces(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		hang, hanging, arrived := make(chan struct{}), new(atomic.Int32), make(chan struct{}, 10)
+		w.target.before = func(r outbound.Request) {
+			if strings.Contains(r.URL, "slow") {
+				hanging.Add(1)
+				<-hang
+				return
+			}
+			arrived <- struct{}{}
+		}
+		for range 10 {
+			w.create(webhook.New{URL: "https://slow.example.org/"})
+		}
+		w.happen(notice.Opened, 1)
+		other := w.elsewhere()
+		other.create(webhook.New{})
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { w.hooks.Run(ctx, func(err error) { t.Error(err) }) })
+		for range 2 { // looks
+			other.happen(notice.Opened, 1)
+			<-arrived
+		}
+		if n := hanging.Load(); n < 1 || n > 4 {
+			t.Errorf("%d places are taken by one organization", n)
+		}
+		cancel()
+		close(hang)
+		running.Wait()
+	})
+}

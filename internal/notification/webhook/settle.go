@@ -1,0 +1,253 @@
+package webhook
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"writ/internal/audit"
+	"writ/internal/database"
+	"writ/internal/notification/notice"
+	"writ/internal/principal"
+)
+
+// When a target is tried again, and when it is given up.
+const (
+	firstPause   = 5 * time.Second
+	longestPause = 15 * time.Minute
+	// deliveryLife is how long an unanswered delivery is tried.
+	deliveryLife = 24 * time.Hour
+	// refusedTries is how often one is tried that the target refuses.
+	refusedTries = 5
+	// disableAfter is how long nothing may arrive before a target is disabled.
+	disableAfter = 72 * time.Hour
+)
+
+// pause is how long to wait after so many failed tries: twice as long each time,
+// with a fifth more or less, so that targets which failed together do not come
+// back together.
+func pause(attempts int, random float64) time.Duration {
+	wait := firstPause
+	for i := 1; i < attempts && wait < longestPause; i++ {
+		wait *= 2
+	}
+	wait = min(wait, longestPause)
+	return wait + time.Duration((random-0.5)*0.4*float64(wait))
+}
+
+// lease takes a target for this process, unless another has it.
+func (s *Service) lease(ctx context.Context, id string) (taken bool, err error) {
+	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		now := tx.Now()
+		changed, err := tx.Exec(ctx, `
+			UPDATE webhook
+			SET lease_holder = $2, lease_until = $3
+			WHERE id = $1 AND disabled_at IS NULL AND retry_at <= $4 AND lease_until <= $4`,
+			id, s.holder, database.Micros(now.Add(leaseTime)), database.Micros(now))
+		taken = changed == 1
+		return err
+	}})
+	if err != nil {
+		return false, fmt.Errorf("lease webhook %s: %w", id, err)
+	}
+	return taken, nil
+}
+
+func (s *Service) release(ctx context.Context, id string) error {
+	return s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		_, err := tx.Exec(ctx, `UPDATE webhook SET lease_holder = '', lease_until = 0 WHERE id = $1 AND lease_holder = $2`, id, s.holder)
+		return err
+	}})
+}
+
+// pendingDelivery is the first that waits at a target.
+type pendingDelivery struct {
+	webhook  *Webhook
+	delivery *Delivery
+}
+
+// first is what a target gets next, or nil.
+func (s *Service) first(ctx context.Context, id string) (*pendingDelivery, error) {
+	w, err := scanWebhook(s.db.QueryRow(ctx, `SELECT `+uncounted+` FROM webhook w WHERE w.id = $1 AND w.disabled_at IS NULL`, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil // deleted or disabled meanwhile
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load webhook %s: %w", id, err)
+	}
+	d, err := scanDelivery(s.db.QueryRow(ctx, `
+		SELECT `+deliveryColumns+`
+		FROM webhook_delivery
+		WHERE webhook_id = $1 AND status = 'waiting'
+		ORDER BY number
+		LIMIT 1`, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load the next delivery to webhook %s: %w", id, err)
+	}
+	return &pendingDelivery{&w, &d}, nil
+}
+
+// settle stores what came of a try, and reports whether the next delivery may go
+// out. Where the lease was lost meanwhile nothing is stored: whoever has it now
+// sends again.
+func (s *Service) settle(ctx context.Context, w *Webhook, d *Delivery, o outcome) (goOn bool, err error) {
+	var failingSince time.Time
+	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		now := tx.Now()
+		failingSince, goOn = now, o.problem == ""
+		if w.FailingSince != nil {
+			failingSince = *w.FailingSince
+		}
+		status := Delivered
+		switch {
+		case o.problem == "":
+		case o.final && d.Attempts+1 >= refusedTries:
+			status, goOn = Dead, true
+		case !now.Before(d.queuedAt.Add(deliveryLife)):
+			status = Dead
+		default:
+			status = Waiting
+		}
+		mine, err := s.pace(ctx, tx, w.ID, now, o.problem == "", goOn, failingSince, pause(d.Attempts+1, rand.Float64()))
+		if err != nil || !mine {
+			goOn = false
+			return err
+		}
+		if err := updateTried(ctx, tx, d.ID, status, o, now); err != nil {
+			return err
+		}
+		if o.problem == "" || o.final {
+			return nil
+		}
+		return killOld(ctx, tx, w.ID, now)
+	}})
+	if err != nil {
+		return false, fmt.Errorf("store what came of delivery %s: %w", d.ID, err)
+	}
+	if o.problem != "" && s.db.Now().Sub(failingSince) >= disableAfter {
+		return false, s.disable(ctx, w)
+	}
+	return goOn, nil
+}
+
+// pace says when the target is next sent to, where this process still has it.
+func (s *Service) pace(ctx context.Context, tx *database.Tx, id string, now time.Time, delivered, goOn bool, failingSince time.Time, wait time.Duration) (mine bool, err error) {
+	retryAt := database.Micros(now.Add(wait))
+	if goOn {
+		retryAt = database.Micros(now) // after those that were served longer ago
+	}
+	failing, deliveredAt := sql.NullInt64{Int64: database.Micros(failingSince), Valid: true}, sql.NullInt64{}
+	if delivered {
+		failing, deliveredAt = sql.NullInt64{}, sql.NullInt64{Int64: database.Micros(now), Valid: true}
+	}
+	changed, err := tx.Exec(ctx, `
+		UPDATE webhook
+		SET retry_at = $3, failing_since = $4, delivered_at = COALESCE($5, delivered_at), lease_until = $6
+		WHERE id = $1 AND lease_holder = $2`,
+		id, s.holder, retryAt, failing, deliveredAt, database.Micros(now.Add(leaseTime)))
+	return changed == 1, err
+}
+
+func updateTried(ctx context.Context, tx *database.Tx, id string, status Status, o outcome, now time.Time) error {
+	var done sql.NullInt64
+	if status != Waiting {
+		done = sql.NullInt64{Int64: database.Micros(now), Valid: true}
+	}
+	_, err := tx.Exec(ctx, `
+		UPDATE webhook_delivery
+		SET status = $2, attempts = attempts + 1, http_status = $3, problem = $4, attempted_at = $5, done_at = $6
+		WHERE id = $1 AND status = 'waiting'`,
+		id, string(status), o.status, o.problem, database.Micros(now), done)
+	return err
+}
+
+// killOld gives up what waited behind a delivery that got no answer for as long as
+// one is tried: each would only wait for its own turn to fail.
+func killOld(ctx context.Context, tx *database.Tx, webhookID string, now time.Time) error {
+	_, err := tx.Exec(ctx, `
+		UPDATE webhook_delivery
+		SET status = 'dead', done_at = $2, problem = 'the target did not answer for a day'
+		WHERE webhook_id = $1 AND status = 'waiting' AND queued_at <= $3`,
+		webhookID, database.Micros(now), database.Micros(now.Add(-deliveryLife)))
+	return err
+}
+
+// failedLong is why a webhook is disabled without a person.
+const failedLong = "nothing arrived at the target for three days"
+
+// disable stops sending to a target, visibly: in the webhook, in the log, and by a
+// notification to who administers.
+func (s *Service) disable(ctx context.Context, w *Webhook) error {
+	return s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(w.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
+		now := tx.Now()
+		changed, err := tx.Exec(ctx, `
+			UPDATE webhook
+			SET disabled_at = $3, disabled_reason = $4, disabled_told = 0
+			WHERE id = $1 AND lease_holder = $2 AND disabled_at IS NULL`, w.ID, s.holder, database.Micros(now), failedLong)
+		if err != nil || changed == 0 {
+			return err
+		}
+		if err := killWaiting(ctx, tx, w.ID, now, "the webhook was disabled"); err != nil {
+			return err
+		}
+		off := *w
+		off.DisabledAt = &now
+		return record(ctx, tx, principal.Operator(), disabled, &off, recorded{Reason: failedLong})
+	}})
+}
+
+// DisabledKind is the kind of notification that a webhook was disabled.
+const DisabledKind notice.Kind = "webhook.disabled"
+
+// Untold are webhooks that were disabled and of which nobody was told.
+func (s *Service) Untold(ctx context.Context, r database.Reader) ([]Webhook, error) {
+	list, err := database.Collect(ctx, r, scanWebhook, `SELECT `+uncounted+` FROM webhook w WHERE w.disabled_told = 0 ORDER BY w.org_id LIMIT 100`)
+	if err != nil {
+		return nil, fmt.Errorf("look for webhooks that were disabled: %w", err)
+	}
+	return list, nil
+}
+
+// MarkTold says that people were told, within the change that tells them. It
+// reports whether nobody had said so before.
+func (s *Service) MarkTold(ctx context.Context, tx *database.Tx, orgID, id string) (bool, error) {
+	changed, err := tx.Exec(ctx, `UPDATE webhook SET disabled_told = 1 WHERE org_id = $1 AND id = $2 AND disabled_told = 0`, orgID, id)
+	return changed == 1, err
+}
+
+// EndAll makes dead letters of everything that waits, after a restore.
+func EndAll(ctx context.Context, tx *database.Tx) error {
+	_, err := tx.Exec(ctx, `
+		UPDATE webhook_delivery
+		SET status = 'dead', done_at = $1, problem = 'the server was restored from a backup'
+		WHERE status = 'waiting'`, database.Micros(tx.Now()))
+	if err != nil {
+		return fmt.Errorf("end what waits at webhooks: %w", err)
+	}
+	if _, err := tx.Exec(ctx, `UPDATE webhook SET lease_holder = '', lease_until = 0`); err != nil {
+		return fmt.Errorf("end the leases of webhooks: %w", err)
+	}
+	return nil
+}
+
+// EraseBodies forgets what deliveries about some requests hold, because it is being
+// erased elsewhere. What waits to be sent is not sent any more.
+func EraseBodies(ctx context.Context, tx *database.Tx, orgID string, requestIDs []string) error {
+	for _, id := range requestIDs {
+		_, err := tx.Exec(ctx, `
+			UPDATE webhook_delivery
+			SET body = '', problem = CASE WHEN status = 'waiting' THEN 'its content was erased' ELSE problem END,
+				done_at = COALESCE(done_at, $3), status = CASE WHEN status = 'waiting' THEN 'dead' ELSE status END
+			WHERE org_id = $1 AND request_id = $2`, orgID, id, database.Micros(tx.Now()))
+		if err != nil {
+			return fmt.Errorf("erase the deliveries about request %s: %w", id, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,214 @@
+package webhook_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"writ/internal/database"
+	"writ/internal/database/dbtest"
+	"writ/internal/fault"
+	"writ/internal/notification/notice"
+	"writ/internal/notification/webhook"
+	"writ/internal/outbound"
+	"writ/internal/page"
+	"writ/internal/principal"
+	"writ/internal/secret"
+)
+
+// world is an organization with an administrator, a target and a clock.
+type world struct {
+	t      *testing.T
+	db     *database.DB
+	hooks  *webhook.Service
+	target *target
+	org    string
+	admin  principal.Principal
+	ahead  *atomic.Int64 // nanoseconds the clock is ahead
+	number int64         // of the last event
+}
+
+var start = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
+
+func each(t *testing.T, body func(t *testing.T, w *world)) {
+	t.Helper()
+	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
+		ahead := new(atomic.Int64)
+		o.Now = func() time.Time { return start.Add(time.Duration(ahead.Load())) }
+		w := &world{t: t, db: dbtest.Open(t, o), target: &target{}, ahead: ahead}
+		w.hooks = w.replica()
+		body(t, w.elsewhere())
+	})
+}
+
+// elsewhere is the same world in an organization of its own.
+func (w *world) elsewhere() *world {
+	w.t.Helper()
+	other := *w
+	other.org = database.NewID()
+	other.admin = principal.Principal{Kind: principal.User, UserID: database.NewID(), OrgID: other.org, Role: principal.Admin}
+	other.write(func(ctx context.Context, tx *database.Tx) error {
+		_, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`, other.org)
+		return err
+	})
+	return &other
+}
+
+// replica is another process on the same database.
+func (w *world) replica() *webhook.Service { return w.replicaTo(w.target) }
+
+func (w *world) replicaTo(poster webhook.Poster) *webhook.Service {
+	w.t.Helper()
+	sealer, err := secret.NewSealer(bytes.Repeat([]byte{7}, secret.MasterKeySize))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return webhook.NewService(w.db, sealer, poster, "https://writ.example.org")
+}
+
+func (w *world) advance(d time.Duration) { w.ahead.Add(int64(d)) }
+
+func (w *world) write(do func(ctx context.Context, tx *database.Tx) error) {
+	w.t.Helper()
+	if err := w.db.Write(w.t.Context(), database.Change{Logs: []string{w.org}, Do: do}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) create(n webhook.New) webhook.Issued {
+	w.t.Helper()
+	if n.Name == "" {
+		n.Name = "ops"
+	}
+	if n.Kind == "" {
+		n.Kind = webhook.Generic
+	}
+	if n.URL == "" {
+		n.URL = "https://hooks.example.org/secret-path"
+	}
+	made, err := w.hooks.Create(w.t.Context(), w.admin, n)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return made
+}
+
+// happen queues so many events of a kind.
+func (w *world) happen(kind notice.Kind, times int) {
+	w.t.Helper()
+	for range times {
+		w.number++
+		w.write(func(ctx context.Context, tx *database.Tx) error {
+			return w.hooks.Enqueue(ctx, tx, w.org, []notice.Event{w.event(kind)})
+		})
+	}
+}
+
+func (w *world) event(kind notice.Kind) notice.Event {
+	return notice.Event{OrgID: w.org, Number: w.number, Kind: kind, At: w.db.Now(), Request: notice.Request{
+		ID: "11111111-1111-4111-8111-111111111111", Server: "bank", Tool: fmt.Sprintf("pay%d", w.number), Status: "pending", Risk: "high",
+		Reasons: []string{"first seen"}, Reason: "more than 100", Arguments: `{"amount":500,"password":"hunter2"}`, CreatedAt: start, ExpiresAt: start.Add(time.Hour),
+	}}
+}
+
+func (w *world) deliver() {
+	w.t.Helper()
+	if err := w.hooks.Deliver(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// deliveries are those of a webhook with a status, the newest first.
+func (w *world) deliveries(id string, status webhook.Status) []webhook.Delivery {
+	w.t.Helper()
+	found, err := w.hooks.Deliveries(w.t.Context(), w.admin, id, status, "", page.MaxLimit)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return found.Items
+}
+
+func (w *world) get(id string) webhook.Webhook {
+	w.t.Helper()
+	got, err := w.hooks.Get(w.t.Context(), w.admin, id)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return got
+}
+
+// target is a receiver that a test can break. It answers 200 unless told otherwise.
+type target struct {
+	mu     sync.Mutex // guards the rest
+	down   bool
+	status int
+	got    []outbound.Request
+	tries  int
+	before func(r outbound.Request) // runs when a request comes, outside of the lock
+}
+
+func (g *target) Check(url string) error {
+	if url == "https://10.0.0.1/" {
+		return &outbound.Refusal{Reason: "its address is not a public one"}
+	}
+	return nil
+}
+
+func (g *target) Post(_ context.Context, r outbound.Request) (outbound.Answer, error) {
+	g.mu.Lock()
+	g.tries++
+	before := g.before
+	g.mu.Unlock()
+	if before != nil {
+		before(r)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.down {
+		return outbound.Answer{}, &outbound.Failure{Reason: "the target did not answer in time", Cause: errors.New("10.1.2.3:443: i/o timeout")}
+	}
+	status := g.status
+	if status == 0 {
+		status = 200
+	}
+	if status < 300 {
+		g.got = append(g.got, r)
+	}
+	return outbound.Answer{Status: status}, nil
+}
+
+func (g *target) set(down bool, status int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.down, g.status = down, status
+}
+
+// numbers are those of the events that arrived, as they arrived.
+func (g *target) numbers(t *testing.T) []int64 {
+	t.Helper()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var numbers []int64
+	for _, r := range g.got {
+		numbers = append(numbers, decode(t, r.Body).Number)
+	}
+	return numbers
+}
+
+func (g *target) tried() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.tries
+}
+
+func wantFault(t *testing.T, what string, err error, kind fault.Kind) {
+	t.Helper()
+	if !fault.Is(err, kind) {
+		t.Errorf("%s: %v, want %s", what, err, kind)
+	}
+}

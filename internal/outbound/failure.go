@@ -1,0 +1,67 @@
+package outbound
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/url"
+	"os"
+)
+
+// Refusal says why a target is not called. Reason is fit for the user who named
+// it: it tells nothing of what is behind the name.
+type Refusal struct{ Reason string }
+
+// Error tells the reason.
+func (r *Refusal) Error() string { return "the target is not called: " + r.Reason }
+
+// The refusals that an address brings. Their words are the same whatever the
+// address is, so that a user cannot map the network with them.
+var (
+	notPublic   = &Refusal{Reason: "its address is not a public one; the operator can allow it with WRIT_OUTBOUND_ALLOW"}
+	unusualPort = &Refusal{Reason: "the port must be 80 or 443, or one the operator allows with WRIT_OUTBOUND_ALLOW"}
+)
+
+// Failure says that a target was called and did not answer. Reason is fit for
+// the user, the cause only for the operator's log.
+type Failure struct {
+	Reason string
+	Cause  error
+}
+
+// Error tells reason and cause. The cause names host and address at most, never
+// path or query, which often are the secret of a webhook.
+func (f *Failure) Error() string { return f.Reason + ": " + f.Cause.Error() }
+
+// Unwrap gives the cause to errors.Is and errors.As.
+func (f *Failure) Unwrap() error { return f.Cause }
+
+// failed sorts an error of the transport into what a user may know.
+func failed(err error) error {
+	if refusal, ok := errors.AsType[*Refusal](err); ok {
+		return refusal
+	}
+	// The transport names no URL, but its errors pass through packages that do.
+	if withURL, ok := errors.AsType[*url.Error](err); ok {
+		err = withURL.Err
+	}
+	return &Failure{Reason: reasonOf(err), Cause: err}
+}
+
+func reasonOf(err error) string {
+	if _, ok := errors.AsType[*net.DNSError](err); ok {
+		return "the host's name could not be resolved"
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return "the target's certificate is not valid"
+	}
+	timeout, ok := errors.AsType[net.Error](err)
+	if ok && timeout.Timeout() || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
+		return "the target did not answer in time"
+	}
+	if operation, ok := errors.AsType[*net.OpError](err); ok && operation.Op == "dial" {
+		return "the target could not be connected to"
+	}
+	return "the connection to the target broke"
+}

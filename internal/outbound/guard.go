@@ -1,0 +1,186 @@
+package outbound
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// hostName is a name as DNS uses it, in lower case.
+var hostName = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_.-]{0,251}[a-z0-9_])?$`)
+
+// guard decides what may be called: first by the URL, then by the address.
+type guard struct{ permits []Permit }
+
+// parse reads a target and refuses what its text alone makes wrong.
+func (g guard) parse(target string) (*url.URL, error) {
+	if len(target) > MaxURL {
+		return nil, &Refusal{Reason: fmt.Sprintf("the URL is longer than %d bytes", MaxURL)}
+	}
+	u, err := url.Parse(target)
+	switch {
+	case err != nil || u.Opaque != "":
+		return nil, &Refusal{Reason: "it is not a URL such as https://hooks.example.com/path"}
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, &Refusal{Reason: "the scheme must be https or http"}
+	case u.User != nil:
+		return nil, &Refusal{Reason: "the URL must not hold a user name or password"}
+	case strings.Contains(target, "#"):
+		return nil, &Refusal{Reason: "the URL must not have a fragment"}
+	}
+	host, err := readHost(u)
+	if err != nil {
+		return nil, err
+	}
+	port, err := readPort(u)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.checkHost(host, port); err != nil {
+		return nil, err
+	}
+	return u, nil
+}
+
+// checkHost refuses hosts of which no resolver need be asked.
+func (g guard) checkHost(host string, port uint16) error {
+	if address, err := netip.ParseAddr(host); err == nil {
+		return g.checkAddress(host, netip.AddrPortFrom(address, port))
+	}
+	if !g.mayUsePort(host, port) {
+		return unusualPort
+	}
+	isLocal := host == "localhost" || strings.HasSuffix(host, ".localhost")
+	if isLocal && !g.permitsHost(host, port) {
+		return notPublic
+	}
+	return nil
+}
+
+// readHost gives the host in lower case without the dot of a full name.
+//
+// A name whose last label is a number is how browsers and C libraries write an
+// address in decimal, octal or hexadecimal ("2130706433", "0x7f.1"). Nothing
+// else is called so, and it reads as a name to every check but the resolver's.
+func readHost(u *url.URL) (string, error) {
+	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	if address, err := netip.ParseAddr(host); err == nil {
+		if address.Zone() != "" {
+			return "", &Refusal{Reason: "the address must not have a zone"}
+		}
+		return address.String(), nil
+	}
+	if !hostName.MatchString(host) || strings.Contains(host, "..") {
+		return "", &Refusal{Reason: "the host is not a valid name or address"}
+	}
+	if isNumber(host[strings.LastIndex(host, ".")+1:]) {
+		return "", &Refusal{Reason: "the host must be a name, or an address in its usual form"}
+	}
+	return host, nil
+}
+
+func isNumber(label string) bool {
+	if _, err := strconv.ParseUint(strings.TrimPrefix(label, "0x"), 16, 64); err == nil && strings.HasPrefix(label, "0x") {
+		return true
+	}
+	return label == "0x" || strings.Trim(label, "0123456789") == ""
+}
+
+func readPort(u *url.URL) (uint16, error) {
+	text := u.Port()
+	switch {
+	case text == "" && strings.HasSuffix(u.Host, ":"):
+		return 0, &Refusal{Reason: "the port is missing"}
+	case text == "" && u.Scheme == "https":
+		return 443, nil
+	case text == "":
+		return 80, nil
+	}
+	port, err := strconv.ParseUint(text, 10, 16)
+	if err != nil || port == 0 {
+		return 0, &Refusal{Reason: "the port must be a number from 1 to 65535"}
+	}
+	return uint16(port), nil
+}
+
+// control is the hook of the dialler: it sees the address after resolution,
+// right before the connection, and its error ends the attempt.
+func (g guard) control(host string) func(context.Context, string, string, syscall.RawConn) error {
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	return func(_ context.Context, network, address string, _ syscall.RawConn) error {
+		if network != "tcp4" && network != "tcp6" {
+			return notPublic
+		}
+		dialled, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return notPublic
+		}
+		return g.checkAddress(host, dialled)
+	}
+}
+
+// checkAddress is the rule itself: a public address at a usual port, or what the
+// operator permits. A permitted name lifts neither link-local addresses nor
+// metadata services, because who answers for the name chooses the address.
+func (g guard) checkAddress(host string, to netip.AddrPort) error {
+	address := to.Addr().Unmap()
+	kind := kindOf(address)
+	switch {
+	case address.Zone() != "" || kind == never:
+		return notPublic
+	case kind == public && isUsual(to.Port()):
+		return nil
+	case g.permitsAddress(address, to.Port(), kind):
+		return nil
+	case (kind == public || kind == internal) && g.permitsHost(host, to.Port()):
+		return nil
+	case kind == public:
+		return unusualPort
+	}
+	return notPublic
+}
+
+// isUsual reports whether web servers are expected at a port.
+func isUsual(port uint16) bool { return port == 80 || port == 443 }
+
+// mayUsePort reports whether a port could be dialled at a host of which only
+// the name is known: where a network is permitted the address decides, later.
+func (g guard) mayUsePort(host string, port uint16) bool {
+	if isUsual(port) || g.permitsHost(host, port) {
+		return true
+	}
+	for _, p := range g.permits {
+		if p.Network.IsValid() && p.hasPort(port) {
+			return true
+		}
+	}
+	return false
+}
+
+func (g guard) permitsHost(host string, port uint16) bool {
+	for _, p := range g.permits {
+		if p.Host != "" && p.Host == host && p.hasPort(port) {
+			return true
+		}
+	}
+	return false
+}
+
+// permitsAddress asks the permitted networks. A metadata service hands out the
+// machine's credentials, so a network that happens to hold it is not enough.
+func (g guard) permitsAddress(address netip.Addr, port uint16, kind kind) bool {
+	for _, p := range g.permits {
+		if !p.Network.IsValid() || !p.Network.Contains(address) || !p.hasPort(port) {
+			continue
+		}
+		if kind != metadata || p.Network.IsSingleIP() {
+			return true
+		}
+	}
+	return false
+}

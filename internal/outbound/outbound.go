@@ -1,0 +1,163 @@
+// Package outbound is the only way by which Writ calls an address that a user
+// has chosen, such as the target of a webhook.
+//
+// A user who may name an address could name one that only this server can
+// reach: the database beside it, the cloud's metadata service that hands out
+// credentials, a router's front page. So a Client calls public addresses alone,
+// and what is public is decided on the address that is really dialled, by the
+// hook that the dialler runs between resolving and connecting. A name that
+// resolved to a public address when it was saved and to a private one now gets
+// no connection.
+//
+// Beside that it refuses what a webhook never needs and a trick often does:
+// other schemes than http and https, a user name in the URL, ports other than
+// 80 and 443, an address written as a bare number. It follows no redirect, uses
+// no proxy of the environment (a proxy would dial what we may not see), and
+// bounds the time and the bytes of both directions.
+//
+// An operator whose targets are in the own network says so once, for the whole
+// server, with Permits (WRIT_OUTBOUND_ALLOW). Users cannot widen them. The zero
+// value permits nothing beyond the public.
+//
+// What a user learns of a failure is its class alone: which private address a
+// name has, or which port there is open, is what a prober wants to know. The
+// URL of a webhook is often a secret in itself, so no error holds it.
+package outbound
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+)
+
+// The limits of one request.
+const (
+	MaxURL    = 2048      // bytes of a target's URL
+	MaxBody   = 256 << 10 // bytes that are sent
+	MaxAnswer = 4 << 10   // bytes of the answer that are kept; the rest is not read
+
+	requestTime     = 10 * time.Second // all of a request, resolving and reading included
+	connectTime     = 5 * time.Second
+	maxAnswerHeader = 16 << 10
+	idleTime        = 30 * time.Second
+)
+
+// Options are what the assembly gives a Client. The zero value is a client for
+// public addresses.
+type Options struct {
+	Permits   []Permit
+	UserAgent string         // empty: writ
+	Timeout   time.Duration  // of a whole request; 0: ten seconds
+	Resolver  *net.Resolver  // nil: the system's
+	RootCAs   *x509.CertPool // nil: the system's
+}
+
+// Client sends requests to addresses chosen by users. It is safe for concurrent
+// use.
+type Client struct {
+	guard     guard
+	agent     string
+	timeout   time.Duration
+	transport *http.Transport
+}
+
+// New makes a client.
+func New(o Options) *Client {
+	c := &Client{guard: guard{permits: o.Permits}, agent: cmp.Or(o.UserAgent, "writ"), timeout: cmp.Or(o.Timeout, requestTime)}
+	c.transport = &http.Transport{
+		Proxy:                  nil,
+		DialContext:            c.dialer(o.Resolver),
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: o.RootCAs},
+		TLSHandshakeTimeout:    connectTime,
+		ResponseHeaderTimeout:  c.timeout,
+		MaxResponseHeaderBytes: maxAnswerHeader,
+		MaxIdleConnsPerHost:    1,
+		MaxIdleConns:           32,
+		MaxConnsPerHost:        8,
+		IdleConnTimeout:        idleTime,
+		DisableCompression:     true, // a small compressed answer must not become a large one
+	}
+	return c
+}
+
+// dialer makes a connection whose address the guard has seen. It holds the host
+// of the URL, because a permit may name a host; the address is the one the
+// system is about to connect to, whatever the name resolved to before.
+func (c *Client) dialer(resolver *net.Resolver) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, hostPort string) (net.Conn, error) {
+		host, _, err := net.SplitHostPort(hostPort)
+		if err != nil {
+			return nil, fmt.Errorf("read the host to dial: %w", err)
+		}
+		d := net.Dialer{Timeout: connectTime, Resolver: resolver, ControlContext: c.guard.control(host)}
+		return d.DialContext(ctx, network, hostPort)
+	}
+}
+
+// Request is a POST to a target.
+type Request struct {
+	URL    string
+	Header http.Header
+	Body   []byte
+}
+
+// Answer is what a target said. A redirect is an answer like any other: it is
+// never followed, and its status is not one of success.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte // at most MaxAnswer bytes
+}
+
+// IsSuccess reports whether the target took the request.
+func (a Answer) IsSuccess() bool { return a.Status >= 200 && a.Status <= 299 }
+
+// Check says whether a target could ever be called, by its URL alone, so that a
+// person learns at once what is wrong. It resolves nothing: a name that passes
+// may still be refused when it is dialled. The error is a *Refusal.
+func (c *Client) Check(target string) error {
+	_, err := c.guard.parse(target)
+	return err
+}
+
+// Post sends a request. Its error is a *Refusal, which no retry will change
+// unless the target's name does, or a *Failure.
+func (c *Client) Post(ctx context.Context, r Request) (Answer, error) {
+	target, err := c.guard.parse(r.URL)
+	if err != nil {
+		return Answer{}, err
+	}
+	if len(r.Body) > MaxBody {
+		return Answer{}, &Refusal{Reason: fmt.Sprintf("the body is larger than %d bytes", MaxBody)}
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target.String(), bytes.NewReader(r.Body))
+	if err != nil {
+		return Answer{}, &Refusal{Reason: "the URL cannot be used"}
+	}
+	for name, values := range r.Header {
+		request.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	request.Header.Set("User-Agent", c.agent)
+	// The transport itself knows no redirects; a client would.
+	response, err := c.transport.RoundTrip(request)
+	if err != nil {
+		return Answer{}, failed(err)
+	}
+	defer response.Body.Close()
+	// The status has told what became of the request. That the text behind it broke
+	// off must not have it sent again.
+	body, _ := io.ReadAll(io.LimitReader(response.Body, MaxAnswer))
+	return Answer{Status: response.StatusCode, Header: response.Header, Body: body}, nil
+}
+
+// Close ends idle connections.
+func (c *Client) Close() { c.transport.CloseIdleConnections() }
