@@ -138,7 +138,7 @@ func (s *Service) declared(row planRow) (*plan.Declared, error) {
 	}
 	return &plan.Declared{
 		ID: row.ID, Anchor: row.Anchor, Binding: row.Binding, Status: row.stored, Issued: row.IssuedAt, Expires: row.ExpiresAt,
-		Signature: row.signature, JWTHash: row.jwtHash, Plan: parsed, Root: row.Hash,
+		Signature: row.signature, JWTHash: row.jwtHash, Plan: parsed, Root: row.Hash, Bytes: len(stored.Plan),
 	}, nil
 }
 

@@ -46,8 +46,9 @@ type Declared struct {
 	Signature string
 	JWTHash   [sha256.Size]byte
 
-	Plan *Plan
-	Root string // of the plan's tree, in hex
+	Plan  *Plan
+	Root  string // of the plan's tree, in hex
+	Bytes int    // of its text, for who remembers it
 }
 
 // Call is a tool call to be judged by a plan.
