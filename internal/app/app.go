@@ -116,7 +116,7 @@ func Open(ctx context.Context, o Options, publicURL string) (*Areas, error) {
 		return nil, errors.Join(err, areas.Close())
 	}
 	areas.Policies = policy.New(db, spending{areas.Telemetry})
-	areas.Audit.AlsoErase(policy.EraseCalls)
+	areas.Audit.AlsoErase(eraseCopies)
 	areas.Plans = intent.New(db, ring, sealer)
 	areas.Executions = execution.New(db, outcomes{areas.Plans, areas.Keys, db.Now}.sources())
 	areas.projector = projection.New(db, areas.Telemetry)

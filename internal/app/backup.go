@@ -19,7 +19,6 @@ import (
 	"writ/internal/delegation"
 	"writ/internal/intent"
 	"writ/internal/organization"
-	"writ/internal/policy"
 	"writ/internal/secret"
 )
 
@@ -238,7 +237,7 @@ func (r *Restored) endRevived(ctx context.Context, tx *database.Tx, before repla
 	if r.KeysRevokedAgain, err = apikey.RevokeAgain(ctx, tx, before.revokedKeys); err != nil {
 		return err
 	}
-	r.ErasedAgain, err = audit.EraseAgain(ctx, tx, before.erased, policy.EraseCalls)
+	r.ErasedAgain, err = audit.EraseAgain(ctx, tx, before.erased, eraseCopies)
 	return err
 }
 

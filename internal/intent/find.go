@@ -116,7 +116,7 @@ func (s *Service) read(ctx context.Context, r database.Reader, orgID, id string,
 	if isNotFound(err) {
 		return nil, nil
 	}
-	if err != nil {
+	if err != nil || len(row.sealed) == 0 { // it has ended, and its text was erased
 		return nil, err
 	}
 	return s.declared(row)
@@ -144,6 +144,9 @@ func (s *Service) declared(row planRow) (*plan.Declared, error) {
 
 // open unseals a plan. A wrong master key, or a row that was altered, fails here.
 func (s *Service) open(row planRow) (sealedPlan, error) {
+	if len(row.sealed) == 0 {
+		return sealedPlan{}, errErased()
+	}
 	text, err := s.sealer.Open(sealContext(row.ID, row.Hash), row.sealed)
 	if err != nil {
 		return sealedPlan{}, fmt.Errorf("stored plan %s: %w", row.ID, err)

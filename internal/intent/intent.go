@@ -168,8 +168,8 @@ type View struct {
 	ExpiresAt time.Time
 	CreatedAt time.Time
 	EndedAt   *time.Time
-	// Plan is the redacted plan as JSON; nil for who may not read payloads, and
-	// in lists.
+	// Plan is the redacted plan as JSON; nil for who may not read payloads, in
+	// lists, and where it was erased.
 	Plan jsontext.Value
 	// Uses are how often limited steps were used, by index; nil in lists.
 	Uses map[int]int64
