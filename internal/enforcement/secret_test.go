@@ -140,3 +140,23 @@ func TestEveryNameOfAnArgumentIsRecorded(t *testing.T) {
 		want(t, w.decide(planned(shown, "read", `{"pa\u0000th":"a"}`)), verdict.Allow, "", "")
 	})
 }
+
+// TestNamesShowAsTheyAre names tools and people so that they would be read as others.
+func TestNamesShowAsTheyAre(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.active("rules", allowAll)
+		for _, name := range []string{"\u202eyap", "pay\u200b", "pay\ufeff", "a\u2028b", "\u2067x", "p\u00aday", "a\U000e0041"} {
+			for _, r := range []enforcement.Request{call("fs", name, `{}`), call(name, "read", `{}`), {Server: "fs", Tool: "read", AgentID: name}} {
+				got := w.decide(r)
+				want(t, got, verdict.Deny, policy.ByDefault, "control characters")
+				if !got.Recorded {
+					t.Errorf("%q: not recorded", name)
+				}
+			}
+		}
+		for _, name := range []string{"lire_fichier_é", "読む", "\U0001F469\u200d\U0001F4BB", "می\u200cخواهم"} {
+			want(t, w.decide(call("fs", name, `{}`)), verdict.Allow, "rules", "")
+		}
+	})
+}

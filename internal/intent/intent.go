@@ -32,7 +32,6 @@ import (
 	"math"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -104,7 +103,7 @@ func (r Request) checked() (Request, error) {
 }
 
 func isLabel(text string) bool {
-	return len(text) <= maxLabel && utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
+	return len(text) <= maxLabel && utf8.ValidString(text) && !strings.ContainsFunc(text, plan.Hides)
 }
 
 // life is how long the token lives: what was asked for in whole seconds,
