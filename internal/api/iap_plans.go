@@ -74,7 +74,7 @@ func planState(v intent.View) PlanState {
 // PlanBody is a plan with its text.
 type PlanBody struct {
 	PlanState
-	Plan *storedObject `json:"plan" doc:"As the client wrote it, redacted; null for callers who may not read payloads."`
+	Plan *storedObject `json:"plan" doc:"As the client wrote it, redacted; null for callers who may not read payloads, and where it was erased."`
 	Uses []StepUseBody `json:"uses" nullable:"false" doc:"How often steps were used that the plan limits."`
 }
 

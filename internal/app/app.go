@@ -135,18 +135,6 @@ func Open(ctx context.Context, o Options, publicURL string) (*Areas, error) {
 	return areas, nil
 }
 
-// eraseCopies takes away what areas copy of payloads that are erased.
-func eraseCopies(ctx context.Context, tx *database.Tx, log string, positions []int64) error {
-	requests, err := delegation.RequestsAt(ctx, tx, log, positions)
-	if err != nil {
-		return err
-	}
-	if err := webhook.EraseBodies(ctx, tx, log, requests); err != nil {
-		return err
-	}
-	return delegation.EraseArguments(ctx, tx, log, positions)
-}
-
 // checkpointKeys gives the audit log, which the ring itself writes to, its key.
 func checkpointKeys(ring *keyring.Ring) audit.KeySource {
 	return func(ctx context.Context) (ed25519.PrivateKey, error) {

@@ -72,6 +72,8 @@ type Restored struct {
 	EndedPlans       int64 `json:"endedPlans"`
 	EndedApprovals   int64 `json:"endedApprovals"`
 	KeysRevokedAgain int   `json:"keysRevokedAgain"`
+	// ErasedAgain is how many payloads had been erased since the backup.
+	ErasedAgain int `json:"erasedAgain"`
 }
 
 // replacedData is what is known of the database that is being replaced; the
@@ -79,6 +81,7 @@ type Restored struct {
 type replacedData struct {
 	heads       map[string]audit.Head
 	revokedKeys []string
+	erased      []audit.Erased
 }
 
 // Restore puts a backup in the place of the database and begins a new epoch in
@@ -131,8 +134,8 @@ func restoreSQLite(ctx context.Context, o Options, path string) (report Restored
 	return report, syncDir(o.Config.DataDir)
 }
 
-// readPresent reads how long the logs are that are about to be replaced, and
-// which keys are revoked. It is nothing when there is no database to compare with.
+// readPresent reads how long the logs are that are about to be replaced, which
+// keys are revoked, and which payloads were erased. It is nothing when there is no database to compare with.
 func readPresent(ctx context.Context, o Options) (replacedData, error) {
 	if info, err := os.Stat(databasePath(o.Config)); err != nil || info.Size() == 0 {
 		return replacedData{}, nil
@@ -146,7 +149,10 @@ func readPresent(ctx context.Context, o Options) (replacedData, error) {
 		for _, head := range heads {
 			present.heads[head.Log] = head
 		}
-		present.revokedKeys, err = apikey.RevokedIDs(ctx, r)
+		if present.revokedKeys, err = apikey.RevokedIDs(ctx, r); err != nil {
+			return err
+		}
+		present.erased, err = audit.ReadErased(ctx, r)
 		return err
 	})
 	if err != nil {
@@ -211,12 +217,12 @@ func beginEpochs(ctx context.Context, o database.Options, before replacedData) (
 				return err
 			}
 		}
-		return report.endRevived(ctx, tx, before.revokedKeys)
+		return report.endRevived(ctx, tx, before)
 	}})
 }
 
 // endRevived ends what the backup brings back although it may have ended since.
-func (r *Restored) endRevived(ctx context.Context, tx *database.Tx, revokedKeys []string) (err error) {
+func (r *Restored) endRevived(ctx context.Context, tx *database.Tx, before replacedData) (err error) {
 	if r.EndedSessions, err = auth.EndSessions(ctx, tx); err != nil {
 		return err
 	}
@@ -232,7 +238,10 @@ func (r *Restored) endRevived(ctx context.Context, tx *database.Tx, revokedKeys 
 	if err = notification.EndAll(ctx, tx); err != nil {
 		return err
 	}
-	r.KeysRevokedAgain, err = apikey.RevokeAgain(ctx, tx, revokedKeys)
+	if r.KeysRevokedAgain, err = apikey.RevokeAgain(ctx, tx, before.revokedKeys); err != nil {
+		return err
+	}
+	r.ErasedAgain, err = audit.EraseAgain(ctx, tx, before.erased, eraseCopies)
 	return err
 }
 

@@ -34,11 +34,19 @@ type Eraser func(ctx context.Context, tx *database.Tx, log string, positions []i
 // service is used.
 func (s *Service) AlsoErase(also Eraser) { s.also = also }
 
-func (s *Service) eraseCopies(ctx context.Context, tx *database.Tx, log string, positions ...int64) error {
-	if s.also == nil {
-		return nil
+// erasePayload takes a payload away, and its copies.
+func erasePayload(ctx context.Context, tx *database.Tx, log string, index int64, also Eraser) error {
+	_, err := tx.Exec(ctx, `
+		UPDATE audit_entry
+		SET payload = NULL, salt = NULL
+		WHERE log = $1 AND position = $2`, log, index)
+	if err == nil && also != nil {
+		err = also(ctx, tx, log, []int64{index})
 	}
-	return s.also(ctx, tx, log, positions)
+	if err != nil {
+		return fmt.Errorf("erase the payload of entry %d of log %s: %w", index, log, err)
+	}
+	return nil
 }
 
 // ErasePayload erases the payload of an entry. It is done when there is none left.
@@ -51,13 +59,7 @@ func (s *Service) ErasePayload(ctx context.Context, p principal.Principal, log s
 		if err != nil || !present {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `
-			UPDATE audit_entry
-			SET payload = NULL, salt = NULL
-			WHERE log = $1 AND position = $2`, log, index); err != nil {
-			return fmt.Errorf("erase the payload of entry %d of log %s: %w", index, log, err)
-		}
-		if err := s.eraseCopies(ctx, tx, log, index); err != nil {
+		if err := erasePayload(ctx, tx, log, index, s.also); err != nil {
 			return err
 		}
 		_, err = Append(ctx, tx, Entry{
@@ -127,13 +129,7 @@ func (s *Service) retireSome(ctx context.Context, log string, cutoff int64) (don
 			return nil
 		}
 		for _, entry := range old {
-			if _, err := tx.Exec(ctx, `
-				UPDATE audit_entry
-				SET payload = NULL, salt = NULL
-				WHERE log = $1 AND position = $2`, log, entry.position); err != nil {
-				return err
-			}
-			if err := s.eraseCopies(ctx, tx, log, entry.position); err != nil {
+			if err := erasePayload(ctx, tx, log, entry.position, s.also); err != nil {
 				return err
 			}
 		}

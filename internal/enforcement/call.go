@@ -6,7 +6,6 @@ import (
 	"errors"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"writ/internal/canonical"
@@ -128,7 +127,7 @@ func isName(text string) bool {
 	}
 	for i := 0; i < len(text); i++ {
 		if c := text[i]; c < ' ' || c >= 0x7f {
-			return utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
+			return utf8.ValidString(text) && !strings.ContainsFunc(text, plan.Hides)
 		}
 	}
 	return true
@@ -137,7 +136,7 @@ func isName(text string) bool {
 // plainName is what is kept of a text that is no name.
 func plainName(text string) string {
 	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
+		if plan.Hides(r) {
 			return -1
 		}
 		return r

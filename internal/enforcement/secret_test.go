@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode"
 
 	"writ/internal/enforcement"
 	"writ/internal/intent"
@@ -120,4 +121,42 @@ func (w *world) everything() string {
 		}
 	}
 	return b.String()
+}
+
+// TestEveryNameOfAnArgumentIsRecorded calls with names that no column of text takes,
+// or that change what a terminal shows. The reason tells them, and must be kept.
+func TestEveryNameOfAnArgumentIsRecorded(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.active("rules", allowAll)
+		shown := w.mint(w.agent, `{"steps":[{"action":"read","mcp":"fs","strict":true,"params":{"pa\u0000th":"a"}}]}`)
+		for _, args := range []string{`{}`, `{"pa\u0000th":"a","b\u0000c":1}`, `{"\u0000":1}`, `{"\u001b[2J":1}`, `{"\u202e":1}`, `{"\u0085":1}`} {
+			got := w.decide(planned(shown, "read", args))
+			want(t, got, verdict.Deny, policy.ByIntent, "arguments are not those of the plan")
+			if !got.Recorded || strings.ContainsFunc(got.Reason, func(r rune) bool { return !unicode.IsPrint(r) }) {
+				t.Errorf("%s: recorded %t: %q", args, got.Recorded, got.Reason)
+			}
+		}
+		want(t, w.decide(planned(shown, "read", `{"pa\u0000th":"a"}`)), verdict.Allow, "", "")
+	})
+}
+
+// TestNamesShowAsTheyAre names tools and people so that they would be read as others.
+func TestNamesShowAsTheyAre(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.active("rules", allowAll)
+		for _, name := range []string{"\u202eyap", "pay\u200b", "pay\ufeff", "a\u2028b", "\u2067x", "p\u00aday", "a\U000e0041"} {
+			for _, r := range []enforcement.Request{call("fs", name, `{}`), call(name, "read", `{}`), {Server: "fs", Tool: "read", AgentID: name}} {
+				got := w.decide(r)
+				want(t, got, verdict.Deny, policy.ByDefault, "control characters")
+				if !got.Recorded {
+					t.Errorf("%q: not recorded", name)
+				}
+			}
+		}
+		for _, name := range []string{"lire_fichier_é", "読む", "\U0001F469\u200d\U0001F4BB", "می\u200cخواهم"} {
+			want(t, w.decide(call("fs", name, `{}`)), verdict.Allow, "rules", "")
+		}
+	})
 }

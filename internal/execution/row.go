@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -236,7 +235,7 @@ func text(raw jsontext.Value) string {
 // stands for nothing.
 func label(raw jsontext.Value) string {
 	s := strings.TrimSpace(strings.Map(func(c rune) rune {
-		if unicode.IsControl(c) {
+		if plan.Hides(c) {
 			return ' '
 		}
 		return c

@@ -6,15 +6,20 @@ import (
 	"writ/internal/intent/plan"
 )
 
-// cacheSize is how many plans are remembered. A plan of ten steps takes a few
-// kilobytes.
-const cacheSize = 4096
+// How many plans are remembered, and how many bytes of their texts. A plan of ten
+// steps has a kilobyte, the largest a quarter of a million, and each takes a few
+// times that when it is ready to be judged.
+const (
+	cacheSize  = 4096
+	cacheBytes = 16 << 20
+)
 
 // cache remembers plans that calls present, ready to be judged. It holds only
 // plans that exist, so no caller can fill it with guesses.
 type cache struct {
 	mu    sync.RWMutex
 	plans map[string]*cached
+	bytes int // of the texts of all
 }
 
 // cached is a plan as it was read after the generation. It is never changed.
@@ -30,6 +35,7 @@ func (c *cache) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.plans)
+	c.bytes = 0
 }
 
 func (c *cache) get(id string) *cached {
@@ -46,14 +52,28 @@ func (c *cache) put(id string, entry *cached) {
 	if known := c.plans[id]; known != nil && known.generation > entry.generation {
 		return
 	}
-	if len(c.plans) >= cacheSize {
-		dropped := 0
-		for other := range c.plans {
-			delete(c.plans, other)
-			if dropped++; dropped == cacheSize/16 {
-				break
-			}
-		}
+	c.drop(id)
+	if len(c.plans) >= cacheSize || c.bytes+entry.declared.Bytes > cacheBytes {
+		c.makeRoom(entry.declared.Bytes)
 	}
 	c.plans[id] = entry
+	c.bytes += entry.declared.Bytes
+}
+
+func (c *cache) drop(id string) {
+	if known := c.plans[id]; known != nil {
+		c.bytes -= known.declared.Bytes
+		delete(c.plans, id)
+	}
+}
+
+// makeRoom drops a sixteenth at least, and so many more that the next one fits.
+func (c *cache) makeRoom(bytes int) {
+	most, room := cacheSize-cacheSize/16, cacheBytes-cacheBytes/16
+	for id := range c.plans {
+		if len(c.plans) <= most && c.bytes+bytes <= room {
+			return
+		}
+		c.drop(id)
+	}
 }

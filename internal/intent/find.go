@@ -116,7 +116,7 @@ func (s *Service) read(ctx context.Context, r database.Reader, orgID, id string,
 	if isNotFound(err) {
 		return nil, nil
 	}
-	if err != nil {
+	if err != nil || len(row.sealed) == 0 { // it has ended, and its text was erased
 		return nil, err
 	}
 	return s.declared(row)
@@ -138,12 +138,15 @@ func (s *Service) declared(row planRow) (*plan.Declared, error) {
 	}
 	return &plan.Declared{
 		ID: row.ID, Anchor: row.Anchor, Binding: row.Binding, Status: row.stored, Issued: row.IssuedAt, Expires: row.ExpiresAt,
-		Signature: row.signature, JWTHash: row.jwtHash, Plan: parsed, Root: row.Hash, Widened: stored.Widened,
+		Signature: row.signature, JWTHash: row.jwtHash, Plan: parsed, Root: row.Hash, Bytes: len(stored.Plan), Widened: stored.Widened,
 	}, nil
 }
 
 // open unseals a plan. A wrong master key, or a row that was altered, fails here.
 func (s *Service) open(row planRow) (sealedPlan, error) {
+	if len(row.sealed) == 0 {
+		return sealedPlan{}, errErased()
+	}
 	text, err := s.sealer.Open(sealContext(row.ID, row.Hash), row.sealed)
 	if err != nil {
 		return sealedPlan{}, fmt.Errorf("stored plan %s: %w", row.ID, err)

@@ -32,7 +32,6 @@ import (
 	"math"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -104,7 +103,7 @@ func (r Request) checked() (Request, error) {
 }
 
 func isLabel(text string) bool {
-	return len(text) <= maxLabel && utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
+	return len(text) <= maxLabel && utf8.ValidString(text) && !strings.ContainsFunc(text, plan.Hides)
 }
 
 // life is how long the token lives: what was asked for in whole seconds,
@@ -171,8 +170,8 @@ type View struct {
 	ExpiresAt time.Time
 	CreatedAt time.Time
 	EndedAt   *time.Time
-	// Plan is the redacted plan as JSON; nil for who may not read payloads, and
-	// in lists.
+	// Plan is the redacted plan as JSON; nil for who may not read payloads, in
+	// lists, and where it was erased.
 	Plan jsontext.Value
 	// Uses are how often limited steps were used, by index; nil in lists.
 	Uses map[int]int64

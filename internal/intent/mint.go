@@ -192,7 +192,7 @@ func (n *newPlan) add(ctx context.Context, tx *database.Tx) error {
 		return err
 	}
 	_, err := audit.Append(ctx, tx, audit.Entry{
-		Log: n.by.OrgID, Action: "plan.minted", Actor: n.by, Subject: audit.Subject{Type: "plan", ID: n.id}, Observation: true,
+		Log: n.by.OrgID, Action: MintedAction, Actor: n.by, Subject: audit.Subject{Type: "plan", ID: n.id}, Observation: true,
 		Payload: recorded{
 			Hash: n.tree.Root(), Goal: n.goal, Source: n.source, Steps: len(n.plan.Steps), Tools: n.tools(),
 			User: n.binding.UserID, Email: n.binding.Email, Agent: n.binding.AgentID, Context: n.binding.Context, Session: n.binding.Session,

@@ -26,7 +26,7 @@ func (s *Service) Get(ctx context.Context, p principal.Principal, id string) (Vi
 		return View{}, err
 	}
 	view := row.view(s.db.Now())
-	if readsPayloads(p) {
+	if readsPayloads(p) && len(row.shown) > 0 {
 		view.Plan = row.shown
 	}
 	view.Uses, err = selectAllUses(ctx, s.db, row.ID, row.Anchor)

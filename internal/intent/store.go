@@ -248,7 +248,7 @@ func selectPlans(ctx context.Context, r database.Reader, orgID string, f Filter,
 }
 
 // updateStatus gives a plan another status. With a plan that ends, those that
-// were let through under it end too.
+// were let through under it end too, and its text goes if it was to be erased.
 func updateStatus(ctx context.Context, tx *database.Tx, row planRow, status plan.Status) error {
 	var ended *time.Time
 	if now := tx.Now(); status != plan.Active {
@@ -271,5 +271,8 @@ func updateStatus(ctx context.Context, tx *database.Tx, row planRow, status plan
 	if err != nil {
 		return fmt.Errorf("end what is under plan %s: %w", row.ID, err)
 	}
-	return nil
+	if len(row.shown) > 0 {
+		return nil
+	}
+	return EraseText(ctx, tx, row.Binding.OrgID, row.ID) // it waited for the end
 }

@@ -19,6 +19,7 @@ package projection
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -57,9 +58,11 @@ func (p *Projector) Behind() time.Duration {
 	return max(0, p.db.Now().Sub(database.Time(p.complete.Load())))
 }
 
-// Run writes all that was decided and is not in telemetry yet.
+// Run writes all that was decided and is not in telemetry yet. A log at which it
+// fails does not keep back the others.
 func (p *Projector) Run(ctx context.Context) error {
 	began, all := p.db.Now(), true
+	var failed []error
 	heads, err := audit.ReadHeads(ctx, p.db)
 	if err != nil {
 		return err
@@ -74,14 +77,14 @@ func (p *Projector) Run(ctx context.Context) error {
 		}
 		end, err := p.follow(ctx, head, positions[head.Log])
 		if err != nil {
-			return fmt.Errorf("project the decisions of %s: %w", head.Log, err)
+			failed = append(failed, fmt.Errorf("project the decisions of %s: %w", head.Log, err))
 		}
-		all = all && end
+		all = all && end && err == nil
 	}
 	if all {
 		p.complete.Store(database.Micros(began))
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 // follow writes the decisions of one log, from a position on, and reports whether

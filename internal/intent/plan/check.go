@@ -46,8 +46,9 @@ type Declared struct {
 	Signature string
 	JWTHash   [sha256.Size]byte
 
-	Plan *Plan
-	Root string // of the plan's tree, in hex
+	Plan  *Plan
+	Root  string // of the plan's tree, in hex
+	Bytes int    // of its text, for who remembers it
 	// Widened are the indexes of steps, ascending, that a plan under way at the
 	// time did not permit: a person must agree to their calls.
 	Widened []int

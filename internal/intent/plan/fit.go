@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Fit finds the steps a call fits. A call that states no server fits steps on
@@ -169,4 +170,13 @@ func enumerate(names []string, most int) string {
 	return b.String()
 }
 
-func told(name string) string { return strings.ToValidUTF8(cut(name, toldName), "") }
+// told is a name as a reason shows it. Names of arguments may hold anything: what no
+// database takes as text, or would change what a terminal shows, is replaced.
+func told(name string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, cut(name, toldName))
+}

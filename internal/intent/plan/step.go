@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -155,7 +154,7 @@ func harness(source string) string {
 
 // isName reports whether text can name a server or tool.
 func isName(text string) bool {
-	return text != "" && len(text) <= maxName && utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
+	return text != "" && len(text) <= maxName && utf8.ValidString(text) && !strings.ContainsFunc(text, Hides)
 }
 
 // compared is a tool's name as names are compared: without space around it and
