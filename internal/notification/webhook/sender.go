@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -175,6 +176,8 @@ type outcome struct {
 	problem string // empty: it was taken
 	// final says that trying for long is no use: the target answered, and refused.
 	final bool
+	// wait is how long the target asked to be left alone; 0: it did not.
+	wait time.Duration
 }
 
 // try sends a delivery once. Its error is one of ours, which says nothing about
@@ -200,7 +203,11 @@ func (s *Service) try(ctx context.Context, w *Webhook, d *Delivery) (outcome, er
 	if err != nil {
 		return outcome{problem: publicReason(err)}, nil
 	}
-	return judge(answer.Status), nil
+	o := judge(answer.Status)
+	if seconds, err := strconv.Atoi(answer.Header.Get("Retry-After")); err == nil && seconds > 0 && seconds <= int(longestPause.Seconds()) {
+		o.wait = time.Duration(seconds) * time.Second
+	}
+	return o, nil
 }
 
 // judge says what an answer means. Redirects are not followed: a target that moved

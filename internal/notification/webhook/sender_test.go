@@ -223,6 +223,34 @@ func TestRefusedDeliveriesDie(t *testing.T) {
 	})
 }
 
+// TestTargetsAreLeftAlone for as long as they ask, within reason.
+func TestTargetsAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.create(webhook.New{})
+		w.happen(notice.Opened, 1)
+		w.target.set(false, 429)
+		triesAfter := func(asked string, wait time.Duration) int {
+			w.target.retryAfter = asked
+			w.deliver()
+			before := w.target.tried()
+			w.advance(wait)
+			w.deliver()
+			return w.target.tried() - before
+		}
+		if n := triesAfter("300", 299*time.Second); n != 0 {
+			t.Errorf("%d tries before the time was over", n)
+		}
+		w.advance(time.Second)
+		for _, unreasonable := range []string{"86400", "-5", "soon", ""} {
+			if n := triesAfter(unreasonable, 20*time.Minute); n != 1 {
+				t.Errorf("%d tries after Retry-After: %s", n, unreasonable)
+			}
+			w.advance(20 * time.Minute)
+		}
+	})
+}
+
 // TestUnansweredDeliveriesDieAfterADay, with all that waited as long.
 func TestUnansweredDeliveriesDieAfterADay(t *testing.T) {
 	t.Parallel()

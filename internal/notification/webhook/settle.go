@@ -114,7 +114,7 @@ func (s *Service) settle(ctx context.Context, w *Webhook, d *Delivery, o outcome
 		default:
 			status = Waiting
 		}
-		mine, err := s.pace(ctx, tx, w.ID, now, o.problem == "", goOn, failingSince, pause(d.Attempts+1, rand.Float64()))
+		mine, err := s.pace(ctx, tx, w.ID, now, o.problem == "", goOn, failingSince, max(o.wait, pause(d.Attempts+1, rand.Float64())))
 		if err != nil || !mine {
 			goOn = false
 			return err
