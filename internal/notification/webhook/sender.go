@@ -184,8 +184,8 @@ type outcome struct {
 // the target; the end of ctx is one.
 func (s *Service) try(ctx context.Context, w *Webhook, d *Delivery) (outcome, error) {
 	target, key, err := s.open(w)
-	if err != nil {
-		return outcome{}, err
+	if err != nil { // no other try would open it; a person can name them anew
+		return outcome{problem: "its URL or secret cannot be read any more: set the URL and renew the secret"}, nil
 	}
 	timestamp, body := timestampOf(s.db.Now()), []byte(d.body)
 	within, cancel := context.WithTimeout(ctx, tryTime)
