@@ -154,15 +154,15 @@ func (s *Service) turn(ctx context.Context, id string) error {
 	}()
 	began := time.Now()
 	for n := 0; n < perTurn && time.Since(began) < turnTime; n++ {
-		next, err := s.first(ctx, id)
-		if err != nil || next == nil {
+		waiting, err := s.first(ctx, id)
+		if err != nil || waiting == nil {
 			return err
 		}
-		outcome, err := s.try(ctx, next.webhook, next.delivery)
+		came, err := s.try(ctx, waiting.webhook, waiting.delivery)
 		if err != nil {
 			return err
 		}
-		goOn, err := s.settle(ctx, next.webhook, next.delivery, outcome)
+		goOn, err := s.settle(ctx, waiting.webhook, waiting.delivery, came)
 		if err != nil || !goOn {
 			return err
 		}
