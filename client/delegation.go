@@ -32,6 +32,8 @@ type Delegation struct {
 	Note            string          `json:"note"`
 	EditedArguments json.RawMessage `json:"editedArguments"` // the approver wants these instead
 	DecidedAt       *time.Time      `json:"decidedAt"`
+	GrantExpiresAt  *time.Time      `json:"grantExpiresAt"` // until when a yes to the very call holds
+	Used            bool            `json:"used"`           // whether that yes was used
 	ExecutedAt      *time.Time      `json:"executedAt"`
 }
 

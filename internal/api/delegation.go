@@ -34,13 +34,15 @@ type DelegationBody struct {
 	Note            string          `json:"note,omitempty" doc:"Of who answered."`
 	EditedArguments *storedObject   `json:"editedArguments,omitempty" doc:"The approver wants the call to be made with these: a yes is for them alone."`
 	DecidedAt       *time.Time      `json:"decidedAt" doc:"Null: nobody has answered."`
+	GrantExpiresAt  *time.Time      `json:"grantExpiresAt" doc:"Until when a yes to the very call holds; null: there is none, or it is wider."`
+	Used            bool            `json:"used" doc:"Whether that yes was given out or let the call run."`
 	ExecutedAt      *time.Time      `json:"executedAt" doc:"When the client said that it made the call; null: it has not."`
 }
 
 func delegationBody(r delegation.Request) DelegationBody {
 	body := DelegationBody{
 		ID: r.ID, Status: r.Status, ExpiresAt: r.ExpiresAt, Kind: r.Kind, Server: r.Server, Tool: r.Tool, Note: r.Note,
-		DecidedAt: r.DecidedAt, ExecutedAt: r.ExecutedAt,
+		DecidedAt: r.DecidedAt, GrantExpiresAt: r.GrantExpiresAt(), Used: r.Used(), ExecutedAt: r.ExecutedAt,
 	}
 	if r.Edited != "" {
 		edited := storedObject(r.Edited)
@@ -78,9 +80,6 @@ type ApprovalBody struct {
 	CoveredBy    string `json:"coveredBy,omitempty" doc:"The wider yes that answered it without a person."`
 	Scope        string `json:"scope,omitempty" doc:"How far the yes goes, where one was said."`
 
-	GrantExpiresAt *time.Time `json:"grantExpiresAt" doc:"Until when the yes to one call holds; null: there is none."`
-	Used           bool       `json:"used" doc:"Whether that yes let the call run."`
-
 	Risk        RiskBody   `json:"risk" doc:"How much care it deserves, worked out when it was opened."`
 	Repeats     int        `json:"repeats" doc:"How often the same was asked again."`
 	LastAskedAt *time.Time `json:"lastAskedAt" doc:"The last time; null: once only."`
@@ -116,7 +115,7 @@ func approvalBody(caller principal.Principal, r delegation.Request) ApprovalBody
 		KeyID: r.KeyID, OwnerID: r.OwnerID, UserID: r.UserID, Email: r.Email, AgentID: r.AgentID, SessionID: r.SessionID, PlanID: r.PlanID,
 		PolicyID: r.PolicyID, PolicyVersion: r.PolicyVersion, Rule: r.Rule, Reason: r.Reason, Message: r.Message,
 		ApproverRole: r.Role, Needed: r.Needed, SelfApproved: r.SelfApproved,
-		DecidedBy: r.DecidedBy, CoveredBy: r.CoveredBy, Scope: string(r.Scope.Kind), GrantExpiresAt: r.GrantExpiresAt(), Used: r.Used(),
+		DecidedBy: r.DecidedBy, CoveredBy: r.CoveredBy, Scope: string(r.Scope.Kind),
 		Risk: riskBody(r.Risk), Repeats: r.Repeats, LastAskedAt: r.LastAskedAt, CreatedAt: r.CreatedAt,
 	}
 	if !caller.May(principal.ReadPayloads) {

@@ -25,7 +25,7 @@ func (a *API) mountAsking() {
 		}
 	}
 	request := asking(http.MethodPost, "/request", "Ask a person to approve a call; the same question finds the same request", "approval.requested")
-	request.Status = http.StatusCreated
+	request.Status, request.OpenThrottle = http.StatusCreated, throttle.OpenApproval
 	handle(a, request, a.requestApproval)
 	handle(a, asking(http.MethodGet, "/poll", "Wait until a request is answered, for up to 25 seconds", ""), a.pollApproval)
 	check := asking(http.MethodGet, "/check-approved", "Whether a person has approved a call of this tool; a yes is given out once", decisionRecorded)

@@ -69,7 +69,9 @@ func (w *changes) requestApproval() func(context.Context) (string, error) {
 }
 
 func (w *changes) checkApproved() func(context.Context) (string, error) {
+	w.activePolicy(w.owner, w.org, "version: v1\nname: held\nrules:\n  - {id: held, effect: hold, tools: [\"shop.pay\"]}\n") // what nothing holds is denied
 	agent, asked := w.agent(), question()
+	asked.Domain = "shop" // other changes have policies about the bank
 	d, err := agent.RequestApproval(w.t.Context(), asked)
 	if err != nil {
 		w.t.Fatalf("ask for an approval: %v", err)

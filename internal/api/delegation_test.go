@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"writ/client"
 )
@@ -230,118 +229,6 @@ func TestWhoAsksDoesNotApprove(t *testing.T) {
 		}
 		if done, err = approver.Approve(ctx, b.org, client.Yes{ID: b.opened(b.agent)}); err != nil || done.SelfApproved {
 			t.Errorf("by another: %+v, %v", done, err)
-		}
-	})
-}
-
-// TestTimeIsNo: nobody answers, and a late yes revives nothing.
-func TestTimeIsNo(t *testing.T) {
-	t.Parallel()
-	eachHolding(t, func(t *testing.T, h *holding) {
-		if _, err := h.owner.SetApprovalSettings(t.Context(), h.org, client.ApprovalSettings{PendingSeconds: 60, GrantSeconds: 60}); err != nil {
-			t.Fatal(err)
-		}
-		late := h.decide("nobody answers", payment, "hold")["approvalId"].(string)
-		granted := h.decide("approved", `{"amount":1}`, "hold")["approvalId"].(string)
-		h.answer("approve", granted, "")
-		h.advance(61 * time.Second)
-		_, err := h.approver.Approve(t.Context(), h.org, client.Yes{ID: late})
-		wantStatus(t, "a late yes", err, http.StatusConflict)
-		_, err = h.approver.Reject(t.Context(), h.org, late, "")
-		wantStatus(t, "a late no", err, http.StatusConflict)
-		if got, err := h.approver.Approval(t.Context(), h.org, late); err != nil || got.Status != "expired" {
-			t.Errorf("what expired: %+v, %v", got.Approval, err)
-		}
-		for what, arguments := range map[string]string{"expired": payment, "an unused yes that is over": `{"amount":1}`} {
-			if again := h.decide(what, arguments, "hold"); again["approvalId"] == late || again["approvalId"] == granted {
-				t.Errorf("%s: %v, want another request", what, again)
-			}
-		}
-	})
-}
-
-// TestListsOfApprovals narrows and pages.
-func TestListsOfApprovals(t *testing.T) {
-	t.Parallel()
-	eachBank(t, func(t *testing.T, b *bank) {
-		ctx, approver := t.Context(), b.join(b.owner, b.org, "approver")
-		pending, rejected := b.opened(b.agent), b.opened(b.agent)
-		if _, err := approver.Reject(ctx, b.org, rejected, "no"); err != nil {
-			t.Fatal(err)
-		}
-		granted := b.approved(b.agent, approver, b.org, nil)
-		one, err := approver.Approval(ctx, b.org, pending)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, c := range []struct {
-			name string
-			f    client.ApprovalFilter
-			want []string
-		}{
-			{"all", client.ApprovalFilter{}, []string{granted, rejected, pending}},
-			{"pending", client.ApprovalFilter{Status: "pending"}, []string{pending}},
-			{"rejected", client.ApprovalFilter{Status: "rejected"}, []string{rejected}},
-			{"approved", client.ApprovalFilter{Status: "approved"}, []string{granted}},
-			{"expired", client.ApprovalFilter{Status: "expired"}, nil},
-			{"the tool", client.ApprovalFilter{Tool: "pay"}, []string{granted, rejected, pending}},
-			{"another tool", client.ApprovalFilter{Tool: "mail"}, nil},
-			{"the key", client.ApprovalFilter{KeyID: one.KeyID}, []string{granted, rejected, pending}},
-			{"another key", client.ApprovalFilter{KeyID: "x"}, nil},
-			{"the requester", client.ApprovalFilter{Requester: strings.ToUpper(one.Email)}, []string{pending}},
-			{"another agent", client.ApprovalFilter{AgentID: "x"}, nil},
-			{"asks", client.ApprovalFilter{Kind: "ask"}, nil},
-			{"the risk", client.ApprovalFilter{Risk: one.Risk.Level, Status: "pending"}, []string{pending}},
-			{"since", client.ApprovalFilter{Since: one.CreatedAt}, []string{granted, rejected, pending}},
-			{"before", client.ApprovalFilter{Before: one.CreatedAt}, nil},
-		} {
-			found, err := approver.Approvals(ctx, b.org, c.f)
-			var got []string
-			for _, a := range found.Items {
-				got = append(got, a.ID)
-			}
-			if err != nil || !slices.Equal(got, c.want) {
-				t.Errorf("%s: %v, %v, want %v", c.name, got, err, c.want)
-			}
-		}
-		var paged []string
-		for f := (client.ApprovalFilter{List: client.List{Limit: 1}}); ; {
-			found, err := approver.Approvals(ctx, b.org, f)
-			if err != nil || len(found.Items) != 1 {
-				t.Fatalf("a page: %+v, %v", found, err)
-			}
-			paged = append(paged, found.Items[0].ID)
-			if !found.HasMore {
-				break
-			}
-			f.Cursor = found.NextCursor
-		}
-		if !slices.Equal(paged, []string{granted, rejected, pending}) {
-			t.Errorf("page by page: %v", paged)
-		}
-		for _, query := range []string{"status=open", "kind=x", "risk=none", "since=yesterday", "limit=0", "limit=201", "cursor=x"} {
-			b.wire(t, "GET", "/delegation/requests?organizationId="+b.org+"&"+query, "", credentials(approver.Client)...).errorFields(t, http.StatusBadRequest)
-		}
-	})
-}
-
-// TestCancelledByWhoAsked ends a request, and the next call opens another.
-func TestCancelledByWhoAsked(t *testing.T) {
-	t.Parallel()
-	eachHolding(t, func(t *testing.T, h *holding) {
-		id := h.decide("the call", payment, "hold")["approvalId"].(string)
-		got, err := h.public.WithKey(h.key).CancelApproval(t.Context(), "", id)
-		if err != nil || got.Status != "cancelled" {
-			t.Fatalf("cancel: %+v, %v", got, err)
-		}
-		_, err = h.approver.Approve(t.Context(), h.org, client.Yes{ID: id})
-		wantStatus(t, "a yes to what was cancelled", err, http.StatusConflict)
-		if again := h.decide("afterwards", payment, "hold"); again["approvalId"] == id {
-			t.Errorf("the same request: %v", again)
-		}
-		other := h.decide("by the owner", `{"amount":2}`, "hold")["approvalId"].(string)
-		if _, err := h.owner.CancelApproval(t.Context(), h.org, other); err != nil {
-			t.Errorf("cancel by the owner of the key: %v", err)
 		}
 	})
 }

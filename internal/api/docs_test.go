@@ -188,7 +188,7 @@ func checkResponses(t *testing.T, d *openAPI, r api.Route, op operation) {
 	if r.Mode != api.Public {
 		want = append(want, http.StatusUnauthorized, http.StatusForbidden)
 	}
-	if !r.Throttle.IsZero() {
+	if !r.Throttle.IsZero() || !r.OpenThrottle.IsZero() {
 		want = append(want, http.StatusTooManyRequests)
 	}
 	for _, status := range want {

@@ -172,7 +172,7 @@ func errorsOf(r Route) []int {
 	if r.Mode != Public {
 		codes = append(codes, http.StatusUnauthorized, http.StatusForbidden)
 	}
-	if !r.Throttle.IsZero() {
+	if !r.Throttle.IsZero() || !r.OpenThrottle.IsZero() {
 		codes = append(codes, http.StatusTooManyRequests)
 	}
 	return append(codes, http.StatusServiceUnavailable)

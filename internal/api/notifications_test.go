@@ -64,8 +64,9 @@ func TestPeopleAreTold(t *testing.T) {
 				t.Errorf("%s is told %+v", name, told)
 			}
 			link := o.URL + "/ui/approvals/" + id
-			if text := o.lastMail(p.Email); !strings.Contains(text, link) || strings.Contains(text, "invoice") {
-				t.Errorf("%s is mailed %q", name, text)
+			soon(t, name+" is mailed", func() bool { return strings.Contains(o.lastMail(p.Email), link) })
+			if text := o.lastMail(p.Email); strings.Contains(text, "invoice") {
+				t.Errorf("%s is mailed arguments: %q", name, text)
 			}
 		}
 		if n, err := o.owner.UnreadNotifications(ctx, o.org); err != nil || n != 1 {
@@ -78,6 +79,12 @@ func TestPeopleAreTold(t *testing.T) {
 		}
 		if n, err := o.owner.UnreadNotifications(ctx, o.org); err != nil || n != 0 {
 			t.Errorf("%d unread after reading, %v", n, err)
+		}
+		if page := o.wire(t, "GET", "/ui/approvals/"+id, "", credentials(o.owner.Client)...); page.status != http.StatusOK {
+			t.Errorf("the link leads to %d", page.status)
+		}
+		if waiting, err := o.owner.Approval(ctx, o.org, id); err != nil || waiting.Status != "pending" {
+			t.Errorf("after the link was opened: %+v, %v", waiting, err)
 		}
 		if _, err := o.owner.Reject(ctx, o.org, id, "not today"); err != nil {
 			t.Fatal(err)

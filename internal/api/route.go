@@ -51,6 +51,10 @@ type Route struct {
 	Action   principal.Action // what a person needs in the organization the route is about
 	Scope    principal.Scope  // what a key needs
 	Throttle throttle.Rule
+	// OpenThrottle is counted by the handler itself, and only where a request opens
+	// something new.
+	OpenThrottle throttle.Rule
+
 	Audit    string // the action it records; empty for reads, notRecorded for what changes no right
 	Status   int    // of success; 200 unless set
 	MaxBytes int64  // of the body; the server's usual limit unless set
@@ -69,6 +73,14 @@ const notRecorded = "-"
 
 // OrganizationScoped reports whether the path names an organization.
 func (r Route) OrganizationScoped() bool { return strings.Contains(r.Path, orgParameter) }
+
+// Limits is how the route table shows what limits the route.
+func (r Route) Limits() string {
+	if r.OpenThrottle.IsZero() {
+		return r.Throttle.String()
+	}
+	return r.OpenThrottle.String() + " new"
+}
 
 // check refuses a declaration that would leave something open.
 func (r Route) check() error {

@@ -111,7 +111,7 @@ func TestWireHoldFlow(t *testing.T) {
 		}
 		h.answer("approve", id, "")
 		polled = h.wire(t, "GET", "/delegation/poll?delegationId="+id, "", h.asUser()...) // answered: no wait
-		if got := h.members("poll", polled); got["status"] != "approved" {
+		if got := h.members("poll", polled); got["status"] != "approved" || got["used"] != false || got["grantExpiresAt"] == nil {
 			t.Errorf("poll: %v", got)
 		}
 		if other := h.enforce(strings.Replace(payment, "[1,2]", "[2,1]", 1)); other["allowed"] != false || other["approvalId"] == id {
@@ -120,6 +120,10 @@ func TestWireHoldFlow(t *testing.T) {
 		reordered := `{"memo":{"lines":[1,2.0],"month":"may"},"amount":5e3,"to":"landlord"}`
 		if got := h.enforce(reordered); got["allowed"] != true || got["enforcementAction"] != "allow" || got["approvalId"] != id {
 			t.Errorf("after the yes: %v", got)
+		}
+		polled = h.wire(t, "GET", "/delegation/poll?delegationId="+id, "", h.asUser()...)
+		if got := h.members("poll", polled); got["status"] != "approved" || got["used"] != true || got["executedAt"] != nil {
+			t.Errorf("poll after it ran: %v", got)
 		}
 		if got := h.enforce(payment); got["allowed"] != false || got["approvalId"] == id {
 			t.Errorf("a yes was used twice: %v", got)

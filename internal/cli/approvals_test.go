@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -27,6 +28,15 @@ func polled(ts *testscript.TestScript, neg bool, args []string) {
 	d, err := agent(ts).PollApproval(context.Background(), args[0], 0)
 	ts.Check(err)
 	fmt.Fprintln(ts.Stdout(), d.Status, d.Note, string(d.EditedArguments))
+}
+
+// organization NAME FILE puts the id of the first organization that whoami printed
+// into the environment.
+func organizationIn(ts *testscript.TestScript, neg bool, args []string) {
+	needs(ts, !neg && len(args) == 2, "organization NAME FILE")
+	words := strings.Fields(ts.ReadFile(args[1]))
+	needs(ts, len(words) > 2, "a file that whoami printed")
+	ts.Setenv(args[0], words[2])
 }
 
 func agent(ts *testscript.TestScript) *client.Client {

@@ -58,6 +58,8 @@ func TestScripts(t *testing.T) {
 			"repin":     rePin,
 			"ask":       ask,
 			"polled":    polled,
+
+			"organization": organizationIn,
 		},
 		RequireExplicitExec: true,
 	})

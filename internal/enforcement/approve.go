@@ -51,11 +51,11 @@ func (o *outcome) answered(request *delegation.Request, tx *database.Tx) bool {
 	case request.Granted(tx.Now()):
 		o.used = true
 	case request.Changed(tx.Now()):
-		reason := "approved with changes: call again with " + request.Edited
+		o.candidate.Decision = refuse(policy.ByApproval, "changed", "approved with changes: the agent is told what to call").Decision
+		o.told = "approved with changes: call again with " + request.Edited
 		if request.Edited == "" {
-			reason = "approved with changes, and these were erased: ask again"
+			o.told = "approved with changes, and these were erased: ask again"
 		}
-		o.candidate.Decision = refuse(policy.ByApproval, "changed", reason).Decision
 	case request.Status == delegation.Rejected:
 		reason := "an approver said no"
 		if request.Note != "" {

@@ -31,6 +31,9 @@ func TestAYesWithChanges(t *testing.T) {
 				t.Errorf("the call as it was: %+v", got)
 			}
 		}
+		if n := w.count(`audit_entry WHERE action = 'call.decided' AND payload LIKE '%call again%'`); n != 0 {
+			t.Errorf("%d entries tell the arguments a second time", n)
+		}
 		want(t, w.decide(call("bank", "pay", `{"to":"x","amount":501}`)), verdict.Hold, "rules", "")
 		got := w.decide(changed)
 		if want(t, got, verdict.Allow, policy.ByApproval, "approved, once"); got.ApprovalID != held.ApprovalID {

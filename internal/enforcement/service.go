@@ -116,6 +116,9 @@ func (s *Service) answer(ctx context.Context, c *call, o *outcome) Answer {
 		Verdict: o.Verdict, Reason: o.Reason, Message: o.Message, PolicyID: o.PolicyID, PolicyName: o.PolicyName, PolicyVersion: o.PolicyVersion, Rule: o.Rule,
 		DecisionID: c.id, Step: o.step, Server: o.server, Approvers: o.Approvers, Recorded: true,
 	}
+	if o.told != "" {
+		a.Reason = o.told
+	}
 	if o.plan != nil {
 		a.PlanID = o.plan.ID
 	}

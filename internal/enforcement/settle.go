@@ -26,6 +26,9 @@ type outcome struct {
 	allow    *delegation.Allow // a wider yes that lets the call run
 	opened   bool              // the approval was asked for by this very decision
 	used     bool              // the approval's grant, or the wider yes
+	// told is what the agent reads in place of the reason, where that holds
+	// arguments: these are kept in the payload of their own entry and nowhere else.
+	told     string
 	appended *audit.Appended
 }
 

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -70,10 +72,21 @@ func call[T any](ctx context.Context, p *asPerson, do func(context.Context, *cli
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	out, err := do(ctx, c)
-	if client.StatusOf(err) == 401 {
-		err = fmt.Errorf("%w: sign in again, and give the new access token", err)
+	return out, hinted(err)
+}
+
+// hinted says what to do about an error, where we know it.
+func hinted(err error) error {
+	answer, ok := errors.AsType[*client.Error](err)
+	switch {
+	case !ok:
+		return err
+	case answer.StatusCode == http.StatusUnauthorized:
+		return fmt.Errorf("%w: sign in again, and give the new access token", err)
+	case slices.ContainsFunc(answer.Details, func(d client.Detail) bool { return d.Field == "organizationId" }):
+		return fmt.Errorf("%w: give --organization", err)
 	}
-	return out, err
+	return err
 }
 
 // listing is what `writ approvals list` is asked.

@@ -108,6 +108,12 @@ func ruleWords(a client.ShownApproval) string {
 // statusWords is where a request stands, and what is still wanted.
 func statusWords(a client.ShownApproval) string {
 	switch {
+	case a.Status == "approved" && a.Used:
+		return "approved, and used"
+	case a.Status == "approved" && a.GrantExpiresAt != nil && time.Now().After(*a.GrantExpiresAt):
+		return "approved, and not used in time"
+	case a.Status == "approved" && a.GrantExpiresAt != nil:
+		return "approved, to be used within " + rounded(time.Until(*a.GrantExpiresAt))
 	case a.Status != "pending":
 		return a.Status
 	case a.Kind == "ask":

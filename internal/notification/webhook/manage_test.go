@@ -80,7 +80,19 @@ func TestWhatIsRefused(t *testing.T) {
 				t.Errorf("%s: complains with %v", name, err)
 			}
 		}
-		for range webhook.MaxPerOrganization {
+		hook := w.create(good)
+		text := func(s string) *string { return &s }
+		for field, c := range map[string]webhook.Change{
+			"name": {Name: text("")}, "url": {URL: text("https://10.0.0.1/")}, "events": {Events: []notice.Kind{"test"}},
+		} {
+			_, err := w.hooks.Update(t.Context(), w.admin, hook.ID, c)
+			wantFault(t, "change of "+field, err, fault.Invalid)
+		}
+		for _, id := range []string{"x", database.NewID()} {
+			_, err := w.hooks.Replay(t.Context(), w.admin, hook.ID, id)
+			wantFault(t, "no delivery", err, fault.NotFound)
+		}
+		for range webhook.MaxPerOrganization - 1 {
 			w.create(good)
 		}
 		_, err := w.hooks.Create(t.Context(), w.admin, good)
@@ -222,6 +234,24 @@ func TestErasedContentIsNotSent(t *testing.T) {
 		var left int
 		if err := w.db.QueryRow(t.Context(), `SELECT COUNT(*) FROM webhook_delivery WHERE body <> ''`).Scan(&left); err != nil || left != 0 {
 			t.Errorf("%d bodies are left, %v", left, err)
+		}
+	})
+}
+
+// TestSealsBelongToTheirWebhook: what was moved to another row is not sent there.
+func TestSealsBelongToTheirWebhook(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		hook, other := w.create(webhook.New{}), w.elsewhere().create(webhook.New{URL: "https://evil.example/"})
+		w.write(func(ctx context.Context, tx *database.Tx) error {
+			_, err := tx.Exec(ctx, `UPDATE webhook SET url = (SELECT o.url FROM webhook o WHERE o.id = $2) WHERE id = $1`, hook.ID, other.ID)
+			return err
+		})
+		w.happen(notice.Opened, 1)
+		w.deliver()
+		got := w.deliveries(hook.ID, webhook.Waiting)
+		if w.target.tried() != 0 || len(got) != 1 || got[0].Attempts != 1 || !strings.Contains(got[0].Problem, "cannot be read") {
+			t.Errorf("%d tries, %+v", w.target.tried(), got)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -153,15 +154,15 @@ func (s *Service) turn(ctx context.Context, id string) error {
 	}()
 	began := time.Now()
 	for n := 0; n < perTurn && time.Since(began) < turnTime; n++ {
-		next, err := s.first(ctx, id)
-		if err != nil || next == nil {
+		waiting, err := s.first(ctx, id)
+		if err != nil || waiting == nil {
 			return err
 		}
-		outcome, err := s.try(ctx, next.webhook, next.delivery)
+		came, err := s.try(ctx, waiting.webhook, waiting.delivery)
 		if err != nil {
 			return err
 		}
-		goOn, err := s.settle(ctx, next.webhook, next.delivery, outcome)
+		goOn, err := s.settle(ctx, waiting.webhook, waiting.delivery, came)
 		if err != nil || !goOn {
 			return err
 		}
@@ -175,14 +176,16 @@ type outcome struct {
 	problem string // empty: it was taken
 	// final says that trying for long is no use: the target answered, and refused.
 	final bool
+	// wait is how long the target asked to be left alone; 0: it did not.
+	wait time.Duration
 }
 
 // try sends a delivery once. Its error is one of ours, which says nothing about
 // the target; the end of ctx is one.
 func (s *Service) try(ctx context.Context, w *Webhook, d *Delivery) (outcome, error) {
 	target, key, err := s.open(w)
-	if err != nil {
-		return outcome{}, err
+	if err != nil { // no other try would open it; a person can name them anew
+		return outcome{problem: "its URL or secret cannot be read any more: set the URL and renew the secret"}, nil
 	}
 	timestamp, body := timestampOf(s.db.Now()), []byte(d.body)
 	within, cancel := context.WithTimeout(ctx, tryTime)
@@ -200,7 +203,11 @@ func (s *Service) try(ctx context.Context, w *Webhook, d *Delivery) (outcome, er
 	if err != nil {
 		return outcome{problem: publicReason(err)}, nil
 	}
-	return judge(answer.Status), nil
+	o := judge(answer.Status)
+	if seconds, err := strconv.Atoi(answer.Header.Get("Retry-After")); err == nil && seconds > 0 && seconds <= int(longestPause.Seconds()) {
+		o.wait = time.Duration(seconds) * time.Second
+	}
+	return o, nil
 }
 
 // judge says what an answer means. Redirects are not followed: a target that moved

@@ -223,6 +223,34 @@ func TestRefusedDeliveriesDie(t *testing.T) {
 	})
 }
 
+// TestTargetsAreLeftAlone for as long as they ask, within reason.
+func TestTargetsAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.create(webhook.New{})
+		w.happen(notice.Opened, 1)
+		w.target.set(false, 429)
+		triesAfter := func(asked string, wait time.Duration) int {
+			w.target.retryAfter = asked
+			w.deliver()
+			before := w.target.tried()
+			w.advance(wait)
+			w.deliver()
+			return w.target.tried() - before
+		}
+		if n := triesAfter("300", 299*time.Second); n != 0 {
+			t.Errorf("%d tries before the time was over", n)
+		}
+		w.advance(time.Second)
+		for _, unreasonable := range []string{"86400", "-5", "soon", ""} {
+			if n := triesAfter(unreasonable, 20*time.Minute); n != 1 {
+				t.Errorf("%d tries after Retry-After: %s", n, unreasonable)
+			}
+			w.advance(20 * time.Minute)
+		}
+	})
+}
+
 // TestUnansweredDeliveriesDieAfterADay, with all that waited as long.
 func TestUnansweredDeliveriesDieAfterADay(t *testing.T) {
 	t.Parallel()
@@ -356,10 +384,10 @@ func hugeAnswer(status int) http.HandlerFunc {
 func TestOneOrganizationTakesNotAllPlaces(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
-		hang, hanging, arrived := make(chan struct{}), new(atomic.Int32), make(chan struct{}, 10)
+		hang, hanging, arrived := make(chan struct{}), make(chan struct{}, 10), make(chan struct{}, 10)
 		w.target.before = func(r outbound.Request) {
 			if strings.Contains(r.URL, "slow") {
-				hanging.Add(1)
+				hanging <- struct{}{}
 				<-hang
 				return
 			}
@@ -374,12 +402,15 @@ func TestOneOrganizationTakesNotAllPlaces(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { w.hooks.Run(ctx, func(err error) { t.Error(err) }) })
+		for range 4 {
+			<-hanging
+		}
 		for range 2 { // looks
 			other.happen(notice.Opened, 1)
 			<-arrived
 		}
-		if n := hanging.Load(); n < 1 || n > 4 {
-			t.Errorf("%d places are taken by one organization", n)
+		if more := len(hanging); more != 0 {
+			t.Errorf("%d places more are taken by one organization", more)
 		}
 		cancel()
 		close(hang)

@@ -137,11 +137,11 @@ func (s *Service) Update(ctx context.Context, p principal.Principal, id string, 
 		default:
 			now := tx.Now()
 			w.DisabledAt, w.Disabled = &now, "by a person"
-			if err := killWaiting(ctx, tx, w.ID, now, "the webhook was disabled"); err != nil {
-				return err
-			}
 		}
-		return updateWebhook(ctx, tx, w)
+		if err := updateWebhook(ctx, tx, w); err != nil || w.Enabled() {
+			return err
+		}
+		return killWaiting(ctx, tx, w.ID, tx.Now(), "the webhook was disabled")
 	})
 }
 

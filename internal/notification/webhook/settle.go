@@ -93,64 +93,73 @@ func (s *Service) first(ctx context.Context, id string) (*pendingDelivery, error
 	return &pendingDelivery{&w, &d}, nil
 }
 
+// step is what follows from a try.
+type step struct {
+	status       Status
+	goOn         bool // with the next delivery
+	retryAt      time.Time
+	failingSince *time.Time // of the target
+	deliveredAt  *time.Time
+}
+
+// next says what follows from a try. It is pure; random is from 0 to 1.
+func next(w *Webhook, d *Delivery, o outcome, now time.Time, random float64) step {
+	if o.problem == "" {
+		// Sent to again after those that were served longer ago.
+		return step{status: Delivered, goOn: true, retryAt: now, deliveredAt: &now}
+	}
+	failing := w.FailingSince
+	if failing == nil {
+		failing = &now
+	}
+	wait := max(o.wait, pause(d.Attempts+1, random))
+	switch {
+	case o.final && d.Attempts+1 >= refusedTries:
+		return step{status: Dead, goOn: true, retryAt: now, failingSince: failing}
+	case !now.Before(d.queuedAt.Add(deliveryLife)):
+		return step{status: Dead, retryAt: now.Add(wait), failingSince: failing}
+	}
+	return step{status: Waiting, retryAt: now.Add(wait), failingSince: failing}
+}
+
 // settle stores what came of a try, and reports whether the next delivery may go
 // out. Where the lease was lost meanwhile nothing is stored: whoever has it now
 // sends again.
 func (s *Service) settle(ctx context.Context, w *Webhook, d *Delivery, o outcome) (goOn bool, err error) {
-	var failingSince time.Time
+	random := rand.Float64()
+	var after step
 	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		now := tx.Now()
-		failingSince, goOn = now, o.problem == ""
-		if w.FailingSince != nil {
-			failingSince = *w.FailingSince
-		}
-		status := Delivered
-		switch {
-		case o.problem == "":
-		case o.final && d.Attempts+1 >= refusedTries:
-			status, goOn = Dead, true
-		case !now.Before(d.queuedAt.Add(deliveryLife)):
-			status = Dead
-		default:
-			status = Waiting
-		}
-		mine, err := s.pace(ctx, tx, w.ID, now, o.problem == "", goOn, failingSince, pause(d.Attempts+1, rand.Float64()))
+		after = next(w, d, o, tx.Now(), random)
+		mine, err := s.updatePace(ctx, tx, w.ID, after)
 		if err != nil || !mine {
-			goOn = false
+			after.goOn = false
 			return err
 		}
-		if err := updateTried(ctx, tx, d.ID, status, o, now); err != nil {
+		if err := updateTried(ctx, tx, d.ID, after.status, o, tx.Now()); err != nil {
 			return err
 		}
 		if o.problem == "" || o.final {
 			return nil
 		}
-		return killOld(ctx, tx, w.ID, now)
+		return killOld(ctx, tx, w.ID, tx.Now())
 	}})
 	if err != nil {
 		return false, fmt.Errorf("store what came of delivery %s: %w", d.ID, err)
 	}
-	if o.problem != "" && s.db.Now().Sub(failingSince) >= disableAfter {
+	if after.failingSince != nil && s.db.Now().Sub(*after.failingSince) >= disableAfter {
 		return false, s.disable(ctx, w)
 	}
-	return goOn, nil
+	return after.goOn, nil
 }
 
-// pace says when the target is next sent to, where this process still has it.
-func (s *Service) pace(ctx context.Context, tx *database.Tx, id string, now time.Time, delivered, goOn bool, failingSince time.Time, wait time.Duration) (mine bool, err error) {
-	retryAt := database.Micros(now.Add(wait))
-	if goOn {
-		retryAt = database.Micros(now) // after those that were served longer ago
-	}
-	failing, deliveredAt := sql.NullInt64{Int64: database.Micros(failingSince), Valid: true}, sql.NullInt64{}
-	if delivered {
-		failing, deliveredAt = sql.NullInt64{}, sql.NullInt64{Int64: database.Micros(now), Valid: true}
-	}
+// updatePace says when the target is next sent to, where this process still has it.
+func (s *Service) updatePace(ctx context.Context, tx *database.Tx, id string, after step) (mine bool, err error) {
 	changed, err := tx.Exec(ctx, `
 		UPDATE webhook
 		SET retry_at = $3, failing_since = $4, delivered_at = COALESCE($5, delivered_at), lease_until = $6
 		WHERE id = $1 AND lease_holder = $2`,
-		id, s.holder, retryAt, failing, deliveredAt, database.Micros(now.Add(leaseTime)))
+		id, s.holder, database.Micros(after.retryAt), database.OptionalMicros(after.failingSince), database.OptionalMicros(after.deliveredAt),
+		database.Micros(tx.Now().Add(leaseTime)))
 	return changed == 1, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -149,7 +150,9 @@ type target struct {
 	status int
 	got    []outbound.Request
 	tries  int
-	before func(r outbound.Request) // runs when a request comes, outside of the lock
+	// retryAfter is what it asks for, in every answer.
+	retryAfter string
+	before     func(r outbound.Request) // runs when a request comes, outside of the lock
 }
 
 func (g *target) Check(url string) error {
@@ -179,7 +182,7 @@ func (g *target) Post(_ context.Context, r outbound.Request) (outbound.Answer, e
 	if status < 300 {
 		g.got = append(g.got, r)
 	}
-	return outbound.Answer{Status: status}, nil
+	return outbound.Answer{Status: status, Header: http.Header{"Retry-After": {g.retryAfter}}}, nil
 }
 
 func (g *target) set(down bool, status int) {
