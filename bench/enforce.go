@@ -51,7 +51,18 @@ func (b *bench) enforce(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return printDecisions(os.Stdout, contenders, flat, others)
+	if err := printDecisions(os.Stdout, contenders, flat, others); err != nil {
+		return err
+	}
+	var pressures []pressure
+	for n, d := range deciders {
+		p, err := measurePressure(ctx, "writd, "+b.installations[n].engine, d)
+		if err != nil {
+			return err
+		}
+		pressures = append(pressures, p)
+	}
+	return printPressure(os.Stdout, pressures)
 }
 
 // race lets the contenders take turns, after each has warmed up.
