@@ -105,11 +105,25 @@ func FindAllow(ctx context.Context, tx *database.Tx, call Call, want Want) (*All
 		return nil, err
 	}
 	for i := range allows {
-		if allows[i].Live(tx.Now()) && allows[i].lifts(call, want) {
-			return &allows[i], nil
+		a := &allows[i]
+		if !a.Live(tx.Now()) || !a.lifts(call, want) {
+			continue
+		}
+		stands, err := a.stands(ctx, tx)
+		if err != nil {
+			return nil, err
+		}
+		if stands {
+			return a, nil
 		}
 	}
 	return nil, nil
+}
+
+// stands reports whether as many as were needed said yes to it and may still do so.
+func (a *Allow) stands(ctx context.Context, tx *database.Tx) (bool, error) {
+	votes, err := standingVotes(ctx, tx, rolesIn(tx), &Request{ID: a.RequestID, Call: Call{OrgID: a.OrgID}, Kind: a.kind, Role: a.role})
+	return votes >= a.needed, err
 }
 
 // UseAllow counts one use for a call that runs, and reports whether it could. A

@@ -44,7 +44,7 @@ func (s *Service) CheckApproved(ctx context.Context, p principal.Principal, q Qu
 		return nil, nil // nobody has asked for that
 	}
 	q.Email = strings.ToLower(strings.TrimSpace(q.Email))
-	found, err := findReleasable(ctx, s.db, p, q, s.db.Now())
+	found, err := s.findReleasable(ctx, s.db, p, q, s.db.Now())
 	if err != nil || found == nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (s *Service) release(ctx context.Context, tx *database.Tx, p principal.Prin
 	if generation, _, err := audit.Stamp(ctx, tx, audit.LogOf(p.OrgID)); err != nil || generation != seen {
 		return nil, err
 	}
-	r, err := findReleasable(ctx, tx, p, q, tx.Now())
+	r, err := s.findReleasable(ctx, tx, p, q, tx.Now())
 	if err != nil || r == nil {
 		return nil, err
 	}
@@ -108,13 +108,16 @@ func (s *Service) release(ctx context.Context, tx *database.Tx, p principal.Prin
 
 // findReleasable is the one request that a question can only mean, if it was
 // approved; else nil.
-func findReleasable(ctx context.Context, reader database.Reader, p principal.Principal, q Question, now time.Time) (*Request, error) {
+func (s *Service) findReleasable(ctx context.Context, reader database.Reader, p principal.Principal, q Question, now time.Time) (*Request, error) {
 	_, tool := plan.Place(q.Tool, "", "")
 	alive, err := selectAlive(ctx, reader, p, tool, q.Email, now)
 	if err != nil || len(alive) != 1 {
 		return nil, err
 	}
 	r := &alive[0]
+	if alive, err = standing(ctx, reader, s.sources.Role, alive); err != nil || len(alive) != 1 {
+		return nil, err
+	}
 	if !r.Granted(now) || len(r.editedDigest) > 0 || r.Email != q.Email || r.Amount == nil || *r.Amount != q.Amount {
 		return nil, nil
 	}

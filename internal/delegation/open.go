@@ -23,6 +23,9 @@ func Find(ctx context.Context, tx *database.Tx, call Call, want Want) (*Request,
 	if err != nil {
 		return nil, err
 	}
+	if requests, err = standing(ctx, tx, rolesIn(tx), requests); err != nil {
+		return nil, err
+	}
 	found := mostTelling(requests, tx.Now())
 	if found != nil {
 		found.otherCall = len(found.editedDigest) > 0 && !bytes.Equal(found.editedDigest, call.Digest)

@@ -18,6 +18,8 @@ type Sources struct {
 	// Approvers counts the members of an organization who may approve, but for
 	// some.
 	Approvers func(ctx context.Context, r database.Reader, orgID string, except ...string) (int, error)
+	// Role is what a person is in an organization now; empty: no member.
+	Role RoleOf
 	// Address is a person's e-mail address.
 	Address func(ctx context.Context, r database.Reader, userID string) (string, error)
 	// Digest is that of arguments in canonical JSON, under the organization's key.
@@ -41,6 +43,7 @@ type Service struct {
 func New(db *database.DB, sources Sources) *Service {
 	s := &Service{db: db, sources: sources, bell: &bell{}}
 	db.Share(bellKey{}, s.bell)
+	db.Share(rolesKey{}, sources.Role)
 	return s
 }
 
@@ -82,7 +85,10 @@ func (s *Service) Approve(ctx context.Context, p principal.Principal, id string,
 		if err := r.agree(yes.Scope, edit); err != nil {
 			return "", recorded{}, err
 		}
-		votes, err := addVote(ctx, tx, r.ID, p.UserID)
+		if err := addVote(ctx, tx, r.ID, p.UserID); err != nil {
+			return "", recorded{}, err
+		}
+		votes, err := standingVotes(ctx, tx, s.sources.Role, r)
 		if err != nil {
 			return "", recorded{}, err
 		}
