@@ -151,7 +151,7 @@ func (s *Service) readAskedArguments(ctx context.Context, raw []byte, r *Request
 // findAsked is the request that answers for what is asked, or nil. Where several
 // servers have the tool, that of the domain goes first.
 func findAsked(ctx context.Context, reader database.Reader, asked Request, now time.Time) (*Request, error) {
-	requests, err := selectAsked(ctx, reader, asked, oldest(now))
+	requests, err := selectAsked(ctx, reader, asked, now)
 	if err != nil {
 		return nil, err
 	}

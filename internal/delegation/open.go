@@ -26,7 +26,11 @@ func Find(ctx context.Context, tx *database.Tx, call Call, want Want) (*Request,
 	if requests, err = standing(ctx, tx, rolesIn(tx), requests); err != nil {
 		return nil, err
 	}
-	found := mostTelling(requests, tx.Now())
+	rejected, err := selectRejected(ctx, tx, call, tx.Now())
+	if err != nil {
+		return nil, err
+	}
+	found := mostTelling(append(requests, rejected...), tx.Now())
 	if found != nil {
 		found.otherCall = len(found.editedDigest) > 0 && !bytes.Equal(found.editedDigest, call.Digest)
 	}

@@ -15,22 +15,29 @@ import (
 )
 
 // newest is how many requests about one call are looked at. There are several
-// only where calls differ in plan or e-mail.
+// only where calls differ in what a yes is bound to.
 const newest = 20
 
-// selectForCall reads the latest requests about a call that want the same of
-// approvers: those that were opened for it, and those whose yes changed another
-// call into it. Plan and e-mail tell calls apart where both sides state them.
+// selectForCall reads the latest requests about a call that wait or were approved:
+// those that were opened for it, and those whose yes changed another call into it.
+// A yes is narrow. It serves what was asked: the same rule and the same approvers,
+// and where the request names an agent or a user, the call must name them too. Plan
+// and e-mail tell calls apart where both sides state them, and so does the rule: a
+// client that asks by itself knows none.
 func selectForCall(ctx context.Context, r database.Reader, c Call, w Want, since time.Time) (all []Request, err error) {
 	for _, column := range [...]string{"r.digest", "r.edited_digest"} {
 		requests, err := database.Collect(ctx, r, scanRequest, `SELECT `+columns+tables+`
-			WHERE r.key_id = $1 AND r.tool = $2 AND `+column+` = $3 AND r.created_at > $4
+			WHERE r.key_id = $1 AND r.tool = $2 AND `+column+` = $3 AND r.created_at > $4 AND r.status IN ('pending', 'approved')
 				AND r.org_id = $5 AND r.server = $6 AND r.kind = $7 AND r.role = $8 AND r.needed = $9
 				AND (r.plan_id = $10 OR r.plan_id = '' OR $10 = '')
 				AND (r.email = $11 OR r.email = '' OR $11 = '')
+				AND (r.agent_id = $12 OR r.agent_id = '')
+				AND (LOWER(r.user_id) = LOWER($13) OR r.user_id = '')
+				AND (r.policy_id = $14 AND r.rule = $15 OR r.policy_id = '')
 			ORDER BY r.created_at DESC, r.id DESC
-			LIMIT $12`,
-			c.KeyID, c.Tool, c.Digest, database.Micros(since), c.OrgID, c.Server, string(w.Kind), w.role(), w.needed(), c.PlanID, c.Email, newest)
+			LIMIT $16`,
+			c.KeyID, c.Tool, c.Digest, database.Micros(since), c.OrgID, c.Server, string(w.Kind), w.role(), w.needed(), c.PlanID, c.Email,
+			c.AgentID, c.UserID, w.PolicyID, w.Rule, newest)
 		if err != nil {
 			return nil, fmt.Errorf("look for an approval: %w", err)
 		}
@@ -39,19 +46,39 @@ func selectForCall(ctx context.Context, r database.Reader, c Call, w Want, since
 	return all, nil
 }
 
+// selectRejected reads the latest no to a call that still holds. A no is wide: it
+// is about what the call would do, whichever plan, agent, session or rule it comes
+// with, and however tool and server are spelled. Another person's call it is not
+// about, where both are named. It is found by its status, of which there are few:
+// people say it.
+func selectRejected(ctx context.Context, r database.Reader, c Call, now time.Time) ([]Request, error) {
+	requests, err := database.Collect(ctx, r, scanRequest, `SELECT `+columns+tables+`
+		WHERE r.org_id = $1 AND r.status = 'rejected' AND r.created_at > $2 AND r.expires_at > $3
+			AND r.key_id = $4 AND (r.digest = $5 OR r.edited_digest = $5) AND LOWER(r.tool) = LOWER($6) AND LOWER(r.server) = LOWER($7)
+			AND (r.email = $8 OR r.email = '' OR $8 = '')
+		ORDER BY r.decided_at DESC, r.id DESC
+		LIMIT 1`,
+		c.OrgID, database.Micros(oldest(now)), database.Micros(now), c.KeyID, c.Digest, c.Tool, c.Server, c.Email)
+	if err != nil {
+		return nil, fmt.Errorf("look for a no: %w", err)
+	}
+	return requests, nil
+}
+
 // selectAsked reads the latest requests about what a client asks by itself,
 // whatever they want of approvers. Without arguments, amount and domain tell
-// questions apart.
-func selectAsked(ctx context.Context, r database.Reader, asked Request, since time.Time) ([]Request, error) {
+// questions apart. A no is found whichever plan is named, and first.
+func selectAsked(ctx context.Context, r database.Reader, asked Request, now time.Time) ([]Request, error) {
 	requests, err := database.Collect(ctx, r, scanRequest, `SELECT `+columns+tables+`
 		WHERE r.key_id = $1 AND r.tool = $2 AND r.digest = $3 AND r.created_at > $4 AND r.org_id = $5
-			AND (r.plan_id = $6 OR r.plan_id = '' OR $6 = '')
+			AND (r.plan_id = $6 OR r.plan_id = '' OR $6 = '' OR r.status = 'rejected')
 			AND (r.email = $7 OR r.email = '' OR $7 = '')
 			AND ($8 = 1 OR r.amount = $9 AND r.domain = $10)
-		ORDER BY r.created_at DESC, r.id DESC
+			AND (r.status IN ('pending', 'approved') OR r.status = 'rejected' AND r.expires_at > $12)
+		ORDER BY CASE r.status WHEN 'rejected' THEN 0 ELSE 1 END, r.created_at DESC, r.id DESC
 		LIMIT $11`,
-		asked.KeyID, asked.Tool, asked.Digest, database.Micros(since), asked.OrgID, asked.PlanID, asked.Email,
-		bit(len(asked.Digest) > 0), *asked.Amount, asked.Domain, newest)
+		asked.KeyID, asked.Tool, asked.Digest, database.Micros(oldest(now)), asked.OrgID, asked.PlanID, asked.Email,
+		bit(len(asked.Digest) > 0), *asked.Amount, asked.Domain, newest, database.Micros(now))
 	if err != nil {
 		return nil, fmt.Errorf("look for a request: %w", err)
 	}
