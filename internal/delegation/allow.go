@@ -219,7 +219,7 @@ func revoke(ctx context.Context, tx *database.Tx, p principal.Principal, a *Allo
 		return err
 	}
 	_, err = audit.Append(ctx, tx, audit.Entry{
-		Log: audit.LogOf(a.OrgID), Action: "approval.revoked", Actor: p, Subject: audit.Subject{Type: "temporary_allow", ID: a.ID},
+		Log: audit.LogOf(a.OrgID), Action: "approval.revoked", Actor: p, Subject: audit.Subject{Type: "temporary_allow", ID: a.ID}, Observation: true,
 		Payload: map[string]any{"request": a.RequestID, "used": a.Used, "uses": a.Uses},
 	})
 	return err

@@ -178,8 +178,11 @@ func (s *Service) change(ctx context.Context, p principal.Principal, id, note st
 		if err := announce(ctx, tx, p.OrgID, r.ID, eventOf[action], p.ActorID()); err != nil {
 			return err
 		}
+		// Decisions read answers in their own transactions and remember none: an entry
+		// that had all of them judged anew would let who answers, or an agent that asks
+		// and cancels, keep a whole organization from being answered.
 		appended, err := audit.Append(ctx, tx, audit.Entry{
-			Log: audit.LogOf(p.OrgID), Action: action, Actor: p, Subject: audit.Subject{Type: "approval", ID: r.ID}, Payload: entry,
+			Log: audit.LogOf(p.OrgID), Action: action, Actor: p, Subject: audit.Subject{Type: "approval", ID: r.ID}, Payload: entry, Observation: true,
 		})
 		if err != nil {
 			return err

@@ -137,6 +137,15 @@ func countPending(ctx context.Context, r database.Reader, keyID string, now time
 	return n, wrapped("count the requests that wait", err)
 }
 
+// countCancelled counts the requests of a key that were taken back and opened since.
+func countCancelled(ctx context.Context, r database.Reader, orgID, keyID string, since time.Time) (n int, err error) {
+	err = r.QueryRow(ctx, `
+		SELECT COUNT(*)
+		FROM approval_request
+		WHERE org_id = $1 AND status = 'cancelled' AND created_at > $2 AND key_id = $3`, orgID, database.Micros(since), keyID).Scan(&n)
+	return n, wrapped("count the requests that were taken back", err)
+}
+
 // updateStatus writes what was decided about a request that waits.
 func updateStatus(ctx context.Context, tx *database.Tx, p principal.Principal, r *Request) error {
 	if r.Status != Pending {
