@@ -170,8 +170,8 @@ func findAsked(ctx context.Context, reader database.Reader, asked Request, now t
 // fillIn completes a request that a decision opened with what only the client
 // knows.
 func fillIn(ctx context.Context, tx *database.Tx, r *Request, asked Request) error {
-	if r.Amount != nil || r.Status != Pending {
-		return nil
+	if r.Amount != nil || r.Status != Pending || r.said != "" {
+		return nil // who said yes has seen it as it is
 	}
 	r.Amount, r.Domain, r.AskedFor = asked.Amount, asked.Domain, asked.AskedFor
 	if r.Email == "" {
