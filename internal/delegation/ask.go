@@ -6,7 +6,6 @@ import (
 	"math"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"writ/internal/audit"
@@ -38,9 +37,10 @@ type Asked struct {
 
 const maxName = 200 // bytes
 
-// isName reports whether text can be stored as a name.
+// isName reports whether text can be stored as a name, and is what it looks like:
+// people decide by it.
 func isName(text string) bool {
-	return len(text) <= maxName && utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
+	return len(text) <= maxName && utf8.ValidString(text) && !strings.ContainsFunc(text, plan.Hides)
 }
 
 // Ask finds the request that answers for what a client asks, or opens one. It
@@ -111,6 +111,9 @@ func (s *Service) readAsked(ctx context.Context, p principal.Principal, a Asked)
 		text := strings.TrimSpace(*field.from)
 		if !isName(text) {
 			return Request{}, fault.Field(field.name, "must be at most %d bytes without control characters", maxName)
+		}
+		if redaction.HoldsKey(text) {
+			return Request{}, fault.Field(field.name, "holds what looks like a key: send a name, it is kept as it is")
 		}
 		if text != plan.NotStated {
 			*field.to = text
