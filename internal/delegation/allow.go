@@ -84,7 +84,7 @@ func (a *Allow) lifts(c Call, w Want) bool {
 	case ByPattern:
 		return a.Tool != "" && a.ofRule(w) && a.pattern.Matches(c.Canonical)
 	case Plan:
-		return a.PlanID != ""
+		return a.PlanID != "" && !c.Widens // what is added to a plan is not what was agreed to
 	}
 	return false
 }

@@ -99,6 +99,9 @@ type Call struct {
 	UserID, Email, AgentID, SessionID, PlanID string
 	Step                                      int // of the plan; -1: none
 	Labels                                    []string
+	// Widens: the step was added to a plan under way, and nobody has agreed to it.
+	// It is not stored.
+	Widens bool
 }
 
 // Want is what is wanted of whoever approves, and which rule wants it.

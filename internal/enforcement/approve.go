@@ -1,6 +1,7 @@
 package enforcement
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,15 +93,26 @@ func (c *call) asked(o *outcome) delegation.Call {
 	asked := delegation.Call{
 		OrgID: c.by.OrgID, KeyID: c.by.KeyID, OwnerID: c.by.UserID, Server: o.server, Tool: tool,
 		Digest: c.digest, Arguments: string(c.shown), Canonical: c.args.Text(),
-		UserID: r.UserID, Email: r.UserEmail, AgentID: r.AgentID, SessionID: r.SessionID, Step: -1, Labels: r.Labels,
+		UserID: r.UserID, Email: r.UserEmail, AgentID: r.AgentID, SessionID: r.SessionID, Step: -1, Labels: r.Labels, Widens: o.widened,
 	}
 	if o.plan != nil {
 		asked.PlanID = o.plan.ID
+		declaredFor(&asked, o.plan.Binding)
 	}
 	if len(o.steps) > 0 {
 		asked.Step = o.steps[0]
 	}
 	return asked
+}
+
+// declaredFor completes whom a call is for and who makes it by what its plan says:
+// a person for whom a plan was declared does not approve its calls because they
+// leave the name out.
+func declaredFor(asked *delegation.Call, by plan.Binding) {
+	if asked.UserID == "" && asked.Email == "" {
+		asked.UserID = cmp.Or(by.UserID, by.Email)
+	}
+	asked.AgentID = cmp.Or(asked.AgentID, by.AgentID)
 }
 
 func wanted(o *outcome) delegation.Want {
