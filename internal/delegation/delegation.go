@@ -231,6 +231,12 @@ func (r *Request) GrantExpiresAt() *time.Time {
 	return &r.grant.expiresAt
 }
 
+// Serves reports whether a yes to this request is one to what a decision wants: the
+// same of approvers, and the same rule where the request knows it.
+func (r *Request) Serves(w Want) bool {
+	return r.Kind == w.Kind && r.Role == w.role() && r.Needed == w.needed() && (r.PolicyID == "" || r.PolicyID == w.PolicyID && r.Rule == w.Rule)
+}
+
 // Used reports whether the grant let the call run.
 func (r *Request) Used() bool { return r.grant.used }
 

@@ -24,8 +24,8 @@ type Sources struct {
 	Address func(ctx context.Context, r database.Reader, userID string) (string, error)
 	// Digest is that of arguments in canonical JSON, under the organization's key.
 	Digest func(ctx context.Context, orgID, canonical string) ([]byte, error)
-	// Denies reports whether policies deny every call of a request's tool, whatever
-	// its arguments are, as of a generation of the organization's log.
+	// Denies reports whether a decision about a request's call would not take its
+	// grant now, as of a generation of the organization's log.
 	Denies func(ctx context.Context, by principal.Principal, r *Request) (denied bool, generation int64, err error)
 	// Record writes down that a request's grant lets its call run, as a decision,
 	// and gives the decision's id.

@@ -13,7 +13,6 @@ import (
 	"writ/internal/policy"
 	"writ/internal/policy/engine"
 	"writ/internal/principal"
-	"writ/internal/toolcall"
 	"writ/internal/verdict"
 )
 
@@ -168,27 +167,4 @@ func (s *Service) RecordRelease(ctx context.Context, tx *database.Tx, by princip
 	}
 	_, err := record(ctx, tx, c, o)
 	return c.id, err
-}
-
-// Denies reports whether policies deny every call of a request's tool by this
-// caller, whatever its arguments are: then no approval may be given out without
-// them. It tells the generation of the log that this holds for.
-func (s *Service) Denies(ctx context.Context, by principal.Principal, r *delegation.Request) (denied bool, generation int64, err error) {
-	v := &view{}
-	if v.policies, err = s.policies.Snapshot(ctx, by.OrgID); err != nil {
-		return true, 0, err
-	}
-	c := &call{by: by, request: Request{Tool: r.Tool, AgentID: r.AgentID, UserID: r.UserID, UserEmail: r.Email, SessionID: r.SessionID, Environment: by.Environment}}
-	if err := s.lookAtPeople(ctx, c, v); err != nil {
-		return true, 0, err
-	}
-	named := c.toolcall(v, name{r.Server, r.Tool, -1}, s.db.Now())
-	alone := *named
-	alone.Key.Alone, alone.User.Role = true, named.Key.OwnerRole
-	for _, caller := range [...]*toolcall.Call{named, &alone} {
-		if f := v.policies.Set.Foresee(caller); f.Certain && f.Verdict == verdict.Deny {
-			denied = true
-		}
-	}
-	return denied, v.policies.Generation, nil
 }
