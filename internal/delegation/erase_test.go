@@ -43,3 +43,26 @@ func TestAnErasedPatternIsGone(t *testing.T) {
 		}
 	})
 }
+
+// TestErasedAmountsAreGone: they are the client's words, and stand among the reasons
+// of a risk.
+func TestErasedAmountsAreGone(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		r, _ := w.ask(delegation.Asked{Tool: "pay", Domain: "bank", Amount: amount(31337), Reason: "for 31337"})
+		if r.Risk.Level == "" || len(r.Risk.Reasons) == 0 {
+			t.Fatalf("no risk to erase: %+v", r.Risk)
+		}
+		var entry int64
+		if err := w.db.QueryRow(t.Context(), `SELECT opened_at_entry FROM approval_request WHERE id = $1`, r.ID).Scan(&entry); err != nil {
+			t.Fatal(err)
+		}
+		w.write(func(ctx context.Context, tx *database.Tx) error {
+			return delegation.EraseArguments(ctx, tx, w.org, []int64{entry})
+		})
+		got, err := w.approvals.Get(t.Context(), w.ada, r.ID)
+		if err != nil || got.Amount != nil || got.AskedFor != "" || len(got.Risk.Reasons) != 0 || got.Risk.Level != r.Risk.Level {
+			t.Errorf("still there: %v, %q, %+v, %v", got.Amount, got.AskedFor, got.Risk, err)
+		}
+	})
+}
