@@ -43,7 +43,7 @@ func (s *Service) Denies(ctx context.Context, by principal.Principal, r *delegat
 	d := evaluate(v.policies.Set, named, s.policies.Spent(ctx, by.OrgID))
 	o := &outcome{candidate: candidate{Decision: d}}
 	served := d.Verdict == verdict.Allow || d.Verdict != verdict.Deny && r.Serves(wanted(o))
-	return !served, v.policies.Generation, nil
+	return !served || len(d.Claims) > 0, v.policies.Generation, nil // only a decision takes from limits
 }
 
 // leavesPlan reports whether the plan that the call was judged by does not stand any

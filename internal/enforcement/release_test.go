@@ -31,6 +31,7 @@ func TestAnApprovalIsGivenOutAsADecisionWouldUseIt(t *testing.T) {
 			"an admin must":       `id: r; effect: hold; tools: ["bank.pay"]; when: args.amount > 6; approvers: {role: admin, count: 1}`,
 			"such are denied":     `id: r; effect: deny; tools: ["bank.pay"]; when: args.amount > 6`,
 			"nobody may any more": `id: r; effect: deny; tools: ["bank.*"]`,
+			"calls are counted":   `id: r; effect: deny; tools: ["bank.pay"]; limit: {calls: 9, per: 1h, by: org}`,
 		} {
 			changed := w.active("changed", rule)
 			if given, err := w.approvals.CheckApproved(t.Context(), w.agent, question); err != nil || given != nil {
