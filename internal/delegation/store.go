@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"writ/internal/database"
 	"writ/internal/fault"
+	"writ/internal/intent/plan"
 	"writ/internal/principal"
 )
 
@@ -46,23 +48,40 @@ func selectForCall(ctx context.Context, r database.Reader, c Call, w Want, since
 	return all, nil
 }
 
-// selectRejected reads the latest no to a call that still holds. A no is wide: it
-// is about what the call would do, whichever plan, agent, session or rule it comes
-// with, and however tool and server are spelled. Another person's call it is not
-// about, where both are named. It is found by its status, of which there are few:
-// people say it.
+// selectRejected reads the noes to a call that still hold. A no is wide: it is about
+// what the call would do, whichever plan, agent, session or rule it comes with, and
+// however tool and server are spelled. Another person's call it is not about, where
+// both are named. It is found by its status, of which there are few: people say it.
 func selectRejected(ctx context.Context, r database.Reader, c Call, now time.Time) ([]Request, error) {
 	requests, err := database.Collect(ctx, r, scanRequest, `SELECT `+columns+tables+`
 		WHERE r.org_id = $1 AND r.status = 'rejected' AND r.created_at > $2 AND r.expires_at > $3
-			AND r.key_id = $4 AND (r.digest = $5 OR r.edited_digest = $5) AND LOWER(r.tool) = LOWER($6) AND LOWER(r.server) = LOWER($7)
-			AND (r.email = $8 OR r.email = '' OR $8 = '')
+			AND r.key_id = $4 AND (r.digest = $5 OR r.edited_digest = $5)
+			AND (r.email = $6 OR r.email = '' OR $6 = '')
+			AND (LOWER(r.user_id) = LOWER($7) OR r.user_id = '' OR $7 = '')
 		ORDER BY r.decided_at DESC, r.id DESC
-		LIMIT 1`,
-		c.OrgID, database.Micros(oldest(now)), database.Micros(now), c.KeyID, c.Digest, c.Tool, c.Server, c.Email)
+		LIMIT $8`,
+		c.OrgID, database.Micros(oldest(now)), database.Micros(now), c.KeyID, c.Digest, c.Email, c.UserID, mostRejected)
 	if err != nil {
 		return nil, fmt.Errorf("look for a no: %w", err)
 	}
-	return requests, nil
+	return slices.DeleteFunc(requests, func(r Request) bool { return !c.isOf(r.Call) }), nil
+}
+
+// mostRejected is how many noes to the same arguments are looked at, of whatever
+// tools.
+const mostRejected = 200
+
+// isOf reports whether two calls are of one tool, however they spell it.
+func (c Call) isOf(other Call) bool {
+	return strings.EqualFold(c.Server, other.Server) && strings.EqualFold(c.bareTool(), other.bareTool())
+}
+
+// bareTool is the tool without its server in front, as some harnesses write it.
+func (c Call) bareTool() string {
+	if server, tool, ok := plan.OwnName(c.Tool); ok && strings.EqualFold(server, c.Server) {
+		return tool
+	}
+	return c.Tool
 }
 
 // selectAsked reads the latest requests about what a client asks by itself,

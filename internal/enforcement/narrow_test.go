@@ -62,7 +62,7 @@ func TestANoIsNotEscaped(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		bob := w.approver()
-		w.active("rules", holdPay, `id: upper; effect: hold; tools: ["bank.PAY"]`)
+		w.active("rules", holdPay, `id: upper; effect: hold; tools: ["bank.PAY"]`, allowAll)
 		plain := `{"steps":[{"action":"pay","mcp":"bank"}]}`
 		first := w.mint(w.agent, plain)
 		for i := range 25 { // as many as could hide the one that was answered
@@ -83,6 +83,7 @@ func TestANoIsNotEscaped(t *testing.T) {
 			"another session":  from("a", "u@example.org", "s2", planned(second, "pay", `{}`)),
 			"nobody":           planned(second, "pay", `{}`),
 			"another spelling": from("a", "u@example.org", "s", planned(second, "PAY", `{}`)),
+			"a longer name":    from("a", "u@example.org", "s", call("bank", "mcp__bank__pay", `{}`)),
 		}
 		for name, r := range tries {
 			if got := w.decide(r); got.Verdict != verdict.Deny || got.ApprovalID != held.ApprovalID {
