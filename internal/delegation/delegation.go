@@ -13,10 +13,11 @@
 //	            ├──Cancel──> cancelled, by who asked
 //	            └──time────> expired: the next call opens another
 //
-// A call is its key, server, tool and the digest of its canonical arguments,
-// and what is wanted of approvers: a grant that one person gave does not serve
-// where the policy now wants two. Plan and e-mail tell calls apart where both
-// sides state them.
+// A call is its key, server, tool and the digest of its canonical arguments. A yes
+// is narrow: it serves the rule and what that wanted of approvers, the agent and
+// the user it was asked about, plan and e-mail where both sides state them, and
+// only while who said it may still say it. A no is wide: it is about what the call
+// would do, whichever plan, agent or spelling it comes with.
 //
 // A yes is for one run unless its Scope says more; then it is an Allow: bound to
 // who asked, the rule, an end and a number of uses, told to the approver in words.
