@@ -67,6 +67,7 @@ func TestWarningsOfRulesOverSeveralTools(t *testing.T) {
 		"a hold over one tool":      {document.Rule{Effect: verdict.Hold, Tools: []document.Pattern{"a.b"}, When: "args.x > 1"}, 0},
 		"an allow over every tool":  {document.Rule{Effect: verdict.Allow, Tools: []document.Pattern{"*"}, When: "args.x > 1"}, 0},
 		"a deny that asks for it":   {document.Rule{Tools: []document.Pattern{"*"}, When: "has(args.x) && args.x > 1"}, 0},
+		"an allow for no role":      {document.Rule{Effect: verdict.Allow, Tools: []document.Pattern{"a.b"}, When: `    "x" == user.role`}, 1},
 		"a deny without conditions": {document.Rule{Tools: []document.Pattern{"*"}}, 0},
 	} {
 		c.rule.ID, c.rule.WhenAt = "r", document.Position{Line: 4, Column: 11}
