@@ -230,9 +230,10 @@ type StandingAllow struct {
 	Server       string    `json:"server"`
 	Tool         string    `json:"tool"`
 	ExpiresAt    time.Time `json:"expiresAt"`
+	Lapsed       bool      `json:"lapsed"` // who gave it may not give it now, so that it permits nothing
 }
 
-// StandingAllows are the wider yeses that still permit something.
+// StandingAllows are the wider yeses that have not ended.
 func (c *Client) StandingAllows(ctx context.Context, orgID string) ([]StandingAllow, error) {
 	var out struct {
 		Items []StandingAllow `json:"items"`

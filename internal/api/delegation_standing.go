@@ -11,7 +11,7 @@ import (
 
 func (a *API) mountStanding() {
 	handle(a, Route{
-		Method: http.MethodGet, Path: "/delegation/allows", Tag: delegationTag, Summary: "Wider yeses that still permit something, newest first",
+		Method: http.MethodGet, Path: "/delegation/allows", Tag: delegationTag, Summary: "Wider yeses that have not ended, newest first",
 		Mode: JWT, Action: principal.ReadTelemetry,
 	}, a.listAllows)
 	handle(a, Route{
@@ -31,6 +31,7 @@ type AllowBody struct {
 	Used         int                  `json:"used" doc:"How often it was."`
 	CreatedAt    time.Time            `json:"createdAt"`
 	ExpiresAt    time.Time            `json:"expiresAt"`
+	Lapsed       bool                 `json:"lapsed" doc:"Who gave it may not give it now, so that it permits nothing until they may again."`
 	KeyID        string               `json:"keyId" doc:"The key it is for."`
 	OwnerID      string               `json:"ownerId" doc:"Of that key."`
 	AgentID      string               `json:"agentId,omitempty" doc:"What is absent does not bind; the next too."`
@@ -60,7 +61,7 @@ func (a *API) listAllows(ctx context.Context, caller principal.Principal, _ *lis
 	for i, y := range allows {
 		out.Body.Items[i] = AllowBody{
 			ID: y.ID, DelegationID: y.RequestID, Scope: y.Scope, Permits: y.Words, GivenBy: y.GivenBy, Uses: y.Uses, Used: y.Used,
-			CreatedAt: y.CreatedAt, ExpiresAt: y.ExpiresAt, KeyID: y.KeyID, OwnerID: y.OwnerID, AgentID: y.AgentID, UserID: y.UserID,
+			CreatedAt: y.CreatedAt, ExpiresAt: y.ExpiresAt, Lapsed: y.Lapsed, KeyID: y.KeyID, OwnerID: y.OwnerID, AgentID: y.AgentID, UserID: y.UserID,
 			Email: y.Email, SessionID: y.SessionID, PlanID: y.PlanID, Server: y.Server, Tool: y.Tool,
 		}
 		if y.Scope == delegation.ByPattern && !caller.May(principal.ReadPayloads) {

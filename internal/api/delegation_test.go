@@ -74,10 +74,14 @@ func TestWiderYeses(t *testing.T) {
 	t.Parallel()
 	eachHolding(t, func(t *testing.T, h *holding) {
 		ctx := t.Context()
-		id := h.decide("the first", payment, "hold")["approvalId"].(string)
+		id := h.decide("the first", `{"to":"landlord","amount":5000}`, "hold")["approvalId"].(string)
 		pattern := &client.ApprovalScope{Kind: "pattern", Minutes: 30, Uses: 2, Pattern: map[string]json.RawMessage{
 			"to": json.RawMessage(`{"equals":"landlord"}`), "amount": json.RawMessage(`{"max":6000}`),
 		}}
+		_, err := h.approver.Approve(ctx, h.org, client.Yes{ID: id, Scope: &client.ApprovalScope{Kind: "pattern", Pattern: map[string]json.RawMessage{
+			"to": json.RawMessage(`{"equals":"landlord"}`), "amount": json.RawMessage(`{"max":600}`),
+		}}})
+		wantStatus(t, "a yes that leaves the call waiting", err, http.StatusBadRequest)
 		words, err := h.approver.PreviewApproval(ctx, h.org, client.Yes{ID: id, Scope: pattern})
 		if err != nil || !strings.Contains(words, `amount is at most 6000`) {
 			t.Errorf("preview: %q, %v", words, err)
@@ -99,6 +103,39 @@ func TestWiderYeses(t *testing.T) {
 		h.decide("taken back", `{"to":"landlord","amount":5999}`, "hold")
 		if standing, err = h.approver.StandingAllows(ctx, h.org); err != nil || len(standing) != 0 {
 			t.Errorf("standing: %+v, %v", standing, err)
+		}
+	})
+}
+
+// TestYesesLapse: a yes whose giver may not give it any more permits nothing, and
+// the list says so; it can be taken back before they may again.
+func TestYesesLapse(t *testing.T) {
+	t.Parallel()
+	eachHolding(t, func(t *testing.T, h *holding) {
+		ctx := t.Context()
+		id := h.decide("the first", payment, "hold")["approvalId"].(string)
+		if _, err := h.approver.Approve(ctx, h.org, client.Yes{ID: id, Scope: &client.ApprovalScope{Kind: "minutes", Minutes: 30}}); err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range []struct {
+			role, action string
+			lapsed       bool
+		}{{"approver", "allow", false}, {"member", "hold", true}, {"admin", "allow", false}, {"viewer", "hold", true}} {
+			if _, err := h.owner.ChangeRole(ctx, h.org, h.approver.ID, step.role); err != nil {
+				t.Fatal(err)
+			}
+			h.decide("given by a "+step.role, `{"to":"landlord","amount":5001}`, step.action)
+			standing, err := h.owner.StandingAllows(ctx, h.org)
+			if err != nil || len(standing) != 1 || standing[0].Lapsed != step.lapsed {
+				t.Fatalf("given by a %s: %+v, %v, want lapsed %t", step.role, standing, err, step.lapsed)
+			}
+		}
+		standing, err := h.owner.StandingAllows(ctx, h.org)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.owner.RevokeAllow(ctx, h.org, standing[0].ID); err != nil {
+			t.Fatalf("take back what has lapsed: %v", err)
 		}
 	})
 }

@@ -281,11 +281,12 @@ func (r *caseRun) answer(request, said string) {
 	r.t.Helper()
 	person := principal.Principal{Kind: principal.User, UserID: r.owner.ID, OrgID: r.org, Role: principal.Owner}
 	var err error
-	if no, ok := strings.CutPrefix(said, "no: "); ok {
-		_, err = r.server.Approvals.Reject(r.t.Context(), person, request, no)
-	} else if said == "yes" {
+	switch word, why, _ := strings.Cut(said, ": "); word {
+	case "no":
+		_, err = r.server.Approvals.Reject(r.t.Context(), person, request, why)
+	case "yes":
 		_, err = r.server.Approvals.Approve(r.t.Context(), person, request, delegation.Yes{})
-	} else {
+	default:
 		err = errors.New("nobody answers so")
 	}
 	if err != nil {

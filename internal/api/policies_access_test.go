@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -232,14 +231,14 @@ func TestLimitsOverHTTP(t *testing.T) {
 		if got := ask("b"); !got.Allowed {
 			t.Errorf("another agent: %+v", got)
 		}
-		b.spend("b", 2, 10)
+		b.report(caller{agent: "b"}, 2, 10)
 		if got := ask("b"); got.Decision != "deny" || got.Rule != "cost" || !strings.Contains(got.Reason, "spent") {
 			t.Errorf("after two dollars: %+v", got)
 		}
 		if got := ask("c"); !got.Allowed {
 			t.Errorf("a third agent: %+v", got)
 		}
-		b.spend("d", 0, 200)
+		b.report(caller{agent: "d"}, 0, 200)
 		if got := ask("c"); got.Decision != "hold" || got.Rule != "tokens" {
 			t.Errorf("after all tokens: %+v", got)
 		}
@@ -264,19 +263,6 @@ func (b *bank) claim(policyID, agent string, n int) {
 		if err != nil {
 			b.t.Fatal(err)
 		}
-	}
-}
-
-// spend has an agent report what it cost.
-func (b *bank) spend(agent string, dollars, tokens int) {
-	b.t.Helper()
-	at := time.Now().UTC().Format(time.RFC3339)
-	batch := fmt.Sprintf(`{"trace":{"id":%q,"name":"t","agentId":%q,"startTime":%q,"status":"ok"},
-		"spans":[{"id":%q,"kind":"generation","name":"g","startTime":%q,"attributes":{"model":"m","inputTokens":%d,"costUsd":%d}}]}`,
-		database.NewID(), agent, at, database.NewID(), at, tokens, dollars)
-	got, err := b.agent.Ingest(b.t.Context(), client.Spans{Product: "p", Batches: []json.RawMessage{json.RawMessage(batch)}})
-	if err != nil || got.Accepted != 1 {
-		b.t.Fatalf("spend: %+v, %v", got, err)
 	}
 }
 

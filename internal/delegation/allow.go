@@ -29,6 +29,9 @@ type Allow struct {
 	ExpiresAt time.Time
 	RevokedAt *time.Time
 	RevokedBy string
+	// Lapsed: who said it may not say it now, so that it lifts nothing until they
+	// may again. Only Standing tells.
+	Lapsed bool
 
 	// Whom and what it is for. What is empty does not bind.
 	KeyID, AgentID, UserID, Email, SessionID, PlanID, Server, Tool string
@@ -109,7 +112,7 @@ func FindAllow(ctx context.Context, tx *database.Tx, call Call, want Want) (*All
 		if !a.Live(tx.Now()) || !a.lifts(call, want) {
 			continue
 		}
-		stands, err := a.stands(ctx, tx)
+		stands, err := a.stands(ctx, tx, rolesIn(tx))
 		if err != nil {
 			return nil, err
 		}
@@ -121,8 +124,8 @@ func FindAllow(ctx context.Context, tx *database.Tx, call Call, want Want) (*All
 }
 
 // stands reports whether as many as were needed said yes to it and may still do so.
-func (a *Allow) stands(ctx context.Context, tx *database.Tx) (bool, error) {
-	votes, err := standingVotes(ctx, tx, rolesIn(tx), &Request{ID: a.RequestID, Call: Call{OrgID: a.OrgID}, Kind: a.kind, Role: a.role})
+func (a *Allow) stands(ctx context.Context, r database.Reader, roles RoleOf) (bool, error) {
+	votes, err := standingVotes(ctx, r, roles, &Request{ID: a.RequestID, Call: Call{OrgID: a.OrgID}, Kind: a.kind, Role: a.role})
 	return votes >= a.needed, err
 }
 
@@ -162,8 +165,9 @@ func wrapped(doing string, err error) error {
 // mostStanding is how many wider yeses of one key or organization are looked at.
 const mostStanding = 500
 
-// Standing are the wider yeses that still lift something, newest first: to who
-// may approve those of the organization, to others those of their own keys.
+// Standing are the wider yeses that have not ended, newest first: to who may
+// approve those of the organization, to others those of their own keys. Those that
+// have lapsed are among them, for they can be taken back before they count again.
 func (s *Service) Standing(ctx context.Context, p principal.Principal) ([]Allow, error) {
 	if p.Kind != principal.User || p.OrgID == "" {
 		return nil, fault.New(fault.Forbidden, "only a person may see what was permitted")
@@ -174,7 +178,19 @@ func (s *Service) Standing(ctx context.Context, p principal.Principal) ([]Allow,
 	if !p.May(principal.DecideApprovals) {
 		where, args = where+` AND r.owner_id = $4`, append(args, p.UserID)
 	}
-	return selectAllows(ctx, s.db, where, args...)
+	allows, err := selectAllows(ctx, s.db, where, args...)
+	if err != nil {
+		return nil, err
+	}
+	roles := s.sources.Role.remembered()
+	for i := range allows {
+		stands, err := allows[i].stands(ctx, s.db, roles)
+		if err != nil {
+			return nil, err
+		}
+		allows[i].Lapsed = !stands
+	}
+	return allows, nil
 }
 
 // Revoke takes a wider yes back. One that has ended stays as it is.

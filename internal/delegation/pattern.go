@@ -171,48 +171,6 @@ func covers(path, other string) bool {
 	return path == other || strings.HasPrefix(other, path+".")
 }
 
-// Matches reports whether a call's arguments, in canonical JSON, fit.
-func (p Pattern) Matches(arguments string) bool {
-	if len(p) == 0 {
-		return false
-	}
-	found := make([]bool, len(p))
-	if !p.fits("", jsontext.Value(arguments), found) {
-		return false
-	}
-	return !slices.Contains(found, false)
-}
-
-// fits walks the arguments: what a term names is checked by it, an object that a
-// path leads through is entered, everything else is more than was permitted.
-func (p Pattern) fits(path string, value jsontext.Value, found []bool) bool {
-	if i := slices.IndexFunc(p, func(t Term) bool { return path != "" && t.Path == path }); i >= 0 {
-		found[i] = true
-		return p[i].takes(value)
-	}
-	leadsOn := path == "" || slices.ContainsFunc(p, func(t Term) bool { return covers(path, t.Path) })
-	if !leadsOn || value.Kind() != '{' {
-		return false
-	}
-	var members map[string]jsontext.Value
-	if err := json.Unmarshal(value, &members); err != nil {
-		return false
-	}
-	for name, member := range members {
-		if strings.Contains(name, ".") || name == "" {
-			return false // its path would be that of another
-		}
-		inner := name
-		if path != "" {
-			inner = path + "." + name
-		}
-		if !p.fits(inner, member, found) {
-			return false
-		}
-	}
-	return true
-}
-
 // takes reports whether a value, in canonical JSON, is what the term says.
 func (t Term) takes(value jsontext.Value) bool {
 	switch {

@@ -113,7 +113,10 @@ func (s Scope) checkKind(r *Request) error {
 			return fault.Field("scope.minutes", "must be from 1 to %d", MaxAllowMinutes)
 		}
 	case ByPattern:
-		return s.Pattern.check()
+		if err := s.Pattern.check(); err != nil {
+			return err
+		}
+		return s.Pattern.fitsRequest(r)
 	case Plan:
 		if r.PlanID == "" {
 			return fault.Field("scope.kind", "the call belongs to no plan")

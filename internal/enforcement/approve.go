@@ -57,9 +57,9 @@ func (o *outcome) answered(request *delegation.Request, tx *database.Tx) bool {
 			o.told = "approved with changes, and these were erased: ask again"
 		}
 	case request.Status == delegation.Rejected:
-		reason := "an approver said no"
+		reason := "an approver said no, and gave no reason: ask a person before you try again"
 		if request.Note != "" {
-			reason += ": " + request.Note
+			reason = "an approver said no: " + request.Note
 		}
 		o.candidate.Decision = refuse(policy.ByApproval, "rejected", reason).Decision
 	default:

@@ -115,6 +115,32 @@ func keepAnOwner(ctx context.Context, tx *database.Tx, orgID string, m Member) e
 	return nil
 }
 
+// AddMember makes a person a member without an invitation. It is the operator's,
+// for an installation that sends no mail: who has its data needs nobody's leave.
+func (s *Service) AddMember(ctx context.Context, p principal.Principal, orgID, userID string, role principal.Role) error {
+	if p.Kind != principal.System {
+		return fault.New(fault.Forbidden, "only the operator adds members without an invitation")
+	}
+	if err := checkRole(role); err != nil {
+		return err
+	}
+	// Before the change too: it must not declare the log of what is not there.
+	if _, err := findMembership(ctx, s.db, orgID, role); err != nil {
+		return err
+	}
+	return s.db.Write(ctx, database.Change{Logs: []string{orgID}, Do: func(ctx context.Context, tx *database.Tx) error {
+		if _, err := findMembership(ctx, tx, orgID, role); err != nil {
+			return err
+		}
+		if has, err := findRole(ctx, tx, orgID, userID); err == nil {
+			return fault.New(fault.Conflict, "this person is a member already, as %s", has)
+		} else if !fault.Is(err, fault.Forbidden) {
+			return err
+		}
+		return join(ctx, tx, p, orgID, userID, role)
+	}})
+}
+
 // join makes a person a member.
 func join(ctx context.Context, tx *database.Tx, actor principal.Principal, orgID, userID string, role principal.Role) error {
 	if err := insertMember(ctx, tx, orgID, userID, role); err != nil {

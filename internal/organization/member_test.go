@@ -206,3 +206,54 @@ func TestLastOwnerStays(t *testing.T) {
 		wantFault(t, "the other leaves", f.service.Remove(t.Context(), second, second.UserID), fault.Conflict, onlyOwnerRefuse)
 	})
 }
+
+// TestAddMember: the operator needs no invitation, and what is done is in the log.
+func TestAddMember(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, f *fixture) {
+		ctx := t.Context()
+		owner, operator := f.create(t, "Blue"), principal.Operator()
+		bob := f.user(t, "bob@example.org")
+		if err := f.service.AddMember(ctx, operator, owner.OrgID, bob, principal.Approver); err != nil {
+			t.Fatal(err)
+		}
+		if role, err := f.service.RoleOf(ctx, owner.OrgID, bob); err != nil || role != principal.Approver {
+			t.Errorf("the role is %q, %v", role, err)
+		}
+		entries := f.log(t, owner.OrgID, 0)
+		want := entry{"member.joined", "system ", "member " + bob, `{"role":"approver"}`}
+		if last := entries[len(entries)-1]; last != want {
+			t.Errorf("the log ends with %+v, want %+v", last, want)
+		}
+		carol := f.user(t, "carol@example.org")
+		key := principal.Principal{Kind: principal.Key, OrgID: owner.OrgID}
+		closed := f.create(t, "Red")
+		if err := f.service.Close(ctx, closed); err != nil {
+			t.Fatal(err)
+		}
+		for name, refused := range map[string]struct {
+			by          principal.Principal
+			orgID, user string
+			role        principal.Role
+			want        fault.Kind
+		}{
+			"a member again":      {operator, owner.OrgID, bob, principal.Owner, fault.Conflict},
+			"no role":             {operator, owner.OrgID, carol, "king", fault.Invalid},
+			"an empty role":       {operator, owner.OrgID, carol, "", fault.Invalid},
+			"no organization":     {operator, database.NewID(), carol, principal.Viewer, fault.NotFound},
+			"no id":               {operator, "blue", carol, principal.Viewer, fault.NotFound},
+			"one that is closed":  {operator, closed.OrgID, carol, principal.Viewer, fault.NotFound},
+			"the owner, directly": {owner, owner.OrgID, carol, principal.Viewer, fault.Forbidden},
+			"an API key":          {key, owner.OrgID, carol, principal.Viewer, fault.Forbidden},
+			"nobody":              {principal.Principal{}, owner.OrgID, carol, principal.Viewer, fault.Forbidden},
+		} {
+			wantKind(t, name, f.service.AddMember(ctx, refused.by, refused.orgID, refused.user, refused.role), refused.want)
+		}
+		if _, err := f.service.RoleOf(ctx, owner.OrgID, carol); err == nil {
+			t.Error("a refusal made a member")
+		}
+		if n := len(f.log(t, owner.OrgID, 0)); n != len(entries) {
+			t.Errorf("%d entries, want %d: a refusal is in the log", n, len(entries))
+		}
+	})
+}

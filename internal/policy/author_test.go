@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"writ/internal/page"
 	"writ/internal/policy"
 	"writ/internal/policy/document"
+	"writ/internal/policy/engine"
 	"writ/internal/principal"
 )
 
@@ -273,5 +275,22 @@ func (w *world) wantLeave(what string, err error, may bool) {
 		w.t.Errorf("%s: %v, want leave", what, err)
 	case !may:
 		wantKind(w.t, what, err, fault.Forbidden)
+	}
+}
+
+// TestLintKnowsEveryRole: a role that is new must not be called a mistake.
+func TestLintKnowsEveryRole(t *testing.T) {
+	t.Parallel()
+	for _, role := range append(principal.Roles(), "nobody") {
+		doc := &document.Document{Version: document.Version, Name: "p", Rules: []document.Rule{
+			{ID: "r", Tools: []document.Pattern{"a.b"}, When: fmt.Sprintf("user.role == %q", role)},
+		}}
+		compiled, problems := engine.Compile(doc)
+		if problems != nil {
+			t.Fatal(problems)
+		}
+		if doubted := len(compiled.Warnings()) > 0; doubted != (role == "nobody") {
+			t.Errorf("%s: %v", role, compiled.Warnings())
+		}
 	}
 }

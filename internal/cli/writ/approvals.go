@@ -112,7 +112,7 @@ func approvalsList(s cli.Streams) *cobra.Command {
 			if l.asJSON {
 				return json.NewEncoder(s.Out).Encode(found)
 			}
-			return printApprovals(s, found)
+			return printApprovals(s, found, l.none())
 		},
 	}
 	l.addFlags(cmd)
@@ -127,9 +127,23 @@ func approvalsList(s cli.Streams) *cobra.Command {
 	return cmd
 }
 
-func printApprovals(s cli.Streams, found client.Page[client.Approval]) error {
+// none is what is said where there is nothing to list: that nothing waits is good
+// news, that nothing fits may be a mistake.
+func (l *listing) none() string {
+	f := l.filter
+	narrowed := f.Tool + f.AgentID + f.Risk + f.Requester + f.Cursor
+	switch {
+	case f.Status == "pending" && narrowed == "":
+		return "nothing waits for an answer (--status any lists what did)"
+	case f.Status == "" && narrowed == "":
+		return "nobody has asked for an approval yet"
+	}
+	return "no request fits these conditions"
+}
+
+func printApprovals(s cli.Streams, found client.Page[client.Approval], none string) error {
 	if len(found.Items) == 0 {
-		fmt.Fprintln(s.Err, "writ: no such request")
+		fmt.Fprintln(s.Err, "writ: "+none)
 		return nil
 	}
 	table := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)

@@ -128,6 +128,9 @@ func approvalsReject(s cli.Streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if note == "" {
+				fmt.Fprintln(s.Err, "writ: the agent is told no reason; --note gives it one")
+			}
 			return p.told(s, done)
 		},
 	}

@@ -90,8 +90,35 @@ func (c *command) org() *cobra.Command {
 	create.Flags().StringVar(&owner, "owner", "", "e-mail address of its first owner")
 	_ = create.MarkFlagRequired("name") // fails only for a flag that is not there
 	_ = create.MarkFlagRequired("owner")
-	org.AddCommand(create)
+	org.AddCommand(create, c.addMember())
 	return org
+}
+
+func (c *command) addMember() *cobra.Command {
+	var orgID, address, role string
+	cmd := &cobra.Command{
+		Use: "add-member --organization ID --email ADDRESS --role ROLE", Short: "Make an account a member of an organization", Args: cobra.NoArgs,
+		Long: "Make an account a member of an organization, without an invitation by mail. The account must be there: see writd user create.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withAreas(cmd.Context(), func(ctx context.Context, areas *app.Areas) error {
+				userID, err := areas.Auth.FindID(ctx, address)
+				if err != nil {
+					return err
+				}
+				if err := areas.Organizations.AddMember(ctx, principal.Operator(), orgID, userID, principal.Role(role)); err != nil {
+					return err
+				}
+				return c.print(map[string]string{"organization": orgID, "member": userID, "role": role})
+			})
+		},
+	}
+	cmd.Flags().StringVar(&orgID, "organization", "", "id of the organization")
+	cmd.Flags().StringVar(&address, "email", "", "e-mail address of the account")
+	cmd.Flags().StringVar(&role, "role", "", "owner, admin, approver, member or viewer")
+	for _, name := range []string{"organization", "email", "role"} {
+		_ = cmd.MarkFlagRequired(name) // fails only for a flag that is not there
+	}
+	return cmd
 }
 
 func (c *command) createOrganization(ctx context.Context, areas *app.Areas, name, owner string) error {

@@ -38,7 +38,7 @@ func TestAllProblemsAreToldWithTheirPlace(t *testing.T) {
 	}
 	want := []string{
 		"0:0  default: must be allow",
-		"8:16 a rules[0].when: undefined field 'nmae'",
+		"8:16 a rules[0].when: undefined field 'nmae': expected id",
 		"13:8 b rules[1].when: found no matching overload for > applied to '(string",
 		"1:1 c rules[2].when: must be true or false",
 		"0:0 a rules[3].id: is the id of an earlier rule",
@@ -67,6 +67,7 @@ func TestWarningsOfRulesOverSeveralTools(t *testing.T) {
 		"a hold over one tool":      {document.Rule{Effect: verdict.Hold, Tools: []document.Pattern{"a.b"}, When: "args.x > 1"}, 0},
 		"an allow over every tool":  {document.Rule{Effect: verdict.Allow, Tools: []document.Pattern{"*"}, When: "args.x > 1"}, 0},
 		"a deny that asks for it":   {document.Rule{Tools: []document.Pattern{"*"}, When: "has(args.x) && args.x > 1"}, 0},
+		"an allow for no role":      {document.Rule{Effect: verdict.Allow, Tools: []document.Pattern{"a.b"}, When: `    "x" == user.role`}, 1},
 		"a deny without conditions": {document.Rule{Tools: []document.Pattern{"*"}}, 0},
 	} {
 		c.rule.ID, c.rule.WhenAt = "r", document.Position{Line: 4, Column: 11}

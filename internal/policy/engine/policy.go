@@ -61,16 +61,26 @@ func Compile(doc *document.Document) (*Policy, []document.Problem) {
 				break
 			}
 		}
-		if condition != nil && r.Effect != verdict.Allow && coversSeveral(r.Tools) {
-			for _, w := range condition.Warnings() {
-				p.warnings = append(p.warnings, inCondition(doc, i, w))
-			}
+		for _, w := range doubtful(r, condition) {
+			p.warnings = append(p.warnings, inCondition(doc, i, w))
 		}
 	}
 	if len(problems) > 0 {
 		return nil, problems
 	}
 	return p, nil
+}
+
+// doubtful is what is likely a mistake in the condition of a rule.
+func doubtful(r *document.Rule, condition *expression.Condition) []expression.Problem {
+	if condition == nil {
+		return nil
+	}
+	doubts := condition.Doubts()
+	if r.Effect != verdict.Allow && coversSeveral(r.Tools) {
+		doubts = append(doubts, condition.Warnings()...)
+	}
+	return doubts
 }
 
 // Document is what the policy was compiled from. It must not be changed.

@@ -108,3 +108,24 @@ func TestWarnings(t *testing.T) {
 		}
 	}
 }
+
+func TestDoubts(t *testing.T) {
+	t.Parallel()
+	for condition, want := range map[string][]string{
+		`environment == "prod"`:                          {`1:16 environment is never "prod": expected sandbox or production`},
+		`"Production" != environment && tool == "prod"`:  {`1:1 environment is never "Production": expected sandbox or production`},
+		`user.role in ["owner", "root", "admins"]`:       {`1:24 user.role is never "root": expected owner, admin, approver, member or viewer`, `1:32 user.role is never "admins": expected owner, admin, approver, member or viewer`},
+		`environment in ["sandbox", ""]`:                 nil,
+		`environment == "production" || user.role == ""`: nil,
+		`environment == args.environment`:                nil,
+		`args.role == "root" && user.email == "root"`:    nil,
+	} {
+		var got []string
+		for _, d := range mustCompile(t, condition).Doubts() {
+			got = append(got, position(d)+" "+d.Message)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s:\n%s", condition, diff)
+		}
+	}
+}

@@ -76,11 +76,11 @@ func Compile(text string) (*Condition, *Problem) {
 	// line, in time that grows with the square of that.
 	parsed, issues := env.Parse(text)
 	if len(issues.Errors()) > 0 {
-		return nil, firstProblem(issues)
+		return nil, syntaxProblem(issues)
 	}
 	compiled, issues := env.Check(parsed)
 	if len(issues.Errors()) > 0 {
-		return nil, firstProblem(issues)
+		return nil, typeProblem(env, parsed.NativeRep(), issues)
 	}
 	checked := compiled.NativeRep()
 	if problem := checkShape(checked); problem != nil {

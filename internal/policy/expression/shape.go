@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
@@ -128,27 +127,5 @@ func problemAt(checked *ast.AST, id int64, message string) *Problem {
 func problem(at common.Location, message string) *Problem {
 	return &Problem{Line: max(1, at.Line()), Column: max(1, at.Column()+1), Message: message}
 }
-
-// firstProblem is the first of what CEL has to say, in plainer words.
-func firstProblem(issues *cel.Issues) *Problem {
-	errs := issues.Errors()
-	if len(errs) == 0 {
-		return &Problem{Line: 1, Column: 1, Message: issues.Err().Error()}
-	}
-	return problem(errs[0].Location, plainMessage(errs[0].Message))
-}
-
-func plainMessage(message string) string {
-	message = strings.TrimPrefix(message, "Syntax error: ")
-	message = strings.ReplaceAll(message, " (in container '')", "")
-	message = strings.ReplaceAll(message, "writ.", "")
-	return operatorNames.Replace(message)
-}
-
-var operatorNames = strings.NewReplacer(
-	"'_==_'", "==", "'_!=_'", "!=", "'_<_'", "<", "'_<=_'", "<=", "'_>_'", ">", "'_>=_'", ">=",
-	"'_&&_'", "&&", "'_||_'", "||", "'!_'", "!", "'@in'", "in", "'_+_'", "+", "'_-_'", "-", "'-_'", "-",
-	"'_*_'", "*", "'_/_'", "/", "'_%_'", "%", "'_?_:_'", "?:", "'_[_]'", "[]",
-)
 
 func typeName(t *types.Type) string { return strings.TrimPrefix(t.String(), "writ.") }

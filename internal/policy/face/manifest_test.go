@@ -97,3 +97,50 @@ func TestManifestOfRefusesWhatListsCannotSay(t *testing.T) {
 		}
 	}
 }
+
+// TestManifestsDecideAsTheirPolicies draws policies and calls: what can be said as
+// lists decides the same as lists, and what narrows never decides more loosely,
+// neither alone nor beside another policy.
+func TestManifestsDecideAsTheirPolicies(t *testing.T) {
+	t.Parallel()
+	said := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		doc := &document.Document{Version: "v1", Name: "p", Default: rapid.SampledFrom([]verdict.Verdict{verdict.Deny, verdict.Deny, verdict.Allow}).Draw(rt, "default")}
+		for i := range rapid.IntRange(0, 4).Draw(rt, "rules") {
+			doc.Rules = append(doc.Rules, document.Rule{
+				ID:     string(rune('a' + i)),
+				Effect: rapid.SampledFrom([]verdict.Verdict{verdict.Deny, verdict.Allow, verdict.Allow, verdict.Allow, verdict.Hold}).Draw(rt, "effect"),
+				Tools:  []document.Pattern{rapid.SampledFrom([]document.Pattern{"bank.*", "bank.pay", "files.w*", "files.*", "bank-eu.*e*", "*.pay"}).Draw(rt, "pattern")},
+			})
+		}
+		m, err := face.ManifestOf(doc)
+		if err != nil {
+			return // refused, which is stricter
+		}
+		said++
+		lists, err := m.Document("lists")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		narrowing, err := m.Narrowing("narrowing")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		other := drawDocument(rt)
+		call := toolcall.Call{Server: rapid.SampledFrom(servers).Draw(rt, "server"), Tool: rapid.SampledFrom(names).Draw(rt, "tool"), Args: drawArgs(rt)}
+		judge := func(docs ...*document.Document) verdict.Verdict { return set(rt, docs...).Evaluate(&call, nil).Verdict }
+		alone := judge(doc)
+		if got := judge(lists); got != alone {
+			rt.Fatalf("%s.%s: the lists %s what the policy does %s", call.Server, call.Tool, got, alone)
+		}
+		if got := judge(narrowing); got > alone {
+			rt.Fatalf("%s.%s: what narrows does %s what the policy does %s", call.Server, call.Tool, got, alone)
+		}
+		if got, without := judge(narrowing, other), judge(other); got > min(without, alone) {
+			rt.Fatalf("%s.%s: %s beside a policy that does %s, and the manifest %s", call.Server, call.Tool, got, without, alone)
+		}
+	})
+	if said == 0 {
+		t.Error("no policy was drawn that lists can say")
+	}
+}
