@@ -76,7 +76,7 @@ func printed(language string) (string, error) {
 	case "writ":
 		return string(document.RenderJSON(written(rules))), nil
 	case "rego":
-		return module(rules), nil
+		return module(rules) + planned, nil
 	}
 	return "", fmt.Errorf("-print: the rules are not written in %q", language)
 }

@@ -50,6 +50,18 @@ func module(rules []rule) string {
 	return b.String()
 }
 
+// planned decides a call from the same request as Writ gets: the tool is a step of
+// the plan in the token, the step's arguments hold, and the rules allow it. The
+// token is taken at its word.
+const planned = `
+planned if {
+	some step in input.intent_token.plan.steps
+	step.action == input.tool
+	every name, value in step.params { input.arguments[name] == value }
+	allow with input as {"server": step.mcp, "tool": input.tool, "args": input.arguments}
+}
+`
+
 func regoCondition(r rule) string {
 	argument := "input.args." + r.argument
 	switch r.test {

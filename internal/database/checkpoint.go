@@ -8,8 +8,10 @@ import (
 
 const (
 	// checkpointRows is how many rows the committer inserts before what it logged is
-	// copied into the file, by somebody else.
+	// copied into the file, by somebody else. A commit counts as commitRows more: it
+	// logs the whole of each page it touches, however few its rows are.
 	checkpointRows = 8000
+	commitRows     = 20
 	// checkpointPages is how long the log may become, in pages of 4 KiB, before the
 	// committer copies the rest itself. Only that lets the log begin anew under a load
 	// that never pauses; by then little is left to copy.
@@ -17,9 +19,10 @@ const (
 )
 
 // checkpointer copies the log of an SQLite database into its file beside the
-// committer, which would else spend an eighth of its time on it.
+// committer, which would else spend an eighth of its time on it, and let whoever
+// waits for that commit wait for two syncs more.
 type checkpointer struct {
-	rows int           // inserted since the last signal; the committer's
+	rows int           // since the last signal; the committer's
 	due  chan struct{} // holds one signal
 	done chan struct{} // closed when the goroutine has ended
 	once sync.Once     // a database may be closed twice
@@ -39,9 +42,9 @@ func startCheckpointer(db *DB, logger *slog.Logger) *checkpointer {
 	return c
 }
 
-// committed notes that so many rows were inserted.
+// committed notes a commit that inserted so many rows.
 func (c *checkpointer) committed(rows int) {
-	if c.rows += rows; c.rows < checkpointRows {
+	if c.rows += rows + commitRows; c.rows < checkpointRows {
 		return
 	}
 	c.rows = 0

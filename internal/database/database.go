@@ -66,7 +66,7 @@ type DB struct {
 	writer *writer
 	// What only the committer uses.
 	statements   *statements
-	checkpointer *checkpointer // nil where nobody inserts in bulk, and on PostgreSQL
+	checkpointer *checkpointer // nil on PostgreSQL
 
 	path   string // of the SQLite file
 	schema string // on PostgreSQL, where it is not the database's own default
@@ -94,7 +94,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		return nil, errors.Join(fmt.Errorf("migrate the database: %w", err), db.closeHandles())
 	}
 	db.statements = newStatements()
-	if db.engine == SQLite && o.Store == Telemetry {
+	if db.engine == SQLite {
 		db.checkpointer = startCheckpointer(db, o.Logger)
 	}
 	db.writer = startWriter(db, o.Logger)

@@ -16,9 +16,8 @@ import (
 const sqliteReaders = 4
 
 // bulkPragmas let a commit of thousands of rows stay in memory until it is written
-// (in KiB, where SQLite has 2 MB), and leave its log to the checkpointer. What undoes
-// a statement of many rows is kept in memory, not in a file.
-var bulkPragmas = []string{"cache_size(-16384)", "wal_autocheckpoint(" + checkpointPages + ")", "temp_store(MEMORY)"}
+// (in KiB, where SQLite has 2 MB).
+var bulkPragmas = []string{"cache_size(-16384)"}
 
 // openSQLite opens the file with one writing connection and a pool of readers
 // that SQLite itself keeps from writing.
@@ -34,9 +33,13 @@ func openSQLite(o Options) (*DB, error) {
 	// give space back in small steps. synchronous=FULL: what was acknowledged
 	// survives a power cut. The wait for another program's lock heeds no
 	// context, so it is short: the committer's tries together stay within its
-	// limit. secure_delete: what was erased from the audit log is gone from the
-	// file as well.
-	pragmas := []string{"auto_vacuum(INCREMENTAL)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "busy_timeout(900)"}
+	// limit. The log is left to the checkpointer. What undoes a statement of many
+	// rows is kept in memory, not in a file. secure_delete: what was erased from the
+	// audit log is gone from the file as well.
+	pragmas := []string{
+		"auto_vacuum(INCREMENTAL)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "busy_timeout(900)",
+		"wal_autocheckpoint(" + checkpointPages + ")", "temp_store(MEMORY)",
+	}
 	if o.Store == Telemetry {
 		pragmas = append(pragmas, bulkPragmas...)
 	} else {
