@@ -36,6 +36,7 @@ type Client struct {
 type Error struct {
 	StatusCode int           `json:"statusCode"`
 	Message    string        `json:"message"`
+	Code       string        `json:"error"` // the status in words; where the server speaks OAuth, its code
 	Details    []Detail      `json:"details"`
 	RequestID  string        `json:"requestId"`
 	RetryAfter time.Duration `json:"-"` // when the server said to wait
