@@ -22,7 +22,8 @@ var table = layout.Table{
 		"internal/config", "internal/keyring", "internal/audit",
 		"internal/principal", "internal/database", "internal/secret",
 	),
-	row("internal/cli/writ", "internal/cli", "internal/audit/ledger", "client"),
+	row("internal/cli/writ", "internal/cli/credentials", "internal/cli", "internal/audit/ledger", "client"),
+	row("internal/cli/credentials"),
 	row("internal/cli", "internal/fault"),
 	row("client"),
 
