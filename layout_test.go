@@ -156,6 +156,9 @@ var notInClient = []string{
 	"github.com/jackc/pgx",
 	"cel.dev/cel-go",
 	"github.com/google/cel-go",
+	"database/sql",
+	"writ/internal/database",
+	"writ/internal/policy",
 }
 
 func TestTable(t *testing.T) {

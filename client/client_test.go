@@ -220,6 +220,22 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
+func TestUserAgent(t *testing.T) {
+	t.Parallel()
+	caller, seen := server(t, answering(200, nil, `{}`))
+	caller.UserAgent = "program/1"
+	for _, c := range []*client.Client{caller, caller.As("t1"), caller.WithKey("k1")} {
+		if _, err := c.Me(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, r := range *seen {
+		if got := r.Header.Get("User-Agent"); got != "program/1" {
+			t.Errorf("request %d is of %q", i, got)
+		}
+	}
+}
+
 // TestRedirectsAreNotFollowed keeps credentials from a server that another one
 // points to. net/http would drop the token on the way, but not the key.
 func TestRedirectsAreNotFollowed(t *testing.T) {

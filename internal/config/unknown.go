@@ -20,7 +20,7 @@ var serviceLinkURL = regexp.MustCompile(`^(tcp|udp|sctp)://`)
 
 // ofTheClient are variables that the command writ reads. They may stand in the
 // environment of a server that was started in the same shell.
-var ofTheClient = map[string]bool{"WRIT_URL": true, "WRIT_API_KEY": true}
+var ofTheClient = map[string]bool{"WRIT_URL": true, "WRIT_API_KEY": true, "WRIT_ACCESS_TOKEN": true}
 
 // refuseUnknown reports what is set under a name of ours that is no setting.
 func (r *reader) refuseUnknown() {
