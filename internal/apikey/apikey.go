@@ -24,6 +24,9 @@
 //   - Add: another change (first run, sign-in from a terminal) makes one within
 //     its own transaction, with any scope.
 //
+// A person whose sign-in is good for one organization alone makes keys with the
+// same limit: the terminal's lead to no other organization of theirs.
+//
 // Who sees and revokes which key: its owner, within the organization the call
 // is about, and persons whose role there manages keys. A key without the scope
 // cli sees none, and one with it only those of its owner in its organization.
@@ -95,6 +98,7 @@ type Key struct {
 	ExpiresAt   *time.Time
 	LastUsedAt  *time.Time // some seconds behind
 	RevokedAt   *time.Time
+	Limited     bool // it leads to no other organization of its owner
 }
 
 // Status is active, expired or revoked.
@@ -117,6 +121,7 @@ type NewKey struct {
 	Product     string            // empty: any
 	Scopes      []principal.Scope // none: principal.DefaultScopes
 	ExpiresAt   *time.Time        // nil: never
+	Limited     bool              // to OrgID, as the sign-in of who asks is
 }
 
 // Issued is a new key, with the one sight of its secret there will ever be.

@@ -84,8 +84,12 @@ func wellFormed(presented string) bool {
 }
 
 func (k Key) caller() principal.Principal {
-	return principal.Principal{
+	p := principal.Principal{
 		Kind: principal.Key, KeyID: k.ID, UserID: k.OwnerID, OrgID: k.OrgID,
 		Scopes: k.Scopes, Product: k.Product, Environment: string(k.Environment), ExpiresAt: k.ExpiresAt,
 	}
+	if k.Limited {
+		p.LimitedTo = k.OrgID
+	}
+	return p
 }

@@ -26,32 +26,38 @@ const columns = `
 	k.created_at,
 	k.expires_at,
 	k.last_used_at,
-	k.revoked_at`
+	k.revoked_at,
+	k.limited`
 
 // scanKey reads columns, and more after them.
 func scanKey(s database.Scanner, more ...any) (Key, error) {
 	var k Key
 	var scopes string
-	var created int64
+	var created, limited int64
 	var expires, used, revoked sql.NullInt64
 	err := s.Scan(append([]any{
 		&k.ID, &k.OrgID, &k.OwnerID, &k.Name, &k.Environment, &k.Product, &scopes, &k.Prefix,
-		&created, &expires, &used, &revoked,
+		&created, &expires, &used, &revoked, &limited,
 	}, more...)...)
 	k.Scopes = splitScopes(scopes)
 	k.CreatedAt = database.Time(created)
 	k.ExpiresAt = database.OptionalTime(expires)
 	k.LastUsedAt = database.OptionalTime(used)
 	k.RevokedAt = database.OptionalTime(revoked)
+	k.Limited = limited == 1
 	return k, err
 }
 
 func insert(ctx context.Context, tx *database.Tx, k Key, hash []byte) error {
+	limited := 0
+	if k.Limited {
+		limited = 1
+	}
 	_, err := tx.Exec(ctx, `
-		INSERT INTO api_key (id, org_id, owner_id, name, environment, product, scopes, prefix, hash, created_at, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+		INSERT INTO api_key (id, org_id, owner_id, name, environment, product, scopes, prefix, hash, created_at, expires_at, limited)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 		k.ID, database.OptionalText(k.OrgID), k.OwnerID, k.Name, string(k.Environment), k.Product,
-		joinScopes(k.Scopes, " "), k.Prefix, hash, database.Micros(k.CreatedAt), database.OptionalMicros(k.ExpiresAt))
+		joinScopes(k.Scopes, " "), k.Prefix, hash, database.Micros(k.CreatedAt), database.OptionalMicros(k.ExpiresAt), limited)
 	if err != nil {
 		return fmt.Errorf("store API key %s: %w", k.ID, err)
 	}

@@ -69,8 +69,12 @@ func revokeSession(ctx context.Context, tx *database.Tx, userID, id, limitedTo s
 	return n == 1, err
 }
 
-// revokeSessions ends every session of a person but one.
+// revokeSessions ends every session of a person but one, and what was to become
+// one: a yes to a terminal that has not come for it yet.
 func revokeSessions(ctx context.Context, tx *database.Tx, userID, except string) error {
+	if err := denyDevices(ctx, tx, userID); err != nil {
+		return err
+	}
 	_, err := tx.Exec(ctx, `UPDATE user_session SET revoked_at = $3 WHERE user_id = $1 AND id <> $2 AND revoked_at IS NULL`,
 		userID, except, database.Micros(tx.Now()))
 	return err
@@ -125,7 +129,11 @@ func deleteEnded(ctx context.Context, tx *database.Tx, before time.Time) (int64,
 	signIns, err := tx.Exec(ctx, `
 		DELETE FROM sign_in_code
 		WHERE hash IN (SELECT hash FROM sign_in_code WHERE expires_at < $1 LIMIT 200)`, database.Micros(before))
-	return sessions + tokens + codes + signIns, err
+	if err != nil {
+		return 0, err
+	}
+	devices, err := deleteDevices(ctx, tx, tx.Now().Add(-deviceMemory))
+	return sessions + tokens + codes + signIns + devices, err
 }
 
 // EndSessions ends every session and mailed code, within a restore: some had
@@ -141,6 +149,9 @@ func EndSessions(ctx context.Context, tx *database.Tx) (int64, error) {
 	}
 	if _, err := tx.Exec(ctx, `DELETE FROM sign_in_code`); err != nil {
 		return 0, fmt.Errorf("end sign-in codes: %w", err)
+	}
+	if _, err := tx.Exec(ctx, `DELETE FROM device_login`); err != nil {
+		return 0, fmt.Errorf("end sign-ins of terminals: %w", err)
 	}
 	return sessions, nil
 }
