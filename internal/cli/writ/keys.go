@@ -77,8 +77,10 @@ func keysCreate(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "create", Short: "Create a key, and print it: once, and alone", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			issued, err := call(cmd.Context(), &p, func(ctx context.Context, c *client.Client) (client.IssuedKey, error) {
-				n.OrganizationID = p.orgID
+			issued, err := call(cmd.Context(), &p, func(ctx context.Context, c *client.Client) (_ client.IssuedKey, err error) {
+				if n.OrganizationID, err = p.organization(ctx, c); err != nil {
+					return client.IssuedKey{}, err
+				}
 				return c.CreateKey(ctx, n)
 			})
 			if err != nil {
@@ -103,6 +105,22 @@ func keysCreate(s cli.Streams) *cobra.Command {
 		panic(err) // the flag is a line above
 	}
 	return cmd
+}
+
+// organization is where a person works, if there is but one choice. A key that is
+// bound to none is of little use, so it is not made by leaving a flag out.
+func (p *asPerson) organization(ctx context.Context, c *client.Client) (string, error) {
+	if p.orgID != "" {
+		return p.orgID, nil
+	}
+	mine, err := c.Organizations(ctx)
+	if err != nil {
+		return "", err
+	}
+	if len(mine) != 1 {
+		return "", fmt.Errorf("you are in %d organizations: give --organization", len(mine))
+	}
+	return mine[0].ID, nil
 }
 
 func keysRevoke(s cli.Streams) *cobra.Command {

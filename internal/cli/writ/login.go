@@ -123,17 +123,9 @@ func (l *signingIn) byKey(ctx context.Context, s cli.Streams, c *client.Client) 
 
 // byDevice has a person approve this terminal in the browser.
 func (l *signingIn) byDevice(ctx context.Context, s cli.Streams, c *client.Client) (credentials.SignIn, error) {
-	code, err := c.StartDevice(ctx, client.DeviceStart{Client: client.WritClient, Product: l.product})
-	if err != nil {
-		return credentials.SignIn{}, fmt.Errorf("ask %s for a sign-in: %w", c.BaseURL, err)
-	}
-	page, err := l.page(code.VerificationURIComplete)
+	code, err := l.begin(ctx, s, c)
 	if err != nil {
 		return credentials.SignIn{}, err
-	}
-	fmt.Fprintf(s.Err, "writ: approve this terminal at %s\nwrit: the page must show the code %s\n", cli.Line(page), cli.Line(code.UserCode))
-	if !l.noBrowser {
-		openBrowser(page)
 	}
 	granted, err := polling{client: c, wait: waitFor}.run(ctx, code)
 	if err != nil {
@@ -153,6 +145,25 @@ func (l *signingIn) byDevice(ctx context.Context, s cli.Streams, c *client.Clien
 	}
 	in.KeyID = current.ID
 	return in, nil
+}
+
+// begin asks for a sign-in, and a person to approve it.
+func (l *signingIn) begin(ctx context.Context, s cli.Streams, c *client.Client) (client.DeviceCode, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	code, err := c.StartDevice(ctx, client.DeviceStart{Client: client.WritClient, Product: l.product})
+	if err != nil {
+		return code, fmt.Errorf("ask %s for a sign-in: %w", c.BaseURL, err)
+	}
+	page, err := l.page(code.VerificationURIComplete)
+	if err != nil {
+		return code, err
+	}
+	fmt.Fprintf(s.Err, "writ: approve this terminal at %s\nwrit: the page must show the code %s\n", cli.Line(page), cli.Line(code.UserCode))
+	if !l.noBrowser {
+		openBrowser(page)
+	}
+	return code, nil
 }
 
 // page is where a person approves. It goes to another program, so it must be a

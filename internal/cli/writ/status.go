@@ -25,6 +25,7 @@ type report struct {
 	Problem string             `json:"problem,omitempty"`
 	Key     *client.CurrentKey `json:"key,omitempty"`
 	KeyFrom string             `json:"keyFrom,omitempty"`
+	Account string             `json:"account,omitempty"` // of the session
 }
 
 // errNotReady ends `writ status` with a failure that scripts can see.
@@ -33,7 +34,7 @@ var errNotReady = errors.New("the server is not ready")
 func status(s cli.Streams) *cobra.Command {
 	var v server
 	cmd := &cobra.Command{
-		Use: "status", Short: "Ask the server whether it is ready, and what your key may do", Args: cobra.NoArgs,
+		Use: "status", Short: "Ask the server whether it is ready, what your key may do, and whether your session holds", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), statusTime)
 			defer cancel()
@@ -68,13 +69,32 @@ func look(ctx context.Context, found credentials.Found) (report, error) {
 	if _, err := c.WithKey("").Ready(ctx); err != nil {
 		r.Ready, r.Problem = false, err.Error()
 	}
-	if c.APIKey != "" && r.Ready {
+	if !r.Ready {
+		return r, nil // then it cannot tell of credentials
+	}
+	if c.APIKey != "" {
 		if r.Key, err = c.CurrentKey(ctx); err != nil {
 			return report{}, fmt.Errorf("the API key in %s: %w", found.KeyFrom, hinted(err, "run writ login, or give another key"))
 		}
 		r.KeyFrom = found.KeyFrom
 	}
-	return r, nil
+	if found.AccessToken != "" {
+		r.Account, err = account(ctx, found)
+	}
+	return r, err
+}
+
+// account is whose session it is, as far as it holds.
+func account(ctx context.Context, found credentials.Found) (string, error) {
+	token, err := personToken(ctx, found, "")
+	if err != nil {
+		return "", err
+	}
+	me, err := (&client.Client{BaseURL: found.URL, AccessToken: token}).Me(ctx)
+	if err != nil {
+		return "", fmt.Errorf("the session in %s: %w", found.TokenFrom, hinted(err, "run writ login, or give another access token"))
+	}
+	return me.User.Email, nil
 }
 
 func (v *server) showStatus(s cli.Streams, r report) error {
@@ -89,6 +109,9 @@ func (v *server) showStatus(s cli.Streams, r report) error {
 	if r.Key != nil {
 		key := fmt.Sprintf("%s (%s), scopes %s", r.Key.ID, r.Key.Environment, strings.Join(r.Key.Scopes, " "))
 		fmt.Fprintf(s.Out, "key      %s\n", cli.Line(key))
+	}
+	if r.Account != "" {
+		fmt.Fprintf(s.Out, "session  %s\n", cli.Line(r.Account))
 	}
 	return nil
 }
