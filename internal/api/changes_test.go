@@ -15,6 +15,8 @@ type changes struct {
 	*server
 	owner *person
 	org   string
+
+	google *idp
 }
 
 // scenario prepares a change and gives it. The change says in which log it is

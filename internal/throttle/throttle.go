@@ -39,6 +39,13 @@ var (
 	ChangePassword = Rule{"change-password", 5}
 )
 
+// SignIn bounds how often one address has a browser sent to an identity provider,
+// comes back from it, or exchanges what it brought.
+var SignIn = Rule{"sign-in", 30}
+
+// TestIdentityProvider bounds what one person has a provider asked by hand.
+var TestIdentityProvider = Rule{"test-identity-provider", 10}
+
 // Invite bounds the mails one person can have sent to others.
 var Invite = Rule{"invite", 20}
 
