@@ -101,6 +101,7 @@ func New(c Config) *API {
 	a.mountAuth()
 	a.mountPassword()
 	a.mountSessions()
+	a.mountDevice()
 	a.mountSignIn()
 	a.mountIdentities()
 	a.mountIdentityProvider()

@@ -36,6 +36,11 @@ func (w *changes) scenarios() map[string]scenario {
 		"POST /auth/reset-password":  w.resetPassword,
 		"DELETE /auth/sessions/{id}": w.revokeSession,
 
+		"POST /auth/device/code":    w.startDevice,
+		"POST /auth/device/token":   w.collectDevice,
+		"POST /auth/device/approve": w.approveDevice,
+		"POST /auth/device/deny":    w.denyDevice,
+
 		"POST /organization":                                w.createOrganization,
 		"PATCH /organization/{orgId}":                       w.renameOrganization,
 		"DELETE /organization/{orgId}":                      w.closeOrganization,

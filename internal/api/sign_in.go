@@ -99,12 +99,6 @@ func (a *API) documentVisit(r Route, queries []string) {
 	a.huma.OpenAPI().AddOperation(op)
 }
 
-// deviceOf is where a request comes from.
-func deviceOf(ctx context.Context) auth.Device {
-	request := requestOf(ctx)
-	return auth.Device{Address: request.address.String(), UserAgent: request.agent}
-}
-
 func (a *API) departToGoogle(w http.ResponseWriter, request *http.Request) error {
 	departure, err := a.SignIn.Depart(request.Context(), "")
 	return a.depart(w, departure, err)
@@ -197,7 +191,8 @@ func (a *API) arrive(w http.ResponseWriter, request *http.Request, orgID string)
 		page.Set("code", arrival.Code.Reveal())
 		http.SetCookie(w, a.cookie(codeCookie, arrival.Browser.Reveal(), http.SameSiteStrictMode, arrival.Life))
 	}
-	w.Header().Set("Location", "/ui/#"+page.Encode())
+	w.Header().Set("Location", landing(request)+"#"+page.Encode())
+	http.SetCookie(w, a.cookie(returnCookie, "", http.SameSiteLaxMode, 0))
 	w.WriteHeader(http.StatusSeeOther)
 	return nil
 }
