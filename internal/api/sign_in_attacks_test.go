@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
@@ -192,6 +193,19 @@ func TestLinkingNeedsTheAccountsOwner(t *testing.T) {
 		s.link(member, org, corp, user)
 		_, err := s.tryLink(owner, org, corp, user)
 		wantStatus(t, "an identity that is somebody else's", err, http.StatusConflict)
+
+		thief := s.signIn(owner.Email)
+		b := s.browser()
+		answer, err := b.open("POST", "/auth/identities", body, credentials(thief.Client)...)
+		var where struct{ URL string }
+		if err != nil || json.Unmarshal(answer.body, &where) != nil {
+			t.Fatalf("begin to link: %s, %v", answer.body, err)
+		}
+		if err := owner.ChangePassword(t.Context(), knownPassword, nextPassword); err != nil {
+			t.Fatal(err)
+		}
+		_, err = b.arrive(corp.signInThere(t, where.URL, someone("thief@corp.example")))
+		wantStatus(t, "in a session that was ended meanwhile", err, http.StatusUnauthorized)
 
 		list, err := member.Identities(t.Context())
 		if err != nil || len(list) != 1 || !list[0].Linked || list[0].Email != "member@corp.example" {

@@ -63,6 +63,16 @@ func EndLimited(ctx context.Context, tx *database.Tx, orgID string) error {
 	return nil
 }
 
+// IsLive reports whether a session without a limit is still that of a person,
+// within a change that was begun with it.
+func IsLive(ctx context.Context, tx *database.Tx, userID, sessionID string) (bool, error) {
+	session, err := findSession(ctx, tx, sessionID)
+	if err != nil {
+		return false, fmt.Errorf("load the session: %w", err)
+	}
+	return session.UserID == userID && session.OrgID == "" && session.live(tx.Now()), nil
+}
+
 // Find is the account of an id, for who needs it without its password.
 func (s *Service) Find(ctx context.Context, userID string) (User, error) {
 	user, _, err := findUser(ctx, s.db, userID)

@@ -148,6 +148,15 @@ func (s *Service) account(ctx context.Context, tx *database.Tx, a attempt, p Pro
 
 // link joins a new identity to the account whose owner asked for it.
 func (s *Service) link(ctx context.Context, tx *database.Tx, a attempt, c oidc.Claims) error {
+	// Who set a new password meanwhile has turned somebody out, who must not come
+	// back through an identity.
+	live, err := auth.IsLive(ctx, tx, a.LinkTo, a.Session)
+	if err != nil {
+		return err
+	}
+	if !live {
+		return fault.New(fault.Unauthenticated, "the session that asked to link has ended; sign in and begin again")
+	}
 	if a.OrgID != "" {
 		if _, err := s.Members.Role(ctx, tx, a.OrgID, a.LinkTo); err != nil {
 			return err

@@ -23,7 +23,8 @@ type attempt struct {
 	OrgID    string    `json:"org"` // empty: Google
 	Issuer   string    `json:"issuer"`
 	ClientID string    `json:"client"`
-	LinkTo   string    `json:"link"` // the account whose owner asked to link; empty: a sign-in
+	LinkTo   string    `json:"link"`    // the account whose owner asked to link; empty: a sign-in
+	Session  string    `json:"session"` // in which they asked
 	Ends     time.Time `json:"ends"`
 }
 
@@ -79,7 +80,7 @@ func (s *Service) ByAddress(ctx context.Context, address string) (orgID string, 
 // Depart begins a sign-in with the provider of an organization, or with Google if
 // there is none.
 func (s *Service) Depart(ctx context.Context, orgID string) (Departure, error) {
-	return s.depart(ctx, orgID, "")
+	return s.depart(ctx, orgID, principal.Principal{})
 }
 
 // DepartToLink begins to link an identity to the caller's account. It takes a
@@ -93,17 +94,18 @@ func (s *Service) DepartToLink(ctx context.Context, p principal.Principal, orgID
 			return Departure{}, err
 		}
 	}
-	return s.depart(ctx, orgID, p.UserID)
+	return s.depart(ctx, orgID, p)
 }
 
-func (s *Service) depart(ctx context.Context, orgID, linkTo string) (Departure, error) {
+// depart begins a sign-in, or to link where somebody asked for that.
+func (s *Service) depart(ctx context.Context, orgID string, asked principal.Principal) (Departure, error) {
 	_, party, err := s.find(ctx, orgID)
 	if err != nil {
 		return Departure{}, err
 	}
 	a := attempt{
 		Attempt: oidc.NewAttempt(), OrgID: orgID, Issuer: party.Issuer, ClientID: party.ClientID,
-		LinkTo: linkTo, Ends: s.Database.Now().Add(attemptLife),
+		LinkTo: asked.UserID, Session: asked.SessionID, Ends: s.Database.Now().Add(attemptLife),
 	}
 	address, err := s.party.Address(ctx, party, a.Attempt)
 	if err != nil {
