@@ -212,8 +212,17 @@ func TestLinkingNeedsTheAccountsOwner(t *testing.T) {
 			t.Fatalf("identities %+v, %v", list, err)
 		}
 		wantStatus(t, "to remove another's", owner.UnlinkIdentity(t.Context(), list[0].ID), http.StatusNotFound)
+		vouched, err := s.signInAt(corp, "/auth/oidc/"+org, user)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if err := member.UnlinkIdentity(t.Context(), list[0].ID); err != nil {
 			t.Fatal(err)
+		}
+		_, err = s.public.As(vouched.AccessToken).Me(t.Context())
+		wantStatus(t, "a session that came from it", err, http.StatusUnauthorized)
+		if _, err := member.Me(t.Context()); err != nil {
+			t.Errorf("the session of a password: %v", err)
 		}
 		user.Email = "new@corp.example"
 		in, err := s.signInAt(corp, "/auth/oidc/"+org, user)

@@ -63,6 +63,18 @@ func EndLimited(ctx context.Context, tx *database.Tx, orgID string) error {
 	return nil
 }
 
+// EndLimitedOf is EndLimited for one person.
+func EndLimitedOf(ctx context.Context, tx *database.Tx, userID, orgID string) error {
+	_, err := tx.Exec(ctx, `
+		UPDATE user_session
+		SET revoked_at = $3
+		WHERE user_id = $1 AND org_id = $2 AND org_id <> '' AND revoked_at IS NULL`, userID, orgID, database.Micros(tx.Now()))
+	if err != nil {
+		return fmt.Errorf("end the limited sessions of %s: %w", userID, err)
+	}
+	return nil
+}
+
 // IsLive reports whether a session without a limit is still that of a person,
 // within a change that was begun with it.
 func IsLive(ctx context.Context, tx *database.Tx, userID, sessionID string) (bool, error) {

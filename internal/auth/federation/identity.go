@@ -2,9 +2,11 @@ package federation
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"writ/internal/audit"
+	"writ/internal/auth"
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/principal"
@@ -27,22 +29,30 @@ func (s *Service) Identities(ctx context.Context, p principal.Principal) ([]Iden
 	return identitiesOf(ctx, s.Database, p.UserID)
 }
 
-// Unlink removes an identity from the caller's account. The account is left as it
-// is: its owner can set a password by mail.
+// Unlink removes an identity from the caller's account, and ends the sessions that
+// its organization vouched for. The account is left as it is: its owner can set a
+// password by mail.
 func (s *Service) Unlink(ctx context.Context, p principal.Principal, id string) error {
 	missing := fault.New(fault.NotFound, "there is no such identity")
 	if !database.IsID(id) {
 		return missing
 	}
 	return s.Database.Write(ctx, database.Change{Logs: []string{audit.System}, Do: func(ctx context.Context, tx *database.Tx) error {
-		removed, err := deleteIdentity(ctx, tx, p.UserID, id)
+		list, err := identitiesOf(ctx, tx, p.UserID)
 		if err != nil {
 			return err
 		}
-		if !removed {
+		i := slices.IndexFunc(list, func(i Identity) bool { return i.ID == id })
+		if i < 0 {
 			return missing
 		}
-		return recordIdentity(ctx, tx, "identity.unlinked", p.UserID, Identity{ID: id})
+		if err := deleteIdentity(ctx, tx, p.UserID, id); err != nil {
+			return err
+		}
+		if err := auth.EndLimitedOf(ctx, tx, p.UserID, list[i].OrgID); err != nil {
+			return err
+		}
+		return recordIdentity(ctx, tx, "identity.unlinked", p.UserID, list[i])
 	}})
 }
 

@@ -159,12 +159,11 @@ func insertIdentity(ctx context.Context, tx *database.Tx, i Identity) error {
 	return nil
 }
 
-func deleteIdentity(ctx context.Context, tx *database.Tx, userID, id string) (bool, error) {
-	n, err := tx.Exec(ctx, `DELETE FROM external_identity WHERE user_id = $1 AND id = $2`, userID, id)
-	if err != nil {
-		return false, fmt.Errorf("delete an identity: %w", err)
+func deleteIdentity(ctx context.Context, tx *database.Tx, userID, id string) error {
+	if _, err := tx.Exec(ctx, `DELETE FROM external_identity WHERE user_id = $1 AND id = $2`, userID, id); err != nil {
+		return fmt.Errorf("delete an identity: %w", err)
 	}
-	return n == 1, nil
+	return nil
 }
 
 func insertCode(ctx context.Context, tx *database.Tx, hash []byte, userID, orgID string) error {
