@@ -303,3 +303,37 @@ func TestJWKS(t *testing.T) {
 		}
 	})
 }
+
+// TestARetiredKeySignsNoMore: once every token is over that it can have signed
+// before its end, whoever has the key signs nothing with it.
+func TestARetiredKeySignsNoMore(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *server) {
+		ctx, ada := t.Context(), s.person("ada")
+		old, err := s.Keyring.Current(ctx, keyring.AccessToken)
+		if err != nil {
+			t.Fatal(err)
+		}
+		me, err := ada.Me(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		forge := func() string {
+			return signed(t, old.ID, old.Private, accesstoken.Claims{UserID: me.User.ID, SessionID: me.SessionID}, s.Database.Now())
+		}
+		if _, err := s.Keyring.Rotate(ctx, principal.Operator(), keyring.AccessToken); err != nil {
+			t.Fatal(err)
+		}
+		s.advance(14 * time.Minute)
+		if _, err := s.public.As(forge()).Me(ctx); err != nil {
+			t.Errorf("within the life of a token: %v", err)
+		}
+		s.advance(3 * time.Minute)
+		if _, err := s.public.As(forge()).Me(ctx); err == nil {
+			t.Error("a key that was retired long ago signs tokens")
+		}
+		if keys, err := s.public.JWKS(ctx); err != nil || len(keys) != 1 {
+			t.Errorf("published: %+v, %v; want the present key alone", keys, err)
+		}
+	})
+}

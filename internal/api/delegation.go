@@ -118,8 +118,8 @@ func approvalBody(caller principal.Principal, r delegation.Request) ApprovalBody
 		DecidedBy: r.DecidedBy, CoveredBy: r.CoveredBy, Scope: string(r.Scope.Kind),
 		Risk: riskBody(r.Risk), Repeats: r.Repeats, LastAskedAt: r.LastAskedAt, CreatedAt: r.CreatedAt,
 	}
-	if !caller.May(principal.ReadPayloads) {
-		body.EditedArguments = nil
+	if !caller.May(principal.ReadPayloads) { // the client's words and the reasons of a risk tell of arguments
+		body.EditedArguments, body.Amount, body.AskedFor, body.Risk.Reasons = nil, nil, "", []RiskReasonBody{}
 		return body
 	}
 	if r.Arguments != "" {

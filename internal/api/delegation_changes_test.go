@@ -17,7 +17,7 @@ func question() client.ApprovalQuestion {
 	amount := 5.0
 	arguments := fmt.Sprintf(`{"amount":5,"invoice":%q}`, database.NewID())
 	return client.ApprovalQuestion{
-		Tool: "pay", Action: "pay", Arguments: json.RawMessage(arguments), Amount: &amount, Domain: "bank",
+		Tool: "pay", Action: "pay", Arguments: json.RawMessage(arguments), Amount: &amount, Domain: "bank", Reason: "an invoice is due",
 		RequesterEmail: database.NewID() + "@customer.example", // nobody is throttled
 	}
 }

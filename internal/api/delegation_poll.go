@@ -67,6 +67,9 @@ func (a *API) pollApproval(ctx context.Context, caller principal.Principal, in *
 	if err != nil {
 		return nil, err
 	}
+	if _, err := a.Keys.Holder(ctx, caller.KeyID); err != nil {
+		return nil, err // it ended while the poll waited
+	}
 	return &polledOutput{delegationBody(request)}, nil
 }
 

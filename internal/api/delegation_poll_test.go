@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"net/http"
 	"sync"
 	"testing"
 	"time"
@@ -81,6 +82,30 @@ func TestPollsEndWithTheServer(t *testing.T) {
 		// Nor does one that comes later wait.
 		if d, err := b.agent.PollApproval(ctx, b.opened(b.agent), 25); err != nil || d.Status != "pending" {
 			t.Errorf("afterwards: %+v, %v", d, err)
+		}
+	})
+}
+
+// TestAPollEndsWithItsKey: an answer that comes after the end of the key is not told.
+func TestAPollEndsWithItsKey(t *testing.T) {
+	t.Parallel()
+	eachBank(t, func(t *testing.T, b *bank) {
+		approver, issued := b.join(b.owner, b.org, "approver"), b.agentKey(b.owner, b.org)
+		agent := b.public.WithKey(issued.APIKey)
+		id := b.opened(agent)
+		polled := make(chan error)
+		go func() {
+			_, err := agent.PollApproval(t.Context(), id, 25)
+			polled <- err
+		}()
+		if err := b.owner.RevokeKey(t.Context(), issued.ID); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := approver.Reject(t.Context(), b.org, id, "not today"); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-polled; client.StatusOf(err) != http.StatusUnauthorized {
+			t.Errorf("a poll with a revoked key: %v", err)
 		}
 	})
 }

@@ -121,3 +121,25 @@ func TestCancelledByWhoAsked(t *testing.T) {
 		}
 	})
 }
+
+// TestNobodyElsesPlanIsShown: a client that asks by itself may name any plan, and that
+// of another key would only make its call look good.
+func TestNobodyElsesPlanIsShown(t *testing.T) {
+	t.Parallel()
+	eachHolding(t, func(t *testing.T, h *holding) {
+		held, err := h.approver.Approval(t.Context(), h.org, h.decide("the call", `{"to":"a","amount":1}`, "hold")["approvalId"].(string))
+		if err != nil || held.PlanID == "" || held.PlanGoal == "" {
+			t.Fatalf("the plan of its own call: %+v, %v", held, err)
+		}
+		asked := question()
+		asked.PlanID = held.PlanID
+		other, err := h.public.WithKey(h.agentKey(h.owner, h.org).APIKey).RequestApproval(t.Context(), asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := h.approver.Approval(t.Context(), h.org, other.ID)
+		if err != nil || got.PlanGoal != "" || len(got.PlanSteps) != 0 {
+			t.Errorf("another key's plan is shown: %q %+v, %v", got.PlanGoal, got.PlanSteps, err)
+		}
+	})
+}

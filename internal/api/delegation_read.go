@@ -180,6 +180,9 @@ func (a *API) addPlan(ctx context.Context, caller principal.Principal, r delegat
 	if err != nil {
 		return err
 	}
+	if view.Binding.KeyID != r.KeyID {
+		return nil // somebody else's would only make the call look good
+	}
 	steps, err := a.Plans.Steps(ctx, caller, r.PlanID)
 	if err != nil {
 		return err

@@ -172,6 +172,9 @@ func TestArgumentsAreForWhoReadsPayloads(t *testing.T) {
 				if shown := string(a.Arguments) != "null"; shown != wants || (len(a.EditedArguments) > 0) != wants {
 					t.Errorf("%s sees %s and %s", what, a.Arguments, a.EditedArguments)
 				}
+				if (a.AskedFor != "") != wants || (a.Amount != nil) != wants || (len(a.Risk.Reasons) > 0) != wants {
+					t.Errorf("%s sees %q, %v and %+v", what, a.AskedFor, a.Amount, a.Risk.Reasons)
+				}
 			}
 		}
 		see("a member", true)

@@ -63,6 +63,9 @@ func (a *API) listAllows(ctx context.Context, caller principal.Principal, _ *lis
 			CreatedAt: y.CreatedAt, ExpiresAt: y.ExpiresAt, KeyID: y.KeyID, OwnerID: y.OwnerID, AgentID: y.AgentID, UserID: y.UserID,
 			Email: y.Email, SessionID: y.SessionID, PlanID: y.PlanID, Server: y.Server, Tool: y.Tool,
 		}
+		if y.Scope == delegation.ByPattern && !caller.May(principal.ReadPayloads) {
+			out.Body.Items[i].Permits = "" // it tells of arguments
+		}
 	}
 	return out, nil
 }

@@ -130,7 +130,7 @@ func Open(ctx context.Context, o Options, publicURL string) (*Areas, error) {
 	areas.projector = projection.New(db, areas.Telemetry)
 	areas.Enforcement = enforcement.New(db, areas.Policies, areas.Plans, areas.Organizations, areas.Keys, o.Logger)
 	areas.Approvals = delegation.New(db, delegation.Sources{
-		Approvers: organization.CountApprovers, Address: organization.Address,
+		Approvers: organization.CountApprovers, Role: organization.RoleOf, Address: organization.Address,
 		Digest: outcomes{plans: areas.Plans}.digest, Denies: areas.Enforcement.Denies, Record: areas.Enforcement.RecordRelease,
 	})
 	areas.outbound = outbound.New(outbound.Options{Permits: o.Config.OutboundAllow})

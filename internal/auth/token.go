@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"slices"
 
 	"writ/internal/auth/accesstoken"
 	"writ/internal/fault"
@@ -37,6 +38,9 @@ func refusedToken(cause error) error {
 func (s *Service) Authenticate(ctx context.Context, token string) (principal.Principal, error) {
 	claims, err := accesstoken.Verify(token, func(keyID string) (ed25519.PublicKey, error) {
 		key, err := s.keys.Find(ctx, keyring.AccessToken, keyID)
+		if err == nil && !key.SignedWithin(AccessTokenLife, s.db.Now()) {
+			err = fault.New(fault.NotFound, "the key was retired before any token that is still good")
+		}
 		return key.Public, err
 	}, s.db.Now())
 	if errors.Is(err, accesstoken.ErrRefused) || fault.Is(err, fault.NotFound) {
@@ -61,5 +65,6 @@ func (s *Service) PublicKeys(ctx context.Context) ([]keyring.Key, error) {
 	if _, err := s.keys.Current(ctx, keyring.AccessToken); err != nil {
 		return nil, err
 	}
-	return s.keys.All(ctx, keyring.AccessToken)
+	keys, err := s.keys.All(ctx, keyring.AccessToken)
+	return slices.DeleteFunc(keys, func(k keyring.Key) bool { return !k.SignedWithin(AccessTokenLife, s.db.Now()) }), err
 }

@@ -84,7 +84,7 @@ func (a *Allow) lifts(c Call, w Want) bool {
 	case ByPattern:
 		return a.Tool != "" && a.ofRule(w) && a.pattern.Matches(c.Canonical)
 	case Plan:
-		return a.PlanID != ""
+		return a.PlanID != "" && !c.Widens // what is added to a plan is not what was agreed to
 	}
 	return false
 }
@@ -105,11 +105,25 @@ func FindAllow(ctx context.Context, tx *database.Tx, call Call, want Want) (*All
 		return nil, err
 	}
 	for i := range allows {
-		if allows[i].Live(tx.Now()) && allows[i].lifts(call, want) {
-			return &allows[i], nil
+		a := &allows[i]
+		if !a.Live(tx.Now()) || !a.lifts(call, want) {
+			continue
+		}
+		stands, err := a.stands(ctx, tx)
+		if err != nil {
+			return nil, err
+		}
+		if stands {
+			return a, nil
 		}
 	}
 	return nil, nil
+}
+
+// stands reports whether as many as were needed said yes to it and may still do so.
+func (a *Allow) stands(ctx context.Context, tx *database.Tx) (bool, error) {
+	votes, err := standingVotes(ctx, tx, rolesIn(tx), &Request{ID: a.RequestID, Call: Call{OrgID: a.OrgID}, Kind: a.kind, Role: a.role})
+	return votes >= a.needed, err
 }
 
 // UseAllow counts one use for a call that runs, and reports whether it could. A
@@ -205,7 +219,7 @@ func revoke(ctx context.Context, tx *database.Tx, p principal.Principal, a *Allo
 		return err
 	}
 	_, err = audit.Append(ctx, tx, audit.Entry{
-		Log: audit.LogOf(a.OrgID), Action: "approval.revoked", Actor: p, Subject: audit.Subject{Type: "temporary_allow", ID: a.ID},
+		Log: audit.LogOf(a.OrgID), Action: "approval.revoked", Actor: p, Subject: audit.Subject{Type: "temporary_allow", ID: a.ID}, Observation: true,
 		Payload: map[string]any{"request": a.RequestID, "used": a.Used, "uses": a.Uses},
 	})
 	return err

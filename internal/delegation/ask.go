@@ -6,7 +6,6 @@ import (
 	"math"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"writ/internal/audit"
@@ -38,9 +37,10 @@ type Asked struct {
 
 const maxName = 200 // bytes
 
-// isName reports whether text can be stored as a name.
+// isName reports whether text can be stored as a name, and is what it looks like:
+// people decide by it.
 func isName(text string) bool {
-	return len(text) <= maxName && utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
+	return len(text) <= maxName && utf8.ValidString(text) && !strings.ContainsFunc(text, plan.Hides)
 }
 
 // Ask finds the request that answers for what a client asks, or opens one. It
@@ -112,6 +112,9 @@ func (s *Service) readAsked(ctx context.Context, p principal.Principal, a Asked)
 		if !isName(text) {
 			return Request{}, fault.Field(field.name, "must be at most %d bytes without control characters", maxName)
 		}
+		if redaction.HoldsKey(text) {
+			return Request{}, fault.Field(field.name, "holds what looks like a key: send a name, it is kept as it is")
+		}
 		if text != plan.NotStated {
 			*field.to = text
 		}
@@ -151,7 +154,7 @@ func (s *Service) readAskedArguments(ctx context.Context, raw []byte, r *Request
 // findAsked is the request that answers for what is asked, or nil. Where several
 // servers have the tool, that of the domain goes first.
 func findAsked(ctx context.Context, reader database.Reader, asked Request, now time.Time) (*Request, error) {
-	requests, err := selectAsked(ctx, reader, asked, oldest(now))
+	requests, err := selectAsked(ctx, reader, asked, now)
 	if err != nil {
 		return nil, err
 	}
@@ -170,8 +173,8 @@ func findAsked(ctx context.Context, reader database.Reader, asked Request, now t
 // fillIn completes a request that a decision opened with what only the client
 // knows.
 func fillIn(ctx context.Context, tx *database.Tx, r *Request, asked Request) error {
-	if r.Amount != nil || r.Status != Pending {
-		return nil
+	if r.Amount != nil || r.Status != Pending || r.said != "" {
+		return nil // who said yes has seen it as it is
 	}
 	r.Amount, r.Domain, r.AskedFor = asked.Amount, asked.Domain, asked.AskedFor
 	if r.Email == "" {

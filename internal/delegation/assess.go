@@ -37,10 +37,12 @@ func assess(ctx context.Context, tx *database.Tx, r *Request) error {
 }
 
 // planOf is how the call stands to its plan. A call that a decision judged was
-// within the plan it names, else it had been denied; what a client says by
-// itself nobody has checked.
+// within the plan it names, else it had been denied, unless its step was added
+// later; what a client says by itself nobody has checked.
 func planOf(r *Request) risk.Plan {
 	switch {
+	case r.Widens:
+		return risk.OutsidePlan
 	case r.PlanID == "":
 		return risk.NoPlan
 	case r.Via == ViaDecision:

@@ -44,7 +44,7 @@ func TestRiskOfARequest(t *testing.T) {
 		}
 		want := delegation.Risk{Level: "high", Score: 55, Reasons: []delegation.RiskReason{
 			{Code: "class_money", Words: "the tool moves money"},
-			{Code: "amount_new", Words: "it moves 100, and there are no earlier amounts to compare with"},
+			{Code: "amount_new", Words: "it moves 100, and there are too few earlier amounts to compare with"},
 			{Code: "first_tool", Words: "this caller has not run this tool before"},
 		}}
 		if diff := cmp.Diff(want, got.Risk); diff != "" {

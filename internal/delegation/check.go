@@ -44,7 +44,7 @@ func (s *Service) CheckApproved(ctx context.Context, p principal.Principal, q Qu
 		return nil, nil // nobody has asked for that
 	}
 	q.Email = strings.ToLower(strings.TrimSpace(q.Email))
-	found, err := findReleasable(ctx, s.db, p, q, s.db.Now())
+	found, err := s.findReleasable(ctx, s.db, p, q, s.db.Now())
 	if err != nil || found == nil {
 		return nil, err
 	}
@@ -63,8 +63,8 @@ func (s *Service) CheckApproved(ctx context.Context, p principal.Principal, q Qu
 	return released, nil
 }
 
-// denies reports whether a rule denies the tool altogether. An approval lifts no
-// deny, and here the arguments are not told that a decision would judge.
+// denies reports whether the call would not run by its approval now: an approval
+// lifts no deny, and none that wants more than was given.
 func (s *Service) denies(ctx context.Context, p principal.Principal, r *Request) (denied bool, generation int64, err error) {
 	if s.sources.Denies == nil {
 		return true, 0, errors.New("give a grant out: nothing here can tell what is denied")
@@ -80,7 +80,7 @@ func (s *Service) release(ctx context.Context, tx *database.Tx, p principal.Prin
 	if generation, _, err := audit.Stamp(ctx, tx, audit.LogOf(p.OrgID)); err != nil || generation != seen {
 		return nil, err
 	}
-	r, err := findReleasable(ctx, tx, p, q, tx.Now())
+	r, err := s.findReleasable(ctx, tx, p, q, tx.Now())
 	if err != nil || r == nil {
 		return nil, err
 	}
@@ -108,14 +108,18 @@ func (s *Service) release(ctx context.Context, tx *database.Tx, p principal.Prin
 
 // findReleasable is the one request that a question can only mean, if it was
 // approved; else nil.
-func findReleasable(ctx context.Context, reader database.Reader, p principal.Principal, q Question, now time.Time) (*Request, error) {
-	_, tool := plan.Place(q.Tool, "", "")
+func (s *Service) findReleasable(ctx context.Context, reader database.Reader, p principal.Principal, q Question, now time.Time) (*Request, error) {
+	server, tool := plan.Place(q.Tool, "", "")
+	_, _, named := plan.OwnName(q.Tool) // else any server may be meant
 	alive, err := selectAlive(ctx, reader, p, tool, q.Email, now)
 	if err != nil || len(alive) != 1 {
 		return nil, err
 	}
+	if alive, err = standing(ctx, reader, s.sources.Role, alive); err != nil || len(alive) != 1 {
+		return nil, err
+	}
 	r := &alive[0]
-	if !r.Granted(now) || len(r.editedDigest) > 0 || r.Email != q.Email || r.Amount == nil || *r.Amount != q.Amount {
+	if named && r.Server != server || !r.Granted(now) || len(r.editedDigest) > 0 || r.Email != q.Email || r.Amount == nil || *r.Amount != q.Amount {
 		return nil, nil
 	}
 	return r, nil

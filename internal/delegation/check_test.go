@@ -238,3 +238,20 @@ func TestNoDenyIsLiftedWithoutArguments(t *testing.T) {
 		}
 	})
 }
+
+// TestCheckApprovedKeepsToTheServer that the question names.
+func TestCheckApprovedKeepsToTheServer(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		r, _ := w.ask(delegation.Asked{Tool: "delete", Domain: "drafts", Amount: amount(0)})
+		w.approve(w.person(principal.Approver), r.ID, delegation.Yes{})
+		for _, tool := range []string{"files__delete", "mcp__files__delete"} {
+			if got := w.released(delegation.Question{Tool: tool}); got != nil {
+				t.Errorf("%s by a yes to %s.%s", tool, got.Request.Server, got.Request.Tool)
+			}
+		}
+		if w.released(delegation.Question{Tool: "mcp__drafts__delete"}) == nil {
+			t.Error("the server that was approved")
+		}
+	})
+}

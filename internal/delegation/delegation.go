@@ -13,10 +13,11 @@
 //	            ├──Cancel──> cancelled, by who asked
 //	            └──time────> expired: the next call opens another
 //
-// A call is its key, server, tool and the digest of its canonical arguments,
-// and what is wanted of approvers: a grant that one person gave does not serve
-// where the policy now wants two. Plan and e-mail tell calls apart where both
-// sides state them.
+// A call is its key, server, tool and the digest of its canonical arguments. A yes
+// is narrow: it serves the rule and what that wanted of approvers, the agent and
+// the user it was asked about, plan and e-mail where both sides state them, and
+// only while who said it may still say it. A no is wide: it is about what the call
+// would do, whichever plan, agent or spelling it comes with.
 //
 // A yes is for one run unless its Scope says more; then it is an Allow: bound to
 // who asked, the rule, an end and a number of uses, told to the approver in words.
@@ -99,6 +100,9 @@ type Call struct {
 	UserID, Email, AgentID, SessionID, PlanID string
 	Step                                      int // of the plan; -1: none
 	Labels                                    []string
+	// Widens: the step was added to a plan under way, and nobody has agreed to it.
+	// It is not stored.
+	Widens bool
 }
 
 // Want is what is wanted of whoever approves, and which rule wants it.
@@ -226,6 +230,12 @@ func (r *Request) GrantExpiresAt() *time.Time {
 		return nil
 	}
 	return &r.grant.expiresAt
+}
+
+// Serves reports whether a yes to this request is one to what a decision wants: the
+// same of approvers, and the same rule where the request knows it.
+func (r *Request) Serves(w Want) bool {
+	return r.Kind == w.Kind && r.Role == w.role() && r.Needed == w.needed() && (r.PolicyID == "" || r.PolicyID == w.PolicyID && r.Rule == w.Rule)
 }
 
 // Used reports whether the grant let the call run.

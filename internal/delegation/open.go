@@ -23,7 +23,14 @@ func Find(ctx context.Context, tx *database.Tx, call Call, want Want) (*Request,
 	if err != nil {
 		return nil, err
 	}
-	found := mostTelling(requests, tx.Now())
+	if requests, err = standing(ctx, tx, rolesIn(tx), requests); err != nil {
+		return nil, err
+	}
+	rejected, err := selectRejected(ctx, tx, call, tx.Now())
+	if err != nil {
+		return nil, err
+	}
+	found := mostTelling(append(requests, rejected...), tx.Now())
 	if found != nil {
 		found.otherCall = len(found.editedDigest) > 0 && !bytes.Equal(found.editedDigest, call.Digest)
 	}
@@ -70,16 +77,21 @@ func open(ctx context.Context, tx *database.Tx, r Request, want Want) (*Request,
 		return nil, fmt.Errorf("open a request for approval of the kind %q: there is no such kind", want.Kind)
 	}
 	now := tx.Now()
+	settings, err := readSettings(ctx, tx, r.OrgID)
+	if err != nil {
+		return nil, err
+	}
 	waiting, err := countPending(ctx, tx, r.KeyID, now)
 	if err != nil {
 		return nil, err
 	}
-	if waiting >= MaxPending {
-		return nil, ErrTooMany
-	}
-	settings, err := readSettings(ctx, tx, r.OrgID)
+	// An agent that asks and cancels floods its readers as well.
+	cancelled, err := countCancelled(ctx, tx, r.OrgID, r.KeyID, now.Add(-settings.PendingLife))
 	if err != nil {
 		return nil, err
+	}
+	if waiting+cancelled >= MaxPending {
+		return nil, ErrTooMany
 	}
 	r.ID, r.Status, r.CreatedAt, r.ExpiresAt = database.NewID(), Pending, now, now.Add(settings.PendingLife)
 	r.grantLife = settings.GrantLife

@@ -13,6 +13,7 @@ import (
 
 	"writ/internal/canonical"
 	"writ/internal/fault"
+	"writ/internal/intent/plan"
 )
 
 // Limits of patterns.
@@ -134,7 +135,7 @@ func (p Pattern) check() error {
 }
 
 func (t Term) check() error {
-	if t.Path == "" || len(t.Path) > maxPath || slices.Contains(strings.Split(t.Path, "."), "") || !utf8.ValidString(t.Path) || strings.ContainsRune(t.Path, 0) {
+	if t.Path == "" || len(t.Path) > maxPath || slices.Contains(strings.Split(t.Path, "."), "") || !utf8.ValidString(t.Path) || strings.ContainsFunc(t.Path, plan.Hides) {
 		return termFault(t.Path, "must be names of arguments with dots between, at most %d bytes", maxPath)
 	}
 	checks := 0
@@ -241,7 +242,7 @@ func beginsWith(quoted jsontext.Value, prefix string) bool {
 		return false
 	}
 	lower := strings.ToLower(rest)
-	for _, climb := range [...]string{"..", `\`, "%2e", "%2f", "%5c", "\x00"} {
+	for _, climb := range [...]string{"..", `\`, "%2e", "%2f", "%5c", "%25", "\x00"} { // %25: what is decoded twice
 		if strings.Contains(lower, climb) {
 			return false
 		}
@@ -289,27 +290,28 @@ func (p Pattern) Words() string {
 }
 
 func (t Term) words() string {
+	path := plainly(t.Path) // agents name their arguments, and people copy the names
 	switch {
 	case t.Any:
-		return t.Path + " is anything"
+		return path + " is anything"
 	case t.Equals != nil:
-		return fmt.Sprintf("%s is %s", t.Path, t.Equals)
+		return fmt.Sprintf("%s is %s", path, t.Equals)
 	case len(t.OneOf) > 0:
 		choices := make([]string, len(t.OneOf))
 		for i, choice := range t.OneOf {
 			choices[i] = string(choice)
 		}
-		return fmt.Sprintf("%s is one of %s", t.Path, strings.Join(choices, ", "))
+		return fmt.Sprintf("%s is one of %s", path, strings.Join(choices, ", "))
 	case t.Prefix != "":
-		return fmt.Sprintf("%s begins with %q", t.Path, t.Prefix)
+		return fmt.Sprintf("%s begins with %q", path, t.Prefix)
 	case t.Max != nil && t.Min != nil:
-		return fmt.Sprintf("%s is from %s to %s", t.Path, t.Min, t.Max)
+		return fmt.Sprintf("%s is from %s to %s", path, t.Min, t.Max)
 	case t.Max != nil:
-		return fmt.Sprintf("%s is at most %s", t.Path, t.Max)
+		return fmt.Sprintf("%s is at most %s", path, t.Max)
 	case t.Min != nil:
-		return fmt.Sprintf("%s is at least %s", t.Path, t.Min)
+		return fmt.Sprintf("%s is at least %s", path, t.Min)
 	}
-	return t.Path + " is nothing"
+	return path + " is nothing"
 }
 
 // text is the pattern as it is stored; empty where there is none.

@@ -58,7 +58,7 @@ func TestPatternMatches(t *testing.T) {
 			[]string{`{"n":9007199254740993}`, `{"n":123456789012345678901234567890}`}},
 		{`{"path":{"prefix":"/srv/data/"}}`,
 			[]string{`{"path":"/srv/data/x"}`, `{"path":"/srv/data/"}`},
-			[]string{`{"path":"/srv/data"}`, `{"path":"/srv/data/../etc"}`, `{"path":"/srv/data/%2E%2e/etc"}`, `{"path":"/srv/data/..\\x"}`, `{"path":"/SRV/data/x"}`, `{"path":5}`}},
+			[]string{`{"path":"/srv/data"}`, `{"path":"/srv/data/../etc"}`, `{"path":"/srv/data/%2E%2e/etc"}`, `{"path":"/srv/data/%252e%252e/etc"}`, `{"path":"/srv/data/..\\x"}`, `{"path":"/SRV/data/x"}`, `{"path":5}`}},
 		{`{"url":{"prefix":"https://a.example/"}}`,
 			[]string{`{"url":"https://a.example/x?y"}`},
 			[]string{`{"url":"https://a.example.evil/"}`, `{"url":"https://a.example@evil/"}`, `{"url":"https://a.example/%2f%2fevil"}`}},
@@ -83,6 +83,16 @@ func TestPatternMatches(t *testing.T) {
 	}
 }
 
+// TestPatternsAreToldAsTheyAre: the name of an argument does not pass for more of the
+// pattern.
+func TestPatternsAreToldAsTheyAre(t *testing.T) {
+	t.Parallel()
+	p := pattern(t, `{"amount is at most 5 and note":{"prefix":"x"},"to":{"equals":"y"}}`)
+	if got, want := p.Words(), `"amount is at most 5 and note" begins with "x" and to is "y"`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 func TestPatternIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -90,7 +100,7 @@ func TestPatternIsRefused(t *testing.T) {
 		`{"":{"equals":1}}`, `{"a.":{"equals":1}}`, `{".a":{"equals":1}}`, `{"a..b":{"equals":1}}`, `{"a":{"equals":1},"a.b":{"equals":2}}`,
 		`{"a":{"equals":1},"a":{"equals":2}}`, `{"a":{"prefix":""}}`, `{"a":{"any":false}}`, `{"a":{"any":true}}`, `{"a":{"oneOf":[]}}`,
 		`{"u":{"prefix":"https://a.example"}}`, `{"a":{"equals":"` + strings.Repeat("x", 1000) + `"}}`, `{"` + strings.Repeat("p", 201) + `":{"equals":1}}`,
-		`{"a":{"oneOf":[` + strings.Repeat("1,", 50) + `1]}}`, `{"a":{"Equals":1}}`,
+		`{"a":{"oneOf":[` + strings.Repeat("1,", 50) + `1]}}`, `{"a":{"Equals":1}}`, `{"a\u202eb":{"equals":1}}`, `{"a\u001b[2J":{"equals":1}}`,
 	} {
 		if p, err := delegation.ParsePattern([]byte(text)); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%s is %v, %v", text, p, err)

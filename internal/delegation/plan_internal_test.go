@@ -65,6 +65,14 @@ func TestEveryQuestionHasAnIndex(t *testing.T) {
 			_, err := selectForCall(ctx, r, call, Want{Kind: Hold}, now)
 			return err
 		}, []string{"approval_request_by_call (key_id=? AND tool=? AND digest=?", "approval_request_edited (key_id=? AND tool=? AND edited_digest=?"}},
+		"a no": {func(r database.Reader) error {
+			_, err := selectRejected(ctx, r, call, now)
+			return err
+		}, []string{"approval_request_by_status (org_id=? AND status=? AND created_at>?"}},
+		"taken back": {func(r database.Reader) error {
+			_, err := countCancelled(ctx, r, "o", "k", now)
+			return err
+		}, []string{"approval_request_by_status (org_id=? AND status=? AND created_at>?"}},
 		"asked": {func(r database.Reader) error {
 			_, err := selectAsked(ctx, r, Request{Call: call, Amount: new(float64)}, now)
 			return err

@@ -3,7 +3,6 @@ package delegation
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"writ/internal/database"
@@ -84,8 +83,7 @@ func mayDecide(p principal.Principal, r *Request) error {
 	if err := p.Require(principal.DecideApprovals); err != nil {
 		return err
 	}
-	roles := principal.Roles()
-	if r.Role != "" && slices.Index(roles, p.Role) > slices.Index(roles, principal.Role(r.Role)) {
+	if !isEnough(p.Role, r.Role) {
 		return fault.New(fault.Forbidden, "this needs an approver with the role %s", r.Role)
 	}
 	return nil

@@ -18,12 +18,14 @@ type Sources struct {
 	// Approvers counts the members of an organization who may approve, but for
 	// some.
 	Approvers func(ctx context.Context, r database.Reader, orgID string, except ...string) (int, error)
+	// Role is what a person is in an organization now; empty: no member.
+	Role RoleOf
 	// Address is a person's e-mail address.
 	Address func(ctx context.Context, r database.Reader, userID string) (string, error)
 	// Digest is that of arguments in canonical JSON, under the organization's key.
 	Digest func(ctx context.Context, orgID, canonical string) ([]byte, error)
-	// Denies reports whether policies deny every call of a request's tool, whatever
-	// its arguments are, as of a generation of the organization's log.
+	// Denies reports whether a decision about a request's call would not take its
+	// grant now, as of a generation of the organization's log.
 	Denies func(ctx context.Context, by principal.Principal, r *Request) (denied bool, generation int64, err error)
 	// Record writes down that a request's grant lets its call run, as a decision,
 	// and gives the decision's id.
@@ -41,6 +43,7 @@ type Service struct {
 func New(db *database.DB, sources Sources) *Service {
 	s := &Service{db: db, sources: sources, bell: &bell{}}
 	db.Share(bellKey{}, s.bell)
+	db.Share(rolesKey{}, sources.Role)
 	return s
 }
 
@@ -82,7 +85,10 @@ func (s *Service) Approve(ctx context.Context, p principal.Principal, id string,
 		if err := r.agree(yes.Scope, edit); err != nil {
 			return "", recorded{}, err
 		}
-		votes, err := addVote(ctx, tx, r.ID, p.UserID)
+		if err := addVote(ctx, tx, r.ID, p.UserID); err != nil {
+			return "", recorded{}, err
+		}
+		votes, err := standingVotes(ctx, tx, s.sources.Role, r)
 		if err != nil {
 			return "", recorded{}, err
 		}
@@ -172,8 +178,11 @@ func (s *Service) change(ctx context.Context, p principal.Principal, id, note st
 		if err := announce(ctx, tx, p.OrgID, r.ID, eventOf[action], p.ActorID()); err != nil {
 			return err
 		}
+		// Decisions read answers in their own transactions and remember none: an entry
+		// that had all of them judged anew would let who answers, or an agent that asks
+		// and cancels, keep a whole organization from being answered.
 		appended, err := audit.Append(ctx, tx, audit.Entry{
-			Log: audit.LogOf(p.OrgID), Action: action, Actor: p, Subject: audit.Subject{Type: "approval", ID: r.ID}, Payload: entry,
+			Log: audit.LogOf(p.OrgID), Action: action, Actor: p, Subject: audit.Subject{Type: "approval", ID: r.ID}, Payload: entry, Observation: true,
 		})
 		if err != nil {
 			return err

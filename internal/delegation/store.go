@@ -7,30 +7,39 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"writ/internal/database"
 	"writ/internal/fault"
+	"writ/internal/intent/plan"
 	"writ/internal/principal"
 )
 
 // newest is how many requests about one call are looked at. There are several
-// only where calls differ in plan or e-mail.
+// only where calls differ in what a yes is bound to.
 const newest = 20
 
-// selectForCall reads the latest requests about a call that want the same of
-// approvers: those that were opened for it, and those whose yes changed another
-// call into it. Plan and e-mail tell calls apart where both sides state them.
+// selectForCall reads the latest requests about a call that wait or were approved:
+// those that were opened for it, and those whose yes changed another call into it.
+// A yes is narrow. It serves what was asked: the same rule and the same approvers,
+// and where the request names an agent or a user, the call must name them too. Plan
+// and e-mail tell calls apart where both sides state them, and so does the rule: a
+// client that asks by itself knows none.
 func selectForCall(ctx context.Context, r database.Reader, c Call, w Want, since time.Time) (all []Request, err error) {
 	for _, column := range [...]string{"r.digest", "r.edited_digest"} {
 		requests, err := database.Collect(ctx, r, scanRequest, `SELECT `+columns+tables+`
-			WHERE r.key_id = $1 AND r.tool = $2 AND `+column+` = $3 AND r.created_at > $4
+			WHERE r.key_id = $1 AND r.tool = $2 AND `+column+` = $3 AND r.created_at > $4 AND r.status IN ('pending', 'approved')
 				AND r.org_id = $5 AND r.server = $6 AND r.kind = $7 AND r.role = $8 AND r.needed = $9
 				AND (r.plan_id = $10 OR r.plan_id = '' OR $10 = '')
 				AND (r.email = $11 OR r.email = '' OR $11 = '')
+				AND (r.agent_id = $12 OR r.agent_id = '')
+				AND (LOWER(r.user_id) = LOWER($13) OR r.user_id = '')
+				AND (r.policy_id = $14 AND r.rule = $15 OR r.policy_id = '')
 			ORDER BY r.created_at DESC, r.id DESC
-			LIMIT $12`,
-			c.KeyID, c.Tool, c.Digest, database.Micros(since), c.OrgID, c.Server, string(w.Kind), w.role(), w.needed(), c.PlanID, c.Email, newest)
+			LIMIT $16`,
+			c.KeyID, c.Tool, c.Digest, database.Micros(since), c.OrgID, c.Server, string(w.Kind), w.role(), w.needed(), c.PlanID, c.Email,
+			c.AgentID, c.UserID, w.PolicyID, w.Rule, newest)
 		if err != nil {
 			return nil, fmt.Errorf("look for an approval: %w", err)
 		}
@@ -39,19 +48,56 @@ func selectForCall(ctx context.Context, r database.Reader, c Call, w Want, since
 	return all, nil
 }
 
+// selectRejected reads the noes to a call that still hold. A no is wide: it is about
+// what the call would do, whichever plan, agent, session or rule it comes with, and
+// however tool and server are spelled. Another person's call it is not about, where
+// both are named. It is found by its status, of which there are few: people say it.
+func selectRejected(ctx context.Context, r database.Reader, c Call, now time.Time) ([]Request, error) {
+	requests, err := database.Collect(ctx, r, scanRequest, `SELECT `+columns+tables+`
+		WHERE r.org_id = $1 AND r.status = 'rejected' AND r.created_at > $2 AND r.expires_at > $3
+			AND r.key_id = $4 AND (r.digest = $5 OR r.edited_digest = $5)
+			AND (r.email = $6 OR r.email = '' OR $6 = '')
+			AND (LOWER(r.user_id) = LOWER($7) OR r.user_id = '' OR $7 = '')
+		ORDER BY r.decided_at DESC, r.id DESC
+		LIMIT $8`,
+		c.OrgID, database.Micros(oldest(now)), database.Micros(now), c.KeyID, c.Digest, c.Email, c.UserID, mostRejected)
+	if err != nil {
+		return nil, fmt.Errorf("look for a no: %w", err)
+	}
+	return slices.DeleteFunc(requests, func(r Request) bool { return !c.isOf(r.Call) }), nil
+}
+
+// mostRejected is how many noes to the same arguments are looked at, of whatever
+// tools.
+const mostRejected = 200
+
+// isOf reports whether two calls are of one tool, however they spell it.
+func (c Call) isOf(other Call) bool {
+	return strings.EqualFold(c.Server, other.Server) && strings.EqualFold(c.bareTool(), other.bareTool())
+}
+
+// bareTool is the tool without its server in front, as some harnesses write it.
+func (c Call) bareTool() string {
+	if server, tool, ok := plan.OwnName(c.Tool); ok && strings.EqualFold(server, c.Server) {
+		return tool
+	}
+	return c.Tool
+}
+
 // selectAsked reads the latest requests about what a client asks by itself,
 // whatever they want of approvers. Without arguments, amount and domain tell
-// questions apart.
-func selectAsked(ctx context.Context, r database.Reader, asked Request, since time.Time) ([]Request, error) {
+// questions apart. A no is found whichever plan is named, and first.
+func selectAsked(ctx context.Context, r database.Reader, asked Request, now time.Time) ([]Request, error) {
 	requests, err := database.Collect(ctx, r, scanRequest, `SELECT `+columns+tables+`
 		WHERE r.key_id = $1 AND r.tool = $2 AND r.digest = $3 AND r.created_at > $4 AND r.org_id = $5
-			AND (r.plan_id = $6 OR r.plan_id = '' OR $6 = '')
+			AND (r.plan_id = $6 OR r.plan_id = '' OR $6 = '' OR r.status = 'rejected')
 			AND (r.email = $7 OR r.email = '' OR $7 = '')
 			AND ($8 = 1 OR r.amount = $9 AND r.domain = $10)
-		ORDER BY r.created_at DESC, r.id DESC
+			AND (r.status IN ('pending', 'approved') OR r.status = 'rejected' AND r.expires_at > $12)
+		ORDER BY CASE r.status WHEN 'rejected' THEN 0 ELSE 1 END, r.created_at DESC, r.id DESC
 		LIMIT $11`,
-		asked.KeyID, asked.Tool, asked.Digest, database.Micros(since), asked.OrgID, asked.PlanID, asked.Email,
-		bit(len(asked.Digest) > 0), *asked.Amount, asked.Domain, newest)
+		asked.KeyID, asked.Tool, asked.Digest, database.Micros(oldest(now)), asked.OrgID, asked.PlanID, asked.Email,
+		bit(len(asked.Digest) > 0), *asked.Amount, asked.Domain, newest, database.Micros(now))
 	if err != nil {
 		return nil, fmt.Errorf("look for a request: %w", err)
 	}
@@ -110,6 +156,15 @@ func countPending(ctx context.Context, r database.Reader, keyID string, now time
 	return n, wrapped("count the requests that wait", err)
 }
 
+// countCancelled counts the requests of a key that were taken back and opened since.
+func countCancelled(ctx context.Context, r database.Reader, orgID, keyID string, since time.Time) (n int, err error) {
+	err = r.QueryRow(ctx, `
+		SELECT COUNT(*)
+		FROM approval_request
+		WHERE org_id = $1 AND status = 'cancelled' AND created_at > $2 AND key_id = $3`, orgID, database.Micros(since), keyID).Scan(&n)
+	return n, wrapped("count the requests that were taken back", err)
+}
+
 // updateStatus writes what was decided about a request that waits.
 func updateStatus(ctx context.Context, tx *database.Tx, p principal.Principal, r *Request) error {
 	if r.Status != Pending {
@@ -163,20 +218,19 @@ func updateExecuted(ctx context.Context, tx *database.Tx, r *Request) error {
 	return wrapped("close the grant of request "+r.ID, err)
 }
 
-// addVote counts a person's yes, and gives how many there are.
-func addVote(ctx context.Context, tx *database.Tx, requestID, userID string) (votes int, err error) {
+// addVote writes down a person's yes, which counts once.
+func addVote(ctx context.Context, tx *database.Tx, requestID, userID string) error {
 	added, err := tx.Exec(ctx, `
 		INSERT INTO approval_vote (request_id, user_id, created_at)
 		VALUES ($1, $2, $3)
 		ON CONFLICT (request_id, user_id) DO NOTHING`, requestID, userID, database.Micros(tx.Now()))
 	if err != nil {
-		return 0, fmt.Errorf("approve request %s: %w", requestID, err)
+		return fmt.Errorf("approve request %s: %w", requestID, err)
 	}
 	if added == 0 {
-		return 0, fault.New(fault.Conflict, "you have approved this already: somebody else must, too")
+		return fault.New(fault.Conflict, "you have approved this already: somebody else must, too")
 	}
-	err = tx.QueryRow(ctx, `SELECT COUNT(*) FROM approval_vote WHERE request_id = $1`, requestID).Scan(&votes)
-	return votes, wrapped("count who approves request "+requestID, err)
+	return nil
 }
 
 func insertGrant(ctx context.Context, tx *database.Tx, r *Request) error {

@@ -41,7 +41,7 @@ func sourcesOn(db *database.DB) delegation.Sources {
 
 // sources have digests under no key, and a record that is an entry alone.
 var sources = delegation.Sources{
-	Approvers: organization.CountApprovers, Address: organization.Address,
+	Approvers: organization.CountApprovers, Role: organization.RoleOf, Address: organization.Address,
 	Digest: func(_ context.Context, orgID, canonical string) ([]byte, error) {
 		sum := sha256.Sum256([]byte(orgID + canonical))
 		return sum[:], nil

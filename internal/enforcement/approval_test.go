@@ -131,9 +131,11 @@ func TestAGrantLiftsNoDeny(t *testing.T) {
 		bob := w.approver()
 		w.active("rules", holdPay, allowAll)
 		shown := w.mint(w.agent, `{"steps":[{"action":"pay","mcp":"bank","max_calls":1}]}`)
-		held := w.decide(planned(shown, "pay", `{}`))
-		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, delegation.Yes{}); err != nil {
-			t.Fatal(err)
+		for _, args := range []string{`{}`, `{"n":2}`} {
+			held := w.decide(planned(shown, "pay", args))
+			if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, delegation.Yes{}); err != nil {
+				t.Fatal(err)
+			}
 		}
 		stop := w.active("stop", `id: stop; effect: deny; tools: ["bank.*"]`)
 		want(t, w.decide(planned(shown, "pay", `{}`)), verdict.Deny, "stop", "")
@@ -142,12 +144,7 @@ func TestAGrantLiftsNoDeny(t *testing.T) {
 		}
 		want(t, w.decide(planned(shown, "pay", `{}`)), verdict.Allow, policy.ByApproval, "")
 
-		held = w.decide(planned(shown, "pay", `{}`))
-		want(t, held, verdict.Hold, "", "")
-		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, delegation.Yes{}); err != nil {
-			t.Fatal(err)
-		}
-		want(t, w.decide(planned(shown, "pay", `{}`)), verdict.Deny, policy.ByIntent, "used up")
+		want(t, w.decide(planned(shown, "pay", `{"n":2}`)), verdict.Deny, policy.ByIntent, "used up")
 		if n := w.count(`approval_grant WHERE used_at IS NULL`); n != 1 {
 			t.Errorf("%d grants left", n)
 		}

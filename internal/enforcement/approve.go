@@ -1,6 +1,7 @@
 package enforcement
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 	"writ/internal/policy"
 	"writ/internal/policy/engine"
 	"writ/internal/principal"
-	"writ/internal/toolcall"
 	"writ/internal/verdict"
 )
 
@@ -92,15 +92,26 @@ func (c *call) asked(o *outcome) delegation.Call {
 	asked := delegation.Call{
 		OrgID: c.by.OrgID, KeyID: c.by.KeyID, OwnerID: c.by.UserID, Server: o.server, Tool: tool,
 		Digest: c.digest, Arguments: string(c.shown), Canonical: c.args.Text(),
-		UserID: r.UserID, Email: r.UserEmail, AgentID: r.AgentID, SessionID: r.SessionID, Step: -1, Labels: r.Labels,
+		UserID: r.UserID, Email: r.UserEmail, AgentID: r.AgentID, SessionID: r.SessionID, Step: -1, Labels: r.Labels, Widens: o.widened,
 	}
 	if o.plan != nil {
 		asked.PlanID = o.plan.ID
+		declaredFor(&asked, o.plan.Binding)
 	}
 	if len(o.steps) > 0 {
 		asked.Step = o.steps[0]
 	}
 	return asked
+}
+
+// declaredFor completes whom a call is for and who makes it by what its plan says:
+// a person for whom a plan was declared does not approve its calls because they
+// leave the name out.
+func declaredFor(asked *delegation.Call, by plan.Binding) {
+	if asked.UserID == "" && asked.Email == "" {
+		asked.UserID = cmp.Or(by.UserID, by.Email)
+	}
+	asked.AgentID = cmp.Or(asked.AgentID, by.AgentID)
 }
 
 func wanted(o *outcome) delegation.Want {
@@ -156,27 +167,4 @@ func (s *Service) RecordRelease(ctx context.Context, tx *database.Tx, by princip
 	}
 	_, err := record(ctx, tx, c, o)
 	return c.id, err
-}
-
-// Denies reports whether policies deny every call of a request's tool by this
-// caller, whatever its arguments are: then no approval may be given out without
-// them. It tells the generation of the log that this holds for.
-func (s *Service) Denies(ctx context.Context, by principal.Principal, r *delegation.Request) (denied bool, generation int64, err error) {
-	v := &view{}
-	if v.policies, err = s.policies.Snapshot(ctx, by.OrgID); err != nil {
-		return true, 0, err
-	}
-	c := &call{by: by, request: Request{Tool: r.Tool, AgentID: r.AgentID, UserID: r.UserID, UserEmail: r.Email, SessionID: r.SessionID, Environment: by.Environment}}
-	if err := s.lookAtPeople(ctx, c, v); err != nil {
-		return true, 0, err
-	}
-	named := c.toolcall(v, name{r.Server, r.Tool, -1}, s.db.Now())
-	alone := *named
-	alone.Key.Alone, alone.User.Role = true, named.Key.OwnerRole
-	for _, caller := range [...]*toolcall.Call{named, &alone} {
-		if f := v.policies.Set.Foresee(caller); f.Certain && f.Verdict == verdict.Deny {
-			denied = true
-		}
-	}
-	return denied, v.policies.Generation, nil
 }

@@ -25,6 +25,8 @@ type candidate struct {
 	server string // as judged
 	plan   *plan.Declared
 	steps  []int // of the plan that the call fits
+	// widened: these were added to a plan under way, and nobody agreed yet.
+	widened bool
 	// since is the state of the log that it was judged at. final: it is recorded
 	// whatever has changed since, for it denies.
 	since stamp
@@ -63,7 +65,7 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 		d.Decision = refuse(policy.ByIntent, string(fit.Drift), redaction.Text(fit.Reason)).Decision // it names arguments
 		return d
 	}
-	d.steps = fit.Steps
+	d.steps, d.widened = fit.Steps, widened
 	names := c.names(v, fit)
 	d.server = names[0].server
 	spent, figures := s.policies.Spent(ctx, c.by.OrgID), s.figuresFor(ctx, c)

@@ -77,6 +77,9 @@ func (s *Service) claim(ctx context.Context, tx *database.Tx, c *call, o *outcom
 	case verdict.Deny:
 		return nil
 	case verdict.Hold, verdict.Ask:
+		if can, err := s.canRun(ctx, tx, o); err != nil || !can {
+			return err
+		}
 		if err := s.seekApproval(ctx, tx, c, o); err != nil || !o.used {
 			return err
 		}
@@ -103,6 +106,18 @@ func (s *Service) claim(ctx context.Context, tx *database.Tx, c *call, o *outcom
 		return nil
 	}
 	return o.consume(ctx, tx, c)
+}
+
+// canRun denies a call for which its plan has no step left: nobody need be asked.
+func (s *Service) canRun(ctx context.Context, tx *database.Tx, o *outcome) (bool, error) {
+	if o.plan == nil {
+		return true, nil
+	}
+	can, refused, err := s.plans.CanUse(ctx, tx, o.plan, o.steps)
+	if err == nil && !can {
+		o.candidate.Decision = refuse(policy.ByIntent, string(refused.Drift), refused.Reason).Decision
+	}
+	return can, err
 }
 
 // refuseStep turns the outcome into a deny, and gives back what was taken.

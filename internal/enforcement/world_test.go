@@ -117,7 +117,7 @@ func assembleOn(db *database.DB) (*areas, error) {
 	a.plans, a.policies = intent.New(db, a.ring, sealer), policy.New(db, &a.meanwhile)
 	a.decisions = enforcement.New(db, a.policies, a.plans, organization.New(db, nil, ""), a.keys, slog.New(slog.DiscardHandler))
 	a.approvals = delegation.New(db, delegation.Sources{
-		Approvers: organization.CountApprovers, Address: organization.Address, Digest: a.digest, Denies: a.decisions.Denies, Record: a.decisions.RecordRelease,
+		Approvers: organization.CountApprovers, Role: organization.RoleOf, Address: organization.Address, Digest: a.digest, Denies: a.decisions.Denies, Record: a.decisions.RecordRelease,
 	})
 	return a, nil
 }

@@ -55,21 +55,52 @@ func useLeft(ctx context.Context, tx *database.Tx, d *plan.Declared, steps []int
 	return step, plan.Result{}, nil
 }
 
-// useOrdered claims a step and the place in the order. Both are read first, for
-// a claim that fails must leave nothing behind in a transaction that goes on.
-func useOrdered(ctx context.Context, tx *database.Tx, d *plan.Declared, steps []int) (int, plan.Result, error) {
+// CanUse reports whether UseStep would claim a step now, and claims nothing; else
+// it gives the refusal. It is asked before a person is: nobody should say yes to a
+// call that the plan will not let run.
+func (s *Service) CanUse(ctx context.Context, tx *database.Tx, d *plan.Declared, steps []int) (can bool, refused plan.Result, err error) {
+	at := plan.Progress{Last: -1}
+	switch step, refused := d.Plan.Next(steps, at); {
+	case d.Plan.Ordered:
+		at, err = orderedProgress(ctx, tx, d, steps)
+	case step < 0 || d.Plan.Steps[step].MaxCalls == 0:
+		return step >= 0, refused, nil
+	default:
+		at.Uses, err = selectAllUses(ctx, tx, d.ID, d.Anchor)
+	}
+	if err != nil {
+		return false, plan.Result{}, err
+	}
+	step, refused := d.Plan.Next(steps, at)
+	return step >= 0, refused, nil
+}
+
+// orderedProgress is how far an ordered plan is, as much as a call to some of its
+// steps need know.
+func orderedProgress(ctx context.Context, tx *database.Tx, d *plan.Declared, steps []int) (at plan.Progress, err error) {
 	last, err := selectPosition(ctx, tx, d)
 	if err != nil {
-		return -1, plan.Result{}, err
+		return plan.Progress{}, err
 	}
-	at := plan.Progress{Last: last, Uses: map[int]int64{}}
+	at = plan.Progress{Last: last, Uses: map[int]int64{}}
 	for _, i := range []int{last, last + 1} {
 		if slices.Contains(steps, i) && d.Plan.Steps[i].MaxCalls > 0 {
 			if at.Uses[i], err = selectUses(ctx, tx, d, i); err != nil {
-				return -1, plan.Result{}, err
+				return plan.Progress{}, err
 			}
 		}
 	}
+	return at, nil
+}
+
+// useOrdered claims a step and the place in the order. Both are read first, for
+// a claim that fails must leave nothing behind in a transaction that goes on.
+func useOrdered(ctx context.Context, tx *database.Tx, d *plan.Declared, steps []int) (int, plan.Result, error) {
+	at, err := orderedProgress(ctx, tx, d, steps)
+	if err != nil {
+		return -1, plan.Result{}, err
+	}
+	last := at.Last
 	step, refused := d.Plan.Next(steps, at)
 	if step < 0 {
 		return -1, refused, nil

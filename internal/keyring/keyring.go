@@ -42,7 +42,18 @@ type Key struct {
 	Purpose Purpose
 	Public  ed25519.PublicKey
 	Private ed25519.PrivateKey
-	Retired bool
+	// RetiredAt is when the key stopped signing; zero: it has not.
+	RetiredAt time.Time
+}
+
+// Retired reports whether another key signs now.
+func (k Key) Retired() bool { return !k.RetiredAt.IsZero() }
+
+// SignedWithin reports whether something that lives no longer than this may still
+// be good if the key signed it: another replica signs with a key it knows for
+// currentTrust after it was retired.
+func (k Key) SignedWithin(life time.Duration, now time.Time) bool {
+	return !k.Retired() || now.Before(k.RetiredAt.Add(life+currentTrust))
 }
 
 // Ring finds and makes keys.
@@ -51,7 +62,7 @@ type Ring struct {
 	sealer *secret.Sealer
 
 	mu      sync.Mutex // guards what follows
-	byID    map[string]Key
+	byID    map[string]remembered
 	current map[Purpose]remembered
 }
 
@@ -62,7 +73,7 @@ type remembered struct {
 
 // New makes a ring over the database.
 func New(db *database.DB, sealer *secret.Sealer) *Ring {
-	return &Ring{db: db, sealer: sealer, byID: map[string]Key{}, current: map[Purpose]remembered{}}
+	return &Ring{db: db, sealer: sealer, byID: map[string]remembered{}, current: map[Purpose]remembered{}}
 }
 
 // Current is the key that signs for a purpose now. The first call makes it.
@@ -84,9 +95,7 @@ func (r *Ring) Current(ctx context.Context, purpose Purpose) (Key, error) {
 // Find is the key with this id, current or retired. Unknown ids and ids of
 // another purpose are NotFound.
 func (r *Ring) Find(ctx context.Context, purpose Purpose, id string) (Key, error) {
-	r.mu.Lock()
-	key, ok := r.byID[id]
-	r.mu.Unlock()
+	key, ok := r.rememberedByID(id)
 	if !ok {
 		if !database.IsID(id) {
 			return Key{}, fault.New(fault.NotFound, "no such key")
@@ -129,12 +138,22 @@ func (r *Ring) rememberedCurrent(purpose Purpose) (Key, bool) {
 	return known.key, ok && r.db.Now().Sub(known.at) < currentTrust
 }
 
+// rememberedByID is a key that is known. Whether one was retired meanwhile is asked
+// from time to time.
+func (r *Ring) rememberedByID(id string) (Key, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known, ok := r.byID[id]
+	return known.key, ok && (known.key.Retired() || r.db.Now().Sub(known.at) < currentTrust)
+}
+
 func (r *Ring) remember(key Key) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.byID[key.ID] = key
-	if !key.Retired {
-		r.current[key.Purpose] = remembered{key, r.db.Now()}
+	now := r.db.Now()
+	r.byID[key.ID] = remembered{key, now}
+	if !key.Retired() {
+		r.current[key.Purpose] = remembered{key, now}
 	}
 }
 

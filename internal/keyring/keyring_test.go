@@ -68,7 +68,7 @@ func TestRotateKeepsTheOldForVerifying(t *testing.T) {
 			t.Errorf("current after rotation = %s (%v), want another than %s", current.ID, err, old.ID)
 		}
 		found, err := fresh.Find(t.Context(), keyring.AccessToken, old.ID)
-		if err != nil || !found.Retired || !found.Public.Equal(old.Public) {
+		if err != nil || !found.Retired() || !found.Public.Equal(old.Public) {
 			t.Errorf("Find(old) = %+v, %v", found, err)
 		}
 		if !ed25519.Verify(found.Public, []byte("x"), ed25519.Sign(old.Private, []byte("x"))) {

@@ -29,7 +29,9 @@ func (r *Ring) scan(row database.Scanner) (Key, error) {
 		return Key{}, fmt.Errorf("signing key %s: %w", key.ID, err)
 	}
 	key.Private = ed25519.NewKeyFromSeed(seed)
-	key.Retired = retired.Valid
+	if retired.Valid {
+		key.RetiredAt = database.Time(retired.Int64)
+	}
 	if !key.Public.Equal(key.Private.Public()) {
 		return Key{}, fmt.Errorf("signing key %s: its public half was altered", key.ID)
 	}

@@ -38,19 +38,20 @@ func TestWhoIsTold(t *testing.T) {
 			"a hold of the owner":   {notice.Opened, notice.Request{OwnerID: owner.UserID, Role: "owner"}, "", []string{"owner"}}, // nobody else can
 			"an ask":                {notice.Opened, notice.Request{OwnerID: mel.UserID, OwnAsk: true}, "", []string{"member"}},
 			"a yes":                 {notice.Approved, notice.Request{OwnerID: mel.UserID}, bob.UserID, []string{"member"}},
-			"one's own yes":         {notice.Approved, notice.Request{OwnerID: mel.UserID}, mel.UserID, nil},
+			"an own yes":            {notice.Approved, notice.Request{OwnerID: mel.UserID}, mel.UserID, nil},
 			"a no":                  {notice.Rejected, notice.Request{OwnerID: mel.UserID}, bob.UserID, []string{"member"}},
 			"no answer":             {notice.Expired, notice.Request{OwnerID: mel.UserID}, "", []string{"member"}},
 			"a vote":                {notice.Voted, notice.Request{OwnerID: mel.UserID}, bob.UserID, nil},
 			"a use":                 {notice.Used, notice.Request{OwnerID: mel.UserID}, "", nil},
 		} {
-			c.request.ID, c.request.Tool = database.NewID(), name
+			tool := strings.ReplaceAll(name, " ", "_")
+			c.request.ID, c.request.Tool = database.NewID(), tool
 			w.happen(c.kind, c.request, c.actor)
 			w.tell()
 			var told []string
 			for _, who := range []string{"admin", "approver", "member", "owner", "viewer"} {
 				for _, title := range w.inbox(everybody[who], false) {
-					if strings.HasPrefix(title, name+" ") && title == w.events[len(w.events)-1].Title() {
+					if strings.HasPrefix(title, tool+" ") && title == w.events[len(w.events)-1].Title() {
 						told = append(told, who)
 					}
 				}

@@ -187,6 +187,16 @@ func CountApprovers(ctx context.Context, r database.Reader, orgID string, except
 	return count, nil
 }
 
+// RoleOf is what a person is in an organization, or empty where they are no member,
+// for who must know it inside a transaction.
+func RoleOf(ctx context.Context, r database.Reader, orgID, userID string) (role principal.Role, err error) {
+	err = r.QueryRow(ctx, `SELECT role FROM organization_member WHERE org_id = $1 AND user_id = $2`, orgID, userID).Scan(&role)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return "", fmt.Errorf("read the role of user %s: %w", userID, err)
+	}
+	return role, nil
+}
+
 // Address is the e-mail address of a person, or empty where there is no such
 // person any more.
 func Address(ctx context.Context, r database.Reader, userID string) (address string, err error) {

@@ -64,7 +64,7 @@ func (t *tally) amount(amount *float64, past Past) {
 		return
 	}
 	if len(past.Amounts) < enough {
-		t.add("amount_new", "it moves "+number(*amount)+", and there are no earlier amounts to compare with")
+		t.add("amount_new", "it moves "+number(*amount)+", and there are too few earlier amounts to compare with")
 		return
 	}
 	before := slices.Sorted(slices.Values(past.Amounts))

@@ -15,6 +15,7 @@ package notice
 import (
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -89,7 +90,19 @@ func (r Request) Name() string {
 	if name == "" {
 		return "a tool without a name"
 	}
-	return name
+	return plainly(name)
+}
+
+// plainly is a name as it is, or in quotes where it could pass for words of ours. What
+// would be shown as a link is broken: mails and chats make links by themselves.
+func plainly(name string) string {
+	broken := strings.ReplaceAll(name, "://", ":/ /")
+	for _, c := range broken {
+		if !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("._-:/@…", c) {
+			return strconv.Quote(broken)
+		}
+	}
+	return broken
 }
 
 // phrases say what happened, after the name of the tool.

@@ -30,6 +30,23 @@ func TestTitles(t *testing.T) {
 	}
 }
 
+// TestNamesPassForNothingElse: a tool's name reads neither as words of ours nor, in a
+// mail or a chat, as a link.
+func TestNamesPassForNothingElse(t *testing.T) {
+	t.Parallel()
+	for tool, want := range map[string]string{
+		"send_mail":                         `bank.send_mail`,
+		"was approved; nothing":             `"bank.was approved; nothing"`,
+		"https://eve.example/sign-in":       `"bank.https:/ /eve.example/sign-in"`,
+		`pay" was approved. Sign in at "it`: `"bank.pay\" was approved. Sign in at \"it"`,
+		"zahle-überweisung":                 `bank.zahle-überweisung`,
+	} {
+		if got := (notice.Request{Server: "bank", Tool: tool}).Name(); got != want {
+			t.Errorf("%q: %s, want %s", tool, got, want)
+		}
+	}
+}
+
 // TestLinesAreHarmless: agents choose the names of tools.
 func TestLinesAreHarmless(t *testing.T) {
 	t.Parallel()

@@ -123,7 +123,7 @@ func facts(w *Webhook, e notice.Event) []string {
 	}
 	add("Answer", r.Note)
 	if text := arguments(w, r); text != "" {
-		lines = append(lines, "Arguments: "+notice.Line(text, maxArguments))
+		lines = append(lines, argumentsLine+notice.Line(text, maxArguments))
 	}
 	if e.Kind == notice.Opened {
 		lines = append(lines, "Denied unless somebody answers by "+r.ExpiresAt.UTC().Format("15:04 UTC on 2 January 2006"))

@@ -188,6 +188,11 @@ func (s *Service) try(ctx context.Context, w *Webhook, d *Delivery) (outcome, er
 		return outcome{problem: "its URL or secret cannot be read any more: set the URL and renew the secret"}, nil
 	}
 	timestamp, body := timestampOf(s.db.Now()), []byte(d.body)
+	if !w.SendArguments {
+		if body, err = withhold(w.Kind, body); err != nil {
+			return outcome{problem: "its content cannot be read any more", final: true}, nil
+		}
+	}
 	within, cancel := context.WithTimeout(ctx, tryTime)
 	defer cancel()
 	answer, err := s.poster.Post(within, outbound.Request{URL: target, Body: body, Header: http.Header{

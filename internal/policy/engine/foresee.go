@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"writ/internal/policy/document"
 	"writ/internal/policy/expression"
 	"writ/internal/toolcall"
 	"writ/internal/verdict"
@@ -46,6 +47,24 @@ func (s *Set) Foresee(caller *toolcall.Call) Foresight {
 		}
 	}
 	return Foresight{d, certain(d, open)}
+}
+
+// Approvers are what rules want of who approves a caller's calls to a tool, whichever
+// of the rules a call would meet. A rule that wants nothing of its own is left out.
+func (s *Set) Approvers(caller *toolcall.Call) (wanted []document.Approvers) {
+	var room [usualLists][]int32
+	server, tool := caller.Name()
+	rules := newMerge(s.index.find(server, tool, room[:0]))
+	for {
+		place, more := rules.next()
+		if !more {
+			return wanted
+		}
+		e := &s.entries[place]
+		if e.policy.counts(caller) && e.rule.Effect == verdict.Hold && e.rule.Approvers != nil {
+			wanted = append(wanted, *e.rule.Approvers)
+		}
+	}
 }
 
 // foreseeable reports whether a rule that names the tool says the same of every

@@ -1,0 +1,55 @@
+package enforcement_test
+
+import (
+	"testing"
+
+	"writ/internal/delegation"
+	"writ/internal/intent"
+	"writ/internal/policy"
+	"writ/internal/principal"
+	"writ/internal/verdict"
+)
+
+// TestAYesForThePlanIsNotForWhatIsAddedToIt: steps that widen a plan under way wait
+// for a yes of their own, and who is asked is told.
+func TestAYesForThePlanIsNotForWhatIsAddedToIt(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.approver()
+		w.active("rules", holdPay, allowAll)
+		in := func(r *intent.Request) { r.ContextID = "work" }
+		w.mint(w.agent, `{"steps":[{"action":"pay","mcp":"bank"}]}`, in)
+		wider := w.mint(w.agent, `{"steps":[{"action":"pay","mcp":"bank"},{"action":"wipe","mcp":"disk"}]}`, in)
+		w.say(w.decide(planned(wider, "pay", `{}`)), delegation.Yes{Scope: delegation.Scope{Kind: delegation.Plan}})
+		want(t, w.decide(planned(wider, "pay", `{"n":2}`)), verdict.Allow, policy.ByApproval, "")
+		added := w.decide(planned(wider, "wipe", `{}`))
+		want(t, added, verdict.Hold, policy.ByIntent, "")
+		r, err := w.approvals.Get(t.Context(), person(w.bob, w.acme, principal.Approver), added.ApprovalID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		outside := false
+		for _, reason := range r.Risk.Reasons {
+			outside = outside || reason.Code == "outside_plan"
+		}
+		if !outside {
+			t.Errorf("the approver is not told that the step was added: %+v", r.Risk.Reasons)
+		}
+	})
+}
+
+// TestTheUserOfThePlanIsWhoAsks: a plan that was declared for a person says whom
+// its calls are for, where they do not.
+func TestTheUserOfThePlanIsWhoAsks(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		bob := w.approver()
+		w.member(w.acme, w.user("carol@example.org"), principal.Approver)
+		w.active("rules", holdPay)
+		shown := w.mint(w.agent, `{"steps":[{"action":"pay","mcp":"bank"}]}`, func(r *intent.Request) { r.UserID = "Bob@example.org" })
+		held := w.decide(planned(shown, "pay", `{}`))
+		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, delegation.Yes{}); err == nil {
+			t.Error("the person the plan was declared for approved its call")
+		}
+	})
+}
