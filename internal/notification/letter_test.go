@@ -23,7 +23,7 @@ func TestOneMailThenADigest(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		bob := w.person(principal.Approver)
 		open := func(tool string) notice.Request {
-			r := notice.Request{ID: database.NewID(), Tool: tool, Arguments: `{"account":"4711"}`}
+			r := notice.Request{ID: database.NewID(), Tool: tool, Arguments: `{"account":"4711-0815-4711"}`}
 			w.happen(notice.Opened, r, "")
 			w.tell()
 			w.sendMails()
@@ -35,7 +35,7 @@ func TestOneMailThenADigest(t *testing.T) {
 			t.Fatalf("the first mail: %+v", mails)
 		}
 		text := mails[0].Text
-		if !strings.Contains(text, "https://writ.example.org/ui/approvals/"+first.ID+"\n") || strings.Contains(text, "4711") || strings.Contains(text, "\r") || strings.Contains(text, "\nBcc") {
+		if !strings.Contains(text, "https://writ.example.org/ui/approvals/"+first.ID+"\n") || strings.Contains(text, "4711-0815-4711") || strings.Contains(text, "\r") || strings.Contains(text, "\nBcc") {
 			t.Errorf("its text: %q", text)
 		}
 		second := open("transfer")
