@@ -323,7 +323,7 @@ func TestPanicIsA500(t *testing.T) {
 	s := start(t, dbtest.SQLite(t))
 	log := &lockedBuffer{}
 	broken := httptest.NewServer(api.New(api.Config{
-		Database: s.Database, Limiter: s.Limiter, PublicURL: &url.URL{Scheme: "http", Host: "localhost"}, MaxBodyBytes: 1 << 20,
+		Database: s.Database, SignIn: s.SignIn, Limiter: s.Limiter, PublicURL: &url.URL{Scheme: "http", Host: "localhost"}, MaxBodyBytes: 1 << 20,
 		Logger: slog.New(slog.NewJSONHandler(log, nil)),
 	}))
 	defer broken.Close()
