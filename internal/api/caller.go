@@ -150,13 +150,18 @@ func (a *API) inOrganization(ctx context.Context, caller principal.Principal, or
 }
 
 // checkVouched holds an organization's wish that its people sign in with its own
-// provider. Owners are let in without: a provider that fails must not lock out who
-// can replace it.
+// provider, and their terminals with them. Owners are let in without: a provider
+// that fails must not lock out who can replace it.
 func (a *API) checkVouched(ctx context.Context, caller principal.Principal, orgID string, role principal.Role) error {
-	if caller.Kind != principal.User || caller.LimitedTo == orgID || role == principal.Owner {
+	ofAgent := caller.Kind == principal.Key && !caller.HasScope(principal.CLI)
+	if ofAgent || caller.LimitedTo == orgID || role == principal.Owner {
 		return nil
 	}
-	enforced, err := a.SignIn.Enforces(ctx, orgID)
+	return refuseEnforced(a.SignIn.Enforces(ctx, orgID))
+}
+
+// refuseEnforced is the answer to who did not sign in with the provider.
+func refuseEnforced(enforced bool, err error) error {
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"writ/internal/apikey"
 	"writ/internal/auth"
+	"writ/internal/auth/federation"
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/organization"
@@ -159,6 +160,11 @@ func addTerminalKey(ctx context.Context, tx *database.Tx, login auth.DeviceLogin
 	person := principal.Principal{Kind: principal.User, UserID: login.UserID, OrgID: login.OrgID, Role: role}
 	if err := person.Require(principal.OwnKeys); err != nil {
 		return apikey.Issued{}, err
+	}
+	if !login.Limited && role != principal.Owner {
+		if err := refuseEnforced(federation.Enforced(ctx, tx, login.OrgID)); err != nil {
+			return apikey.Issued{}, err
+		}
 	}
 	name := "cli-" + tx.Now().Format(time.DateOnly)
 	if login.Product != "" {

@@ -144,6 +144,7 @@ func (a *Areas) openSignIn(c config.Config, sealer *secret.Sealer, publicURL str
 	a.SignIn = federation.New(federation.Options{
 		Database: a.Database, Sealer: sealer, Auth: a.Auth, Web: a.outbound, PublicURL: publicURL,
 		Members:   federation.Members{Role: organization.RoleFrom, Join: organization.Join},
+		Keys:      a.Keys,
 		Google:    federation.Google{Issuer: c.GoogleIssuer, ClientID: c.GoogleClientID, Secret: c.GoogleClientSecret},
 		OpenToAll: c.SignUp == config.SignUpOpen,
 	})

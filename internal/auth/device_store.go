@@ -80,8 +80,11 @@ func denyDevices(ctx context.Context, tx *database.Tx, userID string) error {
 
 // denyLimitedDevices takes back every such yes of somebody whom only the
 // organization's provider vouched for.
-func denyLimitedDevices(ctx context.Context, tx *database.Tx, orgID string) error {
-	_, err := tx.Exec(ctx, `UPDATE device_login SET status = 'denied' WHERE org_id = $1 AND limited = 1 AND status = 'approved'`, orgID)
+func denyLimitedDevices(ctx context.Context, tx *database.Tx, orgID, userID string) error {
+	_, err := tx.Exec(ctx, `
+		UPDATE device_login
+		SET status = 'denied'
+		WHERE org_id = $1 AND ($2 = '' OR user_id = $2) AND limited = 1 AND status = 'approved'`, orgID, userID)
 	return err
 }
 

@@ -15,58 +15,6 @@ import (
 	"writ/internal/secret"
 )
 
-// terminal is a program that asks to sign in, and counts the keys it is given.
-type terminal struct {
-	*world
-	codes auth.DeviceCodes
-	keys  *int
-	fail  error // of issuing a key
-}
-
-func (w *world) terminal(n auth.NewDevice) *terminal {
-	w.t.Helper()
-	codes, err := w.service.StartDevice(w.t.Context(), n)
-	if err != nil {
-		w.t.Fatalf("begin the sign-in of a terminal: %v", err)
-	}
-	return &terminal{world: w, codes: codes, keys: new(int)}
-}
-
-func (t *terminal) pollAt(service *auth.Service, session bool) (auth.DeviceAnswer, error) {
-	return service.PollDevice(t.t.Context(), auth.DeviceQuestion{Code: t.codes.Device, WantsSession: session}, t.issue)
-}
-
-func (t *terminal) issue(context.Context, *database.Tx, auth.DeviceLogin) error {
-	*t.keys++
-	return t.fail
-}
-
-// want asks once and checks what the terminal is told.
-func (t *terminal) want(what string, state auth.DeviceState) auth.DeviceAnswer {
-	t.t.Helper()
-	answer, err := t.pollAt(t.service, true)
-	if err != nil || answer.State != state {
-		t.t.Errorf("%s: %q, %v, want %q", what, answer.State, err, state)
-	}
-	return answer
-}
-
-// organizationOf makes an organization, and its person as a caller there.
-func (w *world) organizationOf(email string) principal.Principal {
-	w.t.Helper()
-	caller := w.caller(w.login(email))
-	caller.OrgID, caller.Role = database.NewID(), principal.Owner
-	w.exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'o', 1, 1)`, caller.OrgID)
-	return caller
-}
-
-func (w *world) approve(p principal.Principal, t *terminal, session bool) {
-	w.t.Helper()
-	if err := w.service.ApproveDevice(w.t.Context(), p, t.codes.User, session); err != nil {
-		w.t.Fatalf("let a terminal in: %v", err)
-	}
-}
-
 // TestDeviceLife walks a sign-in from the first question to the second use.
 func TestDeviceLife(t *testing.T) {
 	t.Parallel()
@@ -127,54 +75,6 @@ func TestDeviceSessionNeedsBoth(t *testing.T) {
 				t.Errorf("%+v: %d new sessions", c, n-sessions)
 			}
 		}
-	})
-}
-
-// TestDeviceKeepsALimit: what a session may that is good for one organization
-// alone, it cannot widen by letting a terminal in.
-func TestDeviceKeepsALimit(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.account("ada@example.org", true)
-		ada := w.organizationOf("ada@example.org")
-		ada.LimitedTo = ada.OrgID
-		program := w.terminal(auth.NewDevice{})
-		w.approve(ada, program, true)
-		limited := false
-		answer, err := w.service.PollDevice(t.Context(), auth.DeviceQuestion{Code: program.codes.Device, WantsSession: true},
-			func(_ context.Context, _ *database.Tx, login auth.DeviceLogin) error {
-				limited = login.Limited
-				return nil
-			})
-		if err != nil || !limited {
-			t.Fatalf("the key is limited: %t, %v", limited, err)
-		}
-		if caller := w.caller(answer.Tokens); caller.LimitedTo != ada.OrgID {
-			t.Errorf("the session is limited to %q, want %q", caller.LimitedTo, ada.OrgID)
-		}
-	})
-}
-
-// TestEndedLimitTakesAYesBack: when a provider vouches for nobody any more, neither
-// does what it let in and nobody has collected.
-func TestEndedLimitTakesAYesBack(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.account("ada@example.org", true)
-		free := w.organizationOf("ada@example.org")
-		limited := free
-		limited.LimitedTo = free.OrgID
-		mine, theirs := w.terminal(auth.NewDevice{}), w.terminal(auth.NewDevice{})
-		w.approve(free, mine, true)
-		w.approve(limited, theirs, true)
-		err := w.db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-			return auth.EndLimited(ctx, tx, free.OrgID)
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		theirs.want("what a limited session let in", auth.DeviceDenied)
-		mine.want("what another let in", auth.DeviceGranted)
 	})
 }
 
@@ -303,29 +203,6 @@ func TestDeviceKeyFails(t *testing.T) {
 		}
 		program.fail = nil
 		program.want("when it can", auth.DeviceGranted)
-	})
-}
-
-// TestNewPasswordTakesAYesBack: whoever used a stolen password to let a terminal
-// in loses it with the password.
-func TestNewPasswordTakesAYesBack(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		user := w.account("ada@example.org", true)
-		ada := w.organizationOf(user.Email)
-		program := w.terminal(auth.NewDevice{})
-		w.approve(ada, program, true)
-		if err := w.service.ChangePassword(t.Context(), ada, secret.NewText(password), secret.NewText(next)); err != nil {
-			t.Fatal(err)
-		}
-		program.want("after the password was changed", auth.DeviceDenied)
-
-		again := w.terminal(auth.NewDevice{})
-		w.approve(ada, again, true)
-		if err := w.service.ResetPassword(t.Context(), w.link(user.Email), secret.NewText(password)); err != nil {
-			t.Fatal(err)
-		}
-		again.want("after the password was reset", auth.DeviceDenied)
 	})
 }
 

@@ -49,28 +49,26 @@ func (s *Service) Issue(ctx context.Context, o Opened) (Tokens, error) {
 	return s.tokens(ctx, o.session, o.refresh)
 }
 
-// EndLimited ends every session that is good for one organization alone, when
-// who vouched for them does so no more.
-func EndLimited(ctx context.Context, tx *database.Tx, orgID string) error {
-	_, err := tx.Exec(ctx, `UPDATE user_session SET revoked_at = $2 WHERE org_id = $1 AND org_id <> '' AND revoked_at IS NULL`,
-		orgID, database.Micros(tx.Now()))
-	if err != nil {
-		return fmt.Errorf("end the limited sessions of %s: %w", orgID, err)
+// EndLimited ends every session of people, or of one person, that is good for one
+// organization alone, when who vouched for them does so no more. What was to
+// become one ends too: a code that no page has exchanged yet, and a yes that no
+// terminal has collected.
+func EndLimited(ctx context.Context, tx *database.Tx, orgID, userID string) error {
+	if orgID == "" {
+		return nil // such a session has no limit
 	}
-	if err := denyLimitedDevices(ctx, tx, orgID); err != nil {
-		return fmt.Errorf("take back what limited sessions of %s gave: %w", orgID, err)
-	}
-	return nil
-}
-
-// EndLimitedOf is EndLimited for one person.
-func EndLimitedOf(ctx context.Context, tx *database.Tx, userID, orgID string) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE user_session
 		SET revoked_at = $3
-		WHERE user_id = $1 AND org_id = $2 AND org_id <> '' AND revoked_at IS NULL`, userID, orgID, database.Micros(tx.Now()))
+		WHERE org_id = $1 AND ($2 = '' OR user_id = $2) AND revoked_at IS NULL`, orgID, userID, database.Micros(tx.Now()))
 	if err != nil {
-		return fmt.Errorf("end the limited sessions of %s: %w", userID, err)
+		return fmt.Errorf("end the limited sessions of %s: %w", orgID, err)
+	}
+	if _, err := tx.Exec(ctx, `DELETE FROM sign_in_code WHERE org_id = $1 AND ($2 = '' OR user_id = $2)`, orgID, userID); err != nil {
+		return fmt.Errorf("end the sign-in codes of %s: %w", orgID, err)
+	}
+	if err := denyLimitedDevices(ctx, tx, orgID, userID); err != nil {
+		return fmt.Errorf("take back what limited sessions of %s gave: %w", orgID, err)
 	}
 	return nil
 }

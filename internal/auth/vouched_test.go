@@ -72,7 +72,7 @@ func TestLimitedSessionsSeeTheirLike(t *testing.T) {
 		if list, err := w.service.Sessions(t.Context(), own); err != nil || len(list) != 3 {
 			t.Errorf("their own lists %d, %v; want all", len(list), err)
 		}
-		err = w.db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error { return auth.EndLimited(ctx, tx, org) }})
+		err = w.db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error { return auth.EndLimited(ctx, tx, org, "") }})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"testing"
 
 	"github.com/oauth2-proxy/mockoidc"
 
+	"writ/internal/apikey"
 	"writ/internal/auth/federation"
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
@@ -40,7 +42,7 @@ func TestDomainsAreProven(t *testing.T) {
 		}
 		records := map[string][]string{}
 		service := federation.New(federation.Options{
-			Database: db, Sealer: sealer, Web: openWeb{}, PublicURL: "https://writ.example.org",
+			Database: db, Sealer: sealer, Web: openWeb{}, Keys: apikey.New(db, slog.New(slog.DiscardHandler)), PublicURL: "https://writ.example.org",
 			Members: federation.Members{Role: func(context.Context, database.Reader, string, string) (principal.Role, error) {
 				return principal.Owner, nil
 			}},

@@ -101,6 +101,17 @@ type Members struct {
 	Join func(ctx context.Context, tx *database.Tx, actor principal.Principal, orgID, userID string, role principal.Role) error
 }
 
+// Keys is what the service asks of API keys: to end those of terminals, within a
+// change that declares the organization's log, and after it to forget what was
+// remembered of them.
+type Keys interface {
+	// EndVouched ends those made under the provider's word; no user is everyone.
+	EndVouched(ctx context.Context, tx *database.Tx, actor principal.Principal, orgID, userID string) error
+	// EndUnvouched ends those of others who are no owners.
+	EndUnvouched(ctx context.Context, tx *database.Tx, actor principal.Principal, orgID string) error
+	Forget()
+}
+
 // Web is how providers are called: the outbound client.
 type Web interface {
 	Check(target string) error
@@ -114,6 +125,7 @@ type Options struct {
 	Sealer    *secret.Sealer
 	Auth      *auth.Service
 	Members   Members
+	Keys      Keys
 	Web       Web
 	Google    Google
 	PublicURL string // without a slash at its end

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"writ/internal/audit"
-	"writ/internal/auth"
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/principal"
@@ -29,30 +28,41 @@ func (s *Service) Identities(ctx context.Context, p principal.Principal) ([]Iden
 	return identitiesOf(ctx, s.Database, p.UserID)
 }
 
-// Unlink removes an identity from the caller's account, and ends the sessions that
-// its organization vouched for. The account is left as it is: its owner can set a
+// Unlink removes an identity from the caller's account, and ends the sessions and
+// terminals' keys that its organization vouched for. The account is left as it is: its owner can set a
 // password by mail.
 func (s *Service) Unlink(ctx context.Context, p principal.Principal, id string) error {
 	missing := fault.New(fault.NotFound, "there is no such identity")
 	if !database.IsID(id) {
 		return missing
 	}
-	return s.Database.Write(ctx, database.Change{Logs: []string{audit.System}, Do: func(ctx context.Context, tx *database.Tx) error {
-		list, err := identitiesOf(ctx, tx, p.UserID)
+	list, err := identitiesOf(ctx, s.Database, p.UserID)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(list, func(i Identity) bool { return i.ID == id })
+	if i < 0 {
+		return missing
+	}
+	identity, logs := list[i], []string{audit.System}
+	if identity.OrgID != "" {
+		logs = append(logs, identity.OrgID)
+	}
+	defer s.Keys.Forget()
+	return s.Database.Write(ctx, database.Change{Logs: logs, Do: func(ctx context.Context, tx *database.Tx) error {
+		removed, err := deleteIdentity(ctx, tx, p.UserID, id)
 		if err != nil {
 			return err
 		}
-		i := slices.IndexFunc(list, func(i Identity) bool { return i.ID == id })
-		if i < 0 {
+		if !removed { // by another request, meanwhile
 			return missing
 		}
-		if err := deleteIdentity(ctx, tx, p.UserID, id); err != nil {
-			return err
+		if identity.OrgID != "" {
+			if err := s.endVouched(ctx, tx, p, identity.OrgID, p.UserID); err != nil {
+				return err
+			}
 		}
-		if err := auth.EndLimitedOf(ctx, tx, p.UserID, list[i].OrgID); err != nil {
-			return err
-		}
-		return recordIdentity(ctx, tx, "identity.unlinked", p.UserID, list[i])
+		return recordIdentity(ctx, tx, "identity.unlinked", p.UserID, identity)
 	}})
 }
 

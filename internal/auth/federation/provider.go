@@ -36,8 +36,8 @@ func (s *Service) Get(ctx context.Context, p principal.Principal) (Provider, err
 }
 
 // Put sets the provider of the caller's organization up, or changes it. Another
-// issuer or client must be tested anew, and ends the sessions that came from the
-// one before.
+// issuer or client must be tested anew, and ends what came from the one before.
+// Enforcing it ends the terminals' keys of members who did not sign in with it.
 func (s *Service) Put(ctx context.Context, p principal.Principal, n Settings) (Provider, error) {
 	if err := p.Require(principal.ManageIdentityProvider); err != nil {
 		return Provider{}, err
@@ -61,14 +61,35 @@ func (s *Service) Put(ctx context.Context, p principal.Principal, n Settings) (P
 			}
 			return err
 		}
-		if before.OrgID != "" && (before.Issuer != after.Issuer || before.ClientID != after.ClientID) {
-			if err := auth.EndLimited(ctx, tx, p.OrgID); err != nil {
-				return err
-			}
+		if err := s.endWhatCounted(ctx, tx, p, before, after); err != nil {
+			return err
 		}
 		return record(ctx, tx, p, "identity_provider.set", after)
 	})
 	return after, err
+}
+
+// endWhatCounted ends what a change of the provider takes the ground from.
+func (s *Service) endWhatCounted(ctx context.Context, tx *database.Tx, p principal.Principal, before, after Provider) error {
+	if before.OrgID != "" && (before.Issuer != after.Issuer || before.ClientID != after.ClientID) {
+		if err := s.endVouched(ctx, tx, p, p.OrgID, ""); err != nil {
+			return err
+		}
+	}
+	if !after.Enforced || before.Enforced {
+		return nil
+	}
+	return s.Keys.EndUnvouched(ctx, tx, p, p.OrgID)
+}
+
+// endVouched ends what a provider vouched for, of everyone or of one person: their
+// sessions, and the keys of terminals they let in. Who calls it forgets the keys
+// after the change.
+func (s *Service) endVouched(ctx context.Context, tx *database.Tx, actor principal.Principal, orgID, userID string) error {
+	if err := auth.EndLimited(ctx, tx, orgID, userID); err != nil {
+		return err
+	}
+	return s.Keys.EndVouched(ctx, tx, actor, orgID, userID)
 }
 
 // changed is a provider after its settings, or a fault where they cannot be.
@@ -103,7 +124,8 @@ func (s *Service) changed(before Provider, n Settings, orgID string, tx *databas
 	return after, nil
 }
 
-// Delete removes the provider, and ends the sessions that came from it.
+// Delete removes the provider, and ends the sessions and terminals' keys that came
+// from it.
 func (s *Service) Delete(ctx context.Context, p principal.Principal) error {
 	if err := p.Require(principal.ManageIdentityProvider); err != nil {
 		return err
@@ -116,7 +138,7 @@ func (s *Service) Delete(ctx context.Context, p principal.Principal) error {
 		if err := deleteProvider(ctx, tx, p.OrgID); err != nil {
 			return err
 		}
-		if err := auth.EndLimited(ctx, tx, p.OrgID); err != nil {
+		if err := s.endVouched(ctx, tx, p, p.OrgID, ""); err != nil {
 			return err
 		}
 		return record(ctx, tx, p, "identity_provider.deleted", before)
@@ -169,8 +191,13 @@ func (s *Service) Test(ctx context.Context, p principal.Principal) (Provider, er
 // Enforces reports whether an organization wants its people to sign in with its
 // provider.
 func (s *Service) Enforces(ctx context.Context, orgID string) (bool, error) {
+	return Enforced(ctx, s.Database, orgID)
+}
+
+// Enforced is Enforces within a change.
+func Enforced(ctx context.Context, r database.Reader, orgID string) (bool, error) {
 	var enforced int
-	err := s.Database.QueryRow(ctx, `SELECT enforced FROM identity_provider WHERE org_id = $1`, orgID).Scan(&enforced)
+	err := r.QueryRow(ctx, `SELECT enforced FROM identity_provider WHERE org_id = $1`, orgID).Scan(&enforced)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
@@ -217,6 +244,8 @@ func (s *Service) partyOf(p Provider) (oidc.Provider, error) {
 // change makes a change in the caller's organization, if their role still allows
 // it under the organization's lock.
 func (s *Service) change(ctx context.Context, p principal.Principal, do func(ctx context.Context, tx *database.Tx, p principal.Principal) error) error {
+	// Also after an error: a commit may have taken effect without our knowing.
+	defer s.Keys.Forget()
 	return s.Database.Write(ctx, database.Change{Logs: []string{p.OrgID}, Do: func(ctx context.Context, tx *database.Tx) error {
 		role, err := s.Members.Role(ctx, tx, p.OrgID, p.UserID)
 		if err != nil {

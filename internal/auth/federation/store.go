@@ -106,7 +106,6 @@ func deleteProvider(ctx context.Context, tx *database.Tx, orgID string) error {
 	for _, statement := range []string{
 		`DELETE FROM identity_provider_domain WHERE org_id = $1`,
 		`DELETE FROM identity_provider WHERE org_id = $1`,
-		`DELETE FROM sign_in_code WHERE org_id = $1`,
 	} {
 		if _, err := tx.Exec(ctx, statement, orgID); err != nil {
 			return fmt.Errorf("delete an identity provider: %w", err)
@@ -159,11 +158,13 @@ func insertIdentity(ctx context.Context, tx *database.Tx, i Identity) error {
 	return nil
 }
 
-func deleteIdentity(ctx context.Context, tx *database.Tx, userID, id string) error {
-	if _, err := tx.Exec(ctx, `DELETE FROM external_identity WHERE user_id = $1 AND id = $2`, userID, id); err != nil {
-		return fmt.Errorf("delete an identity: %w", err)
+// deleteIdentity removes an identity, and tells whether it was there.
+func deleteIdentity(ctx context.Context, tx *database.Tx, userID, id string) (bool, error) {
+	n, err := tx.Exec(ctx, `DELETE FROM external_identity WHERE user_id = $1 AND id = $2`, userID, id)
+	if err != nil {
+		return false, fmt.Errorf("delete an identity: %w", err)
 	}
-	return nil
+	return n == 1, nil
 }
 
 func insertCode(ctx context.Context, tx *database.Tx, hash []byte, userID, orgID string) error {
