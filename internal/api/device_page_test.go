@@ -65,7 +65,12 @@ func TestDevicePageIsClosed(t *testing.T) {
 // gives what the page shows in the end.
 func (s *server) visit(t *testing.T, steps m) m {
 	t.Helper()
-	node := exec.CommandContext(t.Context(), "node", filepath.Join("testdata", "devicepage", "visit.mjs"))
+	return s.visitPage(t, "devicepage", steps)
+}
+
+func (s *server) visitPage(t *testing.T, page string, steps m) m {
+	t.Helper()
+	node := exec.CommandContext(t.Context(), "node", filepath.Join("testdata", page, "visit.mjs"))
 	node.Env = append(os.Environ(), "SERVER="+s.public.BaseURL, "STEPS="+jsonOf(t, steps), "NO_PROXY=*", "no_proxy=*")
 	var complaint bytes.Buffer
 	node.Stderr = &complaint
@@ -150,6 +155,11 @@ func TestDevicePageSendsPeopleElsewhere(t *testing.T) {
 		}
 		if nowhere := s.visit(t, m{"search": "?user_code=" + code.UserCode, "leave": "provider"}); nowhere["left"] != "" || !strings.Contains(nowhere["message"].(string), "e-mail") {
 			t.Errorf("without an address the page does %v", nowhere)
+		}
+
+		failed := s.visit(t, m{"search": "", "stored": away["stored"], "email": ada.Email, "password": knownPassword, "act": true})
+		if failed["shown"] != code.UserCode || failed["product"] != "gemini" {
+			t.Errorf("back on the page after a sign-in elsewhere that failed: %v", failed)
 		}
 
 		// As the callback leaves it: a code in the address, half of it in a cookie.

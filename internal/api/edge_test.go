@@ -60,7 +60,7 @@ func TestSecurityHeadersOnEveryAnswer(t *testing.T) {
 			t.Errorf("%s %s may be cached: %q", r.Method, r.Path, answer.header.Get("Cache-Control"))
 		}
 	}
-	for _, path := range []string{"/", "/ui", "/ui/", "/ui/page.css", "/auth/device", "/api-docs", "/api-docs/swagger-ui.css", "/openapi.json", "/nothing", "/metrics"} {
+	for _, path := range []string{"/", "/ui", "/ui/", "/ui/page.css", "/ui/sign-in.js", "/auth/device", "/api-docs", "/api-docs/swagger-ui.css", "/openapi.json", "/nothing", "/metrics"} {
 		check("GET", path)
 		check("PUT", path)
 	}

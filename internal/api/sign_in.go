@@ -29,8 +29,9 @@ const (
 )
 
 // mountSignIn serves signing in with an account elsewhere. Browsers open these
-// paths by themselves, so they answer with redirects; a program that accepts JSON
-// gets its tokens from the callback.
+// paths by themselves, so they answer with redirects, and with a page where a
+// sign-in came to nothing; a program that accepts JSON gets its tokens from the
+// callback.
 func (a *API) mountSignIn() {
 	visit := func(path, summary string) Route {
 		return Route{Method: http.MethodGet, Path: path, Tag: "auth", Summary: summary, Mode: Public, Throttle: throttle.SignIn, Status: http.StatusFound}
@@ -72,7 +73,7 @@ func (a *API) browse(r Route, handler func(w http.ResponseWriter, request *http.
 			err = handler(w, request)
 		}
 		if err != nil {
-			a.writeError(w, request, err)
+			a.writeVisitError(w, request, err)
 		}
 	})
 	a.documentVisit(r, queries)
@@ -170,7 +171,7 @@ func (a *API) arrive(w http.ResponseWriter, request *http.Request, orgID string)
 	query := request.URL.Query()
 	r := federation.Return{
 		OrgID: orgID, State: query.Get("state"), Code: query.Get("code"), Problem: query.Get("error"), Issuer: query.Get("iss"),
-		Device: deviceOf(request.Context()), ForTokens: strings.Contains(request.Header.Get("Accept"), "application/json"),
+		Device: deviceOf(request.Context()), ForTokens: wantsTokens(request),
 	}
 	if kept, err := request.Cookie(attemptCookie); err == nil {
 		r.Cookie = kept.Value

@@ -3,7 +3,7 @@
 // token in memory alone, and signs out when the answer is given.
 const kept = "writ-device"; // what the address said, while a person signs in elsewhere
 const brought = new URLSearchParams(location.hash.slice(1)).get("code");
-const query = new URLSearchParams(brought ? sessionStorage.getItem(kept) || "" : location.search);
+const query = new URLSearchParams(location.search || sessionStorage.getItem(kept) || "");
 const at = (id) => document.getElementById(id);
 const say = (text) => { at("message").textContent = text; };
 const rights = {
