@@ -17,6 +17,11 @@ func (s *server) confined(p *person, orgID string) *client.Client {
 	s.t.Helper()
 	var opened auth.Opened
 	err := s.Database.Write(s.t.Context(), database.Change{Logs: []string{audit.System}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
+		_, err = tx.Exec(ctx, `INSERT INTO external_identity (id, org_id, issuer, subject, user_id, email, linked, created_at) VALUES ($1, $2, 'i', $1, $3, '', 1, 1)`,
+			database.NewID(), orgID, p.ID)
+		if err != nil {
+			return err
+		}
 		opened, err = auth.StartSession(ctx, tx, p.ID, orgID, auth.Device{})
 		return err
 	}})

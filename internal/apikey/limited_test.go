@@ -19,6 +19,7 @@ func TestLimitsAreHandedOn(t *testing.T) {
 		ctx := t.Context()
 		ada := person(w.ada, w.acme, principal.Member)
 		ada.LimitedTo = w.acme
+		w.vouch(w.ada, w.acme)
 
 		var added apikey.Issued
 		err := w.db.Write(ctx, database.Change{Logs: []string{w.acme, audit.System}, Do: func(ctx context.Context, tx *database.Tx) (err error) {

@@ -59,6 +59,8 @@ func (p presentedKey) standing(now time.Time) string {
 		return "of a closed organization"
 	case p.ownerIsGone && slices.Contains(p.Scopes, principal.CLI):
 		return "of a person who left"
+	case p.Limited && !p.isVouched && slices.Contains(p.Scopes, principal.CLI):
+		return "of a person whom nobody vouches for any more"
 	}
 	return p.Status(now)
 }

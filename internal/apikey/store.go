@@ -104,25 +104,34 @@ type presentedKey struct {
 	hash        []byte
 	orgClosed   bool
 	ownerIsGone bool // no longer a member of the key's organization
+	isVouched   bool // the organization's provider has a word for the owner
+}
+
+// presented are the columns of a key and its standing, and where they are.
+const presented = columns + `,
+			k.hash,
+			o.closed_at,
+			m.user_id,
+			CASE WHEN EXISTS (SELECT 1 FROM external_identity e WHERE e.user_id = k.owner_id AND e.org_id = k.org_id) THEN 1 ELSE 0 END
+		FROM api_key k
+		LEFT JOIN organization o ON o.id = k.org_id
+		LEFT JOIN organization_member m ON m.org_id = k.org_id AND m.user_id = k.owner_id`
+
+func scanPresented(row database.Scanner) (p presentedKey, err error) {
+	var closed sql.NullInt64
+	var member sql.NullString
+	var vouched int64
+	p.Key, err = scanKey(row, &p.hash, &closed, &member, &vouched)
+	p.orgClosed, p.ownerIsGone, p.isVouched = closed.Valid, p.OrgID != "" && !member.Valid, vouched == 1
+	return p, err
 }
 
 // findByHash reads the key a caller presents, whatever its state. It is
 // sql.ErrNoRows where there is none.
 func findByHash(ctx context.Context, r database.Reader, hash keyHash) (presentedKey, error) {
-	var p presentedKey
-	var closed sql.NullInt64
-	var member sql.NullString
-	k, err := scanKey(r.QueryRow(ctx, `
-		SELECT `+columns+`,
-			k.hash,
-			o.closed_at,
-			m.user_id
-		FROM api_key k
-		LEFT JOIN organization o ON o.id = k.org_id
-		LEFT JOIN organization_member m ON m.org_id = k.org_id AND m.user_id = k.owner_id
-		WHERE k.hash = $1`, hash[:]), &p.hash, &closed, &member)
-	p.Key, p.orgClosed, p.ownerIsGone = k, closed.Valid, k.OrgID != "" && !member.Valid
-	return p, err
+	return scanPresented(r.QueryRow(ctx, `
+		SELECT `+presented+`
+		WHERE k.hash = $1`, hash[:]))
 }
 
 // filter says whose keys a list shows.

@@ -7,6 +7,7 @@ import (
 
 	"writ/internal/apikey"
 	"writ/internal/database"
+	"writ/internal/fault"
 	"writ/internal/principal"
 )
 
@@ -16,7 +17,15 @@ func (w *world) vouchedTerminal(userID, orgID string) apikey.Issued {
 	w.t.Helper()
 	issued, _ := w.terminal(userID, orgID)
 	w.exec(`UPDATE api_key SET limited = 1 WHERE id = $1`, issued.ID)
+	w.vouch(userID, orgID)
 	return issued
+}
+
+// vouch has the provider of an organization know a person.
+func (w *world) vouch(userID, orgID string) {
+	w.t.Helper()
+	w.exec(`INSERT INTO external_identity (id, org_id, issuer, subject, user_id, email, linked, created_at) VALUES ($1, $2, 'i', $1, $3, '', 1, 1)`,
+		database.NewID(), orgID, userID)
 }
 
 // ending runs a change that ends keys of an organization.
@@ -57,7 +66,9 @@ func TestTerminalsEndWithTheirSignIn(t *testing.T) {
 			"unvouched": free, "agent": w.create(limited, apikey.NewKey{Name: "a", OrgID: w.acme}),
 		}
 		owner := person(w.bob, w.acme, principal.Owner)
-		w.ending(w.acme, func(ctx context.Context, tx *database.Tx) error { return w.keys.EndVouched(ctx, tx, owner, w.acme, w.ada) })
+		w.ending(w.acme, func(ctx context.Context, tx *database.Tx) error {
+			return w.keys.EndVouched(ctx, tx, owner, w.acme, w.ada)
+		})
 		w.wantWorking("without ada's", keys, "bob's", "elsewhere", "unvouched", "agent")
 		before := len(w.log(w.acme))
 		w.ending(w.acme, func(ctx context.Context, tx *database.Tx) error { return w.keys.EndVouched(ctx, tx, owner, w.acme, "") })
@@ -83,5 +94,25 @@ func TestTerminalsThatAProviderDidNotVouchFor(t *testing.T) {
 		}
 		w.ending(w.acme, func(ctx context.Context, tx *database.Tx) error { return w.keys.EndUnvouched(ctx, tx, owner, w.acme) })
 		w.wantWorking("where it is enforced", keys, "elsewhere", "owner's", "vouched", "agent")
+	})
+}
+
+// TestTerminalsOfNobody: without an identity a terminal that a provider had let in
+// stands for nobody, also for who holds the token of its plan.
+func TestTerminalsOfNobody(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		key := w.vouchedTerminal(w.ada, w.acme)
+		w.vouch(w.bob, w.acme)
+		w.vouch(w.ada, w.globex)
+		if _, err := w.keys.Holder(t.Context(), key.ID); err != nil {
+			t.Errorf("while the provider vouches: %v", err)
+		}
+		w.exec(`DELETE FROM external_identity WHERE user_id = $1 AND org_id = $2`, w.ada, w.acme)
+		w.keys.Forget()
+		_, err := w.keys.Resolve(t.Context(), key.Secret.Reveal())
+		wantFault(t, err, fault.Unauthenticated)
+		_, err = w.keys.Holder(t.Context(), key.ID)
+		wantFault(t, err, fault.Unauthenticated)
 	})
 }
