@@ -21,7 +21,8 @@ import (
 // liar is an identity provider whose answers a test bends.
 type liar struct {
 	*mockoidc.MockOIDC
-	bend func(answer map[string]any) // what the token endpoint says; nil: the truth
+	bend    func(answer map[string]any) // what the token endpoint says; nil: the truth
+	instead http.HandlerFunc            // of the token endpoint; nil: itself
 }
 
 func newLiar(t *testing.T) *liar {
@@ -49,6 +50,10 @@ func newLiar(t *testing.T) *liar {
 // middleware replaces parts of what the token endpoint answers.
 func (l *liar) middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == mockoidc.TokenEndpoint && l.instead != nil {
+			l.instead(w, r)
+			return
+		}
 		if r.URL.Path != mockoidc.TokenEndpoint || l.bend == nil {
 			next.ServeHTTP(w, r)
 			return
@@ -263,6 +268,52 @@ func TestUnusableProviders(t *testing.T) {
 				t.Errorf("to check: %v", err)
 			} else if strings.Contains(err.Error(), "hidden") {
 				t.Errorf("the error holds the secret: %v", err)
+			}
+		})
+	}
+}
+
+// TestProvidersThatFailHalfway let the browser go, and then do not answer us, or
+// not as they should.
+func TestProvidersThatFailHalfway(t *testing.T) {
+	t.Parallel()
+	say := func(status int, text string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, text)
+		}
+	}
+	for name, c := range map[string]struct {
+		instead http.HandlerFunc
+		want    fault.Kind
+	}{
+		"down": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, fault.Unavailable},
+		"silent": {func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body) // else the server does not notice that we gave up
+			<-r.Context().Done()
+		}, fault.Unavailable},
+		"broken": {say(http.StatusInternalServerError, `{"error":"hidden"}`), fault.Unauthenticated},
+		"a no":   {say(http.StatusBadRequest, `{"error":"invalid_grant","error_description":"hidden"}`), fault.Unauthenticated},
+		"a page": {say(http.StatusOK, `<html>hidden`), fault.Unavailable},
+		"elsewhere": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://169.254.169.254/", http.StatusTemporaryRedirect)
+		}, fault.Unauthenticated},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLiar(t)
+			l.instead = c.instead
+			impatient := &http.Client{CheckRedirect: noRedirects.CheckRedirect}
+			if name == "silent" {
+				impatient.Timeout = 200 * time.Millisecond
+			}
+			got, err := signIn(t, oidc.New(impatient, time.Now), l.provider())
+			if !fault.Is(err, c.want) || got.Subject != "" {
+				t.Fatalf("got %+v, %v; want %s", got, err, c.want)
+			}
+			if strings.Contains(err.Error(), "hidden") || strings.Contains(err.Error(), l.ClientSecret) {
+				t.Errorf("the error repeats what the provider said, or the secret: %v", err)
 			}
 		})
 	}
