@@ -52,8 +52,8 @@ scripts-syntax:
 	@for script in scripts/* .ci/run; do bash -n "$$script" || exit 1; done
 
 .PHONY: bench
-bench: build ## Measure the server that was just built
-	@cd bench && exec go run . -writd ../bin/writd
+bench: build ## Measure the server and the client that were just built
+	@cd bench && exec go run . -writd ../bin/writd -writ ../bin/writ
 
 .PHONY: fmt
 fmt: ## Format the Go code

@@ -1,11 +1,11 @@
 // Bench measures a built writd beside a floor, in one run on one machine.
 //
-//	go run . -writd ../bin/writd
+//	go run . -writd ../bin/writd -writ ../bin/writ
 //
 // It starts every server in a process of its own, drives it over real
 // connections, and prints a table for each part of the run:
 //
-//	start     how long writd takes to become ready, how much memory it holds
+//	start     how long writd takes to become ready, how much memory it holds; how long writ takes
 //	requests  an authenticated request beside the least an HTTP server in Go can do
 //	ingest    durable ingest of spans beside a bare insert, and beside a bare decode
 //	writes    a small change, alone and beside a saturating ingest
@@ -116,7 +116,14 @@ func (b *bench) start(ctx context.Context) error {
 		}
 		startups = append(startups, s)
 	}
-	return printStartups(os.Stdout, startups)
+	if err := printStartups(os.Stdout, startups); err != nil {
+		return err
+	}
+	c, err := measureClient(ctx, b.writ, b.folder)
+	if err != nil {
+		return err
+	}
+	return printClient(os.Stdout, c)
 }
 
 func (b *bench) requests(ctx context.Context) error {

@@ -12,6 +12,7 @@ import (
 // options are what to measure, and how.
 type options struct {
 	writd       string
+	writ        string
 	seconds     float64
 	connections int
 	rounds      int
@@ -27,6 +28,7 @@ type options struct {
 func readOptions() options {
 	var o options
 	flag.StringVar(&o.writd, "writd", "../bin/writd", "the `program` to measure")
+	flag.StringVar(&o.writ, "writ", "../bin/writ", "the client `program` to measure")
 	flag.Float64Var(&o.seconds, "seconds", 2, "`length` of a round")
 	flag.IntVar(&o.connections, "connections", 32, "`number` of connections that ask at once")
 	flag.IntVar(&o.rounds, "rounds", 5, "`number` of rounds of each server")
@@ -74,7 +76,7 @@ func (o options) roundLength() time.Duration { return time.Duration(o.seconds * 
 
 // command is how to repeat the run. A database's URL may hold a password.
 func (o options) command() string {
-	command := fmt.Sprintf("go run . -writd %s -seconds %g -connections %d -rounds %d -soak %s", o.writd, o.seconds, o.connections, o.rounds, o.soak)
+	command := fmt.Sprintf("go run . -writd %s -writ %s -seconds %g -connections %d -rounds %d -soak %s", o.writd, o.writ, o.seconds, o.connections, o.rounds, o.soak)
 	if o.only != "" {
 		command += " -only " + o.only
 	}

@@ -77,12 +77,12 @@ func (c *Client) Login(ctx context.Context, email, password string) (SignIn, err
 
 // As is a client of the same server for a person's access token.
 func (c *Client) As(accessToken string) *Client {
-	return &Client{BaseURL: c.BaseURL, HTTP: c.HTTP, AccessToken: accessToken}
+	return &Client{BaseURL: c.BaseURL, HTTP: c.HTTP, UserAgent: c.UserAgent, AccessToken: accessToken}
 }
 
 // WithKey is a client of the same server for an API key.
 func (c *Client) WithKey(apiKey string) *Client {
-	return &Client{BaseURL: c.BaseURL, HTTP: c.HTTP, APIKey: apiKey}
+	return &Client{BaseURL: c.BaseURL, HTTP: c.HTTP, UserAgent: c.UserAgent, APIKey: apiKey}
 }
 
 // Refresh replaces a refresh token.

@@ -30,12 +30,14 @@ type Client struct {
 	AccessToken string       // of a person
 	APIKey      string       // of an agent, SDK or plugin
 	HTTP        *http.Client // with its defaults unless set; redirects are never followed
+	UserAgent   string       // what the program calls itself; Go's default unless set
 }
 
 // Error is an answer that is not a success.
 type Error struct {
 	StatusCode int           `json:"statusCode"`
 	Message    string        `json:"message"`
+	Code       string        `json:"error"` // the status in words; where the server speaks OAuth, its code
 	Details    []Detail      `json:"details"`
 	RequestID  string        `json:"requestId"`
 	RetryAfter time.Duration `json:"-"` // when the server said to wait
@@ -158,6 +160,9 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 		request.Header.Set("Content-Type", "application/json")
 	}
 	request.Header.Set("Accept", "application/json")
+	if c.UserAgent != "" {
+		request.Header.Set("User-Agent", c.UserAgent)
+	}
 	if c.AccessToken != "" {
 		request.Header.Set("Authorization", "Bearer "+c.AccessToken)
 	}

@@ -50,8 +50,9 @@ func TestErrors(t *testing.T) {
 		text   string
 	}{
 		{"ours", 400, nil, ours,
-			client.Error{StatusCode: 400, Message: "email: is wrong", Details: []client.Detail{{Field: "email", Message: "is wrong"}}, RequestID: "r1"},
+			client.Error{StatusCode: 400, Message: "email: is wrong", Code: "Bad Request", Details: []client.Detail{{Field: "email", Message: "is wrong"}}, RequestID: "r1"},
 			"email: is wrong (400)"},
+		{"OAuth's", 400, nil, `{"message":"wait","error":"slow_down","error_description":"wait"}`, client.Error{StatusCode: 400, Message: "wait", Code: "slow_down"}, "wait (400)"},
 		{"the status is that of the answer", 403, nil, `{"statusCode":200,"message":"no"}`, client.Error{StatusCode: 403, Message: "no"}, "no (403)"},
 		{"a proxy's page", 502, nil, "<html>Bad Gateway</html>",
 			client.Error{StatusCode: 502, Message: "the server answered 502 Bad Gateway"}, "the server answered 502 Bad Gateway (502)"},
@@ -215,6 +216,22 @@ func TestCredentials(t *testing.T) {
 		header := (*seen)[0].Header
 		if header.Get("Authorization") != c.bearer || header.Get("X-API-Key") != c.key {
 			t.Errorf("%s: sent %q and %q", c.name, header.Get("Authorization"), header.Get("X-API-Key"))
+		}
+	}
+}
+
+func TestUserAgent(t *testing.T) {
+	t.Parallel()
+	caller, seen := server(t, answering(200, nil, `{}`))
+	caller.UserAgent = "program/1"
+	for _, c := range []*client.Client{caller, caller.As("t1"), caller.WithKey("k1")} {
+		if _, err := c.Me(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, r := range *seen {
+		if got := r.Header.Get("User-Agent"); got != "program/1" {
+			t.Errorf("request %d is of %q", i, got)
 		}
 	}
 }

@@ -1,5 +1,7 @@
 // Package web holds the dashboard's files for the server to serve. A build
-// without the dashboard serves a page that says so and points to the API.
+// without the dashboard serves a page that says so and points to the API. It also
+// ends sign-ins that began elsewhere: it exchanges the code that the callback left
+// in its address, and says who is signed in.
 package web
 
 import (

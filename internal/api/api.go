@@ -25,6 +25,7 @@ import (
 	"writ/internal/apikey"
 	"writ/internal/audit"
 	"writ/internal/auth"
+	"writ/internal/auth/federation"
 	"writ/internal/database"
 	"writ/internal/delegation"
 	"writ/internal/enforcement"
@@ -43,6 +44,7 @@ import (
 type Config struct {
 	Database      *database.DB
 	Auth          *auth.Service
+	SignIn        *federation.Service
 	Organizations *organization.Service
 	Keys          *apikey.Service
 	Policies      *policy.Service
@@ -99,6 +101,10 @@ func New(c Config) *API {
 	a.mountAuth()
 	a.mountPassword()
 	a.mountSessions()
+	a.mountDevice()
+	a.mountSignIn()
+	a.mountIdentities()
+	a.mountIdentityProvider()
 	a.mountOrganizations()
 	a.mountMembers()
 	a.mountKeys()

@@ -87,10 +87,10 @@ func (a *API) mountAuth() {
 	}, a.refresh)
 	handle(a, Route{
 		Method: http.MethodPost, Path: "/auth/logout", Tag: "auth", Summary: "End this session",
-		Mode: JWT, Audit: "session.revoked", Status: http.StatusNoContent,
+		Mode: JWT, ForLimited: true, Audit: "session.revoked", Status: http.StatusNoContent,
 	}, a.logout)
 	handle(a, Route{
-		Method: http.MethodGet, Path: "/auth/me", Tag: "auth", Summary: "Who is signed in", Mode: JWT,
+		Method: http.MethodGet, Path: "/auth/me", Tag: "auth", Summary: "Who is signed in", Mode: JWT, ForLimited: true,
 	}, a.me)
 	handle(a, Route{
 		Method: http.MethodGet, Path: "/.well-known/jwks.json", Tag: "auth", Summary: "Keys that verify access tokens", Mode: Public,
@@ -245,7 +245,7 @@ func (a *API) me(ctx context.Context, caller principal.Principal, _ *none) (*meO
 	if err != nil {
 		return nil, err
 	}
-	mine, err := a.Organizations.Mine(ctx, caller.UserID)
+	mine, err := a.mine(ctx, caller)
 	if err != nil {
 		return nil, err
 	}

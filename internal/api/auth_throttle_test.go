@@ -3,6 +3,7 @@ package api_test
 import (
 	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +39,9 @@ func throttledRoutes() []throttled {
 		}},
 		{throttle.ForgotPassword, func(t *testing.T, c *client.Client, account string) error {
 			return c.ForgotPassword(t.Context(), account)
+		}},
+		{throttle.SignIn, func(t *testing.T, c *client.Client, account string) error {
+			return c.Call(t.Context(), http.MethodGet, "/auth/oidc", url.Values{"email": {account}}, nil, nil)
 		}},
 	}
 }
@@ -140,7 +144,7 @@ func TestEveryThrottleIsTested(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *server) {
 		tested := map[throttle.Rule]bool{throttle.ChangePassword: true, throttle.ResetPassword: true, throttle.Invite: true,
-			throttle.TestWebhook: true, throttle.AnswerApproval: true, throttle.BindPolicy: true, throttle.VerifyAction: true} // each has a test of its own
+			throttle.TestWebhook: true, throttle.AnswerApproval: true, throttle.BindPolicy: true, throttle.VerifyAction: true, throttle.StartDevice: true, throttle.AnswerDevice: true, throttle.TestIdentityProvider: true} // each has a test of its own
 		for _, route := range throttledRoutes() {
 			tested[route.rule] = true
 		}

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -10,6 +11,7 @@ import (
 
 	"writ/internal/credential"
 	"writ/internal/fault"
+	"writ/internal/organization"
 	"writ/internal/principal"
 )
 
@@ -54,7 +56,7 @@ func (a *API) admit(request *http.Request, r Route) (principal.Principal, error)
 		return principal.Principal{}, fault.New(fault.Forbidden, "this API key does not have the scope %q", r.Scope)
 	}
 	if r.Action == "" {
-		return caller, nil
+		return caller, a.checkLimit(caller, r)
 	}
 	caller, err = a.place(request, caller, r)
 	if err == nil && caller.Kind == principal.Key && r.Scope == principal.DraftPolicy {
@@ -68,6 +70,16 @@ func (a *API) admit(request *http.Request, r Route) (principal.Principal, error)
 		return principal.Principal{}, err
 	}
 	return caller, caller.Require(r.Action)
+}
+
+// checkLimit refuses a limited sign-in where no organization is named, unless the
+// route says that it keeps to the one: what an organization's identity provider
+// vouches for must not reach the rest of a person's account.
+func (a *API) checkLimit(caller principal.Principal, r Route) error {
+	if caller.Kind != principal.User || caller.LimitedTo == "" || r.ForLimited {
+		return nil
+	}
+	return fault.New(fault.Forbidden, "you signed in with an organization's identity provider, which does not vouch for this; sign in with your password")
 }
 
 // place is the caller in the organization a route is about: that of the path, or
@@ -123,16 +135,57 @@ func (a *API) inOrganization(ctx context.Context, caller principal.Principal, or
 	if caller.Kind == principal.Key && caller.OrgID != orgID {
 		return principal.Principal{}, fault.New(fault.Forbidden, "this API key belongs to another organization; switch to that one")
 	}
+	if caller.LimitedTo != "" && caller.LimitedTo != orgID {
+		return principal.Principal{}, fault.New(fault.Forbidden, "this sign-in is good for another organization only")
+	}
 	role, err := a.Organizations.RoleOf(ctx, orgID, caller.UserID)
 	if err != nil {
+		return principal.Principal{}, err
+	}
+	if err := a.checkVouched(ctx, caller, orgID, role); err != nil {
 		return principal.Principal{}, err
 	}
 	caller.OrgID, caller.Role = orgID, role
 	return caller, nil
 }
 
-// inOptionalOrganization is inOrganization where the organization may be none.
+// checkVouched holds an organization's wish that its people sign in with its own
+// provider, and their terminals with them. Owners are let in without: a provider
+// that fails must not lock out who can replace it.
+func (a *API) checkVouched(ctx context.Context, caller principal.Principal, orgID string, role principal.Role) error {
+	ofAgent := caller.Kind == principal.Key && !caller.HasScope(principal.CLI)
+	if ofAgent || caller.LimitedTo == orgID || role == principal.Owner {
+		return nil
+	}
+	return refuseEnforced(a.SignIn.Enforces(ctx, orgID))
+}
+
+// refuseEnforced is the answer to who did not sign in with the provider.
+func refuseEnforced(enforced bool, err error) error {
+	if err != nil {
+		return err
+	}
+	if enforced {
+		return fault.New(fault.Forbidden, "this organization wants its members to sign in with its identity provider")
+	}
+	return nil
+}
+
+// mine are the organizations of a caller, as far as the sign-in is good for them.
+func (a *API) mine(ctx context.Context, caller principal.Principal) ([]organization.Membership, error) {
+	mine, err := a.Organizations.Mine(ctx, caller.UserID)
+	if err != nil || caller.LimitedTo == "" {
+		return mine, err
+	}
+	return slices.DeleteFunc(mine, func(m organization.Membership) bool { return m.ID != caller.LimitedTo }), nil
+}
+
+// inOptionalOrganization is inOrganization where the organization may be none. A
+// limited sign-in always has one.
 func (a *API) inOptionalOrganization(ctx context.Context, caller principal.Principal, orgID string) (principal.Principal, error) {
+	if orgID == "" && caller.LimitedTo != "" {
+		return principal.Principal{}, fault.New(fault.Forbidden, "this sign-in is good for one organization only: name it")
+	}
 	if orgID == "" && (caller.Kind == principal.User || caller.OrgID == "") {
 		caller.OrgID, caller.Role = "", ""
 		return caller, nil
@@ -151,7 +204,7 @@ func (a *API) inNamed(ctx context.Context, caller principal.Principal, orgID str
 		return caller, nil
 	}
 	if orgID == "" {
-		mine, err := a.Organizations.Mine(ctx, caller.UserID)
+		mine, err := a.mine(ctx, caller)
 		if err != nil {
 			return principal.Principal{}, err
 		}

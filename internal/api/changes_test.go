@@ -15,6 +15,8 @@ type changes struct {
 	*server
 	owner *person
 	org   string
+
+	google *idp
 }
 
 // scenario prepares a change and gives it. The change says in which log it is
@@ -33,6 +35,11 @@ func (w *changes) scenarios() map[string]scenario {
 		"POST /auth/forgot-password": w.forgotPassword,
 		"POST /auth/reset-password":  w.resetPassword,
 		"DELETE /auth/sessions/{id}": w.revokeSession,
+
+		"POST /auth/device/code":    w.startDevice,
+		"POST /auth/device/token":   w.collectDevice,
+		"POST /auth/device/approve": w.approveDevice,
+		"POST /auth/device/deny":    w.denyDevice,
 
 		"POST /organization":                                w.createOrganization,
 		"PATCH /organization/{orgId}":                       w.renameOrganization,

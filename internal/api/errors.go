@@ -25,6 +25,7 @@ type ErrorBody struct {
 	Details    []fault.Detail `json:"details,omitempty" doc:"Which fields are wrong and what was expected; only for validation."`
 	RequestID  string         `json:"requestId" doc:"Names this request in the server's log."`
 	*RefusalBody
+	Description string `json:"error_description,omitempty" doc:"Where error is a code of OAuth: the message under OAuth's name."`
 
 	retryAfter time.Duration
 }
@@ -62,6 +63,9 @@ var statuses = map[fault.Kind]int{
 // render turns an error into its answer. What is not a fault is told to the
 // log and not to the caller.
 func (a *API) render(ctx context.Context, err error) *ErrorBody {
+	if refusal, ok := errors.AsType[*oauthRefusal](err); ok {
+		return refusal.body(ctx)
+	}
 	f, ok := errors.AsType[*fault.Error](err)
 	status := statuses[fault.KindOf(err)]
 	if !ok || status == 0 {
@@ -83,6 +87,9 @@ func newErrorBody(ctx context.Context, status int, message string, details []fau
 	body := &ErrorBody{StatusCode: status, Message: message, ErrorText: http.StatusText(status), Details: details, RequestID: requestOf(ctx).id}
 	if requestOf(ctx).decides {
 		body.RefusalBody = newRefusal(message)
+	}
+	if requestOf(ctx).speaksOAuth {
+		body.speakOAuth()
 	}
 	return body
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -13,23 +14,23 @@ func (a *API) mountKeys() {
 	const tag = "api keys"
 	handle(a, Route{
 		Method: http.MethodPost, Path: "/api-keys", Tag: tag, Summary: "Create an API key; it is shown once",
-		Mode: JWT, Audit: "key.created", Status: http.StatusCreated,
+		Mode: JWT, ForLimited: true, Audit: "key.created", Status: http.StatusCreated,
 	}, a.createKey)
 	handle(a, Route{
 		Method: http.MethodGet, Path: "/api-keys", Tag: tag, Summary: "List API keys",
-		Mode: Either, Scope: principal.CLI,
+		Mode: Either, ForLimited: true, Scope: principal.CLI,
 	}, a.listKeys)
 	handle(a, Route{
 		Method: http.MethodPost, Path: "/api-keys/provision", Tag: tag, Summary: "Create a key for one product",
-		Mode: Either, Scope: principal.CLI, Audit: "key.provisioned", Status: http.StatusCreated,
+		Mode: Either, ForLimited: true, Scope: principal.CLI, Audit: "key.provisioned", Status: http.StatusCreated,
 	}, a.provisionKey)
 	handle(a, Route{
 		Method: http.MethodPost, Path: "/api-keys/{id}/revoke", Tag: tag, Summary: "Revoke an API key",
-		Mode: Either, Scope: principal.CLI, Audit: "key.revoked",
+		Mode: Either, ForLimited: true, Scope: principal.CLI, Audit: "key.revoked",
 	}, a.revokeKey)
 	handle(a, Route{
 		Method: http.MethodPost, Path: "/api-keys/{id}/rotate", Tag: tag, Summary: "Replace an API key by a new one with the same settings",
-		Mode: JWT, Audit: "key.rotated", Status: http.StatusCreated,
+		Mode: JWT, ForLimited: true, Audit: "key.rotated", Status: http.StatusCreated,
 	}, a.rotateKey)
 }
 
@@ -89,12 +90,13 @@ type createKeyInput struct {
 }
 
 func (a *API) createKey(ctx context.Context, caller principal.Principal, in *createKeyInput) (*issuedKeyOutput, error) {
-	caller, err := a.inOptionalOrganization(ctx, caller, in.Body.OrganizationID)
+	orgID := cmp.Or(in.Body.OrganizationID, caller.LimitedTo)
+	caller, err := a.inOptionalOrganization(ctx, caller, orgID)
 	if err != nil {
 		return nil, err
 	}
 	return a.issued(a.Keys.Create(ctx, caller, apikey.NewKey{
-		Name: in.Body.Name, OrgID: in.Body.OrganizationID, Environment: apikey.Environment(in.Body.Environment),
+		Name: in.Body.Name, OrgID: orgID, Environment: apikey.Environment(in.Body.Environment),
 		Product: in.Body.Product, Scopes: in.Body.Scopes, ExpiresAt: in.Body.ExpiresAt,
 	}))
 }
@@ -110,10 +112,7 @@ type provisionKeyInput struct {
 }
 
 func (a *API) provisionKey(ctx context.Context, caller principal.Principal, in *provisionKeyInput) (*issuedKeyOutput, error) {
-	orgID := in.Body.OrganizationID
-	if orgID == "" {
-		orgID = caller.OrgID
-	}
+	orgID := cmp.Or(in.Body.OrganizationID, caller.OrgID, caller.LimitedTo)
 	caller, err := a.inOptionalOrganization(ctx, caller, orgID)
 	if err != nil {
 		return nil, err
@@ -143,10 +142,7 @@ type keysOutput struct {
 }
 
 func (a *API) listKeys(ctx context.Context, caller principal.Principal, in *listKeysInput) (*keysOutput, error) {
-	orgID := in.OrganizationID
-	if orgID == "" {
-		orgID = caller.OrgID
-	}
+	orgID := cmp.Or(in.OrganizationID, caller.OrgID, caller.LimitedTo)
 	caller, err := a.inOptionalOrganization(ctx, caller, orgID)
 	if err != nil {
 		return nil, err

@@ -38,6 +38,12 @@ func TestNamedOrganizationsAreChecked(t *testing.T) {
 			"POST /iap/sdk/switch-org": inBody("org"),
 			"GET /api-keys":            inQuery(""),
 
+			"POST /auth/device/approve": func(org string) (string, string) {
+				return "", `{"userCode":"BCDF-GHJK","organizationId":"` + org + `"}`
+			},
+
+			"POST /auth/identities": inBody("organizationId"),
+
 			"GET /policies":               inQuery(""),
 			"POST /policies":              inQuery(document),
 			"POST /policies/validate":     inQuery(document),

@@ -16,7 +16,7 @@ func (a *API) mountOrganizations() {
 		Mode: JWT, Audit: "organization.created", Status: http.StatusCreated,
 	}, a.createOrganization)
 	handle(a, Route{
-		Method: http.MethodGet, Path: "/organization", Tag: tag, Summary: "The caller's organizations", Mode: JWT,
+		Method: http.MethodGet, Path: "/organization", Tag: tag, Summary: "The caller's organizations", Mode: JWT, ForLimited: true,
 	}, a.listOrganizations)
 	handle(a, Route{
 		Method: http.MethodGet, Path: "/organization/{orgId}", Tag: tag, Summary: "One organization",
@@ -76,7 +76,7 @@ type organizationsOutput struct {
 }
 
 func (a *API) listOrganizations(ctx context.Context, caller principal.Principal, _ *none) (*organizationsOutput, error) {
-	mine, err := a.Organizations.Mine(ctx, caller.UserID)
+	mine, err := a.mine(ctx, caller)
 	if err != nil {
 		return nil, err
 	}

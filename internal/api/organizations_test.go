@@ -241,6 +241,7 @@ var (
 // real one has to be made twice.
 func TestWhatEachRoleMayDo(t *testing.T) {
 	t.Parallel()
+	provider := newIDP(t)
 	each(t, func(t *testing.T, s *server) {
 		founder := s.person("founder")
 		org := s.organization(founder, "Roles")
@@ -248,7 +249,8 @@ func TestWhatEachRoleMayDo(t *testing.T) {
 		for _, role := range anyRole {
 			people[role] = s.join(founder, org, role)
 		}
-		cases := slices.Concat(organizationRoleCases(), memberRoleCases(), keyRoleCases(), telemetryRoleCases(), enforcementRoleCases(), webhookRoleCases(), closingRoleCases())
+		cases := slices.Concat(organizationRoleCases(), memberRoleCases(), keyRoleCases(), telemetryRoleCases(), enforcementRoleCases(), webhookRoleCases(),
+			identityProviderRoleCases(provider), closingRoleCases())
 		for _, r := range s.API.Routes() {
 			declared := r.Method + " " + r.Path
 			if r.OrganizationScoped() && !slices.ContainsFunc(cases, func(c roleCase) bool { return c.route == declared }) {
@@ -267,7 +269,7 @@ func TestWhatEachRoleMayDo(t *testing.T) {
 				}
 			}
 		}
-	})
+	}, permitLoopback...)
 }
 
 func organizationRoleCases() []roleCase {

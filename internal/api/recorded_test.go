@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -170,12 +171,14 @@ func (p *tap) RoundTrip(r *http.Request) (*http.Response, error) {
 // when it must be in the log.
 func TestEveryChangeIsRecorded(t *testing.T) {
 	t.Parallel()
+	google := newIDP(t)
 	each(t, func(t *testing.T, s *server) {
 		last := &tap{}
 		s.public.HTTP = &http.Client{Transport: last}
-		w := &changes{server: s, owner: s.person("owner")}
+		w := &changes{server: s, owner: s.person("owner"), google: google}
 		w.org = s.organization(w.owner, "Recorded")
 		scenarios := w.scenarios()
+		maps.Copy(scenarios, w.signInScenarios())
 		for _, r := range s.API.Routes() {
 			if r.Method == http.MethodGet && !r.GetChanges {
 				continue
@@ -211,7 +214,7 @@ func TestEveryChangeIsRecorded(t *testing.T) {
 		for declared := range scenarios {
 			t.Errorf("%s: there is a scenario, but no such route", declared)
 		}
-	})
+	}, google.asGoogle()...)
 }
 
 // isPathOf reports whether a path is one of a declared pattern.

@@ -16,6 +16,8 @@ type requestInfo struct {
 	address netip.Addr
 	agent   string
 	decides bool // the path is one of decisionPaths
+
+	speaksOAuth bool // the path is deviceTokenPath
 }
 
 type requestKey struct{}
@@ -34,6 +36,8 @@ func (a *API) identify(r *http.Request) *http.Request {
 		address: clientAddress(r.RemoteAddr, r.Header.Values("X-Forwarded-For"), a.TrustedProxies),
 		agent:   r.UserAgent(),
 		decides: isDecisionPath(r.URL.Path),
+
+		speaksOAuth: cleanPath(r.URL.Path) == deviceTokenPath,
 	}
 	return r.WithContext(context.WithValue(r.Context(), requestKey{}, info))
 }

@@ -59,6 +59,10 @@ type Route struct {
 	Status   int    // of success; 200 unless set
 	MaxBytes int64  // of the body; the server's usual limit unless set
 
+	// ForLimited lets in a person whose sign-in is good for one organization alone,
+	// where the route names none: its handler keeps to that one.
+	ForLimited bool
+
 	// GetChanges marks a GET that changes something, because published clients send
 	// it so. It records what it changes, and a HEAD of it is refused.
 	GetChanges bool

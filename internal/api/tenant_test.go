@@ -99,6 +99,7 @@ func (s *server) tenant(name string) *tenant {
 		"DELETE /delegation/allows/{id}": {"id": w.allow},
 	}
 	maps.Copy(w.foreignIDs, told)
+	maps.Copy(w.foreignIDs, s.identify(w))
 	for _, route := range []string{
 		"GET /policies/{policyId}", "PUT /policies/{policyId}", "PATCH /policies/{policyId}", "DELETE /policies/{policyId}",
 		"POST /policies/{policyId}/activate", "POST /policies/{policyId}/deactivate", "POST /policies/{policyId}/rollback",

@@ -44,7 +44,7 @@ type terminalOrganizationsOutput struct {
 }
 
 func (a *API) terminalOrganizations(ctx context.Context, caller principal.Principal, _ *none) (*terminalOrganizationsOutput, error) {
-	mine, err := a.Organizations.Mine(ctx, caller.UserID)
+	mine, err := a.mine(ctx, caller)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ type switchOutput struct {
 }
 
 func (a *API) switchOrganization(ctx context.Context, caller principal.Principal, in *switchInput) (*switchOutput, error) {
-	mine, err := a.Organizations.Mine(ctx, caller.UserID)
+	mine, err := a.mine(ctx, caller)
 	if err != nil {
 		return nil, err
 	}
@@ -83,6 +83,12 @@ func (a *API) switchOrganization(ctx context.Context, caller principal.Principal
 	}
 	if !target.Role.May(principal.OwnKeys) {
 		return nil, fault.New(fault.Forbidden, "your role in this organization does not allow keys")
+	}
+	// A terminal is no way around the provider that an organization wants its members
+	// to sign in with.
+	person := principal.Principal{Kind: principal.User, UserID: caller.UserID, LimitedTo: caller.LimitedTo}
+	if err := a.checkVouched(ctx, person, target.ID, target.Role); err != nil {
+		return nil, err
 	}
 	name := strings.TrimSpace(in.Body.KeyName)
 	if name == "" {

@@ -7,8 +7,9 @@
 // and carries scopes, perhaps a product and an expiry. It is active until it
 // expires or is revoked, and neither is ever undone. A key also stops working
 // while its organization is closed. One with the scope cli acts for its owner,
-// and stops when the owner is no longer a member; the others are the
-// organization's, and go on.
+// and stops when the owner is no longer a member, or when the identity provider
+// that the owner had signed in with has no word for them any more; the others are
+// the organization's, and go on.
 //
 // Ways to a key:
 //
@@ -23,6 +24,9 @@
 //     administrator must not come to hold a key that acts as somebody else.
 //   - Add: another change (first run, sign-in from a terminal) makes one within
 //     its own transaction, with any scope.
+//
+// A person whose sign-in is good for one organization alone makes keys with the
+// same limit: the terminal's lead to no other organization of theirs.
 //
 // Who sees and revokes which key: its owner, within the organization the call
 // is about, and persons whose role there manages keys. A key without the scope
@@ -95,6 +99,7 @@ type Key struct {
 	ExpiresAt   *time.Time
 	LastUsedAt  *time.Time // some seconds behind
 	RevokedAt   *time.Time
+	Limited     bool // it leads to no other organization of its owner
 }
 
 // Status is active, expired or revoked.
@@ -117,6 +122,7 @@ type NewKey struct {
 	Product     string            // empty: any
 	Scopes      []principal.Scope // none: principal.DefaultScopes
 	ExpiresAt   *time.Time        // nil: never
+	Limited     bool              // to OrgID, as the sign-in of who asks is
 }
 
 // Issued is a new key, with the one sight of its secret there will ever be.

@@ -48,7 +48,7 @@ func store(ctx context.Context, tx *database.Tx, ownerID string, n NewKey) (Issu
 	k := Key{
 		ID: database.NewID(), OrgID: n.OrgID, OwnerID: ownerID,
 		Name: n.Name, Environment: n.Environment, Product: n.Product, Scopes: n.Scopes,
-		Prefix: token.Reveal()[:shownPrefix], CreatedAt: tx.Now(), ExpiresAt: n.ExpiresAt,
+		Prefix: token.Reveal()[:shownPrefix], CreatedAt: tx.Now(), ExpiresAt: n.ExpiresAt, Limited: n.Limited,
 	}
 	if err := insert(ctx, tx, k, secret.Hash(token.Reveal())); err != nil {
 		return Issued{}, err

@@ -59,6 +59,8 @@ func (p presentedKey) standing(now time.Time) string {
 		return "of a closed organization"
 	case p.ownerIsGone && slices.Contains(p.Scopes, principal.CLI):
 		return "of a person who left"
+	case p.Limited && !p.isVouched && slices.Contains(p.Scopes, principal.CLI):
+		return "of a person whom nobody vouches for any more"
 	}
 	return p.Status(now)
 }
@@ -84,8 +86,12 @@ func wellFormed(presented string) bool {
 }
 
 func (k Key) caller() principal.Principal {
-	return principal.Principal{
+	p := principal.Principal{
 		Kind: principal.Key, KeyID: k.ID, UserID: k.OwnerID, OrgID: k.OrgID,
 		Scopes: k.Scopes, Product: k.Product, Environment: string(k.Environment), ExpiresAt: k.ExpiresAt,
 	}
+	if k.Limited {
+		p.LimitedTo = k.OrgID
+	}
+	return p
 }

@@ -81,6 +81,9 @@ func (s *Service) issue(ctx context.Context, p principal.Principal, n NewKey, al
 	if p.Kind == principal.Key && p.ExpiresAt != nil && (n.ExpiresAt == nil || n.ExpiresAt.After(*p.ExpiresAt)) {
 		n.ExpiresAt = p.ExpiresAt // what a key makes does not outlive it
 	}
+	if n.Limited = p.LimitedTo != ""; n.Limited && n.OrgID != p.LimitedTo {
+		return Issued{}, fault.New(fault.Forbidden, "you signed in for another organization only")
+	}
 	// Checked before the queue: a change that fails costs those beside it.
 	if n, err = n.checked(s.db.Now(), allowed); err != nil {
 		return Issued{}, err
@@ -244,6 +247,7 @@ func rotate(ctx context.Context, tx *database.Tx, p principal.Principal, old Key
 	issued, err := store(ctx, tx, p.UserID, NewKey{
 		Name: old.Name, OrgID: old.OrgID, Environment: old.Environment,
 		Product: old.Product, Scopes: old.Scopes, ExpiresAt: old.ExpiresAt,
+		Limited: old.Limited || p.LimitedTo != "", // else rotating would lift a limit
 	})
 	if err != nil {
 		return Issued{}, err

@@ -26,32 +26,38 @@ const columns = `
 	k.created_at,
 	k.expires_at,
 	k.last_used_at,
-	k.revoked_at`
+	k.revoked_at,
+	k.limited`
 
 // scanKey reads columns, and more after them.
 func scanKey(s database.Scanner, more ...any) (Key, error) {
 	var k Key
 	var scopes string
-	var created int64
+	var created, limited int64
 	var expires, used, revoked sql.NullInt64
 	err := s.Scan(append([]any{
 		&k.ID, &k.OrgID, &k.OwnerID, &k.Name, &k.Environment, &k.Product, &scopes, &k.Prefix,
-		&created, &expires, &used, &revoked,
+		&created, &expires, &used, &revoked, &limited,
 	}, more...)...)
 	k.Scopes = splitScopes(scopes)
 	k.CreatedAt = database.Time(created)
 	k.ExpiresAt = database.OptionalTime(expires)
 	k.LastUsedAt = database.OptionalTime(used)
 	k.RevokedAt = database.OptionalTime(revoked)
+	k.Limited = limited == 1
 	return k, err
 }
 
 func insert(ctx context.Context, tx *database.Tx, k Key, hash []byte) error {
+	limited := 0
+	if k.Limited {
+		limited = 1
+	}
 	_, err := tx.Exec(ctx, `
-		INSERT INTO api_key (id, org_id, owner_id, name, environment, product, scopes, prefix, hash, created_at, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+		INSERT INTO api_key (id, org_id, owner_id, name, environment, product, scopes, prefix, hash, created_at, expires_at, limited)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 		k.ID, database.OptionalText(k.OrgID), k.OwnerID, k.Name, string(k.Environment), k.Product,
-		joinScopes(k.Scopes, " "), k.Prefix, hash, database.Micros(k.CreatedAt), database.OptionalMicros(k.ExpiresAt))
+		joinScopes(k.Scopes, " "), k.Prefix, hash, database.Micros(k.CreatedAt), database.OptionalMicros(k.ExpiresAt), limited)
 	if err != nil {
 		return fmt.Errorf("store API key %s: %w", k.ID, err)
 	}
@@ -98,25 +104,34 @@ type presentedKey struct {
 	hash        []byte
 	orgClosed   bool
 	ownerIsGone bool // no longer a member of the key's organization
+	isVouched   bool // the organization's provider has a word for the owner
+}
+
+// presented are the columns of a key and its standing, and where they are.
+const presented = columns + `,
+			k.hash,
+			o.closed_at,
+			m.user_id,
+			CASE WHEN EXISTS (SELECT 1 FROM external_identity e WHERE e.user_id = k.owner_id AND e.org_id = k.org_id) THEN 1 ELSE 0 END
+		FROM api_key k
+		LEFT JOIN organization o ON o.id = k.org_id
+		LEFT JOIN organization_member m ON m.org_id = k.org_id AND m.user_id = k.owner_id`
+
+func scanPresented(row database.Scanner) (p presentedKey, err error) {
+	var closed sql.NullInt64
+	var member sql.NullString
+	var vouched int64
+	p.Key, err = scanKey(row, &p.hash, &closed, &member, &vouched)
+	p.orgClosed, p.ownerIsGone, p.isVouched = closed.Valid, p.OrgID != "" && !member.Valid, vouched == 1
+	return p, err
 }
 
 // findByHash reads the key a caller presents, whatever its state. It is
 // sql.ErrNoRows where there is none.
 func findByHash(ctx context.Context, r database.Reader, hash keyHash) (presentedKey, error) {
-	var p presentedKey
-	var closed sql.NullInt64
-	var member sql.NullString
-	k, err := scanKey(r.QueryRow(ctx, `
-		SELECT `+columns+`,
-			k.hash,
-			o.closed_at,
-			m.user_id
-		FROM api_key k
-		LEFT JOIN organization o ON o.id = k.org_id
-		LEFT JOIN organization_member m ON m.org_id = k.org_id AND m.user_id = k.owner_id
-		WHERE k.hash = $1`, hash[:]), &p.hash, &closed, &member)
-	p.Key, p.orgClosed, p.ownerIsGone = k, closed.Valid, k.OrgID != "" && !member.Valid
-	return p, err
+	return scanPresented(r.QueryRow(ctx, `
+		SELECT `+presented+`
+		WHERE k.hash = $1`, hash[:]))
 }
 
 // filter says whose keys a list shows.

@@ -20,6 +20,7 @@ import (
 	"writ/internal/apikey"
 	"writ/internal/audit"
 	"writ/internal/auth"
+	"writ/internal/auth/federation"
 	"writ/internal/config"
 	"writ/internal/database"
 	"writ/internal/delegation"
@@ -53,6 +54,7 @@ type Areas struct {
 	Keyring       *keyring.Ring
 	Audit         *audit.Service
 	Auth          *auth.Service
+	SignIn        *federation.Service
 	Organizations *organization.Service
 	Keys          *apikey.Service
 	Limiter       *throttle.Limiter
@@ -131,8 +133,21 @@ func Open(ctx context.Context, o Options, publicURL string) (*Areas, error) {
 		Approvers: organization.CountApprovers, Role: organization.RoleOf, Address: organization.Address,
 		Digest: outcomes{plans: areas.Plans}.digest, Denies: areas.Enforcement.Denies, Record: areas.Enforcement.RecordRelease,
 	})
-	areas.openNotifications(o, sealer, post, publicURL)
+	areas.outbound = outbound.New(outbound.Options{Permits: o.Config.OutboundAllow})
+	areas.openNotifications(sealer, post, publicURL)
+	areas.openSignIn(c, sealer, publicURL)
 	return areas, nil
+}
+
+// openSignIn builds what lets people sign in with an account elsewhere.
+func (a *Areas) openSignIn(c config.Config, sealer *secret.Sealer, publicURL string) {
+	a.SignIn = federation.New(federation.Options{
+		Database: a.Database, Sealer: sealer, Auth: a.Auth, Web: a.outbound, PublicURL: publicURL,
+		Members:   federation.Members{Role: organization.RoleFrom, Join: organization.Join},
+		Keys:      a.Keys,
+		Google:    federation.Google{Issuer: c.GoogleIssuer, ClientID: c.GoogleClientID, Secret: c.GoogleClientSecret},
+		OpenToAll: c.SignUp == config.SignUpOpen,
+	})
 }
 
 // checkpointKeys gives the audit log, which the ring itself writes to, its key.

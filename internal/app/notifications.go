@@ -10,17 +10,15 @@ import (
 	"writ/internal/notification"
 	"writ/internal/notification/notice"
 	"writ/internal/notification/webhook"
-	"writ/internal/outbound"
 	"writ/internal/principal"
 	"writ/internal/secret"
 )
 
 // openNotifications builds what tells people of requests for approval.
-func (a *Areas) openNotifications(o Options, sealer *secret.Sealer, post mail.Sender, publicURL string) {
+func (a *Areas) openNotifications(sealer *secret.Sealer, post mail.Sender, publicURL string) {
 	if _, ok := post.(mail.None); ok {
 		post = nil
 	}
-	a.outbound = outbound.New(outbound.Options{Permits: o.Config.OutboundAllow})
 	a.Webhooks = webhook.NewService(a.Database, sealer, a.outbound, publicURL)
 	a.Notifications = notification.New(notification.Options{
 		Database: a.Database, Webhooks: a.Webhooks, Mail: post, PublicURL: publicURL,

@@ -9,6 +9,10 @@
 // token that comes a second time was stolen or copied: its session ends.
 // Changing a password ends the other sessions, resetting it ends all.
 //
+// A terminal signs in by device code: it asks, shows a code, and waits while a
+// signed-in person compares the code and answers. What a yes gives is made when the
+// terminal comes for it, once, in the change that uses its code up.
+//
 // Passwords are argon2id hashes, at most two computed at a time. Codes, links
 // and refresh tokens are stored as hashes. Every change is in the audit log.
 package auth

@@ -77,6 +77,25 @@ var recordedChanges = []recorded{
 		token := w.link("ada@example.org")
 		return func() error { return w.service.ResetPassword(w.t.Context(), token, secret.NewText(next)) }
 	}},
+	{name: "let a terminal in", action: "device.approved", prepare: func(w *world) func() error {
+		w.account("ada@example.org", true)
+		ada, program := w.organizationOf("ada@example.org"), w.terminal(auth.NewDevice{})
+		return func() error { return w.service.ApproveDevice(w.t.Context(), ada, program.codes.User, true) }
+	}},
+	{name: "turn a terminal away", action: "device.denied", prepare: func(w *world) func() error {
+		w.account("ada@example.org", true)
+		ada, program := w.organizationOf("ada@example.org"), w.terminal(auth.NewDevice{})
+		return func() error { return w.service.DenyDevice(w.t.Context(), ada, program.codes.User) }
+	}},
+	{name: "sign in from a terminal", action: "session.created", prepare: func(w *world) func() error {
+		w.account("ada@example.org", true)
+		ada, program := w.organizationOf("ada@example.org"), w.terminal(auth.NewDevice{})
+		w.approve(ada, program, true)
+		return func() error {
+			_, err := program.pollAt(w.service, true)
+			return err
+		}
+	}},
 }
 
 // TestUnrecordedDoesNotHappen takes the log away: then nothing changes and no

@@ -155,6 +155,9 @@ func applyReset(ctx context.Context, tx *database.Tx, code storedCode, hash stri
 	if err := revokeSessions(ctx, tx, code.UserID, ""); err != nil {
 		return err
 	}
+	if err := forgetVouchers(ctx, tx, code.UserID); err != nil {
+		return err
+	}
 	_, err := audit.Append(ctx, tx, userEntry("password.reset", as(code.UserID), code.UserID, nil))
 	return err
 }

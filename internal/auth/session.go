@@ -17,6 +17,7 @@ import (
 type Session struct {
 	ID         string
 	UserID     string
+	OrgID      string // the one organization it is good for; empty: no limit
 	Address    string
 	UserAgent  string
 	CreatedAt  time.Time
@@ -65,8 +66,7 @@ func (s *Service) Login(ctx context.Context, address string, password secret.Tex
 // begin stores a new session with its first refresh token. The password must
 // still be the one that was checked: a reset that came in between wins.
 func (s *Service) begin(ctx context.Context, userID, checkedHash string, d Device) (Tokens, error) {
-	session := Session{ID: database.NewID(), UserID: userID, Address: d.Address, UserAgent: cut(d.UserAgent, maxUserAgent)}
-	refresh := secret.Token("rt_")
+	var opened Opened
 	err := s.change(ctx, func(ctx context.Context, tx *database.Tx) error {
 		_, hash, err := findUser(ctx, tx, userID)
 		if err != nil {
@@ -75,21 +75,13 @@ func (s *Service) begin(ctx context.Context, userID, checkedHash string, d Devic
 		if hash != checkedHash {
 			return refusedLogin()
 		}
-		session.CreatedAt, session.LastUsedAt, session.ExpiresAt = tx.Now(), tx.Now(), tx.Now().Add(SessionLife)
-		if err := insertSession(ctx, tx, session); err != nil {
-			return err
-		}
-		if err := insertRefresh(ctx, tx, session.ID, secret.Hash(refresh.Reveal())); err != nil {
-			return err
-		}
-		_, err = audit.Append(ctx, tx, userEntry("session.created", as(userID), userID,
-			map[string]any{"session": session.ID, "address": session.Address, "userAgent": session.UserAgent}))
+		opened, err = StartSession(ctx, tx, userID, "", d)
 		return err
 	})
 	if err != nil {
 		return Tokens{}, err
 	}
-	return s.tokens(ctx, session, refresh)
+	return s.Issue(ctx, opened)
 }
 
 // Refresh replaces a refresh token. A token that was used before ends its
@@ -138,7 +130,7 @@ func (s *Service) rotate(ctx context.Context, tx *database.Tx, hash []byte, next
 		used = !fresh // another replica was faster
 	}
 	if used {
-		if _, err := revokeSession(ctx, tx, session.UserID, session.ID); err != nil {
+		if _, err := revokeSession(ctx, tx, session.UserID, session.ID, ""); err != nil {
 			return Session{}, err
 		}
 		_, err := audit.Append(ctx, tx, userEntry("session.reuse_detected", as(session.UserID), session.UserID,
@@ -151,15 +143,17 @@ func (s *Service) rotate(ctx context.Context, tx *database.Tx, hash []byte, next
 	return session, touchSession(ctx, tx, session.ID)
 }
 
-// Sessions lists the caller's live sessions, newest first.
+// Sessions lists the caller's live sessions, newest first. A limited one sees
+// only those with the same limit.
 func (s *Service) Sessions(ctx context.Context, p principal.Principal) ([]Session, error) {
-	return listSessions(ctx, s.db, p.UserID, s.db.Now())
+	return listSessions(ctx, s.db, p.UserID, p.LimitedTo, s.db.Now())
 }
 
-// RevokeSession ends one of the caller's sessions, the present one included.
+// RevokeSession ends one of the caller's sessions, the present one included; a
+// limited one ends only those with the same limit.
 func (s *Service) RevokeSession(ctx context.Context, p principal.Principal, sessionID string) error {
 	return s.change(ctx, func(ctx context.Context, tx *database.Tx) error {
-		revoked, err := revokeSession(ctx, tx, p.UserID, sessionID)
+		revoked, err := revokeSession(ctx, tx, p.UserID, sessionID, p.LimitedTo)
 		if err != nil {
 			return err
 		}

@@ -9,13 +9,13 @@ import (
 	"writ/internal/database"
 )
 
-const sessionColumns = `s.id, s.user_id, s.address, s.user_agent, s.created_at, s.last_used_at, s.expires_at, s.revoked_at`
+const sessionColumns = `s.id, s.user_id, s.org_id, s.address, s.user_agent, s.created_at, s.last_used_at, s.expires_at, s.revoked_at`
 
 func scanSession(row database.Scanner, more ...any) (Session, error) {
 	var s Session
 	var created, used, expires int64
 	var revoked sql.NullInt64
-	columns := []any{&s.ID, &s.UserID, &s.Address, &s.UserAgent, &created, &used, &expires, &revoked}
+	columns := []any{&s.ID, &s.UserID, &s.OrgID, &s.Address, &s.UserAgent, &created, &used, &expires, &revoked}
 	if err := row.Scan(append(columns, more...)...); err != nil {
 		return Session{}, absent(err)
 	}
@@ -29,13 +29,13 @@ func findSession(ctx context.Context, r database.Reader, id string) (Session, er
 	return scanSession(r.QueryRow(ctx, `SELECT `+sessionColumns+` FROM user_session s WHERE s.id = $1`, id))
 }
 
-func listSessions(ctx context.Context, r database.Reader, userID string, now time.Time) ([]Session, error) {
+func listSessions(ctx context.Context, r database.Reader, userID, limitedTo string, now time.Time) ([]Session, error) {
 	sessions, err := database.Collect(ctx, r, func(row database.Scanner) (Session, error) { return scanSession(row) }, `
 		SELECT `+sessionColumns+`
 		FROM user_session s
-		WHERE s.user_id = $1 AND s.revoked_at IS NULL AND s.expires_at > $2
+		WHERE s.user_id = $1 AND s.revoked_at IS NULL AND s.expires_at > $2 AND ($3 = '' OR s.org_id = $3)
 		ORDER BY s.created_at DESC, s.id DESC
-		LIMIT 200`, userID, database.Micros(now))
+		LIMIT 200`, userID, database.Micros(now), limitedTo)
 	if err != nil {
 		return nil, fmt.Errorf("list sessions: %w", err)
 	}
@@ -44,9 +44,9 @@ func listSessions(ctx context.Context, r database.Reader, userID string, now tim
 
 func insertSession(ctx context.Context, tx *database.Tx, s Session) error {
 	_, err := tx.Exec(ctx, `
-		INSERT INTO user_session (id, user_id, address, user_agent, created_at, last_used_at, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		s.ID, s.UserID, s.Address, s.UserAgent, database.Micros(s.CreatedAt), database.Micros(s.LastUsedAt), database.Micros(s.ExpiresAt))
+		INSERT INTO user_session (id, user_id, org_id, address, user_agent, created_at, last_used_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		s.ID, s.UserID, s.OrgID, s.Address, s.UserAgent, database.Micros(s.CreatedAt), database.Micros(s.LastUsedAt), database.Micros(s.ExpiresAt))
 	return err
 }
 
@@ -57,17 +57,24 @@ func touchSession(ctx context.Context, tx *database.Tx, id string) error {
 
 // revokeSession ends one live session of a person. The id comes from a path: it
 // may hold what PostgreSQL takes for no text at all.
-func revokeSession(ctx context.Context, tx *database.Tx, userID, id string) (bool, error) {
+func revokeSession(ctx context.Context, tx *database.Tx, userID, id, limitedTo string) (bool, error) {
 	if !database.IsID(id) {
 		return false, nil
 	}
-	n, err := tx.Exec(ctx, `UPDATE user_session SET revoked_at = $3 WHERE user_id = $1 AND id = $2 AND revoked_at IS NULL`,
-		userID, id, database.Micros(tx.Now()))
+	n, err := tx.Exec(ctx, `
+		UPDATE user_session
+		SET revoked_at = $3
+		WHERE user_id = $1 AND id = $2 AND revoked_at IS NULL AND ($4 = '' OR org_id = $4)`,
+		userID, id, database.Micros(tx.Now()), limitedTo)
 	return n == 1, err
 }
 
-// revokeSessions ends every session of a person but one.
+// revokeSessions ends every session of a person but one, and what was to become
+// one: a yes to a terminal that has not come for it yet.
 func revokeSessions(ctx context.Context, tx *database.Tx, userID, except string) error {
+	if err := denyDevices(ctx, tx, userID); err != nil {
+		return err
+	}
 	_, err := tx.Exec(ctx, `UPDATE user_session SET revoked_at = $3 WHERE user_id = $1 AND id <> $2 AND revoked_at IS NULL`,
 		userID, except, database.Micros(tx.Now()))
 	return err
@@ -116,7 +123,17 @@ func deleteEnded(ctx context.Context, tx *database.Tx, before time.Time) (int64,
 	codes, err := tx.Exec(ctx, `
 		DELETE FROM mail_code
 		WHERE id IN (SELECT id FROM mail_code WHERE expires_at < $1 LIMIT 200)`, database.Micros(before))
-	return sessions + tokens + codes, err
+	if err != nil {
+		return 0, err
+	}
+	signIns, err := tx.Exec(ctx, `
+		DELETE FROM sign_in_code
+		WHERE hash IN (SELECT hash FROM sign_in_code WHERE expires_at < $1 LIMIT 200)`, database.Micros(before))
+	if err != nil {
+		return 0, err
+	}
+	devices, err := deleteDevices(ctx, tx, tx.Now().Add(-deviceMemory))
+	return sessions + tokens + codes + signIns + devices, err
 }
 
 // EndSessions ends every session and mailed code, within a restore: some had
@@ -129,6 +146,12 @@ func EndSessions(ctx context.Context, tx *database.Tx) (int64, error) {
 	}
 	if _, err := tx.Exec(ctx, `UPDATE mail_code SET used_at = $1 WHERE used_at IS NULL`, now); err != nil {
 		return 0, fmt.Errorf("end mailed codes: %w", err)
+	}
+	if _, err := tx.Exec(ctx, `DELETE FROM sign_in_code`); err != nil {
+		return 0, fmt.Errorf("end sign-in codes: %w", err)
+	}
+	if _, err := tx.Exec(ctx, `DELETE FROM device_login`); err != nil {
+		return 0, fmt.Errorf("end sign-ins of terminals: %w", err)
 	}
 	return sessions, nil
 }

@@ -20,7 +20,7 @@ func (s *Service) tokens(ctx context.Context, session Session, refresh secret.Te
 	if err != nil {
 		return Tokens{}, err
 	}
-	claims := accesstoken.Claims{UserID: session.UserID, SessionID: session.ID}
+	claims := accesstoken.Claims{UserID: session.UserID, SessionID: session.ID, OrgID: session.OrgID}
 	access, err := accesstoken.Sign(claims, key.ID, key.Private, s.db.Now(), AccessTokenLife)
 	if err != nil {
 		return Tokens{}, err
@@ -53,10 +53,10 @@ func (s *Service) Authenticate(ctx context.Context, token string) (principal.Pri
 	if err != nil {
 		return principal.Principal{}, fmt.Errorf("load the session: %w", err)
 	}
-	if session.UserID != claims.UserID || !session.live(s.db.Now()) {
+	if session.UserID != claims.UserID || session.OrgID != claims.OrgID || !session.live(s.db.Now()) {
 		return principal.Principal{}, refusedToken(nil)
 	}
-	return principal.Principal{Kind: principal.User, UserID: session.UserID, SessionID: session.ID}, nil
+	return principal.Principal{Kind: principal.User, UserID: session.UserID, SessionID: session.ID, LimitedTo: session.OrgID}, nil
 }
 
 // PublicKeys are the keys that verify access tokens, for the JWKS endpoint.

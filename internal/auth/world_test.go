@@ -215,7 +215,7 @@ func (w *world) actions() (actions []string) {
 func (w *world) rows() map[string][]string {
 	w.t.Helper()
 	all := map[string][]string{}
-	for _, table := range []string{"user_account", "user_session", "refresh_token", "mail_code", "audit_head"} {
+	for _, table := range []string{"user_account", "user_session", "refresh_token", "mail_code", "device_login", "audit_head"} {
 		rows, err := w.db.Query(w.t.Context(), `SELECT * FROM `+table+` ORDER BY 1`)
 		if err != nil {
 			w.t.Fatalf("read %s: %v", table, err)

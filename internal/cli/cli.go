@@ -26,10 +26,21 @@ var Version = "dev"
 
 // Exit codes of both programs.
 const (
-	ExitOK      = 0
-	ExitFailure = 1 // it was tried and did not work
-	ExitUsage   = 2 // the command line is wrong
+	ExitOK        = 0
+	ExitFailure   = 1 // it was tried and did not work
+	ExitUsage     = 2 // the command line is wrong
+	ExitSignedOut = 3 // there are no credentials, or the server does not accept them
 )
+
+// ErrSignedOut marks an error that signing in again mends.
+var ErrSignedOut = errors.New("signed out")
+
+// SignedOut marks an error so.
+func SignedOut(err error) error { return signedOutError{err} }
+
+type signedOutError struct{ error }
+
+func (e signedOutError) Unwrap() []error { return []error{e.error, ErrSignedOut} }
 
 // Ended is the error of a command that let another program do its work, which
 // failed with this exit code and has said why.
@@ -58,8 +69,15 @@ func Main(program string, run func(ctx context.Context, args []string, s Streams
 		return int(ended)
 	}
 	fmt.Fprintf(streams.Err, "%s: %s\n", program, Printable(Message(err)))
-	if errors.Is(err, ErrUsage) {
+	return exitCode(err)
+}
+
+func exitCode(err error) int {
+	switch {
+	case errors.Is(err, ErrUsage):
 		return ExitUsage
+	case errors.Is(err, ErrSignedOut):
+		return ExitSignedOut
 	}
 	return ExitFailure
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -69,11 +70,17 @@ func (e *usageError) Unwrap() []error { return []error{e.error, ErrUsage} }
 var ErrUsage = errors.New("usage")
 
 func versionCommand(s Streams) *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if asJSON {
+				return json.NewEncoder(s.Out).Encode(map[string]string{"version": Version})
+			}
 			_, err := fmt.Fprintln(s.Out, Version)
 			return err
 		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
 }

@@ -29,6 +29,8 @@ func TestMain(m *testing.M) {
 		"writd": func() { os.Exit(cli.Main("writd", writd.Run)) },
 		"writ":  func() { os.Exit(cli.Main("writ", writ.Run)) },
 		"curl":  curl,
+
+		"approver": approver,
 	})
 }
 
@@ -60,6 +62,11 @@ func TestScripts(t *testing.T) {
 			"polled":    polled,
 
 			"organization": organizationIn,
+
+			"endtoken":  endToken,
+			"setfrom":   setFrom,
+			"mode":      fileMode,
+			"published": published,
 		},
 		RequireExplicitExec: true,
 	})

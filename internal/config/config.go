@@ -76,6 +76,10 @@ type Config struct {
 	SignUp     SignUp
 	ProxyToken secret.Text // what the enforcement proxy presents; not set: there is none
 
+	GoogleClientID     string // empty: nobody signs in with Google
+	GoogleClientSecret secret.Text
+	GoogleIssuer       string
+
 	SMTPURL  secret.Text // not set: no mail server
 	MailFrom string      // an RFC 5322 address; empty only in production without a mail server
 

@@ -70,7 +70,7 @@ func TestDefaults(t *testing.T) {
 	want := config.Config{
 		Environment: config.Development, Listen: "127.0.0.1", Port: 8080,
 		MaxBodyBytes: 1 << 20, ShutdownTimeout: 20 * time.Second, DataDir: "./data",
-		SignUp: config.SignUpOpen, MailFrom: "Writ <writ@localhost>",
+		SignUp: config.SignUpOpen, GoogleIssuer: "https://accounts.google.com", MailFrom: "Writ <writ@localhost>",
 		Retention: 30 * 24 * time.Hour, SessionIdle: 30 * time.Minute, MaxIngestBytes: 64 << 20,
 		LogLevel: slog.LevelInfo, LogFormat: config.LogText,
 	}
@@ -97,6 +97,9 @@ func fullEnviron(certificate, key string) []string {
 		"DATABASE_URL=postgresql://writ:database-password@db/writ", "WRIT_MASTER_KEY=" + masterKey,
 		"TELEMETRY_DATABASE_URL=postgres://writ:telemetry-password@db2/writ",
 		"WRIT_SIGNUP=open", "WRIT_PROXY_TOKEN=" + proxyToken,
+		"WRIT_GOOGLE_CLIENT_ID=google-client",
+		"WRIT_GOOGLE_CLIENT_SECRET=google-secret",
+		"WRIT_GOOGLE_ISSUER=https://google.example.com",
 		"WRIT_SMTP_URL=smtp://robot%40example.com:mail-password@mail.example.com", "WRIT_MAIL_FROM=Robot <robot@example.com>",
 		"WRIT_OUTBOUND_ALLOW=Hooks.corp.example:8443, 10.20.0.0/16",
 		"OBSERVABILITY_RETENTION_DAYS=90", "WRIT_SESSION_IDLE_MINUTES=5", "WRIT_MAX_INGEST_BYTES=1048576", "WRIT_PRICES_FILE=/etc/writ/prices.json",
@@ -124,6 +127,7 @@ func TestEveryVariable(t *testing.T) {
 		Retention:    90 * 24 * time.Hour, SessionIdle: 5 * time.Minute, MaxIngestBytes: 1 << 20, PricesFile: "/etc/writ/prices.json",
 		PayloadRetention: 365 * 24 * time.Hour,
 		SignUp:           config.SignUpOpen, ProxyToken: secret.NewText(proxyToken),
+		GoogleClientID: "google-client", GoogleClientSecret: secret.NewText("google-secret"), GoogleIssuer: "https://google.example.com",
 		SMTPURL:       secret.NewText("smtp://robot%40example.com:mail-password@mail.example.com"),
 		MailFrom:      "Robot <robot@example.com>",
 		OutboundAllow: []outbound.Permit{{Host: "hooks.corp.example", Port: 8443}, {Network: netip.MustParsePrefix("10.20.0.0/16")}},
@@ -143,7 +147,7 @@ func TestEveryVariable(t *testing.T) {
 		}
 	}
 	shown := fmt.Sprintf("%v %+v %#v", got, got, got)
-	for _, hidden := range []string{key, "database-password", masterKey, proxyToken, "mail-password", "metrics-token-16"} {
+	for _, hidden := range []string{key, "database-password", masterKey, proxyToken, "google-secret", "mail-password", "metrics-token-16"} {
 		if strings.Contains(shown, hidden) {
 			t.Errorf("printing the configuration shows a secret: %s", hidden)
 		}

@@ -18,6 +18,7 @@ func Load(environ []string, readFile func(path string) ([]byte, error)) (Config,
 	r.loadStorage(&c)
 	c.SignUp = read(r, "WRIT_SIGNUP", oneOf(SignUpOpen, SignUpClosed))
 	c.ProxyToken = read(r, "WRIT_PROXY_TOKEN", token(32))
+	r.loadGoogle(&c)
 	r.loadMail(&c)
 	c.OutboundAllow = read(r, "WRIT_OUTBOUND_ALLOW", listOf(outbound.ParsePermit))
 	r.loadTelemetry(&c)
@@ -59,6 +60,18 @@ func (r *reader) loadStorage(c *Config) {
 		r.require("WRIT_MASTER_KEY", "with PostgreSQL")
 	}
 	c.MasterKey = read(r, "WRIT_MASTER_KEY", parseMasterKey)
+}
+
+func (r *reader) loadGoogle(c *Config) {
+	if r.given("WRIT_GOOGLE_CLIENT_ID") {
+		r.require("WRIT_GOOGLE_CLIENT_SECRET", "with WRIT_GOOGLE_CLIENT_ID")
+	}
+	if r.given("WRIT_GOOGLE_CLIENT_SECRET") {
+		r.require("WRIT_GOOGLE_CLIENT_ID", "with WRIT_GOOGLE_CLIENT_SECRET")
+	}
+	c.GoogleClientID = r.text("WRIT_GOOGLE_CLIENT_ID")
+	c.GoogleClientSecret = read(r, "WRIT_GOOGLE_CLIENT_SECRET", token(1))
+	c.GoogleIssuer = read(r, "WRIT_GOOGLE_ISSUER", parseIssuer)
 }
 
 func (r *reader) loadMail(c *Config) {

@@ -57,6 +57,10 @@ func Variables() []Variable {
 		{Name: "WRIT_SIGNUP", Default: Default{"open", "closed"}, Doc: "`open`: anyone may register; `closed`: only invited people."},
 		{Name: "WRIT_PROXY_TOKEN", File: true, Secret: true, Doc: "Token that guards the enforcement proxy, at least 32 characters."},
 
+		{Name: "WRIT_GOOGLE_CLIENT_ID", Doc: "Client id of an OAuth client at Google, so that people can sign in with Google. Needs `WRIT_GOOGLE_CLIENT_SECRET`."},
+		{Name: "WRIT_GOOGLE_CLIENT_SECRET", File: true, Secret: true, Doc: "Its secret."},
+		{Name: "WRIT_GOOGLE_ISSUER", Default: always("https://accounts.google.com"), Doc: "Who signs Google's identity tokens. Only tests set it."},
+
 		{Name: "WRIT_SMTP_URL", File: true, Secret: true, Doc: "Mail server: `smtp://user:password@host:587` (STARTTLS required), `smtps://host:465` (TLS), or `smtp+insecure://localhost:25` (no encryption, this machine only). Without it mail goes to the outbox folder; in production nothing is mailed, so that nobody can be invited: `writd org add-member` adds people."},
 		{Name: "WRIT_MAIL_FROM", Default: Default{Development: "Writ <writ@localhost>"}, Doc: "Sender of mail. Required in production with a mail server."},
 

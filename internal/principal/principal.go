@@ -30,6 +30,9 @@ type Principal struct {
 	UserID string
 	// SessionID is the sign-in a person's token belongs to.
 	SessionID string
+	// LimitedTo is the one organization the sign-in is good for, because only that
+	// organization's identity provider vouches for it. Empty is no limit.
+	LimitedTo string
 
 	// KeyID, Scopes, Product and Environment are of a key.
 	KeyID       string

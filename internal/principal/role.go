@@ -41,6 +41,8 @@ const (
 	ManagePolicies     Action = "policies.manage"  // say what counts, and for whom
 	DecideApprovals    Action = "approvals.decide" // say yes or no to what an agent may not do on its own
 	ManageWebhooks     Action = "webhooks.manage"  // say where else events are told
+
+	ManageIdentityProvider Action = "identity_provider.manage" // say who vouches for the organization's people
 )
 
 // rights is the table of what each role may do. A role that is not here, and
@@ -52,6 +54,7 @@ var rights = map[Role][]Action{
 		OwnKeys, ManageKeys,
 		ReadTelemetry, ReadPayloads, ErasePayloads,
 		ReadPolicies, DraftPolicies, ManagePolicies, DecideApprovals, ManageWebhooks,
+		ManageIdentityProvider,
 	},
 	Admin: {
 		ReadOrganization, UpdateOrganization,

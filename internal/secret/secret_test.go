@@ -34,6 +34,23 @@ func TestTextNeverShowsItself(t *testing.T) {
 	}
 }
 
+func TestLetters(t *testing.T) {
+	t.Parallel()
+	seen := map[rune]bool{}
+	for range 200 {
+		code := secret.Letters(8).Reveal()
+		if len(code) != 8 || strings.Trim(code, secret.CodeLetters) != "" {
+			t.Fatalf("code %q", code)
+		}
+		for _, letter := range code {
+			seen[letter] = true
+		}
+	}
+	if len(seen) != len(secret.CodeLetters) {
+		t.Errorf("1600 letters are of %d kinds, want all %d", len(seen), len(secret.CodeLetters))
+	}
+}
+
 func TestTextEqual(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

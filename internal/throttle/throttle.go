@@ -39,6 +39,21 @@ var (
 	ChangePassword = Rule{"change-password", 5}
 )
 
+// Signing in from a terminal: how often one address may ask for a code, and how
+// often one person may try one. Asking whether it was answered is not counted here:
+// clients do so for minutes, and each code has an interval of its own.
+var (
+	StartDevice  = Rule{"start-device", 10}
+	AnswerDevice = Rule{"answer-device", 10}
+)
+
+// SignIn bounds how often one address has a browser sent to an identity provider,
+// comes back from it, or exchanges what it brought.
+var SignIn = Rule{"sign-in", 30}
+
+// TestIdentityProvider bounds what one person has a provider asked by hand.
+var TestIdentityProvider = Rule{"test-identity-provider", 10}
+
 // Invite bounds the mails one person can have sent to others.
 var Invite = Rule{"invite", 20}
 

@@ -32,12 +32,14 @@ var ErrRefused = errors.New("not a valid access token")
 type Claims struct {
 	UserID    string
 	SessionID string
+	OrgID     string // the one organization it is good for; empty: no limit
 }
 
 // claims is the token's payload.
 type claims struct {
 	jwt.RegisteredClaims
 	SessionID string `json:"sid"`
+	OrgID     string `json:"org,omitempty"`
 }
 
 // Sign makes a token that is valid from now for its life.
@@ -51,6 +53,7 @@ func Sign(c Claims, keyID string, key ed25519.PrivateKey, now time.Time, life ti
 			ExpiresAt: jwt.NewNumericDate(now.Add(life)),
 		},
 		SessionID: c.SessionID,
+		OrgID:     c.OrgID,
 	})
 	token.Header["kid"] = keyID
 	token.Header["typ"] = tokenType
@@ -95,5 +98,5 @@ func Verify(token string, find func(keyID string) (ed25519.PublicKey, error), no
 	case c.Subject == "" || c.SessionID == "":
 		return Claims{}, fmt.Errorf("%w: names nobody", ErrRefused)
 	}
-	return Claims{UserID: c.Subject, SessionID: c.SessionID}, nil
+	return Claims{UserID: c.Subject, SessionID: c.SessionID, OrgID: c.OrgID}, nil
 }

@@ -3,12 +3,8 @@ package writ
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"os"
-	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -22,71 +18,12 @@ import (
 func approvals(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use: "approvals", Short: "See and answer the calls of agents that wait for a person",
-		Long: "See and answer the calls of agents that wait for a person. You are who the access token says, in WRIT_ACCESS_TOKEN\n" +
-			"or a file given by --token; no API key approves anything.\n\n" +
-			"Exit codes: 0 done, 1 not done, 2 the command line is wrong.",
+		Long: "See and answer the calls of agents that wait for a person. You are who signed in with writ login, or who the\n" +
+			"access token in WRIT_ACCESS_TOKEN or in a file given by --token says; no API key approves anything.\n\n" +
+			"Exit codes: 0 done, 1 not done, 2 the command line is wrong, 3 not signed in.",
 	}
 	c.AddCommand(approvalsList(s), approvalsShow(s), approvalsApprove(s), approvalsReject(s), approvalsWatch(s))
 	return c
-}
-
-// answerTime bounds how long one call of the server may take.
-const answerTime = 30 * time.Second
-
-// asPerson is how a command reaches a server as a person.
-type asPerson struct {
-	url, tokenFile, orgID string
-	asJSON                bool
-}
-
-func (p *asPerson) addFlags(cmd *cobra.Command) {
-	server := os.Getenv("WRIT_URL")
-	if server == "" {
-		server = defaultServer
-	}
-	cmd.Flags().StringVar(&p.url, "url", server, "the server (WRIT_URL)")
-	cmd.Flags().StringVar(&p.tokenFile, "token", "", "file with an access token (WRIT_ACCESS_TOKEN)")
-	cmd.Flags().StringVar(&p.orgID, "organization", "", "the organization; your only one unless given")
-	cmd.Flags().BoolVar(&p.asJSON, "json", false, "print JSON")
-}
-
-// client is the server, as the person calls it.
-func (p *asPerson) client() (*client.Client, error) {
-	token, err := readToken(p.tokenFile)
-	if err != nil {
-		return nil, err
-	}
-	if token == "" {
-		return nil, errors.New("no access token: give one in WRIT_ACCESS_TOKEN or --token")
-	}
-	return &client.Client{BaseURL: p.url, AccessToken: token}, nil
-}
-
-// call runs one exchange with the server, within a time.
-func call[T any](ctx context.Context, p *asPerson, do func(context.Context, *client.Client) (T, error)) (T, error) {
-	var none T
-	c, err := p.client()
-	if err != nil {
-		return none, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
-	out, err := do(ctx, c)
-	return out, hinted(err)
-}
-
-// hinted says what to do about an error, where we know it.
-func hinted(err error) error {
-	answer, ok := errors.AsType[*client.Error](err)
-	switch {
-	case !ok:
-		return err
-	case answer.StatusCode == http.StatusUnauthorized:
-		return fmt.Errorf("%w: sign in again, and give the new access token", err)
-	case slices.ContainsFunc(answer.Details, func(d client.Detail) bool { return d.Field == "organizationId" }):
-		return fmt.Errorf("%w: give --organization", err)
-	}
-	return err
 }
 
 // listing is what `writ approvals list` is asked.

@@ -39,13 +39,13 @@ func auditVerify(s cli.Streams) *cobra.Command {
 			"with the access token of a person; its keys are pinned the first time, and must be the same afterwards.\n\n" +
 			"Take the key from elsewhere than the export, and keep a checkpoint from time to time: with --checkpoint a log\n" +
 			"that was rewritten, cut or forked since is found out.\n\n" +
-			"Exit codes: 0 verified, 1 not verified, 2 the command line is wrong.",
+			"Exit codes: 0 verified, 1 not verified, 2 the command line is wrong, 3 not signed in.",
 		RunE: func(cmd *cobra.Command, args []string) error { return v.run(cmd.Context(), s, args[0]) },
 	}
 	cmd.Flags().StringVar(&v.keyFile, "key", "", "file with the server's public key for checkpoints, one a line")
 	cmd.Flags().StringVar(&v.checkpointFile, "checkpoint", "", "file with a checkpoint of the log that was seen earlier")
 	cmd.Flags().StringVar(&v.orgID, "organization", "", "of a URL: the organization whose log is checked; the only one of the caller unless given")
-	cmd.Flags().StringVar(&v.tokenFile, "token", "", "of a URL: file with an access token (WRIT_ACCESS_TOKEN)")
+	cmd.Flags().StringVar(&v.tokenFile, "token", "", "of a URL: file with an access token, in place of WRIT_ACCESS_TOKEN and the sign-in")
 	cmd.Flags().BoolVar(&v.asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -63,12 +63,11 @@ func (v verification) run(ctx context.Context, s cli.Streams, name string) error
 		defer source.Close()
 		return v.check(s, source, trust)
 	}
-	token, err := readToken(v.tokenFile)
+	server, err := parseRemote(name, v.orgID)
 	if err != nil {
 		return err
 	}
-	server, err := parseRemote(name, v.orgID, token)
-	if err != nil {
+	if err := server.signIn(ctx, v.tokenFile); err != nil {
 		return err
 	}
 	trust, first, err := server.trust(ctx, trust)

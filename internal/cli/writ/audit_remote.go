@@ -33,7 +33,7 @@ func isURL(name string) bool {
 }
 
 // parseRemote reads the address of a server, or of an export on it.
-func parseRemote(address, orgID, token string) (*remote, error) {
+func parseRemote(address, orgID string) (*remote, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil {
 		return nil, errors.New("the URL must be that of a server, without a user name")
@@ -51,25 +51,13 @@ func parseRemote(address, orgID, token string) (*remote, error) {
 			}
 		}
 	}
-	r.client = &client.Client{BaseURL: u.Scheme + "://" + u.Host + strings.TrimRight(base, "/"), AccessToken: token}
+	r.client = &client.Client{BaseURL: u.Scheme + "://" + u.Host + strings.TrimRight(base, "/")}
 	folder, err := os.UserConfigDir()
 	if err != nil {
 		return nil, fmt.Errorf("find the folder for pinned keys: %w", err)
 	}
 	r.pin = filepath.Join(folder, "writ", "log-keys", strings.ReplaceAll(u.Host, ":", "_")+".txt")
 	return r, nil
-}
-
-// readToken is the access token in a file, or else in the environment.
-func readToken(file string) (string, error) {
-	if file == "" {
-		return os.Getenv("WRIT_ACCESS_TOKEN"), nil
-	}
-	text, err := readSmall(file)
-	if err != nil {
-		return "", fmt.Errorf("read the access token: %w", err)
-	}
-	return strings.TrimSpace(text), nil
 }
 
 // trust has the keys of a server be those that were pinned when it was first
@@ -118,10 +106,19 @@ func (r *remote) remember(s cli.Streams, keys ledger.Keys) error {
 	return nil
 }
 
+// signIn takes the access token of a file, of the environment or of the sign-in
+// to that server, and with the latter its organization.
+func (r *remote) signIn(ctx context.Context, tokenFile string) error {
+	p := asPerson{server: server{url: r.client.BaseURL}, tokenFile: tokenFile, orgID: r.orgID}
+	signedIn, err := p.client(ctx)
+	if err != nil {
+		return err
+	}
+	r.client, r.orgID = signedIn, p.orgID
+	return nil
+}
+
 func (r *remote) open(ctx context.Context) (io.ReadCloser, error) {
 	body, err := r.client.ExportLog(ctx, r.orgID, r.since)
-	if client.StatusOf(err) == 401 {
-		err = fmt.Errorf("%w: give an access token in WRIT_ACCESS_TOKEN or --token", err)
-	}
-	return body, err
+	return body, hinted(err, "run writ login, or give an access token in WRIT_ACCESS_TOKEN or --token")
 }

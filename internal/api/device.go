@@ -1,0 +1,176 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"writ/internal/apikey"
+	"writ/internal/auth"
+	"writ/internal/auth/federation"
+	"writ/internal/database"
+	"writ/internal/fault"
+	"writ/internal/organization"
+	"writ/internal/principal"
+	"writ/internal/secret"
+	"writ/internal/throttle"
+)
+
+// writClient is the client that gets a session as well as a key. Published command
+// lines get the key alone.
+const writClient = "writ"
+
+// devicePath is the page where a person answers a terminal.
+const devicePath = "/auth/device"
+
+// mountDevice serves signing in from a terminal (RFC 8628). The member names of
+// code and token are those of published command lines.
+func (a *API) mountDevice() {
+	const tag = "auth"
+	handle(a, Route{
+		Method: http.MethodPost, Path: "/auth/device/code", Tag: tag, Summary: "Ask to sign in from a terminal",
+		Mode: Public, Throttle: throttle.StartDevice, Audit: notRecorded,
+	}, a.startDevice)
+	handle(a, Route{
+		Method: http.MethodPost, Path: deviceTokenPath, Tag: tag, Summary: "What a terminal was answered; the key comes once. Errors carry the codes of OAuth",
+		Mode: Public, Audit: "key.created",
+	}, a.pollDevice)
+	handle(a, Route{
+		Method: http.MethodGet, Path: "/auth/device/request", Tag: tag, Summary: "Which terminal waits behind a user code",
+		Mode: JWT, ForLimited: true, Throttle: throttle.AnswerDevice,
+	}, a.findDevice)
+	handle(a, Route{
+		Method: http.MethodPost, Path: "/auth/device/approve", Tag: tag, Summary: "Let a terminal in",
+		Mode: JWT, ForLimited: true, Throttle: throttle.AnswerDevice, Audit: "device.approved",
+	}, a.approveDevice)
+	handle(a, Route{
+		Method: http.MethodPost, Path: "/auth/device/deny", Tag: tag, Summary: "Turn a terminal away",
+		Mode: JWT, ForLimited: true, Throttle: throttle.AnswerDevice, Audit: "device.denied",
+	}, a.denyDevice)
+	a.mountDevicePage()
+}
+
+type startDeviceInput struct {
+	Body struct {
+		CallbackURL *string `json:"callback_url,omitempty" nullable:"true" maxLength:"2000" doc:"Taken and not used: the key never travels in an address."`
+		Product     *string `json:"product,omitempty" nullable:"true" maxLength:"80" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]*$" patternDescription:"text without control characters" doc:"What signs in, shown to the person."`
+		Client      *string `json:"client,omitempty" nullable:"true" maxLength:"80" doc:"writ: it will ask for a session as well as a key."`
+	}
+}
+
+// DeviceCodeBody is a terminal's request to sign in.
+type DeviceCodeBody struct {
+	DeviceCode              string `json:"device_code" doc:"The terminal's secret."`
+	UserCode                string `json:"user_code" doc:"Shown by the terminal and by the page." example:"BCDF-GHJK"`
+	VerificationURI         string `json:"verification_uri" doc:"The page where a person answers."`
+	VerificationURIComplete string `json:"verification_uri_complete" doc:"The page with the user code filled in."`
+	ExpiresIn               int    `json:"expires_in" doc:"Seconds." example:"600"`
+	Interval                int    `json:"interval" doc:"Seconds between two questions at /auth/device/token." example:"5"`
+}
+
+type startDeviceOutput struct{ Body DeviceCodeBody }
+
+func (a *API) startDevice(ctx context.Context, _ principal.Principal, in *startDeviceInput) (*startDeviceOutput, error) {
+	codes, err := a.Auth.StartDevice(ctx, auth.NewDevice{
+		Product: valueOf(in.Body.Product), WantsSession: valueOf(in.Body.Client) == writClient, From: deviceOf(ctx),
+	})
+	if err != nil {
+		return nil, err
+	}
+	page := a.PublicURL.JoinPath(devicePath)
+	complete := *page
+	complete.RawQuery = "user_code=" + codes.User
+	return &startDeviceOutput{DeviceCodeBody{
+		DeviceCode: codes.Device.Reveal(), UserCode: codes.User,
+		VerificationURI: page.String(), VerificationURIComplete: complete.String(),
+		ExpiresIn: int(auth.DeviceLife.Seconds()), Interval: int(auth.DeviceInterval.Seconds()),
+	}}, nil
+}
+
+// deviceOf is where a request comes from.
+func deviceOf(ctx context.Context) auth.Device {
+	request := requestOf(ctx)
+	return auth.Device{Address: request.address.String(), UserAgent: request.agent}
+}
+
+// valueOf is what a member that may be absent or null says.
+func valueOf(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
+type pollDeviceInput struct {
+	Body struct {
+		DeviceCode string  `json:"deviceCode" minLength:"1" maxLength:"200"`
+		Client     *string `json:"client,omitempty" nullable:"true" maxLength:"80" doc:"writ: give a session as well as a key."`
+	}
+}
+
+// DeviceGrantBody is what a terminal gets that was let in, under the names that
+// published command lines read. The tokens are there for writ alone.
+type DeviceGrantBody struct {
+	APIKey       string `json:"api_key" doc:"Has the scope cli. It is not shown again."`
+	Email        string `json:"email"`
+	UserID       string `json:"user_id" format:"uuid"`
+	OrgID        string `json:"org_id" format:"uuid"`
+	AccessToken  string `json:"access_token,omitempty"`
+	RefreshToken string `json:"refresh_token,omitempty"`
+	ExpiresIn    int    `json:"expires_in,omitempty,omitzero" doc:"Seconds until the access token ends."`
+}
+
+type pollDeviceOutput struct{ Body DeviceGrantBody }
+
+func (a *API) pollDevice(ctx context.Context, _ principal.Principal, in *pollDeviceInput) (*pollDeviceOutput, error) {
+	var key apikey.Issued
+	answer, err := a.Auth.PollDevice(ctx, auth.DeviceQuestion{
+		Code: secret.NewText(in.Body.DeviceCode), WantsSession: valueOf(in.Body.Client) == writClient, From: deviceOf(ctx),
+	}, func(ctx context.Context, tx *database.Tx, login auth.DeviceLogin) (err error) {
+		key, err = addTerminalKey(ctx, tx, login)
+		return err
+	})
+	if fault.Is(err, fault.Forbidden) { // the person lost the right meanwhile
+		return nil, deviceRefusals[auth.DeviceDenied]
+	}
+	if err != nil {
+		return nil, err
+	}
+	if answer.State != auth.DeviceGranted {
+		return nil, deviceRefusals[answer.State]
+	}
+	return &pollDeviceOutput{DeviceGrantBody{
+		APIKey: key.Secret.Reveal(), Email: answer.User.Email, UserID: answer.User.ID, OrgID: answer.OrgID,
+		AccessToken: answer.Tokens.Access.Reveal(), RefreshToken: answer.Tokens.Refresh.Reveal(), ExpiresIn: int(answer.Tokens.ExpiresIn.Seconds()),
+	}}, nil
+}
+
+// deviceScopes are those of a terminal's key.
+func deviceScopes() []principal.Scope { return append(principal.DefaultScopes(), principal.CLI) }
+
+// addTerminalKey makes the key of a terminal that was let in, for who let it in,
+// as far as they still may. The product is in its name alone: command lines of
+// several products share one file of credentials, and a key that is bound to one
+// would speak for it in all of them.
+func addTerminalKey(ctx context.Context, tx *database.Tx, login auth.DeviceLogin) (apikey.Issued, error) {
+	role, err := organization.RoleIn(ctx, tx, login.OrgID, login.UserID)
+	if err != nil {
+		return apikey.Issued{}, err
+	}
+	person := principal.Principal{Kind: principal.User, UserID: login.UserID, OrgID: login.OrgID, Role: role}
+	if err := person.Require(principal.OwnKeys); err != nil {
+		return apikey.Issued{}, err
+	}
+	if !login.Limited && role != principal.Owner {
+		if err := refuseEnforced(federation.Enforced(ctx, tx, login.OrgID)); err != nil {
+			return apikey.Issued{}, err
+		}
+	}
+	name := "cli-" + tx.Now().Format(time.DateOnly)
+	if login.Product != "" {
+		name += " " + login.Product
+	}
+	return apikey.Add(ctx, tx, person, login.UserID, apikey.NewKey{
+		Name: name, OrgID: login.OrgID, Scopes: deviceScopes(), Limited: login.Limited,
+	})
+}

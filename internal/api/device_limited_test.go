@@ -1,0 +1,106 @@
+package api_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"writ/client"
+	"writ/internal/audit"
+	"writ/internal/auth"
+	"writ/internal/database"
+)
+
+// confined is a session that is good for one organization alone, as the provider
+// of that organization brings it about.
+func (s *server) confined(p *person, orgID string) *client.Client {
+	s.t.Helper()
+	var opened auth.Opened
+	err := s.Database.Write(s.t.Context(), database.Change{Logs: []string{audit.System}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
+		_, err = tx.Exec(ctx, `INSERT INTO external_identity (id, org_id, issuer, subject, user_id, email, linked, created_at) VALUES ($1, $2, 'i', $1, $3, '', 1, 1)`,
+			database.NewID(), orgID, p.ID)
+		if err != nil {
+			return err
+		}
+		opened, err = auth.StartSession(ctx, tx, p.ID, orgID, auth.Device{})
+		return err
+	}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	tokens, err := s.API.Auth.Issue(s.t.Context(), opened)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return s.public.As(tokens.Access.Reveal())
+}
+
+// TestATerminalIsNoWayOutOfAnOrganization: who signed in with an organization's own
+// provider lets a terminal in there, and nothing the terminal gets leads elsewhere.
+func TestATerminalIsNoWayOutOfAnOrganization(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *server) {
+		ada := s.person("ada")
+		corp, private := s.organization(ada, "Corp"), s.organization(ada, "Private")
+		limited := s.confined(ada, corp)
+		code := s.begin(client.DeviceStart{Client: client.WritClient})
+		wantStatus(t, "another organization", limited.ApproveDevice(t.Context(), client.DeviceApproval{UserCode: code.UserCode, OrganizationID: private}), http.StatusForbidden)
+		// It need not name its own: it is in one alone.
+		if err := limited.ApproveDevice(t.Context(), client.DeviceApproval{UserCode: code.UserCode}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.public.PollDevice(t.Context(), code.DeviceCode, client.WritClient)
+		if err != nil || got.OrganizationID != corp {
+			t.Fatalf("the terminal gets %+v, %v", got, err)
+		}
+		terminal, session := s.public.WithKey(got.APIKey), s.public.As(got.AccessToken)
+		if me, err := session.Me(t.Context()); err != nil || len(me.Organizations) != 1 || me.Organizations[0].ID != corp {
+			t.Errorf("its session sees %+v, %v", me, err)
+		}
+		_, err = session.Organization(t.Context(), private)
+		wantStatus(t, "its session elsewhere", err, http.StatusForbidden)
+		_, err = terminal.SwitchOrganization(t.Context(), private, "")
+		wantStatus(t, "its key switches", err, http.StatusForbidden)
+		again, err := terminal.SwitchOrganization(t.Context(), corp, "")
+		if err != nil {
+			t.Fatalf("its key renews itself: %v", err)
+		}
+		_, err = s.public.WithKey(again.APIKey).SwitchOrganization(t.Context(), private, "")
+		wantStatus(t, "the key of its key switches", err, http.StatusForbidden)
+		next, err := s.public.Refresh(t.Context(), got.RefreshToken)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.public.As(next.AccessToken).Organization(t.Context(), private)
+		wantStatus(t, "its session elsewhere, refreshed", err, http.StatusForbidden)
+	})
+}
+
+// TestATerminalIsNoWayAroundAProvider: where an organization wants its members to
+// sign in with its provider, neither a yes nor a switch of somebody who did not
+// gives a key there.
+func TestATerminalIsNoWayAroundAProvider(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *server) {
+		owner := s.person("owner")
+		corp := s.organization(owner, "Corp")
+		bob := s.join(owner, corp, "member")
+		private := s.organization(bob, "Private")
+		err := s.Database.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+			_, err := tx.Exec(ctx, `
+				INSERT INTO identity_provider (org_id, issuer, client_id, sealed_secret, default_role, enforced, created_at, updated_at)
+				VALUES ($1, 'https://idp.example', 'c', $2, 'member', 1, 1, 1)`, corp, []byte{1})
+			return err
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		code := s.begin(client.DeviceStart{})
+		wantStatus(t, "a yes", bob.ApproveDevice(t.Context(), client.DeviceApproval{UserCode: code.UserCode, OrganizationID: corp}), http.StatusForbidden)
+		_, err = s.terminalKey(bob, private).SwitchOrganization(t.Context(), corp, "")
+		wantStatus(t, "a switch", err, http.StatusForbidden)
+		if err := s.confined(bob, corp).ApproveDevice(t.Context(), client.DeviceApproval{UserCode: code.UserCode}); err != nil {
+			t.Errorf("who signed in with it: %v", err)
+		}
+	})
+}

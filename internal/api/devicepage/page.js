@@ -1,0 +1,117 @@
+"use strict";
+// The page a terminal sends a person to. It signs in for this one answer, keeps the
+// token in memory alone, and signs out when the answer is given.
+const kept = "writ-device"; // what the address said, while a person signs in elsewhere
+const brought = new URLSearchParams(location.hash.slice(1)).get("code");
+const query = new URLSearchParams(location.search || sessionStorage.getItem(kept) || "");
+const at = (id) => document.getElementById(id);
+const say = (text) => { at("message").textContent = text; };
+const rights = {
+  "ingest": "send traces and token usage",
+  "enforce": "declare plans and ask for decisions",
+  "audit": "report what was executed",
+  "delegation.request": "ask people for approval",
+  "cli": "list and switch between your organizations, and make and revoke your keys",
+};
+let token = "";
+
+async function call(method, path, body) {
+  const headers = token ? {Authorization: "Bearer " + token} : {};
+  if (body) headers["Content-Type"] = "application/json";
+  const answer = await fetch(path, {method, headers, body: body && JSON.stringify(body)});
+  const text = await answer.text();
+  const content = text ? JSON.parse(text) : {};
+  if (!answer.ok) throw new Error(content.message || "The server answered " + answer.status + ".");
+  return content;
+}
+
+function item(parent, tag, text, value) {
+  const element = document.createElement(tag);
+  element.textContent = text;
+  if (value !== undefined) element.value = value;
+  parent.append(element);
+  return element;
+}
+
+function show(request, me) {
+  at("shown").textContent = request.userCode;
+  at("address").textContent = request.address;
+  at("agent").textContent = request.userAgent || "not told";
+  at("product").textContent = request.product || query.get("product") || "not told";
+  at("who").textContent = me.user.email;
+  for (const scope of request.scopes) item(at("rights"), "li", rights[scope] || scope);
+  const wanted = query.get("org");
+  for (const org of me.organizations) {
+    const option = item(at("organization"), "option", org.name, org.id);
+    if (wanted && (wanted === org.id || wanted === org.name)) option.selected = true;
+  }
+  at("session").checked = request.client === "writ";
+  at("signin").hidden = true;
+  at("answer").hidden = false;
+}
+
+async function signIn() {
+  const me = await call("POST", "/auth/login", {email: at("email").value, password: at("password").value});
+  at("password").value = "";
+  await judge(me);
+}
+
+// comeBack goes on where a person left to sign in elsewhere.
+async function comeBack() {
+  sessionStorage.removeItem(kept);
+  history.replaceState(null, "", location.pathname);
+  await judge(await call("POST", "/auth/sign-in-code", {code: brought}));
+}
+
+// leave sends a person to sign in elsewhere, and tells the server to bring them back here.
+async function leave(path) {
+  query.set("user_code", at("code").value);
+  sessionStorage.setItem(kept, query.toString());
+  document.cookie = "writ_return=device; path=/auth; max-age=600; samesite=lax";
+  location.assign(path);
+}
+
+async function leaveForProvider() {
+  if (!at("email").value) throw new Error("Enter your e-mail address: it tells whose sign-in is yours.");
+  await leave("/auth/oidc?email=" + encodeURIComponent(at("email").value));
+}
+
+async function judge(me) {
+  token = me.accessToken;
+  try {
+    show(await call("GET", "/auth/device/request?userCode=" + encodeURIComponent(at("code").value)), me);
+  } catch (problem) {
+    await signOut();
+    throw problem;
+  }
+}
+
+async function signOut() {
+  await call("POST", "/auth/logout").catch(() => {}); // it ends by itself
+  token = "";
+}
+
+async function answer(path, body, done) {
+  await call("POST", path, {userCode: at("shown").textContent, ...body});
+  at("answer").hidden = true;
+  say(done);
+  await signOut();
+}
+
+function attempt(action) {
+  return (event) => {
+    event.preventDefault();
+    say("");
+    return action().catch((problem) => say(problem.message));
+  };
+}
+
+at("code").value = query.get("user_code") || "";
+at("signin").addEventListener("submit", attempt(signIn));
+at("google").addEventListener("click", attempt(() => leave("/auth/google")));
+at("provider").addEventListener("click", attempt(leaveForProvider));
+at("answer").addEventListener("submit", attempt(() => answer("/auth/device/approve",
+  {organizationId: at("organization").value, keyOnly: !at("session").checked},
+  "The terminal is signed in. You can close this page.")));
+at("deny").addEventListener("click", attempt(() => answer("/auth/device/deny", {}, "The terminal was turned away. You can close this page.")));
+if (brought) addEventListener("load", attempt(comeBack));

@@ -1,0 +1,96 @@
+package federation_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"testing"
+
+	"github.com/oauth2-proxy/mockoidc"
+
+	"writ/internal/apikey"
+	"writ/internal/auth/federation"
+	"writ/internal/database"
+	"writ/internal/database/dbtest"
+	"writ/internal/fault"
+	"writ/internal/principal"
+	"writ/internal/secret"
+)
+
+// openWeb calls whatever it is told to.
+type openWeb struct{}
+
+func (openWeb) Check(string) error      { return nil }
+func (openWeb) IsPermitted(string) bool { return true }
+func (openWeb) WebClient() *http.Client { return http.DefaultClient }
+
+// TestDomainsAreProven by a record that names the organization, and only as long
+// as it is there.
+func TestDomainsAreProven(t *testing.T) {
+	t.Parallel()
+	provider, err := mockoidc.Run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = provider.Shutdown() })
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		sealer, err := secret.NewSealer(bytes.Repeat([]byte{3}, secret.MasterKeySize))
+		if err != nil {
+			t.Fatal(err)
+		}
+		records := map[string][]string{}
+		service := federation.New(federation.Options{
+			Database: db, Sealer: sealer, Web: openWeb{}, Keys: apikey.New(db, slog.New(slog.DiscardHandler)), PublicURL: "https://writ.example.org",
+			Members: federation.Members{Role: func(context.Context, database.Reader, string, string) (principal.Role, error) {
+				return principal.Owner, nil
+			}},
+			LookupTXT: func(_ context.Context, name string) ([]string, error) {
+				if texts, ok := records[name]; ok {
+					return texts, nil
+				}
+				return nil, errors.New("no such name")
+			},
+		})
+		owner := principal.Principal{Kind: principal.User, UserID: database.NewID(), OrgID: addOrganization(t, db), Role: principal.Owner}
+		_, err = service.Put(t.Context(), owner, federation.Settings{
+			Issuer: provider.Issuer(), ClientID: provider.ClientID, Secret: secret.NewText(provider.ClientSecret),
+			Domains: []string{"corp.example", "other.example"}, DefaultRole: principal.Member,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		test := func(domain string, want bool) {
+			t.Helper()
+			if _, err := service.Test(t.Context(), owner); err != nil {
+				t.Fatal(err)
+			}
+			found, err := service.ByAddress(t.Context(), "bob@"+domain)
+			if want && (err != nil || found != owner.OrgID) || !want && !fault.Is(err, fault.NotFound) {
+				t.Errorf("%s leads to %q, %v; want it proven: %v", domain, found, err, want)
+			}
+		}
+		test("corp.example", false)
+		records["_writ.corp.example"] = []string{"writ-organization=" + database.NewID()}
+		test("corp.example", false)
+		records["_writ.corp.example"] = []string{"other", federation.ProofValue(owner.OrgID)}
+		test("corp.example", true)
+		test("other.example", false)
+		delete(records, "_writ.corp.example")
+		test("corp.example", false)
+	})
+}
+
+func addOrganization(t *testing.T, db *database.DB) string {
+	t.Helper()
+	id := database.NewID()
+	err := db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		_, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Corp', 1, 1)`, id)
+		return err
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}

@@ -1,0 +1,274 @@
+package federation
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"writ/internal/audit"
+	"writ/internal/auth"
+	"writ/internal/auth/oidc"
+	"writ/internal/database"
+	"writ/internal/fault"
+	"writ/internal/principal"
+	"writ/internal/secret"
+)
+
+// recorded is what the audit log says of a provider. The secret is not in it.
+type recorded struct {
+	Issuer      string         `json:"issuer"`
+	ClientID    string         `json:"clientId"`
+	Slug        string         `json:"slug,omitzero"`
+	Domains     []string       `json:"domains"`
+	DefaultRole principal.Role `json:"defaultRole"`
+	Enforced    bool           `json:"enforced"`
+	Proven      []string       `json:"proven,omitzero"`
+}
+
+// Get reads the provider of the caller's organization.
+func (s *Service) Get(ctx context.Context, p principal.Principal) (Provider, error) {
+	if err := p.Require(principal.ManageIdentityProvider); err != nil {
+		return Provider{}, err
+	}
+	return providerOf(ctx, s.Database, p.OrgID)
+}
+
+// Put sets the provider of the caller's organization up, or changes it. Another
+// issuer or client must be tested anew, and ends what came from the one before.
+// Enforcing it ends the terminals' keys of members who did not sign in with it.
+func (s *Service) Put(ctx context.Context, p principal.Principal, n Settings) (Provider, error) {
+	if err := p.Require(principal.ManageIdentityProvider); err != nil {
+		return Provider{}, err
+	}
+	n, err := s.check(n)
+	if err != nil {
+		return Provider{}, err
+	}
+	var after Provider
+	err = s.change(ctx, p, func(ctx context.Context, tx *database.Tx, p principal.Principal) error {
+		before, err := providerOf(ctx, tx, p.OrgID)
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return err
+		}
+		if after, err = s.changed(before, n, p.OrgID, tx); err != nil {
+			return err
+		}
+		if err := putProvider(ctx, tx, after); err != nil {
+			if database.IsUnique(err) {
+				return fault.Wrap(err, fault.Conflict, "another organization has this slug; choose another")
+			}
+			return err
+		}
+		if err := s.endWhatCounted(ctx, tx, p, before, after); err != nil {
+			return err
+		}
+		return record(ctx, tx, p, "identity_provider.set", after)
+	})
+	return after, err
+}
+
+// endWhatCounted ends what a change of the provider takes the ground from.
+func (s *Service) endWhatCounted(ctx context.Context, tx *database.Tx, p principal.Principal, before, after Provider) error {
+	if before.OrgID != "" && (before.Issuer != after.Issuer || before.ClientID != after.ClientID) {
+		if err := s.endVouched(ctx, tx, p, p.OrgID, ""); err != nil {
+			return err
+		}
+	}
+	if !after.Enforced || before.Enforced {
+		return nil
+	}
+	return s.Keys.EndUnvouched(ctx, tx, p, p.OrgID)
+}
+
+// endVouched ends what a provider vouched for, of everyone or of one person: their
+// sessions, and the keys of terminals they let in. Who calls it forgets the keys
+// after the change.
+func (s *Service) endVouched(ctx context.Context, tx *database.Tx, actor principal.Principal, orgID, userID string) error {
+	if err := auth.EndLimited(ctx, tx, orgID, userID); err != nil {
+		return err
+	}
+	return s.Keys.EndVouched(ctx, tx, actor, orgID, userID)
+}
+
+// changed is a provider after its settings, or a fault where they cannot be.
+func (s *Service) changed(before Provider, n Settings, orgID string, tx *database.Tx) (Provider, error) {
+	after := Provider{
+		OrgID: orgID, Issuer: n.Issuer, ClientID: n.ClientID, Slug: n.Slug, DefaultRole: n.DefaultRole, Enforced: n.Enforced,
+		CreatedAt: tx.Now(), UpdatedAt: tx.Now(), sealedSecret: before.sealedSecret,
+	}
+	if before.OrgID != "" {
+		after.CreatedAt = before.CreatedAt
+	}
+	same := before.Issuer == n.Issuer && before.ClientID == n.ClientID
+	if same {
+		after.TestedAt = before.TestedAt
+	}
+	switch {
+	case n.Secret.IsSet():
+		after.sealedSecret = s.Sealer.Seal(sealContext(orgID), []byte(n.Secret.Reveal()))
+	case !same:
+		return Provider{}, fault.Field("clientSecret", "is required with a new issuer or client: the old one must not be sent elsewhere")
+	}
+	if n.Enforced && after.TestedAt == nil {
+		return Provider{}, fault.Field("enforced", "must wait until the connection was tested: else nobody but owners could sign in")
+	}
+	for _, name := range n.Domains {
+		domain := Domain{Name: name}
+		if i := slices.IndexFunc(before.Domains, func(d Domain) bool { return d.Name == name }); i >= 0 {
+			domain.ProvenAt = before.Domains[i].ProvenAt
+		}
+		after.Domains = append(after.Domains, domain)
+	}
+	return after, nil
+}
+
+// Delete removes the provider, and ends the sessions and terminals' keys that came
+// from it.
+func (s *Service) Delete(ctx context.Context, p principal.Principal) error {
+	if err := p.Require(principal.ManageIdentityProvider); err != nil {
+		return err
+	}
+	return s.change(ctx, p, func(ctx context.Context, tx *database.Tx, p principal.Principal) error {
+		before, err := providerOf(ctx, tx, p.OrgID)
+		if err != nil {
+			return err
+		}
+		if err := deleteProvider(ctx, tx, p.OrgID); err != nil {
+			return err
+		}
+		if err := s.endVouched(ctx, tx, p, p.OrgID, ""); err != nil {
+			return err
+		}
+		return record(ctx, tx, p, "identity_provider.deleted", before)
+	})
+}
+
+// Test asks the provider for its description and keys, and the domain name system
+// for the records that prove the domains, and remembers both. A provider that
+// does not work is an Unavailable fault.
+func (s *Service) Test(ctx context.Context, p principal.Principal) (Provider, error) {
+	provider, err := s.Get(ctx, p)
+	if err != nil {
+		return Provider{}, err
+	}
+	party, err := s.partyOf(provider)
+	if err != nil {
+		return Provider{}, err
+	}
+	if err := s.party.Check(ctx, party); err != nil {
+		return Provider{}, err
+	}
+	proven := map[string]bool{}
+	for _, d := range provider.Domains {
+		proven[d.Name] = s.isProven(ctx, p.OrgID, d.Name)
+	}
+	var after Provider
+	err = s.change(ctx, p, func(ctx context.Context, tx *database.Tx, p principal.Principal) error {
+		if after, err = providerOf(ctx, tx, p.OrgID); err != nil {
+			return err
+		}
+		if after.Issuer != provider.Issuer || after.ClientID != provider.ClientID {
+			return fault.New(fault.Conflict, "the identity provider was changed meanwhile; test it again")
+		}
+		now := tx.Now()
+		after.TestedAt, after.UpdatedAt = &now, now
+		for i, d := range after.Domains {
+			after.Domains[i].ProvenAt = nil
+			if proven[d.Name] {
+				after.Domains[i].ProvenAt = &now
+			}
+		}
+		if err := putProvider(ctx, tx, after); err != nil {
+			return err
+		}
+		return record(ctx, tx, p, "identity_provider.tested", after)
+	})
+	return after, err
+}
+
+// Enforces reports whether an organization wants its people to sign in with its
+// provider.
+func (s *Service) Enforces(ctx context.Context, orgID string) (bool, error) {
+	return Enforced(ctx, s.Database, orgID)
+}
+
+// Enforced is Enforces within a change.
+func Enforced(ctx context.Context, r database.Reader, orgID string) (bool, error) {
+	var enforced int
+	err := r.QueryRow(ctx, `SELECT enforced FROM identity_provider WHERE org_id = $1`, orgID).Scan(&enforced)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read how the people of %s sign in: %w", orgID, err)
+	}
+	return enforced == 1, nil
+}
+
+// ProofName is the name of the record in the domain name system that shows a
+// domain to be an organization's.
+func ProofName(domain string) string { return "_writ." + domain }
+
+// ProofValue is what that record says.
+func ProofValue(orgID string) string { return "writ-organization=" + orgID }
+
+// isProven asks for the record. A name that cannot be resolved proves nothing.
+func (s *Service) isProven(ctx context.Context, orgID, domain string) bool {
+	texts, err := s.LookupTXT(ctx, ProofName(domain))
+	return err == nil && slices.Contains(texts, ProofValue(orgID))
+}
+
+func sealContext(orgID string) string { return "identity-provider/" + orgID }
+
+// CallbackPath is where a provider sends browsers back to; empty is Google.
+func CallbackPath(orgID string) string {
+	if orgID == "" {
+		return "/auth/google/callback"
+	}
+	return "/auth/oidc/" + orgID + "/callback"
+}
+
+// partyOf is a provider with its secret opened.
+func (s *Service) partyOf(p Provider) (oidc.Provider, error) {
+	plain, err := s.Sealer.Open(sealContext(p.OrgID), p.sealedSecret)
+	if err != nil {
+		return oidc.Provider{}, fmt.Errorf("open the client secret of %s's identity provider: %w", p.OrgID, err)
+	}
+	return oidc.Provider{
+		Issuer: p.Issuer, ClientID: p.ClientID, Secret: secret.NewText(string(plain)), RedirectURL: s.PublicURL + CallbackPath(p.OrgID),
+	}, nil
+}
+
+// change makes a change in the caller's organization, if their role still allows
+// it under the organization's lock.
+func (s *Service) change(ctx context.Context, p principal.Principal, do func(ctx context.Context, tx *database.Tx, p principal.Principal) error) error {
+	// Also after an error: a commit may have taken effect without our knowing.
+	defer s.Keys.Forget()
+	return s.Database.Write(ctx, database.Change{Logs: []string{p.OrgID}, Do: func(ctx context.Context, tx *database.Tx) error {
+		role, err := s.Members.Role(ctx, tx, p.OrgID, p.UserID)
+		if err != nil {
+			return err
+		}
+		p.Role = role
+		if err := p.Require(principal.ManageIdentityProvider); err != nil {
+			return err
+		}
+		return do(ctx, tx, p)
+	}})
+}
+
+func record(ctx context.Context, tx *database.Tx, p principal.Principal, action string, provider Provider) error {
+	payload := recorded{Issuer: provider.Issuer, ClientID: provider.ClientID, Slug: provider.Slug, DefaultRole: provider.DefaultRole, Enforced: provider.Enforced}
+	for _, d := range provider.Domains {
+		payload.Domains = append(payload.Domains, d.Name)
+		if d.ProvenAt != nil {
+			payload.Proven = append(payload.Proven, d.Name)
+		}
+	}
+	_, err := audit.Append(ctx, tx, audit.Entry{
+		Log: p.OrgID, Action: action, Actor: p, Subject: audit.Subject{Type: "identity_provider", ID: p.OrgID}, Payload: payload, Observation: true,
+	})
+	return err
+}

@@ -1,0 +1,113 @@
+package auth_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"writ/internal/audit"
+	"writ/internal/auth"
+	"writ/internal/database"
+	"writ/internal/fault"
+	"writ/internal/secret"
+)
+
+// vouched begins a session that is good for one organization alone.
+func (w *world) vouched(userID, orgID string) auth.Tokens {
+	w.t.Helper()
+	var opened auth.Opened
+	err := w.db.Write(w.t.Context(), database.Change{Logs: []string{audit.System}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
+		opened, err = auth.StartSession(ctx, tx, userID, orgID, auth.Device{Address: "192.0.2.7"})
+		return err
+	}})
+	if err != nil {
+		w.t.Fatalf("begin a session: %v", err)
+	}
+	tokens, err := w.service.Issue(w.t.Context(), opened)
+	if err != nil {
+		w.t.Fatalf("issue its tokens: %v", err)
+	}
+	return tokens
+}
+
+// TestLimitIsKept through tokens and refreshes, and nothing lifts it.
+func TestLimitIsKept(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		user, org := w.account("ada@example.org", true), database.NewID()
+		tokens := w.vouched(user.ID, org)
+		if p := w.caller(tokens); p.LimitedTo != org || p.UserID != user.ID || p.OrgID != "" || p.Role != "" {
+			t.Errorf("caller %+v", p)
+		}
+		next, err := w.service.Refresh(t.Context(), tokens.Refresh)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := w.caller(next); p.LimitedTo != org {
+			t.Errorf("after a refresh: %+v", p)
+		}
+		if p := w.caller(w.login(user.Email)); p.LimitedTo != "" {
+			t.Errorf("with a password: %+v", p)
+		}
+		w.exec(`UPDATE user_session SET org_id = '' WHERE org_id = $1`, org)
+		_, err = w.service.Authenticate(t.Context(), next.Access.Reveal())
+		wantKind(t, "a token that says more than its session", err, fault.Unauthenticated)
+	})
+}
+
+// TestLimitedSessionsSeeTheirLike: they neither list nor end the others.
+func TestLimitedSessionsSeeTheirLike(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		user, org := w.account("ada@example.org", true), database.NewID()
+		own := w.caller(w.login(user.Email))
+		limited, other := w.caller(w.vouched(user.ID, org)), w.caller(w.vouched(user.ID, database.NewID()))
+		list, err := w.service.Sessions(t.Context(), limited)
+		if err != nil || len(list) != 1 || list[0].ID != limited.SessionID {
+			t.Errorf("it lists %+v, %v", list, err)
+		}
+		for _, id := range []string{own.SessionID, other.SessionID} {
+			wantKind(t, "to end another", w.service.RevokeSession(t.Context(), limited, id), fault.NotFound)
+		}
+		if list, err := w.service.Sessions(t.Context(), own); err != nil || len(list) != 3 {
+			t.Errorf("their own lists %d, %v; want all", len(list), err)
+		}
+		err = w.db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error { return auth.EndLimited(ctx, tx, org, "") }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err = w.service.Sessions(t.Context(), own)
+		if err != nil || len(list) != 2 {
+			t.Errorf("after those of the organization ended: %+v, %v", list, err)
+		}
+	})
+}
+
+// TestVouchedAccountsHaveNoPassword, and names as people can read them.
+func TestVouchedAccountsHaveNoPassword(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		user := auth.User{Email: " Ada@Example.org", Name: strings.Repeat("ä", 150)}
+		err := w.db.Write(t.Context(), database.Change{Logs: []string{audit.System}, Do: func(ctx context.Context, tx *database.Tx) error {
+			return auth.AddVouched(ctx, tx, &user)
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if user.Email != "ada@example.org" || user.Name != strings.Repeat("ä", auth.MaxNameLength) || user.VerifiedAt != nil {
+			t.Errorf("stored %+v", user)
+		}
+		for _, guess := range []string{"", "password"} {
+			_, _, err := w.service.Login(t.Context(), user.Email, secret.NewText(guess), auth.Device{})
+			wantKind(t, "to sign in with a password", err, fault.Unauthenticated)
+		}
+		w.exec(`INSERT INTO external_identity (id, org_id, issuer, subject, user_id, email, linked, created_at)
+			VALUES ('a', 'org', 'i', 's', $1, '', 0, 1), ('b', 'org', 'i', 't', $1, '', 1, 1), ('c', '', 'i', 's', $1, '', 0, 1)`, user.ID)
+		if err := w.service.ResetPassword(t.Context(), w.link(user.Email), secret.NewText(next)); err != nil {
+			t.Fatal(err)
+		}
+		if n := w.count(`SELECT count(*) FROM external_identity WHERE id IN ('b', 'c')`); n != 2 || w.count(`SELECT count(*) FROM external_identity`) != 2 {
+			t.Error("a reset leaves the identities that its owner linked, and Google's; no others")
+		}
+	})
+}

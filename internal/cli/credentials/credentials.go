@@ -1,0 +1,183 @@
+// Package credentials is what writ knows of who it acts for: where a sign-in is
+// kept, and which of several credentials counts.
+//
+// A sign-in is one file in the user's configuration folder that nobody else may
+// read. The environment comes before the file, and the file before the one that
+// published command lines keep. A credential is sent only to the server it is
+// of: one that was saved for a server is not found for another, and one that
+// names no server is found only when the server was named.
+//
+// Access tokens end after minutes and are replaced by means of a refresh token
+// that works once. Several writ may run at the same time, so whoever replaces it
+// holds a lock.
+package credentials
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/rogpeppe/go-internal/lockedfile"
+)
+
+// maxFile bounds what is read of a file.
+const maxFile = 64 << 10
+
+// SignIn is what the file holds. The names are those of published command lines,
+// where they have one.
+type SignIn struct {
+	URL          string    `json:"url"` // the server that all of it is of
+	APIKey       string    `json:"apiKey,omitempty"`
+	KeyID        string    `json:"keyId,omitempty"` // of a key that signing in made, and signing out ends; empty: it was given to us
+	AccessToken  string    `json:"accessToken,omitempty"`
+	RefreshToken string    `json:"refreshToken,omitempty"`
+	ExpiresAt    time.Time `json:"expiresAt,omitzero"` // the access token
+	Email        string    `json:"email,omitempty"`
+	UserID       string    `json:"userId,omitempty"`
+	OrgID        string    `json:"orgId,omitempty"`
+	OrgName      string    `json:"orgName,omitempty"`
+	SavedAt      time.Time `json:"savedAt"`
+}
+
+// ErrNone is that there is no sign-in.
+var ErrNone = errors.New("not signed in")
+
+// Store is where sign-ins are kept.
+type Store struct {
+	Folder    string // ours; empty: there is no place for one
+	Published string // the file of published command lines; empty: none
+}
+
+// Default is the store of the user who runs writ.
+func Default() Store {
+	var s Store
+	if folder, err := os.UserConfigDir(); err == nil {
+		s.Folder = filepath.Join(folder, "writ")
+	}
+	if home, err := os.UserHomeDir(); err == nil {
+		s.Published = filepath.Join(home, ".armoriq", "credentials.json")
+	}
+	return s
+}
+
+// File is where the sign-in is.
+func (s Store) File() string { return filepath.Join(s.Folder, "credentials.json") }
+
+// Read is the sign-in that was saved, or ErrNone.
+func (s Store) Read() (SignIn, error) {
+	if s.Folder == "" {
+		return SignIn{}, ErrNone
+	}
+	var saved SignIn
+	if err := readJSON(s.File(), &saved, refuseShared); err != nil {
+		return SignIn{}, err
+	}
+	if saved.URL == "" {
+		return SignIn{}, fmt.Errorf("%s names no server: sign in again", s.File())
+	}
+	return saved, nil
+}
+
+// Save keeps a sign-in in place of the one before. The file is whole or the one
+// before, whatever happens meanwhile.
+func (s Store) Save(in SignIn) error {
+	unlock, err := s.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return s.write(in)
+}
+
+func (s Store) write(in SignIn) error {
+	in.SavedAt = time.Now().UTC().Truncate(time.Second)
+	text, err := json.MarshalIndent(in, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write the sign-in: %w", err)
+	}
+	file, err := os.CreateTemp(s.Folder, "credentials-*.json") // 0600
+	if err != nil {
+		return fmt.Errorf("write the sign-in: %w", err)
+	}
+	_, err = file.Write(append(text, '\n'))
+	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
+		err = os.Rename(file.Name(), s.File())
+	}
+	if err != nil {
+		_ = os.Remove(file.Name()) // it may hold secrets; the error that counts is the other
+		return fmt.Errorf("write the sign-in: %w", err)
+	}
+	return nil
+}
+
+// Remove forgets the sign-in.
+func (s Store) Remove() error {
+	unlock, err := s.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := os.Remove(s.File()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove the sign-in: %w", err)
+	}
+	return nil
+}
+
+// lock keeps other writ from changing the sign-in. The system releases it with
+// the process, however that ends.
+func (s Store) lock() (unlock func(), err error) {
+	if s.Folder == "" {
+		return nil, errors.New("there is no place to keep a sign-in: set HOME, or XDG_CONFIG_HOME")
+	}
+	if err := os.MkdirAll(s.Folder, 0o700); err != nil {
+		return nil, fmt.Errorf("make the folder of the sign-in: %w", err)
+	}
+	unlock, err = lockedfile.MutexAt(filepath.Join(s.Folder, "credentials.lock")).Lock()
+	if err != nil {
+		return nil, fmt.Errorf("lock the sign-in: %w", err)
+	}
+	return unlock, nil
+}
+
+// refuseShared refuses a file that others can read: we made it otherwise, and
+// what it holds may be known to them by now.
+func refuseShared(name string, info fs.FileInfo) error {
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return fmt.Errorf("others can read %s: sign out and in again, or make it yours alone (chmod 600)", name)
+	}
+	return nil
+}
+
+// readJSON reads a small file that passes the check. The error shows nothing of
+// what it holds.
+func readJSON(name string, into any, check func(string, fs.FileInfo) error) error {
+	file, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ErrNone
+	}
+	if err != nil {
+		return fmt.Errorf("read the sign-in: %w", err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return fmt.Errorf("read the sign-in: %w", err)
+	}
+	if err := check(name, info); err != nil {
+		return err
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	if err != nil {
+		return fmt.Errorf("read the sign-in: %w", err)
+	}
+	if len(text) > maxFile || json.Unmarshal(text, into) != nil {
+		return fmt.Errorf("%s is no sign-in: remove it, and sign in again", name)
+	}
+	return nil
+}

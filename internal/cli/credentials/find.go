@@ -1,0 +1,135 @@
+package credentials
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"strings"
+)
+
+// DefaultURL is where `make run` serves.
+const DefaultURL = "http://localhost:8080"
+
+// The variables that come before the file.
+const (
+	URLVariable   = "WRIT_URL"
+	KeyVariable   = "WRIT_API_KEY"
+	TokenVariable = "WRIT_ACCESS_TOKEN"
+)
+
+// publishedURLs are the variables by which published command lines are told of
+// their server, in their order.
+var publishedURLs = []string{"BACKEND_ENDPOINT", "ARMORIQ_BACKEND_URL"}
+
+// Found is who a command acts for, and on which server.
+type Found struct {
+	URL         string
+	APIKey      string // empty: there is none for this server
+	KeyFrom     string // the variable or file it is in
+	AccessToken string // may have expired if it is Saved's
+	TokenFrom   string
+
+	Saved *SignIn // the sign-in that counts for this server; nil: none
+
+	// Of whom and where the credentials are, as far as it was saved with them.
+	Email, UserID, OrgID, OrgName string
+}
+
+// Find gives the credentials that count. The server is the one named, or else in
+// WRIT_URL, or else that of the sign-in. The environment's credentials count
+// before those of the sign-in, and published command lines' key comes last.
+func (s Store) Find(named string, environment func(string) string) (Found, error) {
+	saved, err := s.Read()
+	if err != nil && !errors.Is(err, ErrNone) {
+		return Found{}, err
+	}
+	f := Found{URL: trim(cmp.Or(named, environment(URLVariable), saved.URL))}
+	if saved.URL != "" && sameServer(f.URL, saved.URL) {
+		f.useSaved(saved, s.File())
+	}
+	if token := environment(TokenVariable); token != "" {
+		f.AccessToken, f.TokenFrom = token, TokenVariable
+		f.Email, f.UserID = "", ""
+	}
+	if key := environment(KeyVariable); key != "" {
+		f.APIKey, f.KeyFrom = key, KeyVariable
+		f.OrgID, f.OrgName = "", ""
+	}
+	if f.APIKey == "" && f.Saved == nil {
+		if err := f.usePublished(s.Published, environment); err != nil {
+			return Found{}, err
+		}
+	}
+	f.URL = cmp.Or(f.URL, DefaultURL)
+	return f, nil
+}
+
+func (f *Found) useSaved(saved SignIn, file string) {
+	f.Saved, f.URL = &saved, trim(saved.URL)
+	f.Email, f.UserID, f.OrgID, f.OrgName = saved.Email, saved.UserID, saved.OrgID, saved.OrgName
+	if saved.APIKey != "" {
+		f.APIKey, f.KeyFrom = saved.APIKey, file
+	}
+	if saved.AccessToken != "" {
+		f.AccessToken, f.TokenFrom = saved.AccessToken, file
+	}
+}
+
+// published is the file of published command lines. Some of its readers find a
+// server in it too.
+type published struct {
+	APIKey          string `json:"apiKey"`
+	Email           string `json:"email"`
+	UserID          string `json:"userId"`
+	OrgID           string `json:"orgId"`
+	BackendEndpoint string `json:"backendEndpoint"`
+}
+
+// usePublished takes the key of published command lines, if it is known for which
+// server it is: the file seldom says, and a default could be somebody else's.
+func (f *Found) usePublished(file string, environment func(string) string) error {
+	if file == "" {
+		return nil
+	}
+	var theirs published
+	accepted := func(string, fs.FileInfo) error { return nil } // they keep it as they like
+	err := readJSON(file, &theirs, accepted)
+	if errors.Is(err, ErrNone) || err == nil && !strings.HasPrefix(theirs.APIKey, "ak_") {
+		return nil // as they read it
+	}
+	if err != nil {
+		return fmt.Errorf("the sign-in of another command line: %w", err)
+	}
+	server := f.URL
+	for _, name := range publishedURLs {
+		server = cmp.Or(server, environment(name))
+	}
+	server = trim(cmp.Or(server, theirs.BackendEndpoint))
+	if server == "" || theirs.BackendEndpoint != "" && !sameServer(server, theirs.BackendEndpoint) {
+		return nil
+	}
+	f.URL, f.APIKey, f.KeyFrom = server, theirs.APIKey, file
+	f.OrgID = theirs.OrgID
+	if f.AccessToken == "" {
+		f.Email, f.UserID = theirs.Email, theirs.UserID
+	}
+	return nil
+}
+
+func trim(address string) string { return strings.TrimRight(strings.TrimSpace(address), "/") }
+
+// sameServer tells whether two addresses are those of one server. Addresses that
+// cannot be read are of none.
+func sameServer(a, b string) bool {
+	one, err := url.Parse(trim(a))
+	if err != nil || one.Host == "" {
+		return false
+	}
+	other, err := url.Parse(trim(b))
+	if err != nil {
+		return false
+	}
+	return strings.EqualFold(one.Scheme, other.Scheme) && strings.EqualFold(one.Host, other.Host) && one.Path == other.Path
+}

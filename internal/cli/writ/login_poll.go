@@ -1,0 +1,97 @@
+package writ
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"writ/client"
+	"writ/internal/cli"
+)
+
+// What a server that does not say wants (RFC 8628), and how much later to ask a
+// server that finds us too eager.
+const (
+	usualInterval = 5 * time.Second
+	usualLife     = 10 * time.Minute
+	slowDownBy    = 5 * time.Second
+	longestLife   = time.Hour
+)
+
+// polling asks whether a person approved this terminal.
+type polling struct {
+	client *client.Client
+	wait   func(context.Context, time.Duration) error
+}
+
+// errExpired is that nobody answered in time.
+var errExpired = errors.New("nobody approved this terminal in time: run writ login again")
+
+// run asks until there is an answer. A network that fails for a while is no
+// answer: the person may be approving just now.
+func (p polling) run(ctx context.Context, code client.DeviceCode) (client.DeviceGrant, error) {
+	interval := seconds(code.Interval, usualInterval)
+	bounded, cancel := context.WithTimeout(ctx, min(seconds(code.ExpiresIn, usualLife), longestLife))
+	defer cancel()
+	for {
+		if p.wait(bounded, interval) != nil {
+			return client.DeviceGrant{}, ended(ctx)
+		}
+		granted, err := p.ask(bounded, code.DeviceCode)
+		switch refusal := client.DeviceError(err); {
+		case err == nil && granted.APIKey != "":
+			return granted, nil
+		case bounded.Err() != nil:
+			return client.DeviceGrant{}, ended(ctx)
+		case refusal == client.DeviceSlowDown:
+			interval += slowDownBy
+		case err == nil, refusal == client.DevicePending, passing(err):
+		case refusal == client.DeviceDenied:
+			return client.DeviceGrant{}, errors.New("this terminal was turned away")
+		case refusal == client.DeviceExpired:
+			return client.DeviceGrant{}, errExpired
+		default:
+			return client.DeviceGrant{}, fmt.Errorf("wait for the approval of this terminal: %w", err)
+		}
+	}
+}
+
+func (p polling) ask(ctx context.Context, deviceCode string) (client.DeviceGrant, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	return p.client.PollDevice(ctx, deviceCode, client.WritClient)
+}
+
+// passing tells an error of the network, or of a server that is not well, from an
+// answer.
+func passing(err error) bool {
+	status := client.StatusOf(err)
+	return status == 0 || status >= 500 || status == 429
+}
+
+// ended is why the waiting ended: the person at this terminal, or time.
+func ended(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return cli.Ended(cli.ExitFailure) // they know
+	}
+	return errExpired
+}
+
+func seconds(n int, otherwise time.Duration) time.Duration {
+	if n <= 0 || n > int(longestLife/time.Second) {
+		return otherwise
+	}
+	return time.Duration(n) * time.Second
+}
+
+func waitFor(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

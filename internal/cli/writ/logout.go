@@ -1,0 +1,104 @@
+package writ
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"writ/client"
+	"writ/internal/cli"
+	"writ/internal/cli/credentials"
+)
+
+// signedOut is what `writ logout --json` prints.
+type signedOut struct {
+	SignedOut bool   `json:"signedOut"` // false: nobody was signed in
+	URL       string `json:"url,omitempty"`
+}
+
+func logout(s cli.Streams) *cobra.Command {
+	var v server
+	cmd := &cobra.Command{
+		Use: "logout", Short: "Sign out: forget the sign-in, end its session and revoke its key", Args: cobra.NoArgs,
+		Long: "Sign out. The sign-in is forgotten here in any case; its session is ended and the key it made is revoked on the server.\n" +
+			"A key that was given with --api-key stays valid.",
+		RunE: func(cmd *cobra.Command, _ []string) error { return v.signOut(cmd.Context(), s) },
+	}
+	cmd.Flags().BoolVar(&v.asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func (v *server) signOut(ctx context.Context, s cli.Streams) error {
+	store := credentials.Default()
+	in, err := store.Read()
+	if errors.Is(err, credentials.ErrNone) {
+		warnOfEnvironment(s)
+		return v.tellSignedOut(s, store, signedOut{})
+	}
+	unreadable := err
+	if err := store.Remove(); err != nil {
+		return err
+	}
+	warnOfEnvironment(s)
+	if unreadable != nil {
+		return fmt.Errorf("the sign-in is forgotten, and the server was not told: %w", unreadable)
+	}
+	if err := end(ctx, in); err != nil {
+		return fmt.Errorf("the sign-in is forgotten here, but not ended on the server: %w", err)
+	}
+	return v.tellSignedOut(s, store, signedOut{SignedOut: true, URL: in.URL})
+}
+
+func (v *server) tellSignedOut(s cli.Streams, store credentials.Store, out signedOut) error {
+	if _, err := os.Stat(store.Published); store.Published != "" && err == nil {
+		fmt.Fprintf(s.Err, "writ: %s is of another command line, and is left as it is\n", store.Published)
+	}
+	if v.asJSON {
+		return v.print(s, out)
+	}
+	words := "writ: nobody was signed in"
+	if out.SignedOut {
+		words = "writ: signed out of " + cli.Line(out.URL)
+	}
+	_, err := fmt.Fprintln(s.Err, words)
+	return err
+}
+
+// end has the server forget a sign-in too: the key that it made, and the session.
+func end(ctx context.Context, in credentials.SignIn) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	if in.RefreshToken == "" {
+		if in.KeyID != "" {
+			return fmt.Errorf("without a session it cannot revoke its key %s: have it revoked by somebody who is signed in", in.KeyID)
+		}
+		return nil
+	}
+	person, err := asSignedIn(ctx, in)
+	if err != nil {
+		return err
+	}
+	if in.KeyID != "" {
+		if err := person.RevokeKey(ctx, in.KeyID); err != nil && client.StatusOf(err) != http.StatusNotFound {
+			return fmt.Errorf("revoke the key %s: %w", in.KeyID, err)
+		}
+	}
+	return person.Logout(ctx)
+}
+
+// asSignedIn is the server as the person of a sign-in that is no longer kept.
+func asSignedIn(ctx context.Context, in credentials.SignIn) (*client.Client, error) {
+	c := &client.Client{BaseURL: in.URL}
+	if in.Fresh() {
+		return c.As(in.AccessToken), nil
+	}
+	tokens, err := c.Refresh(ctx, in.RefreshToken)
+	if err != nil {
+		return nil, fmt.Errorf("renew the sign-in: %w", err)
+	}
+	return c.As(tokens.AccessToken), nil
+}

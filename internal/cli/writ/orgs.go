@@ -1,0 +1,180 @@
+package writ
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"writ/client"
+	"writ/internal/cli"
+	"writ/internal/cli/credentials"
+)
+
+// place is an organization as `writ orgs --json` prints it.
+type place struct {
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Role        string `json:"role"`
+	MemberCount int    `json:"memberCount"`
+	Active      bool   `json:"active"`
+}
+
+func orgs(s cli.Streams) *cobra.Command {
+	var v server
+	cmd := &cobra.Command{
+		Use: "orgs", Short: "List your organizations", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			places, err := v.places(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if v.asJSON {
+				return v.print(s, map[string]any{"items": places})
+			}
+			return printPlaces(s, places)
+		},
+	}
+	v.addFlags(cmd)
+	return cmd
+}
+
+func (v *server) places(ctx context.Context) ([]place, error) {
+	listed, _, err := callWithKey(ctx, v, func(ctx context.Context, c *client.Client) ([]client.TerminalOrganization, error) {
+		return c.TerminalOrganizations(ctx)
+	})
+	if err != nil {
+		return nil, needsTerminalKey(err)
+	}
+	places := make([]place, len(listed))
+	for i, o := range listed {
+		places[i] = place{ID: o.OrgID, Name: o.Name, Role: o.UserRole, MemberCount: o.MemberCount, Active: o.Active}
+	}
+	return places, nil
+}
+
+// needsTerminalKey explains the refusal of a key that no sign-in made.
+func needsTerminalKey(err error) error {
+	if client.StatusOf(err) == http.StatusForbidden {
+		return fmt.Errorf("%w: this needs the key that writ login makes", err)
+	}
+	return err
+}
+
+func printPlaces(s cli.Streams, places []place) error {
+	table := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "\tID\tNAME\tROLE\tMEMBERS")
+	for _, p := range places {
+		mark := ""
+		if p.Active {
+			mark = "*"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\n", mark, cli.Line(p.ID), cli.Line(p.Name), cli.Line(p.Role), p.MemberCount)
+	}
+	return table.Flush()
+}
+
+// switching is what `writ switch` is asked.
+type switching struct {
+	server
+	keyName string
+}
+
+func switchOrg(s cli.Streams) *cobra.Command {
+	var w switching
+	cmd := &cobra.Command{
+		Use: "switch ORGANIZATION", Short: "Work in another of your organizations, by id or exact name", Args: cobra.ExactArgs(1),
+		Long: "Work in another of your organizations, by id or exact name. The sign-in gets a key for it; the key that the sign-in had is\n" +
+			"revoked.",
+		RunE: func(cmd *cobra.Command, args []string) error { return w.run(cmd.Context(), s, args[0]) },
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return w.complete(cmd.Context(), args)
+		},
+	}
+	w.addFlags(cmd)
+	cmd.Flags().StringVar(&w.keyName, "key-name", "", "name of the new key; cli- and the date unless given")
+	return cmd
+}
+
+func (w *switching) run(ctx context.Context, s cli.Streams, organization string) error {
+	if err := w.mayKeep(); err != nil {
+		return err
+	}
+	switched, found, err := callWithKey(ctx, &w.server, func(ctx context.Context, c *client.Client) (client.Switched, error) {
+		return c.SwitchOrganization(ctx, organization, w.keyName)
+	})
+	if err != nil {
+		return err
+	}
+	in := credentials.SignIn{URL: found.URL, APIKey: switched.APIKey, Email: found.Email, UserID: found.UserID, OrgID: switched.OrgID, OrgName: switched.OrgName}
+	current, err := describeKey(ctx, &client.Client{BaseURL: found.URL, APIKey: in.APIKey}, &in)
+	if err != nil {
+		return fmt.Errorf("look at the new key: %w", err)
+	}
+	in.KeyID = current.ID
+	if err := keepSwitched(found, in); err != nil {
+		return err
+	}
+	w.endBefore(ctx, s, found)
+	now, err := w.find()
+	if err != nil {
+		return err
+	}
+	return w.showIdentity(s, newIdentity(now))
+}
+
+// mayKeep refuses to make a key that would not count.
+func (w *switching) mayKeep() error {
+	found, err := w.find()
+	if err == nil && found.KeyFrom == credentials.KeyVariable {
+		err = errors.New("the key in " + credentials.KeyVariable + " comes before any sign-in: unset it to switch")
+	}
+	return err
+}
+
+// keepSwitched saves the new key: in the sign-in, whose session stays, or as the
+// first sign-in of somebody who came with another command line's key.
+func keepSwitched(found credentials.Found, in credentials.SignIn) error {
+	if found.Saved == nil {
+		return credentials.Default().Save(in)
+	}
+	return credentials.Default().Update(*found.Saved, func(saved *credentials.SignIn) {
+		saved.APIKey, saved.KeyID, saved.OrgID, saved.OrgName = in.APIKey, in.KeyID, in.OrgID, in.OrgName
+	})
+}
+
+// endBefore revokes the key that the sign-in had. It takes a session: a key works
+// in its own organization alone. That it fails does not undo the switch.
+func (w *switching) endBefore(ctx context.Context, s cli.Streams, found credentials.Found) {
+	if found.Saved == nil || found.Saved.KeyID == "" {
+		return
+	}
+	person := asPerson{server: w.server}
+	_, err := call(ctx, &person, func(ctx context.Context, c *client.Client) (struct{}, error) {
+		return struct{}{}, c.RevokeKey(ctx, found.Saved.KeyID)
+	})
+	if err != nil {
+		fmt.Fprintf(s.Err, "writ: the key %s that you had stays valid: %s\n", found.Saved.KeyID, cli.Line(err.Error()))
+	}
+}
+
+// complete proposes organizations to a shell. What fails is no proposal.
+func (w *switching) complete(ctx context.Context, args []string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	ctx, cancel := context.WithTimeout(ctx, statusTime)
+	defer cancel()
+	places, err := w.places(ctx)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	names := make([]string, len(places))
+	for i, p := range places {
+		names[i] = cobra.CompletionWithDesc(cli.Line(p.ID), cli.Line(p.Name))
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,162 @@
+package writ
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"writ/client"
+	"writ/internal/cli"
+	"writ/internal/cli/credentials"
+)
+
+// answerTime bounds how long one call of the server may take.
+const answerTime = 30 * time.Second
+
+// server is how a command finds the server, and who it is there.
+type server struct {
+	url    string // --url
+	asJSON bool
+}
+
+func (v *server) addFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&v.url, "url", "", "the server; WRIT_URL unless given, else the one you signed in to, else "+credentials.DefaultURL)
+	cmd.Flags().BoolVar(&v.asJSON, "json", false, "print JSON")
+}
+
+// find is who a command acts for.
+func (v *server) find() (credentials.Found, error) {
+	return credentials.Default().Find(v.url, os.Getenv)
+}
+
+// withKey is the server as the key in force calls it.
+func (v *server) withKey() (*client.Client, credentials.Found, error) {
+	found, err := v.find()
+	if err != nil {
+		return nil, found, err
+	}
+	if found.APIKey == "" {
+		return nil, found, cli.SignedOut(fmt.Errorf("not signed in to %s: run writ login, or give an API key in %s", found.URL, credentials.KeyVariable))
+	}
+	return &client.Client{BaseURL: found.URL, APIKey: found.APIKey}, found, nil
+}
+
+// print prints machine output.
+func (v *server) print(s cli.Streams, value any) error { return json.NewEncoder(s.Out).Encode(value) }
+
+// asPerson is how a command reaches a server as a person.
+type asPerson struct {
+	server
+	tokenFile, orgID string
+}
+
+func (p *asPerson) addFlags(cmd *cobra.Command) {
+	p.server.addFlags(cmd)
+	cmd.Flags().StringVar(&p.tokenFile, "token", "", "file with an access token, in place of "+credentials.TokenVariable+" and the sign-in")
+	cmd.Flags().StringVar(&p.orgID, "organization", "", "the organization; the one you switched to unless given, or your only one")
+}
+
+// client is the server, as the person calls it. A person who signed in acts in the
+// organization of the sign-in unless they name another.
+func (p *asPerson) client(ctx context.Context) (*client.Client, error) {
+	found, err := p.find()
+	if err != nil {
+		return nil, err
+	}
+	token, err := personToken(ctx, found, p.tokenFile)
+	if err != nil {
+		return nil, err
+	}
+	if p.orgID == "" && p.tokenFile == "" && found.Saved != nil && found.TokenFrom != credentials.TokenVariable {
+		p.orgID = found.Saved.OrgID
+	}
+	return &client.Client{BaseURL: found.URL, AccessToken: token}, nil
+}
+
+// errNoPerson is what a command says that needs a person.
+var errNoPerson = errors.New("not signed in: run writ login, or give an access token in WRIT_ACCESS_TOKEN or --token")
+
+// personToken is the access token that counts: of a file, of the environment, or
+// of the sign-in, where one that has ended is replaced.
+func personToken(ctx context.Context, found credentials.Found, file string) (string, error) {
+	if file != "" {
+		text, err := readSmall(file)
+		if err != nil {
+			return "", fmt.Errorf("read the access token: %w", err)
+		}
+		found.AccessToken, found.TokenFrom = strings.TrimSpace(text), file
+	}
+	switch {
+	case found.AccessToken == "":
+		return "", cli.SignedOut(errNoPerson)
+	case found.Saved == nil || found.TokenFrom == credentials.TokenVariable || file != "":
+		return found.AccessToken, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	token, err := credentials.Default().AccessToken(ctx, found.URL, renewAt(found.URL))
+	switch {
+	case errors.Is(err, credentials.ErrNone):
+		return "", cli.SignedOut(errNoPerson)
+	case client.StatusOf(err) == http.StatusUnauthorized:
+		return "", cli.SignedOut(errors.New("your sign-in has ended: run writ login"))
+	case err != nil:
+		return "", fmt.Errorf("renew the sign-in: %w", err)
+	}
+	return token, nil
+}
+
+func renewAt(url string) credentials.Renew {
+	return func(ctx context.Context, refreshToken string) (credentials.Tokens, error) {
+		fresh, err := (&client.Client{BaseURL: url}).Refresh(ctx, refreshToken)
+		return credentials.Tokens{Access: fresh.AccessToken, Refresh: fresh.RefreshToken, Life: time.Duration(fresh.ExpiresIn) * time.Second}, err
+	}
+}
+
+// call runs one exchange with the server as a person, within a time.
+func call[T any](ctx context.Context, p *asPerson, do func(context.Context, *client.Client) (T, error)) (T, error) {
+	var none T
+	c, err := p.client(ctx)
+	if err != nil {
+		return none, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	out, err := do(ctx, c)
+	return out, hinted(err, "sign in again, and give the new access token")
+}
+
+// callWithKey is call with the key in force.
+func callWithKey[T any](ctx context.Context, v *server, do func(context.Context, *client.Client) (T, error)) (T, credentials.Found, error) {
+	var none T
+	c, found, err := v.withKey()
+	if err != nil {
+		return none, found, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	out, err := do(ctx, c)
+	return out, found, hinted(err, "sign in again with writ login, or mend the key in "+found.KeyFrom)
+}
+
+// hinted says what to do about an error, where we know it.
+func hinted(err error, signIn string) error {
+	answer, ok := errors.AsType[*client.Error](err)
+	switch {
+	case !ok:
+		return err
+	case answer.StatusCode == http.StatusUnauthorized:
+		return cli.SignedOut(fmt.Errorf("%w: %s", err, signIn))
+	case slices.ContainsFunc(answer.Details, func(d client.Detail) bool { return d.Field == "organizationId" }):
+		return fmt.Errorf("%w: give --organization", err)
+	}
+	return err
+}

@@ -1,0 +1,85 @@
+package outbound
+
+import (
+	"io"
+	"net/http"
+	"net/netip"
+)
+
+// MaxDocument is how many bytes of an answer a web client reads.
+const MaxDocument = 1 << 20
+
+// WebClient is a client of the standard library under the same guard, for
+// protocols whose libraries want one. It follows no redirect either, and an
+// answer that is too long ends in an error.
+func (c *Client) WebClient() *http.Client {
+	return &http.Client{
+		Transport:     guarded{c},
+		Timeout:       c.timeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// IsPermitted reports whether the operator names the host or address of a target,
+// so that it may be called without TLS.
+func (c *Client) IsPermitted(target string) bool {
+	u, err := c.guard.parse(target)
+	if err != nil {
+		return false
+	}
+	host, err := readHost(u)
+	if err != nil {
+		return false
+	}
+	port, err := readPort(u)
+	if err != nil {
+		return false
+	}
+	if c.guard.permitsHost(host, port) {
+		return true
+	}
+	address, err := netip.ParseAddr(host)
+	return err == nil && c.guard.permitsAddress(address.Unmap(), port, kindOf(address.Unmap()))
+}
+
+// guarded checks each request by its URL, and its connection when it is dialled.
+type guarded struct{ c *Client }
+
+// RoundTrip sends a request. Its error is a *Refusal or a *Failure.
+func (g guarded) RoundTrip(r *http.Request) (*http.Response, error) {
+	if _, err := g.c.guard.parse(r.URL.String()); err != nil {
+		if r.Body != nil {
+			_ = r.Body.Close() // as the contract of a transport asks
+		}
+		return nil, err
+	}
+	r = r.Clone(r.Context())
+	r.Header.Set("User-Agent", g.c.agent)
+	response, err := g.c.transport.RoundTrip(r)
+	if err != nil {
+		return nil, failed(err)
+	}
+	response.Body = &bounded{ReadCloser: response.Body, left: MaxDocument}
+	return response, nil
+}
+
+// bounded is a body that fails when it is longer than it may be.
+type bounded struct {
+	io.ReadCloser
+	left int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left < 0 {
+		return 0, &Refusal{Reason: "the answer is too long"}
+	}
+	if int64(len(p)) > b.left+1 {
+		p = p[:b.left+1]
+	}
+	n, err := b.ReadCloser.Read(p)
+	b.left -= int64(n)
+	if b.left < 0 {
+		return n, &Refusal{Reason: "the answer is too long"}
+	}
+	return n, err
+}
