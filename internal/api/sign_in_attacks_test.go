@@ -25,6 +25,16 @@ func TestDomainClaimTakesOverNobody(t *testing.T) {
 
 		_, err := s.signInAt(evil, "/auth/oidc/"+lair, claim)
 		wantStatus(t, "as somebody who has an account", err, http.StatusConflict)
+		for _, spelling := range []string{strings.ToUpper(victim.Email), " " + victim.Email + "\t"} {
+			_, err := s.signInAt(evil, "/auth/oidc/"+lair, someone(spelling))
+			wantStatus(t, "as "+spelling, err, http.StatusConflict)
+		}
+		pending := freshAddress()
+		if _, err := s.public.Register(t.Context(), client.Registration{Email: pending, Password: knownPassword}); err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.signInAt(evil, "/auth/oidc/"+lair, someone(pending))
+		wantStatus(t, "as somebody who has not verified their address yet", err, http.StatusConflict)
 
 		invited := s.join(attacker, lair, "member") // in the attacker's own organization
 		_, err = s.signInAt(evil, "/auth/oidc/"+lair, someone(invited.Email))

@@ -18,7 +18,7 @@ func (s *Service) Holder(ctx context.Context, keyID string) (principal.Principal
 		return principal.Principal{}, notValid()
 	}
 	key, err := scanPresented(s.db.QueryRow(ctx, `
-		SELECT `+presented+`
+		SELECT `+withStanding+`
 		WHERE k.id = $1`, keyID))
 	if errors.Is(err, sql.ErrNoRows) {
 		return principal.Principal{}, notValid()

@@ -107,8 +107,8 @@ type presentedKey struct {
 	isVouched   bool // the organization's provider has a word for the owner
 }
 
-// presented are the columns of a key and its standing, and where they are.
-const presented = columns + `,
+// withStanding are the columns of a key and its standing, and where they are.
+const withStanding = columns + `,
 			k.hash,
 			o.closed_at,
 			m.user_id,
@@ -130,7 +130,7 @@ func scanPresented(row database.Scanner) (p presentedKey, err error) {
 // sql.ErrNoRows where there is none.
 func findByHash(ctx context.Context, r database.Reader, hash keyHash) (presentedKey, error) {
 	return scanPresented(r.QueryRow(ctx, `
-		SELECT `+presented+`
+		SELECT `+withStanding+`
 		WHERE k.hash = $1`, hash[:]))
 }
 
