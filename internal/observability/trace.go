@@ -211,38 +211,32 @@ func (s *Service) Trace(ctx context.Context, orgID, id string) (*TraceDetail, er
 		return nil, nil
 	}
 	var pk, day int64
-	err := s.db.QueryRow(ctx, `SELECT pk, received_day FROM trace_key WHERE org_id = $1 AND id = $2`, orgID, uuidBytes(id)).Scan(&pk, &day)
+	err := s.db.Often().QueryRow(ctx, `SELECT pk, received_day FROM trace_key WHERE org_id = $1 AND id = $2`, orgID, uuidBytes(id)).Scan(&pk, &day)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("find a trace: %w", err)
 	}
-	item, err := scanTrace(s.db.QueryRow(ctx, `SELECT `+traceSelect+` FROM trace WHERE received_day = $1 AND pk = $2 AND org_id = $3`, day, pk, orgID))
+	item, err := scanTrace(s.db.Often().QueryRow(ctx, `SELECT `+traceSelect+` FROM trace WHERE received_day = $1 AND pk = $2 AND org_id = $3`, day, pk, orgID))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil // dropped by retention, its id not yet
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read a trace: %w", err)
 	}
-	spans, err := database.Collect(ctx, s.db, scanSpan, `
-		SELECT id, COALESCE(parent_id, ''), COALESCE(session_id, ''), kind, name, start_time, end_time, duration_ms, status, attributes
-		FROM span
-		WHERE received_day = $1 AND trace_pk = $2
-		ORDER BY seq
-		LIMIT $3`, day, pk, detailSpans)
+	spans, err := s.spansOf(ctx, day, pk, item.SpanCount)
 	if err != nil {
 		return nil, fmt.Errorf("read the spans of a trace: %w", err)
 	}
 	return &TraceDetail{TraceItem: item, Spans: spans}, nil
 }
 
-func scanSpan(row database.Scanner) (s StoredSpan, err error) {
-	var start int64
-	var end, duration sql.NullInt64
-	if err := row.Scan(&s.ID, &s.ParentID, &s.SessionID, &s.Kind, &s.Name, &start, &end, &duration, &s.Status, &s.Attributes); err != nil {
-		return StoredSpan{}, err
+// spansOf reads the spans of a trace, of which there are about count.
+func (s *Service) spansOf(ctx context.Context, day, pk, count int64) ([]StoredSpan, error) {
+	var packed sql.NullString // NULL where there are none
+	if err := s.db.Often().QueryRow(ctx, selectPacked, day, pk).Scan(&packed); err != nil {
+		return nil, err
 	}
-	s.Start, s.End, s.DurationMs = database.Time(start), database.OptionalTime(end), optional(duration)
-	return s, nil
+	return unpack(packed.String, count)
 }
