@@ -25,7 +25,7 @@ func TestMoveBack(t *testing.T) {
 	exec(`CREATE TABLE trace (pk INTEGER PRIMARY KEY, received_day INTEGER)`)
 	exec(`CREATE TABLE span (trace_pk INTEGER, seq INTEGER, received_day INTEGER, PRIMARY KEY (trace_pk, seq))`)
 	const traces = oldAtOnce + 7
-	now := time.Now().Add(-time.Minute)
+	now := time.Now().UTC().Add(-time.Minute)
 	day := now.Unix() / 86_400
 	for n := range int64(traces) {
 		pk := (now.UnixMicro() + n) << 10
