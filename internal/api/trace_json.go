@@ -32,7 +32,8 @@ func (b *TraceDetailBody) writeJSON(w *bufio.Writer) error {
 		if i > 0 {
 			text = append(text, ',')
 		}
-		if text, err = b.Spans[i].appendJSON(text); err != nil {
+		span := spanBody(&b.Spans[i])
+		if text, err = span.appendJSON(text); err != nil {
 			return err
 		}
 		if _, err := w.Write(text); err != nil {

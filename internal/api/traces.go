@@ -80,9 +80,9 @@ func traceItemBody(t observability.TraceItem) TraceItemBody {
 // TraceDetailBody is a trace with its spans.
 type TraceDetailBody struct {
 	TraceBody
-	Product string     `json:"product" doc:"The client product: the API key's own, else the one sent."`
-	Source  string     `json:"source" doc:"The client that sent it: attributes.source, else the product."`
-	Spans   []SpanBody `json:"spans" nullable:"false" doc:"In the order they were sent."`
+	Product string      `json:"product" doc:"The client product: the API key's own, else the one sent."`
+	Source  string      `json:"source" doc:"The client that sent it: attributes.source, else the product."`
+	Spans   storedSpans `json:"spans" doc:"In the order they were sent."`
 }
 
 // SpanBody is a span of a trace.
@@ -161,13 +161,11 @@ func (a *API) getTrace(ctx context.Context, caller principal.Principal, in *orgI
 		return &traceOutput{}, err
 	}
 	body := &TraceDetailBody{TraceBody: traceBody(visible(caller, t.TraceItem)), Product: t.Product, Source: t.Source}
-	body.Spans = make([]SpanBody, len(t.Spans))
-	mayRead := caller.May(principal.ReadPayloads)
-	for i := range t.Spans {
-		if !mayRead {
+	if !caller.May(principal.ReadPayloads) {
+		for i := range t.Spans {
 			t.Spans[i].Attributes = noAttributes
 		}
-		body.Spans[i] = spanBody(&t.Spans[i])
 	}
+	body.Spans = t.Spans
 	return &traceOutput{body}, nil
 }
