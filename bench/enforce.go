@@ -56,7 +56,7 @@ func (b *bench) enforce(ctx context.Context) (err error) {
 	}
 	var pressures []pressure
 	for n, d := range deciders {
-		p, err := measurePressure(ctx, "writd, "+b.installations[n].engine, d)
+		p, err := measurePressure(ctx, b.installations[n], d)
 		if err != nil {
 			return err
 		}

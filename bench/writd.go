@@ -19,11 +19,14 @@ type installation struct {
 	firstStarts int      // how often it can start on nothing
 }
 
+// sqliteEngine is how tables name what needs no server.
+const sqliteEngine = "SQLite"
+
 // starts is how many starts of a kind are measured.
 const starts = 7
 
 func onSQLite(program, folder string) installation {
-	return installation{engine: "SQLite", program: program, folder: folder, firstStarts: starts}
+	return installation{engine: sqliteEngine, program: program, folder: folder, firstStarts: starts}
 }
 
 // onPostgreSQL is on a database that we cannot empty, so its first start is one.
@@ -39,9 +42,13 @@ func onPostgreSQL(program, folder, url string) installation {
 // start runs writd and returns it ready, with the time that took.
 func (i installation) start(ctx context.Context) (*process, time.Duration, error) {
 	return startProcess(ctx, func(port int) command {
-		settings := append([]string{"WRIT_DATA_DIR=" + i.folder, "PORT=" + strconv.Itoa(port)}, i.settings...)
-		return command{program: i.program, arguments: []string{"serve"}, environment: append(cleanEnvironment(), settings...)}
+		return command{program: i.program, arguments: []string{"serve"}, environment: append(i.environment(), "PORT="+strconv.Itoa(port))}
 	})
+}
+
+// environment is what tells writd where its data is.
+func (i installation) environment() []string {
+	return append(append(cleanEnvironment(), "WRIT_DATA_DIR="+i.folder), i.settings...)
 }
 
 // cleanEnvironment is ours without what would configure writd. GOGC and its

@@ -225,7 +225,7 @@ func TestIngestKeepsWhatItTakes(t *testing.T) {
 	t.Parallel()
 	rules(t, func(s *server, rule func(string, func(*testing.T, *observed))) {
 		rule("Names are kept as they are: HTML, any script, 200 characters of four bytes", func(t *testing.T, o *observed) {
-			for _, name := range []string{`<script>alert("1")</script> & 'x'`, "日本語 \u202e \u2028\n\t", strings.Repeat("😀", 200), "\ufffd\uffff", "'; DROP TABLE trace; --", "x"} {
+			for _, name := range []string{`<script>alert("1")</script> & 'x'`, "日本語 \u202e \u2028\n\t", strings.Repeat("😀", 200), "\ufffd\uffff", "'; DROP TABLE trace; --", "\x1e\x1f\x1f2\x1f", "x"} {
 				got := o.stored(o.trace(m{"name": name}), o.span("span", m{"name": name}))
 				if got.Name != name || got.Spans[0].Name != name {
 					t.Errorf("%q came back as %q and %q", name, got.Name, got.Spans[0].Name)
@@ -236,7 +236,7 @@ func TestIngestKeepsWhatItTakes(t *testing.T) {
 			}
 		})
 		rule("Kinds nobody knows are kept as they are", func(t *testing.T, o *observed) {
-			kinds := []string{"span", "policy_call", "generation", "event", "retrieval", "GENERATION", "<kind>"}
+			kinds := []string{"span", "policy_call", "generation", "event", "retrieval", "GENERATION", "<kind>", "\x1f\x1e\x1f"}
 			var spans []m
 			for _, kind := range kinds {
 				spans = append(spans, o.span(kind, nil))

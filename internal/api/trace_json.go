@@ -32,7 +32,8 @@ func (b *TraceDetailBody) writeJSON(w *bufio.Writer) error {
 		if i > 0 {
 			text = append(text, ',')
 		}
-		if text, err = b.Spans[i].appendJSON(text); err != nil {
+		span := spanBody(&b.Spans[i])
+		if text, err = span.appendJSON(text); err != nil {
 			return err
 		}
 		if _, err := w.Write(text); err != nil {
@@ -43,33 +44,32 @@ func (b *TraceDetailBody) writeJSON(w *bufio.Writer) error {
 	return err
 }
 
+// appendJSON adds the span. Ids and status are written as they are: the one kind is
+// of hexadecimal digits, the other of few words.
 func (s *SpanBody) appendJSON(text []byte) (_ []byte, err error) {
-	separator := "{"
-	for _, member := range []struct {
-		name  string
-		value *string
-	}{
-		{"id", &s.ID}, {"parentSpanId", s.ParentSpanID}, {"sessionId", s.SessionID}, {"kind", &s.Kind}, {"name", &s.Name}, {"status", &s.Status},
-	} {
-		text = append(text, separator...)
-		text = append(append(append(text, '"'), member.name...), `":`...)
-		if text, err = appendText(text, member.value); err != nil {
-			return nil, err
-		}
-		separator = ","
+	text = appendPlain(append(text, `{"id":`...), &s.ID)
+	text = appendPlain(append(text, `,"parentSpanId":`...), s.ParentSpanID)
+	text = appendPlain(append(text, `,"sessionId":`...), s.SessionID)
+	if text, err = jsontext.AppendQuote(append(text, `,"kind":`...), s.Kind); err != nil {
+		return nil, err
+	}
+	if text, err = jsontext.AppendQuote(append(text, `,"name":`...), s.Name); err != nil {
+		return nil, err
 	}
 	text = appendTime(append(text, `,"startTime":`...), &s.StartTime)
 	text = appendTime(append(text, `,"endTime":`...), s.EndTime)
 	text = appendNumber(append(text, `,"durationMs":`...), s.DurationMs)
+	text = appendPlain(append(text, `,"status":`...), &s.Status)
 	text = append(append(text, `,"attributes":`...), s.Attributes...)
 	return append(text, '}'), nil
 }
 
-func appendText(text []byte, value *string) ([]byte, error) {
+// appendPlain adds a text in which nothing is to be escaped.
+func appendPlain(text []byte, value *string) []byte {
 	if value == nil {
-		return append(text, "null"...), nil
+		return append(text, "null"...)
 	}
-	return jsontext.AppendQuote(text, *value)
+	return append(append(append(text, '"'), *value...), '"')
 }
 
 func appendTime(text []byte, value *time.Time) []byte {

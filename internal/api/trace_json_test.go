@@ -7,23 +7,25 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"writ/internal/observability"
 )
 
 // A trace that writes itself is the JSON that the encoder would write: the same
 // members with the same values.
 func TestTraceWritesItself(t *testing.T) {
 	at, ms, id := time.Date(2030, 5, 15, 12, 30, 0, 123456000, time.UTC), int64(17), "0190a0a0-0000-7000-8000-00000000000a"
-	full := SpanBody{
-		ID: id, ParentSpanID: &id, SessionID: &id, Kind: "gen\"eration", Name: "é\n<script>\u2028", StartTime: at, EndTime: &at,
-		DurationMs: &ms, Status: "error", Attributes: storedObject(`{ "a" : [1, "x\u00e9"], "b":{} }`),
+	full := observability.StoredSpan{
+		ID: id, ParentID: id, SessionID: id, Kind: "gen\"eration", Name: "é\n<script>\u2028", Start: at, End: &at,
+		DurationMs: &ms, Status: "error", Attributes: `{ "a" : [1, "x\u00e9"], "b":{} }`,
 	}
-	empty := SpanBody{StartTime: time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), Attributes: storedObject(`{}`)}
+	empty := observability.StoredSpan{Start: time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), Attributes: `{}`}
 	trace := TraceBody{ID: id, Name: "n", StartTime: at, Attributes: storedObject(`{"spans":[]}`), Tags: storedTexts(`["]}"]`)}
 	for name, body := range map[string]*TraceDetailBody{
 		"none":  nil,
 		"empty": {TraceBody: trace, Product: "p", Source: "[]}"},
-		"one":   {TraceBody: trace, Spans: []SpanBody{full}},
-		"two":   {TraceBody: trace, Product: "p", Spans: []SpanBody{empty, full}},
+		"one":   {TraceBody: trace, Spans: storedSpans{full}},
+		"two":   {TraceBody: trace, Product: "p", Spans: storedSpans{empty, full}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got bytes.Buffer
@@ -53,7 +55,7 @@ func canonical(t *testing.T, text jsontext.Value) string {
 func TestTraceRefusesToWriteInvalidText(t *testing.T) {
 	body := &TraceDetailBody{
 		TraceBody: TraceBody{Attributes: storedObject(`{}`), Tags: storedTexts(`[]`)},
-		Spans:     []SpanBody{{Name: "\xff", Attributes: storedObject(`{}`)}},
+		Spans:     storedSpans{{Name: "\xff", Attributes: `{}`}},
 	}
 	var got bytes.Buffer
 	if err := strictJSON.Marshal(&got, body); err == nil || got.Len() > 0 {

@@ -49,11 +49,13 @@ func visible(caller principal.Principal, t observability.TraceItem) observabilit
 const noAttributes = "{}"
 
 // orNull is null for the empty string.
-func orNull(text string) *string {
-	if text == "" {
+func orNull(text string) *string { return textOrNull(&text) }
+
+func textOrNull(text *string) *string {
+	if *text == "" {
 		return nil
 	}
-	return &text
+	return text
 }
 
 // TraceItemBody is a trace in a list.
@@ -78,9 +80,9 @@ func traceItemBody(t observability.TraceItem) TraceItemBody {
 // TraceDetailBody is a trace with its spans.
 type TraceDetailBody struct {
 	TraceBody
-	Product string     `json:"product" doc:"The client product: the API key's own, else the one sent."`
-	Source  string     `json:"source" doc:"The client that sent it: attributes.source, else the product."`
-	Spans   []SpanBody `json:"spans" nullable:"false" doc:"In the order they were sent."`
+	Product string      `json:"product" doc:"The client product: the API key's own, else the one sent."`
+	Source  string      `json:"source" doc:"The client that sent it: attributes.source, else the product."`
+	Spans   storedSpans `json:"spans" doc:"In the order they were sent."`
 }
 
 // SpanBody is a span of a trace.
@@ -97,9 +99,10 @@ type SpanBody struct {
 	Attributes   storedObject `json:"attributes" doc:"As they were sent; empty for callers who may not read payloads."`
 }
 
-func spanBody(s observability.StoredSpan) SpanBody {
+// spanBody shares the texts of the span, of which there are hundreds.
+func spanBody(s *observability.StoredSpan) SpanBody {
 	return SpanBody{
-		ID: s.ID, ParentSpanID: orNull(s.ParentID), SessionID: orNull(s.SessionID), Kind: s.Kind, Name: s.Name,
+		ID: s.ID, ParentSpanID: textOrNull(&s.ParentID), SessionID: textOrNull(&s.SessionID), Kind: s.Kind, Name: s.Name,
 		StartTime: s.Start, EndTime: s.End, DurationMs: s.DurationMs, Status: s.Status, Attributes: storedObject(s.Attributes),
 	}
 }
@@ -158,12 +161,11 @@ func (a *API) getTrace(ctx context.Context, caller principal.Principal, in *orgI
 		return &traceOutput{}, err
 	}
 	body := &TraceDetailBody{TraceBody: traceBody(visible(caller, t.TraceItem)), Product: t.Product, Source: t.Source}
-	body.Spans = make([]SpanBody, 0, len(t.Spans))
-	for _, s := range t.Spans {
-		if !caller.May(principal.ReadPayloads) {
-			s.Attributes = noAttributes
+	if !caller.May(principal.ReadPayloads) {
+		for i := range t.Spans {
+			t.Spans[i].Attributes = noAttributes
 		}
-		body.Spans = append(body.Spans, spanBody(s))
 	}
+	body.Spans = t.Spans
 	return &traceOutput{body}, nil
 }

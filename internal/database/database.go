@@ -64,6 +64,7 @@ type DB struct {
 	reads  *sql.DB // SQLite: read-only connections; PostgreSQL: the ordinary pool
 	writes *sql.DB // the committer's one connection
 	writer *writer
+	often  *often // reads with statements that are kept
 	// What only the committer uses.
 	statements   *statements
 	checkpointer *checkpointer // nil on PostgreSQL
@@ -93,7 +94,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if err := db.migrate(ctx, embedded(o.Store)); err != nil {
 		return nil, errors.Join(fmt.Errorf("migrate the database: %w", err), db.closeHandles())
 	}
-	db.statements = newStatements()
+	db.statements, db.often = newStatements(), newOften(db)
 	if db.engine == SQLite {
 		db.checkpointer = startCheckpointer(db, o.Logger)
 	}

@@ -52,6 +52,44 @@ func TestIngestIsQueryableWhenAnswered(t *testing.T) {
 	})
 }
 
+// TestSpansComeBackAsTheyWereSent: as many as a client can send, in their order, some
+// of them with nothing but what is required; and none at all.
+func TestSpansComeBackAsTheyWereSent(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *store) {
+		full, empty := newID(), newID()
+		var spans []string
+		var want []observability.StoredSpan
+		for i := range 500 {
+			x := observability.StoredSpan{Kind: "kind\x1f", Name: fmt.Sprintf("\x1e%d é", i), Start: s.now(), Status: "ok", Attributes: "{}"}
+			members := ""
+			if i%2 == 0 {
+				end, ms := x.Start.Add(time.Duration(i)*time.Millisecond), int64(i)
+				x.ParentID, x.SessionID, x.End, x.DurationMs, x.Status = newID(), newID(), &end, &ms, "denied"
+				x.Attributes = fmt.Sprintf(`{"text": "%s\u001f"}`, strings.Repeat("x", i*10))
+				members = fmt.Sprintf(`"parentSpanId":%q,"sessionId":%q,"endTime":%q,"durationMs":%d,"status":"denied","attributes":%s`,
+					x.ParentID, x.SessionID, end.Format(time.RFC3339Nano), ms, x.Attributes)
+			}
+			text := span("kind<unit>", fmt.Sprintf("<record>%d é", i), x.Start, members)
+			spans = append(spans, strings.NewReplacer("<unit>", `\u001f`, "<record>", `\u001e`).Replace(text))
+			want = append(want, x)
+		}
+		s.accept(orgA, trace(full, s.now(), "", spans...), trace(empty, s.now(), ""))
+		detail, err := s.Trace(t.Context(), orgA, full)
+		if err != nil || detail == nil || len(detail.Spans) != len(want) {
+			t.Fatalf("trace: %+v, %v", detail, err)
+		}
+		for i, got := range detail.Spans {
+			if diff := cmp.Diff(want[i], got, cmpopts.IgnoreFields(observability.StoredSpan{}, "ID")); diff != "" {
+				t.Fatalf("span %d (-want +got):\n%s", i, diff)
+			}
+		}
+		if detail, err = s.Trace(t.Context(), orgA, empty); err != nil || detail == nil || detail.Spans == nil || len(detail.Spans) > 0 {
+			t.Errorf("a trace without spans: %+v, %v", detail, err)
+		}
+	})
+}
+
 // figures are the answers to every question that rollups answer.
 type figures struct {
 	Summary  observability.Summary

@@ -93,6 +93,7 @@ func (s *Service) ListSessions(ctx context.Context, orgID string, f SessionFilte
 	if !after.IsZero() {
 		w.and("(last_activity_at, id) < (?, ?)", after.Micros, after.ID)
 	}
+	common := len(w.conditions)
 	s.applyStatus(w, f.Status)
 	if f.UserID != "" {
 		w.and("user_id = ?", f.UserID)
@@ -100,8 +101,9 @@ func (s *Service) ListSessions(ctx context.Context, orgID string, f SessionFilte
 	if f.AgentID != "" {
 		w.and("agent_id = ?", f.AgentID)
 	}
-	query := fmt.Sprintf(`%s %s ORDER BY last_activity_at DESC, id DESC LIMIT %d`, sessionSelect, w, f.Limit+1)
-	rows, err := database.Collect(ctx, s.db, s.scanSession, query, w.args...)
+	reader := s.listReader(len(w.conditions) > common)
+	query := fmt.Sprintf(`%s %s ORDER BY last_activity_at DESC, id DESC LIMIT %s`, sessionSelect, w, w.limit(f.Limit+1))
+	rows, err := database.Collect(ctx, reader, s.scanSession, query, w.args...)
 	if err != nil {
 		return page.Page[Session]{}, fmt.Errorf("list sessions: %w", err)
 	}
@@ -126,7 +128,7 @@ func (s *Service) Session(ctx context.Context, orgID, id string) (*SessionDetail
 	if id = strings.ToLower(id); !intake.IsUUID(id) {
 		return nil, nil
 	}
-	session, err := s.scanSession(s.db.QueryRow(ctx, sessionSelect+`org_id = $1 AND id = $2`, orgID, id))
+	session, err := s.scanSession(s.db.Often().QueryRow(ctx, sessionSelect+`org_id = $1 AND id = $2`, orgID, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}

@@ -115,6 +115,22 @@ func (w *where) and(condition string, values ...any) {
 
 func (w *where) String() string { return strings.Join(w.conditions, " AND ") }
 
+// limit is a limit as a parameter. SQLite looks at the value of one that stands alone
+// when it compiles a statement, which then serves no other; hence the sum.
+func (w *where) limit(rows int) string {
+	w.args = append(w.args, rows)
+	return fmt.Sprintf("$%d + 0", len(w.args))
+}
+
+// listReader is where a list is read. Without filters its text is one of few, and it
+// is what people see first.
+func (s *Service) listReader(filtered bool) database.Reader {
+	if filtered {
+		return s.db
+	}
+	return s.db.Often()
+}
+
 // storable reports whether a text can be in the database at all: a query for any
 // other finds nothing, and PostgreSQL would refuse to look for it.
 func storable(text string) bool { return utf8.ValidString(text) && strings.IndexByte(text, 0) < 0 }
@@ -137,8 +153,11 @@ func (s *Service) ListTraces(ctx context.Context, orgID string, f TraceFilter) (
 	if !after.IsZero() {
 		w.and("(start_time, id) < (?, ?)", after.Micros, after.ID)
 	}
+	common := len(w.conditions)
 	f.apply(w)
-	rows, err := database.Collect(ctx, s.db, scanTrace, traceQuery(w, f), w.args...)
+	reader := s.listReader(len(w.conditions) > common)
+	query := traceQuery(w, f)
+	rows, err := database.Collect(ctx, reader, scanTrace, query, w.args...)
 	if err != nil {
 		return page.Page[TraceItem]{}, fmt.Errorf("list traces: %w", err)
 	}
@@ -174,8 +193,9 @@ func (f *TraceFilter) apply(w *where) {
 // pass, once for each of them, because its index gives the newest of each without
 // looking at the others.
 func traceQuery(w *where, f TraceFilter) string {
+	limit := w.limit(f.Limit + 1)
 	one := func(more string) string {
-		return fmt.Sprintf(`SELECT %s FROM trace WHERE %s%s ORDER BY start_time DESC, id DESC LIMIT %d`, traceSelect, w, more, f.Limit+1)
+		return fmt.Sprintf(`SELECT %s FROM trace WHERE %s%s ORDER BY start_time DESC, id DESC LIMIT %s`, traceSelect, w, more, limit)
 	}
 	choices := f.choices()
 	if len(choices) == 0 {
@@ -185,7 +205,7 @@ func traceQuery(w *where, f TraceFilter) string {
 	for i, choice := range choices {
 		parts = append(parts, fmt.Sprintf("SELECT * FROM (%s) AS choice_%d", one(" AND "+choice), i))
 	}
-	return fmt.Sprintf(`SELECT * FROM (%s) AS choices ORDER BY start_time DESC, id DESC LIMIT %d`, strings.Join(parts, " UNION ALL "), f.Limit+1)
+	return fmt.Sprintf(`SELECT * FROM (%s) AS choices ORDER BY start_time DESC, id DESC LIMIT %s`, strings.Join(parts, " UNION ALL "), limit)
 }
 
 // choices are conditions of which every wanted trace meets exactly one.
@@ -211,38 +231,32 @@ func (s *Service) Trace(ctx context.Context, orgID, id string) (*TraceDetail, er
 		return nil, nil
 	}
 	var pk, day int64
-	err := s.db.QueryRow(ctx, `SELECT pk, received_day FROM trace_key WHERE org_id = $1 AND id = $2`, orgID, uuidBytes(id)).Scan(&pk, &day)
+	err := s.db.Often().QueryRow(ctx, `SELECT pk, received_day FROM trace_key WHERE org_id = $1 AND id = $2`, orgID, uuidBytes(id)).Scan(&pk, &day)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("find a trace: %w", err)
 	}
-	item, err := scanTrace(s.db.QueryRow(ctx, `SELECT `+traceSelect+` FROM trace WHERE received_day = $1 AND pk = $2 AND org_id = $3`, day, pk, orgID))
+	item, err := scanTrace(s.db.Often().QueryRow(ctx, `SELECT `+traceSelect+` FROM trace WHERE received_day = $1 AND pk = $2 AND org_id = $3`, day, pk, orgID))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil // dropped by retention, its id not yet
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read a trace: %w", err)
 	}
-	spans, err := database.Collect(ctx, s.db, scanSpan, `
-		SELECT id, COALESCE(parent_id, ''), COALESCE(session_id, ''), kind, name, start_time, end_time, duration_ms, status, attributes
-		FROM span
-		WHERE received_day = $1 AND trace_pk = $2
-		ORDER BY seq
-		LIMIT $3`, day, pk, detailSpans)
+	spans, err := s.spansOf(ctx, day, pk, item.SpanCount)
 	if err != nil {
 		return nil, fmt.Errorf("read the spans of a trace: %w", err)
 	}
 	return &TraceDetail{TraceItem: item, Spans: spans}, nil
 }
 
-func scanSpan(row database.Scanner) (s StoredSpan, err error) {
-	var start int64
-	var end, duration sql.NullInt64
-	if err := row.Scan(&s.ID, &s.ParentID, &s.SessionID, &s.Kind, &s.Name, &start, &end, &duration, &s.Status, &s.Attributes); err != nil {
-		return StoredSpan{}, err
+// spansOf reads the spans of a trace, of which there are about count.
+func (s *Service) spansOf(ctx context.Context, day, pk, count int64) ([]StoredSpan, error) {
+	var packed sql.NullString // NULL where there are none
+	if err := s.db.Often().QueryRow(ctx, selectPacked, day, pk).Scan(&packed); err != nil {
+		return nil, err
 	}
-	s.Start, s.End, s.DurationMs = database.Time(start), database.OptionalTime(end), optional(duration)
-	return s, nil
+	return unpack(packed.String, count)
 }
