@@ -46,6 +46,8 @@ type (
 	Usage = intake.Usage
 	// ReportedUsage is the running total of one model in a session.
 	ReportedUsage = intake.ReportedUsage
+	// Fragment is what one request tells of a trace that grows.
+	Fragment = intake.Fragment
 	// Prices tell what tokens cost, for spans that do not say so themselves.
 	Prices = intake.Prices
 )
@@ -79,6 +81,9 @@ type Config struct {
 	SessionIdle time.Duration
 	Retention   time.Duration
 }
+
+// Prices are those that spans without a cost of their own are charged by.
+func (s *Service) Prices() *Prices { return s.prices }
 
 // New opens the service: it takes a number of its own to write rollups under.
 func New(ctx context.Context, c Config) (*Service, error) {
