@@ -71,6 +71,7 @@ var table = layout.Table{
 		"internal/audit", "internal/principal", "internal/database", "internal/page", "internal/canonical", "internal/fault",
 	),
 	row("internal/delegation/risk", "internal/toolcall", "internal/verdict", "internal/redaction", "internal/audit", "internal/database"),
+	row("internal/otlp", "internal/observability/intake", "internal/fault"),
 	row("internal/observability", "internal/observability/intake", "internal/database", "internal/page", "internal/fault"),
 	row("internal/observability/intake", "internal/fault"),
 	row("internal/policy",
