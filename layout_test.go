@@ -44,7 +44,7 @@ var table = layout.Table{
 		"internal/toolcall", "internal/verdict",
 		"internal/enforcement", "internal/delegation", "internal/decision", "internal/execution", "internal/audit", "internal/audit/ledger",
 		"internal/notification", "internal/notification/notice", "internal/notification/webhook",
-		"internal/observability", "internal/auth", "internal/auth/federation", "internal/organization", "internal/apikey", "internal/throttle",
+		"internal/observability", "internal/otlp", "internal/auth", "internal/auth/federation", "internal/organization", "internal/apikey", "internal/throttle",
 		"internal/credential", "internal/principal", "internal/database",
 		"internal/page", "internal/email", "internal/secret", "internal/sheet", "internal/fault", "web",
 	),

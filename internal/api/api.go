@@ -111,6 +111,7 @@ func New(c Config) *API {
 	a.mountKeys()
 	a.mountTerminal()
 	a.mountObservability()
+	a.mountOTLP()
 	a.mountExports()
 	a.mountPolicies()
 	a.mountIAP()
