@@ -16,6 +16,7 @@ import (
 
 	"writ/client"
 	"writ/internal/database"
+	"writ/internal/database/dbtest"
 	"writ/internal/sheet"
 )
 
@@ -401,4 +402,43 @@ func TestExportsAtOnce(t *testing.T) {
 			t.Errorf("exports that were given up still count: %v", err)
 		}
 	})
+}
+
+// TestACutExportCanBeTold takes the database away in the middle of an export: its
+// last line says so, and the connection breaks.
+func TestACutExportCanBeTold(t *testing.T) {
+	t.Parallel()
+	options, line := dbtest.PostgresOnALine(t)
+	s := start(t, options)
+	o := s.observed(t, s.person("owner"))
+	traces := o.storeBulk()
+	body := o.openExport()
+	defer body.Close()
+	line.Cut()
+	defer line.Mend()
+	rest, err := io.ReadAll(body)
+	if err == nil {
+		t.Error("the connection ended as if all were there")
+	}
+	lines, end := readLines(t, rest)
+	if end.Complete || end.Message == "" || end.Lines == 0 || end.Lines >= traces || end.Lines != len(lines) {
+		t.Errorf("%d lines, and the last says %+v", len(lines), end)
+	}
+	line.Mend()
+	var more []byte
+	err = eventually(func() error {
+		again, err := o.owner.ExportTraces(t.Context(), o.org, client.TraceExport{TraceFilter: client.TraceFilter{List: client.List{Cursor: end.Cursor}}})
+		if err != nil {
+			return err
+		}
+		defer again.Close()
+		more, err = io.ReadAll(again)
+		return err
+	})
+	if err != nil {
+		t.Fatalf("continue the export: %v", err)
+	}
+	if _, last := readLines(t, more); !last.Complete || last.Lines+end.Lines != traces {
+		t.Errorf("%d lines, and %+v, of %d traces", end.Lines, last, traces)
+	}
 }
