@@ -8,6 +8,7 @@
 //	start     how long writd takes to become ready, how much memory it holds; how long writ takes
 //	requests  an authenticated request beside the least an HTTP server in Go can do
 //	ingest    durable ingest of spans beside a bare insert, and beside a bare decode
+//	otlp      ingest of OpenTelemetry's spans beside that of other clients
 //	writes    a small change, alone and beside a saturating ingest
 //	reads     summary, lists and details at two sizes, with the query plans
 //	soak      ingest and reads together for a while, and the memory they take
@@ -68,6 +69,7 @@ var parts = []part{
 	{"start", (*bench).start},
 	{"requests", (*bench).requests},
 	{"ingest", (*bench).ingest},
+	{"otlp", (*bench).otlp},
 	{"writes", (*bench).writes},
 	{"reads", (*bench).reads},
 	{"soak", (*bench).soak},
