@@ -50,6 +50,8 @@ type (
 	Fragment = intake.Fragment
 	// Prices tell what tokens cost, for spans that do not say so themselves.
 	Prices = intake.Prices
+	// ModelPrice is what the tokens of a model cost.
+	ModelPrice = intake.ModelPrice
 )
 
 // ParseRequest splits a request into its batches. Only what concerns the whole
