@@ -59,7 +59,7 @@ func unknown(ctx context.Context, tx *database.Tx, stored *grownTrace, b readyBa
 		}
 		// The condition on seq is that of the index, word for word.
 		ids, err := database.CollectKept(ctx, tx, scanText, `
-			SELECT id FROM span
+			SELECT id FROM span`+byID(tx)+`
 			WHERE received_day = $1 AND trace_pk = $2 AND seq >= 500 AND id IN (`+marks(3, readAtOnce)+`)`, args...)
 		if err != nil {
 			return readyBatch{}, err

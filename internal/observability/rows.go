@@ -33,6 +33,15 @@ func forUpdate(tx *database.Tx) string {
 	return ""
 }
 
+// byID has SQLite look spans up by their ids: it would rather walk along all spans of
+// the trace, of which there may be very many. PostgreSQL knows how many there are.
+func byID(tx *database.Tx) string {
+	if tx.Engine() == database.SQLite {
+		return " INDEXED BY span_by_id"
+	}
+	return ""
+}
+
 // durationClass is the bit length of a duration: an index over it serves "at
 // least so long" with few scans.
 func durationClass(ms *int64) int64 {
