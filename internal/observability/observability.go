@@ -6,6 +6,9 @@
 // the trace id is its idempotency key within the organization. A bad batch is
 // rejected with its reason and harms no other.
 //
+// What OpenTelemetry sends comes in fragments instead: a trace grows, a span counts
+// once by its id, and the root says what the trace is, whenever it comes.
+//
 // Counts, sums and costs are exact at any size and quantiles are within one per
 // cent, because every commit also keeps hourly rollups (and minutes, for the
 // present rate). An aggregate's period begins at the full UTC hour at or before
