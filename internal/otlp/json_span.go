@@ -6,7 +6,10 @@ import (
 
 // resourceSpans reads spans of one resource, which may be told after them.
 func (d decoder) resourceSpans() error {
-	from := &resource{}
+	from, err := d.newResource()
+	if err != nil {
+		return err
+	}
 	return d.object(func(name string) error {
 		switch name {
 		case "resource":
@@ -34,7 +37,10 @@ func (d decoder) resource(to *resource) error {
 }
 
 func (d decoder) scopeSpans(from *resource) error {
-	by := &scope{}
+	by, err := d.newScope()
+	if err != nil {
+		return err
+	}
 	return d.object(func(name string) error {
 		switch name {
 		case "scope":

@@ -59,12 +59,18 @@ func messages(in []byte, number protowire.Number, do func(message []byte) error)
 // readProtobuf walks an ExportTraceServiceRequest.
 func (r *reader) readProtobuf(body []byte) error {
 	return messages(body, 1, func(resourceSpans []byte) error {
-		from := &resource{}
+		from, err := r.newResource()
+		if err != nil {
+			return err
+		}
 		if err := r.readResource(from, resourceSpans); err != nil {
 			return err
 		}
 		return messages(resourceSpans, 2, func(scopeSpans []byte) error {
-			by := &scope{}
+			by, err := r.newScope()
+			if err != nil {
+				return err
+			}
 			if err := r.readScope(by, scopeSpans); err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"writ/internal/fault"
 	"writ/internal/observability/intake"
 )
 
@@ -10,6 +11,7 @@ type reader struct {
 	spans   []span
 	refused int
 	reason  string
+	holders int   // resources and scopes
 	kept    int64 // bytes of what would be stored
 
 	names   map[string]string // keys of attributes, each once
@@ -66,6 +68,19 @@ func (r *reader) setScope(to *scope, attributes []attribute) {
 		return
 	}
 	to.attributes = string(text)
+}
+
+// newResource and newScope make one more, unless there are more of them than spans
+// could be: an empty one is two bytes of a body.
+func (r *reader) newResource() (*resource, error) { return &resource{}, r.countHolder() }
+
+func (r *reader) newScope() (*scope, error) { return &scope{}, r.countHolder() }
+
+func (r *reader) countHolder() error {
+	if r.holders++; r.holders > MaxSpans {
+		return fault.New(fault.TooLarge, "a request must have at most %d resources and scopes", MaxSpans)
+	}
+	return nil
 }
 
 // setResource fills a resource. Its attributes are kept with every trace, so they
