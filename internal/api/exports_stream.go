@@ -128,11 +128,13 @@ func newExportStream(w http.ResponseWriter, stopping <-chan struct{}, may func()
 	return s
 }
 
-// begin lifts the server's own limit, which is for requests that end soon: it would
-// be taken for a reader who left.
-func (s *exportStream) begin() error {
-	if err := s.sink.controller.SetReadDeadline(time.Time{}); err != nil {
-		return fmt.Errorf("begin an export: %w", err)
+func (s *exportStream) begin() error { return takeTime(s.sink.controller) }
+
+// takeTime lifts the server's own limit, which is for requests that end soon: when
+// it is reached in the middle of an answer, it is taken for a reader who left.
+func takeTime(controller *http.ResponseController) error {
+	if err := controller.SetReadDeadline(time.Time{}); err != nil {
+		return fmt.Errorf("begin a long answer: %w", err)
 	}
 	return nil
 }

@@ -124,9 +124,9 @@ const (
 	// separators end a cell in some spreadsheet, whatever stands around them.
 	separators = ";\t\r\n"
 	// ignored may stand before a formula: a quote can be taken for that of the
-	// cell, blanks are trimmed, and an apostrophe of the text's own must not be
-	// taken for ours.
-	ignored = `'" `
+	// cell, blanks are trimmed and some of them are not even seen, and an apostrophe
+	// of the text's own must not be taken for ours.
+	ignored = `'" ` + "\u00a0\u200b\ufeff"
 )
 
 // eachPart gives the parts of a text that may become a cell: from its beginning or

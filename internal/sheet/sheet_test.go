@@ -32,6 +32,7 @@ func TestSafe(t *testing.T) {
 		"full-width minus":            {"\uff0d1", "'\uff0d1"},
 		"full-width at":               {"\uff20A", "'\uff20A"},
 		"blanks before":               {"  =1", "'  =1"},
+		"blanks that nobody sees":     {"\ufeff\u200b\u00a0=1", "'\ufeff\u200b\u00a0=1"},
 		"a quote before":              {`"=1"`, `'"=1"`},
 		"an apostrophe of its own":    {"'=1", "''=1"},
 		"an apostrophe before a word": {"'tis", "'tis"},
