@@ -1,10 +1,12 @@
 package observability_test
 
 import (
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"writ/internal/fault"
 	"writ/internal/observability"
 	"writ/internal/observability/intake"
 )
@@ -193,6 +195,36 @@ func TestReplicasGrowOneTrace(t *testing.T) {
 			t.Errorf("%+v", got.TraceItem)
 		}
 		s.wantTraces(orgA, 1)
+		s.wantClean()
+	})
+}
+
+// TestGrowingDuringAnOutage: what cannot be stored is unavailable and not half there,
+// in a request of several changes too, and sending it again completes it.
+func TestGrowingDuringAnOutage(t *testing.T) {
+	t.Parallel()
+	eachOutage(t, func(t *testing.T, s *store, fail, mend func()) {
+		x := gTrace{id: newID(), session: newID()}
+		for range 1100 {
+			x.spans = append(x.spans, call(s.now().Add(-time.Hour)))
+		}
+		x.spans[1099].namesSession = true
+		s.wantAdded(s.grown(orgA, x.fragment(x.spans[:10])), observability.Added{Stored: 10})
+		more := x.fragment(x.spans)
+		for i := range more.Spans {
+			more.Spans[i].Attributes = `{"k":"` + strings.Repeat("x", 1000) + `"}`
+		}
+		fail()
+		if added, err := s.AddFragments(t.Context(), orgA, []observability.Fragment{more}); !fault.Is(err, fault.Unavailable) {
+			t.Errorf("add: %+v, %v, want unavailable", added, err)
+		}
+		mend()
+		s.wantClean()
+		s.wantAdded(s.grown(orgA, more), observability.Added{Stored: 1090, Known: 10})
+		session, err := s.Session(t.Context(), orgA, x.session)
+		if err != nil || session == nil || session.TraceCount != 1 || session.Usage.Input != 11_000 {
+			t.Errorf("session %+v, %v", session, err)
+		}
 		s.wantClean()
 	})
 }
