@@ -30,10 +30,10 @@ func (a *Added) add(b Added) {
 	a.Stored, a.Known, a.Closed, a.Full = a.Stored+b.Stored, a.Known+b.Known, a.Closed+b.Closed, a.Full+b.Full
 }
 
-// AddFragments stores what requests tell of traces that grow: a trace is made or
-// found, a span counts once however often it is sent, and every figure gets the
-// difference. When it returns an error some may be stored already; sending all of
-// it again completes it.
+// AddFragments stores what a request tells of traces that grow, a fragment each: a
+// trace is made or found, a span counts once however often it is sent, and every
+// figure gets the difference. When it returns an error some may be stored already;
+// sending all of it again completes it.
 func (s *Service) AddFragments(ctx context.Context, orgID string, fragments []Fragment) (Added, error) {
 	var total Added
 	err := writeSlices(readyFragments(fragments), func(slice []readyFragment) func() error {
@@ -121,14 +121,16 @@ func (s *Service) addFragments(ctx context.Context, tx *database.Tx, orgID strin
 	older := slices.DeleteFunc(slices.Clone(slice), func(f readyFragment) bool { return isFresh[f.batch] })
 	// In the order of their ids, so that replicas wait for each other, not in a circle.
 	slices.SortFunc(older, func(a, b readyFragment) int { return cmp.Compare(a.batch.Trace.ID, b.batch.Trace.ID) })
+	var grown []freshBatch // all their spans are inserted at once
 	for _, f := range older {
-		more, err := s.addToTrace(ctx, tx, orgID, f)
+		more, came, err := s.addToTrace(ctx, tx, orgID, f)
 		if err != nil {
 			return Added{}, fmt.Errorf("add to trace %s: %w", f.batch.Trace.ID, err)
 		}
-		added.add(more)
+		grown = append(grown, more)
+		added.add(came)
 	}
-	return added, nil
+	return added, insertSpans(ctx, tx, grown)
 }
 
 // giveKeys gives the spans of a batch their places: in the order they are received,
@@ -141,29 +143,30 @@ func (s *Service) giveKeys(b readyBatch, now int64) {
 	}
 }
 
-// addToTrace adds what a stored trace does not have.
-func (s *Service) addToTrace(ctx context.Context, tx *database.Tx, orgID string, f readyFragment) (added Added, err error) {
+// addToTrace adds what a stored trace does not have, but for the rows of the spans,
+// which it gives.
+func (s *Service) addToTrace(ctx context.Context, tx *database.Tx, orgID string, f readyFragment) (more freshBatch, added Added, err error) {
 	stored, err := readGrown(ctx, tx, orgID, f.batch.Trace.ID)
 	switch {
 	case err != nil:
-		return Added{}, err
+		return freshBatch{}, Added{}, err
 	case stored == nil:
-		return Added{Closed: len(f.batch.Spans)}, nil
+		return freshBatch{}, Added{Closed: len(f.batch.Spans)}, nil
 	case stored.spans >= intake.MaxGrownSpans:
-		return Added{Full: len(f.batch.Spans)}, nil
+		return freshBatch{}, Added{Full: len(f.batch.Spans)}, nil
 	}
-	more, err := unknown(ctx, tx, stored, f.readyBatch)
+	rest, err := unknown(ctx, tx, stored, f.readyBatch)
 	if err != nil {
-		return Added{}, err
+		return freshBatch{}, Added{}, err
 	}
-	added = Added{Stored: len(more.batch.Spans), Known: len(f.batch.Spans) - len(more.batch.Spans)}
+	added = Added{Stored: len(rest.batch.Spans), Known: len(f.batch.Spans) - len(rest.batch.Spans)}
 	if added.Stored == 0 {
-		return added, nil
+		return freshBatch{}, added, nil
 	}
-	if err := s.extendGrown(ctx, tx, orgID, stored, more, f.isRooted); err != nil {
-		return Added{}, err
+	if err := s.extendGrown(ctx, tx, orgID, stored, rest, f.isRooted); err != nil {
+		return freshBatch{}, Added{}, err
 	}
-	return added, insertSpans(ctx, tx, []freshBatch{{readyBatch: more, pk: stored.pk, day: stored.day}})
+	return freshBatch{readyBatch: rest, pk: stored.pk, day: stored.day}, added, nil
 }
 
 // extendGrown merges a stored trace with more of it, and counts the difference.
