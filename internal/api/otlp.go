@@ -70,7 +70,7 @@ func (a *API) ingestOTLP(w http.ResponseWriter, r *http.Request, caller principa
 		return err
 	}
 	reading, err := otlp.Read(body, encoding, otlp.Options{
-		Product: productOf(caller, otlpProduct), OwnName: caller.Product != "", Prices: a.Telemetry.Prices(), MaxBytes: a.MaxIngestBytes,
+		Product: productOf(caller, otlpProduct), ProductWins: caller.Product != "", Prices: a.Telemetry.Prices(), MaxBytes: a.MaxIngestBytes,
 	})
 	if err != nil {
 		return err

@@ -143,7 +143,7 @@ func (r *resource) traceAttributes() string {
 // what the caller calls itself. SDKs name a service that nobody named.
 func (r *reader) productOf(from *resource) string {
 	service := from.sense[service].string()
-	if r.OwnName || service == "" || strings.HasPrefix(service, "unknown_service") {
+	if r.ProductWins || service == "" || strings.HasPrefix(service, "unknown_service") {
 		return r.Product
 	}
 	return service

@@ -42,10 +42,10 @@ const (
 
 // Options are what reading a request depends on.
 type Options struct {
-	Product  string // of traces whose resource names no service
-	OwnName  bool   // whether Product wins over what the resource says
-	Prices   *intake.Prices
-	MaxBytes int64 // of everything that would be kept
+	Product     string // of traces whose resource names no service
+	ProductWins bool   // over the service that the resource names
+	Prices      *intake.Prices
+	MaxBytes    int64 // of everything that would be kept
 }
 
 // Reading is what a request says.

@@ -164,6 +164,9 @@ func TestIdentities(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	if number, text := one(t, pairs{{"session.id", int64(17)}}), one(t, pairs{{"session.id", "17"}}); number.Trace.SessionID == "" || number.Trace.SessionID != text.Trace.SessionID {
+		t.Errorf("sessions %q and %q", number.Trace.SessionID, text.Trace.SessionID)
+	}
 	same := one(t, pairs{{"gen_ai.conversation.id", "0190A0A0-0000-7000-8000-00000000000B"}, {"user.id", "fred"}})
 	if same.Trace.SessionID != "0190a0a0-0000-7000-8000-00000000000b" || same.Trace.UserID != "" {
 		t.Errorf("session %q and user %q", same.Trace.SessionID, same.Trace.UserID)

@@ -129,7 +129,10 @@ func sessionID(v value) string {
 	if lower := strings.ToLower(text); text == "" || intake.IsUUID(lower) {
 		return lower
 	}
-	return uuid.NewSHA1(sessionSpace, v.text).String()
+	if v.kind == textValue {
+		return uuid.NewSHA1(sessionSpace, v.text).String() // however long it is
+	}
+	return uuid.NewSHA1(sessionSpace, []byte(text)).String()
 }
 
 // userID is a person's id, where it is one of ours in form.

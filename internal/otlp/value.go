@@ -76,12 +76,15 @@ func appendBytes(dst, data []byte) []byte {
 }
 
 // string is a value as something that is grouped by: short, and of characters that
-// every database keeps. Empty for what is no text.
+// every database keeps. Ids may be numbers; what else is no text is empty.
 func (v value) string() string {
-	if v.kind != textValue {
-		return ""
+	switch v.kind {
+	case textValue:
+		return bounded(v.text, intake.MaxText)
+	case wholeValue:
+		return strconv.FormatInt(v.whole, 10)
 	}
-	return bounded(v.text, intake.MaxText)
+	return ""
 }
 
 // bounded is at most so many bytes of a text, valid and without U+0000.
