@@ -2,10 +2,12 @@ package api_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -357,10 +359,20 @@ func (o *observed) storeBulk() (traces int) {
 	return traces
 }
 
-// openExport begins an export and reads a little of it.
+// openExport begins an export and reads a little of it. Its connection holds little
+// by itself, however the machine is set up.
 func (o *observed) openExport() io.ReadCloser {
 	o.t.Helper()
-	body, err := o.owner.ExportTraces(o.t.Context(), o.org, client.TraceExport{})
+	narrow := *o.owner.Client
+	narrow.HTTP = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return conn, conn.(*net.TCPConn).SetReadBuffer(16 << 10)
+	}}}
+	o.t.Cleanup(narrow.HTTP.CloseIdleConnections)
+	body, err := narrow.ExportTraces(o.t.Context(), o.org, client.TraceExport{})
 	if err != nil {
 		o.t.Fatal(err)
 	}
