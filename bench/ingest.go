@@ -175,6 +175,15 @@ func recentPayloads(count int) []*payload {
 
 // ingestFor keeps every connection busy with one request at a time.
 func (a *account) ingestFor(ctx context.Context, payloads []*payload, length time.Duration) (ingestRound, error) {
+	return ingestWith(length, func(c, n int) error {
+		p := payloads[c*payloadsEach+n%payloadsEach]
+		p.renew()
+		return a.ingest(ctx, p)
+	})
+}
+
+// ingestWith has every connection send its requests, one after the other.
+func ingestWith(length time.Duration, send func(connection, n int) error) (ingestRound, error) {
 	latencies := make([][]time.Duration, ingestConnections)
 	errs := make([]error, ingestConnections)
 	var group sync.WaitGroup
@@ -182,10 +191,8 @@ func (a *account) ingestFor(ctx context.Context, payloads []*payload, length tim
 	for c := range ingestConnections {
 		group.Go(func() {
 			for n := 0; time.Since(begin) < length && errs[c] == nil; n++ {
-				p := payloads[c*payloadsEach+n%payloadsEach]
-				p.renew()
 				sent := time.Now()
-				errs[c] = a.ingest(ctx, p)
+				errs[c] = send(c, n)
 				latencies[c] = append(latencies[c], time.Since(sent))
 			}
 		})

@@ -8,8 +8,10 @@
 //	start     how long writd takes to become ready, how much memory it holds; how long writ takes
 //	requests  an authenticated request beside the least an HTTP server in Go can do
 //	ingest    durable ingest of spans beside a bare insert, and beside a bare decode
+//	otlp      ingest of OpenTelemetry's spans beside that of other clients
 //	writes    a small change, alone and beside a saturating ingest
 //	reads     summary, lists and details at two sizes, with the query plans
+//	export    a large organization taken away, alone and beside ingest, and the memory that takes
 //	soak      ingest and reads together for a while, and the memory they take
 //	enforce   a recorded decision over HTTP beside an echo and beside OPA's server
 //	evidence  an append to the log with its proof, and the check of a proof
@@ -68,8 +70,10 @@ var parts = []part{
 	{"start", (*bench).start},
 	{"requests", (*bench).requests},
 	{"ingest", (*bench).ingest},
+	{"otlp", (*bench).otlp},
 	{"writes", (*bench).writes},
 	{"reads", (*bench).reads},
+	{"export", (*bench).export},
 	{"soak", (*bench).soak},
 	{"enforce", (*bench).enforce},
 	{"evidence", (*bench).evidence},

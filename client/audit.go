@@ -178,23 +178,7 @@ func (c *Client) ExportLog(ctx context.Context, orgID string, since int64) (io.R
 	if since > 0 {
 		q.Set("since", strconv.FormatInt(since, 10))
 	}
-	request, err := c.request(ctx, http.MethodGet, "/audit-log/export", q, nil)
-	if err != nil {
-		return nil, err
-	}
-	response, err := c.send(request)
-	if err != nil {
-		return nil, fmt.Errorf("export the audit log: %w", err)
-	}
-	if response.StatusCode == http.StatusOK {
-		return response.Body, nil
-	}
-	defer response.Body.Close()
-	content, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
-	if err != nil {
-		return nil, fmt.Errorf("export the audit log: %w", err)
-	}
-	return nil, newError(response, content)
+	return c.download(ctx, "/audit-log/export", q)
 }
 
 // inOrganization names the organization a call is about; none where it is empty.

@@ -165,12 +165,16 @@ type SessionFilter struct {
 	AgentID string
 }
 
-// TelemetrySessions lists a page of sessions, latest activity first.
-func (c *Client) TelemetrySessions(ctx context.Context, orgID string, f SessionFilter) (Page[TelemetrySession], error) {
+func (f SessionFilter) values() url.Values {
 	q := f.List.values()
 	setDays(q, f.Days)
 	setTexts(q, "status", f.Status, "userId", f.UserID, "agentId", f.AgentID)
-	return call[Page[TelemetrySession]](ctx, c, http.MethodGet, telemetryPath(orgID, "/sessions"), q, nil)
+	return q
+}
+
+// TelemetrySessions lists a page of sessions, latest activity first.
+func (c *Client) TelemetrySessions(ctx context.Context, orgID string, f SessionFilter) (Page[TelemetrySession], error) {
+	return call[Page[TelemetrySession]](ctx, c, http.MethodGet, telemetryPath(orgID, "/sessions"), f.values(), nil)
 }
 
 // TelemetrySession reads a session with its traces; nil when there is none such.

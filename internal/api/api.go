@@ -88,6 +88,7 @@ type API struct {
 	bodies  bodyBudget
 	streams openStreams
 	polls   openPolls
+	exports openExports
 
 	refusals logGate
 }
@@ -110,6 +111,8 @@ func New(c Config) *API {
 	a.mountKeys()
 	a.mountTerminal()
 	a.mountObservability()
+	a.mountOTLP()
+	a.mountExports()
 	a.mountPolicies()
 	a.mountIAP()
 	a.mountDelegation()

@@ -122,6 +122,9 @@ func (a *API) exportLog(w http.ResponseWriter, r *http.Request, caller principal
 		o.Since = n
 	}
 	out := &stream{w: w, controller: http.NewResponseController(w)}
+	if err := takeTime(out.controller); err != nil {
+		return err
+	}
 	err := a.Audit.Export(r.Context(), out, caller.OrgID, o)
 	if err != nil && out.begun {
 		// The answer has begun: it ends short, which a verifier notices.

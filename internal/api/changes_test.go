@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"strings"
 
 	"writ/client"
 	"writ/internal/audit"
@@ -62,6 +64,7 @@ func (w *changes) scenarios() map[string]scenario {
 
 		"POST /observability/spans":   w.ingestTrace,
 		"POST /dashboard/token-usage": w.reportUsage,
+		"POST /v1/traces":             w.exportSpan,
 
 		"POST /policies":                                        w.createPolicy,
 		"PUT /policies/{policyId}":                              w.updatePolicy,
@@ -301,6 +304,16 @@ func (w *changes) ingestTrace() func(context.Context) (string, error) {
 			err = fmt.Errorf("not accepted: %+v", got)
 		}
 		return err
+	})
+}
+
+// exportSpan neither.
+func (w *changes) exportSpan() func(context.Context) (string, error) {
+	agent := w.public.WithKey(w.keyFor(w.owner.ID, w.org).Secret.Reveal())
+	id := strings.ReplaceAll(database.NewID(), "-", "")
+	body := json.RawMessage(otlpJSON(fmt.Sprintf(`{"traceId":%q,"spanId":%q,"name":"t","startTimeUnixNano":1}`, id, id[16:])))
+	return inLog("", func(ctx context.Context) error {
+		return agent.Call(ctx, http.MethodPost, "/v1/traces", nil, body, nil)
 	})
 }
 

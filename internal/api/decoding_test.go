@@ -45,7 +45,7 @@ func eachBodyRoute(t *testing.T, test func(t *testing.T, r *bodyRoute)) {
 		for _, route := range s.API.Routes() {
 			op, _ := d.operation(route)
 			content, ok := op.RequestBody.Content["application/json"]
-			if !ok || takesDocument(op) || decides(route.Path) || speaksOAuth(route.Path) {
+			if !ok || takesDocument(op) || decides(route.Path) || speaksOAuth(route.Path) || speaksOTLP(op) {
 				continue
 			}
 			found++
@@ -104,6 +104,13 @@ func decides(path string) bool {
 // speaksOAuth reports whether a route answers errors with codes of OAuth: see
 // TestTokenErrorsSpeakOAuth.
 func speaksOAuth(path string) bool { return path == "/auth/device/token" }
+
+// speaksOTLP reports whether a route takes OTLP, which has its own rules for what is
+// missing, null or unknown: see TestOTLPErrors, and package otlp.
+func speaksOTLP(op operation) bool {
+	_, ok := op.RequestBody.Content["application/x-protobuf"]
+	return ok
+}
 
 // send posts a body from an address of its own, so that no throttle steps in.
 // Whatever the body, the server must neither fail nor repeat the secret.

@@ -23,10 +23,10 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer := &statusRecorder{ResponseWriter: w}
 	route := "unmatched"
 	defer func() {
+		defer func() { a.observe(r, route, answer, time.Since(start)) }() // also when the answer is broken off
 		if cause := recover(); cause != nil {
 			a.recovered(answer, r, cause)
 		}
-		a.observe(r, route, answer, time.Since(start))
 	}()
 	a.setHeaders(answer.Header(), r)
 	if a.answerCORS(answer, r) {

@@ -29,7 +29,10 @@ func raw[I, O any](a *API, r Route, handler func(w http.ResponseWriter, request 
 		if err == nil {
 			err = handler(w, request, caller)
 		}
-		if err != nil {
+		switch {
+		case err != nil && r.writeError != nil:
+			r.writeError(w, request, a.render(request.Context(), err))
+		case err != nil:
 			a.writeError(w, request, err)
 		}
 	})

@@ -63,6 +63,10 @@ type Route struct {
 	// where the route names none: its handler keeps to that one.
 	ForLimited bool
 
+	// writeError answers what fails, where the one shape of errors is not what clients
+	// of the route understand; only routes that are declared raw have it.
+	writeError func(w http.ResponseWriter, r *http.Request, body *ErrorBody)
+
 	// GetChanges marks a GET that changes something, because published clients send
 	// it so. It records what it changes, and a HEAD of it is refused.
 	GetChanges bool

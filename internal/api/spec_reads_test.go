@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -51,7 +52,37 @@ func telemetryRoleCases() []roleCase {
 			_, err := p.Client.Tokens(ctx, org, "", 0)
 			return err
 		}),
+		read("/sessions/export", "export", func(ctx context.Context, org string, p *person) error {
+			return closed(p.ExportSessions(ctx, org, "", client.SessionFilter{}))
+		}),
+		read("/traces/export", "export", func(ctx context.Context, org string, p *person) error {
+			return closed(p.ExportTraces(ctx, org, client.TraceExport{}))
+		}),
+		read("/sessions/{id}/export", "export one", func(ctx context.Context, org string, p *person) error {
+			return letIn(closed(p.ExportSession(ctx, org, database.NewID())))
+		}),
+		read("/traces/{id}/export", "export one", func(ctx context.Context, org string, p *person) error {
+			return letIn(closed(p.ExportTrace(ctx, org, database.NewID())))
+		}),
 	}
+}
+
+// closed reads an export to its end.
+func closed(body io.ReadCloser, err error) error {
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	_, err = io.Copy(io.Discard, body)
+	return err
+}
+
+// letIn takes it for a yes that there is nothing: who may not read learns less.
+func letIn(err error) error {
+	if client.StatusOf(err) == http.StatusNotFound {
+		return nil
+	}
+	return err
 }
 
 // telemetryReads are the seven reads.

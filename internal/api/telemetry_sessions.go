@@ -44,13 +44,22 @@ type TelemetrySessionDetailBody struct {
 	Traces []TraceItemBody `json:"traces" nullable:"false" doc:"In chronological order; at most 50,000, the most recent."`
 }
 
+// SessionFilterInput chooses sessions.
+type SessionFilterInput struct {
+	Status  string `query:"status" enum:"active,completed,expired,error" doc:"Sessions of this status."`
+	UserID  string `query:"userId" format:"uuid" doc:"Sessions of this person."`
+	AgentID string `query:"agentId" doc:"Sessions of exactly this agent."`
+}
+
+func (in *SessionFilterInput) filter() observability.SessionFilter {
+	return observability.SessionFilter{Status: in.Status, UserID: lower(in.UserID), AgentID: in.AgentID}
+}
+
 type listTelemetrySessionsInput struct {
 	OrgInput
 	DaysInput
 	PageInput
-	Status  string `query:"status" enum:"active,completed,expired,error" doc:"Sessions of this status."`
-	UserID  string `query:"userId" format:"uuid" doc:"Sessions of this person."`
-	AgentID string `query:"agentId" doc:"Sessions of exactly this agent."`
+	SessionFilterInput
 }
 
 type telemetrySessionsOutput struct {
@@ -58,9 +67,9 @@ type telemetrySessionsOutput struct {
 }
 
 func (a *API) listTelemetrySessions(ctx context.Context, caller principal.Principal, in *listTelemetrySessionsInput) (*telemetrySessionsOutput, error) {
-	sessions, err := a.Telemetry.ListSessions(ctx, caller.OrgID, observability.SessionFilter{
-		Days: in.Days, Status: in.Status, UserID: lower(in.UserID), AgentID: in.AgentID, Limit: in.Limit, Cursor: in.Cursor,
-	})
+	f := in.filter()
+	f.Days, f.Limit, f.Cursor = in.Days, in.Limit, in.Cursor
+	sessions, err := a.Telemetry.ListSessions(ctx, caller.OrgID, f)
 	if err != nil {
 		return nil, err
 	}

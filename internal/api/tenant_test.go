@@ -90,6 +90,9 @@ func (s *server) tenant(name string) *tenant {
 		"GET /organization/{orgId}/observability/traces/{id}":         {"id": w.trace},
 		"GET /organization/{orgId}/observability/policies/{policyId}": {"policyId": w.policy},
 
+		"GET /organization/{orgId}/observability/sessions/{id}/export": {"id": w.agentSession},
+		"GET /organization/{orgId}/observability/traces/{id}/export":   {"id": w.trace},
+
 		"GET /policies/yaml/templates/{name}": {"name": "none-of-ours"}, // everybody has the same
 
 		"GET /audit-log/entries/{index}":        {"index": "100000"}, // everybody counts from 0

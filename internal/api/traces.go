@@ -107,10 +107,8 @@ func spanBody(s *observability.StoredSpan) SpanBody {
 	}
 }
 
-type listTracesInput struct {
-	OrgInput
-	DaysInput
-	PageInput
+// TraceFilterInput chooses traces.
+type TraceFilterInput struct {
 	SessionID     string          `query:"sessionId" format:"uuid" doc:"Traces of this session."`
 	Name          string          `query:"name" doc:"Traces of exactly this name."`
 	Status        string          `query:"status" enum:"ok,error,denied" doc:"Traces of this status."`
@@ -120,10 +118,9 @@ type listTracesInput struct {
 	HasError      string          `query:"hasError" enum:"true,false" doc:"true: status is not ok; false: status is ok. Wins over status."`
 }
 
-func (in *listTracesInput) filter() observability.TraceFilter {
+func (in *TraceFilterInput) filter() observability.TraceFilter {
 	f := observability.TraceFilter{
-		Days: in.Days, Limit: in.Limit, Cursor: in.Cursor, Name: in.Name, Status: in.Status, AgentID: in.AgentID,
-		SessionID: lower(in.SessionID), UserID: lower(in.UserID),
+		Name: in.Name, Status: in.Status, AgentID: in.AgentID, SessionID: lower(in.SessionID), UserID: lower(in.UserID),
 	}
 	if in.MinDurationMs.IsSet {
 		f.MinDurationMs = &in.MinDurationMs.Value
@@ -135,10 +132,19 @@ func (in *listTracesInput) filter() observability.TraceFilter {
 	return f
 }
 
+type listTracesInput struct {
+	OrgInput
+	DaysInput
+	PageInput
+	TraceFilterInput
+}
+
 type tracesOutput struct{ Body page.Page[TraceItemBody] }
 
 func (a *API) listTraces(ctx context.Context, caller principal.Principal, in *listTracesInput) (*tracesOutput, error) {
-	traces, err := a.Telemetry.ListTraces(ctx, caller.OrgID, in.filter())
+	f := in.filter()
+	f.Days, f.Limit, f.Cursor = in.Days, in.Limit, in.Cursor
+	traces, err := a.Telemetry.ListTraces(ctx, caller.OrgID, f)
 	if err != nil {
 		return nil, err
 	}

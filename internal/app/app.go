@@ -158,17 +158,23 @@ func checkpointKeys(ring *keyring.Ring) audit.KeySource {
 	}
 }
 
+// Prices are those of a file, or the built-in ones where none is named.
+func Prices(file string) (*observability.Prices, error) {
+	if file == "" {
+		return observability.BuiltInPrices(), nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	return observability.ParsePrices(text)
+}
+
 // openTelemetry opens the store that bulk goes to.
 func (a *Areas) openTelemetry(ctx context.Context, o Options) (err error) {
-	prices := observability.BuiltInPrices()
-	if path := o.Config.PricesFile; path != "" {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return fmt.Errorf("WRIT_PRICES_FILE: %w", err)
-		}
-		if prices, err = observability.ParsePrices(text); err != nil {
-			return fmt.Errorf("WRIT_PRICES_FILE: %w", err)
-		}
+	prices, err := Prices(o.Config.PricesFile)
+	if err != nil {
+		return fmt.Errorf("WRIT_PRICES_FILE: %w", err)
 	}
 	if a.TelemetryDB, err = database.Open(ctx, telemetryOptions(o)); err != nil {
 		return fmt.Errorf("open the telemetry store: %w", err)

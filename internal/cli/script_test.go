@@ -60,6 +60,7 @@ func TestScripts(t *testing.T) {
 			"repin":     rePin,
 			"ask":       ask,
 			"polled":    polled,
+			"dated":     dated,
 
 			"organization": organizationIn,
 

@@ -69,7 +69,7 @@ func Variables() []Variable {
 		{Name: "OBSERVABILITY_RETENTION_DAYS", Default: always("30"), Doc: "Days that traces and sessions are kept, 1 to 3650."},
 		{Name: "WRIT_SESSION_IDLE_MINUTES", Default: always("30"), Doc: "Minutes without activity after which an agent's session is expired, 1 to 10080."},
 		{Name: "WRIT_MAX_INGEST_BYTES", Default: always("67108864"), Doc: "Largest telemetry body in bytes after decompression, 1024 to 268435456."},
-		{Name: "WRIT_PRICES_FILE", Doc: "File of model prices that replaces the built-in one; the same form."},
+		{Name: "WRIT_PRICES_FILE", Doc: "File of model prices that replaces or extends the built-in ones; `writd prices check` checks it."},
 
 		{Name: "AUDIT_PAYLOAD_RETENTION_DAYS", Doc: "Days that payloads of the audit log are kept, 1 to 36500; without it for ever. Entries and proofs stay."},
 

@@ -102,7 +102,7 @@ func (s *Service) grow(ctx context.Context, tx *database.Tx, orgID string, g *Gr
 		batch.Spans[i].Key = s.keys.at(first + 1 + int64(i))
 	}
 	for range maxLookalikes {
-		fresh, err := s.claimOne(ctx, tx, orgID, freshBatch{readyBatch: readied(batch), pk: s.keys.at(first), day: receivedDay(first)})
+		fresh, err := s.claimOne(ctx, tx, orgID, freshBatch{readyBatch: readied(batch, ownProduct), pk: s.keys.at(first), day: receivedDay(first)})
 		if err != nil || fresh {
 			return err
 		}
@@ -170,11 +170,14 @@ func bounded(text string) string {
 // asGrown gives a stored span back what only those have that came by themselves:
 // they stand behind all that a client can send.
 func asGrown(s *intake.Span, seq int64, end *int64) {
-	if seq < intake.MaxSpans || end == nil {
+	if seq < intake.MaxSpans {
 		return
 	}
-	took := max(*end-s.Start, 0)
-	s.Key, s.DurationMicros = seq, &took
+	s.Key = seq
+	if end != nil {
+		took := max(*end-s.Start, 0)
+		s.DurationMicros = &took
+	}
 }
 
 // claimOne stores a trace whose id is new, and tells whether it was.
@@ -186,14 +189,7 @@ func (s *Service) claimOne(ctx context.Context, tx *database.Tx, orgID string, f
 	if err != nil || claimed == 0 {
 		return false, err
 	}
-	if err := ensurePartitions(ctx, tx, f.day); err != nil {
-		return false, err
-	}
-	s.tallyIn(tx, orgID).add(f.batch, ownProduct, receivedAt(f.pk))
-	if err := insertTraces(ctx, tx, orgID, ownProduct, []freshBatch{f}); err != nil {
-		return false, err
-	}
-	return true, insertSpans(ctx, tx, []freshBatch{f})
+	return true, s.insert(ctx, tx, orgID, []freshBatch{f})
 }
 
 // ownProduct is that of the server's own traces.
@@ -219,8 +215,12 @@ func readGrowing(ctx context.Context, tx *database.Tx, orgID, id string) (*store
 	if first.Int64 < intake.MaxSpans {
 		return nil, nil
 	}
-	err = tx.QueryRow(ctx, `SELECT start_time, status FROM trace WHERE received_day = $1 AND pk = $2`+forUpdate(tx), t.day, t.pk).Scan(&t.start, &t.status)
-	return &t, err
+	var growth int64
+	err = tx.QueryRow(ctx, `SELECT start_time, status, growth FROM trace WHERE received_day = $1 AND pk = $2`+forUpdate(tx), t.day, t.pk).Scan(&t.start, &t.status, &growth)
+	if err != nil || growth != notGrowing {
+		return nil, err
+	}
+	return &t, nil
 }
 
 // extend adds spans to a stored trace, and the difference to its figures.
@@ -242,5 +242,5 @@ func (s *Service) extend(ctx context.Context, tx *database.Tx, orgID string, t *
 	if err != nil {
 		return err
 	}
-	return insertSpans(ctx, tx, []freshBatch{{readyBatch: readied(more), pk: t.pk, day: t.day}})
+	return insertSpans(ctx, tx, []freshBatch{{readyBatch: readied(more, ownProduct), pk: t.pk, day: t.day}})
 }

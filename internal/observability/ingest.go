@@ -41,28 +41,36 @@ const slicesAtOnce = 2
 // them may be stored already; sending the request again completes it.
 func (s *Service) Ingest(ctx context.Context, orgID, product string, r Request) (Result, error) {
 	result := Result{TraceIDs: []string{}}
+	err := writeSlices(s.read(r, product, &result), func(slice []readyBatch) func() error {
+		return s.write(ctx, orgID, slice, &result)
+	})
+	if err != nil {
+		return Result{}, fmt.Errorf("store traces: %w", err)
+	}
+	return result, nil
+}
+
+// writeSlices begins to write one slice after the other, and waits for all of them.
+// After one that fails no other is begun.
+func writeSlices[T any](all iter.Seq[T], begin func(T) (wait func() error)) (failed error) {
 	var writing []func() error
-	var failed error
 	wait := func() {
 		failed = cmp.Or(failed, writing[0]())
 		writing = writing[1:]
 	}
-	for slice := range s.read(r, product, &result) {
+	for slice := range all {
 		if len(writing) == slicesAtOnce {
 			wait()
 		}
 		if failed != nil {
 			break
 		}
-		writing = append(writing, s.write(ctx, orgID, product, slice, &result))
+		writing = append(writing, begin(slice))
 	}
 	for len(writing) > 0 {
 		wait()
 	}
-	if failed != nil {
-		return Result{}, fmt.Errorf("store traces: %w", failed)
-	}
-	return result, nil
+	return failed
 }
 
 // read gives the valid batches of a request in slices that go into a change each,
@@ -84,7 +92,7 @@ func (s *Service) read(r Request, product string, result *Result) iter.Seq[[]rea
 				}
 				slice, spans = nil, 0
 			}
-			slice, spans = append(slice, readied(&b)), spans+size
+			slice, spans = append(slice, readied(&b, product)), spans+size
 		}
 		if len(slice) > 0 {
 			yield(slice)
@@ -94,10 +102,10 @@ func (s *Service) read(r Request, product string, result *Result) iter.Seq[[]rea
 
 // write begins to store a slice. The function it returns waits for that, and adds
 // what came of it to the result.
-func (s *Service) write(ctx context.Context, orgID, product string, slice []readyBatch, result *Result) func() error {
+func (s *Service) write(ctx context.Context, orgID string, slice []readyBatch, result *Result) func() error {
 	var accepted []string
 	wait := s.db.Submit(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) (err error) {
-		accepted, err = s.store(ctx, tx, orgID, product, slice)
+		accepted, err = s.store(ctx, tx, orgID, slice)
 		return err
 	}})
 	return func() error {
@@ -112,35 +120,47 @@ func (s *Service) write(ctx context.Context, orgID, product string, slice []read
 }
 
 // store writes one slice and gives the ids of traces that were new.
-func (s *Service) store(ctx context.Context, tx *database.Tx, orgID, product string, slice []readyBatch) ([]string, error) {
+func (s *Service) store(ctx context.Context, tx *database.Tx, orgID string, slice []readyBatch) ([]string, error) {
 	fresh, err := s.claim(ctx, tx, orgID, slice, database.Micros(tx.Now()))
 	if err != nil {
 		return nil, err
 	}
-	if len(fresh) > 0 {
-		if err := ensurePartitions(ctx, tx, fresh[0].day); err != nil {
-			return nil, err
-		}
-	}
 	accepted := make([]string, len(fresh))
-	t := s.tallyIn(tx, orgID)
 	for i, f := range fresh {
 		accepted[i] = f.batch.Trace.ID
-		t.add(f.batch, product, receivedAt(f.pk))
 	}
-	if err := insertTraces(ctx, tx, orgID, product, fresh); err != nil {
-		return nil, err
+	return accepted, s.insert(ctx, tx, orgID, fresh)
+}
+
+// insert writes traces whose ids were claimed, and counts them.
+func (s *Service) insert(ctx context.Context, tx *database.Tx, orgID string, fresh []freshBatch) error {
+	if len(fresh) == 0 {
+		return nil
 	}
-	return accepted, insertSpans(ctx, tx, fresh)
+	if err := ensurePartitions(ctx, tx, fresh[0].day); err != nil {
+		return err
+	}
+	t := s.tallyIn(tx, orgID)
+	for _, f := range fresh {
+		t.add(f.batch, f.product, receivedAt(f.pk))
+	}
+	if err := insertTraces(ctx, tx, orgID, fresh); err != nil {
+		return err
+	}
+	return insertSpans(ctx, tx, fresh)
 }
 
 // readyBatch is a batch with the rows of its spans.
 type readyBatch struct {
 	batch    *intake.Batch
+	product  string
+	growth   int64 // how the trace grows: see growth.go
 	spanRows [][]any
 }
 
-func readied(b *intake.Batch) readyBatch { return readyBatch{batch: b, spanRows: spanRows(b)} }
+func readied(b *intake.Batch, product string) readyBatch {
+	return readyBatch{batch: b, product: product, spanRows: spanRows(b)}
+}
 
 // freshBatch is a batch whose trace id was not there before, with its row key.
 type freshBatch struct {

@@ -6,6 +6,9 @@
 // the trace id is its idempotency key within the organization. A bad batch is
 // rejected with its reason and harms no other.
 //
+// What OpenTelemetry sends comes in fragments instead: a trace grows, a span counts
+// once by its id, and the root says what the trace is, whenever it comes.
+//
 // Counts, sums and costs are exact at any size and quantiles are within one per
 // cent, because every commit also keeps hourly rollups (and minutes, for the
 // present rate). An aggregate's period begins at the full UTC hour at or before
@@ -46,8 +49,12 @@ type (
 	Usage = intake.Usage
 	// ReportedUsage is the running total of one model in a session.
 	ReportedUsage = intake.ReportedUsage
+	// Fragment is what one request tells of a trace that grows.
+	Fragment = intake.Fragment
 	// Prices tell what tokens cost, for spans that do not say so themselves.
 	Prices = intake.Prices
+	// ModelPrice is what the tokens of a model cost.
+	ModelPrice = intake.ModelPrice
 )
 
 // ParseRequest splits a request into its batches. Only what concerns the whole
@@ -79,6 +86,9 @@ type Config struct {
 	SessionIdle time.Duration
 	Retention   time.Duration
 }
+
+// Prices are those that spans without a cost of their own are charged by.
+func (s *Service) Prices() *Prices { return s.prices }
 
 // New opens the service: it takes a number of its own to write rollups under.
 func New(ctx context.Context, c Config) (*Service, error) {

@@ -20,6 +20,7 @@ type (
 	mTrace struct {
 		ID, Session, Status, Agent string
 		Start                      time.Time
+		End                        time.Time // zero: not known
 		Duration                   *int64
 		Spans                      []mSpan
 		Invalid                    string // breaks a rule in this way; empty: none
@@ -379,6 +380,9 @@ func compareSessions(t *rapid.T, s *store, orgID string, traces []mTrace) {
 		}
 		w.Traces++
 		activity := earlier(x.Start, noon)
+		if !x.End.IsZero() {
+			activity = earlier(x.End, noon)
+		}
 		if activity.After(w.Active) {
 			w.Active = activity
 		}

@@ -132,6 +132,9 @@ func (s *Service) deleteTraces(ctx context.Context, day int64) error {
 			if more = len(keys) > 0; err != nil || !more {
 				return err
 			}
+			if long, err := shorten(ctx, tx, keys[0]); err != nil || long {
+				return err // the rest of it is next
+			}
 			list := marks(1, len(keys))
 			if _, err := tx.Exec(ctx, `DELETE FROM span WHERE trace_pk IN (`+list+`)`, keys...); err != nil {
 				return err
@@ -144,6 +147,15 @@ func (s *Service) deleteTraces(ctx context.Context, day int64) error {
 		}
 	}
 	return nil
+}
+
+// shorten removes some spans of a trace, and tells whether there may be more than one
+// change removes: a trace that grew may have very many.
+func shorten(ctx context.Context, tx *database.Tx, trace any) (isLong bool, err error) {
+	removed, err := tx.Exec(ctx, `
+		DELETE FROM span
+		WHERE (trace_pk, seq) IN (SELECT trace_pk, seq FROM span WHERE trace_pk = $1 ORDER BY seq LIMIT $2)`, trace, deleteRows)
+	return removed == deleteRows, err
 }
 
 // oldTraces are the oldest traces that together have few enough rows for one change.

@@ -33,6 +33,15 @@ func forUpdate(tx *database.Tx) string {
 	return ""
 }
 
+// byID has SQLite look spans up by their ids: it would rather walk along all spans of
+// the trace, of which there may be very many. PostgreSQL knows how many there are.
+func byID(tx *database.Tx) string {
+	if tx.Engine() == database.SQLite {
+		return " INDEXED BY span_by_id"
+	}
+	return ""
+}
+
 // durationClass is the bit length of a duration: an index over it serves "at
 // least so long" with few scans.
 func durationClass(ms *int64) int64 {
@@ -45,17 +54,17 @@ func durationClass(ms *int64) int64 {
 var traceColumns = []string{
 	"received_day", "pk", "org_id", "id", "session_id", "name", "start_time", "end_time", "duration_ms", "duration_class",
 	"status", "user_id", "agent_id", "product", "source", "attributes", "tags", "input_preview", "output_preview",
-	"input_tokens", "output_tokens", "cache_read", "cache_write", "cost_nanos", "span_count", "error_count",
+	"input_tokens", "output_tokens", "cache_read", "cache_write", "cost_nanos", "span_count", "error_count", "growth",
 }
 
-func insertTraces(ctx context.Context, tx *database.Tx, orgID, product string, fresh []freshBatch) error {
+func insertTraces(ctx context.Context, tx *database.Tx, orgID string, fresh []freshBatch) error {
 	rows := make([][]any, len(fresh))
 	for i, f := range fresh {
 		t := &f.batch.Trace
 		rows[i] = []any{
 			f.day, f.pk, orgID, t.ID, null(t.SessionID), t.Name, t.Start, known(t.End), known(t.DurationMs), durationClass(t.DurationMs),
-			t.Status, null(t.UserID), t.AgentID, product, t.Source, t.Attributes, t.Tags, t.Input, t.Output,
-			t.Usage.Input, t.Usage.Output, t.Usage.CacheRead, t.Usage.CacheWrite, t.Usage.CostNanos, int64(len(f.batch.Spans)), t.Errors,
+			t.Status, null(t.UserID), t.AgentID, f.product, t.Source, t.Attributes, t.Tags, t.Input, t.Output,
+			t.Usage.Input, t.Usage.Output, t.Usage.CacheRead, t.Usage.CacheWrite, t.Usage.CostNanos, int64(len(f.batch.Spans)), t.Errors, f.growth,
 		}
 	}
 	return tx.Copy(ctx, "trace", traceColumns, rows)
@@ -69,8 +78,9 @@ var spanColumns = []string{
 
 // Where a span's row says which trace it belongs to, which is known last.
 const (
-	spanDay   = 0
-	spanTrace = 1
+	spanDay      = 0
+	spanTrace    = 1
+	spanSequence = 2
 )
 
 // spanRows are the rows of a batch's spans but for their trace. They are made before

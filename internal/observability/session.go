@@ -125,6 +125,24 @@ func (s *Service) applyStatus(w *where, status string) {
 
 // Session reads a session with its traces; nil when the organization has none such.
 func (s *Service) Session(ctx context.Context, orgID, id string) (*SessionDetail, error) {
+	session, err := s.FindSession(ctx, orgID, id)
+	if err != nil || session == nil {
+		return nil, err
+	}
+	traces, err := database.Collect(ctx, s.db, scanTrace, fmt.Sprintf(`
+		SELECT %s FROM trace
+		WHERE org_id = $1 AND session_id = $2
+		ORDER BY start_time DESC, id DESC
+		LIMIT %d`, traceSelect, MaxSessionTraces), orgID, session.ID)
+	if err != nil {
+		return nil, fmt.Errorf("read the traces of a session: %w", err)
+	}
+	slices.Reverse(traces)
+	return &SessionDetail{Session: *session, Traces: traces}, nil
+}
+
+// FindSession reads a session without its traces; nil when there is none such.
+func (s *Service) FindSession(ctx context.Context, orgID, id string) (*Session, error) {
 	if id = strings.ToLower(id); !intake.IsUUID(id) {
 		return nil, nil
 	}
@@ -135,14 +153,5 @@ func (s *Service) Session(ctx context.Context, orgID, id string) (*SessionDetail
 	if err != nil {
 		return nil, fmt.Errorf("read a session: %w", err)
 	}
-	traces, err := database.Collect(ctx, s.db, scanTrace, fmt.Sprintf(`
-		SELECT %s FROM trace
-		WHERE org_id = $1 AND session_id = $2
-		ORDER BY start_time DESC, id DESC
-		LIMIT %d`, traceSelect, MaxSessionTraces), orgID, id)
-	if err != nil {
-		return nil, fmt.Errorf("read the traces of a session: %w", err)
-	}
-	slices.Reverse(traces)
-	return &SessionDetail{Session: session, Traces: traces}, nil
+	return &session, nil
 }

@@ -221,12 +221,28 @@ func (t *tally) addPolicyCall(s *intake.Span, bucket int64) {
 // addToSession folds a trace into its session.
 func (t *tally) addToSession(b *intake.Batch, product string, received int64) {
 	trace := &b.Trace
+	s := t.touchSession(trace, product, received)
+	s.traces++
+	s.usage = s.usage.Add(trace.Usage)
+	for i := range b.Spans {
+		if span := &b.Spans[i]; span.Kind == intake.KindEvent && span.Name == sessionEnd {
+			s.end(span, activityOf(trace, received), received)
+		}
+	}
+}
+
+// activityOf is when a trace was active last.
+func activityOf(trace *intake.Trace, received int64) int64 {
 	activity := trace.Start
 	if trace.End != nil {
 		activity = max(activity, *trace.End)
 	}
-	activity = min(activity, received)
-	started := min(trace.Start, received)
+	return min(activity, received)
+}
+
+// touchSession notes when a trace was active in its session, and for whom.
+func (t *tally) touchSession(trace *intake.Trace, product string, received int64) *sessionChange {
+	activity, started := activityOf(trace, received), min(trace.Start, received)
 	s, seen := t.sessions[trace.SessionID]
 	if !seen {
 		s = &sessionChange{startedAt: started, lastActivity: activity, product: product}
@@ -239,13 +255,7 @@ func (t *tally) addToSession(b *intake.Batch, product string, received int64) {
 	if s.agentID == "" {
 		s.agentID = trace.AgentID
 	}
-	s.traces++
-	s.usage = s.usage.Add(trace.Usage)
-	for i := range b.Spans {
-		if span := &b.Spans[i]; span.Kind == intake.KindEvent && span.Name == sessionEnd {
-			s.end(span, activity, received)
-		}
-	}
+	return s
 }
 
 // end notes an event that ends the session. The trace that carries it may go on

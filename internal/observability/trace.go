@@ -29,6 +29,7 @@ type TraceItem struct {
 	Usage                        Usage
 	SpanCount, ErrorCount        int64
 	receivedDay, pk, startMicros int64
+	growth                       int64
 }
 
 // detailSpans is how many spans the detail of a trace holds. Clients send 500 at
@@ -68,7 +69,7 @@ type TraceFilter struct {
 
 const traceSelect = `received_day, pk, id, COALESCE(session_id, ''), name, start_time, end_time, duration_ms, status, COALESCE(user_id, ''),
 	agent_id, product, source, attributes, tags, input_preview, output_preview,
-	input_tokens, output_tokens, cache_read, cache_write, cost_nanos, span_count, error_count`
+	input_tokens, output_tokens, cache_read, cache_write, cost_nanos, span_count, error_count, growth`
 
 func scanTrace(row database.Scanner) (t TraceItem, err error) {
 	var start int64
@@ -76,7 +77,7 @@ func scanTrace(row database.Scanner) (t TraceItem, err error) {
 	var input, output sql.NullString
 	err = row.Scan(&t.receivedDay, &t.pk, &t.ID, &t.SessionID, &t.Name, &start, &end, &duration, &t.Status, &t.UserID,
 		&t.AgentID, &t.Product, &t.Source, &t.Attributes, &t.Tags, &input, &output,
-		&t.Usage.Input, &t.Usage.Output, &t.Usage.CacheRead, &t.Usage.CacheWrite, &t.Usage.CostNanos, &t.SpanCount, &t.ErrorCount)
+		&t.Usage.Input, &t.Usage.Output, &t.Usage.CacheRead, &t.Usage.CacheWrite, &t.Usage.CostNanos, &t.SpanCount, &t.ErrorCount, &t.growth)
 	if err != nil {
 		return TraceItem{}, err
 	}
@@ -227,6 +228,19 @@ func (s *Service) since(days int) time.Time { return s.db.Now().AddDate(0, 0, -d
 
 // Trace reads a trace with its spans; nil when the organization has none such.
 func (s *Service) Trace(ctx context.Context, orgID, id string) (*TraceDetail, error) {
+	item, err := s.findTrace(ctx, orgID, id)
+	if err != nil || item == nil {
+		return nil, err
+	}
+	spans, err := s.spansOf(ctx, item.receivedDay, item.pk, item.SpanCount)
+	if err != nil {
+		return nil, fmt.Errorf("read the spans of a trace: %w", err)
+	}
+	return &TraceDetail{TraceItem: *item, Spans: spans}, nil
+}
+
+// findTrace reads a trace without its spans; nil when there is none such.
+func (s *Service) findTrace(ctx context.Context, orgID, id string) (*TraceItem, error) {
 	if id = strings.ToLower(id); !intake.IsUUID(id) {
 		return nil, nil
 	}
@@ -245,11 +259,7 @@ func (s *Service) Trace(ctx context.Context, orgID, id string) (*TraceDetail, er
 	if err != nil {
 		return nil, fmt.Errorf("read a trace: %w", err)
 	}
-	spans, err := s.spansOf(ctx, day, pk, item.SpanCount)
-	if err != nil {
-		return nil, fmt.Errorf("read the spans of a trace: %w", err)
-	}
-	return &TraceDetail{TraceItem: item, Spans: spans}, nil
+	return &item, nil
 }
 
 // spansOf reads the spans of a trace, of which there are about count.

@@ -83,10 +83,15 @@ func compare(orgID string, stored, rows map[string]string) []Difference {
 func (t *tally) figures() map[string]string {
 	lines := map[string]string{}
 	for bucket, c := range t.traces {
+		if c.traces == 0 && c.errors == 0 && sketchText(c.durations) == "none" {
+			continue
+		}
 		lines[fmt.Sprintf("traces/%d", bucket)] = fmt.Sprintf("%d traces, %d errors, durations %s", c.traces, c.errors, sketchText(c.durations))
 	}
 	for bucket, traces := range t.minutes {
-		lines[fmt.Sprintf("minute/%d", bucket)] = fmt.Sprintf("%d traces", traces)
+		if traces != 0 {
+			lines[fmt.Sprintf("minute/%d", bucket)] = fmt.Sprintf("%d traces", traces)
+		}
 	}
 	for bucket, sessions := range t.active {
 		if sessions != 0 {

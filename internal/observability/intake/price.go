@@ -1,94 +1,129 @@
 package intake
 
 import (
-	_ "embed"
-	"fmt"
 	"math"
+	"slices"
 	"strings"
-
-	"github.com/go-json-experiment/json"
 )
-
-//go:embed prices.json
-var builtInPrices []byte
 
 // Prices tell what tokens cost, for spans that do not say so themselves.
 type Prices struct {
-	Date   string
-	models []modelPrice
-	cached map[string]bool // by vendor: whether input tokens include those read from a cache
+	Date   string // by which the vendors published them; empty where the file does not say
+	models []ModelPrice
+	cached map[string]bool // by vendor: whether input tokens include those of a cache
+	routes []string        // what may stand before a model's name
 }
 
-type modelPrice struct {
-	Prefix     string  `json:"prefix"`
-	Vendor     string  `json:"vendor"`
-	Input      float64 `json:"input"` // dollars per million tokens
+// ModelPrice is what the tokens of a model cost.
+type ModelPrice struct {
+	Prefix string `json:"prefix"` // of the model's name
+	Vendor string `json:"vendor"`
+	Rates
+	Above *LongPrompt `json:"above,omitempty"`
+}
+
+// Rates are prices in US dollars per million tokens.
+type Rates struct {
+	Input      float64 `json:"input"`
 	Output     float64 `json:"output"`
 	CacheRead  float64 `json:"cacheRead"`
 	CacheWrite float64 `json:"cacheWrite"`
 }
 
-// BuiltInPrices are the prices this program was built with.
-func BuiltInPrices() *Prices {
-	prices, err := ParsePrices(builtInPrices)
-	if err != nil {
-		panic(err) // the embedded file is checked by a test
-	}
-	return prices
+// LongPrompt is what all tokens of a request cost whose prompt has more than so
+// many, those of a cache included.
+type LongPrompt struct {
+	Tokens int64 `json:"tokens"`
+	Rates
 }
 
-// ParsePrices reads a price file.
-func ParsePrices(text []byte) (*Prices, error) {
-	var file struct {
-		Date    string `json:"date"`
-		Note    string `json:"note"`
-		Vendors map[string]struct {
-			InputIncludesCache bool `json:"inputIncludesCache"`
-		} `json:"vendors"`
-		Models []modelPrice `json:"models"`
-	}
-	if err := json.Unmarshal(text, &file, json.RejectUnknownMembers(true)); err != nil {
-		return nil, fmt.Errorf("read the price file: %w", err)
-	}
-	p := &Prices{Date: file.Date, models: file.Models, cached: map[string]bool{}}
-	for vendor, convention := range file.Vendors {
-		p.cached[vendor] = convention.InputIncludesCache
-	}
-	for _, m := range file.Models {
-		if _, known := p.cached[m.Vendor]; !known || m.Prefix == "" {
-			return nil, fmt.Errorf("price file: model %q needs a prefix and a vendor of the file", m.Prefix)
-		}
-		for _, price := range []float64{m.Input, m.Output, m.CacheRead, m.CacheWrite} {
-			if price < 0 || price > 1e6 || math.IsNaN(price) {
-				return nil, fmt.Errorf("price file: model %q has a price that is not from 0 to 1000000", m.Prefix)
-			}
-		}
-	}
-	return p, nil
+// Charge is what the usage of a model costs, and why.
+type Charge struct {
+	Price ModelPrice // the zero value for a model that is not known
+	Rates Rates      // those that count
+	Input int64      // tokens that cost as input, without those of a cache
+	Nanos int64      // 10^-9 US dollars
 }
 
-// Cost is what the usage of a model costs, in nanos; 0 for an unknown model.
-// Tokens read from a cache count once: vendors whose input includes them have
-// them taken out of it.
-func (p *Prices) Cost(model string, u Usage) int64 {
+// Models are the prices there are, by vendor and prefix.
+func (p *Prices) Models() []ModelPrice {
+	models := slices.Clone(p.models)
+	slices.SortFunc(models, func(a, b ModelPrice) int { return strings.Compare(a.Vendor+" "+a.Prefix, b.Vendor+" "+b.Prefix) })
+	return models
+}
+
+// InputIncludesCache tells how a vendor counts: whether tokens that were read from
+// a cache, or written to one at a price of their own, are among the input tokens.
+func (p *Prices) InputIncludesCache(vendor string) bool { return p.cached[vendor] }
+
+// Cost is what one request to a model costs, in nanos; 0 for an unknown model.
+func (p *Prices) Cost(model string, u Usage) int64 { return p.Charge(model, u).Nanos }
+
+// CostOfMany is what the requests of a total cost. How long each prompt was is not
+// known, so that prices of long ones do not count.
+func (p *Prices) CostOfMany(model string, total Usage) int64 {
 	price, ok := p.find(model)
 	if !ok {
 		return 0
 	}
-	input := u.Input
-	if p.cached[price.Vendor] {
-		input = max(0, u.Input-u.CacheRead)
-	}
-	dollars := float64(input)*price.Input + float64(u.Output)*price.Output +
-		float64(u.CacheRead)*price.CacheRead + float64(u.CacheWrite)*price.CacheWrite
-	return int64(math.Round(min(dollars*1e3, MaxCost*1e9))) // per million tokens, in nanos
+	price.Above = nil
+	return p.charge(price, total).Nanos
 }
 
-func (p *Prices) find(model string) (best modelPrice, ok bool) {
-	for _, m := range p.models {
-		if strings.HasPrefix(model, m.Prefix) && len(m.Prefix) > len(best.Prefix) {
-			best, ok = m, true
+// Charge is what one request to a model costs, and why.
+func (p *Prices) Charge(model string, u Usage) Charge {
+	price, ok := p.find(model)
+	if !ok {
+		return Charge{}
+	}
+	return p.charge(price, u)
+}
+
+// charge counts tokens of a cache once: where the vendor's input includes them they
+// are taken out of it, those that were written only where that has a price.
+func (p *Prices) charge(price ModelPrice, u Usage) Charge {
+	c := Charge{Price: price, Rates: price.Rates, Input: u.Input}
+	prompt := u.Input
+	if p.cached[price.Vendor] {
+		cached := u.CacheRead
+		if price.CacheWrite > 0 {
+			cached = Saturate(cached, u.CacheWrite)
+		}
+		c.Input = max(0, u.Input-cached)
+	} else {
+		prompt = Saturate(u.Input, Saturate(u.CacheRead, u.CacheWrite))
+	}
+	if price.Above != nil && prompt > price.Above.Tokens {
+		c.Rates = price.Above.Rates
+	}
+	dollars := float64(c.Input)*c.Rates.Input + float64(u.Output)*c.Rates.Output +
+		float64(u.CacheRead)*c.Rates.CacheRead + float64(u.CacheWrite)*c.Rates.CacheWrite
+	c.Nanos = int64(math.Round(min(dollars*1e3, MaxCost*1e9))) // per million tokens, in nanos
+	return c
+}
+
+// find is the price whose prefix is the longest that the model's name has, as it is
+// or without the names of those who pass it on: us.anthropic.claude-…, openai/gpt-….
+func (p *Prices) find(model string) (best ModelPrice, ok bool) {
+	for {
+		for _, m := range p.models {
+			if strings.HasPrefix(model, m.Prefix) && len(m.Prefix) > len(best.Prefix) {
+				best, ok = m, true
+			}
+		}
+		shorter := p.withoutRoute(model)
+		if ok || shorter == model {
+			return best, ok
+		}
+		model = shorter
+	}
+}
+
+func (p *Prices) withoutRoute(model string) string {
+	for _, route := range p.routes {
+		if rest, cut := strings.CutPrefix(model, route); cut {
+			return rest
 		}
 	}
-	return best, ok
+	return model
 }

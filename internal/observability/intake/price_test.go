@@ -45,8 +45,11 @@ func TestCachedTokensCostOnce(t *testing.T) {
 		},
 		"google": {
 			"without a cache":           {"gemini-2.5-pro", usage{Input: 8000, Output: 1000}, 10_000 + 10_000},
-			"read from a cache":         {"gemini-2.5-pro", usage{Input: 8000, Output: 1000, CacheRead: 3200}, 6000 + 1000 + 10_000},
-			"all of it from a cache":    {"gemini-2.5-flash", usage{Input: 4000, CacheRead: 4000}, 300},
+			"read from a cache":         {"gemini-2.5-pro", usage{Input: 8000, Output: 1000, CacheRead: 3200}, 6000 + 400 + 10_000},
+			"all of it from a cache":    {"gemini-2.5-flash", usage{Input: 4000, CacheRead: 4000}, 120},
+			"not quite a long prompt":   {"gemini-2.5-pro", usage{Input: 200_000, Output: 100}, 250_000 + 1000},
+			"a long prompt":             {"gemini-2.5-pro", usage{Input: 200_002, Output: 100}, 500_005 + 1500},
+			"long with what is cached":  {"gemini-2.5-pro", usage{Input: 300_000, CacheRead: 280_000}, 50_000 + 70_000},
 			"the longest prefix counts": {"gemini-2.5-flash-lite-preview", usage{Input: 10_000, Output: 10_000}, 1000 + 4000},
 		},
 	} {

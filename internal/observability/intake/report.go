@@ -34,7 +34,7 @@ func CheckReport(product, sessionID string, entries []ReportedUsage, prices *Pri
 	for i, e := range entries {
 		c.prefix = fmt.Sprintf("entries[%d].", i)
 		c.required("model", e.Model)
-		e.Usage.CostNanos = prices.Cost(e.Model, e.Usage)
+		e.Usage.CostNanos = prices.CostOfMany(e.Model, e.Usage)
 		r.Models[e.Model] = e.Usage
 	}
 	if c.bad != nil {

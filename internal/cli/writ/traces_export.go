@@ -1,0 +1,203 @@
+package writ
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"writ/client"
+	"writ/internal/cli"
+)
+
+// exporting is what `writ traces export` is asked.
+type exporting struct {
+	asPerson
+	filter                client.TraceFilter
+	format, rows, file    string
+	minDuration           int64
+	errors, withoutErrors bool
+}
+
+func tracesExport(s cli.Streams) *cobra.Command {
+	e := exporting{}
+	cmd := &cobra.Command{
+		Use: "export [TRACE]", Short: "Export traces, spans or sessions to a file or to stdout", Args: cobra.MaximumNArgs(1),
+		Long: "Export the traces of an organization, their spans or its sessions, as lines of JSON or as a table; or one TRACE, or\n" +
+			"with --format json one session, as JSON. A file has its name only when it is complete; on stdout the last line says\n" +
+			"whether it is. An export that the server cuts is continued. In tables, texts that a spreadsheet would run begin with\n" +
+			"an apostrophe.",
+		PreRunE: e.check,
+		RunE:    func(cmd *cobra.Command, args []string) error { return e.run(cmd.Context(), s, args) },
+	}
+	e.addFlags(cmd)
+	f := cmd.Flags()
+	f.StringVar(&e.format, "format", "ndjson", "ndjson, csv; json for one trace or session")
+	f.StringVar(&e.rows, "rows", "traces", "what a line is: traces (in ndjson with their spans), spans or sessions")
+	f.StringVarP(&e.file, "out", "o", "", "the file to write; stdout unless given")
+	f.IntVar(&e.filter.Days, "days", 7, "how many days back, 1 to 90")
+	f.StringVar(&e.filter.SessionID, "session", "", "of this session")
+	f.StringVar(&e.filter.Name, "name", "", "traces of exactly this name")
+	f.StringVar(&e.filter.Status, "status", "", "of this status: ok, error, denied; of sessions active, completed, expired, error")
+	f.StringVar(&e.filter.UserID, "user", "", "of this person")
+	f.StringVar(&e.filter.AgentID, "agent", "", "of exactly this agent")
+	f.Int64Var(&e.minDuration, "min-duration", 0, "traces that took at least so many milliseconds")
+	f.BoolVar(&e.errors, "errors", false, "traces whose status is not ok")
+	f.BoolVar(&e.withoutErrors, "no-errors", false, "traces whose status is ok")
+	cmd.MarkFlagsMutuallyExclusive("errors", "no-errors", "status")
+	return cmd
+}
+
+// one is whether a single trace or session is exported.
+func (e *exporting) one(args []string) bool { return len(args) == 1 || e.format == "json" }
+
+func (e *exporting) check(cmd *cobra.Command, args []string) error {
+	switch {
+	case e.format != "ndjson" && e.format != "csv" && e.format != "json":
+		return errors.New("--format must be ndjson, csv or json")
+	case e.rows != "traces" && e.rows != "spans" && e.rows != "sessions":
+		return errors.New("--rows must be traces, spans or sessions")
+	case len(args) == 1 && cmd.Flags().Changed("format") && e.format != "json":
+		return errors.New("one trace is exported as json")
+	case len(args) == 0 && e.format == "json" && e.filter.SessionID == "":
+		return errors.New("--format json is for one trace or session: name a TRACE, or give --session")
+	case e.rows == "sessions" && e.filter.SessionID != "" && e.format != "json":
+		return errors.New("one session is exported with --format json")
+	case e.asJSON && e.file == "":
+		return errors.New("--json tells what was written to a file: give --out")
+	}
+	if cmd.Flags().Changed("min-duration") {
+		e.filter.MinDurationMs = &e.minDuration
+	}
+	if e.errors || e.withoutErrors {
+		e.filter.HasError = &e.errors
+	}
+	return nil
+}
+
+func (e *exporting) run(ctx context.Context, s cli.Streams, args []string) error {
+	if e.file == "" {
+		_, err := e.write(ctx, s.Out, args)
+		return err
+	}
+	lines, err := e.writeFile(ctx, args)
+	if err != nil {
+		return err
+	}
+	if e.asJSON {
+		return e.print(s, map[string]any{"file": e.file, "lines": lines})
+	}
+	what := fmt.Sprintf("%d %s", lines, e.rows)
+	if e.one(args) {
+		what = "it"
+	}
+	fmt.Fprintf(s.Err, "writ: exported %s to %s\n", what, cli.Line(e.file))
+	return nil
+}
+
+// writeFile writes beside the file and gives it its name when it is complete: what
+// has the name is whole.
+func (e *exporting) writeFile(ctx context.Context, args []string) (lines int64, err error) {
+	part, err := os.CreateTemp(filepath.Dir(e.file), "."+filepath.Base(e.file)+".part-*")
+	if err != nil {
+		return 0, fmt.Errorf("write the export: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, part.Close(), os.Remove(part.Name()))
+		}
+	}()
+	if lines, err = e.write(ctx, part, args); err != nil {
+		return 0, err
+	}
+	if err := part.Sync(); err != nil {
+		return 0, fmt.Errorf("write the export: %w", err)
+	}
+	if err := part.Close(); err != nil {
+		return 0, fmt.Errorf("write the export: %w", err)
+	}
+	if err := os.Rename(part.Name(), e.file); err != nil {
+		return 0, fmt.Errorf("write the export: %w", err)
+	}
+	return lines, nil
+}
+
+// write writes the export. One of lines that is cut is continued.
+func (e *exporting) write(ctx context.Context, out io.Writer, args []string) (lines int64, err error) {
+	if e.one(args) {
+		return 0, e.writeOne(ctx, out, args)
+	}
+	all := &exportLines{out: out, csv: e.format == "csv"}
+	for cursor := ""; ; {
+		body, err := e.open(ctx, func(c *client.Client, org string) (io.ReadCloser, error) {
+			if e.rows == "sessions" {
+				f := client.SessionFilter{Days: e.filter.Days, Status: e.filter.Status, UserID: e.filter.UserID, AgentID: e.filter.AgentID}
+				f.Cursor = cursor
+				return c.ExportSessions(ctx, org, e.format, f)
+			}
+			f := e.filter
+			f.Cursor = cursor
+			return c.ExportTraces(ctx, org, client.TraceExport{TraceFilter: f, Format: e.format, Rows: e.rows})
+		})
+		if err != nil {
+			return 0, err
+		}
+		end, err := all.copy(body)
+		body.Close()
+		switch {
+		case end.Complete:
+			return all.lines, nil
+		case end.Cursor == "" || end.Cursor == cursor:
+			return 0, cutOff(end.Message, err)
+		}
+		cursor = end.Cursor
+	}
+}
+
+// cutOff says that an export is not whole.
+func cutOff(message string, cause error) error {
+	switch {
+	case message != "":
+		return fmt.Errorf("the export was cut off: %s", message)
+	case cause != nil:
+		return fmt.Errorf("the export was cut off: %w", cause)
+	}
+	return errors.New("the export was cut off: its last line is missing")
+}
+
+func (e *exporting) writeOne(ctx context.Context, out io.Writer, args []string) error {
+	body, err := e.open(ctx, func(c *client.Client, org string) (io.ReadCloser, error) {
+		if len(args) == 1 {
+			return c.ExportTrace(ctx, org, args[0])
+		}
+		return c.ExportSession(ctx, org, e.filter.SessionID)
+	})
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	if _, err := io.Copy(out, body); err != nil {
+		return cutOff("", err)
+	}
+	_, err = io.WriteString(out, "\n")
+	return err
+}
+
+// open begins an export, each time as who is signed in then.
+func (e *exporting) open(ctx context.Context, begin func(c *client.Client, org string) (io.ReadCloser, error)) (io.ReadCloser, error) {
+	c, err := e.client(ctx)
+	if err != nil {
+		return nil, err
+	}
+	const hint = "sign in again, and give the new access token"
+	org, err := e.organization(ctx, c)
+	if err != nil {
+		return nil, hinted(err, hint)
+	}
+	body, err := begin(c, org)
+	return body, hinted(err, hint)
+}

@@ -1,0 +1,82 @@
+package otlp
+
+import (
+	"strings"
+
+	"writ/internal/observability/intake"
+)
+
+// Kinds of spans beside those that intake counts.
+const (
+	kindSpan  = "span"
+	kindTool  = "tool"
+	kindAgent = "agent"
+)
+
+// Kinds by what each convention says. Embeddings are generations here: they have a
+// model, tokens and a price like all others.
+var (
+	kindsByOperation = map[string]string{
+		"chat": intake.KindGeneration, "text_completion": intake.KindGeneration, "completion": intake.KindGeneration,
+		"generate_content": intake.KindGeneration, "embeddings": intake.KindGeneration, "embedding": intake.KindGeneration,
+		"execute_tool": kindTool, "invoke_agent": kindAgent, "create_agent": kindAgent, "invoke_workflow": kindSpan,
+	}
+	kindsByInference = map[string]string{
+		"llm": intake.KindGeneration, "embedding": intake.KindGeneration, "tool": kindTool, "agent": kindAgent,
+		"chain": kindSpan, "retriever": kindSpan, "reranker": kindSpan, "guardrail": kindSpan, "evaluator": kindSpan, "prompt": kindSpan,
+	}
+	kindsByLoop = map[string]string{"tool": kindTool, "agent": kindAgent, "workflow": kindSpan, "task": kindSpan}
+)
+
+// kind is what a span is. One that says nothing of itself is a generation if it
+// has a model and tokens. A span of an agent may sum up the tokens of those below
+// it: it is never a generation, or they would count twice.
+func (s *sense) kind() string {
+	for _, says := range []struct {
+		meaning meaning
+		kinds   map[string]string
+	}{{operation, kindsByOperation}, {inferenceKind, kindsByInference}, {loopKind, kindsByLoop}} {
+		if kind, known := says.kinds[strings.ToLower(s[says.meaning].string())]; known {
+			return kind
+		}
+	}
+	_, hasInput := s[inputTokens].count()
+	_, hasOutput := s[outputTokens].count()
+	switch {
+	case s[model].string() != "" && (hasInput || hasOutput) && s[operation].kind == noValue:
+		return intake.KindGeneration
+	case s[tool].string() != "":
+		return kindTool
+	}
+	return kindSpan
+}
+
+// facts are what queries need of a span.
+func (s *sense) facts(kind string, prices *intake.Prices) (f intake.Facts) {
+	switch kind {
+	case intake.KindGeneration:
+		f.Model = s[model].string()
+		f.Usage = s.usage(f.Model, prices)
+	case kindTool:
+		f.Tool = s[tool].string()
+		if f.Tool == "" && strings.EqualFold(s[loopKind].string(), kindTool) {
+			f.Tool = s[entity].string()
+		}
+	}
+	return f
+}
+
+// usage is tokens and cost. By these conventions input includes what was read from
+// a cache or written to it; it is kept as the model's vendor counts it.
+func (s *sense) usage(model string, prices *intake.Prices) (u intake.Usage) {
+	u.Input, _ = s[inputTokens].count()
+	u.Output, _ = s[outputTokens].count()
+	u.CacheRead, _ = s[cacheReadTokens].count()
+	u.CacheWrite, _ = s[cacheWriteTokens].count()
+	u = prices.AsVendorCounts(model, u)
+	var given bool
+	if u.CostNanos, given = s[cost].dollars(); !given {
+		u.CostNanos = prices.Cost(model, u)
+	}
+	return u
+}

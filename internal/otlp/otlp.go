@@ -1,0 +1,90 @@
+// Package otlp reads what OpenTelemetry exporters send: traces in OTLP, as protobuf
+// or as JSON, become the fragments of traces that observability stores. It is pure:
+// it knows no database and no clock.
+//
+// The messages are read by hand, from their documented field numbers and names, and
+// not into generated types. What a request holds is bounded that way while it is
+// read: a few bytes of a message can stand for hundreds in memory. It also costs
+// less, for attributes are written once, as the JSON they are kept as.
+//
+//	body ──walk──> a span at a time ──GenAI conventions──> kind, model, tokens, tool ...
+//	                                                └──> its attributes, as JSON
+//	     spans of one trace ──> a fragment: the trace as its root, or its spans, tell it
+//
+// A span that cannot be kept is refused with its reason and harms no other; a body
+// that is not OTLP is refused as a whole. Names and numbers that are no sense of a
+// convention are only attributes: every attribute is kept, known or not.
+package otlp
+
+import (
+	"fmt"
+
+	"writ/internal/fault"
+	"writ/internal/observability/intake"
+)
+
+// Limits of a request, beside that of its body.
+const (
+	MaxSpans      = 50_000 // in a request
+	maxAttributes = 1000   // of a span, event, link, resource or scope
+	maxDepth      = 32     // of nested values
+	maxShared     = 16 << 10
+)
+
+// Encoding is how a request and its answer are written.
+type Encoding int
+
+// The encodings of OTLP over HTTP.
+const (
+	Protobuf Encoding = iota + 1
+	JSON
+)
+
+// Options are what reading a request depends on.
+type Options struct {
+	Product     string // of traces whose resource names no service
+	ProductWins bool   // over the service that the resource names
+	Prices      *intake.Prices
+	MaxBytes    int64 // of everything that would be kept
+}
+
+// Reading is what a request says.
+type Reading struct {
+	Fragments []intake.Fragment // each of another trace
+	Refused   int               // spans that cannot be kept
+	Reason    string            // why the first of them was refused
+}
+
+// Read reads a request. Only what concerns the whole is an error.
+func Read(body []byte, encoding Encoding, o Options) (Reading, error) {
+	r := newReader(o)
+	var err error
+	switch encoding {
+	case Protobuf:
+		err = r.readProtobuf(body)
+	case JSON:
+		err = r.readJSON(body)
+	default:
+		err = fmt.Errorf("read OTLP: no such encoding: %d", encoding)
+	}
+	if err != nil {
+		return Reading{}, err
+	}
+	fragments, err := r.fragments()
+	return Reading{Fragments: fragments, Refused: r.refused, Reason: r.reason}, err
+}
+
+// malformed refuses a body that is not OTLP.
+func malformed(cause error) error {
+	bad := fault.Field("body", "is not an OTLP trace request in the encoding of its Content-Type")
+	bad.Cause = cause
+	return bad
+}
+
+func tooManySpans() error {
+	return fault.New(fault.TooLarge, "a request must have at most %d spans", MaxSpans)
+}
+
+func (r *reader) tooLarge() error {
+	return fault.New(fault.TooLarge, "what the request holds is larger than %d bytes when it is written out", r.MaxBytes)
+}

@@ -1,0 +1,209 @@
+package otlp
+
+import (
+	"writ/internal/fault"
+	"writ/internal/observability/intake"
+)
+
+// reader collects the spans of a request while one of the encodings is walked.
+type reader struct {
+	Options
+	spans   []span
+	refused int
+	reason  string
+	holders int   // resources and scopes
+	kept    int64 // bytes of what would be stored
+
+	names   map[string]string // keys of attributes, each once
+	now     rawSpan           // what is being read
+	arena   []byte            // of its values; begun anew with each span
+	inner   []attribute       // of an event or link
+	written members           // of the object that is being written
+}
+
+func newReader(o Options) *reader {
+	return &reader{Options: o, names: map[string]string{}, written: members{}}
+}
+
+// maxNames bounds how many keys are remembered, and how long they are.
+const (
+	maxNames      = 1000
+	maxNameLength = 64
+)
+
+// name is a key as text. The same few keys come with every span.
+func (r *reader) name(key []byte) string {
+	if known, ok := r.names[string(key)]; ok {
+		return known
+	}
+	text := string(key)
+	if len(text) <= maxNameLength && len(r.names) < maxNames {
+		r.names[text] = text
+	}
+	return text
+}
+
+// resource is what produced spans: a process of a service.
+type resource struct {
+	sense      sense
+	attributes string // JSON
+	bad        error  // why none of its spans can be kept
+}
+
+// scope is the library that made spans.
+type scope struct {
+	name, version string
+	attributes    string // JSON; empty where there are none
+	bad           error
+}
+
+// setScope fills a scope. What it says is kept with every span.
+func (r *reader) setScope(to *scope, attributes []attribute) {
+	if len(attributes) == 0 {
+		return
+	}
+	text := r.written.appendObject(nil, attributes)
+	if len(text) > maxShared {
+		to.bad = errSharedTooLarge
+		return
+	}
+	to.attributes = string(text)
+}
+
+// newResource and newScope make one more, unless there are more of them than spans
+// could be: an empty one is two bytes of a body.
+func (r *reader) newResource() (*resource, error) { return &resource{}, r.countHolder() }
+
+func (r *reader) newScope() (*scope, error) { return &scope{}, r.countHolder() }
+
+func (r *reader) countHolder() error {
+	if r.holders++; r.holders > MaxSpans {
+		return fault.New(fault.TooLarge, "a request must have at most %d resources and scopes", MaxSpans)
+	}
+	return nil
+}
+
+// setResource fills a resource. Its attributes are kept with every trace, so they
+// must be few.
+func (r *reader) setResource(to *resource, attributes []attribute) {
+	text := r.written.appendObject(nil, attributes)
+	if len(text) > maxShared {
+		to.bad = errSharedTooLarge
+		return
+	}
+	to.attributes = string(text)
+	for i := range attributes { // they outlive what they were read into
+		attributes[i].value.text = append([]byte(nil), attributes[i].value.text...)
+	}
+	to.sense = senseOf(attributes)
+}
+
+// rawSpan is a span as it is read, in whatever order its fields come.
+type rawSpan struct {
+	traceID, id, parent []byte
+	name, state         []byte
+	start, end          uint64
+	kind                int64
+	statusCode          int64
+	statusMessage       []byte
+	attributes          []attribute
+	events, links       []byte // JSON, without the brackets
+	dropped             int64  // attributes, events and links the sender left out
+	bad                 error  // why it cannot be kept
+}
+
+// begin makes ready for the next span.
+func (r *reader) begin() error {
+	if len(r.spans)+r.refused >= MaxSpans {
+		return tooManySpans()
+	}
+	r.arena = r.arena[:0]
+	r.now = rawSpan{attributes: r.now.attributes[:0], events: r.now.events[:0], links: r.now.links[:0]}
+	return nil
+}
+
+// add appends an attribute, unless there are too many.
+func add(list []attribute, a attribute) ([]attribute, error) {
+	if len(list) >= maxAttributes {
+		return list, errAttributes
+	}
+	return append(list, a), nil
+}
+
+// end finishes the span that was read, or refuses it.
+func (r *reader) end(from *resource, by *scope) error {
+	s, err := r.finish(from, by)
+	if err != nil {
+		r.refuse(err)
+		return nil
+	}
+	r.spans = append(r.spans, s)
+	r.kept += int64(len(s.attributes))
+	if r.kept > r.MaxBytes {
+		return r.tooLarge()
+	}
+	return nil
+}
+
+func (r *reader) refuse(why error) {
+	if r.refused++; r.reason == "" {
+		r.reason = why.Error()
+	}
+}
+
+// checkScratch bounds what one span may write out while it is read.
+func (r *reader) checkScratch() error {
+	if int64(len(r.arena)+len(r.now.events)+len(r.now.links))+r.kept > r.MaxBytes {
+		return r.tooLarge()
+	}
+	return nil
+}
+
+// members are the names that an object has already: of several attributes with one
+// key the first is kept.
+type members map[string]bool
+
+// appendObject writes attributes as a JSON object.
+func (m members) appendObject(dst []byte, attributes []attribute) []byte {
+	return append(m.begin(dst, attributes), '}')
+}
+
+// begin writes attributes as a JSON object that is still open.
+func (m members) begin(dst []byte, attributes []attribute) []byte {
+	clear(m)
+	dst = append(dst, '{')
+	for _, a := range attributes {
+		dst = m.append(dst, a.key, a.value)
+	}
+	return dst
+}
+
+// append writes one member more, unless there is one of that name.
+func (m members) append(dst []byte, key string, v value) []byte {
+	if m[key] {
+		return dst
+	}
+	m[key] = true
+	if dst[len(dst)-1] != '{' {
+		dst = append(dst, ',')
+	}
+	return v.appendTo(append(appendText(dst, key), ':'))
+}
+
+// span is one that was read: all but what its resource and scope add to it.
+type span struct {
+	intake.Span
+	traceID    [16]byte
+	isRoot     bool
+	attributes []byte // JSON, the object still open
+	namesScope bool   // in attributes of its own
+	sense      spanSense
+	resource   *resource
+	scope      *scope
+}
+
+// spanSense is what a span says of its trace.
+type spanSense struct {
+	session, user, agent string
+	input, output        *string
+}
