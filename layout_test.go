@@ -65,6 +65,12 @@ var table = layout.Table{
 		"internal/observability", "internal/decision", "internal/verdict", "internal/audit", "internal/database",
 	),
 
+	row("internal/forwarding",
+		"internal/forwarding/message", "internal/observability", "internal/decision", "internal/projection", "internal/verdict", "internal/outbound", "internal/redaction",
+		"internal/audit", "internal/principal", "internal/database", "internal/secret", "internal/fault",
+	),
+	row("internal/forwarding/message"),
+
 	// Areas.
 	row("internal/delegation",
 		"internal/delegation/risk", "internal/policy/document", "internal/intent/plan", "internal/toolcall", "internal/redaction",
