@@ -1,0 +1,6 @@
+package observability
+
+// ArrivalQueries are those that find what arrived, by name.
+func ArrivalQueries() map[string]string {
+	return map[string]string{"settled": settledQuery}
+}
