@@ -90,10 +90,10 @@ func (s *store) grown(orgID, traceID string, names ...string) {
 	}
 }
 
-// spanNames are the names of an arrival's spans that are new since a place.
-func (s *store) spanNames(a observability.Arrival, since observability.Place) (names []string) {
+// spanNames are the names of the spans that came with an arrival.
+func (s *store) spanNames(a observability.Arrival) (names []string) {
 	s.t.Helper()
-	for after := a.NewSpans(since); ; {
+	for after := observability.FirstSpan; ; {
 		spans, err := s.ArrivedSpans(s.t.Context(), &a, after, 2)
 		if err != nil {
 			s.t.Fatal(err)
@@ -118,28 +118,27 @@ func TestATraceThatGrowsArrivesAgain(t *testing.T) {
 		if err != nil || len(first) != 1 || first[0].Grew || first[0].ID != grows {
 			t.Fatalf("arrived %+v, %v", first, err)
 		}
-		if got := s.spanNames(first[0], observability.Place{}); !slices.Equal(got, []string{"one", "two", "three"}) {
+		if got := s.spanNames(first[0]); !slices.Equal(got, []string{"one", "two", "three"}) {
 			t.Errorf("its spans are %v", got)
 		}
 		whole := newID()
 		s.accept(orgA, trace(whole, s.now(), ""))
-		s.advance(-15 * time.Second) // the clock of another server is behind
+		s.advance(-15 * time.Second) // the clock of another server is behind; still it comes after what the trace has
 		other.grown(orgA, grows, "four", "five")
 		s.advance(15 * time.Second)
 		s.grown(orgA, grows, "six")
 		s.advance(10 * time.Second)
-		if got, _ := s.arrivedIDs(orgA, at, 1); !slices.Equal(got, []string{whole, grows + " grew"}) {
+		if got, _ := s.arrivedIDs(orgA, at, 1); !slices.Equal(got, []string{grows + " grew", whole, grows + " grew"}) {
 			t.Errorf("came %v", got)
 		}
 		again, next, err := s.Arrived(t.Context(), orgA, at, 10)
-		if err != nil || len(again) != 2 || again[1].SpanCount != 6 {
+		if err != nil || len(again) != 3 || again[2].SpanCount != 6 {
 			t.Fatalf("arrived %+v, %v", again, err)
 		}
-		if got := s.spanNames(again[1], at); !slices.Equal(got, []string{"four", "five", "six"}) {
-			t.Errorf("new spans are %v", got)
-		}
-		if got := s.spanNames(again[0], at); got != nil {
-			t.Errorf("a trace without spans has %v", got)
+		for i, want := range [][]string{{"four", "five"}, nil, {"six"}} {
+			if got := s.spanNames(again[i]); !slices.Equal(got, want) {
+				t.Errorf("arrival %d brought %v, want %v", i, got, want)
+			}
 		}
 		s.grown(orgA, grows, "seven")
 		s.advance(10 * time.Second)
@@ -147,10 +146,76 @@ func TestATraceThatGrowsArrivesAgain(t *testing.T) {
 		if err != nil || len(last) != 1 {
 			t.Fatalf("arrived %+v, %v", last, err)
 		}
-		if got := s.spanNames(last[0], next); !slices.Equal(got, []string{"seven"}) {
+		if got := s.spanNames(last[0]); !slices.Equal(got, []string{"seven"}) {
 			t.Errorf("new spans are %v", got)
 		}
+		if got := s.spanNames(first[0]); !slices.Equal(got, []string{"one", "two", "three"}) {
+			t.Errorf("what came first is now said to be %v", got)
+		}
 		s.wantClean()
+	})
+}
+
+// TestATraceThatNeverRests grows again before its last growth is settled, as one
+// does whose exporter flushes every few seconds. All of it is told, in time.
+func TestATraceThatNeverRests(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *store) {
+		grows := newID()
+		var at observability.Place
+		var told, want []string
+		for i := range 8 {
+			name := string(rune('a' + i))
+			s.grown(orgA, grows, name)
+			s.accept(orgA, trace(newID(), s.now(), "")) // moves the place on
+			want = append(want, name)
+			s.advance(4 * time.Second)
+			arrivals, next, err := s.Arrived(t.Context(), orgA, at, 100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, a := range arrivals {
+				told = append(told, s.spanNames(a)...)
+			}
+			if at = next; i >= 2 && len(told) < i-1 {
+				t.Errorf("after %d growths only %v were told", i+1, told)
+			}
+		}
+		s.advance(10 * time.Second)
+		arrivals, _, err := s.Arrived(t.Context(), orgA, at, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range arrivals {
+			told = append(told, s.spanNames(a)...)
+		}
+		if !slices.Equal(told, want) {
+			t.Errorf("told %v, want each once: %v", told, want)
+		}
+	})
+}
+
+// TestWhatIsTheServersOwn: a client that calls itself as the server does is still
+// told of.
+func TestWhatIsTheServersOwn(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *store) {
+		own, alike := newID(), newID()
+		s.grown(orgA, own, "one")
+		likeOurs := strings.Replace(body(trace(alike, s.now(), `"attributes":{"source":"writ"}`,
+			span("generation", "g", s.now(), `"attributes":{"model":"m","toolName":"pay","inputTokens":7,"costUsd":1}`))), `"test"`, `"writ"`, 1)
+		if r := s.ingest(orgA, likeOurs); r.Accepted != 1 {
+			t.Fatalf("%+v", r)
+		}
+		s.advance(10 * time.Second)
+		arrived, _, err := s.Arrived(t.Context(), orgA, observability.Place{}, 10)
+		if err != nil || len(arrived) != 2 || !arrived[0].Own() || arrived[1].Own() || arrived[1].Product != "writ" || arrived[1].Source != "writ" {
+			t.Fatalf("arrived %+v, %v", arrived, err)
+		}
+		spans, err := s.ArrivedSpans(t.Context(), &arrived[1], observability.FirstSpan, 10)
+		if err != nil || len(spans) != 1 || spans[0].Model != "m" || spans[0].Tool != "pay" || spans[0].Usage.Input != 7 || spans[0].Usage.CostNanos != 1e9 {
+			t.Errorf("its spans: %+v, %v", spans, err)
+		}
 	})
 }
 
@@ -159,18 +224,18 @@ func TestATraceThatGrowsArrivesAgain(t *testing.T) {
 func TestArrivalsHaveAnIndex(t *testing.T) {
 	t.Parallel()
 	s := open(t, dbtest.SQLite(t))
-	for name, query := range observability.ArrivalQueries() {
-		steps, err := database.Collect(t.Context(), s.db, func(row database.Scanner) (step string, err error) {
-			var id, parent, unused int
-			err = row.Scan(&id, &parent, &unused, &step)
-			return step, err
-		}, `EXPLAIN QUERY PLAN `+query, orgA, 1, 1, 1, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		plan := strings.Join(steps, "; ")
-		if !strings.Contains(plan, "INDEX trace_by_arrival (org_id=? AND <expr>") || strings.Contains(plan, "TEMP B-TREE") {
-			t.Errorf("%s: %s", name, plan)
+	steps, err := database.Collect(t.Context(), s.db, func(row database.Scanner) (step string, err error) {
+		var id, parent, unused int
+		err = row.Scan(&id, &parent, &unused, &step)
+		return step, err
+	}, `EXPLAIN QUERY PLAN `+observability.LandingQuery, orgA, 1, 1, 1, 1, 1, 1, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := strings.Join(steps, "; ")
+	for _, index := range []string{"INDEX trace_by_receipt (org_id=? AND pk>? AND pk<?)", "INDEX sqlite_autoindex_trace_growth_1 (org_id=? AND at>? AND at<?)"} {
+		if !strings.Contains(plan, index) {
+			t.Errorf("%s is not used: %s", index, plan)
 		}
 	}
 }

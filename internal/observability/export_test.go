@@ -1,6 +1,4 @@
 package observability
 
-// ArrivalQueries are those that find what arrived, by name.
-func ArrivalQueries() map[string]string {
-	return map[string]string{"settled": settledQuery}
-}
+// LandingQuery finds what arrived.
+const LandingQuery = landingQuery

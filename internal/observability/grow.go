@@ -98,7 +98,7 @@ func (s *Service) grow(ctx context.Context, tx *database.Tx, orgID string, g *Gr
 	batch := g.batch()
 	first := s.keys.take(database.Micros(tx.Now()), len(batch.Spans)+1)
 	s.number(batch, first)
-	last := first + int64(len(batch.Spans)) // the trace's own: it arrives with its last span
+	last := first + int64(len(batch.Spans)) // the trace's own: it is there with its last span
 	for range maxLookalikes {
 		fresh, err := s.claimOne(ctx, tx, orgID, freshBatch{readyBatch: readied(batch), pk: s.keys.at(last), day: receivedDay(last)})
 		if err != nil || fresh {
@@ -206,8 +206,8 @@ const ownProduct = "writ"
 
 // storedTrace is a growing trace as it is stored.
 type storedTrace struct {
-	pk, day, start, arrived int64
-	status                  string
+	pk, day, start int64
+	status         string
 }
 
 // readGrowing reads a trace that may grow; nil where a client sent it.
@@ -224,16 +224,19 @@ func readGrowing(ctx context.Context, tx *database.Tx, orgID, id string) (*store
 	if first.Int64 < intake.MaxSpans {
 		return nil, nil
 	}
-	err = tx.QueryRow(ctx, `SELECT start_time, status, `+arrivedAt+` FROM trace WHERE received_day = $1 AND pk = $2`+forUpdate(tx), t.day, t.pk).Scan(&t.start, &t.status, &t.arrived)
+	err = tx.QueryRow(ctx, `SELECT start_time, status FROM trace WHERE received_day = $1 AND pk = $2`+forUpdate(tx), t.day, t.pk).Scan(&t.start, &t.status)
 	return &t, err
 }
 
-// extend adds spans to a stored trace, and the difference to its figures. Spans are
-// numbered after all that the trace has, also where another server was faster: who
-// follows what arrives finds new ones by their numbers.
+// extend adds spans to a stored trace, and the difference to its figures. They are
+// numbered behind all that the trace has, also where another server was faster or
+// its clock is ahead.
 func (s *Service) extend(ctx context.Context, tx *database.Tx, orgID string, t *storedTrace, more *intake.Batch) error {
-	first := s.keys.take(max(database.Micros(tx.Now()), t.arrived+1), len(more.Spans))
-	s.number(more, first)
+	had, err := lastNumber(ctx, tx, t.day, t.pk)
+	if err != nil {
+		return err
+	}
+	s.number(more, s.keys.take(max(database.Micros(tx.Now()), had+1), len(more.Spans)))
 	figures := s.tallyIn(tx, orgID)
 	for i := range more.Spans {
 		figures.addSpan(&more.Spans[i], "", receivedAt(more.Spans[i].Key))
@@ -243,12 +246,15 @@ func (s *Service) extend(ctx context.Context, tx *database.Tx, orgID string, t *
 		status = more.Trace.Status
 		cell(figures.traces, bucketOf(t.start, receivedAt(t.pk), hourMicros)).errors++
 	}
-	_, err := tx.Exec(ctx, `
+	_, err = tx.Exec(ctx, `
 		UPDATE trace
-		SET status = $3, span_count = span_count + $4, error_count = error_count + $5, grown_at = $7,
+		SET status = $3, span_count = span_count + $4, error_count = error_count + $5,
 			end_time = CASE WHEN end_time < $6 THEN $6 ELSE end_time END
-		WHERE received_day = $1 AND pk = $2`, t.day, t.pk, status, int64(len(more.Spans)), more.Trace.Errors, *more.Trace.End, first+int64(len(more.Spans))-1)
+		WHERE received_day = $1 AND pk = $2`, t.day, t.pk, status, int64(len(more.Spans)), more.Trace.Errors, *more.Trace.End)
 	if err != nil {
+		return err
+	}
+	if err := s.grew(ctx, tx, orgID, t.day, t.pk, more.Spans[0].Key, more.Spans[len(more.Spans)-1].Key); err != nil {
 		return err
 	}
 	return insertSpans(ctx, tx, []freshBatch{{readyBatch: readied(more), pk: t.pk, day: t.day}})
