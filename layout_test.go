@@ -61,15 +61,14 @@ var table = layout.Table{
 	),
 
 	// What composes areas behind the scenes.
-	row("internal/projection",
-		"internal/observability", "internal/decision", "internal/verdict", "internal/audit", "internal/database",
-	),
-
 	row("internal/forwarding",
 		"internal/forwarding/message", "internal/observability", "internal/decision", "internal/projection", "internal/verdict", "internal/outbound", "internal/redaction",
 		"internal/audit", "internal/principal", "internal/database", "internal/secret", "internal/fault",
 	),
 	row("internal/forwarding/message"),
+	row("internal/projection",
+		"internal/observability", "internal/decision", "internal/verdict", "internal/audit", "internal/database",
+	),
 
 	// Areas.
 	row("internal/delegation",

@@ -1,8 +1,8 @@
 // Package message writes spans as OTLP's protobuf messages have them, and reads
 // what a receiver answers.
 //
-// It is the sending half of the protocol and no more: a Request is spans of one
-// resource, a Span has what Writ knows of one, an Attribute any JSON value. Writing
+// It is the sending half of the protocol and no more: a Request is spans of
+// services, a Span has what Writ knows of one, an Attribute any JSON value. Writing
 // the few fields by hand links no generated code and allocates one buffer; that the
 // official types read the same from it is what the tests are for.
 //
@@ -13,6 +13,7 @@
 package message
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -26,6 +27,7 @@ const (
 	MaxValue      = 16 << 10 // bytes of one attribute
 	MaxAttributes = 48 << 10 // bytes of all attributes of a span
 	maxMessage    = 2 << 10  // bytes of a status message
+	maxVersion    = 100
 )
 
 // Span is a span to be sent. Its ids must not be zero.
@@ -38,13 +40,6 @@ type Span struct {
 	Attributes Attributes
 	Failed     bool
 	Message    string // why it failed
-}
-
-// Source is whose spans a request holds.
-type Source struct {
-	Service  string // service.name
-	Version  string // of what wrote them
-	Resource Attributes
 }
 
 // scopeName is who wrote the spans.
@@ -81,39 +76,61 @@ const (
 	codeError    = 2
 )
 
-// Request is spans of one source, growing. The zero value is empty.
+// Request is spans of some services, growing. The zero value is empty.
 type Request struct {
-	spans []byte // each with its tag
-	count int
+	services []service
+	count    int
+	size     int
 }
 
-// Add appends a span.
-func (r *Request) Add(s *Span) {
-	r.spans = appendBytes(r.spans, scopeSpansSpans, s.encode())
+// service is the spans of one, each with its tag.
+type service struct {
+	name  string
+	spans []byte
+}
+
+// Add appends a span of a service.
+func (r *Request) Add(name string, s *Span) {
+	i := slices.IndexFunc(r.services, func(s service) bool { return s.name == name })
+	if i < 0 {
+		i = len(r.services)
+		r.services = append(r.services, service{name: name})
+		r.size += len(name) + envelope
+	}
+	before := len(r.services[i].spans)
+	r.services[i].spans = appendBytes(r.services[i].spans, scopeSpansSpans, s.encode())
+	r.size += len(r.services[i].spans) - before
 	r.count++
 }
 
-// Len is how many spans it has, and Size about how many bytes.
+// envelope is about what a service takes beside its name and its spans.
+const envelope = 256
+
+// Len is how many spans it has.
 func (r *Request) Len() int { return r.count }
 
-// Size is about how many bytes the request has.
-func (r *Request) Size() int { return len(r.spans) }
+// Size is about how many bytes it has, and no fewer.
+func (r *Request) Size() int { return r.size }
 
-// Encode is the request as it is sent.
-func (r *Request) Encode(from Source) []byte {
+// Encode is the request as it is sent. Every service gets the same further
+// attributes; version is that of the program that sends.
+func (r *Request) Encode(version string, about Attributes) []byte {
 	scope := appendText(nil, scopeNameField, scopeName)
-	scope = appendText(scope, scopeVersionField, from.Version)
-	scoped := appendBytes(make([]byte, 0, len(r.spans)+64), scopeSpansScope, scope)
-	scoped = append(scoped, r.spans...)
+	scope = appendText(scope, scopeVersionField, Cut(version, maxVersion))
+	var out []byte
+	for _, s := range r.services {
+		var named Attributes
+		named.Text("service.name", Cut(s.name, MaxName))
+		resource := named.append(nil, resourceAttributes)
+		resource = about.append(resource, resourceAttributes)
 
-	var named Attributes
-	named.Text("service.name", from.Service)
-	resource := named.append(nil, resourceAttributes)
-	resource = from.Resource.append(resource, resourceAttributes)
-
-	all := appendBytes(make([]byte, 0, len(scoped)+len(resource)+16), resourceSpansResource, resource)
-	all = appendBytes(all, resourceSpansScopes, scoped)
-	return appendBytes(make([]byte, 0, len(all)+8), requestResourceSpans, all)
+		scoped := appendBytes(make([]byte, 0, len(s.spans)+len(scope)+8), scopeSpansScope, scope)
+		scoped = append(scoped, s.spans...)
+		all := appendBytes(make([]byte, 0, len(scoped)+len(resource)+16), resourceSpansResource, resource)
+		all = appendBytes(all, resourceSpansScopes, scoped)
+		out = appendBytes(out, requestResourceSpans, all)
+	}
+	return out
 }
 
 func (s *Span) encode() []byte {

@@ -16,14 +16,18 @@ import (
 )
 
 // read decodes a request with the official types, and gives its spans.
-func read(t *testing.T, from message.Source, spans ...*message.Span) (*trace.ResourceSpans, []*trace.Span) {
+func read(t *testing.T, about message.Attributes, spans ...*message.Span) (*trace.ResourceSpans, []*trace.Span) {
 	t.Helper()
 	var r message.Request
 	for _, s := range spans {
-		r.Add(s)
+		r.Add("billing-bot", s)
+	}
+	body := r.Encode("1.2", about)
+	if len(body) > r.Size() {
+		t.Errorf("%d bytes, said to be at most %d", len(body), r.Size())
 	}
 	var got collector.ExportTraceServiceRequest
-	if err := proto.Unmarshal(r.Encode(from), &got); err != nil {
+	if err := proto.Unmarshal(body, &got); err != nil {
 		t.Fatalf("the official types do not read the request: %v", err)
 	}
 	if unknown := got.ProtoReflect().GetUnknown(); len(unknown) > 0 {
@@ -75,8 +79,8 @@ func some() *message.Span {
 
 func TestOfficialTypesReadWhatIsWritten(t *testing.T) {
 	t.Parallel()
-	from := message.Source{Service: "billing-bot", Version: "1.2"}
-	from.Resource.Text("deployment.environment.name", "sandbox")
+	var about message.Attributes
+	about.Text("deployment.environment.name", "sandbox")
 	s := some()
 	s.Failed, s.Message = true, "no"
 	s.Attributes.Text("gen_ai.request.model", "m-1")
@@ -85,11 +89,11 @@ func TestOfficialTypesReadWhatIsWritten(t *testing.T) {
 	s.Attributes.Bool("done", true)
 	root := some()
 	root.ParentID = [8]byte{}
-	resource, spans := read(t, from, s, root)
+	resource, spans := read(t, about, s, root)
 
-	about := members(resource.Resource.Attributes)
-	if about["service.name"] != "billing-bot" || about["deployment.environment.name"] != "sandbox" {
-		t.Errorf("resource %v", about)
+	whose := members(resource.Resource.Attributes)
+	if whose["service.name"] != "billing-bot" || whose["deployment.environment.name"] != "sandbox" {
+		t.Errorf("resource %v", whose)
 	}
 	scope := resource.ScopeSpans[0].Scope
 	if scope.Name != "writ" || scope.Version != "1.2" {
@@ -117,12 +121,31 @@ func TestOfficialTypesReadWhatIsWritten(t *testing.T) {
 	}
 }
 
+func TestServicesStandApart(t *testing.T) {
+	t.Parallel()
+	var r message.Request
+	for _, name := range []string{"a", "b", "a"} {
+		r.Add(name, some())
+	}
+	var got collector.ExportTraceServiceRequest
+	if err := proto.Unmarshal(r.Encode("", message.Attributes{}), &got); err != nil {
+		t.Fatal(err)
+	}
+	counts := map[any]int{}
+	for _, service := range got.ResourceSpans {
+		counts[members(service.Resource.Attributes)["service.name"]] = len(service.ScopeSpans[0].Spans)
+	}
+	if len(got.ResourceSpans) != 2 || counts["a"] != 2 || counts["b"] != 1 || r.Len() != 3 {
+		t.Errorf("spans by service: %v, %d in all", counts, r.Len())
+	}
+}
+
 func TestJSONBecomesValues(t *testing.T) {
 	t.Parallel()
 	s := some()
 	s.Attributes.Members([]byte(`{"text":"a\u0000b","int":9007199254740993,"big":123456789012345678901234567890,"half":0.5,"yes":true,"nothing":null,
 		"list":[1,"two",null,[]],"object":{"a":{"b":false},"":1},"text":"again","deep":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}`))
-	_, spans := read(t, message.Source{}, s)
+	_, spans := read(t, message.Attributes{}, s)
 	got := members(spans[0].Attributes)
 	if got["text"] != "a\x00b" || got["int"] != int64(9007199254740993) || got["big"] != 123456789012345678901234567890.0 || got["half"] != 0.5 || got["yes"] != true {
 		t.Errorf("scalars of %v", got)
@@ -154,7 +177,7 @@ func TestWhatReceiversRefuseIsNotWritten(t *testing.T) {
 		s.Attributes.Text(string(rune('a'+i)), strings.Repeat("ä", message.MaxValue))
 	}
 	s.Attributes.Double("not a number", math.NaN())
-	_, spans := read(t, message.Source{}, s)
+	_, spans := read(t, message.Attributes{}, s)
 	got := spans[0]
 	if len(got.Name) > message.MaxName || !utf8.ValidString(got.Name) {
 		t.Errorf("a name of %d bytes", len(got.Name))
@@ -202,7 +225,7 @@ func FuzzMembers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, object []byte) {
 		s := some()
 		s.Attributes.Members(object)
-		_, spans := read(t, message.Source{Service: "s"}, s)
+		_, spans := read(t, message.Attributes{}, s)
 		if size := proto.Size(spans[0]); size > message.MaxAttributes+2048 {
 			t.Errorf("a span of %d bytes", size)
 		}
