@@ -30,6 +30,7 @@ import (
 	"writ/internal/delegation"
 	"writ/internal/enforcement"
 	"writ/internal/execution"
+	"writ/internal/forwarding"
 	"writ/internal/intent"
 	"writ/internal/notification"
 	"writ/internal/notification/webhook"
@@ -57,6 +58,7 @@ type Config struct {
 	Executions    *execution.Service
 	Notifications *notification.Service
 	Webhooks      *webhook.Service
+	Forwarding    *forwarding.Service
 	Logger        *slog.Logger
 
 	// TelemetryBehind is how far telemetry may be behind decisions; nil: not told.
@@ -115,6 +117,7 @@ func New(c Config) *API {
 	a.mountDelegation()
 	a.mountNotifications()
 	a.mountWebhooks()
+	a.mountForwarding()
 	a.mountExecutions()
 	a.mountAuditLog()
 	if c.Documented {
