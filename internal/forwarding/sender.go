@@ -208,7 +208,7 @@ func (s *Service) step(ctx context.Context, orgID string, at *pace) (goOn bool, 
 	}
 	if came.refused && p.request.Len() > 1 {
 		at.limit = p.request.Len() / 2 // to find the one that is refused
-		return true, nil
+		return s.renew(ctx, orgID)
 	}
 	if came.problem == "" {
 		at.limit = min(2*at.limit, maxSpans)

@@ -45,6 +45,21 @@ func (s *Service) lease(ctx context.Context, orgID string) (taken bool, err erro
 	return taken, nil
 }
 
+// renew prolongs a lease while nothing is stored yet, and reports whether this process
+// still has it.
+func (s *Service) renew(ctx context.Context, orgID string) (held bool, err error) {
+	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		changed, err := tx.Exec(ctx, `UPDATE forwarding SET lease_until = $3 WHERE org_id = $1 AND lease_holder = $2`,
+			orgID, s.holder, database.Micros(tx.Now().Add(leaseTime)))
+		held = changed == 1
+		return err
+	}})
+	if err != nil {
+		return false, fmt.Errorf("renew the lease of the forwarding: %w", err)
+	}
+	return held, nil
+}
+
 func (s *Service) release(ctx context.Context, orgID string) error {
 	return s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		_, err := tx.Exec(ctx, `UPDATE forwarding SET lease_holder = '', lease_until = 0 WHERE org_id = $1 AND lease_holder = $2`, orgID, s.holder)

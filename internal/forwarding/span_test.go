@@ -140,3 +140,38 @@ func TestADecisionAsASpan(t *testing.T) {
 		}
 	})
 }
+
+// TestATraceThatGrows is sent as it comes, below no span of ours.
+func TestATraceThatGrows(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.put(w.settings())
+		id := database.NewID()
+		grow := func(at int64, names ...string) {
+			t.Helper()
+			var spans []observability.GrownSpan
+			for _, name := range names {
+				spans = append(spans, observability.GrownSpan{ID: database.NewID(), Kind: "tool", Name: name, Start: w.now(), End: w.now(), Attributes: `{}`})
+			}
+			moved, err := w.telemetry.Grow(t.Context(), w.org, observability.Position{Next: at}, observability.Position{Next: at + 1},
+				[]observability.GrowingTrace{{ID: id, Name: "grows", Source: "elsewhere", Spans: spans}})
+			if err != nil || !moved {
+				t.Fatalf("grow: %v, %v", moved, err)
+			}
+		}
+		grow(0, "one", "two")
+		w.advance(4 * time.Second)
+		grow(1, "three")
+		w.ingest(0)
+		w.rest()
+		grow(2, "four")
+		w.rest()
+		w.rest()
+		w.wantNames("each span once", []string{"one", "two", "three", "trace-1", "four"})
+		for _, name := range []string{"one", "four"} {
+			if s, _ := w.receiver.taken(name); len(s.ParentSpanId) != 0 || hexOf(s.TraceId) != strings.ReplaceAll(id, "-", "") {
+				t.Errorf("%s is %v", name, s)
+			}
+		}
+	})
+}

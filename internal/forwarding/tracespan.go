@@ -1,6 +1,7 @@
 package forwarding
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"strings"
 
@@ -38,13 +39,7 @@ func rootOf(t *observability.TraceItem) [8]byte { return spanBytes("root of " + 
 
 // serviceOf is what a trace's spans are a part of.
 func serviceOf(t *observability.TraceItem) string {
-	switch {
-	case t.Source != "":
-		return t.Source
-	case t.Product != "":
-		return t.Product
-	}
-	return "unknown_service"
+	return cmp.Or(t.Product, t.Source, "unknown_service")
 }
 
 // rootSpan stands for a trace that came whole: such a trace has a name, a time and
