@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -88,8 +89,11 @@ type API struct {
 	routes  []Route
 	ready   readiness
 	bodies  bodyBudget
-	streams openStreams
-	polls   openPolls
+	streams openStreams // of approvals
+	tails   openStreams
+	// patience is how long a reader of a stream may take for a part, in nanoseconds.
+	patience atomic.Int64
+	polls    openPolls
 
 	refusals logGate
 }
@@ -98,6 +102,7 @@ type API struct {
 func New(c Config) *API {
 	setUpHuma()
 	a := &API{Config: c, mux: http.NewServeMux(), metrics: newMetrics(c), ready: readiness{begun: make(chan struct{})}}
+	a.patience.Store(int64(streamWrite))
 	a.huma = humago.New(a.mux, humaConfig(c.Version))
 	a.mountHealth()
 	a.mountAuth()
@@ -112,6 +117,7 @@ func New(c Config) *API {
 	a.mountKeys()
 	a.mountTerminal()
 	a.mountObservability()
+	a.mountTail()
 	a.mountPolicies()
 	a.mountIAP()
 	a.mountDelegation()

@@ -27,6 +27,7 @@ type Follower struct {
 	filter  ArrivalFilter
 	newest  Place
 	told    map[Place]bool
+	looked  Place // how far the present look is; zero: none is under way
 }
 
 // ArrivalFilter says which traces are told. What is empty does not narrow.
@@ -89,18 +90,21 @@ const tellSelect = `received_day, pk, id, COALESCE(session_id, ''), name, start_
 	agent_id, product, source, '{}', '[]', input_preview, output_preview,
 	input_tokens, output_tokens, cache_read, cache_write, cost_nanos, span_count, error_count`
 
-// untold finds what was not told yet, in order, at most so many.
+// untold finds what was not told yet, in order, at most so many. A look that finds
+// more goes on there the next time: one that came late is found by the next look.
 func (f *Follower) untold(ctx context.Context, limit int) (fresh []landing, err error) {
 	// Replicas' clocks differ: what is dated a little ahead is there too.
 	until := f.service.db.Now().Add(time.Hour)
-	at := Place{At: f.newest.At.Add(-f.service.overlap())}
+	if f.looked == (Place{}) {
+		f.looked.At = f.newest.At.Add(-f.service.overlap())
+	}
 	for {
-		found, err := f.service.landings(ctx, f.orgID, at, until, MaxArrivals)
+		found, err := f.service.landings(ctx, f.orgID, f.looked, until, MaxArrivals)
 		if err != nil {
 			return nil, err
 		}
 		for _, l := range found {
-			if at = l.Place; !f.told[at] {
+			if f.looked = l.Place; !f.told[l.Place] {
 				fresh = append(fresh, l)
 			}
 			if len(fresh) == limit {
@@ -108,6 +112,7 @@ func (f *Follower) untold(ctx context.Context, limit int) (fresh []landing, err 
 			}
 		}
 		if len(found) < MaxArrivals {
+			f.looked = Place{}
 			return fresh, nil
 		}
 	}
