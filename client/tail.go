@@ -121,6 +121,9 @@ type Event struct {
 
 // EventReader reads a stream of server-sent events.
 type EventReader struct {
+	// Heard is called for every line, also where no event comes of it; nil: nothing is.
+	Heard func()
+
 	body   io.ReadCloser
 	lines  *bufio.Scanner
 	lastID string
@@ -145,6 +148,9 @@ func (r *EventReader) Next() (Event, error) {
 	var e Event
 	id, hasID := "", false
 	for r.lines.Scan() {
+		if r.Heard != nil {
+			r.Heard()
+		}
 		name, value, _ := bytes.Cut(r.lines.Bytes(), []byte(":"))
 		value = bytes.TrimPrefix(value, []byte(" "))
 		switch string(name) {

@@ -1,0 +1,14 @@
+package writ
+
+import (
+	"github.com/spf13/cobra"
+
+	"writ/internal/cli"
+)
+
+// traces holds what a person does with the traces of agents.
+func traces(s cli.Streams) *cobra.Command {
+	c := &cobra.Command{Use: "traces", Short: "Watch what agents do"}
+	c.AddCommand(tracesTail(s))
+	return c
+}
