@@ -195,6 +195,30 @@ func TestATraceThatNeverRests(t *testing.T) {
 	})
 }
 
+// TestGrowthsGoWithTheirTraces, when retention removes the day of these.
+func TestGrowthsGoWithTheirTraces(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *store) {
+		old, kept := newID(), newID()
+		s.grown(orgA, old, "one")
+		s.advance(keptDays * day)
+		s.grown(orgA, old, "two") // late, and still of the trace's day
+		s.grown(orgA, kept, "one")
+		s.grown(orgA, kept, "two")
+		s.advance(2 * day)
+		if _, err := s.Retain(t.Context(), false); err != nil {
+			t.Fatal(err)
+		}
+		if left := s.number(`SELECT count(*) FROM trace_growth`); left != 1 {
+			t.Errorf("%d growths are left, want that of the kept trace", left)
+		}
+		if got, _ := s.arrivedIDs(orgA, observability.Place{}, 10); !slices.Equal(got, []string{kept, kept + " grew"}) {
+			t.Errorf("arrived %v", got)
+		}
+		s.wantClean()
+	})
+}
+
 // TestWhatIsTheServersOwn: a client that calls itself as the server does is still
 // told of.
 func TestWhatIsTheServersOwn(t *testing.T) {
