@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"time"
 )
@@ -162,24 +161,5 @@ func (c *Client) ReplayDelivery(ctx context.Context, orgID, webhookID, id string
 // EventStream opens the stream of what happens to an organization's requests, after
 // the event with an id (empty: from now on). Close its body.
 func (c *Client) EventStream(ctx context.Context, orgID, afterID string) (*http.Response, error) {
-	request, err := c.request(ctx, http.MethodGet, "/notifications/stream", inOrg(orgID), nil)
-	if err != nil {
-		return nil, err
-	}
-	if afterID != "" {
-		request.Header.Set("Last-Event-ID", afterID)
-	}
-	response, err := c.send(request)
-	if err != nil {
-		return nil, err
-	}
-	if response.StatusCode != http.StatusOK {
-		defer response.Body.Close()
-		content, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
-		if err != nil {
-			return nil, err
-		}
-		return nil, newError(response, content)
-	}
-	return response, nil
+	return c.openStream(ctx, "/notifications/stream", inOrg(orgID), afterID)
 }

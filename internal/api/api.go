@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -30,6 +31,7 @@ import (
 	"writ/internal/delegation"
 	"writ/internal/enforcement"
 	"writ/internal/execution"
+	"writ/internal/forwarding"
 	"writ/internal/intent"
 	"writ/internal/notification"
 	"writ/internal/notification/webhook"
@@ -57,6 +59,7 @@ type Config struct {
 	Executions    *execution.Service
 	Notifications *notification.Service
 	Webhooks      *webhook.Service
+	Forwarding    *forwarding.Service
 	Logger        *slog.Logger
 
 	// TelemetryBehind is how far telemetry may be behind decisions; nil: not told.
@@ -86,9 +89,12 @@ type API struct {
 	routes  []Route
 	ready   readiness
 	bodies  bodyBudget
-	streams openStreams
-	polls   openPolls
+	streams openStreams // of approvals
+	tails   openStreams
 	exports openExports
+	// patience is how long a reader of a stream may take for a part, in nanoseconds.
+	patience atomic.Int64
+	polls    openPolls
 
 	refusals logGate
 }
@@ -97,6 +103,7 @@ type API struct {
 func New(c Config) *API {
 	setUpHuma()
 	a := &API{Config: c, mux: http.NewServeMux(), metrics: newMetrics(c), ready: readiness{begun: make(chan struct{})}}
+	a.patience.Store(int64(streamWrite))
 	a.huma = humago.New(a.mux, humaConfig(c.Version))
 	a.mountHealth()
 	a.mountAuth()
@@ -113,11 +120,13 @@ func New(c Config) *API {
 	a.mountObservability()
 	a.mountOTLP()
 	a.mountExports()
+	a.mountTail()
 	a.mountPolicies()
 	a.mountIAP()
 	a.mountDelegation()
 	a.mountNotifications()
 	a.mountWebhooks()
+	a.mountForwarding()
 	a.mountExecutions()
 	a.mountAuditLog()
 	if c.Documented {

@@ -51,11 +51,19 @@ func (s *server) wire(t *testing.T, method, path, body string, headers ...string
 		t.Fatalf("%s %s: %v", method, path, err)
 	}
 	defer response.Body.Close()
-	content, err := io.ReadAll(response.Body)
+	content, err := readAll(response)
 	if err != nil {
 		t.Fatalf("%s %s: %v", method, path, err)
 	}
 	return wireAnswer{response.StatusCode, response.Header, content}
+}
+
+// readAll reads an answer to its end, which a stream of events does not have.
+func readAll(response *http.Response) ([]byte, error) {
+	if strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
+		return nil, nil
+	}
+	return io.ReadAll(response.Body)
 }
 
 // credentials are the headers that make a request the client's.

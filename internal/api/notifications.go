@@ -26,7 +26,9 @@ func (a *API) mountNotifications() {
 	handle(a, route(http.MethodPost, "/read-all", "Mark all notifications as read", notRecorded, 0), a.markAllRead)
 	handle(a, route(http.MethodGet, "/preferences", "How the caller wants to be told", "", 0), a.getPreferences)
 	handle(a, route(http.MethodPut, "/preferences", "Change how the caller wants to be told", notRecorded, 0), a.putPreferences)
-	a.mountStream(route(http.MethodGet, "/stream", "What happens to requests for approval, as server-sent events; the header Last-Event-ID resumes", "", http.StatusOK))
+	handleStream[streamEventsInput, StreamedEventBody](a,
+		route(http.MethodGet, "/stream", "What happens to requests for approval, as server-sent events; the header Last-Event-ID resumes", "", http.StatusOK),
+		a.streams.allow(approvalStreamsPerUser, approvalStreamsPerOrganization, approvalStreamsAtAll), a.streamEvents)
 }
 
 // NotificationBody is what a person was told.

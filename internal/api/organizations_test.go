@@ -249,8 +249,8 @@ func TestWhatEachRoleMayDo(t *testing.T) {
 		for _, role := range anyRole {
 			people[role] = s.join(founder, org, role)
 		}
-		cases := slices.Concat(organizationRoleCases(), memberRoleCases(), keyRoleCases(), telemetryRoleCases(), enforcementRoleCases(), webhookRoleCases(),
-			identityProviderRoleCases(provider), closingRoleCases())
+		cases := slices.Concat(organizationRoleCases(), memberRoleCases(), keyRoleCases(), telemetryRoleCases(), tailRoleCases(), enforcementRoleCases(), webhookRoleCases(),
+			forwardingRoleCases(), identityProviderRoleCases(provider), closingRoleCases())
 		for _, r := range s.API.Routes() {
 			declared := r.Method + " " + r.Path
 			if r.OrganizationScoped() && !slices.ContainsFunc(cases, func(c roleCase) bool { return c.route == declared }) {

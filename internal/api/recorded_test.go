@@ -179,6 +179,7 @@ func TestEveryChangeIsRecorded(t *testing.T) {
 		w.org = s.organization(w.owner, "Recorded")
 		scenarios := w.scenarios()
 		maps.Copy(scenarios, w.signInScenarios())
+		maps.Copy(scenarios, w.forwardingScenarios())
 		for _, r := range s.API.Routes() {
 			if r.Method == http.MethodGet && !r.GetChanges {
 				continue

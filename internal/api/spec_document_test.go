@@ -68,6 +68,7 @@ func (s *server) telemetryDocument(t *testing.T) *telemetryDocument {
 			delete(d.Paths, path)
 		}
 	}
+	delete(d.Paths, "/organization/{orgId}/observability/stream") // has no end, so no one answer
 	if len(d.Paths) != 9 {
 		t.Fatalf("%d operations of observability are documented, want nine", len(d.Paths))
 	}

@@ -77,6 +77,7 @@ func (s *server) tenant(name string) *tenant {
 	w.approval, w.allow = s.opened(agent), s.allowed(agent, w.owner, w.org)
 	w.private = []string{name, w.org, w.owner.ID, w.owner.Email, w.member, w.invite, w.key, w.session, w.trace, w.agentSession, w.policy, w.draft, w.plan, w.approval, w.allow}
 	told := s.tellTenant(w)
+	s.someForwarding(w.owner, w.org)
 	// A new route with an id in its path has to name one here.
 	w.foreignIDs = map[string]map[string]string{
 		"PATCH /organization/{orgId}/members/{userId}/role": {"userId": w.member},

@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -36,7 +35,7 @@ func (s *server) tenancyCall(method, path string, header http.Header, body strin
 		s.t.Fatalf("%s %s: %v", method, path, err)
 	}
 	defer response.Body.Close()
-	content, err := io.ReadAll(response.Body)
+	content, err := readAll(response)
 	if err != nil {
 		s.t.Fatalf("%s %s: %v", method, path, err)
 	}

@@ -26,6 +26,7 @@ import (
 	"writ/internal/delegation"
 	"writ/internal/enforcement"
 	"writ/internal/execution"
+	"writ/internal/forwarding"
 	"writ/internal/intent"
 	"writ/internal/keyring"
 	"writ/internal/mail"
@@ -67,6 +68,7 @@ type Areas struct {
 	Executions    *execution.Service
 	Notifications *notification.Service
 	Webhooks      *webhook.Service
+	Forwarding    *forwarding.Service
 
 	projector *projection.Projector
 	outbound  *outbound.Client
@@ -135,6 +137,7 @@ func Open(ctx context.Context, o Options, publicURL string) (*Areas, error) {
 	})
 	areas.outbound = outbound.New(outbound.Options{Permits: o.Config.OutboundAllow})
 	areas.openNotifications(sealer, post, publicURL)
+	areas.Forwarding = forwarding.New(forwarding.Options{Database: db, Telemetry: areas.Telemetry, Sealer: sealer, Poster: areas.outbound, Version: o.Version})
 	areas.openSignIn(c, sealer, publicURL)
 	return areas, nil
 }

@@ -17,6 +17,7 @@ import (
 	"writ/internal/config"
 	"writ/internal/database"
 	"writ/internal/delegation"
+	"writ/internal/forwarding"
 	"writ/internal/intent"
 	"writ/internal/notification"
 	"writ/internal/organization"
@@ -236,6 +237,9 @@ func (r *Restored) endRevived(ctx context.Context, tx *database.Tx, before repla
 		return err
 	}
 	if err = notification.EndAll(ctx, tx); err != nil {
+		return err
+	}
+	if err = forwarding.EndAll(ctx, tx); err != nil {
 		return err
 	}
 	if r.KeysRevokedAgain, err = apikey.RevokeAgain(ctx, tx, before.revokedKeys); err != nil {

@@ -62,6 +62,11 @@ func (s *Server) startJobs() {
 		})
 	})
 	s.jobs.Go(func() {
+		s.Forwarding.Run(ctx, func(err error) {
+			s.logger.Warn("scheduled work failed, and will be tried again", "job", "forward traces and decisions", "error", err)
+		})
+	})
+	s.jobs.Go(func() {
 		every(ctx, counterSweep, func() { s.attempt(ctx, "sweep throttle counters", s.Limiter.Sweep) })
 	})
 	s.jobs.Go(func() {

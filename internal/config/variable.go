@@ -64,7 +64,7 @@ func Variables() []Variable {
 		{Name: "WRIT_SMTP_URL", File: true, Secret: true, Doc: "Mail server: `smtp://user:password@host:587` (STARTTLS required), `smtps://host:465` (TLS), or `smtp+insecure://localhost:25` (no encryption, this machine only). Without it mail goes to the outbox folder; in production nothing is mailed, so that nobody can be invited: `writd org add-member` adds people."},
 		{Name: "WRIT_MAIL_FROM", Default: Default{Development: "Writ <writ@localhost>"}, Doc: "Sender of mail. Required in production with a mail server."},
 
-		{Name: "WRIT_OUTBOUND_ALLOW", Doc: "Hosts, IP addresses (either with a port) or networks (CIDR), separated by commas, that webhooks may call beyond public addresses at ports 80 and 443, such as `hooks.corp.example:8443,10.20.0.0/16`."},
+		{Name: "WRIT_OUTBOUND_ALLOW", Doc: "Hosts, IP addresses (either with a port) or networks (CIDR), separated by commas, that webhooks and forwarding may call beyond public addresses at ports 80 and 443, such as `hooks.corp.example:8443,10.20.0.0/16`."},
 
 		{Name: "OBSERVABILITY_RETENTION_DAYS", Default: always("30"), Doc: "Days that traces and sessions are kept, 1 to 3650."},
 		{Name: "WRIT_SESSION_IDLE_MINUTES", Default: always("30"), Doc: "Minutes without activity after which an agent's session is expired, 1 to 10080."},

@@ -96,13 +96,11 @@ func movePosition(ctx context.Context, tx *database.Tx, orgID string, from, to P
 // grow stores a trace, or what it has more than is stored.
 func (s *Service) grow(ctx context.Context, tx *database.Tx, orgID string, g *GrowingTrace) error {
 	batch := g.batch()
-	now := database.Micros(tx.Now())
-	first := s.keys.take(now, len(batch.Spans)+1)
-	for i := range batch.Spans {
-		batch.Spans[i].Key = s.keys.at(first + 1 + int64(i))
-	}
+	first := s.keys.take(database.Micros(tx.Now()), len(batch.Spans)+1)
+	s.number(batch, first)
+	last := first + int64(len(batch.Spans)) // the trace's own: it is there with its last span
 	for range maxLookalikes {
-		fresh, err := s.claimOne(ctx, tx, orgID, freshBatch{readyBatch: readied(batch, ownProduct), pk: s.keys.at(first), day: receivedDay(first)})
+		fresh, err := s.claimOne(ctx, tx, orgID, freshBatch{readyBatch: readied(batch, ownProduct), pk: s.keys.at(last), day: receivedDay(last)})
 		if err != nil || fresh {
 			return err
 		}
@@ -116,6 +114,13 @@ func (s *Service) grow(ctx context.Context, tx *database.Tx, orgID string, g *Gr
 		batch.Trace.ID = uuid.NewSHA1(uuid.MustParse(batch.Trace.ID), []byte("again")).String()
 	}
 	return errors.New("clients have taken all the ids it could have")
+}
+
+// number gives the spans of a batch the keys from an instant on, which take gave.
+func (s *Service) number(b *intake.Batch, first int64) {
+	for i := range b.Spans {
+		b.Spans[i].Key = s.keys.at(first + int64(i))
+	}
 }
 
 // maxLookalikes bounds how many traces of clients may stand where a growing one
@@ -223,8 +228,15 @@ func readGrowing(ctx context.Context, tx *database.Tx, orgID, id string) (*store
 	return &t, nil
 }
 
-// extend adds spans to a stored trace, and the difference to its figures.
+// extend adds spans to a stored trace, and the difference to its figures. They are
+// numbered behind all that the trace has, also where another server was faster or
+// its clock is ahead.
 func (s *Service) extend(ctx context.Context, tx *database.Tx, orgID string, t *storedTrace, more *intake.Batch) error {
+	had, err := lastNumber(ctx, tx, t.day, t.pk)
+	if err != nil {
+		return err
+	}
+	s.number(more, s.keys.take(max(database.Micros(tx.Now()), had+1), len(more.Spans)))
 	figures := s.tallyIn(tx, orgID)
 	for i := range more.Spans {
 		figures.addSpan(&more.Spans[i], "", receivedAt(more.Spans[i].Key))
@@ -234,12 +246,15 @@ func (s *Service) extend(ctx context.Context, tx *database.Tx, orgID string, t *
 		status = more.Trace.Status
 		cell(figures.traces, bucketOf(t.start, receivedAt(t.pk), hourMicros)).errors++
 	}
-	_, err := tx.Exec(ctx, `
+	_, err = tx.Exec(ctx, `
 		UPDATE trace
 		SET status = $3, span_count = span_count + $4, error_count = error_count + $5,
 			end_time = CASE WHEN end_time < $6 THEN $6 ELSE end_time END
 		WHERE received_day = $1 AND pk = $2`, t.day, t.pk, status, int64(len(more.Spans)), more.Trace.Errors, *more.Trace.End)
 	if err != nil {
+		return err
+	}
+	if err := s.grew(ctx, tx, orgID, t.day, t.pk, more.Spans[0].Key, more.Spans[len(more.Spans)-1].Key); err != nil {
 		return err
 	}
 	return insertSpans(ctx, tx, []freshBatch{{readyBatch: readied(more, ownProduct), pk: t.pk, day: t.day}})

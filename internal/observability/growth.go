@@ -163,10 +163,28 @@ func (s *Service) addToTrace(ctx context.Context, tx *database.Tx, orgID string,
 	if added.Stored == 0 {
 		return freshBatch{}, added, nil
 	}
+	if err := s.numberBehind(ctx, tx, stored, rest); err != nil {
+		return freshBatch{}, Added{}, err
+	}
 	if err := s.extendGrown(ctx, tx, orgID, stored, rest, f.isRooted); err != nil {
 		return freshBatch{}, Added{}, err
 	}
+	spans := rest.batch.Spans
+	if err := s.grew(ctx, tx, orgID, stored.day, stored.pk, spans[0].Key, spans[len(spans)-1].Key); err != nil {
+		return freshBatch{}, Added{}, err
+	}
 	return freshBatch{readyBatch: rest, pk: stored.pk, day: stored.day}, added, nil
+}
+
+// numberBehind numbers spans anew where the trace has some with their numbers or
+// later ones: another server was faster, or its clock is ahead. Those who follow
+// take what came with a growth by its numbers.
+func (s *Service) numberBehind(ctx context.Context, tx *database.Tx, stored *grownTrace, more readyBatch) error {
+	had, err := lastNumber(ctx, tx, stored.day, stored.pk)
+	if err == nil && receivedAt(more.batch.Spans[0].Key) <= had {
+		s.giveKeys(more, had+1)
+	}
+	return err
 }
 
 // extendGrown merges a stored trace with more of it, and counts the difference.

@@ -183,6 +183,13 @@ func (s *store) wantClean() {
 	for _, d := range differences {
 		s.t.Errorf("verify: %+v", d)
 	}
+	// Who follows what arrives hears of a span with its trace, or with a growth.
+	if silent := s.number(`
+		SELECT count(*) FROM span s
+		WHERE s.seq > s.trace_pk AND 1 <> (
+			SELECT count(*) FROM trace_growth g WHERE g.trace_pk = s.trace_pk AND s.seq >= g.first_seq AND s.seq <= g.last_seq)`); silent > 0 {
+		s.t.Errorf("%d spans came later than their trace, and not with one growth of it", silent)
+	}
 }
 
 // wantTraces checks how many traces an organization has, by every way to ask.

@@ -119,6 +119,9 @@ func (s *Service) removeTraces(ctx context.Context, day int64) error {
 	if err := remove(ctx, day); err != nil {
 		return fmt.Errorf("remove traces: %w", err)
 	}
+	if err := s.deleteSlices(ctx, "trace_growth", "org_id, at, trace_pk", "received_day < $1", day); err != nil {
+		return err
+	}
 	return s.deleteSlices(ctx, "trace_key", "org_id, id", "received_day < $1", day)
 }
 

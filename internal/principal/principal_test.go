@@ -28,6 +28,7 @@ func TestRights(t *testing.T) {
 		principal.ManagePolicies:     "owner admin",
 		principal.DecideApprovals:    "owner admin approver",
 		principal.ManageWebhooks:     "owner admin",
+		principal.ManageForwarding:   "owner admin",
 	}
 	for action, want := range wants {
 		got := ""

@@ -43,6 +43,7 @@ const (
 	ManageWebhooks     Action = "webhooks.manage"  // say where else events are told
 
 	ManageIdentityProvider Action = "identity_provider.manage" // say who vouches for the organization's people
+	ManageForwarding       Action = "forwarding.manage"        // say where else traces and decisions are sent
 )
 
 // rights is the table of what each role may do. A role that is not here, and
@@ -54,14 +55,14 @@ var rights = map[Role][]Action{
 		OwnKeys, ManageKeys,
 		ReadTelemetry, ReadPayloads, ErasePayloads,
 		ReadPolicies, DraftPolicies, ManagePolicies, DecideApprovals, ManageWebhooks,
-		ManageIdentityProvider,
+		ManageIdentityProvider, ManageForwarding,
 	},
 	Admin: {
 		ReadOrganization, UpdateOrganization,
 		ReadMembers, ManageMembers,
 		OwnKeys, ManageKeys,
 		ReadTelemetry, ReadPayloads,
-		ReadPolicies, DraftPolicies, ManagePolicies, DecideApprovals, ManageWebhooks,
+		ReadPolicies, DraftPolicies, ManagePolicies, DecideApprovals, ManageWebhooks, ManageForwarding,
 	},
 	Approver: {ReadOrganization, ReadMembers, OwnKeys, ReadTelemetry, ReadPayloads, ReadPolicies, DraftPolicies, DecideApprovals},
 	Member:   {ReadOrganization, ReadMembers, OwnKeys, ReadTelemetry, ReadPayloads, ReadPolicies, DraftPolicies},

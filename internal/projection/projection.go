@@ -151,6 +151,12 @@ func traceID(d *decision.Record) string {
 	return derived(d.OrgID, "agent", d.AgentID, at.Format("2006-01-02T15"))
 }
 
+// IDs are those of the trace and the span that show a decision, for who shows it
+// elsewhere.
+func IDs(d *decision.Record) (trace, span string) { return traceID(d), spanID(d) }
+
+func spanID(d *decision.Record) string { return derived(d.OrgID, "decision", d.ID) }
+
 // derived is the UUIDv5 of what something is, within its organization.
 func derived(orgID string, parts ...string) string {
 	name, err := json.Marshal(parts) // so that no part runs into the next
@@ -190,7 +196,7 @@ func span(d *decision.Record) observability.GrownSpan {
 		text = []byte("{}") // a text that is no UTF-8; the columns tell what counts
 	}
 	return observability.GrownSpan{
-		ID: derived(d.OrgID, "decision", d.ID), SessionID: ifID(d.SessionID), Kind: "policy_call", Name: "writ." + d.Verdict.String(),
+		ID: spanID(d), SessionID: ifID(d.SessionID), Kind: "policy_call", Name: "writ." + d.Verdict.String(),
 		Start: d.At.Add(-d.Duration), End: d.At, Denied: d.Verdict == verdict.Deny, Attributes: string(text),
 		PolicyID: d.PolicyID, PolicyName: d.PolicyName, Decision: d.Verdict.String(), RuleID: d.Rule,
 	}

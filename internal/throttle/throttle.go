@@ -74,6 +74,9 @@ var (
 // TestWebhook bounds what one person has a target sent by hand.
 var TestWebhook = Rule{"test-webhook", 20}
 
+// TestForwarding bounds what one person has a receiver sent by hand.
+var TestForwarding = Rule{"test-forwarding", 20}
+
 // IsZero reports whether this is no rule at all.
 func (r Rule) IsZero() bool { return r.PerMinute == 0 }
 

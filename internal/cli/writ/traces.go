@@ -8,7 +8,7 @@ import (
 
 // traces holds what a person does with the traces of agents.
 func traces(s cli.Streams) *cobra.Command {
-	c := &cobra.Command{Use: "traces", Short: "Take the traces of agents away"}
-	c.AddCommand(tracesExport(s))
+	c := &cobra.Command{Use: "traces", Short: "Watch what agents do, and take it away"}
+	c.AddCommand(tracesTail(s), tracesExport(s))
 	return c
 }

@@ -1,0 +1,178 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"writ/internal/fault"
+	"writ/internal/forwarding"
+	"writ/internal/principal"
+	"writ/internal/secret"
+	"writ/internal/throttle"
+)
+
+func (a *API) mountForwarding() {
+	route := func(method, path, summary, records string, status int) Route {
+		return Route{
+			Method: method, Path: "/organization/{orgId}/forwarding" + path, Tag: "forwarding", Summary: summary,
+			Mode: JWT, Action: principal.ManageForwarding, Audit: records, Status: status,
+		}
+	}
+	handle(a, route(http.MethodGet, "", "Where traces and decisions are sent", "", 0), a.getForwarding)
+	handle(a, route(http.MethodPut, "", "Send traces and decisions to a collector (OTLP over HTTP), or change how", "forwarding.set", 0), a.putForwarding)
+	handle(a, route(http.MethodDelete, "", "Send no more, and forget where to", "forwarding.deleted", http.StatusNoContent), a.deleteForwarding)
+	handle(a, route(http.MethodGet, "/status", "How far sending is: what waits, the last problem, what was lost", "", 0), a.forwardingStatus)
+	test := route(http.MethodPost, "/test", "Send one made-up span at once, and tell what came of it", notRecorded, 0)
+	test.Throttle = throttle.TestForwarding
+	handle(a, test, a.testForwarding)
+}
+
+// ForwardingBody is where traces and decisions are sent. Values of headers are not
+// shown.
+type ForwardingBody struct {
+	Endpoint       string             `json:"endpoint" example:"https://collector.example.com/v1/traces"`
+	Headers        []string           `json:"headers" nullable:"false" doc:"Names; values are not shown." example:"[\"x-api-key\"]"`
+	Traces         bool               `json:"traces"`
+	Decisions      bool               `json:"decisions"`
+	Content        forwarding.Content `json:"content" enum:"none,redacted,full"`
+	MaxAgeHours    int                `json:"maxAgeHours" doc:"How long something waits for the collector before it is given up."`
+	Enabled        bool               `json:"enabled"`
+	DisabledReason string             `json:"disabledReason" doc:"Why it is not enabled, where no person did it; else empty."`
+	CreatedAt      time.Time          `json:"createdAt"`
+	UpdatedAt      time.Time          `json:"updatedAt"`
+}
+
+type forwardingOutput struct{ Body ForwardingBody }
+
+func forwardingAnswer(f forwarding.Forwarding, err error) (*forwardingOutput, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &forwardingOutput{ForwardingBody{
+		Endpoint: f.Endpoint, Headers: f.HeaderNames, Traces: f.Traces, Decisions: f.Decisions, Content: f.Content, MaxAgeHours: int(f.MaxAge.Hours()),
+		Enabled: f.Enabled, DisabledReason: f.DisabledReason, CreatedAt: f.CreatedAt, UpdatedAt: f.UpdatedAt,
+	}}, nil
+}
+
+func (a *API) getForwarding(ctx context.Context, caller principal.Principal, _ *OrgInput) (*forwardingOutput, error) {
+	return forwardingAnswer(a.Forwarding.Get(ctx, caller))
+}
+
+type putForwardingInput struct {
+	OrgInput
+	Body struct {
+		Endpoint    string             `json:"endpoint" minLength:"1" maxLength:"2048" doc:"A URL; without a path, /v1/traces is added." example:"https://collector.example.com/v1/traces"`
+		Headers     map[string]string  `json:"headers,omitempty" doc:"Sent with every request, such as a key. Stored sealed, and not shown again. Absent: as before; {}: none."`
+		Traces      *bool              `json:"traces,omitempty" doc:"Absent: true."`
+		Decisions   *bool              `json:"decisions,omitempty" doc:"Absent: true."`
+		Content     forwarding.Content `json:"content,omitempty" default:"redacted" enum:"none,redacted,full" doc:"How much of what agents read and wrote is sent: nothing, all but known secrets, or all."`
+		MaxAgeHours int                `json:"maxAgeHours,omitempty" default:"24" minimum:"1" maximum:"168" doc:"How long something waits for the collector before it is given up."`
+		Enabled     *bool              `json:"enabled,omitempty" doc:"Absent: true. What is switched on begins with what comes from then on."`
+	}
+}
+
+// settings are what a person asked for.
+func (in *putForwardingInput) settings() (forwarding.Settings, error) {
+	b := &in.Body
+	n := forwarding.Settings{
+		Endpoint: b.Endpoint, Traces: orTrue(b.Traces), Decisions: orTrue(b.Decisions), Content: b.Content, MaxAge: time.Duration(b.MaxAgeHours) * time.Hour, Enabled: orTrue(b.Enabled),
+	}
+	if len(b.Headers) > forwarding.MaxHeaders {
+		return n, fault.Field("headers", "must be at most %d", forwarding.MaxHeaders)
+	}
+	if b.Headers != nil {
+		n.Headers = map[string]secret.Text{}
+		for name, value := range b.Headers {
+			n.Headers[name] = secret.NewText(value)
+		}
+	}
+	return n, nil
+}
+
+func orTrue(is *bool) bool { return is == nil || *is }
+
+func (a *API) putForwarding(ctx context.Context, caller principal.Principal, in *putForwardingInput) (*forwardingOutput, error) {
+	n, err := in.settings()
+	if err != nil {
+		return nil, err
+	}
+	return forwardingAnswer(a.Forwarding.Put(ctx, caller, n))
+}
+
+func (a *API) deleteForwarding(ctx context.Context, caller principal.Principal, _ *OrgInput) (*none, error) {
+	return nil, a.Forwarding.Delete(ctx, caller)
+}
+
+// ForwardingPositionBody is up to where everything was sent.
+type ForwardingPositionBody struct {
+	TracesUntil  *time.Time `json:"tracesUntil" doc:"Traces received until then were sent; null: traces are not sent."`
+	NextDecision *int64     `json:"nextDecision" doc:"Index in the audit log before which all decisions were sent; null: decisions are not sent."`
+}
+
+// ForwardingLostBody is what waited too long.
+type ForwardingLostBody struct {
+	Traces    int64      `json:"traces"`
+	Decisions int64      `json:"decisions"`
+	Until     *time.Time `json:"until" doc:"What was received before may be among them; null: nothing was lost."`
+}
+
+// ForwardingStatusBody is how far sending is.
+type ForwardingStatusBody struct {
+	Enabled               bool                   `json:"enabled"`
+	Position              ForwardingPositionBody `json:"position"`
+	TracesWaitingSince    *time.Time             `json:"tracesWaitingSince" doc:"When the oldest trace that waits arrived; null: none waits."`
+	DecisionsWaitingSince *time.Time             `json:"decisionsWaitingSince" doc:"When the oldest decision that waits was made; null: none waits."`
+	LagSeconds            int64                  `json:"lagSeconds" doc:"How long the oldest of them has waited."`
+	SentSpans             int64                  `json:"sentSpans" doc:"Of traces."`
+	SentDecisions         int64                  `json:"sentDecisions"`
+	Refused               int64                  `json:"refused" doc:"Spans and decisions that the collector did not take."`
+	Lost                  ForwardingLostBody     `json:"lost"`
+	LastSentAt            *time.Time             `json:"lastSentAt" doc:"null: never."`
+	FailingSince          *time.Time             `json:"failingSince" doc:"null: the last try succeeded."`
+	FailedAttempts        int64                  `json:"failedAttempts" doc:"Since the last success."`
+	LastStatus            int                    `json:"lastStatus" doc:"HTTP status of the last try; 0: no answer."`
+	LastProblem           string                 `json:"lastProblem" doc:"Of the last try; empty: none."`
+	RetryAt               *time.Time             `json:"retryAt" doc:"When it is tried again; null: it does not wait for that."`
+}
+
+type forwardingStatusOutput struct{ Body ForwardingStatusBody }
+
+func (a *API) forwardingStatus(ctx context.Context, caller principal.Principal, _ *OrgInput) (*forwardingStatusOutput, error) {
+	s, err := a.Forwarding.Status(ctx, caller)
+	if err != nil {
+		return nil, err
+	}
+	body := ForwardingStatusBody{
+		Enabled: s.Enabled, TracesWaitingSince: s.TracesSince, DecisionsWaitingSince: s.DecisionsSince, LagSeconds: int64(s.Lag.Seconds()),
+		SentSpans: s.SentSpans, SentDecisions: s.SentDecisions, Refused: s.Refused, Lost: ForwardingLostBody{s.LostTraces, s.LostDecisions, s.LostUntil},
+		LastSentAt: s.SentAt, FailingSince: s.FailingSince, FailedAttempts: s.Attempts, LastStatus: s.HTTPStatus, LastProblem: s.Problem,
+	}
+	if s.Traces {
+		body.Position.TracesUntil = &s.Trace.At
+	}
+	if s.Decisions {
+		body.Position.NextDecision = &s.Decision
+	}
+	if s.FailingSince != nil && s.Enabled {
+		body.RetryAt = &s.RetryAt
+	}
+	return &forwardingStatusOutput{body}, nil
+}
+
+// ForwardingTestBody is what came of a test.
+type ForwardingTestBody struct {
+	Taken      bool   `json:"taken" doc:"Whether the collector took the span."`
+	HTTPStatus int    `json:"httpStatus" doc:"0: no answer."`
+	Problem    string `json:"problem" doc:"Empty: none."`
+}
+
+type forwardingTestOutput struct{ Body ForwardingTestBody }
+
+func (a *API) testForwarding(ctx context.Context, caller principal.Principal, _ *OrgInput) (*forwardingTestOutput, error) {
+	tested, err := a.Forwarding.Test(ctx, caller)
+	if err != nil {
+		return nil, err
+	}
+	return &forwardingTestOutput{ForwardingTestBody{Taken: tested.Taken, HTTPStatus: tested.HTTPStatus, Problem: tested.Problem}}, nil
+}

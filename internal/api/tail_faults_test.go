@@ -1,0 +1,179 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"writ/client"
+	"writ/internal/database"
+	"writ/internal/database/dbtest"
+)
+
+// audience reads a tail as a client does that loses its connection all the time:
+// it resumes behind the last event and drops what it has seen.
+type audience struct {
+	t      *testing.T
+	filter client.TailFilter
+	after  string
+	seen   map[string]int
+	last   int64 // index of the last decision
+}
+
+// read reads so many events from one connection, or until all is seen, and drops it.
+func (a *audience) read(c *client.Client, org string, events, all int) {
+	a.t.Helper()
+	ctx, cancel := context.WithTimeout(a.t.Context(), time.Minute)
+	defer cancel()
+	stream, err := c.Tail(ctx, org, a.filter, a.after)
+	if err != nil {
+		a.t.Fatalf("open a tail: %v", err)
+	}
+	defer stream.Close()
+	for n := 0; n < events && len(a.seen) < all; {
+		e, err := stream.Next()
+		if err != nil {
+			a.t.Fatalf("%d of %d were told: %v", len(a.seen), all, err)
+		}
+		if a.take(e) {
+			n++
+		}
+		a.after = stream.LastID()
+	}
+}
+
+// take keeps an event, and reports whether it is a new one.
+func (a *audience) take(e client.Event) bool {
+	a.t.Helper()
+	var event told
+	if err := json.Unmarshal(e.Data, &event.TailEvent); err != nil {
+		a.t.Fatalf("%s: %v", e.Data, err)
+	}
+	switch {
+	case event.Trace == nil && event.Decision == nil:
+		return false
+	case event.Decision != nil && event.Decision.Index <= a.last:
+		a.t.Errorf("decision %d came after %d", event.Decision.Index, a.last)
+	case event.Decision != nil:
+		a.last = event.Decision.Index
+	}
+	a.seen[event.key()]++
+	return a.seen[event.key()] == 1
+}
+
+// TestTailSurvivesDroppedConnections while traces and decisions come in, through
+// two servers where the database has several.
+func TestTailSurvivesDroppedConnections(t *testing.T) {
+	t.Parallel()
+	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
+		first := start(t, o)
+		servers := []*server{first}
+		if o.PostgresURL != "" {
+			servers = append(servers, start(t, o))
+		}
+		w := first.observed(t, first.person("owner"))
+		a := &audience{t: t, seen: map[string]int{}, last: -1}
+		live := w.watch(w.owner, client.TailFilter{}, "")
+		a.after = live.events.LastID()
+		live.events.Close()
+
+		const requests, perRequest, decisions = 40, 5, 60
+		var senders sync.WaitGroup
+		for i, s := range servers {
+			agent := s.public.WithKey(w.agent.APIKey)
+			senders.Go(func() {
+				for n := range requests / len(servers) {
+					var batches []any
+					for range perRequest {
+						batches = append(batches, batch(w.trace(m{"name": fmt.Sprint("t", i, n)})))
+					}
+					if got, err := agent.Ingest(t.Context(), client.Spans{Product: "suite", Batches: sent(t, batches...)}); err != nil || got.Accepted != perRequest {
+						t.Errorf("ingest: %+v, %v", got, err)
+					}
+				}
+			})
+		}
+		senders.Go(func() {
+			for range decisions {
+				w.decides()
+			}
+		})
+		const all = requests*perRequest + decisions
+		for i := 0; len(a.seen) < all; i++ {
+			s := servers[i%len(servers)] // as a balancer sends it
+			a.read(s.public.As(w.owner.AccessToken), w.org, 1+i*7%50, all)
+		}
+		senders.Wait()
+		var traces int64
+		if sum, err := w.owner.Summary(t.Context(), w.org, 1); err == nil {
+			traces = sum.TotalTraces
+		}
+		if traces < requests*perRequest { // and the server's own
+			t.Errorf("%d traces are there, want %d", traces, requests*perRequest)
+		}
+	})
+}
+
+// deaf is a client that takes little of an answer before it is read.
+func deaf(c *client.Client) *client.Client {
+	dialer := &net.Dialer{}
+	quiet := *c
+	quiet.HTTP = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dialer.DialContext(ctx, network, address)
+		if tcp, ok := conn.(*net.TCPConn); ok {
+			_ = tcp.SetReadBuffer(256 << 10) // so that less has to be sent
+		}
+		return conn, err
+	}}}
+	return &quiet
+}
+
+// TestASlowReaderIsLetGo, ingest does not notice, and nothing is lost to the reader.
+func TestASlowReaderIsLetGo(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *server) {
+		s.API.SetPatience(100 * time.Millisecond)
+		o := s.observed(t, s.person("owner"))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		slow, err := deaf(o.owner.Client).Tail(ctx, o.org, client.TailFilter{}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer slow.Close()
+		const requests, perRequest = 12, 500
+		long := strings.Repeat("long ", 40)
+		for range requests { // more than any buffer holds
+			batches := make([]any, perRequest)
+			for i := range batches {
+				batches[i] = batch(o.trace(m{"name": long, "attributes": m{"input": long, "output": long}}))
+			}
+			o.store(batches...)
+		}
+		soon(t, "the server lets the reader go", func() bool { return s.API.OpenTails() == 0 })
+		a := &audience{t: t, seen: map[string]int{}, last: -1}
+		for err == nil {
+			var e client.Event
+			if e, err = slow.Next(); err == nil {
+				a.take(e)
+				a.after = slow.LastID()
+			}
+		}
+		if got := len(a.seen); got == requests*perRequest || errors.Is(err, io.EOF) {
+			t.Fatalf("it was not cut off: %d told, %v", got, err)
+		}
+		s.API.SetPatience(time.Minute)
+		a.read(o.owner.Client, o.org, requests*perRequest, requests*perRequest)
+		if len(a.seen) != requests*perRequest {
+			t.Errorf("%d traces were told, want %d", len(a.seen), requests*perRequest)
+		}
+	})
+}

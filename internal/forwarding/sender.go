@@ -1,0 +1,218 @@
+package forwarding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"writ/internal/database"
+	"writ/internal/fault"
+)
+
+// How sending is paced.
+const (
+	atOnce    = 16               // organizations that are sent for at a time
+	perTurn   = 200              // requests for one before others get their turn
+	turnTime  = 20 * time.Second // after which no further one is begun
+	leaseTime = time.Minute      // longer than one try may take
+	dueLimit  = 1_000            // organizations looked at in one pass
+	lookEvery = 2 * time.Second  // for what waits, on every replica
+	lastWords = 3 * time.Second  // to give leases back at the end
+
+	// looksLeftOut is how many looks are left out after one that failed, so that an
+	// outage does not fill the log.
+	looksLeftOut = 10
+)
+
+// sending is which organizations this process sends for.
+type sending struct {
+	mu   sync.Mutex // guards orgs
+	orgs map[string]bool
+}
+
+// begin reports whether a turn for an organization may begin, and remembers it.
+func (s *sending) begin(orgID string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.orgs[orgID] || len(s.orgs) >= atOnce {
+		return false
+	}
+	if s.orgs == nil {
+		s.orgs = map[string]bool{}
+	}
+	s.orgs[orgID] = true
+	return true
+}
+
+func (s *sending) end(orgID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.orgs, orgID)
+}
+
+// Run sends what waits until ctx ends, and reports what goes wrong on our side. A
+// slow receiver takes one of the places and keeps nobody else waiting.
+func (s *Service) Run(ctx context.Context, report func(error)) {
+	var turns sync.WaitGroup
+	defer turns.Wait()
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	for wait := 0; ; wait-- {
+		if wait <= 0 {
+			if err := s.startTurns(ctx, &turns, report); err != nil && ctx.Err() == nil {
+				report(err)
+				wait = looksLeftOut
+			}
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Send sends what waits now, in one pass, and returns when all of it was tried.
+func (s *Service) Send(ctx context.Context) error {
+	var turns sync.WaitGroup
+	var mu sync.Mutex
+	var problems []error
+	err := s.startTurns(ctx, &turns, func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		problems = append(problems, err)
+	})
+	turns.Wait()
+	return errors.Join(append(problems, err)...)
+}
+
+// startTurns begins a turn for each organization that may be sent for.
+func (s *Service) startTurns(ctx context.Context, turns *sync.WaitGroup, report func(error)) error {
+	due, err := s.due(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range due {
+		f := &due[i]
+		if !s.sending.begin(f.OrgID) {
+			continue
+		}
+		turns.Go(func() {
+			defer s.sending.end(f.OrgID)
+			if err := s.turn(ctx, f); err != nil && ctx.Err() == nil {
+				report(fmt.Errorf("forward for %s: %w", f.OrgID, err))
+			}
+		})
+	}
+	return nil
+}
+
+// due are those that may be sent for, those that wait longest first.
+func (s *Service) due(ctx context.Context) ([]Forwarding, error) {
+	due, err := database.Collect(ctx, s.db, scanForwarding, selectColumns+`
+		WHERE f.enabled = 1 AND f.retry_at <= $1 AND f.lease_until <= $1
+		ORDER BY f.retry_at, f.org_id
+		LIMIT $2`, database.Micros(s.db.Now()), dueLimit)
+	if err != nil {
+		return nil, fmt.Errorf("look for whom to forward: %w", err)
+	}
+	return due, nil
+}
+
+// turn leases an organization where anything waits, and sends for it, in order,
+// until nothing does, something fails, or others should have their turn.
+func (s *Service) turn(ctx context.Context, f *Forwarding) error {
+	waits, err := s.anyWaits(ctx, f)
+	if err != nil || !waits {
+		return err
+	}
+	leased, err := s.lease(ctx, f.OrgID)
+	if err != nil || !leased {
+		return err
+	}
+	defer func() {
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+		defer cancel()
+		_ = s.release(end, f.OrgID) // else it ends by itself
+	}()
+	began, pace := time.Now(), newPace()
+	for n := 0; n < perTurn && time.Since(began) < turnTime; n++ {
+		goOn, err := s.step(ctx, f.OrgID, &pace)
+		if err != nil || !goOn {
+			return err
+		}
+	}
+	return nil
+}
+
+// anyWaits asks without a lease: most of the time there is nothing to do, and that
+// should write nothing.
+func (s *Service) anyWaits(ctx context.Context, f *Forwarding) (bool, error) {
+	for _, decisions := range []bool{true, false} {
+		p, err := s.nextParcel(ctx, f, decisions, 1)
+		if err != nil || !p.isEmpty(f) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// nextParcel is what is sent next of one kind; an empty one where that kind is not
+// sent.
+func (s *Service) nextParcel(ctx context.Context, f *Forwarding, decisions bool, limit int) (*parcel, error) {
+	switch {
+	case decisions && f.Decisions:
+		return s.nextDecisions(ctx, f, limit)
+	case !decisions && f.Traces:
+		return s.nextTraces(ctx, f, limit)
+	}
+	return &parcel{decisions: decisions, next: f.Position}, nil
+}
+
+// pace is how a turn goes: the two kinds take turns, each with as many spans a
+// request as the receiver takes.
+type pace struct {
+	decisions bool // are next
+	idle      bool // the other kind had nothing
+	limit     int
+}
+
+func newPace() pace { return pace{decisions: true, limit: maxSpans} }
+
+// step sends one request, and reports whether another may follow.
+func (s *Service) step(ctx context.Context, orgID string, at *pace) (goOn bool, err error) {
+	f, err := selectForwarding(ctx, s.db, orgID)
+	if fault.Is(err, fault.NotFound) || err == nil && !f.Enabled {
+		return false, nil // deleted, closed or switched off meanwhile
+	}
+	if err != nil {
+		return false, err
+	}
+	p, err := s.nextParcel(ctx, &f, at.decisions, at.limit)
+	if err != nil {
+		return false, err
+	}
+	if p.isEmpty(&f) {
+		done := at.idle
+		at.decisions, at.idle = !at.decisions, true
+		return !done, nil
+	}
+	at.idle = false
+	var came outcome
+	if p.request.Len() > 0 {
+		if came, err = s.try(ctx, &f, &p.request); err != nil {
+			return false, err
+		}
+	}
+	if came.refused && p.request.Len() > 1 {
+		at.limit = p.request.Len() / 2 // to find the one that is refused
+		return s.renew(ctx, orgID)
+	}
+	if came.problem == "" {
+		at.limit = min(2*at.limit, maxSpans)
+		at.decisions = !at.decisions
+	}
+	return s.settle(ctx, &f, p, came)
+}

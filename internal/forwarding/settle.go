@@ -1,0 +1,138 @@
+package forwarding
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"writ/internal/database"
+)
+
+// How long a receiver that fails is left alone.
+const (
+	firstPause   = 2 * time.Second
+	longestPause = 5 * time.Minute
+)
+
+// pause is how long to wait after so many failed tries: twice as long each time,
+// with a fifth more or less, so that organizations whose receiver failed together
+// do not come back together.
+func pause(attempts int64, random float64) time.Duration {
+	wait := firstPause
+	for i := int64(1); i < attempts && wait < longestPause; i++ {
+		wait *= 2
+	}
+	wait = min(wait, longestPause)
+	return wait + time.Duration((random-0.5)*0.4*float64(wait))
+}
+
+// lease takes an organization for this process, unless another has it.
+func (s *Service) lease(ctx context.Context, orgID string) (taken bool, err error) {
+	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		now := tx.Now()
+		changed, err := tx.Exec(ctx, `
+			UPDATE forwarding
+			SET lease_holder = $2, lease_until = $3
+			WHERE org_id = $1 AND enabled = 1 AND retry_at <= $4 AND lease_until <= $4`,
+			orgID, s.holder, database.Micros(now.Add(leaseTime)), database.Micros(now))
+		taken = changed == 1
+		return err
+	}})
+	if err != nil {
+		return false, fmt.Errorf("lease the forwarding: %w", err)
+	}
+	return taken, nil
+}
+
+// renew prolongs a lease while nothing is stored yet, and reports whether this process
+// still has it.
+func (s *Service) renew(ctx context.Context, orgID string) (held bool, err error) {
+	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		changed, err := tx.Exec(ctx, `UPDATE forwarding SET lease_until = $3 WHERE org_id = $1 AND lease_holder = $2`,
+			orgID, s.holder, database.Micros(tx.Now().Add(leaseTime)))
+		held = changed == 1
+		return err
+	}})
+	if err != nil {
+		return false, fmt.Errorf("renew the lease of the forwarding: %w", err)
+	}
+	return held, nil
+}
+
+func (s *Service) release(ctx context.Context, orgID string) error {
+	return s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		_, err := tx.Exec(ctx, `UPDATE forwarding SET lease_holder = '', lease_until = 0 WHERE org_id = $1 AND lease_holder = $2`, orgID, s.holder)
+		return err
+	}})
+}
+
+// after is the state that follows from a try, and whether more may be sent at once.
+// It is pure; random is from 0 to 1.
+func after(before State, p *parcel, came outcome, now time.Time, random float64) (state State, goOn bool) {
+	state = before
+	spans := int64(p.request.Len())
+	if spans > 0 {
+		state.HTTPStatus, state.Problem = came.status, came.problem
+	}
+	if came.problem == "" {
+		state.count(p, spans-min(came.rejected, spans), min(came.rejected, spans))
+		state.RetryAt = now // after those that were served longer ago
+		if spans > 0 {
+			state.Attempts, state.FailingSince, state.SentAt = 0, nil, &now
+		}
+		return state, true
+	}
+	if came.refused {
+		state.count(p, 0, spans) // it was asked for in requests of one: this is what is refused
+	}
+	state.Attempts++
+	if state.FailingSince == nil {
+		state.FailingSince = &now
+	}
+	state.RetryAt = now.Add(max(came.wait, pause(state.Attempts, random)))
+	return state, false
+}
+
+// count moves on over a parcel.
+func (s *State) count(p *parcel, sent, refused int64) {
+	s.Position = p.next
+	s.Refused += refused
+	if p.decisions {
+		s.SentDecisions += sent
+		s.LostDecisions += p.lost
+	} else {
+		s.SentSpans += sent
+		s.LostTraces += p.lost
+	}
+	if p.lost > 0 && (s.LostUntil == nil || s.LostUntil.Before(p.lostUntil)) {
+		s.LostUntil = &p.lostUntil
+	}
+}
+
+// settle stores what came of a try, and reports whether more may be sent at once.
+// Where the lease was lost or the settings were changed meanwhile nothing is stored:
+// whoever sends next sends again.
+func (s *Service) settle(ctx context.Context, f *Forwarding, p *parcel, came outcome) (goOn bool, err error) {
+	random := rand.Float64()
+	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		var state State
+		state, goOn = after(f.State, p, came, tx.Now(), random)
+		changed, err := tx.Exec(ctx, `
+			UPDATE forwarding
+			SET trace_position = $4, trace_row = $5, trace_span = $6, decision_position = $7,
+				sent_spans = $8, sent_decisions = $9, refused = $10, lost_traces = $11, lost_decisions = $12, lost_until = $13,
+				attempts = $14, failing_since = $15, http_status = $16, problem = $17, sent_at = $18, retry_at = $19, lease_until = $20
+			WHERE org_id = $1 AND lease_holder = $2 AND revision = $3`,
+			f.OrgID, s.holder, f.revision, database.Micros(state.Trace.At), state.Trace.Row, state.Span, state.Decision,
+			state.SentSpans, state.SentDecisions, state.Refused, state.LostTraces, state.LostDecisions, database.OptionalMicros(state.LostUntil),
+			state.Attempts, database.OptionalMicros(state.FailingSince), state.HTTPStatus, state.Problem, database.OptionalMicros(state.SentAt),
+			database.Micros(state.RetryAt), database.Micros(tx.Now().Add(leaseTime)))
+		goOn = goOn && changed == 1
+		return err
+	}})
+	if err != nil {
+		return false, fmt.Errorf("store what came of it: %w", err)
+	}
+	return goOn, nil
+}

@@ -1,0 +1,146 @@
+package forwarding
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"writ/internal/forwarding/message"
+	"writ/internal/observability"
+	"writ/internal/redaction"
+)
+
+// traceBytes is a trace's id as the protocol has it. Writ's ids are UUIDs, which
+// have the same 16 bytes: a trace that came by OTLP leaves under the id it had.
+func traceBytes(id string) [16]byte {
+	parsed, err := uuid.Parse(id)
+	if err != nil || parsed == uuid.Nil {
+		sum := sha256.Sum256([]byte("writ trace " + id))
+		return [16]byte(sum[:16])
+	}
+	return parsed
+}
+
+// spanBytes is a span's id as the protocol has it. It has half the bytes of ours,
+// and no half of a UUID is random in every version: so they are those of its hash.
+func spanBytes(id string) (short [8]byte) {
+	if id == "" {
+		return short
+	}
+	sum := sha256.Sum256([]byte("writ span " + strings.ToLower(id)))
+	copy(short[:], sum[:])
+	return short
+}
+
+// rootOf is the id of the span that stands for a trace as a whole.
+func rootOf(t *observability.TraceItem) [8]byte { return spanBytes("root of " + t.ID) }
+
+// serviceOf is what a trace's spans are a part of.
+func serviceOf(t *observability.TraceItem) string {
+	return cmp.Or(t.Product, t.Source, "unknown_service")
+}
+
+// rootSpan stands for a trace that came whole: such a trace has a name, a time and
+// attributes of its own, which the protocol knows of spans alone.
+func rootSpan(t *observability.TraceItem, content Content) *message.Span {
+	s := &message.Span{TraceID: traceBytes(t.ID), ID: rootOf(t), Name: t.Name, Start: t.Start, End: t.Start, Failed: t.Status != "ok", Message: statusWords(t.Status)}
+	a := &s.Attributes
+	if t.End != nil {
+		s.End = *t.End
+	} else {
+		a.Bool("writ.unfinished", true)
+	}
+	about(a, t)
+	a.Text("writ.user.id", t.UserID)
+	a.Text("writ.status", t.Status)
+	addClients(a, t.Attributes, content)
+	return s
+}
+
+// about adds what all spans of a trace tell of it.
+func about(a *message.Attributes, t *observability.TraceItem) {
+	a.Text("gen_ai.agent.id", t.AgentID)
+	a.Text("gen_ai.conversation.id", t.SessionID)
+	a.Text("session.id", t.SessionID)
+	a.Text("writ.product", t.Product)
+}
+
+// traceSpan is a span of a trace, below its root where it has one.
+func traceSpan(t *observability.TraceItem, stored *observability.ArrivedSpan, rooted bool, content Content) *message.Span {
+	s := &message.Span{
+		TraceID: traceBytes(t.ID), ID: spanBytes(stored.ID), ParentID: spanBytes(stored.ParentID), Name: stored.Name, Start: stored.Start, End: stored.Start,
+		Failed: stored.Status != "ok", Message: statusWords(stored.Status),
+	}
+	if rooted && stored.ParentID == "" {
+		s.ParentID = rootOf(t)
+	}
+	a := &s.Attributes
+	if stored.End != nil {
+		s.End = *stored.End
+	} else {
+		a.Bool("writ.unfinished", true)
+	}
+	a.Text("writ.kind", stored.Kind)
+	a.Text("writ.status", stored.Status)
+	if !strings.Contains(stored.Attributes, `"gen_ai.`) || content == None {
+		addFacts(a, stored)
+	}
+	addClients(a, stored.Attributes, content)
+	about(a, t) // after what the client says itself
+	return s
+}
+
+// addFacts tells what Writ knows of a span by the names of OpenTelemetry's semantic
+// conventions for generative AI. A span whose client speaks them keeps its own words.
+// Tokens are as the client counted them: vendors differ in whether those read from
+// a cache are part of the input.
+func addFacts(a *message.Attributes, s *observability.ArrivedSpan) {
+	switch {
+	case s.Tool != "":
+		a.Text("gen_ai.operation.name", "execute_tool")
+		a.Text("gen_ai.tool.name", s.Tool)
+	case s.Model != "" || s.Kind == "generation":
+		a.Text("gen_ai.operation.name", "chat")
+	}
+	a.Text("gen_ai.request.model", s.Model)
+	for _, tokens := range []struct {
+		name  string
+		count int64
+	}{
+		{"gen_ai.usage.input_tokens", s.Usage.Input}, {"gen_ai.usage.output_tokens", s.Usage.Output},
+		{"gen_ai.usage.cache_read.input_tokens", s.Usage.CacheRead}, {"gen_ai.usage.cache_creation.input_tokens", s.Usage.CacheWrite},
+	} {
+		if tokens.count > 0 {
+			a.Int(tokens.name, tokens.count)
+		}
+	}
+	if s.Usage.CostNanos > 0 {
+		a.Double("writ.usage.cost_usd", s.Usage.Dollars())
+	}
+}
+
+// addClients adds a client's own attributes, as far as they are to be sent. What
+// cannot be redacted is withheld.
+func addClients(a *message.Attributes, object string, content Content) {
+	switch content {
+	case Full:
+		a.Members([]byte(object))
+	case Redacted:
+		clean, err := redaction.JSON([]byte(object))
+		if err != nil {
+			a.Text("writ.withheld", "attributes that could not be redacted")
+			return
+		}
+		a.Members(clean)
+	}
+}
+
+// statusWords tell why a span counts as failed.
+func statusWords(status string) string {
+	if status == "ok" {
+		return ""
+	}
+	return status
+}

@@ -1,0 +1,388 @@
+package forwarding_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	collector "go.opentelemetry.io/proto/slim/otlp/collector/trace/v1"
+	common "go.opentelemetry.io/proto/slim/otlp/common/v1"
+	trace "go.opentelemetry.io/proto/slim/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+
+	"writ/internal/database"
+	"writ/internal/database/dbtest"
+	"writ/internal/decision"
+	"writ/internal/fault"
+	"writ/internal/forwarding"
+	"writ/internal/observability"
+	"writ/internal/outbound"
+	"writ/internal/principal"
+	"writ/internal/secret"
+	"writ/internal/verdict"
+)
+
+// world is an organization with an administrator, telemetry, a log, a receiver, and
+// a clock that stands still until it is moved.
+type world struct {
+	t         *testing.T
+	db, bulk  *database.DB
+	telemetry *observability.Service
+	out       *forwarding.Service
+	receiver  *receiver
+	org       string
+	admin     principal.Principal
+	clock     *atomic.Int64 // microseconds
+	made      *atomic.Int64 // traces and decisions, to name them
+}
+
+var noon = time.Date(2030, 5, 15, 12, 30, 0, 0, time.UTC)
+
+func each(t *testing.T, body func(t *testing.T, w *world)) {
+	t.Helper()
+	for engine, options := range map[string]func(*testing.T) database.Options{"sqlite": dbtest.SQLite, "postgres": dbtest.Postgres} {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			w := &world{t: t, clock: new(atomic.Int64), made: new(atomic.Int64), receiver: newReceiver(t)}
+			w.clock.Store(database.Micros(noon))
+			w.db, w.bulk = w.open(options(t), database.Main), w.open(options(t), database.Telemetry)
+			var err error
+			w.telemetry, err = observability.New(t.Context(), observability.Config{
+				Database: w.bulk, Prices: observability.BuiltInPrices(), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+				SessionIdle: time.Hour, Retention: 30 * 24 * time.Hour,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.out = w.replica()
+			body(t, w.elsewhere())
+		})
+	}
+}
+
+func (w *world) open(o database.Options, store database.Store) *database.DB {
+	o.Store = store
+	o.Now = func() time.Time { return database.Time(w.clock.Load()) }
+	return dbtest.Open(w.t, o)
+}
+
+// replica is another process on the same data. It may call the receiver, which is
+// on this machine, as an operator would permit it.
+func (w *world) replica() *forwarding.Service { return w.replicaFor("127.0.0.1") }
+
+func (w *world) replicaFor(permits ...string) *forwarding.Service {
+	w.t.Helper()
+	var list []outbound.Permit
+	for _, text := range permits {
+		permit, err := outbound.ParsePermit(text)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		list = append(list, permit)
+	}
+	client := outbound.New(outbound.Options{Permits: list, Timeout: 5 * time.Second})
+	w.t.Cleanup(client.Close)
+	return w.replicaBy(client)
+}
+
+func (w *world) replicaBy(poster forwarding.Poster) *forwarding.Service {
+	w.t.Helper()
+	sealer, err := secret.NewSealer(bytes.Repeat([]byte{7}, secret.MasterKeySize))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return forwarding.New(forwarding.Options{Database: w.db, Telemetry: w.telemetry, Sealer: sealer, Poster: poster, Version: "test"})
+}
+
+// elsewhere is the same world in an organization of its own.
+func (w *world) elsewhere() *world {
+	w.t.Helper()
+	other := *w
+	other.org = database.NewID()
+	other.admin = principal.Principal{Kind: principal.User, UserID: database.NewID(), OrgID: other.org, Role: principal.Admin}
+	other.write(func(ctx context.Context, tx *database.Tx) error {
+		_, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`, other.org)
+		return err
+	})
+	return &other
+}
+
+func (w *world) advance(d time.Duration) { w.clock.Add(d.Microseconds()) }
+
+func (w *world) now() time.Time { return database.Time(w.clock.Load()) }
+
+func (w *world) write(do func(ctx context.Context, tx *database.Tx) error) {
+	w.t.Helper()
+	if err := w.db.Write(w.t.Context(), database.Change{Logs: []string{w.org}, Do: do}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// settings are those of a forwarding of everything to the receiver.
+func (w *world) settings() forwarding.Settings {
+	return forwarding.Settings{
+		Endpoint: w.receiver.URL + "/v1/traces", Headers: map[string]secret.Text{"X-Api-Key": secret.NewText("k3y-of-the-collector")},
+		Traces: true, Decisions: true, Content: forwarding.Redacted, MaxAge: forwarding.DefaultAge, Enabled: true,
+	}
+}
+
+func (w *world) put(n forwarding.Settings) forwarding.Forwarding {
+	w.t.Helper()
+	f, err := w.out.Put(w.t.Context(), w.admin, n)
+	if err != nil {
+		w.t.Fatalf("set: %v", err)
+	}
+	return f
+}
+
+// ingest stores a trace with spans, and gives its name.
+func (w *world) ingest(spans int) string {
+	w.t.Helper()
+	name := fmt.Sprintf("trace-%d", w.made.Add(1))
+	var list []string
+	for i := range spans {
+		list = append(list, w.span(fmt.Sprintf("%s.%d", name, i), `{"toolName":"search","note":"n"}`))
+	}
+	w.send(w.trace(name, list...))
+	return name
+}
+
+func (w *world) trace(name string, spans ...string) string {
+	return fmt.Sprintf(`{"trace":{"id":%q,"name":%q,"startTime":%q,"endTime":%q,"status":"ok","agentId":"bot","attributes":{"source":"shop","password":"hunter2-of-the-trace"}},"spans":[%s]}`,
+		database.NewID(), name, stamp(w.now().Add(-time.Second)), stamp(w.now()), strings.Join(spans, ","))
+}
+
+func (w *world) span(name, attributes string) string {
+	return fmt.Sprintf(`{"id":%q,"kind":"tool","name":%q,"startTime":%q,"endTime":%q,"status":"ok","attributes":%s}`,
+		database.NewID(), name, stamp(w.now().Add(-time.Second)), stamp(w.now()), attributes)
+}
+
+func stamp(t time.Time) string { return t.Format(time.RFC3339Nano) }
+
+func (w *world) send(batch string) {
+	w.t.Helper()
+	request, err := observability.ParseRequest([]byte(`{"product":"shop-bot","batches":[` + batch + `]}`))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	result, err := w.telemetry.Ingest(w.t.Context(), w.org, request.Product, request)
+	if err != nil || result.Accepted != 1 {
+		w.t.Fatalf("ingest: %+v, %v", result, err)
+	}
+}
+
+// decide records decisions as enforcement does, and gives the tools they are about.
+func (w *world) decide(times int, change ...func(*decision.Record)) (tools []string) {
+	w.t.Helper()
+	w.write(func(ctx context.Context, tx *database.Tx) error {
+		tools = nil
+		for range times {
+			d := decision.Record{
+				ID: database.NewID(), OrgID: w.org, AgentID: "bot", SessionID: "s-1", Server: "bank", Tool: fmt.Sprintf("pay-%d", w.made.Add(1)), Verdict: verdict.Allow,
+				PolicyID: "payments", PolicyVersion: 2, Rule: "small",
+				Details: decision.Details{PolicyName: "Payments", Reason: "small enough", Duration: 1500 * time.Microsecond, Arguments: []byte(`{"amount":5}`), Email: "ann@example.org"},
+			}
+			for _, f := range change {
+				f(&d)
+			}
+			tools = append(tools, d.Tool)
+			if _, err := decision.Append(ctx, tx, principal.Operator(), &d); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return tools
+}
+
+// rest lets what was received settle, and sends.
+func (w *world) rest() {
+	w.t.Helper()
+	w.advance(10 * time.Second)
+	if err := w.out.Send(w.t.Context()); err != nil {
+		w.t.Fatalf("send: %v", err)
+	}
+}
+
+func (w *world) status() forwarding.Status {
+	w.t.Helper()
+	status, err := w.out.Status(w.t.Context(), w.admin)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return status
+}
+
+// receiver is a receiver of OTLP over HTTP that reads with the official types, and
+// that a test can break. It takes everything unless told otherwise.
+type receiver struct {
+	*httptest.Server
+	t *testing.T
+
+	mu       sync.Mutex // guards the rest
+	spans    []*trace.Span
+	services []string // of the spans
+	sizes    []int    // spans of each request that was tried
+	header   http.Header
+	answer   func(w http.ResponseWriter, spans []*trace.Span) bool // false: nothing was taken
+}
+
+func newReceiver(t *testing.T) *receiver {
+	t.Helper()
+	r := &receiver{t: t}
+	r.Server = httptest.NewServer(r)
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.header = request.Header.Clone()
+	spans, services := r.read(request)
+	r.sizes = append(r.sizes, len(spans))
+	if r.answer != nil && !r.answer(w, spans) {
+		return
+	}
+	r.spans, r.services = append(r.spans, spans...), append(r.services, services...)
+}
+
+// read decodes a request as the specification has it.
+func (r *receiver) read(request *http.Request) (spans []*trace.Span, services []string) {
+	if got := request.Header.Get("Content-Type"); request.Method != http.MethodPost || got != "application/x-protobuf" || request.Header.Get("Content-Encoding") != "gzip" {
+		r.t.Errorf("a %s of %q, encoded %q", request.Method, got, request.Header.Get("Content-Encoding"))
+	}
+	zipped, err := gzip.NewReader(request.Body)
+	if err != nil {
+		r.t.Errorf("a body that is not gzip: %v", err)
+		return nil, nil
+	}
+	body, err := io.ReadAll(zipped)
+	if err != nil {
+		r.t.Errorf("read the body: %v", err)
+	}
+	var message collector.ExportTraceServiceRequest
+	if err := proto.Unmarshal(body, &message); err != nil {
+		r.t.Errorf("a body that the official types do not read: %v", err)
+	}
+	for _, resource := range message.ResourceSpans {
+		service := ""
+		for _, a := range resource.Resource.Attributes {
+			if a.Key == "service.name" {
+				service = a.Value.GetStringValue()
+			}
+		}
+		for _, scope := range resource.ScopeSpans {
+			for _, s := range scope.Spans {
+				if len(s.TraceId) != 16 || len(s.SpanId) != 8 || s.EndTimeUnixNano < s.StartTimeUnixNano {
+					r.t.Errorf("a span that receivers refuse: %v", s)
+				}
+				spans, services = append(spans, s), append(services, service)
+			}
+		}
+	}
+	return spans, services
+}
+
+// become has the receiver answer with a status from now on; 0: as it should.
+func (r *receiver) become(status int, header ...string) {
+	r.behave(func(w http.ResponseWriter, _ []*trace.Span) bool {
+		for i := 0; i < len(header); i += 2 {
+			w.Header().Set(header[i], header[i+1])
+		}
+		w.WriteHeader(status)
+		return status < 300
+	})
+	if status == 0 {
+		r.behave(nil)
+	}
+}
+
+func (r *receiver) behave(answer func(w http.ResponseWriter, spans []*trace.Span) bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answer = answer
+}
+
+// names are those of the spans that were taken, in order.
+func (r *receiver) names() (names []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.spans {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+func (r *receiver) tries() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.sizes)
+}
+
+func (r *receiver) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.spans, r.services, r.sizes = nil, nil, nil
+}
+
+// taken is the one span of a name that was taken, and its service.
+func (r *receiver) taken(name string) (*trace.Span, string) {
+	r.t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var found *trace.Span
+	service := ""
+	for i, s := range r.spans {
+		if s.Name == name && found != nil {
+			r.t.Errorf("%s came more than once", name)
+		}
+		if s.Name == name {
+			found, service = s, r.services[i]
+		}
+	}
+	if found == nil {
+		r.t.Fatalf("%s did not come", name)
+	}
+	return found, service
+}
+
+// attribute is the value of one of a span, or nil.
+func attribute(s *trace.Span, name string) any {
+	for _, a := range s.Attributes {
+		if a.Key != name {
+			continue
+		}
+		switch v := a.Value.Value.(type) {
+		case *common.AnyValue_StringValue:
+			return v.StringValue
+		case *common.AnyValue_IntValue:
+			return v.IntValue
+		case *common.AnyValue_BoolValue:
+			return v.BoolValue
+		case *common.AnyValue_DoubleValue:
+			return v.DoubleValue
+		}
+	}
+	return nil
+}
+
+func hexOf(id []byte) string { return hex.EncodeToString(id) }
+
+func wantFault(t *testing.T, what string, err error, kind fault.Kind) {
+	t.Helper()
+	if !fault.Is(err, kind) {
+		t.Errorf("%s: %v, want %s", what, err, kind)
+	}
+}

@@ -1,0 +1,4 @@
+package observability
+
+// LandingQuery finds what arrived.
+const LandingQuery = landingQuery
