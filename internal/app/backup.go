@@ -126,6 +126,9 @@ func restoreSQLite(ctx context.Context, o Options, path string) (report Restored
 	if err := copyPrivate(path, incoming); err != nil {
 		return Restored{}, fmt.Errorf("copy the backup: %w", err)
 	}
+	if err := database.CheckSQLiteLength(incoming); err != nil {
+		return Restored{}, fmt.Errorf("%s is not a usable backup: %w", path, err)
+	}
 	if report, err = beginEpochs(ctx, database.Options{SQLitePath: incoming, Now: o.Now, Logger: o.Logger}, before); err != nil {
 		return Restored{}, fmt.Errorf("%s is not a usable backup: %w", path, err)
 	}

@@ -1,9 +1,12 @@
 package database
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -122,6 +125,35 @@ func ReadSQLite(path string, read func(r Reader) error) error {
 	}
 	defer handle.Close()
 	return read(&DB{engine: SQLite, reads: handle})
+}
+
+// CheckSQLiteLength refuses a database file that is shorter than it says itself.
+// SQLite reads zeros for what is missing of the last page, and where that page holds
+// nothing yet it finds nothing wrong.
+func CheckSQLiteLength(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("open the database: %w", err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return fmt.Errorf("read the length of the database: %w", err)
+	}
+	var header [100]byte
+	if _, err := io.ReadFull(file, header[:]); err != nil {
+		return fmt.Errorf("read the header of the database: %w", err)
+	}
+	size, pages := int64(binary.BigEndian.Uint16(header[16:])), int64(binary.BigEndian.Uint32(header[28:]))
+	if size == 1 {
+		size = 1 << 16 // which does not fit the field
+	}
+	// The number of pages counts only where it is as new as the last change.
+	isCounted := bytes.Equal(header[24:28], header[92:96])
+	if isCounted && info.Size() < size*pages {
+		return fmt.Errorf("the file is cut off: %d of %d bytes", info.Size(), size*pages)
+	}
+	return nil
 }
 
 // CheckSQLite reads the whole database and refuses one that is damaged.
