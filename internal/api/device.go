@@ -54,7 +54,7 @@ type startDeviceInput struct {
 	Body struct {
 		CallbackURL *string `json:"callback_url,omitempty" nullable:"true" maxLength:"2000" doc:"Taken and not used: the key never travels in an address."`
 		Product     *string `json:"product,omitempty" nullable:"true" maxLength:"80" pattern:"^[^\\x00-\\x1f\\x7f-\\x9f]*$" patternDescription:"text without control characters" doc:"What signs in, shown to the person."`
-		Client      *string `json:"client,omitempty" nullable:"true" maxLength:"80" doc:"writ: it will ask for a session as well as a key."`
+		Client      *string `json:"client,omitempty" nullable:"true" maxLength:"80" doc:"writ: it will ask for a session as well as a key. Who does not say so gets none."`
 	}
 }
 

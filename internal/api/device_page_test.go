@@ -108,7 +108,7 @@ func TestDevicePage(t *testing.T) {
 		before := s.sessionsOf(t, ada)
 		code := s.begin(client.DeviceStart{Client: client.WritClient})
 		seen := signIn("?user_code="+code.UserCode+"&callback=http%3A%2F%2Flocalhost%3A1%2Fcallback&org=Quay&product=gemini", "approve")
-		if seen["shown"] != code.UserCode || seen["address"] != "127.0.0.1" || seen["product"] != "gemini" || seen["who"] != ada.Email || seen["session"] != true {
+		if seen["shown"] != code.UserCode || seen["address"] != "127.0.0.1" || seen["product"] != "gemini" || seen["who"] != ada.Email || seen["session"] != true || seen["actingHidden"] != false {
 			t.Errorf("the page shows %v", seen)
 		}
 		if rights, _ := seen["rights"].([]any); len(rights) != 5 || !slices.ContainsFunc(rights, func(r any) bool { return strings.Contains(r.(string), "switch between your organizations") }) {
@@ -126,7 +126,7 @@ func TestDevicePage(t *testing.T) {
 		}
 
 		denied := s.begin(client.DeviceStart{})
-		if seen := signIn("?user_code="+denied.UserCode, "deny"); seen["session"] != false || seen["product"] != "not told" {
+		if seen := signIn("?user_code="+denied.UserCode, "deny"); seen["session"] != false || seen["actingHidden"] != true || seen["product"] != "not told" {
 			t.Errorf("of one that says nothing the page shows %v", seen)
 		}
 		if _, err := s.public.PollDevice(t.Context(), denied.DeviceCode, ""); client.DeviceError(err) != client.DeviceDenied {

@@ -117,16 +117,17 @@ func TestPublishedCommandLinesSignIn(t *testing.T) {
 	})
 }
 
-// TestWritGetsASession: with client writ the answer has tokens as well, unless the
-// person gave the key alone.
+// TestWritGetsASession: with client writ in both requests the answer has tokens as
+// well, unless the person gave the key alone. A program that was shown as one that
+// wants a key cannot turn the yes into more.
 func TestWritGetsASession(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *server) {
 		ada := s.person("ada")
 		s.organization(ada, "Harbour")
-		grant := func(keyOnly bool, name string) client.DeviceGrant {
+		grant := func(said string, keyOnly bool, name string) client.DeviceGrant {
 			t.Helper()
-			code := s.begin(client.DeviceStart{})
+			code := s.begin(client.DeviceStart{Client: said})
 			if err := ada.ApproveDevice(t.Context(), client.DeviceApproval{UserCode: code.UserCode, KeyOnly: keyOnly}); err != nil {
 				t.Fatal(err)
 			}
@@ -136,7 +137,7 @@ func TestWritGetsASession(t *testing.T) {
 			}
 			return got
 		}
-		got := grant(false, client.WritClient)
+		got := grant(client.WritClient, false, client.WritClient)
 		me, err := s.public.As(got.AccessToken).Me(t.Context())
 		if err != nil || me.User.ID != ada.ID || got.ExpiresIn != 900 {
 			t.Errorf("the session is of %+v, %v", me.User, err)
@@ -144,7 +145,10 @@ func TestWritGetsASession(t *testing.T) {
 		if _, err := s.public.Refresh(t.Context(), got.RefreshToken); err != nil {
 			t.Errorf("refresh: %v", err)
 		}
-		for what, got := range map[string]client.DeviceGrant{"key only": grant(true, client.WritClient), "another client": grant(false, "other"), "no client": grant(false, "")} {
+		for what, got := range map[string]client.DeviceGrant{
+			"key only": grant(client.WritClient, true, client.WritClient), "another client": grant(client.WritClient, false, "other"),
+			"no client": grant(client.WritClient, false, ""), "one that did not say so": grant("", false, client.WritClient),
+		} {
 			if got.AccessToken != "" || got.RefreshToken != "" || got.ExpiresIn != 0 {
 				t.Errorf("%s: has a session", what)
 			}

@@ -110,7 +110,7 @@ func (a *API) setHeaders(h http.Header, r *http.Request) {
 	h["Referrer-Policy"] = noReferrer
 	h["Content-Security-Policy"] = answerPolicy
 	h["Cache-Control"] = noStore
-	if a.UsesTLS || a.PublicURL.Scheme == "https" {
+	if a.usesTLS() {
 		h["Strict-Transport-Security"] = tlsForAYear
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"writ/internal/fault"
 	"writ/internal/principal"
 	"writ/internal/secret"
 	"writ/internal/throttle"
@@ -32,7 +33,18 @@ type changePasswordInput struct {
 }
 
 func (a *API) changePassword(ctx context.Context, caller principal.Principal, in *changePasswordInput) (*none, error) {
-	return nil, a.Auth.ChangePassword(ctx, caller, secret.NewText(in.Body.CurrentPassword), secret.NewText(in.Body.NewPassword))
+	err := a.Auth.ChangePassword(ctx, caller, secret.NewText(in.Body.CurrentPassword), secret.NewText(in.Body.NewPassword))
+	return nil, a.forgetTerminals(err)
+}
+
+// forgetTerminals has keys be looked up again after a new password, with which
+// those of terminals end; also after most errors, because a commit may have taken
+// effect without our knowing.
+func (a *API) forgetTerminals(err error) error {
+	if !fault.Is(err, fault.Invalid) { // else nothing was tried
+		a.Keys.Forget()
+	}
+	return err
 }
 
 func (a *API) forgotPassword(ctx context.Context, _ principal.Principal, in *emailInput) (*statusBody, error) {
@@ -50,5 +62,5 @@ type resetPasswordInput struct {
 }
 
 func (a *API) resetPassword(ctx context.Context, _ principal.Principal, in *resetPasswordInput) (*none, error) {
-	return nil, a.Auth.ResetPassword(ctx, secret.NewText(in.Body.Token), secret.NewText(in.Body.NewPassword))
+	return nil, a.forgetTerminals(a.Auth.ResetPassword(ctx, secret.NewText(in.Body.Token), secret.NewText(in.Body.NewPassword)))
 }

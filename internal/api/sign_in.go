@@ -26,6 +26,11 @@ const (
 	attemptCookie = "writ_sign_in"
 	codeCookie    = "writ_sign_in_code"
 	cookiePath    = "/auth"
+
+	// ownHost is the prefix with which browsers keep a cookie only from this very
+	// host, with TLS: a page of a neighbour in the same domain could else plant a
+	// sign-in of its own, and have a person's identity linked to its account.
+	ownHost = "__Host-"
 )
 
 // mountSignIn serves signing in with an account elsewhere. Browsers open these
@@ -144,15 +149,18 @@ func (a *API) departureCookie(d federation.Departure) *http.Cookie {
 }
 
 func (a *API) cookie(name, value string, site http.SameSite, life time.Duration) *http.Cookie {
-	c := &http.Cookie{
-		Name: name, Value: value, Path: cookiePath, MaxAge: int(life.Seconds()), HttpOnly: true, SameSite: site,
-		Secure: a.UsesTLS || a.PublicURL.Scheme == "https",
+	c := &http.Cookie{Name: name, Value: value, Path: cookiePath, MaxAge: int(life.Seconds()), HttpOnly: true, SameSite: site, Secure: a.usesTLS()}
+	if c.Secure && name != returnCookie {
+		c.Name, c.Path = ownHost+name, "/" // the prefix wants this path
 	}
 	if value == "" {
 		c.MaxAge = -1
 	}
 	return c
 }
+
+// usesTLS reports whether browsers reach this server with TLS.
+func (a *API) usesTLS() bool { return a.UsesTLS || a.PublicURL.Scheme == "https" }
 
 func (a *API) arriveFromGoogle(w http.ResponseWriter, request *http.Request) error {
 	return a.arrive(w, request, "")
@@ -173,7 +181,11 @@ func (a *API) arrive(w http.ResponseWriter, request *http.Request, orgID string)
 		OrgID: orgID, State: query.Get("state"), Code: query.Get("code"), Problem: query.Get("error"), Issuer: query.Get("iss"),
 		Device: deviceOf(request.Context()), ForTokens: wantsTokens(request),
 	}
-	if kept, err := request.Cookie(attemptCookie); err == nil {
+	name := attemptCookie
+	if a.usesTLS() {
+		name = ownHost + name
+	}
+	if kept, err := request.Cookie(name); err == nil {
 		r.Cookie = kept.Value
 	}
 	http.SetCookie(w, a.cookie(attemptCookie, "", http.SameSiteLaxMode, 0))
@@ -236,7 +248,8 @@ func (a *API) signedIn(ctx context.Context, user auth.User, tokens auth.Tokens, 
 }
 
 type exchangeInput struct {
-	Browser string `cookie:"writ_sign_in_code" maxLength:"200" doc:"The browser's half, from the callback."`
+	Browser string `cookie:"__Host-writ_sign_in_code" maxLength:"200" doc:"The browser's half, from the callback."`
+	InClear string `cookie:"writ_sign_in_code" maxLength:"200" doc:"The same where the server has no TLS."`
 	Body    struct {
 		Code string `json:"code" minLength:"1" maxLength:"200"`
 	}
@@ -248,7 +261,11 @@ type exchangeOutput struct {
 }
 
 func (a *API) exchangeCode(ctx context.Context, _ principal.Principal, in *exchangeInput) (*exchangeOutput, error) {
-	user, tokens, orgID, err := a.SignIn.Exchange(ctx, in.Body.Code, in.Browser, deviceOf(ctx))
+	browser := in.Browser
+	if !a.usesTLS() {
+		browser = in.InClear
+	}
+	user, tokens, orgID, err := a.SignIn.Exchange(ctx, in.Body.Code, browser, deviceOf(ctx))
 	if err != nil {
 		return nil, err
 	}

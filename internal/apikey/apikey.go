@@ -7,9 +7,9 @@
 // and carries scopes, perhaps a product and an expiry. It is active until it
 // expires or is revoked, and neither is ever undone. A key also stops working
 // while its organization is closed. One with the scope cli acts for its owner,
-// and stops when the owner is no longer a member, or when the identity provider
-// that the owner had signed in with has no word for them any more; the others are
-// the organization's, and go on.
+// and stops when the owner is no longer a member or sets a new password, or when
+// the identity provider that the owner had signed in with has no word for them any
+// more; the others are the organization's, and go on.
 //
 // Ways to a key:
 //

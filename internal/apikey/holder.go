@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"writ/internal/database"
 	"writ/internal/principal"
@@ -17,7 +18,21 @@ func (s *Service) Holder(ctx context.Context, keyID string) (principal.Principal
 	if !database.IsID(keyID) {
 		return principal.Principal{}, notValid()
 	}
-	key, err := scanPresented(s.db.QueryRow(ctx, `
+	return holder(ctx, s.db, keyID, s.db.Now())
+}
+
+// stillHolds refuses a calling key that has ended since it was presented: what it
+// makes must not outlive it, and would not be among the keys that ended with it.
+func stillHolds(ctx context.Context, tx *database.Tx, p principal.Principal) error {
+	if p.Kind != principal.Key {
+		return nil
+	}
+	_, err := holder(ctx, tx, p.KeyID, tx.Now())
+	return err
+}
+
+func holder(ctx context.Context, r database.Reader, keyID string, now time.Time) (principal.Principal, error) {
+	key, err := scanPresented(r.QueryRow(ctx, `
 		SELECT `+withStanding+`
 		WHERE k.id = $1`, keyID))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -26,7 +41,7 @@ func (s *Service) Holder(ctx context.Context, keyID string) (principal.Principal
 	if err != nil {
 		return principal.Principal{}, fmt.Errorf("look up API key %s: %w", keyID, err)
 	}
-	if key.standing(s.db.Now()) != "active" {
+	if key.standing(now) != "active" {
 		return principal.Principal{}, notValid()
 	}
 	return key.caller(), nil

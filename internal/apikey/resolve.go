@@ -59,6 +59,8 @@ func (p presentedKey) standing(now time.Time) string {
 		return "of a closed organization"
 	case p.ownerIsGone && slices.Contains(p.Scopes, principal.CLI):
 		return "of a person who left"
+	case p.isTurnedOut && slices.Contains(p.Scopes, principal.CLI):
+		return "of a terminal from before a new password"
 	case p.Limited && !p.isVouched && slices.Contains(p.Scopes, principal.CLI):
 		return "of a person whom nobody vouches for any more"
 	}

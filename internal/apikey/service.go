@@ -89,6 +89,9 @@ func (s *Service) issue(ctx context.Context, p principal.Principal, n NewKey, al
 		return Issued{}, err
 	}
 	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(n.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
+		if err := stillHolds(ctx, tx, p); err != nil {
+			return err
+		}
 		issued, err = add(ctx, tx, p, p.UserID, n, a)
 		return err
 	}})

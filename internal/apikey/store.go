@@ -105,6 +105,7 @@ type presentedKey struct {
 	orgClosed   bool
 	ownerIsGone bool // no longer a member of the key's organization
 	isVouched   bool // the organization's provider has a word for the owner
+	isTurnedOut bool // the owner has set another password since
 }
 
 // withStanding are the columns of a key and its standing, and where they are.
@@ -112,17 +113,20 @@ const withStanding = columns + `,
 			k.hash,
 			o.closed_at,
 			m.user_id,
-			CASE WHEN EXISTS (SELECT 1 FROM external_identity e WHERE e.user_id = k.owner_id AND e.org_id = k.org_id) THEN 1 ELSE 0 END
+			CASE WHEN EXISTS (SELECT 1 FROM external_identity e WHERE e.user_id = k.owner_id AND e.org_id = k.org_id) THEN 1 ELSE 0 END,
+			CASE WHEN k.created_at >= u.terminals_since THEN 0 ELSE 1 END
 		FROM api_key k
+		JOIN user_account u ON u.id = k.owner_id
 		LEFT JOIN organization o ON o.id = k.org_id
 		LEFT JOIN organization_member m ON m.org_id = k.org_id AND m.user_id = k.owner_id`
 
 func scanPresented(row database.Scanner) (p presentedKey, err error) {
 	var closed sql.NullInt64
 	var member sql.NullString
-	var vouched int64
-	p.Key, err = scanKey(row, &p.hash, &closed, &member, &vouched)
+	var vouched, turnedOut int64
+	p.Key, err = scanKey(row, &p.hash, &closed, &member, &vouched, &turnedOut)
 	p.orgClosed, p.ownerIsGone, p.isVouched = closed.Valid, p.OrgID != "" && !member.Valid, vouched == 1
+	p.isTurnedOut = turnedOut == 1
 	return p, err
 }
 

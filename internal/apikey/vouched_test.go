@@ -116,3 +116,41 @@ func TestTerminalsOfNobody(t *testing.T) {
 		wantFault(t, err, fault.Unauthenticated)
 	})
 }
+
+// TestEndedKeysMakeNoMore: a key that ended after it was presented leaves nothing
+// behind that goes on in its place.
+func TestEndedKeysMakeNoMore(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		issued, caller := w.terminal(w.ada, w.acme)
+		w.exec(`UPDATE api_key SET revoked_at = 1 WHERE id = $1`, issued.ID)
+		before := len(w.log(w.acme))
+		_, err := w.keys.IssueCLI(t.Context(), caller, w.globex, "next")
+		wantFault(t, err, fault.Unauthenticated)
+		caller.Role = principal.Member
+		_, err = w.keys.Provision(t.Context(), caller, apikey.NewKey{Name: "next", OrgID: w.acme, Product: "p"})
+		wantFault(t, err, fault.Unauthenticated)
+		if n := len(w.log(w.acme)); n != before {
+			t.Errorf("%d more entries in the log", n-before)
+		}
+	})
+}
+
+// TestTerminalsEndWithAPassword of their owner; those from after it, and agents, go
+// on.
+func TestTerminalsEndWithAPassword(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		before, _ := w.terminal(w.ada, w.acme)
+		others, _ := w.terminal(w.bob, w.acme)
+		keys := map[string]apikey.Issued{"before": before, "bob's": others, "agent": w.memberKey(w.ada, w.acme)}
+		w.exec(`UPDATE user_account SET terminals_since = $2 WHERE id = $1`, w.ada, database.Micros(before.CreatedAt)+1)
+		w.keys.Forget()
+		w.wantWorking("after the password", keys, "bob's", "agent")
+		w.exec(`UPDATE user_account SET terminals_since = $2 WHERE id = $1`, w.ada, database.Micros(before.CreatedAt))
+		w.wantWorking("one made with it", keys, "before", "bob's", "agent")
+		if _, err := w.keys.Holder(t.Context(), before.ID); err != nil {
+			t.Errorf("its plans: %v", err)
+		}
+	})
+}

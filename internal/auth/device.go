@@ -143,10 +143,11 @@ func findWaiting(ctx context.Context, r clock, userCode string) (DeviceLogin, er
 
 // ApproveDevice says yes to a terminal, in the organization the caller acts in. The
 // edge has checked that they may have keys there. withSession lets the terminal
-// act as the person, if it asks to.
+// act as the person, if it asks to, and only if it said so when it began: that is
+// what the person was shown.
 func (s *Service) ApproveDevice(ctx context.Context, p principal.Principal, userCode string, withSession bool) error {
 	return s.answerDevice(ctx, p, userCode, func(login *DeviceLogin) string {
-		login.status, login.OrgID, login.SessionAllowed = deviceApproved, p.OrgID, withSession
+		login.status, login.OrgID, login.SessionAllowed = deviceApproved, p.OrgID, withSession && login.WantsSession
 		login.Limited = p.LimitedTo != ""
 		return "device.approved"
 	})
@@ -170,6 +171,9 @@ func (s *Service) answerDevice(ctx context.Context, p principal.Principal, userC
 		return err
 	}
 	return s.change(ctx, func(ctx context.Context, tx *database.Tx) error {
+		if err := requireLive(ctx, tx, p); err != nil {
+			return err
+		}
 		login, err := findWaiting(ctx, tx, userCode)
 		if err != nil {
 			return err
@@ -185,4 +189,17 @@ func (s *Service) answerDevice(ctx context.Context, p principal.Principal, userC
 		}))
 		return err
 	})
+}
+
+// requireLive refuses a caller whose session has ended since the edge let them in:
+// who was turned out meanwhile must not come back through a terminal.
+func requireLive(ctx context.Context, tx *database.Tx, p principal.Principal) error {
+	session, err := findSession(ctx, tx, p.SessionID)
+	if err != nil {
+		return fmt.Errorf("load the session: %w", err)
+	}
+	if session.UserID != p.UserID || !session.live(tx.Now()) {
+		return refusedToken(nil)
+	}
+	return nil
 }

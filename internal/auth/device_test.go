@@ -56,15 +56,16 @@ func TestDeviceLife(t *testing.T) {
 	})
 }
 
-// TestDeviceSessionNeedsBoth: who asks for a session gets one only if the yes
-// includes it, and who does not ask gets none.
-func TestDeviceSessionNeedsBoth(t *testing.T) {
+// TestDeviceSessionNeedsAll: a terminal gets a session only if it said that it
+// would ask for one, so that the person saw it, if the yes includes it, and if it
+// does ask.
+func TestDeviceSessionNeedsAll(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		w.account("ada@example.org", true)
 		ada := w.organizationOf("ada@example.org")
-		for _, c := range []struct{ asked, allowed bool }{{true, false}, {false, true}, {false, false}} {
-			program := w.terminal(auth.NewDevice{})
+		for _, c := range []struct{ said, asked, allowed bool }{{true, true, false}, {true, false, true}, {true, false, false}, {false, true, true}} {
+			program := w.terminal(auth.NewDevice{WantsSession: c.said})
 			w.approve(ada, program, c.allowed)
 			sessions := w.count(`SELECT count(*) FROM user_session`)
 			answer, err := program.pollAt(w.service, c.asked)
@@ -83,7 +84,7 @@ func TestDeviceDenied(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.account("ada@example.org", true)
 		ada := w.organizationOf("ada@example.org")
-		program := w.terminal(auth.NewDevice{})
+		program := w.terminal(auth.NewDevice{WantsSession: true})
 		if err := w.service.DenyDevice(t.Context(), ada, program.codes.User); err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +104,7 @@ func TestDeviceExpires(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.account("ada@example.org", true)
 		ada := w.organizationOf("ada@example.org")
-		waiting, approved := w.terminal(auth.NewDevice{}), w.terminal(auth.NewDevice{})
+		waiting, approved := w.terminal(auth.NewDevice{WantsSession: true}), w.terminal(auth.NewDevice{})
 		w.approve(ada, approved, true)
 		w.pass(auth.DeviceLife - time.Microsecond)
 		waiting.want("just before", auth.DevicePending)
@@ -123,7 +124,7 @@ func TestDeviceGuesses(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.account("ada@example.org", true)
 		ada := w.organizationOf("ada@example.org")
-		program := w.terminal(auth.NewDevice{})
+		program := w.terminal(auth.NewDevice{WantsSession: true})
 		before := w.rows()
 		var answers []string
 		for _, guess := range []string{"BBBB-BBBB", "", "BCDF", program.codes.User + "B", "AEIO-UYAE", "1234-5678", "BCDF-GHJ\x00", strings.Repeat("B", 10_000), "' OR 1=1"} {
@@ -159,7 +160,7 @@ func TestDeviceAtOnce(t *testing.T) {
 		ada := w.organizationOf("ada@example.org")
 		_, other := w.replica()
 		for range 8 {
-			program := w.terminal(auth.NewDevice{})
+			program := w.terminal(auth.NewDevice{WantsSession: true})
 			w.approve(ada, program, true)
 			sessions := w.count(`SELECT count(*) FROM user_session`)
 			var answers [2]auth.DeviceAnswer
@@ -191,7 +192,7 @@ func TestDeviceKeyFails(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.account("ada@example.org", true)
 		ada := w.organizationOf("ada@example.org")
-		program := w.terminal(auth.NewDevice{})
+		program := w.terminal(auth.NewDevice{WantsSession: true})
 		w.approve(ada, program, true)
 		before := w.rows()
 		program.fail = fault.New(fault.Forbidden, "no")
@@ -210,7 +211,7 @@ func TestDeviceKeyFails(t *testing.T) {
 func TestDevicesAreSwept(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
-		program := w.terminal(auth.NewDevice{})
+		program := w.terminal(auth.NewDevice{WantsSession: true})
 		sweep := func() {
 			if err := w.service.Sweep(t.Context()); err != nil {
 				t.Fatal(err)
@@ -226,7 +227,7 @@ func TestDevicesAreSwept(t *testing.T) {
 			t.Errorf("%d rows are left", n)
 		}
 
-		restored := w.terminal(auth.NewDevice{})
+		restored := w.terminal(auth.NewDevice{WantsSession: true})
 		err := w.db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 			_, err := auth.EndSessions(ctx, tx)
 			return err
@@ -243,7 +244,7 @@ func TestUserCodesAreReadable(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		seen := map[string]bool{}
 		for range 50 {
-			code := w.terminal(auth.NewDevice{}).codes.User
+			code := w.terminal(auth.NewDevice{WantsSession: true}).codes.User
 			letters := strings.ReplaceAll(code, "-", "")
 			if len(code) != 9 || code[4] != '-' || strings.Trim(letters, secret.CodeLetters) != "" || seen[code] {
 				t.Errorf("user code %q", code)

@@ -6,6 +6,7 @@ import (
 
 	"writ/internal/auth"
 	"writ/internal/database"
+	"writ/internal/fault"
 	"writ/internal/secret"
 )
 
@@ -17,7 +18,7 @@ func TestDeviceKeepsALimit(t *testing.T) {
 		w.account("ada@example.org", true)
 		ada := w.organizationOf("ada@example.org")
 		ada.LimitedTo = ada.OrgID
-		program := w.terminal(auth.NewDevice{})
+		program := w.terminal(auth.NewDevice{WantsSession: true})
 		w.approve(ada, program, true)
 		limited := false
 		answer, err := w.service.PollDevice(t.Context(), auth.DeviceQuestion{Code: program.codes.Device, WantsSession: true},
@@ -75,18 +76,34 @@ func TestNewPasswordTakesAYesBack(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		user := w.account("ada@example.org", true)
 		ada := w.organizationOf(user.Email)
-		program := w.terminal(auth.NewDevice{})
+		program := w.terminal(auth.NewDevice{WantsSession: true})
 		w.approve(ada, program, true)
 		if err := w.service.ChangePassword(t.Context(), ada, secret.NewText(password), secret.NewText(next)); err != nil {
 			t.Fatal(err)
 		}
 		program.want("after the password was changed", auth.DeviceDenied)
 
-		again := w.terminal(auth.NewDevice{})
+		again := w.terminal(auth.NewDevice{WantsSession: true})
 		w.approve(ada, again, true)
 		if err := w.service.ResetPassword(t.Context(), w.link(user.Email), secret.NewText(password)); err != nil {
 			t.Fatal(err)
 		}
 		again.want("after the password was reset", auth.DeviceDenied)
+	})
+}
+
+// TestEndedSessionsAnswerNobody: who was turned out between the check at the edge
+// and the change does not come back through a terminal.
+func TestEndedSessionsAnswerNobody(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		user := w.account("ada@example.org", true)
+		thief, program := w.organizationOf(user.Email), w.terminal(auth.NewDevice{WantsSession: true})
+		if err := w.service.ResetPassword(t.Context(), w.link(user.Email), secret.NewText(next)); err != nil {
+			t.Fatal(err)
+		}
+		wantKind(t, "a yes", w.service.ApproveDevice(t.Context(), thief, program.codes.User, true), fault.Unauthenticated)
+		wantKind(t, "a no", w.service.DenyDevice(t.Context(), thief, program.codes.User), fault.Unauthenticated)
+		program.want("after both", auth.DevicePending)
 	})
 }

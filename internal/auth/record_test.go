@@ -79,17 +79,17 @@ var recordedChanges = []recorded{
 	}},
 	{name: "let a terminal in", action: "device.approved", prepare: func(w *world) func() error {
 		w.account("ada@example.org", true)
-		ada, program := w.organizationOf("ada@example.org"), w.terminal(auth.NewDevice{})
+		ada, program := w.organizationOf("ada@example.org"), w.terminal(auth.NewDevice{WantsSession: true})
 		return func() error { return w.service.ApproveDevice(w.t.Context(), ada, program.codes.User, true) }
 	}},
 	{name: "turn a terminal away", action: "device.denied", prepare: func(w *world) func() error {
 		w.account("ada@example.org", true)
-		ada, program := w.organizationOf("ada@example.org"), w.terminal(auth.NewDevice{})
+		ada, program := w.organizationOf("ada@example.org"), w.terminal(auth.NewDevice{WantsSession: true})
 		return func() error { return w.service.DenyDevice(w.t.Context(), ada, program.codes.User) }
 	}},
 	{name: "sign in from a terminal", action: "session.created", prepare: func(w *world) func() error {
 		w.account("ada@example.org", true)
-		ada, program := w.organizationOf("ada@example.org"), w.terminal(auth.NewDevice{})
+		ada, program := w.organizationOf("ada@example.org"), w.terminal(auth.NewDevice{WantsSession: true})
 		w.approve(ada, program, true)
 		return func() error {
 			_, err := program.pollAt(w.service, true)

@@ -38,7 +38,7 @@ func (s *Service) ChangePassword(ctx context.Context, p principal.Principal, cur
 		if changed, err := replacePassword(ctx, tx, user.ID, hash, newHash); err != nil || !changed {
 			return orConflict(err, "the password was changed meanwhile")
 		}
-		if err := revokeSessions(ctx, tx, user.ID, p.SessionID); err != nil {
+		if err := turnOut(ctx, tx, user.ID, p.SessionID); err != nil {
 			return err
 		}
 		if err := endCodes(ctx, tx, user.ID, purposeReset); err != nil {
@@ -152,7 +152,7 @@ func applyReset(ctx context.Context, tx *database.Tx, code storedCode, hash stri
 	if err := endCodes(ctx, tx, code.UserID, purposeVerify); err != nil {
 		return err
 	}
-	if err := revokeSessions(ctx, tx, code.UserID, ""); err != nil {
+	if err := turnOut(ctx, tx, code.UserID, ""); err != nil {
 		return err
 	}
 	if err := forgetVouchers(ctx, tx, code.UserID); err != nil {

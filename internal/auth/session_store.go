@@ -69,10 +69,24 @@ func revokeSession(ctx context.Context, tx *database.Tx, userID, id, limitedTo s
 	return n == 1, err
 }
 
+// turnOut ends whatever another password let in: sessions but one, and the keys of
+// terminals, which package apikey compares with the instant that is written here.
+func turnOut(ctx context.Context, tx *database.Tx, userID, except string) error {
+	_, err := tx.Exec(ctx, `UPDATE user_account SET terminals_since = $2 WHERE id = $1`, userID, database.Micros(tx.Now()))
+	if err != nil {
+		return err
+	}
+	return revokeSessions(ctx, tx, userID, except)
+}
+
 // revokeSessions ends every session of a person but one, and what was to become
-// one: a yes to a terminal that has not come for it yet.
+// one: a yes to a terminal that has not come for it yet, and a code that no page
+// has exchanged.
 func revokeSessions(ctx context.Context, tx *database.Tx, userID, except string) error {
 	if err := denyDevices(ctx, tx, userID); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, `DELETE FROM sign_in_code WHERE user_id = $1`, userID); err != nil {
 		return err
 	}
 	_, err := tx.Exec(ctx, `UPDATE user_session SET revoked_at = $3 WHERE user_id = $1 AND id <> $2 AND revoked_at IS NULL`,

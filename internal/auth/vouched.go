@@ -120,15 +120,21 @@ func cutName(name string) string {
 	return name
 }
 
-// forgetVouchers ends the word of providers that the account's owner never asked
-// for: whoever made an account in another's name must not stay in it once the
-// owner of the address has come.
+// forgetVouchers ends the word of whoever else could sign in to an account, once
+// the owner of its address has come for it: of the organization's provider that
+// made it in their name, and of identities that were linked, for it may have been a
+// thief who was signed in then. Google's word for an account that it made stays.
 func forgetVouchers(ctx context.Context, tx *database.Tx, userID string) error {
-	if _, err := tx.Exec(ctx, `DELETE FROM external_identity WHERE user_id = $1 AND org_id <> '' AND linked = 0`, userID); err != nil {
+	if _, err := tx.Exec(ctx, `DELETE FROM external_identity WHERE user_id = $1 AND (org_id <> '' OR linked = 1)`, userID); err != nil {
 		return fmt.Errorf("forget who vouched for %s: %w", userID, err)
 	}
-	if _, err := tx.Exec(ctx, `DELETE FROM sign_in_code WHERE user_id = $1`, userID); err != nil {
-		return fmt.Errorf("forget the sign-in codes of %s: %w", userID, err)
+	return nil
+}
+
+// EndOthers ends every session of a person but one, within a change.
+func EndOthers(ctx context.Context, tx *database.Tx, userID, except string) error {
+	if err := revokeSessions(ctx, tx, userID, except); err != nil {
+		return fmt.Errorf("end the other sessions of %s: %w", userID, err)
 	}
 	return nil
 }

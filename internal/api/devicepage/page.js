@@ -46,6 +46,7 @@ function show(request, me) {
     if (wanted && (wanted === org.id || wanted === org.name)) option.selected = true;
   }
   at("session").checked = request.client === "writ";
+  at("acting").hidden = request.client !== "writ"; // no other gets a session, whatever is ticked
   at("signin").hidden = true;
   at("answer").hidden = false;
 }

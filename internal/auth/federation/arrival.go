@@ -124,7 +124,7 @@ func (s *Service) account(ctx context.Context, tx *database.Tx, a attempt, p Pro
 		if err != nil {
 			return "", err
 		}
-		if now.Issuer != p.Issuer || !now.speaksOf(c.Email) {
+		if now.Issuer != p.Issuer || now.ClientID != p.ClientID || !now.speaksOf(c.Email) {
 			return "", fault.New(fault.Conflict, "the identity provider was changed meanwhile; begin again")
 		}
 	}

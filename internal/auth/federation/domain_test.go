@@ -77,9 +77,36 @@ func TestDomainsAreProven(t *testing.T) {
 		records["_writ.corp.example"] = []string{"other", federation.ProofValue(owner.OrgID)}
 		test("corp.example", true)
 		test("other.example", false)
+		other := owner
+		other.OrgID = addOrganization(t, db)
+		claimed := federation.Settings{
+			Issuer: provider.Issuer(), ClientID: provider.ClientID, Secret: secret.NewText(provider.ClientSecret),
+			Domains: []string{"corp.example"}, DefaultRole: principal.Member,
+		}
+		if _, err := service.Put(t.Context(), other, claimed); err != nil {
+			t.Fatal(err)
+		}
+		records["_writ.corp.example"] = append(records["_writ.corp.example"], federation.ProofValue(other.OrgID))
+		if _, err := service.Test(t.Context(), other); err != nil {
+			t.Fatal(err)
+		}
+		test("corp.example", false) // two have it
+		closeOrganization(t, db, other.OrgID)
+		test("corp.example", true)
 		delete(records, "_writ.corp.example")
 		test("corp.example", false)
 	})
+}
+
+func closeOrganization(t *testing.T, db *database.DB, id string) {
+	t.Helper()
+	err := db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		_, err := tx.Exec(ctx, `UPDATE organization SET closed_at = 2 WHERE id = $1`, id)
+		return err
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func addOrganization(t *testing.T, db *database.DB) string {

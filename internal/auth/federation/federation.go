@@ -210,7 +210,11 @@ func checkDomains(names []string) ([]string, error) {
 // counts: not one that ends like it.
 func (p Provider) speaksOf(address string) bool {
 	_, domain, ok := strings.Cut(address, "@")
-	return ok && slices.ContainsFunc(p.Domains, func(d Domain) bool { return d.Name == domain })
+	return ok && p.hasDomain(domain)
+}
+
+func (p Provider) hasDomain(name string) bool {
+	return slices.ContainsFunc(p.Domains, func(d Domain) bool { return d.Name == name })
 }
 
 // notThere is the one answer about an organization that has no provider, or is

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"writ/internal/audit"
+	"writ/internal/auth"
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/principal"
@@ -29,8 +30,8 @@ func (s *Service) Identities(ctx context.Context, p principal.Principal) ([]Iden
 }
 
 // Unlink removes an identity from the caller's account, and ends the sessions and
-// terminals' keys that its organization vouched for. The account is left as it is: its owner can set a
-// password by mail.
+// terminals' keys that its organization vouched for, or with Google's every other
+// session. The account is left as it is: its owner can set a password by mail.
 func (s *Service) Unlink(ctx context.Context, p principal.Principal, id string) error {
 	missing := fault.New(fault.NotFound, "there is no such identity")
 	if !database.IsID(id) {
@@ -57,13 +58,20 @@ func (s *Service) Unlink(ctx context.Context, p principal.Principal, id string) 
 		if !removed { // by another request, meanwhile
 			return missing
 		}
-		if identity.OrgID != "" {
-			if err := s.endVouched(ctx, tx, p, identity.OrgID, p.UserID); err != nil {
-				return err
-			}
+		if err := s.endUnlinked(ctx, tx, p, identity); err != nil {
+			return err
 		}
 		return recordIdentity(ctx, tx, "identity.unlinked", p.UserID, identity)
 	}})
+}
+
+// endUnlinked ends what an identity let in. Sessions that Google brought look like
+// any other, so all but the caller's own end.
+func (s *Service) endUnlinked(ctx context.Context, tx *database.Tx, p principal.Principal, i Identity) error {
+	if i.OrgID == "" {
+		return auth.EndOthers(ctx, tx, p.UserID, p.SessionID)
+	}
+	return s.endVouched(ctx, tx, p, i.OrgID, p.UserID)
 }
 
 // recordIdentity writes to the system's log. The subject is the provider's own

@@ -36,7 +36,8 @@ func (s *Service) Get(ctx context.Context, p principal.Principal) (Provider, err
 }
 
 // Put sets the provider of the caller's organization up, or changes it. Another
-// issuer or client must be tested anew, and ends what came from the one before.
+// issuer or client must be tested anew, and ends what came from the one before; so
+// does a domain fewer, of which the provider may not speak any more.
 // Enforcing it ends the terminals' keys of members who did not sign in with it.
 func (s *Service) Put(ctx context.Context, p principal.Principal, n Settings) (Provider, error) {
 	if err := p.Require(principal.ManageIdentityProvider); err != nil {
@@ -71,7 +72,8 @@ func (s *Service) Put(ctx context.Context, p principal.Principal, n Settings) (P
 
 // endWhatCounted ends what a change of the provider takes the ground from.
 func (s *Service) endWhatCounted(ctx context.Context, tx *database.Tx, p principal.Principal, before, after Provider) error {
-	if before.OrgID != "" && (before.Issuer != after.Issuer || before.ClientID != after.ClientID) {
+	lostDomain := slices.ContainsFunc(before.Domains, func(d Domain) bool { return !after.hasDomain(d.Name) })
+	if before.OrgID != "" && (before.Issuer != after.Issuer || before.ClientID != after.ClientID || lostDomain) {
 		if err := s.endVouched(ctx, tx, p, p.OrgID, ""); err != nil {
 			return err
 		}

@@ -55,12 +55,19 @@ func domainsOf(ctx context.Context, r database.Reader, orgID string) ([]Domain, 
 	return domains, nil
 }
 
-// provenOwners are the organizations that have proven a domain.
+// provenOwners are the organizations that have proven a domain. One that was closed
+// stands in nobody's way.
 func provenOwners(ctx context.Context, r database.Reader, domain string) ([]string, error) {
 	owners, err := database.Collect(ctx, r, func(s database.Scanner) (id string, err error) {
 		err = s.Scan(&id)
 		return id, err
-	}, `SELECT org_id FROM identity_provider_domain WHERE domain = $1 AND proven_at IS NOT NULL ORDER BY org_id LIMIT 2`, domain)
+	}, `
+		SELECT d.org_id
+		FROM identity_provider_domain d
+		JOIN organization o ON o.id = d.org_id AND o.closed_at IS NULL
+		WHERE d.domain = $1 AND d.proven_at IS NOT NULL
+		ORDER BY d.org_id
+		LIMIT 2`, domain)
 	if err != nil {
 		return nil, fmt.Errorf("look for who has proven a domain: %w", err)
 	}

@@ -21,6 +21,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
@@ -89,13 +91,11 @@ func (r *RelyingParty) Check(ctx context.Context, p Provider) error {
 	if err != nil {
 		return err
 	}
-	var document struct {
-		Keys string `json:"jwks_uri"`
+	keys, err := keysOf(found)
+	if err != nil {
+		return err
 	}
-	if err := found.Claims(&document); err != nil {
-		return unusable(err)
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, document.Keys, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, keys, nil)
 	if err != nil {
 		return unusable(errors.New("it names no address of keys"))
 	}
@@ -165,13 +165,17 @@ func read(token *oidc.IDToken, p Provider, a Attempt) (Claims, error) {
 	switch {
 	case a.Nonce == "" || !secret.NewText(a.Nonce).Equal(token.Nonce):
 		return Claims{}, refused(errors.New("the nonce is not the attempt's"))
-	case token.Subject == "" || len(token.Subject) > maxSubject:
-		return Claims{}, refused(errors.New("the subject is missing or too long"))
+	case token.Subject == "" || len(token.Subject) > maxSubject || strings.ContainsFunc(token.Subject, isBroken):
+		return Claims{}, refused(errors.New("the subject is missing, too long or not readable"))
 	case more.Party != "" && more.Party != p.ClientID, len(token.Audience) > 1 && more.Party == "":
 		return Claims{}, refused(errors.New("the token was made for another party"))
 	}
 	return Claims{Issuer: token.Issuer, Subject: token.Subject, Email: more.Email, Name: more.Name, EmailVerified: truth(more.EmailVerified)}, nil
 }
+
+// isBroken finds what no database keeps, and what the decoder puts in the place of
+// bytes it cannot read: two people who differ in these alone would be one.
+func isBroken(r rune) bool { return unicode.IsControl(r) || r == utf8.RuneError }
 
 // truth reads a yes or no, which some providers write as a text.
 func truth(value any) *bool {
@@ -190,13 +194,29 @@ func (r *RelyingParty) discover(ctx context.Context, p Provider) (*oidc.Provider
 	if err != nil {
 		return nil, unusable(err)
 	}
-	// A browser is sent to one, and our secret to the other.
-	for _, address := range []string{found.Endpoint().AuthURL, found.Endpoint().TokenURL} {
+	keys, err := keysOf(found)
+	if err != nil {
+		return nil, err
+	}
+	// A browser is sent to the first, our secret to the second, and whoever can change
+	// what the third says signs in as anybody.
+	for _, address := range []string{found.Endpoint().AuthURL, found.Endpoint().TokenURL, keys} {
 		if !isSafe(address, p.Issuer) {
 			return nil, unusable(errors.New("an address it names is not one of the web, or does not use TLS as its issuer does"))
 		}
 	}
 	return found, nil
+}
+
+// keysOf is where a provider's keys are.
+func keysOf(found *oidc.Provider) (string, error) {
+	var document struct {
+		Keys string `json:"jwks_uri"`
+	}
+	if err := found.Claims(&document); err != nil {
+		return "", unusable(err)
+	}
+	return document.Keys, nil
 }
 
 // isSafe reports whether an address is one of the web, with TLS where the issuer

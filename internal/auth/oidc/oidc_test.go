@@ -172,16 +172,18 @@ func TestLies(t *testing.T) {
 		return func(t *testing.T, l *liar) func(map[string]any) { return l.resign(t, change) }
 	}
 	for name, lie := range map[string]func(*testing.T, *liar) func(map[string]any){
-		"another nonce":     changed(func(c jwt.MapClaims) { c["nonce"] = "another" }),
-		"no nonce":          changed(func(c jwt.MapClaims) { delete(c, "nonce") }),
-		"another audience":  changed(func(c jwt.MapClaims) { c["aud"] = "another" }),
-		"two audiences":     changed(func(c jwt.MapClaims) { c["aud"] = []any{c["aud"].([]any)[0], "another"} }),
-		"another party":     changed(func(c jwt.MapClaims) { c["azp"] = "another" }),
-		"another issuer":    changed(func(c jwt.MapClaims) { c["iss"] = "https://accounts.google.com" }),
-		"expired":           changed(func(c jwt.MapClaims) { c["exp"] = time.Now().Add(-time.Hour).Unix() }),
-		"no subject":        changed(func(c jwt.MapClaims) { delete(c, "sub") }),
-		"an endless person": changed(func(c jwt.MapClaims) { c["sub"] = strings.Repeat("x", 256) }),
-		"another key":       forged(func(_ *liar, c jwt.MapClaims) (string, error) { return stranger.SignJWT(c) }),
+		"another nonce":        changed(func(c jwt.MapClaims) { c["nonce"] = "another" }),
+		"no nonce":             changed(func(c jwt.MapClaims) { delete(c, "nonce") }),
+		"another audience":     changed(func(c jwt.MapClaims) { c["aud"] = "another" }),
+		"two audiences":        changed(func(c jwt.MapClaims) { c["aud"] = []any{c["aud"].([]any)[0], "another"} }),
+		"another party":        changed(func(c jwt.MapClaims) { c["azp"] = "another" }),
+		"another issuer":       changed(func(c jwt.MapClaims) { c["iss"] = "https://accounts.google.com" }),
+		"expired":              changed(func(c jwt.MapClaims) { c["exp"] = time.Now().Add(-time.Hour).Unix() }),
+		"no subject":           changed(func(c jwt.MapClaims) { delete(c, "sub") }),
+		"a person with a zero": changed(func(c jwt.MapClaims) { c["sub"] = "a\x00b" }),
+		"a broken person":      changed(func(c jwt.MapClaims) { c["sub"] = "a\uFFFDb" }),
+		"an endless person":    changed(func(c jwt.MapClaims) { c["sub"] = strings.Repeat("x", 256) }),
+		"another key":          forged(func(_ *liar, c jwt.MapClaims) (string, error) { return stranger.SignJWT(c) }),
 		"unsigned": forged(func(_ *liar, c jwt.MapClaims) (string, error) {
 			return jwt.NewWithClaims(jwt.SigningMethodNone, c).SignedString(jwt.UnsafeAllowNoneSignatureType)
 		}),
@@ -270,6 +272,24 @@ func TestUnusableProviders(t *testing.T) {
 				t.Errorf("the error holds the secret: %v", err)
 			}
 		})
+	}
+}
+
+// TestKeysNeedTLSToo: whoever can change the keys on their way to us can sign in as
+// anybody, however safely the rest was fetched.
+func TestKeysNeedTLSToo(t *testing.T) {
+	t.Parallel()
+	for keys, safe := range map[string]bool{"https://HOST/k": true, "http://HOST/k": false, "file:///etc/keys": false, "": false} {
+		server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			document := `{"issuer":"https://HOST","authorization_endpoint":"https://HOST/a","token_endpoint":"https://HOST/t","jwks_uri":"` + keys + `"}`
+			_, _ = io.WriteString(w, strings.ReplaceAll(document, "HOST", r.Host))
+		}))
+		t.Cleanup(server.Close)
+		p := oidc.Provider{Issuer: server.URL, ClientID: "c", Secret: secret.NewText("hidden"), RedirectURL: "http://writ.example.org/callback"}
+		_, err := oidc.New(server.Client(), time.Now).Address(t.Context(), p, oidc.NewAttempt())
+		if safe && err != nil || !safe && !fault.Is(err, fault.Unavailable) {
+			t.Errorf("keys at %q: %v", keys, err)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package writ_test
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // What a server says must not steer the terminal, nor look like a line of ours.
@@ -19,6 +20,28 @@ func TestNoCommandShowsControlCharacters(t *testing.T) {
 	out, err = run(t, answers, "keys", "list")
 	if want := " ID NAME STATUS KEY USED SCOPES\n i\uFFFD n\uFFFD* forged s\uFFFD p\uFFFD… never a\uFFFD b\n"; err != nil || squeezed(out) != squeezed(want) {
 		t.Errorf("keys list: %q, %v, want %q", out, err, want)
+	}
+}
+
+// A key's id is what the server called it when it made the key.
+func TestSwitchShowsNoControlCharacters(t *testing.T) {
+	hostile := newAsked(t, map[string]string{
+		"POST /iap/sdk/switch-org": `{"api_key":"ak_test_next","org_id":"o2","org_name":"Two"}`,
+		"GET /api-keys/current":    `{"id":"k2","ownerId":"u2","organizationId":"o2"}`,
+		"GET /iap/sdk/orgs":        `{"data":[]}`,
+	})
+	store := signedInTo(t, hostile.URL, time.Hour)
+	before, err := store.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before.KeyID = "k\x1b[2J\nforged"
+	if err := store.Save(before); err != nil {
+		t.Fatal(err)
+	}
+	said, err := command(t, "switch", "Two")
+	if err != nil || !strings.Contains(said, "stays valid") || strings.ContainsAny(said, "\x1b") || strings.Contains(said, "\nforged") {
+		t.Errorf("switch says %q, %v", said, err)
 	}
 }
 

@@ -157,7 +157,7 @@ func (w *switching) endBefore(ctx context.Context, s cli.Streams, found credenti
 		return struct{}{}, c.RevokeKey(ctx, found.Saved.KeyID)
 	})
 	if err != nil {
-		fmt.Fprintf(s.Err, "writ: the key %s that you had stays valid: %s\n", found.Saved.KeyID, cli.Line(err.Error()))
+		fmt.Fprintf(s.Err, "writ: the key %s that you had stays valid: %s\n", cli.Line(found.Saved.KeyID), cli.Line(err.Error()))
 	}
 }
 

@@ -55,6 +55,6 @@ if (steps.press === "deny") await fire("deny", "click");
 const text = (id) => at(id).textContent;
 console.log(JSON.stringify({
   message: text("message"), shown: text("shown"), address: text("address"), product: text("product"), who: text("who"),
-  rights: at("rights").children.map((child) => child.textContent), session, answerHidden: at("answer").hidden,
+  rights: at("rights").children.map((child) => child.textContent), session, actingHidden: at("acting").hidden, answerHidden: at("answer").hidden,
   googleHidden: at("google").hidden, left, stored: Object.fromEntries(stored), cookie: document.cookie, hash: location.hash,
 }));

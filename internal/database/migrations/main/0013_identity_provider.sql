@@ -3,6 +3,10 @@
 ALTER TABLE user_session ADD COLUMN org_id TEXT NOT NULL DEFAULT ''; -- '' is no limit
 CREATE INDEX user_session_limited ON user_session (org_id) WHERE org_id <> '' AND revoked_at IS NULL;
 
+-- Keys of a person's terminals that are older count no more: a new password turns
+-- out whoever had the one before, terminals included.
+ALTER TABLE user_account ADD COLUMN terminals_since BIGINT NOT NULL DEFAULT 0;
+
 -- With what an organization's people sign in.
 CREATE TABLE identity_provider (
   org_id        TEXT   PRIMARY KEY REFERENCES organization (id),
