@@ -51,6 +51,7 @@ const (
 
 	attemptLife = 10 * time.Minute // for a person to sign in elsewhere
 	codeLife    = time.Minute      // for a browser to exchange its code
+	proofTime   = 10 * time.Second // to ask for the proofs of all domains
 )
 
 // Provider is what an organization's people sign in with.

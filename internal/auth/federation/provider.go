@@ -162,10 +162,7 @@ func (s *Service) Test(ctx context.Context, p principal.Principal) (Provider, er
 	if err := s.party.Check(ctx, party); err != nil {
 		return Provider{}, err
 	}
-	proven := map[string]bool{}
-	for _, d := range provider.Domains {
-		proven[d.Name] = s.isProven(ctx, p.OrgID, d.Name)
-	}
+	proven := s.proven(ctx, provider)
 	var after Provider
 	err = s.change(ctx, p, func(ctx context.Context, tx *database.Tx, p principal.Principal) error {
 		if after, err = providerOf(ctx, tx, p.OrgID); err != nil {
@@ -215,6 +212,18 @@ func ProofName(domain string) string { return "_writ." + domain }
 
 // ProofValue is what that record says.
 func ProofValue(orgID string) string { return "writ-organization=" + orgID }
+
+// proven asks about every domain of a provider. Servers of names may be slow: those
+// that have not answered in time prove nothing.
+func (s *Service) proven(ctx context.Context, p Provider) map[string]bool {
+	ctx, cancel := context.WithTimeout(ctx, proofTime)
+	defer cancel()
+	proven := map[string]bool{}
+	for _, d := range p.Domains {
+		proven[d.Name] = s.isProven(ctx, p.OrgID, d.Name)
+	}
+	return proven
+}
 
 // isProven asks for the record. A name that cannot be resolved proves nothing.
 func (s *Service) isProven(ctx context.Context, orgID, domain string) bool {
