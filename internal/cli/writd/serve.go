@@ -37,6 +37,9 @@ func (c *command) runServer(ctx context.Context) error {
 		return err
 	}
 	c.announce(o, server)
+	// What only the start needed, a password's hash above all, goes back to the
+	// system, while the first requests are served.
+	go debug.FreeOSMemory()
 	return server.Wait(ctx)
 }
 
