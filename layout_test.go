@@ -39,7 +39,7 @@ var table = layout.Table{
 
 	// Edges.
 	row("internal/api",
-		"internal/policy", "internal/policy/document", "internal/policy/engine", "internal/policy/expression", "internal/policy/template", "internal/policy/face",
+		"internal/policy", "internal/policy/document", "internal/policy/engine", "internal/policy/expression", "internal/policy/template", "internal/policy/face", "internal/policy/profile",
 		"internal/intent", "internal/intent/plan", "internal/redaction",
 		"internal/toolcall", "internal/verdict",
 		"internal/enforcement", "internal/delegation", "internal/decision", "internal/execution", "internal/audit", "internal/audit/ledger",
@@ -74,10 +74,11 @@ var table = layout.Table{
 	row("internal/observability", "internal/observability/intake", "internal/database", "internal/page", "internal/fault"),
 	row("internal/observability/intake", "internal/fault"),
 	row("internal/policy",
-		"internal/policy/document", "internal/policy/engine", "internal/policy/template",
+		"internal/policy/document", "internal/policy/engine", "internal/policy/template", "internal/policy/profile",
 		"internal/decision", "internal/toolcall", "internal/verdict",
 		"internal/audit", "internal/principal", "internal/database", "internal/page", "internal/fault",
 	),
+	row("internal/policy/profile", "internal/policy/document", "internal/policy/document/node", "internal/verdict", "internal/canonical"),
 	row("internal/policy/face", "internal/policy/engine", "internal/policy/document", "internal/policy/glob", "internal/toolcall", "internal/verdict"),
 	row("internal/policy/template", "internal/policy/engine", "internal/policy/suite", "internal/policy/document", "internal/policy/document/node", "internal/toolcall", "internal/verdict"),
 	row("internal/policy/suite", "internal/policy/engine", "internal/policy/document", "internal/policy/document/node", "internal/toolcall", "internal/verdict"),
