@@ -26,6 +26,7 @@ type PolicyState struct {
 	PolicyVersion  int        `json:"policyVersion"`
 	ActiveVersion  *int       `json:"activeVersion"`
 	Status         string     `json:"status"`
+	Face           string     `json:"face"` // profile, or empty
 	ActivatedAt    *time.Time `json:"activatedAt"`
 	CreatedAt      time.Time  `json:"createdAt"`
 	UpdatedAt      time.Time  `json:"updatedAt"`

@@ -78,6 +78,11 @@ func (w *changes) scenarios() map[string]scenario {
 		"POST /policies/check-access":                           w.checkAccess,
 		"POST /policies/simulate":                               w.simulatePolicy,
 
+		"PUT /policies/profiles/draft":             w.stageProfile,
+		"POST /policies/profiles/propose":          w.proposeProfile,
+		"POST /policies/profiles/confirm":          w.confirmProfile,
+		"DELETE /policies/profiles/proposals/{id}": w.withdrawProposal,
+
 		"POST /iap/sdk/token":                   w.declarePlan,
 		"POST /iap/plans/{planId}/status":       w.endPlan,
 		"POST /iap/sdk/enforce":                 w.enforceSDK,

@@ -130,7 +130,7 @@ func (a *API) streamEvents(w http.ResponseWriter, r *http.Request, route Route, 
 		// Why it ends is for the reader; that it ended is no failure of the server.
 		_ = out.send("end", "", struct {
 			Message string `json:"message"`
-		}{a.render(r.Context(), err).Message})
+		}{a.render(r.Context(), err).Message.text})
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ func (a *API) mountPolicies() {
 	a.mountBindings()
 	a.mountChecks()
 	a.mountTemplates()
+	a.mountProfiles()
 }
 
 func (a *API) mountPolicyReads() {
@@ -56,6 +57,7 @@ type PolicyState struct {
 	PolicyVersion  int           `json:"policyVersion" doc:"The version that is shown, or in a list the latest."`
 	ActiveVersion  *int          `json:"activeVersion" doc:"The version that calls are judged by; null: none."`
 	Status         policy.Status `json:"status" enum:"draft,active,inactive"`
+	Face           policy.Face   `json:"face,omitempty" enum:"profile" doc:"profile: it was proposed by a plugin, and is put in force under /policies/profiles. Absent: it is a document of its own."`
 	ActivatedAt    *time.Time    `json:"activatedAt" doc:"The last time; null: never."`
 	CreatedAt      time.Time     `json:"createdAt"`
 	UpdatedAt      time.Time     `json:"updatedAt"`
@@ -63,7 +65,7 @@ type PolicyState struct {
 
 func policyState(p policy.Policy, version int) PolicyState {
 	state := PolicyState{
-		ID: p.ID, OrganizationID: p.OrgID, PolicyVersion: version, Status: p.Status(),
+		ID: p.ID, OrganizationID: p.OrgID, PolicyVersion: version, Status: p.Status(), Face: p.Face,
 		ActivatedAt: p.ActivatedAt, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
 	}
 	if p.ActiveVersion != 0 {

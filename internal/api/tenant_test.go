@@ -48,8 +48,9 @@ type tenant struct {
 
 	agentSecret, terminalSecret, draftSecret string // keys themselves
 
-	draft string // id of a policy that is stored
-	plan  string // id of a plan that its agent declared
+	draft    string // id of a policy that is stored
+	proposal string // id of a profile that waits for a person
+	plan     string // id of a plan that its agent declared
 
 	approval, allow string // ids of a request that waits, and of a wider yes
 
@@ -65,6 +66,7 @@ func (s *server) tenant(name string) *tenant {
 	w.unboundKey = s.keyFor(w.owner.ID, "").ID
 	w.agentSecret, w.terminalSecret = s.keyFor(w.owner.ID, w.org).Secret.Reveal(), s.terminalKey(w.owner, w.org).APIKey
 	w.draftSecret, w.draft = s.draftKey(w.owner, w.org).APIKey, s.draft(w.owner, w.org, `"`+name+` policy"`)
+	w.proposal = s.proposed(w.owner.Client, w.org, `{"rules":[]}`).ID
 	sessions, err := w.owner.Sessions(s.t.Context())
 	if err != nil {
 		s.t.Fatal(err)
@@ -75,7 +77,7 @@ func (s *server) tenant(name string) *tenant {
 	w.plan = s.declare(w.agentSecret, name).PlanID
 	agent := s.public.WithKey(w.agentSecret)
 	w.approval, w.allow = s.opened(agent), s.allowed(agent, w.owner, w.org)
-	w.private = []string{name, w.org, w.owner.ID, w.owner.Email, w.member, w.invite, w.key, w.session, w.trace, w.agentSession, w.policy, w.draft, w.plan, w.approval, w.allow}
+	w.private = []string{name, w.org, w.owner.ID, w.owner.Email, w.member, w.invite, w.key, w.session, w.trace, w.agentSession, w.policy, w.draft, w.plan, w.approval, w.allow, w.proposal}
 	told := s.tellTenant(w)
 	// A new route with an id in its path has to name one here.
 	w.foreignIDs = map[string]map[string]string{
@@ -90,7 +92,11 @@ func (s *server) tenant(name string) *tenant {
 		"GET /organization/{orgId}/observability/traces/{id}":         {"id": w.trace},
 		"GET /organization/{orgId}/observability/policies/{policyId}": {"policyId": w.policy},
 
-		"GET /policies/yaml/templates/{name}": {"name": "none-of-ours"}, // everybody has the same
+		"GET /policies/yaml/templates/{name}":    {"name": "none-of-ours"}, // everybody has the same
+		"GET /policies/profiles/template/{name}": {"name": "none-of-ours"},
+
+		"GET /policies/profiles/proposals/{id}":    {"id": w.proposal},
+		"DELETE /policies/profiles/proposals/{id}": {"id": w.proposal},
 
 		"GET /audit-log/entries/{index}":        {"index": "100000"}, // everybody counts from 0
 		"POST /audit-log/entries/{index}/erase": {"index": "100000"},

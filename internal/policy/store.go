@@ -19,6 +19,7 @@ const columns = `
 	p.name,
 	p.latest_version,
 	p.active_version,
+	p.face,
 	p.activated_at,
 	p.created_at,
 	p.updated_at`
@@ -26,7 +27,7 @@ const columns = `
 func scanPolicy(s database.Scanner) (p Policy, err error) {
 	var active, activated sql.NullInt64
 	var created, updated int64
-	err = s.Scan(&p.ID, &p.OrgID, &p.Name, &p.LatestVersion, &active, &activated, &created, &updated)
+	err = s.Scan(&p.ID, &p.OrgID, &p.Name, &p.LatestVersion, &active, &p.Face, &activated, &created, &updated)
 	p.ActiveVersion = int(active.Int64)
 	p.ActivatedAt = database.OptionalTime(activated)
 	p.CreatedAt, p.UpdatedAt = database.Time(created), database.Time(updated)
@@ -35,9 +36,9 @@ func scanPolicy(s database.Scanner) (p Policy, err error) {
 
 func insertPolicy(ctx context.Context, tx *database.Tx, p Policy) error {
 	_, err := tx.Exec(ctx, `
-		INSERT INTO policy (id, org_id, name, latest_version, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6)`,
-		p.ID, p.OrgID, p.Name, p.LatestVersion, database.Micros(p.CreatedAt), database.Micros(p.UpdatedAt))
+		INSERT INTO policy (id, org_id, name, latest_version, face, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		p.ID, p.OrgID, p.Name, p.LatestVersion, string(p.Face), database.Micros(p.CreatedAt), database.Micros(p.UpdatedAt))
 	return nameFault(err, p)
 }
 
