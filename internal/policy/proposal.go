@@ -155,6 +155,9 @@ func (s *Service) ConfirmProfile(ctx context.Context, p principal.Principal, id,
 	if err != nil {
 		return Proposal{}, err
 	}
+	if _, err := before.Read(); err != nil {
+		return Proposal{}, fault.Wrap(err, fault.Conflict, "the proposal cannot be read by this server")
+	}
 	v, _, err := s.loadVersion(ctx, p.OrgID, before.PolicyID, before.Version) // what cannot be compiled is not put in force
 	if err != nil {
 		return Proposal{}, err

@@ -143,3 +143,18 @@ func TestPrincipals(t *testing.T) {
 		wantVerdict(t, "forbid "+what, judge(t, parse(t, profileText("allow", with("forbid")))), asked, pick(c.forbids, verdict.Deny, verdict.Allow))
 	}
 }
+
+// TestStatementsLeaveOtherToolsForeseeable: SDKs are told beforehand which tools
+// run whatever their arguments; a statement about one tool must not unsettle the
+// others.
+func TestStatementsLeaveOtherToolsForeseeable(t *testing.T) {
+	t.Parallel()
+	set := judge(t, parse(t, profileText("deny",
+		statement("a", "forbid", `{"type":"tool","eq":"Bash"}`, condition(`bash.program in ["rm"]`)),
+		statement("b", "permit", `{"type":"tool","in":["Read","Bash"]}`))))
+	for called, certain := range map[string]bool{"gemini-cli.read_file": true, "gemini-cli.run_shell_command": false} {
+		if got := set.Foresee(call(t, called, `{}`)); got.Verdict != verdict.Allow || got.Certain != certain {
+			t.Errorf("%s: %s, certain %t; want allow, certain %t", called, got.Verdict, got.Certain, certain)
+		}
+	}
+}
