@@ -65,6 +65,12 @@ var table = layout.Table{
 		"internal/observability", "internal/decision", "internal/verdict", "internal/audit", "internal/database",
 	),
 
+	row("internal/rehearsal",
+		"internal/policy", "internal/policy/document", "internal/policy/engine", "internal/decision", "internal/intent/plan",
+		"internal/toolcall", "internal/verdict", "internal/redaction",
+		"internal/audit", "internal/principal", "internal/database", "internal/page", "internal/fault",
+	),
+
 	// Areas.
 	row("internal/delegation",
 		"internal/delegation/risk", "internal/policy/document", "internal/intent/plan", "internal/toolcall", "internal/redaction",
