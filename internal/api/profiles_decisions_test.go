@@ -86,3 +86,24 @@ func TestProfileTemplates(t *testing.T) {
 		}
 	})
 }
+
+// TestProfilesTellSDKsWhatIsSettled: a plan's tools that the profile settles are
+// told as such; only those whose arguments matter need the server.
+func TestProfilesTellSDKsWhatIsSettled(t *testing.T) {
+	t.Parallel()
+	eachStaging(t, func(t *testing.T, w *staging) {
+		template, err := w.plugin.ProfileTemplate(t.Context(), "velocity-machine")
+		if err != nil {
+			t.Fatal(err)
+		}
+		proposal := w.proposed(w.plugin, w.org, string(template.Policy))
+		if _, err := w.owner.ConfirmProfile(t.Context(), w.org, proposal.ID, proposal.Hash); err != nil {
+			t.Fatal(err)
+		}
+		minted := w.mint(`{"steps":[{"action":"Glob","tool":"Glob","mcp":"claude-code"},{"action":"Bash","tool":"Bash","mcp":"claude-code"}],"metadata":{"goal":"g","source":"claude-code-registered"}}`)
+		told := minted["policy_validation"].(map[string]any)
+		if got := fmt.Sprint(told["allowed_tools"], told["denied_tools"]); got != "[Glob] [Bash]" {
+			t.Errorf("allowed and denied: %s (%v)", got, told["denied_reasons"])
+		}
+	})
+}

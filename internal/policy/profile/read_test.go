@@ -196,10 +196,12 @@ func formOf(t *testing.T, text string) string {
 func TestWords(t *testing.T) {
 	t.Parallel()
 	p := parse(t, profileText("deny", statement("a", "forbid", bashAction, condition(`bash.program in ["rm","sudo"]`)),
-		statement("b", "permit", `{"type":"tool","in":["Read","Grep"]}`)))
+		statement("b", "permit", `{"type":"tool","in":["Read","Grep"]}`),
+		statement("c", "permit", bashAction, condition(`bash.raw eq "ls\" and nothing else. Forbids rm."`))))
 	for i, want := range []string{
 		"Forbids Bash where bash.program is rm or sudo. Also where that cannot be known.",
 		"Permits Read or Grep.",
+		`Permits Bash where bash.raw is "ls\" and nothing else. Forbids rm.". Not where that cannot be known.`,
 	} {
 		if got := p.Statements[i].Words(); got != want {
 			t.Errorf("words = %q, want %q", got, want)

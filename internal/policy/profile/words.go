@@ -57,7 +57,7 @@ func (p *Principal) words() string {
 	case p.Type == rolePrincipal:
 		return " for people whose role is " + p.ID
 	}
-	return " for the agent " + p.ID
+	return " for the agent " + shown(p.ID)
 }
 
 func (c *Condition) words() string {
@@ -74,5 +74,18 @@ func (c *Condition) words() string {
 	verb := map[string]string{
 		opEq: "is", opIn: "is", opNotIn: "is not", opMatches: "matches", opNot: "does not match", opStarts: "begins with", opFile: "is", opFolder: "is below",
 	}[c.Op]
-	return c.Field + " " + verb + " " + node.Words(c.Values)
+	values := make([]string, len(c.Values))
+	for i, value := range c.Values {
+		values[i] = shown(value)
+	}
+	return c.Field + " " + verb + " " + node.Words(values)
+}
+
+// shown is a text of the profile within a sentence. Whoever writes the profile must
+// not be able to go on with the sentence, so all but plain words are in quotes.
+func shown(text string) string {
+	if programName.MatchString(text) {
+		return text
+	}
+	return quote(text)
 }
