@@ -11,15 +11,15 @@ import (
 type Outlook struct {
 	// Decision is the one where no rule in doubt matches. It has no claims.
 	Decision
-	// Possible are all verdicts that it may be, depending on what is not known.
-	Possible Verdicts
-	// ByRules are those of them that a rule would give. Otherwise: it may also be
-	// that none matches, and a default decides.
-	ByRules   Verdicts
-	Otherwise bool
+	// ByRules are the verdicts that a rule may give, depending on what is not
+	// known, and ByDefault those where no rule matches.
+	ByRules, ByDefault Verdicts
 	// Claims are what the call would take from limits if it ran.
 	Claims []DoubtfulClaim
 }
+
+// Possible are all verdicts that it may be.
+func (o *Outlook) Possible() Verdicts { return o.ByRules | o.ByDefault }
 
 // DoubtfulClaim is a claim that perhaps is not made, or perhaps for another
 // subject.
@@ -50,18 +50,6 @@ func (v Verdicts) Only() (one verdict.Verdict, ok bool) {
 		}
 	}
 	return verdict.Deny, false
-}
-
-// Stricter are all verdicts that the stricter one of each set can be.
-func (v Verdicts) Stricter(other Verdicts) (all Verdicts) {
-	for a := verdict.Deny; a <= verdict.Allow; a++ {
-		for b := verdict.Deny; b <= verdict.Allow; b++ {
-			if v.Has(a) && other.Has(b) {
-				all.Add(min(a, b))
-			}
-		}
-	}
-	return all
 }
 
 // doubt is yes, no, or one of the two.
@@ -109,7 +97,7 @@ func (s *Set) Outlook(call *toolcall.Call, gaps toolcall.Gaps, used Range) Outlo
 	var o Outlook
 	if call.Tool == "" {
 		o.Reason = "the call names no tool"
-		o.Possible.Add(verdict.Deny)
+		o.ByDefault.Add(verdict.Deny)
 		return o
 	}
 	var room [usualLists][]int32
@@ -141,9 +129,7 @@ func (s *Set) Outlook(call *toolcall.Call, gaps toolcall.Gaps, used Range) Outlo
 			}
 		}
 	}
-	o.Possible = o.ByRules
 	if !decided {
-		o.Otherwise = true
 		s.perhapsDefault(&o, call, gaps)
 	}
 	return o
@@ -255,16 +241,16 @@ func (s *Set) perhapsDefault(o *Outlook, call *toolcall.Call, gaps toolcall.Gaps
 	}
 	if strictest == nil {
 		o.Decision.Reason = noPolicy
-		o.Possible.Add(verdict.Deny)
+		o.ByDefault.Add(verdict.Deny)
 	} else {
 		o.Verdict = strictest.fallback()
 		o.PolicyID, o.PolicyName, o.PolicyVersion = strictest.ID, strictest.name, strictest.Version
 		o.Rule, o.Reason = defaultRule, defaultReason(strictest)
-		o.Possible.Add(o.Verdict)
+		o.ByDefault.Add(o.Verdict)
 	}
 	for _, other := range doubtful {
 		if strictest == nil || other < strictest.fallback() {
-			o.Possible.Add(other)
+			o.ByDefault.Add(other)
 		}
 	}
 }

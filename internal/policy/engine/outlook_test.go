@@ -32,15 +32,15 @@ func TestWithoutGapsNothingIsInDoubt(t *testing.T) {
 	check(t, func(t *rapid.T) {
 		set, call, spent := engine.NewSet(drawActive(t)), drawCall(t), counters(t)
 		want, got := set.Evaluate(call, spent), set.Outlook(call, nil, exactly(spent))
-		if only, ok := got.Possible.Only(); !ok || only != want.Verdict {
-			t.Fatalf("%s, possible are %b", want.Verdict, got.Possible)
+		if only, ok := got.Possible().Only(); !ok || only != want.Verdict {
+			t.Fatalf("%s, possible are %b", want.Verdict, got.Possible())
 		}
 		ignore := cmpopts.IgnoreFields(engine.Decision{}, "Reason", "Failed", "Claims")
 		if diff := gocmp.Diff(want, got.Decision, ignore); diff != "" {
 			t.Fatalf("decides otherwise:\n%s", diff)
 		}
-		if want.ByRule() == got.Otherwise && call.Tool != "" {
-			t.Fatalf("rule %q, and otherwise %v", want.Rule, got.Otherwise)
+		if want.ByRule() == (got.ByRules == 0) || want.ByRule() == (got.ByDefault != 0) {
+			t.Fatalf("rule %q: %b by rules, %b by defaults", want.Rule, got.ByRules, got.ByDefault)
 		}
 		var claims []engine.Claim
 		for _, claim := range got.Claims {
@@ -78,11 +78,11 @@ func TestWhatIsUnknownIsNeverRuledOut(t *testing.T) {
 		filled.Key.Alone = call.Key.Alone
 		outlook := set.Outlook(call, gaps, exactly(spent))
 		got := set.Evaluate(&filled, spent)
-		if !outlook.Possible.Has(got.Verdict) {
-			t.Fatalf("%s was ruled out, possible were %b", got.Verdict, outlook.Possible)
+		if !outlook.Possible().Has(got.Verdict) {
+			t.Fatalf("%s was ruled out, possible were %b", got.Verdict, outlook.Possible())
 		}
-		if got.ByRule() && !outlook.ByRules.Has(got.Verdict) || !got.ByRule() && !outlook.Otherwise && call.Tool != "" {
-			t.Fatalf("%s by %q: %b by rules, otherwise %v", got.Verdict, got.Rule, outlook.ByRules, outlook.Otherwise)
+		if got.ByRule() && !outlook.ByRules.Has(got.Verdict) || !got.ByRule() && !outlook.ByDefault.Has(got.Verdict) {
+			t.Fatalf("%s by %q: %b by rules, %b by defaults", got.Verdict, got.Rule, outlook.ByRules, outlook.ByDefault)
 		}
 		for _, claim := range got.Claims {
 			if !foretold(outlook.Claims, claim) {
@@ -104,21 +104,18 @@ func foretold(claims []engine.DoubtfulClaim, made engine.Claim) bool {
 	return false
 }
 
-func TestStricterOfTwoSets(t *testing.T) {
+func TestTheOnlyVerdict(t *testing.T) {
 	t.Parallel()
-	var a, b, want engine.Verdicts
-	a.Add(verdict.Allow)
-	a.Add(verdict.Hold)
-	b.Add(verdict.Ask)
-	want.Add(verdict.Ask)
-	want.Add(verdict.Hold)
-	if got := a.Stricter(b); got != want {
-		t.Errorf("%b, want %b", got, want)
-	}
-	if _, ok := engine.Verdicts(0).Only(); ok {
+	var some engine.Verdicts
+	if _, ok := some.Only(); ok {
 		t.Error("no verdict is one")
 	}
-	if one, ok := b.Only(); !ok || one != verdict.Ask {
+	some.Add(verdict.Ask)
+	if one, ok := some.Only(); !ok || one != verdict.Ask {
 		t.Errorf("%s %v", one, ok)
+	}
+	some.Add(verdict.Deny)
+	if _, ok := some.Only(); ok {
+		t.Error("two verdicts are one")
 	}
 }
