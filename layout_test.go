@@ -17,7 +17,7 @@ var table = layout.Table{
 	row("cmd/writd", "internal/cli/writd", "internal/cli"),
 	row("cmd/writ", "internal/cli/writ", "internal/cli"),
 	row("internal/cli/writd",
-		"internal/policy/suite", "internal/policy/engine", "internal/policy/expression", "internal/policy/document", "internal/toolcall", "internal/verdict",
+		"internal/policy/suite", "internal/policy/finding", "internal/policy/engine", "internal/policy/expression", "internal/policy/document", "internal/toolcall", "internal/verdict",
 		"internal/cli", "internal/app", "internal/auth", "internal/organization", "internal/observability",
 		"internal/config", "internal/keyring", "internal/audit",
 		"internal/principal", "internal/database", "internal/secret",
