@@ -85,6 +85,7 @@ var table = layout.Table{
 		"internal/audit", "internal/principal", "internal/database", "internal/page", "internal/fault",
 	),
 	row("internal/policy/profile", "internal/policy/document", "internal/policy/document/node", "internal/verdict", "internal/canonical"),
+	row("internal/policy/suggest", "internal/policy/document", "internal/toolcall", "internal/verdict", "internal/redaction"),
 	row("internal/policy/finding", "internal/policy/engine", "internal/policy/document", "internal/policy/glob", "internal/toolcall", "internal/verdict"),
 	row("internal/policy/face", "internal/policy/engine", "internal/policy/document", "internal/policy/glob", "internal/toolcall", "internal/verdict"),
 	row("internal/policy/template", "internal/policy/engine", "internal/policy/suite", "internal/policy/document", "internal/policy/document/node", "internal/toolcall", "internal/verdict"),
