@@ -29,6 +29,7 @@ var table = layout.Table{
 
 	// Assembly.
 	row("internal/app",
+		"internal/policy/drafting", "internal/policy/drafting/model",
 		"internal/policy", "internal/policy/document", "internal/policy/engine", "internal/policy/template",
 		"internal/enforcement", "internal/delegation", "internal/decision", "internal/execution", "internal/projection", "internal/verdict", "internal/intent/plan",
 		"internal/notification", "internal/notification/notice", "internal/notification/webhook", "internal/outbound",
@@ -47,6 +48,7 @@ var table = layout.Table{
 		"internal/observability", "internal/auth", "internal/auth/federation", "internal/organization", "internal/apikey", "internal/throttle",
 		"internal/credential", "internal/principal", "internal/database",
 		"internal/page", "internal/email", "internal/secret", "internal/fault", "web",
+		"internal/policy/drafting", "internal/policy/suite",
 	),
 	row("internal/credential", "internal/fault"),
 	row("web"),
@@ -87,6 +89,11 @@ var table = layout.Table{
 	row("internal/policy/profile", "internal/policy/document", "internal/policy/document/node", "internal/verdict", "internal/canonical"),
 	row("internal/policy/suggest", "internal/policy/document", "internal/toolcall", "internal/verdict", "internal/redaction"),
 	row("internal/policy/finding", "internal/policy/engine", "internal/policy/document", "internal/policy/glob", "internal/toolcall", "internal/verdict"),
+	row("internal/policy/drafting/model", "internal/policy/drafting", "internal/outbound", "internal/secret", "internal/fault"),
+	row("internal/policy/drafting",
+		"internal/policy/template", "internal/policy/finding", "internal/policy/suite", "internal/policy/engine", "internal/policy/document",
+		"internal/redaction", "internal/fault",
+	),
 	row("internal/policy/face", "internal/policy/engine", "internal/policy/document", "internal/policy/glob", "internal/toolcall", "internal/verdict"),
 	row("internal/policy/template", "internal/policy/engine", "internal/policy/suite", "internal/policy/document", "internal/policy/document/node", "internal/toolcall", "internal/verdict"),
 	row("internal/policy/suite", "internal/policy/engine", "internal/policy/document", "internal/policy/document/node", "internal/toolcall", "internal/verdict"),
