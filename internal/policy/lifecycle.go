@@ -104,11 +104,18 @@ func activate(ctx context.Context, tx *database.Tx, p principal.Principal, polic
 		return Policy{}, fault.New(fault.Conflict, "the active policies would have %d rules together, and %d is the most", others+v.Rules, MaxActiveRules)
 	}
 	now := tx.Now()
+	tried := policy.ShadowVersion == v.Number // it counts from now on
+	if tried {
+		policy.ShadowVersion, policy.ShadowSince = 0, nil
+	}
 	policy.ActiveVersion, policy.ActivatedAt, policy.UpdatedAt = v.Number, &now, now
 	if err := updatePolicy(ctx, tx, policy); err != nil {
 		return Policy{}, err
 	}
-	return policy, record(ctx, tx, p, a, policy, about(policy, v))
+	if err := record(ctx, tx, p, a, policy, about(policy, v)); err != nil || !tried {
+		return policy, err
+	}
+	return policy, record(ctx, tx, p, shadowEnded, policy, about(policy, v))
 }
 
 // Deactivate stops judging calls by a policy. One that is not active stays as

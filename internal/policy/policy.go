@@ -14,6 +14,9 @@
 // bindings counts for everybody, so the last binding is never taken away by
 // removing it: that is said by setting none.
 //
+// A version can run as a shadow first: what the active policies would say with it
+// in place is written down with each decision, and changes none (shadow.go).
+//
 // Plugins write policies of another face, profiles: staged, proposed, and
 // confirmed by a person who has read that very text (profile.go). At most one is
 // active, whoever proposed it.
@@ -45,6 +48,7 @@ const (
 	MaxActiveRules = 50_000 // of its active policies together
 	MaxVersions    = 1_000  // of a policy
 	MaxBindings    = 500    // of a policy
+	MaxShadows     = 3      // of an organization: each is one more judgement a call
 )
 
 // Status is what a policy does at present.
@@ -67,6 +71,8 @@ type Policy struct {
 	Name          string // of the latest version
 	LatestVersion int
 	ActiveVersion int // 0: none
+	ShadowVersion int // 0: none
+	ShadowSince   *time.Time
 	Face          Face
 	ActivatedAt   *time.Time
 	CreatedAt     time.Time
