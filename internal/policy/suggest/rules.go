@@ -42,7 +42,7 @@ func (c *Collector) addTool(s *Suggestion, name toolName, tool *observedTool, id
 	var groups []group
 	if nameable {
 		groups = c.groupsOf(tool)
-		if len(groups) > maxToolRules || len(s.Document.Rules)+len(groups) >= maxRules {
+		if len(groups) > maxToolRules || len(s.Document.Rules)+len(groups) >= maxRules || s.size+sizeOf(groups) > maxSize {
 			for _, g := range groups {
 				tool.leave(TooMany).join(g.seen)
 			}
@@ -65,8 +65,17 @@ func (c *Collector) addTool(s *Suggestion, name toolName, tool *observedTool, id
 func (s *Suggestion) add(rule document.Rule, seen Seen) {
 	rule.Description = fmt.Sprintf("Seen %d times from %s to %s, as in decision %s.",
 		seen.Calls, seen.First.UTC().Format(time.RFC3339), seen.Last.UTC().Format(time.RFC3339), strings.Join(seen.Decisions, ", "))
+	s.size += len(rule.When) + besideWhen
 	s.Document.Rules = append(s.Document.Rules, rule)
 	s.Evidence = append(s.Evidence, Evidence{rule.ID, seen})
+}
+
+// sizeOf is how long the text of some rules is, about.
+func sizeOf(groups []group) (size int) {
+	for _, g := range groups {
+		size += len(g.when) + besideWhen
+	}
+	return size
 }
 
 // idOf is a rule id of its own for a tool.

@@ -31,11 +31,13 @@ import (
 const (
 	maxDistinct  = 5_000 // different calls that are remembered
 	maxToolRules = 20    // rules of one tool
-	maxRules     = 500
+	maxRules     = 400
 	maxValues    = 25 // of one argument in one rule
 	maxWhen      = document.MaxCondition * 3 / 4
 	maxExamples  = 3 // decisions that evidence names
 	maxTools     = 1_000
+	besideWhen   = 1_000                 // bytes that a rule takes beside its condition, at most
+	maxSize      = document.MaxBytes / 2 // of the rules' texts
 )
 
 // Answer is what was decided about an observed call.
@@ -121,6 +123,8 @@ type Suggestion struct {
 	Evidence []Evidence
 	LeftOut  []LeftOut
 	Calls    int64 // that were looked at
+
+	size int // of the rules' texts, about
 }
 
 // Collector gathers the calls of one agent.
