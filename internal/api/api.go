@@ -36,6 +36,7 @@ import (
 	"writ/internal/observability"
 	"writ/internal/organization"
 	"writ/internal/policy"
+	"writ/internal/rehearsal"
 	"writ/internal/secret"
 	"writ/internal/throttle"
 )
@@ -48,6 +49,7 @@ type Config struct {
 	Organizations *organization.Service
 	Keys          *apikey.Service
 	Policies      *policy.Service
+	Rehearsals    *rehearsal.Service
 	Plans         *intent.Service
 	Enforcement   *enforcement.Service
 	Approvals     *delegation.Service

@@ -83,6 +83,9 @@ func (w *changes) scenarios() map[string]scenario {
 		"POST /policies/profiles/confirm":          w.confirmProfile,
 		"DELETE /policies/profiles/proposals/{id}": w.withdrawProposal,
 
+		"POST /policy-replays":                   w.startReplay,
+		"POST /policy-replays/{replayId}/cancel": w.cancelReplay,
+
 		"POST /iap/sdk/token":                   w.declarePlan,
 		"POST /iap/plans/{planId}/status":       w.endPlan,
 		"POST /iap/sdk/enforce":                 w.enforceSDK,

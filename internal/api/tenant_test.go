@@ -50,6 +50,7 @@ type tenant struct {
 
 	draft    string // id of a policy that is stored
 	proposal string // id of a profile that waits for a person
+	replay   string // id of a replay under way
 	plan     string // id of a plan that its agent declared
 
 	approval, allow string // ids of a request that waits, and of a wider yes
@@ -67,6 +68,7 @@ func (s *server) tenant(name string) *tenant {
 	w.agentSecret, w.terminalSecret = s.keyFor(w.owner.ID, w.org).Secret.Reveal(), s.terminalKey(w.owner, w.org).APIKey
 	w.draftSecret, w.draft = s.draftKey(w.owner, w.org).APIKey, s.draft(w.owner, w.org, `"`+name+` policy"`)
 	w.proposal = s.proposed(w.owner.Client, w.org, `{"rules":[]}`).ID
+	w.replay = s.heldReplay(w.org, 1, time.Hour)
 	sessions, err := w.owner.Sessions(s.t.Context())
 	if err != nil {
 		s.t.Fatal(err)
@@ -77,7 +79,7 @@ func (s *server) tenant(name string) *tenant {
 	w.plan = s.declare(w.agentSecret, name).PlanID
 	agent := s.public.WithKey(w.agentSecret)
 	w.approval, w.allow = s.opened(agent), s.allowed(agent, w.owner, w.org)
-	w.private = []string{name, w.org, w.owner.ID, w.owner.Email, w.member, w.invite, w.key, w.session, w.trace, w.agentSession, w.policy, w.draft, w.plan, w.approval, w.allow, w.proposal}
+	w.private = []string{name, w.org, w.owner.ID, w.owner.Email, w.member, w.invite, w.key, w.session, w.trace, w.agentSession, w.policy, w.draft, w.plan, w.approval, w.allow, w.proposal, w.replay}
 	told := s.tellTenant(w)
 	// A new route with an id in its path has to name one here.
 	w.foreignIDs = map[string]map[string]string{
@@ -97,6 +99,9 @@ func (s *server) tenant(name string) *tenant {
 
 		"GET /policies/profiles/proposals/{id}":    {"id": w.proposal},
 		"DELETE /policies/profiles/proposals/{id}": {"id": w.proposal},
+
+		"GET /policy-replays/{replayId}":         {"replayId": w.replay},
+		"POST /policy-replays/{replayId}/cancel": {"replayId": w.replay},
 
 		"GET /audit-log/entries/{index}":        {"index": "100000"}, // everybody counts from 0
 		"POST /audit-log/entries/{index}/erase": {"index": "100000"},

@@ -36,6 +36,7 @@ import (
 	"writ/internal/outbound"
 	"writ/internal/policy"
 	"writ/internal/projection"
+	"writ/internal/rehearsal"
 	"writ/internal/secret"
 	"writ/internal/throttle"
 )
@@ -67,6 +68,7 @@ type Areas struct {
 	Executions    *execution.Service
 	Notifications *notification.Service
 	Webhooks      *webhook.Service
+	Rehearsals    *rehearsal.Service
 
 	projector *projection.Projector
 	outbound  *outbound.Client
@@ -136,6 +138,7 @@ func Open(ctx context.Context, o Options, publicURL string) (*Areas, error) {
 	areas.outbound = outbound.New(outbound.Options{Permits: o.Config.OutboundAllow})
 	areas.openNotifications(sealer, post, publicURL)
 	areas.openSignIn(c, sealer, publicURL)
+	areas.openRehearsals()
 	return areas, nil
 }
 
