@@ -40,7 +40,7 @@ var table = layout.Table{
 
 	// Edges.
 	row("internal/api",
-		"internal/policy", "internal/policy/document", "internal/policy/engine", "internal/policy/expression", "internal/policy/template", "internal/policy/face", "internal/policy/profile",
+		"internal/policy", "internal/policy/document", "internal/policy/engine", "internal/policy/expression", "internal/policy/template", "internal/policy/face", "internal/policy/profile", "internal/policy/finding", "internal/policy/suggest",
 		"internal/intent", "internal/intent/plan", "internal/redaction",
 		"internal/toolcall", "internal/verdict",
 		"internal/enforcement", "internal/rehearsal", "internal/delegation", "internal/decision", "internal/execution", "internal/audit", "internal/audit/ledger",
@@ -68,7 +68,7 @@ var table = layout.Table{
 	),
 
 	row("internal/rehearsal",
-		"internal/policy", "internal/policy/document", "internal/policy/engine", "internal/decision", "internal/intent/plan",
+		"internal/policy", "internal/policy/document", "internal/policy/engine", "internal/policy/finding", "internal/policy/suggest", "internal/decision", "internal/intent/plan",
 		"internal/toolcall", "internal/verdict", "internal/redaction",
 		"internal/audit", "internal/principal", "internal/database", "internal/page", "internal/fault",
 	),
@@ -82,7 +82,7 @@ var table = layout.Table{
 	row("internal/observability", "internal/observability/intake", "internal/database", "internal/page", "internal/fault"),
 	row("internal/observability/intake", "internal/fault"),
 	row("internal/policy",
-		"internal/policy/document", "internal/policy/engine", "internal/policy/template", "internal/policy/profile",
+		"internal/policy/document", "internal/policy/engine", "internal/policy/finding", "internal/policy/template", "internal/policy/profile",
 		"internal/decision", "internal/toolcall", "internal/verdict",
 		"internal/audit", "internal/principal", "internal/database", "internal/page", "internal/fault",
 	),

@@ -77,6 +77,7 @@ func (w *changes) scenarios() map[string]scenario {
 		"DELETE /policies/{policyId}/bindings/{kind}/{subject}": w.removeBinding,
 		"POST /policies/check-access":                           w.checkAccess,
 		"POST /policies/simulate":                               w.simulatePolicy,
+		"POST /policies/suggest":                                w.suggestPolicy,
 
 		"PUT /policies/profiles/draft":             w.stageProfile,
 		"POST /policies/profiles/propose":          w.proposeProfile,

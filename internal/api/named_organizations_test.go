@@ -51,6 +51,8 @@ func TestNamedOrganizationsAreChecked(t *testing.T) {
 			"POST /policies/check-access": inQuery(`{"tool":"t"}`),
 			"POST /policies/simulate":     inQuery(`{"document":` + document + `,"call":{"tool":"t"}}`),
 
+			"POST /policies/suggest": inQuery(`{"agentId":"a","days":1}`),
+
 			"PUT /policies/profiles/draft":             inQuery(`{"policy":{"rules":[]}}`),
 			"POST /policies/profiles/propose":          inQuery(`{}`),
 			"GET /policies/profiles/active":            inQuery(""),

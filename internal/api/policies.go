@@ -24,6 +24,7 @@ func (a *API) mountPolicies() {
 	a.mountChecks()
 	a.mountTemplates()
 	a.mountProfiles()
+	a.mountStudies()
 	a.mountReplays()
 }
 

@@ -116,7 +116,7 @@ func (s *server) tenant(name string) *tenant {
 		"POST /policies/{policyId}/activate", "POST /policies/{policyId}/deactivate", "POST /policies/{policyId}/rollback",
 		"GET /policies/{policyId}/versions", "GET /policies/{policyId}/versions/{version}", "GET /policies/{policyId}/diff",
 		"GET /policies/{policyId}/bindings", "PUT /policies/{policyId}/bindings", "POST /policies/{policyId}/bindings",
-		"DELETE /policies/{policyId}/bindings/{kind}/{subject}", "GET /policies/yaml/export/{policyId}",
+		"DELETE /policies/{policyId}/bindings/{kind}/{subject}", "GET /policies/yaml/export/{policyId}", "GET /policies/{policyId}/findings",
 	} {
 		w.foreignIDs[route] = map[string]string{"policyId": w.draft, "version": "1", "kind": "roles", "subject": "owner"}
 	}
