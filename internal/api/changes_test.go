@@ -71,6 +71,8 @@ func (w *changes) scenarios() map[string]scenario {
 		"POST /policies/yaml/import":                            w.importPolicy,
 		"POST /policies/{policyId}/activate":                    w.activatePolicy,
 		"POST /policies/{policyId}/deactivate":                  w.deactivatePolicy,
+		"POST /policies/{policyId}/shadow":                      w.startShadow,
+		"DELETE /policies/{policyId}/shadow":                    w.endShadow,
 		"POST /policies/{policyId}/rollback":                    w.rollbackPolicy,
 		"PUT /policies/{policyId}/bindings":                     w.putBindings,
 		"POST /policies/{policyId}/bindings":                    w.addBindings,

@@ -114,6 +114,7 @@ func (s *server) tenant(name string) *tenant {
 	for _, route := range []string{
 		"GET /policies/{policyId}", "PUT /policies/{policyId}", "PATCH /policies/{policyId}", "DELETE /policies/{policyId}",
 		"POST /policies/{policyId}/activate", "POST /policies/{policyId}/deactivate", "POST /policies/{policyId}/rollback",
+		"POST /policies/{policyId}/shadow", "DELETE /policies/{policyId}/shadow",
 		"GET /policies/{policyId}/versions", "GET /policies/{policyId}/versions/{version}", "GET /policies/{policyId}/diff",
 		"GET /policies/{policyId}/bindings", "PUT /policies/{policyId}/bindings", "POST /policies/{policyId}/bindings",
 		"DELETE /policies/{policyId}/bindings/{kind}/{subject}", "GET /policies/yaml/export/{policyId}", "GET /policies/{policyId}/findings",

@@ -156,3 +156,32 @@ func TestABrokenShadowBreaksNothing(t *testing.T) {
 		}
 	})
 }
+
+// TestAProfileAsAShadow: of profiles one counts at most, so that the shadow of one
+// stands in place of whichever is active; and confirming it ends the shadow.
+func TestAProfileAsAShadow(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		w.active(yaml("rest", "allow *"))
+		active, tried := w.proposed(w.owner, "Bash"), w.proposed(person(w.acme, principal.Member), "Read")
+		if _, err := w.policies.ConfirmProfile(ctx, w.owner, active.ID, active.Hash); err != nil {
+			t.Fatal(err)
+		}
+		w.shadow(tried.PolicyID, tried.Version)
+		for tool, want := range map[string]struct{ said, would verdict.Verdict }{
+			"Bash": {verdict.Deny, verdict.Allow}, "Read": {verdict.Allow, verdict.Deny},
+		} {
+			call := toolcall.Call{Tool: tool}
+			if said, would := w.say(call).Verdict, w.shadows(w.policies)[0].Set.Evaluate(&call, nil).Verdict; said != want.said || would != want.would {
+				t.Errorf("%s: %s, and %s by the shadow; want %s and %s", tool, said, would, want.said, want.would)
+			}
+		}
+		if _, err := w.policies.ConfirmProfile(ctx, w.owner, tried.ID, tried.Hash); err != nil {
+			t.Fatal(err)
+		}
+		if left := w.shadows(w.policies); len(left) != 0 {
+			t.Errorf("%+v are shadows still", left)
+		}
+	})
+}
