@@ -12,6 +12,7 @@
 //	reads     summary, lists and details at two sizes, with the query plans
 //	soak      ingest and reads together for a while, and the memory they take
 //	enforce   a recorded decision over HTTP beside an echo and beside OPA's server
+//	replay    recorded decisions replayed under another policy, and a decision beside that
 //	evidence  an append to the log with its proof, and the check of a proof
 //	policy    a decision beside other policy engines, over 10 to 10,000 rules
 //
@@ -72,6 +73,7 @@ var parts = []part{
 	{"reads", (*bench).reads},
 	{"soak", (*bench).soak},
 	{"enforce", (*bench).enforce},
+	{"replay", (*bench).replay},
 	{"evidence", (*bench).evidence},
 	{"policy", (*bench).policy},
 }
