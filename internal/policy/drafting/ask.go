@@ -22,6 +22,7 @@ const (
 	maxAnswer   = 64 << 10
 	maxRules    = 50
 	maxTests    = 50
+	maxName     = 60
 	maxProblems = 10 // that it is told to mend
 	attempts    = 2
 )
@@ -101,19 +102,19 @@ func readAnswer(answer, name string) (Draft, error) {
 	if len(doc.Rules) == 0 || len(doc.Rules) > maxRules {
 		return Draft{}, unusable("policy.rules", "must hold 1 to %d rules", maxRules)
 	}
+	if len(doc.Name) > maxName {
+		return Draft{}, unusable("policy.name", "must be at most %d bytes", maxName)
+	}
 	return draftOf(doc, parts.Tests, name)
 }
 
 // draftOf is the model's document without its prose, with its tests.
 func draftOf(doc *document.Document, tests jsontext.Value, name string) (Draft, error) {
 	doc.Description = description
-	if name != "" {
-		doc.Name = name
-	}
 	for i := range doc.Rules {
 		doc.Rules[i].Description, doc.Rules[i].Message = "", ""
 	}
-	d := Draft{Origin: FromModel, Text: string(document.Render(doc))}
+	d := Draft{Origin: FromModel, Text: renamed(string(document.Render(doc)), name)}
 	file, err := json.Marshal(map[string]any{"policy": template.PolicyFile, "tests": tests}, jsontext.WithIndent("  "), json.Deterministic(true))
 	if err != nil {
 		return Draft{}, unusable("tests", "cannot be read")
@@ -121,11 +122,6 @@ func draftOf(doc *document.Document, tests jsontext.Value, name string) (Draft, 
 	d.Tests = string(file) + "\n"
 	read, err := suite.Read("tests.json", file, func(string) ([]byte, error) { return []byte(d.Text), nil })
 	if err != nil {
-		if name != "" {
-			if f := nameFault(err); fault.Is(f, fault.Invalid) {
-				return Draft{}, f
-			}
-		}
 		return Draft{}, err
 	}
 	if len(read.Tests) > maxTests {
@@ -151,19 +147,4 @@ func unfenced(answer string) string {
 
 func unusable(field, format string, args ...any) error {
 	return &suite.Invalid{File: "answer", Problems: []document.Problem{{Field: field, Message: fmt.Sprintf(format, args...)}}}
-}
-
-// nameFault is the fault of a person whose name for the policy is none; any other
-// error stays what it is.
-func nameFault(err error) error {
-	invalid, ok := errors.AsType[*suite.Invalid](err)
-	if !ok {
-		return err
-	}
-	for _, p := range invalid.Problems {
-		if p.Field == "name" {
-			return fault.Field("name", "%s", p.Message)
-		}
-	}
-	return err
 }

@@ -106,8 +106,8 @@ func (a *Author) check(r *Request) error {
 	if n := utf8.RuneCountInString(r.Words); n < minWords || n > MaxWords {
 		return fault.Field("description", "must be %d to %d characters", minWords, MaxWords)
 	}
-	if utf8.RuneCountInString(r.Name) > document.MaxName {
-		return fault.Field("name", "must be at most %d characters", document.MaxName)
+	if err := checkName(r.Name); err != nil {
+		return err
 	}
 	hasModel := a.Model != nil && a.Take != nil
 	switch {

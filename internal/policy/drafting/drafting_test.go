@@ -73,6 +73,7 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 	wantField(t, &drafting.Author{}, drafting.Request{Words: strings.Repeat("x", drafting.MaxWords+1)}, "description")
 	wantField(t, &drafting.Author{}, drafting.Request{Words: "pay people", Name: "a\x07b"}, "name")
+	wantField(t, &drafting.Author{}, drafting.Request{Words: "pay people", Name: "a\uffff\u202e'\"`b"}, "name")
 	withModel, _ := author(good)
 	wantField(t, withModel, drafting.Request{Words: "pay people", Origin: drafting.FromModel, Template: "payments"}, "template")
 	wantField(t, withModel, drafting.Request{Words: "pay people", Name: "a\x07b"}, "name")
@@ -180,6 +181,7 @@ func TestWhatAModelMayNotWrite(t *testing.T) {
 		"a misspelt want":    answerOf(rule, strings.Replace(test, `"want"`, `"wants"`, 1)),
 		"too many rules":     answerOf(many(rule, `"small"`, 51), test),
 		"too many tests":     answerOf(rule, many(test, `"name":"small"`, 51)),
+		"too long a name":    strings.Replace(good, "refunds", strings.Repeat("x", 61), 1),
 		"too long":           strings.Repeat(" ", 64<<10) + good,
 	} {
 		a, model := author(bad, bad)

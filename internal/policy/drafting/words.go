@@ -2,12 +2,9 @@ package drafting
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"writ/internal/policy/document"
 	"writ/internal/policy/suite"
@@ -54,9 +51,6 @@ func choose(words string) (name string, chosen []string) {
 	return name, chosen
 }
 
-// nameLine is the name of a template's policy, as its text has it.
-var nameLine = regexp.MustCompile(`(?m)^name: .*$`)
-
 func fromTemplate(r Request) (Draft, error) {
 	d := Draft{Origin: FromTemplate, Template: r.Template}
 	if d.Template == "" {
@@ -66,26 +60,13 @@ func fromTemplate(r Request) (Draft, error) {
 	if !ok {
 		return Draft{}, fmt.Errorf("draft a policy: there is no template %s", d.Template)
 	}
-	d.Text, d.Tests = t.Text, t.Tests
-	if r.Name != "" {
-		// In place, so that the comments stay: they are why it is to be read.
-		d.Text = nameLine.ReplaceAllLiteralString(t.Text, "name: "+quoted(r.Name))
-	}
+	d.Text, d.Tests = renamed(t.Text, r.Name), t.Tests
 	tests, err := suite.Read("tests.yaml", []byte(d.Tests), func(string) ([]byte, error) { return []byte(d.Text), nil })
 	if err != nil {
-		return Draft{}, nameFault(err)
+		return Draft{}, fmt.Errorf("draft a policy from the template %s: %w", d.Template, err)
 	}
 	d.Explanation = []string{d.why(r, t.Title)}
 	return d.complete(tests.Policies[0], tests.Run()), nil
-}
-
-// quoted is text as YAML and JSON both write it.
-func quoted(text string) string {
-	written, err := jsontext.AppendQuote(nil, strings.ToValidUTF8(text, "\uFFFD"))
-	if err != nil {
-		return `""` // cannot be: the text is valid; it is refused as a name
-	}
-	return string(written)
 }
 
 // why tells how the template came to be chosen, and what that means.
