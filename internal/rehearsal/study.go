@@ -57,6 +57,11 @@ func (s *Study) Findings(ctx context.Context, p principal.Principal, policyID st
 			return Findings{}, err
 		}
 	}
+	done, err := s.turn(ctx)
+	if err != nil {
+		return Findings{}, err
+	}
+	defer done()
 	examined, err := s.policies.Examine(ctx, p, policyID, version)
 	if err != nil || days == 0 {
 		return Findings{Version: examined.Version, Report: examined.Report}, err
@@ -82,14 +87,18 @@ func requireObserver(p principal.Principal) error {
 	return p.Require(principal.ReadPayloads)
 }
 
-// look goes through the newest recorded calls of some days. Cut: there are more.
-func (s *Study) look(ctx context.Context, orgID, agentID string, days, most int, see func(decision.Record)) (cut bool, err error) {
+// turn waits until one may study: it takes seconds of a processor.
+func (s *Study) turn(ctx context.Context) (done func(), err error) {
 	select {
 	case s.turns <- struct{}{}:
-		defer func() { <-s.turns }()
+		return func() { <-s.turns }, nil
 	case <-ctx.Done():
-		return false, fault.Wrap(ctx.Err(), fault.Unavailable, "too many recorded calls are being looked at; try again")
+		return nil, fault.Wrap(ctx.Err(), fault.Unavailable, "too many policies are being looked at; try again")
 	}
+}
+
+// look goes through the newest recorded calls of some days. Cut: there are more.
+func (s *Study) look(ctx context.Context, orgID, agentID string, days, most int, see func(decision.Record)) (cut bool, err error) {
 	begun, seen := time.Now(), 0
 	err = decision.Backwards(ctx, s.db, orgID, agentID, s.db.Now().AddDate(0, 0, -days), func(r decision.Record) bool {
 		if seen >= most || time.Since(begun) > studyTime || ctx.Err() != nil {
@@ -133,6 +142,11 @@ func (s *Study) Suggest(ctx context.Context, p principal.Principal, r Suggestion
 	if err != nil {
 		return Suggested{}, fault.Field("agentId", "%v", err)
 	}
+	done, err := s.turn(ctx)
+	if err != nil {
+		return Suggested{}, err
+	}
+	defer done()
 	cut, err := s.look(ctx, p.OrgID, r.AgentID, r.Days, maxObserved, func(record decision.Record) { collector.Add(observed(record)) })
 	if err != nil {
 		return Suggested{}, err

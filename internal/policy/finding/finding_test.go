@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -13,6 +14,7 @@ import (
 	"writ/internal/policy/finding"
 	"writ/internal/policy/template"
 	"writ/internal/toolcall"
+	"writ/internal/verdict"
 )
 
 func compiled(t testing.TB, text string) *engine.Policy {
@@ -135,7 +137,27 @@ func TestALargePolicyIsNotComparedForever(t *testing.T) {
 	t.Parallel()
 	doc := &document.Document{Version: document.Version, Name: "large"}
 	for i := range 4000 {
-		doc.Rules = append(doc.Rules, document.Rule{ID: fmt.Sprint("r", i), Effect: 1, Tools: []document.Pattern{document.Pattern(fmt.Sprintf("s%d.*a*", i))}})
+		doc.Rules = append(doc.Rules, document.Rule{ID: fmt.Sprint("r", i), Effect: verdict.Hold, Tools: []document.Pattern{document.Pattern(fmt.Sprintf("s%d.*a*", i))}})
+	}
+	policy, problems := engine.Compile(doc)
+	if problems != nil {
+		t.Fatal(problems)
+	}
+	if report := finding.Of(policy); !report.Incomplete || report.Findings != nil {
+		t.Errorf("%d findings, incomplete %v", len(report.Findings), report.Incomplete)
+	}
+}
+
+// TestManyLimitsAreNotComparedForever: each pair counts, also where their conditions
+// differ.
+func TestManyLimitsAreNotComparedForever(t *testing.T) {
+	t.Parallel()
+	doc := &document.Document{Version: document.Version, Name: "large"}
+	for i := range 3000 {
+		doc.Rules = append(doc.Rules, document.Rule{
+			ID: fmt.Sprint("r", i), Effect: verdict.Deny, Tools: []document.Pattern{"bank.pay"}, When: fmt.Sprintf("args.n == %d", i),
+			Limit: &document.Limit{Calls: 1, Per: time.Hour, By: document.Agent},
+		})
 	}
 	policy, problems := engine.Compile(doc)
 	if problems != nil {

@@ -56,7 +56,7 @@ func (r *reader) unlimited(rule *document.Rule) (by source, ok bool) {
 // another is about.
 func (r *reader) sameCalls(j int, rule *document.Rule) bool {
 	other := &r.doc.Rules[j]
-	if holds, settled := r.policy.Settled(j); !(settled && holds) && other.When != rule.When {
+	if r.left--; r.settled[j] != always && other.When != rule.When {
 		return false
 	}
 	return r.coversAll(other.Tools, rule.Tools)

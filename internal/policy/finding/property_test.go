@@ -76,7 +76,7 @@ func TestFindingsAreTrue(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(9, 1))
 	unreachable, limits := 0, 0
-	for range 1500 {
+	for range 800 {
 		doc := drawn(random)
 		policy, problems := engine.Compile(doc)
 		if problems != nil {

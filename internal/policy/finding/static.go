@@ -20,7 +20,7 @@ type Beside struct {
 // Of finds what the text of a policy shows, alone and beside others.
 func Of(p *engine.Policy, beside ...Beside) Report {
 	r := &reader{policy: p, doc: p.Document(), left: maxCompared}
-	r.gather("", p)
+	r.settled = r.gather("", p)
 	for _, b := range beside {
 		r.gather(b.Name, b.Policy)
 	}
@@ -38,12 +38,22 @@ func Of(p *engine.Policy, beside ...Beside) Report {
 
 // reader goes through one policy.
 type reader struct {
-	policy *engine.Policy
-	doc    *document.Document
-	steady cover // rules that match every call of their tools
-	left   int   // pairs of patterns that may still be compared
-	report Report
+	policy  *engine.Policy
+	doc     *document.Document
+	settled []settled // of each rule
+	steady  cover     // rules that match every call of their tools
+	left    int       // pairs of patterns that may still be compared
+	report  Report
 }
+
+// settled is what a condition comes to for every call, if that is the same.
+type settled int
+
+const (
+	depends settled = iota
+	never
+	always
+)
 
 // cover is the patterns of rules, to be asked which of them hold another. Most
 // have no star, and hold but themselves.
@@ -76,14 +86,24 @@ func (c *cover) add(s source) {
 	}
 }
 
-// gather notes the rules of a policy that match every call of their tools.
-func (r *reader) gather(name string, p *engine.Policy) {
+// gather notes the rules of a policy that match every call of their tools, and
+// what each condition comes to.
+func (r *reader) gather(name string, p *engine.Policy) []settled {
 	doc := p.Document()
+	all := make([]settled, len(doc.Rules))
 	for i := range doc.Rules {
-		if holds, settled := p.Settled(i); settled && holds && doc.Rules[i].Limit == nil {
-			r.steady.add(source{name, &doc.Rules[i]})
+		switch holds, known := p.Settled(i); {
+		case !known:
+		case !holds:
+			all[i] = never
+		default:
+			all[i] = always
+			if doc.Rules[i].Limit == nil {
+				r.steady.add(source{name, &doc.Rules[i]})
+			}
 		}
 	}
+	return all
 }
 
 // covering is the first rule that has a pattern which holds all tools of another,
@@ -118,13 +138,14 @@ func holdsAll(pattern, other document.Pattern) bool {
 // findNever tells of a condition that is false for every call.
 func (r *reader) findNever(i int) bool {
 	rule := &r.doc.Rules[i]
-	if holds, settled := r.policy.Settled(i); settled {
-		if !holds {
-			p := place(r.doc, i, "when")
-			p.Message = "is false for every call, so the rule never matches"
-			r.add(Unreachable, p, "write the condition that was meant, or remove the rule")
-		}
-		return !holds
+	switch r.settled[i] {
+	case never:
+		p := place(r.doc, i, "when")
+		p.Message = "is false for every call, so the rule never matches"
+		r.add(Unreachable, p, "write the condition that was meant, or remove the rule")
+		return true
+	case always:
+		return false
 	}
 	for j, pattern := range rule.Tools {
 		if strings.Contains(string(pattern), "*") {
@@ -201,7 +222,7 @@ func (r *reader) findBroadDefault() {
 // findBroad tells of an allow for all tools of all servers.
 func (r *reader) findBroad(i int) {
 	rule := &r.doc.Rules[i]
-	if holds, settled := r.policy.Settled(i); rule.Effect != verdict.Allow || !holds || !settled {
+	if rule.Effect != verdict.Allow || r.settled[i] != always {
 		return
 	}
 	for j, pattern := range rule.Tools {
