@@ -60,7 +60,8 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 		return d
 	}
 	d.steps, d.widened = fit.Steps, widened
-	s.judgeByPolicies(ctx, c, v, c.questions(v, fit, now), &d)
+	var room [2]question // mostly enough
+	s.judgeByPolicies(ctx, c, v, c.questions(room[:0], v, fit, now), &d)
 	if d.PolicyID == "" {
 		d.PolicyID = policy.ByDefault
 	}
@@ -91,10 +92,9 @@ type question struct {
 	restricts bool // what a rule says can only make the answer stricter
 }
 
-// questions are what policies are asked about the call. There is always one.
-func (c *call) questions(v *view, fit plan.Result, now time.Time) []question {
+// questions adds what policies are asked about the call. There is always one.
+func (c *call) questions(questions []question, v *view, fit plan.Result, now time.Time) []question {
 	names := c.names(v, fit)
-	questions := make([]question, 0, len(names)+1)
 	for _, name := range names {
 		questions = append(questions, question{call: c.toolcall(v, name, now)})
 	}
