@@ -14,6 +14,7 @@
 //	export    a large organization taken away, alone and beside ingest, and the memory that takes
 //	soak      ingest and reads together for a while, and the memory they take
 //	enforce   a recorded decision over HTTP beside an echo and beside OPA's server
+//	replay    recorded decisions replayed under another policy, and a decision beside that
 //	evidence  an append to the log with its proof, and the check of a proof
 //	policy    a decision beside other policy engines, over 10 to 10,000 rules
 //
@@ -76,6 +77,7 @@ var parts = []part{
 	{"export", (*bench).export},
 	{"soak", (*bench).soak},
 	{"enforce", (*bench).enforce},
+	{"replay", (*bench).replay},
 	{"evidence", (*bench).evidence},
 	{"policy", (*bench).policy},
 }

@@ -49,6 +49,28 @@ type Detail struct {
 	Message string `json:"message"`
 }
 
+// UnmarshalJSON reads an error. Where the server tells every problem of a profile
+// at once, its message is a list; here it is one text.
+func (e *Error) UnmarshalJSON(text []byte) error {
+	type plain Error
+	read := struct {
+		*plain
+		Message json.RawMessage `json:"message"`
+	}{plain: (*plain)(e)}
+	if err := json.Unmarshal(text, &read); err != nil {
+		return err
+	}
+	var all []string
+	if len(read.Message) == 0 {
+		return nil
+	}
+	if json.Unmarshal(read.Message, &all) == nil {
+		e.Message = strings.Join(all, "; ")
+		return nil
+	}
+	return json.Unmarshal(read.Message, &e.Message)
+}
+
 // Error is the server's message and status.
 func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.StatusCode) }
 

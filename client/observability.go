@@ -184,15 +184,27 @@ func (c *Client) TelemetrySession(ctx context.Context, orgID, id string) (*Telem
 
 // PolicyFigures is how a policy decided.
 type PolicyFigures struct {
-	PolicyID        string      `json:"policyId"`
-	PolicyName      string      `json:"policyName"`
-	Calls           int64       `json:"calls"`
-	Allowed         int64       `json:"allowed"`
-	Denied          int64       `json:"denied"`
-	AvgDurationMs   float64     `json:"avgDurationMs"`
-	P50DurationMs   float64     `json:"p50DurationMs"`
-	P95DurationMs   float64     `json:"p95DurationMs"`
-	TopMatchedRules []RuleCount `json:"topMatchedRules"`
+	PolicyID        string        `json:"policyId"`
+	PolicyName      string        `json:"policyName"`
+	Calls           int64         `json:"calls"`
+	Allowed         int64         `json:"allowed"`
+	Denied          int64         `json:"denied"`
+	AvgDurationMs   float64       `json:"avgDurationMs"`
+	P50DurationMs   float64       `json:"p50DurationMs"`
+	P95DurationMs   float64       `json:"p95DurationMs"`
+	TopMatchedRules []RuleCount   `json:"topMatchedRules"`
+	Shadow          ShadowFigures `json:"shadow"`
+}
+
+// ShadowFigures are what shadows of a policy would have led to.
+type ShadowFigures struct {
+	Calls      int64 `json:"calls"`
+	Allowed    int64 `json:"allowed"`
+	Asked      int64 `json:"asked"`
+	Held       int64 `json:"held"`
+	Denied     int64 `json:"denied"`
+	WouldDeny  int64 `json:"wouldDeny"`  // denied, where the active policies did not deny
+	WouldAllow int64 `json:"wouldAllow"` // allowed, where they did not allow
 }
 
 // RuleCount is how often a rule matched.

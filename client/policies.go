@@ -25,7 +25,10 @@ type PolicyState struct {
 	Name           string     `json:"name"`
 	PolicyVersion  int        `json:"policyVersion"`
 	ActiveVersion  *int       `json:"activeVersion"`
+	ShadowVersion  *int       `json:"shadowVersion"` // nil: none
+	ShadowSince    *time.Time `json:"shadowSince"`
 	Status         string     `json:"status"`
+	Face           string     `json:"face"` // profile, or empty
 	ActivatedAt    *time.Time `json:"activatedAt"`
 	CreatedAt      time.Time  `json:"createdAt"`
 	UpdatedAt      time.Time  `json:"updatedAt"`
@@ -240,6 +243,20 @@ func (c *Client) ActivatePolicy(ctx context.Context, id string, version int) (Po
 // DeactivatePolicy stops judging calls by a policy.
 func (c *Client) DeactivatePolicy(ctx context.Context, id string) (PolicyState, error) {
 	return call[PolicyState](ctx, c, http.MethodPost, policyPath(id, "/deactivate"), nil, nil)
+}
+
+// StartShadow has a version of a policy run as a shadow, the latest where it is 0:
+// what it would have led to is written down with every decision, and changes none.
+func (c *Client) StartShadow(ctx context.Context, id string, version int) (Policy, error) {
+	if version == 0 {
+		return call[Policy](ctx, c, http.MethodPost, policyPath(id, "/shadow"), nil, nil)
+	}
+	return call[Policy](ctx, c, http.MethodPost, policyPath(id, "/shadow"), nil, map[string]int{"version": version})
+}
+
+// EndShadow ends the shadow of a policy.
+func (c *Client) EndShadow(ctx context.Context, id string) (PolicyState, error) {
+	return call[PolicyState](ctx, c, http.MethodDelete, policyPath(id, "/shadow"), nil, nil)
 }
 
 // RollbackPolicy makes an old version the latest again.

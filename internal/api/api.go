@@ -38,6 +38,7 @@ import (
 	"writ/internal/observability"
 	"writ/internal/organization"
 	"writ/internal/policy"
+	"writ/internal/rehearsal"
 	"writ/internal/secret"
 	"writ/internal/throttle"
 )
@@ -50,6 +51,7 @@ type Config struct {
 	Organizations *organization.Service
 	Keys          *apikey.Service
 	Policies      *policy.Service
+	Rehearsals    *rehearsal.Service
 	Plans         *intent.Service
 	Enforcement   *enforcement.Service
 	Approvals     *delegation.Service

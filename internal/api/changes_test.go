@@ -74,12 +74,23 @@ func (w *changes) scenarios() map[string]scenario {
 		"POST /policies/yaml/import":                            w.importPolicy,
 		"POST /policies/{policyId}/activate":                    w.activatePolicy,
 		"POST /policies/{policyId}/deactivate":                  w.deactivatePolicy,
+		"POST /policies/{policyId}/shadow":                      w.startShadow,
+		"DELETE /policies/{policyId}/shadow":                    w.endShadow,
 		"POST /policies/{policyId}/rollback":                    w.rollbackPolicy,
 		"PUT /policies/{policyId}/bindings":                     w.putBindings,
 		"POST /policies/{policyId}/bindings":                    w.addBindings,
 		"DELETE /policies/{policyId}/bindings/{kind}/{subject}": w.removeBinding,
 		"POST /policies/check-access":                           w.checkAccess,
 		"POST /policies/simulate":                               w.simulatePolicy,
+		"POST /policies/suggest":                                w.suggestPolicy,
+
+		"PUT /policies/profiles/draft":             w.stageProfile,
+		"POST /policies/profiles/propose":          w.proposeProfile,
+		"POST /policies/profiles/confirm":          w.confirmProfile,
+		"DELETE /policies/profiles/proposals/{id}": w.withdrawProposal,
+
+		"POST /policy-replays":                   w.startReplay,
+		"POST /policy-replays/{replayId}/cancel": w.cancelReplay,
 
 		"POST /iap/sdk/token":                   w.declarePlan,
 		"POST /iap/plans/{planId}/status":       w.endPlan,

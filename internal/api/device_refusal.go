@@ -35,7 +35,7 @@ var deviceRefusals = map[auth.DeviceState]*oauthRefusal{
 // What will pass is slow_down, because a terminal that hears anything else gives up
 // a sign-in that a person may be answering.
 func (e *ErrorBody) speakOAuth() {
-	e.Description = e.Message
+	e.Description = e.Message.text
 	switch {
 	case e.StatusCode == http.StatusTooManyRequests || e.StatusCode == http.StatusServiceUnavailable:
 		e.ErrorText = "slow_down"

@@ -20,7 +20,7 @@ import (
 // ErrorBody is the one shape of every error answer.
 type ErrorBody struct {
 	StatusCode int            `json:"statusCode" doc:"The HTTP status." example:"400"`
-	Message    string         `json:"message" doc:"What went wrong, for a person to read." example:"name: must be 1-100 characters"`
+	Message    errorMessage   `json:"message"`
 	ErrorText  string         `json:"error" doc:"The status in words." example:"Bad Request"`
 	Details    []fault.Detail `json:"details,omitempty" doc:"Which fields are wrong and what was expected; only for validation."`
 	RequestID  string         `json:"requestId" doc:"Names this request in the server's log."`
@@ -31,7 +31,7 @@ type ErrorBody struct {
 }
 
 // Error makes the body an error for huma.
-func (e *ErrorBody) Error() string { return e.Message }
+func (e *ErrorBody) Error() string { return e.Message.text }
 
 // GetStatus is the status of the answer.
 func (e *ErrorBody) GetStatus() int { return e.StatusCode }
@@ -40,7 +40,7 @@ func (e *ErrorBody) GetStatus() int { return e.StatusCode }
 func (e *ErrorBody) GetHeaders() http.Header {
 	headers := http.Header{}
 	if e.StatusCode == http.StatusUnauthorized {
-		headers.Set("WWW-Authenticate", challenge(e.Message))
+		headers.Set("WWW-Authenticate", challenge(e.Message.text))
 	}
 	if e.retryAfter > 0 {
 		headers.Set("Retry-After", strconv.Itoa(int(math.Ceil(e.retryAfter.Seconds()))))
@@ -84,7 +84,10 @@ func (a *API) render(ctx context.Context, err error) *ErrorBody {
 }
 
 func newErrorBody(ctx context.Context, status int, message string, details []fault.Detail) *ErrorBody {
-	body := &ErrorBody{StatusCode: status, Message: message, ErrorText: http.StatusText(status), Details: details, RequestID: requestOf(ctx).id}
+	body := &ErrorBody{StatusCode: status, Message: errorMessage{text: message}, ErrorText: http.StatusText(status), Details: details, RequestID: requestOf(ctx).id}
+	if requestOf(ctx).stagesProfile {
+		body.Message.list = listed(details)
+	}
 	if requestOf(ctx).decides {
 		body.RefusalBody = newRefusal(message)
 	}

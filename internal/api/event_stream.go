@@ -130,7 +130,7 @@ func (a *API) streamFeed(w http.ResponseWriter, r *http.Request, route Route, f 
 		// Why it ends is for the reader; that it ended is no failure of the server.
 		_ = out.send("end", "", struct {
 			Message string `json:"message"`
-		}{a.render(r.Context(), err).Message})
+		}{a.render(r.Context(), err).Message.text})
 	}
 }
 

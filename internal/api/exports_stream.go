@@ -98,7 +98,7 @@ func (a *API) endMessage(ctx context.Context, err error) string {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return fmt.Sprintf("it took longer than %v", exportTime)
 	}
-	return a.render(context.WithoutCancel(ctx), err).Message
+	return a.render(context.WithoutCancel(ctx), err).Message.text
 }
 
 // exportStream is a long answer. A reader who does not take a part in time is let

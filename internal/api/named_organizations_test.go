@@ -51,6 +51,16 @@ func TestNamedOrganizationsAreChecked(t *testing.T) {
 			"POST /policies/check-access": inQuery(`{"tool":"t"}`),
 			"POST /policies/simulate":     inQuery(`{"document":` + document + `,"call":{"tool":"t"}}`),
 
+			"POST /policies/suggest": inQuery(`{"agentId":"a","days":1}`),
+
+			"PUT /policies/profiles/draft":             inQuery(`{"policy":{"rules":[]}}`),
+			"POST /policies/profiles/propose":          inQuery(`{}`),
+			"GET /policies/profiles/active":            inQuery(""),
+			"GET /policies/profiles/proposals":         inQuery(""),
+			"GET /policies/profiles/proposals/{id}":    inQuery(""),
+			"DELETE /policies/profiles/proposals/{id}": inQuery(""),
+			"POST /policies/profiles/confirm":          inQuery(`{"proposalId":"x","hash":"` + strings.Repeat("0", 64) + `"}`),
+
 			"GET /iap/plans":           inQuery(""),
 			"GET /pap/decisions":       inQuery(""),
 			"GET /pap/stats/overview":  inQuery(""),

@@ -128,5 +128,5 @@ func writeOTLPError(w http.ResponseWriter, r *http.Request, body *ErrorBody) {
 	}
 	w.Header().Set("Content-Type", otlp.Protobuf.ContentType())
 	w.WriteHeader(body.StatusCode)
-	_, _ = w.Write(otlp.Status(body.Message)) // a client that is gone cannot be told
+	_, _ = w.Write(otlp.Status(body.Message.text)) // a client that is gone cannot be told
 }

@@ -20,9 +20,13 @@ func (a *API) mountPolicies() {
 	a.mountPolicyReads()
 	a.mountPolicyDocuments()
 	a.mountPolicyLife()
+	a.mountShadows()
 	a.mountBindings()
 	a.mountChecks()
 	a.mountTemplates()
+	a.mountProfiles()
+	a.mountStudies()
+	a.mountReplays()
 }
 
 func (a *API) mountPolicyReads() {
@@ -55,7 +59,10 @@ type PolicyState struct {
 	OrganizationID string        `json:"organizationId" format:"uuid"`
 	PolicyVersion  int           `json:"policyVersion" doc:"The version that is shown, or in a list the latest."`
 	ActiveVersion  *int          `json:"activeVersion" doc:"The version that calls are judged by; null: none."`
+	ShadowVersion  *int          `json:"shadowVersion" doc:"The version that runs as a shadow: what it would have led to is written down, and changes nothing; null: none."`
+	ShadowSince    *time.Time    `json:"shadowSince" doc:"Since when; null: none does."`
 	Status         policy.Status `json:"status" enum:"draft,active,inactive"`
+	Face           policy.Face   `json:"face,omitempty" enum:"profile" doc:"profile: it was proposed by a plugin, and is put in force under /policies/profiles. Absent: it is a document of its own."`
 	ActivatedAt    *time.Time    `json:"activatedAt" doc:"The last time; null: never."`
 	CreatedAt      time.Time     `json:"createdAt"`
 	UpdatedAt      time.Time     `json:"updatedAt"`
@@ -63,11 +70,14 @@ type PolicyState struct {
 
 func policyState(p policy.Policy, version int) PolicyState {
 	state := PolicyState{
-		ID: p.ID, OrganizationID: p.OrgID, PolicyVersion: version, Status: p.Status(),
-		ActivatedAt: p.ActivatedAt, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
+		ID: p.ID, OrganizationID: p.OrgID, PolicyVersion: version, Status: p.Status(), Face: p.Face,
+		ActivatedAt: p.ActivatedAt, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, ShadowSince: p.ShadowSince,
 	}
 	if p.ActiveVersion != 0 {
 		state.ActiveVersion = &p.ActiveVersion
+	}
+	if p.ShadowVersion != 0 {
+		state.ShadowVersion = &p.ShadowVersion
 	}
 	return state
 }

@@ -114,6 +114,25 @@ func (w *changes) deactivatePolicy() func(context.Context) (string, error) {
 	})
 }
 
+func (w *changes) startShadow() func(context.Context) (string, error) {
+	id, _ := w.newDraft()
+	return inLog(w.org, func(ctx context.Context) error {
+		_, err := w.owner.StartShadow(ctx, id, 1)
+		return err
+	})
+}
+
+func (w *changes) endShadow() func(context.Context) (string, error) {
+	id, _ := w.newDraft()
+	if _, err := w.owner.StartShadow(w.t.Context(), id, 1); err != nil {
+		w.t.Fatalf("start a shadow: %v", err)
+	}
+	return inLog(w.org, func(ctx context.Context) error {
+		_, err := w.owner.EndShadow(ctx, id)
+		return err
+	})
+}
+
 func (w *changes) rollbackPolicy() func(context.Context) (string, error) {
 	id := w.activePolicy(w.owner, w.org, policyText(database.NewID(), "deny"))
 	return inLog(w.org, func(ctx context.Context) error {

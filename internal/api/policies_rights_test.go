@@ -21,7 +21,7 @@ func TestWhoMayDoWhatWithPolicies(t *testing.T) {
 		for _, role := range []string{"admin", "approver", "member", "viewer"} {
 			callers[role] = b.join(b.owner, b.org, role).Client
 		}
-		id, unbound := b.draft(b.owner, b.org, "pay"), b.draft(b.owner, b.org, "unbound")
+		id, unbound, shadowed := b.draft(b.owner, b.org, "pay"), b.draft(b.owner, b.org, "unbound"), b.draft(b.owner, b.org, "shadowed")
 		const reads, drafts, manages = "owner admin approver member viewer drafter", "owner admin approver member drafter", "owner admin"
 		call := client.ToolCall{Server: "bank", Tool: "t"}
 		for name, action := range map[string]struct {
@@ -54,6 +54,8 @@ func TestWhoMayDoWhatWithPolicies(t *testing.T) {
 			"bindings":   {"owner admin approver member viewer", func(c *client.Client) error { return second(c.Bindings(ctx, id)) }},
 			"activate":   {manages, func(c *client.Client) error { return second(c.ActivatePolicy(ctx, id, 1)) }},
 			"deactivate": {manages, func(c *client.Client) error { return second(c.DeactivatePolicy(ctx, id)) }},
+			"shadow":     {manages, func(c *client.Client) error { return second(c.StartShadow(ctx, shadowed, 0)) }},
+			"end shadow": {manages, func(c *client.Client) error { return second(c.EndShadow(ctx, shadowed)) }},
 			"rollback":   {manages, func(c *client.Client) error { return second(c.RollbackPolicy(ctx, id, 1)) }},
 			"set bindings": {manages, func(c *client.Client) error {
 				return second(c.SetBindings(ctx, id, client.Bindings{Roles: []string{"owner", "admin"}}))

@@ -18,7 +18,7 @@ import (
 
 // byItself are the tables that change by themselves: counters of the throttle, what
 // is found by following the logs, and what people are told.
-var byItself = []string{"notification", "notification_cursor", "notification_mail", "notification_reader", "throttle_counter", "reconciled", "awaited_outcome", "reporter", "report_sequence", "finding"}
+var byItself = []string{"policy_replay", "notification", "notification_cursor", "notification_mail", "notification_reader", "throttle_counter", "reconciled", "awaited_outcome", "reporter", "report_sequence", "finding"}
 
 // dump is every row of the database as text, but for what changes by itself, and
 // when a key was last used.

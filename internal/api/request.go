@@ -18,6 +18,8 @@ type requestInfo struct {
 	decides bool // the path is one of decisionPaths
 
 	speaksOAuth bool // the path is deviceTokenPath
+
+	stagesProfile bool // the path is one of profiles, whose clients read a list of messages
 }
 
 type requestKey struct{}
@@ -38,6 +40,8 @@ func (a *API) identify(r *http.Request) *http.Request {
 		decides: isDecisionPath(r.URL.Path),
 
 		speaksOAuth: cleanPath(r.URL.Path) == deviceTokenPath,
+
+		stagesProfile: strings.HasPrefix(cleanPath(r.URL.Path), profilePaths),
 	}
 	return r.WithContext(context.WithValue(r.Context(), requestKey{}, info))
 }

@@ -61,7 +61,7 @@ func wantsTokens(r *http.Request) bool {
 }
 
 func failureOf(r *http.Request, body *ErrorBody) failure {
-	f := failure{Message: sentence(body.Message), Back: landing(r), BackText: "Back to Writ", RequestID: body.RequestID}
+	f := failure{Message: sentence(body.Message.text), Back: landing(r), BackText: "Back to Writ", RequestID: body.RequestID}
 	if f.Back == devicePath {
 		f.BackText = "Back to the request of your terminal"
 	}

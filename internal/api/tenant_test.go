@@ -48,8 +48,10 @@ type tenant struct {
 
 	agentSecret, terminalSecret, draftSecret string // keys themselves
 
-	draft string // id of a policy that is stored
-	plan  string // id of a plan that its agent declared
+	draft    string // id of a policy that is stored
+	proposal string // id of a profile that waits for a person
+	replay   string // id of a replay under way
+	plan     string // id of a plan that its agent declared
 
 	approval, allow string // ids of a request that waits, and of a wider yes
 
@@ -65,6 +67,8 @@ func (s *server) tenant(name string) *tenant {
 	w.unboundKey = s.keyFor(w.owner.ID, "").ID
 	w.agentSecret, w.terminalSecret = s.keyFor(w.owner.ID, w.org).Secret.Reveal(), s.terminalKey(w.owner, w.org).APIKey
 	w.draftSecret, w.draft = s.draftKey(w.owner, w.org).APIKey, s.draft(w.owner, w.org, `"`+name+` policy"`)
+	w.proposal = s.proposed(w.owner.Client, w.org, `{"rules":[]}`).ID
+	w.replay = s.heldReplay(w.org, 1, time.Hour)
 	sessions, err := w.owner.Sessions(s.t.Context())
 	if err != nil {
 		s.t.Fatal(err)
@@ -75,7 +79,7 @@ func (s *server) tenant(name string) *tenant {
 	w.plan = s.declare(w.agentSecret, name).PlanID
 	agent := s.public.WithKey(w.agentSecret)
 	w.approval, w.allow = s.opened(agent), s.allowed(agent, w.owner, w.org)
-	w.private = []string{name, w.org, w.owner.ID, w.owner.Email, w.member, w.invite, w.key, w.session, w.trace, w.agentSession, w.policy, w.draft, w.plan, w.approval, w.allow}
+	w.private = []string{name, w.org, w.owner.ID, w.owner.Email, w.member, w.invite, w.key, w.session, w.trace, w.agentSession, w.policy, w.draft, w.plan, w.approval, w.allow, w.proposal, w.replay}
 	told := s.tellTenant(w)
 	s.someForwarding(w.owner, w.org)
 	// A new route with an id in its path has to name one here.
@@ -94,7 +98,14 @@ func (s *server) tenant(name string) *tenant {
 		"GET /organization/{orgId}/observability/sessions/{id}/export": {"id": w.agentSession},
 		"GET /organization/{orgId}/observability/traces/{id}/export":   {"id": w.trace},
 
-		"GET /policies/yaml/templates/{name}": {"name": "none-of-ours"}, // everybody has the same
+		"GET /policies/yaml/templates/{name}":    {"name": "none-of-ours"}, // everybody has the same
+		"GET /policies/profiles/template/{name}": {"name": "none-of-ours"},
+
+		"GET /policies/profiles/proposals/{id}":    {"id": w.proposal},
+		"DELETE /policies/profiles/proposals/{id}": {"id": w.proposal},
+
+		"GET /policy-replays/{replayId}":         {"replayId": w.replay},
+		"POST /policy-replays/{replayId}/cancel": {"replayId": w.replay},
 
 		"GET /audit-log/entries/{index}":        {"index": "100000"}, // everybody counts from 0
 		"POST /audit-log/entries/{index}/erase": {"index": "100000"},
@@ -107,9 +118,10 @@ func (s *server) tenant(name string) *tenant {
 	for _, route := range []string{
 		"GET /policies/{policyId}", "PUT /policies/{policyId}", "PATCH /policies/{policyId}", "DELETE /policies/{policyId}",
 		"POST /policies/{policyId}/activate", "POST /policies/{policyId}/deactivate", "POST /policies/{policyId}/rollback",
+		"POST /policies/{policyId}/shadow", "DELETE /policies/{policyId}/shadow",
 		"GET /policies/{policyId}/versions", "GET /policies/{policyId}/versions/{version}", "GET /policies/{policyId}/diff",
 		"GET /policies/{policyId}/bindings", "PUT /policies/{policyId}/bindings", "POST /policies/{policyId}/bindings",
-		"DELETE /policies/{policyId}/bindings/{kind}/{subject}", "GET /policies/yaml/export/{policyId}",
+		"DELETE /policies/{policyId}/bindings/{kind}/{subject}", "GET /policies/yaml/export/{policyId}", "GET /policies/{policyId}/findings",
 	} {
 		w.foreignIDs[route] = map[string]string{"policyId": w.draft, "version": "1", "kind": "roles", "subject": "owner"}
 	}

@@ -37,6 +37,7 @@ import (
 	"writ/internal/outbound"
 	"writ/internal/policy"
 	"writ/internal/projection"
+	"writ/internal/rehearsal"
 	"writ/internal/secret"
 	"writ/internal/throttle"
 )
@@ -69,6 +70,7 @@ type Areas struct {
 	Notifications *notification.Service
 	Webhooks      *webhook.Service
 	Forwarding    *forwarding.Service
+	Rehearsals    *rehearsal.Service
 
 	projector *projection.Projector
 	outbound  *outbound.Client
@@ -139,6 +141,7 @@ func Open(ctx context.Context, o Options, publicURL string) (*Areas, error) {
 	areas.openNotifications(sealer, post, publicURL)
 	areas.Forwarding = forwarding.New(forwarding.Options{Database: db, Telemetry: areas.Telemetry, Sealer: sealer, Poster: areas.outbound, Version: o.Version})
 	areas.openSignIn(c, sealer, publicURL)
+	areas.openRehearsals()
 	return areas, nil
 }
 

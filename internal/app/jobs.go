@@ -15,6 +15,8 @@ const (
 	expireEvery      = 5 * time.Second // how soon who waits for an approval is told that it is over
 	keyRefresh       = time.Minute     // how soon a rotated key signs
 	sweepInterval    = time.Hour
+	replayInterval   = time.Second     // how soon a replay that was started begins
+	replayRunners    = 2               // replays of different organizations that run at once
 	retentionCheck   = time.Minute     // how soon a due or missed retention begins
 	lastFlush        = 3 * time.Second // for what is left at the end
 )
@@ -61,6 +63,11 @@ func (s *Server) startJobs() {
 			s.logger.Warn("scheduled work failed, and will be tried again", "job", "send webhooks", "error", err)
 		})
 	})
+	for range replayRunners {
+		s.jobs.Go(func() {
+			every(ctx, replayInterval, s.patiently(ctx, "replay policies", s.Rehearsals.Work))
+		})
+	}
 	s.jobs.Go(func() {
 		s.Forwarding.Run(ctx, func(err error) {
 			s.logger.Warn("scheduled work failed, and will be tried again", "job", "forward traces and decisions", "error", err)

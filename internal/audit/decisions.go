@@ -2,6 +2,8 @@ package audit
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 
 	"writ/internal/database"
@@ -17,6 +19,24 @@ func ReadDecisions(ctx context.Context, r database.Reader, log string, from int6
 		return nil, fmt.Errorf("read the decisions of log %s from %d: %w", log, from, err)
 	}
 	return entries, nil
+}
+
+// FirstSince is the index of the first entry of a log that was recorded at an
+// instant or later, in microseconds since 1970. Not ok: there is none.
+func FirstSince(ctx context.Context, r database.Reader, log string, micros int64) (index int64, ok bool, err error) {
+	err = r.QueryRow(ctx, `
+		SELECT position
+		FROM audit_entry
+		WHERE log = $1 AND recorded_at >= $2
+		ORDER BY recorded_at, position
+		LIMIT 1`, log, micros).Scan(&index)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("find where log %s was at a time: %w", log, err)
+	}
+	return index, true, nil
 }
 
 // CountAllowed counts the decisions of a session that allowed a call, up to most.

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -150,13 +151,14 @@ func curl() {
 
 func curlTo(out io.Writer, args []string) error {
 	method, url, body := http.MethodGet, "", ""
+	named := "" // by -X, which goes before what -d implies
 	header := http.Header{}
 	for i := 0; i < len(args); i++ {
 		value := func() string { i++; return args[i] }
 		switch args[i] {
 		case "-s":
 		case "-X":
-			method = value()
+			named = value()
 		case "-H":
 			name, text, _ := strings.Cut(value(), ":")
 			header.Set(name, strings.TrimSpace(text))
@@ -173,7 +175,7 @@ func curlTo(out io.Writer, args []string) error {
 			url = args[i]
 		}
 	}
-	request, err := http.NewRequest(method, url, strings.NewReader(body))
+	request, err := http.NewRequest(cmp.Or(named, method), url, strings.NewReader(body))
 	if err != nil {
 		return err
 	}

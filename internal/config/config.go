@@ -54,6 +54,16 @@ const (
 	LogJSON LogFormat = "json"
 )
 
+// Draft is the model that drafts policies from words.
+type Draft struct {
+	URL       string // empty: there is none
+	Model     string
+	Key       secret.Text
+	Timeout   time.Duration // of one draft
+	MaxTokens int           // of one answer
+	PerDay    int           // questions of one organization
+}
+
 // Config is every setting, checked. All fields are exported on purpose: fmt
 // prints a secret.Text in an unexported field without asking it to hide.
 type Config struct {
@@ -84,6 +94,8 @@ type Config struct {
 	MailFrom string      // an RFC 5322 address; empty only in production without a mail server
 
 	OutboundAllow []outbound.Permit // what may be called beyond public addresses
+
+	Draft Draft
 
 	Retention        time.Duration // of telemetry
 	PayloadRetention time.Duration // of the audit log's payloads; 0 is for ever

@@ -72,6 +72,7 @@ func TestDefaults(t *testing.T) {
 		MaxBodyBytes: 1 << 20, ShutdownTimeout: 20 * time.Second, DataDir: "./data",
 		SignUp: config.SignUpOpen, GoogleIssuer: "https://accounts.google.com", MailFrom: "Writ <writ@localhost>",
 		Retention: 30 * 24 * time.Hour, SessionIdle: 30 * time.Minute, MaxIngestBytes: 64 << 20,
+		Draft:    config.Draft{Timeout: 50 * time.Second, MaxTokens: 4000, PerDay: 20},
 		LogLevel: slog.LevelInfo, LogFormat: config.LogText,
 	}
 	if diff := cmp.Diff(want, mustLoad(t), compare); diff != "" {
@@ -102,6 +103,8 @@ func fullEnviron(certificate, key string) []string {
 		"WRIT_GOOGLE_ISSUER=https://google.example.com",
 		"WRIT_SMTP_URL=smtp://robot%40example.com:mail-password@mail.example.com", "WRIT_MAIL_FROM=Robot <robot@example.com>",
 		"WRIT_OUTBOUND_ALLOW=Hooks.corp.example:8443, 10.20.0.0/16",
+		"WRIT_DRAFT_URL=https://models.example.com/v1", "WRIT_DRAFT_MODEL=small", "WRIT_DRAFT_KEY=draft-key",
+		"WRIT_DRAFT_SECONDS=10", "WRIT_DRAFT_MAX_TOKENS=1000", "WRIT_DRAFT_PER_DAY=5",
 		"OBSERVABILITY_RETENTION_DAYS=90", "WRIT_SESSION_IDLE_MINUTES=5", "WRIT_MAX_INGEST_BYTES=1048576", "WRIT_PRICES_FILE=/etc/writ/prices.json",
 		"AUDIT_PAYLOAD_RETENTION_DAYS=365",
 		"WRIT_METRICS_LISTEN=[::1]:9090", "WRIT_METRICS_TOKEN=metrics-token-16",
@@ -131,6 +134,10 @@ func TestEveryVariable(t *testing.T) {
 		SMTPURL:       secret.NewText("smtp://robot%40example.com:mail-password@mail.example.com"),
 		MailFrom:      "Robot <robot@example.com>",
 		OutboundAllow: []outbound.Permit{{Host: "hooks.corp.example", Port: 8443}, {Network: netip.MustParsePrefix("10.20.0.0/16")}},
+		Draft: config.Draft{
+			URL: "https://models.example.com/v1", Model: "small", Key: secret.NewText("draft-key"),
+			Timeout: 10 * time.Second, MaxTokens: 1000, PerDay: 5,
+		},
 		MetricsListen: "[::1]:9090", MetricsToken: secret.NewText("metrics-token-16"),
 		LogLevel: slog.LevelDebug, LogFormat: config.LogText,
 	}
@@ -147,7 +154,7 @@ func TestEveryVariable(t *testing.T) {
 		}
 	}
 	shown := fmt.Sprintf("%v %+v %#v", got, got, got)
-	for _, hidden := range []string{key, "database-password", masterKey, proxyToken, "google-secret", "mail-password", "metrics-token-16"} {
+	for _, hidden := range []string{key, "database-password", masterKey, proxyToken, "google-secret", "draft-key", "mail-password", "metrics-token-16"} {
 		if strings.Contains(shown, hidden) {
 			t.Errorf("printing the configuration shows a secret: %s", hidden)
 		}

@@ -21,6 +21,7 @@ func Load(environ []string, readFile func(path string) ([]byte, error)) (Config,
 	r.loadGoogle(&c)
 	r.loadMail(&c)
 	c.OutboundAllow = read(r, "WRIT_OUTBOUND_ALLOW", listOf(outbound.ParsePermit))
+	r.loadDraft(&c.Draft)
 	r.loadTelemetry(&c)
 	r.loadObservation(&c)
 	r.refuseUnknown()
@@ -80,6 +81,21 @@ func (r *reader) loadMail(c *Config) {
 		r.require("WRIT_MAIL_FROM", "in production with a mail server")
 	}
 	c.MailFrom = read(r, "WRIT_MAIL_FROM", parseSender)
+}
+
+func (r *reader) loadDraft(d *Draft) {
+	switch {
+	case r.given("WRIT_DRAFT_URL"):
+		r.require("WRIT_DRAFT_MODEL", "with WRIT_DRAFT_URL")
+	case r.given("WRIT_DRAFT_MODEL") || r.given("WRIT_DRAFT_KEY"):
+		r.require("WRIT_DRAFT_URL", "with WRIT_DRAFT_MODEL or WRIT_DRAFT_KEY")
+	}
+	d.URL = read(r, "WRIT_DRAFT_URL", parseDraftURL)
+	d.Model = r.text("WRIT_DRAFT_MODEL")
+	d.Key = read(r, "WRIT_DRAFT_KEY", token(1))
+	d.Timeout = time.Duration(read(r, "WRIT_DRAFT_SECONDS", whole(1, 55))) * time.Second
+	d.MaxTokens = int(read(r, "WRIT_DRAFT_MAX_TOKENS", whole(100, 32000)))
+	d.PerDay = int(read(r, "WRIT_DRAFT_PER_DAY", whole(1, 10000)))
 }
 
 func (r *reader) loadTelemetry(c *Config) {

@@ -88,6 +88,14 @@ func parseIssuer(text string) (string, error) {
 	return text, nil
 }
 
+func parseDraftURL(text string) (string, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" || u.Fragment != "" {
+		return "", errors.New("must be a URL such as https://api.openai.com/v1")
+	}
+	return text, nil
+}
+
 func parseMasterKey(text string) (secret.Text, error) {
 	if _, err := secret.ParseMasterKey(text); err != nil {
 		return secret.Text{}, errors.New("must be 32 bytes as base64 or as 64 hex digits")

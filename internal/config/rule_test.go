@@ -64,6 +64,9 @@ func TestRefused(t *testing.T) {
 		{"outbound every address", "WRIT_OUTBOUND_ALLOW", "10.0.0.0/8,0.0.0.0/0", "item 2 must not be every address"},
 		{"outbound URL", "WRIT_OUTBOUND_ALLOW", "https://hooks.corp.example", "item 1 must be a host name"},
 		{"outbound wildcard", "WRIT_OUTBOUND_ALLOW", "*.corp.example", "item 1 must be a host name"},
+		{"draft longer than an answer may take", "WRIT_DRAFT_SECONDS", "56", "must be a whole number from 1 to 55"},
+		{"draft without tokens", "WRIT_DRAFT_MAX_TOKENS", "0", "must be a whole number from 100 to 32000"},
+		{"no drafts", "WRIT_DRAFT_PER_DAY", "0", "must be a whole number from 1 to 10000"},
 		{"body too small", "WRIT_MAX_BODY_BYTES", "1023", "must be a whole number from 1024 to 67108864"},
 		{"body too large", "WRIT_MAX_BODY_BYTES", "67108865", "must be a whole number from 1024 to 67108864"},
 		{"body with unit", "WRIT_MAX_BODY_BYTES", "1MiB", "must be a whole number from 1024 to 67108864"},
@@ -106,6 +109,25 @@ func TestRefused(t *testing.T) {
 				t.Errorf("problems = %q, want one of %s with %q", got, c.variable, c.want)
 			}
 		})
+	}
+}
+
+func TestDraftURL(t *testing.T) {
+	t.Parallel()
+	for _, value := range []string{"models.example.com", "ftp://models.example.com", "https://a:b@models.example.com", "https://models.example.com/?key=x", "https:///v1"} {
+		got := problems(t, noFiles, "WRIT_DRAFT_URL="+value, "WRIT_DRAFT_MODEL=small")
+		if len(got) != 1 || got[0].Variable != "WRIT_DRAFT_URL" || !strings.Contains(got[0].Message, "must be a URL such as") {
+			t.Errorf("%q: problems = %q", value, got)
+		}
+	}
+	for given, missing := range map[string]string{
+		"WRIT_DRAFT_URL=https://models.example.com": "WRIT_DRAFT_MODEL",
+		"WRIT_DRAFT_MODEL=small":                    "WRIT_DRAFT_URL",
+		"WRIT_DRAFT_KEY=key":                        "WRIT_DRAFT_URL",
+	} {
+		if got := problems(t, noFiles, given); len(got) != 1 || got[0].Variable != missing {
+			t.Errorf("%s alone: problems = %q, want one of %s", given, got, missing)
+		}
 	}
 }
 

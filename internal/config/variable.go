@@ -66,6 +66,13 @@ func Variables() []Variable {
 
 		{Name: "WRIT_OUTBOUND_ALLOW", Doc: "Hosts, IP addresses (either with a port) or networks (CIDR), separated by commas, that webhooks and forwarding may call beyond public addresses at ports 80 and 443, such as `hooks.corp.example:8443,10.20.0.0/16`."},
 
+		{Name: "WRIT_DRAFT_URL", Doc: "Address of an API in the way of OpenAI's, such as `https://api.openai.com/v1`, whose model drafts policies from words; without it words choose a template. Without TLS, or in the own network, its host must be in `WRIT_OUTBOUND_ALLOW`. Needs `WRIT_DRAFT_MODEL`."},
+		{Name: "WRIT_DRAFT_MODEL", Doc: "Name of the model, as the API knows it."},
+		{Name: "WRIT_DRAFT_KEY", File: true, Secret: true, Doc: "Key of the API, sent as a bearer token."},
+		{Name: "WRIT_DRAFT_SECONDS", Default: always("50"), Doc: "Seconds that the model gets for one draft, 1 to 55."},
+		{Name: "WRIT_DRAFT_MAX_TOKENS", Default: always("4000"), Doc: "Tokens of one answer of the model, 100 to 32000."},
+		{Name: "WRIT_DRAFT_PER_DAY", Default: always("20"), Doc: "Questions to the model that one organization may cause in a day, 1 to 10000; all together ten times as many. A draft takes one or two."},
+
 		{Name: "OBSERVABILITY_RETENTION_DAYS", Default: always("30"), Doc: "Days that traces and sessions are kept, 1 to 3650."},
 		{Name: "WRIT_SESSION_IDLE_MINUTES", Default: always("30"), Doc: "Minutes without activity after which an agent's session is expired, 1 to 10080."},
 		{Name: "WRIT_MAX_INGEST_BYTES", Default: always("67108864"), Doc: "Largest telemetry body in bytes after decompression, 1024 to 268435456."},

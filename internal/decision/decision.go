@@ -80,6 +80,7 @@ type Details struct {
 	Source      string
 	Environment string
 	Labels      []string
+	Shadows     []Shadow // what was tried beside the active policies; most have none
 }
 
 // Failure is a condition that could not be evaluated.
@@ -87,6 +88,22 @@ type Failure struct {
 	Error  string `json:"error"`
 	Policy string `json:"policy"`
 	Rule   string `json:"rule"`
+}
+
+// Shadow is what the active policies would have said with another version of one
+// of them in place. It decided nothing.
+type Shadow struct {
+	Active    string `json:"active"`             // what the policies said without it
+	DecidedBy string `json:"decidedBy,omitzero"` // the policy that would have decided
+	Failed    int    `json:"failed,omitzero"`    // conditions that could not be evaluated
+	Policy    string `json:"policy"`             // whose version it is
+	Problem   string `json:"problem,omitzero"`   // why it was not judged by
+	Rule      string `json:"rule,omitzero"`      // that would have decided
+	// Uncounted: a limit mattered that nobody counts for it, and was taken as not
+	// spent.
+	Uncounted bool   `json:"uncounted,omitzero"`
+	Verdict   string `json:"verdict,omitzero"` // empty where there is a problem
+	Version   int    `json:"version"`
 }
 
 // Append records a decision within the transaction that makes it so.

@@ -74,6 +74,7 @@ func (w *world) whole() decision.Record {
 			Arguments: []byte(`{"a":1,"b":"\u00e9"}`), Digest: []byte{1, 2}, Incomplete: true, Paths: []byte(`{"a":"2","b":"1"}`), PolicyName: "pay",
 			Reason: "says \"no\"\n\u00e9\u007f", Message: "ask", Failed: []decision.Failure{{Error: "x", Policy: "p", Rule: "r"}}, ApprovalID: "r", AllowID: "w",
 			Duration: 15 * time.Microsecond, UserID: "u", Email: "e@example.org", ContextID: "c", Source: "o", Environment: "sandbox", Labels: []string{"pii"},
+			Shadows: []decision.Shadow{{Active: "hold", DecidedBy: "d", Failed: 1, Policy: "p", Rule: "r", Uncounted: true, Verdict: "deny", Version: 4}, {Active: "hold", Policy: "q", Problem: "late", Version: 1}},
 		},
 	}
 }
@@ -82,7 +83,7 @@ func TestDecisionsAreReadAsTheyWereWritten(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		whole, plain := w.whole(), w.whole()
-		plain.Failed, plain.Labels, plain.Paths = nil, nil, nil
+		plain.Failed, plain.Labels, plain.Paths, plain.Shadows = nil, nil, nil, nil
 		least := decision.Record{ID: database.NewID(), OrgID: w.acme, PolicyID: "writ:default", Details: decision.Details{Reason: "no active policy"}}
 		elsewhere := decision.Record{ID: database.NewID(), OrgID: database.NewID(), PolicyID: "writ:agent", Details: decision.Details{Reason: "killed"}}
 		for _, some := range [][]decision.Record{{whole, plain}, {least}, {elsewhere}} {
@@ -113,7 +114,7 @@ func TestDecisionsThatSayNothing(t *testing.T) {
 			"text that is none": func(d *decision.Record) { d.Reason = "\xff" },
 		} {
 			d := w.whole()
-			d.Failed, d.Labels, d.Paths = nil, nil, nil
+			d.Failed, d.Labels, d.Paths, d.Shadows = nil, nil, nil, nil
 			spoil(&d)
 			if err := w.decide(d); err == nil {
 				t.Errorf("%s: recorded", name)

@@ -30,6 +30,7 @@ type payload struct {
 	PolicyName  string         `json:"policyName,omitzero"`
 	Reason      string         `json:"reason"`
 	Paths       jsontext.Value `json:"resolvedPaths,omitzero"`
+	Shadows     []Shadow       `json:"shadows,omitempty"`
 	Source      string         `json:"source,omitzero"`
 	User        string         `json:"user,omitzero"`
 	Email       string         `json:"userEmail,omitzero"`
@@ -39,11 +40,11 @@ type payload struct {
 // anything else is; the rest is written here, because the detour costs a tenth of
 // a decision.
 func (d *Details) payload() (audit.Canonical, error) {
-	if len(d.Failed)+len(d.Labels)+len(d.Paths) > 0 {
+	if len(d.Failed)+len(d.Labels)+len(d.Paths)+len(d.Shadows) > 0 {
 		return canonical.Marshal(payload{
 			Allow: d.AllowID, Approval: d.ApprovalID, Arguments: d.Arguments, Digest: hex.EncodeToString(d.Digest), Context: d.ContextID, DurationUs: d.Duration.Microseconds(),
 			Environment: d.Environment, Failed: d.Failed, Incomplete: d.Incomplete, Labels: d.Labels, Message: d.Message, PolicyName: d.PolicyName,
-			Reason: d.Reason, Paths: d.Paths, Source: d.Source, User: d.UserID, Email: d.Email,
+			Reason: d.Reason, Paths: d.Paths, Shadows: d.Shadows, Source: d.Source, User: d.UserID, Email: d.Email,
 		})
 	}
 	w := payloadWriter{out: make([]byte, 0, 512+len(d.Arguments))}
@@ -84,7 +85,7 @@ func readDetails(text string) (Details, error) {
 	return Details{
 		Arguments: p.Arguments, Digest: digest, Incomplete: p.Incomplete, Paths: p.Paths, PolicyName: p.PolicyName, Reason: p.Reason, Message: p.Message,
 		Failed: p.Failed, ApprovalID: p.Approval, AllowID: p.Allow, Duration: time.Duration(p.DurationUs) * time.Microsecond, UserID: p.User, Email: p.Email,
-		ContextID: p.Context, Source: p.Source, Environment: p.Environment, Labels: p.Labels,
+		ContextID: p.Context, Source: p.Source, Environment: p.Environment, Labels: p.Labels, Shadows: p.Shadows,
 	}, nil
 }
 

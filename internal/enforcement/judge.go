@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"writ/internal/decision"
 	"writ/internal/intent/plan"
 	"writ/internal/policy"
 	"writ/internal/policy/document"
@@ -27,18 +28,11 @@ type candidate struct {
 	steps  []int // of the plan that the call fits
 	// widened: these were added to a plan under way, and nobody agreed yet.
 	widened bool
+	shadows []decision.Shadow // what would have been said by other versions
 	// since is the state of the log that it was judged at. final: it is recorded
 	// whatever has changed since, for it denies.
 	since stamp
 	final bool
-}
-
-// take takes up what was decided for one of the names of the call.
-func (d *candidate) take(n name, decided engine.Decision) {
-	if decided.Verdict < d.Verdict {
-		d.server = n.server
-	}
-	d.Decision = stricter(d.Decision, decided)
 }
 
 func refuse(by, rule, reason string) candidate {
@@ -66,26 +60,8 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 		return d
 	}
 	d.steps, d.widened = fit.Steps, widened
-	names := c.names(v, fit)
-	d.server = names[0].server
-	spent, figures := s.policies.Spent(ctx, c.by.OrgID), s.figuresFor(ctx, c)
-	for i, name := range names {
-		asked := c.toolcall(v, name, now)
-		asked.Session.Ask = figures(asked.Session.ID)
-		decided := evaluate(v.policies.Set, asked, spent)
-		if i == 0 {
-			d.Decision = decided
-			continue
-		}
-		d.take(name, decided)
-	}
-	if own, ok := c.ownName(names); ok {
-		asked := c.toolcall(v, own, now)
-		asked.Session.Ask = figures(asked.Session.ID)
-		if decided := evaluate(v.policies.Set, asked, spent); decided.ByRule() && decided.Verdict < d.Verdict {
-			d.take(own, decided)
-		}
-	}
+	var room [2]question // mostly enough
+	s.judgeByPolicies(ctx, c, v, c.questions(room[:0], v, fit, now), &d)
 	if d.PolicyID == "" {
 		d.PolicyID = policy.ByDefault
 	}
@@ -93,6 +69,63 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 		d.Decision = stricter(d.Decision, engine.Decision{Verdict: verdict.Hold, PolicyID: policy.ByIntent, Rule: string(fit.Drift), Reason: fit.Reason})
 	}
 	return d
+}
+
+// judgeByPolicies asks the active policies, and the shadows beside them.
+func (s *Service) judgeByPolicies(ctx context.Context, c *call, v *view, questions []question, d *candidate) {
+	spent, figures := s.policies.Spent(ctx, c.by.OrgID), s.figuresFor(ctx, c)
+	for _, q := range questions {
+		q.call.Session.Ask = figures(q.call.Session.ID)
+	}
+	if len(v.policies.Shadows) == 0 {
+		d.Decision, d.server = ask(v.policies.Set, questions, spent)
+		return
+	}
+	known := limitsRead{}
+	d.Decision, d.server = ask(v.policies.Set, questions, known.reading(spent))
+	d.shadows = s.judgeShadows(ctx, c, v, questions, known, d.Verdict)
+}
+
+// question is the call under one of its names, as policies are asked about it.
+type question struct {
+	call      *toolcall.Call
+	restricts bool // what a rule says can only make the answer stricter
+}
+
+// questions adds what policies are asked about the call. There is always one.
+func (c *call) questions(questions []question, v *view, fit plan.Result, now time.Time) []question {
+	names := c.names(v, fit)
+	for _, name := range names {
+		questions = append(questions, question{call: c.toolcall(v, name, now)})
+	}
+	if own, ok := c.ownName(names); ok {
+		questions = append(questions, question{c.toolcall(v, own, now), true})
+	}
+	return questions
+}
+
+// ask puts all questions to a set. The strictest answer counts; it tells the
+// server that this one is about.
+func ask(set *engine.Set, questions []question, spent engine.Spent) (d engine.Decision, server string) {
+	for i, q := range questions {
+		joined := q.join(i == 0, d, evaluate(set, q.call, spent))
+		if i == 0 || joined.Verdict < d.Verdict {
+			server = q.call.Server
+		}
+		d = joined
+	}
+	return d, server
+}
+
+// join takes up the answer to a question, after those to the ones before it.
+func (q question) join(first bool, d, answer engine.Decision) engine.Decision {
+	switch {
+	case first:
+		return answer
+	case q.restricts && !(answer.ByRule() && answer.Verdict < d.Verdict):
+		return d
+	}
+	return stricter(d, answer)
 }
 
 // needsPlan reports whether a plan is judged: it is presented, known for the

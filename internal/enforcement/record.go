@@ -26,7 +26,7 @@ func record(ctx context.Context, tx *database.Tx, c *call, o *outcome) (*audit.A
 		Details: decision.Details{
 			Arguments: c.shown, Digest: c.digest, Incomplete: c.hidden, PolicyName: o.PolicyName, Reason: o.Reason, Message: o.Message,
 			UserID: r.UserID, Email: r.UserEmail, ContextID: r.ContextID, Source: r.Source, Environment: r.Environment, Labels: r.Labels,
-			ApprovalID: o.approvalID(), Duration: time.Since(c.started),
+			ApprovalID: o.approvalID(), Duration: time.Since(c.started), Shadows: o.shadows,
 		},
 	}
 	if o.plan != nil {

@@ -39,6 +39,7 @@ type PolicyFigures struct {
 	Calls, Allowed, Denied int64
 	Average, P50, P95      float64 // milliseconds
 	TopRules               []Count
+	Shadow                 ShadowFigures
 }
 
 // UsageItem is the usage of one model, tool or session.
@@ -132,7 +133,7 @@ func (s *Service) topFailing(ctx context.Context, orgID string, from int64) ([]C
 	return database.Collect(ctx, s.db, scanCount, fmt.Sprintf(`
 		SELECT policy_id, CAST(SUM(denied) AS BIGINT) AS denials
 		FROM rollup_policy
-		WHERE org_id = $1 AND bucket >= $2 AND denied > 0
+		WHERE org_id = $1 AND bucket >= $2 AND denied > 0 AND policy_id NOT LIKE '`+ShadowPrefix+`%%'
 		GROUP BY policy_id
 		ORDER BY denials DESC, policy_id
 		LIMIT %d`, topPolicies), orgID, from)
@@ -195,7 +196,10 @@ func (s *Service) Policy(ctx context.Context, orgID, policyID string, days int) 
 			return PolicyFigures{}, fmt.Errorf("name a policy: %w", err)
 		}
 	}
-	f.TopRules, err = s.topRules(ctx, orgID, policyID, from)
+	if f.TopRules, err = s.topRules(ctx, orgID, policyID, from); err != nil {
+		return PolicyFigures{}, err
+	}
+	f.Shadow, err = s.shadow(ctx, orgID, policyID, from)
 	return f, err
 }
 

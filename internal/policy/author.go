@@ -23,7 +23,7 @@ func (s *Service) Create(ctx context.Context, p principal.Principal, source Sour
 	}
 	var full Full
 	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
-		full, err = create(ctx, tx, p, p.OrgID, c)
+		full, err = create(ctx, tx, p, p.OrgID, c, AsDocument)
 		return err
 	}})
 	if err != nil {
@@ -39,11 +39,11 @@ func Add(ctx context.Context, tx *database.Tx, actor principal.Principal, orgID 
 	if err != nil {
 		return Policy{}, err
 	}
-	full, err := create(ctx, tx, actor, orgID, c)
+	full, err := create(ctx, tx, actor, orgID, c, AsDocument)
 	return full.Policy, err
 }
 
-func create(ctx context.Context, tx *database.Tx, p principal.Principal, orgID string, c compiled) (Full, error) {
+func create(ctx context.Context, tx *database.Tx, p principal.Principal, orgID string, c compiled, face Face) (Full, error) {
 	n, err := countPolicies(ctx, tx, orgID)
 	if err != nil {
 		return Full{}, err
@@ -52,7 +52,7 @@ func create(ctx context.Context, tx *database.Tx, p principal.Principal, orgID s
 		return Full{}, fault.New(fault.Conflict, "the organization has %d policies, which is the most: delete one first", n)
 	}
 	policy := Policy{
-		ID: database.NewID(), OrgID: orgID, Name: c.doc.Name, LatestVersion: 1,
+		ID: database.NewID(), OrgID: orgID, Name: c.doc.Name, LatestVersion: 1, Face: face,
 		CreatedAt: tx.Now(), UpdatedAt: tx.Now(),
 	}
 	// Looked up first: a violated index would end the transaction of others.
@@ -119,6 +119,9 @@ func (s *Service) Update(ctx context.Context, p principal.Principal, id string, 
 }
 
 func update(ctx context.Context, tx *database.Tx, p principal.Principal, policy Policy, c compiled, expected int) (Full, error) {
+	if policy.Face == AsProfile {
+		return Full{}, fault.New(fault.Conflict, "the policy is a profile, and is changed by proposing another one (PUT /policies/profiles/draft)")
+	}
 	if expected != AnyVersion && expected != policy.LatestVersion {
 		return Full{}, fault.New(fault.Conflict, "the latest version of the policy is %d, not %d: read it again", policy.LatestVersion, expected)
 	}
@@ -163,7 +166,7 @@ func (s *Service) Import(ctx context.Context, p principal.Principal, source Sour
 		policy, err := findByName(ctx, tx, p.OrgID, c.doc.Name)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
-			full, err = create(ctx, tx, p, p.OrgID, c)
+			full, err = create(ctx, tx, p, p.OrgID, c, AsDocument)
 		case err == nil:
 			full, err = update(ctx, tx, p, policy, c, AnyVersion)
 		}
@@ -184,6 +187,9 @@ func (s *Service) Delete(ctx context.Context, p principal.Principal, id string) 
 	return s.change(ctx, p, id, func(ctx context.Context, tx *database.Tx, policy Policy) error {
 		if policy.ActiveVersion != 0 {
 			return fault.New(fault.Conflict, "the policy is active: deactivate it first")
+		}
+		if err := closeProposals(ctx, tx, p, policy.ID); err != nil {
+			return err
 		}
 		if err := markDeleted(ctx, tx, policy); err != nil {
 			return err

@@ -120,6 +120,9 @@ func (s *Service) rebind(ctx context.Context, p principal.Principal, id string, 
 	}
 	var after Bindings
 	err := s.change(ctx, p, id, func(ctx context.Context, tx *database.Tx, policy Policy) error {
+		if policy.Face == AsProfile {
+			return fault.New(fault.Conflict, "the policy is a profile: its statements say for whom they count")
+		}
 		has, err := readBindings(ctx, tx, policy.OrgID, policy.ID)
 		if err != nil {
 			return err

@@ -81,26 +81,29 @@ func replaceBindings(ctx context.Context, tx *database.Tx, p Policy, b Bindings)
 	return nil
 }
 
-// activeRow is an active policy with one of its bindings, or none.
-type activeRow struct {
+// judgedRow is a policy that calls are judged by, or as if by, with one of its
+// bindings, or none.
+type judgedRow struct {
 	id      string
-	version int
+	version int // 0: is not active
+	shadow  int // 0: has none
+	face    Face
 	kind    string
 	subject string
 }
 
-// selectActive reads every active policy of an organization with its bindings,
-// in one statement: a policy read with bindings of another moment could count
-// for more people than it ever did.
-func selectActive(ctx context.Context, r database.Reader, orgID string) ([]activeRow, error) {
-	rows, err := database.Collect(ctx, r, func(s database.Scanner) (row activeRow, err error) {
-		err = s.Scan(&row.id, &row.version, &row.kind, &row.subject)
+// selectJudged reads every policy of an organization that is active or has a
+// shadow, with its bindings, in one statement: a policy read with bindings of
+// another moment could count for more people than it ever did.
+func selectJudged(ctx context.Context, r database.Reader, orgID string) ([]judgedRow, error) {
+	rows, err := database.Collect(ctx, r, func(s database.Scanner) (row judgedRow, err error) {
+		err = s.Scan(&row.id, &row.version, &row.shadow, &row.face, &row.kind, &row.subject)
 		return row, err
 	}, `
-		SELECT p.id, p.active_version, COALESCE(b.kind, ''), COALESCE(b.subject, '')
+		SELECT p.id, COALESCE(p.active_version, 0), COALESCE(p.shadow_version, 0), p.face, COALESCE(b.kind, ''), COALESCE(b.subject, '')
 		FROM policy p
 		LEFT JOIN policy_binding b ON b.policy_id = p.id
-		WHERE p.org_id = $1 AND p.active_version IS NOT NULL AND p.deleted_at IS NULL
+		WHERE p.org_id = $1 AND (p.active_version IS NOT NULL OR p.shadow_version IS NOT NULL) AND p.deleted_at IS NULL
 		ORDER BY p.id, b.kind, b.subject`, orgID)
 	if err != nil {
 		return nil, fmt.Errorf("read the active policies: %w", err)

@@ -60,18 +60,13 @@ func (s *Service) put(ctx context.Context, p principal.Principal, id string, num
 	if err != nil {
 		return Full{}, err
 	}
+	if before.Face == AsProfile {
+		return Full{}, fault.New(fault.Conflict, "the policy is a profile, and is put in force by confirming what was proposed (POST /policies/profiles/confirm)")
+	}
 	if number == LatestVersion {
 		number = before.LatestVersion
 	}
-	v, err := findVersion(ctx, s.db, p.OrgID, id, number)
-	if err != nil {
-		return Full{}, err
-	}
-	c, err := s.loader.read(ctx, v.Source)
-	if fault.Is(err, fault.Invalid) {
-		f, _ := errors.AsType[*fault.Error](err)
-		return Full{}, fault.Wrap(err, fault.Conflict, "version %d is not valid for this server: %s", number, f.Message)
-	}
+	v, c, err := s.loadVersion(ctx, p.OrgID, id, number)
 	if err != nil {
 		return Full{}, err
 	}
@@ -86,6 +81,20 @@ func (s *Service) put(ctx context.Context, p principal.Principal, id string, num
 	return full, nil
 }
 
+// loadVersion reads and compiles a version that is to be put in force.
+func (s *Service) loadVersion(ctx context.Context, orgID, id string, number int) (Version, compiled, error) {
+	v, err := findVersion(ctx, s.db, orgID, id, number)
+	if err != nil {
+		return Version{}, compiled{}, err
+	}
+	c, err := s.loader.read(ctx, v.Source)
+	if fault.Is(err, fault.Invalid) {
+		f, _ := errors.AsType[*fault.Error](err)
+		err = fault.Wrap(err, fault.Conflict, "version %d is not valid for this server: %s", number, f.Message)
+	}
+	return v, c, err
+}
+
 func activate(ctx context.Context, tx *database.Tx, p principal.Principal, policy Policy, v Version, a action) (Policy, error) {
 	others, err := countActiveRules(ctx, tx, policy.OrgID, policy.ID)
 	if err != nil {
@@ -95,11 +104,18 @@ func activate(ctx context.Context, tx *database.Tx, p principal.Principal, polic
 		return Policy{}, fault.New(fault.Conflict, "the active policies would have %d rules together, and %d is the most", others+v.Rules, MaxActiveRules)
 	}
 	now := tx.Now()
+	tried := policy.ShadowVersion == v.Number // it counts from now on
+	if tried {
+		policy.ShadowVersion, policy.ShadowSince = 0, nil
+	}
 	policy.ActiveVersion, policy.ActivatedAt, policy.UpdatedAt = v.Number, &now, now
 	if err := updatePolicy(ctx, tx, policy); err != nil {
 		return Policy{}, err
 	}
-	return policy, record(ctx, tx, p, a, policy, about(policy, v))
+	if err := record(ctx, tx, p, a, policy, about(policy, v)); err != nil || !tried {
+		return policy, err
+	}
+	return policy, record(ctx, tx, p, shadowEnded, policy, about(policy, v))
 }
 
 // Deactivate stops judging calls by a policy. One that is not active stays as
@@ -108,21 +124,27 @@ func (s *Service) Deactivate(ctx context.Context, p principal.Principal, id stri
 	if err := requireManager(p); err != nil {
 		return Policy{}, err
 	}
-	var after Policy
+	var stopped Policy
 	err := s.change(ctx, p, id, func(ctx context.Context, tx *database.Tx, policy Policy) error {
-		after = policy
+		stopped = policy
 		if policy.ActiveVersion == 0 {
 			return nil
 		}
-		was := policy.ActiveVersion
-		after.ActiveVersion, after.UpdatedAt = 0, tx.Now()
-		if err := updatePolicy(ctx, tx, after); err != nil {
-			return err
-		}
-		return record(ctx, tx, p, deactivated, after, recorded{Name: after.Name, Version: was})
+		after, err := deactivate(ctx, tx, p, policy)
+		stopped = after
+		return err
 	})
 	if err != nil {
 		return Policy{}, err
 	}
-	return after, nil
+	return stopped, nil
+}
+
+func deactivate(ctx context.Context, tx *database.Tx, p principal.Principal, policy Policy) (Policy, error) {
+	was := policy.ActiveVersion
+	policy.ActiveVersion, policy.UpdatedAt = 0, tx.Now()
+	if err := updatePolicy(ctx, tx, policy); err != nil {
+		return Policy{}, err
+	}
+	return policy, record(ctx, tx, p, deactivated, policy, recorded{Name: policy.Name, Version: was})
 }

@@ -128,7 +128,7 @@ func (s *Service) register(ctx context.Context, tx *database.Tx, p principal.Pri
 
 // firstManifest makes the policy, bound and active.
 func (s *Service) firstManifest(ctx context.Context, tx *database.Tx, p principal.Principal, m Manifest, c compiled) (Registered, error) {
-	full, err := create(ctx, tx, p, p.OrgID, c)
+	full, err := create(ctx, tx, p, p.OrgID, c, AsDocument)
 	if err != nil {
 		return Registered{}, err
 	}

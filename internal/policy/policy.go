@@ -14,6 +14,13 @@
 // bindings counts for everybody, so the last binding is never taken away by
 // removing it: that is said by setting none.
 //
+// A version can run as a shadow first: what the active policies would say with it
+// in place is written down with each decision, and changes none (shadow.go).
+//
+// Plugins write policies of another face, profiles: staged, proposed, and
+// confirmed by a person who has read that very text (profile.go). At most one is
+// active, whoever proposed it.
+//
 // What is not parsed and compiled is not stored. Every change is recorded in the
 // organization's log within its own transaction, which raises its generation.
 // Snapshot gives the compiled set of an organization for its present generation:
@@ -41,6 +48,7 @@ const (
 	MaxActiveRules = 50_000 // of its active policies together
 	MaxVersions    = 1_000  // of a policy
 	MaxBindings    = 500    // of a policy
+	MaxShadows     = 3      // of an organization: each is one more judgement a call
 )
 
 // Status is what a policy does at present.
@@ -63,6 +71,9 @@ type Policy struct {
 	Name          string // of the latest version
 	LatestVersion int
 	ActiveVersion int // 0: none
+	ShadowVersion int // 0: none
+	ShadowSince   *time.Time
+	Face          Face
 	ActivatedAt   *time.Time
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
@@ -79,6 +90,15 @@ func (p Policy) Status() Status {
 		return Draft
 	}
 }
+
+// Face is how a policy came to be written.
+type Face string
+
+// The faces of policies.
+const (
+	AsDocument Face = ""        // as a document, by whoever drafts
+	AsProfile  Face = "profile" // as the profile of a plugin; changed and put in force through profiles alone
+)
 
 // Author is who wrote a version.
 type Author struct {

@@ -36,6 +36,9 @@ const (
 	rolledBack  action = "policy.rolled_back"
 	deleted     action = "policy.deleted"
 	bound       action = "policy.bound"
+
+	shadowStarted action = "policy.shadow_started"
+	shadowEnded   action = "policy.shadow_ended"
 )
 
 // recorded is what an auditor learns of a policy: which text, by its hash, and

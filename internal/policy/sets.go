@@ -30,14 +30,17 @@ type orgSet struct {
 	turn  chan struct{} // holds one while somebody has it
 	stamp stamp
 	set   *engine.Set // nil: not made yet
-	// active is what the set was made of, without the compiled policies, which are
+	// judged is what the set was made of, without the compiled policies, which are
 	// in parts. What was compiled for a set that then failed is kept there too, so
 	// that the next try goes on from it.
-	active []engine.Active
-	parts  map[part]*engine.Policy
-	rules  int // guarded by sets.mu
+	judged
+	parts   map[part]*engine.Policy
+	shadows []Shadow // never changed once they are given out
+	rules   int      // guarded by sets.mu
 	// latest is what was given last, for who does not wait for a turn.
 	latest atomic.Pointer[Snapshot]
+	// preparing: somebody makes the shadows.
+	preparing atomic.Bool
 }
 
 // lock waits for the turn.

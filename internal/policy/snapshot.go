@@ -19,6 +19,8 @@ type Snapshot struct {
 	// or newer. Who decides in a transaction decides again when the log is ahead.
 	Generation int64
 	Epoch      int64 // of the log; another one means that it was restored
+	// Shadows are judged by beside the set, for the record alone. Most have none.
+	Shadows []Shadow
 }
 
 // Remembered is the set that was made last for an organization, without asking
@@ -53,6 +55,15 @@ func (e *BrokenError) Unwrap() error { return e.Cause }
 // it may take seconds and must not be called within a transaction of the
 // committer.
 func (s *Service) Snapshot(ctx context.Context, orgID string) (Snapshot, error) {
+	latest, err := s.present(ctx, orgID)
+	if err == nil && slices.ContainsFunc(latest.Shadows, Shadow.waits) {
+		s.prepareSoon(orgID)
+	}
+	return latest, err
+}
+
+// present is the snapshot of the moment; its shadows may not be made yet.
+func (s *Service) present(ctx context.Context, orgID string) (Snapshot, error) {
 	// Before the policies: then these are never older than it says.
 	head, err := audit.ReadHead(ctx, s.db, audit.LogOf(orgID))
 	if err != nil {
@@ -70,25 +81,31 @@ func (s *Service) Snapshot(ctx context.Context, orgID string) (Snapshot, error) 
 		}
 		o.stamp = now
 	}
-	latest := Snapshot{Set: o.set, Generation: o.stamp.generation, Epoch: o.stamp.epoch}
+	return o.publish(), nil
+}
+
+// publish gives out what is compiled at present. The caller has the turn.
+func (o *orgSet) publish() Snapshot {
+	latest := Snapshot{Set: o.set, Generation: o.stamp.generation, Epoch: o.stamp.epoch, Shadows: o.shadows}
 	o.latest.Store(&latest)
-	return latest, nil
+	return latest
 }
 
 // refresh makes the set anew, or leaves it as it was. Most changes of an
 // organization are not about its policies, and need no other set.
 func (s *Service) refresh(ctx context.Context, o *orgSet) error {
-	rows, err := selectActive(ctx, s.db, o.orgID)
+	rows, err := selectJudged(ctx, s.db, o.orgID)
 	if err != nil {
 		return err
 	}
-	active, err := groupActive(rows)
+	judged, err := groupJudged(rows)
 	if err != nil {
 		return err
 	}
-	if o.set != nil && reflect.DeepEqual(active, o.active) {
+	if o.set != nil && reflect.DeepEqual(judged, o.judged) {
 		return nil
 	}
+	active := judged.active
 	compiled, rules := slices.Clone(active), 0
 	parts := make(map[part]*engine.Policy, len(active))
 	for i, a := range active {
@@ -102,31 +119,14 @@ func (s *Service) refresh(ctx context.Context, o *orgSet) error {
 		compiled[i].Policy, parts[key] = o.parts[key], o.parts[key]
 		rules += len(o.parts[key].Document().Rules)
 	}
-	o.set, o.active, o.parts = engine.NewSet(compiled), active, parts
+	for _, shadow := range judged.shadowed {
+		if known := o.parts[shadow.part()]; known != nil {
+			parts[shadow.part()] = known
+		}
+	}
+	o.set, o.judged, o.parts, o.shadows = engine.NewSet(compiled), judged, parts, waiting(judged.shadowed)
 	s.sets.grown(o, rules)
 	return nil
-}
-
-// groupActive gathers the rows of each policy.
-func groupActive(rows []activeRow) ([]engine.Active, error) {
-	var active []engine.Active
-	for _, row := range rows {
-		if n := len(active); n == 0 || active[n-1].ID != row.id {
-			active = append(active, engine.Active{ID: row.id, Version: row.version})
-		}
-		if row.kind == "" {
-			continue
-		}
-		var b Bindings
-		if err := b.add(boundRow{row.kind, row.subject}); err != nil {
-			return nil, fmt.Errorf("policy %s: %w", row.id, err)
-		}
-		last := &active[len(active)-1].Bindings
-		last.Users = append(last.Users, b.Members...)
-		last.Agents = append(last.Agents, b.Clients...)
-		last.Roles = append(last.Roles, b.Roles...)
-	}
-	return active, nil
 }
 
 // load reads and compiles one version. With the loader it waits for no draft to be

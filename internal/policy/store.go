@@ -19,15 +19,19 @@ const columns = `
 	p.name,
 	p.latest_version,
 	p.active_version,
+	p.shadow_version,
+	p.shadow_since,
+	p.face,
 	p.activated_at,
 	p.created_at,
 	p.updated_at`
 
 func scanPolicy(s database.Scanner) (p Policy, err error) {
-	var active, activated sql.NullInt64
+	var active, shadow, shadowSince, activated sql.NullInt64
 	var created, updated int64
-	err = s.Scan(&p.ID, &p.OrgID, &p.Name, &p.LatestVersion, &active, &activated, &created, &updated)
-	p.ActiveVersion = int(active.Int64)
+	err = s.Scan(&p.ID, &p.OrgID, &p.Name, &p.LatestVersion, &active, &shadow, &shadowSince, &p.Face, &activated, &created, &updated)
+	p.ActiveVersion, p.ShadowVersion = int(active.Int64), int(shadow.Int64)
+	p.ShadowSince = database.OptionalTime(shadowSince)
 	p.ActivatedAt = database.OptionalTime(activated)
 	p.CreatedAt, p.UpdatedAt = database.Time(created), database.Time(updated)
 	return p, err
@@ -35,20 +39,23 @@ func scanPolicy(s database.Scanner) (p Policy, err error) {
 
 func insertPolicy(ctx context.Context, tx *database.Tx, p Policy) error {
 	_, err := tx.Exec(ctx, `
-		INSERT INTO policy (id, org_id, name, latest_version, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6)`,
-		p.ID, p.OrgID, p.Name, p.LatestVersion, database.Micros(p.CreatedAt), database.Micros(p.UpdatedAt))
+		INSERT INTO policy (id, org_id, name, latest_version, face, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		p.ID, p.OrgID, p.Name, p.LatestVersion, string(p.Face), database.Micros(p.CreatedAt), database.Micros(p.UpdatedAt))
 	return nameFault(err, p)
 }
 
 // updatePolicy writes everything of a policy that changes.
 func updatePolicy(ctx context.Context, tx *database.Tx, p Policy) error {
 	active := sql.NullInt64{Int64: int64(p.ActiveVersion), Valid: p.ActiveVersion != 0}
+	shadow := sql.NullInt64{Int64: int64(p.ShadowVersion), Valid: p.ShadowVersion != 0}
 	changed, err := tx.Exec(ctx, `
 		UPDATE policy
-		SET name = $3, latest_version = $4, active_version = $5, activated_at = $6, updated_at = $7
+		SET name = $3, latest_version = $4, active_version = $5, activated_at = $6, updated_at = $7,
+			shadow_version = $8, shadow_since = $9
 		WHERE org_id = $1 AND id = $2 AND deleted_at IS NULL`,
-		p.OrgID, p.ID, p.Name, p.LatestVersion, active, database.OptionalMicros(p.ActivatedAt), database.Micros(p.UpdatedAt))
+		p.OrgID, p.ID, p.Name, p.LatestVersion, active, database.OptionalMicros(p.ActivatedAt), database.Micros(p.UpdatedAt),
+		shadow, database.OptionalMicros(p.ShadowSince))
 	if err == nil && changed != 1 {
 		err = errors.New("the row is gone")
 	}
@@ -69,7 +76,7 @@ func nameFault(err error, p Policy) error {
 func markDeleted(ctx context.Context, tx *database.Tx, p Policy) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE policy
-		SET deleted_at = $3
+		SET deleted_at = $3, shadow_version = NULL, shadow_since = NULL
 		WHERE org_id = $1 AND id = $2 AND deleted_at IS NULL AND active_version IS NULL`, p.OrgID, p.ID, database.Micros(tx.Now()))
 	if err != nil {
 		return fmt.Errorf("delete policy %s: %w", p.ID, err)

@@ -137,7 +137,7 @@ func traces(decisions []decision.Record) []observability.GrowingTrace {
 				ID: id, Name: "writ.plan", Source: "writ", UserID: ifID(d.UserID), AgentID: d.AgentID,
 			})
 		}
-		grouped[at].Spans = append(grouped[at].Spans, span(d))
+		grouped[at].Spans = append(append(grouped[at].Spans, span(d)), shadowSpans(d)...)
 	}
 	return grouped
 }

@@ -17,10 +17,11 @@ import (
 )
 
 // policy hands `writ policy …` to writd, which has the policy engine: linked into
-// writ, it would be loaded for every tool call of an agent.
+// writ, it would be loaded for every tool call of an agent. Only a replay is our
+// own, for a server does it.
 func policy(s cli.Streams) *cobra.Command {
-	return &cobra.Command{
-		Use: "policy", Short: "Check, test, explain and compare policies in files (runs writd policy)",
+	c := &cobra.Command{
+		Use: "policy", Short: "Check, test, explain and compare policies in files (runs writd policy); replay one on a server",
 		DisableFlagParsing: true, // they are writd's
 		RunE: func(cmd *cobra.Command, args []string) error {
 			self, err := os.Executable()
@@ -34,6 +35,8 @@ func policy(s cli.Streams) *cobra.Command {
 			return runProgram(cmd.Context(), writd, append([]string{"policy"}, args...), s)
 		},
 	}
+	c.AddCommand(policyReplay(s))
+	return c
 }
 
 // findServer is the path of writd: beside this program, where both were installed,

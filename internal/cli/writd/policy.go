@@ -10,6 +10,7 @@ import (
 	"writ/internal/cli"
 	"writ/internal/policy/document"
 	"writ/internal/policy/engine"
+	"writ/internal/policy/finding"
 	"writ/internal/policy/suite"
 )
 
@@ -49,14 +50,33 @@ type linted struct {
 	Rules    int       `json:"rules"`
 	Problems []problem `json:"problems"`
 	Warnings []problem `json:"warnings"`
+	Findings []found   `json:"findings"`
 
 	problems, warnings []document.Problem
+	report             finding.Report
+}
+
+// found is a finding as --json prints it.
+type found struct {
+	Kind finding.Kind `json:"kind"`
+	problem
+	Fix string `json:"fix"`
+}
+
+func findingsOf(r finding.Report) []found {
+	shown := make([]found, len(r.Findings))
+	for i, f := range r.Findings {
+		shown[i] = found{f.Kind, problemsOf([]document.Problem{f.Problem})[0], f.Fix}
+	}
+	return shown
 }
 
 func (c *command) policyLint() *cobra.Command {
 	var asJSON bool
 	lint := &cobra.Command{
 		Use: "lint FILE...", Short: "Check policies: their form, their conditions, and what is likely a mistake",
+		Long: "Check policies: their form, their conditions, and what is likely a mistake: rules that never decide, allows that a\n" +
+			"deny takes back, stars over everything, limits that contradict each other. Warnings and findings change no exit code.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			files, bad := make([]linted, len(args)), 0
@@ -89,9 +109,9 @@ func lintFile(file string) linted {
 		}
 		l.problems = invalid.Problems
 	} else {
-		l.OK, l.Rules, l.warnings = true, len(policy.Document().Rules), policy.Warnings()
+		l.OK, l.Rules, l.warnings, l.report = true, len(policy.Document().Rules), policy.Warnings(), finding.Of(policy)
 	}
-	l.Problems, l.Warnings = problemsOf(l.problems), problemsOf(l.warnings)
+	l.Problems, l.Warnings, l.Findings = problemsOf(l.problems), problemsOf(l.warnings), findingsOf(l.report)
 	return l
 }
 
@@ -103,6 +123,12 @@ func lintText(files []linted) string {
 		}
 		for _, p := range l.warnings {
 			fmt.Fprintf(&b, "%s (warning)\n", cli.Line(p.In(l.File)))
+		}
+		for _, f := range l.report.Findings {
+			fmt.Fprintf(&b, "%s; %s (finding %s)\n", cli.Line(f.In(l.File)), cli.Line(f.Fix), f.Kind)
+		}
+		if l.report.Incomplete {
+			fmt.Fprintf(&b, "%s: has too many rules or findings to tell all (finding)\n", cli.Line(l.File))
 		}
 		if l.OK {
 			fmt.Fprintf(&b, "%s: ok, %s\n", cli.Line(l.File), count(l.Rules, "rule"))

@@ -25,8 +25,8 @@ func (p Problem) String() string {
 	field := p.Field
 	if p.Rule != "" {
 		fmt.Fprintf(&b, "rule %s: ", p.Rule)
-		if _, below, ok := strings.Cut(field, "]."); ok && strings.HasPrefix(field, "rules[") {
-			field = below // the rule is named already
+		if _, below, ok := strings.Cut(field, "]"); ok && strings.HasPrefix(field, "rules[") {
+			field = strings.TrimPrefix(below, ".") // the rule is named already
 		}
 	}
 	if field != "" {

@@ -24,7 +24,7 @@ func (s *Set) Foresee(caller *toolcall.Call) Foresight {
 	var room [usualLists][]int32
 	server, tool := caller.Name()
 	rules := newMerge(s.index.find(server, tool, room[:0]))
-	input := expression.NewInput(caller)
+	input, outline := expression.NewInput(caller), expression.NewOutline(caller)
 	var d Decision
 	var open [verdict.Allow + 1]bool // effects of rules that depend on the call
 	for {
@@ -38,7 +38,7 @@ func (s *Set) Foresee(caller *toolcall.Call) Foresight {
 			continue
 		}
 		if !e.foreseeable() {
-			open[e.rule.Effect] = true
+			open[e.rule.Effect] = open[e.rule.Effect] || !e.excludes(outline)
 			continue
 		}
 		if f := e.judge(input, caller, nil); f.matches {
@@ -71,6 +71,16 @@ func (s *Set) Approvers(caller *toolcall.Call) (wanted []document.Approvers) {
 // call.
 func (e *entry) foreseeable() bool {
 	return e.rule.Limit == nil && (e.rule.condition == nil || e.rule.condition.Foreseeable())
+}
+
+// excludes reports whether the rule's condition is false for every call that the
+// outline is of: it names another tool or agent, whatever else it asks for.
+func (e *entry) excludes(outline *expression.Input) bool {
+	if e.rule.condition == nil {
+		return false
+	}
+	holds, err := e.rule.condition.EvalInput(outline)
+	return err == nil && !holds
 }
 
 // certain reports whether none of the rules left open can change the verdict. A

@@ -20,6 +20,10 @@ func TestForesee(t *testing.T) {
 	depends := func(effect verdict.Verdict) document.Rule {
 		return document.Rule{ID: "depends-" + effect.String(), Effect: effect, Tools: []document.Pattern{"*"}, When: "args.x == 1"}
 	}
+	elsewhere := depends(verdict.Deny)
+	elsewhere.When = `tool == "other" && args.x == 1`
+	here := depends(verdict.Deny)
+	here.When = `tool == "t" && args.x == 1`
 	limited := always(verdict.Deny)
 	limited.Limit = &document.Limit{Calls: 1, Per: time.Hour, By: document.Agent}
 	for name, tt := range map[string]struct {
@@ -35,6 +39,8 @@ func TestForesee(t *testing.T) {
 		"an equal rule cannot change it":       {verdict.Deny, []document.Rule{always(verdict.Hold), depends(verdict.Hold)}, verdict.Hold, true},
 		"a weaker rule replaces a default":     {verdict.Deny, []document.Rule{depends(verdict.Allow)}, verdict.Deny, false},
 		"a rule that says what the default is": {verdict.Deny, []document.Rule{depends(verdict.Deny)}, verdict.Deny, true},
+		"a rule about another tool":            {verdict.Allow, []document.Rule{elsewhere}, verdict.Allow, true},
+		"a rule about this tool":               {verdict.Allow, []document.Rule{here}, verdict.Allow, false},
 		"a limit may be spent":                 {verdict.Allow, []document.Rule{limited}, verdict.Allow, false},
 	} {
 		policy, problems := engine.Compile(&document.Document{Version: "v1", Name: "p", Default: tt.fallback, Rules: tt.rules})
@@ -53,7 +59,8 @@ func TestForesee(t *testing.T) {
 func TestWhatIsCertainHappens(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		when := rapid.SampledFrom([]string{"", `args.x == 1`, `environment == "production"`, `server == "s" || args.x == 1`, `["a"].exists(v, v == tool)`, `now > timestamp("2026-01-01T00:00:00Z")`})
+		when := rapid.SampledFrom([]string{"", `args.x == 1`, `environment == "production"`, `server == "s" || args.x == 1`, `["a"].exists(v, v == tool)`, `now > timestamp("2026-01-01T00:00:00Z")`,
+			`tool == "t" && args.x == 1`, `tool != "t" && args.x == 1`, `!has(args.x) && path("a").within("b")`, `tool == "t" ? args.x == 1 : args.?x.orValue(2) == 1`, `args.all(k, v, v == 1) || server == "z"`, `session.calls > 0 && intent.declared && labels.exists(l, l == "a")`})
 		doc := &document.Document{Version: "v1", Name: "p", Default: verdict.Verdict(rapid.Uint8Range(0, 3).Draw(rt, "default"))}
 		for i := range rapid.IntRange(0, 4).Draw(rt, "rules") {
 			doc.Rules = append(doc.Rules, document.Rule{

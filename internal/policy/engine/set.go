@@ -103,6 +103,16 @@ func (p *policy) counts(call *toolcall.Call) bool {
 	return !call.Key.Alone && (p.users[call.User.ID] || p.agents[call.Agent.ID] || p.roles[call.User.Role])
 }
 
+// CountForAll are the policies that count whoever calls.
+func (s *Set) CountForAll() (active []Active) {
+	for _, p := range s.policies {
+		if !p.bound {
+			active = append(active, p.Active)
+		}
+	}
+	return active
+}
+
 // Bound reports whether any policy counts for some callers only: then who is
 // named matters.
 func (s *Set) Bound() bool {

@@ -28,7 +28,7 @@ func TestExplanations(t *testing.T) {
 		},
 		`path(args.file).within(["/tmp", "/etc"])`: {
 			{Expression: `args.file`, Value: `"/repo/src/../src/main.go"`},
-			{Expression: `path(args.file)`, Value: `{"base":"main.go","dir":"/repo/src","ext":".go"}`},
+			{Expression: `path(args.file)`, Value: `{"base":"main.go","clean":"/repo/src/main.go","dir":"/repo/src","ext":".go"}`},
 			{Expression: `path(args.file).within(["/tmp", "/etc"])`, Value: `false`},
 		},
 		`args.to.exists(r, r.endsWith(".org"))`: {

@@ -57,6 +57,8 @@ type Condition struct {
 	regexes int                         // instructions of its patterns together
 	fixed   uint64                      // the work it takes at most, if that need not be counted
 	traced  func() (cel.Program, error) // remembers the value of every part; made when first needed
+	partial func() (cel.Program, error) // knows of gaps; likewise
+	reads   func() map[string]bool      // the variables it names; likewise
 }
 
 // Problem is why an expression does not compile. Lines and columns count from 1,
@@ -100,6 +102,10 @@ func Compile(text string) (*Condition, *Problem) {
 	c.traced = sync.OnceValues(func() (cel.Program, error) {
 		return env.PlanProgram(checked, append(options(), cel.EvalOptions(cel.OptTrackState))...)
 	})
+	c.partial = sync.OnceValues(func() (cel.Program, error) {
+		return env.PlanProgram(checked, append(options(), cel.EvalOptions(cel.OptPartialEval))...)
+	})
+	c.reads = sync.OnceValue(func() map[string]bool { return readsOf(checked.Expr()) })
 	return c, nil
 }
 

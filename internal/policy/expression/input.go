@@ -19,10 +19,16 @@ type Input struct {
 	call     *toolcall.Call
 	work     uint64
 	commands map[string]*shell.Command
+	outline  bool // only what is settled before the call is known
 }
 
 // NewInput makes a call ready for evaluation. The call must not change then.
 func NewInput(call *toolcall.Call) *Input { return &Input{call: call} }
+
+// NewOutline is a call of which only that is known which is settled before it is
+// made: who would make it, to which tool. A condition that needs anything else
+// fails; one that comes to an answer all the same has it for every such call.
+func NewOutline(caller *toolcall.Call) *Input { return &Input{call: caller, outline: true} }
 
 // Work is how many steps all evaluations over this input have taken so far.
 func (i *Input) Work() uint64 { return i.work }
@@ -38,6 +44,9 @@ var noArgs = map[string]any{}
 // ResolveName finds a variable. Objects are pointers into the call, so that
 // reading a field copies nothing else.
 func (i *Input) ResolveName(name string) (any, bool) {
+	if i.outline && !known[name] {
+		return nil, false
+	}
 	switch name {
 	case "args":
 		if i.call.Args == nil {
@@ -106,6 +115,9 @@ func (i *Input) shell(_ string, args ...ref.Val) ref.Val {
 }
 
 func (i *Input) path(_ string, args ...ref.Val) ref.Val {
+	if i.outline {
+		return types.WrapErr(failure("path: what a path really is comes with the call"))
+	}
 	text, ok := args[0].(types.String)
 	if !ok {
 		return types.MaybeNoSuchOverloadErr(args[0])

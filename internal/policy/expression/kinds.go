@@ -47,6 +47,7 @@ var (
 		truth("dynamic", func(c *shell.Command) bool { return c.Dynamic }),
 	)
 	pathKind = newKind("writ.Path",
+		text("clean", func(l location) string { return string(l) }),
 		text("base", location.base),
 		text("ext", location.ext),
 		text("dir", location.dir),

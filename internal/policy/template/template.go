@@ -17,7 +17,7 @@ import (
 	"writ/internal/policy/document"
 )
 
-//go:embed policies/*.yaml
+//go:embed policies/*.yaml tests/*.yaml
 var files embed.FS
 
 // Template is a policy that ships with Writ.
@@ -26,7 +26,11 @@ type Template struct {
 	Title       string
 	Description string
 	Text        string // the document, as YAML
+	Tests       string // its tests, as YAML, for a policy in PolicyFile beside them
 }
+
+// PolicyFile is how the tests of a template name its policy.
+const PolicyFile = "policy.yaml"
 
 // titles are the templates there are, in the order in which they are shown.
 var titles = []struct{ name, title string }{
@@ -52,9 +56,20 @@ func load() []Template {
 		if err != nil {
 			panic(fmt.Sprintf("parse the policy template %s: %v", t.name, err))
 		}
-		templates = append(templates, Template{Name: t.name, Title: t.title, Description: strings.TrimSpace(doc.Description), Text: string(text)})
+		templates = append(templates, Template{
+			Name: t.name, Title: t.title, Description: strings.TrimSpace(doc.Description), Text: string(text), Tests: testsOf(t.name),
+		})
 	}
 	return templates
+}
+
+// testsOf gives the tests of a template as they are written beside a copy of it.
+func testsOf(name string) string {
+	text, err := files.ReadFile(path.Join("tests", name+".yaml"))
+	if err != nil {
+		panic(fmt.Sprintf("read the tests of the policy template %s: %v", name, err))
+	}
+	return strings.Replace(string(text), "policy: ../policies/"+name+".yaml", "policy: "+PolicyFile, 1)
 }
 
 // All is every template.

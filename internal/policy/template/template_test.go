@@ -53,7 +53,7 @@ func TestSuites(t *testing.T) {
 	for _, shipped := range All() {
 		t.Run(shipped.Name, func(t *testing.T) {
 			t.Parallel()
-			tests, err := suite.Load(filepath.Join("testdata", "tests", shipped.Name+".yaml"))
+			tests, err := suite.Load(filepath.Join("tests", shipped.Name+".yaml"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -63,6 +63,28 @@ func TestSuites(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestShippedTests: what is handed out beside a template names the policy as it is
+// handed out, and passes.
+func TestShippedTests(t *testing.T) {
+	t.Parallel()
+	for _, shipped := range All() {
+		tests, err := suite.Read("tests.yaml", []byte(shipped.Tests), func(path string) ([]byte, error) {
+			if path != PolicyFile {
+				t.Errorf("%s: the tests are about %s", shipped.Name, path)
+			}
+			return []byte(shipped.Text), nil
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", shipped.Name, err)
+		}
+		for _, result := range tests.Run() {
+			if !result.Passed() {
+				t.Errorf("%s: %s: %s", shipped.Name, result.Test.Name, strings.Join(result.Failures, "; "))
+			}
+		}
 	}
 }
 

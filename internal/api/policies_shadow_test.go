@@ -1,0 +1,101 @@
+package api_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"writ/client"
+	"writ/internal/projection"
+)
+
+// TestAShadowOverHTTP runs a stricter version as a shadow while an agent works:
+// every call is answered by the active version, the log tells what would have
+// been, and so do the figures of the policy.
+func TestAShadowOverHTTP(t *testing.T) {
+	t.Parallel()
+	eachEvidence(t, func(t *testing.T, e *evidence) {
+		ctx := t.Context()
+		text := func(effect string) string {
+			return "version: v1\nname: files\nrules:\n  - id: reads\n    effect: " + effect + "\n    tools: [\"files.read\"]\n"
+		}
+		id := e.activePolicy(e.owner, e.org, text("allow"))
+		if _, err := e.owner.UpdatePolicy(ctx, id, client.YAMLDocument, text("deny"), 0); err != nil {
+			t.Fatal(err)
+		}
+		started, err := e.owner.StartShadow(ctx, id, 2)
+		if err != nil || started.ShadowVersion == nil || *started.ShadowVersion != 2 || *started.ActiveVersion != 1 || started.ShadowSince == nil || started.Rules[0].Effect != "deny" {
+			t.Fatalf("started: %+v, %v", started, err)
+		}
+		token := e.declared(e.agent.APIKey, client.PlanRequest{Plan: json.RawMessage(onePlan), AgentID: "agent", ExpiresIn: 600})
+		d, err := e.agent.Enforce(ctx, client.PlannedCall{Tool: "read", Arguments: json.RawMessage(`{"path":"a.txt"}`), IntentToken: token.JWT})
+		if err != nil || !d.Allowed {
+			t.Fatalf("read: %+v, %v; a shadow must not change it", d, err)
+		}
+		e.wantShadow(t, token.PlanID, id)
+		if err := projection.New(e.Database, e.Telemetry).Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		e.wantFigures(t, id, 1, 0)
+		figures, err := e.owner.PolicyFigures(ctx, e.org, id, 1)
+		if want := (client.ShadowFigures{Calls: 1, Denied: 1, WouldDeny: 1}); err != nil || figures.Shadow != want {
+			t.Errorf("figures: %+v, %v; want the shadow's %+v", figures, err, want)
+		}
+		for range 2 { // the second changes nothing
+			ended, err := e.owner.EndShadow(ctx, id)
+			if err != nil || ended.ShadowVersion != nil || ended.ShadowSince != nil || *ended.ActiveVersion != 1 {
+				t.Errorf("ended: %+v, %v", ended, err)
+			}
+		}
+	})
+}
+
+// wantShadow wants the one decision of a plan to tell of a shadow that would have
+// denied.
+func (e *evidence) wantShadow(t *testing.T, planID, policyID string) {
+	t.Helper()
+	entries, err := e.owner.LogEntries(t.Context(), e.org, client.LogFilter{Plan: planID, Decision: "allow"})
+	if err != nil || len(entries.Items) != 1 {
+		t.Fatalf("%+v, %v; want the one decision", entries.Items, err)
+	}
+	entry, err := e.owner.LogEntry(t.Context(), e.org, entries.Items[0].Index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var payload struct {
+		Shadows []struct {
+			Policy, Verdict, Active, Rule string
+			Version                       int
+		}
+	}
+	if err := json.Unmarshal(entry.Payload, &payload); err != nil || len(payload.Shadows) != 1 {
+		t.Fatalf("%s, %v; want one shadow", entry.Payload, err)
+	}
+	if s := payload.Shadows[0]; s.Policy != policyID || s.Verdict != "deny" || s.Active != "allow" || s.Rule != "reads" || s.Version != 2 {
+		t.Errorf("%+v, want a deny of version 2", s)
+	}
+}
+
+// TestWhatIsRefusedAsAShadow names what was wrong.
+func TestWhatIsRefusedAsAShadow(t *testing.T) {
+	t.Parallel()
+	eachBank(t, func(t *testing.T, b *bank) {
+		ctx := t.Context()
+		id := b.activePolicy(b.owner, b.org, policyText("active", "allow"))
+		_, err := b.owner.StartShadow(ctx, id, 1)
+		if client.StatusOf(err) != http.StatusConflict {
+			t.Errorf("the active version: %v, want a conflict", err)
+		}
+		if _, err := b.owner.StartShadow(ctx, id, 9); client.StatusOf(err) != http.StatusNotFound {
+			t.Errorf("no such version: %v, want not found", err)
+		}
+		for _, name := range []string{"a", "b", "c"} {
+			if _, err := b.owner.StartShadow(ctx, b.draft(b.owner, b.org, name), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := b.owner.StartShadow(ctx, b.draft(b.owner, b.org, "d"), 0); client.StatusOf(err) != http.StatusConflict {
+			t.Errorf("a fourth shadow: %v, want a conflict", err)
+		}
+	})
+}

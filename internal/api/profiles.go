@@ -1,0 +1,298 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"writ/internal/fault"
+	"writ/internal/page"
+	"writ/internal/policy"
+	"writ/internal/policy/document"
+	"writ/internal/policy/profile"
+	"writ/internal/principal"
+)
+
+// profilePaths begins the paths under which plugins stage profiles.
+const profilePaths = "/policies/profiles/"
+
+func (a *API) mountProfiles() {
+	draft := func(method, path, summary, records string, status int) Route {
+		return Route{
+			Method: method, Path: profilePaths + path, Tag: profileTag, Summary: summary, Status: status, Audit: records,
+			Mode: Either, Action: principal.DraftPolicies, Scope: principal.DraftPolicy,
+		}
+	}
+	read := func(path, summary string, scope principal.Scope) Route {
+		return Route{
+			Method: http.MethodGet, Path: profilePaths + path, Tag: profileTag, Summary: summary,
+			Mode: Either, Action: principal.ReadPolicies, Scope: scope,
+		}
+	}
+	handle(a, draft(http.MethodPut, "draft", "Stage a profile, in place of the caller's last one", notRecorded, 0), a.stageProfile)
+	a.documentStaging()
+	handle(a, draft(http.MethodPost, "propose", "Propose what the caller has staged", "profile.proposed", http.StatusCreated), a.proposeProfile)
+	handle(a, read("active", "The profile that calls are judged by", principal.Enforce), a.activeProfile)
+	handle(a, read("proposals", "What was proposed, newest first", principal.DraftPolicy), a.listProposals)
+	handle(a, read("proposals/{id}", "A proposal, and what it means", principal.DraftPolicy), a.getProposal)
+	handle(a, draft(http.MethodDelete, "proposals/{id}", "Withdraw a proposal that waits", "profile.withdrawn", http.StatusNoContent), a.withdrawProposal)
+	handle(a, Route{
+		Method: http.MethodPost, Path: profilePaths + "confirm", Tag: profileTag, Summary: "Put a proposal in force, in place of the profile that was",
+		Mode: JWT, Action: principal.ManagePolicies, Audit: "profile.confirmed",
+	}, a.confirmProfile)
+	template := func(path, summary string) Route {
+		return Route{Method: http.MethodGet, Path: profilePaths + path, Tag: profileTag, Summary: summary, Mode: Either, Scope: anyScope}
+	}
+	handle(a, template("template", "Profiles to begin with"), a.listProfileTemplates)
+	handle(a, template("template/{name}", "A profile to begin with"), a.getProfileTemplate)
+}
+
+const profileTag = "profiles"
+
+// StagingBody documents what a plugin sends; it is read by hand, so that every
+// problem is told with its place.
+type StagingBody struct {
+	Policy sentObject `json:"policy" doc:"A PolicyProfile of armor.policy.v1, or a list of rules that means the same as one."`
+	OrgID  string     `json:"orgId,omitempty" doc:"The organization. Another than the caller's own is refused."`
+}
+
+func (a *API) documentStaging() {
+	op := a.huma.OpenAPI().Paths[profilePaths+"draft"].Put
+	op.RequestBody.Required = true
+	op.RequestBody.Content = map[string]*huma.MediaType{
+		jsonType: {Schema: a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[StagingBody](), true, "")},
+	}
+}
+
+// profileJSON is a profile as it is stored: canonical JSON.
+type profileJSON jsontext.Value
+
+// MarshalJSONTo writes the stored text; without one it is null.
+func (p profileJSON) MarshalJSONTo(to *jsontext.Encoder) error {
+	if len(p) == 0 {
+		return to.WriteToken(jsontext.Null)
+	}
+	return to.WriteValue(jsontext.Value(p))
+}
+
+// Schema documents what it is: the type alone says bytes.
+func (profileJSON) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true, Nullable: true}
+}
+
+// StagedBody is what was staged.
+type StagedBody struct {
+	Name   string      `json:"name"`
+	Hash   string      `json:"hash" doc:"Hex SHA-256 of the profile in canonical JSON (RFC 8785)."`
+	Policy profileJSON `json:"policy"`
+}
+
+type stageInput struct {
+	OrganizationQuery
+	DocumentInput
+}
+
+type stagedOutput struct{ Body StagedBody }
+
+func (a *API) stageProfile(ctx context.Context, caller principal.Principal, in *stageInput) (*stagedOutput, error) {
+	source, err := in.source()
+	if err != nil || source.Format != document.JSON {
+		return nil, fault.New(fault.Invalid, "send Content-Type: %s", jsonType)
+	}
+	sent, problems := profile.Read([]byte(source.Text))
+	if problems != nil {
+		return nil, policy.ProfileFault(problems)
+	}
+	if err := requireOwn(caller, sent.OrgID); err != nil {
+		return nil, err
+	}
+	staged, err := a.Policies.StageProfile(ctx, caller, sent.Profile)
+	if err != nil {
+		return nil, err
+	}
+	return &stagedOutput{StagedBody{Name: staged.Name, Hash: staged.Hash, Policy: profileJSON(staged.Text)}}, nil
+}
+
+// requireOwn refuses a plugin that is set up for another organization than its
+// key is of: what it stages would count where nobody meant it to.
+func requireOwn(caller principal.Principal, orgID string) error {
+	if orgID != "" && orgID != caller.OrgID {
+		return fault.New(fault.Forbidden, "orgId: is not the organization of the caller")
+	}
+	return nil
+}
+
+// ListedProposalBody is a proposal in a list.
+type ListedProposalBody struct {
+	ID            string               `json:"id" format:"uuid"`
+	PolicyID      string               `json:"policyId" format:"uuid" doc:"The policy that the proposal is a version of."`
+	PolicyVersion int                  `json:"policyVersion"`
+	Name          string               `json:"name"`
+	Reason        string               `json:"reason"`
+	Hash          string               `json:"hash" doc:"What a person confirms: hex SHA-256 of the profile in canonical JSON."`
+	State         policy.ProposalState `json:"state" enum:"open,superseded,withdrawn,confirmed"`
+	Active        bool                 `json:"active" doc:"Whether calls are judged by it now."`
+	OwnerID       string               `json:"ownerId" format:"uuid" doc:"The person who proposed it, or whose key did."`
+	ProposedBy    AuthorBody           `json:"proposedBy"`
+	ProposedAt    time.Time            `json:"proposedAt"`
+	DecidedBy     string               `json:"decidedBy" doc:"Who confirmed or withdrew it; empty: nobody yet."`
+	DecidedAt     *time.Time           `json:"decidedAt"`
+}
+
+// ProposalBody is a proposal with the profile itself.
+type ProposalBody struct {
+	ListedProposalBody
+	Policy      profileJSON `json:"policy"`
+	Explanation []string    `json:"explanation" nullable:"false" doc:"What each statement does, in a sentence."`
+}
+
+func listedProposal(p policy.Proposal) ListedProposalBody {
+	return ListedProposalBody{
+		ID: p.ID, PolicyID: p.PolicyID, PolicyVersion: p.Version, Name: p.Name, Reason: p.Reason, Hash: p.Hash, State: p.State, Active: p.Active,
+		OwnerID: p.OwnerID, ProposedBy: AuthorBody(p.Author), ProposedAt: p.ProposedAt, DecidedBy: p.DecidedBy, DecidedAt: p.DecidedAt,
+	}
+}
+
+type proposalOutput struct{ Body ProposalBody }
+
+func showProposal(p policy.Proposal, err error) (*proposalOutput, error) {
+	if err != nil {
+		return nil, err
+	}
+	read, err := p.Read()
+	if err != nil {
+		return nil, err
+	}
+	body := ProposalBody{ListedProposalBody: listedProposal(p), Policy: profileJSON(p.Text), Explanation: []string{}}
+	for i := range read.Statements {
+		body.Explanation = append(body.Explanation, read.Statements[i].ID+": "+read.Statements[i].Words())
+	}
+	return &proposalOutput{body}, nil
+}
+
+type proposeInput struct {
+	OrganizationQuery
+	Body struct {
+		Reason string `json:"reason,omitempty" maxLength:"2000" doc:"Why, for the person who decides."`
+		OrgID  string `json:"orgId,omitempty" maxLength:"500" doc:"The organization. Another than the caller's own is refused."`
+	}
+}
+
+func (a *API) proposeProfile(ctx context.Context, caller principal.Principal, in *proposeInput) (*proposalOutput, error) {
+	if err := requireOwn(caller, in.Body.OrgID); err != nil {
+		return nil, err
+	}
+	return showProposal(a.Policies.ProposeProfile(ctx, caller, in.Body.Reason))
+}
+
+// ActiveProfileBody is the profile in force.
+type ActiveProfileBody struct {
+	Version     int         `json:"version" doc:"How many confirmations there were up to this one; 0: none is in force."`
+	Policy      profileJSON `json:"policy" doc:"Null: none is in force."`
+	Hash        string      `json:"hash" doc:"Hex SHA-256 of the profile in canonical JSON; empty: none."`
+	PolicyID    string      `json:"policyId"`
+	ConfirmedAt *time.Time  `json:"confirmedAt"`
+}
+
+type activeProfileOutput struct{ Body ActiveProfileBody }
+
+func (a *API) activeProfile(ctx context.Context, caller principal.Principal, _ *OrganizationQuery) (*activeProfileOutput, error) {
+	active, err := a.Policies.ActiveProfile(ctx, caller)
+	if err != nil || active == nil {
+		return &activeProfileOutput{}, err
+	}
+	if _, err := active.Read(); err != nil {
+		return nil, err
+	}
+	return &activeProfileOutput{ActiveProfileBody{
+		Version: active.Confirmation, Policy: profileJSON(active.Text), Hash: active.Hash, PolicyID: active.PolicyID, ConfirmedAt: active.DecidedAt,
+	}}, nil
+}
+
+type listProposalsInput struct {
+	OrganizationQuery
+	PageInput
+	State string `query:"state" enum:"open,superseded,withdrawn,confirmed" doc:"Only proposals in this state."`
+}
+
+type proposalsOutput struct{ Body page.Page[ListedProposalBody] }
+
+func (a *API) listProposals(ctx context.Context, caller principal.Principal, in *listProposalsInput) (*proposalsOutput, error) {
+	proposals, err := a.Policies.Proposals(ctx, caller, policy.ProposalState(in.State), in.Cursor, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	return &proposalsOutput{mapPage(proposals, listedProposal)}, nil
+}
+
+// ProposalInput is the path of a route about one proposal.
+type ProposalInput struct {
+	OrganizationQuery
+	ID string `path:"id" doc:"The proposal."`
+}
+
+func (a *API) getProposal(ctx context.Context, caller principal.Principal, in *ProposalInput) (*proposalOutput, error) {
+	return showProposal(a.Policies.Proposal(ctx, caller, in.ID))
+}
+
+func (a *API) withdrawProposal(ctx context.Context, caller principal.Principal, in *ProposalInput) (*none, error) {
+	return nil, a.Policies.WithdrawProposal(ctx, caller, in.ID)
+}
+
+type confirmInput struct {
+	OrganizationQuery
+	Body struct {
+		ProposalID string `json:"proposalId" minLength:"1" maxLength:"100"`
+		Hash       string `json:"hash" minLength:"64" maxLength:"64" doc:"That of the proposal as it was read; another one is a 409."`
+	}
+}
+
+func (a *API) confirmProfile(ctx context.Context, caller principal.Principal, in *confirmInput) (*proposalOutput, error) {
+	return showProposal(a.Policies.ConfirmProfile(ctx, caller, in.Body.ProposalID, in.Body.Hash))
+}
+
+// ProfileTemplateBody is a profile to begin with.
+type ProfileTemplateBody struct {
+	Name        string      `json:"name"`
+	Title       string      `json:"title"`
+	Description string      `json:"description"`
+	Policy      profileJSON `json:"policy"`
+}
+
+func profileTemplate(t profile.Template) (ProfileTemplateBody, error) {
+	form, err := t.Profile.Form()
+	return ProfileTemplateBody{Name: t.Name, Title: t.Title, Description: t.Profile.Description, Policy: profileJSON(form)}, err
+}
+
+type profileTemplatesOutput struct {
+	Body struct {
+		Items []ProfileTemplateBody `json:"items" nullable:"false"`
+	}
+}
+
+func (a *API) listProfileTemplates(context.Context, principal.Principal, *none) (*profileTemplatesOutput, error) {
+	out := &profileTemplatesOutput{}
+	for _, t := range profile.Templates() {
+		body, err := profileTemplate(t)
+		if err != nil {
+			return nil, err
+		}
+		out.Body.Items = append(out.Body.Items, body)
+	}
+	return out, nil
+}
+
+type profileTemplateOutput struct{ Body ProfileTemplateBody }
+
+func (a *API) getProfileTemplate(_ context.Context, _ principal.Principal, in *templateInput) (*profileTemplateOutput, error) {
+	t, ok := profile.TemplateOf(in.Name)
+	if !ok {
+		return nil, fault.New(fault.NotFound, "no such template")
+	}
+	body, err := profileTemplate(t)
+	return &profileTemplateOutput{body}, err
+}

@@ -1,0 +1,116 @@
+package drafting
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"writ/internal/policy/document"
+	"writ/internal/policy/suite"
+	"writ/internal/policy/template"
+)
+
+// topics are the beginnings of words that speak for a template. The one that most
+// different ones speak for is chosen, and of several the first: it is the one that
+// guards against more.
+var topics = []struct {
+	template string
+	stems    []string
+}{
+	{"payments", []string{"pay", "refund", "invoice", "money", "transfer", "bank", "stripe", "payee", "euro", "dollar", "amount", "checkout", "purchas"}},
+	{"support-inbox", []string{"mail", "email", "inbox", "support", "customer", "ticket", "reply", "replies", "draft", "helpdesk", "gmail", "outlook"}},
+	{"coding-agent", []string{"cod", "shell", "bash", "terminal", "repo", "git", "develop", "program", "commit", "command", "build", "compil", "gemini", "claude", "codex", "workspace", "deploy"}},
+	{"read-only", []string{"read", "look", "search", "list", "question", "research", "browse", "query", "queries", "answer", "analys", "report"}},
+}
+
+// fallback is the template for words that speak for none.
+const fallback = "starter"
+
+// choose finds the template for some words, and which of them chose it.
+func choose(words string) (name string, chosen []string) {
+	spoken := strings.FieldsFunc(strings.ToLower(words), func(r rune) bool { return !unicode.IsLetter(r) })
+	name, best := fallback, 0
+	for _, topic := range topics {
+		var hits []string
+		stems := 0
+		for _, stem := range topic.stems {
+			i := slices.IndexFunc(spoken, func(word string) bool { return strings.HasPrefix(word, stem) })
+			if i < 0 {
+				continue
+			}
+			stems++
+			if !slices.Contains(hits, spoken[i]) {
+				hits = append(hits, spoken[i])
+			}
+		}
+		if stems > best {
+			name, chosen, best = topic.template, hits, stems
+		}
+	}
+	return name, chosen
+}
+
+func fromTemplate(r Request) (Draft, error) {
+	d := Draft{Origin: FromTemplate, Template: r.Template}
+	if d.Template == "" {
+		d.Template, d.Chosen = choose(r.Words)
+	}
+	t, ok := template.Get(d.Template)
+	if !ok {
+		return Draft{}, fmt.Errorf("draft a policy: there is no template %s", d.Template)
+	}
+	d.Text, d.Tests = renamed(t.Text, r.Name), t.Tests
+	tests, err := suite.Read("tests.yaml", []byte(d.Tests), func(string) ([]byte, error) { return []byte(d.Text), nil })
+	if err != nil {
+		return Draft{}, fmt.Errorf("draft a policy from the template %s: %w", d.Template, err)
+	}
+	d.Explanation = []string{d.why(r, t.Title)}
+	return d.complete(tests.Policies[0], tests.Run()), nil
+}
+
+// why tells how the template came to be chosen, and what that means.
+func (d Draft) why(r Request, title string) string {
+	reason := "It was asked for by name."
+	switch {
+	case r.Template == "" && len(d.Chosen) == 0:
+		reason = "None of the others fits the words, so this is the one for any agent."
+	case r.Template == "":
+		reason = "The words that chose it: " + strings.Join(d.Chosen, ", ") + "."
+	}
+	return fmt.Sprintf("This is the template %s (%s), unchanged. %s Nothing else of what was written is in it: change names, amounts and addresses to yours.", d.Template, title, reason)
+}
+
+// explain says what each rule does. It uses the structure alone, and none of the
+// prose.
+func explain(doc *document.Document) []string {
+	sentences := []string{fmt.Sprintf("When no rule matches: %s.", doc.Default)}
+	for i := range doc.Rules {
+		sentences = append(sentences, explainRule(&doc.Rules[i]))
+	}
+	return sentences
+}
+
+// maxNamed is how many tools a sentence names.
+const maxNamed = 6
+
+func explainRule(rule *document.Rule) string {
+	tools := make([]string, 0, maxNamed)
+	for _, pattern := range rule.Tools[:min(len(rule.Tools), maxNamed)] {
+		tools = append(tools, string(pattern))
+	}
+	sentence := fmt.Sprintf("%s: %s for %s", rule.ID, rule.Effect, strings.Join(tools, ", "))
+	if more := len(rule.Tools) - len(tools); more > 0 {
+		sentence += fmt.Sprintf(" and %d more", more)
+	}
+	if rule.When != "" {
+		sentence += ", when " + strings.Join(strings.Fields(rule.When), " ")
+	}
+	if rule.Limit != nil {
+		sentence += fmt.Sprintf(", limit {%s}", rule.Limit)
+	}
+	if rule.Approvers != nil {
+		sentence += fmt.Sprintf(", approvers {%s}", rule.Approvers)
+	}
+	return sentence + "."
+}

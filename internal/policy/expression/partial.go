@@ -1,0 +1,104 @@
+package expression
+
+import (
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/functions"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+
+	"writ/internal/toolcall"
+)
+
+// Partial is a call of which parts are not known. A condition comes to an answer
+// only where it would be the same whatever these parts are.
+type Partial struct {
+	*Input
+	gaps     toolcall.Gaps
+	patterns []*cel.AttributePatternType
+}
+
+// NewPartial makes a call with gaps ready for evaluation.
+func NewPartial(call *toolcall.Call, gaps toolcall.Gaps) *Partial {
+	p := &Partial{Input: NewInput(call), gaps: gaps}
+	for _, gap := range gaps {
+		pattern := cel.AttributePattern(gap[0])
+		for _, name := range gap[1:] {
+			pattern = pattern.QualString(name)
+		}
+		p.patterns = append(p.patterns, pattern)
+	}
+	return p
+}
+
+// UnknownAttributePatterns tells CEL where the gaps are. What holds a gap is as
+// unknown as what is in it.
+func (p *Partial) UnknownAttributePatterns() []*cel.AttributePatternType { return p.patterns }
+
+// AsPartialActivation tells CEL that there are gaps.
+func (p *Partial) AsPartialActivation() (cel.PartialActivation, bool) { return p, true }
+
+// ResolveFunction finds the functions that need more of the call than their
+// arguments.
+func (p *Partial) ResolveFunction(name string) (functions.LateBoundOp, bool) {
+	if name == "path" && p.gaps.Cover("paths") {
+		return func(string, ...ref.Val) ref.Val { return types.NewUnknown(0, types.NewAttributeTrail("paths")) }, true
+	}
+	return p.Input.ResolveFunction(name)
+}
+
+// EvalPartial says whether the condition holds, as EvalInput does. Not known: it
+// may hold, not hold or fail, depending on what is not known of the call.
+func (c *Condition) EvalPartial(p *Partial) (holds, known bool, err error) {
+	if !c.concerns(p.gaps) {
+		holds, err = c.EvalInput(p.Input)
+		return holds, true, err
+	}
+	program, err := c.partial()
+	if err != nil {
+		return false, false, nil
+	}
+	if p.work >= MaxDecisionWork {
+		return false, false, nil // how much of it the rest takes is not known either
+	}
+	value, details, err := program.Eval(p)
+	p.work += c.fixed
+	p.charge(details)
+	if err != nil {
+		return false, true, failureOf(err)
+	}
+	if types.IsUnknown(value) {
+		return false, false, nil
+	}
+	truth, ok := value.(types.Bool)
+	if !ok {
+		return false, true, errNotTruth
+	}
+	return bool(truth), true, nil
+}
+
+// concerns reports whether the condition looks at anything that has a gap.
+func (c *Condition) concerns(gaps toolcall.Gaps) bool {
+	reads := c.reads()
+	for _, gap := range gaps {
+		if reads[gap[0]] {
+			return true
+		}
+	}
+	return false
+}
+
+// readsOf are the variables that an expression names. Those of its loops are
+// among them, which does no harm.
+func readsOf(e ast.Expr) map[string]bool {
+	reads := map[string]bool{}
+	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
+		switch {
+		case e.Kind() == ast.IdentKind:
+			reads[e.AsIdent()] = true
+		case e.Kind() == ast.CallKind && e.AsCall().FunctionName() == "path":
+			reads["paths"] = true
+		}
+	}))
+	return reads
+}

@@ -1,0 +1,65 @@
+package policy
+
+import (
+	"context"
+	"errors"
+
+	"writ/internal/policy/engine"
+	"writ/internal/policy/finding"
+	"writ/internal/principal"
+)
+
+// Examined is a version of a policy, and what its text shows.
+type Examined struct {
+	Policy  *engine.Policy
+	Version int
+	Report  finding.Report
+}
+
+// Examine reads a version of a policy (the latest with LatestVersion) for what it
+// says in vain, by itself and beside the policies that are active for everybody.
+func (s *Service) Examine(ctx context.Context, p principal.Principal, id string, number int) (Examined, error) {
+	if err := requireReader(p); err != nil {
+		return Examined{}, err
+	}
+	policy, err := find(ctx, s.db, p.OrgID, id)
+	if err != nil {
+		return Examined{}, err
+	}
+	if number == LatestVersion {
+		number = policy.LatestVersion
+	}
+	if _, err := findVersion(ctx, s.db, p.OrgID, id, number); err != nil {
+		return Examined{}, err
+	}
+	compiled, err := s.load(ctx, s.compiler, p.OrgID, part{id, number})
+	if err != nil {
+		return Examined{}, err
+	}
+	beside, complete, err := s.beside(ctx, p.OrgID, id)
+	if err != nil {
+		return Examined{}, err
+	}
+	report := finding.Of(compiled, beside...)
+	report.Incomplete = report.Incomplete || !complete
+	return Examined{Policy: compiled, Version: number, Report: report}, nil
+}
+
+// beside are the other policies that are active for everybody. It is not complete
+// where one of an organization's policies cannot be read: then nothing is allowed,
+// whatever they say.
+func (s *Service) beside(ctx context.Context, orgID, id string) (others []finding.Beside, complete bool, err error) {
+	snapshot, err := s.Snapshot(ctx, orgID)
+	if _, broken := errors.AsType[*BrokenError](err); broken {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	for _, active := range snapshot.Set.CountForAll() {
+		if active.ID != id {
+			others = append(others, finding.Beside{Name: active.Policy.Document().Name, Policy: active.Policy})
+		}
+	}
+	return others, true, nil
+}

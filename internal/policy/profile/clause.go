@@ -1,0 +1,196 @@
+package profile
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The arguments in which tools are told what to work on.
+var (
+	commandNames = []string{"command", "cmd"}
+	pathNames    = []string{"file_path", "absolute_path", "notebook_path", "dir_path", "path"}
+	// manyPaths are arguments that name files in a form that is not read here: a
+	// list, patterns, a patch. With one of them the path is not known.
+	manyPaths = []string{"paths", "include", "files", "file_paths", "patch", "input", "edits_by_file"}
+)
+
+// test is a condition as an expression.
+func (s *Statement) test(c *Condition) string {
+	switch c.Field {
+	case toolName:
+		return s.testToolName(c)
+	case mcpServer:
+		return s.testServer(c)
+	case networkHost:
+		return s.testHost(c)
+	case filePath:
+		return s.overPaths(c)
+	default:
+		return s.overCommands(c)
+	}
+}
+
+// overCommands asks about every command of the call: all of them must pass for a
+// permit, and one is enough for what restricts.
+func (s *Statement) overCommands(c *Condition) string {
+	names := list(commandNames)
+	if s.restricts() {
+		return fmt.Sprintf("!args.exists(k, v, k in %s) || args.exists(k, v, k in %s && (type(v) != string || %s))", names, names, s.testCommand(c))
+	}
+	return fmt.Sprintf("args.exists(k, v, k in %s) && args.all(k, v, !(k in %s) || type(v) == string && %s)", names, names, s.testCommand(c))
+}
+
+// testCommand asks about one command, v.
+func (s *Statement) testCommand(c *Condition) string {
+	switch {
+	case c.Field == bashProgram && s.restricts():
+		return fmt.Sprintf("shell(v).dynamic || shell(v).programs.exists(p, %s || %s)", compare(c, "p", false), compare(c, "p.lowerAscii()", true))
+	case c.Field == bashProgram:
+		return fmt.Sprintf("!shell(v).dynamic && shell(v).programs.size() > 0 && shell(v).programs.all(p, %s)", compare(c, "p", false))
+	case c.Field == bashRedirect:
+		return s.testRedirect(*c.Truth)
+	case s.restricts():
+		return fmt.Sprintf("%s || %s", compare(c, "v", false), compare(c, "v.trim()", false))
+	case c.Op == opStarts || c.Op == opMatches:
+		// What begins well, or holds something good, must not go on to something else.
+		return fmt.Sprintf("!shell(v).dynamic && shell(v).programs.size() == 1 && %s", compare(c, "v", false))
+	}
+	return fmt.Sprintf("!shell(v).dynamic && %s", compare(c, "v", false))
+}
+
+// testRedirect asks whether a command writes. Only one whose text shows it and
+// whose reading tells what is written surely does; only one without either surely
+// does not.
+func (s *Statement) testRedirect(wanted bool) string {
+	const surely = `!shell(v).dynamic && shell(v).writes.size() > 0 && v.contains(">")`
+	const surelyNot = `!shell(v).dynamic && shell(v).writes.size() == 0 && !v.contains(">")`
+	switch {
+	case s.restricts() && wanted:
+		return "!(" + surelyNot + ")"
+	case s.restricts():
+		return "!(" + surely + ")"
+	case wanted:
+		return surely
+	}
+	return surelyNot
+}
+
+// overPaths asks about every path of the call, as it is written and as it is
+// after cleaning.
+func (s *Statement) overPaths(c *Condition) string {
+	names, many := list(pathNames), list(manyPaths)
+	if s.restricts() {
+		return fmt.Sprintf("!args.exists(k, v, k in %s) || args.exists(k, v, k in %s || k in %s && (%s))", names, many, names, s.testPath(c))
+	}
+	return fmt.Sprintf("args.exists(k, v, k in %s) && args.all(k, v, !(k in %s) && (!(k in %s) || %s))", names, many, names, s.testPath(c))
+}
+
+// testPath asks about one path, v. What is no text fails, as a path that cannot be
+// read does.
+func (s *Statement) testPath(c *Condition) string {
+	switch {
+	case c.Op == opWorkspace && (c.Truth == nil || *c.Truth):
+		return `path(v).within(".")`
+	case c.Op == opWorkspace:
+		return `!path(v).within(".")`
+	case c.Op == opFile && !s.restricts():
+		return "path(v).clean == " + quote(c.Values[0])
+	case c.Op == opFile || c.Op == opFolder:
+		return s.testFolder(c.Values[0])
+	case s.restricts():
+		return fmt.Sprintf("%s || %s", compare(c, "path(v).clean", false), compare(c, "v", false))
+	}
+	return fmt.Sprintf("%s && %s", compare(c, "path(v).clean", false), compare(c, "v", false))
+}
+
+// testFolder asks whether a path lies in a folder. Where an absolute folder meets a
+// relative path, only the agent's own folder could tell: that counts against it.
+func (s *Statement) testFolder(folder string) string {
+	within := fmt.Sprintf("path(v).within(%s)", quote(folder))
+	if s.restricts() && strings.HasPrefix(folder, "/") {
+		return within + ` || !path(v).within("/")`
+	}
+	return within
+}
+
+// testHost asks about the host of the URL that is fetched. Gemini's web_fetch takes
+// its URLs within a prompt, which is not read.
+func (s *Statement) testHost(c *Condition) string {
+	folded := *c
+	if c.Op == opMatches || c.Op == opNot {
+		folded.Values = []string{"(?i)" + c.Values[0]}
+	}
+	test := compare(&folded, "url(args.url).host", true)
+	if s.restricts() {
+		return `!has(args.url) || has(args.prompt) && tool.lowerAscii() != "webfetch" || ` + test
+	}
+	return `has(args.url) && (!has(args.prompt) || tool == "WebFetch") && ` + test
+}
+
+// testServer asks about the MCP server. The agent's own tools have none, which is
+// known; a call whose server is not known may be of any.
+func (s *Statement) testServer(c *Condition) string {
+	if s.restricts() {
+		return fmt.Sprintf("server == %s || %s || %s", quote(unknownServer), compare(c, "server", false), compare(c, "server.lowerAscii()", true))
+	}
+	return fmt.Sprintf("!(server in %s) && %s", list(append([]string{unknownServer}, hosts...)), compare(c, "server", false))
+}
+
+// testToolName asks whether the tool is one of some, under any of their names.
+func (s *Statement) testToolName(c *Condition) string {
+	// "not one of these" is sure only where what they might be is left out.
+	wide := s.restricts() != (c.Op == opNotIn)
+	var own, parts []string
+	for _, value := range c.Values {
+		server, tool, elsewhere := splitTool(value)
+		switch {
+		case !elsewhere || find(value) != nil:
+			own = append(own, value)
+		case wide:
+			parts = append(parts, namedElsewhere(server, tool))
+		case tool == all:
+			parts = append(parts, "server == "+quote(server))
+		default:
+			parts = append(parts, "server == "+quote(server)+" && tool == "+quote(tool))
+		}
+	}
+	switch {
+	case len(own) == 0:
+	case wide:
+		parts = append(parts, "tool.lowerAscii() in "+list(restricted(own)))
+	default:
+		parts = append(parts, "server in "+list(hosts)+" && tool in "+list(permitted(own)))
+	}
+	one := strings.Join(parts, " || ")
+	if c.Op == opNotIn {
+		return "!(" + one + ")"
+	}
+	return one
+}
+
+// compare is the comparison of a subject with the condition's values. Folded: the
+// subject is in small letters, so the values are too.
+func compare(c *Condition, subject string, folded bool) string {
+	values := c.Values
+	pattern := c.Op == opMatches || c.Op == opNot
+	if folded && !pattern {
+		values = make([]string, len(c.Values))
+		for i, value := range c.Values {
+			values[i] = strings.ToLower(value)
+		}
+	}
+	switch c.Op {
+	case opIn:
+		return subject + " in " + list(values)
+	case opNotIn:
+		return "!(" + subject + " in " + list(values) + ")"
+	case opMatches:
+		return fmt.Sprintf("%s.matches(%s)", subject, quote(values[0]))
+	case opNot:
+		return fmt.Sprintf("!%s.matches(%s)", subject, quote(values[0]))
+	case opStarts:
+		return fmt.Sprintf("%s.startsWith(%s)", subject, quote(values[0]))
+	default:
+		return subject + " == " + quote(values[0])
+	}
+}

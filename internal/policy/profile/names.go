@@ -1,0 +1,122 @@
+package profile
+
+import (
+	"slices"
+	"strings"
+)
+
+// field is a group of condition fields that a tool's arguments tell.
+type field uint8
+
+const (
+	shellField field = 1 << iota // bash.*: the tool runs a command of a shell
+	fileField                    // file.path: the tool works on the file it names
+	hostField                    // network.host: the tool fetches the URL it names
+)
+
+// tool is a tool of coding agents, under the name that Claude Code has for it.
+type tool struct {
+	name string
+	// others are the names of the same tool in Gemini CLI and Codex, in earlier
+	// versions, and those that plugins translate.
+	others []string
+	// beside are tools that can do what this one does and more: a statement that
+	// restricts this one is about them too, one that permits it is not.
+	beside []string
+	has    field
+}
+
+// tools are those of Gemini CLI, Claude Code and Codex.
+var tools = []tool{
+	{name: "Bash", has: shellField, beside: []string{"write_stdin", "Monitor"},
+		others: []string{"run_shell_command", "run_shell", "shell", "shell_command", "local_shell", "exec_command", "unified_exec", "container.exec"}},
+	{name: "PowerShell"},
+	{name: "Read", has: fileField, others: []string{"read_file", "read_many_files", "view", "view_image"}},
+	{name: "Write", has: fileField, others: []string{"write_file", "create_file"}, beside: []string{"apply_patch"}},
+	{name: "Edit", has: fileField, others: []string{"replace", "edit_file"}, beside: []string{"apply_patch"}},
+	{name: "MultiEdit", has: fileField, others: []string{"multi_edit"}, beside: []string{"apply_patch"}},
+	{name: "apply_patch"}, // the files it changes stand within its text
+	{name: "NotebookEdit", has: fileField}, {name: "NotebookRead", has: fileField},
+	{name: "Glob", others: []string{"list_directory", "list_dir", "LS", "file_search"}},
+	{name: "Grep", has: fileField, others: []string{"grep_search", "search_file_content", "grep_files", "find"}},
+	{name: "LSP"},
+	{name: "WebFetch", has: hostField, others: []string{"web_fetch", "fetch", "http"}},
+	{name: "WebSearch", others: []string{"google_web_search", "web_search", "search"}},
+	{name: "Agent", others: []string{"Task", "invoke_agent", "delegate_to_agent", "codebase_investigator", "spawn_agent"}},
+	{name: "Explore"},
+	{name: "Skill", others: []string{"activate_skill"}},
+	{name: "TodoWrite", others: []string{"write_todos", "update_plan"}},
+	{name: "save_memory"}, {name: "get_internal_docs"}, {name: "write_stdin"},
+	{name: "AskUserQuestion", others: []string{"ask_user", "request_user_input"}},
+	{name: "EnterPlanMode", others: []string{"enter_plan_mode"}}, {name: "ExitPlanMode", others: []string{"exit_plan_mode"}},
+	{name: "ListMcpResourcesTool", others: []string{"list_mcp_resources"}},
+	{name: "ReadMcpResourceTool", others: []string{"read_mcp_resource"}},
+	{name: "EnterWorktree"}, {name: "ExitWorktree"}, {name: "CronCreate"}, {name: "CronDelete"}, {name: "CronList"},
+	{name: "Monitor"}, {name: "PushNotification"}, {name: "RemoteTrigger"}, {name: "ScheduleWakeup"}, {name: "SendMessage"},
+	{name: "ShareOnboardingGuide"}, {name: "TaskCreate"}, {name: "TaskGet"}, {name: "TaskList"}, {name: "TaskOutput"}, {name: "TaskStop"},
+	{name: "TaskUpdate"}, {name: "TeamCreate"}, {name: "TeamDelete"}, {name: "ToolSearch"}, {name: "WaitForMcpServers"}, {name: "Workflow"},
+}
+
+// byName finds a tool by any of its names, in small letters.
+var byName = func() map[string]*tool {
+	index := map[string]*tool{}
+	for i := range tools {
+		for _, name := range append([]string{tools[i].name}, tools[i].others...) {
+			index[strings.ToLower(name)] = &tools[i]
+		}
+	}
+	return index
+}()
+
+// find is the tool of a name, in whatever case it is written.
+func find(name string) *tool { return byName[strings.ToLower(name)] }
+
+// permitted are the names under which a permit of these tools lets them run: each
+// as the agents write it, and in small letters.
+func permitted(named []string) []string {
+	var names []string
+	var known []string
+	for _, name := range named {
+		t := find(name)
+		known = append(known, t.name)
+		for _, name := range append([]string{t.name}, t.others...) {
+			names = append(names, name, strings.ToLower(name))
+		}
+	}
+	if slices.Contains(known, "Write") && slices.Contains(known, "Edit") {
+		names = append(names, "apply_patch") // it writes and edits, and both may
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// restricted are the names under which calls of these tools are caught, in small
+// letters.
+func restricted(named []string) []string {
+	var names []string
+	for _, name := range named {
+		t := find(name)
+		for _, name := range slices.Concat([]string{t.name}, t.others, t.beside) {
+			names = append(names, strings.ToLower(name))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// lacking is the first of some tools whose arguments do not tell a field.
+func lacking(named []string, f field) (name string, lacks bool) {
+	for _, name := range named {
+		if find(name).has&f == 0 {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// hosts are where the agents' own tools stand: no MCP server is called so.
+var hosts = []string{"local", "gemini-cli", "claude-code", "codex", "copilot"}
+
+// unknownServer is where a call stands whose name does not tell its server:
+// Gemini's mcp_server_tool.
+const unknownServer = "unknown"

@@ -1,0 +1,109 @@
+package profile
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// when is the condition of a statement's rule: its names, its principal, its
+// resource and its conditions, all of which must hold. In a statement that
+// restricts, each of them also holds, or fails, where it cannot be known; the
+// engine takes a failure of such a rule for a match, and of a permit for none.
+func (s *Statement) when() string {
+	parts := []string{s.named(), s.principal()}
+	if c, narrows := s.Resource.condition(); narrows {
+		parts = append(parts, s.test(&c))
+	}
+	if s.Action.Type == programAction && !s.Action.everything() {
+		parts = append(parts, s.test(&Condition{Field: bashProgram, Op: opIn, Values: s.Action.Names}))
+	}
+	for i := range s.Conditions {
+		parts = append(parts, s.test(&s.Conditions[i]))
+	}
+	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	for i, part := range parts {
+		if strings.Contains(part, "||") {
+			parts[i] = "(" + part + ")"
+		}
+	}
+	return strings.Join(parts, " && ")
+}
+
+// named is the part about the names of the action.
+func (s *Statement) named() string {
+	a := &s.Action
+	switch {
+	case a.everything() && a.Type == toolAction:
+		return ""
+	case a.everything() && a.Type != programAction && s.restricts():
+		return "!(server in " + list(hosts) + ")"
+	case a.everything() && a.Type != programAction:
+		return "!(server in " + list(append([]string{unknownServer}, hosts...)) + ")"
+	case a.Type == toolAction && s.restricts():
+		return "tool.lowerAscii() in " + list(restricted(a.Names))
+	case a.Type == programAction && s.restricts():
+		return "tool.lowerAscii() in " + list(restricted([]string{"Bash"}))
+	case a.Type == toolAction || a.Type == programAction:
+		return "server in " + list(hosts)
+	case s.restricts():
+		return a.elsewhere()
+	}
+	return "" // a permit's patterns say it
+}
+
+// elsewhere finds what the action names on MCP servers.
+func (a *Action) elsewhere() string {
+	parts := make([]string, len(a.Names))
+	for i, name := range a.Names {
+		server, tool := name, all
+		if a.Type == mcpToolAction {
+			server, tool, _ = splitTool(name)
+		}
+		parts[i] = namedElsewhere(server, tool)
+	}
+	return strings.Join(parts, " || ")
+}
+
+// namedElsewhere finds a server's tool, or all of its tools, without case, also
+// where a call's name runs both together.
+func namedElsewhere(server, tool string) string {
+	server, tool = strings.ToLower(server), strings.ToLower(tool)
+	if tool == all {
+		return fmt.Sprintf("server.lowerAscii() == %s || server == %s && tool.lowerAscii().startsWith(%s)",
+			quote(server), quote(unknownServer), quote("mcp_"+server+"_"))
+	}
+	return fmt.Sprintf("server.lowerAscii() == %s && tool.lowerAscii() == %s || server == %s && tool.lowerAscii() == %s",
+		quote(server), quote(tool), quote(unknownServer), quote("mcp_"+server+"_"+tool))
+}
+
+// principal is the part about whose calls they are. An agent is known by the id it
+// gives; one that gives none, by the server its own tools stand on.
+func (s *Statement) principal() string {
+	id := quote(s.Principal.ID)
+	switch {
+	case s.Principal.ID == all || s.Principal.Type == orgPrincipal:
+		return ""
+	case s.Principal.Type == rolePrincipal && s.restricts():
+		return "user.role in [" + id + `, ""]`
+	case s.Principal.Type == rolePrincipal:
+		return "user.role == " + id
+	case s.restricts():
+		return fmt.Sprintf(`agent.id in [%s, ""] || server == %s`, id, id)
+	}
+	return fmt.Sprintf(`agent.id == %s || agent.id == "" && server == %s`, id, id)
+}
+
+func quote(text string) string { return strconv.Quote(text) }
+
+func list(texts []string) string {
+	quoted := make([]string, len(texts))
+	for i, text := range texts {
+		quoted[i] = quote(text)
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
+}

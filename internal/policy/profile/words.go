@@ -1,0 +1,91 @@
+package profile
+
+import (
+	"strings"
+
+	"writ/internal/policy/document/node"
+)
+
+// Words are the statement as a sentence, for the person who is asked to confirm
+// it.
+func (s *Statement) Words() string {
+	var b strings.Builder
+	b.WriteString(map[string]string{"permit": "Permits ", "forbid": "Forbids ", "require_approval": "Asks for approval of "}[effectWord(s.Effect)])
+	b.WriteString(s.Action.words())
+	b.WriteString(s.Principal.words())
+	joint := " where "
+	if c, narrows := s.Resource.condition(); narrows {
+		b.WriteString(joint + c.words())
+		joint = " and "
+	}
+	for i := range s.Conditions {
+		b.WriteString(joint + s.Conditions[i].words())
+		joint = " and "
+	}
+	b.WriteString(".")
+	if len(s.Conditions) > 0 {
+		if s.restricts() {
+			b.WriteString(" Also where that cannot be known.")
+		} else {
+			b.WriteString(" Not where that cannot be known.")
+		}
+	}
+	return b.String()
+}
+
+func (a *Action) words() string {
+	names := node.Words(a.Names)
+	switch {
+	case a.everything():
+		return map[string]string{
+			toolAction: "every tool", serverAction: "every tool of MCP servers", mcpToolAction: "every tool of MCP servers", programAction: "every command",
+		}[a.Type]
+	case a.Type == serverAction:
+		return "the tools of MCP server " + names
+	case a.Type == mcpToolAction:
+		return "the MCP tool " + names
+	case a.Type == programAction:
+		return "commands that run " + names
+	}
+	return names
+}
+
+func (p *Principal) words() string {
+	switch {
+	case p.ID == all || p.Type == orgPrincipal:
+		return ""
+	case p.Type == rolePrincipal:
+		return " for people whose role is " + p.ID
+	}
+	return " for the agent " + shown(p.ID)
+}
+
+func (c *Condition) words() string {
+	switch {
+	case c.Op == opWorkspace && c.Truth != nil && !*c.Truth:
+		return c.Field + " is outside of the workspace"
+	case c.Op == opWorkspace:
+		return c.Field + " is within the workspace"
+	case c.Field == bashRedirect && *c.Truth:
+		return "the command writes files"
+	case c.Field == bashRedirect:
+		return "the command writes no file"
+	}
+	verb := map[string]string{
+		opEq: "is", opIn: "is", opNotIn: "is not", opMatches: "matches", opNot: "does not match", opStarts: "begins with", opFile: "is", opFolder: "is below",
+	}[c.Op]
+	values := make([]string, len(c.Values))
+	for i, value := range c.Values {
+		values[i] = shown(value)
+	}
+	return c.Field + " " + verb + " " + node.Words(values)
+}
+
+// shown is a text of the profile within a sentence. Whoever writes the profile must
+// not be able to go on with the sentence, so all but plain words are in quotes.
+func shown(text string) string {
+	if programName.MatchString(text) {
+		return text
+	}
+	return quote(text)
+}

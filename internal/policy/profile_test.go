@@ -1,0 +1,109 @@
+package policy_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"writ/internal/audit"
+	"writ/internal/fault"
+	"writ/internal/page"
+	"writ/internal/policy"
+	"writ/internal/policy/profile"
+	"writ/internal/principal"
+)
+
+// proposed has somebody propose a profile that forbids a tool.
+func (w *world) proposed(by principal.Principal, tool string) policy.Proposal {
+	w.t.Helper()
+	read, problems := profile.Parse([]byte(`{"rules":[{"id":"r","action":"deny","tool":"` + tool + `"}]}`))
+	if problems != nil {
+		w.t.Fatal(problems)
+	}
+	if _, err := w.policies.StageProfile(w.t.Context(), by, read); err != nil {
+		w.t.Fatalf("stage: %v", err)
+	}
+	proposal, err := w.policies.ProposeProfile(w.t.Context(), by, "a reason")
+	if err != nil {
+		w.t.Fatalf("propose: %v", err)
+	}
+	return proposal
+}
+
+// TestConfirmationsAtOnce: whoever comes last, one profile is active.
+func TestConfirmationsAtOnce(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		var proposals []policy.Proposal
+		for _, tool := range []string{"Bash", "Read", "Write", "Edit"} {
+			proposals = append(proposals, w.proposed(person(w.acme, principal.Member), tool))
+		}
+		var all sync.WaitGroup
+		for _, p := range proposals {
+			all.Go(func() {
+				if _, err := w.policies.ConfirmProfile(t.Context(), w.owner, p.ID, p.Hash); err != nil {
+					t.Errorf("confirm: %v", err)
+				}
+			})
+		}
+		all.Wait()
+		active, err := w.policies.List(t.Context(), w.owner, policy.Filter{Status: policy.Active}, "", page.MaxLimit)
+		if err != nil || len(active.Items) != 1 {
+			t.Fatalf("%d profiles are active, %v", len(active.Items), err)
+		}
+		in, err := w.policies.ActiveProfile(t.Context(), w.owner)
+		if err != nil || in == nil || in.PolicyID != active.Items[0].ID || in.Confirmation != len(proposals) {
+			t.Errorf("the active profile is %+v, %v", in, err)
+		}
+	})
+}
+
+// TestWhatIsRecordedOfAConfirmation: who confirmed, and which text.
+func TestWhatIsRecordedOfAConfirmation(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		p := w.proposed(key(w.acme, principal.DraftPolicy), "Bash")
+		if _, err := w.policies.ConfirmProfile(t.Context(), w.owner, p.ID, p.Hash); err != nil {
+			t.Fatal(err)
+		}
+		entries, err := audit.ReadEntries(t.Context(), w.db, w.acme, 0, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := entries[len(entries)-1]
+		record, err := last.Parse()
+		if err != nil || last.Action != "profile.confirmed" || record.Actor.ID != w.owner.UserID || record.Subject.ID != p.PolicyID {
+			t.Errorf("the last entry is %s by %+v about %+v, %v", last.Action, record.Actor, record.Subject, err)
+		}
+		for _, want := range []string{p.Hash, p.ID, p.OwnerID} {
+			if !strings.Contains(string(last.Payload), want) {
+				t.Errorf("the entry does not say %s: %s", want, last.Payload)
+			}
+		}
+		wantKind(t, "another organization's owner confirms", second(w.policies.ConfirmProfile(t.Context(), person(w.globex, principal.Owner), p.ID, p.Hash)), fault.NotFound)
+		wantKind(t, "a key confirms", second(w.policies.ConfirmProfile(t.Context(), key(w.acme, principal.DraftPolicy), p.ID, p.Hash)), fault.Forbidden)
+	})
+}
+
+func second(_ policy.Proposal, err error) error { return err }
+
+// TestDamagedProfiles: what was changed behind our back is not given out.
+func TestDamagedProfiles(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		p := w.proposed(w.owner, "Bash")
+		w.exec(`UPDATE policy_profile SET profile = '{"rules":[]}' WHERE id = $1`, p.ID)
+		w.exec(`UPDATE policy_profile_draft SET profile = '{"rules":[]}' WHERE org_id = $1`, w.acme)
+		read, err := w.policies.Proposal(t.Context(), w.owner, p.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := read.Read(); err == nil {
+			t.Error("a damaged proposal was read")
+		}
+		_, err = w.policies.ConfirmProfile(t.Context(), w.owner, p.ID, p.Hash)
+		wantKind(t, "confirm it", err, fault.Conflict)
+		_, err = w.policies.ProposeProfile(t.Context(), w.owner, "")
+		wantKind(t, "propose a damaged draft", err, fault.Conflict)
+	})
+}

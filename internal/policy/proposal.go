@@ -1,0 +1,294 @@
+package policy
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"writ/internal/audit"
+	"writ/internal/database"
+	"writ/internal/fault"
+	"writ/internal/page"
+	"writ/internal/principal"
+)
+
+// What the audit log says of profiles, besides what it says of their policies.
+const (
+	profileProposed  action = "profile.proposed"
+	profileConfirmed action = "profile.confirmed"
+	profileWithdrawn action = "profile.withdrawn"
+)
+
+// recordedProfile is what an auditor learns of a proposal: which text was meant.
+type recordedProfile struct {
+	ProposalID   string `json:"proposalId"`
+	Name         string `json:"name"`
+	Version      int    `json:"version"`
+	Hash         string `json:"hash"`
+	OwnerID      string `json:"ownerId"`
+	Confirmation int    `json:"confirmation,omitzero"`
+}
+
+func recordProfile(ctx context.Context, tx *database.Tx, actor principal.Principal, a action, p Policy, proposal Proposal) error {
+	_, err := audit.Append(ctx, tx, audit.Entry{
+		Log: audit.LogOf(p.OrgID), Action: string(a), Actor: actor, Subject: audit.Subject{Type: "policy", ID: p.ID},
+		Payload: recordedProfile{
+			ProposalID: proposal.ID, Name: proposal.Name, Version: proposal.Version, Hash: proposal.Hash,
+			OwnerID: proposal.OwnerID, Confirmation: proposal.Confirmation,
+		},
+	})
+	return err
+}
+
+// ProposeProfile asks people to put in force what the caller has staged. The same
+// profile again is the proposal that waits already, or that is active.
+func (s *Service) ProposeProfile(ctx context.Context, p principal.Principal, reason string) (Proposal, error) {
+	if err := requireDrafter(p); err != nil {
+		return Proposal{}, err
+	}
+	if err := checkReason(reason); err != nil {
+		return Proposal{}, err
+	}
+	staged, err := findDraft(ctx, s.db, p.OrgID, p.UserID)
+	if err != nil {
+		return Proposal{}, err
+	}
+	read, err := staged.Read()
+	if err != nil {
+		return Proposal{}, fault.Wrap(err, fault.Conflict, "what was staged cannot be read by this server: stage it again")
+	}
+	c, err := s.compileProfile(ctx, p, read)
+	if err != nil {
+		return Proposal{}, err
+	}
+	var proposal Proposal
+	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
+		now, err := findDraft(ctx, tx, p.OrgID, p.UserID)
+		if err != nil {
+			return err
+		}
+		if now.Hash != staged.Hash {
+			return fault.New(fault.Conflict, "another profile was staged meanwhile: propose again")
+		}
+		proposal, err = propose(ctx, tx, p, staged, reason, c)
+		return err
+	}})
+	if err != nil {
+		return Proposal{}, err
+	}
+	return proposal, nil
+}
+
+func checkReason(reason string) error {
+	switch {
+	case len(reason) > MaxReason:
+		return fault.Field("reason", "must be at most %d bytes", MaxReason)
+	case !utf8.ValidString(reason) || strings.ContainsFunc(reason, func(r rune) bool { return r != '\n' && r != '\t' && unicode.IsControl(r) }):
+		return fault.Field("reason", "must not hold control characters other than line breaks and tabs")
+	}
+	return nil
+}
+
+func propose(ctx context.Context, tx *database.Tx, p principal.Principal, staged StagedProfile, reason string, c compiled) (Proposal, error) {
+	waiting, err := findOpenProposal(ctx, tx, p.OrgID, p.UserID)
+	if err != nil {
+		return Proposal{}, err
+	}
+	if waiting != nil && waiting.Hash == staged.Hash {
+		return *waiting, nil
+	}
+	active, err := findActiveProfile(ctx, tx, p.OrgID)
+	if err != nil {
+		return Proposal{}, err
+	}
+	if waiting == nil && active != nil && active.Hash == staged.Hash {
+		return *active, nil
+	}
+	if waiting != nil {
+		waiting.State = Superseded
+		if err := updateProposal(ctx, tx, p.OrgID, *waiting); err != nil {
+			return Proposal{}, err
+		}
+	}
+	full, err := writeProfile(ctx, tx, p, c)
+	if err != nil {
+		return Proposal{}, err
+	}
+	proposal := Proposal{
+		StagedProfile: staged, ID: database.NewID(), PolicyID: full.Policy.ID, Version: full.Version.Number, OwnerID: p.UserID,
+		Author: authorOf(p), Reason: reason, State: Open, ProposedAt: tx.Now(),
+	}
+	if err := insertProposal(ctx, tx, p.OrgID, proposal); err != nil {
+		return Proposal{}, err
+	}
+	return proposal, recordProfile(ctx, tx, p, profileProposed, full.Policy, proposal)
+}
+
+// writeProfile stores the next version of the policy of the proposer's profiles,
+// or its first.
+func writeProfile(ctx context.Context, tx *database.Tx, p principal.Principal, c compiled) (Full, error) {
+	policy, err := findProfilePolicy(ctx, tx, p.OrgID, p.UserID)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return create(ctx, tx, p, p.OrgID, c, AsProfile)
+	case err != nil:
+		return Full{}, err
+	case policy.LatestVersion >= MaxVersions:
+		return Full{}, fault.New(fault.Conflict, "%d profiles were proposed, which is the most: a person must delete policy %s first", policy.LatestVersion, policy.ID)
+	}
+	if policy, err = next(ctx, tx, policy, c.doc); err != nil {
+		return Full{}, err
+	}
+	return write(ctx, tx, p, updated, policy, c, 0)
+}
+
+// ConfirmProfile puts a proposal in force in place of the profile that was. The
+// hash is that of the text the person has read.
+func (s *Service) ConfirmProfile(ctx context.Context, p principal.Principal, id, hash string) (Proposal, error) {
+	if err := requireManager(p); err != nil {
+		return Proposal{}, err
+	}
+	before, err := findProposal(ctx, s.db, p.OrgID, id)
+	if err != nil {
+		return Proposal{}, err
+	}
+	if _, err := before.Read(); err != nil {
+		return Proposal{}, fault.Wrap(err, fault.Conflict, "the proposal cannot be read by this server")
+	}
+	v, _, err := s.loadVersion(ctx, p.OrgID, before.PolicyID, before.Version) // what cannot be compiled is not put in force
+	if err != nil {
+		return Proposal{}, err
+	}
+	var proposal Proposal
+	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
+		proposal, err = findProposal(ctx, tx, p.OrgID, id)
+		if err != nil {
+			return err
+		}
+		if err := confirmable(proposal, hash); err != nil || proposal.Active {
+			return err
+		}
+		proposal, err = confirm(ctx, tx, p, proposal, v)
+		return err
+	}})
+	if err != nil {
+		return Proposal{}, err
+	}
+	return proposal, nil
+}
+
+func confirmable(proposal Proposal, hash string) error {
+	switch {
+	case proposal.State == Superseded:
+		return fault.New(fault.Conflict, "its proposer has proposed another profile meanwhile: read that one")
+	case proposal.State != Open && proposal.State != Confirmed:
+		return fault.New(fault.Conflict, "the proposal was withdrawn")
+	case !strings.EqualFold(proposal.Hash, hash):
+		return fault.New(fault.Conflict, "the proposal is not the one of this hash: read it again, and confirm what you have read")
+	}
+	return nil
+}
+
+func confirm(ctx context.Context, tx *database.Tx, p principal.Principal, proposal Proposal, v Version) (Proposal, error) {
+	policy, err := find(ctx, tx, p.OrgID, proposal.PolicyID)
+	if err != nil {
+		return Proposal{}, err
+	}
+	replaced, err := selectActiveProfiles(ctx, tx, p.OrgID)
+	if err != nil {
+		return Proposal{}, err
+	}
+	for _, other := range replaced {
+		if other.ID == policy.ID {
+			continue
+		}
+		if _, err := deactivate(ctx, tx, p, other); err != nil {
+			return Proposal{}, err
+		}
+	}
+	if policy, err = activate(ctx, tx, p, policy, v, activated); err != nil {
+		return Proposal{}, err
+	}
+	last, err := lastConfirmation(ctx, tx, p.OrgID)
+	if err != nil {
+		return Proposal{}, err
+	}
+	now := tx.Now()
+	proposal.State, proposal.Active, proposal.Confirmation = Confirmed, true, last+1
+	proposal.DecidedBy, proposal.DecidedAt = p.UserID, &now
+	if err := updateProposal(ctx, tx, p.OrgID, proposal); err != nil {
+		return Proposal{}, err
+	}
+	return proposal, recordProfile(ctx, tx, p, profileConfirmed, policy, proposal)
+}
+
+// WithdrawProposal takes back a proposal that waits: its proposer may, and whoever
+// could confirm it. The policy goes with it where it never counted and nothing
+// else was proposed in it.
+func (s *Service) WithdrawProposal(ctx context.Context, p principal.Principal, id string) error {
+	if err := requireDrafter(p); err != nil {
+		return err
+	}
+	return s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
+		proposal, err := findProposal(ctx, tx, p.OrgID, id)
+		if err != nil {
+			return err
+		}
+		switch {
+		case proposal.OwnerID != p.UserID && requireManager(p) != nil:
+			return fault.New(fault.Forbidden, "only its proposer, or who could confirm it, withdraws a proposal")
+		case proposal.State == Withdrawn:
+			return nil
+		case proposal.State != Open:
+			return fault.New(fault.Conflict, "the proposal does not wait any more: it is %s", proposal.State)
+		}
+		return withdraw(ctx, tx, p, proposal)
+	}})
+}
+
+func withdraw(ctx context.Context, tx *database.Tx, p principal.Principal, proposal Proposal) error {
+	policy, err := find(ctx, tx, p.OrgID, proposal.PolicyID)
+	if err != nil {
+		return err
+	}
+	now := tx.Now()
+	proposal.State, proposal.DecidedBy, proposal.DecidedAt = Withdrawn, p.UserID, &now
+	if err := updateProposal(ctx, tx, p.OrgID, proposal); err != nil {
+		return err
+	}
+	if policy.ActivatedAt == nil {
+		if err := markDeleted(ctx, tx, policy); err != nil {
+			return err
+		}
+	}
+	return recordProfile(ctx, tx, p, profileWithdrawn, policy, proposal)
+}
+
+// proposalList is the list that cursors are bound to.
+const proposalList = "policy_profile"
+
+// Proposals lists what was proposed, newest first; with a state, only those in it.
+func (s *Service) Proposals(ctx context.Context, p principal.Principal, state ProposalState, cursor string, limit int) (page.Page[Proposal], error) {
+	if err := requireReader(p); err != nil {
+		return page.Page[Proposal]{}, err
+	}
+	if state != "" && !state.Valid() {
+		return page.Page[Proposal]{}, fault.Field("state", "must be open, superseded, withdrawn or confirmed")
+	}
+	scope := p.OrgID + "/" + string(state)
+	after, err := page.Decode(cursor, proposalList, scope)
+	if err != nil {
+		return page.Page[Proposal]{}, err
+	}
+	limit = bounded(limit)
+	proposals, err := selectProposals(ctx, s.db, p.OrgID, state, after, limit+1)
+	if err != nil {
+		return page.Page[Proposal]{}, err
+	}
+	return page.Of(proposals, limit, func(proposal Proposal) page.Cursor {
+		return page.Cursor{List: proposalList, Scope: scope, Micros: database.Micros(proposal.ProposedAt), ID: proposal.ID}
+	}), nil
+}

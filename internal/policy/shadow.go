@@ -1,0 +1,110 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"writ/internal/database"
+	"writ/internal/fault"
+	"writ/internal/principal"
+)
+
+// StartShadow has a version of a policy run as a shadow, in place of the one that
+// did before. It must be compiled here, but it need not be good: it decides
+// nothing. Profiles may have a shadow as well as any other policy.
+func (s *Service) StartShadow(ctx context.Context, p principal.Principal, id string, number int) (Full, error) {
+	if err := requireManager(p); err != nil {
+		return Full{}, err
+	}
+	before, err := find(ctx, s.db, p.OrgID, id)
+	if err != nil {
+		return Full{}, err
+	}
+	if number == LatestVersion {
+		number = before.LatestVersion
+	}
+	v, c, err := s.loadVersion(ctx, p.OrgID, id, number)
+	if err != nil {
+		return Full{}, err
+	}
+	full := Full{Version: v, Document: c.doc, Warnings: c.policy.Warnings()}
+	err = s.change(ctx, p, id, func(ctx context.Context, tx *database.Tx, policy Policy) (err error) {
+		full.Policy, err = startShadow(ctx, tx, p, policy, v)
+		return err
+	})
+	if err != nil {
+		return Full{}, err
+	}
+	// So that it is at work here once the caller is told. Where that fails, the next
+	// who decides has it tried again.
+	_ = s.PrepareShadows(ctx, p.OrgID)
+	return full, nil
+}
+
+func startShadow(ctx context.Context, tx *database.Tx, p principal.Principal, policy Policy, v Version) (Policy, error) {
+	switch v.Number {
+	case policy.ActiveVersion:
+		return Policy{}, fault.New(fault.Conflict, "version %d is active: as a shadow it would say the same", v.Number)
+	case policy.ShadowVersion:
+		return policy, nil
+	}
+	others, err := countActiveRules(ctx, tx, policy.OrgID, policy.ID)
+	if err != nil {
+		return Policy{}, err
+	}
+	if others+v.Rules > MaxActiveRules {
+		return Policy{}, fault.New(fault.Conflict, "with it in place the active policies would have %d rules together, and %d is the most", others+v.Rules, MaxActiveRules)
+	}
+	shadows, err := countShadows(ctx, tx, policy.OrgID, policy.ID)
+	if err != nil {
+		return Policy{}, err
+	}
+	if shadows >= MaxShadows {
+		return Policy{}, fault.New(fault.Conflict, "%d policies have a shadow already, which is the most: end one first", shadows)
+	}
+	now := tx.Now()
+	policy.ShadowVersion, policy.ShadowSince, policy.UpdatedAt = v.Number, &now, now
+	if err := updatePolicy(ctx, tx, policy); err != nil {
+		return Policy{}, err
+	}
+	return policy, record(ctx, tx, p, shadowStarted, policy, about(policy, v))
+}
+
+// EndShadow stops the shadow of a policy. One that has none stays as it is.
+func (s *Service) EndShadow(ctx context.Context, p principal.Principal, id string) (Policy, error) {
+	if err := requireManager(p); err != nil {
+		return Policy{}, err
+	}
+	var ended Policy
+	err := s.change(ctx, p, id, func(ctx context.Context, tx *database.Tx, policy Policy) error {
+		was := policy.ShadowVersion
+		ended = policy
+		if was == 0 {
+			return nil
+		}
+		ended.ShadowVersion, ended.ShadowSince, ended.UpdatedAt = 0, nil, tx.Now()
+		if err := updatePolicy(ctx, tx, ended); err != nil {
+			return err
+		}
+		return record(ctx, tx, p, shadowEnded, ended, recorded{Name: ended.Name, Version: was, ActiveVersion: ended.ActiveVersion})
+	})
+	if err != nil {
+		return Policy{}, err
+	}
+	return ended, nil
+}
+
+// countShadows counts the shadows of the other policies.
+func countShadows(ctx context.Context, r database.Reader, orgID, exceptID string) (n int, err error) {
+	err = r.QueryRow(ctx, `
+		SELECT count(*)
+		FROM policy
+		WHERE org_id = $1 AND id <> $2 AND shadow_version IS NOT NULL AND deleted_at IS NULL`, orgID, exceptID).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count the shadows: %w", err)
+	}
+	return n, nil
+}
+
+var errShadowsChange = errors.New("what the shadows stand beside keeps changing")

@@ -1,0 +1,197 @@
+package suggest
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"writ/internal/policy/document"
+	"writ/internal/verdict"
+)
+
+func compareNames(a, b toolName) int {
+	return cmp.Or(cmp.Compare(a.server, b.server), cmp.Compare(a.tool, b.tool))
+}
+
+// keyOf is the same for calls that are.
+func keyOf(place string, values map[string]string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%q", place)
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		fmt.Fprintf(&b, " %q=%q", name, values[name])
+	}
+	return b.String()
+}
+
+// addTool adds the rules of one tool, and what is left out of it.
+func (c *Collector) addTool(s *Suggestion, name toolName, tool *observedTool, ids map[string]bool) {
+	pattern := document.Pattern(name.server + "." + name.tool)
+	nameable := pattern.Check() == nil && !strings.Contains(string(pattern), "*") && plainText(name.server) && plainText(name.tool)
+	for _, call := range tool.calls {
+		switch {
+		case call.allowed.Calls == 0:
+		case !nameable:
+			tool.leave(OddName).join(call.allowed)
+		case call.refused:
+			tool.leave(Disputed).join(call.allowed)
+		}
+	}
+	var groups []group
+	if nameable {
+		groups = c.groupsOf(tool)
+		if len(groups) > maxToolRules || len(s.Document.Rules)+len(groups) >= maxRules || s.size+sizeOf(groups) > maxSize {
+			for _, g := range groups {
+				tool.leave(TooMany).join(g.seen)
+			}
+			groups = nil
+		}
+	}
+	for _, g := range groups {
+		s.add(document.Rule{ID: idOf(pattern, ids), Effect: verdict.Allow, Tools: []document.Pattern{pattern}, When: g.when}, g.seen)
+	}
+	var left Seen
+	for _, reason := range slices.Sorted(maps.Keys(tool.left)) {
+		s.LeftOut = append(s.LeftOut, LeftOut{Server: name.server, Tool: name.tool, Reason: reason, Seen: *tool.left[reason]})
+		left.join(*tool.left[reason])
+	}
+	if nameable && len(groups) == 0 && left.Calls > 0 && len(s.Document.Rules) < maxRules {
+		s.add(document.Rule{ID: idOf(pattern, ids), Effect: verdict.Hold, Tools: []document.Pattern{pattern}, When: c.byAgent()}, left)
+	}
+}
+
+func (s *Suggestion) add(rule document.Rule, seen Seen) {
+	rule.Description = fmt.Sprintf("Seen %d times from %s to %s, as in decision %s.",
+		seen.Calls, seen.First.UTC().Format(time.RFC3339), seen.Last.UTC().Format(time.RFC3339), strings.Join(seen.Decisions, ", "))
+	s.size += len(rule.When) + besideWhen
+	s.Document.Rules = append(s.Document.Rules, rule)
+	s.Evidence = append(s.Evidence, Evidence{rule.ID, seen})
+}
+
+// sizeOf is how long the text of some rules is, about.
+func sizeOf(groups []group) (size int) {
+	for _, g := range groups {
+		size += len(g.when) + besideWhen
+	}
+	return size
+}
+
+// idOf is a rule id of its own for a tool.
+func idOf(pattern document.Pattern, taken map[string]bool) string {
+	clean := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' || r == '-' {
+			return r
+		}
+		return '-'
+	}, string(pattern))
+	clean = "seen-" + clean[:min(len(clean), document.MaxRuleID-20)]
+	id := clean
+	for n := 2; taken[id]; n++ {
+		id = fmt.Sprintf("%s-%d", clean, n)
+	}
+	taken[id] = true
+	return id
+}
+
+// group is calls that one condition covers, and no others.
+type group struct {
+	when string
+	seen Seen
+}
+
+// groupsOf puts the calls of a tool that were allowed, and never refused, into as
+// few rules as one pass finds.
+func (c *Collector) groupsOf(tool *observedTool) (groups []group) {
+	alike := map[string][]*observedCall{} // with arguments of the same names
+	for _, key := range slices.Sorted(maps.Keys(tool.calls)) {
+		if call := tool.calls[key]; call.allowed.Calls > 0 && !call.refused {
+			shape := fmt.Sprintf("%q %q", call.place, slices.Sorted(maps.Keys(call.values)))
+			alike[shape] = append(alike[shape], call)
+		}
+	}
+	for _, shape := range slices.Sorted(maps.Keys(alike)) {
+		groups = append(groups, c.merged(alike[shape])...)
+	}
+	return groups
+}
+
+// merged puts calls with the same names together along the one argument for which
+// that leaves the fewest rules.
+func (c *Collector) merged(calls []*observedCall) []group {
+	best, fewest := "", len(calls)+1
+	for _, name := range slices.Sorted(maps.Keys(calls[0].values)) {
+		if n := len(rests(calls, name)); n < fewest {
+			best, fewest = name, n
+		}
+	}
+	var groups []group
+	byRest := rests(calls, best)
+	for _, rest := range slices.Sorted(maps.Keys(byRest)) {
+		groups = append(groups, c.written(byRest[rest], best)...)
+	}
+	return groups
+}
+
+// rests are calls by what they have beside one argument.
+func rests(calls []*observedCall, name string) map[string][]*observedCall {
+	by := map[string][]*observedCall{}
+	for _, call := range calls {
+		others := maps.Clone(call.values)
+		delete(others, name)
+		key := keyOf(call.place, others)
+		by[key] = append(by[key], call)
+	}
+	return by
+}
+
+// written are the conditions of calls that differ in one argument at most, each no
+// longer than it may be.
+func (c *Collector) written(calls []*observedCall, name string) (groups []group) {
+	fixed := c.fixed(calls[0], name)
+	var values []string
+	var seen Seen
+	length := 0
+	flush := func() {
+		if seen.Calls > 0 {
+			groups = append(groups, group{fixed + listOf(name, values), seen})
+		}
+		values, seen, length = nil, Seen{}, 0
+	}
+	for _, call := range calls {
+		value := call.values[name]
+		if len(values) >= maxValues || len(fixed)+length+len(value) > maxWhen {
+			flush()
+		}
+		values, length = append(values, value), length+len(value)+2
+		seen.join(call.allowed)
+	}
+	flush()
+	return groups
+}
+
+func (c *Collector) byAgent() string { return "agent.id == " + quoted(c.agentID) }
+
+// fixed is the part of a condition that all of some calls share: who, where, how
+// many arguments, and all of them but one.
+func (c *Collector) fixed(call *observedCall, but string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s && environment == %s && size(args) == %d", c.byAgent(), quoted(call.place), len(call.values))
+	for _, name := range slices.Sorted(maps.Keys(call.values)) {
+		if name != but {
+			fmt.Fprintf(&b, " && %s == %s", argument(name), call.values[name])
+		}
+	}
+	return b.String()
+}
+
+func listOf(name string, values []string) string {
+	switch {
+	case name == "":
+		return ""
+	case len(values) == 1:
+		return fmt.Sprintf(" && %s == %s", argument(name), values[0])
+	}
+	return fmt.Sprintf(" && %s in [%s]", argument(name), strings.Join(values, ", "))
+}

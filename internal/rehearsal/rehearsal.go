@@ -1,0 +1,9 @@
+// Package rehearsal says what policies would have done to calls that were made.
+//
+// The calls are the decisions of an organization's log. A record has less than
+// was judged: secrets were taken out of the arguments, details may be erased, and
+// some of what conditions can see is not kept at all. CallOf is the one way from a
+// record back to a call, and says what is missing beside what is there, so that
+// nobody takes a missing value for a harmless one: what depends on it is unknown,
+// and unknown is never allowed.
+package rehearsal
