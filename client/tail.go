@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -110,7 +111,7 @@ func (c *Client) openStream(ctx context.Context, path string, query url.Values, 
 	return nil, newError(response, content)
 }
 
-// maxEventLine bounds a line of a stream.
+// maxEventLine bounds a line of a stream, and all the data of an event.
 const maxEventLine = 4 << 20
 
 // Event is one of a stream.
@@ -159,6 +160,9 @@ func (r *EventReader) Next() (Event, error) {
 		case "event":
 			e.Kind = string(value)
 		case "data":
+			if len(e.Data)+len(value) > maxEventLine {
+				return Event{}, errors.New("read a stream of events: one is too large")
+			}
 			e.Data = append(e.Data, value...)
 		}
 		if len(r.lines.Bytes()) > 0 {

@@ -141,14 +141,16 @@ func (a *API) follow(r *http.Request, route Route, out *eventStream, f feed) err
 	defer look.Stop()
 	defer check.Stop()
 	defer beat.Stop()
+	atOnce := make(chan struct{})
+	close(atOnce)
 	for {
 		changed := f.changed()
 		more, err := a.sendEvents(r, route, out, f)
 		if err != nil {
 			return err
 		}
-		if more {
-			continue
+		if more { // whose beats, checks and end come all the same: a filter may let nothing through for long
+			changed = atOnce
 		}
 		select {
 		case <-changed:

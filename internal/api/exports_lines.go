@@ -137,6 +137,7 @@ func writeTrace(ctx context.Context, out *exportStream, caller principal.Princip
 		return err
 	}
 	first := true
+	out.within = 0
 	for s, err := range t.Spans(ctx) {
 		if err != nil {
 			return err
@@ -152,6 +153,9 @@ func writeTrace(ctx context.Context, out *exportStream, caller principal.Princip
 			return err
 		}
 		if _, err := out.Write(text); err != nil {
+			return err
+		}
+		if err := out.checkWithin(); err != nil {
 			return err
 		}
 	}

@@ -218,13 +218,16 @@ func writeSpanRows(ctx context.Context, l *lines, caller principal.Principal, tr
 		if err != nil {
 			return err
 		}
-		l.midway = true
+		l.midway, l.out.within = true, 0
 		for s, err := range t.Spans(ctx) {
 			if err != nil {
 				return err
 			}
 			s.Attributes = attributesFor(caller, s.Attributes)
 			if err := r.add(spanRow{t, s}); err != nil {
+				return err
+			}
+			if err := l.out.checkWithin(); err != nil {
 				return err
 			}
 		}

@@ -24,6 +24,7 @@ const (
 	exportsAtAll           = 20
 	exportTime             = time.Hour
 	exportPart             = 32 << 10 // bytes that are written together
+	checkSpans             = 2000
 )
 
 // openExports counts the exports of this process.
@@ -112,6 +113,7 @@ type exportStream struct {
 	stopping <-chan struct{}
 	may      func() error // whether the reader may still read
 	checked  time.Time
+	within   int // spans of the trace that is being written
 }
 
 // partWriter writes the parts of an export.
@@ -152,6 +154,16 @@ func (s *exportStream) check() error {
 	}
 	s.checked = time.Now()
 	return s.may()
+}
+
+// checkWithin checks among the spans of a trace, of which one may have so many that
+// they take as long as the export may. It is not asked often: what is cut there cannot
+// be continued.
+func (s *exportStream) checkWithin() error {
+	if s.within++; s.within%checkSpans != 0 {
+		return nil
+	}
+	return s.check()
 }
 
 func (s *exportStream) flush() error {

@@ -11,11 +11,13 @@ import (
 const decisionService = "writ"
 
 // decisionSpan is a decision about a tool call. It stands in the trace in which Writ
-// itself shows it. A denied call counts as failed, as it does in Writ.
+// itself shows it. A denied call counts as failed, as it does in Writ. Its span has an
+// id that no span of a client can have: one with the same could take its place at a
+// receiver, and clients can compute the ids that Writ shows.
 func decisionSpan(d *decision.Record, content Content) *message.Span {
 	traceID, spanID := projection.IDs(d)
 	s := &message.Span{
-		TraceID: traceBytes(traceID), ID: spanBytes(spanID), Name: "writ.decision " + d.Tool,
+		TraceID: traceBytes(traceID), ID: spanBytes("decision " + spanID), Name: "writ.decision " + d.Tool,
 		Start: d.At.Add(-d.Duration), End: d.At, Failed: d.Verdict == verdict.Deny,
 	}
 	a := &s.Attributes

@@ -132,7 +132,11 @@ func (s *Service) addTrace(ctx context.Context, p *parcel, a *observability.Arri
 			if p.full(limit) {
 				return false, nil
 			}
-			p.request.Add(service, rootSpan(&a.TraceItem, content))
+			root := a.TraceItem
+			if root.Attributes, err = s.telemetry.ArrivedAttributes(ctx, a); err != nil {
+				return false, err
+			}
+			p.request.Add(service, rootSpan(&root, content))
 			p.next.Span = rootSent
 		}
 		for i := range spans {

@@ -112,9 +112,9 @@ func (s *Service) startTurns(ctx context.Context, turns *sync.WaitGroup, report 
 // due are those that may be sent for, those that wait longest first.
 func (s *Service) due(ctx context.Context) ([]Forwarding, error) {
 	due, err := database.Collect(ctx, s.db, scanForwarding, selectColumns+`
-		WHERE f.enabled = 1 AND f.retry_at <= $1 AND f.lease_until <= $1
+		WHERE f.enabled = 1 AND `+isDue(1)+`
 		ORDER BY f.retry_at, f.org_id
-		LIMIT $2`, database.Micros(s.db.Now()), dueLimit)
+		LIMIT $4`, append(dueArgs(s.db.Now()), dueLimit)...)
 	if err != nil {
 		return nil, fmt.Errorf("look for whom to forward: %w", err)
 	}

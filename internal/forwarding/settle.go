@@ -27,15 +27,29 @@ func pause(attempts int64, random float64) time.Duration {
 	return wait + time.Duration((random-0.5)*0.4*float64(wait))
 }
 
+// isDue is the condition under which an organization may be sent for; its three
+// parameters, from a number on, are dueArgs. What lies further ahead than we ever put
+// it was written before the clock was set back: waiting for it could take days.
+func isDue(first int) string {
+	return fmt.Sprintf(`(f.retry_at <= $%[1]d OR f.retry_at > $%[2]d) AND (f.lease_until <= $%[1]d OR f.lease_until > $%[3]d)`, first, first+1, first+2)
+}
+
+func dueArgs(now time.Time) []any {
+	return []any{database.Micros(now), database.Micros(now.Add(longestAhead + longestWait)), database.Micros(now.Add(longestAhead + leaseTime))}
+}
+
+// longestAhead is how far replicas' clocks may differ.
+const longestAhead = time.Minute
+
 // lease takes an organization for this process, unless another has it.
 func (s *Service) lease(ctx context.Context, orgID string) (taken bool, err error) {
 	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		now := tx.Now()
 		changed, err := tx.Exec(ctx, `
-			UPDATE forwarding
+			UPDATE forwarding AS f
 			SET lease_holder = $2, lease_until = $3
-			WHERE org_id = $1 AND enabled = 1 AND retry_at <= $4 AND lease_until <= $4`,
-			orgID, s.holder, database.Micros(now.Add(leaseTime)), database.Micros(now))
+			WHERE org_id = $1 AND enabled = 1 AND `+isDue(4),
+			append([]any{orgID, s.holder, database.Micros(now.Add(leaseTime))}, dueArgs(now)...)...)
 		taken = changed == 1
 		return err
 	}})

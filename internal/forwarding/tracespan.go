@@ -37,9 +37,14 @@ func spanBytes(id string) (short [8]byte) {
 // rootOf is the id of the span that stands for a trace as a whole.
 func rootOf(t *observability.TraceItem) [8]byte { return spanBytes("root of " + t.ID) }
 
-// serviceOf is what a trace's spans are a part of.
+// serviceOf is what a trace's spans are a part of. Clients choose their name, and
+// only decisions are Writ's: no client is told of under that name.
 func serviceOf(t *observability.TraceItem) string {
-	return cmp.Or(t.Product, t.Source, "unknown_service")
+	name := cmp.Or(t.Product, t.Source, "unknown_service")
+	if strings.EqualFold(strings.TrimSpace(name), decisionService) {
+		return "client." + decisionService
+	}
+	return name
 }
 
 // rootSpan stands for a trace that came whole: such a trace has a name, a time and
@@ -122,18 +127,19 @@ func addFacts(a *message.Attributes, s *observability.ArrivedSpan) {
 }
 
 // addClients adds a client's own attributes, as far as they are to be sent. What
-// cannot be redacted is withheld.
+// cannot be redacted is withheld. Writ's own names are not theirs to use: a receiver
+// that alerts on writ.decision must not hear of one from an agent.
 func addClients(a *message.Attributes, object string, content Content) {
 	switch content {
 	case Full:
-		a.Members([]byte(object))
+		a.Members([]byte(object), decisionService)
 	case Redacted:
 		clean, err := redaction.JSON([]byte(object))
 		if err != nil {
 			a.Text("writ.withheld", "attributes that could not be redacted")
 			return
 		}
-		a.Members(clean)
+		a.Members(clean, decisionService)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,7 +55,7 @@ const MaxArrivals = 500
 
 // Arrived reads what an organization received after a place, in order, each once:
 // it keeps back what is so new that a slower commit could still come before it. The
-// Place it gives is where to go on. It is for those who remember how far they are;
+// Place it gives is where to go on. Attributes are left out, as Next leaves them out. It is for those who remember how far they are;
 // a Follower tells things at once.
 func (s *Service) Arrived(ctx context.Context, orgID string, after Place, limit int) ([]Arrival, Place, error) {
 	settled := s.db.Now().Add(-settleTime)
@@ -62,7 +63,7 @@ func (s *Service) Arrived(ctx context.Context, orgID string, after Place, limit 
 	if err != nil || len(found) == 0 {
 		return nil, after, err
 	}
-	arrivals, err := s.arrivals(ctx, orgID, found, traceSelect)
+	arrivals, err := s.arrivals(ctx, orgID, found)
 	if err != nil {
 		return nil, after, err
 	}
@@ -121,7 +122,7 @@ func scanLanding(row database.Scanner) (l landing, err error) {
 
 // arrivals reads the traces of what was found, in its order, but for those that
 // retention has removed meanwhile.
-func (s *Service) arrivals(ctx context.Context, orgID string, found []landing, columns string) ([]Arrival, error) {
+func (s *Service) arrivals(ctx context.Context, orgID string, found []landing) ([]Arrival, error) {
 	days, rows := map[int64]bool{}, map[int64]bool{}
 	args := []any{orgID}
 	mark := func(seen map[int64]bool, value int64) string {
@@ -139,7 +140,7 @@ func (s *Service) arrivals(ctx context.Context, orgID string, found []landing, c
 		}
 	}
 	query := fmt.Sprintf(`SELECT %s FROM trace WHERE org_id = $1 AND received_day IN (%s) AND pk IN (%s)`,
-		columns, strings.Join(dayMarks, ", "), strings.Join(rowMarks, ", "))
+		tellSelect, strings.Join(dayMarks, ", "), strings.Join(rowMarks, ", "))
 	traces, err := database.Collect(ctx, s.db, scanTrace, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read what arrived: %w", err)
@@ -174,6 +175,19 @@ func (s *Service) findOwn(ctx context.Context, arrived []Arrival) error {
 		a.own = first >= intake.MaxSpans
 	}
 	return nil
+}
+
+// ArrivedAttributes reads the attributes of a trace that arrived: by itself, because
+// those of one may be as large as a request.
+func (s *Service) ArrivedAttributes(ctx context.Context, a *Arrival) (attributes string, err error) {
+	err = s.db.QueryRow(ctx, `SELECT attributes FROM trace WHERE received_day = $1 AND pk = $2`, a.receivedDay, a.pk).Scan(&attributes)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "{}", nil // retention has removed it meanwhile
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the attributes of what arrived: %w", err)
+	}
+	return attributes, nil
 }
 
 // ArrivedSpan is a span with its number in its trace. Numbers rise, with gaps.

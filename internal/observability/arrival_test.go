@@ -263,3 +263,29 @@ func TestArrivalsHaveAnIndex(t *testing.T) {
 		}
 	}
 }
+
+// TestArrivalsHoldLittle: what is read of many traces at once holds none of their
+// attributes, of which each may be as large as a request; they are read one by one.
+func TestArrivalsHoldLittle(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *store) {
+		id := database.NewID()
+		request, err := observability.ParseRequest([]byte(`{"product":"p","batches":[{"trace":{"id":"` + id + `","name":"large","status":"ok","startTime":"` + s.now().Format(time.RFC3339) + `",
+			"attributes":{"large":"` + strings.Repeat("x", 1<<20) + `"}},"spans":[]}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if result, err := s.Ingest(t.Context(), orgA, "p", request); err != nil || result.Accepted != 1 {
+			t.Fatalf("%+v, %v", result, err)
+		}
+		s.advance(time.Minute)
+		arrived, _, err := s.Arrived(t.Context(), orgA, observability.Place{}, 10)
+		if err != nil || len(arrived) != 1 || len(arrived[0].Attributes) > 2 {
+			t.Fatalf("%d arrivals, %v", len(arrived), err)
+		}
+		attributes, err := s.ArrivedAttributes(t.Context(), &arrived[0])
+		if err != nil || len(attributes) < 1<<20 {
+			t.Errorf("%d bytes of attributes, %v", len(attributes), err)
+		}
+	})
+}

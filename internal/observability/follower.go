@@ -68,7 +68,7 @@ func (f *Follower) Next(ctx context.Context, limit int) (arrived []Arrival, more
 	if err != nil || len(fresh) == 0 {
 		return nil, false, err
 	}
-	all, err := f.service.arrivals(ctx, f.orgID, fresh, tellSelect)
+	all, err := f.service.arrivals(ctx, f.orgID, fresh)
 	if err != nil {
 		return nil, false, err
 	}

@@ -113,7 +113,12 @@ func (s *Service) grow(ctx context.Context, tx *database.Tx, orgID string, g *Gr
 		}
 		batch.Trace.ID = uuid.NewSHA1(uuid.MustParse(batch.Trace.ID), []byte("again")).String()
 	}
-	return errors.New("clients have taken all the ids it could have")
+	batch.Trace.ID = database.NewID()
+	fresh, err := s.claimOne(ctx, tx, orgID, freshBatch{readyBatch: readied(batch, ownProduct), pk: s.keys.at(last), day: receivedDay(last)})
+	if err == nil && !fresh {
+		err = errors.New("an id that nobody could foresee is taken")
+	}
+	return err
 }
 
 // number gives the spans of a batch the keys from an instant on, which take gave.
@@ -125,7 +130,8 @@ func (s *Service) number(b *intake.Batch, first int64) {
 
 // maxLookalikes bounds how many traces of clients may stand where a growing one
 // would: its id can be computed by whoever knows what it is of. A client's trace
-// never grows, so that the next id is taken.
+// never grows, so that the next id is taken. Who takes them all does so to have
+// nothing told: what comes then stands in traces of random ids, one for each time.
 const maxLookalikes = 8
 
 // batch is the trace as ingest knows it.

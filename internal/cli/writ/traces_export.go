@@ -102,6 +102,10 @@ func (e *exporting) run(ctx context.Context, s cli.Streams, args []string) error
 // writeFile writes beside the file and gives it its name when it is complete: what
 // has the name is whole.
 func (e *exporting) writeFile(ctx context.Context, args []string) (lines int64, err error) {
+	// A device would be replaced by a file, and a folder found out about at the end.
+	if there, err := os.Stat(e.file); err == nil && !there.Mode().IsRegular() {
+		return 0, fmt.Errorf("write the export: %s is not a file", cli.Line(e.file))
+	}
 	part, err := os.CreateTemp(filepath.Dir(e.file), "."+filepath.Base(e.file)+".part-*")
 	if err != nil {
 		return 0, fmt.Errorf("write the export: %w", err)

@@ -110,6 +110,7 @@ func TestAPartIsNotTheWhole(t *testing.T) {
 		"goes on after its end":    {map[string]string{"": "{\"end\":{\"complete\":true,\"lines\":0}}\n{\"id\":\"1\"}\n"}, nil, "goes on after the last line"},
 		"breaks after its end":     {map[string]string{"": "{\"end\":{\"complete\":true,\"lines\":0}}\n!"}, nil, "the export was cut off"},
 		"a table that is cut":      {map[string]string{"": "\"id\",\"a\",\"b\",\"c\"\r\n\"# cut\",0,\"m\",\"\"\r\n!"}, []string{"--format", "csv"}, "the export was cut off: m"},
+		"a table with a short end": {map[string]string{"": "\"id\"\r\n\"# complete\",0\r\n"}, []string{"--format", "csv"}, "not that of an export"},
 		"one trace that is cut":    {map[string]string{"": "{\"id\":!"}, []string{"1"}, "the export was cut off"},
 		"one trace that is not":    {nil, []string{"1"}, "404"},
 		"a page that is no export": {map[string]string{"": "<html>\n"}, nil, "its last line is missing"},
@@ -136,6 +137,32 @@ func TestAPartIsNotTheWhole(t *testing.T) {
 				t.Errorf("%d files are left, %v", len(left), err)
 			}
 		})
+	}
+}
+
+// TestExportReplacesOnlyFiles: neither a device nor a folder makes place for an export,
+// and a link is replaced, not followed.
+func TestExportReplacesOnlyFiles(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	url := exporter(t, map[string]string{"": "{\"end\":{\"complete\":true,\"lines\":0}}\n"})
+	secret, link, device := filepath.Join(folder, "secret"), filepath.Join(folder, "link"), filepath.Join(folder, "device")
+	if err := errors.Join(os.WriteFile(secret, []byte("kept"), 0o600), os.Symlink(secret, link), os.Symlink(os.DevNull, device)); err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range []string{device, folder} {
+		if _, err := export(t, url, "--out", target); err == nil || !strings.Contains(err.Error(), "is not a file") {
+			t.Errorf("%s: %v", target, err)
+		}
+	}
+	if _, err := export(t, url, "--out", link); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(secret); err != nil || string(text) != "kept" {
+		t.Errorf("behind the link is %q, %v", text, err)
+	}
+	if is, err := os.Lstat(link); err != nil || !is.Mode().IsRegular() || is.Mode().Perm() != 0o600 {
+		t.Errorf("the file is %v, %v", is, err)
 	}
 }
 

@@ -130,6 +130,9 @@ func (l *exportLines) parse(text string) (exportEnd, error) {
 	if err != nil {
 		return exportEnd{}, err
 	}
+	if len(cells) < 4 { // lines, message and cursor follow the first
+		return exportEnd{}, errors.New("it is not that of an export")
+	}
 	lines, err := strconv.ParseInt(cells[1], 10, 64)
 	return exportEnd{Complete: cells[0] == "# complete", Lines: lines, Message: cells[2], Cursor: cells[3]}, err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -71,8 +72,9 @@ func (a *Attributes) JSON(name string, value jsontext.Value) {
 	}
 }
 
-// Members adds each member of a JSON object under its own name.
-func (a *Attributes) Members(object []byte) {
+// Members adds each member of a JSON object under its own name, but for those that
+// are, or begin with, a name that is not theirs to use: these get a prefix.
+func (a *Attributes) Members(object []byte, reserved string) {
 	d := jsontext.NewDecoder(bytes.NewReader(object), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if first, err := d.ReadToken(); err != nil || first.Kind() != '{' {
 		return
@@ -87,8 +89,18 @@ func (a *Attributes) Members(object []byte) {
 		if err != nil {
 			return
 		}
+		if isBelow(key, reserved) {
+			key = "client." + key
+		}
 		a.JSON(key, value)
 	}
+}
+
+// isBelow reports whether a name is another or within it, as receivers compare names:
+// some do not mind the case, and some make a.b of an object a with a member b.
+func isBelow(name, top string) bool {
+	first, _, _ := strings.Cut(name, ".")
+	return strings.EqualFold(strings.TrimSpace(first), top)
 }
 
 // Drop counts something that is deliberately not sent.

@@ -143,7 +143,11 @@ func (s *Span) encode() []byte {
 	out = appendText(out, spanName, Cut(s.Name, MaxName))
 	out = appendNumber(out, spanKind, kindInternal)
 	out = appendTime(out, spanStart, s.Start)
-	out = appendTime(out, spanEnd, s.End)
+	end := s.End
+	if end.Before(s.Start) { // as a client's clock may have it; receivers refuse that
+		end = s.Start
+	}
+	out = appendTime(out, spanEnd, end)
 	out = s.Attributes.append(out, spanAttributes)
 	if s.Attributes.dropped > 0 {
 		out = appendNumber(out, spanDropped, uint64(s.Attributes.dropped))

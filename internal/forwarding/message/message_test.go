@@ -144,7 +144,7 @@ func TestJSONBecomesValues(t *testing.T) {
 	t.Parallel()
 	s := some()
 	s.Attributes.Members([]byte(`{"text":"a\u0000b","int":9007199254740993,"big":123456789012345678901234567890,"half":0.5,"yes":true,"nothing":null,
-		"list":[1,"two",null,[]],"object":{"a":{"b":false},"":1},"text":"again","deep":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}`))
+		"list":[1,"two",null,[]],"object":{"a":{"b":false},"":1},"text":"again","deep":`+strings.Repeat("[", 40)+strings.Repeat("]", 40)+`}`), "writ")
 	_, spans := read(t, message.Attributes{}, s)
 	got := members(spans[0].Attributes)
 	if got["text"] != "a\x00b" || got["int"] != int64(9007199254740993) || got["big"] != 123456789012345678901234567890.0 || got["half"] != 0.5 || got["yes"] != true {
@@ -177,13 +177,18 @@ func TestWhatReceiversRefuseIsNotWritten(t *testing.T) {
 		s.Attributes.Text(string(rune('a'+i)), strings.Repeat("ä", message.MaxValue))
 	}
 	s.Attributes.Double("not a number", math.NaN())
-	_, spans := read(t, message.Attributes{}, s)
+	early := some()
+	early.Start, early.End = s.End, s.End
+	_, spans := read(t, message.Attributes{}, s, early)
 	got := spans[0]
 	if len(got.Name) > message.MaxName || !utf8.ValidString(got.Name) {
 		t.Errorf("a name of %d bytes", len(got.Name))
 	}
-	if got.StartTimeUnixNano != math.MaxInt64 || got.EndTimeUnixNano != 0 {
+	if got.StartTimeUnixNano != math.MaxInt64 || got.EndTimeUnixNano != math.MaxInt64 { // no span ends before it begins
 		t.Errorf("times %d, %d", got.StartTimeUnixNano, got.EndTimeUnixNano)
+	}
+	if got := spans[1]; got.StartTimeUnixNano != 0 || got.EndTimeUnixNano != 0 {
+		t.Errorf("before 1970: times %d, %d", got.StartTimeUnixNano, got.EndTimeUnixNano)
 	}
 	attributes := members(got.Attributes)
 	if attributes["broken"] != "a\uFFFDb" || attributes["na\uFFFDme"] != "x" {
@@ -224,7 +229,7 @@ func FuzzMembers(f *testing.F) {
 	f.Add([]byte(`{"a":[1,{"b":null}],"c":"\ud800","d":1e999}`))
 	f.Fuzz(func(t *testing.T, object []byte) {
 		s := some()
-		s.Attributes.Members(object)
+		s.Attributes.Members(object, "writ")
 		_, spans := read(t, message.Attributes{}, s)
 		if size := proto.Size(spans[0]); size > message.MaxAttributes+2048 {
 			t.Errorf("a span of %d bytes", size)
