@@ -46,6 +46,7 @@ func TestNamedOrganizationsAreChecked(t *testing.T) {
 
 			"GET /policies":               inQuery(""),
 			"POST /policies":              inQuery(document),
+			"POST /policies/draft":        inQuery(`{"description":"pay people"}`),
 			"POST /policies/validate":     inQuery(document),
 			"POST /policies/yaml/import":  inQuery(document),
 			"POST /policies/check-access": inQuery(`{"tool":"t"}`),

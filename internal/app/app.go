@@ -35,6 +35,8 @@ import (
 	"writ/internal/organization"
 	"writ/internal/outbound"
 	"writ/internal/policy"
+	"writ/internal/policy/drafting"
+	"writ/internal/policy/drafting/model"
 	"writ/internal/projection"
 	"writ/internal/rehearsal"
 	"writ/internal/secret"
@@ -69,9 +71,11 @@ type Areas struct {
 	Notifications *notification.Service
 	Webhooks      *webhook.Service
 	Rehearsals    *rehearsal.Service
+	Drafts        *drafting.Author
 
 	projector *projection.Projector
 	outbound  *outbound.Client
+	model     *model.Client // nil: words choose templates
 	outgoing  *mail.Queue
 }
 
@@ -139,6 +143,9 @@ func Open(ctx context.Context, o Options, publicURL string) (*Areas, error) {
 	areas.openNotifications(sealer, post, publicURL)
 	areas.openSignIn(c, sealer, publicURL)
 	areas.openRehearsals()
+	if err := areas.openDrafting(c.Draft, c.OutboundAllow); err != nil {
+		return nil, errors.Join(err, areas.Close())
+	}
 	return areas, nil
 }
 
@@ -185,6 +192,9 @@ func (a *Areas) openTelemetry(ctx context.Context, o Options) (err error) {
 func (a *Areas) Close() error {
 	if a.outbound != nil {
 		a.outbound.Close()
+	}
+	if a.model != nil {
+		a.model.Close()
 	}
 	if a.TelemetryDB == nil {
 		return a.Database.Close()
