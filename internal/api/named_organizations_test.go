@@ -62,6 +62,11 @@ func TestNamedOrganizationsAreChecked(t *testing.T) {
 			"DELETE /policies/profiles/proposals/{id}": inQuery(""),
 			"POST /policies/profiles/confirm":          inQuery(`{"proposalId":"x","hash":"` + strings.Repeat("0", 64) + `"}`),
 
+			"GET /policy-replays":                    inQuery(""),
+			"POST /policy-replays":                   inQuery(`{"policyId":"x"}`),
+			"GET /policy-replays/{replayId}":         inQuery(""),
+			"POST /policy-replays/{replayId}/cancel": inQuery(""),
+
 			"GET /iap/plans":           inQuery(""),
 			"GET /pap/decisions":       inQuery(""),
 			"GET /pap/stats/overview":  inQuery(""),
