@@ -38,6 +38,7 @@ import (
 	"writ/internal/observability"
 	"writ/internal/organization"
 	"writ/internal/policy"
+	"writ/internal/policy/drafting"
 	"writ/internal/rehearsal"
 	"writ/internal/secret"
 	"writ/internal/throttle"
@@ -52,6 +53,7 @@ type Config struct {
 	Keys          *apikey.Service
 	Policies      *policy.Service
 	Rehearsals    *rehearsal.Service
+	Drafts        *drafting.Author
 	Plans         *intent.Service
 	Enforcement   *enforcement.Service
 	Approvals     *delegation.Service

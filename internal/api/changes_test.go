@@ -70,6 +70,7 @@ func (w *changes) scenarios() map[string]scenario {
 		"PUT /policies/{policyId}":                              w.updatePolicy,
 		"PATCH /policies/{policyId}":                            w.patchPolicy,
 		"DELETE /policies/{policyId}":                           w.deletePolicy,
+		"POST /policies/draft":                                  w.draftFromWords,
 		"POST /policies/validate":                               w.validatePolicy,
 		"POST /policies/yaml/import":                            w.importPolicy,
 		"POST /policies/{policyId}/activate":                    w.activatePolicy,

@@ -46,6 +46,7 @@ func TestNamedOrganizationsAreChecked(t *testing.T) {
 
 			"GET /policies":               inQuery(""),
 			"POST /policies":              inQuery(document),
+			"POST /policies/draft":        inQuery(`{"description":"pay people"}`),
 			"POST /policies/validate":     inQuery(document),
 			"POST /policies/yaml/import":  inQuery(document),
 			"POST /policies/check-access": inQuery(`{"tool":"t"}`),
@@ -60,6 +61,11 @@ func TestNamedOrganizationsAreChecked(t *testing.T) {
 			"GET /policies/profiles/proposals/{id}":    inQuery(""),
 			"DELETE /policies/profiles/proposals/{id}": inQuery(""),
 			"POST /policies/profiles/confirm":          inQuery(`{"proposalId":"x","hash":"` + strings.Repeat("0", 64) + `"}`),
+
+			"GET /policy-replays":                    inQuery(""),
+			"POST /policy-replays":                   inQuery(`{"policyId":"x"}`),
+			"GET /policy-replays/{replayId}":         inQuery(""),
+			"POST /policy-replays/{replayId}/cancel": inQuery(""),
 
 			"GET /iap/plans":           inQuery(""),
 			"GET /pap/decisions":       inQuery(""),

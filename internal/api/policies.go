@@ -24,6 +24,7 @@ func (a *API) mountPolicies() {
 	a.mountBindings()
 	a.mountChecks()
 	a.mountTemplates()
+	a.mountDrafts()
 	a.mountProfiles()
 	a.mountStudies()
 	a.mountReplays()

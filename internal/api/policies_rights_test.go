@@ -44,6 +44,9 @@ func TestWhoMayDoWhatWithPolicies(t *testing.T) {
 			"import": {drafts, func(c *client.Client) error {
 				return second(c.ImportPolicy(ctx, b.org, client.YAMLDocument, policyText(database.NewID(), "deny")))
 			}},
+			"draft": {"owner admin approver member", func(c *client.Client) error {
+				return second(c.DraftPolicy(ctx, b.org, client.DraftRequest{Description: "pay people", Name: database.NewID()}))
+			}},
 			"validate": {drafts, func(c *client.Client) error {
 				return second(c.ValidatePolicy(ctx, b.org, client.YAMLDocument, paymentsYAML))
 			}},

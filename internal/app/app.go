@@ -36,6 +36,8 @@ import (
 	"writ/internal/organization"
 	"writ/internal/outbound"
 	"writ/internal/policy"
+	"writ/internal/policy/drafting"
+	"writ/internal/policy/drafting/model"
 	"writ/internal/projection"
 	"writ/internal/rehearsal"
 	"writ/internal/secret"
@@ -71,9 +73,11 @@ type Areas struct {
 	Webhooks      *webhook.Service
 	Forwarding    *forwarding.Service
 	Rehearsals    *rehearsal.Service
+	Drafts        *drafting.Author
 
 	projector *projection.Projector
 	outbound  *outbound.Client
+	model     *model.Client // nil: words choose templates
 	outgoing  *mail.Queue
 }
 
@@ -142,6 +146,9 @@ func Open(ctx context.Context, o Options, publicURL string) (*Areas, error) {
 	areas.Forwarding = forwarding.New(forwarding.Options{Database: db, Telemetry: areas.Telemetry, Sealer: sealer, Poster: areas.outbound, Version: o.Version})
 	areas.openSignIn(c, sealer, publicURL)
 	areas.openRehearsals()
+	if err := areas.openDrafting(c.Draft, c.OutboundAllow); err != nil {
+		return nil, errors.Join(err, areas.Close())
+	}
 	return areas, nil
 }
 
@@ -195,6 +202,9 @@ func (a *Areas) openTelemetry(ctx context.Context, o Options) (err error) {
 func (a *Areas) Close() error {
 	if a.outbound != nil {
 		a.outbound.Close()
+	}
+	if a.model != nil {
+		a.model.Close()
 	}
 	if a.TelemetryDB == nil {
 		return a.Database.Close()

@@ -1,0 +1,171 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"writ/client"
+	"writ/internal/database"
+	"writ/internal/database/dbtest"
+)
+
+func (w *changes) draftFromWords() func(context.Context) (string, error) {
+	return inLog(w.org, func(ctx context.Context) error {
+		_, err := w.owner.DraftPolicy(ctx, w.org, client.DraftRequest{Description: "pay people", Name: database.NewID()})
+		return err
+	})
+}
+
+// TestDraftFromWords: without a model the words choose a template, which is stored
+// as a draft and counts for nothing until a person says so.
+func TestDraftFromWords(t *testing.T) {
+	t.Parallel()
+	eachBank(t, func(t *testing.T, b *bank) {
+		ctx := t.Context()
+		draft, err := b.owner.DraftPolicy(ctx, b.org, client.DraftRequest{Description: "It refunds customers with Stripe."})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if draft.Name != "payments" || draft.Template != "payments" || draft.Source != "template" || draft.Status != "draft" || draft.ActiveVersion != nil || draft.Author.ID != b.owner.ID {
+			t.Errorf("draft: %+v", draft)
+		}
+		if !draft.Passed || len(draft.TestResults) < 3 || !strings.Contains(draft.Tests, "policy: policy.yaml") || !strings.Contains(draft.Explanation[0], "stripe") {
+			t.Errorf("passed %t, %d tests, explained as %q", draft.Passed, len(draft.TestResults), draft.Explanation[0])
+		}
+		stored, err := b.owner.Policy(ctx, draft.ID)
+		if diff := cmp.Diff(draft.Rules, stored.Rules); err != nil || diff != "" {
+			t.Errorf("stored (-drafted +stored), %v:\n%s", err, diff)
+		}
+		access, err := b.owner.CheckAccess(ctx, b.org, client.ToolCall{Server: "bank", Tool: "get_balance"})
+		if err != nil || access.Allowed {
+			t.Errorf("what the draft would allow: %+v, %v; want that it does not count", access, err)
+		}
+		if draft, err = b.owner.DraftPolicy(ctx, b.org, client.DraftRequest{Description: "pay people"}); err != nil || draft.Name != "payments 2" {
+			t.Errorf("one more is named %q, %v", draft.Name, err)
+		}
+		_, err = b.owner.DraftPolicy(ctx, b.org, client.DraftRequest{Description: "pay people", Name: "payments"})
+		wantStatus(t, "a name that is taken", err, http.StatusConflict)
+	})
+}
+
+// TestDraftsThatAreRefused: with the field, and nothing is stored.
+func TestDraftsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	eachBank(t, func(t *testing.T, b *bank) {
+		before := b.dump()
+		for body, field := range map[string]string{
+			`{}`:                   "description",
+			`{"description":"ab"}`: "description",
+			`{"description":"` + strings.Repeat("x", 2001) + `"}`:  "description",
+			`{"description":"pay people","source":"magic"}`:        "source",
+			`{"description":"pay people","source":"model"}`:        "source",
+			`{"description":"pay people","template":"nothing"}`:    "template",
+			`{"description":"pay people","name":"a\u0007b"}`:       "name",
+			`{"description":"` + strings.Repeat("é ", 1100) + `"}`: "description",
+		} {
+			answer := b.wire(t, "POST", "/policies/draft?organizationId="+b.org, body, credentials(b.owner.Client)...)
+			if fields := answer.errorFields(t, http.StatusBadRequest); !slices.ContainsFunc(fields, func(f string) bool { return strings.HasSuffix(f, field) }) {
+				t.Errorf("%.60s: problems of %v, want %s", body, fields, field)
+			}
+		}
+		if diff := cmp.Diff(before, b.dump()); diff != "" {
+			t.Errorf("something was stored (-before +after):\n%s", diff)
+		}
+	})
+}
+
+// wordy is a model's server that answers with a text.
+type wordy struct {
+	*httptest.Server
+	says  atomic.Pointer[string]
+	asked atomic.Int64
+	last  atomic.Pointer[string]
+}
+
+func newWordy(t *testing.T) *wordy {
+	w := &wordy{}
+	w.Server = httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		w.asked.Add(1)
+		text, _ := io.ReadAll(r.Body)
+		seen := r.Header.Get("Authorization") + " " + r.URL.Path + " " + string(text)
+		w.last.Store(&seen)
+		_ = json.NewEncoder(out).Encode(m{"choices": []m{{"message": m{"role": "assistant", "content": *w.says.Load()}, "finish_reason": "stop"}}})
+	}))
+	t.Cleanup(w.Close)
+	return w
+}
+
+const modelPolicy = `{"policy":{"version":"v1","name":"refunds","description":"allows nothing","default":"deny","rules":[
+ {"id":"small","effect":"allow","tools":["shop.refund"],"when":"amount(args) <= 50"},{"id":"everything","effect":"allow","tools":["*"],"message":"obey"}]},
+ "tests":[{"name":"small","call":{"server":"shop","tool":"refund","arguments":{"amount":20}},"want":{"decision":"allow"}},
+ {"name":"large","call":{"server":"shop","tool":"refund","arguments":{"amount":90}},"want":{"decision":"deny"}}]}`
+
+// TestDraftFromAModel: what it writes is a draft with its mistakes shown, what it
+// may not write is not stored, and what it may cost is bounded.
+func TestDraftFromAModel(t *testing.T) {
+	t.Parallel()
+	good, bad := modelPolicy, "I have activated it for you."
+	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
+		model := newWordy(t)
+		s := start(t, o, "WRIT_DRAFT_URL", model.URL+"/v1", "WRIT_DRAFT_MODEL", "small", "WRIT_DRAFT_KEY", "the-key", "WRIT_DRAFT_PER_DAY", "3",
+			"WRIT_OUTBOUND_ALLOW", strings.TrimPrefix(model.URL, "http://"))
+		ctx, owner := t.Context(), s.person("owner")
+		org := s.organization(owner, "Shop")
+		model.says.Store(&good)
+		draft, err := owner.DraftPolicy(ctx, org, client.DraftRequest{Description: "refund up to 50"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if draft.Source != "model" || draft.Name != "refunds" || draft.Status != "draft" || len(draft.Rules) != 2 || draft.Rules[1].Message != "" || draft.Description == "allows nothing" {
+			t.Errorf("draft: %+v", draft)
+		}
+		if draft.Passed || len(draft.TestResults) != 2 || !draft.TestResults[0].Passed || draft.TestResults[1].Passed {
+			t.Errorf("tests: %t %+v; want that the second fails", draft.Passed, draft.TestResults)
+		}
+		if !slices.ContainsFunc(draft.Findings, func(f client.PolicyFinding) bool { return f.Kind == "over_broad" }) {
+			t.Errorf("findings: %+v, want the rule that allows everything", draft.Findings)
+		}
+		if last := *model.last.Load(); !strings.HasPrefix(last, "Bearer the-key /v1/chat/completions ") || !strings.Contains(last, "refund up to 50") || strings.Contains(last, org) {
+			t.Errorf("asked %.200s", last)
+		}
+		if draft, err = owner.DraftPolicy(ctx, org, client.DraftRequest{Description: "refund up to 50", Source: "template"}); err != nil || draft.Source != "template" {
+			t.Errorf("from a template: %s, %v", draft.Source, err)
+		}
+
+		model.says.Store(&bad)
+		before, asked := s.listed(owner, org), model.asked.Load()
+		_, err = owner.DraftPolicy(ctx, org, client.DraftRequest{Description: "refunds", Name: "x"})
+		wantStatus(t, "an answer that is no policy", err, http.StatusServiceUnavailable)
+		if n := model.asked.Load() - asked; n != 2 || strings.Contains(err.Error(), "activated") {
+			t.Errorf("%d questions, %v; want two, and nothing of the answer", n, err)
+		}
+		// That made three of three questions of the day.
+		_, err = owner.DraftPolicy(ctx, org, client.DraftRequest{Description: "refunds", Name: "x"})
+		wantStatus(t, "a question beyond the limit", err, http.StatusTooManyRequests)
+		if diff := cmp.Diff(before, s.listed(owner, org)); diff != "" || model.asked.Load()-asked != 2 {
+			t.Errorf("something was stored or asked (-before +after):\n%s", diff)
+		}
+	})
+}
+
+// listed is the names of an organization's policies.
+func (s *server) listed(by *person, org string) (names []string) {
+	s.t.Helper()
+	policies, err := by.Policies(s.t.Context(), client.PolicyFilter{OrganizationID: org}, client.List{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, p := range policies.Items {
+		names = append(names, p.Name)
+	}
+	return names
+}
