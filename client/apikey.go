@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"time"
 )
 
@@ -67,6 +68,11 @@ func (c *Client) Keys(ctx context.Context, orgID string, l List) (Page[Key], err
 // RevokeKey ends a key.
 func (c *Client) RevokeKey(ctx context.Context, id string) error {
 	return c.Call(ctx, http.MethodPost, "/api-keys/"+segment(id)+"/revoke", nil, struct{}{}, nil)
+}
+
+// RevokeOwnKey ends the key that the client calls with, which has this id.
+func (c *Client) RevokeOwnKey(ctx context.Context, id string) error {
+	return c.Call(ctx, http.MethodPost, "/api-keys/"+segment(id)+"/revoke", url.Values{"own": {"true"}}, struct{}{}, nil)
 }
 
 // RotateKey replaces a key by a new one with the same settings.

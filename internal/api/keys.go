@@ -174,12 +174,21 @@ type revokeOutput struct {
 	}
 }
 
-func (a *API) revokeKey(ctx context.Context, caller principal.Principal, in *IDInput) (*revokeOutput, error) {
+type revokeInput struct {
+	IDInput
+	Own bool `query:"own" doc:"The key to revoke is the one of this call, which is refused otherwise."`
+}
+
+func (a *API) revokeKey(ctx context.Context, caller principal.Principal, in *revokeInput) (*revokeOutput, error) {
 	caller, err := a.keyCaller(ctx, caller, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.Keys.Revoke(ctx, caller, in.ID); err != nil {
+	revoke := a.Keys.Revoke
+	if in.Own {
+		revoke = a.Keys.RevokeOwn
+	}
+	if err := revoke(ctx, caller, in.ID); err != nil {
 		return nil, err
 	}
 	out := &revokeOutput{}

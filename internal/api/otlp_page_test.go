@@ -4,9 +4,13 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"writ/client"
 )
 
 // block is the first block of code in a language on a page of the documentation.
@@ -25,6 +29,28 @@ func block(t *testing.T, page, language string) string {
 }
 
 var anyKey = regexp.MustCompile(`ak_live_\w+`)
+
+// sampleRequest is the body of the page's request, with the times that the shell of
+// somebody who sends it now would put in.
+func sampleRequest(t *testing.T, now time.Time) string {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/opentelemetry.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(text), " -d '")
+	body, _, ended := strings.Cut(rest, "\n}'\n")
+	if !found || !ended {
+		t.Fatal("opentelemetry.md has no request")
+	}
+	for shell, seconds := range map[string]int64{"'$((now - 2))": now.Unix() - 2, "'${now}": now.Unix()} {
+		if !strings.Contains(body, shell) {
+			t.Fatalf("the request has no %s", shell)
+		}
+		body = strings.ReplaceAll(body, shell+"000000000'", strconv.FormatInt(seconds, 10)+"000000000")
+	}
+	return body + "\n}"
+}
 
 // TestOpenTelemetryPage does what docs/opentelemetry.md says.
 func TestOpenTelemetryPage(t *testing.T) {
@@ -48,12 +74,15 @@ func TestOpenTelemetryPage(t *testing.T) {
 			o.wantExported(t, 9, start)
 		})
 		rule("Its request is taken whole", func(t *testing.T, o *observed) {
-			if got := o.exportJSON(t, block(t, "opentelemetry.md", "json")); got.status != http.StatusOK || string(got.body) != "{}" {
+			if got := o.exportJSON(t, sampleRequest(t, o.now())); got.status != http.StatusOK || string(got.body) != "{}" {
 				t.Fatalf("%d %s", got.status, got.body)
 			}
 			got := o.read(uuidTrace)
 			if got.Product != "planner" || len(got.Spans) != 1 || got.Spans[0].Kind != "generation" || got.SessionID == nil {
 				t.Errorf("stored is %+v", got)
+			}
+			if listed := o.listed(client.TraceFilter{}); !slices.Equal(listed, []string{uuidTrace}) {
+				t.Errorf("the list has %v, and the page shows a request whose trace is seen", listed)
 			}
 		})
 	})

@@ -31,7 +31,7 @@
 // Who sees and revokes which key: its owner, within the organization the call
 // is about, and persons whose role there manages keys. A key without the scope
 // cli sees none, and one with it only those of its owner in its organization.
-// What a caller may not see does not exist for it. A key never revokes itself.
+// What a caller may not see does not exist for it. A key revokes itself only by RevokeOwn.
 //
 // The edge is trusted to have checked that a person is a member of the
 // Principal's OrgID, and the role there. A key's rights are its scopes; if the

@@ -210,10 +210,33 @@ func TestRevokeRefusesCallers(t *testing.T) {
 			}
 		}
 		wantFault(t, w.keys.Revoke(t.Context(), terminal, own.ID), fault.Conflict)
+		wantFault(t, w.keys.RevokeOwn(t.Context(), terminal, issued.ID), fault.Invalid)
 		w.resolve(own)
 		_, bobs := w.terminal(w.bob, w.acme)
 		bobs.Role = principal.Owner
 		wantFault(t, w.keys.Revoke(t.Context(), bobs, issued.ID), fault.NotFound)
+	})
+}
+
+// TestRevokeOwn: a terminal that has no more than its key ends it, and that is
+// recorded; nothing else ends so, and no key that may not manage keys.
+func TestRevokeOwn(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		own, terminal := w.terminal(w.ada, w.acme)
+		agents := w.memberKey(w.ada, w.acme)
+		wantFault(t, w.keys.RevokeOwn(t.Context(), w.resolve(agents), agents.ID), fault.Forbidden)
+		wantFault(t, w.keys.RevokeOwn(t.Context(), person(w.ada, w.acme, principal.Member), own.ID), fault.Invalid)
+		before := w.actions(w.acme)
+		if err := w.keys.RevokeOwn(t.Context(), terminal, own.ID); err != nil {
+			t.Fatalf("revoke: %v", err)
+		}
+		if got := w.actions(w.acme); got != before+" key.revoked" {
+			t.Errorf("log:%s, want one key.revoked after%s", got, before)
+		}
+		if _, err := w.keys.Resolve(t.Context(), own.Secret.Reveal()); !fault.Is(err, fault.Unauthenticated) {
+			t.Errorf("the key still resolves: %v", err)
+		}
 	})
 }
 

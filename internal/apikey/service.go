@@ -145,8 +145,24 @@ func (s *Service) Revoke(ctx context.Context, p principal.Principal, id string) 
 		return err
 	}
 	if p.Kind == principal.Key && p.KeyID == id {
-		return fault.New(fault.Conflict, "this is the key you are calling with: revoke it with another one, or in the dashboard")
+		return fault.New(fault.Conflict, "this is the key you are calling with: revoke it with another one, with own=true, or in the dashboard")
 	}
+	return s.revoke(ctx, p, id)
+}
+
+// RevokeOwn ends the key of the caller: how a terminal signs out that has no more
+// than its key, and says that it means that one.
+func (s *Service) RevokeOwn(ctx context.Context, p principal.Principal, id string) error {
+	if err := requireManager(p); err != nil {
+		return err
+	}
+	if p.Kind != principal.Key || p.KeyID != id {
+		return fault.Field("own", "must not be given for another key than the one you are calling with")
+	}
+	return s.revoke(ctx, p, id)
+}
+
+func (s *Service) revoke(ctx context.Context, p principal.Principal, id string) error {
 	err := s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
 		k, err := findVisible(ctx, tx, p, id)
 		if err != nil {

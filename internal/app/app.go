@@ -180,7 +180,11 @@ func Prices(file string) (*observability.Prices, error) {
 	if err != nil {
 		return nil, err
 	}
-	return observability.ParsePrices(text)
+	prices, err := observability.ParsePrices(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return prices, nil
 }
 
 // openTelemetry opens the store that bulk goes to.

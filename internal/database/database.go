@@ -75,6 +75,15 @@ type DB struct {
 	shared sync.Map // what every transaction can reach
 }
 
+// named is the file of a database, for errors to those who have several. The address
+// of a server may hold a password, so it is not named.
+func (db *DB) named() string {
+	if db.path == "" {
+		return ""
+	}
+	return " " + db.path
+}
+
 // Open opens the database, applies the migrations it lacks and starts the
 // committer. Close it.
 func Open(ctx context.Context, o Options) (*DB, error) {
@@ -92,7 +101,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		return nil, err
 	}
 	if err := db.migrate(ctx, embedded(o.Store)); err != nil {
-		return nil, errors.Join(fmt.Errorf("migrate the database: %w", err), db.closeHandles())
+		return nil, errors.Join(fmt.Errorf("migrate the database%s: %w", db.named(), err), db.closeHandles())
 	}
 	db.statements, db.often = newStatements(), newOften(db)
 	if db.engine == SQLite {

@@ -212,7 +212,7 @@ func checkApplied(steps, applied []migration) error {
 	}
 	for i, done := range applied {
 		if done.version != steps[i].version || done.digest != steps[i].digest {
-			return fmt.Errorf("migration %04d_%s in the database differs from this program's %04d_%s", done.version, done.name, steps[i].version, steps[i].name)
+			return fmt.Errorf("migration %04d_%s in the database differs from this program's %04d_%s: another build of Writ made it; start that one, or begin with an empty data folder (WRIT_DATA_DIR) or database", done.version, done.name, steps[i].version, steps[i].name)
 		}
 	}
 	return nil

@@ -34,7 +34,7 @@ func (w *world) someTrace() (traceID string) {
 		{"id":"` + model + `","kind":"generation","name":"ask","startTime":"` + stamp(w.now()) + `","endTime":"` + stamp(w.now().Add(time.Second)) + `","status":"ok",
 			"attributes":{"model":"gpt-4o","inputTokens":100,"outputTokens":20,"cacheReadTokens":40,"prompt":"who is ann@example.org?","api_key":"sk-secret-of-the-span"}},
 		{"id":"` + database.NewID() + `","parentSpanId":"` + model + `","kind":"tool","name":"search","startTime":"` + stamp(w.now()) + `","status":"denied","attributes":{"toolName":"web.search","rows":[1,2]}},
-		{"id":"` + database.NewID() + `","kind":"generation","name":"foreign","startTime":"` + stamp(w.now()) + `","status":"ok","attributes":{"gen_ai.request.model":"own-words","model":"gpt-4o"}}
+		{"id":"` + database.NewID() + `","kind":"generation","name":"foreign","startTime":"` + stamp(w.now()) + `","status":"ok","attributes":{"gen_ai.request.model":"own-words","model":"gpt-4o","inputTokens":100}}
 		]}`)
 	return traceID
 }
@@ -70,7 +70,7 @@ func TestATraceAsSpans(t *testing.T) {
 			t.Errorf("below %x with %v", search.ParentSpanId, search.Status)
 		}
 		foreign, _ := w.receiver.taken("foreign")
-		wantAttributes(t, foreign, map[string]any{"gen_ai.request.model": "own-words"})
+		wantAttributes(t, foreign, map[string]any{"gen_ai.request.model": "own-words", "writ.usage.cost_usd": 0.00025})
 	})
 }
 

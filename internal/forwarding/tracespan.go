@@ -92,6 +92,9 @@ func traceSpan(t *observability.TraceItem, stored *observability.ArrivedSpan, ro
 	if !strings.Contains(stored.Attributes, `"gen_ai.`) || content == None {
 		addFacts(a, stored)
 	}
+	if stored.Usage.CostNanos > 0 {
+		a.Double("writ.usage.cost_usd", stored.Usage.Dollars()) // also beside a client's own words, which seldom have it
+	}
 	addClients(a, stored.Attributes, content)
 	about(a, t) // after what the client says itself
 	return s
@@ -120,9 +123,6 @@ func addFacts(a *message.Attributes, s *observability.ArrivedSpan) {
 		if tokens.count > 0 {
 			a.Int(tokens.name, tokens.count)
 		}
-	}
-	if s.Usage.CostNanos > 0 {
-		a.Double("writ.usage.cost_usd", s.Usage.Dollars())
 	}
 }
 

@@ -107,22 +107,6 @@ func keysCreate(s cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// organization is where a person works, if there is but one choice. A key that is
-// bound to none is of little use, so it is not made by leaving a flag out.
-func (p *asPerson) organization(ctx context.Context, c *client.Client) (string, error) {
-	if p.orgID != "" {
-		return p.orgID, nil
-	}
-	mine, err := c.Organizations(ctx)
-	if err != nil {
-		return "", err
-	}
-	if len(mine) != 1 {
-		return "", fmt.Errorf("you are in %d organizations: give --organization", len(mine))
-	}
-	return mine[0].ID, nil
-}
-
 func keysRevoke(s cli.Streams) *cobra.Command {
 	var v server
 	cmd := &cobra.Command{

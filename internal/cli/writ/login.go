@@ -153,7 +153,7 @@ func (l *signingIn) begin(ctx context.Context, s cli.Streams, c *client.Client) 
 	defer cancel()
 	code, err := c.StartDevice(ctx, client.DeviceStart{Client: client.WritClient, Product: l.product})
 	if err != nil {
-		return code, fmt.Errorf("ask %s for a sign-in: %w", c.BaseURL, err)
+		return code, noAnswer(c.BaseURL, "ask "+c.BaseURL+" for a sign-in", err)
 	}
 	page, err := l.page(code.VerificationURIComplete)
 	if err != nil {

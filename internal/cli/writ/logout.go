@@ -73,10 +73,7 @@ func end(ctx context.Context, in credentials.SignIn) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	if in.RefreshToken == "" {
-		if in.KeyID != "" {
-			return fmt.Errorf("without a session it cannot revoke its key %s: have it revoked by somebody who is signed in", in.KeyID)
-		}
-		return nil
+		return endKeyAlone(ctx, in)
 	}
 	person, err := asSignedIn(ctx, in)
 	if err != nil {
@@ -88,6 +85,19 @@ func end(ctx context.Context, in credentials.SignIn) error {
 		}
 	}
 	return person.Logout(ctx)
+}
+
+// endKeyAlone has the key that a sign-in without a session made revoke itself. One
+// that is not accepted has ended.
+func endKeyAlone(ctx context.Context, in credentials.SignIn) error {
+	if in.KeyID == "" {
+		return nil
+	}
+	err := (&client.Client{BaseURL: in.URL, APIKey: in.APIKey}).RevokeOwnKey(ctx, in.KeyID)
+	if err != nil && client.StatusOf(err) != http.StatusUnauthorized {
+		return fmt.Errorf("revoke the key %s: %w", in.KeyID, err)
+	}
+	return nil
 }
 
 // asSignedIn is the server as the person of a sign-in that is no longer kept.

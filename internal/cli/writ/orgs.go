@@ -146,16 +146,27 @@ func keepSwitched(found credentials.Found, in credentials.SignIn) error {
 	})
 }
 
-// endBefore revokes the key that the sign-in had. It takes a session: a key works
-// in its own organization alone. That it fails does not undo the switch.
+// endBefore revokes the key that the sign-in had, by the session or, without one, by
+// that key: a key works in its own organization alone. That it fails does not undo
+// the switch.
 func (w *switching) endBefore(ctx context.Context, s cli.Streams, found credentials.Found) {
 	if found.Saved == nil || found.Saved.KeyID == "" {
+		return
+	}
+	if found.Saved.RefreshToken == "" {
+		bounded, cancel := context.WithTimeout(ctx, answerTime)
+		defer cancel()
+		w.tellOfValid(s, found, endKeyAlone(bounded, *found.Saved))
 		return
 	}
 	person := asPerson{server: w.server}
 	_, err := call(ctx, &person, func(ctx context.Context, c *client.Client) (struct{}, error) {
 		return struct{}{}, c.RevokeKey(ctx, found.Saved.KeyID)
 	})
+	w.tellOfValid(s, found, err)
+}
+
+func (w *switching) tellOfValid(s cli.Streams, found credentials.Found, err error) {
 	if err != nil {
 		fmt.Fprintf(s.Err, "writ: the key %s that you had stays valid: %s\n", cli.Line(found.Saved.KeyID), cli.Line(err.Error()))
 	}

@@ -56,12 +56,13 @@ func (v *server) print(s cli.Streams, value any) error { return json.NewEncoder(
 type asPerson struct {
 	server
 	tokenFile, orgID string
+	orgIsID          bool // orgID is no name that is still to be looked up
 }
 
 func (p *asPerson) addFlags(cmd *cobra.Command) {
 	p.server.addFlags(cmd)
 	cmd.Flags().StringVar(&p.tokenFile, "token", "", "file with an access token, in place of "+credentials.TokenVariable+" and the sign-in")
-	cmd.Flags().StringVar(&p.orgID, "organization", "", "the organization; the one you switched to unless given, or your only one")
+	cmd.Flags().StringVar(&p.orgID, "organization", "", "the organization, by id or exact name; the one you switched to unless given, or your only one")
 }
 
 // client is the server, as the person calls it. A person who signed in acts in the
@@ -76,10 +77,14 @@ func (p *asPerson) client(ctx context.Context) (*client.Client, error) {
 		return nil, err
 	}
 	if p.orgID == "" && p.tokenFile == "" && found.Saved != nil && found.TokenFrom != credentials.TokenVariable {
-		p.orgID = found.Saved.OrgID
+		p.orgID, p.orgIsID = found.Saved.OrgID, true
 	}
-	return &client.Client{BaseURL: found.URL, AccessToken: token}, nil
+	c := &client.Client{BaseURL: found.URL, AccessToken: token}
+	return c, p.findOrganization(ctx, c)
 }
+
+// errKeyOnly is what it says to somebody who signed in and left the session out.
+var errKeyOnly = errors.New("this terminal has a key but no session: run writ login and leave the session ticked, or give an access token in WRIT_ACCESS_TOKEN or --token")
 
 // errNoPerson is what a command says that needs a person.
 var errNoPerson = errors.New("not signed in: run writ login, or give an access token in WRIT_ACCESS_TOKEN or --token")
@@ -95,6 +100,8 @@ func personToken(ctx context.Context, found credentials.Found, file string) (str
 		found.AccessToken, found.TokenFrom = strings.TrimSpace(text), file
 	}
 	switch {
+	case found.AccessToken == "" && found.APIKey != "":
+		return "", cli.SignedOut(errKeyOnly)
 	case found.AccessToken == "":
 		return "", cli.SignedOut(errNoPerson)
 	case found.Saved == nil || found.TokenFrom == credentials.TokenVariable || file != "":
@@ -156,7 +163,7 @@ func hinted(err error, signIn string) error {
 	case answer.StatusCode == http.StatusUnauthorized:
 		return cli.SignedOut(fmt.Errorf("%w: %s", err, signIn))
 	case slices.ContainsFunc(answer.Details, func(d client.Detail) bool { return d.Field == "organizationId" }):
-		return fmt.Errorf("%w: give --organization", err)
+		return fmt.Errorf("%w: give --organization, an id or a name of writ orgs", err)
 	}
 	return err
 }

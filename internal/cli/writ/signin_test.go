@@ -52,7 +52,7 @@ func signedInTo(t *testing.T, url string, life time.Duration) credentials.Store 
 	t.Helper()
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	store := credentials.Default()
-	in := credentials.SignIn{URL: url, APIKey: "ak_test_mine", KeyID: "k1", OrgID: "o1"}
+	in := credentials.SignIn{URL: url, APIKey: "ak_test_mine", KeyID: "k1", OrgID: "0199d1c2-7a54-7c1e-9b7e-2f6a4c1d8e30"}
 	if err := store.Save(in.Hold(credentials.Tokens{Access: "access", Refresh: "refresh", Life: life})); err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func look(ctx context.Context, found credentials.Found) (report, error) {
 	c := &client.Client{BaseURL: found.URL, APIKey: found.APIKey}
 	health, err := c.WithKey("").Health(ctx)
 	if err != nil {
-		return report{}, fmt.Errorf("no Writ server at %s: %w", c.BaseURL, err)
+		return report{}, noAnswer(c.BaseURL, "no Writ server at "+c.BaseURL, err)
 	}
 	r := report{URL: c.BaseURL, Version: health.Version, Ready: true}
 	if _, err := c.WithKey("").Ready(ctx); err != nil {

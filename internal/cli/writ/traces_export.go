@@ -1,6 +1,7 @@
 package writ
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +41,7 @@ func tracesExport(s cli.Streams) *cobra.Command {
 	f.StringVar(&e.rows, "rows", "traces", "what a line is: traces (in ndjson with their spans), spans or sessions")
 	f.StringVarP(&e.file, "out", "o", "", "the file to write; stdout unless given")
 	f.IntVar(&e.filter.Days, "days", 7, "how many days back, 1 to 90")
-	f.StringVar(&e.filter.SessionID, "session", "", "of this session")
+	f.StringVar(&e.filter.SessionID, "session", "", "of this session, by its id; --rows sessions lists them")
 	f.StringVar(&e.filter.Name, "name", "", "traces of exactly this name")
 	f.StringVar(&e.filter.Status, "status", "", "of this status: ok, error, denied; of sessions active, completed, expired, error")
 	f.StringVar(&e.filter.UserID, "user", "", "of this person")
@@ -81,7 +82,10 @@ func (e *exporting) check(cmd *cobra.Command, args []string) error {
 
 func (e *exporting) run(ctx context.Context, s cli.Streams, args []string) error {
 	if e.file == "" {
-		_, err := e.write(ctx, s.Out, args)
+		lines, err := e.write(ctx, s.Out, args)
+		if err == nil {
+			e.tellOfNone(s, lines, args)
+		}
 		return err
 	}
 	lines, err := e.writeFile(ctx, args)
@@ -96,7 +100,23 @@ func (e *exporting) run(ctx context.Context, s cli.Streams, args []string) error
 		what = "it"
 	}
 	fmt.Fprintf(s.Err, "writ: exported %s to %s\n", what, cli.Line(e.file))
+	e.tellOfNone(s, lines, args)
 	return nil
+}
+
+// furthest is how many days back the lists of a server reach.
+const furthest = 90
+
+// tellOfNone says where an export looked that found nothing.
+func (e *exporting) tellOfNone(s cli.Streams, lines int64, args []string) {
+	if lines > 0 || e.one(args) {
+		return
+	}
+	hint := ""
+	if e.filter.Days < furthest {
+		hint = "; --days reaches further"
+	}
+	fmt.Fprintf(s.Err, "writ: 0 %s of the last %s%s\n", e.rows, count(int64(e.filter.Days), "day"), hint)
 }
 
 // writeFile writes beside the file and gives it its name when it is complete: what
@@ -176,7 +196,7 @@ func cutOff(message string, cause error) error {
 func (e *exporting) writeOne(ctx context.Context, out io.Writer, args []string) error {
 	body, err := e.open(ctx, func(c *client.Client, org string) (io.ReadCloser, error) {
 		if len(args) == 1 {
-			return c.ExportTrace(ctx, org, args[0])
+			return c.ExportTrace(ctx, org, cmp.Or(uuidOf(args[0]), args[0]))
 		}
 		return c.ExportSession(ctx, org, e.filter.SessionID)
 	})

@@ -43,7 +43,7 @@ func exporter(t *testing.T, parts map[string]string) string {
 func export(t *testing.T, url string, args ...string) (out string, err error) {
 	t.Helper()
 	var printed, told bytes.Buffer
-	args = append([]string{"traces", "export", "--url", url, "--token", withToken(t), "--organization", "o"}, args...)
+	args = append([]string{"traces", "export", "--url", url, "--token", withToken(t), "--organization", "0199d1c2-7a54-7c1e-9b7e-2f6a4c1d8e30"}, args...)
 	err = writ.Run(context.Background(), args, cli.Streams{Out: &printed, Err: &told})
 	return printed.String(), err
 }

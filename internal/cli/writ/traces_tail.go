@@ -45,13 +45,14 @@ func tracesTail(s cli.Streams) *cobra.Command {
 		Long: "Print each new trace and each decision of an organization as it comes, one a line; with --json one object a line. A\n" +
 			"connection that breaks is made anew, and nothing is missed or printed twice. It ends with --count lines, or when it is\n" +
 			"interrupted.",
-		RunE: func(cmd *cobra.Command, _ []string) error { return t.run(cmd.Context(), s) },
+		PreRunE: func(*cobra.Command, []string) error { return t.checkSession(s) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return t.run(cmd.Context(), s) },
 	}
 	t.addFlags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&t.filter.Only, "only", "", "traces or decisions: leave the other out")
 	f.StringVar(&t.filter.AgentID, "agent", "", "of this agent")
-	f.StringVar(&t.filter.SessionID, "session", "", "of this session")
+	f.StringVar(&t.filter.SessionID, "session", "", "of this session: of traces by its UUID, of decisions as the client calls it")
 	f.StringVar(&t.filter.Tool, "tool", "", "decisions about this tool, and traces with a new span of it")
 	f.StringVar(&t.filter.Status, "status", "", "traces that are ok, error or denied; no decisions")
 	f.StringVar(&t.filter.Name, "name", "", "traces of exactly this name; no decisions")
@@ -59,6 +60,22 @@ func tracesTail(s cli.Streams) *cobra.Command {
 	f.StringVar(&t.filter.PlanID, "plan", "", "decisions under this plan; no traces")
 	f.IntVar(&t.count, "count", 0, "end after so many lines")
 	return cmd
+}
+
+// checkSession refuses to wait for what cannot come: sessions of traces have UUIDs,
+// those of decisions the names that clients give them.
+func (t *tailing) checkSession(s cli.Streams) error {
+	if t.filter.SessionID == "" || uuidOf(t.filter.SessionID) != "" {
+		return nil
+	}
+	const where = "writ traces export --rows sessions lists the ids"
+	if t.filter.Only == "traces" || t.filter.Status != "" || t.filter.Name != "" {
+		return errors.New("--session must be a UUID where traces are watched: " + where)
+	}
+	if t.filter.Only != "decisions" {
+		fmt.Fprintf(s.Err, "writ: --session is no UUID, so that it tells decisions alone; %s of traces\n", where)
+	}
+	return nil
 }
 
 // errEnough is that as many lines were printed as were asked for.

@@ -34,7 +34,7 @@ func newTeller(t *testing.T, connections ...string) *teller {
 			fmt.Fprintf(w, `{"accessToken":"access%d","refreshToken":"refresh%d","expiresIn":1}`, e.renewed, e.renewed)
 			return
 		}
-		if r.URL.Path != "/organization/o1/observability/stream" || len(e.asked) == len(e.connections) {
+		if r.URL.Path != "/organization/0199d1c2-7a54-7c1e-9b7e-2f6a4c1d8e30/observability/stream" || len(e.asked) == len(e.connections) {
 			w.WriteHeader(http.StatusNotFound)
 			return
 		}
@@ -115,7 +115,7 @@ func TestTailEnds(t *testing.T) {
 		"whose server is another one": {nil, "the server answered 404 Not Found (404)", false},
 	} {
 		e := newTeller(t, c.connections...)
-		out, _, err := e.tail(t.Context(), "--organization", "o1", "--token", withToken(t))
+		out, _, err := e.tail(t.Context(), "--organization", "0199d1c2-7a54-7c1e-9b7e-2f6a4c1d8e30", "--token", withToken(t))
 		if err == nil || err.Error() != c.want || out != "" || errors.Is(err, cli.ErrSignedOut) != c.signedOut {
 			t.Errorf("%s: %v, want %s; printed %q", name, err, c.want, out)
 		}
@@ -136,7 +136,7 @@ func TestTailIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var out bytes.Buffer
-	err := writ.Run(ctx, []string{"traces", "tail", "--url", e.URL, "--organization", "o1", "--token", withToken(t)},
+	err := writ.Run(ctx, []string{"traces", "tail", "--url", e.URL, "--organization", "0199d1c2-7a54-7c1e-9b7e-2f6a4c1d8e30", "--token", withToken(t)},
 		cli.Streams{In: strings.NewReader(""), Out: &out, Err: interrupting{cancel}})
 	if err != nil || ctx.Err() == nil || out.Len() != 0 || len(e.asked) != 1 {
 		t.Errorf("printed %q, %v, %d connections", out.String(), err, len(e.asked))
@@ -145,7 +145,7 @@ func TestTailIsInterrupted(t *testing.T) {
 
 func TestTailPrintsJSON(t *testing.T) {
 	e := newTeller(t, ready("1")+decisionEvent("2", "two"))
-	out, said, err := e.tail(t.Context(), "--organization", "o1", "--token", withToken(t), "--json", "--count", "1")
+	out, said, err := e.tail(t.Context(), "--organization", "0199d1c2-7a54-7c1e-9b7e-2f6a4c1d8e30", "--token", withToken(t), "--json", "--count", "1")
 	want := `{"decision":{"index":7,"id":"two","at":"0001-01-01T00:00:00Z","decision":"deny","agentId":"","server":"bank","tool":"pay","policyId":"p","ruleId":"r","reason":"too large"}}` + "\n"
 	if err != nil || out != want || said != "" {
 		t.Errorf("printed %q and %q, %v; want %q", out, said, err, want)
@@ -159,7 +159,7 @@ func TestTailShowsNoControlCharacters(t *testing.T) {
 	e := newTeller(t, ready("1")+
 		"event: trace\ndata: {\"trace\":{\"id\":\"i\",\"name\":\""+hostile+"\",\"agentId\":\""+hostile+"\",\"status\":\""+hostile+"\"}}\n\n"+
 		"event: decision\ndata: {\"decision\":{\"id\":\"d\",\"tool\":\""+hostile+"\",\"reason\":\""+hostile+"\",\"policyName\":\""+hostile+"\"}}\n\n")
-	out, _, err := e.tail(t.Context(), "--organization", "o1", "--token", withToken(t), "--count", "2")
+	out, _, err := e.tail(t.Context(), "--organization", "0199d1c2-7a54-7c1e-9b7e-2f6a4c1d8e30", "--token", withToken(t), "--count", "2")
 	if err != nil || strings.Count(out, "\n") != 2 {
 		t.Errorf("%v: printed %q", err, out)
 	}

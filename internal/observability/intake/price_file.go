@@ -48,7 +48,7 @@ func ParsePrices(text []byte) (*Prices, error) {
 	}
 	var file priceFile
 	if err := json.Unmarshal(text, &file, json.RejectUnknownMembers(true)); err != nil {
-		return nil, fmt.Errorf("read the price file: %w", err)
+		return nil, misread(text, err)
 	}
 	if _, err := time.Parse(time.DateOnly, file.Date); err != nil && file.Date != "" {
 		return nil, fmt.Errorf("price file: date must be like %s", time.DateOnly)
@@ -92,8 +92,11 @@ func (p *Prices) add(file *priceFile) error {
 }
 
 func (p *Prices) check(m ModelPrice) error {
-	if _, known := p.cached[m.Vendor]; !known || m.Prefix == "" {
-		return fmt.Errorf("price file: model %q needs a prefix and a vendor of the file", m.Prefix)
+	if m.Vendor == "" || m.Prefix == "" {
+		return fmt.Errorf("price file: model %q needs a prefix and a vendor", m.Prefix)
+	}
+	if _, known := p.cached[m.Vendor]; !known {
+		return fmt.Errorf("price file: model %q: vendor %q is not in \"vendors\"", m.Prefix, m.Vendor)
 	}
 	rates := []Rates{m.Rates}
 	if m.Above != nil {

@@ -1,0 +1,24 @@
+package writ
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+)
+
+// noAnswer is an error of a first call in one sentence where nobody answered it: the
+// libraries below name the address three times, and not what to do.
+func noAnswer(address, doing string, err error) error {
+	var cause error
+	if name, ok := errors.AsType[*net.DNSError](err); ok {
+		cause = errors.New(name.Err)
+	} else if op, ok := errors.AsType[*net.OpError](err); ok {
+		cause = op.Err
+	} else if errors.Is(err, context.DeadlineExceeded) {
+		cause = context.DeadlineExceeded
+	} else {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	return fmt.Errorf("no Writ server answers at %s (%w): is it running? --url or WRIT_URL names another", address, cause)
+}

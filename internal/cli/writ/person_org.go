@@ -1,0 +1,88 @@
+package writ
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"writ/client"
+)
+
+// organization is where a person works, if there is but one choice. A key that is
+// bound to none is of little use, so it is not made by leaving a flag out.
+func (p *asPerson) organization(ctx context.Context, c *client.Client) (string, error) {
+	if p.orgID != "" {
+		return p.orgID, nil
+	}
+	mine, err := c.Organizations(ctx)
+	if err != nil {
+		return "", err
+	}
+	if len(mine) != 1 {
+		return "", fmt.Errorf("you are in %d organizations: give --organization%s", len(mine), choices(mine))
+	}
+	return mine[0].ID, nil
+}
+
+// findOrganization looks up the organization that was given by its name.
+func (p *asPerson) findOrganization(ctx context.Context, c *client.Client) error {
+	if p.orgID == "" || p.orgIsID || uuidOf(p.orgID) != "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	mine, err := c.Organizations(ctx)
+	if err != nil {
+		return hinted(fmt.Errorf("look for the organization %q: %w", p.orgID, err), "sign in again, and give the new access token")
+	}
+	var called []client.Organization
+	for _, o := range mine {
+		if o.Name == p.orgID {
+			called = append(called, o)
+		}
+	}
+	switch len(called) {
+	case 0:
+		return fmt.Errorf("you are in no organization called %q: give --organization%s", p.orgID, choices(mine))
+	case 1:
+		p.orgID, p.orgIsID = called[0].ID, true
+		return nil
+	}
+	return fmt.Errorf("you are in %d organizations called %q: give the id%s", len(called), p.orgID, choices(called))
+}
+
+// maxChoices bounds how many organizations an error names.
+const maxChoices = 10
+
+// choices are the organizations that a flag could name, for the end of an error.
+func choices(mine []client.Organization) string {
+	if len(mine) == 0 {
+		return ""
+	}
+	var named []string
+	for _, o := range mine[:min(len(mine), maxChoices)] {
+		named = append(named, fmt.Sprintf("%s (%s)", o.Name, o.ID))
+	}
+	if len(mine) > maxChoices {
+		named = append(named, "… (writ orgs lists them all)")
+	}
+	return ", one of " + strings.Join(named, ", ")
+}
+
+// uuidOf is the UUID that a text is, also in the form that OpenTelemetry gives the
+// ids of traces: 32 hexadecimal digits. It is empty for any other text.
+func uuidOf(text string) string {
+	digits := strings.ToLower(text)
+	if len(digits) == 36 {
+		for _, at := range []int{23, 18, 13, 8} {
+			if digits[at] != '-' {
+				return ""
+			}
+			digits = digits[:at] + digits[at+1:]
+		}
+	}
+	if len(digits) != 32 || strings.Trim(digits, "0123456789abcdef") != "" {
+		return ""
+	}
+	return strings.Join([]string{digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]}, "-")
+}
