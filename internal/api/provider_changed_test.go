@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"sync"
 	"testing"
 
@@ -57,25 +56,4 @@ func TestProviderChangedDuringASignIn(t *testing.T) {
 			t.Error("it has a session")
 		}
 	}, permitLoopback...)
-}
-
-// newIDPWith is a provider whose answers a test watches.
-func newIDPWith(t *testing.T, watch func(http.Handler) http.Handler) *idp {
-	t.Helper()
-	server, err := mockoidc.NewServer(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := server.AddMiddleware(watch); err != nil {
-		t.Fatal(err)
-	}
-	if err := server.Start(httptest.NewUnstartedServer(nil).Listener, nil); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Shutdown(); err != nil {
-			t.Errorf("stop the identity provider: %v", err)
-		}
-	})
-	return &idp{MockOIDC: server}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync"
@@ -24,11 +25,32 @@ type idp struct {
 	mu sync.Mutex // guards the queue of who comes next
 }
 
+// newIDP starts one whose requests wait for each other: it keeps its sessions in a
+// map that it does not guard, and tests of both databases share it.
 func newIDP(t *testing.T) *idp {
 	t.Helper()
-	server, err := mockoidc.Run()
+	var mu sync.Mutex
+	return newIDPWith(t, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			next.ServeHTTP(w, r)
+		})
+	})
+}
+
+// newIDPWith starts one with a handler around each of its own.
+func newIDPWith(t *testing.T, around func(http.Handler) http.Handler) *idp {
+	t.Helper()
+	server, err := mockoidc.NewServer(nil)
 	if err != nil {
-		t.Fatalf("start an identity provider: %v", err)
+		t.Fatal(err)
+	}
+	if err := server.AddMiddleware(around); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(httptest.NewUnstartedServer(nil).Listener, nil); err != nil {
+		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		if err := server.Shutdown(); err != nil {
