@@ -25,15 +25,15 @@ type PolicyFiguresBody struct {
 	P50DurationMs   float64         `json:"p50DurationMs" doc:"The median, within 1 %."`
 	P95DurationMs   float64         `json:"p95DurationMs" doc:"The 95th percentile, within 1 %."`
 	TopMatchedRules []RuleCountBody `json:"topMatchedRules" nullable:"false" doc:"The ten rules that matched most, the most first."`
-	Shadow          ShadowBody      `json:"shadow" doc:"What shadows of the policy would have led to; none of it is in the other figures."`
+	Shadow          ShadowBody      `json:"shadow,omitzero" doc:"What shadows of the policy would have led to, where there were any; none of it is in the other figures."`
 }
 
 // ShadowBody is what the shadows of a policy would have led to.
 type ShadowBody struct {
 	Calls      int64 `json:"calls" doc:"Calls that were judged by a shadow as well."`
 	Allowed    int64 `json:"allowed" doc:"Would have been allowed."`
-	Asked      int64 `json:"asked"`
-	Held       int64 `json:"held"`
+	Asked      int64 `json:"asked" doc:"Would have been asked about."`
+	Held       int64 `json:"held" doc:"Would have waited for a person."`
 	Denied     int64 `json:"denied" doc:"Would have been denied."`
 	WouldDeny  int64 `json:"wouldDeny" doc:"Of the denied, those that the active policies did not deny."`
 	WouldAllow int64 `json:"wouldAllow" doc:"Of the allowed, those that the active policies did not allow."`
