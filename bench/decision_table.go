@@ -15,10 +15,11 @@ const (
 	flatTarget               = "1 x"
 )
 
-// printDecisions prints the contenders: the floor, OPA, and installations.
+// printDecisions prints the contenders: the floor, OPA with a bare input and with the
+// same request, and installations. The ratios are to the same request.
 func printDecisions(out io.Writer, contenders []contender, g growth, others float64) error {
 	table := newTable(out, "POST /iap/sdk/enforce", "req/s", "p50", "p99", "server CPU/req", "throughput / OPA", "p99 / OPA", "CPU / echo", "target")
-	echo, opa := contenders[0], contenders[1]
+	echo, opa := contenders[0], contenders[2]
 	p99 := func(r round) time.Duration { return r.p99 }
 	for _, c := range contenders {
 		throughput, _ := c.over(opa)

@@ -228,10 +228,10 @@ func (b *bench) startPeers(ctx context.Context, like decider, rules policies) ([
 		return peers, err
 	}
 	input, err := json.Marshal(map[string]any{"input": map[string]any{"server": calledServer, "tool": calledTool, "args": calledArguments}})
-	peers = append(peers, contender{name: "OPA, no record", target: target{
+	peers = append(peers, contender{name: "OPA, a bare input", target: target{
 		server: opa, request: post(opa, "/v1/data/bench/allow", "", input), begins: []byte(`{"result":true}`),
 	}})
-	return append(peers, contender{name: "OPA, the same body", target: target{
+	return append(peers, contender{name: "OPA, the same request", target: target{
 		server: opa, request: post(opa, "/v1/data/bench/planned", "", fmt.Appendf(nil, `{"input":%s}`, body)), begins: []byte(`{"result":true}`),
 	}}), err
 }
