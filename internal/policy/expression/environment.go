@@ -14,7 +14,9 @@ import (
 )
 
 // environment is what all expressions are compiled in. It never changes.
-var environment = sync.OnceValues(func() (*cel.Env, error) {
+var environment = sync.OnceValues(newEnvironment)
+
+func newEnvironment() (*cel.Env, error) {
 	options := []cel.EnvOption{
 		cel.OptionalTypes(),
 		ext.TwoVarComprehensions(),
@@ -39,8 +41,18 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare the language of conditions: %w", err)
 	}
+	fillCatalogue(env)
 	return env, nil
-})
+}
+
+// fillCatalogue makes an environment safe to share. Its checker keeps a catalogue
+// of names that it fills at the first name it does not know, and that others may
+// be copying then.
+func fillCatalogue(env *cel.Env) {
+	if parsed, issues := env.Parse("unknown()"); issues.Err() == nil {
+		env.Check(parsed)
+	}
+}
 
 func variables() []cel.EnvOption {
 	return []cel.EnvOption{
