@@ -64,7 +64,7 @@ var table = layout.Table{
 
 	// What composes areas behind the scenes.
 	row("internal/forwarding",
-		"internal/forwarding/message", "internal/observability", "internal/decision", "internal/projection", "internal/verdict", "internal/outbound", "internal/redaction",
+		"internal/forwarding/message", "internal/observability", "internal/decision", "internal/projection", "internal/verdict", "internal/outbound", "internal/rota", "internal/redaction",
 		"internal/audit", "internal/principal", "internal/database", "internal/secret", "internal/fault",
 	),
 	row("internal/forwarding/message"),
@@ -132,7 +132,7 @@ var table = layout.Table{
 		"internal/database", "internal/page", "internal/fault",
 	),
 	row("internal/notification/webhook",
-		"internal/notification/notice", "internal/outbound", "internal/redaction", "internal/audit", "internal/principal",
+		"internal/notification/notice", "internal/outbound", "internal/rota", "internal/redaction", "internal/audit", "internal/principal",
 		"internal/database", "internal/page", "internal/secret", "internal/fault",
 	),
 	row("internal/notification/notice"),
@@ -149,6 +149,7 @@ var table = layout.Table{
 	// What areas and edges share.
 	row("internal/decision", "internal/audit", "internal/audit/ledger", "internal/principal", "internal/database", "internal/canonical", "internal/verdict"),
 	row("internal/throttle", "internal/database", "internal/fault"),
+	row("internal/rota"),
 	row("internal/config", "internal/outbound", "internal/secret"),
 	row("internal/keyring", "internal/audit", "internal/principal", "internal/database", "internal/secret", "internal/fault"),
 	row("internal/mail", "internal/secret", "internal/fault"),

@@ -68,7 +68,7 @@ func (b *bench) costOf(d decider) (time.Duration, error) {
 const (
 	idlePoll   = 1500 * time.Millisecond // longer than the pauses of scheduled work
 	idleUse    = 50 * time.Millisecond
-	idleWithin = 3 * time.Minute
+	idleWithin = 10 * time.Minute // a million decisions take a while to be shown
 )
 
 // awaitIdle waits until the server does next to nothing.

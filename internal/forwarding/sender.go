@@ -2,13 +2,12 @@ package forwarding
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"writ/internal/database"
 	"writ/internal/fault"
+	"writ/internal/rota"
 )
 
 // How sending is paced.
@@ -20,94 +19,28 @@ const (
 	dueLimit  = 1_000            // organizations looked at in one pass
 	lookEvery = 2 * time.Second  // for what waits, on every replica
 	lastWords = 3 * time.Second  // to give leases back at the end
-
-	// looksLeftOut is how many looks are left out after one that failed, so that an
-	// outage does not fill the log.
-	looksLeftOut = 10
 )
 
-// sending is which organizations this process sends for.
-type sending struct {
-	mu   sync.Mutex // guards orgs
-	orgs map[string]bool
-}
-
-// begin reports whether a turn for an organization may begin, and remembers it.
-func (s *sending) begin(orgID string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.orgs[orgID] || len(s.orgs) >= atOnce {
-		return false
+// turns are handed out at organizations: each has one collector.
+func (s *Service) turns() *rota.Rota[Forwarding] {
+	return &rota.Rota[Forwarding]{
+		Every: lookEvery, AtOnce: atOnce, OfOne: 1, Due: s.due,
+		Place: func(f Forwarding) rota.Place { return rota.Place{ID: f.OrgID, OrgID: f.OrgID} },
+		Turn: func(ctx context.Context, f Forwarding) error {
+			if err := s.turn(ctx, &f); err != nil {
+				return fmt.Errorf("forward for %s: %w", f.OrgID, err)
+			}
+			return nil
+		},
 	}
-	if s.orgs == nil {
-		s.orgs = map[string]bool{}
-	}
-	s.orgs[orgID] = true
-	return true
-}
-
-func (s *sending) end(orgID string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.orgs, orgID)
 }
 
 // Run sends what waits until ctx ends, and reports what goes wrong on our side. A
 // slow receiver takes one of the places and keeps nobody else waiting.
-func (s *Service) Run(ctx context.Context, report func(error)) {
-	var turns sync.WaitGroup
-	defer turns.Wait()
-	ticker := time.NewTicker(lookEvery)
-	defer ticker.Stop()
-	for wait := 0; ; wait-- {
-		if wait <= 0 {
-			if err := s.startTurns(ctx, &turns, report); err != nil && ctx.Err() == nil {
-				report(err)
-				wait = looksLeftOut
-			}
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
+func (s *Service) Run(ctx context.Context, report func(error)) { s.sending.Run(ctx, report) }
 
 // Send sends what waits now, in one pass, and returns when all of it was tried.
-func (s *Service) Send(ctx context.Context) error {
-	var turns sync.WaitGroup
-	var mu sync.Mutex
-	var problems []error
-	err := s.startTurns(ctx, &turns, func(err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		problems = append(problems, err)
-	})
-	turns.Wait()
-	return errors.Join(append(problems, err)...)
-}
-
-// startTurns begins a turn for each organization that may be sent for.
-func (s *Service) startTurns(ctx context.Context, turns *sync.WaitGroup, report func(error)) error {
-	due, err := s.due(ctx)
-	if err != nil {
-		return err
-	}
-	for i := range due {
-		f := &due[i]
-		if !s.sending.begin(f.OrgID) {
-			continue
-		}
-		turns.Go(func() {
-			defer s.sending.end(f.OrgID)
-			if err := s.turn(ctx, f); err != nil && ctx.Err() == nil {
-				report(fmt.Errorf("forward for %s: %w", f.OrgID, err))
-			}
-		})
-	}
-	return nil
-}
+func (s *Service) Send(ctx context.Context) error { return s.sending.Pass(ctx) }
 
 // due are those that may be sent for, those that wait longest first.
 func (s *Service) due(ctx context.Context) ([]Forwarding, error) {

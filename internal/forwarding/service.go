@@ -12,6 +12,7 @@ import (
 	"writ/internal/observability"
 	"writ/internal/outbound"
 	"writ/internal/principal"
+	"writ/internal/rota"
 	"writ/internal/secret"
 )
 
@@ -39,12 +40,14 @@ type Service struct {
 	poster    Poster
 	version   string
 	holder    string // names this process in leases
-	sending   sending
+	sending   *rota.Rota[Forwarding]
 }
 
 // New makes a service.
 func New(o Options) *Service {
-	return &Service{db: o.Database, telemetry: o.Telemetry, sealer: o.Sealer, poster: o.Poster, version: o.Version, holder: database.NewID()}
+	s := &Service{db: o.Database, telemetry: o.Telemetry, sealer: o.Sealer, poster: o.Poster, version: o.Version, holder: database.NewID()}
+	s.sending = s.turns()
+	return s
 }
 
 // What the audit log says of forwarding.

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	"writ/internal/database"
 	"writ/internal/notification/notice"
 	"writ/internal/outbound"
 	"writ/internal/principal"
+	"writ/internal/rota"
 )
 
 // How sending is paced.
@@ -26,106 +26,28 @@ const (
 	dueLimit  = 200              // targets looked at in one pass
 	lookEvery = time.Second      // for what is due, on every replica
 	lastWords = 3 * time.Second  // to give leases back at the end
-
-	// looksLeftOut is how many looks are left out after one that failed, so that an
-	// outage does not fill the log.
-	looksLeftOut = 10
 )
 
-// place is a target of an organization.
-type place struct{ id, orgID string }
-
-// sending is which targets this process is at.
-type sending struct {
-	mu      sync.Mutex // guards the rest
-	targets map[string]bool
-	orgs    map[string]int
-}
-
-// begin reports whether a turn at a target may begin, and remembers it.
-func (s *sending) begin(p place) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.targets[p.id] || len(s.targets) >= atOnce || s.orgs[p.orgID] >= ofOne {
-		return false
-	}
-	if s.targets == nil {
-		s.targets, s.orgs = map[string]bool{}, map[string]int{}
-	}
-	s.targets[p.id] = true
-	s.orgs[p.orgID]++
-	return true
-}
-
-func (s *sending) end(p place) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.targets, p.id)
-	if s.orgs[p.orgID]--; s.orgs[p.orgID] == 0 {
-		delete(s.orgs, p.orgID)
+// turns are handed out at webhooks.
+func (s *Service) turns() *rota.Rota[rota.Place] {
+	return &rota.Rota[rota.Place]{
+		Every: lookEvery, AtOnce: atOnce, OfOne: ofOne, Due: s.due,
+		Place: func(p rota.Place) rota.Place { return p },
+		Turn:  func(ctx context.Context, p rota.Place) error { return s.turn(ctx, p.ID) },
 	}
 }
 
 // Run sends what is due until ctx ends, and reports what goes wrong. A slow target
 // takes one of the places and keeps nobody else waiting.
-func (s *Service) Run(ctx context.Context, report func(error)) {
-	var turns sync.WaitGroup
-	defer turns.Wait()
-	ticker := time.NewTicker(lookEvery)
-	defer ticker.Stop()
-	for wait := 0; ; wait-- {
-		if wait <= 0 {
-			if err := s.startTurns(ctx, &turns, report); err != nil && ctx.Err() == nil {
-				report(err)
-				wait = looksLeftOut
-			}
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
+func (s *Service) Run(ctx context.Context, report func(error)) { s.sending.Run(ctx, report) }
 
 // Deliver sends what is due now, in one pass, and returns when all of it was tried.
-func (s *Service) Deliver(ctx context.Context) error {
-	var turns sync.WaitGroup
-	var mu sync.Mutex
-	var problems []error
-	err := s.startTurns(ctx, &turns, func(err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		problems = append(problems, err)
-	})
-	turns.Wait()
-	return errors.Join(append(problems, err)...)
-}
-
-// startTurns begins a turn at each target where something is due.
-func (s *Service) startTurns(ctx context.Context, turns *sync.WaitGroup, report func(error)) error {
-	due, err := s.due(ctx)
-	if err != nil {
-		return err
-	}
-	for _, p := range due {
-		if !s.sending.begin(p) {
-			continue
-		}
-		turns.Go(func() {
-			defer s.sending.end(p)
-			if err := s.turn(ctx, p.id); err != nil && ctx.Err() == nil {
-				report(err)
-			}
-		})
-	}
-	return nil
-}
+func (s *Service) Deliver(ctx context.Context) error { return s.sending.Pass(ctx) }
 
 // due are the targets that may be sent to, those that wait longest first.
-func (s *Service) due(ctx context.Context) ([]place, error) {
-	places, err := database.Collect(ctx, s.db, func(r database.Scanner) (p place, err error) {
-		err = r.Scan(&p.id, &p.orgID)
+func (s *Service) due(ctx context.Context) ([]rota.Place, error) {
+	places, err := database.Collect(ctx, s.db, func(r database.Scanner) (p rota.Place, err error) {
+		err = r.Scan(&p.ID, &p.OrgID)
 		return p, err
 	}, `
 		SELECT id, org_id

@@ -12,6 +12,7 @@ import (
 	"writ/internal/notification/notice"
 	"writ/internal/outbound"
 	"writ/internal/principal"
+	"writ/internal/rota"
 	"writ/internal/secret"
 )
 
@@ -28,12 +29,14 @@ type Service struct {
 	poster    Poster
 	publicURL string
 	holder    string // names this process in leases
-	sending   sending
+	sending   *rota.Rota[rota.Place]
 }
 
 // NewService makes a service. Links to requests begin with publicURL.
 func NewService(db *database.DB, sealer *secret.Sealer, poster Poster, publicURL string) *Service {
-	return &Service{db: db, sealer: sealer, poster: poster, publicURL: publicURL, holder: database.NewID()}
+	s := &Service{db: db, sealer: sealer, poster: poster, publicURL: publicURL, holder: database.NewID()}
+	s.sending = s.turns()
+	return s
 }
 
 // What the audit log says of webhooks.
