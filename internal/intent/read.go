@@ -82,17 +82,7 @@ func (s *Service) List(ctx context.Context, p principal.Principal, f Filter, cur
 // Tree is the Merkle tree of a plan. Its hashes let a guess of an argument be
 // checked, so that it needs the right to read payloads.
 func (s *Service) Tree(ctx context.Context, p principal.Principal, id string) (*plan.Tree, error) {
-	if err := requireReader(p); err != nil {
-		return nil, err
-	}
-	if !readsPayloads(p) {
-		return nil, p.Require(principal.ReadPayloads)
-	}
-	row, err := findVisible(ctx, s.db, p, id)
-	if err != nil {
-		return nil, err
-	}
-	d, err := s.declared(row)
+	d, err := s.readDeclared(ctx, p, id)
 	if err != nil {
 		return nil, err
 	}
@@ -159,6 +149,15 @@ func (r planRow) view(now time.Time) View {
 
 // Steps are those of a plan, as it is judged, for who may read payloads.
 func (s *Service) Steps(ctx context.Context, p principal.Principal, id string) ([]plan.Step, error) {
+	d, err := s.readDeclared(ctx, p, id)
+	if err != nil {
+		return nil, err
+	}
+	return d.Plan.Steps, nil
+}
+
+// readDeclared is what a plan says, for who may read payloads.
+func (s *Service) readDeclared(ctx context.Context, p principal.Principal, id string) (*plan.Declared, error) {
 	if err := requireReader(p); err != nil {
 		return nil, err
 	}
@@ -169,9 +168,5 @@ func (s *Service) Steps(ctx context.Context, p principal.Principal, id string) (
 	if err != nil {
 		return nil, err
 	}
-	d, err := s.declared(row)
-	if err != nil {
-		return nil, err
-	}
-	return d.Plan.Steps, nil
+	return s.declared(row)
 }
