@@ -32,7 +32,7 @@ func TestALongTraceIsNotWrittenToItsEnd(t *testing.T) {
 			spans = append(spans, fmt.Sprintf(`{"traceId":"0102030405060708090a0b0c0d0e0f10","spanId":"%016x","name":"one","startTimeUnixNano":"%d"}`, i+1, time.Now().UnixNano()))
 		}
 		body := `{"resourceSpans":[{"scopeSpans":[{"spans":[` + strings.Join(spans, ",") + `]}]}]}`
-		reading, err := otlp.Read([]byte(body), otlp.JSON, otlp.Options{Product: "p", Prices: telemetry.Prices(), MaxBytes: 1 << 26})
+		reading, err := otlp.Read(t.Context(), []byte(body), otlp.JSON, otlp.Options{Product: "p", Prices: telemetry.Prices(), MaxBytes: 1 << 26})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -69,7 +69,7 @@ func (a *API) ingestOTLP(w http.ResponseWriter, r *http.Request, caller principa
 	if err != nil {
 		return err
 	}
-	reading, err := otlp.Read(body, encoding, otlp.Options{
+	reading, err := otlp.Read(r.Context(), body, encoding, otlp.Options{
 		Product: productOf(caller, otlpProduct), ProductWins: caller.Product != "", Prices: a.Telemetry.Prices(), MaxBytes: a.MaxIngestBytes,
 	})
 	if err != nil {

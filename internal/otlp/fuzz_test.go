@@ -32,7 +32,7 @@ func FuzzRead(f *testing.F) {
 		if binary {
 			encoding = otlp.Protobuf
 		}
-		reading, err := otlp.Read(body, encoding, options())
+		reading, err := otlp.Read(t.Context(), body, encoding, options())
 		if err != nil {
 			if kind := fault.KindOf(err); kind != fault.Invalid && kind != fault.TooLarge {
 				t.Fatalf("fails as %v: %v", kind, err)
@@ -40,7 +40,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		check(t, reading)
-		if again, err := otlp.Read(body, encoding, options()); err != nil || !cmp.Equal(reading, again) {
+		if again, err := otlp.Read(t.Context(), body, encoding, options()); err != nil || !cmp.Equal(reading, again) {
 			t.Fatalf("read again it is another: %v\n%s", err, cmp.Diff(reading, again))
 		}
 	})

@@ -43,7 +43,7 @@ func TestHostileBodiesTakeLittleMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			reading, err := otlp.Read(c.body, c.encoding, options())
+			reading, err := otlp.Read(t.Context(), c.body, c.encoding, options())
 			runtime.ReadMemStats(&after)
 			if took := after.TotalAlloc - before.TotalAlloc; took > most {
 				t.Errorf("took %d MB altogether for %d bytes", took>>20, len(c.body))

@@ -17,6 +17,7 @@
 package otlp
 
 import (
+	"context"
 	"fmt"
 
 	"writ/internal/fault"
@@ -55,9 +56,10 @@ type Reading struct {
 	Reason    string            // why the first of them was refused
 }
 
-// Read reads a request. Only what concerns the whole is an error.
-func Read(body []byte, encoding Encoding, o Options) (Reading, error) {
-	r := newReader(o)
+// Read reads a request. Only what concerns the whole is an error. A large one takes
+// seconds, and stops where nobody waits for it any more.
+func Read(ctx context.Context, body []byte, encoding Encoding, o Options) (Reading, error) {
+	r := newReader(ctx, o)
 	var err error
 	switch encoding {
 	case Protobuf:
@@ -79,6 +81,13 @@ func malformed(cause error) error {
 	bad := fault.Field("body", "is not an OTLP trace request in the encoding of its Content-Type")
 	bad.Cause = cause
 	return bad
+}
+
+// nobodyWaits is about a request that ended while it was read.
+func nobodyWaits(cause error) error {
+	given := fault.New(fault.Unavailable, "the request ended before all of it was read; send it again")
+	given.Cause = cause
+	return given
 }
 
 func tooManySpans() error {

@@ -1,6 +1,7 @@
 package otlp_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -68,11 +69,11 @@ func TestBothEncodingsSayTheSame(t *testing.T) {
 			}
 			r = append(r, p)
 		}
-		binary, err := otlp.Read(r.protobuf(), otlp.Protobuf, options())
+		binary, err := otlp.Read(t.Context(), r.protobuf(), otlp.Protobuf, options())
 		if err != nil {
 			t.Fatalf("protobuf: %v", err)
 		}
-		text, err := otlp.Read(r.json(), otlp.JSON, options())
+		text, err := otlp.Read(t.Context(), r.json(), otlp.JSON, options())
 		if err != nil {
 			t.Fatalf("JSON: %v\n%s", err, r.json())
 		}
@@ -261,7 +262,7 @@ func TestSpansThatAreRefused(t *testing.T) {
 			t.Parallel()
 			r := request{{spans: []wireSpan{span(), span(c.bad), span(func(s *wireSpan) { s.id = spanB })}}}
 			for encoding, body := range map[otlp.Encoding][]byte{otlp.Protobuf: r.protobuf(), otlp.JSON: r.json()} {
-				got, err := otlp.Read(body, encoding, options())
+				got, err := otlp.Read(t.Context(), body, encoding, options())
 				if err != nil || got.Refused != 1 || !strings.Contains(got.Reason, c.reason) || len(got.Fragments) != 1 || len(got.Fragments[0].Spans) != 2 {
 					t.Errorf("%s: %+v, %v", encoding.ContentType(), got, err)
 				}
@@ -278,10 +279,23 @@ func TestAHostileProcessHarmsItsOwnSpans(t *testing.T) {
 	for _, bad := range []process{{attributes: large, spans: []wireSpan{span()}}, {scope: large, spans: []wireSpan{span()}}} {
 		r := request{bad, {spans: []wireSpan{other}}}
 		for encoding, body := range map[otlp.Encoding][]byte{otlp.Protobuf: r.protobuf(), otlp.JSON: r.json()} {
-			got, err := otlp.Read(body, encoding, options())
+			got, err := otlp.Read(t.Context(), body, encoding, options())
 			if err != nil || got.Refused != 1 || len(got.Fragments) != 1 || !strings.Contains(got.Reason, "16384") {
 				t.Errorf("%s: %+v, %v", encoding.ContentType(), got, err)
 			}
+		}
+	}
+}
+
+// TestNobodyWaits stops at the next span.
+func TestNobodyWaits(t *testing.T) {
+	t.Parallel()
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	r := request{{spans: []wireSpan{span()}}}
+	for encoding, body := range map[otlp.Encoding][]byte{otlp.Protobuf: r.protobuf(), otlp.JSON: r.json()} {
+		if got, err := otlp.Read(gone, body, encoding, options()); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %+v, %v; want the end of the request", encoding.ContentType(), got, err)
 		}
 	}
 }
@@ -324,7 +338,7 @@ func TestBodiesThatAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := otlp.Read(c.body, c.encoding, options())
+			got, err := otlp.Read(t.Context(), c.body, c.encoding, options())
 			if fault.KindOf(err) != c.kind || len(got.Fragments) != 0 {
 				t.Errorf("%+v, %v", got, err)
 			}
@@ -339,7 +353,7 @@ func TestBodiesThatAreRefused(t *testing.T) {
 func TestAnEmptyRequestIsGood(t *testing.T) {
 	t.Parallel()
 	for encoding, body := range map[otlp.Encoding]string{otlp.Protobuf: "", otlp.JSON: `{"resourceSpans":null}`} {
-		if got, err := otlp.Read([]byte(body), encoding, options()); err != nil || len(got.Fragments) != 0 || got.Refused != 0 {
+		if got, err := otlp.Read(t.Context(), []byte(body), encoding, options()); err != nil || len(got.Fragments) != 0 || got.Refused != 0 {
 			t.Errorf("%s: %+v, %v", encoding.ContentType(), got, err)
 		}
 	}

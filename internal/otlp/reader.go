@@ -1,6 +1,8 @@
 package otlp
 
 import (
+	"context"
+
 	"writ/internal/fault"
 	"writ/internal/observability/intake"
 )
@@ -8,6 +10,7 @@ import (
 // reader collects the spans of a request while one of the encodings is walked.
 type reader struct {
 	Options
+	ended   func() error // why nobody waits for the answer; nil while somebody does
 	spans   []span
 	refused int
 	reason  string
@@ -21,8 +24,8 @@ type reader struct {
 	written members           // of the object that is being written
 }
 
-func newReader(o Options) *reader {
-	return &reader{Options: o, names: map[string]string{}, written: members{}}
+func newReader(ctx context.Context, o Options) *reader {
+	return &reader{Options: o, ended: ctx.Err, names: map[string]string{}, written: members{}}
 }
 
 // maxNames bounds how many keys are remembered, and how long they are.
@@ -114,6 +117,9 @@ type rawSpan struct {
 
 // begin makes ready for the next span.
 func (r *reader) begin() error {
+	if err := r.ended(); err != nil {
+		return nobodyWaits(err)
+	}
 	if len(r.spans)+r.refused >= MaxSpans {
 		return tooManySpans()
 	}

@@ -208,7 +208,7 @@ func options() otlp.Options {
 // read reads a request in protobuf and wants it understood.
 func read(t *testing.T, r request) otlp.Reading {
 	t.Helper()
-	reading, err := otlp.Read(r.protobuf(), otlp.Protobuf, options())
+	reading, err := otlp.Read(t.Context(), r.protobuf(), otlp.Protobuf, options())
 	if err != nil {
 		t.Fatalf("read: %v", err)
 	}
