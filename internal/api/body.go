@@ -48,8 +48,7 @@ func (b *bodyBudget) readBody(r *http.Request, limit int64) (body []byte, releas
 	}
 	defer done()
 	source = io.LimitReader(source, limit+1)
-	size := max(min(r.ContentLength, limit)+1, 16<<10)
-	for body = make([]byte, 0, size); ; {
+	for body = make([]byte, 0, firstSize(r)); ; {
 		if grown := int64(cap(body)); grown > held {
 			if err := b.take(grown - held); err != nil {
 				return nil, release, err
@@ -69,6 +68,15 @@ func (b *bodyBudget) readBody(r *http.Request, limit int64) (body []byte, releas
 			body = append(body, 0)[:len(body)] // grow
 		}
 	}
+}
+
+// firstSize is how much memory a body is begun with: no more than it needs where
+// that is known, because most are small and come often.
+func firstSize(r *http.Request) int64 {
+	if r.ContentLength >= 0 && r.Header.Get("Content-Encoding") == "" {
+		return r.ContentLength + 1 // so that its end is seen without growing
+	}
+	return max(r.ContentLength, 16<<10)
 }
 
 func tooLarge(limit int64) error {
