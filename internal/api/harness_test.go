@@ -78,6 +78,9 @@ func start(t *testing.T, o database.Options, settings ...string) *server {
 		if err := s.Stop(); err != nil {
 			t.Errorf("stop: %v", err)
 		}
+		// testing keeps this function for as long as the whole program runs, and
+		// must not keep hundreds of servers with it.
+		s.Server = nil
 	})
 	s.public = &client.Client{BaseURL: "http://" + s.Address}
 	return s

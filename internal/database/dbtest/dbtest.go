@@ -61,6 +61,7 @@ func Open(t *testing.T, o database.Options) *database.DB {
 		if err := db.Close(); err != nil {
 			t.Errorf("close the database: %v", err)
 		}
+		db = nil // testing keeps this function to the program's end, but need not keep the database
 	})
 	return db
 }
