@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -67,6 +68,10 @@ func start(t *testing.T, o database.Options, settings ...string) *server {
 	c, err := config.Load(environ, os.ReadFile)
 	if err != nil {
 		t.Fatalf("configuration: %v", err)
+	}
+	if !c.UsesPostgres() {
+		dbtest.MigratedSQLite(t, filepath.Join(c.DataDir, "writ.db"), database.Main)
+		dbtest.MigratedSQLite(t, filepath.Join(c.DataDir, "telemetry.db"), database.Telemetry)
 	}
 	s := &server{t: t, config: c, offset: new(atomic.Int64)}
 	s.Server, err = app.Start(t.Context(), app.Options{
