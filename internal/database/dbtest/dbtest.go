@@ -1,12 +1,13 @@
 // Package dbtest runs a test on every database Writ supports: SQLite in a
-// temporary file, and PostgreSQL in a database of the test's own, copied from a
-// migrated template on the server TEST_POSTGRES_URL names.
+// temporary file, and PostgreSQL in a database of the test's own on the server
+// TEST_POSTGRES_URL names, both copied from a migrated template.
 //
 // A missing PostgreSQL fails the test; it is never skipped. `make test` and
 // scripts/with-postgres start one.
 package dbtest
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -50,9 +51,13 @@ func EachOptions(t *testing.T, body func(t *testing.T, o database.Options)) {
 	})
 }
 
-// Open opens a database for the length of the test.
+// Open opens a database for the length of the test. A file that is not there yet
+// is copied from a migrated one.
 func Open(t *testing.T, o database.Options) *database.DB {
 	t.Helper()
+	if o.PostgresURL == "" {
+		MigratedSQLite(t, o.SQLitePath, cmp.Or(o.Store, database.Main))
+	}
 	db, err := database.Open(t.Context(), o)
 	if err != nil {
 		t.Fatalf("open %s: %v", t.Name(), err)
@@ -61,6 +66,7 @@ func Open(t *testing.T, o database.Options) *database.DB {
 		if err := db.Close(); err != nil {
 			t.Errorf("close the database: %v", err)
 		}
+		db = nil // testing keeps this function to the program's end, but need not keep the database
 	})
 	return db
 }
