@@ -63,6 +63,10 @@ func recordedAnswer(r *decision.Record) (Answer, why) {
 // alone. Where the record can be read as one of two calls, both are possible.
 func judge(set *engine.Set, r *decision.Record, call *toolcall.Call, gaps toolcall.Gaps, used engine.Range) engine.Outlook {
 	outlook := judgeNamed(set, r, call, gaps, used)
+	if placeForgotten(r) && !deniesByRule(outlook) {
+		outlook.Claims, outlook.ByRules = inDoubt(outlook.Claims), anyVerdict
+		return outlook
+	}
 	server, tool, ok := otherName(*r)
 	if !ok {
 		return outlook
@@ -74,6 +78,16 @@ func judge(set *engine.Set, r *decision.Record, call *toolcall.Call, gaps toolca
 	outlook.ByRules |= second.ByRules
 	outlook.ByDefault |= second.ByDefault
 	return outlook
+}
+
+// anyVerdict is what a call may come to of which nothing can be said.
+const anyVerdict = engine.Verdicts(1<<verdict.Deny | 1<<verdict.Hold | 1<<verdict.Ask | 1<<verdict.Allow)
+
+// deniesByRule reports whether a rule denies the call, whatever else is so. No
+// other name that it may have had takes that back.
+func deniesByRule(o engine.Outlook) bool {
+	only, ok := o.Possible().Only()
+	return ok && only == verdict.Deny && o.ByDefault == 0
 }
 
 // judgeNamed asks about the call under one name. What the called name itself says

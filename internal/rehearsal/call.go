@@ -5,8 +5,10 @@ import (
 
 	"writ/internal/decision"
 	"writ/internal/intent/plan"
+	"writ/internal/policy"
 	"writ/internal/redaction"
 	"writ/internal/toolcall"
+	"writ/internal/verdict"
 
 	"github.com/go-json-experiment/json"
 )
@@ -93,15 +95,29 @@ func (k *Known) lacksOfPlan(r decision.Record) {
 // nameOf is the server and the tool that policies were asked about. A harness
 // writes both into one name, which is kept as it was called.
 func nameOf(r decision.Record) (server, tool string) {
+	if r.PlacedOn != "" {
+		return plan.Place(r.Tool, r.PlacedOn, r.Source)
+	}
 	if server, tool, ok := plan.OwnName(r.Tool); ok && server == r.Server {
 		return server, tool
 	}
 	return plan.Place(r.Tool, r.Server, r.Source)
 }
 
+// placeForgotten reports whether the server of a record is perhaps but the one that
+// the tool's name claims: where a rule about that one decided, details told which
+// one the call was on, and they are gone.
+func placeForgotten(r *decision.Record) bool {
+	server, _, ok := plan.OwnName(r.Tool)
+	return ok && r.Erased && server == r.Server && (r.Verdict != verdict.Allow || r.PolicyID == policy.ByApproval)
+}
+
 // otherName is what else the record may mean: a client that itself said which
 // server it called had its tool judged under the whole name.
 func otherName(r decision.Record) (server, tool string, ok bool) {
+	if r.PlacedOn != "" {
+		return "", "", false
+	}
 	server, tool = plan.Place(r.Tool, r.Server, r.Source)
 	_, first := nameOf(r)
 	return server, tool, tool != first

@@ -92,6 +92,10 @@ func TestNamesAreThoseThatWereJudged(t *testing.T) {
 			t.Errorf("%s %s is read as %s %s", c.server, c.tool, call.Server, call.Tool)
 		}
 	}
+	placed, _ := rehearsal.CallOf(recorded(func(r *decision.Record) { r.Server, r.Tool, r.PlacedOn = "files", "files__delete", "bank" }))
+	if placed.Server != "bank" || placed.Tool != "files__delete" {
+		t.Errorf("a tool of bank whose name claims another server is read as %s %s", placed.Server, placed.Tool)
+	}
 }
 
 func TestGapsWithout(t *testing.T) {
