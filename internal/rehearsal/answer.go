@@ -59,9 +59,18 @@ func recordedAnswer(r *decision.Record) (Answer, why) {
 }
 
 // judge asks a set about a recorded call, as enforcement asks it about a call that
-// is made: under its name, under the one that its name claims, and for the key
-// alone. Where the record can be read as one of two calls, both are possible.
-func judge(set *engine.Set, r *decision.Record, call *toolcall.Call, gaps toolcall.Gaps, used engine.Range) engine.Outlook {
+// is made: under its name, under the one that its name claims, under those that its
+// plan has for it, and for the key alone. Where the record can be read as one of two
+// calls, both are possible.
+func judge(set *engine.Set, r *decision.Record, call *toolcall.Call, known Known, used engine.Range) engine.Outlook {
+	gaps := known.Gaps()
+	return known.names.join(judgeRead(set, r, call, gaps, used), call, func(other *toolcall.Call) engine.Outlook {
+		return judgeCaller(set, other, gaps, used)
+	})
+}
+
+// judgeRead asks about the call as its record can be read.
+func judgeRead(set *engine.Set, r *decision.Record, call *toolcall.Call, gaps toolcall.Gaps, used engine.Range) engine.Outlook {
 	outlook := judgeNamed(set, r, call, gaps, used)
 	if placeForgotten(r) && !deniesByRule(outlook) {
 		outlook.Claims, outlook.ByRules = inDoubt(outlook.Claims), anyVerdict

@@ -16,8 +16,9 @@ import (
 // Known says what of a recorded call is known, and why the rest is not. The zero
 // value is one of which nothing is known but its names.
 type Known struct {
-	read bool
-	gaps toolcall.Gaps
+	read  bool
+	gaps  toolcall.Gaps
+	names names
 
 	Erased   bool // the details of the decision are gone
 	Redacted bool // a secret was taken out of the arguments or paths
@@ -70,20 +71,32 @@ func CallOf(r decision.Record) (toolcall.Call, Known) {
 		}
 		return call, k
 	}
+	if perhapsReleased(r) {
+		for _, untold := range []string{"labels", "environment", "paths"} {
+			k.lacks(untold)
+		}
+	}
 	k.readArguments(&call, r)
 	k.readPaths(&call, r)
 	return call, k
 }
 
+// perhapsReleased reports whether the record is perhaps of a client that asked
+// without arguments whether its call was approved: nothing but what the request
+// for approval held is in it.
+func perhapsReleased(r decision.Record) bool {
+	return r.PolicyID == policy.ByApproval && r.Verdict == verdict.Allow && r.Incomplete && r.Source == "" && r.Labels == nil && r.Paths == nil
+}
+
 func (k *Known) lacks(path ...string) { k.gaps = append(k.gaps, path) }
 
-// lacksOfPlan: a record has the goal of its plan nowhere, and the step only where
-// the call used it up. What a call does not say itself its plan said.
+// lacksOfPlan: a record has the goal of its plan nowhere, and of steps at most the
+// one that was used up, which need not be the one that conditions saw. What a call
+// does not say itself its plan said.
 func (k *Known) lacksOfPlan(r decision.Record) {
 	k.lacks("intent", "goal")
-	if r.Step == "" {
-		k.lacks("intent", "step")
-	}
+	k.lacks("intent", "step")
+	k.names.forgotten = true
 	if r.AgentID == "" {
 		k.lacks("agent", "id")
 	}

@@ -211,8 +211,7 @@ func TestReplayEqualsANaiveEvaluation(t *testing.T) {
 			was, would := today.decide(m, agreed), drafted.decide(m, agreed)
 			r, call, known := kept(t, m, was, today.claimed, agreed, lossless)
 			said, _ := recordedAnswer(&r)
-			gaps := known.Gaps()
-			gotToday, gotDrafted := replayed.today.ask(&r, &call, gaps, said), replayed.drafted.ask(&r, &call, gaps, said)
+			gotToday, gotDrafted := replayed.today.ask(&r, &call, known, said), replayed.drafted.ask(&r, &call, known, said)
 			compare(t, "today", m, gotToday, was, lossless && !twoReadings(r))
 			compare(t, "drafted", m, gotDrafted, would, exact && !twoReadings(r))
 			exact = exact && !twoReadings(r) && asked(was) == asked(would) && (!agreed || !asked(was))
@@ -255,7 +254,7 @@ func TestRedactedIsNeverAllowed(t *testing.T) {
 			set := engine.NewSet([]engine.Active{{ID: "p", Policy: compiled}})
 			r := decision.Record{Server: "s", Tool: "t", Details: decision.Details{Arguments: []byte(`{"password":"[redacted]"}`), Incomplete: true}}
 			call, known := CallOf(r)
-			got := judge(set, &r, &call, known.Gaps(), newCounters(time.Time{}).Range)
+			got := judge(set, &r, &call, known, newCounters(time.Time{}).Range)
 			if answerOf(got.Possible()) != Unknown {
 				t.Errorf("%s %s: %b", effect, strings.TrimSpace(when), got.Possible())
 			}
