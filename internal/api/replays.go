@@ -28,7 +28,9 @@ func (a *API) mountReplays() {
 		}
 		return r
 	}
-	handle(a, route(http.MethodPost, "", "Start a replay: what a draft would have done to recorded calls", http.StatusAccepted), a.startReplay)
+	start := route(http.MethodPost, "", "Start a replay: what a draft would have done to recorded calls; for people who may see what agents did", http.StatusAccepted)
+	start.Mode, start.Scope = JWT, ""
+	handle(a, start, a.startReplay)
 	handle(a, route(http.MethodGet, "", "The replays that are kept, newest first", 0), a.listReplays)
 	handle(a, route(http.MethodGet, "/{replayId}", "A replay: how far it is, and what it found", 0), a.getReplay)
 	handle(a, route(http.MethodPost, "/{replayId}/cancel", "End a replay that is under way", 0), a.cancelReplay)

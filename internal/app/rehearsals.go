@@ -16,6 +16,7 @@ func (a *Areas) openRehearsals() {
 			return apikey.OwnerOf(ctx, a.Database, orgID, keyID)
 		},
 		Party: a.partyOf,
+		Plan:  a.Plans.PlanOf,
 	})
 }
 

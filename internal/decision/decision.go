@@ -66,6 +66,9 @@ type Details struct {
 	Digest     []byte         // of the unredacted canonical arguments, under the organization's key
 	Incomplete bool
 	Paths      jsontext.Value // what paths in the arguments really are, redacted
+	// PlacedOn is the server the call was on, where its own name claimed another,
+	// a rule about that one decided, and so Server is that one; mostly empty.
+	PlacedOn string
 
 	PolicyName  string
 	Reason      string

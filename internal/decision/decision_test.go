@@ -71,7 +71,7 @@ func (w *world) whole() decision.Record {
 		ID: database.NewID(), OrgID: w.acme, KeyID: "key", AgentID: "a", SessionID: "s", PlanID: "p", Step: "1", Server: "bank", Tool: "send_money",
 		Verdict: verdict.Hold, PolicyID: database.NewID(), PolicyVersion: 3, Rule: "large",
 		Details: decision.Details{
-			Arguments: []byte(`{"a":1,"b":"\u00e9"}`), Digest: []byte{1, 2}, Incomplete: true, Paths: []byte(`{"a":"2","b":"1"}`), PolicyName: "pay",
+			Arguments: []byte(`{"a":1,"b":"\u00e9"}`), Digest: []byte{1, 2}, Incomplete: true, Paths: []byte(`{"a":"2","b":"1"}`), PlacedOn: "shop", PolicyName: "pay",
 			Reason: "says \"no\"\n\u00e9\u007f", Message: "ask", Failed: []decision.Failure{{Error: "x", Policy: "p", Rule: "r"}}, ApprovalID: "r", AllowID: "w",
 			Duration: 15 * time.Microsecond, UserID: "u", Email: "e@example.org", ContextID: "c", Source: "o", Environment: "sandbox", Labels: []string{"pii"},
 			Shadows: []decision.Shadow{{Active: "hold", DecidedBy: "d", Failed: 1, Policy: "p", Rule: "r", Uncounted: true, Verdict: "deny", Version: 4}, {Active: "hold", Policy: "q", Problem: "late", Version: 1}},

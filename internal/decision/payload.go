@@ -27,6 +27,7 @@ type payload struct {
 	Incomplete  bool           `json:"incomplete,omitzero"`
 	Labels      []string       `json:"labels,omitempty"`
 	Message     string         `json:"message,omitzero"`
+	PlacedOn    string         `json:"placedOn,omitzero"`
 	PolicyName  string         `json:"policyName,omitzero"`
 	Reason      string         `json:"reason"`
 	Paths       jsontext.Value `json:"resolvedPaths,omitzero"`
@@ -43,7 +44,7 @@ func (d *Details) payload() (audit.Canonical, error) {
 	if len(d.Failed)+len(d.Labels)+len(d.Paths)+len(d.Shadows) > 0 {
 		return canonical.Marshal(payload{
 			Allow: d.AllowID, Approval: d.ApprovalID, Arguments: d.Arguments, Digest: hex.EncodeToString(d.Digest), Context: d.ContextID, DurationUs: d.Duration.Microseconds(),
-			Environment: d.Environment, Failed: d.Failed, Incomplete: d.Incomplete, Labels: d.Labels, Message: d.Message, PolicyName: d.PolicyName,
+			Environment: d.Environment, Failed: d.Failed, Incomplete: d.Incomplete, Labels: d.Labels, Message: d.Message, PlacedOn: d.PlacedOn, PolicyName: d.PolicyName,
 			Reason: d.Reason, Paths: d.Paths, Shadows: d.Shadows, Source: d.Source, User: d.UserID, Email: d.Email,
 		})
 	}
@@ -64,6 +65,7 @@ func (d *Details) payload() (audit.Canonical, error) {
 		w.out = append(w.out, "true"...)
 	}
 	w.optional("message", d.Message)
+	w.optional("placedOn", d.PlacedOn)
 	w.optional("policyName", d.PolicyName)
 	w.text("reason", d.Reason)
 	w.optional("source", d.Source)
@@ -83,7 +85,7 @@ func readDetails(text string) (Details, error) {
 		return Details{}, fmt.Errorf("read the digest of its arguments: %w", err)
 	}
 	return Details{
-		Arguments: p.Arguments, Digest: digest, Incomplete: p.Incomplete, Paths: p.Paths, PolicyName: p.PolicyName, Reason: p.Reason, Message: p.Message,
+		Arguments: p.Arguments, Digest: digest, Incomplete: p.Incomplete, Paths: p.Paths, PlacedOn: p.PlacedOn, PolicyName: p.PolicyName, Reason: p.Reason, Message: p.Message,
 		Failed: p.Failed, ApprovalID: p.Approval, AllowID: p.Allow, Duration: time.Duration(p.DurationUs) * time.Microsecond, UserID: p.User, Email: p.Email,
 		ContextID: p.Context, Source: p.Source, Environment: p.Environment, Labels: p.Labels, Shadows: p.Shadows,
 	}, nil

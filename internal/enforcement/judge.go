@@ -24,8 +24,11 @@ type candidate struct {
 	engine.Decision // PolicyID may be a reserved one
 
 	server string // as judged
-	plan   *plan.Declared
-	steps  []int // of the plan that the call fits
+	// placedOn is the server that the call was on, where server is but the one
+	// its own name claims; mostly empty.
+	placedOn string
+	plan     *plan.Declared
+	steps    []int // of the plan that the call fits
 	// widened: these were added to a plan under way, and nobody agreed yet.
 	widened bool
 	shadows []decision.Shadow // what would have been said by other versions
@@ -78,11 +81,11 @@ func (s *Service) judgeByPolicies(ctx context.Context, c *call, v *view, questio
 		q.call.Session.Ask = figures(q.call.Session.ID)
 	}
 	if len(v.policies.Shadows) == 0 {
-		d.Decision, d.server = ask(v.policies.Set, questions, spent)
+		d.ask(v.policies.Set, questions, spent)
 		return
 	}
 	known := limitsRead{}
-	d.Decision, d.server = ask(v.policies.Set, questions, known.reading(spent))
+	d.ask(v.policies.Set, questions, known.reading(spent))
 	d.shadows = s.judgeShadows(ctx, c, v, questions, known, d.Verdict)
 }
 
@@ -104,17 +107,19 @@ func (c *call) questions(questions []question, v *view, fit plan.Result, now tim
 	return questions
 }
 
-// ask puts all questions to a set. The strictest answer counts; it tells the
-// server that this one is about.
-func ask(set *engine.Set, questions []question, spent engine.Spent) (d engine.Decision, server string) {
+// ask puts all questions to a set. The strictest answer counts, and the server is
+// the one that this is about.
+func (d *candidate) ask(set *engine.Set, questions []question, spent engine.Spent) {
 	for i, q := range questions {
-		joined := q.join(i == 0, d, evaluate(set, q.call, spent))
+		joined := q.join(i == 0, d.Decision, evaluate(set, q.call, spent))
 		if i == 0 || joined.Verdict < d.Verdict {
-			server = q.call.Server
+			if q.restricts {
+				d.placedOn = d.server
+			}
+			d.server = q.call.Server
 		}
-		d = joined
+		d.Decision = joined
 	}
-	return d, server
 }
 
 // join takes up the answer to a question, after those to the ones before it.

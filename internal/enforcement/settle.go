@@ -100,7 +100,7 @@ func (s *Service) claim(ctx context.Context, tx *database.Tx, c *call, o *outcom
 		if step < 0 {
 			return o.refuseStep(ctx, tx, c, refused)
 		}
-		o.step, o.server = step, o.plan.Plan.Steps[step].Server
+		o.step, o.server, o.placedOn = step, o.plan.Plan.Steps[step].Server, ""
 	}
 	if !o.used {
 		return nil

@@ -52,6 +52,17 @@ func (s *Service) FindIn(ctx context.Context, tx *database.Tx, orgID string, p p
 	return s.read(ctx, tx, orgID, id, s.plans.get(id))
 }
 
+// PlanOf is a plan of an organization as it stands, for who looks back at many of
+// them: what decisions remember is used, and not displaced. It is nil where there
+// is none, or its text was erased.
+func (s *Service) PlanOf(ctx context.Context, orgID, id string) (*plan.Plan, error) {
+	d, err := s.read(ctx, s.db, orgID, id, s.plans.get(id))
+	if err != nil || d == nil {
+		return nil, err
+	}
+	return d.Plan, nil
+}
+
 // FindByToken is Find where the token is the only credential: no organization
 // is known before it. The caller checks that it is genuine before anything else.
 func (s *Service) FindByToken(ctx context.Context, p plan.Presented) (*plan.Declared, error) {

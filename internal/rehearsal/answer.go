@@ -59,10 +59,23 @@ func recordedAnswer(r *decision.Record) (Answer, why) {
 }
 
 // judge asks a set about a recorded call, as enforcement asks it about a call that
-// is made: under its name, under the one that its name claims, and for the key
-// alone. Where the record can be read as one of two calls, both are possible.
-func judge(set *engine.Set, r *decision.Record, call *toolcall.Call, gaps toolcall.Gaps, used engine.Range) engine.Outlook {
+// is made: under its name, under the one that its name claims, under those that its
+// plan has for it, and for the key alone. Where the record can be read as one of two
+// calls, both are possible.
+func judge(set *engine.Set, r *decision.Record, call *toolcall.Call, known Known, used engine.Range) engine.Outlook {
+	gaps := known.Gaps()
+	return known.names.join(judgeRead(set, r, call, gaps, used), call, func(other *toolcall.Call) engine.Outlook {
+		return judgeCaller(set, other, gaps, used)
+	})
+}
+
+// judgeRead asks about the call as its record can be read.
+func judgeRead(set *engine.Set, r *decision.Record, call *toolcall.Call, gaps toolcall.Gaps, used engine.Range) engine.Outlook {
 	outlook := judgeNamed(set, r, call, gaps, used)
+	if placeForgotten(r) && !deniesByRule(outlook) {
+		outlook.Claims, outlook.ByRules = inDoubt(outlook.Claims), anyVerdict
+		return outlook
+	}
 	server, tool, ok := otherName(*r)
 	if !ok {
 		return outlook
@@ -74,6 +87,16 @@ func judge(set *engine.Set, r *decision.Record, call *toolcall.Call, gaps toolca
 	outlook.ByRules |= second.ByRules
 	outlook.ByDefault |= second.ByDefault
 	return outlook
+}
+
+// anyVerdict is what a call may come to of which nothing can be said.
+const anyVerdict = engine.Verdicts(1<<verdict.Deny | 1<<verdict.Hold | 1<<verdict.Ask | 1<<verdict.Allow)
+
+// deniesByRule reports whether a rule denies the call, whatever else is so. No
+// other name that it may have had takes that back.
+func deniesByRule(o engine.Outlook) bool {
+	only, ok := o.Possible().Only()
+	return ok && only == verdict.Deny && o.ByDefault == 0
 }
 
 // judgeNamed asks about the call under one name. What the called name itself says

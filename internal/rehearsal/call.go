@@ -5,8 +5,10 @@ import (
 
 	"writ/internal/decision"
 	"writ/internal/intent/plan"
+	"writ/internal/policy"
 	"writ/internal/redaction"
 	"writ/internal/toolcall"
+	"writ/internal/verdict"
 
 	"github.com/go-json-experiment/json"
 )
@@ -14,8 +16,9 @@ import (
 // Known says what of a recorded call is known, and why the rest is not. The zero
 // value is one of which nothing is known but its names.
 type Known struct {
-	read bool
-	gaps toolcall.Gaps
+	read  bool
+	gaps  toolcall.Gaps
+	names names
 
 	Erased   bool // the details of the decision are gone
 	Redacted bool // a secret was taken out of the arguments or paths
@@ -68,20 +71,32 @@ func CallOf(r decision.Record) (toolcall.Call, Known) {
 		}
 		return call, k
 	}
+	if perhapsReleased(r) {
+		for _, untold := range []string{"labels", "environment", "paths"} {
+			k.lacks(untold)
+		}
+	}
 	k.readArguments(&call, r)
 	k.readPaths(&call, r)
 	return call, k
 }
 
+// perhapsReleased reports whether the record is perhaps of a client that asked
+// without arguments whether its call was approved: nothing but what the request
+// for approval held is in it.
+func perhapsReleased(r decision.Record) bool {
+	return r.PolicyID == policy.ByApproval && r.Verdict == verdict.Allow && r.Incomplete && r.Source == "" && r.Labels == nil && r.Paths == nil
+}
+
 func (k *Known) lacks(path ...string) { k.gaps = append(k.gaps, path) }
 
-// lacksOfPlan: a record has the goal of its plan nowhere, and the step only where
-// the call used it up. What a call does not say itself its plan said.
+// lacksOfPlan: a record has the goal of its plan nowhere, and of steps at most the
+// one that was used up, which need not be the one that conditions saw. What a call
+// does not say itself its plan said.
 func (k *Known) lacksOfPlan(r decision.Record) {
 	k.lacks("intent", "goal")
-	if r.Step == "" {
-		k.lacks("intent", "step")
-	}
+	k.lacks("intent", "step")
+	k.names.forgotten = true
 	if r.AgentID == "" {
 		k.lacks("agent", "id")
 	}
@@ -93,15 +108,29 @@ func (k *Known) lacksOfPlan(r decision.Record) {
 // nameOf is the server and the tool that policies were asked about. A harness
 // writes both into one name, which is kept as it was called.
 func nameOf(r decision.Record) (server, tool string) {
+	if r.PlacedOn != "" {
+		return plan.Place(r.Tool, r.PlacedOn, r.Source)
+	}
 	if server, tool, ok := plan.OwnName(r.Tool); ok && server == r.Server {
 		return server, tool
 	}
 	return plan.Place(r.Tool, r.Server, r.Source)
 }
 
+// placeForgotten reports whether the server of a record is perhaps but the one that
+// the tool's name claims: where a rule about that one decided, details told which
+// one the call was on, and they are gone.
+func placeForgotten(r *decision.Record) bool {
+	server, _, ok := plan.OwnName(r.Tool)
+	return ok && r.Erased && server == r.Server && (r.Verdict != verdict.Allow || r.PolicyID == policy.ByApproval)
+}
+
 // otherName is what else the record may mean: a client that itself said which
 // server it called had its tool judged under the whole name.
 func otherName(r decision.Record) (server, tool string, ok bool) {
+	if r.PlacedOn != "" {
+		return "", "", false
+	}
 	server, tool = plan.Place(r.Tool, r.Server, r.Source)
 	_, first := nameOf(r)
 	return server, tool, tool != first

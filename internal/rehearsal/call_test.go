@@ -7,8 +7,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"writ/internal/decision"
+	"writ/internal/policy"
 	"writ/internal/rehearsal"
 	"writ/internal/toolcall"
+	"writ/internal/verdict"
 )
 
 func recorded(change func(r *decision.Record)) decision.Record {
@@ -53,13 +55,16 @@ func TestNothingMissingIsTakenForKnown(t *testing.T) {
 		"within a list": {func(r *decision.Record) {
 			r.Arguments, r.Incomplete = []byte(`{"c":[1,{"x":["[redacted]"]}],"d":[1]}`), true
 		}, [][]string{{"args", "c"}}, [][]string{{"args", "d"}}},
-		"a secret name":    {func(r *decision.Record) { r.Arguments, r.Incomplete = []byte(`{"c":{"[redacted] 2":1},"d":1}`), true }, [][]string{{"args", "c", "sk-1"}}, [][]string{{"args", "d"}}},
-		"not seen where":   {func(r *decision.Record) { r.Incomplete = true }, [][]string{{"args", "amount"}}, nil},
-		"the mark itself":  {func(r *decision.Record) { r.Arguments = []byte(`{"c":"[redacted]"}`) }, nil, [][]string{{"args", "c"}}},
-		"a redacted path":  {func(r *decision.Record) { r.Paths = []byte(`{"a":"/x/[redacted]"}`) }, [][]string{{"paths"}}, [][]string{{"args"}}},
-		"damaged":          {func(r *decision.Record) { r.Arguments = []byte(`{`) }, [][]string{{"args", "x"}}, nil},
+		"a secret name":   {func(r *decision.Record) { r.Arguments, r.Incomplete = []byte(`{"c":{"[redacted] 2":1},"d":1}`), true }, [][]string{{"args", "c", "sk-1"}}, [][]string{{"args", "d"}}},
+		"not seen where":  {func(r *decision.Record) { r.Incomplete = true }, [][]string{{"args", "amount"}}, nil},
+		"the mark itself": {func(r *decision.Record) { r.Arguments = []byte(`{"c":"[redacted]"}`) }, nil, [][]string{{"args", "c"}}},
+		"a redacted path": {func(r *decision.Record) { r.Paths = []byte(`{"a":"/x/[redacted]"}`) }, [][]string{{"paths"}}, [][]string{{"args"}}},
+		"damaged":         {func(r *decision.Record) { r.Arguments = []byte(`{`) }, [][]string{{"args", "x"}}, nil},
+		"a release": {func(r *decision.Record) {
+			r.PolicyID, r.Verdict, r.Incomplete, r.Labels, r.Environment = policy.ByApproval, verdict.Allow, true, nil, ""
+		}, [][]string{{"labels"}, {"environment"}, {"paths"}, {"args"}}, [][]string{{"agent", "id"}}},
 		"a plan":           {func(r *decision.Record) { r.PlanID = "p"; r.AgentID = "" }, [][]string{{"intent", "goal"}, {"intent", "step"}, {"agent", "id"}}, [][]string{{"intent", "planId"}, {"session", "id"}}},
-		"a step of a plan": {func(r *decision.Record) { r.PlanID, r.Step = "p", "0" }, [][]string{{"intent", "goal"}}, [][]string{{"intent", "step"}}},
+		"a step of a plan": {func(r *decision.Record) { r.PlanID, r.Step = "p", "0" }, [][]string{{"intent", "goal"}, {"intent", "step"}}, nil},
 	} {
 		_, known := rehearsal.CallOf(recorded(c.change))
 		for _, path := range c.missing {
@@ -91,6 +96,10 @@ func TestNamesAreThoseThatWereJudged(t *testing.T) {
 		if call.Server != c.wantServer || call.Tool != c.wantTool {
 			t.Errorf("%s %s is read as %s %s", c.server, c.tool, call.Server, call.Tool)
 		}
+	}
+	placed, _ := rehearsal.CallOf(recorded(func(r *decision.Record) { r.Server, r.Tool, r.PlacedOn = "files", "files__delete", "bank" }))
+	if placed.Server != "bank" || placed.Tool != "files__delete" {
+		t.Errorf("a tool of bank whose name claims another server is read as %s %s", placed.Server, placed.Tool)
 	}
 }
 

@@ -7,9 +7,14 @@ import (
 	"writ/internal/policy/engine"
 )
 
-// maxCounters bounds the counters of one simulation. Beyond it, what is used of a
-// limit is not known.
-const maxCounters = 200_000
+const (
+	// maxCounters bounds the counters of one simulation. Beyond it no further one is
+	// kept, and what is used of a limit at most is not known.
+	maxCounters = 200_000
+	// lateSeconds is how long a window is kept after its end: a call was judged a
+	// moment before it was recorded.
+	lateSeconds = 60
+)
 
 // counters simulate limits over recorded calls: of each they know how much was
 // used at least and at most. Cost and tokens are not on the record of a call, so
@@ -63,34 +68,46 @@ func (c *counters) take(claims []engine.DoubtfulClaim, r ran) {
 		switch {
 		case claim.AnySubject:
 			claim.Subject = ""
-			c.open[claim.LimitKey]++
+			if n, kept := c.open[claim.LimitKey]; kept || c.room(len(c.open)) {
+				c.open[claim.LimitKey] = n + 1
+			}
 		default:
 			certain[claim.LimitKey] = certain[claim.LimitKey] || claim.Certain && r == did
 		}
 	}
 	for key, sure := range certain {
-		u := c.used[key]
+		u, kept := c.used[key]
+		if !kept && !c.room(len(c.used)) {
+			continue
+		}
 		u.most++
 		if sure {
 			u.least++
 		}
 		c.used[key] = u
 	}
-	c.full = c.full || len(c.used) > maxCounters
+}
+
+// room reports whether one more counter is kept. Once one was not, all are full:
+// nobody can tell any more which of them were used.
+func (c *counters) room(kept int) bool {
+	c.full = c.full || kept >= maxCounters
+	return !c.full
 }
 
 // forget drops windows that are over, where there are many.
 func (c *counters) forget(now time.Time) {
-	if len(c.used) < maxCounters/2 {
+	if max(len(c.used), len(c.open)) < maxCounters/2 {
 		return
 	}
+	over := now.Unix() - lateSeconds
 	for key := range c.used {
-		if key.Window+key.Per < now.Unix() {
+		if key.Window+key.Per < over {
 			delete(c.used, key)
 		}
 	}
 	for key := range c.open {
-		if key.Window+key.Per < now.Unix() {
+		if key.Window+key.Per < over {
 			delete(c.open, key)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"writ/internal/decision"
+	"writ/internal/intent/plan"
 	"writ/internal/toolcall"
 )
 
@@ -14,10 +15,14 @@ type Sources struct {
 	// Party is the organization's name and the member that an id or address
 	// names; a zero user: nobody there has it.
 	Party func(ctx context.Context, orgID, userID, address string) (string, toolcall.User, error)
+	// Plan is a plan by its id; nil: nobody knows what it said any more.
+	Plan func(ctx context.Context, orgID, planID string) (*plan.Plan, error)
 }
 
-// maxRemembered is how many keys and people a Recall remembers.
-const maxRemembered = 10_000
+const (
+	maxRemembered = 10_000 // keys, and people
+	maxPlans      = 100    // which are larger
+)
 
 // Recall reads the calls of one organization back, with its people as they are
 // today: a policy that is put in force meets them as such. It remembers whom it
@@ -27,6 +32,7 @@ type Recall struct {
 	orgID   string
 	owners  map[string]string
 	parties map[partyKey]party
+	plans   map[string]*plan.Plan
 }
 
 type partyKey struct{ id, address string }
@@ -38,13 +44,20 @@ type party struct {
 
 // NewRecall makes one for an organization.
 func NewRecall(sources Sources, orgID string) *Recall {
-	return &Recall{sources: sources, orgID: orgID, owners: map[string]string{}, parties: map[partyKey]party{}}
+	return &Recall{sources: sources, orgID: orgID, owners: map[string]string{}, parties: map[partyKey]party{}, plans: map[string]*plan.Plan{}}
 }
 
 // Call is CallOf with what can be told of people. Whom an erased decision was for
 // nobody can tell.
 func (c *Recall) Call(ctx context.Context, r decision.Record) (toolcall.Call, Known, error) {
 	call, known := CallOf(r)
+	if r.PlanID != "" {
+		declared, err := c.plan(ctx, r.PlanID)
+		if err != nil {
+			return call, known, err
+		}
+		known.readPlan(&call, r, declared)
+	}
 	ownerID, err := c.owner(ctx, r.KeyID)
 	if err != nil || ownerID == "" {
 		return call, known, err
@@ -72,6 +85,21 @@ func (c *Recall) Call(ctx context.Context, r decision.Record) (toolcall.Call, Kn
 	}
 	known.gaps = known.gaps.Without("user")
 	return call, known, nil
+}
+
+func (c *Recall) plan(ctx context.Context, id string) (*plan.Plan, error) {
+	if p, ok := c.plans[id]; ok {
+		return p, nil
+	}
+	p, err := c.sources.Plan(ctx, c.orgID, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(c.plans) >= maxPlans {
+		clear(c.plans)
+	}
+	c.plans[id] = p
+	return p, nil
 }
 
 func (c *Recall) owner(ctx context.Context, keyID string) (string, error) {

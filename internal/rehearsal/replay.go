@@ -45,8 +45,7 @@ func (p *replay) add(r *decision.Record, call *toolcall.Call, known Known) {
 		}
 		return // it did not run, whatever policies say
 	}
-	gaps := known.Gaps()
-	today, drafted := p.today.ask(r, call, gaps, said), p.drafted.ask(r, call, gaps, said)
+	today, drafted := p.today.ask(r, call, known, said), p.drafted.ask(r, call, known, said)
 	if !reported {
 		return
 	}
@@ -62,8 +61,8 @@ func (p *replay) add(r *decision.Record, call *toolcall.Call, known Known) {
 }
 
 // ask judges a call, and counts it where it would have run.
-func (s *side) ask(r *decision.Record, call *toolcall.Call, gaps toolcall.Gaps, said Answer) engine.Outlook {
-	outlook := judge(s.set, r, call, gaps, s.counters.Range)
+func (s *side) ask(r *decision.Record, call *toolcall.Call, known Known, said Answer) engine.Outlook {
+	outlook := judge(s.set, r, call, known, s.counters.Range)
 	s.counters.take(outlook.Claims, wouldRun(outlook.Possible(), said))
 	return outlook
 }

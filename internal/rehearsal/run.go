@@ -23,6 +23,9 @@ const (
 	// that one says that it still does.
 	lease     = 30 * time.Second
 	tellEvery = time.Second
+	// longest is how long a replay may run. Many times what a million decisions take:
+	// a document that needs more for each call must not keep a runner from others.
+	longest = time.Hour
 	// maxAttempts is how often a replay is begun that does not come to its end.
 	maxAttempts = 3
 	// lastWord is how long giving a replay back may take when the server stops.
@@ -166,7 +169,7 @@ func (s *Service) run(ctx context.Context, job *Job) error {
 // rests in between.
 func (s *Service) follow(ctx context.Context, job *Job, replay *replay, first, until int64) error {
 	recall := NewRecall(s.sources, job.OrgID)
-	told := time.Now()
+	heard := heartbeat{begun: time.Now(), told: time.Now()}
 	for next := first; next < until; {
 		began := time.Now()
 		records, err := decision.Read(ctx, s.db, job.OrgID, next, slice)
@@ -187,22 +190,38 @@ func (s *Service) follow(ctx context.Context, job *Job, replay *replay, first, u
 			}
 			replay.add(r, &call, known)
 			next = r.Index + 1
+			job.Done = next - first
+			if err := s.beat(ctx, *job, &heard); err != nil {
+				return err
+			}
 		}
 		replay.today.counters.forget(records[len(records)-1].At)
 		replay.drafted.counters.forget(records[len(records)-1].At)
-		job.Done = next - first
-		if time.Since(told) >= tellEvery {
-			if err := s.tell(ctx, *job); err != nil {
-				return err
-			}
-			told = time.Now()
-		}
 		s.rest(ctx, time.Since(began))
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// heartbeat is since when a replay runs, and when it was last heard of.
+type heartbeat struct{ begun, told time.Time }
+
+// beat is called after each decision, of which one may take seconds: it finds out
+// that the replay was cancelled, that the server stops, or that it takes too long.
+func (s *Service) beat(ctx context.Context, job Job, heard *heartbeat) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if time.Since(heard.told) < s.tellEvery {
+		return nil
+	}
+	if time.Since(heard.begun) > s.longest {
+		return fault.New(fault.Conflict, "it took longer than %s: replay fewer days, or a document whose conditions are less work", s.longest)
+	}
+	heard.told = time.Now()
+	return s.tell(ctx, job)
 }
 
 // tell says how far a replay is, and that it goes on.

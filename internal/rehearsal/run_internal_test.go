@@ -2,6 +2,7 @@ package rehearsal
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,6 +30,7 @@ func recordedOrganization(t *testing.T, db *database.DB) principal.Principal {
 			return err
 		}
 		for range decisions {
+			agent.KeyID = database.NewID()
 			_, err := decision.Append(ctx, tx, agent, &decision.Record{
 				ID: database.NewID(), OrgID: by.OrgID, AgentID: "coder", Server: "bank", Tool: "pay", Verdict: verdict.Deny, PolicyID: policy.ByDefault,
 				Details: decision.Details{Arguments: []byte(`{"amount":5}`), Reason: "no active policy"},
@@ -125,6 +127,51 @@ func TestACancelledReplayStaysCancelled(t *testing.T) {
 			t.Fatalf("work: %v, cancelled %v", err, cancelled)
 		}
 		if job, err = s.Get(t.Context(), by, job.ID); err != nil || job.State != Cancelled || job.Report != nil || job.source != nil {
+			t.Errorf("%+v, %v", job, err)
+		}
+	})
+}
+
+// TestACancelledReplayStopsAtOnce: not at the end of a slice, which takes minutes
+// where each call takes seconds.
+func TestACancelledReplayStopsAtOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		by, s := recordedOrganization(t, db), serviceOn(db)
+		job, err := s.Start(t.Context(), by, allowFew)
+		if err != nil {
+			t.Fatal(err)
+		}
+		judged := 0
+		s.tellEvery = 0
+		s.sources.Owner = func(ctx context.Context, _, _ string) (string, error) {
+			if judged++; judged == 3 {
+				if _, err := s.Cancel(ctx, by, job.ID); err != nil {
+					t.Errorf("cancel: %v", err)
+				}
+			}
+			return "owner", nil
+		}
+		if err := s.Work(t.Context()); err != nil || judged != 3 {
+			t.Errorf("%d calls were judged of which the third cancelled it, %v", judged, err)
+		}
+	})
+}
+
+// TestAReplayDoesNotRunForever: one that takes too long is broken, and says why.
+func TestAReplayDoesNotRunForever(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		by, s := recordedOrganization(t, db), serviceOn(db)
+		job, err := s.Start(t.Context(), by, allowFew)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.tellEvery, s.longest = 0, 0
+		if err := s.Work(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if job, err = s.Get(t.Context(), by, job.ID); err != nil || job.State != Broken || !strings.Contains(job.Problem, "fewer days") || job.Report != nil {
 			t.Errorf("%+v, %v", job, err)
 		}
 	})

@@ -19,17 +19,24 @@ type Service struct {
 	sources  Sources
 	// rest is called after each slice of work with how long that took.
 	rest func(ctx context.Context, worked time.Duration)
+
+	tellEvery, longest time.Duration
 }
 
 // New makes a service of the areas it composes.
 func New(db *database.DB, policies *policy.Service, sources Sources) *Service {
-	return &Service{db: db, policies: policies, sources: sources, rest: restAsLong}
+	return &Service{db: db, policies: policies, sources: sources, rest: restAsLong, tellEvery: tellEvery, longest: longest}
 }
 
 // Start takes up a replay, which one of the servers then runs. An organization
-// has one at a time.
+// has one at a time. It takes a person who may see what agents did: a report holds
+// no argument, but who writes conditions and learns which calls they hold for
+// learns the arguments.
 func (s *Service) Start(ctx context.Context, p principal.Principal, r Request) (Job, error) {
-	if err := require(p, principal.DraftPolicies); err != nil {
+	if err := requireObserver(p); err != nil {
+		return Job{}, err
+	}
+	if err := p.Require(principal.DraftPolicies); err != nil {
 		return Job{}, err
 	}
 	if r.Days < 1 || r.Days > MaxDays {

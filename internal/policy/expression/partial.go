@@ -65,7 +65,9 @@ func (c *Condition) EvalPartial(p *Partial) (holds, known bool, err error) {
 	p.work += c.fixed
 	p.charge(details)
 	if err != nil {
-		return false, true, failureOf(err)
+		// With a gap filled in, less may be looked at than without it.
+		failed := failureOf(err)
+		return false, failed != errTooMuchWork, failed
 	}
 	if types.IsUnknown(value) {
 		return false, false, nil

@@ -68,3 +68,24 @@ func TestConditionsOverGaps(t *testing.T) {
 		}
 	}
 }
+
+// TestTooMuchWorkOverGapsIsUnknown: what takes too much work where a value is missing
+// takes little where the value settles it.
+func TestTooMuchWorkOverGapsIsUnknown(t *testing.T) {
+	t.Parallel()
+	long := make([]any, 600)
+	for i := range long {
+		long[i] = int64(i)
+	}
+	condition, problem := expression.Compile(`args.secret == "x" || args.long.all(a, args.long.all(b, a + b >= 0))`)
+	if problem != nil {
+		t.Fatal(problem.Message)
+	}
+	call := &toolcall.Call{Server: "s", Tool: "t", Args: map[string]any{"secret": "x", "long": long}}
+	if holds, err := condition.Eval(call); !holds || err != nil {
+		t.Fatalf("it is %t (%v), and was to be true", holds, err)
+	}
+	if _, known, err := condition.EvalPartial(expression.NewPartial(call, toolcall.Gaps{{"args", "secret"}})); known {
+		t.Errorf("without the secret it is said to fail for certain: %v", err)
+	}
+}

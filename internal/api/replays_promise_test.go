@@ -1,0 +1,273 @@
+package api_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"writ/client"
+	"writ/internal/decision"
+)
+
+// promising is an organization in which calls are made twice: under the policy of
+// today, and under the draft that was replayed.
+type promising struct {
+	*server
+	owner, member *person
+	org           string
+	keys          []string // of the owner, and of the member in the sandbox
+	keyIDs        []string
+	policy        string
+	random        *rand.Rand
+}
+
+// madeCall is a call as a client sends it.
+type madeCall struct {
+	key  int
+	body m
+}
+
+const todayRules = `
+  - {id: t1, effect: deny, tools: ["*.drop"]}
+  - {id: t2, effect: hold, tools: ["*.pay"], when: amount(args) > 50.0}
+  - {id: t3, effect: ask, tools: ["*.mail"]}
+`
+
+// draftRules are what drafts are made of: each kind of subject, condition, effect
+// and failure. Effects are drawn.
+var draftRules = []string{
+	`tools: ["*.pay"], limit: {calls: 2, per: 24h, by: agent}`,
+	`tools: ["*"], limit: {calls: 4, per: 24h, by: session}`,
+	`tools: ["*.pay", "*.mail"], limit: {calls: 3, per: 24h, by: user}`,
+	`tools: ["*"], limit: {calls: 9, per: 24h, by: org}`,
+	`tools: ["*"], when: 'has(args.password)', limit: {calls: 1, per: 24h, by: org}`,
+	`tools: ["*"], limit: {tokens: 100, per: 24h, by: agent}`,
+	`tools: ["*.pay"], when: 'amount(args) > 10.0'`,
+	`tools: ["*.pay"], when: 'args.amount > 10'`,
+	`tools: ["*"], when: 'args.missing > 3'`,
+	`tools: ["*"], when: 'args.password == "hunter2hunter2"'`,
+	`tools: ["*"], when: 'has(args.password)'`,
+	`tools: ["*"], when: '!has(args.password) && size(args) > 1'`,
+	`tools: ["*"], when: 'args.exists(k, v, k == "command")'`,
+	`tools: ["*.run"], when: 'shell(args.command).programs.exists(p, p == "rm")'`,
+	`tools: ["*.run"], when: '!shell(args.command).dynamic'`,
+	`tools: ["*"], when: '"pii" in labels'`,
+	`tools: ["*"], when: 'labels.size() == 0'`,
+	`tools: ["*"], when: 'environment == "sandbox"'`,
+	`tools: ["*"], when: 'user.role == "owner"'`,
+	`tools: ["*"], when: 'user.role == "member"'`,
+	`tools: ["*"], when: 'user.email.endsWith("@customer.example")'`,
+	`tools: ["*"], when: 'user.id == ""'`,
+	`tools: ["*"], when: 'agent.id == "one"'`,
+	`tools: ["*"], when: 'session.calls > 2'`,
+	`tools: ["*"], when: 'session.costUsd > 0.0 || session.id == "s1"'`,
+	`tools: ["*"], when: 'intent.declared'`,
+	`tools: ["*"], when: 'intent.step == "0"'`,
+	`tools: ["*"], when: 'intent.goal == "" && org.name != ""'`,
+	`tools: ["*.read"], when: 'path(args.path).within("/srv")'`,
+	`tools: ["*.read"], when: 'args.path.startsWith("/srv")'`,
+	`tools: ["*"], when: 'now > timestamp("2020-01-01T00:00:00Z")'`,
+	`tools: ["files.*"]`,
+	`tools: ["files.drop"]`,
+	`tools: ["local.*", "gemini-cli.*"]`,
+	`tools: ["*.files__drop"]`,
+}
+
+func (p *promising) draft() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "version: v1\nname: promised\ndefault: %s\nrules:\n", p.one("allow", "deny", "hold", "ask"))
+	for i := range 1 + p.random.IntN(4) {
+		fmt.Fprintf(&b, "  - {id: d%d, effect: %s, %s}\n", i, p.one("allow", "allow", "deny", "hold", "ask"), draftRules[p.random.IntN(len(draftRules))])
+	}
+	return b.String()
+}
+
+func (p *promising) one(of ...string) string { return of[p.random.IntN(len(of))] }
+
+// call draws one of few calls, so that limits are met.
+func (p *promising) call() madeCall {
+	name := p.one("pay", "mail", "drop", "run", "read", "files__drop", "mcp__files__drop")
+	args := m{}
+	switch name {
+	case "pay":
+		args[p.one("amount", "total")] = []any{5, 20, 100, "x"}[p.random.IntN(4)]
+	case "run":
+		args["command"] = p.one("ls", "rm -rf x", "echo $(x)", "curl -H 'Authorization: Bearer abc123def456ghi789'")
+	case "read":
+		args["path"] = p.one("/srv/a", "/etc/passwd", "link")
+	}
+	if p.random.IntN(4) == 0 {
+		args["password"] = p.one("hunter2hunter2", "other-secret-1")
+	}
+	body := m{"tool_name": name, "tool_input": args, "session_id": p.one("s1", "s2", ""), "agent_id": p.one("one", "two", "")}
+	if p.random.IntN(2) == 0 {
+		body["source"] = p.one("armorgemini", "armorclaude")
+	}
+	if p.random.IntN(3) == 0 {
+		body["mcp_context"] = m{"server_name": p.one("files", "bank"), "tool_name": name}
+	}
+	switch p.random.IntN(5) {
+	case 0:
+		body["user_email"] = "ada@customer.example"
+	case 1:
+		body["user_email"] = p.member.Email
+	case 2:
+		body["user_id"] = p.one("someone", p.owner.ID, p.member.ID)
+	}
+	if p.random.IntN(3) == 0 {
+		body["labels"] = []string{p.one("pii", "public")}
+	}
+	if args["path"] == "link" {
+		body["resolvedPaths"] = m{"link": p.one("/srv/b", "/etc/shadow")}
+	}
+	return madeCall{p.random.IntN(len(p.keys)), body}
+}
+
+// make sends a call and gives the answer and the decision's id.
+func (p *promising) make(c madeCall) (answered, id string) {
+	p.t.Helper()
+	var answer struct {
+		Decision   string `json:"decision"`
+		DecisionID string `json:"decisionId"`
+	}
+	if err := p.public.WithKey(p.keys[c.key]).Call(p.t.Context(), http.MethodPost, "/iap/enforce", nil, c.body, &answer); err != nil {
+		p.t.Fatalf("ask about %v: %v", c.body, err)
+	}
+	return answer.Decision, answer.DecisionID
+}
+
+// bindings are drawn: mostly a policy counts for all.
+func (p *promising) bindings() client.Bindings {
+	switch p.random.IntN(6) {
+	case 0:
+		return client.Bindings{Clients: []string{p.one("one", "two")}}
+	case 1:
+		return client.Bindings{Clients: []string{p.keyIDs[p.random.IntN(2)]}}
+	case 2:
+		return client.Bindings{Members: []string{p.one(p.owner.ID, p.member.ID)}}
+	case 3:
+		return client.Bindings{Roles: []string{p.one("owner", "member")}}
+	}
+	return client.Bindings{}
+}
+
+// begin makes an organization with a policy in force, and one beside it.
+func (p *promising) begin() {
+	p.t.Helper()
+	ctx := p.t.Context()
+	p.org = p.organization(p.owner, "Promises")
+	p.member = p.join(p.owner, p.org, "member")
+	p.keys, p.keyIDs = nil, nil
+	for i, of := range []*person{p.owner, p.member} {
+		key, err := of.CreateKey(ctx, client.NewKey{Name: "k", OrganizationID: p.org, Environment: []string{"production", "sandbox"}[i], Scopes: []string{"enforce"}})
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		p.keys, p.keyIDs = append(p.keys, key.APIKey), append(p.keyIDs, key.ID)
+	}
+	p.policy = p.activePolicy(p.owner, p.org, "version: v1\nname: promised\ndefault: allow\nrules:"+todayRules)
+	p.activePolicy(p.owner, p.org, "version: v1\nname: beside\ndefault: allow\nrules:\n  - {id: b, effect: deny, tools: [\"bank.run\"]}\n")
+	if b := p.bindings(); len(b.Clients)+len(b.Members)+len(b.Roles) > 0 {
+		if _, err := p.owner.SetBindings(ctx, p.policy, b); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+// erase takes the details out of some decisions.
+func (p *promising) erase(ids []string) {
+	p.t.Helper()
+	records, err := decision.Read(p.t.Context(), p.Database, p.org, 0, 1000)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for _, r := range records {
+		if slices.Contains(ids, r.ID) {
+			if err := p.owner.ErasePayload(p.t.Context(), p.org, r.Index, "wanted"); err != nil {
+				p.t.Fatal(err)
+			}
+		}
+	}
+}
+
+// promised is what a replay says of each decision that it names, and of the rest
+// how many may change: those it does not know, and those beyond the examples.
+func promised(r client.ReplayReport) (answers map[string]string, others int64) {
+	answers, others = map[string]string{}, r.Counts.Drafted["unknown"]
+	for _, c := range r.Changes {
+		for _, e := range c.Examples {
+			answers[e.DecisionID] = c.Drafted
+		}
+		if c.Drafted == "unknown" {
+			others -= int64(len(c.Examples))
+		} else {
+			others += c.Count - int64(len(c.Examples))
+		}
+	}
+	return answers, others
+}
+
+// TestReplaysKeepTheirPromises makes calls over HTTP, replays them under a draft,
+// puts the draft in force and makes the same calls again: where the replay named
+// an answer it is the one that is given.
+func TestReplaysKeepTheirPromises(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *server) {
+		p := &promising{server: s, owner: s.person("owner")}
+		known, kept := 0, 0
+		for seed := range uint64(12) {
+			p.random = rand.New(rand.NewPCG(seed, 4))
+			p.begin()
+			p.keepsPromise(seed, &known, &kept)
+		}
+		if known < 100 || kept < 50 {
+			t.Errorf("%d answers were known, %d of them changes: too few to say", known, kept)
+		}
+	})
+}
+
+func (p *promising) keepsPromise(seed uint64, known, changed *int) {
+	t, ctx := p.t, p.t.Context()
+	var calls []madeCall
+	var was, ids, gone []string
+	for range 24 {
+		c := p.call()
+		answered, id := p.make(c)
+		calls, was, ids = append(calls, c), append(was, answered), append(ids, id)
+		if p.random.IntN(8) == 0 {
+			gone = append(gone, id)
+		}
+	}
+	p.erase(gone)
+	text := p.draft()
+	draft, err := p.owner.UpdatePolicy(ctx, p.policy, client.YAMLDocument, text, 1)
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	report := p.replay(p.owner.Client, p.org, client.NewReplay{PolicyID: p.policy})
+	answers, others := promised(report)
+	if _, err := p.owner.ActivatePolicy(ctx, p.policy, draft.PolicyVersion); err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range calls {
+		now, _ := p.make(c)
+		said, named := answers[ids[i]]
+		switch {
+		case named && said == "unknown":
+		case named && said != now:
+			t.Errorf("seed %d: call %d %v was %s, is %s, and the replay said %s under\n%s", seed, i, c, was[i], now, said, text)
+		case named:
+			*known, *changed = *known+1, *changed+1
+		case now != was[i]:
+			others--
+		default:
+			*known++
+		}
+	}
+	if others < 0 {
+		t.Errorf("seed %d: %d answers changed of which the replay said nothing, under\n%s", seed, -others, text)
+	}
+}
