@@ -5,14 +5,8 @@ import (
 	"strings"
 )
 
-// The arguments in which tools are told what to work on.
-var (
-	commandNames = []string{"command", "cmd"}
-	pathNames    = []string{"file_path", "absolute_path", "notebook_path", "dir_path", "path"}
-	// manyPaths are arguments that name files in a form that is not read here: a
-	// list, patterns, a patch. With one of them the path is not known.
-	manyPaths = []string{"paths", "include", "files", "file_paths", "patch", "input", "edits_by_file"}
-)
+// commandNames are the arguments in which tools are told what to run.
+var commandNames = []string{"command", "cmd"}
 
 // test is a condition as an expression.
 func (s *Statement) test(c *Condition) string {
@@ -73,44 +67,6 @@ func (s *Statement) testRedirect(wanted bool) string {
 		return surely
 	}
 	return surelyNot
-}
-
-// overPaths asks about every path of the call, as it is written and as it is
-// after cleaning.
-func (s *Statement) overPaths(c *Condition) string {
-	names, many := list(pathNames), list(manyPaths)
-	if s.restricts() {
-		return fmt.Sprintf("!args.exists(k, v, k in %s) || args.exists(k, v, k in %s || k in %s && (%s))", names, many, names, s.testPath(c))
-	}
-	return fmt.Sprintf("args.exists(k, v, k in %s) && args.all(k, v, !(k in %s) && (!(k in %s) || %s))", names, many, names, s.testPath(c))
-}
-
-// testPath asks about one path, v. What is no text fails, as a path that cannot be
-// read does.
-func (s *Statement) testPath(c *Condition) string {
-	switch {
-	case c.Op == opWorkspace && (c.Truth == nil || *c.Truth):
-		return `path(v).within(".")`
-	case c.Op == opWorkspace:
-		return `!path(v).within(".")`
-	case c.Op == opFile && !s.restricts():
-		return "path(v).clean == " + quote(c.Values[0])
-	case c.Op == opFile || c.Op == opFolder:
-		return s.testFolder(c.Values[0])
-	case s.restricts():
-		return fmt.Sprintf("%s || %s", compare(c, "path(v).clean", false), compare(c, "v", false))
-	}
-	return fmt.Sprintf("%s && %s", compare(c, "path(v).clean", false), compare(c, "v", false))
-}
-
-// testFolder asks whether a path lies in a folder. Where an absolute folder meets a
-// relative path, only the agent's own folder could tell: that counts against it.
-func (s *Statement) testFolder(folder string) string {
-	within := fmt.Sprintf("path(v).within(%s)", quote(folder))
-	if s.restricts() && strings.HasPrefix(folder, "/") {
-		return within + ` || !path(v).within("/")`
-	}
-	return within
 }
 
 // testHost asks about the host of the URL that is fetched. Gemini's web_fetch takes

@@ -82,6 +82,43 @@ var conditionCases = []struct {
 	{`file.path within_workspace false`, "Write", `{"file_path":"~/.bashrc"}`, false, true},
 	{`file.path within_workspace`, "Write", `{"file_path":"src/a.go"}`, true, true},
 
+	// Where the agent works is not known, and some systems do not tell large letters
+	// from small.
+	{`file.path starts_with "secrets/"`, "Read", `{"file_path":"/home/u/work/secrets/key"}`, false, true},
+	{`file.path starts_with "secrets/"`, "Read", `{"file_path":"/home/u/work/src/secrets.go"}`, false, false},
+	{`file.path starts_with "./secrets/"`, "Read", `{"file_path":"secrets/key"}`, false, true},
+	{`file.path starts_with "~/.ssh"`, "Read", `{"file_path":"/home/u/.ssh/id_rsa"}`, false, true},
+	{`file.path starts_with "/etc/"`, "Read", `{"file_path":"../../../etc/passwd"}`, false, true},
+	{`file.path starts_with "/etc/"`, "Read", `{"file_path":"src/a.go"}`, false, false},
+	{`file.path starts_with "/etc/"`, "Read", `{"file_path":"/ETC/passwd"}`, false, true},
+	{`file.path eq ".env"`, "Read", `{"file_path":"/home/u/work/.env"}`, false, true},
+	{`file.path eq ".env"`, "Read", `{"file_path":"/home/u/work/a.env"}`, false, false},
+	{`file.path eq ".env"`, "Read", `{"file_path":".ENV"}`, false, true},
+	{`file.path eq "./.env"`, "Read", `{"file_path":".env"}`, false, true},
+	{`file.path in ["/etc/passwd"]`, "Read", `{"file_path":"../../etc/passwd"}`, false, true},
+	{`file.path in ["/etc/passwd"]`, "Read", `{"file_path":"..a/passwd"}`, false, false},
+	{`file.path matches "^secrets/"`, "Read", `{"file_path":"/home/u/work/secrets/key"}`, false, true},
+	{`file.path matches "^(secrets|keys)/"`, "Read", `{"file_path":"/home/u/work/keys/key"}`, false, true},
+	{`file.path matches "(/|^my)keys"`, "Read", `{"file_path":"/home/u/work/mykeys"}`, false, true},
+	{`file.path matches "^secrets/"`, "Read", `{"file_path":"src/secrets/key"}`, false, false},
+	{`file.path matches "^/etc/"`, "Read", `{"file_path":"../../etc/passwd"}`, false, true},
+	{`file.path matches "(^|/)\\.env$"`, "Read", `{"file_path":"../a.txt"}`, false, false},
+	{`file.path matches "\\.env$"`, "Read", `{"file_path":"/srv/.ENV"}`, false, true},
+	{`file.path not_matches "^/etc/"`, "Read", `{"file_path":"../../etc/passwd"}`, false, true},
+	{`file.path not_matches "^secrets/"`, "Read", `{"file_path":"/home/u/work/secrets/key"}`, false, true},
+	{`file.path not_matches "^secrets/"`, "Read", `{"file_path":"/home/u/work/a.go"}`, true, true},
+	{`file.path not_in ["/etc/passwd"]`, "Read", `{"file_path":"../../etc/passwd"}`, false, true},
+	{`file.path not_in [".env"]`, "Read", `{"file_path":"/home/u/work/.env"}`, false, true},
+	{`file.path starts_with "/etc/"`, "Read", `{"file_path":"a.go","filePath":"/etc/passwd"}`, false, true},
+
+	// A search reads what is below.
+	{`file.path matches "\\.env$"`, "Grep", `{"pattern":"=","path":".","glob":".env"}`, false, true},
+	{`file.path matches "\\.env$"`, "grep_search", `{"pattern":"=","dir_path":"src"}`, false, true},
+	{`file.path matches "\\.env$"`, "Grep", `{"pattern":"=","path":"src/main.go"}`, false, false},
+	{`file.path starts_with "secrets/"`, "Grep", `{"pattern":"=","path":"secrets"}`, false, true},
+	{`file.path starts_with "src/"`, "Grep", `{"pattern":"=","path":"src/x"}`, true, true},
+	{`file.path within_workspace false`, "Grep", `{"pattern":"=","path":"src"}`, false, false},
+
 	{`network.host eq "Example.com"`, "WebFetch", `{"url":"https://example.com/x","prompt":"read it"}`, true, true},
 	{`network.host eq "example.com"`, "WebFetch", `{"url":"https://example.com@evil.org/"}`, false, false},
 	{`network.host eq "example.com"`, "WebFetch", `{"url":"example.com"}`, false, true},
@@ -101,7 +138,7 @@ func condition(written string) string {
 }
 
 // about is the tool whose statement a call's name belongs to.
-var about = map[string]string{"exec_command": "Bash", "run_shell_command": "Bash", "read_file": "Read", "read_many_files": "Read", "web_fetch": "WebFetch"}
+var about = map[string]string{"exec_command": "Bash", "run_shell_command": "Bash", "read_file": "Read", "read_many_files": "Read", "web_fetch": "WebFetch", "grep_search": "Grep"}
 
 func TestConditionsInTheStrictSense(t *testing.T) {
 	t.Parallel()
@@ -170,6 +207,7 @@ func TestResources(t *testing.T) {
 		{`{"type":"directory","path":"/srv"}`, "Read", "local.Read", `{"file_path":"/srv/../etc"}`, false, false},
 		{`{"type":"directory","path":"/srv"}`, "Read", "local.Read", `{"file_path":"c"}`, false, true},
 		{`{"type":"directory","path":"/srv"}`, "Read", "local.Read", `{}`, false, true},
+		{`{"type":"directory","path":"/srv/keys"}`, "Grep", "local.Grep", `{"path":"/srv"}`, false, true},
 		{`{"type":"network","host":"example.com"}`, "WebFetch", "local.WebFetch", `{"url":"https://example.com"}`, true, true},
 		{`{"type":"network","host":"example.com"}`, "WebFetch", "local.WebFetch", `{"url":"https://evil.org"}`, false, false},
 		{`{"type":"mcp_server","name":"github"}`, "*", "github.x", `{}`, true, true},
