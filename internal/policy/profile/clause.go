@@ -5,8 +5,18 @@ import (
 	"strings"
 )
 
-// commandNames are the arguments in which tools are told what to run.
-var commandNames = []string{"command", "cmd"}
+var (
+	// commandNames are the arguments in which tools are told what to run.
+	commandNames = []string{"command", "cmd"}
+	// unreadable are tools that run what stands in no command, or in none of a shell
+	// that is read here.
+	unreadable = []string{"js_repl", "powershell", "write_bash", "write_stdin"}
+)
+
+// detour finds arguments with which a command runs something else than it says:
+// variables, and another shell than those that read it as it is read here. Codex
+// takes any program for one.
+const detour = `args.exists(k, v, k in ["env", "environment"] || k == "shell" && (type(v) != string || !v.matches("^(/bin/|/usr/bin/)?(ba|z|da)?sh$")))`
 
 // test is a condition as an expression.
 func (s *Statement) test(c *Condition) string {
@@ -29,9 +39,10 @@ func (s *Statement) test(c *Condition) string {
 func (s *Statement) overCommands(c *Condition) string {
 	names := list(commandNames)
 	if s.restricts() {
-		return fmt.Sprintf("!args.exists(k, v, k in %s) || args.exists(k, v, k in %s && (type(v) != string || %s))", names, names, s.testCommand(c))
+		return fmt.Sprintf("tool.lowerAscii() in %s || %s || !args.exists(k, v, k in %s) || args.exists(k, v, k in %s && (type(v) != string || %s))",
+			list(unreadable), detour, names, names, s.testCommand(c))
 	}
-	return fmt.Sprintf("args.exists(k, v, k in %s) && args.all(k, v, !(k in %s) || type(v) == string && %s)", names, names, s.testCommand(c))
+	return fmt.Sprintf("!%s && args.exists(k, v, k in %s) && args.all(k, v, !(k in %s) || type(v) == string && %s)", detour, names, names, s.testCommand(c))
 }
 
 // testCommand asks about one command, v.
@@ -40,17 +51,25 @@ func (s *Statement) testCommand(c *Condition) string {
 	case c.Field == bashProgram && s.restricts():
 		return fmt.Sprintf("shell(v).dynamic || shell(v).programs.exists(p, %s || %s)", compare(c, "p", false), compare(c, "p.lowerAscii()", true))
 	case c.Field == bashProgram:
-		return fmt.Sprintf("!shell(v).dynamic && shell(v).programs.size() > 0 && shell(v).programs.all(p, %s)", compare(c, "p", false))
+		return fmt.Sprintf("!shell(v).dynamic && shell(v).programs.size() > 0 && shell(v).programs.all(p, %s) && %s", compare(c, "p", false), installed)
 	case c.Field == bashRedirect:
 		return s.testRedirect(*c.Truth)
 	case s.restricts():
 		return fmt.Sprintf("%s || %s", compare(c, "v", false), compare(c, "v.trim()", false))
 	case c.Op == opStarts || c.Op == opMatches:
 		// What begins well, or holds something good, must not go on to something else.
-		return fmt.Sprintf("!shell(v).dynamic && shell(v).programs.size() == 1 && %s", compare(c, "v", false))
+		return fmt.Sprintf("!shell(v).dynamic && shell(v).programs.size() == 1 && %s && %s", redirectsNothing, compare(c, "v", false))
 	}
 	return fmt.Sprintf("!shell(v).dynamic && %s", compare(c, "v", false))
 }
+
+const (
+	// installed asks whether programs are called by their names, or in folders of the
+	// system. An agent can write a file of any name and call it by its path.
+	installed = `shell(v).paths.all(p, p.matches("^/(usr/(local/)?)?s?bin/[^/]+$"))`
+	// redirectsNothing asks whether a command's output goes to no file.
+	redirectsNothing = `(shell(v).writes.size() == 0 || !v.contains(">"))`
+)
 
 // testRedirect asks whether a command writes. Only one whose text shows it and
 // whose reading tells what is written surely does; only one without either surely
@@ -129,6 +148,9 @@ func (s *Statement) testToolName(c *Condition) string {
 func compare(c *Condition, subject string, folded bool) string {
 	values := c.Values
 	pattern := c.Op == opMatches || c.Op == opNot
+	if folded && c.Op == opMatches {
+		values = []string{"(?i)" + c.Values[0]}
+	}
 	if folded && !pattern {
 		values = make([]string, len(c.Values))
 		for i, value := range c.Values {

@@ -39,6 +39,25 @@ var conditionCases = []struct {
 	{`bash.program not_matches "^mkfs"`, "Bash", `{"command":"ls; mkfs.ext4 x"}`, false, true},
 	{`bash.program starts_with "npm"`, "Bash", `{"command":"npm test"}`, true, true},
 
+	// A program is known by its name where the agent did not put it there.
+	{`bash.program eq "git"`, "Bash", `{"command":"/usr/bin/git status"}`, true, true},
+	{`bash.program eq "git"`, "Bash", `{"command":"/usr/local/bin/git status"}`, true, true},
+	{`bash.program eq "git"`, "Bash", `{"command":"./git status"}`, false, true},
+	{`bash.program eq "git"`, "Bash", `{"command":"/tmp/git status"}`, false, true},
+	{`bash.program eq "git"`, "Bash", `{"command":"~/bin/git status"}`, false, true},
+	{`bash.program eq "git"`, "Bash", `{"command":"/bin/../tmp/git status"}`, false, true},
+	{`bash.program starts_with "git"`, "Bash", `{"command":"PATH=/tmp git status"}`, false, true},
+	{`bash.program eq "ls"`, "exec_command", `{"cmd":"ls","shell":"/bin/bash"}`, true, true},
+	{`bash.program eq "ls"`, "exec_command", `{"cmd":"ls","shell":"/tmp/bash"}`, false, true},
+	{`bash.program eq "rm"`, "exec_command", `{"cmd":"ls","shell":"/tmp/bash"}`, false, true},
+	{`bash.program eq "rm"`, "exec_command", `{"cmd":"ls","shell":["sh"]}`, false, true},
+	{`bash.program eq "rm"`, "shell", `{"command":"ls","env":{"PATH":"/tmp"}}`, false, true},
+	{`bash.program eq "ls"`, "shell", `{"command":"ls","env":{"PATH":"/tmp"}}`, false, true},
+	{`bash.program matches "^Rm$"`, "Bash", `{"command":"rm x"}`, false, true},
+
+	{`bash.raw starts_with "npm test"`, "Bash", `{"command":"npm test > ~/.bashrc"}`, false, true},
+	{`bash.raw starts_with "npm test"`, "Bash", `{"command":"npm test 2>&1"}`, true, true},
+	{`bash.raw starts_with "cp a"`, "Bash", `{"command":"cp a b"}`, true, true},
 	{`bash.raw matches "git push.*--force"`, "Bash", `{"command":"git push origin --force"}`, true, true},
 	{`bash.raw matches "git push.*--force"`, "Bash", `{"command":"git push origin"}`, false, false},
 	{`bash.raw starts_with "npm test"`, "Bash", `{"command":"npm test"}`, true, true},
@@ -138,7 +157,7 @@ func condition(written string) string {
 }
 
 // about is the tool whose statement a call's name belongs to.
-var about = map[string]string{"exec_command": "Bash", "run_shell_command": "Bash", "read_file": "Read", "read_many_files": "Read", "web_fetch": "WebFetch", "grep_search": "Grep"}
+var about = map[string]string{"shell": "Bash", "exec_command": "Bash", "run_shell_command": "Bash", "read_file": "Read", "read_many_files": "Read", "web_fetch": "WebFetch", "grep_search": "Grep"}
 
 func TestConditionsInTheStrictSense(t *testing.T) {
 	t.Parallel()
@@ -175,6 +194,7 @@ func TestConditionsOnNames(t *testing.T) {
 		{`mcp.server not_in ["github"]`, "claude-code.Bash", false, true},
 		{`mcp.server starts_with "git"`, "github.x", true, true},
 		{`mcp.server matches "^git"`, "github.x", true, true},
+		{`mcp.server matches "^Git"`, "github.x", false, true},
 		{`tool.name eq "Bash"`, "gemini-cli.run_shell_command", true, true},
 		{`tool.name eq "Bash"`, "evil.Bash", false, true},
 		{`tool.name eq "Bash"`, "gemini-cli.read_file", false, false},
