@@ -95,6 +95,8 @@ func TestServersAndTheirTools(t *testing.T) {
 		{issue, "github.create_issue", true, true},
 		{issue, "github.Create_Issue", false, true},
 		{issue, "unknown.mcp_github_create_issue", false, true},
+		{issue, "unknown.mcp_github_add_comment_t___a_pull_request", false, true},
+		{github, "unknown.mcp_github_add_comment_t___a_pull_request", false, true},
 		{issue, "github.delete_repo", false, false},
 		{issue, "slack.post", true, true},
 		{`{"type":"mcp_tool","eq":"mcp__github__*"}`, "github.delete_repo", true, true},

@@ -70,14 +70,15 @@ func (a *Action) elsewhere() string {
 }
 
 // namedElsewhere finds a server's tool, or all of its tools, without case, also
-// where a call's name runs both together.
+// where a call's name runs both together. Gemini cuts the middle out of a long one
+// and puts ___ there: that may be any.
 func namedElsewhere(server, tool string) string {
 	server, tool = strings.ToLower(server), strings.ToLower(tool)
 	if tool == all {
-		return fmt.Sprintf("server.lowerAscii() == %s || server == %s && tool.lowerAscii().startsWith(%s)",
+		return fmt.Sprintf("server.lowerAscii() == %s || server == %s && (tool.lowerAscii().startsWith(%s) || tool.contains(\"___\"))",
 			quote(server), quote(unknownServer), quote("mcp_"+server+"_"))
 	}
-	return fmt.Sprintf("server.lowerAscii() == %s && tool.lowerAscii() == %s || server == %s && tool.lowerAscii() == %s",
+	return fmt.Sprintf("server.lowerAscii() == %s && tool.lowerAscii() == %s || server == %s && (tool.lowerAscii() == %s || tool.contains(\"___\"))",
 		quote(server), quote(tool), quote(unknownServer), quote("mcp_"+server+"_"+tool))
 }
 
