@@ -39,10 +39,18 @@ func (s *Statement) test(c *Condition) string {
 func (s *Statement) overCommands(c *Condition) string {
 	names := list(commandNames)
 	if s.restricts() {
-		return fmt.Sprintf("tool.lowerAscii() in %s || %s || !args.exists(k, v, k in %s) || args.exists(k, v, k in %s && (type(v) != string || %s))",
-			list(unreadable), detour, names, names, s.testCommand(c))
+		return fmt.Sprintf("!args.exists(k, v, k in %s) || args.exists(k, v, k in %s && (type(v) != string || %s))", names, names, s.testCommand(c))
 	}
-	return fmt.Sprintf("!%s && args.exists(k, v, k in %s) && args.all(k, v, !(k in %s) || type(v) == string && %s)", detour, names, names, s.testCommand(c))
+	return fmt.Sprintf("args.exists(k, v, k in %s) && args.all(k, v, !(k in %s) || type(v) == string && %s)", names, names, s.testCommand(c))
+}
+
+// readable joins the tests of commands, and says what they mean where the command is
+// not what runs: it counts against the call.
+func (s *Statement) readable(tests []string) string {
+	if s.restricts() {
+		return fmt.Sprintf("tool.lowerAscii() in %s || %s || %s", list(unreadable), detour, allOf(tests))
+	}
+	return allOf(append([]string{"!" + detour}, tests...))
 }
 
 // testCommand asks about one command, v.
