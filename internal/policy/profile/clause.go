@@ -2,6 +2,7 @@ package profile
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -50,7 +51,11 @@ func (s *Statement) readable(tests []string) string {
 	if s.restricts() {
 		return fmt.Sprintf("tool.lowerAscii() in %s || %s || %s", list(unreadable), detour, allOf(tests))
 	}
-	return allOf(append([]string{"!" + detour}, tests...))
+	known := []string{"!" + detour}
+	if s.Action.Type == programAction || slices.ContainsFunc(s.Conditions, func(c Condition) bool { return c.Field == bashProgram }) {
+		known = append(known, fmt.Sprintf("args.all(k, v, !(k in %s) || type(v) == string && %s)", list(commandNames), installed))
+	}
+	return allOf(append(known, tests...))
 }
 
 // testCommand asks about one command, v.
@@ -59,7 +64,7 @@ func (s *Statement) testCommand(c *Condition) string {
 	case c.Field == bashProgram && s.restricts():
 		return fmt.Sprintf("shell(v).dynamic || shell(v).programs.exists(p, %s || %s)", compare(c, "p", false), compare(c, "p.lowerAscii()", true))
 	case c.Field == bashProgram:
-		return fmt.Sprintf("!shell(v).dynamic && shell(v).programs.size() > 0 && shell(v).programs.all(p, %s) && %s", compare(c, "p", false), installed)
+		return fmt.Sprintf("!shell(v).dynamic && shell(v).programs.size() > 0 && shell(v).programs.all(p, %s)", compare(c, "p", false))
 	case c.Field == bashRedirect:
 		return s.testRedirect(*c.Truth)
 	case s.restricts():
