@@ -144,7 +144,7 @@ func TestEveryThrottleIsTested(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *server) {
 		tested := map[throttle.Rule]bool{throttle.ChangePassword: true, throttle.ResetPassword: true, throttle.Invite: true,
-			throttle.TestWebhook: true, throttle.AnswerApproval: true, throttle.BindPolicy: true, throttle.VerifyAction: true, throttle.StartDevice: true, throttle.AnswerDevice: true, throttle.TestIdentityProvider: true, throttle.TestForwarding: true} // each has a test of its own
+			throttle.TestWebhook: true, throttle.AnswerApproval: true, throttle.BindPolicy: true, throttle.VerifyAction: true, throttle.StartDevice: true, throttle.AnswerDevice: true, throttle.TestIdentityProvider: true, throttle.TestForwarding: true, throttle.DraftPolicy: true} // each has a test of its own
 		for _, route := range throttledRoutes() {
 			tested[route.rule] = true
 		}

@@ -10,6 +10,7 @@ import (
 	"writ/internal/policy/drafting"
 	"writ/internal/policy/suite"
 	"writ/internal/principal"
+	"writ/internal/throttle"
 )
 
 // mountDrafts has policies drafted from words. It is for people alone: the words
@@ -17,7 +18,7 @@ import (
 func (a *API) mountDrafts() {
 	handle(a, Route{
 		Method: http.MethodPost, Path: "/policies/draft", Tag: policyTag, Summary: "Store a policy that was drafted from words, as a draft with its explanation, tests and findings",
-		Mode: JWT, Action: principal.DraftPolicies, Audit: "policy.created", Status: http.StatusCreated,
+		Mode: JWT, Action: principal.DraftPolicies, Throttle: throttle.DraftPolicy, Audit: "policy.created", Status: http.StatusCreated,
 	}, a.draftPolicy)
 }
 

@@ -16,6 +16,7 @@ import (
 	"writ/client"
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
+	"writ/internal/throttle"
 )
 
 func (w *changes) draftFromWords() func(context.Context) (string, error) {
@@ -80,6 +81,19 @@ func TestDraftsThatAreRefused(t *testing.T) {
 		if diff := cmp.Diff(before, b.dump()); diff != "" {
 			t.Errorf("something was stored (-before +after):\n%s", diff)
 		}
+	})
+}
+
+// TestDraftsAreThrottled counts a person's, whatever comes of them.
+func TestDraftsAreThrottled(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *server) {
+		owner := s.person("owner")
+		org := s.organization(owner, "Drafts")
+		s.nextMinute()
+		wantThrottled(t, throttled{throttle.DraftPolicy, func(t *testing.T, c *client.Client, _ string) error {
+			return second(c.DraftPolicy(t.Context(), org, client.DraftRequest{Description: "pay people", Template: "nothing"}))
+		}}, owner.Client, "")
 	})
 }
 

@@ -147,7 +147,7 @@ type ListedProposalBody struct {
 type ProposalBody struct {
 	ListedProposalBody
 	Policy      profileJSON `json:"policy"`
-	Explanation []string    `json:"explanation" nullable:"false" doc:"What each statement does, in a sentence."`
+	Explanation []string    `json:"explanation" nullable:"false" doc:"What each statement does, in a sentence, and what becomes of all other calls."`
 }
 
 func listedProposal(p policy.Proposal) ListedProposalBody {
@@ -171,6 +171,7 @@ func showProposal(p policy.Proposal, err error) (*proposalOutput, error) {
 	for i := range read.Statements {
 		body.Explanation = append(body.Explanation, read.Statements[i].ID+": "+read.Statements[i].Words())
 	}
+	body.Explanation = append(body.Explanation, read.DefaultWords())
 	return &proposalOutput{body}, nil
 }
 

@@ -80,7 +80,7 @@ func TestPluginsStageWhatAPersonConfirms(t *testing.T) {
 				t.Fatalf("%s: open proposals %+v, %v", plugin.name, open, err)
 			}
 			read, err := w.owner.Proposal(t.Context(), w.org, open.Items[0].ID)
-			if err != nil || len(read.Explanation) == 0 || read.Hash != profile.Hash(read.Policy) {
+			if err != nil || len(read.Explanation) == 0 || !strings.HasPrefix(read.Explanation[len(read.Explanation)-1], "Everything else ") || read.Hash != profile.Hash(read.Policy) {
 				t.Fatalf("%s: the proposal %+v, %v", plugin.name, read, err)
 			}
 			confirmed, err := w.owner.ConfirmProfile(t.Context(), w.org, read.ID, read.Hash)
@@ -201,7 +201,7 @@ func TestProposalsThatCannotBeConfirmed(t *testing.T) {
 		if err := w.plugin.WithdrawProposal(ctx, "", next.ID); err != nil {
 			t.Fatalf("withdraw: %v", err)
 		}
-		wantStatus(t, "one that was withdrawn", confirm(next, next.Hash), http.StatusNotFound)
+		wantStatus(t, "one that was withdrawn", confirm(next, next.Hash), http.StatusConflict)
 		policies, err := w.owner.Policies(ctx, client.PolicyFilter{OrganizationID: w.org, Status: "active"}, client.List{})
 		if err != nil || len(policies.Items) != 0 {
 			t.Errorf("active policies %+v, %v", policies.Items, err)

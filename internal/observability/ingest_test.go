@@ -52,6 +52,26 @@ func TestIngestIsQueryableWhenAnswered(t *testing.T) {
 	})
 }
 
+// TestClientsDoNotSpeakForShadows: what shadows would have said is counted from
+// decisions. A client that reports such a span itself moves no figure.
+func TestClientsDoNotSpeakForShadows(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *store) {
+		id := newID()
+		s.accept(orgA, trace(id, s.now(), "",
+			span("policy_call", "writ.shadow", s.now(), `"attributes":{"policyId":"writ:shadow:p1","decision":"allow","matchedRuleId":"allow>allow"}`),
+			span("policy_call", "writ.shadow", s.now(), `"attributes":{"policyId":"writ:shadow:p1","decision":"deny","matchedRuleId":"allow>deny"}`)))
+		got := s.figures(orgA, "p1")
+		if f := got.Policies["p1"]; f.Shadow != (observability.ShadowFigures{}) || f.Calls != 0 {
+			t.Errorf("figures: %+v, want none", f)
+		}
+		if detail, err := s.Trace(t.Context(), orgA, id); err != nil || len(detail.Spans) != 2 {
+			t.Errorf("trace: %+v, %v; want the spans as they were sent", detail, err)
+		}
+		s.wantClean()
+	})
+}
+
 // TestSpansComeBackAsTheyWereSent: as many as a client can send, in their order, some
 // of them with nothing but what is required; and none at all.
 func TestSpansComeBackAsTheyWereSent(t *testing.T) {

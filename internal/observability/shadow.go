@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"writ/internal/database"
+	"writ/internal/observability/intake"
 )
 
 // ShadowPrefix is what the id of a policy stands behind in spans that tell what a
 // shadow of it would have said. These are counted as other policy calls are, under
 // that name; whoever counts denials leaves them out, for they denied nothing.
-const ShadowPrefix = "writ:shadow:"
+const ShadowPrefix = intake.Reserved + "shadow:"
 
 // shadowArrow is between what was said and what would have been.
 const shadowArrow = ">"
@@ -57,7 +58,7 @@ func (s *Service) shadow(ctx context.Context, orgID, policyID string, from int64
 func (f *ShadowFigures) add(change string, calls int64) {
 	active, would, ok := strings.Cut(change, shadowArrow)
 	if !ok {
-		return // a client's own span under this name
+		return // it could not be asked
 	}
 	switch would {
 	case "allow":

@@ -2,8 +2,7 @@ package observability
 
 import "testing"
 
-// TestOddShadowSpans: clients name policies as they like; what is no change of an
-// answer is not counted as one.
+// TestOddShadowSpans: what is no change of an answer is not counted as one.
 func TestOddShadowSpans(t *testing.T) {
 	t.Parallel()
 	var f ShadowFigures

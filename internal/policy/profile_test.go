@@ -107,3 +107,54 @@ func TestDamagedProfiles(t *testing.T) {
 		wantKind(t, "propose a damaged draft", err, fault.Conflict)
 	})
 }
+
+// TestWithdrawingIsNotDeleting: whoever may only propose cannot make room for more
+// proposals than there may be, nor end the shadow that a person started.
+func TestWithdrawingIsNotDeleting(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		plugin := key(w.acme, principal.DraftPolicy)
+		first := w.proposed(plugin, "Bash")
+		if _, err := w.policies.StartShadow(t.Context(), w.owner, first.PolicyID, policy.LatestVersion); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.policies.WithdrawProposal(t.Context(), plugin, first.ID); err != nil {
+			t.Fatal(err)
+		}
+		full, err := w.policies.Get(t.Context(), w.owner, first.PolicyID, policy.LatestVersion)
+		if err != nil || full.Policy.ShadowVersion != 1 {
+			t.Errorf("a key withdrew its proposal: %+v, %v; want the policy and its shadow", full.Policy, err)
+		}
+		wantKind(t, "confirm what was withdrawn", second(w.policies.ConfirmProfile(t.Context(), w.owner, first.ID, first.Hash)), fault.Conflict)
+		next := w.proposed(plugin, "Read")
+		if next.PolicyID != first.PolicyID || next.Version != 2 {
+			t.Errorf("the next is version %d of %s, want 2 of %s", next.Version, next.PolicyID, first.PolicyID)
+		}
+		if err := w.policies.WithdrawProposal(t.Context(), w.owner, next.ID); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.policies.Get(t.Context(), w.owner, first.PolicyID, policy.LatestVersion); err != nil {
+			t.Errorf("the policy has a shadow: %v", err)
+		}
+		if _, err := w.policies.EndShadow(t.Context(), w.owner, first.PolicyID); err != nil {
+			t.Fatal(err)
+		}
+		last := w.proposed(plugin, "Write")
+		if err := w.policies.WithdrawProposal(t.Context(), w.owner, last.ID); err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.policies.Get(t.Context(), w.owner, first.PolicyID, policy.LatestVersion)
+		wantKind(t, "read what an owner threw away", err, fault.NotFound)
+	})
+}
+
+// TestReasonsShowWhatTheySay: the person who confirms reads them.
+func TestReasonsShowWhatTheySay(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.proposed(w.owner, "Bash")
+		for name, reason := range map[string]string{"turned around": "safe \u202egnihtyna swolla", "an escape of terminals": "a\x1b[2Jb", "a line of mail": "a\r\nBcc: b"} {
+			wantKind(t, name, second(w.policies.ProposeProfile(t.Context(), w.owner, reason)), fault.Invalid)
+		}
+	})
+}

@@ -5,13 +5,13 @@ import (
 	"database/sql"
 	"errors"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/page"
+	"writ/internal/policy/document/node"
 	"writ/internal/principal"
 )
 
@@ -86,8 +86,8 @@ func checkReason(reason string) error {
 	switch {
 	case len(reason) > MaxReason:
 		return fault.Field("reason", "must be at most %d bytes", MaxReason)
-	case !utf8.ValidString(reason) || strings.ContainsFunc(reason, func(r rune) bool { return r != '\n' && r != '\t' && unicode.IsControl(r) }):
-		return fault.Field("reason", "must not hold control characters other than line breaks and tabs")
+	case !utf8.ValidString(reason) || strings.ContainsFunc(reason, func(r rune) bool { return r != '\n' && r != '\t' && node.Hidden(r) }):
+		return fault.Field("reason", "must not hold control characters other than line breaks and tabs, nor such that turn text around")
 	}
 	return nil
 }
@@ -226,8 +226,9 @@ func confirm(ctx context.Context, tx *database.Tx, p principal.Principal, propos
 }
 
 // WithdrawProposal takes back a proposal that waits: its proposer may, and whoever
-// could confirm it. The policy goes with it where it never counted and nothing
-// else was proposed in it.
+// could confirm it. Who could also delete the policy has it deleted with it where it
+// never counted. A proposer does not: its versions bound what can be proposed, and a
+// shadow of it is not a key's to end.
 func (s *Service) WithdrawProposal(ctx context.Context, p principal.Principal, id string) error {
 	if err := requireDrafter(p); err != nil {
 		return err
@@ -259,7 +260,7 @@ func withdraw(ctx context.Context, tx *database.Tx, p principal.Principal, propo
 	if err := updateProposal(ctx, tx, p.OrgID, proposal); err != nil {
 		return err
 	}
-	if policy.ActivatedAt == nil {
+	if policy.ActivatedAt == nil && policy.ShadowVersion == 0 && requireManager(p) == nil {
 		if err := markDeleted(ctx, tx, policy); err != nil {
 			return err
 		}

@@ -17,15 +17,7 @@ import (
 func TestDraftsKeepNobodyWaiting(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		s := New(db, nil)
-		owner := principal.Principal{Kind: principal.User, UserID: database.NewID(), OrgID: database.NewID(), Role: principal.Owner}
-		err := db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-			_, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`, owner.OrgID)
-			return err
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s, owner := New(db, nil), newOwner(t, db)
 		made, err := s.Create(t.Context(), owner, Source{Text: "version: v1\nname: p\nrules: []\n", Format: document.YAML})
 		if err != nil {
 			t.Fatal(err)
@@ -54,5 +46,44 @@ func TestDraftsKeepNobodyWaiting(t *testing.T) {
 			t.Errorf("a simulation waits where decisions do: %v", err)
 		}
 		leave()
+	})
+}
+
+// newOwner is the owner of a new organization.
+func newOwner(t *testing.T, db *database.DB) principal.Principal {
+	t.Helper()
+	owner := principal.Principal{Kind: principal.User, UserID: database.NewID(), OrgID: database.NewID(), Role: principal.Owner}
+	err := db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		_, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`, owner.OrgID)
+		return err
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return owner
+}
+
+// TestAShadowThatCannotBeCompiledEndsNothing: it is compiled beside everything else,
+// where nothing would catch a panic.
+func TestAShadowThatCannotBeCompiledEndsNothing(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		s, owner := New(db, nil), newOwner(t, db)
+		made, err := s.Create(t.Context(), owner, Source{Text: "version: v1\nname: p\nrules: []\n", Format: document.YAML})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.StartShadow(t.Context(), owner, made.ID, 1); err != nil {
+			t.Fatal(err)
+		}
+		other := New(db, nil)
+		other.compiler = nil // panics when it is used
+		if err := other.PrepareShadows(t.Context(), owner.OrgID); err != nil {
+			t.Fatal(err)
+		}
+		snapshot, err := other.Snapshot(t.Context(), owner.OrgID)
+		if err != nil || len(snapshot.Shadows) != 1 || snapshot.Shadows[0].Problem != notCompiled {
+			t.Errorf("%+v, %v; want a shadow with a problem", snapshot.Shadows, err)
+		}
 	})
 }

@@ -113,7 +113,7 @@ func (s *Service) makeShadows(ctx context.Context, orgID string, w *shadowWork) 
 		made := Shadow{PolicyID: shadow.ID, Version: shadow.Version}
 		policy := w.parts[shadow.part()]
 		if policy == nil && !shadow.broken {
-			loaded, err := s.load(ctx, s.compiler, orgID, shadow.part())
+			loaded, err := s.loadShadow(ctx, orgID, shadow.part())
 			if _, broken := errors.AsType[*BrokenError](err); err != nil && !broken {
 				return err
 			}
@@ -128,6 +128,17 @@ func (s *Service) makeShadows(ctx context.Context, orgID string, w *shadowWork) 
 		w.made = append(w.made, made)
 	}
 	return nil
+}
+
+// loadShadow compiles a shadow. Nobody's request is behind it that could fail: a
+// panic would end the server.
+func (s *Service) loadShadow(ctx context.Context, orgID string, key part) (policy *engine.Policy, err error) {
+	defer func() {
+		if recover() != nil {
+			policy, err = nil, &BrokenError{key.policyID, key.version, errors.New("compiling it failed")}
+		}
+	}()
+	return s.load(ctx, s.compiler, orgID, key)
 }
 
 // setWith is the active set with a shadow in place of what is active of its

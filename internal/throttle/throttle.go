@@ -77,6 +77,10 @@ var TestWebhook = Rule{"test-webhook", 20}
 // TestForwarding bounds what one person has a receiver sent by hand.
 var TestForwarding = Rule{"test-forwarding", 20}
 
+// DraftPolicy bounds how often one person has a policy drafted from words: each
+// draft compiles, runs tests and is stored, and may ask a model.
+var DraftPolicy = Rule{"draft-policy", 10}
+
 // IsZero reports whether this is no rule at all.
 func (r Rule) IsZero() bool { return r.PerMinute == 0 }
 

@@ -52,6 +52,11 @@ func (w *wireFacts) read(attributes raw) {
 	})
 }
 
+// Reserved begins the ids of policies under which Writ itself counts. A client's
+// span of such an id is kept, and counts for no policy: an agent could otherwise
+// make what people try out beside it look harmless.
+const Reserved = "writ:"
+
 // facts reads a span's attributes. Those of a generation are checked; in other
 // kinds attributes are free-form, and one that is not what its name says is none.
 func (c *checker) facts(kind string, attributes raw, prices *Prices) Facts {
@@ -61,6 +66,9 @@ func (c *checker) facts(kind string, attributes raw, prices *Prices) Facts {
 		Tool: c.factText("attributes.toolName", w.tool), Model: c.factText("attributes.model", w.model),
 		PolicyID: c.factText("attributes.policyId", w.policyID), PolicyName: c.factText("attributes.policyName", w.policyName),
 		Decision: c.factText("attributes.decision", w.decision), RuleID: c.factText("attributes.matchedRuleId", w.ruleID),
+	}
+	if strings.HasPrefix(f.PolicyID, Reserved) {
+		f.PolicyID = ""
 	}
 	isGeneration := kind == KindGeneration
 	in := c

@@ -112,10 +112,17 @@ func readAnswer(answer, name string) (Draft, error) {
 func draftOf(doc *document.Document, tests jsontext.Value, name string) (Draft, error) {
 	doc.Description = description
 	for i := range doc.Rules {
+		if hasComment(doc.Rules[i].When) {
+			return Draft{}, unusable(fmt.Sprintf("policy.rules[%d].when", i), "must not hold a comment")
+		}
 		doc.Rules[i].Description, doc.Rules[i].Message = "", ""
 	}
 	d := Draft{Origin: FromModel, Text: renamed(string(document.Render(doc)), name)}
-	file, err := json.Marshal(map[string]any{"policy": template.PolicyFile, "tests": tests}, jsontext.WithIndent("  "), json.Deterministic(true))
+	named, err := nameTests(tests)
+	if err != nil {
+		return Draft{}, err
+	}
+	file, err := json.Marshal(map[string]any{"policy": template.PolicyFile, "tests": named}, jsontext.WithIndent("  "), json.Deterministic(true))
 	if err != nil {
 		return Draft{}, unusable("tests", "cannot be read")
 	}
@@ -127,7 +134,7 @@ func draftOf(doc *document.Document, tests jsontext.Value, name string) (Draft, 
 	if len(read.Tests) > maxTests {
 		return Draft{}, unusable("tests", "must hold at most %d tests", maxTests)
 	}
-	d.Explanation = []string{"This was drafted by a language model. The sentences below were not written by it: they follow from the rules."}
+	d.Explanation = []string{"This was drafted by a language model. The sentences below were not written by it: they follow from the rules.", aboutTests(read.Tests)}
 	return d.complete(read.Policies[0], read.Run()), nil
 }
 

@@ -161,6 +161,42 @@ func TestAModelsMistakesAreShown(t *testing.T) {
 	}
 }
 
+// TestAModelCannotMisleadItsReader: what a person reads beside a draft is what the
+// draft does, whatever the model would have them read.
+func TestAModelCannotMisleadItsReader(t *testing.T) {
+	t.Parallel()
+	hidden := `{"id":"small","effect":"allow","tools":["shop.a","shop.b","shop.c","shop.d","shop.e","shop.f","*.pay*","bank.*"]}`
+	lying := strings.Replace(test, `"name":"small"`, `"name":"everything is denied\u202e"`, 1)
+	a, _ := author(answerOf(hidden, lying))
+	draft, err := a.Write(t.Context(), drafting.Request{Words: "refunds"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(draft.Explanation, "small: allow for *.pay*, bank.*, shop.a, shop.b, shop.c, shop.d and 2 more.") {
+		t.Errorf("explained as %q, want the patterns", draft.Explanation)
+	}
+	if name := draft.Results[0].Test.Name; name != "test 1: shop.refund wants allow" || strings.Contains(draft.Tests, "denied") {
+		t.Errorf("a test is named %q in\n%s", name, draft.Tests)
+	}
+	if !slices.ContainsFunc(draft.Explanation, func(s string) bool { return strings.Contains(s, "1 want an allow, 0 something stricter") }) {
+		t.Errorf("explained as %q, want how much the tests prove", draft.Explanation)
+	}
+	for when, refused := range map[string]bool{
+		`false // only in an emergency\n || true`:       true,
+		`args.a == \"x\" // harmless`:                   true,
+		`args.a == r\"\\\" // \"`:                       true,
+		`args.a == 'it\\'s' // '`:                       true,
+		`args.a == \"\"\"a\"\"\" // \"`:                 true,
+		`args.url.startsWith(\"https://example.com/\")`: false,
+		`args.url == 'say \"a\" // b'`:                  false,
+	} {
+		a, model := author(answerOf(`{"id":"small","effect":"allow","tools":["shop.refund"],"when":"`+when+`"}`, test), good)
+		if _, err := a.Write(t.Context(), drafting.Request{Words: "refunds"}); err != nil || (len(model.asked) == 2) != refused {
+			t.Errorf("%s: %v after %d questions, want it refused: %t", when, err, len(model.asked), refused)
+		}
+	}
+}
+
 // TestWhatAModelMayNotWrite: each of these is asked to be mended once, with what is
 // wrong and no more.
 func TestWhatAModelMayNotWrite(t *testing.T) {

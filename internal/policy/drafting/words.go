@@ -91,14 +91,19 @@ func explain(doc *document.Document) []string {
 	return sentences
 }
 
-// maxNamed is how many tools a sentence names.
+// maxNamed is how many tools a sentence names, unless more of them are patterns.
 const maxNamed = 6
 
 func explainRule(rule *document.Rule) string {
-	tools := make([]string, 0, maxNamed)
-	for _, pattern := range rule.Tools[:min(len(rule.Tools), maxNamed)] {
-		tools = append(tools, string(pattern))
+	var tools, plain []string
+	for _, pattern := range rule.Tools {
+		if strings.Contains(string(pattern), "*") {
+			tools = append(tools, string(pattern)) // one such may stand for all there are
+		} else {
+			plain = append(plain, string(pattern))
+		}
 	}
+	tools = append(tools, plain[:min(len(plain), max(0, maxNamed-len(tools)))]...)
 	sentence := fmt.Sprintf("%s: %s for %s", rule.ID, rule.Effect, strings.Join(tools, ", "))
 	if more := len(rule.Tools) - len(tools); more > 0 {
 		sentence += fmt.Sprintf(" and %d more", more)

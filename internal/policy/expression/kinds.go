@@ -42,6 +42,7 @@ var (
 var (
 	shellKind = newKind("writ.Shell",
 		texts("programs", func(c *shell.Command) []string { return c.Programs }),
+		texts("paths", func(c *shell.Command) []string { return c.Paths }),
 		texts("writes", func(c *shell.Command) []string { return c.Writes }),
 		texts("words", func(c *shell.Command) []string { return c.Words }),
 		truth("dynamic", func(c *shell.Command) bool { return c.Dynamic }),

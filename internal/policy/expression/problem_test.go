@@ -16,7 +16,7 @@ func TestProblems(t *testing.T) {
 		message      string
 	}{
 		"a misspelt field":             {`agent.nmae == "x"`, 1, 6, "undefined field 'nmae': expected id, name or status"},
-		"a misspelt field of a result": {`shell(args.c).program == []`, 1, 14, "undefined field 'program': expected dynamic, programs, words or writes"},
+		"a misspelt field of a result": {`shell(args.c).program == []`, 1, 14, "undefined field 'program': expected dynamic, paths, programs, words or writes"},
 		"an unknown variable":          {"args.a > 1 &&\n  amount > 5", 2, 3, "undeclared reference to 'amount': expected tool, server, args, agent, user, org, session, intent, labels, environment or now"},
 		"an unknown function":          {`exec("ls")`, 1, 5, "undeclared reference to 'exec': expected a function of CEL, or shell, path, "},
 		"types that do not compare":    {`tool > 5`, 1, 6, "no matching overload for > applied to '(string, int)': expected two numbers, two texts or two times"},

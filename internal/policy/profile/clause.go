@@ -2,17 +2,22 @@ package profile
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// The arguments in which tools are told what to work on.
 var (
+	// commandNames are the arguments in which tools are told what to run.
 	commandNames = []string{"command", "cmd"}
-	pathNames    = []string{"file_path", "absolute_path", "notebook_path", "dir_path", "path"}
-	// manyPaths are arguments that name files in a form that is not read here: a
-	// list, patterns, a patch. With one of them the path is not known.
-	manyPaths = []string{"paths", "include", "files", "file_paths", "patch", "input", "edits_by_file"}
+	// unreadable are tools that run what stands in no command, or in none of a shell
+	// that is read here.
+	unreadable = []string{"js_repl", "powershell", "write_bash", "write_stdin"}
 )
+
+// detour finds arguments with which a command runs something else than it says:
+// variables, and another shell than those that read it as it is read here. Codex
+// takes any program for one.
+const detour = `args.exists(k, v, k in ["env", "environment"] || k == "shell" && (type(v) != string || !v.matches("^(/bin/|/usr/bin/)?(ba|z|da)?sh$")))`
 
 // test is a condition as an expression.
 func (s *Statement) test(c *Condition) string {
@@ -40,6 +45,19 @@ func (s *Statement) overCommands(c *Condition) string {
 	return fmt.Sprintf("args.exists(k, v, k in %s) && args.all(k, v, !(k in %s) || type(v) == string && %s)", names, names, s.testCommand(c))
 }
 
+// readable joins the tests of commands, and says what they mean where the command is
+// not what runs: it counts against the call.
+func (s *Statement) readable(tests []string) string {
+	if s.restricts() {
+		return fmt.Sprintf("tool.lowerAscii() in %s || %s || %s", list(unreadable), detour, allOf(tests))
+	}
+	known := []string{"!" + detour}
+	if s.Action.Type == programAction || slices.ContainsFunc(s.Conditions, func(c Condition) bool { return c.Field == bashProgram }) {
+		known = append(known, fmt.Sprintf("args.all(k, v, !(k in %s) || type(v) == string && %s)", list(commandNames), installed))
+	}
+	return allOf(append(known, tests...))
+}
+
 // testCommand asks about one command, v.
 func (s *Statement) testCommand(c *Condition) string {
 	switch {
@@ -53,10 +71,18 @@ func (s *Statement) testCommand(c *Condition) string {
 		return fmt.Sprintf("%s || %s", compare(c, "v", false), compare(c, "v.trim()", false))
 	case c.Op == opStarts || c.Op == opMatches:
 		// What begins well, or holds something good, must not go on to something else.
-		return fmt.Sprintf("!shell(v).dynamic && shell(v).programs.size() == 1 && %s", compare(c, "v", false))
+		return fmt.Sprintf("!shell(v).dynamic && shell(v).programs.size() == 1 && %s && %s", redirectsNothing, compare(c, "v", false))
 	}
 	return fmt.Sprintf("!shell(v).dynamic && %s", compare(c, "v", false))
 }
+
+const (
+	// installed asks whether programs are called by their names, or in folders of the
+	// system. An agent can write a file of any name and call it by its path.
+	installed = `shell(v).paths.all(p, p.matches("^/(usr/(local/)?)?s?bin/[^/]+$"))`
+	// redirectsNothing asks whether a command's output goes to no file.
+	redirectsNothing = `(shell(v).writes.size() == 0 || !v.contains(">"))`
+)
 
 // testRedirect asks whether a command writes. Only one whose text shows it and
 // whose reading tells what is written surely does; only one without either surely
@@ -73,44 +99,6 @@ func (s *Statement) testRedirect(wanted bool) string {
 		return surely
 	}
 	return surelyNot
-}
-
-// overPaths asks about every path of the call, as it is written and as it is
-// after cleaning.
-func (s *Statement) overPaths(c *Condition) string {
-	names, many := list(pathNames), list(manyPaths)
-	if s.restricts() {
-		return fmt.Sprintf("!args.exists(k, v, k in %s) || args.exists(k, v, k in %s || k in %s && (%s))", names, many, names, s.testPath(c))
-	}
-	return fmt.Sprintf("args.exists(k, v, k in %s) && args.all(k, v, !(k in %s) && (!(k in %s) || %s))", names, many, names, s.testPath(c))
-}
-
-// testPath asks about one path, v. What is no text fails, as a path that cannot be
-// read does.
-func (s *Statement) testPath(c *Condition) string {
-	switch {
-	case c.Op == opWorkspace && (c.Truth == nil || *c.Truth):
-		return `path(v).within(".")`
-	case c.Op == opWorkspace:
-		return `!path(v).within(".")`
-	case c.Op == opFile && !s.restricts():
-		return "path(v).clean == " + quote(c.Values[0])
-	case c.Op == opFile || c.Op == opFolder:
-		return s.testFolder(c.Values[0])
-	case s.restricts():
-		return fmt.Sprintf("%s || %s", compare(c, "path(v).clean", false), compare(c, "v", false))
-	}
-	return fmt.Sprintf("%s && %s", compare(c, "path(v).clean", false), compare(c, "v", false))
-}
-
-// testFolder asks whether a path lies in a folder. Where an absolute folder meets a
-// relative path, only the agent's own folder could tell: that counts against it.
-func (s *Statement) testFolder(folder string) string {
-	within := fmt.Sprintf("path(v).within(%s)", quote(folder))
-	if s.restricts() && strings.HasPrefix(folder, "/") {
-		return within + ` || !path(v).within("/")`
-	}
-	return within
 }
 
 // testHost asks about the host of the URL that is fetched. Gemini's web_fetch takes
@@ -173,6 +161,9 @@ func (s *Statement) testToolName(c *Condition) string {
 func compare(c *Condition, subject string, folded bool) string {
 	values := c.Values
 	pattern := c.Op == opMatches || c.Op == opNot
+	if folded && c.Op == opMatches {
+		values = []string{"(?i)" + c.Values[0]}
+	}
 	if folded && !pattern {
 		values = make([]string, len(c.Values))
 		for i, value := range c.Values {

@@ -39,6 +39,25 @@ var conditionCases = []struct {
 	{`bash.program not_matches "^mkfs"`, "Bash", `{"command":"ls; mkfs.ext4 x"}`, false, true},
 	{`bash.program starts_with "npm"`, "Bash", `{"command":"npm test"}`, true, true},
 
+	// A program is known by its name where the agent did not put it there.
+	{`bash.program eq "git"`, "Bash", `{"command":"/usr/bin/git status"}`, true, true},
+	{`bash.program eq "git"`, "Bash", `{"command":"/usr/local/bin/git status"}`, true, true},
+	{`bash.program eq "git"`, "Bash", `{"command":"./git status"}`, false, true},
+	{`bash.program eq "git"`, "Bash", `{"command":"/tmp/git status"}`, false, true},
+	{`bash.program eq "git"`, "Bash", `{"command":"~/bin/git status"}`, false, true},
+	{`bash.program eq "git"`, "Bash", `{"command":"/bin/../tmp/git status"}`, false, true},
+	{`bash.program starts_with "git"`, "Bash", `{"command":"PATH=/tmp git status"}`, false, true},
+	{`bash.program eq "ls"`, "exec_command", `{"cmd":"ls","shell":"/bin/bash"}`, true, true},
+	{`bash.program eq "ls"`, "exec_command", `{"cmd":"ls","shell":"/tmp/bash"}`, false, true},
+	{`bash.program eq "rm"`, "exec_command", `{"cmd":"ls","shell":"/tmp/bash"}`, false, true},
+	{`bash.program eq "rm"`, "exec_command", `{"cmd":"ls","shell":["sh"]}`, false, true},
+	{`bash.program eq "rm"`, "shell", `{"command":"ls","env":{"PATH":"/tmp"}}`, false, true},
+	{`bash.program eq "ls"`, "shell", `{"command":"ls","env":{"PATH":"/tmp"}}`, false, true},
+	{`bash.program matches "^Rm$"`, "Bash", `{"command":"rm x"}`, false, true},
+
+	{`bash.raw starts_with "npm test"`, "Bash", `{"command":"npm test > ~/.bashrc"}`, false, true},
+	{`bash.raw starts_with "npm test"`, "Bash", `{"command":"npm test 2>&1"}`, true, true},
+	{`bash.raw starts_with "cp a"`, "Bash", `{"command":"cp a b"}`, true, true},
 	{`bash.raw matches "git push.*--force"`, "Bash", `{"command":"git push origin --force"}`, true, true},
 	{`bash.raw matches "git push.*--force"`, "Bash", `{"command":"git push origin"}`, false, false},
 	{`bash.raw starts_with "npm test"`, "Bash", `{"command":"npm test"}`, true, true},
@@ -82,6 +101,43 @@ var conditionCases = []struct {
 	{`file.path within_workspace false`, "Write", `{"file_path":"~/.bashrc"}`, false, true},
 	{`file.path within_workspace`, "Write", `{"file_path":"src/a.go"}`, true, true},
 
+	// Where the agent works is not known, and some systems do not tell large letters
+	// from small.
+	{`file.path starts_with "secrets/"`, "Read", `{"file_path":"/home/u/work/secrets/key"}`, false, true},
+	{`file.path starts_with "secrets/"`, "Read", `{"file_path":"/home/u/work/src/secrets.go"}`, false, false},
+	{`file.path starts_with "./secrets/"`, "Read", `{"file_path":"secrets/key"}`, false, true},
+	{`file.path starts_with "~/.ssh"`, "Read", `{"file_path":"/home/u/.ssh/id_rsa"}`, false, true},
+	{`file.path starts_with "/etc/"`, "Read", `{"file_path":"../../../etc/passwd"}`, false, true},
+	{`file.path starts_with "/etc/"`, "Read", `{"file_path":"src/a.go"}`, false, false},
+	{`file.path starts_with "/etc/"`, "Read", `{"file_path":"/ETC/passwd"}`, false, true},
+	{`file.path eq ".env"`, "Read", `{"file_path":"/home/u/work/.env"}`, false, true},
+	{`file.path eq ".env"`, "Read", `{"file_path":"/home/u/work/a.env"}`, false, false},
+	{`file.path eq ".env"`, "Read", `{"file_path":".ENV"}`, false, true},
+	{`file.path eq "./.env"`, "Read", `{"file_path":".env"}`, false, true},
+	{`file.path in ["/etc/passwd"]`, "Read", `{"file_path":"../../etc/passwd"}`, false, true},
+	{`file.path in ["/etc/passwd"]`, "Read", `{"file_path":"..a/passwd"}`, false, false},
+	{`file.path matches "^secrets/"`, "Read", `{"file_path":"/home/u/work/secrets/key"}`, false, true},
+	{`file.path matches "^(secrets|keys)/"`, "Read", `{"file_path":"/home/u/work/keys/key"}`, false, true},
+	{`file.path matches "(/|^my)keys"`, "Read", `{"file_path":"/home/u/work/mykeys"}`, false, true},
+	{`file.path matches "^secrets/"`, "Read", `{"file_path":"src/secrets/key"}`, false, false},
+	{`file.path matches "^/etc/"`, "Read", `{"file_path":"../../etc/passwd"}`, false, true},
+	{`file.path matches "(^|/)\\.env$"`, "Read", `{"file_path":"../a.txt"}`, false, false},
+	{`file.path matches "\\.env$"`, "Read", `{"file_path":"/srv/.ENV"}`, false, true},
+	{`file.path not_matches "^/etc/"`, "Read", `{"file_path":"../../etc/passwd"}`, false, true},
+	{`file.path not_matches "^secrets/"`, "Read", `{"file_path":"/home/u/work/secrets/key"}`, false, true},
+	{`file.path not_matches "^secrets/"`, "Read", `{"file_path":"/home/u/work/a.go"}`, true, true},
+	{`file.path not_in ["/etc/passwd"]`, "Read", `{"file_path":"../../etc/passwd"}`, false, true},
+	{`file.path not_in [".env"]`, "Read", `{"file_path":"/home/u/work/.env"}`, false, true},
+	{`file.path starts_with "/etc/"`, "Read", `{"file_path":"a.go","filePath":"/etc/passwd"}`, false, true},
+
+	// A search reads what is below.
+	{`file.path matches "\\.env$"`, "Grep", `{"pattern":"=","path":".","glob":".env"}`, false, true},
+	{`file.path matches "\\.env$"`, "grep_search", `{"pattern":"=","dir_path":"src"}`, false, true},
+	{`file.path matches "\\.env$"`, "Grep", `{"pattern":"=","path":"src/main.go"}`, false, false},
+	{`file.path starts_with "secrets/"`, "Grep", `{"pattern":"=","path":"secrets"}`, false, true},
+	{`file.path starts_with "src/"`, "Grep", `{"pattern":"=","path":"src/x"}`, true, true},
+	{`file.path within_workspace false`, "Grep", `{"pattern":"=","path":"src"}`, false, false},
+
 	{`network.host eq "Example.com"`, "WebFetch", `{"url":"https://example.com/x","prompt":"read it"}`, true, true},
 	{`network.host eq "example.com"`, "WebFetch", `{"url":"https://example.com@evil.org/"}`, false, false},
 	{`network.host eq "example.com"`, "WebFetch", `{"url":"example.com"}`, false, true},
@@ -101,7 +157,7 @@ func condition(written string) string {
 }
 
 // about is the tool whose statement a call's name belongs to.
-var about = map[string]string{"exec_command": "Bash", "run_shell_command": "Bash", "read_file": "Read", "read_many_files": "Read", "web_fetch": "WebFetch"}
+var about = map[string]string{"shell": "Bash", "exec_command": "Bash", "run_shell_command": "Bash", "read_file": "Read", "read_many_files": "Read", "web_fetch": "WebFetch", "grep_search": "Grep"}
 
 func TestConditionsInTheStrictSense(t *testing.T) {
 	t.Parallel()
@@ -138,6 +194,7 @@ func TestConditionsOnNames(t *testing.T) {
 		{`mcp.server not_in ["github"]`, "claude-code.Bash", false, true},
 		{`mcp.server starts_with "git"`, "github.x", true, true},
 		{`mcp.server matches "^git"`, "github.x", true, true},
+		{`mcp.server matches "^Git"`, "github.x", false, true},
 		{`tool.name eq "Bash"`, "gemini-cli.run_shell_command", true, true},
 		{`tool.name eq "Bash"`, "evil.Bash", false, true},
 		{`tool.name eq "Bash"`, "gemini-cli.read_file", false, false},
@@ -170,6 +227,7 @@ func TestResources(t *testing.T) {
 		{`{"type":"directory","path":"/srv"}`, "Read", "local.Read", `{"file_path":"/srv/../etc"}`, false, false},
 		{`{"type":"directory","path":"/srv"}`, "Read", "local.Read", `{"file_path":"c"}`, false, true},
 		{`{"type":"directory","path":"/srv"}`, "Read", "local.Read", `{}`, false, true},
+		{`{"type":"directory","path":"/srv/keys"}`, "Grep", "local.Grep", `{"path":"/srv"}`, false, true},
 		{`{"type":"network","host":"example.com"}`, "WebFetch", "local.WebFetch", `{"url":"https://example.com"}`, true, true},
 		{`{"type":"network","host":"example.com"}`, "WebFetch", "local.WebFetch", `{"url":"https://evil.org"}`, false, false},
 		{`{"type":"mcp_server","name":"github"}`, "*", "github.x", `{}`, true, true},

@@ -26,19 +26,26 @@ type tool struct {
 	has    field
 }
 
+// editors read, write and edit, as a word in their arguments says; writers also
+// change several files at once.
+var (
+	editors = []string{"str_replace_editor", "str_replace_based_edit_tool"}
+	writers = append([]string{"apply_patch"}, editors...)
+)
+
 // tools are those of Gemini CLI, Claude Code and Codex.
 var tools = []tool{
-	{name: "Bash", has: shellField, beside: []string{"write_stdin", "Monitor"},
+	{name: "Bash", has: shellField, beside: []string{"write_stdin", "write_bash", "Monitor", "js_repl", "PowerShell"},
 		others: []string{"run_shell_command", "run_shell", "shell", "shell_command", "local_shell", "exec_command", "unified_exec", "container.exec"}},
 	{name: "PowerShell"},
-	{name: "Read", has: fileField, others: []string{"read_file", "read_many_files", "view", "view_image"}},
-	{name: "Write", has: fileField, others: []string{"write_file", "create_file"}, beside: []string{"apply_patch"}},
-	{name: "Edit", has: fileField, others: []string{"replace", "edit_file"}, beside: []string{"apply_patch"}},
-	{name: "MultiEdit", has: fileField, others: []string{"multi_edit"}, beside: []string{"apply_patch"}},
+	{name: "Read", has: fileField, others: []string{"read_file", "read_many_files", "view", "view_image"}, beside: editors},
+	{name: "Write", has: fileField, others: []string{"write_file", "create_file", "create"}, beside: writers},
+	{name: "Edit", has: fileField, others: []string{"replace", "edit_file"}, beside: append([]string{"MultiEdit", "multi_edit"}, writers...)},
+	{name: "MultiEdit", has: fileField, others: []string{"multi_edit"}, beside: writers},
 	{name: "apply_patch"}, // the files it changes stand within its text
 	{name: "NotebookEdit", has: fileField}, {name: "NotebookRead", has: fileField},
 	{name: "Glob", others: []string{"list_directory", "list_dir", "LS", "file_search"}},
-	{name: "Grep", has: fileField, others: []string{"grep_search", "search_file_content", "grep_files", "find"}},
+	{name: "Grep", has: fileField, others: []string{"grep_search", "search_file_content", "grep_files", "find", "rg"}},
 	{name: "LSP"},
 	{name: "WebFetch", has: hostField, others: []string{"web_fetch", "fetch", "http"}},
 	{name: "WebSearch", others: []string{"google_web_search", "web_search", "search"}},

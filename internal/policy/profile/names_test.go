@@ -11,7 +11,7 @@ import (
 var theSame = map[string]string{
 	"Bash":            "claude-code.Bash gemini-cli.run_shell_command codex.shell codex.exec_command codex.shell_command codex.local_shell copilot.bash local.Bash",
 	"Read":            "claude-code.Read gemini-cli.read_file gemini-cli.read_many_files codex.view_image",
-	"Write":           "claude-code.Write gemini-cli.write_file",
+	"Write":           "claude-code.Write gemini-cli.write_file copilot.create",
 	"Edit":            "claude-code.Edit gemini-cli.replace gemini-cli.edit",
 	"Grep":            "claude-code.Grep gemini-cli.grep_search gemini-cli.search_file_content codex.grep_files",
 	"Glob":            "claude-code.Glob gemini-cli.glob gemini-cli.list_directory codex.list_dir",
@@ -56,6 +56,12 @@ func TestNamesReachNoFurtherThanTheirTool(t *testing.T) {
 		{"Read", "filesystem.read_file"},        // likewise
 		{"Bash", "codex.write_stdin"},           // types into a command that runs
 		{"Bash", "claude-code.Monitor"},         // runs a command of its own
+		{"Bash", "copilot.write_bash"},          // likewise
+		{"Bash", "codex.js_repl"},               // runs programs
+		{"Bash", "claude-code.PowerShell"},      // likewise
+		{"Edit", "claude-code.MultiEdit"},       // several edits at once
+		{"Read", "copilot.str_replace_editor"},  // also writes
+		{"Write", "copilot.str_replace_editor"}, // also reads
 		{"Edit", "codex.apply_patch"},           // also makes and removes files
 		{"Write", "codex.apply_patch"},          // also edits
 		{"WebFetch", "fetch.fetch"},             // an MCP server that fetches
@@ -89,6 +95,8 @@ func TestServersAndTheirTools(t *testing.T) {
 		{issue, "github.create_issue", true, true},
 		{issue, "github.Create_Issue", false, true},
 		{issue, "unknown.mcp_github_create_issue", false, true},
+		{issue, "unknown.mcp_github_add_comment_t___a_pull_request", false, true},
+		{github, "unknown.mcp_github_add_comment_t___a_pull_request", false, true},
 		{issue, "github.delete_repo", false, false},
 		{issue, "slack.post", true, true},
 		{`{"type":"mcp_tool","eq":"mcp__github__*"}`, "github.delete_repo", true, true},
@@ -156,5 +164,22 @@ func TestStatementsLeaveOtherToolsForeseeable(t *testing.T) {
 		if got := set.Foresee(call(t, called, `{}`)); got.Verdict != verdict.Allow || got.Certain != certain {
 			t.Errorf("%s: %s, certain %t; want allow, certain %t", called, got.Verdict, got.Certain, certain)
 		}
+	}
+}
+
+// TestWhatRunsUnseenIsRestricted: a tool that types into a shell, or runs another
+// language, is not known by a command that stands beside what it runs.
+func TestWhatRunsUnseenIsRestricted(t *testing.T) {
+	t.Parallel()
+	forbids := judge(t, parse(t, profileText("allow", statement("s", "forbid", `{"type":"tool","eq":"Bash"}`, condition(`bash.program in ["rm"]`)))))
+	programs := judge(t, parse(t, profileText("allow", statement("s", "forbid", `{"type":"bash_program","eq":"rm"}`))))
+	for called, arguments := range map[string]string{
+		"codex.write_stdin":      `{"session_id":1,"chars":"rm -rf x\n","command":"ls"}`,
+		"copilot.write_bash":     `{"sessionId":"1","input":"rm -rf x","command":"ls"}`,
+		"codex.js_repl":          `{"code":"1","command":"ls"}`,
+		"claude-code.PowerShell": `{"command":"Remove-Item x"}`,
+	} {
+		wantVerdict(t, "forbid rm", forbids, call(t, called, arguments), verdict.Deny)
+		wantVerdict(t, "forbid the program rm", programs, call(t, called, arguments), verdict.Deny)
 	}
 }

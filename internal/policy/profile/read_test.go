@@ -207,6 +207,13 @@ func TestWords(t *testing.T) {
 			t.Errorf("words = %q, want %q", got, want)
 		}
 	}
+	for decision, want := range map[string]string{"allow": "permitted", "hold": "approval", "deny": "forbidden"} {
+		if got := parse(t, profileText(decision)).DefaultWords(); !strings.Contains(got, want) {
+			t.Errorf("the default %s is %q, want %q", decision, got, want)
+		}
+	}
+	conditions := slices.Repeat([]string{condition(`bash.program in ["rm","sudo"]`)}, 12)
+	judge(t, parse(t, profileText("deny", statement("many", "forbid", bashAction, conditions...), statement("all", "permit", bashAction, conditions...))))
 	doc, _ := p.Document("x", orgID)
 	if got := fmt.Sprint(doc.Rules[0].ID, doc.Rules[0].Description); got != "a"+p.Statements[0].Words() {
 		t.Errorf("the rule says %q", got)

@@ -15,7 +15,9 @@ var (
 	templateCases = []struct{ called, arguments, want string }{
 		{"gemini-cli.read_file", `{"file_path":"src/a.go"}`, "ahaaaaaa"},
 		{"claude-code.Read", `{"file_path":"/srv/.env"}`, "ahaaaddd"},
-		{"claude-code.Grep", `{"pattern":"x","path":"src"}`, "ahaaaaaa"},
+		{"claude-code.Grep", `{"pattern":"x","path":"src"}`, "ahaaahah"},
+		{"claude-code.Grep", `{"pattern":"=","path":".","glob":".env"}`, "ahaaahah"},
+		{"claude-code.Grep", `{"pattern":"x","path":"src/a.go"}`, "ahaaaaaa"},
 		{"claude-code.Glob", `{"pattern":"**"}`, "ahaaaaaa"},
 		{"gemini-cli.google_web_search", `{"query":"x"}`, "ahdhaaaa"},
 		{"claude-code.WebFetch", `{"url":"https://a.b"}`, "ahdhhhad"},

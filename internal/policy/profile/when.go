@@ -13,16 +13,32 @@ import (
 // engine takes a failure of such a rule for a match, and of a permit for none.
 func (s *Statement) when() string {
 	parts := []string{s.named(), s.principal()}
+	var commands []string
+	add := func(c *Condition) {
+		if c.Field == bashProgram || c.Field == bashRaw || c.Field == bashRedirect {
+			commands = append(commands, s.test(c))
+		} else {
+			parts = append(parts, s.test(c))
+		}
+	}
 	if c, narrows := s.Resource.condition(); narrows {
-		parts = append(parts, s.test(&c))
+		add(&c)
 	}
 	if s.Action.Type == programAction && !s.Action.everything() {
-		parts = append(parts, s.test(&Condition{Field: bashProgram, Op: opIn, Values: s.Action.Names}))
+		add(&Condition{Field: bashProgram, Op: opIn, Values: s.Action.Names})
 	}
 	for i := range s.Conditions {
-		parts = append(parts, s.test(&s.Conditions[i]))
+		add(&s.Conditions[i])
 	}
-	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
+	if commands != nil {
+		parts = append(parts, s.readable(commands))
+	}
+	return allOf(parts)
+}
+
+// allOf joins what must all hold; what says nothing is left out.
+func allOf(parts []string) string {
+	parts = slices.DeleteFunc(slices.Clone(parts), func(part string) bool { return part == "" })
 	if len(parts) == 1 {
 		return parts[0]
 	}
@@ -70,14 +86,15 @@ func (a *Action) elsewhere() string {
 }
 
 // namedElsewhere finds a server's tool, or all of its tools, without case, also
-// where a call's name runs both together.
+// where a call's name runs both together. Gemini cuts the middle out of a long one
+// and puts ___ there: that may be any.
 func namedElsewhere(server, tool string) string {
 	server, tool = strings.ToLower(server), strings.ToLower(tool)
 	if tool == all {
-		return fmt.Sprintf("server.lowerAscii() == %s || server == %s && tool.lowerAscii().startsWith(%s)",
+		return fmt.Sprintf("server.lowerAscii() == %s || server == %s && (tool.lowerAscii().startsWith(%s) || tool.contains(\"___\"))",
 			quote(server), quote(unknownServer), quote("mcp_"+server+"_"))
 	}
-	return fmt.Sprintf("server.lowerAscii() == %s && tool.lowerAscii() == %s || server == %s && tool.lowerAscii() == %s",
+	return fmt.Sprintf("server.lowerAscii() == %s && tool.lowerAscii() == %s || server == %s && (tool.lowerAscii() == %s || tool.contains(\"___\"))",
 		quote(server), quote(tool), quote(unknownServer), quote("mcp_"+server+"_"+tool))
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"writ/internal/policy/document/node"
+	"writ/internal/verdict"
 )
 
 // Words are the statement as a sentence, for the person who is asked to confirm
@@ -23,7 +24,7 @@ func (s *Statement) Words() string {
 		joint = " and "
 	}
 	b.WriteString(".")
-	if len(s.Conditions) > 0 {
+	if _, narrows := s.Resource.condition(); narrows || len(s.Conditions) > 0 || s.Action.Type == programAction {
 		if s.restricts() {
 			b.WriteString(" Also where that cannot be known.")
 		} else {
@@ -31,6 +32,17 @@ func (s *Statement) Words() string {
 		}
 	}
 	return b.String()
+}
+
+// DefaultWords are what becomes of calls that no statement is about.
+func (p *Profile) DefaultWords() string {
+	switch p.Default {
+	case verdict.Allow:
+		return "Everything else is permitted."
+	case verdict.Hold:
+		return "Everything else needs approval."
+	}
+	return "Everything else is forbidden."
 }
 
 func (a *Action) words() string {

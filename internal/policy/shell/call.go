@@ -71,7 +71,7 @@ func (s *scan) program(text string, args []arg) {
 	}
 	s.programs[name] = true
 	if strings.Contains(text, "/") {
-		s.words[text] = true
+		s.words[text], s.paths[text] = true, true
 		s.run(text)
 	}
 	if !printers[name] || s.taken {

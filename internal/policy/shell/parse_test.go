@@ -386,3 +386,21 @@ func TestWords(t *testing.T) {
 		})
 	}
 }
+
+// TestPaths: a program that is called by a path is told, however it is started.
+func TestPaths(t *testing.T) {
+	t.Parallel()
+	for command, want := range map[string]string{
+		"git status":            "",
+		"./git status":          "./git",
+		`"/tmp/x y/git" status`: "/tmp/x y/git",
+		"ls src/git":            "",
+		"A=1 env B=2 nice ./git; bin/sh -c /tmp/git": "./git /tmp/git bin/sh",
+		"find . -exec ./git {} +":                    "./git",
+		"echo $(~/bin/git)":                          "~/bin/git",
+	} {
+		if got := strings.Join(Parse(command).Paths, " "); got != want {
+			t.Errorf("%s: called by a path: %q, want %q", command, got, want)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 // scan gathers what one command does, across all texts it holds.
 type scan struct {
 	programs map[string]bool
+	paths    map[string]bool
 	writes   map[string]bool
 	words    map[string]bool
 	dynamic  bool
@@ -43,6 +44,7 @@ type input struct {
 func newScan() *scan {
 	return &scan{
 		programs: map[string]bool{},
+		paths:    map[string]bool{},
 		writes:   map[string]bool{},
 		words:    map[string]bool{},
 		made:     map[string]bool{},

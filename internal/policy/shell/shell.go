@@ -45,6 +45,10 @@ type Command struct {
 	// Programs are the base names of all programs and builtins it runs,
 	// sorted, each once.
 	Programs []string
+	// Paths are the programs among them that are called by a path and not by
+	// their name, as written, sorted, each once. An agent can write a file of any
+	// name: what is called ./git need not be git.
+	Paths []string
 	// Writes are the paths it creates, changes or removes, as far as the text
 	// tells, sorted, each once: cleaned, relative to where the command starts
 	// unless absolute, and with a leading ~ for the home directory. A pattern of
@@ -76,6 +80,7 @@ func parse(command string, read func(*scan, string)) Command {
 	read(s, command)
 	return Command{
 		Programs: sorted(s.programs),
+		Paths:    sorted(s.paths),
 		Writes:   sorted(s.writes),
 		Words:    sorted(s.words),
 		Dynamic:  s.dynamic || s.runsWhatItMakes(),
