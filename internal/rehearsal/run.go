@@ -191,7 +191,7 @@ func (s *Service) follow(ctx context.Context, job *Job, replay *replay, first, u
 		replay.today.counters.forget(records[len(records)-1].At)
 		replay.drafted.counters.forget(records[len(records)-1].At)
 		job.Done = next - first
-		if time.Since(told) >= tellEvery {
+		if time.Since(told) >= s.tellEvery {
 			if err := s.tell(ctx, *job); err != nil {
 				return err
 			}

@@ -19,11 +19,13 @@ type Service struct {
 	sources  Sources
 	// rest is called after each slice of work with how long that took.
 	rest func(ctx context.Context, worked time.Duration)
+	// tellEvery is how often a runner says how far it is.
+	tellEvery time.Duration
 }
 
 // New makes a service of the areas it composes.
 func New(db *database.DB, policies *policy.Service, sources Sources) *Service {
-	return &Service{db: db, policies: policies, sources: sources, rest: restAsLong}
+	return &Service{db: db, policies: policies, sources: sources, rest: restAsLong, tellEvery: tellEvery}
 }
 
 // Start takes up a replay, which one of the servers then runs. An organization
