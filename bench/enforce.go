@@ -17,7 +17,8 @@ import (
 // enforce measures decisions over HTTP: an API key, a signed plan, a policy of
 // 100 rules, and a record with its receipt that is on disk before the answer. Beside
 // it stand a server that decodes the same body and answers as much, and OPA's own
-// server, which decides by the same rules and records nothing.
+// server, which decides by the same rules and records nothing. What a shadow adds is
+// measured on one server.
 func (b *bench) enforce(ctx context.Context) (err error) {
 	rules, err := b.writePolicies(ctx)
 	if err != nil {
@@ -52,6 +53,9 @@ func (b *bench) enforce(ctx context.Context) (err error) {
 		return err
 	}
 	if err := printDecisions(os.Stdout, contenders, flat, others); err != nil {
+		return err
+	}
+	if err := b.measureShadow(ctx, b.installations[0], deciders[0].target.server, rules); err != nil {
 		return err
 	}
 	var pressures []pressure

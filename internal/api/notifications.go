@@ -35,7 +35,7 @@ func (a *API) mountNotifications() {
 type NotificationBody struct {
 	ID        string      `json:"id" format:"uuid"`
 	Kind      notice.Kind `json:"kind" example:"approval.opened"`
-	SubjectID string      `json:"subjectId" doc:"The request, or the webhook, it is about."`
+	SubjectID string      `json:"subjectId" doc:"The request, the proposal of a profile, or the webhook, it is about."`
 	Title     string      `json:"title" example:"bank.pay waits for an approval (risk: high)"`
 	Risk      string      `json:"risk" doc:"Of the request; empty: none is known."`
 	CreatedAt time.Time   `json:"createdAt"`
@@ -96,7 +96,7 @@ func (a *API) markAllRead(ctx context.Context, caller principal.Principal, _ *Or
 
 // PreferencesBody is how a person wants to be told, in one organization.
 type PreferencesBody struct {
-	Mail bool `json:"mail" doc:"Whether a mail says that requests wait for the person's answer."`
+	Mail bool `json:"mail" doc:"Whether a mail says that requests and profiles wait for the person's answer."`
 }
 
 type preferencesOutput struct{ Body PreferencesBody }

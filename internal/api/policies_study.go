@@ -14,7 +14,7 @@ import (
 
 // mountStudies has recorded calls looked at for what they tell about policies.
 func (a *API) mountStudies() {
-	s := studies{rehearsal.NewStudy(a.Database, a.Policies)}
+	s := studies{rehearsal.NewStudy(a.Rehearsals)}
 	handle(a, Route{
 		Method: http.MethodGet, Path: "/policies/{policyId}/findings", Tag: policyTag, Summary: "What a policy says in vain, or too much of, with the place and a fix",
 		Mode: Either, Action: principal.ReadPolicies, Scope: principal.DraftPolicy,
@@ -45,7 +45,7 @@ type policyFindingsOutput struct {
 	Body struct {
 		PolicyVersion int                 `json:"policyVersion"`
 		Findings      []PolicyFindingBody `json:"findings" nullable:"false" doc:"In the order of the text."`
-		Calls         int64               `json:"calls" doc:"How many recorded calls were looked at."`
+		Calls         int64               `json:"calls" doc:"How many recorded calls its conditions were tried on: those for whose callers it counts."`
 		Incomplete    bool                `json:"incomplete" doc:"There is more than was looked at, or than is shown."`
 	}
 }

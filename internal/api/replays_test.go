@@ -263,6 +263,13 @@ func TestWhoMayReplay(t *testing.T) {
 				return err
 			}},
 			{"list", reads, func(c *client.Client) error { return second(c.Replays(ctx, w.org)) }},
+			{"read", reads, func(c *client.Client) error {
+				jobs, err := w.owner.Replays(ctx, w.org)
+				if err != nil || len(jobs) == 0 {
+					t.Fatalf("no replay to read: %v", err)
+				}
+				return second(c.Replay(ctx, w.org, jobs[0].ID))
+			}},
 			{"cancel", drafts, func(c *client.Client) error {
 				id := w.heldReplay(w.org, 1, time.Hour)
 				err := second(c.CancelReplay(ctx, w.org, id))

@@ -102,7 +102,7 @@ type createWebhookInput struct {
 		Name          string        `json:"name" minLength:"1" maxLength:"100" example:"on-call channel"`
 		Kind          webhook.Kind  `json:"kind" enum:"generic,slack,teams" doc:"generic takes our JSON; slack and teams what their incoming webhooks take."`
 		URL           string        `json:"url" minLength:"1" maxLength:"2048" doc:"Stored sealed, and not shown again."`
-		Events        []notice.Kind `json:"events,omitempty" maxItems:"20" doc:"approval.opened, .voted, .approved, .rejected, .cancelled, .expired, .used, .revoked. Absent: opened, approved, rejected, expired."`
+		Events        []notice.Kind `json:"events,omitempty" maxItems:"20" doc:"approval.opened, .voted, .approved, .rejected, .cancelled, .expired, .used, .revoked, profile.proposed. Absent: opened, approved, rejected, expired."`
 		SendArguments bool          `json:"sendArguments,omitempty" doc:"Whether arguments of calls are sent, redacted and cut."`
 	}
 }
@@ -153,7 +153,7 @@ func (a *API) renewWebhookSecret(ctx context.Context, caller principal.Principal
 // DeliveryBody is an event on its way to a target, without its content.
 type DeliveryBody struct {
 	ID          string         `json:"id" format:"uuid" doc:"As in the header Writ-Delivery."`
-	Event       int64          `json:"event" doc:"Number of the event; 0: a test."`
+	Event       int64          `json:"event" doc:"Number of the event; 0: a test, or a proposal of a profile."`
 	Kind        notice.Kind    `json:"kind"`
 	RequestID   string         `json:"requestId" doc:"The request it is about; empty for a test."`
 	Status      webhook.Status `json:"status" enum:"waiting,delivered,dead"`

@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 
+	"writ/internal/database"
 	"writ/internal/delegation"
 	"writ/internal/fault"
 	"writ/internal/mail"
 	"writ/internal/notification"
 	"writ/internal/notification/notice"
 	"writ/internal/notification/webhook"
+	"writ/internal/organization"
+	"writ/internal/policy"
 	"writ/internal/principal"
 	"writ/internal/secret"
 )
@@ -23,6 +26,23 @@ func (a *Areas) openNotifications(sealer *secret.Sealer, post mail.Sender, publi
 	a.Notifications = notification.New(notification.Options{
 		Database: a.Database, Webhooks: a.Webhooks, Mail: post, PublicURL: publicURL,
 		Sources: notification.Sources{Events: a.approvalEvents, People: a.people},
+	})
+	a.Policies.AlsoTell(policy.Herald{Proposed: a.tellProposal, Settled: a.Notifications.SettleProposal})
+}
+
+// tellProposal tells who may confirm a profile that it was proposed.
+func (a *Areas) tellProposal(ctx context.Context, tx *database.Tx, orgID string, p policy.Proposal) error {
+	members, err := organization.Everybody(ctx, tx, orgID)
+	if err != nil {
+		return err
+	}
+	people := make([]notification.Person, len(members))
+	for i, m := range members {
+		people[i] = notification.Person{UserID: m.UserID, Email: m.Email, Role: m.Role}
+	}
+	return a.Notifications.TellProposal(ctx, tx, people, notice.Proposal{
+		ID: p.ID, OrgID: orgID, Name: p.Name, Reason: p.Reason, PolicyID: p.PolicyID, PolicyVersion: p.Version,
+		OwnerID: p.OwnerID, ByKey: p.Author.Kind == principal.Key, At: p.ProposedAt,
 	})
 }
 

@@ -9,14 +9,18 @@ import (
 )
 
 // commandsOf gives every command of writ that does something, as it is written
-// after the program's name. Those of policy are writd's.
+// after the program's name. Of those of policy some are writd's.
 func commandsOf(t *testing.T, path string) (all []string) {
 	t.Helper()
-	if path == "help" || path == "policy" {
+	if path == "help" {
 		return []string{path}
 	}
 	help := runShell(t, t.TempDir(), "writ "+path+" --help\n")
-	_, list, found := strings.Cut(help, "Available Commands:\n")
+	heading := "Available Commands:\n"
+	if path == "policy" {
+		all, heading = []string{path}, "On a server, with writ:\n"
+	}
+	_, list, found := strings.Cut(help, heading)
 	if !found {
 		return []string{path}
 	}

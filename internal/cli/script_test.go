@@ -60,6 +60,8 @@ func TestScripts(t *testing.T) {
 			"repin":     rePin,
 			"ask":       ask,
 			"polled":    polled,
+			"stored":    stored,
+			"acts":      acts,
 			"dated":     dated,
 
 			"organization": organizationIn,

@@ -40,18 +40,27 @@ func mailOff(ctx context.Context, tx *database.Tx, orgID string) (map[string]boo
 	return off, nil
 }
 
-// queueMails puts a request into the next mail of those whose answer it wants.
+// neverExpires is when what waits for a person until they answer expires: a request
+// does in time, a proposal of a profile does not.
+const neverExpires = 0
+
+// queueMails puts what an event is about into the next mail of those whose answer it
+// wants.
 func queueMails(ctx context.Context, tx *database.Tx, e notice.Event, people []Person, unmailed map[string]bool) error {
 	var rows [][]any
+	expires := int64(neverExpires)
+	if e.Proposal == nil {
+		expires = database.Micros(e.Request.ExpiresAt)
+	}
 	for _, p := range people {
 		if !unmailed[p.UserID] {
-			rows = append(rows, []any{e.OrgID, p.UserID, e.Request.ID, e.Title(), database.Micros(e.Request.ExpiresAt), database.Micros(tx.Now())})
+			rows = append(rows, []any{e.OrgID, p.UserID, e.Subject(), e.Title(), expires, database.Micros(tx.Now())})
 		}
 	}
 	err := tx.Insert(ctx, `INSERT INTO notification_mail (org_id, user_id, request_id, title, expires_at, created_at)`, rows,
 		`ON CONFLICT (org_id, user_id, request_id) DO NOTHING`)
 	if err != nil {
-		return fmt.Errorf("queue mails of request %s: %w", e.Request.ID, err)
+		return fmt.Errorf("queue mails about %s: %w", e.Subject(), err)
 	}
 	return nil
 }
@@ -85,9 +94,10 @@ func (s *Service) SendMails(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// line is a request in a mail.
+// line is a request, or a proposal, in a mail.
 type line struct {
-	requestID, title    string
+	subjectID, title    string
+	proposal            bool
 	expiresAt, queuedAt time.Time
 }
 
@@ -122,8 +132,8 @@ func claimMail(ctx context.Context, tx *database.Tx, a addressee) ([]line, error
 	now := tx.Now()
 	lines, err := database.Collect(ctx, tx, func(r database.Scanner) (l line, err error) {
 		var expires, queued int64
-		err = r.Scan(&l.requestID, &l.title, &expires, &queued)
-		l.expiresAt, l.queuedAt = database.Time(expires), database.Time(queued)
+		err = r.Scan(&l.subjectID, &l.title, &expires, &queued)
+		l.proposal, l.expiresAt, l.queuedAt = expires == neverExpires, database.Time(expires), database.Time(queued)
 		return l, err
 	}, `
 		DELETE FROM notification_mail
@@ -132,12 +142,12 @@ func claimMail(ctx context.Context, tx *database.Tx, a addressee) ([]line, error
 	if err != nil {
 		return nil, fmt.Errorf("claim a mail: %w", err)
 	}
-	lines = slices.DeleteFunc(lines, func(l line) bool { return !now.Before(l.expiresAt) })
+	lines = slices.DeleteFunc(lines, func(l line) bool { return !l.proposal && !now.Before(l.expiresAt) })
 	if len(lines) == 0 {
 		return nil, nil // another replica has it, or it is too late
 	}
 	slices.SortFunc(lines, func(a, b line) int {
-		return cmp.Or(a.queuedAt.Compare(b.queuedAt), strings.Compare(a.requestID, b.requestID))
+		return cmp.Or(a.queuedAt.Compare(b.queuedAt), strings.Compare(a.subjectID, b.subjectID))
 	})
 	_, err = tx.Exec(ctx, `
 		INSERT INTO notification_reader (org_id, user_id, mail_off, mailed_at)
@@ -152,19 +162,41 @@ func claimMail(ctx context.Context, tx *database.Tx, a addressee) ([]line, error
 // letter is the mail. Nothing that an agent chose is in its subject; in its text
 // titles are single lines.
 func letter(to, publicURL string, lines []line) mail.Message {
-	subject := "A request waits for your approval on Writ"
-	if len(lines) > 1 {
-		subject = fmt.Sprintf("%d requests wait for your approval on Writ", len(lines))
-	}
 	var text strings.Builder
 	for _, l := range lines[:min(len(lines), maxListed)] {
+		if l.proposal {
+			fmt.Fprintf(&text, "%s\nIt counts for nothing unless somebody confirms it:\n%s\n\n", l.title, notice.ProposalLink(publicURL, l.subjectID))
+			continue
+		}
 		fmt.Fprintf(&text, "%s\nDenied unless somebody answers by %s:\n%s\n\n", l.title,
-			l.expiresAt.UTC().Format("15:04 UTC on 2 January 2006"), notice.Link(publicURL, l.requestID))
+			l.expiresAt.UTC().Format("15:04 UTC on 2 January 2006"), notice.Link(publicURL, l.subjectID))
 	}
 	if more := len(lines) - maxListed; more > 0 {
 		fmt.Fprintf(&text, "And %d more.\n\n", more)
 	}
-	text.WriteString("A link opens the request; nothing is approved before you have signed in and said so.\n" +
+	text.WriteString("A link opens what waits; nothing is approved before you have signed in and said so.\n" +
 		"You can turn these mails off under notifications in the application.\n")
-	return mail.Message{To: to, Subject: subject, Text: text.String()}
+	return mail.Message{To: to, Subject: subjectOf(lines), Text: text.String()}
+}
+
+// subjectOf says what waits.
+func subjectOf(lines []line) string {
+	proposals := 0
+	for _, l := range lines {
+		if l.proposal {
+			proposals++
+		}
+	}
+	switch requests := len(lines) - proposals; {
+	case proposals == 1 && requests == 0:
+		return "A profile waits for your confirmation on Writ"
+	case requests == 0:
+		return fmt.Sprintf("%d profiles wait for your confirmation on Writ", proposals)
+	case requests == 1 && proposals == 0:
+		return "A request waits for your approval on Writ"
+	case proposals == 0:
+		return fmt.Sprintf("%d requests wait for your approval on Writ", requests)
+	default:
+		return fmt.Sprintf("%d requests and profiles wait for your answer on Writ", len(lines))
+	}
 }

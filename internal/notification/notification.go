@@ -1,5 +1,5 @@
 // Package notification tells people what happens to requests for approval, so that
-// nobody has to watch the queue.
+// nobody has to watch the queue, and that a profile waits for a confirmation.
 //
 // Requests write numbered events in the transactions that change them. Tell follows
 // the numbers of every organization from where it stopped, and turns each event into
@@ -11,6 +11,9 @@
 //
 // All of it is written in the very change that moves the number on. So each event is
 // told once, by whichever replica comes first, and an outage loses nothing.
+//
+// Proposals of profiles have no numbers to follow: they are told in the change that
+// makes them, and taken back in the one that ends them.
 //
 // A notification that somebody's answer is wanted reads itself once the request is
 // answered: what is unread is what still waits. A request that an agent asks for
@@ -72,7 +75,7 @@ func New(o Options) *Service { return &Service{Options: o, db: o.Database, seen:
 type Notification struct {
 	ID        string
 	Kind      notice.Kind
-	SubjectID string // the request, or the webhook
+	SubjectID string // the request, the proposal, or the webhook
 	Title     string
 	Risk      string // of the request; empty: none
 	CreatedAt time.Time

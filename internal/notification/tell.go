@@ -108,7 +108,7 @@ func (s *Service) tell(ctx context.Context, orgID string, from int64, events []n
 				}
 			}
 			if e.Kind.Settles() {
-				if err := settle(ctx, tx, orgID, e.Request.ID); err != nil {
+				if err := settle(ctx, tx, orgID, notice.Opened, e.Request.ID); err != nil {
 					return err
 				}
 			}
@@ -156,17 +156,17 @@ func insertNotifications(ctx context.Context, tx *database.Tx, people []Person, 
 }
 
 // settle takes back what asked for an answer: there is one.
-func settle(ctx context.Context, tx *database.Tx, orgID, requestID string) error {
+func settle(ctx context.Context, tx *database.Tx, orgID string, asked notice.Kind, subjectID string) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE notification
 		SET read_at = $4
 		WHERE org_id = $1 AND subject_id = $2 AND kind = $3 AND read_at IS NULL`,
-		orgID, requestID, string(notice.Opened), database.Micros(tx.Now()))
+		orgID, subjectID, string(asked), database.Micros(tx.Now()))
 	if err != nil {
-		return fmt.Errorf("take back notifications of request %s: %w", requestID, err)
+		return fmt.Errorf("take back notifications about %s: %w", subjectID, err)
 	}
-	if _, err := tx.Exec(ctx, `DELETE FROM notification_mail WHERE org_id = $1 AND request_id = $2`, orgID, requestID); err != nil {
-		return fmt.Errorf("take back mails of request %s: %w", requestID, err)
+	if _, err := tx.Exec(ctx, `DELETE FROM notification_mail WHERE org_id = $1 AND request_id = $2`, orgID, subjectID); err != nil {
+		return fmt.Errorf("take back mails about %s: %w", subjectID, err)
 	}
 	return nil
 }

@@ -187,6 +187,24 @@ func CountApprovers(ctx context.Context, r database.Reader, orgID string, except
 	return count, nil
 }
 
+// Everybody are the members of an organization, without their names, for who must
+// know them inside a transaction.
+func Everybody(ctx context.Context, r database.Reader, orgID string) ([]Member, error) {
+	members, err := database.Collect(ctx, r, func(s database.Scanner) (m Member, err error) {
+		err = s.Scan(&m.UserID, &m.Role, &m.Email)
+		return m, err
+	}, `
+		SELECT m.user_id, m.role, a.email
+		FROM organization_member m
+		JOIN user_account a ON a.id = m.user_id
+		WHERE m.org_id = $1
+		ORDER BY m.user_id`, orgID)
+	if err != nil {
+		return nil, fmt.Errorf("read the members of organization %s: %w", orgID, err)
+	}
+	return members, nil
+}
+
 // RoleOf is what a person is in an organization, or empty where they are no member,
 // for who must know it inside a transaction.
 func RoleOf(ctx context.Context, r database.Reader, orgID, userID string) (role principal.Role, err error) {

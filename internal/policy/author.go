@@ -188,7 +188,11 @@ func (s *Service) Delete(ctx context.Context, p principal.Principal, id string) 
 		if policy.ActiveVersion != 0 {
 			return fault.New(fault.Conflict, "the policy is active: deactivate it first")
 		}
-		if err := closeProposals(ctx, tx, p, policy.ID); err != nil {
+		closed, err := closeProposals(ctx, tx, p, policy.ID)
+		if err != nil {
+			return err
+		}
+		if err := s.herald.settled(ctx, tx, p.OrgID, closed...); err != nil {
 			return err
 		}
 		if err := markDeleted(ctx, tx, policy); err != nil {

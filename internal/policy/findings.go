@@ -11,9 +11,10 @@ import (
 
 // Examined is a version of a policy, and what its text shows.
 type Examined struct {
-	Policy  *engine.Policy
-	Version int
-	Report  finding.Report
+	Policy   *engine.Policy
+	Version  int
+	Bindings engine.Bindings // for whom it counts, in every version
+	Report   finding.Report
 }
 
 // Examine reads a version of a policy (the latest with LatestVersion) for what it
@@ -36,13 +37,18 @@ func (s *Service) Examine(ctx context.Context, p principal.Principal, id string,
 	if err != nil {
 		return Examined{}, err
 	}
+	bound, err := readBindings(ctx, s.db, p.OrgID, id)
+	if err != nil {
+		return Examined{}, err
+	}
 	beside, complete, err := s.beside(ctx, p.OrgID, id)
 	if err != nil {
 		return Examined{}, err
 	}
 	report := finding.Of(compiled, beside...)
 	report.Incomplete = report.Incomplete || !complete
-	return Examined{Policy: compiled, Version: number, Report: report}, nil
+	bindings := engine.Bindings{Users: bound.Members, Agents: bound.Clients, Roles: bound.Roles}
+	return Examined{Policy: compiled, Version: number, Bindings: bindings, Report: report}, nil
 }
 
 // beside are the other policies that are active for everybody. It is not complete

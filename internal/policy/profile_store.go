@@ -83,16 +83,20 @@ func updateProposal(ctx context.Context, tx *database.Tx, orgID string, f Propos
 	return nil
 }
 
-// closeProposals withdraws what waits of a policy that is deleted.
-func closeProposals(ctx context.Context, tx *database.Tx, p principal.Principal, policyID string) error {
-	_, err := tx.Exec(ctx, `
+// closeProposals withdraws what waits of a policy that is deleted, and gives the ids.
+func closeProposals(ctx context.Context, tx *database.Tx, p principal.Principal, policyID string) (closed []string, err error) {
+	closed, err = database.Collect(ctx, tx, func(s database.Scanner) (id string, err error) {
+		err = s.Scan(&id)
+		return id, err
+	}, `
 		UPDATE policy_profile
 		SET state = 'withdrawn', decided_by = $3, decided_at = $4
-		WHERE org_id = $1 AND policy_id = $2 AND state = 'open'`, p.OrgID, policyID, p.UserID, database.Micros(tx.Now()))
+		WHERE org_id = $1 AND policy_id = $2 AND state = 'open'
+		RETURNING id`, p.OrgID, policyID, p.UserID, database.Micros(tx.Now()))
 	if err != nil {
-		return fmt.Errorf("withdraw the proposals of policy %s: %w", policyID, err)
+		return nil, fmt.Errorf("withdraw the proposals of policy %s: %w", policyID, err)
 	}
-	return nil
+	return closed, nil
 }
 
 // findProposal reads a proposal of an organization. Any other does not exist.

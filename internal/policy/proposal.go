@@ -73,7 +73,7 @@ func (s *Service) ProposeProfile(ctx context.Context, p principal.Principal, rea
 		if now.Hash != staged.Hash {
 			return fault.New(fault.Conflict, "another profile was staged meanwhile: propose again")
 		}
-		proposal, err = propose(ctx, tx, p, staged, reason, c)
+		proposal, err = s.propose(ctx, tx, p, staged, reason, c)
 		return err
 	}})
 	if err != nil {
@@ -92,7 +92,7 @@ func checkReason(reason string) error {
 	return nil
 }
 
-func propose(ctx context.Context, tx *database.Tx, p principal.Principal, staged StagedProfile, reason string, c compiled) (Proposal, error) {
+func (s *Service) propose(ctx context.Context, tx *database.Tx, p principal.Principal, staged StagedProfile, reason string, c compiled) (Proposal, error) {
 	waiting, err := findOpenProposal(ctx, tx, p.OrgID, p.UserID)
 	if err != nil {
 		return Proposal{}, err
@@ -112,6 +112,9 @@ func propose(ctx context.Context, tx *database.Tx, p principal.Principal, staged
 		if err := updateProposal(ctx, tx, p.OrgID, *waiting); err != nil {
 			return Proposal{}, err
 		}
+		if err := s.herald.settled(ctx, tx, p.OrgID, waiting.ID); err != nil {
+			return Proposal{}, err
+		}
 	}
 	full, err := writeProfile(ctx, tx, p, c)
 	if err != nil {
@@ -122,6 +125,9 @@ func propose(ctx context.Context, tx *database.Tx, p principal.Principal, staged
 		Author: authorOf(p), Reason: reason, State: Open, ProposedAt: tx.Now(),
 	}
 	if err := insertProposal(ctx, tx, p.OrgID, proposal); err != nil {
+		return Proposal{}, err
+	}
+	if err := s.herald.proposed(ctx, tx, p.OrgID, proposal); err != nil {
 		return Proposal{}, err
 	}
 	return proposal, recordProfile(ctx, tx, p, profileProposed, full.Policy, proposal)
@@ -171,8 +177,10 @@ func (s *Service) ConfirmProfile(ctx context.Context, p principal.Principal, id,
 		if err := confirmable(proposal, hash); err != nil || proposal.Active {
 			return err
 		}
-		proposal, err = confirm(ctx, tx, p, proposal, v)
-		return err
+		if proposal, err = confirm(ctx, tx, p, proposal, v); err != nil {
+			return err
+		}
+		return s.herald.settled(ctx, tx, p.OrgID, proposal.ID)
 	}})
 	if err != nil {
 		return Proposal{}, err
@@ -246,7 +254,10 @@ func (s *Service) WithdrawProposal(ctx context.Context, p principal.Principal, i
 		case proposal.State != Open:
 			return fault.New(fault.Conflict, "the proposal does not wait any more: it is %s", proposal.State)
 		}
-		return withdraw(ctx, tx, p, proposal)
+		if err := withdraw(ctx, tx, p, proposal); err != nil {
+			return err
+		}
+		return s.herald.settled(ctx, tx, p.OrgID, proposal.ID)
 	}})
 }
 

@@ -17,6 +17,7 @@ type Service struct {
 	compiler *compiler // of what people write
 	loader   *compiler // of what decisions and activations wait for
 	sets     *sets
+	herald   Herald
 }
 
 // New makes a service. Spending answers for limits of cost and tokens; without

@@ -19,7 +19,7 @@ type Service struct {
 	sources  Sources
 	// rest is called after each slice of work with how long that took.
 	rest func(ctx context.Context, worked time.Duration)
-
+	// tellEvery is how often a runner says how far it is, longest how long one runs.
 	tellEvery, longest time.Duration
 }
 

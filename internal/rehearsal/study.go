@@ -2,6 +2,7 @@ package rehearsal
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"writ/internal/database"
@@ -9,6 +10,7 @@ import (
 	"writ/internal/fault"
 	"writ/internal/policy"
 	"writ/internal/policy/document"
+	"writ/internal/policy/engine"
 	"writ/internal/policy/finding"
 	"writ/internal/policy/suggest"
 	"writ/internal/principal"
@@ -30,23 +32,25 @@ const (
 type Study struct {
 	db       *database.DB
 	policies *policy.Service
+	sources  Sources
 	turns    chan struct{}
 }
 
-// NewStudy makes one of the areas it composes.
-func NewStudy(db *database.DB, policies *policy.Service) *Study {
-	return &Study{db: db, policies: policies, turns: make(chan struct{}, studies)}
+// NewStudy makes one that knows what replays know.
+func NewStudy(s *Service) *Study {
+	return &Study{db: s.db, policies: s.policies, sources: s.sources, turns: make(chan struct{}, studies)}
 }
 
 // Findings are what was found about a version of a policy.
 type Findings struct {
 	Version int
-	Calls   int64 // recorded ones that were looked at
+	Calls   int64 // recorded ones that its conditions were tried on
 	finding.Report
 }
 
 // Findings examines a version of a policy, and with days above zero tries its
-// conditions on the calls of that time. That takes a person who may see what agents
+// conditions on the calls of that time for which it counts: one that is bound to an
+// agent has nothing to say about the calls of others. That takes a person who may see what agents
 // did: who writes conditions and learns what they come to learns the arguments.
 func (s *Study) Findings(ctx context.Context, p principal.Principal, policyID string, version, days int) (Findings, error) {
 	if days < 0 || days > MaxStudyDays {
@@ -66,17 +70,38 @@ func (s *Study) Findings(ctx context.Context, p principal.Principal, policyID st
 	if err != nil || days == 0 {
 		return Findings{Version: examined.Version, Report: examined.Report}, err
 	}
-	tally := finding.NewTally(examined.Policy)
-	cut, err := s.look(ctx, p.OrgID, "", days, maxTried, func(r decision.Record) {
-		call, known := CallOf(r)
-		tally.Add(&call, known.Gaps())
-	})
+	tally, cut, err := s.try(ctx, p.OrgID, examined, days)
 	if err != nil {
 		return Findings{}, err
 	}
 	found := Findings{Version: examined.Version, Calls: tally.Calls(), Report: finding.Join(examined.Report, tally.Report())}
 	found.Incomplete = found.Incomplete || cut
 	return found, nil
+}
+
+// try tries the conditions of a policy on recorded calls for which it certainly
+// counts. To find those of a few it looks at more.
+func (s *Study) try(ctx context.Context, orgID string, examined policy.Examined, days int) (tally *finding.Tally, cut bool, err error) {
+	tally = finding.NewTally(examined.Policy)
+	bound, recall, most := engine.NewBound(examined.Bindings), NewRecall(s.sources, orgID), maxTried
+	if !bound.ForAll() {
+		most = maxObserved
+	}
+	cut, err = s.look(ctx, orgID, "", days, most, func(r decision.Record) (more bool, err error) {
+		call, known, err := recall.Call(ctx, r)
+		if err != nil {
+			return false, err
+		}
+		if !bound.Certainly(&call, known.Gaps()) {
+			return true, nil
+		}
+		if tally.Calls() >= maxTried {
+			return false, nil
+		}
+		tally.Add(&call, known.Gaps())
+		return true, nil
+	})
+	return tally, cut, err
 }
 
 // requireObserver admits people who may see what agents did, never a key.
@@ -97,19 +122,23 @@ func (s *Study) turn(ctx context.Context) (done func(), err error) {
 	}
 }
 
-// look goes through the newest recorded calls of some days. Cut: there are more.
-func (s *Study) look(ctx context.Context, orgID, agentID string, days, most int, see func(decision.Record)) (cut bool, err error) {
+// look goes through the newest recorded calls of some days, while see wants more.
+// Cut: there are more.
+func (s *Study) look(ctx context.Context, orgID, agentID string, days, most int, see func(decision.Record) (more bool, err error)) (cut bool, err error) {
 	begun, seen := time.Now(), 0
+	var problem error
 	err = decision.Backwards(ctx, s.db, orgID, agentID, s.db.Now().AddDate(0, 0, -days), func(r decision.Record) bool {
 		if seen >= most || time.Since(begun) > studyTime || ctx.Err() != nil {
 			cut = true
 			return false
 		}
 		seen++
-		see(r)
-		return true
+		var more bool
+		more, problem = see(r)
+		cut = !more
+		return more
 	})
-	return cut, err
+	return cut, errors.Join(err, problem)
 }
 
 // SuggestionRequest says what to suggest a policy from.
@@ -147,7 +176,10 @@ func (s *Study) Suggest(ctx context.Context, p principal.Principal, r Suggestion
 		return Suggested{}, err
 	}
 	defer done()
-	cut, err := s.look(ctx, p.OrgID, r.AgentID, r.Days, maxObserved, func(record decision.Record) { collector.Add(observed(record)) })
+	cut, err := s.look(ctx, p.OrgID, r.AgentID, r.Days, maxObserved, func(record decision.Record) (more bool, err error) {
+		collector.Add(observed(record))
+		return true, nil
+	})
 	if err != nil {
 		return Suggested{}, err
 	}

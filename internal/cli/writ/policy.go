@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 
@@ -17,11 +18,11 @@ import (
 )
 
 // policy hands `writ policy …` to writd, which has the policy engine: linked into
-// writ, it would be loaded for every tool call of an agent. Only a replay is our
-// own, for a server does it.
+// writ, it would be loaded for every tool call of an agent. What a server does is
+// our own.
 func policy(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
-		Use: "policy", Short: "Check, test, explain and compare policies in files (runs writd policy); replay one on a server",
+		Use: "policy", Short: "Check, test, explain and compare policies in files (runs writd policy); replay, shadow and suggest them on a server",
 		DisableFlagParsing: true, // they are writd's
 		RunE: func(cmd *cobra.Command, args []string) error {
 			self, err := os.Executable()
@@ -32,11 +33,26 @@ func policy(s cli.Streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return runProgram(cmd.Context(), writd, append([]string{"policy"}, args...), s)
+			err = runProgram(cmd.Context(), writd, append([]string{"policy"}, args...), s)
+			if err == nil && (len(args) == 0 || len(args) == 1 && slices.Contains(helpWords, args[0])) {
+				printOnServer(cmd, s)
+			}
+			return err
 		},
 	}
-	c.AddCommand(policyReplay(s))
+	c.AddCommand(policyReplay(s), policyShadow(s), policySuggest(s))
 	return c
+}
+
+// helpWords ask for help.
+var helpWords = []string{"help", "-h", "--help"}
+
+// printOnServer tells of our own commands, of which writd's help knows nothing.
+func printOnServer(cmd *cobra.Command, s cli.Streams) {
+	fmt.Fprintln(s.Out, "\nOn a server, with writ:")
+	for _, own := range cmd.Commands() {
+		fmt.Fprintf(s.Out, "  %-11s %s\n", own.Name(), own.Short)
+	}
 }
 
 // findServer is the path of writd: beside this program, where both were installed,

@@ -1,5 +1,6 @@
-// Package notice is the form of what people are told of requests for approval:
-// the event itself, and its words. It is pure.
+// Package notice is the form of what people are told of requests for approval, and
+// of profiles that wait for a confirmation: the event itself, and its words. It is
+// pure.
 //
 // An event has a number within its organization, and those who follow the events
 // (the inboxes of people, the webhooks, the stream of the queue) each remember the
@@ -22,7 +23,7 @@ import (
 	"unicode/utf8"
 )
 
-// Kind is what happened to a request.
+// Kind is what happened to a request, or to a profile.
 type Kind string
 
 // The kinds of events.
@@ -37,9 +38,9 @@ const (
 	Revoked   Kind = "approval.revoked" // a wider yes was taken back
 )
 
-// Kinds lists every kind, in the order of a request's life.
+// Kinds lists every kind: those of requests in the order of a request's life.
 func Kinds() []Kind {
-	return []Kind{Opened, Voted, Approved, Rejected, Cancelled, Expired, Used, Revoked}
+	return []Kind{Opened, Voted, Approved, Rejected, Cancelled, Expired, Used, Revoked, ProfileProposed}
 }
 
 // Settles reports whether nobody has to answer the request any more.
@@ -47,7 +48,7 @@ func (k Kind) Settles() bool {
 	return k == Approved || k == Rejected || k == Cancelled || k == Expired
 }
 
-// Event is something that happened to a request for approval.
+// Event is something that happened to a request for approval, or to a profile.
 type Event struct {
 	OrgID   string
 	Number  int64 // within the organization, from 1, without gaps
@@ -55,6 +56,8 @@ type Event struct {
 	At      time.Time
 	ActorID string // who did it; empty: nobody, or the passing of time
 	Request Request
+	// Proposal is what the event is about in place of a request; nil: a request.
+	Proposal *Proposal
 }
 
 // Request is what the event is about, as it stands now. What was not stated is
@@ -119,6 +122,9 @@ var phrases = map[Kind]string{
 
 // Title is the event in one line.
 func (e Event) Title() string {
+	if e.Proposal != nil {
+		return e.Proposal.title()
+	}
 	phrase, ok := phrases[e.Kind]
 	if !ok {
 		phrase = "changed"

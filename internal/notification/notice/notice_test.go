@@ -20,8 +20,13 @@ func TestTitles(t *testing.T) {
 		notice.Used:      "bank.pay ran by an approval",
 		notice.Revoked:   "bank.pay may not run by an earlier approval any more",
 	}
+	wants[notice.ProfileProposed] = "The profile mine waits for a confirmation"
 	for _, kind := range notice.Kinds() {
-		if got := (notice.Event{Kind: kind, Request: request}).Title(); got != wants[kind] {
+		e := notice.Event{Kind: kind, Request: request}
+		if kind == notice.ProfileProposed {
+			e = notice.Proposal{Name: "mine"}.Event()
+		}
+		if got := e.Title(); got != wants[kind] || e.Kind != kind {
 			t.Errorf("%s: %q, want %q", kind, got, wants[kind])
 		}
 	}

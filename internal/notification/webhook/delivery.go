@@ -29,9 +29,9 @@ const (
 type Delivery struct {
 	ID          string
 	WebhookID   string
-	Event       int64 // its number; 0: a test
+	Event       int64 // its number; 0: it has none
 	Kind        notice.Kind
-	RequestID   string
+	RequestID   string // or the proposal's
 	Status      Status
 	Attempts    int
 	HTTPStatus  int    // of the last try; 0: no answer
@@ -84,7 +84,7 @@ func (s *Service) deliveriesOf(w *Webhook, events []notice.Event) (deliveries []
 		if !w.Enabled() || !w.wants(e.Kind) {
 			continue
 		}
-		d := Delivery{ID: database.NewID(), WebhookID: w.ID, Event: e.Number, Kind: e.Kind, RequestID: e.Request.ID, Status: Waiting}
+		d := Delivery{ID: database.NewID(), WebhookID: w.ID, Event: e.Number, Kind: e.Kind, RequestID: e.Subject(), Status: Waiting}
 		body, err := render(w, d.ID, e, s.publicURL)
 		if err != nil {
 			return nil, err

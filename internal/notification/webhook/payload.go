@@ -31,6 +31,20 @@ type message struct {
 	At             time.Time `json:"at"`
 	Title          string    `json:"title"`
 	Request        *request  `json:"request,omitzero"`
+	Proposal       *proposal `json:"proposal,omitzero"`
+}
+
+// proposal is a profile that waits for a confirmation. What it says stays here.
+type proposal struct {
+	ID            string    `json:"id"`
+	Name          string    `json:"name"`
+	Reason        string    `json:"reason,omitzero"`
+	PolicyID      string    `json:"policyId"`
+	PolicyVersion int       `json:"policyVersion"`
+	OwnerID       string    `json:"ownerId"`
+	ByKey         bool      `json:"byKey"`
+	CreatedAt     time.Time `json:"createdAt"`
+	URL           string    `json:"url"`
 }
 
 type request struct {
@@ -79,6 +93,13 @@ func genericMessage(w *Webhook, deliveryID string, e notice.Event, publicURL str
 	if e.Kind == testKind {
 		return m
 	}
+	if p := e.Proposal; p != nil {
+		m.Proposal = &proposal{
+			ID: p.ID, Name: notice.Line(p.Name, maxText), Reason: notice.Line(p.Reason, maxText), PolicyID: p.PolicyID, PolicyVersion: p.PolicyVersion,
+			OwnerID: p.OwnerID, ByKey: p.ByKey, CreatedAt: p.At, URL: e.Link(publicURL),
+		}
+		return m
+	}
 	r := e.Request
 	kind := "hold"
 	if r.OwnAsk {
@@ -114,6 +135,10 @@ func facts(w *Webhook, e notice.Event) []string {
 			lines = append(lines, name+": "+text)
 		}
 	}
+	if e.Proposal != nil {
+		add("Why", e.Proposal.Reason)
+		return append(lines, "It counts for nothing unless somebody confirms it")
+	}
 	r := e.Request
 	add("Why", r.Reason)
 	add("Agent", r.AgentID)
@@ -142,12 +167,20 @@ func slackMessage(w *Webhook, e notice.Event, publicURL string) any {
 	}
 	blocks := []any{section("plain_text", cut(slackText(text), maxSection))}
 	if e.Kind != testKind {
-		blocks = append(blocks, section("mrkdwn", "<"+slackText(notice.Link(publicURL, e.Request.ID))+"|Open the request>"))
+		blocks = append(blocks, section("mrkdwn", "<"+slackText(e.Link(publicURL))+"|"+opens(e)+">"))
 	}
 	return map[string]any{
 		"text":   title, // for notifications, and where blocks are not shown
 		"blocks": blocks,
 	}
+}
+
+// opens says what a link leads to.
+func opens(e notice.Event) string {
+	if e.Proposal != nil {
+		return "Open the proposal"
+	}
+	return "Open the request"
 }
 
 // slackText escapes the characters with which Slack begins mentions and links.
@@ -175,7 +208,7 @@ func teamsMessage(w *Webhook, e notice.Event, publicURL string) any {
 	}
 	if e.Kind != testKind {
 		card["actions"] = []any{map[string]any{
-			"type": "Action.OpenUrl", "title": "Open the request", "url": notice.Link(publicURL, e.Request.ID),
+			"type": "Action.OpenUrl", "title": opens(e), "url": e.Link(publicURL),
 		}}
 	}
 	return map[string]any{"type": "message", "attachments": []any{map[string]any{

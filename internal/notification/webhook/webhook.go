@@ -1,4 +1,5 @@
-// Package webhook tells other systems what happens to requests for approval.
+// Package webhook tells other systems what happens to requests for approval, and
+// that a profile waits for a confirmation.
 //
 // Who administers an organization names targets: a generic one that takes our JSON,
 // or an incoming webhook of Slack or Teams, which takes what those accept as it is.

@@ -36,6 +36,21 @@ func (a *Attempts) Each(call *toolcall.Call, gaps toolcall.Gaps, tell func(Attem
 	}
 }
 
+// Bound tells for whose calls a policy counts.
+type Bound struct{ policy *policy }
+
+// NewBound makes one of a policy's bindings.
+func NewBound(b Bindings) Bound { return Bound{newPolicy(Active{Bindings: b})} }
+
+// ForAll reports whether the policy counts whoever calls.
+func (b Bound) ForAll() bool { return !b.policy.bound }
+
+// Certainly reports whether the policy counts for who made the call, whatever the
+// gaps hold.
+func (b Bound) Certainly(call *toolcall.Call, gaps toolcall.Gaps) bool {
+	return b.policy.perhapsCounts(call, gaps) == yes
+}
+
 // unsaid is all that conditions can see beside the names of server and tool.
 var unsaid = toolcall.Gaps{
 	{"args"}, {"agent"}, {"user"}, {"org"}, {"session"}, {"intent"}, {"labels"}, {"environment"}, {"now"}, {"paths"},

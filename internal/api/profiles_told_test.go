@@ -1,0 +1,99 @@
+package api_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"writ/client"
+)
+
+// TestWhoMayConfirmIsTold: of a proposal, once, in the application, by mail and by a
+// webhook that wants it; never what the profile says; and until it is settled.
+func TestWhoMayConfirmIsTold(t *testing.T) {
+	t.Parallel()
+	eachOffice(t, func(t *testing.T, o *office) {
+		ctx := t.Context()
+		admin, elsewhere := o.join(o.owner, o.org, "admin"), o.person("elsewhere")
+		other := o.organization(elsewhere, "Elsewhere")
+		plugin := o.public.WithKey(o.pluginKey(o.member, o.org))
+		hook, err := o.owner.CreateWebhook(ctx, o.org, client.NewWebhook{Name: "chat", Kind: "generic", URL: "http://127.0.0.1:9/x", Events: []string{"profile.proposed"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := o.proposed(plugin, o.org, profileOf("mine", "Bash"))
+		o.proposed(plugin, o.org, profileOf("mine", "Bash")) // the same again is the same
+		for name, p := range map[string]*person{"owner": o.owner, "admin": admin} {
+			told := o.unread(p)
+			if len(told) != 1 || told[0].Kind != "profile.proposed" || told[0].SubjectID != first.ID || told[0].Title != "The profile mine waits for a confirmation" {
+				t.Errorf("%s is told %+v", name, told)
+			}
+			link := o.URL + "/ui/policies/proposals/" + first.ID
+			soon(t, name+" is mailed", func() bool { return strings.Contains(o.lastMail(p.Email), link) })
+			if text := o.lastMail(p.Email); strings.Contains(text, "Bash") || strings.Contains(text, "forbid") || strings.Contains(text, "for a test") {
+				t.Errorf("%s is mailed the profile, or its reason: %q", name, text)
+			}
+		}
+		for name, p := range map[string]*person{"approver": o.approver, "member": o.member} {
+			if told := o.unread(p); len(told) != 0 {
+				t.Errorf("%s is told %+v", name, told)
+			}
+		}
+		if found, err := elsewhere.Notifications(ctx, other, true, client.List{}); err != nil || len(found.Items) != 0 {
+			t.Errorf("another organization is told %+v, %v", found.Items, err)
+		}
+		sent, err := o.owner.WebhookDeliveries(ctx, o.org, hook.ID, "", client.List{})
+		if err != nil || len(sent.Items) != 1 || sent.Items[0].Kind != "profile.proposed" || sent.Items[0].RequestID != first.ID {
+			t.Errorf("deliveries: %+v, %v", sent.Items, err)
+		}
+		if page := o.wire(t, "GET", "/ui/policies/proposals/"+first.ID, "", credentials(o.owner.Client)...); page.status != http.StatusOK {
+			t.Errorf("the link leads to %d", page.status)
+		}
+		if read, err := o.owner.Proposal(ctx, o.org, first.ID); err != nil || read.State != "open" {
+			t.Errorf("after the link was opened: %+v, %v", read, err)
+		}
+	})
+}
+
+// TestWhatIsSettledIsNotToldAnyMore: by another proposal, a withdrawal, the deletion
+// of its policy, or the confirmation of one of several people.
+func TestWhatIsSettledIsNotToldAnyMore(t *testing.T) {
+	t.Parallel()
+	eachOffice(t, func(t *testing.T, o *office) {
+		ctx := t.Context()
+		admin := o.join(o.owner, o.org, "admin")
+		waits := func(what string, want ...string) {
+			t.Helper()
+			for _, p := range []*person{o.owner, admin} {
+				var got []string
+				for _, n := range o.unread(p) {
+					got = append(got, n.SubjectID)
+				}
+				if strings.Join(got, " ") != strings.Join(want, " ") {
+					t.Errorf("%s: %s is asked about %v, want %v", what, p.Email, got, want)
+				}
+			}
+		}
+		first := o.proposed(o.member.Client, o.org, profileOf("mine", "Bash"))
+		waits("proposed", first.ID)
+		second := o.proposed(o.member.Client, o.org, profileOf("mine", "WebFetch"))
+		waits("replaced", second.ID)
+		if err := o.member.WithdrawProposal(ctx, o.org, second.ID); err != nil {
+			t.Fatal(err)
+		}
+		waits("withdrawn")
+		third := o.proposed(o.member.Client, o.org, profileOf("mine", "Read"))
+		waits("proposed again", third.ID)
+		if err := o.owner.DeletePolicy(ctx, third.PolicyID); err != nil {
+			t.Fatal(err)
+		}
+		waits("deleted")
+		fourth := o.proposed(o.member.Client, o.org, profileOf("mine", "Write"))
+		if _, err := admin.ConfirmProfile(ctx, o.org, fourth.ID, fourth.Hash); err != nil {
+			t.Fatal(err)
+		}
+		waits("confirmed")
+		o.proposed(o.member.Client, o.org, profileOf("mine", "Write")) // it is active already
+		waits("active already")
+	})
+}
