@@ -13,14 +13,20 @@ import (
 	"writ/internal/principal"
 )
 
-// proposed has somebody propose a profile that forbids a tool.
-func (w *world) proposed(by principal.Principal, tool string) policy.Proposal {
+// profile is one that forbids a tool.
+func (w *world) profile(tool string) *profile.Profile {
 	w.t.Helper()
 	read, problems := profile.Parse([]byte(`{"rules":[{"id":"r","action":"deny","tool":"` + tool + `"}]}`))
 	if problems != nil {
 		w.t.Fatal(problems)
 	}
-	if _, err := w.policies.StageProfile(w.t.Context(), by, read); err != nil {
+	return read
+}
+
+// proposed has somebody propose a profile that forbids a tool.
+func (w *world) proposed(by principal.Principal, tool string) policy.Proposal {
+	w.t.Helper()
+	if _, err := w.policies.StageProfile(w.t.Context(), by, w.profile(tool)); err != nil {
 		w.t.Fatalf("stage: %v", err)
 	}
 	proposal, err := w.policies.ProposeProfile(w.t.Context(), by, "a reason")
