@@ -3,6 +3,7 @@ package api_test
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 
 	"writ/client"
@@ -41,6 +42,7 @@ func TestAShadowOverHTTP(t *testing.T) {
 		if want := (client.ShadowFigures{Calls: 1, Denied: 1, WouldDeny: 1}); err != nil || figures.Shadow != want {
 			t.Errorf("figures: %+v, %v; want the shadow's %+v", figures, err, want)
 		}
+		e.wantNoWordOfShadows(t, token.PlanID)
 		for range 2 { // the second changes nothing
 			ended, err := e.owner.EndShadow(ctx, id)
 			if err != nil || ended.ShadowVersion != nil || ended.ShadowSince != nil || *ended.ActiveVersion != 1 {
@@ -48,6 +50,23 @@ func TestAShadowOverHTTP(t *testing.T) {
 			}
 		}
 	})
+}
+
+// wantNoWordOfShadows asks all that an agent's key is answered about a call, and
+// wants that it does not learn what is being tried.
+func (e *evidence) wantNoWordOfShadows(t *testing.T, planID string) {
+	t.Helper()
+	call := `{"tool":"read","mcp":"files","arguments":{"path":"b.txt"}}`
+	for path, answer := range map[string]wireAnswer{
+		"/iap/sdk/enforce":          e.wire(t, "POST", "/iap/sdk/enforce", call, credentials(e.agent)...),
+		"/iap/enforce":              e.wire(t, "POST", "/iap/enforce", `{"source":"armorgemini","tool_name":"read","tool_input":{}}`, credentials(e.agent)...),
+		"/policies/check-access":    e.wire(t, "POST", "/policies/check-access", `{"server":"files","tool":"read","arguments":{"path":"b.txt"}}`, credentials(e.agent)...),
+		"/iap/plan/{planId}/report": e.wire(t, "GET", "/iap/plan/"+planID+"/report", "", credentials(e.agent)...),
+	} {
+		if answer.status != http.StatusOK || strings.Contains(strings.ToLower(string(answer.body)), "shadow") {
+			t.Errorf("%s: %d %s; want an answer without the shadow", path, answer.status, answer.body)
+		}
+	}
 }
 
 // wantShadow wants the one decision of a plan to tell of a shadow that would have

@@ -64,7 +64,7 @@ func (s *Statement) testCommand(c *Condition) string {
 	case c.Field == bashProgram && s.restricts():
 		return fmt.Sprintf("shell(v).dynamic || shell(v).programs.exists(p, %s || %s)", compare(c, "p", false), compare(c, "p.lowerAscii()", true))
 	case c.Field == bashProgram:
-		return fmt.Sprintf("!shell(v).dynamic && shell(v).programs.size() > 0 && shell(v).programs.all(p, %s)", compare(c, "p", false))
+		return fmt.Sprintf("!shell(v).dynamic && shell(v).programs.size() > 0 && shell(v).programs.all(p, %s)", c.surely("p"))
 	case c.Field == bashRedirect:
 		return s.testRedirect(*c.Truth)
 	case s.restricts():
@@ -73,7 +73,22 @@ func (s *Statement) testCommand(c *Condition) string {
 		// What begins well, or holds something good, must not go on to something else.
 		return fmt.Sprintf("!shell(v).dynamic && shell(v).programs.size() == 1 && %s && %s", redirectsNothing, compare(c, "v", false))
 	}
+	if c.negated() { // a space around it makes it no other command
+		return fmt.Sprintf("!shell(v).dynamic && %s && %s", compare(c, "v", false), compare(c, "v.trim()", false))
+	}
 	return fmt.Sprintf("!shell(v).dynamic && %s", compare(c, "v", false))
+}
+
+// negated reports whether the condition is that something is not so.
+func (c *Condition) negated() bool { return c.Op == opNot || c.Op == opNotIn }
+
+// surely is the comparison for a permit of a name that may be written in large
+// letters or small: what is not one of some must not be in either.
+func (c *Condition) surely(subject string) string {
+	if c.negated() {
+		return compare(c, subject, false) + " && " + compare(c, subject+".lowerAscii()", true)
+	}
+	return compare(c, subject, false)
 }
 
 const (
@@ -121,7 +136,7 @@ func (s *Statement) testServer(c *Condition) string {
 	if s.restricts() {
 		return fmt.Sprintf("server == %s || %s || %s", quote(unknownServer), compare(c, "server", false), compare(c, "server.lowerAscii()", true))
 	}
-	return fmt.Sprintf("!(server in %s) && %s", list(append([]string{unknownServer}, hosts...)), compare(c, "server", false))
+	return fmt.Sprintf("!(server in %s) && %s", list(append([]string{unknownServer}, hosts...)), c.surely("server"))
 }
 
 // testToolName asks whether the tool is one of some, under any of their names.
@@ -161,7 +176,7 @@ func (s *Statement) testToolName(c *Condition) string {
 func compare(c *Condition, subject string, folded bool) string {
 	values := c.Values
 	pattern := c.Op == opMatches || c.Op == opNot
-	if folded && c.Op == opMatches {
+	if folded && pattern {
 		values = []string{"(?i)" + c.Values[0]}
 	}
 	if folded && !pattern {

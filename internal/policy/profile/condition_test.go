@@ -63,6 +63,9 @@ var conditionCases = []struct {
 	{`bash.raw starts_with "npm test"`, "Bash", `{"command":"npm test"}`, true, true},
 	{`bash.raw starts_with "npm test"`, "Bash", `{"command":"npm test; rm -rf /"}`, false, true},
 	{`bash.raw matches "npm test"`, "Bash", `{"command":"rm -rf / # npm test && ls"}`, true, true}, // one program, as it says
+	{`bash.raw not_in ["make"]`, "Bash", `{"command":" make "}`, false, true},
+	{`bash.program not_in ["rm"]`, "Bash", `{"command":"RM x"}`, false, true},
+	{`bash.program not_matches "^Rm$"`, "Bash", `{"command":"rm x"}`, false, true},
 	{`bash.raw eq "make"`, "Bash", `{"command":" make "}`, false, true},
 	{`bash.raw not_matches "secret"`, "Bash", `{"command":"cat notes"}`, true, true},
 	{`bash.raw not_matches "secret"`, "Bash", `{"command":"cat $X"}`, true, true},
@@ -192,6 +195,7 @@ func TestConditionsOnNames(t *testing.T) {
 		{`mcp.server eq "github"`, "claude-code.Bash", false, false},
 		{`mcp.server not_in ["github"]`, "slack.x", true, true},
 		{`mcp.server not_in ["github"]`, "claude-code.Bash", false, true},
+		{`mcp.server not_in ["github"]`, "GitHub.x", false, true},
 		{`mcp.server starts_with "git"`, "github.x", true, true},
 		{`mcp.server matches "^git"`, "github.x", true, true},
 		{`mcp.server matches "^Git"`, "github.x", false, true},

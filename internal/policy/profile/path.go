@@ -38,7 +38,6 @@ func (s *Statement) searches(c *Condition) string {
 // testPath asks about one path, v. What is no text fails, as a path that cannot be
 // read does.
 func (s *Statement) testPath(c *Condition) string {
-	negated := c.Op == opNot || c.Op == opNotIn
 	switch {
 	case c.Op == opWorkspace && (c.Truth == nil || *c.Truth):
 		return `path(v).within(".")`
@@ -48,11 +47,11 @@ func (s *Statement) testPath(c *Condition) string {
 		return "path(v).clean == " + quote(c.Values[0])
 	case c.Op == opFile || c.Op == opFolder:
 		return s.testFolder(c.Values[0])
-	case s.restricts() && negated:
+	case s.restricts() && c.negated():
 		return fmt.Sprintf("%s || %s", compare(c, "path(v).clean", false), compare(c, "v", false))
 	case s.restricts():
 		return c.mayBe()
-	case negated:
+	case c.negated():
 		return "!(" + c.positive().mayBe() + ")"
 	}
 	return fmt.Sprintf("%s && %s", compare(c, "path(v).clean", false), compare(c, "v", false))

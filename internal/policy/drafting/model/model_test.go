@@ -1,6 +1,7 @@
 package model_test
 
 import (
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"io"
@@ -121,13 +122,20 @@ func TestAnswersThatAreNone(t *testing.T) {
 			w.Header().Set("Location", "http://169.254.169.254/")
 			w.WriteHeader(http.StatusTemporaryRedirect)
 		}, "status 307"},
-		"not JSON":    {write("<html>STRANGE"), "not that of chat completions"},
-		"no choice":   {write(`{"choices":[]}`), "not that of chat completions"},
-		"cut off":     {write(strings.Replace(hello, `"stop"`, `"length"`, 1)), "WRIT_DRAFT_MAX_TOKENS"},
-		"filtered":    {write(strings.Replace(hello, `"stop"`, `"content_filter"`, 1)), "would not answer"},
-		"long":        {write(strings.Repeat("STRANGE ", 70_000)), "too long"},
-		"broken off":  {func(_ int, w http.ResponseWriter) { w.Header().Set("Content-Length", "100"); write("{")(1, w) }, "broke off"},
-		"hanging up":  {func(int, http.ResponseWriter) { panic(http.ErrAbortHandler) }, "cannot be asked"},
+		"not JSON":   {write("<html>STRANGE"), "not that of chat completions"},
+		"no choice":  {write(`{"choices":[]}`), "not that of chat completions"},
+		"cut off":    {write(strings.Replace(hello, `"stop"`, `"length"`, 1)), "WRIT_DRAFT_MAX_TOKENS"},
+		"filtered":   {write(strings.Replace(hello, `"stop"`, `"content_filter"`, 1)), "would not answer"},
+		"long":       {write(strings.Repeat("STRANGE ", 70_000)), "too long"},
+		"broken off": {func(_ int, w http.ResponseWriter) { w.Header().Set("Content-Length", "100"); write("{")(1, w) }, "broke off"},
+		"hanging up": {func(int, http.ResponseWriter) { panic(http.ErrAbortHandler) }, "cannot be asked"},
+		"nested":     {write(`{"choices":` + strings.Repeat("[", 400_000)), "not that of chat completions"},
+		"packed": {func(_ int, w http.ResponseWriter) { // small on the way, and large once it is unpacked
+			w.Header().Set("Content-Encoding", "gzip")
+			packed := gzip.NewWriter(w)
+			_, _ = io.WriteString(packed, hello+strings.Repeat(" ", 8<<20))
+			_ = packed.Close()
+		}, "not that of chat completions"},
 		"other words": {write(`{"choices":[{"message":{"content":["STRANGE"]}}]}`), "not that of chat completions"},
 	} {
 		client, _ := endpoint(t, c.handle)
