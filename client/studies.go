@@ -50,6 +50,8 @@ type Seen struct {
 	First     time.Time `json:"first"`
 	Last      time.Time `json:"last"`
 	Decisions []string  `json:"decisions"`
+	Keys      []string  `json:"keys"`     // that asked
+	MoreKeys  bool      `json:"moreKeys"` // there were others
 }
 
 // Evidence is what a rule was made of.

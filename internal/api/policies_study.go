@@ -84,10 +84,12 @@ type SeenBody struct {
 	First     time.Time `json:"first"`
 	Last      time.Time `json:"last"`
 	Decisions []string  `json:"decisions" nullable:"false" doc:"Some of them, by id."`
+	Keys      []string  `json:"keys" nullable:"false" doc:"The API keys they were asked about with, some of them. Any client can name the agent: look whether these are its own."`
+	MoreKeys  bool      `json:"moreKeys,omitempty" doc:"There were others."`
 }
 
 func seenBody(s suggest.Seen) SeenBody {
-	return SeenBody{Calls: s.Calls, First: s.First.UTC(), Last: s.Last.UTC(), Decisions: append([]string{}, s.Decisions...)}
+	return SeenBody{Calls: s.Calls, First: s.First.UTC(), Last: s.Last.UTC(), Decisions: append([]string{}, s.Decisions...), Keys: append([]string{}, s.Keys...), MoreKeys: s.MoreKeys}
 }
 
 // EvidenceBody is what a rule was made of.

@@ -130,6 +130,39 @@ func (b *bank) puts(now, before string) {
 	}
 }
 
+// TestSuggestionsDoubtWhatAShadowRefuses: what a policy that is being tried would not
+// have allowed becomes no rule, and the evidence tells which keys asked.
+func TestSuggestionsDoubtWhatAShadowRefuses(t *testing.T) {
+	t.Parallel()
+	eachBank(t, func(t *testing.T, b *bank) {
+		ctx, key := t.Context(), b.agentKey(b.owner, b.org)
+		b.activePolicy(b.owner, b.org, workPolicy)
+		tried, err := b.owner.CreatePolicy(ctx, b.org, client.YAMLDocument, "version: v1\nname: tried\ndefault: allow\nrules:\n  - {id: no, effect: deny, tools: [bank.pay]}\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.owner.StartShadow(ctx, tried.ID, 1); err != nil {
+			t.Fatal(err)
+		}
+		b.works(key.APIKey)
+		made, err := b.owner.SuggestPolicy(ctx, b.org, client.SuggestionRequest{AgentID: "worker", Days: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, rule := range made.Rules {
+			if rule.Effect == "allow" && rule.Tools[0] != "files.read" {
+				t.Errorf("%+v", rule)
+			}
+			if diff := cmp.Diff([]string{key.ID}, made.Evidence[i].Keys); diff != "" {
+				t.Error(diff)
+			}
+		}
+		if !slices.ContainsFunc(made.LeftOut, func(l client.LeftOut) bool { return l.Tool == "pay" && strings.Contains(l.Reason, "shadow") }) {
+			t.Errorf("left out: %+v", made.LeftOut)
+		}
+	})
+}
+
 func TestSuggestionsThatCannotBeMade(t *testing.T) {
 	t.Parallel()
 	eachBank(t, func(t *testing.T, b *bank) {

@@ -3,6 +3,7 @@ package rehearsal
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"writ/internal/database"
@@ -194,11 +195,16 @@ func (s *Study) Suggest(ctx context.Context, p principal.Principal, r Suggestion
 // observed is a recorded call as evidence. Only what policies allowed is.
 func observed(r decision.Record) suggest.Observed {
 	call, known := CallOf(r)
-	o := suggest.Observed{DecisionID: r.ID, At: r.At, Call: &call, Known: known.Arguments() && !known.Gaps().Cover("environment") && !known.Gaps().Cover("paths")}
+	o := suggest.Observed{DecisionID: r.ID, KeyID: r.KeyID, At: r.At, Call: &call, Known: known.Arguments()}
+	for _, judged := range []string{"environment", "labels", "paths"} {
+		o.Known = o.Known && !known.Gaps().Cover(judged)
+	}
 	switch {
 	case r.Verdict != verdict.Allow:
 	case r.PolicyVersion == 0 || r.ApprovalID != "" || r.AllowID != "" || r.Erased:
 		o.Answer = suggest.Approved
+	case slices.ContainsFunc(r.Shadows, func(s decision.Shadow) bool { return s.Verdict != "" && s.Verdict != verdict.Allow.String() }):
+		o.Answer = suggest.Doubted
 	default:
 		o.Answer = suggest.Allowed
 	}

@@ -29,7 +29,7 @@ const (
 // What is about a person shows by its look. These are wide on purpose: what is
 // taken for personal by mistake is left to a person, what is missed is published.
 var personal = []*regexp.Regexp{
-	regexp.MustCompile(`[^\s@]@[^\s@]`),                                       // addresses of mail and accounts
+	regexp.MustCompile(`(?i)[^\s@](?:@|%40)[^\s@]`),                           // addresses of mail and accounts
 	regexp.MustCompile(`\d(?:[ ().\-/]*\d){6,}`),                              // telephones, accounts, dates of birth
 	regexp.MustCompile(`(?i)(?:^|[\\/])(?:home|users)[\\/]+[^\\/\s]`),         // folders of people
 	regexp.MustCompile(`~[A-Za-z]`),                                           // likewise

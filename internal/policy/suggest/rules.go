@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"writ/internal/policy/document"
+	"writ/internal/toolcall"
 	"writ/internal/verdict"
 )
 
@@ -26,6 +27,16 @@ func keyOf(place string, values map[string]string) string {
 	return b.String()
 }
 
+// placeOf is the condition that a call was made where this one was, and carried
+// what it did.
+func placeOf(call *toolcall.Call) string {
+	labels := make([]string, len(call.Labels))
+	for i, label := range call.Labels {
+		labels[i] = quoted(label)
+	}
+	return fmt.Sprintf("environment == %s && labels == [%s]", quoted(call.Environment), strings.Join(labels, ", "))
+}
+
 // addTool adds the rules of one tool, and what is left out of it.
 func (c *Collector) addTool(s *Suggestion, name toolName, tool *observedTool, ids map[string]bool) {
 	pattern := document.Pattern(name.server + "." + name.tool)
@@ -37,6 +48,8 @@ func (c *Collector) addTool(s *Suggestion, name toolName, tool *observedTool, id
 			tool.leave(OddName).join(call.allowed)
 		case call.refused:
 			tool.leave(Disputed).join(call.allowed)
+		case call.doubted:
+			tool.leave(InShadow).join(call.allowed)
 		}
 	}
 	var groups []group
@@ -106,7 +119,7 @@ type group struct {
 func (c *Collector) groupsOf(tool *observedTool) (groups []group) {
 	alike := map[string][]*observedCall{} // with arguments of the same names
 	for _, key := range slices.Sorted(maps.Keys(tool.calls)) {
-		if call := tool.calls[key]; call.allowed.Calls > 0 && !call.refused {
+		if call := tool.calls[key]; call.allowed.Calls > 0 && !call.refused && !call.doubted {
 			shape := fmt.Sprintf("%q %q", call.place, slices.Sorted(maps.Keys(call.values)))
 			alike[shape] = append(alike[shape], call)
 		}
@@ -150,12 +163,17 @@ func rests(calls []*observedCall, name string) map[string][]*observedCall {
 // longer than it may be.
 func (c *Collector) written(calls []*observedCall, name string) (groups []group) {
 	fixed := c.fixed(calls[0], name)
+	_, differs := calls[0].values[name] // not in calls without arguments; an empty name is one
 	var values []string
 	var seen Seen
 	length := 0
 	flush := func() {
 		if seen.Calls > 0 {
-			groups = append(groups, group{fixed + listOf(name, values), seen})
+			when := fixed
+			if differs {
+				when += listOf(name, values)
+			}
+			groups = append(groups, group{when, seen})
 		}
 		values, seen, length = nil, Seen{}, 0
 	}
@@ -177,7 +195,7 @@ func (c *Collector) byAgent() string { return "agent.id == " + quoted(c.agentID)
 // many arguments, and all of them but one.
 func (c *Collector) fixed(call *observedCall, but string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s && environment == %s && size(args) == %d", c.byAgent(), quoted(call.place), len(call.values))
+	fmt.Fprintf(&b, "%s && %s && size(args) == %d", c.byAgent(), call.place, len(call.values))
 	for _, name := range slices.Sorted(maps.Keys(call.values)) {
 		if name != but {
 			fmt.Fprintf(&b, " && %s == %s", argument(name), call.values[name])
@@ -187,10 +205,7 @@ func (c *Collector) fixed(call *observedCall, but string) string {
 }
 
 func listOf(name string, values []string) string {
-	switch {
-	case name == "":
-		return ""
-	case len(values) == 1:
+	if len(values) == 1 {
 		return fmt.Sprintf(" && %s == %s", argument(name), values[0])
 	}
 	return fmt.Sprintf(" && %s in [%s]", argument(name), strings.Join(values, ", "))

@@ -35,6 +35,7 @@ const (
 	maxValues    = 25 // of one argument in one rule
 	maxWhen      = document.MaxCondition * 3 / 4
 	maxExamples  = 3 // decisions that evidence names
+	maxKeys      = 5 // keys that it names
 	maxTools     = 1_000
 	besideWhen   = 1_000                 // bytes that a rule takes beside its condition, at most
 	maxSize      = document.MaxBytes / 2 // of the rules' texts
@@ -47,15 +48,17 @@ type Answer int
 const (
 	Refused  Answer = iota
 	Approved        // a person let it through
+	Doubted         // allowed, and a policy that is tried beside the active ones would not have
 	Allowed
 )
 
 // Observed is a call that was decided about.
 type Observed struct {
 	DecisionID string
+	KeyID      string // that it was asked with, which no client makes up
 	At         time.Time
 	Call       *toolcall.Call
-	Known      bool // every argument of it, and its environment
+	Known      bool // every argument of it, and its environment and labels
 	Answer     Answer
 }
 
@@ -64,6 +67,11 @@ type Seen struct {
 	Calls       int64
 	First, Last time.Time
 	Decisions   []string // a few, as examples
+	// Keys are those that the calls were asked about with: any client can name the
+	// agent, so who reads the evidence sees whose calls it is. A few; MoreKeys says
+	// that there were others.
+	Keys     []string
+	MoreKeys bool
 }
 
 func (s *Seen) add(o Observed) {
@@ -76,6 +84,17 @@ func (s *Seen) add(o Observed) {
 	if len(s.Decisions) < maxExamples {
 		s.Decisions = append(s.Decisions, o.DecisionID)
 	}
+	s.addKey(o.KeyID)
+}
+
+func (s *Seen) addKey(id string) {
+	switch {
+	case slices.Contains(s.Keys, id):
+	case len(s.Keys) >= maxKeys:
+		s.MoreKeys = true
+	default:
+		s.Keys = append(s.Keys, id)
+	}
 }
 
 func (s *Seen) join(other Seen) {
@@ -87,6 +106,10 @@ func (s *Seen) join(other Seen) {
 	}
 	s.Calls += other.Calls
 	s.Decisions = append(s.Decisions, other.Decisions[:min(len(other.Decisions), maxExamples-len(s.Decisions))]...)
+	for _, id := range other.Keys {
+		s.addKey(id)
+	}
+	s.MoreKeys = s.MoreKeys || other.MoreKeys
 }
 
 // Evidence is what a rule was made of.
@@ -104,6 +127,7 @@ const (
 	NotPlain  Reason = "an argument may be a secret or about a person, or is too long to be written into a policy"
 	ByPerson  Reason = "a person let it through"
 	Disputed  Reason = "the same call was also refused"
+	InShadow  Reason = "a policy that is tried in shadow would not have allowed it"
 	OddName   Reason = "its name cannot be written as that of one tool"
 	OddPath   Reason = "a path in it really was another"
 	TooMany   Reason = "there were too many different calls to list"
@@ -147,9 +171,10 @@ type observedTool struct {
 // observedCall are all calls that are the same.
 type observedCall struct {
 	values  map[string]string // literals, by the name of the argument
-	place   string            // environment
+	place   string            // a condition: environment and labels
 	allowed Seen
 	refused bool
+	doubted bool
 }
 
 // NewCollector begins to gather calls of an agent. An id that may be a secret or
@@ -185,14 +210,15 @@ func (c *Collector) note(tool *observedTool, o Observed) Reason {
 	if reason != "" {
 		return reason
 	}
-	key := keyOf(o.Call.Environment, values)
+	place := placeOf(o.Call)
+	key := keyOf(place, values)
 	call := tool.calls[key]
 	if call == nil {
 		if c.distinct >= maxDistinct {
 			return Forgotten
 		}
 		c.distinct++
-		call = &observedCall{values: values, place: o.Call.Environment}
+		call = &observedCall{values: values, place: place}
 		tool.calls[key] = call
 	}
 	switch o.Answer {
@@ -200,6 +226,9 @@ func (c *Collector) note(tool *observedTool, o Observed) Reason {
 		call.allowed.add(o)
 	case Approved:
 		return ByPerson
+	case Doubted:
+		call.doubted = true
+		return InShadow
 	default:
 		call.refused = true
 	}
@@ -223,7 +252,7 @@ func literalsOf(o Observed) (map[string]string, Reason) {
 			return nil, OddPath
 		}
 	}
-	if !plainText(o.Call.Environment) && o.Call.Environment != "" {
+	if !plainText(o.Call.Environment) || slices.ContainsFunc(o.Call.Labels, func(label string) bool { return !plainText(label) }) {
 		return nil, NotPlain
 	}
 	values := make(map[string]string, len(o.Call.Args))

@@ -33,6 +33,9 @@ func suggested(t *testing.T, observed ...suggest.Observed) (suggest.Suggestion, 
 	for i, o := range observed {
 		o.At = begin.Add(time.Duration(i) * time.Hour)
 		o.DecisionID = fmt.Sprint("d", i)
+		if o.KeyID == "" {
+			o.KeyID = "k"
+		}
 		c.Add(o)
 	}
 	s := c.Suggest("suggested")
@@ -78,17 +81,17 @@ rules:
     description: |- Seen 1 times from 2026-11-01T03:00:00Z to 2026-11-01T03:00:00Z, as in decision d3.
     effect: allow
     tools: ["files.list"]
-    when: |- agent.id == "` + agent + `" && environment == "production" && size(args) == 0
+    when: |- agent.id == "` + agent + `" && environment == "production" && labels == [] && size(args) == 0
   - id: seen-files.read
     description: |- Seen 3 times from 2026-11-01T00:00:00Z to 2026-11-01T02:00:00Z, as in decision d0, d2, d1.
     effect: allow
     tools: ["files.read"]
-    when: |- agent.id == "` + agent + `" && environment == "production" && size(args) == 2 && args.lines == 5 && args.path in ["src/a.go", "src/b.go"]
+    when: |- agent.id == "` + agent + `" && environment == "production" && labels == [] && size(args) == 2 && args.lines == 5 && args.path in ["src/a.go", "src/b.go"]
 `
 	if diff := cmp.Diff(strings.Fields(want), strings.Fields(string(document.Render(s.Document)))); diff != "" {
 		t.Error(diff)
 	}
-	evidence := suggest.Evidence{Rule: "seen-files.read", Seen: suggest.Seen{Calls: 3, First: begin, Last: begin.Add(2 * time.Hour), Decisions: []string{"d0", "d2", "d1"}}}
+	evidence := suggest.Evidence{Rule: "seen-files.read", Seen: suggest.Seen{Calls: 3, First: begin, Last: begin.Add(2 * time.Hour), Decisions: []string{"d0", "d2", "d1"}, Keys: []string{"k"}}}
 	if diff := cmp.Diff(evidence, s.Evidence[1]); diff != "" || len(s.Evidence) != 2 || s.LeftOut != nil {
 		t.Errorf("%s %+v", diff, s)
 	}
@@ -99,7 +102,7 @@ func TestSecretsAndPeopleNeverBecomeLiterals(t *testing.T) {
 	t.Parallel()
 	for i, args := range []map[string]any{
 		{"q": "sk-abcdefghijklmnopqrstuvwx"}, {"q": "ghp_0123456789abcdefghij"}, {"q": "[redacted]"}, {"q": "curl -H 'Authorization: Bearer abc123def456ghi'"},
-		{"q": "anna@example.org"}, {"q": "mail anna@example.org now"}, {"q": "+49 170 1234567"}, {"q": "DE89 3704 0044 0532 0130 00"},
+		{"q": "anna@example.org"}, {"q": "mail anna@example.org now"}, {"q": "https://x.example/?u=anna%40example.org"}, {"q": "+49 170 1234567"}, {"q": "DE89 3704 0044 0532 0130 00"},
 		{"q": "Anna Schmidt"}, {"q": "ask Mary J. Watson"}, {"q": "/home/anna/x"}, {"q": `C:\Users\anna`}, {"q": "~anna/x"}, {"q": "1985-04-12"},
 		{"q": int64(1701234567)}, {"q": 1701234567.0}, {"q": []any{"x", "anna@example.org"}}, {"q": map[string]any{"deep": map[string]any{"phone": "1"}}},
 		{"to": "x"}, {"user_name": "anna"}, {"customerId": int64(7)}, {"body": "x"}, {"apiKey": "x"}, {"anna@example.org": "x"},
@@ -139,6 +142,7 @@ func TestWhatIsLeftOut(t *testing.T) {
 		{Call: call("approved", x), Known: true, Answer: suggest.Approved},
 		{Call: call("refused", x), Known: true},
 		allowed(call("both", x)), {Call: call("both", x), Known: true, Answer: suggest.Refused},
+		allowed(call("shadow", x)), {Call: call("shadow", x), Known: true, Answer: suggest.Doubted},
 		allowed(call("get_*", x)), allowed(call("*", x)), allowed(call("a b", x)), allowed(call("anna@example.org", x)),
 		allowed(moved),
 	}
@@ -147,14 +151,14 @@ func TestWhatIsLeftOut(t *testing.T) {
 	}
 	s, set := suggested(t, observed...)
 	want := map[string]suggest.Reason{
-		"files.erased": suggest.NotKnown, "files.approved": suggest.ByPerson, "files.both": suggest.Disputed, "files.get_*": suggest.OddName, "files.*": suggest.OddName,
+		"files.erased": suggest.NotKnown, "files.approved": suggest.ByPerson, "files.both": suggest.Disputed, "files.shadow": suggest.InShadow, "files.get_*": suggest.OddName, "files.*": suggest.OddName,
 		"files.a b": suggest.OddName, "files.anna@example.org": suggest.OddName, "files.moved": suggest.OddPath, "files.many": suggest.TooMany,
 	}
 	if diff := cmp.Diff(want, reasons(s)); diff != "" {
 		t.Error(diff)
 	}
 	for tool, wanted := range map[string]verdict.Verdict{
-		"erased": verdict.Hold, "approved": verdict.Hold, "refused": verdict.Deny, "both": verdict.Hold, "get_x": verdict.Deny, "get_*": verdict.Deny, "many": verdict.Hold, "moved": verdict.Hold,
+		"erased": verdict.Hold, "approved": verdict.Hold, "refused": verdict.Deny, "both": verdict.Hold, "shadow": verdict.Hold, "get_x": verdict.Deny, "get_*": verdict.Deny, "many": verdict.Hold, "moved": verdict.Hold,
 	} {
 		if d := set.Evaluate(call(tool, x), nil); d.Verdict != wanted {
 			t.Errorf("%s: %s, want %s", tool, d.Verdict, wanted)
@@ -186,11 +190,14 @@ func drawn(random *rand.Rand) *toolcall.Call {
 	if random.IntN(8) == 0 {
 		c.Server = "other"
 	}
+	if random.IntN(4) == 0 {
+		c.Labels = []string{[]string{"pii", "public"}[random.IntN(2)]}
+	}
 	return c
 }
 
 func same(c *toolcall.Call) string {
-	return fmt.Sprint(c.Server, c.Tool, c.Environment, c.Agent.ID, c.Args)
+	return fmt.Sprint(c.Server, c.Tool, c.Environment, c.Agent.ID, c.Labels, c.Args)
 }
 
 // TestNeverWiderThanWhatWasSeen: every call that a suggestion allows is one that
@@ -205,13 +212,13 @@ func TestNeverWiderThanWhatWasSeen(t *testing.T) {
 		for range 1 + random.IntN(60) {
 			o := suggest.Observed{Call: drawn(random), Known: random.IntN(10) > 0, Answer: suggest.Allowed}
 			if random.IntN(6) == 0 {
-				o.Answer = suggest.Answer(random.IntN(2))
+				o.Answer = suggest.Answer(random.IntN(3))
 			}
 			observed = append(observed, o)
 			if o.Known && o.Answer == suggest.Allowed {
 				seen[same(o.Call)] = true
 			}
-			if o.Known && o.Answer == suggest.Refused {
+			if o.Known && (o.Answer == suggest.Refused || o.Answer == suggest.Doubted) {
 				disputed[same(o.Call)] = true
 			}
 		}
