@@ -68,9 +68,10 @@ func (s *Study) Findings(ctx context.Context, p principal.Principal, policyID st
 		return Findings{Version: examined.Version, Report: examined.Report}, err
 	}
 	tally := finding.NewTally(examined.Policy)
-	cut, err := s.look(ctx, p.OrgID, "", days, maxTried, func(r decision.Record) {
+	cut, err := s.look(ctx, p.OrgID, "", days, maxTried, func(r decision.Record) (more bool) {
 		call, known := CallOf(r)
 		tally.Add(&call, known.Gaps())
+		return !tally.Spent()
 	})
 	if err != nil {
 		return Findings{}, err
@@ -99,7 +100,7 @@ func (s *Study) turn(ctx context.Context) (done func(), err error) {
 }
 
 // look goes through the newest recorded calls of some days. Cut: there are more.
-func (s *Study) look(ctx context.Context, orgID, agentID string, days, most int, see func(decision.Record)) (cut bool, err error) {
+func (s *Study) look(ctx context.Context, orgID, agentID string, days, most int, see func(decision.Record) (more bool)) (cut bool, err error) {
 	begun, seen := time.Now(), 0
 	err = decision.Backwards(ctx, s.db, orgID, agentID, s.db.Now().AddDate(0, 0, -days), func(r decision.Record) bool {
 		if seen >= most || time.Since(begun) > studyTime || ctx.Err() != nil {
@@ -107,8 +108,7 @@ func (s *Study) look(ctx context.Context, orgID, agentID string, days, most int,
 			return false
 		}
 		seen++
-		see(r)
-		return true
+		return see(r)
 	})
 	return cut, err
 }
@@ -148,7 +148,10 @@ func (s *Study) Suggest(ctx context.Context, p principal.Principal, r Suggestion
 		return Suggested{}, err
 	}
 	defer done()
-	cut, err := s.look(ctx, p.OrgID, r.AgentID, r.Days, maxObserved, func(record decision.Record) { collector.Add(observed(record)) })
+	cut, err := s.look(ctx, p.OrgID, r.AgentID, r.Days, maxObserved, func(record decision.Record) bool {
+		collector.Add(observed(record))
+		return true
+	})
 	if err != nil {
 		return Suggested{}, err
 	}
