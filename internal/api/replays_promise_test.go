@@ -1,14 +1,17 @@
 package api_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"writ/client"
+	"writ/internal/database"
 	"writ/internal/decision"
 )
 
@@ -269,5 +272,65 @@ func (p *promising) keepsPromise(seed uint64, known, changed *int) {
 	}
 	if others < 0 {
 		t.Errorf("seed %d: %d answers changed of which the replay said nothing, under\n%s", seed, -others, text)
+	}
+}
+
+// TestReplaysStayInTheirOrganization: neither the policies nor the decisions of
+// another are looked at, and a policy that is deleted before its turn is said to be
+// gone.
+func TestReplaysStayInTheirOrganization(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *server) {
+		p := &promising{server: s, owner: s.person("owner"), random: rand.New(rand.NewPCG(1, 4))}
+		p.begin()
+		p.make(madeCall{body: m{"tool_name": "pay", "tool_input": m{"amount": 5}}})
+		stranger := s.person("stranger")
+		elsewhere := s.organization(stranger, "Elsewhere")
+		for what, r := range map[string]client.NewReplay{
+			"the latest":     {PolicyID: p.policy},
+			"a version":      {PolicyID: p.policy, PolicyVersion: 1},
+			"in their place": {PolicyID: p.policy, YAML: policyText("x", "deny")},
+		} {
+			_, err := stranger.StartReplay(t.Context(), elsewhere, r)
+			wantStatus(t, "replay another organization's policy, "+what, err, http.StatusNotFound)
+			_, err = stranger.StartReplay(t.Context(), p.org, r)
+			wantStatus(t, "replay in another organization, "+what, err, http.StatusForbidden)
+		}
+		if report := s.replay(stranger.Client, elsewhere, client.NewReplay{YAML: policyText("x", "deny")}); report.Counts.Decisions != 0 {
+			t.Errorf("decisions of another organization: %+v", report.Counts)
+		}
+		if report := s.replay(p.owner.Client, p.org, client.NewReplay{YAML: policyText("x", "deny")}); report.Counts.Decisions != 1 {
+			t.Errorf("its own: %+v", report.Counts)
+		}
+		draft, err := p.owner.CreatePolicy(t.Context(), p.org, client.YAMLDocument, policyText("short-lived", "deny"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.keepsWaiting(draft.ID)
+	})
+}
+
+// keepsWaiting deletes a policy whose replay another server has begun, and is gone.
+func (p *promising) keepsWaiting(policyID string) {
+	t := p.t
+	t.Helper()
+	id := p.heldReplay(p.org, 1, time.Hour)
+	set := func(what string, args ...any) {
+		t.Helper()
+		err := p.Database.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+			_, err := tx.Exec(ctx, `UPDATE policy_replay SET `+what+` WHERE id = $1`, append([]any{id}, args...)...)
+			return err
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(`policy_id = $2, version = 1, format = '', source = ''`, policyID)
+	if err := p.owner.DeletePolicy(t.Context(), policyID); err != nil {
+		t.Fatal(err)
+	}
+	set(`lease_until = 0`)
+	if job := p.replayed(p.owner.Client, p.org, id); job.State != "broken" || !strings.Contains(job.Problem, "policy") || job.Report != nil {
+		t.Errorf("a replay of what was deleted: %+v", job)
 	}
 }

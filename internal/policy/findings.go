@@ -18,7 +18,7 @@ type Examined struct {
 }
 
 // Examine reads a version of a policy (the latest with LatestVersion) for what it
-// says in vain, by itself and beside the policies that are active for everybody.
+// says in vain, by itself and beside the policies that are active.
 func (s *Service) Examine(ctx context.Context, p principal.Principal, id string, number int) (Examined, error) {
 	if err := requireReader(p); err != nil {
 		return Examined{}, err
@@ -51,7 +51,7 @@ func (s *Service) Examine(ctx context.Context, p principal.Principal, id string,
 	return Examined{Policy: compiled, Version: number, Bindings: bindings, Report: report}, nil
 }
 
-// beside are the other policies that are active for everybody. It is not complete
+// beside are the other policies that are active. It is not complete
 // where one of an organization's policies cannot be read: then nothing is allowed,
 // whatever they say.
 func (s *Service) beside(ctx context.Context, orgID, id string) (others []finding.Beside, complete bool, err error) {
@@ -62,10 +62,10 @@ func (s *Service) beside(ctx context.Context, orgID, id string) (others []findin
 	if err != nil {
 		return nil, false, err
 	}
-	for _, active := range snapshot.Set.CountForAll() {
-		if active.ID != id {
-			others = append(others, finding.Beside{Name: active.Policy.Document().Name, Policy: active.Policy})
+	snapshot.Set.Active(func(a engine.Active, bound bool) {
+		if a.ID != id {
+			others = append(others, finding.Beside{Name: a.Policy.Document().Name, Policy: a.Policy, Bound: bound})
 		}
-	}
+	})
 	return others, true, nil
 }

@@ -181,8 +181,8 @@ func (s *Service) follow(ctx context.Context, job *Job, replay *replay, first, u
 		}
 		for i := range records {
 			r := &records[i]
-			if r.Index >= until {
-				return nil
+			if r.Index >= until || r.At.After(job.Until) {
+				return nil // made since the replay was started
 			}
 			call, known, err := recall.Call(ctx, *r)
 			if err != nil {

@@ -24,11 +24,22 @@ const decisions = 2*slice + 7
 func recordedOrganization(t *testing.T, db *database.DB) principal.Principal {
 	t.Helper()
 	by := principal.Principal{Kind: principal.User, UserID: database.NewID(), OrgID: database.NewID(), Role: principal.Member}
-	agent := principal.Principal{Kind: principal.Key, KeyID: database.NewID(), UserID: by.UserID, OrgID: by.OrgID}
+	err := db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		_, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`, by.OrgID)
+		return err
+	}})
+	if err != nil {
+		t.Fatalf("make an organization: %v", err)
+	}
+	recordDecisions(t, db, by)
+	return by
+}
+
+// recordDecisions adds to the log, each by a key of its own.
+func recordDecisions(t *testing.T, db *database.DB, by principal.Principal) {
+	t.Helper()
+	agent := principal.Principal{Kind: principal.Key, UserID: by.UserID, OrgID: by.OrgID}
 	err := db.Write(t.Context(), database.Change{Logs: []string{audit.LogOf(by.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
-		if _, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`, by.OrgID); err != nil {
-			return err
-		}
 		for range decisions {
 			agent.KeyID = database.NewID()
 			_, err := decision.Append(ctx, tx, agent, &decision.Record{
@@ -44,7 +55,6 @@ func recordedOrganization(t *testing.T, db *database.DB) principal.Principal {
 	if err != nil {
 		t.Fatalf("record decisions: %v", err)
 	}
-	return by
 }
 
 func serviceOn(db *database.DB) *Service {
@@ -172,6 +182,26 @@ func TestAReplayDoesNotRunForever(t *testing.T) {
 			t.Fatal(err)
 		}
 		if job, err = s.Get(t.Context(), by, job.ID); err != nil || job.State != Broken || !strings.Contains(job.Problem, "fewer days") || job.Report != nil {
+			t.Errorf("%+v, %v", job, err)
+		}
+	})
+}
+
+// TestWhatComesLaterIsNotReplayed: a report is about the time it names, however long
+// the replay waited for its turn.
+func TestWhatComesLaterIsNotReplayed(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		by, s := recordedOrganization(t, db), serviceOn(db)
+		job, err := s.Start(t.Context(), by, allowFew)
+		if err != nil {
+			t.Fatal(err)
+		}
+		recordDecisions(t, db, by)
+		if err := s.Work(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if job, err = s.Get(t.Context(), by, job.ID); err != nil || job.State != Done || job.Report.Counts.Decisions != decisions || job.Done != job.Total {
 			t.Errorf("%+v, %v", job, err)
 		}
 	})

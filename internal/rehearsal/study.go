@@ -96,7 +96,7 @@ func (s *Study) try(ctx context.Context, orgID string, examined policy.Examined,
 		if !bound.Certainly(&call, known.Gaps()) {
 			return true, nil
 		}
-		if tally.Calls() >= maxTried {
+		if tally.Calls() >= maxTried || tally.Spent() {
 			return false, nil
 		}
 		tally.Add(&call, known.Gaps())

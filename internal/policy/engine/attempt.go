@@ -13,6 +13,7 @@ type Attempt struct {
 	Holds bool
 	Known bool // whether what is missing of the call leaves but one answer
 	Err   error
+	Work  uint64 // that it took
 }
 
 // Attempts tries the conditions of a policy's rules on calls.
@@ -21,18 +22,23 @@ type Attempts struct{ set *Set }
 // NewAttempts makes a policy's conditions ready to be tried.
 func NewAttempts(p *Policy) *Attempts { return &Attempts{NewSet([]Active{{Policy: p}})} }
 
-// Each tries every rule that names the call's tool. Each has the work of a whole
-// decision to itself: what one takes must not look like the failure of another.
-func (a *Attempts) Each(call *toolcall.Call, gaps toolcall.Gaps, tell func(Attempt)) {
+// Each tries every rule that names the call's tool, until it is told that this is
+// enough. Each has the work of a whole decision to itself: what one takes must not
+// look like the failure of another.
+func (a *Attempts) Each(call *toolcall.Call, gaps toolcall.Gaps, tell func(Attempt) (more bool)) {
 	server, tool := call.Name()
 	rules := newMerge(a.set.index.find(server, tool, nil))
 	for place, more := rules.next(); more; place, more = rules.next() {
 		r := a.set.entries[place].rule
 		attempt := Attempt{Rule: r.Rule, Holds: true, Known: true}
 		if r.condition != nil {
-			attempt.Holds, attempt.Known, attempt.Err = r.condition.EvalPartial(expression.NewPartial(call, gaps))
+			input := expression.NewPartial(call, gaps)
+			attempt.Holds, attempt.Known, attempt.Err = r.condition.EvalPartial(input)
+			attempt.Work = input.Work()
 		}
-		tell(attempt)
+		if !tell(attempt) {
+			return
+		}
 	}
 }
 
@@ -57,21 +63,23 @@ var unsaid = toolcall.Gaps{
 }
 
 // Settled is what the condition of the policy's i-th rule comes to for every call,
-// where that is the same for all. A rule without one always holds.
-func (p *Policy) Settled(i int) (holds, settled bool) {
+// where that is the same for all, and the work of finding out. A rule without one
+// always holds.
+func (p *Policy) Settled(i int) (holds, settled bool, work uint64) {
 	return p.settled(i, &toolcall.Call{}, append(toolcall.Gaps{{"server"}, {"tool"}}, unsaid...))
 }
 
 // SettledFor is what it comes to for every call of one tool.
-func (p *Policy) SettledFor(i int, server, tool string) (holds, settled bool) {
+func (p *Policy) SettledFor(i int, server, tool string) (holds, settled bool, work uint64) {
 	return p.settled(i, &toolcall.Call{Server: server, Tool: tool}, unsaid)
 }
 
-func (p *Policy) settled(i int, call *toolcall.Call, gaps toolcall.Gaps) (holds, settled bool) {
+func (p *Policy) settled(i int, call *toolcall.Call, gaps toolcall.Gaps) (holds, settled bool, work uint64) {
 	condition := p.rules[i].condition
 	if condition == nil {
-		return true, true
+		return true, true, 0
 	}
-	holds, known, err := condition.EvalPartial(expression.NewPartial(call, gaps))
-	return holds, known && err == nil
+	input := expression.NewPartial(call, gaps)
+	holds, known, err := condition.EvalPartial(input)
+	return holds, known && err == nil, input.Work()
 }

@@ -103,14 +103,11 @@ func (p *policy) counts(call *toolcall.Call) bool {
 	return !call.Key.Alone && (p.users[call.User.ID] || p.agents[call.Agent.ID] || p.roles[call.User.Role])
 }
 
-// CountForAll are the policies that count whoever calls.
-func (s *Set) CountForAll() (active []Active) {
+// Active are the policies, and whether each counts for some callers only.
+func (s *Set) Active(each func(a Active, bound bool)) {
 	for _, p := range s.policies {
-		if !p.bound {
-			active = append(active, p.Active)
-		}
+		each(p.Active, p.bound)
 	}
-	return active
 }
 
 // Bound reports whether any policy counts for some callers only: then who is

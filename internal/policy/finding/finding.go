@@ -54,6 +54,10 @@ const (
 	maxFindings = 200
 	maxNamed    = 5         // tools or rules that one finding names
 	maxCompared = 5_000_000 // pairs of patterns
+	// Steps of conditions that are tried: on no call, and on recorded ones. A second
+	// or two of a processor, where ten thousand ordinary conditions take a part of it.
+	maxWork      = 2_000_000
+	maxTallyWork = 8_000_000
 )
 
 // place is where a finding about a field of a rule stands.

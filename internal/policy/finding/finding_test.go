@@ -123,6 +123,25 @@ func TestPoliciesBeside(t *testing.T) {
 	}
 }
 
+// TestDefaultsBeside: where no rule decides the strictest default counts, so that a
+// default that allows lets nothing through beside one that does not, and a limit
+// that is spent holds back.
+func TestDefaultsBeside(t *testing.T) {
+	t.Parallel()
+	open := ofRules(t, "allow", `- {id: a, effect: allow, tools: [bank.pay], limit: {calls: 5, per: 1h}}`)
+	strict := finding.Beside{Name: "strict", Policy: ofRules(t, "deny", `- {id: x, effect: allow, tools: [shop.buy]}`)}
+	if report := finding.Of(open, strict); report.Findings != nil {
+		t.Errorf("beside a default that denies: %+v", report)
+	}
+	strict.Bound = true
+	if diff := cmp.Diff([]string{"over_broad  default"}, short(finding.Of(open, strict))); diff != "" {
+		t.Errorf("beside one for some callers: %s", diff)
+	}
+	if report := finding.Of(ofRules(t, "deny", `- {id: pay, effect: allow, tools: [bank.pay]}`), finding.Beside{Name: "bound", Bound: true, Policy: ofRules(t, "deny", denyBank)}); report.Findings != nil {
+		t.Errorf("a deny for some callers takes nothing from others: %+v", report)
+	}
+}
+
 // TestShippedPoliciesHaveNoFindings: what we give out as an example is one.
 func TestShippedPoliciesHaveNoFindings(t *testing.T) {
 	t.Parallel()

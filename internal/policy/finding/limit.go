@@ -15,7 +15,7 @@ func (r *reader) findLimits(i int) {
 		return
 	}
 	p := place(r.doc, i, "limit")
-	if rule.Effect == verdict.Allow && r.doc.Default == verdict.Allow {
+	if rule.Effect == verdict.Allow && r.defaultForSome == verdict.Allow {
 		p.Message = "never holds back a call: once it is spent, the default allows"
 		r.add(Contradictory, p, "make the default ask, hold or deny, or the rule a deny, which counts once the limit is spent")
 		return

@@ -10,19 +10,27 @@ import (
 	"writ/internal/verdict"
 )
 
-// Beside is a policy that is in force beside the one that is looked at, for
-// everybody: what it denies no other policy allows.
+// Beside is a policy that is in force beside the one that is looked at: what it
+// denies no other policy allows, and where no rule decides the strictest default
+// counts.
 type Beside struct {
 	Name   string
 	Policy *engine.Policy
+	Bound  bool // it counts for some callers only
 }
 
 // Of finds what the text of a policy shows, alone and beside others.
 func Of(p *engine.Policy, beside ...Beside) Report {
 	r := &reader{policy: p, doc: p.Document(), left: maxCompared}
 	r.settled = r.gather("", p)
+	r.defaultForAll, r.defaultForSome = r.doc.Default, r.doc.Default
 	for _, b := range beside {
-		r.gather(b.Name, b.Policy)
+		fallback := b.Policy.Document().Default
+		r.defaultForSome = min(r.defaultForSome, fallback)
+		if !b.Bound {
+			r.defaultForAll = min(r.defaultForAll, fallback)
+			r.gather(b.Name, b.Policy)
+		}
 	}
 	r.findBroadDefault()
 	for i := range r.doc.Rules {
@@ -32,7 +40,7 @@ func Of(p *engine.Policy, beside ...Beside) Report {
 		r.findBroad(i)
 		r.findLimits(i)
 	}
-	r.report.Incomplete = r.left <= 0
+	r.report.Incomplete = r.left <= 0 || r.work >= maxWork
 	return r.report.sorted()
 }
 
@@ -43,7 +51,10 @@ type reader struct {
 	settled []settled // of each rule
 	steady  cover     // rules that match every call of their tools
 	left    int       // pairs of patterns that may still be compared
+	work    uint64    // that conditions took
 	report  Report
+	// What is said where no rule decides, at the loosest and at the strictest.
+	defaultForAll, defaultForSome verdict.Verdict
 }
 
 // settled is what a condition comes to for every call, if that is the same.
@@ -92,7 +103,12 @@ func (r *reader) gather(name string, p *engine.Policy) []settled {
 	doc := p.Document()
 	all := make([]settled, len(doc.Rules))
 	for i := range doc.Rules {
-		switch holds, known := p.Settled(i); {
+		if r.work >= maxWork {
+			break
+		}
+		holds, known, work := p.Settled(i)
+		r.work += work
+		switch {
 		case !known:
 		case !holds:
 			all[i] = never
@@ -151,8 +167,13 @@ func (r *reader) findNever(i int) bool {
 		if strings.Contains(string(pattern), "*") {
 			continue
 		}
+		if r.work >= maxWork {
+			return false
+		}
 		server, tool := pattern.Split()
-		if holds, settled := r.policy.SettledFor(i, server, tool); settled && !holds {
+		holds, settled, work := r.policy.SettledFor(i, server, tool)
+		r.work += work
+		if settled && !holds {
 			p := place(r.doc, i, fmt.Sprintf("tools[%d]", j))
 			p.Message = fmt.Sprintf("the condition is false for every call of %s", pattern)
 			r.add(Unreachable, p, "remove the tool here, or what the condition says about server and tool")
@@ -213,7 +234,7 @@ func (s source) String() string {
 
 // findBroadDefault tells of a default that allows: it is a star that nobody wrote.
 func (r *reader) findBroadDefault() {
-	if r.doc.Default == verdict.Allow {
+	if r.defaultForAll == verdict.Allow {
 		r.add(OverBroad, document.Problem{Field: "default", Message: "allow lets every tool run that no rule names, also those that are added later"},
 			"make it ask, hold or deny, and allow by name what is needed")
 	}

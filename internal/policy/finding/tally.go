@@ -25,6 +25,7 @@ type Tally struct {
 	attempts *engine.Attempts
 	rules    map[*document.Rule]*counts
 	calls    int64
+	work     uint64 // that conditions took
 }
 
 // counts are what one rule came to.
@@ -46,8 +47,12 @@ func (t *Tally) Calls() int64 { return t.calls }
 // Add counts a call, of which the gaps are not known. What depends on them is
 // counted as unknown: neither true nor failed.
 func (t *Tally) Add(call *toolcall.Call, gaps toolcall.Gaps) {
+	if t.Spent() {
+		return
+	}
 	t.calls++
-	t.attempts.Each(call, gaps, func(a engine.Attempt) {
+	t.attempts.Each(call, gaps, func(a engine.Attempt) (more bool) {
+		t.work += a.Work
 		c := t.rules[a.Rule]
 		if c == nil {
 			c = &counts{seen: map[document.Pattern]map[string]bool{}}
@@ -69,8 +74,13 @@ func (t *Tally) Add(call *toolcall.Call, gaps toolcall.Gaps) {
 		if a.Rule.Effect == verdict.Allow && (a.Holds || !a.Known) {
 			c.see(a.Rule, call)
 		}
+		return !t.Spent()
 	})
 }
+
+// Spent reports whether the conditions took all the work that they may. Further
+// calls are not counted, and the report is not complete.
+func (t *Tally) Spent() bool { return t.work >= maxTallyWork }
 
 // see notes which tool a star was needed for.
 func (c *counts) see(rule *document.Rule, call *toolcall.Call) {
@@ -111,6 +121,7 @@ func (t *Tally) Report() Report {
 			r.Findings = append(r.Findings, ofStars(doc, i, c)...)
 		}
 	}
+	r.Incomplete = t.Spent()
 	return r.sorted()
 }
 
