@@ -3,6 +3,7 @@ package api_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"writ/client"
@@ -104,6 +105,28 @@ func TestProfilesTellSDKsWhatIsSettled(t *testing.T) {
 		told := minted["policy_validation"].(map[string]any)
 		if got := fmt.Sprint(told["allowed_tools"], told["denied_tools"]); got != "[Glob] [Bash]" {
 			t.Errorf("allowed and denied: %s (%v)", got, told["denied_reasons"])
+		}
+	})
+}
+
+// TestAPlanDoesNotPutToolsWhereTheyArePermitted: a permit of a server's tools is not
+// won by a plan that says the shell is one of them.
+func TestAPlanDoesNotPutToolsWhereTheyArePermitted(t *testing.T) {
+	t.Parallel()
+	eachStaging(t, func(t *testing.T, w *staging) {
+		permit := strings.NewReplacer(`"forbid"`, `"permit"`, `"decision":"allow"`, `"decision":"deny"`, `{"type":"tool","eq":"Bash"}`, `{"type":"mcp_server","eq":"github"}`).Replace(profileOf("x", "Bash"))
+		proposal := w.proposed(w.plugin, w.org, permit)
+		if _, err := w.owner.ConfirmProfile(t.Context(), w.org, proposal.ID, proposal.Hash); err != nil {
+			t.Fatal(err)
+		}
+		key := w.agentKey(w.owner, w.org).APIKey
+		token := w.declared(key, client.PlanRequest{Plan: json.RawMessage(`{"goal":"x","steps":[{"action":"Bash","mcp":"github"},{"action":"mcp__github__list"}]}`), AgentID: "a", ExpiresIn: 600})
+		for tool, want := range map[string]string{"Bash": "deny", "mcp__github__list": "allow"} {
+			body := fmt.Sprintf(`{"source":"armorclaude","agent_id":"a","tool_name":%q,"tool_input":{"command":"rm -rf x"},"intent_token":%q}`, tool, token.JWT)
+			answer := w.wire(t, "POST", "/iap/enforce", body, credentials(w.public.WithKey(key))...)
+			if got := w.members(tool, answer)["action"]; got != want {
+				t.Errorf("%s: %v (%s), want %s", tool, got, answer.body, want)
+			}
 		}
 	})
 }

@@ -165,6 +165,26 @@ func TestPlansOfSessions(t *testing.T) {
 	})
 }
 
+// TestAPlanDoesNotMoveTheHarnessTools: agents write plans. One that puts the shell on
+// a server whose tools may run does not have it run as one of them.
+func TestAPlanDoesNotMoveTheHarnessTools(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		w.active("rules", `id: issues; effect: allow; tools: ["github.*"]`, `id: shell; effect: hold; tools: ["claude-code.Bash"]`)
+		w.mint(w.agent, `{"steps":[{"action":"Bash","mcp":"github"},{"action":"Write","mcp":"github"},{"action":"mcp__github__create_issue"},{"action":"mcp_github_list","mcp":"github"}]}`,
+			func(r *intent.Request) { r.SessionID = "s" })
+		in := func(tool, source, server string) enforcement.Request {
+			return enforcement.Request{Tool: tool, SessionID: "s", Source: source, Server: server}
+		}
+		want(t, w.decide(in("Bash", "claude-code", "")), verdict.Hold, "", "")
+		want(t, w.decide(in(" bash", "codex", "")), verdict.Deny, "", "")
+		want(t, w.decide(in("Write", "gemini-cli", "")), verdict.Deny, "", "")
+		want(t, w.decide(in("mcp__github__create_issue", "claude-code", "")), verdict.Allow, "", "")
+		want(t, w.decide(in("mcp_github_list", "gemini-cli", "")), verdict.Allow, "", "")
+		want(t, w.decide(in("Bash", "gemini-cli", "github")), verdict.Allow, "", "") // the host says that it is the server's
+	})
+}
+
 // TestSeveralServers: a call that names no server is judged for all its plan may
 // mean.
 func TestSeveralServers(t *testing.T) {

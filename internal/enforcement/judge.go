@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -174,7 +175,24 @@ func (c *call) names(v *view, fit plan.Result) []name {
 			}
 		}
 	}
+	if host, ok := c.hostOfBareName(); ok && !slices.ContainsFunc(names, func(n name) bool { return n.server == host || n.server == plan.Local }) {
+		add(host, strings.TrimSpace(c.request.Tool), names[0].step)
+	}
 	return names
+}
+
+// geminiMark begins the names that Gemini gives to tools of MCP servers.
+const geminiMark = "mcp_"
+
+// hostOfBareName is the harness that a call comes from, where the name is that of a
+// tool of its own: no server is told, and none stands in the name, as harnesses
+// write it for MCP servers. Agents write the plans that place a tool, and one that
+// puts Bash on a server whose tools may run must not have it run as one of them.
+func (c *call) hostOfBareName() (string, bool) {
+	if _, _, marked := plan.OwnName(c.request.Tool); marked || c.request.Server != "" || strings.HasPrefix(c.request.Tool, geminiMark) {
+		return "", false
+	}
+	return plan.Harness(c.request.Source)
 }
 
 // ownName is what the called name itself says that it is of, where nothing else

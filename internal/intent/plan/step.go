@@ -139,6 +139,12 @@ func splitName(name string) (server, tool string, ok bool) {
 	return server, tool, ok && server != "" && tool != ""
 }
 
+// Harness is the server of a harness' own tools, where the source names one.
+func Harness(source string) (server string, ok bool) {
+	server = harness(source)
+	return server, server != Local
+}
+
 // harness is the server of a harness' own tools, from the plan's source:
 // codex, codex-registered and claude-registered name one.
 func harness(source string) string {
