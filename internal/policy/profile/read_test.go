@@ -207,6 +207,9 @@ func TestWords(t *testing.T) {
 			t.Errorf("words = %q, want %q", got, want)
 		}
 	}
+	if got := p.DefaultWords(); got != "When no rule matches: deny." {
+		t.Errorf("the default is told as %q", got)
+	}
 	doc, _ := p.Document("x", orgID)
 	if got := fmt.Sprint(doc.Rules[0].ID, doc.Rules[0].Description); got != "a"+p.Statements[0].Words() {
 		t.Errorf("the rule says %q", got)

@@ -6,6 +6,10 @@ import (
 	"writ/internal/policy/document/node"
 )
 
+// DefaultWords say what holds where no statement matches, which a person must know
+// before the statements mean anything.
+func (p *Profile) DefaultWords() string { return "When no rule matches: " + p.Default.String() + "." }
+
 // Words are the statement as a sentence, for the person who is asked to confirm
 // it.
 func (s *Statement) Words() string {
