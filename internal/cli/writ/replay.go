@@ -101,6 +101,19 @@ func (r *replaying) run(ctx context.Context, s cli.Streams) error {
 	return printReplay(s, job)
 }
 
+// drafted are the changes that the draft makes, and how many calls the policies of
+// today answer otherwise already.
+func drafted(all []client.ReplayChange) (changes []client.ReplayChange, meanwhile int64) {
+	for _, change := range all {
+		if change.Drafted == change.Today {
+			meanwhile += change.Count
+			continue
+		}
+		changes = append(changes, change)
+	}
+	return changes, meanwhile
+}
+
 func printReplay(s cli.Streams, job client.Replay) error {
 	c := job.Report.Counts
 	if c.Decisions == 0 {
@@ -111,12 +124,16 @@ func printReplay(s cli.Streams, job client.Replay) error {
 	if apart := c.Intent + c.Agent + c.Failed; apart > 0 {
 		fmt.Fprintf(s.Out, "%d that policies were not asked about are left out\n", apart)
 	}
-	if len(job.Report.Changes) == 0 {
+	changes, meanwhile := drafted(job.Report.Changes)
+	if meanwhile > 0 {
+		fmt.Fprintf(s.Out, "%d get another answer today than was recorded, with the draft as without it; --json lists them\n", meanwhile)
+	}
+	if len(changes) == 0 {
 		return nil
 	}
 	table := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "CALLS\tAGENT\tTOOL\tRECORDED\tTODAY\tDRAFT\tRULE\tEXAMPLE")
-	for _, change := range job.Report.Changes {
+	for _, change := range changes {
 		example := ""
 		if len(change.Examples) > 0 {
 			example = change.Examples[0].DecisionID
