@@ -83,7 +83,7 @@ func (a *API) mountBindings() {
 // BindingsBody says for whom a policy counts.
 type BindingsBody struct {
 	Members []string `json:"members,omitempty" nullable:"false" maxItems:"500" doc:"Ids of members of the organization."`
-	Clients []string `json:"clients,omitempty" nullable:"false" maxItems:"500" doc:"Ids of agents."`
+	Clients []string `json:"clients,omitempty" nullable:"false" maxItems:"500" doc:"Ids of API keys, or names that agents give themselves. A name restricts only: what is to allow must count for the key alone too."`
 	Roles   []string `json:"roles,omitempty" nullable:"false" maxItems:"5" doc:"Roles in the organization."`
 }
 

@@ -61,6 +61,26 @@ func TestAVersionGoesByTwoNames(t *testing.T) {
 		if got := ask("POST", "/policies/"+id+"/rollback", `{"policyVersion":1}`); got.PolicyVersion != 3 {
 			t.Errorf("rolled back to %+v", got)
 		}
+		var document struct {
+			Components struct {
+				Schemas map[string]struct{ Properties map[string]any }
+			}
+		}
+		if err := json.Unmarshal([]byte(b.wire(t, "GET", "/openapi.json", "").body), &document); err != nil {
+			t.Fatal(err)
+		}
+		told := 0
+		for name, schema := range document.Components.Schemas {
+			if schema.Properties["version"] == nil || schema.Properties["policyVersion"] == nil {
+				continue
+			}
+			if strings.Contains(name, "ChosenVersion") || strings.Contains(name, "Replay") || strings.Contains(name, "imulate") {
+				told++
+			}
+		}
+		if told != 3 {
+			t.Errorf("%d of the three bodies that choose a version are documented with both names", told)
+		}
 		const both = `"version":1,"policyVersion":2`
 		for path, body := range map[string]string{
 			"/policies/" + id + "/activate": `{` + both + `}`, "/policies/" + id + "/shadow": `{` + both + `}`, "/policies/" + id + "/rollback": `{` + both + `}`,
