@@ -204,6 +204,7 @@ type ShadowFigures struct {
 	Held       int64 `json:"held"`
 	Denied     int64 `json:"denied"`
 	WouldDeny  int64 `json:"wouldDeny"`  // denied, where the active policies did not deny
+	WouldHold  int64 `json:"wouldHold"`  // held, where they did not hold, be it that they denied
 	WouldAllow int64 `json:"wouldAllow"` // allowed, where they did not allow
 }
 

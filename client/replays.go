@@ -15,6 +15,7 @@ type Replay struct {
 	PolicyID      *string       `json:"policyId"`
 	PolicyVersion *int          `json:"policyVersion"`
 	Digest        string        `json:"digest"`
+	Without       []string      `json:"without"`
 	Days          int           `json:"days"`
 	From          time.Time     `json:"from"`
 	Until         time.Time     `json:"until"`
@@ -74,10 +75,11 @@ type ReplayChange struct {
 // NewReplay says what is replayed: a version of a policy, or a document in its
 // place or, without a policy, beside all others.
 type NewReplay struct {
-	PolicyID      string `json:"policyId,omitempty"`
-	PolicyVersion int    `json:"policyVersion,omitempty"`
-	YAML          string `json:"yaml,omitempty"`
-	Days          int    `json:"days,omitempty"`
+	PolicyID      string   `json:"policyId,omitempty"`
+	PolicyVersion int      `json:"policyVersion,omitempty"`
+	YAML          string   `json:"yaml,omitempty"`
+	Without       []string `json:"without,omitempty"` // ids of active policies to be left out
+	Days          int      `json:"days,omitempty"`
 }
 
 const replayPath = "/policy-replays"

@@ -36,6 +36,7 @@ type ShadowBody struct {
 	Held       int64 `json:"held" doc:"Would have waited for a person."`
 	Denied     int64 `json:"denied" doc:"Would have been denied."`
 	WouldDeny  int64 `json:"wouldDeny" doc:"Of the denied, those that the active policies did not deny."`
+	WouldHold  int64 `json:"wouldHold" doc:"Of those that would have waited, the ones that the active policies did not hold: they allowed, asked or denied."`
 	WouldAllow int64 `json:"wouldAllow" doc:"Of the allowed, those that the active policies did not allow."`
 }
 

@@ -48,7 +48,7 @@ func (a *API) admit(request *http.Request, r Route) (principal.Principal, error)
 	if r.Mode == Public {
 		return principal.Principal{}, nil
 	}
-	caller, err := a.authenticate(request, r.Mode)
+	caller, err := a.authenticate(request, r)
 	if err != nil {
 		return principal.Principal{}, err
 	}
@@ -98,7 +98,8 @@ func (a *API) place(request *http.Request, caller principal.Principal, r Route) 
 
 // authenticate finds the credentials a mode accepts. A good credential of
 // another kind is refused with the kind that is wanted.
-func (a *API) authenticate(request *http.Request, mode Mode) (principal.Principal, error) {
+func (a *API) authenticate(request *http.Request, r Route) (principal.Principal, error) {
+	mode := r.Mode
 	presented, err := credential.FromHeaders(request.Header.Values("Authorization"), request.Header.Values("X-Api-Key"))
 	if err != nil {
 		return principal.Principal{}, err
@@ -112,10 +113,27 @@ func (a *API) authenticate(request *http.Request, mode Mode) (principal.Principa
 		return a.Keys.Resolve(request.Context(), presented.APIKey)
 	case presented.Bearer != "" && mode != Key && mode != PlanToken:
 		return a.Auth.Authenticate(request.Context(), presented.Bearer)
+	case presented.APIKey != "":
+		return principal.Principal{}, fault.New(fault.Unauthenticated, "an API key cannot do this: %s", whoCan(r.Action))
 	case mode == PlanToken && len(request.Header.Values("Authorization"))+len(request.Header.Values("X-Api-Key")) == 0:
 		return principal.Principal{}, nil
 	}
 	return principal.Principal{}, fault.New(fault.Unauthenticated, "%s", wanted[mode])
+}
+
+// whoCan says who does what no key can: people who sign in.
+func whoCan(action principal.Action) string {
+	var roles []string
+	for _, role := range principal.Roles() {
+		if role.May(action) {
+			roles = append(roles, string(role))
+		}
+	}
+	whom := "somebody"
+	if len(roles) > 0 && len(roles) < len(principal.Roles()) {
+		whom = "somebody who is " + strings.Join(roles, " or ") + " of the organization"
+	}
+	return whom + " signs in for it, and sends Authorization: Bearer <access token>"
 }
 
 // wanted says which credentials a mode accepts.

@@ -120,7 +120,7 @@ func (a *API) preflight(ctx context.Context, caller principal.Principal, in *pre
 	spent := a.Policies.Spent(ctx, caller.OrgID)
 	for _, call := range in.Body.ToolCalls {
 		server, tool := plan.Place(call.Name, "", "")
-		d := judgeThought(snapshot.Set, callers, server, tool, call, may, spent)
+		d := judgeThought(snapshot.Set, callers[0], server, tool, call, may, spent)
 		body.add(call.Name, d)
 		record.Tools = append(record.Tools, intent.PreflightTool{Server: server, Tool: tool, Verdict: d.Verdict.String(), Policy: d.PolicyID, Rule: d.Rule})
 	}
@@ -131,9 +131,9 @@ func (a *API) preflight(ctx context.Context, caller principal.Principal, in *pre
 	return &preflightOutput{body}, nil
 }
 
-// judgeThought is what policies say of a call: the strictest over all whom a
-// policy could be bound to. What cannot be read is denied.
-func judgeThought(set *engine.Set, callers []toolcall.Call, server, tool string, sent PreflightCallBody, may authority, spent engine.Spent) engine.Decision {
+// judgeThought is what policies say of a call, as a decision about it would have
+// it. What cannot be read is denied.
+func judgeThought(set *engine.Set, caller toolcall.Call, server, tool string, sent PreflightCallBody, may authority, spent engine.Spent) engine.Decision {
 	if may != nil && !may[sent.Name] && !may[tool] {
 		return engine.Decision{PolicyID: policy.ByIntent, Rule: "authority_snapshot", Reason: "the client's own authority does not hold this tool"}
 	}
@@ -141,17 +141,12 @@ func judgeThought(set *engine.Set, callers []toolcall.Call, server, tool string,
 	if err != nil {
 		return engine.Decision{PolicyID: policy.ByDefault, Reason: "the input cannot be read"}
 	}
-	strictest := engine.Decision{Verdict: verdict.Allow + 1}
-	for _, call := range callers {
-		call.Server, call.Tool, call.Args = server, tool, args
-		if d := set.Evaluate(&call, spent); d.Verdict < strictest.Verdict {
-			strictest = d
-		}
+	caller.Server, caller.Tool, caller.Args = server, tool, args
+	d := policy.Judge(set, &caller, spent)
+	if d.PolicyID == "" {
+		d.PolicyID = policy.ByDefault
 	}
-	if strictest.PolicyID == "" {
-		strictest.PolicyID = policy.ByDefault
-	}
-	return strictest
+	return d
 }
 
 // add adds what is said of one call.

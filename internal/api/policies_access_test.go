@@ -118,7 +118,8 @@ func TestBindingsOverHTTP(t *testing.T) {
 			"about a stranger":               {member.Client, client.ToolCall{UserEmail: stranger.Email}, false},
 			"about nobody's address":         {member.Client, client.ToolCall{UserEmail: "no address"}, false},
 			"the owner's key":                {b.agent, client.ToolCall{}, false},
-			"the owner's key for the member": {b.agent, client.ToolCall{UserEmail: member.Email}, true},
+			"the owner's key for the member": {b.agent, client.ToolCall{UserEmail: member.Email}, false},
+			"the owner's key for the agent":  {b.agent, client.ToolCall{AgentID: "bot/1"}, false},
 		} {
 			test.call.Server, test.call.Tool = "bank", "t"
 			if got := b.check(test.by, test.call); got.Allowed != test.allow {

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"writ/internal/fault"
+	"writ/internal/intent/plan"
 	"writ/internal/policy"
 	"writ/internal/policy/document"
 	"writ/internal/policy/engine"
@@ -79,10 +80,18 @@ func (a *API) callOf(ctx context.Context, caller principal.Principal, b CallBody
 	if b.UserEmail == "" {
 		call.User.ID = caller.UserID // a key goes on when its owner leaves, and so does what binds the owner
 	}
-	if caller.Kind == principal.Key {
-		call.Key = toolcall.Key{ID: caller.KeyID, OwnerID: caller.UserID} // what binds the key counts whomever it names
+	if err != nil || caller.Kind != principal.Key {
+		return call, err
 	}
-	return call, err
+	owner := party.Member
+	if b.UserEmail != "" {
+		if party, err = a.Organizations.PartyOf(ctx, caller.OrgID, caller.UserID, ""); err != nil {
+			return toolcall.Call{}, err
+		}
+		owner = party.Member
+	}
+	call.Key = toolcall.Key{ID: caller.KeyID, OwnerID: caller.UserID, OwnerRole: string(owner.Role)} // what binds the key counts whomever it names
+	return call, nil
 }
 
 // AccessBody is what the active policies say about a call.
@@ -200,17 +209,28 @@ func (a *API) checkAccess(ctx context.Context, caller principal.Principal, in *c
 	if err != nil {
 		return nil, err
 	}
+	if server, tool, ok := plan.OwnName(call.Tool); ok && (server != call.Server || tool != call.Tool) {
+		// As a decision has it: what the name itself says that it is of can only restrict.
+		call.Server, call.Tool = server, tool
+		claimed, err := a.Policies.Check(ctx, caller, call)
+		if err != nil {
+			return nil, err
+		}
+		if d := claimed.Decision; d.ByRule() && d.Verdict < explanation.Decision.Verdict {
+			explanation = claimed
+		}
+	}
 	return access(explanation), nil
 }
 
 type simulateInput struct {
 	OrganizationQuery
 	Body struct {
-		PolicyID      string       `json:"policyId,omitempty" doc:"The policy to judge by."`
-		PolicyVersion int          `json:"policyVersion,omitempty" minimum:"1" maximum:"1000000" doc:"Which version of it. Absent: the latest."`
-		Document      sentObject   `json:"document,omitempty" doc:"Or a document that is not stored."`
-		YAML          string       `json:"yaml,omitempty" doc:"Or such a document as YAML."`
-		Call          SimulateCall `json:"call"`
+		PolicyID string `json:"policyId,omitempty" doc:"The policy to judge by."`
+		ChosenVersionBody
+		Document sentObject   `json:"document,omitempty" doc:"Or a document that is not stored."`
+		YAML     string       `json:"yaml,omitempty" doc:"Or such a document as YAML."`
+		Call     SimulateCall `json:"call"`
 	}
 }
 
@@ -268,11 +288,14 @@ func (in *simulateInput) subject() (policy.Subject, error) {
 			given++
 		}
 	}
+	version, err := b.number()
 	switch {
+	case err != nil:
+		return policy.Subject{}, err
 	case given != 1:
 		return policy.Subject{}, fault.Field("policyId", "give one of policyId, document and yaml")
 	case b.PolicyID != "":
-		return policy.Subject{PolicyID: b.PolicyID, Version: b.PolicyVersion}, nil
+		return policy.Subject{PolicyID: b.PolicyID, Version: version}, nil
 	case b.YAML != "":
 		return policy.Subject{Source: &policy.Source{Text: b.YAML, Format: document.YAML}}, nil
 	}

@@ -2,8 +2,8 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"net/http"
+	"strings"
 
 	"writ/internal/policy"
 	"writ/internal/policy/document"
@@ -59,6 +59,14 @@ type draftOutput struct {
 
 func (a *API) draftPolicy(ctx context.Context, caller principal.Principal, in *draftInput) (*draftOutput, error) {
 	b := &in.Body
+	if name := strings.TrimSpace(b.Name); name != "" {
+		if err := drafting.CheckName(name); err != nil {
+			return nil, err
+		}
+		if err := a.Policies.RequireFreeName(ctx, caller, name); err != nil {
+			return nil, err // a model is not asked in vain
+		}
+	}
 	draft, err := a.Drafts.Write(ctx, drafting.Request{
 		OrgID: caller.OrgID, Words: b.Description, Name: b.Name, Origin: drafting.Origin(b.Source), Template: b.Template,
 	})
@@ -82,22 +90,13 @@ func (a *API) draftPolicy(ctx context.Context, caller principal.Principal, in *d
 	return &draftOutput{ETag: stored.ETag, Body: body}, nil
 }
 
-// mostAlike is how many drafts of one name get a number.
-const mostAlike = 20
-
 // underFreeName gives a draft that nobody named a name that no policy has.
 func (a *API) underFreeName(ctx context.Context, caller principal.Principal, draft drafting.Draft) (drafting.Draft, error) {
-	base := draft.Document.Name
-	for n := 2; n <= mostAlike; n++ {
-		taken, err := a.Policies.List(ctx, caller, policy.Filter{Name: draft.Document.Name}, "", 1)
-		if err != nil || len(taken.Items) == 0 {
-			return draft, err
-		}
-		if draft, err = draft.Named(fmt.Sprintf("%s %d", base, n)); err != nil {
-			return drafting.Draft{}, err
-		}
+	name, err := a.Policies.FreeName(ctx, caller, draft.Document.Name)
+	if err != nil || name == draft.Document.Name {
+		return draft, err
 	}
-	return draft, nil // if that is taken too, storing it says so
+	return draft.Named(name)
 }
 
 func draftedTests(results []suite.Result) (bodies []DraftedTestBody, passed bool) {

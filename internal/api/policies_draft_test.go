@@ -55,6 +55,9 @@ func TestDraftFromWords(t *testing.T) {
 		}
 		_, err = b.owner.DraftPolicy(ctx, b.org, client.DraftRequest{Description: "pay people", Name: "payments"})
 		wantStatus(t, "a name that is taken", err, http.StatusConflict)
+		if err != nil && !strings.Contains(err.Error(), `a policy named "payments" already: give another name`) {
+			t.Errorf("a name that is taken: %v", err)
+		}
 	})
 }
 
@@ -157,14 +160,19 @@ func TestDraftFromAModel(t *testing.T) {
 
 		model.says.Store(&bad)
 		before, asked := s.listed(owner, org), model.asked.Load()
+		_, err = owner.DraftPolicy(ctx, org, client.DraftRequest{Description: "refunds", Name: "refunds"})
+		wantStatus(t, "a name that is taken", err, http.StatusConflict)
 		_, err = owner.DraftPolicy(ctx, org, client.DraftRequest{Description: "refunds", Name: "x"})
 		wantStatus(t, "an answer that is no policy", err, http.StatusServiceUnavailable)
-		if n := model.asked.Load() - asked; n != 2 || strings.Contains(err.Error(), "activated") {
-			t.Errorf("%d questions, %v; want two, and nothing of the answer", n, err)
+		if n := model.asked.Load() - asked; n != 2 || strings.Contains(err.Error(), "activated") || !strings.Contains(err.Error(), "must be one JSON object") {
+			t.Errorf("%d questions, %v; want two, what is wrong, and nothing of the answer", n, err)
 		}
 		// That made three of three questions of the day.
 		_, err = owner.DraftPolicy(ctx, org, client.DraftRequest{Description: "refunds", Name: "x"})
 		wantStatus(t, "a question beyond the limit", err, http.StatusTooManyRequests)
+		if err != nil && !strings.Contains(err.Error(), "WRIT_DRAFT_PER_DAY") {
+			t.Errorf("a question beyond the limit: %v", err)
+		}
 		if diff := cmp.Diff(before, s.listed(owner, org)); diff != "" || model.asked.Load()-asked != 2 {
 			t.Errorf("something was stored or asked (-before +after):\n%s", diff)
 		}

@@ -25,15 +25,13 @@ func (a *API) mountPolicyLife() {
 
 type activateInput struct {
 	PolicyInput
-	Body *struct {
-		Version int `json:"version,omitempty" minimum:"1" maximum:"1000000" doc:"Absent: the latest."`
-	}
+	Body *ChosenVersionBody
 }
 
 func (a *API) activatePolicy(ctx context.Context, caller principal.Principal, in *activateInput) (*policyOutput, error) {
-	version := policy.LatestVersion
-	if in.Body != nil {
-		version = in.Body.Version
+	version, err := in.Body.number()
+	if err != nil {
+		return nil, err
 	}
 	return shown(a.Policies.Activate(ctx, caller, in.PolicyID, version))
 }
@@ -50,13 +48,18 @@ func (a *API) deactivatePolicy(ctx context.Context, caller principal.Principal, 
 
 type rollbackInput struct {
 	PolicyInput
-	Body struct {
-		Version int `json:"version" minimum:"1" maximum:"1000000" doc:"The version to go back to."`
-	}
+	Body ChosenVersionBody
 }
 
 func (a *API) rollbackPolicy(ctx context.Context, caller principal.Principal, in *rollbackInput) (*policyOutput, error) {
-	return shown(a.Policies.Rollback(ctx, caller, in.PolicyID, in.Body.Version))
+	version, err := in.Body.number()
+	if err != nil {
+		return nil, err
+	}
+	if version == policy.LatestVersion {
+		return nil, fault.Field("version", "must be given: the version to go back to")
+	}
+	return shown(a.Policies.Rollback(ctx, caller, in.PolicyID, version))
 }
 
 func (a *API) deletePolicy(ctx context.Context, caller principal.Principal, in *PolicyInput) (*none, error) {
@@ -80,7 +83,7 @@ func (a *API) mountBindings() {
 // BindingsBody says for whom a policy counts.
 type BindingsBody struct {
 	Members []string `json:"members,omitempty" nullable:"false" maxItems:"500" doc:"Ids of members of the organization."`
-	Clients []string `json:"clients,omitempty" nullable:"false" maxItems:"500" doc:"Ids of agents."`
+	Clients []string `json:"clients,omitempty" nullable:"false" maxItems:"500" doc:"Ids of API keys, or names that agents give themselves. A name restricts only: what is to allow must count for the key alone too."`
 	Roles   []string `json:"roles,omitempty" nullable:"false" maxItems:"5" doc:"Roles in the organization."`
 }
 

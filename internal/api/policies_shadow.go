@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"writ/internal/policy"
 	"writ/internal/principal"
 )
 
@@ -21,15 +20,13 @@ func (a *API) mountShadows() {
 
 type startShadowInput struct {
 	PolicyInput
-	Body *struct {
-		Version int `json:"version,omitempty" minimum:"1" maximum:"1000000" doc:"Absent: the latest."`
-	}
+	Body *ChosenVersionBody
 }
 
 func (a *API) startShadow(ctx context.Context, caller principal.Principal, in *startShadowInput) (*policyOutput, error) {
-	version := policy.LatestVersion
-	if in.Body != nil {
-		version = in.Body.Version
+	version, err := in.Body.number()
+	if err != nil {
+		return nil, err
 	}
 	return shown(a.Policies.StartShadow(ctx, caller, in.PolicyID, version))
 }

@@ -29,8 +29,9 @@ type studies struct{ *rehearsal.Study }
 
 type policyFindingsInput struct {
 	PolicyInput
-	Version int `query:"version" minimum:"1" maximum:"1000000" doc:"Which version. Absent: the latest."`
-	Days    int `query:"days" minimum:"1" maximum:"90" doc:"Try its conditions on the calls that were recorded in so many days; for a person who may see what agents did. Absent: the text alone."`
+	Version       int `query:"version" minimum:"1" maximum:"1000000" doc:"Which version. Absent: the latest."`
+	PolicyVersion int `query:"policyVersion" minimum:"1" maximum:"1000000" doc:"The same as version. Give one of the two."`
+	Days          int `query:"days" minimum:"1" maximum:"90" doc:"Try its conditions on the calls that were recorded in so many days; for a person who may see what agents did. Absent: the text alone."`
 }
 
 // PolicyFindingBody is something that a policy says in vain, or too much of.
@@ -51,7 +52,11 @@ type policyFindingsOutput struct {
 }
 
 func (s studies) findings(ctx context.Context, caller principal.Principal, in *policyFindingsInput) (*policyFindingsOutput, error) {
-	found, err := s.Findings(ctx, caller, in.PolicyID, in.Version, in.Days)
+	version, err := oneVersion(in.Version, in.PolicyVersion)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.Findings(ctx, caller, in.PolicyID, version, in.Days)
 	if err != nil {
 		return nil, err
 	}

@@ -97,6 +97,11 @@ func TestSuggestFromDecisionsThatWereMade(t *testing.T) {
 		if err != nil || strings.Contains(text, "anna") || strings.Contains(text, "hunter2") || !strings.Contains(text, "src/a.go") {
 			t.Errorf("%v:\n%s", err, text)
 		}
+		for _, want := range []string{"suggested for worker", "suggested for worker 2"} {
+			if named, err := b.owner.SuggestPolicy(ctx, b.org, client.SuggestionRequest{AgentID: "worker", Days: 1}); err != nil || named.Name != want {
+				t.Errorf("without a name it is called %q, %v; want %q", named.Name, err, want)
+			}
+		}
 		b.puts(made.ID, before)
 		for i, c := range []struct {
 			agent, server, tool string
@@ -178,13 +183,13 @@ func TestSuggestionsThatCannotBeMade(t *testing.T) {
 			status int
 			word   string
 		}{
-			"nobody's calls":         {b.owner.Client, b.org, client.SuggestionRequest{AgentID: "nobody", Days: 1}, 409, "0 were recorded"},
-			"another organization":   {stranger.Client, elsewhere, client.SuggestionRequest{AgentID: "worker", Days: 1}, 409, "0 were recorded"},
+			"nobody's calls":         {b.owner.Client, b.org, client.SuggestionRequest{AgentID: "nobody", Days: 1}, 409, "no call of this agent was recorded"},
+			"another organization":   {stranger.Client, elsewhere, client.SuggestionRequest{AgentID: "worker", Days: 1}, 409, "no call of this agent was recorded"},
 			"a stranger":             {stranger.Client, b.org, client.SuggestionRequest{AgentID: "worker", Days: 1}, 403, "not a member"},
 			"an agent that is a key": {b.owner.Client, b.org, client.SuggestionRequest{AgentID: "anna@example.org", Days: 1}, 400, "agentId"},
 			"no time":                {b.owner.Client, b.org, client.SuggestionRequest{AgentID: "worker"}, 400, "days"},
 			"too long ago":           {b.owner.Client, b.org, client.SuggestionRequest{AgentID: "worker", Days: 91}, 400, "days"},
-			"a name that is taken":   {b.owner.Client, b.org, client.SuggestionRequest{AgentID: "worker", Days: 1, Name: "work"}, 409, "name"},
+			"a name that is taken":   {b.owner.Client, b.org, client.SuggestionRequest{AgentID: "worker", Days: 1, Name: "work"}, 409, `a policy named "work" already`},
 			"a name that is none":    {b.owner.Client, b.org, client.SuggestionRequest{AgentID: "worker", Days: 1, Name: "a\x01b"}, 400, "name"},
 		} {
 			_, err := c.by.SuggestPolicy(ctx, c.org, c.r)

@@ -147,7 +147,7 @@ type ListedProposalBody struct {
 type ProposalBody struct {
 	ListedProposalBody
 	Policy      profileJSON `json:"policy"`
-	Explanation []string    `json:"explanation" nullable:"false" doc:"What each statement does, in a sentence, and what becomes of all other calls."`
+	Explanation []string    `json:"explanation" nullable:"false" doc:"What holds where no statement matches, then what each statement does, in a sentence."`
 }
 
 func listedProposal(p policy.Proposal) ListedProposalBody {
@@ -167,11 +167,10 @@ func showProposal(p policy.Proposal, err error) (*proposalOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := ProposalBody{ListedProposalBody: listedProposal(p), Policy: profileJSON(p.Text), Explanation: []string{}}
+	body := ProposalBody{ListedProposalBody: listedProposal(p), Policy: profileJSON(p.Text), Explanation: []string{read.DefaultWords()}}
 	for i := range read.Statements {
 		body.Explanation = append(body.Explanation, read.Statements[i].ID+": "+read.Statements[i].Words())
 	}
-	body.Explanation = append(body.Explanation, read.DefaultWords())
 	return &proposalOutput{body}, nil
 }
 
@@ -248,7 +247,7 @@ type confirmInput struct {
 	OrganizationQuery
 	Body struct {
 		ProposalID string `json:"proposalId" minLength:"1" maxLength:"100"`
-		Hash       string `json:"hash" minLength:"64" maxLength:"64" doc:"That of the proposal as it was read; another one is a 409."`
+		Hash       string `json:"hash" pattern:"^[0-9A-Fa-f]{64}$" patternDescription:"the 64 hex digits of the proposal's hash" doc:"That of the proposal as it was read; another one is a 409."`
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"writ/client"
+	"writ/internal/database"
 )
 
 // TestWhoMayDoWhatWithProfiles calls everything as every role and kind of key.
@@ -42,7 +43,7 @@ func TestWhoMayDoWhatWithProfiles(t *testing.T) {
 				return second(c.Proposal(ctx, w.org, w.proposed(other.Client, w.org, profileOf("o", "Bash")).ID))
 			}},
 			{"confirm", "owner admin", func(c *client.Client) error {
-				p := w.proposed(other.Client, w.org, profileOf("o", "Read"))
+				p := w.proposed(other.Client, w.org, profileOf(database.NewID(), "Read")) // what is in force cannot be proposed
 				return second(c.ConfirmProfile(ctx, w.org, p.ID, p.Hash))
 			}},
 			{"withdraw another's", "owner admin", func(c *client.Client) error {

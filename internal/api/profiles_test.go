@@ -80,7 +80,7 @@ func TestPluginsStageWhatAPersonConfirms(t *testing.T) {
 				t.Fatalf("%s: open proposals %+v, %v", plugin.name, open, err)
 			}
 			read, err := w.owner.Proposal(t.Context(), w.org, open.Items[0].ID)
-			if err != nil || len(read.Explanation) == 0 || !strings.HasPrefix(read.Explanation[len(read.Explanation)-1], "Everything else ") || read.Hash != profile.Hash(read.Policy) {
+			if err != nil || len(read.Explanation) < 2 || !strings.HasPrefix(read.Explanation[0], "When no rule matches: ") || read.Hash != profile.Hash(read.Policy) {
 				t.Fatalf("%s: the proposal %+v, %v", plugin.name, read, err)
 			}
 			confirmed, err := w.owner.ConfirmProfile(t.Context(), w.org, read.ID, read.Hash)
@@ -152,8 +152,13 @@ func TestOneProfileIsActive(t *testing.T) {
 		if _, err := w.owner.ConfirmProfile(ctx, w.org, first.ID, first.Hash); err != nil {
 			t.Errorf("confirm what is active: %v", err)
 		}
-		if again := w.proposed(w.plugin, w.org, profileOf("first", "Bash")); again.ID != first.ID || !again.Active {
-			t.Errorf("what is active was proposed again: %+v", again)
+		if _, err := w.plugin.StageProfile(ctx, w.org, json.RawMessage(profileOf("first", "Bash"))); err != nil {
+			t.Fatal(err)
+		}
+		_, err := w.plugin.ProposeProfile(ctx, w.org, "to be sure")
+		wantStatus(t, "propose what is in force", err, http.StatusConflict)
+		if err != nil && (!strings.Contains(err.Error(), "in force already") || !strings.Contains(err.Error(), first.ID)) {
+			t.Errorf("propose what is in force: %v", err)
 		}
 		if _, err := w.owner.DeactivatePolicy(ctx, first.PolicyID); err != nil {
 			t.Fatal(err)

@@ -39,19 +39,23 @@ func (a *API) mountReplays() {
 type startReplayInput struct {
 	OrganizationQuery
 	Body struct {
-		PolicyID      string     `json:"policyId,omitempty" doc:"The policy whose active version is replaced. Absent: the document counts beside all that is active."`
-		PolicyVersion int        `json:"policyVersion,omitempty" minimum:"1" maximum:"1000000" doc:"Which version of the policy is tried. Absent: the latest."`
-		Document      sentObject `json:"document,omitempty" doc:"Or a document that is not stored."`
-		YAML          string     `json:"yaml,omitempty" doc:"Or such a document as YAML."`
-		Days          int        `json:"days,omitempty" minimum:"1" maximum:"365" doc:"How many days of recorded decisions, up to now. Absent: 7."`
+		PolicyID string `json:"policyId,omitempty" doc:"The policy whose active version is replaced. Absent: the document counts beside all that is active."`
+		ChosenVersionBody
+		Document sentObject `json:"document,omitempty" doc:"Or a document that is not stored."`
+		YAML     string     `json:"yaml,omitempty" doc:"Or such a document as YAML."`
+		Without  []string   `json:"without,omitempty" nullable:"false" maxItems:"100" doc:"Ids of active policies that are left out where the draft is in place: what would be if they were deactivated as it is activated."`
+		Days     int        `json:"days,omitempty" minimum:"1" maximum:"365" doc:"How many days of recorded decisions, up to now. Absent: 7."`
 	}
 }
 
 // subject is the draft that is tried.
 func (in *startReplayInput) subject() (policy.Subject, error) {
 	b := &in.Body
-	s := policy.Subject{PolicyID: b.PolicyID, Version: b.PolicyVersion}
+	version, err := b.number()
+	s := policy.Subject{PolicyID: b.PolicyID, Version: version}
 	switch {
+	case err != nil:
+		return s, err
 	case b.YAML != "" && len(b.Document) > 0:
 		return s, fault.Field("yaml", "give one of document and yaml")
 	case b.YAML != "":
@@ -61,7 +65,7 @@ func (in *startReplayInput) subject() (policy.Subject, error) {
 	case b.PolicyID == "":
 		return s, fault.Field("policyId", "give one of policyId, document and yaml")
 	}
-	if s.Source != nil && b.PolicyVersion != 0 {
+	if s.Source != nil && version != policy.LatestVersion {
 		return s, fault.Field("policyVersion", "must be absent with a document: it is the document that is tried")
 	}
 	return s, nil
@@ -75,6 +79,7 @@ type ListedReplayBody struct {
 	PolicyID      *string         `json:"policyId" doc:"The policy whose active version is replaced; null: the document counts beside all that is active."`
 	PolicyVersion *int            `json:"policyVersion" doc:"The version that is tried; null: a document that is not stored."`
 	Digest        string          `json:"digest,omitempty" doc:"Hex SHA-256 of such a document."`
+	Without       []string        `json:"without,omitempty" nullable:"false" doc:"Active policies that are left out where the draft is in place."`
 	Days          int             `json:"days"`
 	From          time.Time       `json:"from" doc:"Decisions from this time on are replayed."`
 	Until         time.Time       `json:"until" doc:"When the replay was started."`
@@ -144,7 +149,7 @@ type ReplayExampleBody struct {
 
 func listedReplay(j rehearsal.Job) ListedReplayBody {
 	body := ListedReplayBody{
-		ID: j.ID, State: j.State, Name: j.Name, Digest: j.Digest, Days: j.Days, From: j.From, Until: j.Until,
+		ID: j.ID, State: j.State, Name: j.Name, Digest: j.Digest, Without: j.Without, Days: j.Days, From: j.From, Until: j.Until,
 		StartedBy: AuthorBody(j.Author), StartedAt: j.CreatedAt, EndedAt: j.EndedAt, Done: j.Done, Total: j.Total, Problem: j.Problem,
 	}
 	if j.PolicyID != "" {
@@ -192,7 +197,7 @@ func (a *API) startReplay(ctx context.Context, caller principal.Principal, in *s
 	if days == 0 {
 		days = usualDays
 	}
-	return showReplay(a.Rehearsals.Start(ctx, caller, rehearsal.Request{Subject: subject, Days: days}))
+	return showReplay(a.Rehearsals.Start(ctx, caller, rehearsal.Request{Subject: subject, Without: in.Body.Without, Days: days}))
 }
 
 type replaysOutput struct {

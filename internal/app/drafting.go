@@ -24,7 +24,7 @@ func (a *Areas) openDrafting(d config.Draft, permits []outbound.Permit) error {
 		return err
 	}
 	a.model = asked
-	limit := throttle.Daily{Name: "draft-policy", PerDay: d.PerDay}
+	limit := throttle.Daily{Name: "draft-policy", PerDay: d.PerDay, Setting: "WRIT_DRAFT_PER_DAY"}
 	a.Drafts = &drafting.Author{
 		Model: asked, Timeout: d.Timeout,
 		Take: func(ctx context.Context, orgID string) error { return a.Limiter.TakeDaily(ctx, limit, orgID) },

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"writ/internal/policy/engine"
 	"writ/internal/policy/expression"
 	"writ/internal/policy/suite"
+	"writ/internal/policy/template"
 	"writ/internal/toolcall"
 	"writ/internal/verdict"
 )
@@ -252,6 +254,23 @@ func TestPolicyPageSizes(t *testing.T) {
 		if told[what] != want {
 			t.Errorf("%s: the page says %q, and it is %q", what, told[what], want)
 		}
+	}
+}
+
+// TestPolicyPageTemplates checks that the page names the templates there are.
+func TestPolicyPageTemplates(t *testing.T) {
+	t.Parallel()
+	var told, shipped []string
+	for _, row := range tableRows(t, policyPage, "template", "for") {
+		told = append(told, strings.Trim(row[0], "`"))
+	}
+	for _, each := range template.All() {
+		shipped = append(shipped, each.Name)
+	}
+	slices.Sort(told)
+	slices.Sort(shipped)
+	if diff := cmp.Diff(shipped, told); diff != "" {
+		t.Errorf("templates (-shipped +told):\n%s", diff)
 	}
 }
 

@@ -1,7 +1,6 @@
 package enforcement
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -12,9 +11,7 @@ import (
 	"writ/internal/decision"
 	"writ/internal/intent/plan"
 	"writ/internal/policy"
-	"writ/internal/policy/document"
 	"writ/internal/policy/engine"
-	"writ/internal/principal"
 	"writ/internal/redaction"
 	"writ/internal/toolcall"
 	"writ/internal/verdict"
@@ -70,7 +67,7 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 		d.PolicyID = policy.ByDefault
 	}
 	if widened {
-		d.Decision = stricter(d.Decision, engine.Decision{Verdict: verdict.Hold, PolicyID: policy.ByIntent, Rule: string(fit.Drift), Reason: fit.Reason})
+		d.Decision = policy.Stricter(d.Decision, engine.Decision{Verdict: verdict.Hold, PolicyID: policy.ByIntent, Rule: string(fit.Drift), Reason: fit.Reason})
 	}
 	return d
 }
@@ -112,7 +109,7 @@ func (c *call) questions(questions []question, v *view, fit plan.Result, now tim
 // the one that this is about.
 func (d *candidate) ask(set *engine.Set, questions []question, spent engine.Spent) {
 	for i, q := range questions {
-		joined := q.join(i == 0, d.Decision, evaluate(set, q.call, spent))
+		joined := q.join(i == 0, d.Decision, policy.Judge(set, q.call, spent))
 		if i == 0 || joined.Verdict < d.Verdict {
 			if q.restricts {
 				d.placedOn = d.server
@@ -131,7 +128,7 @@ func (q question) join(first bool, d, answer engine.Decision) engine.Decision {
 	case q.restricts && !(answer.ByRule() && answer.Verdict < d.Verdict):
 		return d
 	}
-	return stricter(d, answer)
+	return policy.Stricter(d, answer)
 }
 
 // needsPlan reports whether a plan is judged: it is presented, known for the
@@ -228,55 +225,6 @@ func (c *call) toolcall(v *view, n name, now time.Time) *toolcall.Call {
 		}
 	}
 	return call
-}
-
-// evaluate asks the policies, and takes the stricter of two answers: for whom the
-// client names together with whom the key belongs to, and for the key alone. So
-// a policy that restricts a named agent or user, or the key or its owner, cannot
-// be left by naming another or none; and one that allows more to somebody is not
-// won by naming them. Conditions on user.id, user.email and agent.id do see what
-// the client says; user.role is of the named member in one answer, and of the
-// owner in the other.
-func evaluate(set *engine.Set, call *toolcall.Call, spent engine.Spent) engine.Decision {
-	d := set.Evaluate(call, spent)
-	if d.Verdict == verdict.Deny || !set.Bound() && call.User.Role == call.Key.OwnerRole {
-		return d
-	}
-	alone := *call
-	alone.Key.Alone, alone.User.Role = true, call.Key.OwnerRole
-	return stricter(d, set.Evaluate(&alone, spent))
-}
-
-// stricter is the stricter of two decisions, and takes from the limits of both.
-func stricter(a, b engine.Decision) engine.Decision {
-	claims := append(slices.Clip(a.Claims), b.Claims...)
-	approvers := a.Approvers
-	switch {
-	case b.Verdict < a.Verdict:
-		a, approvers = b, b.Approvers
-	case b.Verdict == a.Verdict:
-		approvers = moreApprovers(approvers, b.Approvers)
-	}
-	a.Approvers = approvers
-	a.Claims = nil
-	if a.Verdict != verdict.Deny {
-		a.Claims = claims
-	}
-	return a
-}
-
-// moreApprovers wants what either wants: one yes must not lift two holds that ask
-// for different persons.
-func moreApprovers(a, b *document.Approvers) *document.Approvers {
-	if a == nil || b == nil {
-		return cmp.Or(a, b)
-	}
-	roles := principal.Roles()
-	more := document.Approvers{Role: a.Role, Count: max(a.Count, b.Count)}
-	if slices.Index(roles, principal.Role(b.Role)) < slices.Index(roles, principal.Role(a.Role)) {
-		more.Role = b.Role
-	}
-	return &more
 }
 
 // figuresFor tells conditions what a session has used, once a call.

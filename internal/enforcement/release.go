@@ -7,6 +7,7 @@ import (
 
 	"writ/internal/delegation"
 	"writ/internal/intent/plan"
+	"writ/internal/policy"
 	"writ/internal/policy/document"
 	"writ/internal/policy/engine"
 	"writ/internal/principal"
@@ -40,7 +41,7 @@ func (s *Service) Denies(ctx context.Context, by principal.Principal, r *delegat
 		return !mayBeBlind(v.policies.Set, named, r), v.policies.Generation, nil
 	}
 	named.Session.Ask = s.figuresFor(ctx, c)(named.Session.ID)
-	d := evaluate(v.policies.Set, named, s.policies.Spent(ctx, by.OrgID))
+	d := policy.Judge(v.policies.Set, named, s.policies.Spent(ctx, by.OrgID))
 	o := &outcome{candidate: candidate{Decision: d}}
 	served := d.Verdict == verdict.Allow || d.Verdict != verdict.Deny && r.Serves(wanted(o))
 	return !served || len(d.Claims) > 0, v.policies.Generation, nil // only a decision takes from limits
@@ -95,7 +96,7 @@ func mayBeBlind(set *engine.Set, named *toolcall.Call, r *delegation.Request) bo
 			return false
 		}
 		for _, wanted := range set.Approvers(caller) {
-			if *moreApprovers(&given, &wanted) != given {
+			if *policy.MoreApprovers(&given, &wanted) != given {
 				return false
 			}
 		}

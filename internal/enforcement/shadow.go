@@ -69,7 +69,7 @@ func (s *Service) judgeShadow(ctx context.Context, shadow policy.Shadow, questio
 		if ctx.Err() != nil {
 			return decision.Shadow{Problem: shadowLate}
 		}
-		d = questions[i].join(i == 0, d, evaluate(shadow.Set, questions[i].call, spent))
+		d = questions[i].join(i == 0, d, policy.Judge(shadow.Set, questions[i].call, spent))
 	}
 	return decision.Shadow{Verdict: d.Verdict.String(), DecidedBy: d.PolicyID, Rule: d.Rule, Failed: len(d.Failed), Uncounted: uncounted}
 }

@@ -30,9 +30,10 @@ func ShadowChange(active, would string) string {
 type ShadowFigures struct {
 	Calls                        int64
 	Allowed, Asked, Held, Denied int64 // would have been
-	// WouldDeny are those of the denied that the active policies did not deny, and
-	// WouldAllow those of the allowed that they did not allow.
-	WouldDeny, WouldAllow int64
+	// WouldDeny are those of the denied that the active policies did not deny,
+	// WouldHold those of the held that they did not hold, be it that they denied
+	// them, and WouldAllow those of the allowed that they did not allow.
+	WouldDeny, WouldHold, WouldAllow int64
 }
 
 // shadow adds up what shadows of a policy said.
@@ -70,6 +71,9 @@ func (f *ShadowFigures) add(change string, calls int64) {
 		f.Asked += calls
 	case "hold":
 		f.Held += calls
+		if active != would {
+			f.WouldHold += calls
+		}
 	case "deny":
 		f.Denied += calls
 		if active != would {

@@ -26,8 +26,9 @@ type Alternative struct {
 
 // Alternative compiles both sets. A subject with a source and a policy's id is a
 // document in that policy's place; with a source alone it is one beside all
-// others. It asks nobody's leave: who asks has found that the caller may draft.
-func (s *Service) Alternative(ctx context.Context, orgID string, subject Subject) (Alternative, error) {
+// others. Active policies that are to be without are left out of the draft's set. It
+// asks nobody's leave: who asks has found that the caller may draft.
+func (s *Service) Alternative(ctx context.Context, orgID string, subject Subject, without ...string) (Alternative, error) {
 	draft, replaced, err := s.draftOf(ctx, orgID, subject)
 	if err != nil {
 		return Alternative{}, err
@@ -36,6 +37,12 @@ func (s *Service) Alternative(ctx context.Context, orgID string, subject Subject
 	if err != nil {
 		return Alternative{}, err
 	}
+	for _, id := range without {
+		if !slices.ContainsFunc(active, func(a engine.Active) bool { return a.ID == id }) {
+			return Alternative{}, fault.Field("without", "must be ids of active policies")
+		}
+	}
+	replaced = append(replaced, without...)
 	others := slices.DeleteFunc(slices.Clone(active), func(a engine.Active) bool { return slices.Contains(replaced, a.ID) })
 	drafted := append(others, draft)
 	return Alternative{

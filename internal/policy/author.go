@@ -80,19 +80,6 @@ func write(ctx context.Context, tx *database.Tx, p principal.Principal, a action
 	return Full{Policy: policy, Version: v, Document: c.doc, Warnings: c.policy.Warnings()}, nil
 }
 
-func requireFreeName(ctx context.Context, r database.Reader, policy Policy) error {
-	other, err := findByName(ctx, r, policy.OrgID, policy.Name)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil
-	case err != nil:
-		return err
-	case other.ID == policy.ID:
-		return nil
-	}
-	return fault.New(fault.Conflict, "the organization has a policy of this name already")
-}
-
 // AnyVersion is the precondition of an update that has none.
 const AnyVersion = 0
 

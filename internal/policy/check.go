@@ -17,7 +17,9 @@ const DraftID = "draft"
 
 // Check tells what the active policies say about a call of the caller's
 // organization, and why. It changes nothing: it takes from no limit, and no call
-// may run because of it. Now and the organization's id are set here.
+// may run because of it. With a key it is judged as a decision about it would be; a
+// person's question has no key, and is answered for whom the call names alone. Now
+// and the organization's id are set here.
 func (s *Service) Check(ctx context.Context, p principal.Principal, call toolcall.Call) (engine.Explanation, error) {
 	if err := requireAsker(p); err != nil {
 		return engine.Explanation{}, err
@@ -29,7 +31,11 @@ func (s *Service) Check(ctx context.Context, p principal.Principal, call toolcal
 	if err != nil {
 		return engine.Explanation{}, err
 	}
-	explanation := snapshot.Set.Explain(s.here(p, call), s.Spent(ctx, p.OrgID))
+	explain := explainJudged
+	if p.Kind != principal.Key {
+		explain = (*engine.Set).Explain
+	}
+	explanation := explain(snapshot.Set, s.here(p, call), s.Spent(ctx, p.OrgID))
 	if p.Kind == principal.Key && !p.HasScope(principal.DraftPolicy) {
 		explanation.Rules = decidingOnly(explanation.Rules)
 		d := &explanation.Decision

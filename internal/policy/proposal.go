@@ -44,7 +44,8 @@ func recordProfile(ctx context.Context, tx *database.Tx, actor principal.Princip
 }
 
 // ProposeProfile asks people to put in force what the caller has staged. The same
-// profile again is the proposal that waits already, or that is active.
+// profile again is the proposal that waits already. One that is in force is
+// refused: whose new profile was not staged must not take the old one for it.
 func (s *Service) ProposeProfile(ctx context.Context, p principal.Principal, reason string) (Proposal, error) {
 	if err := requireDrafter(p); err != nil {
 		return Proposal{}, err
@@ -105,7 +106,7 @@ func (s *Service) propose(ctx context.Context, tx *database.Tx, p principal.Prin
 		return Proposal{}, err
 	}
 	if waiting == nil && active != nil && active.Hash == staged.Hash {
-		return *active, nil
+		return Proposal{}, fault.New(fault.Conflict, "what is staged is in force already: it was confirmed as proposal %s; stage another profile first", active.ID)
 	}
 	if waiting != nil {
 		waiting.State = Superseded

@@ -68,7 +68,7 @@ func nameFault(err error, p Policy) error {
 	case err == nil:
 		return nil
 	case database.IsUnique(err):
-		return fault.New(fault.Conflict, "the organization has a policy of this name already")
+		return fault.New(fault.Conflict, "the organization has a policy named %q already: give another name", p.Name)
 	}
 	return fmt.Errorf("store policy %s: %w", p.ID, err)
 }

@@ -24,7 +24,7 @@ func TestShadowsAreCountedApart(t *testing.T) {
 		}
 		w.decide(
 			shadows(said(tried, "allow", "deny"), said(other, "allow", "allow")), shadows(said(tried, "allow", "deny")), shadows(said(tried, "deny", "deny")),
-			shadows(said(tried, "hold", "allow")), shadows(said(tried, "allow", "hold")), shadows(said(tried, "allow", "ask")),
+			shadows(said(tried, "hold", "allow")), shadows(said(tried, "allow", "hold")), shadows(said(tried, "deny", "hold")), shadows(said(tried, "hold", "hold")), shadows(said(tried, "allow", "ask")),
 			shadows(decision.Shadow{Policy: tried, Version: 2, Active: "allow", Problem: "it is not compiled yet"}), shadows(),
 		)
 		foreign := shadows(said(tried, "allow", "deny"))
@@ -43,7 +43,7 @@ func TestShadowsAreCountedApart(t *testing.T) {
 			}
 			return f
 		}
-		want := observability.ShadowFigures{Calls: 6, Allowed: 1, Asked: 1, Held: 1, Denied: 3, WouldDeny: 2, WouldAllow: 1}
+		want := observability.ShadowFigures{Calls: 8, Allowed: 1, Asked: 1, Held: 3, Denied: 3, WouldDeny: 2, WouldHold: 2, WouldAllow: 1}
 		if got := figures(tried); got.Shadow != want || got.Calls != 0 || len(got.TopRules) != 0 {
 			t.Errorf("the policy that was tried: %+v, want the shadow figures %+v and nothing decided", got, want)
 		}

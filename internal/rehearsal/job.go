@@ -35,10 +35,11 @@ type Job struct {
 	ID       string
 	OrgID    string
 	State    State
-	Name     string // of the draft
-	PolicyID string // empty: a document beside all others
-	Version  int    // 0: a document that is not stored
-	Digest   string // hex SHA-256 of such a document
+	Name     string   // of the draft
+	PolicyID string   // empty: a document beside all others
+	Version  int      // 0: a document that is not stored
+	Digest   string   // hex SHA-256 of such a document
+	Without  []string // policies that are left out where the draft is in place
 	Days     int
 	From     time.Time // decisions of this time
 	Until    time.Time
@@ -64,7 +65,8 @@ func (j *Job) subject() policy.Subject {
 // Request is a replay to be started.
 type Request struct {
 	policy.Subject
-	Days int
+	Without []string // ids of active policies that the draft is to be without
+	Days    int
 }
 
 func noReplay() error { return fault.New(fault.NotFound, "no such replay") }

@@ -129,7 +129,7 @@ const selectDue = `
 // run replays the log from the beginning of the period to where the log ended when
 // this began.
 func (s *Service) run(ctx context.Context, job *Job) error {
-	alternative, err := s.policies.Alternative(ctx, job.OrgID, job.subject())
+	alternative, err := s.policies.Alternative(ctx, job.OrgID, job.subject(), job.Without...)
 	if err != nil {
 		return err
 	}

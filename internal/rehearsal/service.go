@@ -42,12 +42,12 @@ func (s *Service) Start(ctx context.Context, p principal.Principal, r Request) (
 	if r.Days < 1 || r.Days > MaxDays {
 		return Job{}, fault.Field("days", "must be from 1 to %d", MaxDays)
 	}
-	alternative, err := s.policies.Alternative(ctx, p.OrgID, r.Subject) // what is wrong with the draft is told here
+	alternative, err := s.policies.Alternative(ctx, p.OrgID, r.Subject, r.Without...) // what is wrong with the draft is told here
 	if err != nil {
 		return Job{}, err
 	}
 	job := Job{
-		ID: database.NewID(), OrgID: p.OrgID, State: Waiting, Name: alternative.Name, PolicyID: r.PolicyID, Version: alternative.Version, Days: r.Days,
+		ID: database.NewID(), OrgID: p.OrgID, State: Waiting, Name: alternative.Name, PolicyID: r.PolicyID, Version: alternative.Version, Without: r.Without, Days: r.Days,
 		Author: policy.Author{Kind: p.Kind, ID: p.ActorID()}, source: r.Source,
 	}
 	if r.Source != nil {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 
@@ -16,7 +17,7 @@ import (
 // columns are those scan reads.
 const (
 	columns = `
-	id, org_id, state, name, policy_id, version, digest, days, from_at, until_at, author_kind, author_id,
+	id, org_id, state, name, policy_id, version, digest, left_out, days, from_at, until_at, author_kind, author_id,
 	created_at, ended_at, attempts, runner, done, total, problem, format, source, `
 	withReport    = columns + `report`
 	withoutReport = columns + `''`
@@ -25,13 +26,14 @@ const (
 func scan(s database.Scanner) (j Job, err error) {
 	var from, until, created int64
 	var ended sql.NullInt64
-	var format, source, report string
-	err = s.Scan(&j.ID, &j.OrgID, &j.State, &j.Name, &j.PolicyID, &j.Version, &j.Digest, &j.Days, &from, &until, &j.Author.Kind, &j.Author.ID,
+	var format, source, report, without string
+	err = s.Scan(&j.ID, &j.OrgID, &j.State, &j.Name, &j.PolicyID, &j.Version, &j.Digest, &without, &j.Days, &from, &until, &j.Author.Kind, &j.Author.ID,
 		&created, &ended, &j.attempts, &j.runner, &j.Done, &j.Total, &j.Problem, &format, &source, &report)
 	if err != nil {
 		return Job{}, err
 	}
 	j.From, j.Until, j.CreatedAt, j.EndedAt = database.Time(from), database.Time(until), database.Time(created), database.OptionalTime(ended)
+	j.Without = strings.Fields(without)
 	if format != "" {
 		j.source = &policy.Source{Text: source, Format: formatOf(format)}
 	}
@@ -70,10 +72,10 @@ func (j *Job) stored() (format, source string) {
 func insert(ctx context.Context, tx *database.Tx, j Job) error {
 	format, source := j.stored()
 	_, err := tx.Exec(ctx, `
-		INSERT INTO policy_replay (id, org_id, state, name, policy_id, version, format, source, digest, days, from_at, until_at,
+		INSERT INTO policy_replay (id, org_id, state, name, policy_id, version, format, source, digest, left_out, days, from_at, until_at,
 			author_kind, author_id, created_at, attempts, runner, lease_until, done, total, problem, report)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 0, '', 0, 0, 0, '', '')`,
-		j.ID, j.OrgID, string(j.State), j.Name, j.PolicyID, j.Version, format, source, j.Digest, j.Days, database.Micros(j.From), database.Micros(j.Until),
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, 0, '', 0, 0, 0, '', '')`,
+		j.ID, j.OrgID, string(j.State), j.Name, j.PolicyID, j.Version, format, source, j.Digest, strings.Join(j.Without, " "), j.Days, database.Micros(j.From), database.Micros(j.Until),
 		string(j.Author.Kind), j.Author.ID, database.Micros(j.CreatedAt))
 	if err != nil {
 		return fmt.Errorf("store replay %s: %w", j.ID, err)

@@ -184,9 +184,18 @@ func (s *Study) Suggest(ctx context.Context, p principal.Principal, r Suggestion
 	if err != nil {
 		return Suggested{}, err
 	}
-	suggestion := collector.Suggest(nameFor(r))
-	if len(suggestion.Document.Rules) == 0 {
-		return Suggested{}, fault.New(fault.Conflict, "no call of this agent was allowed in these days that a rule could be made of: %d were recorded", suggestion.Calls)
+	name := r.Name
+	if name == "" {
+		if name, err = s.policies.FreeName(ctx, p, nameFor(r.AgentID)); err != nil {
+			return Suggested{}, err
+		}
+	}
+	suggestion := collector.Suggest(name)
+	switch {
+	case suggestion.Calls == 0:
+		return Suggested{}, fault.New(fault.Conflict, "no call of this agent was recorded in these days: give the agentId that its calls name (GET /audit-log/entries shows them), or more days")
+	case len(suggestion.Document.Rules) == 0:
+		return Suggested{}, fault.New(fault.Conflict, "of %d recorded calls of this agent none was allowed that a rule could be made of: let it work under a policy that allows by name, or give more days", suggestion.Calls)
 	}
 	full, err := s.policies.Create(ctx, p, policy.Source{Text: string(document.Render(suggestion.Document)), Format: document.YAML})
 	return Suggested{Full: full, Suggestion: suggestion, Cut: cut}, err
@@ -214,10 +223,7 @@ func observed(r decision.Record) suggest.Observed {
 // maxNamedAfter is how much of an agent's id the name of a policy has.
 const maxNamedAfter = 60
 
-func nameFor(r SuggestionRequest) string {
-	if r.Name != "" {
-		return r.Name
-	}
-	id := []rune(r.AgentID)
+func nameFor(agentID string) string {
+	id := []rune(agentID)
 	return "suggested for " + string(id[:min(len(id), maxNamedAfter)])
 }

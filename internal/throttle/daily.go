@@ -16,8 +16,9 @@ const day = 24 * time.Hour
 // organization, and ten times as many for all of them together, so that whoever
 // makes new organizations does not get around it.
 type Daily struct {
-	Name   string
-	PerDay int
+	Name    string
+	PerDay  int
+	Setting string // the operator's, which bounds it; empty: none
 }
 
 // TakeDaily counts a use by an organization and is a TooMany fault when the limit
@@ -43,7 +44,11 @@ func (l *Limiter) TakeDaily(ctx context.Context, limit Daily, orgID string) erro
 	if !spent {
 		return nil
 	}
-	refusal := fault.New(fault.TooMany, "the uses of this day are spent; there are more tomorrow (UTC)")
+	bound := ""
+	if limit.Setting != "" {
+		bound = " (" + limit.Setting + ")"
+	}
+	refusal := fault.New(fault.TooMany, "the uses of this day are spent%s; there are more tomorrow (UTC)", bound)
 	refusal.RetryAfter = end.Sub(l.db.Now())
 	return refusal
 }

@@ -56,7 +56,19 @@ func (a *Author) fromModel(ctx context.Context, r Request) (Draft, error) {
 		}
 		messages = append(messages[:2:2], Message{"assistant", shortened(answer)}, Message{"user", mend(unusable)})
 	}
-	return Draft{}, fault.Wrap(unusable, fault.Unavailable, "the model's answer is not a policy that can be used; say it in other words, or begin with a template")
+	return Draft{}, fault.Wrap(unusable, fault.Unavailable, "the model's answer is not a policy that can be used (%s); say it in other words, or begin with a template: \"source\": \"template\"", why(unusable))
+}
+
+// maxWhy bounds, in characters, what a person is told of an answer: it may quote it.
+const maxWhy = 200
+
+// why is what is wrong with an answer, the first of it.
+func why(unusable *suite.Invalid) string {
+	text := []rune(redaction.Text(unusable.Error()))
+	if len(text) > maxWhy {
+		text = append(text[:maxWhy], '…')
+	}
+	return string(text)
 }
 
 // shortened is as much of an answer as is shown to its author again.

@@ -106,7 +106,7 @@ func (a *Author) check(r *Request) error {
 	if n := utf8.RuneCountInString(r.Words); n < minWords || n > MaxWords {
 		return fault.Field("description", "must be %d to %d characters", minWords, MaxWords)
 	}
-	if err := checkName(r.Name); err != nil {
+	if err := CheckName(r.Name); err != nil {
 		return err
 	}
 	hasModel := a.Model != nil && a.Take != nil

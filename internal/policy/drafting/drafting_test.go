@@ -226,6 +226,9 @@ func TestWhatAModelMayNotWrite(t *testing.T) {
 			t.Errorf("%s: %v after %d questions, want a refusal after two", name, err, len(model.asked))
 			continue
 		}
+		if text := err.Error(); !strings.Contains(text, "can be used (") || !strings.Contains(text, `"source": "template"`) || len(text) > 1_000 {
+			t.Errorf("%s: refused with %s", name, text)
+		}
 		again := model.asked[1]
 		if len(again) != 4 || again[3].Role != "user" || !strings.Contains(again[3].Text, "- ") {
 			t.Errorf("%s: asked again with %+v", name, again)

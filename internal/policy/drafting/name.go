@@ -25,7 +25,7 @@ func renamed(text, name string) string {
 
 // Named is the draft under another name.
 func (d Draft) Named(name string) (Draft, error) {
-	if err := checkName(name); err != nil {
+	if err := CheckName(name); err != nil {
 		return Draft{}, err
 	}
 	d.Text = renamed(d.Text, name)
@@ -43,8 +43,8 @@ func quoted(text string) string {
 	return string(written)
 }
 
-// checkName refuses what is no name of a policy, as a policy of that name would be.
-func checkName(name string) error {
+// CheckName refuses what is no name of a policy, as a policy of that name would be.
+func CheckName(name string) error {
 	text := renamed("version: v1\nname: x\nrules:\n  - {id: x, effect: deny, tools: [x.x]}\n", name)
 	_, err := document.Parse([]byte(text), document.YAML)
 	if invalid, ok := errors.AsType[*document.Invalid](err); ok && len(invalid.Problems) > 0 {

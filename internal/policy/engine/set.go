@@ -110,6 +110,12 @@ func (s *Set) Active(each func(a Active, bound bool)) {
 	}
 }
 
+// CountsForAgent reports whether any policy counts for an agent because it is bound
+// to it.
+func (s *Set) CountsForAgent(id string) bool {
+	return slices.ContainsFunc(s.policies, func(p *policy) bool { return p.agents[id] })
+}
+
 // Bound reports whether any policy counts for some callers only: then who is
 // named matters.
 func (s *Set) Bound() bool {

@@ -115,6 +115,8 @@ func expectedType(env *cel.Env, parsed *ast.AST, err *common.Error) string {
 	switch {
 	case strings.HasPrefix(err.Message, "undefined field"):
 		return expectedField(part)
+	case strings.Contains(err.Message, "does not support field selection") && selectsFrom(part) == "now":
+		return `getHours(), getMinutes(), getDayOfWeek() or another of CEL's, each with a time zone: now.getHours("Europe/Berlin")`
 	case strings.HasPrefix(err.Message, "undeclared reference") && part.Kind() == ast.CallKind:
 		return "a function of CEL, or " + listed(ourFunctions)
 	case strings.HasPrefix(err.Message, "undeclared reference"):
@@ -143,17 +145,7 @@ var holders = map[string]*kind{
 
 // expectedField lists the fields of what a part selects from.
 func expectedField(part ast.Expr) string {
-	if part.Kind() != ast.SelectKind {
-		return ""
-	}
-	name := ""
-	switch of := part.AsSelect().Operand(); of.Kind() {
-	case ast.IdentKind:
-		name = of.AsIdent()
-	case ast.CallKind:
-		name = of.AsCall().FunctionName()
-	}
-	k, ok := holders[name]
+	k, ok := holders[selectsFrom(part)]
 	switch {
 	case !ok:
 		return ""
@@ -161,6 +153,20 @@ func expectedField(part ast.Expr) string {
 		return "inCidr(…), for an address has no fields"
 	}
 	return listed(slices.Sorted(maps.Keys(k.fields)))
+}
+
+// selectsFrom is the variable or function that a part selects from.
+func selectsFrom(part ast.Expr) string {
+	if part.Kind() != ast.SelectKind {
+		return ""
+	}
+	switch of := part.AsSelect().Operand(); of.Kind() {
+	case ast.IdentKind:
+		return of.AsIdent()
+	case ast.CallKind:
+		return of.AsCall().FunctionName()
+	}
+	return ""
 }
 
 // ourFunctions are those that are not CEL's.

@@ -27,6 +27,7 @@ func TestProblems(t *testing.T) {
 		"nothing":                      {``, 1, 1, ""},
 		"a second expression":          {"true\nfalse", 2, 1, "unexpected 'false': expected &&, ||"},
 
+		"the hour":                      {`now.hour > 8`, 1, 4, "does not support field selection: expected getHours(), getMinutes(), getDayOfWeek()"},
 		"a field of an address":         {`ip(tool).host == ""`, 1, 9, "undefined field 'host': expected inCidr"},
 		"a number where a text belongs": {`tool.startsWith(3)`, 1, 16, "applied to 'string.(int)': expected string.startsWith(string)"},
 		"an argument of another kind":   {`shell(3).dynamic`, 1, 6, "expected shell(string)"},

@@ -4,8 +4,11 @@ import (
 	"strings"
 
 	"writ/internal/policy/document/node"
-	"writ/internal/verdict"
 )
+
+// DefaultWords say what holds where no statement matches, which a person must know
+// before the statements mean anything.
+func (p *Profile) DefaultWords() string { return "When no rule matches: " + p.Default.String() + "." }
 
 // Words are the statement as a sentence, for the person who is asked to confirm
 // it.
@@ -32,17 +35,6 @@ func (s *Statement) Words() string {
 		}
 	}
 	return b.String()
-}
-
-// DefaultWords are what becomes of calls that no statement is about.
-func (p *Profile) DefaultWords() string {
-	switch p.Default {
-	case verdict.Allow:
-		return "Everything else is permitted."
-	case verdict.Hold:
-		return "Everything else needs approval."
-	}
-	return "Everything else is forbidden."
 }
 
 func (a *Action) words() string {

@@ -269,7 +269,7 @@ func literalsOf(o Observed) (map[string]string, Reason) {
 // Suggest writes the policy.
 func (c *Collector) Suggest(name string) Suggestion {
 	s := Suggestion{Calls: c.all.Calls, Document: &document.Document{Version: document.Version, Name: name, Default: verdict.Deny}}
-	s.Document.Description = fmt.Sprintf("Suggested from %d calls of agent %s. It allows what was seen and allowed, and nothing else; bind it to that agent before it counts.", c.all.Calls, c.agentID)
+	s.Document.Description = fmt.Sprintf("Suggested from %d calls of agent %s. It allows what was seen and allowed, and nothing else. Its rules name the agent: leave it without bindings. A wider policy that is active goes on allowing more: deactivate that one as this is activated.", c.all.Calls, c.agentID)
 	names := slices.SortedFunc(maps.Keys(c.tools), compareNames)
 	ids := map[string]bool{}
 	for _, name := range names {

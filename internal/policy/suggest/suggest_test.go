@@ -74,7 +74,7 @@ func TestWhatIsSuggested(t *testing.T) {
 	)
 	want := `version: v1
 name: suggested
-description: |- Suggested from 4 calls of agent ` + agent + `. It allows what was seen and allowed, and nothing else; bind it to that agent before it counts.
+description: |- Suggested from 4 calls of agent ` + agent + `. It allows what was seen and allowed, and nothing else. Its rules name the agent: leave it without bindings. A wider policy that is active goes on allowing more: deactivate that one as this is activated.
 default: deny
 rules:
   - id: seen-files.list

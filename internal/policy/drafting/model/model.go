@@ -114,6 +114,9 @@ func (c *Client) Complete(ctx context.Context, messages []drafting.Message) (str
 	if err != nil {
 		return "", err
 	}
+	if status == http.StatusUnauthorized || status == http.StatusForbidden {
+		return "", fault.New(fault.Unavailable, "the model's server answered with status %d: the operator must mend WRIT_DRAFT_KEY", status)
+	}
 	if status != http.StatusOK {
 		return "", fault.New(fault.Unavailable, "the model's server answered with status %d", status)
 	}
@@ -152,14 +155,14 @@ func (c *Client) post(ctx context.Context, q question) (status int, body []byte,
 // failed says what went wrong on the way, in words that tell no address.
 func failed(err error) error {
 	reason := "the model's answer broke off"
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
-		reason = "the model did not answer in time"
-	}
 	if failure, ok := errors.AsType[*outbound.Failure](err); ok {
 		reason = "the model cannot be asked: " + failure.Reason
 	}
 	if refusal, ok := errors.AsType[*outbound.Refusal](err); ok {
 		reason = refusal.Error()
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
+		reason = "the model did not answer within WRIT_DRAFT_SECONDS; ask for less, or begin with a template"
 	}
 	return fault.Wrap(err, fault.Unavailable, "%s", reason)
 }

@@ -117,7 +117,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 		"refused": {func(_ int, w http.ResponseWriter) {
 			w.WriteHeader(http.StatusUnauthorized)
 			_, _ = io.WriteString(w, "the-key is STRANGE")
-		}, "status 401"},
+		}, "status 401: the operator must mend WRIT_DRAFT_KEY"},
 		"a redirect": {func(_ int, w http.ResponseWriter) {
 			w.Header().Set("Location", "http://169.254.169.254/")
 			w.WriteHeader(http.StatusTemporaryRedirect)
@@ -146,6 +146,24 @@ func TestAnswersThatAreNone(t *testing.T) {
 		if err != nil && (strings.Contains(err.Error(), "STRANGE") || strings.Contains(err.Error(), "the-key")) {
 			t.Errorf("%s: the error repeats what it should not: %v", name, err)
 		}
+	}
+}
+
+// TestTooSlow: who waited in vain is told which setting bounds it.
+func TestTooSlow(t *testing.T) {
+	t.Parallel()
+	released := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-released }))
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(released) })
+	client, err := model.New(options(t, server.URL+"/", "127.0.0.1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	over, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
+	defer cancel()
+	if _, err := client.Complete(over, question); !fault.Is(err, fault.Unavailable) || !strings.Contains(err.Error(), "WRIT_DRAFT_SECONDS") {
+		t.Errorf("%v, want the setting", err)
 	}
 }
 
