@@ -195,7 +195,11 @@ func TestProposalsThatCannotBeConfirmed(t *testing.T) {
 			return second(w.owner.ConfirmProfile(ctx, w.org, p.ID, hash))
 		}
 		wantStatus(t, "another hash", confirm(first, strings.Repeat("0", 64)), http.StatusConflict)
-		wantStatus(t, "no hash", confirm(first, ""), http.StatusBadRequest)
+		noHash := confirm(first, "")
+		wantStatus(t, "no hash", noHash, http.StatusBadRequest)
+		if noHash != nil && !strings.Contains(noHash.Error(), "the 64 hex digits of the proposal's hash") {
+			t.Errorf("no hash: %v", noHash)
+		}
 		wantStatus(t, "an unknown proposal", second(w.owner.ConfirmProfile(ctx, w.org, database.NewID(), first.Hash)), http.StatusNotFound)
 		next := w.proposed(w.plugin, w.org, profileOf("a", "WebFetch"))
 		if next.PolicyID != first.PolicyID || next.PolicyVersion != 2 {
