@@ -31,8 +31,7 @@ func policyReplay(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "replay [FILE]", Short: "Try a draft on the calls that a server has recorded",
 		Long: "Try a draft on the calls that a server has recorded: a policy in a YAML file, or with --policy one that is stored\n" +
-			"there. The server counts whose answer would change; nothing is stored but the result, and no call is made again.\n" +
-			"It takes a session, or else a key with the scope policy.draft.",
+			"there. The server counts whose answer would change; nothing is stored but the result, and no call is made again.",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 0 && r.draft.PolicyID == "" {
 				return errors.New("give one FILE, or --policy with the id of a stored policy")
@@ -54,7 +53,6 @@ func policyReplay(s cli.Streams) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&r.draft.PolicyID, "policy", "", "id of the policy whose active version the draft replaces")
 	f.IntVar(&r.draft.PolicyVersion, "version", 0, "which version of it is tried; the latest unless given, or a FILE is")
-	f.StringSliceVar(&r.draft.Without, "without", nil, "ids of active policies that are to be gone where the draft is in place")
 	f.IntVar(&r.draft.Days, "days", 7, "how many days of recorded calls")
 	return cmd
 }
@@ -73,7 +71,7 @@ func readDraft(path string) (string, error) {
 
 // run starts the replay and waits for its end. One that is interrupted goes on.
 func (r *replaying) run(ctx context.Context, s cli.Streams) error {
-	job, err := callAsEither(ctx, &r.asPerson, func(ctx context.Context, c *client.Client) (client.Replay, error) {
+	job, err := call(ctx, &r.asPerson, func(ctx context.Context, c *client.Client) (client.Replay, error) {
 		return c.StartReplay(ctx, r.orgID, r.draft)
 	})
 	if err != nil {
@@ -85,7 +83,7 @@ func (r *replaying) run(ctx context.Context, s cli.Streams) error {
 		case <-ctx.Done():
 			return fmt.Errorf("replay %s goes on without us: %w", job.ID, ctx.Err())
 		}
-		job, err = callAsEither(ctx, &r.asPerson, func(ctx context.Context, c *client.Client) (client.Replay, error) {
+		job, err = call(ctx, &r.asPerson, func(ctx context.Context, c *client.Client) (client.Replay, error) {
 			return c.Replay(ctx, r.orgID, job.ID)
 		})
 		if err != nil {
@@ -116,10 +114,6 @@ func drafted(all []client.ReplayChange) (changes []client.ReplayChange, meanwhil
 
 func printReplay(s cli.Streams, job client.Replay) error {
 	c := job.Report.Counts
-	if c.Decisions == 0 {
-		fmt.Fprintf(s.Out, "nothing was recorded in these %d days; nothing was tried\n", job.Days)
-		return nil
-	}
 	fmt.Fprintf(s.Out, "%d calls judged: %d stricter, %d looser, %d unchanged, %d unknown\n", c.Judged, c.Stricter, c.Looser, c.Unchanged, c.Unknown)
 	if apart := c.Intent + c.Agent + c.Failed; apart > 0 {
 		fmt.Fprintf(s.Out, "%d that policies were not asked about are left out\n", apart)

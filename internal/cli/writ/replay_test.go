@@ -15,7 +15,7 @@ import (
 func TestReplaysArePrinted(t *testing.T) {
 	t.Parallel()
 	var job client.Replay
-	if err := json.Unmarshal([]byte(`{"state":"done","report":{"counts":{"decisions":15,"judged":12,"stricter":9,"unchanged":2,"unknown":1,"intent":3},"leftOut":4,"changes":[
+	if err := json.Unmarshal([]byte(`{"state":"done","report":{"counts":{"judged":12,"stricter":9,"unchanged":2,"unknown":1,"intent":3},"leftOut":4,"changes":[
 		{"agent":"coder","server":"bank","tool":"pay","recorded":"allow","today":"allow","drafted":"deny","rule":"large","count":9,"examples":[{"decisionId":"d1"}]},
 		{"agent":"coder","server":"bank","tool":"close","recorded":"allow","today":"hold","drafted":"hold","rule":"large","count":2,"examples":[{"decisionId":"d2"}]},
 		{"agent":"a\u001b[2J","server":"s","tool":"t","recorded":"hold","today":"allow","drafted":"unknown","count":1,"examples":[]}]}}`), &job); err != nil {

@@ -154,17 +154,6 @@ func callWithKey[T any](ctx context.Context, v *server, do func(context.Context,
 	return out, found, hinted(err, "sign in again with writ login, or mend the key in "+found.KeyFrom)
 }
 
-// callAsEither is call where a key may do it too: as the person where there is a
-// session, else with the key in force.
-func callAsEither[T any](ctx context.Context, p *asPerson, do func(context.Context, *client.Client) (T, error)) (T, error) {
-	found, err := p.find()
-	if err != nil || p.tokenFile != "" || found.AccessToken != "" || found.APIKey == "" {
-		return call(ctx, p, do)
-	}
-	out, _, err := callWithKey(ctx, &p.server, do)
-	return out, err
-}
-
 // hinted says what to do about an error, where we know it.
 func hinted(err error, signIn string) error {
 	answer, ok := errors.AsType[*client.Error](err)
