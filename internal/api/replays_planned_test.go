@@ -12,33 +12,43 @@ import (
 )
 
 // plannedSteps are what plans are made of: a tool on two servers and in two
-// spellings, and the same step more than once.
+// spellings, the same step more than once, and a harness' own tool on a server.
 var plannedSteps = []string{
 	`{"action":"delete","mcp":"files"}`, `{"action":"delete","mcp":"trash"}`, `{"action":"Delete","mcp":"files"}`, `{"action":"delete","mcp":"files","params":{"n":1}}`,
 	`{"action":"pay","mcp":"bank","max_calls":1}`, `{"action":"pay","mcp":"bank"}`, `{"action":"files__delete","mcp":"bank"}`,
+	`{"action":"Bash","mcp":"files"}`, `{"action":"Bash"}`,
 }
 
 var plannedCalls = []string{
 	`"tool":"delete","arguments":{"n":1}`, `"tool":"delete","arguments":{"n":2}`, `"tool":"DELETE","arguments":{"n":1}`, `"tool":"delete","mcp":"files","arguments":{}`,
 	`"tool":"pay","arguments":{"amount":5}`, `"tool":"files__delete","arguments":{}`,
+	`"tool":"Bash","arguments":{}`,
 }
 
 var plannedRules = []string{
 	`tools: ["files.delete"]`, `tools: ["files.Delete"]`, `tools: ["*.DELETE"]`, `tools: ["trash.*"]`, `tools: ["bank.*"]`, `tools: ["bank.files__delete"]`,
 	`tools: ["*"], when: 'intent.step == "0"'`, `tools: ["*"], when: 'intent.step != "1"'`, `tools: ["*"], when: 'intent.step == "2"'`, `tools: ["*"], when: intent.declared`,
+	`tools: ["claude-code.*"]`, `tools: ["files.Bash"]`,
 	`tools: ["files.*"], limit: {calls: 2, per: 24h, by: org}`, `tools: ["*.delete"], limit: {calls: 1, per: 24h, by: agent}`,
 }
 
 // planned is what was answered about a call under a plan.
 type planned struct {
 	Decision   string `json:"decision"`
+	Action     string `json:"action"` // the same, in the words of plugins
 	DecisionID string `json:"decisionId"`
 	DecidedBy  string `json:"decidedBy"`
 }
 
-func (w *wireWorld) underPlan(token, call string) (answer planned) {
+// underPlan asks as an SDK does, hosted as a plugin of a harness.
+func (w *wireWorld) underPlan(token, call string) planned {
+	return w.askedAt("/iap/sdk/enforce", token, call)
+}
+func (w *wireWorld) hosted(token, call string) planned { return w.askedAt("/iap/enforce", token, call) }
+
+func (w *wireWorld) askedAt(path, token, call string) (answer planned) {
 	w.t.Helper()
-	got := w.wire(w.t, "POST", "/iap/sdk/enforce", `{`+call+`,"agent_id":"one","intent_token":`+token+`}`, w.sdk()...)
+	got := w.wire(w.t, "POST", path, `{`+call+`,"agent_id":"one","intent_token":`+token+`}`, w.sdk()...)
 	if got.status != http.StatusOK {
 		w.t.Fatalf("enforce %s: %d %s", call, got.status, got.body)
 	}
@@ -63,6 +73,36 @@ func TestReplaysOfPlannedCallsKeepTheirPromises(t *testing.T) {
 		}
 		if known < 60 {
 			t.Errorf("%d answers were known: too few to say", known)
+		}
+	})
+}
+
+// TestReplaysAskAboutTheHarnessOwnTool: a plan that puts Bash on a server moves it
+// neither in a decision nor in a replay, which cannot tell whether the client itself
+// named the server.
+func TestReplaysAskAboutTheHarnessOwnTool(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *server) {
+		w := &wireWorld{server: s, t: t, owner: s.person("owner")}
+		w.org = s.organization(w.owner, "Harness")
+		w.key = s.keyFor(w.owner.ID, w.org).Secret.Reveal()
+		id := w.activePolicy(w.owner, w.org, "version: v1\nname: promised\ndefault: allow\nrules: []\n")
+		plan := `{"steps":[{"action":"Bash","mcp":"files"}],"metadata":{"goal":"g"}}`
+		token := jsonOf(t, rawToken(json.RawMessage(plan), w.mint(plan)))
+		call := `"tool_name":"Bash","source":"armorclaude","tool_input":{}`
+		was := w.hosted(token, call)
+		draft, err := w.owner.UpdatePolicy(t.Context(), id, client.YAMLDocument,
+			"version: v1\nname: promised\ndefault: allow\nrules:\n  - {id: shell, effect: deny, tools: [\"claude-code.Bash\"]}\n", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answers, _ := promised(w.replay(w.owner.Client, w.org, client.NewReplay{PolicyID: id}))
+		if _, err := w.owner.ActivatePolicy(t.Context(), id, draft.PolicyVersion); err != nil {
+			t.Fatal(err)
+		}
+		now := w.hosted(token, call)
+		if said := answers[was.DecisionID]; was.Action != "allow" || now.Action != "deny" || said != "unknown" {
+			t.Errorf("the call was %+v, is %+v, and the replay said %q", was, now, said)
 		}
 	})
 }

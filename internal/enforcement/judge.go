@@ -178,18 +178,13 @@ func (c *call) names(v *view, fit plan.Result) []name {
 	return names
 }
 
-// geminiMark begins the names that Gemini gives to tools of MCP servers.
-const geminiMark = "mcp_"
-
-// hostOfBareName is the harness that a call comes from, where the name is that of a
-// tool of its own: no server is told, and none stands in the name, as harnesses
-// write it for MCP servers. Agents write the plans that place a tool, and one that
-// puts Bash on a server whose tools may run must not have it run as one of them.
+// hostOfBareName is the harness whose own tool the call may be of, wherever a plan
+// puts it, unless the harness itself says which server it called.
 func (c *call) hostOfBareName() (string, bool) {
-	if _, _, marked := plan.OwnName(c.request.Tool); marked || c.request.Server != "" || strings.HasPrefix(c.request.Tool, geminiMark) {
+	if c.request.Server != "" {
 		return "", false
 	}
-	return plan.Harness(c.request.Source)
+	return plan.BareHost(c.request.Tool, c.request.Source)
 }
 
 // ownName is what the called name itself says that it is of, where nothing else

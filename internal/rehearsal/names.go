@@ -3,6 +3,7 @@ package rehearsal
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"writ/internal/decision"
 	"writ/internal/intent/plan"
@@ -45,6 +46,22 @@ func (k *Known) readPlan(call *toolcall.Call, r decision.Record, declared *plan.
 		for _, n := range declared.Steps[i].Names(r.Tool) {
 			k.names.add(toolName{n.Server, n.Tool}, i == used, n.Restricts)
 		}
+	}
+	k.readHost(r)
+}
+
+// readHost adds the tool of the harness that a bare name may be of. It was asked
+// about unless the plan puts the tool there anyway, or the client itself said which
+// server it called, which no record tells.
+func (k *Known) readHost(r decision.Record) {
+	host, ok := plan.BareHost(r.Tool, r.Source)
+	placed := slices.ContainsFunc(k.names.surely, func(n toolName) bool { return n.server == plan.Local || ok && n.server == host })
+	switch {
+	case placed:
+	case ok:
+		k.names.add(toolName{host, strings.TrimSpace(r.Tool)}, false, false)
+	case r.Erased && plan.IsBare(r.Tool):
+		k.names.forgotten = true // with who called
 	}
 }
 

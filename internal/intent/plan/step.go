@@ -139,10 +139,22 @@ func splitName(name string) (server, tool string, ok bool) {
 	return server, tool, ok && server != "" && tool != ""
 }
 
-// Harness is the server of a harness' own tools, where the source names one.
-func Harness(source string) (server string, ok bool) {
+// geminiMark begins the names that Gemini gives to tools of MCP servers.
+const geminiMark = "mcp_"
+
+// IsBare reports whether no server stands in a name, as harnesses write it for the
+// tools of MCP servers.
+func IsBare(tool string) bool {
+	_, _, marked := OwnName(tool)
+	return !marked && !strings.HasPrefix(tool, geminiMark)
+}
+
+// BareHost is the harness that a call of a source comes from, where the name is that
+// of a tool of its own. Agents write the plans that place a tool, and one that puts
+// Bash on a server whose tools may run must not have it run as one of them.
+func BareHost(tool, source string) (server string, ok bool) {
 	server = harness(source)
-	return server, server != Local
+	return server, server != Local && IsBare(tool)
 }
 
 // harness is the server of a harness' own tools, from the plan's source:
