@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"writ/internal/database"
 	"writ/internal/decision"
 	"writ/internal/fault"
 	"writ/internal/policy"
@@ -31,15 +30,13 @@ const (
 // Study looks at recorded calls for what they tell about policies: what a policy
 // says in vain, and which one would have been enough.
 type Study struct {
-	db       *database.DB
-	policies *policy.Service
-	sources  Sources
-	turns    chan struct{}
+	service *Service // whose parts it uses
+	turns   chan struct{}
 }
 
 // NewStudy makes one that knows what replays know.
 func NewStudy(s *Service) *Study {
-	return &Study{db: s.db, policies: s.policies, sources: s.sources, turns: make(chan struct{}, studies)}
+	return &Study{service: s, turns: make(chan struct{}, studies)}
 }
 
 // Findings are what was found about a version of a policy.
@@ -67,7 +64,7 @@ func (s *Study) Findings(ctx context.Context, p principal.Principal, policyID st
 		return Findings{}, err
 	}
 	defer done()
-	examined, err := s.policies.Examine(ctx, p, policyID, version)
+	examined, err := s.service.policies.Examine(ctx, p, policyID, version)
 	if err != nil || days == 0 {
 		return Findings{Version: examined.Version, Report: examined.Report}, err
 	}
@@ -84,7 +81,7 @@ func (s *Study) Findings(ctx context.Context, p principal.Principal, policyID st
 // counts. To find those of a few it looks at more.
 func (s *Study) try(ctx context.Context, orgID string, examined policy.Examined, days int) (tally *finding.Tally, cut bool, err error) {
 	tally = finding.NewTally(examined.Policy)
-	bound, recall, most := engine.NewBound(examined.Bindings), NewRecall(s.sources, orgID), maxTried
+	bound, recall, most := engine.NewBound(examined.Bindings), NewRecall(s.service.sources, orgID), maxTried
 	if !bound.ForAll() {
 		most = maxObserved
 	}
@@ -128,7 +125,7 @@ func (s *Study) turn(ctx context.Context) (done func(), err error) {
 func (s *Study) look(ctx context.Context, orgID, agentID string, days, most int, see func(decision.Record) (more bool, err error)) (cut bool, err error) {
 	begun, seen := time.Now(), 0
 	var problem error
-	err = decision.Backwards(ctx, s.db, orgID, agentID, s.db.Now().AddDate(0, 0, -days), func(r decision.Record) bool {
+	err = decision.Backwards(ctx, s.service.db, orgID, agentID, s.service.db.Now().AddDate(0, 0, -days), func(r decision.Record) bool {
 		if seen >= most || time.Since(begun) > studyTime || ctx.Err() != nil {
 			cut = true
 			return false
@@ -186,7 +183,7 @@ func (s *Study) Suggest(ctx context.Context, p principal.Principal, r Suggestion
 	}
 	name := r.Name
 	if name == "" {
-		if name, err = s.policies.FreeName(ctx, p, nameFor(r.AgentID)); err != nil {
+		if name, err = s.service.policies.FreeName(ctx, p, nameFor(r.AgentID)); err != nil {
 			return Suggested{}, err
 		}
 	}
@@ -197,7 +194,7 @@ func (s *Study) Suggest(ctx context.Context, p principal.Principal, r Suggestion
 	case len(suggestion.Document.Rules) == 0:
 		return Suggested{}, fault.New(fault.Conflict, "of %d recorded calls of this agent none was allowed that a rule could be made of: let it work under a policy that allows by name, or give more days", suggestion.Calls)
 	}
-	full, err := s.policies.Create(ctx, p, policy.Source{Text: string(document.Render(suggestion.Document)), Format: document.YAML})
+	full, err := s.service.policies.Create(ctx, p, policy.Source{Text: string(document.Render(suggestion.Document)), Format: document.YAML})
 	return Suggested{Full: full, Suggestion: suggestion, Cut: cut}, err
 }
 

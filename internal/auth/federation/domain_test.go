@@ -6,6 +6,8 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
+	"sync"
 	"testing"
 
 	"github.com/oauth2-proxy/mockoidc"
@@ -26,15 +28,41 @@ func (openWeb) Check(string) error      { return nil }
 func (openWeb) IsPermitted(string) bool { return true }
 func (openWeb) WebClient() *http.Client { return http.DefaultClient }
 
+// newProvider starts a provider whose requests wait for each other: it makes the id
+// of its key at the first use, unguarded, and tests of both databases share it.
+func newProvider(t *testing.T) *mockoidc.MockOIDC {
+	t.Helper()
+	provider, err := mockoidc.NewServer(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	err = provider.AddMiddleware(func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			next.ServeHTTP(w, r)
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := provider.Start(httptest.NewUnstartedServer(nil).Listener, nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := provider.Shutdown(); err != nil {
+			t.Errorf("stop the provider: %v", err)
+		}
+	})
+	return provider
+}
+
 // TestDomainsAreProven by a record that names the organization, and only as long
 // as it is there.
 func TestDomainsAreProven(t *testing.T) {
 	t.Parallel()
-	provider, err := mockoidc.Run()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = provider.Shutdown() })
+	provider := newProvider(t)
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		sealer, err := secret.NewSealer(bytes.Repeat([]byte{3}, secret.MasterKeySize))
 		if err != nil {
