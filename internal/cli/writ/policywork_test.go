@@ -12,10 +12,10 @@ func TestShadowsAndSuggestionsArePrinted(t *testing.T) {
 	const orgID, policyID = "01a1e0c6-77ef-7541-ba59-2b43e21633b2", "01a1e0c6-815a-7595-a045-fe37e44d6d36"
 	answers := map[string]string{
 		"/policies": `{"items":[{"id":"` + policyID + `","name":"n\u001b[2J\nforged","shadowVersion":3,"activeVersion":2},{"id":"other","name":"none"}],"hasMore":false}`,
-		"/organization/" + orgID + "/observability/policies/" + policyID: `{"shadow":{"calls":40,"wouldDeny":6,"wouldAllow":1}}`,
+		"/organization/" + orgID + "/observability/policies/" + policyID: `{"shadow":{"calls":40,"wouldDeny":6,"wouldHold":3,"wouldAllow":1}}`,
 	}
 	out, err := run(t, answers, "policy", "shadow", "list", "--organization", orgID)
-	want := "ID NAME VERSION ACTIVE SINCE CALLS WOULD DENY WOULD ALLOW\n" + policyID + " n\uFFFD[2J\uFFFDforged 3 2 - 40 6 1\n"
+	want := "ID NAME VERSION ACTIVE SINCE CALLS WOULD DENY WOULD HOLD WOULD ALLOW\n" + policyID + " n\uFFFD[2J\uFFFDforged 3 2 - 40 6 3 1\n"
 	if err != nil || squeezed(out) != squeezed(want) {
 		t.Errorf("shadows: %q, %v, want %q", out, err, want)
 	}

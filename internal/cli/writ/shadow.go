@@ -164,14 +164,14 @@ func printShadows(s cli.Streams, shadows []shadow) error {
 		return nil
 	}
 	table := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tNAME\tVERSION\tACTIVE\tSINCE\tCALLS\tWOULD DENY\tWOULD ALLOW")
+	fmt.Fprintln(table, "ID\tNAME\tVERSION\tACTIVE\tSINCE\tCALLS\tWOULD DENY\tWOULD HOLD\tWOULD ALLOW")
 	for _, w := range shadows {
 		since := "-"
 		if w.Since != nil {
 			since = rounded(time.Since(*w.Since)) + " ago"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\t%d\t%d\t%d\n", cli.Line(w.PolicyID), cli.Line(w.Name), w.Version, optional(w.Active), since,
-			w.Figures.Calls, w.Figures.WouldDeny, w.Figures.WouldAllow)
+		fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\t%d\t%d\t%d\t%d\n", cli.Line(w.PolicyID), cli.Line(w.Name), w.Version, optional(w.Active), since,
+			w.Figures.Calls, w.Figures.WouldDeny, w.Figures.WouldHold, w.Figures.WouldAllow)
 	}
 	return table.Flush()
 }
