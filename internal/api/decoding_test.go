@@ -200,6 +200,8 @@ func (r *bodyRoute) sample(name string, s *schema) string {
 		value = database.NewID()
 	case strings.Contains(strings.ToLower(name), "email"):
 		value = "p" + strings.ReplaceAll(database.NewID(), "-", "") + "@example.org"
+	case s.Pattern != "":
+		value = strings.Repeat("a", 64) // also the digits of a hash
 	default:
 		value = strings.Repeat("a", max(12, s.MinLength))
 	}

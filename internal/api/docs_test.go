@@ -51,6 +51,7 @@ type schema struct {
 	Enum       []any
 	Minimum    float64
 	MinLength  int
+	Pattern    string
 	MaxLength  int
 	Items      *schema
 	Properties map[string]*schema

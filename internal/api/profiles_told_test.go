@@ -93,7 +93,9 @@ func TestWhatIsSettledIsNotToldAnyMore(t *testing.T) {
 			t.Fatal(err)
 		}
 		waits("confirmed")
-		o.proposed(o.member.Client, o.org, profileOf("mine", "Write")) // it is active already
+		if again, err := o.member.ProposeProfile(ctx, o.org, "once more"); err == nil {
+			t.Errorf("what is in force already was proposed: %+v", again)
+		}
 		waits("active already")
 	})
 }

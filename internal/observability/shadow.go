@@ -12,7 +12,7 @@ import (
 // ShadowPrefix is what the id of a policy stands behind in spans that tell what a
 // shadow of it would have said. These are counted as other policy calls are, under
 // that name; whoever counts denials leaves them out, for they denied nothing.
-const ShadowPrefix = intake.Reserved + "shadow:"
+const ShadowPrefix = intake.Shadow
 
 // shadowArrow is between what was said and what would have been.
 const shadowArrow = ">"

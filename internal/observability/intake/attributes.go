@@ -52,10 +52,10 @@ func (w *wireFacts) read(attributes raw) {
 	})
 }
 
-// Reserved begins the ids of policies under which Writ itself counts. A client's
-// span of such an id is kept, and counts for no policy: an agent could otherwise
-// make what people try out beside it look harmless.
-const Reserved = "writ:"
+// Shadow begins the ids under which Writ counts what policies in shadow would have
+// said. A client's span of such an id is kept, and counts for no policy: an agent
+// could otherwise make what people try out beside it look harmless.
+const Shadow = "writ:shadow:"
 
 // facts reads a span's attributes. Those of a generation are checked; in other
 // kinds attributes are free-form, and one that is not what its name says is none.
@@ -67,7 +67,7 @@ func (c *checker) facts(kind string, attributes raw, prices *Prices) Facts {
 		PolicyID: c.factText("attributes.policyId", w.policyID), PolicyName: c.factText("attributes.policyName", w.policyName),
 		Decision: c.factText("attributes.decision", w.decision), RuleID: c.factText("attributes.matchedRuleId", w.ruleID),
 	}
-	if strings.HasPrefix(f.PolicyID, Reserved) {
+	if strings.HasPrefix(f.PolicyID, Shadow) {
 		f.PolicyID = ""
 	}
 	isGeneration := kind == KindGeneration
