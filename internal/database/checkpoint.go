@@ -12,9 +12,9 @@ const (
 	// logs the whole of each page it touches, however few its rows are.
 	checkpointRows = 8000
 	commitRows     = 20
-	// checkpointPages is how long the log may become (64 MB, of telemetry 128 MB)
-	// before the committer copies the rest itself. Only that lets the log begin anew
-	// under a load that never pauses; by then little is left to copy.
+	// checkpointPages is how long the log may become, in pages of 4 KiB, before the
+	// committer copies the rest itself. Only that lets the log begin anew under a load
+	// that never pauses; by then little is left to copy.
 	checkpointPages = "16000"
 )
 

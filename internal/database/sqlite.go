@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 
 	_ "modernc.org/sqlite" // the driver "sqlite", without cgo
 )
@@ -19,14 +18,9 @@ import (
 // the writer.
 const sqliteReaders = 4
 
-// Telemetry comes in commits of thousands of rows, most of them at the end of a
-// table. Pages of twice the usual size (of a file that is new; others keep theirs)
-// are half as many to log and to copy, and the cache lets a commit stay in memory
-// until it is written (in KiB, where SQLite has 2 MB).
-const (
-	bulkPage  = "page_size(8192)"
-	bulkCache = "cache_size(-16384)"
-)
+// bulkPragmas let a commit of thousands of rows stay in memory until it is written
+// (in KiB, where SQLite has 2 MB).
+var bulkPragmas = []string{"cache_size(-16384)"}
 
 // openSQLite opens the file with one writing connection and a pool of readers
 // that SQLite itself keeps from writing.
@@ -50,7 +44,7 @@ func openSQLite(o Options) (*DB, error) {
 		"wal_autocheckpoint(" + checkpointPages + ")", "temp_store(MEMORY)",
 	}
 	if o.Store == Telemetry {
-		pragmas = slices.Concat([]string{bulkPage}, pragmas, []string{bulkCache}) // the page first: WAL fixes it
+		pragmas = append(pragmas, bulkPragmas...)
 	} else {
 		pragmas = append(pragmas, "secure_delete(ON)")
 	}
