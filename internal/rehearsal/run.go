@@ -32,10 +32,10 @@ const (
 	lastWord = 2 * time.Second
 )
 
-// restAsLong leaves the processor to others for as long as it was used, so that a
-// replay takes half of one at most.
-func restAsLong(ctx context.Context, worked time.Duration) {
-	timer := time.NewTimer(worked)
+// restLonger leaves the processor to others for twice as long as it was used, so that
+// a replay takes a third of one at most.
+func restLonger(ctx context.Context, worked time.Duration) {
+	timer := time.NewTimer(2 * worked)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

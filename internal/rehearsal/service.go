@@ -25,7 +25,7 @@ type Service struct {
 
 // New makes a service of the areas it composes.
 func New(db *database.DB, policies *policy.Service, sources Sources) *Service {
-	return &Service{db: db, policies: policies, sources: sources, rest: restAsLong, tellEvery: tellEvery, longest: longest}
+	return &Service{db: db, policies: policies, sources: sources, rest: restLonger, tellEvery: tellEvery, longest: longest}
 }
 
 // Start takes up a replay, which one of the servers then runs. An organization
