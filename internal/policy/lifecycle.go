@@ -49,9 +49,7 @@ func (s *Service) Rollback(ctx context.Context, p principal.Principal, id string
 // putter changes a policy by one of its versions.
 type putter func(ctx context.Context, tx *database.Tx, policy Policy, v Version, c compiled) (Policy, error)
 
-// put reads and compiles a version before the transaction, where it may take its
-// time: a version never changes. What this server cannot compile is not put. It
-// waits for no draft: whoever may draft could keep a policy from being activated.
+// put puts a version of a policy in force, or back. A profile is confirmed instead.
 func (s *Service) put(ctx context.Context, p principal.Principal, id string, number int, do putter) (Full, error) {
 	if err := requireManager(p); err != nil {
 		return Full{}, err
@@ -63,15 +61,22 @@ func (s *Service) put(ctx context.Context, p principal.Principal, id string, num
 	if before.Face == AsProfile {
 		return Full{}, fault.New(fault.Conflict, "the policy is a profile, and is put in force by confirming what was proposed (POST /policies/profiles/confirm)")
 	}
+	return s.changeVersion(ctx, p, before, number, do)
+}
+
+// changeVersion reads and compiles a version before the transaction, where it may
+// take its time: a version never changes. What this server cannot compile is not put.
+// It waits for no draft: whoever may draft could keep a policy from being activated.
+func (s *Service) changeVersion(ctx context.Context, p principal.Principal, before Policy, number int, do putter) (Full, error) {
 	if number == LatestVersion {
 		number = before.LatestVersion
 	}
-	v, c, err := s.loadVersion(ctx, p.OrgID, id, number)
+	v, c, err := s.loadVersion(ctx, p.OrgID, before.ID, number)
 	if err != nil {
 		return Full{}, err
 	}
 	full := Full{Version: v, Document: c.doc, Warnings: c.policy.Warnings()}
-	err = s.change(ctx, p, id, func(ctx context.Context, tx *database.Tx, policy Policy) (err error) {
+	err = s.change(ctx, p, before.ID, func(ctx context.Context, tx *database.Tx, policy Policy) (err error) {
 		full.Policy, err = do(ctx, tx, policy, v, c)
 		return err
 	})

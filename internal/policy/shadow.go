@@ -21,17 +21,8 @@ func (s *Service) StartShadow(ctx context.Context, p principal.Principal, id str
 	if err != nil {
 		return Full{}, err
 	}
-	if number == LatestVersion {
-		number = before.LatestVersion
-	}
-	v, c, err := s.loadVersion(ctx, p.OrgID, id, number)
-	if err != nil {
-		return Full{}, err
-	}
-	full := Full{Version: v, Document: c.doc, Warnings: c.policy.Warnings()}
-	err = s.change(ctx, p, id, func(ctx context.Context, tx *database.Tx, policy Policy) (err error) {
-		full.Policy, err = startShadow(ctx, tx, p, policy, v)
-		return err
+	full, err := s.changeVersion(ctx, p, before, number, func(ctx context.Context, tx *database.Tx, policy Policy, v Version, _ compiled) (Policy, error) {
+		return startShadow(ctx, tx, p, policy, v)
 	})
 	if err != nil {
 		return Full{}, err
