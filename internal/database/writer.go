@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -180,9 +181,12 @@ func poll(lane chan *pending) (*pending, bool) {
 	}
 }
 
-// gather adds what is already waiting in the lane, and drops what its caller
-// has given up.
+// gather adds what is waiting in the lane, and drops what its caller has given
+// up. Whoever is ready to run does so first: what they are about to queue shares the
+// commit, whose price hardly depends on how many do. Where nobody is, as under little
+// load, this costs nothing.
 func gather(first *pending, lane chan *pending, most int) []*pending {
+	runtime.Gosched()
 	batch := make([]*pending, 0, most)
 	for p, ok := first, true; ok; p, ok = poll(lane) {
 		if p.claimed.CompareAndSwap(false, true) {
