@@ -47,7 +47,7 @@ var table = layout.Table{
 		"internal/notification", "internal/notification/notice", "internal/notification/webhook", "internal/forwarding",
 		"internal/observability", "internal/otlp", "internal/auth", "internal/auth/federation", "internal/organization", "internal/apikey", "internal/throttle",
 		"internal/credential", "internal/principal", "internal/database",
-		"internal/page", "internal/email", "internal/secret", "internal/sheet", "internal/fault", "web",
+		"internal/page", "internal/email", "internal/secret", "internal/sheet", "internal/canonical", "internal/fault", "web",
 		"internal/policy/drafting", "internal/policy/suite",
 	),
 	row("internal/credential", "internal/fault"),

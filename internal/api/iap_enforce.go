@@ -2,8 +2,10 @@ package api
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -73,7 +75,7 @@ func (a *API) enforceSDK(w http.ResponseWriter, r *http.Request, caller principa
 	if err != nil {
 		return err
 	}
-	return writeAnswer(w, SDKDecisionBody{decisionBody(d), matchedPolicy(d)})
+	return writeDecision(w, SDKDecisionBody{decisionBody(d), matchedPolicy(d)}.text)
 }
 
 func (a *API) enforcePlugin(w http.ResponseWriter, r *http.Request, caller principal.Principal) error {
@@ -81,7 +83,20 @@ func (a *API) enforcePlugin(w http.ResponseWriter, r *http.Request, caller princ
 	if err != nil {
 		return err
 	}
-	return writeAnswer(w, PluginDecisionBody{decisionBody(d), matchedPolicy(d)})
+	return writeDecision(w, PluginDecisionBody{decisionBody(d), matchedPolicy(d)}.text)
+}
+
+// writeDecision answers with a decision. One that cannot be told is an error, and so
+// no allow.
+func writeDecision(w http.ResponseWriter, text func() ([]byte, error)) error {
+	answer, err := text()
+	if err != nil {
+		return fmt.Errorf("answer with a decision: %w", err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
+	_, _ = w.Write(answer) // a client that is gone cannot be told; the decision is recorded
+	return nil
 }
 
 func writeAnswer(w http.ResponseWriter, body any) error {

@@ -36,15 +36,15 @@ func TestTraceWritesItself(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if g, w := canonical(t, got.Bytes()), canonical(t, want); g != w {
+			if g, w := canonicalOf(t, got.Bytes()), canonicalOf(t, want); g != w {
 				t.Errorf("got  %s\nwant %s", g, w)
 			}
 		})
 	}
 }
 
-func canonical(t *testing.T, text jsontext.Value) string {
-	t.Helper()
+// canonicalOf is a text in the form in which equal ones are equal.
+func canonicalOf(t interface{ Fatalf(string, ...any) }, text jsontext.Value) string {
 	if err := text.Canonicalize(); err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}

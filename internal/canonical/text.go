@@ -25,30 +25,53 @@ func AppendString(dst []byte, text string) ([]byte, error) {
 	if !utf8.ValidString(text) {
 		return nil, errors.New("canonical JSON: invalid UTF-8 in a string")
 	}
-	return appendQuoted(dst, []byte(text)), nil
+	return appendQuoted(dst, text), nil
 }
 
-// appendQuoted appends valid UTF-8 text as a canonical JSON string.
-func appendQuoted(dst, text []byte) []byte {
+// appendQuoted appends valid UTF-8 text as a canonical JSON string. What needs no
+// escape is taken over as it is, a run at a time.
+func appendQuoted[T string | []byte](dst []byte, text T) []byte {
 	dst = append(dst, '"')
-	for len(text) > 0 {
-		c := text[0]
-		if c < utf8.RuneSelf {
-			dst = appendASCII(dst, c)
-			text = text[1:]
+	run := 0 // where what was not yet appended begins
+	for i := 0; i < len(text); {
+		c := text[i]
+		if plain[c] {
+			i++
 			continue
 		}
-		r, size := utf8.DecodeRune(text)
-		text = text[size:]
-		if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
-			dst = appendUnit(dst, high)
-			r = low
+		dst = append(dst, text[run:i]...)
+		if c < utf8.RuneSelf {
+			dst = appendASCII(dst, c)
+			i++
+		} else {
+			r, size := utf8.DecodeRuneInString(string(text[i:min(i+utf8.UTFMax, len(text))]))
+			dst = appendRune(dst, r)
+			i += size
 		}
-		dst = appendUnit(dst, r)
+		run = i
 	}
-	return append(dst, '"')
+	return append(append(dst, text[run:]...), '"')
 }
 
+// plain are the bytes that stand for themselves: printable ASCII but for what JSON
+// escapes.
+var plain = func() (is [256]bool) {
+	for c := ' '; c <= '~'; c++ {
+		is[c] = c != '"' && c != '\\'
+	}
+	return is
+}()
+
+// appendRune appends a character beyond ASCII as one or two code units.
+func appendRune(dst []byte, r rune) []byte {
+	if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
+		dst = appendUnit(dst, high)
+		r = low
+	}
+	return appendUnit(dst, r)
+}
+
+// appendASCII appends a character of ASCII that is escaped.
 func appendASCII(dst []byte, c byte) []byte {
 	switch c {
 	case '"', '\\':
@@ -64,10 +87,7 @@ func appendASCII(dst []byte, c byte) []byte {
 	case '\r':
 		return append(dst, '\\', 'r')
 	}
-	if c < ' ' || c > '~' {
-		return appendUnit(dst, rune(c))
-	}
-	return append(dst, c)
+	return appendUnit(dst, rune(c))
 }
 
 // appendUnit appends one UTF-16 code unit as \uxxxx.

@@ -3,7 +3,6 @@ package decision
 import (
 	"encoding/hex"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -48,32 +47,31 @@ func (d *Details) payload() (audit.Canonical, error) {
 			Reason: d.Reason, Paths: d.Paths, Shadows: d.Shadows, Source: d.Source, User: d.UserID, Email: d.Email,
 		})
 	}
-	w := payloadWriter{out: make([]byte, 0, 512+len(d.Arguments))}
-	w.optional("allow", d.AllowID)
-	w.optional("approval", d.ApprovalID)
+	o := canonical.NewObject(payloadSize + len(d.Arguments))
+	o.Optional("allow", d.AllowID)
+	o.Optional("approval", d.ApprovalID)
 	if d.Arguments != nil {
-		w.name("arguments")
-		w.out = append(w.out, d.Arguments...)
+		o.Value("arguments", func(out []byte) []byte { return append(out, d.Arguments...) })
 	}
-	w.optional("argumentsDigest", hex.EncodeToString(d.Digest))
-	w.optional("context", d.ContextID)
-	w.name("durationUs")
-	w.out = strconv.AppendInt(w.out, d.Duration.Microseconds(), 10)
-	w.optional("environment", d.Environment)
+	o.Optional("argumentsDigest", hex.EncodeToString(d.Digest))
+	o.Optional("context", d.ContextID)
+	o.Integer("durationUs", d.Duration.Microseconds())
+	o.Optional("environment", d.Environment)
 	if d.Incomplete {
-		w.name("incomplete")
-		w.out = append(w.out, "true"...)
+		o.Truth("incomplete", true)
 	}
-	w.optional("message", d.Message)
-	w.optional("placedOn", d.PlacedOn)
-	w.optional("policyName", d.PolicyName)
-	w.text("reason", d.Reason)
-	w.optional("source", d.Source)
-	w.optional("user", d.UserID)
-	w.optional("userEmail", d.Email)
-	w.out = append(w.out, '}')
-	return w.out, w.err
+	o.Optional("message", d.Message)
+	o.Optional("placedOn", d.PlacedOn)
+	o.Optional("policyName", d.PolicyName)
+	o.Text("reason", d.Reason)
+	o.Optional("source", d.Source)
+	o.Optional("user", d.UserID)
+	o.Optional("userEmail", d.Email)
+	return o.Bytes()
 }
+
+// payloadSize is enough for most payloads, but for the arguments.
+const payloadSize = 512
 
 func readDetails(text string) (Details, error) {
 	var p payload
@@ -89,36 +87,4 @@ func readDetails(text string) (Details, error) {
 		Failed: p.Failed, ApprovalID: p.Approval, AllowID: p.Allow, Duration: time.Duration(p.DurationUs) * time.Microsecond, UserID: p.User, Email: p.Email,
 		ContextID: p.Context, Source: p.Source, Environment: p.Environment, Labels: p.Labels, Shadows: p.Shadows,
 	}, nil
-}
-
-// payloadWriter writes a canonical object whose members come in order.
-type payloadWriter struct {
-	out []byte
-	err error // the first
-}
-
-func (w *payloadWriter) name(name string) {
-	before := byte(',')
-	if len(w.out) == 0 {
-		before = '{'
-	}
-	w.out = append(w.out, before, '"')
-	w.out = append(w.out, name...)
-	w.out = append(w.out, '"', ':')
-}
-
-func (w *payloadWriter) text(name, value string) {
-	w.name(name)
-	out, err := canonical.AppendString(w.out, value)
-	if err != nil {
-		w.err = err
-		return
-	}
-	w.out = out
-}
-
-func (w *payloadWriter) optional(name, value string) {
-	if value != "" {
-		w.text(name, value)
-	}
 }

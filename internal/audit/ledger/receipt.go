@@ -1,6 +1,11 @@
 package ledger
 
-import "errors"
+import (
+	"encoding/base64"
+	"errors"
+
+	"writ/internal/canonical"
+)
 
 // Receipt proves that an entry is in a log: its leaf, the way from there to the
 // root, and a checkpoint with that root. Whoever holds one needs nothing more
@@ -12,6 +17,35 @@ type Receipt struct {
 	Leaf       Hash   `json:"leaf" doc:"RFC 6962 leaf hash of the entry's record, base64."`
 	Proof      []Hash `json:"proof" doc:"Inclusion proof, RFC 6962 section 2.1.1, from the leaf up."`
 	Checkpoint string `json:"checkpoint" doc:"Signed checkpoint, c2sp.org/tlog-checkpoint."`
+}
+
+// Write adds the receipt to a document, as its members' tags say: every decision
+// is answered with one.
+func (r *Receipt) Write(to *canonical.Object, name string) {
+	to.Begin(name)
+	to.Text("log", r.Log)
+	to.Integer("epoch", r.Epoch)
+	to.Integer("index", r.Index)
+	to.Value("leaf", func(out []byte) []byte { return appendHash(out, &r.Leaf) })
+	to.Value("proof", func(out []byte) []byte {
+		out = append(out, '[')
+		for i := range r.Proof {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out = appendHash(out, &r.Proof[i])
+		}
+		return append(out, ']')
+	})
+	to.Text("checkpoint", r.Checkpoint)
+	to.End()
+}
+
+// appendHash adds a hash in JSON.
+func appendHash(out []byte, h *Hash) []byte {
+	out = append(out, '"')
+	out = base64.StdEncoding.AppendEncode(out, h[:])
+	return append(out, '"')
 }
 
 // Check checks the receipt against the keys, and gives the checkpoint it leads to.

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/go-json-experiment/json"
 	"golang.org/x/mod/sumdb/tlog"
@@ -67,72 +66,46 @@ type Subject struct {
 
 // Encode gives the record's canonical form, which the leaf is the hash of.
 func (r Record) Encode() ([]byte, error) {
-	w := writer{out: make([]byte, 0, 512)}
-	w.text(`{"action":`, r.Action)
-	w.text(`,"actor":{"id":`, r.Actor.ID)
-	w.text(`,"kind":`, r.Actor.Kind)
-	w.raw(`}`)
-	w.optional(`,"agent":`, r.Agent)
-	w.number(`,"epoch":`, r.Epoch)
-	w.number(`,"index":`, r.Index)
-	w.text(`,"log":`, r.Log)
-	w.optional(`,"payload":`, r.Payload)
-	w.optional(`,"plan":`, r.Plan)
-	w.optional(`,"policy":`, r.Policy)
+	o := canonical.NewObject(recordSize)
+	o.Text("action", r.Action)
+	o.Begin("actor")
+	o.Text("id", r.Actor.ID)
+	o.Text("kind", r.Actor.Kind)
+	o.End()
+	o.Optional("agent", r.Agent)
+	o.Integer("epoch", r.Epoch)
+	o.Integer("index", r.Index)
+	o.Text("log", r.Log)
+	o.Optional("payload", r.Payload)
+	o.Optional("plan", r.Plan)
+	o.Optional("policy", r.Policy)
 	if r.Version != 0 {
-		w.number(`,"policyVersion":`, int64(r.Version))
+		o.Integer("policyVersion", int64(r.Version))
 	}
-	w.optional(`,"rule":`, r.Rule)
-	w.optional(`,"server":`, r.Server)
-	w.optional(`,"session":`, r.Session)
-	w.optional(`,"step":`, r.Step)
-	w.text(`,"subject":{"id":`, r.Subject.ID)
-	w.text(`,"type":`, r.Subject.Type)
-	w.raw(`}`)
-	w.number(`,"time":`, r.Time)
-	w.optional(`,"tool":`, r.Tool)
-	w.number(`,"v":`, version)
-	w.optional(`,"verdict":`, r.Verdict)
-	w.raw(`}`)
-	if w.err != nil {
-		return nil, w.err
-	}
-	if len(w.out) > MaxRecord {
-		return nil, fmt.Errorf("the record has %d bytes, and may have %d", len(w.out), MaxRecord)
-	}
-	return w.out, nil
-}
-
-// writer writes a canonical object whose members are known: every decision
-// waits for its record, and the detour through Marshal costs as much as storing it.
-type writer struct {
-	out []byte
-	err error // the first
-}
-
-func (w *writer) raw(text string) { w.out = append(w.out, text...) }
-
-func (w *writer) number(name string, value int64) {
-	w.raw(name)
-	w.out = strconv.AppendInt(w.out, value, 10)
-}
-
-func (w *writer) text(name, value string) {
-	w.raw(name)
-	out, err := canonical.AppendString(w.out, value)
+	o.Optional("rule", r.Rule)
+	o.Optional("server", r.Server)
+	o.Optional("session", r.Session)
+	o.Optional("step", r.Step)
+	o.Begin("subject")
+	o.Text("id", r.Subject.ID)
+	o.Text("type", r.Subject.Type)
+	o.End()
+	o.Integer("time", r.Time)
+	o.Optional("tool", r.Tool)
+	o.Integer("v", version)
+	o.Optional("verdict", r.Verdict)
+	text, err := o.Bytes()
 	if err != nil {
-		w.err = errors.Join(w.err, err)
-		return
+		return nil, err
 	}
-	w.out = out
+	if len(text) > MaxRecord {
+		return nil, fmt.Errorf("the record has %d bytes, and may have %d", len(text), MaxRecord)
+	}
+	return text, nil
 }
 
-// optional leaves an empty member out.
-func (w *writer) optional(name, value string) {
-	if value != "" {
-		w.text(name, value)
-	}
-}
+// recordSize is enough for most records.
+const recordSize = 768
 
 // ParseRecord reads a record. Any text but the one Encode gives is refused: two
 // texts of one meaning would have two leaves.

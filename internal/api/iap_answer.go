@@ -1,0 +1,66 @@
+package api
+
+import (
+	"writ/internal/canonical"
+)
+
+// The answers to calls are written by hand: an agent waits for each of them, and
+// encoding by reflection costs as much as judging the call. What is written is what
+// the members' tags say, and a test compares.
+
+// answerSize is enough for most answers with their receipt.
+const answerSize = 3 << 10
+
+func (b SDKDecisionBody) text() ([]byte, error) {
+	o := canonical.NewObject(answerSize)
+	b.write(o)
+	b.MatchedPolicy.write(o, "matchedPolicy")
+	return o.Bytes()
+}
+
+func (b PluginDecisionBody) text() ([]byte, error) {
+	o := canonical.NewObject(answerSize)
+	b.write(o)
+	b.MatchedPolicy.write(o, "matched_policy")
+	return o.Bytes()
+}
+
+func (b *DecisionBody) write(o *canonical.Object) {
+	o.Truth("allowed", b.Allowed)
+	o.Text("action", b.Action)
+	o.Text("enforcementAction", b.EnforcementAction)
+	o.Text("decision", b.Decision.String())
+	o.Text("reason", b.Reason)
+	o.Optional("message", b.Message)
+	o.Optional("decidedBy", b.DecidedBy)
+	o.Optional("rule", b.Rule)
+	o.Optional("server", b.Server)
+	o.Optional("planId", b.PlanID)
+	if b.Step != nil {
+		o.Integer("step", int64(*b.Step))
+	}
+	o.Optional("decisionId", b.DecisionID)
+	o.Optional("approvalId", b.ApprovalID)
+	if b.Approvers != nil {
+		o.Begin("approvers")
+		o.Text("role", b.Approvers.Role)
+		o.Integer("count", int64(b.Approvers.Count))
+		o.End()
+	}
+	if b.Receipt != nil {
+		b.Receipt.Write(o, "receipt")
+	}
+}
+
+// write writes the policy, or null.
+func (b *MatchedBody) write(o *canonical.Object, name string) {
+	if b == nil {
+		o.Null(name)
+		return
+	}
+	o.Begin(name)
+	o.Text("id", b.ID)
+	o.Text("name", b.Name)
+	o.Integer("version", int64(b.Version))
+	o.End()
+}
