@@ -69,7 +69,7 @@ var table = layout.Table{
 	),
 	row("internal/forwarding/message"),
 	row("internal/projection",
-		"internal/observability", "internal/decision", "internal/verdict", "internal/audit", "internal/database",
+		"internal/observability", "internal/decision", "internal/verdict", "internal/audit", "internal/database", "internal/canonical",
 	),
 
 	row("internal/rehearsal",

@@ -10,7 +10,8 @@
 //
 // Append writes one within the transaction that makes it so. Read follows them in
 // the order of the log, for projection, reconciliation and replay; of those whose
-// payload was erased it tells what is left.
+// payload was erased it tells what is left. Recent has those of this process that
+// were recorded just now, for who would else read them at once.
 package decision
 
 import (
@@ -118,7 +119,7 @@ func Append(ctx context.Context, tx *database.Tx, by principal.Principal, r *Rec
 	if err != nil {
 		return nil, fmt.Errorf("record decision %s: %w", r.ID, err)
 	}
-	return audit.Append(ctx, tx, audit.Entry{
+	appended, err := audit.Append(ctx, tx, audit.Entry{
 		Log: audit.LogOf(r.OrgID), Action: Action, Actor: by, Subject: audit.Subject{Type: subjectType, ID: r.ID}, Observation: true,
 		Decision: audit.Decision{
 			Agent: r.AgentID, Tool: r.Tool, Verdict: r.Verdict.String(), Plan: r.PlanID, Server: r.Server, Session: r.SessionID, Step: r.Step,
@@ -126,6 +127,10 @@ func Append(ctx context.Context, tx *database.Tx, by principal.Principal, r *Rec
 		},
 		Payload: payload,
 	})
+	if err == nil {
+		remember(tx, by, r, appended)
+	}
+	return appended, err
 }
 
 // Read reads up to limit decisions of an organization in the order of its log,

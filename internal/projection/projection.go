@@ -24,14 +24,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/go-json-experiment/json"
-	"github.com/google/uuid"
-
 	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/decision"
 	"writ/internal/observability"
-	"writ/internal/verdict"
 )
 
 // slice is how many decisions one change of telemetry takes.
@@ -41,13 +37,14 @@ const slice = 500
 type Projector struct {
 	db        *database.DB // with the decisions
 	telemetry *observability.Service
+	recent    *decision.Recent // what need not be read again
 	seen      map[string]int64 // size of a log in which nothing more was found
 	complete  atomic.Int64     // until when all decisions are known to be written, in microseconds
 }
 
 // New makes a projector from the main store to telemetry.
 func New(db *database.DB, telemetry *observability.Service) *Projector {
-	p := &Projector{db: db, telemetry: telemetry, seen: map[string]int64{}}
+	p := &Projector{db: db, telemetry: telemetry, recent: decision.Follow(db), seen: map[string]int64{}}
 	p.complete.Store(database.Micros(db.Now()))
 	return p
 }
@@ -95,7 +92,7 @@ func (p *Projector) follow(ctx context.Context, head audit.Head, at observabilit
 		if err != nil {
 			return false, err
 		}
-		decisions, err := decision.Read(ctx, p.db, head.Log, next.Next, slice)
+		decisions, err := p.decisions(ctx, head.Log, next)
 		if err != nil {
 			return false, err
 		}
@@ -112,6 +109,15 @@ func (p *Projector) follow(ctx context.Context, head audit.Head, at observabilit
 	}
 }
 
+// decisions are the next ones of a log: those this process has just recorded, else
+// what the log has. None are left when the log has none.
+func (p *Projector) decisions(ctx context.Context, log string, at observability.Position) ([]decision.Record, error) {
+	if recent := p.recent.Take(log, at.Epoch, at.Next, slice); len(recent) > 0 {
+		return recent, nil
+	}
+	return decision.Read(ctx, p.db, log, at.Next, slice)
+}
+
 // rewound is a position in the present epoch of the log. After a restore the log
 // has other decisions from there on than those telemetry has seen.
 func (p *Projector) rewound(ctx context.Context, head audit.Head, at observability.Position) (observability.Position, error) {
@@ -122,90 +128,24 @@ func (p *Projector) rewound(ctx context.Context, head audit.Head, at observabili
 	return observability.Position{Next: min(at.Next, restored), Epoch: head.Epoch}, err
 }
 
-// traces groups decisions, in the order in which their traces first appear.
+// traces groups decisions of one organization, in the order in which their traces
+// first appear.
 func traces(decisions []decision.Record) []observability.GrowingTrace {
 	var grouped []observability.GrowingTrace
-	index := map[string]int{}
+	index := map[origin]int{}
+	names := namesOf(decisions[0].OrgID)
 	for i := range decisions {
 		d := &decisions[i]
-		id := traceID(d)
-		at, ok := index[id]
+		from := originOf(d)
+		at, ok := index[from]
 		if !ok {
 			at = len(grouped)
-			index[id] = at
+			index[from] = at
 			grouped = append(grouped, observability.GrowingTrace{
-				ID: id, Name: "writ.plan", Source: "writ", UserID: ifID(d.UserID), AgentID: d.AgentID,
+				ID: names.trace(from), Name: "writ.plan", Source: "writ", UserID: ifID(d.UserID), AgentID: d.AgentID,
 			})
 		}
-		grouped[at].Spans = append(append(grouped[at].Spans, span(d)), shadowSpans(d)...)
+		grouped[at].Spans = append(append(grouped[at].Spans, span(names, d)), shadowSpans(names, d)...)
 	}
 	return grouped
-}
-
-// traceID is the trace a decision belongs to.
-func traceID(d *decision.Record) string {
-	at := d.At.UTC()
-	if d.PlanID != "" {
-		return derived(d.OrgID, "plan", d.PlanID, at.Format(time.DateOnly))
-	}
-	return derived(d.OrgID, "agent", d.AgentID, at.Format("2006-01-02T15"))
-}
-
-// IDs are those of the trace and the span that show a decision, for who shows it
-// elsewhere.
-func IDs(d *decision.Record) (trace, span string) { return traceID(d), spanID(d) }
-
-func spanID(d *decision.Record) string { return derived(d.OrgID, "decision", d.ID) }
-
-// derived is the UUIDv5 of what something is, within its organization.
-func derived(orgID string, parts ...string) string {
-	name, err := json.Marshal(parts) // so that no part runs into the next
-	if err != nil {
-		name = fmt.Appendf(nil, "%q", parts)
-	}
-	space := uuid.NewSHA1(uuid.NameSpaceURL, []byte("writ:organization:"+orgID))
-	return uuid.NewSHA1(space, name).String()
-}
-
-// attributes are what a span tells of a decision. Arguments are not among them.
-type attributes struct {
-	PolicyID      string `json:"policyId"`
-	PolicyName    string `json:"policyName"`
-	PolicyVersion int    `json:"policyVersion,omitzero"`
-	Decision      string `json:"decision"`
-	MatchedRuleID string `json:"matchedRuleId,omitzero"`
-	Reason        string `json:"reason"`
-	ToolName      string `json:"toolName"`
-	Server        string `json:"server"`
-	DecisionID    string `json:"decisionId"`
-	AuditIndex    int64  `json:"auditIndex"`
-	PlanID        string `json:"planId,omitzero"`
-	Step          string `json:"step,omitzero"`
-	SessionID     string `json:"sessionId,omitzero"`
-	ApprovalID    string `json:"approvalId,omitzero"`
-	DurationUs    int64  `json:"durationUs"`
-}
-
-func span(d *decision.Record) observability.GrownSpan {
-	text, err := json.Marshal(attributes{
-		PolicyID: d.PolicyID, PolicyName: d.PolicyName, PolicyVersion: d.PolicyVersion, Decision: d.Verdict.String(), MatchedRuleID: d.Rule,
-		Reason: d.Reason, ToolName: d.Tool, Server: d.Server, DecisionID: d.ID, AuditIndex: d.Index, PlanID: d.PlanID,
-		Step: d.Step, SessionID: d.SessionID, ApprovalID: d.ApprovalID, DurationUs: d.Duration.Microseconds(),
-	})
-	if err != nil {
-		text = []byte("{}") // a text that is no UTF-8; the columns tell what counts
-	}
-	return observability.GrownSpan{
-		ID: spanID(d), SessionID: ifID(d.SessionID), Kind: "policy_call", Name: "writ." + d.Verdict.String(),
-		Start: d.At.Add(-d.Duration), End: d.At, Denied: d.Verdict == verdict.Deny, Attributes: string(text),
-		PolicyID: d.PolicyID, PolicyName: d.PolicyName, Decision: d.Verdict.String(), RuleID: d.Rule,
-	}
-}
-
-// ifID is a text where telemetry has ids.
-func ifID(text string) string {
-	if database.IsID(text) {
-		return text
-	}
-	return ""
 }

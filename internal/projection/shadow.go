@@ -27,7 +27,7 @@ type shadowAttributes struct {
 // shadowSpans are what shadows would have said, each a span beside that of the
 // decision. They stand under a name of their own, so that the figures of policies
 // that decided are not touched by what decided nothing.
-func shadowSpans(d *decision.Record) []observability.GrownSpan {
+func shadowSpans(names names, d *decision.Record) []observability.GrownSpan {
 	var spans []observability.GrownSpan
 	for _, s := range d.Shadows {
 		text, err := json.Marshal(shadowAttributes{
@@ -38,7 +38,7 @@ func shadowSpans(d *decision.Record) []observability.GrownSpan {
 			text = []byte("{}") // a text that is no UTF-8; the columns tell what counts
 		}
 		spans = append(spans, observability.GrownSpan{
-			ID: derived(d.OrgID, "shadow", d.ID, s.Policy), SessionID: ifID(d.SessionID), Kind: "policy_call", Name: "writ.shadow",
+			ID: names.shadow(d, s.Policy), SessionID: ifID(d.SessionID), Kind: "policy_call", Name: "writ.shadow",
 			Start: d.At, End: d.At, Attributes: string(text),
 			PolicyID: observability.ShadowPrefix + s.Policy, Decision: s.Verdict, RuleID: observability.ShadowChange(s.Active, s.Verdict),
 		})

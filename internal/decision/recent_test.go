@@ -1,0 +1,105 @@
+package decision_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"writ/internal/audit"
+	"writ/internal/database"
+	"writ/internal/decision"
+)
+
+// lean is the comparison of a recent decision with the one that the log has.
+var lean = []cmp.Option{cmpopts.EquateEmpty(), cmpopts.IgnoreFields(decision.Record{}, "Arguments", "Digest", "Paths")}
+
+// least is a decision with hardly anything.
+func (w *world) least() decision.Record {
+	return decision.Record{ID: database.NewID(), OrgID: w.acme, PolicyID: "writ:default", Details: decision.Details{Reason: "no active policy"}}
+}
+
+func (w *world) mustDecide(records ...decision.Record) {
+	w.t.Helper()
+	if err := w.decide(records...); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func TestRecentDecisionsAreThoseOfTheLog(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		recent := decision.Follow(w.db)
+		w.mustDecide(w.whole(), w.least())
+		w.mustDecide(w.whole())
+		elsewhere := w.least()
+		elsewhere.OrgID = database.NewID()
+		w.mustDecide(elsewhere)
+		got := recent.Take(w.acme, 0, 0, 100)
+		if diff := cmp.Diff(w.read(w.acme, 0), got, lean...); diff != "" || len(got) != 3 {
+			t.Errorf("recent (-log +got):\n%s", diff)
+		}
+		for _, d := range got {
+			if d.Arguments != nil || d.Digest != nil || d.Paths != nil {
+				t.Errorf("decision %d holds arguments", d.Index)
+			}
+		}
+		if some := recent.Take(w.acme, 0, 1, 1); len(some) != 1 || some[0].Index != 1 {
+			t.Errorf("one from the second on: %+v", some)
+		}
+		if before := recent.Take(w.acme, 0, 0, 100); before != nil {
+			t.Errorf("from before what is kept: %+v", before)
+		}
+		if none := recent.Take(w.acme, 0, 3, 100); none != nil {
+			t.Errorf("from behind the last: %+v", none)
+		}
+		w.mustDecide(w.least())
+		if next := recent.Take(w.acme, 0, 3, 100); len(next) != 1 || next[0].Index != 3 {
+			t.Errorf("what came since: %+v", next)
+		}
+	})
+}
+
+func TestRecentDecisionsHaveNoGap(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		recent := decision.Follow(w.db)
+		w.mustDecide(w.least())
+		err := w.db.Write(t.Context(), database.Change{Logs: []string{w.acme}, Do: func(ctx context.Context, tx *database.Tx) error {
+			_, err := audit.Append(ctx, tx, audit.Entry{Log: w.acme, Action: "key.created", Actor: key})
+			return err
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.mustDecide(w.least())
+		if got := recent.Take(w.acme, 0, 0, 100); got != nil {
+			t.Errorf("over a gap: %+v", got)
+		}
+		if got := recent.Take(w.acme, 0, 2, 100); len(got) != 1 || got[0].Index != 2 {
+			t.Errorf("behind the gap: %+v", got)
+		}
+	})
+}
+
+var errUndone = errors.New("undone")
+
+func TestRecentDecisionsWereCommitted(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		recent := decision.Follow(w.db)
+		undone := w.least()
+		err := w.db.Write(t.Context(), database.Change{Logs: []string{w.acme}, Do: func(ctx context.Context, tx *database.Tx) error {
+			_, err := decision.Append(ctx, tx, key, &undone)
+			return errors.Join(err, errUndone)
+		}})
+		if !errors.Is(err, errUndone) {
+			t.Fatalf("err = %v", err)
+		}
+		if got := recent.Take(w.acme, 0, 0, 100); got != nil {
+			t.Errorf("undone, and kept: %+v", got)
+		}
+	})
+}

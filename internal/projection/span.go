@@ -1,0 +1,54 @@
+package projection
+
+import (
+	"writ/internal/canonical"
+	"writ/internal/database"
+	"writ/internal/decision"
+	"writ/internal/observability"
+	"writ/internal/verdict"
+)
+
+// span shows a decision.
+func span(names names, d *decision.Record) observability.GrownSpan {
+	return observability.GrownSpan{
+		ID: names.span(d), SessionID: ifID(d.SessionID), Kind: "policy_call", Name: "writ." + d.Verdict.String(),
+		Start: d.At.Add(-d.Duration), End: d.At, Denied: d.Verdict == verdict.Deny, Attributes: attributes(d),
+		PolicyID: d.PolicyID, PolicyName: d.PolicyName, Decision: d.Verdict.String(), RuleID: d.Rule,
+	}
+}
+
+// attributes are what a span tells of a decision, in JSON. Arguments are not among
+// them. Every decision has such a text, so that it is written by hand.
+func attributes(d *decision.Record) string {
+	o := canonical.NewObject(512)
+	o.Text("policyId", d.PolicyID)
+	o.Text("policyName", d.PolicyName)
+	if d.PolicyVersion != 0 {
+		o.Integer("policyVersion", int64(d.PolicyVersion))
+	}
+	o.Text("decision", d.Verdict.String())
+	o.Optional("matchedRuleId", d.Rule)
+	o.Text("reason", d.Reason)
+	o.Text("toolName", d.Tool)
+	o.Text("server", d.Server)
+	o.Text("decisionId", d.ID)
+	o.Integer("auditIndex", d.Index)
+	o.Optional("planId", d.PlanID)
+	o.Optional("step", d.Step)
+	o.Optional("sessionId", d.SessionID)
+	o.Optional("approvalId", d.ApprovalID)
+	o.Integer("durationUs", d.Duration.Microseconds())
+	text, err := o.Bytes()
+	if err != nil {
+		return "{}" // a text that is no UTF-8; the columns tell what counts
+	}
+	return string(text)
+}
+
+// ifID is a text where telemetry has ids.
+func ifID(text string) string {
+	if database.IsID(text) {
+		return text
+	}
+	return ""
+}
