@@ -1,8 +1,10 @@
 // Package projection shows Writ's own decisions in telemetry.
 //
-// A decision is stored once, as an entry of its organization's log. The Projector follows the logs of organizations from where it stopped, a
-// slice at a time, and writes each decision as a policy_call span into the
-// telemetry store, where the aggregates of policies have their one source.
+// A decision is stored once, as an entry of its organization's log. The Projector
+// follows the logs of organizations from where it stopped, a slice at a time, and
+// writes each decision as a policy_call span into the telemetry store, where the
+// aggregates of policies have their one source. What this process has just recorded it
+// takes from memory; the rest, as after a start or from another replica, it reads.
 //
 // Each happens once: how far a log is written is kept in the telemetry store, and
 // moves in the very transaction that writes the spans. Any replica may do it; of
