@@ -41,11 +41,16 @@ func (tx *Tx) copyPostgres(ctx context.Context, table string, columns []string, 
 	})
 }
 
-// begin starts a transaction on a connection of its own, which Copy needs.
+// begin starts a transaction on a connection of its own, which Copy needs. On SQLite
+// database/sql does not roll it back when ctx ends: what goes straight to the
+// connection would then be outside of any transaction. Whoever began it does that.
 func (db *DB) begin(ctx context.Context) (*sql.Conn, *sql.Tx, error) {
 	conn, err := db.writes.Conn(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("connect: %w", err)
+	}
+	if db.engine == SQLite {
+		ctx = unhurried(ctx)
 	}
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {

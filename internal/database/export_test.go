@@ -1,5 +1,12 @@
 package database
 
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+)
+
 // OrdinaryQueue is how many ordinary changes may wait.
 const OrdinaryQueue = ordinaryQueue
 
@@ -12,3 +19,20 @@ var (
 	LoadMigrations = loadMigrations
 	Migrate        = (*DB).migrate
 )
+
+// TransactWithin runs one change in a transaction whose time the test has in hand.
+func TransactWithin(ctx context.Context, db *DB, do func(ctx context.Context, tx *Tx) error) error {
+	return db.transact(ctx, []*pending{{change: Change{Do: do}}})
+}
+
+// LoseWritingConnection has the next transaction open a new one.
+func LoseWritingConnection(ctx context.Context, db *DB) error {
+	conn, err := db.writes.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	if err := conn.Raw(func(any) error { return driver.ErrBadConn }); !errors.Is(err, driver.ErrBadConn) {
+		return fmt.Errorf("lose the connection: %w", err)
+	}
+	return nil
+}

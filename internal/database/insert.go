@@ -19,44 +19,35 @@ var sqliteChunks = []int{32, 8, 1}
 // Insert runs "head VALUES ... tail" over all rows, in as few statements as is good
 // for the engine. All rows have the same length.
 func (tx *Tx) Insert(ctx context.Context, head string, rows [][]any, tail string) error {
-	return tx.inChunks(ctx, head, rows, tail, func(ctx context.Context, text string, args []any) error {
-		if tx.engine == PostgreSQL {
-			_, err := tx.tx.ExecContext(ctx, text, args...)
-			return err
+	return tx.inChunks(ctx, head, rows, tail, func(ctx context.Context, text string, some [][]any) (err error) {
+		if tx.engine == SQLite {
+			_, err = tx.execKept(ctx, text, some...)
+		} else {
+			_, err = tx.tx.ExecContext(ctx, text, tx.statements.gather(some)...)
 		}
-		statement, err := tx.prepared(ctx, text)
-		if err != nil {
-			return err
-		}
-		_, err = statement.ExecContext(ctx, args...)
 		return err
 	})
 }
 
 // InsertReturning is Insert whose tail returns rows, which scan reads.
 func InsertReturning[T any](ctx context.Context, tx *Tx, scan func(Scanner) (T, error), head string, rows [][]any, tail string) (returned []T, err error) {
-	err = tx.inChunks(ctx, head, rows, tail, func(ctx context.Context, text string, args []any) error {
-		items, err := Collect(ctx, keptStatements{tx}, scan, text, args...)
+	err = tx.inChunks(ctx, head, rows, tail, func(ctx context.Context, text string, some [][]any) error {
+		items, err := CollectKept(ctx, tx, scan, text, tx.statements.gather(some)...)
 		returned = append(returned, items...)
 		return err
 	})
 	return returned, err
 }
 
-// inChunks calls do with the statement and the parameters of some rows after the
-// other. On SQLite the driver starts a goroutine for each statement that can be
-// cancelled, so ours cannot, and we look in between.
-func (tx *Tx) inChunks(ctx context.Context, head string, rows [][]any, tail string, do func(ctx context.Context, text string, args []any) error) error {
-	running := ctx
-	if tx.engine == SQLite {
-		running = context.WithoutCancel(ctx)
-	}
+// inChunks calls do with the statement for some rows after the other. On SQLite a
+// statement is not cancelled, so we look in between.
+func (tx *Tx) inChunks(ctx context.Context, head string, rows [][]any, tail string, do func(ctx context.Context, text string, some [][]any) error) error {
 	for len(rows) > 0 {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		n := tx.chunk(len(rows), len(rows[0]))
-		if err := do(running, tx.insertText(head, n, len(rows[0]), tail), tx.statements.gather(rows[:n])); err != nil {
+		if err := do(ctx, tx.insertText(head, n, len(rows[0]), tail), rows[:n]); err != nil {
 			return err
 		}
 		rows = rows[n:]

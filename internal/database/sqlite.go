@@ -48,11 +48,10 @@ func openSQLite(o Options) (*DB, error) {
 	} else {
 		pragmas = append(pragmas, "secure_delete(ON)")
 	}
-	writes, err := sql.Open("sqlite", sqliteDSN(path, "immediate", pragmas...))
+	writes, err := openWriting(sqliteDSN(path, "immediate", pragmas...))
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	writes.SetMaxOpenConns(1)
 	reads, err := sql.Open("sqlite", sqliteDSN(path, "deferred", "query_only(ON)", "busy_timeout(4000)"))
 	if err != nil {
 		writes.Close()

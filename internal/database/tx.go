@@ -64,15 +64,7 @@ func (tx *Tx) ExecOften(ctx context.Context, query string, args ...any) (int64, 
 	if tx.engine == PostgreSQL {
 		return tx.Exec(ctx, query, args...) // the driver keeps what it has parsed
 	}
-	statement, err := tx.prepared(ctx, query)
-	if err != nil {
-		return 0, err
-	}
-	result, err := statement.ExecContext(unhurried(ctx), args...)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
+	return tx.execKept(ctx, query, args)
 }
 
 // Query reads rows inside the transaction. Prefer Collect.
@@ -98,8 +90,8 @@ func (tx *Tx) QueryRowOften(ctx context.Context, query string, args ...any) Row 
 }
 
 // unhurried is the context without its end. The driver has a goroutine watch for
-// that end during each statement, which costs as much as a short statement; time
-// runs out between them all the same, for the transaction has the context.
+// that end during each statement, which costs as much as a short statement; whether
+// time has run out is looked at between them, and before the commit.
 func unhurried(ctx context.Context) context.Context { return context.WithoutCancel(ctx) }
 
 // HoldsLog reports whether the running change declared this log, so that its
@@ -170,6 +162,9 @@ func (db *DB) transact(ctx context.Context, changes []*pending) error {
 		if err := fn(ctx); err != nil {
 			return err
 		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err // not at all, rather than after its callers were told that time ran out
 	}
 	if err := sqlTx.Commit(); err != nil {
 		return commitError(err)

@@ -43,7 +43,8 @@ func TestReplicasShareSessions(t *testing.T) {
 				t.Errorf("session: %+v, %v, want %d traces", whole, err, senders*requests)
 			}
 		}
-		if writers := s.number(`SELECT count(DISTINCT writer) FROM rollup_trace`); writers != 2 {
+		// Writers of one process may share every commit, and then one of them counts for both.
+		if writers := s.number(`SELECT count(DISTINCT writer) FROM rollup_trace`); writers != 2 && s.db.Engine() == database.PostgreSQL {
 			t.Errorf("%d writers of rollups, want 2", writers)
 		}
 		s.wantClean()
