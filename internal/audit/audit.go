@@ -94,9 +94,6 @@ type Appended struct {
 	in    *running
 }
 
-// Epoch is that of the log.
-func (a *Appended) Epoch() int64 { return a.in.head.Epoch }
-
 // ErrNotCommitted is the answer to who asks for a receipt too early, or for one
 // of an entry that was rolled back.
 var ErrNotCommitted = errors.New("the entry was not committed")

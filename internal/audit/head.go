@@ -61,9 +61,27 @@ func runningIn(ctx context.Context, tx *database.Tx, log string) (*running, erro
 	}
 	r.head, r.tree = head, ledger.Grow(head.frontier)
 	tx.BeforeCommit(func(ctx context.Context) error { return r.finish(ctx, tx) })
-	tx.AfterCommit(func() { r.committed = true })
+	tx.AfterCommit(func() {
+		r.committed = true
+		if f, ok := tx.Shared(followerKey{}).(Follower); ok {
+			f.Committed(log, r.head.Epoch, head.Size, r.head.Size)
+		}
+	})
 	return r, nil
 }
+
+// Follower is told of what this process appended, commit by commit, before those
+// who wait for the commit are answered: the entries of a log from one index to before
+// another.
+type Follower interface {
+	Committed(log string, epoch, from, to int64)
+}
+
+// followerKey finds it among what a database shares.
+type followerKey struct{}
+
+// Follow has one follower told from now on.
+func Follow(db *database.DB, f Follower) { db.Share(followerKey{}, f) }
 
 // Stamp is the generation and epoch of a log within a transaction that holds its
 // lock: that of the stored head and all that this transaction has changed since,

@@ -20,13 +20,15 @@ const mostRecent = 8192
 type Recent struct {
 	mu   sync.Mutex
 	runs map[string]run // by log
-	kept int
+	kept int            // decisions in all of them
 }
 
-// run are decisions of one log that stand in it one behind the other.
+// run are the decisions among the entries of a log that this process appended one
+// behind the other.
 type run struct {
-	epoch   int64
-	records []Record
+	epoch    int64
+	from, to int64 // the entries
+	records  []Record
 }
 
 // recentKey finds them among what a database shares.
@@ -36,57 +38,69 @@ type recentKey struct{}
 func Follow(db *database.DB) *Recent {
 	r := &Recent{runs: map[string]run{}}
 	db.Share(recentKey{}, r)
+	audit.Follow(db, r)
 	return r
 }
 
-// Take gives the decisions of a log from an index on, as far as they are here one
-// behind the other, and forgets those before it. Arguments, their digest and paths are
-// left out.
+// Take gives the decisions of a log from an index on, as far as it is known here
+// that there are no others between them, and forgets those before it. Arguments, their
+// digest and paths are left out. None says nothing: the log may have some.
 func (r *Recent) Take(orgID string, epoch, from int64, limit int) []Record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	log := audit.LogOf(orgID)
-	kept := r.runs[log]
-	if len(kept.records) == 0 || kept.epoch != epoch || from < kept.records[0].Index {
+	kept, ok := r.runs[log]
+	if !ok || kept.epoch != epoch || from < kept.from {
 		return nil
 	}
-	passed := int(min(from-kept.records[0].Index, int64(len(kept.records))))
+	passed := 0
+	for passed < len(kept.records) && kept.records[passed].Index < from {
+		passed++
+	}
 	r.kept -= passed
-	if kept.records = kept.records[passed:]; len(kept.records) == 0 {
-		delete(r.runs, log)
-		return nil
-	}
+	kept.from, kept.records = from, kept.records[passed:]
 	r.runs[log] = kept
-	return kept.records[:min(limit, len(kept.records)):min(limit, len(kept.records))]
+	count := min(limit, len(kept.records))
+	return kept.records[:count:count]
 }
 
-// add keeps decisions of one log that were committed together. A gap before one
-// means that others append too, and that those before it are better read.
-func (r *Recent) add(epoch int64, records []Record) {
+// Committed keeps the entries of a log together. A gap before them means that others
+// append too, and that what is before it is better read.
+func (r *Recent) Committed(log string, epoch, from, to int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.kept+len(records) > mostRecent {
-		r.runs, r.kept = map[string]run{}, 0 // nobody takes them, or not fast enough
+	kept, ok := r.runs[log]
+	if !ok || kept.epoch != epoch || kept.to != from {
+		r.kept -= len(kept.records)
+		kept = run{epoch: epoch, from: from}
 	}
-	for _, one := range records {
-		log := audit.LogOf(one.OrgID)
-		kept := r.runs[log]
-		if n := len(kept.records); n > 0 && (kept.epoch != epoch || kept.records[n-1].Index+1 != one.Index) {
-			r.kept -= n
-			kept.records = nil
-		}
-		r.runs[log] = run{epoch, append(kept.records, one)}
-		r.kept++
+	kept.to = to
+	r.runs[log] = kept
+	r.bound()
+}
+
+// add keeps decisions that were committed together, of which Committed told before.
+func (r *Recent) add(log string, records []Record) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	kept, ok := r.runs[log]
+	if !ok {
+		return
+	}
+	kept.records = append(kept.records, records...)
+	r.runs[log] = kept
+	r.kept += len(records)
+	r.bound()
+}
+
+// bound forgets everything where nobody takes it, or not fast enough.
+func (r *Recent) bound() {
+	if r.kept > mostRecent || len(r.runs) > mostRecent {
+		r.runs, r.kept = map[string]run{}, 0
 	}
 }
 
-// committing are the decisions of one log in a transaction.
-type committing struct {
-	epoch   int64
-	records []Record
-}
-
-// committingKey finds them among the locals of a transaction.
+// committingKey finds the decisions of a log among the locals of a transaction.
 type committingKey string
 
 // remember keeps the decision once the transaction is committed, if anyone follows.
@@ -95,14 +109,15 @@ func remember(tx *database.Tx, by principal.Principal, d *Record, at *audit.Appe
 	if !ok {
 		return
 	}
-	c := tx.Local(committingKey(d.OrgID), func() any {
-		c := &committing{epoch: at.Epoch()}
-		tx.AfterCommit(func() { recent.add(c.epoch, c.records) })
-		return c
-	}).(*committing)
+	log := audit.LogOf(d.OrgID)
+	records := tx.Local(committingKey(log), func() any {
+		records := new([]Record)
+		tx.AfterCommit(func() { recent.add(log, *records) })
+		return records
+	}).(*[]Record)
 	kept := *d
 	kept.KeyID, kept.Index, kept.At = by.ActorID(), at.Index, database.Time(database.Micros(tx.Now()))
 	kept.Arguments, kept.Digest, kept.Paths = nil, nil, nil
 	kept.Duration = kept.Duration.Truncate(time.Microsecond)
-	c.records = append(c.records, kept)
+	*records = append(*records, kept)
 }

@@ -2,52 +2,58 @@ package decision
 
 import "testing"
 
-func numbered(orgID string, from int64, count int) []Record {
+func newRecent() *Recent { return &Recent{runs: map[string]run{}} }
+
+// commit tells of decisions as a transaction does.
+func (r *Recent) commit(log string, epoch, from int64, count int) {
 	records := make([]Record, count)
 	for i := range records {
-		records[i] = Record{OrgID: orgID, Index: from + int64(i)}
+		records[i] = Record{OrgID: log, Index: from + int64(i)}
 	}
-	return records
+	r.Committed(log, epoch, from, from+int64(count))
+	r.add(log, records)
+}
+
+func (r *Recent) held() (n int) {
+	for _, kept := range r.runs {
+		n += len(kept.records)
+	}
+	return n
 }
 
 // Whoever takes nothing costs no more than so much memory.
 func TestRecentIsBounded(t *testing.T) {
 	t.Parallel()
-	r := &Recent{runs: map[string]run{}}
-	held := func() (n int) {
-		for _, kept := range r.runs {
-			n += len(kept.records)
+	r, most := newRecent(), 0
+	for i := range int64(3 * mostRecent / 64) {
+		r.commit([]string{"a", "b", "b"}[i%3], 0, i/3*64, 64) // of b with gaps
+		if r.held() != r.kept || r.kept > mostRecent {
+			t.Fatalf("%d held, counted as %d", r.held(), r.kept)
 		}
-		return n
+		most = max(most, r.kept)
 	}
-	for i := range 3 * mostRecent / 64 {
-		log := "a"
-		if i%3 == 0 {
-			log = "b"
-		}
-		next := int64(0)
-		if kept := r.runs[log].records; len(kept) > 0 {
-			next = kept[len(kept)-1].Index + 1
-		}
-		r.add(0, numbered(log, next, 64))
-		if held() != r.kept || r.kept > mostRecent {
-			t.Fatalf("%d held, counted as %d", held(), r.kept)
-		}
+	if most < mostRecent/2 {
+		t.Errorf("no more than %d were ever held", most)
 	}
 	first := r.runs["a"].records[0].Index
-	r.Take("a", 0, first+10, 1)
-	if held() != r.kept {
-		t.Errorf("%d held, counted as %d", held(), r.kept)
+	if got := r.Take("a", 0, first+10, 1); len(got) != 1 || r.held() != r.kept {
+		t.Errorf("%d taken, %d held, counted as %d", len(got), r.held(), r.kept)
+	}
+	for i := range int64(mostRecent + 10) {
+		r.Committed(string(rune(i+1000)), 0, 0, 1) // many logs without a decision
+	}
+	if len(r.runs) > mostRecent || r.held() != r.kept {
+		t.Errorf("%d logs are known, %d held, counted as %d", len(r.runs), r.held(), r.kept)
 	}
 }
 
 // A restore begins an epoch, in which an index is another decision.
 func TestRecentIsOfOneEpoch(t *testing.T) {
 	t.Parallel()
-	r := &Recent{runs: map[string]run{}}
-	r.add(0, numbered("a", 0, 3))
-	r.add(1, numbered("a", 3, 2))
-	if got := r.Take("a", 0, 0, 9); got != nil {
+	r := newRecent()
+	r.commit("a", 0, 0, 3)
+	r.commit("a", 1, 3, 2)
+	if got := r.Take("a", 0, 0, 9); len(got) > 0 {
 		t.Errorf("of the epoch before: %+v", got)
 	}
 	if got := r.Take("a", 1, 3, 9); len(got) != 2 || r.kept != 2 {

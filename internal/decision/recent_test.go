@@ -10,6 +10,7 @@ import (
 
 	"writ/internal/audit"
 	"writ/internal/database"
+	"writ/internal/database/dbtest"
 	"writ/internal/decision"
 )
 
@@ -49,10 +50,10 @@ func TestRecentDecisionsAreThoseOfTheLog(t *testing.T) {
 		if some := recent.Take(w.acme, 0, 1, 1); len(some) != 1 || some[0].Index != 1 {
 			t.Errorf("one from the second on: %+v", some)
 		}
-		if before := recent.Take(w.acme, 0, 0, 100); before != nil {
+		if before := recent.Take(w.acme, 0, 0, 100); len(before) > 0 {
 			t.Errorf("from before what is kept: %+v", before)
 		}
-		if none := recent.Take(w.acme, 0, 3, 100); none != nil {
+		if none := recent.Take(w.acme, 0, 3, 100); len(none) > 0 {
 			t.Errorf("from behind the last: %+v", none)
 		}
 		w.mustDecide(w.least())
@@ -62,23 +63,60 @@ func TestRecentDecisionsAreThoseOfTheLog(t *testing.T) {
 	})
 }
 
-func TestRecentDecisionsHaveNoGap(t *testing.T) {
+// appendOther adds an entry that is no decision.
+func (w *world) appendOther() {
+	w.t.Helper()
+	err := w.db.Write(w.t.Context(), database.Change{Logs: []string{w.acme}, Do: func(ctx context.Context, tx *database.Tx) error {
+		_, err := audit.Append(ctx, tx, audit.Entry{Log: w.acme, Action: "key.created", Actor: key})
+		return err
+	}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// Other entries of this process stand between decisions, as reports of what came of
+// them do. Who takes them gets each decision once.
+func TestRecentDecisionsAreAmongOtherEntries(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		recent := decision.Follow(w.db)
+		w.appendOther()
 		w.mustDecide(w.least())
-		err := w.db.Write(t.Context(), database.Change{Logs: []string{w.acme}, Do: func(ctx context.Context, tx *database.Tx) error {
-			_, err := audit.Append(ctx, tx, audit.Entry{Log: w.acme, Action: "key.created", Actor: key})
-			return err
-		}})
-		if err != nil {
-			t.Fatal(err)
+		w.appendOther()
+		w.mustDecide(w.least(), w.least())
+		var places []int64
+		for next := int64(0); ; {
+			got := recent.Take(w.acme, 0, next, 2)
+			if len(got) == 0 {
+				break
+			}
+			for _, d := range got {
+				places = append(places, d.Index)
+			}
+			next = places[len(places)-1] + 1
 		}
-		w.mustDecide(w.least())
-		if got := recent.Take(w.acme, 0, 0, 100); got != nil {
+		if diff := cmp.Diff([]int64{1, 3, 4}, places); diff != "" {
+			t.Errorf("places (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// What another process appended is not known here, so that nothing is given that
+// would pass over it.
+func TestRecentDecisionsHaveNoGap(t *testing.T) {
+	t.Parallel()
+	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
+		here := &world{t: t, db: dbtest.Open(t, o), acme: database.NewID()}
+		elsewhere := &world{t: t, db: dbtest.Open(t, o), acme: here.acme}
+		recent := decision.Follow(here.db)
+		here.mustDecide(here.least())
+		elsewhere.mustDecide(elsewhere.least())
+		here.mustDecide(here.least())
+		if got := recent.Take(here.acme, 0, 0, 100); len(got) > 0 {
 			t.Errorf("over a gap: %+v", got)
 		}
-		if got := recent.Take(w.acme, 0, 2, 100); len(got) != 1 || got[0].Index != 2 {
+		if got := recent.Take(here.acme, 0, 2, 100); len(got) != 1 || got[0].Index != 2 {
 			t.Errorf("behind the gap: %+v", got)
 		}
 	})
@@ -98,7 +136,7 @@ func TestRecentDecisionsWereCommitted(t *testing.T) {
 		if !errors.Is(err, errUndone) {
 			t.Fatalf("err = %v", err)
 		}
-		if got := recent.Take(w.acme, 0, 0, 100); got != nil {
+		if got := recent.Take(w.acme, 0, 0, 100); len(got) > 0 {
 			t.Errorf("undone, and kept: %+v", got)
 		}
 	})
