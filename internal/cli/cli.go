@@ -104,12 +104,16 @@ func Message(err error) string {
 // of our own messages stay.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r == '\n' || !unicode.IsControl(r) && !unicode.Is(unicode.Bidi_Control, r) {
+		if r == '\n' || !steers(r) {
 			return r
 		}
 		return '\uFFFD'
 	}, text)
 }
+
+// steers reports whether a character could steer a terminal, or show the text after
+// it in another order.
+func steers(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
 // Line is Printable for text from elsewhere that is shown as one line: it cannot
 // forge another.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -75,7 +74,7 @@ func versionCommand(s Streams) *cobra.Command {
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if asJSON {
-				return json.NewEncoder(s.Out).Encode(map[string]string{"version": Version})
+				return WriteJSON(s.Out, map[string]string{"version": Version})
 			}
 			_, err := fmt.Fprintln(s.Out, Version)
 			return err

@@ -2,7 +2,6 @@ package writ
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -47,7 +46,7 @@ func approvalsList(s cli.Streams) *cobra.Command {
 				return err
 			}
 			if l.asJSON {
-				return json.NewEncoder(s.Out).Encode(found)
+				return cli.WriteJSON(s.Out, found)
 			}
 			return printApprovals(s, found, l.none())
 		},

@@ -147,7 +147,7 @@ func (a answer) tellPreview(ctx context.Context, s cli.Streams, yes client.Yes) 
 		return err
 	}
 	if a.asJSON {
-		return json.NewEncoder(s.Out).Encode(map[string]string{"permits": words})
+		return cli.WriteJSON(s.Out, map[string]string{"permits": words})
 	}
 	_, err = fmt.Fprintln(s.Out, cli.Line(words))
 	return err
@@ -156,7 +156,7 @@ func (a answer) tellPreview(ctx context.Context, s cli.Streams, yes client.Yes) 
 // told prints what came of an answer.
 func (p *asPerson) told(s cli.Streams, done client.Answered) error {
 	if p.asJSON {
-		return json.NewEncoder(s.Out).Encode(done)
+		return cli.WriteJSON(s.Out, done)
 	}
 	words := done.Status
 	switch {

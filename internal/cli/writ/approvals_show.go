@@ -27,7 +27,7 @@ func approvalsShow(s cli.Streams) *cobra.Command {
 				return err
 			}
 			if p.asJSON {
-				return json.NewEncoder(s.Out).Encode(shown)
+				return cli.WriteJSON(s.Out, shown)
 			}
 			return describeApproval(s, shown)
 		},

@@ -2,7 +2,6 @@ package writ
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -102,7 +101,7 @@ func (w *watching) waiting(ctx context.Context) (fresh []client.Approval, err er
 
 func (w *watching) tell(s cli.Streams, a client.Approval) error {
 	if w.asJSON {
-		return json.NewEncoder(s.Out).Encode(a)
+		return cli.WriteJSON(s.Out, a)
 	}
 	line := fmt.Sprintf("%s  %s  %s.%s %s", a.ID, a.Risk.Level, a.Server, a.Tool, compact(a.Arguments))
 	_, err := fmt.Fprintln(s.Out, cli.Line(line))

@@ -2,7 +2,6 @@ package writ
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -153,9 +152,9 @@ func notVerified(err error) error {
 // printVerdict prints what --json prints, verified or not.
 func printVerdict(s cli.Streams, report ledger.Report, problem error) error {
 	if problem != nil {
-		return json.NewEncoder(s.Out).Encode(map[string]any{"verified": false, "problem": problem.Error()})
+		return cli.WriteJSON(s.Out, map[string]any{"verified": false, "problem": problem.Error()})
 	}
-	return json.NewEncoder(s.Out).Encode(struct {
+	return cli.WriteJSON(s.Out, struct {
 		Verified bool `json:"verified"`
 		ledger.Report
 	}{true, report})

@@ -2,7 +2,6 @@ package writ
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -50,7 +49,7 @@ func (v *server) withKey() (*client.Client, credentials.Found, error) {
 }
 
 // print prints machine output.
-func (v *server) print(s cli.Streams, value any) error { return json.NewEncoder(s.Out).Encode(value) }
+func (v *server) print(s cli.Streams, value any) error { return cli.WriteJSON(s.Out, value) }
 
 // asPerson is how a command reaches a server as a person.
 type asPerson struct {

@@ -1,7 +1,6 @@
 package writ
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -13,7 +12,7 @@ import (
 // print prints what is told, as JSON or in words.
 func (t *tailing) print(s cli.Streams, e client.TailEvent) error {
 	if t.asJSON {
-		return json.NewEncoder(s.Out).Encode(e)
+		return cli.WriteJSON(s.Out, e)
 	}
 	line := ""
 	if e.Decision != nil {

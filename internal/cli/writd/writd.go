@@ -5,7 +5,6 @@ package writd
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"os"
@@ -71,10 +70,7 @@ func (c *command) withAreas(ctx context.Context, do func(ctx context.Context, ar
 
 // print writes a result: JSON, one object.
 func (c *command) print(result any) error {
-	encoder := json.NewEncoder(c.streams.Out)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(result)
+	return cli.WriteIndentedJSON(c.streams.Out, result)
 }
 
 func (c *command) config() *cobra.Command {
