@@ -66,6 +66,8 @@ type Config struct {
 	Forwarding    *forwarding.Service
 	Logger        *slog.Logger
 
+	// TelemetryDatabase is measured beside Database; nil: it is not.
+	TelemetryDatabase *database.DB
 	// TelemetryBehind is how far telemetry may be behind decisions; nil: not told.
 	TelemetryBehind func() time.Duration
 	// CheckpointKeys are those of the audit log's checkpoints, newest first.

@@ -34,16 +34,19 @@ func newMetrics(c Config) *metrics {
 		ConstLabels: prometheus.Labels{"version": version, "database": string(db.Engine())},
 	})
 	build.Set(1)
-	queue := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "writ_database_queue_length", Help: "Changes waiting for the committer.",
-	}, func() float64 { return float64(db.QueueLength()) })
 	if c.TelemetryBehind != nil {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "writ_projection_lag_seconds", Help: "How far telemetry may be behind decisions: since when their logs were last followed to the end.",
 		}, func() float64 { return c.TelemetryBehind().Seconds() }))
 	}
-	m.registry.MustRegister(m.requests, build, queue,
+	m.registry.MustRegister(m.requests, build, storeCollector{"main": db, "telemetry": c.TelemetryDatabase},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	if c.Enforcement != nil {
+		m.registry.MustRegister(decisionCollector{c.Enforcement})
+	}
+	if c.Forwarding != nil {
+		m.registry.MustRegister(forwardingCollector{c.Forwarding})
+	}
 	return m
 }
 

@@ -24,6 +24,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync"
 	"time"
 
@@ -154,6 +155,19 @@ func (db *DB) Ping(ctx context.Context) error {
 
 // QueueLength is how many changes wait for the committer.
 func (db *DB) QueueLength() int { return len(db.writer.urgent) + len(db.writer.ordinary) }
+
+// LogBytes is how long the write-ahead log of an SQLite database is now. It is 0 on
+// PostgreSQL, which looks after its own.
+func (db *DB) LogBytes() int64 {
+	if db.engine != SQLite {
+		return 0
+	}
+	info, err := os.Stat(db.path + "-wal")
+	if err != nil {
+		return 0 // there is none yet
+	}
+	return info.Size()
+}
 
 // Query reads rows outside a transaction. Prefer Collect.
 func (db *DB) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {

@@ -36,6 +36,7 @@ type Service struct {
 	keys     Keys
 	logger   *slog.Logger
 
+	counters counters
 	parties  memory[partyKey, party]
 	holders  memory[holderKey, standing]
 	settings memory[string, Settings]
@@ -112,6 +113,7 @@ func (s *Service) deny(ctx context.Context, c *call, d candidate) Answer {
 
 // answer tells what was committed.
 func (s *Service) answer(ctx context.Context, c *call, o *outcome) Answer {
+	s.counters.count(o.Verdict)
 	a := Answer{
 		Verdict: o.Verdict, Reason: o.Reason, Message: o.Message, PolicyID: o.PolicyID, PolicyName: o.PolicyName, PolicyVersion: o.PolicyVersion, Rule: o.Rule,
 		DecisionID: c.id, Step: o.step, Server: o.server, Approvers: o.Approvers, Recorded: true,
@@ -137,6 +139,7 @@ func (s *Service) answer(ctx context.Context, c *call, o *outcome) Answer {
 // allow. Perhaps it was written and only the word of it was lost; the call is
 // denied all the same.
 func (s *Service) unrecorded(ctx context.Context, c *call, err error) Answer {
+	s.counters.unrecorded.Add(1)
 	s.complain(ctx, "record a decision", err)
 	reason := "the decision could not be recorded, so the call is denied: try again"
 	if fault.Is(err, fault.Unavailable) {

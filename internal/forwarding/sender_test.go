@@ -114,6 +114,9 @@ func TestAReceiverThatIsDown(t *testing.T) {
 		if failing.Attempts != 1 || failing.HTTPStatus != 502 || failing.Problem != "the receiver failed" || failing.FailingSince == nil || failing.Lag < 10*time.Second {
 			t.Errorf("status %+v", failing)
 		}
+		if n, err := w.out.Failing(t.Context()); err != nil || n != 1 {
+			t.Errorf("%d receivers fail, %v", n, err)
+		}
 		if pause := failing.RetryAt.Sub(w.now()); pause < time.Second || pause > 3*time.Second {
 			t.Errorf("tried again after %s", pause)
 		}
@@ -136,6 +139,9 @@ func TestAReceiverThatIsDown(t *testing.T) {
 		w.wantNames("when it is back", append(want, spansOf(name, 1)...))
 		if back := w.status(); back.Attempts != 0 || back.FailingSince != nil || back.Problem != "" || back.Lag != 0 || back.LostTraces+back.LostDecisions+back.Refused != 0 {
 			t.Errorf("status %+v", back)
+		}
+		if n, err := w.out.Failing(t.Context()); err != nil || n != 0 {
+			t.Errorf("when it is back %d receivers fail, %v", n, err)
 		}
 	})
 }

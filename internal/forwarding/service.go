@@ -196,6 +196,15 @@ func (s *Service) Status(ctx context.Context, p principal.Principal) (Status, er
 	return status, nil
 }
 
+// Failing is how many organizations have a receiver that does not take what is sent.
+func (s *Service) Failing(ctx context.Context) (n int64, err error) {
+	err = s.db.QueryRow(ctx, `SELECT COUNT(*) FROM forwarding WHERE enabled = 1 AND failing_since IS NOT NULL`).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count the receivers that fail: %w", err)
+	}
+	return n, nil
+}
+
 func (s *Service) change(ctx context.Context, p principal.Principal, do func(ctx context.Context, tx *database.Tx) error) error {
 	return s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: do})
 }
