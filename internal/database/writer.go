@@ -186,7 +186,9 @@ func poll(lane chan *pending) (*pending, bool) {
 // commit, whose price hardly depends on how many do. Where nobody is, as under little
 // load, this costs nothing.
 func gather(first *pending, lane chan *pending, most int) []*pending {
-	runtime.Gosched()
+	if most == urgentBatch {
+		runtime.Gosched()
+	}
 	batch := make([]*pending, 0, most)
 	for p, ok := first, true; ok; p, ok = poll(lane) {
 		if p.claimed.CompareAndSwap(false, true) {
