@@ -92,7 +92,9 @@ func (s *Service) read(r Request, product string, result *Result) iter.Seq[[]rea
 				}
 				slice, spans = nil, 0
 			}
-			slice, spans = append(slice, readied(&b, product)), spans+size
+			ready := readied(&b, product)
+			ready.sharedSessions()
+			slice, spans = append(slice, ready), spans+size
 		}
 		if len(slice) > 0 {
 			yield(slice)
