@@ -18,9 +18,16 @@ import (
 // the writer.
 const sqliteReaders = 4
 
-// bulkPragmas let a commit of thousands of rows stay in memory until it is written
-// (in KiB, where SQLite has 2 MB).
-var bulkPragmas = []string{"cache_size(-16384)"}
+// storePragmas are what differs between the stores. A commit of telemetry stays in
+// memory until it is written, and with it the pages of indexes that the next one
+// changes (in KiB, where SQLite has 2 MB). secure_delete: what was erased from the audit
+// log is gone from the file as well.
+func storePragmas(s Store) []string {
+	if s == Telemetry {
+		return []string{"cache_size(-32768)", fmt.Sprintf("wal_autocheckpoint(%d)", bulkCheckpointPages)}
+	}
+	return []string{"secure_delete(ON)", fmt.Sprintf("wal_autocheckpoint(%d)", checkpointPages)}
+}
 
 // openSQLite opens the file with one writing connection and a pool of readers
 // that SQLite itself keeps from writing.
@@ -37,18 +44,12 @@ func openSQLite(o Options) (*DB, error) {
 	// survives a power cut. The wait for another program's lock heeds no
 	// context, so it is short: the committer's tries together stay within its
 	// limit. The log is left to the checkpointer. What undoes a statement of many
-	// rows is kept in memory, not in a file. secure_delete: what was erased from the
-	// audit log is gone from the file as well.
+	// rows is kept in memory, not in a file.
 	pragmas := []string{
 		"auto_vacuum(INCREMENTAL)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "busy_timeout(900)",
-		"wal_autocheckpoint(" + checkpointPages + ")", "temp_store(MEMORY)",
+		"temp_store(MEMORY)",
 	}
-	if o.Store == Telemetry {
-		pragmas = append(pragmas, bulkPragmas...)
-	} else {
-		pragmas = append(pragmas, "secure_delete(ON)")
-	}
-	writes, err := openWriting(sqliteDSN(path, "immediate", pragmas...))
+	writes, err := openWriting(sqliteDSN(path, "immediate", append(pragmas, storePragmas(o.Store)...)...))
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
