@@ -111,13 +111,15 @@ func (t *TraceItem) withSession(s *StoredSpan) {
 // the change is queued: what the committer does, everybody waits for.
 func spanRows(b *intake.Batch) [][]any {
 	rows := make([][]any, len(b.Spans))
+	values := make([]any, 0, len(b.Spans)*len(spanColumns)) // of all: one allocation
 	for i := range b.Spans {
-		s := &b.Spans[i]
-		rows[i] = []any{
+		s, from := &b.Spans[i], len(values)
+		values = append(values,
 			nil, nil, sequence(s, i), s.ID, null(s.ParentID), null(s.SessionID), s.Kind, s.Name, s.Start, known(s.End),
 			known(s.DurationMs), s.Status, s.Attributes, null(s.Tool), null(s.Model), s.Usage.Input, s.Usage.Output, s.Usage.CacheRead,
 			s.Usage.CacheWrite, s.Usage.CostNanos, null(s.PolicyID), null(s.PolicyName), null(s.Decision), null(s.RuleID),
-		}
+		)
+		rows[i] = values[from:len(values):len(values)]
 	}
 	return rows
 }
