@@ -19,14 +19,29 @@ var sqliteChunks = []int{32, 8, 1}
 // Insert runs "head VALUES ... tail" over all rows, in as few statements as is good
 // for the engine. All rows have the same length.
 func (tx *Tx) Insert(ctx context.Context, head string, rows [][]any, tail string) error {
-	return tx.inChunks(ctx, head, rows, tail, func(ctx context.Context, text string, some [][]any) (err error) {
+	_, err := tx.insert(ctx, head, rows, tail)
+	return err
+}
+
+// InsertNew is Insert that leaves out rows whose key is taken, and tells how many it
+// inserted.
+func (tx *Tx) InsertNew(ctx context.Context, head string, rows [][]any) (inserted int64, err error) {
+	return tx.insert(ctx, head, rows, `ON CONFLICT DO NOTHING`)
+}
+
+func (tx *Tx) insert(ctx context.Context, head string, rows [][]any, tail string) (changed int64, err error) {
+	err = tx.inChunks(ctx, head, rows, tail, func(ctx context.Context, text string, some [][]any) error {
+		var n int64
+		var err error
 		if tx.engine == SQLite {
-			_, err = tx.execKept(ctx, text, some...)
+			n, err = tx.execKept(ctx, text, some...)
 		} else {
-			_, err = tx.tx.ExecContext(ctx, text, tx.statements.gather(some)...)
+			n, err = tx.Exec(ctx, text, tx.statements.gather(some)...)
 		}
+		changed += n
 		return err
 	})
+	return changed, err
 }
 
 // InsertReturning is Insert whose tail returns rows, which scan reads.

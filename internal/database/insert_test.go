@@ -129,3 +129,23 @@ func TestCheckpointerCopiesTheLog(t *testing.T) {
 		write(t, db, func(ctx context.Context, tx *database.Tx) error { return tx.Insert(ctx, insertThing, rows, "") })
 	}
 }
+
+func TestInsertNewTellsHowManyWere(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		makeTable(t, db)
+		for _, step := range []struct{ first, last, want int64 }{{1, 50, 50}, {1, 50, 0}, {21, 90, 40}} {
+			var inserted int64
+			write(t, db, func(ctx context.Context, tx *database.Tx) (err error) {
+				inserted, err = tx.InsertNew(ctx, insertThing, things(step.first, step.last))
+				return err
+			})
+			if inserted != step.want {
+				t.Errorf("%d to %d: %d were new, want %d", step.first, step.last, inserted, step.want)
+			}
+		}
+		if got := count(t, db); got != 90 {
+			t.Errorf("%d rows", got)
+		}
+	})
+}

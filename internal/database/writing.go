@@ -85,11 +85,12 @@ func (c *writingConn) exec(ctx context.Context, query string, rows ...[]any) (ch
 	if !kept {
 		defer func() { err = errors.Join(err, statement.Close()) }()
 	}
-	if err := c.gather(rows); err != nil {
+	args, err := c.gather(rows)
+	if err != nil {
 		return 0, err
 	}
-	defer clear(c.args) // else they would hold on to what was stored last
-	result, err := statement.ExecContext(context.WithoutCancel(ctx), c.args)
+	defer release(args)
+	result, err := statement.ExecContext(context.WithoutCancel(ctx), args)
 	if err != nil {
 		return 0, err
 	}
@@ -117,8 +118,8 @@ func (c *writingConn) compile(ctx context.Context, query string) (_ execStatemen
 }
 
 // gather makes the values of some rows the driver's.
-func (c *writingConn) gather(rows [][]any) error {
-	c.args = c.args[:0]
+func (c *writingConn) gather(rows [][]any) ([]driver.NamedValue, error) {
+	n := 0
 	for _, row := range rows {
 		for _, value := range row {
 			switch value.(type) {
@@ -126,14 +127,25 @@ func (c *writingConn) gather(rows [][]any) error {
 			default:
 				converted, err := driver.DefaultParameterConverter.ConvertValue(value)
 				if err != nil {
-					return fmt.Errorf("parameter %d: %w", len(c.args)+1, err)
+					return nil, fmt.Errorf("parameter %d: %w", n+1, err)
 				}
 				value = converted
 			}
-			c.args = append(c.args, driver.NamedValue{Ordinal: len(c.args) + 1, Value: value})
+			if n == len(c.args) {
+				c.args = append(c.args, driver.NamedValue{Ordinal: n + 1})
+			}
+			c.args[n].Value = value
+			n++
 		}
 	}
-	return nil
+	return c.args[:n], nil
+}
+
+// release lets go of the values: they would hold on to what was stored last.
+func release(args []driver.NamedValue) {
+	for i := range args {
+		args[i].Value = nil
+	}
 }
 
 // execKept runs a statement that is kept. Only on SQLite.

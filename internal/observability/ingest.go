@@ -92,7 +92,9 @@ func (s *Service) read(r Request, product string, result *Result) iter.Seq[[]rea
 				}
 				slice, spans = nil, 0
 			}
-			slice, spans = append(slice, readied(&b, product)), spans+size
+			ready := readied(&b, product)
+			ready.sharedSessions()
+			slice, spans = append(slice, ready), spans+size
 		}
 		if len(slice) > 0 {
 			yield(slice)
@@ -181,18 +183,55 @@ func (s *Service) claim(ctx context.Context, tx *database.Tx, orgID string, batc
 		rows[i] = []any{orgID, uuidBytes(b.batch.Trace.ID), f.pk, f.day}
 		byKey[f.pk] = f
 	}
-	slices.SortStableFunc(rows, func(a, b []any) int { return bytes.Compare(a[1].([]byte), b[1].([]byte)) })
-	claimed, err := database.InsertReturning(ctx, tx, scanKey, `INSERT INTO trace_key (org_id, id, pk, received_day)`, rows, `ON CONFLICT DO NOTHING RETURNING pk`)
+	slices.SortStableFunc(rows, func(a, b []any) int { return bytes.Compare(a[keyID].([]byte), b[keyID].([]byte)) })
+	claimed, err := insertKeys(ctx, tx, orgID, rows)
 	if err != nil {
 		return nil, fmt.Errorf("claim trace ids: %w", err)
 	}
 	slices.Sort(claimed)
-	fresh := make([]freshBatch, len(claimed))
-	for i, pk := range claimed {
-		fresh[i] = byKey[pk]
+	var fresh []freshBatch
+	for _, pk := range claimed {
+		if f, isOurs := byKey[pk]; isOurs {
+			fresh = append(fresh, f)
+		}
 	}
 	return fresh, nil
 }
+
+// insertKeys claims trace ids, and gives the row keys they have now: those that were
+// to be claimed, unless some ids were taken. Few ever are, and asking which of them
+// are new would cost as much as inserting them.
+func insertKeys(ctx context.Context, tx *database.Tx, orgID string, rows [][]any) (keys []int64, err error) {
+	inserted, err := tx.InsertNew(ctx, `INSERT INTO trace_key (org_id, id, pk, received_day)`, rows)
+	if err != nil {
+		return nil, err
+	}
+	if inserted == int64(len(rows)) {
+		for _, row := range rows {
+			keys = append(keys, row[keyPK].(int64))
+		}
+		return keys, nil
+	}
+	for some := range slices.Chunk(rows, readAtOnce) {
+		args := []any{orgID}
+		for i := range readAtOnce {
+			args = append(args, some[i%len(some)][keyID])
+		}
+		found, err := database.CollectKept(ctx, tx, scanKey, `SELECT pk FROM trace_key WHERE org_id = $1 AND id IN (`+marks(2, readAtOnce)+`)`, args...)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, found...)
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys), nil // the same id may be in two chunks
+}
+
+// Where a row of trace_key has its id and the key of the trace.
+const (
+	keyID = 1
+	keyPK = 2
+)
 
 func scanKey(row database.Scanner) (pk int64, err error) {
 	err = row.Scan(&pk)

@@ -76,24 +76,50 @@ var spanColumns = []string{
 	"cache_write", "cost_nanos", "policy_id", "policy_name", "decision", "rule_id",
 }
 
-// Where a span's row says which trace it belongs to, which is known last.
+// Where a span's row says which trace it belongs to, which is known last, and which
+// session.
 const (
 	spanDay      = 0
 	spanTrace    = 1
 	spanSequence = 2
+	spanSession  = 5
 )
+
+// sessionOfTrace stands in a span's row for the session of its trace, as clients name
+// it in every span: rows are a twentieth shorter so. No session is called that.
+const sessionOfTrace = "="
+
+// sharedSessions has the rows of a batch refer to the session of their trace, which
+// must be new with the batch: a trace that has a session keeps it.
+func (r *readyBatch) sharedSessions() {
+	session := r.batch.Trace.SessionID
+	for i := range r.spanRows {
+		if session != "" && r.batch.Spans[i].SessionID == session {
+			r.spanRows[i][spanSession] = sessionOfTrace
+		}
+	}
+}
+
+// withSession is a span of the trace with the session its row means.
+func (t *TraceItem) withSession(s *StoredSpan) {
+	if s.SessionID == sessionOfTrace {
+		s.SessionID = t.SessionID
+	}
+}
 
 // spanRows are the rows of a batch's spans but for their trace. They are made before
 // the change is queued: what the committer does, everybody waits for.
 func spanRows(b *intake.Batch) [][]any {
 	rows := make([][]any, len(b.Spans))
+	values := make([]any, 0, len(b.Spans)*len(spanColumns)) // of all: one allocation
 	for i := range b.Spans {
-		s := &b.Spans[i]
-		rows[i] = []any{
+		s, from := &b.Spans[i], len(values)
+		values = append(values,
 			nil, nil, sequence(s, i), s.ID, null(s.ParentID), null(s.SessionID), s.Kind, s.Name, s.Start, known(s.End),
 			known(s.DurationMs), s.Status, s.Attributes, null(s.Tool), null(s.Model), s.Usage.Input, s.Usage.Output, s.Usage.CacheRead,
 			s.Usage.CacheWrite, s.Usage.CostNanos, null(s.PolicyID), null(s.PolicyName), null(s.Decision), null(s.RuleID),
-		}
+		)
+		rows[i] = values[from:len(values):len(values)]
 	}
 	return rows
 }
