@@ -40,6 +40,9 @@ func erasePayload(ctx context.Context, tx *database.Tx, log string, index int64,
 		UPDATE audit_entry
 		SET payload = NULL, salt = NULL
 		WHERE log = $1 AND position = $2`, log, index)
+	if f, ok := tx.Shared(followerKey{}).(Follower); ok {
+		tx.AfterCommit(func() { f.Erased(log) })
+	}
 	if err == nil && also != nil {
 		err = also(ctx, tx, log, []int64{index})
 	}

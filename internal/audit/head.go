@@ -61,9 +61,10 @@ func runningIn(ctx context.Context, tx *database.Tx, log string) (*running, erro
 	}
 	r.head, r.tree = head, ledger.Grow(head.frontier)
 	tx.BeforeCommit(func(ctx context.Context) error { return r.finish(ctx, tx) })
+	f, followed := tx.Shared(followerKey{}).(Follower)
 	tx.AfterCommit(func() {
 		r.committed = true
-		if f, ok := tx.Shared(followerKey{}).(Follower); ok {
+		if followed {
 			f.Committed(log, r.head.Epoch, head.Size, r.head.Size)
 		}
 	})
@@ -75,6 +76,8 @@ func runningIn(ctx context.Context, tx *database.Tx, log string) (*running, erro
 // another.
 type Follower interface {
 	Committed(log string, epoch, from, to int64)
+	// Erased tells that payloads of a log are gone.
+	Erased(log string)
 }
 
 // followerKey finds it among what a database shares.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"runtime/debug"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -28,7 +29,7 @@ func (tx *Tx) Copy(ctx context.Context, table string, columns []string, rows [][
 // copyPostgres reaches through database/sql to the connection the transaction
 // runs on.
 func (tx *Tx) copyPostgres(ctx context.Context, table string, columns []string, rows [][]any) error {
-	return tx.conn.Raw(func(driverConn any) error {
+	return tx.reach(func(driverConn any) error {
 		conn, ok := driverConn.(*stdlib.Conn)
 		if !ok {
 			return errors.New("copy: not a PostgreSQL connection")
@@ -39,6 +40,29 @@ func (tx *Tx) copyPostgres(ctx context.Context, table string, columns []string, 
 		}
 		return nil
 	})
+}
+
+// reach runs do on the driver's connection. Raw closes that connection when its
+// function panics or calls it bad, and waits for the transaction to end first, which is
+// its caller's to end: it is told neither.
+func (tx *Tx) reach(do func(driverConn any) error) (err error) {
+	var panicked any
+	unreached := tx.conn.Raw(func(driverConn any) error {
+		defer func() {
+			if r := recover(); r != nil {
+				panicked = fmt.Sprintf("%v\n%s", r, debug.Stack())
+			}
+		}()
+		err = do(driverConn)
+		return nil
+	})
+	switch {
+	case panicked != nil:
+		panic(panicked)
+	case err == nil:
+		err = unreached
+	}
+	return err
 }
 
 // begin starts a transaction on a connection of its own, which Copy needs. On SQLite

@@ -40,6 +40,7 @@ type Tx struct {
 	shared       *sync.Map // of the DB
 	beforeCommit []func(ctx context.Context) error
 	afterCommit  []func()
+	ended        bool // what goes straight to the connection would be outside of it
 }
 
 // Engine says which database this is, for the few statements that differ.
@@ -166,6 +167,7 @@ func (db *DB) transact(ctx context.Context, changes []*pending) error {
 	if err := ctx.Err(); err != nil {
 		return err // not at all, rather than after its callers were told that time ran out
 	}
+	tx.ended = true
 	if err := sqlTx.Commit(); err != nil {
 		return commitError(err)
 	}

@@ -18,6 +18,7 @@ type writingConn struct {
 	sqliteConn
 	compiled map[string]execStatement // closed with the connection
 	args     []driver.NamedValue      // of the running statement: one buffer for all
+	broken   bool                     // a statement did not return
 }
 
 // sqliteConn is what database/sql uses of the driver's connection.
@@ -63,6 +64,9 @@ func (w writingConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	return &writingConn{sqliteConn: conn, compiled: map[string]execStatement{}}, nil
 }
+
+// IsValid has a connection dropped on which a statement panicked.
+func (c *writingConn) IsValid() bool { return !c.broken && c.sqliteConn.IsValid() }
 
 // Close closes what was compiled, then the connection.
 func (c *writingConn) Close() error {
@@ -153,12 +157,17 @@ func (tx *Tx) execKept(ctx context.Context, query string, rows ...[]any) (change
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	err = tx.conn.Raw(func(driverConn any) error {
+	if tx.ended {
+		return 0, sql.ErrTxDone
+	}
+	err = tx.reach(func(driverConn any) error {
 		conn, ok := driverConn.(*writingConn)
 		if !ok {
 			return errors.New("not the connection that writes to SQLite")
 		}
+		conn.broken = true
 		changed, err = conn.exec(ctx, query, rows...)
+		conn.broken = false
 		return err
 	})
 	return changed, err

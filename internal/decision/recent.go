@@ -1,6 +1,7 @@
 package decision
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -14,7 +15,8 @@ import (
 const mostRecent = 8192
 
 // Recent are the decisions that this process recorded last and that nobody has
-// taken yet, without what an argument may make large. Whoever follows the log takes
+// taken yet, with what telemetry shows of them: no arguments, paths, labels, failures,
+// messages and addresses. Whoever follows the log takes
 // them from here, where reading them again would cost as much as storing them did.
 // It promises nothing: what is not here, the log tells.
 type Recent struct {
@@ -42,15 +44,16 @@ func Follow(db *database.DB) *Recent {
 	return r
 }
 
-// Take gives the decisions of a log from an index on, as far as it is known here
-// that there are no others between them, and forgets those before it. Arguments, their
-// digest and paths are left out. None says nothing: the log may have some.
-func (r *Recent) Take(orgID string, epoch, from int64, limit int) []Record {
+// Take gives the decisions of a log, whose head the caller has read, from an index
+// on, as far as it is known here that there are no others between them, and forgets
+// those before it. None says nothing: the log may have some. So it does where others
+// appended since, for that may have erased what is remembered here.
+func (r *Recent) Take(head audit.Head, from int64, limit int) []Record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	log := audit.LogOf(orgID)
+	log := head.Log
 	kept, ok := r.runs[log]
-	if !ok || kept.epoch != epoch || from < kept.from {
+	if !ok || kept.epoch != head.Epoch || from < kept.from || kept.to < head.Size {
 		return nil
 	}
 	passed := 0
@@ -58,10 +61,23 @@ func (r *Recent) Take(orgID string, epoch, from int64, limit int) []Record {
 		passed++
 	}
 	r.kept -= passed
-	kept.from, kept.records = from, kept.records[passed:]
+	kept.from, kept.records = from, letGo(kept.records, passed)
 	r.runs[log] = kept
 	count := min(limit, len(kept.records))
 	return kept.records[:count:count]
+}
+
+// letGo is what is left of records without the first ones, which nothing holds on
+// to for long: they tell of people.
+func letGo(records []Record, passed int) []Record {
+	switch left := records[passed:]; {
+	case len(left) == 0:
+		return nil
+	case passed >= len(left):
+		return slices.Clone(left)
+	default:
+		return left
+	}
 }
 
 // Committed keeps the entries of a log together. A gap before them means that others
@@ -77,6 +93,14 @@ func (r *Recent) Committed(log string, epoch, from, to int64) {
 	kept.to = to
 	r.runs[log] = kept
 	r.bound()
+}
+
+// Erased forgets a log: what is left of its decisions is read.
+func (r *Recent) Erased(log string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.kept -= len(r.runs[log].records)
+	delete(r.runs, log)
 }
 
 // add keeps decisions that were committed together, of which Committed told before.
@@ -117,7 +141,7 @@ func remember(tx *database.Tx, by principal.Principal, d *Record, at *audit.Appe
 	}).(*[]Record)
 	kept := *d
 	kept.KeyID, kept.Index, kept.At = by.ActorID(), at.Index, database.Time(database.Micros(tx.Now()))
-	kept.Arguments, kept.Digest, kept.Paths = nil, nil, nil
+	kept.Arguments, kept.Digest, kept.Paths, kept.Failed, kept.Labels, kept.Message, kept.Email = nil, nil, nil, nil, nil, "", ""
 	kept.Duration = kept.Duration.Truncate(time.Microsecond)
 	*records = append(*records, kept)
 }

@@ -1,6 +1,12 @@
 package decision
 
-import "testing"
+import (
+	"runtime"
+	"testing"
+	"weak"
+
+	"writ/internal/audit"
+)
 
 func newRecent() *Recent { return &Recent{runs: map[string]run{}} }
 
@@ -36,7 +42,7 @@ func TestRecentIsBounded(t *testing.T) {
 		t.Errorf("no more than %d were ever held", most)
 	}
 	first := r.runs["a"].records[0].Index
-	if got := r.Take("a", 0, first+10, 1); len(got) != 1 || r.held() != r.kept {
+	if got := r.Take(audit.Head{Log: "a", Epoch: 0}, first+10, 1); len(got) != 1 || r.held() != r.kept {
 		t.Errorf("%d taken, %d held, counted as %d", len(got), r.held(), r.kept)
 	}
 	for i := range int64(mostRecent + 10) {
@@ -53,10 +59,28 @@ func TestRecentIsOfOneEpoch(t *testing.T) {
 	r := newRecent()
 	r.commit("a", 0, 0, 3)
 	r.commit("a", 1, 3, 2)
-	if got := r.Take("a", 0, 0, 9); len(got) > 0 {
+	if got := r.Take(audit.Head{Log: "a", Epoch: 0}, 0, 9); len(got) > 0 {
 		t.Errorf("of the epoch before: %+v", got)
 	}
-	if got := r.Take("a", 1, 3, 9); len(got) != 2 || r.kept != 2 {
+	if got := r.Take(audit.Head{Log: "a", Epoch: 1}, 3, 9); len(got) != 2 || r.kept != 2 {
 		t.Errorf("of this epoch: %+v, %d kept", got, r.kept)
 	}
+}
+
+// What was taken is let go, with what people wrote in it: also where nothing more is
+// decided in that log.
+func TestRecentLetsGoOfWhatWasTaken(t *testing.T) {
+	t.Parallel()
+	r := newRecent()
+	words := &[4]Shadow{}
+	told := weak.Make(words)
+	r.Committed("a", 0, 0, 2)
+	r.add("a", []Record{{Index: 0, Details: Details{Shadows: words[:]}}, {Index: 1}})
+	words = nil
+	r.Take(audit.Head{Log: "a", Epoch: 0}, 2, 1)
+	runtime.GC()
+	if told.Value() != nil || r.kept != 0 {
+		t.Errorf("%d are kept, and those taken are still held", r.kept)
+	}
+	runtime.KeepAlive(r)
 }

@@ -94,7 +94,7 @@ func (p *Projector) follow(ctx context.Context, head audit.Head, at observabilit
 		if err != nil {
 			return false, err
 		}
-		decisions, err := p.decisions(ctx, head.Log, next)
+		decisions, err := p.decisions(ctx, head, next.Next)
 		if err != nil {
 			return false, err
 		}
@@ -113,11 +113,11 @@ func (p *Projector) follow(ctx context.Context, head audit.Head, at observabilit
 
 // decisions are the next ones of a log: those this process has just recorded, else
 // what the log has. None are left when the log has none.
-func (p *Projector) decisions(ctx context.Context, log string, at observability.Position) ([]decision.Record, error) {
-	if recent := p.recent.Take(log, at.Epoch, at.Next, slice); len(recent) > 0 {
+func (p *Projector) decisions(ctx context.Context, head audit.Head, next int64) ([]decision.Record, error) {
+	if recent := p.recent.Take(head, next, slice); len(recent) > 0 {
 		return recent, nil
 	}
-	return decision.Read(ctx, p.db, log, at.Next, slice)
+	return decision.Read(ctx, p.db, head.Log, next, slice)
 }
 
 // rewound is a position in the present epoch of the log. After a restore the log

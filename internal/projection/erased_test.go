@@ -1,0 +1,44 @@
+package projection_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"strings"
+	"testing"
+
+	"writ/internal/audit"
+	"writ/internal/principal"
+	"writ/internal/verdict"
+)
+
+// What was erased from the log before it was shown is not shown.
+func TestErasedDetailsAreNotProjected(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		signing := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize))
+		log, err := audit.Open(t.Context(), w.db, func(context.Context) (ed25519.PrivateKey, error) { return signing, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := w.decision("plan-1", verdict.Deny)
+		d.Reason = "Jane Doe may not pay"
+		w.decide(d)
+		owner := principal.Principal{Kind: principal.User, UserID: w.globex, OrgID: w.acme, Role: principal.Owner}
+		if err := log.ErasePayload(t.Context(), owner, w.acme, 0, "she asked for it"); err != nil {
+			t.Fatal(err)
+		}
+		w.project()
+		found := w.traces(w.acme)
+		if len(found) != 1 {
+			t.Fatalf("%d traces", len(found))
+		}
+		detail, err := w.telemetry.Trace(t.Context(), w.acme, found[0].ID)
+		if err != nil || len(detail.Spans) != 1 {
+			t.Fatalf("%+v, %v", detail, err)
+		}
+		if strings.Contains(detail.Spans[0].Attributes, "Jane Doe") {
+			t.Errorf("erased, and shown: %s", detail.Spans[0].Attributes)
+		}
+	})
+}
