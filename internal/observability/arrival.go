@@ -209,7 +209,6 @@ func (s *Service) ArrivedSpans(ctx context.Context, a *Arrival, after int64, lim
 		span.StoredSpan, err = scanSpan(withMore{row, []any{
 			&span.Number, &span.Tool, &span.Model, &u.Input, &u.Output, &u.CacheRead, &u.CacheWrite, &u.CostNanos,
 		}})
-		a.withSession(&span.StoredSpan)
 		return span, err
 	}, `
 		SELECT id, COALESCE(parent_id, ''), COALESCE(session_id, ''), kind, name, start_time, end_time, duration_ms, status, attributes,

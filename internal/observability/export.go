@@ -238,7 +238,6 @@ func (t *ExportedTrace) Spans(ctx context.Context) iter.Seq2[*ExportedSpan, erro
 		left, after := t.SpanCount, int64(-1)
 		for spans, more := t.spans, !t.isRead; ; {
 			for i := range spans {
-				t.withSession(&spans[i].StoredSpan)
 				if left == 0 || !yield(&spans[i], nil) {
 					return
 				}

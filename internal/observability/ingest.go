@@ -92,9 +92,7 @@ func (s *Service) read(r Request, product string, result *Result) iter.Seq[[]rea
 				}
 				slice, spans = nil, 0
 			}
-			ready := readied(&b, product)
-			ready.sharedSessions()
-			slice, spans = append(slice, ready), spans+size
+			slice, spans = append(slice, readied(&b, product)), spans+size
 		}
 		if len(slice) > 0 {
 			yield(slice)

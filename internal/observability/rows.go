@@ -76,36 +76,12 @@ var spanColumns = []string{
 	"cache_write", "cost_nanos", "policy_id", "policy_name", "decision", "rule_id",
 }
 
-// Where a span's row says which trace it belongs to, which is known last, and which
-// session.
+// Where a span's row says which trace it belongs to, which is known last.
 const (
 	spanDay      = 0
 	spanTrace    = 1
 	spanSequence = 2
-	spanSession  = 5
 )
-
-// sessionOfTrace stands in a span's row for the session of its trace, as clients name
-// it in every span: rows are a twentieth shorter so. No session is called that.
-const sessionOfTrace = "="
-
-// sharedSessions has the rows of a batch refer to the session of their trace, which
-// must be new with the batch: a trace that has a session keeps it.
-func (r *readyBatch) sharedSessions() {
-	session := r.batch.Trace.SessionID
-	for i := range r.spanRows {
-		if session != "" && r.batch.Spans[i].SessionID == session {
-			r.spanRows[i][spanSession] = sessionOfTrace
-		}
-	}
-}
-
-// withSession is a span of the trace with the session its row means.
-func (t *TraceItem) withSession(s *StoredSpan) {
-	if s.SessionID == sessionOfTrace {
-		s.SessionID = t.SessionID
-	}
-}
 
 // spanRows are the rows of a batch's spans but for their trace. They are made before
 // the change is queued: what the committer does, everybody waits for.

@@ -232,7 +232,7 @@ func (s *Service) Trace(ctx context.Context, orgID, id string) (*TraceDetail, er
 	if err != nil || item == nil {
 		return nil, err
 	}
-	spans, err := s.spansOf(ctx, item)
+	spans, err := s.spansOf(ctx, item.receivedDay, item.pk, item.SpanCount)
 	if err != nil {
 		return nil, fmt.Errorf("read the spans of a trace: %w", err)
 	}
@@ -262,15 +262,11 @@ func (s *Service) findTrace(ctx context.Context, orgID, id string) (*TraceItem, 
 	return &item, nil
 }
 
-// spansOf reads the spans of a trace.
-func (s *Service) spansOf(ctx context.Context, t *TraceItem) ([]StoredSpan, error) {
+// spansOf reads the spans of a trace, of which there are about count.
+func (s *Service) spansOf(ctx context.Context, day, pk, count int64) ([]StoredSpan, error) {
 	var packed sql.NullString // NULL where there are none
-	if err := s.db.Often().QueryRow(ctx, selectPacked, t.receivedDay, t.pk).Scan(&packed); err != nil {
+	if err := s.db.Often().QueryRow(ctx, selectPacked, day, pk).Scan(&packed); err != nil {
 		return nil, err
 	}
-	spans, err := unpack(packed.String, t.SpanCount)
-	for i := range spans {
-		t.withSession(&spans[i])
-	}
-	return spans, err
+	return unpack(packed.String, count)
 }

@@ -44,7 +44,7 @@ CREATE TABLE span (
   seq            BIGINT NOT NULL,           -- order within the trace
   id             TEXT   NOT NULL,
   parent_id      TEXT,
-  session_id     TEXT,                      -- '=' where it is that of the trace
+  session_id     TEXT,
   kind           TEXT   NOT NULL,
   name           TEXT   NOT NULL,
   start_time     BIGINT NOT NULL,
