@@ -27,6 +27,8 @@ func FuzzRead(f *testing.F) {
 	f.Add(sample.protobuf(), true)
 	f.Add(sample.json(), false)
 	f.Add([]byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"5B8EFFF798038103D269B633813FC60C","spanId":"eee19b7ec3c1b174","kind":"SPAN_KIND_CLIENT","startTimeUnixNano":1,"status":{"code":"STATUS_CODE_ERROR"}}]}],"resource":null}]}`), false)
+	// An entry of a map that has no value.
+	f.Add([]byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"5B8EFFF798038103D269B633813FC60C","spanId":"eee19b7ec3c1b174","startTimeUnixNano":1,"attributes":[{"key":"l","value":{"kvlistValue":{"values":[{"key":"k"},{"key":"n","value":null},{}]}}}]}]}]}]}`), false)
 	f.Fuzz(func(t *testing.T, body []byte, binary bool) {
 		encoding := otlp.JSON
 		if binary {

@@ -45,7 +45,7 @@ func (d decoder) appendElement(dst []byte, depth int, bad *error) ([]byte, error
 // appendEntry writes the next entry of a map, unless its key is there already.
 func (d decoder) appendEntry(dst []byte, seen members, depth int, bad *error) ([]byte, error) {
 	var key string
-	var written []byte
+	var v value // null where the entry has none
 	err := d.object(func(name string) (err error) {
 		switch name {
 		case "key":
@@ -53,7 +53,8 @@ func (d decoder) appendEntry(dst []byte, seen members, depth int, bad *error) ([
 			text, err = d.text()
 			key = string(text)
 		case "value":
-			written, err = d.appendAny(nil, depth, bad)
+			v.kind = writtenValue
+			v.text, err = d.appendAny(nil, depth, bad)
 		default:
 			err = d.SkipValue()
 		}
@@ -66,8 +67,7 @@ func (d decoder) appendEntry(dst []byte, seen members, depth int, bad *error) ([
 		*bad = errAttributes
 		return dst, nil
 	}
-	dst = seen.append(dst, key, value{kind: writtenValue, text: written})
-	return dst, nil
+	return seen.append(dst, key, v), nil
 }
 
 // appendAny writes an AnyValue inside of another.
