@@ -148,6 +148,10 @@ func (w *writer) run() {
 		case !ok:
 			ordinary = nil
 		case isUrgent:
+			// Whoever is ready to run does so first: the decisions they are about to queue
+			// share the commit, whose price hardly depends on how many do. Where nobody is, as
+			// under little load, this costs nothing.
+			runtime.Gosched()
 			w.commit(gather(first, urgent, urgentBatch))
 			if next, ok := poll(ordinary); ok {
 				w.commit(gather(next, ordinary, ordinaryBatch))
@@ -182,13 +186,8 @@ func poll(lane chan *pending) (*pending, bool) {
 }
 
 // gather adds what is waiting in the lane, and drops what its caller has given
-// up. Whoever is ready to run does so first: what they are about to queue shares the
-// commit, whose price hardly depends on how many do. Where nobody is, as under little
-// load, this costs nothing.
+// up.
 func gather(first *pending, lane chan *pending, most int) []*pending {
-	if most == urgentBatch {
-		runtime.Gosched()
-	}
 	batch := make([]*pending, 0, most)
 	for p, ok := first, true; ok; p, ok = poll(lane) {
 		if p.claimed.CompareAndSwap(false, true) {

@@ -16,9 +16,9 @@ const mostRecent = 8192
 
 // Recent are the decisions that this process recorded last and that nobody has
 // taken yet, with what telemetry shows of them: no arguments, paths, labels, failures,
-// messages and addresses. Whoever follows the log takes
-// them from here, where reading them again would cost as much as storing them did.
-// It promises nothing: what is not here, the log tells.
+// messages and addresses. Whoever follows the log takes them from here, where reading
+// them again would cost as much as storing them did. It promises nothing: what is not
+// here, the log tells.
 type Recent struct {
 	mu   sync.Mutex
 	runs map[string]run // by log
