@@ -51,7 +51,13 @@ func signIn(ctx context.Context, i installation, server *process) (*account, err
 	if err != nil {
 		return nil, err
 	}
-	a := &account{server: server, first: first, org: first.OrganizationID, key: first.APIKey, client: newClient()}
+	a := &account{
+		server: server,
+		first:  first,
+		org:    first.OrganizationID,
+		key:    first.APIKey,
+		client: newClient(),
+	}
 	return a, a.renewToken(ctx)
 }
 
@@ -86,7 +92,8 @@ func (a *account) inNewOrganization(ctx context.Context, name string) (*account,
 	var key struct {
 		APIKey string `json:"apiKey"`
 	}
-	if err := a.do(ctx, http.MethodPost, "/api-keys", map[string]string{"name": name, "organizationId": org.ID}, &key); err != nil {
+	if err := a.do(ctx, http.MethodPost, "/api-keys", map[string]string{"name": name, "organizationId": org.ID},
+		&key); err != nil {
 		return nil, err
 	}
 	other := *a

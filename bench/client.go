@@ -50,7 +50,9 @@ func signedIn(folder string) ([]string, error) {
 	return append(cleanEnvironment(), "HOME="+home, "XDG_CONFIG_HOME="+home), nil
 }
 
-func timeRun(ctx context.Context, times []time.Duration, environment []string, program string, arguments ...string) ([]time.Duration, error) {
+func timeRun(
+	ctx context.Context, times []time.Duration, environment []string, program string, arguments ...string,
+) ([]time.Duration, error) {
 	command := exec.CommandContext(ctx, program, arguments...)
 	command.Env = environment
 	begin := time.Now()

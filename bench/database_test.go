@@ -29,7 +29,8 @@ func TestInsertFloorInsertsWhatItSays(t *testing.T) {
 	}
 	defer db.Close()
 	var rows, traces int
-	if err := db.QueryRow(`SELECT count(*), count(DISTINCT trace_pk) FROM span WHERE length(attributes) = ?`, attributeBytes).Scan(&rows, &traces); err != nil {
+	if err := db.QueryRow(`SELECT count(*), count(DISTINCT trace_pk) FROM span WHERE length(attributes) = ?`,
+		attributeBytes).Scan(&rows, &traces); err != nil {
 		t.Fatal(err)
 	}
 	if rows != inserted.Rows || traces != rows/spansPerTrace {

@@ -125,7 +125,13 @@ const (
 	calledTool   = "send_money"
 )
 
-var calledArguments = map[string]any{"amount": 500, "currency": "EUR", "region": "us-east", "path": "/srv/report.txt", "note": "rent for May, with thanks"}
+var calledArguments = map[string]any{
+	"amount":   500,
+	"currency": "EUR",
+	"region":   "us-east",
+	"path":     "/srv/report.txt",
+	"note":     "rent for May, with thanks",
+}
 
 // decider is a writd whose organization has the policy and a plan.
 type decider struct {
@@ -169,7 +175,12 @@ func newDecider(ctx context.Context, i installation, server *process, rules poli
 	if !bytes.HasPrefix(answer, begins) {
 		return decider{}, fmt.Errorf("the call is not allowed: %s", answer)
 	}
-	return decider{account: a, target: target{server: server, request: post(server, "/iap/sdk/enforce", a.key, body), answer: answer, begins: begins}}, nil
+	return decider{
+		account: a,
+		target: target{
+			server: server, request: post(server, "/iap/sdk/enforce", a.key, body), answer: answer, begins: begins,
+		},
+	}, nil
 }
 
 // activate stores a policy and makes it count.
@@ -178,20 +189,42 @@ func (a *account) activate(ctx context.Context, document []byte) error {
 		ID            string `json:"id"`
 		PolicyVersion int    `json:"policyVersion"`
 	}
-	if err := a.do(ctx, http.MethodPost, "/policies?organizationId="+url.QueryEscape(a.org), json.RawMessage(document), &made); err != nil {
+	if err := a.do(ctx, http.MethodPost, "/policies?organizationId="+url.QueryEscape(a.org), json.RawMessage(document),
+		&made); err != nil {
 		return err
 	}
-	return a.do(ctx, http.MethodPost, "/policies/"+made.ID+"/activate", map[string]int{"version": made.PolicyVersion}, nil)
+	return a.do(ctx, http.MethodPost, "/policies/"+made.ID+"/activate", map[string]int{"version": made.PolicyVersion},
+		nil)
 }
 
 // call declares a plan and gives the body of a call that is in it, as SDKs send it.
 func (a *account) call(ctx context.Context) ([]byte, error) {
 	plan := map[string]any{"goal": "pay the rent", "steps": []map[string]any{
-		{"action": "list_files", "tool": "list_files", "mcp": calledServer, "params": map[string]any{}, "description": "Call list_files on " + calledServer},
-		{"action": calledTool, "tool": calledTool, "mcp": calledServer, "params": map[string]any{"currency": "EUR", "amount": 500}, "description": "Call " + calledTool + " on " + calledServer},
-		{"action": "create_issue", "tool": "create_issue", "mcp": calledServer, "params": map[string]any{}, "description": "Call create_issue on " + calledServer},
+		{
+			"action":      "list_files",
+			"tool":        "list_files",
+			"mcp":         calledServer,
+			"params":      map[string]any{},
+			"description": "Call list_files on " + calledServer,
+		},
+		{
+			"action":      calledTool,
+			"tool":        calledTool,
+			"mcp":         calledServer,
+			"params":      map[string]any{"currency": "EUR", "amount": 500},
+			"description": "Call " + calledTool + " on " + calledServer,
+		},
+		{
+			"action":      "create_issue",
+			"tool":        "create_issue",
+			"mcp":         calledServer,
+			"params":      map[string]any{},
+			"description": "Call create_issue on " + calledServer,
+		},
 	}}
-	request, err := json.Marshal(map[string]any{"user_id": "user", "agent_id": "agent", "context_id": "default", "plan": plan, "expires_in": 86_400})
+	request, err := json.Marshal(map[string]any{
+		"user_id": "user", "agent_id": "agent", "context_id": "default", "plan": plan, "expires_in": 86_400,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -204,15 +237,20 @@ func (a *account) call(ctx context.Context) ([]byte, error) {
 		return nil, fmt.Errorf("read the token: %w", err)
 	}
 	token := map[string]any{"plan": plan}
-	for _, member := range []string{"plan_id", "token", "plan_hash", "merkle_root", "intent_reference", "composite_identity", "step_proofs"} {
+	for _, member := range []string{
+		"plan_id", "token", "plan_hash", "merkle_root", "intent_reference", "composite_identity", "step_proofs",
+	} {
 		token[member] = minted[member]
 	}
-	return json.Marshal(map[string]any{"tool": calledTool, "arguments": calledArguments, "intent_token": token, "agent_id": "agent"})
+	return json.Marshal(map[string]any{
+		"tool": calledTool, "arguments": calledArguments, "intent_token": token, "agent_id": "agent",
+	})
 }
 
 // post is a request as it goes over the wire.
 func post(server *process, path, apiKey string, body []byte) []byte {
-	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: writ-bench\r\nX-Api-Key: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+	return fmt.Appendf(nil,
+		"POST %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: writ-bench\r\nX-Api-Key: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
 		path, server.address, apiKey, len(body), body)
 }
 
@@ -224,19 +262,32 @@ func (b *bench) startPeers(ctx context.Context, like decider, rules policies) ([
 		return nil, err
 	}
 	_, body, _ := bytes.Cut(like.target.request, []byte("\r\n\r\n"))
-	peers := []contender{{name: "echo, net/http", target: target{server: floor, request: post(floor, "/", like.account.key, body), begins: []byte(`{`)}}}
+	peers := []contender{
+		{
+			name:   "echo, net/http",
+			target: target{server: floor, request: post(floor, "/", like.account.key, body), begins: []byte(`{`)},
+		},
+	}
 	opa, _, err := startProcess(ctx, func(port int) command {
-		return command{program: rules.opaServer, arguments: []string{"-address", "127.0.0.1:" + strconv.Itoa(port), rules.rego}, environment: os.Environ(), ready: "/health"}
+		return command{
+			program:     rules.opaServer,
+			arguments:   []string{"-address", "127.0.0.1:" + strconv.Itoa(port), rules.rego},
+			environment: os.Environ(),
+			ready:       "/health",
+		}
 	})
 	if err != nil {
 		return peers, err
 	}
-	input, err := json.Marshal(map[string]any{"input": map[string]any{"server": calledServer, "tool": calledTool, "args": calledArguments}})
+	input, err := json.Marshal(map[string]any{
+		"input": map[string]any{"server": calledServer, "tool": calledTool, "args": calledArguments},
+	})
 	peers = append(peers, contender{name: "OPA, a bare input", target: target{
 		server: opa, request: post(opa, "/v1/data/bench/allow", "", input), begins: []byte(`{"result":true}`),
 	}})
 	return append(peers, contender{name: "OPA, the same request", target: target{
-		server: opa, request: post(opa, "/v1/data/bench/planned", "", fmt.Appendf(nil, `{"input":%s}`, body)), begins: []byte(`{"result":true}`),
+		server: opa, request: post(opa, "/v1/data/bench/planned", "", fmt.Appendf(nil, `{"input":%s}`, body)),
+		begins: []byte(`{"result":true}`),
 	}}), err
 }
 

@@ -23,7 +23,8 @@ func (b *bench) evidence(ctx context.Context) error {
 		{"BenchmarkAppend/" + sizes, "5,000 a second"},
 		{"BenchmarkCheckProof", "50 us"},
 	} {
-		text, err := output(ctx, "go", "test", "-C", "..", "-run", "^$", "-bench", m.name, "-benchtime", "2s", "./internal/audit")
+		text, err := output(ctx, "go", "test", "-C", "..", "-run", "^$", "-bench", m.name, "-benchtime", "2s",
+			"./internal/audit")
 		if err != nil {
 			return err
 		}

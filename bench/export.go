@@ -131,7 +131,8 @@ func (p *process) mostMemory(ctx context.Context) (peak int64, err error) {
 
 // readExport reads an export and drops it. It must say that it is complete.
 func (a *account) readExport(ctx context.Context, query string) (lines int, size int64, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+a.server.address+"/organization/"+a.org+"/observability/traces/export?"+query, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		"http://"+a.server.address+"/organization/"+a.org+"/observability/traces/export?"+query, nil)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -167,13 +168,15 @@ func (a *account) readExport(ctx context.Context, query string) (lines int, size
 
 func printExports(out io.Writer, engine string, d dataset, exports []exported) error {
 	megabytes := func(bytes int64) string { return fmt.Sprintf("%.1f MB", float64(bytes)/1e6) }
-	table := newTable(out, fmt.Sprintf("export of %d spans, %s", d.large*d.spansEach, engine), "size", "time", "spans/s", "memory before", "at most", "ingest beside it", "target")
+	table := newTable(out, fmt.Sprintf("export of %d spans, %s", d.large*d.spansEach, engine), "size", "time",
+		"spans/s", "memory before", "at most", "ingest beside it", "target")
 	for _, e := range exports {
 		beside, target := "-", exportTarget
 		if e.ingested > 0 {
 			beside, target = fmt.Sprintf("%d spans/s", e.ingested), "-" // ingest takes memory of its own
 		}
-		table.row(e.name, megabytes(e.bytes), e.took.Round(time.Millisecond).String(), fmt.Sprintf("%.0f", float64(d.large*d.spansEach)/e.took.Seconds()),
+		table.row(e.name, megabytes(e.bytes), e.took.Round(time.Millisecond).String(),
+			fmt.Sprintf("%.0f", float64(d.large*d.spansEach)/e.took.Seconds()),
 			megabytes(e.before), megabytes(e.peak), beside, target)
 	}
 	return table.Flush()

@@ -17,16 +17,22 @@ func TestFilterPath(t *testing.T) {
 		_, _ = w.Write([]byte(page))
 	}))
 	t.Cleanup(server.Close)
-	a := &account{server: &process{address: strings.TrimPrefix(server.URL, "http://")}, org: "org", client: server.Client()}
+	a := &account{
+		server: &process{address: strings.TrimPrefix(server.URL, "http://")}, org: "org", client: server.Client(),
+	}
 	tests := map[string]struct {
 		filter filter
 		want   string
 		ok     bool
 	}{
-		"none":           {filter{list: "traces"}, "/traces", true},
-		"a value":        {filter{list: "traces", parameter: "name", value: "x y"}, "/traces?name=x+y", true},
-		"of an item":     {filter{list: "traces", parameter: "userId", member: "userId"}, "/traces?userId=second", true},
-		"the next page":  {filter{list: "traces", parameter: "cursor", member: "nextCursor"}, "/traces?cursor=a+b", true},
+		"none":    {filter{list: "traces"}, "/traces", true},
+		"a value": {filter{list: "traces", parameter: "name", value: "x y"}, "/traces?name=x+y", true},
+		"of an item": {
+			filter{list: "traces", parameter: "userId", member: "userId"}, "/traces?userId=second", true,
+		},
+		"the next page": {
+			filter{list: "traces", parameter: "cursor", member: "nextCursor"}, "/traces?cursor=a+b", true,
+		},
 		"of no item":     {filter{list: "traces", parameter: "agentId", member: "agentId"}, "", false},
 		"unknown member": {filter{list: "traces", parameter: "x", member: "x"}, "", false},
 	}
@@ -49,7 +55,8 @@ func TestOptionsChooseParts(t *testing.T) {
 	}
 	good.only = "ingest,soak"
 	if good.wants("reads") || !good.wants("soak") || good.check() != nil {
-		t.Errorf("-only %s: reads wanted %t, soak %t, check %v", good.only, good.wants("reads"), good.wants("soak"), good.check())
+		t.Errorf("-only %s: reads wanted %t, soak %t, check %v", good.only, good.wants("reads"), good.wants("soak"),
+			good.check())
 	}
 	bad := good
 	bad.only = "ingest,sok"
@@ -60,8 +67,12 @@ func TestOptionsChooseParts(t *testing.T) {
 
 func TestIngesterComparesNeighbours(t *testing.T) {
 	t.Parallel()
-	floor := &ingester{rounds: []ingestRound{{spans: 100, elapsed: 1e9}, {spans: 10, elapsed: 1e9}, {spans: 50, elapsed: 1e9}}}
-	half := &ingester{rounds: []ingestRound{{spans: 50, elapsed: 1e9}, {spans: 5, elapsed: 1e9}, {spans: 50, elapsed: 1e9}}}
+	floor := &ingester{
+		rounds: []ingestRound{{spans: 100, elapsed: 1e9}, {spans: 10, elapsed: 1e9}, {spans: 50, elapsed: 1e9}},
+	}
+	half := &ingester{
+		rounds: []ingestRound{{spans: 50, elapsed: 1e9}, {spans: 5, elapsed: 1e9}, {spans: 50, elapsed: 1e9}},
+	}
 	if got, want := half.over(floor, ingestRound.perSecond), 0.5; got != want {
 		t.Errorf("over = %g, want %g", got, want)
 	}

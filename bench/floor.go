@@ -29,7 +29,11 @@ func startFloor(ctx context.Context, name string, input []byte) (*process, error
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
 	server, _, err := startProcess(ctx, func(port int) command {
-		return command{program: program, arguments: []string{"-floor", name, "-port", strconv.Itoa(port)}, input: bytes.NewReader(input)}
+		return command{
+			program:   program,
+			arguments: []string{"-floor", name, "-port", strconv.Itoa(port)},
+			input:     bytes.NewReader(input),
+		}
 	})
 	return server, err
 }

@@ -60,7 +60,9 @@ func (i *ingester) over(floor *ingester, figure func(ingestRound) float64) float
 
 // measureIngest lets the floors and every installation take turns: first the
 // bare insert, then the decoder, then the installations.
-func measureIngest(ctx context.Context, installations []installation, folder string, o options) (_ []*ingester, others float64, err error) {
+func measureIngest(
+	ctx context.Context, installations []installation, folder string, o options,
+) (_ []*ingester, others float64, err error) {
 	var ingesters []*ingester
 	defer func() {
 		for _, i := range ingesters {
@@ -92,7 +94,9 @@ func measureIngest(ctx context.Context, installations []installation, folder str
 		i.rounds = nil
 		servers = append(servers, i.server)
 	}
-	others, err = shareOfOthers(servers, func() error { return ingestInTurns(ctx, ingesters, o.rounds, o.roundLength()) })
+	others, err = shareOfOthers(servers, func() error {
+		return ingestInTurns(ctx, ingesters, o.rounds, o.roundLength())
+	})
 	return ingesters, others, err
 }
 
@@ -124,16 +128,17 @@ func ingestBare(ctx context.Context, folder string) (*ingester, error) {
 		return nil, err
 	}
 	a := &account{server: server, client: newClient()}
-	return &ingester{name: "bare insert, SQLite", server: server, take: func(ctx context.Context, length time.Duration) (ingestRound, error) {
-		begin := time.Now()
-		text, err := a.send(ctx, "GET", "/insert?for="+length.String(), "Accept", "application/json", nil)
-		if err != nil {
-			return ingestRound{}, err
-		}
-		var inserted insertedBody
-		err = json.Unmarshal(text, &inserted)
-		return ingestRound{spans: inserted.Rows, elapsed: time.Since(begin)}, err
-	}}, nil
+	return &ingester{name: "bare insert, SQLite", server: server,
+		take: func(ctx context.Context, length time.Duration) (ingestRound, error) {
+			begin := time.Now()
+			text, err := a.send(ctx, "GET", "/insert?for="+length.String(), "Accept", "application/json", nil)
+			if err != nil {
+				return ingestRound{}, err
+			}
+			var inserted insertedBody
+			err = json.Unmarshal(text, &inserted)
+			return ingestRound{spans: inserted.Rows, elapsed: time.Since(begin)}, err
+		}}, nil
 }
 
 func ingestAndDrop(ctx context.Context) (*ingester, error) {
@@ -158,9 +163,10 @@ func ingestInto(ctx context.Context, i installation) (*ingester, error) {
 
 func newIngester(name string, a *account) *ingester {
 	payloads := recentPayloads(ingestConnections * payloadsEach)
-	return &ingester{name: name, server: a.server, take: func(ctx context.Context, length time.Duration) (ingestRound, error) {
-		return a.ingestFor(ctx, payloads, length)
-	}}
+	return &ingester{name: name, server: a.server,
+		take: func(ctx context.Context, length time.Duration) (ingestRound, error) {
+			return a.ingestFor(ctx, payloads, length)
+		}}
 }
 
 // recentPayloads are requests of traces that just happened.
@@ -168,7 +174,8 @@ func recentPayloads(count int) []*payload {
 	w := newWorkload()
 	var payloads []*payload
 	for range count {
-		payloads = append(payloads, newPayload(w, tracesPerRequest, spansPerTrace, time.Now().UTC().Add(-time.Minute), 10*time.Millisecond))
+		payloads = append(payloads, newPayload(w, tracesPerRequest, spansPerTrace, time.Now().UTC().Add(-time.Minute),
+			10*time.Millisecond))
 	}
 	return payloads
 }
@@ -200,6 +207,7 @@ func ingestWith(length time.Duration, send func(connection, n int) error) (inges
 	group.Wait()
 	all := slices.Sorted(slices.Values(slices.Concat(latencies...)))
 	return ingestRound{
-		spans: len(all) * spansPerRequest, elapsed: time.Since(begin), p50: percentile(all, 50), p99: percentile(all, 99),
+		spans: len(all) * spansPerRequest, elapsed: time.Since(begin), p50: percentile(all, 50),
+		p99: percentile(all, 99),
 	}, errors.Join(errs...)
 }

@@ -45,7 +45,9 @@ type bare struct {
 
 // insertFloor inserts into a new database in a folder: GET /insert?for=2s.
 func insertFloor(folder []byte) (http.Handler, error) {
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(string(folder), "bare.db")+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_txlock=immediate")
+	db, err := sql.Open("sqlite",
+		"file:"+filepath.Join(string(folder), "bare.db")+
+			"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_txlock=immediate")
 	if err != nil {
 		return nil, err
 	}

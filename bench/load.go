@@ -106,7 +106,13 @@ func (t target) ask(connections int, length time.Duration, each int) (round, err
 	}
 	all := slices.Concat(latencies...)
 	slices.Sort(all)
-	return round{requests: len(all), elapsed: elapsed, p50: percentile(all, 50), p99: percentile(all, 99), cpu: after - before}, nil
+	return round{
+		requests: len(all),
+		elapsed:  elapsed,
+		p50:      percentile(all, 50),
+		p99:      percentile(all, 99),
+		cpu:      after - before,
+	}, nil
 }
 
 // connect opens the connections. Those that are open at an error are returned

@@ -98,9 +98,12 @@ func measure(ctx context.Context, o options) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 
 	fmt.Printf("command  %s\nmachine  %s\n", o.command(), machine)
-	b := &bench{options: o, folder: folder, installations: []installation{onSQLite(o.writd, filepath.Join(folder, "sqlite"))}}
+	b := &bench{
+		options: o, folder: folder, installations: []installation{onSQLite(o.writd, filepath.Join(folder, "sqlite"))},
+	}
 	if o.databaseURL != "" {
-		b.installations = append(b.installations, onPostgreSQL(o.writd, filepath.Join(folder, "postgresql"), o.databaseURL))
+		b.installations = append(b.installations, onPostgreSQL(o.writd, filepath.Join(folder, "postgresql"),
+			o.databaseURL))
 	}
 	for _, p := range parts {
 		if !o.wants(p.name) {

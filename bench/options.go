@@ -32,9 +32,12 @@ func readOptions() options {
 	flag.Float64Var(&o.seconds, "seconds", 2, "`length` of a round")
 	flag.IntVar(&o.connections, "connections", 32, "`number` of connections that ask at once")
 	flag.IntVar(&o.rounds, "rounds", 5, "`number` of rounds of each server")
-	flag.StringVar(&o.databaseURL, "database", "", "measure on the empty PostgreSQL database at this `URL` too; it is not emptied afterwards")
-	flag.StringVar(&o.only, "only", "", "measure only these `parts`, with commas between: "+strings.Join(partNames(), ", "))
-	flag.BoolVar(&o.large, "large", false, "read from 1,000,000 traces with 10,000,000 spans, decide on a log of 1,000,000 entries: takes long, and 12 GB of disk")
+	flag.StringVar(&o.databaseURL, "database", "",
+		"measure on the empty PostgreSQL database at this `URL` too; it is not emptied afterwards")
+	flag.StringVar(&o.only, "only", "",
+		"measure only these `parts`, with commas between: "+strings.Join(partNames(), ", "))
+	flag.BoolVar(&o.large, "large", false,
+		"read from 1,000,000 traces with 10,000,000 spans, decide on a log of 1,000,000 entries: takes long, and 12 GB of disk")
 	flag.DurationVar(&o.soak, "soak", 20*time.Second, "`length` of the soak")
 	flag.StringVar(&o.floor, "floor", "", "be the floor of this `name`: the benchmark starts itself so")
 	flag.IntVar(&o.port, "port", 0, "the floor's `port`")
@@ -76,7 +79,8 @@ func (o options) roundLength() time.Duration { return time.Duration(o.seconds * 
 
 // command is how to repeat the run. A database's URL may hold a password.
 func (o options) command() string {
-	command := fmt.Sprintf("go run . -writd %s -writ %s -seconds %g -connections %d -rounds %d -soak %s", o.writd, o.writ, o.seconds, o.connections, o.rounds, o.soak)
+	command := fmt.Sprintf("go run . -writd %s -writ %s -seconds %g -connections %d -rounds %d -soak %s", o.writd,
+		o.writ, o.seconds, o.connections, o.rounds, o.soak)
 	if o.only != "" {
 		command += " -only " + o.only
 	}

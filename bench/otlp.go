@@ -39,14 +39,18 @@ func measureOTLP(ctx context.Context, i installation, o options) (_ []*ingester,
 	if err != nil {
 		return nil, 0, err
 	}
-	ingesters := []*ingester{newIngester("JSON", a), newOTLPIngester("OTLP", a, 1), newOTLPIngester("OTLP, a trace in two requests", a, 2)}
+	ingesters := []*ingester{
+		newIngester("JSON", a), newOTLPIngester("OTLP", a, 1), newOTLPIngester("OTLP, a trace in two requests", a, 2),
+	}
 	if err := ingestInTurns(ctx, ingesters, 1, warmUp); err != nil {
 		return nil, 0, err
 	}
 	for _, i := range ingesters {
 		i.rounds = nil
 	}
-	others, err = shareOfOthers([]*process{server}, func() error { return ingestInTurns(ctx, ingesters, o.rounds, o.roundLength()) })
+	others, err = shareOfOthers([]*process{server}, func() error {
+		return ingestInTurns(ctx, ingesters, o.rounds, o.roundLength())
+	})
 	return ingesters, others, err
 }
 
@@ -56,23 +60,26 @@ func newOTLPIngester(name string, a *account, requests int) *ingester {
 	w := newWorkload()
 	var payloads [][]*otlpPayload
 	for range ingestConnections * payloadsEach {
-		payloads = append(payloads, newOTLPPayloads(w, tracesPerRequest*requests, spansPerTrace, requests, time.Now().UTC().Add(-time.Minute), 10*time.Millisecond))
+		payloads = append(payloads, newOTLPPayloads(w, tracesPerRequest*requests, spansPerTrace, requests,
+			time.Now().UTC().Add(-time.Minute), 10*time.Millisecond))
 	}
-	return &ingester{name: name, server: a.server, take: func(ctx context.Context, length time.Duration) (ingestRound, error) {
-		return ingestWith(length, func(c, n int) error {
-			of := payloads[c*payloadsEach+n/requests%payloadsEach]
-			if n%requests == 0 {
-				renewTogether(of)
-			}
-			return a.ingestOTLP(ctx, of[n%requests])
-		})
-	}}
+	return &ingester{name: name, server: a.server,
+		take: func(ctx context.Context, length time.Duration) (ingestRound, error) {
+			return ingestWith(length, func(c, n int) error {
+				of := payloads[c*payloadsEach+n/requests%payloadsEach]
+				if n%requests == 0 {
+					renewTogether(of)
+				}
+				return a.ingestOTLP(ctx, of[n%requests])
+			})
+		}}
 }
 
 // ingestOTLP sends a payload and accepts only that all of its spans are stored: then
 // the answer is an empty message.
 func (a *account) ingestOTLP(ctx context.Context, p *otlpPayload) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+a.server.address+"/v1/traces", bytes.NewReader(p.text))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+a.server.address+"/v1/traces",
+		bytes.NewReader(p.text))
 	if err != nil {
 		return err
 	}
@@ -91,14 +98,17 @@ func (a *account) ingestOTLP(ctx context.Context, p *otlpPayload) error {
 }
 
 func printOTLP(out io.Writer, engine string, ingesters []*ingester, others float64) error {
-	table := newTable(out, fmt.Sprintf("OTLP, %d spans a request, %s", spansPerRequest, engine), "spans/s", "request p50", "server CPU/span", "of the JSON's rate", "target")
+	table := newTable(out, fmt.Sprintf("OTLP, %d spans a request, %s", spansPerRequest, engine), "spans/s",
+		"request p50", "server CPU/span", "of the JSON's rate", "target")
 	for n, i := range ingesters {
 		target := "-"
 		if n > 0 {
 			target = otlpTarget
 		}
-		table.row(i.name, fmt.Sprintf("%.0f", i.median(ingestRound.perSecond)), milliseconds(time.Duration(i.median(func(r ingestRound) float64 { return float64(r.p50) }))),
-			fmt.Sprintf("%.1f us", i.median(ingestRound.cpuPerSpan)), fmt.Sprintf("%.2f", i.over(ingesters[0], ingestRound.perSecond)), target)
+		table.row(i.name, fmt.Sprintf("%.0f", i.median(ingestRound.perSecond)),
+			milliseconds(time.Duration(i.median(func(r ingestRound) float64 { return float64(r.p50) }))),
+			fmt.Sprintf("%.1f us", i.median(ingestRound.cpuPerSpan)),
+			fmt.Sprintf("%.2f", i.over(ingesters[0], ingestRound.perSecond)), target)
 	}
 	if err := table.Flush(); err != nil {
 		return err

@@ -45,7 +45,12 @@ func newOTLPPayloads(w *workload, traces, spansEach, requests int, start time.Ti
 	for _, spans := range bodies {
 		service := appendMessage(nil, 1, otlpText("service.name", "bench"))
 		text := appendMessage(nil, 1, append(appendMessage(nil, 1, service), appendMessage(nil, 2, spans)...))
-		payloads = append(payloads, &otlpPayload{text: text, traces: places(text, traceIDs), sessions: places(text, sessionIDs), spans: traces * spansEach / requests})
+		payloads = append(payloads, &otlpPayload{
+			text:     text,
+			traces:   places(text, traceIDs),
+			sessions: places(text, sessionIDs),
+			spans:    traces * spansEach / requests,
+		})
 	}
 	return payloads
 }
@@ -136,11 +141,14 @@ func otlpSpan(w *workload, s span, traceID, id, parent, session []byte) []byte {
 	attributes := [][]byte{otlpText("session.id", string(session))}
 	switch {
 	case s.model != "":
-		attributes = append(attributes, otlpText("gen_ai.operation.name", "chat"), otlpText("gen_ai.request.model", s.model),
+		attributes = append(attributes, otlpText("gen_ai.operation.name", "chat"),
+			otlpText("gen_ai.request.model", s.model),
 			otlpWhole("gen_ai.usage.input_tokens", s.input), otlpWhole("gen_ai.usage.output_tokens", s.output),
-			otlpWhole("gen_ai.usage.cache_read.input_tokens", s.cacheRead), otlpFloat("gen_ai.usage.cost", float64(s.costNanos)/1e9))
+			otlpWhole("gen_ai.usage.cache_read.input_tokens", s.cacheRead),
+			otlpFloat("gen_ai.usage.cost", float64(s.costNanos)/1e9))
 	case s.tool != "":
-		attributes = append(attributes, otlpText("gen_ai.operation.name", "execute_tool"), otlpText("gen_ai.tool.name", s.tool))
+		attributes = append(attributes, otlpText("gen_ai.operation.name", "execute_tool"),
+			otlpText("gen_ai.tool.name", s.tool))
 	}
 	size := 0
 	for _, a := range attributes {

@@ -74,7 +74,8 @@ func TestRenewReplacesTracesAndSessions(t *testing.T) {
 		if b.Trace.ID == before.Batches[n].Trace.ID || b.Trace.SessionID == before.Batches[n].Trace.SessionID {
 			t.Errorf("trace %d kept its id or its session", n)
 		}
-		if got, want := b.Trace.SessionID, after.Batches[n/tracesPerSession*tracesPerSession].Trace.SessionID; got != want {
+		if got, want := b.Trace.SessionID,
+			after.Batches[n/tracesPerSession*tracesPerSession].Trace.SessionID; got != want {
 			t.Errorf("trace %d is in session %s, want %s", n, got, want)
 		}
 		for _, span := range b.Spans {

@@ -36,7 +36,8 @@ func explain(ctx context.Context, i installation) ([]plan, error) {
 		if f.where != "" {
 			where += " AND " + f.where
 		}
-		steps, err := explainOne(ctx, db, fmt.Sprintf(`SELECT * FROM %s WHERE %s ORDER BY %s DESC, id DESC LIMIT 51`, tables[f.list], where, at))
+		steps, err := explainOne(ctx, db, fmt.Sprintf(`SELECT * FROM %s WHERE %s ORDER BY %s DESC, id DESC LIMIT 51`,
+			tables[f.list], where, at))
 		if err != nil {
 			return nil, fmt.Errorf("explain %s of %s: %w", f.name, f.list, err)
 		}

@@ -87,7 +87,8 @@ func printPressure(out io.Writer, all []pressure) error {
 	table := newTable(out, "a decision on one connection", "", "decisions", "p50", "p99", "meanwhile", "target")
 	for _, p := range all {
 		for _, side := range p.sides {
-			table.row(side.name, p.name, fmt.Sprint(side.round.requests), milliseconds(side.round.p50), milliseconds(side.round.p99), side.meanwhile, "-")
+			table.row(side.name, p.name, fmt.Sprint(side.round.requests), milliseconds(side.round.p50),
+				milliseconds(side.round.p99), side.meanwhile, "-")
 		}
 	}
 	return table.Flush()

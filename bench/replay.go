@@ -119,11 +119,14 @@ func (a *account) replayOnce(ctx context.Context, document []byte) (job replayJo
 }
 
 func printReplays(out io.Writer, all []replayed) error {
-	table := newTable(out, "a replay of recorded decisions", "", "decisions", "p50", "p99", "replayed beside it", "target")
+	table := newTable(out, "a replay of recorded decisions", "", "decisions", "p50", "p99", "replayed beside it",
+		"target")
 	for _, r := range all {
-		table.row("a decision alone", r.name, fmt.Sprint(r.alone.requests), milliseconds(r.alone.p50), milliseconds(r.alone.p99), "-", "-")
+		table.row("a decision alone", r.name, fmt.Sprint(r.alone.requests), milliseconds(r.alone.p50),
+			milliseconds(r.alone.p99), "-", "-")
 		rate := fmt.Sprintf("%.0f decisions/s (%d)", float64(r.decisions)/r.took.Seconds(), r.decisions)
-		table.row("beside a replay", r.name, fmt.Sprint(r.beside.requests), milliseconds(r.beside.p50), milliseconds(r.beside.p99), rate, "p99 within 2 x")
+		table.row("beside a replay", r.name, fmt.Sprint(r.beside.requests), milliseconds(r.beside.p50),
+			milliseconds(r.beside.p99), rate, "p99 within 2 x")
 	}
 	return table.Flush()
 }

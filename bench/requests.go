@@ -20,7 +20,9 @@ type contender struct {
 
 // measureRequests lets the floor and every installation answer in turns. It also
 // tells which share of the machine went to others meanwhile.
-func measureRequests(ctx context.Context, installations []installation, o options) (_ []contender, others float64, err error) {
+func measureRequests(
+	ctx context.Context, installations []installation, o options,
+) (_ []contender, others float64, err error) {
 	var contenders []contender
 	defer func() {
 		for _, c := range contenders {
@@ -71,7 +73,9 @@ func contendAsFloor(ctx context.Context, like target) (contender, error) {
 	if err != nil {
 		return contender{}, err
 	}
-	return contender{name: "bare net/http", target: target{server: server, request: like.request, answer: like.answer}}, nil
+	return contender{
+		name: "bare net/http", target: target{server: server, request: like.request, answer: like.answer},
+	}, nil
 }
 
 // takeTurns gives each contender new rounds, one after the other.

@@ -27,7 +27,8 @@ func (a *account) loadOld(ctx context.Context, i installation) error {
 	if err := a.load(ctx, dataset{spansEach: oldSpansEach}, oldTraces); err != nil {
 		return err
 	}
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(i.folder, "telemetry.db")+"?mode=rw&_txlock=immediate&_pragma=busy_timeout(10000)")
+	db, err := sql.Open("sqlite",
+		"file:"+filepath.Join(i.folder, "telemetry.db")+"?mode=rw&_txlock=immediate&_pragma=busy_timeout(10000)")
 	if err != nil {
 		return err
 	}
@@ -53,7 +54,8 @@ func moveBack(ctx context.Context, db *sql.DB) (more bool, err error) {
 	}
 	defer tx.Rollback() //nolint:errcheck // after Commit this is a no-op
 	var to sql.NullInt64
-	err = tx.QueryRowContext(ctx, `SELECT MAX(pk) FROM (SELECT pk FROM trace WHERE pk >= ? ORDER BY pk LIMIT ?)`, from, oldAtOnce).Scan(&to)
+	err = tx.QueryRowContext(ctx, `SELECT MAX(pk) FROM (SELECT pk FROM trace WHERE pk >= ? ORDER BY pk LIMIT ?)`, from,
+		oldAtOnce).Scan(&to)
 	if err != nil || !to.Valid {
 		return false, err
 	}
@@ -82,7 +84,9 @@ type retention struct {
 
 func startRetention(ctx context.Context, i installation) (*retention, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	r := &retention{cmd: exec.CommandContext(ctx, i.program, "retention", "run"), cancel: cancel, ended: make(chan struct{})}
+	r := &retention{
+		cmd: exec.CommandContext(ctx, i.program, "retention", "run"), cancel: cancel, ended: make(chan struct{}),
+	}
 	r.cmd.Env = i.environment()
 	r.cmd.Stderr = &r.output
 	r.begun = time.Now()

@@ -49,7 +49,8 @@ func TestMoveBack(t *testing.T) {
 			key = "trace_pk"
 		}
 		var moved int
-		if err := db.QueryRow(`SELECT COUNT(*) FROM `+table+` WHERE received_day = ? AND `+key+` BETWEEN ? AND ?`, day-oldDays, first, first+traces<<10).Scan(&moved); err != nil {
+		if err := db.QueryRow(`SELECT COUNT(*) FROM `+table+` WHERE received_day = ? AND `+key+` BETWEEN ? AND ?`,
+			day-oldDays, first, first+traces<<10).Scan(&moved); err != nil {
 			t.Fatal(err)
 		}
 		if moved != rows {

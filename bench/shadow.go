@@ -31,7 +31,9 @@ func (b *bench) measureShadow(ctx context.Context, i installation, server *proce
 	if err != nil {
 		return err
 	}
-	contenders := []contender{{name: "no shadow", target: alone.target}, {name: "one shadow of 100 rules", target: beside.target}}
+	contenders := []contender{
+		{name: "no shadow", target: alone.target}, {name: "one shadow of 100 rules", target: beside.target},
+	}
 	each := (shadowSamples + b.connections - 1) / b.connections
 	for turn := range b.rounds + 1 {
 		for n := range contenders {
@@ -81,14 +83,16 @@ func (a *account) startShadow(ctx context.Context, document []byte) (id string, 
 	var made struct {
 		ID string `json:"id"`
 	}
-	if err := a.do(ctx, http.MethodPost, "/policies?organizationId="+url.QueryEscape(a.org), policy, &made); err != nil {
+	if err := a.do(ctx, http.MethodPost, "/policies?organizationId="+url.QueryEscape(a.org), policy,
+		&made); err != nil {
 		return "", err
 	}
 	return made.ID, a.do(ctx, http.MethodPost, "/policies/"+made.ID+"/shadow", nil, nil)
 }
 
 func printShadows(out io.Writer, contenders []contender) error {
-	table := newTable(out, "a decision beside a shadow (SQLite)", "p50", "p99", "server CPU/req", "throughput", "CPU", "target")
+	table := newTable(out, "a decision beside a shadow (SQLite)", "p50", "p99", "server CPU/req", "throughput", "CPU",
+		"target")
 	for _, c := range contenders {
 		throughput, cpu := c.over(contenders[0])
 		table.row(c.name,

@@ -44,7 +44,8 @@ func measureSoak(ctx context.Context, i installation, length time.Duration) (s s
 		if err := <-watched; err != nil {
 			return err
 		}
-		s.ingests, s.reads, s.failures = slices.Sorted(slices.Values(load.ingests)), slices.Sorted(slices.Values(load.reads)), load.failures
+		s.ingests, s.reads, s.failures = slices.Sorted(slices.Values(load.ingests)),
+			slices.Sorted(slices.Values(load.reads)), load.failures
 		s.spans = len(s.ingests) * spansPerRequest
 		s.end, err = a.server.memory()
 		return errors.Join(err, ctx.Err())

@@ -33,7 +33,8 @@ var copies = []struct {
 		"bench_trace", "duration_ms BIGINT, status TEXT", `SELECT duration_ms, status FROM trace WHERE org_id = $1`,
 		[]string{"duration_ms", "status"},
 	}, {
-		"bench_span", "duration_ms BIGINT, input_tokens BIGINT, output_tokens BIGINT, cache_read BIGINT, cache_write BIGINT, cost_nanos BIGINT", `
+		"bench_span",
+		"duration_ms BIGINT, input_tokens BIGINT, output_tokens BIGINT, cache_read BIGINT, cache_write BIGINT, cost_nanos BIGINT", `
 		SELECT s.duration_ms, s.input_tokens, s.output_tokens, s.cache_read, s.cache_write, s.cost_nanos
 		FROM trace t JOIN span s ON s.trace_pk = t.pk
 		WHERE t.org_id = $1`,
@@ -64,7 +65,8 @@ func (s *summaryReads) compare(ctx context.Context, i installation, orgID, datab
 			return err
 		}
 	}
-	s.ofSpans, err = medianQuery(ctx, to, `SELECT percentile_cont(ARRAY[0.5, 0.95]) WITHIN GROUP (ORDER BY duration_ms) FROM bench_span`)
+	s.ofSpans, err = medianQuery(ctx, to,
+		`SELECT percentile_cont(ARRAY[0.5, 0.95]) WITHIN GROUP (ORDER BY duration_ms) FROM bench_span`)
 	if err != nil {
 		return err
 	}
@@ -75,7 +77,9 @@ func (s *summaryReads) compare(ctx context.Context, i installation, orgID, datab
 	return err
 }
 
-func copyRows(ctx context.Context, from *sql.DB, to *pgx.Conn, table string, columns []string, query, orgID string) error {
+func copyRows(
+	ctx context.Context, from *sql.DB, to *pgx.Conn, table string, columns []string, query, orgID string,
+) error {
 	rows, err := from.QueryContext(ctx, query, orgID)
 	if err != nil {
 		return err

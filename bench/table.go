@@ -34,14 +34,16 @@ func printClient(out io.Writer, c clientStart) error {
 		name  string
 		times []time.Duration
 	}{{"true (does nothing)", c.floor}, {"writ whoami --json", c.writ}} {
-		spread := fmt.Sprintf("%s to %s (%d starts)", milliseconds(slices.Min(p.times)), milliseconds(slices.Max(p.times)), len(p.times))
+		spread := fmt.Sprintf("%s to %s (%d starts)", milliseconds(slices.Min(p.times)),
+			milliseconds(slices.Max(p.times)), len(p.times))
 		table.row(p.name, milliseconds(median(p.times)), spread, "-")
 	}
 	return table.Flush()
 }
 
 func printRequests(out io.Writer, contenders []contender, others float64) error {
-	table := newTable(out, "GET /api-keys/current", "req/s", "p50", "p99", "server CPU/req", "throughput", "CPU", "target")
+	table := newTable(out, "GET /api-keys/current", "req/s", "p50", "p99", "server CPU/req", "throughput", "CPU",
+		"target")
 	floor := contenders[0]
 	for _, c := range contenders {
 		throughput, cpu := c.over(floor)

@@ -18,7 +18,8 @@ const (
 )
 
 func printIngest(out io.Writer, ingesters []*ingester, others float64) error {
-	table := newTable(out, fmt.Sprintf("ingest, %d spans a request", spansPerRequest), "spans/s", "request p50", "server CPU/span", "of the insert's rate", "decoding's share of CPU", "target")
+	table := newTable(out, fmt.Sprintf("ingest, %d spans a request", spansPerRequest), "spans/s", "request p50",
+		"server CPU/span", "of the insert's rate", "decoding's share of CPU", "target")
 	insert, decode := ingesters[0], ingesters[1]
 	targets := map[string]string{"writd, SQLite": ingestTarget, "writd, PostgreSQL": decodeTarget}
 	for _, i := range ingesters {
@@ -30,7 +31,8 @@ func printIngest(out io.Writer, ingesters []*ingester, others float64) error {
 		if targets[i.name] != "" {
 			target = targets[i.name]
 		}
-		table.row(i.name, fmt.Sprintf("%.0f", i.median(ingestRound.perSecond)), request, fmt.Sprintf("%.1f us", i.median(ingestRound.cpuPerSpan)),
+		table.row(i.name, fmt.Sprintf("%.0f", i.median(ingestRound.perSecond)), request,
+			fmt.Sprintf("%.1f us", i.median(ingestRound.cpuPerSpan)),
 			fmt.Sprintf("%.0f %%", 100*i.over(insert, ingestRound.perSecond)), share, target)
 	}
 	if err := table.Flush(); err != nil {
@@ -50,7 +52,8 @@ func printSmallWrites(out io.Writer, all []smallWrites) error {
 			{"alone", w.alone, "-"},
 			{"beside a saturating ingest", w.beside, fmt.Sprintf("%.0f spans/s", w.ingest)},
 		} {
-			table.row(side.name, w.engine, fmt.Sprint(len(side.latencies)), milliseconds(percentile(side.latencies, 50)),
+			table.row(side.name, w.engine, fmt.Sprint(len(side.latencies)),
+				milliseconds(percentile(side.latencies, 50)),
 				milliseconds(percentile(side.latencies, 99)), side.ingest, "-")
 		}
 	}
@@ -59,16 +62,20 @@ func printSmallWrites(out io.Writer, all []smallWrites) error {
 
 func printReads(out io.Writer, r reads) error {
 	spans := r.large * r.spansEach
-	fmt.Fprintf(out, "\nloaded %d traces with %d spans in %.0f s, %.0f spans/s\n", r.large, spans, r.loaded.Seconds(), float64(spans)/r.loaded.Seconds())
+	fmt.Fprintf(out, "\nloaded %d traces with %d spans in %.0f s, %.0f spans/s\n", r.large, spans, r.loaded.Seconds(),
+		float64(spans)/r.loaded.Seconds())
 	table := newTable(out, "summary of 7 days", "p50", "ratio", "target")
 	table.row(fmt.Sprintf("writd, %d spans", r.tenth*r.spansEach), milliseconds(r.summary.tenth), "-", "-")
-	table.row(fmt.Sprintf("writd, %d spans", spans), milliseconds(r.summary.full), fmt.Sprintf("%.2f x", float64(r.summary.full)/float64(r.summary.tenth)), growthTarget)
+	table.row(fmt.Sprintf("writd, %d spans", spans), milliseconds(r.summary.full),
+		fmt.Sprintf("%.2f x", float64(r.summary.full)/float64(r.summary.tenth)), growthTarget)
 	if r.summary.compared > 0 {
 		times := func(d time.Duration) string {
 			return fmt.Sprintf("writd takes 1/%.0f", float64(d)/float64(r.summary.compared))
 		}
-		table.row(fmt.Sprintf("PostgreSQL, percentile_cont of %d spans", comparedSpans), milliseconds(r.summary.ofSpans), times(r.summary.ofSpans), summaryTarget)
-		table.row(fmt.Sprintf("PostgreSQL, the summary's figures from the rows of %d", comparedSpans), milliseconds(r.summary.ofRows), times(r.summary.ofRows), "-")
+		table.row(fmt.Sprintf("PostgreSQL, percentile_cont of %d spans", comparedSpans),
+			milliseconds(r.summary.ofSpans), times(r.summary.ofSpans), summaryTarget)
+		table.row(fmt.Sprintf("PostgreSQL, the summary's figures from the rows of %d", comparedSpans),
+			milliseconds(r.summary.ofRows), times(r.summary.ofRows), "-")
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -82,9 +89,11 @@ func printReads(out io.Writer, r reads) error {
 }
 
 func printLists(out io.Writer, r reads) error {
-	table := newTable(out, "a page of 50", "filter", fmt.Sprintf("p50 of %d traces", r.small), fmt.Sprintf("p50 of %d traces", r.large), "ratio", "target", "query plan")
+	table := newTable(out, "a page of 50", "filter", fmt.Sprintf("p50 of %d traces", r.small),
+		fmt.Sprintf("p50 of %d traces", r.large), "ratio", "target", "query plan")
 	for n, l := range r.lists {
-		table.row(l.list, l.name, milliseconds(l.small), milliseconds(l.large), fmt.Sprintf("%.2f x", l.ratio()), listTarget, r.plans[n].steps)
+		table.row(l.list, l.name, milliseconds(l.small), milliseconds(l.large), fmt.Sprintf("%.2f x", l.ratio()),
+			listTarget, r.plans[n].steps)
 	}
 	return table.Flush()
 }

@@ -112,7 +112,8 @@ func (w *workload) shape(kind int) *shape {
 		head = fmt.Sprintf(`{"kind":"span","toolName":"%s","input":"`, tool)
 	case 2:
 		s.kind, s.name = "policy_call", "policy.decision"
-		s.policyID, s.ruleID, s.decision = fmt.Sprintf("policy-%d", w.random.IntN(10)), fmt.Sprintf("rule-%d", w.random.IntN(5)), "allow"
+		s.policyID, s.ruleID, s.decision = fmt.Sprintf("policy-%d", w.random.IntN(10)),
+			fmt.Sprintf("rule-%d", w.random.IntN(5)), "allow"
 		if w.random.IntN(20) == 0 {
 			s.decision, s.status = "deny", "denied"
 		}
@@ -123,7 +124,8 @@ func (w *workload) shape(kind int) *shape {
 		head = fmt.Sprintf(`{"kind":"span","toolName":"%s","input":{"path":"src/main.go"},"output":"`, tool)
 	default:
 		s.kind, s.model = "generation", fmt.Sprintf("model-%d", w.random.IntN(5))
-		s.name, s.input, s.output, s.cacheRead = "generation."+s.model, w.random.Int64N(20_000), w.random.Int64N(2000), w.random.Int64N(5000)
+		s.name, s.input, s.output, s.cacheRead = "generation."+s.model, w.random.Int64N(20_000), w.random.Int64N(2000),
+			w.random.Int64N(5000)
 		s.costNanos = s.input * 3000
 		head = fmt.Sprintf(`{"kind":"generation","model":"%s","inputTokens":%d,"outputTokens":%d,"cacheReadTokens":%d,"cacheWriteTokens":0,"costUsd":%.9f,"prompt":null,"finishReason":"stop","completion":"`,
 			s.model, s.input, s.output, s.cacheRead, float64(s.costNanos)/1e9)
@@ -154,8 +156,14 @@ func (w *workload) trace(session string, start time.Time) trace {
 		status = "error"
 	}
 	return trace{
-		id: newID(), session: session, name: pick(w, w.names), status: status, user: pick(w, w.users), agent: pick(w, w.agents),
-		start: start, durationMs: int64(10 * math.Pow(10, 4*w.random.Float64())),
+		id:         newID(),
+		session:    session,
+		name:       pick(w, w.names),
+		status:     status,
+		user:       pick(w, w.users),
+		agent:      pick(w, w.agents),
+		start:      start,
+		durationMs: int64(10 * math.Pow(10, 4*w.random.Float64())),
 	}
 }
 

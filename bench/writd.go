@@ -42,7 +42,11 @@ func onPostgreSQL(program, folder, url string) installation {
 // start runs writd and returns it ready, with the time that took.
 func (i installation) start(ctx context.Context) (*process, time.Duration, error) {
 	return startProcess(ctx, func(port int) command {
-		return command{program: i.program, arguments: []string{"serve"}, environment: append(i.environment(), "PORT="+strconv.Itoa(port))}
+		return command{
+			program:     i.program,
+			arguments:   []string{"serve"},
+			environment: append(i.environment(), "PORT="+strconv.Itoa(port)),
+		}
 	})
 }
 

@@ -39,7 +39,8 @@ func (c *Client) Bind(ctx context.Context, policyID string, b Bindings) (Binding
 
 // Unbind removes one binding: of kind members, clients or roles.
 func (c *Client) Unbind(ctx context.Context, policyID, kind, subject string) (Bindings, error) {
-	return call[Bindings](ctx, c, http.MethodDelete, policyPath(policyID, "/bindings/"+segment(kind)+"/"+segment(subject)), nil, nil)
+	return call[Bindings](ctx, c, http.MethodDelete,
+		policyPath(policyID, "/bindings/"+segment(kind)+"/"+segment(subject)), nil, nil)
 }
 
 // ToolCall is a call to ask about.

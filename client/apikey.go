@@ -72,7 +72,8 @@ func (c *Client) RevokeKey(ctx context.Context, id string) error {
 
 // RevokeOwnKey ends the key that the client calls with, which has this id.
 func (c *Client) RevokeOwnKey(ctx context.Context, id string) error {
-	return c.Call(ctx, http.MethodPost, "/api-keys/"+segment(id)+"/revoke", url.Values{"own": {"true"}}, struct{}{}, nil)
+	return c.Call(ctx, http.MethodPost, "/api-keys/"+segment(id)+"/revoke", url.Values{"own": {"true"}}, struct{}{},
+		nil)
 }
 
 // RotateKey replaces a key by a new one with the same settings.

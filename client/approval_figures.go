@@ -38,7 +38,9 @@ type ApprovalFigures struct {
 
 // ApprovalFigures tells how an organization answers requests, over answers from
 // since on and before an end. Zero times are the last thirty days.
-func (c *Client) ApprovalFigures(ctx context.Context, orgID string, since, before time.Time) (f ApprovalFigures, err error) {
+func (c *Client) ApprovalFigures(
+	ctx context.Context, orgID string, since, before time.Time,
+) (f ApprovalFigures, err error) {
 	query := url.Values{"organizationId": {orgID}}
 	for name, at := range map[string]time.Time{"since": since, "before": before} {
 		if !at.IsZero() {

@@ -41,7 +41,9 @@ func (c *Client) ReportExecution(ctx context.Context, row any) (reported Executi
 }
 
 // ReportExecutions reports several.
-func (c *Client) ReportExecutions(ctx context.Context, rows ...json.RawMessage) (reported ExecutionsReported, err error) {
+func (c *Client) ReportExecutions(
+	ctx context.Context, rows ...json.RawMessage,
+) (reported ExecutionsReported, err error) {
 	err = c.Call(ctx, http.MethodPost, "/iap/audit/batch", nil, map[string]any{"rows": rows}, &reported)
 	return reported, err
 }
@@ -73,7 +75,8 @@ type LogFilter struct {
 func (c *Client) LogEntries(ctx context.Context, orgID string, f LogFilter) (found Page[LogEntry], err error) {
 	q := f.values()
 	for name, value := range map[string]string{
-		"organizationId": orgID, "agent": f.Agent, "tool": f.Tool, "decision": f.Decision, "plan": f.Plan, "action": f.Action, "actor": f.Actor,
+		"organizationId": orgID, "agent": f.Agent, "tool": f.Tool, "decision": f.Decision, "plan": f.Plan,
+		"action": f.Action, "actor": f.Actor,
 	} {
 		if value != "" {
 			q.Set(name, value)
@@ -96,7 +99,8 @@ func (c *Client) LogEntry(ctx context.Context, orgID string, index int64) (found
 
 // ErasePayload erases the payload of an entry.
 func (c *Client) ErasePayload(ctx context.Context, orgID string, index int64, reason string) error {
-	return c.Call(ctx, http.MethodPost, fmt.Sprintf("/audit-log/entries/%d/erase", index), inOrganization(orgID), map[string]string{"reason": reason}, nil)
+	return c.Call(ctx, http.MethodPost, fmt.Sprintf("/audit-log/entries/%d/erase", index), inOrganization(orgID),
+		map[string]string{"reason": reason}, nil)
 }
 
 // LogCheckpoint is the signed checkpoint of an audit log.

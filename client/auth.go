@@ -48,7 +48,8 @@ func (c *Client) Register(ctx context.Context, r Registration) (User, error) {
 // VerifyOTP confirms an address with its code and the password it was
 // registered with.
 func (c *Client) VerifyOTP(ctx context.Context, email, code, password string) error {
-	return c.Call(ctx, http.MethodPost, "/auth/verify-otp", nil, map[string]string{"email": email, "code": code, "password": password}, nil)
+	return c.Call(ctx, http.MethodPost, "/auth/verify-otp", nil,
+		map[string]string{"email": email, "code": code, "password": password}, nil)
 }
 
 // ResendOTP has a new code mailed.
@@ -72,7 +73,9 @@ type SignIn struct {
 
 // Login signs in. The client itself is not changed; use As to go on.
 func (c *Client) Login(ctx context.Context, email, password string) (SignIn, error) {
-	return call[SignIn](ctx, c, http.MethodPost, "/auth/login", nil, map[string]string{"email": email, "password": password})
+	return call[SignIn](ctx, c, http.MethodPost, "/auth/login", nil, map[string]string{
+		"email": email, "password": password,
+	})
 }
 
 // As is a client of the same server for a person's access token.
@@ -109,7 +112,8 @@ func (c *Client) Me(ctx context.Context) (Me, error) {
 
 // ChangePassword changes the caller's password and ends their other sessions.
 func (c *Client) ChangePassword(ctx context.Context, current, next string) error {
-	return c.Call(ctx, http.MethodPost, "/auth/change-password", nil, map[string]string{"currentPassword": current, "newPassword": next}, nil)
+	return c.Call(ctx, http.MethodPost, "/auth/change-password", nil,
+		map[string]string{"currentPassword": current, "newPassword": next}, nil)
 }
 
 // ForgotPassword has a link mailed that sets a new password.
@@ -119,7 +123,8 @@ func (c *Client) ForgotPassword(ctx context.Context, email string) error {
 
 // ResetPassword sets a new password with the token of that link.
 func (c *Client) ResetPassword(ctx context.Context, token, next string) error {
-	return c.Call(ctx, http.MethodPost, "/auth/reset-password", nil, map[string]string{"token": token, "newPassword": next}, nil)
+	return c.Call(ctx, http.MethodPost, "/auth/reset-password", nil,
+		map[string]string{"token": token, "newPassword": next}, nil)
 }
 
 // Session is a place where a person is signed in.

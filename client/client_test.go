@@ -50,23 +50,47 @@ func TestErrors(t *testing.T) {
 		text   string
 	}{
 		{"ours", 400, nil, ours,
-			client.Error{StatusCode: 400, Message: "email: is wrong", Code: "Bad Request", Details: []client.Detail{{Field: "email", Message: "is wrong"}}, RequestID: "r1"},
+			client.Error{
+				StatusCode: 400,
+				Message:    "email: is wrong",
+				Code:       "Bad Request",
+				Details:    []client.Detail{{Field: "email", Message: "is wrong"}},
+				RequestID:  "r1",
+			},
 			"email: is wrong (400)"},
-		{"OAuth's", 400, nil, `{"message":"wait","error":"slow_down","error_description":"wait"}`, client.Error{StatusCode: 400, Message: "wait", Code: "slow_down"}, "wait (400)"},
-		{"the status is that of the answer", 403, nil, `{"statusCode":200,"message":"no"}`, client.Error{StatusCode: 403, Message: "no"}, "no (403)"},
+		{
+			"OAuth's", 400, nil, `{"message":"wait","error":"slow_down","error_description":"wait"}`,
+			client.Error{StatusCode: 400, Message: "wait", Code: "slow_down"}, "wait (400)",
+		},
+		{
+			"the status is that of the answer", 403, nil, `{"statusCode":200,"message":"no"}`,
+			client.Error{StatusCode: 403, Message: "no"}, "no (403)",
+		},
 		{"a proxy's page", 502, nil, "<html>Bad Gateway</html>",
-			client.Error{StatusCode: 502, Message: "the server answered 502 Bad Gateway"}, "the server answered 502 Bad Gateway (502)"},
+			client.Error{StatusCode: 502, Message: "the server answered 502 Bad Gateway"},
+			"the server answered 502 Bad Gateway (502)"},
 		{"nothing", 500, nil, "",
-			client.Error{StatusCode: 500, Message: "the server answered 500 Internal Server Error"}, "the server answered 500 Internal Server Error (500)"},
+			client.Error{StatusCode: 500, Message: "the server answered 500 Internal Server Error"},
+			"the server answered 500 Internal Server Error (500)"},
 		{"JSON without a message", 500, nil, `{"detail":"x"}`,
-			client.Error{StatusCode: 500, Message: "the server answered 500 Internal Server Error"}, "the server answered 500 Internal Server Error (500)"},
+			client.Error{StatusCode: 500, Message: "the server answered 500 Internal Server Error"},
+			"the server answered 500 Internal Server Error (500)"},
 		{"wait", 429, after("7"), `{"message":"slow down"}`,
 			client.Error{StatusCode: 429, Message: "slow down", RetryAfter: 7 * time.Second}, "slow down (429)"},
-		{"wait for less than nothing", 503, after("-7"), `{"message":"away"}`, client.Error{StatusCode: 503, Message: "away"}, "away (503)"},
-		{"wait beyond time", 503, after("99999999999999"), `{"message":"away"}`, client.Error{StatusCode: 503, Message: "away"}, "away (503)"},
+		{
+			"wait for less than nothing", 503, after("-7"), `{"message":"away"}`,
+			client.Error{StatusCode: 503, Message: "away"}, "away (503)",
+		},
+		{
+			"wait beyond time", 503, after("99999999999999"), `{"message":"away"}`,
+			client.Error{StatusCode: 503, Message: "away"}, "away (503)",
+		},
 		{"wait as long as a header can say", 503, after("4294967295"), `{"message":"away"}`,
 			client.Error{StatusCode: 503, Message: "away", RetryAfter: 4294967295 * time.Second}, "away (503)"},
-		{"wait in words", 503, after("soon"), `{"message":"away"}`, client.Error{StatusCode: 503, Message: "away"}, "away (503)"},
+		{
+			"wait in words", 503, after("soon"), `{"message":"away"}`, client.Error{StatusCode: 503, Message: "away"},
+			"away (503)",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -89,7 +113,8 @@ func TestErrors(t *testing.T) {
 func TestAnswersThatAreNotJSON(t *testing.T) {
 	t.Parallel()
 	caller, _ := server(t, answering(200, nil, "<html>Welcome to the hotel's network</html>"))
-	if _, err := caller.Health(t.Context()); err == nil || !strings.Contains(err.Error(), "decode the answer of GET /health") || client.StatusOf(err) != 0 {
+	if _, err := caller.Health(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "decode the answer of GET /health") || client.StatusOf(err) != 0 {
 		t.Errorf("err = %v, want one about the answer", err)
 	}
 }
@@ -108,10 +133,12 @@ func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f
 func TestOversizedAnswer(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{200, 500} {
-		caller := &client.Client{BaseURL: "http://writ.example", HTTP: &http.Client{Transport: transport(func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: status, Body: endless{}}, nil
-		})}}
-		if _, err := caller.Health(t.Context()); err == nil || !strings.Contains(err.Error(), "has more than 67108864 bytes") {
+		caller := &client.Client{BaseURL: "http://writ.example",
+			HTTP: &http.Client{Transport: transport(func(*http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: status, Body: endless{}}, nil
+			})}}
+		if _, err := caller.Health(t.Context()); err == nil ||
+			!strings.Contains(err.Error(), "has more than 67108864 bytes") {
 			t.Errorf("status %d: err = %v, want one about the size", status, err)
 		}
 	}
@@ -120,7 +147,8 @@ func TestOversizedAnswer(t *testing.T) {
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	caller := &client.Client{BaseURL: "http://127.0.0.1:1"}
-	if _, err := caller.Health(t.Context()); err == nil || client.StatusOf(err) != 0 || !strings.Contains(err.Error(), "GET /health") {
+	if _, err := caller.Health(t.Context()); err == nil || client.StatusOf(err) != 0 ||
+		!strings.Contains(err.Error(), "GET /health") {
 		t.Errorf("err = %v (status %d), want a plain error", err, client.StatusOf(err))
 	}
 	ended, cancel := context.WithCancel(t.Context())
@@ -134,7 +162,9 @@ func TestUnreachable(t *testing.T) {
 func TestHostileIDs(t *testing.T) {
 	t.Parallel()
 	caller, seen := server(t, answering(200, nil, `{}`))
-	for _, id := range []string{"a/b", "../../api-keys", "a?x=1", "a#b", "a%2fb", "a b", "ü", "a\r\nX-Evil: 1", "...", ".a", "a\x00b", "%2e%2e"} {
+	for _, id := range []string{
+		"a/b", "../../api-keys", "a?x=1", "a#b", "a%2fb", "a b", "ü", "a\r\nX-Evil: 1", "...", ".a", "a\x00b", "%2e%2e",
+	} {
 		*seen = nil
 		if err := caller.RemoveMember(t.Context(), "org", id); err != nil {
 			t.Errorf("%q: %v", id, err)
@@ -142,7 +172,8 @@ func TestHostileIDs(t *testing.T) {
 		}
 		got := (*seen)[0]
 		parts := strings.Split(got.URL.EscapedPath(), "/")
-		if len(parts) != 5 || strings.Join(parts[:4], "/") != "/organization/org/members" || got.URL.RawQuery != "" || got.Header.Get("X-Evil") != "" {
+		if len(parts) != 5 || strings.Join(parts[:4], "/") != "/organization/org/members" || got.URL.RawQuery != "" ||
+			got.Header.Get("X-Evil") != "" {
 			t.Errorf("%q went to %s", id, got.URL)
 			continue
 		}
@@ -175,7 +206,8 @@ func TestBaseURL(t *testing.T) {
 	caller, seen := server(t, answering(200, nil, `{}`))
 	base := caller.BaseURL
 	for _, c := range []struct{ suffix, want string }{
-		{"", "/health"}, {"/", "/health"}, {"///", "/health"}, {"/behind/proxy", "/behind/proxy/health"}, {"/behind/proxy/", "/behind/proxy/health"},
+		{"", "/health"}, {"/", "/health"}, {"///", "/health"}, {"/behind/proxy", "/behind/proxy/health"},
+		{"/behind/proxy/", "/behind/proxy/health"},
 	} {
 		*seen = nil
 		caller.BaseURL = base + c.suffix

@@ -51,7 +51,8 @@ func (c *Client) PollApproval(ctx context.Context, id string, seconds int) (d De
 
 // CancelApproval takes a request back.
 func (c *Client) CancelApproval(ctx context.Context, orgID, id string) (d Delegation, err error) {
-	return d, c.Call(ctx, http.MethodPost, "/delegation/cancel", inOrg(orgID), map[string]string{"delegationId": id}, &d)
+	return d, c.Call(ctx, http.MethodPost, "/delegation/cancel", inOrg(orgID), map[string]string{"delegationId": id},
+		&d)
 }
 
 // MarkExecuted says that the approved call has been made.
@@ -260,6 +261,8 @@ func (c *Client) ApprovalSettings(ctx context.Context, orgID string) (s Approval
 }
 
 // SetApprovalSettings changes them.
-func (c *Client) SetApprovalSettings(ctx context.Context, orgID string, to ApprovalSettings) (s ApprovalSettings, err error) {
+func (c *Client) SetApprovalSettings(
+	ctx context.Context, orgID string, to ApprovalSettings,
+) (s ApprovalSettings, err error) {
 	return s, c.Call(ctx, http.MethodPut, "/delegation/settings", inOrg(orgID), to, &s)
 }

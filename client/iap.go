@@ -146,7 +146,9 @@ type PlanFilter struct {
 // Plans lists the plans of an organization, newest first.
 func (c *Client) Plans(ctx context.Context, orgID string, f PlanFilter) (p Page[Plan], err error) {
 	q := f.values()
-	for name, value := range map[string]string{"organizationId": orgID, "status": f.Status, "agentId": f.AgentID, "user": f.User} {
+	for name, value := range map[string]string{
+		"organizationId": orgID, "status": f.Status, "agentId": f.AgentID, "user": f.User,
+	} {
 		if value != "" {
 			q.Set(name, value)
 		}
@@ -161,7 +163,8 @@ func (c *Client) Plans(ctx context.Context, orgID string, f PlanFilter) (p Page[
 
 // SetPlanStatus ends a plan, or makes one active again.
 func (c *Client) SetPlanStatus(ctx context.Context, id, status string) (p Plan, err error) {
-	return p, c.Call(ctx, http.MethodPost, "/iap/plans/"+segment(id)+"/status", nil, map[string]string{"status": status}, &p)
+	return p, c.Call(ctx, http.MethodPost, "/iap/plans/"+segment(id)+"/status", nil,
+		map[string]string{"status": status}, &p)
 }
 
 // EnforcementSettings say how calls of an organization are judged.
@@ -178,6 +181,8 @@ func (c *Client) EnforcementSettings(ctx context.Context, orgID string) (s Enfor
 }
 
 // SetEnforcementSettings changes them.
-func (c *Client) SetEnforcementSettings(ctx context.Context, orgID string, to EnforcementSettings) (s EnforcementSettings, err error) {
+func (c *Client) SetEnforcementSettings(
+	ctx context.Context, orgID string, to EnforcementSettings,
+) (s EnforcementSettings, err error) {
 	return s, c.Call(ctx, http.MethodPut, settingsPath(orgID), nil, to, &s)
 }

@@ -59,7 +59,9 @@ func (c *Client) NotificationPreferences(ctx context.Context, orgID string) (Not
 }
 
 // SetNotificationPreferences changes the caller's.
-func (c *Client) SetNotificationPreferences(ctx context.Context, orgID string, wants NotificationPreferences) (NotificationPreferences, error) {
+func (c *Client) SetNotificationPreferences(
+	ctx context.Context, orgID string, wants NotificationPreferences,
+) (NotificationPreferences, error) {
 	return call[NotificationPreferences](ctx, c, http.MethodPut, "/notifications/preferences", inOrg(orgID), wants)
 }
 
@@ -145,17 +147,21 @@ func (c *Client) TestWebhook(ctx context.Context, orgID, id string) (WebhookDeli
 
 // WebhookDeliveries lists what was and is to be sent, newest first; an empty status
 // means all.
-func (c *Client) WebhookDeliveries(ctx context.Context, orgID, id, status string, l List) (Page[WebhookDelivery], error) {
+func (c *Client) WebhookDeliveries(
+	ctx context.Context, orgID, id, status string, l List,
+) (Page[WebhookDelivery], error) {
 	q := l.values()
 	if status != "" {
 		q.Set("status", status)
 	}
-	return call[Page[WebhookDelivery]](ctx, c, http.MethodGet, webhooksPath(orgID)+"/"+segment(id)+"/deliveries", q, nil)
+	return call[Page[WebhookDelivery]](ctx, c, http.MethodGet, webhooksPath(orgID)+"/"+segment(id)+"/deliveries", q,
+		nil)
 }
 
 // ReplayDelivery has one sent again.
 func (c *Client) ReplayDelivery(ctx context.Context, orgID, webhookID, id string) (WebhookDelivery, error) {
-	return call[WebhookDelivery](ctx, c, http.MethodPost, webhooksPath(orgID)+"/"+segment(webhookID)+"/deliveries/"+segment(id)+"/replay", nil, nil)
+	return call[WebhookDelivery](ctx, c, http.MethodPost,
+		webhooksPath(orgID)+"/"+segment(webhookID)+"/deliveries/"+segment(id)+"/replay", nil, nil)
 }
 
 // EventStream opens the stream of what happens to an organization's requests, after

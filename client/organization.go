@@ -59,7 +59,8 @@ func (c *Client) Members(ctx context.Context, orgID string, l List) (Page[Member
 
 // ChangeRole gives a member another role.
 func (c *Client) ChangeRole(ctx context.Context, orgID, userID, role string) (Member, error) {
-	return call[Member](ctx, c, http.MethodPatch, organizationPath(orgID)+"/members/"+segment(userID)+"/role", nil, map[string]string{"role": role})
+	return call[Member](ctx, c, http.MethodPatch, organizationPath(orgID)+"/members/"+segment(userID)+"/role", nil,
+		map[string]string{"role": role})
 }
 
 // RemoveMember removes a member; with the caller's own id, it leaves.
@@ -99,5 +100,7 @@ func (c *Client) WithdrawInvite(ctx context.Context, orgID, inviteID string) err
 
 // AcceptInvite joins the organization that invited the caller.
 func (c *Client) AcceptInvite(ctx context.Context, token string) (Organization, error) {
-	return call[Organization](ctx, c, http.MethodPost, "/organization/invites/accept", nil, map[string]string{"token": token})
+	return call[Organization](ctx, c, http.MethodPost, "/organization/invites/accept", nil, map[string]string{
+		"token": token,
+	})
 }

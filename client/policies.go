@@ -101,7 +101,9 @@ type PolicyVersion struct {
 }
 
 // document sends a document as it is written and decodes the answer.
-func document[T any](ctx context.Context, c *Client, method, path string, query url.Values, kind, text string) (out T, err error) {
+func document[T any](
+	ctx context.Context, c *Client, method, path string, query url.Values, kind, text string,
+) (out T, err error) {
 	request, err := c.request(ctx, method, path, query, nil)
 	if err != nil {
 		return out, err
@@ -160,7 +162,8 @@ func (c *Client) ImportPolicy(ctx context.Context, orgID, kind, text string) (Po
 
 // ValidatePolicy checks a document, and gives what is doubtful in it.
 func (c *Client) ValidatePolicy(ctx context.Context, orgID, kind, text string) ([]PolicyProblem, error) {
-	out, err := document[struct{ Warnings []PolicyProblem }](ctx, c, http.MethodPost, "/policies/validate", inOrg(orgID), kind, text)
+	out, err := document[struct{ Warnings []PolicyProblem }](ctx, c, http.MethodPost, "/policies/validate",
+		inOrg(orgID), kind, text)
 	return out.Warnings, err
 }
 

@@ -55,12 +55,16 @@ const profilePath = "/policies/profiles/"
 
 // StageProfile keeps a profile for the caller to propose.
 func (c *Client) StageProfile(ctx context.Context, orgID string, profile json.RawMessage) (StagedProfile, error) {
-	return call[StagedProfile](ctx, c, http.MethodPut, profilePath+"draft", inOrg(orgID), map[string]any{"policy": profile})
+	return call[StagedProfile](ctx, c, http.MethodPut, profilePath+"draft", inOrg(orgID), map[string]any{
+		"policy": profile,
+	})
 }
 
 // ProposeProfile proposes what the caller has staged.
 func (c *Client) ProposeProfile(ctx context.Context, orgID, reason string) (Proposal, error) {
-	return call[Proposal](ctx, c, http.MethodPost, profilePath+"propose", inOrg(orgID), map[string]any{"reason": reason})
+	return call[Proposal](ctx, c, http.MethodPost, profilePath+"propose", inOrg(orgID), map[string]any{
+		"reason": reason,
+	})
 }
 
 // ActiveProfile is the profile that calls are judged by.
@@ -92,7 +96,9 @@ func (c *Client) WithdrawProposal(ctx context.Context, orgID, id string) error {
 
 // ConfirmProfile puts a proposal in force, by the hash of what was read.
 func (c *Client) ConfirmProfile(ctx context.Context, orgID, id, hash string) (Proposal, error) {
-	return call[Proposal](ctx, c, http.MethodPost, profilePath+"confirm", inOrg(orgID), map[string]any{"proposalId": id, "hash": hash})
+	return call[Proposal](ctx, c, http.MethodPost, profilePath+"confirm", inOrg(orgID), map[string]any{
+		"proposalId": id, "hash": hash,
+	})
 }
 
 // ProfileTemplates are the profiles to begin with.

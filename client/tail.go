@@ -88,7 +88,9 @@ func (c *Client) Tail(ctx context.Context, orgID string, f TailFilter, afterID s
 }
 
 // openStream asks for server-sent events.
-func (c *Client) openStream(ctx context.Context, path string, query url.Values, afterID string) (*http.Response, error) {
+func (c *Client) openStream(
+	ctx context.Context, path string, query url.Values, afterID string,
+) (*http.Response, error) {
 	request, err := c.request(ctx, http.MethodGet, path, query, nil)
 	if err != nil {
 		return nil, err

@@ -38,7 +38,8 @@ func (r *results) of(call, engine string, size int) time.Duration {
 
 func (r *results) print(out io.Writer) error {
 	t := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(t, "CPU per decision\tengine\t10 rules\t100\t1,000\t10,000\t100 beside ours\t10,000 beside 100\ttarget")
+	fmt.Fprintln(t,
+		"CPU per decision\tengine\t10 rules\t100\t1,000\t10,000\t100 beside ours\t10,000 beside 100\ttarget")
 	for _, c := range calls {
 		for _, engine := range []string{ours, cedarGo, opa, celScan} {
 			fmt.Fprintf(t, "%s\t%s", c.name, engine)
@@ -47,7 +48,8 @@ func (r *results) print(out io.Writer) error {
 			}
 			at100 := float64(r.of(c.name, engine, compared))
 			fmt.Fprintf(t, "\t%.1f x\t%.1f x\t%s\n",
-				at100/float64(r.of(c.name, ours, compared)), float64(r.of(c.name, engine, sizes[len(sizes)-1]))/at100, target(engine))
+				at100/float64(r.of(c.name, ours, compared)), float64(r.of(c.name, engine, sizes[len(sizes)-1]))/at100,
+				target(engine))
 		}
 	}
 	return t.Flush()

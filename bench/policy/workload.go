@@ -42,15 +42,33 @@ func makeRules(size int) []rule {
 	for ten := range size / 10 {
 		server := fmt.Sprintf("server%d", ten)
 		for i, tool := range []string{"send_money", "create_issue", "run_query", "upload_file"} {
-			rules = append(rules, condition(i, rule{id: fmt.Sprintf("exact-%d-%d", ten, i), server: server, tool: tool}))
+			rules = append(rules, condition(i, rule{
+				id: fmt.Sprintf("exact-%d-%d", ten, i), server: server, tool: tool,
+			}))
 		}
 		for i, tool := range []string{"read_", "write_", "list_", "sync_"} {
-			rules = append(rules, condition(i, rule{id: fmt.Sprintf("prefix-%d-%d", ten, i), server: server, tool: tool, prefix: true}))
+			rules = append(rules, condition(i, rule{
+				id: fmt.Sprintf("prefix-%d-%d", ten, i), server: server, tool: tool, prefix: true,
+			}))
 		}
 		vault := fmt.Sprintf("vault%d", ten)
 		rules = append(rules,
-			rule{id: fmt.Sprintf("deny-%d-0", ten), deny: true, server: vault, argument: "amount", test: above, number: 1_000_000},
-			rule{id: fmt.Sprintf("deny-%d-1", ten), deny: true, server: vault, argument: "currency", test: equals, text: "EUR"},
+			rule{
+				id:       fmt.Sprintf("deny-%d-0", ten),
+				deny:     true,
+				server:   vault,
+				argument: "amount",
+				test:     above,
+				number:   1_000_000,
+			},
+			rule{
+				id:       fmt.Sprintf("deny-%d-1", ten),
+				deny:     true,
+				server:   vault,
+				argument: "currency",
+				test:     equals,
+				text:     "EUR",
+			},
 		)
 	}
 	return rules
@@ -80,7 +98,13 @@ type call struct {
 }
 
 func arguments(amount int64) map[string]any {
-	return map[string]any{"amount": amount, "currency": "EUR", "region": "us-east", "path": "/srv/report.txt", "note": "rent for May, with thanks"}
+	return map[string]any{
+		"amount":   amount,
+		"currency": "EUR",
+		"region":   "us-east",
+		"path":     "/srv/report.txt",
+		"note":     "rent for May, with thanks",
+	}
 }
 
 // at is the call in the middle of so many rules.

@@ -33,12 +33,23 @@ func rate(runs []run, writes map[string]bool, known habits) (all []rated) {
 				continue
 			}
 			facts := risk.Facts{
-				Server: r.Suite, Tool: c.Tool, Arguments: string(c.Args), Plan: r.plan(c.Tool), At: noon, Past: known.past(r, c.Tool),
+				Server:    r.Suite,
+				Tool:      c.Tool,
+				Arguments: string(c.Args),
+				Plan:      r.plan(c.Tool),
+				At:        noon,
+				Past:      known.past(r, c.Tool),
 			}
 			found := risk.Assess(facts)
 			all = append(all, rated{
-				attack: !r.isBenign(), write: writes[r.Suite+"/"+c.Tool], plan: facts.Plan, level: found.Level, score: found.Score,
-				first: slices.ContainsFunc(found.Reasons, func(why risk.Reason) bool { return why.Code == "first_value" }),
+				attack: !r.isBenign(),
+				write:  writes[r.Suite+"/"+c.Tool],
+				plan:   facts.Plan,
+				level:  found.Level,
+				score:  found.Score,
+				first: slices.ContainsFunc(found.Reasons, func(why risk.Reason) bool {
+					return why.Code == "first_value"
+				}),
 			})
 		}
 	}

@@ -31,15 +31,17 @@ func TestWaysToSendAKey(t *testing.T) {
 			"both headers":            {http.Header{"X-Api-Key": {key}, "Authorization": {"Bearer " + key}}, 200},
 			"two keys":                {withXAPIKey(key + ", " + other), 401},
 			"two keys in two headers": {http.Header{"X-Api-Key": {key}, "Authorization": {"Bearer " + other}}, 401},
-			"a key and a token":       {http.Header{"X-Api-Key": {key}, "Authorization": {"Bearer " + p.Tokens.AccessToken}}, 401},
-			"a token in x-api-key":    {withXAPIKey(p.Tokens.AccessToken), 401},
-			"a token":                 {withBearer(p.Tokens.AccessToken), 401},
-			"one letter off":          {withXAPIKey(key[:len(key)-1] + "g"), 401},
-			"in capitals":             {withXAPIKey(strings.ToUpper(key)), 401},
-			"its prefix":              {withXAPIKey(key[:16]), 401},
-			"an unknown key":          {withXAPIKey("ak_test_" + strings.Repeat("0", 64)), 401},
-			"nothing":                 {http.Header{}, 401},
-			"an empty header":         {withXAPIKey(""), 401},
+			"a key and a token": {
+				http.Header{"X-Api-Key": {key}, "Authorization": {"Bearer " + p.Tokens.AccessToken}}, 401,
+			},
+			"a token in x-api-key": {withXAPIKey(p.Tokens.AccessToken), 401},
+			"a token":              {withBearer(p.Tokens.AccessToken), 401},
+			"one letter off":       {withXAPIKey(key[:len(key)-1] + "g"), 401},
+			"in capitals":          {withXAPIKey(strings.ToUpper(key)), 401},
+			"its prefix":           {withXAPIKey(key[:16]), 401},
+			"an unknown key":       {withXAPIKey("ak_test_" + strings.Repeat("0", 64)), 401},
+			"nothing":              {http.Header{}, 401},
+			"an empty header":      {withXAPIKey(""), 401},
 		} {
 			got := s.tenancyCall(http.MethodGet, "/iap/sdk/orgs", c.header, "")
 			if got.status != c.status {
@@ -79,7 +81,8 @@ func TestEveryScopeIsAsked(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := s.tenancyCall(r.Method, pathOf(r, map[string]string{"id": s.keyFor(p.ID, org).ID}), withXAPIKey(key.APIKey), `{}`)
+			got := s.tenancyCall(r.Method, pathOf(r, map[string]string{"id": s.keyFor(p.ID, org).ID}),
+				withXAPIKey(key.APIKey), `{}`)
 			if got.status != http.StatusForbidden || !strings.Contains(got.body, string(r.Scope)) {
 				t.Errorf("%s %s without %s: status %d, %s", r.Method, r.Path, r.Scope, got.status, got.body)
 			}
@@ -110,7 +113,8 @@ func TestWrongKindOfCredential(t *testing.T) {
 			"another scheme": {"Authorization": {"Basic dXNlcjpwYXNz"}},
 		}
 		takes := map[api.Mode][]string{
-			api.JWT: {"a token"}, api.Key: {"a key", "a key as bearer"}, api.Either: {"a token", "a key", "a key as bearer"},
+			api.JWT: {"a token"}, api.Key: {"a key", "a key as bearer"},
+			api.Either:    {"a token", "a key", "a key as bearer"},
 			api.PlanToken: {"a key", "a key as bearer", "nothing"},
 		}
 		for _, r := range s.API.Routes() {
@@ -124,7 +128,8 @@ func TestWrongKindOfCredential(t *testing.T) {
 				what := r.Method + " " + r.Path + " with " + name
 				got := s.tenancyCall(r.Method, pathOf(r, nil), header, "")
 				if got.status != http.StatusUnauthorized || got.header.Get("WWW-Authenticate") == "" {
-					t.Errorf("%s: status %d, WWW-Authenticate %q, want a challenge", what, got.status, got.header.Get("WWW-Authenticate"))
+					t.Errorf("%s: status %d, WWW-Authenticate %q, want a challenge", what, got.status,
+						got.header.Get("WWW-Authenticate"))
 				}
 				message, _ := got.members(t)["message"].(string)
 				for _, scheme := range accepted[r.Mode] {

@@ -48,14 +48,23 @@ type RuleCountBody struct {
 
 type policyFiguresOutput struct{ Body PolicyFiguresBody }
 
-func (a *API) policyFigures(ctx context.Context, caller principal.Principal, in *policyFiguresInput) (*policyFiguresOutput, error) {
+func (a *API) policyFigures(
+	ctx context.Context, caller principal.Principal, in *policyFiguresInput,
+) (*policyFiguresOutput, error) {
 	f, err := a.Telemetry.Policy(ctx, caller.OrgID, in.PolicyID, in.Days)
 	if err != nil {
 		return nil, err
 	}
 	body := PolicyFiguresBody{
-		PolicyID: strings.ToValidUTF8(in.PolicyID, "\uFFFD"), PolicyName: f.Name, Calls: f.Calls, Allowed: f.Allowed, Denied: f.Denied,
-		AvgDurationMs: f.Average, P50DurationMs: f.P50, P95DurationMs: f.P95, Shadow: ShadowBody(f.Shadow),
+		PolicyID:      strings.ToValidUTF8(in.PolicyID, "\uFFFD"),
+		PolicyName:    f.Name,
+		Calls:         f.Calls,
+		Allowed:       f.Allowed,
+		Denied:        f.Denied,
+		AvgDurationMs: f.Average,
+		P50DurationMs: f.P50,
+		P95DurationMs: f.P95,
+		Shadow:        ShadowBody(f.Shadow),
 	}
 	for _, rule := range f.TopRules {
 		body.TopMatchedRules = append(body.TopMatchedRules, RuleCountBody{RuleID: rule.ID, Count: rule.Count})
@@ -105,7 +114,9 @@ func (a *API) summary(ctx context.Context, caller principal.Principal, in *summa
 	}
 	body := SummaryBody{
 		Period: in.Days, TotalTraces: s.Traces, TotalSessions: s.Sessions, TotalErrors: s.Errors,
-		TotalTokens:  TokensTotalBody{Input: s.Usage.Input, Output: s.Usage.Output, CacheRead: s.Usage.CacheRead, CacheWrite: s.Usage.CacheWrite},
+		TotalTokens: TokensTotalBody{
+			Input: s.Usage.Input, Output: s.Usage.Output, CacheRead: s.Usage.CacheRead, CacheWrite: s.Usage.CacheWrite,
+		},
 		TotalCostUSD: s.Usage.Dollars(), P50DurationMs: s.P50, P95DurationMs: s.P95, TracesPerMinute: s.TracesPerMinute,
 	}
 	for _, p := range s.TopFailing {

@@ -20,19 +20,28 @@ const auditTag = "audit log"
 
 func (a *API) mountAuditLog() {
 	get := func(path, summary string) Route {
-		return Route{Method: http.MethodGet, Path: "/audit-log" + path, Tag: auditTag, Summary: summary, Mode: JWT, Action: principal.ReadTelemetry}
+		return Route{
+			Method:  http.MethodGet,
+			Path:    "/audit-log" + path,
+			Tag:     auditTag,
+			Summary: summary,
+			Mode:    JWT,
+			Action:  principal.ReadTelemetry,
+		}
 	}
 	handle(a, get("/entries", "Entries of the organization's log, newest first"), a.listEntries)
 	handle(a, get("/entries/{index}", "An entry with the proof that it is in the log"), a.getEntry)
 	handle(a, get("/checkpoint", "The signed checkpoint of the log as it is now"), a.getCheckpoint)
 	handle(a, get("/key", "The public keys that checkpoints are verified with"), a.getCheckpointKeys)
 	handle(a, get("/proof/inclusion", "The proof that an entry is in the log of so many entries"), a.getInclusion)
-	handle(a, get("/proof/consistency", "The proof that the log of so many entries begins with an earlier one"), a.getConsistency)
+	handle(a, get("/proof/consistency", "The proof that the log of so many entries begins with an earlier one"),
+		a.getConsistency)
 	handle(a, get("/findings", "What does not fit together, newest first"), a.listFindings)
 	a.mountExport(get("/export", "The whole log, to be verified offline by writ audit verify"))
 	handle(a, Route{
-		Method: http.MethodPost, Path: "/audit-log/entries/{index}/erase", Tag: auditTag, Summary: "Erase the payload of an entry; its proof stays",
-		Mode: JWT, Action: principal.ErasePayloads, Audit: "payload.erased", Status: http.StatusNoContent,
+		Method: http.MethodPost, Path: "/audit-log/entries/{index}/erase", Tag: auditTag,
+		Summary: "Erase the payload of an entry; its proof stays",
+		Mode:    JWT, Action: principal.ErasePayloads, Audit: "payload.erased", Status: http.StatusNoContent,
 	}, a.erasePayload)
 }
 
@@ -59,8 +68,17 @@ func entryBody(caller principal.Principal, e audit.Stored) (EntryBody, error) {
 		return EntryBody{}, err
 	}
 	b := EntryBody{
-		Index: e.Index, Time: database.Time(e.Time), Action: r.Action, Actor: r.Actor, Subject: r.Subject, Agent: r.Agent, Tool: r.Tool,
-		Decision: r.Verdict, Plan: r.Plan, Record: e.Record, Leaf: hex.EncodeToString(e.Leaf[:]),
+		Index:    e.Index,
+		Time:     database.Time(e.Time),
+		Action:   r.Action,
+		Actor:    r.Actor,
+		Subject:  r.Subject,
+		Agent:    r.Agent,
+		Tool:     r.Tool,
+		Decision: r.Verdict,
+		Plan:     r.Plan,
+		Record:   e.Record,
+		Leaf:     hex.EncodeToString(e.Leaf[:]),
 	}
 	if e.Payload != "" && caller.May(principal.ReadPayloads) {
 		payload := storedObject(e.Payload)
@@ -84,15 +102,29 @@ type listEntriesInput struct {
 
 type entriesOutput struct{ Body page.Page[EntryBody] }
 
-func (a *API) listEntries(ctx context.Context, caller principal.Principal, in *listEntriesInput) (*entriesOutput, error) {
+func (a *API) listEntries(
+	ctx context.Context, caller principal.Principal, in *listEntriesInput,
+) (*entriesOutput, error) {
 	found, err := a.Audit.Entries(ctx, caller.OrgID, audit.Filter{
-		From: in.From, Until: in.Until, Agent: in.Agent, Tool: in.Tool, Verdict: in.Decision, Plan: in.Plan,
-		Action: in.Action, Actor: in.Actor, Cursor: in.Cursor, Limit: in.Limit,
+		From:    in.From,
+		Until:   in.Until,
+		Agent:   in.Agent,
+		Tool:    in.Tool,
+		Verdict: in.Decision,
+		Plan:    in.Plan,
+		Action:  in.Action,
+		Actor:   in.Actor,
+		Cursor:  in.Cursor,
+		Limit:   in.Limit,
 	})
 	if err != nil {
 		return nil, err
 	}
-	out := &entriesOutput{page.Page[EntryBody]{Items: make([]EntryBody, len(found.Items)), NextCursor: found.NextCursor, HasMore: found.HasMore}}
+	out := &entriesOutput{
+		page.Page[EntryBody]{
+			Items: make([]EntryBody, len(found.Items)), NextCursor: found.NextCursor, HasMore: found.HasMore,
+		},
+	}
 	for i, e := range found.Items {
 		if out.Body.Items[i], err = entryBody(caller, e); err != nil {
 			return nil, err
@@ -189,7 +221,9 @@ type listFindingsInput struct {
 
 type findingsOutput struct{ Body page.Page[FindingBody] }
 
-func (a *API) listFindings(ctx context.Context, caller principal.Principal, in *listFindingsInput) (*findingsOutput, error) {
+func (a *API) listFindings(
+	ctx context.Context, caller principal.Principal, in *listFindingsInput,
+) (*findingsOutput, error) {
 	found, err := a.Executions.Findings(ctx, caller, execution.FindingFilter{
 		Kind: execution.Kind(in.Kind), Open: in.Open == "true", Cursor: in.Cursor, Limit: in.Limit,
 	})
@@ -198,9 +232,22 @@ func (a *API) listFindings(ctx context.Context, caller principal.Principal, in *
 	}
 	return &findingsOutput{mapPage(found, func(f execution.Finding) FindingBody {
 		return FindingBody{
-			ID: f.ID, Kind: f.Kind, FoundAt: f.FoundAt, HappenedAt: f.HappenedAt, Index: f.Position, KeyID: f.KeyID, AgentID: f.AgentID,
-			SessionID: f.SessionID, PlanID: f.PlanID, Tool: f.Tool, DecisionID: f.DecisionID, ExecutionID: f.ExecutionID,
-			FirstSeq: f.FirstSeq, LastSeq: f.LastSeq, Missing: f.Missing, ResolvedAt: f.ResolvedAt,
+			ID:          f.ID,
+			Kind:        f.Kind,
+			FoundAt:     f.FoundAt,
+			HappenedAt:  f.HappenedAt,
+			Index:       f.Position,
+			KeyID:       f.KeyID,
+			AgentID:     f.AgentID,
+			SessionID:   f.SessionID,
+			PlanID:      f.PlanID,
+			Tool:        f.Tool,
+			DecisionID:  f.DecisionID,
+			ExecutionID: f.ExecutionID,
+			FirstSeq:    f.FirstSeq,
+			LastSeq:     f.LastSeq,
+			Missing:     f.Missing,
+			ResolvedAt:  f.ResolvedAt,
 		}
 	})}, nil
 }

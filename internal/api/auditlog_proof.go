@@ -22,7 +22,9 @@ type CheckpointBody struct {
 
 type checkpointOutput struct{ Body CheckpointBody }
 
-func (a *API) getCheckpoint(ctx context.Context, caller principal.Principal, _ *OrganizationQuery) (*checkpointOutput, error) {
+func (a *API) getCheckpoint(
+	ctx context.Context, caller principal.Principal, _ *OrganizationQuery,
+) (*checkpointOutput, error) {
 	text, err := a.Audit.Checkpoint(ctx, caller.OrgID)
 	return &checkpointOutput{CheckpointBody{text}}, err
 }
@@ -35,7 +37,9 @@ type CheckpointKeysBody struct {
 
 type checkpointKeysOutput struct{ Body CheckpointKeysBody }
 
-func (a *API) getCheckpointKeys(ctx context.Context, _ principal.Principal, _ *OrganizationQuery) (*checkpointKeysOutput, error) {
+func (a *API) getCheckpointKeys(
+	ctx context.Context, _ principal.Principal, _ *OrganizationQuery,
+) (*checkpointKeysOutput, error) {
 	keys, err := a.CheckpointKeys(ctx)
 	return &checkpointKeysOutput{CheckpointKeysBody{a.Audit.PublicKey(), keys}}, err
 }
@@ -61,7 +65,9 @@ type inclusionInput struct {
 	Size  int64 `query:"size" required:"true" minimum:"1" doc:"Of the log, as a checkpoint names it."`
 }
 
-func (a *API) getInclusion(ctx context.Context, caller principal.Principal, in *inclusionInput) (*logProofOutput, error) {
+func (a *API) getInclusion(
+	ctx context.Context, caller principal.Principal, in *inclusionInput,
+) (*logProofOutput, error) {
 	hashes, err := a.Audit.InclusionProof(ctx, caller.OrgID, in.Index, in.Size)
 	return logProof(in.Size, hashes, err)
 }
@@ -72,7 +78,9 @@ type consistencyInput struct {
 	Size int64 `query:"size" required:"true" minimum:"1" doc:"Of the later one."`
 }
 
-func (a *API) getConsistency(ctx context.Context, caller principal.Principal, in *consistencyInput) (*logProofOutput, error) {
+func (a *API) getConsistency(
+	ctx context.Context, caller principal.Principal, in *consistencyInput,
+) (*logProofOutput, error) {
 	hashes, err := a.Audit.ConsistencyProof(ctx, caller.OrgID, in.From, in.Size)
 	return logProof(in.Size, hashes, err)
 }
@@ -96,17 +104,37 @@ func (a *API) mountExport(r Route) {
 		}
 	})
 	text := &huma.Schema{Type: huma.TypeString}
-	responses := map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{ndjson: {Schema: text}}}}
+	responses := map[string]*huma.Response{
+		"200": {Description: "OK", Content: map[string]*huma.MediaType{ndjson: {Schema: text}}},
+	}
 	for _, status := range errorsOf(r) {
-		responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status), Content: map[string]*huma.MediaType{
-			"application/json": {Schema: a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[ErrorBody](), true, "")},
-		}}
+		responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status),
+			Content: map[string]*huma.MediaType{
+				"application/json": {
+					Schema: a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[ErrorBody](), true, ""),
+				},
+			}}
 	}
 	a.huma.OpenAPI().AddOperation(&huma.Operation{
-		OperationID: operationID(r), Method: r.Method, Path: r.Path, Summary: r.Summary, Tags: []string{r.Tag}, Security: security(r.Mode),
+		OperationID: operationID(r),
+		Method:      r.Method,
+		Path:        r.Path,
+		Summary:     r.Summary,
+		Tags:        []string{r.Tag},
+		Security:    security(r.Mode),
 		Parameters: []*huma.Param{
-			{Name: organizationQuery, In: "query", Description: "The organization. Absent: the only one of the caller.", Schema: text},
-			{Name: "since", In: "query", Description: "The first entry; what is before is stood for by hashes.", Schema: &huma.Schema{Type: huma.TypeInteger}},
+			{
+				Name:        organizationQuery,
+				In:          "query",
+				Description: "The organization. Absent: the only one of the caller.",
+				Schema:      text,
+			},
+			{
+				Name:        "since",
+				In:          "query",
+				Description: "The first entry; what is before is stood for by hashes.",
+				Schema:      &huma.Schema{Type: huma.TypeInteger},
+			},
 		},
 		Responses: responses,
 	})

@@ -43,7 +43,9 @@ func eachEvidence(t *testing.T, body func(t *testing.T, e *evidence)) {
 // ran reports a call of a tool, and gives its entry.
 func (e *evidence) ran(t *testing.T, tool string) int64 {
 	t.Helper()
-	got, err := e.agent.ReportExecution(t.Context(), map[string]any{"tool": tool, "agent_id": "agent-" + tool, "input": map[string]any{"path": "/etc"}})
+	got, err := e.agent.ReportExecution(t.Context(), map[string]any{
+		"tool": tool, "agent_id": "agent-" + tool, "input": map[string]any{"path": "/etc"},
+	})
 	if err != nil || got.AuditIndex == nil {
 		t.Fatalf("report: %+v, %v", got, err)
 	}
@@ -140,7 +142,8 @@ func TestAnEntryWithItsProof(t *testing.T) {
 		}
 		included, err := e.owner.InclusionProof(t.Context(), e.org, index, seen.Size)
 		if err == nil {
-			err = ledger.CheckInclusion(hashes(included), index, ledger.LeafHash([]byte(entry.Record)), seen.Size, seen.Root)
+			err = ledger.CheckInclusion(hashes(included), index, ledger.LeafHash([]byte(entry.Record)), seen.Size,
+				seen.Root)
 		}
 		if err != nil {
 			t.Errorf("inclusion in the earlier log: %v", err)
@@ -178,7 +181,9 @@ func TestExportVerifies(t *testing.T) {
 		if err != nil || report.Log != e.org || report.Payloads == 0 || report.Erased != 0 {
 			t.Fatalf("%+v, %v", report, err)
 		}
-		if _, err := ledger.Verify(bytes.NewReader(e.export(t, e.owner.Client, 2)), ledger.Trust{Keys: e.keys, Earlier: seen}); err != nil {
+		if _, err := ledger.Verify(bytes.NewReader(e.export(t, e.owner.Client, 2)), ledger.Trust{
+			Keys: e.keys, Earlier: seen,
+		}); err != nil {
 			t.Errorf("since 2: %v", err)
 		}
 		changed := bytes.Replace(whole, []byte(`"tool":"b"`), []byte(`"tool":"c"`), 1)
@@ -193,7 +198,8 @@ func TestExportVerifies(t *testing.T) {
 		}
 		_, err = e.owner.ExportLog(t.Context(), e.org, 1000)
 		wantStatus(t, "an export from beyond the end", err, http.StatusBadRequest)
-		answer := e.wire(t, http.MethodGet, "/audit-log/export?since=x&organizationId="+e.org, "", credentials(e.owner.Client)...)
+		answer := e.wire(t, http.MethodGet, "/audit-log/export?since=x&organizationId="+e.org, "",
+			credentials(e.owner.Client)...)
 		answer.errorFields(t, http.StatusBadRequest)
 	})
 }
@@ -215,7 +221,8 @@ func TestPayloadsAreErasedAndProofsStay(t *testing.T) {
 		if err != nil || report.Erased != 1 {
 			t.Errorf("the export after erasing: %+v, %v", report, err)
 		}
-		wantStatus(t, "erasing what is not there", e.owner.ErasePayload(t.Context(), e.org, 9999, "x"), http.StatusNotFound)
+		wantStatus(t, "erasing what is not there", e.owner.ErasePayload(t.Context(), e.org, 9999, "x"),
+			http.StatusNotFound)
 	})
 }
 
@@ -253,10 +260,12 @@ func TestFindingsOverHTTP(t *testing.T) {
 			t.Fatal(err)
 		}
 		found, err := e.owner.Findings(t.Context(), e.org, "execution_without_decision", client.List{})
-		if err != nil || len(found.Items) != 1 || found.Items[0].Tool != "rogue" || found.Items[0].Index != index || found.Items[0].AgentID != "agent-rogue" {
+		if err != nil || len(found.Items) != 1 || found.Items[0].Tool != "rogue" || found.Items[0].Index != index ||
+			found.Items[0].AgentID != "agent-rogue" {
 			t.Fatalf("findings: %+v, %v", found.Items, err)
 		}
-		if others, err := e.owner.Findings(t.Context(), e.org, "sequence_gap", client.List{}); err != nil || len(others.Items) != 0 {
+		if others, err := e.owner.Findings(t.Context(), e.org, "sequence_gap", client.List{}); err != nil ||
+			len(others.Items) != 0 {
 			t.Errorf("gaps: %+v, %v", others.Items, err)
 		}
 	})

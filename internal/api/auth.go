@@ -28,7 +28,13 @@ type UserBody struct {
 }
 
 func userBody(u auth.User) UserBody {
-	return UserBody{ID: u.ID, Email: u.Email, Name: u.Name, Verified: u.VerifiedAt != nil, CreatedAt: u.CreatedAt}
+	return UserBody{
+		ID:        u.ID,
+		Email:     u.Email,
+		Name:      u.Name,
+		Verified:  u.VerifiedAt != nil,
+		CreatedAt: u.CreatedAt,
+	}
 }
 
 // TokensBody is the credentials of a session.
@@ -39,7 +45,9 @@ type TokensBody struct {
 }
 
 func tokensBody(t auth.Tokens) TokensBody {
-	return TokensBody{AccessToken: t.Access.Reveal(), RefreshToken: t.Refresh.Reveal(), ExpiresIn: int(t.ExpiresIn.Seconds())}
+	return TokensBody{
+		AccessToken: t.Access.Reveal(), RefreshToken: t.Refresh.Reveal(), ExpiresIn: int(t.ExpiresIn.Seconds()),
+	}
 }
 
 // emailInput is a body whose only member is an address.
@@ -66,8 +74,9 @@ func statusOf(word string) *statusBody {
 
 func (a *API) mountAuth() {
 	handle(a, Route{
-		Method: http.MethodPost, Path: "/auth/register", Tag: "auth", Summary: "Sign up; a code is mailed to the address",
-		Mode: Public, Throttle: throttle.Register, Audit: "user.registered", Status: http.StatusCreated,
+		Method: http.MethodPost, Path: "/auth/register", Tag: "auth",
+		Summary: "Sign up; a code is mailed to the address",
+		Mode:    Public, Throttle: throttle.Register, Audit: "user.registered", Status: http.StatusCreated,
 	}, a.register)
 	handle(a, Route{
 		Method: http.MethodPost, Path: "/auth/verify-otp", Tag: "auth", Summary: "Confirm an address with its code",
@@ -82,18 +91,28 @@ func (a *API) mountAuth() {
 		Mode: Public, Throttle: throttle.Login, Audit: "session.created",
 	}, a.login)
 	handle(a, Route{
-		Method: http.MethodPost, Path: "/auth/refresh", Tag: "auth", Summary: "Replace a refresh token; one that comes twice ends its session",
-		Mode: Public, Audit: notRecorded,
+		Method: http.MethodPost, Path: "/auth/refresh", Tag: "auth",
+		Summary: "Replace a refresh token; one that comes twice ends its session",
+		Mode:    Public, Audit: notRecorded,
 	}, a.refresh)
 	handle(a, Route{
 		Method: http.MethodPost, Path: "/auth/logout", Tag: "auth", Summary: "End this session",
 		Mode: JWT, ForLimited: true, Audit: "session.revoked", Status: http.StatusNoContent,
 	}, a.logout)
 	handle(a, Route{
-		Method: http.MethodGet, Path: "/auth/me", Tag: "auth", Summary: "Who is signed in", Mode: JWT, ForLimited: true,
+		Method:     http.MethodGet,
+		Path:       "/auth/me",
+		Tag:        "auth",
+		Summary:    "Who is signed in",
+		Mode:       JWT,
+		ForLimited: true,
 	}, a.me)
 	handle(a, Route{
-		Method: http.MethodGet, Path: "/.well-known/jwks.json", Tag: "auth", Summary: "Keys that verify access tokens", Mode: Public,
+		Method:  http.MethodGet,
+		Path:    "/.well-known/jwks.json",
+		Tag:     "auth",
+		Summary: "Keys that verify access tokens",
+		Mode:    Public,
 	}, a.jwks)
 }
 
@@ -208,7 +227,8 @@ func (a *API) login(ctx context.Context, _ principal.Principal, in *loginInput) 
 		return nil, err
 	}
 	out := &loginOutput{}
-	out.Body.TokensBody, out.Body.User, out.Body.Organizations = tokensBody(tokens), userBody(user), organizationBodies(mine)
+	out.Body.TokensBody, out.Body.User, out.Body.Organizations = tokensBody(tokens), userBody(user),
+		organizationBodies(mine)
 	return out, nil
 }
 
@@ -250,7 +270,8 @@ func (a *API) me(ctx context.Context, caller principal.Principal, _ *none) (*meO
 		return nil, err
 	}
 	out := &meOutput{}
-	out.Body.User, out.Body.Organizations, out.Body.SessionID = userBody(user), organizationBodies(mine), caller.SessionID
+	out.Body.User, out.Body.Organizations, out.Body.SessionID = userBody(user), organizationBodies(mine),
+		caller.SessionID
 	return out, nil
 }
 
@@ -283,5 +304,12 @@ func (a *API) jwks(ctx context.Context, _ principal.Principal, _ *none) (*jwksOu
 }
 
 func jwk(id string, public ed25519.PublicKey) JWKBody {
-	return JWKBody{KeyType: "OKP", Curve: "Ed25519", X: base64.RawURLEncoding.EncodeToString(public), KeyID: id, Use: "sig", Algorithm: "EdDSA"}
+	return JWKBody{
+		KeyType:   "OKP",
+		Curve:     "Ed25519",
+		X:         base64.RawURLEncoding.EncodeToString(public),
+		KeyID:     id,
+		Use:       "sig",
+		Algorithm: "EdDSA",
+	}
 }

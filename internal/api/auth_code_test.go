@@ -57,8 +57,10 @@ func TestVerifyOTP(t *testing.T) {
 		want := w.answer(t)
 		for name, attempt := range map[string]func() error{
 			"the code of another account": func() error { return c.VerifyOTP(ctx, ada, bobs, knownPassword) },
-			"an unknown account":          func() error { return c.VerifyOTP(ctx, "unknown@example.org", adas, knownPassword) },
-			"half a code":                 func() error { return c.VerifyOTP(ctx, ada, adas[:3], knownPassword) },
+			"an unknown account": func() error {
+				return c.VerifyOTP(ctx, "unknown@example.org", adas, knownPassword)
+			},
+			"half a code": func() error { return c.VerifyOTP(ctx, ada, adas[:3], knownPassword) },
 		} {
 			wantField(t, name, attempt(), "code")
 			if diff := cmp.Diff(want, w.answer(t)); diff != "" {
@@ -87,16 +89,17 @@ func TestVerifyOTP(t *testing.T) {
 func TestVerifyOTPRefusesFields(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *server) {
-		wantFields(t, s.public, "/auth/verify-otp", map[string]any{"email": "ada@example.org", "code": "123456", "password": knownPassword}, []badField{
-			{"email", "absent", absent},
-			{"email", "without a domain", "ada"},
-			{"email", "too long", strings.Repeat("a", 250) + "@example.org"},
-			{"code", "absent", absent},
-			{"code", "empty", ""},
-			{"code", "too long", strings.Repeat("1", 21)},
-			{"code", "a number", 123456},
-			{"password", "absent", absent},
-		})
+		wantFields(t, s.public, "/auth/verify-otp",
+			map[string]any{"email": "ada@example.org", "code": "123456", "password": knownPassword}, []badField{
+				{"email", "absent", absent},
+				{"email", "without a domain", "ada"},
+				{"email", "too long", strings.Repeat("a", 250) + "@example.org"},
+				{"code", "absent", absent},
+				{"code", "empty", ""},
+				{"code", "too long", strings.Repeat("1", 21)},
+				{"code", "a number", 123456},
+				{"password", "absent", absent},
+			})
 		wantFields(t, s.public, "/auth/resend-otp", map[string]any{}, []badField{
 			{"email", "absent", absent},
 			{"email", "without a domain", "ada"},

@@ -79,7 +79,9 @@ func wired(c *client.Client, headers ...string) (*client.Client, *wire) {
 	for i := 0; i < len(headers); i += 2 {
 		w.headers[headers[i]] = headers[i+1]
 	}
-	return &client.Client{BaseURL: c.BaseURL, AccessToken: c.AccessToken, APIKey: c.APIKey, HTTP: &http.Client{Transport: w}}, w
+	return &client.Client{
+		BaseURL: c.BaseURL, AccessToken: c.AccessToken, APIKey: c.APIKey, HTTP: &http.Client{Transport: w},
+	}, w
 }
 
 // unverified makes an account whose address is not confirmed; its password is
@@ -91,7 +93,9 @@ func (s *server) unverified(name string) string {
 		s.t.Fatal(err)
 	}
 	user := auth.User{ID: database.NewID(), Email: name + "." + secret.Digits(8).Reveal() + "@example.org", Name: name}
-	err = s.Database.Write(s.t.Context(), database.Change{Logs: []string{audit.System}, Do: func(ctx context.Context, tx *database.Tx) error {
+	err = s.Database.Write(s.t.Context(), database.Change{Logs: []string{audit.System}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		return auth.AddUser(ctx, tx, principal.Operator(), &user, hash)
 	}})
 	if err != nil {
@@ -140,7 +144,8 @@ func wantFields(t *testing.T, c *client.Client, path string, good map[string]any
 		if bad.value == absent {
 			delete(body, bad.field)
 		}
-		wantField(t, path+" with "+bad.field+" "+bad.name, c.Call(t.Context(), http.MethodPost, path, nil, body, nil), bad.field)
+		wantField(t, path+" with "+bad.field+" "+bad.name, c.Call(t.Context(), http.MethodPost, path, nil, body, nil),
+			bad.field)
 	}
 }
 
@@ -157,11 +162,14 @@ func TestSignUp(t *testing.T) {
 	each(t, func(t *testing.T, s *server) {
 		ctx := t.Context()
 		c, w := wired(s.public)
-		user, err := c.Register(ctx, client.Registration{Email: "  Ada@Example.ORG ", Password: knownPassword, Name: " Ada "})
+		user, err := c.Register(ctx, client.Registration{
+			Email: "  Ada@Example.ORG ", Password: knownPassword, Name: " Ada ",
+		})
 		if err != nil {
 			t.Fatalf("register: %v", err)
 		}
-		if user.Email != "ada@example.org" || user.Name != "Ada" || user.Verified || !database.IsID(user.ID) || user.CreatedAt.IsZero() {
+		if user.Email != "ada@example.org" || user.Name != "Ada" || user.Verified || !database.IsID(user.ID) ||
+			user.CreatedAt.IsZero() {
 			t.Errorf("user %+v, want an unverified ada@example.org named Ada", user)
 		}
 		if w.status != http.StatusCreated || !bytes.Contains(w.body, []byte(`"next":"verify-otp"`)) {
@@ -220,7 +228,8 @@ func TestRegisterRefusesFields(t *testing.T) {
 			{"inviteToken", "a truth value", true},
 		}, 5)) {
 			s.nextMinute()
-			wantFields(t, s.public, "/auth/register", map[string]any{"email": "ada@example.org", "password": knownPassword}, minute)
+			wantFields(t, s.public, "/auth/register",
+				map[string]any{"email": "ada@example.org", "password": knownPassword}, minute)
 		}
 		if got := s.count(`SELECT count(*) FROM user_account`); got != people {
 			t.Errorf("%d accounts, want still %d", got, people)
@@ -262,7 +271,9 @@ func TestClosedSignUp(t *testing.T) {
 		refused := func(what, email, token string) {
 			t.Helper()
 			s.nextMinute()
-			_, err := s.public.Register(ctx, client.Registration{Email: email, Password: knownPassword, InviteToken: token})
+			_, err := s.public.Register(ctx, client.Registration{
+				Email: email, Password: knownPassword, InviteToken: token,
+			})
 			wantStatus(t, what, err, http.StatusForbidden)
 		}
 		_, ada := invitation(s, owner, orgID, "ada@example.org")
@@ -278,10 +289,13 @@ func TestClosedSignUp(t *testing.T) {
 			t.Errorf("%d accounts were made, want none", got)
 		}
 
-		if _, err := s.public.Register(ctx, client.Registration{Email: "Ada@example.org", Password: knownPassword, InviteToken: ada}); err != nil {
+		if _, err := s.public.Register(ctx, client.Registration{
+			Email: "Ada@example.org", Password: knownPassword, InviteToken: ada,
+		}); err != nil {
 			t.Fatalf("register with an invitation: %v", err)
 		}
-		if err := s.public.VerifyOTP(ctx, "ada@example.org", nthCode(s, "ada@example.org", 2), knownPassword); err != nil {
+		if err := s.public.VerifyOTP(ctx, "ada@example.org", nthCode(s, "ada@example.org", 2),
+			knownPassword); err != nil {
 			t.Fatalf("verify: %v", err)
 		}
 		if _, err := s.signIn("ada@example.org").AcceptInvite(ctx, ada); err != nil {
@@ -327,5 +341,6 @@ func TestProductionWithoutMail(t *testing.T) {
 		if got := s.count(`SELECT count(*) FROM mail_code`); got != 0 {
 			t.Errorf("%d codes were made for mails that are never sent", got)
 		}
-	}, "WRIT_ENV", "production", "WRIT_PUBLIC_URL", "https://writ.example.org", "WRIT_LISTEN", "127.0.0.1", "WRIT_SIGNUP", "open")
+	}, "WRIT_ENV", "production", "WRIT_PUBLIC_URL", "https://writ.example.org", "WRIT_LISTEN", "127.0.0.1",
+		"WRIT_SIGNUP", "open")
 }

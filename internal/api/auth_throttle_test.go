@@ -56,14 +56,16 @@ func wantThrottled(t *testing.T, route throttled, c *client.Client, account stri
 	}
 	err := route.call(t, c, account)
 	wantStatus(t, route.rule.Name+" beyond the limit", err, http.StatusTooManyRequests)
-	if refused, ok := errors.AsType[*client.Error](err); ok && (refused.RetryAfter <= 0 || refused.RetryAfter > time.Minute) {
+	if refused, ok := errors.AsType[*client.Error](err); ok &&
+		(refused.RetryAfter <= 0 || refused.RetryAfter > time.Minute) {
 		t.Errorf("%s: Retry-After %v, want the rest of the minute", route.rule.Name, refused.RetryAfter)
 	}
 }
 
 func wantFree(t *testing.T, what string, err error) {
 	t.Helper()
-	if status := client.StatusOf(err); status == http.StatusTooManyRequests || status >= 500 || (err != nil && status == 0) {
+	if status := client.StatusOf(err); status == http.StatusTooManyRequests || status >= 500 ||
+		(err != nil && status == 0) {
 		t.Errorf("%s: %v, want it let in", what, err)
 	}
 }
@@ -143,8 +145,12 @@ func TestResetThrottle(t *testing.T) {
 func TestEveryThrottleIsTested(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *server) {
-		tested := map[throttle.Rule]bool{throttle.ChangePassword: true, throttle.ResetPassword: true, throttle.Invite: true,
-			throttle.TestWebhook: true, throttle.AnswerApproval: true, throttle.BindPolicy: true, throttle.VerifyAction: true, throttle.StartDevice: true, throttle.AnswerDevice: true, throttle.TestIdentityProvider: true, throttle.TestForwarding: true, throttle.DraftPolicy: true} // each has a test of its own
+		tested := map[throttle.Rule]bool{throttle.ChangePassword: true, throttle.ResetPassword: true,
+			throttle.Invite: true,
+			// each has a test of its own
+			throttle.TestWebhook: true, throttle.AnswerApproval: true, throttle.BindPolicy: true,
+			throttle.VerifyAction: true, throttle.StartDevice: true, throttle.AnswerDevice: true,
+			throttle.TestIdentityProvider: true, throttle.TestForwarding: true, throttle.DraftPolicy: true}
 		for _, route := range throttledRoutes() {
 			tested[route.rule] = true
 		}
@@ -181,7 +187,8 @@ func TestForwardedForIsNotBelieved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if sessions, err := c.As(in.AccessToken).Sessions(t.Context()); err != nil || sessions[0].Address != "127.0.0.1" {
+		if sessions, err := c.As(in.AccessToken).Sessions(t.Context()); err != nil ||
+			sessions[0].Address != "127.0.0.1" {
 			t.Errorf("sessions %+v, %v; want the peer's address", sessions, err)
 		}
 	}, "WRIT_TRUSTED_PROXIES", "192.0.2.0/24")
@@ -202,7 +209,8 @@ func TestForwardedForOfATrustedProxy(t *testing.T) {
 		wantFree(t, "from another address", try("192.0.2.2"))
 		// What stands to the left is what the caller wrote.
 		wantStatus(t, "with an invented hop", try("198.51.100.9, 192.0.2.1"), http.StatusTooManyRequests)
-		wantStatus(t, "through two trusted proxies", try("198.51.100.9, 192.0.2.1, 127.0.0.9"), http.StatusTooManyRequests)
+		wantStatus(t, "through two trusted proxies", try("198.51.100.9, 192.0.2.1, 127.0.0.9"),
+			http.StatusTooManyRequests)
 		for _, address := range []string{"192.0.2.3", "2001:db8::1"} {
 			ada := s.person("ada")
 			c, _ := wired(s.public, "X-Forwarded-For", address)
@@ -210,7 +218,8 @@ func TestForwardedForOfATrustedProxy(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if sessions, err := c.As(in.AccessToken).Sessions(t.Context()); err != nil || sessions[0].Address != address {
+			if sessions, err := c.As(in.AccessToken).Sessions(t.Context()); err != nil ||
+				sessions[0].Address != address {
 				t.Errorf("sessions %+v, %v; want the address %s", sessions, err, address)
 			}
 		}

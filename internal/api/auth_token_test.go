@@ -59,13 +59,15 @@ func TestLogin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if in.AccessToken == "" || in.RefreshToken == "" || in.AccessToken == ada.Tokens.AccessToken || in.RefreshToken == ada.Tokens.RefreshToken {
+		if in.AccessToken == "" || in.RefreshToken == "" || in.AccessToken == ada.Tokens.AccessToken ||
+			in.RefreshToken == ada.Tokens.RefreshToken {
 			t.Error("each sign-in must have tokens of its own")
 		}
 		if in.ExpiresIn != 900 {
 			t.Errorf("expires in %d seconds, want 900", in.ExpiresIn)
 		}
-		if in.User.ID != ada.ID || in.User.Email != ada.Email || in.User.Name != "ada" || !in.User.Verified || in.User.CreatedAt.IsZero() {
+		if in.User.ID != ada.ID || in.User.Email != ada.Email || in.User.Name != "ada" || !in.User.Verified ||
+			in.User.CreatedAt.IsZero() {
 			t.Errorf("user %+v", in.User)
 		}
 		if in.Organizations == nil || len(in.Organizations) != 0 {
@@ -80,14 +82,15 @@ func TestLogin(t *testing.T) {
 			in.Organizations[0].Role != "owner" || in.Organizations[0].MemberCount != 1 {
 			t.Errorf("organizations %+v, want Blue", in.Organizations)
 		}
-		wantFields(t, s.public, "/auth/login", map[string]any{"email": "unknown@example.org", "password": "p"}, []badField{
-			{"email", "absent", absent},
-			{"email", "without a domain", "ada"},
-			{"email", "too long", strings.Repeat("a", 250) + "@example.org"},
-			{"password", "absent", absent},
-			{"password", "too long", strings.Repeat("p", 1001)},
-			{"password", "a number", 7},
-		})
+		wantFields(t, s.public, "/auth/login", map[string]any{"email": "unknown@example.org", "password": "p"},
+			[]badField{
+				{"email", "absent", absent},
+				{"email", "without a domain", "ada"},
+				{"email", "too long", strings.Repeat("a", 250) + "@example.org"},
+				{"password", "absent", absent},
+				{"password", "too long", strings.Repeat("p", 1001)},
+				{"password", "a number", 7},
+			})
 	})
 }
 
@@ -107,7 +110,8 @@ func TestMe(t *testing.T) {
 		if len(me.Organizations) != 1 || me.Organizations[0].ID != orgID {
 			t.Errorf("organizations %+v, want only %s", me.Organizations, orgID)
 		}
-		if sessions, err := ada.Sessions(t.Context()); err != nil || len(sessions) != 1 || sessions[0].ID != me.SessionID {
+		if sessions, err := ada.Sessions(t.Context()); err != nil || len(sessions) != 1 ||
+			sessions[0].ID != me.SessionID {
 			t.Errorf("session %s, want that of %+v (%v)", me.SessionID, sessions, err)
 		}
 	})
@@ -127,7 +131,8 @@ func signed(t *testing.T, keyID string, key ed25519.PrivateKey, c accesstoken.Cl
 func confused(t *testing.T, ours keyring.Key, c accesstoken.Claims, now time.Time) string {
 	t.Helper()
 	token := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{
-		"iss": "writ", "aud": "writ:api", "sub": c.UserID, "sid": c.SessionID, "iat": now.Unix(), "exp": now.Add(time.Minute).Unix(),
+		"iss": "writ", "aud": "writ:api", "sub": c.UserID, "sid": c.SessionID, "iat": now.Unix(),
+		"exp": now.Add(time.Minute).Unix(),
 	})
 	token.Header["kid"], token.Header["typ"] = ours.ID, "at+jwt"
 	text, err := token.SignedString([]byte(ours.Public))
@@ -160,22 +165,24 @@ func forgeries(t *testing.T, s *server, p *person) map[string]string {
 	parts := strings.Split(p.Tokens.AccessToken, ".")
 	none := base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"alg":"none","typ":"at+jwt","kid":%q}`, ours.ID))
 	return map[string]string{
-		"garbage":                     "garbage",
-		"three parts of garbage":      "a.b.c",
-		"alg none":                    none + "." + parts[1] + ".",
-		"alg none, signed":            none + "." + parts[1] + "." + parts[2],
-		"HMAC with our public key":    confused(t, ours, claims, now),
-		"no signature":                parts[0] + "." + parts[1] + ".",
-		"another key under our id":    signed(t, ours.ID, theirs, claims, now),
-		"another key under its own":   signed(t, stranger, theirs, claims, now),
-		"a key id that is none":       signed(t, "../../etc/passwd\x00", theirs, claims, now),
-		"issued in the future":        signed(t, ours.ID, ours.Private, claims, now.Add(time.Hour)),
-		"expired":                     signed(t, ours.ID, ours.Private, claims, now.Add(-time.Hour)),
-		"a session of another person": signed(t, ours.ID, ours.Private, accesstoken.Claims{UserID: stranger, SessionID: me.SessionID}, now),
-		"a session that never was":    signed(t, ours.ID, ours.Private, accesstoken.Claims{UserID: me.User.ID, SessionID: stranger}, now),
-		"a refresh token":             p.Tokens.RefreshToken,
-		"too long":                    p.Tokens.AccessToken + strings.Repeat("x", 5000),
-		"with a space":                p.Tokens.AccessToken + " x",
+		"garbage":                   "garbage",
+		"three parts of garbage":    "a.b.c",
+		"alg none":                  none + "." + parts[1] + ".",
+		"alg none, signed":          none + "." + parts[1] + "." + parts[2],
+		"HMAC with our public key":  confused(t, ours, claims, now),
+		"no signature":              parts[0] + "." + parts[1] + ".",
+		"another key under our id":  signed(t, ours.ID, theirs, claims, now),
+		"another key under its own": signed(t, stranger, theirs, claims, now),
+		"a key id that is none":     signed(t, "../../etc/passwd\x00", theirs, claims, now),
+		"issued in the future":      signed(t, ours.ID, ours.Private, claims, now.Add(time.Hour)),
+		"expired":                   signed(t, ours.ID, ours.Private, claims, now.Add(-time.Hour)),
+		"a session of another person": signed(t, ours.ID, ours.Private,
+			accesstoken.Claims{UserID: stranger, SessionID: me.SessionID}, now),
+		"a session that never was": signed(t, ours.ID, ours.Private,
+			accesstoken.Claims{UserID: me.User.ID, SessionID: stranger}, now),
+		"a refresh token": p.Tokens.RefreshToken,
+		"too long":        p.Tokens.AccessToken + strings.Repeat("x", 5000),
+		"with a space":    p.Tokens.AccessToken + " x",
 	}
 }
 
@@ -319,7 +326,8 @@ func TestARetiredKeySignsNoMore(t *testing.T) {
 			t.Fatal(err)
 		}
 		forge := func() string {
-			return signed(t, old.ID, old.Private, accesstoken.Claims{UserID: me.User.ID, SessionID: me.SessionID}, s.Database.Now())
+			return signed(t, old.ID, old.Private, accesstoken.Claims{UserID: me.User.ID, SessionID: me.SessionID},
+				s.Database.Now())
 		}
 		if _, err := s.Keyring.Rotate(ctx, principal.Operator(), keyring.AccessToken); err != nil {
 			t.Fatal(err)

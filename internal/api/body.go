@@ -97,7 +97,8 @@ func decompress(r *http.Request) (source io.Reader, done func(), err error) {
 		}
 		return unzipped, none, nil
 	case "zstd":
-		unpacked, err := zstd.NewReader(r.Body, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(zstdWindow), zstd.WithDecoderLowmem(true))
+		unpacked, err := zstd.NewReader(r.Body, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(zstdWindow),
+			zstd.WithDecoderLowmem(true))
 		if err != nil {
 			return nil, none, fault.Wrap(err, fault.Invalid, "the request body is not zstd")
 		}

@@ -43,7 +43,8 @@ func (a *API) guard(r Route) func(ctx huma.Context, next func(huma.Context)) {
 // them.
 func (a *API) admit(request *http.Request, r Route) (principal.Principal, error) {
 	if r.GetChanges && request.Method != r.Method {
-		return principal.Principal{}, fault.New(fault.Invalid, "this path takes %s only: its answer is what was changed", r.Method)
+		return principal.Principal{}, fault.New(fault.Invalid,
+			"this path takes %s only: its answer is what was changed", r.Method)
 	}
 	if r.Mode == Public {
 		return principal.Principal{}, nil
@@ -79,7 +80,8 @@ func (a *API) checkLimit(caller principal.Principal, r Route) error {
 	if caller.Kind != principal.User || caller.LimitedTo == "" || r.ForLimited {
 		return nil
 	}
-	return fault.New(fault.Forbidden, "you signed in with an organization's identity provider, which does not vouch for this; sign in with your password")
+	return fault.New(fault.Forbidden,
+		"you signed in with an organization's identity provider, which does not vouch for this; sign in with your password")
 }
 
 // place is the caller in the organization a route is about: that of the path, or
@@ -114,7 +116,8 @@ func (a *API) authenticate(request *http.Request, r Route) (principal.Principal,
 	case presented.Bearer != "" && mode != Key && mode != PlanToken:
 		return a.Auth.Authenticate(request.Context(), presented.Bearer)
 	case presented.APIKey != "":
-		return principal.Principal{}, fault.New(fault.Unauthenticated, "an API key cannot do this: %s", whoCan(r.Action))
+		return principal.Principal{}, fault.New(fault.Unauthenticated, "an API key cannot do this: %s",
+			whoCan(r.Action))
 	case mode == PlanToken && len(request.Header.Values("Authorization"))+len(request.Header.Values("X-Api-Key")) == 0:
 		return principal.Principal{}, nil
 	}
@@ -149,9 +152,12 @@ var wanted = map[Mode]string{
 // inOrganization is the caller with the role they hold in an organization. A
 // key acts for its owner, and in its own organization only: when the owner
 // leaves, it may do no more.
-func (a *API) inOrganization(ctx context.Context, caller principal.Principal, orgID string) (principal.Principal, error) {
+func (a *API) inOrganization(
+	ctx context.Context, caller principal.Principal, orgID string,
+) (principal.Principal, error) {
 	if caller.Kind == principal.Key && caller.OrgID != orgID {
-		return principal.Principal{}, fault.New(fault.Forbidden, "this API key belongs to another organization; switch to that one")
+		return principal.Principal{}, fault.New(fault.Forbidden,
+			"this API key belongs to another organization; switch to that one")
 	}
 	if caller.LimitedTo != "" && caller.LimitedTo != orgID {
 		return principal.Principal{}, fault.New(fault.Forbidden, "this sign-in is good for another organization only")
@@ -200,9 +206,12 @@ func (a *API) mine(ctx context.Context, caller principal.Principal) ([]organizat
 
 // inOptionalOrganization is inOrganization where the organization may be none. A
 // limited sign-in always has one.
-func (a *API) inOptionalOrganization(ctx context.Context, caller principal.Principal, orgID string) (principal.Principal, error) {
+func (a *API) inOptionalOrganization(
+	ctx context.Context, caller principal.Principal, orgID string,
+) (principal.Principal, error) {
 	if orgID == "" && caller.LimitedTo != "" {
-		return principal.Principal{}, fault.New(fault.Forbidden, "this sign-in is good for one organization only: name it")
+		return principal.Principal{}, fault.New(fault.Forbidden,
+			"this sign-in is good for one organization only: name it")
 	}
 	if orgID == "" && (caller.Kind == principal.User || caller.OrgID == "") {
 		caller.OrgID, caller.Role = "", ""
@@ -227,7 +236,8 @@ func (a *API) inNamed(ctx context.Context, caller principal.Principal, orgID str
 			return principal.Principal{}, err
 		}
 		if len(mine) != 1 {
-			return principal.Principal{}, fault.Field(organizationQuery, "is required: you are in %d organizations", len(mine))
+			return principal.Principal{}, fault.Field(organizationQuery, "is required: you are in %d organizations",
+				len(mine))
 		}
 		orgID = mine[0].ID
 	}
@@ -272,9 +282,16 @@ func hideForbidden(err error) error {
 
 func securitySchemes() map[string]*huma.SecurityScheme {
 	return map[string]*huma.SecurityScheme{
-		"accessToken": {Type: "http", Scheme: "bearer", BearerFormat: "JWT", Description: "Access token of a signed-in person, from POST /auth/login."},
-		"apiKey":      {Type: "apiKey", In: "header", Name: "x-api-key", Description: "API key of an agent, SDK or plugin."},
-		"proxyToken":  {Type: "http", Scheme: "bearer", Description: "The enforcement proxy's own token."},
+		"accessToken": {
+			Type:         "http",
+			Scheme:       "bearer",
+			BearerFormat: "JWT",
+			Description:  "Access token of a signed-in person, from POST /auth/login.",
+		},
+		"apiKey": {
+			Type: "apiKey", In: "header", Name: "x-api-key", Description: "API key of an agent, SDK or plugin.",
+		},
+		"proxyToken": {Type: "http", Scheme: "bearer", Description: "The enforcement proxy's own token."},
 	}
 }
 
@@ -298,5 +315,6 @@ func security(mode Mode) []map[string][]string {
 
 // challenge is the WWW-Authenticate header of a 401.
 func challenge(message string) string {
-	return `Bearer realm="writ", error="invalid_token", error_description="` + strings.ReplaceAll(message, `"`, `'`) + `"`
+	return `Bearer realm="writ", error="invalid_token", error_description="` + strings.ReplaceAll(message, `"`, `'`) +
+		`"`
 }

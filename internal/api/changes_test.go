@@ -137,7 +137,9 @@ func inLog(log string, do func(context.Context) error) func(context.Context) (st
 func (w *changes) registered() string {
 	w.t.Helper()
 	address := freshAddress()
-	if _, err := w.public.Register(w.t.Context(), client.Registration{Email: address, Password: knownPassword}); err != nil {
+	if _, err := w.public.Register(w.t.Context(), client.Registration{
+		Email: address, Password: knownPassword,
+	}); err != nil {
 		w.t.Fatalf("register: %v", err)
 	}
 	w.mails(address, 1)
@@ -185,7 +187,9 @@ func (w *changes) logout() func(context.Context) (string, error) {
 
 func (w *changes) changePassword() func(context.Context) (string, error) {
 	p := w.person("changer")
-	return inLog(audit.System, func(ctx context.Context) error { return p.ChangePassword(ctx, knownPassword, "another password") })
+	return inLog(audit.System, func(ctx context.Context) error {
+		return p.ChangePassword(ctx, knownPassword, "another password")
+	})
 }
 
 func (w *changes) forgotPassword() func(context.Context) (string, error) {
@@ -198,7 +202,9 @@ func (w *changes) resetPassword() func(context.Context) (string, error) {
 		w.t.Fatalf("forget a password: %v", err)
 	}
 	token := w.tokenFor(p.Email)
-	return inLog(audit.System, func(ctx context.Context) error { return w.public.ResetPassword(ctx, token, "another password") })
+	return inLog(audit.System, func(ctx context.Context) error {
+		return w.public.ResetPassword(ctx, token, "another password")
+	})
 }
 
 func (w *changes) revokeSession() func(context.Context) (string, error) {
@@ -309,7 +315,8 @@ func (w *changes) switchOrganization() func(context.Context) (string, error) {
 // ingestTrace changes nobody's rights, and is not in the log.
 func (w *changes) ingestTrace() func(context.Context) (string, error) {
 	agent := w.public.WithKey(w.keyFor(w.owner.ID, w.org).Secret.Reveal())
-	batch := fmt.Sprintf(`{"trace":{"id":%q,"name":"t","startTime":"2030-01-01T00:00:00Z","status":"ok"}}`, database.NewID())
+	batch := fmt.Sprintf(`{"trace":{"id":%q,"name":"t","startTime":"2030-01-01T00:00:00Z","status":"ok"}}`,
+		database.NewID())
 	return inLog("", func(ctx context.Context) error {
 		got, err := agent.Ingest(ctx, client.Spans{Product: "p", Batches: []json.RawMessage{json.RawMessage(batch)}})
 		if err == nil && got.Accepted != 1 {
@@ -323,7 +330,8 @@ func (w *changes) ingestTrace() func(context.Context) (string, error) {
 func (w *changes) exportSpan() func(context.Context) (string, error) {
 	agent := w.public.WithKey(w.keyFor(w.owner.ID, w.org).Secret.Reveal())
 	id := strings.ReplaceAll(database.NewID(), "-", "")
-	body := json.RawMessage(otlpJSON(fmt.Sprintf(`{"traceId":%q,"spanId":%q,"name":"t","startTimeUnixNano":1}`, id, id[16:])))
+	body := json.RawMessage(otlpJSON(fmt.Sprintf(`{"traceId":%q,"spanId":%q,"name":"t","startTimeUnixNano":1}`, id,
+		id[16:])))
 	return inLog("", func(ctx context.Context) error {
 		return agent.Call(ctx, http.MethodPost, "/v1/traces", nil, body, nil)
 	})
@@ -333,7 +341,9 @@ func (w *changes) exportSpan() func(context.Context) (string, error) {
 func (w *changes) reportUsage() func(context.Context) (string, error) {
 	agent := w.public.WithKey(w.keyFor(w.owner.ID, w.org).Secret.Reveal())
 	return inLog("", func(ctx context.Context) error {
-		_, err := agent.ReportUsage(ctx, client.UsageReport{Product: "p", SessionID: database.NewID(), Entries: []client.ModelUsage{{Model: "m", InputTokens: 1}}})
+		_, err := agent.ReportUsage(ctx, client.UsageReport{
+			Product: "p", SessionID: database.NewID(), Entries: []client.ModelUsage{{Model: "m", InputTokens: 1}},
+		})
 		return err
 	})
 }

@@ -26,7 +26,9 @@ type wireAnswer struct {
 }
 
 // wireClient shows redirects instead of following them.
-var wireClient = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+var wireClient = &http.Client{
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
 
 // wire sends a request as it is written. Headers come in pairs; Host is one of
 // them. A body is JSON unless they say otherwise.
@@ -138,7 +140,10 @@ func errorCases(s *server, owner *person, orgID string) []errorCase {
 		{"a member that is too short", "POST", "/organization", `{"name":""}`, me, 400, []string{"name"}},
 		{"a value an area refuses", "POST", "/organization", `{"name":"a\u0007b"}`, me, 400, []string{"name"}},
 		{"a query parameter", "GET", "/organization/" + orgID + "/members?limit=0", "", me, 400, []string{"limit"}},
-		{"a query parameter of another type", "GET", "/organization/" + orgID + "/members?limit=many", "", me, 400, []string{"limit"}},
+		{
+			"a query parameter of another type", "GET", "/organization/" + orgID + "/members?limit=many", "", me, 400,
+			[]string{"limit"},
+		},
 		{"no JSON", "POST", "/organization", `{"name":`, me, 400, []string{"body"}},
 		{"no body", "POST", "/organization", "", me, 400, nil},
 		{"no credentials", "GET", "/auth/me", "", nil, 401, nil},
@@ -150,9 +155,18 @@ func errorCases(s *server, owner *person, orgID string) []errorCase {
 		{"a path nobody declared", "GET", "/nothing/here", "", nil, 404, nil},
 		{"a thing that is not there", "POST", "/api-keys/" + nobody + "/revoke", `{}`, me, 404, nil},
 		{"a method nobody declared", "DELETE", "/auth/login", "", nil, 405, nil},
-		{"an address that is taken", "POST", "/auth/register", `{"email":"` + owner.Email + `","password":"long enough"}`, nil, 409, nil},
-		{"a body beyond the limit", "POST", "/organization", `{"name":"` + strings.Repeat("x", 2<<20) + `"}`, me, 413, nil},
-		{"a body that is no JSON by its own word", "POST", "/organization", `name=x`, append([]string{"Content-Type", "text/plain"}, me...), 415, nil},
+		{
+			"an address that is taken", "POST", "/auth/register",
+			`{"email":"` + owner.Email + `","password":"long enough"}`, nil, 409, nil,
+		},
+		{
+			"a body beyond the limit", "POST", "/organization", `{"name":"` + strings.Repeat("x", 2<<20) + `"}`, me,
+			413, nil,
+		},
+		{
+			"a body that is no JSON by its own word", "POST", "/organization", `name=x`,
+			append([]string{"Content-Type", "text/plain"}, me...), 415, nil,
+		},
 		{"a foreign host name", "GET", "/auth/me", "", []string{"Host", "evil.example"}, 421, nil},
 	}
 }
@@ -257,7 +271,8 @@ func TestOtherMethods(t *testing.T) {
 					answer.errorFields(t, test.status)
 				}
 				if answer.status != test.status || answer.header.Get("Allow") != test.allow {
-					t.Errorf("status %d, Allow %q, want %d and %q", answer.status, answer.header.Get("Allow"), test.status, test.allow)
+					t.Errorf("status %d, Allow %q, want %d and %q", answer.status, answer.header.Get("Allow"),
+						test.status, test.allow)
 				}
 			})
 		}
@@ -269,7 +284,10 @@ func TestOtherMethods(t *testing.T) {
 func TestAnswersAreJSONWhateverIsAsked(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *server) {
-		for _, accept := range []string{"application/json", "*/*", "text/html", "json", "a;q,b", ";,", "a;", ",;q=9,", "application/json;q", "\xff;q,\xff"} {
+		for _, accept := range []string{
+			"application/json", "*/*", "text/html", "json", "a;q,b", ";,", "a;", ",;q=9,", "application/json;q",
+			"\xff;q,\xff",
+		} {
 			answer := s.wire(t, "GET", "/health", "", "Accept", accept)
 			if kind := answer.header.Get("Content-Type"); answer.status != http.StatusOK || kind != "application/json" {
 				t.Errorf("Accept %q: status %d, Content-Type %q", accept, answer.status, kind)

@@ -49,7 +49,14 @@ func eachBodyRoute(t *testing.T, test func(t *testing.T, r *bodyRoute)) {
 				continue
 			}
 			found++
-			r := &bodyRoute{server: s, method: route.Method, body: d.resolve(t, content.Schema), required: op.RequestBody.Required, document: d, calls: calls}
+			r := &bodyRoute{
+				server:   s,
+				method:   route.Method,
+				body:     d.resolve(t, content.Schema),
+				required: op.RequestBody.Required,
+				document: d,
+				calls:    calls,
+			}
 			r.path = pathParameter.ReplaceAllStringFunc(route.Path, func(parameter string) string {
 				switch parameter {
 				case "{orgId}":
@@ -61,7 +68,9 @@ func eachBodyRoute(t *testing.T, test func(t *testing.T, r *bodyRoute)) {
 				}
 				return database.NewID()
 			})
-			if slices.ContainsFunc(op.Parameters, func(p parameter) bool { return p.In == "query" && p.Name == "organizationId" }) {
+			if slices.ContainsFunc(op.Parameters, func(p parameter) bool {
+				return p.In == "query" && p.Name == "organizationId"
+			}) {
 				r.path += "?organizationId=" + orgID
 			}
 			switch route.Mode {
@@ -319,7 +328,8 @@ func TestMembersOfTheWrongKind(t *testing.T) {
 			case s.Items != nil:
 				r.refuse(name+" with an item of another kind", items, name)
 			}
-			r.refuse(name+" twice", r.object(map[string]string{name: sample}, fmt.Sprintf("%q:%s", name, sample)), complaint)
+			r.refuse(name+" twice", r.object(map[string]string{name: sample}, fmt.Sprintf("%q:%s", name, sample)),
+				complaint)
 		}
 	})
 }
@@ -378,7 +388,9 @@ func TestTextsNoDatabaseTakes(t *testing.T) {
 			if s.Type != "string" {
 				continue
 			}
-			for _, text := range []string{`a\u0000b` + typedSecret, `\ufffd\uffff\u202e'"` + "`" + typedSecret, strings.Repeat("y", 200_000)} {
+			for _, text := range []string{
+				`a\u0000b` + typedSecret, `\ufffd\uffff\u202e'"` + "`" + typedSecret, strings.Repeat("y", 200_000),
+			} {
 				r.send(r.object(map[string]string{name: `"` + strings.ReplaceAll(text, `'"`, `'\"`) + `"`}, ""))
 			}
 		}

@@ -41,8 +41,17 @@ type DelegationBody struct {
 
 func delegationBody(r delegation.Request) DelegationBody {
 	body := DelegationBody{
-		ID: r.ID, Status: r.Status, ExpiresAt: r.ExpiresAt, Kind: r.Kind, Server: r.Server, Tool: r.Tool, Note: r.Note,
-		DecidedAt: r.DecidedAt, GrantExpiresAt: r.GrantExpiresAt(), Used: r.Used(), ExecutedAt: r.ExecutedAt,
+		ID:             r.ID,
+		Status:         r.Status,
+		ExpiresAt:      r.ExpiresAt,
+		Kind:           r.Kind,
+		Server:         r.Server,
+		Tool:           r.Tool,
+		Note:           r.Note,
+		DecidedAt:      r.DecidedAt,
+		GrantExpiresAt: r.GrantExpiresAt(),
+		Used:           r.Used(),
+		ExecutedAt:     r.ExecutedAt,
 	}
 	if r.Edited != "" {
 		edited := storedObject(r.Edited)
@@ -100,7 +109,9 @@ type RiskReasonBody struct {
 }
 
 func riskBody(assessed delegation.Risk) RiskBody {
-	body := RiskBody{Level: assessed.Level, Score: assessed.Score, Reasons: make([]RiskReasonBody, len(assessed.Reasons))}
+	body := RiskBody{
+		Level: assessed.Level, Score: assessed.Score, Reasons: make([]RiskReasonBody, len(assessed.Reasons)),
+	}
 	for i, reason := range assessed.Reasons {
 		body.Reasons[i] = RiskReasonBody(reason)
 	}
@@ -111,12 +122,32 @@ func riskBody(assessed delegation.Risk) RiskBody {
 // for those who may read payloads.
 func approvalBody(caller principal.Principal, r delegation.Request) ApprovalBody {
 	body := ApprovalBody{
-		DelegationBody: delegationBody(r), OrganizationID: r.OrgID, Amount: r.Amount, AskedFor: r.AskedFor,
-		KeyID: r.KeyID, OwnerID: r.OwnerID, UserID: r.UserID, Email: r.Email, AgentID: r.AgentID, SessionID: r.SessionID, PlanID: r.PlanID,
-		PolicyID: r.PolicyID, PolicyVersion: r.PolicyVersion, Rule: r.Rule, Reason: r.Reason, Message: r.Message,
-		ApproverRole: r.Role, Needed: r.Needed, SelfApproved: r.SelfApproved,
-		DecidedBy: r.DecidedBy, CoveredBy: r.CoveredBy, Scope: string(r.Scope.Kind),
-		Risk: riskBody(r.Risk), Repeats: r.Repeats, LastAskedAt: r.LastAskedAt, CreatedAt: r.CreatedAt,
+		DelegationBody: delegationBody(r),
+		OrganizationID: r.OrgID,
+		Amount:         r.Amount,
+		AskedFor:       r.AskedFor,
+		KeyID:          r.KeyID,
+		OwnerID:        r.OwnerID,
+		UserID:         r.UserID,
+		Email:          r.Email,
+		AgentID:        r.AgentID,
+		SessionID:      r.SessionID,
+		PlanID:         r.PlanID,
+		PolicyID:       r.PolicyID,
+		PolicyVersion:  r.PolicyVersion,
+		Rule:           r.Rule,
+		Reason:         r.Reason,
+		Message:        r.Message,
+		ApproverRole:   r.Role,
+		Needed:         r.Needed,
+		SelfApproved:   r.SelfApproved,
+		DecidedBy:      r.DecidedBy,
+		CoveredBy:      r.CoveredBy,
+		Scope:          string(r.Scope.Kind),
+		Risk:           riskBody(r.Risk),
+		Repeats:        r.Repeats,
+		LastAskedAt:    r.LastAskedAt,
+		CreatedAt:      r.CreatedAt,
 	}
 	if !caller.May(principal.ReadPayloads) { // the client's words and the reasons of a risk tell of arguments
 		body.EditedArguments, body.Amount, body.AskedFor, body.Risk.Reasons = nil, nil, "", []RiskReasonBody{}

@@ -26,8 +26,9 @@ func (a *API) mountAnswering() {
 // mountPreview tells an approver in words what a yes would permit.
 func (a *API) mountPreview() {
 	handle(a, Route{
-		Method: http.MethodPost, Path: "/delegation/preview", Tag: delegationTag, Summary: "What a yes would permit, in words; nothing is changed",
-		Mode: JWT, Action: principal.OwnKeys, Audit: notRecorded,
+		Method: http.MethodPost, Path: "/delegation/preview", Tag: delegationTag,
+		Summary: "What a yes would permit, in words; nothing is changed",
+		Mode:    JWT, Action: principal.OwnKeys, Audit: notRecorded,
 	}, a.previewApproval)
 }
 
@@ -116,7 +117,9 @@ type PreviewBody struct {
 
 type previewOutput struct{ Body PreviewBody }
 
-func (a *API) previewApproval(ctx context.Context, caller principal.Principal, in *previewInput) (*previewOutput, error) {
+func (a *API) previewApproval(
+	ctx context.Context, caller principal.Principal, in *previewInput,
+) (*previewOutput, error) {
 	request, err := a.Approvals.Get(ctx, caller, in.Body.ID)
 	if err != nil {
 		return nil, err

@@ -24,16 +24,22 @@ func (a *API) mountAsking() {
 			Mode: Key, Scope: principal.RequestDelegation, Audit: records,
 		}
 	}
-	request := asking(http.MethodPost, "/request", "Ask a person to approve a call; the same question finds the same request", "approval.requested")
+	request := asking(http.MethodPost, "/request",
+		"Ask a person to approve a call; the same question finds the same request", "approval.requested")
 	request.Status, request.OpenThrottle = http.StatusCreated, throttle.OpenApproval
 	handle(a, request, a.requestApproval)
-	handle(a, asking(http.MethodGet, "/poll", "Wait until a request is answered, for up to 25 seconds", ""), a.pollApproval)
-	check := asking(http.MethodGet, "/check-approved", "Whether a person has approved a call of this tool; a yes is given out once", decisionRecorded)
+	handle(a, asking(http.MethodGet, "/poll", "Wait until a request is answered, for up to 25 seconds", ""),
+		a.pollApproval)
+	check := asking(http.MethodGet, "/check-approved",
+		"Whether a person has approved a call of this tool; a yes is given out once", decisionRecorded)
 	check.GetChanges = true
 	handle(a, check, a.checkApproved)
-	handle(a, asking(http.MethodPost, "/mark-executed", "Say that an approved call was made", "approval.executed"), a.markExecuted)
-	handle(a, asking(http.MethodGet, "/my-role", "What the person an agent works for is in the organization", ""), a.myRole)
-	cancel := asking(http.MethodPost, "/cancel", "Take a request back, by the key that asked or its owner", "approval.cancelled")
+	handle(a, asking(http.MethodPost, "/mark-executed", "Say that an approved call was made", "approval.executed"),
+		a.markExecuted)
+	handle(a, asking(http.MethodGet, "/my-role", "What the person an agent works for is in the organization", ""),
+		a.myRole)
+	cancel := asking(http.MethodPost, "/cancel", "Take a request back, by the key that asked or its owner",
+		"approval.cancelled")
 	cancel.Mode, cancel.Action = Either, principal.OwnKeys
 	handle(a, cancel, a.cancelApproval)
 }
@@ -70,14 +76,21 @@ type delegationOutput struct {
 	Body   DelegationBody
 }
 
-func (a *API) requestApproval(ctx context.Context, caller principal.Principal, in *requestApprovalInput) (*delegationOutput, error) {
+func (a *API) requestApproval(
+	ctx context.Context, caller principal.Principal, in *requestApprovalInput,
+) (*delegationOutput, error) {
 	if caller.OrgID == "" {
 		return nil, noOrganization()
 	}
 	b := &in.Body
 	request, opened, err := a.Approvals.Ask(ctx, caller, delegation.Asked{
-		Tool: b.Tool, Domain: orEmpty(b.Domain), Arguments: b.Arguments.orNone(), Amount: b.Amount, Email: b.RequesterEmail,
-		PlanID: orEmpty(b.PlanID), Reason: reasonOf(orEmpty(b.Reason)),
+		Tool:      b.Tool,
+		Domain:    orEmpty(b.Domain),
+		Arguments: b.Arguments.orNone(),
+		Amount:    b.Amount,
+		Email:     b.RequesterEmail,
+		PlanID:    orEmpty(b.PlanID),
+		Reason:    reasonOf(orEmpty(b.Reason)),
 		Admit: func(ctx context.Context) error {
 			who := caller.KeyID + " " + b.RequesterEmail
 			return a.Limiter.Take(ctx, throttle.OpenApproval, who, requestOf(ctx).address)
@@ -122,7 +135,9 @@ type CheckApprovedBody struct {
 
 type checkApprovedOutput struct{ Body CheckApprovedBody }
 
-func (a *API) checkApproved(ctx context.Context, caller principal.Principal, in *checkApprovedInput) (*checkApprovedOutput, error) {
+func (a *API) checkApproved(
+	ctx context.Context, caller principal.Principal, in *checkApprovedInput,
+) (*checkApprovedOutput, error) {
 	if caller.OrgID == "" {
 		return nil, noOrganization()
 	}
@@ -133,13 +148,20 @@ func (a *API) checkApproved(ctx context.Context, caller principal.Principal, in 
 	if err != nil {
 		return nil, err
 	}
-	release, err := a.Approvals.CheckApproved(ctx, caller, delegation.Question{Tool: in.Tool, Amount: amount, Email: in.UserEmail})
+	release, err := a.Approvals.CheckApproved(ctx, caller, delegation.Question{
+		Tool: in.Tool, Amount: amount, Email: in.UserEmail,
+	})
 	if err != nil {
 		return nil, err
 	}
 	out := &checkApprovedOutput{}
 	if release != nil {
-		out.Body = CheckApprovedBody{Approved: true, DelegationID: release.Request.ID, ApproverEmail: release.ApproverEmail, ApproverRole: release.ApproverRole}
+		out.Body = CheckApprovedBody{
+			Approved:      true,
+			DelegationID:  release.Request.ID,
+			ApproverEmail: release.ApproverEmail,
+			ApproverRole:  release.ApproverRole,
+		}
 	}
 	return out, nil
 }
@@ -164,7 +186,9 @@ type ApprovalNamedBody struct {
 
 type markExecutedInput struct{ Body ApprovalNamedBody }
 
-func (a *API) markExecuted(ctx context.Context, caller principal.Principal, in *markExecutedInput) (*polledOutput, error) {
+func (a *API) markExecuted(
+	ctx context.Context, caller principal.Principal, in *markExecutedInput,
+) (*polledOutput, error) {
 	if caller.OrgID == "" {
 		return nil, noOrganization()
 	}
@@ -180,7 +204,9 @@ type cancelApprovalInput struct {
 	Body ApprovalNamedBody
 }
 
-func (a *API) cancelApproval(ctx context.Context, caller principal.Principal, in *cancelApprovalInput) (*polledOutput, error) {
+func (a *API) cancelApproval(
+	ctx context.Context, caller principal.Principal, in *cancelApprovalInput,
+) (*polledOutput, error) {
 	request, err := a.Approvals.Cancel(ctx, caller, in.Body.ID)
 	if err != nil {
 		return nil, err

@@ -17,7 +17,12 @@ func question() client.ApprovalQuestion {
 	amount := 5.0
 	arguments := fmt.Sprintf(`{"amount":5,"invoice":%q}`, database.NewID())
 	return client.ApprovalQuestion{
-		Tool: "pay", Action: "pay", Arguments: json.RawMessage(arguments), Amount: &amount, Domain: "bank", Reason: "an invoice is due",
+		Tool:           "pay",
+		Action:         "pay",
+		Arguments:      json.RawMessage(arguments),
+		Amount:         &amount,
+		Domain:         "bank",
+		Reason:         "an invoice is due",
 		RequesterEmail: database.NewID() + "@customer.example", // nobody is throttled
 	}
 }
@@ -69,7 +74,9 @@ func (w *changes) requestApproval() func(context.Context) (string, error) {
 }
 
 func (w *changes) checkApproved() func(context.Context) (string, error) {
-	w.activePolicy(w.owner, w.org, "version: v1\nname: held\nrules:\n  - {id: held, effect: hold, tools: [\"shop.pay\"]}\n") // what nothing holds is denied
+	// what nothing holds is denied
+	w.activePolicy(w.owner, w.org,
+		"version: v1\nname: held\nrules:\n  - {id: held, effect: hold, tools: [\"shop.pay\"]}\n")
 	agent, asked := w.agent(), question()
 	asked.Domain = "shop" // other changes have policies about the bank
 	d, err := agent.RequestApproval(w.t.Context(), asked)
@@ -82,7 +89,8 @@ func (w *changes) checkApproved() func(context.Context) (string, error) {
 	agent.HTTP = &http.Client{Transport: asUser{w.public.HTTP.Transport, asked.RequesterEmail}}
 	return inLog(w.org, func(ctx context.Context) error {
 		var out struct{ Approved bool }
-		err := agent.Call(ctx, http.MethodGet, "/delegation/check-approved", url.Values{"tool": {"pay"}, "amount": {"5.0"}}, nil, &out)
+		err := agent.Call(ctx, http.MethodGet, "/delegation/check-approved",
+			url.Values{"tool": {"pay"}, "amount": {"5.0"}}, nil, &out)
 		if err == nil && !out.Approved {
 			err = errors.New("not approved")
 		}
@@ -151,7 +159,9 @@ func (w *changes) revokeAllow() func(context.Context) (string, error) {
 
 func (w *changes) changeApprovalSettings() func(context.Context) (string, error) {
 	return inLog(w.org, func(ctx context.Context) error {
-		_, err := w.owner.SetApprovalSettings(ctx, w.org, client.ApprovalSettings{PendingSeconds: 600, GrantSeconds: 60})
+		_, err := w.owner.SetApprovalSettings(ctx, w.org, client.ApprovalSettings{
+			PendingSeconds: 600, GrantSeconds: 60,
+		})
 		return err
 	})
 }

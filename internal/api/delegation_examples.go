@@ -7,7 +7,8 @@ import "net/http"
 var approvalExamples = map[string]map[string]any{
 	http.MethodPost: {
 		"/delegation/request": map[string]any{
-			"tool": "pay", "action": "pay", "domain": "bank", "arguments": map[string]any{"to": "landlord", "amount": 5000}, "amount": 5000,
+			"tool": "pay", "action": "pay", "domain": "bank",
+			"arguments": map[string]any{"to": "landlord", "amount": 5000}, "amount": 5000,
 			"requesterEmail": "ada@example.org", "reason": "the rent of May",
 		},
 		"/delegation/preview": map[string]any{
@@ -16,7 +17,9 @@ var approvalExamples = map[string]map[string]any{
 		"/delegation/approve": map[string]any{
 			"delegationId": exampleApproval, "note": "rents until the end of the day", "scope": map[string]any{
 				"kind": "pattern", "minutes": 240, "uses": 10,
-				"pattern": map[string]any{"to": map[string]any{"equals": "landlord"}, "amount": map[string]any{"max": 6000}},
+				"pattern": map[string]any{
+					"to": map[string]any{"equals": "landlord"}, "amount": map[string]any{"max": 6000},
+				},
 			},
 		},
 		"/delegation/reject":        map[string]any{"delegationId": exampleApproval, "note": "paid already"},

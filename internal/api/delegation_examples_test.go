@@ -14,7 +14,8 @@ func TestExamplesOfApprovalsWork(t *testing.T) {
 	eachBank(t, func(t *testing.T, b *bank) {
 		approver := b.join(b.owner, b.org, "approver")
 		agent, person, admin := credentials(b.agent), credentials(approver.Client), credentials(b.owner.Client)
-		asked := b.example(t, "POST", "/delegation/request", "", agent, http.StatusCreated) // what the approver approves
+		// what the approver approves
+		asked := b.example(t, "POST", "/delegation/request", "", agent, http.StatusCreated)
 		for _, c := range []struct {
 			method, path, id string
 			headers          []string
@@ -41,7 +42,8 @@ func (s *server) example(t *testing.T, method, path, id string, headers []string
 		t.Fatal(err)
 	}
 	var body m
-	if err := json.Unmarshal(d.Paths[path][strings.ToLower(method)].request().Example, &body); err != nil || len(body) == 0 {
+	if err := json.Unmarshal(d.Paths[path][strings.ToLower(method)].request().Example, &body); err != nil ||
+		len(body) == 0 {
 		t.Fatalf("%s %s has no example: %v", method, path, err)
 	}
 	if _, ok := body["delegationId"]; ok {

@@ -63,7 +63,9 @@ func (h *holding) wantRuns(round int, id, arguments string) {
 		want = 1
 	}
 	agent := h.public.WithKey(h.key)
-	call := client.PlannedCall{Tool: "pay", Arguments: json.RawMessage(arguments), IntentToken: json.RawMessage(h.token), UserEmail: userEmail}
+	call := client.PlannedCall{
+		Tool: "pay", Arguments: json.RawMessage(arguments), IntentToken: json.RawMessage(h.token), UserEmail: userEmail,
+	}
 	var runs atomic.Int32
 	var all sync.WaitGroup
 	for range 4 {
@@ -89,7 +91,9 @@ func TestLoopingAgent(t *testing.T) {
 	eachHolding(t, func(t *testing.T, h *holding) {
 		const calls, at = 500, 10
 		agent := h.public.WithKey(h.key)
-		call := client.PlannedCall{Tool: "pay", Arguments: json.RawMessage(payment), IntentToken: json.RawMessage(h.token)}
+		call := client.PlannedCall{
+			Tool: "pay", Arguments: json.RawMessage(payment), IntentToken: json.RawMessage(h.token),
+		}
 		var all sync.WaitGroup
 		for range at {
 			all.Go(func() {

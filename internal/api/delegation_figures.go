@@ -57,15 +57,25 @@ type ApprovalFiguresBody struct {
 
 type approvalFiguresOutput struct{ Body ApprovalFiguresBody }
 
-func (a *API) approvalFigures(ctx context.Context, caller principal.Principal, in *approvalFiguresInput) (*approvalFiguresOutput, error) {
+func (a *API) approvalFigures(
+	ctx context.Context, caller principal.Principal, in *approvalFiguresInput,
+) (*approvalFiguresOutput, error) {
 	f, err := a.Approvals.Figures(ctx, caller, delegation.Period{From: in.Since, Until: in.Before})
 	if err != nil {
 		return nil, err
 	}
 	body := ApprovalFiguresBody{
-		Since: f.From, Before: f.Until, Opened: f.Opened, Waiting: f.Waiting, Cancelled: f.Cancelled, Expired: f.Expired, Covered: f.Covered,
-		AnsweringBody: AnsweringBody{Approved: f.Approved, Rejected: f.Rejected, ShareApproved: f.ShareApproved, QuickYeses: f.QuickYeses},
-		Approvers:     make([]ApproverFiguresBody, len(f.Approvers)),
+		Since:     f.From,
+		Before:    f.Until,
+		Opened:    f.Opened,
+		Waiting:   f.Waiting,
+		Cancelled: f.Cancelled,
+		Expired:   f.Expired,
+		Covered:   f.Covered,
+		AnsweringBody: AnsweringBody{
+			Approved: f.Approved, Rejected: f.Rejected, ShareApproved: f.ShareApproved, QuickYeses: f.QuickYeses,
+		},
+		Approvers: make([]ApproverFiguresBody, len(f.Approvers)),
 	}
 	if f.MedianTime != nil {
 		seconds := f.MedianTime.Seconds()
@@ -73,7 +83,9 @@ func (a *API) approvalFigures(ctx context.Context, caller principal.Principal, i
 	}
 	for i, by := range f.Approvers {
 		seconds := by.MedianTime.Seconds()
-		body.Approvers[i] = ApproverFiguresBody{by.UserID, AnsweringBody{by.Approved, by.Rejected, &by.ShareApproved, &seconds, by.QuickYeses}}
+		body.Approvers[i] = ApproverFiguresBody{
+			by.UserID, AnsweringBody{by.Approved, by.Rejected, &by.ShareApproved, &seconds, by.QuickYeses},
+		}
 	}
 	return &approvalFiguresOutput{body}, nil
 }

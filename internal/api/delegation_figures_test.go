@@ -34,26 +34,33 @@ func TestApprovalFigures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Opened != 6 || got.Waiting != 1 || got.Approved != 2 || got.Rejected != 2 || got.Cancelled != 1 || got.Expired+got.Covered != 0 ||
-			got.ShareApproved == nil || *got.ShareApproved != 0.5 || got.MedianSeconds == nil || *got.MedianSeconds <= 0 || got.Before.Sub(got.Since) != 30*24*time.Hour {
+		if got.Opened != 6 || got.Waiting != 1 || got.Approved != 2 || got.Rejected != 2 || got.Cancelled != 1 ||
+			got.Expired+got.Covered != 0 ||
+			got.ShareApproved == nil || *got.ShareApproved != 0.5 || got.MedianSeconds == nil ||
+			*got.MedianSeconds <= 0 || got.Before.Sub(got.Since) != 30*24*time.Hour {
 			t.Errorf("figures: %+v", got)
 		}
 		byID := map[string]client.ApproverFigures{}
 		for _, a := range got.Approvers {
 			byID[a.UserID] = a
 		}
-		if a := byID[ann.ID]; len(byID) != 2 || a.Approved != 2 || a.Rejected != 1 || a.QuickYeses != got.QuickYeses || a.MedianSeconds == nil {
+		if a := byID[ann.ID]; len(byID) != 2 || a.Approved != 2 || a.Rejected != 1 || a.QuickYeses != got.QuickYeses ||
+			a.MedianSeconds == nil {
 			t.Errorf("by approver: %+v", got.Approvers)
 		}
-		earlier, err := ann.ApprovalFigures(t.Context(), org, time.Now().Add(-48*time.Hour), time.Now().Add(-24*time.Hour))
-		if err != nil || earlier.Opened+earlier.Approved+earlier.Rejected != 0 || earlier.ShareApproved != nil || earlier.MedianSeconds != nil || earlier.Approvers == nil {
+		earlier, err := ann.ApprovalFigures(t.Context(), org, time.Now().Add(-48*time.Hour),
+			time.Now().Add(-24*time.Hour))
+		if err != nil || earlier.Opened+earlier.Approved+earlier.Rejected != 0 || earlier.ShareApproved != nil ||
+			earlier.MedianSeconds != nil || earlier.Approvers == nil {
 			t.Errorf("of yesterday: %+v, %v", earlier, err)
 		}
 
 		text := string(s.wire(t, "GET", "/metrics", "", "Authorization", "Bearer "+metricsToken).body)
 		for _, line := range []string{
-			"writ_approvals_pending 1", "writ_approvals_opened_total 6", `writ_approvals_decided_total{outcome="approved"} 2`,
-			`writ_approvals_decided_total{outcome="rejected"} 2`, `writ_approvals_decided_total{outcome="cancelled"} 1`, `writ_approvals_decided_total{outcome="expired"} 0`,
+			"writ_approvals_pending 1", "writ_approvals_opened_total 6",
+			`writ_approvals_decided_total{outcome="approved"} 2`,
+			`writ_approvals_decided_total{outcome="rejected"} 2`, `writ_approvals_decided_total{outcome="cancelled"} 1`,
+			`writ_approvals_decided_total{outcome="expired"} 0`,
 		} {
 			if !strings.Contains(text, "\n"+line+"\n") {
 				t.Errorf("the metrics lack %s", line)
@@ -76,11 +83,16 @@ func TestWhoMaySeeApprovalFigures(t *testing.T) {
 				t.Errorf("figures for a %s: %v, want leave = %t", role, err, may)
 			}
 		}
-		if _, err := b.agent.ApprovalFigures(t.Context(), b.org, time.Time{}, time.Time{}); client.StatusOf(err) != http.StatusUnauthorized {
+		if _, err := b.agent.ApprovalFigures(t.Context(), b.org, time.Time{},
+			time.Time{}); client.StatusOf(err) != http.StatusUnauthorized {
 			t.Errorf("figures for a key: %v, want 401", err)
 		}
-		for _, query := range []string{"since=yesterday", "before=2026-01-01T00:00:00Z&since=2026-01-01T00:00:00Z", "since=2025-01-01T00:00:00Z&before=2026-01-01T00:00:00Z"} {
-			b.wire(t, "GET", "/delegation/figures?organizationId="+b.org+"&"+query, "", credentials(b.owner.Client)...).errorFields(t, http.StatusBadRequest)
+		for _, query := range []string{
+			"since=yesterday", "before=2026-01-01T00:00:00Z&since=2026-01-01T00:00:00Z",
+			"since=2025-01-01T00:00:00Z&before=2026-01-01T00:00:00Z",
+		} {
+			b.wire(t, "GET", "/delegation/figures?organizationId="+b.org+"&"+query, "",
+				credentials(b.owner.Client)...).errorFields(t, http.StatusBadRequest)
 		}
 	})
 }

@@ -75,7 +75,9 @@ func (a *API) pollApproval(ctx context.Context, caller principal.Principal, in *
 
 // waitForAnswer waits until the request is answered, the time is over, or the
 // server stops, which does not wait for who polls.
-func (a *API) waitForAnswer(ctx context.Context, caller principal.Principal, id string, upTo time.Duration) (delegation.Request, error) {
+func (a *API) waitForAnswer(
+	ctx context.Context, caller principal.Principal, id string, upTo time.Duration,
+) (delegation.Request, error) {
 	waiting, enough := context.WithCancel(ctx)
 	defer enough()
 	go func() {

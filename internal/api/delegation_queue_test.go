@@ -14,7 +14,9 @@ import (
 func TestTimeIsNo(t *testing.T) {
 	t.Parallel()
 	eachHolding(t, func(t *testing.T, h *holding) {
-		if _, err := h.owner.SetApprovalSettings(t.Context(), h.org, client.ApprovalSettings{PendingSeconds: 60, GrantSeconds: 60}); err != nil {
+		if _, err := h.owner.SetApprovalSettings(t.Context(), h.org, client.ApprovalSettings{
+			PendingSeconds: 60, GrantSeconds: 60,
+		}); err != nil {
 			t.Fatal(err)
 		}
 		late := h.decide("nobody answers", payment, "hold")["approvalId"].(string)
@@ -28,8 +30,11 @@ func TestTimeIsNo(t *testing.T) {
 		if got, err := h.approver.Approval(t.Context(), h.org, late); err != nil || got.Status != "expired" {
 			t.Errorf("what expired: %+v, %v", got.Approval, err)
 		}
-		for what, arguments := range map[string]string{"expired": payment, "an unused yes that is over": `{"amount":1}`} {
-			if again := h.decide(what, arguments, "hold"); again["approvalId"] == late || again["approvalId"] == granted {
+		for what, arguments := range map[string]string{
+			"expired": payment, "an unused yes that is over": `{"amount":1}`,
+		} {
+			if again := h.decide(what, arguments, "hold"); again["approvalId"] == late ||
+				again["approvalId"] == granted {
 				t.Errorf("%s: %v, want another request", what, again)
 			}
 		}
@@ -95,8 +100,11 @@ func TestListsOfApprovals(t *testing.T) {
 		if !slices.Equal(paged, []string{granted, rejected, pending}) {
 			t.Errorf("page by page: %v", paged)
 		}
-		for _, query := range []string{"status=open", "kind=x", "risk=none", "since=yesterday", "limit=0", "limit=201", "cursor=x"} {
-			b.wire(t, "GET", "/delegation/requests?organizationId="+b.org+"&"+query, "", credentials(approver.Client)...).errorFields(t, http.StatusBadRequest)
+		for _, query := range []string{
+			"status=open", "kind=x", "risk=none", "since=yesterday", "limit=0", "limit=201", "cursor=x",
+		} {
+			b.wire(t, "GET", "/delegation/requests?organizationId="+b.org+"&"+query, "",
+				credentials(approver.Client)...).errorFields(t, http.StatusBadRequest)
 		}
 	})
 }
@@ -127,7 +135,8 @@ func TestCancelledByWhoAsked(t *testing.T) {
 func TestNobodyElsesPlanIsShown(t *testing.T) {
 	t.Parallel()
 	eachHolding(t, func(t *testing.T, h *holding) {
-		held, err := h.approver.Approval(t.Context(), h.org, h.decide("the call", `{"to":"a","amount":1}`, "hold")["approvalId"].(string))
+		held, err := h.approver.Approval(t.Context(), h.org,
+			h.decide("the call", `{"to":"a","amount":1}`, "hold")["approvalId"].(string))
 		if err != nil || held.PlanID == "" || held.PlanGoal == "" {
 			t.Fatalf("the plan of its own call: %+v, %v", held, err)
 		}

@@ -21,7 +21,14 @@ import (
 
 func (a *API) mountApprovalReads() {
 	read := func(path, summary string) Route {
-		return Route{Method: http.MethodGet, Path: "/delegation" + path, Tag: delegationTag, Summary: summary, Mode: JWT, Action: principal.ReadTelemetry}
+		return Route{
+			Method:  http.MethodGet,
+			Path:    "/delegation" + path,
+			Tag:     delegationTag,
+			Summary: summary,
+			Mode:    JWT,
+			Action:  principal.ReadTelemetry,
+		}
 	}
 	handle(a, read("/requests", "Requests for approval, newest first"), a.listApprovals)
 	handle(a, read("/requests/{id}", "A request with all that helps to decide about it"), a.getApproval)
@@ -43,20 +50,35 @@ type listApprovalsInput struct {
 
 type approvalsOutput struct{ Body page.Page[ApprovalBody] }
 
-func (a *API) listApprovals(ctx context.Context, caller principal.Principal, in *listApprovalsInput) (*approvalsOutput, error) {
-	for field, text := range map[string]string{"tool": in.Tool, "agentId": in.AgentID, "keyId": in.KeyID, "requester": in.Requester} {
+func (a *API) listApprovals(
+	ctx context.Context, caller principal.Principal, in *listApprovalsInput,
+) (*approvalsOutput, error) {
+	for field, text := range map[string]string{
+		"tool": in.Tool, "agentId": in.AgentID, "keyId": in.KeyID, "requester": in.Requester,
+	} {
 		if err := requirePlain(field, text); err != nil {
 			return nil, err
 		}
 	}
 	found, err := a.Approvals.List(ctx, caller, delegation.Filter{
-		Status: delegation.Status(in.Status), Tool: in.Tool, AgentID: in.AgentID, KeyID: in.KeyID, Kind: delegation.Kind(in.Kind),
-		RiskLevel: in.Risk, Requester: strings.TrimSpace(in.Requester), From: in.Since, Until: in.Before, Cursor: in.Cursor, Limit: in.Limit,
+		Status:    delegation.Status(in.Status),
+		Tool:      in.Tool,
+		AgentID:   in.AgentID,
+		KeyID:     in.KeyID,
+		Kind:      delegation.Kind(in.Kind),
+		RiskLevel: in.Risk,
+		Requester: strings.TrimSpace(in.Requester),
+		From:      in.Since,
+		Until:     in.Before,
+		Cursor:    in.Cursor,
+		Limit:     in.Limit,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &approvalsOutput{mapPage(found, func(r delegation.Request) ApprovalBody { return approvalBody(caller, r) })}, nil
+	return &approvalsOutput{
+		mapPage(found, func(r delegation.Request) ApprovalBody { return approvalBody(caller, r) }),
+	}, nil
 }
 
 // requirePlain refuses text that no database takes.
@@ -121,13 +143,16 @@ type PastDecisionBody struct {
 
 type shownApprovalOutput struct{ Body ShownApprovalBody }
 
-func (a *API) getApproval(ctx context.Context, caller principal.Principal, in *ApprovalInput) (*shownApprovalOutput, error) {
+func (a *API) getApproval(
+	ctx context.Context, caller principal.Principal, in *ApprovalInput,
+) (*shownApprovalOutput, error) {
 	request, err := a.Approvals.Get(ctx, caller, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	out := &shownApprovalOutput{ShownApprovalBody{
-		ApprovalBody: approvalBody(caller, request), Scopes: []ScopeWordsBody{}, PlanSteps: []PlannedStepBody{}, Votes: []VoteBody{},
+		ApprovalBody: approvalBody(caller, request), Scopes: []ScopeWordsBody{}, PlanSteps: []PlannedStepBody{},
+		Votes: []VoteBody{},
 	}}
 	for _, scope := range request.Scopes() {
 		out.Body.Scopes = append(out.Body.Scopes, ScopeWordsBody{scope.Kind, scope.Words(request)})
@@ -135,7 +160,9 @@ func (a *API) getApproval(ctx context.Context, caller principal.Principal, in *A
 	for _, vote := range request.Votes {
 		out.Body.Votes = append(out.Body.Votes, VoteBody(vote))
 	}
-	for _, add := range []func(context.Context, principal.Principal, delegation.Request, *ShownApprovalBody) error{a.addRule, a.addPlan, a.addHistory} {
+	for _, add := range []func(context.Context, principal.Principal, delegation.Request, *ShownApprovalBody) error{
+		a.addRule, a.addPlan, a.addHistory,
+	} {
 		if err := add(ctx, caller, request, &out.Body); err != nil {
 			return nil, err
 		}
@@ -144,7 +171,9 @@ func (a *API) getApproval(ctx context.Context, caller principal.Principal, in *A
 }
 
 // addRule adds the rule that wants an approval, as it was when it judged the call.
-func (a *API) addRule(ctx context.Context, caller principal.Principal, r delegation.Request, to *ShownApprovalBody) error {
+func (a *API) addRule(
+	ctx context.Context, caller principal.Principal, r delegation.Request, to *ShownApprovalBody,
+) error {
 	if !database.IsID(r.PolicyID) || !caller.May(principal.ReadPolicies) {
 		return nil // not a policy's
 	}
@@ -169,7 +198,9 @@ func (a *API) addRule(ctx context.Context, caller principal.Principal, r delegat
 }
 
 // addPlan adds what the agent said it would do.
-func (a *API) addPlan(ctx context.Context, caller principal.Principal, r delegation.Request, to *ShownApprovalBody) error {
+func (a *API) addPlan(
+	ctx context.Context, caller principal.Principal, r delegation.Request, to *ShownApprovalBody,
+) error {
 	if r.PlanID == "" || !caller.May(principal.ReadPayloads) {
 		return nil
 	}
@@ -192,7 +223,13 @@ func (a *API) addPlan(ctx context.Context, caller principal.Principal, r delegat
 		if !isStepOf(r, i, step) || len(to.PlanSteps) == maxShownSteps {
 			continue
 		}
-		shown := PlannedStepBody{Index: i, Server: step.Server, Tool: step.Tool, Description: step.Description, Fixed: []string{}}
+		shown := PlannedStepBody{
+			Index:       i,
+			Server:      step.Server,
+			Tool:        step.Tool,
+			Description: step.Description,
+			Fixed:       []string{},
+		}
 		for _, given := range step.Given {
 			shown.Fixed = append(shown.Fixed, given.Key)
 		}
@@ -218,11 +255,17 @@ const (
 
 // addHistory adds the latest decisions about the tool, of the same agent where
 // one is named.
-func (a *API) addHistory(ctx context.Context, _ principal.Principal, r delegation.Request, to *ShownApprovalBody) error {
+func (a *API) addHistory(
+	ctx context.Context, _ principal.Principal, r delegation.Request, to *ShownApprovalBody,
+) error {
 	past := []PastDecisionBody{}
 	for _, name := range namesOf(r) {
 		found, err := a.Audit.Entries(ctx, audit.LogOf(r.OrgID), audit.Filter{
-			Action: decisionRecorded, Tool: name, Agent: r.AgentID, Until: r.CreatedAt, Limit: maxHistory,
+			Action: decisionRecorded,
+			Tool:   name,
+			Agent:  r.AgentID,
+			Until:  r.CreatedAt,
+			Limit:  maxHistory,
 		})
 		if err != nil {
 			return err
@@ -232,7 +275,9 @@ func (a *API) addHistory(ctx context.Context, _ principal.Principal, r delegatio
 			if err != nil {
 				return err
 			}
-			past = append(past, PastDecisionBody{Index: e.Index, Time: database.Time(e.Time), Agent: record.Agent, Decision: record.Verdict})
+			past = append(past, PastDecisionBody{
+				Index: e.Index, Time: database.Time(e.Time), Agent: record.Agent, Decision: record.Verdict,
+			})
 		}
 	}
 	slices.SortFunc(past, func(a, b PastDecisionBody) int { return cmp.Compare(b.Index, a.Index) })

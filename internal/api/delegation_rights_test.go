@@ -29,8 +29,14 @@ func TestWhoMayDoWhatWithApprovals(t *testing.T) {
 			may string
 			do  func(c *client.Client) error
 		}{
-			"request": {"agent terminal", func(c *client.Client) error { _, err := c.RequestApproval(ctx, question()); return err }},
-			"poll":    {"agent", func(c *client.Client) error { _, err := c.PollApproval(ctx, b.opened(b.agent), 0); return err }},
+			"request": {
+				"agent terminal",
+				func(c *client.Client) error { _, err := c.RequestApproval(ctx, question()); return err },
+			},
+			"poll": {
+				"agent",
+				func(c *client.Client) error { _, err := c.PollApproval(ctx, b.opened(b.agent), 0); return err },
+			},
 			"check-approved": {"agent terminal", func(c *client.Client) error {
 				return c.Call(ctx, http.MethodGet, "/delegation/check-approved", url.Values{"tool": {"x"}}, nil, nil)
 			}},
@@ -38,7 +44,12 @@ func TestWhoMayDoWhatWithApprovals(t *testing.T) {
 				_, err := c.MarkExecuted(ctx, b.approved(b.agent, second, b.org, nil))
 				return err
 			}},
-			"my-role": {"agent terminal", func(c *client.Client) error { return c.Call(ctx, http.MethodGet, "/delegation/my-role", nil, nil, nil) }},
+			"my-role": {
+				"agent terminal",
+				func(c *client.Client) error {
+					return c.Call(ctx, http.MethodGet, "/delegation/my-role", nil, nil, nil)
+				},
+			},
 			"cancel": {"agent owner", func(c *client.Client) error {
 				_, err := c.CancelApproval(ctx, orgFor(c, b.org), b.opened(b.agent))
 				return err
@@ -48,17 +59,38 @@ func TestWhoMayDoWhatWithApprovals(t *testing.T) {
 				_, err := c.Approve(ctx, b.org, client.Yes{ID: b.opened(b.agent)})
 				return err
 			}},
-			"reject": {"owner admin approver", func(c *client.Client) error { _, err := c.Reject(ctx, b.org, b.opened(b.agent), ""); return err }},
-			"list":   {"owner admin approver member viewer", func(c *client.Client) error { _, err := c.Approvals(ctx, b.org, client.ApprovalFilter{}); return err }},
-			"read":   {"owner admin approver", func(c *client.Client) error { _, err := c.Approval(ctx, b.org, b.opened(b.agent)); return err }},
+			"reject": {
+				"owner admin approver",
+				func(c *client.Client) error { _, err := c.Reject(ctx, b.org, b.opened(b.agent), ""); return err },
+			},
+			"list": {
+				"owner admin approver member viewer",
+				func(c *client.Client) error { _, err := c.Approvals(ctx, b.org, client.ApprovalFilter{}); return err },
+			},
+			"read": {
+				"owner admin approver",
+				func(c *client.Client) error { _, err := c.Approval(ctx, b.org, b.opened(b.agent)); return err },
+			},
 			"preview": {"owner admin approver", func(c *client.Client) error {
 				_, err := c.PreviewApproval(ctx, b.org, client.Yes{ID: b.opened(b.agent)})
 				return err
 			}},
-			"allows":   {"owner admin approver member viewer", func(c *client.Client) error { _, err := c.StandingAllows(ctx, b.org); return err }},
-			"revoke":   {"owner admin approver", func(c *client.Client) error { return c.RevokeAllow(ctx, b.org, b.allowed(b.agent, second, b.org)) }},
-			"settings": {"owner admin approver member viewer", func(c *client.Client) error { _, err := c.ApprovalSettings(ctx, b.org); return err }},
-			"set":      {"owner admin", func(c *client.Client) error { _, err := c.SetApprovalSettings(ctx, b.org, settings); return err }},
+			"allows": {
+				"owner admin approver member viewer",
+				func(c *client.Client) error { _, err := c.StandingAllows(ctx, b.org); return err },
+			},
+			"revoke": {
+				"owner admin approver",
+				func(c *client.Client) error { return c.RevokeAllow(ctx, b.org, b.allowed(b.agent, second, b.org)) },
+			},
+			"settings": {
+				"owner admin approver member viewer",
+				func(c *client.Client) error { _, err := c.ApprovalSettings(ctx, b.org); return err },
+			},
+			"set": {
+				"owner admin",
+				func(c *client.Client) error { _, err := c.SetApprovalSettings(ctx, b.org, settings); return err },
+			},
 		} {
 			for who, caller := range callers {
 				err := action.do(caller)
@@ -67,7 +99,8 @@ func TestWhoMayDoWhatWithApprovals(t *testing.T) {
 				switch {
 				case may && err != nil:
 					t.Errorf("%s by %s: %v, want leave", name, who, err)
-				case !may && status != http.StatusForbidden && status != http.StatusUnauthorized && status != http.StatusNotFound:
+				case !may && status != http.StatusForbidden && status != http.StatusUnauthorized &&
+					status != http.StatusNotFound:
 					t.Errorf("%s by %s: %v, want a refusal", name, who, err)
 				}
 			}
@@ -97,13 +130,22 @@ func TestForeignApprovals(t *testing.T) {
 				_, err := other.owner.Approve(t.Context(), other.org, client.Yes{ID: id})
 				return err
 			},
-			"reject": func(id string) error { _, err := other.owner.Reject(t.Context(), other.org, id, ""); return err },
+			"reject": func(id string) error {
+				_, err := other.owner.Reject(t.Context(), other.org, id, "")
+				return err
+			},
 			"preview": func(id string) error {
 				_, err := other.owner.PreviewApproval(t.Context(), other.org, client.Yes{ID: id})
 				return err
 			},
-			"read":          func(id string) error { _, err := other.owner.Approval(t.Context(), other.org, id); return err },
-			"cancel":        func(id string) error { _, err := stranger.CancelApproval(t.Context(), "", id); return err },
+			"read": func(id string) error {
+				_, err := other.owner.Approval(t.Context(), other.org, id)
+				return err
+			},
+			"cancel": func(id string) error {
+				_, err := stranger.CancelApproval(t.Context(), "", id)
+				return err
+			},
 			"poll":          func(id string) error { _, err := stranger.PollApproval(t.Context(), id, 0); return err },
 			"mark-executed": func(id string) error { _, err := stranger.MarkExecuted(t.Context(), id); return err },
 		} {
@@ -131,7 +173,9 @@ func TestForeignApprovals(t *testing.T) {
 		if err != nil || !first.HasMore {
 			t.Fatalf("a first page: %+v, %v", first, err)
 		}
-		_, err = other.owner.Approvals(t.Context(), other.org, client.ApprovalFilter{List: client.List{Cursor: first.NextCursor}})
+		_, err = other.owner.Approvals(t.Context(), other.org, client.ApprovalFilter{
+			List: client.List{Cursor: first.NextCursor},
+		})
 		wantStatus(t, "the cursor of another", err, http.StatusBadRequest)
 		if after := s.dump(); len(after) != len(before) {
 			t.Errorf("strangers changed something: %d rows, %d before", len(after), len(before))

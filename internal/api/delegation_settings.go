@@ -12,12 +12,14 @@ import (
 func (a *API) mountApprovalSettings() {
 	const path = "/delegation/settings"
 	handle(a, Route{
-		Method: http.MethodGet, Path: path, Tag: delegationTag, Summary: "How an organization answers requests for approval",
-		Mode: JWT, Action: principal.ReadPolicies,
+		Method: http.MethodGet, Path: path, Tag: delegationTag,
+		Summary: "How an organization answers requests for approval",
+		Mode:    JWT, Action: principal.ReadPolicies,
 	}, a.getApprovalSettings)
 	handle(a, Route{
-		Method: http.MethodPut, Path: path, Tag: delegationTag, Summary: "Change how an organization answers requests for approval",
-		Mode: JWT, Action: principal.ManagePolicies, Audit: "approval.settings_changed",
+		Method: http.MethodPut, Path: path, Tag: delegationTag,
+		Summary: "Change how an organization answers requests for approval",
+		Mode:    JWT, Action: principal.ManagePolicies, Audit: "approval.settings_changed",
 	}, a.putApprovalSettings)
 }
 
@@ -37,11 +39,14 @@ func shownApprovalSettings(s delegation.Settings, err error) (*approvalSettingsO
 		return nil, err
 	}
 	return &approvalSettingsOutput{ApprovalSettingsBody{
-		SelfApproval: s.SelfApproval, PendingSeconds: int64(s.PendingLife / time.Second), GrantSeconds: int64(s.GrantLife / time.Second),
+		SelfApproval: s.SelfApproval, PendingSeconds: int64(s.PendingLife / time.Second),
+		GrantSeconds: int64(s.GrantLife / time.Second),
 	}}, nil
 }
 
-func (a *API) getApprovalSettings(ctx context.Context, caller principal.Principal, _ *approvalSettingsInput) (*approvalSettingsOutput, error) {
+func (a *API) getApprovalSettings(
+	ctx context.Context, caller principal.Principal, _ *approvalSettingsInput,
+) (*approvalSettingsOutput, error) {
 	return shownApprovalSettings(a.Approvals.Settings(ctx, caller.OrgID))
 }
 
@@ -50,8 +55,11 @@ type putApprovalSettingsInput struct {
 	Body ApprovalSettingsBody
 }
 
-func (a *API) putApprovalSettings(ctx context.Context, caller principal.Principal, in *putApprovalSettingsInput) (*approvalSettingsOutput, error) {
+func (a *API) putApprovalSettings(
+	ctx context.Context, caller principal.Principal, in *putApprovalSettingsInput,
+) (*approvalSettingsOutput, error) {
 	return shownApprovalSettings(a.Approvals.SetSettings(ctx, caller, delegation.Settings{
-		SelfApproval: in.Body.SelfApproval, PendingLife: time.Duration(in.Body.PendingSeconds) * time.Second, GrantLife: time.Duration(in.Body.GrantSeconds) * time.Second,
+		SelfApproval: in.Body.SelfApproval, PendingLife: time.Duration(in.Body.PendingSeconds) * time.Second,
+		GrantLife: time.Duration(in.Body.GrantSeconds) * time.Second,
 	}))
 }

@@ -11,12 +11,14 @@ import (
 
 func (a *API) mountStanding() {
 	handle(a, Route{
-		Method: http.MethodGet, Path: "/delegation/allows", Tag: delegationTag, Summary: "Wider yeses that have not ended, newest first",
-		Mode: JWT, Action: principal.ReadTelemetry,
+		Method: http.MethodGet, Path: "/delegation/allows", Tag: delegationTag,
+		Summary: "Wider yeses that have not ended, newest first",
+		Mode:    JWT, Action: principal.ReadTelemetry,
 	}, a.listAllows)
 	handle(a, Route{
-		Method: http.MethodDelete, Path: "/delegation/allows/{id}", Tag: delegationTag, Summary: "Take a wider yes back; from then on calls wait again",
-		Mode: JWT, Action: principal.OwnKeys, Audit: "approval.revoked", Status: http.StatusNoContent,
+		Method: http.MethodDelete, Path: "/delegation/allows/{id}", Tag: delegationTag,
+		Summary: "Take a wider yes back; from then on calls wait again",
+		Mode:    JWT, Action: principal.OwnKeys, Audit: "approval.revoked", Status: http.StatusNoContent,
 	}, a.revokeAllow)
 }
 
@@ -60,9 +62,25 @@ func (a *API) listAllows(ctx context.Context, caller principal.Principal, _ *lis
 	out := &allowsOutput{AllowsBody{Items: make([]AllowBody, len(allows))}}
 	for i, y := range allows {
 		out.Body.Items[i] = AllowBody{
-			ID: y.ID, DelegationID: y.RequestID, Scope: y.Scope, Permits: y.Words, GivenBy: y.GivenBy, Uses: y.Uses, Used: y.Used,
-			CreatedAt: y.CreatedAt, ExpiresAt: y.ExpiresAt, Lapsed: y.Lapsed, KeyID: y.KeyID, OwnerID: y.OwnerID, AgentID: y.AgentID, UserID: y.UserID,
-			Email: y.Email, SessionID: y.SessionID, PlanID: y.PlanID, Server: y.Server, Tool: y.Tool,
+			ID:           y.ID,
+			DelegationID: y.RequestID,
+			Scope:        y.Scope,
+			Permits:      y.Words,
+			GivenBy:      y.GivenBy,
+			Uses:         y.Uses,
+			Used:         y.Used,
+			CreatedAt:    y.CreatedAt,
+			ExpiresAt:    y.ExpiresAt,
+			Lapsed:       y.Lapsed,
+			KeyID:        y.KeyID,
+			OwnerID:      y.OwnerID,
+			AgentID:      y.AgentID,
+			UserID:       y.UserID,
+			Email:        y.Email,
+			SessionID:    y.SessionID,
+			PlanID:       y.PlanID,
+			Server:       y.Server,
+			Tool:         y.Tool,
 		}
 		if y.Scope == delegation.ByPattern && !caller.May(principal.ReadPayloads) {
 			out.Body.Items[i].Permits = "" // it tells of arguments

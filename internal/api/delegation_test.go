@@ -29,27 +29,34 @@ func TestShowsWhatHelpsToDecide(t *testing.T) {
 	t.Parallel()
 	eachHolding(t, func(t *testing.T, h *holding) {
 		earlier := h.decide("another call", `{"to":"a","amount":1}`, "hold")
-		id := h.decide("the call", `{"to":"landlord","amount":5000,"password":"hunter2"}`, "hold")["approvalId"].(string)
+		id := h.decide("the call", `{"to":"landlord","amount":5000,"password":"hunter2"}`,
+			"hold")["approvalId"].(string)
 		got, err := h.approver.Approval(t.Context(), h.org, id)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.ID != id || got.Status != "pending" || got.Kind != "hold" || got.Server != "bank" || got.Tool != "pay" || got.Email != userEmail || got.Needed != 1 {
+		if got.ID != id || got.Status != "pending" || got.Kind != "hold" || got.Server != "bank" ||
+			got.Tool != "pay" || got.Email != userEmail || got.Needed != 1 {
 			t.Errorf("the request: %+v", got.Approval)
 		}
 		if text := string(got.Arguments); !strings.Contains(text, `"landlord"`) || strings.Contains(text, "hunter2") {
 			t.Errorf("its arguments: %s", text)
 		}
-		if got.PolicyName != "wired" || got.PolicyRule == nil || got.PolicyRule.ID != "pays" || got.Message != "A person must approve payments." {
+		if got.PolicyName != "wired" || got.PolicyRule == nil || got.PolicyRule.ID != "pays" ||
+			got.Message != "A person must approve payments." {
 			t.Errorf("its rule: %q %+v %q", got.PolicyName, got.PolicyRule, got.Message)
 		}
-		if got.PlanGoal != "agent task" || len(got.PlanSteps) != 1 || got.PlanSteps[0].Index != 1 || got.PlanSteps[0].Description != "Call pay on bank" {
+		if got.PlanGoal != "agent task" || len(got.PlanSteps) != 1 || got.PlanSteps[0].Index != 1 ||
+			got.PlanSteps[0].Description != "Call pay on bank" {
 			t.Errorf("its plan: %q %+v", got.PlanGoal, got.PlanSteps)
 		}
 		if got.Risk.Level == "" || len(got.Risk.Reasons) == 0 || got.Risk.Reasons[0].Words == "" {
 			t.Errorf("its risk: %+v", got.Risk)
 		}
-		if got.History == nil || !slices.ContainsFunc(got.History.Decisions, func(d client.PastDecision) bool { return d.Decision == "hold" }) {
+		if got.History == nil ||
+			!slices.ContainsFunc(got.History.Decisions, func(d client.PastDecision) bool {
+				return d.Decision == "hold"
+			}) {
 			t.Errorf("what was decided before (%v): %+v", earlier["decisionId"], got.History)
 		}
 		var kinds []string
@@ -78,9 +85,10 @@ func TestWiderYeses(t *testing.T) {
 		pattern := &client.ApprovalScope{Kind: "pattern", Minutes: 30, Uses: 2, Pattern: map[string]json.RawMessage{
 			"to": json.RawMessage(`{"equals":"landlord"}`), "amount": json.RawMessage(`{"max":6000}`),
 		}}
-		_, err := h.approver.Approve(ctx, h.org, client.Yes{ID: id, Scope: &client.ApprovalScope{Kind: "pattern", Pattern: map[string]json.RawMessage{
-			"to": json.RawMessage(`{"equals":"landlord"}`), "amount": json.RawMessage(`{"max":600}`),
-		}}})
+		_, err := h.approver.Approve(ctx, h.org,
+			client.Yes{ID: id, Scope: &client.ApprovalScope{Kind: "pattern", Pattern: map[string]json.RawMessage{
+				"to": json.RawMessage(`{"equals":"landlord"}`), "amount": json.RawMessage(`{"max":600}`),
+			}}})
 		wantStatus(t, "a yes that leaves the call waiting", err, http.StatusBadRequest)
 		words, err := h.approver.PreviewApproval(ctx, h.org, client.Yes{ID: id, Scope: pattern})
 		if err != nil || !strings.Contains(words, `amount is at most 6000`) {
@@ -94,7 +102,8 @@ func TestWiderYeses(t *testing.T) {
 		h.decide("too much", `{"to":"landlord","amount":6001}`, "hold")
 		h.decide("to another", `{"to":"mallory","amount":1}`, "hold")
 		standing, err := h.approver.StandingAllows(ctx, h.org)
-		if err != nil || len(standing) != 1 || standing[0].Used != 1 || standing[0].Uses != 2 || standing[0].Permits != words || standing[0].DelegationID != id {
+		if err != nil || len(standing) != 1 || standing[0].Used != 1 || standing[0].Uses != 2 ||
+			standing[0].Permits != words || standing[0].DelegationID != id {
 			t.Fatalf("standing: %+v, %v", standing, err)
 		}
 		if err := h.approver.RevokeAllow(ctx, h.org, standing[0].ID); err != nil {
@@ -114,7 +123,9 @@ func TestYesesLapse(t *testing.T) {
 	eachHolding(t, func(t *testing.T, h *holding) {
 		ctx := t.Context()
 		id := h.decide("the first", payment, "hold")["approvalId"].(string)
-		if _, err := h.approver.Approve(ctx, h.org, client.Yes{ID: id, Scope: &client.ApprovalScope{Kind: "minutes", Minutes: 30}}); err != nil {
+		if _, err := h.approver.Approve(ctx, h.org, client.Yes{
+			ID: id, Scope: &client.ApprovalScope{Kind: "minutes", Minutes: 30},
+		}); err != nil {
 			t.Fatal(err)
 		}
 		for _, step := range []struct {
@@ -156,12 +167,16 @@ func TestScopesThatAreRefused(t *testing.T) {
 			{"a pattern of nothing", `"scope":{"kind":"pattern","pattern":{}}`, "scope.pattern"},
 			{"an unknown check", `"scope":{"kind":"pattern","pattern":{"to":{"like":"x"}}}`, "scope.pattern"},
 			{"two checks", `"scope":{"kind":"pattern","pattern":{"to":{"equals":1,"max":2}}}`, "scope.pattern.to"},
-			{"changed arguments with a wider yes", `"scope":{"kind":"minutes","minutes":5},"arguments":{}`, "arguments"},
+			{
+				"changed arguments with a wider yes", `"scope":{"kind":"minutes","minutes":5},"arguments":{}`,
+				"arguments",
+			},
 			{"arguments that are none", `"arguments":[1]`, "arguments"},
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				body := fmt.Sprintf(`{"delegationId":%q,%s}`, id, c.more)
-				answer := h.wire(t, "POST", "/delegation/approve?organizationId="+h.org, body, credentials(h.approver.Client)...)
+				answer := h.wire(t, "POST", "/delegation/approve?organizationId="+h.org, body,
+					credentials(h.approver.Client)...)
 				if fields := answer.errorFields(t, http.StatusBadRequest); len(fields) != 1 || fields[0] != c.field {
 					t.Errorf("it complains of %v, want %s", fields, c.field)
 				}
@@ -180,11 +195,13 @@ func TestChangedArguments(t *testing.T) {
 		id := h.decide("the call", `{"to":"landlord","amount":5000}`, "hold")["approvalId"].(string)
 		h.answer("approve", id, `,"arguments":{"amount":4000,"to":"landlord"}`)
 		told := h.decide("the original", `{"to":"landlord","amount":5000}`, "block")
-		if reason := told["reason"].(string); !strings.Contains(reason, "approved with changes") || !strings.Contains(reason, `{"amount":4000,"to":"landlord"}`) {
+		if reason := told["reason"].(string); !strings.Contains(reason, "approved with changes") ||
+			!strings.Contains(reason, `{"amount":4000,"to":"landlord"}`) {
 			t.Errorf("the agent is told %q", reason)
 		}
 		polled, err := h.public.WithKey(h.key).PollApproval(t.Context(), id, 0)
-		if err != nil || polled.Status != "approved" || string(polled.EditedArguments) != `{"amount":4000,"to":"landlord"}` {
+		if err != nil || polled.Status != "approved" ||
+			string(polled.EditedArguments) != `{"amount":4000,"to":"landlord"}` {
 			t.Errorf("poll: %+v, %v", polled, err)
 		}
 		h.decide("as it was changed", `{"to":"landlord","amount":4e3}`, "allow")
@@ -221,7 +238,8 @@ rules:
 		}
 		_, err = one.Approve(ctx, org, client.Yes{ID: held.ApprovalID})
 		wantStatus(t, "the same person again", err, http.StatusConflict)
-		if shown, err := two.Approval(ctx, org, held.ApprovalID); err != nil || len(shown.Votes) != 1 || shown.Votes[0].UserID != one.ID {
+		if shown, err := two.Approval(ctx, org, held.ApprovalID); err != nil || len(shown.Votes) != 1 ||
+			shown.Votes[0].UserID != one.ID {
 			t.Errorf("votes: %+v, %v", shown.Votes, err)
 		}
 		if d, err := agent.Enforce(ctx, call); err != nil || d.Allowed {
@@ -249,7 +267,9 @@ func TestWhoAsksDoesNotApprove(t *testing.T) {
 		id := b.opened(b.agent)
 		_, err = b.owner.Approve(ctx, b.org, client.Yes{ID: id})
 		wantStatus(t, "not alone", err, http.StatusForbidden)
-		for name, c := range map[string]*client.Client{"the key": b.agent, "a terminal": b.terminalKey(b.owner, b.org)} {
+		for name, c := range map[string]*client.Client{
+			"the key": b.agent, "a terminal": b.terminalKey(b.owner, b.org),
+		} {
 			_, err = c.Approve(ctx, "", client.Yes{ID: id})
 			wantStatus(t, name, err, http.StatusUnauthorized)
 		}
@@ -264,7 +284,8 @@ func TestWhoAsksDoesNotApprove(t *testing.T) {
 		if done, err = b.owner.Approve(ctx, b.org, client.Yes{ID: id}); err != nil || !done.SelfApproved {
 			t.Errorf("with leave: %+v, %v", done, err)
 		}
-		if done, err = approver.Approve(ctx, b.org, client.Yes{ID: b.opened(b.agent)}); err != nil || done.SelfApproved {
+		if done, err = approver.Approve(ctx, b.org, client.Yes{ID: b.opened(b.agent)}); err != nil ||
+			done.SelfApproved {
 			t.Errorf("by another: %+v, %v", done, err)
 		}
 	})

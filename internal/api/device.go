@@ -32,12 +32,14 @@ func (a *API) mountDevice() {
 		Mode: Public, Throttle: throttle.StartDevice, Audit: notRecorded,
 	}, a.startDevice)
 	handle(a, Route{
-		Method: http.MethodPost, Path: deviceTokenPath, Tag: tag, Summary: "What a terminal was answered; the key comes once. Errors carry the codes of OAuth",
-		Mode: Public, Audit: "key.created",
+		Method: http.MethodPost, Path: deviceTokenPath, Tag: tag,
+		Summary: "What a terminal was answered; the key comes once. Errors carry the codes of OAuth",
+		Mode:    Public, Audit: "key.created",
 	}, a.pollDevice)
 	handle(a, Route{
-		Method: http.MethodGet, Path: "/auth/device/request", Tag: tag, Summary: "Which terminal waits behind a user code",
-		Mode: JWT, ForLimited: true, Throttle: throttle.AnswerDevice,
+		Method: http.MethodGet, Path: "/auth/device/request", Tag: tag,
+		Summary: "Which terminal waits behind a user code",
+		Mode:    JWT, ForLimited: true, Throttle: throttle.AnswerDevice,
 	}, a.findDevice)
 	handle(a, Route{
 		Method: http.MethodPost, Path: "/auth/device/approve", Tag: tag, Summary: "Let a terminal in",
@@ -70,7 +72,9 @@ type DeviceCodeBody struct {
 
 type startDeviceOutput struct{ Body DeviceCodeBody }
 
-func (a *API) startDevice(ctx context.Context, _ principal.Principal, in *startDeviceInput) (*startDeviceOutput, error) {
+func (a *API) startDevice(
+	ctx context.Context, _ principal.Principal, in *startDeviceInput,
+) (*startDeviceOutput, error) {
 	codes, err := a.Auth.StartDevice(ctx, auth.NewDevice{
 		Product: valueOf(in.Body.Product), WantsSession: valueOf(in.Body.Client) == writClient, From: deviceOf(ctx),
 	})
@@ -125,7 +129,8 @@ type pollDeviceOutput struct{ Body DeviceGrantBody }
 func (a *API) pollDevice(ctx context.Context, _ principal.Principal, in *pollDeviceInput) (*pollDeviceOutput, error) {
 	var key apikey.Issued
 	answer, err := a.Auth.PollDevice(ctx, auth.DeviceQuestion{
-		Code: secret.NewText(in.Body.DeviceCode), WantsSession: valueOf(in.Body.Client) == writClient, From: deviceOf(ctx),
+		Code: secret.NewText(in.Body.DeviceCode), WantsSession: valueOf(in.Body.Client) == writClient,
+		From: deviceOf(ctx),
 	}, func(ctx context.Context, tx *database.Tx, login auth.DeviceLogin) (err error) {
 		key, err = addTerminalKey(ctx, tx, login)
 		return err
@@ -141,7 +146,8 @@ func (a *API) pollDevice(ctx context.Context, _ principal.Principal, in *pollDev
 	}
 	return &pollDeviceOutput{DeviceGrantBody{
 		APIKey: key.Secret.Reveal(), Email: answer.User.Email, UserID: answer.User.ID, OrgID: answer.OrgID,
-		AccessToken: answer.Tokens.Access.Reveal(), RefreshToken: answer.Tokens.Refresh.Reveal(), ExpiresIn: int(answer.Tokens.ExpiresIn.Seconds()),
+		AccessToken: answer.Tokens.Access.Reveal(), RefreshToken: answer.Tokens.Refresh.Reveal(),
+		ExpiresIn: int(answer.Tokens.ExpiresIn.Seconds()),
 	}}, nil
 }
 

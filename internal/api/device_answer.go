@@ -33,8 +33,9 @@ func (a *API) findDevice(ctx context.Context, _ principal.Principal, in *findDev
 		return nil, err
 	}
 	body := DeviceRequestBody{
-		UserCode: auth.ShownUserCode(in.UserCode), Product: login.Product, Address: login.From.Address, UserAgent: login.From.UserAgent,
-		Scopes: deviceScopes(), CreatedAt: login.CreatedAt, ExpiresAt: login.ExpiresAt,
+		UserCode: auth.ShownUserCode(in.UserCode), Product: login.Product, Address: login.From.Address,
+		UserAgent: login.From.UserAgent,
+		Scopes:    deviceScopes(), CreatedAt: login.CreatedAt, ExpiresAt: login.ExpiresAt,
 	}
 	if login.WantsSession {
 		body.Client = writClient
@@ -50,7 +51,9 @@ type approveDeviceInput struct {
 	}
 }
 
-func (a *API) approveDevice(ctx context.Context, caller principal.Principal, in *approveDeviceInput) (*statusBody, error) {
+func (a *API) approveDevice(
+	ctx context.Context, caller principal.Principal, in *approveDeviceInput,
+) (*statusBody, error) {
 	caller, err := a.inNamed(ctx, caller, in.Body.OrganizationID)
 	if err != nil {
 		return nil, err

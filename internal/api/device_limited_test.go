@@ -16,8 +16,11 @@ import (
 func (s *server) confined(p *person, orgID string) *client.Client {
 	s.t.Helper()
 	var opened auth.Opened
-	err := s.Database.Write(s.t.Context(), database.Change{Logs: []string{audit.System}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
-		_, err = tx.Exec(ctx, `INSERT INTO external_identity (id, org_id, issuer, subject, user_id, email, linked, created_at) VALUES ($1, $2, 'i', $1, $3, '', 1, 1)`,
+	err := s.Database.Write(s.t.Context(), database.Change{Logs: []string{audit.System}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) (err error) {
+		_, err = tx.Exec(ctx,
+			`INSERT INTO external_identity (id, org_id, issuer, subject, user_id, email, linked, created_at) VALUES ($1, $2, 'i', $1, $3, '', 1, 1)`,
 			database.NewID(), orgID, p.ID)
 		if err != nil {
 			return err
@@ -44,7 +47,9 @@ func TestATerminalIsNoWayOutOfAnOrganization(t *testing.T) {
 		corp, private := s.organization(ada, "Corp"), s.organization(ada, "Private")
 		limited := s.confined(ada, corp)
 		code := s.begin(client.DeviceStart{Client: client.WritClient})
-		wantStatus(t, "another organization", limited.ApproveDevice(t.Context(), client.DeviceApproval{UserCode: code.UserCode, OrganizationID: private}), http.StatusForbidden)
+		wantStatus(t, "another organization",
+			limited.ApproveDevice(t.Context(), client.DeviceApproval{UserCode: code.UserCode, OrganizationID: private}),
+			http.StatusForbidden)
 		// It need not name its own: it is in one alone.
 		if err := limited.ApproveDevice(t.Context(), client.DeviceApproval{UserCode: code.UserCode}); err != nil {
 			t.Fatal(err)
@@ -54,7 +59,8 @@ func TestATerminalIsNoWayOutOfAnOrganization(t *testing.T) {
 			t.Fatalf("the terminal gets %+v, %v", got, err)
 		}
 		terminal, session := s.public.WithKey(got.APIKey), s.public.As(got.AccessToken)
-		if me, err := session.Me(t.Context()); err != nil || len(me.Organizations) != 1 || me.Organizations[0].ID != corp {
+		if me, err := session.Me(t.Context()); err != nil || len(me.Organizations) != 1 ||
+			me.Organizations[0].ID != corp {
 			t.Errorf("its session sees %+v, %v", me, err)
 		}
 		_, err = session.Organization(t.Context(), private)
@@ -96,10 +102,14 @@ func TestATerminalIsNoWayAroundAProvider(t *testing.T) {
 			t.Fatal(err)
 		}
 		code := s.begin(client.DeviceStart{})
-		wantStatus(t, "a yes", bob.ApproveDevice(t.Context(), client.DeviceApproval{UserCode: code.UserCode, OrganizationID: corp}), http.StatusForbidden)
+		wantStatus(t, "a yes",
+			bob.ApproveDevice(t.Context(), client.DeviceApproval{UserCode: code.UserCode, OrganizationID: corp}),
+			http.StatusForbidden)
 		_, err = s.terminalKey(bob, private).SwitchOrganization(t.Context(), corp, "")
 		wantStatus(t, "a switch", err, http.StatusForbidden)
-		if err := s.confined(bob, corp).ApproveDevice(t.Context(), client.DeviceApproval{UserCode: code.UserCode}); err != nil {
+		if err := s.confined(bob, corp).ApproveDevice(t.Context(), client.DeviceApproval{
+			UserCode: code.UserCode,
+		}); err != nil {
 			t.Errorf("who signed in with it: %v", err)
 		}
 	})

@@ -26,7 +26,8 @@ func (a *API) mountDevicePage() {
 	if a.SignIn.Google.ClientID != "" {
 		google = ""
 	}
-	page := []byte(strings.NewReplacer("{{style}}", deviceStyle, "{{script}}", deviceScript, "{{google}}", google).Replace(deviceHTML))
+	page := []byte(strings.NewReplacer("{{style}}", deviceStyle, "{{script}}", deviceScript, "{{google}}",
+		google).Replace(deviceHTML))
 	policy := "default-src 'none'; script-src " + sourceHash(deviceScript) + "; style-src " + sourceHash(deviceStyle) +
 		"; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	a.mux.HandleFunc("GET "+devicePath, func(w http.ResponseWriter, _ *http.Request) {

@@ -10,7 +10,8 @@ import (
 func TestLanding(t *testing.T) {
 	t.Parallel()
 	for cookie, want := range map[string]string{
-		"": "/ui/", "writ_return=device": "/auth/device", "writ_return=https://evil.example": "/ui/", "writ_return=//evil.example": "/ui/", "other=device": "/ui/",
+		"": "/ui/", "writ_return=device": "/auth/device", "writ_return=https://evil.example": "/ui/",
+		"writ_return=//evil.example": "/ui/", "other=device": "/ui/",
 	} {
 		if got := landing(&http.Request{Header: http.Header{"Cookie": {cookie}}}); got != want {
 			t.Errorf("with the cookie %q: %q, want %q", cookie, got, want)

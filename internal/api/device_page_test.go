@@ -36,17 +36,21 @@ func TestDevicePageIsClosed(t *testing.T) {
 	want := "default-src 'none'"
 	for _, part := range inlined.FindAllSubmatch(page.body, -1) {
 		sum := sha256.Sum256(part[2])
-		if source := string(part[1]) + "-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"; !strings.Contains(page.header.Get("Content-Security-Policy"), source) {
+		if source := string(part[1]) + "-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+			"'"; !strings.Contains(page.header.Get("Content-Security-Policy"), source) {
 			t.Errorf("the policy does not let the page's own %s run", part[1])
 		}
 	}
 	policy := page.header.Get("Content-Security-Policy")
-	for _, part := range []string{want, "connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"} {
+	for _, part := range []string{
+		want, "connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+	} {
 		if !strings.Contains(policy, part) {
 			t.Errorf("the policy %q lacks %s", policy, part)
 		}
 	}
-	if strings.Contains(policy, "unsafe") || strings.Contains(policy, "http") || len(inlined.FindAll(page.body, -1)) != 2 {
+	if strings.Contains(policy, "unsafe") || strings.Contains(policy, "http") ||
+		len(inlined.FindAll(page.body, -1)) != 2 {
 		t.Errorf("the policy is %q", policy)
 	}
 	if elsewhere.Match(page.body) || regexp.MustCompile(`(?i)\son\w+=|innerHTML|<script [^>]*src`).Match(page.body) {
@@ -103,18 +107,26 @@ func TestDevicePage(t *testing.T) {
 		s.organization(ada, "Harbour")
 		second := s.organization(ada, "Quay")
 		signIn := func(search, press string) m {
-			return s.visit(t, m{"search": search, "email": ada.Email, "password": knownPassword, "act": true, "press": press})
+			return s.visit(t, m{
+				"search": search, "email": ada.Email, "password": knownPassword, "act": true, "press": press,
+			})
 		}
 		before := s.sessionsOf(t, ada)
 		code := s.begin(client.DeviceStart{Client: client.WritClient})
-		seen := signIn("?user_code="+code.UserCode+"&callback=http%3A%2F%2Flocalhost%3A1%2Fcallback&org=Quay&product=gemini", "approve")
-		if seen["shown"] != code.UserCode || seen["address"] != "127.0.0.1" || seen["product"] != "gemini" || seen["who"] != ada.Email || seen["session"] != true || seen["actingHidden"] != false {
+		seen := signIn("?user_code="+code.UserCode+
+			"&callback=http%3A%2F%2Flocalhost%3A1%2Fcallback&org=Quay&product=gemini", "approve")
+		if seen["shown"] != code.UserCode || seen["address"] != "127.0.0.1" || seen["product"] != "gemini" ||
+			seen["who"] != ada.Email || seen["session"] != true || seen["actingHidden"] != false {
 			t.Errorf("the page shows %v", seen)
 		}
-		if rights, _ := seen["rights"].([]any); len(rights) != 5 || !slices.ContainsFunc(rights, func(r any) bool { return strings.Contains(r.(string), "switch between your organizations") }) {
+		if rights, _ := seen["rights"].([]any); len(rights) != 5 ||
+			!slices.ContainsFunc(rights, func(r any) bool {
+				return strings.Contains(r.(string), "switch between your organizations")
+			}) {
 			t.Errorf("the page says that the key may %v", seen["rights"])
 		}
-		if message, _ := seen["message"].(string); !strings.Contains(message, "is signed in") || seen["answerHidden"] != true {
+		if message, _ := seen["message"].(string); !strings.Contains(message, "is signed in") ||
+			seen["answerHidden"] != true {
 			t.Errorf("after the yes the page says %v", seen)
 		}
 		got, err := s.public.PollDevice(t.Context(), code.DeviceCode, client.WritClient)
@@ -126,13 +138,16 @@ func TestDevicePage(t *testing.T) {
 		}
 
 		denied := s.begin(client.DeviceStart{})
-		if seen := signIn("?user_code="+denied.UserCode, "deny"); seen["session"] != false || seen["actingHidden"] != true || seen["product"] != "not told" {
+		if seen := signIn("?user_code="+denied.UserCode, "deny"); seen["session"] != false ||
+			seen["actingHidden"] != true || seen["product"] != "not told" {
 			t.Errorf("of one that says nothing the page shows %v", seen)
 		}
-		if _, err := s.public.PollDevice(t.Context(), denied.DeviceCode, ""); client.DeviceError(err) != client.DeviceDenied {
+		if _, err := s.public.PollDevice(t.Context(), denied.DeviceCode,
+			""); client.DeviceError(err) != client.DeviceDenied {
 			t.Errorf("the terminal is told %v", err)
 		}
-		if seen := signIn("?user_code=BBBB-BBBB", ""); !strings.Contains(seen["message"].(string), "userCode") || seen["answerHidden"] != true {
+		if seen := signIn("?user_code=BBBB-BBBB", ""); !strings.Contains(seen["message"].(string), "userCode") ||
+			seen["answerHidden"] != true {
 			t.Errorf("a wrong code: %v", seen)
 		}
 		if n := s.sessionsOf(t, ada); n != before+1 {
@@ -149,22 +164,33 @@ func TestDevicePageSendsPeopleElsewhere(t *testing.T) {
 		ada := s.person("ada")
 		s.organization(ada, "Harbour")
 		code := s.begin(client.DeviceStart{})
-		away := s.visit(t, m{"search": "?user_code=" + code.UserCode + "&product=gemini", "email": "ada+x@example.org", "leave": "provider"})
-		if away["left"] != "/auth/oidc?email=ada%2Bx%40example.org" || away["cookie"] != "writ_return=device; path=/auth; max-age=600; samesite=lax" || away["googleHidden"] != true {
+		away := s.visit(t, m{
+			"search": "?user_code=" + code.UserCode + "&product=gemini",
+			"email":  "ada+x@example.org",
+			"leave":  "provider",
+		})
+		if away["left"] != "/auth/oidc?email=ada%2Bx%40example.org" ||
+			away["cookie"] != "writ_return=device; path=/auth; max-age=600; samesite=lax" ||
+			away["googleHidden"] != true {
 			t.Fatalf("the page sends to %v", away)
 		}
-		if nowhere := s.visit(t, m{"search": "?user_code=" + code.UserCode, "leave": "provider"}); nowhere["left"] != "" || !strings.Contains(nowhere["message"].(string), "e-mail") {
+		if nowhere := s.visit(t, m{
+			"search": "?user_code=" + code.UserCode, "leave": "provider",
+		}); nowhere["left"] != "" || !strings.Contains(nowhere["message"].(string), "e-mail") {
 			t.Errorf("without an address the page does %v", nowhere)
 		}
 
-		failed := s.visit(t, m{"search": "", "stored": away["stored"], "email": ada.Email, "password": knownPassword, "act": true})
+		failed := s.visit(t, m{
+			"search": "", "stored": away["stored"], "email": ada.Email, "password": knownPassword, "act": true,
+		})
 		if failed["shown"] != code.UserCode || failed["product"] != "gemini" {
 			t.Errorf("back on the page after a sign-in elsewhere that failed: %v", failed)
 		}
 
 		// As the callback leaves it: a code in the address, half of it in a cookie.
 		err := s.Database.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-			_, err := tx.Exec(ctx, `INSERT INTO sign_in_code (hash, user_id, org_id, expires_at) VALUES ($1, $2, '', $3)`,
+			_, err := tx.Exec(ctx,
+				`INSERT INTO sign_in_code (hash, user_id, org_id, expires_at) VALUES ($1, $2, '', $3)`,
 				secret.Hash("one.half"), ada.ID, database.Micros(tx.Now().Add(time.Minute)))
 			return err
 		}})
@@ -172,8 +198,15 @@ func TestDevicePageSendsPeopleElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := s.sessionsOf(t, ada)
-		back := s.visit(t, m{"search": "", "hash": "#code=one", "cookie": "writ_sign_in_code=half", "stored": away["stored"], "press": "approve"})
-		if back["shown"] != code.UserCode || back["product"] != "gemini" || back["who"] != ada.Email || back["hash"] != "" || len(back["stored"].(map[string]any)) != 0 {
+		back := s.visit(t, m{
+			"search": "",
+			"hash":   "#code=one",
+			"cookie": "writ_sign_in_code=half",
+			"stored": away["stored"],
+			"press":  "approve",
+		})
+		if back["shown"] != code.UserCode || back["product"] != "gemini" || back["who"] != ada.Email ||
+			back["hash"] != "" || len(back["stored"].(map[string]any)) != 0 {
 			t.Errorf("back on the page: %v", back)
 		}
 		if got, err := s.public.PollDevice(t.Context(), code.DeviceCode, ""); err != nil || got.UserID != ada.ID {

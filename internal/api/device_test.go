@@ -29,7 +29,9 @@ func (s *server) begin(start client.DeviceStart) client.DeviceCode {
 func (s *server) letIn(p *person, orgID string) client.DeviceCode {
 	s.t.Helper()
 	code := s.begin(client.DeviceStart{Client: client.WritClient})
-	if err := p.ApproveDevice(s.t.Context(), client.DeviceApproval{UserCode: code.UserCode, OrganizationID: orgID}); err != nil {
+	if err := p.ApproveDevice(s.t.Context(), client.DeviceApproval{
+		UserCode: code.UserCode, OrganizationID: orgID,
+	}); err != nil {
 		s.t.Fatalf("let a terminal in: %v", err)
 	}
 	return code
@@ -78,38 +80,48 @@ func TestPublishedCommandLinesSignIn(t *testing.T) {
 					t.Fatalf("code: %d %v", status, begun)
 				}
 				page := fmt.Sprint(begun["verification_uri_complete"])
-				if want := "/auth/device?user_code=" + fmt.Sprint(begun["user_code"]); !strings.HasSuffix(page, want) || begun["verification_uri"] != strings.TrimSuffix(page, want)+"/auth/device" {
+				if want := "/auth/device?user_code=" +
+					fmt.Sprint(begun["user_code"]); !strings.HasSuffix(page, want) ||
+					begun["verification_uri"] != strings.TrimSuffix(page, want)+"/auth/device" {
 					t.Errorf("the page is %q, want one that ends in %q", page, want)
 				}
 				poll := fmt.Sprintf(sent.token, begun["device_code"])
 				ask := func(what, code string) {
 					t.Helper()
 					status, got := s.object(t, "/auth/device/token", poll)
-					if status != http.StatusBadRequest || got["error"] != code || got["error_description"] == "" || got["api_key"] != nil {
+					if status != http.StatusBadRequest || got["error"] != code || got["error_description"] == "" ||
+						got["api_key"] != nil {
 						t.Errorf("%s: %d %v, want %s", what, status, got, code)
 					}
 				}
 				ask("before the answer", "authorization_pending")
 				ask("too soon", "slow_down")
-				if err := ada.ApproveDevice(t.Context(), client.DeviceApproval{UserCode: fmt.Sprint(begun["user_code"])}); err != nil {
+				if err := ada.ApproveDevice(t.Context(), client.DeviceApproval{
+					UserCode: fmt.Sprint(begun["user_code"]),
+				}); err != nil {
 					t.Fatalf("approve: %v", err)
 				}
 				s.advance(5 * time.Second)
 				status, got := s.object(t, "/auth/device/token", poll)
-				if keys := slices.Sorted(maps.Keys(got)); status != http.StatusOK || !slices.Equal(keys, []string{"api_key", "email", "org_id", "user_id"}) {
+				if keys := slices.Sorted(maps.Keys(got)); status != http.StatusOK ||
+					!slices.Equal(keys, []string{"api_key", "email", "org_id", "user_id"}) {
 					t.Fatalf("token: %d, members %q", status, keys)
 				}
-				if got["email"] != ada.Email || got["user_id"] != ada.ID || got["org_id"] != org || !strings.HasPrefix(fmt.Sprint(got["api_key"]), "ak_") {
+				if got["email"] != ada.Email || got["user_id"] != ada.ID || got["org_id"] != org ||
+					!strings.HasPrefix(fmt.Sprint(got["api_key"]), "ak_") {
 					t.Errorf("granted to %v", got)
 				}
 				s.advance(5 * time.Second)
 				ask("a second time", "invalid_grant")
 				terminal := s.public.WithKey(fmt.Sprint(got["api_key"]))
 				key, err := terminal.CurrentKey(t.Context())
-				if want := []string{"audit", "cli", "delegation.request", "enforce", "ingest"}; err != nil || !slices.Equal(key.Scopes, want) || key.Product != "" {
+				if want := []string{"audit", "cli", "delegation.request", "enforce", "ingest"}; err != nil ||
+					!slices.Equal(key.Scopes, want) || key.Product != "" {
 					t.Errorf("the key is %+v, %v, want the scopes %v", key, err, want)
 				}
-				if orgs := s.wire(t, "GET", "/iap/sdk/orgs", "", credentials(terminal)...); orgs.status != http.StatusOK || !strings.Contains(string(orgs.body), org) {
+				if orgs := s.wire(t, "GET", "/iap/sdk/orgs", "",
+					credentials(terminal)...); orgs.status != http.StatusOK ||
+					!strings.Contains(string(orgs.body), org) {
 					t.Errorf("orgs with the key: %d %s", orgs.status, orgs.body)
 				}
 			})
@@ -128,7 +140,9 @@ func TestWritGetsASession(t *testing.T) {
 		grant := func(said string, keyOnly bool, name string) client.DeviceGrant {
 			t.Helper()
 			code := s.begin(client.DeviceStart{Client: said})
-			if err := ada.ApproveDevice(t.Context(), client.DeviceApproval{UserCode: code.UserCode, KeyOnly: keyOnly}); err != nil {
+			if err := ada.ApproveDevice(t.Context(), client.DeviceApproval{
+				UserCode: code.UserCode, KeyOnly: keyOnly,
+			}); err != nil {
 				t.Fatal(err)
 			}
 			got, err := s.public.PollDevice(t.Context(), code.DeviceCode, name)
@@ -146,8 +160,10 @@ func TestWritGetsASession(t *testing.T) {
 			t.Errorf("refresh: %v", err)
 		}
 		for what, got := range map[string]client.DeviceGrant{
-			"key only": grant(client.WritClient, true, client.WritClient), "another client": grant(client.WritClient, false, "other"),
-			"no client": grant(client.WritClient, false, ""), "one that did not say so": grant("", false, client.WritClient),
+			"key only":                grant(client.WritClient, true, client.WritClient),
+			"another client":          grant(client.WritClient, false, "other"),
+			"no client":               grant(client.WritClient, false, ""),
+			"one that did not say so": grant("", false, client.WritClient),
 		} {
 			if got.AccessToken != "" || got.RefreshToken != "" || got.ExpiresIn != 0 {
 				t.Errorf("%s: has a session", what)
@@ -163,10 +179,12 @@ func TestWhatAPersonSeesOfATerminal(t *testing.T) {
 		ada := s.person("ada")
 		code := s.begin(client.DeviceStart{Client: client.WritClient, Product: "gemini"})
 		got, err := ada.FindDevice(t.Context(), strings.ToLower(code.UserCode))
-		if err != nil || got.UserCode != code.UserCode || got.Product != "gemini" || got.Client != "writ" || got.Address != "127.0.0.1" || got.UserAgent == "" || !slices.Contains(got.Scopes, "cli") {
+		if err != nil || got.UserCode != code.UserCode || got.Product != "gemini" || got.Client != "writ" ||
+			got.Address != "127.0.0.1" || got.UserAgent == "" || !slices.Contains(got.Scopes, "cli") {
 			t.Errorf("sees %+v, %v", got, err)
 		}
-		if other, err := ada.FindDevice(t.Context(), s.begin(client.DeviceStart{}).UserCode); err != nil || other.Client != "" || other.Product != "" {
+		if other, err := ada.FindDevice(t.Context(), s.begin(client.DeviceStart{}).UserCode); err != nil ||
+			other.Client != "" || other.Product != "" {
 			t.Errorf("one that says nothing: %+v, %v", other, err)
 		}
 		if err := ada.DenyDevice(t.Context(), code.UserCode); err != nil {
@@ -174,13 +192,15 @@ func TestWhatAPersonSeesOfATerminal(t *testing.T) {
 		}
 		_, err = ada.FindDevice(t.Context(), code.UserCode)
 		wantStatus(t, "after the answer", err, http.StatusBadRequest)
-		if _, err := s.public.PollDevice(t.Context(), code.DeviceCode, ""); client.DeviceError(err) != client.DeviceDenied {
+		if _, err := s.public.PollDevice(t.Context(), code.DeviceCode,
+			""); client.DeviceError(err) != client.DeviceDenied {
 			t.Errorf("the terminal is told %v", err)
 		}
 		s.advance(10 * time.Minute)
 		late := s.begin(client.DeviceStart{})
 		s.advance(10 * time.Minute)
-		if _, err := s.public.PollDevice(t.Context(), late.DeviceCode, ""); client.DeviceError(err) != client.DeviceExpired {
+		if _, err := s.public.PollDevice(t.Context(), late.DeviceCode,
+			""); client.DeviceError(err) != client.DeviceExpired {
 			t.Errorf("a terminal that was not answered is told %v", err)
 		}
 	})
@@ -198,9 +218,13 @@ func TestWhoMayLetATerminalIn(t *testing.T) {
 		wantStatus(t, "a viewer", s.join(owner, org, "viewer").ApproveDevice(t.Context(), yes), http.StatusForbidden)
 		wantStatus(t, "an outsider", s.person("outsider").ApproveDevice(t.Context(), yes), http.StatusForbidden)
 		wantStatus(t, "a terminal", s.terminalKey(owner, org).ApproveDevice(t.Context(), yes), http.StatusUnauthorized)
-		wantStatus(t, "who is in two and names none", owner.ApproveDevice(t.Context(), client.DeviceApproval{UserCode: code.UserCode}), http.StatusBadRequest)
-		wantStatus(t, "who is in none", s.person("loner").ApproveDevice(t.Context(), client.DeviceApproval{UserCode: code.UserCode}), http.StatusBadRequest)
-		if _, err := s.public.PollDevice(t.Context(), code.DeviceCode, ""); client.DeviceError(err) != client.DevicePending {
+		wantStatus(t, "who is in two and names none",
+			owner.ApproveDevice(t.Context(), client.DeviceApproval{UserCode: code.UserCode}), http.StatusBadRequest)
+		wantStatus(t, "who is in none",
+			s.person("loner").ApproveDevice(t.Context(), client.DeviceApproval{UserCode: code.UserCode}),
+			http.StatusBadRequest)
+		if _, err := s.public.PollDevice(t.Context(), code.DeviceCode,
+			""); client.DeviceError(err) != client.DevicePending {
 			t.Errorf("after all who may not: %v", err)
 		}
 
@@ -210,7 +234,8 @@ func TestWhoMayLetATerminalIn(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := s.dump()
-		if _, err := s.public.PollDevice(t.Context(), collected.DeviceCode, client.WritClient); client.DeviceError(err) != client.DeviceDenied {
+		if _, err := s.public.PollDevice(t.Context(), collected.DeviceCode,
+			client.WritClient); client.DeviceError(err) != client.DeviceDenied {
 			t.Errorf("the terminal of a former member is told %v", err)
 		}
 		if after := s.dump(); !slices.Equal(before, after) {
@@ -236,15 +261,18 @@ func TestTokenErrorsSpeakOAuth(t *testing.T) {
 		"a code that is null": {`{"deviceCode":null}`, "invalid_request", 400},
 		"an empty code":       {`{"deviceCode":""}`, "invalid_request", 400},
 		"a code twice":        {`{"deviceCode":"a","deviceCode":"a"}`, "invalid_request", 400},
-		"a long code":         {`{"deviceCode":"` + typedSecret + strings.Repeat("x", 200) + `"}`, "invalid_request", 400},
-		"an unknown code":     {`{"deviceCode":"` + typedSecret + `"}`, "invalid_grant", 400},
-		"a code with a zero":  {`{"deviceCode":"a\u0000b"}`, "invalid_grant", 400},
-		"a large body":        {`{"deviceCode":"` + strings.Repeat("x", 2<<20) + `"}`, "invalid_request", 413},
-		"unknown members":     {`{"deviceCode":"x","unheardOf":{"a":[1]},"client":null}`, "invalid_grant", 400},
+		"a long code": {
+			`{"deviceCode":"` + typedSecret + strings.Repeat("x", 200) + `"}`, "invalid_request", 400,
+		},
+		"an unknown code":    {`{"deviceCode":"` + typedSecret + `"}`, "invalid_grant", 400},
+		"a code with a zero": {`{"deviceCode":"a\u0000b"}`, "invalid_grant", 400},
+		"a large body":       {`{"deviceCode":"` + strings.Repeat("x", 2<<20) + `"}`, "invalid_request", 413},
+		"unknown members":    {`{"deviceCode":"x","unheardOf":{"a":[1]},"client":null}`, "invalid_grant", 400},
 	} {
 		for _, path := range []string{"/auth/device/token", "//auth/device/token"} {
 			status, got := s.object(t, path, test.body)
-			if status != test.status || got["error"] != test.code || got["error_description"] == "" || got["message"] != got["error_description"] || got["requestId"] == nil {
+			if status != test.status || got["error"] != test.code || got["error_description"] == "" ||
+				got["message"] != got["error_description"] || got["requestId"] == nil {
 				t.Errorf("%s: %d %v, want %d %s", name, status, got, test.status, test.code)
 			}
 			if strings.Contains(fmt.Sprint(got), typedSecret) {
@@ -295,7 +323,8 @@ func TestDeviceThrottles(t *testing.T) {
 		_, err := ada.FindDevice(t.Context(), code.UserCode)
 		wantStatus(t, "look", err, http.StatusTooManyRequests)
 		for range 40 {
-			if _, err := s.public.PollDevice(t.Context(), code.DeviceCode, ""); client.StatusOf(err) != http.StatusBadRequest {
+			if _, err := s.public.PollDevice(t.Context(), code.DeviceCode,
+				""); client.StatusOf(err) != http.StatusBadRequest {
 				t.Fatalf("poll: %v", err)
 			}
 		}

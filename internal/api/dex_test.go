@@ -145,7 +145,12 @@ func TestSignInWithDex(t *testing.T) {
 		owner := s.person("owner")
 		org := s.organization(owner, "Trout")
 		_, err := owner.SetIdentityProvider(t.Context(), org, client.ProviderSettings{
-			Issuer: d.issuer, ClientID: dexClient, ClientSecret: dexSecret, Slug: "trout", Domains: []string{"kilgore.trout"}, DefaultRole: "approver",
+			Issuer:       d.issuer,
+			ClientID:     dexClient,
+			ClientSecret: dexSecret,
+			Slug:         "trout",
+			Domains:      []string{"kilgore.trout"},
+			DefaultRole:  "approver",
 		})
 		if err != nil {
 			t.Fatalf("set up: %v", err)
@@ -161,7 +166,8 @@ func TestSignInWithDex(t *testing.T) {
 		if err != nil {
 			t.Fatalf("sign in: %v", err)
 		}
-		if first.User.Email != dexPerson || first.LimitedTo == nil || *first.LimitedTo != org || first.Organizations[0].Role != "approver" {
+		if first.User.Email != dexPerson || first.LimitedTo == nil || *first.LimitedTo != org ||
+			first.Organizations[0].Role != "approver" {
 			t.Errorf("signed in as %+v", first)
 		}
 		again, err := visit("/auth/oidc/" + org)
@@ -177,5 +183,8 @@ func TestSignInWithDex(t *testing.T) {
 
 		_, err = visit("/auth/google")
 		wantStatus(t, "the same person as the operator's provider knows them", err, http.StatusConflict)
-	}, append([]string{"WRIT_GOOGLE_CLIENT_ID", dexClient, "WRIT_GOOGLE_CLIENT_SECRET", dexSecret, "WRIT_GOOGLE_ISSUER", d.issuer}, permitLoopback...)...)
+	},
+		append([]string{
+			"WRIT_GOOGLE_CLIENT_ID", dexClient, "WRIT_GOOGLE_CLIENT_SECRET", dexSecret, "WRIT_GOOGLE_ISSUER", d.issuer,
+		}, permitLoopback...)...)
 }

@@ -240,7 +240,8 @@ func TestDocsPage(t *testing.T) {
 	if kind := page.header.Get("Content-Type"); page.status != http.StatusOK || !strings.HasPrefix(kind, "text/html") {
 		t.Fatalf("/api-docs: status %d, Content-Type %q", page.status, kind)
 	}
-	if policy := page.header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'self'") || strings.Contains(policy, "http") {
+	if policy := page.header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'self'") ||
+		strings.Contains(policy, "http") {
 		t.Errorf("the page's policy is %q", policy)
 	}
 	if elsewhere.Match(page.body) {
@@ -257,8 +258,10 @@ func TestDocsPage(t *testing.T) {
 		if strings.HasSuffix(path, ".css") {
 			kind = "text/css"
 		}
-		if asset.status != http.StatusOK || len(asset.body) == 0 || !strings.HasPrefix(asset.header.Get("Content-Type"), kind) {
-			t.Errorf("%s: status %d, Content-Type %q, %d bytes", path, asset.status, asset.header.Get("Content-Type"), len(asset.body))
+		if asset.status != http.StatusOK || len(asset.body) == 0 ||
+			!strings.HasPrefix(asset.header.Get("Content-Type"), kind) {
+			t.Errorf("%s: status %d, Content-Type %q, %d bytes", path, asset.status, asset.header.Get("Content-Type"),
+				len(asset.body))
 		}
 	}
 	script := s.wire(t, "GET", "/api-docs/start.js", "").body
@@ -270,7 +273,9 @@ func TestDocsPage(t *testing.T) {
 func TestNoDocsInProduction(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *server) {
-		for _, path := range []string{"/openapi.json", "/api-docs", "/api-docs/start.js", "/api-docs/swagger-ui-bundle.js"} {
+		for _, path := range []string{
+			"/openapi.json", "/api-docs", "/api-docs/start.js", "/api-docs/swagger-ui-bundle.js",
+		} {
 			s.wire(t, "GET", path, "").errorFields(t, http.StatusNotFound)
 		}
 		if answer := s.wire(t, "GET", "/ready", ""); answer.status != http.StatusOK {

@@ -81,7 +81,8 @@ func (a *API) checkHost(r *http.Request) error {
 		name = host
 	}
 	name = strings.ToLower(strings.Trim(name, "[]"))
-	if _, err := netip.ParseAddr(name); err == nil || name == "localhost" || name == strings.ToLower(a.PublicURL.Hostname()) {
+	if _, err := netip.ParseAddr(name); err == nil || name == "localhost" ||
+		name == strings.ToLower(a.PublicURL.Hostname()) {
 		return nil
 	}
 	if r.URL.Path == "/health" {
@@ -158,7 +159,8 @@ func (a *API) recovered(w *statusRecorder, r *http.Request, cause any) {
 	if cause == http.ErrAbortHandler {
 		panic(cause)
 	}
-	a.Logger.ErrorContext(r.Context(), "handler panicked", "requestId", requestOf(r.Context()).id, "panic", cause, "stack", string(debug.Stack()))
+	a.Logger.ErrorContext(r.Context(), "handler panicked", "requestId", requestOf(r.Context()).id, "panic", cause,
+		"stack", string(debug.Stack()))
 	if w.status == 0 {
 		a.writeError(w, r, fmt.Errorf("panic: %v", cause))
 	}

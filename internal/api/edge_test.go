@@ -29,7 +29,8 @@ func (a wireAnswer) checkHeaders(t *testing.T, what string) {
 			t.Errorf("%s: %s is %q, want %q", what, name, got, want)
 		}
 	}
-	if policy := a.header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src") || !strings.Contains(policy, "frame-ancestors 'none'") {
+	if policy := a.header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src") ||
+		!strings.Contains(policy, "frame-ancestors 'none'") {
 		t.Errorf("%s: Content-Security-Policy is %q", what, policy)
 	}
 	if a.header.Get("Cache-Control") == "" {
@@ -60,7 +61,10 @@ func TestSecurityHeadersOnEveryAnswer(t *testing.T) {
 			t.Errorf("%s %s may be cached: %q", r.Method, r.Path, answer.header.Get("Cache-Control"))
 		}
 	}
-	for _, path := range []string{"/", "/ui", "/ui/", "/ui/page.css", "/ui/sign-in.js", "/auth/device", "/api-docs", "/api-docs/swagger-ui.css", "/openapi.json", "/nothing", "/metrics"} {
+	for _, path := range []string{
+		"/", "/ui", "/ui/", "/ui/page.css", "/ui/sign-in.js", "/auth/device", "/api-docs", "/api-docs/swagger-ui.css",
+		"/openapi.json", "/nothing", "/metrics",
+	} {
 		check("GET", path)
 		check("PUT", path)
 	}
@@ -74,7 +78,8 @@ func TestSecurityHeadersOnEveryAnswer(t *testing.T) {
 func TestStrictTransportWhereTLSIsInFront(t *testing.T) {
 	t.Parallel()
 	s := start(t, dbtest.SQLite(t), "WRIT_PUBLIC_URL", "https://writ.example.org")
-	if got := s.wire(t, "GET", "/health", "").header.Get("Strict-Transport-Security"); !strings.HasPrefix(got, "max-age=") {
+	if got := s.wire(t, "GET", "/health",
+		"").header.Get("Strict-Transport-Security"); !strings.HasPrefix(got, "max-age=") {
 		t.Errorf("Strict-Transport-Security is %q", got)
 	}
 }
@@ -103,7 +108,8 @@ func TestDoubledSlashes(t *testing.T) {
 		} {
 			answer := s.wire(t, test.method, test.path, test.body, me...)
 			if answer.status != test.status {
-				t.Errorf("%s %s: status %d, want %d: %s", test.method, test.path, answer.status, test.status, answer.body)
+				t.Errorf("%s %s: status %d, want %d: %s", test.method, test.path, answer.status, test.status,
+					answer.body)
 			}
 		}
 		mine, err := owner.Organizations(t.Context())
@@ -127,7 +133,8 @@ func TestNothingButPagesRedirects(t *testing.T) {
 			if strings.Trim(path, "/.") == "auth/device/code" && answer.status == http.StatusOK {
 				continue // anyone may ask, and need say nothing
 			}
-			if deny := answer.status == http.StatusOK && strings.Contains(string(answer.body), `"allowed":false`); deny {
+			if deny := answer.status == http.StatusOK &&
+				strings.Contains(string(answer.body), `"allowed":false`); deny {
 				continue // a decision about a body that says nothing
 			}
 			if answer.status < 400 || answer.status >= 500 {
@@ -242,8 +249,12 @@ func TestConfiguredSitesMayCall(t *testing.T) {
 			t.Errorf("%s: browsers may send credentials of their own: %q", path, got)
 		}
 	}
-	for _, origin := range []string{hostileOrigin, "null", friendlyOrigin + ".evil.example", "http://console.example.org"} {
-		for what, answer := range map[string]wireAnswer{"call": s.wire(t, "GET", "/health", "", "Origin", origin), "preflight": preflight(origin)} {
+	for _, origin := range []string{
+		hostileOrigin, "null", friendlyOrigin + ".evil.example", "http://console.example.org",
+	} {
+		for what, answer := range map[string]wireAnswer{
+			"call": s.wire(t, "GET", "/health", "", "Origin", origin), "preflight": preflight(origin),
+		} {
 			if got := answer.sharing(); got != "" || answer.header.Get("Vary") != "Origin" {
 				t.Errorf("%s of %s: %q, Vary %q", what, origin, got, answer.header.Get("Vary"))
 			}
@@ -266,7 +277,8 @@ func TestBodyLimitIsSettable(t *testing.T) {
 	s.wire(t, "POST", "/organization", body(limit+1), me...).errorFields(t, http.StatusRequestEntityTooLarge)
 
 	// Without a Content-Length, too.
-	request, err := http.NewRequestWithContext(t.Context(), "POST", s.public.BaseURL+"/organization", struct{ *strings.Reader }{strings.NewReader(body(limit + 1))})
+	request, err := http.NewRequestWithContext(t.Context(), "POST", s.public.BaseURL+"/organization",
+		struct{ *strings.Reader }{strings.NewReader(body(limit + 1))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,8 +335,12 @@ func TestPanicIsA500(t *testing.T) {
 	s := start(t, dbtest.SQLite(t))
 	log := &lockedBuffer{}
 	broken := httptest.NewServer(api.New(api.Config{
-		Database: s.Database, SignIn: s.SignIn, Limiter: s.Limiter, PublicURL: &url.URL{Scheme: "http", Host: "localhost"}, MaxBodyBytes: 1 << 20,
-		Logger: slog.New(slog.NewJSONHandler(log, nil)),
+		Database:     s.Database,
+		SignIn:       s.SignIn,
+		Limiter:      s.Limiter,
+		PublicURL:    &url.URL{Scheme: "http", Host: "localhost"},
+		MaxBodyBytes: 1 << 20,
+		Logger:       slog.New(slog.NewJSONHandler(log, nil)),
 	}))
 	defer broken.Close()
 	s.public.BaseURL = broken.URL
@@ -340,7 +356,8 @@ func TestPanicIsA500(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &entry); err != nil {
 			t.Fatalf("log line %s: %v", line, err)
 		}
-		if entry.RequestID == answer.header.Get("X-Request-Id") && strings.Contains(entry.Stack, "writ/internal/auth.(*Service).Login") {
+		if entry.RequestID == answer.header.Get("X-Request-Id") &&
+			strings.Contains(entry.Stack, "writ/internal/auth.(*Service).Login") {
 			found = entry.Level == "ERROR" && entry.Panic != ""
 		}
 	}
@@ -362,7 +379,9 @@ func TestEscapedSlashesStayInTheirSegment(t *testing.T) {
 	each(t, func(t *testing.T, s *server) {
 		owner := s.person("owner")
 		org := s.organization(owner, "Acme")
-		for _, id := range []string{"../../" + org, "..%2F..%2F" + org, "x/../../../" + org, "%2e%2e/%2e%2e/" + org, "./" + org} {
+		for _, id := range []string{
+			"../../" + org, "..%2F..%2F" + org, "x/../../../" + org, "%2e%2e/%2e%2e/" + org, "./" + org,
+		} {
 			err := owner.RemoveMember(t.Context(), org, id)
 			if err == nil {
 				t.Errorf("removing %q succeeded", id)

@@ -8,7 +8,9 @@ import (
 
 // surfacePath is the route of a surface.
 func surfacePath(surface string) string {
-	return map[string]string{surfaceSDK: "/iap/sdk/enforce", surfaceEnforce: "/iap/enforce", surfaceVerifyStep: "/iap/verify-step"}[surface]
+	return map[string]string{
+		surfaceSDK: "/iap/sdk/enforce", surfaceEnforce: "/iap/enforce", surfaceVerifyStep: "/iap/verify-step",
+	}[surface]
 }
 
 // callBody is a call as the clients of a surface send it.
@@ -113,7 +115,10 @@ func compareAnswer(t *testing.T, surface string, want goldenWant, status int, ra
 		if answer.EnforcementAction != want.SDK {
 			t.Errorf("enforcementAction is %q, want %q: %s", answer.EnforcementAction, want.SDK, answer.Reason)
 		}
-		got = enforceAnswer{answer.Allowed, want.Enforce, answer.Decision, answer.Reason, answer.Message, answer.MatchedPolicy, answer.DecidedBy, answer.Rule}
+		got = enforceAnswer{
+			answer.Allowed, want.Enforce, answer.Decision, answer.Reason, answer.Message, answer.MatchedPolicy,
+			answer.DecidedBy, answer.Rule,
+		}
 	case surfaceEnforce:
 		if err := json.Unmarshal(raw, &got); err != nil {
 			t.Fatalf("%v: %s", err, raw)
@@ -135,7 +140,8 @@ func compareDecision(t *testing.T, want goldenWant, got enforceAnswer) {
 		t.Errorf("the reason is %q, want %q", got.Reason, want.Reason)
 	}
 	if !strings.Contains(got.Reason, want.Message) {
-		t.Errorf("the reason is %q, want the rule's words %q in it: clients show nothing else", got.Reason, want.Message)
+		t.Errorf("the reason is %q, want the rule's words %q in it: clients show nothing else", got.Reason,
+			want.Message)
 	}
 	if want.Message != "" && got.Message != want.Message {
 		t.Errorf("the message is %q, want %q", got.Message, want.Message)

@@ -246,7 +246,8 @@ func (r *caseRun) happen(c goldenCase, own minted, e goldenEvent) minted {
 	case e.Declare != "":
 		return r.mint(c.Plan)
 	case e.Status != "":
-		status, raw := r.post("/iap/plans/"+own.text("plan_id")+"/status", r.key, quoteJSON(map[string]string{"status": e.Status}))
+		status, raw := r.post("/iap/plans/"+own.text("plan_id")+"/status", r.key,
+			quoteJSON(map[string]string{"status": e.Status}))
 		if refused := status == 403; refused != e.Refused || !refused && status/100 != 2 {
 			r.t.Fatalf("status %s: %d %s", e.Status, status, raw)
 		}
@@ -268,7 +269,8 @@ func (r *caseRun) callBefore(plan minted, e goldenEvent) {
 	}
 	status, raw := r.post(surfacePath(surfaceSDK), r.key, callBody(surfaceSDK, call, r.token("", plan, nil)))
 	var got sdkAnswer
-	if err := json.Unmarshal(raw, &got); err != nil || status != 200 || got.Allowed == nil || *got.Allowed == (e.Refused || e.Answered != "") {
+	if err := json.Unmarshal(raw, &got); err != nil || status != 200 || got.Allowed == nil ||
+		*got.Allowed == (e.Refused || e.Answered != "") {
 		r.t.Fatalf("the call of %s before: %d %s", e.Tool, status, raw)
 	}
 	if e.Answered != "" {

@@ -51,7 +51,8 @@ func (w *caseWorld) settle(t *testing.T) {
 	w.key = w.server.agentKey(w.owner, w.org).APIKey
 	w.otherKey = w.server.agentKey(w.owner, w.org).APIKey
 	if w.file.Settings != nil {
-		if err := w.owner.Call(t.Context(), http.MethodPut, "/organization/"+w.org+"/enforcement", nil, w.file.Settings, nil); err != nil {
+		if err := w.owner.Call(t.Context(), http.MethodPut, "/organization/"+w.org+"/enforcement", nil, w.file.Settings,
+			nil); err != nil {
 			t.Fatalf("the file's settings: %v", err)
 		}
 	}
@@ -88,7 +89,8 @@ func (r *caseRun) keyOf(by string) string {
 // post sends a body as it is.
 func (r *caseRun) post(path, key string, body []byte) (int, []byte) {
 	r.t.Helper()
-	request, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, r.server.public.BaseURL+path, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, r.server.public.BaseURL+path,
+		bytes.NewReader(body))
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -122,7 +124,8 @@ func (m minted) text(member string) (text string) {
 func (r *caseRun) mintBody(name string) map[string]json.RawMessage {
 	r.t.Helper()
 	body := map[string]json.RawMessage{
-		"user_id": quoteJSON("user"), "agent_id": quoteJSON("agent"), "context_id": quoteJSON("default"), "expires_in": quoteJSON(3600),
+		"user_id": quoteJSON("user"), "agent_id": quoteJSON("agent"), "context_id": quoteJSON("default"),
+		"expires_in": quoteJSON(3600),
 	}
 	var own map[string]json.RawMessage
 	if err := json.Unmarshal(r.file.Plans[name], &own); err != nil {
@@ -165,7 +168,9 @@ func (r *caseRun) refusesPlan(c goldenCase) {
 func (r *caseRun) token(show string, own, held minted) json.RawMessage {
 	r.t.Helper()
 	whole := minted{}
-	for _, member := range []string{"plan", "plan_id", "token", "plan_hash", "merkle_root", "intent_reference", "composite_identity", "step_proofs"} {
+	for _, member := range []string{
+		"plan", "plan_id", "token", "plan_hash", "merkle_root", "intent_reference", "composite_identity", "step_proofs",
+	} {
 		if own[member] != nil {
 			whole[member] = own[member]
 		}
@@ -216,8 +221,9 @@ func (r *caseRun) noToken(show string) json.RawMessage {
 // policyBinding is a token that anyone can have signed.
 func (r *caseRun) policyBinding() json.RawMessage {
 	r.t.Helper()
-	status, raw := r.post("/intent", "", []byte(`{"plan":{"steps":[{"action":"a","mcp":"x"}],"metadata":{"goal":"g","policy_type":"crypto-bound"}},`+
-		`"policy":{"global":{"metadata":{"rules":[]}}},"identity":{"user_id":"user","agent_id":"agent","context_id":"default"},"validity_seconds":3600}`))
+	status, raw := r.post("/intent", "",
+		[]byte(`{"plan":{"steps":[{"action":"a","mcp":"x"}],"metadata":{"goal":"g","policy_type":"crypto-bound"}},`+
+			`"policy":{"global":{"metadata":{"rules":[]}}},"identity":{"user_id":"user","agent_id":"agent","context_id":"default"},"validity_seconds":3600}`))
 	if status/100 != 2 {
 		r.t.Fatalf("POST /intent: %d %s", status, raw)
 	}

@@ -16,7 +16,9 @@ func TestErasedPlansAreGone(t *testing.T) {
 	each(t, func(t *testing.T, s *server) {
 		w := newCaseWorld(t, s, &caseFile{
 			Policy: json.RawMessage(`{"version":"v1","name":"all","rules":[{"id":"all","effect":"allow","tools":["*"]}]}`),
-			Plans:  map[string]json.RawMessage{"work": json.RawMessage(`{"plan":{"goal":"find Rosebud","steps":[{"action":"a","mcp":"x","params":{"who":"Rosebud"}}]}}`)},
+			Plans: map[string]json.RawMessage{
+				"work": json.RawMessage(`{"plan":{"goal":"find Rosebud","steps":[{"action":"a","mcp":"x","params":{"who":"Rosebud"}}]}}`),
+			},
 		})
 		r := w.begin(t)
 		token := r.mint("work")
@@ -28,17 +30,22 @@ func TestErasedPlansAreGone(t *testing.T) {
 		erase := func() {
 			t.Helper()
 			index := -1
-			if err := s.Database.QueryRow(t.Context(), `SELECT position FROM audit_entry WHERE log = $1 AND action = 'plan.minted'`, w.org).Scan(&index); err != nil {
+			if err := s.Database.QueryRow(t.Context(),
+				`SELECT position FROM audit_entry WHERE log = $1 AND action = 'plan.minted'`,
+				w.org).Scan(&index); err != nil {
 				t.Fatal(err)
 			}
 			where := fmt.Sprintf("/audit-log/entries/%d/erase?organizationId=%s", index, w.org)
-			if err := w.owner.Call(t.Context(), http.MethodPost, where, nil, map[string]string{"reason": "asked for"}, nil); err != nil {
+			if err := w.owner.Call(t.Context(), http.MethodPost, where, nil, map[string]string{"reason": "asked for"},
+				nil); err != nil {
 				t.Fatal(err)
 			}
 		}
 		allowed := func() bool {
 			t.Helper()
-			call := map[string]json.RawMessage{"tool": quoteJSON("a"), "arguments": json.RawMessage(`{"who":"Rosebud"}`)}
+			call := map[string]json.RawMessage{
+				"tool": quoteJSON("a"), "arguments": json.RawMessage(`{"who":"Rosebud"}`),
+			}
 			_, raw := r.post(surfacePath(surfaceSDK), r.key, callBody(surfaceSDK, call, r.token("", token, nil)))
 			return strings.Contains(string(raw), `"allowed":true`)
 		}
@@ -52,7 +59,8 @@ func TestErasedPlansAreGone(t *testing.T) {
 		if !allowed() {
 			t.Error("a live plan authorises nothing after its entry was erased")
 		}
-		if status, raw := r.post("/iap/plans/"+token.text("plan_id")+"/status", r.key, []byte(`{"status":"completed"}`)); status != http.StatusOK {
+		if status, raw := r.post("/iap/plans/"+token.text("plan_id")+"/status", r.key,
+			[]byte(`{"status":"completed"}`)); status != http.StatusOK {
 			t.Fatalf("end the plan: %d %s", status, raw)
 		}
 		wantGone := func() {
@@ -66,7 +74,8 @@ func TestErasedPlansAreGone(t *testing.T) {
 				}
 			}
 			var sealed []byte
-			if err := s.Database.QueryRow(t.Context(), `SELECT sealed FROM plan_anchor WHERE plan_id = $1`, token.text("plan_id")).Scan(&sealed); err != nil || len(sealed) > 0 {
+			if err := s.Database.QueryRow(t.Context(), `SELECT sealed FROM plan_anchor WHERE plan_id = $1`,
+				token.text("plan_id")).Scan(&sealed); err != nil || len(sealed) > 0 {
 				t.Errorf("%d bytes of its text are kept, %v", len(sealed), err)
 			}
 		}

@@ -70,7 +70,8 @@ func (a *API) render(ctx context.Context, err error) *ErrorBody {
 	status := statuses[fault.KindOf(err)]
 	if !ok || status == 0 {
 		a.Logger.ErrorContext(ctx, "request failed", "requestId", requestOf(ctx).id, "error", err)
-		return newErrorBody(ctx, http.StatusInternalServerError, "something went wrong; the server's log has the details under this request id", nil)
+		return newErrorBody(ctx, http.StatusInternalServerError,
+			"something went wrong; the server's log has the details under this request id", nil)
 	}
 	if f.Kind == fault.Unavailable && a.refusals.mayLog(time.Now()) {
 		a.Logger.WarnContext(ctx, "request refused for now", "requestId", requestOf(ctx).id, "error", err)
@@ -84,7 +85,13 @@ func (a *API) render(ctx context.Context, err error) *ErrorBody {
 }
 
 func newErrorBody(ctx context.Context, status int, message string, details []fault.Detail) *ErrorBody {
-	body := &ErrorBody{StatusCode: status, Message: errorMessage{text: message}, ErrorText: http.StatusText(status), Details: details, RequestID: requestOf(ctx).id}
+	body := &ErrorBody{
+		StatusCode: status,
+		Message:    errorMessage{text: message},
+		ErrorText:  http.StatusText(status),
+		Details:    details,
+		RequestID:  requestOf(ctx).id,
+	}
 	if requestOf(ctx).stagesProfile {
 		body.Message.list = listed(details)
 	}

@@ -95,7 +95,9 @@ type feedEvent struct {
 // handleStream declares a route that answers with events as they happen, until the
 // reader, their right to read, or the server goes. B is what the document says of an
 // event's data.
-func handleStream[I, B any](a *API, r Route, open *openStreams, begin func(ctx context.Context, caller principal.Principal, in *I) (feed, error)) {
+func handleStream[I, B any](
+	a *API, r Route, open *openStreams, begin func(ctx context.Context, caller principal.Principal, in *I) (feed, error),
+) {
 	handle(a, r, func(ctx context.Context, caller principal.Principal, in *I) (*huma.StreamResponse, error) {
 		f, err := begin(ctx, caller, in)
 		if err != nil {
@@ -117,7 +119,8 @@ func handleStream[I, B any](a *API, r Route, open *openStreams, begin func(ctx c
 	}
 	responses[strconv.Itoa(http.StatusOK)].Content = content(eventStreamType, reflect.TypeFor[B]())
 	responses[strconv.Itoa(http.StatusTooManyRequests)] = &huma.Response{
-		Description: http.StatusText(http.StatusTooManyRequests), Content: content("application/json", reflect.TypeFor[ErrorBody]()),
+		Description: http.StatusText(http.StatusTooManyRequests),
+		Content:     content("application/json", reflect.TypeFor[ErrorBody]()),
 	}
 }
 

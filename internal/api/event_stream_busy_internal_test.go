@@ -34,7 +34,9 @@ func TestAStreamThatSearchesEnds(t *testing.T) {
 	a := &API{}
 	a.ready.begun = make(chan struct{})
 	out := &eventStream{w: &slowReader{}, controller: http.NewResponseController(&slowReader{})}
-	err := a.follow(httptest.NewRequest(http.MethodGet, "/", nil), Route{}, out, &endless{stop: func() { close(a.ready.begun) }})
+	err := a.follow(httptest.NewRequest(http.MethodGet, "/", nil), Route{}, out, &endless{
+		stop: func() { close(a.ready.begun) },
+	})
 	if !fault.Is(err, fault.Unavailable) {
 		t.Errorf("it ends with %v", err)
 	}

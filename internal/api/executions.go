@@ -20,12 +20,21 @@ import (
 func (a *API) mountExecutions() {
 	report := func(path, summary string) Route {
 		return Route{
-			Method: http.MethodPost, Path: path, Tag: iapTag, Summary: summary, Status: http.StatusCreated,
-			Mode: PlanToken, Scope: principal.Audit, Audit: execution.ActionReported,
+			Method:  http.MethodPost,
+			Path:    path,
+			Tag:     iapTag,
+			Summary: summary,
+			Status:  http.StatusCreated,
+			Mode:    PlanToken,
+			Scope:   principal.Audit,
+			Audit:   execution.ActionReported,
 		}
 	}
-	raw[ExecutionBody, ExecutionReportedBody](a, report("/iap/audit", "Report a call that was executed"), a.reportExecution)
-	raw[ExecutionsBody, ExecutionsReportedBody](a, report("/iap/audit/batch", "Report calls that were executed; each is taken or not by itself"), a.reportExecutionBatch)
+	raw[ExecutionBody, ExecutionReportedBody](a, report("/iap/audit", "Report a call that was executed"),
+		a.reportExecution)
+	raw[ExecutionsBody, ExecutionsReportedBody](a,
+		report("/iap/audit/batch", "Report calls that were executed; each is taken or not by itself"),
+		a.reportExecutionBatch)
 }
 
 // ExecutionBody documents a report. It is read by its members, in the shapes of
@@ -98,7 +107,13 @@ func (a *API) reportExecution(w http.ResponseWriter, r *http.Request, caller pri
 	if one.Problem != "" {
 		return created(w, ExecutionReportedBody{SyncStatus: "failed", Error: one.Problem})
 	}
-	return created(w, ExecutionReportedBody{AuditID: one.ID, SyncStatus: "synced", AuditIndex: &one.Index, Commitment: one.Commitment, Duplicate: one.Duplicate})
+	return created(w, ExecutionReportedBody{
+		AuditID:    one.ID,
+		SyncStatus: "synced",
+		AuditIndex: &one.Index,
+		Commitment: one.Commitment,
+		Duplicate:  one.Duplicate,
+	})
 }
 
 func (a *API) reportExecutionBatch(w http.ResponseWriter, r *http.Request, caller principal.Principal) error {
@@ -129,7 +144,9 @@ const unknownRows = 100
 
 // reportExecutions reads the body and reports its rows. A problem is one of the whole body,
 // which sending it again would not mend.
-func (a *API) reportExecutions(r *http.Request, caller principal.Principal, split func([]byte) ([]jsontext.Value, error)) (answers []execution.Reported, problem string, err error) {
+func (a *API) reportExecutions(
+	r *http.Request, caller principal.Principal, split func([]byte) ([]jsontext.Value, error),
+) (answers []execution.Reported, problem string, err error) {
 	if caller.Kind == principal.Key && caller.OrgID == "" {
 		return nil, "", noOrganization()
 	}
@@ -150,7 +167,8 @@ func (a *API) reportExecutions(r *http.Request, caller principal.Principal, spli
 	switch {
 	case ok && (f.Kind == fault.Invalid || f.Kind == fault.TooLarge):
 		problem = f.Message
-		a.Logger.WarnContext(r.Context(), "a report was not taken", "requestId", requestOf(r.Context()).id, "reason", f.Message)
+		a.Logger.WarnContext(r.Context(), "a report was not taken", "requestId", requestOf(r.Context()).id, "reason",
+			f.Message)
 	case err != nil:
 		return nil, "", err
 	default:

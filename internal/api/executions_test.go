@@ -36,7 +36,9 @@ func (w *changes) erasePayload() func(context.Context) (string, error) {
 	}
 	for _, e := range slices.Backward(entries) {
 		if e.Payload != "" {
-			return inLog(w.org, func(ctx context.Context) error { return w.owner.ErasePayload(ctx, w.org, e.Index, "wanted") })
+			return inLog(w.org, func(ctx context.Context) error {
+				return w.owner.ErasePayload(ctx, w.org, e.Index, "wanted")
+			})
 		}
 	}
 	w.t.Fatal("no entry has a payload")
@@ -65,7 +67,8 @@ func (r *reporting) post(t *testing.T, path, body string, headers ...string) map
 	t.Helper()
 	answer := r.wire(t, http.MethodPost, path, body, headers...)
 	var members map[string]any
-	if err := json.Unmarshal(answer.body, &members); answer.status != http.StatusCreated || err != nil || answer.header.Get("Content-Type") != "application/json" {
+	if err := json.Unmarshal(answer.body, &members); answer.status != http.StatusCreated || err != nil ||
+		answer.header.Get("Content-Type") != "application/json" {
 		t.Fatalf("POST %s %.100q: status %d: %.300s", path, body, answer.status, answer.body)
 	}
 	return members
@@ -86,7 +89,8 @@ func TestReportsOfEveryClient(t *testing.T) {
 		for i, row := range rows {
 			got := r.post(t, "/iap/audit", row, r.agent...)
 			index, ok := got["iap_audit_index"].(float64)
-			if got["iap_sync_status"] != "synced" || got["audit_id"] == "" || !ok || len(got["iap_commitment"].(string)) != 64 {
+			if got["iap_sync_status"] != "synced" || got["audit_id"] == "" || !ok ||
+				len(got["iap_commitment"].(string)) != 64 {
 				t.Fatalf("row %d: %v", i, got)
 			}
 			again := r.post(t, "/iap/audit", row, r.agent...)
@@ -97,7 +101,8 @@ func TestReportsOfEveryClient(t *testing.T) {
 		batch := `{"rows":[` + strings.Join(append(rows, `{"no":"tool"}`, `{"tool":"new"}`), ",") + `],"extra":1}`
 		got := r.post(t, "/iap/audit/batch", batch, r.agent...)
 		failures, ok := got["failures"].([]any)
-		if got["written"] != 5.0 || got["duplicates"] != 4.0 || !ok || len(failures) != 1 || failures[0].(map[string]any)["index"] != 4.0 {
+		if got["written"] != 5.0 || got["duplicates"] != 4.0 || !ok || len(failures) != 1 ||
+			failures[0].(map[string]any)["index"] != 4.0 {
 			t.Errorf("a batch of four known, a bad and a new row: %v", got)
 		}
 		if n := strings.Count(strings.Join(r.recorded(r.org), " "), "call.executed"); n != 5 {
@@ -112,9 +117,11 @@ func TestReportsAreAlwaysAnswered(t *testing.T) {
 	eachReporting(t, func(t *testing.T, r *reporting) {
 		for name, body := range map[string]string{
 			"nothing": "", "no JSON": `{"rows":`, "null": `null`, "an array": `[]`, "a string": `"x"`, "no rows": `{}`,
-			"rows of another kind": `{"rows":5}`, "bad UTF-8": "{\"rows\":[\"\xff\"],\"tool\":\"\xff\"}", "a member twice": `{"tool":"a","tool":"b","rows":[{"tool":1,"tool":2}]}`,
-			"too large": `{"tool":"` + strings.Repeat("x", 2<<20) + `"}`, "deep": strings.Repeat(`[`, 20_000),
-			"a secret that cannot be read": `{"tool":5,"password":"` + typedSecret + `","rows":[{"x":"` + typedSecret + `"}]}`,
+			"rows of another kind": `{"rows":5}`, "bad UTF-8": "{\"rows\":[\"\xff\"],\"tool\":\"\xff\"}",
+			"a member twice": `{"tool":"a","tool":"b","rows":[{"tool":1,"tool":2}]}`,
+			"too large":      `{"tool":"` + strings.Repeat("x", 2<<20) + `"}`, "deep": strings.Repeat(`[`, 20_000),
+			"a secret that cannot be read": `{"tool":5,"password":"` + typedSecret + `","rows":[{"x":"` +
+				typedSecret + `"}]}`,
 		} {
 			one := r.post(t, "/iap/audit", body, r.agent...)
 			if one["iap_sync_status"] != "failed" || one["error"] == "" || one["audit_id"] != "" {
@@ -138,9 +145,12 @@ func TestReportsAreAlwaysAnswered(t *testing.T) {
 func TestReportsNeedAKeyOrAToken(t *testing.T) {
 	t.Parallel()
 	eachReporting(t, func(t *testing.T, r *reporting) {
-		minted := r.declared(r.agent[1], client.PlanRequest{Plan: json.RawMessage(onePlan), AgentID: "agent", ExpiresIn: 600})
+		minted := r.declared(r.agent[1], client.PlanRequest{
+			Plan: json.RawMessage(onePlan), AgentID: "agent", ExpiresIn: 600,
+		})
 		for name, body := range map[string]string{
-			"nothing": "", "no token": tokenless, "a token of nobody": strings.Replace(openClawRow, "TOKEN", "eyJ.h.s", 1),
+			"nothing": "", "no token": tokenless,
+			"a token of nobody":        strings.Replace(openClawRow, "TOKEN", "eyJ.h.s", 1),
 			"a token that was altered": strings.Replace(openClawRow, "TOKEN", minted.JWT+"x", 1),
 		} {
 			for _, path := range []string{"/iap/audit", "/iap/audit/batch"} {
@@ -156,7 +166,9 @@ func TestReportsNeedAKeyOrAToken(t *testing.T) {
 		if got["iap_sync_status"] != "synced" {
 			t.Fatalf("a report with the plan's token alone: %v", got)
 		}
-		entries, err := r.owner.LogEntries(t.Context(), r.org, client.LogFilter{Plan: minted.PlanID, Action: "call.executed"})
+		entries, err := r.owner.LogEntries(t.Context(), r.org, client.LogFilter{
+			Plan: minted.PlanID, Action: "call.executed",
+		})
 		if err != nil || len(entries.Items) != 1 || entries.Items[0].Tool != "read" {
 			t.Errorf("entries of the plan: %+v, %v", entries.Items, err)
 		}

@@ -22,14 +22,18 @@ const (
 func (a *API) mountExports() {
 	get := func(path, summary string) Route {
 		return Route{
-			Method: http.MethodGet, Path: "/organization/{orgId}/observability" + path, Tag: "observability", Summary: summary,
-			Mode: JWT, Action: principal.ReadTelemetry,
+			Method: http.MethodGet, Path: "/organization/{orgId}/observability" + path, Tag: "observability",
+			Summary: summary,
+			Mode:    JWT, Action: principal.ReadTelemetry,
 		}
 	}
-	export(a, get("/traces/export", "All traces that a filter chooses, or their spans, as NDJSON or CSV"), []string{ndjson, "text/csv"}, a.exportTraces)
+	export(a, get("/traces/export", "All traces that a filter chooses, or their spans, as NDJSON or CSV"),
+		[]string{ndjson, "text/csv"}, a.exportTraces)
 	export(a, get("/traces/{id}/export", "One trace with all its spans, as JSON"), []string{jsonType}, a.exportTrace)
-	export(a, get("/sessions/export", "All sessions that a filter chooses, as NDJSON or CSV"), []string{ndjson, "text/csv"}, a.exportSessions)
-	export(a, get("/sessions/{id}/export", "One session with all its traces and their spans, as JSON"), []string{jsonType}, a.exportSession)
+	export(a, get("/sessions/export", "All sessions that a filter chooses, as NDJSON or CSV"),
+		[]string{ndjson, "text/csv"}, a.exportSessions)
+	export(a, get("/sessions/{id}/export", "One session with all its traces and their spans, as JSON"),
+		[]string{jsonType}, a.exportSession)
 }
 
 // exportOutput writes an answer in parts.
@@ -44,7 +48,9 @@ type written struct {
 
 // export declares a route whose answer is written in parts. Its handler finds out
 // what there is to refuse; what it returns is called when nothing is any more.
-func export[I any](a *API, r Route, kinds []string, handler func(ctx context.Context, caller principal.Principal, in *I) (*written, error)) {
+func export[I any](
+	a *API, r Route, kinds []string, handler func(ctx context.Context, caller principal.Principal, in *I) (*written, error),
+) {
 	handle(a, r, func(ctx context.Context, caller principal.Principal, in *I) (*exportOutput, error) {
 		w, err := handler(ctx, caller, in)
 		if err != nil {
@@ -106,16 +112,17 @@ func (a *API) exportTraces(_ context.Context, caller principal.Principal, in *ex
 	if err != nil {
 		return nil, err
 	}
-	return &written{kind: in.kind(), filename: in.Rows + "." + in.Format, write: func(ctx context.Context, out *exportStream) error {
-		lines := &lines{out: out, csv: in.Format == formatCSV, cursor: traces.Cursor}
-		switch {
-		case in.Rows == "spans":
-			return writeSpanRows(ctx, lines, caller, traces)
-		case in.Format == formatCSV:
-			return writeTraceRows(ctx, lines, caller, traces)
-		}
-		return writeTraceLines(ctx, lines, caller, traces)
-	}}, nil
+	return &written{kind: in.kind(), filename: in.Rows + "." + in.Format,
+		write: func(ctx context.Context, out *exportStream) error {
+			lines := &lines{out: out, csv: in.Format == formatCSV, cursor: traces.Cursor}
+			switch {
+			case in.Rows == "spans":
+				return writeSpanRows(ctx, lines, caller, traces)
+			case in.Format == formatCSV:
+				return writeTraceRows(ctx, lines, caller, traces)
+			}
+			return writeTraceLines(ctx, lines, caller, traces)
+		}}, nil
 }
 
 // noSuch is the answer where there is nothing to export: a file that says null
@@ -130,9 +137,10 @@ func (a *API) exportTrace(ctx context.Context, caller principal.Principal, in *o
 	if t == nil {
 		return nil, noSuch("trace")
 	}
-	return &written{kind: jsonType, filename: "trace-" + t.ID + ".json", write: func(ctx context.Context, out *exportStream) error {
-		return writeTrace(ctx, out, caller, t)
-	}}, nil
+	return &written{kind: jsonType, filename: "trace-" + t.ID + ".json",
+		write: func(ctx context.Context, out *exportStream) error {
+			return writeTrace(ctx, out, caller, t)
+		}}, nil
 }
 
 type exportSessionsInput struct {
@@ -149,9 +157,11 @@ func (a *API) exportSessions(_ context.Context, caller principal.Principal, in *
 	if err != nil {
 		return nil, err
 	}
-	return &written{kind: in.kind(), filename: "sessions." + in.Format, write: func(ctx context.Context, out *exportStream) error {
-		return writeSessionRows(ctx, &lines{out: out, csv: in.Format == formatCSV, cursor: sessions.Cursor}, sessions)
-	}}, nil
+	return &written{kind: in.kind(), filename: "sessions." + in.Format,
+		write: func(ctx context.Context, out *exportStream) error {
+			return writeSessionRows(ctx, &lines{out: out, csv: in.Format == formatCSV, cursor: sessions.Cursor},
+				sessions)
+		}}, nil
 }
 
 func (a *API) exportSession(ctx context.Context, caller principal.Principal, in *orgItemInput) (*written, error) {
@@ -166,7 +176,8 @@ func (a *API) exportSession(ctx context.Context, caller principal.Principal, in 
 	if err != nil {
 		return nil, err
 	}
-	return &written{kind: jsonType, filename: "session-" + session.ID + ".json", write: func(ctx context.Context, out *exportStream) error {
-		return writeSession(ctx, out, caller, *session, traces)
-	}}, nil
+	return &written{kind: jsonType, filename: "session-" + session.ID + ".json",
+		write: func(ctx context.Context, out *exportStream) error {
+			return writeSession(ctx, out, caller, *session, traces)
+		}}, nil
 }

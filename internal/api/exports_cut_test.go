@@ -34,7 +34,9 @@ func (o *observed) storeBulk() (traces int) {
 func (o *observed) openExport() io.ReadCloser {
 	o.t.Helper()
 	narrow := *o.owner.Client
-	narrow.HTTP = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+	narrow.HTTP = &http.Client{Transport: &http.Transport{DialContext: func(
+		ctx context.Context, network, address string,
+	) (net.Conn, error) {
 		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
 		if err != nil {
 			return nil, err
@@ -75,7 +77,8 @@ func TestExportsAtOnce(t *testing.T) {
 			body.Close()
 		}
 		err := eventually(func() error {
-			if answer := o.wire(t, http.MethodHead, o.path("/traces/export"), "", credentials(o.owner.Client)...); answer.status != http.StatusOK {
+			if answer := o.wire(t, http.MethodHead, o.path("/traces/export"), "",
+				credentials(o.owner.Client)...); answer.status != http.StatusOK {
 				return fmt.Errorf("status %d", answer.status)
 			}
 			return nil
@@ -109,7 +112,9 @@ func TestACutExportCanBeTold(t *testing.T) {
 	line.Mend()
 	var more []byte
 	err = eventually(func() error {
-		again, err := o.owner.ExportTraces(t.Context(), o.org, client.TraceExport{TraceFilter: client.TraceFilter{List: client.List{Cursor: end.Cursor}}})
+		again, err := o.owner.ExportTraces(t.Context(), o.org, client.TraceExport{
+			TraceFilter: client.TraceFilter{List: client.List{Cursor: end.Cursor}},
+		})
 		if err != nil {
 			return err
 		}

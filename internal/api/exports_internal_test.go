@@ -77,10 +77,16 @@ func TestTheLastLineOfACutExport(t *testing.T) {
 		lines lines
 		want  string
 	}{
-		"NDJSON":                      {lines{count: 7}, `{"end":{"complete":false,"lines":7,"message":"=why","cursor":"next"}}` + "\n"},
-		"NDJSON in the middle of one": {lines{count: 7, midway: true}, `{"end":{"complete":false,"lines":7,"message":"=why"}}` + "\n"},
-		"CSV":                         {lines{count: 7, csv: true, width: 6}, `"# cut",7,"'=why","next",,` + "\r\n"},
-		"CSV in the middle of one":    {lines{count: 7, csv: true, width: 6, midway: true}, `"# cut",7,"'=why","",,` + "\r\n"},
+		"NDJSON": {
+			lines{count: 7}, `{"end":{"complete":false,"lines":7,"message":"=why","cursor":"next"}}` + "\n",
+		},
+		"NDJSON in the middle of one": {
+			lines{count: 7, midway: true}, `{"end":{"complete":false,"lines":7,"message":"=why"}}` + "\n",
+		},
+		"CSV": {lines{count: 7, csv: true, width: 6}, `"# cut",7,"'=why","next",,` + "\r\n"},
+		"CSV in the middle of one": {
+			lines{count: 7, csv: true, width: 6, midway: true}, `"# cut",7,"'=why","",,` + "\r\n",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -82,7 +82,9 @@ func (l *lines) end(e EndBody) error {
 }
 
 // writeTraceLines writes a line of JSON for each trace, with its spans.
-func writeTraceLines(ctx context.Context, l *lines, caller principal.Principal, traces *observability.TraceExport) error {
+func writeTraceLines(
+	ctx context.Context, l *lines, caller principal.Principal, traces *observability.TraceExport,
+) error {
 	l.begin()
 	for t, err := range traces.All(ctx) {
 		if err != nil {
@@ -122,12 +124,15 @@ type ExportedTraceBody struct {
 }
 
 // writeTrace writes a trace with its spans as JSON without line breaks.
-func writeTrace(ctx context.Context, out *exportStream, caller principal.Principal, t *observability.ExportedTrace) error {
+func writeTrace(
+	ctx context.Context, out *exportStream, caller principal.Principal, t *observability.ExportedTrace,
+) error {
 	item := visible(caller, t.TraceItem)
 	head, err := json.Marshal(ExportedTraceBody{
 		TraceBody: traceBody(item), Product: t.Product, Source: t.Source,
 		TotalInputTokens: t.Usage.Input, TotalOutputTokens: t.Usage.Output, TotalCacheReadTokens: t.Usage.CacheRead,
-		TotalCacheWriteTokens: t.Usage.CacheWrite, TotalCostUSD: t.Usage.Dollars(), SpanCount: t.SpanCount, ErrorCount: t.ErrorCount,
+		TotalCacheWriteTokens: t.Usage.CacheWrite, TotalCostUSD: t.Usage.Dollars(), SpanCount: t.SpanCount,
+		ErrorCount: t.ErrorCount,
 	})
 	if err != nil {
 		return err
@@ -179,8 +184,12 @@ func attributesFor(caller principal.Principal, attributes string) string {
 }
 
 // writeSession writes a session as JSON, with its traces and their spans.
-func writeSession(ctx context.Context, out *exportStream, caller principal.Principal, session observability.Session, traces *observability.TraceExport) error {
-	head, err := json.Marshal(TelemetrySessionDetailBody{TelemetrySessionBody: telemetrySessionBody(session), Traces: []TraceItemBody{}})
+func writeSession(
+	ctx context.Context, out *exportStream, caller principal.Principal, session observability.Session, traces *observability.TraceExport,
+) error {
+	head, err := json.Marshal(TelemetrySessionDetailBody{
+		TelemetrySessionBody: telemetrySessionBody(session), Traces: []TraceItemBody{},
+	})
 	if err != nil {
 		return err
 	}

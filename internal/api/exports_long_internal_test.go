@@ -22,22 +22,30 @@ func TestALongTraceIsNotWrittenToItsEnd(t *testing.T) {
 	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
 		o.Store = database.Telemetry
 		telemetry, err := observability.New(t.Context(), observability.Config{
-			Database: dbtest.Open(t, o), Prices: observability.BuiltInPrices(), Logger: slog.New(slog.DiscardHandler), SessionIdle: time.Hour, Retention: 30 * 24 * time.Hour,
+			Database:    dbtest.Open(t, o),
+			Prices:      observability.BuiltInPrices(),
+			Logger:      slog.New(slog.DiscardHandler),
+			SessionIdle: time.Hour,
+			Retention:   30 * 24 * time.Hour,
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var spans []string
 		for i := range checkSpans + 100 {
-			spans = append(spans, fmt.Sprintf(`{"traceId":"0102030405060708090a0b0c0d0e0f10","spanId":"%016x","name":"one","startTimeUnixNano":"%d"}`, i+1, time.Now().UnixNano()))
+			spans = append(spans,
+				fmt.Sprintf(`{"traceId":"0102030405060708090a0b0c0d0e0f10","spanId":"%016x","name":"one","startTimeUnixNano":"%d"}`, i+1, time.Now().UnixNano()))
 		}
 		body := `{"resourceSpans":[{"scopeSpans":[{"spans":[` + strings.Join(spans, ",") + `]}]}]}`
-		reading, err := otlp.Read(t.Context(), []byte(body), otlp.JSON, otlp.Options{Product: "p", Prices: telemetry.Prices(), MaxBytes: 1 << 26})
+		reading, err := otlp.Read(t.Context(), []byte(body), otlp.JSON, otlp.Options{
+			Product: "p", Prices: telemetry.Prices(), MaxBytes: 1 << 26,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		org := database.NewID()
-		if added, err := telemetry.AddFragments(t.Context(), org, reading.Fragments); err != nil || added.Stored != len(spans) {
+		if added, err := telemetry.AddFragments(t.Context(), org, reading.Fragments); err != nil ||
+			added.Stored != len(spans) {
 			t.Fatalf("%+v, %v", added, err)
 		}
 		one, err := telemetry.ExportTrace(t.Context(), org, "01020304-0506-0708-090a-0b0c0d0e0f10")
@@ -46,10 +54,13 @@ func TestALongTraceIsNotWrittenToItsEnd(t *testing.T) {
 		}
 		stopping := make(chan struct{})
 		close(stopping)
-		if err := writeTrace(t.Context(), newExportStream(&slowReader{}, stopping, nil), principal.Principal{}, one); !fault.Is(err, fault.Unavailable) {
+		if err := writeTrace(t.Context(), newExportStream(&slowReader{}, stopping, nil), principal.Principal{},
+			one); !fault.Is(err, fault.Unavailable) {
 			t.Errorf("while the server stops: %v", err)
 		}
-		out := newExportStream(&slowReader{}, nil, func() error { return fault.New(fault.Forbidden, "not a member any more") })
+		out := newExportStream(&slowReader{}, nil, func() error {
+			return fault.New(fault.Forbidden, "not a member any more")
+		})
 		out.checked = out.checked.Add(-streamCheck)
 		if err := writeTrace(t.Context(), out, principal.Principal{}, one); !fault.Is(err, fault.Forbidden) {
 			t.Errorf("who left: %v", err)
@@ -59,7 +70,8 @@ func TestALongTraceIsNotWrittenToItsEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		rows := &lines{out: newExportStream(&slowReader{}, stopping, nil), cursor: all.Cursor}
-		if err := writeSpanRows(t.Context(), rows, principal.Principal{}, all); !fault.Is(err, fault.Unavailable) || !rows.midway {
+		if err := writeSpanRows(t.Context(), rows, principal.Principal{}, all); !fault.Is(err, fault.Unavailable) ||
+			!rows.midway {
 			t.Errorf("a table while the server stops: %v", err)
 		}
 	})

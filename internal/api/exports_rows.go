@@ -155,7 +155,9 @@ var traceColumns = []column[*observability.TraceItem]{
 }
 
 // writeTraceRows writes a line of a table for each trace.
-func writeTraceRows(ctx context.Context, l *lines, caller principal.Principal, traces *observability.TraceExport) error {
+func writeTraceRows(
+	ctx context.Context, l *lines, caller principal.Principal, traces *observability.TraceExport,
+) error {
 	r := &rows[*observability.TraceItem]{lines: l, columns: traceColumns}
 	if err := r.begin(); err != nil {
 		return err

@@ -86,7 +86,8 @@ func (a *API) writeExport(c huma.Context, route Route, w *written) {
 	if err == nil {
 		return
 	}
-	a.Logger.WarnContext(request.Context(), "an export ended early", "requestId", requestOf(request.Context()).id, "error", err)
+	a.Logger.WarnContext(request.Context(), "an export ended early", "requestId", requestOf(request.Context()).id,
+		"error", err)
 	if out.ending != nil && !out.isBroken {
 		out.ending(a.endMessage(ctx, err))
 		_ = out.flush() // the reader is told by the broken connection too

@@ -80,7 +80,13 @@ func (o *observed) storeHostile() {
 	o.t.Helper()
 	for i, name := range hostileNames {
 		o.store(batch(
-			o.trace(m{"name": name, "agentId": name, "startTime": o.ago(time.Duration(i+1) * time.Minute), "tags": []string{name}, "attributes": m{"input": name}}),
+			o.trace(m{
+				"name":       name,
+				"agentId":    name,
+				"startTime":  o.ago(time.Duration(i+1) * time.Minute),
+				"tags":       []string{name},
+				"attributes": m{"input": name},
+			}),
 			o.span("tool", m{"name": name, "attributes": m{"toolName": name, "x": name}}),
 		))
 	}
@@ -89,10 +95,13 @@ func (o *observed) storeHostile() {
 func TestExportOfTraces(t *testing.T) {
 	t.Parallel()
 	rules(t, func(_ *server, rule func(string, func(*testing.T, *observed))) {
-		rule("A line of NDJSON is a trace with its spans, newest first, and the last one says that this is all.", func(t *testing.T, o *observed) {
+		rule("A line of NDJSON is a trace with its spans, newest first, and the last one says that this is all.", func(
+			t *testing.T, o *observed,
+		) {
 			old := o.trace(m{"startTime": o.ago(time.Hour)})
 			young := o.trace(nil)
-			o.store(batch(old, o.generation("claude-sonnet-4", 1000, 200, m{"cacheReadTokens": 5000}), o.span("span", m{"status": "error"})), batch(young))
+			o.store(batch(old, o.generation("claude-sonnet-4", 1000, 200, m{"cacheReadTokens": 5000}),
+				o.span("span", m{"status": "error"})), batch(young))
 			lines, end := o.exported("/traces/export")
 			if diff := cmp.Diff(endLine{Complete: true, Lines: 2}, end); diff != "" || len(lines) != 2 {
 				t.Fatalf("%d lines; the end (-want +got):\n%s", len(lines), diff)
@@ -101,7 +110,8 @@ func TestExportOfTraces(t *testing.T) {
 			if err := json.Unmarshal([]byte(lines[1]), &got); err != nil {
 				t.Fatal(err)
 			}
-			if got.TotalInputTokens != 1000 || got.TotalOutputTokens != 200 || got.TotalCostUSD != 0.0075 || got.SpanCount != 2 || got.ErrorCount != 1 {
+			if got.TotalInputTokens != 1000 || got.TotalOutputTokens != 200 || got.TotalCostUSD != 0.0075 ||
+				got.SpanCount != 2 || got.ErrorCount != 1 {
 				t.Errorf("the figures are %+v", got.Trace)
 			}
 			if read := string(member(t, lines[1], "totalCacheReadTokens")); read != "5000" {
@@ -109,9 +119,14 @@ func TestExportOfTraces(t *testing.T) {
 			}
 			o.sameAsRead(got)
 		})
-		rule("A trace that was exported can be sent to another organization, and comes out the same there.", func(t *testing.T, o *observed) {
+		rule("A trace that was exported can be sent to another organization, and comes out the same there.", func(
+			t *testing.T, o *observed,
+		) {
 			o.storeHostile()
-			o.store(`{"trace":{"id":"` + database.NewID() + `","sessionId":"` + database.NewID() + `","name":"pretty","startTime":"` + o.ago(0) + `","status":"denied","attributes":{` + "\n\t" + `"a": [1,` + "\r\n" + ` 2]}},"spans":[{"id":"` + database.NewID() + `","kind":"event","name":"e","startTime":"` + o.ago(0) + `","attributes":{` + "\n" + `"b":  "\n"}}]}`)
+			o.store(`{"trace":{"id":"` + database.NewID() + `","sessionId":"` + database.NewID() +
+				`","name":"pretty","startTime":"` + o.ago(0) + `","status":"denied","attributes":{` + "\n\t" +
+				`"a": [1,` + "\r\n" + ` 2]}},"spans":[{"id":"` + database.NewID() +
+				`","kind":"event","name":"e","startTime":"` + o.ago(0) + `","attributes":{` + "\n" + `"b":  "\n"}}]}`)
 			lines, _ := o.exported("/traces/export")
 			other := o.observed(t, o.owner)
 			for _, line := range lines {
@@ -126,16 +141,20 @@ func TestExportOfTraces(t *testing.T) {
 				t.Errorf("what came out (-first +second):\n%s", diff)
 			}
 		})
-		rule("A table opens without a formula running, and its texts are what they were.", func(t *testing.T, o *observed) {
+		rule("A table opens without a formula running, and its texts are what they were.", func(
+			t *testing.T, o *observed,
+		) {
 			o.storeHostile()
 			for _, rows := range []string{"traces", "spans"} {
 				_, table, end := o.table("/traces/export?format=csv&rows=" + rows)
-				if end[0] != "# complete" || end[1] != fmt.Sprint(len(hostileNames)) || len(table) != len(hostileNames) {
+				if end[0] != "# complete" || end[1] != fmt.Sprint(len(hostileNames)) ||
+					len(table) != len(hostileNames) {
 					t.Fatalf("%d rows of %s, the last line %q", len(table), rows, end)
 				}
 				for i, row := range table {
 					for column, cell := range row {
-						if strings.ContainsAny(cell[:min(1, len(cell))], "=+-@\t\r\n") || strings.HasPrefix(cell, "\uff1d") {
+						if strings.ContainsAny(cell[:min(1, len(cell))], "=+-@\t\r\n") ||
+							strings.HasPrefix(cell, "\uff1d") {
 							t.Errorf("%s: the cell %q of %s begins a formula", rows, cell, column)
 						}
 					}
@@ -146,7 +165,8 @@ func TestExportOfTraces(t *testing.T) {
 						t.Errorf("%s: agent %q came back as %q", rows, hostileNames[i], got)
 					}
 					var attributes m
-					if err := json.Unmarshal([]byte(row["attributes"]), &attributes); err != nil || strings.Contains(row["attributes"], ";") {
+					if err := json.Unmarshal([]byte(row["attributes"]), &attributes); err != nil ||
+						strings.Contains(row["attributes"], ";") {
 						t.Errorf("%s: attributes %q: %v", rows, row["attributes"], err)
 					}
 				}
@@ -154,7 +174,8 @@ func TestExportOfTraces(t *testing.T) {
 		})
 		rule("A line may be a span, with what is known of it.", func(t *testing.T, o *observed) {
 			trace := o.trace(m{"agentId": "codex", "sessionId": database.NewID()})
-			o.store(batch(trace, o.generation("gpt-4o", 10_000, 500, m{"cacheReadTokens": 6000}), o.policyCall("p1", "deny", nil)))
+			o.store(batch(trace, o.generation("gpt-4o", 10_000, 500, m{"cacheReadTokens": 6000}),
+				o.policyCall("p1", "deny", nil)))
 			lines, end := o.exported("/traces/export?rows=spans")
 			if len(lines) != 2 || end.Lines != 2 {
 				t.Fatalf("%d lines, %+v", len(lines), end)
@@ -173,7 +194,8 @@ func TestExportOfTraces(t *testing.T) {
 				}
 			}
 			want := map[string]string{
-				"traceId": trace["id"].(string), "agentId": "codex", "sessionId": trace["sessionId"].(string), "kind": "generation", "model": "gpt-4o",
+				"traceId": trace["id"].(string), "agentId": "codex", "sessionId": trace["sessionId"].(string),
+				"kind": "generation", "model": "gpt-4o",
 				"inputTokens": "10000", "cacheReadTokens": "6000", "costUsd": "0.0225", "policyId": "",
 			}
 			for name, value := range want {
@@ -188,12 +210,16 @@ func TestExportOfTraces(t *testing.T) {
 		rule("An export has the filters of the list.", func(t *testing.T, o *observed) {
 			session := database.NewID()
 			o.store(
-				batch(o.trace(m{"name": "a", "status": "error", "durationMs": 5000})), batch(o.trace(m{"name": "b", "agentId": "codex"})),
-				batch(o.trace(m{"name": "c", "sessionId": session, "status": "denied"})), batch(o.trace(m{"name": "d", "startTime": o.ago(20 * 24 * time.Hour)})),
+				batch(o.trace(m{"name": "a", "status": "error", "durationMs": 5000})),
+				batch(o.trace(m{"name": "b", "agentId": "codex"})),
+				batch(o.trace(m{"name": "c", "sessionId": session, "status": "denied"})),
+				batch(o.trace(m{"name": "d", "startTime": o.ago(20 * 24 * time.Hour)})),
 			)
 			for query, want := range map[string]string{
-				"": "a b c", "days=30": "a b c d", "status=error": "a", "hasError=true": "a c", "hasError=false": "b", "name=b": "b",
-				"agentId=codex": "b", "sessionId=" + session: "c", "minDurationMs=4096": "a", "minDurationMs=1&days=30": "a", "name=none": "",
+				"": "a b c", "days=30": "a b c d", "status=error": "a", "hasError=true": "a c", "hasError=false": "b",
+				"name=b":        "b",
+				"agentId=codex": "b", "sessionId=" + session: "c", "minDurationMs=4096": "a",
+				"minDurationMs=1&days=30": "a", "name=none": "",
 			} {
 				_, table, _ := o.table("/traces/export?format=csv&" + query)
 				var names []string
@@ -205,7 +231,13 @@ func TestExportOfTraces(t *testing.T) {
 					t.Errorf("%s: %q, want %q", query, got, want)
 				}
 			}
-			for query, field := range map[string]string{"format=xml": "format", "rows=models": "rows", "days=0": "days", "status=bad": "status", "minDurationMs=x": "minDurationMs"} {
+			for query, field := range map[string]string{
+				"format=xml":      "format",
+				"rows=models":     "rows",
+				"days=0":          "days",
+				"status=bad":      "status",
+				"minDurationMs=x": "minDurationMs",
+			} {
 				o.refuse("/traces/export?"+query, field)
 			}
 			if answer := o.get("/traces/export?cursor=x"); answer.status != http.StatusBadRequest {
@@ -213,9 +245,14 @@ func TestExportOfTraces(t *testing.T) {
 			}
 		})
 		rule("Viewers see that something happened, not what was said.", func(t *testing.T, o *observed) {
-			o.store(batch(o.trace(m{"attributes": m{"input": "private words"}}), o.span("tool", m{"attributes": m{"toolName": "read", "path": "private path"}})))
+			o.store(batch(o.trace(m{"attributes": m{"input": "private words"}}), o.span("tool", m{
+				"attributes": m{"toolName": "read", "path": "private path"},
+			})))
 			viewer := o.join(o.owner, o.org, "viewer")
-			for _, path := range []string{"/traces/export", "/traces/export?rows=spans", "/traces/export?format=csv", "/traces/export?rows=spans&format=csv"} {
+			for _, path := range []string{
+				"/traces/export", "/traces/export?rows=spans", "/traces/export?format=csv",
+				"/traces/export?rows=spans&format=csv",
+			} {
 				answer := o.wire(t, http.MethodGet, o.path(path), "", credentials(viewer.Client)...)
 				if answer.status != http.StatusOK || strings.Contains(string(answer.body), "private") {
 					t.Errorf("%s: %d: %s", path, answer.status, answer.body)
@@ -224,8 +261,11 @@ func TestExportOfTraces(t *testing.T) {
 		})
 		rule("HEAD says what there is, and nothing more.", func(t *testing.T, o *observed) {
 			o.store(batch(o.trace(nil)))
-			answer := o.wire(t, http.MethodHead, o.path("/traces/export?format=csv"), "", credentials(o.owner.Client)...)
-			if answer.status != http.StatusOK || answer.header.Get("Content-Disposition") != `attachment; filename="traces.csv"` || len(answer.body) != 0 {
+			answer := o.wire(t, http.MethodHead, o.path("/traces/export?format=csv"), "",
+				credentials(o.owner.Client)...)
+			if answer.status != http.StatusOK ||
+				answer.header.Get("Content-Disposition") != `attachment; filename="traces.csv"` ||
+				len(answer.body) != 0 {
 				t.Errorf("%d, %v, %q", answer.status, answer.header, answer.body)
 			}
 		})
@@ -257,18 +297,23 @@ func TestExportOfOne(t *testing.T) {
 	rules(t, func(_ *server, rule func(string, func(*testing.T, *observed))) {
 		rule("One trace is exported as JSON with all its spans.", func(t *testing.T, o *observed) {
 			trace := o.trace(m{"attributes": m{"input": "words"}})
-			o.store(batch(trace, o.span("tool", m{"attributes": m{"toolName": "read"}}), o.generation("gpt-4o", 1, 2, nil)))
+			o.store(batch(trace, o.span("tool", m{"attributes": m{"toolName": "read"}}),
+				o.generation("gpt-4o", 1, 2, nil)))
 			answer := o.get("/traces/" + trace["id"].(string) + "/export")
 			var got client.TraceDetail
-			if err := json.Unmarshal(answer.body, &got); err != nil || answer.header.Get("Content-Type") != "application/json" {
+			if err := json.Unmarshal(answer.body, &got); err != nil ||
+				answer.header.Get("Content-Type") != "application/json" {
 				t.Fatalf("%v: %s", err, answer.body)
 			}
 			o.sameAsRead(got)
-			if got := answer.header.Get("Content-Disposition"); got != `attachment; filename="trace-`+trace["id"].(string)+`.json"` {
+			if got := answer.header.Get("Content-Disposition"); got != `attachment; filename="trace-`+
+				trace["id"].(string)+`.json"` {
 				t.Errorf("the file is called %s", got)
 			}
 		})
-		rule("One session is exported as JSON with all its traces and their spans, newest first.", func(t *testing.T, o *observed) {
+		rule("One session is exported as JSON with all its traces and their spans, newest first.", func(
+			t *testing.T, o *observed,
+		) {
 			session := database.NewID()
 			var want []string
 			for i := range 3 {
@@ -298,7 +343,10 @@ func TestExportOfOne(t *testing.T) {
 			}
 		})
 		rule("What is not there is not found.", func(t *testing.T, o *observed) {
-			for _, path := range []string{"/traces/" + database.NewID() + "/export", "/traces/none/export", "/sessions/" + database.NewID() + "/export"} {
+			for _, path := range []string{
+				"/traces/" + database.NewID() + "/export", "/traces/none/export",
+				"/sessions/" + database.NewID() + "/export",
+			} {
 				o.get(path).errorFields(t, http.StatusNotFound)
 			}
 		})
@@ -317,8 +365,10 @@ func TestExportOfSessions(t *testing.T) {
 				batch(o.trace(m{"sessionId": old, "startTime": o.ago(20 * 24 * time.Hour)})),
 			)
 			for query, want := range map[string][]string{
-				"": {active, ended}, "days=30": {active, ended, old}, "status=completed": {ended}, "status=active": {active},
-				"status=expired&days=30": {old}, "userId=" + strings.ToUpper(user): {active}, "agentId=%3Dagent": {active}, "agentId=none": nil,
+				"": {active, ended}, "days=30": {active, ended, old}, "status=completed": {ended},
+				"status=active":          {active},
+				"status=expired&days=30": {old}, "userId=" + strings.ToUpper(user): {active},
+				"agentId=%3Dagent": {active}, "agentId=none": nil,
 			} {
 				_, table, end := o.table("/sessions/export?format=csv&" + query)
 				var ids []string

@@ -20,9 +20,15 @@ func (a *API) mountForwarding() {
 		}
 	}
 	handle(a, route(http.MethodGet, "", "Where traces and decisions are sent", "", 0), a.getForwarding)
-	handle(a, route(http.MethodPut, "", "Send traces and decisions to a collector (OTLP over HTTP), or change how", "forwarding.set", 0), a.putForwarding)
-	handle(a, route(http.MethodDelete, "", "Send no more, and forget where to", "forwarding.deleted", http.StatusNoContent), a.deleteForwarding)
-	handle(a, route(http.MethodGet, "/status", "How far sending is: what waits, the last problem, what was lost", "", 0), a.forwardingStatus)
+	handle(a,
+		route(http.MethodPut, "", "Send traces and decisions to a collector (OTLP over HTTP), or change how",
+			"forwarding.set", 0), a.putForwarding)
+	handle(a,
+		route(http.MethodDelete, "", "Send no more, and forget where to", "forwarding.deleted", http.StatusNoContent),
+		a.deleteForwarding)
+	handle(a,
+		route(http.MethodGet, "/status", "How far sending is: what waits, the last problem, what was lost", "", 0),
+		a.forwardingStatus)
 	test := route(http.MethodPost, "/test", "Send one made-up span at once, and tell what came of it", notRecorded, 0)
 	test.Throttle = throttle.TestForwarding
 	handle(a, test, a.testForwarding)
@@ -50,8 +56,16 @@ func forwardingAnswer(f forwarding.Forwarding, err error) (*forwardingOutput, er
 		return nil, err
 	}
 	return &forwardingOutput{ForwardingBody{
-		Endpoint: f.Endpoint, Headers: f.HeaderNames, Traces: f.Traces, Decisions: f.Decisions, Content: f.Content, MaxAgeHours: int(f.MaxAge.Hours()),
-		Enabled: f.Enabled, DisabledReason: f.DisabledReason, CreatedAt: f.CreatedAt, UpdatedAt: f.UpdatedAt,
+		Endpoint:       f.Endpoint,
+		Headers:        f.HeaderNames,
+		Traces:         f.Traces,
+		Decisions:      f.Decisions,
+		Content:        f.Content,
+		MaxAgeHours:    int(f.MaxAge.Hours()),
+		Enabled:        f.Enabled,
+		DisabledReason: f.DisabledReason,
+		CreatedAt:      f.CreatedAt,
+		UpdatedAt:      f.UpdatedAt,
 	}}, nil
 }
 
@@ -76,7 +90,12 @@ type putForwardingInput struct {
 func (in *putForwardingInput) settings() (forwarding.Settings, error) {
 	b := &in.Body
 	n := forwarding.Settings{
-		Endpoint: b.Endpoint, Traces: orTrue(b.Traces), Decisions: orTrue(b.Decisions), Content: b.Content, MaxAge: time.Duration(b.MaxAgeHours) * time.Hour, Enabled: orTrue(b.Enabled),
+		Endpoint:  b.Endpoint,
+		Traces:    orTrue(b.Traces),
+		Decisions: orTrue(b.Decisions),
+		Content:   b.Content,
+		MaxAge:    time.Duration(b.MaxAgeHours) * time.Hour,
+		Enabled:   orTrue(b.Enabled),
 	}
 	if len(b.Headers) > forwarding.MaxHeaders {
 		return n, fault.Field("headers", "must be at most %d", forwarding.MaxHeaders)
@@ -92,7 +111,9 @@ func (in *putForwardingInput) settings() (forwarding.Settings, error) {
 
 func orTrue(is *bool) bool { return is == nil || *is }
 
-func (a *API) putForwarding(ctx context.Context, caller principal.Principal, in *putForwardingInput) (*forwardingOutput, error) {
+func (a *API) putForwarding(
+	ctx context.Context, caller principal.Principal, in *putForwardingInput,
+) (*forwardingOutput, error) {
 	n, err := in.settings()
 	if err != nil {
 		return nil, err
@@ -138,15 +159,27 @@ type ForwardingStatusBody struct {
 
 type forwardingStatusOutput struct{ Body ForwardingStatusBody }
 
-func (a *API) forwardingStatus(ctx context.Context, caller principal.Principal, _ *OrgInput) (*forwardingStatusOutput, error) {
+func (a *API) forwardingStatus(
+	ctx context.Context, caller principal.Principal, _ *OrgInput,
+) (*forwardingStatusOutput, error) {
 	s, err := a.Forwarding.Status(ctx, caller)
 	if err != nil {
 		return nil, err
 	}
 	body := ForwardingStatusBody{
-		Enabled: s.Enabled, TracesWaitingSince: s.TracesSince, DecisionsWaitingSince: s.DecisionsSince, LagSeconds: int64(s.Lag.Seconds()),
-		SentSpans: s.SentSpans, SentDecisions: s.SentDecisions, Refused: s.Refused, Lost: ForwardingLostBody{s.LostTraces, s.LostDecisions, s.LostUntil},
-		LastSentAt: s.SentAt, FailingSince: s.FailingSince, FailedAttempts: s.Attempts, LastStatus: s.HTTPStatus, LastProblem: s.Problem,
+		Enabled:               s.Enabled,
+		TracesWaitingSince:    s.TracesSince,
+		DecisionsWaitingSince: s.DecisionsSince,
+		LagSeconds:            int64(s.Lag.Seconds()),
+		SentSpans:             s.SentSpans,
+		SentDecisions:         s.SentDecisions,
+		Refused:               s.Refused,
+		Lost:                  ForwardingLostBody{s.LostTraces, s.LostDecisions, s.LostUntil},
+		LastSentAt:            s.SentAt,
+		FailingSince:          s.FailingSince,
+		FailedAttempts:        s.Attempts,
+		LastStatus:            s.HTTPStatus,
+		LastProblem:           s.Problem,
 	}
 	if s.Traces {
 		body.Position.TracesUntil = &s.Trace.At
@@ -169,10 +202,14 @@ type ForwardingTestBody struct {
 
 type forwardingTestOutput struct{ Body ForwardingTestBody }
 
-func (a *API) testForwarding(ctx context.Context, caller principal.Principal, _ *OrgInput) (*forwardingTestOutput, error) {
+func (a *API) testForwarding(
+	ctx context.Context, caller principal.Principal, _ *OrgInput,
+) (*forwardingTestOutput, error) {
 	tested, err := a.Forwarding.Test(ctx, caller)
 	if err != nil {
 		return nil, err
 	}
-	return &forwardingTestOutput{ForwardingTestBody{Taken: tested.Taken, HTTPStatus: tested.HTTPStatus, Problem: tested.Problem}}, nil
+	return &forwardingTestOutput{
+		ForwardingTestBody{Taken: tested.Taken, HTTPStatus: tested.HTTPStatus, Problem: tested.Problem},
+	}, nil
 }

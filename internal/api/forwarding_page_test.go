@@ -74,14 +74,16 @@ func TestForwardingPage(t *testing.T) {
 				body = c.body
 			}
 			var answer map[string]any
-			if err := owner.Call(t.Context(), c.method, strings.ReplaceAll(c.path, "$ORG", org), nil, body, &answer); err != nil {
+			if err := owner.Call(t.Context(), c.method, strings.ReplaceAll(c.path, "$ORG", org), nil, body,
+				&answer); err != nil {
 				t.Errorf("%s %s: %v", c.method, c.path, err)
 			}
 			if c.answer == nil {
 				continue
 			}
 			if diff := cmp.Diff(membersOf(c.answer), membersOf(answer)); diff != "" {
-				t.Errorf("%s %s answers with other members than the page shows (-page +answer):\n%s", c.method, c.path, diff)
+				t.Errorf("%s %s answers with other members than the page shows (-page +answer):\n%s", c.method, c.path,
+					diff)
 			}
 		}
 	})

@@ -14,7 +14,11 @@ import (
 // quietForwarding is one that is off, so that nothing is sent from here.
 func quietForwarding() client.NewForwarding {
 	off := false
-	return client.NewForwarding{Endpoint: "https://collector.example.org/v1/traces", Headers: map[string]string{"x-api-key": "k3y-of-the-collector"}, Enabled: &off}
+	return client.NewForwarding{
+		Endpoint: "https://collector.example.org/v1/traces",
+		Headers:  map[string]string{"x-api-key": "k3y-of-the-collector"},
+		Enabled:  &off,
+	}
 }
 
 func (s *server) someForwarding(p *person, orgID string) {
@@ -27,11 +31,17 @@ func (s *server) someForwarding(p *person, orgID string) {
 // forwardingScenarios are the changes of forwarding.
 func (w *changes) forwardingScenarios() map[string]scenario {
 	const path = "/organization/{orgId}/forwarding"
-	return map[string]scenario{"PUT " + path: w.setForwarding, "DELETE " + path: w.deleteForwarding, "POST " + path + "/test": w.testForwarding}
+	return map[string]scenario{
+		"PUT " + path:            w.setForwarding,
+		"DELETE " + path:         w.deleteForwarding,
+		"POST " + path + "/test": w.testForwarding,
+	}
 }
 
 func (w *changes) setForwarding() func(context.Context) (string, error) {
-	return inLog(w.org, func(ctx context.Context) error { return second(w.owner.SetForwarding(ctx, w.org, quietForwarding())) })
+	return inLog(w.org, func(ctx context.Context) error {
+		return second(w.owner.SetForwarding(ctx, w.org, quietForwarding()))
+	})
 }
 
 func (w *changes) deleteForwarding() func(context.Context) (string, error) {
@@ -55,17 +65,24 @@ func (w *changes) testForwarding() func(context.Context) (string, error) {
 func forwardingRoleCases() []roleCase {
 	const path = "/organization/{orgId}/forwarding"
 	about := func(route, what string, call func(ctx context.Context, org string, p *person) error) roleCase {
-		return roleCase{route, what, managers, http.StatusForbidden, func(ctx context.Context, s *server, org string, p *person) error {
-			return call(ctx, org, p)
-		}}
+		return roleCase{route, what, managers, http.StatusForbidden,
+			func(ctx context.Context, s *server, org string, p *person) error {
+				return call(ctx, org, p)
+			}}
 	}
 	return []roleCase{
 		about("PUT "+path, "set", func(ctx context.Context, org string, p *person) error {
 			return second(p.SetForwarding(ctx, org, quietForwarding()))
 		}),
-		about("GET "+path, "read", func(ctx context.Context, org string, p *person) error { return second(p.Forwarding(ctx, org)) }),
-		about("GET "+path+"/status", "status", func(ctx context.Context, org string, p *person) error { return second(p.ForwardingStatus(ctx, org)) }),
-		about("POST "+path+"/test", "test", func(ctx context.Context, org string, p *person) error { return second(p.TestForwarding(ctx, org)) }),
+		about("GET "+path, "read", func(ctx context.Context, org string, p *person) error {
+			return second(p.Forwarding(ctx, org))
+		}),
+		about("GET "+path+"/status", "status", func(ctx context.Context, org string, p *person) error {
+			return second(p.ForwardingStatus(ctx, org))
+		}),
+		about("POST "+path+"/test", "test", func(ctx context.Context, org string, p *person) error {
+			return second(p.TestForwarding(ctx, org))
+		}),
 		about("DELETE "+path, "delete", func(ctx context.Context, org string, p *person) error {
 			err := p.DeleteForwarding(ctx, org)
 			if err == nil {
@@ -102,19 +119,22 @@ func TestForwardingIsShownWithoutItsKeys(t *testing.T) {
 		_, err = owner.ForwardingStatus(t.Context(), org)
 		wantStatus(t, "its status", err, http.StatusNotFound)
 		set, err := owner.SetForwarding(t.Context(), org, quietForwarding())
-		if err != nil || set.Enabled || !set.Traces || !set.Decisions || set.Content != "redacted" || set.MaxAgeHours != 24 || len(set.Headers) != 1 || set.Headers[0] != "x-api-key" {
+		if err != nil || set.Enabled || !set.Traces || !set.Decisions || set.Content != "redacted" ||
+			set.MaxAgeHours != 24 || len(set.Headers) != 1 || set.Headers[0] != "x-api-key" {
 			t.Errorf("set %+v, %v", set, err)
 		}
 		change := quietForwarding()
 		change.Headers = nil
 		change.Content = "none"
 		change.Endpoint = "https://collector.example.org"
-		if got, err := owner.SetForwarding(t.Context(), org, change); err != nil || got.Content != "none" || len(got.Headers) != 1 || got.Endpoint != "https://collector.example.org/v1/traces" {
+		if got, err := owner.SetForwarding(t.Context(), org, change); err != nil || got.Content != "none" ||
+			len(got.Headers) != 1 || got.Endpoint != "https://collector.example.org/v1/traces" {
 			t.Errorf("changed %+v, %v", got, err)
 		}
 		for _, path := range []string{"", "/status"} {
 			var answer map[string]any
-			if err := owner.Call(t.Context(), http.MethodGet, "/organization/"+org+"/forwarding"+path, nil, nil, &answer); err != nil {
+			if err := owner.Call(t.Context(), http.MethodGet, "/organization/"+org+"/forwarding"+path, nil, nil,
+				&answer); err != nil {
 				t.Fatal(err)
 			}
 			if strings.Contains(fmt.Sprint(answer), "k3y-of") {

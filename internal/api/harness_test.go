@@ -103,7 +103,13 @@ const knownPassword = "correct horse battery"
 // costs to check, and most tests sign somebody in. That new ones cost what they
 // must is for the tests of auth to say.
 var knownHash = sync.OnceValues(func() (string, error) {
-	return argon2id.CreateHash(knownPassword, &argon2id.Params{Memory: 8, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32})
+	return argon2id.CreateHash(knownPassword, &argon2id.Params{
+		Memory:      8,
+		Iterations:  1,
+		Parallelism: 1,
+		SaltLength:  16,
+		KeyLength:   32,
+	})
 })
 
 // person is someone with a verified account who is signed in.
@@ -121,8 +127,12 @@ func (s *server) person(name string) *person {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	user := auth.User{ID: database.NewID(), Email: fmt.Sprintf("%s.%s@example.org", name, secret.Digits(8).Reveal()), Name: name}
-	err = s.Database.Write(s.t.Context(), database.Change{Logs: []string{audit.System}, Do: func(ctx context.Context, tx *database.Tx) error {
+	user := auth.User{
+		ID: database.NewID(), Email: fmt.Sprintf("%s.%s@example.org", name, secret.Digits(8).Reveal()), Name: name,
+	}
+	err = s.Database.Write(s.t.Context(), database.Change{Logs: []string{audit.System}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		now := tx.Now()
 		user.VerifiedAt = &now
 		return auth.AddUser(ctx, tx, principal.Operator(), &user, hash)
@@ -169,7 +179,9 @@ func (s *server) join(owner *person, orgID, role string) *person {
 func (s *server) terminalKey(p *person, orgID string) *client.Client {
 	s.t.Helper()
 	var issued apikey.Issued
-	err := s.Database.Write(s.t.Context(), database.Change{Logs: []string{audit.LogOf(orgID)}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
+	err := s.Database.Write(s.t.Context(), database.Change{Logs: []string{audit.LogOf(orgID)}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) (err error) {
 		issued, err = apikey.Add(ctx, tx, principal.Operator(), p.ID, apikey.NewKey{
 			Name: "terminal", OrgID: orgID, Scopes: append(principal.DefaultScopes(), principal.CLI),
 		})

@@ -42,11 +42,23 @@ const readyWait = 2 * time.Second
 
 func (a *API) mountHealth() {
 	// Always 200, whatever the credentials: published clients exit on a 401 here.
-	handle(a, Route{Method: http.MethodGet, Path: "/health", Tag: "operation", Summary: "Whether the process is alive", Mode: Public},
+	handle(a, Route{
+		Method:  http.MethodGet,
+		Path:    "/health",
+		Tag:     "operation",
+		Summary: "Whether the process is alive",
+		Mode:    Public,
+	},
 		func(context.Context, principal.Principal, *struct{}) (*statusOutput, error) {
 			return a.newStatus("ok"), nil
 		})
-	handle(a, Route{Method: http.MethodGet, Path: "/ready", Tag: "operation", Summary: "Whether requests can be served", Mode: Public},
+	handle(a, Route{
+		Method:  http.MethodGet,
+		Path:    "/ready",
+		Tag:     "operation",
+		Summary: "Whether requests can be served",
+		Mode:    Public,
+	},
 		func(ctx context.Context, _ principal.Principal, _ *struct{}) (*statusOutput, error) {
 			if a.ready.stopping.Load() {
 				return nil, fault.New(fault.Unavailable, "the server is stopping")

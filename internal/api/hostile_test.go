@@ -30,11 +30,13 @@ func TestPathsNoDatabaseTakes(t *testing.T) {
 				for _, p := range op.Parameters {
 					path := hostilePath(r, p, text, orgID)
 					answer := s.wire(t, r.Method, path, `{"role":"member"}`, headers...)
-					if p.In == "path" && p.Name != "orgId" && strings.Contains(r.Path, "/observability/") && !strings.HasSuffix(r.Path, "/export") {
+					if p.In == "path" && p.Name != "orgId" && strings.Contains(r.Path, "/observability/") &&
+						!strings.HasSuffix(r.Path, "/export") {
 						wantNothingThere(t, path, answer)
 						continue
 					}
-					if answer.status < 300 && p.In == "path" || answer.status >= 300 && answer.status < 400 || answer.status >= 500 {
+					if answer.status < 300 && p.In == "path" || answer.status >= 300 && answer.status < 400 ||
+						answer.status >= 500 {
 						t.Errorf("%s %.100s: status %d: %s", r.Method, path, answer.status, answer.body)
 					}
 				}
@@ -51,7 +53,8 @@ func wantNothingThere(t *testing.T, path string, answer wireAnswer) {
 		return
 	}
 	var policy client.PolicyFigures
-	if err := json.Unmarshal(answer.body, &policy); err != nil || answer.status != http.StatusOK || policy.PolicyID == "" || policy.Calls != 0 {
+	if err := json.Unmarshal(answer.body, &policy); err != nil || answer.status != http.StatusOK ||
+		policy.PolicyID == "" || policy.Calls != 0 {
 		t.Errorf("GET %.100s: status %d, want null or zeros: %.300s", path, answer.status, answer.body)
 	}
 }

@@ -30,8 +30,9 @@ func (a *API) mountIAP() {
 func (a *API) mountSettings() {
 	const path = "/organization/{orgId}/enforcement"
 	handle(a, Route{
-		Method: http.MethodGet, Path: path, Tag: iapTag, Summary: "How calls of an organization are judged, beside its policies",
-		Mode: JWT, Action: principal.ReadPolicies,
+		Method: http.MethodGet, Path: path, Tag: iapTag,
+		Summary: "How calls of an organization are judged, beside its policies",
+		Mode:    JWT, Action: principal.ReadPolicies,
 	}, a.getSettings)
 	handle(a, Route{
 		Method: http.MethodPut, Path: path, Tag: iapTag, Summary: "Change how calls of an organization are judged",
@@ -51,7 +52,9 @@ func shownSettings(s enforcement.Settings, err error) (*settingsOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &settingsOutput{SettingsBody{IntentRequired: s.IntentRequired, MaxPlanTTLSeconds: int64(s.MaxPlanTTL / time.Second)}}, nil
+	return &settingsOutput{
+		SettingsBody{IntentRequired: s.IntentRequired, MaxPlanTTLSeconds: int64(s.MaxPlanTTL / time.Second)},
+	}, nil
 }
 
 func (a *API) getSettings(ctx context.Context, caller principal.Principal, _ *OrgInput) (*settingsOutput, error) {
@@ -71,9 +74,18 @@ func (a *API) putSettings(ctx context.Context, caller principal.Principal, in *s
 
 func (a *API) mountSDK() {
 	sdk := func(path, summary, records string) Route {
-		return Route{Method: http.MethodPost, Path: path, Tag: iapTag, Summary: summary, Mode: Key, Scope: principal.Enforce, Audit: records}
+		return Route{
+			Method:  http.MethodPost,
+			Path:    path,
+			Tag:     iapTag,
+			Summary: summary,
+			Mode:    Key,
+			Scope:   principal.Enforce,
+			Audit:   records,
+		}
 	}
-	handle(a, sdk("/iap/sdk/bootstrap", "What an SDK starts with: its organization, servers and agents", notRecorded), a.bootstrap)
+	handle(a, sdk("/iap/sdk/bootstrap", "What an SDK starts with: its organization, servers and agents", notRecorded),
+		a.bootstrap)
 	handle(a, sdk("/iap/sdk/resolve-user", "Who a person is in the key's organization", notRecorded), a.resolveUser)
 }
 
@@ -112,7 +124,9 @@ func (a *API) bootstrap(ctx context.Context, caller principal.Principal, _ *stru
 	if err != nil {
 		return nil, err
 	}
-	out := &bootstrapOutput{BootstrapBody{MCPs: []BootstrapServerBody{}, ToolMap: map[string]string{}, Agents: []BootstrapAgentBody{}}}
+	out := &bootstrapOutput{
+		BootstrapBody{MCPs: []BootstrapServerBody{}, ToolMap: map[string]string{}, Agents: []BootstrapAgentBody{}},
+	}
 	out.Body.Org.ID, out.Body.Org.Name = caller.OrgID, party.OrgName
 	return out, nil
 }
@@ -142,7 +156,9 @@ type resolveUserOutput struct{ Body ResolvedUserBody }
 
 // resolveUser tells a key about the members of its organization only; whoever is
 // none is told as such, whether there is such an account or not.
-func (a *API) resolveUser(ctx context.Context, caller principal.Principal, in *resolveUserInput) (*resolveUserOutput, error) {
+func (a *API) resolveUser(
+	ctx context.Context, caller principal.Principal, in *resolveUserInput,
+) (*resolveUserOutput, error) {
 	if caller.OrgID == "" {
 		return nil, noOrganization()
 	}
@@ -158,6 +174,7 @@ func (a *API) resolveUser(ctx context.Context, caller principal.Principal, in *r
 		return nil, err
 	}
 	member := party.Member
-	body.UserEmail, body.IsMember, body.Membership = member.Email, true, &MembershipBody{UserID: member.UserID, Role: member.Role}
+	body.UserEmail, body.IsMember, body.Membership = member.Email, true,
+		&MembershipBody{UserID: member.UserID, Role: member.Role}
 	return &resolveUserOutput{body}, nil
 }

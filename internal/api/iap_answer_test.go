@@ -38,10 +38,14 @@ func compareJSON(t *rapid.T, text func() ([]byte, error), body any) {
 func drawDecision(t *rapid.T) DecisionBody {
 	text := rapid.String()
 	b := DecisionBody{
-		Allowed: rapid.Bool().Draw(t, "allowed"), Action: text.Draw(t, "action"), EnforcementAction: text.Draw(t, "enforcement action"),
-		Decision: rapid.SampledFrom([]verdict.Verdict{verdict.Deny, verdict.Hold, verdict.Ask, verdict.Allow}).Draw(t, "decision"),
-		Reason:   text.Draw(t, "reason"), Message: text.Draw(t, "message"), DecidedBy: text.Draw(t, "decided by"), Rule: text.Draw(t, "rule"),
-		Server: text.Draw(t, "server"), PlanID: text.Draw(t, "plan"), DecisionID: text.Draw(t, "id"), ApprovalID: text.Draw(t, "approval"),
+		Allowed: rapid.Bool().Draw(t, "allowed"), Action: text.Draw(t, "action"),
+		EnforcementAction: text.Draw(t, "enforcement action"),
+		Decision: rapid.SampledFrom([]verdict.Verdict{verdict.Deny, verdict.Hold, verdict.Ask, verdict.Allow}).Draw(t,
+			"decision"),
+		Reason: text.Draw(t, "reason"), Message: text.Draw(t, "message"), DecidedBy: text.Draw(t, "decided by"),
+		Rule:   text.Draw(t, "rule"),
+		Server: text.Draw(t, "server"), PlanID: text.Draw(t, "plan"), DecisionID: text.Draw(t, "id"),
+		ApprovalID: text.Draw(t, "approval"),
 	}
 	if rapid.Bool().Draw(t, "has a step") {
 		step := rapid.Int().Draw(t, "step")
@@ -52,7 +56,8 @@ func drawDecision(t *rapid.T) DecisionBody {
 	}
 	if rapid.Bool().Draw(t, "has a receipt") {
 		b.Receipt = &ledger.Receipt{
-			Log: text.Draw(t, "log"), Epoch: rapid.Int64().Draw(t, "epoch"), Index: rapid.Int64().Draw(t, "index"), Leaf: drawHash(t),
+			Log: text.Draw(t, "log"), Epoch: rapid.Int64().Draw(t, "epoch"), Index: rapid.Int64().Draw(t, "index"),
+			Leaf:  drawHash(t),
 			Proof: make([]ledger.Hash, rapid.IntRange(0, 3).Draw(t, "hashes")), Checkpoint: text.Draw(t, "checkpoint"),
 		}
 		for i := range b.Receipt.Proof {
@@ -71,12 +76,18 @@ func drawMatched(t *rapid.T) *MatchedBody {
 	if !rapid.Bool().Draw(t, "by a policy") {
 		return nil
 	}
-	return &MatchedBody{ID: rapid.String().Draw(t, "policy"), Name: rapid.String().Draw(t, "name"), Version: rapid.Int().Draw(t, "version")}
+	return &MatchedBody{
+		ID:      rapid.String().Draw(t, "policy"),
+		Name:    rapid.String().Draw(t, "name"),
+		Version: rapid.Int().Draw(t, "version"),
+	}
 }
 
 // What cannot be told is an error, never half an answer.
 func TestDecisionsRefuseInvalidText(t *testing.T) {
-	if text, err := (SDKDecisionBody{DecisionBody: DecisionBody{Allowed: true, Reason: "\xff", Rule: "r"}}).text(); err == nil {
+	if text, err := (SDKDecisionBody{
+		DecisionBody: DecisionBody{Allowed: true, Reason: "\xff", Rule: "r"},
+	}).text(); err == nil {
 		t.Errorf("answer = %q", text)
 	}
 }

@@ -15,7 +15,9 @@ const onePlan = `{"goal":"look","steps":[{"action":"read","mcp":"files","params"
 // declare declares a plan with a goal.
 func (s *server) declare(key, goal string) client.PlanToken {
 	s.t.Helper()
-	text, err := json.Marshal(map[string]any{"goal": goal, "steps": []any{map[string]any{"action": "read", "mcp": "files"}}})
+	text, err := json.Marshal(map[string]any{
+		"goal": goal, "steps": []any{map[string]any{"action": "read", "mcp": "files"}},
+	})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -86,7 +88,8 @@ func (w *changes) enforcePlugin() func(context.Context) (string, error) {
 	w.firstDecision(agent)
 	return inLog(w.org, func(ctx context.Context) error {
 		var d client.Decision
-		err := agent.Call(ctx, http.MethodPost, "/iap/enforce", nil, map[string]any{"tool_name": "read_file", "tool_input": map[string]any{}}, &d)
+		err := agent.Call(ctx, http.MethodPost, "/iap/enforce", nil,
+			map[string]any{"tool_name": "read_file", "tool_input": map[string]any{}}, &d)
 		return decided(d, err)
 	})
 }
@@ -94,17 +97,20 @@ func (w *changes) enforcePlugin() func(context.Context) (string, error) {
 func (w *changes) verifyStep() func(context.Context) (string, error) {
 	token := w.declare(w.agent().APIKey, "verify").JWT
 	return inLog(w.org, func(ctx context.Context) error {
-		return w.public.Call(ctx, http.MethodPost, "/iap/verify-step", nil, map[string]string{"token": token, "tool_name": "read"}, nil)
+		return w.public.Call(ctx, http.MethodPost, "/iap/verify-step", nil,
+			map[string]string{"token": token, "tool_name": "read"}, nil)
 	})
 }
 
 func (w *changes) bindPolicy() func(context.Context) (string, error) {
 	// The first makes the signing key, which is recorded.
-	if err := w.public.Call(w.t.Context(), http.MethodPost, "/intent", nil, map[string]any{"plan": json.RawMessage(onePlan)}, nil); err != nil {
+	if err := w.public.Call(w.t.Context(), http.MethodPost, "/intent", nil,
+		map[string]any{"plan": json.RawMessage(onePlan)}, nil); err != nil {
 		w.t.Fatalf("bind a policy: %v", err)
 	}
 	return inLog("", func(ctx context.Context) error {
-		return w.public.Call(ctx, http.MethodPost, "/intent", nil, map[string]any{"plan": json.RawMessage(onePlan)}, nil)
+		return w.public.Call(ctx, http.MethodPost, "/intent", nil, map[string]any{"plan": json.RawMessage(onePlan)},
+			nil)
 	})
 }
 
@@ -124,21 +130,24 @@ func (w *changes) bootstrap() func(context.Context) (string, error) {
 func (w *changes) resolveUser() func(context.Context) (string, error) {
 	agent := w.agent()
 	return inLog("", func(ctx context.Context) error {
-		return agent.Call(ctx, http.MethodPost, "/iap/sdk/resolve-user", nil, map[string]any{"userEmail": w.owner.Email}, nil)
+		return agent.Call(ctx, http.MethodPost, "/iap/sdk/resolve-user", nil,
+			map[string]any{"userEmail": w.owner.Email}, nil)
 	})
 }
 
 func (w *changes) registerManifest() func(context.Context) (string, error) {
 	agent := w.agent()
 	return inLog(w.org, func(ctx context.Context) error {
-		return agent.Call(ctx, http.MethodPost, "/iap/sdk/register", nil, manifestOf("recorded", m{"allow": []string{"files.read"}}), nil)
+		return agent.Call(ctx, http.MethodPost, "/iap/sdk/register", nil,
+			manifestOf("recorded", m{"allow": []string{"files.read"}}), nil)
 	})
 }
 
 func (w *changes) preflight() func(context.Context) (string, error) {
 	agent := w.agent()
 	return inLog(w.org, func(ctx context.Context) error {
-		return agent.Call(ctx, http.MethodPost, "/iap/sdk/preflight", nil, m{"agent_id": "a", "user_prompt": "p", "tool_calls": []m{{"name": "files__read"}}}, nil)
+		return agent.Call(ctx, http.MethodPost, "/iap/sdk/preflight", nil,
+			m{"agent_id": "a", "user_prompt": "p", "tool_calls": []m{{"name": "files__read"}}}, nil)
 	})
 }
 
@@ -149,7 +158,9 @@ func manifestOf(agent string, lists m) m {
 
 func (w *changes) changeSettings() func(context.Context) (string, error) {
 	return inLog(w.org, func(ctx context.Context) error {
-		_, err := w.owner.SetEnforcementSettings(ctx, w.org, client.EnforcementSettings{IntentRequired: true, MaxPlanTTLSeconds: 60})
+		_, err := w.owner.SetEnforcementSettings(ctx, w.org, client.EnforcementSettings{
+			IntentRequired: true, MaxPlanTTLSeconds: 60,
+		})
 		return err
 	})
 }

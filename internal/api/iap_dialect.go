@@ -77,8 +77,19 @@ func decisionBody(d enforcement.Answer) DecisionBody {
 		v = verdict.Deny // what is not recorded does not run
 	}
 	body := DecisionBody{
-		Allowed: d.Allowed(), Action: pluginAction(v), EnforcementAction: sdkAction(v), Decision: v, Reason: told(d), Message: d.Message,
-		DecidedBy: d.PolicyID, Rule: d.Rule, Server: d.Server, PlanID: d.PlanID, DecisionID: d.DecisionID, ApprovalID: d.ApprovalID, Receipt: d.Receipt,
+		Allowed:           d.Allowed(),
+		Action:            pluginAction(v),
+		EnforcementAction: sdkAction(v),
+		Decision:          v,
+		Reason:            told(d),
+		Message:           d.Message,
+		DecidedBy:         d.PolicyID,
+		Rule:              d.Rule,
+		Server:            d.Server,
+		PlanID:            d.PlanID,
+		DecisionID:        d.DecisionID,
+		ApprovalID:        d.ApprovalID,
+		Receipt:           d.Receipt,
 	}
 	if d.Step >= 0 && d.PlanID != "" {
 		body.Step = &d.Step

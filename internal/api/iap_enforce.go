@@ -21,12 +21,14 @@ const iapTag = "enforcement"
 
 func (a *API) mountEnforce() {
 	raw[SDKCallBody, SDKDecisionBody](a, Route{
-		Method: http.MethodPost, Path: "/iap/sdk/enforce", Tag: iapTag, Summary: "Whether a call of a plan's tool may run now",
-		Mode: Key, Scope: principal.Enforce, Audit: decisionRecorded,
+		Method: http.MethodPost, Path: "/iap/sdk/enforce", Tag: iapTag,
+		Summary: "Whether a call of a plan's tool may run now",
+		Mode:    Key, Scope: principal.Enforce, Audit: decisionRecorded,
 	}, a.enforceSDK)
 	raw[PluginCallBody, PluginDecisionBody](a, Route{
-		Method: http.MethodPost, Path: "/iap/enforce", Tag: iapTag, Summary: "Whether a call of a coding agent's tool may run now",
-		Mode: Key, Scope: principal.Enforce, Audit: decisionRecorded,
+		Method: http.MethodPost, Path: "/iap/enforce", Tag: iapTag,
+		Summary: "Whether a call of a coding agent's tool may run now",
+		Mode:    Key, Scope: principal.Enforce, Audit: decisionRecorded,
 	}, a.enforcePlugin)
 }
 
@@ -108,7 +110,9 @@ func writeAnswer(w http.ResponseWriter, body any) error {
 
 // decide reads a call and has it judged. What cannot be read is denied; only
 // when the server has no room for the body it is an error.
-func (a *API) decide(r *http.Request, caller principal.Principal, members callMembers, tokenRequired bool) (enforcement.Answer, error) {
+func (a *API) decide(
+	r *http.Request, caller principal.Principal, members callMembers, tokenRequired bool,
+) (enforcement.Answer, error) {
 	body, release, err := a.bodies.readBody(r, a.MaxBodyBytes)
 	defer release()
 	if fault.Is(err, fault.Unavailable) {

@@ -19,11 +19,14 @@ type callParties struct{ agentID, userID, email string }
 // foresee tells what policies say about the tools of a plan, for SDKs that judge
 // by themselves. It is advice, so it never fails: where it is not known, every
 // tool needs the server.
-func (a *API) foresee(ctx context.Context, caller principal.Principal, p *plan.Plan, widened []int, of callParties) (face.Validation, []face.SnapshotEntry) {
+func (a *API) foresee(
+	ctx context.Context, caller principal.Principal, p *plan.Plan, widened []int, of callParties,
+) (face.Validation, []face.SnapshotEntry) {
 	tools := toolsOf(p)
 	snapshot, err := a.Policies.Snapshot(ctx, caller.OrgID)
 	if err != nil {
-		a.Logger.WarnContext(ctx, "policies could not be told to a client; it is told to ask", "requestId", requestOf(ctx).id, "error", err)
+		a.Logger.WarnContext(ctx, "policies could not be told to a client; it is told to ask", "requestId",
+			requestOf(ctx).id, "error", err)
 		return nothingForeseen(tools)
 	}
 	calls, err := a.possibleCallers(ctx, caller, of)
@@ -45,7 +48,9 @@ func (a *API) foresee(ctx context.Context, caller principal.Principal, p *plan.P
 	}
 	for i := range entries {
 		rules := &entries[i].Rules
-		rules.AllowedTools = slices.DeleteFunc(rules.AllowedTools, func(tool string) bool { return !slices.Contains(validation.AllowedTools, tool) })
+		rules.AllowedTools = slices.DeleteFunc(rules.AllowedTools, func(tool string) bool {
+			return !slices.Contains(validation.AllowedTools, tool)
+		})
 	}
 	return validation, entries
 }
@@ -60,7 +65,9 @@ func toolsOf(p *plan.Plan) []face.Tool {
 
 // possibleCallers are the callers that a decision takes the strictest answer of:
 // whom the client names together with whom the key belongs to, and the key alone.
-func (a *API) possibleCallers(ctx context.Context, caller principal.Principal, of callParties) ([]toolcall.Call, error) {
+func (a *API) possibleCallers(
+	ctx context.Context, caller principal.Principal, of callParties,
+) ([]toolcall.Call, error) {
 	owner, err := a.Organizations.PartyOf(ctx, caller.OrgID, caller.UserID, "")
 	if err != nil {
 		return nil, err
@@ -70,7 +77,8 @@ func (a *API) possibleCallers(ctx context.Context, caller principal.Principal, o
 		return nil, err
 	}
 	call := toolcall.Call{
-		Agent: toolcall.Agent{ID: stated(of.agentID)}, User: named, Org: toolcall.Org{ID: caller.OrgID, Name: owner.OrgName},
+		Agent: toolcall.Agent{ID: stated(of.agentID)}, User: named,
+		Org:         toolcall.Org{ID: caller.OrgID, Name: owner.OrgName},
 		Key:         toolcall.Key{ID: caller.KeyID, OwnerID: caller.UserID, OwnerRole: string(owner.Member.Role)},
 		Environment: caller.Environment, Now: a.Database.Now(),
 	}
@@ -97,7 +105,12 @@ func (a *API) namedUser(ctx context.Context, caller principal.Principal, of call
 
 // nothingForeseen denies every tool until the server is asked.
 func nothingForeseen(tools []face.Tool) (face.Validation, []face.SnapshotEntry) {
-	v := face.Validation{AllowedTools: []string{}, DeniedTools: []string{}, DeniedReasons: []string{}, DefaultEnforcementAction: wordHold}
+	v := face.Validation{
+		AllowedTools:             []string{},
+		DeniedTools:              []string{},
+		DeniedReasons:            []string{},
+		DefaultEnforcementAction: wordHold,
+	}
 	for _, tool := range tools {
 		if !slices.Contains(v.DeniedTools, tool.Name) {
 			v.DeniedTools = append(v.DeniedTools, tool.Name)
@@ -119,8 +132,11 @@ func stricterOf(a, b face.Validation) face.Validation {
 	}
 	blocks := func(v face.Validation) bool { return len(v.DeniedTools) > 0 && v.DefaultEnforcementAction == wordBlock }
 	merged := face.Validation{
-		AllowedTools: slices.DeleteFunc(a.AllowedTools, func(tool string) bool { return slices.Contains(b.DeniedTools, tool) }),
-		DeniedTools:  union(a.DeniedTools, b.DeniedTools), DeniedReasons: union(a.DeniedReasons, b.DeniedReasons), DefaultEnforcementAction: wordHold,
+		AllowedTools: slices.DeleteFunc(a.AllowedTools, func(tool string) bool {
+			return slices.Contains(b.DeniedTools, tool)
+		}),
+		DeniedTools: union(a.DeniedTools, b.DeniedTools), DeniedReasons: union(a.DeniedReasons, b.DeniedReasons),
+		DefaultEnforcementAction: wordHold,
 	}
 	if blocks(a) || blocks(b) || len(merged.DeniedTools) == 0 {
 		merged.DefaultEnforcementAction = wordBlock

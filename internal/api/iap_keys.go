@@ -13,7 +13,11 @@ import (
 // than the signature must not take a plan for a person.
 func (a *API) mountPlanKeys() {
 	handle(a, Route{
-		Method: http.MethodGet, Path: "/iap/keys", Tag: iapTag, Summary: "Keys that verify plan tokens, their JWTs and policy bindings, old ones too", Mode: Public,
+		Method:  http.MethodGet,
+		Path:    "/iap/keys",
+		Tag:     iapTag,
+		Summary: "Keys that verify plan tokens, their JWTs and policy bindings, old ones too",
+		Mode:    Public,
 	}, a.listPlanKeys)
 }
 
@@ -41,7 +45,11 @@ func (a *API) listPlanKeys(ctx context.Context, _ principal.Principal, _ *none) 
 	out.Body.Keys = make([]PlanKeyBody, len(keys))
 	for i, key := range keys {
 		out.Body.Keys[i] = PlanKeyBody{
-			ID: key.ID, Purpose: string(key.Purpose), Algorithm: "Ed25519", PublicKey: hex.EncodeToString(key.Public), Current: key.Current,
+			ID:        key.ID,
+			Purpose:   string(key.Purpose),
+			Algorithm: "Ed25519",
+			PublicKey: hex.EncodeToString(key.Public),
+			Current:   key.Current,
 		}
 	}
 	return out, nil

@@ -28,12 +28,15 @@ import (
 func (a *API) mountManifests() {
 	const path = "/iap/sdk/register"
 	handle(a, Route{
-		Method: http.MethodPost, Path: path, Tag: iapTag, Summary: "Register an agent's manifest: it narrows at once what the agent may do, and grants nothing",
-		Mode: Key, Scope: principal.Enforce, Audit: "manifest.registered",
+		Method: http.MethodPost, Path: path, Tag: iapTag,
+		Summary: "Register an agent's manifest: it narrows at once what the agent may do, and grants nothing",
+		Mode:    Key, Scope: principal.Enforce, Audit: "manifest.registered",
 	}, a.registerManifest)
 	op := a.huma.OpenAPI().Paths[path].Post
 	op.RequestBody.Required = true
-	op.RequestBody.Content = map[string]*huma.MediaType{jsonType: {Schema: a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[ManifestBody](), true, "")}}
+	op.RequestBody.Content = map[string]*huma.MediaType{
+		jsonType: {Schema: a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[ManifestBody](), true, "")},
+	}
 }
 
 // ManifestBody is an agent's manifest. Unknown members are refused at every level:
@@ -99,19 +102,23 @@ func (m *ManifestBody) check() error {
 	}
 	refuse(m.Version != "v1", "version", "must be v1")
 	for _, id := range []struct{ field, text string }{
-		{"identity.api_key", m.Identity.APIKey}, {"identity.user_id", m.Identity.UserID}, {"identity.agent_id", m.Identity.AgentID},
+		{"identity.api_key", m.Identity.APIKey}, {"identity.user_id", m.Identity.UserID},
+		{"identity.agent_id", m.Identity.AgentID},
 	} {
 		refuse(id.text == "" || len(id.text) > maxManifestText, id.field, "must be 1 to 200 bytes")
 	}
 	// It becomes part of the name of a policy.
-	refuse(!serverID.MatchString(m.Identity.AgentID) || len(m.Identity.AgentID) > 80, "identity.agent_id", "must be 1 to 80 letters, digits, _ and -")
-	refuse(!slices.Contains([]string{"", "sandbox", "production"}, m.Environment), "environment", "must be sandbox or production")
+	refuse(!serverID.MatchString(m.Identity.AgentID) || len(m.Identity.AgentID) > 80, "identity.agent_id",
+		"must be 1 to 80 letters, digits, _ and -")
+	refuse(!slices.Contains([]string{"", "sandbox", "production"}, m.Environment), "environment",
+		"must be sandbox or production")
 	if p := m.Proxy; p != nil {
 		refuse(p.URL != nil && !isURL(*p.URL), "proxy.url", "must be a URL")
 		refuse(p.Timeout != nil && *p.Timeout < 1, "proxy.timeout", "must be at least 1")
 		refuse(p.MaxRetries != nil && *p.MaxRetries < 0, "proxy.max_retries", "must be at least 0")
 	}
-	refuse(m.Intent != nil && m.Intent.TTLSeconds != nil && *m.Intent.TTLSeconds < 1, "intent.ttl_seconds", "must be at least 1")
+	refuse(m.Intent != nil && m.Intent.TTLSeconds != nil && *m.Intent.TTLSeconds < 1, "intent.ttl_seconds",
+		"must be at least 1")
 	refuse(len(m.Servers) > maxManifestServers, "mcp_servers", "must be at most 200")
 	ids := map[string]bool{}
 	for i, server := range m.Servers {
@@ -120,7 +127,8 @@ func (m *ManifestBody) check() error {
 		refuse(ids[server.ID], at+".id", "is the id of an earlier server")
 		ids[server.ID] = true
 		refuse(!isURL(server.URL), at+".url", "must be a URL")
-		refuse(!isServerAuth(server.Auth), at+".auth", "must be none, or of type none, bearer with a token, or api_key with an api_key")
+		refuse(!isServerAuth(server.Auth), at+".auth",
+			"must be none, or of type none, bearer with a token, or api_key with an api_key")
 	}
 	if len(problems) > 0 {
 		return fault.Fields(problems...)
@@ -213,7 +221,9 @@ type RegisteredBody struct {
 
 type registeredOutput struct{ Body RegisteredBody }
 
-func (a *API) registerManifest(ctx context.Context, caller principal.Principal, in *struct{ RawBody []byte }) (*registeredOutput, error) {
+func (a *API) registerManifest(
+	ctx context.Context, caller principal.Principal, in *struct{ RawBody []byte },
+) (*registeredOutput, error) {
 	if caller.OrgID == "" {
 		return nil, noOrganization()
 	}
@@ -239,12 +249,19 @@ func (a *API) registerManifest(ctx context.Context, caller principal.Principal, 
 	if err != nil {
 		return nil, err
 	}
-	body := RegisteredBody{Success: true, AgentID: m.AgentID, PolicyID: registered.PolicyID, PolicyVersion: registered.Version, ProxyEndpoint: a.PublicURL.String()}
+	body := RegisteredBody{
+		Success:       true,
+		AgentID:       m.AgentID,
+		PolicyID:      registered.PolicyID,
+		PolicyVersion: registered.Version,
+		ProxyEndpoint: a.PublicURL.String(),
+	}
 	switch {
 	case registered.Active:
 		body.Status, body.Message = "active", "the agent may do what its manifest lists, as far as policies allow it"
 	case m.Source != nil:
-		body.Status, body.Message = "pending", "the manifest allows more than the one before: a person must activate its policy"
+		body.Status, body.Message = "pending",
+			"the manifest allows more than the one before: a person must activate its policy"
 	default:
 		body.Status, body.Message = "none", "the manifest lists nothing, so it narrows nothing"
 	}

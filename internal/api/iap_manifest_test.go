@@ -27,7 +27,8 @@ func TestManifestNarrowsAndNeverGrants(t *testing.T) {
 		register := func(lists m, want string) {
 			t.Helper()
 			var answer struct{ Status, ProxyEndpoint string }
-			if err := agent.Call(t.Context(), http.MethodPost, "/iap/sdk/register", nil, manifestOf("clerk", lists), &answer); err != nil || answer.Status != want {
+			if err := agent.Call(t.Context(), http.MethodPost, "/iap/sdk/register", nil, manifestOf("clerk", lists),
+				&answer); err != nil || answer.Status != want {
 				t.Fatalf("register: %+v, %v, want %s", answer, err, want)
 			}
 		}
@@ -58,7 +59,8 @@ func TestManifestNarrowsAndNeverGrants(t *testing.T) {
 		if allowed("read_file", "") {
 			t.Error("a wider manifest counts before a person has activated it")
 		}
-		policies, err := w.owner.Policies(t.Context(), client.PolicyFilter{OrganizationID: w.org, Name: "manifest clerk"}, client.List{})
+		policies, err := w.owner.Policies(t.Context(),
+			client.PolicyFilter{OrganizationID: w.org, Name: "manifest clerk"}, client.List{})
 		if err != nil || len(policies.Items) != 1 {
 			t.Fatalf("the manifest's policy: %+v, %v", policies, err)
 		}
@@ -78,13 +80,15 @@ func TestManifestsBelongToTheirKeys(t *testing.T) {
 	eachWired(t, func(t *testing.T, w *wireWorld) {
 		first, second := w.key, w.keyFor(w.owner.ID, w.org).Secret.Reveal()
 		register := func(key, agent string) int {
-			return w.wire(t, "POST", "/iap/sdk/register", jsonOf(t, manifestOf(agent, m{"allow": []string{"web.search"}})), "Authorization", "Bearer "+key).status
+			return w.wire(t, "POST", "/iap/sdk/register",
+				jsonOf(t, manifestOf(agent, m{"allow": []string{"web.search"}})), "Authorization", "Bearer "+key).status
 		}
 		for _, c := range []struct {
 			name, key, agent string
 			status           int
 		}{
-			{"the first", first, "clerk", 200}, {"the same again", first, "clerk", 200}, {"an agent of another key", second, "clerk", 409},
+			{"the first", first, "clerk", 200}, {"the same again", first, "clerk", 200},
+			{"an agent of another key", second, "clerk", 409},
 			{"a second agent of one key", first, "buyer", 409}, {"an agent of its own", second, "buyer", 200},
 		} {
 			if got := register(c.key, c.agent); got != c.status {
@@ -102,7 +106,8 @@ func TestManifestsSayHowLongPlansLive(t *testing.T) {
 		life := func(key, agent string, expiresIn any) int64 {
 			t.Helper()
 			answer := w.wire(t, "POST", "/iap/sdk/token", jsonOf(t, m{
-				"user_id": "u", "agent_id": agent, "expires_in": expiresIn, "plan": m{"goal": "g", "steps": []m{{"action": "search", "mcp": "web"}}},
+				"user_id": "u", "agent_id": agent, "expires_in": expiresIn,
+				"plan": m{"goal": "g", "steps": []m{{"action": "search", "mcp": "web"}}},
 			}), "Authorization", "Bearer "+key)
 			var minted struct {
 				Token struct {
@@ -118,7 +123,8 @@ func TestManifestsSayHowLongPlansLive(t *testing.T) {
 		register := func(ttl string) {
 			t.Helper()
 			body := strings.Replace(fullManifest, `"ttl_seconds":300`, `"ttl_seconds":`+ttl, 1)
-			if answer := w.wire(t, "POST", "/iap/sdk/register", body, "Authorization", "Bearer "+w.key); answer.status != 200 {
+			if answer := w.wire(t, "POST", "/iap/sdk/register", body, "Authorization",
+				"Bearer "+w.key); answer.status != 200 {
 				t.Fatalf("register: %d %s", answer.status, answer.body)
 			}
 		}
@@ -131,8 +137,10 @@ func TestManifestsSayHowLongPlansLive(t *testing.T) {
 			expiresIn        any
 			want             int64
 		}{
-			{"as the manifest says", w.key, "clerk", nil, 77}, {"an agent that is not stated", w.key, "__sdk_multiuser__", nil, 77},
-			{"as the request says", w.key, "clerk", 40, 40}, {"another agent", w.key, "buyer", nil, 300}, {"another key", other, "clerk", nil, 300},
+			{"as the manifest says", w.key, "clerk", nil, 77},
+			{"an agent that is not stated", w.key, "__sdk_multiuser__", nil, 77},
+			{"as the request says", w.key, "clerk", 40, 40}, {"another agent", w.key, "buyer", nil, 300},
+			{"another key", other, "clerk", nil, 300},
 		} {
 			if got := life(c.key, c.agent, c.expiresIn); got != c.want {
 				t.Errorf("%s: %d s, want %d", c.name, got, c.want)
@@ -197,7 +205,8 @@ func TestManifestsThatAreRefused(t *testing.T) {
 				t.Fatalf("%s: nothing changed", c.name)
 			}
 			answer := w.wire(t, "POST", "/iap/sdk/register", text, "Authorization", "Bearer "+w.key)
-			if fields := answer.errorFields(t, http.StatusBadRequest); len(fields) == 0 && !strings.Contains(string(answer.body), "policy.allow") {
+			if fields := answer.errorFields(t, http.StatusBadRequest); len(fields) == 0 &&
+				!strings.Contains(string(answer.body), "policy.allow") {
 				t.Errorf("%s: names no field: %s", c.name, answer.body)
 			}
 			if strings.Contains(string(answer.body), "SECRET") {
@@ -212,7 +221,8 @@ func TestPreflightsAreKept(t *testing.T) {
 	t.Parallel()
 	eachWired(t, func(t *testing.T, w *wireWorld) {
 		for _, tool := range []string{"search", "drop", "pay"} {
-			body := `{"agent_id":"clerk","user_prompt":"my password is hunter2 and token ` + w.key + `","tool_calls":[{"name":"x__` + tool + `","input":{"password":"hunter3"}}]}`
+			body := `{"agent_id":"clerk","user_prompt":"my password is hunter2 and token ` + w.key +
+				`","tool_calls":[{"name":"x__` + tool + `","input":{"password":"hunter3"}}]}`
 			if status, answer := w.call("/iap/sdk/preflight", body, w.sdk()...); status != 200 {
 				t.Fatalf("preflight: %d %v", status, answer)
 			}
@@ -226,8 +236,10 @@ func TestPreflightsAreKept(t *testing.T) {
 		}
 		list := w.members("decisions", answer)
 		wantTypes(t, "decisions", list, map[string]string{
-			"items[].id": "text", "items[].at": "text", "items[].decision": "text", "items[].agentId": "text", "items[].prompt": "text", "items[].tools[].tool": "text",
-			"items[].tools[].server": "text", "items[].violations": "texts", "items[].auditIndex": "int", "hasMore": "bool",
+			"items[].id": "text", "items[].at": "text", "items[].decision": "text", "items[].agentId": "text",
+			"items[].prompt": "text", "items[].tools[].tool": "text",
+			"items[].tools[].server": "text", "items[].violations": "texts", "items[].auditIndex": "int",
+			"hasMore": "bool",
 		})
 		var outcomes []string
 		for _, item := range list["items"].([]any) {
@@ -237,7 +249,8 @@ func TestPreflightsAreKept(t *testing.T) {
 			t.Errorf("the outcomes are %s, newest first", got)
 		}
 		stats := w.members("stats", read("/pap/stats/overview", w.owner))
-		if stats["total"] != 3.0 || stats["accepted"] != 1.0 || stats["rejected"] != 1.0 || stats["escalated"] != 1.0 || stats["approximate"] != false {
+		if stats["total"] != 3.0 || stats["accepted"] != 1.0 || stats["rejected"] != 1.0 ||
+			stats["escalated"] != 1.0 || stats["approximate"] != false {
 			t.Errorf("the overview is %v", stats)
 		}
 		snapshot := w.members("snapshot", read("/pap/policy/snapshot", w.owner))
@@ -245,7 +258,8 @@ func TestPreflightsAreKept(t *testing.T) {
 			t.Errorf("the snapshot is %v", snapshot)
 		}
 		viewer := w.join(w.owner, w.org, "viewer")
-		if item := w.members("decisions", read("/pap/decisions", viewer))["items"].([]any)[0].(map[string]any); item["prompt"] != nil {
+		if item := w.members("decisions", read("/pap/decisions",
+			viewer))["items"].([]any)[0].(map[string]any); item["prompt"] != nil {
 			t.Errorf("a viewer reads a prompt: %v", item)
 		}
 		if answer := read("/pap/decisions", w.person("stranger")); answer.status != 403 {

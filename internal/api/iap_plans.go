@@ -29,8 +29,9 @@ func (a *API) mountPlans() {
 		Mode: JWT, Action: principal.ReadTelemetry,
 	}, a.listPlans)
 	handle(a, Route{
-		Method: http.MethodPost, Path: "/iap/plans/{planId}/status", Tag: iapTag, Summary: "End a plan; only a person may make an ended one active again",
-		Mode: Either, Action: principal.ReadTelemetry, Scope: principal.Enforce, Audit: "plan.status_changed",
+		Method: http.MethodPost, Path: "/iap/plans/{planId}/status", Tag: iapTag,
+		Summary: "End a plan; only a person may make an ended one active again",
+		Mode:    Either, Action: principal.ReadTelemetry, Scope: principal.Enforce, Audit: "plan.status_changed",
 	}, a.setPlanStatus)
 }
 
@@ -65,9 +66,24 @@ type PlanState struct {
 func planState(v intent.View) PlanState {
 	b := v.Binding
 	return PlanState{
-		ID: v.ID, Status: v.Status, Goal: v.Goal, Source: v.Source, Steps: v.Steps, PlanHash: v.Hash,
-		KeyID: b.KeyID, UserID: b.UserID, UserEmail: b.Email, AgentID: b.AgentID, ContextID: b.Context, SessionID: b.Session, ParentID: orNull(v.ParentID),
-		IssuedAt: v.IssuedAt, ExpiresAt: v.ExpiresAt, CreatedAt: v.CreatedAt, EndedAt: v.EndedAt, OrgID: b.OrgID,
+		ID:        v.ID,
+		Status:    v.Status,
+		Goal:      v.Goal,
+		Source:    v.Source,
+		Steps:     v.Steps,
+		PlanHash:  v.Hash,
+		KeyID:     b.KeyID,
+		UserID:    b.UserID,
+		UserEmail: b.Email,
+		AgentID:   b.AgentID,
+		ContextID: b.Context,
+		SessionID: b.Session,
+		ParentID:  orNull(v.ParentID),
+		IssuedAt:  v.IssuedAt,
+		ExpiresAt: v.ExpiresAt,
+		CreatedAt: v.CreatedAt,
+		EndedAt:   v.EndedAt,
+		OrgID:     b.OrgID,
 	}
 }
 
@@ -121,7 +137,11 @@ type plansOutput struct{ Body page.Page[PlanState] }
 
 func (a *API) listPlans(ctx context.Context, caller principal.Principal, in *listPlansInput) (*plansOutput, error) {
 	plans, err := a.Plans.List(ctx, caller, intent.Filter{
-		Status: plan.Status(in.Status), AgentID: in.AgentID, UserID: in.User, Since: instant(in.Since), Before: instant(in.Before),
+		Status:  plan.Status(in.Status),
+		AgentID: in.AgentID,
+		UserID:  in.User,
+		Since:   instant(in.Since),
+		Before:  instant(in.Before),
 	}, in.Cursor, in.Limit)
 	if err != nil {
 		return nil, err
@@ -179,7 +199,8 @@ func (a *API) getProof(ctx context.Context, caller principal.Principal, in *proo
 		return nil, err
 	}
 	out := &proofOutput{}
-	out.Body.PathProof, out.Body.Step, out.Body.PlanID, out.Body.MerkleRoot = proofs.Action, proofs.Step, in.PlanID, proofs.Root
+	out.Body.PathProof, out.Body.Step, out.Body.PlanID, out.Body.MerkleRoot = proofs.Action, proofs.Step, in.PlanID,
+		proofs.Root
 	return out, nil
 }
 

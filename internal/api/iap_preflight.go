@@ -19,8 +19,9 @@ import (
 
 func (a *API) mountPreflight() {
 	handle(a, Route{
-		Method: http.MethodPost, Path: "/iap/sdk/preflight", Tag: iapTag, Summary: "What policies say of calls an agent thinks of making; it decides nothing",
-		Mode: Key, Scope: principal.Enforce, Audit: intent.PreflightAction,
+		Method: http.MethodPost, Path: "/iap/sdk/preflight", Tag: iapTag,
+		Summary: "What policies say of calls an agent thinks of making; it decides nothing",
+		Mode:    Key, Scope: principal.Enforce, Audit: intent.PreflightAction,
 	}, a.preflight)
 }
 
@@ -116,13 +117,21 @@ func (a *API) preflight(ctx context.Context, caller principal.Principal, in *pre
 		Decision: accepted, Violations: []string{}, OffendingInterfaces: []string{}, PredicateFails: []PredicateBody{},
 		Meta: map[string]any{"tool_calls": len(in.Body.ToolCalls)},
 	}
-	record := intent.Preflight{AgentID: stated(orEmpty(in.Body.AgentID)), Prompt: orEmpty(in.Body.UserPrompt), Tools: []intent.PreflightTool{}}
+	record := intent.Preflight{
+		AgentID: stated(orEmpty(in.Body.AgentID)), Prompt: orEmpty(in.Body.UserPrompt), Tools: []intent.PreflightTool{},
+	}
 	spent := a.Policies.Spent(ctx, caller.OrgID)
 	for _, call := range in.Body.ToolCalls {
 		server, tool := plan.Place(call.Name, "", "")
 		d := judgeThought(snapshot.Set, callers[0], server, tool, call, may, spent)
 		body.add(call.Name, d)
-		record.Tools = append(record.Tools, intent.PreflightTool{Server: server, Tool: tool, Verdict: d.Verdict.String(), Policy: d.PolicyID, Rule: d.Rule})
+		record.Tools = append(record.Tools, intent.PreflightTool{
+			Server:  server,
+			Tool:    tool,
+			Verdict: d.Verdict.String(),
+			Policy:  d.PolicyID,
+			Rule:    d.Rule,
+		})
 	}
 	record.Outcome, record.Violations = body.Decision, body.Violations
 	if body.IntentID, err = a.Plans.RecordPreflight(ctx, caller, record); err != nil {
@@ -133,9 +142,15 @@ func (a *API) preflight(ctx context.Context, caller principal.Principal, in *pre
 
 // judgeThought is what policies say of a call, as a decision about it would have
 // it. What cannot be read is denied.
-func judgeThought(set *engine.Set, caller toolcall.Call, server, tool string, sent PreflightCallBody, may authority, spent engine.Spent) engine.Decision {
+func judgeThought(
+	set *engine.Set, caller toolcall.Call, server, tool string, sent PreflightCallBody, may authority, spent engine.Spent,
+) engine.Decision {
 	if may != nil && !may[sent.Name] && !may[tool] {
-		return engine.Decision{PolicyID: policy.ByIntent, Rule: "authority_snapshot", Reason: "the client's own authority does not hold this tool"}
+		return engine.Decision{
+			PolicyID: policy.ByIntent,
+			Rule:     "authority_snapshot",
+			Reason:   "the client's own authority does not hold this tool",
+		}
 	}
 	args, err := toolcall.Decode(sent.Input)
 	if err != nil {
@@ -167,7 +182,9 @@ func (b *PreflightBody) add(name string, d engine.Decision) {
 	}
 	b.Violations = append(b.Violations, name+": "+reason)
 	b.OffendingInterfaces = append(b.OffendingInterfaces, name)
-	b.PredicateFails = append(b.PredicateFails, PredicateBody{Predicate: d.PolicyID + "/" + d.Rule, ToolName: name, Decision: "fail", Reason: reason})
+	b.PredicateFails = append(b.PredicateFails, PredicateBody{
+		Predicate: d.PolicyID + "/" + d.Rule, ToolName: name, Decision: "fail", Reason: reason,
+	})
 }
 
 // preflightOf reads a preflight out of the log. One whose payload was erased has

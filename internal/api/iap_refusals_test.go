@@ -56,7 +56,9 @@ func TestEveryErrorOfADecisionRouteDenies(t *testing.T) {
 		org := s.organization(owner, "Refusals")
 		token := credentials(owner.Client)
 		unbound := credentials(s.public.WithKey(s.keyFor(owner.ID, "").Secret.Reveal()))
-		scopeless, err := owner.CreateKey(t.Context(), client.NewKey{Name: "ingests", OrganizationID: org, Scopes: []string{"ingest"}})
+		scopeless, err := owner.CreateKey(t.Context(), client.NewKey{
+			Name: "ingests", OrganizationID: org, Scopes: []string{"ingest"},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,23 +120,30 @@ func TestBodiesThatCannotBeReadAreDenied(t *testing.T) {
 	t.Parallel()
 	const deep = 40_000
 	bodies := map[string]string{
-		"nothing": "", "white space": " \n", "null": `null`, "an array": `[{}]`, "a number": `1`, "a string": `"` + typedSecret + `"`,
-		"half an object": `{"tool":"` + typedSecret, "two objects": `{} {}`, "rest": `{}x`, "a comma at the end": `{"tool":"a",}`,
-		"a byte order mark": "\ufeff{}", "a number JSON lacks": `{"a":NaN}`, "invalid UTF-8": "{\"tool\":\"\xff" + typedSecret + "\"}",
-		"half a surrogate pair": `{"tool":"\ud800"}`, "a member twice": `{"tool":"a","tool":"b"}`, "an escaped member twice": `{"tool":"a","\u0074ool":"b"}`,
-		"an unknown member twice": `{"x":1,"x":1}`, "brackets without end": strings.Repeat("[", deep), "braces without end": strings.Repeat(`{"a":`, deep),
-		"deep nesting":                   `{"a":` + strings.Repeat("[", deep) + strings.Repeat("]", deep) + `}`,
-		"too large":                      `{"a":"` + strings.Repeat("x", 2<<20) + `"}`,
-		"a tool that is no text":         `{"tool":{"a":"` + typedSecret + `"},"tool_name":17,"path":{}}`,
-		"labels that are no texts":       `{"tool":"a","tool_name":"a","labels":{"` + typedSecret + `":1}}`,
-		"arguments that are no object":   `{"tool":"a","tool_name":"a","arguments":"` + typedSecret + `","tool_input":["` + typedSecret + `"]}`,
+		"nothing": "", "white space": " \n", "null": `null`, "an array": `[{}]`, "a number": `1`,
+		"a string":       `"` + typedSecret + `"`,
+		"half an object": `{"tool":"` + typedSecret, "two objects": `{} {}`, "rest": `{}x`,
+		"a comma at the end": `{"tool":"a",}`,
+		"a byte order mark":  "\ufeff{}", "a number JSON lacks": `{"a":NaN}`,
+		"invalid UTF-8":         "{\"tool\":\"\xff" + typedSecret + "\"}",
+		"half a surrogate pair": `{"tool":"\ud800"}`, "a member twice": `{"tool":"a","tool":"b"}`,
+		"an escaped member twice": `{"tool":"a","\u0074ool":"b"}`,
+		"an unknown member twice": `{"x":1,"x":1}`, "brackets without end": strings.Repeat("[", deep),
+		"braces without end":       strings.Repeat(`{"a":`, deep),
+		"deep nesting":             `{"a":` + strings.Repeat("[", deep) + strings.Repeat("]", deep) + `}`,
+		"too large":                `{"a":"` + strings.Repeat("x", 2<<20) + `"}`,
+		"a tool that is no text":   `{"tool":{"a":"` + typedSecret + `"},"tool_name":17,"path":{}}`,
+		"labels that are no texts": `{"tool":"a","tool_name":"a","labels":{"` + typedSecret + `":1}}`,
+		"arguments that are no object": `{"tool":"a","tool_name":"a","arguments":"` + typedSecret +
+			`","tool_input":["` + typedSecret + `"]}`,
 		"arguments with a member twice":  `{"tool":"a","tool_name":"a","arguments":{"x":1,"x":2},"tool_input":{"x":1,"x":2}}`,
 		"a huge number in the arguments": `{"tool":"a","tool_name":"a","arguments":{"x":1e999},"tool_input":{"x":1e999}}`,
 		"no tool":                        `{"arguments":{}}`,
 		"an empty tool":                  `{"tool":" ","tool_name":""}`,
 		"a tool nobody can read":         `{"tool":"a\u0000b","tool_name":"a\u0000b"}`,
-		"a tool of a megabyte":           `{"tool":"` + strings.Repeat("t", 900_000) + `","tool_name":"` + strings.Repeat("t", 900_000) + `"}`,
-		"TOOL for tool":                  `{"TOOL":"a","Tool_Name":"a"}`,
+		"a tool of a megabyte": `{"tool":"` + strings.Repeat("t", 900_000) + `","tool_name":"` +
+			strings.Repeat("t", 900_000) + `"}`,
+		"TOOL for tool": `{"TOOL":"a","Tool_Name":"a"}`,
 	}
 	each(t, func(t *testing.T, s *server) {
 		owner := s.person("owner")
@@ -185,10 +194,13 @@ func TestDecisionsDuringAnOutageDeny(t *testing.T) {
 		"/iap/sdk/enforce": jsonOf(t, map[string]any{"tool": "read", "intent_token": token}),
 		"/iap/enforce":     `{"tool_name":"read"}`,
 		"/iap/verify-step": jsonOf(t, map[string]any{"tool_name": "read", "token": token.JWT}),
-		"/verify/action":   jsonOf(t, map[string]any{"path": "/steps/[0]/action", "value": "read", "proof": token.StepProofs[0], "token": token.Token}),
+		"/verify/action": jsonOf(t, map[string]any{
+			"path": "/steps/[0]/action", "value": "read", "proof": token.StepProofs[0], "token": token.Token,
+		}),
 	}
 	for path, body := range bodies {
-		if answer := s.wire(t, "POST", path, body, credentials(agent)...); !strings.Contains(string(answer.body), `"allowed":true`) {
+		if answer := s.wire(t, "POST", path, body,
+			credentials(agent)...); !strings.Contains(string(answer.body), `"allowed":true`) {
 			t.Fatalf("%s before the outage: %s", path, answer.body)
 		}
 	}

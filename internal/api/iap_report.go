@@ -98,7 +98,9 @@ func (a *API) getReport(ctx context.Context, caller principal.Principal, in *Pla
 	return &reportOutput{report(view.ID, view.Status, steps, decided, done)}, nil
 }
 
-func report(planID string, status plan.Status, steps []plan.Step, decided []decision.Tally, done []execution.Tally) ReportBody {
+func report(
+	planID string, status plan.Status, steps []plan.Step, decided []decision.Tally, done []execution.Tally,
+) ReportBody {
 	r := reporter{body: ReportBody{
 		PlanID: planID, Status: status, Steps: make([]StepReportBody, len(steps)), Drift: []DriftBody{},
 		Planned: len(steps), Truncated: len(decided) == decision.MaxTallies || len(done) == execution.MaxTallies,

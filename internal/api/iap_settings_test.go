@@ -17,10 +17,11 @@ func enforcementRoleCases() []roleCase {
 			_, err := p.EnforcementSettings(ctx, org)
 			return err
 		}},
-		{"PUT " + path, "change settings", managers, http.StatusForbidden, func(ctx context.Context, _ *server, org string, p *person) error {
-			_, err := p.SetEnforcementSettings(ctx, org, client.EnforcementSettings{MaxPlanTTLSeconds: 60})
-			return err
-		}},
+		{"PUT " + path, "change settings", managers, http.StatusForbidden,
+			func(ctx context.Context, _ *server, org string, p *person) error {
+				_, err := p.SetEnforcementSettings(ctx, org, client.EnforcementSettings{MaxPlanTTLSeconds: 60})
+				return err
+			}},
 	}
 }
 
@@ -39,7 +40,8 @@ func TestEnforcementSettings(t *testing.T) {
 		if got, err := w.owner.SetEnforcementSettings(t.Context(), w.org, wanted); err != nil || got != wanted {
 			t.Fatalf("change: %+v, %v", got, err)
 		}
-		if _, answer := w.call("/iap/enforce", free, w.gemini()...); answer["allowed"] != false || answer["decidedBy"] != "writ:intent" {
+		if _, answer := w.call("/iap/enforce", free, w.gemini()...); answer["allowed"] != false ||
+			answer["decidedBy"] != "writ:intent" {
 			t.Errorf("without a plan, which is required: %v", answer)
 		}
 		plan, err := w.owner.Plan(t.Context(), w.mint(crewPlan)["plan_id"].(string))
@@ -47,7 +49,9 @@ func TestEnforcementSettings(t *testing.T) {
 			t.Errorf("a plan asked for an hour lives %v, %v; want a minute", plan.ExpiresAt.Sub(plan.IssuedAt), err)
 		}
 		for _, seconds := range []int64{0, -1} {
-			_, err := w.owner.SetEnforcementSettings(t.Context(), w.org, client.EnforcementSettings{MaxPlanTTLSeconds: seconds})
+			_, err := w.owner.SetEnforcementSettings(t.Context(), w.org, client.EnforcementSettings{
+				MaxPlanTTLSeconds: seconds,
+			})
 			wantStatus(t, "a life of nothing", err, http.StatusBadRequest)
 		}
 	})
@@ -101,7 +105,9 @@ func TestPlansAreListed(t *testing.T) {
 			if !page.HasMore {
 				continue
 			}
-			rest, err := w.owner.Plans(t.Context(), w.org, client.PlanFilter{List: client.List{Limit: 2, Cursor: page.NextCursor}})
+			rest, err := w.owner.Plans(t.Context(), w.org, client.PlanFilter{
+				List: client.List{Limit: 2, Cursor: page.NextCursor},
+			})
 			if err != nil || len(rest.Items) != 1 || rest.Items[0].ID != ids[0] {
 				t.Errorf("%s: the next page is %+v, %v", name, rest.Items, err)
 			}

@@ -14,8 +14,9 @@ import (
 
 func (a *API) mountTokens() {
 	handle(a, Route{
-		Method: http.MethodPost, Path: "/iap/sdk/token", Tag: iapTag, Summary: "Declare a plan and get its token; never refused for what policies say",
-		Mode: Key, Scope: principal.Enforce, Audit: "plan.minted", Status: http.StatusCreated,
+		Method: http.MethodPost, Path: "/iap/sdk/token", Tag: iapTag,
+		Summary: "Declare a plan and get its token; never refused for what policies say",
+		Mode:    Key, Scope: principal.Enforce, Audit: "plan.minted", Status: http.StatusCreated,
 	}, a.mintToken)
 }
 
@@ -93,22 +94,35 @@ func (a *API) mintToken(ctx context.Context, caller principal.Principal, in *min
 		return nil, err
 	}
 	minted, err := a.Plans.Mint(ctx, caller, intent.Request{
-		UserID: orEmpty(b.UserID), Email: orEmpty(b.UserEmail), AgentID: orEmpty(b.AgentID), ContextID: orEmpty(b.ContextID), SessionID: orEmpty(b.SessionID),
-		Plan: b.Plan, Policy: b.Policy, ExpiresIn: b.ExpiresIn, DefaultLife: life, MaxLife: settings.MaxPlanTTL, IdempotencyKey: in.IdempotencyKey,
+		UserID:         orEmpty(b.UserID),
+		Email:          orEmpty(b.UserEmail),
+		AgentID:        orEmpty(b.AgentID),
+		ContextID:      orEmpty(b.ContextID),
+		SessionID:      orEmpty(b.SessionID),
+		Plan:           b.Plan,
+		Policy:         b.Policy,
+		ExpiresIn:      b.ExpiresIn,
+		DefaultLife:    life,
+		MaxLife:        settings.MaxPlanTTL,
+		IdempotencyKey: in.IdempotencyKey,
 	})
 	if err != nil {
 		return nil, err
 	}
-	validation, snapshot := a.foresee(ctx, caller, minted.Plan, minted.Widened, callParties{agentID: orEmpty(b.AgentID), userID: orEmpty(b.UserID), email: orEmpty(b.UserEmail)})
+	validation, snapshot := a.foresee(ctx, caller, minted.Plan, minted.Widened, callParties{
+		agentID: orEmpty(b.AgentID), userID: orEmpty(b.UserID), email: orEmpty(b.UserEmail),
+	})
 	client := stated(orEmpty(b.AgentID))
 	if client == "" {
 		client = caller.KeyID
 	}
 	return &mintOutput{TokenBody{
 		Success: true, Message: "the plan is declared", PlanID: minted.PlanID, IntentReference: minted.IntentReference,
-		PlanHash: minted.PlanHash, MerkleRoot: minted.MerkleRoot, CompositeIdentity: minted.CompositeIdentity, StepProofs: minted.StepProofs,
-		Token: signedTokenBody(minted.Token), JWT: minted.JWT, PolicyValidation: validation, PolicySnapshot: snapshot,
-		ClientInfo: ClientInfoBody{ClientID: client, ClientName: client, OrgID: caller.OrgID},
+		PlanHash: minted.PlanHash, MerkleRoot: minted.MerkleRoot, CompositeIdentity: minted.CompositeIdentity,
+		StepProofs: minted.StepProofs,
+		Token:      signedTokenBody(minted.Token), JWT: minted.JWT, PolicyValidation: validation,
+		PolicySnapshot: snapshot,
+		ClientInfo:     ClientInfoBody{ClientID: client, ClientName: client, OrgID: caller.OrgID},
 	}}, nil
 }
 
@@ -132,12 +146,14 @@ func stated(id string) string {
 // without credentials: it stores nothing and authorises nothing.
 func (a *API) mountPublicTokens() {
 	handle(a, Route{
-		Method: http.MethodPost, Path: "/intent", Tag: iapTag, Summary: "Bind the text of a policy by a signature; it authorises no call",
-		Mode: Public, Throttle: throttle.BindPolicy, Audit: notRecorded, MaxBytes: maxPublicBody,
+		Method: http.MethodPost, Path: "/intent", Tag: iapTag,
+		Summary: "Bind the text of a policy by a signature; it authorises no call",
+		Mode:    Public, Throttle: throttle.BindPolicy, Audit: notRecorded, MaxBytes: maxPublicBody,
 	}, a.bindPolicy)
 	raw[VerifyActionBody, VerifiedActionBody](a, Route{
-		Method: http.MethodPost, Path: "/verify/action", Tag: iapTag, Summary: "Whether a value stands at a place in what a token signs",
-		Mode: Public, Throttle: throttle.VerifyAction, Audit: notRecorded, MaxBytes: maxPublicBody,
+		Method: http.MethodPost, Path: "/verify/action", Tag: iapTag,
+		Summary: "Whether a value stands at a place in what a token signs",
+		Mode:    Public, Throttle: throttle.VerifyAction, Audit: notRecorded, MaxBytes: maxPublicBody,
 	}, a.verifyAction)
 }
 
@@ -170,7 +186,9 @@ func (a *API) bindPolicy(ctx context.Context, _ principal.Principal, in *bindInp
 	if string(b.Identity) == "null" {
 		b.Identity = nil
 	}
-	bound, err := a.Plans.Bind(ctx, intent.BindRequest{Plan: b.Plan, Policy: b.Policy, Identity: b.Identity, ExpiresIn: b.ValiditySeconds})
+	bound, err := a.Plans.Bind(ctx, intent.BindRequest{
+		Plan: b.Plan, Policy: b.Policy, Identity: b.Identity, ExpiresIn: b.ValiditySeconds,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -232,5 +250,7 @@ func (a *API) verifySigned(r *http.Request) (intent.ActionResult, error) {
 	if err := readObject(body, &in); err != nil {
 		return intent.ActionResult{Reason: "the request cannot be read: the body " + describe(err)}, nil
 	}
-	return a.Plans.VerifyAction(r.Context(), intent.ActionRequest{Path: in.Path, Value: in.Value, Proof: in.Proof, Token: in.Token})
+	return a.Plans.VerifyAction(r.Context(), intent.ActionRequest{
+		Path: in.Path, Value: in.Value, Proof: in.Proof, Token: in.Token,
+	})
 }

@@ -173,7 +173,9 @@ func refusedStep(reason string) VerifiedStepBody {
 	return verifiedStep(d)
 }
 
-func (a *API) judgeStepOnce(ctx context.Context, caller principal.Principal, step sentStep) (body VerifiedStepBody, current bool, err error) {
+func (a *API) judgeStepOnce(
+	ctx context.Context, caller principal.Principal, step sentStep,
+) (body VerifiedStepBody, current bool, err error) {
 	declared, err := a.Plans.FindByToken(ctx, step.presented)
 	if err != nil {
 		return VerifiedStepBody{}, false, err
@@ -230,7 +232,9 @@ func (a *API) snapshotForStep(ctx context.Context, orgID string) (s stepSnapshot
 }
 
 // judgeTool judges the tool by the plan, adds what policies say, and records it.
-func (a *API) judgeTool(ctx context.Context, step judgedStep, d *plan.Declared) (body VerifiedStepBody, current bool, err error) {
+func (a *API) judgeTool(
+	ctx context.Context, step judgedStep, d *plan.Declared,
+) (body VerifiedStepBody, current bool, err error) {
 	var claim *plan.Claim
 	if step.claimed {
 		claim = &step.claim
@@ -243,9 +247,17 @@ func (a *API) judgeTool(ctx context.Context, step judgedStep, d *plan.Declared) 
 		}
 	}
 	current, err = a.Enforcement.RecordStep(ctx, step.caller, enforcement.StepCheck{
-		PlanID: d.ID, AgentID: d.Binding.AgentID, Server: answer.Server, Tool: step.tool, Verdict: answer.Verdict, Reason: answer.Reason,
-		PolicyID: answer.PolicyID, PolicyVersion: answer.PolicyVersion, Rule: answer.Rule,
-		Generation: step.snapshot.Generation, Epoch: step.snapshot.Epoch,
+		PlanID:        d.ID,
+		AgentID:       d.Binding.AgentID,
+		Server:        answer.Server,
+		Tool:          step.tool,
+		Verdict:       answer.Verdict,
+		Reason:        answer.Reason,
+		PolicyID:      answer.PolicyID,
+		PolicyVersion: answer.PolicyVersion,
+		Rule:          answer.Rule,
+		Generation:    step.snapshot.Generation,
+		Epoch:         step.snapshot.Epoch,
 	})
 	if err != nil || !current {
 		return VerifiedStepBody{}, false, err
@@ -264,7 +276,9 @@ func (a *API) judgeTool(ctx context.Context, step judgedStep, d *plan.Declared) 
 // strictest over all whom a policy could be bound to, over the servers of the
 // steps, and over the spellings of the name. What depends on the call is not
 // allowed here.
-func (a *API) foreseeStep(ctx context.Context, step judgedStep, d *plan.Declared, steps []int) (enforcement.Answer, error) {
+func (a *API) foreseeStep(
+	ctx context.Context, step judgedStep, d *plan.Declared, steps []int,
+) (enforcement.Answer, error) {
 	if broken := step.snapshot.broken; broken != nil {
 		return enforcement.Answer{
 			Reason:   "an active policy cannot be read by this server, so nothing is allowed",
@@ -298,7 +312,13 @@ func (a *API) foreseeStep(ctx context.Context, step judgedStep, d *plan.Declared
 // foreseenAnswer is a foresight as an answer: an allow only where it is certain.
 func foreseenAnswer(f engine.Foresight) enforcement.Answer {
 	answer := enforcement.Answer{
-		Verdict: f.Verdict, Reason: f.Reason, Message: f.Message, PolicyID: f.PolicyID, PolicyName: f.PolicyName, PolicyVersion: f.PolicyVersion, Rule: f.Rule,
+		Verdict:       f.Verdict,
+		Reason:        f.Reason,
+		Message:       f.Message,
+		PolicyID:      f.PolicyID,
+		PolicyName:    f.PolicyName,
+		PolicyVersion: f.PolicyVersion,
+		Rule:          f.Rule,
 	}
 	if answer.PolicyID == "" {
 		answer.PolicyID = policy.ByDefault
@@ -313,8 +333,16 @@ func foreseenAnswer(f engine.Foresight) enforcement.Answer {
 func verifiedStep(d enforcement.Answer) VerifiedStepBody {
 	body := decisionBody(d)
 	return VerifiedStepBody{
-		Allowed: body.Allowed, Action: body.Action, EnforcementAction: body.EnforcementAction, Decision: body.Decision, Reason: body.Reason, Message: body.Message,
-		DecidedBy: body.DecidedBy, Rule: body.Rule, MatchedPolicy: matchedPolicy(d), VerificationSource: "writ",
+		Allowed:            body.Allowed,
+		Action:             body.Action,
+		EnforcementAction:  body.EnforcementAction,
+		Decision:           body.Decision,
+		Reason:             body.Reason,
+		Message:            body.Message,
+		DecidedBy:          body.DecidedBy,
+		Rule:               body.Rule,
+		MatchedPolicy:      matchedPolicy(d),
+		VerificationSource: "writ",
 	}
 }
 
@@ -322,8 +350,9 @@ func verifiedStep(d enforcement.Answer) VerifiedStepBody {
 func (b *VerifiedStepBody) describe(d *plan.Declared, result plan.Result, done []int) {
 	b.MerkleRoot, b.ExpiresAt = d.Root, d.Expires.Unix()
 	state := &ExecutionStateBody{
-		PlanID: d.ID, IntentReference: "ir_" + d.ID, ExecutedSteps: append([]int{}, done...), TotalSteps: len(d.Plan.Steps),
-		Status: d.Status, IsCompleted: d.Status != plan.Active,
+		PlanID: d.ID, IntentReference: "ir_" + d.ID, ExecutedSteps: append([]int{}, done...),
+		TotalSteps: len(d.Plan.Steps),
+		Status:     d.Status, IsCompleted: d.Status != plan.Active,
 	}
 	b.ExecutionState = state
 	if !result.OK {
@@ -337,12 +366,18 @@ func (b *VerifiedStepBody) describe(d *plan.Declared, result plan.Result, done [
 		hash := plan.Leaf{Path: leaf.Path, Digest: leaf.ValueDigest}.Hash()
 		b.NodeHash = hex.EncodeToString(hash[:])
 	}
-	validation := face.Validation{AllowedTools: []string{}, DeniedTools: []string{}, DeniedReasons: []string{}, DefaultEnforcementAction: wordBlock}
+	validation := face.Validation{
+		AllowedTools:             []string{},
+		DeniedTools:              []string{},
+		DeniedReasons:            []string{},
+		DefaultEnforcementAction: wordBlock,
+	}
 	tool := d.Plan.Steps[i].Tool
 	if b.Allowed {
 		validation.AllowedTools = append(validation.AllowedTools, tool)
 	} else {
-		validation.DeniedTools, validation.DeniedReasons = append(validation.DeniedTools, tool), append(validation.DeniedReasons, tool+": "+b.Reason)
+		validation.DeniedTools, validation.DeniedReasons = append(validation.DeniedTools, tool),
+			append(validation.DeniedReasons, tool+": "+b.Reason)
 		validation.DefaultEnforcementAction = b.EnforcementAction
 	}
 	b.PolicyValidation = &validation

@@ -14,15 +14,21 @@ import (
 func (a *API) mountIdentities() {
 	const tag = "auth"
 	handle(a, Route{
-		Method: http.MethodGet, Path: "/auth/identities", Tag: tag, Summary: "With which identities one can sign in", Mode: JWT,
+		Method:  http.MethodGet,
+		Path:    "/auth/identities",
+		Tag:     tag,
+		Summary: "With which identities one can sign in",
+		Mode:    JWT,
 	}, a.listIdentities)
 	handle(a, Route{
-		Method: http.MethodPost, Path: "/auth/identities", Tag: tag, Summary: "Begin to link an identity to one's account: open the address it gives, in the same browser",
-		Mode: JWT, Throttle: throttle.SignIn, Audit: notRecorded,
+		Method: http.MethodPost, Path: "/auth/identities", Tag: tag,
+		Summary: "Begin to link an identity to one's account: open the address it gives, in the same browser",
+		Mode:    JWT, Throttle: throttle.SignIn, Audit: notRecorded,
 	}, a.linkIdentity)
 	handle(a, Route{
-		Method: http.MethodDelete, Path: "/auth/identities/{id}", Tag: tag, Summary: "Remove an identity from one's account",
-		Mode: JWT, Audit: "identity.unlinked", Status: http.StatusNoContent,
+		Method: http.MethodDelete, Path: "/auth/identities/{id}", Tag: tag,
+		Summary: "Remove an identity from one's account",
+		Mode:    JWT, Audit: "identity.unlinked", Status: http.StatusNoContent,
 	}, a.unlinkIdentity)
 }
 
@@ -37,7 +43,13 @@ type IdentityBody struct {
 }
 
 func identityBody(i federation.Identity) IdentityBody {
-	body := IdentityBody{ID: i.ID, Issuer: i.Issuer, Email: i.Email, Linked: i.Linked, CreatedAt: i.CreatedAt}
+	body := IdentityBody{
+		ID:        i.ID,
+		Issuer:    i.Issuer,
+		Email:     i.Email,
+		Linked:    i.Linked,
+		CreatedAt: i.CreatedAt,
+	}
 	if i.OrgID != "" {
 		body.OrganizationID = &i.OrgID
 	}
@@ -76,7 +88,9 @@ type linkIdentityOutput struct {
 	}
 }
 
-func (a *API) linkIdentity(ctx context.Context, caller principal.Principal, in *linkIdentityInput) (*linkIdentityOutput, error) {
+func (a *API) linkIdentity(
+	ctx context.Context, caller principal.Principal, in *linkIdentityInput,
+) (*linkIdentityOutput, error) {
 	departure, err := a.SignIn.DepartToLink(ctx, caller, in.Body.OrganizationID)
 	if err != nil {
 		return nil, err

@@ -14,14 +14,19 @@ import (
 func (a *API) mountIdentityProvider() {
 	route := func(method, path, summary, records string, status int) Route {
 		return Route{
-			Method: method, Path: "/organization/{orgId}/identity-provider" + path, Tag: "identity provider", Summary: summary,
-			Mode: JWT, Action: principal.ManageIdentityProvider, Audit: records, Status: status,
+			Method: method, Path: "/organization/{orgId}/identity-provider" + path, Tag: "identity provider",
+			Summary: summary,
+			Mode:    JWT, Action: principal.ManageIdentityProvider, Audit: records, Status: status,
 		}
 	}
 	handle(a, route(http.MethodGet, "", "With what the organization's people sign in", "", 0), a.getIdentityProvider)
-	handle(a, route(http.MethodPut, "", "Set the identity provider up, or change it", "identity_provider.set", 0), a.putIdentityProvider)
-	handle(a, route(http.MethodDelete, "", "Remove the identity provider; sessions that came from it end", "identity_provider.deleted", http.StatusNoContent), a.deleteIdentityProvider)
-	test := route(http.MethodPost, "/test", "Test the connection, and look for the records that prove the domains", "identity_provider.tested", 0)
+	handle(a, route(http.MethodPut, "", "Set the identity provider up, or change it", "identity_provider.set", 0),
+		a.putIdentityProvider)
+	handle(a,
+		route(http.MethodDelete, "", "Remove the identity provider; sessions that came from it end",
+			"identity_provider.deleted", http.StatusNoContent), a.deleteIdentityProvider)
+	test := route(http.MethodPost, "/test", "Test the connection, and look for the records that prove the domains",
+		"identity_provider.tested", 0)
 	test.Throttle = throttle.TestIdentityProvider
 	handle(a, test, a.testIdentityProvider)
 }
@@ -60,19 +65,30 @@ func (a *API) identityProvider(p federation.Provider, err error) (*identityProvi
 		name = p.Slug
 	}
 	body := IdentityProviderBody{
-		Issuer: p.Issuer, ClientID: p.ClientID, Slug: p.Slug, Domains: []DomainBody{}, DefaultRole: p.DefaultRole, Enforced: p.Enforced, TestedAt: p.TestedAt,
-		CallbackURL: a.PublicURL.JoinPath(federation.CallbackPath(p.OrgID)).String(), SignInURL: a.PublicURL.JoinPath("/auth/oidc", name).String(),
-		CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
+		Issuer:      p.Issuer,
+		ClientID:    p.ClientID,
+		Slug:        p.Slug,
+		Domains:     []DomainBody{},
+		DefaultRole: p.DefaultRole,
+		Enforced:    p.Enforced,
+		TestedAt:    p.TestedAt,
+		CallbackURL: a.PublicURL.JoinPath(federation.CallbackPath(p.OrgID)).String(),
+		SignInURL:   a.PublicURL.JoinPath("/auth/oidc", name).String(),
+		CreatedAt:   p.CreatedAt,
+		UpdatedAt:   p.UpdatedAt,
 	}
 	for _, d := range p.Domains {
 		body.Domains = append(body.Domains, DomainBody{
-			Name: d.Name, ProvenAt: d.ProvenAt, RecordName: federation.ProofName(d.Name), RecordValue: federation.ProofValue(p.OrgID),
+			Name: d.Name, ProvenAt: d.ProvenAt, RecordName: federation.ProofName(d.Name),
+			RecordValue: federation.ProofValue(p.OrgID),
 		})
 	}
 	return &identityProviderOutput{body}, nil
 }
 
-func (a *API) getIdentityProvider(ctx context.Context, caller principal.Principal, _ *OrgInput) (*identityProviderOutput, error) {
+func (a *API) getIdentityProvider(
+	ctx context.Context, caller principal.Principal, _ *OrgInput,
+) (*identityProviderOutput, error) {
 	return a.identityProvider(a.SignIn.Get(ctx, caller))
 }
 
@@ -89,9 +105,12 @@ type putIdentityProviderInput struct {
 	}
 }
 
-func (a *API) putIdentityProvider(ctx context.Context, caller principal.Principal, in *putIdentityProviderInput) (*identityProviderOutput, error) {
+func (a *API) putIdentityProvider(
+	ctx context.Context, caller principal.Principal, in *putIdentityProviderInput,
+) (*identityProviderOutput, error) {
 	return a.identityProvider(a.SignIn.Put(ctx, caller, federation.Settings{
-		Issuer: in.Body.Issuer, ClientID: in.Body.ClientID, Secret: secret.NewText(in.Body.ClientSecret), Slug: in.Body.Slug,
+		Issuer: in.Body.Issuer, ClientID: in.Body.ClientID, Secret: secret.NewText(in.Body.ClientSecret),
+		Slug:    in.Body.Slug,
 		Domains: in.Body.Domains, DefaultRole: in.Body.DefaultRole, Enforced: in.Body.Enforced,
 	}))
 }
@@ -100,6 +119,8 @@ func (a *API) deleteIdentityProvider(ctx context.Context, caller principal.Princ
 	return nil, a.SignIn.Delete(ctx, caller)
 }
 
-func (a *API) testIdentityProvider(ctx context.Context, caller principal.Principal, _ *OrgInput) (*identityProviderOutput, error) {
+func (a *API) testIdentityProvider(
+	ctx context.Context, caller principal.Principal, _ *OrgInput,
+) (*identityProviderOutput, error) {
 	return a.identityProvider(a.SignIn.Test(ctx, caller))
 }

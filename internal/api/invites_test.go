@@ -20,7 +20,14 @@ func TestInvitationByMail(t *testing.T) {
 		owner, guest, thief := s.person("owner"), s.person("guest"), s.person("thief")
 		org := s.organization(owner, `Inviting "Org"`)
 		invite, err := owner.Invite(ctx, org, " "+strings.ToUpper(guest.Email)+" ", "")
-		want := client.Invite{ID: invite.ID, Email: guest.Email, Role: "member", InvitedBy: owner.ID, CreatedAt: invite.CreatedAt, ExpiresAt: invite.CreatedAt.Add(7 * 24 * time.Hour)}
+		want := client.Invite{
+			ID:        invite.ID,
+			Email:     guest.Email,
+			Role:      "member",
+			InvitedBy: owner.ID,
+			CreatedAt: invite.CreatedAt,
+			ExpiresAt: invite.CreatedAt.Add(7 * 24 * time.Hour),
+		}
 		if diff := cmp.Diff(want, invite); diff != "" || err != nil {
 			t.Fatalf("invited: %v (-want +got):\n%s", err, diff)
 		}
@@ -79,7 +86,8 @@ func TestInvitationsEnd(t *testing.T) {
 		_, replaced := invite(2)
 		third, lasting := invite(3)
 		for what, token := range map[string]string{
-			"withdrawn": withdrawn, "replaced": replaced, "unknown": secret.Token("inv_").Reveal(), "malformed": "\x00", "cut off": lasting[:20],
+			"withdrawn": withdrawn, "replaced": replaced, "unknown": secret.Token("inv_").Reveal(), "malformed": "\x00",
+			"cut off": lasting[:20],
 		} {
 			_, err := guest.AcceptInvite(ctx, token)
 			wantStatus(t, "accept one that is "+what, err, http.StatusNotFound)
@@ -142,7 +150,9 @@ func TestSignUpByInvitation(t *testing.T) {
 		org := s.organization(owner, "Closed house")
 		invited, stranger := freshAddress(), freshAddress()
 		register := func(address, token string) error {
-			_, err := s.public.Register(ctx, client.Registration{Email: address, Password: knownPassword, InviteToken: token})
+			_, err := s.public.Register(ctx, client.Registration{
+				Email: address, Password: knownPassword, InviteToken: token,
+			})
 			return err
 		}
 		old, err := owner.Invite(ctx, org, invited, "viewer")

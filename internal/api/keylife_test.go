@@ -32,7 +32,8 @@ func TestAKeyExpires(t *testing.T) {
 		_, err = key.CurrentKey(ctx)
 		wantStatus(t, "at its end", err, http.StatusUnauthorized)
 		listed, err := p.Keys(ctx, org, client.List{})
-		if err != nil || len(listed.Items) != 1 || listed.Items[0].Status != "expired" || !listed.Items[0].ExpiresAt.Equal(end.Truncate(time.Microsecond)) {
+		if err != nil || len(listed.Items) != 1 || listed.Items[0].Status != "expired" ||
+			!listed.Items[0].ExpiresAt.Equal(end.Truncate(time.Microsecond)) {
 			t.Errorf("in the list: %+v, %v", listed.Items, err)
 		}
 		_, err = p.RotateKey(ctx, issued.ID)
@@ -62,7 +63,8 @@ func TestRevokedKeys(t *testing.T) {
 			t.Errorf("recorded %v, want one key.revoked", log)
 		}
 		listed, err := p.Keys(ctx, org, client.List{})
-		if err != nil || listed.Items[1].ID != issued.ID || listed.Items[1].Status != "revoked" || listed.Items[1].RevokedAt == nil {
+		if err != nil || listed.Items[1].ID != issued.ID || listed.Items[1].Status != "revoked" ||
+			listed.Items[1].RevokedAt == nil {
 			t.Errorf("in the list: %+v, %v", listed.Items, err)
 		}
 		if _, err := s.public.WithKey(other.APIKey).CurrentKey(ctx); err != nil || listed.Items[0].Status != "active" {
@@ -81,7 +83,12 @@ func TestRotatedKeys(t *testing.T) {
 		org := s.organization(p, "Keys")
 		end := s.Database.Now().Add(time.Hour)
 		old, err := p.CreateKey(ctx, client.NewKey{
-			Name: "k", OrganizationID: org, Environment: "production", Product: "gemini-cli", Scopes: []string{"audit"}, ExpiresAt: &end,
+			Name:           "k",
+			OrganizationID: org,
+			Environment:    "production",
+			Product:        "gemini-cli",
+			Scopes:         []string{"audit"},
+			ExpiresAt:      &end,
 		})
 		if err != nil {
 			t.Fatal(err)

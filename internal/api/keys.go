@@ -21,16 +21,24 @@ func (a *API) mountKeys() {
 		Mode: Either, ForLimited: true, Scope: principal.CLI,
 	}, a.listKeys)
 	handle(a, Route{
-		Method: http.MethodPost, Path: "/api-keys/provision", Tag: tag, Summary: "Create a key for one product",
-		Mode: Either, ForLimited: true, Scope: principal.CLI, Audit: "key.provisioned", Status: http.StatusCreated,
+		Method:     http.MethodPost,
+		Path:       "/api-keys/provision",
+		Tag:        tag,
+		Summary:    "Create a key for one product",
+		Mode:       Either,
+		ForLimited: true,
+		Scope:      principal.CLI,
+		Audit:      "key.provisioned",
+		Status:     http.StatusCreated,
 	}, a.provisionKey)
 	handle(a, Route{
 		Method: http.MethodPost, Path: "/api-keys/{id}/revoke", Tag: tag, Summary: "Revoke an API key",
 		Mode: Either, ForLimited: true, Scope: principal.CLI, Audit: "key.revoked",
 	}, a.revokeKey)
 	handle(a, Route{
-		Method: http.MethodPost, Path: "/api-keys/{id}/rotate", Tag: tag, Summary: "Replace an API key by a new one with the same settings",
-		Mode: JWT, ForLimited: true, Audit: "key.rotated", Status: http.StatusCreated,
+		Method: http.MethodPost, Path: "/api-keys/{id}/rotate", Tag: tag,
+		Summary: "Replace an API key by a new one with the same settings",
+		Mode:    JWT, ForLimited: true, Audit: "key.rotated", Status: http.StatusCreated,
 	}, a.rotateKey)
 }
 
@@ -53,9 +61,18 @@ type KeyBody struct {
 
 func (a *API) keyBody(k apikey.Key) KeyBody {
 	body := KeyBody{
-		ID: k.ID, Name: k.Name, OwnerID: k.OwnerID, Environment: string(k.Environment), Product: k.Product,
-		Scopes: k.Scopes, Prefix: k.Prefix, Status: k.Status(a.Database.Now()),
-		CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, LastUsedAt: k.LastUsedAt, RevokedAt: k.RevokedAt,
+		ID:          k.ID,
+		Name:        k.Name,
+		OwnerID:     k.OwnerID,
+		Environment: string(k.Environment),
+		Product:     k.Product,
+		Scopes:      k.Scopes,
+		Prefix:      k.Prefix,
+		Status:      k.Status(a.Database.Now()),
+		CreatedAt:   k.CreatedAt,
+		ExpiresAt:   k.ExpiresAt,
+		LastUsedAt:  k.LastUsedAt,
+		RevokedAt:   k.RevokedAt,
 	}
 	if k.OrgID != "" {
 		body.OrganizationID = &k.OrgID
@@ -111,7 +128,9 @@ type provisionKeyInput struct {
 	}
 }
 
-func (a *API) provisionKey(ctx context.Context, caller principal.Principal, in *provisionKeyInput) (*issuedKeyOutput, error) {
+func (a *API) provisionKey(
+	ctx context.Context, caller principal.Principal, in *provisionKeyInput,
+) (*issuedKeyOutput, error) {
 	orgID := cmp.Or(in.Body.OrganizationID, caller.OrgID, caller.LimitedTo)
 	caller, err := a.inOptionalOrganization(ctx, caller, orgID)
 	if err != nil {

@@ -65,13 +65,31 @@ func TestCreatedKeys(t *testing.T) {
 			mark   string
 			change func(*client.Key)
 		}{
-			"nothing but a name":   {client.NewKey{Name: " plain "}, "ak_test_", func(k *client.Key) { k.Name = "plain" }},
-			"in an organization":   {client.NewKey{Name: "k", OrganizationID: org}, "ak_test_", func(k *client.Key) { k.OrganizationID = &org }},
-			"sandbox":              {client.NewKey{Name: "k", Environment: "sandbox"}, "ak_test_", func(*client.Key) {}},
-			"production":           {client.NewKey{Name: "k", Environment: "production"}, "ak_live_", func(k *client.Key) { k.Environment = "production" }},
-			"a product":            {client.NewKey{Name: "k", Product: "gemini-cli"}, "ak_test_", func(k *client.Key) { k.Product = "gemini-cli" }},
-			"an end":               {client.NewKey{Name: "k", ExpiresAt: &soon}, "ak_test_", func(k *client.Key) { k.ExpiresAt = &soon }},
-			"scopes, one doubled":  {client.NewKey{Name: "k", Scopes: []string{"policy.draft", "audit", "audit"}}, "ak_test_", func(k *client.Key) { k.Scopes = []string{"audit", "policy.draft"} }},
+			"nothing but a name": {
+				client.NewKey{Name: " plain "}, "ak_test_", func(k *client.Key) { k.Name = "plain" },
+			},
+			"in an organization": {
+				client.NewKey{Name: "k", OrganizationID: org}, "ak_test_",
+				func(k *client.Key) { k.OrganizationID = &org },
+			},
+			"sandbox": {
+				client.NewKey{Name: "k", Environment: "sandbox"}, "ak_test_", func(*client.Key) {},
+			},
+			"production": {
+				client.NewKey{Name: "k", Environment: "production"}, "ak_live_",
+				func(k *client.Key) { k.Environment = "production" },
+			},
+			"a product": {
+				client.NewKey{Name: "k", Product: "gemini-cli"}, "ak_test_",
+				func(k *client.Key) { k.Product = "gemini-cli" },
+			},
+			"an end": {
+				client.NewKey{Name: "k", ExpiresAt: &soon}, "ak_test_", func(k *client.Key) { k.ExpiresAt = &soon },
+			},
+			"scopes, one doubled": {
+				client.NewKey{Name: "k", Scopes: []string{"policy.draft", "audit", "audit"}}, "ak_test_",
+				func(k *client.Key) { k.Scopes = []string{"audit", "policy.draft"} },
+			},
 			"no scopes in an list": {client.NewKey{Name: "k", Scopes: []string{}}, "ak_test_", func(*client.Key) {}},
 		} {
 			issued, err := p.CreateKey(ctx, c.asked)
@@ -80,8 +98,14 @@ func TestCreatedKeys(t *testing.T) {
 				continue
 			}
 			want := client.Key{
-				ID: issued.ID, Name: "k", OwnerID: p.ID, Environment: "sandbox", Scopes: defaultScopes(),
-				Prefix: issued.APIKey[:16], Status: "active", CreatedAt: issued.CreatedAt,
+				ID:          issued.ID,
+				Name:        "k",
+				OwnerID:     p.ID,
+				Environment: "sandbox",
+				Scopes:      defaultScopes(),
+				Prefix:      issued.APIKey[:16],
+				Status:      "active",
+				CreatedAt:   issued.CreatedAt,
 			}
 			c.change(&want)
 			if diff := cmp.Diff(want, issued.Key); diff != "" {
@@ -124,7 +148,9 @@ func TestAKeyIsShownOnce(t *testing.T) {
 			t.Fatalf("list: status %d, %s", listed.status, listed.body)
 		}
 		stored := strings.Join(s.dump(), "\n")
-		for name, secret := range map[string]string{"created": created.APIKey, "rotated": rotated.APIKey, "provisioned": provisioned.APIKey} {
+		for name, secret := range map[string]string{
+			"created": created.APIKey, "rotated": rotated.APIKey, "provisioned": provisioned.APIKey,
+		} {
 			if strings.Contains(listed.body, secret[16:]) || strings.Contains(listed.body, "apiKey") {
 				t.Errorf("the list shows the %s key", name)
 			}
@@ -161,7 +187,8 @@ func TestRefusedKeys(t *testing.T) {
 			{with("expiresAt", "tomorrow"), "expiresAt"},
 		} {
 			wantInvalidField(t, "create", p.Call(ctx, http.MethodPost, "/api-keys", nil, c.body, nil), c.field)
-			wantInvalidField(t, "provision", key.Call(ctx, http.MethodPost, "/api-keys/provision", nil, c.body, nil), c.field)
+			wantInvalidField(t, "provision", key.Call(ctx, http.MethodPost, "/api-keys/provision", nil, c.body, nil),
+				c.field)
 		}
 		for what, c := range map[string]struct {
 			scopes any
@@ -180,13 +207,16 @@ func TestRefusedKeys(t *testing.T) {
 		} {
 			err := p.Call(ctx, http.MethodPost, "/api-keys", nil, with("scopes", c.scopes), nil)
 			wantInvalidField(t, "scopes: "+what, err, "scopes")
-			if refusal := refusalOf(t, what, err); !strings.Contains(refusal.Message, c.says) || strings.Contains(refusal.Message, secret) {
+			if refusal := refusalOf(t, what, err); !strings.Contains(refusal.Message, c.says) ||
+				strings.Contains(refusal.Message, secret) {
 				t.Errorf("scopes: %s: %q, want it to say %q and not the value", what, refusal.Message, c.says)
 			}
 		}
 		for _, name := range []string{"", "  "} {
-			wantInvalidField(t, "create without a name", p.Call(ctx, http.MethodPost, "/api-keys", nil, members{"name": name}, nil), "name")
-			wantInvalidField(t, "provision without a product", p.Call(ctx, http.MethodPost, "/api-keys/provision", nil, members{"product": name}, nil), "product")
+			wantInvalidField(t, "create without a name",
+				p.Call(ctx, http.MethodPost, "/api-keys", nil, members{"name": name}, nil), "name")
+			wantInvalidField(t, "provision without a product",
+				p.Call(ctx, http.MethodPost, "/api-keys/provision", nil, members{"product": name}, nil), "product")
 		}
 		if keys, err := p.Keys(ctx, "", client.List{}); err != nil || len(keys.Items) != 1 {
 			t.Errorf("keys after all refusals: %+v, %v", keys.Items, err)
@@ -243,7 +273,8 @@ func TestWhoSeesWhichKeys(t *testing.T) {
 				t.Errorf("%s in %q sees (-want +got):\n%s", c.who, c.org, diff)
 			}
 		}
-		wantStatus(t, "revoke an admin's unbound key as owner", owner.RevokeKey(ctx, ids["admin's unbound"]), http.StatusNotFound)
+		wantStatus(t, "revoke an admin's unbound key as owner", owner.RevokeKey(ctx, ids["admin's unbound"]),
+			http.StatusNotFound)
 		if err := admin.RevokeKey(ctx, ids["admin's unbound"]); err != nil {
 			t.Errorf("revoke one's own unbound key: %v", err)
 		}
@@ -295,11 +326,24 @@ func TestProvisionedKeys(t *testing.T) {
 			new  client.NewKey
 			key  client.Key
 		}{
-			"a terminal, in its organization": {terminal, client.NewKey{Product: "gemini-cli"}, client.Key{Name: "gemini-cli", OrganizationID: &org}},
-			"a terminal that names it":        {terminal, client.NewKey{Product: "gemini-cli", Name: "n", OrganizationID: org}, client.Key{Name: "n", OrganizationID: &org}},
-			"a person":                        {p.Client, client.NewKey{Product: "gemini-cli", OrganizationID: org}, client.Key{Name: "gemini-cli", OrganizationID: &org}},
-			"a person, in none":               {p.Client, client.NewKey{Product: "gemini-cli"}, client.Key{Name: "gemini-cli"}},
-			"more scopes are not heard":       {p.Client, client.NewKey{Product: "gemini-cli", Scopes: []string{"cli", "policy.draft"}}, client.Key{Name: "gemini-cli"}},
+			"a terminal, in its organization": {
+				terminal, client.NewKey{Product: "gemini-cli"}, client.Key{Name: "gemini-cli", OrganizationID: &org},
+			},
+			"a terminal that names it": {
+				terminal, client.NewKey{Product: "gemini-cli", Name: "n", OrganizationID: org},
+				client.Key{Name: "n", OrganizationID: &org},
+			},
+			"a person": {
+				p.Client, client.NewKey{Product: "gemini-cli", OrganizationID: org},
+				client.Key{Name: "gemini-cli", OrganizationID: &org},
+			},
+			"a person, in none": {
+				p.Client, client.NewKey{Product: "gemini-cli"}, client.Key{Name: "gemini-cli"},
+			},
+			"more scopes are not heard": {
+				p.Client, client.NewKey{Product: "gemini-cli", Scopes: []string{"cli", "policy.draft"}},
+				client.Key{Name: "gemini-cli"},
+			},
 		} {
 			issued, err := c.call.ProvisionKey(ctx, c.new)
 			if err != nil {
@@ -307,7 +351,8 @@ func TestProvisionedKeys(t *testing.T) {
 				continue
 			}
 			want := c.key
-			want.ID, want.OwnerID, want.Environment, want.Product, want.Scopes = issued.ID, p.ID, "sandbox", "gemini-cli", defaultScopes()
+			want.ID, want.OwnerID, want.Environment, want.Product, want.Scopes = issued.ID, p.ID, "sandbox",
+				"gemini-cli", defaultScopes()
 			want.Prefix, want.Status, want.CreatedAt = issued.APIKey[:16], "active", issued.CreatedAt
 			if diff := cmp.Diff(want, issued.Key); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", name, diff)

@@ -14,32 +14,44 @@ import (
 func (a *API) mountMembers() {
 	const tag = "members"
 	handle(a, Route{
-		Method: http.MethodGet, Path: "/organization/{orgId}/members", Tag: tag, Summary: "Who belongs to an organization",
-		Mode: JWT, Action: principal.ReadMembers,
+		Method: http.MethodGet, Path: "/organization/{orgId}/members", Tag: tag,
+		Summary: "Who belongs to an organization",
+		Mode:    JWT, Action: principal.ReadMembers,
 	}, a.listMembers)
 	handle(a, Route{
-		Method: http.MethodPatch, Path: "/organization/{orgId}/members/{userId}/role", Tag: tag, Summary: "Change a member's role",
-		Mode: JWT, Action: principal.ManageMembers, Audit: "member.role_changed",
+		Method: http.MethodPatch, Path: "/organization/{orgId}/members/{userId}/role", Tag: tag,
+		Summary: "Change a member's role",
+		Mode:    JWT, Action: principal.ManageMembers, Audit: "member.role_changed",
 	}, a.changeRole)
 	handle(a, Route{ // a person may always leave, so the area checks who may remove whom
-		Method: http.MethodDelete, Path: "/organization/{orgId}/members/{userId}", Tag: tag, Summary: "Remove a member, or leave",
-		Mode: JWT, Action: principal.ReadOrganization, Audit: "member.removed", Status: http.StatusNoContent,
+		Method: http.MethodDelete, Path: "/organization/{orgId}/members/{userId}", Tag: tag,
+		Summary: "Remove a member, or leave",
+		Mode:    JWT, Action: principal.ReadOrganization, Audit: "member.removed", Status: http.StatusNoContent,
 	}, a.removeMember)
 	handle(a, Route{
-		Method: http.MethodPost, Path: "/organization/{orgId}/members/invite", Tag: tag, Summary: "Invite someone by mail",
-		Mode: JWT, Action: principal.ManageMembers, Throttle: throttle.Invite, Audit: "invite.created", Status: http.StatusCreated,
+		Method:   http.MethodPost,
+		Path:     "/organization/{orgId}/members/invite",
+		Tag:      tag,
+		Summary:  "Invite someone by mail",
+		Mode:     JWT,
+		Action:   principal.ManageMembers,
+		Throttle: throttle.Invite,
+		Audit:    "invite.created",
+		Status:   http.StatusCreated,
 	}, a.invite)
 	handle(a, Route{
 		Method: http.MethodGet, Path: "/organization/{orgId}/invites", Tag: tag, Summary: "Open invitations",
 		Mode: JWT, Action: principal.ManageMembers,
 	}, a.listInvites)
 	handle(a, Route{
-		Method: http.MethodDelete, Path: "/organization/{orgId}/invites/{id}", Tag: tag, Summary: "Withdraw an invitation",
-		Mode: JWT, Action: principal.ManageMembers, Audit: "invite.withdrawn", Status: http.StatusNoContent,
+		Method: http.MethodDelete, Path: "/organization/{orgId}/invites/{id}", Tag: tag,
+		Summary: "Withdraw an invitation",
+		Mode:    JWT, Action: principal.ManageMembers, Audit: "invite.withdrawn", Status: http.StatusNoContent,
 	}, a.withdrawInvite)
 	handle(a, Route{
-		Method: http.MethodPost, Path: "/organization/invites/accept", Tag: tag, Summary: "Accept an invitation with the mailed token",
-		Mode: JWT, Audit: "invite.accepted",
+		Method: http.MethodPost, Path: "/organization/invites/accept", Tag: tag,
+		Summary: "Accept an invitation with the mailed token",
+		Mode:    JWT, Audit: "invite.accepted",
 	}, a.acceptInvite)
 }
 
@@ -53,7 +65,13 @@ type MemberBody struct {
 }
 
 func memberBody(m organization.Member) MemberBody {
-	return MemberBody{UserID: m.UserID, Email: m.Email, Name: m.Name, Role: m.Role, JoinedAt: m.JoinedAt}
+	return MemberBody{
+		UserID:   m.UserID,
+		Email:    m.Email,
+		Name:     m.Name,
+		Role:     m.Role,
+		JoinedAt: m.JoinedAt,
+	}
 }
 
 // PageInput is the query of a list.
@@ -69,7 +87,9 @@ type listMembersInput struct {
 
 type membersOutput struct{ Body page.Page[MemberBody] }
 
-func (a *API) listMembers(ctx context.Context, caller principal.Principal, in *listMembersInput) (*membersOutput, error) {
+func (a *API) listMembers(
+	ctx context.Context, caller principal.Principal, in *listMembersInput,
+) (*membersOutput, error) {
 	members, err := a.Organizations.Members(ctx, caller, in.Cursor, in.Limit)
 	if err != nil {
 		return nil, err
@@ -124,7 +144,14 @@ type InviteBody struct {
 }
 
 func inviteBody(i organization.Invite) InviteBody {
-	return InviteBody{ID: i.ID, Email: i.Email, Role: i.Role, InvitedBy: i.InvitedBy, CreatedAt: i.CreatedAt, ExpiresAt: i.ExpiresAt}
+	return InviteBody{
+		ID:        i.ID,
+		Email:     i.Email,
+		Role:      i.Role,
+		InvitedBy: i.InvitedBy,
+		CreatedAt: i.CreatedAt,
+		ExpiresAt: i.ExpiresAt,
+	}
 }
 
 type inviteInput struct {
@@ -178,7 +205,9 @@ type acceptInput struct {
 	}
 }
 
-func (a *API) acceptInvite(ctx context.Context, caller principal.Principal, in *acceptInput) (*organizationOutput, error) {
+func (a *API) acceptInvite(
+	ctx context.Context, caller principal.Principal, in *acceptInput,
+) (*organizationOutput, error) {
 	user, err := a.Auth.Get(ctx, caller)
 	if err != nil {
 		return nil, err

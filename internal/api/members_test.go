@@ -83,7 +83,8 @@ func (s *server) openInvite(orgID, role string) (id string) {
 	err := s.Database.Write(s.t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		_, err := tx.Exec(ctx, `
 			INSERT INTO organization_invite (id, org_id, email, role, token_hash, invited_by, created_at, expires_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, id, orgID, freshAddress(), role, secret.Hash(id), database.NewID(),
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, id, orgID, freshAddress(), role, secret.Hash(id),
+			database.NewID(),
 			database.Micros(tx.Now()), database.Micros(tx.Now().Add(time.Hour)))
 		return err
 	}})
@@ -130,7 +131,13 @@ func TestMembersArePaged(t *testing.T) {
 		if err != nil || len(whole.Items) != 5 || whole.HasMore {
 			t.Fatalf("without a limit: %d members, %v", len(whole.Items), err)
 		}
-		first := client.Member{UserID: owner.ID, Email: owner.Email, Name: "owner", Role: "owner", JoinedAt: whole.Items[0].JoinedAt}
+		first := client.Member{
+			UserID:   owner.ID,
+			Email:    owner.Email,
+			Name:     "owner",
+			Role:     "owner",
+			JoinedAt: whole.Items[0].JoinedAt,
+		}
 		if diff := cmp.Diff(first, whole.Items[0]); diff != "" || first.JoinedAt.IsZero() {
 			t.Errorf("the first member (-want +got):\n%s", diff)
 		}
@@ -167,8 +174,9 @@ func TestBadPages(t *testing.T) {
 			}
 		}
 		for what, cursor := range map[string]string{
-			"nonsense": "nonsense", "not base64": "%%%", "long": strings.Repeat("A", 5000), "of another list": keys.NextCursor,
-			"cut off": members.NextCursor[:len(members.NextCursor)-2], "padded": members.NextCursor + "=",
+			"nonsense": "nonsense", "not base64": "%%%", "long": strings.Repeat("A", 5000),
+			"of another list": keys.NextCursor,
+			"cut off":         members.NextCursor[:len(members.NextCursor)-2], "padded": members.NextCursor + "=",
 		} {
 			_, err := owner.Members(ctx, org, client.List{Cursor: cursor})
 			wantInvalidCursor("members after a cursor "+what, err)
@@ -213,7 +221,13 @@ func TestTheLastOwnerStays(t *testing.T) {
 		}
 
 		m, err := first.ChangeRole(ctx, org, second.ID, "owner")
-		want := client.Member{UserID: second.ID, Email: second.Email, Name: "admin", Role: "owner", JoinedAt: m.JoinedAt}
+		want := client.Member{
+			UserID:   second.ID,
+			Email:    second.Email,
+			Name:     "admin",
+			Role:     "owner",
+			JoinedAt: m.JoinedAt,
+		}
 		if diff := cmp.Diff(want, m); diff != "" || err != nil {
 			t.Fatalf("a second owner: %v (-want +got):\n%s", err, diff)
 		}
@@ -269,13 +283,20 @@ func TestRefusedChangesOfMembers(t *testing.T) {
 		org := s.organization(owner, "Strict")
 		target := s.bareMember(org, "member")
 		for what, body := range map[string]any{
-			"no role": map[string]any{}, "an unknown role": map[string]any{"role": "king"}, "a role in other case": map[string]any{"role": "Admin"},
-			"no text": map[string]any{"role": 1}, "null": map[string]any{"role": nil}, "another name": map[string]any{"ROLE": "admin"},
+			"no role": map[string]any{}, "an unknown role": map[string]any{"role": "king"},
+			"a role in other case": map[string]any{"role": "Admin"},
+			"no text":              map[string]any{"role": 1}, "null": map[string]any{"role": nil},
+			"another name": map[string]any{"ROLE": "admin"},
 		} {
 			err := owner.Call(ctx, http.MethodPatch, "/organization/"+org+"/members/"+target+"/role", nil, body, nil)
 			wantInvalidField(t, "change a role with "+what, err, "role")
 		}
-		for what, id := range map[string]string{"unknown": database.NewID(), "malformed": "nobody", "in capitals": strings.ToUpper(target), "hostile": "' OR 1=1 --\x00"} {
+		for what, id := range map[string]string{
+			"unknown":     database.NewID(),
+			"malformed":   "nobody",
+			"in capitals": strings.ToUpper(target),
+			"hostile":     "' OR 1=1 --\x00",
+		} {
 			_, err := owner.ChangeRole(ctx, org, id, "viewer")
 			wantStatus(t, "change the role of one "+what, err, http.StatusNotFound)
 			wantStatus(t, "remove one "+what, owner.RemoveMember(ctx, org, id), http.StatusNotFound)

@@ -36,7 +36,8 @@ func newMetrics(c Config) *metrics {
 	build.Set(1)
 	if c.TelemetryBehind != nil {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "writ_projection_lag_seconds", Help: "How far telemetry may be behind decisions: since when their logs were last followed to the end.",
+			Name: "writ_projection_lag_seconds",
+			Help: "How far telemetry may be behind decisions: since when their logs were last followed to the end.",
 		}, func() float64 { return c.TelemetryBehind().Seconds() }))
 	}
 	m.registry.MustRegister(m.requests, build, storeCollector{"main": db, "telemetry": c.TelemetryDatabase},

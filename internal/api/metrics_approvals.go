@@ -16,9 +16,12 @@ type approvalCollector struct {
 }
 
 var (
-	approvalsPending = prometheus.NewDesc("writ_approvals_pending", "Requests for approval that wait, of all organizations and replicas.", nil, nil)
-	approvalsOpened  = prometheus.NewDesc("writ_approvals_opened_total", "Requests for approval that this process opened.", nil, nil)
-	approvalsDecided = prometheus.NewDesc("writ_approvals_decided_total", "Requests for approval that ended in this process, by how.", []string{"outcome"}, nil)
+	approvalsPending = prometheus.NewDesc("writ_approvals_pending",
+		"Requests for approval that wait, of all organizations and replicas.", nil, nil)
+	approvalsOpened = prometheus.NewDesc("writ_approvals_opened_total",
+		"Requests for approval that this process opened.", nil, nil)
+	approvalsDecided = prometheus.NewDesc("writ_approvals_decided_total",
+		"Requests for approval that ended in this process, by how.", []string{"outcome"}, nil)
 )
 
 // outcomes are the events by which a request ends.
@@ -40,9 +43,11 @@ func (c approvalCollector) Describe(to chan<- *prometheus.Desc) {
 // answer: zero would read as if all were well.
 func (c approvalCollector) Collect(to chan<- prometheus.Metric) {
 	counts := c.approvals.Counts()
-	to <- prometheus.MustNewConstMetric(approvalsOpened, prometheus.CounterValue, float64(counts[delegation.EventOpened]))
+	to <- prometheus.MustNewConstMetric(approvalsOpened, prometheus.CounterValue,
+		float64(counts[delegation.EventOpened]))
 	for _, kind := range outcomes {
-		to <- prometheus.MustNewConstMetric(approvalsDecided, prometheus.CounterValue, float64(counts[kind]), string(kind))
+		to <- prometheus.MustNewConstMetric(approvalsDecided, prometheus.CounterValue, float64(counts[kind]),
+			string(kind))
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), pendingTime)
 	defer cancel()

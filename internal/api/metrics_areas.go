@@ -15,8 +15,10 @@ import (
 type storeCollector map[string]*database.DB
 
 var (
-	storeQueue = prometheus.NewDesc("writ_database_queue_length", "Changes waiting for the committer.", []string{"store"}, nil)
-	storeLog   = prometheus.NewDesc("writ_database_log_bytes", "Size of the write-ahead log; SQLite only.", []string{"store"}, nil)
+	storeQueue = prometheus.NewDesc("writ_database_queue_length", "Changes waiting for the committer.",
+		[]string{"store"}, nil)
+	storeLog = prometheus.NewDesc("writ_database_log_bytes", "Size of the write-ahead log; SQLite only.",
+		[]string{"store"}, nil)
 )
 
 // Describe tells the names of the metrics.
@@ -42,8 +44,10 @@ func (c storeCollector) Collect(to chan<- prometheus.Metric) {
 type decisionCollector struct{ enforcement *enforcement.Service }
 
 var (
-	decisionsMade       = prometheus.NewDesc("writ_decisions_total", "Decisions that this process recorded.", []string{"decision"}, nil)
-	decisionsUnrecorded = prometheus.NewDesc("writ_decisions_unrecorded_total", "Calls that this process denied because the decision could not be recorded.", nil, nil)
+	decisionsMade = prometheus.NewDesc("writ_decisions_total", "Decisions that this process recorded.",
+		[]string{"decision"}, nil)
+	decisionsUnrecorded = prometheus.NewDesc("writ_decisions_unrecorded_total",
+		"Calls that this process denied because the decision could not be recorded.", nil, nil)
 )
 
 // Describe tells the names of the metrics.
@@ -56,7 +60,8 @@ func (c decisionCollector) Describe(to chan<- *prometheus.Desc) {
 func (c decisionCollector) Collect(to chan<- prometheus.Metric) {
 	counts := c.enforcement.Counts()
 	for v, n := range counts.Recorded {
-		to <- prometheus.MustNewConstMetric(decisionsMade, prometheus.CounterValue, float64(n), verdict.Verdict(v).String())
+		to <- prometheus.MustNewConstMetric(decisionsMade, prometheus.CounterValue, float64(n),
+			verdict.Verdict(v).String())
 	}
 	to <- prometheus.MustNewConstMetric(decisionsUnrecorded, prometheus.CounterValue, float64(counts.Unrecorded))
 }
@@ -64,7 +69,8 @@ func (c decisionCollector) Collect(to chan<- prometheus.Metric) {
 // forwardingCollector tells whose receivers do not take what is sent.
 type forwardingCollector struct{ forwarding *forwarding.Service }
 
-var forwardingFailing = prometheus.NewDesc("writ_forwarding_failing", "Organizations whose receiver of traces and decisions fails now.", nil, nil)
+var forwardingFailing = prometheus.NewDesc("writ_forwarding_failing",
+	"Organizations whose receiver of traces and decisions fails now.", nil, nil)
 
 // Describe tells the name of the metric.
 func (c forwardingCollector) Describe(to chan<- *prometheus.Desc) { to <- forwardingFailing }

@@ -55,7 +55,8 @@ func TestMetricsOnAListenerOfTheirOwn(t *testing.T) {
 	s := start(t, dbtest.SQLite(t), "WRIT_METRICS_LISTEN", address)
 	s.wire(t, "GET", "/metrics", "").errorFields(t, http.StatusNotFound)
 	s.public.BaseURL = "http://" + address
-	if answer := s.wire(t, "GET", "/metrics", ""); answer.status != http.StatusOK || !strings.Contains(string(answer.body), "writ_build_info{") {
+	if answer := s.wire(t, "GET", "/metrics", ""); answer.status != http.StatusOK ||
+		!strings.Contains(string(answer.body), "writ_build_info{") {
 		t.Errorf("on its own listener: status %d:\n%.300s", answer.status, answer.body)
 	}
 	if answer := s.wire(t, "GET", "/health", ""); answer.status != http.StatusNotFound {
@@ -92,7 +93,8 @@ func TestMetricsNameRoutesNotPaths(t *testing.T) {
 		me := credentials(owner.Client)
 		stranger := database.NewID()
 		for _, path := range []string{
-			"/organization/" + orgID, "//organization//" + orgID, "/organization/" + stranger, "/organization/" + orgID + "/members",
+			"/organization/" + orgID, "//organization//" + orgID, "/organization/" + stranger,
+			"/organization/" + orgID + "/members",
 			"/secret-guess", "/organization/" + orgID + "/secret-guess", "/ui/secret-guess", "/ui", "/",
 		} {
 			s.wire(t, "GET", path, "", me...)
@@ -139,14 +141,16 @@ func TestMetricsTellHowItGoes(t *testing.T) {
 		text := string(s.wire(t, "GET", "/metrics", "", "Authorization", "Bearer "+metricsToken).body)
 		for _, line := range []string{
 			`writ_database_queue_length{store="main"} \d+`, `writ_database_queue_length{store="telemetry"} \d+`,
-			`writ_decisions_total{decision="deny"} 2`, `writ_decisions_total{decision="allow"} 0`, `writ_decisions_total{decision="hold"} 0`, `writ_decisions_total{decision="ask"} 0`,
+			`writ_decisions_total{decision="deny"} 2`, `writ_decisions_total{decision="allow"} 0`,
+			`writ_decisions_total{decision="hold"} 0`, `writ_decisions_total{decision="ask"} 0`,
 			`writ_decisions_unrecorded_total 0`, `writ_forwarding_failing 0`, `writ_approvals_pending 0`,
 		} {
 			if !regexp.MustCompile(`(?m)^` + line + `$`).MatchString(text) {
 				t.Errorf("there is no line %s", line)
 			}
 		}
-		logs := regexp.MustCompile(`(?m)^writ_database_log_bytes\{store="(main|telemetry)"\} [1-9]`).FindAllString(text, -1)
+		logs := regexp.MustCompile(`(?m)^writ_database_log_bytes\{store="(main|telemetry)"\} [1-9]`).FindAllString(text,
+			-1)
 		if want := map[database.Engine]int{database.SQLite: 2}[s.Database.Engine()]; len(logs) != want {
 			t.Errorf("%d logs are measured, want %d", len(logs), want)
 		}

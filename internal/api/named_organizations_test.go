@@ -60,7 +60,8 @@ func TestNamedOrganizationsAreChecked(t *testing.T) {
 			"GET /policies/profiles/proposals":         inQuery(""),
 			"GET /policies/profiles/proposals/{id}":    inQuery(""),
 			"DELETE /policies/profiles/proposals/{id}": inQuery(""),
-			"POST /policies/profiles/confirm":          inQuery(`{"proposalId":"x","hash":"` + strings.Repeat("0", 64) + `"}`),
+			"POST /policies/profiles/confirm": inQuery(`{"proposalId":"x","hash":"` +
+				strings.Repeat("0", 64) + `"}`),
 
 			"GET /policy-replays":                    inQuery(""),
 			"POST /policy-replays":                   inQuery(`{"policyId":"x"}`),
@@ -164,8 +165,10 @@ func (s *server) namedOrganizations() []string {
 				}
 			}
 			for _, content := range op.Body.Content {
-				referred := described.Components.Schemas[strings.TrimPrefix(content.Schema.Ref, "#/components/schemas/")]
-				names = slices.Concat(names, slices.Collect(maps.Keys(content.Schema.Properties)), slices.Collect(maps.Keys(referred.Properties)))
+				referred := described.Components.Schemas[strings.TrimPrefix(content.Schema.Ref,
+					"#/components/schemas/")]
+				names = slices.Concat(names, slices.Collect(maps.Keys(content.Schema.Properties)),
+					slices.Collect(maps.Keys(referred.Properties)))
 			}
 			if slices.ContainsFunc(names, func(name string) bool { return slices.Contains(organizationNames, name) }) {
 				found = append(found, strings.ToUpper(method)+" "+path)

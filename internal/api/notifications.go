@@ -21,13 +21,18 @@ func (a *API) mountNotifications() {
 		}
 	}
 	handle(a, route(http.MethodGet, "", "What the caller was told, newest first", "", 0), a.listNotifications)
-	handle(a, route(http.MethodGet, "/unread-count", "How many notifications the caller has not read", "", 0), a.countUnread)
-	handle(a, route(http.MethodPost, "/{id}/read", "Mark a notification as read", notRecorded, http.StatusNoContent), a.markRead)
+	handle(a, route(http.MethodGet, "/unread-count", "How many notifications the caller has not read", "", 0),
+		a.countUnread)
+	handle(a, route(http.MethodPost, "/{id}/read", "Mark a notification as read", notRecorded, http.StatusNoContent),
+		a.markRead)
 	handle(a, route(http.MethodPost, "/read-all", "Mark all notifications as read", notRecorded, 0), a.markAllRead)
 	handle(a, route(http.MethodGet, "/preferences", "How the caller wants to be told", "", 0), a.getPreferences)
-	handle(a, route(http.MethodPut, "/preferences", "Change how the caller wants to be told", notRecorded, 0), a.putPreferences)
+	handle(a, route(http.MethodPut, "/preferences", "Change how the caller wants to be told", notRecorded, 0),
+		a.putPreferences)
 	handleStream[streamEventsInput, StreamedEventBody](a,
-		route(http.MethodGet, "/stream", "What happens to requests for approval, as server-sent events; the header Last-Event-ID resumes", "", http.StatusOK),
+		route(http.MethodGet, "/stream",
+			"What happens to requests for approval, as server-sent events; the header Last-Event-ID resumes", "",
+			http.StatusOK),
 		a.streams.allow(approvalStreamsPerUser, approvalStreamsPerOrganization, approvalStreamsAtAll), a.streamEvents)
 }
 
@@ -43,7 +48,15 @@ type NotificationBody struct {
 }
 
 func notificationBody(n notification.Notification) NotificationBody {
-	return NotificationBody{ID: n.ID, Kind: n.Kind, SubjectID: n.SubjectID, Title: n.Title, Risk: n.Risk, CreatedAt: n.CreatedAt, ReadAt: n.ReadAt}
+	return NotificationBody{
+		ID:        n.ID,
+		Kind:      n.Kind,
+		SubjectID: n.SubjectID,
+		Title:     n.Title,
+		Risk:      n.Risk,
+		CreatedAt: n.CreatedAt,
+		ReadAt:    n.ReadAt,
+	}
 }
 
 type listNotificationsInput struct {
@@ -54,7 +67,9 @@ type listNotificationsInput struct {
 
 type notificationsOutput struct{ Body page.Page[NotificationBody] }
 
-func (a *API) listNotifications(ctx context.Context, caller principal.Principal, in *listNotificationsInput) (*notificationsOutput, error) {
+func (a *API) listNotifications(
+	ctx context.Context, caller principal.Principal, in *listNotificationsInput,
+) (*notificationsOutput, error) {
 	found, err := a.Notifications.List(ctx, caller, in.Unread == "true", in.Cursor, in.Limit)
 	return &notificationsOutput{mapPage(found, notificationBody)}, err
 }
@@ -65,7 +80,9 @@ type unreadOutput struct {
 	}
 }
 
-func (a *API) countUnread(ctx context.Context, caller principal.Principal, _ *OrganizationQuery) (*unreadOutput, error) {
+func (a *API) countUnread(
+	ctx context.Context, caller principal.Principal, _ *OrganizationQuery,
+) (*unreadOutput, error) {
 	out := &unreadOutput{}
 	var err error
 	out.Body.Unread, err = a.Notifications.Unread(ctx, caller)
@@ -87,7 +104,9 @@ type markedOutput struct {
 	}
 }
 
-func (a *API) markAllRead(ctx context.Context, caller principal.Principal, _ *OrganizationQuery) (*markedOutput, error) {
+func (a *API) markAllRead(
+	ctx context.Context, caller principal.Principal, _ *OrganizationQuery,
+) (*markedOutput, error) {
 	out := &markedOutput{}
 	var err error
 	out.Body.Marked, err = a.Notifications.MarkAllRead(ctx, caller)
@@ -101,7 +120,9 @@ type PreferencesBody struct {
 
 type preferencesOutput struct{ Body PreferencesBody }
 
-func (a *API) getPreferences(ctx context.Context, caller principal.Principal, _ *OrganizationQuery) (*preferencesOutput, error) {
+func (a *API) getPreferences(
+	ctx context.Context, caller principal.Principal, _ *OrganizationQuery,
+) (*preferencesOutput, error) {
 	wants, err := a.Notifications.Preferences(ctx, caller)
 	return &preferencesOutput{PreferencesBody{wants.Mail}}, err
 }
@@ -111,7 +132,9 @@ type preferencesInput struct {
 	Body PreferencesBody
 }
 
-func (a *API) putPreferences(ctx context.Context, caller principal.Principal, in *preferencesInput) (*preferencesOutput, error) {
+func (a *API) putPreferences(
+	ctx context.Context, caller principal.Principal, in *preferencesInput,
+) (*preferencesOutput, error) {
 	err := a.Notifications.SetPreferences(ctx, caller, notification.Preferences{Mail: in.Body.Mail})
 	return &preferencesOutput{in.Body}, err
 }

@@ -42,7 +42,8 @@ func (s *server) someNotification(userID, orgID string) string {
 	s.t.Helper()
 	id := database.NewID()
 	s.insert(`INSERT INTO notification (id, org_id, user_id, cause, kind, subject_id, title, risk, created_at)
-		VALUES ($1, $2, $3, $1, 'approval.opened', 'r', 'bank.pay waits for an approval', 'low', $4)`, id, orgID, userID, database.Micros(s.Database.Now()))
+		VALUES ($1, $2, $3, $1, 'approval.opened', 'r', 'bank.pay waits for an approval', 'low', $4)`, id, orgID,
+		userID, database.Micros(s.Database.Now()))
 	return id
 }
 
@@ -67,10 +68,15 @@ func (s *server) tellTenant(w *tenant) map[string]map[string]string {
 	for _, route := range []string{"GET ", "PATCH ", "DELETE "} {
 		ids[route+"/organization/{orgId}/webhooks/{id}"] = map[string]string{"id": hook}
 	}
-	for _, route := range []string{"POST /organization/{orgId}/webhooks/{id}/secret", "POST /organization/{orgId}/webhooks/{id}/test", "GET /organization/{orgId}/webhooks/{id}/deliveries"} {
+	for _, route := range []string{
+		"POST /organization/{orgId}/webhooks/{id}/secret", "POST /organization/{orgId}/webhooks/{id}/test",
+		"GET /organization/{orgId}/webhooks/{id}/deliveries",
+	} {
 		ids[route] = map[string]string{"id": hook}
 	}
-	ids["POST /organization/{orgId}/webhooks/{id}/deliveries/{deliveryId}/replay"] = map[string]string{"id": hook, "deliveryId": delivery}
+	ids["POST /organization/{orgId}/webhooks/{id}/deliveries/{deliveryId}/replay"] = map[string]string{
+		"id": hook, "deliveryId": delivery,
+	}
 	return ids
 }
 
@@ -91,7 +97,9 @@ func (w *changes) changePreferences() func(context.Context) (string, error) {
 
 func (w *changes) createWebhook() func(context.Context) (string, error) {
 	return inLog(w.org, func(ctx context.Context) error {
-		return second(w.owner.CreateWebhook(ctx, w.org, client.NewWebhook{Name: "new", Kind: "slack", URL: "https://hooks.example.org/", Events: []string{"approval.voted"}}))
+		return second(w.owner.CreateWebhook(ctx, w.org, client.NewWebhook{
+			Name: "new", Kind: "slack", URL: "https://hooks.example.org/", Events: []string{"approval.voted"},
+		}))
 	})
 }
 
@@ -133,52 +141,73 @@ func (w *changes) replayDelivery() func(context.Context) (string, error) {
 		w.t.Fatal(err)
 	}
 	w.insert(`UPDATE webhook SET retry_at = $2 WHERE id = $1`, hook, database.Micros(w.Database.Now().AddDate(1, 0, 0)))
-	return inLog(w.org, func(ctx context.Context) error { return second(w.owner.ReplayDelivery(ctx, w.org, hook, delivery)) })
+	return inLog(w.org, func(ctx context.Context) error {
+		return second(w.owner.ReplayDelivery(ctx, w.org, hook, delivery))
+	})
 }
 
 // webhookRoleCases: webhooks are for who administers.
 func webhookRoleCases() []roleCase {
 	const path = "/organization/{orgId}/webhooks"
-	about := func(route, what string, call func(ctx context.Context, org string, p *person, hook string, s *server) error) roleCase {
-		return roleCase{route, what, managers, http.StatusForbidden, func(ctx context.Context, s *server, org string, p *person) error {
-			hook := s.bareWebhook(org)
-			return call(ctx, org, p, hook, s)
-		}}
+	about := func(
+		route, what string, call func(ctx context.Context, org string, p *person, hook string, s *server) error,
+	) roleCase {
+		return roleCase{route, what, managers, http.StatusForbidden,
+			func(ctx context.Context, s *server, org string, p *person) error {
+				hook := s.bareWebhook(org)
+				return call(ctx, org, p, hook, s)
+			}}
 	}
 	return []roleCase{
 		about("GET "+path, "list", func(ctx context.Context, org string, p *person, _ string, _ *server) error {
 			return second(p.Webhooks(ctx, org))
 		}),
 		about("POST "+path, "make", func(ctx context.Context, org string, p *person, _ string, s *server) error {
-			made, err := p.CreateWebhook(ctx, org, client.NewWebhook{Name: "n", Kind: "teams", URL: "https://hooks.example.org/"})
+			made, err := p.CreateWebhook(ctx, org, client.NewWebhook{
+				Name: "n", Kind: "teams", URL: "https://hooks.example.org/",
+			})
 			if err == nil {
 				err = p.DeleteWebhook(ctx, org, made.ID)
 			}
 			return err
 		}),
-		about("GET "+path+"/{id}", "read", func(ctx context.Context, org string, p *person, hook string, _ *server) error {
+		about("GET "+path+"/{id}", "read", func(
+			ctx context.Context, org string, p *person, hook string, _ *server,
+		) error {
 			return second(p.Webhook(ctx, org, hook))
 		}),
-		about("PATCH "+path+"/{id}", "change", func(ctx context.Context, org string, p *person, hook string, _ *server) error {
+		about("PATCH "+path+"/{id}", "change", func(
+			ctx context.Context, org string, p *person, hook string, _ *server,
+		) error {
 			return second(p.UpdateWebhook(ctx, org, hook, map[string]any{"name": "n"}))
 		}),
-		about("POST "+path+"/{id}/secret", "renew", func(ctx context.Context, org string, p *person, hook string, _ *server) error {
+		about("POST "+path+"/{id}/secret", "renew", func(
+			ctx context.Context, org string, p *person, hook string, _ *server,
+		) error {
 			return second(p.RenewWebhookSecret(ctx, org, hook))
 		}),
-		about("POST "+path+"/{id}/test", "test", func(ctx context.Context, org string, p *person, hook string, _ *server) error {
+		about("POST "+path+"/{id}/test", "test", func(
+			ctx context.Context, org string, p *person, hook string, _ *server,
+		) error {
 			return second(p.TestWebhook(ctx, org, hook))
 		}),
-		about("GET "+path+"/{id}/deliveries", "list deliveries", func(ctx context.Context, org string, p *person, hook string, _ *server) error {
+		about("GET "+path+"/{id}/deliveries", "list deliveries", func(
+			ctx context.Context, org string, p *person, hook string, _ *server,
+		) error {
 			return second(p.WebhookDeliveries(ctx, org, hook, "", client.List{}))
 		}),
-		about("POST "+path+"/{id}/deliveries/{deliveryId}/replay", "replay", func(ctx context.Context, org string, p *person, hook string, s *server) error {
+		about("POST "+path+"/{id}/deliveries/{deliveryId}/replay", "replay", func(
+			ctx context.Context, org string, p *person, hook string, s *server,
+		) error {
 			err := second(p.ReplayDelivery(ctx, org, hook, s.deadDelivery(org, hook)))
 			if client.StatusOf(err) == http.StatusConflict { // it is disabled
 				return nil
 			}
 			return err
 		}),
-		about("DELETE "+path+"/{id}", "delete", func(ctx context.Context, org string, p *person, hook string, _ *server) error {
+		about("DELETE "+path+"/{id}", "delete", func(
+			ctx context.Context, org string, p *person, hook string, _ *server,
+		) error {
 			return p.DeleteWebhook(ctx, org, hook)
 		}),
 	}

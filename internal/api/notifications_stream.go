@@ -86,7 +86,16 @@ func (f *approvalFeed) next(ctx context.Context) (told []feedEvent, more bool, e
 
 func (a *API) streamedEvent(e notice.Event) StreamedEventBody {
 	return StreamedEventBody{
-		Number: e.Number, Kind: e.Kind, At: e.At, Title: e.Title(), RequestID: e.Request.ID, Status: e.Request.Status, Server: e.Request.Server,
-		Tool: e.Request.Tool, AgentID: e.Request.AgentID, Risk: e.Request.Risk, URL: notice.Link(a.PublicURL.String(), e.Request.ID),
+		Number:    e.Number,
+		Kind:      e.Kind,
+		At:        e.At,
+		Title:     e.Title(),
+		RequestID: e.Request.ID,
+		Status:    e.Request.Status,
+		Server:    e.Request.Server,
+		Tool:      e.Request.Tool,
+		AgentID:   e.Request.AgentID,
+		Risk:      e.Request.Risk,
+		URL:       notice.Link(a.PublicURL.String(), e.Request.ID),
 	}
 }

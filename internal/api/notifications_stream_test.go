@@ -72,7 +72,8 @@ func TestStreamOfTheQueue(t *testing.T) {
 			Number                            int64
 			Kind, Title, RequestID, URL, Tool string
 		}
-		if err := json.Unmarshal([]byte(opened.data), &data); err != nil || opened.kind != "approval.opened" || data.RequestID != id || data.Tool != "pay" || data.URL != o.URL+"/ui/approvals/"+id {
+		if err := json.Unmarshal([]byte(opened.data), &data); err != nil || opened.kind != "approval.opened" ||
+			data.RequestID != id || data.Tool != "pay" || data.URL != o.URL+"/ui/approvals/"+id {
 			t.Errorf("%+v: %v", opened, err)
 		}
 		if strings.Contains(opened.data, "invoice") {
@@ -113,8 +114,10 @@ func TestStreamShowsOnlyWhatOneMaySee(t *testing.T) {
 func TestStreamEndsWithTheRightToIt(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(o *office, p *person) error{
-		"the token expires":    func(o *office, _ *person) error { o.advance(16 * time.Minute); return nil },
-		"the member is gone":   func(o *office, p *person) error { return o.owner.RemoveMember(o.t.Context(), o.org, p.ID) },
+		"the token expires": func(o *office, _ *person) error { o.advance(16 * time.Minute); return nil },
+		"the member is gone": func(o *office, p *person) error {
+			return o.owner.RemoveMember(o.t.Context(), o.org, p.ID)
+		},
 		"the session is ended": func(o *office, p *person) error { return p.Logout(o.t.Context()) },
 	} {
 		t.Run(name, func(t *testing.T) {

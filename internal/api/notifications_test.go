@@ -60,7 +60,8 @@ func TestPeopleAreTold(t *testing.T) {
 		for name, p := range map[string]*person{"owner": o.owner, "approver": o.approver} {
 			soon(t, name+" is told", func() bool { return len(o.unread(p)) == 1 })
 			told := o.unread(p)[0]
-			if told.Kind != "approval.opened" || told.SubjectID != id || !strings.HasPrefix(told.Title, "bank.pay waits for an approval") {
+			if told.Kind != "approval.opened" || told.SubjectID != id ||
+				!strings.HasPrefix(told.Title, "bank.pay waits for an approval") {
 				t.Errorf("%s is told %+v", name, told)
 			}
 			link := o.URL + "/ui/approvals/" + id
@@ -80,7 +81,8 @@ func TestPeopleAreTold(t *testing.T) {
 		if n, err := o.owner.UnreadNotifications(ctx, o.org); err != nil || n != 0 {
 			t.Errorf("%d unread after reading, %v", n, err)
 		}
-		if page := o.wire(t, "GET", "/ui/approvals/"+id, "", credentials(o.owner.Client)...); page.status != http.StatusOK {
+		if page := o.wire(t, "GET", "/ui/approvals/"+id, "",
+			credentials(o.owner.Client)...); page.status != http.StatusOK {
 			t.Errorf("the link leads to %d", page.status)
 		}
 		if waiting, err := o.owner.Approval(ctx, o.org, id); err != nil || waiting.Status != "pending" {
@@ -109,7 +111,8 @@ func TestMailPreferences(t *testing.T) {
 		if wants, err := o.approver.NotificationPreferences(ctx, o.org); err != nil || !wants.Mail {
 			t.Errorf("before: %+v, %v", wants, err)
 		}
-		if wants, err := o.approver.SetNotificationPreferences(ctx, o.org, client.NotificationPreferences{}); err != nil || wants.Mail {
+		if wants, err := o.approver.SetNotificationPreferences(ctx, o.org,
+			client.NotificationPreferences{}); err != nil || wants.Mail {
 			t.Errorf("turned off: %+v, %v", wants, err)
 		}
 		if wants, err := o.approver.NotificationPreferences(ctx, o.org); err != nil || wants.Mail {
@@ -117,7 +120,9 @@ func TestMailPreferences(t *testing.T) {
 		}
 		before := len(o.mails(o.approver.Email, 1)) // the invitation
 		o.opened(o.agent)
-		soon(t, "the owner is mailed", func() bool { return strings.Contains(o.lastMail(o.owner.Email), "/ui/approvals/") })
+		soon(t, "the owner is mailed", func() bool {
+			return strings.Contains(o.lastMail(o.owner.Email), "/ui/approvals/")
+		})
 		if after := len(o.mails(o.approver.Email, 1)); after != before {
 			t.Errorf("%d mails, want %d", after, before)
 		}
@@ -167,7 +172,8 @@ func TestWebhooksAreSent(t *testing.T) {
 		for _, want := range []string{"test", "approval.opened", "approval.approved"} {
 			d := <-got
 			timestamp := d.header.Get("Writ-Timestamp")
-			if d.header.Get("Writ-Event") != want || d.header.Get("Writ-Signature") != webhook.Sign(secret.NewText(hook.Secret), timestamp, []byte(d.body)) {
+			if d.header.Get("Writ-Event") != want ||
+				d.header.Get("Writ-Signature") != webhook.Sign(secret.NewText(hook.Secret), timestamp, []byte(d.body)) {
 				t.Errorf("want %s, got %v: %s", want, d.header, d.body)
 			}
 			if strings.Contains(d.body, "invoice") {
@@ -192,8 +198,10 @@ func TestWebhooksGoNowhereInside(t *testing.T) {
 		owner := s.person("owner")
 		org := s.organization(owner, "Inside")
 		for _, url := range []string{
-			"http://127.0.0.1/", "http://localhost/", "http://169.254.169.254/latest/meta-data/", "http://10.0.0.1/", "http://[::1]/", "http://[::ffff:127.0.0.1]/",
-			"http://2130706433/", "http://0x7f.1/", "file:///etc/passwd", "gopher://example.org/", "http://user:pass@example.org/", "http://example.org:22/", "x",
+			"http://127.0.0.1/", "http://localhost/", "http://169.254.169.254/latest/meta-data/", "http://10.0.0.1/",
+			"http://[::1]/", "http://[::ffff:127.0.0.1]/",
+			"http://2130706433/", "http://0x7f.1/", "file:///etc/passwd", "gopher://example.org/",
+			"http://user:pass@example.org/", "http://example.org:22/", "x",
 		} {
 			_, err := owner.CreateWebhook(t.Context(), org, client.NewWebhook{Name: "n", Kind: "generic", URL: url})
 			wantStatus(t, url, err, http.StatusBadRequest)
@@ -232,7 +240,9 @@ func TestErasureReachesDeliveries(t *testing.T) {
 	eachOffice(t, func(t *testing.T, o *office) {
 		ctx := t.Context()
 		url, got := targetOf(t, http.StatusServiceUnavailable) // so that it waits
-		hook, err := o.owner.CreateWebhook(ctx, o.org, client.NewWebhook{Name: "ops", Kind: "generic", URL: url, SendArguments: true})
+		hook, err := o.owner.CreateWebhook(ctx, o.org, client.NewWebhook{
+			Name: "ops", Kind: "generic", URL: url, SendArguments: true,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -241,7 +251,8 @@ func TestErasureReachesDeliveries(t *testing.T) {
 			t.Fatalf("sent: %s", d.body)
 		}
 		var entry int64
-		if err := o.Database.QueryRow(ctx, `SELECT opened_at_entry FROM approval_request WHERE id = $1`, id).Scan(&entry); err != nil {
+		if err := o.Database.QueryRow(ctx, `SELECT opened_at_entry FROM approval_request WHERE id = $1`,
+			id).Scan(&entry); err != nil {
 			t.Fatal(err)
 		}
 		if err := o.owner.ErasePayload(ctx, o.org, entry, "asked for"); err != nil {
@@ -252,7 +263,8 @@ func TestErasureReachesDeliveries(t *testing.T) {
 			t.Errorf("dead: %+v, %v", dead, err)
 		}
 		var bodies int
-		if err := o.Database.QueryRow(ctx, `SELECT COUNT(*) FROM webhook_delivery WHERE body <> ''`).Scan(&bodies); err != nil || bodies != 0 {
+		if err := o.Database.QueryRow(ctx,
+			`SELECT COUNT(*) FROM webhook_delivery WHERE body <> ''`).Scan(&bodies); err != nil || bodies != 0 {
 			t.Errorf("%d bodies are left, %v", bodies, err)
 		}
 	})

@@ -18,8 +18,9 @@ func (a *API) mountObservability() {
 		Mode: Key, Scope: principal.Ingest, Audit: notRecorded,
 	}, a.ingest)
 	handle(a, Route{
-		Method: http.MethodPost, Path: "/dashboard/token-usage", Tag: tag, Summary: "Report the running token totals of a session's models",
-		Mode: Key, Scope: principal.Ingest, Audit: notRecorded,
+		Method: http.MethodPost, Path: "/dashboard/token-usage", Tag: tag,
+		Summary: "Report the running token totals of a session's models",
+		Mode:    Key, Scope: principal.Ingest, Audit: notRecorded,
 	}, a.reportUsage)
 	get := func(path, summary string) Route {
 		return Route{
@@ -114,7 +115,12 @@ func (a *API) ingest(w http.ResponseWriter, r *http.Request, caller principal.Pr
 	if err != nil {
 		return err
 	}
-	answer := IngestedBody{Accepted: result.Accepted, Rejected: len(result.Rejections), Duplicate: result.Duplicate, TraceIDs: result.TraceIDs}
+	answer := IngestedBody{
+		Accepted:  result.Accepted,
+		Rejected:  len(result.Rejections),
+		Duplicate: result.Duplicate,
+		TraceIDs:  result.TraceIDs,
+	}
 	for _, rejection := range result.Rejections {
 		answer.Rejections = append(answer.Rejections, RejectionBody(rejection))
 	}
@@ -158,7 +164,9 @@ type reportUsageOutput struct {
 	}
 }
 
-func (a *API) reportUsage(ctx context.Context, caller principal.Principal, in *reportUsageInput) (*reportUsageOutput, error) {
+func (a *API) reportUsage(
+	ctx context.Context, caller principal.Principal, in *reportUsageInput,
+) (*reportUsageOutput, error) {
 	if caller.OrgID == "" {
 		return nil, noOrganization()
 	}
@@ -168,7 +176,8 @@ func (a *API) reportUsage(ctx context.Context, caller principal.Principal, in *r
 			Input: e.InputTokens, Output: e.OutputTokens, CacheRead: e.CacheReadTokens, CacheWrite: e.CacheWriteTokens,
 		}})
 	}
-	recorded, err := a.Telemetry.ReportUsage(ctx, caller.OrgID, productOf(caller, in.Body.Product), in.Body.SessionID, entries)
+	recorded, err := a.Telemetry.ReportUsage(ctx, caller.OrgID, productOf(caller, in.Body.Product), in.Body.SessionID,
+		entries)
 	if err != nil {
 		return nil, err
 	}

@@ -12,11 +12,17 @@ import (
 func (a *API) mountOrganizations() {
 	const tag = "organization"
 	handle(a, Route{
-		Method: http.MethodPost, Path: "/organization", Tag: tag, Summary: "Create an organization and become its owner",
-		Mode: JWT, Audit: "organization.created", Status: http.StatusCreated,
+		Method: http.MethodPost, Path: "/organization", Tag: tag,
+		Summary: "Create an organization and become its owner",
+		Mode:    JWT, Audit: "organization.created", Status: http.StatusCreated,
 	}, a.createOrganization)
 	handle(a, Route{
-		Method: http.MethodGet, Path: "/organization", Tag: tag, Summary: "The caller's organizations", Mode: JWT, ForLimited: true,
+		Method:     http.MethodGet,
+		Path:       "/organization",
+		Tag:        tag,
+		Summary:    "The caller's organizations",
+		Mode:       JWT,
+		ForLimited: true,
 	}, a.listOrganizations)
 	handle(a, Route{
 		Method: http.MethodGet, Path: "/organization/{orgId}", Tag: tag, Summary: "One organization",
@@ -27,8 +33,9 @@ func (a *API) mountOrganizations() {
 		Mode: JWT, Action: principal.UpdateOrganization, Audit: "organization.renamed",
 	}, a.updateOrganization)
 	handle(a, Route{
-		Method: http.MethodDelete, Path: "/organization/{orgId}", Tag: tag, Summary: "Close an organization; its audit log is kept",
-		Mode: JWT, Action: principal.CloseOrganization, Audit: "organization.closed", Status: http.StatusNoContent,
+		Method: http.MethodDelete, Path: "/organization/{orgId}", Tag: tag,
+		Summary: "Close an organization; its audit log is kept",
+		Mode:    JWT, Action: principal.CloseOrganization, Audit: "organization.closed", Status: http.StatusNoContent,
 	}, a.closeOrganization)
 }
 
@@ -42,7 +49,13 @@ type OrganizationBody struct {
 }
 
 func organizationBody(m organization.Membership) OrganizationBody {
-	return OrganizationBody{ID: m.ID, Name: m.Name, Role: m.Role, MemberCount: m.MemberCount, CreatedAt: m.CreatedAt}
+	return OrganizationBody{
+		ID:          m.ID,
+		Name:        m.Name,
+		Role:        m.Role,
+		MemberCount: m.MemberCount,
+		CreatedAt:   m.CreatedAt,
+	}
 }
 
 func organizationBodies(memberships []organization.Membership) []OrganizationBody {
@@ -61,12 +74,16 @@ type nameBody struct {
 
 type createOrganizationInput struct{ Body nameBody }
 
-func (a *API) createOrganization(ctx context.Context, caller principal.Principal, in *createOrganizationInput) (*organizationOutput, error) {
+func (a *API) createOrganization(
+	ctx context.Context, caller principal.Principal, in *createOrganizationInput,
+) (*organizationOutput, error) {
 	created, err := a.Organizations.Create(ctx, caller, in.Body.Name)
 	if err != nil {
 		return nil, err
 	}
-	return &organizationOutput{organizationBody(organization.Membership{Organization: created, Role: principal.Owner, MemberCount: 1})}, nil
+	return &organizationOutput{
+		organizationBody(organization.Membership{Organization: created, Role: principal.Owner, MemberCount: 1}),
+	}, nil
 }
 
 type organizationsOutput struct {
@@ -75,7 +92,9 @@ type organizationsOutput struct {
 	}
 }
 
-func (a *API) listOrganizations(ctx context.Context, caller principal.Principal, _ *none) (*organizationsOutput, error) {
+func (a *API) listOrganizations(
+	ctx context.Context, caller principal.Principal, _ *none,
+) (*organizationsOutput, error) {
 	mine, err := a.mine(ctx, caller)
 	if err != nil {
 		return nil, err
@@ -91,7 +110,9 @@ type OrgInput struct {
 	OrgID string `path:"orgId" doc:"The organization."`
 }
 
-func (a *API) getOrganization(ctx context.Context, caller principal.Principal, _ *OrgInput) (*organizationOutput, error) {
+func (a *API) getOrganization(
+	ctx context.Context, caller principal.Principal, _ *OrgInput,
+) (*organizationOutput, error) {
 	membership, err := a.Organizations.Get(ctx, caller)
 	if err != nil {
 		return nil, err
@@ -104,7 +125,9 @@ type updateOrganizationInput struct {
 	Body nameBody
 }
 
-func (a *API) updateOrganization(ctx context.Context, caller principal.Principal, in *updateOrganizationInput) (*organizationOutput, error) {
+func (a *API) updateOrganization(
+	ctx context.Context, caller principal.Principal, in *updateOrganizationInput,
+) (*organizationOutput, error) {
 	membership, err := a.Organizations.Rename(ctx, caller, in.Body.Name)
 	if err != nil {
 		return nil, err

@@ -23,8 +23,15 @@ import (
 func (s *server) bareMember(orgID, role string) (userID string) {
 	s.t.Helper()
 	now := s.Database.Now()
-	user := auth.User{ID: database.NewID(), Email: role + "." + secret.Digits(9).Reveal() + "@example.org", Name: role, VerifiedAt: &now}
-	err := s.Database.Write(s.t.Context(), database.Change{Logs: []string{audit.System}, Do: func(ctx context.Context, tx *database.Tx) error {
+	user := auth.User{
+		ID:         database.NewID(),
+		Email:      role + "." + secret.Digits(9).Reveal() + "@example.org",
+		Name:       role,
+		VerifiedAt: &now,
+	}
+	err := s.Database.Write(s.t.Context(), database.Change{Logs: []string{audit.System}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		return auth.AddUser(ctx, tx, principal.Operator(), &user, "no password has this hash")
 	}})
 	if err != nil {
@@ -37,7 +44,8 @@ func (s *server) bareMember(orgID, role string) (userID string) {
 func (s *server) putMember(orgID, userID, role string) {
 	s.t.Helper()
 	err := s.Database.Write(s.t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO organization_member (org_id, user_id, role, joined_at) VALUES ($1, $2, $3, $4)`,
+		_, err := tx.Exec(ctx,
+			`INSERT INTO organization_member (org_id, user_id, role, joined_at) VALUES ($1, $2, $3, $4)`,
 			orgID, userID, role, database.Micros(tx.Now()))
 		return err
 	}})
@@ -50,7 +58,9 @@ func (s *server) putMember(orgID, userID, role string) {
 func (s *server) keyFor(userID, orgID string) apikey.Issued {
 	s.t.Helper()
 	var issued apikey.Issued
-	err := s.Database.Write(s.t.Context(), database.Change{Logs: []string{audit.LogOf(orgID)}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
+	err := s.Database.Write(s.t.Context(), database.Change{Logs: []string{audit.LogOf(orgID)}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) (err error) {
 		issued, err = apikey.Add(ctx, tx, principal.Operator(), userID, apikey.NewKey{Name: "issued", OrgID: orgID})
 		return err
 	}})
@@ -98,7 +108,13 @@ func TestOrganizationLife(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := client.Organization{ID: zebra.ID, Name: "Zebra", Role: "owner", MemberCount: 1, CreatedAt: zebra.CreatedAt}
+		want := client.Organization{
+			ID:          zebra.ID,
+			Name:        "Zebra",
+			Role:        "owner",
+			MemberCount: 1,
+			CreatedAt:   zebra.CreatedAt,
+		}
 		if diff := cmp.Diff(want, zebra); diff != "" || !database.IsID(zebra.ID) {
 			t.Errorf("created (-want +got):\n%s", diff)
 		}
@@ -152,8 +168,10 @@ func TestOrganizationNameIsChecked(t *testing.T) {
 			"in other case":  map[string]any{"NAME": "Other"},
 			"a name in list": map[string]any{"name": []string{"x"}},
 		} {
-			wantInvalidField(t, "create with "+what, p.Call(t.Context(), http.MethodPost, "/organization", nil, body, nil), "name")
-			wantInvalidField(t, "rename with "+what, p.Call(t.Context(), http.MethodPatch, "/organization/"+org, nil, body, nil), "name")
+			wantInvalidField(t, "create with "+what,
+				p.Call(t.Context(), http.MethodPost, "/organization", nil, body, nil), "name")
+			wantInvalidField(t, "rename with "+what,
+				p.Call(t.Context(), http.MethodPatch, "/organization/"+org, nil, body, nil), "name")
 		}
 		if _, err := p.CreateOrganization(t.Context(), strings.Repeat("ä", 100)); err != nil {
 			t.Errorf("a name of 100 characters: %v", err)
@@ -249,11 +267,13 @@ func TestWhatEachRoleMayDo(t *testing.T) {
 		for _, role := range anyRole {
 			people[role] = s.join(founder, org, role)
 		}
-		cases := slices.Concat(organizationRoleCases(), memberRoleCases(), keyRoleCases(), telemetryRoleCases(), tailRoleCases(), enforcementRoleCases(), webhookRoleCases(),
+		cases := slices.Concat(organizationRoleCases(), memberRoleCases(), keyRoleCases(), telemetryRoleCases(),
+			tailRoleCases(), enforcementRoleCases(), webhookRoleCases(),
 			forwardingRoleCases(), identityProviderRoleCases(provider), closingRoleCases())
 		for _, r := range s.API.Routes() {
 			declared := r.Method + " " + r.Path
-			if r.OrganizationScoped() && !slices.ContainsFunc(cases, func(c roleCase) bool { return c.route == declared }) {
+			if r.OrganizationScoped() &&
+				!slices.ContainsFunc(cases, func(c roleCase) bool { return c.route == declared }) {
 				t.Errorf("%s: no case says which roles may call it", declared)
 			}
 		}
@@ -274,29 +294,34 @@ func TestWhatEachRoleMayDo(t *testing.T) {
 
 func organizationRoleCases() []roleCase {
 	return []roleCase{
-		{"GET /organization/{orgId}", "read", anyRole, 0, func(ctx context.Context, s *server, org string, p *person) error {
-			_, err := p.Organization(ctx, org)
-			return err
-		}},
-		{"PATCH /organization/{orgId}", "rename", managers, 403, func(ctx context.Context, s *server, org string, p *person) error {
-			_, err := p.RenameOrganization(ctx, org, "Renamed")
-			return err
-		}},
-		{"GET /organization/{orgId}/members", "list", anyRole, 0, func(ctx context.Context, s *server, org string, p *person) error {
-			_, err := p.Members(ctx, org, client.List{})
-			return err
-		}},
-		{"GET /organization/{orgId}/invites", "list", managers, 403, func(ctx context.Context, s *server, org string, p *person) error {
-			_, err := p.Invites(ctx, org)
-			return err
-		}},
+		{"GET /organization/{orgId}", "read", anyRole, 0,
+			func(ctx context.Context, s *server, org string, p *person) error {
+				_, err := p.Organization(ctx, org)
+				return err
+			}},
+		{"PATCH /organization/{orgId}", "rename", managers, 403,
+			func(ctx context.Context, s *server, org string, p *person) error {
+				_, err := p.RenameOrganization(ctx, org, "Renamed")
+				return err
+			}},
+		{"GET /organization/{orgId}/members", "list", anyRole, 0,
+			func(ctx context.Context, s *server, org string, p *person) error {
+				_, err := p.Members(ctx, org, client.List{})
+				return err
+			}},
+		{"GET /organization/{orgId}/invites", "list", managers, 403,
+			func(ctx context.Context, s *server, org string, p *person) error {
+				_, err := p.Invites(ctx, org)
+				return err
+			}},
 	}
 }
 
 func closingRoleCases() []roleCase {
 	return []roleCase{
-		{"DELETE /organization/{orgId}", "close", ownerOnly, 403, func(ctx context.Context, s *server, org string, p *person) error {
-			return p.CloseOrganization(ctx, org)
-		}},
+		{"DELETE /organization/{orgId}", "close", ownerOnly, 403,
+			func(ctx context.Context, s *server, org string, p *person) error {
+				return p.CloseOrganization(ctx, org)
+			}},
 	}
 }

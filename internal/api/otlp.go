@@ -19,12 +19,15 @@ const otlpPath = "/v1/traces"
 
 func (a *API) mountOTLP() {
 	raw[TracesRequestBody, TracesResponseBody](a, Route{
-		Method: http.MethodPost, Path: otlpPath, Tag: "observability", Summary: "Ingest spans of OpenTelemetry (OTLP), as protobuf or JSON",
-		Mode: Key, Scope: principal.Ingest, Audit: notRecorded, writeError: writeOTLPError,
+		Method: http.MethodPost, Path: otlpPath, Tag: "observability",
+		Summary: "Ingest spans of OpenTelemetry (OTLP), as protobuf or JSON",
+		Mode:    Key, Scope: principal.Ingest, Audit: notRecorded, writeError: writeOTLPError,
 	}, a.ingestOTLP)
 	op := a.huma.OpenAPI().Paths[otlpPath].Post
 	binary := func() *huma.MediaType {
-		return &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary", Description: "The same message in protobuf."}}
+		return &huma.MediaType{
+			Schema: &huma.Schema{Type: huma.TypeString, Format: "binary", Description: "The same message in protobuf."},
+		}
 	}
 	op.RequestBody.Content[otlp.Protobuf.ContentType()] = binary()
 	op.Responses[strconv.Itoa(http.StatusOK)].Content[otlp.Protobuf.ContentType()] = binary()
@@ -70,7 +73,8 @@ func (a *API) ingestOTLP(w http.ResponseWriter, r *http.Request, caller principa
 		return err
 	}
 	reading, err := otlp.Read(r.Context(), body, encoding, otlp.Options{
-		Product: productOf(caller, otlpProduct), ProductWins: caller.Product != "", Prices: a.Telemetry.Prices(), MaxBytes: a.MaxIngestBytes,
+		Product: productOf(caller, otlpProduct), ProductWins: caller.Product != "", Prices: a.Telemetry.Prices(),
+		MaxBytes: a.MaxIngestBytes,
 	})
 	if err != nil {
 		return err
@@ -113,7 +117,8 @@ func otlpEncoding(r *http.Request) (otlp.Encoding, error) {
 			return e, nil
 		}
 	}
-	return 0, fault.New(fault.Invalid, "Content-Type: must be %s or %s", otlp.Protobuf.ContentType(), otlp.JSON.ContentType())
+	return 0, fault.New(fault.Invalid, "Content-Type: must be %s or %s", otlp.Protobuf.ContentType(),
+		otlp.JSON.ContentType())
 }
 
 // writeOTLPError answers in the caller's encoding. In JSON the one shape of errors

@@ -22,7 +22,8 @@ func TestOTLPRetries(t *testing.T) {
 		request.Header.Set("Content-Type", contentType)
 		answer := httptest.NewRecorder()
 		writeOTLPError(answer, request, a.render(request.Context(), busy))
-		if answer.Code != http.StatusServiceUnavailable || answer.Header().Get("Retry-After") != "2" || answer.Header().Get("Content-Type") != contentType {
+		if answer.Code != http.StatusServiceUnavailable || answer.Header().Get("Retry-After") != "2" ||
+			answer.Header().Get("Content-Type") != contentType {
 			t.Errorf("%s: %d %v", contentType, answer.Code, answer.Header())
 		}
 		if body := answer.Body.String(); !strings.Contains(body, "too much is being received at once") {

@@ -74,11 +74,13 @@ func TestOpenTelemetryPage(t *testing.T) {
 			o.wantExported(t, 9, start)
 		})
 		rule("Its request is taken whole", func(t *testing.T, o *observed) {
-			if got := o.exportJSON(t, sampleRequest(t, o.now())); got.status != http.StatusOK || string(got.body) != "{}" {
+			if got := o.exportJSON(t, sampleRequest(t, o.now())); got.status != http.StatusOK ||
+				string(got.body) != "{}" {
 				t.Fatalf("%d %s", got.status, got.body)
 			}
 			got := o.read(uuidTrace)
-			if got.Product != "planner" || len(got.Spans) != 1 || got.Spans[0].Kind != "generation" || got.SessionID == nil {
+			if got.Product != "planner" || len(got.Spans) != 1 || got.Spans[0].Kind != "generation" ||
+				got.SessionID == nil {
 				t.Errorf("stored is %+v", got)
 			}
 			if listed := o.listed(client.TraceFilter{}); !slices.Equal(listed, []string{uuidTrace}) {

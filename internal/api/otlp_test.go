@@ -43,7 +43,8 @@ func (o *observed) export(t *testing.T, program, part string, seed uint64, start
 // runExporter wants the exporter to succeed without a word.
 func runExporter(t *testing.T, program, part string, seed uint64, start time.Time, settings []string) {
 	t.Helper()
-	run := exec.CommandContext(t.Context(), program, "-part", part, "-seed", fmt.Sprint(seed), "-start", fmt.Sprint(start.Unix()))
+	run := exec.CommandContext(t.Context(), program, "-part", part, "-seed", fmt.Sprint(seed), "-start",
+		fmt.Sprint(start.Unix()))
 	run.Env = append(os.Environ(), settings...)
 	if said, err := run.CombinedOutput(); err != nil || len(said) > 0 {
 		t.Errorf("%s: %v: %s", part, err, said)
@@ -70,7 +71,8 @@ func TestOpenTelemetryExporter(t *testing.T) {
 			rule(name, func(t *testing.T, o *observed) {
 				start := o.now().Add(-time.Minute).Truncate(time.Second)
 				for i, part := range order {
-					o.export(t, program, part, 7, start, "OTEL_EXPORTER_OTLP_COMPRESSION="+[]string{"none", "gzip"}[i%2])
+					o.export(t, program, part, 7, start,
+						"OTEL_EXPORTER_OTLP_COMPRESSION="+[]string{"none", "gzip"}[i%2])
 				}
 				o.wantExported(t, 7, start)
 			})
@@ -104,15 +106,18 @@ func (o *observed) wantExported(t *testing.T, seed uint64, start time.Time) {
 	)
 	isCost := func(dollars float64) bool { return math.Abs(dollars-(openAI+anthropic+embedding)) < 1e-12 }
 	got := o.read(exportedTrace(seed))
-	if got.Name != "invoke_agent planner" || got.Status != "ok" || got.AgentID != "planner-1" || got.Product != "planner" || len(got.Spans) != 5 ||
-		!got.StartTime.Equal(start) || got.DurationMs == nil || *got.DurationMs != 10_000 || got.SessionID == nil || *got.SessionID != session {
+	if got.Name != "invoke_agent planner" || got.Status != "ok" || got.AgentID != "planner-1" ||
+		got.Product != "planner" || len(got.Spans) != 5 ||
+		!got.StartTime.Equal(start) || got.DurationMs == nil || *got.DurationMs != 10_000 || got.SessionID == nil ||
+		*got.SessionID != session {
 		t.Errorf("the trace is %+v", got)
 	}
 	listed, err := o.owner.Traces(t.Context(), o.org, client.TraceFilter{})
 	if err != nil || len(listed.Items) != 1 {
 		t.Fatalf("listed: %+v, %v", listed.Items, err)
 	}
-	if item := listed.Items[0]; item.TotalInputTokens != inputTokens || item.TotalOutputTokens != outputTokens || !isCost(item.TotalCostUSD) || item.SpanCount != 5 || item.ErrorCount != 1 {
+	if item := listed.Items[0]; item.TotalInputTokens != inputTokens || item.TotalOutputTokens != outputTokens ||
+		!isCost(item.TotalCostUSD) || item.SpanCount != 5 || item.ErrorCount != 1 {
 		t.Errorf("listed as %+v", item)
 	}
 	if sum := o.summary(1); sum.TotalTraces != 1 || sum.TotalSessions != 1 || !isCost(sum.TotalCostUSD) {
@@ -136,7 +141,8 @@ func otlpJSON(spans ...string) string {
 
 // otlpSpan is a span that began a minute ago. Members are further ones.
 func (o *observed) otlpSpan(traceID, spanID, members string) string {
-	return fmt.Sprintf(`{"traceId":%q,"spanId":%q,"name":"work","startTimeUnixNano":"%d"%s}`, traceID, spanID, o.now().Add(-time.Minute).UnixNano(), members)
+	return fmt.Sprintf(`{"traceId":%q,"spanId":%q,"name":"work","startTimeUnixNano":"%d"%s}`, traceID, spanID,
+		o.now().Add(-time.Minute).UnixNano(), members)
 }
 
 // exportJSON sends spans as an exporter would.
@@ -157,11 +163,13 @@ func TestOTLPRequests(t *testing.T) {
 	rules(t, func(s *server, rule func(string, func(*testing.T, *observed))) {
 		rule("All taken: an empty message", func(t *testing.T, o *observed) {
 			for range 2 {
-				if got := o.exportJSON(t, otlpJSON(o.otlpSpan(hexTrace, hexSpan, ""))); got.status != http.StatusOK || string(got.body) != "{}" {
+				if got := o.exportJSON(t, otlpJSON(o.otlpSpan(hexTrace, hexSpan, ""))); got.status != http.StatusOK ||
+					string(got.body) != "{}" {
 					t.Errorf("%d %s", got.status, got.body)
 				}
 			}
-			if got := o.exportJSON(t, "", "Content-Type", "application/x-protobuf"); got.status != http.StatusOK || len(got.body) != 0 || got.header.Get("Content-Type") != "application/x-protobuf" {
+			if got := o.exportJSON(t, "", "Content-Type", "application/x-protobuf"); got.status != http.StatusOK ||
+				len(got.body) != 0 || got.header.Get("Content-Type") != "application/x-protobuf" {
 				t.Errorf("%d %q %v", got.status, got.body, got.header)
 			}
 			if x := o.read(uuidTrace); len(x.Spans) != 1 || x.Product != "svc" || x.Source != "opentelemetry" {
@@ -169,7 +177,8 @@ func TestOTLPRequests(t *testing.T) {
 			}
 		})
 		rule("Some refused: the others are stored, and the first reason is told", func(t *testing.T, o *observed) {
-			got := o.exportJSON(t, otlpJSON(o.otlpSpan(hexTrace, hexSpan, ""), o.otlpSpan(hexTrace, "0000000000000000", ""), o.otlpSpan("", hexSpan, "")))
+			got := o.exportJSON(t, otlpJSON(o.otlpSpan(hexTrace, hexSpan, ""),
+				o.otlpSpan(hexTrace, "0000000000000000", ""), o.otlpSpan("", hexSpan, "")))
 			if want := `{"partialSuccess":{"rejectedSpans":"2","errorMessage":"spanId: must be 8 bytes, not all zero"}}`; got.status != http.StatusOK || string(got.body) != want {
 				t.Errorf("%d %s, want %s", got.status, got.body, want)
 			}
@@ -179,7 +188,8 @@ func TestOTLPRequests(t *testing.T) {
 		})
 		rule("A trace of POST /observability/spans stays closed", func(t *testing.T, o *observed) {
 			o.store(batch(o.trace(m{"id": uuidTrace})))
-			if got := o.exportJSON(t, otlpJSON(o.otlpSpan(hexTrace, hexSpan, ""))); got.status != http.StatusOK || !strings.Contains(string(got.body), `"rejectedSpans":"1"`) {
+			if got := o.exportJSON(t, otlpJSON(o.otlpSpan(hexTrace, hexSpan, ""))); got.status != http.StatusOK ||
+				!strings.Contains(string(got.body), `"rejectedSpans":"1"`) {
 				t.Errorf("%d %s", got.status, got.body)
 			}
 			if x := o.read(uuidTrace); len(x.Spans) != 0 {
@@ -198,13 +208,16 @@ func TestOTLPRequests(t *testing.T) {
 		rule("The same trace id in two organizations is two traces", func(t *testing.T, o *observed) {
 			other := s.observed(t, o.owner)
 			o.exportJSON(t, otlpJSON(o.otlpSpan(hexTrace, hexSpan, "")))
-			other.exportJSON(t, otlpJSON(o.otlpSpan(hexTrace, "eee19b7ec3c1b175", ""), o.otlpSpan(hexTrace, "eee19b7ec3c1b176", "")))
+			other.exportJSON(t, otlpJSON(o.otlpSpan(hexTrace, "eee19b7ec3c1b175", ""),
+				o.otlpSpan(hexTrace, "eee19b7ec3c1b176", "")))
 			if a, b := o.read(uuidTrace), other.read(uuidTrace); len(a.Spans) != 1 || len(b.Spans) != 2 {
 				t.Errorf("%d and %d spans", len(a.Spans), len(b.Spans))
 			}
 		})
 		rule("The product of the key wins over the service", func(t *testing.T, o *observed) {
-			key, err := o.owner.CreateKey(t.Context(), client.NewKey{Name: "agent", OrganizationID: o.org, Product: "of-the-key"})
+			key, err := o.owner.CreateKey(t.Context(), client.NewKey{
+				Name: "agent", OrganizationID: o.org, Product: "of-the-key",
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -244,22 +257,31 @@ func TestOTLPErrors(t *testing.T) {
 			status  int
 			fields  []string
 		}{
-			"no key":             {"{}", func(*observed) []string { return nil }, http.StatusUnauthorized, nil},
-			"a person's token":   {"{}", func(o *observed) []string { return credentials(o.owner.Client) }, http.StatusUnauthorized, nil},
+			"no key": {"{}", func(*observed) []string { return nil }, http.StatusUnauthorized, nil},
+			"a person's token": {
+				"{}", func(o *observed) []string { return credentials(o.owner.Client) }, http.StatusUnauthorized, nil,
+			},
 			"a body of nonsense": {"\xff\xff nonsense", key, http.StatusBadRequest, []string{"body"}},
 			"a body too large":   {strings.Repeat(" ", 5000), key, http.StatusRequestEntityTooLarge, nil},
-			"half a gzip":        {"\x1f\x8b", func(o *observed) []string { return append(key(o), "Content-Encoding", "gzip") }, http.StatusBadRequest, nil},
+			"half a gzip": {
+				"\x1f\x8b", func(o *observed) []string { return append(key(o), "Content-Encoding", "gzip") },
+				http.StatusBadRequest, nil,
+			},
 		} {
 			rule(name+", in JSON", func(t *testing.T, o *observed) {
-				answer := o.wire(t, "POST", "/v1/traces", c.body, append([]string{"Content-Type", "application/json; charset=utf-8"}, c.headers(o)...)...)
-				if fields := answer.errorFields(t, c.status); len(fields) != len(c.fields) || len(fields) > 0 && fields[0] != c.fields[0] {
+				answer := o.wire(t, "POST", "/v1/traces", c.body,
+					append([]string{"Content-Type", "application/json; charset=utf-8"}, c.headers(o)...)...)
+				if fields := answer.errorFields(t, c.status); len(fields) != len(c.fields) ||
+					len(fields) > 0 && fields[0] != c.fields[0] {
 					t.Errorf("complains of %q", fields)
 				}
 			})
 			rule(name+", in protobuf", func(t *testing.T, o *observed) {
-				answer := o.wire(t, "POST", "/v1/traces", c.body, append([]string{"Content-Type", "application/x-protobuf"}, c.headers(o)...)...)
+				answer := o.wire(t, "POST", "/v1/traces", c.body,
+					append([]string{"Content-Type", "application/x-protobuf"}, c.headers(o)...)...)
 				message, isStatus := bytes.CutPrefix(answer.body, []byte{2<<3 | 2}) // field 2 of google.rpc.Status
-				if answer.status != c.status || answer.header.Get("Content-Type") != "application/x-protobuf" || !isStatus || len(message) < 10 || int(message[0]) != len(message)-1 {
+				if answer.status != c.status || answer.header.Get("Content-Type") != "application/x-protobuf" ||
+					!isStatus || len(message) < 10 || int(message[0]) != len(message)-1 {
 					t.Errorf("%d %v %q", answer.status, answer.header, answer.body)
 				}
 			})
@@ -268,12 +290,15 @@ func TestOTLPErrors(t *testing.T) {
 			answer := o.exportJSON(t, "{}", "Content-Type", "text/plain")
 			answer.errorFields(t, http.StatusBadRequest)
 			var said struct{ Message string }
-			if err := json.Unmarshal(answer.body, &said); err != nil || !strings.Contains(said.Message, "application/x-protobuf") {
+			if err := json.Unmarshal(answer.body, &said); err != nil ||
+				!strings.Contains(said.Message, "application/x-protobuf") {
 				t.Errorf("says %q, %v", said.Message, err)
 			}
 		})
 		rule("A key without the scope is refused", func(t *testing.T, o *observed) {
-			issued, err := o.owner.CreateKey(t.Context(), client.NewKey{Name: "other", OrganizationID: o.org, Scopes: []string{"enforce"}})
+			issued, err := o.owner.CreateKey(t.Context(), client.NewKey{
+				Name: "other", OrganizationID: o.org, Scopes: []string{"enforce"},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

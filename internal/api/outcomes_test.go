@@ -14,11 +14,16 @@ import (
 func TestFromDecisionToOutcome(t *testing.T) {
 	t.Parallel()
 	eachEvidence(t, func(t *testing.T, e *evidence) {
-		policyID := e.activePolicy(e.owner, e.org, "version: v1\nname: files\nrules:\n  - id: reads\n    effect: allow\n    tools: [\"files.read\"]\n")
-		token := e.declared(e.agent.APIKey, client.PlanRequest{Plan: json.RawMessage(onePlan), AgentID: "agent", ExpiresIn: 600})
+		policyID := e.activePolicy(e.owner, e.org,
+			"version: v1\nname: files\nrules:\n  - id: reads\n    effect: allow\n    tools: [\"files.read\"]\n")
+		token := e.declared(e.agent.APIKey, client.PlanRequest{
+			Plan: json.RawMessage(onePlan), AgentID: "agent", ExpiresIn: 600,
+		})
 		decide := func(tool, arguments string) client.Decision {
 			t.Helper()
-			d, err := e.agent.Enforce(t.Context(), client.PlannedCall{Tool: tool, Arguments: json.RawMessage(arguments), IntentToken: token.JWT})
+			d, err := e.agent.Enforce(t.Context(), client.PlannedCall{
+				Tool: tool, Arguments: json.RawMessage(arguments), IntentToken: token.JWT,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -29,8 +34,10 @@ func TestFromDecisionToOutcome(t *testing.T) {
 			t.Fatalf("read: %+v, write: %+v", allowed, denied)
 		}
 		for _, row := range []string{
-			`{"token":` + quoted(t, token.JWT) + `,"tool":"read","action":"read","mcp":"files","input":{"path":"a.txt"},"status":"success"}`,
-			`{"token":` + quoted(t, token.JWT) + `,"tool":"write","action":"write","mcp":"files","input":{},"status":"success"}`,
+			`{"token":` + quoted(t, token.JWT) +
+				`,"tool":"read","action":"read","mcp":"files","input":{"path":"a.txt"},"status":"success"}`,
+			`{"token":` + quoted(t, token.JWT) +
+				`,"tool":"write","action":"write","mcp":"files","input":{},"status":"success"}`,
 		} {
 			if _, err := e.agent.ReportExecution(t.Context(), json.RawMessage(row)); err != nil {
 				t.Fatal(err)
@@ -40,7 +47,8 @@ func TestFromDecisionToOutcome(t *testing.T) {
 			t.Fatal(err)
 		}
 		found, err := e.owner.Findings(t.Context(), e.org, "", client.List{})
-		if err != nil || len(found.Items) != 1 || found.Items[0].Tool != "write" || found.Items[0].PlanID != token.PlanID {
+		if err != nil || len(found.Items) != 1 || found.Items[0].Tool != "write" ||
+			found.Items[0].PlanID != token.PlanID {
 			t.Errorf("findings: %+v, %v; want the call that was denied and ran", found.Items, err)
 		}
 		if err := projection.New(e.Database, e.Telemetry).Run(t.Context()); err != nil {

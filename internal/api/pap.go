@@ -16,11 +16,19 @@ import (
 // mountPAP serves what preflights recorded, to people.
 func (a *API) mountPAP() {
 	read := func(path, summary string, action principal.Action) Route {
-		return Route{Method: http.MethodGet, Path: path, Tag: "preflight", Summary: summary, Mode: JWT, Action: action}
+		return Route{
+			Method:  http.MethodGet,
+			Path:    path,
+			Tag:     "preflight",
+			Summary: summary,
+			Mode:    JWT,
+			Action:  action,
+		}
 	}
 	handle(a, read("/pap/decisions", "Preflights, newest first", principal.ReadTelemetry), a.listPreflights)
 	handle(a, read("/pap/stats/overview", "How preflights came out", principal.ReadTelemetry), a.preflightStats)
-	handle(a, read("/pap/policy/snapshot", "The policies that preflights are judged by now", principal.ReadPolicies), a.policySnapshot)
+	handle(a, read("/pap/policy/snapshot", "The policies that preflights are judged by now", principal.ReadPolicies),
+		a.policySnapshot)
 }
 
 // PreflightItemBody is a preflight as it is shown.
@@ -54,18 +62,27 @@ type listPreflightsInput struct {
 type preflightsOutput struct{ Body page.Page[PreflightItemBody] }
 
 // preflights is a page of what was recorded.
-func (a *API) preflights(ctx context.Context, caller principal.Principal, days int, cursor string, limit int) (page.Page[audit.Stored], error) {
+func (a *API) preflights(
+	ctx context.Context, caller principal.Principal, days int, cursor string, limit int,
+) (page.Page[audit.Stored], error) {
 	return a.Audit.Entries(ctx, audit.LogOf(caller.OrgID), audit.Filter{
-		Action: intent.PreflightAction, From: a.Database.Now().Add(-time.Duration(days) * 24 * time.Hour), Cursor: cursor, Limit: limit,
+		Action: intent.PreflightAction, From: a.Database.Now().Add(-time.Duration(days) * 24 * time.Hour),
+		Cursor: cursor, Limit: limit,
 	})
 }
 
-func (a *API) listPreflights(ctx context.Context, caller principal.Principal, in *listPreflightsInput) (*preflightsOutput, error) {
+func (a *API) listPreflights(
+	ctx context.Context, caller principal.Principal, in *listPreflightsInput,
+) (*preflightsOutput, error) {
 	entries, err := a.preflights(ctx, caller, in.Days, in.Cursor, in.Limit)
 	if err != nil {
 		return nil, err
 	}
-	out := &preflightsOutput{page.Page[PreflightItemBody]{Items: []PreflightItemBody{}, NextCursor: entries.NextCursor, HasMore: entries.HasMore}}
+	out := &preflightsOutput{
+		page.Page[PreflightItemBody]{
+			Items: []PreflightItemBody{}, NextCursor: entries.NextCursor, HasMore: entries.HasMore,
+		},
+	}
 	for _, entry := range entries.Items {
 		item, err := preflightItem(entry, caller.May(principal.ReadPayloads))
 		if err != nil {
@@ -86,14 +103,26 @@ func preflightItem(entry audit.Stored, readsPayloads bool) (PreflightItemBody, e
 		return PreflightItemBody{}, err
 	}
 	item := PreflightItemBody{
-		ID: record.Subject.ID, At: database.Time(entry.Time), Decision: orErased(f.Outcome), KeyID: record.Actor.ID, AgentID: f.AgentID, Index: entry.Index,
-		Tools: []PreflightToolBody{}, Violations: append([]string{}, f.Violations...),
+		ID:         record.Subject.ID,
+		At:         database.Time(entry.Time),
+		Decision:   orErased(f.Outcome),
+		KeyID:      record.Actor.ID,
+		AgentID:    f.AgentID,
+		Index:      entry.Index,
+		Tools:      []PreflightToolBody{},
+		Violations: append([]string{}, f.Violations...),
 	}
 	if readsPayloads {
 		item.Prompt = &f.Prompt
 	}
 	for _, tool := range f.Tools {
-		item.Tools = append(item.Tools, PreflightToolBody{Server: tool.Server, Tool: tool.Tool, Decision: tool.Verdict, PolicyID: tool.Policy, Rule: tool.Rule})
+		item.Tools = append(item.Tools, PreflightToolBody{
+			Server:   tool.Server,
+			Tool:     tool.Tool,
+			Decision: tool.Verdict,
+			PolicyID: tool.Policy,
+			Rule:     tool.Rule,
+		})
 	}
 	return item, nil
 }
@@ -126,7 +155,9 @@ type preflightStatsOutput struct{ Body PreflightStatsBody }
 // maxCounted bounds what one overview reads.
 const maxCounted = 10_000
 
-func (a *API) preflightStats(ctx context.Context, caller principal.Principal, in *preflightStatsInput) (*preflightStatsOutput, error) {
+func (a *API) preflightStats(
+	ctx context.Context, caller principal.Principal, in *preflightStatsInput,
+) (*preflightStatsOutput, error) {
 	body := PreflightStatsBody{ByAgent: map[string]int64{}}
 	for cursor := ""; ; {
 		entries, err := a.preflights(ctx, caller, in.Days, cursor, page.MaxLimit)
@@ -168,7 +199,9 @@ type policySnapshotInput struct {
 	PageInput
 }
 
-func (a *API) policySnapshot(ctx context.Context, caller principal.Principal, in *policySnapshotInput) (*policiesOutput, error) {
+func (a *API) policySnapshot(
+	ctx context.Context, caller principal.Principal, in *policySnapshotInput,
+) (*policiesOutput, error) {
 	policies, err := a.Policies.List(ctx, caller, policy.Filter{Status: policy.Active}, in.Cursor, in.Limit)
 	if err != nil {
 		return nil, err

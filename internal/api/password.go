@@ -12,16 +12,20 @@ import (
 
 func (a *API) mountPassword() {
 	handle(a, Route{
-		Method: http.MethodPost, Path: "/auth/change-password", Tag: "auth", Summary: "Change the password and end other sessions",
-		Mode: JWT, Throttle: throttle.ChangePassword, Audit: "password.changed", Status: http.StatusNoContent,
+		Method: http.MethodPost, Path: "/auth/change-password", Tag: "auth",
+		Summary: "Change the password and end other sessions",
+		Mode:    JWT, Throttle: throttle.ChangePassword, Audit: "password.changed", Status: http.StatusNoContent,
 	}, a.changePassword)
 	handle(a, Route{
-		Method: http.MethodPost, Path: "/auth/forgot-password", Tag: "auth", Summary: "Mail a link that sets a new password",
-		Mode: Public, Throttle: throttle.ForgotPassword, Audit: "password.reset_requested", Status: http.StatusAccepted,
+		Method: http.MethodPost, Path: "/auth/forgot-password", Tag: "auth",
+		Summary: "Mail a link that sets a new password",
+		Mode:    Public, Throttle: throttle.ForgotPassword, Audit: "password.reset_requested",
+		Status: http.StatusAccepted,
 	}, a.forgotPassword)
 	handle(a, Route{
-		Method: http.MethodPost, Path: "/auth/reset-password", Tag: "auth", Summary: "Set a new password with the mailed token and end every session",
-		Mode: Public, Throttle: throttle.ResetPassword, Audit: "password.reset", Status: http.StatusNoContent,
+		Method: http.MethodPost, Path: "/auth/reset-password", Tag: "auth",
+		Summary: "Set a new password with the mailed token and end every session",
+		Mode:    Public, Throttle: throttle.ResetPassword, Audit: "password.reset", Status: http.StatusNoContent,
 	}, a.resetPassword)
 }
 
@@ -33,7 +37,8 @@ type changePasswordInput struct {
 }
 
 func (a *API) changePassword(ctx context.Context, caller principal.Principal, in *changePasswordInput) (*none, error) {
-	err := a.Auth.ChangePassword(ctx, caller, secret.NewText(in.Body.CurrentPassword), secret.NewText(in.Body.NewPassword))
+	err := a.Auth.ChangePassword(ctx, caller, secret.NewText(in.Body.CurrentPassword),
+		secret.NewText(in.Body.NewPassword))
 	return nil, a.forgetTerminals(err)
 }
 
@@ -62,5 +67,6 @@ type resetPasswordInput struct {
 }
 
 func (a *API) resetPassword(ctx context.Context, _ principal.Principal, in *resetPasswordInput) (*none, error) {
-	return nil, a.forgetTerminals(a.Auth.ResetPassword(ctx, secret.NewText(in.Body.Token), secret.NewText(in.Body.NewPassword)))
+	return nil, a.forgetTerminals(a.Auth.ResetPassword(ctx, secret.NewText(in.Body.Token),
+		secret.NewText(in.Body.NewPassword)))
 }

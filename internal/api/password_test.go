@@ -55,7 +55,8 @@ func TestPasswordRoutesRefuseFields(t *testing.T) {
 			{"newPassword", "too long", strings.Repeat("p", 201)},
 			{"newPassword", "a number", 7},
 		}
-		wantFields(t, ada.Client, "/auth/change-password", map[string]any{"currentPassword": knownPassword, "newPassword": nextPassword},
+		wantFields(t, ada.Client, "/auth/change-password",
+			map[string]any{"currentPassword": knownPassword, "newPassword": nextPassword},
 			append(slices.Clone(newPassword),
 				badField{"newPassword", "that is the address", ada.Email},
 				badField{"currentPassword", "absent", absent},
@@ -171,7 +172,8 @@ func TestCodesAreForOnePurpose(t *testing.T) {
 		code := sendCode(s, email, 1)
 		token := resetToken(s, email, 2)
 		wantField(t, "six digits as a reset token", s.public.ResetPassword(t.Context(), code, nextPassword), "token")
-		wantField(t, "the start of a token as a code", s.public.VerifyOTP(t.Context(), email, token[:20], knownPassword), "code")
+		wantField(t, "the start of a token as a code",
+			s.public.VerifyOTP(t.Context(), email, token[:20], knownPassword), "code")
 		if err := s.public.VerifyOTP(t.Context(), email, code, knownPassword); err != nil {
 			t.Errorf("a link must not end the code: %v", err)
 		}
@@ -199,7 +201,8 @@ func TestForgotTellsNothing(t *testing.T) {
 			answers = append(answers, map[string]any{"status": w.status, "body": string(w.body)})
 		}
 		for _, answer := range answers {
-			if diff := cmp.Diff(map[string]any{"status": http.StatusAccepted, "body": answers[0]["body"]}, answer); diff != "" {
+			if diff := cmp.Diff(map[string]any{"status": http.StatusAccepted, "body": answers[0]["body"]},
+				answer); diff != "" {
 				t.Errorf("answers differ:\n%s", diff)
 			}
 		}

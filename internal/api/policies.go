@@ -71,8 +71,15 @@ type PolicyState struct {
 
 func policyState(p policy.Policy, version int) PolicyState {
 	state := PolicyState{
-		ID: p.ID, OrganizationID: p.OrgID, PolicyVersion: version, Status: p.Status(), Face: p.Face,
-		ActivatedAt: p.ActivatedAt, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt, ShadowSince: p.ShadowSince,
+		ID:             p.ID,
+		OrganizationID: p.OrgID,
+		PolicyVersion:  version,
+		Status:         p.Status(),
+		Face:           p.Face,
+		ActivatedAt:    p.ActivatedAt,
+		CreatedAt:      p.CreatedAt,
+		UpdatedAt:      p.UpdatedAt,
+		ShadowSince:    p.ShadowSince,
 	}
 	if p.ActiveVersion != 0 {
 		state.ActiveVersion = &p.ActiveVersion
@@ -139,8 +146,9 @@ func shown(full policy.Full, err error) (*policyOutput, error) {
 		return nil, err
 	}
 	return &policyOutput{ETag: fmt.Sprintf(`"%d"`, full.Version.Number), Body: PolicyBody{
-		DocumentBody: doc, PolicyState: policyState(full.Policy, full.Version.Number), VersionState: versionState(full.Version),
-		Warnings: problemBodies(full.Warnings),
+		DocumentBody: doc, PolicyState: policyState(full.Policy, full.Version.Number),
+		VersionState: versionState(full.Version),
+		Warnings:     problemBodies(full.Warnings),
 	}}, nil
 }
 
@@ -161,8 +169,11 @@ type listPoliciesInput struct {
 
 type policiesOutput struct{ Body page.Page[ListedPolicyBody] }
 
-func (a *API) listPolicies(ctx context.Context, caller principal.Principal, in *listPoliciesInput) (*policiesOutput, error) {
-	policies, err := a.Policies.List(ctx, caller, policy.Filter{Status: policy.Status(in.Status), Name: in.Name}, in.Cursor, in.Limit)
+func (a *API) listPolicies(
+	ctx context.Context, caller principal.Principal, in *listPoliciesInput,
+) (*policiesOutput, error) {
+	policies, err := a.Policies.List(ctx, caller, policy.Filter{Status: policy.Status(in.Status), Name: in.Name},
+		in.Cursor, in.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +212,9 @@ type listVersionsInput struct {
 
 type versionsOutput struct{ Body page.Page[VersionBody] }
 
-func (a *API) listVersions(ctx context.Context, caller principal.Principal, in *listVersionsInput) (*versionsOutput, error) {
+func (a *API) listVersions(
+	ctx context.Context, caller principal.Principal, in *listVersionsInput,
+) (*versionsOutput, error) {
 	versions, err := a.Policies.Versions(ctx, caller, in.PolicyID, in.Cursor, in.Limit)
 	if err != nil {
 		return nil, err

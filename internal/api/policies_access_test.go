@@ -25,13 +25,17 @@ func TestCheckAccess(t *testing.T) {
 			call                 client.ToolCall
 			decision, rule, says string
 		}{
-			"small":                   {send(`{"amount":1000,"currency":"EUR"}`), "allow", "small", "allowed"},
-			"large":                   {send(`{"amount":1000.01,"currency":"EUR"}`), "hold", "large", "held"},
-			"another currency":        {send(`{"amount":5,"currency":"USD"}`), "deny", "default", "no rule matches"},
-			"no amount":               {send(`{"currency":"EUR"}`), "hold", "large", "condition failed"},
-			"an amount that is text":  {send(`{"amount":"5","currency":"EUR"}`), "hold", "large", "condition failed"},
-			"no arguments":            {client.ToolCall{Server: "bank", Tool: "send_money"}, "hold", "large", "condition failed"},
-			"another tool":            {client.ToolCall{Server: "bank", Tool: "close"}, "deny", "default", "no rule matches"},
+			"small":                  {send(`{"amount":1000,"currency":"EUR"}`), "allow", "small", "allowed"},
+			"large":                  {send(`{"amount":1000.01,"currency":"EUR"}`), "hold", "large", "held"},
+			"another currency":       {send(`{"amount":5,"currency":"USD"}`), "deny", "default", "no rule matches"},
+			"no amount":              {send(`{"currency":"EUR"}`), "hold", "large", "condition failed"},
+			"an amount that is text": {send(`{"amount":"5","currency":"EUR"}`), "hold", "large", "condition failed"},
+			"no arguments": {
+				client.ToolCall{Server: "bank", Tool: "send_money"}, "hold", "large", "condition failed",
+			},
+			"another tool": {
+				client.ToolCall{Server: "bank", Tool: "close"}, "deny", "default", "no rule matches",
+			},
 			"another server":          {client.ToolCall{Server: "BANK", Tool: "send_money"}, "deny", "default", ""},
 			"no server":               {client.ToolCall{Tool: "send_money"}, "deny", "default", ""},
 			"a server with a dot":     {client.ToolCall{Server: "x.bank", Tool: "send_money"}, "deny", "default", ""},
@@ -39,26 +43,30 @@ func TestCheckAccess(t *testing.T) {
 		} {
 			for who, caller := range map[string]*client.Client{"the owner": b.owner.Client, "the agent": b.agent} {
 				got := b.check(caller, test.call)
-				if got.Decision != test.decision || got.Rule != test.rule || !strings.Contains(got.Reason, test.says) || got.MatchedPolicy == nil || got.MatchedPolicy.ID != id {
+				if got.Decision != test.decision || got.Rule != test.rule ||
+					!strings.Contains(got.Reason, test.says) || got.MatchedPolicy == nil || got.MatchedPolicy.ID != id {
 					t.Errorf("%s, asked by %s: %+v, want %s by %s", name, who, got, test.decision, test.rule)
 				}
 			}
 		}
 		held := b.check(b.owner.Client, send(`{"amount":2000,"currency":"EUR"}`))
-		if held.Message != "Payments over 1000 need a person." || held.Approvers == nil || *held.Approvers != (client.PolicyApprovers{Role: "approver", Count: 1}) {
+		if held.Message != "Payments over 1000 need a person." || held.Approvers == nil ||
+			*held.Approvers != (client.PolicyApprovers{Role: "approver", Count: 1}) {
 			t.Errorf("on hold: %+v", held)
 		}
 		var told []string
 		for _, r := range held.Explanation {
 			told = append(told, fmt.Sprintf("%s %s %t %t", r.Rule, r.Outcome, r.Matched, r.Decided))
 		}
-		if diff := cmp.Diff([]string{"pace limit left false false", "large true true true", "small false false false"}, told); diff != "" {
+		if diff := cmp.Diff([]string{"pace limit left false false", "large true true true", "small false false false"},
+			told); diff != "" {
 			t.Errorf("explanation (-want +got):\n%s", diff)
 		}
 		if steps := held.Explanation[1].Steps; len(steps) == 0 {
 			t.Error("the condition is not explained")
 		}
-		if agent := b.check(b.agent, send(`{"amount":2000,"currency":"EUR"}`)); len(agent.Explanation) != 1 || agent.Explanation[0].Rule != "large" {
+		if agent := b.check(b.agent, send(`{"amount":2000,"currency":"EUR"}`)); len(agent.Explanation) != 1 ||
+			agent.Explanation[0].Rule != "large" {
 			t.Errorf("the agent is told of %+v, want what decided", agent.Explanation)
 		}
 	})
@@ -78,12 +86,15 @@ func TestHostileArguments(t *testing.T) {
 			"a lone surrogate": `{"a":"\ud800"}`,
 			"not JSON":         `{`,
 		} {
-			answer := b.wire(t, "POST", "/policies/check-access", `{"server":"bank","tool":"t","arguments":`+arguments+`}`, agent...)
+			answer := b.wire(t, "POST", "/policies/check-access",
+				`{"server":"bank","tool":"t","arguments":`+arguments+`}`, agent...)
 			if answer.status != http.StatusBadRequest {
 				t.Errorf("%s: status %d: %.200s", name, answer.status, answer.body)
 			}
 		}
-		if got := b.check(b.agent, client.ToolCall{Server: "bank", Tool: "t", Arguments: json.RawMessage(`null`)}); !got.Allowed {
+		if got := b.check(b.agent, client.ToolCall{
+			Server: "bank", Tool: "t", Arguments: json.RawMessage(`null`),
+		}); !got.Allowed {
 			t.Errorf("no arguments: %+v", got)
 		}
 	})
@@ -108,10 +119,12 @@ func TestBindingsOverHTTP(t *testing.T) {
 			call  client.ToolCall
 			allow bool
 		}{
-			"a bound member asks":            {member.Client, client.ToolCall{}, true},
-			"a bound role asks":              {viewer.Client, client.ToolCall{}, true},
-			"the owner asks":                 {owner.Client, client.ToolCall{}, false},
-			"about a bound member":           {owner.Client, client.ToolCall{UserEmail: strings.ToUpper(member.Email)}, true},
+			"a bound member asks": {member.Client, client.ToolCall{}, true},
+			"a bound role asks":   {viewer.Client, client.ToolCall{}, true},
+			"the owner asks":      {owner.Client, client.ToolCall{}, false},
+			"about a bound member": {
+				owner.Client, client.ToolCall{UserEmail: strings.ToUpper(member.Email)}, true,
+			},
 			"about a bound agent":            {owner.Client, client.ToolCall{AgentID: "bot/1"}, true},
 			"about another agent":            {owner.Client, client.ToolCall{AgentID: "bot/2"}, false},
 			"a member about the owner":       {member.Client, client.ToolCall{UserEmail: owner.Email}, false},
@@ -137,7 +150,8 @@ func TestBindingsOverHTTP(t *testing.T) {
 		_, err = owner.Unbind(ctx, id, "planets", "mars")
 		wantStatus(t, "a binding of no kind", err, http.StatusNotFound)
 		for name, bad := range map[string]client.Bindings{
-			"a stranger": {Members: []string{stranger.ID}}, "no id": {Members: []string{"x"}}, "no role": {Roles: []string{"root"}},
+			"a stranger": {Members: []string{stranger.ID}}, "no id": {Members: []string{"x"}},
+			"no role": {Roles: []string{"root"}},
 		} {
 			_, err := owner.SetBindings(ctx, id, bad)
 			wantStatus(t, "set "+name, err, http.StatusBadRequest)
@@ -145,8 +159,11 @@ func TestBindingsOverHTTP(t *testing.T) {
 			wantStatus(t, "bind "+name, err, http.StatusBadRequest)
 		}
 		// A misspelt body must not open the policy to everybody.
-		for _, body := range []string{`{}`, `{"member":["x"]}`, `{"everybody":false}`, `{"roles":["viewer"],"everybody":true}`} {
-			b.wire(t, "PUT", "/policies/"+id+"/bindings", body, credentials(owner.Client)...).errorFields(t, http.StatusBadRequest)
+		for _, body := range []string{
+			`{}`, `{"member":["x"]}`, `{"everybody":false}`, `{"roles":["viewer"],"everybody":true}`,
+		} {
+			b.wire(t, "PUT", "/policies/"+id+"/bindings", body, credentials(owner.Client)...).errorFields(t,
+				http.StatusBadRequest)
 		}
 		if got := b.check(owner.Client, client.ToolCall{Server: "bank", Tool: "t"}); got.Allowed {
 			t.Errorf("after the refusals: %+v", got)
@@ -176,8 +193,11 @@ func TestSimulate(t *testing.T) {
 		}{
 			"the latest version": {client.Simulation{PolicyID: id}, "allow"},
 			"the first version":  {client.Simulation{PolicyID: id, PolicyVersion: 1}, "deny"},
-			"a document":         {client.Simulation{Document: json.RawMessage(`{"version":"v1","name":"x","default":"ask","rules":[]}`)}, "ask"},
-			"YAML":               {client.Simulation{YAML: policyText("x", "hold")}, "hold"},
+			"a document": {
+				client.Simulation{Document: json.RawMessage(`{"version":"v1","name":"x","default":"ask","rules":[]}`)},
+				"ask",
+			},
+			"YAML": {client.Simulation{YAML: policyText("x", "hold")}, "hold"},
 		} {
 			test.ask.Call = call
 			got, err := owner.SimulatePolicy(ctx, b.org, test.ask)
@@ -194,7 +214,9 @@ func TestSimulate(t *testing.T) {
 			"a document that is none":     {client.Simulation{YAML: "x"}, 400},
 			"a policy that is not there":  {client.Simulation{PolicyID: database.NewID()}, 404},
 			"a version that is not there": {client.Simulation{PolicyID: id, PolicyVersion: 9}, 404},
-			"a stranger":                  {client.Simulation{PolicyID: id, Call: client.ToolCall{UserEmail: "x@example.org"}}, 400},
+			"a stranger": {
+				client.Simulation{PolicyID: id, Call: client.ToolCall{UserEmail: "x@example.org"}}, 400,
+			},
 		} {
 			test.ask.Call.Server, test.ask.Call.Tool = "bank", "t"
 			_, err := owner.SimulatePolicy(ctx, b.org, test.ask)
@@ -213,7 +235,8 @@ func TestSimulate(t *testing.T) {
 func TestLimitsOverHTTP(t *testing.T) {
 	t.Parallel()
 	eachBank(t, func(t *testing.T, b *bank) {
-		id := b.activePolicy(b.owner, b.org, strings.Replace(policyText("pace", "allow"), `tools: ["bank.*"]`, "tools: [\"bank.*\"]\n    limit: {calls: 2, per: 1d, by: agent}", 1))
+		id := b.activePolicy(b.owner, b.org, strings.Replace(policyText("pace", "allow"), `tools: ["bank.*"]`,
+			"tools: [\"bank.*\"]\n    limit: {calls: 2, per: 1d, by: agent}", 1))
 		b.activePolicy(b.owner, b.org, "version: v1\nname: budget\ndefault: allow\nrules:\n"+
 			"  - {id: cost, effect: deny, tools: [\"*\"], limit: {cost: 1.50, per: 1d, by: agent}}\n"+
 			"  - {id: tokens, effect: hold, tools: [\"*\"], limit: {tokens: 100, per: 1d, by: org}}\n")
@@ -251,7 +274,13 @@ func (b *bank) claim(policyID, agent string, n int) {
 	b.t.Helper()
 	now := b.Database.Now().Unix()
 	claim := engine.Claim{Max: 2, LimitKey: engine.LimitKey{
-		PolicyID: policyID, RuleID: "bank", Unit: engine.Calls, By: document.Agent, Subject: agent, Window: now - now%86400, Per: 86400,
+		PolicyID: policyID,
+		RuleID:   "bank",
+		Unit:     engine.Calls,
+		By:       document.Agent,
+		Subject:  agent,
+		Window:   now - now%86400,
+		Per:      86400,
 	}}
 	for range n {
 		err := b.Database.Write(b.t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
@@ -272,9 +301,11 @@ func (b *bank) claim(policyID, agent string, n int) {
 func TestAgentsAreNotToldWhatElseThereIs(t *testing.T) {
 	t.Parallel()
 	eachBank(t, func(t *testing.T, b *bank) {
-		b.activePolicy(b.owner, b.org, "version: v1\nname: p\nrules:\n  - {id: maintenance, effect: allow, tools: [\"bank.*\"], when: args.override == 7}\n")
+		b.activePolicy(b.owner, b.org,
+			"version: v1\nname: p\nrules:\n  - {id: maintenance, effect: allow, tools: [\"bank.*\"], when: args.override == 7}\n")
 		ask := func(c *client.Client) string {
-			return string(b.wire(t, "POST", "/policies/check-access", `{"server":"bank","tool":"t"}`, credentials(c)...).body)
+			return string(b.wire(t, "POST", "/policies/check-access", `{"server":"bank","tool":"t"}`,
+				credentials(c)...).body)
 		}
 		if told := ask(b.agent); strings.Contains(told, "maintenance") || strings.Contains(told, "override") {
 			t.Errorf("the agent is told %s", told)

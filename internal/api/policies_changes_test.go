@@ -11,7 +11,8 @@ import (
 // policyText is a policy of a name (as YAML writes it) with one rule for every
 // tool of the bank.
 func policyText(name, effect string) string {
-	return fmt.Sprintf("version: v1\nname: %s\nrules:\n  - id: bank\n    effect: %s\n    tools: [\"bank.*\"]\n", name, effect)
+	return fmt.Sprintf("version: v1\nname: %s\nrules:\n  - id: bank\n    effect: %s\n    tools: [\"bank.*\"]\n", name,
+		effect)
 }
 
 // draft makes a policy that denies, and does not count.
@@ -40,7 +41,9 @@ func (s *server) activePolicy(p *person, orgID, text string) (id string) {
 // draftKey is a key that writes drafts.
 func (s *server) draftKey(p *person, orgID string) client.IssuedKey {
 	s.t.Helper()
-	key, err := p.CreateKey(s.t.Context(), client.NewKey{Name: "drafts", OrganizationID: orgID, Scopes: []string{"policy.draft"}})
+	key, err := p.CreateKey(s.t.Context(), client.NewKey{
+		Name: "drafts", OrganizationID: orgID, Scopes: []string{"policy.draft"},
+	})
 	if err != nil {
 		s.t.Fatalf("create a key: %v", err)
 	}
@@ -144,7 +147,9 @@ func (w *changes) rollbackPolicy() func(context.Context) (string, error) {
 func (w *changes) putBindings() func(context.Context) (string, error) {
 	id, _ := w.newDraft()
 	return inLog(w.org, func(ctx context.Context) error {
-		_, err := w.owner.SetBindings(ctx, id, client.Bindings{Members: []string{w.owner.ID}, Clients: []string{"bot"}, Roles: []string{"viewer"}})
+		_, err := w.owner.SetBindings(ctx, id, client.Bindings{
+			Members: []string{w.owner.ID}, Clients: []string{"bot"}, Roles: []string{"viewer"},
+		})
 		return err
 	})
 }
@@ -159,7 +164,9 @@ func (w *changes) addBindings() func(context.Context) (string, error) {
 
 func (w *changes) removeBinding() func(context.Context) (string, error) {
 	id, _ := w.newDraft()
-	if _, err := w.owner.SetBindings(w.t.Context(), id, client.Bindings{Roles: []string{"viewer", "member"}}); err != nil {
+	if _, err := w.owner.SetBindings(w.t.Context(), id, client.Bindings{
+		Roles: []string{"viewer", "member"},
+	}); err != nil {
 		w.t.Fatal(err)
 	}
 	return inLog(w.org, func(ctx context.Context) error {
@@ -178,7 +185,9 @@ func (w *changes) checkAccess() func(context.Context) (string, error) {
 
 func (w *changes) simulatePolicy() func(context.Context) (string, error) {
 	return inLog("", func(ctx context.Context) error {
-		_, err := w.owner.SimulatePolicy(ctx, w.org, client.Simulation{YAML: policyText("x", "deny"), Call: client.ToolCall{Tool: "t"}})
+		_, err := w.owner.SimulatePolicy(ctx, w.org, client.Simulation{
+			YAML: policyText("x", "deny"), Call: client.ToolCall{Tool: "t"},
+		})
 		return err
 	})
 }

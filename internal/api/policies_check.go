@@ -20,12 +20,14 @@ import (
 
 func (a *API) mountChecks() {
 	handle(a, Route{
-		Method: http.MethodPost, Path: "/policies/check-access", Tag: policyTag, Summary: "Whether the active policies allow a call, and why; nothing is reserved",
-		Mode: Either, Action: principal.ReadPolicies, Scope: principal.Enforce, Audit: notRecorded,
+		Method: http.MethodPost, Path: "/policies/check-access", Tag: policyTag,
+		Summary: "Whether the active policies allow a call, and why; nothing is reserved",
+		Mode:    Either, Action: principal.ReadPolicies, Scope: principal.Enforce, Audit: notRecorded,
 	}, a.checkAccess)
 	handle(a, Route{
-		Method: http.MethodPost, Path: "/policies/simulate", Tag: policyTag, Summary: "What one policy alone, stored or not, would say about a call, and why",
-		Mode: Either, Action: principal.DraftPolicies, Scope: principal.DraftPolicy, Audit: notRecorded,
+		Method: http.MethodPost, Path: "/policies/simulate", Tag: policyTag,
+		Summary: "What one policy alone, stored or not, would say about a call, and why",
+		Mode:    Either, Action: principal.DraftPolicies, Scope: principal.DraftPolicy, Audit: notRecorded,
 	}, a.simulatePolicy)
 }
 
@@ -62,9 +64,16 @@ var errNoMember = fault.New(fault.Invalid, "userEmail: no member of this organiz
 func (a *API) callOf(ctx context.Context, caller principal.Principal, b CallBody) (toolcall.Call, error) {
 	args, err := toolcall.Decode(b.Arguments)
 	if err != nil {
-		return toolcall.Call{}, fault.Wrap(err, fault.Invalid, "arguments: must be a JSON object of at most 1 MiB, nested at most 64 deep, without duplicate names")
+		return toolcall.Call{}, fault.Wrap(err, fault.Invalid,
+			"arguments: must be a JSON object of at most 1 MiB, nested at most 64 deep, without duplicate names")
 	}
-	call := toolcall.Call{Server: b.Server, Tool: b.Tool, Args: args, Agent: toolcall.Agent{ID: b.AgentID}, Environment: caller.Environment}
+	call := toolcall.Call{
+		Server:      b.Server,
+		Tool:        b.Tool,
+		Args:        args,
+		Agent:       toolcall.Agent{ID: b.AgentID},
+		Environment: caller.Environment,
+	}
 	if call.Server == "" {
 		call.Server = localServer
 	}
@@ -90,7 +99,8 @@ func (a *API) callOf(ctx context.Context, caller principal.Principal, b CallBody
 		}
 		owner = party.Member
 	}
-	call.Key = toolcall.Key{ID: caller.KeyID, OwnerID: caller.UserID, OwnerRole: string(owner.Role)} // what binds the key counts whomever it names
+	// what binds the key counts whomever it names
+	call.Key = toolcall.Key{ID: caller.KeyID, OwnerID: caller.UserID, OwnerRole: string(owner.Role)}
 	return call, nil
 }
 
@@ -159,7 +169,11 @@ type accessOutput struct{ Body AccessBody }
 func access(x engine.Explanation) *accessOutput {
 	d := x.Decision
 	body := AccessBody{
-		Allowed: d.Verdict == verdict.Allow, Decision: d.Verdict, Reason: d.Reason, Message: d.Message, Rule: d.Rule,
+		Allowed:     d.Verdict == verdict.Allow,
+		Decision:    d.Verdict,
+		Reason:      d.Reason,
+		Message:     d.Message,
+		Rule:        d.Rule,
 		Explanation: []ConsideredBody{},
 	}
 	if d.PolicyID != "" {
@@ -179,14 +193,29 @@ func access(x engine.Explanation) *accessOutput {
 
 func consideredBody(c engine.Considered) ConsideredBody {
 	body := ConsideredBody{
-		PolicyID: c.PolicyID, PolicyName: c.PolicyName, Version: c.PolicyVersion, Rule: c.Rule, Effect: c.Effect, Pattern: string(c.Pattern),
-		Matched: c.Matched, Decided: c.Decided, Outcome: c.Outcome, When: c.When, Error: c.Error,
+		PolicyID:   c.PolicyID,
+		PolicyName: c.PolicyName,
+		Version:    c.PolicyVersion,
+		Rule:       c.Rule,
+		Effect:     c.Effect,
+		Pattern:    string(c.Pattern),
+		Matched:    c.Matched,
+		Decided:    c.Decided,
+		Outcome:    c.Outcome,
+		When:       c.When,
+		Error:      c.Error,
 	}
 	for _, step := range c.Steps {
 		body.Steps = append(body.Steps, StepBody(step))
 	}
 	if l := c.Limit; l != nil {
-		body.Limit = &UseBody{Unit: l.Unit, By: l.By, Subject: l.Subject, Used: l.Used, Max: l.Max}
+		body.Limit = &UseBody{
+			Unit:    l.Unit,
+			By:      l.By,
+			Subject: l.Subject,
+			Used:    l.Used,
+			Max:     l.Max,
+		}
 	}
 	return body
 }
@@ -262,7 +291,9 @@ type IntentBody struct {
 	Declared bool   `json:"declared,omitempty"`
 }
 
-func (a *API) simulatePolicy(ctx context.Context, caller principal.Principal, in *simulateInput) (*accessOutput, error) {
+func (a *API) simulatePolicy(
+	ctx context.Context, caller principal.Principal, in *simulateInput,
+) (*accessOutput, error) {
 	subject, err := in.subject()
 	if err != nil {
 		return nil, err

@@ -39,8 +39,10 @@ func TestDecisionsOverHTTP(t *testing.T) {
 				continue
 			}
 			want := c.Test.Want
-			if got.Decision != want.Decision.String() || want.Rule != "" && got.Rule != want.Rule || !strings.Contains(got.Reason, want.Reason) {
-				t.Errorf("%s: %s by %q (%s), want %s by %q (%s)", c.Name(), got.Decision, got.Rule, got.Reason, want.Decision, want.Rule, want.Reason)
+			if got.Decision != want.Decision.String() || want.Rule != "" && got.Rule != want.Rule ||
+				!strings.Contains(got.Reason, want.Reason) {
+				t.Errorf("%s: %s by %q (%s), want %s by %q (%s)", c.Name(), got.Decision, got.Rule, got.Reason,
+					want.Decision, want.Rule, want.Reason)
 			}
 		}
 		if asked < 300 {
@@ -52,7 +54,8 @@ func TestDecisionsOverHTTP(t *testing.T) {
 // storeSuite stores the policy of a suite as it is written in JSON.
 func (b *bank) storeSuite(s *suite.Suite) (id string) {
 	b.t.Helper()
-	made, err := b.owner.ImportPolicy(b.t.Context(), b.org, client.JSONDocument, string(document.RenderJSON(s.Policies[0].Document())))
+	made, err := b.owner.ImportPolicy(b.t.Context(), b.org, client.JSONDocument,
+		string(document.RenderJSON(s.Policies[0].Document())))
 	if err != nil {
 		b.t.Fatalf("%s: %v", s.File, err)
 	}
@@ -62,9 +65,20 @@ func (b *bank) storeSuite(s *suite.Suite) (id string) {
 // wireCall is a call as it is sent.
 func wireCall(call *toolcall.Call) map[string]any {
 	wire := map[string]any{
-		"server": call.Server, "tool": call.Tool, "arguments": exactNumbers(call.Args), "agentId": call.Agent.ID, "agentName": call.Agent.Name, "agentStatus": call.Agent.Status,
-		"session": map[string]any{"id": call.Session.ID, "calls": call.Session.Calls, "costUsd": call.Session.CostUSD, "tokens": call.Session.Tokens},
-		"intent":  map[string]any{"planId": call.Intent.PlanID, "goal": call.Intent.Goal, "step": call.Intent.Step, "declared": call.Intent.Declared},
+		"server": call.Server, "tool": call.Tool, "arguments": exactNumbers(call.Args), "agentId": call.Agent.ID,
+		"agentName": call.Agent.Name, "agentStatus": call.Agent.Status,
+		"session": map[string]any{
+			"id":      call.Session.ID,
+			"calls":   call.Session.Calls,
+			"costUsd": call.Session.CostUSD,
+			"tokens":  call.Session.Tokens,
+		},
+		"intent": map[string]any{
+			"planId":   call.Intent.PlanID,
+			"goal":     call.Intent.Goal,
+			"step":     call.Intent.Step,
+			"declared": call.Intent.Declared,
+		},
 	}
 	if call.Environment != "" {
 		wire["environment"] = call.Environment

@@ -65,7 +65,13 @@ type ProblemBody struct {
 func problemBodies(problems []document.Problem) []ProblemBody {
 	var bodies []ProblemBody
 	for _, p := range problems {
-		bodies = append(bodies, ProblemBody{Line: p.Line, Column: p.Column, Rule: p.Rule, Field: p.Field, Message: p.Message})
+		bodies = append(bodies, ProblemBody{
+			Line:    p.Line,
+			Column:  p.Column,
+			Rule:    p.Rule,
+			Field:   p.Field,
+			Message: p.Message,
+		})
 	}
 	return bodies
 }
@@ -82,15 +88,31 @@ var yamlTypes = []string{yamlType, "application/x-yaml", "text/yaml", "text/x-ya
 func (a *API) mountPolicyDocuments() {
 	write := func(method, path, summary, records string, status int) Route {
 		return Route{
-			Method: method, Path: path, Tag: policyTag, Summary: summary, Status: status, Audit: records,
-			Mode: Either, Action: principal.DraftPolicies, Scope: principal.DraftPolicy,
+			Method:  method,
+			Path:    path,
+			Tag:     policyTag,
+			Summary: summary,
+			Status:  status,
+			Audit:   records,
+			Mode:    Either,
+			Action:  principal.DraftPolicies,
+			Scope:   principal.DraftPolicy,
 		}
 	}
-	handle(a, write(http.MethodPost, "/policies", "Create a policy: a draft, of the document in the body", "policy.created", http.StatusCreated), a.createPolicy)
-	handle(a, write(http.MethodPut, "/policies/{policyId}", "Write a new version of a policy", "policy.updated", 0), a.updatePolicy)
-	handle(a, write(http.MethodPatch, "/policies/{policyId}", "Write a new version of a policy: the whole document", "policy.updated", 0), a.updatePolicy)
-	handle(a, write(http.MethodPost, "/policies/validate", "Check a document without storing it", notRecorded, 0), a.validatePolicy)
-	handle(a, write(http.MethodPost, "/policies/yaml/import", "Store a document as a new version of the policy of its name, or as a new one", "policy.created", 0), a.importPolicy)
+	handle(a,
+		write(http.MethodPost, "/policies", "Create a policy: a draft, of the document in the body", "policy.created",
+			http.StatusCreated), a.createPolicy)
+	handle(a, write(http.MethodPut, "/policies/{policyId}", "Write a new version of a policy", "policy.updated", 0),
+		a.updatePolicy)
+	handle(a,
+		write(http.MethodPatch, "/policies/{policyId}", "Write a new version of a policy: the whole document",
+			"policy.updated", 0), a.updatePolicy)
+	handle(a, write(http.MethodPost, "/policies/validate", "Check a document without storing it", notRecorded, 0),
+		a.validatePolicy)
+	handle(a,
+		write(http.MethodPost, "/policies/yaml/import",
+			"Store a document as a new version of the policy of its name, or as a new one", "policy.created", 0),
+		a.importPolicy)
 	for path, methods := range map[string][]string{
 		"/policies": {http.MethodPost}, "/policies/{policyId}": {http.MethodPut, http.MethodPatch},
 		"/policies/validate": {http.MethodPost}, "/policies/yaml/import": {http.MethodPost},
@@ -100,8 +122,9 @@ func (a *API) mountPolicyDocuments() {
 		}
 	}
 	raw := Route{
-		Method: http.MethodGet, Path: "/policies/yaml/export/{policyId}", Tag: policyTag, Summary: "A policy as YAML, byte for byte as it was written",
-		Mode: Either, Action: principal.ReadPolicies, Scope: principal.DraftPolicy,
+		Method: http.MethodGet, Path: "/policies/yaml/export/{policyId}", Tag: policyTag,
+		Summary: "A policy as YAML, byte for byte as it was written",
+		Mode:    Either, Action: principal.ReadPolicies, Scope: principal.DraftPolicy,
 	}
 	handle(a, raw, a.exportPolicy)
 }
@@ -110,7 +133,9 @@ func (a *API) mountPolicyDocuments() {
 // either form.
 func (a *API) documentBodies(path, method string) {
 	item := a.huma.OpenAPI().Paths[path]
-	op := map[string]*huma.Operation{http.MethodPost: item.Post, http.MethodPut: item.Put, http.MethodPatch: item.Patch}[method]
+	op := map[string]*huma.Operation{
+		http.MethodPost: item.Post, http.MethodPut: item.Put, http.MethodPatch: item.Patch,
+	}[method]
 	schemas := a.huma.OpenAPI().Components.Schemas
 	op.RequestBody.Required = true
 	op.RequestBody.Content = map[string]*huma.MediaType{
@@ -149,7 +174,9 @@ type createPolicyInput struct {
 	DocumentInput
 }
 
-func (a *API) createPolicy(ctx context.Context, caller principal.Principal, in *createPolicyInput) (*policyOutput, error) {
+func (a *API) createPolicy(
+	ctx context.Context, caller principal.Principal, in *createPolicyInput,
+) (*policyOutput, error) {
 	source, err := in.source()
 	if err != nil {
 		return nil, err
@@ -164,7 +191,9 @@ type updatePolicyInput struct {
 	PolicyVersion int    `query:"policyVersion" minimum:"1" maximum:"1000000" doc:"The same as a number."`
 }
 
-func (a *API) updatePolicy(ctx context.Context, caller principal.Principal, in *updatePolicyInput) (*policyOutput, error) {
+func (a *API) updatePolicy(
+	ctx context.Context, caller principal.Principal, in *updatePolicyInput,
+) (*policyOutput, error) {
 	source, err := in.source()
 	if err != nil {
 		return nil, err
@@ -189,7 +218,9 @@ func (in *updatePolicyInput) expected() (int, error) {
 	return number, nil
 }
 
-func (a *API) importPolicy(ctx context.Context, caller principal.Principal, in *createPolicyInput) (*policyOutput, error) {
+func (a *API) importPolicy(
+	ctx context.Context, caller principal.Principal, in *createPolicyInput,
+) (*policyOutput, error) {
 	source, err := in.source()
 	if err != nil {
 		return nil, err
@@ -205,7 +236,9 @@ type validateOutput struct {
 	}
 }
 
-func (a *API) validatePolicy(ctx context.Context, caller principal.Principal, in *createPolicyInput) (*validateOutput, error) {
+func (a *API) validatePolicy(
+	ctx context.Context, caller principal.Principal, in *createPolicyInput,
+) (*validateOutput, error) {
 	source, err := in.source()
 	if err != nil {
 		return nil, err

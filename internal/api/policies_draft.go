@@ -17,8 +17,15 @@ import (
 // of an agent are no wish of anybody, and a model costs the operator money.
 func (a *API) mountDrafts() {
 	handle(a, Route{
-		Method: http.MethodPost, Path: "/policies/draft", Tag: policyTag, Summary: "Store a policy that was drafted from words, as a draft with its explanation, tests and findings",
-		Mode: JWT, Action: principal.DraftPolicies, Throttle: throttle.DraftPolicy, Audit: "policy.created", Status: http.StatusCreated,
+		Method:   http.MethodPost,
+		Path:     "/policies/draft",
+		Tag:      policyTag,
+		Summary:  "Store a policy that was drafted from words, as a draft with its explanation, tests and findings",
+		Mode:     JWT,
+		Action:   principal.DraftPolicies,
+		Throttle: throttle.DraftPolicy,
+		Audit:    "policy.created",
+		Status:   http.StatusCreated,
 	}, a.draftPolicy)
 }
 
@@ -68,7 +75,11 @@ func (a *API) draftPolicy(ctx context.Context, caller principal.Principal, in *d
 		}
 	}
 	draft, err := a.Drafts.Write(ctx, drafting.Request{
-		OrgID: caller.OrgID, Words: b.Description, Name: b.Name, Origin: drafting.Origin(b.Source), Template: b.Template,
+		OrgID:    caller.OrgID,
+		Words:    b.Description,
+		Name:     b.Name,
+		Origin:   drafting.Origin(b.Source),
+		Template: b.Template,
 	})
 	if err != nil {
 		return nil, err
@@ -83,15 +94,21 @@ func (a *API) draftPolicy(ctx context.Context, caller principal.Principal, in *d
 		return nil, err
 	}
 	body := DraftedBody{
-		PolicyBody: stored.Body, Source: draft.Origin, Template: draft.Template, Explanation: draft.Explanation, Tests: draft.Tests,
-		Findings: policyFindingBodies(draft.Findings.Findings),
+		PolicyBody:  stored.Body,
+		Source:      draft.Origin,
+		Template:    draft.Template,
+		Explanation: draft.Explanation,
+		Tests:       draft.Tests,
+		Findings:    policyFindingBodies(draft.Findings.Findings),
 	}
 	body.TestResults, body.Passed = draftedTests(draft.Results)
 	return &draftOutput{ETag: stored.ETag, Body: body}, nil
 }
 
 // underFreeName gives a draft that nobody named a name that no policy has.
-func (a *API) underFreeName(ctx context.Context, caller principal.Principal, draft drafting.Draft) (drafting.Draft, error) {
+func (a *API) underFreeName(
+	ctx context.Context, caller principal.Principal, draft drafting.Draft,
+) (drafting.Draft, error) {
 	name, err := a.Policies.FreeName(ctx, caller, draft.Document.Name)
 	if err != nil || name == draft.Document.Name {
 		return draft, err

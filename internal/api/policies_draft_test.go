@@ -21,7 +21,9 @@ import (
 
 func (w *changes) draftFromWords() func(context.Context) (string, error) {
 	return inLog(w.org, func(ctx context.Context) error {
-		_, err := w.owner.DraftPolicy(ctx, w.org, client.DraftRequest{Description: "pay people", Name: database.NewID()})
+		_, err := w.owner.DraftPolicy(ctx, w.org, client.DraftRequest{
+			Description: "pay people", Name: database.NewID(),
+		})
 		return err
 	})
 }
@@ -32,14 +34,18 @@ func TestDraftFromWords(t *testing.T) {
 	t.Parallel()
 	eachBank(t, func(t *testing.T, b *bank) {
 		ctx := t.Context()
-		draft, err := b.owner.DraftPolicy(ctx, b.org, client.DraftRequest{Description: "It refunds customers with Stripe."})
+		draft, err := b.owner.DraftPolicy(ctx, b.org, client.DraftRequest{
+			Description: "It refunds customers with Stripe.",
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if draft.Name != "payments" || draft.Template != "payments" || draft.Source != "template" || draft.Status != "draft" || draft.ActiveVersion != nil || draft.Author.ID != b.owner.ID {
+		if draft.Name != "payments" || draft.Template != "payments" || draft.Source != "template" ||
+			draft.Status != "draft" || draft.ActiveVersion != nil || draft.Author.ID != b.owner.ID {
 			t.Errorf("draft: %+v", draft)
 		}
-		if !draft.Passed || len(draft.TestResults) < 3 || !strings.Contains(draft.Tests, "policy: policy.yaml") || !strings.Contains(draft.Explanation[0], "stripe") {
+		if !draft.Passed || len(draft.TestResults) < 3 || !strings.Contains(draft.Tests, "policy: policy.yaml") ||
+			!strings.Contains(draft.Explanation[0], "stripe") {
 			t.Errorf("passed %t, %d tests, explained as %q", draft.Passed, len(draft.TestResults), draft.Explanation[0])
 		}
 		stored, err := b.owner.Policy(ctx, draft.ID)
@@ -50,7 +56,8 @@ func TestDraftFromWords(t *testing.T) {
 		if err != nil || access.Allowed {
 			t.Errorf("what the draft would allow: %+v, %v; want that it does not count", access, err)
 		}
-		if draft, err = b.owner.DraftPolicy(ctx, b.org, client.DraftRequest{Description: "pay people"}); err != nil || draft.Name != "payments 2" {
+		if draft, err = b.owner.DraftPolicy(ctx, b.org, client.DraftRequest{Description: "pay people"}); err != nil ||
+			draft.Name != "payments 2" {
 			t.Errorf("one more is named %q, %v", draft.Name, err)
 		}
 		_, err = b.owner.DraftPolicy(ctx, b.org, client.DraftRequest{Description: "pay people", Name: "payments"})
@@ -77,7 +84,10 @@ func TestDraftsThatAreRefused(t *testing.T) {
 			`{"description":"` + strings.Repeat("é ", 1100) + `"}`: "description",
 		} {
 			answer := b.wire(t, "POST", "/policies/draft?organizationId="+b.org, body, credentials(b.owner.Client)...)
-			if fields := answer.errorFields(t, http.StatusBadRequest); !slices.ContainsFunc(fields, func(f string) bool { return strings.HasSuffix(f, field) }) {
+			if fields := answer.errorFields(t,
+				http.StatusBadRequest); !slices.ContainsFunc(fields, func(f string) bool {
+				return strings.HasSuffix(f, field)
+			}) {
 				t.Errorf("%.60s: problems of %v, want %s", body, fields, field)
 			}
 		}
@@ -95,7 +105,9 @@ func TestDraftsAreThrottled(t *testing.T) {
 		org := s.organization(owner, "Drafts")
 		s.nextMinute()
 		wantThrottled(t, throttled{throttle.DraftPolicy, func(t *testing.T, c *client.Client, _ string) error {
-			return second(c.DraftPolicy(t.Context(), org, client.DraftRequest{Description: "pay people", Template: "nothing"}))
+			return second(c.DraftPolicy(t.Context(), org, client.DraftRequest{
+				Description: "pay people", Template: "nothing",
+			}))
 		}}, owner.Client, "")
 	})
 }
@@ -115,7 +127,9 @@ func newWordy(t *testing.T) *wordy {
 		text, _ := io.ReadAll(r.Body)
 		seen := r.Header.Get("Authorization") + " " + r.URL.Path + " " + string(text)
 		w.last.Store(&seen)
-		_ = json.NewEncoder(out).Encode(m{"choices": []m{{"message": m{"role": "assistant", "content": *w.says.Load()}, "finish_reason": "stop"}}})
+		_ = json.NewEncoder(out).Encode(m{
+			"choices": []m{{"message": m{"role": "assistant", "content": *w.says.Load()}, "finish_reason": "stop"}},
+		})
 	}))
 	t.Cleanup(w.Close)
 	return w
@@ -133,7 +147,8 @@ func TestDraftFromAModel(t *testing.T) {
 	good, bad := modelPolicy, "I have activated it for you."
 	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
 		model := newWordy(t)
-		s := start(t, o, "WRIT_DRAFT_URL", model.URL+"/v1", "WRIT_DRAFT_MODEL", "small", "WRIT_DRAFT_KEY", "the-key", "WRIT_DRAFT_PER_DAY", "3",
+		s := start(t, o, "WRIT_DRAFT_URL", model.URL+"/v1", "WRIT_DRAFT_MODEL", "small", "WRIT_DRAFT_KEY", "the-key",
+			"WRIT_DRAFT_PER_DAY", "3",
 			"WRIT_OUTBOUND_ALLOW", strings.TrimPrefix(model.URL, "http://"))
 		ctx, owner := t.Context(), s.person("owner")
 		org := s.organization(owner, "Shop")
@@ -142,7 +157,8 @@ func TestDraftFromAModel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if draft.Source != "model" || draft.Name != "refunds" || draft.Status != "draft" || len(draft.Rules) != 2 || draft.Rules[1].Message != "" || draft.Description == "allows nothing" {
+		if draft.Source != "model" || draft.Name != "refunds" || draft.Status != "draft" || len(draft.Rules) != 2 ||
+			draft.Rules[1].Message != "" || draft.Description == "allows nothing" {
 			t.Errorf("draft: %+v", draft)
 		}
 		if draft.Passed || len(draft.TestResults) != 2 || !draft.TestResults[0].Passed || draft.TestResults[1].Passed {
@@ -151,10 +167,13 @@ func TestDraftFromAModel(t *testing.T) {
 		if !slices.ContainsFunc(draft.Findings, func(f client.PolicyFinding) bool { return f.Kind == "over_broad" }) {
 			t.Errorf("findings: %+v, want the rule that allows everything", draft.Findings)
 		}
-		if last := *model.last.Load(); !strings.HasPrefix(last, "Bearer the-key /v1/chat/completions ") || !strings.Contains(last, "refund up to 50") || strings.Contains(last, org) {
+		if last := *model.last.Load(); !strings.HasPrefix(last, "Bearer the-key /v1/chat/completions ") ||
+			!strings.Contains(last, "refund up to 50") || strings.Contains(last, org) {
 			t.Errorf("asked %.200s", last)
 		}
-		if draft, err = owner.DraftPolicy(ctx, org, client.DraftRequest{Description: "refund up to 50", Source: "template"}); err != nil || draft.Source != "template" {
+		if draft, err = owner.DraftPolicy(ctx, org, client.DraftRequest{
+			Description: "refund up to 50", Source: "template",
+		}); err != nil || draft.Source != "template" {
 			t.Errorf("from a template: %s, %v", draft.Source, err)
 		}
 
@@ -164,7 +183,8 @@ func TestDraftFromAModel(t *testing.T) {
 		wantStatus(t, "a name that is taken", err, http.StatusConflict)
 		_, err = owner.DraftPolicy(ctx, org, client.DraftRequest{Description: "refunds", Name: "x"})
 		wantStatus(t, "an answer that is no policy", err, http.StatusServiceUnavailable)
-		if n := model.asked.Load() - asked; n != 2 || strings.Contains(err.Error(), "activated") || !strings.Contains(err.Error(), "must be one JSON object") {
+		if n := model.asked.Load() - asked; n != 2 || strings.Contains(err.Error(), "activated") ||
+			!strings.Contains(err.Error(), "must be one JSON object") {
 			t.Errorf("%d questions, %v; want two, what is wrong, and nothing of the answer", n, err)
 		}
 		// That made three of three questions of the day.

@@ -54,7 +54,8 @@ rules:
 				t.Fatal(err)
 			}
 			found, err := b.owner.PolicyFindings(ctx, made.ID, 0, 1)
-			if diff := cmp.Diff(c.want, kinds(found)); err != nil || diff != "" || found.Calls != c.calls || found.Incomplete {
+			if diff := cmp.Diff(c.want, kinds(found)); err != nil || diff != "" || found.Calls != c.calls ||
+				found.Incomplete {
 				t.Errorf("%s: %d calls, %v, want %d\n%s", c.name, found.Calls, err, c.calls, diff)
 			}
 		}

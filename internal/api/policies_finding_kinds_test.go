@@ -60,8 +60,9 @@ func TestEveryKindOfFinding(t *testing.T) {
 			kinds[kind] = strings.Join(slices.Compact(sorted), " ")
 		}
 		want := map[string]string{
-			"shadowed_allow": "shell", "unreachable": "shell-asks", "over_broad": "anything", "contradictory_limits": "an-hour",
-			"always_fails": "typo", "always_true": "relative",
+			"shadowed_allow": "shell", "unreachable": "shell-asks", "over_broad": "anything",
+			"contradictory_limits": "an-hour",
+			"always_fails":         "typo", "always_true": "relative",
 		}
 		if diff := cmp.Diff(want, kinds); diff != "" {
 			t.Errorf("(-want +got)\n%s", diff)

@@ -30,22 +30,58 @@ func TestAnAskedCallGetsTheAnswerOfADecision(t *testing.T) {
 		other := &client.Bindings{Members: []string{member.ID}}
 		everybody := &client.Bindings{}
 		cases := map[string]foretoldCase{
-			"nothing is active":                 {agent: "helper", want: "deny", says: "no active policy"},
-			"for everybody":                     {allow: everybody, agent: "helper", want: "allow"},
-			"an allow for the agent":            {allow: agent, agent: "helper", want: "deny", says: "the policies that count for agent helper do not count for its API key"},
-			"an allow for another agent":        {allow: agent, agent: "other", want: "deny", says: "no active policy"},
-			"an allow for the key":              {allow: itself, agent: "helper", want: "allow"},
-			"an allow for agent and key":        {allow: &client.Bindings{Clients: []string{"helper", key.ID}}, agent: "helper", want: "allow"},
-			"an allow for the owner":            {allow: owner, agent: "helper", want: "allow"},
-			"an allow for the owner's role":     {allow: &client.Bindings{Roles: []string{"owner"}}, want: "allow"},
-			"for the owner, naming another":     {allow: owner, user: member.Email, want: "allow"},
-			"an allow for a member":             {allow: other, user: member.Email, want: "deny", says: "the policies that count for the user whom the call names do not"},
-			"an allow for a member's role":      {allow: &client.Bindings{Roles: []string{"member"}}, user: member.Email, want: "deny", says: "the user whom the call names"},
-			"a deny for the agent":              {allow: everybody, deny: agent, agent: "helper", want: "deny", says: "rule bank"},
-			"a deny for another agent":          {allow: everybody, deny: agent, agent: "other", want: "allow"},
-			"a deny for a member":               {allow: everybody, deny: other, user: member.Email, want: "deny", says: "rule bank"},
+			"nothing is active": {agent: "helper", want: "deny", says: "no active policy"},
+			"for everybody":     {allow: everybody, agent: "helper", want: "allow"},
+			"an allow for the agent": {
+				allow: agent,
+				agent: "helper",
+				want:  "deny",
+				says:  "the policies that count for agent helper do not count for its API key",
+			},
+			"an allow for another agent": {allow: agent, agent: "other", want: "deny", says: "no active policy"},
+			"an allow for the key":       {allow: itself, agent: "helper", want: "allow"},
+			"an allow for agent and key": {
+				allow: &client.Bindings{Clients: []string{"helper", key.ID}}, agent: "helper", want: "allow",
+			},
+			"an allow for the owner":        {allow: owner, agent: "helper", want: "allow"},
+			"an allow for the owner's role": {allow: &client.Bindings{Roles: []string{"owner"}}, want: "allow"},
+			"for the owner, naming another": {allow: owner, user: member.Email, want: "allow"},
+			"an allow for a member": {
+				allow: other,
+				user:  member.Email,
+				want:  "deny",
+				says:  "the policies that count for the user whom the call names do not",
+			},
+			"an allow for a member's role": {
+				allow: &client.Bindings{Roles: []string{"member"}},
+				user:  member.Email,
+				want:  "deny",
+				says:  "the user whom the call names",
+			},
+			"a deny for the agent": {
+				allow: everybody,
+				deny:  agent,
+				agent: "helper",
+				want:  "deny",
+				says:  "rule bank",
+			},
+			"a deny for another agent": {allow: everybody, deny: agent, agent: "other", want: "allow"},
+			"a deny for a member": {
+				allow: everybody,
+				deny:  other,
+				user:  member.Email,
+				want:  "deny",
+				says:  "rule bank",
+			},
 			"a deny for the owner, naming none": {allow: everybody, deny: owner, want: "deny", says: "rule bank"},
-			"a name that says its server":       {allow: everybody, deny: everybody, server: "local", tool: "bank__t", want: "deny", says: "rule bank"},
+			"a name that says its server": {
+				allow:  everybody,
+				deny:   everybody,
+				server: "local",
+				tool:   "bank__t",
+				want:   "deny",
+				says:   "rule bank",
+			},
 		}
 		allowing, denying := b.draft(b.owner, b.org, "allowing"), b.draft(b.owner, b.org, "denying")
 		text := "version: v1\nname: allowing\nrules:\n  - {id: all, effect: allow, tools: [\"*\"]}\n"
@@ -108,7 +144,8 @@ type foretold struct {
 // foretold is what who asks beforehand is told, and cameTo what the call gets.
 func (b *bank) foretold(t *testing.T, key string, c foretoldCase) foretold {
 	t.Helper()
-	return b.answered(t, key, "/policies/check-access", fmt.Sprintf(`{"server":%q,"tool":%q,"agentId":%q,"userEmail":%q}`, c.server, c.tool, c.agent, c.user))
+	return b.answered(t, key, "/policies/check-access",
+		fmt.Sprintf(`{"server":%q,"tool":%q,"agentId":%q,"userEmail":%q}`, c.server, c.tool, c.agent, c.user))
 }
 
 func (b *bank) cameTo(t *testing.T, key string, c foretoldCase) foretold {
@@ -141,13 +178,17 @@ func TestAKeyIsToldWhoCan(t *testing.T) {
 			"GET /organization/" + b.org + "/observability/policies/" + id: "somebody signs in",
 		} {
 			method, path, _ := strings.Cut(route, " ")
-			for _, header := range [][2]string{{"X-Api-Key", b.agent.APIKey}, {"Authorization", "Bearer " + b.agent.APIKey}} {
+			for _, header := range [][2]string{
+				{"X-Api-Key", b.agent.APIKey}, {"Authorization", "Bearer " + b.agent.APIKey},
+			} {
 				answer := b.wire(t, method, path, `{}`, header[0], header[1])
-				if text := string(answer.body); answer.status != 401 || !strings.Contains(text, "an API key cannot do this") || !strings.Contains(text, who) {
+				if text := string(answer.body); answer.status != 401 ||
+					!strings.Contains(text, "an API key cannot do this") || !strings.Contains(text, who) {
 					t.Errorf("%s with %s: %d %s, want who can", route, header[0], answer.status, text)
 				}
 			}
-			if answer := b.wire(t, method, path, `{}`); answer.status != 401 || !strings.Contains(string(answer.body), "sign in: send Authorization") {
+			if answer := b.wire(t, method, path, `{}`); answer.status != 401 ||
+				!strings.Contains(string(answer.body), "sign in: send Authorization") {
 				t.Errorf("%s without credentials: %d %s", route, answer.status, answer.body)
 			}
 		}

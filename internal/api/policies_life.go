@@ -13,14 +13,30 @@ import (
 func (a *API) mountPolicyLife() {
 	manage := func(method, path, summary, records string, status int) Route {
 		return Route{
-			Method: method, Path: path, Tag: policyTag, Summary: summary, Status: status, Audit: records,
-			Mode: JWT, Action: principal.ManagePolicies,
+			Method:  method,
+			Path:    path,
+			Tag:     policyTag,
+			Summary: summary,
+			Status:  status,
+			Audit:   records,
+			Mode:    JWT,
+			Action:  principal.ManagePolicies,
 		}
 	}
-	handle(a, manage(http.MethodPost, "/policies/{policyId}/activate", "Have calls judged by a version of a policy", "policy.activated", 0), a.activatePolicy)
-	handle(a, manage(http.MethodPost, "/policies/{policyId}/deactivate", "Stop judging calls by a policy", "policy.deactivated", 0), a.deactivatePolicy)
-	handle(a, manage(http.MethodPost, "/policies/{policyId}/rollback", "Make an old version the latest again; active at once if the policy is", "policy.rolled_back", 0), a.rollbackPolicy)
-	handle(a, manage(http.MethodDelete, "/policies/{policyId}", "Delete a policy that is not active; its versions are kept for the record", "policy.deleted", http.StatusNoContent), a.deletePolicy)
+	handle(a,
+		manage(http.MethodPost, "/policies/{policyId}/activate", "Have calls judged by a version of a policy",
+			"policy.activated", 0), a.activatePolicy)
+	handle(a,
+		manage(http.MethodPost, "/policies/{policyId}/deactivate", "Stop judging calls by a policy",
+			"policy.deactivated", 0), a.deactivatePolicy)
+	handle(a,
+		manage(http.MethodPost, "/policies/{policyId}/rollback",
+			"Make an old version the latest again; active at once if the policy is", "policy.rolled_back", 0),
+		a.rollbackPolicy)
+	handle(a,
+		manage(http.MethodDelete, "/policies/{policyId}",
+			"Delete a policy that is not active; its versions are kept for the record", "policy.deleted",
+			http.StatusNoContent), a.deletePolicy)
 }
 
 type activateInput struct {
@@ -28,7 +44,9 @@ type activateInput struct {
 	Body *ChosenVersionBody
 }
 
-func (a *API) activatePolicy(ctx context.Context, caller principal.Principal, in *activateInput) (*policyOutput, error) {
+func (a *API) activatePolicy(
+	ctx context.Context, caller principal.Principal, in *activateInput,
+) (*policyOutput, error) {
 	version, err := in.Body.number()
 	if err != nil {
 		return nil, err
@@ -38,7 +56,9 @@ func (a *API) activatePolicy(ctx context.Context, caller principal.Principal, in
 
 type listedPolicyOutput struct{ Body ListedPolicyBody }
 
-func (a *API) deactivatePolicy(ctx context.Context, caller principal.Principal, in *PolicyInput) (*listedPolicyOutput, error) {
+func (a *API) deactivatePolicy(
+	ctx context.Context, caller principal.Principal, in *PolicyInput,
+) (*listedPolicyOutput, error) {
 	p, err := a.Policies.Deactivate(ctx, caller, in.PolicyID)
 	if err != nil {
 		return nil, err
@@ -51,7 +71,9 @@ type rollbackInput struct {
 	Body ChosenVersionBody
 }
 
-func (a *API) rollbackPolicy(ctx context.Context, caller principal.Principal, in *rollbackInput) (*policyOutput, error) {
+func (a *API) rollbackPolicy(
+	ctx context.Context, caller principal.Principal, in *rollbackInput,
+) (*policyOutput, error) {
 	version, err := in.Body.number()
 	if err != nil {
 		return nil, err
@@ -69,15 +91,26 @@ func (a *API) deletePolicy(ctx context.Context, caller principal.Principal, in *
 func (a *API) mountBindings() {
 	const path = "/policies/{policyId}/bindings"
 	handle(a, Route{
-		Method: http.MethodGet, Path: path, Tag: policyTag, Summary: "For whom a policy counts; without bindings for everybody",
-		Mode: JWT, Action: principal.ReadPolicies,
+		Method: http.MethodGet, Path: path, Tag: policyTag,
+		Summary: "For whom a policy counts; without bindings for everybody",
+		Mode:    JWT, Action: principal.ReadPolicies,
 	}, a.getBindings)
 	change := func(method, path, summary string) Route {
-		return Route{Method: method, Path: path, Tag: policyTag, Summary: summary, Mode: JWT, Action: principal.ManagePolicies, Audit: "policy.bound"}
+		return Route{
+			Method:  method,
+			Path:    path,
+			Tag:     policyTag,
+			Summary: summary,
+			Mode:    JWT,
+			Action:  principal.ManagePolicies,
+			Audit:   "policy.bound",
+		}
 	}
-	handle(a, change(http.MethodPut, path, "Say for whom a policy counts, in place of what was said before"), a.putBindings)
+	handle(a, change(http.MethodPut, path, "Say for whom a policy counts, in place of what was said before"),
+		a.putBindings)
 	handle(a, change(http.MethodPost, path, "Have a policy count for some more"), a.addBindings)
-	handle(a, change(http.MethodDelete, path+"/{kind}/{subject}", "Have a policy not count for someone any more"), a.removeBinding)
+	handle(a, change(http.MethodDelete, path+"/{kind}/{subject}", "Have a policy not count for someone any more"),
+		a.removeBinding)
 }
 
 // BindingsBody says for whom a policy counts.
@@ -101,7 +134,8 @@ func showBindings(b policy.Bindings, err error) (*bindingsShown, error) {
 		return nil, err
 	}
 	out := &bindingsShown{}
-	out.Body.Members, out.Body.Clients, out.Body.Roles = slices.Concat([]string{}, b.Members), slices.Concat([]string{}, b.Clients), slices.Concat([]string{}, b.Roles)
+	out.Body.Members, out.Body.Clients, out.Body.Roles = slices.Concat([]string{}, b.Members),
+		slices.Concat([]string{}, b.Clients), slices.Concat([]string{}, b.Roles)
 	return out, nil
 }
 
@@ -124,7 +158,9 @@ type putBindingsInput struct {
 
 // putBindings wants it said that a policy is to count for everybody: a misspelt
 // member must not mean it.
-func (a *API) putBindings(ctx context.Context, caller principal.Principal, in *putBindingsInput) (*bindingsShown, error) {
+func (a *API) putBindings(
+	ctx context.Context, caller principal.Principal, in *putBindingsInput,
+) (*bindingsShown, error) {
 	b := policy.Bindings(in.Body.BindingsBody)
 	if b.IsEmpty() != in.Body.Everybody {
 		return nil, fault.Field("everybody", "must be true where no member, client or role is named, and only there")

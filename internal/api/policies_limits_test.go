@@ -20,8 +20,9 @@ func (b *bank) enforced(by caller, tool string) client.Decision {
 	b.t.Helper()
 	var d client.Decision
 	err := b.agent.Call(b.t.Context(), http.MethodPost, "/iap/enforce", nil, map[string]any{
-		"tool_name": tool, "tool_input": map[string]any{}, "mcp_context": map[string]any{"server_name": "bank", "tool_name": tool},
-		"agent_id": by.agent, "user_id": by.user, "session_id": by.session,
+		"tool_name": tool, "tool_input": map[string]any{},
+		"mcp_context": map[string]any{"server_name": "bank", "tool_name": tool},
+		"agent_id":    by.agent, "user_id": by.user, "session_id": by.session,
 	}, &d)
 	if err != nil {
 		b.t.Fatalf("enforce: %v", err)
@@ -34,7 +35,8 @@ func limitedYAML(limit string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "version: v1\nname: %s\ndefault: allow\nrules:\n", strings.ReplaceAll(limit, ": ", "-"))
 	for _, by := range []string{"agent", "session", "user", "org"} {
-		fmt.Fprintf(&text, "  - {id: by-%s, effect: deny, tools: [\"bank.by_%s\"], limit: {%s, per: 31d, by: %s}}\n", by, by, limit, by)
+		fmt.Fprintf(&text, "  - {id: by-%s, effect: deny, tools: [\"bank.by_%s\"], limit: {%s, per: 31d, by: %s}}\n",
+			by, by, limit, by)
 	}
 	return text.String()
 }
@@ -77,7 +79,8 @@ func TestLimitsOfEachSubject(t *testing.T) {
 				for _, by := range []string{"agent", "session", "user", "org"} {
 					same, other := me.others(by)
 					for _, who := range []caller{me, same} {
-						if d := b.enforced(who, "by_"+by); d.Allowed || !strings.Contains(d.Reason, "by-"+by) || !strings.Contains(d.Reason, "is spent") {
+						if d := b.enforced(who, "by_"+by); d.Allowed || !strings.Contains(d.Reason, "by-"+by) ||
+							!strings.Contains(d.Reason, "is spent") {
 							t.Errorf("by %s, once it is spent: %+v", by, d)
 						}
 					}

@@ -28,18 +28,45 @@ func TestDocumentsThatAreRefused(t *testing.T) {
 			{"no JSON", "application/json", `{"version":`, 400, "document", "line 1"},
 			{"a list", "application/json", `[]`, 400, "document", ""},
 			{"null", "application/json", `null`, 400, "document", ""},
-			{"a member twice", "application/json", `{"version":"v1","name":"a","name":"b","rules":[]}`, 400, "", "line 1, column 28"},
-			{"an unknown member", "application/json", `{"version":"v1","name":"a","rules":[],"roles":[]}`, 400, "roles", "line 1"},
+			{
+				"a member twice", "application/json", `{"version":"v1","name":"a","name":"b","rules":[]}`, 400, "",
+				"line 1, column 28",
+			},
+			{
+				"an unknown member", "application/json", `{"version":"v1","name":"a","rules":[],"roles":[]}`, 400,
+				"roles", "line 1",
+			},
 			{"a member in another case", "application/json", `{"version":"v1","Name":"a","rules":[]}`, 400, "", ""},
-			{"what an answer adds", "application/json", `{"version":"v1","name":"a","rules":[],"policyVersion":1}`, 400, "policyVersion", ""},
-			{"an unknown effect", "application/json", `{"version":"v1","name":"a","rules":[{"id":"r","effect":"permit","tools":["*"]}]}`, 400, "rules[0].effect", "rule r"},
-			{"a condition of another type", "application/json", `{"version":"v1","name":"a",` + rule + `,"when":"1 + 1"}]}`, 400, "rules[0].when", "rule r"},
-			{"a condition that does not parse", "application/yaml", "version: v1\nname: a\nrules:\n  - id: r\n    effect: deny\n    tools: [\"*\"]\n    when: args.x ==\n", 400, "rules[0].when", "line 7, column"},
-			{"invalid UTF-8", "application/json", "{\"version\":\"v1\",\"name\":\"\xff\",\"rules\":[]}", 400, "document", "UTF-8"},
+			{
+				"what an answer adds", "application/json", `{"version":"v1","name":"a","rules":[],"policyVersion":1}`,
+				400, "policyVersion", "",
+			},
+			{
+				"an unknown effect", "application/json",
+				`{"version":"v1","name":"a","rules":[{"id":"r","effect":"permit","tools":["*"]}]}`, 400,
+				"rules[0].effect", "rule r",
+			},
+			{
+				"a condition of another type", "application/json",
+				`{"version":"v1","name":"a",` + rule + `,"when":"1 + 1"}]}`, 400, "rules[0].when", "rule r",
+			},
+			{
+				"a condition that does not parse", "application/yaml",
+				"version: v1\nname: a\nrules:\n  - id: r\n    effect: deny\n    tools: [\"*\"]\n    when: args.x ==\n",
+				400, "rules[0].when", "line 7, column",
+			},
+			{
+				"invalid UTF-8", "application/json", "{\"version\":\"v1\",\"name\":\"\xff\",\"rules\":[]}", 400,
+				"document", "UTF-8",
+			},
 			{"NUL", "application/yaml", "version: v1\nname: a\x00\nrules: []\n", 400, "document", "NUL"},
 			{"depth", "application/json", strings.Repeat(`{"rules":[`, 50_000), 400, "", ""},
 			{"deep YAML", "application/yaml", strings.Repeat("[", 50_000), 400, "", ""},
-			{"a bomb of aliases", "application/yaml", "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nversion: *c\n", 400, "", ""},
+			{
+				"a bomb of aliases", "application/yaml",
+				"a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nversion: *c\n",
+				400, "", "",
+			},
 			{"a form", "application/x-www-form-urlencoded", "version=v1", 400, "", ""},
 			{"a form of parts", "multipart/form-data; boundary=x", "--x--", 400, "", ""},
 			{"plain text", "text/plain", paymentsYAML, 400, "", ""},
@@ -47,10 +74,14 @@ func TestDocumentsThatAreRefused(t *testing.T) {
 			{"too large", "application/yaml", strings.Repeat("#", 2<<20), 413, "", ""},
 		}
 		before := b.dump()
-		for _, route := range []string{"POST /policies", "POST /policies/validate", "POST /policies/yaml/import", "PUT /policies/" + id, "PATCH /policies/" + id} {
+		for _, route := range []string{
+			"POST /policies", "POST /policies/validate", "POST /policies/yaml/import", "PUT /policies/" + id,
+			"PATCH /policies/" + id,
+		} {
 			method, path, _ := strings.Cut(route, " ")
 			for _, c := range cases {
-				answer := b.wire(t, method, path+"?organizationId="+b.org, c.text, append(me, "Content-Type", c.kind)...)
+				answer := b.wire(t, method, path+"?organizationId="+b.org, c.text, append(me, "Content-Type",
+					c.kind)...)
 				if answer.status != c.status {
 					t.Errorf("%s, %s: status %d, want %d: %.300s", route, c.name, answer.status, c.status, answer.body)
 					continue
@@ -75,7 +106,8 @@ func TestEveryProblemAtOnce(t *testing.T) {
 	t.Parallel()
 	eachBank(t, func(t *testing.T, b *bank) {
 		text := "version: v1\nname: a\nrules:\n  - id: one\n    effect: permit\n    tools: [\"*\"]\n  - id: two\n    effect: deny\n    tools: [\"a b\"]\n    colour: red\n"
-		answer := b.wire(t, "POST", "/policies/validate", text, append(credentials(b.owner.Client), "Content-Type", client.YAMLDocument)...)
+		answer := b.wire(t, "POST", "/policies/validate", text, append(credentials(b.owner.Client), "Content-Type",
+			client.YAMLDocument)...)
 		fields := answer.errorFields(t, http.StatusBadRequest)
 		for _, want := range []string{"rules[0].effect", "rules[1].tools[0]", "rules[1].colour"} {
 			if !slices.Contains(fields, want) {

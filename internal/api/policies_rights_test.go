@@ -21,7 +21,8 @@ func TestWhoMayDoWhatWithPolicies(t *testing.T) {
 		for _, role := range []string{"admin", "approver", "member", "viewer"} {
 			callers[role] = b.join(b.owner, b.org, role).Client
 		}
-		id, unbound, shadowed := b.draft(b.owner, b.org, "pay"), b.draft(b.owner, b.org, "unbound"), b.draft(b.owner, b.org, "shadowed")
+		id, unbound, shadowed := b.draft(b.owner, b.org, "pay"), b.draft(b.owner, b.org, "unbound"),
+			b.draft(b.owner, b.org, "shadowed")
 		const reads, drafts, manages = "owner admin approver member viewer drafter", "owner admin approver member drafter", "owner admin"
 		call := client.ToolCall{Server: "bank", Tool: "t"}
 		for name, action := range map[string]struct {
@@ -31,10 +32,12 @@ func TestWhoMayDoWhatWithPolicies(t *testing.T) {
 			"list": {reads, func(c *client.Client) error {
 				return second(c.Policies(ctx, client.PolicyFilter{OrganizationID: b.org}, client.List{}))
 			}},
-			"read":     {reads, func(c *client.Client) error { return second(c.Policy(ctx, id)) }},
-			"versions": {reads, func(c *client.Client) error { return second(c.PolicyVersions(ctx, id, client.List{})) }},
-			"diff":     {reads, func(c *client.Client) error { return second(c.DiffPolicy(ctx, id, 1, 1)) }},
-			"export":   {reads, func(c *client.Client) error { return second(c.ExportPolicy(ctx, id, 0)) }},
+			"read": {reads, func(c *client.Client) error { return second(c.Policy(ctx, id)) }},
+			"versions": {
+				reads, func(c *client.Client) error { return second(c.PolicyVersions(ctx, id, client.List{})) },
+			},
+			"diff":   {reads, func(c *client.Client) error { return second(c.DiffPolicy(ctx, id, 1, 1)) }},
+			"export": {reads, func(c *client.Client) error { return second(c.ExportPolicy(ctx, id, 0)) }},
 			"create": {drafts, func(c *client.Client) error {
 				return second(c.CreatePolicy(ctx, b.org, client.YAMLDocument, policyText(database.NewID(), "deny")))
 			}},
@@ -45,7 +48,9 @@ func TestWhoMayDoWhatWithPolicies(t *testing.T) {
 				return second(c.ImportPolicy(ctx, b.org, client.YAMLDocument, policyText(database.NewID(), "deny")))
 			}},
 			"draft": {"owner admin approver member", func(c *client.Client) error {
-				return second(c.DraftPolicy(ctx, b.org, client.DraftRequest{Description: "pay people", Name: database.NewID()}))
+				return second(c.DraftPolicy(ctx, b.org, client.DraftRequest{
+					Description: "pay people", Name: database.NewID(),
+				}))
 			}},
 			"validate": {drafts, func(c *client.Client) error {
 				return second(c.ValidatePolicy(ctx, b.org, client.YAMLDocument, paymentsYAML))
@@ -53,8 +58,14 @@ func TestWhoMayDoWhatWithPolicies(t *testing.T) {
 			"simulate": {drafts, func(c *client.Client) error {
 				return second(c.SimulatePolicy(ctx, b.org, client.Simulation{PolicyID: id, Call: call}))
 			}},
-			"check":      {"owner admin approver member viewer agent terminal", func(c *client.Client) error { return second(c.CheckAccess(ctx, b.org, call)) }},
-			"bindings":   {"owner admin approver member viewer", func(c *client.Client) error { return second(c.Bindings(ctx, id)) }},
+			"check": {
+				"owner admin approver member viewer agent terminal",
+				func(c *client.Client) error { return second(c.CheckAccess(ctx, b.org, call)) },
+			},
+			"bindings": {
+				"owner admin approver member viewer",
+				func(c *client.Client) error { return second(c.Bindings(ctx, id)) },
+			},
 			"activate":   {manages, func(c *client.Client) error { return second(c.ActivatePolicy(ctx, id, 1)) }},
 			"deactivate": {manages, func(c *client.Client) error { return second(c.DeactivatePolicy(ctx, id)) }},
 			"shadow":     {manages, func(c *client.Client) error { return second(c.StartShadow(ctx, shadowed, 0)) }},
@@ -66,7 +77,10 @@ func TestWhoMayDoWhatWithPolicies(t *testing.T) {
 			"bind": {manages, func(c *client.Client) error {
 				return second(c.Bind(ctx, unbound, client.Bindings{Roles: []string{"viewer"}}))
 			}},
-			"delete": {manages, func(c *client.Client) error { return c.DeletePolicy(ctx, b.draft(b.owner, b.org, database.NewID())) }},
+			"delete": {
+				manages,
+				func(c *client.Client) error { return c.DeletePolicy(ctx, b.draft(b.owner, b.org, database.NewID())) },
+			},
 		} {
 			for who, caller := range callers {
 				err := action.do(caller)
@@ -75,7 +89,8 @@ func TestWhoMayDoWhatWithPolicies(t *testing.T) {
 				switch {
 				case may && err != nil:
 					t.Errorf("%s by %s: %v, want leave", name, who, err)
-				case !may && status != http.StatusForbidden && status != http.StatusUnauthorized && status != http.StatusNotFound:
+				case !may && status != http.StatusForbidden && status != http.StatusUnauthorized &&
+					status != http.StatusNotFound:
 					t.Errorf("%s by %s: %v, want a refusal", name, who, err)
 				case !may && status == http.StatusNotFound && who != "unbound":
 					t.Errorf("%s by %s: %v, want 401 or 403", name, who, err)

@@ -10,11 +10,18 @@ import (
 func (a *API) mountShadows() {
 	manage := func(method, summary, records string) Route {
 		return Route{
-			Method: method, Path: "/policies/{policyId}/shadow", Tag: policyTag, Summary: summary, Audit: records,
-			Mode: JWT, Action: principal.ManagePolicies,
+			Method:  method,
+			Path:    "/policies/{policyId}/shadow",
+			Tag:     policyTag,
+			Summary: summary,
+			Audit:   records,
+			Mode:    JWT,
+			Action:  principal.ManagePolicies,
 		}
 	}
-	handle(a, manage(http.MethodPost, "Have a version of a policy run as a shadow: written down, never decisive", "policy.shadow_started"), a.startShadow)
+	handle(a,
+		manage(http.MethodPost, "Have a version of a policy run as a shadow: written down, never decisive",
+			"policy.shadow_started"), a.startShadow)
 	handle(a, manage(http.MethodDelete, "End the shadow of a policy", "policy.shadow_ended"), a.endShadow)
 }
 
@@ -23,7 +30,9 @@ type startShadowInput struct {
 	Body *ChosenVersionBody
 }
 
-func (a *API) startShadow(ctx context.Context, caller principal.Principal, in *startShadowInput) (*policyOutput, error) {
+func (a *API) startShadow(
+	ctx context.Context, caller principal.Principal, in *startShadowInput,
+) (*policyOutput, error) {
 	version, err := in.Body.number()
 	if err != nil {
 		return nil, err

@@ -18,18 +18,24 @@ func TestAShadowOverHTTP(t *testing.T) {
 	eachEvidence(t, func(t *testing.T, e *evidence) {
 		ctx := t.Context()
 		text := func(effect string) string {
-			return "version: v1\nname: files\nrules:\n  - id: reads\n    effect: " + effect + "\n    tools: [\"files.read\"]\n"
+			return "version: v1\nname: files\nrules:\n  - id: reads\n    effect: " + effect +
+				"\n    tools: [\"files.read\"]\n"
 		}
 		id := e.activePolicy(e.owner, e.org, text("allow"))
 		if _, err := e.owner.UpdatePolicy(ctx, id, client.YAMLDocument, text("deny"), 0); err != nil {
 			t.Fatal(err)
 		}
 		started, err := e.owner.StartShadow(ctx, id, 2)
-		if err != nil || started.ShadowVersion == nil || *started.ShadowVersion != 2 || *started.ActiveVersion != 1 || started.ShadowSince == nil || started.Rules[0].Effect != "deny" {
+		if err != nil || started.ShadowVersion == nil || *started.ShadowVersion != 2 || *started.ActiveVersion != 1 ||
+			started.ShadowSince == nil || started.Rules[0].Effect != "deny" {
 			t.Fatalf("started: %+v, %v", started, err)
 		}
-		token := e.declared(e.agent.APIKey, client.PlanRequest{Plan: json.RawMessage(onePlan), AgentID: "agent", ExpiresIn: 600})
-		d, err := e.agent.Enforce(ctx, client.PlannedCall{Tool: "read", Arguments: json.RawMessage(`{"path":"a.txt"}`), IntentToken: token.JWT})
+		token := e.declared(e.agent.APIKey, client.PlanRequest{
+			Plan: json.RawMessage(onePlan), AgentID: "agent", ExpiresIn: 600,
+		})
+		d, err := e.agent.Enforce(ctx, client.PlannedCall{
+			Tool: "read", Arguments: json.RawMessage(`{"path":"a.txt"}`), IntentToken: token.JWT,
+		})
 		if err != nil || !d.Allowed {
 			t.Fatalf("read: %+v, %v; a shadow must not change it", d, err)
 		}
@@ -58,9 +64,11 @@ func (e *evidence) wantNoWordOfShadows(t *testing.T, planID string) {
 	t.Helper()
 	call := `{"tool":"read","mcp":"files","arguments":{"path":"b.txt"}}`
 	for path, answer := range map[string]wireAnswer{
-		"/iap/sdk/enforce":          e.wire(t, "POST", "/iap/sdk/enforce", call, credentials(e.agent)...),
-		"/iap/enforce":              e.wire(t, "POST", "/iap/enforce", `{"source":"armorgemini","tool_name":"read","tool_input":{}}`, credentials(e.agent)...),
-		"/policies/check-access":    e.wire(t, "POST", "/policies/check-access", `{"server":"files","tool":"read","arguments":{"path":"b.txt"}}`, credentials(e.agent)...),
+		"/iap/sdk/enforce": e.wire(t, "POST", "/iap/sdk/enforce", call, credentials(e.agent)...),
+		"/iap/enforce": e.wire(t, "POST", "/iap/enforce",
+			`{"source":"armorgemini","tool_name":"read","tool_input":{}}`, credentials(e.agent)...),
+		"/policies/check-access": e.wire(t, "POST", "/policies/check-access",
+			`{"server":"files","tool":"read","arguments":{"path":"b.txt"}}`, credentials(e.agent)...),
 		"/iap/plan/{planId}/report": e.wire(t, "GET", "/iap/plan/"+planID+"/report", "", credentials(e.agent)...),
 	} {
 		if answer.status != http.StatusOK || strings.Contains(strings.ToLower(string(answer.body)), "shadow") {
@@ -90,7 +98,8 @@ func (e *evidence) wantShadow(t *testing.T, planID, policyID string) {
 	if err := json.Unmarshal(entry.Payload, &payload); err != nil || len(payload.Shadows) != 1 {
 		t.Fatalf("%s, %v; want one shadow", entry.Payload, err)
 	}
-	if s := payload.Shadows[0]; s.Policy != policyID || s.Verdict != "deny" || s.Active != "allow" || s.Rule != "reads" || s.Version != 2 {
+	if s := payload.Shadows[0]; s.Policy != policyID || s.Verdict != "deny" || s.Active != "allow" ||
+		s.Rule != "reads" || s.Version != 2 {
 		t.Errorf("%+v, want a deny of version 2", s)
 	}
 }
@@ -113,7 +122,8 @@ func TestWhatIsRefusedAsAShadow(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := b.owner.StartShadow(ctx, b.draft(b.owner, b.org, "d"), 0); client.StatusOf(err) != http.StatusConflict {
+		if _, err := b.owner.StartShadow(ctx, b.draft(b.owner, b.org, "d"),
+			0); client.StatusOf(err) != http.StatusConflict {
 			t.Errorf("a fourth shadow: %v, want a conflict", err)
 		}
 	})

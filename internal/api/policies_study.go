@@ -16,12 +16,14 @@ import (
 func (a *API) mountStudies() {
 	s := studies{rehearsal.NewStudy(a.Rehearsals)}
 	handle(a, Route{
-		Method: http.MethodGet, Path: "/policies/{policyId}/findings", Tag: policyTag, Summary: "What a policy says in vain, or too much of, with the place and a fix",
-		Mode: Either, Action: principal.ReadPolicies, Scope: principal.DraftPolicy,
+		Method: http.MethodGet, Path: "/policies/{policyId}/findings", Tag: policyTag,
+		Summary: "What a policy says in vain, or too much of, with the place and a fix",
+		Mode:    Either, Action: principal.ReadPolicies, Scope: principal.DraftPolicy,
 	}, s.findings)
 	handle(a, Route{
-		Method: http.MethodPost, Path: "/policies/suggest", Tag: policyTag, Summary: "Store the least policy that would have let the calls of an agent run that were allowed, as a draft",
-		Mode: JWT, Action: principal.DraftPolicies, Audit: "policy.created", Status: http.StatusCreated,
+		Method: http.MethodPost, Path: "/policies/suggest", Tag: policyTag,
+		Summary: "Store the least policy that would have let the calls of an agent run that were allowed, as a draft",
+		Mode:    JWT, Action: principal.DraftPolicies, Audit: "policy.created", Status: http.StatusCreated,
 	}, s.suggest)
 }
 
@@ -51,7 +53,9 @@ type policyFindingsOutput struct {
 	}
 }
 
-func (s studies) findings(ctx context.Context, caller principal.Principal, in *policyFindingsInput) (*policyFindingsOutput, error) {
+func (s studies) findings(
+	ctx context.Context, caller principal.Principal, in *policyFindingsInput,
+) (*policyFindingsOutput, error) {
 	version, err := oneVersion(in.Version, in.PolicyVersion)
 	if err != nil {
 		return nil, err
@@ -69,7 +73,9 @@ func (s studies) findings(ctx context.Context, caller principal.Principal, in *p
 func policyFindingBodies(found []finding.Finding) []PolicyFindingBody {
 	bodies := make([]PolicyFindingBody, len(found))
 	for i, f := range found {
-		bodies[i] = PolicyFindingBody{Kind: f.Kind, ProblemBody: problemBodies([]document.Problem{f.Problem})[0], Fix: f.Fix, Calls: f.Calls}
+		bodies[i] = PolicyFindingBody{
+			Kind: f.Kind, ProblemBody: problemBodies([]document.Problem{f.Problem})[0], Fix: f.Fix, Calls: f.Calls,
+		}
 	}
 	return bodies
 }
@@ -94,7 +100,14 @@ type SeenBody struct {
 }
 
 func seenBody(s suggest.Seen) SeenBody {
-	return SeenBody{Calls: s.Calls, First: s.First.UTC(), Last: s.Last.UTC(), Decisions: append([]string{}, s.Decisions...), Keys: append([]string{}, s.Keys...), MoreKeys: s.MoreKeys}
+	return SeenBody{
+		Calls:     s.Calls,
+		First:     s.First.UTC(),
+		Last:      s.Last.UTC(),
+		Decisions: append([]string{}, s.Decisions...),
+		Keys:      append([]string{}, s.Keys...),
+		MoreKeys:  s.MoreKeys,
+	}
 }
 
 // EvidenceBody is what a rule was made of.
@@ -126,7 +139,9 @@ type suggestOutput struct {
 }
 
 func (s studies) suggest(ctx context.Context, caller principal.Principal, in *suggestInput) (*suggestOutput, error) {
-	made, err := s.Suggest(ctx, caller, rehearsal.SuggestionRequest{AgentID: in.Body.AgentID, Days: in.Body.Days, Name: in.Body.Name})
+	made, err := s.Suggest(ctx, caller, rehearsal.SuggestionRequest{
+		AgentID: in.Body.AgentID, Days: in.Body.Days, Name: in.Body.Name,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +149,13 @@ func (s studies) suggest(ctx context.Context, caller principal.Principal, in *su
 	if err != nil {
 		return nil, err
 	}
-	body := SuggestedBody{PolicyBody: stored.Body, Evidence: []EvidenceBody{}, LeftOut: []LeftOutBody{}, Calls: made.Calls, Incomplete: made.Cut}
+	body := SuggestedBody{
+		PolicyBody: stored.Body,
+		Evidence:   []EvidenceBody{},
+		LeftOut:    []LeftOutBody{},
+		Calls:      made.Calls,
+		Incomplete: made.Cut,
+	}
 	for _, e := range made.Evidence {
 		body.Evidence = append(body.Evidence, EvidenceBody{e.Rule, seenBody(e.Seen)})
 	}

@@ -21,8 +21,16 @@ func (s *server) asked(key, agentID, server, tool string, args m) (action string
 	var answer struct {
 		Action string `json:"action"`
 	}
-	body := m{"source": "test", "session_id": "s", "agent_id": agentID, "tool_name": tool, "tool_input": args, "mcp_context": m{"server_name": server, "tool_name": tool}}
-	if err := s.public.WithKey(key).Call(s.t.Context(), http.MethodPost, "/iap/enforce", nil, body, &answer); err != nil {
+	body := m{
+		"source":      "test",
+		"session_id":  "s",
+		"agent_id":    agentID,
+		"tool_name":   tool,
+		"tool_input":  args,
+		"mcp_context": m{"server_name": server, "tool_name": tool},
+	}
+	if err := s.public.WithKey(key).Call(s.t.Context(), http.MethodPost, "/iap/enforce", nil, body,
+		&answer); err != nil {
 		s.t.Fatalf("ask about %s.%s: %v", server, tool, err)
 	}
 	return answer.Action
@@ -71,18 +79,26 @@ func TestSuggestFromDecisionsThatWereMade(t *testing.T) {
 		ctx, key := t.Context(), b.agentKey(b.owner, b.org).APIKey
 		before := b.activePolicy(b.owner, b.org, workPolicy)
 		b.works(key)
-		made, err := b.owner.SuggestPolicy(ctx, b.org, client.SuggestionRequest{AgentID: "worker", Days: 1, Name: "least"})
+		made, err := b.owner.SuggestPolicy(ctx, b.org, client.SuggestionRequest{
+			AgentID: "worker", Days: 1, Name: "least",
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if made.Status != "draft" || made.Name != "least" || made.Default != "deny" || made.Calls != 8 || made.Incomplete || made.Author.ID != b.owner.ID {
+		if made.Status != "draft" || made.Name != "least" || made.Default != "deny" || made.Calls != 8 ||
+			made.Incomplete || made.Author.ID != b.owner.ID {
 			t.Errorf("%+v", made)
 		}
 		seen := map[string]string{}
 		for i, rule := range made.Rules {
-			seen[rule.ID] = fmt.Sprint(rule.Effect, " ", rule.Tools, " ", made.Evidence[i].Calls, len(made.Evidence[i].Decisions))
+			seen[rule.ID] = fmt.Sprint(rule.Effect, " ", rule.Tools, " ", made.Evidence[i].Calls,
+				len(made.Evidence[i].Decisions))
 		}
-		want := map[string]string{"seen-files.read": "allow [files.read] 3 3", "seen-bank.pay": "allow [bank.pay] 1 1", "seen-files.login": "hold [files.login] 1 1"}
+		want := map[string]string{
+			"seen-files.read":  "allow [files.read] 3 3",
+			"seen-bank.pay":    "allow [bank.pay] 1 1",
+			"seen-files.login": "hold [files.login] 1 1",
+		}
 		if diff := cmp.Diff(want, seen); diff != "" {
 			t.Error(diff)
 		}
@@ -90,15 +106,19 @@ func TestSuggestFromDecisionsThatWereMade(t *testing.T) {
 		for _, l := range made.LeftOut {
 			left[l.Server+"."+l.Tool+": "+l.Reason[:12]] += l.Calls
 		}
-		if diff := cmp.Diff(map[string]int64{"files.read: an argument ": 1, "files.login: its argument": 1}, left); diff != "" {
+		if diff := cmp.Diff(map[string]int64{"files.read: an argument ": 1, "files.login: its argument": 1},
+			left); diff != "" {
 			t.Error(diff)
 		}
 		text, err := b.owner.ExportPolicy(ctx, made.ID, 0)
-		if err != nil || strings.Contains(text, "anna") || strings.Contains(text, "hunter2") || !strings.Contains(text, "src/a.go") {
+		if err != nil || strings.Contains(text, "anna") || strings.Contains(text, "hunter2") ||
+			!strings.Contains(text, "src/a.go") {
 			t.Errorf("%v:\n%s", err, text)
 		}
 		for _, want := range []string{"suggested for worker", "suggested for worker 2"} {
-			if named, err := b.owner.SuggestPolicy(ctx, b.org, client.SuggestionRequest{AgentID: "worker", Days: 1}); err != nil || named.Name != want {
+			if named, err := b.owner.SuggestPolicy(ctx, b.org, client.SuggestionRequest{
+				AgentID: "worker", Days: 1,
+			}); err != nil || named.Name != want {
 				t.Errorf("without a name it is called %q, %v; want %q", named.Name, err, want)
 			}
 		}
@@ -142,7 +162,8 @@ func TestSuggestionsDoubtWhatAShadowRefuses(t *testing.T) {
 	eachBank(t, func(t *testing.T, b *bank) {
 		ctx, key := t.Context(), b.agentKey(b.owner, b.org)
 		b.activePolicy(b.owner, b.org, workPolicy)
-		tried, err := b.owner.CreatePolicy(ctx, b.org, client.YAMLDocument, "version: v1\nname: tried\ndefault: allow\nrules:\n  - {id: no, effect: deny, tools: [bank.pay]}\n")
+		tried, err := b.owner.CreatePolicy(ctx, b.org, client.YAMLDocument,
+			"version: v1\nname: tried\ndefault: allow\nrules:\n  - {id: no, effect: deny, tools: [bank.pay]}\n")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +183,9 @@ func TestSuggestionsDoubtWhatAShadowRefuses(t *testing.T) {
 				t.Error(diff)
 			}
 		}
-		if !slices.ContainsFunc(made.LeftOut, func(l client.LeftOut) bool { return l.Tool == "pay" && strings.Contains(l.Reason, "shadow") }) {
+		if !slices.ContainsFunc(made.LeftOut, func(l client.LeftOut) bool {
+			return l.Tool == "pay" && strings.Contains(l.Reason, "shadow")
+		}) {
 			t.Errorf("left out: %+v", made.LeftOut)
 		}
 	})
@@ -183,14 +206,32 @@ func TestSuggestionsThatCannotBeMade(t *testing.T) {
 			status int
 			word   string
 		}{
-			"nobody's calls":         {b.owner.Client, b.org, client.SuggestionRequest{AgentID: "nobody", Days: 1}, 409, "no call of this agent was recorded"},
-			"another organization":   {stranger.Client, elsewhere, client.SuggestionRequest{AgentID: "worker", Days: 1}, 409, "no call of this agent was recorded"},
-			"a stranger":             {stranger.Client, b.org, client.SuggestionRequest{AgentID: "worker", Days: 1}, 403, "not a member"},
-			"an agent that is a key": {b.owner.Client, b.org, client.SuggestionRequest{AgentID: "anna@example.org", Days: 1}, 400, "agentId"},
-			"no time":                {b.owner.Client, b.org, client.SuggestionRequest{AgentID: "worker"}, 400, "days"},
-			"too long ago":           {b.owner.Client, b.org, client.SuggestionRequest{AgentID: "worker", Days: 91}, 400, "days"},
-			"a name that is taken":   {b.owner.Client, b.org, client.SuggestionRequest{AgentID: "worker", Days: 1, Name: "work"}, 409, `a policy named "work" already`},
-			"a name that is none":    {b.owner.Client, b.org, client.SuggestionRequest{AgentID: "worker", Days: 1, Name: "a\x01b"}, 400, "name"},
+			"nobody's calls": {
+				b.owner.Client, b.org, client.SuggestionRequest{AgentID: "nobody", Days: 1}, 409,
+				"no call of this agent was recorded",
+			},
+			"another organization": {
+				stranger.Client, elsewhere, client.SuggestionRequest{AgentID: "worker", Days: 1}, 409,
+				"no call of this agent was recorded",
+			},
+			"a stranger": {
+				stranger.Client, b.org, client.SuggestionRequest{AgentID: "worker", Days: 1}, 403, "not a member",
+			},
+			"an agent that is a key": {
+				b.owner.Client, b.org, client.SuggestionRequest{AgentID: "anna@example.org", Days: 1}, 400, "agentId",
+			},
+			"no time": {b.owner.Client, b.org, client.SuggestionRequest{AgentID: "worker"}, 400, "days"},
+			"too long ago": {
+				b.owner.Client, b.org, client.SuggestionRequest{AgentID: "worker", Days: 91}, 400, "days",
+			},
+			"a name that is taken": {
+				b.owner.Client, b.org, client.SuggestionRequest{AgentID: "worker", Days: 1, Name: "work"}, 409,
+				`a policy named "work" already`,
+			},
+			"a name that is none": {
+				b.owner.Client, b.org, client.SuggestionRequest{AgentID: "worker", Days: 1, Name: "a\x01b"}, 400,
+				"name",
+			},
 		} {
 			_, err := c.by.SuggestPolicy(ctx, c.org, c.r)
 			if client.StatusOf(err) != c.status || !strings.Contains(fmt.Sprint(err), c.word) {
@@ -234,7 +275,10 @@ func TestFindingsOfTextAndOfCalls(t *testing.T) {
 		found := func(days int) client.PolicyFindings {
 			t.Helper()
 			found, err := b.owner.PolicyFindings(ctx, made.ID, 0, days)
-			if err != nil || found.PolicyVersion != 1 || found.Incomplete || slices.ContainsFunc(found.Findings, func(f client.PolicyFinding) bool { return f.Fix == "" || f.Message == "" }) {
+			if err != nil || found.PolicyVersion != 1 || found.Incomplete ||
+				slices.ContainsFunc(found.Findings, func(f client.PolicyFinding) bool {
+					return f.Fix == "" || f.Message == ""
+				}) {
 				t.Fatalf("%+v, %v", found, err)
 			}
 			return found
@@ -260,7 +304,8 @@ func TestFindingsOfTextAndOfCalls(t *testing.T) {
 			version, days int
 			status        int
 		}{
-			"no such version": {made.ID, 2, 0, 404}, "no such policy": {database.NewID(), 0, 0, 404}, "too long": {made.ID, 0, 91, 400},
+			"no such version": {made.ID, 2, 0, 404}, "no such policy": {database.NewID(), 0, 0, 404},
+			"too long": {made.ID, 0, 91, 400},
 		} {
 			if _, err := b.owner.PolicyFindings(ctx, c.id, c.version, c.days); client.StatusOf(err) != c.status {
 				t.Errorf("%s: %v", what, err)
@@ -295,7 +340,8 @@ func TestWhoMayHaveCallsLookedAt(t *testing.T) {
 		b.works(key)
 		id := b.draft(b.owner, b.org, "pay")
 		callers := map[string]*client.Client{
-			"owner": b.owner.Client, "agent": b.agent, "drafter": b.public.WithKey(b.draftKey(b.owner, b.org).APIKey), "unbound": b.unboundKey(b.owner),
+			"owner": b.owner.Client, "agent": b.agent, "drafter": b.public.WithKey(b.draftKey(b.owner, b.org).APIKey),
+			"unbound": b.unboundKey(b.owner),
 		}
 		for _, role := range []string{"admin", "approver", "member", "viewer"} {
 			callers[role] = b.join(b.owner, b.org, role).Client
@@ -304,10 +350,18 @@ func TestWhoMayHaveCallsLookedAt(t *testing.T) {
 			may string
 			do  func(c *client.Client) error
 		}{
-			"read the text": {"owner admin approver member viewer drafter", func(c *client.Client) error { return second(c.PolicyFindings(ctx, id, 0, 0)) }},
-			"try on calls":  {"owner admin approver member", func(c *client.Client) error { return second(c.PolicyFindings(ctx, id, 0, 7)) }},
+			"read the text": {
+				"owner admin approver member viewer drafter",
+				func(c *client.Client) error { return second(c.PolicyFindings(ctx, id, 0, 0)) },
+			},
+			"try on calls": {
+				"owner admin approver member",
+				func(c *client.Client) error { return second(c.PolicyFindings(ctx, id, 0, 7)) },
+			},
 			"suggest": {"owner admin approver member", func(c *client.Client) error {
-				return second(c.SuggestPolicy(ctx, b.org, client.SuggestionRequest{AgentID: "worker", Days: 7, Name: database.NewID()}))
+				return second(c.SuggestPolicy(ctx, b.org, client.SuggestionRequest{
+					AgentID: "worker", Days: 7, Name: database.NewID(),
+				}))
 			}},
 		} {
 			for who, caller := range callers {
@@ -316,7 +370,8 @@ func TestWhoMayHaveCallsLookedAt(t *testing.T) {
 				switch {
 				case may && err != nil:
 					t.Errorf("%s by %s: %v, want leave", name, who, err)
-				case !may && status != http.StatusForbidden && status != http.StatusUnauthorized && !(who == "unbound" && status == http.StatusNotFound):
+				case !may && status != http.StatusForbidden && status != http.StatusUnauthorized &&
+					!(who == "unbound" && status == http.StatusNotFound):
 					t.Errorf("%s by %s: %v, want a refusal", name, who, err)
 				}
 			}

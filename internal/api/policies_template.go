@@ -12,14 +12,28 @@ import (
 
 func (a *API) mountTemplates() {
 	handle(a, Route{
-		Method: http.MethodGet, Path: "/policies/schema", Tag: policyTag, Summary: "The JSON schema of policies", Mode: Public,
+		Method:  http.MethodGet,
+		Path:    "/policies/schema",
+		Tag:     policyTag,
+		Summary: "The JSON schema of policies",
+		Mode:    Public,
 	}, a.policySchema)
 	handle(a, Route{
-		Method: http.MethodGet, Path: "/policies/templates", Tag: policyTag, Summary: "Policies to begin with", Mode: Either, Scope: anyScope,
+		Method:  http.MethodGet,
+		Path:    "/policies/templates",
+		Tag:     policyTag,
+		Summary: "Policies to begin with",
+		Mode:    Either,
+		Scope:   anyScope,
 	}, a.listTemplates)
 	// Not /policies/templates/{name}: that would also be the path of a policy.
 	handle(a, Route{
-		Method: http.MethodGet, Path: "/policies/yaml/templates/{name}", Tag: policyTag, Summary: "A policy to begin with, as YAML", Mode: Either, Scope: anyScope,
+		Method:  http.MethodGet,
+		Path:    "/policies/yaml/templates/{name}",
+		Tag:     policyTag,
+		Summary: "A policy to begin with, as YAML",
+		Mode:    Either,
+		Scope:   anyScope,
 	}, a.getTemplate)
 }
 

@@ -74,29 +74,45 @@ func TestPolicyLife(t *testing.T) {
 	eachBank(t, func(t *testing.T, b *bank) {
 		ctx, owner := t.Context(), b.owner
 		made, err := owner.CreatePolicy(ctx, b.org, client.YAMLDocument, paymentsYAML)
-		if err != nil || made.Status != "draft" || made.PolicyVersion != 1 || made.ActiveVersion != nil || made.OrganizationID != b.org {
+		if err != nil || made.Status != "draft" || made.PolicyVersion != 1 || made.ActiveVersion != nil ||
+			made.OrganizationID != b.org {
 			t.Fatalf("created %+v, %v", made.PolicyState, err)
 		}
 		want := []client.PolicyRule{
-			{ID: "small", Effect: "allow", Tools: []string{"bank.send_money"}, When: `args.amount <= 1000 && args.currency == "EUR"`},
+			{
+				ID:     "small",
+				Effect: "allow",
+				Tools:  []string{"bank.send_money"},
+				When:   `args.amount <= 1000 && args.currency == "EUR"`,
+			},
 			{ID: "large", Effect: "hold", Tools: []string{"bank.send_money"}, When: `args.amount > 1000`,
-				Approvers: &client.PolicyApprovers{Role: "approver", Count: 1}, Message: "Payments over 1000 need a person."},
-			{ID: "pace", Effect: "deny", Tools: []string{"*"}, Limit: &client.PolicyLimit{Cost: 5, Per: "1h", By: "agent"}},
+				Approvers: &client.PolicyApprovers{Role: "approver", Count: 1},
+				Message:   "Payments over 1000 need a person."},
+			{
+				ID:     "pace",
+				Effect: "deny",
+				Tools:  []string{"*"},
+				Limit:  &client.PolicyLimit{Cost: 5, Per: "1h", By: "agent"},
+			},
 		}
-		if diff := cmp.Diff(want, made.Rules); diff != "" || made.Version != "v1" || made.Name != "payments" || made.Default != "deny" {
+		if diff := cmp.Diff(want, made.Rules); diff != "" || made.Version != "v1" || made.Name != "payments" ||
+			made.Default != "deny" {
 			t.Errorf("the document came back as %+v (-want +got rules):\n%s", made, diff)
 		}
-		if got := b.check(b.agent, send(`{"amount":1,"currency":"EUR"}`)); got.Allowed || !strings.Contains(got.Reason, "no active policy") || got.MatchedPolicy != nil {
+		if got := b.check(b.agent, send(`{"amount":1,"currency":"EUR"}`)); got.Allowed ||
+			!strings.Contains(got.Reason, "no active policy") || got.MatchedPolicy != nil {
 			t.Errorf("by a draft: %+v", got)
 		}
 		on, err := owner.ActivatePolicy(ctx, made.ID, 0)
 		if err != nil || on.Status != "active" || on.ActiveVersion == nil || *on.ActiveVersion != 1 {
 			t.Fatalf("activated %+v, %v", on.PolicyState, err)
 		}
-		if got := b.check(b.agent, send(`{"amount":1,"currency":"EUR"}`)); !got.Allowed || got.Rule != "small" || got.MatchedPolicy == nil || got.MatchedPolicy.ID != made.ID {
+		if got := b.check(b.agent, send(`{"amount":1,"currency":"EUR"}`)); !got.Allowed || got.Rule != "small" ||
+			got.MatchedPolicy == nil || got.MatchedPolicy.ID != made.ID {
 			t.Errorf("active: %+v", got)
 		}
-		next, err := owner.UpdatePolicy(ctx, made.ID, client.YAMLDocument, strings.Replace(paymentsYAML, "effect: allow", "effect: ask", 1), 1)
+		next, err := owner.UpdatePolicy(ctx, made.ID, client.YAMLDocument,
+			strings.Replace(paymentsYAML, "effect: allow", "effect: ask", 1), 1)
 		if err != nil || next.PolicyVersion != 2 || *next.ActiveVersion != 1 {
 			t.Fatalf("updated %+v, %v", next.PolicyState, err)
 		}
@@ -104,24 +120,33 @@ func TestPolicyLife(t *testing.T) {
 			t.Errorf("after an edit: %+v", got)
 		}
 		changes, err := owner.DiffPolicy(ctx, made.ID, 1, 2)
-		if diff := cmp.Diff([]client.PolicyChange{{Kind: "changed", Rule: "small", Field: "effect", Old: "allow", New: "ask"}}, changes); err != nil || diff != "" {
+		if diff := cmp.Diff([]client.PolicyChange{{
+			Kind:  "changed",
+			Rule:  "small",
+			Field: "effect",
+			Old:   "allow",
+			New:   "ask",
+		}}, changes); err != nil || diff != "" {
 			t.Errorf("diff (%v, -want +got):\n%s", err, diff)
 		}
 		if _, err := owner.ActivatePolicy(ctx, made.ID, 2); err != nil {
 			t.Fatal(err)
 		}
-		if got := b.check(b.agent, send(`{"amount":1,"currency":"EUR"}`)); got.Decision != "ask" || got.MatchedPolicy.Version != 2 {
+		if got := b.check(b.agent, send(`{"amount":1,"currency":"EUR"}`)); got.Decision != "ask" ||
+			got.MatchedPolicy.Version != 2 {
 			t.Errorf("after its activation: %+v", got)
 		}
 		back, err := owner.RollbackPolicy(ctx, made.ID, 1)
 		if err != nil || back.PolicyVersion != 3 || *back.ActiveVersion != 3 || *back.RestoredFrom != 1 {
 			t.Errorf("rolled back %+v, %v", back.PolicyState, err)
 		}
-		if got := b.check(b.agent, send(`{"amount":1,"currency":"EUR"}`)); !got.Allowed || got.MatchedPolicy.Version != 3 {
+		if got := b.check(b.agent, send(`{"amount":1,"currency":"EUR"}`)); !got.Allowed ||
+			got.MatchedPolicy.Version != 3 {
 			t.Errorf("after the rollback: %+v", got)
 		}
 		wantStatus(t, "delete an active policy", owner.DeletePolicy(ctx, made.ID), http.StatusConflict)
-		if off, err := owner.DeactivatePolicy(ctx, made.ID); err != nil || off.Status != "inactive" || off.ActiveVersion != nil {
+		if off, err := owner.DeactivatePolicy(ctx, made.ID); err != nil || off.Status != "inactive" ||
+			off.ActiveVersion != nil {
 			t.Errorf("deactivated %+v, %v", off, err)
 		}
 		if got := b.check(b.agent, send(`{"amount":1,"currency":"EUR"}`)); got.Allowed {
@@ -151,7 +176,8 @@ func TestPolicyVersionsOverHTTP(t *testing.T) {
 		_, err := owner.UpdatePolicy(ctx, id, client.YAMLDocument, policyText("pay", "hold"), 1)
 		wantStatus(t, "replace a version that is not the latest", err, http.StatusConflict)
 		versions, err := owner.PolicyVersions(ctx, id, client.List{Limit: 1})
-		if err != nil || len(versions.Items) != 1 || versions.Items[0].PolicyVersion != 2 || versions.Items[0].Author.Kind != "key" || !versions.HasMore {
+		if err != nil || len(versions.Items) != 1 || versions.Items[0].PolicyVersion != 2 ||
+			versions.Items[0].Author.Kind != "key" || !versions.HasMore {
 			t.Fatalf("versions %+v, %v", versions, err)
 		}
 		rest, err := owner.PolicyVersions(ctx, id, client.List{Cursor: versions.NextCursor})
@@ -187,7 +213,8 @@ func TestIfMatch(t *testing.T) {
 			t.Fatalf("ETag is %q", tag)
 		}
 		put := func(tag, effect string) wireAnswer {
-			return b.wire(t, "PUT", "/policies/"+id, policyText("pay", effect), append(me, "Content-Type", client.YAMLDocument, "If-Match", tag)...)
+			return b.wire(t, "PUT", "/policies/"+id, policyText("pay", effect), append(me, "Content-Type",
+				client.YAMLDocument, "If-Match", tag)...)
 		}
 		put(`"2"`, "allow").errorFields(t, http.StatusConflict)
 		for _, bad := range []string{"x", `"x"`, `"0"`, `"-1"`, `"1", "2"`, `"99999999999999999999"`} {
@@ -217,7 +244,8 @@ func TestExportIsWhatWasWritten(t *testing.T) {
 				t.Errorf("%s: export (%v, -want +got):\n%s", name, err, diff)
 			}
 		}
-		made, err := owner.CreatePolicy(ctx, b.org, client.JSONDocument, `{"version":"v1","name":"json","rules":[{"id":"a","effect":"deny","tools":["x.*"],"when":"args.a == \"b\""}]}`)
+		made, err := owner.CreatePolicy(ctx, b.org, client.JSONDocument,
+			`{"version":"v1","name":"json","rules":[{"id":"a","effect":"deny","tools":["x.*"],"when":"args.a == \"b\""}]}`)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -259,7 +287,8 @@ func TestPolicyLists(t *testing.T) {
 			return names
 		}
 		for want, f := range map[string]client.PolicyFilter{
-			"d c b a": {}, "d": {Status: "active"}, "c b a": {Status: "draft"}, "": {Status: "inactive"}, "b": {Name: "b"},
+			"d c b a": {}, "d": {Status: "active"}, "c b a": {Status: "draft"}, "": {Status: "inactive"},
+			"b": {Name: "b"},
 		} {
 			if got := strings.Join(names(f, 2), " "); got != want {
 				t.Errorf("%+v lists %q, want %q", f, got, want)
@@ -272,7 +301,8 @@ func TestPolicyLists(t *testing.T) {
 		if got := names(client.PolicyFilter{OrganizationID: other}, 0); got != nil {
 			t.Errorf("another organization has %v", got)
 		}
-		mine, err := b.public.WithKey(b.draftKey(owner, b.org).APIKey).Policies(ctx, client.PolicyFilter{}, client.List{})
+		mine, err := b.public.WithKey(b.draftKey(owner, b.org).APIKey).Policies(ctx, client.PolicyFilter{},
+			client.List{})
 		if err != nil || len(mine.Items) != 4 {
 			t.Errorf("a key lists %+v, %v", mine.Items, err)
 		}

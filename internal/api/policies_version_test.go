@@ -18,7 +18,8 @@ func TestAVersionGoesByTwoNames(t *testing.T) {
 	t.Parallel()
 	eachBank(t, func(t *testing.T, b *bank) {
 		id := b.draft(b.owner, b.org, "pay")
-		if _, err := b.owner.UpdatePolicy(t.Context(), id, client.YAMLDocument, policyText("pay", "allow"), 0); err != nil {
+		if _, err := b.owner.UpdatePolicy(t.Context(), id, client.YAMLDocument, policyText("pay", "allow"),
+			0); err != nil {
 			t.Fatal(err)
 		}
 		owner := credentials(b.owner.Client)
@@ -44,7 +45,8 @@ func TestAVersionGoesByTwoNames(t *testing.T) {
 			if got := ask("POST", "/policies/"+id+"/shadow", fmt.Sprintf(`{%q:2}`, name)); got.ShadowVersion != 2 {
 				t.Errorf("%s: shadows %+v", name, got)
 			}
-			if got := ask("POST", simulate, fmt.Sprintf(`{"policyId":%q,%q:1,"call":{"server":"bank","tool":"t"}}`, id, name)); got.Decision != "deny" {
+			if got := ask("POST", simulate, fmt.Sprintf(`{"policyId":%q,%q:1,"call":{"server":"bank","tool":"t"}}`, id,
+				name)); got.Decision != "deny" {
 				t.Errorf("%s: simulated %+v", name, got)
 			}
 			if got := ask("GET", "/policies/"+id+"/findings?"+name+"=1", ""); got.PolicyVersion != 1 {
@@ -74,7 +76,8 @@ func TestAVersionGoesByTwoNames(t *testing.T) {
 			if schema.Properties["version"] == nil || schema.Properties["policyVersion"] == nil {
 				continue
 			}
-			if strings.Contains(name, "ChosenVersion") || strings.Contains(name, "Replay") || strings.Contains(name, "imulate") {
+			if strings.Contains(name, "ChosenVersion") || strings.Contains(name, "Replay") ||
+				strings.Contains(name, "imulate") {
 				told++
 			}
 		}
@@ -83,15 +86,18 @@ func TestAVersionGoesByTwoNames(t *testing.T) {
 		}
 		const both = `"version":1,"policyVersion":2`
 		for path, body := range map[string]string{
-			"/policies/" + id + "/activate": `{` + both + `}`, "/policies/" + id + "/shadow": `{` + both + `}`, "/policies/" + id + "/rollback": `{` + both + `}`,
-			replays:  fmt.Sprintf(`{"policyId":%q,%s}`, id, both),
-			simulate: fmt.Sprintf(`{"policyId":%q,%s,"call":{"tool":"t"}}`, id, both),
+			"/policies/" + id + "/activate": `{` + both + `}`, "/policies/" + id + "/shadow": `{` + both + `}`,
+			"/policies/" + id + "/rollback": `{` + both + `}`,
+			replays:                         fmt.Sprintf(`{"policyId":%q,%s}`, id, both),
+			simulate:                        fmt.Sprintf(`{"policyId":%q,%s,"call":{"tool":"t"}}`, id, both),
 		} {
-			if fields := b.wire(t, "POST", path, body, owner...).errorFields(t, http.StatusBadRequest); !slices.Contains(fields, "policyVersion") {
+			if fields := b.wire(t, "POST", path, body, owner...).errorFields(t,
+				http.StatusBadRequest); !slices.Contains(fields, "policyVersion") {
 				t.Errorf("%s: two versions: complains of %v", path, fields)
 			}
 		}
-		if fields := b.wire(t, "POST", "/policies/"+id+"/rollback", `{}`, owner...).errorFields(t, http.StatusBadRequest); !slices.Contains(fields, "version") {
+		if fields := b.wire(t, "POST", "/policies/"+id+"/rollback", `{}`, owner...).errorFields(t,
+			http.StatusBadRequest); !slices.Contains(fields, "version") {
 			t.Errorf("rolling back to nothing: complains of %v", fields)
 		}
 	})
@@ -117,7 +123,9 @@ func TestAReplayWithoutAnActivePolicy(t *testing.T) {
 		if got := b.replay(b.owner.Client, b.org, client.NewReplay{YAML: loose, Days: 1}).Counts; got.Unchanged != 2 {
 			t.Errorf("beside the wide policy: %+v, want two unchanged", got)
 		}
-		if got := b.replay(b.owner.Client, b.org, client.NewReplay{YAML: loose, Days: 1, Without: []string{wide}}).Counts; got.Unchanged != 1 || got.Stricter != 1 || got.Today["allow"] != 2 {
+		if got := b.replay(b.owner.Client, b.org, client.NewReplay{
+			YAML: loose, Days: 1, Without: []string{wide},
+		}).Counts; got.Unchanged != 1 || got.Stricter != 1 || got.Today["allow"] != 2 {
 			t.Errorf("with the wide policy gone: %+v, want one denied", got)
 		}
 		kept, err := b.owner.Replays(t.Context(), b.org)
@@ -125,7 +133,9 @@ func TestAReplayWithoutAnActivePolicy(t *testing.T) {
 			t.Errorf("the replays tell %+v, %v", kept, err)
 		}
 		draft := b.draft(b.owner, b.org, "draft")
-		for name, id := range map[string]string{"a draft": draft, "nothing": database.NewID(), "no id": strings.Repeat("x y ", 3)} {
+		for name, id := range map[string]string{
+			"a draft": draft, "nothing": database.NewID(), "no id": strings.Repeat("x y ", 3),
+		} {
 			_, err := b.owner.StartReplay(t.Context(), b.org, client.NewReplay{YAML: loose, Without: []string{id}})
 			wantStatus(t, "without "+name, err, http.StatusBadRequest)
 		}

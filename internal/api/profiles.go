@@ -23,8 +23,15 @@ const profilePaths = "/policies/profiles/"
 func (a *API) mountProfiles() {
 	draft := func(method, path, summary, records string, status int) Route {
 		return Route{
-			Method: method, Path: profilePaths + path, Tag: profileTag, Summary: summary, Status: status, Audit: records,
-			Mode: Either, Action: principal.DraftPolicies, Scope: principal.DraftPolicy,
+			Method:  method,
+			Path:    profilePaths + path,
+			Tag:     profileTag,
+			Summary: summary,
+			Status:  status,
+			Audit:   records,
+			Mode:    Either,
+			Action:  principal.DraftPolicies,
+			Scope:   principal.DraftPolicy,
 		}
 	}
 	read := func(path, summary string, scope principal.Scope) Route {
@@ -33,19 +40,32 @@ func (a *API) mountProfiles() {
 			Mode: Either, Action: principal.ReadPolicies, Scope: scope,
 		}
 	}
-	handle(a, draft(http.MethodPut, "draft", "Stage a profile, in place of the caller's last one", notRecorded, 0), a.stageProfile)
+	handle(a, draft(http.MethodPut, "draft", "Stage a profile, in place of the caller's last one", notRecorded, 0),
+		a.stageProfile)
 	a.documentStaging()
-	handle(a, draft(http.MethodPost, "propose", "Propose what the caller has staged", "profile.proposed", http.StatusCreated), a.proposeProfile)
+	handle(a,
+		draft(http.MethodPost, "propose", "Propose what the caller has staged", "profile.proposed", http.StatusCreated),
+		a.proposeProfile)
 	handle(a, read("active", "The profile that calls are judged by", principal.Enforce), a.activeProfile)
 	handle(a, read("proposals", "What was proposed, newest first", principal.DraftPolicy), a.listProposals)
 	handle(a, read("proposals/{id}", "A proposal, and what it means", principal.DraftPolicy), a.getProposal)
-	handle(a, draft(http.MethodDelete, "proposals/{id}", "Withdraw a proposal that waits", "profile.withdrawn", http.StatusNoContent), a.withdrawProposal)
+	handle(a,
+		draft(http.MethodDelete, "proposals/{id}", "Withdraw a proposal that waits", "profile.withdrawn",
+			http.StatusNoContent), a.withdrawProposal)
 	handle(a, Route{
-		Method: http.MethodPost, Path: profilePaths + "confirm", Tag: profileTag, Summary: "Put a proposal in force, in place of the profile that was",
-		Mode: JWT, Action: principal.ManagePolicies, Audit: "profile.confirmed",
+		Method: http.MethodPost, Path: profilePaths + "confirm", Tag: profileTag,
+		Summary: "Put a proposal in force, in place of the profile that was",
+		Mode:    JWT, Action: principal.ManagePolicies, Audit: "profile.confirmed",
 	}, a.confirmProfile)
 	template := func(path, summary string) Route {
-		return Route{Method: http.MethodGet, Path: profilePaths + path, Tag: profileTag, Summary: summary, Mode: Either, Scope: anyScope}
+		return Route{
+			Method:  http.MethodGet,
+			Path:    profilePaths + path,
+			Tag:     profileTag,
+			Summary: summary,
+			Mode:    Either,
+			Scope:   anyScope,
+		}
 	}
 	handle(a, template("template", "Profiles to begin with"), a.listProfileTemplates)
 	handle(a, template("template/{name}", "A profile to begin with"), a.getProfileTemplate)
@@ -152,8 +172,19 @@ type ProposalBody struct {
 
 func listedProposal(p policy.Proposal) ListedProposalBody {
 	return ListedProposalBody{
-		ID: p.ID, PolicyID: p.PolicyID, PolicyVersion: p.Version, Name: p.Name, Reason: p.Reason, Hash: p.Hash, State: p.State, Active: p.Active,
-		OwnerID: p.OwnerID, ProposedBy: AuthorBody(p.Author), ProposedAt: p.ProposedAt, DecidedBy: p.DecidedBy, DecidedAt: p.DecidedAt,
+		ID:            p.ID,
+		PolicyID:      p.PolicyID,
+		PolicyVersion: p.Version,
+		Name:          p.Name,
+		Reason:        p.Reason,
+		Hash:          p.Hash,
+		State:         p.State,
+		Active:        p.Active,
+		OwnerID:       p.OwnerID,
+		ProposedBy:    AuthorBody(p.Author),
+		ProposedAt:    p.ProposedAt,
+		DecidedBy:     p.DecidedBy,
+		DecidedAt:     p.DecidedAt,
 	}
 }
 
@@ -167,7 +198,9 @@ func showProposal(p policy.Proposal, err error) (*proposalOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := ProposalBody{ListedProposalBody: listedProposal(p), Policy: profileJSON(p.Text), Explanation: []string{read.DefaultWords()}}
+	body := ProposalBody{
+		ListedProposalBody: listedProposal(p), Policy: profileJSON(p.Text), Explanation: []string{read.DefaultWords()},
+	}
 	for i := range read.Statements {
 		body.Explanation = append(body.Explanation, read.Statements[i].ID+": "+read.Statements[i].Words())
 	}
@@ -182,7 +215,9 @@ type proposeInput struct {
 	}
 }
 
-func (a *API) proposeProfile(ctx context.Context, caller principal.Principal, in *proposeInput) (*proposalOutput, error) {
+func (a *API) proposeProfile(
+	ctx context.Context, caller principal.Principal, in *proposeInput,
+) (*proposalOutput, error) {
 	if err := requireOwn(caller, in.Body.OrgID); err != nil {
 		return nil, err
 	}
@@ -200,7 +235,9 @@ type ActiveProfileBody struct {
 
 type activeProfileOutput struct{ Body ActiveProfileBody }
 
-func (a *API) activeProfile(ctx context.Context, caller principal.Principal, _ *OrganizationQuery) (*activeProfileOutput, error) {
+func (a *API) activeProfile(
+	ctx context.Context, caller principal.Principal, _ *OrganizationQuery,
+) (*activeProfileOutput, error) {
 	active, err := a.Policies.ActiveProfile(ctx, caller)
 	if err != nil || active == nil {
 		return &activeProfileOutput{}, err
@@ -209,7 +246,11 @@ func (a *API) activeProfile(ctx context.Context, caller principal.Principal, _ *
 		return nil, err
 	}
 	return &activeProfileOutput{ActiveProfileBody{
-		Version: active.Confirmation, Policy: profileJSON(active.Text), Hash: active.Hash, PolicyID: active.PolicyID, ConfirmedAt: active.DecidedAt,
+		Version:     active.Confirmation,
+		Policy:      profileJSON(active.Text),
+		Hash:        active.Hash,
+		PolicyID:    active.PolicyID,
+		ConfirmedAt: active.DecidedAt,
 	}}, nil
 }
 
@@ -221,7 +262,9 @@ type listProposalsInput struct {
 
 type proposalsOutput struct{ Body page.Page[ListedProposalBody] }
 
-func (a *API) listProposals(ctx context.Context, caller principal.Principal, in *listProposalsInput) (*proposalsOutput, error) {
+func (a *API) listProposals(
+	ctx context.Context, caller principal.Principal, in *listProposalsInput,
+) (*proposalsOutput, error) {
 	proposals, err := a.Policies.Proposals(ctx, caller, policy.ProposalState(in.State), in.Cursor, in.Limit)
 	if err != nil {
 		return nil, err
@@ -251,7 +294,9 @@ type confirmInput struct {
 	}
 }
 
-func (a *API) confirmProfile(ctx context.Context, caller principal.Principal, in *confirmInput) (*proposalOutput, error) {
+func (a *API) confirmProfile(
+	ctx context.Context, caller principal.Principal, in *confirmInput,
+) (*proposalOutput, error) {
 	return showProposal(a.Policies.ConfirmProfile(ctx, caller, in.Body.ProposalID, in.Body.Hash))
 }
 
@@ -265,7 +310,9 @@ type ProfileTemplateBody struct {
 
 func profileTemplate(t profile.Template) (ProfileTemplateBody, error) {
 	form, err := t.Profile.Form()
-	return ProfileTemplateBody{Name: t.Name, Title: t.Title, Description: t.Profile.Description, Policy: profileJSON(form)}, err
+	return ProfileTemplateBody{
+		Name: t.Name, Title: t.Title, Description: t.Profile.Description, Policy: profileJSON(form),
+	}, err
 }
 
 type profileTemplatesOutput struct {
@@ -288,7 +335,9 @@ func (a *API) listProfileTemplates(context.Context, principal.Principal, *none) 
 
 type profileTemplateOutput struct{ Body ProfileTemplateBody }
 
-func (a *API) getProfileTemplate(_ context.Context, _ principal.Principal, in *templateInput) (*profileTemplateOutput, error) {
+func (a *API) getProfileTemplate(
+	_ context.Context, _ principal.Principal, in *templateInput,
+) (*profileTemplateOutput, error) {
 	t, ok := profile.TemplateOf(in.Name)
 	if !ok {
 		return nil, fault.New(fault.NotFound, "no such template")

@@ -47,19 +47,24 @@ func TestAProfileDecidesEverywhereAlike(t *testing.T) {
 			}
 			for _, c := range profileCalls {
 				want := []string{c.architect, c.velocity, c.readOnly}[place]
-				body := fmt.Sprintf(`{"source":%q,"session_id":"s","tool_name":%q,"tool_input":%s}`, c.source, c.tool, c.input)
+				body := fmt.Sprintf(`{"source":%q,"session_id":"s","tool_name":%q,"tool_input":%s}`, c.source, c.tool,
+					c.input)
 				if c.source == "" {
 					body = fmt.Sprintf(`{"source":"armorgemini","session_id":"s","tool_name":"mcp_x_y","tool_input":%s,"mcp_context":{"server_name":%q,"tool_name":%q}}`, c.input, c.server, c.tool)
 				}
 				status, answer := w.call("/iap/enforce", body, w.gemini()...)
 				if status != 200 || answer["action"] != want || answer["allowed"] != (want == "allow") {
-					t.Errorf("%s, enforce %s.%s %s: %d %v %v, want %s", name, c.server, c.tool, c.input, status, answer["action"], answer["reason"], want)
+					t.Errorf("%s, enforce %s.%s %s: %d %v %v, want %s", name, c.server, c.tool, c.input, status,
+						answer["action"], answer["reason"], want)
 				}
 				call := client.ToolCall{Server: c.server, Tool: c.tool, Arguments: json.RawMessage(c.input)}
-				for who, caller := range map[string]*client.Client{"the plugin": w.plugin, "the owner": w.owner.Client} {
+				for who, caller := range map[string]*client.Client{
+					"the plugin": w.plugin, "the owner": w.owner.Client,
+				} {
 					got, err := caller.CheckAccess(t.Context(), w.org, call)
 					if err != nil || got.Decision != want || got.Rule != answer["rule"] {
-						t.Errorf("%s, %s checks %s.%s %s: %+v, %v, want %s by %v", name, who, c.server, c.tool, c.input, got, err, want, answer["rule"])
+						t.Errorf("%s, %s checks %s.%s %s: %+v, %v, want %s by %v", name, who, c.server, c.tool, c.input,
+							got, err, want, answer["rule"])
 					}
 				}
 			}
@@ -114,13 +119,18 @@ func TestProfilesTellSDKsWhatIsSettled(t *testing.T) {
 func TestAPlanDoesNotPutToolsWhereTheyArePermitted(t *testing.T) {
 	t.Parallel()
 	eachStaging(t, func(t *testing.T, w *staging) {
-		permit := strings.NewReplacer(`"forbid"`, `"permit"`, `"decision":"allow"`, `"decision":"deny"`, `{"type":"tool","eq":"Bash"}`, `{"type":"mcp_server","eq":"github"}`).Replace(profileOf("x", "Bash"))
+		permit := strings.NewReplacer(`"forbid"`, `"permit"`, `"decision":"allow"`, `"decision":"deny"`,
+			`{"type":"tool","eq":"Bash"}`, `{"type":"mcp_server","eq":"github"}`).Replace(profileOf("x", "Bash"))
 		proposal := w.proposed(w.plugin, w.org, permit)
 		if _, err := w.owner.ConfirmProfile(t.Context(), w.org, proposal.ID, proposal.Hash); err != nil {
 			t.Fatal(err)
 		}
 		key := w.agentKey(w.owner, w.org).APIKey
-		token := w.declared(key, client.PlanRequest{Plan: json.RawMessage(`{"goal":"x","steps":[{"action":"Bash","mcp":"github"},{"action":"mcp__github__list"}]}`), AgentID: "a", ExpiresIn: 600})
+		token := w.declared(key, client.PlanRequest{
+			Plan:      json.RawMessage(`{"goal":"x","steps":[{"action":"Bash","mcp":"github"},{"action":"mcp__github__list"}]}`),
+			AgentID:   "a",
+			ExpiresIn: 600,
+		})
 		for tool, want := range map[string]string{"Bash": "deny", "mcp__github__list": "allow"} {
 			body := fmt.Sprintf(`{"source":"armorclaude","agent_id":"a","tool_name":%q,"tool_input":{"command":"rm -rf x"},"intent_token":%q}`, tool, token.JWT)
 			answer := w.wire(t, "POST", "/iap/enforce", body, credentials(w.public.WithKey(key))...)

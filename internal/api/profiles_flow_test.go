@@ -23,7 +23,8 @@ func (w *staging) exchanged(headers []string, all ...exchange) {
 	for i, x := range all {
 		answer := w.wire(w.t, x.method, x.path, x.body, headers...)
 		if answer.status != x.status || !strings.Contains(string(answer.body), x.want) {
-			w.t.Fatalf("request %d, %s %s: %d %.400s, want %d with %s", i+1, x.method, x.path, answer.status, answer.body, x.status, x.want)
+			w.t.Fatalf("request %d, %s %s: %d %.400s, want %d with %s", i+1, x.method, x.path, answer.status,
+				answer.body, x.status, x.want)
 		}
 	}
 }
@@ -47,21 +48,40 @@ func TestWhatGeminiSendsAroundAProfile(t *testing.T) {
 	eachStaging(t, func(t *testing.T, w *staging) {
 		w.activeDocument("version: v1\nname: all\ndefault: allow\nrules: []\n")
 		fetch := func(want string) exchange {
-			return exchange{"POST", "/iap/enforce", `{"source":"armorgemini","session_id":"s-1","tool_name":"web_fetch","tool_input":{"prompt":"https://example.org"},"org_id":"org-1"}`, http.StatusOK, want}
+			return exchange{
+				"POST", "/iap/enforce",
+				`{"source":"armorgemini","session_id":"s-1","tool_name":"web_fetch","tool_input":{"prompt":"https://example.org"},"org_id":"org-1"}`,
+				http.StatusOK, want,
+			}
 		}
 		w.exchanged(w.gemini(),
 			fetch(`"action":"allow"`),
-			exchange{"PUT", "/policies/profiles/draft", fmt.Sprintf(`{"policy":%s,"orgId":%q}`, geminiProfile, w.org), http.StatusOK, ""},
+			exchange{
+				"PUT", "/policies/profiles/draft", fmt.Sprintf(`{"policy":%s,"orgId":%q}`, geminiProfile, w.org),
+				http.StatusOK, "",
+			},
 			fetch(`"action":"allow"`),
-			exchange{"POST", "/policies/profiles/propose", fmt.Sprintf(`{"reason":"Staged via /armor:add deny web_fetch (no exfil)","orgId":%q}`, w.org), http.StatusCreated, `"state":"open"`},
+			exchange{
+				"POST", "/policies/profiles/propose",
+				fmt.Sprintf(`{"reason":"Staged via /armor:add deny web_fetch (no exfil)","orgId":%q}`, w.org),
+				http.StatusCreated, `"state":"open"`,
+			},
 			fetch(`"action":"allow"`),
 			exchange{"POST", "/policies/profiles/confirm", `{}`, http.StatusUnauthorized, ""},
 		)
 		w.confirmsTheOpen()
 		w.exchanged(w.gemini(),
 			fetch(`"action":"deny"`),
-			exchange{"POST", "/iap/enforce", `{"source":"armorgemini","session_id":"s-1","tool_name":"read_file","tool_input":{"file_path":"README.md","description":"peek"},"description":"peek","org_id":"org-1"}`, http.StatusOK, `"action":"allow"`},
-			exchange{"POST", "/iap/audit", `{"source":"armorgemini","event":"AfterTool","at":"2026-11-15T02:00:17.512Z","session_id":"s-1","tool_name":"read_file","tool_input":{"file_path":"README.md"},"result_summary":"line1"}`, http.StatusCreated, "{"},
+			exchange{
+				"POST", "/iap/enforce",
+				`{"source":"armorgemini","session_id":"s-1","tool_name":"read_file","tool_input":{"file_path":"README.md","description":"peek"},"description":"peek","org_id":"org-1"}`,
+				http.StatusOK, `"action":"allow"`,
+			},
+			exchange{
+				"POST", "/iap/audit",
+				`{"source":"armorgemini","event":"AfterTool","at":"2026-11-15T02:00:17.512Z","session_id":"s-1","tool_name":"read_file","tool_input":{"file_path":"README.md"},"result_summary":"line1"}`,
+				http.StatusCreated, "{",
+			},
 		)
 	})
 }
@@ -81,11 +101,25 @@ func TestWhatClaudeSendsAroundAProfile(t *testing.T) {
 		w.exchanged(claude, none)
 		w.exchanged(nil, bind)
 		w.exchanged(claude,
-			exchange{"PUT", "/policies/profiles/draft", fmt.Sprintf(`{"policy":%s,"orgId":%q}`, claudeProfile, w.org), http.StatusOK, ""},
-			exchange{"POST", "/policies/profiles/propose", fmt.Sprintf(`{"reason":"Policy synced via /armor (terminal)","orgId":%q}`, w.org), http.StatusCreated, `"state":"open"`},
+			exchange{
+				"PUT", "/policies/profiles/draft", fmt.Sprintf(`{"policy":%s,"orgId":%q}`, claudeProfile, w.org),
+				http.StatusOK, "",
+			},
+			exchange{
+				"POST", "/policies/profiles/propose",
+				fmt.Sprintf(`{"reason":"Policy synced via /armor (terminal)","orgId":%q}`, w.org), http.StatusCreated,
+				`"state":"open"`,
+			},
 			none,
-			exchange{"PUT", "/policies/profiles/draft", fmt.Sprintf(`{"policy":%s,"orgId":%q}`, claudeProfile, w.org), http.StatusOK, ""},
-			exchange{"POST", "/policies/profiles/propose", fmt.Sprintf(`{"reason":"Profile \"mine\" proposed via /armor","orgId":%q}`, w.org), http.StatusCreated, `"state":"open"`},
+			exchange{
+				"PUT", "/policies/profiles/draft", fmt.Sprintf(`{"policy":%s,"orgId":%q}`, claudeProfile, w.org),
+				http.StatusOK, "",
+			},
+			exchange{
+				"POST", "/policies/profiles/propose",
+				fmt.Sprintf(`{"reason":"Profile \"mine\" proposed via /armor","orgId":%q}`, w.org), http.StatusCreated,
+				`"state":"open"`,
+			},
 			none,
 		)
 		w.confirmsTheOpen() // one: what waits already is not proposed twice
@@ -118,8 +152,11 @@ func TestAProfileReplaysAsItDecides(t *testing.T) {
 				switch {
 				case !changes && answer["action"] != c.architect:
 					t.Errorf("%s, %s %s: replay says unchanged, and it is %v", name, c.tool, c.input, answer["action"])
-				case changes && (change.Today != c.architect || change.Recorded != c.architect || change.Drafted != answer["action"] || change.Rule != answer["rule"]):
-					t.Errorf("%s, %s %s: replay says %+v, and it is %v by %v", name, c.tool, c.input, change, answer["action"], answer["rule"])
+				case changes &&
+					(change.Today != c.architect || change.Recorded != c.architect ||
+						change.Drafted != answer["action"] || change.Rule != answer["rule"]):
+					t.Errorf("%s, %s %s: replay says %+v, and it is %v by %v", name, c.tool, c.input, change,
+						answer["action"], answer["rule"])
 				}
 			}
 		}
@@ -129,7 +166,9 @@ func TestAProfileReplaysAsItDecides(t *testing.T) {
 // foretold is what a replay says of each decision whose answer changes.
 func (w *staging) foretold(p client.Proposal) map[string]client.ReplayChange {
 	w.t.Helper()
-	report := w.replay(w.owner.Client, w.org, client.NewReplay{PolicyID: p.PolicyID, PolicyVersion: p.PolicyVersion, Days: 1})
+	report := w.replay(w.owner.Client, w.org, client.NewReplay{
+		PolicyID: p.PolicyID, PolicyVersion: p.PolicyVersion, Days: 1,
+	})
 	told := map[string]client.ReplayChange{}
 	for _, change := range report.Changes {
 		if int64(len(change.Examples)) != change.Count {

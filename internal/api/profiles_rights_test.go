@@ -43,7 +43,8 @@ func TestWhoMayDoWhatWithProfiles(t *testing.T) {
 				return second(c.Proposal(ctx, w.org, w.proposed(other.Client, w.org, profileOf("o", "Bash")).ID))
 			}},
 			{"confirm", "owner admin", func(c *client.Client) error {
-				p := w.proposed(other.Client, w.org, profileOf(database.NewID(), "Read")) // what is in force cannot be proposed
+				// what is in force cannot be proposed
+				p := w.proposed(other.Client, w.org, profileOf(database.NewID(), "Read"))
 				return second(c.ConfirmProfile(ctx, w.org, p.ID, p.Hash))
 			}},
 			{"withdraw another's", "owner admin", func(c *client.Client) error {
@@ -92,27 +93,42 @@ func TestProfilesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	eachStaging(t, func(t *testing.T, w *staging) {
 		before := w.dump()
-		bad := strings.NewReplacer(`"forbid"`, `"deny"`, `"Bash"`, `"hunter2"`, `"conditions":[]`, `"conditions":[{"field":"bash.user","op":"eq","value":"root"}],"note":1`).Replace(profileOf("x", "Bash"))
+		bad := strings.NewReplacer(`"forbid"`, `"deny"`, `"Bash"`, `"hunter2"`, `"conditions":[]`,
+			`"conditions":[{"field":"bash.user","op":"eq","value":"root"}],"note":1`).Replace(profileOf("x", "Bash"))
 		for _, c := range []struct {
 			name, body string
 			fields     []string
 		}{
 			{"several problems", `{"policy":` + bad + `,"dryRun":true}`, []string{
-				"dryRun", "policy.statements[0].note", "policy.statements[0].effect", "policy.statements[0].action.eq", "policy.statements[0].conditions[0].field",
+				"dryRun", "policy.statements[0].note", "policy.statements[0].effect", "policy.statements[0].action.eq",
+				"policy.statements[0].conditions[0].field",
 			}},
 			{"no policy", `{}`, []string{"policy"}},
 			{"no JSON", `{"policy":`, []string{"body"}},
 			{"nothing within", `{"policy":null}`, []string{"policy"}},
 			{"a member twice", `{"policy":{},"policy":{}}`, []string{"body"}},
-			{"another organization's statement", `{"policy":` + strings.Replace(profileOf("x", "Bash"), `{"type":"agent","id":"*"}`, `{"type":"org","id":"x"}`, 1) + `}`, []string{"policy.statements[0].principal.id"}},
-			{"a pattern too large to be judged", `{"policy":` + strings.Replace(profileOf("x", "Bash"), `"conditions":[]`, `"conditions":[{"field":"bash.raw","op":"matches","value":"(a{0,900}b{0,900})"}]`, 1) + `}`, []string{"policy.statements[0]"}},
+			{
+				"another organization's statement",
+				`{"policy":` +
+					strings.Replace(profileOf("x", "Bash"), `{"type":"agent","id":"*"}`, `{"type":"org","id":"x"}`,
+						1) + `}`,
+				[]string{"policy.statements[0].principal.id"},
+			},
+			{
+				"a pattern too large to be judged",
+				`{"policy":` +
+					strings.Replace(profileOf("x", "Bash"), `"conditions":[]`,
+						`"conditions":[{"field":"bash.raw","op":"matches","value":"(a{0,900}b{0,900})"}]`, 1) + `}`,
+				[]string{"policy.statements[0]"},
+			},
 		} {
 			answer := w.wire(t, "PUT", "/policies/profiles/draft", c.body, w.gemini()...)
 			var told struct {
 				Message []string
 				Details []struct{ Field string }
 			}
-			if err := json.Unmarshal(answer.body, &told); err != nil || answer.status != http.StatusBadRequest || len(told.Message) != len(told.Details) {
+			if err := json.Unmarshal(answer.body, &told); err != nil || answer.status != http.StatusBadRequest ||
+				len(told.Message) != len(told.Details) {
 				t.Errorf("%s: %d %s (%v), want 400 and a list of messages", c.name, answer.status, answer.body, err)
 				continue
 			}
@@ -133,17 +149,20 @@ func TestProfilesThatAreRefused(t *testing.T) {
 			}
 		}
 		for name, answer := range map[string]wireAnswer{
-			"another organization": w.wire(t, "PUT", "/policies/profiles/draft", `{"policy":{"rules":[]},"orgId":"org-1"}`, w.gemini()...),
-			"proposed to another":  w.wire(t, "POST", "/policies/profiles/propose", `{"orgId":"org-1"}`, w.gemini()...),
+			"another organization": w.wire(t, "PUT", "/policies/profiles/draft",
+				`{"policy":{"rules":[]},"orgId":"org-1"}`, w.gemini()...),
+			"proposed to another": w.wire(t, "POST", "/policies/profiles/propose", `{"orgId":"org-1"}`, w.gemini()...),
 		} {
 			answer.errorFields(t, http.StatusForbidden)
 			_ = name
 		}
-		w.wire(t, "PUT", "/policies/profiles/draft", `{"policy":{"rules":[]}}`, append(w.gemini(), "Content-Type", "application/yaml")...).errorFields(t, http.StatusBadRequest)
+		w.wire(t, "PUT", "/policies/profiles/draft", `{"policy":{"rules":[]}}`, append(w.gemini(), "Content-Type",
+			"application/yaml")...).errorFields(t, http.StatusBadRequest)
 		if diff := cmp.Diff(before, w.dump()); diff != "" {
 			t.Errorf("something was stored (-before +after):\n%s", diff)
 		}
-		if answer := w.wire(t, "POST", "/policies/profiles/propose", `{"reason":"`+strings.Repeat("x", 2001)+`"}`, w.gemini()...); !strings.Contains(string(answer.body), `"message":["reason: `) {
+		if answer := w.wire(t, "POST", "/policies/profiles/propose", `{"reason":"`+strings.Repeat("x", 2001)+`"}`,
+			w.gemini()...); !strings.Contains(string(answer.body), `"message":["reason: `) {
 			t.Errorf("a reason too long: %s", answer.body)
 		}
 	})

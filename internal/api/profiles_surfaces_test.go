@@ -12,16 +12,25 @@ import (
 
 // handMade is a profile in which servers, agents, roles and every kind of condition
 // matter.
-var handMade = strings.NewReplacer("\n", "", "\t", "").Replace(`{"schemaVersion":"armor.policy.v1","kind":"PolicyProfile","metadata":{"name":"by hand","description":""},
+var handMade = strings.NewReplacer("\n", "", "\t",
+	"").Replace(`{"schemaVersion":"armor.policy.v1","kind":"PolicyProfile","metadata":{"name":"by hand","description":""},
 	"defaults":{"decision":"allow","conflictResolution":"deny_overrides"},"statements":[
 	` + handStatement("no-github", "forbid", `{"type":"mcp_server","eq":"github"}`, "agent", "*") + `,
 	` + handStatement("ask-slack", "require_approval", `{"type":"mcp_tool","in":["slack.post"]}`, "agent", "*") + `,
 	` + handStatement("owners-search-not", "forbid", `{"type":"tool","eq":"WebSearch"}`, "role", "owner") + `,
 	` + handStatement("one-agent-lists-not", "forbid", `{"type":"tool","eq":"Glob"}`, "agent", "claude-code") + `,
-	` + handStatement("no-evil", "forbid", `{"type":"tool","eq":"WebFetch"}`, "agent", "*", `{"field":"network.host","op":"in","value":["evil.example"]}`) + `,
-	` + handStatement("ask-deploy", "require_approval", `{"type":"tool","eq":"Bash"}`, "agent", "*", `{"field":"bash.raw","op":"matches","value":"deploy"}`) + `,
-	` + handStatement("no-redirection", "forbid", `{"type":"tool","eq":"Bash"}`, "agent", "*", `{"field":"bash.hasWriteRedirection","op":"eq","value":true}`) + `,
-	` + handStatement("no-etc", "forbid", `{"type":"tool","in":["Write","Edit"]}`, "agent", "*", `{"field":"file.path","op":"starts_with","value":"/etc"}`) + `]}`)
+	` +
+	handStatement("no-evil", "forbid", `{"type":"tool","eq":"WebFetch"}`, "agent", "*",
+		`{"field":"network.host","op":"in","value":["evil.example"]}`) + `,
+	` +
+	handStatement("ask-deploy", "require_approval", `{"type":"tool","eq":"Bash"}`, "agent", "*",
+		`{"field":"bash.raw","op":"matches","value":"deploy"}`) + `,
+	` +
+	handStatement("no-redirection", "forbid", `{"type":"tool","eq":"Bash"}`, "agent", "*",
+		`{"field":"bash.hasWriteRedirection","op":"eq","value":true}`) + `,
+	` +
+	handStatement("no-etc", "forbid", `{"type":"tool","in":["Write","Edit"]}`, "agent", "*",
+		`{"field":"file.path","op":"starts_with","value":"/etc"}`) + `]}`)
 
 func handStatement(id, effect, action, kind, who string, conditions ...string) string {
 	return fmt.Sprintf(`{"id":%q,"effect":%q,"principal":{"type":%q,"id":%q},"action":%s,"resource":{"type":"workspace","scope":"current"},"conditions":[%s]}`,
@@ -59,7 +68,13 @@ func TestOneProfileOnThreeSurfaces(t *testing.T) {
 		w.activeDocument("version: v1\nname: all\ndefault: allow\nrules: []\n")
 		enforce := func(i int) m {
 			c := surfaceCalls[i]
-			body := m{"source": c.source, "session_id": "s", "agent_id": c.agent, "tool_name": c.tool, "tool_input": json.RawMessage(c.input)}
+			body := m{
+				"source":     c.source,
+				"session_id": "s",
+				"agent_id":   c.agent,
+				"tool_name":  c.tool,
+				"tool_input": json.RawMessage(c.input),
+			}
 			if c.mcp {
 				body["mcp_context"] = m{"server_name": c.server, "tool_name": c.tool}
 			}
@@ -88,9 +103,12 @@ func TestOneProfileOnThreeSurfaces(t *testing.T) {
 				t.Errorf("replay of %s.%s %s: %+v, want %s by %s", c.server, c.tool, c.input, change, c.want, c.rule)
 			}
 			if answer := enforce(i); answer["action"] != c.want || c.want != "allow" && answer["rule"] != c.rule {
-				t.Errorf("enforce %s.%s %s: %v by %v, want %s by %s", c.server, c.tool, c.input, answer["action"], answer["rule"], c.want, c.rule)
+				t.Errorf("enforce %s.%s %s: %v by %v, want %s by %s", c.server, c.tool, c.input, answer["action"],
+					answer["rule"], c.want, c.rule)
 			}
-			got, err := w.plugin.CheckAccess(t.Context(), w.org, client.ToolCall{Server: c.server, Tool: c.tool, Arguments: json.RawMessage(c.input), AgentID: c.agent})
+			got, err := w.plugin.CheckAccess(t.Context(), w.org, client.ToolCall{
+				Server: c.server, Tool: c.tool, Arguments: json.RawMessage(c.input), AgentID: c.agent,
+			})
 			if err != nil || got.Decision != c.want || c.want != "allow" && got.Rule != c.rule {
 				t.Errorf("check %s.%s %s: %+v, %v, want %s by %s", c.server, c.tool, c.input, got, err, c.want, c.rule)
 			}

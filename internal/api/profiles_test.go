@@ -41,7 +41,9 @@ func eachStaging(t *testing.T, body func(t *testing.T, w *staging)) {
 // pluginKey is a key with what a plugin needs.
 func (s *server) pluginKey(p *person, orgID string) string {
 	s.t.Helper()
-	key, err := p.CreateKey(s.t.Context(), client.NewKey{Name: "plugin", OrganizationID: orgID, Scopes: []string{"enforce", "policy.draft", "audit", "ingest"}})
+	key, err := p.CreateKey(s.t.Context(), client.NewKey{
+		Name: "plugin", OrganizationID: orgID, Scopes: []string{"enforce", "policy.draft", "audit", "ingest"},
+	})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -58,17 +60,23 @@ func TestPluginsStageWhatAPersonConfirms(t *testing.T) {
 			headers               []string
 		}{
 			{"Gemini", geminiProfile, "Staged via /armor:add deny web_fetch (no exfil)", w.gemini()},
-			{"Claude", claudeProfile, "Policy synced via /armor (terminal)", append(w.claude(), "Content-Type", "application/json")},
+			{
+				"Claude", claudeProfile, "Policy synced via /armor (terminal)",
+				append(w.claude(), "Content-Type", "application/json"),
+			},
 		} {
 			before := w.active(plugin.headers)
-			if status := w.wire(t, "POST", "/policies/profiles/confirm", `{}`, plugin.headers...).status; status != http.StatusUnauthorized {
+			if status := w.wire(t, "POST", "/policies/profiles/confirm", `{}`,
+				plugin.headers...).status; status != http.StatusUnauthorized {
 				t.Errorf("%s confirms by itself: %d", plugin.name, status)
 			}
 			body := fmt.Sprintf(`{"policy":%s,"orgId":%q}`, plugin.profile, w.org)
-			if answer := w.wire(t, "PUT", "/policies/profiles/draft", body, plugin.headers...); answer.status != http.StatusOK {
+			if answer := w.wire(t, "PUT", "/policies/profiles/draft", body,
+				plugin.headers...); answer.status != http.StatusOK {
 				t.Fatalf("%s, draft: %d %s", plugin.name, answer.status, answer.body)
 			}
-			status, proposed := w.call("/policies/profiles/propose", fmt.Sprintf(`{"reason":%q,"orgId":%q}`, plugin.reason, w.org), plugin.headers...)
+			status, proposed := w.call("/policies/profiles/propose",
+				fmt.Sprintf(`{"reason":%q,"orgId":%q}`, plugin.reason, w.org), plugin.headers...)
 			if status != http.StatusCreated {
 				t.Fatalf("%s, propose: %d %v", plugin.name, status, proposed)
 			}
@@ -76,11 +84,14 @@ func TestPluginsStageWhatAPersonConfirms(t *testing.T) {
 				t.Errorf("%s: what was proposed counts already (-before +after):\n%s", plugin.name, diff)
 			}
 			open, err := w.owner.Proposals(t.Context(), w.org, "open", client.List{})
-			if err != nil || len(open.Items) != 1 || open.Items[0].Reason != plugin.reason || open.Items[0].ProposedBy.Kind != "key" || open.Items[0].OwnerID != w.owner.ID {
+			if err != nil || len(open.Items) != 1 || open.Items[0].Reason != plugin.reason ||
+				open.Items[0].ProposedBy.Kind != "key" || open.Items[0].OwnerID != w.owner.ID {
 				t.Fatalf("%s: open proposals %+v, %v", plugin.name, open, err)
 			}
 			read, err := w.owner.Proposal(t.Context(), w.org, open.Items[0].ID)
-			if err != nil || len(read.Explanation) < 2 || !strings.HasPrefix(read.Explanation[0], "When no rule matches: ") || read.Hash != profile.Hash(read.Policy) {
+			if err != nil || len(read.Explanation) < 2 ||
+				!strings.HasPrefix(read.Explanation[0], "When no rule matches: ") ||
+				read.Hash != profile.Hash(read.Policy) {
 				t.Fatalf("%s: the proposal %+v, %v", plugin.name, read, err)
 			}
 			confirmed, err := w.owner.ConfirmProfile(t.Context(), w.org, read.ID, read.Hash)
@@ -141,11 +152,14 @@ func TestOneProfileIsActive(t *testing.T) {
 				t.Fatalf("confirmation %d: %v", i+1, err)
 			}
 			active, err := w.plugin.ActiveProfile(ctx, "")
-			if err != nil || active.Version != i+1 || active.Hash != proposal.Hash || active.PolicyID != proposal.PolicyID {
+			if err != nil || active.Version != i+1 || active.Hash != proposal.Hash ||
+				active.PolicyID != proposal.PolicyID {
 				t.Errorf("confirmation %d: %+v, %v, want %s", i+1, active, err, proposal.Hash)
 			}
-			policies, err := w.owner.Policies(ctx, client.PolicyFilter{OrganizationID: w.org, Status: "active"}, client.List{})
-			if err != nil || len(policies.Items) != 1 || policies.Items[0].ID != proposal.PolicyID || policies.Items[0].Face != "profile" {
+			policies, err := w.owner.Policies(ctx, client.PolicyFilter{OrganizationID: w.org, Status: "active"},
+				client.List{})
+			if err != nil || len(policies.Items) != 1 || policies.Items[0].ID != proposal.PolicyID ||
+				policies.Items[0].Face != "profile" {
 				t.Errorf("confirmation %d: active policies %+v, %v", i+1, policies.Items, err)
 			}
 		}
@@ -157,13 +171,15 @@ func TestOneProfileIsActive(t *testing.T) {
 		}
 		_, err := w.plugin.ProposeProfile(ctx, w.org, "to be sure")
 		wantStatus(t, "propose what is in force", err, http.StatusConflict)
-		if err != nil && (!strings.Contains(err.Error(), "in force already") || !strings.Contains(err.Error(), first.ID)) {
+		if err != nil &&
+			(!strings.Contains(err.Error(), "in force already") || !strings.Contains(err.Error(), first.ID)) {
 			t.Errorf("propose what is in force: %v", err)
 		}
 		if _, err := w.owner.DeactivatePolicy(ctx, first.PolicyID); err != nil {
 			t.Fatal(err)
 		}
-		if active, err := w.plugin.ActiveProfile(ctx, ""); err != nil || string(active.Policy) != "null" || active.Version != 0 {
+		if active, err := w.plugin.ActiveProfile(ctx, ""); err != nil || string(active.Policy) != "null" ||
+			active.Version != 0 {
 			t.Errorf("after it was deactivated: %+v, %v", active, err)
 		}
 		w.wantRecorded("profile.proposed", "profile.confirmed", "policy.activated", "policy.deactivated")
@@ -200,7 +216,8 @@ func TestProposalsThatCannotBeConfirmed(t *testing.T) {
 		if noHash != nil && !strings.Contains(noHash.Error(), "the 64 hex digits of the proposal's hash") {
 			t.Errorf("no hash: %v", noHash)
 		}
-		wantStatus(t, "an unknown proposal", second(w.owner.ConfirmProfile(ctx, w.org, database.NewID(), first.Hash)), http.StatusNotFound)
+		wantStatus(t, "an unknown proposal", second(w.owner.ConfirmProfile(ctx, w.org, database.NewID(), first.Hash)),
+			http.StatusNotFound)
 		next := w.proposed(w.plugin, w.org, profileOf("a", "WebFetch"))
 		if next.PolicyID != first.PolicyID || next.PolicyVersion != 2 {
 			t.Errorf("the next proposal is not the next version: %+v", next)
@@ -211,7 +228,8 @@ func TestProposalsThatCannotBeConfirmed(t *testing.T) {
 			t.Fatalf("withdraw: %v", err)
 		}
 		wantStatus(t, "one that was withdrawn", confirm(next, next.Hash), http.StatusConflict)
-		policies, err := w.owner.Policies(ctx, client.PolicyFilter{OrganizationID: w.org, Status: "active"}, client.List{})
+		policies, err := w.owner.Policies(ctx, client.PolicyFilter{OrganizationID: w.org, Status: "active"},
+			client.List{})
 		if err != nil || len(policies.Items) != 0 {
 			t.Errorf("active policies %+v, %v", policies.Items, err)
 		}
@@ -230,14 +248,21 @@ func TestProposalsAreDraftPolicies(t *testing.T) {
 		ctx := t.Context()
 		proposal := w.proposed(w.plugin, w.org, claudeProfile)
 		drafts, err := w.owner.Policies(ctx, client.PolicyFilter{OrganizationID: w.org, Status: "draft"}, client.List{})
-		if err != nil || len(drafts.Items) != 1 || drafts.Items[0].ID != proposal.PolicyID || drafts.Items[0].Face != "profile" {
+		if err != nil || len(drafts.Items) != 1 || drafts.Items[0].ID != proposal.PolicyID ||
+			drafts.Items[0].Face != "profile" {
 			t.Fatalf("drafts: %+v, %v", drafts.Items, err)
 		}
 		full, err := w.owner.Policy(ctx, proposal.PolicyID)
-		if err != nil || len(full.Rules) != 2 || full.Rules[0].ID != "forbid-destructive-bash" || !strings.Contains(full.Rules[0].Description, "rm or sudo") {
+		if err != nil || len(full.Rules) != 2 || full.Rules[0].ID != "forbid-destructive-bash" ||
+			!strings.Contains(full.Rules[0].Description, "rm or sudo") {
 			t.Errorf("the policy: %+v, %v", full, err)
 		}
-		simulated, err := w.owner.SimulatePolicy(ctx, w.org, client.Simulation{PolicyID: proposal.PolicyID, Call: client.ToolCall{Server: "claude-code", Tool: "Bash", Arguments: json.RawMessage(`{"command":"ls; rm x"}`)}})
+		simulated, err := w.owner.SimulatePolicy(ctx, w.org, client.Simulation{
+			PolicyID: proposal.PolicyID,
+			Call: client.ToolCall{
+				Server: "claude-code", Tool: "Bash", Arguments: json.RawMessage(`{"command":"ls; rm x"}`),
+			},
+		})
 		if err != nil || simulated.Decision != "deny" {
 			t.Errorf("simulated: %+v, %v", simulated, err)
 		}
@@ -246,15 +271,17 @@ func TestProposalsAreDraftPolicies(t *testing.T) {
 			"activate": second(w.owner.ActivatePolicy(ctx, id, 1)),
 			"rollback": second(w.owner.RollbackPolicy(ctx, id, 1)),
 			"update":   second(w.owner.UpdatePolicy(ctx, id, client.YAMLDocument, policyText("x", "allow"), 0)),
-			"import":   second(w.owner.ImportPolicy(ctx, w.org, client.YAMLDocument, policyText(`"`+full.Name+`"`, "allow"))),
-			"bind":     second(w.owner.SetBindings(ctx, id, client.Bindings{Roles: []string{"owner"}})),
+			"import": second(w.owner.ImportPolicy(ctx, w.org, client.YAMLDocument,
+				policyText(`"`+full.Name+`"`, "allow"))),
+			"bind": second(w.owner.SetBindings(ctx, id, client.Bindings{Roles: []string{"owner"}})),
 		} {
 			wantStatus(t, what, err, http.StatusConflict)
 		}
 		if err := w.owner.DeletePolicy(ctx, id); err != nil {
 			t.Fatalf("delete: %v", err)
 		}
-		wantStatus(t, "confirm after the policy was deleted", second(w.owner.ConfirmProfile(ctx, w.org, proposal.ID, proposal.Hash)), http.StatusNotFound)
+		wantStatus(t, "confirm after the policy was deleted",
+			second(w.owner.ConfirmProfile(ctx, w.org, proposal.ID, proposal.Hash)), http.StatusNotFound)
 		if later := w.proposed(w.plugin, w.org, claudeProfile); later.ID == proposal.ID || later.State != "open" {
 			t.Errorf("proposed again: %+v", later)
 		}

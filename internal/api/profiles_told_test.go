@@ -17,7 +17,9 @@ func TestWhoMayConfirmIsTold(t *testing.T) {
 		admin, elsewhere := o.join(o.owner, o.org, "admin"), o.person("elsewhere")
 		other := o.organization(elsewhere, "Elsewhere")
 		plugin := o.public.WithKey(o.pluginKey(o.member, o.org))
-		hook, err := o.owner.CreateWebhook(ctx, o.org, client.NewWebhook{Name: "chat", Kind: "generic", URL: "http://127.0.0.1:9/x", Events: []string{"profile.proposed"}})
+		hook, err := o.owner.CreateWebhook(ctx, o.org, client.NewWebhook{
+			Name: "chat", Kind: "generic", URL: "http://127.0.0.1:9/x", Events: []string{"profile.proposed"},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -25,12 +27,14 @@ func TestWhoMayConfirmIsTold(t *testing.T) {
 		o.proposed(plugin, o.org, profileOf("mine", "Bash")) // the same again is the same
 		for name, p := range map[string]*person{"owner": o.owner, "admin": admin} {
 			told := o.unread(p)
-			if len(told) != 1 || told[0].Kind != "profile.proposed" || told[0].SubjectID != first.ID || told[0].Title != "The profile mine waits for a confirmation" {
+			if len(told) != 1 || told[0].Kind != "profile.proposed" || told[0].SubjectID != first.ID ||
+				told[0].Title != "The profile mine waits for a confirmation" {
 				t.Errorf("%s is told %+v", name, told)
 			}
 			link := o.URL + "/ui/policies/proposals/" + first.ID
 			soon(t, name+" is mailed", func() bool { return strings.Contains(o.lastMail(p.Email), link) })
-			if text := o.lastMail(p.Email); strings.Contains(text, "Bash") || strings.Contains(text, "forbid") || strings.Contains(text, "for a test") {
+			if text := o.lastMail(p.Email); strings.Contains(text, "Bash") || strings.Contains(text, "forbid") ||
+				strings.Contains(text, "for a test") {
 				t.Errorf("%s is mailed the profile, or its reason: %q", name, text)
 			}
 		}
@@ -43,10 +47,12 @@ func TestWhoMayConfirmIsTold(t *testing.T) {
 			t.Errorf("another organization is told %+v, %v", found.Items, err)
 		}
 		sent, err := o.owner.WebhookDeliveries(ctx, o.org, hook.ID, "", client.List{})
-		if err != nil || len(sent.Items) != 1 || sent.Items[0].Kind != "profile.proposed" || sent.Items[0].RequestID != first.ID {
+		if err != nil || len(sent.Items) != 1 || sent.Items[0].Kind != "profile.proposed" ||
+			sent.Items[0].RequestID != first.ID {
 			t.Errorf("deliveries: %+v, %v", sent.Items, err)
 		}
-		if page := o.wire(t, "GET", "/ui/policies/proposals/"+first.ID, "", credentials(o.owner.Client)...); page.status != http.StatusOK {
+		if page := o.wire(t, "GET", "/ui/policies/proposals/"+first.ID, "",
+			credentials(o.owner.Client)...); page.status != http.StatusOK {
 			t.Errorf("the link leads to %d", page.status)
 		}
 		if read, err := o.owner.Proposal(ctx, o.org, first.ID); err != nil || read.State != "open" {

@@ -13,7 +13,9 @@ import (
 // raw declares a route whose handler reads the body and writes the answer by
 // hand, because it is hot or large. Guard, errors and documentation are those of
 // every other route; I and O are what the document says of body and answer.
-func raw[I, O any](a *API, r Route, handler func(w http.ResponseWriter, request *http.Request, caller principal.Principal) error) {
+func raw[I, O any](
+	a *API, r Route, handler func(w http.ResponseWriter, request *http.Request, caller principal.Principal) error,
+) {
 	if err := r.check(); err != nil {
 		panic(err) // a mistake in this package, found by any test
 	}
@@ -48,12 +50,21 @@ func (a *API) documentRaw(r Route, input, output reflect.Type) {
 		}
 		return map[string]*huma.MediaType{"application/json": media}
 	}
-	responses := map[string]*huma.Response{strconv.Itoa(r.Status): {Description: http.StatusText(r.Status), Content: content(output)}}
+	responses := map[string]*huma.Response{
+		strconv.Itoa(r.Status): {Description: http.StatusText(r.Status), Content: content(output)},
+	}
 	for _, status := range append(errorsOf(r), http.StatusRequestEntityTooLarge, http.StatusInternalServerError) {
-		responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status), Content: content(reflect.TypeFor[ErrorBody]())}
+		responses[strconv.Itoa(status)] = &huma.Response{
+			Description: http.StatusText(status), Content: content(reflect.TypeFor[ErrorBody]()),
+		}
 	}
 	a.huma.OpenAPI().AddOperation(&huma.Operation{
-		OperationID: operationID(r), Method: r.Method, Path: r.Path, Summary: r.Summary, Tags: []string{r.Tag}, Security: security(r.Mode),
+		OperationID: operationID(r),
+		Method:      r.Method,
+		Path:        r.Path,
+		Summary:     r.Summary,
+		Tags:        []string{r.Tag},
+		Security:    security(r.Mode),
 		RequestBody: &huma.RequestBody{Required: true, Content: content(input)},
 		Responses:   responses,
 	})

@@ -18,7 +18,10 @@ import (
 
 // byItself are the tables that change by themselves: counters of the throttle, what
 // is found by following the logs, and what people are told.
-var byItself = []string{"policy_replay", "notification", "notification_cursor", "notification_mail", "notification_reader", "throttle_counter", "reconciled", "awaited_outcome", "reporter", "report_sequence", "finding"}
+var byItself = []string{
+	"policy_replay", "notification", "notification_cursor", "notification_mail", "notification_reader",
+	"throttle_counter", "reconciled", "awaited_outcome", "reporter", "report_sequence", "finding",
+}
 
 // dump is every row of the database as text, but for what changes by itself, and
 // when a key was last used.
@@ -202,7 +205,8 @@ func TestEveryChangeIsRecorded(t *testing.T) {
 				continue
 			}
 			if last.method != r.Method || !isPathOf(r.Path, last.path) || last.status != r.Status {
-				t.Errorf("%s: its scenario called %s %s and got %d, want %d", declared, last.method, last.path, last.status, r.Status)
+				t.Errorf("%s: its scenario called %s %s and got %d, want %d", declared, last.method, last.path,
+					last.status, r.Status)
 			}
 			added := grown(before, s.entries())
 			switch {
@@ -221,7 +225,9 @@ func TestEveryChangeIsRecorded(t *testing.T) {
 // isPathOf reports whether a path is one of a declared pattern.
 func isPathOf(pattern, path string) bool {
 	want, got := strings.Split(pattern, "/"), strings.Split(path, "/")
-	return slices.EqualFunc(want, got, func(want, got string) bool { return want == got || strings.HasPrefix(want, "{") })
+	return slices.EqualFunc(want, got, func(want, got string) bool {
+		return want == got || strings.HasPrefix(want, "{")
+	})
 }
 
 // wantNothingWithoutLog makes the change while nothing can be recorded.

@@ -18,8 +18,14 @@ const usualDays = 7
 func (a *API) mountReplays() {
 	route := func(method, path, summary string, status int) Route {
 		r := Route{
-			Method: method, Path: "/policy-replays" + path, Tag: policyTag, Summary: summary, Status: status,
-			Mode: Either, Action: principal.DraftPolicies, Scope: principal.DraftPolicy,
+			Method:  method,
+			Path:    "/policy-replays" + path,
+			Tag:     policyTag,
+			Summary: summary,
+			Status:  status,
+			Mode:    Either,
+			Action:  principal.DraftPolicies,
+			Scope:   principal.DraftPolicy,
 		}
 		if method == http.MethodGet {
 			r.Action = principal.ReadPolicies
@@ -28,7 +34,9 @@ func (a *API) mountReplays() {
 		}
 		return r
 	}
-	start := route(http.MethodPost, "", "Start a replay: what a draft would have done to recorded calls; for people who may see what agents did", http.StatusAccepted)
+	start := route(http.MethodPost, "",
+		"Start a replay: what a draft would have done to recorded calls; for people who may see what agents did",
+		http.StatusAccepted)
 	start.Mode, start.Scope = JWT, ""
 	handle(a, start, a.startReplay)
 	handle(a, route(http.MethodGet, "", "The replays that are kept, newest first", 0), a.listReplays)
@@ -149,8 +157,20 @@ type ReplayExampleBody struct {
 
 func listedReplay(j rehearsal.Job) ListedReplayBody {
 	body := ListedReplayBody{
-		ID: j.ID, State: j.State, Name: j.Name, Digest: j.Digest, Without: j.Without, Days: j.Days, From: j.From, Until: j.Until,
-		StartedBy: AuthorBody(j.Author), StartedAt: j.CreatedAt, EndedAt: j.EndedAt, Done: j.Done, Total: j.Total, Problem: j.Problem,
+		ID:        j.ID,
+		State:     j.State,
+		Name:      j.Name,
+		Digest:    j.Digest,
+		Without:   j.Without,
+		Days:      j.Days,
+		From:      j.From,
+		Until:     j.Until,
+		StartedBy: AuthorBody(j.Author),
+		StartedAt: j.CreatedAt,
+		EndedAt:   j.EndedAt,
+		Done:      j.Done,
+		Total:     j.Total,
+		Problem:   j.Problem,
 	}
 	if j.PolicyID != "" {
 		body.PolicyID = &j.PolicyID
@@ -169,7 +189,9 @@ func showReplay(j rehearsal.Job, err error) (*replayOutput, error) {
 	}
 	body := ReplayBody{ListedReplayBody: listedReplay(j)}
 	if j.Report != nil {
-		body.Report = &ReplayReportBody{Counts: ReplayCountsBody(j.Report.Counts), Changes: []ReplayChangeBody{}, LeftOut: j.Report.LeftOut}
+		body.Report = &ReplayReportBody{
+			Counts: ReplayCountsBody(j.Report.Counts), Changes: []ReplayChangeBody{}, LeftOut: j.Report.LeftOut,
+		}
 		for _, c := range j.Report.Changes {
 			body.Report.Changes = append(body.Report.Changes, replayChange(c))
 		}
@@ -179,8 +201,19 @@ func showReplay(j rehearsal.Job, err error) (*replayOutput, error) {
 
 func replayChange(c rehearsal.Change) ReplayChangeBody {
 	body := ReplayChangeBody{
-		Agent: c.Agent, Server: c.Server, Tool: c.Tool, Recorded: c.Recorded, Today: c.Today, Drafted: c.Drafted,
-		PolicyID: c.PolicyID, PolicyVersion: c.PolicyVersion, Rule: c.Rule, Count: c.Count, First: c.First, Last: c.Last, Examples: []ReplayExampleBody{},
+		Agent:         c.Agent,
+		Server:        c.Server,
+		Tool:          c.Tool,
+		Recorded:      c.Recorded,
+		Today:         c.Today,
+		Drafted:       c.Drafted,
+		PolicyID:      c.PolicyID,
+		PolicyVersion: c.PolicyVersion,
+		Rule:          c.Rule,
+		Count:         c.Count,
+		First:         c.First,
+		Last:          c.Last,
+		Examples:      []ReplayExampleBody{},
 	}
 	for _, e := range c.Examples {
 		body.Examples = append(body.Examples, ReplayExampleBody(e))
@@ -188,7 +221,9 @@ func replayChange(c rehearsal.Change) ReplayChangeBody {
 	return body
 }
 
-func (a *API) startReplay(ctx context.Context, caller principal.Principal, in *startReplayInput) (*replayOutput, error) {
+func (a *API) startReplay(
+	ctx context.Context, caller principal.Principal, in *startReplayInput,
+) (*replayOutput, error) {
 	subject, err := in.subject()
 	if err != nil {
 		return nil, err
@@ -197,7 +232,9 @@ func (a *API) startReplay(ctx context.Context, caller principal.Principal, in *s
 	if days == 0 {
 		days = usualDays
 	}
-	return showReplay(a.Rehearsals.Start(ctx, caller, rehearsal.Request{Subject: subject, Without: in.Body.Without, Days: days}))
+	return showReplay(a.Rehearsals.Start(ctx, caller, rehearsal.Request{
+		Subject: subject, Without: in.Body.Without, Days: days,
+	}))
 }
 
 type replaysOutput struct {
@@ -206,7 +243,9 @@ type replaysOutput struct {
 	}
 }
 
-func (a *API) listReplays(ctx context.Context, caller principal.Principal, _ *OrganizationQuery) (*replaysOutput, error) {
+func (a *API) listReplays(
+	ctx context.Context, caller principal.Principal, _ *OrganizationQuery,
+) (*replaysOutput, error) {
 	jobs, err := a.Rehearsals.List(ctx, caller)
 	if err != nil {
 		return nil, err

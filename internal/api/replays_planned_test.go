@@ -14,22 +14,28 @@ import (
 // plannedSteps are what plans are made of: a tool on two servers and in two
 // spellings, the same step more than once, and a harness' own tool on a server.
 var plannedSteps = []string{
-	`{"action":"delete","mcp":"files"}`, `{"action":"delete","mcp":"trash"}`, `{"action":"Delete","mcp":"files"}`, `{"action":"delete","mcp":"files","params":{"n":1}}`,
-	`{"action":"pay","mcp":"bank","max_calls":1}`, `{"action":"pay","mcp":"bank"}`, `{"action":"files__delete","mcp":"bank"}`,
+	`{"action":"delete","mcp":"files"}`, `{"action":"delete","mcp":"trash"}`, `{"action":"Delete","mcp":"files"}`,
+	`{"action":"delete","mcp":"files","params":{"n":1}}`,
+	`{"action":"pay","mcp":"bank","max_calls":1}`, `{"action":"pay","mcp":"bank"}`,
+	`{"action":"files__delete","mcp":"bank"}`,
 	`{"action":"Bash","mcp":"files"}`, `{"action":"Bash"}`,
 }
 
 var plannedCalls = []string{
-	`"tool":"delete","arguments":{"n":1}`, `"tool":"delete","arguments":{"n":2}`, `"tool":"DELETE","arguments":{"n":1}`, `"tool":"delete","mcp":"files","arguments":{}`,
+	`"tool":"delete","arguments":{"n":1}`, `"tool":"delete","arguments":{"n":2}`, `"tool":"DELETE","arguments":{"n":1}`,
+	`"tool":"delete","mcp":"files","arguments":{}`,
 	`"tool":"pay","arguments":{"amount":5}`, `"tool":"files__delete","arguments":{}`,
 	`"tool":"Bash","arguments":{}`,
 }
 
 var plannedRules = []string{
-	`tools: ["files.delete"]`, `tools: ["files.Delete"]`, `tools: ["*.DELETE"]`, `tools: ["trash.*"]`, `tools: ["bank.*"]`, `tools: ["bank.files__delete"]`,
-	`tools: ["*"], when: 'intent.step == "0"'`, `tools: ["*"], when: 'intent.step != "1"'`, `tools: ["*"], when: 'intent.step == "2"'`, `tools: ["*"], when: intent.declared`,
+	`tools: ["files.delete"]`, `tools: ["files.Delete"]`, `tools: ["*.DELETE"]`, `tools: ["trash.*"]`,
+	`tools: ["bank.*"]`, `tools: ["bank.files__delete"]`,
+	`tools: ["*"], when: 'intent.step == "0"'`, `tools: ["*"], when: 'intent.step != "1"'`,
+	`tools: ["*"], when: 'intent.step == "2"'`, `tools: ["*"], when: intent.declared`,
 	`tools: ["claude-code.*"]`, `tools: ["files.Bash"]`,
-	`tools: ["files.*"], limit: {calls: 2, per: 24h, by: org}`, `tools: ["*.delete"], limit: {calls: 1, per: 24h, by: agent}`,
+	`tools: ["files.*"], limit: {calls: 2, per: 24h, by: org}`,
+	`tools: ["*.delete"], limit: {calls: 1, per: 24h, by: agent}`,
 }
 
 // planned is what was answered about a call under a plan.
@@ -117,7 +123,9 @@ func drawLines(random *rand.Rand, from []string, most int) (drawn []string) {
 func (w *wireWorld) plannedPromise(seed uint64, random *rand.Rand, known *int) {
 	t, ctx := w.t, w.t.Context()
 	effects := []string{"allow", "deny", "hold", "ask"}
-	id := w.activePolicy(w.owner, w.org, "version: v1\nname: promised\ndefault: allow\nrules:\n  - {id: t, effect: "+effects[random.IntN(4)]+", tools: [\"files.delete\"]}\n")
+	id := w.activePolicy(w.owner, w.org,
+		"version: v1\nname: promised\ndefault: allow\nrules:\n  - {id: t, effect: "+effects[random.IntN(4)]+
+			", tools: [\"files.delete\"]}\n")
 	plan := `{"steps":[` + strings.Join(drawLines(random, plannedSteps, 4), ",") + `],"metadata":{"goal":"g"}}`
 	calls := drawLines(random, plannedCalls, 16)
 	token := jsonOf(t, rawToken(json.RawMessage(plan), w.mint(plan)))
@@ -144,7 +152,8 @@ func (w *wireWorld) plannedPromise(seed uint64, random *rand.Rand, known *int) {
 		switch {
 		case now.DecidedBy == "writ:intent" || was.DecidedBy == "writ:intent" || said == "unknown":
 		case named && said != now.Decision:
-			t.Errorf("seed %d: call %d %s was %s, is %s, and the replay said %s: plan %s under\n%s", seed, i, c, was.Decision, now.Decision, said, plan, text)
+			t.Errorf("seed %d: call %d %s was %s, is %s, and the replay said %s: plan %s under\n%s", seed, i, c,
+				was.Decision, now.Decision, said, plan, text)
 		case !named && now.Decision != was.Decision:
 			others--
 		default:
@@ -152,6 +161,7 @@ func (w *wireWorld) plannedPromise(seed uint64, random *rand.Rand, known *int) {
 		}
 	}
 	if others < 0 {
-		t.Errorf("seed %d: %d answers changed of which the replay said nothing: %v, plan %s, under\n%s", seed, -others, calls, plan, text)
+		t.Errorf("seed %d: %d answers changed of which the replay said nothing: %v, plan %s, under\n%s", seed, -others,
+			calls, plan, text)
 	}
 }

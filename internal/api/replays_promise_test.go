@@ -83,7 +83,8 @@ func (p *promising) draft() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "version: v1\nname: promised\ndefault: %s\nrules:\n", p.one("allow", "deny", "hold", "ask"))
 	for i := range 1 + p.random.IntN(4) {
-		fmt.Fprintf(&b, "  - {id: d%d, effect: %s, %s}\n", i, p.one("allow", "allow", "deny", "hold", "ask"), draftRules[p.random.IntN(len(draftRules))])
+		fmt.Fprintf(&b, "  - {id: d%d, effect: %s, %s}\n", i, p.one("allow", "allow", "deny", "hold", "ask"),
+			draftRules[p.random.IntN(len(draftRules))])
 	}
 	return b.String()
 }
@@ -105,7 +106,9 @@ func (p *promising) call() madeCall {
 	if p.random.IntN(4) == 0 {
 		args["password"] = p.one("hunter2hunter2", "other-secret-1")
 	}
-	body := m{"tool_name": name, "tool_input": args, "session_id": p.one("s1", "s2", ""), "agent_id": p.one("one", "two", "")}
+	body := m{
+		"tool_name": name, "tool_input": args, "session_id": p.one("s1", "s2", ""), "agent_id": p.one("one", "two", ""),
+	}
 	if p.random.IntN(2) == 0 {
 		body["source"] = p.one("armorgemini", "armorclaude")
 	}
@@ -136,7 +139,8 @@ func (p *promising) make(c madeCall) (answered, id string) {
 		Decision   string `json:"decision"`
 		DecisionID string `json:"decisionId"`
 	}
-	if err := p.public.WithKey(p.keys[c.key]).Call(p.t.Context(), http.MethodPost, "/iap/enforce", nil, c.body, &answer); err != nil {
+	if err := p.public.WithKey(p.keys[c.key]).Call(p.t.Context(), http.MethodPost, "/iap/enforce", nil, c.body,
+		&answer); err != nil {
 		p.t.Fatalf("ask about %v: %v", c.body, err)
 	}
 	return answer.Decision, answer.DecisionID
@@ -165,14 +169,20 @@ func (p *promising) begin() {
 	p.member = p.join(p.owner, p.org, "member")
 	p.keys, p.keyIDs = nil, nil
 	for i, of := range []*person{p.owner, p.member} {
-		key, err := of.CreateKey(ctx, client.NewKey{Name: "k", OrganizationID: p.org, Environment: []string{"production", "sandbox"}[i], Scopes: []string{"enforce"}})
+		key, err := of.CreateKey(ctx, client.NewKey{
+			Name:           "k",
+			OrganizationID: p.org,
+			Environment:    []string{"production", "sandbox"}[i],
+			Scopes:         []string{"enforce"},
+		})
 		if err != nil {
 			p.t.Fatal(err)
 		}
 		p.keys, p.keyIDs = append(p.keys, key.APIKey), append(p.keyIDs, key.ID)
 	}
 	p.policy = p.activePolicy(p.owner, p.org, "version: v1\nname: promised\ndefault: allow\nrules:"+todayRules)
-	p.activePolicy(p.owner, p.org, "version: v1\nname: beside\ndefault: allow\nrules:\n  - {id: b, effect: deny, tools: [\"bank.run\"]}\n")
+	p.activePolicy(p.owner, p.org,
+		"version: v1\nname: beside\ndefault: allow\nrules:\n  - {id: b, effect: deny, tools: [\"bank.run\"]}\n")
 	if b := p.bindings(); len(b.Clients)+len(b.Members)+len(b.Roles) > 0 {
 		if _, err := p.owner.SetBindings(ctx, p.policy, b); err != nil {
 			p.t.Fatal(err)
@@ -261,7 +271,8 @@ func (p *promising) keepsPromise(seed uint64, known, changed *int) {
 		switch {
 		case named && said == "unknown":
 		case named && said != now:
-			t.Errorf("seed %d: call %d %v was %s, is %s, and the replay said %s under\n%s", seed, i, c, was[i], now, said, text)
+			t.Errorf("seed %d: call %d %v was %s, is %s, and the replay said %s under\n%s", seed, i, c, was[i], now,
+				said, text)
 		case named:
 			*known, *changed = *known+1, *changed+1
 		case now != was[i]:
@@ -296,10 +307,14 @@ func TestReplaysStayInTheirOrganization(t *testing.T) {
 			_, err = stranger.StartReplay(t.Context(), p.org, r)
 			wantStatus(t, "replay in another organization, "+what, err, http.StatusForbidden)
 		}
-		if report := s.replay(stranger.Client, elsewhere, client.NewReplay{YAML: policyText("x", "deny")}); report.Counts.Decisions != 0 {
+		if report := s.replay(stranger.Client, elsewhere, client.NewReplay{
+			YAML: policyText("x", "deny"),
+		}); report.Counts.Decisions != 0 {
 			t.Errorf("decisions of another organization: %+v", report.Counts)
 		}
-		if report := s.replay(p.owner.Client, p.org, client.NewReplay{YAML: policyText("x", "deny")}); report.Counts.Decisions != 1 {
+		if report := s.replay(p.owner.Client, p.org, client.NewReplay{
+			YAML: policyText("x", "deny"),
+		}); report.Counts.Decisions != 1 {
 			t.Errorf("its own: %+v", report.Counts)
 		}
 		draft, err := p.owner.CreatePolicy(t.Context(), p.org, client.YAMLDocument, policyText("short-lived", "deny"))
@@ -330,7 +345,8 @@ func (p *promising) keepsWaiting(policyID string) {
 		t.Fatal(err)
 	}
 	set(`lease_until = 0`)
-	if job := p.replayed(p.owner.Client, p.org, id); job.State != "broken" || !strings.Contains(job.Problem, "policy") || job.Report != nil {
+	if job := p.replayed(p.owner.Client, p.org, id); job.State != "broken" ||
+		!strings.Contains(job.Problem, "policy") || job.Report != nil {
 		t.Errorf("a replay of what was deleted: %+v", job)
 	}
 }

@@ -59,7 +59,8 @@ func (s *server) heldReplay(orgID string, attempts int, heard time.Duration) str
 			INSERT INTO policy_replay (id, org_id, state, name, policy_id, version, format, source, digest, days, from_at, until_at,
 				author_kind, author_id, created_at, attempts, runner, lease_until, done, total, problem, report)
 			VALUES ($1, $2, 'running', 'held', '', 0, 'yaml', $3, '', 7, $4, $5, 'user', 'u', $5, $6, 'another', $7, 5, 10, '', '')`,
-			id, orgID, policyText("held", "deny"), database.Micros(now.AddDate(0, 0, -7)), database.Micros(now), attempts, database.Micros(now.Add(heard)))
+			id, orgID, policyText("held", "deny"), database.Micros(now.AddDate(0, 0, -7)), database.Micros(now),
+			attempts, database.Micros(now.Add(heard)))
 		return err
 	}})
 	if err != nil {
@@ -84,7 +85,8 @@ func TestReplayOfDecisionsThatWereMade(t *testing.T) {
 		}
 		recorded, drafted := map[string]int64{}, map[string]int64{}
 		for _, c := range profileCalls {
-			body := fmt.Sprintf(`{"source":%q,"session_id":"s","tool_name":%q,"tool_input":%s}`, c.source, c.tool, c.input)
+			body := fmt.Sprintf(`{"source":%q,"session_id":"s","tool_name":%q,"tool_input":%s}`, c.source, c.tool,
+				c.input)
 			if c.source == "" {
 				body = fmt.Sprintf(`{"source":"armorgemini","session_id":"s","tool_name":"mcp_x_y","tool_input":%s,"mcp_context":{"server_name":%q,"tool_name":%q}}`, c.input, c.server, c.tool)
 			}
@@ -104,23 +106,28 @@ func TestReplayOfDecisionsThatWereMade(t *testing.T) {
 			t.Fatal(err)
 		}
 		proposal := w.proposed(w.plugin, w.org, string(after.Policy))
-		report := w.replay(w.owner.Client, w.org, client.NewReplay{PolicyID: proposal.PolicyID, PolicyVersion: proposal.PolicyVersion})
+		report := w.replay(w.owner.Client, w.org, client.NewReplay{
+			PolicyID: proposal.PolicyID, PolicyVersion: proposal.PolicyVersion,
+		})
 		counts := report.Counts
 		for name, c := range map[string][2]map[string]int64{
-			"recorded": {recorded, counts.Recorded}, "today": {recorded, counts.Today}, "drafted": {drafted, counts.Drafted},
+			"recorded": {recorded, counts.Recorded}, "today": {recorded, counts.Today},
+			"drafted": {drafted, counts.Drafted},
 		} {
 			if diff := cmp.Diff(c[0], c[1]); diff != "" {
 				t.Errorf("%s: (-want +got)\n%s", name, diff)
 			}
 		}
-		if n := int64(len(profileCalls)); counts.Decisions != n || counts.Judged != n || counts.Unknown != 0 || counts.Looser != 0 || counts.Stricter == 0 {
+		if n := int64(len(profileCalls)); counts.Decisions != n || counts.Judged != n || counts.Unknown != 0 ||
+			counts.Looser != 0 || counts.Stricter == 0 {
 			t.Errorf("counts: %+v", counts)
 		}
 		i := slices.IndexFunc(report.Changes, func(c client.ReplayChange) bool { return c.Tool == "google_web_search" })
 		if i < 0 {
 			t.Fatalf("no change of google_web_search in %+v", report.Changes)
 		}
-		if c := report.Changes[i]; c.Server != "gemini-cli" || c.Today != "allow" || c.Drafted != "deny" || c.Count != 1 || len(c.Examples) != 1 || c.Rule == "" || c.PolicyID != proposal.PolicyID {
+		if c := report.Changes[i]; c.Server != "gemini-cli" || c.Today != "allow" || c.Drafted != "deny" ||
+			c.Count != 1 || len(c.Examples) != 1 || c.Rule == "" || c.PolicyID != proposal.PolicyID {
 			t.Errorf("a change: %+v", c)
 		}
 	})
@@ -136,7 +143,8 @@ default: allow
 rules: []
 `)
 		for _, input := range []string{`{"password":"hunter2","n":1}`, `{"n":2}`, `{"n":3}`} {
-			status, answer := w.call("/iap/enforce", `{"source":"armorgemini","session_id":"s","tool_name":"login","tool_input":`+input+`}`, w.gemini()...)
+			status, answer := w.call("/iap/enforce",
+				`{"source":"armorgemini","session_id":"s","tool_name":"login","tool_input":`+input+`}`, w.gemini()...)
 			if status != http.StatusOK || answer["allowed"] != true {
 				t.Fatalf("enforce: %d %v", status, answer)
 			}
@@ -151,7 +159,8 @@ rules:
     when: args.?password.orValue("") == "hunter2"
 `}
 		first := w.replay(w.owner.Client, w.org, draft)
-		if diff := cmp.Diff(map[string]int64{"allow": 2, "unknown": 1}, first.Counts.Drafted); diff != "" || first.Counts.Redacted != 1 || first.Counts.Unknown != 1 {
+		if diff := cmp.Diff(map[string]int64{"allow": 2, "unknown": 1}, first.Counts.Drafted); diff != "" ||
+			first.Counts.Redacted != 1 || first.Counts.Unknown != 1 {
 			t.Errorf("redacted: %+v\n%s", first.Counts, diff)
 		}
 		last := w.lastDecision()
@@ -159,7 +168,8 @@ rules:
 			t.Fatal(err)
 		}
 		second := w.replay(w.owner.Client, w.org, draft)
-		if diff := cmp.Diff(map[string]int64{"allow": 1, "unknown": 2}, second.Counts.Drafted); diff != "" || second.Counts.Erased != 1 {
+		if diff := cmp.Diff(map[string]int64{"allow": 1, "unknown": 2}, second.Counts.Drafted); diff != "" ||
+			second.Counts.Erased != 1 {
 			t.Errorf("erased: %+v\n%s", second.Counts, diff)
 		}
 	})
@@ -180,7 +190,8 @@ func (w *staging) activeDocument(text string) {
 // lastDecision is the index of the newest decision.
 func (w *staging) lastDecision() (index int64) {
 	w.t.Helper()
-	err := w.Database.QueryRow(w.t.Context(), `SELECT MAX(position) FROM audit_entry WHERE log = $1 AND verdict IS NOT NULL`, w.org).Scan(&index)
+	err := w.Database.QueryRow(w.t.Context(),
+		`SELECT MAX(position) FROM audit_entry WHERE log = $1 AND verdict IS NOT NULL`, w.org).Scan(&index)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -196,10 +207,12 @@ func TestOneReplayAtATime(t *testing.T) {
 		held := w.heldReplay(w.org, 1, time.Hour)
 		_, err := w.owner.StartReplay(ctx, w.org, draft)
 		wantStatus(t, "start a second replay", err, http.StatusConflict)
-		if job, err := w.plugin.Replay(ctx, "", held); err != nil || job.State != "running" || job.Done != 5 || job.Total != 10 {
+		if job, err := w.plugin.Replay(ctx, "", held); err != nil || job.State != "running" || job.Done != 5 ||
+			job.Total != 10 {
 			t.Errorf("under way: %+v, %v", job, err)
 		}
-		if job, err := w.plugin.CancelReplay(ctx, "", held); err != nil || job.State != "cancelled" || job.EndedAt == nil {
+		if job, err := w.plugin.CancelReplay(ctx, "", held); err != nil || job.State != "cancelled" ||
+			job.EndedAt == nil {
 			t.Errorf("cancel: %+v, %v", job, err)
 		}
 		_, err = w.plugin.CancelReplay(ctx, "", held)
@@ -231,7 +244,8 @@ func TestReplaysSurviveTheirServer(t *testing.T) {
 			t.Errorf("left behind: %+v", job)
 		}
 		hopeless := w.heldReplay(w.org, 3, -time.Minute)
-		if job := w.replayed(w.plugin, "", hopeless); job.State != "broken" || !strings.Contains(job.Problem, "3 times") || job.EndedAt == nil {
+		if job := w.replayed(w.plugin, "", hopeless); job.State != "broken" ||
+			!strings.Contains(job.Problem, "3 times") || job.EndedAt == nil {
 			t.Errorf("begun too often: %+v", job)
 		}
 	})
@@ -308,12 +322,16 @@ func TestReplaysThatAreRefused(t *testing.T) {
 			{`{}`, "policyId", http.StatusBadRequest},
 			{`{"yaml":"x","document":{}}`, "yaml", http.StatusBadRequest},
 			{`{"yaml":"nonsense: 1"}`, "", http.StatusBadRequest},
-			{`{"yaml":"version: v1\nname: x\ndefault: deny\nrules: []\n","policyVersion":2}`, "policyVersion", http.StatusBadRequest},
+			{
+				`{"yaml":"version: v1\nname: x\ndefault: deny\nrules: []\n","policyVersion":2}`, "policyVersion",
+				http.StatusBadRequest,
+			},
 			{`{"policyId":"` + database.NewID() + `"}`, "", http.StatusNotFound},
 			{`{"yaml":"x","days":0}`, "days", http.StatusBadRequest},
 			{`{"yaml":"x","days":366}`, "days", http.StatusBadRequest},
 		} {
-			answer := w.wire(t, "POST", "/policy-replays?organizationId="+w.org, c.body, "Authorization", "Bearer "+w.owner.Tokens.AccessToken)
+			answer := w.wire(t, "POST", "/policy-replays?organizationId="+w.org, c.body, "Authorization",
+				"Bearer "+w.owner.Tokens.AccessToken)
 			if answer.status != c.status || !strings.Contains(string(answer.body), c.field) {
 				t.Errorf("%s: %d %s, want %d about %q", c.body, answer.status, answer.body, c.status, c.field)
 			}

@@ -30,7 +30,10 @@ func TestClientAddress(t *testing.T) {
 		{"two proxies", "10.0.0.1:1000", []string{"198.51.100.1, 10.0.0.2"}, "198.51.100.1"},
 		{"two proxies, two headers", "10.0.0.1:1000", []string{"198.51.100.1", "10.0.0.2"}, "198.51.100.1"},
 		{"what the client claims to a proxy", "10.0.0.1:1000", []string{"1.2.3.4, 198.51.100.1"}, "198.51.100.1"},
-		{"a client that claims to be a proxy", "10.0.0.1:1000", []string{"1.2.3.4, 10.0.0.9, 198.51.100.1"}, "198.51.100.1"},
+		{
+			"a client that claims to be a proxy", "10.0.0.1:1000", []string{"1.2.3.4, 10.0.0.9, 198.51.100.1"},
+			"198.51.100.1",
+		},
 		{"no address", "10.0.0.1:1000", []string{"198.51.100.1, unknown"}, "10.0.0.1"},
 		{"an address with a port", "10.0.0.1:1000", []string{"198.51.100.1:80"}, "10.0.0.1"},
 		{"proxies only", "10.0.0.1:1000", []string{"10.0.0.3,10.0.0.2"}, "10.0.0.3"},
@@ -90,7 +93,10 @@ func TestProxyMode(t *testing.T) {
 		{"another scheme", token, []string{"Authorization", "Basic " + token}, false},
 		{"the token as an API key", token, []string{"X-Api-Key", token}, false},
 		{"an API key", token, []string{"X-Api-Key", "ak_test_" + strings.Repeat("0", 64)}, false},
-		{"the token beside an API key", token, []string{"Authorization", "Bearer " + token, "X-Api-Key", "ak_test_" + strings.Repeat("0", 64)}, false},
+		{
+			"the token beside an API key", token,
+			[]string{"Authorization", "Bearer " + token, "X-Api-Key", "ak_test_" + strings.Repeat("0", 64)}, false,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -122,10 +128,22 @@ func TestRouteDeclarations(t *testing.T) {
 		{"a change", Route{Method: "POST", Path: "/a", Mode: JWT, Audit: "a.done"}, true},
 		{"a change that changes no right", Route{Method: "POST", Path: "/a", Mode: JWT, Audit: notRecorded}, true},
 		{"no mode", Route{Method: "GET", Path: "/a"}, false},
-		{"an organization's", Route{Method: "GET", Path: "/o/{orgId}", Mode: JWT, Action: principal.ReadOrganization}, true},
+		{
+			"an organization's",
+			Route{Method: "GET", Path: "/o/{orgId}", Mode: JWT, Action: principal.ReadOrganization}, true,
+		},
 		{"an organization's without an action", Route{Method: "GET", Path: "/o/{orgId}", Mode: JWT}, false},
-		{"an organization's for everyone", Route{Method: "GET", Path: "/o/{orgId}", Mode: Public, Action: principal.ReadOrganization}, false},
-		{"an organization's for keys", Route{Method: "GET", Path: "/o/{orgId}", Mode: Either, Scope: principal.CLI, Action: principal.ReadOrganization}, false},
+		{
+			"an organization's for everyone",
+			Route{Method: "GET", Path: "/o/{orgId}", Mode: Public, Action: principal.ReadOrganization}, false,
+		},
+		{"an organization's for keys", Route{
+			Method: "GET",
+			Path:   "/o/{orgId}",
+			Mode:   Either,
+			Scope:  principal.CLI,
+			Action: principal.ReadOrganization,
+		}, false},
 		{"keys with a scope", Route{Method: "GET", Path: "/a", Mode: Key, Scope: anyScope}, true},
 		{"keys without a scope", Route{Method: "GET", Path: "/a", Mode: Key}, false},
 		{"either without a scope", Route{Method: "GET", Path: "/a", Mode: Either}, false},
@@ -144,11 +162,26 @@ func TestDetailOf(t *testing.T) {
 		from huma.ErrorDetail
 		want fault.Detail
 	}{
-		{huma.ErrorDetail{Location: "body.email", Message: "expected string"}, fault.Detail{Field: "email", Message: "expected string"}},
-		{huma.ErrorDetail{Location: "body", Message: "is not valid JSON"}, fault.Detail{Field: "body", Message: "is not valid JSON"}},
-		{huma.ErrorDetail{Location: "query.limit", Message: "expected integer"}, fault.Detail{Field: "limit", Message: "expected integer"}},
-		{huma.ErrorDetail{Location: "body", Message: "expected required property name to be present"}, fault.Detail{Field: "name", Message: "is required"}},
-		{huma.ErrorDetail{Location: "body.steps[2]", Message: "expected required property name to be present"}, fault.Detail{Field: "steps[2].name", Message: "is required"}},
+		{
+			huma.ErrorDetail{Location: "body.email", Message: "expected string"},
+			fault.Detail{Field: "email", Message: "expected string"},
+		},
+		{
+			huma.ErrorDetail{Location: "body", Message: "is not valid JSON"},
+			fault.Detail{Field: "body", Message: "is not valid JSON"},
+		},
+		{
+			huma.ErrorDetail{Location: "query.limit", Message: "expected integer"},
+			fault.Detail{Field: "limit", Message: "expected integer"},
+		},
+		{
+			huma.ErrorDetail{Location: "body", Message: "expected required property name to be present"},
+			fault.Detail{Field: "name", Message: "is required"},
+		},
+		{
+			huma.ErrorDetail{Location: "body.steps[2]", Message: "expected required property name to be present"},
+			fault.Detail{Field: "steps[2].name", Message: "is required"},
+		},
 	} {
 		test.from.Value = "hunter2"
 		if diff := cmp.Diff(test.want, detailOf(&test.from)); diff != "" {

@@ -113,7 +113,9 @@ func (r Route) check() error {
 type accounted interface{ account() string }
 
 // handle declares a route with its typed handler.
-func handle[I, O any](a *API, r Route, handler func(ctx context.Context, caller principal.Principal, in *I) (*O, error)) {
+func handle[I, O any](
+	a *API, r Route, handler func(ctx context.Context, caller principal.Principal, in *I) (*O, error),
+) {
 	if err := r.check(); err != nil {
 		panic(err) // a mistake in this package, found by any test
 	}

@@ -31,7 +31,8 @@ func TestRouteTable(t *testing.T) {
 		if r.Scope != "" {
 			needs = append(needs, "scope:"+string(r.Scope))
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Method, r.Path, r.Mode, orDash(strings.Join(needs, " ")), r.Limits(), orDash(r.Audit))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Method, r.Path, r.Mode, orDash(strings.Join(needs, " ")),
+			r.Limits(), orDash(r.Audit))
 	}
 	if err := table.Flush(); err != nil {
 		t.Fatal(err)

@@ -11,7 +11,12 @@ import (
 
 func (a *API) mountSessions() {
 	handle(a, Route{
-		Method: http.MethodGet, Path: "/auth/sessions", Tag: "auth", Summary: "Where one is signed in", Mode: JWT, ForLimited: true,
+		Method:     http.MethodGet,
+		Path:       "/auth/sessions",
+		Tag:        "auth",
+		Summary:    "Where one is signed in",
+		Mode:       JWT,
+		ForLimited: true,
 	}, a.listSessions)
 	handle(a, Route{
 		Method: http.MethodDelete, Path: "/auth/sessions/{id}", Tag: "auth", Summary: "End a session",

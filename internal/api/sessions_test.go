@@ -229,12 +229,14 @@ func TestListSessions(t *testing.T) {
 			t.Errorf("current: newest %t, oldest %t; want only the one that asks", newest.Current, oldest.Current)
 		}
 		if newest.UserAgent != agent[:300] || newest.Address != "127.0.0.1" {
-			t.Errorf("newest from %q with %q, want 127.0.0.1 and the first 300 bytes of the agent", newest.Address, newest.UserAgent)
+			t.Errorf("newest from %q with %q, want 127.0.0.1 and the first 300 bytes of the agent", newest.Address,
+				newest.UserAgent)
 		}
 		if life := newest.ExpiresAt.Sub(newest.CreatedAt); life != 30*24*time.Hour {
 			t.Errorf("lives %v, want 30 days", life)
 		}
-		if sessions, err = s.public.As(in.AccessToken).Sessions(t.Context()); err != nil || !sessions[0].Current || sessions[1].Current {
+		if sessions, err = s.public.As(in.AccessToken).Sessions(t.Context()); err != nil || !sessions[0].Current ||
+			sessions[1].Current {
 			t.Errorf("asked by the newest: %+v, %v", sessions, err)
 		}
 	})
@@ -256,8 +258,9 @@ func TestRevokeSession(t *testing.T) {
 		}
 		thereID, bobID := sessionOf(there), sessionOf(bob)
 		for name, id := range map[string]string{
-			"another person's": bobID, "none": database.NewID(), "no id": "x", "in other case": strings.ToUpper(thereID),
-			"with a NUL": "\x00", "not UTF-8": "\xff", "a wildcard": "%",
+			"another person's": bobID, "none": database.NewID(), "no id": "x",
+			"in other case": strings.ToUpper(thereID),
+			"with a NUL":    "\x00", "not UTF-8": "\xff", "a wildcard": "%",
 		} {
 			wantStatus(t, name, here.RevokeSession(ctx, id), http.StatusNotFound)
 		}
@@ -269,7 +272,8 @@ func TestRevokeSession(t *testing.T) {
 		wantEnded(t, s, "the revoked session", there.Tokens)
 		wantStatus(t, "revoke it again", here.RevokeSession(ctx, thereID), http.StatusNotFound)
 		sessions, err := here.Sessions(ctx)
-		if err != nil || slices.ContainsFunc(sessions, func(s client.Session) bool { return s.ID == thereID }) || len(sessions) != 1 {
+		if err != nil || slices.ContainsFunc(sessions, func(s client.Session) bool { return s.ID == thereID }) ||
+			len(sessions) != 1 {
 			t.Errorf("sessions %+v, %v; want only the one that asks", sessions, err)
 		}
 		if err := here.RevokeSession(ctx, sessions[0].ID); err != nil {
@@ -293,7 +297,8 @@ func TestRefusedSessionsLookAlike(t *testing.T) {
 		}
 		theirs, _ := errors.AsType[*client.Error](ada.RevokeSession(t.Context(), me.SessionID))
 		nobodys, _ := errors.AsType[*client.Error](ada.RevokeSession(t.Context(), database.NewID()))
-		if theirs == nil || nobodys == nil || theirs.Message != nobodys.Message || theirs.StatusCode != nobodys.StatusCode {
+		if theirs == nil || nobodys == nil || theirs.Message != nobodys.Message ||
+			theirs.StatusCode != nobodys.StatusCode {
 			t.Errorf("another's: %v, nobody's: %v; want the same", theirs, nobodys)
 		}
 	})

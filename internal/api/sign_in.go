@@ -39,22 +39,34 @@ const (
 // callback.
 func (a *API) mountSignIn() {
 	visit := func(path, summary string) Route {
-		return Route{Method: http.MethodGet, Path: path, Tag: "auth", Summary: summary, Mode: Public, Throttle: throttle.SignIn, Status: http.StatusFound}
+		return Route{
+			Method:   http.MethodGet,
+			Path:     path,
+			Tag:      "auth",
+			Summary:  summary,
+			Mode:     Public,
+			Throttle: throttle.SignIn,
+			Status:   http.StatusFound,
+		}
 	}
 	comeBack := func(path string) Route {
-		r := visit(path, "Come back from the identity provider: tokens for who accepts JSON, else to /ui/ with a code for a minute")
+		r := visit(path,
+			"Come back from the identity provider: tokens for who accepts JSON, else to /ui/ with a code for a minute")
 		r.GetChanges, r.Audit, r.Status = true, "session.created", http.StatusOK
 		return r
 	}
 	brought := []string{"state", "code", "error", "iss"}
 	a.browse(visit("/auth/google", "Sign in with Google"), a.departToGoogle)
 	a.browse(comeBack("/auth/google/callback"), a.arriveFromGoogle, brought...)
-	a.browse(visit("/auth/oidc", "Sign in with the identity provider of one's e-mail domain"), a.departByAddress, "email")
-	a.browse(visit("/auth/oidc/{organization}", "Sign in with an organization's identity provider, by its id or slug"), a.departByName)
+	a.browse(visit("/auth/oidc", "Sign in with the identity provider of one's e-mail domain"), a.departByAddress,
+		"email")
+	a.browse(visit("/auth/oidc/{organization}", "Sign in with an organization's identity provider, by its id or slug"),
+		a.departByName)
 	a.browse(comeBack("/auth/oidc/{organization}/callback"), a.arriveFromProvider, brought...)
 	handle(a, Route{
-		Method: http.MethodPost, Path: "/auth/sign-in-code", Tag: "auth", Summary: "Exchange the code a sign-in elsewhere left in the address of /ui/",
-		Mode: Public, Throttle: throttle.SignIn, Audit: "session.created",
+		Method: http.MethodPost, Path: "/auth/sign-in-code", Tag: "auth",
+		Summary: "Exchange the code a sign-in elsewhere left in the address of /ui/",
+		Mode:    Public, Throttle: throttle.SignIn, Audit: "session.created",
 	}, a.exchangeCode)
 }
 
@@ -72,7 +84,8 @@ func (a *API) browse(r Route, handler func(w http.ResponseWriter, request *http.
 	a.mux.HandleFunc(r.Method+" "+r.Path, func(w http.ResponseWriter, request *http.Request) {
 		_, err := a.admit(request, r)
 		if err == nil {
-			err = a.throttle(request.Context(), r, named(request.PathValue("organization")+request.URL.Query().Get("email")))
+			err = a.throttle(request.Context(), r,
+				named(request.PathValue("organization")+request.URL.Query().Get("email")))
 		}
 		if err == nil {
 			err = handler(w, request)
@@ -86,21 +99,43 @@ func (a *API) browse(r Route, handler func(w http.ResponseWriter, request *http.
 
 func (a *API) documentVisit(r Route, queries []string) {
 	content := func(t reflect.Type) map[string]*huma.MediaType {
-		return map[string]*huma.MediaType{"application/json": {Schema: a.huma.OpenAPI().Components.Schemas.Schema(t, true, "")}}
+		return map[string]*huma.MediaType{
+			"application/json": {Schema: a.huma.OpenAPI().Components.Schemas.Schema(t, true, "")},
+		}
 	}
 	responses := map[string]*huma.Response{strconv.Itoa(http.StatusFound): {Description: "To another page."}}
 	if r.GetChanges {
-		responses[strconv.Itoa(http.StatusOK)] = &huma.Response{Description: "OK", Content: content(reflect.TypeFor[SignedInBody]())}
+		responses[strconv.Itoa(http.StatusOK)] = &huma.Response{
+			Description: "OK", Content: content(reflect.TypeFor[SignedInBody]()),
+		}
 	}
-	for _, status := range append(errorsOf(r), http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict) {
-		responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status), Content: content(reflect.TypeFor[ErrorBody]())}
+	for _, status := range append(errorsOf(r), http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound,
+		http.StatusConflict) {
+		responses[strconv.Itoa(status)] = &huma.Response{
+			Description: http.StatusText(status), Content: content(reflect.TypeFor[ErrorBody]()),
+		}
 	}
-	op := &huma.Operation{OperationID: operationID(r), Method: r.Method, Path: r.Path, Summary: r.Summary, Tags: []string{r.Tag}, Responses: responses}
+	op := &huma.Operation{
+		OperationID: operationID(r),
+		Method:      r.Method,
+		Path:        r.Path,
+		Summary:     r.Summary,
+		Tags:        []string{r.Tag},
+		Responses:   responses,
+	}
 	if strings.Contains(r.Path, "{organization}") {
-		op.Parameters = append(op.Parameters, &huma.Param{Name: "organization", In: "path", Required: true, Description: "Id or slug.", Schema: &huma.Schema{Type: huma.TypeString}})
+		op.Parameters = append(op.Parameters, &huma.Param{
+			Name:        "organization",
+			In:          "path",
+			Required:    true,
+			Description: "Id or slug.",
+			Schema:      &huma.Schema{Type: huma.TypeString},
+		})
 	}
 	for _, name := range queries {
-		op.Parameters = append(op.Parameters, &huma.Param{Name: name, In: "query", Schema: &huma.Schema{Type: huma.TypeString}})
+		op.Parameters = append(op.Parameters, &huma.Param{
+			Name: name, In: "query", Schema: &huma.Schema{Type: huma.TypeString},
+		})
 	}
 	a.huma.OpenAPI().AddOperation(op)
 }
@@ -149,7 +184,15 @@ func (a *API) departureCookie(d federation.Departure) *http.Cookie {
 }
 
 func (a *API) cookie(name, value string, site http.SameSite, life time.Duration) *http.Cookie {
-	c := &http.Cookie{Name: name, Value: value, Path: cookiePath, MaxAge: int(life.Seconds()), HttpOnly: true, SameSite: site, Secure: a.usesTLS()}
+	c := &http.Cookie{
+		Name:     name,
+		Value:    value,
+		Path:     cookiePath,
+		MaxAge:   int(life.Seconds()),
+		HttpOnly: true,
+		SameSite: site,
+		Secure:   a.usesTLS(),
+	}
 	if c.Secure && name != returnCookie {
 		c.Name, c.Path = ownHost+name, "/" // the prefix wants this path
 	}
@@ -178,8 +221,13 @@ func (a *API) arriveFromProvider(w http.ResponseWriter, request *http.Request) e
 func (a *API) arrive(w http.ResponseWriter, request *http.Request, orgID string) error {
 	query := request.URL.Query()
 	r := federation.Return{
-		OrgID: orgID, State: query.Get("state"), Code: query.Get("code"), Problem: query.Get("error"), Issuer: query.Get("iss"),
-		Device: deviceOf(request.Context()), ForTokens: wantsTokens(request),
+		OrgID:     orgID,
+		State:     query.Get("state"),
+		Code:      query.Get("code"),
+		Problem:   query.Get("error"),
+		Issuer:    query.Get("iss"),
+		Device:    deviceOf(request.Context()),
+		ForTokens: wantsTokens(request),
 	}
 	name := attemptCookie
 	if a.usesTLS() {

@@ -30,7 +30,9 @@ func TestDomainClaimTakesOverNobody(t *testing.T) {
 			wantStatus(t, "as "+spelling, err, http.StatusConflict)
 		}
 		pending := freshAddress()
-		if _, err := s.public.Register(t.Context(), client.Registration{Email: pending, Password: knownPassword}); err != nil {
+		if _, err := s.public.Register(t.Context(), client.Registration{
+			Email: pending, Password: knownPassword,
+		}); err != nil {
 			t.Fatal(err)
 		}
 		_, err = s.signInAt(evil, "/auth/oidc/"+lair, someone(pending))
@@ -42,11 +44,14 @@ func TestDomainClaimTakesOverNobody(t *testing.T) {
 
 		_, err = s.signInAt(evil, "/auth/oidc/"+lair, someone("boss@elsewhere.example"))
 		wantStatus(t, "of a domain it was not set up with", err, http.StatusForbidden)
-		for _, address := range []string{"", "no address", "boss@example.org@elsewhere.example", "boss@sub.example.org"} {
+		for _, address := range []string{
+			"", "no address", "boss@example.org@elsewhere.example", "boss@sub.example.org",
+		} {
 			_, err = s.signInAt(evil, "/auth/oidc/"+lair, someone(address))
 			wantStatus(t, "with the address "+address, err, http.StatusForbidden)
 		}
-		if me, err := victim.Me(t.Context()); err != nil || len(me.Organizations) != 1 || me.Organizations[0].ID != vault {
+		if me, err := victim.Me(t.Context()); err != nil || len(me.Organizations) != 1 ||
+			me.Organizations[0].ID != vault {
 			t.Errorf("the victim has %+v, %v", me, err)
 		}
 	}, permitLoopback...)
@@ -68,11 +73,13 @@ func TestAccountMadeInAnothersName(t *testing.T) {
 			t.Fatal(err)
 		}
 		squatting := s.public.As(in.AccessToken)
-		granted, err := s.public.PollDevice(t.Context(), s.letIn(&person{Client: squatting}, lair).DeviceCode, client.WritClient)
+		granted, err := s.public.PollDevice(t.Context(), s.letIn(&person{Client: squatting}, lair).DeviceCode,
+			client.WritClient)
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantStatus(t, "a password for it", squatting.ChangePassword(t.Context(), "", "a password of mine"), http.StatusForbidden)
+		wantStatus(t, "a password for it", squatting.ChangePassword(t.Context(), "", "a password of mine"),
+			http.StatusForbidden)
 
 		rich := s.person("rich")
 		vault := s.organization(rich, "Vault")
@@ -204,7 +211,8 @@ func TestLinkingNeedsTheAccountsOwner(t *testing.T) {
 		s.provider(owner, org, corp, "corp.example")
 		body := `{"organizationId":"` + org + `"}`
 		s.wire(t, "POST", "/auth/identities", body).errorFields(t, http.StatusUnauthorized)
-		s.wire(t, "POST", "/auth/identities", body, credentials(outsider.Client)...).errorFields(t, http.StatusForbidden)
+		s.wire(t, "POST", "/auth/identities", body, credentials(outsider.Client)...).errorFields(t,
+			http.StatusForbidden)
 		member, user := s.join(owner, org, "member"), someone("member@corp.example")
 		s.link(member, org, corp, user)
 		_, err := s.tryLink(owner, org, corp, user)

@@ -88,7 +88,8 @@ func (b *browser) try(method, path, body string, status int, headers ...string) 
 func (w *changes) beginToLink() func(context.Context) (string, error) {
 	org, _ := w.withProvider()
 	return inLog("", func(context.Context) error {
-		return w.browser().try("POST", "/auth/identities", `{"organizationId":"`+org+`"}`, http.StatusOK, credentials(w.owner.Client)...)
+		return w.browser().try("POST", "/auth/identities", `{"organizationId":"`+org+`"}`, http.StatusOK,
+			credentials(w.owner.Client)...)
 	})
 }
 
@@ -105,7 +106,9 @@ func (w *changes) unlink() func(context.Context) (string, error) {
 func (w *changes) setProvider() func(context.Context) (string, error) {
 	org, e := w.withProvider()
 	settings := e.settings("corp.example", "corp.test")
-	return inLog(org, func(ctx context.Context) error { return second(w.owner.SetIdentityProvider(ctx, org, settings)) })
+	return inLog(org, func(ctx context.Context) error {
+		return second(w.owner.SetIdentityProvider(ctx, org, settings))
+	})
 }
 
 func (w *changes) deleteProvider() func(context.Context) (string, error) {

@@ -25,7 +25,9 @@ func TestNeighboursPlantNoSignIn(t *testing.T) {
 			t.Fatalf("come back: %d %s %v", answer.status, answer.body, err)
 		}
 		for _, cookie := range (&http.Response{Header: answer.header}).Cookies() {
-			if !strings.HasPrefix(cookie.Name, "__Host-") && cookie.Name != "writ_return" || strings.HasPrefix(cookie.Name, "__Host-") && (!cookie.Secure || cookie.Path != "/" || cookie.Domain != "" || !cookie.HttpOnly) {
+			if !strings.HasPrefix(cookie.Name, "__Host-") && cookie.Name != "writ_return" ||
+				strings.HasPrefix(cookie.Name, "__Host-") &&
+					(!cookie.Secure || cookie.Path != "/" || cookie.Domain != "" || !cookie.HttpOnly) {
 				t.Errorf("a cookie that others can set, or that browsers drop: %v", cookie)
 			}
 		}
@@ -39,10 +41,12 @@ func TestNeighboursPlantNoSignIn(t *testing.T) {
 		}
 		body := `{"code":"` + fragment.Get("code") + `"}`
 		planted.cookies["writ_sign_in_code"] = mine.cookies["__Host-writ_sign_in_code"]
-		if answer, err := planted.open(http.MethodPost, "/auth/sign-in-code", body); err != nil || answer.status != http.StatusUnauthorized {
+		if answer, err := planted.open(http.MethodPost, "/auth/sign-in-code", body); err != nil ||
+			answer.status != http.StatusUnauthorized {
 			t.Errorf("a code that a neighbour planted: %d %v", answer.status, err)
 		}
-		if answer, err := mine.open(http.MethodPost, "/auth/sign-in-code", body); err != nil || answer.status != http.StatusOK {
+		if answer, err := mine.open(http.MethodPost, "/auth/sign-in-code", body); err != nil ||
+			answer.status != http.StatusOK {
 			t.Errorf("in the browser it was given to: %d %s %v", answer.status, answer.body, err)
 		}
 	}, append([]string{"WRIT_PUBLIC_URL", "https://writ.example.org"}, google.asGoogle()...)...)

@@ -56,7 +56,8 @@ func (g guest) wantEnded(t *testing.T, s *server, ended bool) {
 	_, err = g.agent.CurrentKey(t.Context())
 	wantStatus(t, "the agent's key", err, 0)
 	if ended {
-		if _, err := s.public.PollDevice(t.Context(), g.waiting.DeviceCode, client.WritClient); client.DeviceError(err) != client.DeviceDenied {
+		if _, err := s.public.PollDevice(t.Context(), g.waiting.DeviceCode,
+			client.WritClient); client.DeviceError(err) != client.DeviceDenied {
 			t.Errorf("the yes that nobody had collected: %v", err)
 		}
 	}
@@ -126,7 +127,8 @@ func TestWhatEndsWhenAProviderIsEnforced(t *testing.T) {
 			t.Fatal(err)
 		}
 		vouched := s.guest(t, org, corp, someone(freshIn("corp.example")))
-		mine, waiting, agent := s.terminalKey(admin, org), s.letIn(admin, org), s.public.WithKey(s.agentKey(admin, org).APIKey)
+		mine, waiting, agent := s.terminalKey(admin, org), s.letIn(admin, org),
+			s.public.WithKey(s.agentKey(admin, org).APIKey)
 		elsewhere, owners := s.terminalKey(admin, other), s.terminalKey(owner, org)
 		settings := corp.settings("corp.example")
 		settings.Enforced = true
@@ -135,11 +137,14 @@ func TestWhatEndsWhenAProviderIsEnforced(t *testing.T) {
 		}
 		_, err := mine.CurrentKey(t.Context())
 		wantStatus(t, "the terminal of a member with a password", err, http.StatusUnauthorized)
-		if _, err := s.public.PollDevice(t.Context(), waiting.DeviceCode, ""); client.DeviceError(err) != client.DeviceDenied {
+		if _, err := s.public.PollDevice(t.Context(), waiting.DeviceCode,
+			""); client.DeviceError(err) != client.DeviceDenied {
 			t.Errorf("a yes of theirs that nobody had collected: %v", err)
 		}
 		vouched.wantEnded(t, s, false)
-		for what, key := range map[string]*client.Client{"an agent's key": agent, "a terminal elsewhere": elsewhere, "an owner's terminal": owners} {
+		for what, key := range map[string]*client.Client{
+			"an agent's key": agent, "a terminal elsewhere": elsewhere, "an owner's terminal": owners,
+		} {
 			if _, err := key.CurrentKey(t.Context()); err != nil {
 				t.Errorf("%s: %v", what, err)
 			}

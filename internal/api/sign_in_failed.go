@@ -17,7 +17,8 @@ var (
 	failedPage = template.Must(template.New("failed").Parse(strings.Replace(failedHTML, "STYLE", deviceStyle, 1)))
 
 	// failedPolicy lets the page's own style apply, and nothing run.
-	failedPolicy = "default-src 'none'; style-src " + sourceHash(deviceStyle) + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	failedPolicy = "default-src 'none'; style-src " + sourceHash(deviceStyle) +
+		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
 // failure is what a person is told whose sign-in elsewhere came to nothing. All of
@@ -61,7 +62,9 @@ func wantsTokens(r *http.Request) bool {
 }
 
 func failureOf(r *http.Request, body *ErrorBody) failure {
-	f := failure{Message: sentence(body.Message.text), Back: landing(r), BackText: "Back to Writ", RequestID: body.RequestID}
+	f := failure{
+		Message: sentence(body.Message.text), Back: landing(r), BackText: "Back to Writ", RequestID: body.RequestID,
+	}
 	if f.Back == devicePath {
 		f.BackText = "Back to the request of your terminal"
 	}

@@ -18,7 +18,8 @@ func TestProvidersThatMayNotBeCalled(t *testing.T) {
 		owner := s.person("owner")
 		org := s.organization(owner, "Corp")
 		for _, issuer := range []string{
-			corp.Issuer(), "http://login.example.com", "https://169.254.169.254/latest", "https://localhost", "ftp://example.com",
+			corp.Issuer(), "http://login.example.com", "https://169.254.169.254/latest", "https://localhost",
+			"ftp://example.com",
 			"https://user:secret@example.com", "https://example.com/?a=b", "https://example.com:5432", "x",
 		} {
 			settings := corp.settings("corp.example")
@@ -70,7 +71,8 @@ func TestLimitedSessionsStayInTheirOrganization(t *testing.T) {
 		before := s.dump()
 		checked := 0
 		for _, r := range s.API.Routes() {
-			if r.Mode != api.JWT && r.Mode != api.Either || r.Path == "/auth/logout" || strings.HasSuffix(r.Path, "/stream") {
+			if r.Mode != api.JWT && r.Mode != api.Either || r.Path == "/auth/logout" ||
+				strings.HasSuffix(r.Path, "/stream") {
 				continue
 			}
 			checked++
@@ -82,7 +84,8 @@ func TestLimitedSessionsStayInTheirOrganization(t *testing.T) {
 			body := strings.Replace(plausibleBody, "{", `{"organizationId":"`+w.org+`","document":"x",`, 1)
 			got := s.tenancyCall(r.Method, path, withBearer(limited.AccessToken), body)
 			hidden.wantNothingLearned(t, what, path, got)
-			if (r.OrganizationScoped() || r.Action != "") && got.status != http.StatusForbidden && got.status != http.StatusNotFound {
+			if (r.OrganizationScoped() || r.Action != "") && got.status != http.StatusForbidden &&
+				got.status != http.StatusNotFound {
 				t.Errorf("%s: status %d: %s", what, got.status, got.body)
 			}
 		}

@@ -25,11 +25,15 @@ func TestSignInEndsOnAPage(t *testing.T) {
 		if err != nil || page != "/ui/" {
 			t.Fatalf("came back to %d %q, %v", came.status, page, err)
 		}
-		steps := m{"hash": "#" + fragment, "cookie": "writ_sign_in_code=" + b.cookies["writ_sign_in_code"], "signOut": true}
+		steps := m{
+			"hash": "#" + fragment, "cookie": "writ_sign_in_code=" + b.cookies["writ_sign_in_code"], "signOut": true,
+		}
 		seen := s.visitPage(t, "uipage", steps)
 		organizations, _ := seen["organizations"].([]any)
-		if seen["title"] != "You are signed in" || seen["who"] != user.Email || seen["signedIn"] != true || seen["form"] != false || seen["hash"] != "" ||
-			len(organizations) != 1 || organizations[0] != `Corp <b>&" (member)` || !strings.Contains(seen["limit"].(string), "nowhere else") {
+		if seen["title"] != "You are signed in" || seen["who"] != user.Email || seen["signedIn"] != true ||
+			seen["form"] != false || seen["hash"] != "" ||
+			len(organizations) != 1 || organizations[0] != `Corp <b>&" (member)` ||
+			!strings.Contains(seen["limit"].(string), "nowhere else") {
 			t.Errorf("the page shows %v", seen)
 		}
 		if seen["titleAfter"] != "You are signed out" || seen["messageAfter"] != "" {
@@ -38,13 +42,16 @@ func TestSignInEndsOnAPage(t *testing.T) {
 		wantRecorded(t, s, "system", "session.revoked")
 
 		again := s.visitPage(t, "uipage", steps)
-		if again["signedIn"] != false || again["form"] != true || !strings.Contains(again["message"].(string), "sign in again") || again["who"] != "" {
+		if again["signedIn"] != false || again["form"] != true ||
+			!strings.Contains(again["message"].(string), "sign in again") || again["who"] != "" {
 			t.Errorf("with a code that was used: %v", again)
 		}
-		if linked := s.visitPage(t, "uipage", m{"hash": "#linked=true"}); linked["signedIn"] != false || !strings.Contains(linked["message"].(string), "is linked") {
+		if linked := s.visitPage(t, "uipage", m{"hash": "#linked=true"}); linked["signedIn"] != false ||
+			!strings.Contains(linked["message"].(string), "is linked") {
 			t.Errorf("after linking: %v", linked)
 		}
-		if plain := s.visitPage(t, "uipage", m{"email": "ada+x@corp.example"}); plain["signedIn"] != false || plain["message"] != "" || plain["left"] != "/auth/oidc?email=ada%2Bx%40corp.example" {
+		if plain := s.visitPage(t, "uipage", m{"email": "ada+x@corp.example"}); plain["signedIn"] != false ||
+			plain["message"] != "" || plain["left"] != "/auth/oidc?email=ada%2Bx%40corp.example" {
 			t.Errorf("without a code: %v", plain)
 		}
 	}, permitLoopback...)
@@ -60,10 +67,12 @@ func TestPagesOfSignInAreClosed(t *testing.T) {
 	if got := page.header.Get("Content-Security-Policy"); got != policy {
 		t.Errorf("the policy is %q", got)
 	}
-	if kind := script.header.Get("Content-Type"); script.status != http.StatusOK || !strings.HasPrefix(kind, "text/javascript") {
+	if kind := script.header.Get("Content-Type"); script.status != http.StatusOK ||
+		!strings.HasPrefix(kind, "text/javascript") {
 		t.Errorf("the script: status %d, Content-Type %q", script.status, kind)
 	}
-	if inlined.Match(page.body) || regexp.MustCompile(`(?i)\s(on\w+|style)=`).Match(page.body) || elsewhere.Match(page.body) {
+	if inlined.Match(page.body) || regexp.MustCompile(`(?i)\s(on\w+|style)=`).Match(page.body) ||
+		elsewhere.Match(page.body) {
 		t.Errorf("the page has what its policy forbids: %s", page.body)
 	}
 	if regexp.MustCompile(`innerHTML|outerHTML|insertAdjacent|eval|Function\(|localStorage|document\.write`).Match(script.body) || elsewhere.Match(script.body) {
@@ -86,9 +95,15 @@ func TestFailedSignInIsAPage(t *testing.T) {
 			status             int
 			words, again       string
 		}{
-			{"refused there", "/auth/google", "&error=access_denied&error_description=<script>alert(1)</script>", 401, "The identity provider did not let you in.", "/auth/google"},
+			{
+				"refused there", "/auth/google", "&error=access_denied&error_description=<script>alert(1)</script>",
+				401, "The identity provider did not let you in.", "/auth/google",
+			},
 			{"another state", "/auth/oidc/" + org, "&state=x", 401, "", "/auth/oidc/" + org},
-			{"an address that has an account", "/auth/google", "", 409, "Your e-mail address has an account here already", "/auth/google"},
+			{
+				"an address that has an account", "/auth/google", "", 409,
+				"Your e-mail address has an account here already", "/auth/google",
+			},
 			{"another domain", "/auth/oidc/" + org, "", 403, "does not speak for the domain", "/auth/oidc/" + org},
 		} {
 			b := s.browser()
@@ -101,7 +116,9 @@ func TestFailedSignInIsAPage(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantFailedPage(t, c.what, answer, c.status, c.words)
-			for _, link := range []string{`<a href="` + c.again + `">Begin this sign-in again</a>`, `<a href="/ui/">Back to Writ</a>`} {
+			for _, link := range []string{
+				`<a href="` + c.again + `">Begin this sign-in again</a>`, `<a href="/ui/">Back to Writ</a>`,
+			} {
 				if !strings.Contains(string(answer.body), link) {
 					t.Errorf("%s: the page lacks %s", c.what, link)
 				}
@@ -120,10 +137,12 @@ func wantFailedPage(t *testing.T, what string, answer wireAnswer, status int, wo
 		t.Errorf("%s: status %d, Content-Type %q, want a page with %d: %.300s", what, answer.status, kind, status, text)
 	}
 	policy := answer.header.Get("Content-Security-Policy")
-	if !strings.HasPrefix(policy, "default-src 'none'; style-src 'sha256-") || strings.Contains(policy, "script") || strings.Contains(policy, "unsafe") {
+	if !strings.HasPrefix(policy, "default-src 'none'; style-src 'sha256-") || strings.Contains(policy, "script") ||
+		strings.Contains(policy, "unsafe") {
 		t.Errorf("%s: the policy is %q", what, policy)
 	}
-	if !strings.Contains(text, words) || !strings.Contains(text, answer.header.Get("X-Request-Id")) || strings.Contains(text, "<script") || strings.Contains(text, "alert(1)") {
+	if !strings.Contains(text, words) || !strings.Contains(text, answer.header.Get("X-Request-Id")) ||
+		strings.Contains(text, "<script") || strings.Contains(text, "alert(1)") {
 		t.Errorf("%s: the page says %s", what, text)
 	}
 }
@@ -143,15 +162,22 @@ func TestFailedPageReflectsNothing(t *testing.T) {
 			return answer
 		}
 		query := url.QueryEscape(hostile)
-		wantFailedPage(t, "a callback", visit("/auth/google/callback?state="+query+"&code="+query+"&error="+query+"&iss="+query, "text/html"), 401, "begin again")
-		wantFailedPage(t, "a path", visit("/auth/oidc/"+url.PathEscape(hostile)+"/callback?state=x", "text/html"), 401, "begin again")
-		wantFailedPage(t, "a slug", visit("/auth/oidc/"+url.PathEscape(hostile), "text/html"), 404, "There is no identity provider")
-		wantFailedPage(t, "an address", visit("/auth/oidc?email="+query, "text/html"), 404, "There is no identity provider")
+		wantFailedPage(t, "a callback",
+			visit("/auth/google/callback?state="+query+"&code="+query+"&error="+query+"&iss="+query, "text/html"), 401,
+			"begin again")
+		wantFailedPage(t, "a path", visit("/auth/oidc/"+url.PathEscape(hostile)+"/callback?state=x", "text/html"), 401,
+			"begin again")
+		wantFailedPage(t, "a slug", visit("/auth/oidc/"+url.PathEscape(hostile), "text/html"), 404,
+			"There is no identity provider")
+		wantFailedPage(t, "an address", visit("/auth/oidc?email="+query, "text/html"), 404,
+			"There is no identity provider")
 		wantFailedPage(t, "no address", visit("/auth/oidc", "text/html"), 400, "is required")
 
 		b.cookies["writ_return"] = "device"
 		fromTerminal := visit("/auth/google", "text/html")
-		if !strings.Contains(string(fromTerminal.body), `<a href="/auth/device">Back to the request of your terminal</a>`) || strings.Contains(string(fromTerminal.body), "again</a>") {
+		if !strings.Contains(string(fromTerminal.body),
+			`<a href="/auth/device">Back to the request of your terminal</a>`) ||
+			strings.Contains(string(fromTerminal.body), "again</a>") {
 			t.Errorf("from the page of a terminal: %s", fromTerminal.body)
 		}
 		for _, accept := range []string{"application/json", "application/json, text/html", "*/*", ""} {

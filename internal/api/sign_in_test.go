@@ -22,7 +22,8 @@ func TestSignInWithGoogle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if first.User.Email != "ada.g@example.com" || !first.User.Verified || first.LimitedTo != nil || len(first.Organizations) != 0 {
+		if first.User.Email != "ada.g@example.com" || !first.User.Verified || first.LimitedTo != nil ||
+			len(first.Organizations) != 0 {
 			t.Errorf("signed in as %+v", first)
 		}
 		ada := s.public.As(first.AccessToken)
@@ -73,14 +74,16 @@ func TestSignInWithAPage(t *testing.T) {
 	each(t, func(t *testing.T, s *server) {
 		code := func(b *browser) string {
 			t.Helper()
-			answer, err := b.open("GET", google.signInThere(t, b.depart("/auth/google"), someone(freshAddress())), "", "Accept", "text/html")
+			answer, err := b.open("GET", google.signInThere(t, b.depart("/auth/google"), someone(freshAddress())), "",
+				"Accept", "text/html")
 			page, fragment, _ := strings.Cut(answer.header.Get("Location"), "#")
 			values, _ := url.ParseQuery(fragment)
 			if err != nil || answer.status != http.StatusSeeOther || page != "/ui/" || values.Get("code") == "" {
 				t.Fatalf("came back to %d %q, %v", answer.status, answer.header.Get("Location"), err)
 			}
 			for _, cookie := range answer.header.Values("Set-Cookie") {
-				if !strings.Contains(cookie, "HttpOnly") || !strings.Contains(cookie, "SameSite=") || !strings.Contains(cookie, "Path=/auth") {
+				if !strings.Contains(cookie, "HttpOnly") || !strings.Contains(cookie, "SameSite=") ||
+					!strings.Contains(cookie, "Path=/auth") {
 					t.Errorf("a cookie of the sign-in: %s", cookie)
 				}
 			}
@@ -88,7 +91,8 @@ func TestSignInWithAPage(t *testing.T) {
 		}
 		mine, thief := s.browser(), s.browser()
 		body := code(mine)
-		if answer, err := thief.open("POST", "/auth/sign-in-code", body); err != nil || answer.status != http.StatusUnauthorized {
+		if answer, err := thief.open("POST", "/auth/sign-in-code", body); err != nil ||
+			answer.status != http.StatusUnauthorized {
 			t.Errorf("in another browser: %d %s %v", answer.status, answer.body, err)
 		}
 		half := mine.cookies["writ_sign_in_code"]
@@ -122,10 +126,12 @@ func TestSignInWithAnOrganizationsProvider(t *testing.T) {
 		settings := corp.settings("corp.example", "CORP.example ")
 		settings.Slug, settings.DefaultRole = "corp", "viewer"
 		set, err := owner.SetIdentityProvider(t.Context(), org, settings)
-		if err != nil || len(set.Domains) != 1 || set.TestedAt != nil || !strings.HasSuffix(set.CallbackURL, "/auth/oidc/"+org+"/callback") {
+		if err != nil || len(set.Domains) != 1 || set.TestedAt != nil ||
+			!strings.HasSuffix(set.CallbackURL, "/auth/oidc/"+org+"/callback") {
 			t.Fatalf("set up: %+v, %v", set, err)
 		}
-		if tested, err := owner.TestIdentityProvider(t.Context(), org); err != nil || tested.TestedAt == nil || tested.Domains[0].ProvenAt != nil {
+		if tested, err := owner.TestIdentityProvider(t.Context(), org); err != nil || tested.TestedAt == nil ||
+			tested.Domains[0].ProvenAt != nil {
 			t.Errorf("test: %+v, %v", tested, err)
 		}
 		user := someone("Bob@Corp.example")
@@ -145,7 +151,8 @@ func TestSignInWithAnOrganizationsProvider(t *testing.T) {
 		wantRecorded(t, s, org, "identity_provider.set", "identity_provider.tested", "member.joined")
 		wantRecorded(t, s, audit.System, "user.registered", "identity.linked", "session.created")
 		var stored []byte
-		if err := s.Database.QueryRow(t.Context(), `SELECT sealed_secret FROM identity_provider WHERE org_id = $1`, org).Scan(&stored); err != nil ||
+		if err := s.Database.QueryRow(t.Context(), `SELECT sealed_secret FROM identity_provider WHERE org_id = $1`,
+			org).Scan(&stored); err != nil ||
 			strings.Contains(string(stored), corp.ClientSecret) {
 			t.Errorf("the secret is stored as %q, %v", stored, err)
 		}
@@ -167,7 +174,8 @@ func wantRecorded(t *testing.T, s *server, log string, actions ...string) {
 func (s *server) prove(orgID, domain string) {
 	s.t.Helper()
 	err := s.Database.Write(s.t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, `UPDATE identity_provider_domain SET proven_at = 1 WHERE org_id = $1 AND domain = $2`, orgID, domain)
+		_, err := tx.Exec(ctx, `UPDATE identity_provider_domain SET proven_at = 1 WHERE org_id = $1 AND domain = $2`,
+			orgID, domain)
 		return err
 	}})
 	if err != nil {
@@ -194,8 +202,11 @@ func TestSignInByDomain(t *testing.T) {
 				t.Errorf("%s: %+v, %v", query, in, err)
 			}
 		}
-		for _, query := range []string{"bob@sub.corp.example", "bob@notcorp.example", "example", "a@b@corp.example", "%00"} {
-			if answer := s.wire(t, "GET", "/auth/oidc?email="+query, ""); answer.status != http.StatusNotFound && answer.status != http.StatusBadRequest {
+		for _, query := range []string{
+			"bob@sub.corp.example", "bob@notcorp.example", "example", "a@b@corp.example", "%00",
+		} {
+			if answer := s.wire(t, "GET", "/auth/oidc?email="+query, ""); answer.status != http.StatusNotFound &&
+				answer.status != http.StatusBadRequest {
 				t.Errorf("%s leads to %d %s", query, answer.status, answer.header.Get("Location"))
 			}
 		}

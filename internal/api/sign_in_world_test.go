@@ -66,13 +66,20 @@ var permitLoopback = []string{"WRIT_OUTBOUND_ALLOW", "127.0.0.0/8"}
 // asGoogle are the settings that make this provider Google.
 func (e *idp) asGoogle() []string {
 	return append([]string{
-		"WRIT_GOOGLE_CLIENT_ID", e.ClientID, "WRIT_GOOGLE_CLIENT_SECRET", e.ClientSecret, "WRIT_GOOGLE_ISSUER", e.Issuer(),
+		"WRIT_GOOGLE_CLIENT_ID", e.ClientID, "WRIT_GOOGLE_CLIENT_SECRET", e.ClientSecret, "WRIT_GOOGLE_ISSUER",
+		e.Issuer(),
 	}, permitLoopback...)
 }
 
 // settings set it up as the provider of an organization.
 func (e *idp) settings(domains ...string) client.ProviderSettings {
-	return client.ProviderSettings{Issuer: e.Issuer(), ClientID: e.ClientID, ClientSecret: e.ClientSecret, Domains: domains, DefaultRole: "member"}
+	return client.ProviderSettings{
+		Issuer:       e.Issuer(),
+		ClientID:     e.ClientID,
+		ClientSecret: e.ClientSecret,
+		Domains:      domains,
+		DefaultRole:  "member",
+	}
 }
 
 // provider has an organization use it.
@@ -101,13 +108,15 @@ func (s *server) browser() *browser {
 		transport = s.public.HTTP.Transport
 	}
 	return &browser{s: s, cookies: map[string]string{}, client: &http.Client{
-		Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
 
 // open sends a request to our server. Headers come in pairs.
 func (b *browser) open(method, path, body string, headers ...string) (wireAnswer, error) {
-	request, err := http.NewRequestWithContext(b.s.t.Context(), method, b.s.public.BaseURL+path, strings.NewReader(body))
+	request, err := http.NewRequestWithContext(b.s.t.Context(), method, b.s.public.BaseURL+path,
+		strings.NewReader(body))
 	if err != nil {
 		return wireAnswer{}, err
 	}
@@ -198,7 +207,9 @@ func (s *server) signInAt(e *idp, path string, user mockoidc.User) (signedIn, er
 // makeMember makes a person a member without an invitation.
 func (s *server) makeMember(orgID, userID string, role principal.Role) {
 	s.t.Helper()
-	err := s.Database.Write(s.t.Context(), database.Change{Logs: []string{orgID}, Do: func(ctx context.Context, tx *database.Tx) error {
+	err := s.Database.Write(s.t.Context(), database.Change{Logs: []string{orgID}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		return organization.Join(ctx, tx, principal.Operator(), orgID, userID, role)
 	}})
 	if err != nil {
@@ -233,7 +244,8 @@ func (s *server) link(p *person, orgID string, e *idp, user mockoidc.User) {
 func (s *server) tryLink(p *person, orgID string, e *idp, user mockoidc.User) (signedIn, error) {
 	s.t.Helper()
 	b := s.browser()
-	answer, err := b.open(http.MethodPost, "/auth/identities", `{"organizationId":"`+orgID+`"}`, credentials(p.Client)...)
+	answer, err := b.open(http.MethodPost, "/auth/identities", `{"organizationId":"`+orgID+`"}`,
+		credentials(p.Client)...)
 	if err != nil || answer.status != http.StatusOK {
 		s.t.Fatalf("begin to link: %d %s %v", answer.status, answer.body, err)
 	}

@@ -56,7 +56,9 @@ func TestRotatedKeysStillVerify(t *testing.T) {
 	each(t, func(t *testing.T, s *server) {
 		w := newCaseWorld(t, s, &caseFile{
 			Policy: json.RawMessage(`{"version":"v1","name":"all","rules":[{"id":"all","effect":"allow","tools":["*"]}]}`),
-			Plans:  map[string]json.RawMessage{"work": json.RawMessage(`{"plan":{"steps":[{"action":"a","mcp":"x"}]}}`)},
+			Plans: map[string]json.RawMessage{
+				"work": json.RawMessage(`{"plan":{"steps":[{"action":"a","mcp":"x"}]}}`),
+			},
 		})
 		r := w.begin(t)
 		old, oldBinding := r.mint("work"), r.policyBinding()
@@ -68,8 +70,10 @@ func TestRotatedKeysStillVerify(t *testing.T) {
 			purpose keyring.Purpose
 			current bool
 		}{
-			"the token from before": {old["token"], intent.PlanKey, false}, "a new token": {fresh["token"], intent.PlanKey, true},
-			"the binding from before": {innerOf(t, oldBinding), intent.BindingKey, false}, "a new binding": {innerOf(t, r.policyBinding()), intent.BindingKey, true},
+			"the token from before":   {old["token"], intent.PlanKey, false},
+			"a new token":             {fresh["token"], intent.PlanKey, true},
+			"the binding from before": {innerOf(t, oldBinding), intent.BindingKey, false},
+			"a new binding":           {innerOf(t, r.policyBinding()), intent.BindingKey, true},
 		} {
 			if found, current := keys.verifies(t, c.token, c.purpose); !found || current != c.current {
 				t.Errorf("%s: its key is published: %t, and signs now: %t, want %t", name, found, current, c.current)
@@ -80,13 +84,15 @@ func TestRotatedKeysStillVerify(t *testing.T) {
 				t.Errorf("the JWT %s does not verify with the key of its kid", name)
 			}
 			for _, surface := range []string{surfaceSDK, surfaceVerifyStep} {
-				status, raw := r.post(surfacePath(surface), r.key, callBody(surface, map[string]json.RawMessage{"tool": quoteJSON("a")}, r.token("", token, nil)))
+				status, raw := r.post(surfacePath(surface), r.key, callBody(surface,
+					map[string]json.RawMessage{"tool": quoteJSON("a")}, r.token("", token, nil)))
 				if !strings.Contains(string(raw), `"allowed":true`) {
 					t.Errorf("the token %s on %s: %d %s", name, surface, status, raw)
 				}
 			}
 			status, raw := r.post("/verify/action", "", quoteJSON(map[string]json.RawMessage{
-				"path": quoteJSON("/steps/[0]/action"), "value": quoteJSON("a"), "proof": firstOf(t, token["step_proofs"]), "token": token["token"],
+				"path": quoteJSON("/steps/[0]/action"), "value": quoteJSON("a"),
+				"proof": firstOf(t, token["step_proofs"]), "token": token["token"],
 			}))
 			if !strings.Contains(string(raw), `"allowed":true`) {
 				t.Errorf("the token %s on /verify/action: %d %s", name, status, raw)
@@ -112,21 +118,26 @@ func TestCheckpointsAfterARotation(t *testing.T) {
 			Key  string
 			Keys []string
 		}
-		if err := owner.Call(t.Context(), http.MethodGet, "/audit-log/key?organizationId="+org, nil, nil, &published); err != nil || len(published.Keys) != 2 || published.Key != published.Keys[0] {
+		if err := owner.Call(t.Context(), http.MethodGet, "/audit-log/key?organizationId="+org, nil, nil,
+			&published); err != nil || len(published.Keys) != 2 || published.Key != published.Keys[0] {
 			t.Fatalf("keys: %+v, %v", published, err)
 		}
-		export := string(s.wire(t, "GET", "/audit-log/export?organizationId="+org, "", credentials(owner.Client)...).body)
+		export := string(s.wire(t, "GET", "/audit-log/export?organizationId="+org, "",
+			credentials(owner.Client)...).body)
 		for name, c := range map[string]struct {
 			keys []string
 			ok   bool
 		}{
-			"both keys": {published.Keys, true}, "the new one alone": {published.Keys[:1], false}, "the old one alone": {published.Keys[1:], false},
+			"both keys": {published.Keys, true}, "the new one alone": {published.Keys[:1], false},
+			"the old one alone": {published.Keys[1:], false},
 		} {
 			trusted, err := ledger.ParseKeys(strings.Join(c.keys, "\n"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := ledger.Verify(strings.NewReader(export), ledger.Trust{Keys: trusted, Earlier: before}); (err == nil) != c.ok {
+			if _, err := ledger.Verify(strings.NewReader(export), ledger.Trust{
+				Keys: trusted, Earlier: before,
+			}); (err == nil) != c.ok {
 				t.Errorf("with %s: %v, want it to verify: %t", name, err, c.ok)
 			}
 		}

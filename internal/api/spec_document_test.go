@@ -63,7 +63,8 @@ func (s *server) telemetryDocument(t *testing.T) *telemetryDocument {
 		t.Fatal(err)
 	}
 	for path := range d.Paths {
-		isRead := strings.Contains(path, "/observability/") && !strings.HasSuffix(path, "/export") // which are files, not objects
+		// which are files, not objects
+		isRead := strings.Contains(path, "/observability/") && !strings.HasSuffix(path, "/export")
 		if !isRead && path != "/dashboard/token-usage" {
 			delete(d.Paths, path)
 		}
@@ -140,9 +141,12 @@ func TestDocumentedTypesOfTelemetry(t *testing.T) {
 		return fmt.Sprint(s.Properties[member].Type)
 	}
 	for member, want := range map[string]string{
-		"TraceDetailBody attributes": "object", "TraceItemBody tags": "array", "SpanBody attributes": "object", "TraceDetailBody sessionId": "[string null]",
-		"TraceInput sessionId": "[string null]", "TraceInput endTime": "[string null]", "TraceInput durationMs": "[integer null]", "TraceInput userId": "[string null]",
-		"SpanInput parentSpanId": "[string null]", "SpanInput durationMs": "[integer null]", "IngestBody sessionId": "[string null]",
+		"TraceDetailBody attributes": "object", "TraceItemBody tags": "array", "SpanBody attributes": "object",
+		"TraceDetailBody sessionId": "[string null]",
+		"TraceInput sessionId":      "[string null]", "TraceInput endTime": "[string null]",
+		"TraceInput durationMs": "[integer null]", "TraceInput userId": "[string null]",
+		"SpanInput parentSpanId": "[string null]", "SpanInput durationMs": "[integer null]",
+		"IngestBody sessionId": "[string null]",
 	} {
 		schema, name, _ := strings.Cut(member, " ")
 		if got := typeOf(schema, name); got != want {
@@ -162,7 +166,9 @@ func TestExamplesOfTelemetryWork(t *testing.T) {
 	t.Parallel()
 	rules(t, func(s *server, rule func(string, func(*testing.T, *observed))) {
 		d := s.telemetryDocument(s.t)
-		rule("The example of POST /observability/spans is answered as its example says", func(t *testing.T, o *observed) {
+		rule("The example of POST /observability/spans is answered as its example says", func(
+			t *testing.T, o *observed,
+		) {
 			op := d.Paths["/observability/spans"]["post"]
 			answer := o.post(string(op.request().Example))
 			var got, want any
@@ -182,7 +188,8 @@ func TestExamplesOfTelemetryWork(t *testing.T) {
 					Spans []client.Span
 				}
 			}
-			if err := json.Unmarshal(op.request().Example, &sent); err != nil || len(sent.Batches) != 1 || len(sent.Batches[0].Spans) < 3 {
+			if err := json.Unmarshal(op.request().Example, &sent); err != nil || len(sent.Batches) != 1 ||
+				len(sent.Batches[0].Spans) < 3 {
 				t.Fatalf("the example is not what a client sends: %v, %+v", err, sent)
 			}
 			detail := o.read(sent.Batches[0].Trace.ID)

@@ -41,10 +41,13 @@ type observed struct {
 }
 
 // rules gives each rule an organization of its own, on one server a database.
-func rules(t *testing.T, body func(s *server, rule func(sentence string, test func(t *testing.T, o *observed))), settings ...string) {
+func rules(
+	t *testing.T, body func(s *server, rule func(sentence string, test func(t *testing.T, o *observed))), settings ...string,
+) {
 	t.Helper()
 	each(t, func(t *testing.T, s *server) {
-		s.advance(s.now().Truncate(time.Hour).Add(90 * time.Minute).Sub(s.now())) // half past: no hour turns within a test
+		// half past: no hour turns within a test
+		s.advance(s.now().Truncate(time.Hour).Add(90 * time.Minute).Sub(s.now()))
 		owner, signedIn := s.person("owner"), s.offset.Load()
 		body(s, func(sentence string, test func(t *testing.T, o *observed)) {
 			if s.offset.Load() != signedIn { // a rule moved the clock, perhaps past the token's life
@@ -58,7 +61,13 @@ func rules(t *testing.T, body func(s *server, rule func(sentence string, test fu
 func (s *server) observed(t *testing.T, owner *person) *observed {
 	t.Helper()
 	org := s.organization(owner, "Observed")
-	return &observed{server: s, t: t, owner: owner, org: org, agent: s.public.WithKey(s.keyFor(owner.ID, org).Secret.Reveal())}
+	return &observed{
+		server: s,
+		t:      t,
+		owner:  owner,
+		org:    org,
+		agent:  s.public.WithKey(s.keyFor(owner.ID, org).Secret.Reveal()),
+	}
 }
 
 // now is the server's time.
@@ -79,7 +88,9 @@ func (o *observed) span(kind string, changes m) m {
 
 // generation is a model call.
 func (o *observed) generation(model string, input, output int, changes m) m {
-	return o.span("generation", m{"attributes": with(m{"model": model, "inputTokens": input, "outputTokens": output}, changes)})
+	return o.span("generation", m{
+		"attributes": with(m{"model": model, "inputTokens": input, "outputTokens": output}, changes),
+	})
 }
 
 // policyCall is a decision that took some milliseconds.
@@ -123,7 +134,8 @@ func (o *observed) send(batches ...any) client.Ingested {
 	if err != nil {
 		o.t.Fatalf("ingest: %v", err)
 	}
-	if got.Accepted+got.Rejected+got.Duplicate != len(batches) || len(got.TraceIDs) != got.Accepted || len(got.Rejections) != got.Rejected {
+	if got.Accepted+got.Rejected+got.Duplicate != len(batches) || len(got.TraceIDs) != got.Accepted ||
+		len(got.Rejections) != got.Rejected {
 		o.t.Fatalf("the counts do not add up to %d batches: %+v", len(batches), got)
 	}
 	return got

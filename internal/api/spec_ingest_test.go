@@ -19,7 +19,8 @@ func TestIngestBatches(t *testing.T) {
 	rules(t, func(s *server, rule func(string, func(*testing.T, *observed))) {
 		rule("A valid batch is accepted even when others in the request are rejected", func(t *testing.T, o *observed) {
 			first, last := o.trace(nil), o.trace(nil)
-			got := o.send(batch(o.trace(m{"name": ""})), batch(first), `"no batch"`, batch(last), batch(o.trace(m{"status": "fine"})))
+			got := o.send(batch(o.trace(m{"name": ""})), batch(first), `"no batch"`, batch(last),
+				batch(o.trace(m{"status": "fine"})))
 			want := client.Ingested{
 				Accepted: 2, Rejected: 3, TraceIDs: []string{first["id"].(string), last["id"].(string)},
 				Rejections: []client.Rejection{
@@ -59,7 +60,8 @@ func TestIngestBatches(t *testing.T) {
 				spans[i] = o.span("span", nil)
 			}
 			got := o.send(batch(o.trace(nil), spans...))
-			if got.Rejected != 1 || got.Rejections[0] != (client.Rejection{Field: "spans", Reason: "must be at most 500"}) {
+			if got.Rejected != 1 ||
+				got.Rejections[0] != (client.Rejection{Field: "spans", Reason: "must be at most 500"}) {
 				t.Errorf("501 spans: %+v", got)
 			}
 			detail := o.stored(o.trace(nil), spans[:500]...)
@@ -68,7 +70,9 @@ func TestIngestBatches(t *testing.T) {
 			}
 		})
 		rule("A batch needs no spans", func(t *testing.T, o *observed) {
-			for _, b := range []m{{"trace": o.trace(nil)}, {"trace": o.trace(nil), "spans": nil}, {"trace": o.trace(nil), "spans": []m{}}} {
+			for _, b := range []m{
+				{"trace": o.trace(nil)}, {"trace": o.trace(nil), "spans": nil}, {"trace": o.trace(nil), "spans": []m{}},
+			} {
 				o.store(b)
 			}
 		})
@@ -82,7 +86,8 @@ func TestIngestBatches(t *testing.T) {
 			if ids := o.listed(client.TraceFilter{}); len(ids) != 1 || ids[0] != trace["id"] {
 				t.Errorf("listed are %v", ids)
 			}
-			if sum := o.summary(1); sum.TotalTraces != 1 || sum.TotalTokens.Input != 1 || len(sum.TopFailingPolicies) != 1 {
+			if sum := o.summary(1); sum.TotalTraces != 1 || sum.TotalTokens.Input != 1 ||
+				len(sum.TopFailingPolicies) != 1 {
 				t.Errorf("summary %+v", sum)
 			}
 		})
@@ -95,21 +100,26 @@ func TestIngestDuplicates(t *testing.T) {
 	rules(t, func(s *server, rule func(string, func(*testing.T, *observed))) {
 		// costly is a batch whose figures would show if it counted twice.
 		costly := func(o *observed, session string) m {
-			return batch(o.trace(m{"sessionId": session, "status": "error"}), o.generation("m", 7, 3, m{"costUsd": 0.5}), o.policyCall("p", "deny", nil))
+			return batch(o.trace(m{"sessionId": session, "status": "error"}),
+				o.generation("m", 7, 3, m{"costUsd": 0.5}), o.policyCall("p", "deny", nil))
 		}
 		wantOnce := func(t *testing.T, o *observed, session string) {
 			t.Helper()
-			if x := o.session(session); x.TraceCount != 1 || x.TotalInputTokens != 7 || x.TotalCostUSD != 0.5 || len(x.Traces) != 1 || x.Traces[0].SpanCount != 2 {
+			if x := o.session(session); x.TraceCount != 1 || x.TotalInputTokens != 7 || x.TotalCostUSD != 0.5 ||
+				len(x.Traces) != 1 || x.Traces[0].SpanCount != 2 {
 				t.Errorf("session %+v", x)
 			}
-			if sum := o.summary(1); sum.TotalTraces != 1 || sum.TotalErrors != 1 || sum.TotalTokens.Input != 7 || sum.TracesPerMinute != 1.0/60 {
+			if sum := o.summary(1); sum.TotalTraces != 1 || sum.TotalErrors != 1 || sum.TotalTokens.Input != 7 ||
+				sum.TracesPerMinute != 1.0/60 {
 				t.Errorf("summary %+v", sum)
 			}
 			if p := o.policy("p", 1); p.Calls != 1 || p.Denied != 1 {
 				t.Errorf("policy %+v", p)
 			}
 		}
-		rule("A trace id that exists is a duplicate, not repeated in traceIds and not applied again", func(t *testing.T, o *observed) {
+		rule("A trace id that exists is a duplicate, not repeated in traceIds and not applied again", func(
+			t *testing.T, o *observed,
+		) {
 			session := database.NewID()
 			b := costly(o, session)
 			o.store(b)
@@ -141,7 +151,9 @@ func TestIngestDuplicates(t *testing.T) {
 			for i := range senders {
 				wg.Go(func() {
 					var err error
-					if answers[i], err = o.agent.Ingest(t.Context(), client.Spans{Product: "suite", Batches: b}); err != nil {
+					if answers[i], err = o.agent.Ingest(t.Context(), client.Spans{
+						Product: "suite", Batches: b,
+					}); err != nil {
 						t.Errorf("sender %d: %v", i, err)
 					}
 				})
@@ -192,7 +204,9 @@ func TestIngestSessions(t *testing.T) {
 			for i := range traces {
 				batches[i] = batch(traces[i])
 			}
-			got, err := o.agent.Ingest(o.t.Context(), client.Spans{Product: "p", SessionID: bodySession, Batches: sent(o.t, batches...)})
+			got, err := o.agent.Ingest(o.t.Context(), client.Spans{
+				Product: "p", SessionID: bodySession, Batches: sent(o.t, batches...),
+			})
 			if err != nil {
 				o.t.Fatal(err)
 			}
@@ -230,14 +244,18 @@ func TestIngestSessions(t *testing.T) {
 				t.Errorf("session %q of %d", got, o.summary(1).TotalSessions)
 			}
 		})
-		rule("A bad session of the request rejects the batches that would use it, and no other", func(t *testing.T, o *observed) {
+		rule("A bad session of the request rejects the batches that would use it, and no other", func(
+			t *testing.T, o *observed,
+		) {
 			good := o.trace(m{"sessionId": database.NewID()})
-			if got := ingest(o, "not-a-uuid", o.trace(nil), good, o.trace(nil)); !slices.Equal(got, []string{"sessionId", "sessionId"}) {
+			if got := ingest(o, "not-a-uuid", o.trace(nil), good,
+				o.trace(nil)); !slices.Equal(got, []string{"sessionId", "sessionId"}) {
 				t.Errorf("rejected for %v", got)
 			}
 			o.read(good["id"].(string))
 			for _, value := range []string{`""`, `5`, `{}`, `true`} {
-				body := `{"product":"p","sessionId":` + value + `,"batches":[` + string(sent(t, batch(o.trace(nil)))[0]) + `]}`
+				body := `{"product":"p","sessionId":` + value + `,"batches":[` +
+					string(sent(t, batch(o.trace(nil)))[0]) + `]}`
 				if answer := o.post(body); !strings.Contains(string(answer.body), `"field":"sessionId"`) {
 					t.Errorf("sessionId %s: %d %s", value, answer.status, answer.body)
 				}
@@ -245,7 +263,8 @@ func TestIngestSessions(t *testing.T) {
 		})
 		rule("A span's session is kept, and changes no total", func(t *testing.T, o *observed) {
 			whole, own := database.NewID(), database.NewID()
-			detail := o.stored(o.trace(m{"sessionId": whole}), with(o.generation("m", 5, 0, nil), m{"sessionId": own}), o.span("span", nil))
+			detail := o.stored(o.trace(m{"sessionId": whole}), with(o.generation("m", 5, 0, nil), m{"sessionId": own}),
+				o.span("span", nil))
 			if got := detail.Spans[0].SessionID; got == nil || *got != own || detail.Spans[1].SessionID != nil {
 				t.Errorf("sessions of the spans: %v, %v", got, detail.Spans[1].SessionID)
 			}
@@ -269,27 +288,41 @@ func TestIngestTimes(t *testing.T) {
 			sent m
 			want *int64
 		}{
-			"A duration that is sent is kept, whatever the times say":     {m{"endTime": at(time.Second), "durationMs": 7}, pointer(int64(7))},
-			"A null duration is computed from the times":                  {m{"endTime": at(1500*time.Millisecond + 900*time.Microsecond), "durationMs": nil}, pointer(int64(1500))},
-			"An absent duration is computed from the times":               {m{"endTime": at(0)}, pointer(int64(0))},
-			"Without an end there is no duration":                         {m{"endTime": nil, "durationMs": nil}, nil},
-			"An end before the start gives no duration, and is no error":  {m{"endTime": at(-time.Second)}, nil},
-			"A duration without an end is kept":                           {m{"durationMs": 12.0}, pointer(int64(12))},
-			"An end in another zone is the same instant as in this one":   {m{"endTime": start.Add(time.Second).In(time.FixedZone("", 5*3600+1800)).Format(time.RFC3339)}, pointer(int64(1000))},
-			"Fractions of a second finer than we keep are no error":       {m{"endTime": strings.TrimSuffix(at(time.Second), "Z") + ".123456789Z"}, pointer(int64(1123))},
-			"A duration may be zero, also when it is written as minus 0":  {m{"durationMs": "-0"}, pointer(int64(0))},
-			"A duration may be as large as any, 10^12 ms, and is counted": {m{"durationMs": 1e12}, pointer(int64(1e12))},
+			"A duration that is sent is kept, whatever the times say": {
+				m{"endTime": at(time.Second), "durationMs": 7}, pointer(int64(7)),
+			},
+			"A null duration is computed from the times": {
+				m{"endTime": at(1500*time.Millisecond + 900*time.Microsecond), "durationMs": nil}, pointer(int64(1500)),
+			},
+			"An absent duration is computed from the times":              {m{"endTime": at(0)}, pointer(int64(0))},
+			"Without an end there is no duration":                        {m{"endTime": nil, "durationMs": nil}, nil},
+			"An end before the start gives no duration, and is no error": {m{"endTime": at(-time.Second)}, nil},
+			"A duration without an end is kept":                          {m{"durationMs": 12.0}, pointer(int64(12))},
+			"An end in another zone is the same instant as in this one": {
+				m{"endTime": start.Add(time.Second).In(time.FixedZone("", 5*3600+1800)).Format(time.RFC3339)},
+				pointer(int64(1000)),
+			},
+			"Fractions of a second finer than we keep are no error": {
+				m{"endTime": strings.TrimSuffix(at(time.Second), "Z") + ".123456789Z"}, pointer(int64(1123)),
+			},
+			"A duration may be zero, also when it is written as minus 0": {m{"durationMs": "-0"}, pointer(int64(0))},
+			"A duration may be as large as any, 10^12 ms, and is counted": {
+				m{"durationMs": 1e12}, pointer(int64(1e12)),
+			},
 		} {
 			rule(sentence, func(t *testing.T, o *observed) {
 				changes := with(m{"startTime": at(0)}, c.sent)
 				if changes["durationMs"] == "-0" { // encoding/json writes no such number
-					raw := strings.Replace(string(sent(t, batch(o.trace(changes), o.span("span", changes)))[0]), `"-0"`, `-0`, -1)
+					raw := strings.Replace(string(sent(t, batch(o.trace(changes), o.span("span", changes)))[0]), `"-0"`,
+						`-0`, -1)
 					o.store(raw)
 				} else {
 					o.store(batch(o.trace(changes), o.span("span", changes)))
 				}
 				detail := o.read(o.listed(client.TraceFilter{})[0])
-				if diff := cmp.Diff([]*int64{c.want, c.want}, []*int64{detail.DurationMs, detail.Spans[0].DurationMs}); diff != "" {
+				if diff := cmp.Diff([]*int64{c.want, c.want}, []*int64{
+					detail.DurationMs, detail.Spans[0].DurationMs,
+				}); diff != "" {
 					t.Errorf("durations of trace and span (-want +got):\n%s", diff)
 				}
 				if !detail.StartTime.Equal(start) {

@@ -29,7 +29,8 @@ func (o *observed) page(rest string) listPage {
 	o.t.Helper()
 	answer := o.get(rest)
 	var page listPage
-	if err := json.Unmarshal(answer.body, &page); err != nil || answer.status != http.StatusOK || page.HasMore == nil || page.Items == nil {
+	if err := json.Unmarshal(answer.body, &page); err != nil || answer.status != http.StatusOK ||
+		page.HasMore == nil || page.Items == nil {
 		o.t.Fatalf("%s: %d %v: %s", rest, answer.status, err, answer.body)
 	}
 	if (page.NextCursor != nil) != *page.HasMore || strings.Contains(string(answer.body), `"nextCursor":null`) {
@@ -91,7 +92,8 @@ func TestLists(t *testing.T) {
 			}
 		})
 		rule("days is 7 unless given", func(t *testing.T, o *observed, list string) {
-			inside, outside := o.at(list, s.now().Add(-7*24*time.Hour+time.Minute)), o.at(list, s.now().Add(-7*24*time.Hour-time.Minute))
+			inside, outside := o.at(list, s.now().Add(-7*24*time.Hour+time.Minute)),
+				o.at(list, s.now().Add(-7*24*time.Hour-time.Minute))
 			if got := o.page("/" + list).ids(); !slices.Equal(got, []string{inside}) {
 				t.Errorf("%v, want %s alone, not %s", got, inside, outside)
 			}
@@ -126,7 +128,9 @@ func TestLists(t *testing.T) {
 				}
 			}
 		})
-		rule("The order is by time, then id, newest first, and pages give each once", func(t *testing.T, o *observed, list string) {
+		rule("The order is by time, then id, newest first, and pages give each once", func(
+			t *testing.T, o *observed, list string,
+		) {
 			now := s.now().Truncate(time.Second)
 			type row struct {
 				at int
@@ -154,8 +158,11 @@ func TestLists(t *testing.T) {
 				}
 			}
 		})
-		rule("What comes while a reader turns pages moves nothing he has not seen", func(t *testing.T, o *observed, list string) {
-			third, second, first := o.at(list, s.now().Add(-3*time.Minute)), o.at(list, s.now().Add(-2*time.Minute)), o.at(list, s.now().Add(-time.Minute))
+		rule("What comes while a reader turns pages moves nothing he has not seen", func(
+			t *testing.T, o *observed, list string,
+		) {
+			third, second, first := o.at(list, s.now().Add(-3*time.Minute)), o.at(list, s.now().Add(-2*time.Minute)),
+				o.at(list, s.now().Add(-time.Minute))
 			page := o.page("/" + list + "?limit=1")
 			o.at(list, s.now().Add(-time.Second))
 			rest := o.page("/" + list + "?cursor=" + *page.NextCursor)
@@ -174,8 +181,10 @@ func TestLists(t *testing.T) {
 				elsewhere.at(list, s.now().Add(-time.Minute))
 			}
 			for name, cursor := range map[string]string{
-				"no cursor at all": "x", "null": "null", "cut": good[:20], "longer": good + "AAAA", "padded": good + "=", "blank": " ", "NUL": "\x00",
-				"in capitals": strings.ToUpper(good), "changed": "B" + good[1:], "long": strings.Repeat("A", 5000), "bytes": "\xff\xfe",
+				"no cursor at all": "x", "null": "null", "cut": good[:20], "longer": good + "AAAA",
+				"padded": good + "=", "blank": " ", "NUL": "\x00",
+				"in capitals": strings.ToUpper(good), "changed": "B" + good[1:], "long": strings.Repeat("A", 5000),
+				"bytes":                   "\xff\xfe",
 				"of the other list":       *o.page("/" + other + "?limit=1").NextCursor,
 				"of another organization": *elsewhere.page("/" + list + "?limit=1").NextCursor,
 			} {
@@ -192,7 +201,9 @@ func TestLists(t *testing.T) {
 		rule("Filters that are no value of theirs are 400", func(t *testing.T, o *observed, list string) {
 			refused := map[string][]string{"status": {"fine", "OK"}, "userId": {"alice", "1"}}
 			if list == "traces" {
-				maps.Copy(refused, map[string][]string{"sessionId": {"mine"}, "minDurationMs": {"-1", "long", "1.5"}, "hasError": {"yes", "TRUE", "1"}})
+				maps.Copy(refused, map[string][]string{
+					"sessionId": {"mine"}, "minDurationMs": {"-1", "long", "1.5"}, "hasError": {"yes", "TRUE", "1"},
+				})
 			}
 			for name, values := range refused {
 				for _, value := range values {
@@ -222,41 +233,68 @@ func TestTraceFilters(t *testing.T) {
 			filter client.TraceFilter
 			want   string // names, newest first
 		}{
-			"Without a filter all are listed":                  {client.TraceFilter{}, "f F E D C B A"},
-			"sessionId matches exactly":                        {client.TraceFilter{SessionID: session}, "E D A"},
-			"A session in capitals is the same session":        {client.TraceFilter{SessionID: strings.ToUpper(session)}, "E D A"},
-			"A session without traces has none":                {client.TraceFilter{SessionID: database.NewID()}, ""},
-			"name matches exactly, case included":              {client.TraceFilter{Name: "F"}, "F"},
-			"name is no pattern":                               {client.TraceFilter{Name: "%"}, ""},
-			"status ok":                                        {client.TraceFilter{Status: "ok"}, "f F D A"},
-			"status error":                                     {client.TraceFilter{Status: "error"}, "E B"},
-			"status denied":                                    {client.TraceFilter{Status: "denied"}, "C"},
-			"userId matches exactly":                           {client.TraceFilter{UserID: alice}, "B A"},
-			"A user in capitals is the same user":              {client.TraceFilter{UserID: strings.ToUpper(bob)}, "D C"},
-			"agentId matches exactly, case included":           {client.TraceFilter{AgentID: "codex"}, "B A"},
-			"An agentId that no database takes matches none":   {client.TraceFilter{AgentID: "\x00"}, ""},
-			"A name that no database takes matches none":       {client.TraceFilter{Name: "\xff"}, ""},
-			"minDurationMs 0 selects what has a duration":      {client.TraceFilter{MinDurationMs: ms(0)}, "f E D C B A"},
-			"minDurationMs is inclusive":                       {client.TraceFilter{MinDurationMs: ms(1000)}, "f E D"},
-			"minDurationMs 1":                                  {client.TraceFilter{MinDurationMs: ms(1)}, "f E D C B"},
-			"minDurationMs between two of the same size":       {client.TraceFilter{MinDurationMs: ms(1001)}, "f E"},
-			"minDurationMs of the longest":                     {client.TraceFilter{MinDurationMs: ms(1_000_000_000_000)}, "f"},
-			"minDurationMs beyond any duration selects none":   {client.TraceFilter{MinDurationMs: ms(1_000_000_000_001)}, ""},
+			"Without a filter all are listed": {client.TraceFilter{}, "f F E D C B A"},
+			"sessionId matches exactly":       {client.TraceFilter{SessionID: session}, "E D A"},
+			"A session in capitals is the same session": {
+				client.TraceFilter{SessionID: strings.ToUpper(session)}, "E D A",
+			},
+			"A session without traces has none":   {client.TraceFilter{SessionID: database.NewID()}, ""},
+			"name matches exactly, case included": {client.TraceFilter{Name: "F"}, "F"},
+			"name is no pattern":                  {client.TraceFilter{Name: "%"}, ""},
+			"status ok":                           {client.TraceFilter{Status: "ok"}, "f F D A"},
+			"status error":                        {client.TraceFilter{Status: "error"}, "E B"},
+			"status denied":                       {client.TraceFilter{Status: "denied"}, "C"},
+			"userId matches exactly":              {client.TraceFilter{UserID: alice}, "B A"},
+			"A user in capitals is the same user": {
+				client.TraceFilter{UserID: strings.ToUpper(bob)}, "D C",
+			},
+			"agentId matches exactly, case included":         {client.TraceFilter{AgentID: "codex"}, "B A"},
+			"An agentId that no database takes matches none": {client.TraceFilter{AgentID: "\x00"}, ""},
+			"A name that no database takes matches none":     {client.TraceFilter{Name: "\xff"}, ""},
+			"minDurationMs 0 selects what has a duration": {
+				client.TraceFilter{MinDurationMs: ms(0)}, "f E D C B A",
+			},
+			"minDurationMs is inclusive":                 {client.TraceFilter{MinDurationMs: ms(1000)}, "f E D"},
+			"minDurationMs 1":                            {client.TraceFilter{MinDurationMs: ms(1)}, "f E D C B"},
+			"minDurationMs between two of the same size": {client.TraceFilter{MinDurationMs: ms(1001)}, "f E"},
+			"minDurationMs of the longest": {
+				client.TraceFilter{MinDurationMs: ms(1_000_000_000_000)}, "f",
+			},
+			"minDurationMs beyond any duration selects none": {
+				client.TraceFilter{MinDurationMs: ms(1_000_000_000_001)}, "",
+			},
 			"minDurationMs may be as large as a number can be": {client.TraceFilter{MinDurationMs: ms(1<<63 - 1)}, ""},
 			"hasError true selects what is not ok":             {client.TraceFilter{HasError: pointer(true)}, "E C B"},
-			"hasError false selects what is ok":                {client.TraceFilter{HasError: pointer(false)}, "f F D A"},
-			"hasError true overrides a status":                 {client.TraceFilter{HasError: pointer(true), Status: "ok"}, "E C B"},
-			"hasError false overrides a status":                {client.TraceFilter{HasError: pointer(false), Status: "denied"}, "f F D A"},
-			"Filters together select what meets all":           {client.TraceFilter{SessionID: session, HasError: pointer(false), MinDurationMs: ms(1)}, "D"},
-			"User, agent, status and name together":            {client.TraceFilter{UserID: alice, AgentID: "codex", Status: "error", Name: "B"}, "B"},
-			"Filters that exclude each other select none":      {client.TraceFilter{UserID: alice, Status: "denied"}, ""},
-			"A filter and a limit":                             {client.TraceFilter{MinDurationMs: ms(0), List: client.List{Limit: 2}}, "f E"},
-			"days and a filter":                                {client.TraceFilter{Days: 1, HasError: pointer(true)}, "E C B"},
+			"hasError false selects what is ok": {
+				client.TraceFilter{HasError: pointer(false)}, "f F D A",
+			},
+			"hasError true overrides a status": {
+				client.TraceFilter{HasError: pointer(true), Status: "ok"}, "E C B",
+			},
+			"hasError false overrides a status": {
+				client.TraceFilter{HasError: pointer(false), Status: "denied"}, "f F D A",
+			},
+			"Filters together select what meets all": {
+				client.TraceFilter{SessionID: session, HasError: pointer(false), MinDurationMs: ms(1)}, "D",
+			},
+			"User, agent, status and name together": {
+				client.TraceFilter{UserID: alice, AgentID: "codex", Status: "error", Name: "B"}, "B",
+			},
+			"Filters that exclude each other select none": {
+				client.TraceFilter{UserID: alice, Status: "denied"}, "",
+			},
+			"A filter and a limit": {
+				client.TraceFilter{MinDurationMs: ms(0), List: client.List{Limit: 2}}, "f E",
+			},
+			"days and a filter": {
+				client.TraceFilter{Days: 1, HasError: pointer(true)}, "E C B",
+			},
 		} {
 			rule(sentence, func(t *testing.T, o *observed) {
 				var batches []any
 				for i, trace := range traces {
-					batches = append(batches, batch(o.trace(with(trace, m{"startTime": o.ago(time.Duration(20-i) * time.Minute)}))))
+					batches = append(batches,
+						batch(o.trace(with(trace, m{"startTime": o.ago(time.Duration(20-i) * time.Minute)}))))
 				}
 				o.store(batches...)
 				page, err := o.owner.Traces(t.Context(), o.org, c.filter)
@@ -275,7 +313,9 @@ func TestTraceFilters(t *testing.T) {
 		rule("Pages of a filtered list leave nothing out", func(t *testing.T, o *observed) {
 			want := 0
 			for i := range 30 {
-				o.store(batch(o.trace(m{"durationMs": 1 << (i % 12), "startTime": o.ago(time.Duration(i%9) * time.Minute)})))
+				o.store(batch(o.trace(m{
+					"durationMs": 1 << (i % 12), "startTime": o.ago(time.Duration(i%9) * time.Minute),
+				})))
 				if 1<<(i%12) >= 64 {
 					want++
 				}

@@ -87,7 +87,10 @@ func letIn(err error) error {
 
 // telemetryReads are the seven reads.
 func telemetryReads() []string {
-	return []string{"/sessions", "/sessions/" + database.NewID(), "/traces", "/traces/" + database.NewID(), "/policies/p", "/analytics/summary", "/tokens"}
+	return []string{
+		"/sessions", "/sessions/" + database.NewID(), "/traces", "/traces/" + database.NewID(), "/policies/p",
+		"/analytics/summary", "/tokens",
+	}
 }
 
 // TestTelemetryReaders is who may read (5).
@@ -112,7 +115,8 @@ func TestTelemetryReaders(t *testing.T) {
 		})
 		rule("A malformed organization is 403", func(t *testing.T, o *observed) {
 			for _, rest := range telemetryReads() {
-				o.wire(t, "GET", "/organization/mine/observability"+rest, "", credentials(o.owner.Client)...).errorFields(t, http.StatusForbidden)
+				o.wire(t, "GET", "/organization/mine/observability"+rest, "",
+					credentials(o.owner.Client)...).errorFields(t, http.StatusForbidden)
 			}
 		})
 		rule("A member reads another organization's telemetry as if there were none", func(t *testing.T, o *observed) {
@@ -132,7 +136,8 @@ func TestTelemetryReaders(t *testing.T) {
 					t.Errorf("%s: %d %s, want %s", rest, answer.status, answer.body, want)
 				}
 			}
-			if sum := other.summary(7); sum.TotalTraces+sum.TotalSessions+sum.TotalTokens.Input != 0 || len(sum.TopFailingPolicies) > 0 {
+			if sum := other.summary(7); sum.TotalTraces+sum.TotalSessions+sum.TotalTokens.Input != 0 ||
+				len(sum.TopFailingPolicies) > 0 {
 				t.Errorf("summary %+v", sum)
 			}
 		})
@@ -144,15 +149,18 @@ func TestTelemetryReaders(t *testing.T) {
 			viewer, member := s.join(o.owner, o.org, "viewer"), s.join(o.owner, o.org, "member")
 			for _, rest := range []string{"/sessions/" + session, "/traces", "/traces/" + trace["id"].(string)} {
 				seen := o.wire(t, "GET", o.path(rest), "", credentials(viewer.Client)...)
-				if seen.status != http.StatusOK || strings.Contains(string(seen.body), secret) || !strings.Contains(string(seen.body), trace["id"].(string)) {
+				if seen.status != http.StatusOK || strings.Contains(string(seen.body), secret) ||
+					!strings.Contains(string(seen.body), trace["id"].(string)) {
 					t.Errorf("a viewer gets %s: %d %s", rest, seen.status, seen.body)
 				}
-				if seen := o.wire(t, "GET", o.path(rest), "", credentials(member.Client)...); !strings.Contains(string(seen.body), secret) {
+				if seen := o.wire(t, "GET", o.path(rest), "",
+					credentials(member.Client)...); !strings.Contains(string(seen.body), secret) {
 					t.Errorf("a member does not get %s: %s", rest, seen.body)
 				}
 			}
 			page, err := viewer.Traces(t.Context(), o.org, client.TraceFilter{})
-			if err != nil || len(page.Items) != 1 || page.Items[0].TotalInputTokens != 3 || string(page.Items[0].Attributes) != "{}" || page.Items[0].InputPreview != nil {
+			if err != nil || len(page.Items) != 1 || page.Items[0].TotalInputTokens != 3 ||
+				string(page.Items[0].Attributes) != "{}" || page.Items[0].InputPreview != nil {
 				t.Errorf("a viewer's list: %+v, %v", page, err)
 			}
 		})
@@ -175,21 +183,51 @@ func TestTraceDetail(t *testing.T) {
 			at := func(d time.Duration) string { return start.Add(d).Format(time.RFC3339Nano) }
 			ids := []string{database.NewID(), database.NewID(), database.NewID(), database.NewID(), database.NewID()}
 			detail := o.stored(m{
-				"id": ids[0], "sessionId": ids[1], "name": "iap.plan", "startTime": at(0), "endTime": at(2 * time.Second), "durationMs": 2000, "status": "denied",
-				"userId": strings.ToUpper(ids[2]), "agentId": "codex", "attributes": m{"source": "armorcodex"}, "tags": []string{"b", "a"},
-			}, m{"id": ids[3], "kind": "generation", "name": "answer", "startTime": at(time.Second), "endTime": at(2 * time.Second), "durationMs": 900, "status": "error",
-				"sessionId": ids[1], "attributes": m{"model": "m"},
-			}, m{"id": ids[4], "parentSpanId": ids[3], "kind": "event", "name": "first", "startTime": at(0)})
+				"id": ids[0], "sessionId": ids[1], "name": "iap.plan", "startTime": at(0),
+				"endTime": at(2 * time.Second), "durationMs": 2000, "status": "denied",
+				"userId": strings.ToUpper(ids[2]), "agentId": "codex", "attributes": m{"source": "armorcodex"},
+				"tags": []string{"b", "a"},
+			},
+				m{"id": ids[3], "kind": "generation", "name": "answer", "startTime": at(time.Second),
+					"endTime": at(2 * time.Second), "durationMs": 900, "status": "error",
+					"sessionId": ids[1], "attributes": m{"model": "m"},
+				}, m{"id": ids[4], "parentSpanId": ids[3], "kind": "event", "name": "first", "startTime": at(0)})
 			want := &client.TraceDetail{
 				Trace: client.Trace{
-					ID: ids[0], SessionID: &ids[1], Name: "iap.plan", StartTime: start, EndTime: pointer(start.Add(2 * time.Second)), DurationMs: pointer(int64(2000)),
-					Status: "denied", UserID: &ids[2], AgentID: "codex", Attributes: json.RawMessage(`{"source":"armorcodex"}`), Tags: []string{"b", "a"},
+					ID:         ids[0],
+					SessionID:  &ids[1],
+					Name:       "iap.plan",
+					StartTime:  start,
+					EndTime:    pointer(start.Add(2 * time.Second)),
+					DurationMs: pointer(int64(2000)),
+					Status:     "denied",
+					UserID:     &ids[2],
+					AgentID:    "codex",
+					Attributes: json.RawMessage(`{"source":"armorcodex"}`),
+					Tags:       []string{"b", "a"},
 				},
 				Product: "suite", Source: "armorcodex",
 				Spans: []client.Span{
-					{ID: ids[3], SessionID: &ids[1], Kind: "generation", Name: "answer", StartTime: start.Add(time.Second), EndTime: pointer(start.Add(2 * time.Second)),
-						DurationMs: pointer(int64(900)), Status: "error", Attributes: json.RawMessage(`{"model":"m"}`)},
-					{ID: ids[4], ParentSpanID: &ids[3], Kind: "event", Name: "first", StartTime: start, Status: "ok", Attributes: json.RawMessage(`{}`)},
+					{
+						ID:         ids[3],
+						SessionID:  &ids[1],
+						Kind:       "generation",
+						Name:       "answer",
+						StartTime:  start.Add(time.Second),
+						EndTime:    pointer(start.Add(2 * time.Second)),
+						DurationMs: pointer(int64(900)),
+						Status:     "error",
+						Attributes: json.RawMessage(`{"model":"m"}`),
+					},
+					{
+						ID:           ids[4],
+						ParentSpanID: &ids[3],
+						Kind:         "event",
+						Name:         "first",
+						StartTime:    start,
+						Status:       "ok",
+						Attributes:   json.RawMessage(`{}`),
+					},
 				},
 			}
 			if diff := cmp.Diff(want, detail); diff != "" {
@@ -215,20 +253,29 @@ func TestTraceDetail(t *testing.T) {
 					t.Errorf("%s is %v", name, value)
 				}
 			}
-			if got.m["agentId"] != "" || len(got.m["tags"].([]any)) != 0 || len(got.m["attributes"].(m)) != 0 || got.Spans[0]["status"] != "ok" {
+			if got.m["agentId"] != "" || len(got.m["tags"].([]any)) != 0 || len(got.m["attributes"].(m)) != 0 ||
+				got.Spans[0]["status"] != "ok" {
 				t.Errorf("%s", answer.body)
 			}
-			wantTrace := []string{"agentId", "attributes", "durationMs", "endTime", "id", "name", "product", "sessionId", "source", "spans", "startTime", "status", "tags", "userId"}
+			wantTrace := []string{
+				"agentId", "attributes", "durationMs", "endTime", "id", "name", "product", "sessionId", "source",
+				"spans", "startTime", "status", "tags", "userId",
+			}
 			if diff := cmp.Diff(wantTrace, slices.Sorted(maps.Keys(got.m))); diff != "" {
 				t.Errorf("members of a trace (-want +got):\n%s", diff)
 			}
-			wantSpan := []string{"attributes", "durationMs", "endTime", "id", "kind", "name", "parentSpanId", "sessionId", "startTime", "status"}
+			wantSpan := []string{
+				"attributes", "durationMs", "endTime", "id", "kind", "name", "parentSpanId", "sessionId", "startTime",
+				"status",
+			}
 			if diff := cmp.Diff(wantSpan, slices.Sorted(maps.Keys(got.Spans[0]))); diff != "" {
 				t.Errorf("members of a span (-want +got):\n%s", diff)
 			}
 		})
 		rule("source is attributes.source where that is a text, else the product", func(t *testing.T, o *observed) {
-			for value, want := range map[any]string{"claude-code": "claude-code", 7: "suite", "": "suite", nil: "suite", true: "suite"} {
+			for value, want := range map[any]string{
+				"claude-code": "claude-code", 7: "suite", "": "suite", nil: "suite", true: "suite",
+			} {
 				if got := o.stored(o.trace(m{"attributes": m{"source": value}})).Source; got != want {
 					t.Errorf("attributes.source %v: source is %q, want %q", value, got, want)
 				}
@@ -264,17 +311,23 @@ func TestPreviews(t *testing.T) {
 			value any
 			want  *string
 		}{
-			"A text is shown":                                {"hello", pointer("hello")},
-			"An empty text is shown":                         {"", pointer("")},
-			"200 characters are shown whole":                 {strings.Repeat("é", 200), pointer(strings.Repeat("é", 200))},
-			"Longer ones are cut at 200, between characters": {strings.Repeat("😀", 201), pointer(strings.Repeat("😀", 200))},
-			"Another value is shown as its JSON":             {m{"a": []int{1, 2}}, pointer(`{"a":[1,2]}`)},
-			"null is shown as null":                          {nil, nil},
-			"What is absent is null":                         {absent, nil},
-			"NUL is shown as the replacement character":      {"a\x00b", pointer("a\ufffdb")},
+			"A text is shown":        {"hello", pointer("hello")},
+			"An empty text is shown": {"", pointer("")},
+			"200 characters are shown whole": {
+				strings.Repeat("é", 200), pointer(strings.Repeat("é", 200)),
+			},
+			"Longer ones are cut at 200, between characters": {
+				strings.Repeat("😀", 201), pointer(strings.Repeat("😀", 200)),
+			},
+			"Another value is shown as its JSON":        {m{"a": []int{1, 2}}, pointer(`{"a":[1,2]}`)},
+			"null is shown as null":                     {nil, nil},
+			"What is absent is null":                    {absent, nil},
+			"NUL is shown as the replacement character": {"a\x00b", pointer("a\ufffdb")},
 		} {
 			rule(sentence, func(t *testing.T, o *observed) {
-				if diff := cmp.Diff([2]*string{c.want, c.want}, preview(o, with(m{}, m{"input": c.value, "output": c.value}))); diff != "" {
+				if diff := cmp.Diff([2]*string{c.want, c.want}, preview(o, with(m{}, m{
+					"input": c.value, "output": c.value,
+				}))); diff != "" {
 					t.Errorf("input and output (-want +got):\n%s", diff)
 				}
 			})

@@ -23,9 +23,10 @@ type rejectCase struct {
 }
 
 func (o *observed) broken(c rejectCase) m {
-	return batch(o.trace(c.trace), o.span("span", c.span), o.generation("m", 1, 1, c.generation), o.policyCall("p", "allow", m{
-		"attributes": with(m{"policyId": "p", "decision": "allow"}, c.policy),
-	}))
+	return batch(o.trace(c.trace), o.span("span", c.span), o.generation("m", 1, 1, c.generation),
+		o.policyCall("p", "allow", m{
+			"attributes": with(m{"policyId": "p", "decision": "allow"}, c.policy),
+		}))
 }
 
 const (
@@ -45,7 +46,9 @@ const (
 // brokenTraces are the rules of a trace (2.2, 4.1 rule 5).
 func brokenTraces() (cases []rejectCase) {
 	add := func(sentence, member string, value any, reason string) {
-		cases = append(cases, rejectCase{sentence: sentence, trace: m{member: value}, field: "trace." + member, reason: reason})
+		cases = append(cases, rejectCase{
+			sentence: sentence, trace: m{member: value}, field: "trace." + member, reason: reason,
+		})
 	}
 	add("A trace needs an id", "id", absent, needsID)
 	add("A trace's id is not null", "id", nil, needsID)
@@ -71,13 +74,17 @@ func brokenTraces() (cases []rejectCase) {
 	add("An agent id has a bound", "agentId", strings.Repeat("a", 501), tooLongText)
 	add("Attributes are an object", "attributes", []int{1}, "must be an object")
 	add("Tags are an array", "tags", "a", wrongType)
-	return append(cases, rejectCase{sentence: "Tags are strings", trace: m{"tags": []any{"a", 1}}, field: "trace.tags[1]", reason: wrongType})
+	return append(cases, rejectCase{
+		sentence: "Tags are strings", trace: m{"tags": []any{"a", 1}}, field: "trace.tags[1]", reason: wrongType,
+	})
 }
 
 // brokenSpans are the rules of a span (2.3, 4.1 rule 5).
 func brokenSpans() (cases []rejectCase) {
 	add := func(sentence, member string, value any, reason string) {
-		cases = append(cases, rejectCase{sentence: sentence, span: m{member: value}, field: "spans[0]." + member, reason: reason})
+		cases = append(cases, rejectCase{
+			sentence: sentence, span: m{member: value}, field: "spans[0]." + member, reason: reason,
+		})
 	}
 	add("A span needs an id", "id", absent, needsID)
 	add("A span's id is a UUID", "id", "1", notAnID)
@@ -98,20 +105,47 @@ func brokenSpans() (cases []rejectCase) {
 // brokenTimes are texts that are no date and time, and numbers that are no duration.
 func brokenTimes() (cases []rejectCase) {
 	for _, text := range []string{
-		"", "now", "2030-01-01", "10:00:00Z", "2030-02-30T00:00:00Z", "2030-13-01T00:00:00Z", "2030-01-01T25:00:00Z", "2030-01-01 10:00:00Z",
-		"2030-01-01T00:00:00+99:00", "10000-01-01T00:00:00Z", "9999-12-31T23:59:59-01:00", "0000-06-01T00:00:00Z", "1893456000", "2030-01-01T00:00:00Z ", "\x00",
+		"", "now", "2030-01-01", "10:00:00Z", "2030-02-30T00:00:00Z", "2030-13-01T00:00:00Z", "2030-01-01T25:00:00Z",
+		"2030-01-01 10:00:00Z",
+		"2030-01-01T00:00:00+99:00", "10000-01-01T00:00:00Z", "9999-12-31T23:59:59-01:00", "0000-06-01T00:00:00Z",
+		"1893456000", "2030-01-01T00:00:00Z ", "\x00",
 	} {
 		cases = append(cases,
-			rejectCase{sentence: fmt.Sprintf("%q is no start", text), trace: m{"startTime": text}, field: "trace.startTime", reason: needsTime},
-			rejectCase{sentence: fmt.Sprintf("%q is no end", text), span: m{"endTime": text}, field: "spans[0].endTime", reason: notATime})
+			rejectCase{
+				sentence: fmt.Sprintf("%q is no start", text),
+				trace:    m{"startTime": text},
+				field:    "trace.startTime",
+				reason:   needsTime,
+			},
+			rejectCase{
+				sentence: fmt.Sprintf("%q is no end", text),
+				span:     m{"endTime": text},
+				field:    "spans[0].endTime",
+				reason:   notATime,
+			})
 	}
-	cases = append(cases, rejectCase{sentence: "A number is no start", trace: m{"startTime": 1893456000}, field: "trace.startTime", reason: wrongType},
-		rejectCase{sentence: "A number is no end", trace: m{"endTime": 1893456000}, field: "trace.endTime", reason: notATime})
+	cases = append(cases,
+		rejectCase{
+			sentence: "A number is no start",
+			trace:    m{"startTime": 1893456000},
+			field:    "trace.startTime",
+			reason:   wrongType,
+		},
+		rejectCase{
+			sentence: "A number is no end", trace: m{"endTime": 1893456000}, field: "trace.endTime", reason: notATime,
+		})
 	for sentence, value := range map[string]any{
-		"A duration is not negative": -1, "A duration is whole": 1.5, "A duration has a bound": 1e12 + 1, "A duration of 1e308 is beyond it": 1e308, "A duration is no string": "5",
+		"A duration is not negative": -1, "A duration is whole": 1.5, "A duration has a bound": 1e12 + 1,
+		"A duration of 1e308 is beyond it": 1e308, "A duration is no string": "5",
 	} {
-		cases = append(cases, rejectCase{sentence: sentence, trace: m{"durationMs": value}, field: "trace.durationMs", reason: badNumber},
-			rejectCase{sentence: sentence + ", of a span too", span: m{"durationMs": value}, field: "spans[0].durationMs", reason: badNumber})
+		cases = append(cases,
+			rejectCase{sentence: sentence, trace: m{"durationMs": value}, field: "trace.durationMs", reason: badNumber},
+			rejectCase{
+				sentence: sentence + ", of a span too",
+				span:     m{"durationMs": value},
+				field:    "spans[0].durationMs",
+				reason:   badNumber,
+			})
 	}
 	return cases
 }
@@ -120,18 +154,41 @@ func brokenTimes() (cases []rejectCase) {
 func brokenAttributes() (cases []rejectCase) {
 	for _, name := range []string{"inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens"} {
 		for sentence, value := range map[string]any{
-			"are not negative": -1, "are whole": 0.5, "have a bound": 1e12 + 1, "of 1e308 are beyond it": 1e308, "are no string": "5", "are no object": m{},
+			"are not negative": -1, "are whole": 0.5, "have a bound": 1e12 + 1, "of 1e308 are beyond it": 1e308,
+			"are no string": "5", "are no object": m{},
 		} {
-			cases = append(cases, rejectCase{sentence: name + " " + sentence, generation: m{name: value}, field: "spans[1].attributes." + name, reason: badNumber})
+			cases = append(cases, rejectCase{
+				sentence:   name + " " + sentence,
+				generation: m{name: value},
+				field:      "spans[1].attributes." + name,
+				reason:     badNumber,
+			})
 		}
 	}
-	for sentence, value := range map[string]any{"is not negative": -0.01, "has a bound": 1e9 + 1, "of 1e308 is beyond it": 1e308, "is no string": "free"} {
-		cases = append(cases, rejectCase{sentence: "costUsd " + sentence, generation: m{"costUsd": value}, field: "spans[1].attributes.costUsd", reason: badCost})
+	for sentence, value := range map[string]any{
+		"is not negative": -0.01, "has a bound": 1e9 + 1, "of 1e308 is beyond it": 1e308, "is no string": "free",
+	} {
+		cases = append(cases, rejectCase{
+			sentence:   "costUsd " + sentence,
+			generation: m{"costUsd": value},
+			field:      "spans[1].attributes.costUsd",
+			reason:     badCost,
+		})
 	}
 	for _, name := range []string{"policyId", "policyName", "decision", "matchedRuleId", "toolName", "model"} {
 		cases = append(cases,
-			rejectCase{sentence: name + " holds no NUL", policy: m{name: "a\x00"}, field: "spans[2].attributes." + name, reason: holdsNUL},
-			rejectCase{sentence: name + " has a bound", policy: m{name: strings.Repeat("x", 501)}, field: "spans[2].attributes." + name, reason: tooLongText})
+			rejectCase{
+				sentence: name + " holds no NUL",
+				policy:   m{name: "a\x00"},
+				field:    "spans[2].attributes." + name,
+				reason:   holdsNUL,
+			},
+			rejectCase{
+				sentence: name + " has a bound",
+				policy:   m{name: strings.Repeat("x", 501)},
+				field:    "spans[2].attributes." + name,
+				reason:   tooLongText,
+			})
 	}
 	return cases
 }
@@ -151,7 +208,8 @@ func TestIngestRejections(t *testing.T) {
 						if got.Accepted != 1 || got.Rejected != 1 {
 							t.Fatalf("%+v", got)
 						}
-						if diff := cmp.Diff([]client.Rejection{{Index: 1, Field: c.field, Reason: c.reason}}, got.Rejections); diff != "" {
+						if diff := cmp.Diff([]client.Rejection{{Index: 1, Field: c.field, Reason: c.reason}},
+							got.Rejections); diff != "" {
 							t.Errorf("rejections (-want +got):\n%s", diff)
 						}
 					})
@@ -167,16 +225,22 @@ func TestIngestReadsBatchesStrictly(t *testing.T) {
 	t.Parallel()
 	rules(t, func(s *server, rule func(string, func(*testing.T, *observed))) {
 		for sentence, c := range map[string]struct{ old, replacement, field string }{
-			"A member of a batch twice":         {`"spans":`, `"spans":[],"spans":`, "spans"},
-			"A member of a trace twice":         {`"status":"ok"`, `"status":"ok","status":"error"`, "trace.status"},
-			"A member twice, once escaped":      {`"status":"ok"`, `"status":"ok","st\u0061tus":"ok"`, "trace.status"},
-			"A member of attributes twice":      {`"attributes":{`, `"attributes":{"a":1,"a":1,`, "spans[0].attributes.a"},
-			"Half a surrogate pair in a name":   {`iap.plan`, `\ud800`, "trace.name"},
-			"A surrogate pair reversed":         {`iap.plan`, `\udc00\ud800`, "trace.name"},
-			"Half a surrogate in attributes":    {`"attributes":{`, `"attributes":{"a":"\udfff",`, "spans[0].attributes.a"},
-			"Bytes that are no UTF-8":           {`iap.plan`, "\xff", "trace.name"},
-			"An overlong encoding":              {`iap.plan`, "\xc0\xaf", "trace.name"},
-			"Bytes that are no UTF-8 in a name": {`"attributes":{`, "\"attributes\":{\"\xc3\x28\":1,", "spans[0].attributes"},
+			"A member of a batch twice":    {`"spans":`, `"spans":[],"spans":`, "spans"},
+			"A member of a trace twice":    {`"status":"ok"`, `"status":"ok","status":"error"`, "trace.status"},
+			"A member twice, once escaped": {`"status":"ok"`, `"status":"ok","st\u0061tus":"ok"`, "trace.status"},
+			"A member of attributes twice": {
+				`"attributes":{`, `"attributes":{"a":1,"a":1,`, "spans[0].attributes.a",
+			},
+			"Half a surrogate pair in a name": {`iap.plan`, `\ud800`, "trace.name"},
+			"A surrogate pair reversed":       {`iap.plan`, `\udc00\ud800`, "trace.name"},
+			"Half a surrogate in attributes": {
+				`"attributes":{`, `"attributes":{"a":"\udfff",`, "spans[0].attributes.a",
+			},
+			"Bytes that are no UTF-8": {`iap.plan`, "\xff", "trace.name"},
+			"An overlong encoding":    {`iap.plan`, "\xc0\xaf", "trace.name"},
+			"Bytes that are no UTF-8 in a name": {
+				`"attributes":{`, "\"attributes\":{\"\xc3\x28\":1,", "spans[0].attributes",
+			},
 		} {
 			rule(sentence, func(t *testing.T, o *observed) {
 				good := string(sent(t, batch(o.trace(nil)))[0])
@@ -187,7 +251,8 @@ func TestIngestReadsBatchesStrictly(t *testing.T) {
 				bad = strings.Replace(bad, c.old, c.replacement, 1)
 				answer := o.post(fmt.Sprintf(`{"product":"p","batches":[%s,%s]}`, bad, good))
 				body := string(answer.body)
-				if answer.status != http.StatusOK || !strings.Contains(body, `"accepted":1,"rejected":1`) || !strings.Contains(body, `"index":0,"field":"`+c.field) {
+				if answer.status != http.StatusOK || !strings.Contains(body, `"accepted":1,"rejected":1`) ||
+					!strings.Contains(body, `"index":0,"field":"`+c.field) {
 					t.Errorf("%d %s, want a rejection for %s", answer.status, body, c.field)
 				}
 			})
@@ -204,8 +269,9 @@ func TestIngestReadsBatchesStrictly(t *testing.T) {
 		rule("JSON that cannot be split into batches is 400", func(t *testing.T, o *observed) {
 			const deep = 100_000
 			for name, body := range map[string]string{
-				"broken":         `{"product":"p","batches":[{"trace":}]}`,
-				"too deep":       `{"product":"p","batches":[{"trace":` + strings.Repeat("[", deep) + strings.Repeat("]", deep) + `}]}`,
+				"broken": `{"product":"p","batches":[{"trace":}]}`,
+				"too deep": `{"product":"p","batches":[{"trace":` + strings.Repeat("[", deep) +
+					strings.Repeat("]", deep) + `}]}`,
 				"without an end": `{"product":"p","batches":[` + string(sent(t, batch(o.trace(nil)))[0]),
 				"two bodies":     o.one(`"product":"p",`) + `{}`,
 			} {
@@ -224,8 +290,13 @@ func TestIngestReadsBatchesStrictly(t *testing.T) {
 func TestIngestKeepsWhatItTakes(t *testing.T) {
 	t.Parallel()
 	rules(t, func(s *server, rule func(string, func(*testing.T, *observed))) {
-		rule("Names are kept as they are: HTML, any script, 200 characters of four bytes", func(t *testing.T, o *observed) {
-			for _, name := range []string{`<script>alert("1")</script> & 'x'`, "日本語 \u202e \u2028\n\t", strings.Repeat("😀", 200), "\ufffd\uffff", "'; DROP TABLE trace; --", "\x1e\x1f\x1f2\x1f", "x"} {
+		rule("Names are kept as they are: HTML, any script, 200 characters of four bytes", func(
+			t *testing.T, o *observed,
+		) {
+			for _, name := range []string{
+				`<script>alert("1")</script> & 'x'`, "日本語 \u202e \u2028\n\t", strings.Repeat("😀", 200), "\ufffd\uffff",
+				"'; DROP TABLE trace; --", "\x1e\x1f\x1f2\x1f", "x",
+			} {
 				got := o.stored(o.trace(m{"name": name}), o.span("span", m{"name": name}))
 				if got.Name != name || got.Spans[0].Name != name {
 					t.Errorf("%q came back as %q and %q", name, got.Name, got.Spans[0].Name)
@@ -236,7 +307,9 @@ func TestIngestKeepsWhatItTakes(t *testing.T) {
 			}
 		})
 		rule("Kinds nobody knows are kept as they are", func(t *testing.T, o *observed) {
-			kinds := []string{"span", "policy_call", "generation", "event", "retrieval", "GENERATION", "<kind>", "\x1f\x1e\x1f"}
+			kinds := []string{
+				"span", "policy_call", "generation", "event", "retrieval", "GENERATION", "<kind>", "\x1f\x1e\x1f",
+			}
 			var spans []m
 			for _, kind := range kinds {
 				spans = append(spans, o.span(kind, nil))
@@ -247,7 +320,9 @@ func TestIngestKeepsWhatItTakes(t *testing.T) {
 				}
 			}
 		})
-		rule("A date and time may have any offset, any fraction, or no zone, which is UTC", func(t *testing.T, o *observed) {
+		rule("A date and time may have any offset, any fraction, or no zone, which is UTC", func(
+			t *testing.T, o *observed,
+		) {
 			for text, want := range map[string]string{
 				"2030-05-15T10:00:00Z":                "2030-05-15T10:00:00Z",
 				"2030-05-15T10:00:00":                 "2030-05-15T10:00:00Z",
@@ -269,7 +344,8 @@ func TestIngestKeepsWhatItTakes(t *testing.T) {
 		})
 		rule("Attributes come back as they were sent, NUL and large numbers included", func(t *testing.T, o *observed) {
 			attributes := `{"z":1e400,"a":[null,{"b":-0,"c":12345678901234567890}],"nul":"\u0000","":""}`
-			raw := string(sent(t, batch(o.trace(m{"attributes": "HERE", "tags": []string{"a", "", "<b>", "\x00"}}), o.span("span", m{"attributes": "HERE"})))[0])
+			raw := string(sent(t, batch(o.trace(m{"attributes": "HERE", "tags": []string{"a", "", "<b>", "\x00"}}),
+				o.span("span", m{"attributes": "HERE"})))[0])
 			o.store(strings.ReplaceAll(raw, `"HERE"`, attributes))
 			got := o.read(o.listed(client.TraceFilter{})[0])
 			if string(got.Attributes) != attributes || string(got.Spans[0].Attributes) != attributes {
@@ -280,7 +356,9 @@ func TestIngestKeepsWhatItTakes(t *testing.T) {
 			}
 		})
 		rule("In kinds other than generation attributes are free-form", func(t *testing.T, o *observed) {
-			o.store(batch(o.trace(nil), o.span("span", m{"attributes": m{"inputTokens": -5, "costUsd": "much", "model": 7, "toolName": []int{}}})))
+			o.store(batch(o.trace(nil), o.span("span", m{
+				"attributes": m{"inputTokens": -5, "costUsd": "much", "model": 7, "toolName": []int{}},
+			})))
 		})
 	})
 }

@@ -50,8 +50,11 @@ func TestIngestRequest(t *testing.T) {
 			o.refuseRequest(o.one(`"product":"p","orgId":null,`), "orgId")
 		})
 		rule("Inside attributes orgId is data", func(t *testing.T, o *observed) {
-			detail := o.stored(o.trace(m{"attributes": m{"orgId": "theirs"}}), o.span("span", m{"attributes": m{"orgId": nil}}))
-			if string(detail.Attributes) != `{"orgId":"theirs"}` || string(detail.Spans[0].Attributes) != `{"orgId":null}` {
+			detail := o.stored(o.trace(m{"attributes": m{"orgId": "theirs"}}), o.span("span", m{
+				"attributes": m{"orgId": nil},
+			}))
+			if string(detail.Attributes) != `{"orgId":"theirs"}` ||
+				string(detail.Spans[0].Attributes) != `{"orgId":null}` {
 				t.Errorf("attributes %s and %s", detail.Attributes, detail.Spans[0].Attributes)
 			}
 		})
@@ -73,7 +76,9 @@ func TestIngestRequest(t *testing.T) {
 			}
 		})
 		rule("The product of the API key overrides that of the body", func(t *testing.T, o *observed) {
-			key, err := o.owner.CreateKey(t.Context(), client.NewKey{Name: "agent", OrganizationID: o.org, Product: "of-the-key"})
+			key, err := o.owner.CreateKey(t.Context(), client.NewKey{
+				Name: "agent", OrganizationID: o.org, Product: "of-the-key",
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +107,8 @@ func TestIngestRequest(t *testing.T) {
 			}
 		})
 		rule("Members nobody knows are ignored", func(t *testing.T, o *observed) {
-			if answer := o.post(o.one(`"product":"p","schema":2,"x":{"orgId":1},`)); answer.status != http.StatusOK || o.summary(1).TotalTraces != 1 {
+			if answer := o.post(o.one(`"product":"p","schema":2,"x":{"orgId":1},`)); answer.status != http.StatusOK ||
+				o.summary(1).TotalTraces != 1 {
 				t.Errorf("%d %s", answer.status, answer.body)
 			}
 		})
@@ -113,8 +119,10 @@ func TestIngestRequest(t *testing.T) {
 		rule("The answer names accepted, rejected, duplicate and traceIds", func(t *testing.T, o *observed) {
 			trace := o.trace(nil)
 			answer := o.post(fmt.Sprintf(`{"product":"p","batches":[%s]}`, sent(t, batch(trace))[0]))
-			want := fmt.Sprintf(`{"accepted":1,"rejected":0,"duplicate":0,"traceIds":[%q],"rejections":[]}`, trace["id"])
-			if answer.status != http.StatusOK || string(answer.body) != want || answer.header.Get("Content-Type") != "application/json" {
+			want := fmt.Sprintf(`{"accepted":1,"rejected":0,"duplicate":0,"traceIds":[%q],"rejections":[]}`,
+				trace["id"])
+			if answer.status != http.StatusOK || string(answer.body) != want ||
+				answer.header.Get("Content-Type") != "application/json" {
 				t.Errorf("%d %s %s\nwant %s", answer.status, answer.header.Get("Content-Type"), answer.body, want)
 			}
 		})
@@ -136,7 +144,9 @@ func TestIngestCredentials(t *testing.T) {
 			if messageOf(err) != "this key belongs to no organization" {
 				t.Errorf("it says %q", messageOf(err))
 			}
-			_, err = unbound.ReportUsage(t.Context(), client.UsageReport{Product: "p", SessionID: database.NewID(), Entries: []client.ModelUsage{}})
+			_, err = unbound.ReportUsage(t.Context(), client.UsageReport{
+				Product: "p", SessionID: database.NewID(), Entries: []client.ModelUsage{},
+			})
 			wantStatus(t, "report usage", err, http.StatusForbidden)
 		})
 		rule("Without credentials it is 401", func(t *testing.T, o *observed) {
@@ -153,14 +163,17 @@ func TestIngestCredentials(t *testing.T) {
 			wantStatus(t, "a revoked key", send(o, o.public.WithKey(key.APIKey)), http.StatusUnauthorized)
 		})
 		rule("A key without the scope ingest is 403", func(t *testing.T, o *observed) {
-			key, err := o.owner.CreateKey(t.Context(), client.NewKey{Name: "audit", OrganizationID: o.org, Scopes: []string{"audit"}})
+			key, err := o.owner.CreateKey(t.Context(), client.NewKey{
+				Name: "audit", OrganizationID: o.org, Scopes: []string{"audit"},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			wantStatus(t, "a key without ingest", send(o, o.public.WithKey(key.APIKey)), http.StatusForbidden)
 		})
 		rule("The key may come as Authorization: Bearer", func(t *testing.T, o *observed) {
-			answer := o.wire(t, "POST", "/observability/spans", o.one(`"product":"p",`), "Authorization", "Bearer "+o.agent.APIKey)
+			answer := o.wire(t, "POST", "/observability/spans", o.one(`"product":"p",`), "Authorization",
+				"Bearer "+o.agent.APIKey)
 			if answer.status != http.StatusOK {
 				t.Errorf("%d %s", answer.status, answer.body)
 			}
@@ -246,7 +259,9 @@ func TestIngestBodies(t *testing.T) {
 			}
 		})
 		rule("A small body that unpacks to 200 MB is 413", func(t *testing.T, o *observed) {
-			for encoding, bomb := range map[string]string{"gzip": gzipped(t, zeros(200<<20)), "zstd": zstandard(t, zeros(200<<20))} {
+			for encoding, bomb := range map[string]string{
+				"gzip": gzipped(t, zeros(200<<20)), "zstd": zstandard(t, zeros(200<<20)),
+			} {
 				if len(bomb) > 1<<20 {
 					t.Fatalf("the %s bomb has %d bytes", encoding, len(bomb))
 				}
@@ -273,7 +288,8 @@ func (o *observed) announce(n int) string {
 	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
 		o.t.Fatal(err)
 	}
-	fmt.Fprintf(conn, "POST /observability/spans HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", o.agent.APIKey, n)
+	fmt.Fprintf(conn,
+		"POST /observability/spans HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", o.agent.APIKey, n)
 	answer := make([]byte, 200)
 	read, err := conn.Read(answer)
 	if err != nil {

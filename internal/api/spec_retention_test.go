@@ -43,11 +43,14 @@ func TestRetention(t *testing.T) {
 			o.store(b)
 			o.later(30*aDay - time.Hour)
 			retain(o)
-			if gone(o, b["trace"].(m)) || o.session(session).TraceCount != 1 || o.summary(30).TotalTraces != 1 || o.policy("p", 30).Denied != 1 {
+			if gone(o, b["trace"].(m)) || o.session(session).TraceCount != 1 || o.summary(30).TotalTraces != 1 ||
+				o.policy("p", 30).Denied != 1 {
 				t.Error("something is gone within 30 days")
 			}
 		})
-		rule("Older traces are removed with their spans, their sessions and their figures", func(t *testing.T, o *observed) {
+		rule("Older traces are removed with their spans, their sessions and their figures", func(
+			t *testing.T, o *observed,
+		) {
 			session := database.NewID()
 			b := o.inSession(session, time.Minute, nil, o.generation("m", 5, 0, nil), o.policyCall("p", "deny", nil))
 			o.store(b)
@@ -65,7 +68,8 @@ func TestRetention(t *testing.T) {
 			if ids := o.listed(client.TraceFilter{Days: 90}); !slices.Equal(ids, []string{fresh["id"].(string)}) {
 				t.Errorf("listed are %v", ids)
 			}
-			if sum := o.summary(90); sum.TotalTraces != 1 || sum.TotalSessions != 0 || sum.TotalTokens.Input != 1 || len(sum.TopFailingPolicies) != 0 {
+			if sum := o.summary(90); sum.TotalTraces != 1 || sum.TotalSessions != 0 || sum.TotalTokens.Input != 1 ||
+				len(sum.TopFailingPolicies) != 0 {
 				t.Errorf("summary %+v", sum)
 			}
 			if p := o.policy("p", 90); p.Calls != 0 || p.PolicyName != "" {
@@ -94,7 +98,9 @@ func TestRetention(t *testing.T) {
 				t.Error("what was received 32 days ago is there")
 			}
 		})
-		rule("A session is kept by its lastActivityAt, with the totals of its whole life", func(t *testing.T, o *observed) {
+		rule("A session is kept by its lastActivityAt, with the totals of its whole life", func(
+			t *testing.T, o *observed,
+		) {
 			session := database.NewID()
 			o.store(o.inSession(session, time.Minute, nil, o.generation("m", 5, 0, nil)))
 			o.later(20 * aDay)
@@ -217,10 +223,19 @@ func (k *keeper) ingest() {
 	now := stamp(time.Unix(0, k.clock.Load()).UTC())
 	var spans []m
 	for range 400 {
-		spans = append(spans, m{"id": database.NewID(), "kind": "span", "name": "s", "startTime": now, "attributes": m{"text": strings.Repeat("x", 500)}})
+		spans = append(spans, m{
+			"id":         database.NewID(),
+			"kind":       "span",
+			"name":       "s",
+			"startTime":  now,
+			"attributes": m{"text": strings.Repeat("x", 500)},
+		})
 	}
-	b := batch(m{"id": database.NewID(), "sessionId": k.session, "name": "t", "startTime": now, "status": "ok"}, spans...)
-	result, err := k.Ingest(k.t.Context(), keeperOrg, "p", observability.Request{Product: "p", Batches: rawBatches(k.t, []any{b})})
+	b := batch(m{"id": database.NewID(), "sessionId": k.session, "name": "t", "startTime": now, "status": "ok"},
+		spans...)
+	result, err := k.Ingest(k.t.Context(), keeperOrg, "p", observability.Request{
+		Product: "p", Batches: rawBatches(k.t, []any{b}),
+	})
 	if err != nil || result.Accepted != 1 {
 		k.t.Fatalf("%+v, %v", result, err)
 	}
@@ -289,7 +304,8 @@ func TestDryRetentionRemovesNothing(t *testing.T) {
 		k.goTo(31, 0, 1)
 		for _, dry := range []bool{true, true, false} {
 			removed, err := k.Retain(t.Context(), dry)
-			if want := time.Date(2030, 5, 16, 0, 0, 0, 0, time.UTC); err != nil || removed.Traces != 1 || removed.Sessions != 1 || !removed.Before.Equal(want) {
+			if want := time.Date(2030, 5, 16, 0, 0, 0, 0, time.UTC); err != nil || removed.Traces != 1 ||
+				removed.Sessions != 1 || !removed.Before.Equal(want) {
 				t.Errorf("dry %t: %+v, %v, want one trace and one session before %s", dry, removed, err, want)
 			}
 		}

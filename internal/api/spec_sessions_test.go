@@ -39,11 +39,15 @@ func TestSessionDetail(t *testing.T) {
 				}
 			}
 		})
-		rule("A session has the figures of its traces, and their list in chronological order", func(t *testing.T, o *observed) {
+		rule("A session has the figures of its traces, and their list in chronological order", func(
+			t *testing.T, o *observed,
+		) {
 			id, user := database.NewID(), database.NewID()
 			full := m{"cacheReadTokens": 3, "cacheWriteTokens": 4, "costUsd": 0.5}
-			second := o.inSession(id, 2*time.Minute, m{"userId": user, "agentId": "codex"}, o.generation("a", 1, 2, full))
-			first := o.inSession(id, 5*time.Minute, m{"status": "error"}, o.generation("b", 10, 20, full), o.span("span", m{"status": "error"}))
+			second := o.inSession(id, 2*time.Minute, m{"userId": user, "agentId": "codex"},
+				o.generation("a", 1, 2, full))
+			first := o.inSession(id, 5*time.Minute, m{"status": "error"}, o.generation("b", 10, 20, full),
+				o.span("span", m{"status": "error"}))
 			third := o.inSession(id, time.Minute, m{"agentId": "claude"})
 			o.store(second, first, third)
 			got := o.session(strings.ToUpper(id))
@@ -58,17 +62,29 @@ func TestSessionDetail(t *testing.T) {
 			if !slices.Equal(order, want) {
 				t.Errorf("traces %v, want %v", order, want)
 			}
-			if trace := got.Traces[0]; trace.TotalInputTokens != 10 || trace.TotalOutputTokens != 20 || trace.TotalCostUSD != 0.5 || trace.SpanCount != 2 || trace.ErrorCount != 1 {
+			if trace := got.Traces[0]; trace.TotalInputTokens != 10 || trace.TotalOutputTokens != 20 ||
+				trace.TotalCostUSD != 0.5 || trace.SpanCount != 2 || trace.ErrorCount != 1 {
 				t.Errorf("its first trace: %+v", trace)
 			}
 			started, active := first["trace"].(m)["startTime"].(string), third["trace"].(m)["startTime"].(string)
 			if stamp(got.StartedAt) != cutToMicros(started) || stamp(got.LastActivityAt) != cutToMicros(active) {
-				t.Errorf("from %s to %s, want %s to %s", stamp(got.StartedAt), stamp(got.LastActivityAt), started, active)
+				t.Errorf("from %s to %s, want %s to %s", stamp(got.StartedAt), stamp(got.LastActivityAt), started,
+					active)
 			}
 			got.Traces, got.StartedAt, got.LastActivityAt = nil, time.Time{}, time.Time{}
 			wantSession := &client.TelemetrySession{
-				ID: id, OrgID: o.org, UserID: &user, AgentID: "codex", Product: "suite", TraceCount: 3, TotalInputTokens: 11, TotalOutputTokens: 22,
-				TotalCacheReadTokens: 6, TotalCacheWriteTokens: 8, TotalCostUSD: 1, Status: "active",
+				ID:                    id,
+				OrgID:                 o.org,
+				UserID:                &user,
+				AgentID:               "codex",
+				Product:               "suite",
+				TraceCount:            3,
+				TotalInputTokens:      11,
+				TotalOutputTokens:     22,
+				TotalCacheReadTokens:  6,
+				TotalCacheWriteTokens: 8,
+				TotalCostUSD:          1,
+				Status:                "active",
 			}
 			if diff := cmp.Diff(wantSession, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -81,7 +97,8 @@ func TestSessionDetail(t *testing.T) {
 			if err := json.Unmarshal(o.get("/sessions/"+id).body, &got); err != nil {
 				t.Fatal(err)
 			}
-			want := []string{"agentId", "id", "lastActivityAt", "orgId", "product", "startedAt", "status", "totalCacheReadTokens", "totalCacheWriteTokens",
+			want := []string{"agentId", "id", "lastActivityAt", "orgId", "product", "startedAt", "status",
+				"totalCacheReadTokens", "totalCacheWriteTokens",
 				"totalCostUsd", "totalInputTokens", "totalOutputTokens", "traceCount", "traces", "userId"}
 			if diff := cmp.Diff(want, slices.Sorted(maps.Keys(got))); diff != "" {
 				t.Errorf("members of the detail (-want +got):\n%s", diff)
@@ -91,9 +108,12 @@ func TestSessionDetail(t *testing.T) {
 			if diff := cmp.Diff(want, slices.Sorted(maps.Keys(listed))); diff != "" {
 				t.Errorf("members in the list (-want +got):\n%s", diff)
 			}
-			wantTrace := []string{"agentId", "attributes", "durationMs", "endTime", "errorCount", "id", "inputPreview", "name", "outputPreview", "sessionId", "spanCount",
+			wantTrace := []string{"agentId", "attributes", "durationMs", "endTime", "errorCount", "id", "inputPreview",
+				"name", "outputPreview", "sessionId", "spanCount",
 				"startTime", "status", "tags", "totalCostUsd", "totalInputTokens", "totalOutputTokens", "userId"}
-			for where, trace := range map[string]m{"the detail": got["traces"].([]any)[0].(m), "the trace list": o.page("/traces").Items[0]} {
+			for where, trace := range map[string]m{
+				"the detail": got["traces"].([]any)[0].(m), "the trace list": o.page("/traces").Items[0],
+			} {
 				if diff := cmp.Diff(wantTrace, slices.Sorted(maps.Keys(trace))); diff != "" {
 					t.Errorf("members of a trace in %s (-want +got):\n%s", where, diff)
 				}
@@ -107,7 +127,8 @@ func TestSessionDetail(t *testing.T) {
 				t.Errorf("%s, want the end %s", got, end)
 			}
 			before := s.now()
-			o.store(o.inSession(id, time.Minute, m{"endTime": "9999-12-31T00:00:00Z"}), o.inSession(id, 0, m{"startTime": "9999-12-31T00:00:00Z"}))
+			o.store(o.inSession(id, time.Minute, m{"endTime": "9999-12-31T00:00:00Z"}),
+				o.inSession(id, 0, m{"startTime": "9999-12-31T00:00:00Z"}))
 			if got := o.session(id).LastActivityAt; got.Before(before.Add(-time.Second)) || got.After(s.now()) {
 				t.Errorf("%s, want now", got)
 			}
@@ -135,9 +156,18 @@ func TestSessionDetailIsCapped(t *testing.T) {
 	for from := 0; from < all; from += 500 {
 		var batches []any
 		for i := from; i < min(from+500, all); i++ {
-			batches = append(batches, batch(m{"id": database.NewID(), "sessionId": session, "name": fmt.Sprint(i), "startTime": stamp(begin.Add(time.Duration(i) * time.Second)), "status": "ok"}))
+			batches = append(batches,
+				batch(m{
+					"id":        database.NewID(),
+					"sessionId": session,
+					"name":      fmt.Sprint(i),
+					"startTime": stamp(begin.Add(time.Duration(i) * time.Second)),
+					"status":    "ok",
+				}))
 		}
-		result, err := s.Telemetry.Ingest(t.Context(), o.org, "bulk", observability.Request{Product: "bulk", Batches: rawBatches(t, batches)})
+		result, err := s.Telemetry.Ingest(t.Context(), o.org, "bulk", observability.Request{
+			Product: "bulk", Batches: rawBatches(t, batches),
+		})
 		if err != nil || result.Accepted != len(batches) {
 			t.Fatalf("%+v, %v", result, err)
 		}
@@ -173,16 +203,24 @@ func TestSessionFilters(t *testing.T) {
 			"agentId matches exactly":                        {client.SessionFilter{AgentID: "B"}, "B"},
 			"agentId is no pattern, and its case counts":     {client.SessionFilter{AgentID: "b"}, ""},
 			"An agentId that no database takes matches none": {client.SessionFilter{AgentID: "\x00"}, ""},
-			"Filters together select what meets all":         {client.SessionFilter{UserID: alice, Status: "completed", AgentID: "C"}, "C"},
-			"Filters that exclude each other select none":    {client.SessionFilter{UserID: alice, Status: "error"}, ""},
-			"A filter and a limit":                           {client.SessionFilter{Status: "active", List: client.List{Limit: 1}}, "E"},
+			"Filters together select what meets all": {
+				client.SessionFilter{UserID: alice, Status: "completed", AgentID: "C"}, "C",
+			},
+			"Filters that exclude each other select none": {
+				client.SessionFilter{UserID: alice, Status: "error"}, "",
+			},
+			"A filter and a limit": {
+				client.SessionFilter{Status: "active", List: client.List{Limit: 1}}, "E",
+			},
 		} {
 			rule(sentence, func(t *testing.T, o *observed) {
 				o.store(
 					o.inSession(database.NewID(), 40*time.Minute, m{"agentId": "A", "userId": alice}),
 					o.inSession(database.NewID(), 20*time.Minute, m{"agentId": "B"}),
-					o.inSession(database.NewID(), 15*time.Minute, m{"agentId": "C", "userId": alice}, o.ending(15*time.Minute, "ok")),
-					o.inSession(database.NewID(), 10*time.Minute, m{"agentId": "D", "userId": bob}, o.ending(10*time.Minute, "error")),
+					o.inSession(database.NewID(), 15*time.Minute, m{"agentId": "C", "userId": alice},
+						o.ending(15*time.Minute, "ok")),
+					o.inSession(database.NewID(), 10*time.Minute, m{"agentId": "D", "userId": bob},
+						o.ending(10*time.Minute, "error")),
 					o.inSession(database.NewID(), 5*time.Minute, m{"agentId": "E"}),
 				)
 				page, err := o.owner.TelemetrySessions(t.Context(), o.org, c.filter)

@@ -48,7 +48,8 @@ func TestSessionStates(t *testing.T) {
 		})
 		rule("Only an event of that very name ends it", func(t *testing.T, o *observed) {
 			id := database.NewID()
-			o.store(o.inSession(id, time.Minute, nil, o.span("span", m{"name": "session.end"}), o.span("event", m{"name": "Session.End"}), o.span("event", m{"name": "session.ended"})))
+			o.store(o.inSession(id, time.Minute, nil, o.span("span", m{"name": "session.end"}),
+				o.span("event", m{"name": "Session.End"}), o.span("event", m{"name": "session.ended"})))
 			want(o, id, "active")
 		})
 		rule("The trace that carries the event may go on for a moment", func(t *testing.T, o *observed) {
@@ -67,11 +68,13 @@ func TestSessionStates(t *testing.T) {
 		rule("Later activity in the same request reopens it, in whatever order", func(t *testing.T, o *observed) {
 			for range 2 {
 				id := database.NewID()
-				ended, later := o.inSession(id, 3*time.Minute, nil, o.ending(3*time.Minute, "ok")), o.inSession(id, time.Minute, nil)
+				ended, later := o.inSession(id, 3*time.Minute, nil, o.ending(3*time.Minute, "ok")),
+					o.inSession(id, time.Minute, nil)
 				o.store(later, ended)
 				want(o, id, "active")
 				id = database.NewID()
-				ended["trace"], later["trace"] = with(ended["trace"].(m), m{"id": database.NewID(), "sessionId": id}), with(later["trace"].(m), m{"id": database.NewID(), "sessionId": id})
+				ended["trace"], later["trace"] = with(ended["trace"].(m), m{"id": database.NewID(), "sessionId": id}),
+					with(later["trace"].(m), m{"id": database.NewID(), "sessionId": id})
 				o.store(ended, later)
 				want(o, id, "active")
 			}
@@ -107,7 +110,9 @@ func TestSessionStates(t *testing.T) {
 		})
 		rule("An end dated in the future ends it now, and it can go on", func(t *testing.T, o *observed) {
 			id := database.NewID()
-			o.store(o.inSession(id, time.Minute, nil, o.span("event", m{"name": "session.end", "startTime": "9999-01-01T00:00:00Z"})))
+			o.store(o.inSession(id, time.Minute, nil, o.span("event", m{
+				"name": "session.end", "startTime": "9999-01-01T00:00:00Z",
+			})))
 			want(o, id, "completed")
 			o.later(time.Minute)
 			o.store(o.inSession(id, 0, nil))
@@ -130,7 +135,8 @@ func TestSessionStates(t *testing.T) {
 		})
 		rule("What ended does not expire", func(t *testing.T, o *observed) {
 			completed, failed := database.NewID(), database.NewID()
-			o.store(o.inSession(completed, time.Minute, nil, o.ending(time.Minute, "ok")), o.inSession(failed, time.Minute, nil, o.ending(time.Minute, "error")))
+			o.store(o.inSession(completed, time.Minute, nil, o.ending(time.Minute, "ok")),
+				o.inSession(failed, time.Minute, nil, o.ending(time.Minute, "error")))
 			o.later(2 * time.Hour)
 			want(o, completed, "completed")
 			want(o, failed, "error")

@@ -20,7 +20,9 @@ import (
 // report replaces the totals of a session's models and wants all recorded.
 func (o *observed) report(product, session string, entries ...client.ModelUsage) {
 	o.t.Helper()
-	recorded, err := o.agent.ReportUsage(o.t.Context(), client.UsageReport{Product: product, SessionID: session, Entries: entries})
+	recorded, err := o.agent.ReportUsage(o.t.Context(), client.UsageReport{
+		Product: product, SessionID: session, Entries: entries,
+	})
 	if err != nil || recorded != len(entries) {
 		o.t.Fatalf("report: recorded %d of %d, %v", recorded, len(entries), err)
 	}
@@ -57,10 +59,24 @@ func (o *observed) wantUsage(want ...client.UsageItem) {
 func TestReportedUsage(t *testing.T) {
 	t.Parallel()
 	rules(t, func(s *server, rule func(string, func(*testing.T, *observed))) {
-		rule("A report is shown in tokens and summary, and is no trace and no session", func(t *testing.T, o *observed) {
+		rule("A report is shown in tokens and summary, and is no trace and no session", func(
+			t *testing.T, o *observed,
+		) {
 			session := database.NewID()
-			o.report("p", session, client.ModelUsage{Model: "m", InputTokens: 1, OutputTokens: 2, CacheReadTokens: 3, CacheWriteTokens: 4})
-			want := client.UsageItem{Key: "m", InputTokens: 1, OutputTokens: 2, CacheReadTokens: 3, CacheWriteTokens: 4}
+			o.report("p", session, client.ModelUsage{
+				Model:            "m",
+				InputTokens:      1,
+				OutputTokens:     2,
+				CacheReadTokens:  3,
+				CacheWriteTokens: 4,
+			})
+			want := client.UsageItem{
+				Key:              "m",
+				InputTokens:      1,
+				OutputTokens:     2,
+				CacheReadTokens:  3,
+				CacheWriteTokens: 4,
+			}
 			o.wantUsage(want)
 			want.Key = session
 			if diff := cmp.Diff([]client.UsageItem{want}, o.tokens("session")); diff != "" {
@@ -94,7 +110,9 @@ func TestReportedUsage(t *testing.T) {
 			other.wantUsage(client.UsageItem{Key: "m", InputTokens: 2})
 		})
 		rule("The product of the API key overrides that of the body", func(t *testing.T, o *observed) {
-			key, err := o.owner.CreateKey(t.Context(), client.NewKey{Name: "agent", OrganizationID: o.org, Product: "key"})
+			key, err := o.owner.CreateKey(t.Context(), client.NewKey{
+				Name: "agent", OrganizationID: o.org, Product: "key",
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -105,7 +123,9 @@ func TestReportedUsage(t *testing.T) {
 			o.wantUsage(client.UsageItem{Key: "m", InputTokens: 2})
 		})
 		rule("Of a model that is there twice the last total holds", func(t *testing.T, o *observed) {
-			recorded, err := o.agent.ReportUsage(t.Context(), client.UsageReport{Product: "p", SessionID: database.NewID(), Entries: []client.ModelUsage{input("m", 1), input("m", 2)}})
+			recorded, err := o.agent.ReportUsage(t.Context(), client.UsageReport{
+				Product: "p", SessionID: database.NewID(), Entries: []client.ModelUsage{input("m", 1), input("m", 2)},
+			})
 			if err != nil || recorded != 1 {
 				t.Errorf("recorded %d, %v", recorded, err)
 			}
@@ -119,7 +139,8 @@ func TestReportedUsage(t *testing.T) {
 		})
 		rule("A report of nothing records nothing", func(t *testing.T, o *observed) {
 			o.report("p", database.NewID(), []client.ModelUsage{}...)
-			answer := o.wire(t, "POST", "/dashboard/token-usage", `{"product":"p","sessionId":"`+database.NewID()+`","entries":[]}`, credentials(o.agent)...)
+			answer := o.wire(t, "POST", "/dashboard/token-usage",
+				`{"product":"p","sessionId":"`+database.NewID()+`","entries":[]}`, credentials(o.agent)...)
 			if answer.status != http.StatusOK || string(answer.body) != `{"recorded":0}` {
 				t.Errorf("%d %s", answer.status, answer.body)
 			}
@@ -140,11 +161,14 @@ func TestReportedUsage(t *testing.T) {
 			o.report("p", session, input("m", 200))
 			o.wantUsage(client.UsageItem{Key: "m", InputTokens: 5})
 		})
-		rule("Spans of another session, another model, another kind or a rejected batch replace nothing", func(t *testing.T, o *observed) {
+		rule("Spans of another session, another model, another kind or a rejected batch replace nothing", func(
+			t *testing.T, o *observed,
+		) {
 			session := database.NewID()
 			o.report("p", session, input("m", 100))
 			o.store(o.inSession(database.NewID(), time.Minute, nil, o.generation("m", 5, 0, nil)),
-				o.inSession(session, time.Minute, nil, o.generation("n", 2, 0, nil), o.span("span", m{"attributes": m{"model": "m", "inputTokens": 9}})))
+				o.inSession(session, time.Minute, nil, o.generation("n", 2, 0, nil),
+					o.span("span", m{"attributes": m{"model": "m", "inputTokens": 9}})))
 			o.send(o.inSession(session, time.Minute, m{"status": "x"}, o.generation("m", 5, 0, nil)))
 			o.wantUsage(client.UsageItem{Key: "m", InputTokens: 105}, client.UsageItem{Key: "n", InputTokens: 2})
 		})
@@ -160,7 +184,9 @@ func TestReportedUsage(t *testing.T) {
 			}
 		})
 		rule("What it costs is in the price table, cached tokens counted once", func(t *testing.T, o *observed) {
-			o.report("p", database.NewID(), client.ModelUsage{Model: "gpt-4o", InputTokens: 1_000_000, CacheReadTokens: 400_000, OutputTokens: 100_000})
+			o.report("p", database.NewID(), client.ModelUsage{
+				Model: "gpt-4o", InputTokens: 1_000_000, CacheReadTokens: 400_000, OutputTokens: 100_000,
+			})
 			if got := o.summary(1).TotalCostUSD; got != 0.6*2.5+0.4*1.25+0.1*10 {
 				t.Errorf("cost %v", got)
 			}
@@ -180,25 +206,32 @@ func TestRefusedReports(t *testing.T) {
 			body  m
 			field string
 		}{
-			"The product is required":                 {with(whole, m{"product": absent}), "product"},
-			"The product holds no NUL":                {with(whole, m{"product": "\x00"}), "product"},
-			"The session is required":                 {with(whole, m{"sessionId": absent}), "sessionId"},
-			"The session is a UUID":                   {with(whole, m{"sessionId": "mine"}), "sessionId"},
-			"The session is not null":                 {with(whole, m{"sessionId": nil}), "sessionId"},
-			"The entries are required":                {with(whole, m{"entries": absent}), "entries"},
-			"There are at most 1,000 entries":         {with(whole, m{"entries": make([]m, 1001)}), "entries"},
-			"An entry names a model":                  {entry(m{"model": absent}), "entries[1].model"},
-			"A model is not empty":                    {entry(m{"model": ""}), "entries[1].model"},
-			"A model holds no NUL":                    {entry(m{"model": "a\x00"}), "entries[1].model"},
-			"A model has a bound":                     {entry(m{"model": strings.Repeat("m", 501)}), "entries[1].model"},
-			"Tokens are not negative":                 {entry(m{"inputTokens": -1}), "entries[1].inputTokens"},
-			"Tokens are whole":                        {entry(m{"outputTokens": 1.5}), "entries[1].outputTokens"},
-			"Tokens have a bound":                     {entry(m{"cacheReadTokens": 1_000_000_000_001}), "entries[1].cacheReadTokens"},
-			"Tokens of 1e308 are beyond it":           {entry(m{"cacheWriteTokens": 1e308}), "entries[1].cacheWriteTokens"},
+			"The product is required":         {with(whole, m{"product": absent}), "product"},
+			"The product holds no NUL":        {with(whole, m{"product": "\x00"}), "product"},
+			"The session is required":         {with(whole, m{"sessionId": absent}), "sessionId"},
+			"The session is a UUID":           {with(whole, m{"sessionId": "mine"}), "sessionId"},
+			"The session is not null":         {with(whole, m{"sessionId": nil}), "sessionId"},
+			"The entries are required":        {with(whole, m{"entries": absent}), "entries"},
+			"There are at most 1,000 entries": {with(whole, m{"entries": make([]m, 1001)}), "entries"},
+			"An entry names a model":          {entry(m{"model": absent}), "entries[1].model"},
+			"A model is not empty":            {entry(m{"model": ""}), "entries[1].model"},
+			"A model holds no NUL":            {entry(m{"model": "a\x00"}), "entries[1].model"},
+			"A model has a bound": {
+				entry(m{"model": strings.Repeat("m", 501)}), "entries[1].model",
+			},
+			"Tokens are not negative": {entry(m{"inputTokens": -1}), "entries[1].inputTokens"},
+			"Tokens are whole":        {entry(m{"outputTokens": 1.5}), "entries[1].outputTokens"},
+			"Tokens have a bound": {
+				entry(m{"cacheReadTokens": 1_000_000_000_001}), "entries[1].cacheReadTokens",
+			},
+			"Tokens of 1e308 are beyond it": {
+				entry(m{"cacheWriteTokens": 1e308}), "entries[1].cacheWriteTokens",
+			},
 			"Tokens are numbers, not texts of digits": {entry(m{"inputTokens": "5"}), "entries[1].inputTokens"},
 		} {
 			rule(sentence, func(t *testing.T, o *observed) {
-				answer := o.wire(t, "POST", "/dashboard/token-usage", string(sent(t, c.body)[0]), credentials(o.agent)...)
+				answer := o.wire(t, "POST", "/dashboard/token-usage", string(sent(t, c.body)[0]),
+					credentials(o.agent)...)
 				if fields := answer.errorFields(t, http.StatusBadRequest); len(fields) == 0 || fields[0] != c.field {
 					t.Errorf("complains of %q, want %s: %s", fields, c.field, answer.body)
 				}
@@ -207,7 +240,9 @@ func TestRefusedReports(t *testing.T) {
 		}
 		rule("Without an API key it is 401", func(t *testing.T, o *observed) {
 			for _, c := range []*client.Client{o.public, o.owner.Client} {
-				_, err := c.ReportUsage(t.Context(), client.UsageReport{Product: "p", SessionID: database.NewID(), Entries: []client.ModelUsage{}})
+				_, err := c.ReportUsage(t.Context(), client.UsageReport{
+					Product: "p", SessionID: database.NewID(), Entries: []client.ModelUsage{},
+				})
 				wantStatus(t, "report", err, http.StatusUnauthorized)
 			}
 		})
@@ -233,7 +268,9 @@ func TestCosts(t *testing.T) {
 				session := database.NewID()
 				o.store(o.inSession(session, time.Minute, nil, o.generation("", 1_000_000, 1_000_000, c.attributes)))
 				x := o.session(session)
-				got := []float64{o.summary(1).TotalCostUSD, x.TotalCostUSD, x.Traces[0].TotalCostUSD, o.tokens("model")[0].CostUSD}
+				got := []float64{
+					o.summary(1).TotalCostUSD, x.TotalCostUSD, x.Traces[0].TotalCostUSD, o.tokens("model")[0].CostUSD,
+				}
 				if diff := cmp.Diff([]float64{c.want, c.want, c.want, c.want}, got); diff != "" {
 					t.Errorf("of summary, session, trace and model (-want +got):\n%s", diff)
 				}
@@ -252,9 +289,16 @@ func TestPricesCanBeReplaced(t *testing.T) {
 	}
 	rules(t, func(s *server, rule func(string, func(*testing.T, *observed))) {
 		rule("A price file of one's own replaces the built-in one", func(t *testing.T, o *observed) {
-			o.store(batch(o.trace(nil), o.generation("house-1", 1_000_000, 500_000, m{"cacheReadTokens": 250_000}), o.generation("claude-sonnet-4", 1_000_000, 0, nil)))
+			o.store(batch(o.trace(nil), o.generation("house-1", 1_000_000, 500_000, m{"cacheReadTokens": 250_000}),
+				o.generation("claude-sonnet-4", 1_000_000, 0, nil)))
 			want := []client.UsageItem{
-				{Key: "house-1", InputTokens: 1_000_000, OutputTokens: 500_000, CacheReadTokens: 250_000, CostUSD: 0.75*2 + 0.25*1 + 0.5*4},
+				{
+					Key:             "house-1",
+					InputTokens:     1_000_000,
+					OutputTokens:    500_000,
+					CacheReadTokens: 250_000,
+					CostUSD:         0.75*2 + 0.25*1 + 0.5*4,
+				},
 				{Key: "claude-sonnet-4", InputTokens: 1_000_000},
 			}
 			if diff := cmp.Diff(want, o.tokens("model")); diff != "" {
@@ -272,7 +316,8 @@ func TestBadPriceFilesStopTheStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, file := range []string{broken, filepath.Join(t.TempDir(), "none.json")} {
-		c, err := config.Load([]string{"PORT=0", "WRIT_DATA_DIR=" + t.TempDir(), "WRIT_PRICES_FILE=" + file}, os.ReadFile)
+		c, err := config.Load([]string{"PORT=0", "WRIT_DATA_DIR=" + t.TempDir(), "WRIT_PRICES_FILE=" + file},
+			os.ReadFile)
 		if err != nil {
 			t.Fatalf("configuration: %v", err)
 		}

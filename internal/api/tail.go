@@ -56,7 +56,8 @@ func (in *tailInput) wants() (traces, decisions bool, err error) {
 	traces = in.Only != "decisions" && in.Decision+in.PlanID == ""
 	decisions = in.Only != "traces" && in.Status+in.Name == ""
 	if !traces && !decisions {
-		return false, false, fault.Field("only", "nothing passes these filters: status and name are of traces, decision and planId of decisions")
+		return false, false, fault.Field("only",
+			"nothing passes these filters: status and name are of traces, decision and planId of decisions")
 	}
 	return traces, decisions, nil
 }
@@ -67,13 +68,23 @@ func (a *API) tail(ctx context.Context, caller principal.Principal, in *tailInpu
 	if err != nil {
 		return nil, err
 	}
-	f := &tailFeed{api: a, orgID: caller.OrgID, filter: *in, decisions: decisions, own: in.Only == "traces"}
+	f := &tailFeed{
+		api:       a,
+		orgID:     caller.OrgID,
+		filter:    *in,
+		decisions: decisions,
+		own:       in.Only == "traces",
+	}
 	begin := f.beginNow
 	if in.LastEventID+in.After != "" {
 		begin = f.resume
 	}
 	return f, begin(ctx, traces, observability.ArrivalFilter{
-		AgentID: in.AgentID, SessionID: lower(in.SessionID), Name: in.Name, Status: in.Status, Tool: in.Tool,
+		AgentID:   in.AgentID,
+		SessionID: lower(in.SessionID),
+		Name:      in.Name,
+		Status:    in.Status,
+		Tool:      in.Tool,
 	})
 }
 

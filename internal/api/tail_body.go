@@ -35,10 +35,26 @@ type TailedTraceBody struct {
 func tailedTrace(caller principal.Principal, a observability.Arrival) *TailedTraceBody {
 	t := visible(caller, a.TraceItem)
 	return &TailedTraceBody{
-		ID: t.ID, ReceivedAt: a.At, Grew: a.Grew, SessionID: orNull(t.SessionID), Name: t.Name, StartTime: t.Start, EndTime: t.End, DurationMs: t.DurationMs,
-		Status: t.Status, UserID: orNull(t.UserID), AgentID: t.AgentID, Product: t.Product, Source: t.Source,
-		TotalInputTokens: t.Usage.Input, TotalOutputTokens: t.Usage.Output, TotalCostUSD: t.Usage.Dollars(),
-		SpanCount: t.SpanCount, ErrorCount: t.ErrorCount, InputPreview: t.InputPreview, OutputPreview: t.OutputPreview,
+		ID:                t.ID,
+		ReceivedAt:        a.At,
+		Grew:              a.Grew,
+		SessionID:         orNull(t.SessionID),
+		Name:              t.Name,
+		StartTime:         t.Start,
+		EndTime:           t.End,
+		DurationMs:        t.DurationMs,
+		Status:            t.Status,
+		UserID:            orNull(t.UserID),
+		AgentID:           t.AgentID,
+		Product:           t.Product,
+		Source:            t.Source,
+		TotalInputTokens:  t.Usage.Input,
+		TotalOutputTokens: t.Usage.Output,
+		TotalCostUSD:      t.Usage.Dollars(),
+		SpanCount:         t.SpanCount,
+		ErrorCount:        t.ErrorCount,
+		InputPreview:      t.InputPreview,
+		OutputPreview:     t.OutputPreview,
 	}
 }
 
@@ -65,8 +81,19 @@ type TailedDecisionBody struct {
 
 func tailedDecision(caller principal.Principal, d *decision.Record) *TailedDecisionBody {
 	b := &TailedDecisionBody{
-		Index: d.Index, ID: d.ID, At: d.At, Decision: d.Verdict.String(), AgentID: d.AgentID, SessionID: d.SessionID, PlanID: d.PlanID, Step: d.Step,
-		Server: d.Server, Tool: d.Tool, PolicyID: d.PolicyID, PolicyVersion: d.PolicyVersion, RuleID: d.Rule,
+		Index:         d.Index,
+		ID:            d.ID,
+		At:            d.At,
+		Decision:      d.Verdict.String(),
+		AgentID:       d.AgentID,
+		SessionID:     d.SessionID,
+		PlanID:        d.PlanID,
+		Step:          d.Step,
+		Server:        d.Server,
+		Tool:          d.Tool,
+		PolicyID:      d.PolicyID,
+		PolicyVersion: d.PolicyVersion,
+		RuleID:        d.Rule,
 	}
 	if caller.May(principal.ReadPayloads) {
 		b.PolicyName, b.Reason, b.ApprovalID = d.PolicyName, d.Reason, d.ApprovalID

@@ -95,7 +95,9 @@ func TestTailSurvivesDroppedConnections(t *testing.T) {
 					for range perRequest {
 						batches = append(batches, batch(w.trace(m{"name": fmt.Sprint("t", i, n)})))
 					}
-					if got, err := agent.Ingest(t.Context(), client.Spans{Product: "suite", Batches: sent(t, batches...)}); err != nil || got.Accepted != perRequest {
+					if got, err := agent.Ingest(t.Context(), client.Spans{
+						Product: "suite", Batches: sent(t, batches...),
+					}); err != nil || got.Accepted != perRequest {
 						t.Errorf("ingest: %+v, %v", got, err)
 					}
 				}
@@ -126,7 +128,9 @@ func TestTailSurvivesDroppedConnections(t *testing.T) {
 func deaf(c *client.Client) *client.Client {
 	dialer := &net.Dialer{}
 	quiet := *c
-	quiet.HTTP = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+	quiet.HTTP = &http.Client{Transport: &http.Transport{DialContext: func(
+		ctx context.Context, network, address string,
+	) (net.Conn, error) {
 		conn, err := dialer.DialContext(ctx, network, address)
 		if tcp, ok := conn.(*net.TCPConn); ok {
 			_ = tcp.SetReadBuffer(256 << 10) // so that less has to be sent

@@ -79,13 +79,25 @@ func (e told) key() string {
 func (o *observed) decides(changes ...func(*decision.Record)) decision.Record {
 	o.t.Helper()
 	d := decision.Record{
-		ID: database.NewID(), OrgID: o.org, AgentID: "codex", Server: "bank", Tool: "pay", Verdict: verdict.Deny,
-		PolicyID: "payments", PolicyVersion: 2, Rule: "large", Details: decision.Details{PolicyName: "Payments", Reason: "too large", Arguments: []byte(`{"secretive":1}`)},
+		ID:            database.NewID(),
+		OrgID:         o.org,
+		AgentID:       "codex",
+		Server:        "bank",
+		Tool:          "pay",
+		Verdict:       verdict.Deny,
+		PolicyID:      "payments",
+		PolicyVersion: 2,
+		Rule:          "large",
+		Details: decision.Details{
+			PolicyName: "Payments", Reason: "too large", Arguments: []byte(`{"secretive":1}`),
+		},
 	}
 	for _, change := range changes {
 		change(&d)
 	}
-	err := o.Database.Write(o.t.Context(), database.Change{Logs: []string{audit.LogOf(o.org)}, Do: func(ctx context.Context, tx *database.Tx) error {
+	err := o.Database.Write(o.t.Context(), database.Change{Logs: []string{audit.LogOf(o.org)}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		_, err := decision.Append(ctx, tx, principal.Operator(), &d)
 		return err
 	}})
@@ -108,13 +120,17 @@ func TestTailTellsTracesAndDecisions(t *testing.T) {
 		trace := o.trace(m{"agentId": "codex", "attributes": m{"input": "hello", "large": strings.Repeat("x", 3000)}})
 		o.store(batch(trace, o.generation("m", 7, 2, nil)))
 		came := live.next()
-		if came.kind != "trace" || came.Trace == nil || came.Trace.ID != trace["id"] || came.Trace.Grew || came.Trace.AgentID != "codex" || came.Trace.SpanCount != 1 ||
-			came.Trace.TotalInputTokens != 7 || came.Trace.Product != "suite" || came.Trace.InputPreview == nil || *came.Trace.InputPreview != "hello" {
+		if came.kind != "trace" || came.Trace == nil || came.Trace.ID != trace["id"] || came.Trace.Grew ||
+			came.Trace.AgentID != "codex" || came.Trace.SpanCount != 1 ||
+			came.Trace.TotalInputTokens != 7 || came.Trace.Product != "suite" || came.Trace.InputPreview == nil ||
+			*came.Trace.InputPreview != "hello" {
 			t.Errorf("after a trace: %+v", came)
 		}
 		d := o.decides()
 		decided := live.next()
-		if got := decided.Decision; decided.kind != "decision" || got == nil || got.ID != d.ID || got.Decision != "deny" || got.Tool != "pay" || got.Server != "bank" || got.PolicyName != "Payments" || got.Reason != "too large" {
+		if got := decided.Decision; decided.kind != "decision" || got == nil || got.ID != d.ID ||
+			got.Decision != "deny" || got.Tool != "pay" || got.Server != "bank" || got.PolicyName != "Payments" ||
+			got.Reason != "too large" {
 			t.Errorf("after a decision: %+v", decided)
 		}
 		again := o.watch(o.owner, client.TailFilter{}, decided.id)
@@ -134,13 +150,15 @@ func TestTailTellsTracesAndDecisions(t *testing.T) {
 func TestTailTellsADecisionOnce(t *testing.T) {
 	t.Parallel()
 	eachObserved(t, func(t *testing.T, o *observed) {
-		live, traces := o.watch(o.owner, client.TailFilter{}, ""), o.watch(o.owner, client.TailFilter{Only: "traces"}, "")
+		live, traces := o.watch(o.owner, client.TailFilter{}, ""),
+			o.watch(o.owner, client.TailFilter{Only: "traces"}, "")
 		o.decides()
 		if got := traces.next(); got.Trace == nil || got.Trace.Source != "writ" {
 			t.Errorf("who wants traces reads %+v", got)
 		}
 		o.decides()
-		if got := traces.next(); got.kind != "growth" || got.Trace == nil || !got.Trace.Grew || got.Trace.SpanCount != 2 {
+		if got := traces.next(); got.kind != "growth" || got.Trace == nil || !got.Trace.Grew ||
+			got.Trace.SpanCount != 2 {
 			t.Errorf("and then %+v", got)
 		}
 		last := o.trace(nil)
@@ -166,8 +184,10 @@ func TestTailTellsWhatIsWanted(t *testing.T) {
 		full := func(d *decision.Record) { d.SessionID, d.PlanID = session, "plan" }
 		trace, both, decided := "trace", "trace decision", "decision"
 		filters := map[client.TailFilter]string{
-			{Only: "decisions", AgentID: "codex"}: decided, {Only: "traces", AgentID: "codex"}: trace, {AgentID: "codex"}: both, {SessionID: session}: both,
-			{Tool: "pay"}: both, {Status: "error"}: trace, {Name: "deploy"}: trace, {Decision: "deny"}: decided, {PlanID: "plan"}: decided,
+			{Only: "decisions", AgentID: "codex"}: decided, {Only: "traces", AgentID: "codex"}: trace,
+			{AgentID: "codex"}: both, {SessionID: session}: both,
+			{Tool: "pay"}: both, {Status: "error"}: trace, {Name: "deploy"}: trace, {Decision: "deny"}: decided,
+			{PlanID: "plan"}: decided,
 		}
 		var people []*person // each may watch five
 		for range len(filters)/5 + 1 {
@@ -184,7 +204,8 @@ func TestTailTellsWhatIsWanted(t *testing.T) {
 		for filter, want := range filters {
 			for _, kind := range strings.Fields(want) {
 				got := open[filter].next()
-				if got.kind != kind || kind == "trace" && got.Trace.ID != wanted["id"] || kind == "decision" && got.Decision.PlanID != "plan" {
+				if got.kind != kind || kind == "trace" && got.Trace.ID != wanted["id"] ||
+					kind == "decision" && got.Decision.PlanID != "plan" {
 					t.Errorf("%+v: told %+v, want the %s", filter, got, kind)
 				}
 			}
@@ -206,7 +227,8 @@ func TestTailShowsOnlyWhatOneMaySee(t *testing.T) {
 			t.Errorf("a viewer reads %+v", got)
 		}
 		d := o.decides()
-		if got := live.next(); got.Decision == nil || got.Decision.ID != d.ID || got.Decision.Reason != "" || got.Decision.PolicyName != "" {
+		if got := live.next(); got.Decision == nil || got.Decision.ID != d.ID || got.Decision.Reason != "" ||
+			got.Decision.PolicyName != "" {
 			t.Errorf("a viewer reads %+v", got)
 		}
 		_, err := o.person("outsider").Tail(t.Context(), o.org, client.TailFilter{}, "")
@@ -220,10 +242,14 @@ func TestTailShowsOnlyWhatOneMaySee(t *testing.T) {
 func TestTailEndsWithTheRightToIt(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(o *observed, p *person) error{
-		"the token expires":          func(o *observed, _ *person) error { o.advance(16 * time.Minute); return nil },
-		"the member is gone":         func(o *observed, p *person) error { return o.owner.RemoveMember(o.t.Context(), o.org, p.ID) },
-		"the session is ended":       func(o *observed, p *person) error { return p.Logout(o.t.Context()) },
-		"the organization is closed": func(o *observed, _ *person) error { return o.owner.CloseOrganization(o.t.Context(), o.org) },
+		"the token expires": func(o *observed, _ *person) error { o.advance(16 * time.Minute); return nil },
+		"the member is gone": func(o *observed, p *person) error {
+			return o.owner.RemoveMember(o.t.Context(), o.org, p.ID)
+		},
+		"the session is ended": func(o *observed, p *person) error { return p.Logout(o.t.Context()) },
+		"the organization is closed": func(o *observed, _ *person) error {
+			return o.owner.CloseOrganization(o.t.Context(), o.org)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -272,24 +298,31 @@ func TestHowATailBegins(t *testing.T) {
 	eachObserved(t, func(t *testing.T, o *observed) {
 		path := o.path("/stream")
 		for query, field := range map[string]string{
-			"after=x": "after", "after=1.2.3": "after", "after=-1.2.3.4": "after", "after=1.2.3.4.5": "after", "after=99999999999999999999.1.1.1": "after",
-			"only=none": "only", "status=fine": "status", "decision=maybe": "decision", "status=ok&decision=deny": "only", "only=traces&planId=p": "only",
+			"after=x": "after", "after=1.2.3": "after", "after=-1.2.3.4": "after", "after=1.2.3.4.5": "after",
+			"after=99999999999999999999.1.1.1": "after",
+			"only=none":                        "only", "status=fine": "status", "decision=maybe": "decision",
+			"status=ok&decision=deny": "only", "only=traces&planId=p": "only",
 			"agentId=" + strings.Repeat("x", 501): "agentId",
 		} {
-			if fields := o.wire(t, "GET", path+"?"+query, "", credentials(o.owner.Client)...).errorFields(t, http.StatusBadRequest); !slices.Equal(fields, []string{field}) {
+			if fields := o.wire(t, "GET", path+"?"+query, "", credentials(o.owner.Client)...).errorFields(t,
+				http.StatusBadRequest); !slices.Equal(fields, []string{field}) {
 				t.Errorf("%s: refused because of %v, want %s", query, fields, field)
 			}
 		}
 		headers := append(credentials(o.owner.Client), "Last-Event-ID", "y")
-		if fields := o.wire(t, "GET", path+"?after=0.0.0.0", "", headers...).errorFields(t, http.StatusBadRequest); !slices.Equal(fields, []string{"Last-Event-ID"}) {
+		if fields := o.wire(t, "GET", path+"?after=0.0.0.0", "", headers...).errorFields(t,
+			http.StatusBadRequest); !slices.Equal(fields, []string{"Last-Event-ID"}) {
 			t.Errorf("a bad header: %v", fields)
 		}
 		head := o.wire(t, "HEAD", path, "", credentials(o.owner.Client)...)
-		if head.status != http.StatusOK || head.header.Get("Content-Type") != "text/event-stream" || len(head.body) != 0 {
+		if head.status != http.StatusOK || head.header.Get("Content-Type") != "text/event-stream" ||
+			len(head.body) != 0 {
 			t.Errorf("HEAD: %+v", head)
 		}
 		o.decides()
-		for _, after := range []string{"0.0.0.0", "9000000000000000000.9000000000000000000.9000000000000000000.9000000000000000000"} {
+		for _, after := range []string{
+			"0.0.0.0", "9000000000000000000.9000000000000000000.9000000000000000000.9000000000000000000",
+		} {
 			// The second is of a server that was restored since: it ends where there is nothing more.
 			live := o.watch(o.owner, client.TailFilter{Only: "decisions"}, after)
 			o.decides()
@@ -301,11 +334,12 @@ func TestHowATailBegins(t *testing.T) {
 }
 
 func tailRoleCases() []roleCase {
-	return []roleCase{{"GET /organization/{orgId}/observability/stream", "watch", anyRole, 0, func(ctx context.Context, _ *server, org string, p *person) error {
-		events, err := p.Tail(ctx, org, client.TailFilter{}, "")
-		if err != nil {
-			return err
-		}
-		return events.Close()
-	}}}
+	return []roleCase{{"GET /organization/{orgId}/observability/stream", "watch", anyRole, 0,
+		func(ctx context.Context, _ *server, org string, p *person) error {
+			events, err := p.Tail(ctx, org, client.TailFilter{}, "")
+			if err != nil {
+				return err
+			}
+			return events.Close()
+		}}}
 }

@@ -30,11 +30,20 @@ type TelemetrySessionBody struct {
 
 func telemetrySessionBody(s observability.Session) TelemetrySessionBody {
 	return TelemetrySessionBody{
-		ID: s.ID, OrgID: s.OrgID, UserID: orNull(s.UserID), AgentID: s.AgentID, Product: s.Product,
-		StartedAt: s.StartedAt, LastActivityAt: s.LastActivityAt, TraceCount: s.TraceCount,
-		TotalInputTokens: s.Usage.Input, TotalOutputTokens: s.Usage.Output,
-		TotalCacheReadTokens: s.Usage.CacheRead, TotalCacheWriteTokens: s.Usage.CacheWrite,
-		TotalCostUSD: s.Usage.Dollars(), Status: s.Status,
+		ID:                    s.ID,
+		OrgID:                 s.OrgID,
+		UserID:                orNull(s.UserID),
+		AgentID:               s.AgentID,
+		Product:               s.Product,
+		StartedAt:             s.StartedAt,
+		LastActivityAt:        s.LastActivityAt,
+		TraceCount:            s.TraceCount,
+		TotalInputTokens:      s.Usage.Input,
+		TotalOutputTokens:     s.Usage.Output,
+		TotalCacheReadTokens:  s.Usage.CacheRead,
+		TotalCacheWriteTokens: s.Usage.CacheWrite,
+		TotalCostUSD:          s.Usage.Dollars(),
+		Status:                s.Status,
 	}
 }
 
@@ -66,7 +75,9 @@ type telemetrySessionsOutput struct {
 	Body page.Page[TelemetrySessionBody]
 }
 
-func (a *API) listTelemetrySessions(ctx context.Context, caller principal.Principal, in *listTelemetrySessionsInput) (*telemetrySessionsOutput, error) {
+func (a *API) listTelemetrySessions(
+	ctx context.Context, caller principal.Principal, in *listTelemetrySessionsInput,
+) (*telemetrySessionsOutput, error) {
 	f := in.filter()
 	f.Days, f.Limit, f.Cursor = in.Days, in.Limit, in.Cursor
 	sessions, err := a.Telemetry.ListSessions(ctx, caller.OrgID, f)
@@ -83,7 +94,9 @@ func lower(text string) string { return strings.ToLower(text) }
 // (specification 4.1).
 type telemetrySessionOutput struct{ Body *TelemetrySessionDetailBody }
 
-func (a *API) getTelemetrySession(ctx context.Context, caller principal.Principal, in *orgItemInput) (*telemetrySessionOutput, error) {
+func (a *API) getTelemetrySession(
+	ctx context.Context, caller principal.Principal, in *orgItemInput,
+) (*telemetrySessionOutput, error) {
 	s, err := a.Telemetry.Session(ctx, caller.OrgID, in.ID)
 	if err != nil || s == nil {
 		return &telemetrySessionOutput{}, err

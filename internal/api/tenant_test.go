@@ -63,7 +63,8 @@ func (s *server) tenant(name string) *tenant {
 	s.t.Helper()
 	w := &tenant{owner: s.person("owner"), name: name}
 	w.org = s.organization(w.owner, name)
-	w.member, w.invite, w.key = s.bareMember(w.org, "member"), s.openInvite(w.org, "member"), s.keyFor(w.owner.ID, w.org).ID
+	w.member, w.invite, w.key = s.bareMember(w.org, "member"), s.openInvite(w.org, "member"),
+		s.keyFor(w.owner.ID, w.org).ID
 	w.unboundKey = s.keyFor(w.owner.ID, "").ID
 	w.agentSecret, w.terminalSecret = s.keyFor(w.owner.ID, w.org).Secret.Reveal(), s.terminalKey(w.owner, w.org).APIKey
 	w.draftSecret, w.draft = s.draftKey(w.owner, w.org).APIKey, s.draft(w.owner, w.org, `"`+name+` policy"`)
@@ -79,7 +80,10 @@ func (s *server) tenant(name string) *tenant {
 	w.plan = s.declare(w.agentSecret, name).PlanID
 	agent := s.public.WithKey(w.agentSecret)
 	w.approval, w.allow = s.opened(agent), s.allowed(agent, w.owner, w.org)
-	w.private = []string{name, w.org, w.owner.ID, w.owner.Email, w.member, w.invite, w.key, w.session, w.trace, w.agentSession, w.policy, w.draft, w.plan, w.approval, w.allow, w.proposal, w.replay}
+	w.private = []string{
+		name, w.org, w.owner.ID, w.owner.Email, w.member, w.invite, w.key, w.session, w.trace, w.agentSession,
+		w.policy, w.draft, w.plan, w.approval, w.allow, w.proposal, w.replay,
+	}
 	told := s.tellTenant(w)
 	s.someForwarding(w.owner, w.org)
 	// A new route with an id in its path has to name one here.
@@ -116,14 +120,20 @@ func (s *server) tenant(name string) *tenant {
 	maps.Copy(w.foreignIDs, told)
 	maps.Copy(w.foreignIDs, s.identify(w))
 	for _, route := range []string{
-		"GET /policies/{policyId}", "PUT /policies/{policyId}", "PATCH /policies/{policyId}", "DELETE /policies/{policyId}",
-		"POST /policies/{policyId}/activate", "POST /policies/{policyId}/deactivate", "POST /policies/{policyId}/rollback",
+		"GET /policies/{policyId}", "PUT /policies/{policyId}", "PATCH /policies/{policyId}",
+		"DELETE /policies/{policyId}",
+		"POST /policies/{policyId}/activate", "POST /policies/{policyId}/deactivate",
+		"POST /policies/{policyId}/rollback",
 		"POST /policies/{policyId}/shadow", "DELETE /policies/{policyId}/shadow",
-		"GET /policies/{policyId}/versions", "GET /policies/{policyId}/versions/{version}", "GET /policies/{policyId}/diff",
+		"GET /policies/{policyId}/versions", "GET /policies/{policyId}/versions/{version}",
+		"GET /policies/{policyId}/diff",
 		"GET /policies/{policyId}/bindings", "PUT /policies/{policyId}/bindings", "POST /policies/{policyId}/bindings",
-		"DELETE /policies/{policyId}/bindings/{kind}/{subject}", "GET /policies/yaml/export/{policyId}", "GET /policies/{policyId}/findings",
+		"DELETE /policies/{policyId}/bindings/{kind}/{subject}", "GET /policies/yaml/export/{policyId}",
+		"GET /policies/{policyId}/findings",
 	} {
-		w.foreignIDs[route] = map[string]string{"policyId": w.draft, "version": "1", "kind": "roles", "subject": "owner"}
+		w.foreignIDs[route] = map[string]string{
+			"policyId": w.draft, "version": "1", "kind": "roles", "subject": "owner",
+		}
 	}
 	for _, route := range []string{
 		"GET /iap/plan/{planId}", "GET /iap/plan/{planId}/merkle-tree", "GET /iap/plan/{planId}/steps/{step}/proof",
@@ -141,7 +151,9 @@ func (s *server) observe(w *tenant) {
 	batch := fmt.Sprintf(`{"trace":{"id":%q,"sessionId":%q,"name":%q,"startTime":%q,"status":"denied"},
 		"spans":[{"id":%q,"kind":"policy_call","name":"p","startTime":%q,"attributes":{"policyId":%q,"policyName":%q,"decision":"deny"}}]}`,
 		w.trace, w.agentSession, w.name, at, database.NewID(), at, w.policy, w.name)
-	got, err := s.public.WithKey(w.agentSecret).Ingest(s.t.Context(), client.Spans{Product: w.name, Batches: []json.RawMessage{json.RawMessage(batch)}})
+	got, err := s.public.WithKey(w.agentSecret).Ingest(s.t.Context(), client.Spans{
+		Product: w.name, Batches: []json.RawMessage{json.RawMessage(batch)},
+	})
 	if err != nil || got.Accepted != 1 {
 		s.t.Fatalf("observe the tenant: %+v, %v", got, err)
 	}
@@ -245,11 +257,15 @@ func TestMalformedOrganizations(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *server) {
 		w := s.tenant("Secret Harbour")
-		outsiders := append(s.outsiders(w), outsider{"its own owner", withBearer(w.owner.Tokens.AccessToken), http.StatusForbidden})
+		outsiders := append(s.outsiders(w), outsider{
+			"its own owner", withBearer(w.owner.Tokens.AccessToken), http.StatusForbidden,
+		})
 		before := s.dump()
 		for _, malformed := range []string{
-			"x", "0", "null", "*", "%", strings.ToUpper(w.org), " " + w.org, w.org + " ", w.org + "\x00", w.org + "\xff", "{" + w.org + "}",
-			"urn:uuid:" + w.org, strings.ReplaceAll(w.org, "-", ""), w.org + "," + w.org, w.name, "' OR '1'='1", strings.Repeat("a", 2000),
+			"x", "0", "null", "*", "%", strings.ToUpper(w.org), " " + w.org, w.org + " ", w.org + "\x00",
+			w.org + "\xff", "{" + w.org + "}",
+			"urn:uuid:" + w.org, strings.ReplaceAll(w.org, "-", ""), w.org + "," + w.org, w.name, "' OR '1'='1",
+			strings.Repeat("a", 2000),
 		} {
 			for _, r := range s.API.Routes() {
 				if !r.OrganizationScoped() {
@@ -258,7 +274,8 @@ func TestMalformedOrganizations(t *testing.T) {
 				for _, o := range outsiders {
 					got := s.tenancyCall(r.Method, w.pathIn(r, malformed), o.header, plausibleBody)
 					if got.status != o.status {
-						t.Errorf("%s %s with %.50q by %s: status %d, want %d: %s", r.Method, r.Path, malformed, o.name, got.status, o.status, got.body)
+						t.Errorf("%s %s with %.50q by %s: status %d, want %d: %s", r.Method, r.Path, malformed, o.name,
+							got.status, o.status, got.body)
 					}
 				}
 			}
@@ -286,7 +303,8 @@ func TestForeignIDsAreUnknown(t *testing.T) {
 			isRead := strings.Contains(r.Path, "/observability/") && !strings.HasSuffix(r.Path, "/export")
 			if isRead { // 200 by the specification, see wantNothingThere
 				for _, path := range []string{path, pathOf(r, unknown)} {
-					wantNothingThere(t, path, s.wire(t, r.Method, path, "", "Authorization", header.Get("Authorization")))
+					wantNothingThere(t, path, s.wire(t, r.Method, path, "", "Authorization",
+						header.Get("Authorization")))
 				}
 				return
 			}
@@ -324,12 +342,17 @@ func TestForeignIDsAreUnknown(t *testing.T) {
 			if !strings.HasPrefix(r.Path, "/api-keys/") {
 				continue
 			}
-			for name, id := range map[string]string{"malformed": "x", "upper case": strings.ToUpper(w.key), "hostile": "' OR 1=1 --\x00"} {
-				compare(r, "its owner with an id "+name, withBearer(w.owner.Tokens.AccessToken), map[string]string{"id": id}, nil)
+			for name, id := range map[string]string{
+				"malformed": "x", "upper case": strings.ToUpper(w.key), "hostile": "' OR 1=1 --\x00",
+			} {
+				compare(r, "its owner with an id "+name, withBearer(w.owner.Tokens.AccessToken),
+					map[string]string{"id": id}, nil)
 			}
 			compare(r, "a colleague", withBearer(colleague.Tokens.AccessToken), foreign, nil)
-			compare(r, "another, of an unbound key", withBearer(other.owner.Tokens.AccessToken), map[string]string{"id": w.unboundKey}, nil)
-			compare(r, "a colleague, of an unbound key", withBearer(colleague.Tokens.AccessToken), map[string]string{"id": w.unboundKey}, nil)
+			compare(r, "another, of an unbound key", withBearer(other.owner.Tokens.AccessToken),
+				map[string]string{"id": w.unboundKey}, nil)
+			compare(r, "a colleague, of an unbound key", withBearer(colleague.Tokens.AccessToken),
+				map[string]string{"id": w.unboundKey}, nil)
 		}
 		if diff := cmp.Diff(before, s.dump()); diff != "" {
 			t.Errorf("something changed (-before +after):\n%s", diff)

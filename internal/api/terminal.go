@@ -19,12 +19,14 @@ func (a *API) mountTerminal() {
 		Mode: Key, Scope: principal.CLI,
 	}, a.terminalOrganizations)
 	handle(a, Route{
-		Method: http.MethodPost, Path: "/iap/sdk/switch-org", Tag: tag, Summary: "A key for another organization of the key's owner",
-		Mode: Key, Scope: principal.CLI, Audit: "key.created",
+		Method: http.MethodPost, Path: "/iap/sdk/switch-org", Tag: tag,
+		Summary: "A key for another organization of the key's owner",
+		Mode:    Key, Scope: principal.CLI, Audit: "key.created",
 	}, a.switchOrganization)
 	handle(a, Route{
-		Method: http.MethodGet, Path: "/api-keys/current", Tag: "api keys", Summary: "What the calling key is and may do",
-		Mode: Key, Scope: anyScope,
+		Method: http.MethodGet, Path: "/api-keys/current", Tag: "api keys",
+		Summary: "What the calling key is and may do",
+		Mode:    Key, Scope: anyScope,
 	}, a.currentKey)
 }
 
@@ -43,7 +45,9 @@ type terminalOrganizationsOutput struct {
 	}
 }
 
-func (a *API) terminalOrganizations(ctx context.Context, caller principal.Principal, _ *none) (*terminalOrganizationsOutput, error) {
+func (a *API) terminalOrganizations(
+	ctx context.Context, caller principal.Principal, _ *none,
+) (*terminalOrganizationsOutput, error) {
 	mine, err := a.mine(ctx, caller)
 	if err != nil {
 		return nil, err
@@ -51,7 +55,11 @@ func (a *API) terminalOrganizations(ctx context.Context, caller principal.Princi
 	out := &terminalOrganizationsOutput{}
 	for _, m := range mine {
 		out.Body.Data = append(out.Body.Data, TerminalOrganizationBody{
-			Name: m.Name, OrgID: m.ID, UserRole: m.Role, MemberCount: m.MemberCount, Active: m.ID == caller.OrgID,
+			Name:        m.Name,
+			OrgID:       m.ID,
+			UserRole:    m.Role,
+			MemberCount: m.MemberCount,
+			Active:      m.ID == caller.OrgID,
 		})
 	}
 	return out, nil
@@ -72,7 +80,9 @@ type switchOutput struct {
 	}
 }
 
-func (a *API) switchOrganization(ctx context.Context, caller principal.Principal, in *switchInput) (*switchOutput, error) {
+func (a *API) switchOrganization(
+	ctx context.Context, caller principal.Principal, in *switchInput,
+) (*switchOutput, error) {
 	mine, err := a.mine(ctx, caller)
 	if err != nil {
 		return nil, err
@@ -119,7 +129,8 @@ func choose(mine []organization.Membership, idOrName string) (organization.Membe
 	case 1:
 		return named[0], nil
 	case 0:
-		return organization.Membership{}, fault.New(fault.Forbidden, "you are not a member of an organization with this id or name")
+		return organization.Membership{}, fault.New(fault.Forbidden,
+			"you are not a member of an organization with this id or name")
 	default:
 		return organization.Membership{}, fault.Field("org", "names %d of your organizations; give the id", len(named))
 	}
@@ -139,7 +150,11 @@ type currentKeyOutput struct{ Body CurrentKeyBody }
 
 func (a *API) currentKey(_ context.Context, caller principal.Principal, _ *none) (*currentKeyOutput, error) {
 	body := CurrentKeyBody{
-		ID: caller.KeyID, OwnerID: caller.UserID, Environment: caller.Environment, Product: caller.Product, Scopes: caller.Scopes,
+		ID:          caller.KeyID,
+		OwnerID:     caller.UserID,
+		Environment: caller.Environment,
+		Product:     caller.Product,
+		Scopes:      caller.Scopes,
 	}
 	if caller.OrgID != "" {
 		body.OrganizationID = &caller.OrgID

@@ -101,7 +101,8 @@ func TestTerminalListsOrganizations(t *testing.T) {
 			t.Errorf("status %d (-want +got):\n%s", answer.status, diff)
 		}
 		list, err := key.TerminalOrganizations(t.Context())
-		if err != nil || len(list) != 2 || list[1] != (client.TerminalOrganization{Name: "There", OrgID: there, UserRole: "owner", MemberCount: 2}) {
+		if err != nil || len(list) != 2 ||
+			list[1] != (client.TerminalOrganization{Name: "There", OrgID: there, UserRole: "owner", MemberCount: 2}) {
 			t.Errorf("through the client: %+v, %v", list, err)
 		}
 	})
@@ -118,7 +119,8 @@ func TestTerminalSwitchesOrganization(t *testing.T) {
 		got := byID.members(t)
 		secret, _ := got["api_key"].(string)
 		delete(got, "api_key")
-		if diff := cmp.Diff(map[string]any{"org_id": there, "org_name": "There & then"}, got); diff != "" || byID.status != http.StatusOK {
+		if diff := cmp.Diff(map[string]any{"org_id": there, "org_name": "There & then"}, got); diff != "" ||
+			byID.status != http.StatusOK {
 			t.Fatalf("by id: status %d (-want +got):\n%s", byID.status, diff)
 		}
 		byName, err := key.SwitchOrganization(ctx, " There & then ", "laptop")
@@ -129,7 +131,8 @@ func TestTerminalSwitchesOrganization(t *testing.T) {
 		for text, name := range names {
 			fresh := s.public.WithKey(text)
 			current, err := fresh.CurrentKey(ctx)
-			if err != nil || current.OrganizationID == nil || *current.OrganizationID != there || current.OwnerID != p.ID {
+			if err != nil || current.OrganizationID == nil || *current.OrganizationID != there ||
+				current.OwnerID != p.ID {
 				t.Fatalf("key %s: %+v, %v", name, current, err)
 			}
 			want := []string{"audit", "cli", "delegation.request", "enforce", "ingest"}
@@ -234,8 +237,10 @@ func TestTerminalManagesKeys(t *testing.T) {
 		}
 		listed, _ := data[1].(map[string]any)
 		want := map[string]any{
-			"id": own.ID, "name": "agent", "organizationId": org, "ownerId": p.ID, "environment": "sandbox", "product": "",
-			"scopes": []any{"audit", "delegation.request", "enforce", "ingest"}, "prefix": own.APIKey[:16], "status": "active",
+			"id": own.ID, "name": "agent", "organizationId": org, "ownerId": p.ID, "environment": "sandbox",
+			"product": "",
+			"scopes":  []any{"audit", "delegation.request", "enforce", "ingest"}, "prefix": own.APIKey[:16],
+			"status":    "active",
 			"createdAt": listed["createdAt"], "expiresAt": nil, "lastUsedAt": nil, "revokedAt": nil,
 		}
 		if diff := cmp.Diff(want, listed); diff != "" {
@@ -248,19 +253,23 @@ func TestTerminalManagesKeys(t *testing.T) {
 		revoke := func(id string) tenancyAnswer {
 			return s.tenancyCall(http.MethodPost, "/api-keys/"+id+"/revoke", withXAPIKey(key.APIKey), `{}`)
 		}
-		if got := revoke(self.ID); got.status != http.StatusConflict || !strings.Contains(got.body, "key you are calling with") {
+		if got := revoke(self.ID); got.status != http.StatusConflict ||
+			!strings.Contains(got.body, "key you are calling with") {
 			t.Errorf("revoke itself: status %d, %s", got.status, got.body)
 		}
 		if got := revoke(foreign.ID); got.status != http.StatusNotFound {
 			t.Errorf("revoke a colleague's, whatever the owner's role: status %d, %s", got.status, got.body)
 		}
 		got := revoke(own.ID)
-		if diff := cmp.Diff(map[string]any{"id": own.ID, "status": "revoked"}, got.members(t)); diff != "" || got.status != http.StatusOK {
+		if diff := cmp.Diff(map[string]any{"id": own.ID, "status": "revoked"}, got.members(t)); diff != "" ||
+			got.status != http.StatusOK {
 			t.Errorf("revoke: status %d (-want +got):\n%s", got.status, diff)
 		}
 		_, err = s.public.WithKey(own.APIKey).CurrentKey(ctx)
 		wantStatus(t, "the revoked key", err, http.StatusUnauthorized)
-		for name, secret := range map[string]string{"itself": key.APIKey, "a colleague's": foreign.Secret.Reveal(), "elsewhere": elsewhere.Secret.Reveal()} {
+		for name, secret := range map[string]string{
+			"itself": key.APIKey, "a colleague's": foreign.Secret.Reveal(), "elsewhere": elsewhere.Secret.Reveal(),
+		} {
 			if _, err := s.public.WithKey(secret).CurrentKey(ctx); err != nil {
 				t.Errorf("%s after: %v", name, err)
 			}

@@ -14,13 +14,28 @@ import (
 // A trace that writes itself is the JSON that the encoder would write: the same
 // members with the same values.
 func TestTraceWritesItself(t *testing.T) {
-	at, ms, id := time.Date(2030, 5, 15, 12, 30, 0, 123456000, time.UTC), int64(17), "0190a0a0-0000-7000-8000-00000000000a"
+	at, ms, id := time.Date(2030, 5, 15, 12, 30, 0, 123456000, time.UTC), int64(17),
+		"0190a0a0-0000-7000-8000-00000000000a"
 	full := observability.StoredSpan{
-		ID: id, ParentID: id, SessionID: id, Kind: "gen\"eration", Name: "é\n<script>\u2028", Start: at, End: &at,
-		DurationMs: &ms, Status: "error", Attributes: `{ "a" : [1, "x\u00e9"], "b":{} }`,
+		ID:         id,
+		ParentID:   id,
+		SessionID:  id,
+		Kind:       "gen\"eration",
+		Name:       "é\n<script>\u2028",
+		Start:      at,
+		End:        &at,
+		DurationMs: &ms,
+		Status:     "error",
+		Attributes: `{ "a" : [1, "x\u00e9"], "b":{} }`,
 	}
 	empty := observability.StoredSpan{Start: time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), Attributes: `{}`}
-	trace := TraceBody{ID: id, Name: "n", StartTime: at, Attributes: storedObject(`{"spans":[]}`), Tags: storedTexts(`["]}"]`)}
+	trace := TraceBody{
+		ID:         id,
+		Name:       "n",
+		StartTime:  at,
+		Attributes: storedObject(`{"spans":[]}`),
+		Tags:       storedTexts(`["]}"]`),
+	}
 	for name, body := range map[string]*TraceDetailBody{
 		"none":  nil,
 		"empty": {TraceBody: trace, Product: "p", Source: "[]}"},

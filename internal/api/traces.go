@@ -31,9 +31,17 @@ type TraceBody struct {
 
 func traceBody(t observability.TraceItem) TraceBody {
 	return TraceBody{
-		ID: t.ID, SessionID: orNull(t.SessionID), Name: t.Name, StartTime: t.Start, EndTime: t.End, DurationMs: t.DurationMs,
-		Status: t.Status, UserID: orNull(t.UserID), AgentID: t.AgentID,
-		Attributes: storedObject(t.Attributes), Tags: storedTexts(t.Tags),
+		ID:         t.ID,
+		SessionID:  orNull(t.SessionID),
+		Name:       t.Name,
+		StartTime:  t.Start,
+		EndTime:    t.End,
+		DurationMs: t.DurationMs,
+		Status:     t.Status,
+		UserID:     orNull(t.UserID),
+		AgentID:    t.AgentID,
+		Attributes: storedObject(t.Attributes),
+		Tags:       storedTexts(t.Tags),
 	}
 }
 
@@ -72,8 +80,10 @@ type TraceItemBody struct {
 
 func traceItemBody(t observability.TraceItem) TraceItemBody {
 	return TraceItemBody{
-		TraceBody: traceBody(t), TotalInputTokens: t.Usage.Input, TotalOutputTokens: t.Usage.Output, TotalCostUSD: t.Usage.Dollars(),
-		SpanCount: t.SpanCount, ErrorCount: t.ErrorCount, InputPreview: t.InputPreview, OutputPreview: t.OutputPreview,
+		TraceBody: traceBody(t), TotalInputTokens: t.Usage.Input, TotalOutputTokens: t.Usage.Output,
+		TotalCostUSD: t.Usage.Dollars(),
+		SpanCount:    t.SpanCount, ErrorCount: t.ErrorCount, InputPreview: t.InputPreview,
+		OutputPreview: t.OutputPreview,
 	}
 }
 
@@ -102,8 +112,16 @@ type SpanBody struct {
 // spanBody shares the texts of the span, of which there are hundreds.
 func spanBody(s *observability.StoredSpan) SpanBody {
 	return SpanBody{
-		ID: s.ID, ParentSpanID: textOrNull(&s.ParentID), SessionID: textOrNull(&s.SessionID), Kind: s.Kind, Name: s.Name,
-		StartTime: s.Start, EndTime: s.End, DurationMs: s.DurationMs, Status: s.Status, Attributes: storedObject(s.Attributes),
+		ID:           s.ID,
+		ParentSpanID: textOrNull(&s.ParentID),
+		SessionID:    textOrNull(&s.SessionID),
+		Kind:         s.Kind,
+		Name:         s.Name,
+		StartTime:    s.Start,
+		EndTime:      s.End,
+		DurationMs:   s.DurationMs,
+		Status:       s.Status,
+		Attributes:   storedObject(s.Attributes),
 	}
 }
 
@@ -120,7 +138,11 @@ type TraceFilterInput struct {
 
 func (in *TraceFilterInput) filter() observability.TraceFilter {
 	f := observability.TraceFilter{
-		Name: in.Name, Status: in.Status, AgentID: in.AgentID, SessionID: lower(in.SessionID), UserID: lower(in.UserID),
+		Name:      in.Name,
+		Status:    in.Status,
+		AgentID:   in.AgentID,
+		SessionID: lower(in.SessionID),
+		UserID:    lower(in.UserID),
 	}
 	if in.MinDurationMs.IsSet {
 		f.MinDurationMs = &in.MinDurationMs.Value

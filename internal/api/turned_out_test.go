@@ -38,7 +38,9 @@ func TestNewPasswordTurnsThievesOut(t *testing.T) {
 				t.Errorf("%s, an agent of the organization: %v", what, err)
 			}
 		}
-		turnedOut("a change", func() error { return owner.ChangePassword(t.Context(), knownPassword, knownPassword+"2") })
+		turnedOut("a change", func() error {
+			return owner.ChangePassword(t.Context(), knownPassword, knownPassword+"2")
+		})
 		if err := owner.ChangePassword(t.Context(), knownPassword+"2", knownPassword); err != nil {
 			t.Fatal(err)
 		}

@@ -20,16 +20,27 @@ func (a *API) mountWebhooks() {
 		}
 	}
 	handle(a, route(http.MethodGet, "", "Where events are told", "", 0), a.listWebhooks)
-	handle(a, route(http.MethodPost, "", "Tell events to a target; its secret is shown once", "webhook.created", http.StatusCreated), a.createWebhook)
+	handle(a,
+		route(http.MethodPost, "", "Tell events to a target; its secret is shown once", "webhook.created",
+			http.StatusCreated), a.createWebhook)
 	handle(a, route(http.MethodGet, "/{id}", "One webhook", "", 0), a.getWebhook)
-	handle(a, route(http.MethodPatch, "/{id}", "Change, enable or disable a webhook", "webhook.updated", 0), a.updateWebhook)
-	handle(a, route(http.MethodDelete, "/{id}", "Delete a webhook with its deliveries", "webhook.deleted", http.StatusNoContent), a.deleteWebhook)
-	handle(a, route(http.MethodPost, "/{id}/secret", "Replace the secret; the new one is shown once", "webhook.secret_renewed", http.StatusCreated), a.renewWebhookSecret)
+	handle(a, route(http.MethodPatch, "/{id}", "Change, enable or disable a webhook", "webhook.updated", 0),
+		a.updateWebhook)
+	handle(a,
+		route(http.MethodDelete, "/{id}", "Delete a webhook with its deliveries", "webhook.deleted",
+			http.StatusNoContent), a.deleteWebhook)
+	handle(a,
+		route(http.MethodPost, "/{id}/secret", "Replace the secret; the new one is shown once",
+			"webhook.secret_renewed", http.StatusCreated), a.renewWebhookSecret)
 	test := route(http.MethodPost, "/{id}/test", "Send a test at once, and tell what came of it", notRecorded, 0)
 	test.Throttle = throttle.TestWebhook
 	handle(a, test, a.testWebhook)
-	handle(a, route(http.MethodGet, "/{id}/deliveries", "What was and is to be sent, newest first; status=dead lists what was given up", "", 0), a.listDeliveries)
-	handle(a, route(http.MethodPost, "/{id}/deliveries/{deliveryId}/replay", "Send a delivery again, as the last", "webhook.replayed", http.StatusAccepted), a.replayDelivery)
+	handle(a,
+		route(http.MethodGet, "/{id}/deliveries",
+			"What was and is to be sent, newest first; status=dead lists what was given up", "", 0), a.listDeliveries)
+	handle(a,
+		route(http.MethodPost, "/{id}/deliveries/{deliveryId}/replay", "Send a delivery again, as the last",
+			"webhook.replayed", http.StatusAccepted), a.replayDelivery)
 }
 
 // WebhookBody is a webhook. Its URL and its secret are not shown.
@@ -54,9 +65,22 @@ type WebhookBody struct {
 
 func webhookBody(w webhook.Webhook) WebhookBody {
 	return WebhookBody{
-		ID: w.ID, Name: w.Name, Kind: w.Kind, Target: w.Target, Events: w.Events, SendArguments: w.SendArguments, Enabled: w.Enabled(),
-		DisabledAt: w.DisabledAt, DisabledReason: w.Disabled, FailingSince: w.FailingSince, DeliveredAt: w.DeliveredAt,
-		Waiting: w.Waiting, Dead: w.Dead, CreatedAt: w.CreatedAt, CreatedBy: w.CreatedBy, UpdatedAt: w.UpdatedAt,
+		ID:             w.ID,
+		Name:           w.Name,
+		Kind:           w.Kind,
+		Target:         w.Target,
+		Events:         w.Events,
+		SendArguments:  w.SendArguments,
+		Enabled:        w.Enabled(),
+		DisabledAt:     w.DisabledAt,
+		DisabledReason: w.Disabled,
+		FailingSince:   w.FailingSince,
+		DeliveredAt:    w.DeliveredAt,
+		Waiting:        w.Waiting,
+		Dead:           w.Dead,
+		CreatedAt:      w.CreatedAt,
+		CreatedBy:      w.CreatedBy,
+		UpdatedAt:      w.UpdatedAt,
 	}
 }
 
@@ -107,9 +131,15 @@ type createWebhookInput struct {
 	}
 }
 
-func (a *API) createWebhook(ctx context.Context, caller principal.Principal, in *createWebhookInput) (*issuedWebhookOutput, error) {
+func (a *API) createWebhook(
+	ctx context.Context, caller principal.Principal, in *createWebhookInput,
+) (*issuedWebhookOutput, error) {
 	return issuedWebhook(a.Webhooks.Create(ctx, caller, webhook.New{
-		Name: in.Body.Name, Kind: in.Body.Kind, URL: in.Body.URL, Events: in.Body.Events, SendArguments: in.Body.SendArguments,
+		Name:          in.Body.Name,
+		Kind:          in.Body.Kind,
+		URL:           in.Body.URL,
+		Events:        in.Body.Events,
+		SendArguments: in.Body.SendArguments,
 	}))
 }
 
@@ -135,9 +165,15 @@ type updateWebhookInput struct {
 	}
 }
 
-func (a *API) updateWebhook(ctx context.Context, caller principal.Principal, in *updateWebhookInput) (*webhookOutput, error) {
+func (a *API) updateWebhook(
+	ctx context.Context, caller principal.Principal, in *updateWebhookInput,
+) (*webhookOutput, error) {
 	w, err := a.Webhooks.Update(ctx, caller, in.ID, webhook.Change{
-		Name: in.Body.Name, URL: in.Body.URL, Events: in.Body.Events, SendArguments: in.Body.SendArguments, Enabled: in.Body.Enabled,
+		Name:          in.Body.Name,
+		URL:           in.Body.URL,
+		Events:        in.Body.Events,
+		SendArguments: in.Body.SendArguments,
+		Enabled:       in.Body.Enabled,
 	})
 	return &webhookOutput{webhookBody(w)}, err
 }
@@ -146,7 +182,9 @@ func (a *API) deleteWebhook(ctx context.Context, caller principal.Principal, in 
 	return nil, a.Webhooks.Delete(ctx, caller, in.ID)
 }
 
-func (a *API) renewWebhookSecret(ctx context.Context, caller principal.Principal, in *WebhookInput) (*issuedWebhookOutput, error) {
+func (a *API) renewWebhookSecret(
+	ctx context.Context, caller principal.Principal, in *WebhookInput,
+) (*issuedWebhookOutput, error) {
 	return issuedWebhook(a.Webhooks.RenewSecret(ctx, caller, in.ID))
 }
 
@@ -167,8 +205,17 @@ type DeliveryBody struct {
 
 func deliveryBody(d webhook.Delivery) DeliveryBody {
 	return DeliveryBody{
-		ID: d.ID, Event: d.Event, Kind: d.Kind, RequestID: d.RequestID, Status: d.Status, Attempts: d.Attempts, HTTPStatus: d.HTTPStatus,
-		Problem: d.Problem, CreatedAt: d.CreatedAt, AttemptedAt: d.AttemptedAt, DoneAt: d.DoneAt,
+		ID:          d.ID,
+		Event:       d.Event,
+		Kind:        d.Kind,
+		RequestID:   d.RequestID,
+		Status:      d.Status,
+		Attempts:    d.Attempts,
+		HTTPStatus:  d.HTTPStatus,
+		Problem:     d.Problem,
+		CreatedAt:   d.CreatedAt,
+		AttemptedAt: d.AttemptedAt,
+		DoneAt:      d.DoneAt,
 	}
 }
 
@@ -188,7 +235,9 @@ type listDeliveriesInput struct {
 	Status string `query:"status" enum:"waiting,delivered,dead" doc:"Only those."`
 }
 
-func (a *API) listDeliveries(ctx context.Context, caller principal.Principal, in *listDeliveriesInput) (*deliveriesOutput, error) {
+func (a *API) listDeliveries(
+	ctx context.Context, caller principal.Principal, in *listDeliveriesInput,
+) (*deliveriesOutput, error) {
 	found, err := a.Webhooks.Deliveries(ctx, caller, in.ID, webhook.Status(in.Status), in.Cursor, in.Limit)
 	return &deliveriesOutput{mapPage(found, deliveryBody)}, err
 }
@@ -198,7 +247,9 @@ type replayInput struct {
 	DeliveryID string `path:"deliveryId" doc:"The delivery."`
 }
 
-func (a *API) replayDelivery(ctx context.Context, caller principal.Principal, in *replayInput) (*deliveryOutput, error) {
+func (a *API) replayDelivery(
+	ctx context.Context, caller principal.Principal, in *replayInput,
+) (*deliveryOutput, error) {
 	d, err := a.Webhooks.Replay(ctx, caller, in.ID, in.DeliveryID)
 	return &deliveryOutput{deliveryBody(d)}, err
 }

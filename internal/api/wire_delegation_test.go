@@ -35,7 +35,9 @@ func (h *holding) asUser() []string { return append(h.sdk(), "X-User-Email", use
 // enforce asks about a payment with these arguments.
 func (h *holding) enforce(arguments string) m {
 	h.t.Helper()
-	status, answer := h.call("/iap/sdk/enforce", fmt.Sprintf(`{"tool":"pay","arguments":%s,"intent_token":%s,"user_email":%q}`, arguments, h.token, userEmail), h.sdk()...)
+	status, answer := h.call("/iap/sdk/enforce",
+		fmt.Sprintf(`{"tool":"pay","arguments":%s,"intent_token":%s,"user_email":%q}`, arguments, h.token, userEmail),
+		h.sdk()...)
 	if status != http.StatusOK {
 		h.t.Fatalf("enforce: %d %v", status, answer)
 	}
@@ -73,7 +75,8 @@ func sessionRequest(arguments, amount string) string {
 // answer approves or rejects as a person.
 func (h *holding) answer(verb, id, more string) m {
 	h.t.Helper()
-	status, answer := h.call("/delegation/"+verb+"?organizationId="+h.org, fmt.Sprintf(`{"delegationId":%q%s}`, id, more), credentials(h.approver.Client)...)
+	status, answer := h.call("/delegation/"+verb+"?organizationId="+h.org,
+		fmt.Sprintf(`{"delegationId":%q%s}`, id, more), credentials(h.approver.Client)...)
 	if status != http.StatusOK {
 		h.t.Fatalf("%s: %d %v", verb, status, answer)
 	}
@@ -111,18 +114,22 @@ func TestWireHoldFlow(t *testing.T) {
 		}
 		h.answer("approve", id, "")
 		polled = h.wire(t, "GET", "/delegation/poll?delegationId="+id, "", h.asUser()...) // answered: no wait
-		if got := h.members("poll", polled); got["status"] != "approved" || got["used"] != false || got["grantExpiresAt"] == nil {
+		if got := h.members("poll", polled); got["status"] != "approved" || got["used"] != false ||
+			got["grantExpiresAt"] == nil {
 			t.Errorf("poll: %v", got)
 		}
-		if other := h.enforce(strings.Replace(payment, "[1,2]", "[2,1]", 1)); other["allowed"] != false || other["approvalId"] == id {
+		if other := h.enforce(strings.Replace(payment, "[1,2]", "[2,1]", 1)); other["allowed"] != false ||
+			other["approvalId"] == id {
 			t.Errorf("the yes let other arguments run: %v", other)
 		}
 		reordered := `{"memo":{"lines":[1,2.0],"month":"may"},"amount":5e3,"to":"landlord"}`
-		if got := h.enforce(reordered); got["allowed"] != true || got["enforcementAction"] != "allow" || got["approvalId"] != id {
+		if got := h.enforce(reordered); got["allowed"] != true || got["enforcementAction"] != "allow" ||
+			got["approvalId"] != id {
 			t.Errorf("after the yes: %v", got)
 		}
 		polled = h.wire(t, "GET", "/delegation/poll?delegationId="+id, "", h.asUser()...)
-		if got := h.members("poll", polled); got["status"] != "approved" || got["used"] != true || got["executedAt"] != nil {
+		if got := h.members("poll", polled); got["status"] != "approved" || got["used"] != true ||
+			got["executedAt"] != nil {
 			t.Errorf("poll after it ran: %v", got)
 		}
 		if got := h.enforce(payment); got["allowed"] != false || got["approvalId"] == id {
@@ -175,10 +182,12 @@ func TestWireRejection(t *testing.T) {
 		id := h.enforce(payment)["approvalId"].(string)
 		h.answer("reject", id, `,"note":"pay by invoice"`)
 		got := h.enforce(payment)
-		if got["allowed"] != false || got["enforcementAction"] != "block" || !strings.Contains(got["reason"].(string), "pay by invoice") {
+		if got["allowed"] != false || got["enforcementAction"] != "block" ||
+			!strings.Contains(got["reason"].(string), "pay by invoice") {
 			t.Errorf("after the no: %v", got)
 		}
-		if asked := h.request(sessionRequest(payment, "5000")); asked["delegationId"] != id || asked["status"] != "rejected" {
+		if asked := h.request(sessionRequest(payment, "5000")); asked["delegationId"] != id ||
+			asked["status"] != "rejected" {
 			t.Errorf("asked again: %v", asked)
 		}
 		if got := h.checkApproved("5000"); got["approved"] != false {
@@ -196,10 +205,12 @@ func TestWireInvokeWithPolicy(t *testing.T) {
 	t.Parallel()
 	eachHolding(t, func(t *testing.T, h *holding) {
 		role := h.wire(t, "GET", "/delegation/my-role", "", h.asUser()...)
-		if got := h.members("my-role", role); role.status != http.StatusOK || got["role"] != "agent_user" || got["limit"] != 0.0 {
+		if got := h.members("my-role", role); role.status != http.StatusOK || got["role"] != "agent_user" ||
+			got["limit"] != 0.0 {
 			t.Errorf("my-role of a stranger: %d %v", role.status, got)
 		}
-		role = h.wire(t, "GET", "/delegation/my-role", "", append(h.sdk(), "X-User-Email", " "+strings.ToUpper(h.approver.Email))...)
+		role = h.wire(t, "GET", "/delegation/my-role", "", append(h.sdk(), "X-User-Email",
+			" "+strings.ToUpper(h.approver.Email))...)
 		if got := h.members("my-role", role); got["role"] != "approver" {
 			t.Errorf("my-role of a member: %v", got)
 		}
@@ -216,7 +227,9 @@ func TestWireInvokeWithPolicy(t *testing.T) {
 		if got["approved"] != true || got["delegationId"] != id || got["approverEmail"] != h.approver.Email {
 			t.Errorf("check-approved: %v", got)
 		}
-		wantTypes(t, "check-approved", got, map[string]string{"delegationId": "text", "approverEmail": "text", "approverRole": "text"})
+		wantTypes(t, "check-approved", got, map[string]string{
+			"delegationId": "text", "approverEmail": "text", "approverRole": "text",
+		})
 		if again := h.checkApproved("5000.0"); again["approved"] != false {
 			t.Errorf("the yes was given out twice: %v", again)
 		}
@@ -239,17 +252,30 @@ func TestWireAmounts(t *testing.T) {
 		for name, c := range map[string]struct{ arguments, body, amount string }{
 			"TypeScript, without an amount": {`{"n":1}`, sessionRequest(`{"n":1}`, "0.01"), "0.01"},
 			"Python, as a float":            {`{"n":2}`, sessionRequest(`{"n":2}`, "5000.0"), "5000.0"},
-			"Python of late, without one":   {`{"n":3}`, fmt.Sprintf(`{"tool":"pay","action":"pay","arguments":{"n":3},"requesterEmail":%q}`, userEmail), "0"},
-			"Python of late, none asked":    {`{"n":4}`, fmt.Sprintf(`{"tool":"pay","action":"pay","arguments":{"n":4},"amount":null,"requesterEmail":%q}`, userEmail), ""},
-			"a large one":                   {`{"n":5}`, sessionRequest(`{"n":5}`, "12345678901234.5"), "12345678901234.5"},
+			"Python of late, without one": {
+				`{"n":3}`,
+				fmt.Sprintf(`{"tool":"pay","action":"pay","arguments":{"n":3},"requesterEmail":%q}`, userEmail), "0",
+			},
+			"Python of late, none asked": {
+				`{"n":4}`,
+				fmt.Sprintf(`{"tool":"pay","action":"pay","arguments":{"n":4},"amount":null,"requesterEmail":%q}`,
+					userEmail),
+				"",
+			},
+			"a large one": {
+				`{"n":5}`, sessionRequest(`{"n":5}`, "12345678901234.5"), "12345678901234.5",
+			},
 		} {
-			_, held := h.call("/iap/sdk/enforce", fmt.Sprintf(`{"tool":"pay","arguments":%s,"intent_token":%s,"user_email":null}`, c.arguments, h.token), h.sdk()...)
+			_, held := h.call("/iap/sdk/enforce",
+				fmt.Sprintf(`{"tool":"pay","arguments":%s,"intent_token":%s,"user_email":null}`, c.arguments, h.token),
+				h.sdk()...)
 			asked := h.request(c.body)
 			if asked["delegationId"] != held["approvalId"] {
 				t.Errorf("%s: %v, want the request of enforce, %v", name, asked, held)
 			}
 			h.answer("approve", asked["delegationId"].(string), "")
-			if got := h.checkApproved(c.amount); got["approved"] != true || got["delegationId"] != asked["delegationId"] {
+			if got := h.checkApproved(c.amount); got["approved"] != true ||
+				got["delegationId"] != asked["delegationId"] {
 				t.Errorf("%s: %v", name, got)
 			}
 		}
@@ -286,8 +312,14 @@ func TestWireDelegationErrors(t *testing.T) {
 			name, method, path, body string
 			status                   int
 		}{
-			{"mark-executed of what waits", "POST", "/delegation/mark-executed", fmt.Sprintf(`{"delegationId":%q}`, pending), 400},
-			{"mark-executed of nothing", "POST", "/delegation/mark-executed", fmt.Sprintf(`{"delegationId":%q}`, database.NewID()), 404},
+			{
+				"mark-executed of what waits", "POST", "/delegation/mark-executed",
+				fmt.Sprintf(`{"delegationId":%q}`, pending), 400,
+			},
+			{
+				"mark-executed of nothing", "POST", "/delegation/mark-executed",
+				fmt.Sprintf(`{"delegationId":%q}`, database.NewID()), 404,
+			},
 			{"mark-executed of no id", "POST", "/delegation/mark-executed", `{"delegationId":"unknown"}`, 404},
 			{"check-approved without a tool", "GET", "/delegation/check-approved?amount=1", "", 400},
 			{"check-approved of no number", "GET", "/delegation/check-approved?tool=pay&amount=NaN", "", 400},
@@ -300,10 +332,12 @@ func TestWireDelegationErrors(t *testing.T) {
 		} {
 			h.wire(t, c.method, c.path, c.body, h.asUser()...).errorFields(t, c.status)
 		}
-		if head := h.wire(t, "HEAD", "/delegation/check-approved?tool=pay&amount=5000", "", h.asUser()...); head.status < 400 {
+		if head := h.wire(t, "HEAD", "/delegation/check-approved?tool=pay&amount=5000", "",
+			h.asUser()...); head.status < 400 {
 			t.Errorf("a HEAD of check-approved: %d", head.status)
 		}
-		if answer := h.wire(t, "GET", "/delegation/check-approved?tool=pay&amount=1", "", append(h.sdk(), "X-User-Email", "\xff")...); answer.status != 400 {
+		if answer := h.wire(t, "GET", "/delegation/check-approved?tool=pay&amount=1", "",
+			append(h.sdk(), "X-User-Email", "\xff")...); answer.status != 400 {
 			t.Errorf("a user who is no text: %d %s", answer.status, answer.body)
 		}
 		// A long reason is cut, not refused.

@@ -49,10 +49,14 @@ func eachWired(t *testing.T, body func(t *testing.T, w *wireWorld)) {
 
 // Ways in which published clients send their key.
 func (w *wireWorld) sdk() []string {
-	return []string{"Authorization", "Bearer " + w.key, "X-API-Key", w.key, "User-Agent", "ArmorIQ-SDK-TS/0.3.0 (agent=a)"}
+	return []string{
+		"Authorization", "Bearer " + w.key, "X-API-Key", w.key, "User-Agent", "ArmorIQ-SDK-TS/0.3.0 (agent=a)",
+	}
 }
 func (w *wireWorld) gemini() []string {
-	return []string{"Authorization", "Bearer " + w.key, "X-ArmorIQ-Client", "armorgemini/0.3.0", "Accept", "application/json"}
+	return []string{
+		"Authorization", "Bearer " + w.key, "X-ArmorIQ-Client", "armorgemini/0.3.0", "Accept", "application/json",
+	}
 }
 func (w *wireWorld) claude() []string {
 	return []string{"Authorization", "Bearer " + w.key, "X-API-Key", w.key + ", " + w.key}
@@ -82,7 +86,9 @@ func wantTypes(t *testing.T, what string, body m, types map[string]string) {
 	t.Helper()
 	for _, path := range slices.Sorted(maps.Keys(types)) {
 		for _, value := range valuesAt(body, path) {
-			if !slices.ContainsFunc(strings.Split(types[path], "|"), func(kind string) bool { return isOfType(value, kind) }) {
+			if !slices.ContainsFunc(strings.Split(types[path], "|"), func(kind string) bool {
+				return isOfType(value, kind)
+			}) {
 				t.Errorf("%s: %s is %v (%T), want %s", what, path, value, value, types[path])
 			}
 		}
@@ -134,7 +140,8 @@ func isOfType(value any, kind string) bool {
 		return kind == "number" || kind == "int" && v == float64(int64(v))
 	case []any:
 		isText := func(item any) bool { _, ok := item.(string); return ok }
-		return kind == "array" || kind == "texts" && !slices.ContainsFunc(v, func(item any) bool { return !isText(item) })
+		return kind == "array" ||
+			kind == "texts" && !slices.ContainsFunc(v, func(item any) bool { return !isText(item) })
 	case map[string]any:
 		return kind == "object"
 	}
@@ -144,7 +151,9 @@ func isOfType(value any, kind string) bool {
 // rawToken is the object an SDK assembles of a mint's answer and sends back.
 func rawToken(plan json.RawMessage, minted m, without ...string) m {
 	token := m{"plan": plan}
-	for _, name := range []string{"plan_id", "token", "plan_hash", "merkle_root", "intent_reference", "composite_identity", "step_proofs"} {
+	for _, name := range []string{
+		"plan_id", "token", "plan_hash", "merkle_root", "intent_reference", "composite_identity", "step_proofs",
+	} {
 		token[name] = minted[name]
 	}
 	for _, name := range without {

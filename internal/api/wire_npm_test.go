@@ -41,11 +41,15 @@ func TestPublishedClient(t *testing.T) {
 			t.Errorf("health %v, verified %v", got["health"], got["verified"])
 		}
 		wantTypes(t, "the client's token", got, map[string]string{
-			"token.tokenId": "text", "token.planHash": "text", "token.signature": "text", "token.issuedAt": "number", "token.expiresAt": "number",
-			"token.stepProofs": "array", "token.rawToken.plan": "object", "token.rawToken.token": "object", "token.rawToken.merkle_root": "text",
+			"token.tokenId": "text", "token.planHash": "text", "token.signature": "text", "token.issuedAt": "number",
+			"token.expiresAt":  "number",
+			"token.stepProofs": "array", "token.rawToken.plan": "object", "token.rawToken.token": "object",
+			"token.rawToken.merkle_root": "text",
 		})
 		// What it would send to be decided, which has no plan_id.
-		body := jsonOf(t, m{"tool": "search", "arguments": m{"q": "x"}, "intent_token": got["token"].(map[string]any)["rawToken"]})
+		body := jsonOf(t, m{
+			"tool": "search", "arguments": m{"q": "x"}, "intent_token": got["token"].(map[string]any)["rawToken"],
+		})
 		if _, answer := w.call("/iap/sdk/enforce", body, w.sdk()...); answer["allowed"] != true {
 			t.Errorf("a call with the client's own token: %v", answer)
 		}

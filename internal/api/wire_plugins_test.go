@@ -20,25 +20,42 @@ func TestWireGeminiEnforce(t *testing.T) {
 	t.Parallel()
 	eachWired(t, func(t *testing.T, w *wireWorld) {
 		types := map[string]string{
-			"allowed": "bool", "action": "text", "reason": "text", "matched_policy": "object", "matched_policy.name": "text", "matched_policy.id": "text",
+			"allowed": "bool", "action": "text", "reason": "text", "matched_policy": "object",
+			"matched_policy.name": "text", "matched_policy.id": "text",
 			"decision": "text", "decisionId": "text", "receipt": "object",
 		}
 		for _, c := range []struct{ name, body, action, decision string }{
-			{"allow", `{"source":"armorgemini","session_id":"s","tool_name":"read_file","tool_input":{"file_path":"a"},"description":"peek","org_id":"o"}`, "allow", "allow"},
-			{"no session", `{"source":"armorgemini","session_id":"","tool_name":"read_file","tool_input":{}}`, "allow", "allow"},
-			{"hold", `{"source":"armorgemini","session_id":"s","tool_name":"pay","tool_input":{"amount":3}}`, "hold", "hold"},
+			{
+				"allow",
+				`{"source":"armorgemini","session_id":"s","tool_name":"read_file","tool_input":{"file_path":"a"},"description":"peek","org_id":"o"}`,
+				"allow", "allow",
+			},
+			{
+				"no session", `{"source":"armorgemini","session_id":"","tool_name":"read_file","tool_input":{}}`,
+				"allow", "allow",
+			},
+			{
+				"hold", `{"source":"armorgemini","session_id":"s","tool_name":"pay","tool_input":{"amount":3}}`,
+				"hold", "hold",
+			},
 			{"ask", `{"source":"armorgemini","session_id":"s","tool_name":"mail","tool_input":{}}`, "hold", "ask"},
 			{"deny", `{"source":"armorgemini","session_id":"s","tool_name":"drop","tool_input":{}}`, "deny", "deny"},
-			{"what the host knows wins over the name", `{"source":"armorgemini","session_id":"s","tool_name":"mcp_x_read_file","tool_input":{},"mcp_context":{"server_name":"x","tool_name":"drop"}}`, "deny", "deny"},
+			{
+				"what the host knows wins over the name",
+				`{"source":"armorgemini","session_id":"s","tool_name":"mcp_x_read_file","tool_input":{},"mcp_context":{"server_name":"x","tool_name":"drop"}}`,
+				"deny", "deny",
+			},
 		} {
 			status, answer := w.call("/iap/enforce", c.body, w.gemini()...)
-			if status != 200 || answer["action"] != c.action || answer["decision"] != c.decision || answer["allowed"] != (c.action == "allow") {
+			if status != 200 || answer["action"] != c.action || answer["decision"] != c.decision ||
+				answer["allowed"] != (c.action == "allow") {
 				t.Errorf("%s: %d %v", c.name, status, answer)
 			}
 			wantTypes(t, c.name, answer, types)
 		}
 		whatever := `{"source":"armorgemini","session_id":"s","tool_name":"read_file","tool_input":"not an object"}`
-		if status, answer := w.call("/iap/enforce", whatever, w.gemini()...); status != 200 || answer["allowed"] != false || answer["action"] != "deny" {
+		if status, answer := w.call("/iap/enforce", whatever, w.gemini()...); status != 200 ||
+			answer["allowed"] != false || answer["action"] != "deny" {
 			t.Errorf("arguments of another kind: %d %v", status, answer)
 		}
 	})
@@ -52,14 +69,22 @@ func TestWireVerifyStep(t *testing.T) {
 		proofs := minted["step_proofs"].([]any)
 		text := jsonOf(t, jsonOf(t, rawToken(json.RawMessage(claudePlan), minted)))
 		types := map[string]string{
-			"allowed": "bool", "reason": "text", "verification_source": "text", "csrg_merkle_root": "text", "expiresAt": "int",
-			"policy_validation.allowed_tools": "texts", "policy_validation.denied_tools": "texts", "policy_validation.denied_reasons": "texts",
-			"node_hash": "text", "csrg_path": "text", "step.step_index": "int", "step.action": "text", "step.params": "object",
-			"execution_state.plan_id": "text", "execution_state.intent_reference": "text", "execution_state.executed_steps": "array",
-			"execution_state.current_step": "int", "execution_state.total_steps": "int", "execution_state.status": "text", "execution_state.is_completed": "bool",
+			"allowed": "bool", "reason": "text", "verification_source": "text", "csrg_merkle_root": "text",
+			"expiresAt":                       "int",
+			"policy_validation.allowed_tools": "texts", "policy_validation.denied_tools": "texts",
+			"policy_validation.denied_reasons": "texts",
+			"node_hash":                        "text", "csrg_path": "text", "step.step_index": "int",
+			"step.action":             "text",
+			"step.params":             "object",
+			"execution_state.plan_id": "text", "execution_state.intent_reference": "text",
+			"execution_state.executed_steps": "array",
+			"execution_state.current_step":   "int", "execution_state.total_steps": "int",
+			"execution_state.status": "text", "execution_state.is_completed": "bool",
 		}
 		claim := fmt.Sprintf(`"path":"/steps/[0]/tool","step_index":0,"proof":%s`, jsonOf(t, proofs[0]))
-		if status, answer := w.call("/iap/audit", jsonOf(t, m{"plan_id": minted["plan_id"], "tool": "Read", "step_index": 0, "status": "success"}), w.claude()...); status != 201 {
+		if status, answer := w.call("/iap/audit",
+			jsonOf(t, m{"plan_id": minted["plan_id"], "tool": "Read", "step_index": 0, "status": "success"}),
+			w.claude()...); status != 201 {
 			t.Fatalf("report: %d %v", status, answer)
 		}
 		for _, c := range []struct {
@@ -69,33 +94,45 @@ func TestWireVerifyStep(t *testing.T) {
 		}{
 			{"Claude, the JWT", fmt.Sprintf(`{"token":%q,"tool_name":"Read"}`, minted["jwt_token"]), w.claude(), true},
 			{"Codex, the object as text", `{"token":` + text + `,"tool_name":"Read"}`, w.claude(), true},
-			{"with its proof", fmt.Sprintf(`{"token":%q,"tool_name":"Read",%s,"context":{"csrg_value_digest":%q,"proof_source":"client"}}`, minted["jwt_token"], claim, digestOfName(t, "Read")), w.claude(), true},
+			{
+				"with its proof",
+				fmt.Sprintf(`{"token":%q,"tool_name":"Read",%s,"context":{"csrg_value_digest":%q,"proof_source":"client"}}`, minted["jwt_token"], claim, digestOfName(t, "Read")),
+				w.claude(), true,
+			},
 			{"OpenClaw, the token alone", `{"token":` + text + `,"tool_name":"Read"}`, nil, true},
-			{"a tool that policy denies", fmt.Sprintf(`{"token":%q,"tool_name":"drop"}`, minted["jwt_token"]), w.claude(), false},
+			{
+				"a tool that policy denies", fmt.Sprintf(`{"token":%q,"tool_name":"drop"}`, minted["jwt_token"]),
+				w.claude(), false,
+			},
 		} {
 			status, answer := w.call("/iap/verify-step", c.body, c.headers...)
 			if status != 200 || answer["allowed"] != c.allowed {
 				t.Errorf("%s: %d %v", c.name, status, answer)
 			}
-			if state, ok := answer["execution_state"].(map[string]any); ok && fmt.Sprint(state["executed_steps"]) != "[0]" {
+			if state, ok := answer["execution_state"].(map[string]any); ok &&
+				fmt.Sprint(state["executed_steps"]) != "[0]" {
 				t.Errorf("%s: the steps that ran are %v", c.name, state["executed_steps"])
 			}
 			wantTypes(t, c.name, answer, types)
 		}
 		for name, body := range map[string]string{
-			"a tool that is not in the plan":  fmt.Sprintf(`{"token":%q,"tool_name":"exec_command"}`, minted["jwt_token"]),
-			"the proof of another step":       fmt.Sprintf(`{"token":%q,"tool_name":"Read","path":"/steps/[1]/tool","proof":%s}`, minted["jwt_token"], jsonOf(t, proofs[1])),
-			"a proof of another place":        fmt.Sprintf(`{"token":%q,"tool_name":"Read","path":"/steps/[0]/tool","proof":%s}`, minted["jwt_token"], jsonOf(t, proofs[1])),
-			"a step that is not the path's":   fmt.Sprintf(`{"token":%q,"tool_name":"Read","path":"/steps/[0]/tool","step_index":1,"proof":%s}`, minted["jwt_token"], jsonOf(t, proofs[0])),
-			"an empty proof":                  fmt.Sprintf(`{"token":%q,"tool_name":"Read","path":"/steps/[0]/tool","proof":[]}`, minted["jwt_token"]),
-			"another digest":                  fmt.Sprintf(`{"token":%q,"tool_name":"Read",%s,"context":{"csrg_value_digest":"00"}}`, minted["jwt_token"], claim),
-			"a JWT of one's own":              fmt.Sprintf(`{"token":%q,"tool_name":"Read"}`, minted["jwt_token"].(string)[:len(minted["jwt_token"].(string))-4]+"AAAA"),
-			"no token":                        `{"tool_name":"Read"}`,
-			"a token that is none":            `{"token":"unknown","tool_name":"Read"}`,
-			"the plan's id without its token": `{"token":` + jsonOf(t, jsonOf(t, m{"plan_id": minted["plan_id"]})) + `,"tool_name":"Read"}`,
+			"a tool that is not in the plan": fmt.Sprintf(`{"token":%q,"tool_name":"exec_command"}`,
+				minted["jwt_token"]),
+			"the proof of another step":     fmt.Sprintf(`{"token":%q,"tool_name":"Read","path":"/steps/[1]/tool","proof":%s}`, minted["jwt_token"], jsonOf(t, proofs[1])),
+			"a proof of another place":      fmt.Sprintf(`{"token":%q,"tool_name":"Read","path":"/steps/[0]/tool","proof":%s}`, minted["jwt_token"], jsonOf(t, proofs[1])),
+			"a step that is not the path's": fmt.Sprintf(`{"token":%q,"tool_name":"Read","path":"/steps/[0]/tool","step_index":1,"proof":%s}`, minted["jwt_token"], jsonOf(t, proofs[0])),
+			"an empty proof":                fmt.Sprintf(`{"token":%q,"tool_name":"Read","path":"/steps/[0]/tool","proof":[]}`, minted["jwt_token"]),
+			"another digest":                fmt.Sprintf(`{"token":%q,"tool_name":"Read",%s,"context":{"csrg_value_digest":"00"}}`, minted["jwt_token"], claim),
+			"a JWT of one's own": fmt.Sprintf(`{"token":%q,"tool_name":"Read"}`,
+				minted["jwt_token"].(string)[:len(minted["jwt_token"].(string))-4]+"AAAA"),
+			"no token":             `{"tool_name":"Read"}`,
+			"a token that is none": `{"token":"unknown","tool_name":"Read"}`,
+			"the plan's id without its token": `{"token":` + jsonOf(t, jsonOf(t, m{"plan_id": minted["plan_id"]})) +
+				`,"tool_name":"Read"}`,
 		} {
 			for _, headers := range [][]string{w.claude(), nil} {
-				if status, answer := w.call("/iap/verify-step", body, headers...); status != 200 || answer["allowed"] != false || answer["reason"] == "" {
+				if status, answer := w.call("/iap/verify-step", body, headers...); status != 200 ||
+					answer["allowed"] != false || answer["reason"] == "" {
 					t.Errorf("%s: %d %v", name, status, answer)
 				}
 			}
@@ -136,7 +173,8 @@ func TestWirePluginTokens(t *testing.T) {
 			t.Fatalf("Codex: %d %v", status, answer)
 		}
 		wantTypes(t, "Codex", answer, tokenTypes)
-		if status, answer = w.call("/iap/sdk/token", copilotAuto, w.sdk()...); status != 403 || !strings.Contains(answer["message"].(string), "register") {
+		if status, answer = w.call("/iap/sdk/token", copilotAuto, w.sdk()...); status != 403 ||
+			!strings.Contains(answer["message"].(string), "register") {
 			t.Errorf("a plan that a plugin made of the call itself: %d %v", status, answer)
 		}
 	})
@@ -157,15 +195,19 @@ func TestWirePolicyBinding(t *testing.T) {
 			t.Fatalf("%d %v", status, bound)
 		}
 		wantTypes(t, "/intent", bound, map[string]string{
-			"intent_reference": "text", "plan_hash": "text", "merkle_root": "text", "step_proofs": "array", "step_proofs[].path": "text", "step_proofs[].proof": "array",
-			"token": "object", "token.signature": "text", "token.version": "text", "token.issued_at": "int", "token.expires_at": "int",
+			"intent_reference": "text", "plan_hash": "text", "merkle_root": "text", "step_proofs": "array",
+			"step_proofs[].path": "text", "step_proofs[].proof": "array",
+			"token": "object", "token.signature": "text", "token.version": "text", "token.issued_at": "int",
+			"token.expires_at": "int",
 		})
 		if version := bound["token"].(map[string]any)["version"]; version != "policy-1" {
 			t.Errorf("version %v, want policy-1", version)
 		}
 		proof := bound["step_proofs"].([]any)[1].(map[string]any)
 		ask := func(changes m) m {
-			body := m{"path": proof["path"], "value": "policy_statement:s2", "proof": proof["proof"], "token": bound["token"]}
+			body := m{
+				"path": proof["path"], "value": "policy_statement:s2", "proof": proof["proof"], "token": bound["token"],
+			}
 			for name, value := range changes {
 				body[name] = value
 			}
@@ -179,7 +221,9 @@ func TestWirePolicyBinding(t *testing.T) {
 		if answer["allowed"] != true {
 			t.Errorf("a value that was signed: %v", answer)
 		}
-		wantTypes(t, "/verify/action", answer, map[string]string{"reason": "text", "node_hash": "text", "path": "text", "merkle_root": "text"})
+		wantTypes(t, "/verify/action", answer, map[string]string{
+			"reason": "text", "node_hash": "text", "path": "text", "merkle_root": "text",
+		})
 		token := bound["token"].(map[string]any)
 		forged := m{}
 		for name, value := range token {
@@ -187,7 +231,8 @@ func TestWirePolicyBinding(t *testing.T) {
 		}
 		forged["expires_at"] = token["expires_at"].(float64) + 1
 		for name, changes := range map[string]m{
-			"another value": {"value": "policy_statement:s1"}, "another place": {"path": "/steps/[0]/action"}, "no proof": {"proof": nil},
+			"another value": {"value": "policy_statement:s1"}, "another place": {"path": "/steps/[0]/action"},
+			"no proof": {"proof": nil},
 			"no token": {"token": nil}, "an altered token": {"token": forged}, "no path": {"path": ""},
 		} {
 			if answer := ask(changes); answer["allowed"] != false || answer["reason"] == "" {
@@ -225,40 +270,62 @@ func TestPlansAreShown(t *testing.T) {
 			}
 			w.call("/iap/sdk/enforce", jsonOf(t, m{"tool": tool, "arguments": args, "intent_token": token}), w.sdk()...)
 		}
-		for _, row := range []m{{"tool": "search", "status": "success"}, {"tool": "read_file", "step_index": 2, "status": "failed"}, {"tool": "pay", "status": "blocked"}, {"tool": "drop", "status": "success"}} {
+		for _, row := range []m{
+			{"tool": "search", "status": "success"}, {"tool": "read_file", "step_index": 2, "status": "failed"},
+			{"tool": "pay", "status": "blocked"}, {"tool": "drop", "status": "success"},
+		} {
 			row["plan_id"], row["executed_at"] = id, "2026-01-02T03:04:05Z"
 			if status, answer := w.call("/iap/audit", jsonOf(t, row), w.sdk()...); status != 201 {
 				t.Fatalf("report %v: %d %v", row, status, answer)
 			}
 		}
 		viewer := w.join(w.owner, w.org, "viewer")
-		for name, headers := range map[string][]string{"its key": {"X-API-Key", w.key}, "the owner": credentials(w.owner.Client)} {
+		for name, headers := range map[string][]string{
+			"its key": {"X-API-Key", w.key}, "the owner": credentials(w.owner.Client),
+		} {
 			answer := w.wire(t, "GET", "/iap/plan/"+id, "", headers...)
 			if strings.Contains(string(answer.body), "hunter2") {
 				t.Errorf("%s sees a secret: %s", name, answer.body)
 			}
 			shown := w.members("plan", answer)
-			wantTypes(t, name, shown, map[string]string{"id": "text", "status": "text", "plan": "object", "plan.steps": "array", "stepCount": "int", "expiresAt": "text", "uses": "array"})
+			wantTypes(t, name, shown, map[string]string{
+				"id":         "text",
+				"status":     "text",
+				"plan":       "object",
+				"plan.steps": "array",
+				"stepCount":  "int",
+				"expiresAt":  "text",
+				"uses":       "array",
+			})
 			tree := w.members("tree", w.wire(t, "GET", "/iap/plan/"+id+"/merkle-tree", "", headers...))
-			wantTypes(t, name, tree, map[string]string{"root": "text", "nodes[].id": "text", "nodes[].level": "int", "nodes[].hash": "text", "nodes[].children": "array"})
+			wantTypes(t, name, tree, map[string]string{
+				"root":             "text",
+				"nodes[].id":       "text",
+				"nodes[].level":    "int",
+				"nodes[].hash":     "text",
+				"nodes[].children": "array",
+			})
 			if tree["root"] != minted["merkle_root"] || len(tree["nodes"].([]any)) != 13 { // seven leaves
 				t.Errorf("%s: the tree has the root %v and %d nodes", name, tree["root"], len(tree["nodes"].([]any)))
 			}
 			report := w.members("report", w.wire(t, "GET", "/iap/plan/"+id+"/report", "", headers...))
 			steps := report["steps"].([]any)
 			allowed := func(i int) any { return steps[i].(map[string]any)["allow"] }
-			if len(steps) != 3 || allowed(0) != 1.0 || allowed(1) != 0.0 || allowed(2) != 2.0 || report["used"] != 2.0 || report["allowed"] != 3.0 || report["refused"] != 2.0 {
+			if len(steps) != 3 || allowed(0) != 1.0 || allowed(1) != 0.0 || allowed(2) != 2.0 ||
+				report["used"] != 2.0 || report["allowed"] != 3.0 || report["refused"] != 2.0 {
 				t.Errorf("%s: the report is %v", name, report)
 			}
 			ran := func(i int) any { return steps[i].(map[string]any)["executed"] }
-			if ran(0) != 1.0 || ran(1) != 0.0 || ran(2) != 1.0 || steps[2].(map[string]any)["failed"] != 1.0 || report["executed"] != 3.0 {
+			if ran(0) != 1.0 || ran(1) != 0.0 || ran(2) != 1.0 || steps[2].(map[string]any)["failed"] != 1.0 ||
+				report["executed"] != 3.0 {
 				t.Errorf("%s: what ran is %v", name, report)
 			}
 			drop := func(d any) bool {
 				of := d.(map[string]any)
 				return of["tool"] == "drop" && of["deny"] == 1.0
 			}
-			if drift := report["drift"].([]any); !slices.ContainsFunc(drift, drop) || !strings.Contains(fmt.Sprint(drift), "executed:1") {
+			if drift := report["drift"].([]any); !slices.ContainsFunc(drift, drop) ||
+				!strings.Contains(fmt.Sprint(drift), "executed:1") {
 				t.Errorf("%s: the drift is %v", name, drift)
 			}
 		}
@@ -267,7 +334,8 @@ func TestPlansAreShown(t *testing.T) {
 			t.Errorf("a viewer reads the plan: %v", shown["plan"])
 		}
 		for _, rest := range []string{"/merkle-tree", "/steps/0/proof", "/report"} {
-			if answer := w.wire(t, "GET", "/iap/plan/"+id+rest, "", credentials(viewer.Client)...); answer.status != 403 {
+			if answer := w.wire(t, "GET", "/iap/plan/"+id+rest, "",
+				credentials(viewer.Client)...); answer.status != 403 {
 				t.Errorf("a viewer reads %s: %d", rest, answer.status)
 			}
 		}

@@ -20,24 +20,31 @@ const (
 
 // tokenTypes are the members of a mint's answer that clients read.
 var tokenTypes = map[string]string{
-	"success": "bool", "message": "text", "plan_id": "text", "plan_hash": "text", "merkle_root": "text", "intent_reference": "text",
-	"composite_identity": "text", "step_proofs": "array", "step_proofs[]": "array", "jwt_token": "text", "client_info": "object",
+	"success": "bool", "message": "text", "plan_id": "text", "plan_hash": "text", "merkle_root": "text",
+	"intent_reference":   "text",
+	"composite_identity": "text", "step_proofs": "array", "step_proofs[]": "array", "jwt_token": "text",
+	"client_info":          "object",
 	"client_info.clientId": "text", "client_info.clientName": "text", "client_info.orgId": "text",
-	"token": "object", "token.signature": "text", "token.issued_at": "int", "token.expires_at": "int", "token.plan_hash": "text",
-	"token.policy": "object", "token.identity": "text", "token.public_key": "text", "token.version": "text",
+	"token": "object", "token.signature": "text", "token.issued_at": "int", "token.expires_at": "int",
+	"token.plan_hash": "text",
+	"token.policy":    "object", "token.identity": "text", "token.public_key": "text", "token.version": "text",
 	"token.allowed_operations": "absent", "token.resource_scope": "absent",
-	"policy_validation": "object", "policy_validation.allowed_tools": "texts", "policy_validation.denied_tools": "texts",
+	"policy_validation": "object", "policy_validation.allowed_tools": "texts",
+	"policy_validation.denied_tools":   "texts",
 	"policy_validation.denied_reasons": "texts", "policy_validation.default_enforcement_action": "text",
 	"policy_snapshot": "array", "policy_snapshot[].policyName": "text", "policy_snapshot[].targetName": "text",
-	"policy_snapshot[].defaultEnforcementAction": "text", "policy_snapshot[].rules": "object", "policy_snapshot[].rules.allowedTools": "texts",
+	"policy_snapshot[].defaultEnforcementAction": "text", "policy_snapshot[].rules": "object",
+	"policy_snapshot[].rules.allowedTools": "texts",
 }
 
 func TestWireSDKToken(t *testing.T) {
 	t.Parallel()
 	eachWired(t, func(t *testing.T, w *wireWorld) {
 		for name, body := range map[string]string{
-			"TypeScript": `{"user_id":"u","agent_id":"a","context_id":"default","plan":` + builderPlan + `,"expires_in":60}`,
-			"Python":     `{"user_id":"u","agent_id":"__sdk_multiuser__","context_id":"default","plan":` + builderPlan + `,"policy":null,"expires_in":3600.0}`,
+			"TypeScript": `{"user_id":"u","agent_id":"a","context_id":"default","plan":` + builderPlan +
+				`,"expires_in":60}`,
+			"Python": `{"user_id":"u","agent_id":"__sdk_multiuser__","context_id":"default","plan":` +
+				builderPlan + `,"policy":null,"expires_in":3600.0}`,
 			"for a user": `{"user_id":"ada@example.org","user_email":"ada@example.org","agent_id":"a","context_id":"default","plan":` + builderPlan + `,"policy":{"allow":["*"],"deny":[]},"expires_in":0.5}`,
 			"CrewAI":     `{"user_id":"u","agent_id":"a","context_id":"c","plan":` + crewPlan + `,"expires_in":3600}`,
 		} {
@@ -50,7 +57,8 @@ func TestWireSDKToken(t *testing.T) {
 			if proofs := answer["step_proofs"].([]any); len(proofs) != 2 {
 				t.Errorf("%s: %d proofs for two steps", name, len(proofs))
 			}
-			if token := answer["token"].(map[string]any); token["plan_hash"] != answer["plan_hash"] || token["expires_at"].(float64) <= token["issued_at"].(float64) {
+			if token := answer["token"].(map[string]any); token["plan_hash"] != answer["plan_hash"] ||
+				token["expires_at"].(float64) <= token["issued_at"].(float64) {
 				t.Errorf("%s: the token is of another plan, or ends before it begins: %v", name, token)
 			}
 		}
@@ -65,7 +73,9 @@ func TestWireTokenVerifiesAsClientsVerify(t *testing.T) {
 		minted := w.mint(builderPlan)
 		token := minted["token"].(map[string]any)
 		signed := map[string]any{}
-		for _, name := range []string{"plan_hash", "issued_at", "expires_at", "policy", "identity", "public_key", "version"} {
+		for _, name := range []string{
+			"plan_hash", "issued_at", "expires_at", "policy", "identity", "public_key", "version",
+		} {
 			signed[name] = token[name]
 		}
 		payload := jsonOf(t, signed) // sorted keys, no spaces; all of it is ASCII
@@ -110,7 +120,8 @@ func TestWireIdempotencyKey(t *testing.T) {
 // enforceTypes are the members of an SDK's decision.
 var enforceTypes = map[string]string{
 	"allowed": "bool", "enforcementAction": "text", "reason": "text", "matchedPolicy": "object|null",
-	"decision": "text", "decisionId": "text", "receipt": "object", "receipt.index": "int", "receipt.leaf": "text", "receipt.proof": "array", "receipt.checkpoint": "text",
+	"decision": "text", "decisionId": "text", "receipt": "object", "receipt.index": "int", "receipt.leaf": "text",
+	"receipt.proof": "array", "receipt.checkpoint": "text",
 }
 
 func TestWireSDKEnforce(t *testing.T) {
@@ -123,18 +134,47 @@ func TestWireSDKEnforce(t *testing.T) {
 		for _, c := range []struct {
 			name, body, action, decision string
 		}{
-			{"TypeScript", `{"tool":"search","arguments":{"q":"x"},"intent_token":%s,"agent_id":"__sdk_multiuser__"}`, "allow", "allow"},
-			{"Python", `{"tool":"search","arguments":{},"intent_token":%s,"policy_snapshot":null,"user_email":null,"agent_id":null}`, "allow", "allow"},
-			{"with a snapshot", `{"tool":"search","arguments":{},"intent_token":%s,"policy_snapshot":[{"policyName":"p","rules":{"allowedTools":["*"]}}]}`, "allow", "allow"},
-			{"a hold", `{"tool":"pay","arguments":{"amount":5},"intent_token":%s,"policy_snapshot":[]}`, "hold", "hold"},
+			{
+				"TypeScript",
+				`{"tool":"search","arguments":{"q":"x"},"intent_token":%s,"agent_id":"__sdk_multiuser__"}`, "allow",
+				"allow",
+			},
+			{
+				"Python",
+				`{"tool":"search","arguments":{},"intent_token":%s,"policy_snapshot":null,"user_email":null,"agent_id":null}`,
+				"allow", "allow",
+			},
+			{
+				"with a snapshot",
+				`{"tool":"search","arguments":{},"intent_token":%s,"policy_snapshot":[{"policyName":"p","rules":{"allowedTools":["*"]}}]}`,
+				"allow", "allow",
+			},
+			{
+				"a hold", `{"tool":"pay","arguments":{"amount":5},"intent_token":%s,"policy_snapshot":[]}`, "hold",
+				"hold",
+			},
 			{"an ask", `{"tool":"mail","arguments":{},"intent_token":%s}`, "hold", "ask"},
-			{"a deny", `{"tool":"drop","arguments":{},"intent_token":%s,"policy_snapshot":[{"policyName":"p","rules":{"allowedTools":["drop"]}}]}`, "block", "deny"},
-			{"a condition that holds", `{"tool":"transfer","arguments":{"amount":9},"intent_token":%s}`, "allow", "allow"},
-			{"a condition that does not", `{"tool":"transfer","arguments":{"amount":10},"intent_token":%s}`, "block", "deny"},
-			{"a tool that is not in the plan", `{"tool":"read_file","arguments":{},"intent_token":%s}`, "block", "deny"},
+			{
+				"a deny",
+				`{"tool":"drop","arguments":{},"intent_token":%s,"policy_snapshot":[{"policyName":"p","rules":{"allowedTools":["drop"]}}]}`,
+				"block", "deny",
+			},
+			{
+				"a condition that holds", `{"tool":"transfer","arguments":{"amount":9},"intent_token":%s}`, "allow",
+				"allow",
+			},
+			{
+				"a condition that does not", `{"tool":"transfer","arguments":{"amount":10},"intent_token":%s}`,
+				"block", "deny",
+			},
+			{
+				"a tool that is not in the plan", `{"tool":"read_file","arguments":{},"intent_token":%s}`, "block",
+				"deny",
+			},
 		} {
 			status, answer := w.call("/iap/sdk/enforce", fmt.Sprintf(c.body, token), w.sdk()...)
-			if status != 200 || answer["enforcementAction"] != c.action || answer["decision"] != c.decision || answer["allowed"] != (c.action == "allow") {
+			if status != 200 || answer["enforcementAction"] != c.action || answer["decision"] != c.decision ||
+				answer["allowed"] != (c.action == "allow") {
 				t.Errorf("%s: %d %v", c.name, status, answer)
 			}
 			wantTypes(t, c.name, answer, enforceTypes)
@@ -147,12 +187,14 @@ func TestWireSDKEnforce(t *testing.T) {
 			"a null token":       `{"tool":"search","arguments":{},"intent_token":null}`,
 			"the signature gone": `{"tool":"search","intent_token":` + jsonOf(t, m{"plan_id": minted["plan_id"]}) + `}`,
 		} {
-			if _, answer := w.call("/iap/sdk/enforce", body, w.sdk()...); answer["allowed"] != false || answer["enforcementAction"] != "block" {
+			if _, answer := w.call("/iap/sdk/enforce", body, w.sdk()...); answer["allowed"] != false ||
+				answer["enforcementAction"] != "block" {
 				t.Errorf("%s: %v", name, answer)
 			}
 		}
 		old := jsonOf(t, rawToken(json.RawMessage(plan), minted, "plan_id")) // 0.2.6 sends none
-		if _, answer := w.call("/iap/sdk/enforce", `{"tool":"search","arguments":{},"intent_token":`+old+`}`, w.sdk()...); answer["allowed"] != true {
+		if _, answer := w.call("/iap/sdk/enforce", `{"tool":"search","arguments":{},"intent_token":`+old+`}`,
+			w.sdk()...); answer["allowed"] != true {
 			t.Errorf("a token without plan_id: %v", answer)
 		}
 	})
@@ -167,13 +209,18 @@ func TestWirePlanStatus(t *testing.T) {
 		for _, c := range []struct {
 			status string
 			want   int
-		}{{"active", 200}, {"completed", 200}, {"completed", 200}, {"active", 403}, {"failed", 200}, {"sleeping", 400}} {
+		}{
+			{"active", 200}, {"completed", 200}, {"completed", 200}, {"active", 403}, {"failed", 200},
+			{"sleeping", 400},
+		} {
 			if status, answer := w.call(path, `{"status":"`+c.status+`"}`, headers...); status != c.want {
 				t.Errorf("%s: %d, want %d: %v", c.status, status, c.want, answer)
 			}
 		}
-		body := `{"tool":"search","arguments":{},"intent_token":` + jsonOf(t, rawToken(json.RawMessage(crewPlan), minted)) + `}`
-		if _, answer := w.call("/iap/sdk/enforce", body, w.sdk()...); answer["allowed"] != false || !strings.Contains(answer["reason"].(string), "ended") {
+		body := `{"tool":"search","arguments":{},"intent_token":` +
+			jsonOf(t, rawToken(json.RawMessage(crewPlan), minted)) + `}`
+		if _, answer := w.call("/iap/sdk/enforce", body, w.sdk()...); answer["allowed"] != false ||
+			!strings.Contains(answer["reason"].(string), "ended") {
 			t.Errorf("a call of an ended plan: %v", answer)
 		}
 	})
@@ -183,15 +230,34 @@ func TestWirePreflightBootstrapAndUsers(t *testing.T) {
 	t.Parallel()
 	eachWired(t, func(t *testing.T, w *wireWorld) {
 		types := map[string]string{
-			"decision": "text", "intent_id": "text", "violations": "texts", "offending_interfaces": "texts", "predicate_fails": "array", "meta": "object",
+			"decision": "text", "intent_id": "text", "violations": "texts", "offending_interfaces": "texts",
+			"predicate_fails": "array", "meta": "object",
 		}
 		for _, c := range []struct{ name, body, want string }{
-			{"accepted", `{"agent_id":"a","user_prompt":"find","tool_calls":[{"name":"search","input":{"q":"x"}}]}`, "accepted"},
-			{"without calls", `{"agent_id":"a","user_prompt":"find","tool_calls":[],"authority_snapshot":{}}`, "accepted"},
-			{"rejected", `{"agent_id":"a","user_prompt":"drop","tool_calls":[{"name":"search"},{"name":"db__drop","input":null}],"authority_snapshot":null}`, "rejected"},
+			{
+				"accepted", `{"agent_id":"a","user_prompt":"find","tool_calls":[{"name":"search","input":{"q":"x"}}]}`,
+				"accepted",
+			},
+			{
+				"without calls", `{"agent_id":"a","user_prompt":"find","tool_calls":[],"authority_snapshot":{}}`,
+				"accepted",
+			},
+			{
+				"rejected",
+				`{"agent_id":"a","user_prompt":"drop","tool_calls":[{"name":"search"},{"name":"db__drop","input":null}],"authority_snapshot":null}`,
+				"rejected",
+			},
 			{"escalated", `{"agent_id":"a","user_prompt":"pay","tool_calls":[{"name":"pay"}]}`, "escalated"},
-			{"beyond its own authority", `{"agent_id":"a","user_prompt":"x","tool_calls":[{"name":"search"}],"authority_snapshot":{"interfaces":["read_file"],"constraints":[]}}`, "rejected"},
-			{"within its own authority", `{"agent_id":"a","user_prompt":"x","tool_calls":[{"name":"search"}],"authority_snapshot":{"interfaces":[{"name":"search"}]}}`, "accepted"},
+			{
+				"beyond its own authority",
+				`{"agent_id":"a","user_prompt":"x","tool_calls":[{"name":"search"}],"authority_snapshot":{"interfaces":["read_file"],"constraints":[]}}`,
+				"rejected",
+			},
+			{
+				"within its own authority",
+				`{"agent_id":"a","user_prompt":"x","tool_calls":[{"name":"search"}],"authority_snapshot":{"interfaces":[{"name":"search"}]}}`,
+				"accepted",
+			},
 		} {
 			status, answer := w.call("/iap/sdk/preflight", c.body, w.sdk()...)
 			if status >= 300 || answer["decision"] != c.want {
@@ -200,7 +266,8 @@ func TestWirePreflightBootstrapAndUsers(t *testing.T) {
 			wantTypes(t, c.name, answer, types)
 			if c.want != "accepted" {
 				wantTypes(t, c.name, answer, map[string]string{
-					"predicate_fails[].predicate": "text", "predicate_fails[].tool_name": "text", "predicate_fails[].decision": "text", "predicate_fails[].reason": "text",
+					"predicate_fails[].predicate": "text", "predicate_fails[].tool_name": "text",
+					"predicate_fails[].decision": "text", "predicate_fails[].reason": "text",
 				})
 			}
 		}
@@ -208,13 +275,22 @@ func TestWirePreflightBootstrapAndUsers(t *testing.T) {
 		if status >= 400 {
 			t.Errorf("bootstrap: %d %v", status, answer)
 		}
-		wantTypes(t, "bootstrap", answer, map[string]string{"org.name": "text", "mcps": "array", "toolMap": "object", "agents": "array"})
+		wantTypes(t, "bootstrap", answer, map[string]string{
+			"org.name": "text", "mcps": "array", "toolMap": "object", "agents": "array",
+		})
 		status, answer = w.call("/iap/sdk/resolve-user", `{"userEmail":"`+w.owner.Email+`"}`, w.sdk()...)
 		if status >= 400 || answer["isMember"] != true {
 			t.Errorf("resolve-user: %d %v", status, answer)
 		}
-		wantTypes(t, "resolve-user", answer, map[string]string{"userEmail": "text", "orgId": "text", "membership.userId": "text", "membership.role": "text", "approverChain": "texts"})
-		if status, answer = w.call("/iap/sdk/resolve-user", `{"userEmail":"nobody@example.org"}`, w.sdk()...); status != 200 || answer["isMember"] != false || answer["membership"] != nil {
+		wantTypes(t, "resolve-user", answer, map[string]string{
+			"userEmail":         "text",
+			"orgId":             "text",
+			"membership.userId": "text",
+			"membership.role":   "text",
+			"approverChain":     "texts",
+		})
+		if status, answer = w.call("/iap/sdk/resolve-user", `{"userEmail":"nobody@example.org"}`,
+			w.sdk()...); status != 200 || answer["isMember"] != false || answer["membership"] != nil {
 			t.Errorf("resolve-user of a stranger: %d %v", status, answer)
 		}
 	})
@@ -231,10 +307,17 @@ func TestWireValueDigest(t *testing.T) {
 		minted := w.mint(`{"steps":[{"action":"noop","mcp":"x"}]}`)
 		answer := w.wire(t, "GET", "/iap/plan/"+minted["plan_id"].(string)+"/steps/0/proof", "", "X-API-Key", w.key)
 		proof := w.members("proof", answer)
-		if proof["value_digest"] != hex.EncodeToString(sum[:]) || proof["path"] != "/steps/[0]/action" || proof["merkle_root"] != minted["merkle_root"] {
+		if proof["value_digest"] != hex.EncodeToString(sum[:]) || proof["path"] != "/steps/[0]/action" ||
+			proof["merkle_root"] != minted["merkle_root"] {
 			t.Errorf("the proof of a step: %v", proof)
 		}
-		wantTypes(t, "proof", proof, map[string]string{"step_index": "int", "proof": "array", "proof[].position": "text", "proof[].sibling_hash": "text", "step.value_digest": "text"})
+		wantTypes(t, "proof", proof, map[string]string{
+			"step_index":           "int",
+			"proof":                "array",
+			"proof[].position":     "text",
+			"proof[].sibling_hash": "text",
+			"step.value_digest":    "text",
+		})
 		if jsonOf(t, proof["proof"]) != jsonOf(t, minted["step_proofs"].([]any)[0]) {
 			t.Error("the proof is not the one of the token")
 		}

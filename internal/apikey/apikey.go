@@ -167,7 +167,8 @@ func (n NewKey) checked(now time.Time, allowed []principal.Scope) (NewKey, error
 
 // isLabel reports whether text can be shown on one line of a list.
 func isLabel(text string) bool {
-	return utf8.ValidString(text) && utf8.RuneCountInString(text) <= maxLabel && !strings.ContainsFunc(text, unicode.IsControl)
+	return utf8.ValidString(text) && utf8.RuneCountInString(text) <= maxLabel &&
+		!strings.ContainsFunc(text, unicode.IsControl)
 }
 
 // checkScopes says what is wrong with the scopes, and nothing if they are fine.

@@ -28,12 +28,20 @@ func TestCreate(t *testing.T) {
 		})
 		text := issued.Secret.Reveal()
 		if !regexp.MustCompile(`^ak_live_[0-9a-f]{64}$`).MatchString(text) {
-			t.Errorf("the key has another form than ak_live_ and 64 hex digits: prefix %s, length %d", issued.Prefix, len(text))
+			t.Errorf("the key has another form than ak_live_ and 64 hex digits: prefix %s, length %d", issued.Prefix,
+				len(text))
 		}
 		want := apikey.Key{
-			ID: issued.ID, OrgID: w.acme, OwnerID: w.ada, Name: "build agent", Environment: apikey.Production,
-			Product: "checkout", Scopes: []principal.Scope{principal.Ingest, principal.DraftPolicy},
-			Prefix: text[:16], CreatedAt: w.db.Now(), ExpiresAt: &expires,
+			ID:          issued.ID,
+			OrgID:       w.acme,
+			OwnerID:     w.ada,
+			Name:        "build agent",
+			Environment: apikey.Production,
+			Product:     "checkout",
+			Scopes:      []principal.Scope{principal.Ingest, principal.DraftPolicy},
+			Prefix:      text[:16],
+			CreatedAt:   w.db.Now(),
+			ExpiresAt:   &expires,
 		}
 		if diff := cmp.Diff(want, issued.Key); diff != "" {
 			t.Errorf("issued (-want +got):\n%s", diff)
@@ -45,7 +53,11 @@ func TestCreate(t *testing.T) {
 			t.Error("printing an issued key shows its secret")
 		}
 		wantLog := []entry{{
-			Action: "key.created", ActorKind: "user", ActorID: w.ada, SubjectType: "api_key", SubjectID: issued.ID,
+			Action:      "key.created",
+			ActorKind:   "user",
+			ActorID:     w.ada,
+			SubjectType: "api_key",
+			SubjectID:   issued.ID,
 			Payload: map[string]any{
 				"name": "build agent", "prefix": text[:16], "scopes": []any{"ingest", "policy.draft"},
 				"environment": "production", "product": "checkout", "owner": w.ada,
@@ -62,7 +74,8 @@ func TestOnlyTheHashIsStored(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		issued := w.memberKey(w.ada, w.acme)
 		var hash []byte
-		if err := w.db.QueryRow(t.Context(), `SELECT hash FROM api_key WHERE id = $1`, issued.ID).Scan(&hash); err != nil {
+		if err := w.db.QueryRow(t.Context(), `SELECT hash FROM api_key WHERE id = $1`,
+			issued.ID).Scan(&hash); err != nil {
 			t.Fatal(err)
 		}
 		if !secret.SameHash(hash, secret.Hash(issued.Secret.Reveal())) {
@@ -76,8 +89,15 @@ func TestCreateDefaultsBoundToNone(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		issued := w.create(person(w.ada, "", ""), apikey.NewKey{Name: "k"})
 		want := apikey.Key{
-			ID: issued.ID, OwnerID: w.ada, Name: "k", Environment: apikey.Sandbox, Prefix: issued.Prefix, CreatedAt: w.db.Now(),
-			Scopes: []principal.Scope{principal.Audit, principal.RequestDelegation, principal.Enforce, principal.Ingest},
+			ID:          issued.ID,
+			OwnerID:     w.ada,
+			Name:        "k",
+			Environment: apikey.Sandbox,
+			Prefix:      issued.Prefix,
+			CreatedAt:   w.db.Now(),
+			Scopes: []principal.Scope{
+				principal.Audit, principal.RequestDelegation, principal.Enforce, principal.Ingest,
+			},
 		}
 		if diff := cmp.Diff(want, w.get(issued.ID, w.ada)); diff != "" {
 			t.Errorf("stored (-want +got):\n%s", diff)
@@ -97,14 +117,20 @@ func TestCreateRefusesCallers(t *testing.T) {
 		_, terminal := w.terminal(w.ada, w.acme)
 		before := w.actions(w.acme)
 		for name, p := range map[string]principal.Principal{
-			"nobody":                     {},
-			"viewer":                     person(w.ada, w.acme, principal.Viewer),
-			"no role":                    person(w.ada, w.acme, ""),
-			"another organization":       person(w.ada, w.globex, principal.Owner),
-			"no organization":            person(w.ada, "", ""),
-			"key":                        w.resolve(w.memberKey(w.ada, w.globex)),
-			"terminal":                   terminal,
-			"terminal of an owner":       {Kind: principal.Key, UserID: w.ada, OrgID: w.acme, Scopes: terminal.Scopes, Role: principal.Owner},
+			"nobody":               {},
+			"viewer":               person(w.ada, w.acme, principal.Viewer),
+			"no role":              person(w.ada, w.acme, ""),
+			"another organization": person(w.ada, w.globex, principal.Owner),
+			"no organization":      person(w.ada, "", ""),
+			"key":                  w.resolve(w.memberKey(w.ada, w.globex)),
+			"terminal":             terminal,
+			"terminal of an owner": {
+				Kind:   principal.Key,
+				UserID: w.ada,
+				OrgID:  w.acme,
+				Scopes: terminal.Scopes,
+				Role:   principal.Owner,
+			},
 			"operator, who has no keys ": principal.Operator(),
 		} {
 			_, err := w.keys.Create(t.Context(), p, apikey.NewKey{Name: "k", OrgID: w.acme})
@@ -141,10 +167,23 @@ func TestCreateValidates(t *testing.T) {
 			{"expires now", func(n *apikey.NewKey) { n.ExpiresAt = at(now) }, "expiresAt", ""},
 			{"expires soon", func(n *apikey.NewKey) { n.ExpiresAt = at(now.Add(time.Microsecond)) }, "", ""},
 			{"expires in ten years", func(n *apikey.NewKey) { n.ExpiresAt = at(now.AddDate(10, 0, 0)) }, "", ""},
-			{"expires later", func(n *apikey.NewKey) { n.ExpiresAt = at(now.AddDate(10, 0, 0).Add(time.Microsecond)) }, "expiresAt", ""},
-			{"unknown scope", func(n *apikey.NewKey) { n.Scopes = []principal.Scope{"ingest", "admin"} }, "scopes", "must be among audit"},
-			{"two scopes in one", func(n *apikey.NewKey) { n.Scopes = []principal.Scope{"ingest cli"} }, "scopes", "must be among audit"},
-			{"cli", func(n *apikey.NewKey) { n.Scopes = []principal.Scope{"cli"} }, "scopes", "only signing in from a terminal"},
+			{
+				"expires later",
+				func(n *apikey.NewKey) { n.ExpiresAt = at(now.AddDate(10, 0, 0).Add(time.Microsecond)) }, "expiresAt",
+				"",
+			},
+			{
+				"unknown scope", func(n *apikey.NewKey) { n.Scopes = []principal.Scope{"ingest", "admin"} }, "scopes",
+				"must be among audit",
+			},
+			{
+				"two scopes in one", func(n *apikey.NewKey) { n.Scopes = []principal.Scope{"ingest cli"} }, "scopes",
+				"must be among audit",
+			},
+			{
+				"cli", func(n *apikey.NewKey) { n.Scopes = []principal.Scope{"cli"} }, "scopes",
+				"only signing in from a terminal",
+			},
 			{"20 scopes", func(n *apikey.NewKey) { n.Scopes = repeat(principal.Ingest, 20) }, "", ""},
 			{"21 scopes", func(n *apikey.NewKey) { n.Scopes = repeat(principal.Ingest, 21) }, "scopes", "at most 20"},
 		}
@@ -154,7 +193,9 @@ func TestCreateValidates(t *testing.T) {
 			_, err := w.keys.Create(t.Context(), person(w.ada, "", ""), n)
 			checkFields(t, tt.name, err, tt.field, tt.message)
 		}
-		_, err := w.keys.Create(t.Context(), person(w.ada, "", ""), apikey.NewKey{Environment: "x", Scopes: []principal.Scope{"y"}})
+		_, err := w.keys.Create(t.Context(), person(w.ada, "", ""), apikey.NewKey{
+			Environment: "x", Scopes: []principal.Scope{"y"},
+		})
 		checkFields(t, "all problems at once", err, "name environment scopes", "")
 	})
 }
@@ -249,9 +290,18 @@ func TestProvision(t *testing.T) {
 			{"key without cli", w.resolve(w.memberKey(w.ada, w.acme)), product, fault.Forbidden},
 			{"operator", principal.Operator(), product, fault.Forbidden},
 			{"no product", terminal, with(func(n *apikey.NewKey) { n.Product = " " }), fault.Invalid},
-			{"fewer scopes", terminal, with(func(n *apikey.NewKey) { n.Scopes = []principal.Scope{principal.Ingest} }), ""},
-			{"more scopes", terminal, with(func(n *apikey.NewKey) { n.Scopes = []principal.Scope{principal.DraftPolicy} }), fault.Invalid},
-			{"cli", terminal, with(func(n *apikey.NewKey) { n.Scopes = []principal.Scope{principal.CLI} }), fault.Invalid},
+			{
+				"fewer scopes", terminal,
+				with(func(n *apikey.NewKey) { n.Scopes = []principal.Scope{principal.Ingest} }), "",
+			},
+			{
+				"more scopes", terminal,
+				with(func(n *apikey.NewKey) { n.Scopes = []principal.Scope{principal.DraftPolicy} }), fault.Invalid,
+			},
+			{
+				"cli", terminal, with(func(n *apikey.NewKey) { n.Scopes = []principal.Scope{principal.CLI} }),
+				fault.Invalid,
+			},
 		}
 		for _, tt := range tests {
 			issued, err := w.keys.Provision(t.Context(), tt.p, tt.n)
@@ -278,8 +328,14 @@ func TestIssueCLI(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := principal.Principal{
-			Kind: principal.Key, KeyID: issued.ID, UserID: w.ada, OrgID: w.globex, Environment: "production",
-			Scopes: []principal.Scope{principal.Audit, principal.CLI, principal.RequestDelegation, principal.Enforce, principal.Ingest},
+			Kind:        principal.Key,
+			KeyID:       issued.ID,
+			UserID:      w.ada,
+			OrgID:       w.globex,
+			Environment: "production",
+			Scopes: []principal.Scope{
+				principal.Audit, principal.CLI, principal.RequestDelegation, principal.Enforce, principal.Ingest,
+			},
 		}
 		if diff := cmp.Diff(want, w.resolve(issued)); diff != "" {
 			t.Errorf("caller (-want +got):\n%s", diff)
@@ -315,16 +371,20 @@ func TestAdd(t *testing.T) {
 			t.Errorf("caller = %+v, want ada's with the scope cli", caller)
 		}
 		log := w.log(w.acme)
-		if len(log) != 1 || log[0].Action != "key.created" || log[0].ActorKind != "system" || log[0].SubjectID != issued.ID {
+		if len(log) != 1 || log[0].Action != "key.created" || log[0].ActorKind != "system" ||
+			log[0].SubjectID != issued.ID {
 			t.Errorf("log = %+v, want one key.created by the system", log)
 		}
 		add := func(logs []string, n apikey.NewKey) error {
-			return w.db.Write(t.Context(), database.Change{Logs: logs, Do: func(ctx context.Context, tx *database.Tx) error {
+			return w.db.Write(t.Context(), database.Change{Logs: logs, Do: func(
+				ctx context.Context, tx *database.Tx,
+			) error {
 				_, err := apikey.Add(ctx, tx, principal.Operator(), w.ada, n)
 				return err
 			}})
 		}
-		wantFault(t, add([]string{w.acme}, apikey.NewKey{Name: "k", OrgID: w.acme, Scopes: []principal.Scope{"root"}}), fault.Invalid)
+		wantFault(t, add([]string{w.acme}, apikey.NewKey{Name: "k", OrgID: w.acme, Scopes: []principal.Scope{"root"}}),
+			fault.Invalid)
 		if err := add([]string{"system"}, apikey.NewKey{Name: "k", OrgID: w.acme}); err == nil {
 			t.Error("a key was added without the lock of its organization's log")
 		}

@@ -33,14 +33,17 @@ func benchmarkResolve(b *testing.B, before func(clock *atomic.Int64)) {
 	defer db.Close()
 	owner := database.NewID()
 	err = db.Write(b.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO user_account (id, email, name, password_hash, created_at) VALUES ($1, 'a@example.org', '', '', 1)`, owner)
+		_, err := tx.Exec(ctx,
+			`INSERT INTO user_account (id, email, name, password_hash, created_at) VALUES ($1, 'a@example.org', '', '', 1)`, owner)
 		return err
 	}})
 	if err != nil {
 		b.Fatal(err)
 	}
 	keys := newService(db)
-	issued, err := keys.Create(b.Context(), principal.Principal{Kind: principal.User, UserID: owner}, apikey.NewKey{Name: "k"})
+	issued, err := keys.Create(b.Context(), principal.Principal{Kind: principal.User, UserID: owner}, apikey.NewKey{
+		Name: "k",
+	})
 	if err != nil {
 		b.Fatal(err)
 	}

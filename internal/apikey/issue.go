@@ -31,7 +31,9 @@ func Add(ctx context.Context, tx *database.Tx, actor principal.Principal, ownerI
 }
 
 // add stores a new key and records it. n is checked.
-func add(ctx context.Context, tx *database.Tx, actor principal.Principal, ownerID string, n NewKey, a action) (Issued, error) {
+func add(
+	ctx context.Context, tx *database.Tx, actor principal.Principal, ownerID string, n NewKey, a action,
+) (Issued, error) {
 	issued, err := store(ctx, tx, ownerID, n)
 	if err != nil {
 		return Issued{}, err

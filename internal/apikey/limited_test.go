@@ -22,7 +22,9 @@ func TestLimitsAreHandedOn(t *testing.T) {
 		w.vouch(w.ada, w.acme)
 
 		var added apikey.Issued
-		err := w.db.Write(ctx, database.Change{Logs: []string{w.acme, audit.System}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
+		err := w.db.Write(ctx, database.Change{Logs: []string{w.acme, audit.System}, Do: func(
+			ctx context.Context, tx *database.Tx,
+		) (err error) {
 			added, err = apikey.Add(ctx, tx, ada, w.ada, apikey.NewKey{
 				Name: "terminal", OrgID: w.acme, Scopes: []principal.Scope{principal.CLI}, Limited: true,
 			})

@@ -30,8 +30,14 @@ func TestListShowsWhatTheCallerMaySee(t *testing.T) {
 		w.named("bob-acme", w.bob, w.acme)
 		w.named("bob-none", w.bob, "")
 		terminal := func(userID, orgID string, role principal.Role) principal.Principal {
-			return principal.Principal{Kind: principal.Key, KeyID: database.NewID(), UserID: userID, OrgID: orgID, Role: role,
-				Scopes: []principal.Scope{principal.CLI}}
+			return principal.Principal{
+				Kind:   principal.Key,
+				KeyID:  database.NewID(),
+				UserID: userID,
+				OrgID:  orgID,
+				Role:   role,
+				Scopes: []principal.Scope{principal.CLI},
+			}
 		}
 		tests := []struct {
 			name string
@@ -81,7 +87,9 @@ func TestListPages(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		var want []string
 		for i := range 7 { // all at one instant, so that the id decides
-			issued := w.create(person(w.ada, w.acme, principal.Member), apikey.NewKey{Name: fmt.Sprint(i), OrgID: w.acme})
+			issued := w.create(person(w.ada, w.acme, principal.Member), apikey.NewKey{
+				Name: fmt.Sprint(i), OrgID: w.acme,
+			})
 			want = append([]string{issued.ID}, want...)
 		}
 		p := person(w.ada, w.acme, principal.Owner)
@@ -183,7 +191,8 @@ func TestRevoke(t *testing.T) {
 				wantFault(t, err, fault.Unauthenticated)
 			}
 			log := w.log(tt.p.OrgID)[before:]
-			if len(log) != 1 || log[0].Action != "key.revoked" || log[0].SubjectID != tt.key.ID || log[0].ActorID != tt.p.ActorID() {
+			if len(log) != 1 || log[0].Action != "key.revoked" || log[0].SubjectID != tt.key.ID ||
+				log[0].ActorID != tt.p.ActorID() {
 				t.Errorf("%s: log = %+v, want one key.revoked by the caller", tt.name, log)
 			}
 			if k := w.get(tt.key.ID, w.ada); k.RevokedAt == nil || !k.RevokedAt.Equal(w.db.Now()) {
@@ -286,7 +295,8 @@ func TestRotate(t *testing.T) {
 		log := w.log(w.acme)
 		last := log[len(log)-1]
 		wantNext := map[string]any{"id": issued.ID, "prefix": issued.Prefix, "owner": w.bob}
-		if len(log) != 2 || last.Action != "key.rotated" || last.SubjectID != old.ID || last.ActorID != w.bob || last.Payload["prefix"] != old.Prefix {
+		if len(log) != 2 || last.Action != "key.rotated" || last.SubjectID != old.ID || last.ActorID != w.bob ||
+			last.Payload["prefix"] != old.Prefix {
 			t.Errorf("log = %+v, want one key.rotated about the old key", log)
 		}
 		if diff := cmp.Diff(wantNext, last.Payload["replacement"]); diff != "" {

@@ -21,8 +21,13 @@ func TestResolve(t *testing.T) {
 			Name: "k", OrgID: w.acme, Product: "checkout", Scopes: []principal.Scope{principal.Ingest, principal.Audit},
 		})
 		want := principal.Principal{
-			Kind: principal.Key, KeyID: issued.ID, UserID: w.ada, OrgID: w.acme, Product: "checkout",
-			Environment: "sandbox", Scopes: []principal.Scope{principal.Audit, principal.Ingest},
+			Kind:        principal.Key,
+			KeyID:       issued.ID,
+			UserID:      w.ada,
+			OrgID:       w.acme,
+			Product:     "checkout",
+			Environment: "sandbox",
+			Scopes:      []principal.Scope{principal.Audit, principal.Ingest},
 		}
 		for _, way := range []string{"from the database", "remembered"} {
 			if diff := cmp.Diff(want, w.resolve(issued)); diff != "" {
@@ -223,7 +228,8 @@ func TestLastUsedOfManyKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		var written int
-		if err := w.db.QueryRow(t.Context(), `SELECT COUNT(*) FROM api_key WHERE last_used_at IS NOT NULL`).Scan(&written); err != nil {
+		if err := w.db.QueryRow(t.Context(),
+			`SELECT COUNT(*) FROM api_key WHERE last_used_at IS NOT NULL`).Scan(&written); err != nil {
 			t.Fatal(err)
 		}
 		if written != many {

@@ -77,7 +77,9 @@ func (s *Service) IssueCLI(ctx context.Context, p principal.Principal, orgID, na
 	return s.issue(ctx, p, n, everyScope(), created)
 }
 
-func (s *Service) issue(ctx context.Context, p principal.Principal, n NewKey, allowed []principal.Scope, a action) (issued Issued, err error) {
+func (s *Service) issue(
+	ctx context.Context, p principal.Principal, n NewKey, allowed []principal.Scope, a action,
+) (issued Issued, err error) {
 	if p.Kind == principal.Key && p.ExpiresAt != nil && (n.ExpiresAt == nil || n.ExpiresAt.After(*p.ExpiresAt)) {
 		n.ExpiresAt = p.ExpiresAt // what a key makes does not outlive it
 	}
@@ -88,7 +90,9 @@ func (s *Service) issue(ctx context.Context, p principal.Principal, n NewKey, al
 	if n, err = n.checked(s.db.Now(), allowed); err != nil {
 		return Issued{}, err
 	}
-	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(n.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
+	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(n.OrgID)}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) (err error) {
 		if err := stillHolds(ctx, tx, p); err != nil {
 			return err
 		}
@@ -145,7 +149,8 @@ func (s *Service) Revoke(ctx context.Context, p principal.Principal, id string) 
 		return err
 	}
 	if p.Kind == principal.Key && p.KeyID == id {
-		return fault.New(fault.Conflict, "this is the key you are calling with: revoke it with another one, with own=true, or in the dashboard")
+		return fault.New(fault.Conflict,
+			"this is the key you are calling with: revoke it with another one, with own=true, or in the dashboard")
 	}
 	return s.revoke(ctx, p, id)
 }
@@ -163,7 +168,9 @@ func (s *Service) RevokeOwn(ctx context.Context, p principal.Principal, id strin
 }
 
 func (s *Service) revoke(ctx context.Context, p principal.Principal, id string) error {
-	err := s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
+	err := s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		k, err := findVisible(ctx, tx, p, id)
 		if err != nil {
 			return err
@@ -189,7 +196,9 @@ func (s *Service) Rotate(ctx context.Context, p principal.Principal, id string) 
 	if err := requireManager(p); err != nil {
 		return Issued{}, err
 	}
-	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
+	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		old, err := findVisible(ctx, tx, p, id)
 		if err != nil {
 			return err
@@ -213,7 +222,8 @@ func requireManager(p principal.Principal) error {
 	case p.Kind == principal.User, p.HasScope(principal.CLI):
 		return nil
 	}
-	return fault.New(fault.Forbidden, "API keys are managed by a person, or by a key from signing in with a terminal (scope cli)")
+	return fault.New(fault.Forbidden,
+		"API keys are managed by a person, or by a key from signing in with a terminal (scope cli)")
 }
 
 // requireOwnKeys refuses a caller who may not have keys in the organization.
@@ -258,7 +268,8 @@ func rotate(ctx context.Context, tx *database.Tx, p principal.Principal, old Key
 		return Issued{}, fault.New(fault.Conflict, "the API key is %s: create a new one instead", status)
 	}
 	if old.OwnerID != p.UserID && slices.Contains(old.Scopes, principal.CLI) {
-		return Issued{}, fault.New(fault.Conflict, "the key of a terminal can be rotated by its owner only: revoke it instead")
+		return Issued{}, fault.New(fault.Conflict,
+			"the key of a terminal can be rotated by its owner only: revoke it instead")
 	}
 	if _, err := markRevoked(ctx, tx, old.ID); err != nil {
 		return Issued{}, err

@@ -57,7 +57,8 @@ func insert(ctx context.Context, tx *database.Tx, k Key, hash []byte) error {
 		INSERT INTO api_key (id, org_id, owner_id, name, environment, product, scopes, prefix, hash, created_at, expires_at, limited)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 		k.ID, database.OptionalText(k.OrgID), k.OwnerID, k.Name, string(k.Environment), k.Product,
-		joinScopes(k.Scopes, " "), k.Prefix, hash, database.Micros(k.CreatedAt), database.OptionalMicros(k.ExpiresAt), limited)
+		joinScopes(k.Scopes, " "), k.Prefix, hash, database.Micros(k.CreatedAt), database.OptionalMicros(k.ExpiresAt),
+		limited)
 	if err != nil {
 		return fmt.Errorf("store API key %s: %w", k.ID, err)
 	}

@@ -23,14 +23,19 @@ const ofTerminals = `
 
 // EndVouched revokes the terminals' keys of people, or of one person, whom the
 // organization's identity provider had vouched for when they were made.
-func (s *Service) EndVouched(ctx context.Context, tx *database.Tx, actor principal.Principal, orgID, userID string) error {
-	return end(ctx, tx, actor, ofTerminals+` AND k.limited = 1 AND ($2 = '' OR k.owner_id = $2) ORDER BY k.created_at, k.id`, orgID, userID)
+func (s *Service) EndVouched(
+	ctx context.Context, tx *database.Tx, actor principal.Principal, orgID, userID string,
+) error {
+	return end(ctx, tx, actor,
+		ofTerminals+` AND k.limited = 1 AND ($2 = '' OR k.owner_id = $2) ORDER BY k.created_at, k.id`, orgID, userID)
 }
 
 // EndUnvouched revokes those of everyone else who is no owner: the organization
 // wants them to sign in with its identity provider.
 func (s *Service) EndUnvouched(ctx context.Context, tx *database.Tx, actor principal.Principal, orgID string) error {
-	return end(ctx, tx, actor, ofTerminals+` AND k.limited = 0 AND COALESCE(m.role, '') <> $2 ORDER BY k.created_at, k.id`, orgID, string(principal.Owner))
+	return end(ctx, tx, actor,
+		ofTerminals+` AND k.limited = 0 AND COALESCE(m.role, '') <> $2 ORDER BY k.created_at, k.id`, orgID,
+		string(principal.Owner))
 }
 
 // Forget has every key be looked up again that is presented from now on.

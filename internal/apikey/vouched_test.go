@@ -62,7 +62,8 @@ func TestTerminalsEndWithTheirSignIn(t *testing.T) {
 		limited.LimitedTo = w.acme
 		free, _ := w.terminal(w.ada, w.acme)
 		keys := map[string]apikey.Issued{
-			"ada's": w.vouchedTerminal(w.ada, w.acme), "bob's": w.vouchedTerminal(w.bob, w.acme), "elsewhere": w.vouchedTerminal(w.ada, w.globex),
+			"ada's": w.vouchedTerminal(w.ada, w.acme), "bob's": w.vouchedTerminal(w.bob, w.acme),
+			"elsewhere": w.vouchedTerminal(w.ada, w.globex),
 			"unvouched": free, "agent": w.create(limited, apikey.NewKey{Name: "a", OrgID: w.acme}),
 		}
 		owner := person(w.bob, w.acme, principal.Owner)
@@ -71,10 +72,13 @@ func TestTerminalsEndWithTheirSignIn(t *testing.T) {
 		})
 		w.wantWorking("without ada's", keys, "bob's", "elsewhere", "unvouched", "agent")
 		before := len(w.log(w.acme))
-		w.ending(w.acme, func(ctx context.Context, tx *database.Tx) error { return w.keys.EndVouched(ctx, tx, owner, w.acme, "") })
+		w.ending(w.acme, func(ctx context.Context, tx *database.Tx) error {
+			return w.keys.EndVouched(ctx, tx, owner, w.acme, "")
+		})
 		w.wantWorking("without anyone's", keys, "elsewhere", "unvouched", "agent")
 		log := w.log(w.acme)
-		if len(log) != before+1 || log[before].Action != "key.revoked" || log[before].SubjectID != keys["bob's"].ID || log[before].ActorID != w.bob {
+		if len(log) != before+1 || log[before].Action != "key.revoked" || log[before].SubjectID != keys["bob's"].ID ||
+			log[before].ActorID != w.bob {
 			t.Errorf("the log ends with %+v, want the one key that ended now", log[before:])
 		}
 	})
@@ -90,9 +94,12 @@ func TestTerminalsThatAProviderDidNotVouchFor(t *testing.T) {
 		elsewhere, _ := w.terminal(w.ada, w.globex)
 		owners, owner := w.terminal(w.bob, w.acme)
 		keys := map[string]apikey.Issued{
-			"mine": mine, "elsewhere": elsewhere, "owner's": owners, "vouched": w.vouchedTerminal(w.ada, w.acme), "agent": w.memberKey(w.ada, w.acme),
+			"mine": mine, "elsewhere": elsewhere, "owner's": owners, "vouched": w.vouchedTerminal(w.ada, w.acme),
+			"agent": w.memberKey(w.ada, w.acme),
 		}
-		w.ending(w.acme, func(ctx context.Context, tx *database.Tx) error { return w.keys.EndUnvouched(ctx, tx, owner, w.acme) })
+		w.ending(w.acme, func(ctx context.Context, tx *database.Tx) error {
+			return w.keys.EndUnvouched(ctx, tx, owner, w.acme)
+		})
 		w.wantWorking("where it is enforced", keys, "elsewhere", "owner's", "vouched", "agent")
 	})
 }

@@ -71,7 +71,8 @@ func (w *world) organization(name string) string {
 
 func (w *world) user(email string) string {
 	id := database.NewID()
-	w.exec(`INSERT INTO user_account (id, email, name, password_hash, created_at) VALUES ($1, $2, $2, '', 1)`, id, email)
+	w.exec(`INSERT INTO user_account (id, email, name, password_hash, created_at) VALUES ($1, $2, $2, '', 1)`, id,
+		email)
 	return id
 }
 

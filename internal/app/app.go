@@ -139,11 +139,18 @@ func Open(ctx context.Context, o Options, publicURL string) (*Areas, error) {
 	areas.Enforcement = enforcement.New(db, areas.Policies, areas.Plans, areas.Organizations, areas.Keys, o.Logger)
 	areas.Approvals = delegation.New(db, delegation.Sources{
 		Approvers: organization.CountApprovers, Role: organization.RoleOf, Address: organization.Address,
-		Digest: outcomes{plans: areas.Plans}.digest, Denies: areas.Enforcement.Denies, Record: areas.Enforcement.RecordRelease,
+		Digest: outcomes{plans: areas.Plans}.digest, Denies: areas.Enforcement.Denies,
+		Record: areas.Enforcement.RecordRelease,
 	})
 	areas.outbound = outbound.New(outbound.Options{Permits: o.Config.OutboundAllow})
 	areas.openNotifications(sealer, post, publicURL)
-	areas.Forwarding = forwarding.New(forwarding.Options{Database: db, Telemetry: areas.Telemetry, Sealer: sealer, Poster: areas.outbound, Version: o.Version})
+	areas.Forwarding = forwarding.New(forwarding.Options{
+		Database:  db,
+		Telemetry: areas.Telemetry,
+		Sealer:    sealer,
+		Poster:    areas.outbound,
+		Version:   o.Version,
+	})
 	areas.openSignIn(c, sealer, publicURL)
 	areas.openRehearsals()
 	if err := areas.openDrafting(c.Draft, c.OutboundAllow); err != nil {
@@ -155,7 +162,11 @@ func Open(ctx context.Context, o Options, publicURL string) (*Areas, error) {
 // openSignIn builds what lets people sign in with an account elsewhere.
 func (a *Areas) openSignIn(c config.Config, sealer *secret.Sealer, publicURL string) {
 	a.SignIn = federation.New(federation.Options{
-		Database: a.Database, Sealer: sealer, Auth: a.Auth, Web: a.outbound, PublicURL: publicURL,
+		Database:  a.Database,
+		Sealer:    sealer,
+		Auth:      a.Auth,
+		Web:       a.outbound,
+		PublicURL: publicURL,
 		Members:   federation.Members{Role: organization.RoleFrom, Join: organization.Join},
 		Keys:      a.Keys,
 		Google:    federation.Google{Issuer: c.GoogleIssuer, ClientID: c.GoogleClientID, Secret: c.GoogleClientSecret},
@@ -197,7 +208,11 @@ func (a *Areas) openTelemetry(ctx context.Context, o Options) (err error) {
 		return fmt.Errorf("open the telemetry store: %w", err)
 	}
 	a.Telemetry, err = observability.New(ctx, observability.Config{
-		Database: a.TelemetryDB, Prices: prices, Logger: o.Logger, SessionIdle: o.Config.SessionIdle, Retention: o.Config.Retention,
+		Database:    a.TelemetryDB,
+		Prices:      prices,
+		Logger:      o.Logger,
+		SessionIdle: o.Config.SessionIdle,
+		Retention:   o.Config.Retention,
 	})
 	return err
 }

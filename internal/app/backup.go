@@ -129,7 +129,8 @@ func restoreSQLite(ctx context.Context, o Options, path string) (report Restored
 	if err := database.CheckSQLiteLength(incoming); err != nil {
 		return Restored{}, fmt.Errorf("%s is not a usable backup: %w", path, err)
 	}
-	if report, err = beginEpochs(ctx, database.Options{SQLitePath: incoming, Now: o.Now, Logger: o.Logger}, before); err != nil {
+	if report, err = beginEpochs(ctx, database.Options{SQLitePath: incoming, Now: o.Now, Logger: o.Logger},
+		before); err != nil {
 		return Restored{}, fmt.Errorf("%s is not a usable backup: %w", path, err)
 	}
 	if report.Replaced, err = replace(databasePath(o.Config), incoming); err != nil {
@@ -160,7 +161,8 @@ func readPresent(ctx context.Context, o Options) (replacedData, error) {
 		return err
 	})
 	if err != nil {
-		return replacedData{}, fmt.Errorf("read the present database (move it away to restore without comparing): %w", err)
+		return replacedData{}, fmt.Errorf("read the present database (move it away to restore without comparing): %w",
+			err)
 	}
 	return present, nil
 }
@@ -260,7 +262,9 @@ func compare(before map[string]audit.Head, restored []audit.Head) map[string]aud
 	}
 	for _, head := range restored {
 		replaced, known := before[head.Log]
-		lost[head.Log] = audit.Lost{Known: known, Entries: max(0, replaced.Size-head.Size), From: head.Size, Epoch: replaced.Epoch}
+		lost[head.Log] = audit.Lost{
+			Known: known, Entries: max(0, replaced.Size-head.Size), From: head.Size, Epoch: replaced.Epoch,
+		}
 	}
 	return lost
 }
@@ -292,5 +296,6 @@ func refuseInterruptedRestore(c config.Config) error {
 	if err != nil || len(aside) == 0 {
 		return err
 	}
-	return fmt.Errorf("there is no %s, but a restore has set %s aside: run `writd restore` again, or move it back", databasePath(c), aside[len(aside)-1])
+	return fmt.Errorf("there is no %s, but a restore has set %s aside: run `writd restore` again, or move it back",
+		databasePath(c), aside[len(aside)-1])
 }

@@ -26,7 +26,8 @@ func TestRestoreErasesAgain(t *testing.T) {
 	erase := func(index int64) {
 		t.Helper()
 		path := fmt.Sprintf("/audit-log/entries/%d/erase?organizationId=%s", index, org)
-		if err := owner.Call(t.Context(), http.MethodPost, path, nil, map[string]string{"reason": "asked for"}, nil); err != nil {
+		if err := owner.Call(t.Context(), http.MethodPost, path, nil, map[string]string{"reason": "asked for"},
+			nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -41,7 +42,8 @@ func TestRestoreErasesAgain(t *testing.T) {
 	}
 	after := entries(t, start(t, o).Database, org)
 	for i, entry := range after[:len(before)] {
-		if erased := entry.Payload == "" && before[i].Payload != ""; erased != (i == 0) || entry.Leaf != before[i].Leaf {
+		if erased := entry.Payload == "" && before[i].Payload != ""; erased != (i == 0) ||
+			entry.Leaf != before[i].Leaf {
 			t.Errorf("entry %d: erased %t", i, erased)
 		}
 	}

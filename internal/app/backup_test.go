@@ -24,7 +24,8 @@ import (
 func note(ctx context.Context, db *database.DB, log, subject string) error {
 	return db.Write(ctx, database.Change{Logs: []string{log}, Do: func(ctx context.Context, tx *database.Tx) error {
 		_, err := audit.Append(ctx, tx, audit.Entry{
-			Log: log, Action: "test.noted", Actor: principal.Operator(), Subject: audit.Subject{Type: "note", ID: subject},
+			Log: log, Action: "test.noted", Actor: principal.Operator(),
+			Subject: audit.Subject{Type: "note", ID: subject},
 		})
 		return err
 	}})
@@ -272,7 +273,8 @@ func TestRestoreIntoAFilledPostgres(t *testing.T) {
 	start(t, o).stop()
 	saved := backup(t, o)
 	filled := options(t, dbtest.Postgres(t)) // our tables, and nothing in them
-	if _, err := app.Restore(t.Context(), filled, saved); err == nil || !strings.Contains(err.Error(), "is not empty: restore into a new one") {
+	if _, err := app.Restore(t.Context(), filled, saved); err == nil ||
+		!strings.Contains(err.Error(), "is not empty: restore into a new one") {
 		t.Errorf("err = %v, want a refusal", err)
 	}
 }
@@ -314,7 +316,8 @@ func TestRestoreEndsWhatMayHaveEnded(t *testing.T) {
 	execute(t, "sqlite", filepath.Join(o.Config.DataDir, "writ.db"), `
 		INSERT INTO plan (id, org_id, key_id, owner_id, user_id, email, agent_id, context_id, session_id, status, goal, source, steps,
 			anchor, signature, signature_hash, jwt_hash, issued_at, expires_at, created_at)
-		SELECT 'p', '`+server.FirstRun.OrganizationID+`', id, '', '', '', '', '', '', 'active', '', '', 0, 1, '', '', '', 1, 9000000000000000, 1
+		SELECT 'p', '`+server.FirstRun.OrganizationID+
+		`', id, '', '', '', '', '', '', 'active', '', '', 0, 1, '', '', '', 1, 9000000000000000, 1
 		FROM api_key
 		LIMIT 1`)
 	saved := backup(t, o)

@@ -125,7 +125,9 @@ func TestPrivateFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"data", "writ.db", "writ.db-wal", "writ.lock", "master.key", "first-run.json", "outbox", "backup.db"} {
+	for _, name := range []string{
+		"data", "writ.db", "writ.db-wal", "writ.lock", "master.key", "first-run.json", "outbox", "backup.db",
+	} {
 		if !seen[name] {
 			t.Errorf("%s was not there to look at", name)
 		}

@@ -18,7 +18,12 @@ func (a *Areas) openDrafting(d config.Draft, permits []outbound.Permit) error {
 		return nil
 	}
 	asked, err := model.New(model.Options{
-		URL: d.URL, Name: d.Model, Key: d.Key, Timeout: d.Timeout, MaxTokens: d.MaxTokens, Permits: permits,
+		URL:       d.URL,
+		Name:      d.Model,
+		Key:       d.Key,
+		Timeout:   d.Timeout,
+		MaxTokens: d.MaxTokens,
+		Permits:   permits,
 	})
 	if err != nil {
 		return err

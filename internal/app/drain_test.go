@@ -91,7 +91,8 @@ func TestStopLetsRequestsFinish(t *testing.T) {
 		default:
 		}
 
-		if _, err := io.WriteString(login.body, `{"email":"`+first.Email+`","password":"`+first.Password+`"}`); err != nil {
+		if _, err := io.WriteString(login.body,
+			`{"email":"`+first.Email+`","password":"`+first.Password+`"}`); err != nil {
 			t.Errorf("send the rest of the body: %v", err)
 		}
 		login.body.Close()
@@ -101,7 +102,8 @@ func TestStopLetsRequestsFinish(t *testing.T) {
 		}
 		defer response.Body.Close()
 		var in client.SignIn
-		if err := json.NewDecoder(response.Body).Decode(&in); err != nil || response.StatusCode != http.StatusOK || in.AccessToken == "" {
+		if err := json.NewDecoder(response.Body).Decode(&in); err != nil || response.StatusCode != http.StatusOK ||
+			in.AccessToken == "" {
 			t.Fatalf("the request that was under way: status %d, %v", response.StatusCode, err)
 		}
 		<-stopped

@@ -53,8 +53,12 @@ func (a *Areas) firstRun(ctx context.Context, c config.Config, url string) (*Fir
 	if empty, err := a.Auth.Empty(ctx, a.Database); err != nil || !empty {
 		return nil, err
 	}
-	first := &FirstRun{URL: url, Email: firstEmail, Password: secret.Password(20).Reveal(), OrganizationID: database.NewID()}
-	user, hash, err := a.Auth.Prepare(ctx, auth.NewUser{Email: first.Email, Password: secret.NewText(first.Password), Name: "Owner"})
+	first := &FirstRun{
+		URL: url, Email: firstEmail, Password: secret.Password(20).Reveal(), OrganizationID: database.NewID(),
+	}
+	user, hash, err := a.Auth.Prepare(ctx, auth.NewUser{
+		Email: first.Email, Password: secret.NewText(first.Password), Name: "Owner",
+	})
 	if err != nil {
 		return nil, fmt.Errorf("first run: %w", err)
 	}

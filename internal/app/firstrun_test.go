@@ -64,7 +64,8 @@ func opensTheDoor(t *testing.T, server *running, first *app.FirstRun) {
 	if err != nil {
 		t.Fatalf("sign in: %v", err)
 	}
-	if len(in.Organizations) != 1 || in.Organizations[0].ID != first.OrganizationID || in.Organizations[0].Role != "owner" {
+	if len(in.Organizations) != 1 || in.Organizations[0].ID != first.OrganizationID ||
+		in.Organizations[0].Role != "owner" {
 		t.Errorf("organizations = %+v, want to own %s", in.Organizations, first.OrganizationID)
 	}
 	key, err := server.public.WithKey(first.APIKey).CurrentKey(t.Context())
@@ -114,7 +115,8 @@ func TestProductionMakesNoFirstAccount(t *testing.T) {
 		if exists(app.FirstRunPath(o.Config)) {
 			t.Error("there is a first-run.json")
 		}
-	}, "WRIT_ENV", "production", "WRIT_LISTEN", "127.0.0.1", "WRIT_PUBLIC_URL", "https://writ.example.com", "WRIT_MASTER_KEY", masterKey)
+	}, "WRIT_ENV", "production", "WRIT_LISTEN", "127.0.0.1", "WRIT_PUBLIC_URL", "https://writ.example.com",
+		"WRIT_MASTER_KEY", masterKey)
 }
 
 // TestReplicasMakeOneFirstRun starts replicas, each with a folder of its own, at
@@ -153,7 +155,8 @@ func TestReplicasMakeOneFirstRun(t *testing.T) {
 		t.Fatalf("%d first runs, want 1", len(first))
 	}
 	var users, organizations int
-	err := servers[0].Database.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM user_account), (SELECT count(*) FROM organization)`).
+	err := servers[0].Database.QueryRow(t.Context(),
+		`SELECT (SELECT count(*) FROM user_account), (SELECT count(*) FROM organization)`).
 		Scan(&users, &organizations)
 	if err != nil || users != 1 || organizations != 1 {
 		t.Errorf("%d users and %d organizations (%v), want one of each", users, organizations, err)

@@ -117,7 +117,9 @@ func killDuringForwarding(t *testing.T, p *program, db database.Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = x.agent.As(owner.AccessToken).SetForwarding(ctx, first.OrganizationID, client.NewForwarding{Endpoint: collector.URL})
+	_, err = x.agent.As(owner.AccessToken).SetForwarding(ctx, first.OrganizationID, client.NewForwarding{
+		Endpoint: collector.URL,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,9 @@ func buildProgram(t *testing.T) string {
 
 func newProgram(t *testing.T, path string, db database.Options) *program {
 	p := &program{t: t, path: path, dataDir: filepath.Join(t.TempDir(), "data")}
-	p.environ = []string{"PORT=0", "WRIT_DATA_DIR=" + p.dataDir, "DATABASE_URL=" + db.PostgresURL, "WRIT_MASTER_KEY=" + masterKey}
+	p.environ = []string{
+		"PORT=0", "WRIT_DATA_DIR=" + p.dataDir, "DATABASE_URL=" + db.PostgresURL, "WRIT_MASTER_KEY=" + masterKey,
+	}
 	return p
 }
 
@@ -89,7 +91,9 @@ func (p *program) run() *process {
 	case url := <-ready:
 		transport := &http.Transport{MaxIdleConnsPerHost: 8}
 		x.idle = transport.CloseIdleConnections
-		x.agent = (&client.Client{BaseURL: url, HTTP: &http.Client{Transport: transport, Timeout: 20 * time.Second}}).WithKey(p.firstRun().APIKey)
+		x.agent = (&client.Client{
+			BaseURL: url, HTTP: &http.Client{Transport: transport, Timeout: 20 * time.Second},
+		}).WithKey(p.firstRun().APIKey)
 	case <-time.After(20 * time.Second):
 		x.kill()
 		p.t.Fatalf("writd is not ready:\n%s", complaints.String())
@@ -183,7 +187,8 @@ func makeRequest(sessions []string) (client.Spans, map[string]sentItem) {
 		items[id] = item
 		var spans []string
 		for n := range item.spans {
-			spans = append(spans, fmt.Sprintf(`{"id":%q,"kind":"generation","name":"g","startTime":%q,"attributes":{"model":"m%d","inputTokens":1,"costUsd":0.5}}`, uuid.NewString(), now, n%3))
+			spans = append(spans,
+				fmt.Sprintf(`{"id":%q,"kind":"generation","name":"g","startTime":%q,"attributes":{"model":"m%d","inputTokens":1,"costUsd":0.5}}`, uuid.NewString(), now, n%3))
 		}
 		request.Batches = append(request.Batches, json.RawMessage(fmt.Sprintf(
 			`{"trace":{"id":%q,"sessionId":%q,"name":"t","startTime":%q,"status":"ok","durationMs":%d},"spans":[%s]}`,
@@ -282,7 +287,8 @@ func (l *ledger) check(t *testing.T, server *running, orgID string) map[string][
 			t.Errorf("trace %s was acknowledged and is not there", id)
 		case detail == nil:
 			continue
-		case len(detail.Spans) != item.spans || detail.SpanCount != int64(item.spans) || detail.Usage.Input != int64(item.spans):
+		case len(detail.Spans) != item.spans || detail.SpanCount != int64(item.spans) ||
+			detail.Usage.Input != int64(item.spans):
 			t.Errorf("trace %s has %d spans, counts %d, want %d", id, len(detail.Spans), detail.SpanCount, item.spans)
 		}
 		there[item.session] = append(there[item.session], id)
@@ -307,7 +313,8 @@ func checkSession(t *testing.T, server *running, orgID, id string, traces []stri
 	for _, trace := range session.Traces {
 		tokens, cost = tokens+trace.Usage.Input, cost+trace.Usage.CostNanos
 	}
-	if len(session.Traces) != len(traces) || session.TraceCount != int64(len(traces)) || session.Usage.Input != tokens || session.Usage.CostNanos != cost {
+	if len(session.Traces) != len(traces) || session.TraceCount != int64(len(traces)) ||
+		session.Usage.Input != tokens || session.Usage.CostNanos != cost {
 		t.Errorf("session %s: counts %d traces, %+v; has %d, %d tokens, %d nanos; want %d traces",
 			id, session.TraceCount, session.Usage, len(session.Traces), tokens, cost, len(traces))
 	}

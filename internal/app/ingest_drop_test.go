@@ -35,7 +35,8 @@ func TestDroppedBodyLeavesNothing(t *testing.T) {
 			}
 		}
 		for id := range items {
-			if detail, err := server.Telemetry.Trace(t.Context(), server.FirstRun.OrganizationID, id); err != nil || detail != nil {
+			if detail, err := server.Telemetry.Trace(t.Context(), server.FirstRun.OrganizationID, id); err != nil ||
+				detail != nil {
 				t.Errorf("trace %s: %+v, %v, want none", id, detail, err)
 			}
 		}

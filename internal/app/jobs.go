@@ -70,7 +70,8 @@ func (s *Server) startJobs() {
 	}
 	s.jobs.Go(func() {
 		s.Forwarding.Run(ctx, func(err error) {
-			s.logger.Warn("scheduled work failed, and will be tried again", "job", "forward traces and decisions", "error", err)
+			s.logger.Warn("scheduled work failed, and will be tried again", "job", "forward traces and decisions",
+				"error", err)
 		})
 	})
 	s.jobs.Go(func() {

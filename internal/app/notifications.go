@@ -41,8 +41,15 @@ func (a *Areas) tellProposal(ctx context.Context, tx *database.Tx, orgID string,
 		people[i] = notification.Person{UserID: m.UserID, Email: m.Email, Role: m.Role}
 	}
 	return a.Notifications.TellProposal(ctx, tx, people, notice.Proposal{
-		ID: p.ID, OrgID: orgID, Name: p.Name, Reason: p.Reason, PolicyID: p.PolicyID, PolicyVersion: p.Version,
-		OwnerID: p.OwnerID, ByKey: p.Author.Kind == principal.Key, At: p.ProposedAt,
+		ID:            p.ID,
+		OrgID:         orgID,
+		Name:          p.Name,
+		Reason:        p.Reason,
+		PolicyID:      p.PolicyID,
+		PolicyVersion: p.Version,
+		OwnerID:       p.OwnerID,
+		ByKey:         p.Author.Kind == principal.Key,
+		At:            p.ProposedAt,
 	})
 }
 
@@ -65,7 +72,14 @@ func (a *Areas) approvalEvents(ctx context.Context, orgID string, after int64, l
 			r.ID = e.RequestID
 			read[e.RequestID] = r
 		}
-		told[i] = notice.Event{OrgID: e.OrgID, Number: e.Number, Kind: notice.Kind("approval." + string(e.Kind)), At: e.At, ActorID: e.Actor, Request: r}
+		told[i] = notice.Event{
+			OrgID:   e.OrgID,
+			Number:  e.Number,
+			Kind:    notice.Kind("approval." + string(e.Kind)),
+			At:      e.At,
+			ActorID: e.Actor,
+			Request: r,
+		}
 	}
 	return told, nil
 }
@@ -73,9 +87,24 @@ func (a *Areas) approvalEvents(ctx context.Context, orgID string, after int64, l
 // noticed is a request as far as it is told.
 func noticed(r delegation.Request) notice.Request {
 	told := notice.Request{
-		ID: r.ID, OwnAsk: r.Kind == delegation.Ask, OwnerID: r.OwnerID, Role: r.Role, Status: string(r.Status), Server: r.Server, Tool: r.Tool,
-		AgentID: r.AgentID, SessionID: r.SessionID, PlanID: r.PlanID, KeyID: r.KeyID, Email: r.Email, Reason: r.Reason, Note: r.Note,
-		Risk: r.Risk.Level, Arguments: r.Arguments, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt,
+		ID:        r.ID,
+		OwnAsk:    r.Kind == delegation.Ask,
+		OwnerID:   r.OwnerID,
+		Role:      r.Role,
+		Status:    string(r.Status),
+		Server:    r.Server,
+		Tool:      r.Tool,
+		AgentID:   r.AgentID,
+		SessionID: r.SessionID,
+		PlanID:    r.PlanID,
+		KeyID:     r.KeyID,
+		Email:     r.Email,
+		Reason:    r.Reason,
+		Note:      r.Note,
+		Risk:      r.Risk.Level,
+		Arguments: r.Arguments,
+		CreatedAt: r.CreatedAt,
+		ExpiresAt: r.ExpiresAt,
 	}
 	for _, reason := range r.Risk.Reasons {
 		told.Reasons = append(told.Reasons, reason.Words)

@@ -25,7 +25,11 @@ type outcomes struct {
 
 func (o outcomes) sources() execution.Sources {
 	return execution.Sources{
-		PlanOf: o.planOf, Holder: o.holder, Digest: o.digest, Decisions: decisionsFrom, Product: apikey.ProductOf,
+		PlanOf:    o.planOf,
+		Holder:    o.holder,
+		Digest:    o.digest,
+		Decisions: decisionsFrom,
+		Product:   apikey.ProductOf,
 	}
 }
 
@@ -70,13 +74,24 @@ func (o outcomes) digest(ctx context.Context, orgID, canonical string) ([]byte, 
 	return sum[:], nil
 }
 
-func decisionsFrom(ctx context.Context, r database.Reader, orgID string, from int64, limit int) ([]execution.Decision, error) {
+func decisionsFrom(
+	ctx context.Context, r database.Reader, orgID string, from int64, limit int,
+) ([]execution.Decision, error) {
 	records, err := decision.Read(ctx, r, orgID, from, limit)
 	decisions := make([]execution.Decision, len(records))
 	for i, d := range records {
 		decisions[i] = execution.Decision{
-			ID: d.ID, Position: d.Index, At: d.At, Allowed: d.Verdict == verdict.Allow, KeyID: d.KeyID, PlanID: d.PlanID,
-			SessionID: d.SessionID, AgentID: d.AgentID, Server: d.Server, Tool: d.Tool, Digest: d.Digest,
+			ID:        d.ID,
+			Position:  d.Index,
+			At:        d.At,
+			Allowed:   d.Verdict == verdict.Allow,
+			KeyID:     d.KeyID,
+			PlanID:    d.PlanID,
+			SessionID: d.SessionID,
+			AgentID:   d.AgentID,
+			Server:    d.Server,
+			Tool:      d.Tool,
+			Digest:    d.Digest,
 		}
 	}
 	return decisions, err

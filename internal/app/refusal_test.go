@@ -182,7 +182,9 @@ func fingerprint(t *testing.T, c config.Config) map[string][32]byte {
 
 func TestRestoreReport(t *testing.T) {
 	t.Parallel()
-	text, err := json.Marshal(app.Restored{Logs: map[string]audit.Lost{"system": {Known: true, Entries: 2, From: 7, Epoch: 1}}})
+	text, err := json.Marshal(app.Restored{
+		Logs: map[string]audit.Lost{"system": {Known: true, Entries: 2, From: 7, Epoch: 1}},
+	})
 	if want := `{"logs":{"system":{"known":true,"entries":2,"from":7}},"endedSessions":0,"endedInvites":0,"endedPlans":0,"endedApprovals":0,"keysRevokedAgain":0,"erasedAgain":0}`; err != nil || string(text) != want {
 		t.Errorf("report = %s, %v, want %s", text, err, want)
 	}

@@ -109,11 +109,39 @@ func (s *Server) assemble(ctx context.Context, o Options, listener net.Listener)
 func (s *Server) apiConfig(o Options, public *url.URL) api.Config {
 	c := o.Config
 	return api.Config{
-		Database: s.Database, Auth: s.Auth, SignIn: s.SignIn, Organizations: s.Organizations, Keys: s.Keys, Policies: s.Policies, Rehearsals: s.Rehearsals, Drafts: s.Drafts, Plans: s.Plans, Enforcement: s.Enforcement, Approvals: s.Approvals, Limiter: s.Limiter, Telemetry: s.Telemetry, TelemetryDatabase: s.TelemetryDB,
-		Audit: s.Audit, Executions: s.Executions, Notifications: s.Notifications, Webhooks: s.Webhooks, Forwarding: s.Forwarding, CheckpointKeys: s.checkpointKeyTexts, TelemetryBehind: s.projector.Behind, Logger: o.Logger,
-		Version: o.Version, PublicURL: public, TrustedProxies: c.TrustedProxies, CORSOrigins: c.CORSOrigins,
-		MaxBodyBytes: c.MaxBodyBytes, MaxIngestBytes: c.MaxIngestBytes, SignUpOpen: c.SignUp == config.SignUpOpen, Documented: !c.IsProduction(),
-		MetricsToken: c.MetricsToken, ProxyToken: c.ProxyToken, UsesTLS: c.UsesTLS(),
+		Database:          s.Database,
+		Auth:              s.Auth,
+		SignIn:            s.SignIn,
+		Organizations:     s.Organizations,
+		Keys:              s.Keys,
+		Policies:          s.Policies,
+		Rehearsals:        s.Rehearsals,
+		Drafts:            s.Drafts,
+		Plans:             s.Plans,
+		Enforcement:       s.Enforcement,
+		Approvals:         s.Approvals,
+		Limiter:           s.Limiter,
+		Telemetry:         s.Telemetry,
+		TelemetryDatabase: s.TelemetryDB,
+		Audit:             s.Audit,
+		Executions:        s.Executions,
+		Notifications:     s.Notifications,
+		Webhooks:          s.Webhooks,
+		Forwarding:        s.Forwarding,
+		CheckpointKeys:    s.checkpointKeyTexts,
+		TelemetryBehind:   s.projector.Behind,
+		Logger:            o.Logger,
+		Version:           o.Version,
+		PublicURL:         public,
+		TrustedProxies:    c.TrustedProxies,
+		CORSOrigins:       c.CORSOrigins,
+		MaxBodyBytes:      c.MaxBodyBytes,
+		MaxIngestBytes:    c.MaxIngestBytes,
+		SignUpOpen:        c.SignUp == config.SignUpOpen,
+		Documented:        !c.IsProduction(),
+		MetricsToken:      c.MetricsToken,
+		ProxyToken:        c.ProxyToken,
+		UsesTLS:           c.UsesTLS(),
 	}
 }
 
@@ -125,7 +153,9 @@ func (s *Server) serve(c config.Config, listener net.Listener) error {
 		if err != nil {
 			return err
 		}
-		listener = tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}})
+		listener = tls.NewListener(listener, &tls.Config{
+			Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
+		})
 	}
 	if c.MetricsListen != "" {
 		metrics, err := net.Listen("tcp", c.MetricsListen)

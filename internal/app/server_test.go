@@ -33,7 +33,8 @@ func certificate(t *testing.T) (cert, key string, trusting *x509.CertPool) {
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true,
+		BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
 	if err != nil {
@@ -66,7 +67,8 @@ func TestTLS(t *testing.T) {
 	}
 	answer.Body.Close()
 	secure.CloseIdleConnections()
-	if answer.StatusCode != http.StatusOK || answer.ProtoMajor != 2 || answer.Header.Get("Strict-Transport-Security") == "" {
+	if answer.StatusCode != http.StatusOK || answer.ProtoMajor != 2 ||
+		answer.Header.Get("Strict-Transport-Security") == "" {
 		t.Errorf("over TLS: %s by %s, headers %v", answer.Status, answer.Proto, answer.Header)
 	}
 	if _, err := server.public.Health(t.Context()); err == nil {
@@ -82,7 +84,9 @@ func TestOldTLSIsRefused(t *testing.T) {
 	t.Parallel()
 	cert, key, pool := certificate(t)
 	server := start(t, options(t, database.Options{}, "WRIT_TLS_CERT", cert, "WRIT_TLS_KEY", key))
-	for version, want := range map[uint16]bool{tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
+	for version, want := range map[uint16]bool{
+		tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true,
+	} {
 		conn, err := tls.Dial("tcp", server.Address, &tls.Config{
 			RootCAs: pool, ServerName: "localhost", MinVersion: tls.VersionTLS10, MaxVersion: version,
 		})
@@ -99,7 +103,8 @@ func TestMetricsHaveAListenerOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	address := freeAddress(t)
 	server := start(t, options(t, database.Options{}, "WRIT_METRICS_LISTEN", address))
-	if status, body := get(t, "http://"+address+"/metrics"); status != http.StatusOK || !strings.Contains(body, "writ_") {
+	if status, body := get(t, "http://"+address+"/metrics"); status != http.StatusOK ||
+		!strings.Contains(body, "writ_") {
 		t.Errorf("metrics: %d\n%s", status, body)
 	}
 	for _, path := range []string{"/health", "/auth/me"} {
@@ -128,8 +133,11 @@ func TestTakenPort(t *testing.T) {
 	defer taken.Close()
 	o := options(t, database.Options{})
 	for name, change := range map[string]func(o *app.Options){
-		"(PORT and WRIT_LISTEN choose another)":          func(o *app.Options) { o.Config.Port = taken.Addr().(*net.TCPAddr).Port },
-		"listen for metrics on " + taken.Addr().String(): func(o *app.Options) { o.Config.MetricsListen = taken.Addr().String() },
+		"(PORT and WRIT_LISTEN choose another)": func(o *app.Options) {
+			o.Config.Port = taken.Addr().(*net.TCPAddr).Port
+		},
+		"listen for metrics on " +
+			taken.Addr().String(): func(o *app.Options) { o.Config.MetricsListen = taken.Addr().String() },
 	} {
 		unlucky := o
 		change(&unlucky)
@@ -156,7 +164,8 @@ func TestWarnsOfListeningInClear(t *testing.T) {
 			o := options(t, database.Options{}, c.settings...)
 			o.Logger = slog.New(slog.NewTextHandler(&log, nil))
 			start(t, o)
-			if got := strings.Contains(log.String(), "level=WARN msg=\"keys and passwords travel in clear"); got != c.want {
+			if got := strings.Contains(log.String(),
+				"level=WARN msg=\"keys and passwords travel in clear"); got != c.want {
 				t.Errorf("warned: %v, want %v\n%s", got, c.want, log.String())
 			}
 		})
@@ -194,7 +203,9 @@ func TestStopDeliversMail(t *testing.T) {
 	t.Parallel()
 	o := options(t, database.Options{})
 	server := start(t, o)
-	_, err := server.public.Register(t.Context(), client.Registration{Email: "new@example.org", Password: "correct horse battery"})
+	_, err := server.public.Register(t.Context(), client.Registration{
+		Email: "new@example.org", Password: "correct horse battery",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,9 @@ var spenders = map[document.Subject]observability.Spender{
 }
 
 // Spent counts every token that a model read or wrote, cached ones too.
-func (s spending) Spent(ctx context.Context, orgID string, by document.Subject, id string, since time.Time) (nanos, tokens int64, err error) {
+func (s spending) Spent(
+	ctx context.Context, orgID string, by document.Subject, id string, since time.Time,
+) (nanos, tokens int64, err error) {
 	spender, ok := spenders[by]
 	if !ok {
 		return 0, 0, fmt.Errorf("a limit by %q, which telemetry does not know", string(by))
@@ -33,6 +35,8 @@ func (s spending) Spent(ctx context.Context, orgID string, by document.Subject, 
 	if err != nil {
 		return 0, 0, err
 	}
-	all := u.Add(observability.Usage{Input: u.Output}).Add(observability.Usage{Input: u.CacheRead}).Add(observability.Usage{Input: u.CacheWrite})
+	all := u.Add(observability.Usage{Input: u.Output}).Add(observability.Usage{
+		Input: u.CacheRead,
+	}).Add(observability.Usage{Input: u.CacheWrite})
 	return u.CostNanos, all.Input, nil
 }

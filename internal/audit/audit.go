@@ -116,7 +116,12 @@ func (a *Appended) Receipt() (ledger.Receipt, error) {
 	}
 	h := &a.in.head
 	return ledger.Receipt{
-		Log: h.Log, Epoch: h.Epoch, Index: a.Index, Leaf: a.Leaf, Proof: proof, Checkpoint: h.Checkpoint,
+		Log:        h.Log,
+		Epoch:      h.Epoch,
+		Index:      a.Index,
+		Leaf:       a.Leaf,
+		Proof:      proof,
+		Checkpoint: h.Checkpoint,
 	}, nil
 }
 

@@ -135,7 +135,9 @@ func TestRecordSaysWhatHappened(t *testing.T) {
 func TestAppendNeedsTheDeclaredLog(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		err := db.Write(t.Context(), database.Change{Logs: []string{"other"}, Do: func(ctx context.Context, tx *database.Tx) error {
+		err := db.Write(t.Context(), database.Change{Logs: []string{"other"}, Do: func(
+			ctx context.Context, tx *database.Tx,
+		) error {
 			_, err := audit.Append(ctx, tx, entry("org", 1))
 			return err
 		}})
@@ -166,7 +168,9 @@ func TestFailedChangeLeavesNoEntry(t *testing.T) {
 		if err := appendTo(t.Context(), db, entry("org", 1)); err != nil {
 			t.Fatal(err)
 		}
-		err := db.Write(t.Context(), database.Change{Logs: []string{"org"}, Do: func(ctx context.Context, tx *database.Tx) error {
+		err := db.Write(t.Context(), database.Change{Logs: []string{"org"}, Do: func(
+			ctx context.Context, tx *database.Tx,
+		) error {
 			if _, err := audit.Append(ctx, tx, entry("org", 2)); err != nil {
 				return err
 			}
@@ -211,7 +215,9 @@ func TestBeginEpoch(t *testing.T) {
 		if err := appendTo(t.Context(), db, entry("org", 1), entry("org", 2)); err != nil {
 			t.Fatal(err)
 		}
-		err := db.Write(t.Context(), database.Change{Logs: []string{"org"}, Do: func(ctx context.Context, tx *database.Tx) error {
+		err := db.Write(t.Context(), database.Change{Logs: []string{"org"}, Do: func(
+			ctx context.Context, tx *database.Tx,
+		) error {
 			return audit.BeginEpoch(ctx, tx, "org", audit.Lost{Known: true, Entries: 5})
 		}})
 		if err != nil {

@@ -16,7 +16,9 @@ func (e *Stored) Before() Place { return Place{e.Time, e.Index} }
 
 // DecisionsBefore reads up to limit decisions that were recorded since an instant
 // and stand before a place, newest first; of an agent alone, where one is named.
-func DecisionsBefore(ctx context.Context, r database.Reader, log, agent string, since time.Time, place Place, limit int) ([]Stored, error) {
+func DecisionsBefore(
+	ctx context.Context, r database.Reader, log, agent string, since time.Time, place Place, limit int,
+) ([]Stored, error) {
 	q := &entryQuery{args: []any{log}}
 	q.narrow(Filter{From: since, Agent: agent})
 	q.and("verdict IS NOT NULL")

@@ -53,7 +53,9 @@ func erasePayload(ctx context.Context, tx *database.Tx, log string, index int64,
 }
 
 // ErasePayload erases the payload of an entry. It is done when there is none left.
-func (s *Service) ErasePayload(ctx context.Context, p principal.Principal, log string, index int64, reason string) error {
+func (s *Service) ErasePayload(
+	ctx context.Context, p principal.Principal, log string, index int64, reason string,
+) error {
 	if err := p.Require(principal.ErasePayloads); err != nil {
 		return err
 	}

@@ -44,7 +44,8 @@ func TestErasePayload(t *testing.T) {
 			t.Errorf("report = %+v; want one erased and one entry that says so", report)
 		}
 		last, _, err := s.Entry(t.Context(), "org", 5)
-		if err != nil || last.Action != "payload.erased" || !strings.Contains(last.Record, `"subject":{"id":"2","type":"entry"}`) {
+		if err != nil || last.Action != "payload.erased" ||
+			!strings.Contains(last.Record, `"subject":{"id":"2","type":"entry"}`) {
 			t.Errorf("last = %+v, %v", last, err)
 		}
 		if report := export(t, s, "other", "", audit.ExportOptions{}); report.Erased != 0 || report.Size != 5 {
@@ -58,7 +59,9 @@ func TestErasePayloadRefuses(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		s := open(t, db)
 		fill(t, db, "org", 0, 2)
-		err := db.Write(t.Context(), database.Change{Logs: []string{"org"}, Do: func(ctx context.Context, tx *database.Tx) error {
+		err := db.Write(t.Context(), database.Change{Logs: []string{"org"}, Do: func(
+			ctx context.Context, tx *database.Tx,
+		) error {
 			return audit.BeginEpoch(ctx, tx, "org", audit.Lost{})
 		}})
 		if err != nil {
@@ -144,7 +147,9 @@ func TestRestoredLog(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = db.Write(t.Context(), database.Change{Logs: []string{"org"}, Do: func(ctx context.Context, tx *database.Tx) error {
+		err = db.Write(t.Context(), database.Change{Logs: []string{"org"}, Do: func(
+			ctx context.Context, tx *database.Tx,
+		) error {
 			return audit.BeginEpoch(ctx, tx, "org", audit.Lost{Known: true, Entries: 3})
 		}})
 		if err != nil {
@@ -152,7 +157,8 @@ func TestRestoredLog(t *testing.T) {
 		}
 		fill(t, db, "org", 5, 2)
 		report := export(t, s, "org", earlier, audit.ExportOptions{})
-		if len(report.Restores) != 1 || report.Restores[0].Index != 5 || report.Restores[0].Lost != 3 || report.Epoch != report.Restores[0].Epoch {
+		if len(report.Restores) != 1 || report.Restores[0].Index != 5 || report.Restores[0].Lost != 3 ||
+			report.Epoch != report.Restores[0].Epoch {
 			t.Errorf("report = %+v", report)
 		}
 		entry, receipt, err := s.Entry(t.Context(), "org", 2)

@@ -25,7 +25,8 @@ func ReadErased(ctx context.Context, r database.Reader) (all []Erased, err error
 		return nil, err
 	}
 	for _, head := range heads {
-		told, err := database.Collect(ctx, r, scanEntry, selectEntry+`WHERE log = $1 AND action = $2 ORDER BY position`, head.Log, actionErased)
+		told, err := database.Collect(ctx, r, scanEntry, selectEntry+`WHERE log = $1 AND action = $2 ORDER BY position`,
+			head.Log, actionErased)
 		if err != nil {
 			return nil, fmt.Errorf("list what was erased of log %s: %w", head.Log, err)
 		}
@@ -58,14 +59,16 @@ func EraseAgain(ctx context.Context, tx *database.Tx, all []Erased, also Eraser)
 		if err != nil {
 			return 0, err
 		}
-		if len(entries) != 1 || entries[0].Index != erased.Index || entries[0].Leaf != erased.Leaf || entries[0].Payload == "" {
+		if len(entries) != 1 || entries[0].Index != erased.Index || entries[0].Leaf != erased.Leaf ||
+			entries[0].Payload == "" {
 			continue
 		}
 		if err := erasePayload(ctx, tx, erased.Log, erased.Index, also); err != nil {
 			return 0, err
 		}
 		_, err = Append(ctx, tx, Entry{
-			Log: erased.Log, Action: actionErased, Actor: principal.Operator(), Subject: Subject{Type: "entry", ID: strconv.FormatInt(erased.Index, 10)},
+			Log: erased.Log, Action: actionErased, Actor: principal.Operator(),
+			Subject: Subject{Type: "entry", ID: strconv.FormatInt(erased.Index, 10)},
 			Payload: map[string]any{"reason": "it was erased before a backup brought it back"}, Observation: true,
 		})
 		if err != nil {

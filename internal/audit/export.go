@@ -77,7 +77,9 @@ func (s *signer) resign(h *Head) (string, error) {
 }
 
 // exportPage reads the lines of a page of entries and tells how many they are.
-func (s *Service) exportPage(ctx context.Context, log string, from, until int64, withoutPayloads bool) (lines []byte, count int64, err error) {
+func (s *Service) exportPage(
+	ctx context.Context, log string, from, until int64, withoutPayloads bool,
+) (lines []byte, count int64, err error) {
 	rows, err := s.db.Query(ctx, selectEntry+`
 		WHERE log = $1 AND position >= $2 AND position < $3
 		ORDER BY position`, log, from, min(until, from+exportEntries))

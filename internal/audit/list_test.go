@@ -71,19 +71,44 @@ func TestEntriesByEveryFilter(t *testing.T) {
 			filter audit.Filter
 			want   []int64
 		}{
-			"all":                 {audit.Filter{Until: start.Add(1000 * time.Hour)}, append([]int64{30}, want(func(int) bool { return true })...)},
-			"from":                {audit.Filter{From: start.Add(8 * time.Hour)}, append([]int64{30}, want(func(i int) bool { return i >= 24 })...)},
-			"until":               {audit.Filter{Until: start.Add(2 * time.Hour)}, want(func(i int) bool { return i < 6 })},
-			"agent":               {audit.Filter{Agent: "agent1"}, want(func(i int) bool { return judged(i) && i%3 == 1 })},
-			"tool":                {audit.Filter{Tool: "tool2"}, want(func(i int) bool { return judged(i) && i%5 == 2 })},
-			"allowed":             {audit.Filter{Verdict: "allow"}, append([]int64{30}, want(func(i int) bool { return judged(i) && i%3 == 0 })...)},
-			"denied":              {audit.Filter{Verdict: "deny"}, want(func(i int) bool { return judged(i) && i%3 == 1 })},
-			"plan":                {audit.Filter{Plan: "plan4"}, want(func(i int) bool { return judged(i) && i%7 == 4 })},
-			"plan, tool and time": {audit.Filter{Plan: "plan0", Tool: "tool1", From: start.Add(time.Hour)}, want(func(i int) bool { return judged(i) && i%7 == 0 && i%5 == 1 && i >= 3 })},
-			"action":              {audit.Filter{Action: "thing.changed"}, []int64{29, 19, 9}},
-			"actor":               {audit.Filter{Actor: "u1"}, []int64{29, 19, 9}},
-			"subject":             {audit.Filter{Subject: audit.Subject{Type: "thing", ID: "19"}}, []int64{19}},
-			"key among decisions": {audit.Filter{Actor: "k0", Verdict: "hold"}, want(func(i int) bool { return judged(i) && i%2 == 0 && i%3 == 2 })},
+			"all": {
+				audit.Filter{Until: start.Add(1000 * time.Hour)},
+				append([]int64{30}, want(func(int) bool { return true })...),
+			},
+			"from": {
+				audit.Filter{From: start.Add(8 * time.Hour)},
+				append([]int64{30}, want(func(i int) bool { return i >= 24 })...),
+			},
+			"until": {
+				audit.Filter{Until: start.Add(2 * time.Hour)}, want(func(i int) bool { return i < 6 }),
+			},
+			"agent": {
+				audit.Filter{Agent: "agent1"}, want(func(i int) bool { return judged(i) && i%3 == 1 }),
+			},
+			"tool": {
+				audit.Filter{Tool: "tool2"}, want(func(i int) bool { return judged(i) && i%5 == 2 }),
+			},
+			"allowed": {
+				audit.Filter{Verdict: "allow"},
+				append([]int64{30}, want(func(i int) bool { return judged(i) && i%3 == 0 })...),
+			},
+			"denied": {
+				audit.Filter{Verdict: "deny"}, want(func(i int) bool { return judged(i) && i%3 == 1 }),
+			},
+			"plan": {
+				audit.Filter{Plan: "plan4"}, want(func(i int) bool { return judged(i) && i%7 == 4 }),
+			},
+			"plan, tool and time": {
+				audit.Filter{Plan: "plan0", Tool: "tool1", From: start.Add(time.Hour)},
+				want(func(i int) bool { return judged(i) && i%7 == 0 && i%5 == 1 && i >= 3 }),
+			},
+			"action":  {audit.Filter{Action: "thing.changed"}, []int64{29, 19, 9}},
+			"actor":   {audit.Filter{Actor: "u1"}, []int64{29, 19, 9}},
+			"subject": {audit.Filter{Subject: audit.Subject{Type: "thing", ID: "19"}}, []int64{19}},
+			"key among decisions": {
+				audit.Filter{Actor: "k0", Verdict: "hold"},
+				want(func(i int) bool { return judged(i) && i%2 == 0 && i%3 == 2 }),
+			},
 			"a very long tool":    {audit.Filter{Tool: strings.Repeat("x", 10_000)}, []int64{30}},
 			"an agent with NUL":   {audit.Filter{Agent: "a\x00b"}, []int64{30}},
 			"its hash is no name": {audit.Filter{Agent: "sha256:" + strings.Repeat("0", 64)}, nil},
@@ -109,7 +134,8 @@ func TestEntriesSayWhatWasDecided(t *testing.T) {
 			t.Fatalf("%v, %v", p, err)
 		}
 		r, err := p.Items[0].Parse()
-		if err != nil || r.Agent != "agent1" || r.Tool != "tool1" || r.Verdict != "deny" || r.Plan != "plan1" || r.Actor.ID != "k1" {
+		if err != nil || r.Agent != "agent1" || r.Tool != "tool1" || r.Verdict != "deny" || r.Plan != "plan1" ||
+			r.Actor.ID != "k1" {
 			t.Errorf("record = %+v, %v", r, err)
 		}
 		if p.Items[0].Payload != `{"n":1}` {

@@ -80,18 +80,42 @@ func TestProofsRefuse(t *testing.T) {
 			call func() error
 			want fault.Kind
 		}{
-			"an entry beyond":        {func() error { _, _, err := s.Entry(ctx, "org", 10); return err }, fault.NotFound},
-			"a negative entry":       {func() error { _, _, err := s.Entry(ctx, "org", -1); return err }, fault.NotFound},
-			"a log of nobody":        {func() error { _, _, err := s.Entry(ctx, "none", 0); return err }, fault.NotFound},
-			"its checkpoint":         {func() error { _, err := s.Checkpoint(ctx, "none"); return err }, fault.NotFound},
-			"its export":             {func() error { return s.Export(ctx, nil, "none", audit.ExportOptions{}) }, fault.NotFound},
-			"an export from beyond":  {func() error { return s.Export(ctx, nil, "org", audit.ExportOptions{Since: 11}) }, fault.Invalid},
-			"an export from before":  {func() error { return s.Export(ctx, nil, "org", audit.ExportOptions{Since: -1}) }, fault.Invalid},
-			"a size beyond":          {func() error { _, err := s.InclusionProof(ctx, "org", 1, 11); return err }, fault.Invalid},
-			"a size of nothing":      {func() error { _, err := s.InclusionProof(ctx, "org", 0, 0); return err }, fault.Invalid},
-			"an index beyond a size": {func() error { _, err := s.InclusionProof(ctx, "org", 5, 5); return err }, fault.Invalid},
-			"an older that is newer": {func() error { _, err := s.ConsistencyProof(ctx, "org", 6, 5); return err }, fault.Invalid},
-			"the largest size":       {func() error { _, err := s.ConsistencyProof(ctx, "org", 6, 1<<63-1); return err }, fault.Invalid},
+			"an entry beyond": {
+				func() error { _, _, err := s.Entry(ctx, "org", 10); return err }, fault.NotFound,
+			},
+			"a negative entry": {
+				func() error { _, _, err := s.Entry(ctx, "org", -1); return err }, fault.NotFound,
+			},
+			"a log of nobody": {
+				func() error { _, _, err := s.Entry(ctx, "none", 0); return err }, fault.NotFound,
+			},
+			"its checkpoint": {
+				func() error { _, err := s.Checkpoint(ctx, "none"); return err }, fault.NotFound,
+			},
+			"its export": {
+				func() error { return s.Export(ctx, nil, "none", audit.ExportOptions{}) }, fault.NotFound,
+			},
+			"an export from beyond": {
+				func() error { return s.Export(ctx, nil, "org", audit.ExportOptions{Since: 11}) }, fault.Invalid,
+			},
+			"an export from before": {
+				func() error { return s.Export(ctx, nil, "org", audit.ExportOptions{Since: -1}) }, fault.Invalid,
+			},
+			"a size beyond": {
+				func() error { _, err := s.InclusionProof(ctx, "org", 1, 11); return err }, fault.Invalid,
+			},
+			"a size of nothing": {
+				func() error { _, err := s.InclusionProof(ctx, "org", 0, 0); return err }, fault.Invalid,
+			},
+			"an index beyond a size": {
+				func() error { _, err := s.InclusionProof(ctx, "org", 5, 5); return err }, fault.Invalid,
+			},
+			"an older that is newer": {
+				func() error { _, err := s.ConsistencyProof(ctx, "org", 6, 5); return err }, fault.Invalid,
+			},
+			"the largest size": {
+				func() error { _, err := s.ConsistencyProof(ctx, "org", 6, 1<<63-1); return err }, fault.Invalid,
+			},
 		} {
 			if err := c.call(); fault.KindOf(err) != c.want {
 				t.Errorf("%s: %v, want %s", name, err, c.want)

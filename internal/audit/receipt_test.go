@@ -93,7 +93,9 @@ func TestNoReceiptWithoutCommit(t *testing.T) {
 		}
 		var early *audit.Appended
 		refused := errors.New("no")
-		err = db.Write(t.Context(), database.Change{Logs: []string{"org"}, Do: func(ctx context.Context, tx *database.Tx) error {
+		err = db.Write(t.Context(), database.Change{Logs: []string{"org"}, Do: func(
+			ctx context.Context, tx *database.Tx,
+		) error {
 			if early, err = audit.Append(ctx, tx, decision("org", 3)); err != nil {
 				return err
 			}
@@ -123,7 +125,9 @@ func TestFailedCommitReleasesNothing(t *testing.T) {
 		fill(t, db, "org", 0, 255)
 		var added *audit.Appended
 		lost := errors.New("lost")
-		err := db.Write(t.Context(), database.Change{Logs: []string{"org"}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
+		err := db.Write(t.Context(), database.Change{Logs: []string{"org"}, Do: func(
+			ctx context.Context, tx *database.Tx,
+		) (err error) {
 			if added, err = audit.Append(ctx, tx, decision("org", 255)); err != nil {
 				return err
 			}
@@ -289,7 +293,9 @@ func TestKeyThatCannotBeHad(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		away := errors.New("away")
-		if _, err := audit.Open(t.Context(), db, func(context.Context) (ed25519.PrivateKey, error) { return nil, away }); !errors.Is(err, away) {
+		if _, err := audit.Open(t.Context(), db, func(context.Context) (ed25519.PrivateKey, error) {
+			return nil, away
+		}); !errors.Is(err, away) {
 			t.Errorf("err = %v", err)
 		}
 		if _, err := audit.Open(t.Context(), db, withKey(checkpointKey[:10])); err == nil {

@@ -75,7 +75,9 @@ func installationOf(ctx context.Context, db *database.DB) (id string, err error)
 	if id, err = readInstallation(ctx, db); err != nil || id != "" {
 		return id, err
 	}
-	err = db.Write(ctx, database.Change{Logs: []string{System}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
+	err = db.Write(ctx, database.Change{Logs: []string{System}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) (err error) {
 		if id, err = readInstallation(ctx, tx); err != nil || id != "" {
 			return err
 		}
@@ -177,7 +179,12 @@ func (s *Service) Entry(ctx context.Context, log string, index int64) (Stored, l
 		return Stored{}, ledger.Receipt{}, fmt.Errorf("prove entry %d of log %s: %w", index, log, err)
 	}
 	return entry, ledger.Receipt{
-		Log: log, Epoch: head.Epoch, Index: index, Leaf: entry.Leaf, Proof: proof, Checkpoint: head.Checkpoint,
+		Log:        log,
+		Epoch:      head.Epoch,
+		Index:      index,
+		Leaf:       entry.Leaf,
+		Proof:      proof,
+		Checkpoint: head.Checkpoint,
 	}, nil
 }
 

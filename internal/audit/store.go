@@ -42,7 +42,8 @@ func entryRow(r *ledger.Record, record, payload, salt []byte, leaf ledger.Hash) 
 	return []any{
 		r.Log, r.Index, r.Time, r.Action, string(record), textOrNull(string(payload)), salt, leaf[:],
 		found(r.Actor.ID), found(subjectText(r.Subject)),
-		found(r.Agent), found(r.Session), found(r.Plan), found(r.Step), found(r.Server), found(r.Tool), found(r.Verdict),
+		found(r.Agent), found(r.Session), found(r.Plan), found(r.Step), found(r.Server), found(r.Tool),
+		found(r.Verdict),
 	}
 }
 
@@ -62,7 +63,8 @@ const longestFound = 200
 // able to keep an entry from being written.
 func found(value string) any {
 	const hashed = "sha256:"
-	if len(value) > longestFound || strings.HasPrefix(value, hashed) || strings.Contains(value, "\x00") || !utf8.ValidString(value) {
+	if len(value) > longestFound || strings.HasPrefix(value, hashed) || strings.Contains(value, "\x00") ||
+		!utf8.ValidString(value) {
 		sum := sha256.Sum256([]byte(value))
 		value = hashed + hex.EncodeToString(sum[:])
 	}

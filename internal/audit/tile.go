@@ -53,7 +53,9 @@ func writeTile(ctx context.Context, tx *database.Tx, log string, level int, posi
 
 // readRun reads hashes of a level where they stand before they are a tile: in
 // the entries, or beside the tiles below.
-func readRun(ctx context.Context, r database.Reader, log string, level int, from int64, count int) ([]ledger.Hash, error) {
+func readRun(
+	ctx context.Context, r database.Reader, log string, level int, from int64, count int,
+) ([]ledger.Hash, error) {
 	query, args := `
 		SELECT leaf
 		FROM audit_entry
@@ -99,7 +101,13 @@ type place struct {
 }
 
 func treeOf(ctx context.Context, r database.Reader, log string, size int64) *nodes {
-	return &nodes{ctx: ctx, r: r, log: log, size: size, tiles: map[place][]ledger.Hash{}}
+	return &nodes{
+		ctx:   ctx,
+		r:     r,
+		log:   log,
+		size:  size,
+		tiles: map[place][]ledger.Hash{},
+	}
 }
 
 // ReadHashes gives complete subtrees by tlog's numbers.
@@ -115,7 +123,8 @@ func (n *nodes) ReadHashes(indexes []int64) ([]ledger.Hash, error) {
 		width := 1 << (level % tileHeight)
 		first := int(number<<(level%tileHeight)) & (tileWidth - 1)
 		if first+width > len(tile) {
-			return nil, fmt.Errorf("tile %d of level %d of log %s has %d hashes, and more are asked for", at.position, at.level, n.log, len(tile))
+			return nil, fmt.Errorf("tile %d of level %d of log %s has %d hashes, and more are asked for", at.position,
+				at.level, n.log, len(tile))
 		}
 		var tree ledger.Frontier
 		for _, hash := range tile[first : first+width] {

@@ -43,9 +43,14 @@ func decision(log string, n int) audit.Entry {
 	verdicts := []string{"allow", "deny", "hold"}
 	return audit.Entry{
 		Log: log, Action: "call.decided", Actor: principal.Principal{Kind: principal.Key, KeyID: fmt.Sprint("k", n%2)},
-		Subject:  audit.Subject{Type: "decision", ID: fmt.Sprint(n)},
-		Decision: audit.Decision{Agent: fmt.Sprint("agent", n%3), Tool: fmt.Sprint("tool", n%5), Verdict: verdicts[n%3], Plan: fmt.Sprint("plan", n%7)},
-		Payload:  map[string]any{"n": n}, Observation: true,
+		Subject: audit.Subject{Type: "decision", ID: fmt.Sprint(n)},
+		Decision: audit.Decision{
+			Agent:   fmt.Sprint("agent", n%3),
+			Tool:    fmt.Sprint("tool", n%5),
+			Verdict: verdicts[n%3],
+			Plan:    fmt.Sprint("plan", n%7),
+		},
+		Payload: map[string]any{"n": n}, Observation: true,
 	}
 }
 
@@ -55,7 +60,9 @@ func decide(ctx context.Context, db *database.DB, entries ...audit.Entry) (appen
 	for _, e := range entries {
 		logs = append(logs, e.Log)
 	}
-	err = db.Write(ctx, database.Change{Lane: database.Urgent, Logs: logs, Do: func(ctx context.Context, tx *database.Tx) error {
+	err = db.Write(ctx, database.Change{Lane: database.Urgent, Logs: logs, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		appended = appended[:0]
 		for _, e := range entries {
 			a, err := audit.Append(ctx, tx, e)

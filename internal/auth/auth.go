@@ -44,7 +44,8 @@ const (
 	SessionLife     = 30 * 24 * time.Hour
 	otpLife         = 10 * time.Minute
 	resetLife       = time.Hour
-	reuseMemory     = 7 * 24 * time.Hour // how long the reuse of a refresh token is noticed; after that it is merely unknown
+	// how long the reuse of a refresh token is noticed; after that it is merely unknown
+	reuseMemory = 7 * 24 * time.Hour
 )
 
 // Limits against guessing and flooding a mailbox.
@@ -90,7 +91,13 @@ type Service struct {
 
 // New makes the service. Links in mails begin with publicURL.
 func New(db *database.DB, keys *keyring.Ring, sender mail.Sender, publicURL string) *Service {
-	return &Service{db: db, keys: keys, mail: sender, publicURL: publicURL, passwords: NewPasswords()}
+	return &Service{
+		db:        db,
+		keys:      keys,
+		mail:      sender,
+		publicURL: publicURL,
+		passwords: NewPasswords(),
+	}
 }
 
 // userEntry is an audit entry about an account.

@@ -96,7 +96,8 @@ func TestGuessesAtOnce(t *testing.T) {
 		if n := w.count(`SELECT attempts FROM mail_code`); n != 5 {
 			t.Errorf("%d guesses counted, want the 5 that end a code", n)
 		}
-		wantKind(t, "the right code", other.VerifyOTP(t.Context(), email, right, secret.NewText(password)), fault.Invalid)
+		wantKind(t, "the right code", other.VerifyOTP(t.Context(), email, right, secret.NewText(password)),
+			fault.Invalid)
 	})
 }
 
@@ -154,10 +155,12 @@ func TestChangedPasswordEndsResetLinks(t *testing.T) {
 		}
 		link := w.link("ada@example.org")
 		who := w.caller(w.login("ada@example.org"))
-		if err := w.service.ChangePassword(ctx, who, secret.NewText(password), secret.NewText("another horse battery")); err != nil {
+		if err := w.service.ChangePassword(ctx, who, secret.NewText(password),
+			secret.NewText("another horse battery")); err != nil {
 			t.Fatal(err)
 		}
-		wantKind(t, "the old link", w.service.ResetPassword(ctx, link, secret.NewText("a third horse battery")), fault.Invalid)
+		wantKind(t, "the old link", w.service.ResetPassword(ctx, link, secret.NewText("a third horse battery")),
+			fault.Invalid)
 	})
 }
 
@@ -168,12 +171,15 @@ func TestAStrangersRegistrationIsNotActivated(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		const victim, theirs, strangers = "ada@example.org", "the owner's own password", "the stranger's password"
-		if _, err := w.service.Register(ctx, auth.NewUser{Email: victim, Password: secret.NewText(strangers)}); err != nil {
+		if _, err := w.service.Register(ctx, auth.NewUser{
+			Email: victim, Password: secret.NewText(strangers),
+		}); err != nil {
 			t.Fatal(err)
 		}
 		_, err := w.service.Register(ctx, auth.NewUser{Email: victim, Password: secret.NewText(theirs)})
 		wantKind(t, "the owner signs up", err, fault.Conflict)
-		wantKind(t, "the owner verifies", w.service.VerifyOTP(ctx, victim, w.code(victim), secret.NewText(theirs)), fault.Invalid)
+		wantKind(t, "the owner verifies", w.service.VerifyOTP(ctx, victim, w.code(victim), secret.NewText(theirs)),
+			fault.Invalid)
 		_, _, err = w.service.Login(ctx, victim, secret.NewText(strangers), auth.Device{})
 		wantKind(t, "the stranger signs in", err, fault.Unauthenticated)
 		if err := w.service.ForgotPassword(ctx, victim); err != nil {

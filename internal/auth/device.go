@@ -161,7 +161,9 @@ func (s *Service) DenyDevice(ctx context.Context, p principal.Principal, userCod
 	})
 }
 
-func (s *Service) answerDevice(ctx context.Context, p principal.Principal, userCode string, answer func(*DeviceLogin) (action string)) error {
+func (s *Service) answerDevice(
+	ctx context.Context, p principal.Principal, userCode string, answer func(*DeviceLogin) (action string),
+) error {
 	if p.Kind != principal.User {
 		return fault.New(fault.Forbidden, "only a person answers a terminal")
 	}
@@ -184,7 +186,8 @@ func (s *Service) answerDevice(ctx context.Context, p principal.Principal, userC
 			return orInvalid(err, refusedUserCode())
 		}
 		_, err = audit.Append(ctx, tx, userEntry(action, p, p.UserID, map[string]any{
-			"device": login.ID, "product": login.Product, "address": login.From.Address, "userAgent": login.From.UserAgent,
+			"device": login.ID, "product": login.Product, "address": login.From.Address,
+			"userAgent":    login.From.UserAgent,
 			"organization": login.OrgID, "session": login.SessionAllowed,
 		}))
 		return err

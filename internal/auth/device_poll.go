@@ -84,12 +84,16 @@ func (d DeviceLogin) state(r clock) DeviceState {
 }
 
 // grant uses an approved code up and gives what it is good for, in one change.
-func (s *Service) grant(ctx context.Context, login DeviceLogin, q DeviceQuestion, issue IssueKey) (DeviceAnswer, error) {
+func (s *Service) grant(
+	ctx context.Context, login DeviceLogin, q DeviceQuestion, issue IssueKey,
+) (DeviceAnswer, error) {
 	answer, opened, limitedTo := DeviceAnswer{OrgID: login.OrgID}, Opened{}, ""
 	if login.Limited {
 		limitedTo = login.OrgID
 	}
-	err := s.db.Write(ctx, database.Change{Logs: []string{audit.System, audit.LogOf(login.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
+	err := s.db.Write(ctx, database.Change{Logs: []string{audit.System, audit.LogOf(login.OrgID)}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) (err error) {
 		// Only if it is still the yes that was read: of two questions at once one
 		// wins, and a new password takes the yes back.
 		answer.State, opened = DeviceUnknown, Opened{}

@@ -20,7 +20,8 @@ func scanDevice(row database.Scanner) (DeviceLogin, error) {
 	var wants, allowed, limited, created, expires int64
 	var polled sql.NullInt64
 	var user, org sql.NullString
-	err := row.Scan(&d.ID, &d.hash, &d.status, &wants, &d.Product, &d.From.Address, &d.From.UserAgent, &created, &expires, &polled,
+	err := row.Scan(&d.ID, &d.hash, &d.status, &wants, &d.Product, &d.From.Address, &d.From.UserAgent, &created,
+		&expires, &polled,
 		&user, &org, &allowed, &limited)
 	if err != nil {
 		return DeviceLogin{}, absent(err)
@@ -55,14 +56,16 @@ func setAnswer(ctx context.Context, tx *database.Tx, d DeviceLogin) (bool, error
 		UPDATE device_login
 		SET status = $2, user_id = $3, org_id = $4, session_allowed = $5, limited = $6
 		WHERE id = $1 AND status = 'pending'`,
-		d.ID, d.status, d.UserID, sql.NullString{String: d.OrgID, Valid: d.OrgID != ""}, bit(d.SessionAllowed), bit(d.Limited))
+		d.ID, d.status, d.UserID, sql.NullString{String: d.OrgID, Valid: d.OrgID != ""}, bit(d.SessionAllowed),
+		bit(d.Limited))
 	return n == 1, err
 }
 
 // useDevice marks an approved code used, and tells whether it was approved and
 // unused until now.
 func useDevice(ctx context.Context, tx *database.Tx, id string) (bool, error) {
-	n, err := tx.Exec(ctx, `UPDATE device_login SET status = 'used' WHERE id = $1 AND status = 'approved' AND expires_at > $2`,
+	n, err := tx.Exec(ctx,
+		`UPDATE device_login SET status = 'used' WHERE id = $1 AND status = 'approved' AND expires_at > $2`,
 		id, database.Micros(tx.Now()))
 	return n == 1, err
 }
@@ -74,7 +77,8 @@ func touchDevice(ctx context.Context, tx *database.Tx, id string) error {
 
 // denyDevices takes back every yes of a person that no terminal has collected yet.
 func denyDevices(ctx context.Context, tx *database.Tx, userID string) error {
-	_, err := tx.Exec(ctx, `UPDATE device_login SET status = 'denied' WHERE user_id = $1 AND status = 'approved'`, userID)
+	_, err := tx.Exec(ctx, `UPDATE device_login SET status = 'denied' WHERE user_id = $1 AND status = 'approved'`,
+		userID)
 	return err
 }
 

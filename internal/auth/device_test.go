@@ -21,7 +21,9 @@ func TestDeviceLife(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		user := w.account("ada@example.org", true)
 		ada := w.organizationOf(user.Email)
-		program := w.terminal(auth.NewDevice{Product: "gemini", WantsSession: true, From: auth.Device{Address: "192.0.2.7", UserAgent: "cli/1"}})
+		program := w.terminal(auth.NewDevice{
+			Product: "gemini", WantsSession: true, From: auth.Device{Address: "192.0.2.7", UserAgent: "cli/1"},
+		})
 
 		program.want("the first question", auth.DevicePending)
 		program.want("at once again", auth.DeviceTooSoon)
@@ -30,8 +32,10 @@ func TestDeviceLife(t *testing.T) {
 		w.pass(100 * time.Millisecond)
 		program.want("at the interval, less a second", auth.DevicePending)
 
-		seen, err := w.service.FindDevice(t.Context(), strings.ToLower(strings.ReplaceAll(program.codes.User, "-", " ")))
-		if err != nil || seen.Product != "gemini" || !seen.WantsSession || seen.From.Address != "192.0.2.7" || seen.From.UserAgent != "cli/1" {
+		seen, err := w.service.FindDevice(t.Context(),
+			strings.ToLower(strings.ReplaceAll(program.codes.User, "-", " ")))
+		if err != nil || seen.Product != "gemini" || !seen.WantsSession || seen.From.Address != "192.0.2.7" ||
+			seen.From.UserAgent != "cli/1" {
 			t.Errorf("the person sees %+v, %v", seen, err)
 		}
 		w.approve(ada, program, true)
@@ -49,8 +53,10 @@ func TestDeviceLife(t *testing.T) {
 		if *program.keys != 1 {
 			t.Errorf("%d keys were issued, want one", *program.keys)
 		}
-		wantKind(t, "a code that was used", w.service.ApproveDevice(t.Context(), ada, program.codes.User, true), fault.Invalid)
-		if got, want := w.actions()[len(w.actions())-2:], []string{"device.approved", "session.created"}; !slices.Equal(got, want) {
+		wantKind(t, "a code that was used", w.service.ApproveDevice(t.Context(), ada, program.codes.User, true),
+			fault.Invalid)
+		if got, want := w.actions()[len(w.actions())-2:],
+			[]string{"device.approved", "session.created"}; !slices.Equal(got, want) {
 			t.Errorf("the log ends with %v, want %v", got, want)
 		}
 	})
@@ -64,12 +70,15 @@ func TestDeviceSessionNeedsAll(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.account("ada@example.org", true)
 		ada := w.organizationOf("ada@example.org")
-		for _, c := range []struct{ said, asked, allowed bool }{{true, true, false}, {true, false, true}, {true, false, false}, {false, true, true}} {
+		for _, c := range []struct{ said, asked, allowed bool }{
+			{true, true, false}, {true, false, true}, {true, false, false}, {false, true, true},
+		} {
 			program := w.terminal(auth.NewDevice{WantsSession: c.said})
 			w.approve(ada, program, c.allowed)
 			sessions := w.count(`SELECT count(*) FROM user_session`)
 			answer, err := program.pollAt(w.service, c.asked)
-			if err != nil || answer.State != auth.DeviceGranted || answer.Tokens.Access.IsSet() || answer.Tokens.Refresh.IsSet() {
+			if err != nil || answer.State != auth.DeviceGranted || answer.Tokens.Access.IsSet() ||
+				answer.Tokens.Refresh.IsSet() {
 				t.Errorf("%+v: %+v, %v; want a key alone", c, answer, err)
 			}
 			if n := w.count(`SELECT count(*) FROM user_session`); n != sessions {
@@ -89,7 +98,8 @@ func TestDeviceDenied(t *testing.T) {
 			t.Fatal(err)
 		}
 		program.want("after a no", auth.DeviceDenied)
-		wantKind(t, "a yes after a no", w.service.ApproveDevice(t.Context(), ada, program.codes.User, true), fault.Invalid)
+		wantKind(t, "a yes after a no", w.service.ApproveDevice(t.Context(), ada, program.codes.User, true),
+			fault.Invalid)
 		program.want("after a yes that came too late", auth.DeviceDenied)
 		if *program.keys != 0 {
 			t.Error("a key was issued")
@@ -111,7 +121,8 @@ func TestDeviceExpires(t *testing.T) {
 		w.pass(time.Microsecond)
 		waiting.want("nobody answered in time", auth.DeviceExpired)
 		approved.want("nobody came in time", auth.DeviceExpired)
-		wantKind(t, "a yes too late", w.service.ApproveDevice(t.Context(), ada, waiting.codes.User, true), fault.Invalid)
+		wantKind(t, "a yes too late", w.service.ApproveDevice(t.Context(), ada, waiting.codes.User, true),
+			fault.Invalid)
 		_, err := w.service.FindDevice(t.Context(), waiting.codes.User)
 		wantKind(t, "a look too late", err, fault.Invalid)
 	})
@@ -127,7 +138,10 @@ func TestDeviceGuesses(t *testing.T) {
 		program := w.terminal(auth.NewDevice{WantsSession: true})
 		before := w.rows()
 		var answers []string
-		for _, guess := range []string{"BBBB-BBBB", "", "BCDF", program.codes.User + "B", "AEIO-UYAE", "1234-5678", "BCDF-GHJ\x00", strings.Repeat("B", 10_000), "' OR 1=1"} {
+		for _, guess := range []string{
+			"BBBB-BBBB", "", "BCDF", program.codes.User + "B", "AEIO-UYAE", "1234-5678", "BCDF-GHJ\x00",
+			strings.Repeat("B", 10_000), "' OR 1=1",
+		} {
 			if guess == program.codes.User {
 				continue
 			}
@@ -144,11 +158,15 @@ func TestDeviceGuesses(t *testing.T) {
 			guess := &terminal{world: w, codes: auth.DeviceCodes{Device: secret.NewText(code)}, keys: new(int)}
 			guess.want("a device code that is none", auth.DeviceUnknown)
 		}
-		if after := w.rows(); !slices.Equal(before["device_login"], after["device_login"]) || !slices.Equal(before["audit_head"], after["audit_head"]) {
+		if after := w.rows(); !slices.Equal(before["device_login"], after["device_login"]) ||
+			!slices.Equal(before["audit_head"], after["audit_head"]) {
 			t.Error("a guess changed something")
 		}
-		key := principal.Principal{Kind: principal.Key, UserID: ada.UserID, OrgID: ada.OrgID, Scopes: []principal.Scope{principal.CLI}}
-		wantKind(t, "a key approves", w.service.ApproveDevice(t.Context(), key, program.codes.User, true), fault.Forbidden)
+		key := principal.Principal{
+			Kind: principal.Key, UserID: ada.UserID, OrgID: ada.OrgID, Scopes: []principal.Scope{principal.CLI},
+		}
+		wantKind(t, "a key approves", w.service.ApproveDevice(t.Context(), key, program.codes.User, true),
+			fault.Forbidden)
 	})
 }
 
@@ -167,7 +185,11 @@ func TestDeviceAtOnce(t *testing.T) {
 			ask := func(i int, service *auth.Service) func() error {
 				question := auth.DeviceQuestion{Code: program.codes.Device, WantsSession: true}
 				return func() (err error) {
-					answers[i], err = service.PollDevice(t.Context(), question, func(context.Context, *database.Tx, auth.DeviceLogin) error { return nil })
+					answers[i], err = service.PollDevice(t.Context(), question, func(
+						context.Context, *database.Tx, auth.DeviceLogin,
+					) error {
+						return nil
+					})
 					return err
 				}
 			}
@@ -199,7 +221,8 @@ func TestDeviceKeyFails(t *testing.T) {
 		if _, err := program.pollAt(w.service, true); !fault.Is(err, fault.Forbidden) {
 			t.Errorf("a key that cannot be issued: %v", err)
 		}
-		if after := w.rows(); !slices.Equal(before["device_login"], after["device_login"]) || !slices.Equal(before["user_session"], after["user_session"]) {
+		if after := w.rows(); !slices.Equal(before["device_login"], after["device_login"]) ||
+			!slices.Equal(before["user_session"], after["user_session"]) {
 			t.Error("the failure left something behind")
 		}
 		program.fail = nil

@@ -21,7 +21,8 @@ func TestDeviceKeepsALimit(t *testing.T) {
 		program := w.terminal(auth.NewDevice{WantsSession: true})
 		w.approve(ada, program, true)
 		limited := false
-		answer, err := w.service.PollDevice(t.Context(), auth.DeviceQuestion{Code: program.codes.Device, WantsSession: true},
+		answer, err := w.service.PollDevice(t.Context(),
+			auth.DeviceQuestion{Code: program.codes.Device, WantsSession: true},
 			func(_ context.Context, _ *database.Tx, login auth.DeviceLogin) error {
 				limited = login.Limited
 				return nil
@@ -49,7 +50,8 @@ func TestEndedLimitTakesAYesBack(t *testing.T) {
 		w.approve(free, mine, true)
 		w.approve(limited, theirs, true)
 		w.approve(limited, later, true)
-		w.exec(`INSERT INTO sign_in_code (hash, user_id, org_id, expires_at) VALUES ($1, $3, $4, 1), ($2, $3, '', 1)`, []byte{1}, []byte{2}, free.UserID, free.OrgID)
+		w.exec(`INSERT INTO sign_in_code (hash, user_id, org_id, expires_at) VALUES ($1, $3, $4, 1), ($2, $3, '', 1)`,
+			[]byte{1}, []byte{2}, free.UserID, free.OrgID)
 		end := func(orgID, userID string, codes int) {
 			t.Helper()
 			err := w.db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
@@ -78,7 +80,8 @@ func TestNewPasswordTakesAYesBack(t *testing.T) {
 		ada := w.organizationOf(user.Email)
 		program := w.terminal(auth.NewDevice{WantsSession: true})
 		w.approve(ada, program, true)
-		if err := w.service.ChangePassword(t.Context(), ada, secret.NewText(password), secret.NewText(next)); err != nil {
+		if err := w.service.ChangePassword(t.Context(), ada, secret.NewText(password),
+			secret.NewText(next)); err != nil {
 			t.Fatal(err)
 		}
 		program.want("after the password was changed", auth.DeviceDenied)
@@ -102,7 +105,8 @@ func TestEndedSessionsAnswerNobody(t *testing.T) {
 		if err := w.service.ResetPassword(t.Context(), w.link(user.Email), secret.NewText(next)); err != nil {
 			t.Fatal(err)
 		}
-		wantKind(t, "a yes", w.service.ApproveDevice(t.Context(), thief, program.codes.User, true), fault.Unauthenticated)
+		wantKind(t, "a yes", w.service.ApproveDevice(t.Context(), thief, program.codes.User, true),
+			fault.Unauthenticated)
 		wantKind(t, "a no", w.service.DenyDevice(t.Context(), thief, program.codes.User), fault.Unauthenticated)
 		program.want("after both", auth.DevicePending)
 	})

@@ -12,7 +12,13 @@ import (
 
 // argon is about 80 ms and 19 MiB on a small server (OWASP's second choice of
 // parameters, which needs the least memory).
-var argon = &argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32}
+var argon = &argon2id.Params{
+	Memory:      19 * 1024,
+	Iterations:  2,
+	Parallelism: 1,
+	SaltLength:  16,
+	KeyLength:   32,
+}
 
 // nobody is the hash an unknown account is checked against, so that the answer
 // takes as long as for a known one. No password has it.

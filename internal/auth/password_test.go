@@ -143,7 +143,8 @@ func TestCheckPassword(t *testing.T) {
 		if c.ok && err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
-		if f, ok := errors.AsType[*fault.Error](err); !c.ok && (!ok || f.Kind != fault.Invalid || f.Details[0].Field != "secretWord") {
+		if f, ok := errors.AsType[*fault.Error](err); !c.ok &&
+			(!ok || f.Kind != fault.Invalid || f.Details[0].Field != "secretWord") {
 			t.Errorf("%s: %v, want the field named", c.name, err)
 		}
 	}

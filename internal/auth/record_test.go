@@ -25,7 +25,9 @@ const next = "another horse battery"
 var recordedChanges = []recorded{
 	{name: "register", action: "user.registered", prepare: func(w *world) func() error {
 		return func() error {
-			_, err := w.service.Register(w.t.Context(), auth.NewUser{Email: "new@example.org", Password: secret.NewText(password)})
+			_, err := w.service.Register(w.t.Context(), auth.NewUser{
+				Email: "new@example.org", Password: secret.NewText(password),
+			})
 			return err
 		}
 	}},
@@ -43,18 +45,19 @@ var recordedChanges = []recorded{
 			return err
 		}
 	}},
-	{name: "reuse a refresh token", action: "session.reuse_detected", answer: fault.Unauthenticated, prepare: func(w *world) func() error {
-		w.account("ada@example.org", true)
-		tokens := w.login("ada@example.org")
-		refresh := func() error {
-			_, err := w.service.Refresh(w.t.Context(), tokens.Refresh)
-			return err
-		}
-		if err := refresh(); err != nil {
-			w.t.Fatal(err)
-		}
-		return refresh
-	}},
+	{name: "reuse a refresh token", action: "session.reuse_detected", answer: fault.Unauthenticated,
+		prepare: func(w *world) func() error {
+			w.account("ada@example.org", true)
+			tokens := w.login("ada@example.org")
+			refresh := func() error {
+				_, err := w.service.Refresh(w.t.Context(), tokens.Refresh)
+				return err
+			}
+			if err := refresh(); err != nil {
+				w.t.Fatal(err)
+			}
+			return refresh
+		}},
 	{name: "end a session", action: "session.revoked", prepare: func(w *world) func() error {
 		w.account("ada@example.org", true)
 		caller := w.caller(w.login("ada@example.org"))
@@ -146,9 +149,12 @@ func TestRefusalsAreNotRecorded(t *testing.T) {
 		wantKind(t, "a wrong password", err, fault.Unauthenticated)
 		_, err = w.service.Refresh(ctx, secret.NewText("rt_wrong"))
 		wantKind(t, "a wrong refresh token", err, fault.Unauthenticated)
-		wantKind(t, "a wrong code", w.service.VerifyOTP(ctx, "ada@example.org", "000000", secret.NewText(password)), fault.Invalid)
-		wantKind(t, "a wrong link", w.service.ResetPassword(ctx, secret.NewText("rst_wrong"), secret.NewText(next)), fault.Invalid)
-		wantKind(t, "a wrong current password", w.service.ChangePassword(ctx, caller, secret.NewText("wrong"), secret.NewText(next)), fault.Invalid)
+		wantKind(t, "a wrong code", w.service.VerifyOTP(ctx, "ada@example.org", "000000", secret.NewText(password)),
+			fault.Invalid)
+		wantKind(t, "a wrong link", w.service.ResetPassword(ctx, secret.NewText("rst_wrong"), secret.NewText(next)),
+			fault.Invalid)
+		wantKind(t, "a wrong current password",
+			w.service.ChangePassword(ctx, caller, secret.NewText("wrong"), secret.NewText(next)), fault.Invalid)
 		wantKind(t, "no such session", w.service.RevokeSession(ctx, caller, caller.UserID), fault.NotFound)
 		if err := w.service.ForgotPassword(ctx, "unknown@example.org"); err != nil {
 			t.Errorf("a link for nobody: %v", err)

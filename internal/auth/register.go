@@ -75,7 +75,8 @@ func AddUser(ctx context.Context, tx *database.Tx, actor principal.Principal, us
 	user.CreatedAt = tx.Now()
 	if err := insertUser(ctx, tx, *user, passwordHash); err != nil {
 		if database.IsUnique(err) {
-			return fault.Wrap(err, fault.Conflict, "an account with this e-mail address exists already; if it is yours, reset its password")
+			return fault.Wrap(err, fault.Conflict,
+				"an account with this e-mail address exists already; if it is yours, reset its password")
 		}
 		return fmt.Errorf("store the account: %w", err)
 	}
@@ -131,7 +132,8 @@ func (s *Service) VerifyOTP(ctx context.Context, address, code string, password 
 
 // refusedCode is the one answer to a verification that did not work.
 func refusedCode() error {
-	return fault.Field("code", "is wrong or has expired, or the password is not the account's; ask for a new code, or reset the password")
+	return fault.Field("code",
+		"is wrong or has expired, or the password is not the account's; ask for a new code, or reset the password")
 }
 
 // ResendOTP mails a new code to an unverified account. It never says whether

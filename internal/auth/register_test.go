@@ -66,7 +66,9 @@ func TestEmpty(t *testing.T) {
 		if empty, err := w.service.Empty(t.Context(), w.db); err != nil || !empty {
 			t.Errorf("a new database: %t, %v; want empty", empty, err)
 		}
-		err := w.db.Write(t.Context(), database.Change{Logs: []string{"system"}, Do: func(ctx context.Context, tx *database.Tx) error {
+		err := w.db.Write(t.Context(), database.Change{Logs: []string{"system"}, Do: func(
+			ctx context.Context, tx *database.Tx,
+		) error {
 			user := auth.User{ID: database.NewID(), Email: "ada@example.org"}
 			if err := auth.AddUser(ctx, tx, principal.Operator(), &user, "hash"); err != nil {
 				return err
@@ -102,7 +104,9 @@ func TestFindID(t *testing.T) {
 func TestPrepareStoresNothing(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
-		user, hash, err := w.service.Prepare(t.Context(), auth.NewUser{Email: "Ada@example.org", Password: secret.NewText(password), Name: " Ada "})
+		user, hash, err := w.service.Prepare(t.Context(), auth.NewUser{
+			Email: "Ada@example.org", Password: secret.NewText(password), Name: " Ada ",
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,11 +145,13 @@ func TestMailFails(t *testing.T) {
 			}
 		}
 		w.post.breakDown(nil)
-		if err := w.service.VerifyOTP(ctx, "ada@example.org", w.code("ada@example.org"), secret.NewText(password)); err != nil {
+		if err := w.service.VerifyOTP(ctx, "ada@example.org", w.code("ada@example.org"),
+			secret.NewText(password)); err != nil {
 			t.Errorf("a new code, when mail works again: %v", err)
 		}
 		w.login("ada@example.org")
-		if err := w.service.ResetPassword(ctx, w.link("ada@example.org"), secret.NewText("another horse battery")); err != nil {
+		if err := w.service.ResetPassword(ctx, w.link("ada@example.org"),
+			secret.NewText("another horse battery")); err != nil {
 			t.Errorf("a new link, when mail works again: %v", err)
 		}
 	})

@@ -31,7 +31,8 @@ func (s Session) live(now time.Time) bool { return s.RevokedAt == nil && now.Bef
 // refusedLogin is the one answer to a wrong password, an unknown account and an
 // unverified one.
 func refusedLogin() error {
-	return fault.New(fault.Unauthenticated, "the e-mail address or the password is wrong, or the address is not verified yet")
+	return fault.New(fault.Unauthenticated,
+		"the e-mail address or the password is wrong, or the address is not verified yet")
 }
 
 // refusedRefresh is the one answer to a refresh token that does not work.

@@ -46,7 +46,8 @@ func insertSession(ctx context.Context, tx *database.Tx, s Session) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO user_session (id, user_id, org_id, address, user_agent, created_at, last_used_at, expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		s.ID, s.UserID, s.OrgID, s.Address, s.UserAgent, database.Micros(s.CreatedAt), database.Micros(s.LastUsedAt), database.Micros(s.ExpiresAt))
+		s.ID, s.UserID, s.OrgID, s.Address, s.UserAgent, database.Micros(s.CreatedAt), database.Micros(s.LastUsedAt),
+		database.Micros(s.ExpiresAt))
 	return err
 }
 
@@ -72,7 +73,8 @@ func revokeSession(ctx context.Context, tx *database.Tx, userID, id, limitedTo s
 // turnOut ends whatever another password let in: sessions but one, and the keys of
 // terminals, which package apikey compares with the instant that is written here.
 func turnOut(ctx context.Context, tx *database.Tx, userID, except string) error {
-	_, err := tx.Exec(ctx, `UPDATE user_account SET terminals_since = $2 WHERE id = $1`, userID, database.Micros(tx.Now()))
+	_, err := tx.Exec(ctx, `UPDATE user_account SET terminals_since = $2 WHERE id = $1`, userID,
+		database.Micros(tx.Now()))
 	if err != nil {
 		return err
 	}
@@ -89,7 +91,8 @@ func revokeSessions(ctx context.Context, tx *database.Tx, userID, except string)
 	if _, err := tx.Exec(ctx, `DELETE FROM sign_in_code WHERE user_id = $1`, userID); err != nil {
 		return err
 	}
-	_, err := tx.Exec(ctx, `UPDATE user_session SET revoked_at = $3 WHERE user_id = $1 AND id <> $2 AND revoked_at IS NULL`,
+	_, err := tx.Exec(ctx,
+		`UPDATE user_session SET revoked_at = $3 WHERE user_id = $1 AND id <> $2 AND revoked_at IS NULL`,
 		userID, except, database.Micros(tx.Now()))
 	return err
 }
@@ -114,7 +117,8 @@ func findByRefresh(ctx context.Context, r database.Reader, hash []byte) (Session
 
 // useRefresh marks a token used, and tells whether it was unused until now.
 func useRefresh(ctx context.Context, tx *database.Tx, hash []byte) (bool, error) {
-	n, err := tx.Exec(ctx, `UPDATE refresh_token SET used_at = $2 WHERE hash = $1 AND used_at IS NULL`, hash, database.Micros(tx.Now()))
+	n, err := tx.Exec(ctx, `UPDATE refresh_token SET used_at = $2 WHERE hash = $1 AND used_at IS NULL`, hash,
+		database.Micros(tx.Now()))
 	return n == 1, err
 }
 
@@ -124,13 +128,15 @@ func useRefresh(ctx context.Context, tx *database.Tx, hash []byte) (bool, error)
 func deleteEnded(ctx context.Context, tx *database.Tx, before time.Time) (int64, error) {
 	sessions, err := tx.Exec(ctx, `
 		DELETE FROM user_session
-		WHERE id IN (SELECT id FROM user_session WHERE expires_at < $1 OR revoked_at < $1 LIMIT 200)`, database.Micros(before))
+		WHERE id IN (SELECT id FROM user_session WHERE expires_at < $1 OR revoked_at < $1 LIMIT 200)`,
+		database.Micros(before))
 	if err != nil {
 		return 0, err
 	}
 	tokens, err := tx.Exec(ctx, `
 		DELETE FROM refresh_token
-		WHERE hash IN (SELECT hash FROM refresh_token WHERE used_at < $1 LIMIT 500)`, database.Micros(tx.Now().Add(-reuseMemory)))
+		WHERE hash IN (SELECT hash FROM refresh_token WHERE used_at < $1 LIMIT 500)`,
+		database.Micros(tx.Now().Add(-reuseMemory)))
 	if err != nil {
 		return 0, err
 	}

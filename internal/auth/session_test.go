@@ -102,7 +102,8 @@ func TestChangePasswordAtOnce(t *testing.T) {
 		wanted := []string{"the first new one", "the second new one"}
 		errs := atOnce(
 			func() error {
-				return w.service.ChangePassword(t.Context(), caller, secret.NewText(password), secret.NewText(wanted[0]))
+				return w.service.ChangePassword(t.Context(), caller, secret.NewText(password),
+					secret.NewText(wanted[0]))
 			},
 			func() error {
 				return other.ChangePassword(t.Context(), caller, secret.NewText(password), secret.NewText(wanted[1]))
@@ -136,7 +137,8 @@ func (w *world) sessionRow(userID string, expires, revoked time.Duration) string
 		revokedAt = &at
 	}
 	w.exec(`INSERT INTO user_session (id, user_id, address, user_agent, created_at, last_used_at, expires_at, revoked_at)
-		VALUES ($1, $2, '', '', 1, 1, $3, $4)`, id, userID, database.Micros(now.Add(expires)), database.OptionalMicros(revokedAt))
+		VALUES ($1, $2, '', '', 1, 1, $3, $4)`, id, userID, database.Micros(now.Add(expires)),
+		database.OptionalMicros(revokedAt))
 	w.exec(`INSERT INTO refresh_token (hash, session_id, created_at) VALUES ($1, $2, 1)`, secret.Hash(id), id)
 	return id
 }
@@ -239,7 +241,8 @@ func TestGoneAccount(t *testing.T) {
 		if user, err := w.service.Get(t.Context(), caller); err == nil {
 			t.Errorf("read %+v, want an error", user)
 		}
-		if err := w.service.ChangePassword(t.Context(), caller, secret.NewText(password), secret.NewText(next)); err == nil {
+		if err := w.service.ChangePassword(t.Context(), caller, secret.NewText(password),
+			secret.NewText(next)); err == nil {
 			t.Error("changed the password of an account that is gone")
 		}
 	})

@@ -70,7 +70,8 @@ func markVerified(ctx context.Context, tx *database.Tx, userID string) error {
 }
 
 func replacePassword(ctx context.Context, tx *database.Tx, userID, oldHash, newHash string) (bool, error) {
-	n, err := tx.Exec(ctx, `UPDATE user_account SET password_hash = $3 WHERE id = $1 AND password_hash = $2`, userID, oldHash, newHash)
+	n, err := tx.Exec(ctx, `UPDATE user_account SET password_hash = $3 WHERE id = $1 AND password_hash = $2`, userID,
+		oldHash, newHash)
 	return n == 1, err
 }
 

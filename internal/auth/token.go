@@ -56,7 +56,9 @@ func (s *Service) Authenticate(ctx context.Context, token string) (principal.Pri
 	if session.UserID != claims.UserID || session.OrgID != claims.OrgID || !session.live(s.db.Now()) {
 		return principal.Principal{}, refusedToken(nil)
 	}
-	return principal.Principal{Kind: principal.User, UserID: session.UserID, SessionID: session.ID, LimitedTo: session.OrgID}, nil
+	return principal.Principal{
+		Kind: principal.User, UserID: session.UserID, SessionID: session.ID, LimitedTo: session.OrgID,
+	}, nil
 }
 
 // PublicKeys are the keys that verify access tokens, for the JWKS endpoint.
@@ -66,5 +68,7 @@ func (s *Service) PublicKeys(ctx context.Context) ([]keyring.Key, error) {
 		return nil, err
 	}
 	keys, err := s.keys.All(ctx, keyring.AccessToken)
-	return slices.DeleteFunc(keys, func(k keyring.Key) bool { return !k.SignedWithin(AccessTokenLife, s.db.Now()) }), err
+	return slices.DeleteFunc(keys, func(k keyring.Key) bool {
+		return !k.SignedWithin(AccessTokenLife, s.db.Now())
+	}), err
 }

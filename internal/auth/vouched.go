@@ -24,8 +24,14 @@ func StartSession(ctx context.Context, tx *database.Tx, userID, orgID string, d 
 	now := tx.Now()
 	opened := Opened{
 		session: Session{
-			ID: database.NewID(), UserID: userID, OrgID: orgID, Address: d.Address, UserAgent: cut(d.UserAgent, maxUserAgent),
-			CreatedAt: now, LastUsedAt: now, ExpiresAt: now.Add(SessionLife),
+			ID:         database.NewID(),
+			UserID:     userID,
+			OrgID:      orgID,
+			Address:    d.Address,
+			UserAgent:  cut(d.UserAgent, maxUserAgent),
+			CreatedAt:  now,
+			LastUsedAt: now,
+			ExpiresAt:  now.Add(SessionLife),
 		},
 		refresh: secret.Token("rt_"),
 	}
@@ -60,11 +66,13 @@ func EndLimited(ctx context.Context, tx *database.Tx, orgID, userID string) erro
 	_, err := tx.Exec(ctx, `
 		UPDATE user_session
 		SET revoked_at = $3
-		WHERE org_id = $1 AND ($2 = '' OR user_id = $2) AND revoked_at IS NULL`, orgID, userID, database.Micros(tx.Now()))
+		WHERE org_id = $1 AND ($2 = '' OR user_id = $2) AND revoked_at IS NULL`, orgID, userID,
+		database.Micros(tx.Now()))
 	if err != nil {
 		return fmt.Errorf("end the limited sessions of %s: %w", orgID, err)
 	}
-	if _, err := tx.Exec(ctx, `DELETE FROM sign_in_code WHERE org_id = $1 AND ($2 = '' OR user_id = $2)`, orgID, userID); err != nil {
+	if _, err := tx.Exec(ctx, `DELETE FROM sign_in_code WHERE org_id = $1 AND ($2 = '' OR user_id = $2)`, orgID,
+		userID); err != nil {
 		return fmt.Errorf("end the sign-in codes of %s: %w", orgID, err)
 	}
 	if err := denyLimitedDevices(ctx, tx, orgID, userID); err != nil {
@@ -125,7 +133,8 @@ func cutName(name string) string {
 // made it in their name, and of identities that were linked, for it may have been a
 // thief who was signed in then. Google's word for an account that it made stays.
 func forgetVouchers(ctx context.Context, tx *database.Tx, userID string) error {
-	if _, err := tx.Exec(ctx, `DELETE FROM external_identity WHERE user_id = $1 AND (org_id <> '' OR linked = 1)`, userID); err != nil {
+	if _, err := tx.Exec(ctx, `DELETE FROM external_identity WHERE user_id = $1 AND (org_id <> '' OR linked = 1)`,
+		userID); err != nil {
 		return fmt.Errorf("forget who vouched for %s: %w", userID, err)
 	}
 	return nil

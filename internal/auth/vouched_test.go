@@ -16,7 +16,9 @@ import (
 func (w *world) vouched(userID, orgID string) auth.Tokens {
 	w.t.Helper()
 	var opened auth.Opened
-	err := w.db.Write(w.t.Context(), database.Change{Logs: []string{audit.System}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
+	err := w.db.Write(w.t.Context(), database.Change{Logs: []string{audit.System}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) (err error) {
 		opened, err = auth.StartSession(ctx, tx, userID, orgID, auth.Device{Address: "192.0.2.7"})
 		return err
 	}})
@@ -72,7 +74,9 @@ func TestLimitedSessionsSeeTheirLike(t *testing.T) {
 		if list, err := w.service.Sessions(t.Context(), own); err != nil || len(list) != 3 {
 			t.Errorf("their own lists %d, %v; want all", len(list), err)
 		}
-		err = w.db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error { return auth.EndLimited(ctx, tx, org, "") }})
+		err = w.db.Write(t.Context(), database.Change{
+			Do: func(ctx context.Context, tx *database.Tx) error { return auth.EndLimited(ctx, tx, org, "") },
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,13 +92,16 @@ func TestVouchedAccountsHaveNoPassword(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		user := auth.User{Email: " Ada@Example.org", Name: strings.Repeat("ä", 150)}
-		err := w.db.Write(t.Context(), database.Change{Logs: []string{audit.System}, Do: func(ctx context.Context, tx *database.Tx) error {
+		err := w.db.Write(t.Context(), database.Change{Logs: []string{audit.System}, Do: func(
+			ctx context.Context, tx *database.Tx,
+		) error {
 			return auth.AddVouched(ctx, tx, &user)
 		}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if user.Email != "ada@example.org" || user.Name != strings.Repeat("ä", auth.MaxNameLength) || user.VerifiedAt != nil {
+		if user.Email != "ada@example.org" || user.Name != strings.Repeat("ä", auth.MaxNameLength) ||
+			user.VerifiedAt != nil {
 			t.Errorf("stored %+v", user)
 		}
 		for _, guess := range []string{"", "password"} {
@@ -106,7 +113,8 @@ func TestVouchedAccountsHaveNoPassword(t *testing.T) {
 		if err := w.service.ResetPassword(t.Context(), w.link(user.Email), secret.NewText(next)); err != nil {
 			t.Fatal(err)
 		}
-		if w.count(`SELECT count(*) FROM external_identity WHERE id = 'c'`) != 1 || w.count(`SELECT count(*) FROM external_identity`) != 1 {
+		if w.count(`SELECT count(*) FROM external_identity WHERE id = 'c'`) != 1 ||
+			w.count(`SELECT count(*) FROM external_identity`) != 1 {
 			t.Error("a reset leaves Google's identity that made the account, and none that anybody linked")
 		}
 	})

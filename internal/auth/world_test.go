@@ -111,7 +111,9 @@ func (w *world) add(email string, verified bool) (auth.User, error) {
 		w.t.Fatal(err)
 	}
 	user := auth.User{ID: database.NewID(), Email: email, Name: "name"}
-	return user, w.db.Write(w.t.Context(), database.Change{Logs: []string{audit.System}, Do: func(ctx context.Context, tx *database.Tx) error {
+	return user, w.db.Write(w.t.Context(), database.Change{Logs: []string{audit.System}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		if now := tx.Now(); verified {
 			user.VerifiedAt = &now
 		}
@@ -215,7 +217,9 @@ func (w *world) actions() (actions []string) {
 func (w *world) rows() map[string][]string {
 	w.t.Helper()
 	all := map[string][]string{}
-	for _, table := range []string{"user_account", "user_session", "refresh_token", "mail_code", "device_login", "audit_head"} {
+	for _, table := range []string{
+		"user_account", "user_session", "refresh_token", "mail_code", "device_login", "audit_head",
+	} {
 		rows, err := w.db.Query(w.t.Context(), `SELECT * FROM `+table+` ORDER BY 1`)
 		if err != nil {
 			w.t.Fatalf("read %s: %v", table, err)

@@ -33,7 +33,10 @@ func TestTransform(t *testing.T) {
 		{"replacement character is a character", `"�\ufffd"`, `"\ufffd\ufffd"`},
 		{"line separators", "\"\u2028\u2029\"", `"\u2028\u2029"`},
 		{"long strings", `"` + strings.Repeat("é", 500) + `"`, `"` + strings.Repeat(`\u00e9`, 500) + `"`},
-		{"deepest", strings.Repeat("[", 256) + strings.Repeat("]", 256), strings.Repeat("[", 256) + strings.Repeat("]", 256)},
+		{
+			"deepest", strings.Repeat("[", 256) + strings.Repeat("]", 256),
+			strings.Repeat("[", 256) + strings.Repeat("]", 256),
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -136,7 +139,12 @@ func TestMarshal(t *testing.T) {
 		ID    uint64         `json:"id"`
 		Extra map[string]any `json:"extra"`
 	}
-	give := plan{Goal: "naïve <b>", Limit: 100, ID: math.MaxUint64, Extra: map[string]any{"b": 1e21, "a": math.Copysign(0, -1), "c": 1.5e-7}}
+	give := plan{
+		Goal:  "naïve <b>",
+		Limit: 100,
+		ID:    math.MaxUint64,
+		Extra: map[string]any{"b": 1e21, "a": math.Copysign(0, -1), "c": 1.5e-7},
+	}
 	got, err := canonical.Marshal(give)
 	if err != nil {
 		t.Fatalf("Marshal: %v", err)

@@ -42,7 +42,13 @@ func TestObject(t *testing.T) {
 			Optional string   `json:"optional,omitzero"`
 			Truth    bool     `json:"truth"`
 			Value    []int    `json:"value"`
-		}{Inner: inner{text}, Number: number, Optional: text, Truth: truth, Value: []int{1}})
+		}{
+			Inner:    inner{text},
+			Number:   number,
+			Optional: text,
+			Truth:    truth,
+			Value:    []int{1},
+		})
 		if err != nil || string(got) != string(want) {
 			t.Fatalf("got  %s\nwant %s (%v)", got, want, err)
 		}

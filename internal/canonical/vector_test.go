@@ -52,8 +52,14 @@ func TestSignatureVector(t *testing.T) {
 func TestDigestVectors(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, give, want string }{
-		{"tool call", `[{"name":"Stripe__charge","args":{"amount":100}}]`, "6e73175f93d534cda8b74c9dc901202b1fe01bee285c5a0f7c4373a4b94ec7c9"},
-		{"tool call, other spelling", `[ {"args":{"amount":1.00e2},"n\u0061me":"Stripe__charge"} ]`, "6e73175f93d534cda8b74c9dc901202b1fe01bee285c5a0f7c4373a4b94ec7c9"},
+		{
+			"tool call", `[{"name":"Stripe__charge","args":{"amount":100}}]`,
+			"6e73175f93d534cda8b74c9dc901202b1fe01bee285c5a0f7c4373a4b94ec7c9",
+		},
+		{
+			"tool call, other spelling", `[ {"args":{"amount":1.00e2},"n\u0061me":"Stripe__charge"} ]`,
+			"6e73175f93d534cda8b74c9dc901202b1fe01bee285c5a0f7c4373a4b94ec7c9",
+		},
 		{"value", `"noop"`, "a48838a5da63ab6652e7925667e233cbe0bbc1d60c5516137773ffc361c15485"},
 	}
 	for _, tt := range tests {

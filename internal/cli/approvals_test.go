@@ -16,7 +16,11 @@ import (
 func ask(ts *testscript.TestScript, neg bool, args []string) {
 	needs(ts, !neg && len(args) == 2, "ask NAME ARGUMENTS")
 	d, err := agent(ts).RequestApproval(context.Background(), client.ApprovalQuestion{
-		Tool: "pay", Action: "pay", Domain: "bank", Arguments: json.RawMessage(args[1]), RequesterEmail: "ada@customer.example",
+		Tool:           "pay",
+		Action:         "pay",
+		Domain:         "bank",
+		Arguments:      json.RawMessage(args[1]),
+		RequesterEmail: "ada@customer.example",
 	})
 	ts.Check(err)
 	ts.Setenv(args[0], d.ID)

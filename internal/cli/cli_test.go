@@ -19,8 +19,15 @@ func TestMessage(t *testing.T) {
 		{"plain", errors.New("listen: in use"), "listen: in use"},
 		{"fault", fmt.Errorf("create: %w", fault.New(fault.Conflict, "it exists")), "it exists"},
 		{"one field", fault.Field("email", "is wrong"), "email: is wrong"},
-		{"two fields", fault.Fields(fault.Detail{Field: "a", Message: "x"}, fault.Detail{Field: "b", Message: "y"}), "a: x\nb: y"},
-		{"the operator sees why", fault.Wrap(errors.New("connection refused"), fault.Unavailable, "the database is away"), "the database is away: connection refused"},
+		{
+			"two fields", fault.Fields(fault.Detail{Field: "a", Message: "x"}, fault.Detail{Field: "b", Message: "y"}),
+			"a: x\nb: y",
+		},
+		{
+			"the operator sees why",
+			fault.Wrap(errors.New("connection refused"), fault.Unavailable, "the database is away"),
+			"the database is away: connection refused",
+		},
 	} {
 		if got := cli.Message(c.err); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)

@@ -33,15 +33,18 @@ func TestDecisions(t *testing.T) {
 		t.Fatalf("read the report: %v", err)
 	}
 	if report.Passed != len(cases) || report.Failed != 0 || len(report.Results) != len(cases) {
-		t.Fatalf("%d of %d cases passed, %d failed, %d told", report.Passed, len(cases), report.Failed, len(report.Results))
+		t.Fatalf("%d of %d cases passed, %d failed, %d told", report.Passed, len(cases), report.Failed,
+			len(report.Results))
 	}
 	for i, c := range cases {
 		got, want := report.Results[i], c.Test.Want
 		if got.Test != c.Test.Name || filepath.Base(got.File) != filepath.Base(c.Suite.File) {
 			t.Fatalf("result %d is of %s in %s, want %s", i, got.Test, got.File, c.Name())
 		}
-		if got.Decision != want.Decision.String() || want.Rule != "" && got.Rule != want.Rule || !strings.Contains(got.Reason, want.Reason) {
-			t.Errorf("%s: %s by %q (%s), want %s by %q (%s)", c.Name(), got.Decision, got.Rule, got.Reason, want.Decision, want.Rule, want.Reason)
+		if got.Decision != want.Decision.String() || want.Rule != "" && got.Rule != want.Rule ||
+			!strings.Contains(got.Reason, want.Reason) {
+			t.Errorf("%s: %s by %q (%s), want %s by %q (%s)", c.Name(), got.Decision, got.Rule, got.Reason,
+				want.Decision, want.Rule, want.Reason)
 		}
 	}
 }

@@ -65,7 +65,8 @@ func runPage(t *testing.T, blocks []block, least int) {
 		}
 	}
 	if len(wants) < least {
-		t.Errorf("%d blocks say what is printed, want at least %d: is the page read as it is written?", len(wants), least)
+		t.Errorf("%d blocks say what is printed, want at least %d: is the page read as it is written?", len(wants),
+			least)
 	}
 	commands := strings.NewReplacer("http://localhost:8080", url, "bin/writ ", "writ ").Replace(script.String())
 	comparePrinted(t, runShell(t, folder, commands), wants)
@@ -202,7 +203,8 @@ func TestEnforcementPageRequests(t *testing.T) {
 	}
 	for _, row := range rows {
 		request := strings.Join(strings.Fields(strings.Trim(row[0], "`")), ` +`)
-		if !regexp.MustCompile(`(?m)^` + strings.NewReplacer("{", `\{`, "}", `\}`).Replace(request) + ` `).Match(golden) {
+		if !regexp.MustCompile(`(?m)^` + strings.NewReplacer("{", `\{`, "}", `\}`).Replace(request) +
+			` `).Match(golden) {
 			t.Errorf("%s is no route", row[0])
 		}
 	}

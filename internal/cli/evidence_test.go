@@ -52,7 +52,11 @@ func (l *evidenceLog) add(action string, epoch int64) {
 	l.epoch = epoch
 	salt, payload := bytes.Repeat([]byte{3}, ledger.SaltSize), []byte(`{"entries":1,"known":true}`)
 	record, err := ledger.Record{
-		Log: "org", Epoch: epoch, Index: int64(len(l.items)), Action: action, Verdict: "deny",
+		Log:     "org",
+		Epoch:   epoch,
+		Index:   int64(len(l.items)),
+		Action:  action,
+		Verdict: "deny",
 		Payload: ledger.Commitment(salt, payload),
 	}.Encode()
 	l.ts.Check(err)

@@ -56,7 +56,8 @@ func answerTerminal(ctx context.Context, address string) error {
 		return person.DenyDevice(ctx, code)
 	}
 	return person.ApproveDevice(ctx, client.DeviceApproval{
-		UserCode: code, OrganizationID: chosenOrganization(in, u.Query().Get("org")), KeyOnly: os.Getenv("ANSWER") == "key",
+		UserCode: code, OrganizationID: chosenOrganization(in, u.Query().Get("org")),
+		KeyOnly: os.Getenv("ANSWER") == "key",
 	})
 }
 

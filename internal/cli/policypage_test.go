@@ -242,14 +242,17 @@ func TestPolicyPageSizes(t *testing.T) {
 		told[row[0]] = row[1]
 	}
 	for what, want := range map[string]string{
-		"document":             fmt.Sprintf("%d MiB, %s rules", document.MaxBytes>>20, thousands(document.MaxRules)),
-		"patterns":             fmt.Sprintf("%d in a rule, %d bytes each", document.MaxTools, document.MaxPattern),
-		"condition":            fmt.Sprintf("%d KiB, 1,000 parts, two loops within each other", document.MaxCondition>>10),
+		"document": fmt.Sprintf("%d MiB, %s rules", document.MaxBytes>>20, thousands(document.MaxRules)),
+		"patterns": fmt.Sprintf("%d in a rule, %d bytes each", document.MaxTools, document.MaxPattern),
+		"condition": fmt.Sprintf("%d KiB, 1,000 parts, two loops within each other",
+			document.MaxCondition>>10),
 		"name, rule id":        fmt.Sprintf("%d characters", document.MaxName),
 		"description, message": fmt.Sprintf("%s characters", thousands(document.MaxDescription)),
 		"arguments of a call":  fmt.Sprintf("%d MiB, %d levels", toolcall.MaxArguments>>20, toolcall.MaxDepth),
-		"policy":               fmt.Sprintf("%s versions, %d bindings", thousands(policy.MaxVersions), policy.MaxBindings),
-		"organization":         fmt.Sprintf("%s policies, %s active rules", thousands(policy.MaxPolicies), thousands(policy.MaxActiveRules)),
+		"policy": fmt.Sprintf("%s versions, %d bindings", thousands(policy.MaxVersions),
+			policy.MaxBindings),
+		"organization": fmt.Sprintf("%s policies, %s active rules", thousands(policy.MaxPolicies),
+			thousands(policy.MaxActiveRules)),
 	} {
 		if told[what] != want {
 			t.Errorf("%s: the page says %q, and it is %q", what, told[what], want)

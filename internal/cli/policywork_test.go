@@ -33,7 +33,8 @@ func acts(ts *testscript.TestScript, neg bool, args []string) {
 		Action string `json:"action"`
 	}
 	err := agent(ts).Call(context.Background(), http.MethodPost, "/iap/enforce", nil, map[string]any{
-		"source": "script", "session_id": "s", "agent_id": args[0], "tool_name": args[2], "tool_input": json.RawMessage(args[3]),
+		"source": "script", "session_id": "s", "agent_id": args[0], "tool_name": args[2],
+		"tool_input":  json.RawMessage(args[3]),
 		"mcp_context": map[string]string{"server_name": args[1], "tool_name": args[2]},
 	}, &answer)
 	ts.Check(err)

@@ -31,7 +31,8 @@ func TestProfilePageRequests(t *testing.T) {
 		t.Fatalf("%d routes of profiles", len(routes))
 	}
 	for _, route := range routes {
-		if told := "`" + route[1] + " " + strings.TrimSuffix(route[2], "/{name}") + "`"; !strings.Contains(string(page), told) {
+		if told := "`" + route[1] + " " + strings.TrimSuffix(route[2], "/{name}") +
+			"`"; !strings.Contains(string(page), told) {
 			t.Errorf("the page does not tell %s", told)
 		}
 	}

@@ -101,11 +101,13 @@ func fullEnviron(certificate, key string) []string {
 		"WRIT_GOOGLE_CLIENT_ID=google-client",
 		"WRIT_GOOGLE_CLIENT_SECRET=google-secret",
 		"WRIT_GOOGLE_ISSUER=https://google.example.com",
-		"WRIT_SMTP_URL=smtp://robot%40example.com:mail-password@mail.example.com", "WRIT_MAIL_FROM=Robot <robot@example.com>",
+		"WRIT_SMTP_URL=smtp://robot%40example.com:mail-password@mail.example.com",
+		"WRIT_MAIL_FROM=Robot <robot@example.com>",
 		"WRIT_OUTBOUND_ALLOW=Hooks.corp.example:8443, 10.20.0.0/16",
 		"WRIT_DRAFT_URL=https://models.example.com/v1", "WRIT_DRAFT_MODEL=small", "WRIT_DRAFT_KEY=draft-key",
 		"WRIT_DRAFT_SECONDS=10", "WRIT_DRAFT_MAX_TOKENS=1000", "WRIT_DRAFT_PER_DAY=5",
-		"OBSERVABILITY_RETENTION_DAYS=90", "WRIT_SESSION_IDLE_MINUTES=5", "WRIT_MAX_INGEST_BYTES=1048576", "WRIT_PRICES_FILE=/etc/writ/prices.json",
+		"OBSERVABILITY_RETENTION_DAYS=90", "WRIT_SESSION_IDLE_MINUTES=5", "WRIT_MAX_INGEST_BYTES=1048576",
+		"WRIT_PRICES_FILE=/etc/writ/prices.json",
 		"AUDIT_PAYLOAD_RETENTION_DAYS=365",
 		"WRIT_METRICS_LISTEN=[::1]:9090", "WRIT_METRICS_TOKEN=metrics-token-16",
 		"WRIT_LOG_LEVEL=debug", "WRIT_LOG_FORMAT=text",
@@ -123,17 +125,24 @@ func TestEveryVariable(t *testing.T) {
 			netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.0.2.7/32"),
 			netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("192.0.2.9/32"),
 		},
-		CORSOrigins:  []string{"https://console.example.com", "http://localhost:3000", "https://[2001:db8::1]:8443", "https://[::1]"},
+		CORSOrigins: []string{
+			"https://console.example.com", "http://localhost:3000", "https://[2001:db8::1]:8443", "https://[::1]",
+		},
 		MaxBodyBytes: 64 << 20, ShutdownTimeout: 300 * time.Second, DataDir: "/var/lib/writ",
-		DatabaseURL: secret.NewText("postgresql://writ:database-password@db/writ"), MasterKey: secret.NewText(masterKey),
+		DatabaseURL:  secret.NewText("postgresql://writ:database-password@db/writ"),
+		MasterKey:    secret.NewText(masterKey),
 		TelemetryURL: secret.NewText("postgres://writ:telemetry-password@db2/writ"),
-		Retention:    90 * 24 * time.Hour, SessionIdle: 5 * time.Minute, MaxIngestBytes: 1 << 20, PricesFile: "/etc/writ/prices.json",
+		Retention:    90 * 24 * time.Hour, SessionIdle: 5 * time.Minute, MaxIngestBytes: 1 << 20,
+		PricesFile:       "/etc/writ/prices.json",
 		PayloadRetention: 365 * 24 * time.Hour,
 		SignUp:           config.SignUpOpen, ProxyToken: secret.NewText(proxyToken),
-		GoogleClientID: "google-client", GoogleClientSecret: secret.NewText("google-secret"), GoogleIssuer: "https://google.example.com",
-		SMTPURL:       secret.NewText("smtp://robot%40example.com:mail-password@mail.example.com"),
-		MailFrom:      "Robot <robot@example.com>",
-		OutboundAllow: []outbound.Permit{{Host: "hooks.corp.example", Port: 8443}, {Network: netip.MustParsePrefix("10.20.0.0/16")}},
+		GoogleClientID: "google-client", GoogleClientSecret: secret.NewText("google-secret"),
+		GoogleIssuer: "https://google.example.com",
+		SMTPURL:      secret.NewText("smtp://robot%40example.com:mail-password@mail.example.com"),
+		MailFrom:     "Robot <robot@example.com>",
+		OutboundAllow: []outbound.Permit{
+			{Host: "hooks.corp.example", Port: 8443}, {Network: netip.MustParsePrefix("10.20.0.0/16")},
+		},
 		Draft: config.Draft{
 			URL: "https://models.example.com/v1", Model: "small", Key: secret.NewText("draft-key"),
 			Timeout: 10 * time.Second, MaxTokens: 1000, PerDay: 5,
@@ -154,7 +163,10 @@ func TestEveryVariable(t *testing.T) {
 		}
 	}
 	shown := fmt.Sprintf("%v %+v %#v", got, got, got)
-	for _, hidden := range []string{key, "database-password", masterKey, proxyToken, "google-secret", "draft-key", "mail-password", "metrics-token-16"} {
+	for _, hidden := range []string{
+		key, "database-password", masterKey, proxyToken, "google-secret", "draft-key", "mail-password",
+		"metrics-token-16",
+	} {
 		if strings.Contains(shown, hidden) {
 			t.Errorf("printing the configuration shows a secret: %s", hidden)
 		}

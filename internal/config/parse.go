@@ -90,7 +90,8 @@ func parseIssuer(text string) (string, error) {
 
 func parseDraftURL(text string) (string, error) {
 	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" ||
+		u.Fragment != "" {
 		return "", errors.New("must be a URL such as https://api.openai.com/v1")
 	}
 	return text, nil

@@ -59,11 +59,13 @@ func TestUnknownNames(t *testing.T) {
 
 func TestForeignNamesAreLeftAlone(t *testing.T) {
 	t.Parallel()
-	mustLoad(t, "PATH=/bin", "WRITE_X=1", "writ_env=x", "PORT_FILE=/x", "WRIT_UNKNOWN_BUT_EMPTY=", "no equals sign", "=C:=x",
+	mustLoad(t, "PATH=/bin", "WRITE_X=1", "writ_env=x", "PORT_FILE=/x", "WRIT_UNKNOWN_BUT_EMPTY=", "no equals sign",
+		"=C:=x",
 		// What the client reads.
 		"WRIT_URL=http://localhost:8080", "WRIT_API_KEY=ak_test_1", "WRIT_ACCESS_TOKEN=a.b.c",
 		// What Kubernetes adds for services named writ and writ-db.
-		"WRIT_SERVICE_HOST=10.0.0.1", "WRIT_SERVICE_PORT=8080", "WRIT_SERVICE_PORT_HTTP=8080", "WRIT_PORT=tcp://10.0.0.1:8080",
+		"WRIT_SERVICE_HOST=10.0.0.1", "WRIT_SERVICE_PORT=8080", "WRIT_SERVICE_PORT_HTTP=8080",
+		"WRIT_PORT=tcp://10.0.0.1:8080",
 		"WRIT_PORT_8080_TCP=tcp://10.0.0.1:8080", "WRIT_PORT_8080_TCP_PROTO=tcp", "WRIT_PORT_8080_TCP_PORT=8080",
 		"WRIT_PORT_8080_TCP_ADDR=10.0.0.1", "WRIT_DB_SERVICE_HOST=10.0.0.2", "WRIT_DB_PORT=tcp://10.0.0.2:5432")
 }

@@ -50,7 +50,10 @@ func TestRefused(t *testing.T) {
 		{"proxy by name", "WRIT_TRUSTED_PROXIES", "proxy.example.com", wantNetwork},
 		{"proxy with zone", "WRIT_TRUSTED_PROXIES", "fe80::1%eth0", wantNetwork},
 		{"proxy item empty", "WRIT_TRUSTED_PROXIES", "10.0.0.1,", "item 2 must be an IP address"},
-		{"proxy with host bits", "WRIT_TRUSTED_PROXIES", "10.0.0.1/8", "item 1 must have no address bits beyond its length"},
+		{
+			"proxy with host bits", "WRIT_TRUSTED_PROXIES", "10.0.0.1/8",
+			"item 1 must have no address bits beyond its length",
+		},
 		{"proxy is everyone", "WRIT_TRUSTED_PROXIES", "10.0.0.1,0.0.0.0/0", "item 2 must not be every address"},
 		{"proxy is everyone in IPv6", "WRIT_TRUSTED_PROXIES", "::/0", "item 1 must not be every address"},
 		{"proxy mapped", "WRIT_TRUSTED_PROXIES", "::ffff:10.0.0.0/104", "item 1 must be written as an IPv4 network"},
@@ -84,11 +87,26 @@ func TestRefused(t *testing.T) {
 		{"smtp with query", "WRIT_SMTP_URL", "smtp://mail.example.com?tls=no", wantSMTP},
 		{"smtp with bad port", "WRIT_SMTP_URL", "smtp://mail.example.com:0", wantSMTP},
 		{"smtp user alone", "WRIT_SMTP_URL", "smtp://user@mail.example.com", "must have both a user and a password"},
-		{"smtp password alone", "WRIT_SMTP_URL", "smtp://:password@mail.example.com", "must have both a user and a password"},
-		{"smtp insecure elsewhere", "WRIT_SMTP_URL", "smtp+insecure://mail.example.com:25", "must not be smtp+insecure:// for another machine"},
-		{"smtp insecure to an address", "WRIT_SMTP_URL", "smtp+insecure://192.0.2.1:25", "must not be smtp+insecure:// for another machine"},
-		{"smtp insecure to a look-alike", "WRIT_SMTP_URL", "smtp+insecure://localhost.example.com:25", "must not be smtp+insecure:// for another machine"},
-		{"smtp insecure without port", "WRIT_SMTP_URL", "smtp+insecure://localhost", "must have a port with smtp+insecure://"},
+		{
+			"smtp password alone", "WRIT_SMTP_URL", "smtp://:password@mail.example.com",
+			"must have both a user and a password",
+		},
+		{
+			"smtp insecure elsewhere", "WRIT_SMTP_URL", "smtp+insecure://mail.example.com:25",
+			"must not be smtp+insecure:// for another machine",
+		},
+		{
+			"smtp insecure to an address", "WRIT_SMTP_URL", "smtp+insecure://192.0.2.1:25",
+			"must not be smtp+insecure:// for another machine",
+		},
+		{
+			"smtp insecure to a look-alike", "WRIT_SMTP_URL", "smtp+insecure://localhost.example.com:25",
+			"must not be smtp+insecure:// for another machine",
+		},
+		{
+			"smtp insecure without port", "WRIT_SMTP_URL", "smtp+insecure://localhost",
+			"must have a port with smtp+insecure://",
+		},
 		{"sender without domain", "WRIT_MAIL_FROM", "Writ", wantSender},
 		{"two senders", "WRIT_MAIL_FROM", "a@example.com, b@example.com", wantSender},
 		{"sender with tab", "WRIT_MAIL_FROM", "Writ\t<a@example.com>", wantSender},
@@ -114,9 +132,13 @@ func TestRefused(t *testing.T) {
 
 func TestDraftURL(t *testing.T) {
 	t.Parallel()
-	for _, value := range []string{"models.example.com", "ftp://models.example.com", "https://a:b@models.example.com", "https://models.example.com/?key=x", "https:///v1"} {
+	for _, value := range []string{
+		"models.example.com", "ftp://models.example.com", "https://a:b@models.example.com",
+		"https://models.example.com/?key=x", "https:///v1",
+	} {
 		got := problems(t, noFiles, "WRIT_DRAFT_URL="+value, "WRIT_DRAFT_MODEL=small")
-		if len(got) != 1 || got[0].Variable != "WRIT_DRAFT_URL" || !strings.Contains(got[0].Message, "must be a URL such as") {
+		if len(got) != 1 || got[0].Variable != "WRIT_DRAFT_URL" ||
+			!strings.Contains(got[0].Message, "must be a URL such as") {
 			t.Errorf("%q: problems = %q", value, got)
 		}
 	}
@@ -134,10 +156,12 @@ func TestDraftURL(t *testing.T) {
 func TestDatabaseURL(t *testing.T) {
 	t.Parallel()
 	for _, value := range []string{
-		"mysql://db/writ", "db/writ", "host=db dbname=writ", "postgres:writ", "postgres://user:pass%zz@db/writ", "sqlite://x",
+		"mysql://db/writ", "db/writ", "host=db dbname=writ", "postgres:writ", "postgres://user:pass%zz@db/writ",
+		"sqlite://x",
 	} {
 		got := problems(t, noFiles, "DATABASE_URL="+value, "WRIT_MASTER_KEY="+masterKey)
-		if len(got) != 1 || got[0].Variable != "DATABASE_URL" || !strings.Contains(got[0].Message, "must be a postgres://") {
+		if len(got) != 1 || got[0].Variable != "DATABASE_URL" ||
+			!strings.Contains(got[0].Message, "must be a postgres://") {
 			t.Errorf("%q: problems = %q", value, got)
 		}
 	}
@@ -177,11 +201,13 @@ func TestRequired(t *testing.T) {
 			config.Problem{Variable: "WRIT_MASTER_KEY", Message: "is required in production"}},
 		{"an empty variable is not set", []string{production, publicURL, "WRIT_MASTER_KEY="},
 			config.Problem{Variable: "WRIT_MASTER_KEY", Message: "is required in production"}},
-		{"the last of a repeated variable counts", []string{production, publicURL, "WRIT_MASTER_KEY=" + masterKey, "WRIT_MASTER_KEY="},
+		{"the last of a repeated variable counts",
+			[]string{production, publicURL, "WRIT_MASTER_KEY=" + masterKey, "WRIT_MASTER_KEY="},
 			config.Problem{Variable: "WRIT_MASTER_KEY", Message: "is required in production"}},
 		{"master key with PostgreSQL", []string{"DATABASE_URL=postgres://db/writ"},
 			config.Problem{Variable: "WRIT_MASTER_KEY", Message: "is required with PostgreSQL"}},
-		{"sender in production with mail", []string{production, publicURL, "WRIT_MASTER_KEY=" + masterKey, "WRIT_SMTP_URL=smtps://mail.example.com"},
+		{"sender in production with mail",
+			[]string{production, publicURL, "WRIT_MASTER_KEY=" + masterKey, "WRIT_SMTP_URL=smtps://mail.example.com"},
 			config.Problem{Variable: "WRIT_MAIL_FROM", Message: "is required in production with a mail server"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

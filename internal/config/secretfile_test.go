@@ -69,18 +69,26 @@ func TestFileProblems(t *testing.T) {
 		want    config.Problem
 	}{
 		{"missing", []string{"WRIT_PROXY_TOKEN_FILE=" + misplaced},
-			config.Problem{Variable: "WRIT_PROXY_TOKEN_FILE", Message: "names a file that cannot be read: it does not exist"}},
+			config.Problem{
+				Variable: "WRIT_PROXY_TOKEN_FILE", Message: "names a file that cannot be read: it does not exist",
+			}},
 		{"forbidden", []string{"WRIT_PROXY_TOKEN_FILE=/forbidden"},
-			config.Problem{Variable: "WRIT_PROXY_TOKEN_FILE", Message: "names a file that cannot be read: permission denied"}},
+			config.Problem{
+				Variable: "WRIT_PROXY_TOKEN_FILE", Message: "names a file that cannot be read: permission denied",
+			}},
 		{"broken", []string{"WRIT_PROXY_TOKEN_FILE=/broken"},
 			config.Problem{Variable: "WRIT_PROXY_TOKEN_FILE", Message: "names a file that cannot be read"}},
 		{"empty", []string{"WRIT_PROXY_TOKEN_FILE=/empty"},
 			config.Problem{Variable: "WRIT_PROXY_TOKEN_FILE", Message: "names a file that is empty"}},
 		{"both", []string{"WRIT_METRICS_TOKEN=metrics-token-16", "WRIT_METRICS_TOKEN_FILE=/short"},
-			config.Problem{Variable: "WRIT_METRICS_TOKEN", Message: "is set together with WRIT_METRICS_TOKEN_FILE; keep one of them"}},
+			config.Problem{
+				Variable: "WRIT_METRICS_TOKEN",
+				Message:  "is set together with WRIT_METRICS_TOKEN_FILE; keep one of them",
+			}},
 		{"bad content", []string{"WRIT_MASTER_KEY_FILE=/short"},
 			config.Problem{Variable: "WRIT_MASTER_KEY", Message: "must be 32 bytes as base64 or as 64 hex digits"}},
-		{"an unreadable master key is not also missing", []string{"DATABASE_URL=postgres://db/writ", "WRIT_MASTER_KEY_FILE=/empty"},
+		{"an unreadable master key is not also missing",
+			[]string{"DATABASE_URL=postgres://db/writ", "WRIT_MASTER_KEY_FILE=/empty"},
 			config.Problem{Variable: "WRIT_MASTER_KEY_FILE", Message: "names a file that is empty"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

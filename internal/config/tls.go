@@ -23,7 +23,8 @@ func (r *reader) loadTLS(c *Config) {
 		return
 	}
 	if _, err := c.TLSKeyPair(); err != nil {
-		r.report("WRIT_TLS_KEY", "cannot be used with the certificate in WRIT_TLS_CERT: one of them is damaged, or the key belongs to another certificate")
+		r.report("WRIT_TLS_KEY",
+			"cannot be used with the certificate in WRIT_TLS_CERT: one of them is damaged, or the key belongs to another certificate")
 	}
 }
 

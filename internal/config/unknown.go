@@ -36,7 +36,8 @@ func (r *reader) refuseUnknown() {
 		known[name] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.values)) {
-		if !strings.HasPrefix(name, ownPrefix) || known[name] || ofTheClient[name] || isServiceLink(name, r.values[name]) {
+		if !strings.HasPrefix(name, ownPrefix) || known[name] || ofTheClient[name] ||
+			isServiceLink(name, r.values[name]) {
 			continue
 		}
 		r.report(name, "is not a setting; the nearest name is "+nearest(name, names))

@@ -26,7 +26,10 @@ func TestFromHeaders(t *testing.T) {
 		{"both, doubled", []string{"Bearer " + key}, []string{key + "," + key}, credential.Presented{APIKey: key}},
 		{"header twice", nil, []string{key, key}, credential.Presented{APIKey: key}},
 		{"scheme in capitals", []string{"BEARER " + key}, nil, credential.Presented{APIKey: key}},
-		{"spaces around", []string{"  bearer   " + key + " "}, []string{" " + key + "\t"}, credential.Presented{APIKey: key}},
+		{
+			"spaces around", []string{"  bearer   " + key + " "}, []string{" " + key + "\t"},
+			credential.Presented{APIKey: key},
+		},
 		{"access token", []string{"Bearer a.b.c"}, nil, credential.Presented{Bearer: "a.b.c"}},
 		{"access token and empty key", []string{"Bearer a.b.c"}, []string{""}, credential.Presented{Bearer: "a.b.c"}},
 		{"another scheme", []string{"Basic dTpw"}, nil, credential.Presented{}},

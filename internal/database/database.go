@@ -198,7 +198,9 @@ func (r Row) Scan(dest ...any) error { return classify(r.row.Scan(dest...)) }
 
 // Collect reads every row of a query through scan. The result is never nil, so
 // that an empty list is an empty list in JSON too.
-func Collect[T any](ctx context.Context, r Reader, scan func(Scanner) (T, error), query string, args ...any) ([]T, error) {
+func Collect[T any](
+	ctx context.Context, r Reader, scan func(Scanner) (T, error), query string, args ...any,
+) ([]T, error) {
 	rows, err := r.Query(ctx, query, args...)
 	if err != nil {
 		return nil, err

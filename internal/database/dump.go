@@ -32,7 +32,8 @@ func RestorePostgres(ctx context.Context, address, path string) error {
 	if tables > 0 {
 		return errors.New("the PostgreSQL database is not empty: restore into a new one")
 	}
-	err = runPostgresTool(ctx, address, "pg_restore", "--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges",
+	err = runPostgresTool(ctx, address, "pg_restore", "--single-transaction", "--exit-on-error", "--no-owner",
+		"--no-privileges",
 		"--dbname="+config.Database, path)
 	if err != nil {
 		return err

@@ -73,7 +73,8 @@ func TestDumpConnectsAsTheServerDoes(t *testing.T) {
 		t.Errorf("dump without TLS, where the server connects without: %v", err)
 	}
 	u.RawQuery = "sslmode=require"
-	if err := database.DumpPostgres(t.Context(), u.String(), path); err == nil || !strings.Contains(err.Error(), "SSL") {
+	if err := database.DumpPostgres(t.Context(), u.String(), path); err == nil ||
+		!strings.Contains(err.Error(), "SSL") {
 		t.Errorf("err = %v, want a refusal to go without TLS", err)
 	}
 }
@@ -88,13 +89,17 @@ func TestPostgresSettings(t *testing.T) {
 		{"", "PGPASSWORD=p@ss", "PGSSLMODE"},
 		{"?sslmode=disable", "PGSSLMODE=disable", "PGSSLROOTCERT"},
 		{"?sslmode=verify-full", "PGSSLMODE=verify-full", "PGSSLROOTCERT"},
-		{"?sslmode=verify-ca&sslrootcert=" + url.QueryEscape(root), "PGSSLMODE=verify-ca PGSSLROOTCERT=" + root, "PGSSLKEY"},
+		{
+			"?sslmode=verify-ca&sslrootcert=" + url.QueryEscape(root), "PGSSLMODE=verify-ca PGSSLROOTCERT=" + root,
+			"PGSSLKEY",
+		},
 	} {
 		settings, err := database.PostgresSettings("postgres://writ:p%40ss@db.example:6543/main" + c.query)
 		if err != nil {
 			t.Errorf("%s: %v", c.query, err)
 		}
-		for _, want := range append(strings.Fields(c.want), "PGHOST=db.example", "PGPORT=6543", "PGUSER=writ", "PGDATABASE=main") {
+		for _, want := range append(strings.Fields(c.want), "PGHOST=db.example", "PGPORT=6543", "PGUSER=writ",
+			"PGDATABASE=main") {
 			if !slices.Contains(settings, want) {
 				t.Errorf("%s: %q is not among the settings", c.query, want)
 			}

@@ -75,7 +75,8 @@ func isAway(err error) bool {
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true
 	}
-	for _, gone := range []error{errOutcomeUnknown, driver.ErrBadConn, sql.ErrConnDone, sql.ErrTxDone, io.EOF, io.ErrUnexpectedEOF,
+	for _, gone := range []error{errOutcomeUnknown, driver.ErrBadConn, sql.ErrConnDone, sql.ErrTxDone, io.EOF,
+		io.ErrUnexpectedEOF,
 		context.DeadlineExceeded, context.Canceled, net.ErrClosed} {
 		if errors.Is(err, gone) {
 			return true

@@ -191,7 +191,9 @@ func TestLostCommitIsNotRunAgain(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range results {
 		wg.Go(func() {
-			results[i] = db.Write(context.Background(), database.Change{Lane: database.Urgent, Do: func(ctx context.Context, tx *database.Tx) error {
+			results[i] = db.Write(context.Background(), database.Change{Lane: database.Urgent, Do: func(
+				ctx context.Context, tx *database.Tx,
+			) error {
 				_, err := tx.Exec(ctx, `INSERT INTO event (note) VALUES ($1)`, "x")
 				return err
 			}})
@@ -233,7 +235,9 @@ func TestAChangeIsAnsweredInTime(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {
-			if err := db.Write(context.Background(), database.Change{Do: insert(i)}); !fault.Is(err, fault.Unavailable) {
+			if err := db.Write(context.Background(), database.Change{
+				Do: insert(i),
+			}); !fault.Is(err, fault.Unavailable) {
 				t.Errorf("err = %v, want unavailable", err)
 			}
 		})

@@ -45,7 +45,9 @@ func (tx *Tx) insert(ctx context.Context, head string, rows [][]any, tail string
 }
 
 // InsertReturning is Insert whose tail returns rows, which scan reads.
-func InsertReturning[T any](ctx context.Context, tx *Tx, scan func(Scanner) (T, error), head string, rows [][]any, tail string) (returned []T, err error) {
+func InsertReturning[T any](
+	ctx context.Context, tx *Tx, scan func(Scanner) (T, error), head string, rows [][]any, tail string,
+) (returned []T, err error) {
 	err = tx.inChunks(ctx, head, rows, tail, func(ctx context.Context, text string, some [][]any) error {
 		items, err := CollectKept(ctx, tx, scan, text, tx.statements.gather(some)...)
 		returned = append(returned, items...)
@@ -56,7 +58,9 @@ func InsertReturning[T any](ctx context.Context, tx *Tx, scan func(Scanner) (T, 
 
 // inChunks calls do with the statement for some rows after the other. On SQLite a
 // statement is not cancelled, so we look in between.
-func (tx *Tx) inChunks(ctx context.Context, head string, rows [][]any, tail string, do func(ctx context.Context, text string, some [][]any) error) error {
+func (tx *Tx) inChunks(
+	ctx context.Context, head string, rows [][]any, tail string, do func(ctx context.Context, text string, some [][]any) error,
+) error {
 	for len(rows) > 0 {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -27,7 +27,13 @@ func (db *DB) Snapshot(ctx context.Context, do func(ctx context.Context, r Reade
 	if err := db.liftTimeout(ctx, tx); err != nil {
 		return classify(err)
 	}
-	return classify(do(ctx, &Tx{engine: db.engine, conn: conn, tx: tx, now: db.Now(), locals: map[any]any{}}))
+	return classify(do(ctx, &Tx{
+		engine: db.engine,
+		conn:   conn,
+		tx:     tx,
+		now:    db.Now(),
+		locals: map[any]any{},
+	}))
 }
 
 // Maintain runs one long transaction for an operator's command. Nothing else of
@@ -43,7 +49,14 @@ func (db *DB) Maintain(ctx context.Context, do func(ctx context.Context, tx *Tx)
 		return classify(err)
 	}
 	// The committer's statements are not for others.
-	tx := &Tx{engine: db.engine, conn: conn, tx: sqlTx, now: db.Now(), statements: newStatements(), locals: map[any]any{}}
+	tx := &Tx{
+		engine:     db.engine,
+		conn:       conn,
+		tx:         sqlTx,
+		now:        db.Now(),
+		statements: newStatements(),
+		locals:     map[any]any{},
+	}
 	if err := do(ctx, tx); err != nil {
 		return classify(err)
 	}

@@ -156,7 +156,8 @@ func waitLonger(ctx context.Context, conn *sql.Conn) (restore func(), err error)
 		return nil, fmt.Errorf("wait longer: %w", err)
 	}
 	return func() {
-		if _, err := conn.ExecContext(context.WithoutCancel(ctx), fmt.Sprintf(`PRAGMA busy_timeout = %d`, before)); err != nil {
+		if _, err := conn.ExecContext(context.WithoutCancel(ctx), fmt.Sprintf(`PRAGMA busy_timeout = %d`,
+			before)); err != nil {
 			_ = conn.Raw(func(any) error { return errors.New("drop") }) // the next one has the right setting
 		}
 	}, nil
@@ -208,7 +209,8 @@ func readApplied(ctx context.Context, conn *sql.Conn) ([]migration, error) {
 // migrated by a file that was changed since.
 func checkApplied(steps, applied []migration) error {
 	if len(applied) > len(steps) {
-		return fmt.Errorf("the database has %d migrations, this program knows %d: it was used by a newer Writ", len(applied), len(steps))
+		return fmt.Errorf("the database has %d migrations, this program knows %d: it was used by a newer Writ",
+			len(applied), len(steps))
 	}
 	for i, done := range applied {
 		if done.version != steps[i].version || done.digest != steps[i].digest {
@@ -227,7 +229,8 @@ func applyStep(ctx context.Context, conn *sql.Conn, step migration, now time.Tim
 	// Another process may have been faster since the list was read: on SQLite
 	// only this transaction keeps it out.
 	var done bool
-	if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM schema_migration WHERE version = $1)`, step.version).Scan(&done); err != nil || done {
+	if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM schema_migration WHERE version = $1)`,
+		step.version).Scan(&done); err != nil || done {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, step.sql); err != nil {

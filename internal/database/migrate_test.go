@@ -67,7 +67,9 @@ func TestAlteredOrNewerPastIsRefused(t *testing.T) {
 		for i := range steps {
 			altered[fmt.Sprintf("%04d_x.sql", i+1)] = &fstest.MapFile{Data: []byte("SELECT 1")}
 		}
-		if err := database.Migrate(db, t.Context(), altered); err == nil || !strings.Contains(err.Error(), "another build of Writ made it; start that one, or begin with an empty data folder") {
+		if err := database.Migrate(db, t.Context(), altered); err == nil ||
+			!strings.Contains(err.Error(),
+				"another build of Writ made it; start that one, or begin with an empty data folder") {
 			t.Errorf("altered step: %v", err)
 		}
 	})
@@ -88,12 +90,15 @@ func TestFailedStepLeavesNothing(t *testing.T) {
 			}
 			tree[name] = &fstest.MapFile{Data: data}
 		}
-		tree[fmt.Sprintf("%04d_bad.sql", len(names)+1)] = &fstest.MapFile{Data: []byte(`CREATE TABLE half (id BIGINT); CREATE TABLE half (id BIGINT)`)}
+		tree[fmt.Sprintf("%04d_bad.sql",
+			len(names)+
+				1)] = &fstest.MapFile{Data: []byte(`CREATE TABLE half (id BIGINT); CREATE TABLE half (id BIGINT)`)}
 		if err := database.Migrate(db, t.Context(), tree); err == nil {
 			t.Fatal("a failing step was applied")
 		}
 		var id int
-		if err := db.QueryRow(t.Context(), `SELECT id FROM half`).Scan(&id); err == nil || !strings.Contains(err.Error(), "half") {
+		if err := db.QueryRow(t.Context(), `SELECT id FROM half`).Scan(&id); err == nil ||
+			!strings.Contains(err.Error(), "half") {
 			t.Errorf("the table of the failed step: %v, want that it does not exist", err)
 		}
 	})
@@ -125,7 +130,8 @@ func openAtOnce(t *testing.T, o database.Options, engine database.Engine) {
 		t.Fatal(err)
 	}
 	var n int
-	if err := dbtest.Open(t, o).QueryRow(t.Context(), `SELECT count(*) FROM schema_migration`).Scan(&n); err != nil || n != len(steps) {
+	if err := dbtest.Open(t, o).QueryRow(t.Context(), `SELECT count(*) FROM schema_migration`).Scan(&n); err != nil ||
+		n != len(steps) {
 		t.Errorf("%d migrations recorded (%v), want %d", n, err, len(steps))
 	}
 }

@@ -40,7 +40,8 @@ func TestReadsAreKept(t *testing.T) {
 					if got, err := sumOf(t.Context(), db); err != nil || got != round*(round+1)/2 {
 						t.Errorf("round %d: the sum is %d, %v", round, got, err)
 					}
-					got, err := database.Collect(t.Context(), db.Often(), number, `SELECT n FROM often WHERE n >= $1 ORDER BY n`, round)
+					got, err := database.Collect(t.Context(), db.Often(), number,
+						`SELECT n FROM often WHERE n >= $1 ORDER BY n`, round)
 					if err != nil || len(got) != 1 || got[0] != round {
 						t.Errorf("round %d: read %v, %v", round, got, err)
 					}

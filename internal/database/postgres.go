@@ -41,7 +41,13 @@ func openPostgres(o Options) (*DB, error) {
 	reads.SetConnMaxIdleTime(5 * time.Minute)
 	writes := stdlib.OpenDB(*withTimeouts(config, "4500", "3000"))
 	writes.SetMaxOpenConns(1)
-	return &DB{engine: PostgreSQL, reads: reads, writes: writes, schema: schema, now: o.Now}, nil
+	return &DB{
+		engine: PostgreSQL,
+		reads:  reads,
+		writes: writes,
+		schema: schema,
+		now:    o.Now,
+	}, nil
 }
 
 // withTimeouts bounds, in milliseconds, what the server spends on one

@@ -60,7 +60,13 @@ func openSQLite(o Options) (*DB, error) {
 	}
 	reads.SetMaxOpenConns(sqliteReaders)
 	reads.SetMaxIdleConns(sqliteReaders)
-	return &DB{engine: SQLite, reads: reads, writes: writes, path: path, now: o.Now}, nil
+	return &DB{
+		engine: SQLite,
+		reads:  reads,
+		writes: writes,
+		path:   path,
+		now:    o.Now,
+	}, nil
 }
 
 func sqliteDSN(path, lock string, pragmas ...string) string {

@@ -99,7 +99,9 @@ func (tx *Tx) prepared(ctx context.Context, query string) (*sql.Stmt, error) {
 
 // CollectKept is Collect inside a transaction with a statement that is kept: its text
 // must be one of few. On SQLite it cannot be cancelled, which suits reads by key.
-func CollectKept[T any](ctx context.Context, tx *Tx, scan func(Scanner) (T, error), query string, args ...any) ([]T, error) {
+func CollectKept[T any](
+	ctx context.Context, tx *Tx, scan func(Scanner) (T, error), query string, args ...any,
+) ([]T, error) {
 	if tx.engine == SQLite {
 		ctx = context.WithoutCancel(ctx)
 	}

@@ -65,7 +65,8 @@ func TestExecOften(t *testing.T) {
 		add := func(ids ...int) error {
 			return db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 				for _, id := range ids {
-					if n, err := tx.ExecOften(ctx, `INSERT INTO thing (id, note) VALUES ($1, 'x')`, id); err != nil || n != 1 {
+					if n, err := tx.ExecOften(ctx, `INSERT INTO thing (id, note) VALUES ($1, 'x')`, id); err != nil ||
+						n != 1 {
 						return errors.Join(fmt.Errorf("%d rows changed", n), err)
 					}
 				}

@@ -73,7 +73,9 @@ func TestSubmittedChangesKeepTheirOrder(t *testing.T) {
 		release := hold(t, db)
 		var waits []func() error
 		for i := range 5 {
-			waits = append(waits, db.Submit(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+			waits = append(waits, db.Submit(t.Context(), database.Change{Do: func(
+				ctx context.Context, tx *database.Tx,
+			) error {
 				var before int
 				if err := tx.QueryRow(ctx, `SELECT count(*) FROM thing`).Scan(&before); err != nil {
 					return err
@@ -129,7 +131,10 @@ func TestBadChangeLeavesItsNeighboursAlone(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range results {
 			wg.Go(func() {
-				results[i] = db.Write(context.Background(), database.Change{Lane: database.Urgent, Do: insert(i / 2 * 2)}) // each id twice
+				// each id twice
+				results[i] = db.Write(context.Background(), database.Change{
+					Lane: database.Urgent, Do: insert(i / 2 * 2),
+				})
 			})
 		}
 		release()
@@ -161,9 +166,16 @@ func TestChangesThatWaitShareACommitAndAnInstant(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 10 {
 			wg.Go(func() {
-				err := db.Write(context.Background(), database.Change{Lane: database.Urgent, Do: func(_ context.Context, tx *database.Tx) error {
+				err := db.Write(context.Background(), database.Change{Lane: database.Urgent, Do: func(
+					_ context.Context, tx *database.Tx,
+				) error {
 					tx.Local("hook", func() any {
-						tx.BeforeCommit(func(context.Context) error { mu.Lock(); defer mu.Unlock(); hooks++; return nil })
+						tx.BeforeCommit(func(context.Context) error {
+							mu.Lock()
+							defer mu.Unlock()
+							hooks++
+							return nil
+						})
 						return true
 					})
 					mu.Lock()
@@ -180,7 +192,8 @@ func TestChangesThatWaitShareACommitAndAnInstant(t *testing.T) {
 		release()
 		wg.Wait()
 		if len(instants) != 1 || hooks != 1 {
-			t.Errorf("%d instants and %d commits for 10 changes that waited together, want 1 and 1", len(instants), hooks)
+			t.Errorf("%d instants and %d commits for 10 changes that waited together, want 1 and 1", len(instants),
+				hooks)
 		}
 	})
 }
@@ -205,7 +218,9 @@ func TestUrgentGoesFirstAndOrdinaryIsNotStarved(t *testing.T) {
 		var wg sync.WaitGroup
 		note := func(name string, lane database.Lane) {
 			wg.Go(func() {
-				err := db.Write(context.Background(), database.Change{Lane: lane, Do: func(context.Context, *database.Tx) error {
+				err := db.Write(context.Background(), database.Change{Lane: lane, Do: func(
+					context.Context, *database.Tx,
+				) error {
 					mu.Lock()
 					defer mu.Unlock()
 					order = append(order, name)
@@ -339,7 +354,9 @@ func TestTwoReplicasLockLogsInOneOrder(t *testing.T) {
 				logs = []string{"b", "a"}
 			}
 			wg.Go(func() {
-				err := db.Write(context.Background(), database.Change{Logs: logs, Do: func(ctx context.Context, tx *database.Tx) error {
+				err := db.Write(context.Background(), database.Change{Logs: logs, Do: func(
+					ctx context.Context, tx *database.Tx,
+				) error {
 					var note string
 					if err := tx.QueryRow(ctx, `SELECT note FROM thing WHERE id = 0`).Scan(&note); err != nil {
 						return err

@@ -60,7 +60,8 @@ func (w writingConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	conn, ok := opened.(sqliteConn)
 	if !ok {
-		return nil, errors.Join(fmt.Errorf("the SQLite driver's connection is a %T, which lacks a method", opened), opened.Close())
+		return nil, errors.Join(fmt.Errorf("the SQLite driver's connection is a %T, which lacks a method", opened),
+			opened.Close())
 	}
 	return &writingConn{sqliteConn: conn, compiled: map[string]execStatement{}}, nil
 }
@@ -112,7 +113,8 @@ func (c *writingConn) compile(ctx context.Context, query string) (_ execStatemen
 	}
 	statement, ok := prepared.(execStatement)
 	if !ok {
-		return nil, false, errors.Join(fmt.Errorf("the SQLite driver's statement is a %T, which lacks a method", prepared), prepared.Close())
+		return nil, false, errors.Join(fmt.Errorf("the SQLite driver's statement is a %T, which lacks a method",
+			prepared), prepared.Close())
 	}
 	if len(c.compiled) >= maxKept {
 		return statement, false, nil

@@ -22,7 +22,8 @@ func TestInsertStoresValuesOfAnyType(t *testing.T) {
 		return err
 	})
 	for _, value := range []any{
-		nil, 1, int64(-1), uint8(2), 1.5, true, false, "a text", "", text("its own type"), []byte("bytes"), []byte{}, []byte(nil), &number, (*int64)(nil),
+		nil, 1, int64(-1), uint8(2), 1.5, true, false, "a text", "", text("its own type"), []byte("bytes"), []byte{},
+		[]byte(nil), &number, (*int64)(nil),
 		sql.NullString{}, sql.NullString{String: "there", Valid: true}, sql.NullInt64{Int64: 3, Valid: true},
 	} {
 		name := fmt.Sprintf("%T %v", value, value)
@@ -39,7 +40,8 @@ func TestInsertStoresValuesOfAnyType(t *testing.T) {
 			return tx.Insert(ctx, `INSERT INTO one (way, value)`, [][]any{{"insert", value}}, "")
 		})
 		var rows, distinct int
-		err := db.QueryRow(t.Context(), `SELECT count(*), count(DISTINCT typeof(value) || ' ' || quote(value)) FROM one`).Scan(&rows, &distinct)
+		err := db.QueryRow(t.Context(),
+			`SELECT count(*), count(DISTINCT typeof(value) || ' ' || quote(value)) FROM one`).Scan(&rows, &distinct)
 		if err != nil || rows != 3 || distinct != 1 {
 			t.Errorf("%s: %d rows with %d values, err = %v", name, rows, distinct, err)
 		}

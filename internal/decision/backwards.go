@@ -15,7 +15,9 @@ const backwardSlice = 250
 // Backwards gives the decisions of an organization since an instant to a function,
 // newest first, until it has had enough; of an agent alone, where one is named. No
 // transaction is open between slices.
-func Backwards(ctx context.Context, r database.Reader, orgID, agentID string, since time.Time, take func(Record) (more bool)) error {
+func Backwards(
+	ctx context.Context, r database.Reader, orgID, agentID string, since time.Time, take func(Record) (more bool),
+) error {
 	var place audit.Place
 	for {
 		entries, err := audit.DecisionsBefore(ctx, r, audit.LogOf(orgID), agentID, since, place, backwardSlice)

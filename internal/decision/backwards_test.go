@@ -47,7 +47,10 @@ func TestBackwards(t *testing.T) {
 			}
 		}
 		seen := 0
-		err := decision.Backwards(t.Context(), w.db, w.acme, "", past, func(decision.Record) bool { seen++; return seen < 7 })
+		err := decision.Backwards(t.Context(), w.db, w.acme, "", past, func(decision.Record) bool {
+			seen++
+			return seen < 7
+		})
 		if err != nil || seen != 7 {
 			t.Errorf("%d of 7, %v", seen, err)
 		}

@@ -48,7 +48,15 @@ func TallyOf(ctx context.Context, r database.Reader, orgID, planID string) ([]Ta
 		if err != nil {
 			return nil, fmt.Errorf("verdict of a decision: %w", err)
 		}
-		tallies[i] = Tally{Step: c.Step, Server: c.Server, Tool: c.Tool, Verdict: v, Count: c.Count, First: database.Time(c.First), Last: database.Time(c.Last)}
+		tallies[i] = Tally{
+			Step:    c.Step,
+			Server:  c.Server,
+			Tool:    c.Tool,
+			Verdict: v,
+			Count:   c.Count,
+			First:   database.Time(c.First),
+			Last:    database.Time(c.Last),
+		}
 	}
 	return tallies, nil
 }

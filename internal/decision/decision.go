@@ -120,10 +120,22 @@ func Append(ctx context.Context, tx *database.Tx, by principal.Principal, r *Rec
 		return nil, fmt.Errorf("record decision %s: %w", r.ID, err)
 	}
 	appended, err := audit.Append(ctx, tx, audit.Entry{
-		Log: audit.LogOf(r.OrgID), Action: Action, Actor: by, Subject: audit.Subject{Type: subjectType, ID: r.ID}, Observation: true,
+		Log:         audit.LogOf(r.OrgID),
+		Action:      Action,
+		Actor:       by,
+		Subject:     audit.Subject{Type: subjectType, ID: r.ID},
+		Observation: true,
 		Decision: audit.Decision{
-			Agent: r.AgentID, Tool: r.Tool, Verdict: r.Verdict.String(), Plan: r.PlanID, Server: r.Server, Session: r.SessionID, Step: r.Step,
-			Policy: r.PolicyID, Version: r.PolicyVersion, Rule: r.Rule,
+			Agent:   r.AgentID,
+			Tool:    r.Tool,
+			Verdict: r.Verdict.String(),
+			Plan:    r.PlanID,
+			Server:  r.Server,
+			Session: r.SessionID,
+			Step:    r.Step,
+			Policy:  r.PolicyID,
+			Version: r.PolicyVersion,
+			Rule:    r.Rule,
 		},
 		Payload: payload,
 	})
@@ -155,9 +167,21 @@ func fromEntry(orgID string, e *audit.Stored) (Record, error) {
 		return Record{}, err
 	}
 	r := Record{
-		ID: kept.Subject.ID, OrgID: orgID, KeyID: kept.Actor.ID, Index: e.Index, At: database.Time(e.Time),
-		AgentID: kept.Agent, SessionID: kept.Session, PlanID: kept.Plan, Step: kept.Step, Server: kept.Server, Tool: kept.Tool,
-		PolicyID: kept.Policy, PolicyVersion: kept.Version, Rule: kept.Rule, Erased: e.Payload == "",
+		ID:            kept.Subject.ID,
+		OrgID:         orgID,
+		KeyID:         kept.Actor.ID,
+		Index:         e.Index,
+		At:            database.Time(e.Time),
+		AgentID:       kept.Agent,
+		SessionID:     kept.Session,
+		PlanID:        kept.Plan,
+		Step:          kept.Step,
+		Server:        kept.Server,
+		Tool:          kept.Tool,
+		PolicyID:      kept.Policy,
+		PolicyVersion: kept.Version,
+		Rule:          kept.Rule,
+		Erased:        e.Payload == "",
 	}
 	if r.Verdict, err = verdict.Parse(kept.Verdict); err != nil {
 		return Record{}, err

@@ -33,7 +33,9 @@ func each(t *testing.T, body func(t *testing.T, w *world)) {
 	t.Helper()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		signing := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize))
-		log, err := audit.Open(t.Context(), db, func(context.Context) (ed25519.PrivateKey, error) { return signing, nil })
+		log, err := audit.Open(t.Context(), db, func(context.Context) (ed25519.PrivateKey, error) {
+			return signing, nil
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +45,9 @@ func each(t *testing.T, body func(t *testing.T, w *world)) {
 
 // decide appends decisions in one change.
 func (w *world) decide(records ...decision.Record) error {
-	return w.db.Write(w.t.Context(), database.Change{Lane: database.Urgent, Logs: []string{records[0].OrgID}, Do: func(ctx context.Context, tx *database.Tx) error {
+	return w.db.Write(w.t.Context(), database.Change{Lane: database.Urgent, Logs: []string{records[0].OrgID}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		for i := range records {
 			if _, err := decision.Append(ctx, tx, key, &records[i]); err != nil {
 				return err
@@ -68,13 +72,48 @@ var unset = []cmp.Option{cmpopts.EquateEmpty(), cmpopts.IgnoreFields(decision.Re
 // whole is a decision with everything.
 func (w *world) whole() decision.Record {
 	return decision.Record{
-		ID: database.NewID(), OrgID: w.acme, KeyID: "key", AgentID: "a", SessionID: "s", PlanID: "p", Step: "1", Server: "bank", Tool: "send_money",
-		Verdict: verdict.Hold, PolicyID: database.NewID(), PolicyVersion: 3, Rule: "large",
+		ID:            database.NewID(),
+		OrgID:         w.acme,
+		KeyID:         "key",
+		AgentID:       "a",
+		SessionID:     "s",
+		PlanID:        "p",
+		Step:          "1",
+		Server:        "bank",
+		Tool:          "send_money",
+		Verdict:       verdict.Hold,
+		PolicyID:      database.NewID(),
+		PolicyVersion: 3,
+		Rule:          "large",
 		Details: decision.Details{
-			Arguments: []byte(`{"a":1,"b":"\u00e9"}`), Digest: []byte{1, 2}, Incomplete: true, Paths: []byte(`{"a":"2","b":"1"}`), PlacedOn: "shop", PolicyName: "pay",
-			Reason: "says \"no\"\n\u00e9\u007f", Message: "ask", Failed: []decision.Failure{{Error: "x", Policy: "p", Rule: "r"}}, ApprovalID: "r", AllowID: "w",
-			Duration: 15 * time.Microsecond, UserID: "u", Email: "e@example.org", ContextID: "c", Source: "o", Environment: "sandbox", Labels: []string{"pii"},
-			Shadows: []decision.Shadow{{Active: "hold", DecidedBy: "d", Failed: 1, Policy: "p", Rule: "r", Uncounted: true, Verdict: "deny", Version: 4}, {Active: "hold", Policy: "q", Problem: "late", Version: 1}},
+			Arguments:   []byte(`{"a":1,"b":"\u00e9"}`),
+			Digest:      []byte{1, 2},
+			Incomplete:  true,
+			Paths:       []byte(`{"a":"2","b":"1"}`),
+			PlacedOn:    "shop",
+			PolicyName:  "pay",
+			Reason:      "says \"no\"\n\u00e9\u007f",
+			Message:     "ask",
+			Failed:      []decision.Failure{{Error: "x", Policy: "p", Rule: "r"}},
+			ApprovalID:  "r",
+			AllowID:     "w",
+			Duration:    15 * time.Microsecond,
+			UserID:      "u",
+			Email:       "e@example.org",
+			ContextID:   "c",
+			Source:      "o",
+			Environment: "sandbox",
+			Labels:      []string{"pii"},
+			Shadows: []decision.Shadow{{
+				Active:    "hold",
+				DecidedBy: "d",
+				Failed:    1,
+				Policy:    "p",
+				Rule:      "r",
+				Uncounted: true,
+				Verdict:   "deny",
+				Version:   4,
+			}, {Active: "hold", Policy: "q", Problem: "late", Version: 1}},
 		},
 	}
 }
@@ -84,8 +123,18 @@ func TestDecisionsAreReadAsTheyWereWritten(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		whole, plain := w.whole(), w.whole()
 		plain.Failed, plain.Labels, plain.Paths, plain.Shadows = nil, nil, nil, nil
-		least := decision.Record{ID: database.NewID(), OrgID: w.acme, PolicyID: "writ:default", Details: decision.Details{Reason: "no active policy"}}
-		elsewhere := decision.Record{ID: database.NewID(), OrgID: database.NewID(), PolicyID: "writ:agent", Details: decision.Details{Reason: "killed"}}
+		least := decision.Record{
+			ID:       database.NewID(),
+			OrgID:    w.acme,
+			PolicyID: "writ:default",
+			Details:  decision.Details{Reason: "no active policy"},
+		}
+		elsewhere := decision.Record{
+			ID:       database.NewID(),
+			OrgID:    database.NewID(),
+			PolicyID: "writ:agent",
+			Details:  decision.Details{Reason: "killed"},
+		}
 		for _, some := range [][]decision.Record{{whole, plain}, {least}, {elsewhere}} {
 			if err := w.decide(some...); err != nil {
 				t.Fatal(err)
@@ -98,7 +147,8 @@ func TestDecisionsAreReadAsTheyWereWritten(t *testing.T) {
 		if diff := cmp.Diff(want, w.read(w.acme, 0), unset...); diff != "" {
 			t.Errorf("read (-want +got):\n%s", diff)
 		}
-		if later := w.read(w.acme, 2); len(later) != 1 || later[0].ID != least.ID || later[0].Verdict != verdict.Deny || later[0].At.IsZero() {
+		if later := w.read(w.acme, 2); len(later) != 1 || later[0].ID != least.ID ||
+			later[0].Verdict != verdict.Deny || later[0].At.IsZero() {
 			t.Errorf("from the third on: %+v", later)
 		}
 	})
@@ -179,7 +229,9 @@ func TestCountsAndTallies(t *testing.T) {
 		for _, tally := range tallies {
 			counted[fmt.Sprint(tally.Step, " ", tally.Server, ".", tally.Tool, " ", tally.Verdict)] = tally.Count
 		}
-		want := map[string]int64{"0 bank.tool0 deny": 2, "1 bank.tool1 hold": 2, "0 bank.tool0 ask": 2, "1 bank.tool1 allow": 1}
+		want := map[string]int64{
+			"0 bank.tool0 deny": 2, "1 bank.tool1 hold": 2, "0 bank.tool0 ask": 2, "1 bank.tool1 allow": 1,
+		}
 		if diff := cmp.Diff(want, counted); diff != "" {
 			t.Errorf("tallies (-want +got):\n%s", diff)
 		}

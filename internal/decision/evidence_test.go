@@ -33,7 +33,8 @@ func TestEvidenceOfManyDecisions(t *testing.T) {
 			for i := range some {
 				some[i] = w.whole()
 				some[i].Failed, some[i].Labels, some[i].Paths, some[i].Shadows = nil, nil, nil, nil
-				some[i].AgentID, some[i].PlanID, some[i].Verdict = fmt.Sprint("agent", i%7), fmt.Sprint("plan", i%100), verdict.Verdict(i%4)
+				some[i].AgentID, some[i].PlanID, some[i].Verdict = fmt.Sprint("agent", i%7), fmt.Sprint("plan", i%100),
+					verdict.Verdict(i%4)
 			}
 			if err := w.decide(some...); err != nil {
 				t.Fatal(err)

@@ -42,9 +42,25 @@ type payload struct {
 func (d *Details) payload() (audit.Canonical, error) {
 	if len(d.Failed)+len(d.Labels)+len(d.Paths)+len(d.Shadows) > 0 {
 		return canonical.Marshal(payload{
-			Allow: d.AllowID, Approval: d.ApprovalID, Arguments: d.Arguments, Digest: hex.EncodeToString(d.Digest), Context: d.ContextID, DurationUs: d.Duration.Microseconds(),
-			Environment: d.Environment, Failed: d.Failed, Incomplete: d.Incomplete, Labels: d.Labels, Message: d.Message, PlacedOn: d.PlacedOn, PolicyName: d.PolicyName,
-			Reason: d.Reason, Paths: d.Paths, Shadows: d.Shadows, Source: d.Source, User: d.UserID, Email: d.Email,
+			Allow:       d.AllowID,
+			Approval:    d.ApprovalID,
+			Arguments:   d.Arguments,
+			Digest:      hex.EncodeToString(d.Digest),
+			Context:     d.ContextID,
+			DurationUs:  d.Duration.Microseconds(),
+			Environment: d.Environment,
+			Failed:      d.Failed,
+			Incomplete:  d.Incomplete,
+			Labels:      d.Labels,
+			Message:     d.Message,
+			PlacedOn:    d.PlacedOn,
+			PolicyName:  d.PolicyName,
+			Reason:      d.Reason,
+			Paths:       d.Paths,
+			Shadows:     d.Shadows,
+			Source:      d.Source,
+			User:        d.UserID,
+			Email:       d.Email,
 		})
 	}
 	o := canonical.NewObject(payloadSize + len(d.Arguments))
@@ -83,8 +99,24 @@ func readDetails(text string) (Details, error) {
 		return Details{}, fmt.Errorf("read the digest of its arguments: %w", err)
 	}
 	return Details{
-		Arguments: p.Arguments, Digest: digest, Incomplete: p.Incomplete, Paths: p.Paths, PlacedOn: p.PlacedOn, PolicyName: p.PolicyName, Reason: p.Reason, Message: p.Message,
-		Failed: p.Failed, ApprovalID: p.Approval, AllowID: p.Allow, Duration: time.Duration(p.DurationUs) * time.Microsecond, UserID: p.User, Email: p.Email,
-		ContextID: p.Context, Source: p.Source, Environment: p.Environment, Labels: p.Labels, Shadows: p.Shadows,
+		Arguments:   p.Arguments,
+		Digest:      digest,
+		Incomplete:  p.Incomplete,
+		Paths:       p.Paths,
+		PlacedOn:    p.PlacedOn,
+		PolicyName:  p.PolicyName,
+		Reason:      p.Reason,
+		Message:     p.Message,
+		Failed:      p.Failed,
+		ApprovalID:  p.Approval,
+		AllowID:     p.Allow,
+		Duration:    time.Duration(p.DurationUs) * time.Microsecond,
+		UserID:      p.User,
+		Email:       p.Email,
+		ContextID:   p.Context,
+		Source:      p.Source,
+		Environment: p.Environment,
+		Labels:      p.Labels,
+		Shadows:     p.Shadows,
 	}, nil
 }

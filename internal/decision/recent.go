@@ -141,7 +141,8 @@ func remember(tx *database.Tx, by principal.Principal, d *Record, at *audit.Appe
 	}).(*[]Record)
 	kept := *d
 	kept.KeyID, kept.Index, kept.At = by.ActorID(), at.Index, database.Time(database.Micros(tx.Now()))
-	kept.Arguments, kept.Digest, kept.Paths, kept.Failed, kept.Labels, kept.Message, kept.Email = nil, nil, nil, nil, nil, "", ""
+	kept.Arguments, kept.Digest, kept.Paths, kept.Failed, kept.Labels, kept.Message, kept.Email = nil, nil, nil, nil,
+		nil, "", ""
 	kept.Duration = kept.Duration.Truncate(time.Microsecond)
 	*records = append(*records, kept)
 }

@@ -15,11 +15,19 @@ import (
 )
 
 // lean is the comparison of a recent decision with the one that the log has.
-var lean = []cmp.Option{cmpopts.EquateEmpty(), cmpopts.IgnoreFields(decision.Record{}, "Arguments", "Digest", "Paths", "Failed", "Labels", "Message", "Email")}
+var lean = []cmp.Option{
+	cmpopts.EquateEmpty(),
+	cmpopts.IgnoreFields(decision.Record{}, "Arguments", "Digest", "Paths", "Failed", "Labels", "Message", "Email"),
+}
 
 // least is a decision with hardly anything.
 func (w *world) least() decision.Record {
-	return decision.Record{ID: database.NewID(), OrgID: w.acme, PolicyID: "writ:default", Details: decision.Details{Reason: "no active policy"}}
+	return decision.Record{
+		ID:       database.NewID(),
+		OrgID:    w.acme,
+		PolicyID: "writ:default",
+		Details:  decision.Details{Reason: "no active policy"},
+	}
 }
 
 // head is that of the organization's log.
@@ -53,7 +61,8 @@ func TestRecentDecisionsAreThoseOfTheLog(t *testing.T) {
 			t.Errorf("recent (-log +got):\n%s", diff)
 		}
 		for _, d := range got {
-			if d.Arguments != nil || d.Digest != nil || d.Paths != nil || d.Failed != nil || d.Labels != nil || d.Message+d.Email != "" {
+			if d.Arguments != nil || d.Digest != nil || d.Paths != nil || d.Failed != nil || d.Labels != nil ||
+				d.Message+d.Email != "" {
 				t.Errorf("decision %d holds more than is shown: %+v", d.Index, d)
 			}
 		}
@@ -76,7 +85,9 @@ func TestRecentDecisionsAreThoseOfTheLog(t *testing.T) {
 // appendOther adds an entry that is no decision.
 func (w *world) appendOther() {
 	w.t.Helper()
-	err := w.db.Write(w.t.Context(), database.Change{Logs: []string{w.acme}, Do: func(ctx context.Context, tx *database.Tx) error {
+	err := w.db.Write(w.t.Context(), database.Change{Logs: []string{w.acme}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		_, err := audit.Append(ctx, tx, audit.Entry{Log: w.acme, Action: "key.created", Actor: key})
 		return err
 	}})
@@ -143,7 +154,9 @@ func TestRecentDecisionsWereCommitted(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		recent := decision.Follow(w.db)
 		undone := w.least()
-		err := w.db.Write(t.Context(), database.Change{Logs: []string{w.acme}, Do: func(ctx context.Context, tx *database.Tx) error {
+		err := w.db.Write(t.Context(), database.Change{Logs: []string{w.acme}, Do: func(
+			ctx context.Context, tx *database.Tx,
+		) error {
 			_, err := decision.Append(ctx, tx, key, &undone)
 			return errors.Join(err, errUndone)
 		}})
@@ -162,7 +175,9 @@ func TestFollowingBeginsWithATransaction(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		var recent *decision.Recent
-		err := w.db.Write(t.Context(), database.Change{Logs: []string{w.acme}, Do: func(ctx context.Context, tx *database.Tx) error {
+		err := w.db.Write(t.Context(), database.Change{Logs: []string{w.acme}, Do: func(
+			ctx context.Context, tx *database.Tx,
+		) error {
 			first, second := w.least(), w.least()
 			if _, err := decision.Append(ctx, tx, key, &first); err != nil {
 				return err

@@ -46,10 +46,28 @@ type Allow struct {
 // newAllow is the wider yes to a request.
 func newAllow(r *Request, by string, now time.Time) Allow {
 	a := Allow{
-		ID: database.NewID(), OrgID: r.OrgID, RequestID: r.ID, OwnerID: r.OwnerID, Scope: r.Scope.Kind, Words: r.Scope.Words(*r), GivenBy: by,
-		Uses: r.Scope.uses(), CreatedAt: now, ExpiresAt: now.Add(r.Scope.life()),
-		KeyID: r.KeyID, AgentID: r.AgentID, UserID: r.UserID, Email: r.Email, Server: r.Server, Tool: r.Tool,
-		pattern: r.Scope.Pattern, kind: r.Kind, policyID: r.PolicyID, rule: r.Rule, role: r.Role, needed: r.Needed,
+		ID:        database.NewID(),
+		OrgID:     r.OrgID,
+		RequestID: r.ID,
+		OwnerID:   r.OwnerID,
+		Scope:     r.Scope.Kind,
+		Words:     r.Scope.Words(*r),
+		GivenBy:   by,
+		Uses:      r.Scope.uses(),
+		CreatedAt: now,
+		ExpiresAt: now.Add(r.Scope.life()),
+		KeyID:     r.KeyID,
+		AgentID:   r.AgentID,
+		UserID:    r.UserID,
+		Email:     r.Email,
+		Server:    r.Server,
+		Tool:      r.Tool,
+		pattern:   r.Scope.Pattern,
+		kind:      r.Kind,
+		policyID:  r.PolicyID,
+		rule:      r.Rule,
+		role:      r.Role,
+		needed:    r.Needed,
 	}
 	switch r.Scope.Kind {
 	case Session:
@@ -72,7 +90,8 @@ func (a *Allow) lifts(c Call, w Want) bool {
 		return false
 	}
 	for _, bound := range [...][2]string{
-		{a.AgentID, c.AgentID}, {a.UserID, c.UserID}, {a.Email, c.Email}, {a.SessionID, c.SessionID}, {a.PlanID, c.PlanID},
+		{a.AgentID, c.AgentID}, {a.UserID, c.UserID}, {a.Email, c.Email}, {a.SessionID, c.SessionID},
+		{a.PlanID, c.PlanID},
 		{a.Server, c.Server}, {a.Tool, c.Tool},
 	} {
 		if bound[0] != "" && bound[0] != bound[1] {
@@ -101,7 +120,8 @@ const allowsOfKey = `a.key_id = $1 AND a.expires_at > $2 AND a.org_id = $3 AND a
 // transaction of its decision, or nil where there is none.
 func FindAllow(ctx context.Context, tx *database.Tx, call Call, want Want) (*Allow, error) {
 	if !tx.HoldsLog(audit.LogOf(call.OrgID)) {
-		return nil, fmt.Errorf("look for a temporary allow: the change does not declare the log of organization %s", call.OrgID)
+		return nil, fmt.Errorf("look for a temporary allow: the change does not declare the log of organization %s",
+			call.OrgID)
 	}
 	allows, err := selectAllows(ctx, tx, allowsOfKey, call.KeyID, database.Micros(tx.Now()), call.OrgID)
 	if err != nil {
@@ -125,7 +145,9 @@ func FindAllow(ctx context.Context, tx *database.Tx, call Call, want Want) (*All
 
 // stands reports whether as many as were needed said yes to it and may still do so.
 func (a *Allow) stands(ctx context.Context, r database.Reader, roles RoleOf) (bool, error) {
-	votes, err := standingVotes(ctx, r, roles, &Request{ID: a.RequestID, Call: Call{OrgID: a.OrgID}, Kind: a.kind, Role: a.role})
+	votes, err := standingVotes(ctx, r, roles, &Request{
+		ID: a.RequestID, Call: Call{OrgID: a.OrgID}, Kind: a.kind, Role: a.role,
+	})
 	return votes >= a.needed, err
 }
 
@@ -133,7 +155,8 @@ func (a *Allow) stands(ctx context.Context, r database.Reader, roles RoleOf) (bo
 // request for that very call that waits is answered by it.
 func UseAllow(ctx context.Context, tx *database.Tx, a *Allow, waiting *Request) (bool, error) {
 	if !tx.HoldsLog(audit.LogOf(a.OrgID)) {
-		return false, fmt.Errorf("use a temporary allow: the change does not declare the log of organization %s", a.OrgID)
+		return false, fmt.Errorf("use a temporary allow: the change does not declare the log of organization %s",
+			a.OrgID)
 	}
 	changed, err := tx.Exec(ctx, `
 		UPDATE temporary_allow
@@ -174,7 +197,8 @@ func (s *Service) Standing(ctx context.Context, p principal.Principal) ([]Allow,
 	}
 	now := s.db.Now()
 	where := `a.org_id = $1 AND a.expires_at > $2 AND a.created_at > $3 AND a.revoked_at IS NULL AND a.used < a.uses`
-	args := []any{p.OrgID, database.Micros(now), database.Micros(now.Add(-MaxAllowMinutes * time.Minute))} // an older one is over: the index need not be read on
+	// an older one is over: the index need not be read on
+	args := []any{p.OrgID, database.Micros(now), database.Micros(now.Add(-MaxAllowMinutes * time.Minute))}
 	if !p.May(principal.DecideApprovals) {
 		where, args = where+` AND r.owner_id = $4`, append(args, p.UserID)
 	}
@@ -202,7 +226,9 @@ func (s *Service) Revoke(ctx context.Context, p principal.Principal, id string) 
 	if !database.IsID(id) {
 		return Allow{}, missing
 	}
-	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
+	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		found, err := selectAllows(ctx, tx, `a.org_id = $1 AND a.id = $2`, p.OrgID, id)
 		if err != nil {
 			return err
@@ -235,8 +261,12 @@ func revoke(ctx context.Context, tx *database.Tx, p principal.Principal, a *Allo
 		return err
 	}
 	_, err = audit.Append(ctx, tx, audit.Entry{
-		Log: audit.LogOf(a.OrgID), Action: "approval.revoked", Actor: p, Subject: audit.Subject{Type: "temporary_allow", ID: a.ID}, Observation: true,
-		Payload: map[string]any{"request": a.RequestID, "used": a.Used, "uses": a.Uses},
+		Log:         audit.LogOf(a.OrgID),
+		Action:      "approval.revoked",
+		Actor:       p,
+		Subject:     audit.Subject{Type: "temporary_allow", ID: a.ID},
+		Observation: true,
+		Payload:     map[string]any{"request": a.RequestID, "used": a.Used, "uses": a.Uses},
 	})
 	return err
 }
@@ -251,8 +281,10 @@ func insertAllow(ctx context.Context, tx *database.Tx, a *Allow) error {
 			id, org_id, request_id, scope, key_id, agent_id, user_id, email, session_id, plan_id, server, tool, pattern,
 			kind, policy_id, rule, role, needed, words, given_by, uses, used, created_at, expires_at, revoked_by
 		) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, 0, $22, $23, '')`,
-		a.ID, a.OrgID, a.RequestID, string(a.Scope), a.KeyID, a.AgentID, a.UserID, a.Email, a.SessionID, a.PlanID, a.Server, a.Tool, pattern,
-		string(a.kind), a.policyID, a.rule, a.role, a.needed, a.Words, a.GivenBy, a.Uses, database.Micros(a.CreatedAt), database.Micros(a.ExpiresAt))
+		a.ID, a.OrgID, a.RequestID, string(a.Scope), a.KeyID, a.AgentID, a.UserID, a.Email, a.SessionID, a.PlanID,
+		a.Server, a.Tool, pattern,
+		string(a.kind), a.policyID, a.rule, a.role, a.needed, a.Words, a.GivenBy, a.Uses, database.Micros(a.CreatedAt),
+		database.Micros(a.ExpiresAt))
 	return wrapped("store temporary allow "+a.ID, err)
 }
 
@@ -277,12 +309,15 @@ func scanAllow(s database.Scanner) (a Allow, err error) {
 	var created, expires int64
 	var revoked sql.NullInt64
 	err = s.Scan(
-		&a.ID, &a.OrgID, &a.RequestID, &a.OwnerID, &a.Scope, &a.KeyID, &a.AgentID, &a.UserID, &a.Email, &a.SessionID, &a.PlanID, &a.Server, &a.Tool, &pattern,
-		&a.kind, &a.policyID, &a.rule, &a.role, &a.needed, &a.Words, &a.GivenBy, &a.Uses, &a.Used, &created, &expires, &revoked, &a.RevokedBy)
+		&a.ID, &a.OrgID, &a.RequestID, &a.OwnerID, &a.Scope, &a.KeyID, &a.AgentID, &a.UserID, &a.Email, &a.SessionID,
+		&a.PlanID, &a.Server, &a.Tool, &pattern,
+		&a.kind, &a.policyID, &a.rule, &a.role, &a.needed, &a.Words, &a.GivenBy, &a.Uses, &a.Used, &created, &expires,
+		&revoked, &a.RevokedBy)
 	if err != nil {
 		return Allow{}, err
 	}
-	a.CreatedAt, a.ExpiresAt, a.RevokedAt = database.Time(created), database.Time(expires), database.OptionalTime(revoked)
+	a.CreatedAt, a.ExpiresAt, a.RevokedAt = database.Time(created), database.Time(expires),
+		database.OptionalTime(revoked)
 	a.pattern, err = parsePatternText(pattern)
 	return a, wrapped("pattern of temporary allow "+a.ID, err)
 }

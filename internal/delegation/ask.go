@@ -47,7 +47,8 @@ func isName(text string) bool {
 // reports which.
 func (s *Service) Ask(ctx context.Context, p principal.Principal, a Asked) (r Request, opened bool, err error) {
 	if !p.HasScope(principal.RequestDelegation) || p.OrgID == "" {
-		return Request{}, false, fault.New(fault.Forbidden, "approval is asked for with an API key of the scope %s, in an organization", principal.RequestDelegation)
+		return Request{}, false, fault.New(fault.Forbidden,
+			"approval is asked for with an API key of the scope %s, in an organization", principal.RequestDelegation)
 	}
 	asked, err := s.readAsked(ctx, p, a)
 	if err != nil {
@@ -62,7 +63,9 @@ func (s *Service) Ask(ctx context.Context, p principal.Principal, a Asked) (r Re
 			return Request{}, false, err
 		}
 	}
-	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
+	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		r, opened, err = findOrOpen(ctx, tx, p, asked)
 		return err
 	}})
@@ -89,8 +92,12 @@ func findOrOpen(ctx context.Context, tx *database.Tx, p principal.Principal, ask
 		return Request{}, false, err
 	}
 	entry, err := audit.Append(ctx, tx, audit.Entry{
-		Log: audit.LogOf(p.OrgID), Action: "approval.requested", Actor: p, Subject: audit.Subject{Type: "approval", ID: r.ID}, Observation: true,
-		Payload: recorded{Tool: r.Server + "." + r.Tool, Kind: r.Kind, Needed: r.Needed},
+		Log:         audit.LogOf(p.OrgID),
+		Action:      "approval.requested",
+		Actor:       p,
+		Subject:     audit.Subject{Type: "approval", ID: r.ID},
+		Observation: true,
+		Payload:     recorded{Tool: r.Server + "." + r.Tool, Kind: r.Kind, Needed: r.Needed},
 	})
 	if err != nil {
 		return Request{}, false, err
@@ -105,8 +112,10 @@ func (s *Service) readAsked(ctx context.Context, p principal.Principal, a Asked)
 		name     string
 		from, to *string
 	}{
-		{"tool", &a.Tool, &r.Tool}, {"domain", &a.Domain, &r.Domain}, {"requesterEmail", &a.Email, &r.Email}, {"userId", &a.UserID, &r.UserID},
-		{"agentId", &a.AgentID, &r.AgentID}, {"sessionId", &a.SessionID, &r.SessionID}, {"planId", &a.PlanID, &r.PlanID},
+		{"tool", &a.Tool, &r.Tool}, {"domain", &a.Domain, &r.Domain}, {"requesterEmail", &a.Email, &r.Email},
+		{"userId", &a.UserID, &r.UserID},
+		{"agentId", &a.AgentID, &r.AgentID}, {"sessionId", &a.SessionID, &r.SessionID},
+		{"planId", &a.PlanID, &r.PlanID},
 	} {
 		text := strings.TrimSpace(*field.from)
 		if !isName(text) {

@@ -45,18 +45,26 @@ func TestAskingAgain(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		admitted := 0
 		asked := delegation.Asked{
-			Tool: "pay", Domain: "bank", Arguments: []byte(`{"to":"x","n":1}`), Amount: amount(5), Email: "Ada@Example.org", Reason: "rent",
-			Admit: func(context.Context) error { admitted++; return nil },
+			Tool:      "pay",
+			Domain:    "bank",
+			Arguments: []byte(`{"to":"x","n":1}`),
+			Amount:    amount(5),
+			Email:     "Ada@Example.org",
+			Reason:    "rent",
+			Admit:     func(context.Context) error { admitted++; return nil },
 		}
 		first, opened := w.ask(asked)
-		if !opened || admitted != 1 || first.Status != delegation.Pending || first.Via != delegation.ViaRequest || first.Email != "ada@example.org" ||
-			first.Server != "bank" || *first.Amount != 5 || first.AskedFor != "rent" || first.Arguments != `{"n":1,"to":"x"}` {
+		if !opened || admitted != 1 || first.Status != delegation.Pending || first.Via != delegation.ViaRequest ||
+			first.Email != "ada@example.org" ||
+			first.Server != "bank" || *first.Amount != 5 || first.AskedFor != "rent" ||
+			first.Arguments != `{"n":1,"to":"x"}` {
 			t.Errorf("opened %t, admitted %d: %+v", opened, admitted, first)
 		}
 		asked.Arguments, asked.Domain, asked.Reason, asked.PlanID = []byte(`{"n":1.0, "to":"x"}`), "", "again", "p1"
 		for i := range 3 {
 			again, opened := w.ask(asked)
-			if opened || again.ID != first.ID || again.Repeats != i+1 || again.LastAskedAt == nil || again.AskedFor != "rent" {
+			if opened || again.ID != first.ID || again.Repeats != i+1 || again.LastAskedAt == nil ||
+				again.AskedFor != "rent" {
 				t.Errorf("again: %t, %+v", opened, again)
 			}
 		}
@@ -103,12 +111,20 @@ func TestAskingForWhatIsHeld(t *testing.T) {
 		question := hold
 		question.Kind = delegation.Ask
 		held := w.held(delegation.Call{Server: "bank", Tool: "pay"}, `{"n":1}`, question)
-		asked := delegation.Asked{Tool: "pay", Domain: "Bank of X", Arguments: []byte(`{"n":1}`), Email: "u@example.org", Reason: "please"}
+		asked := delegation.Asked{
+			Tool:      "pay",
+			Domain:    "Bank of X",
+			Arguments: []byte(`{"n":1}`),
+			Email:     "u@example.org",
+			Reason:    "please",
+		}
 		got, opened := w.ask(asked)
-		if opened || got.ID != held.ID || got.Kind != delegation.Ask || *got.Amount != 0 || got.Email != "u@example.org" || got.Domain != "Bank of X" || got.AskedFor != "please" {
+		if opened || got.ID != held.ID || got.Kind != delegation.Ask || *got.Amount != 0 ||
+			got.Email != "u@example.org" || got.Domain != "Bank of X" || got.AskedFor != "please" {
 			t.Errorf("found %t: %+v", opened, got)
 		}
-		if stored, err := w.approvals.Get(t.Context(), w.key, held.ID); err != nil || stored.Email != "u@example.org" || stored.Amount == nil {
+		if stored, err := w.approvals.Get(t.Context(), w.key, held.ID); err != nil ||
+			stored.Email != "u@example.org" || stored.Amount == nil {
 			t.Errorf("stored: %+v, %v", stored, err)
 		}
 
@@ -139,7 +155,8 @@ func TestAskingWithoutArguments(t *testing.T) {
 			t.Error("the same question opened another request")
 		}
 		for _, other := range []delegation.Asked{
-			{Tool: "pay", Domain: "bank", Amount: amount(5001), Email: "u@example.org"}, {Tool: "pay", Domain: "shop", Amount: amount(5000), Email: "u@example.org"},
+			{Tool: "pay", Domain: "bank", Amount: amount(5001), Email: "u@example.org"},
+			{Tool: "pay", Domain: "shop", Amount: amount(5000), Email: "u@example.org"},
 		} {
 			if r, opened := w.ask(other); !opened || r.ID == first.ID {
 				t.Errorf("another question found the same request: %+v", other)
@@ -152,7 +169,13 @@ func TestAskingWithoutArguments(t *testing.T) {
 		}
 		empty, _ := sources.Digest(t.Context(), w.org, `{}`)
 		w.write(func(ctx context.Context, tx *database.Tx) error {
-			call := delegation.Call{OrgID: w.org, KeyID: w.key.KeyID, Server: "bank", Tool: "pay", Digest: empty}
+			call := delegation.Call{
+				OrgID:  w.org,
+				KeyID:  w.key.KeyID,
+				Server: "bank",
+				Tool:   "pay",
+				Digest: empty,
+			}
 			found, err := delegation.Find(ctx, tx, call, delegation.Want{Kind: delegation.Hold})
 			if err != nil || found != nil {
 				t.Errorf("a decision found %+v, %v", found, err)
@@ -184,15 +207,25 @@ func TestAskingBadly(t *testing.T) {
 		without.Scopes = []principal.Scope{principal.Enforce}
 		nowhere := w.key
 		nowhere.OrgID = ""
-		for name, p := range map[string]principal.Principal{"a person": w.ada, "another scope": without, "no organization": nowhere} {
+		for name, p := range map[string]principal.Principal{
+			"a person": w.ada, "another scope": without, "no organization": nowhere,
+		} {
 			_, _, err := w.approvals.Ask(t.Context(), p, delegation.Asked{Tool: "t"})
 			wantFault(t, name, err, fault.Forbidden)
 		}
-		if r, _ := w.ask(delegation.Asked{Tool: "t", Arguments: []byte(`{"password":"hunter2"}`), Reason: "token ak_live_0123456789abcdef0123456789abcdef"}); strings.Contains(r.Arguments+r.AskedFor, "hunter2") {
+		if r, _ := w.ask(delegation.Asked{
+			Tool:      "t",
+			Arguments: []byte(`{"password":"hunter2"}`),
+			Reason:    "token ak_live_0123456789abcdef0123456789abcdef",
+		}); strings.Contains(r.Arguments+r.AskedFor, "hunter2") {
 			t.Errorf("a secret is kept: %s", r.Arguments)
 		}
-		broken := delegation.New(w.db, delegation.Sources{Digest: func(context.Context, string, string) ([]byte, error) { return nil, errors.New("away") }})
-		if _, _, err := broken.Ask(t.Context(), w.key, delegation.Asked{Tool: "t", Arguments: []byte(`{"n":1}`)}); err == nil {
+		broken := delegation.New(w.db, delegation.Sources{
+			Digest: func(context.Context, string, string) ([]byte, error) { return nil, errors.New("away") },
+		})
+		if _, _, err := broken.Ask(t.Context(), w.key, delegation.Asked{
+			Tool: "t", Arguments: []byte(`{"n":1}`),
+		}); err == nil {
 			t.Error("asked without a digest")
 		}
 	})
@@ -206,7 +239,9 @@ func TestFiveHundredQuestions(t *testing.T) {
 			w.ask(delegation.Asked{Tool: "pay", Arguments: []byte(`{"n":1}`)})
 		}
 		var rows, repeats, events int
-		err := w.db.QueryRow(t.Context(), `SELECT COUNT(*), MAX(repeats), (SELECT COUNT(*) FROM approval_event) FROM approval_request`).Scan(&rows, &repeats, &events)
+		err := w.db.QueryRow(t.Context(),
+			`SELECT COUNT(*), MAX(repeats), (SELECT COUNT(*) FROM approval_event) FROM approval_request`).Scan(&rows,
+			&repeats, &events)
 		if err != nil || rows != 1 || repeats != 499 || events != 1 {
 			t.Errorf("%d requests, asked again %d times, %d events, %v", rows, repeats, events, err)
 		}

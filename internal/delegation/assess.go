@@ -13,14 +13,26 @@ import (
 // because others wait for the same commit.
 func assess(ctx context.Context, tx *database.Tx, r *Request) error {
 	past, err := risk.History(ctx, tx, risk.Caller{
-		OrgID: r.OrgID, KeyID: r.KeyID, AgentID: r.AgentID, Server: r.Server, Tool: r.Tool, At: tx.Now(),
+		OrgID:   r.OrgID,
+		KeyID:   r.KeyID,
+		AgentID: r.AgentID,
+		Server:  r.Server,
+		Tool:    r.Tool,
+		At:      tx.Now(),
 	})
 	if err != nil {
 		return fmt.Errorf("weigh a request for approval: %w", err)
 	}
 	facts := risk.Facts{
-		Server: r.Server, Tool: r.Tool, Arguments: r.Arguments, Unseen: len(r.Digest) > 0 && r.Arguments == "",
-		Amount: r.Amount, Labels: r.Labels, Plan: planOf(r), At: tx.Now(), Past: past,
+		Server:    r.Server,
+		Tool:      r.Tool,
+		Arguments: r.Arguments,
+		Unseen:    len(r.Digest) > 0 && r.Arguments == "",
+		Amount:    r.Amount,
+		Labels:    r.Labels,
+		Plan:      planOf(r),
+		At:        tx.Now(),
+		Past:      past,
 	}
 	if facts.Rejected, err = countRejected(ctx, tx, r); err != nil {
 		return err
@@ -67,7 +79,8 @@ func countRejected(ctx context.Context, r database.Reader, of *Request) (n int, 
 			ORDER BY created_at DESC, id DESC
 			LIMIT $3
 		) latest
-		WHERE key_id = $4 AND server = $5 AND tool = $6`, of.OrgID, since, maxCounted, of.KeyID, of.Server, of.Tool).Scan(&n)
+		WHERE key_id = $4 AND server = $5 AND tool = $6`, of.OrgID, since, maxCounted, of.KeyID, of.Server,
+		of.Tool).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("count what was rejected before: %w", err)
 	}

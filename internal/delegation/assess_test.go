@@ -36,7 +36,13 @@ func TestRiskOfARequest(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		bob := w.person(principal.Approver)
-		call := delegation.Call{Server: "bank", Tool: "pay", Arguments: `{"amount":100}`, PlanID: database.NewID(), Step: 0}
+		call := delegation.Call{
+			Server:    "bank",
+			Tool:      "pay",
+			Arguments: `{"amount":100}`,
+			PlanID:    database.NewID(),
+			Step:      0,
+		}
 		opened := w.openCall(call)
 		got, err := w.approvals.Get(t.Context(), bob, opened.ID)
 		if err != nil {
@@ -54,7 +60,8 @@ func TestRiskOfARequest(t *testing.T) {
 			t.Fatal(err)
 		}
 		again := w.openCall(call)
-		if again.Risk.Level != "high" || again.Risk.Score != 75 || codesOf(*again) != "class_money amount_new first_tool rejected_before" {
+		if again.Risk.Level != "high" || again.Risk.Score != 75 ||
+			codesOf(*again) != "class_money amount_new first_tool rejected_before" {
 			t.Errorf("after a no: %+v", again.Risk)
 		}
 		unseen := w.openCall(delegation.Call{Server: "fs", Tool: "read_file"})
@@ -64,7 +71,9 @@ func TestRiskOfARequest(t *testing.T) {
 		for range 3 {
 			w.openCall(call)
 		}
-		if burst := w.openCall(delegation.Call{Server: "fs", Tool: "read_file", Arguments: `{}`}); !strings.Contains(codesOf(*burst), "burst") {
+		if burst := w.openCall(delegation.Call{
+			Server: "fs", Tool: "read_file", Arguments: `{}`,
+		}); !strings.Contains(codesOf(*burst), "burst") {
 			t.Errorf("the seventh request at once: %+v", burst.Risk)
 		}
 	})

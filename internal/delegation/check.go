@@ -38,7 +38,8 @@ type Release struct {
 // was approved as it was asked.
 func (s *Service) CheckApproved(ctx context.Context, p principal.Principal, q Question) (*Release, error) {
 	if !p.HasScope(principal.RequestDelegation) || p.OrgID == "" {
-		return nil, fault.New(fault.Forbidden, "this is asked with an API key of the scope %s, in an organization", principal.RequestDelegation)
+		return nil, fault.New(fault.Forbidden, "this is asked with an API key of the scope %s, in an organization",
+			principal.RequestDelegation)
 	}
 	if !isName(q.Tool) || !isName(q.Email) {
 		return nil, nil // nobody has asked for that
@@ -53,7 +54,9 @@ func (s *Service) CheckApproved(ctx context.Context, p principal.Principal, q Qu
 		return nil, err
 	}
 	var released *Release
-	err = s.db.Write(ctx, database.Change{Lane: database.Urgent, Logs: []string{audit.LogOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
+	err = s.db.Write(ctx, database.Change{Lane: database.Urgent, Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) (err error) {
 		released, err = s.release(ctx, tx, p, q, generation)
 		return err
 	}})
@@ -65,7 +68,9 @@ func (s *Service) CheckApproved(ctx context.Context, p principal.Principal, q Qu
 
 // denies reports whether the call would not run by its approval now: an approval
 // lifts no deny, and none that wants more than was given.
-func (s *Service) denies(ctx context.Context, p principal.Principal, r *Request) (denied bool, generation int64, err error) {
+func (s *Service) denies(
+	ctx context.Context, p principal.Principal, r *Request,
+) (denied bool, generation int64, err error) {
 	if s.sources.Denies == nil {
 		return true, 0, errors.New("give a grant out: nothing here can tell what is denied")
 	}
@@ -76,7 +81,9 @@ func (s *Service) denies(ctx context.Context, p principal.Principal, r *Request)
 // release gives the grant out and writes that down, in one transaction. Where
 // anything changed in the organization since it was seen that nothing is denied,
 // the answer is no for now: clients ask again.
-func (s *Service) release(ctx context.Context, tx *database.Tx, p principal.Principal, q Question, seen int64) (*Release, error) {
+func (s *Service) release(
+	ctx context.Context, tx *database.Tx, p principal.Principal, q Question, seen int64,
+) (*Release, error) {
 	if generation, _, err := audit.Stamp(ctx, tx, audit.LogOf(p.OrgID)); err != nil || generation != seen {
 		return nil, err
 	}
@@ -103,12 +110,20 @@ func (s *Service) release(ctx context.Context, tx *database.Tx, p principal.Prin
 		return nil, fmt.Errorf("give out the grant of request %s: it was used at the same time", r.ID)
 	}
 	r.grant.used = true
-	return &Release{Request: *r, DecisionID: decision, ApproverID: r.DecidedBy, ApproverEmail: email, ApproverRole: r.DecidedRole}, nil
+	return &Release{
+		Request:       *r,
+		DecisionID:    decision,
+		ApproverID:    r.DecidedBy,
+		ApproverEmail: email,
+		ApproverRole:  r.DecidedRole,
+	}, nil
 }
 
 // findReleasable is the one request that a question can only mean, if it was
 // approved; else nil.
-func (s *Service) findReleasable(ctx context.Context, reader database.Reader, p principal.Principal, q Question, now time.Time) (*Request, error) {
+func (s *Service) findReleasable(
+	ctx context.Context, reader database.Reader, p principal.Principal, q Question, now time.Time,
+) (*Request, error) {
 	server, tool := plan.Place(q.Tool, "", "")
 	_, _, named := plan.OwnName(q.Tool) // else any server may be meant
 	alive, err := selectAlive(ctx, reader, p, tool, q.Email, now)
@@ -119,7 +134,8 @@ func (s *Service) findReleasable(ctx context.Context, reader database.Reader, p 
 		return nil, err
 	}
 	r := &alive[0]
-	if named && r.Server != server || !r.Granted(now) || len(r.editedDigest) > 0 || r.Email != q.Email || r.Amount == nil || *r.Amount != q.Amount {
+	if named && r.Server != server || !r.Granted(now) || len(r.editedDigest) > 0 || r.Email != q.Email ||
+		r.Amount == nil || *r.Amount != q.Amount {
 		return nil, nil
 	}
 	return r, nil
@@ -129,10 +145,13 @@ func (s *Service) findReleasable(ctx context.Context, reader database.Reader, p 
 // grant is closed with it. Saying so again changes nothing.
 func (s *Service) MarkExecuted(ctx context.Context, p principal.Principal, id string) (Request, error) {
 	if !p.HasScope(principal.RequestDelegation) || p.OrgID == "" {
-		return Request{}, fault.New(fault.Forbidden, "this is told with an API key of the scope %s, in an organization", principal.RequestDelegation)
+		return Request{}, fault.New(fault.Forbidden, "this is told with an API key of the scope %s, in an organization",
+			principal.RequestDelegation)
 	}
 	var r Request
-	err := s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
+	err := s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) (err error) {
 		if r, err = selectRequest(ctx, tx, p.OrgID, id); err != nil {
 			return err
 		}
@@ -148,8 +167,12 @@ func (s *Service) MarkExecuted(ctx context.Context, p principal.Principal, id st
 			return err
 		}
 		_, err = audit.Append(ctx, tx, audit.Entry{
-			Log: audit.LogOf(p.OrgID), Action: "approval.executed", Actor: p, Subject: audit.Subject{Type: "approval", ID: r.ID}, Observation: true,
-			Payload: recorded{Tool: r.Server + "." + r.Tool, Kind: r.Kind, Needed: r.Needed},
+			Log:         audit.LogOf(p.OrgID),
+			Action:      "approval.executed",
+			Actor:       p,
+			Subject:     audit.Subject{Type: "approval", ID: r.ID},
+			Observation: true,
+			Payload:     recorded{Tool: r.Server + "." + r.Tool, Kind: r.Kind, Needed: r.Needed},
 		})
 		return err
 	}})

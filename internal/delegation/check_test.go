@@ -40,11 +40,23 @@ func TestCheckApproved(t *testing.T) {
 			t.Errorf("nothing was asked: %+v", got)
 		}
 		first := w.held(delegation.Call{Server: "bank", Tool: "pay"}, `{"n":1}`, hold)
-		w.ask(delegation.Asked{Tool: "pay", Domain: "bank", Arguments: []byte(`{"n":1}`), Amount: amount(5), Email: "u@example.org"})
+		w.ask(delegation.Asked{
+			Tool:      "pay",
+			Domain:    "bank",
+			Arguments: []byte(`{"n":1}`),
+			Amount:    amount(5),
+			Email:     "u@example.org",
+		})
 		if got := w.released(question); got != nil {
 			t.Errorf("it waits: %+v", got)
 		}
-		second, _ := w.ask(delegation.Asked{Tool: "pay", Domain: "bank", Arguments: []byte(`{"n":2}`), Amount: amount(5), Email: "u@example.org"})
+		second, _ := w.ask(delegation.Asked{
+			Tool:      "pay",
+			Domain:    "bank",
+			Arguments: []byte(`{"n":2}`),
+			Amount:    amount(5),
+			Email:     "u@example.org",
+		})
 		w.approve(bob, first.ID, delegation.Yes{})
 		if got := w.released(question); got != nil {
 			t.Errorf("another request of that tool waits: %+v", got)
@@ -64,7 +76,8 @@ func TestCheckApproved(t *testing.T) {
 			}
 		}
 		got := w.released(question)
-		if got == nil || got.Request.ID != first.ID || got.ApproverID != bob.UserID || got.ApproverEmail != bob.UserID+"@example.org" || got.ApproverRole != "approver" || got.DecisionID == "" {
+		if got == nil || got.Request.ID != first.ID || got.ApproverID != bob.UserID ||
+			got.ApproverEmail != bob.UserID+"@example.org" || got.ApproverRole != "approver" || got.DecisionID == "" {
 			t.Fatalf("released: %+v", got)
 		}
 		if again := w.released(question); again != nil {
@@ -77,7 +90,8 @@ func TestCheckApproved(t *testing.T) {
 			return nil
 		})
 		var decisions int
-		if err := w.db.QueryRow(t.Context(), `SELECT COUNT(*) FROM audit_entry WHERE action = 'call.decided' AND verdict = 'allow'`).Scan(&decisions); err != nil || decisions != 1 {
+		if err := w.db.QueryRow(t.Context(),
+			`SELECT COUNT(*) FROM audit_entry WHERE action = 'call.decided' AND verdict = 'allow'`).Scan(&decisions); err != nil || decisions != 1 {
 			t.Errorf("%d decisions recorded, %v", decisions, err)
 		}
 	})
@@ -149,7 +163,9 @@ func TestReleasedOnce(t *testing.T) {
 			var all sync.WaitGroup
 			for range 8 {
 				all.Go(func() {
-					got, err := w.approvals.CheckApproved(t.Context(), w.key, delegation.Question{Tool: "pay", Amount: 7})
+					got, err := w.approvals.CheckApproved(t.Context(), w.key, delegation.Question{
+						Tool: "pay", Amount: 7,
+					})
 					if err != nil {
 						t.Error(err)
 					}
@@ -201,7 +217,9 @@ func TestMarkExecuted(t *testing.T) {
 			return nil
 		})
 		var entries int
-		if err := w.db.QueryRow(t.Context(), `SELECT COUNT(*) FROM audit_entry WHERE action = 'approval.executed'`).Scan(&entries); err != nil || entries != 1 {
+		if err := w.db.QueryRow(t.Context(),
+			`SELECT COUNT(*) FROM audit_entry WHERE action = 'approval.executed'`).Scan(&entries); err != nil ||
+			entries != 1 {
 			t.Errorf("%d entries, %v", entries, err)
 		}
 	})
@@ -222,9 +240,12 @@ func TestNoDenyIsLiftedWithoutArguments(t *testing.T) {
 		}
 		overtaken := sourcesOn(w.db)
 		denies := overtaken.Denies
-		overtaken.Denies = func(ctx context.Context, by principal.Principal, r *delegation.Request) (bool, int64, error) {
+		overtaken.Denies = func(
+			ctx context.Context, by principal.Principal, r *delegation.Request,
+		) (bool, int64, error) {
 			denied, generation, err := denies(ctx, by, r)
-			if _, err := w.approvals.SetSettings(ctx, w.ada, delegation.DefaultSettings()); err != nil { // something changes meanwhile
+			// something changes meanwhile
+			if _, err := w.approvals.SetSettings(ctx, w.ada, delegation.DefaultSettings()); err != nil {
 				t.Error(err)
 			}
 			return denied, generation, err

@@ -20,8 +20,17 @@ func TestCounts(t *testing.T) {
 		first, second := w.open(hold), w.open(hold)
 		w.open(hold)
 		undone := errors.New("undone")
-		err := w.db.Write(t.Context(), database.Change{Logs: []string{w.org}, Do: func(ctx context.Context, tx *database.Tx) error {
-			call := delegation.Call{OrgID: w.org, KeyID: w.key.KeyID, OwnerID: w.ada.UserID, Server: "s", Tool: "t", Digest: []byte("d")}
+		err := w.db.Write(t.Context(), database.Change{Logs: []string{w.org}, Do: func(
+			ctx context.Context, tx *database.Tx,
+		) error {
+			call := delegation.Call{
+				OrgID:   w.org,
+				KeyID:   w.key.KeyID,
+				OwnerID: w.ada.UserID,
+				Server:  "s",
+				Tool:    "t",
+				Digest:  []byte("d"),
+			}
 			if _, err := delegation.Open(ctx, tx, call, hold); err != nil {
 				return err
 			}
@@ -36,7 +45,9 @@ func TestCounts(t *testing.T) {
 		if _, err := w.approvals.Reject(t.Context(), bob, second.ID, ""); err != nil {
 			t.Fatal(err)
 		}
-		want := map[delegation.EventKind]int64{delegation.EventOpened: 3, delegation.EventApproved: 1, delegation.EventRejected: 1}
+		want := map[delegation.EventKind]int64{
+			delegation.EventOpened: 3, delegation.EventApproved: 1, delegation.EventRejected: 1,
+		}
 		if diff := cmp.Diff(want, w.approvals.Counts()); diff != "" {
 			t.Errorf("counts (-want +got):\n%s", diff)
 		}

@@ -235,7 +235,8 @@ func (r *Request) GrantExpiresAt() *time.Time {
 // Serves reports whether a yes to this request is one to what a decision wants: the
 // same of approvers, and the same rule where the request knows it.
 func (r *Request) Serves(w Want) bool {
-	return r.Kind == w.Kind && r.Role == w.role() && r.Needed == w.needed() && (r.PolicyID == "" || r.PolicyID == w.PolicyID && r.Rule == w.Rule)
+	return r.Kind == w.Kind && r.Role == w.role() && r.Needed == w.needed() &&
+		(r.PolicyID == "" || r.PolicyID == w.PolicyID && r.Rule == w.Rule)
 }
 
 // Used reports whether the grant let the call run.
@@ -265,4 +266,5 @@ func (r *Request) answers(now time.Time) bool {
 func noSuchRequest() error { return fault.New(fault.NotFound, "no such request for approval") }
 
 // ErrTooMany is the answer to a key whose requests nobody can read any more.
-var ErrTooMany = fault.New(fault.TooMany, "%d requests of this key wait for an answer: wait until they are decided", MaxPending)
+var ErrTooMany = fault.New(fault.TooMany, "%d requests of this key wait for an answer: wait until they are decided",
+	MaxPending)

@@ -27,12 +27,14 @@ func TestWhoMayApprove(t *testing.T) {
 			by   principal.Principal
 			kind fault.Kind
 		}{
-			"the key itself":       {w.key, fault.Forbidden},
-			"its owner":            {w.ada, fault.Forbidden},
-			"a member":             {mel, fault.Forbidden},
-			"somebody elsewhere":   {elsewhere, fault.NotFound},
-			"the operator":         {principal.Operator(), fault.Forbidden},
-			"without organization": {principal.Principal{Kind: principal.User, UserID: bob.UserID, Role: principal.Owner}, fault.Forbidden},
+			"the key itself":     {w.key, fault.Forbidden},
+			"its owner":          {w.ada, fault.Forbidden},
+			"a member":           {mel, fault.Forbidden},
+			"somebody elsewhere": {elsewhere, fault.NotFound},
+			"the operator":       {principal.Operator(), fault.Forbidden},
+			"without organization": {
+				principal.Principal{Kind: principal.User, UserID: bob.UserID, Role: principal.Owner}, fault.Forbidden,
+			},
 		} {
 			_, err := w.approvals.Approve(ctx, c.by, r.ID, delegation.Yes{})
 			wantFault(t, name, err, c.kind)
@@ -44,11 +46,15 @@ func TestWhoMayApprove(t *testing.T) {
 		_, err := w.approvals.Approve(ctx, bob, r.ID, delegation.Yes{Note: "\x00"})
 		wantFault(t, "a bad note", err, fault.Invalid)
 		got, err := w.approvals.Approve(ctx, bob, r.ID, delegation.Yes{Note: "fine"})
-		if err != nil || got.Status != delegation.Approved || got.SelfApproved || got.Note != "fine" || got.DecidedAt == nil {
+		if err != nil || got.Status != delegation.Approved || got.SelfApproved || got.Note != "fine" ||
+			got.DecidedAt == nil {
 			t.Errorf("approved: %+v, %v", got, err)
 		}
 		for name, again := range map[string]func() error{
-			"approved again": func() error { _, err := w.approvals.Approve(ctx, bob, r.ID, delegation.Yes{}); return err },
+			"approved again": func() error {
+				_, err := w.approvals.Approve(ctx, bob, r.ID, delegation.Yes{})
+				return err
+			},
 			"rejected after": func() error { _, err := w.approvals.Reject(ctx, bob, r.ID, ""); return err },
 			"cancelled":      func() error { _, err := w.approvals.Cancel(ctx, w.key, r.ID); return err },
 		} {
@@ -69,7 +75,8 @@ func TestAlone(t *testing.T) {
 		_, err = w.approvals.Approve(t.Context(), w.ada, w.open(hold).ID, delegation.Yes{})
 		wantFault(t, "not alone", err, fault.Forbidden)
 		var said string
-		if err := w.db.QueryRow(t.Context(), `SELECT payload FROM audit_entry WHERE action = 'approval.approved'`).Scan(&said); err != nil {
+		if err := w.db.QueryRow(t.Context(),
+			`SELECT payload FROM audit_entry WHERE action = 'approval.approved'`).Scan(&said); err != nil {
 			t.Fatal(err)
 		}
 		if said != `{"kind":"hold","needed":1,"selfApproved":true,"tool":"bank.pay","votes":1}` {
@@ -97,7 +104,10 @@ func TestTwoAnswersAtOnce(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		r := w.open(hold)
-		people := []principal.Principal{w.person(principal.Approver), w.person(principal.Admin), w.person(principal.Owner), w.person(principal.Approver)}
+		people := []principal.Principal{
+			w.person(principal.Approver), w.person(principal.Admin), w.person(principal.Owner),
+			w.person(principal.Approver),
+		}
 		errs := make([]error, len(people))
 		var all sync.WaitGroup
 		for i, p := range people {
@@ -128,8 +138,16 @@ func TestCancelAndSee(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		ctx, r, bob := t.Context(), w.open(hold), w.person(principal.Approver)
-		stranger := principal.Principal{Kind: principal.Key, KeyID: database.NewID(), OrgID: w.org, Scopes: principal.RequestableScopes()}
-		for name, p := range map[string]principal.Principal{"another key": stranger, "a member": w.person(principal.Member), "another organization": {Kind: principal.User, UserID: bob.UserID, OrgID: database.NewID(), Role: principal.Owner}} {
+		stranger := principal.Principal{
+			Kind: principal.Key, KeyID: database.NewID(), OrgID: w.org, Scopes: principal.RequestableScopes(),
+		}
+		for name, p := range map[string]principal.Principal{
+			"another key": stranger,
+			"a member":    w.person(principal.Member),
+			"another organization": {
+				Kind: principal.User, UserID: bob.UserID, OrgID: database.NewID(), Role: principal.Owner,
+			},
+		} {
 			_, err := w.approvals.Get(ctx, p, r.ID)
 			wantFault(t, name, err, fault.NotFound)
 		}
@@ -160,7 +178,8 @@ func TestARestoreBringsNoGrantBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.write(func(ctx context.Context, tx *database.Tx) error {
-			if found, err := delegation.Find(ctx, tx, given.Call, hold); err != nil || found == nil || !found.Granted(tx.Now()) {
+			if found, err := delegation.Find(ctx, tx, given.Call, hold); err != nil || found == nil ||
+				!found.Granted(tx.Now()) {
 				t.Errorf("before: %+v, %v", found, err)
 			}
 			ended, err := delegation.VoidAll(ctx, tx)

@@ -39,7 +39,8 @@ func (s *Service) readEdit(ctx context.Context, p principal.Principal, yes Yes) 
 		return edit{}, fault.Field("arguments", "%s", err)
 	}
 	if shown != text {
-		return edit{}, fault.Field("arguments", "hold what looks like a secret, or too much: the agent could not be told what to call")
+		return edit{}, fault.Field("arguments",
+			"hold what looks like a secret, or too much: the agent could not be told what to call")
 	}
 	digest, err := s.digest(ctx, p.OrgID, text)
 	return edit{text, digest}, err
@@ -101,7 +102,8 @@ func (r *Request) agree(scope Scope, e edit) error {
 		return fmt.Errorf("read what a yes permits: %w", err)
 	}
 	if r.said != "" && (r.said != said || !bytes.Equal(r.editedDigest, e.digest)) {
-		return fault.New(fault.Conflict, "another approver said yes to something else (scope %s, changed arguments: %t): read the request, then say the same or reject",
+		return fault.New(fault.Conflict,
+			"another approver said yes to something else (scope %s, changed arguments: %t): read the request, then say the same or reject",
 			r.Scope.Kind, len(r.editedDigest) > 0)
 	}
 	r.said, r.Scope, r.Edited, r.editedDigest = said, scope.complete(), e.text, e.digest

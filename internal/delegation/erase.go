@@ -16,7 +16,8 @@ func Opened(ctx context.Context, tx *database.Tx, r *Request, entry *audit.Appen
 }
 
 func noteEntry(ctx context.Context, tx *database.Tx, r *Request, column string, entry *audit.Appended) error {
-	_, err := tx.Exec(ctx, `UPDATE approval_request SET `+column+` = $3 WHERE org_id = $1 AND id = $2`, r.OrgID, r.ID, entry.Index)
+	_, err := tx.Exec(ctx, `UPDATE approval_request SET `+column+` = $3 WHERE org_id = $1 AND id = $2`, r.OrgID, r.ID,
+		entry.Index)
 	return wrapped("note the entry of request "+r.ID, err)
 }
 

@@ -22,14 +22,16 @@ func TestAnErasedPatternIsGone(t *testing.T) {
 		}
 		w.approve(bob, r.ID, delegation.Yes{Scope: delegation.Scope{Kind: delegation.ByPattern, Pattern: pattern}})
 		var entry int64
-		if err := w.db.QueryRow(t.Context(), `SELECT decided_at_entry FROM approval_request WHERE id = $1`, r.ID).Scan(&entry); err != nil {
+		if err := w.db.QueryRow(t.Context(), `SELECT decided_at_entry FROM approval_request WHERE id = $1`,
+			r.ID).Scan(&entry); err != nil {
 			t.Fatal(err)
 		}
 		w.write(func(ctx context.Context, tx *database.Tx) error {
 			return delegation.EraseArguments(ctx, tx, w.org, []int64{entry})
 		})
 		var scope, words, kept string
-		if err := w.db.QueryRow(t.Context(), `SELECT r.scope, a.words, a.pattern FROM temporary_allow a JOIN approval_request r ON r.id = a.request_id`).Scan(&scope, &words, &kept); err != nil {
+		if err := w.db.QueryRow(t.Context(),
+			`SELECT r.scope, a.words, a.pattern FROM temporary_allow a JOIN approval_request r ON r.id = a.request_id`).Scan(&scope, &words, &kept); err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(scope+words+kept, "landlord") {
@@ -54,14 +56,16 @@ func TestErasedAmountsAreGone(t *testing.T) {
 			t.Fatalf("no risk to erase: %+v", r.Risk)
 		}
 		var entry int64
-		if err := w.db.QueryRow(t.Context(), `SELECT opened_at_entry FROM approval_request WHERE id = $1`, r.ID).Scan(&entry); err != nil {
+		if err := w.db.QueryRow(t.Context(), `SELECT opened_at_entry FROM approval_request WHERE id = $1`,
+			r.ID).Scan(&entry); err != nil {
 			t.Fatal(err)
 		}
 		w.write(func(ctx context.Context, tx *database.Tx) error {
 			return delegation.EraseArguments(ctx, tx, w.org, []int64{entry})
 		})
 		got, err := w.approvals.Get(t.Context(), w.ada, r.ID)
-		if err != nil || got.Amount != nil || got.AskedFor != "" || len(got.Risk.Reasons) != 0 || got.Risk.Level != r.Risk.Level {
+		if err != nil || got.Amount != nil || got.AskedFor != "" || len(got.Risk.Reasons) != 0 ||
+			got.Risk.Level != r.Risk.Level {
 			t.Errorf("still there: %v, %q, %+v, %v", got.Amount, got.AskedFor, got.Risk, err)
 		}
 	})

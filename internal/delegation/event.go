@@ -79,7 +79,8 @@ func scanEvent(s database.Scanner) (e Event, err error) {
 // committed. The log's lock makes its number the next.
 func announce(ctx context.Context, tx *database.Tx, orgID, requestID string, kind EventKind, actor string) error {
 	if !tx.HoldsLog(audit.LogOf(orgID)) {
-		return fmt.Errorf("announce that request %s was %s: the change does not declare the log of organization %s", requestID, kind, orgID)
+		return fmt.Errorf("announce that request %s was %s: the change does not declare the log of organization %s",
+			requestID, kind, orgID)
 	}
 	last, err := lastEvent(ctx, tx, orgID)
 	if err != nil {

@@ -53,7 +53,8 @@ func TestEvents(t *testing.T) {
 		}
 		var r *delegation.Request
 		open := func() {
-			r = w.held(delegation.Call{Server: "bank", Tool: "pay", SessionID: "s"}, fmt.Sprintf(`{"n":%d}`, after), two)
+			r = w.held(delegation.Call{Server: "bank", Tool: "pay", SessionID: "s"}, fmt.Sprintf(`{"n":%d}`, after),
+				two)
 		}
 		vote := func(p principal.Principal, yes delegation.Yes) func() { return func() { w.approve(p, r.ID, yes) } }
 		session := delegation.Yes{Scope: delegation.Scope{Kind: delegation.Session}}
@@ -116,8 +117,17 @@ func TestNothingIsAnnouncedThatWasRolledBack(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		woken := w.approvals.Changed(w.org)
-		err := w.db.Write(t.Context(), database.Change{Logs: []string{audit.LogOf(w.org)}, Do: func(ctx context.Context, tx *database.Tx) error {
-			call := delegation.Call{OrgID: w.org, KeyID: w.key.KeyID, OwnerID: w.ada.UserID, Server: "bank", Tool: "pay", Digest: []byte{1}}
+		err := w.db.Write(t.Context(), database.Change{Logs: []string{audit.LogOf(w.org)}, Do: func(
+			ctx context.Context, tx *database.Tx,
+		) error {
+			call := delegation.Call{
+				OrgID:   w.org,
+				KeyID:   w.key.KeyID,
+				OwnerID: w.ada.UserID,
+				Server:  "bank",
+				Tool:    "pay",
+				Digest:  []byte{1},
+			}
 			if _, err := delegation.Open(ctx, tx, call, hold); err != nil {
 				t.Error(err)
 			}
@@ -163,7 +173,8 @@ func TestExpiry(t *testing.T) {
 		}
 		late()
 		var marked, entries int
-		err := w.db.QueryRow(t.Context(), `SELECT COUNT(*), (SELECT COUNT(*) FROM audit_entry WHERE action = 'approval.expired')
+		err := w.db.QueryRow(t.Context(),
+			`SELECT COUNT(*), (SELECT COUNT(*) FROM audit_entry WHERE action = 'approval.expired')
 			FROM approval_request WHERE status = 'expired'`).Scan(&marked, &entries)
 		if err != nil || marked != many || entries != many {
 			t.Errorf("%d marked, %d entries, %v", marked, entries, err)

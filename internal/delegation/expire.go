@@ -37,7 +37,8 @@ func (s *Service) Expire(ctx context.Context) error {
 
 // overdue are organizations with requests to expire.
 func (s *Service) overdue(ctx context.Context) ([]string, error) {
-	return database.Collect(ctx, s.db, func(s database.Scanner) (id string, err error) { err = s.Scan(&id); return id, err }, `
+	return database.Collect(ctx, s.db,
+		func(s database.Scanner) (id string, err error) { err = s.Scan(&id); return id, err }, `
 		SELECT DISTINCT org_id
 		FROM approval_request
 		WHERE status = 'pending' AND expires_at <= $1
@@ -46,7 +47,9 @@ func (s *Service) overdue(ctx context.Context) ([]string, error) {
 
 func (s *Service) expireIn(ctx context.Context, orgID string) error {
 	for more := true; more; {
-		err := s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(orgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
+		err := s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(orgID)}, Do: func(
+			ctx context.Context, tx *database.Tx,
+		) error {
 			over, err := selectOverdue(ctx, tx, orgID, expireSlice)
 			if err != nil {
 				return err
@@ -68,7 +71,9 @@ func (s *Service) expireIn(ctx context.Context, orgID string) error {
 
 // expire ends one request, under its log's lock.
 func expire(ctx context.Context, tx *database.Tx, r *Request) error {
-	changed, err := tx.Exec(ctx, `UPDATE approval_request SET status = 'expired' WHERE org_id = $1 AND id = $2 AND status = 'pending'`, r.OrgID, r.ID)
+	changed, err := tx.Exec(ctx,
+		`UPDATE approval_request SET status = 'expired' WHERE org_id = $1 AND id = $2 AND status = 'pending'`, r.OrgID,
+		r.ID)
 	if err != nil || changed != 1 {
 		return wrapped("expire request "+r.ID, err)
 	}
@@ -76,8 +81,12 @@ func expire(ctx context.Context, tx *database.Tx, r *Request) error {
 		return err
 	}
 	_, err = audit.Append(ctx, tx, audit.Entry{
-		Log: audit.LogOf(r.OrgID), Action: "approval.expired", Actor: principal.Operator(), Subject: audit.Subject{Type: "approval", ID: r.ID}, Observation: true,
-		Payload: recorded{Tool: r.Server + "." + r.Tool, Kind: r.Kind, Needed: r.Needed},
+		Log:         audit.LogOf(r.OrgID),
+		Action:      "approval.expired",
+		Actor:       principal.Operator(),
+		Subject:     audit.Subject{Type: "approval", ID: r.ID},
+		Observation: true,
+		Payload:     recorded{Tool: r.Server + "." + r.Tool, Kind: r.Kind, Needed: r.Needed},
 	})
 	return err
 }

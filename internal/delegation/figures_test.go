@@ -41,22 +41,36 @@ func (w *world) add(a answer) {
 			policy_id, policy_version, rule, reason, message, role, needed, status, note, self_approved, created_at, expires_at,
 			decided_at, decided_by, covered_by
 		) VALUES ($1, $2, $3, $4, 'hold', 's', 't', $5, '', '', '', '', '', '', '', 0, '', '', '', '', 1, $6, '', 0, $7, $8, $9, $10, $11)`,
-		id, a.org, w.key.KeyID, w.ada.UserID, []byte(id), string(a.status), database.Micros(a.opened), database.Micros(a.opened.Add(a.life)),
+		id, a.org, w.key.KeyID, w.ada.UserID, []byte(id), string(a.status), database.Micros(a.opened),
+		database.Micros(a.opened.Add(a.life)),
 		database.OptionalMicros(decided), a.decidedBy, a.coveredBy)
 	for user, at := range a.yeses {
-		w.exec(`INSERT INTO approval_vote (request_id, user_id, created_at) VALUES ($1, $2, $3)`, id, user, database.Micros(at))
+		w.exec(`INSERT INTO approval_vote (request_id, user_id, created_at) VALUES ($1, $2, $3)`, id, user,
+			database.Micros(at))
 	}
 }
 
 func yes(org, who string, opened time.Time, took time.Duration) answer {
 	return answer{
-		org: org, opened: opened, life: time.Hour, status: delegation.Approved, decidedBy: who, decided: opened.Add(took),
-		yeses: map[string]time.Time{who: opened.Add(took)},
+		org:       org,
+		opened:    opened,
+		life:      time.Hour,
+		status:    delegation.Approved,
+		decidedBy: who,
+		decided:   opened.Add(took),
+		yeses:     map[string]time.Time{who: opened.Add(took)},
 	}
 }
 
 func no(org, who string, opened time.Time, took time.Duration) answer {
-	return answer{org: org, opened: opened, life: time.Hour, status: delegation.Rejected, decidedBy: who, decided: opened.Add(took)}
+	return answer{
+		org:       org,
+		opened:    opened,
+		life:      time.Hour,
+		status:    delegation.Rejected,
+		decidedBy: who,
+		decided:   opened.Add(took),
+	}
 }
 
 func pointer[T any](v T) *T { return &v }
@@ -80,11 +94,31 @@ func TestFigures(t *testing.T) {
 			yes(w.org, "ann", at(24*time.Hour-time.Second), time.Second),     // answered after
 			yes(elsewhere, "ann", at(time.Hour), time.Second),
 			{org: w.org, opened: at(time.Hour), life: time.Minute, status: delegation.Expired},
-			{org: w.org, opened: at(2 * time.Hour), life: time.Minute, status: delegation.Pending}, // nobody noticed yet
-			{org: w.org, opened: at(time.Hour), life: time.Hour, status: delegation.Cancelled, decided: at(2 * time.Hour)},
-			{org: w.org, opened: at(time.Hour), life: time.Hour, status: delegation.Approved, decided: at(time.Hour), coveredBy: "an allow"},
+			// nobody noticed yet
+			{org: w.org, opened: at(2 * time.Hour), life: time.Minute, status: delegation.Pending},
+			{
+				org:     w.org,
+				opened:  at(time.Hour),
+				life:    time.Hour,
+				status:  delegation.Cancelled,
+				decided: at(2 * time.Hour),
+			},
+			{
+				org:       w.org,
+				opened:    at(time.Hour),
+				life:      time.Hour,
+				status:    delegation.Approved,
+				decided:   at(time.Hour),
+				coveredBy: "an allow",
+			},
 			// Two must say yes: one did.
-			{org: w.org, opened: at(23 * time.Hour), life: 72 * time.Hour, status: delegation.Pending, yeses: map[string]time.Time{"bob": at(23*time.Hour + time.Second)}},
+			{
+				org:    w.org,
+				opened: at(23 * time.Hour),
+				life:   72 * time.Hour,
+				status: delegation.Pending,
+				yeses:  map[string]time.Time{"bob": at(23*time.Hour + time.Second)},
+			},
 		} {
 			w.add(a)
 		}
@@ -93,11 +127,34 @@ func TestFigures(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := delegation.Figures{
-			Period: over, Opened: 11, Waiting: 1, Approved: 4, Rejected: 2, Cancelled: 1, Expired: 2, Covered: 1,
-			MedianTime: pointer(31 * time.Second), ShareApproved: pointer(4.0 / 6), QuickYeses: 2,
+			Period:        over,
+			Opened:        11,
+			Waiting:       1,
+			Approved:      4,
+			Rejected:      2,
+			Cancelled:     1,
+			Expired:       2,
+			Covered:       1,
+			MedianTime:    pointer(31 * time.Second),
+			ShareApproved: pointer(4.0 / 6),
+			QuickYeses:    2,
 			Approvers: []delegation.Approver{
-				{UserID: "ann", Approved: 4, Rejected: 1, QuickYeses: 1, MedianTime: 2 * time.Second, ShareApproved: 0.8},
-				{UserID: "bob", Approved: 1, Rejected: 1, QuickYeses: 1, MedianTime: 5*time.Minute + 500*time.Millisecond, ShareApproved: 0.5},
+				{
+					UserID:        "ann",
+					Approved:      4,
+					Rejected:      1,
+					QuickYeses:    1,
+					MedianTime:    2 * time.Second,
+					ShareApproved: 0.8,
+				},
+				{
+					UserID:        "bob",
+					Approved:      1,
+					Rejected:      1,
+					QuickYeses:    1,
+					MedianTime:    5*time.Minute + 500*time.Millisecond,
+					ShareApproved: 0.5,
+				},
 			},
 		}
 		if diff := gocmp.Diff(want, got); diff != "" {
@@ -110,18 +167,21 @@ func TestFiguresOfNothing(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		got, err := w.approvals.Figures(t.Context(), w.ada, delegation.Period{})
-		if err != nil || got.MedianTime != nil || got.ShareApproved != nil || len(got.Approvers) != 0 || got.Until.Sub(got.From) != 30*24*time.Hour {
+		if err != nil || got.MedianTime != nil || got.ShareApproved != nil || len(got.Approvers) != 0 ||
+			got.Until.Sub(got.From) != 30*24*time.Hour {
 			t.Errorf("figures of nothing: %+v, %v", got, err)
 		}
 		now := w.db.Now()
 		for name, over := range map[string]delegation.Period{
-			"backwards": {From: now, Until: now.Add(-time.Hour)}, "empty": {From: now, Until: now}, "too long": {From: now.Add(-delegation.MaxPeriod - time.Second), Until: now},
+			"backwards": {From: now, Until: now.Add(-time.Hour)}, "empty": {From: now, Until: now},
+			"too long": {From: now.Add(-delegation.MaxPeriod - time.Second), Until: now},
 		} {
 			_, err := w.approvals.Figures(t.Context(), w.ada, over)
 			wantFault(t, name, err, fault.Invalid)
 		}
 		for name, by := range map[string]principal.Principal{
-			"a key": w.key, "a member": w.person(principal.Member), "a viewer": w.person(principal.Viewer), "nobody": {},
+			"a key": w.key, "a member": w.person(principal.Member), "a viewer": w.person(principal.Viewer),
+			"nobody": {},
 		} {
 			_, err := w.approvals.Figures(t.Context(), by, delegation.Period{})
 			wantFault(t, name, err, fault.Forbidden)
@@ -141,7 +201,8 @@ func TestFiguresAreExact(t *testing.T) {
 		for range 150 {
 			who := []string{"ann", "bob", "cy"}[random.IntN(3)]
 			opened := from.Add(time.Duration(random.Int64N(int64(40*time.Hour))) - 2*time.Hour).Truncate(time.Microsecond)
-			took := (time.Duration(random.Int64N(int64(4*time.Second))) + time.Duration(random.IntN(2))*time.Minute).Truncate(time.Microsecond)
+			took := (time.Duration(random.Int64N(int64(4*time.Second))) +
+				time.Duration(random.IntN(2))*time.Minute).Truncate(time.Microsecond)
 			a := yes(w.org, who, opened, took)
 			if random.IntN(3) == 0 {
 				a = no(w.org, who, opened, took)
@@ -187,7 +248,8 @@ func byHand(over delegation.Period, all []answer) delegation.Figures {
 		}
 		times[who], times[""] = append(times[who], took), append(times[""], took)
 	}
-	f.MedianTime, f.ShareApproved = pointer(medianOf(times[""])), pointer(float64(f.Approved)/float64(f.Approved+f.Rejected))
+	f.MedianTime, f.ShareApproved = pointer(medianOf(times[""])),
+		pointer(float64(f.Approved)/float64(f.Approved+f.Rejected))
 	for who, p := range people {
 		p.MedianTime, p.ShareApproved = medianOf(times[who]), float64(p.Approved)/float64(p.Approved+p.Rejected)
 		f.Approvers = append(f.Approvers, *p)

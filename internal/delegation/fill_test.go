@@ -17,7 +17,13 @@ func TestWhoSaidYesSawIt(t *testing.T) {
 		two.Approvers = &document.Approvers{Role: "approver", Count: 2}
 		r := w.held(delegation.Call{Server: "bank", Tool: "pay"}, `{"n":1}`, two)
 		w.approve(w.person(principal.Approver), r.ID, delegation.Yes{})
-		again, opened := w.ask(delegation.Asked{Tool: "pay", Domain: "bank", Arguments: []byte(`{"n":1}`), Amount: amount(1), Reason: "harmless"})
+		again, opened := w.ask(delegation.Asked{
+			Tool:      "pay",
+			Domain:    "bank",
+			Arguments: []byte(`{"n":1}`),
+			Amount:    amount(1),
+			Reason:    "harmless",
+		})
 		if opened || again.ID != r.ID || again.AskedFor != "" || again.Amount != nil {
 			t.Errorf("opened %t: %+v", opened, again)
 		}

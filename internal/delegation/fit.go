@@ -80,7 +80,8 @@ func (p Pattern) fitsRequest(r *Request) error {
 		if w.misfit == "" {
 			return fault.Field("scope.pattern", "does not take the arguments of the call that waits")
 		}
-		return termFault(w.misfit, "does not take this argument of the call that waits: every one must be named and fit")
+		return termFault(w.misfit,
+			"does not take this argument of the call that waits: every one must be named and fit")
 	}
 	if i := slices.Index(w.found, false); i >= 0 {
 		return termFault(p[i].Path, "is no argument of the call that waits")

@@ -19,13 +19,31 @@ func TestAPatternFitsItsOwnRequest(t *testing.T) {
 			says                     string // of the refusal; empty: it is taken
 		}{
 			{"it fits", `{"amount":5,"to":"x"}`, `{"amount":{"max":10},"to":{"any":true}}`, ""},
-			{"another value", `{"amount":50,"to":"x"}`, `{"amount":{"max":10},"to":{"any":true}}`, "scope.pattern.amount: does not take"},
-			{"an argument that is not named", `{"amount":5,"to":"x"}`, `{"amount":{"max":10}}`, "scope.pattern.to: does not take"},
-			{"an argument that is not there", `{"amount":5}`, `{"amount":{"max":10},"to":{"any":true}}`, "scope.pattern.to: is no argument"},
-			{"within an object", `{"to":{"iban":"DE1","name":"x"}}`, `{"to.iban":{"equals":"DE2"},"to.name":{"any":true}}`, "scope.pattern.to.iban: does not take"},
+			{
+				"another value", `{"amount":50,"to":"x"}`, `{"amount":{"max":10},"to":{"any":true}}`,
+				"scope.pattern.amount: does not take",
+			},
+			{
+				"an argument that is not named", `{"amount":5,"to":"x"}`, `{"amount":{"max":10}}`,
+				"scope.pattern.to: does not take",
+			},
+			{
+				"an argument that is not there", `{"amount":5}`, `{"amount":{"max":10},"to":{"any":true}}`,
+				"scope.pattern.to: is no argument",
+			},
+			{
+				"within an object", `{"to":{"iban":"DE1","name":"x"}}`,
+				`{"to.iban":{"equals":"DE2"},"to.name":{"any":true}}`, "scope.pattern.to.iban: does not take",
+			},
 			{"a name with a dot", `{"a.b":1}`, `{"a.b":{"equals":1}}`, "scope.pattern: does not take"},
-			{"what nobody may see", `{"amount":5,"token":"[redacted]"}`, `{"amount":{"max":10},"token":{"equals":"t"}}`, ""},
-			{"beside what nobody may see", `{"amount":50,"token":"[redacted]"}`, `{"amount":{"max":10},"token":{"equals":"t"}}`, "scope.pattern.amount: does not take"},
+			{
+				"what nobody may see", `{"amount":5,"token":"[redacted]"}`,
+				`{"amount":{"max":10},"token":{"equals":"t"}}`, "",
+			},
+			{
+				"beside what nobody may see", `{"amount":50,"token":"[redacted]"}`,
+				`{"amount":{"max":10},"token":{"equals":"t"}}`, "scope.pattern.amount: does not take",
+			},
 			{"nothing is known", "", `{"amount":{"max":10}}`, ""},
 		} {
 			r := w.openCall(delegation.Call{Server: "bank", Tool: "pay", Arguments: c.arguments})

@@ -53,8 +53,17 @@ func TestAskingAndCancellingIsBounded(t *testing.T) {
 		opened := 0
 		for ; err == nil && opened <= delegation.MaxPending; opened++ {
 			var r *delegation.Request
-			call := delegation.Call{OrgID: w.org, KeyID: w.key.KeyID, OwnerID: w.ada.UserID, Server: "bank", Tool: "pay", Digest: []byte(database.NewID())}
-			err = w.db.Write(t.Context(), database.Change{Logs: []string{w.org}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
+			call := delegation.Call{
+				OrgID:   w.org,
+				KeyID:   w.key.KeyID,
+				OwnerID: w.ada.UserID,
+				Server:  "bank",
+				Tool:    "pay",
+				Digest:  []byte(database.NewID()),
+			}
+			err = w.db.Write(t.Context(), database.Change{Logs: []string{w.org}, Do: func(
+				ctx context.Context, tx *database.Tx,
+			) (err error) {
 				r, err = delegation.Open(ctx, tx, call, hold)
 				return err
 			}})

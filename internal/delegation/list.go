@@ -80,8 +80,10 @@ func (s *Service) List(ctx context.Context, p principal.Principal, f Filter) (pa
 // texts are the members that must equal what is stored, by their columns.
 func (f Filter) texts() [9][2]string {
 	return [...][2]string{
-		{"kind", string(f.Kind)}, {"risk_level", f.RiskLevel}, {"server", f.Server}, {"tool", f.Tool}, {"agent_id", f.AgentID},
-		{"key_id", f.KeyID}, {"plan_id", f.PlanID}, {"session_id", f.SessionID}, {"email", strings.ToLower(f.Requester)},
+		{"kind", string(f.Kind)}, {"risk_level", f.RiskLevel}, {"server", f.Server}, {"tool", f.Tool},
+		{"agent_id", f.AgentID},
+		{"key_id", f.KeyID}, {"plan_id", f.PlanID}, {"session_id", f.SessionID},
+		{"email", strings.ToLower(f.Requester)},
 	}
 }
 

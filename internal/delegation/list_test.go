@@ -22,7 +22,14 @@ func TestList(t *testing.T) {
 		start := w.db.Now()
 		var ids []string
 		for i := range 6 {
-			call := delegation.Call{Server: "bank", Tool: fmt.Sprintf("t%d", i%2), AgentID: fmt.Sprintf("a%d", i%3), Email: "u@example.org", SessionID: "s", PlanID: "p"}
+			call := delegation.Call{
+				Server:    "bank",
+				Tool:      fmt.Sprintf("t%d", i%2),
+				AgentID:   fmt.Sprintf("a%d", i%3),
+				Email:     "u@example.org",
+				SessionID: "s",
+				PlanID:    "p",
+			}
 			if i == 5 {
 				call.Email = "v@example.org"
 			}
@@ -73,7 +80,10 @@ func TestList(t *testing.T) {
 			{"key", delegation.Filter{KeyID: w.key.KeyID, Kind: delegation.Ask}, []int{6}},
 			{"another key", delegation.Filter{KeyID: database.NewID()}, nil},
 			{"requester", delegation.Filter{Requester: "V@example.org"}, []int{5}},
-			{"plan and session", delegation.Filter{PlanID: "p", SessionID: "s", Status: delegation.Pending}, []int{5, 4, 3}},
+			{
+				"plan and session", delegation.Filter{PlanID: "p", SessionID: "s", Status: delegation.Pending},
+				[]int{5, 4, 3},
+			},
 			{"from", delegation.Filter{From: start.Add(4 * time.Second)}, []int{6, 5, 4}},
 			{"until", delegation.Filter{Until: start.Add(time.Second)}, []int{0}},
 			{"risk", delegation.Filter{RiskLevel: "low"}, nil},
@@ -89,7 +99,8 @@ func TestList(t *testing.T) {
 		if got := list(delegation.Filter{Status: delegation.Pending}); len(got) != 0 {
 			t.Errorf("after their time %v wait", got)
 		}
-		if p, err := w.approvals.List(t.Context(), bob, delegation.Filter{Limit: 1}); err != nil || p.Items[0].Status != delegation.Expired {
+		if p, err := w.approvals.List(t.Context(), bob, delegation.Filter{Limit: 1}); err != nil ||
+			p.Items[0].Status != delegation.Expired {
 			t.Errorf("after its time: %+v, %v", p.Items, err)
 		}
 	})
@@ -109,14 +120,22 @@ func TestWhoMayList(t *testing.T) {
 		for name, c := range map[string]struct {
 			p    principal.Principal
 			want int
-		}{"an approver": {bob, 3}, "a member": {mel, 0}, "the owner of the key": {former, 3}, "elsewhere": {elsewhere, 0}} {
+		}{
+			"an approver":          {bob, 3},
+			"a member":             {mel, 0},
+			"the owner of the key": {former, 3},
+			"elsewhere":            {elsewhere, 0},
+		} {
 			if p, err := w.approvals.List(t.Context(), c.p, delegation.Filter{}); err != nil || len(p.Items) != c.want {
 				t.Errorf("%s: %d, %v", name, len(p.Items), err)
 			}
 		}
 		_, err := w.approvals.List(t.Context(), w.key, delegation.Filter{})
 		wantFault(t, "a key", err, fault.Forbidden)
-		for _, f := range []delegation.Filter{{Limit: -1}, {Limit: 201}, {Cursor: "x"}, {Status: "open"}, {Tool: "t\x00"}, {AgentID: "\xff"}, {Requester: strings.Repeat("a", 201)}} {
+		for _, f := range []delegation.Filter{
+			{Limit: -1}, {Limit: 201}, {Cursor: "x"}, {Status: "open"}, {Tool: "t\x00"}, {AgentID: "\xff"},
+			{Requester: strings.Repeat("a", 201)},
+		} {
 			_, err := w.approvals.List(t.Context(), bob, f)
 			wantFault(t, fmt.Sprint(f), err, fault.Invalid)
 		}

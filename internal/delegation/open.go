@@ -17,7 +17,8 @@ func Find(ctx context.Context, tx *database.Tx, call Call, want Want) (*Request,
 		return nil, fmt.Errorf("look for an approval of %s.%s: the call has no digest", call.Server, call.Tool)
 	}
 	if !tx.HoldsLog(audit.LogOf(call.OrgID)) {
-		return nil, fmt.Errorf("look for an approval: the change does not declare the log of organization %s", call.OrgID)
+		return nil, fmt.Errorf("look for an approval: the change does not declare the log of organization %s",
+			call.OrgID)
 	}
 	requests, err := selectForCall(ctx, tx, call, want, oldest(tx.Now()))
 	if err != nil {
@@ -96,7 +97,8 @@ func open(ctx context.Context, tx *database.Tx, r Request, want Want) (*Request,
 	r.ID, r.Status, r.CreatedAt, r.ExpiresAt = database.NewID(), Pending, now, now.Add(settings.PendingLife)
 	r.grantLife = settings.GrantLife
 	r.Kind, r.Role, r.Needed = want.Kind, want.role(), want.needed()
-	r.PolicyID, r.PolicyVersion, r.Rule, r.Reason, r.Message = want.PolicyID, want.PolicyVersion, want.Rule, want.Reason, want.Message
+	r.PolicyID, r.PolicyVersion, r.Rule, r.Reason, r.Message = want.PolicyID, want.PolicyVersion, want.Rule,
+		want.Reason, want.Message
 	if err := assess(ctx, tx, &r); err != nil {
 		return nil, err
 	}
@@ -145,13 +147,15 @@ func Consume(ctx context.Context, tx *database.Tx, r *Request, decisionID string
 // not bring back what was used, rejected or taken back since.
 func VoidAll(ctx context.Context, tx *database.Tx) (ended int64, err error) {
 	now := database.Micros(tx.Now())
-	if _, err = tx.Exec(ctx, `UPDATE approval_grant SET expires_at = $1 WHERE used_at IS NULL AND expires_at > $1`, now); err != nil {
+	if _, err = tx.Exec(ctx, `UPDATE approval_grant SET expires_at = $1 WHERE used_at IS NULL AND expires_at > $1`,
+		now); err != nil {
 		return 0, fmt.Errorf("end all approvals: %w", err)
 	}
 	if _, err = tx.Exec(ctx, `UPDATE temporary_allow SET expires_at = $1 WHERE expires_at > $1`, now); err != nil {
 		return 0, fmt.Errorf("end all temporary allows: %w", err)
 	}
-	ended, err = tx.Exec(ctx, `UPDATE approval_request SET status = 'expired', expires_at = $1 WHERE status IN ('pending', 'approved')`, now)
+	ended, err = tx.Exec(ctx,
+		`UPDATE approval_request SET status = 'expired', expires_at = $1 WHERE status IN ('pending', 'approved')`, now)
 	if err != nil {
 		return 0, fmt.Errorf("end all requests for approval: %w", err)
 	}

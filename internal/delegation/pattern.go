@@ -59,11 +59,18 @@ type termText struct {
 func ParsePattern(raw []byte) (Pattern, error) {
 	var terms map[string]termText
 	if err := json.Unmarshal(raw, &terms, json.RejectUnknownMembers(true)); err != nil || terms == nil {
-		return nil, fault.Field("scope.pattern", "must be an object of paths, each with equals, oneOf, prefix, max, min or any")
+		return nil, fault.Field("scope.pattern",
+			"must be an object of paths, each with equals, oneOf, prefix, max, min or any")
 	}
 	pattern := make(Pattern, 0, len(terms))
 	for path, text := range terms {
-		term := Term{Path: path, Equals: text.Equals, OneOf: text.OneOf, Max: text.Max, Min: text.Min}
+		term := Term{
+			Path:   path,
+			Equals: text.Equals,
+			OneOf:  text.OneOf,
+			Max:    text.Max,
+			Min:    text.Min,
+		}
 		if text.Prefix != nil {
 			if term.Prefix = *text.Prefix; term.Prefix == "" {
 				return nil, termFault(path, "prefix must not be empty: any takes every value")
@@ -135,11 +142,14 @@ func (p Pattern) check() error {
 }
 
 func (t Term) check() error {
-	if t.Path == "" || len(t.Path) > maxPath || slices.Contains(strings.Split(t.Path, "."), "") || !utf8.ValidString(t.Path) || strings.ContainsFunc(t.Path, plan.Hides) {
+	if t.Path == "" || len(t.Path) > maxPath || slices.Contains(strings.Split(t.Path, "."), "") ||
+		!utf8.ValidString(t.Path) || strings.ContainsFunc(t.Path, plan.Hides) {
 		return termFault(t.Path, "must be names of arguments with dots between, at most %d bytes", maxPath)
 	}
 	checks := 0
-	for _, set := range [...]bool{t.Equals != nil, len(t.OneOf) > 0, t.Prefix != "", t.Max != nil || t.Min != nil, t.Any} {
+	for _, set := range [...]bool{
+		t.Equals != nil, len(t.OneOf) > 0, t.Prefix != "", t.Max != nil || t.Min != nil, t.Any,
+	} {
 		if set {
 			checks++
 		}

@@ -40,7 +40,10 @@ func TestPatternMatches(t *testing.T) {
 	}{
 		{`{"to":{"equals":"ada"}}`,
 			[]string{`{"to":"ada"}`, `{"to":"\u0061da"}`},
-			[]string{`{}`, `{"to":"ADA"}`, `{"to":["ada"]}`, `{"to":"ada","cc":"mallory"}`, `{"to":"ada","cc":null}`, `{"to":null}`}},
+			[]string{
+				`{}`, `{"to":"ADA"}`, `{"to":["ada"]}`, `{"to":"ada","cc":"mallory"}`, `{"to":"ada","cc":null}`,
+				`{"to":null}`,
+			}},
 		{`{"n":{"equals":100}}`,
 			[]string{`{"n":100}`, `{"n":100.0}`, `{"n":1e2}`},
 			[]string{`{"n":"100"}`, `{"n":100.0000001}`, `{"n":true}`}},
@@ -58,13 +61,23 @@ func TestPatternMatches(t *testing.T) {
 			[]string{`{"n":9007199254740993}`, `{"n":123456789012345678901234567890}`}},
 		{`{"path":{"prefix":"/srv/data/"}}`,
 			[]string{`{"path":"/srv/data/x"}`, `{"path":"/srv/data/"}`},
-			[]string{`{"path":"/srv/data"}`, `{"path":"/srv/data/../etc"}`, `{"path":"/srv/data/%2E%2e/etc"}`, `{"path":"/srv/data/%252e%252e/etc"}`, `{"path":"/srv/data/..\\x"}`, `{"path":"/SRV/data/x"}`, `{"path":5}`}},
+			[]string{
+				`{"path":"/srv/data"}`, `{"path":"/srv/data/../etc"}`, `{"path":"/srv/data/%2E%2e/etc"}`,
+				`{"path":"/srv/data/%252e%252e/etc"}`, `{"path":"/srv/data/..\\x"}`, `{"path":"/SRV/data/x"}`,
+				`{"path":5}`,
+			}},
 		{`{"url":{"prefix":"https://a.example/"}}`,
 			[]string{`{"url":"https://a.example/x?y"}`},
-			[]string{`{"url":"https://a.example.evil/"}`, `{"url":"https://a.example@evil/"}`, `{"url":"https://a.example/%2f%2fevil"}`}},
+			[]string{
+				`{"url":"https://a.example.evil/"}`, `{"url":"https://a.example@evil/"}`,
+				`{"url":"https://a.example/%2f%2fevil"}`,
+			}},
 		{`{"mail.to":{"equals":"x"},"mail.body":{"any":true}}`,
 			[]string{`{"mail":{"to":"x","body":{"deep":[1]}}}`},
-			[]string{`{"mail":{"to":"x"}}`, `{"mail":{"to":"x","body":1,"cc":2}}`, `{"mail.to":"x","mail.body":1}`, `{"mail":"x"}`, `{"mail":[{"to":"x"}]}`, `{"mail":{"to":"x","body":1},"mail.body":1}`}},
+			[]string{
+				`{"mail":{"to":"x"}}`, `{"mail":{"to":"x","body":1,"cc":2}}`, `{"mail.to":"x","mail.body":1}`,
+				`{"mail":"x"}`, `{"mail":[{"to":"x"}]}`, `{"mail":{"to":"x","body":1},"mail.body":1}`,
+			}},
 	} {
 		p := pattern(t, c.pattern)
 		for _, args := range c.takes {
@@ -96,11 +109,16 @@ func TestPatternsAreToldAsTheyAre(t *testing.T) {
 func TestPatternIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		``, `null`, `[]`, `{}`, `{"a":null}`, `{"a":{}}`, `{"a":5}`, `{"a":{"equals":1,"max":2}}`, `{"a":{"like":"x"}}`, `{"a":{"max":"5"}}`,
-		`{"":{"equals":1}}`, `{"a.":{"equals":1}}`, `{".a":{"equals":1}}`, `{"a..b":{"equals":1}}`, `{"a":{"equals":1},"a.b":{"equals":2}}`,
-		`{"a":{"equals":1},"a":{"equals":2}}`, `{"a":{"prefix":""}}`, `{"a":{"any":false}}`, `{"a":{"any":true}}`, `{"a":{"oneOf":[]}}`,
-		`{"u":{"prefix":"https://a.example"}}`, `{"a":{"equals":"` + strings.Repeat("x", 1000) + `"}}`, `{"` + strings.Repeat("p", 201) + `":{"equals":1}}`,
-		`{"a":{"oneOf":[` + strings.Repeat("1,", 50) + `1]}}`, `{"a":{"Equals":1}}`, `{"a\u202eb":{"equals":1}}`, `{"a\u001b[2J":{"equals":1}}`,
+		``, `null`, `[]`, `{}`, `{"a":null}`, `{"a":{}}`, `{"a":5}`, `{"a":{"equals":1,"max":2}}`, `{"a":{"like":"x"}}`,
+		`{"a":{"max":"5"}}`,
+		`{"":{"equals":1}}`, `{"a.":{"equals":1}}`, `{".a":{"equals":1}}`, `{"a..b":{"equals":1}}`,
+		`{"a":{"equals":1},"a.b":{"equals":2}}`,
+		`{"a":{"equals":1},"a":{"equals":2}}`, `{"a":{"prefix":""}}`, `{"a":{"any":false}}`, `{"a":{"any":true}}`,
+		`{"a":{"oneOf":[]}}`,
+		`{"u":{"prefix":"https://a.example"}}`, `{"a":{"equals":"` + strings.Repeat("x", 1000) + `"}}`,
+		`{"` + strings.Repeat("p", 201) + `":{"equals":1}}`,
+		`{"a":{"oneOf":[` + strings.Repeat("1,", 50) + `1]}}`, `{"a":{"Equals":1}}`, `{"a\u202eb":{"equals":1}}`,
+		`{"a\u001b[2J":{"equals":1}}`,
 	} {
 		if p, err := delegation.ParsePattern([]byte(text)); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%s is %v, %v", text, p, err)

@@ -48,7 +48,13 @@ func TestEveryQuestionHasAnIndex(t *testing.T) {
 	t.Parallel()
 	db := dbtest.Open(t, dbtest.SQLite(t))
 	ctx, now := t.Context(), db.Now()
-	call := Call{OrgID: "o", KeyID: "k", Server: "s", Tool: "t", Digest: []byte{1}}
+	call := Call{
+		OrgID:  "o",
+		KeyID:  "k",
+		Server: "s",
+		Tool:   "t",
+		Digest: []byte{1},
+	}
 	ask := func(run func(r database.Reader) error) []string {
 		t.Helper()
 		e := &explainer{t: t, db: db}
@@ -64,7 +70,11 @@ func TestEveryQuestionHasAnIndex(t *testing.T) {
 		"of a call": {func(r database.Reader) error {
 			_, err := selectForCall(ctx, r, call, Want{Kind: Hold}, now)
 			return err
-		}, []string{"approval_request_by_call (key_id=? AND tool=? AND digest=?", "approval_request_edited (key_id=? AND tool=? AND edited_digest=?"}},
+		},
+			[]string{
+				"approval_request_by_call (key_id=? AND tool=? AND digest=?",
+				"approval_request_edited (key_id=? AND tool=? AND edited_digest=?",
+			}},
 		"a no": {func(r database.Reader) error {
 			_, err := selectRejected(ctx, r, call, now)
 			return err
@@ -123,7 +133,8 @@ func TestEveryFilterHasAnIndex(t *testing.T) {
 		q.narrow(c.filter, db.Now())
 		e := &explainer{t: t, db: db}
 		e.explain(q.text(10), q.args)
-		if plan := e.plans[0]; !strings.Contains(plan, "USING INDEX "+c.index+" (org_id=?") || strings.Contains(plan, "TEMP B-TREE") {
+		if plan := e.plans[0]; !strings.Contains(plan, "USING INDEX "+c.index+" (org_id=?") ||
+			strings.Contains(plan, "TEMP B-TREE") {
 			t.Errorf("%s: %s, want %s", name, plan, c.index)
 		}
 	}

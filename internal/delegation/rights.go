@@ -12,7 +12,9 @@ import (
 
 // maySayYes refuses who may not approve, and reports whether who approves a hold
 // is who asks for it, for lack of anybody else or by leave of the organization.
-func (s *Service) maySayYes(ctx context.Context, tx *database.Tx, p principal.Principal, r *Request) (self bool, err error) {
+func (s *Service) maySayYes(
+	ctx context.Context, tx *database.Tx, p principal.Principal, r *Request,
+) (self bool, err error) {
 	own := p.UserID == r.OwnerID
 	if r.Kind == Ask {
 		if !own {

@@ -24,7 +24,8 @@ func TestWhomACallIsFor(t *testing.T) {
 			call.Server, call.Tool = "bank", "pay"
 			return w.held(call, `{"id":"`+database.NewID()+`"}`, hold)
 		}
-		byID, byAddress := named(delegation.Call{UserID: bob.UserID}), named(delegation.Call{Email: bob.UserID + "@EXAMPLE.org"})
+		byID, byAddress := named(delegation.Call{UserID: bob.UserID}),
+			named(delegation.Call{Email: bob.UserID + "@EXAMPLE.org"})
 		if got := w.approve(bob, byID.ID, delegation.Yes{}); !got.SelfApproved {
 			t.Error("bob approved for himself, for lack of others, and that is not marked")
 		}
@@ -33,16 +34,19 @@ func TestWhomACallIsFor(t *testing.T) {
 		}
 		carol := w.person(principal.Admin)
 		for name, r := range map[string]*delegation.Request{
-			"by id": named(delegation.Call{UserID: bob.UserID}), "by address": byAddress, "address as id": named(delegation.Call{UserID: bob.UserID + "@example.org"}),
+			"by id": named(delegation.Call{UserID: bob.UserID}), "by address": byAddress,
+			"address as id": named(delegation.Call{UserID: bob.UserID + "@example.org"}),
 		} {
 			_, err := w.approvals.Approve(t.Context(), bob, r.ID, delegation.Yes{})
 			wantFault(t, name, err, fault.Forbidden)
-			if got := w.approve(carol, r.ID, delegation.Yes{}); got.SelfApproved || got.DecidedBy != carol.UserID || got.DecidedRole != "admin" {
+			if got := w.approve(carol, r.ID, delegation.Yes{}); got.SelfApproved || got.DecidedBy != carol.UserID ||
+				got.DecidedRole != "admin" {
 				t.Errorf("%s: somebody else: %+v", name, got)
 			}
 		}
 		// Naming somebody else gains the owner nothing.
-		_, err := w.approvals.Approve(t.Context(), w.ada, named(delegation.Call{Email: bob.UserID + "@example.org"}).ID, delegation.Yes{})
+		_, err := w.approvals.Approve(t.Context(), w.ada, named(delegation.Call{Email: bob.UserID + "@example.org"}).ID,
+			delegation.Yes{})
 		wantFault(t, "the owner", err, fault.Forbidden)
 	})
 }
@@ -51,16 +55,20 @@ func TestSettings(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		bob := w.person(principal.Approver)
-		if got, err := w.approvals.Settings(t.Context(), w.org); err != nil || got != delegation.DefaultSettings() || got.SelfApproval {
+		if got, err := w.approvals.Settings(t.Context(), w.org); err != nil || got != delegation.DefaultSettings() ||
+			got.SelfApproval {
 			t.Errorf("defaults: %+v, %v", got, err)
 		}
 		to := delegation.Settings{SelfApproval: true, PendingLife: 2 * time.Hour, GrantLife: time.Minute}
-		for name, p := range map[string]principal.Principal{"a key": w.key, "an approver": bob, "the operator": principal.Operator()} {
+		for name, p := range map[string]principal.Principal{
+			"a key": w.key, "an approver": bob, "the operator": principal.Operator(),
+		} {
 			_, err := w.approvals.SetSettings(t.Context(), p, to)
 			wantFault(t, name, err, fault.Forbidden)
 		}
 		for name, bad := range map[string]delegation.Settings{
-			"zero": {}, "short": {PendingLife: time.Second, GrantLife: time.Minute}, "long": {PendingLife: time.Hour, GrantLife: 25 * time.Hour},
+			"zero": {}, "short": {PendingLife: time.Second, GrantLife: time.Minute},
+			"long":               {PendingLife: time.Hour, GrantLife: 25 * time.Hour},
 			"a part of a second": {PendingLife: time.Hour, GrantLife: time.Minute + time.Millisecond},
 		} {
 			_, err := w.approvals.SetSettings(t.Context(), w.ada, bad)
@@ -75,14 +83,16 @@ func TestSettings(t *testing.T) {
 		if got, err := w.approvals.Settings(t.Context(), w.org); err != nil || got != to {
 			t.Errorf("stored: %+v, %v", got, err)
 		}
-		if got := w.approve(w.ada, before.ID, delegation.Yes{}); !got.SelfApproved || got.GrantExpiresAt().Sub(*got.DecidedAt) != delegation.GrantLife {
+		if got := w.approve(w.ada, before.ID, delegation.Yes{}); !got.SelfApproved ||
+			got.GrantExpiresAt().Sub(*got.DecidedAt) != delegation.GrantLife {
 			t.Errorf("her own, opened before: %+v", got)
 		}
 		after := w.open(hold)
 		if after.ExpiresAt.Sub(after.CreatedAt) != 2*time.Hour {
 			t.Errorf("it waits until %s", after.ExpiresAt)
 		}
-		if got := w.approve(bob, after.ID, delegation.Yes{}); got.SelfApproved || got.GrantExpiresAt().Sub(*got.DecidedAt) != time.Minute {
+		if got := w.approve(bob, after.ID, delegation.Yes{}); got.SelfApproved ||
+			got.GrantExpiresAt().Sub(*got.DecidedAt) != time.Minute {
 			t.Errorf("opened after: %+v", got)
 		}
 	})
@@ -100,11 +110,14 @@ func TestSeveralMustSayTheSame(t *testing.T) {
 		edited := delegation.Yes{Arguments: []byte(`{"n":2}`)}
 		same := delegation.Yes{Scope: delegation.Scope{Kind: delegation.Minutes, Minutes: 60, Uses: 100}}
 		for name, c := range map[string]struct{ first, other, agreed delegation.Yes }{
-			"wider than once":  {delegation.Yes{}, hour, delegation.Yes{Scope: delegation.Scope{Kind: delegation.Once}}},
+			"wider than once": {
+				delegation.Yes{}, hour, delegation.Yes{Scope: delegation.Scope{Kind: delegation.Once}},
+			},
 			"once after wider": {hour, delegation.Yes{}, same},
 			"longer":           {hour, longer, hour},
-			"changed":          {delegation.Yes{}, edited, delegation.Yes{Arguments: []byte(`{"n": 1.0}`)}}, // nothing is changed so
-			"not changed":      {edited, delegation.Yes{}, edited},
+			// nothing is changed so
+			"changed":     {delegation.Yes{}, edited, delegation.Yes{Arguments: []byte(`{"n": 1.0}`)}},
+			"not changed": {edited, delegation.Yes{}, edited},
 		} {
 			r := w.held(delegation.Call{Server: "bank", Tool: "pay"}, `{"n":1}`, two)
 			if got := w.approve(bob, r.ID, c.first); got.Status != delegation.Pending {
@@ -116,10 +129,12 @@ func TestSeveralMustSayTheSame(t *testing.T) {
 			if got.Status != delegation.Approved || (got.Edited == `{"n":2}`) != (c.first.Arguments != nil) {
 				t.Errorf("%s: agreed: %+v", name, got)
 			}
-			if words := got.Scope.Words(got); strings.Contains(words, "the changed arguments") != (c.first.Arguments != nil) {
+			if words := got.Scope.Words(got); strings.Contains(words,
+				"the changed arguments") != (c.first.Arguments != nil) {
 				t.Errorf("%s: it permits: %s", name, words)
 			}
-			if read, err := w.approvals.Get(t.Context(), bob, r.ID); err != nil || len(read.Votes) != 2 || read.Votes[0].UserID == read.Votes[1].UserID {
+			if read, err := w.approvals.Get(t.Context(), bob, r.ID); err != nil || len(read.Votes) != 2 ||
+				read.Votes[0].UserID == read.Votes[1].UserID {
 				t.Errorf("%s: votes: %+v, %v", name, read.Votes, err)
 			}
 		}
@@ -156,8 +171,9 @@ func TestWhoSeesAWiderYes(t *testing.T) {
 			id   string
 			kind fault.Kind
 		}{
-			"a key": {w.key, id, fault.Forbidden}, "a member": {mel, id, fault.NotFound}, "elsewhere": {elsewhere, id, fault.NotFound},
-			"none": {bob, database.NewID(), fault.NotFound}, "no id": {bob, "x", fault.NotFound},
+			"a key": {w.key, id, fault.Forbidden}, "a member": {mel, id, fault.NotFound},
+			"elsewhere": {elsewhere, id, fault.NotFound},
+			"none":      {bob, database.NewID(), fault.NotFound}, "no id": {bob, "x", fault.NotFound},
 		} {
 			_, err := w.approvals.Revoke(t.Context(), c.by, c.id)
 			wantFault(t, name, err, c.kind)
@@ -165,7 +181,8 @@ func TestWhoSeesAWiderYes(t *testing.T) {
 		if len(see(bob)) != 1 {
 			t.Error("somebody took it back")
 		}
-		if got, err := w.approvals.Revoke(t.Context(), former, id); err != nil || got.RevokedBy != w.ada.UserID || len(see(bob)) != 0 {
+		if got, err := w.approvals.Revoke(t.Context(), former, id); err != nil || got.RevokedBy != w.ada.UserID ||
+			len(see(bob)) != 0 {
 			t.Errorf("its owner: %+v, %v", got, err)
 		}
 		w.approve(bob, w.open(hold).ID, minutes)

@@ -43,7 +43,8 @@ func scanRequest(s database.Scanner) (r Request, err error) {
 	if amount.Valid {
 		r.Amount = &amount.Float64
 	}
-	r.CreatedAt, r.ExpiresAt, r.DecidedAt = database.Time(created), database.Time(expires), database.OptionalTime(decided)
+	r.CreatedAt, r.ExpiresAt, r.DecidedAt = database.Time(created), database.Time(expires),
+		database.OptionalTime(decided)
 	r.LastAskedAt, r.ExecutedAt = database.OptionalTime(asked), database.OptionalTime(executed)
 	r.SelfApproved, r.grantLife = self != 0, time.Duration(life)*time.Microsecond
 	r.grant.expiresAt, r.grant.used = database.Time(granted), used.Valid

@@ -56,7 +56,9 @@ const (
 )
 
 // eventOf is the event of what the log says.
-var eventOf = map[string]EventKind{voted: EventVoted, approved: EventApproved, rejected: EventRejected, cancelled: EventCancelled}
+var eventOf = map[string]EventKind{
+	voted: EventVoted, approved: EventApproved, rejected: EventRejected, cancelled: EventCancelled,
+}
 
 type recorded struct {
 	Tool         string `json:"tool"`
@@ -77,7 +79,9 @@ func (s *Service) Approve(ctx context.Context, p principal.Principal, id string,
 	if err != nil {
 		return Request{}, err
 	}
-	return s.decide(ctx, p, id, yes.Note, func(ctx context.Context, tx *database.Tx, r *Request) (string, recorded, error) {
+	return s.decide(ctx, p, id, yes.Note, func(
+		ctx context.Context, tx *database.Tx, r *Request,
+	) (string, recorded, error) {
 		self, err := s.maySayYes(ctx, tx, p, r)
 		if err != nil {
 			return "", recorded{}, err
@@ -157,7 +161,9 @@ func (s *Service) change(ctx context.Context, p principal.Principal, id, note st
 		return Request{}, fault.New(fault.Forbidden, "requests for approval belong to an organization")
 	}
 	var after Request
-	err := s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
+	err := s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		r, err := selectRequest(ctx, tx, p.OrgID, id)
 		if err != nil {
 			return err
@@ -182,7 +188,12 @@ func (s *Service) change(ctx context.Context, p principal.Principal, id, note st
 		// that had all of them judged anew would let who answers, or an agent that asks
 		// and cancels, keep a whole organization from being answered.
 		appended, err := audit.Append(ctx, tx, audit.Entry{
-			Log: audit.LogOf(p.OrgID), Action: action, Actor: p, Subject: audit.Subject{Type: "approval", ID: r.ID}, Payload: entry, Observation: true,
+			Log:         audit.LogOf(p.OrgID),
+			Action:      action,
+			Actor:       p,
+			Subject:     audit.Subject{Type: "approval", ID: r.ID},
+			Payload:     entry,
+			Observation: true,
 		})
 		if err != nil {
 			return err

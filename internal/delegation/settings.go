@@ -63,14 +63,18 @@ func (s *Service) SetSettings(ctx context.Context, p principal.Principal, to Set
 	if err := to.check(); err != nil {
 		return Settings{}, err
 	}
-	err := s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
+	err := s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		if err := writeSettings(ctx, tx, p.OrgID, to); err != nil {
 			return err
 		}
 		_, err := audit.Append(ctx, tx, audit.Entry{
-			Log: audit.LogOf(p.OrgID), Action: "approval.settings_changed", Actor: p, Subject: audit.Subject{Type: "organization", ID: p.OrgID},
+			Log: audit.LogOf(p.OrgID), Action: "approval.settings_changed", Actor: p,
+			Subject: audit.Subject{Type: "organization", ID: p.OrgID},
 			Payload: map[string]any{
-				"selfApproval": to.SelfApproval, "pendingSeconds": int64(to.PendingLife / time.Second), "grantSeconds": int64(to.GrantLife / time.Second),
+				"selfApproval": to.SelfApproval, "pendingSeconds": int64(to.PendingLife / time.Second),
+				"grantSeconds": int64(to.GrantLife / time.Second),
 			},
 		})
 		return err
@@ -93,7 +97,11 @@ func readSettings(ctx context.Context, r database.Reader, orgID string) (Setting
 	if err != nil {
 		return Settings{}, fmt.Errorf("read how organization %s answers requests: %w", orgID, err)
 	}
-	return Settings{SelfApproval: self != 0, PendingLife: time.Duration(pending) * time.Second, GrantLife: time.Duration(granted) * time.Second}, nil
+	return Settings{
+		SelfApproval: self != 0,
+		PendingLife:  time.Duration(pending) * time.Second,
+		GrantLife:    time.Duration(granted) * time.Second,
+	}, nil
 }
 
 func writeSettings(ctx context.Context, tx *database.Tx, orgID string, to Settings) error {
@@ -103,7 +111,8 @@ func writeSettings(ctx context.Context, tx *database.Tx, orgID string, to Settin
 		ON CONFLICT (org_id) DO UPDATE
 		SET self_approval = excluded.self_approval, pending_seconds = excluded.pending_seconds,
 			grant_seconds = excluded.grant_seconds, updated_at = excluded.updated_at`,
-		orgID, bit(to.SelfApproval), int64(to.PendingLife/time.Second), int64(to.GrantLife/time.Second), database.Micros(tx.Now()))
+		orgID, bit(to.SelfApproval), int64(to.PendingLife/time.Second), int64(to.GrantLife/time.Second),
+		database.Micros(tx.Now()))
 	if err != nil {
 		return fmt.Errorf("store how organization %s answers requests: %w", orgID, err)
 	}

@@ -44,7 +44,9 @@ func rolesIn(tx *database.Tx) RoleOf {
 // mayStill reports whether a person who said yes could say it now: a yes counts
 // while who said it is in the organization, with the role that it took. An ask is
 // answered by the owner of the key, whatever their role.
-func mayStill(ctx context.Context, r database.Reader, roles RoleOf, orgID, userID string, kind Kind, wanted string) (bool, error) {
+func mayStill(
+	ctx context.Context, r database.Reader, roles RoleOf, orgID, userID string, kind Kind, wanted string,
+) (bool, error) {
 	if roles == nil {
 		return false, errors.New("look whether a yes still counts: nothing here knows who is in an organization")
 	}

@@ -29,7 +29,8 @@ const newest = 20
 func selectForCall(ctx context.Context, r database.Reader, c Call, w Want, since time.Time) (all []Request, err error) {
 	for _, column := range [...]string{"r.digest", "r.edited_digest"} {
 		requests, err := database.Collect(ctx, r, scanRequest, `SELECT `+columns+tables+`
-			WHERE r.key_id = $1 AND r.tool = $2 AND `+column+` = $3 AND r.created_at > $4 AND r.status IN ('pending', 'approved')
+			WHERE r.key_id = $1 AND r.tool = $2 AND `+column+
+			` = $3 AND r.created_at > $4 AND r.status IN ('pending', 'approved')
 				AND r.org_id = $5 AND r.server = $6 AND r.kind = $7 AND r.role = $8 AND r.needed = $9
 				AND (r.plan_id = $10 OR r.plan_id = '' OR $10 = '')
 				AND (r.email = $11 OR r.email = '' OR $11 = '')
@@ -38,7 +39,8 @@ func selectForCall(ctx context.Context, r database.Reader, c Call, w Want, since
 				AND (r.policy_id = $14 AND r.rule = $15 OR r.policy_id = '')
 			ORDER BY r.created_at DESC, r.id DESC
 			LIMIT $16`,
-			c.KeyID, c.Tool, c.Digest, database.Micros(since), c.OrgID, c.Server, string(w.Kind), w.role(), w.needed(), c.PlanID, c.Email,
+			c.KeyID, c.Tool, c.Digest, database.Micros(since), c.OrgID, c.Server, string(w.Kind), w.role(), w.needed(),
+			c.PlanID, c.Email,
 			c.AgentID, c.UserID, w.PolicyID, w.Rule, newest)
 		if err != nil {
 			return nil, fmt.Errorf("look for an approval: %w", err)
@@ -106,7 +108,9 @@ func selectAsked(ctx context.Context, r database.Reader, asked Request, now time
 
 // selectAlive reads requests of a key about a tool that wait or can be used, for
 // one person where that is stated. Two are enough to know that there are several.
-func selectAlive(ctx context.Context, r database.Reader, p principal.Principal, tool, email string, now time.Time) ([]Request, error) {
+func selectAlive(
+	ctx context.Context, r database.Reader, p principal.Principal, tool, email string, now time.Time,
+) ([]Request, error) {
 	requests, err := database.Collect(ctx, r, scanRequest, `SELECT `+columns+tables+`
 		WHERE r.key_id = $1 AND r.tool = $2 AND r.org_id = $3 AND r.created_at > $6
 			AND (r.status = 'pending' AND r.expires_at > $4 OR r.status = 'approved' AND g.used_at IS NULL AND g.expires_at > $4)
@@ -122,7 +126,8 @@ func selectRequest(ctx context.Context, r database.Reader, orgID, id string) (Re
 	if !database.IsID(id) || orgID == "" {
 		return Request{}, noSuchRequest()
 	}
-	request, err := scanRequest(r.QueryRow(ctx, `SELECT `+columns+tables+`WHERE r.org_id = $1 AND r.id = $2`, orgID, id))
+	request, err := scanRequest(r.QueryRow(ctx, `SELECT `+columns+tables+`WHERE r.org_id = $1 AND r.id = $2`, orgID,
+		id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return Request{}, noSuchRequest()
 	}
@@ -161,7 +166,8 @@ func countCancelled(ctx context.Context, r database.Reader, orgID, keyID string,
 	err = r.QueryRow(ctx, `
 		SELECT COUNT(*)
 		FROM approval_request
-		WHERE org_id = $1 AND status = 'cancelled' AND created_at > $2 AND key_id = $3`, orgID, database.Micros(since), keyID).Scan(&n)
+		WHERE org_id = $1 AND status = 'cancelled' AND created_at > $2 AND key_id = $3`, orgID, database.Micros(since),
+		keyID).Scan(&n)
 	return n, wrapped("count the requests that were taken back", err)
 }
 
@@ -176,7 +182,8 @@ func updateStatus(ctx context.Context, tx *database.Tx, p principal.Principal, r
 		SET status = $3, note = $4, self_approved = $5, decided_at = $6, decided_by = $7, decided_role = $8,
 			scope = $9, edited = $10, edited_digest = $11
 		WHERE org_id = $1 AND id = $2 AND status = 'pending'`,
-		r.OrgID, r.ID, string(r.Status), r.Note, bit(r.SelfApproved), database.OptionalMicros(r.DecidedAt), r.DecidedBy, r.DecidedRole,
+		r.OrgID, r.ID, string(r.Status), r.Note, bit(r.SelfApproved), database.OptionalMicros(r.DecidedAt), r.DecidedBy,
+		r.DecidedRole,
 		r.said, r.Edited, r.editedDigest)
 	if err != nil {
 		return fmt.Errorf("answer request %s: %w", r.ID, err)

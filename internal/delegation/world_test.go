@@ -49,8 +49,12 @@ var sources = delegation.Sources{
 	Record: func(ctx context.Context, tx *database.Tx, by principal.Principal, r *delegation.Request) (string, error) {
 		id := database.NewID()
 		_, err := audit.Append(ctx, tx, audit.Entry{
-			Log: audit.LogOf(by.OrgID), Action: "call.decided", Actor: by, Subject: audit.Subject{Type: "decision", ID: id}, Observation: true,
-			Decision: audit.Decision{Tool: r.Tool, Verdict: "allow"},
+			Log:         audit.LogOf(by.OrgID),
+			Action:      "call.decided",
+			Actor:       by,
+			Subject:     audit.Subject{Type: "decision", ID: id},
+			Observation: true,
+			Decision:    audit.Decision{Tool: r.Tool, Verdict: "allow"},
 		})
 		return id, err
 	},
@@ -67,12 +71,25 @@ func each(t *testing.T, body func(t *testing.T, w *world)) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = db.Close() })
-		w := &world{t: t, db: db, clock: clock, approvals: delegation.New(db, sourcesOn(db)), org: database.NewID()}
+		w := &world{
+			t:         t,
+			db:        db,
+			clock:     clock,
+			approvals: delegation.New(db, sourcesOn(db)),
+			org:       database.NewID(),
+		}
 		w.exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`, w.org)
 		w.ada = w.person(principal.Owner)
-		w.key = principal.Principal{Kind: principal.Key, KeyID: database.NewID(), UserID: w.ada.UserID, OrgID: w.org, Scopes: principal.RequestableScopes()}
+		w.key = principal.Principal{
+			Kind:   principal.Key,
+			KeyID:  database.NewID(),
+			UserID: w.ada.UserID,
+			OrgID:  w.org,
+			Scopes: principal.RequestableScopes(),
+		}
 		w.exec(`INSERT INTO api_key (id, org_id, owner_id, name, environment, product, scopes, prefix, hash, created_at)
-			VALUES ($1, $2, $3, '', 'sandbox', '', '', '', $4, 1)`, w.key.KeyID, w.org, w.ada.UserID, secret.Hash(w.key.KeyID))
+			VALUES ($1, $2, $3, '', 'sandbox', '', '', '', $4, 1)`, w.key.KeyID, w.org, w.ada.UserID,
+			secret.Hash(w.key.KeyID))
 		body(t, w)
 	})
 }
@@ -97,14 +114,23 @@ func (w *world) write(do func(ctx context.Context, tx *database.Tx) error) {
 // person is a new member of the organization.
 func (w *world) person(role principal.Role) principal.Principal {
 	id := database.NewID()
-	w.exec(`INSERT INTO user_account (id, email, name, password_hash, created_at) VALUES ($1, $2, $2, '', 1)`, id, id+"@example.org")
-	w.exec(`INSERT INTO organization_member (org_id, user_id, role, joined_at) VALUES ($1, $2, $3, 1)`, w.org, id, string(role))
+	w.exec(`INSERT INTO user_account (id, email, name, password_hash, created_at) VALUES ($1, $2, $2, '', 1)`, id,
+		id+"@example.org")
+	w.exec(`INSERT INTO organization_member (org_id, user_id, role, joined_at) VALUES ($1, $2, $3, 1)`, w.org, id,
+		string(role))
 	return principal.Principal{Kind: principal.User, UserID: id, OrgID: w.org, Role: role}
 }
 
 func (w *world) open(want delegation.Want) (r *delegation.Request) {
 	w.t.Helper()
-	call := delegation.Call{OrgID: w.org, KeyID: w.key.KeyID, OwnerID: w.ada.UserID, Server: "bank", Tool: "pay", Digest: []byte(database.NewID())}
+	call := delegation.Call{
+		OrgID:   w.org,
+		KeyID:   w.key.KeyID,
+		OwnerID: w.ada.UserID,
+		Server:  "bank",
+		Tool:    "pay",
+		Digest:  []byte(database.NewID()),
+	}
 	w.write(func(ctx context.Context, tx *database.Tx) (err error) {
 		r, err = delegation.Open(ctx, tx, call, want)
 		return err

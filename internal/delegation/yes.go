@@ -173,7 +173,8 @@ func (r *Request) callerWords() string {
 // name: agents choose them.
 func plainly(name string) string {
 	for _, c := range name {
-		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("._-:/@", c)) {
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
+			strings.ContainsRune("._-:/@", c)) {
 			return strconv.Quote(name)
 		}
 	}

@@ -12,7 +12,12 @@ import (
 func TestWords(t *testing.T) {
 	t.Parallel()
 	r := delegation.Request{Call: delegation.Call{
-		Server: "bank", Tool: "pay", AgentID: "billing", Email: "ada@example.org", SessionID: "s1", PlanID: "p1",
+		Server:    "bank",
+		Tool:      "pay",
+		AgentID:   "billing",
+		Email:     "ada@example.org",
+		SessionID: "s1",
+		PlanID:    "p1",
 	}}
 	bare := delegation.Request{Call: delegation.Call{Server: "bank", Tool: "pay", UserID: "u7"}}
 	for _, c := range []struct {
@@ -26,11 +31,17 @@ func TestWords(t *testing.T) {
 		{bare, delegation.Scope{Kind: delegation.Minutes, Minutes: 90, Uses: 1},
 			`Any call of bank.pay, whatever its arguments are, by this API key, for user "u7", at most once within 1 hour and 30 minutes. What a rule denies stays denied.`},
 		{delegation.Request{Call: delegation.Call{Server: "bank", Tool: "pay"}},
-			delegation.Scope{Kind: delegation.ByPattern, Uses: 5, Pattern: pattern(t, `{"to":{"equals":"x"},"amount":{"min":1,"max":100.0},"memo":{"any":true},"way":{"oneOf":["a","b"]},"ref":{"prefix":"INV-"},"lo":{"min":0},"hi":{"max":9}}`)},
+			delegation.Scope{
+				Kind: delegation.ByPattern,
+				Uses: 5,
+				Pattern: pattern(t,
+					`{"to":{"equals":"x"},"amount":{"min":1,"max":100.0},"memo":{"any":true},"way":{"oneOf":["a","b"]},"ref":{"prefix":"INV-"},"lo":{"min":0},"hi":{"max":9}}`),
+			},
 			`Any call of bank.pay where amount is from 1 to 100 and hi is at most 9 and lo is at least 0 and memo is anything and ref begins with "INV-" and to is "x" and way is one of "a", "b", and nothing else is given, by this API key, at most 5 times within 1 hour. What a rule denies stays denied.`},
 		{r, delegation.Scope{Kind: delegation.Plan, Minutes: 480, Uses: 1000},
 			`Every call within the plan p1 that would wait for the same approval, of whatever tool and arguments, by this API key, agent "billing", for "ada@example.org", at most 1000 times within 8 hours. What a rule denies stays denied.`},
-		{delegation.Request{Call: delegation.Call{Server: "bank", Tool: "look, once. Also \u202epay"}}, delegation.Scope{},
+		{delegation.Request{Call: delegation.Call{Server: "bank", Tool: "look, once. Also \u202epay"}},
+			delegation.Scope{},
 			`One call of "bank.look, once. Also \u202epay" with exactly these arguments, within 10 minutes.`},
 		{r, delegation.Scope{Kind: "all"}, "Nothing: this is no known scope."},
 	} {
@@ -46,23 +57,35 @@ func TestScopesThatAreRefused(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		r, bob := w.open(hold), w.person("approver") // names neither session nor plan
 		for name, yes := range map[string]delegation.Yes{
-			"unknown":              {Scope: delegation.Scope{Kind: "always"}},
-			"no session":           {Scope: delegation.Scope{Kind: delegation.Session}},
-			"no plan":              {Scope: delegation.Scope{Kind: delegation.Plan}},
-			"no minutes":           {Scope: delegation.Scope{Kind: delegation.Minutes}},
-			"too long":             {Scope: delegation.Scope{Kind: delegation.Minutes, Minutes: 481}},
-			"negative":             {Scope: delegation.Scope{Kind: delegation.Minutes, Minutes: -5}},
-			"too often":            {Scope: delegation.Scope{Kind: delegation.Minutes, Minutes: 5, Uses: 1001}},
-			"negative uses":        {Scope: delegation.Scope{Kind: delegation.Minutes, Minutes: 5, Uses: -1}},
-			"once for minutes":     {Scope: delegation.Scope{Minutes: 5}},
-			"once with a pattern":  {Scope: delegation.Scope{Kind: delegation.Once, Pattern: delegation.Pattern{{Path: "a", Any: true}}}},
-			"pattern without one":  {Scope: delegation.Scope{Kind: delegation.ByPattern}},
-			"minutes with pattern": {Scope: delegation.Scope{Kind: delegation.Minutes, Minutes: 5, Pattern: pattern(t, `{"a":{"equals":1}}`)}},
-			"any pattern":          {Scope: delegation.Scope{Kind: delegation.ByPattern, Pattern: delegation.Pattern{{Path: "a", Any: true}}}},
-			"edited and wide":      {Scope: delegation.Scope{Kind: delegation.Minutes, Minutes: 5}, Arguments: []byte(`{"a":1}`)},
-			"edited to a list":     {Arguments: []byte(`[]`)},
-			"edited twice":         {Arguments: []byte(`{"a":1,"a":2}`)},
-			"edited to a secret":   {Arguments: []byte(`{"password":"hunter2"}`)},
+			"unknown":          {Scope: delegation.Scope{Kind: "always"}},
+			"no session":       {Scope: delegation.Scope{Kind: delegation.Session}},
+			"no plan":          {Scope: delegation.Scope{Kind: delegation.Plan}},
+			"no minutes":       {Scope: delegation.Scope{Kind: delegation.Minutes}},
+			"too long":         {Scope: delegation.Scope{Kind: delegation.Minutes, Minutes: 481}},
+			"negative":         {Scope: delegation.Scope{Kind: delegation.Minutes, Minutes: -5}},
+			"too often":        {Scope: delegation.Scope{Kind: delegation.Minutes, Minutes: 5, Uses: 1001}},
+			"negative uses":    {Scope: delegation.Scope{Kind: delegation.Minutes, Minutes: 5, Uses: -1}},
+			"once for minutes": {Scope: delegation.Scope{Minutes: 5}},
+			"once with a pattern": {
+				Scope: delegation.Scope{Kind: delegation.Once, Pattern: delegation.Pattern{{Path: "a", Any: true}}},
+			},
+			"pattern without one": {Scope: delegation.Scope{Kind: delegation.ByPattern}},
+			"minutes with pattern": {
+				Scope: delegation.Scope{
+					Kind: delegation.Minutes, Minutes: 5, Pattern: pattern(t, `{"a":{"equals":1}}`),
+				},
+			},
+			"any pattern": {
+				Scope: delegation.Scope{
+					Kind: delegation.ByPattern, Pattern: delegation.Pattern{{Path: "a", Any: true}},
+				},
+			},
+			"edited and wide": {
+				Scope: delegation.Scope{Kind: delegation.Minutes, Minutes: 5}, Arguments: []byte(`{"a":1}`),
+			},
+			"edited to a list":   {Arguments: []byte(`[]`)},
+			"edited twice":       {Arguments: []byte(`{"a":1,"a":2}`)},
+			"edited to a secret": {Arguments: []byte(`{"password":"hunter2"}`)},
 		} {
 			_, err := w.approvals.Approve(t.Context(), bob, r.ID, yes)
 			wantFault(t, name, err, fault.Invalid)

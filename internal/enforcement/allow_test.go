@@ -63,7 +63,8 @@ func TestAYesForTheSession(t *testing.T) {
 			"another tool":    from("a", "u@example.org", "s1", call("bank", "move", `{"n":8}`)),
 			"another server":  from("a", "u@example.org", "s1", call("shop", "pay", `{"n":9}`)),
 		} {
-			if got := w.decide(r); name != "another server" && got.Verdict != verdict.Hold || got.PolicyID == policy.ByApproval {
+			if got := w.decide(r); name != "another server" && got.Verdict != verdict.Hold ||
+				got.PolicyID == policy.ByApproval {
 				t.Errorf("%s: %+v", name, got)
 			}
 		}
@@ -127,11 +128,13 @@ func TestAYesForMinutes(t *testing.T) {
 		w.say(held, quarter)
 		want(t, w.decide(pay), verdict.Allow, policy.ByApproval, "")
 		allow := w.standing()[0]
-		if allow.Used != 1 || allow.Uses != 100 || allow.GivenBy != w.bob || !strings.Contains(allow.Words, "within 15 minutes") {
+		if allow.Used != 1 || allow.Uses != 100 || allow.GivenBy != w.bob ||
+			!strings.Contains(allow.Words, "within 15 minutes") {
 			t.Errorf("standing: %+v", allow)
 		}
 		for range 2 {
-			if got, err := w.approvals.Revoke(t.Context(), bob, allow.ID); err != nil || got.RevokedAt == nil || got.RevokedBy != w.bob {
+			if got, err := w.approvals.Revoke(t.Context(), bob, allow.ID); err != nil || got.RevokedAt == nil ||
+				got.RevokedBy != w.bob {
 				t.Errorf("revoke: %+v, %v", got, err)
 			}
 		}
@@ -163,7 +166,9 @@ func TestAYesForAPattern(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.say(w.decide(call("bank", "pay", `{"to":"landlord","amount":5}`)), delegation.Yes{Scope: delegation.Scope{Kind: delegation.ByPattern, Pattern: narrow}})
+		w.say(w.decide(call("bank", "pay", `{"to":"landlord","amount":5}`)), delegation.Yes{
+			Scope: delegation.Scope{Kind: delegation.ByPattern, Pattern: narrow},
+		})
 		for args, verdicts := range map[string]verdict.Verdict{
 			`{"to":"landlord","amount":5}`:          verdict.Allow,
 			`{"amount":9.0e1,"to":"landlord"}`:      verdict.Allow,
@@ -187,7 +192,8 @@ func TestAYesForThePlan(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.approver()
 		w.active("rules", holdPay, `id: send; effect: hold; tools: ["mail.send"]`,
-			`id: two; effect: hold; tools: ["bank.close"]; approvers: {role: approver, count: 2}`, `id: sure; effect: ask; tools: ["bank.look"]`, allowAll)
+			`id: two; effect: hold; tools: ["bank.close"]; approvers: {role: approver, count: 2}`,
+			`id: sure; effect: ask; tools: ["bank.look"]`, allowAll)
 		steps := `{"steps":[{"action":"pay","mcp":"bank"},{"action":"send","mcp":"mail","params":{"to":"x"}},{"action":"close","mcp":"bank"},{"action":"look","mcp":"bank"}]}`
 		shown, second := w.mint(w.agent, steps), w.mint(w.agent, steps)
 		w.say(w.decide(planned(shown, "pay", `{}`)), delegation.Yes{Scope: delegation.Scope{Kind: delegation.Plan}})
@@ -211,7 +217,9 @@ func TestANoGoesBeforeAWiderYes(t *testing.T) {
 		if _, err := w.approvals.Reject(t.Context(), bob, bad.ApprovalID, "never"); err != nil {
 			t.Fatal(err)
 		}
-		w.say(w.decide(call("bank", "pay", `{}`)), delegation.Yes{Scope: delegation.Scope{Kind: delegation.Minutes, Minutes: 60}})
+		w.say(w.decide(call("bank", "pay", `{}`)), delegation.Yes{
+			Scope: delegation.Scope{Kind: delegation.Minutes, Minutes: 60},
+		})
 		want(t, w.decide(call("bank", "pay", `{"n":1}`)), verdict.Allow, policy.ByApproval, "")
 		want(t, w.decide(call("bank", "pay", `{"to":"mallory"}`)), verdict.Deny, policy.ByApproval, "never")
 	})

@@ -35,7 +35,8 @@ func TestAGrantIsUsedOnce(t *testing.T) {
 			t.Errorf("message %q", held.Message)
 		}
 		for range 3 {
-			if again := w.decide(call("bank", "pay", `{"to":"x","amount":5.0}`)); again.ApprovalID != held.ApprovalID || again.Verdict != verdict.Hold {
+			if again := w.decide(call("bank", "pay",
+				`{"to":"x","amount":5.0}`)); again.ApprovalID != held.ApprovalID || again.Verdict != verdict.Hold {
 				t.Errorf("polling: %+v", again)
 			}
 		}
@@ -51,7 +52,8 @@ func TestAGrantIsUsedOnce(t *testing.T) {
 				t.Errorf("%s: %+v", name, got)
 			}
 		}
-		if got := w.decisions.Decide(t.Context(), w.other, pay); got.Verdict != verdict.Hold || got.ApprovalID == held.ApprovalID {
+		if got := w.decisions.Decide(t.Context(), w.other, pay); got.Verdict != verdict.Hold ||
+			got.ApprovalID == held.ApprovalID {
 			t.Errorf("another key: %+v", got)
 		}
 		answers := w.together(50, func(int) enforcement.Request { return pay }, w.decisions)
@@ -171,7 +173,8 @@ func TestAStricterRuleNeedsItsOwnApproval(t *testing.T) {
 		if held.Verdict != verdict.Hold || held.Approvers == nil || held.Approvers.Count != 2 {
 			t.Fatalf("held: %+v", held)
 		}
-		if r, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, delegation.Yes{}); err != nil || r.Status != delegation.Pending {
+		if r, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, delegation.Yes{}); err != nil ||
+			r.Status != delegation.Pending {
 			t.Fatalf("the first of two: %+v, %v", r, err)
 		}
 		want(t, w.decide(pay), verdict.Hold, "", "")
@@ -180,7 +183,8 @@ func TestAStricterRuleNeedsItsOwnApproval(t *testing.T) {
 		}
 		carol := person(w.user("carol@example.org"), w.acme, principal.Admin)
 		w.member(w.acme, carol.UserID, principal.Admin)
-		if r, err := w.approvals.Approve(t.Context(), carol, held.ApprovalID, delegation.Yes{}); err != nil || r.Status != delegation.Approved {
+		if r, err := w.approvals.Approve(t.Context(), carol, held.ApprovalID, delegation.Yes{}); err != nil ||
+			r.Status != delegation.Approved {
 			t.Fatalf("the second of two: %+v, %v", r, err)
 		}
 		want(t, w.decide(pay), verdict.Allow, policy.ByApproval, "")
@@ -193,9 +197,12 @@ func TestPlanAndEmailTellRequestsApart(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.active("rules", holdPay)
 		plain := `{"steps":[{"action":"pay","mcp":"bank"}]}`
-		first, second := w.mint(w.agent, plain), w.mint(w.agent, plain, func(r *intent.Request) { r.ContextID = "other" })
+		first, second := w.mint(w.agent, plain),
+			w.mint(w.agent, plain, func(r *intent.Request) { r.ContextID = "other" })
 		ids := map[string]string{}
-		for name, r := range map[string]enforcement.Request{"first": planned(first, "pay", `{}`), "second": planned(second, "pay", `{}`)} {
+		for name, r := range map[string]enforcement.Request{
+			"first": planned(first, "pay", `{}`), "second": planned(second, "pay", `{}`),
+		} {
 			ids[name] = w.decide(r).ApprovalID
 		}
 		if ids["first"] == ids["second"] || ids["first"] == "" {
@@ -269,7 +276,9 @@ func TestHoldsTakeNoLimit(t *testing.T) {
 		if n := w.count("limit_use"); n != 0 {
 			t.Errorf("%d counters", n)
 		}
-		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, delegation.Yes{Note: strings.Repeat("n", 1000)}); err != nil {
+		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, delegation.Yes{
+			Note: strings.Repeat("n", 1000),
+		}); err != nil {
 			t.Fatal(err)
 		}
 		want(t, w.decide(pay), verdict.Allow, policy.ByApproval, "")
@@ -289,8 +298,16 @@ func TestAnApprovalGivenOutIsADecision(t *testing.T) {
 		shown := w.mint(w.agent, `{"steps":[{"action":"pay","mcp":"bank"}]}`)
 		pay := planned(shown, "pay", `{"amount":5}`)
 		held, five := w.decide(pay), 5.0
-		asked := delegation.Asked{Tool: "pay", Domain: "bank", Arguments: []byte(`{"amount":5.0}`), Amount: &five, Email: "u@example.org", PlanID: held.PlanID}
-		if r, opened, err := w.approvals.Ask(t.Context(), w.agent, asked); err != nil || opened || r.ID != held.ApprovalID {
+		asked := delegation.Asked{
+			Tool:      "pay",
+			Domain:    "bank",
+			Arguments: []byte(`{"amount":5.0}`),
+			Amount:    &five,
+			Email:     "u@example.org",
+			PlanID:    held.PlanID,
+		}
+		if r, opened, err := w.approvals.Ask(t.Context(), w.agent, asked); err != nil || opened ||
+			r.ID != held.ApprovalID {
 			t.Fatalf("asked: %+v, %t, %v", r, opened, err)
 		}
 		w.say(held, delegation.Yes{})
@@ -303,7 +320,8 @@ func TestAnApprovalGivenOutIsADecision(t *testing.T) {
 			t.Fatal(err)
 		}
 		given, err := w.approvals.CheckApproved(t.Context(), w.agent, question)
-		if err != nil || given == nil || given.Request.ID != held.ApprovalID || given.ApproverEmail != "bob@example.org" {
+		if err != nil || given == nil || given.Request.ID != held.ApprovalID ||
+			given.ApproverEmail != "bob@example.org" {
 			t.Fatalf("given out: %+v, %v", given, err)
 		}
 		rows, err := decision.Read(t.Context(), w.db, w.acme, 0, 100)
@@ -311,7 +329,8 @@ func TestAnApprovalGivenOutIsADecision(t *testing.T) {
 			t.Fatal(err)
 		}
 		last := rows[len(rows)-1]
-		if last.ID != given.DecisionID || last.Verdict != verdict.Allow || last.PolicyID != policy.ByApproval || last.Details.ApprovalID != held.ApprovalID ||
+		if last.ID != given.DecisionID || last.Verdict != verdict.Allow || last.PolicyID != policy.ByApproval ||
+			last.Details.ApprovalID != held.ApprovalID ||
 			last.PlanID != held.PlanID || last.KeyID != w.agent.KeyID || len(last.Digest) == 0 {
 			t.Errorf("recorded: %+v", last)
 		}

@@ -51,7 +51,8 @@ func (o *outcome) answered(request *delegation.Request, tx *database.Tx) bool {
 	case request.Granted(tx.Now()):
 		o.used = true
 	case request.Changed(tx.Now()):
-		o.candidate.Decision = refuse(policy.ByApproval, "changed", "approved with changes: the agent is told what to call").Decision
+		o.candidate.Decision = refuse(policy.ByApproval, "changed",
+			"approved with changes: the agent is told what to call").Decision
 		o.told = "approved with changes: call again with " + request.Edited
 		if request.Edited == "" {
 			o.told = "approved with changes, and these were erased: ask again"
@@ -90,9 +91,21 @@ func (c *call) asked(o *outcome) delegation.Call {
 	r := &c.request
 	_, tool := plan.Place(r.Tool, o.server, r.Source)
 	asked := delegation.Call{
-		OrgID: c.by.OrgID, KeyID: c.by.KeyID, OwnerID: c.by.UserID, Server: o.server, Tool: tool,
-		Digest: c.digest, Arguments: string(c.shown), Canonical: c.args.Text(),
-		UserID: r.UserID, Email: r.UserEmail, AgentID: r.AgentID, SessionID: r.SessionID, Step: -1, Labels: r.Labels, Widens: o.widened,
+		OrgID:     c.by.OrgID,
+		KeyID:     c.by.KeyID,
+		OwnerID:   c.by.UserID,
+		Server:    o.server,
+		Tool:      tool,
+		Digest:    c.digest,
+		Arguments: string(c.shown),
+		Canonical: c.args.Text(),
+		UserID:    r.UserID,
+		Email:     r.UserEmail,
+		AgentID:   r.AgentID,
+		SessionID: r.SessionID,
+		Step:      -1,
+		Labels:    r.Labels,
+		Widens:    o.widened,
 	}
 	if o.plan != nil {
 		asked.PlanID = o.plan.ID
@@ -120,7 +133,13 @@ func wanted(o *outcome) delegation.Want {
 		kind = delegation.Ask
 	}
 	return delegation.Want{
-		Kind: kind, PolicyID: o.PolicyID, PolicyVersion: o.PolicyVersion, Rule: o.Rule, Reason: o.Reason, Message: o.Message, Approvers: o.Approvers,
+		Kind:          kind,
+		PolicyID:      o.PolicyID,
+		PolicyVersion: o.PolicyVersion,
+		Rule:          o.Rule,
+		Reason:        o.Reason,
+		Message:       o.Message,
+		Approvers:     o.Approvers,
 	}
 }
 
@@ -151,16 +170,35 @@ func (o *outcome) approvalID() string {
 // RecordRelease writes down, as a decision, that a client was told to run a call
 // by its approval alone, because it asked without arguments. It gives the
 // decision's id.
-func (s *Service) RecordRelease(ctx context.Context, tx *database.Tx, by principal.Principal, r *delegation.Request) (string, error) {
+func (s *Service) RecordRelease(
+	ctx context.Context, tx *database.Tx, by principal.Principal, r *delegation.Request,
+) (string, error) {
 	c := &call{
-		by: by, id: database.NewID(), started: time.Now(), digest: r.Digest, hidden: true,
-		request: Request{Server: r.Server, Tool: r.Tool, AgentID: r.AgentID, UserID: r.UserID, UserEmail: r.Email, SessionID: r.SessionID, Environment: by.Environment},
+		by:      by,
+		id:      database.NewID(),
+		started: time.Now(),
+		digest:  r.Digest,
+		hidden:  true,
+		request: Request{
+			Server:      r.Server,
+			Tool:        r.Tool,
+			AgentID:     r.AgentID,
+			UserID:      r.UserID,
+			UserEmail:   r.Email,
+			SessionID:   r.SessionID,
+			Environment: by.Environment,
+		},
 	}
 	if r.Arguments != "" {
 		c.shown = []byte(r.Arguments)
 	}
 	o := &outcome{approval: r, used: true, step: -1, candidate: candidate{server: r.Server, Decision: engine.Decision{
-		Verdict: verdict.Hold, PolicyID: r.PolicyID, PolicyVersion: r.PolicyVersion, Rule: r.Rule, Reason: r.Reason, Message: r.Message,
+		Verdict:       verdict.Hold,
+		PolicyID:      r.PolicyID,
+		PolicyVersion: r.PolicyVersion,
+		Rule:          r.Rule,
+		Reason:        r.Reason,
+		Message:       r.Message,
 	}}}
 	if r.PlanID != "" && r.Via == delegation.ViaDecision { // else nobody has checked that it is the call's
 		o.plan, o.step = &plan.Declared{ID: r.PlanID}, r.Step

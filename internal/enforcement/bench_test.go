@@ -22,11 +22,14 @@ func BenchmarkDecide(b *testing.B) {
 			w := newWorld(b, database.Options{SQLitePath: filepath.Join(b.TempDir(), "writ.db")})
 			rules := []string{`id: pay; effect: allow; tools: ["bank.pay"]; when: args.amount < 1000`}
 			for i := range 99 {
-				rules = append(rules, fmt.Sprintf(`id: r%d; effect: allow; tools: ["server%d.*"]; when: args.amount < %d`, i, i, i))
+				rules = append(rules,
+					fmt.Sprintf(`id: r%d; effect: allow; tools: ["server%d.*"]; when: args.amount < %d`, i, i, i))
 			}
 			w.active("hundred", rules...)
-			shown := w.mint(w.agent, `{"goal":"pay","steps":[{"action":"pay","mcp":"bank","params":{"to":"ada"}},{"action":"read","mcp":"fs"},{"action":"list","mcp":"fs"}]}`)
-			request := planned(shown, "pay", `{"to":"ada","amount":12.5,"note":"the invoice of May, as agreed","reference":"2030-0042"}`)
+			shown := w.mint(w.agent,
+				`{"goal":"pay","steps":[{"action":"pay","mcp":"bank","params":{"to":"ada"}},{"action":"read","mcp":"fs"},{"action":"list","mcp":"fs"}]}`)
+			request := planned(shown, "pay",
+				`{"to":"ada","amount":12.5,"note":"the invoice of May, as agreed","reference":"2030-0042"}`)
 			if got := w.decide(request); !got.Allowed() {
 				b.Fatalf("%+v", got)
 			}

@@ -82,7 +82,8 @@ func (c *call) readNames() {
 		name string
 		text *string
 	}{
-		{"server", &r.Server}, {"tool", &r.Tool}, {"agent", &r.AgentID}, {"user", &r.UserID}, {"user's e-mail", &r.UserEmail},
+		{"server", &r.Server}, {"tool", &r.Tool}, {"agent", &r.AgentID}, {"user", &r.UserID},
+		{"user's e-mail", &r.UserEmail},
 		{"session", &r.SessionID}, {"context", &r.ContextID}, {"source", &r.Source}, {"environment", &r.Environment},
 	} {
 		text := strings.TrimSpace(*field.text)

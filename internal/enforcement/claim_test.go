@@ -14,7 +14,9 @@ import (
 
 // together makes n calls at once, spread over the services, and gives the
 // answers.
-func (w *world) together(n int, request func(i int) enforcement.Request, services ...*enforcement.Service) []enforcement.Answer {
+func (w *world) together(
+	n int, request func(i int) enforcement.Request, services ...*enforcement.Service,
+) []enforcement.Answer {
 	w.t.Helper()
 	answers := make([]enforcement.Answer, n)
 	var next atomic.Int64
@@ -91,7 +93,8 @@ func TestLimitsAreExactAcrossReplicas(t *testing.T) {
 	w := newWorld(t, dbtest.Postgres(t))
 	second := open(t, w.options)
 	w.active("rules", `id: pace; effect: deny; tools: ["bank.*"]; limit: {calls: 11, per: 1h, by: agent}`, allowAll)
-	shown := w.mint(w.agent, `{"steps":[{"action":"pay","mcp":"bank","max_calls":30},{"action":"get","mcp":"web","max_calls":5}]}`)
+	shown := w.mint(w.agent,
+		`{"steps":[{"action":"pay","mcp":"bank","max_calls":30},{"action":"get","mcp":"web","max_calls":5}]}`)
 	answers := w.together(150, func(i int) enforcement.Request {
 		if i%3 == 0 {
 			return planned(shown, "get", `{}`)
@@ -120,9 +123,11 @@ func TestARefusedStepTakesNothing(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		w.active("rules", `id: few; effect: allow; tools: ["bank.*"]; limit: {calls: 2, per: 1h, by: org}`)
-		ordered := w.mint(w.agent, `{"ordered":true,"steps":[{"action":"first","mcp":"bank"},{"action":"second","mcp":"bank"}]}`)
+		ordered := w.mint(w.agent,
+			`{"ordered":true,"steps":[{"action":"first","mcp":"bank"},{"action":"second","mcp":"bank"}]}`)
 		for range 3 {
-			want(t, w.decide(planned(ordered, "second", `{}`)), verdict.Deny, policy.ByIntent, "step 0 (first) comes before")
+			want(t, w.decide(planned(ordered, "second", `{}`)), verdict.Deny, policy.ByIntent,
+				"step 0 (first) comes before")
 		}
 		want(t, w.decide(planned(ordered, "first", `{}`)), verdict.Allow, "", "")
 		want(t, w.decide(planned(ordered, "second", `{}`)), verdict.Allow, "", "")

@@ -24,7 +24,8 @@ func TestOrderOfChecks(t *testing.T) {
 
 		allowed := w.decide(planned(shown, "read", `{"path":"a"}`))
 		want(t, allowed, verdict.Allow, "rules", "allowed by rule read")
-		if allowed.Step != 0 || allowed.Server != "fs" || allowed.PlanID != shown.PlanID || allowed.PolicyVersion != 1 || allowed.Rule != "read" {
+		if allowed.Step != 0 || allowed.Server != "fs" || allowed.PlanID != shown.PlanID ||
+			allowed.PolicyVersion != 1 || allowed.Rule != "read" {
 			t.Errorf("allowed: %+v", allowed)
 		}
 		held := w.decide(planned(shown, "bash", `{"command":"make"}`))
@@ -61,7 +62,9 @@ func TestTokens(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		w.active("rules", allowAll)
-		shown := w.mint(w.agent, twoSteps, func(r *intent.Request) { r.UserID, r.AgentID, r.ContextID, r.SessionID = "u", "a", "c", "s" })
+		shown := w.mint(w.agent, twoSteps, func(r *intent.Request) {
+			r.UserID, r.AgentID, r.ContextID, r.SessionID = "u", "a", "c", "s"
+		})
 		altered := shown
 		altered.Signature = strings.Repeat("0", len(shown.Signature))
 		unsigned := shown
@@ -78,21 +81,29 @@ func TestTokens(t *testing.T) {
 			request enforcement.Request
 			reason  string // empty: allowed
 		}{
-			"good":             {w.agent, planned(shown, "read", `{}`), ""},
-			"same user":        {w.agent, with(func(r *enforcement.Request) { r.UserID, r.AgentID = "u", plan.NotStated }), ""},
-			"altered":          {w.agent, planned(altered, "read", `{}`), "not the one issued"},
-			"without proof":    {w.agent, planned(unsigned, "read", `{}`), "not the one issued"},
-			"unknown":          {w.agent, planned(unknown, "read", `{}`), "no plan"},
-			"of another key":   {w.other, planned(shown, "read", `{}`), "another API key"},
-			"of another org":   {w.foreign, planned(shown, "read", `{}`), "no plan"},
-			"another user":     {w.agent, with(func(r *enforcement.Request) { r.UserID = "v" }), "another user"},
-			"another agent":    {w.agent, with(func(r *enforcement.Request) { r.AgentID = "b" }), "another agent"},
-			"another context":  {w.agent, with(func(r *enforcement.Request) { r.ContextID = "d" }), "another context"},
-			"another session":  {w.agent, with(func(r *enforcement.Request) { r.SessionID = "t" }), "another session"},
-			"another server":   {w.agent, with(func(r *enforcement.Request) { r.Server = "net" }), "not in the plan"},
-			"without a scope":  {principal.Principal{Kind: principal.Key, OrgID: w.acme, KeyID: w.agent.KeyID}, planned(shown, "read", `{}`), "scope enforce"},
-			"a person":         {w.owner, planned(shown, "read", `{}`), "scope enforce"},
-			"no organization":  {principal.Principal{Kind: principal.Key, KeyID: w.agent.KeyID, Scopes: w.agent.Scopes}, planned(shown, "read", `{}`), "scope enforce"},
+			"good": {w.agent, planned(shown, "read", `{}`), ""},
+			"same user": {
+				w.agent, with(func(r *enforcement.Request) { r.UserID, r.AgentID = "u", plan.NotStated }), "",
+			},
+			"altered":         {w.agent, planned(altered, "read", `{}`), "not the one issued"},
+			"without proof":   {w.agent, planned(unsigned, "read", `{}`), "not the one issued"},
+			"unknown":         {w.agent, planned(unknown, "read", `{}`), "no plan"},
+			"of another key":  {w.other, planned(shown, "read", `{}`), "another API key"},
+			"of another org":  {w.foreign, planned(shown, "read", `{}`), "no plan"},
+			"another user":    {w.agent, with(func(r *enforcement.Request) { r.UserID = "v" }), "another user"},
+			"another agent":   {w.agent, with(func(r *enforcement.Request) { r.AgentID = "b" }), "another agent"},
+			"another context": {w.agent, with(func(r *enforcement.Request) { r.ContextID = "d" }), "another context"},
+			"another session": {w.agent, with(func(r *enforcement.Request) { r.SessionID = "t" }), "another session"},
+			"another server":  {w.agent, with(func(r *enforcement.Request) { r.Server = "net" }), "not in the plan"},
+			"without a scope": {
+				principal.Principal{Kind: principal.Key, OrgID: w.acme, KeyID: w.agent.KeyID},
+				planned(shown, "read", `{}`), "scope enforce",
+			},
+			"a person": {w.owner, planned(shown, "read", `{}`), "scope enforce"},
+			"no organization": {
+				principal.Principal{Kind: principal.Key, KeyID: w.agent.KeyID, Scopes: w.agent.Scopes},
+				planned(shown, "read", `{}`), "scope enforce",
+			},
 			"nobody whosoever": {principal.Principal{}, planned(shown, "read", `{}`), "scope enforce"},
 		} {
 			got := w.decisions.Decide(t.Context(), c.by, c.request)
@@ -156,7 +167,9 @@ func TestPlansOfSessions(t *testing.T) {
 		w.mint(w.agent, `{"steps":[{"action":"other"}]}`, func(r *intent.Request) { r.SessionID = "s" })
 		want(t, w.decide(in("s", "other")), verdict.Allow, "", "")
 
-		if _, err := w.decisions.SetSettings(t.Context(), w.owner, enforcement.Settings{IntentRequired: true, MaxPlanTTL: time.Hour}); err != nil {
+		if _, err := w.decisions.SetSettings(t.Context(), w.owner, enforcement.Settings{
+			IntentRequired: true, MaxPlanTTL: time.Hour,
+		}); err != nil {
 			t.Fatal(err)
 		}
 		want(t, w.decide(in("new", "anything")), verdict.Deny, policy.ByIntent, "no plan")
@@ -170,8 +183,10 @@ func TestPlansOfSessions(t *testing.T) {
 func TestAPlanDoesNotMoveTheHarnessTools(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
-		w.active("rules", `id: issues; effect: allow; tools: ["github.*"]`, `id: shell; effect: hold; tools: ["claude-code.Bash"]`)
-		w.mint(w.agent, `{"steps":[{"action":"Bash","mcp":"github"},{"action":"Write","mcp":"github"},{"action":"mcp__github__create_issue"},{"action":"mcp_github_list","mcp":"github"}]}`,
+		w.active("rules", `id: issues; effect: allow; tools: ["github.*"]`,
+			`id: shell; effect: hold; tools: ["claude-code.Bash"]`)
+		w.mint(w.agent,
+			`{"steps":[{"action":"Bash","mcp":"github"},{"action":"Write","mcp":"github"},{"action":"mcp__github__create_issue"},{"action":"mcp_github_list","mcp":"github"}]}`,
 			func(r *intent.Request) { r.SessionID = "s" })
 		in := func(tool, source, server string) enforcement.Request {
 			return enforcement.Request{Tool: tool, SessionID: "s", Source: source, Server: server}
@@ -181,7 +196,8 @@ func TestAPlanDoesNotMoveTheHarnessTools(t *testing.T) {
 		want(t, w.decide(in("Write", "gemini-cli", "")), verdict.Deny, "", "")
 		want(t, w.decide(in("mcp__github__create_issue", "claude-code", "")), verdict.Allow, "", "")
 		want(t, w.decide(in("mcp_github_list", "gemini-cli", "")), verdict.Allow, "", "")
-		want(t, w.decide(in("Bash", "gemini-cli", "github")), verdict.Allow, "", "") // the host says that it is the server's
+		// the host says that it is the server's
+		want(t, w.decide(in("Bash", "gemini-cli", "github")), verdict.Allow, "", "")
 	})
 }
 
@@ -190,7 +206,8 @@ func TestAPlanDoesNotMoveTheHarnessTools(t *testing.T) {
 func TestSeveralServers(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
-		w.active("rules", allowAll, `id: no; effect: deny; tools: ["prod.*", "fs.Write"]`, `id: wait; effect: hold; tools: ["stage.*"]`)
+		w.active("rules", allowAll, `id: no; effect: deny; tools: ["prod.*", "fs.Write"]`,
+			`id: wait; effect: hold; tools: ["stage.*"]`)
 		shown := w.mint(w.agent, `{"steps":[
 			{"action":"run","mcp":"dev"},{"action":"run","mcp":"prod","params":{"on":"prod"}},{"action":"run","mcp":"stage","params":{"on":"stage"}},
 			{"action":"write","mcp":"fs"}]}`)
@@ -259,7 +276,8 @@ func TestRolesInConditionsAreNotWonByNaming(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		w.member(w.acme, w.bob, principal.Viewer)
-		w.active("roles", `id: owners; effect: allow; tools: ["x.*"]; when: user.role == "owner"`, `id: viewers; effect: allow; tools: ["y.*"]; when: user.role == "viewer"`)
+		w.active("roles", `id: owners; effect: allow; tools: ["x.*"]; when: user.role == "owner"`,
+			`id: viewers; effect: allow; tools: ["y.*"]; when: user.role == "viewer"`)
 		bobs := w.key(w.bob, w.acme)
 		named := func(p principal.Principal, server, user string) enforcement.Answer {
 			return w.decisions.Decide(t.Context(), p, enforcement.Request{Server: server, Tool: "t", UserID: user})
@@ -301,7 +319,8 @@ func TestHostileCalls(t *testing.T) {
 				want(t, got, verdict.Allow, "", "") // a line feed at the end is no part of a name
 				continue
 			}
-			if got.Verdict != verdict.Deny || !got.Recorded || got.PolicyID != policy.ByDefault || strings.Contains(got.Reason, "secret") {
+			if got.Verdict != verdict.Deny || !got.Recorded || got.PolicyID != policy.ByDefault ||
+				strings.Contains(got.Reason, "secret") {
 				t.Errorf("%s: %s recorded=%t: %s", name, got.Verdict, got.Recorded, got.Reason)
 			}
 			if err := w.checkReceipt(got); err != nil {
@@ -323,17 +342,20 @@ func TestSecretsAreNotStored(t *testing.T) {
 		want(t, w.decide(r), verdict.Hold, "", "")
 		other := w.decide(call("s", "t", `{"grüße":"größer","n":1.0}`))
 		var full string
-		if err := w.db.QueryRow(t.Context(), `SELECT payload FROM audit_entry WHERE log = $1 AND position = $2`, w.acme, other.Receipt.Index).Scan(&full); err != nil {
+		if err := w.db.QueryRow(t.Context(), `SELECT payload FROM audit_entry WHERE log = $1 AND position = $2`, w.acme,
+			other.Receipt.Index).Scan(&full); err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(full, "incomplete") || !strings.Contains(full, `"n":1`) {
 			t.Errorf("arguments without secrets: %s", full)
 		}
 		var entry, request string
-		if err := w.db.QueryRow(t.Context(), `SELECT payload FROM audit_entry WHERE action = $1 ORDER BY position`, decision.Action).Scan(&entry); err != nil {
+		if err := w.db.QueryRow(t.Context(), `SELECT payload FROM audit_entry WHERE action = $1 ORDER BY position`,
+			decision.Action).Scan(&entry); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.db.QueryRow(t.Context(), `SELECT arguments FROM approval_request ORDER BY id`).Scan(&request); err != nil {
+		if err := w.db.QueryRow(t.Context(),
+			`SELECT arguments FROM approval_request ORDER BY id`).Scan(&request); err != nil {
 			t.Fatal(err)
 		}
 		if text := entry + request; strings.Contains(text, "planted") || strings.Count(text, "kept") != 2 {
@@ -347,7 +369,8 @@ func TestSecretsAreNotStored(t *testing.T) {
 func TestFiguresOfASession(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
-		w.active("rules", allowAll, `id: enough; effect: deny; tools: ["*"]; when: session.calls >= 2 || session.costUsd > 1.0`)
+		w.active("rules", allowAll,
+			`id: enough; effect: deny; tools: ["*"]; when: session.calls >= 2 || session.costUsd > 1.0`)
 		in := func(session string) enforcement.Request {
 			r := call("fs", "read", `{}`)
 			r.SessionID = session

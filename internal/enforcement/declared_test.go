@@ -46,7 +46,9 @@ func TestTheUserOfThePlanIsWhoAsks(t *testing.T) {
 		bob := w.approver()
 		w.member(w.acme, w.user("carol@example.org"), principal.Approver)
 		w.active("rules", holdPay)
-		shown := w.mint(w.agent, `{"steps":[{"action":"pay","mcp":"bank"}]}`, func(r *intent.Request) { r.UserID = "Bob@example.org" })
+		shown := w.mint(w.agent, `{"steps":[{"action":"pay","mcp":"bank"}]}`, func(r *intent.Request) {
+			r.UserID = "Bob@example.org"
+		})
 		held := w.decide(planned(shown, "pay", `{}`))
 		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, delegation.Yes{}); err == nil {
 			t.Error("the person the plan was declared for approved its call")

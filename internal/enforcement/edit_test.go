@@ -20,13 +20,15 @@ func TestAYesWithChanges(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.approver()
 		w.active("rules", holdPay, `id: big; effect: deny; tools: ["bank.pay"]; when: args.amount > 9000`, allowAll)
-		asked, changed := call("bank", "pay", `{"to":"x","amount":900}`), call("bank", "pay", `{"amount":500.0,"to":"x"}`)
+		asked, changed := call("bank", "pay", `{"to":"x","amount":900}`),
+			call("bank", "pay", `{"amount":500.0,"to":"x"}`)
 		held := w.decide(asked)
 		waiting := w.decide(changed) // somebody asked for that before, too
 		w.say(held, delegation.Yes{Note: "less", Arguments: []byte(`{"to":"x","amount":5e2}`)})
 		for range 2 {
 			got := w.decide(asked)
-			want(t, got, verdict.Deny, policy.ByApproval, `approved with changes: call again with {"amount":500,"to":"x"}`)
+			want(t, got, verdict.Deny, policy.ByApproval,
+				`approved with changes: call again with {"amount":500,"to":"x"}`)
 			if got.ApprovalID != held.ApprovalID {
 				t.Errorf("the call as it was: %+v", got)
 			}
@@ -59,9 +61,12 @@ func TestChangesThatLeaveThePlan(t *testing.T) {
 		w.approver()
 		w.active("rules", holdPay)
 		shown := w.mint(w.agent, `{"steps":[{"action":"pay","mcp":"bank","params":{"to":"landlord"}}]}`)
-		w.say(w.decide(planned(shown, "pay", `{"to":"landlord"}`)), delegation.Yes{Arguments: []byte(`{"to":"mallory"}`)})
+		w.say(w.decide(planned(shown, "pay", `{"to":"landlord"}`)), delegation.Yes{
+			Arguments: []byte(`{"to":"mallory"}`),
+		})
 		want(t, w.decide(planned(shown, "pay", `{"to":"mallory"}`)), verdict.Deny, policy.ByIntent, "")
-		want(t, w.decide(planned(shown, "pay", `{"to":"landlord"}`)), verdict.Deny, policy.ByApproval, "approved with changes")
+		want(t, w.decide(planned(shown, "pay", `{"to":"landlord"}`)), verdict.Deny, policy.ByApproval,
+			"approved with changes")
 	})
 }
 
@@ -83,7 +88,8 @@ func TestWhatIsTheSameCall(t *testing.T) {
 			w.say(held, delegation.Yes{})
 			before := spell(random, args)
 			alter(random, args)
-			if got := w.decide(call("bank", "pay", spell(random, args))); got.Verdict != verdict.Hold || got.ApprovalID == held.ApprovalID {
+			if got := w.decide(call("bank", "pay", spell(random, args))); got.Verdict != verdict.Hold ||
+				got.ApprovalID == held.ApprovalID {
 				t.Fatalf("%s was approved, and %s is %s", before, spell(random, args), got.Verdict)
 			}
 			if got := w.decide(call("bank", "pay", before)); got.Verdict != verdict.Allow {
@@ -209,7 +215,8 @@ func TestErasedPayloadsAreNotKeptInRequests(t *testing.T) {
 		held, other := w.decide(pay), w.decide(call("bank", "pay", `{"to":"z"}`))
 		w.say(held, delegation.Yes{Note: "not so", Arguments: []byte(`{"to":"y"}`)})
 		var answered int64
-		if err := w.db.QueryRow(t.Context(), `SELECT position FROM audit_entry WHERE action = 'approval.approved'`).Scan(&answered); err != nil {
+		if err := w.db.QueryRow(t.Context(),
+			`SELECT position FROM audit_entry WHERE action = 'approval.approved'`).Scan(&answered); err != nil {
 			t.Fatal(err)
 		}
 		for _, index := range []int64{held.Receipt.Index, answered} {
@@ -221,7 +228,8 @@ func TestErasedPayloadsAreNotKeptInRequests(t *testing.T) {
 		if err != nil || got.Arguments+got.Edited+got.Note != "" || got.Status != delegation.Approved {
 			t.Errorf("erased: %+v, %v", got, err)
 		}
-		if kept, err := w.approvals.Get(t.Context(), w.owner, other.ApprovalID); err != nil || kept.Arguments != `{"to":"z"}` {
+		if kept, err := w.approvals.Get(t.Context(), w.owner, other.ApprovalID); err != nil ||
+			kept.Arguments != `{"to":"z"}` {
 			t.Errorf("the other: %+v, %v", kept, err)
 		}
 		want(t, w.decide(pay), verdict.Deny, policy.ByApproval, "approved with changes, and these were erased")

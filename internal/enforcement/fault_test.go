@@ -98,7 +98,8 @@ func TestLostCommit(t *testing.T) {
 func TestARecordThatFails(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
-		w.active("rules", `id: few; effect: allow; tools: ["fs.*"]; limit: {calls: 1, per: 1h, by: org}`, `id: h; effect: hold; tools: ["h.*"]`)
+		w.active("rules", `id: few; effect: allow; tools: ["fs.*"]; limit: {calls: 1, per: 1h, by: org}`,
+			`id: h; effect: hold; tools: ["h.*"]`)
 		shown := w.mint(w.agent, `{"steps":[{"action":"read","mcp":"fs","max_calls":1},{"action":"pay","mcp":"h"}]}`)
 		before := w.count("audit_entry")
 		w.exec(`ALTER TABLE audit_entry RENAME TO away`)
@@ -108,7 +109,8 @@ func TestARecordThatFails(t *testing.T) {
 			}
 		}
 		w.exec(`ALTER TABLE away RENAME TO audit_entry`)
-		if after := w.count("audit_entry"); after != before || w.count("approval_request") != 0 || w.count("limit_use") != 0 || w.count("plan_step") != 0 {
+		if after := w.count("audit_entry"); after != before || w.count("approval_request") != 0 ||
+			w.count("limit_use") != 0 || w.count("plan_step") != 0 {
 			t.Errorf("%d entries, %d before, and more stayed", after, before)
 		}
 		want(t, w.decide(planned(shown, "read", `{}`)), verdict.Allow, "", "")
@@ -122,7 +124,10 @@ func TestWhatCannotBeReadDenies(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.active("rules", `id: few; effect: allow; tools: ["fs.*"]; limit: {calls: 100, per: 1h, by: org}`)
 		shown := w.mint(w.agent, `{"steps":[{"action":"read","mcp":"fs","max_calls":100}]}`)
-		for _, table := range []string{"policy", "policy_version", "organization", "organization_member", "enforcement_settings", "plan", "plan_step", "limit_use", "digest_key", "audit_head"} {
+		for _, table := range []string{
+			"policy", "policy_version", "organization", "organization_member", "enforcement_settings", "plan",
+			"plan_step", "limit_use", "digest_key", "audit_head",
+		} {
 			w.exec(`ALTER TABLE ` + table + ` RENAME TO away`)
 			fresh, err := assembleOn(w.db)
 			if err != nil {
@@ -191,7 +196,9 @@ func TestAFaultyNeighbour(t *testing.T) {
 		began, end := make(chan struct{}), make(chan struct{})
 		wait := make(chan struct{}, 3)
 		go func() {
-			_ = w.db.Write(context.Background(), database.Change{Lane: database.Urgent, Do: func(context.Context, *database.Tx) error {
+			_ = w.db.Write(context.Background(), database.Change{Lane: database.Urgent, Do: func(
+				context.Context, *database.Tx,
+			) error {
 				select {
 				case <-began:
 				default:
@@ -210,7 +217,9 @@ func TestAFaultyNeighbour(t *testing.T) {
 			wait <- struct{}{}
 		}()
 		go func() {
-			_ = w.db.Write(context.Background(), database.Change{Lane: database.Urgent, Do: func(context.Context, *database.Tx) error { return errors.New("no") }})
+			_ = w.db.Write(context.Background(), database.Change{
+				Lane: database.Urgent, Do: func(context.Context, *database.Tx) error { return errors.New("no") },
+			})
 			wait <- struct{}{}
 		}()
 		for w.db.QueueLength() < 2 {

@@ -57,7 +57,8 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 	}
 	widened := fit.Drift == plan.Widened
 	if c.needsPlan(v) && !fit.OK && !widened {
-		d.Decision = refuse(policy.ByIntent, string(fit.Drift), redaction.Text(fit.Reason)).Decision // it names arguments
+		// it names arguments
+		d.Decision = refuse(policy.ByIntent, string(fit.Drift), redaction.Text(fit.Reason)).Decision
 		return d
 	}
 	d.steps, d.widened = fit.Steps, widened
@@ -67,7 +68,9 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 		d.PolicyID = policy.ByDefault
 	}
 	if widened {
-		d.Decision = policy.Stricter(d.Decision, engine.Decision{Verdict: verdict.Hold, PolicyID: policy.ByIntent, Rule: string(fit.Drift), Reason: fit.Reason})
+		d.Decision = policy.Stricter(d.Decision, engine.Decision{
+			Verdict: verdict.Hold, PolicyID: policy.ByIntent, Rule: string(fit.Drift), Reason: fit.Reason,
+		})
 	}
 	return d
 }
@@ -141,7 +144,13 @@ func (c *call) needsPlan(v *view) bool {
 func (c *call) checkIntent(v *view, now time.Time) plan.Result {
 	r := &c.request
 	return plan.Check(v.plan, v.presented, plan.Call{Server: r.Server, Tool: r.Tool, Arguments: c.args}, plan.Binding{
-		OrgID: c.by.OrgID, KeyID: c.by.KeyID, UserID: r.UserID, Email: r.UserEmail, AgentID: r.AgentID, Context: r.ContextID, Session: r.SessionID,
+		OrgID:   c.by.OrgID,
+		KeyID:   c.by.KeyID,
+		UserID:  r.UserID,
+		Email:   r.UserEmail,
+		AgentID: r.AgentID,
+		Context: r.ContextID,
+		Session: r.SessionID,
 	}, now)
 }
 
@@ -172,7 +181,8 @@ func (c *call) names(v *view, fit plan.Result) []name {
 			}
 		}
 	}
-	if host, ok := c.hostOfBareName(); ok && !slices.ContainsFunc(names, func(n name) bool { return n.server == host || n.server == plan.Local }) {
+	if host, ok := c.hostOfBareName(); ok &&
+		!slices.ContainsFunc(names, func(n name) bool { return n.server == host || n.server == plan.Local }) {
 		add(host, strings.TrimSpace(c.request.Tool), names[0].step)
 	}
 	return names
@@ -203,9 +213,18 @@ func (c *call) ownName(others []name) (name, bool) {
 func (c *call) toolcall(v *view, n name, now time.Time) *toolcall.Call {
 	r := &c.request
 	call := &toolcall.Call{
-		Server: n.server, Tool: n.tool, Args: c.decoded, Agent: toolcall.Agent{ID: r.AgentID}, User: v.user, Org: v.org,
-		Key:     toolcall.Key{ID: c.by.KeyID, OwnerID: c.by.UserID, OwnerRole: v.owner.Role},
-		Session: toolcall.Session{ID: r.SessionID}, Labels: r.Labels, Environment: r.Environment, Now: now, ResolvedPaths: r.ResolvedPaths,
+		Server:        n.server,
+		Tool:          n.tool,
+		Args:          c.decoded,
+		Agent:         toolcall.Agent{ID: r.AgentID},
+		User:          v.user,
+		Org:           v.org,
+		Key:           toolcall.Key{ID: c.by.KeyID, OwnerID: c.by.UserID, OwnerRole: v.owner.Role},
+		Session:       toolcall.Session{ID: r.SessionID},
+		Labels:        r.Labels,
+		Environment:   r.Environment,
+		Now:           now,
+		ResolvedPaths: r.ResolvedPaths,
 	}
 	if v.plan != nil {
 		call.Intent = toolcall.Intent{PlanID: v.plan.ID, Goal: v.plan.Plan.Goal, Declared: true}
@@ -225,6 +244,8 @@ func (c *call) toolcall(v *view, n name, now time.Time) *toolcall.Call {
 // figuresFor tells conditions what a session has used, once a call.
 func (s *Service) figuresFor(ctx context.Context, c *call) func(sessionID string) func() (toolcall.Figures, error) {
 	return func(sessionID string) func() (toolcall.Figures, error) {
-		return sync.OnceValues(func() (toolcall.Figures, error) { return s.policies.SessionFigures(ctx, c.by.OrgID, sessionID) })
+		return sync.OnceValues(func() (toolcall.Figures, error) {
+			return s.policies.SessionFigures(ctx, c.by.OrgID, sessionID)
+		})
 	}
 }

@@ -43,7 +43,8 @@ func TestAKeyExpiresWhileItIsRemembered(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		w.active("rules", allowAll)
-		w.exec(`UPDATE api_key SET expires_at = $2 WHERE id = $1`, w.agent.KeyID, database.Micros(w.db.Now().Add(time.Minute)))
+		w.exec(`UPDATE api_key SET expires_at = $2 WHERE id = $1`, w.agent.KeyID,
+			database.Micros(w.db.Now().Add(time.Minute)))
 		want(t, w.decide(call("fs", "read", `{}`)), verdict.Allow, "", "")
 		w.pass(time.Minute)
 		want(t, w.decide(call("fs", "read", `{}`)), verdict.Deny, policy.ByAgent, "API key is not valid any more")
@@ -77,9 +78,14 @@ func TestACheckThatIsOldIsNotRecorded(t *testing.T) {
 			t.Helper()
 			before := w.count(`audit_entry WHERE action = 'step.verified'`)
 			current, err := w.decisions.RecordStep(t.Context(), w.agent, enforcement.StepCheck{
-				PlanID: database.NewID(), Tool: "read", Verdict: v, Generation: snapshot.Generation, Epoch: snapshot.Epoch,
+				PlanID:     database.NewID(),
+				Tool:       "read",
+				Verdict:    v,
+				Generation: snapshot.Generation,
+				Epoch:      snapshot.Epoch,
 			})
-			if recorded := w.count(`audit_entry WHERE action = 'step.verified'`) > before; err != nil || recorded != current {
+			if recorded := w.count(`audit_entry WHERE action = 'step.verified'`) > before; err != nil ||
+				recorded != current {
 				t.Errorf("%s: current %t, recorded %t, %v", v, current, recorded, err)
 			}
 			return current

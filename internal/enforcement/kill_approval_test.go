@@ -45,7 +45,9 @@ func approveForEver(task string) error {
 		return err
 	}
 	ctx := context.Background()
-	a, err := assemble(ctx, database.Options{SQLitePath: d.SQLitePath, PostgresURL: d.PostgresURL, Now: func() time.Time { return d.Now }})
+	a, err := assemble(ctx, database.Options{
+		SQLitePath: d.SQLitePath, PostgresURL: d.PostgresURL, Now: func() time.Time { return d.Now },
+	})
 	if err != nil {
 		return err
 	}
@@ -84,7 +86,14 @@ func TestKillBetweenApprovalAndUse(t *testing.T) {
 		const batch = 40
 		var lines []told
 		for round := range 3 {
-			d := doomedApprover{SQLitePath: w.options.SQLitePath, PostgresURL: w.options.PostgresURL, Now: w.options.Now(), Agent: w.agent, Approver: bob, From: round * batch}
+			d := doomedApprover{
+				SQLitePath:  w.options.SQLitePath,
+				PostgresURL: w.options.PostgresURL,
+				Now:         w.options.Now(),
+				Agent:       w.agent,
+				Approver:    bob,
+				From:        round * batch,
+			}
 			for i := range batch {
 				d.Waiting = append(d.Waiting, w.decide(numbered(d.From+i)).ApprovalID)
 			}

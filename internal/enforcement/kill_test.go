@@ -51,7 +51,9 @@ func decideForEver(task string) error {
 	if err := json.Unmarshal([]byte(task), &d); err != nil {
 		return err
 	}
-	a, err := assemble(context.Background(), database.Options{SQLitePath: d.SQLitePath, PostgresURL: d.PostgresURL, Now: func() time.Time { return d.Now }})
+	a, err := assemble(context.Background(), database.Options{
+		SQLitePath: d.SQLitePath, PostgresURL: d.PostgresURL, Now: func() time.Time { return d.Now },
+	})
 	if err != nil {
 		return err
 	}
@@ -60,7 +62,8 @@ func decideForEver(task string) error {
 		go func() {
 			for i := 0; ; i++ {
 				tool := []string{"pay", "ask", "other"}[i%3]
-				answers <- a.decisions.Decide(context.Background(), d.Agent, planned(d.Shown, tool, fmt.Sprintf(`{"n":%d}`, 1000*i+caller)))
+				answers <- a.decisions.Decide(context.Background(), d.Agent, planned(d.Shown, tool,
+					fmt.Sprintf(`{"n":%d}`, 1000*i+caller)))
 			}
 		}()
 	}
@@ -78,11 +81,15 @@ func decideForEver(task string) error {
 func TestKill(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
-		w.active("rules", `id: pay; effect: allow; tools: ["bank.*"]; limit: {calls: 1000000, per: 1h, by: org}`, `id: hold; effect: hold; tools: ["h.*"]`)
-		shown := w.mint(w.agent, `{"steps":[{"action":"pay","mcp":"bank","max_calls":1000000},{"action":"ask","mcp":"h"}]}`)
+		w.active("rules", `id: pay; effect: allow; tools: ["bank.*"]; limit: {calls: 1000000, per: 1h, by: org}`,
+			`id: hold; effect: hold; tools: ["h.*"]`)
+		shown := w.mint(w.agent,
+			`{"steps":[{"action":"pay","mcp":"bank","max_calls":1000000},{"action":"ask","mcp":"h"}]}`)
 		var told []enforcement.Answer
 		for round := range 3 {
-			told = append(told, w.killAfter(doomed{w.options.SQLitePath, w.options.PostgresURL, w.options.Now(), w.agent, shown}, 60+25*round)...)
+			told = append(told,
+				w.killAfter(doomed{w.options.SQLitePath, w.options.PostgresURL, w.options.Now(), w.agent, shown},
+					60+25*round)...)
 		}
 		w.settle()
 		recorded := map[string]verdict.Verdict{}
@@ -106,7 +113,8 @@ func TestKill(t *testing.T) {
 			}
 		}
 		var uses, taken int
-		if err := w.db.QueryRow(t.Context(), `SELECT uses, (SELECT used FROM limit_use) FROM plan_step`).Scan(&uses, &taken); err != nil {
+		if err := w.db.QueryRow(t.Context(), `SELECT uses, (SELECT used FROM limit_use) FROM plan_step`).Scan(&uses,
+			&taken); err != nil {
 			t.Fatal(err)
 		}
 		if uses != ran || taken != ran || ran == 0 {

@@ -11,7 +11,8 @@ import (
 func TestAToolCannotBePlacedElsewhere(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
-		w.active("rules", `id: never; effect: deny; tools: ["files.delete"]`, `id: careful; effect: hold; tools: ["*.send"]`,
+		w.active("rules", `id: never; effect: deny; tools: ["files.delete"]`,
+			`id: careful; effect: hold; tools: ["*.send"]`,
 			`id: harmless; effect: allow; tools: ["harmless.*", "claude-code.*"]`)
 		steps := func(server, action string) string {
 			return `{"steps":[{"action":"` + action + `","mcp":"` + server + `"}]}`

@@ -25,7 +25,8 @@ func TestAYesServesNobodyElse(t *testing.T) {
 		held := w.decide(pay("billing", "ada"))
 		w.say(held, delegation.Yes{})
 		for name, r := range map[string]enforcement.Request{
-			"another agent": pay("crawler", "ada"), "no agent": pay("", "ada"), "another user": pay("billing", "eve"), "no user": pay("billing", ""),
+			"another agent": pay("crawler", "ada"), "no agent": pay("", "ada"), "another user": pay("billing", "eve"),
+			"no user": pay("billing", ""),
 		} {
 			if got := w.decide(r); got.Verdict != verdict.Hold || got.ApprovalID == held.ApprovalID {
 				t.Errorf("%s: %s by request %s", name, got.Verdict, got.ApprovalID)
@@ -66,7 +67,8 @@ func TestANoIsNotEscaped(t *testing.T) {
 		plain := `{"steps":[{"action":"pay","mcp":"bank"}]}`
 		first := w.mint(w.agent, plain)
 		for i := range 25 { // as many as could hide the one that was answered
-			other := planned(w.mint(w.agent, plain, func(r *intent.Request) { r.ContextID = string(rune('a' + i)) }), "pay", `{}`)
+			other := planned(w.mint(w.agent, plain, func(r *intent.Request) { r.ContextID = string(rune('a' + i)) }),
+				"pay", `{}`)
 			other.UserEmail = string(rune('a'+i)) + "@example.org"
 			want(t, w.decide(other), verdict.Hold, "rules", "")
 		}
@@ -90,8 +92,15 @@ func TestANoIsNotEscaped(t *testing.T) {
 				t.Errorf("%s: %s, %s", name, got.Verdict, got.Reason)
 			}
 		}
-		asked := delegation.Asked{Tool: "pay", Domain: "bank", Arguments: []byte(`{}`), Email: "u@example.org", PlanID: second.PlanID}
-		if r, opened, err := w.approvals.Ask(t.Context(), w.agent, asked); err != nil || opened || r.Status != delegation.Rejected {
+		asked := delegation.Asked{
+			Tool:      "pay",
+			Domain:    "bank",
+			Arguments: []byte(`{}`),
+			Email:     "u@example.org",
+			PlanID:    second.PlanID,
+		}
+		if r, opened, err := w.approvals.Ask(t.Context(), w.agent, asked); err != nil || opened ||
+			r.Status != delegation.Rejected {
 			t.Errorf("a client asks again: %s, opened %t, %v", r.Status, opened, err)
 		}
 		want(t, w.decide(from("a", "v@example.org", "s", planned(second, "pay", `{}`))), verdict.Hold, "rules", "")

@@ -90,7 +90,8 @@ func TestNoCallRunsTwiceOnOneApproval(t *testing.T) {
 				t.Errorf("round %d: approved %t, and %d calls ran", i, approved, ran)
 			}
 		})
-		if n := w.count(`approval_grant WHERE used_at IS NOT NULL AND decision_id <> ''`); int64(n) != yeses.Load() || runs.Load() != yeses.Load() {
+		if n := w.count(`approval_grant WHERE used_at IS NOT NULL AND decision_id <> ''`); int64(n) != yeses.Load() ||
+			runs.Load() != yeses.Load() {
 			t.Errorf("%d yeses, %d grants used, %d runs", yeses.Load(), n, runs.Load())
 		}
 		if n := w.count(`approval_event WHERE kind IN ('approved', 'rejected')`); n != rounds {

@@ -21,12 +21,33 @@ func record(ctx context.Context, tx *database.Tx, c *call, o *outcome) (*audit.A
 	r := &c.request
 	o.finish()
 	kept := decision.Record{
-		ID: c.id, OrgID: c.by.OrgID, AgentID: r.AgentID, SessionID: r.SessionID, Server: o.server, Tool: r.Tool,
-		Verdict: o.Verdict, PolicyID: o.PolicyID, PolicyVersion: o.PolicyVersion, Rule: o.Rule,
+		ID:            c.id,
+		OrgID:         c.by.OrgID,
+		AgentID:       r.AgentID,
+		SessionID:     r.SessionID,
+		Server:        o.server,
+		Tool:          r.Tool,
+		Verdict:       o.Verdict,
+		PolicyID:      o.PolicyID,
+		PolicyVersion: o.PolicyVersion,
+		Rule:          o.Rule,
 		Details: decision.Details{
-			Arguments: c.shown, Digest: c.digest, Incomplete: c.hidden, PlacedOn: o.placedOn, PolicyName: o.PolicyName, Reason: o.Reason, Message: o.Message,
-			UserID: r.UserID, Email: r.UserEmail, ContextID: r.ContextID, Source: r.Source, Environment: r.Environment, Labels: r.Labels,
-			ApprovalID: o.approvalID(), Duration: time.Since(c.started), Shadows: o.shadows,
+			Arguments:   c.shown,
+			Digest:      c.digest,
+			Incomplete:  c.hidden,
+			PlacedOn:    o.placedOn,
+			PolicyName:  o.PolicyName,
+			Reason:      o.Reason,
+			Message:     o.Message,
+			UserID:      r.UserID,
+			Email:       r.UserEmail,
+			ContextID:   r.ContextID,
+			Source:      r.Source,
+			Environment: r.Environment,
+			Labels:      r.Labels,
+			ApprovalID:  o.approvalID(),
+			Duration:    time.Since(c.started),
+			Shadows:     o.shadows,
 		},
 	}
 	if o.plan != nil {

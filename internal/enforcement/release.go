@@ -20,12 +20,21 @@ import (
 // now. Where the request has kept the very arguments, the call is judged by them;
 // else by whatever rules could want of such a call. It tells the generation of the
 // log that this holds for.
-func (s *Service) Denies(ctx context.Context, by principal.Principal, r *delegation.Request) (denied bool, generation int64, err error) {
+func (s *Service) Denies(
+	ctx context.Context, by principal.Principal, r *delegation.Request,
+) (denied bool, generation int64, err error) {
 	v := &view{}
 	if v.policies, err = s.policies.Snapshot(ctx, by.OrgID); err != nil {
 		return true, 0, err
 	}
-	c := &call{by: by, request: Request{Tool: r.Tool, AgentID: r.AgentID, UserID: r.UserID, UserEmail: r.Email, SessionID: r.SessionID, Environment: by.Environment}}
+	c := &call{by: by, request: Request{
+		Tool:        r.Tool,
+		AgentID:     r.AgentID,
+		UserID:      r.UserID,
+		UserEmail:   r.Email,
+		SessionID:   r.SessionID,
+		Environment: by.Environment,
+	}}
 	if err := s.lookAtPeople(ctx, c, v); err != nil {
 		return true, 0, err
 	}

@@ -16,13 +16,20 @@ func TestAnApprovalIsGivenOutAsADecisionWouldUseIt(t *testing.T) {
 		w.active("rules", holdPay)
 		five, email := 5.0, "u@example.org"
 		w.say(w.decide(from("", email, "", call("bank", "pay", `{"amount":5}`))), delegation.Yes{})
-		asked := delegation.Asked{Tool: "pay", Domain: "bank", Arguments: []byte(`{"amount":7}`), Amount: &five, Email: email}
+		asked := delegation.Asked{
+			Tool:      "pay",
+			Domain:    "bank",
+			Arguments: []byte(`{"amount":7}`),
+			Amount:    &five,
+			Email:     email,
+		}
 		r, _, err := w.approvals.Ask(t.Context(), w.agent, asked)
 		if err != nil {
 			t.Fatal(err)
 		}
 		w.pass(delegation.GrantLife) // of the first, so that only one can be meant
-		if _, err := w.approvals.Approve(t.Context(), person(w.bob, w.acme, "approver"), r.ID, delegation.Yes{}); err != nil {
+		if _, err := w.approvals.Approve(t.Context(), person(w.bob, w.acme, "approver"), r.ID,
+			delegation.Yes{}); err != nil {
 			t.Fatal(err)
 		}
 		question := delegation.Question{Tool: "pay", Amount: 5, Email: email}
@@ -57,16 +64,20 @@ func TestNobodyIsAskedBlindlyForMore(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		w.approver()
-		w.active("rules", holdPay, `id: large; effect: hold; tools: ["bank.pay"]; when: args.amount > 1000; approvers: {role: approver, count: 2}`)
+		w.active("rules", holdPay,
+			`id: large; effect: hold; tools: ["bank.pay"]; when: args.amount > 1000; approvers: {role: approver, count: 2}`)
 		five := 5.0
 		r, _, err := w.approvals.Ask(t.Context(), w.agent, delegation.Asked{Tool: "pay", Domain: "bank", Amount: &five})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.approvals.Approve(t.Context(), person(w.bob, w.acme, "approver"), r.ID, delegation.Yes{}); err != nil {
+		if _, err := w.approvals.Approve(t.Context(), person(w.bob, w.acme, "approver"), r.ID,
+			delegation.Yes{}); err != nil {
 			t.Fatal(err)
 		}
-		if given, err := w.approvals.CheckApproved(t.Context(), w.agent, delegation.Question{Tool: "pay", Amount: 5}); err != nil || given != nil {
+		if given, err := w.approvals.CheckApproved(t.Context(), w.agent, delegation.Question{
+			Tool: "pay", Amount: 5,
+		}); err != nil || given != nil {
 			t.Errorf("given out: %+v, %v", given, err)
 		}
 	})
@@ -85,7 +96,13 @@ func TestAnEndedPlanGivesNothingOut(t *testing.T) {
 		} {
 			shown := w.mint(w.agent, text)
 			held := w.decide(planned(shown, "pay", `{}`))
-			if _, _, err := w.approvals.Ask(t.Context(), w.agent, delegation.Asked{Tool: "pay", Domain: "bank", Arguments: []byte(`{}`), Amount: &five, PlanID: shown.PlanID}); err != nil {
+			if _, _, err := w.approvals.Ask(t.Context(), w.agent, delegation.Asked{
+				Tool:      "pay",
+				Domain:    "bank",
+				Arguments: []byte(`{}`),
+				Amount:    &five,
+				PlanID:    shown.PlanID,
+			}); err != nil {
 				t.Fatal(err)
 			}
 			w.say(held, delegation.Yes{})
@@ -94,7 +111,9 @@ func TestAnEndedPlanGivesNothingOut(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if given, err := w.approvals.CheckApproved(t.Context(), w.agent, delegation.Question{Tool: "pay", Amount: 5}); err != nil || given != nil {
+			if given, err := w.approvals.CheckApproved(t.Context(), w.agent, delegation.Question{
+				Tool: "pay", Amount: 5,
+			}); err != nil || given != nil {
 				t.Errorf("%s: given out: %+v, %v", name, given, err)
 			}
 			w.pass(delegation.GrantLife)

@@ -41,7 +41,8 @@ func TestApprovalsAcrossReplicas(t *testing.T) {
 		if r := <-answered; r.Status != delegation.Approved {
 			t.Errorf("the other process sees %+v", r)
 		}
-		if n := allowed(w.together(60, func(int) enforcement.Request { return pay }, w.decisions, second.decisions)); n != yes.runs {
+		if n := allowed(w.together(60, func(int) enforcement.Request { return pay }, w.decisions,
+			second.decisions)); n != yes.runs {
 			t.Errorf("%d calls ran, want %d", n, yes.runs)
 		}
 	}
@@ -59,7 +60,8 @@ func TestApprovalsAcrossReplicas(t *testing.T) {
 	if n := w.count(`approval_event WHERE kind = 'expired' AND request_id = '` + waiting + `'`); n != 1 {
 		t.Errorf("expired %d times", n)
 	}
-	if r, err := second.approvals.Get(t.Context(), person(w.bob, w.acme, principal.Approver), waiting); err != nil || r.Status != delegation.Expired {
+	if r, err := second.approvals.Get(t.Context(), person(w.bob, w.acme, principal.Approver), waiting); err != nil ||
+		r.Status != delegation.Expired {
 		t.Errorf("after its time: %+v, %v", r, err)
 	}
 	w.verified()

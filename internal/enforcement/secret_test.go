@@ -44,8 +44,11 @@ func TestNoKeyIsKept(t *testing.T) {
 			}
 		}
 		// The name of an argument is data, and is told in the reason.
-		want(t, w.decide(planned(shown, "read", `{"path":"a","`+leaked+`":1}`)), verdict.Deny, policy.ByIntent, "[redacted]")
-		want(t, w.decide(call("fs", "read", `{"path":"`+leaked+`","env":[{"name":"TOKEN","value":"hunter2-hunter2"}]}`)), verdict.Allow, "", "")
+		want(t, w.decide(planned(shown, "read", `{"path":"a","`+leaked+`":1}`)), verdict.Deny, policy.ByIntent,
+			"[redacted]")
+		want(t,
+			w.decide(call("fs", "read", `{"path":"`+leaked+`","env":[{"name":"TOKEN","value":"hunter2-hunter2"}]}`)),
+			verdict.Allow, "", "")
 		for _, secret := range []string{leaked[:20], "hunter2"} {
 			if kept := w.everything(); strings.Contains(kept, secret) {
 				at := strings.Index(kept, secret)
@@ -67,15 +70,17 @@ func TestNoKeyNamesAPlan(t *testing.T) {
 		} {
 			r := intent.Request{Plan: []byte(twoSteps)}
 			put(&r)
-			if _, err := w.plans.Mint(t.Context(), w.agent, r); err == nil || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), leaked) {
+			if _, err := w.plans.Mint(t.Context(), w.agent, r); err == nil || !strings.Contains(err.Error(), name) ||
+				strings.Contains(err.Error(), leaked) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
 		// A goal is cut, and not within a key.
 		w.mint(w.agent, `{"goal":"`+strings.Repeat("word ", 817)+leaked+` more","steps":[{"action":"read"}]}`)
 		if _, err := w.plans.RecordPreflight(t.Context(), w.agent, intent.Preflight{
-			AgentID: leaked, Prompt: strings.Repeat("x", 1990) + " " + leaked, Violations: []string{leaked + ": denied"},
-			Tools: []intent.PreflightTool{{Server: leaked, Tool: "t" + strings.Repeat("x", 190) + " " + leaked}},
+			AgentID: leaked, Prompt: strings.Repeat("x", 1990) + " " + leaked,
+			Violations: []string{leaked + ": denied"},
+			Tools:      []intent.PreflightTool{{Server: leaked, Tool: "t" + strings.Repeat("x", 190) + " " + leaked}},
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +135,9 @@ func TestEveryNameOfAnArgumentIsRecorded(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.active("rules", allowAll)
 		shown := w.mint(w.agent, `{"steps":[{"action":"read","mcp":"fs","strict":true,"params":{"pa\u0000th":"a"}}]}`)
-		for _, args := range []string{`{}`, `{"pa\u0000th":"a","b\u0000c":1}`, `{"\u0000":1}`, `{"\u001b[2J":1}`, `{"\u202e":1}`, `{"\u0085":1}`} {
+		for _, args := range []string{
+			`{}`, `{"pa\u0000th":"a","b\u0000c":1}`, `{"\u0000":1}`, `{"\u001b[2J":1}`, `{"\u202e":1}`, `{"\u0085":1}`,
+		} {
 			got := w.decide(planned(shown, "read", args))
 			want(t, got, verdict.Deny, policy.ByIntent, "arguments are not those of the plan")
 			if !got.Recorded || strings.ContainsFunc(got.Reason, func(r rune) bool { return !unicode.IsPrint(r) }) {
@@ -146,8 +153,12 @@ func TestNamesShowAsTheyAre(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		w.active("rules", allowAll)
-		for _, name := range []string{"\u202eyap", "pay\u200b", "pay\ufeff", "a\u2028b", "\u2067x", "p\u00aday", "a\U000e0041"} {
-			for _, r := range []enforcement.Request{call("fs", name, `{}`), call(name, "read", `{}`), {Server: "fs", Tool: "read", AgentID: name}} {
+		for _, name := range []string{
+			"\u202eyap", "pay\u200b", "pay\ufeff", "a\u2028b", "\u2067x", "p\u00aday", "a\U000e0041",
+		} {
+			for _, r := range []enforcement.Request{
+				call("fs", name, `{}`), call(name, "read", `{}`), {Server: "fs", Tool: "read", AgentID: name},
+			} {
 				got := w.decide(r)
 				want(t, got, verdict.Deny, policy.ByDefault, "control characters")
 				if !got.Recorded {

@@ -43,8 +43,17 @@ type Service struct {
 }
 
 // New makes a service of the areas it composes.
-func New(db *database.DB, policies *policy.Service, plans *intent.Service, people People, keys Keys, logger *slog.Logger) *Service {
-	return &Service{db: db, policies: policies, plans: plans, people: people, keys: keys, logger: logger}
+func New(
+	db *database.DB, policies *policy.Service, plans *intent.Service, people People, keys Keys, logger *slog.Logger,
+) *Service {
+	return &Service{
+		db:       db,
+		policies: policies,
+		plans:    plans,
+		people:   people,
+		keys:     keys,
+		logger:   logger,
+	}
 }
 
 // tries is how often a call is judged anew because something changed, or a limit
@@ -56,7 +65,12 @@ const tries = 8
 // judged or recorded is denied, with the reason.
 func (s *Service) Decide(ctx context.Context, p principal.Principal, r Request) Answer {
 	if !p.HasScope(principal.Enforce) || p.OrgID == "" {
-		return Answer{Reason: "decisions are made for an API key of the scope enforce, in an organization", PolicyID: policy.ByDefault, Step: -1, Server: r.Server}
+		return Answer{
+			Reason:   "decisions are made for an API key of the scope enforce, in an organization",
+			PolicyID: policy.ByDefault,
+			Step:     -1,
+			Server:   r.Server,
+		}
 	}
 	c := s.read(ctx, p, r)
 	for try := range tries {
@@ -95,7 +109,9 @@ func final(d candidate) candidate {
 // commit settles the candidate in one transaction that waits in the lane of
 // decisions.
 func (s *Service) commit(ctx context.Context, c *call, v *view, d candidate) (o outcome, err error) {
-	err = s.db.Write(ctx, database.Change{Lane: database.Urgent, Logs: []string{audit.LogOf(c.by.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
+	err = s.db.Write(ctx, database.Change{Lane: database.Urgent, Logs: []string{audit.LogOf(c.by.OrgID)}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) (err error) {
 		o, err = s.settle(ctx, tx, c, v, d)
 		return err
 	}})
@@ -115,8 +131,18 @@ func (s *Service) deny(ctx context.Context, c *call, d candidate) Answer {
 func (s *Service) answer(ctx context.Context, c *call, o *outcome) Answer {
 	s.counters.count(o.Verdict)
 	a := Answer{
-		Verdict: o.Verdict, Reason: o.Reason, Message: o.Message, PolicyID: o.PolicyID, PolicyName: o.PolicyName, PolicyVersion: o.PolicyVersion, Rule: o.Rule,
-		DecisionID: c.id, Step: o.step, Server: o.server, Approvers: o.Approvers, Recorded: true,
+		Verdict:       o.Verdict,
+		Reason:        o.Reason,
+		Message:       o.Message,
+		PolicyID:      o.PolicyID,
+		PolicyName:    o.PolicyName,
+		PolicyVersion: o.PolicyVersion,
+		Rule:          o.Rule,
+		DecisionID:    c.id,
+		Step:          o.step,
+		Server:        o.server,
+		Approvers:     o.Approvers,
+		Recorded:      true,
 	}
 	if o.told != "" {
 		a.Reason = o.told
@@ -146,7 +172,13 @@ func (s *Service) unrecorded(ctx context.Context, c *call, err error) Answer {
 		reason = "the record cannot be written right now, so the call is denied: try again later"
 	}
 	return Answer{
-		Verdict: verdict.Deny, Reason: reason, PolicyID: policy.ByDefault, Rule: "unrecorded", Step: -1, Server: c.request.Server, Duration: time.Since(c.started),
+		Verdict:  verdict.Deny,
+		Reason:   reason,
+		PolicyID: policy.ByDefault,
+		Rule:     "unrecorded",
+		Step:     -1,
+		Server:   c.request.Server,
+		Duration: time.Since(c.started),
 	}
 }
 

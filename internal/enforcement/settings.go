@@ -33,7 +33,8 @@ func Defaults() Settings { return Settings{MaxPlanTTL: intent.DefaultMaxLife} }
 
 func (s Settings) check() error {
 	if s.MaxPlanTTL < MinPlanTTL || s.MaxPlanTTL > LongestPlanTTL || s.MaxPlanTTL%time.Second != 0 {
-		return fault.Field("maxPlanTtlSeconds", "must be from %.0f to %.0f", MinPlanTTL.Seconds(), LongestPlanTTL.Seconds())
+		return fault.Field("maxPlanTtlSeconds", "must be from %.0f to %.0f", MinPlanTTL.Seconds(),
+			LongestPlanTTL.Seconds())
 	}
 	return nil
 }
@@ -68,13 +69,18 @@ func (s *Service) SetSettings(ctx context.Context, p principal.Principal, to Set
 	if err := to.check(); err != nil {
 		return Settings{}, err
 	}
-	err := s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
+	err := s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		if err := writeSettings(ctx, tx, p.OrgID, to); err != nil {
 			return err
 		}
 		_, err := audit.Append(ctx, tx, audit.Entry{
-			Log: audit.LogOf(p.OrgID), Action: "enforcement.settings_changed", Actor: p, Subject: audit.Subject{Type: "organization", ID: p.OrgID},
-			Payload: map[string]any{"intentRequired": to.IntentRequired, "maxPlanTtlSeconds": int64(to.MaxPlanTTL / time.Second)},
+			Log: audit.LogOf(p.OrgID), Action: "enforcement.settings_changed", Actor: p,
+			Subject: audit.Subject{Type: "organization", ID: p.OrgID},
+			Payload: map[string]any{
+				"intentRequired": to.IntentRequired, "maxPlanTtlSeconds": int64(to.MaxPlanTTL / time.Second),
+			},
 		})
 		return err
 	}})

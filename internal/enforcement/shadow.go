@@ -25,7 +25,9 @@ const (
 
 // judgeShadows asks every shadow what it would have said. The call is decided
 // already; whatever happens here is written down with it, and nothing else.
-func (s *Service) judgeShadows(ctx context.Context, c *call, v *view, questions []question, known limitsRead, said verdict.Verdict) []decision.Shadow {
+func (s *Service) judgeShadows(
+	ctx context.Context, c *call, v *view, questions []question, known limitsRead, said verdict.Verdict,
+) []decision.Shadow {
 	ctx, cancel := context.WithTimeout(ctx, shadowTime)
 	defer cancel()
 	own := s.shadowQuestions(ctx, c, questions)
@@ -52,13 +54,16 @@ func (s *Service) shadowQuestions(ctx context.Context, c *call, questions []ques
 }
 
 // judgeShadow asks one. A panic is a failure of the shadow and of nothing else.
-func (s *Service) judgeShadow(ctx context.Context, shadow policy.Shadow, questions []question, known limitsRead) (judged decision.Shadow) {
+func (s *Service) judgeShadow(
+	ctx context.Context, shadow policy.Shadow, questions []question, known limitsRead,
+) (judged decision.Shadow) {
 	if shadow.Set == nil {
 		return decision.Shadow{Problem: shadow.Problem}
 	}
 	defer func() {
 		if failure := recover(); failure != nil {
-			s.logger.ErrorContext(ctx, "judging by a shadow failed; the decision is not touched by it", "policy", shadow.PolicyID, "version", shadow.Version)
+			s.logger.ErrorContext(ctx, "judging by a shadow failed; the decision is not touched by it", "policy",
+				shadow.PolicyID, "version", shadow.Version)
 			judged = decision.Shadow{Problem: shadowFailed}
 		}
 	}()
@@ -71,7 +76,13 @@ func (s *Service) judgeShadow(ctx context.Context, shadow policy.Shadow, questio
 		}
 		d = questions[i].join(i == 0, d, policy.Judge(shadow.Set, questions[i].call, spent))
 	}
-	return decision.Shadow{Verdict: d.Verdict.String(), DecidedBy: d.PolicyID, Rule: d.Rule, Failed: len(d.Failed), Uncounted: uncounted}
+	return decision.Shadow{
+		Verdict:   d.Verdict.String(),
+		DecidedBy: d.PolicyID,
+		Rule:      d.Rule,
+		Failed:    len(d.Failed),
+		Uncounted: uncounted,
+	}
 }
 
 // limitsRead is what was read of limits for a decision.

@@ -54,7 +54,14 @@ func TestShadowsAreOnTheRecord(t *testing.T) {
 		}
 		deny := w.shadow("strict", `id: no-shell; effect: deny; tools: ["sh.*"]`)
 		want(t, w.decide(call("sh", "bash", `{"command":"ls"}`)), verdict.Allow, active.ID, "")
-		would := []decision.Shadow{{Active: "allow", DecidedBy: deny.ID, Policy: deny.ID, Rule: "no-shell", Verdict: "deny", Version: 1}}
+		would := []decision.Shadow{{
+			Active:    "allow",
+			DecidedBy: deny.ID,
+			Policy:    deny.ID,
+			Rule:      "no-shell",
+			Verdict:   "deny",
+			Version:   1,
+		}}
 		if diff := cmp.Diff(would, w.last().Shadows); diff != "" {
 			t.Errorf("a call that the shadow would deny (-want +got):\n%s", diff)
 		}
@@ -107,9 +114,11 @@ func TestShadowLimitsCountNothing(t *testing.T) {
 func TestShadowsChangeNoAnswer(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
-		w.active("mixed", `id: read; effect: allow; tools: ["fs.*"]`, `id: pay; effect: hold; tools: ["bank.*"]`, `id: sh; effect: ask; tools: ["sh.*"]`, `id: net; effect: deny; tools: ["net.*"]`)
+		w.active("mixed", `id: read; effect: allow; tools: ["fs.*"]`, `id: pay; effect: hold; tools: ["bank.*"]`,
+			`id: sh; effect: ask; tools: ["sh.*"]`, `id: net; effect: deny; tools: ["net.*"]`)
 		calls := []enforcement.Request{
-			call("fs", "read", `{}`), call("bank", "pay", `{"amount":1}`), call("sh", "bash", `{"command":"ls"}`), call("net", "get", `{}`), call("other", "x", `{}`),
+			call("fs", "read", `{}`), call("bank", "pay", `{"amount":1}`), call("sh", "bash", `{"command":"ls"}`),
+			call("net", "get", `{}`), call("other", "x", `{}`),
 			call("", "mcp__net__get", `{}`),
 		}
 		for i := range calls {

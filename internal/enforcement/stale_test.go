@@ -42,7 +42,10 @@ func TestAChangeInBetweenWins(t *testing.T) {
 				must(err)
 			}, policy.ByIntent, "has ended"},
 			{"a plan expires", func() { w.pass(intent.DefaultLife) }, policy.ByIntent, "expired"},
-			{"a deny is activated", func() { w.active("stop", `id: stop; effect: deny; tools: ["fs.read"]`) }, "stop", "denied by rule stop"},
+			{
+				"a deny is activated", func() { w.active("stop", `id: stop; effect: deny; tools: ["fs.read"]`) },
+				"stop", "denied by rule stop",
+			},
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				shown = w.mint(w.agent, twoSteps)
@@ -78,7 +81,9 @@ func TestASettingInBetweenWins(t *testing.T) {
 		r.SessionID = ""
 		want(t, w.decide(r), verdict.Allow, "", "")
 		requiring := func() {
-			if _, err := w.decisions.SetSettings(t.Context(), w.owner, enforcement.Settings{IntentRequired: true, MaxPlanTTL: time.Minute}); err != nil {
+			if _, err := w.decisions.SetSettings(t.Context(), w.owner, enforcement.Settings{
+				IntentRequired: true, MaxPlanTTL: time.Minute,
+			}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -136,8 +141,12 @@ func TestWhatKeepsChangingIsDenied(t *testing.T) {
 // raise changes something of acme that no decision depends on.
 func (w *world) raise() {
 	w.t.Helper()
-	err := w.db.Write(w.t.Context(), database.Change{Logs: []string{w.acme}, Do: func(ctx context.Context, tx *database.Tx) error {
-		_, err := audit.Append(ctx, tx, audit.Entry{Log: w.acme, Action: "test.changed", Actor: w.owner, Subject: audit.Subject{Type: "test", ID: "x"}})
+	err := w.db.Write(w.t.Context(), database.Change{Logs: []string{w.acme}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
+		_, err := audit.Append(ctx, tx, audit.Entry{
+			Log: w.acme, Action: "test.changed", Actor: w.owner, Subject: audit.Subject{Type: "test", ID: "x"},
+		})
 		return err
 	}})
 	if err != nil {
@@ -152,7 +161,9 @@ func TestARestoredLog(t *testing.T) {
 		w.active("rules", allowAll)
 		shown := w.mint(w.agent, twoSteps)
 		want(t, w.decide(planned(shown, "read", `{}`)), verdict.Allow, "", "")
-		err := w.db.Write(t.Context(), database.Change{Logs: []string{w.acme}, Do: func(ctx context.Context, tx *database.Tx) error {
+		err := w.db.Write(t.Context(), database.Change{Logs: []string{w.acme}, Do: func(
+			ctx context.Context, tx *database.Tx,
+		) error {
 			if _, err := intent.EndAll(ctx, tx); err != nil {
 				return err
 			}
@@ -201,13 +212,17 @@ func TestSettings(t *testing.T) {
 			t.Errorf("defaults: %+v", got)
 		}
 		good := enforcement.Settings{IntentRequired: true, MaxPlanTTL: 90 * time.Second}
-		for name, by := range map[string]principal.Principal{"a key": w.agent, "a member": person(w.bob, w.acme, principal.Member), "nobody": {}} {
+		for name, by := range map[string]principal.Principal{
+			"a key": w.agent, "a member": person(w.bob, w.acme, principal.Member), "nobody": {},
+		} {
 			if _, err := w.decisions.SetSettings(t.Context(), by, good); err == nil {
 				t.Errorf("%s may change settings", name)
 			}
 		}
 		for _, ttl := range []time.Duration{0, -time.Second, 1500 * time.Millisecond, 31 * 24 * time.Hour} {
-			if _, err := w.decisions.SetSettings(t.Context(), w.owner, enforcement.Settings{MaxPlanTTL: ttl}); err == nil {
+			if _, err := w.decisions.SetSettings(t.Context(), w.owner, enforcement.Settings{
+				MaxPlanTTL: ttl,
+			}); err == nil {
 				t.Errorf("a life of %s is taken", ttl)
 			}
 		}

@@ -33,7 +33,9 @@ func (s *Service) RecordStep(ctx context.Context, p principal.Principal, c StepC
 	if p.OrgID == "" {
 		return false, fault.New(fault.Forbidden, "this key belongs to no organization")
 	}
-	err = s.db.Write(ctx, database.Change{Lane: database.Urgent, Logs: []string{audit.LogOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
+	err = s.db.Write(ctx, database.Change{Lane: database.Urgent, Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		generation, epoch, err := audit.Stamp(ctx, tx, audit.LogOf(p.OrgID))
 		if err != nil {
 			return err
@@ -43,10 +45,20 @@ func (s *Service) RecordStep(ctx context.Context, p principal.Principal, c StepC
 			return nil
 		}
 		_, err = audit.Append(ctx, tx, audit.Entry{
-			Log: audit.LogOf(p.OrgID), Action: "step.verified", Actor: p, Subject: audit.Subject{Type: "plan", ID: c.PlanID}, Observation: true,
+			Log:         audit.LogOf(p.OrgID),
+			Action:      "step.verified",
+			Actor:       p,
+			Subject:     audit.Subject{Type: "plan", ID: c.PlanID},
+			Observation: true,
 			Payload: checkedStep{
-				Tool: toldName(c.Tool), Server: c.Server, Agent: c.AgentID, Verdict: c.Verdict.String(), Reason: c.Reason,
-				Policy: c.PolicyID, Version: c.PolicyVersion, Rule: c.Rule,
+				Tool:    toldName(c.Tool),
+				Server:  c.Server,
+				Agent:   c.AgentID,
+				Verdict: c.Verdict.String(),
+				Reason:  c.Reason,
+				Policy:  c.PolicyID,
+				Version: c.PolicyVersion,
+				Rule:    c.Rule,
 			},
 		})
 		return err

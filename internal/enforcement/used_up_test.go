@@ -21,7 +21,8 @@ func TestACallThatCannotRunAsksNobody(t *testing.T) {
 		requests := w.count("approval_request")
 		want(t, w.decide(planned(once, "pay", `{}`)), verdict.Deny, policy.ByIntent, "used up")
 
-		ordered := w.mint(w.agent, `{"ordered":true,"steps":[{"action":"read","mcp":"fs"},{"action":"pay","mcp":"bank","max_calls":1}]}`)
+		ordered := w.mint(w.agent,
+			`{"ordered":true,"steps":[{"action":"read","mcp":"fs"},{"action":"pay","mcp":"bank","max_calls":1}]}`)
 		want(t, w.decide(planned(ordered, "pay", `{}`)), verdict.Deny, policy.ByIntent, "comes before")
 		if n := w.count("approval_request"); n != requests {
 			t.Errorf("%d requests were opened for calls that cannot run", n-requests)

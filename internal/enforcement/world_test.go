@@ -115,9 +115,15 @@ func assembleOn(db *database.DB) (*areas, error) {
 	}
 	a := &areas{db: db, ring: keyring.New(db, sealer), keys: apikey.New(db, slog.New(slog.DiscardHandler))}
 	a.plans, a.policies = intent.New(db, a.ring, sealer), policy.New(db, &a.meanwhile)
-	a.decisions = enforcement.New(db, a.policies, a.plans, organization.New(db, nil, ""), a.keys, slog.New(slog.DiscardHandler))
+	a.decisions = enforcement.New(db, a.policies, a.plans, organization.New(db, nil, ""), a.keys,
+		slog.New(slog.DiscardHandler))
 	a.approvals = delegation.New(db, delegation.Sources{
-		Approvers: organization.CountApprovers, Role: organization.RoleOf, Address: organization.Address, Digest: a.digest, Denies: a.decisions.Denies, Record: a.decisions.RecordRelease,
+		Approvers: organization.CountApprovers,
+		Role:      organization.RoleOf,
+		Address:   organization.Address,
+		Digest:    a.digest,
+		Denies:    a.decisions.Denies,
+		Record:    a.decisions.RecordRelease,
 	})
 	return a, nil
 }
@@ -138,7 +144,9 @@ type meanwhile struct {
 
 const asksMeanwhile = `id: meanwhile; effect: deny; tools: ["*"]; limit: {cost: 5, per: 1h, by: org}`
 
-func (m *meanwhile) Spent(context.Context, string, document.Subject, string, time.Time) (nanos, tokens int64, err error) {
+func (m *meanwhile) Spent(
+	context.Context, string, document.Subject, string, time.Time,
+) (nanos, tokens int64, err error) {
 	if do := m.do.Swap(nil); do != nil {
 		(*do)()
 	}
@@ -169,19 +177,27 @@ func (w *world) organization(name string) string {
 
 func (w *world) user(email string) string {
 	id := database.NewID()
-	w.exec(`INSERT INTO user_account (id, email, name, password_hash, created_at) VALUES ($1, $2, $2, '', 1)`, id, email)
+	w.exec(`INSERT INTO user_account (id, email, name, password_hash, created_at) VALUES ($1, $2, $2, '', 1)`, id,
+		email)
 	return id
 }
 
 func (w *world) member(orgID, userID string, role principal.Role) {
-	w.exec(`INSERT INTO organization_member (org_id, user_id, role, joined_at) VALUES ($1, $2, $3, 1)`, orgID, userID, string(role))
+	w.exec(`INSERT INTO organization_member (org_id, user_id, role, joined_at) VALUES ($1, $2, $3, 1)`, orgID, userID,
+		string(role))
 }
 
 func (w *world) key(ownerID, orgID string) principal.Principal {
 	id := database.NewID()
 	w.exec(`INSERT INTO api_key (id, org_id, owner_id, name, environment, product, scopes, prefix, hash, created_at)
 		VALUES ($1, $2, $3, '', 'sandbox', '', '', '', $4, 1)`, id, orgID, ownerID, secret.Hash(id))
-	return principal.Principal{Kind: principal.Key, KeyID: id, UserID: ownerID, OrgID: orgID, Scopes: []principal.Scope{principal.Enforce, principal.RequestDelegation}}
+	return principal.Principal{
+		Kind:   principal.Key,
+		KeyID:  id,
+		UserID: ownerID,
+		OrgID:  orgID,
+		Scopes: []principal.Scope{principal.Enforce, principal.RequestDelegation},
+	}
 }
 
 func person(userID, orgID string, role principal.Role) principal.Principal {
@@ -219,7 +235,9 @@ func (w *world) mint(p principal.Principal, raw string, change ...func(*intent.R
 	if err != nil {
 		w.t.Fatalf("mint: %v", err)
 	}
-	return plan.Presented{PlanID: m.PlanID, Reference: m.IntentReference, PlanHash: m.PlanHash, Signature: m.Token.Signature}
+	return plan.Presented{
+		PlanID: m.PlanID, Reference: m.IntentReference, PlanHash: m.PlanHash, Signature: m.Token.Signature,
+	}
 }
 
 const twoSteps = `{"goal":"build","steps":[{"action":"read","mcp":"fs"},{"action":"bash","mcp":"sh","params":{"command":"make"}}]}`
@@ -241,8 +259,10 @@ func (w *world) decide(r enforcement.Request) enforcement.Answer {
 // want checks verdict, what decided, and a part of the reason.
 func want(t *testing.T, got enforcement.Answer, v verdict.Verdict, by, reason string) {
 	t.Helper()
-	if got.Verdict != v || !strings.Contains(got.Reason, reason) || by != "" && got.PolicyID != by && got.PolicyName != by {
-		t.Errorf("got %s by %s %q (%s): %s; want %s by %q: %s", got.Verdict, got.PolicyID, got.PolicyName, got.Rule, got.Reason, v, by, reason)
+	if got.Verdict != v || !strings.Contains(got.Reason, reason) ||
+		by != "" && got.PolicyID != by && got.PolicyName != by {
+		t.Errorf("got %s by %s %q (%s): %s; want %s by %q: %s", got.Verdict, got.PolicyID, got.PolicyName, got.Rule,
+			got.Reason, v, by, reason)
 	}
 	if got.Allowed() != (v == verdict.Allow && got.Recorded) {
 		t.Errorf("allowed: %t with %s", got.Allowed(), got.Verdict)

@@ -20,7 +20,8 @@ type stored struct {
 
 func readExecutions(ctx context.Context, r database.Reader, orgID string, from int64, limit int) ([]stored, error) {
 	return database.Collect(ctx, r, func(row database.Scanner) (e stored, err error) {
-		err = row.Scan(&e.id, &e.position, &e.executedAt, &e.keyID, &e.planID, &e.sessionID, &e.agentID, &e.tool, &e.digest, &e.status, &e.seq)
+		err = row.Scan(&e.id, &e.position, &e.executedAt, &e.keyID, &e.planID, &e.sessionID, &e.agentID, &e.tool,
+			&e.digest, &e.status, &e.seq)
 		return e, err
 	}, `
 		SELECT id, position, executed_at, key_id, plan_id, session_id, agent_id, tool, digest, status, seq
@@ -38,7 +39,8 @@ func insertAwaited(ctx context.Context, tx *database.Tx, orgID string, d Decisio
 	_, err := tx.ExecOften(ctx, `
 		INSERT INTO awaited_outcome (org_id, position, decision_id, decided_at, key_id, plan_id, session_id, agent_id, tool, wire_name, digest, overdue)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0)`,
-		orgID, d.Position, d.ID, database.Micros(d.At), d.KeyID, d.PlanID, cut(d.SessionID, maxLabel), cut(d.AgentID, maxLabel), cut(d.Tool, maxLabel),
+		orgID, d.Position, d.ID, database.Micros(d.At), d.KeyID, d.PlanID, cut(d.SessionID, maxLabel),
+		cut(d.AgentID, maxLabel), cut(d.Tool, maxLabel),
 		cut(wireName(d.Server, d.Tool), maxLabel), digest)
 	return err
 }
@@ -114,7 +116,9 @@ func (s *Service) sweep(ctx context.Context) error {
 		if len(late) == 0 {
 			return nil // without a commit for nothing
 		}
-		err = s.db.Write(ctx, database.Change{Logs: []string{"reconcile/sweep"}, Do: func(ctx context.Context, tx *database.Tx) error {
+		err = s.db.Write(ctx, database.Change{Logs: []string{"reconcile/sweep"}, Do: func(
+			ctx context.Context, tx *database.Tx,
+		) error {
 			late, err := readLate(ctx, tx, tx.Now()) // others may have been here
 			if err != nil {
 				return err
@@ -141,7 +145,8 @@ type late struct {
 func readLate(ctx context.Context, r database.Reader, now time.Time) ([]late, error) {
 	return database.Collect(ctx, r, func(row database.Scanner) (l late, err error) {
 		var at int64
-		err = row.Scan(&l.OrgID, &l.Position, &l.DecisionID, &at, &l.KeyID, &l.PlanID, &l.SessionID, &l.AgentID, &l.Tool, &l.found)
+		err = row.Scan(&l.OrgID, &l.Position, &l.DecisionID, &at, &l.KeyID, &l.PlanID, &l.SessionID, &l.AgentID,
+			&l.Tool, &l.found)
 		l.Kind, l.HappenedAt = WithoutOutcome, database.Time(at)
 		return l, err
 	}, `
@@ -161,7 +166,8 @@ func (s *Service) overdue(ctx context.Context, tx *database.Tx, l late) error {
 		if err != nil {
 			return err
 		}
-		if err := tx.QueryRow(ctx, `SELECT COUNT(*) > 0 FROM reporter WHERE org_id = $1 AND product = $2`, l.OrgID, name).Scan(&reports); err != nil {
+		if err := tx.QueryRow(ctx, `SELECT COUNT(*) > 0 FROM reporter WHERE org_id = $1 AND product = $2`, l.OrgID,
+			name).Scan(&reports); err != nil {
 			return err
 		}
 	}
@@ -172,6 +178,7 @@ func (s *Service) overdue(ctx context.Context, tx *database.Tx, l late) error {
 	if err := insertFinding(ctx, tx, l.Finding); err != nil {
 		return err
 	}
-	_, err := tx.Exec(ctx, `UPDATE awaited_outcome SET overdue = 1 WHERE org_id = $1 AND position = $2`, l.OrgID, l.Position)
+	_, err := tx.Exec(ctx, `UPDATE awaited_outcome SET overdue = 1 WHERE org_id = $1 AND position = $2`, l.OrgID,
+		l.Position)
 	return err
 }

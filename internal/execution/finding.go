@@ -110,7 +110,8 @@ const selectFindings = `
 func scanFinding(row database.Scanner) (f Finding, err error) {
 	var found, happened int64
 	var resolved sql.NullInt64
-	err = row.Scan(&f.ID, &f.OrgID, &f.Kind, &found, &happened, &f.Position, &f.KeyID, &f.AgentID, &f.SessionID, &f.PlanID, &f.Tool,
+	err = row.Scan(&f.ID, &f.OrgID, &f.Kind, &found, &happened, &f.Position, &f.KeyID, &f.AgentID, &f.SessionID,
+		&f.PlanID, &f.Tool,
 		&f.DecisionID, &f.ExecutionID, &f.FirstSeq, &f.LastSeq, &f.Missing, &resolved)
 	f.FoundAt, f.HappenedAt = database.Time(found), database.Time(happened)
 	if resolved.Valid {
@@ -125,7 +126,8 @@ func insertFinding(ctx context.Context, tx *database.Tx, f Finding) error {
 		INSERT INTO finding (id, org_id, kind, found_at, happened_at, position, key_id, agent_id, session_id, plan_id, tool,
 			decision_id, execution_id, first_seq, last_seq, missing)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
-		database.NewID(), f.OrgID, string(f.Kind), database.Micros(tx.Now()), database.Micros(f.HappenedAt), f.Position, f.KeyID, f.AgentID,
+		database.NewID(), f.OrgID, string(f.Kind), database.Micros(tx.Now()), database.Micros(f.HappenedAt), f.Position,
+		f.KeyID, f.AgentID,
 		f.SessionID, f.PlanID, f.Tool, f.DecisionID, f.ExecutionID, f.FirstSeq, f.LastSeq, f.Missing)
 	if err != nil {
 		return fmt.Errorf("store a finding: %w", err)

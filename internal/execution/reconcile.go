@@ -71,7 +71,9 @@ func (s *Service) positions(ctx context.Context) (map[string]int64, error) {
 // before size.
 func (s *Service) advance(ctx context.Context, orgID string, size int64) (more bool, err error) {
 	// The name has replicas take turns; it is no log that anything is appended to.
-	err = s.db.Write(ctx, database.Change{Logs: []string{"reconcile/" + orgID}, Do: func(ctx context.Context, tx *database.Tx) error {
+	err = s.db.Write(ctx, database.Change{Logs: []string{"reconcile/" + orgID}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		at, err := positionIn(ctx, tx, orgID)
 		if err != nil {
 			return err
@@ -106,7 +108,9 @@ func positionIn(ctx context.Context, tx *database.Tx, orgID string) (position in
 
 // next reads what the log tells from a position on, and up to where both lists
 // are complete.
-func (s *Service) next(ctx context.Context, tx *database.Tx, orgID string, at, size int64) (decisions []Decision, executions []stored, until int64, err error) {
+func (s *Service) next(
+	ctx context.Context, tx *database.Tx, orgID string, at, size int64,
+) (decisions []Decision, executions []stored, until int64, err error) {
 	if executions, err = readExecutions(ctx, tx, orgID, at, reconcileSlice); err != nil {
 		return nil, nil, 0, fmt.Errorf("read executions: %w", err)
 	}
@@ -145,7 +149,9 @@ func nobodyReports(ctx context.Context, tx *database.Tx, orgID string) (quiet bo
 // match goes through decisions and executions in the order of the log. Only of
 // products that report are outcomes awaited: for the others it would be work for
 // every decision, and for nothing.
-func (s *Service) match(ctx context.Context, tx *database.Tx, orgID string, decisions []Decision, executions []stored) error {
+func (s *Service) match(
+	ctx context.Context, tx *database.Tx, orgID string, decisions []Decision, executions []stored,
+) error {
 	for len(decisions) > 0 || len(executions) > 0 {
 		if len(executions) == 0 || len(decisions) > 0 && decisions[0].Position < executions[0].position {
 			if err := s.await(ctx, tx, orgID, decisions[0]); err != nil {
@@ -174,7 +180,8 @@ func (s *Service) await(ctx context.Context, tx *database.Tx, orgID string, d De
 	// Known for the length of the transaction: a report in it says so itself.
 	reports := tx.Local(reporterKey{orgID, name}, func() any {
 		var known bool
-		err = tx.QueryRow(ctx, `SELECT COUNT(*) > 0 FROM reporter WHERE org_id = $1 AND product = $2`, orgID, name).Scan(&known)
+		err = tx.QueryRow(ctx, `SELECT COUNT(*) > 0 FROM reporter WHERE org_id = $1 AND product = $2`, orgID,
+			name).Scan(&known)
 		return &known
 	}).(*bool)
 	if err != nil || !*reports {
@@ -227,8 +234,16 @@ func (s *Service) settle(ctx context.Context, tx *database.Tx, orgID string, e s
 	}
 	if found.decisionID == "" {
 		return insertFinding(ctx, tx, Finding{
-			OrgID: orgID, Kind: WithoutDecision, HappenedAt: database.Time(e.executedAt), Position: e.position, KeyID: e.keyID, AgentID: e.agentID,
-			SessionID: e.sessionID, PlanID: e.planID, Tool: e.tool, ExecutionID: e.id,
+			OrgID:       orgID,
+			Kind:        WithoutDecision,
+			HappenedAt:  database.Time(e.executedAt),
+			Position:    e.position,
+			KeyID:       e.keyID,
+			AgentID:     e.agentID,
+			SessionID:   e.sessionID,
+			PlanID:      e.planID,
+			Tool:        e.tool,
+			ExecutionID: e.id,
 		})
 	}
 	if found.overdue {

@@ -93,7 +93,9 @@ func TestDecisionsWithoutOutcome(t *testing.T) {
 			t.Error("an outcome that came late did not find its decision")
 		}
 		w.wantFindings("decision_without_outcome Lost", "decision_without_outcome Late resolved")
-		open, err := w.service.Findings(t.Context(), w.owner, execution.FindingFilter{Open: true, Kind: execution.WithoutOutcome})
+		open, err := w.service.Findings(t.Context(), w.owner, execution.FindingFilter{
+			Open: true, Kind: execution.WithoutOutcome,
+		})
 		if err != nil || len(open.Items) != 1 || open.Items[0].Tool != "Lost" {
 			t.Errorf("open findings: %+v, %v", open.Items, err)
 		}
@@ -101,7 +103,8 @@ func TestDecisionsWithoutOutcome(t *testing.T) {
 		w.reconcile()
 		w.ran(w.agent, `{"tool":"Lost"}`)
 		w.reconcile()
-		w.wantFindings("decision_without_outcome Lost", "decision_without_outcome Late resolved", "execution_without_decision Lost")
+		w.wantFindings("decision_without_outcome Lost", "decision_without_outcome Late resolved",
+			"execution_without_decision Lost")
 	})
 }
 
@@ -140,7 +143,8 @@ func TestGapsInASequence(t *testing.T) {
 			for _, seq := range numbers {
 				n++
 				w.allowed(w.agent, "", "T", `{}`)
-				w.ran(w.agent, fmt.Sprintf(`{"tool":"T","agent_id":"a","session_id":%q,"seq":%d,"input":{"n":%d}}`, session, seq, n))
+				w.ran(w.agent, fmt.Sprintf(`{"tool":"T","agent_id":"a","session_id":%q,"seq":%d,"input":{"n":%d}}`,
+					session, seq, n))
 			}
 			w.reconcile()
 		}
@@ -181,12 +185,14 @@ func TestReconcilingIsTheSameInAnySlices(t *testing.T) {
 		}
 		all.Wait()
 		var matched, wrong int
-		if err := w.db.QueryRow(t.Context(), `SELECT COUNT(*) FROM execution WHERE decision_id <> ''`).Scan(&matched); err != nil {
+		if err := w.db.QueryRow(t.Context(),
+			`SELECT COUNT(*) FROM execution WHERE decision_id <> ''`).Scan(&matched); err != nil {
 			t.Fatal(err)
 		}
 		for _, d := range w.decisions[w.acme] {
 			var hash []byte
-			if err := w.db.QueryRow(t.Context(), `SELECT digest FROM execution WHERE decision_id = $1`, d.ID).Scan(&hash); err != nil || string(hash) != string(d.Digest) {
+			if err := w.db.QueryRow(t.Context(), `SELECT digest FROM execution WHERE decision_id = $1`,
+				d.ID).Scan(&hash); err != nil || string(hash) != string(d.Digest) {
 				wrong++
 			}
 		}

@@ -79,7 +79,9 @@ func (s *Service) Report(ctx context.Context, caller principal.Principal, rows [
 }
 
 // prepare reads a row and finds what it belongs to, before any transaction.
-func (s *Service) prepare(ctx context.Context, caller principal.Principal, raw jsontext.Value, known *plans) (it *item, problem string, err error) {
+func (s *Service) prepare(
+	ctx context.Context, caller principal.Principal, raw jsontext.Value, known *plans,
+) (it *item, problem string, err error) {
 	r, err := parseRow(raw)
 	if err != nil {
 		return nil, err.Error(), nil
@@ -159,7 +161,9 @@ func (s *Service) store(ctx context.Context, log string, items []*item, answers 
 	for len(items) > 0 {
 		some := items[:sliceOf(items)]
 		items = items[len(some):]
-		err := s.db.Write(ctx, database.Change{Logs: []string{log}, Do: func(ctx context.Context, tx *database.Tx) error {
+		err := s.db.Write(ctx, database.Change{Logs: []string{log}, Do: func(
+			ctx context.Context, tx *database.Tx,
+		) error {
 			for _, it := range some {
 				answer, err := keep(ctx, tx, it)
 				if err != nil {
@@ -200,7 +204,8 @@ func keep(ctx context.Context, tx *database.Tx, it *item) (Reported, error) {
 	id := database.NewID()
 	added, err := audit.Append(ctx, tx, audit.Entry{
 		Log: it.by.OrgID, Action: ActionReported, Actor: it.by, Subject: audit.Subject{Type: "execution", ID: id},
-		Decision: audit.Decision{Agent: it.agentID, Tool: it.tool, Plan: it.planID}, Payload: it.payload, Observation: true,
+		Decision: audit.Decision{Agent: it.agentID, Tool: it.tool, Plan: it.planID}, Payload: it.payload,
+		Observation: true,
 	})
 	if err != nil {
 		return Reported{}, err
@@ -237,7 +242,8 @@ func insertExecution(ctx context.Context, tx *database.Tx, id string, position i
 		INSERT INTO execution (id, org_id, position, row_hash, received_at, executed_at, key_id, plan_id, session_id, agent_id, user_id,
 			server, tool, step, digest, status, seq, decision_id)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, '')`,
-		id, it.by.OrgID, position, it.hash[:], now, executed, it.by.KeyID, it.planID, it.sessionID, it.agentID, it.userID,
+		id, it.by.OrgID, position, it.hash[:], now, executed, it.by.KeyID, it.planID, it.sessionID, it.agentID,
+		it.userID,
 		it.server, it.tool, it.step, it.digest, it.status, seq)
 	return err
 }

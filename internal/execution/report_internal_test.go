@@ -14,7 +14,8 @@ func TestSlices(t *testing.T) {
 	items := func(n, bytes int) (all []*item) {
 		for range n {
 			all = append(all, &item{row: row{payload: payload{
-				Input: jsontext.Value(strings.Repeat("x", bytes/2)), Output: jsontext.Value(strings.Repeat("x", bytes-bytes/2)),
+				Input:  jsontext.Value(strings.Repeat("x", bytes/2)),
+				Output: jsontext.Value(strings.Repeat("x", bytes-bytes/2)),
 			}}})
 		}
 		return all

@@ -21,7 +21,10 @@ var shapes = map[string]struct {
 	"Gemini after a tool": {
 		row:    `{"source":"armorgemini","event":"AfterTool","at":"2026-11-15T02:07:42.180Z","session_id":"s1","tool_name":"read_file","tool_input":{"path":"/a"},"result_summary":"ok"}`,
 		record: `"tool":"read_file"`,
-		holds:  []string{`"source":"armorgemini"`, `"event":"AfterTool"`, `"input":{"path":"/a"}`, `"output":"ok"`, `"status":"unknown"`, `"executedAt":"2026-11-15T02:07:42.18Z"`, `"sessionId":"s1"`},
+		holds: []string{
+			`"source":"armorgemini"`, `"event":"AfterTool"`, `"input":{"path":"/a"}`, `"output":"ok"`,
+			`"status":"unknown"`, `"executedAt":"2026-11-15T02:07:42.18Z"`, `"sessionId":"s1"`,
+		},
 	},
 	"Claude with a token": {
 		row:    `{"token":"eyJ.h.s","step_index":0,"action":"Bash","tool":"Bash","input":{"command":"make"},"output":{"output":"ok"},"status":"success","executed_at":"2026-11-15T02:07:42.180Z","duration_ms":0}`,
@@ -31,7 +34,9 @@ var shapes = map[string]struct {
 	"Claude without a token": {
 		row:    `{"session_id":"s","user_id":"claude-user","agent_id":"claude-code","client_id":"c","step_index":-1,"action":"Read","tool":"Read","input":{},"output":null,"status":"failed","error_message":"no such file","executed_at":"2026-11-15T02:07:42.180Z","duration_ms":0}`,
 		record: `"agent":"claude-code"`,
-		holds:  []string{`"step":-1`, `"error":"no such file"`, `"status":"failed"`, `"userId":"claude-user"`, `"clientId":"c"`},
+		holds: []string{
+			`"step":-1`, `"error":"no such file"`, `"status":"failed"`, `"userId":"claude-user"`, `"clientId":"c"`,
+		},
 	},
 	"the SDK in Python": {
 		row:    `{"token":"unknown","plan_id":"unknown","step_index":3,"action":"pay","tool":"pay","mcp":"bank","input":{"amount":5},"output":{},"status":"error","error_message":null,"duration_ms":12.5,"is_delegated":null,"delegated_by":null,"delegated_to":null,"user_email":"a@b.c","executed_at":"2026-11-15T02:07:42.180123Z"}`,
@@ -47,11 +52,13 @@ func TestEveryShapeIsKept(t *testing.T) {
 			before := len(w.entries(w.acme))
 			answer := w.report(w.agent, shape.row)[0]
 			entries := w.entries(w.acme)
-			if answer.ID == "" || answer.Problem != "" || answer.Duplicate || len(answer.Commitment) != 64 || len(entries) != before+1 {
+			if answer.ID == "" || answer.Problem != "" || answer.Duplicate || len(answer.Commitment) != 64 ||
+				len(entries) != before+1 {
 				t.Fatalf("%s: %+v, %d entries", name, answer, len(entries))
 			}
 			entry := entries[before]
-			if entry.Index != answer.Index || !strings.Contains(entry.Record, shape.record) || !strings.Contains(entry.Record, w.agent.KeyID) {
+			if entry.Index != answer.Index || !strings.Contains(entry.Record, shape.record) ||
+				!strings.Contains(entry.Record, w.agent.KeyID) {
 				t.Errorf("%s: the record is %s", name, entry.Record)
 			}
 			for _, want := range shape.holds {
@@ -70,7 +77,8 @@ func TestRowsThatComeAgainCountOnce(t *testing.T) {
 		const spelled = ` { "status":"success", "input":{"b":2,"a":1.0},"tool":"Bash","executed_at":"2026-11-15T02:07:42Z"}`
 		answers := w.report(w.agent, row, spelled)
 		again := w.report(w.agent, row)[0]
-		if answers[1].ID != answers[0].ID || !answers[1].Duplicate || again.ID != answers[0].ID || again.Index != answers[0].Index || !again.Duplicate {
+		if answers[1].ID != answers[0].ID || !answers[1].Duplicate || again.ID != answers[0].ID ||
+			again.Index != answers[0].Index || !again.Duplicate {
 			t.Errorf("%+v, then %+v", answers, again)
 		}
 		later := strings.Replace(row, "02:07:42Z", "02:07:43Z", 1)
@@ -94,8 +102,10 @@ func TestSecretsAreNotStored(t *testing.T) {
 	t.Parallel()
 	const secret = "ghp_0123456789abcdefghijklmnopqrstuvwxyz"
 	each(t, func(t *testing.T, w *world) {
-		w.report(w.agent, fmt.Sprintf(`{"tool":"Bash","session_id":%[1]q,"input":{"env":{"password":"hunter2hunter2"},"command":"curl -H 'Authorization: Bearer %[1]s'"},
-			"output":{"text":"token=%[1]s"},"status":"failed","error_message":"refused %[1]s","result_summary":%[1]q}`, secret))
+		w.report(w.agent,
+			fmt.Sprintf(`{"tool":"Bash","session_id":%[1]q,"input":{"env":{"password":"hunter2hunter2"},"command":"curl -H 'Authorization: Bearer %[1]s'"},
+			"output":{"text":"token=%[1]s"},"status":"failed","error_message":"refused %[1]s","result_summary":%[1]q}`,
+				secret))
 		for _, table := range []string{"execution", "audit_entry"} {
 			rows, err := w.db.Query(t.Context(), `SELECT * FROM `+table)
 			if err != nil {
@@ -148,7 +158,8 @@ func TestRowsThatAreNotTaken(t *testing.T) {
 			if name == "another's token" {
 				by = principal.Principal{}
 			}
-			answers := w.report(by, row, `{"tool":"good","input":"`+name+`","token":{"plan_id":"x","signature":"good"}}`)
+			answers := w.report(by, row,
+				`{"tool":"good","input":"`+name+`","token":{"plan_id":"x","signature":"good"}}`)
 			if answers[0].Problem == "" || answers[0].ID != "" {
 				t.Errorf("%s is taken: %+v", name, answers[0])
 			}
@@ -197,7 +208,8 @@ func TestReportWithATokenAlone(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		id := w.plan(w.acme)
-		answer := w.report(principal.Principal{}, fmt.Sprintf(`{"tool":"Bash","token":{"plan_id":%q,"signature":"good"}}`, id))[0]
+		answer := w.report(principal.Principal{},
+			fmt.Sprintf(`{"tool":"Bash","token":{"plan_id":%q,"signature":"good"}}`, id))[0]
 		if answer.Problem != "" {
 			t.Fatal(answer.Problem)
 		}
@@ -240,7 +252,9 @@ func TestSplit(t *testing.T) {
 	if err != nil || len(rows) != 3 || string(rows[0]) != `{"a":1,"a":2}` {
 		t.Errorf("%q, %v", rows, err)
 	}
-	for _, body := range []string{``, `null`, `[]`, `{}`, `{"rows":{}}`, `{"rows":null}`, `{"rows":[1]`, `{"rows":[]}x`} {
+	for _, body := range []string{
+		``, `null`, `[]`, `{}`, `{"rows":{}}`, `{"rows":null}`, `{"rows":[1]`, `{"rows":[]}x`,
+	} {
 		if rows, err := execution.Split([]byte(body)); err == nil {
 			t.Errorf("%s gives %q", body, rows)
 		}

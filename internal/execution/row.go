@@ -141,7 +141,8 @@ func parseRow(raw jsontext.Value) (row, error) {
 		return row{}, errors.New("is not a JSON object that everyone reads alike")
 	}
 	r := row{
-		shown: presented(w.Token, w.PlanID), step: -1, server: label(w.MCP), tool: firstLabel(w.Tool, w.Action, w.ToolName),
+		shown: presented(w.Token, w.PlanID), step: -1, server: label(w.MCP),
+		tool:      firstLabel(w.Tool, w.Action, w.ToolName),
 		sessionID: label(w.SessionID), userID: label(w.UserID), agentID: label(w.AgentID), seq: number(w.Seq),
 		executedAt: instant(w.ExecutedAt, w.At), hash: hashOf(raw),
 	}
@@ -158,10 +159,24 @@ func parseRow(raw jsontext.Value) (row, error) {
 	problem := redaction.Text(text(w.Error))
 	r.status = statusOf(text(w.Status), problem)
 	r.payload = payload{
-		Source: label(w.Source), Event: label(w.Event), Tool: r.tool, Server: r.server, StatedPlan: label(w.PlanID), Step: r.step, Status: r.status,
-		Error: cut(problem, maxError), Input: kept(input), Output: kept(output), DurationMs: positive(w.DurationMs),
-		Session: r.sessionID, User: r.userID, Email: label(w.UserEmail), Client: label(w.ClientID),
-		DelegatedBy: label(w.DelegatedBy), DelegatedTo: label(w.DelegatedTo), Seq: r.seq,
+		Source:      label(w.Source),
+		Event:       label(w.Event),
+		Tool:        r.tool,
+		Server:      r.server,
+		StatedPlan:  label(w.PlanID),
+		Step:        r.step,
+		Status:      r.status,
+		Error:       cut(problem, maxError),
+		Input:       kept(input),
+		Output:      kept(output),
+		DurationMs:  positive(w.DurationMs),
+		Session:     r.sessionID,
+		User:        r.userID,
+		Email:       label(w.UserEmail),
+		Client:      label(w.ClientID),
+		DelegatedBy: label(w.DelegatedBy),
+		DelegatedTo: label(w.DelegatedTo),
+		Seq:         r.seq,
 	}
 	if !r.executedAt.IsZero() {
 		r.payload.ExecutedAt = r.executedAt.UTC().Format(time.RFC3339Nano)

@@ -32,8 +32,17 @@ func followSequence(ctx context.Context, tx *database.Tx, orgID string, e stored
 	}
 	if e.seq.Int64 > newest+1 {
 		gap := Finding{
-			OrgID: orgID, Kind: SequenceGap, HappenedAt: database.Time(e.executedAt), Position: e.position, KeyID: e.keyID, AgentID: e.agentID,
-			SessionID: e.sessionID, ExecutionID: e.id, FirstSeq: newest + 1, LastSeq: e.seq.Int64 - 1, Missing: e.seq.Int64 - newest - 1,
+			OrgID:       orgID,
+			Kind:        SequenceGap,
+			HappenedAt:  database.Time(e.executedAt),
+			Position:    e.position,
+			KeyID:       e.keyID,
+			AgentID:     e.agentID,
+			SessionID:   e.sessionID,
+			ExecutionID: e.id,
+			FirstSeq:    newest + 1,
+			LastSeq:     e.seq.Int64 - 1,
+			Missing:     e.seq.Int64 - newest - 1,
 		}
 		if err := insertFinding(ctx, tx, gap); err != nil {
 			return err
@@ -42,7 +51,8 @@ func followSequence(ctx context.Context, tx *database.Tx, orgID string, e stored
 	_, err = tx.Exec(ctx, `
 		INSERT INTO report_sequence (org_id, key_id, agent_id, session_id, newest)
 		VALUES ($1, $2, $3, $4, $5)
-		ON CONFLICT (org_id, key_id, agent_id, session_id) DO UPDATE SET newest = excluded.newest`, append(stream, e.seq.Int64)...)
+		ON CONFLICT (org_id, key_id, agent_id, session_id) DO UPDATE SET newest = excluded.newest`,
+		append(stream, e.seq.Int64)...)
 	return err
 }
 

@@ -43,14 +43,18 @@ var noon = time.Date(2030, 5, 15, 12, 0, 0, 0, time.UTC)
 func each(t *testing.T, body func(t *testing.T, w *world)) {
 	t.Helper()
 	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
-		w := &world{t: t, clock: new(atomic.Int64), decisions: map[string][]execution.Decision{}, plans: map[string]string{}}
+		w := &world{
+			t: t, clock: new(atomic.Int64), decisions: map[string][]execution.Decision{}, plans: map[string]string{},
+		}
 		w.clock.Store(database.Micros(noon))
 		o.Now = func() time.Time { return database.Time(w.clock.Load()) }
 		w.db = dbtest.Open(t, o)
 		w.service = execution.New(w.db, w.sources())
 		w.acme, w.globex = w.organization("Acme"), w.organization("Globex")
 		w.agent, w.other, w.foreign = key(w.acme, "gemini"), key(w.acme, ""), key(w.globex, "gemini")
-		w.owner = principal.Principal{Kind: principal.User, UserID: database.NewID(), OrgID: w.acme, Role: principal.Owner}
+		w.owner = principal.Principal{
+			Kind: principal.User, UserID: database.NewID(), OrgID: w.acme, Role: principal.Owner,
+		}
 		body(t, w)
 	})
 }
@@ -74,8 +78,12 @@ func (w *world) sources() execution.Sources {
 			}
 			return w.agent, nil
 		},
-		Digest: func(_ context.Context, orgID, canonical string) ([]byte, error) { return digest(orgID, canonical), nil },
-		Decisions: func(_ context.Context, _ database.Reader, orgID string, from int64, limit int) (found []execution.Decision, err error) {
+		Digest: func(_ context.Context, orgID, canonical string) ([]byte, error) {
+			return digest(orgID, canonical), nil
+		},
+		Decisions: func(
+			_ context.Context, _ database.Reader, orgID string, from int64, limit int,
+		) (found []execution.Decision, err error) {
 			if orgID == w.broken {
 				return nil, errors.New("its decisions cannot be read")
 			}
@@ -114,7 +122,8 @@ func (w *world) write(logs []string, do func(ctx context.Context, tx *database.T
 func (w *world) organization(name string) string {
 	id := database.NewID()
 	w.write(nil, func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, $2, 1, 1)`, id, name)
+		_, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, $2, 1, 1)`, id,
+			name)
 		return err
 	})
 	return id
@@ -211,7 +220,8 @@ func (w *world) wantFindings(want ...string) {
 // decisionOf is the decision an execution was matched to.
 func (w *world) decisionOf(executionID string) (id string) {
 	w.t.Helper()
-	if err := w.db.QueryRow(w.t.Context(), `SELECT decision_id FROM execution WHERE id = $1`, executionID).Scan(&id); err != nil {
+	if err := w.db.QueryRow(w.t.Context(), `SELECT decision_id FROM execution WHERE id = $1`,
+		executionID).Scan(&id); err != nil {
 		w.t.Fatal(err)
 	}
 	return id

@@ -35,7 +35,9 @@ func TestKindOfForeignErrors(t *testing.T) {
 
 func TestFieldsNamesTheFirst(t *testing.T) {
 	t.Parallel()
-	err := fault.Fields(fault.Detail{Field: "name", Message: "must be 1-100 characters"}, fault.Detail{Field: "email", Message: "is required"})
+	err := fault.Fields(fault.Detail{Field: "name", Message: "must be 1-100 characters"}, fault.Detail{
+		Field: "email", Message: "is required",
+	})
 	if want := "name: must be 1-100 characters"; err.Message != want {
 		t.Errorf("message = %q, want %q", err.Message, want)
 	}

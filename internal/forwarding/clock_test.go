@@ -20,7 +20,8 @@ func TestAClockThatIsSetBack(t *testing.T) {
 		w.receiver.become(http.StatusServiceUnavailable, "Retry-After", "60")
 		w.rest()
 		w.write(func(ctx context.Context, tx *database.Tx) error {
-			_, err := tx.Exec(ctx, `UPDATE forwarding SET lease_holder = 'killed', lease_until = $2 WHERE org_id = $1`, w.org, database.Micros(tx.Now().Add(time.Minute)))
+			_, err := tx.Exec(ctx, `UPDATE forwarding SET lease_holder = 'killed', lease_until = $2 WHERE org_id = $1`,
+				w.org, database.Micros(tx.Now().Add(time.Minute)))
 			return err
 		})
 		w.receiver.become(0)

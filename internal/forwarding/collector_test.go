@@ -102,7 +102,8 @@ func TestTheCollectorItself(t *testing.T) {
 		if got := w.status(); got.SentSpans != 4 || got.SentDecisions != 2 || got.Refused != 0 || got.Problem != "" {
 			t.Errorf("status %+v", got)
 		}
-		if tested, err := w.out.Test(t.Context(), w.admin); err != nil || tested != (forwarding.Tested{Taken: true, HTTPStatus: 200}) {
+		if tested, err := w.out.Test(t.Context(), w.admin); err != nil ||
+			tested != (forwarding.Tested{Taken: true, HTTPStatus: 200}) {
 			t.Errorf("a test: %+v, %v", tested, err)
 		}
 		byName := map[string]collected{}
@@ -114,14 +115,18 @@ func TestTheCollectorItself(t *testing.T) {
 				t.Fatalf("the collector has only %v", byName)
 			}
 		}
-		if missing := slices.DeleteFunc(want, func(name string) bool { return byName[name].Name == name }); len(missing) > 0 {
+		if missing := slices.DeleteFunc(want, func(name string) bool {
+			return byName[name].Name == name
+		}); len(missing) > 0 {
 			t.Errorf("the collector lacks %v", missing)
 		}
 		root, ask := byName["order"], byName["ask"]
-		if root.TraceID != trace || root.Service != "shop-bot" || root.ParentID != "" || root.Status != "Error" || ask.ParentID != root.SpanID || ask.TraceID != trace {
+		if root.TraceID != trace || root.Service != "shop-bot" || root.ParentID != "" || root.Status != "Error" ||
+			ask.ParentID != root.SpanID || ask.TraceID != trace {
 			t.Errorf("the collector has %+v and %+v", root, ask)
 		}
-		if ask.Attributes["gen_ai.request.model"] != "gpt-4o" || ask.Attributes["gen_ai.usage.input_tokens"] != 100.0 || ask.Attributes["api_key"] != "[redacted]" {
+		if ask.Attributes["gen_ai.request.model"] != "gpt-4o" ||
+			ask.Attributes["gen_ai.usage.input_tokens"] != 100.0 || ask.Attributes["api_key"] != "[redacted]" {
 			t.Errorf("attributes %v", ask.Attributes)
 		}
 	})

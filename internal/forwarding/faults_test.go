@@ -102,7 +102,8 @@ func TestAReceiverThatNeverAnswers(t *testing.T) {
 		w.decide(1)
 		w.rest()
 		got := w.status()
-		if got.Problem != "the target did not answer in time" || got.HTTPStatus != 0 || got.Attempts != 1 || got.SentDecisions+got.LostDecisions+got.Refused != 0 {
+		if got.Problem != "the target did not answer in time" || got.HTTPStatus != 0 || got.Attempts != 1 ||
+			got.SentDecisions+got.LostDecisions+got.Refused != 0 {
 			t.Errorf("status %+v", got)
 		}
 	})

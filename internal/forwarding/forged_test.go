@@ -21,13 +21,16 @@ func TestNoClientSpeaksForWrit(t *testing.T) {
 			denied = *d
 		})
 		traceID, spanID := projection.IDs(&denied)
-		request, err := observability.ParseRequest([]byte(`{"product":"Writ ","batches":[{"trace":{"id":"` + traceID + `","name":"writ.plan","status":"ok","startTime":"` + stamp(w.now()) + `",
-			"attributes":{"source":"writ","writ.decision":"allow"}},"spans":[{"id":"` + spanID + `","kind":"policy_call","name":"forged","startTime":"` + stamp(w.now()) + `","status":"ok",
+		request, err := observability.ParseRequest([]byte(`{"product":"Writ ","batches":[{"trace":{"id":"` + traceID +
+			`","name":"writ.plan","status":"ok","startTime":"` + stamp(w.now()) + `",
+			"attributes":{"source":"writ","writ.decision":"allow"}},"spans":[{"id":"` + spanID +
+			`","kind":"policy_call","name":"forged","startTime":"` + stamp(w.now()) + `","status":"ok",
 			"attributes":{"writ.decision":"allow","WRIT.log.index":0,"writ":{"decision":"allow"},"written":"mine"}}]}]}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if result, err := w.telemetry.Ingest(t.Context(), w.org, request.Product, request); err != nil || result.Accepted != 1 {
+		if result, err := w.telemetry.Ingest(t.Context(), w.org, request.Product, request); err != nil ||
+			result.Accepted != 1 {
 			t.Fatalf("ingest: %+v, %v", result, err)
 		}
 		w.rest()

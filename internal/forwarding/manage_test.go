@@ -24,32 +24,57 @@ func TestSettingsAreChecked(t *testing.T) {
 			field string
 			spoil func(*forwarding.Settings)
 		}{
-			"private address":   {"endpoint", func(s *forwarding.Settings) { s.Endpoint = "https://10.0.0.1/v1/traces" }},
-			"metadata":          {"endpoint", func(s *forwarding.Settings) { s.Endpoint = "http://169.254.169.254/latest" }},
-			"no URL":            {"endpoint", func(s *forwarding.Settings) { s.Endpoint = "collector" }},
-			"without TLS":       {"endpoint", func(s *forwarding.Settings) { s.Endpoint = "http://collector.example.org/" }},
-			"a key in the URL":  {"endpoint", func(s *forwarding.Settings) { s.Endpoint = "https://collector.example.org/?key=secret-in-query" }},
-			"user in the URL":   {"endpoint", func(s *forwarding.Settings) { s.Endpoint = "https://user:secret-in-url@collector.example.org/" }},
-			"content":           {"content", func(s *forwarding.Settings) { s.Content = "everything" }},
-			"no content":        {"content", func(s *forwarding.Settings) { s.Content = "" }},
-			"age":               {"maxAgeHours", func(s *forwarding.Settings) { s.MaxAge = time.Minute }},
-			"great age":         {"maxAgeHours", func(s *forwarding.Settings) { s.MaxAge = 8 * 24 * time.Hour }},
-			"on for nothing":    {"enabled", func(s *forwarding.Settings) { s.Traces, s.Decisions = false, false }},
-			"header of ours":    {"headers", func(s *forwarding.Settings) { s.Headers = headers("Content-Type", "text/plain") }},
-			"host":              {"headers", func(s *forwarding.Settings) { s.Headers = headers("host", "internal") }},
-			"smuggling":         {"headers", func(s *forwarding.Settings) { s.Headers = headers("X-A", "b\r\nX-C: secret-in-value") }},
-			"header name":       {"headers", func(s *forwarding.Settings) { s.Headers = headers("X A", "secret-in-value") }},
-			"header twice":      {"headers", func(s *forwarding.Settings) { s.Headers = headers("X-A", "1", "x-a", "2") }},
-			"empty header":      {"headers", func(s *forwarding.Settings) { s.Headers = headers("X-A", "") }},
-			"long header":       {"headers", func(s *forwarding.Settings) { s.Headers = headers("X-A", strings.Repeat("v", 5000)) }},
-			"too many headers":  {"headers", func(s *forwarding.Settings) { s.Headers = manyHeaders(21) }},
-			"NUL in the string": {"endpoint", func(s *forwarding.Settings) { s.Endpoint = "https://collector.example.org/\x00" }},
+			"private address": {
+				"endpoint", func(s *forwarding.Settings) { s.Endpoint = "https://10.0.0.1/v1/traces" },
+			},
+			"metadata": {
+				"endpoint", func(s *forwarding.Settings) { s.Endpoint = "http://169.254.169.254/latest" },
+			},
+			"no URL": {"endpoint", func(s *forwarding.Settings) { s.Endpoint = "collector" }},
+			"without TLS": {
+				"endpoint", func(s *forwarding.Settings) { s.Endpoint = "http://collector.example.org/" },
+			},
+			"a key in the URL": {
+				"endpoint",
+				func(s *forwarding.Settings) { s.Endpoint = "https://collector.example.org/?key=secret-in-query" },
+			},
+			"user in the URL": {
+				"endpoint",
+				func(s *forwarding.Settings) { s.Endpoint = "https://user:secret-in-url@collector.example.org/" },
+			},
+			"content":        {"content", func(s *forwarding.Settings) { s.Content = "everything" }},
+			"no content":     {"content", func(s *forwarding.Settings) { s.Content = "" }},
+			"age":            {"maxAgeHours", func(s *forwarding.Settings) { s.MaxAge = time.Minute }},
+			"great age":      {"maxAgeHours", func(s *forwarding.Settings) { s.MaxAge = 8 * 24 * time.Hour }},
+			"on for nothing": {"enabled", func(s *forwarding.Settings) { s.Traces, s.Decisions = false, false }},
+			"header of ours": {
+				"headers", func(s *forwarding.Settings) { s.Headers = headers("Content-Type", "text/plain") },
+			},
+			"host": {"headers", func(s *forwarding.Settings) { s.Headers = headers("host", "internal") }},
+			"smuggling": {
+				"headers", func(s *forwarding.Settings) { s.Headers = headers("X-A", "b\r\nX-C: secret-in-value") },
+			},
+			"header name": {
+				"headers", func(s *forwarding.Settings) { s.Headers = headers("X A", "secret-in-value") },
+			},
+			"header twice": {
+				"headers", func(s *forwarding.Settings) { s.Headers = headers("X-A", "1", "x-a", "2") },
+			},
+			"empty header": {"headers", func(s *forwarding.Settings) { s.Headers = headers("X-A", "") }},
+			"long header": {
+				"headers", func(s *forwarding.Settings) { s.Headers = headers("X-A", strings.Repeat("v", 5000)) },
+			},
+			"too many headers": {"headers", func(s *forwarding.Settings) { s.Headers = manyHeaders(21) }},
+			"NUL in the string": {
+				"endpoint", func(s *forwarding.Settings) { s.Endpoint = "https://collector.example.org/\x00" },
+			},
 		} {
 			settings := w.settings()
 			c.spoil(&settings)
 			_, err := w.out.Put(t.Context(), w.admin, settings)
 			wantFault(t, name, err, fault.Invalid)
-			if err != nil && (!strings.HasPrefix(err.Error(), c.field+":") || strings.Contains(err.Error(), "secret-in")) {
+			if err != nil &&
+				(!strings.HasPrefix(err.Error(), c.field+":") || strings.Contains(err.Error(), "secret-in")) {
 				t.Errorf("%s: %v, want it about %s, without a value", name, err, c.field)
 			}
 		}
@@ -112,7 +137,8 @@ func TestHeadersStayWithTheirHost(t *testing.T) {
 		path := w.settings()
 		path.Headers = nil
 		path.Endpoint = w.receiver.URL
-		if got := w.put(path); !slices.Equal(got.HeaderNames, []string{"X-Api-Key"}) || !strings.HasSuffix(got.Endpoint, "/v1/traces") {
+		if got := w.put(path); !slices.Equal(got.HeaderNames, []string{"X-Api-Key"}) ||
+			!strings.HasSuffix(got.Endpoint, "/v1/traces") {
 			t.Errorf("another path: %+v", got)
 		}
 		moved.Headers = map[string]secret.Text{}
@@ -128,7 +154,8 @@ func TestSecretsAreSealed(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.put(w.settings())
 		var sealed []byte
-		if err := w.db.QueryRow(t.Context(), `SELECT sealed_headers FROM forwarding WHERE org_id = $1`, w.org).Scan(&sealed); err != nil {
+		if err := w.db.QueryRow(t.Context(), `SELECT sealed_headers FROM forwarding WHERE org_id = $1`,
+			w.org).Scan(&sealed); err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(string(sealed), "k3y-of") {
@@ -139,7 +166,8 @@ func TestSecretsAreSealed(t *testing.T) {
 			err = r.Scan(&action, &record, &payload)
 			return action + record + payload, err
 		}, `SELECT action, record, COALESCE(payload, '') FROM audit_entry WHERE log = $1`, audit.LogOf(w.org))
-		if err != nil || len(entries) != 1 || !strings.Contains(entries[0], "forwarding.set") || !strings.Contains(entries[0], "X-Api-Key") || strings.Contains(entries[0], "k3y-of") {
+		if err != nil || len(entries) != 1 || !strings.Contains(entries[0], "forwarding.set") ||
+			!strings.Contains(entries[0], "X-Api-Key") || strings.Contains(entries[0], "k3y-of") {
 			t.Errorf("the log says %v, %v", entries, err)
 		}
 		// A row that is moved to another organization does not open there.
@@ -150,7 +178,8 @@ func TestSecretsAreSealed(t *testing.T) {
 			return err
 		})
 		got, err := w.out.Test(t.Context(), other.admin)
-		if err != nil || got.Taken || !strings.Contains(got.Problem, "headers cannot be read") || w.receiver.tries() != 0 {
+		if err != nil || got.Taken || !strings.Contains(got.Problem, "headers cannot be read") ||
+			w.receiver.tries() != 0 {
 			t.Errorf("with another's headers: %+v, %v", got, err)
 		}
 	})
@@ -162,12 +191,14 @@ func TestATestTellsWhatCameOfIt(t *testing.T) {
 		off := w.settings()
 		off.Enabled = false
 		w.put(off)
-		if got, err := w.out.Test(t.Context(), w.admin); err != nil || got != (forwarding.Tested{Taken: true, HTTPStatus: 200}) {
+		if got, err := w.out.Test(t.Context(), w.admin); err != nil ||
+			got != (forwarding.Tested{Taken: true, HTTPStatus: 200}) {
 			t.Errorf("a test: %+v, %v", got, err)
 		}
 		w.wantNames("the test", []string{"writ.test"})
 		w.receiver.become(http.StatusUnauthorized)
-		if got, err := w.out.Test(t.Context(), w.admin); err != nil || got.Taken || got.HTTPStatus != 401 || got.Problem == "" {
+		if got, err := w.out.Test(t.Context(), w.admin); err != nil || got.Taken || got.HTTPStatus != 401 ||
+			got.Problem == "" {
 			t.Errorf("with a wrong key: %+v, %v", got, err)
 		}
 		w.receiver.become(0)
@@ -189,7 +220,8 @@ func TestPrivateAddressesAreNotCalled(t *testing.T) {
 		w.decide(1)
 		w.receiver.become(http.StatusTemporaryRedirect, "Location", inside.URL+"/v1/traces")
 		w.rest()
-		if got := w.status(); !strings.Contains(got.Problem, "redirects") || got.SentDecisions != 0 || inside.tries() != 0 || w.receiver.tries() != 1 {
+		if got := w.status(); !strings.Contains(got.Problem, "redirects") || got.SentDecisions != 0 ||
+			inside.tries() != 0 || w.receiver.tries() != 1 {
 			t.Errorf("a redirect: %+v; the inside was called %d times", got, inside.tries())
 		}
 		// The permit is taken back: the next try is refused when it is dialled.
@@ -197,7 +229,8 @@ func TestPrivateAddressesAreNotCalled(t *testing.T) {
 		w.advance(time.Hour)
 		w.receiver.forget()
 		w.rest()
-		if got := w.status(); !strings.Contains(got.Problem, "not a public one") || w.receiver.tries() != 0 || got.LostDecisions != 0 {
+		if got := w.status(); !strings.Contains(got.Problem, "not a public one") || w.receiver.tries() != 0 ||
+			got.LostDecisions != 0 {
 			t.Errorf("without a permit: %+v", got)
 		}
 	})

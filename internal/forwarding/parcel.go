@@ -120,14 +120,18 @@ func (s *Service) nextTraces(ctx context.Context, f *Forwarding, limit int) (*pa
 
 // addTrace adds what an arrival brought, from where the parcel stands, and reports
 // whether all of it is there.
-func (s *Service) addTrace(ctx context.Context, p *parcel, a *observability.Arrival, content Content, limit int) (whole bool, err error) {
+func (s *Service) addTrace(
+	ctx context.Context, p *parcel, a *observability.Arrival, content Content, limit int,
+) (whole bool, err error) {
 	service := serviceOf(&a.TraceItem)
 	for {
 		spans, err := s.telemetry.ArrivedSpans(ctx, a, max(p.next.Span, observability.FirstSpan), readAhead)
 		if err != nil {
 			return false, fmt.Errorf("read spans to forward: %w", err)
 		}
-		rooted := !a.Grew && (len(spans) == 0 && p.next.Span < observability.WholeSpans || len(spans) > 0 && spans[0].Number < observability.WholeSpans)
+		rooted := !a.Grew &&
+			(len(spans) == 0 && p.next.Span < observability.WholeSpans ||
+				len(spans) > 0 && spans[0].Number < observability.WholeSpans)
 		if rooted && p.next.Span == nothingSent {
 			if p.full(limit) {
 				return false, nil

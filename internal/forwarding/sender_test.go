@@ -66,7 +66,8 @@ func TestEverythingIsSentOnceAndInOrder(t *testing.T) {
 		w.rest()
 		w.wantNames("later", want)
 		status := w.status()
-		if status.SentSpans != 9 || status.SentDecisions != 3 || status.Lag != 0 || status.Problem != "" || status.SentAt == nil || status.LostTraces+status.LostDecisions+status.Refused != 0 {
+		if status.SentSpans != 9 || status.SentDecisions != 3 || status.Lag != 0 || status.Problem != "" ||
+			status.SentAt == nil || status.LostTraces+status.LostDecisions+status.Refused != 0 {
 			t.Errorf("status %+v", status)
 		}
 		if got := w.receiver.header.Get("X-Api-Key"); got != "k3y-of-the-collector" {
@@ -86,7 +87,8 @@ func TestALongTraceGoesInSeveralRequests(t *testing.T) {
 		var large []string
 		for i := range 20 {
 			name := fmt.Sprintf("large.%d", i)
-			large = append(large, w.span(name, fmt.Sprintf(`{"a":%q,"b":%q,"c":%q,"d":%q}`, random(15000), random(15000), random(15000), random(15000))))
+			large = append(large, w.span(name, fmt.Sprintf(`{"a":%q,"b":%q,"c":%q,"d":%q}`, random(15000),
+				random(15000), random(15000), random(15000))))
 		}
 		w.send(w.trace("large", large...))
 		want = append(want, spansOf("large", 20)...)
@@ -111,7 +113,8 @@ func TestAReceiverThatIsDown(t *testing.T) {
 		w.receiver.become(http.StatusBadGateway)
 		w.rest()
 		failing := w.status()
-		if failing.Attempts != 1 || failing.HTTPStatus != 502 || failing.Problem != "the receiver failed" || failing.FailingSince == nil || failing.Lag < 10*time.Second {
+		if failing.Attempts != 1 || failing.HTTPStatus != 502 || failing.Problem != "the receiver failed" ||
+			failing.FailingSince == nil || failing.Lag < 10*time.Second {
 			t.Errorf("status %+v", failing)
 		}
 		if n, err := w.out.Failing(t.Context()); err != nil || n != 1 {
@@ -137,7 +140,8 @@ func TestAReceiverThatIsDown(t *testing.T) {
 		w.advance(10 * time.Minute)
 		w.rest()
 		w.wantNames("when it is back", append(want, spansOf(name, 1)...))
-		if back := w.status(); back.Attempts != 0 || back.FailingSince != nil || back.Problem != "" || back.Lag != 0 || back.LostTraces+back.LostDecisions+back.Refused != 0 {
+		if back := w.status(); back.Attempts != 0 || back.FailingSince != nil || back.Problem != "" || back.Lag != 0 ||
+			back.LostTraces+back.LostDecisions+back.Refused != 0 {
 			t.Errorf("status %+v", back)
 		}
 		if n, err := w.out.Failing(t.Context()); err != nil || n != 0 {
@@ -152,7 +156,8 @@ func TestARetryAfterIsHonoured(t *testing.T) {
 		w.put(w.settings())
 		want := decided(w.decide(1))
 		for value, wait := range map[string]time.Duration{
-			"120": 2 * time.Minute, w.now().Add(10*time.Second + 3*time.Minute).Format(http.TimeFormat): 3 * time.Minute, "9999999": time.Hour,
+			"120": 2 * time.Minute,
+			w.now().Add(10*time.Second + 3*time.Minute).Format(http.TimeFormat): 3 * time.Minute, "9999999": time.Hour,
 		} {
 			w.clock.Store(noon.UnixMicro())
 			w.put(w.settings())
@@ -179,7 +184,8 @@ func TestAKeyThatIsNotAcceptedLosesNothing(t *testing.T) {
 			w.receiver.become(status)
 			w.advance(10 * time.Minute)
 			w.rest()
-			if got := w.status(); got.HTTPStatus != status || got.Problem == "" || got.Refused != 0 || got.SentDecisions != 0 {
+			if got := w.status(); got.HTTPStatus != status || got.Problem == "" || got.Refused != 0 ||
+				got.SentDecisions != 0 {
 				t.Errorf("%d: status %+v", status, got)
 			}
 		}
@@ -223,7 +229,8 @@ func TestOneThatIsRefusedIsFound(t *testing.T) {
 				w.advance(time.Minute)
 			}
 			w.wantNames("all but one", slices.DeleteFunc(decided(tools), func(name string) bool { return name == bad }))
-			if got := w.status(); got.Refused != 1 || got.SentDecisions != 39 || got.Lag != 0 || got.LostDecisions != 0 {
+			if got := w.status(); got.Refused != 1 || got.SentDecisions != 39 || got.Lag != 0 ||
+				got.LostDecisions != 0 {
 				t.Errorf("status %+v", got)
 			}
 		}
@@ -253,13 +260,16 @@ func TestSmallRequestsOnly(t *testing.T) {
 
 func TestPartialSuccessIsCounted(t *testing.T) {
 	t.Parallel()
-	answer, err := proto.Marshal(&collector.ExportTraceServiceResponse{PartialSuccess: &collector.ExportTracePartialSuccess{RejectedSpans: 2, ErrorMessage: "too old"}})
+	answer, err := proto.Marshal(&collector.ExportTraceServiceResponse{
+		PartialSuccess: &collector.ExportTracePartialSuccess{RejectedSpans: 2, ErrorMessage: "too old"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	each(t, func(t *testing.T, w *world) {
 		for kind, body := range map[string]string{
-			"application/x-protobuf": string(answer), "application/json": `{"partialSuccess":{"rejectedSpans":"2"}}`, "application/json; charset=utf-8": `{"partialSuccess":{"rejectedSpans":2}}`,
+			"application/x-protobuf": string(answer), "application/json": `{"partialSuccess":{"rejectedSpans":"2"}}`,
+			"application/json; charset=utf-8": `{"partialSuccess":{"rejectedSpans":2}}`,
 		} {
 			w := w.elsewhere()
 			w.receiver.forget()
@@ -272,7 +282,8 @@ func TestPartialSuccessIsCounted(t *testing.T) {
 			})
 			w.rest()
 			w.rest()
-			if got := w.status(); got.Refused != 2 || got.SentDecisions != 3 || got.Problem != "" || w.receiver.tries() != 1 {
+			if got := w.status(); got.Refused != 2 || got.SentDecisions != 3 || got.Problem != "" ||
+				w.receiver.tries() != 1 {
 				t.Errorf("%s: status %+v after %d tries", kind, got, w.receiver.tries())
 			}
 		}
@@ -327,7 +338,8 @@ func TestAProcessThatDies(t *testing.T) {
 		}
 		// This one gave its lease back, which one that is killed does not.
 		w.write(func(ctx context.Context, tx *database.Tx) error {
-			_, err := tx.Exec(ctx, `UPDATE forwarding SET lease_holder = 'killed', lease_until = $2 WHERE org_id = $1`, w.org, database.Micros(tx.Now().Add(time.Minute)))
+			_, err := tx.Exec(ctx, `UPDATE forwarding SET lease_holder = 'killed', lease_until = $2 WHERE org_id = $1`,
+				w.org, database.Micros(tx.Now().Add(time.Minute)))
 			return err
 		})
 		first := w.receiver.names()

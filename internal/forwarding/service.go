@@ -45,7 +45,14 @@ type Service struct {
 
 // New makes a service.
 func New(o Options) *Service {
-	s := &Service{db: o.Database, telemetry: o.Telemetry, sealer: o.Sealer, poster: o.Poster, version: o.Version, holder: database.NewID()}
+	s := &Service{
+		db:        o.Database,
+		telemetry: o.Telemetry,
+		sealer:    o.Sealer,
+		poster:    o.Poster,
+		version:   o.Version,
+		holder:    database.NewID(),
+	}
 	s.sending = s.turns()
 	return s
 }
@@ -120,7 +127,8 @@ func (s *Service) changed(before Forwarding, n Settings, orgID string, now time.
 	after.revision++
 	moved := before.OrgID != "" && origin(before.Endpoint) != origin(n.Endpoint)
 	if n.Headers == nil && moved && len(before.HeaderNames) > 0 {
-		return Forwarding{}, fault.Field("headers", "must be given with an endpoint on another host: the old ones must not be sent there")
+		return Forwarding{}, fault.Field("headers",
+			"must be given with an endpoint on another host: the old ones must not be sent there")
 	}
 	if n.Headers == nil && before.OrgID != "" {
 		return after, nil
@@ -205,17 +213,28 @@ func (s *Service) Failing(ctx context.Context) (n int64, err error) {
 	return n, nil
 }
 
-func (s *Service) change(ctx context.Context, p principal.Principal, do func(ctx context.Context, tx *database.Tx) error) error {
+func (s *Service) change(
+	ctx context.Context, p principal.Principal, do func(ctx context.Context, tx *database.Tx) error,
+) error {
 	return s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: do})
 }
 
 // record appends to the organization's log. No decision depends on forwarding.
 func record(ctx context.Context, tx *database.Tx, p principal.Principal, action string, f *Forwarding) error {
 	_, err := audit.Append(ctx, tx, audit.Entry{
-		Log: audit.LogOf(f.OrgID), Action: action, Actor: p, Subject: audit.Subject{Type: "forwarding", ID: f.OrgID}, Observation: true,
+		Log:         audit.LogOf(f.OrgID),
+		Action:      action,
+		Actor:       p,
+		Subject:     audit.Subject{Type: "forwarding", ID: f.OrgID},
+		Observation: true,
 		Payload: recorded{
-			Target: origin(f.Endpoint), Headers: f.HeaderNames, Traces: f.Traces, Decisions: f.Decisions, Content: f.Content,
-			MaxAgeHours: int(f.MaxAge.Hours()), Enabled: f.Enabled,
+			Target:      origin(f.Endpoint),
+			Headers:     f.HeaderNames,
+			Traces:      f.Traces,
+			Decisions:   f.Decisions,
+			Content:     f.Content,
+			MaxAgeHours: int(f.MaxAge.Hours()),
+			Enabled:     f.Enabled,
 		},
 	})
 	return err

@@ -60,7 +60,8 @@ func (s *Service) checkEndpoint(endpoint string) (string, error) {
 	case u.RawQuery != "" || u.ForceQuery:
 		return "", fault.Field("endpoint", "must not have a query; keys belong into headers")
 	case u.Scheme != "https" && !s.poster.IsPermitted(endpoint):
-		return "", fault.Field("endpoint", "must begin with https://, unless the operator allows the host with WRIT_OUTBOUND_ALLOW")
+		return "", fault.Field("endpoint",
+			"must begin with https://, unless the operator allows the host with WRIT_OUTBOUND_ALLOW")
 	}
 	if u.Path == "" || u.Path == "/" {
 		u.Path = tracesPath
@@ -76,7 +77,8 @@ var (
 
 // ours are headers that the sender sets or that belong to the connection.
 var ours = []string{
-	"accept-encoding", "connection", "content-encoding", "content-length", "content-type", "expect", "host", "keep-alive", "proxy-authorization",
+	"accept-encoding", "connection", "content-encoding", "content-length", "content-type", "expect", "host",
+	"keep-alive", "proxy-authorization",
 	"proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "user-agent",
 }
 
@@ -89,13 +91,15 @@ func checkHeaders(headers map[string]secret.Text) error {
 		lower := strings.ToLower(name)
 		switch {
 		case len(name) > MaxHeaderName || !headerName.MatchString(name):
-			return fault.Field("headers", "names must be those of HTTP headers, of at most %d characters", MaxHeaderName)
+			return fault.Field("headers", "names must be those of HTTP headers, of at most %d characters",
+				MaxHeaderName)
 		case slices.Contains(ours, lower):
 			return fault.Field("headers", "must not set %s", lower)
 		case seen[lower]:
 			return fault.Field("headers", "must name %s once", lower)
 		case len(value.Reveal()) > MaxHeaderValue || !headerValue.MatchString(value.Reveal()):
-			return fault.Field("headers", "the value of %s must be 1-%d characters of ASCII, without spaces around", lower, MaxHeaderValue)
+			return fault.Field("headers", "the value of %s must be 1-%d characters of ASCII, without spaces around",
+				lower, MaxHeaderValue)
 		}
 		seen[lower] = true
 	}

@@ -35,7 +35,10 @@ func isDue(first int) string {
 }
 
 func dueArgs(now time.Time) []any {
-	return []any{database.Micros(now), database.Micros(now.Add(longestAhead + longestWait)), database.Micros(now.Add(longestAhead + leaseTime))}
+	return []any{
+		database.Micros(now), database.Micros(now.Add(longestAhead + longestWait)),
+		database.Micros(now.Add(longestAhead + leaseTime)),
+	}
 }
 
 // longestAhead is how far replicas' clocks may differ.
@@ -76,7 +79,9 @@ func (s *Service) renew(ctx context.Context, orgID string) (held bool, err error
 
 func (s *Service) release(ctx context.Context, orgID string) error {
 	return s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, `UPDATE forwarding SET lease_holder = '', lease_until = 0 WHERE org_id = $1 AND lease_holder = $2`, orgID, s.holder)
+		_, err := tx.Exec(ctx,
+			`UPDATE forwarding SET lease_holder = '', lease_until = 0 WHERE org_id = $1 AND lease_holder = $2`, orgID,
+			s.holder)
 		return err
 	}})
 }
@@ -139,8 +144,10 @@ func (s *Service) settle(ctx context.Context, f *Forwarding, p *parcel, came out
 				attempts = $14, failing_since = $15, http_status = $16, problem = $17, sent_at = $18, retry_at = $19, lease_until = $20
 			WHERE org_id = $1 AND lease_holder = $2 AND revision = $3`,
 			f.OrgID, s.holder, f.revision, database.Micros(state.Trace.At), state.Trace.Row, state.Span, state.Decision,
-			state.SentSpans, state.SentDecisions, state.Refused, state.LostTraces, state.LostDecisions, database.OptionalMicros(state.LostUntil),
-			state.Attempts, database.OptionalMicros(state.FailingSince), state.HTTPStatus, state.Problem, database.OptionalMicros(state.SentAt),
+			state.SentSpans, state.SentDecisions, state.Refused, state.LostTraces, state.LostDecisions,
+			database.OptionalMicros(state.LostUntil),
+			state.Attempts, database.OptionalMicros(state.FailingSince), state.HTTPStatus, state.Problem,
+			database.OptionalMicros(state.SentAt),
 			database.Micros(state.RetryAt), database.Micros(tx.Now().Add(leaseTime)))
 		goOn = goOn && changed == 1
 		return err

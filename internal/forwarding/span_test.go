@@ -29,12 +29,17 @@ func wantAttributes(t *testing.T, s *trace.Span, want map[string]any) {
 func (w *world) someTrace() (traceID string) {
 	traceID = database.NewID()
 	model := database.NewID()
-	w.send(`{"trace":{"id":"` + traceID + `","name":"order","startTime":"` + stamp(w.now()) + `","status":"error","agentId":"bot","sessionId":"` + database.NewID() + `","attributes":{"password":"hunter2-of-the-trace","city":"Bern"}},
+	w.send(`{"trace":{"id":"` + traceID + `","name":"order","startTime":"` + stamp(w.now()) +
+		`","status":"error","agentId":"bot","sessionId":"` + database.NewID() +
+		`","attributes":{"password":"hunter2-of-the-trace","city":"Bern"}},
 		"spans":[
-		{"id":"` + model + `","kind":"generation","name":"ask","startTime":"` + stamp(w.now()) + `","endTime":"` + stamp(w.now().Add(time.Second)) + `","status":"ok",
+		{"id":"` + model + `","kind":"generation","name":"ask","startTime":"` + stamp(w.now()) + `","endTime":"` +
+		stamp(w.now().Add(time.Second)) + `","status":"ok",
 			"attributes":{"model":"gpt-4o","inputTokens":100,"outputTokens":20,"cacheReadTokens":40,"prompt":"who is ann@example.org?","api_key":"sk-secret-of-the-span"}},
-		{"id":"` + database.NewID() + `","parentSpanId":"` + model + `","kind":"tool","name":"search","startTime":"` + stamp(w.now()) + `","status":"denied","attributes":{"toolName":"web.search","rows":[1,2]}},
-		{"id":"` + database.NewID() + `","kind":"generation","name":"foreign","startTime":"` + stamp(w.now()) + `","status":"ok","attributes":{"gen_ai.request.model":"own-words","model":"gpt-4o","inputTokens":100}}
+		{"id":"` + database.NewID() + `","parentSpanId":"` + model + `","kind":"tool","name":"search","startTime":"` +
+		stamp(w.now()) + `","status":"denied","attributes":{"toolName":"web.search","rows":[1,2]}},
+		{"id":"` + database.NewID() + `","kind":"generation","name":"foreign","startTime":"` + stamp(w.now()) +
+		`","status":"ok","attributes":{"gen_ai.request.model":"own-words","model":"gpt-4o","inputTokens":100}}
 		]}`)
 	return traceID
 }
@@ -46,27 +51,40 @@ func TestATraceAsSpans(t *testing.T) {
 		id := w.someTrace()
 		w.rest()
 		root, service := w.receiver.taken("order")
-		if service != "shop-bot" || len(root.ParentSpanId) != 0 || hexOf(root.TraceId) != strings.ReplaceAll(id, "-", "") {
+		if service != "shop-bot" || len(root.ParentSpanId) != 0 ||
+			hexOf(root.TraceId) != strings.ReplaceAll(id, "-", "") {
 			t.Errorf("the trace is %v of %s", root, service)
 		}
-		wantAttributes(t, root, map[string]any{"gen_ai.agent.id": "bot", "city": "Bern", "writ.status": "error", "writ.unfinished": true, "password": "[redacted]"})
+		wantAttributes(t, root, map[string]any{
+			"gen_ai.agent.id": "bot",
+			"city":            "Bern",
+			"writ.status":     "error",
+			"writ.unfinished": true,
+			"password":        "[redacted]",
+		})
 		if root.Status.GetCode() != trace.Status_STATUS_CODE_ERROR {
 			t.Errorf("status %v", root.Status)
 		}
 		ask, _ := w.receiver.taken("ask")
 		wantAttributes(t, ask, map[string]any{
-			"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o", "gen_ai.usage.input_tokens": int64(100), "gen_ai.usage.output_tokens": int64(20),
-			"gen_ai.usage.cache_read.input_tokens": int64(40), "api_key": "[redacted]", "gen_ai.agent.id": "bot", "writ.kind": "generation",
+			"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o", "gen_ai.usage.input_tokens": int64(100),
+			"gen_ai.usage.output_tokens":           int64(20),
+			"gen_ai.usage.cache_read.input_tokens": int64(40), "api_key": "[redacted]", "gen_ai.agent.id": "bot",
+			"writ.kind": "generation",
 		})
 		if cost, ok := attribute(ask, "writ.usage.cost_usd").(float64); !ok || cost <= 0 {
 			t.Errorf("it cost %v", attribute(ask, "writ.usage.cost_usd"))
 		}
-		if hexOf(ask.ParentSpanId) != hexOf(root.SpanId) || ask.EndTimeUnixNano-ask.StartTimeUnixNano != uint64(time.Second) {
+		if hexOf(ask.ParentSpanId) != hexOf(root.SpanId) ||
+			ask.EndTimeUnixNano-ask.StartTimeUnixNano != uint64(time.Second) {
 			t.Errorf("below %x, took %d", ask.ParentSpanId, ask.EndTimeUnixNano-ask.StartTimeUnixNano)
 		}
 		search, _ := w.receiver.taken("search")
-		wantAttributes(t, search, map[string]any{"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "web.search", "writ.status": "denied"})
-		if hexOf(search.ParentSpanId) != hexOf(ask.SpanId) || search.Status.GetCode() != trace.Status_STATUS_CODE_ERROR {
+		wantAttributes(t, search, map[string]any{
+			"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "web.search", "writ.status": "denied",
+		})
+		if hexOf(search.ParentSpanId) != hexOf(ask.SpanId) ||
+			search.Status.GetCode() != trace.Status_STATUS_CODE_ERROR {
 			t.Errorf("below %x with %v", search.ParentSpanId, search.Status)
 		}
 		foreign, _ := w.receiver.taken("foreign")
@@ -88,14 +106,16 @@ func TestContent(t *testing.T) {
 			w.put(settings)
 			w.someTrace()
 			w.decide(1, func(d *decision.Record) {
-				d.Verdict, d.Reason, d.Arguments = verdict.Deny, "because of amount-of-500", []byte(`{"to":"argument-value"}`)
+				d.Verdict, d.Reason, d.Arguments = verdict.Deny, "because of amount-of-500",
+					[]byte(`{"to":"argument-value"}`)
 			})
 			w.rest()
 			all := ""
 			for _, s := range w.receiver.spans {
 				all += prototext.Format(s)
 			}
-			if got := strings.Contains(all, "hunter2-of-the-trace") || strings.Contains(all, "sk-secret-of-the-span"); got != sent.secrets {
+			if got := strings.Contains(all, "hunter2-of-the-trace") ||
+				strings.Contains(all, "sk-secret-of-the-span"); got != sent.secrets {
 				t.Errorf("%s: secrets are sent: %v", content, got)
 			}
 			for _, word := range []string{"Bern", "argument-value", "amount-of-500", "who is"} {
@@ -120,18 +140,22 @@ func TestADecisionAsASpan(t *testing.T) {
 			d.Verdict, d.Reason, d.Tool, d.PlanID = verdict.Deny, "too much", "transfer", "plan-1"
 		}
 		w.decide(1, denied)
-		if err := projection.New(w.db, w.telemetry).Run(t.Context()); err != nil { // what Writ shows of it itself is not sent too
+		// what Writ shows of it itself is not sent too
+		if err := projection.New(w.db, w.telemetry).Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		w.rest()
 		w.wantNames("one decision", []string{"writ.decision transfer"})
 		s, service := w.receiver.taken("writ.decision transfer")
-		if service != "writ" || s.Status.GetCode() != trace.Status_STATUS_CODE_ERROR || s.Status.Message != "too much" || s.EndTimeUnixNano-s.StartTimeUnixNano != 1_500_000 {
+		if service != "writ" || s.Status.GetCode() != trace.Status_STATUS_CODE_ERROR ||
+			s.Status.Message != "too much" || s.EndTimeUnixNano-s.StartTimeUnixNano != 1_500_000 {
 			t.Errorf("%v of %s", s, service)
 		}
 		wantAttributes(t, s, map[string]any{
-			"gen_ai.tool.name": "transfer", "gen_ai.agent.id": "bot", "gen_ai.conversation.id": "s-1", "gen_ai.tool.call.arguments": `{"amount":5}`,
-			"writ.decision": "deny", "writ.policy.id": "payments", "writ.policy.version": int64(2), "writ.policy.rule": "small", "writ.reason": "too much",
+			"gen_ai.tool.name": "transfer", "gen_ai.agent.id": "bot", "gen_ai.conversation.id": "s-1",
+			"gen_ai.tool.call.arguments": `{"amount":5}`,
+			"writ.decision":              "deny", "writ.policy.id": "payments", "writ.policy.version": int64(2),
+			"writ.policy.rule": "small", "writ.reason": "too much",
 			"writ.tool.server": "bank", "writ.plan.id": "plan-1", "writ.user.email": "ann@example.org",
 		})
 		shown, err := w.telemetry.ListTraces(t.Context(), w.org, observability.TraceFilter{Days: 1, Limit: 10})
@@ -151,9 +175,17 @@ func TestATraceThatGrows(t *testing.T) {
 			t.Helper()
 			var spans []observability.GrownSpan
 			for _, name := range names {
-				spans = append(spans, observability.GrownSpan{ID: database.NewID(), Kind: "tool", Name: name, Start: w.now(), End: w.now(), Attributes: `{}`})
+				spans = append(spans, observability.GrownSpan{
+					ID:         database.NewID(),
+					Kind:       "tool",
+					Name:       name,
+					Start:      w.now(),
+					End:        w.now(),
+					Attributes: `{}`,
+				})
 			}
-			moved, err := w.telemetry.Grow(t.Context(), w.org, observability.Position{Next: at}, observability.Position{Next: at + 1},
+			moved, err := w.telemetry.Grow(t.Context(), w.org, observability.Position{Next: at},
+				observability.Position{Next: at + 1},
 				[]observability.GrowingTrace{{ID: id, Name: "grows", Source: "elsewhere", Spans: spans}})
 			if err != nil || !moved {
 				t.Fatalf("grow: %v, %v", moved, err)
@@ -169,7 +201,8 @@ func TestATraceThatGrows(t *testing.T) {
 		w.rest()
 		w.wantNames("each span once", []string{"one", "two", "three", "trace-1", "four"})
 		for _, name := range []string{"one", "four"} {
-			if s, _ := w.receiver.taken(name); len(s.ParentSpanId) != 0 || hexOf(s.TraceId) != strings.ReplaceAll(id, "-", "") {
+			if s, _ := w.receiver.taken(name); len(s.ParentSpanId) != 0 ||
+				hexOf(s.TraceId) != strings.ReplaceAll(id, "-", "") {
 				t.Errorf("%s is %v", name, s)
 			}
 		}

@@ -24,7 +24,8 @@ func scanForwarding(s database.Scanner) (f Forwarding, err error) {
 	var names string
 	var traces, decisions, enabled, age, created, updated, at, retry int64
 	var lost, failing, sent sql.NullInt64
-	err = s.Scan(&f.OrgID, &f.Endpoint, &names, &f.sealedHeaders, &traces, &decisions, &f.Content, &age, &enabled, &f.DisabledReason,
+	err = s.Scan(&f.OrgID, &f.Endpoint, &names, &f.sealedHeaders, &traces, &decisions, &f.Content, &age, &enabled,
+		&f.DisabledReason,
 		&created, &updated, &f.revision, &at, &f.Trace.Row, &f.Span, &f.Decision,
 		&f.SentSpans, &f.SentDecisions, &f.Refused, &f.LostTraces, &f.LostDecisions, &lost,
 		&f.Attempts, &failing, &f.HTTPStatus, &f.Problem, &sent, &retry)
@@ -34,8 +35,10 @@ func scanForwarding(s database.Scanner) (f Forwarding, err error) {
 	}
 	f.Traces, f.Decisions, f.Enabled = traces == 1, decisions == 1, enabled == 1
 	f.MaxAge = time.Duration(age) * time.Microsecond
-	f.CreatedAt, f.UpdatedAt, f.RetryAt, f.Trace.At = database.Time(created), database.Time(updated), database.Time(retry), database.Time(at)
-	f.LostUntil, f.FailingSince, f.SentAt = database.OptionalTime(lost), database.OptionalTime(failing), database.OptionalTime(sent)
+	f.CreatedAt, f.UpdatedAt, f.RetryAt, f.Trace.At = database.Time(created), database.Time(updated),
+		database.Time(retry), database.Time(at)
+	f.LostUntil, f.FailingSince, f.SentAt = database.OptionalTime(lost), database.OptionalTime(failing),
+		database.OptionalTime(sent)
 	return f, err
 }
 
@@ -79,8 +82,10 @@ func putForwarding(ctx context.Context, tx *database.Tx, f *Forwarding) error {
 			enabled = excluded.enabled, disabled_reason = '', updated_at = excluded.updated_at, revision = excluded.revision,
 			trace_position = excluded.trace_position, trace_row = excluded.trace_row, trace_span = excluded.trace_span,
 			decision_position = excluded.decision_position, attempts = 0, retry_at = excluded.retry_at, lease_holder = '', lease_until = 0`,
-		f.OrgID, f.Endpoint, strings.Join(f.HeaderNames, ","), f.sealedHeaders, number(f.Traces), number(f.Decisions), string(f.Content), f.MaxAge.Microseconds(), number(f.Enabled),
-		database.Micros(f.CreatedAt), database.Micros(f.UpdatedAt), f.revision, at, f.Trace.Row, f.Span, f.Decision, database.Micros(f.RetryAt))
+		f.OrgID, f.Endpoint, strings.Join(f.HeaderNames, ","), f.sealedHeaders, number(f.Traces), number(f.Decisions),
+		string(f.Content), f.MaxAge.Microseconds(), number(f.Enabled),
+		database.Micros(f.CreatedAt), database.Micros(f.UpdatedAt), f.revision, at, f.Trace.Row, f.Span, f.Decision,
+		database.Micros(f.RetryAt))
 	if err != nil {
 		return fmt.Errorf("store the forwarding of %s: %w", f.OrgID, err)
 	}

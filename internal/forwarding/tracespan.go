@@ -50,7 +50,15 @@ func serviceOf(t *observability.TraceItem) string {
 // rootSpan stands for a trace that came whole: such a trace has a name, a time and
 // attributes of its own, which the protocol knows of spans alone.
 func rootSpan(t *observability.TraceItem, content Content) *message.Span {
-	s := &message.Span{TraceID: traceBytes(t.ID), ID: rootOf(t), Name: t.Name, Start: t.Start, End: t.Start, Failed: t.Status != "ok", Message: statusWords(t.Status)}
+	s := &message.Span{
+		TraceID: traceBytes(t.ID),
+		ID:      rootOf(t),
+		Name:    t.Name,
+		Start:   t.Start,
+		End:     t.Start,
+		Failed:  t.Status != "ok",
+		Message: statusWords(t.Status),
+	}
 	a := &s.Attributes
 	if t.End != nil {
 		s.End = *t.End
@@ -73,10 +81,18 @@ func about(a *message.Attributes, t *observability.TraceItem) {
 }
 
 // traceSpan is a span of a trace, below its root where it has one.
-func traceSpan(t *observability.TraceItem, stored *observability.ArrivedSpan, rooted bool, content Content) *message.Span {
+func traceSpan(
+	t *observability.TraceItem, stored *observability.ArrivedSpan, rooted bool, content Content,
+) *message.Span {
 	s := &message.Span{
-		TraceID: traceBytes(t.ID), ID: spanBytes(stored.ID), ParentID: spanBytes(stored.ParentID), Name: stored.Name, Start: stored.Start, End: stored.Start,
-		Failed: stored.Status != "ok", Message: statusWords(stored.Status),
+		TraceID:  traceBytes(t.ID),
+		ID:       spanBytes(stored.ID),
+		ParentID: spanBytes(stored.ParentID),
+		Name:     stored.Name,
+		Start:    stored.Start,
+		End:      stored.Start,
+		Failed:   stored.Status != "ok",
+		Message:  statusWords(stored.Status),
 	}
 	if rooted && stored.ParentID == "" {
 		s.ParentID = rootOf(t)
@@ -93,7 +109,8 @@ func traceSpan(t *observability.TraceItem, stored *observability.ArrivedSpan, ro
 		addFacts(a, stored)
 	}
 	if stored.Usage.CostNanos > 0 {
-		a.Double("writ.usage.cost_usd", stored.Usage.Dollars()) // also beside a client's own words, which seldom have it
+		// also beside a client's own words, which seldom have it
+		a.Double("writ.usage.cost_usd", stored.Usage.Dollars())
 	}
 	addClients(a, stored.Attributes, content)
 	about(a, t) // after what the client says itself
@@ -118,7 +135,8 @@ func addFacts(a *message.Attributes, s *observability.ArrivedSpan) {
 		count int64
 	}{
 		{"gen_ai.usage.input_tokens", s.Usage.Input}, {"gen_ai.usage.output_tokens", s.Usage.Output},
-		{"gen_ai.usage.cache_read.input_tokens", s.Usage.CacheRead}, {"gen_ai.usage.cache_creation.input_tokens", s.Usage.CacheWrite},
+		{"gen_ai.usage.cache_read.input_tokens", s.Usage.CacheRead},
+		{"gen_ai.usage.cache_creation.input_tokens", s.Usage.CacheWrite},
 	} {
 		if tokens.count > 0 {
 			a.Int(tokens.name, tokens.count)

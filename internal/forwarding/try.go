@@ -174,7 +174,13 @@ func (s *Service) Test(ctx context.Context, p principal.Principal) (Tested, erro
 		return Tested{}, err
 	}
 	now := s.db.Now()
-	span := &message.Span{TraceID: traceBytes(f.OrgID), ID: spanBytes(now.String()), Name: "writ.test", Start: now, End: now}
+	span := &message.Span{
+		TraceID: traceBytes(f.OrgID),
+		ID:      spanBytes(now.String()),
+		Name:    "writ.test",
+		Start:   now,
+		End:     now,
+	}
 	span.Attributes.Bool("writ.test", true)
 	var r message.Request
 	r.Add(decisionService, span)

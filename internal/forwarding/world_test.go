@@ -51,7 +51,9 @@ var noon = time.Date(2030, 5, 15, 12, 30, 0, 0, time.UTC)
 
 func each(t *testing.T, body func(t *testing.T, w *world)) {
 	t.Helper()
-	for engine, options := range map[string]func(*testing.T) database.Options{"sqlite": dbtest.SQLite, "postgres": dbtest.Postgres} {
+	for engine, options := range map[string]func(*testing.T) database.Options{
+		"sqlite": dbtest.SQLite, "postgres": dbtest.Postgres,
+	} {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			w := &world{t: t, clock: new(atomic.Int64), made: new(atomic.Int64), receiver: newReceiver(t)}
@@ -59,7 +61,8 @@ func each(t *testing.T, body func(t *testing.T, w *world)) {
 			w.db, w.bulk = w.open(options(t), database.Main), w.open(options(t), database.Telemetry)
 			var err error
 			w.telemetry, err = observability.New(t.Context(), observability.Config{
-				Database: w.bulk, Prices: observability.BuiltInPrices(), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+				Database: w.bulk, Prices: observability.BuiltInPrices(),
+				Logger:      slog.New(slog.NewTextHandler(io.Discard, nil)),
 				SessionIdle: time.Hour, Retention: 30 * 24 * time.Hour,
 			})
 			if err != nil {
@@ -102,7 +105,13 @@ func (w *world) replicaBy(poster forwarding.Poster) *forwarding.Service {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return forwarding.New(forwarding.Options{Database: w.db, Telemetry: w.telemetry, Sealer: sealer, Poster: poster, Version: "test"})
+	return forwarding.New(forwarding.Options{
+		Database:  w.db,
+		Telemetry: w.telemetry,
+		Sealer:    sealer,
+		Poster:    poster,
+		Version:   "test",
+	})
 }
 
 // elsewhere is the same world in an organization of its own.
@@ -110,9 +119,12 @@ func (w *world) elsewhere() *world {
 	w.t.Helper()
 	other := *w
 	other.org = database.NewID()
-	other.admin = principal.Principal{Kind: principal.User, UserID: database.NewID(), OrgID: other.org, Role: principal.Admin}
+	other.admin = principal.Principal{
+		Kind: principal.User, UserID: database.NewID(), OrgID: other.org, Role: principal.Admin,
+	}
 	other.write(func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`, other.org)
+		_, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`,
+			other.org)
 		return err
 	})
 	return &other
@@ -132,8 +144,13 @@ func (w *world) write(do func(ctx context.Context, tx *database.Tx) error) {
 // settings are those of a forwarding of everything to the receiver.
 func (w *world) settings() forwarding.Settings {
 	return forwarding.Settings{
-		Endpoint: w.receiver.URL + "/v1/traces", Headers: map[string]secret.Text{"X-Api-Key": secret.NewText("k3y-of-the-collector")},
-		Traces: true, Decisions: true, Content: forwarding.Redacted, MaxAge: forwarding.DefaultAge, Enabled: true,
+		Endpoint:  w.receiver.URL + "/v1/traces",
+		Headers:   map[string]secret.Text{"X-Api-Key": secret.NewText("k3y-of-the-collector")},
+		Traces:    true,
+		Decisions: true,
+		Content:   forwarding.Redacted,
+		MaxAge:    forwarding.DefaultAge,
+		Enabled:   true,
 	}
 }
 
@@ -189,9 +206,23 @@ func (w *world) decide(times int, change ...func(*decision.Record)) (tools []str
 		tools = nil
 		for range times {
 			d := decision.Record{
-				ID: database.NewID(), OrgID: w.org, AgentID: "bot", SessionID: "s-1", Server: "bank", Tool: fmt.Sprintf("pay-%d", w.made.Add(1)), Verdict: verdict.Allow,
-				PolicyID: "payments", PolicyVersion: 2, Rule: "small",
-				Details: decision.Details{PolicyName: "Payments", Reason: "small enough", Duration: 1500 * time.Microsecond, Arguments: []byte(`{"amount":5}`), Email: "ann@example.org"},
+				ID:            database.NewID(),
+				OrgID:         w.org,
+				AgentID:       "bot",
+				SessionID:     "s-1",
+				Server:        "bank",
+				Tool:          fmt.Sprintf("pay-%d", w.made.Add(1)),
+				Verdict:       verdict.Allow,
+				PolicyID:      "payments",
+				PolicyVersion: 2,
+				Rule:          "small",
+				Details: decision.Details{
+					PolicyName: "Payments",
+					Reason:     "small enough",
+					Duration:   1500 * time.Microsecond,
+					Arguments:  []byte(`{"amount":5}`),
+					Email:      "ann@example.org",
+				},
 			}
 			for _, f := range change {
 				f(&d)
@@ -260,7 +291,8 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 
 // read decodes a request as the specification has it.
 func (r *receiver) read(request *http.Request) (spans []*trace.Span, services []string) {
-	if got := request.Header.Get("Content-Type"); request.Method != http.MethodPost || got != "application/x-protobuf" || request.Header.Get("Content-Encoding") != "gzip" {
+	if got := request.Header.Get("Content-Type"); request.Method != http.MethodPost ||
+		got != "application/x-protobuf" || request.Header.Get("Content-Encoding") != "gzip" {
 		r.t.Errorf("a %s of %q, encoded %q", request.Method, got, request.Header.Get("Content-Encoding"))
 	}
 	zipped, err := gzip.NewReader(request.Body)

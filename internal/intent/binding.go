@@ -70,8 +70,9 @@ func (s *Service) Bind(ctx context.Context, r BindRequest) (Bound, error) {
 	}
 	issued := s.db.Now().Truncate(time.Second)
 	b.Token, err = plan.Token{
-		PlanHash: b.PlanHash, IssuedAt: issued.Unix(), ExpiresAt: issued.Add(Request{ExpiresIn: r.ExpiresIn}.life()).Unix(),
-		Policy: policy, Identity: b.CompositeIdentity, Version: plan.PolicyVersion,
+		PlanHash: b.PlanHash, IssuedAt: issued.Unix(),
+		ExpiresAt: issued.Add(Request{ExpiresIn: r.ExpiresIn}.life()).Unix(),
+		Policy:    policy, Identity: b.CompositeIdentity, Version: plan.PolicyVersion,
 	}.Sign(key.Private)
 	return b, err
 }
@@ -132,7 +133,11 @@ func (s *Service) VerifyAction(ctx context.Context, r ActionRequest) (ActionResu
 	}
 	hash := leaf.Hash()
 	return ActionResult{
-		Allowed: true, Reason: "the value is part of what was signed", NodeHash: hex.EncodeToString(hash[:]), Path: leaf.Path, MerkleRoot: token.PlanHash,
+		Allowed:    true,
+		Reason:     "the value is part of what was signed",
+		NodeHash:   hex.EncodeToString(hash[:]),
+		Path:       leaf.Path,
+		MerkleRoot: token.PlanHash,
 	}, nil
 }
 

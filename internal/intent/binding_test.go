@@ -16,7 +16,8 @@ func (w *world) bind() intent.Bound {
 	w.t.Helper()
 	hour := 3600.0
 	b, err := w.plans.Bind(w.t.Context(), intent.BindRequest{
-		Plan: []byte(policyPlan), Policy: []byte(`{"global":{"metadata":{"version":1}}}`), Identity: []byte(`{"user_id":"claude-user"}`), ExpiresIn: &hour,
+		Plan: []byte(policyPlan), Policy: []byte(`{"global":{"metadata":{"version":1}}}`),
+		Identity: []byte(`{"user_id":"claude-user"}`), ExpiresIn: &hour,
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -31,7 +32,8 @@ func TestBind(t *testing.T) {
 		w.bind() // the first makes the key
 		before := w.everything()
 		b := w.bind()
-		if err := plan.VerifySignature(toJSON(t, b.Token)); err != nil || b.Token.Version != "policy-1" || b.Token.ExpiresAt-b.Token.IssuedAt != 3600 {
+		if err := plan.VerifySignature(toJSON(t, b.Token)); err != nil || b.Token.Version != "policy-1" ||
+			b.Token.ExpiresAt-b.Token.IssuedAt != 3600 {
 			t.Errorf("token = %+v, %v", b.Token, err)
 		}
 		if b.Token.PublicKey == m.Token.PublicKey {
@@ -52,12 +54,14 @@ func TestBind(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r := plan.Check(d, p, plan.Call{Tool: "policy_statement:deny-fetch"}, plan.Binding{OrgID: w.acme, KeyID: w.agent.KeyID}, w.db.Now()); r.OK {
+			if r := plan.Check(d, p, plan.Call{Tool: "policy_statement:deny-fetch"},
+				plan.Binding{OrgID: w.acme, KeyID: w.agent.KeyID}, w.db.Now()); r.OK {
 				t.Errorf("%s: a policy binding authorises a call", name)
 			}
 		}
 		for name, r := range map[string]intent.BindRequest{
-			"no plan": {}, "bad policy": {Plan: []byte(policyPlan), Policy: []byte(`1`)}, "bad identity": {Plan: []byte(policyPlan), Identity: []byte(`{`)},
+			"no plan": {}, "bad policy": {Plan: []byte(policyPlan), Policy: []byte(`1`)},
+			"bad identity": {Plan: []byte(policyPlan), Identity: []byte(`{`)},
 		} {
 			if _, err := w.plans.Bind(t.Context(), r); err == nil {
 				t.Errorf("%s: bound", name)
@@ -71,8 +75,18 @@ func TestVerifyAction(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		b, m := w.bind(), w.mint(w.agent, request(twoSteps))
 		elsewhere := newService(t, w.db, 1) // with no memory
-		action := intent.ActionRequest{Path: "/steps/[0]/action", Value: []byte(`"policy_statement:deny-fetch"`), Proof: toJSON(t, b.StepProofs[0].Proof), Token: toJSON(t, b.Token)}
-		planned := intent.ActionRequest{Path: "/steps/[1]/action", Value: []byte(`"Bash"`), Proof: toJSON(t, m.StepProofs[1]), Token: toJSON(t, m.Token)}
+		action := intent.ActionRequest{
+			Path:  "/steps/[0]/action",
+			Value: []byte(`"policy_statement:deny-fetch"`),
+			Proof: toJSON(t, b.StepProofs[0].Proof),
+			Token: toJSON(t, b.Token),
+		}
+		planned := intent.ActionRequest{
+			Path:  "/steps/[1]/action",
+			Value: []byte(`"Bash"`),
+			Proof: toJSON(t, m.StepProofs[1]),
+			Token: toJSON(t, m.Token),
+		}
 		altered := b.Token
 		altered.ExpiresAt++
 		tests := []struct {
@@ -86,7 +100,10 @@ func TestVerifyAction(t *testing.T) {
 			{"in what it was issued in", action, func(r *intent.ActionRequest) { r.Token = toJSON(t, b) }, ""},
 			{"proof as an object", action, func(r *intent.ActionRequest) { r.Proof = toJSON(t, b.StepProofs[0]) }, ""},
 			{"plan", planned, func(*intent.ActionRequest) {}, ""},
-			{"another value", action, func(r *intent.ActionRequest) { r.Value = []byte(`"policy_statement:allow"`) }, "proof"},
+			{
+				"another value", action,
+				func(r *intent.ActionRequest) { r.Value = []byte(`"policy_statement:allow"`) }, "proof",
+			},
 			{"another step", planned, func(r *intent.ActionRequest) { r.Path = "/steps/[0]/action" }, "proof"},
 			{"another path", action, func(r *intent.ActionRequest) { r.Path = "/metadata/goal" }, "path"},
 			{"no proof", action, func(r *intent.ActionRequest) { r.Proof = nil }, "proof"},
@@ -94,24 +111,30 @@ func TestVerifyAction(t *testing.T) {
 			{"no value", action, func(r *intent.ActionRequest) { r.Value = nil }, "value"},
 			{"altered token", action, func(r *intent.ActionRequest) { r.Token = toJSON(t, altered) }, "signature"},
 			{"no token", action, func(r *intent.ActionRequest) { r.Token = nil }, "signature"},
-			{"another server's token", action, func(r *intent.ActionRequest) { r.Token = foreignToken(t) }, "not signed by this server"},
+			{
+				"another server's token", action, func(r *intent.ActionRequest) { r.Token = foreignToken(t) },
+				"not signed by this server",
+			},
 			{"another's proof", action, func(r *intent.ActionRequest) { r.Proof = planned.Proof }, "proof"},
 		}
 		for _, tt := range tests {
 			tt.change(&tt.give)
 			got, err := elsewhere.VerifyAction(t.Context(), tt.give)
-			if err != nil || got.Allowed != (tt.want == "") || !strings.Contains(got.Reason, tt.want) || got.Allowed != (got.NodeHash != "") {
+			if err != nil || got.Allowed != (tt.want == "") || !strings.Contains(got.Reason, tt.want) ||
+				got.Allowed != (got.NodeHash != "") {
 				t.Errorf("%s: %+v, %v; want %q", tt.name, got, err, tt.want)
 			}
 		}
 		if _, err := w.plans.SetStatus(t.Context(), w.agent, m.PlanID, plan.Completed); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := w.plans.VerifyAction(t.Context(), planned); err != nil || got.Allowed || !strings.Contains(got.Reason, "ended") {
+		if got, err := w.plans.VerifyAction(t.Context(), planned); err != nil || got.Allowed ||
+			!strings.Contains(got.Reason, "ended") {
 			t.Errorf("of an ended plan: %+v, %v", got, err)
 		}
 		w.pass(time.Hour)
-		if got, err := w.plans.VerifyAction(t.Context(), action); err != nil || got.Allowed || !strings.Contains(got.Reason, "current") {
+		if got, err := w.plans.VerifyAction(t.Context(), action); err != nil || got.Allowed ||
+			!strings.Contains(got.Reason, "current") {
 			t.Errorf("expired: %+v, %v", got, err)
 		}
 	})
@@ -121,7 +144,12 @@ func TestVerifyAction(t *testing.T) {
 func foreignToken(t *testing.T) []byte {
 	t.Helper()
 	token, err := plan.Token{
-		PlanHash: "abc123", IssuedAt: 1_700_000_000, ExpiresAt: 99_999_999_999, Policy: []byte(`{}`), Identity: "x", Version: plan.PolicyVersion,
+		PlanHash:  "abc123",
+		IssuedAt:  1_700_000_000,
+		ExpiresAt: 99_999_999_999,
+		Policy:    []byte(`{}`),
+		Identity:  "x",
+		Version:   plan.PolicyVersion,
 	}.Sign(ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)))
 	if err != nil {
 		t.Fatal(err)

@@ -62,7 +62,8 @@ func (s *Service) makeDigester(ctx context.Context, orgID string) (d Digester, e
 		_, err := tx.Exec(ctx, `
 			INSERT INTO digest_key (org_id, sealed, created_at)
 			VALUES ($1, $2, $3)
-			ON CONFLICT (org_id) DO NOTHING`, orgID, s.sealer.Seal(digestContext(orgID), key), database.Micros(tx.Now()))
+			ON CONFLICT (org_id) DO NOTHING`, orgID, s.sealer.Seal(digestContext(orgID), key),
+			database.Micros(tx.Now()))
 		if err != nil {
 			return err
 		}

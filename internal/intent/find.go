@@ -111,7 +111,9 @@ func (s *Service) planID(ctx context.Context, r database.Reader, p plan.Presente
 
 // read reads a plan: how it stands always, its text only where what is
 // remembered is of another version. It is nil where there is none.
-func (s *Service) read(ctx context.Context, r database.Reader, orgID, id string, known *cached) (*plan.Declared, error) {
+func (s *Service) read(
+	ctx context.Context, r database.Reader, orgID, id string, known *cached,
+) (*plan.Declared, error) {
 	if known != nil && ofOrg(known.declared, orgID) != nil {
 		status, root, err := selectStanding(ctx, r, id)
 		if err == nil && root == known.declared.Root {
@@ -148,8 +150,18 @@ func (s *Service) declared(row planRow) (*plan.Declared, error) {
 		return nil, fmt.Errorf("stored plan %s: its text is not what was signed", row.ID)
 	}
 	return &plan.Declared{
-		ID: row.ID, Anchor: row.Anchor, Binding: row.Binding, Status: row.stored, Issued: row.IssuedAt, Expires: row.ExpiresAt,
-		Signature: row.signature, JWTHash: row.jwtHash, Plan: parsed, Root: row.Hash, Bytes: len(stored.Plan), Widened: stored.Widened,
+		ID:        row.ID,
+		Anchor:    row.Anchor,
+		Binding:   row.Binding,
+		Status:    row.stored,
+		Issued:    row.IssuedAt,
+		Expires:   row.ExpiresAt,
+		Signature: row.signature,
+		JWTHash:   row.jwtHash,
+		Plan:      parsed,
+		Root:      row.Hash,
+		Bytes:     len(stored.Plan),
+		Widened:   stored.Widened,
 	}, nil
 }
 

@@ -30,16 +30,25 @@ func TestFind(t *testing.T) {
 			{"reference", plan.Presented{Reference: m.IntentReference, Signature: m.Token.Signature}, ""},
 			{"hash", plan.Presented{PlanHash: m.PlanHash, Signature: m.Token.Signature}, ""},
 			{"JWT", plan.ParsePresented([]byte(`"` + m.JWT + `"`)), ""},
-			{"an id that is none, and the reference", plan.Presented{PlanID: "unknown", Reference: m.IntentReference, Signature: m.Token.Signature}, ""},
+			{
+				"an id that is none, and the reference",
+				plan.Presented{PlanID: "unknown", Reference: m.IntentReference, Signature: m.Token.Signature}, "",
+			},
 			{"nothing", plan.Presented{}, plan.NoPlan},
 			{"unknown id", plan.Presented{PlanID: database.NewID(), Signature: m.Token.Signature}, plan.NoPlan},
 			{"hostile id", plan.Presented{PlanID: "' OR 1=1 --\x00", Signature: m.Token.Signature}, plan.NoPlan},
 			{"another hash", plan.Presented{PlanHash: "00", Signature: m.Token.Signature}, plan.NoPlan},
 			{"id alone", plan.Presented{PlanID: m.PlanID}, plan.NotGenuine},
-			{"another's signature", plan.Presented{PlanID: m.PlanID, Signature: foreign.Token.Signature}, plan.NotGenuine},
+			{
+				"another's signature", plan.Presented{PlanID: m.PlanID, Signature: foreign.Token.Signature},
+				plan.NotGenuine,
+			},
 			{"altered JWT", plan.Presented{PlanID: m.PlanID, JWT: m.JWT + "x"}, plan.NotGenuine},
 			{"another organization's", shown(foreign), plan.NoPlan},
-			{"another organization's by hash", plan.Presented{PlanHash: foreign.PlanHash, Signature: foreign.Token.Signature}, plan.NoPlan},
+			{
+				"another organization's by hash",
+				plan.Presented{PlanHash: foreign.PlanHash, Signature: foreign.Token.Signature}, plan.NoPlan,
+			},
 		}
 		for _, round := range []string{"read", "remembered"} {
 			for _, tt := range tests {
@@ -150,9 +159,12 @@ func TestAlteredRowsAreNotJudged(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		free := w.mint(w.agent, request(`{"steps":[{"action":"Bash"}]}`))
 		m, third := w.mint(w.agent, request(twoSteps)), w.mint(w.agent, request(twoSteps))
-		w.exec(`UPDATE plan_anchor SET sealed = (SELECT sealed FROM plan_anchor WHERE plan_id = $1) WHERE plan_id = $2`, free.PlanID, m.PlanID)
+		w.exec(`UPDATE plan_anchor SET sealed = (SELECT sealed FROM plan_anchor WHERE plan_id = $1) WHERE plan_id = $2`,
+			free.PlanID, m.PlanID)
 		w.exec(`UPDATE plan_anchor SET root = $1 WHERE plan_id = $2`, free.PlanHash, third.PlanID)
-		for name, p := range map[string]plan.Presented{"another plan's text": shown(m), "another hash": {PlanID: third.PlanID}} {
+		for name, p := range map[string]plan.Presented{
+			"another plan's text": shown(m), "another hash": {PlanID: third.PlanID},
+		} {
 			if d, err := w.plans.Find(t.Context(), w.acme, 0, p); !errors.Is(err, secret.ErrSealBroken) || d != nil {
 				t.Errorf("%s: %+v, %v; want a broken seal", name, d, err)
 			}
@@ -164,12 +176,16 @@ func TestAlteredRowsAreNotJudged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sealed := sealer.Seal("plan/"+fourth.PlanID+"/"+fourth.PlanHash, toJSON(t, map[string]string{"plan": `{"steps":[{"action":"Bash"}]}`}))
+		sealed := sealer.Seal("plan/"+fourth.PlanID+"/"+fourth.PlanHash, toJSON(t, map[string]string{
+			"plan": `{"steps":[{"action":"Bash"}]}`,
+		}))
 		w.exec(`UPDATE plan_anchor SET sealed = $1 WHERE plan_id = $2`, sealed, fourth.PlanID)
-		if d, err := w.plans.Find(t.Context(), w.acme, 0, shown(fourth)); err == nil || !strings.Contains(err.Error(), "not what was signed") || d != nil {
+		if d, err := w.plans.Find(t.Context(), w.acme, 0, shown(fourth)); err == nil ||
+			!strings.Contains(err.Error(), "not what was signed") || d != nil {
 			t.Errorf("another text: %+v, %v", d, err)
 		}
-		if _, err := newService(t, w.db, 2).Find(t.Context(), w.acme, 0, shown(free)); !errors.Is(err, secret.ErrSealBroken) {
+		if _, err := newService(t, w.db, 2).Find(t.Context(), w.acme, 0,
+			shown(free)); !errors.Is(err, secret.ErrSealBroken) {
 			t.Errorf("another master key: %v", err)
 		}
 	})
@@ -187,7 +203,8 @@ func TestClockJumps(t *testing.T) {
 			{0, ""}, {299 * time.Second, ""}, {300 * time.Second, plan.NotCurrent}, {24 * time.Hour, plan.NotCurrent},
 			{-59 * time.Second, ""}, {-time.Hour, plan.NotCurrent},
 		} {
-			if r := plan.Standing(d, shown(m), d.Binding, w.db.Now().Truncate(time.Second).Add(tt.jump)); r.Drift != tt.want {
+			if r := plan.Standing(d, shown(m), d.Binding,
+				w.db.Now().Truncate(time.Second).Add(tt.jump)); r.Drift != tt.want {
 				t.Errorf("after a jump of %s: %q, want %q", tt.jump, r.Drift, tt.want)
 			}
 		}

@@ -82,7 +82,8 @@ func (r Request) checked() (Request, error) {
 		name string
 		text *string
 	}{
-		{"user_id", &r.UserID}, {"user_email", &r.Email}, {"agent_id", &r.AgentID}, {"context_id", &r.ContextID}, {"session_id", &r.SessionID},
+		{"user_id", &r.UserID}, {"user_email", &r.Email}, {"agent_id", &r.AgentID}, {"context_id", &r.ContextID},
+		{"session_id", &r.SessionID},
 	} {
 		*field.text = strings.TrimSpace(*field.text)
 		if !isLabel(*field.text) {

@@ -26,7 +26,9 @@ func (s *Service) PublicKeys(ctx context.Context) ([]PublicKey, error) {
 			return nil, err
 		}
 		for _, key := range all {
-			keys = append(keys, PublicKey{ID: key.ID, Purpose: key.Purpose, Public: key.Public, Current: !key.Retired()})
+			keys = append(keys, PublicKey{
+				ID: key.ID, Purpose: key.Purpose, Public: key.Public, Current: !key.Retired(),
+			})
 		}
 	}
 	return keys, nil

@@ -44,7 +44,9 @@ func (s *Service) Mint(ctx context.Context, p principal.Principal, r Request) (M
 		return Minted{}, err
 	}
 	repeats := ""
-	err = s.db.Write(ctx, database.Change{Logs: []string{p.OrgID}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
+	err = s.db.Write(ctx, database.Change{Logs: []string{p.OrgID}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) (err error) {
 		repeats, err = n.repeats(ctx, tx)
 		if err != nil || repeats != "" {
 			return err
@@ -104,10 +106,24 @@ func (s *Service) prepare(p principal.Principal, r Request) (*newPlan, error) {
 		return nil, fault.Wrap(err, fault.Invalid, "the plan cannot be read")
 	}
 	n := &newPlan{
-		by: p, request: r, id: database.NewID(), plan: parsed, tree: parsed.Tree(), policy: policy, shown: shown,
-		goal: redaction.Text(plainText(parsed.Goal)), source: redaction.Text(plainText(parsed.Source)), issued: s.db.Now().Truncate(time.Second),
+		by:      p,
+		request: r,
+		id:      database.NewID(),
+		plan:    parsed,
+		tree:    parsed.Tree(),
+		policy:  policy,
+		shown:   shown,
+		goal:    redaction.Text(plainText(parsed.Goal)),
+		source:  redaction.Text(plainText(parsed.Source)),
+		issued:  s.db.Now().Truncate(time.Second),
 		binding: plan.Binding{
-			OrgID: p.OrgID, KeyID: p.KeyID, UserID: r.UserID, Email: r.Email, AgentID: r.AgentID, Context: r.ContextID, Session: r.SessionID,
+			OrgID:   p.OrgID,
+			KeyID:   p.KeyID,
+			UserID:  r.UserID,
+			Email:   r.Email,
+			AgentID: r.AgentID,
+			Context: r.ContextID,
+			Session: r.SessionID,
 		},
 	}
 	if n.identity, err = identityOf(n.binding); err != nil {
@@ -134,7 +150,8 @@ func plainText(text string) string {
 // identityOf is the composite identity: a hash over whom the plan is bound to.
 func identityOf(b plan.Binding) (string, error) {
 	text, err := canonical.Marshal(map[string]string{
-		"org_id": b.OrgID, "key_id": b.KeyID, "user_id": b.UserID, "user_email": b.Email, "agent_id": b.AgentID, "context_id": b.Context,
+		"org_id": b.OrgID, "key_id": b.KeyID, "user_id": b.UserID, "user_email": b.Email, "agent_id": b.AgentID,
+		"context_id": b.Context,
 	})
 	if err != nil {
 		return "", fmt.Errorf("composite identity: %w", err)
@@ -160,7 +177,13 @@ func (s *Service) issue(ctx context.Context, n *newPlan) error {
 	if key, err = s.keys.Current(ctx, JWTKey); err != nil {
 		return err
 	}
-	n.jwt, err = plan.JWT{PlanID: n.id, PlanHash: root, Identity: n.identity, Issued: n.issued, Expires: n.expires}.Sign(key.ID, key.Private)
+	n.jwt, err = plan.JWT{
+		PlanID:   n.id,
+		PlanHash: root,
+		Identity: n.identity,
+		Issued:   n.issued,
+		Expires:  n.expires,
+	}.Sign(key.ID, key.Private)
 	if err != nil {
 		return err
 	}
@@ -192,11 +215,25 @@ func (n *newPlan) add(ctx context.Context, tx *database.Tx) error {
 		return err
 	}
 	_, err := audit.Append(ctx, tx, audit.Entry{
-		Log: n.by.OrgID, Action: MintedAction, Actor: n.by, Subject: audit.Subject{Type: "plan", ID: n.id}, Observation: true,
+		Log:         n.by.OrgID,
+		Action:      MintedAction,
+		Actor:       n.by,
+		Subject:     audit.Subject{Type: "plan", ID: n.id},
+		Observation: true,
 		Payload: recorded{
-			Hash: n.tree.Root(), Goal: n.goal, Source: n.source, Steps: len(n.plan.Steps), Tools: n.tools(),
-			User: n.binding.UserID, Email: n.binding.Email, Agent: n.binding.AgentID, Context: n.binding.Context, Session: n.binding.Session,
-			ExpiresAt: n.expires.Unix(), Under: n.parentID, Widened: n.widened,
+			Hash:      n.tree.Root(),
+			Goal:      n.goal,
+			Source:    n.source,
+			Steps:     len(n.plan.Steps),
+			Tools:     n.tools(),
+			User:      n.binding.UserID,
+			Email:     n.binding.Email,
+			Agent:     n.binding.AgentID,
+			Context:   n.binding.Context,
+			Session:   n.binding.Session,
+			ExpiresAt: n.expires.Unix(),
+			Under:     n.parentID,
+			Widened:   n.widened,
 		},
 	})
 	return err
@@ -237,8 +274,16 @@ func (n *newPlan) tools() []string {
 func (n *newPlan) minted() Minted {
 	root := n.tree.Root()
 	return Minted{
-		PlanID: n.id, IntentReference: referenceMark + n.id, PlanHash: root, MerkleRoot: root,
-		CompositeIdentity: n.identity, StepProofs: n.tree.StepProofs(), Token: n.token, JWT: n.jwt, Plan: n.plan, Widened: n.widened,
+		PlanID:            n.id,
+		IntentReference:   referenceMark + n.id,
+		PlanHash:          root,
+		MerkleRoot:        root,
+		CompositeIdentity: n.identity,
+		StepProofs:        n.tree.StepProofs(),
+		Token:             n.token,
+		JWT:               n.jwt,
+		Plan:              n.plan,
+		Widened:           n.widened,
 	}
 }
 

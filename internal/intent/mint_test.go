@@ -34,23 +34,28 @@ func TestMint(t *testing.T) {
 			t.Errorf("token: %v", err)
 		}
 		now := w.db.Now()
-		if m.Token.IssuedAt != now.Unix() || m.Token.ExpiresAt != now.Unix()+91 || m.Token.Version != "1.0" || string(m.Token.Policy) != `{"allow":["*"],"n":1}` {
+		if m.Token.IssuedAt != now.Unix() || m.Token.ExpiresAt != now.Unix()+91 || m.Token.Version != "1.0" ||
+			string(m.Token.Policy) != `{"allow":["*"],"n":1}` {
 			t.Errorf("token = %+v", m.Token)
 		}
-		if m.PlanHash != m.MerkleRoot || m.PlanHash != m.Token.PlanHash || m.CompositeIdentity != m.Token.Identity || len(m.CompositeIdentity) != 64 {
+		if m.PlanHash != m.MerkleRoot || m.PlanHash != m.Token.PlanHash || m.CompositeIdentity != m.Token.Identity ||
+			len(m.CompositeIdentity) != 64 {
 			t.Errorf("minted = %+v", m)
 		}
 		if len(m.StepProofs) != 2 {
 			t.Fatalf("%d proofs for 2 steps", len(m.StepProofs))
 		}
 		for i, name := range []string{`"Read"`, `"Bash"`} {
-			if !plan.CheckProof(m.MerkleRoot, plan.Leaf{Path: plan.ActionPath(i), Digest: plan.DigestOf([]byte(name))}, m.StepProofs[i]) {
+			if !plan.CheckProof(m.MerkleRoot, plan.Leaf{Path: plan.ActionPath(i), Digest: plan.DigestOf([]byte(name))},
+				m.StepProofs[i]) {
 				t.Errorf("the proof of step %d does not hold", i)
 			}
 		}
 		entries, err := audit.ReadEntries(t.Context(), w.db, w.acme, 0, 10)
-		if err != nil || len(entries) != 1 || entries[0].Action != "plan.minted" || !strings.Contains(entries[0].Payload, m.PlanHash) ||
-			!strings.Contains(entries[0].Record, m.PlanID) || !strings.Contains(entries[0].Payload, `"tools":["fs.Read","sh.Bash"]`) {
+		if err != nil || len(entries) != 1 || entries[0].Action != "plan.minted" ||
+			!strings.Contains(entries[0].Payload, m.PlanHash) ||
+			!strings.Contains(entries[0].Record, m.PlanID) ||
+			!strings.Contains(entries[0].Payload, `"tools":["fs.Read","sh.Bash"]`) {
 			t.Errorf("log = %+v, %v", entries, err)
 		}
 		if w.generation(w.acme) != 0 {
@@ -71,7 +76,9 @@ func TestJWTIsSignedWithItsOwnKey(t *testing.T) {
 			t.Fatal(err)
 		}
 		ring := keyring.New(w.db, sealer)
-		for purpose, want := range map[keyring.Purpose]bool{intent.JWTKey: true, intent.PlanKey: false, keyring.AccessToken: false} {
+		for purpose, want := range map[keyring.Purpose]bool{
+			intent.JWTKey: true, intent.PlanKey: false, keyring.AccessToken: false,
+		} {
 			key, err := ring.Current(t.Context(), purpose)
 			if err != nil {
 				t.Fatal(err)
@@ -93,7 +100,9 @@ func TestSecretsAreStoredSealedOnly(t *testing.T) {
 		const raw = `{"goal":"use password=hunter2hunter2","steps":[{"action":"Bash","params":{"command":"curl -H 'Authorization: Bearer abc123def456ghi'","api_key":"SUPERSECRETVALUE12345"}}],"metadata":{"source":"token=abcdefgh12345"}}`
 		m := w.mint(w.agent, request(raw))
 		stored := w.everything()
-		for _, planted := range []string{"hunter2hunter2", "abc123def456ghi", "SUPERSECRETVALUE12345", "abcdefgh12345"} {
+		for _, planted := range []string{
+			"hunter2hunter2", "abc123def456ghi", "SUPERSECRETVALUE12345", "abcdefgh12345",
+		} {
 			if strings.Contains(stored, planted) {
 				t.Errorf("%s is stored in the clear", planted)
 			}
@@ -135,8 +144,14 @@ func TestLifetime(t *testing.T) {
 			{"no number", intent.Request{ExpiresIn: number(math.Inf(-1))}, time.Second},
 			{"a day", intent.Request{ExpiresIn: number(86400)}, 24 * time.Hour},
 			{"more than a day", intent.Request{ExpiresIn: number(1e18)}, 24 * time.Hour},
-			{"more than the organization's most", intent.Request{ExpiresIn: number(3600), MaxLife: 10 * time.Minute}, 10 * time.Minute},
-			{"the agent's beyond the organization's most", intent.Request{DefaultLife: time.Hour, MaxLife: time.Minute}, time.Minute},
+			{
+				"more than the organization's most",
+				intent.Request{ExpiresIn: number(3600), MaxLife: 10 * time.Minute}, 10 * time.Minute,
+			},
+			{
+				"the agent's beyond the organization's most",
+				intent.Request{DefaultLife: time.Hour, MaxLife: time.Minute}, time.Minute,
+			},
 		}
 		for _, tt := range tests {
 			tt.give.Plan = []byte(twoSteps)
@@ -161,7 +176,8 @@ func TestMintRefuses(t *testing.T) {
 		unscoped.Scopes = []principal.Scope{principal.Ingest, principal.CLI}
 		unbound.OrgID = ""
 		for name, p := range map[string]principal.Principal{
-			"nobody": {}, "a person": person(w.ada, w.acme, principal.Owner), "operator": principal.Operator(), "key without the scope": unscoped, "key of none": unbound,
+			"nobody": {}, "a person": person(w.ada, w.acme, principal.Owner), "operator": principal.Operator(),
+			"key without the scope": unscoped, "key of none": unbound,
 		} {
 			if _, err := w.plans.Mint(t.Context(), p, request(twoSteps)); !fault.Is(err, fault.Forbidden) {
 				t.Errorf("%s: err = %v, want forbidden", name, err)
@@ -183,7 +199,8 @@ func TestMintRefuses(t *testing.T) {
 				t.Errorf("%s: err = %v, want invalid", name, err)
 			}
 		}
-		if _, err := w.plans.Mint(t.Context(), w.agent, request(`{"goal":"`+strings.Repeat("x", 1<<20)+`"}`)); !fault.Is(err, fault.TooLarge) {
+		if _, err := w.plans.Mint(t.Context(), w.agent,
+			request(`{"goal":"`+strings.Repeat("x", 1<<20)+`"}`)); !fault.Is(err, fault.TooLarge) {
 			t.Errorf("1 MB: err = %v, want too large", err)
 		}
 		if got := w.actions(w.acme); got != "" {
@@ -201,10 +218,13 @@ func TestTheLargestPlanIsMinted(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		var steps []string
 		for i := range plan.MaxSteps {
-			steps = append(steps, fmt.Sprintf(`{"action":"%03d%s","mcp":"%s"}`, i, strings.Repeat("t", 197), strings.Repeat("s", 200)))
+			steps = append(steps, fmt.Sprintf(`{"action":"%03d%s","mcp":"%s"}`, i, strings.Repeat("t", 197),
+				strings.Repeat("s", 200)))
 		}
-		m := w.mint(w.agent, request(`{"goal":"`+strings.Repeat("g", 20_000)+`","steps":[`+strings.Join(steps, ",")+`]}`))
-		if d := w.find(w.acme, shown(m)); d == nil || len(d.Plan.Steps) != plan.MaxSteps || len(m.StepProofs) != plan.MaxSteps {
+		m := w.mint(w.agent,
+			request(`{"goal":"`+strings.Repeat("g", 20_000)+`","steps":[`+strings.Join(steps, ",")+`]}`))
+		if d := w.find(w.acme, shown(m)); d == nil || len(d.Plan.Steps) != plan.MaxSteps ||
+			len(m.StepProofs) != plan.MaxSteps {
 			t.Error("not all of it was kept")
 		}
 		entries, err := audit.ReadEntries(t.Context(), w.db, w.acme, 0, 1)
@@ -217,7 +237,8 @@ func TestTheLargestPlanIsMinted(t *testing.T) {
 func TestNULInAPlanIsStored(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
-		m := w.mint(w.agent, request(`{"goal":"a\u0000b","steps":[{"action":"a","params":{"x":"\u0000"}}],"metadata":{"source":"s\u0000"}}`))
+		m := w.mint(w.agent,
+			request(`{"goal":"a\u0000b","steps":[{"action":"a","params":{"x":"\u0000"}}],"metadata":{"source":"s\u0000"}}`))
 		if d := w.find(w.acme, shown(m)); d == nil || d.Plan.Goal != "a\x00b" {
 			t.Errorf("found %+v", d)
 		}
@@ -335,7 +356,10 @@ func TestSelfMadePlanUnderARegisteredOne(t *testing.T) {
 					t.Fatal(err)
 				}
 			}, false},
-			{"expired", w.agent, func(_, _ *intent.Request) {}, func(intent.Minted) { w.pass(300 * time.Second) }, false},
+			{
+				"expired", w.agent, func(_, _ *intent.Request) {}, func(intent.Minted) { w.pass(300 * time.Second) },
+				false,
+			},
 			{"limited", w.agent, func(holder, _ *intent.Request) {
 				holder.Plan = []byte(strings.Replace(registered, `"metadata"`, `"max_calls":1,"metadata"`, 1))
 			}, nil, false},
@@ -410,7 +434,8 @@ func TestDigester(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := other.Arguments(`{"a":1}`); d == digests[0] || d == sha256.Sum256([]byte(`{"a":1}`)) || d == other.Arguments(`{"a":2}`) {
+		if d := other.Arguments(`{"a":1}`); d == digests[0] || d == sha256.Sum256([]byte(`{"a":1}`)) ||
+			d == other.Arguments(`{"a":2}`) {
 			t.Error("organizations share digests, or digests can be guessed")
 		}
 		if _, err := newService(t, w.db, 2).Digester(t.Context(), w.acme); !errors.Is(err, secret.ErrSealBroken) {

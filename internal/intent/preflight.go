@@ -48,9 +48,16 @@ func (s *Service) RecordPreflight(ctx context.Context, p principal.Principal, f 
 	}
 	f = f.told()
 	f.ID = database.NewID()
-	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
+	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		_, err := audit.Append(ctx, tx, audit.Entry{
-			Log: audit.LogOf(p.OrgID), Action: PreflightAction, Actor: p, Subject: audit.Subject{Type: "preflight", ID: f.ID}, Observation: true, Payload: f,
+			Log:         audit.LogOf(p.OrgID),
+			Action:      PreflightAction,
+			Actor:       p,
+			Subject:     audit.Subject{Type: "preflight", ID: f.ID},
+			Observation: true,
+			Payload:     f,
 		})
 		return err
 	}})

@@ -44,7 +44,9 @@ type Filter struct {
 // List shows the plans of an organization to its members, newest first, without
 // their text. The limit is page.DefaultLimit when it is not positive, and
 // page.MaxLimit at most.
-func (s *Service) List(ctx context.Context, p principal.Principal, f Filter, cursor string, limit int) (page.Page[View], error) {
+func (s *Service) List(
+	ctx context.Context, p principal.Principal, f Filter, cursor string, limit int,
+) (page.Page[View], error) {
 	if p.Kind != principal.User {
 		return page.Page[View]{}, fault.New(fault.Forbidden, "plans are listed for a person")
 	}
@@ -55,7 +57,8 @@ func (s *Service) List(ctx context.Context, p principal.Principal, f Filter, cur
 		return page.Page[View]{}, fault.Field("status", "must be active, completed, failed or expired")
 	}
 	if !isLabel(f.AgentID) || !isLabel(f.UserID) {
-		return page.Page[View]{}, fault.New(fault.Invalid, "agent and user must be at most %d bytes without control characters", maxLabel)
+		return page.Page[View]{}, fault.New(fault.Invalid,
+			"agent and user must be at most %d bytes without control characters", maxLabel)
 	}
 	after, err := page.Decode(cursor, listName, p.OrgID)
 	if err != nil {
@@ -113,7 +116,8 @@ func (s *Service) Proof(ctx context.Context, p principal.Principal, id string, s
 // Prune forgets Idempotency-Keys that are older than a day.
 func (s *Service) Prune(ctx context.Context) error {
 	err := s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, `DELETE FROM plan_request WHERE created_at < $1`, database.Micros(tx.Now().Add(-keepRequests)))
+		_, err := tx.Exec(ctx, `DELETE FROM plan_request WHERE created_at < $1`,
+			database.Micros(tx.Now().Add(-keepRequests)))
 		return err
 	}})
 	if err != nil {

@@ -36,13 +36,23 @@ func TestGet(t *testing.T) {
 			if (v.Plan != nil) != tt.wantPlan || tt.wantPlan && string(v.Plan) != twoSteps {
 				t.Errorf("%s: plan %s", name, v.Plan)
 			}
-			want := plan.Binding{OrgID: w.acme, KeyID: w.agent.KeyID, UserID: "u1", Email: "ada@example.org", AgentID: "agent", Context: "default", Session: "s1"}
-			if v.Binding != want || v.Status != plan.Active || v.Goal != "build" || v.Steps != 2 || v.Hash != m.PlanHash || v.ExpiresAt.Unix() != m.Token.ExpiresAt {
+			want := plan.Binding{
+				OrgID:   w.acme,
+				KeyID:   w.agent.KeyID,
+				UserID:  "u1",
+				Email:   "ada@example.org",
+				AgentID: "agent",
+				Context: "default",
+				Session: "s1",
+			}
+			if v.Binding != want || v.Status != plan.Active || v.Goal != "build" || v.Steps != 2 ||
+				v.Hash != m.PlanHash || v.ExpiresAt.Unix() != m.Token.ExpiresAt {
 				t.Errorf("%s: %+v", name, v)
 			}
 		}
 		for name, p := range map[string]principal.Principal{
-			"another key": w.other, "a key of another organization": w.foreign, "a member of another organization": person(w.ada, w.globex, principal.Owner),
+			"another key": w.other, "a key of another organization": w.foreign,
+			"a member of another organization": person(w.ada, w.globex, principal.Owner),
 		} {
 			if _, err := w.plans.Get(t.Context(), p, m.PlanID); !fault.Is(err, fault.NotFound) {
 				t.Errorf("%s: err = %v, want not found", name, err)
@@ -59,7 +69,9 @@ func TestGet(t *testing.T) {
 				t.Errorf("Get(%q): err = %v, want not found", id, err)
 			}
 		}
-		for name, p := range map[string]principal.Principal{"nobody": {}, "no member": person(w.bob, w.acme, ""), "no organization": person(w.bob, "", "")} {
+		for name, p := range map[string]principal.Principal{
+			"nobody": {}, "no member": person(w.bob, w.acme, ""), "no organization": person(w.bob, "", ""),
+		} {
 			if _, err := w.plans.Get(t.Context(), p, m.PlanID); !fault.Is(err, fault.Forbidden) {
 				t.Errorf("%s: err = %v, want forbidden", name, err)
 			}
@@ -126,7 +138,8 @@ func TestList(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = w.plans.List(t.Context(), person(w.bob, w.globex, principal.Viewer), intent.Filter{}, first.NextCursor, 1)
+		_, err = w.plans.List(t.Context(), person(w.bob, w.globex, principal.Viewer), intent.Filter{}, first.NextCursor,
+			1)
 		wantFault(t, err, fault.Invalid)
 	})
 }
@@ -158,7 +171,9 @@ func TestTreeAndProof(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		m := w.mint(w.agent, request(twoSteps))
-		for name, p := range map[string]principal.Principal{"key": w.agent, "member": person(w.bob, w.acme, principal.Member)} {
+		for name, p := range map[string]principal.Principal{
+			"key": w.agent, "member": person(w.bob, w.acme, principal.Member),
+		} {
 			tree, err := w.plans.Tree(t.Context(), p, m.PlanID)
 			if err != nil || tree.Root() != m.MerkleRoot || len(tree.Nodes()) != 9 {
 				t.Fatalf("%s: %v", name, err)
@@ -169,7 +184,9 @@ func TestTreeAndProof(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, proof := range []plan.PathProof{got.Action, got.Step} {
-					if proof.StepIndex != i || !plan.CheckProof(m.MerkleRoot, plan.Leaf{Path: proof.Path, Digest: proof.ValueDigest}, proof.Proof) {
+					if proof.StepIndex != i ||
+						!plan.CheckProof(m.MerkleRoot, plan.Leaf{Path: proof.Path, Digest: proof.ValueDigest},
+							proof.Proof) {
 						t.Errorf("%s: the proof %+v does not hold", name, proof)
 					}
 				}
@@ -206,7 +223,10 @@ func TestSetStatus(t *testing.T) {
 			{"owner of the key ends", owner, plan.Active, plan.Failed, ""},
 			{"admin makes active", admin, plan.Failed, plan.Active, ""},
 			{"another member", person(w.bob, w.acme, principal.Member), plan.Completed, plan.Active, fault.Forbidden},
-			{"owner of the key, now a viewer", person(w.ada, w.acme, principal.Viewer), plan.Completed, plan.Active, fault.Forbidden},
+			{
+				"owner of the key, now a viewer", person(w.ada, w.acme, principal.Viewer), plan.Completed, plan.Active,
+				fault.Forbidden,
+			},
 			{"no status", w.agent, plan.Active, "", fault.Invalid},
 			{"odd status", w.agent, plan.Active, "revoked", fault.Invalid},
 		}
@@ -240,7 +260,8 @@ func TestSetStatus(t *testing.T) {
 func TestEndAll(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
-		m, completed, foreign := w.mint(w.agent, request(twoSteps)), w.mint(w.agent, request(twoSteps)), w.mint(w.foreign, request(twoSteps))
+		m, completed, foreign := w.mint(w.agent, request(twoSteps)), w.mint(w.agent, request(twoSteps)),
+			w.mint(w.foreign, request(twoSteps))
 		if _, err := w.plans.SetStatus(t.Context(), w.agent, completed.PlanID, plan.Completed); err != nil {
 			t.Fatal(err)
 		}
@@ -254,7 +275,9 @@ func TestEndAll(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for id, want := range map[string]plan.Status{m.PlanID: plan.Expired, foreign.PlanID: plan.Expired, completed.PlanID: plan.Completed} {
+		for id, want := range map[string]plan.Status{
+			m.PlanID: plan.Expired, foreign.PlanID: plan.Expired, completed.PlanID: plan.Completed,
+		} {
 			d, err := newService(t, w.db, 1).FindByToken(t.Context(), plan.Presented{PlanID: id})
 			if err != nil || d.Status != want {
 				t.Errorf("status %v, %v; want %s", d, err, want)

@@ -14,8 +14,9 @@ const holdersTried = 20
 
 // errSelfPlanned is told to the model whose plugin made a plan by itself.
 func errSelfPlanned() error {
-	return fault.New(fault.Forbidden, "no plan holds this call: register a plan that names the tools you will use and what for "+
-		"(register_intent_plan), then call the tool again")
+	return fault.New(fault.Forbidden,
+		"no plan holds this call: register a plan that names the tools you will use and what for "+
+			"(register_intent_plan), then call the tool again")
 }
 
 // allowUnderRegistered lets a plan that a plugin made by itself through when

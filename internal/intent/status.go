@@ -22,7 +22,9 @@ func (s *Service) SetStatus(ctx context.Context, p principal.Principal, id strin
 	if !status.Valid() {
 		return View{}, fault.Field("status", "must be active, completed, failed or expired")
 	}
-	err := s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
+	err := s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		row, err := findVisible(ctx, tx, p, id)
 		if err != nil {
 			return err

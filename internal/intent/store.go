@@ -62,7 +62,8 @@ func scanPlan(s database.Scanner, more ...any) (planRow, error) {
 	b := &r.Binding
 	err := s.Scan(append([]any{
 		&r.ID, &b.OrgID, &b.KeyID, &r.ownerID, &b.UserID, &b.Email, &b.AgentID, &b.Context, &b.Session, &r.ParentID,
-		&r.stored, &r.Goal, &r.Source, &r.Steps, &r.Anchor, &r.signature, &jwtHash, &issued, &expires, &created, &ended, &r.Hash,
+		&r.stored, &r.Goal, &r.Source, &r.Steps, &r.Anchor, &r.signature, &jwtHash, &issued, &expires, &created, &ended,
+		&r.Hash,
 	}, more...)...)
 	copy(r.jwtHash[:], jwtHash)
 	r.IssuedAt, r.ExpiresAt, r.CreatedAt = database.Time(issued), database.Time(expires), database.Time(created)
@@ -77,7 +78,8 @@ func insertPlan(ctx context.Context, tx *database.Tx, n *newPlan) error {
 		INSERT INTO plan (id, org_id, key_id, owner_id, user_id, email, agent_id, context_id, session_id, parent_id, status,
 			goal, source, steps, anchor, signature, signature_hash, jwt_hash, issued_at, expires_at, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 1, $15, $16, $17, $18, $19, $20)`,
-		n.id, b.OrgID, b.KeyID, n.by.UserID, b.UserID, b.Email, b.AgentID, b.Context, b.Session, database.OptionalText(n.parentID), string(plan.Active),
+		n.id, b.OrgID, b.KeyID, n.by.UserID, b.UserID, b.Email, b.AgentID, b.Context, b.Session,
+		database.OptionalText(n.parentID), string(plan.Active),
 		n.goal, n.source, len(n.plan.Steps), n.token.Signature, signature[:], jwt[:],
 		database.Micros(n.issued), database.Micros(n.expires), now)
 	if err != nil {
@@ -111,8 +113,11 @@ func insertRequest(ctx context.Context, tx *database.Tx, n *newPlan) error {
 }
 
 // selectRequest finds what an Idempotency-Key was used for; nothing: empty.
-func selectRequest(ctx context.Context, r database.Reader, keyID string, name []byte) (planID string, body []byte, err error) {
-	err = r.QueryRow(ctx, `SELECT plan_id, body FROM plan_request WHERE key_id = $1 AND request = $2`, keyID, name).Scan(&planID, &body)
+func selectRequest(
+	ctx context.Context, r database.Reader, keyID string, name []byte,
+) (planID string, body []byte, err error) {
+	err = r.QueryRow(ctx, `SELECT plan_id, body FROM plan_request WHERE key_id = $1 AND request = $2`, keyID,
+		name).Scan(&planID, &body)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil, nil
 	}
@@ -129,7 +134,8 @@ func selectPlan(ctx context.Context, r database.Reader, orgID, id string) (planR
 	}
 	var sealed []byte
 	var shown string
-	row, err := scanPlan(r.QueryRow(ctx, `SELECT `+columns+`, a.sealed, a.shown`+tables+`WHERE p.id = $1`, id), &sealed, &shown)
+	row, err := scanPlan(r.QueryRow(ctx, `SELECT `+columns+`, a.sealed, a.shown`+tables+`WHERE p.id = $1`, id), &sealed,
+		&shown)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && orgID != anyOrg && row.Binding.OrgID != orgID {
 		return planRow{}, noSuchPlan()
 	}
@@ -200,7 +206,9 @@ func selectLive(ctx context.Context, r database.Reader, b plan.Binding, now time
 }
 
 // selectPlans reads up to limit plans after a position, newest first.
-func selectPlans(ctx context.Context, r database.Reader, orgID string, f Filter, now time.Time, after page.Cursor, limit int) ([]planRow, error) {
+func selectPlans(
+	ctx context.Context, r database.Reader, orgID string, f Filter, now time.Time, after page.Cursor, limit int,
+) ([]planRow, error) {
 	var where []string
 	var args []any
 	and := func(condition string, values ...any) {

@@ -58,7 +58,8 @@ func selectAllUses(ctx context.Context, r database.Reader, planID string, anchor
 
 // selectPosition is the step of an ordered plan that was used last.
 func selectPosition(ctx context.Context, tx *database.Tx, d *plan.Declared) (last int, err error) {
-	err = tx.QueryRow(ctx, `SELECT position FROM plan_anchor WHERE plan_id = $1 AND number = $2`, d.ID, d.Anchor).Scan(&last)
+	err = tx.QueryRow(ctx, `SELECT position FROM plan_anchor WHERE plan_id = $1 AND number = $2`, d.ID,
+		d.Anchor).Scan(&last)
 	if err != nil {
 		return 0, fmt.Errorf("position of plan %s: %w", d.ID, err)
 	}

@@ -16,7 +16,9 @@ import (
 //
 // The claim is a conditional update, and exact however many calls claim at once:
 // the change holds the lock of the organization's log.
-func (s *Service) UseStep(ctx context.Context, tx *database.Tx, d *plan.Declared, steps []int) (step int, refused plan.Result, err error) {
+func (s *Service) UseStep(
+	ctx context.Context, tx *database.Tx, d *plan.Declared, steps []int,
+) (step int, refused plan.Result, err error) {
 	if !tx.HoldsLog(audit.LogOf(d.Binding.OrgID)) {
 		return -1, plan.Result{}, fmt.Errorf("use a step of plan %s: the change does not declare the log of its organization", d.ID)
 	}
@@ -36,7 +38,9 @@ func (s *Service) UseStep(ctx context.Context, tx *database.Tx, d *plan.Declared
 // useLeft claims a step when the first that fits is used up. What is left of the
 // others is read at once: a statement for each of hundreds would hold up the
 // decisions of everybody else.
-func useLeft(ctx context.Context, tx *database.Tx, d *plan.Declared, steps []int) (step int, refused plan.Result, err error) {
+func useLeft(
+	ctx context.Context, tx *database.Tx, d *plan.Declared, steps []int,
+) (step int, refused plan.Result, err error) {
 	at := plan.Progress{Last: -1}
 	if at.Uses, err = selectAllUses(ctx, tx, d.ID, d.Anchor); err != nil {
 		return -1, plan.Result{}, err
@@ -58,7 +62,9 @@ func useLeft(ctx context.Context, tx *database.Tx, d *plan.Declared, steps []int
 // CanUse reports whether UseStep would claim a step now, and claims nothing; else
 // it gives the refusal. It is asked before a person is: nobody should say yes to a
 // call that the plan will not let run.
-func (s *Service) CanUse(ctx context.Context, tx *database.Tx, d *plan.Declared, steps []int) (can bool, refused plan.Result, err error) {
+func (s *Service) CanUse(
+	ctx context.Context, tx *database.Tx, d *plan.Declared, steps []int,
+) (can bool, refused plan.Result, err error) {
 	at := plan.Progress{Last: -1}
 	switch step, refused := d.Plan.Next(steps, at); {
 	case d.Plan.Ordered:
@@ -77,7 +83,9 @@ func (s *Service) CanUse(ctx context.Context, tx *database.Tx, d *plan.Declared,
 
 // orderedProgress is how far an ordered plan is, as much as a call to some of its
 // steps need know.
-func orderedProgress(ctx context.Context, tx *database.Tx, d *plan.Declared, steps []int) (at plan.Progress, err error) {
+func orderedProgress(
+	ctx context.Context, tx *database.Tx, d *plan.Declared, steps []int,
+) (at plan.Progress, err error) {
 	last, err := selectPosition(ctx, tx, d)
 	if err != nil {
 		return plan.Progress{}, err

@@ -22,9 +22,13 @@ import (
 )
 
 // use claims a step for a call in a transaction of its own, as a decision does.
-func use(ctx context.Context, db *database.DB, plans *intent.Service, d *plan.Declared, tool string) (step int, refused plan.Result, err error) {
+func use(
+	ctx context.Context, db *database.DB, plans *intent.Service, d *plan.Declared, tool string,
+) (step int, refused plan.Result, err error) {
 	fit := d.Plan.Fit(plan.Call{Tool: tool})
-	err = db.Write(ctx, database.Change{Lane: database.Urgent, Logs: []string{d.Binding.OrgID}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
+	err = db.Write(ctx, database.Change{Lane: database.Urgent, Logs: []string{d.Binding.OrgID}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) (err error) {
 		step, refused, err = plans.UseStep(ctx, tx, d, fit.Steps)
 		return err
 	}})
@@ -75,11 +79,24 @@ func TestUseStep(t *testing.T) {
 		}{
 			{"unlimited", `{"steps":[{"action":"a"}]}`, "a a a", "0 0 0"},
 			{"counted", `{"steps":[{"action":"a","max_calls":2},{"action":"b"}]}`, "a b a a b", "0 1 0 used_up 1"},
-			{"several steps of one tool", `{"steps":[{"action":"a","max_calls":1},{"action":"a","max_calls":2}]}`, "a a a a", "0 1 1 used_up"},
+			{
+				"several steps of one tool", `{"steps":[{"action":"a","max_calls":1},{"action":"a","max_calls":2}]}`,
+				"a a a a", "0 1 1 used_up",
+			},
 			{"unlimited before limited", `{"steps":[{"action":"a","max_calls":1},{"action":"a"}]}`, "a a a", "1 1 1"},
-			{"ordered", `{"ordered":true,"steps":[{"action":"a"},{"action":"b"},{"action":"c"}]}`, "b a a c b a c b", "out_of_order 0 0 out_of_order 1 out_of_order 2 out_of_order"},
-			{"ordered, twice the same", `{"ordered":true,"steps":[{"action":"a"},{"action":"a"},{"action":"b"}]}`, "a b a b", "0 out_of_order 1 2"},
-			{"ordered and counted", `{"ordered":true,"steps":[{"action":"a","max_calls":2},{"action":"b","max_calls":1}]}`, "a a a b b a", "0 0 used_up 1 used_up out_of_order"},
+			{
+				"ordered", `{"ordered":true,"steps":[{"action":"a"},{"action":"b"},{"action":"c"}]}`,
+				"b a a c b a c b", "out_of_order 0 0 out_of_order 1 out_of_order 2 out_of_order",
+			},
+			{
+				"ordered, twice the same", `{"ordered":true,"steps":[{"action":"a"},{"action":"a"},{"action":"b"}]}`,
+				"a b a b", "0 out_of_order 1 2",
+			},
+			{
+				"ordered and counted",
+				`{"ordered":true,"steps":[{"action":"a","max_calls":2},{"action":"b","max_calls":1}]}`, "a a a b b a",
+				"0 0 used_up 1 used_up out_of_order",
+			},
 			{"not in the plan", `{"ordered":true,"steps":[{"action":"a"}]}`, "x", "not_in_plan"},
 		}
 		for _, tt := range tests {
@@ -107,7 +124,9 @@ func TestUseStepNeedsTheLog(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		d := w.find(w.acme, shown(w.mint(w.agent, request(`{"steps":[{"action":"a","max_calls":1}]}`))))
-		err := w.db.Write(t.Context(), database.Change{Logs: []string{w.globex}, Do: func(ctx context.Context, tx *database.Tx) error {
+		err := w.db.Write(t.Context(), database.Change{Logs: []string{w.globex}, Do: func(
+			ctx context.Context, tx *database.Tx,
+		) error {
 			step, _, err := w.plans.UseStep(ctx, tx, d, []int{0})
 			if step != -1 {
 				t.Errorf("step %d beside the error", step)
@@ -125,7 +144,9 @@ func TestARolledBackUseIsNone(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		d := w.find(w.acme, shown(w.mint(w.agent, request(`{"ordered":true,"steps":[{"action":"a","max_calls":1}]}`))))
-		err := w.db.Write(t.Context(), database.Change{Logs: []string{w.acme}, Do: func(ctx context.Context, tx *database.Tx) error {
+		err := w.db.Write(t.Context(), database.Change{Logs: []string{w.acme}, Do: func(
+			ctx context.Context, tx *database.Tx,
+		) error {
 			if step, _, err := w.plans.UseStep(ctx, tx, d, []int{0}); step != 0 || err != nil {
 				t.Errorf("step %d, %v", step, err)
 			}
@@ -160,7 +181,10 @@ func benchWorld(b *testing.B) *world {
 			args  []any
 		}{
 			{`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, '', 1, 1)`, []any{w.acme}},
-			{`INSERT INTO user_account (id, email, name, password_hash, created_at) VALUES ($1, 'a@example.org', '', '', 1)`, []any{user}},
+			{
+				`INSERT INTO user_account (id, email, name, password_hash, created_at) VALUES ($1, 'a@example.org', '', '', 1)`,
+				[]any{user},
+			},
 			{`INSERT INTO api_key (id, org_id, owner_id, name, environment, product, scopes, prefix, hash, created_at)
 				VALUES ($1, $2, $3, '', '', '', '', '', $4, 1)`, []any{key, w.acme, user, secret.Hash(key)}},
 		} {
@@ -173,7 +197,13 @@ func benchWorld(b *testing.B) *world {
 	if err != nil {
 		b.Fatal(err)
 	}
-	w.agent = principal.Principal{Kind: principal.Key, KeyID: key, UserID: user, OrgID: w.acme, Scopes: []principal.Scope{principal.Enforce}}
+	w.agent = principal.Principal{
+		Kind:   principal.Key,
+		KeyID:  key,
+		UserID: user,
+		OrgID:  w.acme,
+		Scopes: []principal.Scope{principal.Enforce},
+	}
 	return w
 }
 
@@ -191,7 +221,9 @@ func toRaw(b *testing.B, v any) []byte {
 func TestTheLastOfManySteps(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
-		m := w.mint(w.agent, request(`{"steps":[`+strings.TrimSuffix(strings.Repeat(`{"action":"pay","max_calls":1},`, plan.MaxSteps), ",")+`]}`))
+		m := w.mint(w.agent,
+			request(`{"steps":[`+
+				strings.TrimSuffix(strings.Repeat(`{"action":"pay","max_calls":1},`, plan.MaxSteps), ",")+`]}`))
 		d := w.find(w.acme, shown(m))
 		for step := range plan.MaxSteps {
 			if step != 321 {

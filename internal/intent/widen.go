@@ -51,7 +51,9 @@ func (s *Service) widening(ctx context.Context, n *newPlan) error {
 
 // selectContinued lists the live plans of a key in the same session or context,
 // newest first.
-func selectContinued(ctx context.Context, r database.Reader, b plan.Binding, now time.Time, limit int) ([]string, error) {
+func selectContinued(
+	ctx context.Context, r database.Reader, b plan.Binding, now time.Time, limit int,
+) ([]string, error) {
 	ids := []string{}
 	for _, continuity := range []struct{ column, value string }{{"session_id", b.Session}, {"context_id", b.Context}} {
 		if continuity.value == "" || continuity.column == "context_id" && continuity.value == defaultContext {

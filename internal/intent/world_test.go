@@ -44,7 +44,13 @@ func each(t *testing.T, body func(t *testing.T, w *world)) {
 		clock.Store(database.Micros(time.Date(2030, 5, 1, 12, 0, 0, 700_000_000, time.UTC)))
 		o.Now = func() time.Time { return database.Time(clock.Load()) }
 		db := dbtest.Open(t, o)
-		w := &world{t: t, db: db, options: o, plans: newService(t, db, 1), clock: clock}
+		w := &world{
+			t:       t,
+			db:      db,
+			options: o,
+			plans:   newService(t, db, 1),
+			clock:   clock,
+		}
 		w.acme, w.globex = w.organization("Acme"), w.organization("Globex")
 		w.ada, w.bob = w.user("ada@example.org"), w.user("bob@example.org")
 		w.agent, w.other, w.foreign = w.key(w.ada, w.acme), w.key(w.ada, w.acme), w.key(w.ada, w.globex)
@@ -82,7 +88,8 @@ func (w *world) organization(name string) string {
 
 func (w *world) user(email string) string {
 	id := database.NewID()
-	w.exec(`INSERT INTO user_account (id, email, name, password_hash, created_at) VALUES ($1, $2, $2, '', 1)`, id, email)
+	w.exec(`INSERT INTO user_account (id, email, name, password_hash, created_at) VALUES ($1, $2, $2, '', 1)`, id,
+		email)
 	return id
 }
 
@@ -90,7 +97,13 @@ func (w *world) key(ownerID, orgID string) principal.Principal {
 	id := database.NewID()
 	w.exec(`INSERT INTO api_key (id, org_id, owner_id, name, environment, product, scopes, prefix, hash, created_at)
 		VALUES ($1, $2, $3, '', 'sandbox', '', '', '', $4, 1)`, id, orgID, ownerID, secret.Hash(id))
-	return principal.Principal{Kind: principal.Key, KeyID: id, UserID: ownerID, OrgID: orgID, Scopes: []principal.Scope{principal.Enforce}}
+	return principal.Principal{
+		Kind:   principal.Key,
+		KeyID:  id,
+		UserID: ownerID,
+		OrgID:  orgID,
+		Scopes: []principal.Scope{principal.Enforce},
+	}
 }
 
 // person is a user acting in an organization.
@@ -116,7 +129,9 @@ func (w *world) mint(p principal.Principal, r intent.Request) intent.Minted {
 
 // shown is what an SDK sends of a token.
 func shown(m intent.Minted) plan.Presented {
-	return plan.Presented{PlanID: m.PlanID, Reference: m.IntentReference, PlanHash: m.PlanHash, Signature: m.Token.Signature}
+	return plan.Presented{
+		PlanID: m.PlanID, Reference: m.IntentReference, PlanHash: m.PlanHash, Signature: m.Token.Signature,
+	}
 }
 
 func (w *world) generation(orgID string) int64 {

@@ -114,7 +114,8 @@ func (r *Ring) Find(ctx context.Context, purpose Purpose, id string) (Key, error
 
 // All lists every key of a purpose, newest first, for those who verify.
 func (r *Ring) All(ctx context.Context, purpose Purpose) ([]Key, error) {
-	keys, err := database.Collect(ctx, r.db, r.scan, selectKey+`WHERE purpose = $1 ORDER BY created_at DESC, id DESC`, purpose)
+	keys, err := database.Collect(ctx, r.db, r.scan, selectKey+`WHERE purpose = $1 ORDER BY created_at DESC, id DESC`,
+		purpose)
 	if err != nil {
 		return nil, fmt.Errorf("list signing keys for %s: %w", purpose, err)
 	}
@@ -159,12 +160,16 @@ func (r *Ring) remember(key Key) {
 
 // replace makes a new current key. Without force a key that another replica
 // made meanwhile is taken instead.
-func (r *Ring) replace(ctx context.Context, actor principal.Principal, purpose Purpose, force bool) (key Key, err error) {
+func (r *Ring) replace(
+	ctx context.Context, actor principal.Principal, purpose Purpose, force bool,
+) (key Key, err error) {
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		return Key{}, fmt.Errorf("generate: %w", err)
 	}
-	err = r.db.Write(ctx, database.Change{Logs: []string{audit.System}, Do: func(ctx context.Context, tx *database.Tx) error {
+	err = r.db.Write(ctx, database.Change{Logs: []string{audit.System}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		existing, err := r.readCurrent(ctx, tx, purpose)
 		if err == nil && !force {
 			key = existing

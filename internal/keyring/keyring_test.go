@@ -95,8 +95,12 @@ func TestFindRefuses(t *testing.T) {
 		}
 		for name, call := range map[string]func() (keyring.Key, error){
 			"another purpose": func() (keyring.Key, error) { return ring.Find(t.Context(), "plan", key.ID) },
-			"unknown":         func() (keyring.Key, error) { return ring.Find(t.Context(), keyring.AccessToken, database.NewID()) },
-			"not an id":       func() (keyring.Key, error) { return ring.Find(t.Context(), keyring.AccessToken, "' OR 1=1\x00") },
+			"unknown": func() (keyring.Key, error) {
+				return ring.Find(t.Context(), keyring.AccessToken, database.NewID())
+			},
+			"not an id": func() (keyring.Key, error) {
+				return ring.Find(t.Context(), keyring.AccessToken, "' OR 1=1\x00")
+			},
 		} {
 			if _, err := call(); !fault.Is(err, fault.NotFound) {
 				t.Errorf("%s: %v, want not found", name, err)
@@ -111,7 +115,8 @@ func TestWrongMasterKey(t *testing.T) {
 		if _, err := keyring.New(db, sealer(t, 1)).Current(t.Context(), keyring.AccessToken); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := keyring.New(db, sealer(t, 2)).Current(t.Context(), keyring.AccessToken); !errors.Is(err, secret.ErrSealBroken) {
+		if _, err := keyring.New(db, sealer(t, 2)).Current(t.Context(),
+			keyring.AccessToken); !errors.Is(err, secret.ErrSealBroken) {
 			t.Errorf("err = %v, want ErrSealBroken", err)
 		}
 	})

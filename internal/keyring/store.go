@@ -56,7 +56,8 @@ func (r *Ring) readByID(ctx context.Context, id string) (Key, error) {
 // store retires the current key of the purpose, if any, and inserts the new one.
 func (r *Ring) store(ctx context.Context, tx *database.Tx, key Key) error {
 	now := database.Micros(tx.Now())
-	if _, err := tx.Exec(ctx, `UPDATE signing_key SET retired_at = $2 WHERE purpose = $1 AND retired_at IS NULL`, key.Purpose, now); err != nil {
+	if _, err := tx.Exec(ctx, `UPDATE signing_key SET retired_at = $2 WHERE purpose = $1 AND retired_at IS NULL`,
+		key.Purpose, now); err != nil {
 		return fmt.Errorf("retire the current key: %w", err)
 	}
 	_, err := tx.Exec(ctx, `

@@ -58,9 +58,11 @@ func CheckTable(table Table) []string {
 			below, known := place[imported]
 			switch {
 			case !known:
-				problems = append(problems, fmt.Sprintf("the table lets %s import %s, which has no row", row.Package, imported))
+				problems = append(problems, fmt.Sprintf("the table lets %s import %s, which has no row", row.Package,
+					imported))
 			case below <= i:
-				problems = append(problems, fmt.Sprintf("the table lets %s import %s, which is not below it", row.Package, imported))
+				problems = append(problems, fmt.Sprintf("the table lets %s import %s, which is not below it",
+					row.Package, imported))
 			}
 		}
 	}
@@ -84,7 +86,8 @@ func CheckImports(table Table, packages []Package) []string {
 		delete(rows, p.Path)
 		for _, imported := range p.Imports {
 			if !slices.Contains(row.MayImport, imported) {
-				problems = append(problems, fmt.Sprintf("%s imports %s, which the table does not allow", p.Path, imported))
+				problems = append(problems, fmt.Sprintf("%s imports %s, which the table does not allow", p.Path,
+					imported))
 			}
 		}
 	}
@@ -113,7 +116,8 @@ func CheckLengths(packages []Package, limit int) []string {
 	for _, p := range packages {
 		for _, f := range p.Files {
 			if f.Lines > limit {
-				problems = append(problems, fmt.Sprintf("%s/%s has %d lines, more than %d", p.Path, f.Name, f.Lines, limit))
+				problems = append(problems, fmt.Sprintf("%s/%s has %d lines, more than %d", p.Path, f.Name, f.Lines,
+					limit))
 			}
 		}
 	}

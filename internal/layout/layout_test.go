@@ -79,8 +79,10 @@ func TestCheckImports(t *testing.T) {
 			want:     []string{"internal/leaf imports internal/area, which the table does not allow"},
 		},
 		"an import that points down, but past what is allowed": {
-			packages: []layout.Package{{Path: "cmd/x", Imports: []string{"internal/area", "internal/leaf"}}, area, leaf},
-			want:     []string{"cmd/x imports internal/leaf, which the table does not allow"},
+			packages: []layout.Package{
+				{Path: "cmd/x", Imports: []string{"internal/area", "internal/leaf"}}, area, leaf,
+			},
+			want: []string{"cmd/x imports internal/leaf, which the table does not allow"},
 		},
 		"a package without a row": {
 			packages: []layout.Package{program, area, leaf, {Path: "internal/stray"}},

@@ -24,7 +24,8 @@ func TestSendersRefuseForgedMail(t *testing.T) {
 	senders := map[string]mail.Sender{
 		"smtp":   newSMTP(t, mail.SMTPConfig{URL: smtpURL("smtp", server.address, true), Roots: server.roots}),
 		"outbox": newOutbox(t, outboxDir, slog.New(slog.DiscardHandler)),
-		"queue":  mail.NewQueue(senderFunc(func(context.Context, mail.Message) error { return nil }), slog.New(slog.DiscardHandler)),
+		"queue": mail.NewQueue(senderFunc(func(context.Context, mail.Message) error { return nil }),
+			slog.New(slog.DiscardHandler)),
 	}
 	for _, c := range forgedMails() {
 		for name, sender := range senders {
@@ -59,10 +60,16 @@ func forgedMails() []forgedMail {
 		{"space around the address", "to", mail.Message{To: " ada@example.org", Subject: subject}},
 		{"two addresses", "to", mail.Message{To: "ada@example.org, eve@example.org", Subject: subject}},
 		{"group of addresses", "to", mail.Message{To: "all: ada@example.org;", Subject: subject}},
-		{"header after the address", "to", mail.Message{To: "ada@example.org\r\nBcc: eve@example.org", Subject: subject}},
+		{
+			"header after the address", "to",
+			mail.Message{To: "ada@example.org\r\nBcc: eve@example.org", Subject: subject},
+		},
 		{"line feed after the address", "to", mail.Message{To: "ada@example.org\n", Subject: subject}},
 		{"line feed inside quotes", "to", mail.Message{To: "\"ada\n\"@example.org", Subject: subject}},
-		{"command after the address", "to", mail.Message{To: "ada@example.org>\r\nRCPT TO:<eve@example.org", Subject: subject}},
+		{
+			"command after the address", "to",
+			mail.Message{To: "ada@example.org>\r\nRCPT TO:<eve@example.org", Subject: subject},
+		},
 		{"no subject", "subject", mail.Message{To: to}},
 		{"subject of spaces", "subject", mail.Message{To: to, Subject: "  "}},
 		{"header after the subject", "subject", mail.Message{To: to, Subject: "Hello\r\nBcc: eve@example.org"}},
@@ -70,7 +77,10 @@ func forgedMails() []forgedMail {
 		{"carriage return in the subject", "subject", mail.Message{To: to, Subject: "Hello\rBcc: eve@example.org"}},
 		{"body after the subject", "subject", mail.Message{To: to, Subject: "Hello\r\n\r\nForged"}},
 		{"zero byte in the subject", "subject", mail.Message{To: to, Subject: "Hello\x00"}},
-		{"encoded word in the subject", "subject", mail.Message{To: to, Subject: "=?utf-8?q?=0D=0ABcc:_eve@example.org?="}},
+		{
+			"encoded word in the subject", "subject",
+			mail.Message{To: to, Subject: "=?utf-8?q?=0D=0ABcc:_eve@example.org?="},
+		},
 		{"subject is not UTF-8", "subject", mail.Message{To: to, Subject: "Hello\xff"}},
 		{"carriage return in the text", "text", mail.Message{To: to, Subject: subject, Text: "a\r\n.\r\nQUIT"}},
 		{"text is not UTF-8", "text", mail.Message{To: to, Subject: subject, Text: "\xff"}},

@@ -91,7 +91,8 @@ func TestOutboxLogsTheFileOnly(t *testing.T) {
 	if err := outbox.Send(t.Context(), m); err != nil {
 		t.Fatalf("Send: %v", err)
 	}
-	if name := onlyFile(t, dir); !strings.Contains(log.String(), name) || !strings.Contains(log.String(), "level=INFO") {
+	if name := onlyFile(t, dir); !strings.Contains(log.String(), name) ||
+		!strings.Contains(log.String(), "level=INFO") {
 		t.Errorf("log = %s, want the file's name %s at info", log.String(), name)
 	}
 	for _, hidden := range []string{"493817", "771204", "Hello", "your code"} {
@@ -141,7 +142,9 @@ func TestOutboxRoundTrips(t *testing.T) {
 			rt.Fatal(err)
 		}
 		want := mail.Message{
-			To:      rapid.StringMatching(`[a-zé0-9+._-]?[a-z0-9]{1,70}@[a-z]{1,9}\.example`).Filter(func(s string) bool { return s[0] != '.' }).Draw(rt, "to"),
+			To: rapid.StringMatching(`[a-zé0-9+._-]?[a-z0-9]{1,70}@[a-z]{1,9}\.example`).Filter(func(s string) bool {
+				return s[0] != '.'
+			}).Draw(rt, "to"),
 			Subject: subjects.Draw(rt, "subject"),
 			Text:    texts.Draw(rt, "text"),
 		}
@@ -176,7 +179,8 @@ func TestOutboxFailures(t *testing.T) {
 	if _, err := mail.NewOutbox(dir, "writ@example.org", slog.New(slog.DiscardHandler), fixedNow); err == nil {
 		t.Error("NewOutbox accepts a file as its folder")
 	}
-	if _, err := mail.NewOutbox(t.TempDir(), "writ", slog.New(slog.DiscardHandler), fixedNow); err == nil || fault.Is(err, fault.Unavailable) {
+	if _, err := mail.NewOutbox(t.TempDir(), "writ", slog.New(slog.DiscardHandler), fixedNow); err == nil ||
+		fault.Is(err, fault.Unavailable) {
 		t.Errorf("NewOutbox with a wrong sender: %v", err)
 	}
 }

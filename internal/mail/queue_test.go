@@ -32,7 +32,9 @@ func subject(s string) mail.Message {
 
 // runQueue starts a queue in a synctest bubble. The sender behind it is answer,
 // and each call is recorded. stop ends the queue and waits for it.
-func runQueue(t *testing.T, log *slog.Logger, answer func(ctx context.Context, call int) error) (q *mail.Queue, tries *[]try, stop func()) {
+func runQueue(
+	t *testing.T, log *slog.Logger, answer func(ctx context.Context, call int) error,
+) (q *mail.Queue, tries *[]try, stop func()) {
 	t.Helper()
 	start := time.Now()
 	tries = new([]try) // written by the worker; read after synctest.Wait or stop
@@ -78,7 +80,9 @@ func TestQueueTriesThreeTimes(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var log bytes.Buffer
-				q, tries, stop := runQueue(t, slog.New(slog.NewTextHandler(&log, nil)), func(_ context.Context, call int) error {
+				q, tries, stop := runQueue(t, slog.New(slog.NewTextHandler(&log, nil)), func(
+					_ context.Context, call int,
+				) error {
 					if call <= c.failures {
 						return fault.Wrap(errNeverSent, fault.Unavailable, "mail could not be sent")
 					}
@@ -90,7 +94,8 @@ func TestQueueTriesThreeTimes(t *testing.T) {
 				if diff := cmp.Diff(c.want, *tries); diff != "" {
 					t.Errorf("tries (-want +got):\n%s", diff)
 				}
-				if got := strings.Contains(log.String(), "level=ERROR msg=\"mail lost\" to=ada@example.org tries=3"); got != c.wantError {
+				if got := strings.Contains(log.String(),
+					"level=ERROR msg=\"mail lost\" to=ada@example.org tries=3"); got != c.wantError {
 					t.Errorf("loss logged = %v, want %v: %s", got, c.wantError, log.String())
 				}
 				if got := strings.Count(log.String(), errNeverSent.Error()); got != c.failures {

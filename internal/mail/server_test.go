@@ -128,7 +128,11 @@ func (s *session) Data(r io.Reader) error {
 	}
 	s.mail.Content = string(content)
 	if strings.Contains(s.mail.Content, "quote me") {
-		return &smtp.SMTPError{Code: 554, EnhancedCode: smtp.EnhancedCode{5, 7, 1}, Message: "refused: " + strings.Join(strings.Fields(s.mail.Content), " ")}
+		return &smtp.SMTPError{
+			Code:         554,
+			EnhancedCode: smtp.EnhancedCode{5, 7, 1},
+			Message:      "refused: " + strings.Join(strings.Fields(s.mail.Content), " "),
+		}
 	}
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()

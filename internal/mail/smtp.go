@@ -55,7 +55,13 @@ func NewSMTP(c SMTPConfig) (*SMTP, error) {
 	if c.Timeout == 0 {
 		c.Timeout = sendTimeout
 	}
-	return &SMTP{server: server, from: from, now: c.Now, roots: c.Roots, timeout: c.Timeout}, nil
+	return &SMTP{
+		server:  server,
+		from:    from,
+		now:     c.Now,
+		roots:   c.Roots,
+		timeout: c.Timeout,
+	}, nil
 }
 
 // String names the server without its credentials, also for %+v.

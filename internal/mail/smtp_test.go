@@ -27,7 +27,9 @@ var sendTime = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
 func fixedNow() time.Time { return sendTime }
 
-var welcome = mail.Message{To: "ada@example.org", Subject: "Grüße: your code", Text: "Hello Ada,\n.\nyour code is 493817.\n"}
+var welcome = mail.Message{
+	To: "ada@example.org", Subject: "Grüße: your code", Text: "Hello Ada,\n.\nyour code is 493817.\n",
+}
 
 func plainResponse(user, password string) string {
 	return base64.StdEncoding.EncodeToString([]byte("\x00" + user + "\x00" + password))
@@ -121,18 +123,41 @@ func TestSMTPFailures(t *testing.T) {
 	starttls := new(mailServer).serve(t, false, true)
 	quoting := (&mailServer{refuseAuth: quoteCredentials}).serve(t, false, true)
 	notOffered := map[string]string{"EHLO": "250 localhost"}
-	refused := map[string]string{"EHLO": "250-localhost\r\n250 STARTTLS", "STARTTLS": "454 not now", "QUIT": "221 bye", "RSET": "250 ok"}
+	refused := map[string]string{
+		"EHLO": "250-localhost\r\n250 STARTTLS", "STARTTLS": "454 not now", "QUIT": "221 bye", "RSET": "250 ok",
+	}
 	for _, c := range []struct {
 		name, want string
 		config     mail.SMTPConfig
 	}{
-		{"server without STARTTLS", "STARTTLS", mail.SMTPConfig{URL: smtpURL("smtp", serveScript(t, notOffered), true)}},
+		{
+			"server without STARTTLS", "STARTTLS",
+			mail.SMTPConfig{URL: smtpURL("smtp", serveScript(t, notOffered), true)},
+		},
 		{"server refuses STARTTLS", "454", mail.SMTPConfig{URL: smtpURL("smtp", serveScript(t, refused), true)}},
-		{"plain server for smtps", "tls", mail.SMTPConfig{URL: smtpURL("smtps", open.address, true), Roots: open.roots}},
-		{"unknown certificate", "certificate", mail.SMTPConfig{URL: smtpURL("smtp", starttls.address, true), Roots: x509.NewCertPool()}},
-		{"wrong password", "535", mail.SMTPConfig{URL: secret.NewText("smtp://" + url.QueryEscape(testUser) + ":wrong@" + starttls.address), Roots: starttls.roots}},
-		{"sign-in left out", "authenticate first", mail.SMTPConfig{URL: smtpURL("smtp", starttls.address, false), Roots: starttls.roots}},
-		{"server quotes the password", "[redacted] or [redacted]", mail.SMTPConfig{URL: smtpURL("smtp", quoting.address, true), Roots: quoting.roots}},
+		{
+			"plain server for smtps", "tls",
+			mail.SMTPConfig{URL: smtpURL("smtps", open.address, true), Roots: open.roots},
+		},
+		{
+			"unknown certificate", "certificate",
+			mail.SMTPConfig{URL: smtpURL("smtp", starttls.address, true), Roots: x509.NewCertPool()},
+		},
+		{
+			"wrong password", "535",
+			mail.SMTPConfig{
+				URL:   secret.NewText("smtp://" + url.QueryEscape(testUser) + ":wrong@" + starttls.address),
+				Roots: starttls.roots,
+			},
+		},
+		{
+			"sign-in left out", "authenticate first",
+			mail.SMTPConfig{URL: smtpURL("smtp", starttls.address, false), Roots: starttls.roots},
+		},
+		{
+			"server quotes the password", "[redacted] or [redacted]",
+			mail.SMTPConfig{URL: smtpURL("smtp", quoting.address, true), Roots: quoting.roots},
+		},
 		{"nobody listens", "refused", mail.SMTPConfig{URL: smtpURL("smtp", closedAddress(t), true)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -163,7 +188,9 @@ func checkNotSent(t *testing.T, err error) {
 	}
 	for e := err; e != nil; e = errors.Unwrap(e) {
 		shown := fmt.Sprintf("%v %+v", e, e)
-		for _, hidden := range []string{testPassword, plainResponse(testUser, testPassword), "493817", url.QueryEscape(testPassword)} {
+		for _, hidden := range []string{
+			testPassword, plainResponse(testUser, testPassword), "493817", url.QueryEscape(testPassword),
+		} {
 			if strings.Contains(shown, hidden) {
 				t.Errorf("the error shows %q: %s", hidden, shown)
 			}
@@ -201,7 +228,9 @@ func TestSMTPTimesOut(t *testing.T) {
 	}
 	defer silent.Close()
 	for _, scheme := range []string{"smtp", "smtps", "smtp+insecure"} {
-		sender := newSMTP(t, mail.SMTPConfig{URL: smtpURL(scheme, silent.Addr().String(), true), Timeout: 20 * time.Millisecond})
+		sender := newSMTP(t, mail.SMTPConfig{
+			URL: smtpURL(scheme, silent.Addr().String(), true), Timeout: 20 * time.Millisecond,
+		})
 		err := sender.Send(t.Context(), welcome)
 		checkNotSent(t, err)
 		if !errors.Is(err, context.DeadlineExceeded) {
@@ -217,7 +246,8 @@ func TestSMTPEndsWithItsContext(t *testing.T) {
 	hold := make(chan struct{})
 	server := (&mailServer{onData: func() { cancel(); <-hold }}).serve(t, false, true)
 	t.Cleanup(func() { close(hold) })
-	err := newSMTP(t, mail.SMTPConfig{URL: smtpURL("smtp", server.address, true), Roots: server.roots}).Send(ctx, welcome)
+	err := newSMTP(t, mail.SMTPConfig{URL: smtpURL("smtp", server.address, true), Roots: server.roots}).Send(ctx,
+		welcome)
 	checkNotSent(t, err)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error = %v, want canceled", err)
@@ -238,7 +268,9 @@ func TestSMTPAcceptedMailIsSentEvenIfTheServerHangsUp(t *testing.T) {
 func TestSMTPDatesMailWithoutAClock(t *testing.T) {
 	t.Parallel()
 	server := new(mailServer).serve(t, false, true)
-	sender, err := mail.NewSMTP(mail.SMTPConfig{URL: smtpURL("smtp", server.address, true), From: "writ@example.org", Roots: server.roots})
+	sender, err := mail.NewSMTP(mail.SMTPConfig{
+		URL: smtpURL("smtp", server.address, true), From: "writ@example.org", Roots: server.roots,
+	})
 	if err != nil {
 		t.Fatalf("NewSMTP: %v", err)
 	}

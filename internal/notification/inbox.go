@@ -27,7 +27,9 @@ func reader(p principal.Principal) error {
 }
 
 // List gives the caller's notifications, the newest first.
-func (s *Service) List(ctx context.Context, p principal.Principal, unread bool, cursor string, limit int) (page.Page[Notification], error) {
+func (s *Service) List(
+	ctx context.Context, p principal.Principal, unread bool, cursor string, limit int,
+) (page.Page[Notification], error) {
 	var none page.Page[Notification]
 	if err := reader(p); err != nil {
 		return none, err
@@ -165,7 +167,8 @@ func (s *Service) Preferences(ctx context.Context, p principal.Principal) (Prefe
 		return Preferences{}, err
 	}
 	var off int
-	err := s.db.QueryRow(ctx, `SELECT mail_off FROM notification_reader WHERE org_id = $1 AND user_id = $2`, p.OrgID, p.UserID).Scan(&off)
+	err := s.db.QueryRow(ctx, `SELECT mail_off FROM notification_reader WHERE org_id = $1 AND user_id = $2`, p.OrgID,
+		p.UserID).Scan(&off)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return Preferences{}, fmt.Errorf("read how a person wants to be told: %w", err)
 	}

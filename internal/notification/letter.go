@@ -57,7 +57,8 @@ func queueMails(ctx context.Context, tx *database.Tx, e notice.Event, people []P
 			rows = append(rows, []any{e.OrgID, p.UserID, e.Subject(), e.Title(), expires, database.Micros(tx.Now())})
 		}
 	}
-	err := tx.Insert(ctx, `INSERT INTO notification_mail (org_id, user_id, request_id, title, expires_at, created_at)`, rows,
+	err := tx.Insert(ctx, `INSERT INTO notification_mail (org_id, user_id, request_id, title, expires_at, created_at)`,
+		rows,
 		`ON CONFLICT (org_id, user_id, request_id) DO NOTHING`)
 	if err != nil {
 		return fmt.Errorf("queue mails about %s: %w", e.Subject(), err)
@@ -165,7 +166,8 @@ func letter(to, publicURL string, lines []line) mail.Message {
 	var text strings.Builder
 	for _, l := range lines[:min(len(lines), maxListed)] {
 		if l.proposal {
-			fmt.Fprintf(&text, "%s\nIt counts for nothing unless somebody confirms it:\n%s\n\n", l.title, notice.ProposalLink(publicURL, l.subjectID))
+			fmt.Fprintf(&text, "%s\nIt counts for nothing unless somebody confirms it:\n%s\n\n", l.title,
+				notice.ProposalLink(publicURL, l.subjectID))
 			continue
 		}
 		fmt.Fprintf(&text, "%s\nDenied unless somebody answers by %s:\n%s\n\n", l.title,

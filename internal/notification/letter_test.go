@@ -31,11 +31,14 @@ func TestOneMailThenADigest(t *testing.T) {
 		}
 		first := open("pay\r\nBcc: eve@example.org")
 		mails := w.post.take()
-		if len(mails) != 1 || mails[0].To != bob.UserID+"@example.org" || mails[0].Subject != "A request waits for your approval on Writ" {
+		if len(mails) != 1 || mails[0].To != bob.UserID+"@example.org" ||
+			mails[0].Subject != "A request waits for your approval on Writ" {
 			t.Fatalf("the first mail: %+v", mails)
 		}
 		text := mails[0].Text
-		if !strings.Contains(text, "https://writ.example.org/ui/approvals/"+first.ID+"\n") || strings.Contains(text, "4711-0815-4711") || strings.Contains(text, "\r") || strings.Contains(text, "\nBcc") {
+		if !strings.Contains(text, "https://writ.example.org/ui/approvals/"+first.ID+"\n") ||
+			strings.Contains(text, "4711-0815-4711") || strings.Contains(text, "\r") ||
+			strings.Contains(text, "\nBcc") {
 			t.Errorf("its text: %q", text)
 		}
 		second := open("transfer")
@@ -52,7 +55,8 @@ func TestOneMailThenADigest(t *testing.T) {
 		w.sendMails()
 		digest := w.post.take()
 		if len(digest) != 1 || digest[0].Subject != "2 requests wait for your approval on Writ" ||
-			!strings.Contains(digest[0].Text, "sell waits") || !strings.Contains(digest[0].Text, "buy waits") || strings.Contains(digest[0].Text, "transfer") {
+			!strings.Contains(digest[0].Text, "sell waits") || !strings.Contains(digest[0].Text, "buy waits") ||
+			strings.Contains(digest[0].Text, "transfer") {
 			t.Errorf("the digest: %+v", digest)
 		}
 		w.sendMails()
@@ -140,7 +144,8 @@ func TestLongDigests(t *testing.T) {
 		w.tell()
 		w.sendMails()
 		got := w.post.take()
-		if len(got) != 1 || strings.Count(got[0].Text, "/ui/approvals/") != 20 || !strings.Contains(got[0].Text, "And 5 more.") {
+		if len(got) != 1 || strings.Count(got[0].Text, "/ui/approvals/") != 20 ||
+			!strings.Contains(got[0].Text, "And 5 more.") {
 			t.Fatalf("mails: %+v", got)
 		}
 		if err := mail.NewQueue(mail.None{}, nil).Send(t.Context(), got[0]); err != nil {

@@ -23,26 +23,47 @@ func TestWhoIsTold(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner, bob, amy := w.person(principal.Owner), w.person(principal.Approver), w.person(principal.Admin)
 		mel, vic := w.person(principal.Member), w.person(principal.Viewer)
-		everybody := map[string]principal.Principal{"owner": owner, "approver": bob, "admin": amy, "member": mel, "viewer": vic}
+		everybody := map[string]principal.Principal{
+			"owner": owner, "approver": bob, "admin": amy, "member": mel, "viewer": vic,
+		}
 		for name, c := range map[string]struct {
 			kind    notice.Kind
 			request notice.Request
 			actor   string
 			told    []string
 		}{
-			"a hold":                {notice.Opened, notice.Request{OwnerID: mel.UserID}, "", []string{"admin", "approver", "owner"}},
-			"a hold that is over":   {notice.Opened, notice.Request{OwnerID: mel.UserID, Status: "cancelled"}, "", nil},
-			"a hold of an approver": {notice.Opened, notice.Request{OwnerID: bob.UserID}, "", []string{"admin", "owner"}},
-			"a hold for an admin":   {notice.Opened, notice.Request{OwnerID: mel.UserID, Email: strings.ToUpper(amy.UserID) + "@example.org"}, "", []string{"approver", "owner"}},
-			"a hold for admins":     {notice.Opened, notice.Request{OwnerID: mel.UserID, Role: "admin"}, "", []string{"admin", "owner"}},
-			"a hold of the owner":   {notice.Opened, notice.Request{OwnerID: owner.UserID, Role: "owner"}, "", []string{"owner"}}, // nobody else can
-			"an ask":                {notice.Opened, notice.Request{OwnerID: mel.UserID, OwnAsk: true}, "", []string{"member"}},
-			"a yes":                 {notice.Approved, notice.Request{OwnerID: mel.UserID}, bob.UserID, []string{"member"}},
-			"an own yes":            {notice.Approved, notice.Request{OwnerID: mel.UserID}, mel.UserID, nil},
-			"a no":                  {notice.Rejected, notice.Request{OwnerID: mel.UserID}, bob.UserID, []string{"member"}},
-			"no answer":             {notice.Expired, notice.Request{OwnerID: mel.UserID}, "", []string{"member"}},
-			"a vote":                {notice.Voted, notice.Request{OwnerID: mel.UserID}, bob.UserID, nil},
-			"a use":                 {notice.Used, notice.Request{OwnerID: mel.UserID}, "", nil},
+			"a hold": {
+				notice.Opened, notice.Request{OwnerID: mel.UserID}, "", []string{"admin", "approver", "owner"},
+			},
+			"a hold that is over": {notice.Opened, notice.Request{OwnerID: mel.UserID, Status: "cancelled"}, "", nil},
+			"a hold of an approver": {
+				notice.Opened, notice.Request{OwnerID: bob.UserID}, "", []string{"admin", "owner"},
+			},
+			"a hold for an admin": {
+				notice.Opened,
+				notice.Request{OwnerID: mel.UserID, Email: strings.ToUpper(amy.UserID) + "@example.org"}, "",
+				[]string{"approver", "owner"},
+			},
+			"a hold for admins": {
+				notice.Opened, notice.Request{OwnerID: mel.UserID, Role: "admin"}, "", []string{"admin", "owner"},
+			},
+			// nobody else can
+			"a hold of the owner": {
+				notice.Opened, notice.Request{OwnerID: owner.UserID, Role: "owner"}, "", []string{"owner"},
+			},
+			"an ask": {
+				notice.Opened, notice.Request{OwnerID: mel.UserID, OwnAsk: true}, "", []string{"member"},
+			},
+			"a yes": {
+				notice.Approved, notice.Request{OwnerID: mel.UserID}, bob.UserID, []string{"member"},
+			},
+			"an own yes": {notice.Approved, notice.Request{OwnerID: mel.UserID}, mel.UserID, nil},
+			"a no": {
+				notice.Rejected, notice.Request{OwnerID: mel.UserID}, bob.UserID, []string{"member"},
+			},
+			"no answer": {notice.Expired, notice.Request{OwnerID: mel.UserID}, "", []string{"member"}},
+			"a vote":    {notice.Voted, notice.Request{OwnerID: mel.UserID}, bob.UserID, nil},
+			"a use":     {notice.Used, notice.Request{OwnerID: mel.UserID}, "", nil},
 		} {
 			tool := strings.ReplaceAll(name, " ", "_")
 			c.request.ID, c.request.Tool = database.NewID(), tool
@@ -68,7 +89,8 @@ func TestAnsweredRequestsReadThemselves(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		mel, bob := w.person(principal.Member), w.person(principal.Approver)
-		first, second := notice.Request{ID: database.NewID(), OwnerID: mel.UserID, Tool: "a"}, notice.Request{ID: database.NewID(), OwnerID: mel.UserID, Tool: "b"}
+		first, second := notice.Request{ID: database.NewID(), OwnerID: mel.UserID, Tool: "a"},
+			notice.Request{ID: database.NewID(), OwnerID: mel.UserID, Tool: "b"}
 		w.happen(notice.Opened, first, "")
 		w.happen(notice.Opened, second, "")
 		w.happen(notice.Voted, first, bob.UserID)
@@ -92,7 +114,8 @@ func TestToldOnce(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		bob := w.person(principal.Approver)
-		hook, err := w.hooks.Create(t.Context(), principal.Principal{Kind: principal.User, UserID: bob.UserID, OrgID: w.org, Role: principal.Owner},
+		hook, err := w.hooks.Create(t.Context(),
+			principal.Principal{Kind: principal.User, UserID: bob.UserID, OrgID: w.org, Role: principal.Owner},
 			webhook.New{Name: "ops", Kind: webhook.Generic, URL: "https://hooks.example.org/"})
 		if err != nil {
 			t.Fatal(err)
@@ -210,7 +233,9 @@ func TestDisabledWebhooksAreTold(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		amy, bob := w.person(principal.Admin), w.person(principal.Approver)
-		if _, err := w.hooks.Create(t.Context(), amy, webhook.New{Name: "ops", Kind: webhook.Generic, URL: "https://hooks.example.org/"}); err != nil {
+		if _, err := w.hooks.Create(t.Context(), amy, webhook.New{
+			Name: "ops", Kind: webhook.Generic, URL: "https://hooks.example.org/",
+		}); err != nil {
 			t.Fatal(err)
 		}
 		for range 74 {
@@ -223,7 +248,8 @@ func TestDisabledWebhooksAreTold(t *testing.T) {
 		}
 		w.tell()
 		w.tell()
-		if diff := cmp.Diff([]string{`The webhook "ops" was disabled: nothing arrived at the target for three days`}, w.inbox(amy, false)); diff != "" {
+		if diff := cmp.Diff([]string{`The webhook "ops" was disabled: nothing arrived at the target for three days`},
+			w.inbox(amy, false)); diff != "" {
 			t.Errorf("told (-want +got):\n%s", diff)
 		}
 		if got := w.inbox(bob, false); len(got) != 0 {
@@ -237,7 +263,9 @@ func TestARestoreAsksNobody(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		amy := w.person(principal.Admin)
-		hook, err := w.hooks.Create(t.Context(), amy, webhook.New{Name: "ops", Kind: webhook.Generic, URL: "https://hooks.example.org/"})
+		hook, err := w.hooks.Create(t.Context(), amy, webhook.New{
+			Name: "ops", Kind: webhook.Generic, URL: "https://hooks.example.org/",
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

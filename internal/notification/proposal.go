@@ -15,7 +15,12 @@ import (
 func (s *Service) TellProposal(ctx context.Context, tx *database.Tx, people []Person, p notice.Proposal) error {
 	told, e := confirmers(p, people), p.Event()
 	err := insertNotifications(ctx, tx, told, row{
-		orgID: p.OrgID, cause: "proposal/" + p.ID, kind: e.Kind, subject: p.ID, title: e.Title(), at: p.At,
+		orgID:   p.OrgID,
+		cause:   "proposal/" + p.ID,
+		kind:    e.Kind,
+		subject: p.ID,
+		title:   e.Title(),
+		at:      p.At,
 	})
 	if err != nil {
 		return err

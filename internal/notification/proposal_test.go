@@ -32,7 +32,8 @@ func (w *world) settle(orgID, id string) {
 func TestWhoIsToldOfAProposal(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
-		owner, admin, approver, member := w.person(principal.Owner), w.person(principal.Admin), w.person(principal.Approver), w.person(principal.Member)
+		owner, admin, approver, member := w.person(principal.Owner), w.person(principal.Admin),
+			w.person(principal.Approver), w.person(principal.Member)
 		for _, c := range []struct {
 			name string
 			by   principal.Principal
@@ -77,7 +78,9 @@ func TestMailsOfProposals(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		admin := w.person(principal.Admin)
-		id := w.propose(notice.Proposal{Name: "armorgemini-current\r\nBcc: eve@example.org", Reason: "no exfil", OwnerID: "u", ByKey: true})
+		id := w.propose(notice.Proposal{
+			Name: "armorgemini-current\r\nBcc: eve@example.org", Reason: "no exfil", OwnerID: "u", ByKey: true,
+		})
 		w.advance(48 * time.Hour)
 		w.sendMails()
 		mails := w.post.take()
@@ -85,7 +88,9 @@ func TestMailsOfProposals(t *testing.T) {
 			t.Fatalf("%+v", mails)
 		}
 		text := mails[0].Text
-		if !strings.Contains(text, "https://writ.example.org/ui/policies/proposals/"+id+"\n") || strings.Contains(text, "\nBcc") || strings.Contains(text, "Denied unless") || strings.Contains(text, "no exfil") {
+		if !strings.Contains(text, "https://writ.example.org/ui/policies/proposals/"+id+"\n") ||
+			strings.Contains(text, "\nBcc") || strings.Contains(text, "Denied unless") ||
+			strings.Contains(text, "no exfil") {
 			t.Errorf("text: %q", text)
 		}
 		var subjects []string
@@ -111,7 +116,9 @@ func TestMailsOfProposals(t *testing.T) {
 		}
 		w.propose(notice.Proposal{Name: "e", OwnerID: "u"})
 		next()
-		if diff := cmp.Diff([]string{"2 profiles wait for your confirmation on Writ", "2 requests and profiles wait for your answer on Writ"}, subjects); diff != "" {
+		if diff := cmp.Diff([]string{
+			"2 profiles wait for your confirmation on Writ", "2 requests and profiles wait for your answer on Writ",
+		}, subjects); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -124,7 +131,9 @@ func TestWebhooksOfProposals(t *testing.T) {
 		admin := w.person(principal.Admin)
 		waiting := map[string]int{}
 		for name, events := range map[string][]notice.Kind{"usual": nil, "proposals": {notice.ProfileProposed}} {
-			made, err := w.hooks.Create(t.Context(), admin, webhook.New{Name: name, Kind: webhook.Generic, URL: "https://hooks.example.org/x", Events: events})
+			made, err := w.hooks.Create(t.Context(), admin, webhook.New{
+				Name: name, Kind: webhook.Generic, URL: "https://hooks.example.org/x", Events: events,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -134,7 +143,8 @@ func TestWebhooksOfProposals(t *testing.T) {
 				t.Fatal(err)
 			}
 			waiting[name] = len(found.Items)
-			if len(found.Items) == 1 && (found.Items[0].Kind != notice.ProfileProposed || found.Items[0].RequestID != id) {
+			if len(found.Items) == 1 &&
+				(found.Items[0].Kind != notice.ProfileProposed || found.Items[0].RequestID != id) {
 				t.Errorf("%+v", found.Items[0])
 			}
 		}

@@ -13,7 +13,8 @@ import (
 // over, and what waited to be sent may have arrived since the backup was made. What
 // waited at webhooks can be replayed by hand.
 func EndAll(ctx context.Context, tx *database.Tx) error {
-	_, err := tx.Exec(ctx, `UPDATE notification SET read_at = $1 WHERE kind = $2 AND read_at IS NULL`, database.Micros(tx.Now()), string(notice.Opened))
+	_, err := tx.Exec(ctx, `UPDATE notification SET read_at = $1 WHERE kind = $2 AND read_at IS NULL`,
+		database.Micros(tx.Now()), string(notice.Opened))
 	if err != nil {
 		return fmt.Errorf("end notifications of requests: %w", err)
 	}

@@ -87,7 +87,9 @@ func (s *Service) cursor(ctx context.Context, orgID string) (at int64, err error
 
 // tell writes what some events mean to people and webhooks, and moves the cursor
 // with it. It reports whether this replica was the first.
-func (s *Service) tell(ctx context.Context, orgID string, from int64, events []notice.Event, people []Person) (moved bool, err error) {
+func (s *Service) tell(
+	ctx context.Context, orgID string, from int64, events []notice.Event, people []Person,
+) (moved bool, err error) {
 	to := events[len(events)-1].Number
 	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		if moved, err = moveCursor(ctx, tx, orgID, from, to); err != nil || !moved {
@@ -120,11 +122,14 @@ func (s *Service) tell(ctx context.Context, orgID string, from int64, events []n
 
 func moveCursor(ctx context.Context, tx *database.Tx, orgID string, from, to int64) (bool, error) {
 	if from == 0 {
-		if _, err := tx.Exec(ctx, `INSERT INTO notification_cursor (org_id, event) VALUES ($1, 0) ON CONFLICT (org_id) DO NOTHING`, orgID); err != nil {
+		if _, err := tx.Exec(ctx,
+			`INSERT INTO notification_cursor (org_id, event) VALUES ($1, 0) ON CONFLICT (org_id) DO NOTHING`,
+			orgID); err != nil {
 			return false, fmt.Errorf("begin to tell events: %w", err)
 		}
 	}
-	changed, err := tx.Exec(ctx, `UPDATE notification_cursor SET event = $3 WHERE org_id = $1 AND event = $2`, orgID, from, to)
+	changed, err := tx.Exec(ctx, `UPDATE notification_cursor SET event = $3 WHERE org_id = $1 AND event = $2`, orgID,
+		from, to)
 	if err != nil {
 		return false, fmt.Errorf("remember what was told: %w", err)
 	}
@@ -139,15 +144,27 @@ type row struct {
 }
 
 func eventRow(orgID string, e notice.Event) row {
-	return row{orgID: orgID, cause: "event/" + strconv.FormatInt(e.Number, 10), kind: e.Kind, subject: e.Request.ID, title: e.Title(), risk: e.Request.Risk, at: e.At}
+	return row{
+		orgID:   orgID,
+		cause:   "event/" + strconv.FormatInt(e.Number, 10),
+		kind:    e.Kind,
+		subject: e.Request.ID,
+		title:   e.Title(),
+		risk:    e.Request.Risk,
+		at:      e.At,
+	}
 }
 
 func insertNotifications(ctx context.Context, tx *database.Tx, people []Person, r row) error {
 	rows := make([][]any, 0, len(people))
 	for _, p := range people {
-		rows = append(rows, []any{database.NewID(), r.orgID, p.UserID, r.cause, string(r.kind), r.subject, r.title, r.risk, database.Micros(r.at)})
+		rows = append(rows, []any{
+			database.NewID(), r.orgID, p.UserID, r.cause, string(r.kind), r.subject, r.title, r.risk,
+			database.Micros(r.at),
+		})
 	}
-	err := tx.Insert(ctx, `INSERT INTO notification (id, org_id, user_id, cause, kind, subject_id, title, risk, created_at)`, rows,
+	err := tx.Insert(ctx,
+		`INSERT INTO notification (id, org_id, user_id, cause, kind, subject_id, title, risk, created_at)`, rows,
 		`ON CONFLICT (org_id, user_id, cause) DO NOTHING`)
 	if err != nil {
 		return fmt.Errorf("store notifications of %s: %w", r.kind, err)
@@ -165,7 +182,8 @@ func settle(ctx context.Context, tx *database.Tx, orgID string, asked notice.Kin
 	if err != nil {
 		return fmt.Errorf("take back notifications about %s: %w", subjectID, err)
 	}
-	if _, err := tx.Exec(ctx, `DELETE FROM notification_mail WHERE org_id = $1 AND request_id = $2`, orgID, subjectID); err != nil {
+	if _, err := tx.Exec(ctx, `DELETE FROM notification_mail WHERE org_id = $1 AND request_id = $2`, orgID,
+		subjectID); err != nil {
 		return fmt.Errorf("take back mails about %s: %w", subjectID, err)
 	}
 	return nil
@@ -194,7 +212,8 @@ func (s *Service) tellDisabled(ctx context.Context) error {
 				return err
 			}
 			return insertNotifications(ctx, tx, told, row{
-				orgID: w.OrgID, cause: fmt.Sprintf("webhook/%s/%d", w.ID, database.Micros(*w.DisabledAt)), kind: webhook.DisabledKind,
+				orgID: w.OrgID, cause: fmt.Sprintf("webhook/%s/%d", w.ID, database.Micros(*w.DisabledAt)),
+				kind:    webhook.DisabledKind,
 				subject: w.ID, title: fmt.Sprintf("The webhook %q was disabled: %s", w.Name, w.Disabled), at: tx.Now(),
 			})
 		}})

@@ -43,7 +43,13 @@ func each(t *testing.T, body func(t *testing.T, w *world)) {
 	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
 		ahead := new(atomic.Int64)
 		o.Now = func() time.Time { return start.Add(time.Duration(ahead.Load())) }
-		w := &world{t: t, db: dbtest.Open(t, o), post: &postbox{}, org: database.NewID(), ahead: ahead}
+		w := &world{
+			t:     t,
+			db:    dbtest.Open(t, o),
+			post:  &postbox{},
+			org:   database.NewID(),
+			ahead: ahead,
+		}
 		w.told = w.replica()
 		w.exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`, w.org)
 		body(t, w)
@@ -88,7 +94,8 @@ func (w *world) person(role principal.Role) principal.Principal {
 	w.t.Helper()
 	p := principal.Principal{Kind: principal.User, UserID: database.NewID(), OrgID: w.org, Role: role}
 	address := p.UserID + "@example.org"
-	w.exec(`INSERT INTO user_account (id, email, name, password_hash, created_at) VALUES ($1, $2, $2, '', 1)`, p.UserID, address)
+	w.exec(`INSERT INTO user_account (id, email, name, password_hash, created_at) VALUES ($1, $2, $2, '', 1)`, p.UserID,
+		address)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.people = append(w.people, notification.Person{UserID: p.UserID, Email: address, Role: role})
@@ -108,10 +115,19 @@ func (w *world) happen(kind notice.Kind, r notice.Request, actor string) {
 	if r.ExpiresAt.IsZero() {
 		r.ExpiresAt = w.db.Now().Add(30 * time.Minute)
 	}
-	w.events = append(w.events, notice.Event{OrgID: w.org, Number: int64(len(w.events)) + 1, Kind: kind, At: w.db.Now(), ActorID: actor, Request: r})
+	w.events = append(w.events, notice.Event{
+		OrgID:   w.org,
+		Number:  int64(len(w.events)) + 1,
+		Kind:    kind,
+		At:      w.db.Now(),
+		ActorID: actor,
+		Request: r,
+	})
 	w.mu.Unlock()
 	w.write(func(ctx context.Context, tx *database.Tx) error {
-		_, err := audit.Append(ctx, tx, audit.Entry{Log: w.org, Action: string(kind), Actor: principal.Operator(), Observation: true})
+		_, err := audit.Append(ctx, tx, audit.Entry{
+			Log: w.org, Action: string(kind), Actor: principal.Operator(), Observation: true,
+		})
 		return err
 	})
 }

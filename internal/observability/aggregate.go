@@ -100,7 +100,8 @@ func (s *Service) sumTraces(ctx context.Context, orgID string, from int64, sum *
 var sums = func() string {
 	var parts []string
 	for _, column := range []string{"input_tokens", "output_tokens", "cache_read", "cache_write", "cost_nanos"} {
-		parts = append(parts, fmt.Sprintf(`CAST(COALESCE(SUM(%[1]s / %[2]d), 0) AS BIGINT), CAST(COALESCE(SUM(%[1]s %% %[2]d), 0) AS BIGINT)`, column, sumUnit))
+		parts = append(parts,
+			fmt.Sprintf(`CAST(COALESCE(SUM(%[1]s / %[2]d), 0) AS BIGINT), CAST(COALESCE(SUM(%[1]s %% %[2]d), 0) AS BIGINT)`, column, sumUnit))
 	}
 	return strings.Join(parts, ", ")
 }()
@@ -121,12 +122,19 @@ func scanSums(row database.Scanner, before ...any) (Usage, error) {
 		const bound = intake.Most / sumUnit
 		total[i] = intake.Saturate(min(max(high[i], -bound), bound)*sumUnit, low[i])
 	}
-	return Usage{Input: total[0], Output: total[1], CacheRead: total[2], CacheWrite: total[3], CostNanos: total[4]}, nil
+	return Usage{
+		Input:      total[0],
+		Output:     total[1],
+		CacheRead:  total[2],
+		CacheWrite: total[3],
+		CostNanos:  total[4],
+	}, nil
 }
 
 // sumUsage adds up every model's, which is everything that generated.
 func (s *Service) sumUsage(ctx context.Context, orgID string, from int64) (Usage, error) {
-	return scanSums(s.db.QueryRow(ctx, `SELECT `+sums+` FROM rollup_usage WHERE org_id = $1 AND dimension = 'model' AND bucket >= $2`, orgID, from))
+	return scanSums(s.db.QueryRow(ctx,
+		`SELECT `+sums+` FROM rollup_usage WHERE org_id = $1 AND dimension = 'model' AND bucket >= $2`, orgID, from))
 }
 
 func (s *Service) topFailing(ctx context.Context, orgID string, from int64) ([]Count, error) {
@@ -150,7 +158,9 @@ func (s *Service) rate(ctx context.Context, orgID string) (float64, error) {
 	const window = 60
 	first := floor(database.Micros(s.db.Now()), minuteMicros) - window + 1
 	var traces int64
-	err := s.db.QueryRow(ctx, `SELECT CAST(COALESCE(SUM(traces), 0) AS BIGINT) FROM rollup_minute WHERE org_id = $1 AND bucket >= $2`, orgID, first).Scan(&traces)
+	err := s.db.QueryRow(ctx,
+		`SELECT CAST(COALESCE(SUM(traces), 0) AS BIGINT) FROM rollup_minute WHERE org_id = $1 AND bucket >= $2`, orgID,
+		first).Scan(&traces)
 	if err != nil {
 		return 0, fmt.Errorf("count the last hour: %w", err)
 	}
@@ -248,7 +258,8 @@ func (s *Service) Tokens(ctx context.Context, orgID, groupBy string, days int) (
 		}
 	}
 	slices.SortFunc(items, func(a, b UsageItem) int {
-		return cmp.Or(cmp.Compare(b.Usage.CostNanos, a.Usage.CostNanos), cmp.Compare(b.Usage.Tokens(), a.Usage.Tokens()), strings.Compare(a.Key, b.Key))
+		return cmp.Or(cmp.Compare(b.Usage.CostNanos, a.Usage.CostNanos),
+			cmp.Compare(b.Usage.Tokens(), a.Usage.Tokens()), strings.Compare(a.Key, b.Key))
 	})
 	return foldTail(items), nil
 }

@@ -55,8 +55,8 @@ const MaxArrivals = 500
 
 // Arrived reads what an organization received after a place, in order, each once:
 // it keeps back what is so new that a slower commit could still come before it. The
-// Place it gives is where to go on. Attributes are left out, as Next leaves them out. It is for those who remember how far they are;
-// a Follower tells things at once.
+// Place it gives is where to go on. Attributes are left out, as Next leaves them out. It is for those who
+// remember how far they are; a Follower tells things at once.
 func (s *Service) Arrived(ctx context.Context, orgID string, after Place, limit int) ([]Arrival, Place, error) {
 	settled := s.db.Now().Add(-settleTime)
 	found, err := s.landings(ctx, orgID, after, settled, min(max(limit, 1), MaxArrivals))
@@ -78,7 +78,9 @@ type landing struct {
 }
 
 // landings finds what arrived after a place and not after an instant.
-func (s *Service) landings(ctx context.Context, orgID string, after Place, until time.Time, limit int) ([]landing, error) {
+func (s *Service) landings(
+	ctx context.Context, orgID string, after Place, until time.Time, limit int,
+) ([]landing, error) {
 	at, end := after.micros(), database.Micros(until)
 	found, err := database.Collect(ctx, s.db, scanLanding, landingQuery,
 		orgID, at, after.Row, end, limit, receivedDay(at), at<<tagBits, (at+1)<<tagBits, (end+1)<<tagBits)
@@ -148,9 +150,17 @@ func (s *Service) arrivals(ctx context.Context, orgID string, found []landing) (
 	slices.SortFunc(traces, func(a, b TraceItem) int { return cmp.Compare(a.pk, b.pk) })
 	arrived := make([]Arrival, 0, len(found))
 	for _, l := range found {
-		at, ok := slices.BinarySearchFunc(traces, l.Row, func(t TraceItem, pk int64) int { return cmp.Compare(t.pk, pk) })
+		at, ok := slices.BinarySearchFunc(traces, l.Row, func(t TraceItem, pk int64) int {
+			return cmp.Compare(t.pk, pk)
+		})
 		if ok {
-			arrived = append(arrived, Arrival{TraceItem: traces[at], Place: l.Place, Grew: l.grew, after: l.after, last: l.last})
+			arrived = append(arrived, Arrival{
+				TraceItem: traces[at],
+				Place:     l.Place,
+				Grew:      l.grew,
+				after:     l.after,
+				last:      l.last,
+			})
 		}
 	}
 	return arrived, s.findOwn(ctx, arrived)
@@ -168,7 +178,8 @@ func (s *Service) findOwn(ctx context.Context, arrived []Arrival) error {
 			continue
 		}
 		var first int64
-		err := s.db.QueryRow(ctx, `SELECT COALESCE(MIN(seq), 0) FROM span WHERE received_day = $1 AND trace_pk = $2`, a.receivedDay, a.pk).Scan(&first)
+		err := s.db.QueryRow(ctx, `SELECT COALESCE(MIN(seq), 0) FROM span WHERE received_day = $1 AND trace_pk = $2`,
+			a.receivedDay, a.pk).Scan(&first)
 		if err != nil {
 			return fmt.Errorf("find whose trace it is: %w", err)
 		}
@@ -180,7 +191,8 @@ func (s *Service) findOwn(ctx context.Context, arrived []Arrival) error {
 // ArrivedAttributes reads the attributes of a trace that arrived: by itself, because
 // those of one may be as large as a request.
 func (s *Service) ArrivedAttributes(ctx context.Context, a *Arrival) (attributes string, err error) {
-	err = s.db.QueryRow(ctx, `SELECT attributes FROM trace WHERE received_day = $1 AND pk = $2`, a.receivedDay, a.pk).Scan(&attributes)
+	err = s.db.QueryRow(ctx, `SELECT attributes FROM trace WHERE received_day = $1 AND pk = $2`, a.receivedDay,
+		a.pk).Scan(&attributes)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "{}", nil // retention has removed it meanwhile
 	}
@@ -226,7 +238,8 @@ func (s *Service) ArrivedSpans(ctx context.Context, a *Arrival, after int64, lim
 func scanSpan(row database.Scanner) (s StoredSpan, err error) {
 	var start int64
 	var end, duration sql.NullInt64
-	if err := row.Scan(&s.ID, &s.ParentID, &s.SessionID, &s.Kind, &s.Name, &start, &end, &duration, &s.Status, &s.Attributes); err != nil {
+	if err := row.Scan(&s.ID, &s.ParentID, &s.SessionID, &s.Kind, &s.Name, &start, &end, &duration, &s.Status,
+		&s.Attributes); err != nil {
 		return StoredSpan{}, err
 	}
 	s.Start, s.End, s.DurationMs = database.Time(start), database.OptionalTime(end), optional(duration)
@@ -253,6 +266,7 @@ func (s *Service) grew(ctx context.Context, tx *database.Tx, orgID string, day, 
 // lastNumber is when a trace got its last span, by its number, or was received. The
 // trace must be locked.
 func lastNumber(ctx context.Context, tx *database.Tx, day, pk int64) (at int64, err error) {
-	err = tx.QueryRow(ctx, `SELECT COALESCE(MAX(seq), 0) FROM span WHERE received_day = $1 AND trace_pk = $2`, day, pk).Scan(&at)
+	err = tx.QueryRow(ctx, `SELECT COALESCE(MAX(seq), 0) FROM span WHERE received_day = $1 AND trace_pk = $2`, day,
+		pk).Scan(&at)
 	return receivedAt(max(at, pk)), err
 }

@@ -79,12 +79,21 @@ func (s *store) decided(orgID, traceID string, names ...string) {
 	}
 	var spans []observability.GrownSpan
 	for _, name := range names {
-		spans = append(spans, observability.GrownSpan{ID: newID(), Kind: "policy_call", Name: name, Start: s.now(), End: s.now(), Attributes: "{}"})
+		spans = append(spans, observability.GrownSpan{
+			ID:         newID(),
+			Kind:       "policy_call",
+			Name:       name,
+			Start:      s.now(),
+			End:        s.now(),
+			Attributes: "{}",
+		})
 	}
 	from := positions[orgID]
 	to := from
 	to.Next++
-	moved, err := s.Grow(s.t.Context(), orgID, from, to, []observability.GrowingTrace{{ID: traceID, Name: "grows", Source: "writ", Spans: spans}})
+	moved, err := s.Grow(s.t.Context(), orgID, from, to, []observability.GrowingTrace{
+		{ID: traceID, Name: "grows", Source: "writ", Spans: spans},
+	})
 	if err != nil || !moved {
 		s.t.Fatalf("grow: %v, %v", moved, err)
 	}
@@ -227,17 +236,20 @@ func TestWhatIsTheServersOwn(t *testing.T) {
 		own, alike := newID(), newID()
 		s.decided(orgA, own, "one")
 		likeOurs := strings.Replace(body(trace(alike, s.now(), `"attributes":{"source":"writ"}`,
-			span("generation", "g", s.now(), `"attributes":{"model":"m","toolName":"pay","inputTokens":7,"costUsd":1}`))), `"test"`, `"writ"`, 1)
+			span("generation", "g", s.now(),
+				`"attributes":{"model":"m","toolName":"pay","inputTokens":7,"costUsd":1}`))), `"test"`, `"writ"`, 1)
 		if r := s.ingest(orgA, likeOurs); r.Accepted != 1 {
 			t.Fatalf("%+v", r)
 		}
 		s.advance(10 * time.Second)
 		arrived, _, err := s.Arrived(t.Context(), orgA, observability.Place{}, 10)
-		if err != nil || len(arrived) != 2 || !arrived[0].Own() || arrived[1].Own() || arrived[1].Product != "writ" || arrived[1].Source != "writ" {
+		if err != nil || len(arrived) != 2 || !arrived[0].Own() || arrived[1].Own() || arrived[1].Product != "writ" ||
+			arrived[1].Source != "writ" {
 			t.Fatalf("arrived %+v, %v", arrived, err)
 		}
 		spans, err := s.ArrivedSpans(t.Context(), &arrived[1], observability.FirstSpan, 10)
-		if err != nil || len(spans) != 1 || spans[0].Model != "m" || spans[0].Tool != "pay" || spans[0].Usage.Input != 7 || spans[0].Usage.CostNanos != 1e9 {
+		if err != nil || len(spans) != 1 || spans[0].Model != "m" || spans[0].Tool != "pay" ||
+			spans[0].Usage.Input != 7 || spans[0].Usage.CostNanos != 1e9 {
 			t.Errorf("its spans: %+v, %v", spans, err)
 		}
 	})
@@ -257,7 +269,10 @@ func TestArrivalsHaveAnIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan := strings.Join(steps, "; ")
-	for _, index := range []string{"INDEX trace_by_receipt (org_id=? AND pk>? AND pk<?)", "INDEX sqlite_autoindex_trace_growth_1 (org_id=? AND at>? AND at<?)"} {
+	for _, index := range []string{
+		"INDEX trace_by_receipt (org_id=? AND pk>? AND pk<?)",
+		"INDEX sqlite_autoindex_trace_growth_1 (org_id=? AND at>? AND at<?)",
+	} {
 		if !strings.Contains(plan, index) {
 			t.Errorf("%s is not used: %s", index, plan)
 		}
@@ -270,7 +285,8 @@ func TestArrivalsHoldLittle(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *store) {
 		id := database.NewID()
-		request, err := observability.ParseRequest([]byte(`{"product":"p","batches":[{"trace":{"id":"` + id + `","name":"large","status":"ok","startTime":"` + s.now().Format(time.RFC3339) + `",
+		request, err := observability.ParseRequest([]byte(`{"product":"p","batches":[{"trace":{"id":"` + id +
+			`","name":"large","status":"ok","startTime":"` + s.now().Format(time.RFC3339) + `",
 			"attributes":{"large":"` + strings.Repeat("x", 1<<20) + `"}},"spans":[]}]}`))
 		if err != nil {
 			t.Fatal(err)

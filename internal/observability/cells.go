@@ -27,8 +27,14 @@ var rollups = []rollup{
 	{"rollup_trace", []string{"bucket"}, "traces, errors, durations", 1, addTraceRow},
 	{"rollup_minute", []string{"bucket"}, "traces", 60, addMinuteRow},
 	{"rollup_session", []string{"bucket"}, "sessions", 1, addSessionRow},
-	{"rollup_usage", []string{"dimension", "bucket", "item"}, "spans, input_tokens, output_tokens, cache_read, cache_write, cost_nanos", 1, addUsageRow},
-	{"rollup_policy", []string{"policy_id", "bucket"}, "policy_name, named_at, calls, allowed, denied, timed, duration_us, durations", 1, addPolicyRow},
+	{
+		"rollup_usage", []string{"dimension", "bucket", "item"},
+		"spans, input_tokens, output_tokens, cache_read, cache_write, cost_nanos", 1, addUsageRow,
+	},
+	{
+		"rollup_policy", []string{"policy_id", "bucket"},
+		"policy_name, named_at, calls, allowed, denied, timed, duration_us, durations", 1, addPolicyRow,
+	},
 	{"rollup_rule", []string{"policy_id", "bucket", "rule_id"}, "calls", 1, addRuleRow},
 }
 
@@ -92,7 +98,8 @@ func addUsageRow(t *tally, row database.Scanner) error {
 	var k usageKey
 	var spans int64
 	var u Usage
-	err := row.Scan(&k.dimension, &k.bucket, &k.item, &spans, &u.Input, &u.Output, &u.CacheRead, &u.CacheWrite, &u.CostNanos)
+	err := row.Scan(&k.dimension, &k.bucket, &k.item, &spans, &u.Input, &u.Output, &u.CacheRead, &u.CacheWrite,
+		&u.CostNanos)
 	t.addUsage(k.dimension, k.bucket, k.item, u, spans)
 	return err
 }
@@ -101,7 +108,8 @@ func addPolicyRow(t *tally, row database.Scanner) error {
 	var k policyKey
 	var p policyCell
 	var durations []byte
-	if err := row.Scan(&k.policyID, &k.bucket, &p.name, &p.namedAt, &p.calls, &p.allowed, &p.denied, &p.timed, &p.durationMicros, &durations); err != nil {
+	if err := row.Scan(&k.policyID, &k.bucket, &p.name, &p.namedAt, &p.calls, &p.allowed, &p.denied, &p.timed,
+		&p.durationMicros, &durations); err != nil {
 		return err
 	}
 	c := cell(t.policies, k)

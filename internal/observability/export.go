@@ -30,7 +30,9 @@ var errEnough = errors.New("enough for a step")
 
 // step reads rows until they are enough, and tells whether there may be more of
 // them than the query's own limit left out.
-func step[T any](ctx context.Context, db *database.DB, scan func(database.Scanner) (T, error), size func(*T) int, query string, args ...any) (items []T, cut bool, err error) {
+func step[T any](
+	ctx context.Context, db *database.DB, scan func(database.Scanner) (T, error), size func(*T) int, query string, args ...any,
+) (items []T, cut bool, err error) {
 	held := 0
 	_, err = database.Collect(ctx, db, func(row database.Scanner) (none struct{}, err error) {
 		if held > exportBytes {
@@ -77,7 +79,13 @@ func (s *Service) ExportTraces(orgID string, f TraceFilter, withSpans bool) (*Tr
 	}
 	f.Limit = exportTraces - 1 // the query asks for one more
 	return &TraceExport{
-		s: s, orgID: orgID, filter: f, since: database.Micros(s.since(f.Days)), after: after, withSpans: withSpans, rootless: map[string]bool{},
+		s:         s,
+		orgID:     orgID,
+		filter:    f,
+		since:     database.Micros(s.since(f.Days)),
+		after:     after,
+		withSpans: withSpans,
+		rootless:  map[string]bool{},
 	}, nil
 }
 
@@ -186,7 +194,8 @@ const exportedSpan = `
 func scanExportedSpan(row database.Scanner) (s ExportedSpan, err error) {
 	var start int64
 	var end, duration sql.NullInt64
-	err = row.Scan(&s.tracePK, &s.seq, &s.ID, &s.ParentID, &s.SessionID, &s.Kind, &s.Name, &start, &end, &duration, &s.Status, &s.Attributes,
+	err = row.Scan(&s.tracePK, &s.seq, &s.ID, &s.ParentID, &s.SessionID, &s.Kind, &s.Name, &start, &end, &duration,
+		&s.Status, &s.Attributes,
 		&s.Tool, &s.Model, &s.Usage.Input, &s.Usage.Output, &s.Usage.CacheRead, &s.Usage.CacheWrite, &s.Usage.CostNanos,
 		&s.PolicyID, &s.PolicyName, &s.Decision, &s.RuleID)
 	if err != nil {
@@ -249,7 +258,8 @@ func (t *ExportedTrace) Spans(ctx context.Context) iter.Seq2[*ExportedSpan, erro
 			var cut bool
 			var err error
 			spans, cut, err = step(ctx, t.s.db, scanExportedSpan, (*ExportedSpan).size,
-				exportedSpan+fmt.Sprintf(`trace_pk = $2 AND seq > $3 ORDER BY seq LIMIT %d`, exportSpans), t.receivedDay, t.pk, after)
+				exportedSpan+fmt.Sprintf(`trace_pk = $2 AND seq > $3 ORDER BY seq LIMIT %d`, exportSpans),
+				t.receivedDay, t.pk, after)
 			if err != nil {
 				yield(nil, fmt.Errorf("export the spans of a trace: %w", err))
 				return
@@ -278,7 +288,13 @@ func (s *Service) ExportSessions(orgID string, f SessionFilter) (*SessionExport,
 	if err != nil {
 		return nil, err
 	}
-	return &SessionExport{s: s, orgID: orgID, filter: f, since: database.Micros(s.since(f.Days)), after: after}, nil
+	return &SessionExport{
+		s:      s,
+		orgID:  orgID,
+		filter: f,
+		since:  database.Micros(s.since(f.Days)),
+		after:  after,
+	}, nil
 }
 
 // Cursor continues the export behind the session that came last.
@@ -290,7 +306,8 @@ func (e *SessionExport) All(ctx context.Context) iter.Seq2[*Session, error] {
 		for {
 			// Filters are not in the query: a step must end soon also where few pass.
 			sessions, cut, err := step(ctx, e.s.db, e.s.scanSession, func(*Session) int { return 1000 },
-				fmt.Sprintf(`%s org_id = $1 AND id > $2 ORDER BY id LIMIT %d`, sessionSelect, exportSessions), e.orgID, e.after.ID)
+				fmt.Sprintf(`%s org_id = $1 AND id > $2 ORDER BY id LIMIT %d`, sessionSelect, exportSessions), e.orgID,
+				e.after.ID)
 			if err != nil {
 				yield(nil, fmt.Errorf("export sessions: %w", err))
 				return

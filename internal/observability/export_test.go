@@ -63,12 +63,27 @@ func (s *store) some(n int, spans func(i int) int) (ids []string) {
 func (s *store) add(id string, start time.Time, spans int) {
 	s.t.Helper()
 	f := observability.Fragment{Product: "test", Batch: intake.Batch{Trace: intake.Trace{
-		ID: id, Name: "grown", Start: start.UnixMicro(), Status: "ok", Source: "test", Attributes: "{}", Tags: "[]",
+		ID:         id,
+		Name:       "grown",
+		Start:      start.UnixMicro(),
+		Status:     "ok",
+		Source:     "test",
+		Attributes: "{}",
+		Tags:       "[]",
 	}}}
 	for range spans {
-		f.Spans = append(f.Spans, intake.Span{ID: newID(), ParentID: newID(), Kind: "span", Name: "s", Start: start.UnixMicro(), Status: "ok", Attributes: "{}"})
+		f.Spans = append(f.Spans, intake.Span{
+			ID:         newID(),
+			ParentID:   newID(),
+			Kind:       "span",
+			Name:       "s",
+			Start:      start.UnixMicro(),
+			Status:     "ok",
+			Attributes: "{}",
+		})
 	}
-	if added, err := s.AddFragments(s.t.Context(), orgA, []observability.Fragment{f}); err != nil || added.Stored != spans {
+	if added, err := s.AddFragments(s.t.Context(), orgA, []observability.Fragment{f}); err != nil ||
+		added.Stored != spans {
 		s.t.Fatalf("add %d spans: %+v, %v", spans, added, err)
 	}
 }
@@ -142,7 +157,8 @@ func TestExportBesideIngest(t *testing.T) {
 		var ingest sync.WaitGroup
 		ingest.Go(func() {
 			for ctx.Err() == nil {
-				_, err := send(t.Context(), s.Service, orgA, body(trace(newID(), s.now().Add(-time.Minute), "", span("tool", "new", s.now(), ""))))
+				_, err := send(t.Context(), s.Service, orgA,
+					body(trace(newID(), s.now().Add(-time.Minute), "", span("tool", "new", s.now(), ""))))
 				if err != nil {
 					t.Error(err)
 					return
@@ -212,7 +228,8 @@ func TestExportOfSessionsBesideActivity(t *testing.T) {
 			}
 			if ids = append(ids, session.ID); len(ids) == 10 {
 				s.advance(time.Minute)
-				s.accept(orgA, trace(newID(), s.now(), inSession(want[0])), trace(newID(), s.now(), inSession(want[650])))
+				s.accept(orgA, trace(newID(), s.now(), inSession(want[0])), trace(newID(), s.now(),
+					inSession(want[650])))
 			}
 		}
 		if !slices.Equal(ids, want) {
@@ -224,7 +241,9 @@ func TestExportOfSessionsBesideActivity(t *testing.T) {
 // TestExportInConstantMemory exports much more than it may hold. It is not parallel
 // to others, whose memory would count.
 func TestExportInConstantMemory(t *testing.T) {
-	for engine, options := range map[string]func(*testing.T) database.Options{"sqlite": dbtest.SQLite, "postgres": dbtest.Postgres} {
+	for engine, options := range map[string]func(*testing.T) database.Options{
+		"sqlite": dbtest.SQLite, "postgres": dbtest.Postgres,
+	} {
 		t.Run(engine, func(t *testing.T) {
 			s := open(t, options(t))
 			const traces, size, most = 800, 64 << 10, 12 << 20 // 100 MB in all, half of it in spans

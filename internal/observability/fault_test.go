@@ -48,14 +48,17 @@ func TestOutage(t *testing.T) {
 		session := newID()
 		s.accept(orgA, trace(newID(), s.now(), inSession(session), generation(s.now(), "m", 1)))
 		before := s.figures(orgA)
-		large := trace(newID(), s.now(), inSession(session)+`,"attributes":{"input":"`+strings.Repeat("x", 1<<20)+`"}`, generation(s.now(), "m", 10))
+		large := trace(newID(), s.now(), inSession(session)+`,"attributes":{"input":"`+strings.Repeat("x", 1<<20)+`"}`,
+			generation(s.now(), "m", 10))
 		fail()
-		if r, err := send(t.Context(), s.Service, orgA, body(large)); !fault.Is(err, fault.Unavailable) || r.Accepted != 0 {
+		if r, err := send(t.Context(), s.Service, orgA, body(large)); !fault.Is(err, fault.Unavailable) ||
+			r.Accepted != 0 {
 			t.Errorf("ingest: %+v, %v, want unavailable", r, err)
 		}
 		mend()
 		s.wantTraces(orgA, 1)
-		if after := s.figures(orgA); after.Summary.Usage != before.Summary.Usage || after.Summary.Traces != before.Summary.Traces {
+		if after := s.figures(orgA); after.Summary.Usage != before.Summary.Usage ||
+			after.Summary.Traces != before.Summary.Traces {
 			t.Errorf("figures changed: %+v, before %+v", after.Summary, before.Summary)
 		}
 		s.wantClean()
@@ -133,7 +136,8 @@ func TestPoisonHarmsNoNeighbour(t *testing.T) {
 			}
 			senders.Go(func() {
 				one := named(name, newID(), s.now(), inSession(session), generation(s.now(), "m", 1))
-				if r, err := send(t.Context(), s.Service, orgA, body(one)); (err == nil) != (name == "good") || err == nil && r.Accepted != 1 {
+				if r, err := send(t.Context(), s.Service, orgA, body(one)); (err == nil) != (name == "good") ||
+					err == nil && r.Accepted != 1 {
 					t.Errorf("%s: %+v, %v", name, r, err)
 				}
 			})

@@ -54,7 +54,13 @@ func (s *Service) Follow(ctx context.Context, orgID string, filter ArrivalFilter
 // Resume begins at a place. What was received shortly before may be told again:
 // nobody knows whether it was there when that place was left.
 func (s *Service) Resume(orgID string, filter ArrivalFilter, after Place) *Follower {
-	return &Follower{service: s, orgID: orgID, filter: filter, newest: after, told: map[Place]bool{}}
+	return &Follower{
+		service: s,
+		orgID:   orgID,
+		filter:  filter,
+		newest:  after,
+		told:    map[Place]bool{},
+	}
 }
 
 // Place is where to resume.
@@ -140,7 +146,8 @@ func (f *Follower) tell(fresh []landing) {
 
 func (f *Follower) fits(ctx context.Context, a *Arrival) (bool, error) {
 	for _, want := range []struct{ wanted, is string }{
-		{f.filter.AgentID, a.AgentID}, {f.filter.SessionID, a.SessionID}, {f.filter.Name, a.Name}, {f.filter.Status, a.Status},
+		{f.filter.AgentID, a.AgentID}, {f.filter.SessionID, a.SessionID}, {f.filter.Name, a.Name},
+		{f.filter.Status, a.Status},
 	} {
 		if want.wanted != "" && want.wanted != want.is {
 			return false, nil

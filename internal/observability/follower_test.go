@@ -114,14 +114,22 @@ func TestAFollowerTellsWhatIsWanted(t *testing.T) {
 	each(t, func(t *testing.T, s *store) {
 		session := newID()
 		for name, filter := range map[string]observability.ArrivalFilter{
-			"agent": {AgentID: "codex"}, "session": {SessionID: session}, "name": {Name: "deploy"}, "status": {Status: "error"}, "tool": {Tool: "pay"},
-			"all of it": {AgentID: "codex", SessionID: session, Name: "deploy", Status: "error", Tool: "pay"},
+			"agent": {AgentID: "codex"}, "session": {SessionID: session}, "name": {Name: "deploy"},
+			"status": {Status: "error"}, "tool": {Tool: "pay"},
+			"all of it": {
+				AgentID:   "codex",
+				SessionID: session,
+				Name:      "deploy",
+				Status:    "error",
+				Tool:      "pay",
+			},
 		} {
 			f := s.follow(orgA, filter)
 			none := s.follow(orgA, observability.ArrivalFilter{AgentID: "codex", Tool: "refund\x00"})
 			wanted := newID()
 			s.accept(orgA, trace(newID(), s.now(), "", generation(s.now(), "m", 1)))
-			batch := named("deploy", wanted, s.now(), `"agentId":"codex",`+inSession(session), span("span", "x", s.now(), ""), span("span", "y", s.now(), `"attributes":{"toolName":"pay"}`))
+			batch := named("deploy", wanted, s.now(), `"agentId":"codex",`+inSession(session),
+				span("span", "x", s.now(), ""), span("span", "y", s.now(), `"attributes":{"toolName":"pay"}`))
 			s.accept(orgA, withStatus(batch, "error"))
 			wantTold(t, name, f, wanted)
 			wantTold(t, name+", and another tool", none)

@@ -64,7 +64,9 @@ func (s *Service) Positions(ctx context.Context) (map[string]Position, error) {
 // Grow adds to traces what a log tells between two positions, and moves the
 // organization's position on with it. When someone else has moved it first
 // nothing is added, and moved is false.
-func (s *Service) Grow(ctx context.Context, orgID string, from, to Position, traces []GrowingTrace) (moved bool, err error) {
+func (s *Service) Grow(
+	ctx context.Context, orgID string, from, to Position, traces []GrowingTrace,
+) (moved bool, err error) {
 	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		if moved, err = movePosition(ctx, tx, orgID, from, to); err != nil || !moved {
 			return err
@@ -83,7 +85,9 @@ func (s *Service) Grow(ctx context.Context, orgID string, from, to Position, tra
 }
 
 func movePosition(ctx context.Context, tx *database.Tx, orgID string, from, to Position) (moved bool, err error) {
-	if _, err := tx.Exec(ctx, `INSERT INTO projected (org_id, position, epoch) VALUES ($1, 0, 0) ON CONFLICT (org_id) DO NOTHING`, orgID); err != nil {
+	if _, err := tx.Exec(ctx,
+		`INSERT INTO projected (org_id, position, epoch) VALUES ($1, 0, 0) ON CONFLICT (org_id) DO NOTHING`,
+		orgID); err != nil {
 		return false, err
 	}
 	changed, err := tx.Exec(ctx, `
@@ -100,7 +104,9 @@ func (s *Service) grow(ctx context.Context, tx *database.Tx, orgID string, g *Gr
 	s.number(batch, first)
 	last := first + int64(len(batch.Spans)) // the trace's own: it is there with its last span
 	for range maxLookalikes {
-		fresh, err := s.claimOne(ctx, tx, orgID, freshBatch{readyBatch: readied(batch, ownProduct), pk: s.keys.at(last), day: receivedDay(last)})
+		fresh, err := s.claimOne(ctx, tx, orgID, freshBatch{
+			readyBatch: readied(batch, ownProduct), pk: s.keys.at(last), day: receivedDay(last),
+		})
 		if err != nil || fresh {
 			return err
 		}
@@ -114,7 +120,9 @@ func (s *Service) grow(ctx context.Context, tx *database.Tx, orgID string, g *Gr
 		batch.Trace.ID = uuid.NewSHA1(uuid.MustParse(batch.Trace.ID), []byte("again")).String()
 	}
 	batch.Trace.ID = database.NewID()
-	fresh, err := s.claimOne(ctx, tx, orgID, freshBatch{readyBatch: readied(batch, ownProduct), pk: s.keys.at(last), day: receivedDay(last)})
+	fresh, err := s.claimOne(ctx, tx, orgID, freshBatch{
+		readyBatch: readied(batch, ownProduct), pk: s.keys.at(last), day: receivedDay(last),
+	})
 	if err == nil && !fresh {
 		err = errors.New("an id that nobody could foresee is taken")
 	}
@@ -137,8 +145,15 @@ const maxLookalikes = 8
 // batch is the trace as ingest knows it.
 func (g *GrowingTrace) batch() *intake.Batch {
 	b := &intake.Batch{Trace: intake.Trace{
-		ID: g.ID, Name: g.Name, Status: intake.StatusOK, UserID: g.UserID, AgentID: bounded(g.AgentID), Source: g.Source,
-		Attributes: `{"source":"` + g.Source + `"}`, Tags: "[]", Start: database.Micros(g.Spans[0].Start),
+		ID:         g.ID,
+		Name:       g.Name,
+		Status:     intake.StatusOK,
+		UserID:     g.UserID,
+		AgentID:    bounded(g.AgentID),
+		Source:     g.Source,
+		Attributes: `{"source":"` + g.Source + `"}`,
+		Tags:       "[]",
+		Start:      database.Micros(g.Spans[0].Start),
 	}}
 	for i := range g.Spans {
 		span := g.Spans[i].span()
@@ -160,9 +175,22 @@ func (g *GrownSpan) span() intake.Span {
 	took := max(end-start, 0)
 	ms := took / 1000
 	s := intake.Span{
-		ID: g.ID, SessionID: g.SessionID, Kind: g.Kind, Name: g.Name, Start: start, End: &end, DurationMs: &ms, DurationMicros: &took,
-		Status: intake.StatusOK, Attributes: g.Attributes,
-		Facts: intake.Facts{PolicyID: bounded(g.PolicyID), PolicyName: bounded(g.PolicyName), Decision: g.Decision, RuleID: bounded(g.RuleID)},
+		ID:             g.ID,
+		SessionID:      g.SessionID,
+		Kind:           g.Kind,
+		Name:           g.Name,
+		Start:          start,
+		End:            &end,
+		DurationMs:     &ms,
+		DurationMicros: &took,
+		Status:         intake.StatusOK,
+		Attributes:     g.Attributes,
+		Facts: intake.Facts{
+			PolicyID:   bounded(g.PolicyID),
+			PolicyName: bounded(g.PolicyName),
+			Decision:   g.Decision,
+			RuleID:     bounded(g.RuleID),
+		},
 	}
 	if g.Denied {
 		s.Status = intake.StatusDenied
@@ -215,19 +243,23 @@ type storedTrace struct {
 // readGrowing reads a trace that may grow; nil where a client sent it.
 func readGrowing(ctx context.Context, tx *database.Tx, orgID, id string) (*storedTrace, error) {
 	var t storedTrace
-	err := tx.QueryRow(ctx, `SELECT pk, received_day FROM trace_key WHERE org_id = $1 AND id = $2`, orgID, uuidBytes(id)).Scan(&t.pk, &t.day)
+	err := tx.QueryRow(ctx, `SELECT pk, received_day FROM trace_key WHERE org_id = $1 AND id = $2`, orgID,
+		uuidBytes(id)).Scan(&t.pk, &t.day)
 	if err != nil {
 		return nil, err
 	}
 	var first sql.NullInt64
-	if err := tx.QueryRow(ctx, `SELECT MIN(seq) FROM span WHERE received_day = $1 AND trace_pk = $2`, t.day, t.pk).Scan(&first); err != nil {
+	if err := tx.QueryRow(ctx, `SELECT MIN(seq) FROM span WHERE received_day = $1 AND trace_pk = $2`, t.day,
+		t.pk).Scan(&first); err != nil {
 		return nil, err
 	}
 	if first.Int64 < intake.MaxSpans {
 		return nil, nil
 	}
 	var growth int64
-	err = tx.QueryRow(ctx, `SELECT start_time, status, growth FROM trace WHERE received_day = $1 AND pk = $2`+forUpdate(tx), t.day, t.pk).Scan(&t.start, &t.status, &growth)
+	err = tx.QueryRow(ctx,
+		`SELECT start_time, status, growth FROM trace WHERE received_day = $1 AND pk = $2`+forUpdate(tx), t.day,
+		t.pk).Scan(&t.start, &t.status, &growth)
 	if err != nil || growth != notGrowing {
 		return nil, err
 	}
@@ -256,7 +288,8 @@ func (s *Service) extend(ctx context.Context, tx *database.Tx, orgID string, t *
 		UPDATE trace
 		SET status = $3, span_count = span_count + $4, error_count = error_count + $5,
 			end_time = CASE WHEN end_time < $6 THEN $6 ELSE end_time END
-		WHERE received_day = $1 AND pk = $2`, t.day, t.pk, status, int64(len(more.Spans)), more.Trace.Errors, *more.Trace.End)
+		WHERE received_day = $1 AND pk = $2`, t.day, t.pk, status, int64(len(more.Spans)), more.Trace.Errors,
+		*more.Trace.End)
 	if err != nil {
 		return err
 	}

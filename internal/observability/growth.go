@@ -99,7 +99,9 @@ func newReadyFragment(f *Fragment, spans []intake.Span) readyFragment {
 }
 
 // addFragments writes one slice.
-func (s *Service) addFragments(ctx context.Context, tx *database.Tx, orgID string, slice []readyFragment) (added Added, err error) {
+func (s *Service) addFragments(
+	ctx context.Context, tx *database.Tx, orgID string, slice []readyFragment,
+) (added Added, err error) {
 	batches := make([]readyBatch, len(slice))
 	now := database.Micros(tx.Now())
 	for i := range slice {
@@ -145,7 +147,9 @@ func (s *Service) giveKeys(b readyBatch, now int64) {
 
 // addToTrace adds what a stored trace does not have, but for the rows of the spans,
 // which it gives.
-func (s *Service) addToTrace(ctx context.Context, tx *database.Tx, orgID string, f readyFragment) (more freshBatch, added Added, err error) {
+func (s *Service) addToTrace(
+	ctx context.Context, tx *database.Tx, orgID string, f readyFragment,
+) (more freshBatch, added Added, err error) {
 	stored, err := readGrown(ctx, tx, orgID, f.batch.Trace.ID)
 	switch {
 	case err != nil:
@@ -188,7 +192,9 @@ func (s *Service) numberBehind(ctx context.Context, tx *database.Tx, stored *gro
 }
 
 // extendGrown merges a stored trace with more of it, and counts the difference.
-func (s *Service) extendGrown(ctx context.Context, tx *database.Tx, orgID string, stored *grownTrace, more readyBatch, isRooted bool) error {
+func (s *Service) extendGrown(
+	ctx context.Context, tx *database.Tx, orgID string, stored *grownTrace, more readyBatch, isRooted bool,
+) error {
 	after := *stored
 	after.trace.Merge(&Fragment{Batch: *more.batch, Rooted: isRooted}, stored.growth == rooted)
 	after.trace.Usage = stored.trace.Usage.Add(more.batch.Trace.Usage)

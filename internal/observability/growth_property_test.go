@@ -39,12 +39,17 @@ func drawGrowing(t *rapid.T, sessions []string) gTrace {
 	begin := drawTime(t)
 	n := rapid.IntRange(1, 8).Draw(t, "spans")
 	for i := range n {
-		s := gSpan{id: newID(), failed: rapid.IntRange(0, 4).Draw(t, "failed") == 0, namesSession: x.session != "" && rapid.Bool().Draw(t, "names")}
+		s := gSpan{
+			id:           newID(),
+			failed:       rapid.IntRange(0, 4).Draw(t, "failed") == 0,
+			namesSession: x.session != "" && rapid.Bool().Draw(t, "names"),
+		}
 		s.start = begin.Add(time.Duration(rapid.IntRange(0, 200).Draw(t, "after")) * time.Minute)
 		s.end = s.start.Add(time.Duration(rapid.IntRange(0, 5000).Draw(t, "took")) * time.Millisecond)
 		switch rapid.IntRange(0, 2).Draw(t, "kind") {
 		case 0:
-			s.model, s.tokens = rapid.SampledFrom(models).Draw(t, "model"), int64(rapid.IntRange(0, 5000).Draw(t, "tokens"))
+			s.model, s.tokens = rapid.SampledFrom(models).Draw(t, "model"),
+				int64(rapid.IntRange(0, 5000).Draw(t, "tokens"))
 		case 1:
 			s.tool = rapid.SampledFrom(tools).Draw(t, "tool")
 		}
@@ -54,7 +59,13 @@ func drawGrowing(t *rapid.T, sessions []string) gTrace {
 		x.spans = append(x.spans, s)
 	}
 	if rapid.Bool().Draw(t, "rooted") { // around all others
-		root := gSpan{id: newID(), isRoot: true, start: begin, end: begin.Add(300 * time.Minute), failed: rapid.Bool().Draw(t, "root failed")}
+		root := gSpan{
+			id:     newID(),
+			isRoot: true,
+			start:  begin,
+			end:    begin.Add(300 * time.Minute),
+			failed: rapid.Bool().Draw(t, "root failed"),
+		}
 		x.spans = append(x.spans, root)
 	}
 	return x
@@ -64,8 +75,15 @@ func drawGrowing(t *rapid.T, sessions []string) gTrace {
 func (s gSpan) stored(session string) intake.Span {
 	end, ms := s.end.UnixMicro(), s.end.Sub(s.start).Milliseconds()
 	span := intake.Span{
-		ID: s.id, Kind: "span", Name: "s", Start: s.start.UnixMicro(), End: &end, DurationMs: &ms, Status: intake.StatusOK, Attributes: "{}",
-		Facts: intake.Facts{Tool: s.tool},
+		ID:         s.id,
+		Kind:       "span",
+		Name:       "s",
+		Start:      s.start.UnixMicro(),
+		End:        &end,
+		DurationMs: &ms,
+		Status:     intake.StatusOK,
+		Attributes: "{}",
+		Facts:      intake.Facts{Tool: s.tool},
 	}
 	if s.failed {
 		span.Status = intake.StatusError
@@ -85,7 +103,17 @@ func (x gTrace) fragment(spans []gSpan) observability.Fragment {
 	m := gTrace{session: x.session, spans: spans}.told()
 	f := observability.Fragment{Product: "p"}
 	end := m.End.UnixMicro()
-	f.Trace = intake.Trace{ID: x.id, Name: "t", Start: m.Start.UnixMicro(), End: &end, DurationMs: m.Duration, Status: m.Status, AgentID: "a", Attributes: "{}", Tags: "[]"}
+	f.Trace = intake.Trace{
+		ID:         x.id,
+		Name:       "t",
+		Start:      m.Start.UnixMicro(),
+		End:        &end,
+		DurationMs: m.Duration,
+		Status:     m.Status,
+		AgentID:    "a",
+		Attributes: "{}",
+		Tags:       "[]",
+	}
 	for _, s := range spans {
 		f.Spans = append(f.Spans, s.stored(x.session))
 		f.Rooted = f.Rooted || s.isRoot
@@ -139,7 +167,8 @@ func TestGrowingFiguresEqualANaiveCount(t *testing.T) {
 		rapid.Check(t, func(rt *rapid.T) {
 			orgID := newID()
 			sessions := []string{newID(), newID()}
-			traces := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) gTrace { return drawGrowing(t, sessions) }), 1, 8).Draw(rt, "traces")
+			traces := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) gTrace { return drawGrowing(t, sessions) }), 1,
+				8).Draw(rt, "traces")
 			requests := drawRequests(rt, traces)
 			stored := addConcurrently(rt, []*observability.Service{s.Service, second.Service}, orgID, requests)
 			var told []mTrace
@@ -188,7 +217,9 @@ func drawRequests(t *rapid.T, traces []gTrace) (requests [][]observability.Fragm
 	return requests
 }
 
-func addConcurrently(t *rapid.T, services []*observability.Service, orgID string, requests [][]observability.Fragment) (stored int) {
+func addConcurrently(
+	t *rapid.T, services []*observability.Service, orgID string, requests [][]observability.Fragment,
+) (stored int) {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	for i, request := range requests {
@@ -224,15 +255,20 @@ func compareGrown(t *rapid.T, s *store, orgID string, traces []gTrace) {
 				errors++
 			}
 		}
-		describe := func(session, status string, start, end time.Time, duration *int64, u observability.Usage, spans, failed int64) string {
+		describe := func(
+			session, status string, start, end time.Time, duration *int64, u observability.Usage, spans, failed int64,
+		) string {
 			took := "unknown"
 			if duration != nil {
 				took = fmt.Sprint(*duration)
 			}
-			return fmt.Sprint(session, " ", status, " ", database.Micros(start), " ", database.Micros(end), " ", took, " ", u, " ", spans, " ", failed)
+			return fmt.Sprint(session, " ", status, " ", database.Micros(start), " ", database.Micros(end), " ", took,
+				" ", u, " ", spans, " ", failed)
 		}
-		is := describe(got.SessionID, got.Status, got.Start, *got.End, got.DurationMs, got.Usage, got.SpanCount, got.ErrorCount)
-		should := describe(want.Session, want.Status, want.Start, want.End, want.Duration, usage, int64(len(x.spans)), errors)
+		is := describe(got.SessionID, got.Status, got.Start, *got.End, got.DurationMs, got.Usage, got.SpanCount,
+			got.ErrorCount)
+		should := describe(want.Session, want.Status, want.Start, want.End, want.Duration, usage, int64(len(x.spans)),
+			errors)
 		if is != should || len(got.Spans) != len(x.spans) {
 			t.Fatalf("trace is   %s\nand should %s", is, should)
 		}

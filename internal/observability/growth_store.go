@@ -22,7 +22,8 @@ type grownTrace struct {
 // it does not grow, or is not there any more.
 func readGrown(ctx context.Context, tx *database.Tx, orgID, id string) (*grownTrace, error) {
 	g := &grownTrace{trace: intake.Trace{ID: id}}
-	err := tx.QueryRowOften(ctx, `SELECT pk, received_day FROM trace_key WHERE org_id = $1 AND id = $2`, orgID, uuidBytes(id)).Scan(&g.pk, &g.day)
+	err := tx.QueryRowOften(ctx, `SELECT pk, received_day FROM trace_key WHERE org_id = $1 AND id = $2`, orgID,
+		uuidBytes(id)).Scan(&g.pk, &g.day)
 	if err != nil {
 		return nil, ignoreNoRows(err)
 	}
@@ -34,7 +35,8 @@ func readGrown(ctx context.Context, tx *database.Tx, orgID, id string) (*grownTr
 		FROM trace
 		WHERE received_day = $1 AND pk = $2 AND org_id = $3`+forUpdate(tx), g.day, g.pk, orgID).Scan(
 		&t.SessionID, &t.Name, &t.Start, &end, &duration, &t.Status, &t.UserID, &t.AgentID,
-		&t.Usage.Input, &t.Usage.Output, &t.Usage.CacheRead, &t.Usage.CacheWrite, &t.Usage.CostNanos, &g.spans, &t.Errors, &g.growth)
+		&t.Usage.Input, &t.Usage.Output, &t.Usage.CacheRead, &t.Usage.CacheWrite, &t.Usage.CostNanos, &g.spans,
+		&t.Errors, &g.growth)
 	if err != nil || g.growth == notGrowing {
 		return nil, ignoreNoRows(err)
 	}
@@ -99,7 +101,8 @@ func (g *grownTrace) update(ctx context.Context, tx *database.Tx, rootCame bool)
 			input_preview = COALESCE($19, input_preview), output_preview = COALESCE($20, output_preview)
 		WHERE received_day = $21 AND pk = $22`,
 		null(t.SessionID), t.Name, t.Start, known(t.End), known(t.DurationMs), durationClass(t.DurationMs), t.Status,
-		null(t.UserID), t.AgentID, t.Usage.Input, t.Usage.Output, t.Usage.CacheRead, t.Usage.CacheWrite, t.Usage.CostNanos,
+		null(t.UserID), t.AgentID, t.Usage.Input, t.Usage.Output, t.Usage.CacheRead, t.Usage.CacheWrite,
+		t.Usage.CostNanos,
 		g.spans, t.Errors, g.growth, attributes, input, output, g.day, g.pk)
 	return err
 }
@@ -113,13 +116,15 @@ func (t *tally) move(from, to *intake.Trace, received int64) {
 		}
 		return n
 	}
-	if before, now := bucketOf(from.Start, received, hourMicros), bucketOf(to.Start, received, hourMicros); before != now || isError(from) != isError(to) {
+	if before, now := bucketOf(from.Start, received, hourMicros),
+		bucketOf(to.Start, received, hourMicros); before != now || isError(from) != isError(to) {
 		old := cell(t.traces, before)
 		old.traces, old.errors = old.traces-1, old.errors-isError(from)
 		c := cell(t.traces, now)
 		c.traces, c.errors = c.traces+1, c.errors+isError(to)
 	}
-	if before, now := bucketOf(from.Start, received, minuteMicros), bucketOf(to.Start, received, minuteMicros); before != now {
+	if before, now := bucketOf(from.Start, received, minuteMicros),
+		bucketOf(to.Start, received, minuteMicros); before != now {
 		t.minutes[before]--
 		t.minutes[now]++
 	}
@@ -136,7 +141,8 @@ func (t *tally) joinSession(ctx context.Context, tx *database.Tx, stored *grownT
 		var seq, start int64
 		var model string
 		var u Usage
-		if err := row.Scan(&seq, &start, &model, &u.Input, &u.Output, &u.CacheRead, &u.CacheWrite, &u.CostNanos); err != nil {
+		if err := row.Scan(&seq, &start, &model, &u.Input, &u.Output, &u.CacheRead, &u.CacheWrite,
+			&u.CostNanos); err != nil {
 			return none, err
 		}
 		t.addUsage(bySession, bucketOf(start, receivedAt(seq), hourMicros), sessionID, u, 1)

@@ -41,7 +41,13 @@ func (s *store) readTrace(id string) *observability.TraceDetail {
 
 // call is a generation of ten tokens that ended a minute after it began.
 func call(start time.Time) gSpan {
-	return gSpan{id: newID(), start: start, end: start.Add(time.Minute), model: "unknown-model", tokens: 10}
+	return gSpan{
+		id:     newID(),
+		start:  start,
+		end:    start.Add(time.Minute),
+		model:  "unknown-model",
+		tokens: 10,
+	}
 }
 
 // TestASessionIsLearntLast: the span that names the session is the root, which ends
@@ -50,16 +56,27 @@ func TestASessionIsLearntLast(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *store) {
 		x := gTrace{id: newID(), session: newID()}
-		root := gSpan{id: newID(), isRoot: true, namesSession: true, start: noon.Add(-time.Hour), end: noon.Add(-time.Minute)}
-		s.wantAdded(s.grown(orgA, x.fragment([]gSpan{call(noon.Add(-50 * time.Minute)), call(noon.Add(-3 * time.Hour))})), observability.Added{Stored: 2})
+		root := gSpan{
+			id:           newID(),
+			isRoot:       true,
+			namesSession: true,
+			start:        noon.Add(-time.Hour),
+			end:          noon.Add(-time.Minute),
+		}
+		s.wantAdded(s.grown(orgA,
+			x.fragment([]gSpan{call(noon.Add(-50 * time.Minute)), call(noon.Add(-3 * time.Hour))})),
+			observability.Added{Stored: 2})
 		report := []observability.ReportedUsage{{Model: "unknown-model", Usage: observability.Usage{Input: 999}}}
 		if _, err := s.ReportUsage(t.Context(), orgA, "p", x.session, report); err != nil {
 			t.Fatal(err)
 		}
 		s.advance(time.Minute)
-		s.wantAdded(s.grown(orgA, x.fragment([]gSpan{root, call(noon.Add(-40 * time.Minute))})), observability.Added{Stored: 2})
+		s.wantAdded(s.grown(orgA, x.fragment([]gSpan{root, call(noon.Add(-40 * time.Minute))})), observability.Added{
+			Stored: 2,
+		})
 		session, err := s.Session(t.Context(), orgA, x.session)
-		if err != nil || session == nil || session.TraceCount != 1 || session.Usage.Input != 30 || len(session.Traces) != 1 || !session.LastActivityAt.Equal(noon.Add(-time.Minute)) {
+		if err != nil || session == nil || session.TraceCount != 1 || session.Usage.Input != 30 ||
+			len(session.Traces) != 1 || !session.LastActivityAt.Equal(noon.Add(-time.Minute)) {
 			t.Fatalf("session %+v, %v", session, err)
 		}
 		items, err := s.Tokens(t.Context(), orgA, "session", 1)
@@ -78,19 +95,31 @@ func TestTheRootSaysWhatATraceIs(t *testing.T) {
 		early := x.fragment([]gSpan{{id: newID(), start: noon.Add(-3 * time.Hour), end: noon, failed: true}})
 		early.Trace.Name, early.Trace.AgentID, early.Trace.Attributes = "child", "sub", `{"of":"the child"}`
 		s.grown(orgA, early)
-		if got := s.readTrace(x.id); got.Name != "child" || got.Status != "error" || got.DurationMs != nil || got.AgentID != "sub" {
+		if got := s.readTrace(x.id); got.Name != "child" || got.Status != "error" || got.DurationMs != nil ||
+			got.AgentID != "sub" {
 			t.Errorf("without its root: %+v", got.TraceItem)
 		}
-		root := x.fragment([]gSpan{{id: newID(), isRoot: true, start: noon.Add(-time.Hour), end: noon.Add(-30 * time.Minute)}})
+		root := x.fragment([]gSpan{
+			{id: newID(), isRoot: true, start: noon.Add(-time.Hour), end: noon.Add(-30 * time.Minute)},
+		})
 		said := "hello"
-		root.Trace.Name, root.Trace.AgentID, root.Trace.Attributes, root.Trace.Input = "root", "main", `{"of":"the root"}`, &said
+		root.Trace.Name, root.Trace.AgentID, root.Trace.Attributes, root.Trace.Input = "root", "main",
+			`{"of":"the root"}`, &said
 		s.grown(orgA, root)
-		another := x.fragment([]gSpan{{id: newID(), isRoot: true, start: noon.Add(-9 * time.Hour), end: noon, failed: true}})
+		another := x.fragment([]gSpan{{
+			id:     newID(),
+			isRoot: true,
+			start:  noon.Add(-9 * time.Hour),
+			end:    noon,
+			failed: true,
+		}})
 		another.Trace.Name, another.Trace.Attributes = "another", "{}"
 		s.grown(orgA, another)
 		got := s.readTrace(x.id)
-		if got.Name != "root" || got.Status != "ok" || got.DurationMs == nil || *got.DurationMs != 30*60*1000 || got.AgentID != "main" ||
-			got.Attributes != `{"of":"the root"}` || got.InputPreview == nil || *got.InputPreview != said || got.SpanCount != 3 || got.ErrorCount != 2 || !got.Start.Equal(noon.Add(-time.Hour)) {
+		if got.Name != "root" || got.Status != "ok" || got.DurationMs == nil || *got.DurationMs != 30*60*1000 ||
+			got.AgentID != "main" ||
+			got.Attributes != `{"of":"the root"}` || got.InputPreview == nil || *got.InputPreview != said ||
+			got.SpanCount != 3 || got.ErrorCount != 2 || !got.Start.Equal(noon.Add(-time.Hour)) {
 			t.Errorf("with its root: %+v", got.TraceItem)
 		}
 		s.wantTraces(orgA, 1)
@@ -108,7 +137,15 @@ func TestTracesThatDoNotGrow(t *testing.T) {
 		s.wantAdded(s.grown(orgA, fragment(closed)), observability.Added{Closed: 1})
 
 		decided := func(id string) []observability.GrowingTrace {
-			return []observability.GrowingTrace{{ID: id, Name: "decision", Source: "writ", Spans: []observability.GrownSpan{{ID: newID(), Kind: "policy_call", Name: "d", Start: noon, End: noon, Attributes: "{}"}}}}
+			return []observability.GrowingTrace{{ID: id, Name: "decision", Source: "writ",
+				Spans: []observability.GrownSpan{{
+					ID:         newID(),
+					Kind:       "policy_call",
+					Name:       "d",
+					Start:      noon,
+					End:        noon,
+					Attributes: "{}",
+				}}}}
 		}
 		next := observability.Position{Next: 1}
 		if moved, err := s.Grow(t.Context(), orgA, observability.Position{}, next, decided(own)); err != nil || !moved {
@@ -117,7 +154,8 @@ func TestTracesThatDoNotGrow(t *testing.T) {
 		s.wantAdded(s.grown(orgA, fragment(own)), observability.Added{Closed: 1})
 
 		s.wantAdded(s.grown(orgA, fragment(full)), observability.Added{Stored: 1})
-		if moved, err := s.Grow(t.Context(), orgA, next, observability.Position{Next: 2}, decided(full)); err != nil || !moved {
+		if moved, err := s.Grow(t.Context(), orgA, next, observability.Position{Next: 2}, decided(full)); err != nil ||
+			!moved {
 			t.Fatal(moved, err)
 		}
 		if got := s.readTrace(full); got.SpanCount != 1 {
@@ -178,12 +216,20 @@ func TestReplicasGrowOneTrace(t *testing.T) {
 		for range 40 {
 			x.spans = append(x.spans, call(noon.Add(-time.Hour)))
 		}
-		x.spans[39] = gSpan{id: newID(), isRoot: true, namesSession: true, start: noon.Add(-2 * time.Hour), end: noon.Add(-time.Minute)}
+		x.spans[39] = gSpan{
+			id:           newID(),
+			isRoot:       true,
+			namesSession: true,
+			start:        noon.Add(-2 * time.Hour),
+			end:          noon.Add(-time.Minute),
+		}
 		var wg sync.WaitGroup
 		for i := range x.spans {
 			for _, to := range []*store{s, second} {
 				wg.Go(func() {
-					if _, err := to.AddFragments(t.Context(), orgA, []observability.Fragment{x.fragment(x.spans[i : i+1])}); err != nil {
+					if _, err := to.AddFragments(t.Context(), orgA, []observability.Fragment{
+						x.fragment(x.spans[i : i+1]),
+					}); err != nil {
 						t.Errorf("add: %v", err)
 					}
 				})
@@ -215,7 +261,9 @@ func TestGrowingDuringAnOutage(t *testing.T) {
 			more.Spans[i].Attributes = `{"k":"` + strings.Repeat("x", 1000) + `"}`
 		}
 		fail()
-		if added, err := s.AddFragments(t.Context(), orgA, []observability.Fragment{more}); !fault.Is(err, fault.Unavailable) {
+		if added, err := s.AddFragments(t.Context(), orgA, []observability.Fragment{
+			more,
+		}); !fault.Is(err, fault.Unavailable) {
 			t.Errorf("add: %+v, %v, want unavailable", added, err)
 		}
 		mend()

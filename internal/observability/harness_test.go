@@ -226,7 +226,8 @@ func named(name, id string, start time.Time, members string, spans ...string) st
 }
 
 func span(kind, name string, start time.Time, members string) string {
-	return fmt.Sprintf(`{"id":%q,"kind":%q,"name":%q,"startTime":%q%s}`, newID(), kind, name, start.Format(time.RFC3339Nano), further(members))
+	return fmt.Sprintf(`{"id":%q,"kind":%q,"name":%q,"startTime":%q%s}`, newID(), kind, name,
+		start.Format(time.RFC3339Nano), further(members))
 }
 
 func further(members string) string {
@@ -238,7 +239,8 @@ func further(members string) string {
 
 // generation is a span of a model with input tokens, at no cost.
 func generation(start time.Time, model string, tokens int) string {
-	return span("generation", "g", start, fmt.Sprintf(`"attributes":{"model":%q,"inputTokens":%d,"costUsd":0}`, model, tokens))
+	return span("generation", "g", start, fmt.Sprintf(`"attributes":{"model":%q,"inputTokens":%d,"costUsd":0}`, model,
+		tokens))
 }
 
 // inSession is the member that puts a trace into a session.

@@ -171,7 +171,9 @@ type freshBatch struct {
 
 // claim takes the trace ids that are new, each once, in the order of the ids:
 // replicas that are sent the same traces wait for each other, not in a circle.
-func (s *Service) claim(ctx context.Context, tx *database.Tx, orgID string, batches []readyBatch, now int64) ([]freshBatch, error) {
+func (s *Service) claim(
+	ctx context.Context, tx *database.Tx, orgID string, batches []readyBatch, now int64,
+) ([]freshBatch, error) {
 	first := s.keys.take(now, len(batches))
 	rows := make([][]any, len(batches))
 	byKey := make(map[int64]freshBatch, len(batches))
@@ -215,7 +217,8 @@ func insertKeys(ctx context.Context, tx *database.Tx, orgID string, rows [][]any
 		for i := range readAtOnce {
 			args = append(args, some[i%len(some)][keyID])
 		}
-		found, err := database.CollectKept(ctx, tx, scanKey, `SELECT pk FROM trace_key WHERE org_id = $1 AND id IN (`+marks(2, readAtOnce)+`)`, args...)
+		found, err := database.CollectKept(ctx, tx, scanKey,
+			`SELECT pk FROM trace_key WHERE org_id = $1 AND id IN (`+marks(2, readAtOnce)+`)`, args...)
 		if err != nil {
 			return nil, err
 		}

@@ -19,14 +19,25 @@ func TestIngestIsQueryableWhenAnswered(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *store) {
 		session, id := newID(), newID()
-		s.accept(orgA, trace(id, s.now(), `"durationMs":500,"agentId":"codex","attributes":{"input":"hi","source":"x"},`+inSession(session),
-			span("generation", "g", s.now(), `"durationMs":120,"attributes":{"model":"claude-sonnet-4","inputTokens":1000,"outputTokens":100,"cacheReadTokens":10}`),
-			span("policy_call", "p", s.now(), `"durationMs":3,"status":"denied","attributes":{"policyId":"p1","policyName":"Pay","decision":"deny","matchedRuleId":"r1"}`),
+		s.accept(orgA, trace(id, s.now(),
+			`"durationMs":500,"agentId":"codex","attributes":{"input":"hi","source":"x"},`+inSession(session),
+			span("generation", "g", s.now(),
+				`"durationMs":120,"attributes":{"model":"claude-sonnet-4","inputTokens":1000,"outputTokens":100,"cacheReadTokens":10}`),
+			span("policy_call", "p", s.now(),
+				`"durationMs":3,"status":"denied","attributes":{"policyId":"p1","policyName":"Pay","decision":"deny","matchedRuleId":"r1"}`),
 			span("span", "tool.report", s.now(), `"attributes":{"toolName":"Bash"}`)))
-		usage := observability.Usage{Input: 1000, Output: 100, CacheRead: 10, CostNanos: 1000*3000 + 100*15_000 + 10*300}
+		usage := observability.Usage{
+			Input: 1000, Output: 100, CacheRead: 10, CostNanos: 1000*3000 + 100*15_000 + 10*300,
+		}
 		want := figures{
 			Summary: observability.Summary{
-				Traces: 1, Sessions: 1, Usage: usage, P50: 500, P95: 500, TopFailing: []observability.Count{{ID: "p1", Count: 1}}, TracesPerMinute: 1.0 / 60,
+				Traces:          1,
+				Sessions:        1,
+				Usage:           usage,
+				P50:             500,
+				P95:             500,
+				TopFailing:      []observability.Count{{ID: "p1", Count: 1}},
+				TracesPerMinute: 1.0 / 60,
 			},
 			Tokens: map[string][]observability.UsageItem{
 				"model":   {{Key: "claude-sonnet-4", Usage: usage}},
@@ -34,18 +45,26 @@ func TestIngestIsQueryableWhenAnswered(t *testing.T) {
 				"session": {{Key: session, Usage: usage}},
 			},
 			Policies: map[string]observability.PolicyFigures{"p1": {
-				Name: "Pay", Calls: 1, Denied: 1, Average: 3, P50: 3, P95: 3, TopRules: []observability.Count{{ID: "r1", Count: 1}},
+				Name:     "Pay",
+				Calls:    1,
+				Denied:   1,
+				Average:  3,
+				P50:      3,
+				P95:      3,
+				TopRules: []observability.Count{{ID: "r1", Count: 1}},
 			}},
 		}
 		if diff := cmp.Diff(want, s.figures(orgA, "p1"), withinOnePerCent); diff != "" {
 			t.Errorf("figures (-want +got):\n%s", diff)
 		}
 		detail, err := s.Trace(t.Context(), orgA, id)
-		if err != nil || detail == nil || len(detail.Spans) != 3 || detail.Usage != usage || detail.ErrorCount != 1 || *detail.InputPreview != "hi" || detail.Source != "x" {
+		if err != nil || detail == nil || len(detail.Spans) != 3 || detail.Usage != usage || detail.ErrorCount != 1 ||
+			*detail.InputPreview != "hi" || detail.Source != "x" {
 			t.Errorf("trace: %+v, %v", detail, err)
 		}
 		whole, err := s.Session(t.Context(), orgA, session)
-		if err != nil || whole == nil || whole.Status != observability.SessionActive || whole.TraceCount != 1 || whole.Usage != usage || len(whole.Traces) != 1 {
+		if err != nil || whole == nil || whole.Status != observability.SessionActive || whole.TraceCount != 1 ||
+			whole.Usage != usage || len(whole.Traces) != 1 {
 			t.Errorf("session: %+v, %v", whole, err)
 		}
 		s.wantClean()
@@ -59,8 +78,10 @@ func TestClientsDoNotSpeakForShadows(t *testing.T) {
 	each(t, func(t *testing.T, s *store) {
 		id := newID()
 		s.accept(orgA, trace(id, s.now(), "",
-			span("policy_call", "writ.shadow", s.now(), `"attributes":{"policyId":"writ:shadow:p1","decision":"allow","matchedRuleId":"allow>allow"}`),
-			span("policy_call", "writ.shadow", s.now(), `"attributes":{"policyId":"writ:shadow:p1","decision":"deny","matchedRuleId":"allow>deny"}`)))
+			span("policy_call", "writ.shadow", s.now(),
+				`"attributes":{"policyId":"writ:shadow:p1","decision":"allow","matchedRuleId":"allow>allow"}`),
+			span("policy_call", "writ.shadow", s.now(),
+				`"attributes":{"policyId":"writ:shadow:p1","decision":"deny","matchedRuleId":"allow>deny"}`)))
 		got := s.figures(orgA, "p1")
 		if f := got.Policies["p1"]; f.Shadow != (observability.ShadowFigures{}) || f.Calls != 0 {
 			t.Errorf("figures: %+v, want none", f)
@@ -81,7 +102,13 @@ func TestSpansComeBackAsTheyWereSent(t *testing.T) {
 		var spans []string
 		var want []observability.StoredSpan
 		for i := range 500 {
-			x := observability.StoredSpan{Kind: "kind\x1f", Name: fmt.Sprintf("\x1e%d é", i), Start: s.now(), Status: "ok", Attributes: "{}"}
+			x := observability.StoredSpan{
+				Kind:       "kind\x1f",
+				Name:       fmt.Sprintf("\x1e%d é", i),
+				Start:      s.now(),
+				Status:     "ok",
+				Attributes: "{}",
+			}
 			members := ""
 			if i%2 == 0 {
 				end, ms := x.Start.Add(time.Duration(i)*time.Millisecond), int64(i)
@@ -104,7 +131,8 @@ func TestSpansComeBackAsTheyWereSent(t *testing.T) {
 				t.Fatalf("span %d (-want +got):\n%s", i, diff)
 			}
 		}
-		if detail, err = s.Trace(t.Context(), orgA, empty); err != nil || detail == nil || detail.Spans == nil || len(detail.Spans) > 0 {
+		if detail, err = s.Trace(t.Context(), orgA, empty); err != nil || detail == nil || detail.Spans == nil ||
+			len(detail.Spans) > 0 {
 			t.Errorf("a trace without spans: %+v, %v", detail, err)
 		}
 	})
@@ -191,18 +219,21 @@ func TestBadBatchHarmsNoOther(t *testing.T) {
 			trace(newID(), at, "", span("span", "s", at, `"attributes":{"toolName":"\u0000"}`)),
 			trace(newID(), at, "", span("span", "s", at, `"attributes":{"a":"\udc00"}`)),
 			trace(newID(), at, "", span("generation", "g", at, `"attributes":{"inputTokens":1e308}`)),
-			trace(newID(), at, "", span("policy_call", "p", at, `"attributes":{"policyId":"`+strings.Repeat("p", 501)+`"}`)),
+			trace(newID(), at, "", span("policy_call", "p", at,
+				`"attributes":{"policyId":"`+strings.Repeat("p", 501)+`"}`)),
 			`7`, `null`, `{}`,
 		}
 		var batches []string
 		for i, b := range bad {
-			good := trace(newID(), at, `"attributes":{"input":"\u0000","note":"\u0000"},"tags":["\u0000"]`, generation(at, fmt.Sprint("m", i), 1))
+			good := trace(newID(), at, `"attributes":{"input":"\u0000","note":"\u0000"},"tags":["\u0000"]`,
+				generation(at, fmt.Sprint("m", i), 1))
 			// As it is written, not as Go quotes it.
 			batches = append(batches, strings.NewReplacer(`\\u`, `\u`, `\xff`, "\xff").Replace(b), good)
 		}
 		r := s.ingest(orgA, body(batches...))
 		if r.Accepted != len(bad) || len(r.Rejections) != len(bad) {
-			t.Errorf("accepted %d, rejected %d, want %d of each: %+v", r.Accepted, len(r.Rejections), len(bad), r.Rejections)
+			t.Errorf("accepted %d, rejected %d, want %d of each: %+v", r.Accepted, len(r.Rejections), len(bad),
+				r.Rejections)
 		}
 		for i, rejection := range r.Rejections {
 			if rejection.Index != 2*i || rejection.Field == "" || rejection.Reason == "" {
@@ -253,15 +284,23 @@ func TestSumsSaturate(t *testing.T) {
 			var list []string
 			for range spans {
 				list = append(list,
-					span("generation", "g", s.now(), `"durationMs":1e12,"attributes":{"model":"m","inputTokens":1e12,"outputTokens":1e12,"cacheReadTokens":1e12,"cacheWriteTokens":1e12,"costUsd":1e9}`))
+					span("generation", "g", s.now(),
+						`"durationMs":1e12,"attributes":{"model":"m","inputTokens":1e12,"outputTokens":1e12,"cacheReadTokens":1e12,"cacheWriteTokens":1e12,"costUsd":1e9}`))
 			}
 			s.accept(orgA, trace(newID(), s.now(), `"durationMs":1e12,`+inSession(session), list...))
 		}
 		const tokens = traces * spans * 1e12
-		want := observability.Usage{Input: tokens, Output: tokens, CacheRead: tokens, CacheWrite: tokens, CostNanos: 9e18}
+		want := observability.Usage{
+			Input:      tokens,
+			Output:     tokens,
+			CacheRead:  tokens,
+			CacheWrite: tokens,
+			CostNanos:  9e18,
+		}
 		f := s.figures(orgA)
 		whole, err := s.Session(t.Context(), orgA, session)
-		if err != nil || whole == nil || whole.Usage != want || f.Summary.Usage != want || f.Tokens["session"][0].Usage != want {
+		if err != nil || whole == nil || whole.Usage != want || f.Summary.Usage != want ||
+			f.Tokens["session"][0].Usage != want {
 			t.Errorf("summary %+v, session %+v, %v, want %+v", f.Summary.Usage, whole, err, want)
 		}
 		s.wantClean()
@@ -275,7 +314,8 @@ func TestDurationsSaturate(t *testing.T) {
 		for range 20 {
 			var list []string
 			for range 500 {
-				list = append(list, span("policy_call", "p", s.now(), `"durationMs":1e12,"attributes":{"policyId":"p","decision":"allow"}`))
+				list = append(list, span("policy_call", "p", s.now(),
+					`"durationMs":1e12,"attributes":{"policyId":"p","decision":"allow"}`))
 			}
 			s.accept(orgA, trace(newID(), s.now(), "", list...))
 		}
@@ -294,7 +334,8 @@ func TestReportsSaturate(t *testing.T) {
 		var entries []observability.ReportedUsage
 		for i := range 100 {
 			entries = append(entries, observability.ReportedUsage{
-				Model: fmt.Sprint("claude-opus-4-", i), Usage: observability.Usage{Input: 1e12, Output: 1e12, CacheRead: 1e12, CacheWrite: 1e12},
+				Model: fmt.Sprint("claude-opus-4-", i),
+				Usage: observability.Usage{Input: 1e12, Output: 1e12, CacheRead: 1e12, CacheWrite: 1e12},
 			})
 		}
 		session, other := newID(), s.another(s.db)

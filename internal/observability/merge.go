@@ -90,12 +90,15 @@ func (s *Service) mergeTable(ctx context.Context, r rollup, dead string) error {
 		if after != nil {
 			from = fmt.Sprintf(` AND (%s) > (%s)`, key, marks(1, width))
 		}
-		found, err := database.Collect(ctx, s.db, func(row database.Scanner) ([]any, error) { return scanAny(row, width) }, query+from+order, after...)
+		found, err := database.Collect(ctx, s.db,
+			func(row database.Scanner) ([]any, error) { return scanAny(row, width) }, query+from+order, after...)
 		if err != nil || len(found) == 0 {
 			return err
 		}
 		// Replicas take turns at the merged rows by this name.
-		err = s.db.Write(ctx, database.Change{Logs: []string{"telemetry/merge"}, Do: func(ctx context.Context, tx *database.Tx) error {
+		err = s.db.Write(ctx, database.Change{Logs: []string{"telemetry/merge"}, Do: func(
+			ctx context.Context, tx *database.Tx,
+		) error {
 			return r.fold(ctx, tx, found)
 		}})
 		if err != nil {
@@ -147,7 +150,9 @@ func scanAny(row database.Scanner, width int) ([]any, error) {
 // number stays, because the next one is counted from it.
 func (s *Service) forgetWriters(ctx context.Context, dead string) error {
 	return s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, fmt.Sprintf(`DELETE FROM writer WHERE id IN (%s) AND seen_at < $1 AND id < (SELECT MAX(id) FROM writer)`, dead),
+		_, err := tx.Exec(ctx,
+			fmt.Sprintf(`DELETE FROM writer WHERE id IN (%s) AND seen_at < $1 AND id < (SELECT MAX(id) FROM writer)`,
+				dead),
 			database.Micros(tx.Now().Add(-deadAfter)))
 		return err
 	}})

@@ -14,14 +14,16 @@ import (
 
 // rollupKeys are the tables of rollups and what names a row beside its writer.
 var rollupKeys = map[string]string{
-	"rollup_trace": "org_id, bucket", "rollup_minute": "org_id, bucket", "rollup_session": "org_id, bucket", "rollup_usage": "org_id, dimension, bucket, item",
+	"rollup_trace": "org_id, bucket", "rollup_minute": "org_id, bucket", "rollup_session": "org_id, bucket",
+	"rollup_usage":  "org_id, dimension, bucket, item",
 	"rollup_policy": "org_id, policy_id, bucket", "rollup_rule": "org_id, policy_id, bucket, rule_id",
 }
 
 // shared is how many keys of a table have rows of more than one writer.
 func (s *store) shared(table string) int64 {
 	s.t.Helper()
-	return s.number(fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 FROM %s GROUP BY %s HAVING count(*) > 1) AS keys`, table, rollupKeys[table]))
+	return s.number(fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 FROM %s GROUP BY %s HAVING count(*) > 1) AS keys`,
+		table, rollupKeys[table]))
 }
 
 // wantMerged checks that every key has one row, and every value is where it was.

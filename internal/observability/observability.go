@@ -92,9 +92,17 @@ func (s *Service) Prices() *Prices { return s.prices }
 
 // New opens the service: it takes a number of its own to write rollups under.
 func New(ctx context.Context, c Config) (*Service, error) {
-	s := &Service{db: c.Database, prices: c.Prices, logger: c.Logger, idle: c.SessionIdle, keep: c.Retention}
+	s := &Service{
+		db:     c.Database,
+		prices: c.Prices,
+		logger: c.Logger,
+		idle:   c.SessionIdle,
+		keep:   c.Retention,
+	}
 	// Two replicas that open at once take turns by this name.
-	err := s.db.Write(ctx, database.Change{Logs: []string{"telemetry/writer"}, Do: func(ctx context.Context, tx *database.Tx) error {
+	err := s.db.Write(ctx, database.Change{Logs: []string{"telemetry/writer"}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		return tx.QueryRow(ctx, `
 			INSERT INTO writer (id, started_at, seen_at)
 			SELECT COALESCE(MAX(id), 0) + 1, $1, $1 FROM writer

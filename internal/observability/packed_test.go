@@ -14,11 +14,30 @@ func TestUnpack(t *testing.T) {
 	at := time.UnixMicro(1_790_000_000_123_456).UTC()
 	before := time.UnixMicro(-5).UTC()
 	ms := int64(20)
-	full := strings.Join([]string{"id", "parent", "session", "1790000000123456", "-5", "20", "ok", "3", "5", "a\x1fbé\x1e\x1fx" + `{"a":1}`}, fieldEnd)
+	full := strings.Join([]string{
+		"id", "parent", "session", "1790000000123456", "-5", "20", "ok", "3", "5", "a\x1fbé\x1e\x1fx" + `{"a":1}`,
+	}, fieldEnd)
 	bare := strings.Join([]string{"id", "", "", "1790000000123456", "", "", "error", "0", "1", "n{}"}, fieldEnd)
 	want := []StoredSpan{
-		{ID: "id", ParentID: "parent", SessionID: "session", Start: at, End: &before, DurationMs: &ms, Status: "ok", Kind: "a\x1fb", Name: "é\x1e\x1fx", Attributes: `{"a":1}`},
-		{ID: "id", Start: at, Status: "error", Name: "n", Attributes: "{}"},
+		{
+			ID:         "id",
+			ParentID:   "parent",
+			SessionID:  "session",
+			Start:      at,
+			End:        &before,
+			DurationMs: &ms,
+			Status:     "ok",
+			Kind:       "a\x1fb",
+			Name:       "é\x1e\x1fx",
+			Attributes: `{"a":1}`,
+		},
+		{
+			ID:         "id",
+			Start:      at,
+			Status:     "error",
+			Name:       "n",
+			Attributes: "{}",
+		},
 	}
 	for _, count := range []int64{-1, 0, 1, 2, 1 << 40} { // it is a hint
 		got, err := unpack(full+betweenSpans+bare, count)
@@ -50,7 +69,10 @@ func TestUnpackRefuses(t *testing.T) {
 	for _, wrong := range []struct {
 		field int
 		text  string
-	}{{3, ""}, {3, "x"}, {3, "9223372036854775808"}, {4, "x"}, {5, "1.5"}, {7, ""}, {7, "-1"}, {7, "5"}, {8, "9223372036854775807"}} {
+	}{
+		{3, ""}, {3, "x"}, {3, "9223372036854775808"}, {4, "x"}, {5, "1.5"}, {7, ""}, {7, "-1"}, {7, "5"},
+		{8, "9223372036854775807"},
+	} {
 		changed := append([]string{}, fields...)
 		changed[wrong.field] = wrong.text
 		if spans, err := unpack(strings.Join(changed, fieldEnd), 1); err == nil {

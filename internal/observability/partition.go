@@ -56,7 +56,8 @@ func yieldToReaders(ctx context.Context, tx *database.Tx) error {
 
 func createPartitions(ctx context.Context, tx *database.Tx, day int64) error {
 	var there bool
-	if err := tx.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, partitionName("span", day)).Scan(&there); err != nil || there {
+	if err := tx.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, partitionName("span",
+		day)).Scan(&there); err != nil || there {
 		return err
 	}
 	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, partitionLock); err != nil {
@@ -64,7 +65,8 @@ func createPartitions(ctx context.Context, tx *database.Tx, day int64) error {
 	}
 	for _, table := range partitioned {
 		for d := day; d <= day+1; d++ {
-			statement := fmt.Sprintf(`CREATE TABLE IF NOT EXISTS %s PARTITION OF %s FOR VALUES FROM (%d) TO (%d)`, partitionName(table, d), table, d, d+1)
+			statement := fmt.Sprintf(`CREATE TABLE IF NOT EXISTS %s PARTITION OF %s FOR VALUES FROM (%d) TO (%d)`,
+				partitionName(table, d), table, d, d+1)
 			if _, err := tx.Exec(ctx, statement); err != nil {
 				return fmt.Errorf("make a partition of %s: %w", table, err)
 			}

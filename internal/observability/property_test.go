@@ -40,7 +40,8 @@ var (
 )
 
 func drawTime(t *rapid.T) time.Time {
-	hours := rapid.SampledFrom([]int{0, 0, 0, -1, -5, -23, -24, -25, -24 * 6, -24 * 8, -24 * 20, -24 * 29, 50}).Draw(t, "hours")
+	hours := rapid.SampledFrom([]int{0, 0, 0, -1, -5, -23, -24, -25, -24 * 6, -24 * 8, -24 * 20, -24 * 29, 50}).Draw(t,
+		"hours")
 	minutes := rapid.IntRange(-90, 0).Draw(t, "minutes")
 	return noon.Add(time.Duration(hours)*time.Hour + time.Duration(minutes)*time.Minute)
 }
@@ -54,17 +55,33 @@ func drawDuration(t *rapid.T) *int64 {
 }
 
 func drawSpan(t *rapid.T) mSpan {
-	s := mSpan{Name: "s", Status: rapid.SampledFrom([]string{"ok", "ok", "error", "denied"}).Draw(t, "status"), Start: drawTime(t), Duration: drawDuration(t), Attributes: map[string]any{}}
+	s := mSpan{
+		Name:       "s",
+		Status:     rapid.SampledFrom([]string{"ok", "ok", "error", "denied"}).Draw(t, "status"),
+		Start:      drawTime(t),
+		Duration:   drawDuration(t),
+		Attributes: map[string]any{},
+	}
 	s.Kind = rapid.SampledFrom([]string{"span", "generation", "policy_call", "event", "custom"}).Draw(t, "kind")
 	count := func(name string) int { return rapid.IntRange(0, 5000).Draw(t, name) }
 	switch s.Kind {
 	case "generation":
-		s.Attributes = map[string]any{"model": rapid.SampledFrom(models).Draw(t, "model"), "inputTokens": count("in"), "outputTokens": count("out"), "cacheReadTokens": count("cr"), "cacheWriteTokens": count("cw")}
+		s.Attributes = map[string]any{
+			"model":            rapid.SampledFrom(models).Draw(t, "model"),
+			"inputTokens":      count("in"),
+			"outputTokens":     count("out"),
+			"cacheReadTokens":  count("cr"),
+			"cacheWriteTokens": count("cw"),
+		}
 		if rapid.Bool().Draw(t, "costed") {
 			s.Attributes["costUsd"] = rapid.SampledFrom([]float64{0, 0.25, 1.5}).Draw(t, "cost")
 		}
 	case "policy_call":
-		s.Attributes = map[string]any{"policyId": rapid.SampledFrom(policies).Draw(t, "policy"), "decision": rapid.SampledFrom([]string{"allow", "deny", "hold", "ask"}).Draw(t, "decision"), "matchedRuleId": rapid.SampledFrom([]string{"r1", "r2"}).Draw(t, "rule")}
+		s.Attributes = map[string]any{
+			"policyId":      rapid.SampledFrom(policies).Draw(t, "policy"),
+			"decision":      rapid.SampledFrom([]string{"allow", "deny", "hold", "ask"}).Draw(t, "decision"),
+			"matchedRuleId": rapid.SampledFrom([]string{"r1", "r2"}).Draw(t, "rule"),
+		}
 	case "span":
 		s.Attributes = map[string]any{"toolName": rapid.SampledFrom(tools).Draw(t, "tool"), "inputTokens": count("in")}
 	case "event":
@@ -74,7 +91,13 @@ func drawSpan(t *rapid.T) mSpan {
 }
 
 func drawTrace(t *rapid.T, sessions []string) mTrace {
-	x := mTrace{ID: newID(), Status: rapid.SampledFrom([]string{"ok", "ok", "error", "denied"}).Draw(t, "status"), Agent: "a", Start: drawTime(t), Duration: drawDuration(t)}
+	x := mTrace{
+		ID:       newID(),
+		Status:   rapid.SampledFrom([]string{"ok", "ok", "error", "denied"}).Draw(t, "status"),
+		Agent:    "a",
+		Start:    drawTime(t),
+		Duration: drawDuration(t),
+	}
 	x.Session = rapid.SampledFrom(append(sessions, "")).Draw(t, "session")
 	x.Spans = rapid.SliceOfN(rapid.Custom(drawSpan), 0, 6).Draw(t, "spans")
 	x.Invalid = rapid.SampledFrom([]string{"", "", "", "", "status", "tokens", "name", "time"}).Draw(t, "invalid")
@@ -84,13 +107,28 @@ func drawTrace(t *rapid.T, sessions []string) mTrace {
 // wire is the batch as it is sent.
 func (x mTrace) wire() json.RawMessage {
 	stamp := func(t time.Time) string { return t.Format(time.RFC3339Nano) }
-	head := map[string]any{"id": x.ID, "name": "t", "startTime": stamp(x.Start), "status": x.Status, "agentId": x.Agent, "durationMs": x.Duration}
+	head := map[string]any{
+		"id":         x.ID,
+		"name":       "t",
+		"startTime":  stamp(x.Start),
+		"status":     x.Status,
+		"agentId":    x.Agent,
+		"durationMs": x.Duration,
+	}
 	if x.Session != "" {
 		head["sessionId"] = x.Session
 	}
 	spans := []map[string]any{}
 	for _, s := range x.Spans {
-		spans = append(spans, map[string]any{"id": newID(), "kind": s.Kind, "name": s.Name, "status": s.Status, "startTime": stamp(s.Start), "durationMs": s.Duration, "attributes": s.Attributes})
+		spans = append(spans, map[string]any{
+			"id":         newID(),
+			"kind":       s.Kind,
+			"name":       s.Name,
+			"status":     s.Status,
+			"startTime":  stamp(s.Start),
+			"durationMs": s.Duration,
+			"attributes": s.Attributes,
+		})
 	}
 	switch x.Invalid {
 	case "status":
@@ -100,7 +138,13 @@ func (x mTrace) wire() json.RawMessage {
 	case "name":
 		head["name"] = ""
 	case "tokens":
-		spans = append(spans, map[string]any{"id": newID(), "kind": "generation", "name": "g", "startTime": stamp(x.Start), "attributes": map[string]any{"inputTokens": -1}})
+		spans = append(spans, map[string]any{
+			"id":         newID(),
+			"kind":       "generation",
+			"name":       "g",
+			"startTime":  stamp(x.Start),
+			"attributes": map[string]any{"inputTokens": -1},
+		})
 	}
 	encoded, err := json.Marshal(map[string]any{"trace": head, "spans": spans})
 	if err != nil {
@@ -118,7 +162,8 @@ func TestFiguresEqualANaiveCount(t *testing.T) {
 		rapid.Check(t, func(rt *rapid.T) {
 			orgID := newID()
 			sessions := []string{newID(), newID()}
-			traces := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) mTrace { return drawTrace(t, sessions) }), 1, 25).Draw(rt, "traces")
+			traces := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) mTrace { return drawTrace(t, sessions) }), 1,
+				25).Draw(rt, "traces")
 			sendConcurrently(rt, []*observability.Service{s.Service, second}, orgID, traces)
 			valid := slices.DeleteFunc(slices.Clone(traces), func(x mTrace) bool { return x.Invalid != "" })
 			for _, days := range []int{1, 7, 30} {
@@ -228,7 +273,8 @@ func compareSummary(t *rapid.T, s *store, orgID string, days int, traces []mTrac
 	if err != nil {
 		t.Fatalf("summary: %v", err)
 	}
-	if got.Traces != want.Traces || got.Errors != want.Errors || got.Usage != want.Usage || math.Abs(got.TracesPerMinute-want.TracesPerMinute) > 1e-9 {
+	if got.Traces != want.Traces || got.Errors != want.Errors || got.Usage != want.Usage ||
+		math.Abs(got.TracesPerMinute-want.TracesPerMinute) > 1e-9 {
 		t.Fatalf("summary of %d days: %+v, want %+v", days, got, want)
 	}
 	near(t, "p50", got.P50, durations, 0.5)
@@ -250,7 +296,12 @@ func number(v any) int64 {
 // naiveUsage prices by hand the three models of the test.
 func naiveUsage(s mSpan) observability.Usage {
 	a := s.Attributes
-	u := observability.Usage{Input: number(a["inputTokens"]), Output: number(a["outputTokens"]), CacheRead: number(a["cacheReadTokens"]), CacheWrite: number(a["cacheWriteTokens"])}
+	u := observability.Usage{
+		Input:      number(a["inputTokens"]),
+		Output:     number(a["outputTokens"]),
+		CacheRead:  number(a["cacheReadTokens"]),
+		CacheWrite: number(a["cacheWriteTokens"]),
+	}
 	if cost, ok := a["costUsd"].(float64); ok {
 		u.CostNanos = int64(math.Round(cost * 1e9))
 		return u
@@ -265,7 +316,13 @@ func naiveUsage(s mSpan) observability.Usage {
 }
 
 func sumUsage(a, b observability.Usage) observability.Usage {
-	return observability.Usage{Input: a.Input + b.Input, Output: a.Output + b.Output, CacheRead: a.CacheRead + b.CacheRead, CacheWrite: a.CacheWrite + b.CacheWrite, CostNanos: a.CostNanos + b.CostNanos}
+	return observability.Usage{
+		Input:      a.Input + b.Input,
+		Output:     a.Output + b.Output,
+		CacheRead:  a.CacheRead + b.CacheRead,
+		CacheWrite: a.CacheWrite + b.CacheWrite,
+		CostNanos:  a.CostNanos + b.CostNanos,
+	}
 }
 
 // near checks a quantile against the exact one: within one per cent.
@@ -345,7 +402,8 @@ func comparePolicies(t *rapid.T, s *store, orgID string, days int, traces []mTra
 			t.Fatalf("policy: %v", err)
 		}
 		if got.Calls != calls || got.Allowed != allowed || got.Denied != denied {
-			t.Fatalf("policy %s of %d days: %+v, want %d calls, %d allowed, %d denied", id, days, got, calls, allowed, denied)
+			t.Fatalf("policy %s of %d days: %+v, want %d calls, %d allowed, %d denied", id, days, got, calls, allowed,
+				denied)
 		}
 		if want := total / math.Max(1, float64(len(durations))); math.Abs(got.Average-want) > 1e-6 {
 			t.Fatalf("average = %v, want %v", got.Average, want)
@@ -398,10 +456,13 @@ func compareSessions(t *rapid.T, s *store, orgID string, traces []mTrace) {
 			t.Fatalf("session %s: %v, %v", id, got, err)
 		}
 		if got.TraceCount != w.Traces || got.Usage != w.Usage || len(got.Traces) != int(w.Traces) ||
-			got.LastActivityAt.Sub(w.Active).Abs() > time.Second { // receipts are numbered by microseconds while the clock stands
+			// receipts are numbered by microseconds while the clock stands
+			got.LastActivityAt.Sub(w.Active).Abs() > time.Second {
 			t.Fatalf("session: %+v, want %+v", got.Session, w)
 		}
-		if !slices.IsSortedFunc(got.Traces, func(a, b observability.TraceItem) int { return a.Start.Compare(b.Start) }) {
+		if !slices.IsSortedFunc(got.Traces, func(a, b observability.TraceItem) int {
+			return a.Start.Compare(b.Start)
+		}) {
 			t.Fatal("the traces of a session are not in chronological order")
 		}
 	}

@@ -79,7 +79,8 @@ func readTraces(ctx context.Context, r database.Reader, after int64) ([]*counted
 		c := &countedTrace{}
 		t := &c.batch.Trace
 		var end, duration sql.NullInt64
-		err := row.Scan(&c.orgID, &c.product, &c.pk, &c.day, &t.SessionID, &t.Start, &end, &duration, &t.Status, &t.UserID, &t.AgentID)
+		err := row.Scan(&c.orgID, &c.product, &c.pk, &c.day, &t.SessionID, &t.Start, &end, &duration, &t.Status,
+			&t.UserID, &t.AgentID)
 		t.End, t.DurationMs = optional(end), optional(duration)
 		return c, err
 	}, fmt.Sprintf(`
@@ -126,7 +127,8 @@ func (s *Service) recountReported(ctx context.Context, r database.Reader, in fun
 		var orgID, session, model string
 		var bucket int64
 		var u Usage
-		err = row.Scan(&orgID, &session, &model, &bucket, &u.Input, &u.Output, &u.CacheRead, &u.CacheWrite, &u.CostNanos)
+		err = row.Scan(&orgID, &session, &model, &bucket, &u.Input, &u.Output, &u.CacheRead, &u.CacheWrite,
+			&u.CostNanos)
 		if err == nil {
 			in(orgID).addReported(bucket, session, model, u)
 		}

@@ -27,9 +27,11 @@ func TestReplicasShareSessions(t *testing.T) {
 				for j := range requests {
 					var batches []string
 					for k := range sessions { // each sender in an order of its own
-						batches = append(batches, trace(newID(), s.now(), `"durationMs":10,`+inSession(sessions[(i+j+k)%len(sessions)]), generation(s.now(), "m", 1)))
+						batches = append(batches, trace(newID(), s.now(),
+							`"durationMs":10,`+inSession(sessions[(i+j+k)%len(sessions)]), generation(s.now(), "m", 1)))
 					}
-					if r, err := send(t.Context(), servers[i%2].Service, orgA, body(batches...)); err != nil || r.Accepted != len(batches) {
+					if r, err := send(t.Context(), servers[i%2].Service, orgA, body(batches...)); err != nil ||
+						r.Accepted != len(batches) {
 						t.Errorf("ingest: %+v, %v", r, err)
 					}
 				}
@@ -39,12 +41,14 @@ func TestReplicasShareSessions(t *testing.T) {
 		s.wantTraces(orgA, senders*requests*3)
 		for _, id := range sessions {
 			whole, err := s.Session(t.Context(), orgA, id)
-			if err != nil || whole == nil || whole.TraceCount != senders*requests || whole.Usage.Input != senders*requests || len(whole.Traces) != senders*requests {
+			if err != nil || whole == nil || whole.TraceCount != senders*requests ||
+				whole.Usage.Input != senders*requests || len(whole.Traces) != senders*requests {
 				t.Errorf("session: %+v, %v, want %d traces", whole, err, senders*requests)
 			}
 		}
 		// Writers of one process may share every commit, and then one of them counts for both.
-		if writers := s.number(`SELECT count(DISTINCT writer) FROM rollup_trace`); writers != 2 && s.db.Engine() == database.PostgreSQL {
+		if writers := s.number(`SELECT count(DISTINCT writer) FROM rollup_trace`); writers != 2 &&
+			s.db.Engine() == database.PostgreSQL {
 			t.Errorf("%d writers of rollups, want 2", writers)
 		}
 		s.wantClean()
@@ -89,12 +93,15 @@ func TestReplicasAreSentTheSame(t *testing.T) {
 
 // reports tells of 100 tokens of a session, and ingests of 7.
 func reports(s *store, session string) error {
-	_, err := s.ReportUsage(context.Background(), orgA, "p", session, []observability.ReportedUsage{{Model: "m", Usage: observability.Usage{Input: 100}}})
+	_, err := s.ReportUsage(context.Background(), orgA, "p", session, []observability.ReportedUsage{
+		{Model: "m", Usage: observability.Usage{Input: 100}},
+	})
 	return err
 }
 
 func ingests(s *store, session string) error {
-	_, err := send(context.Background(), s.Service, orgA, body(trace(newID(), s.now(), inSession(session), generation(s.now(), "m", 7))))
+	_, err := send(context.Background(), s.Service, orgA,
+		body(trace(newID(), s.now(), inSession(session), generation(s.now(), "m", 7))))
 	return err
 }
 
@@ -236,7 +243,8 @@ func TestReplicasMakeAPartition(t *testing.T) {
 		for _, server := range servers {
 			releases = append(releases, server.hold())
 			senders.Go(func() {
-				if _, err := send(t.Context(), server.Service, orgA, body(trace(newID(), s.now(), "", generation(s.now(), "m", 1)))); err != nil {
+				if _, err := send(t.Context(), server.Service, orgA,
+					body(trace(newID(), s.now(), "", generation(s.now(), "m", 1)))); err != nil {
 					t.Errorf("ingest: %v", err)
 				}
 			})
@@ -264,7 +272,8 @@ func TestPolicyIsNamedTheSame(t *testing.T) {
 	each(t, func(t *testing.T, s *store) {
 		other := s.replica()
 		call := func(name string) string {
-			return trace(newID(), s.now(), "", span("policy_call", "p", s.now(), fmt.Sprintf(`"attributes":{"policyId":"p","policyName":%q,"decision":"allow"}`, name)))
+			return trace(newID(), s.now(), "", span("policy_call", "p", s.now(),
+				fmt.Sprintf(`"attributes":{"policyId":"p","policyName":%q,"decision":"allow"}`, name)))
 		}
 		other.accept(orgA, call("Zebra"))
 		s.accept(orgA, call("Ant"))

@@ -43,7 +43,8 @@ func (s *Service) RunRetention(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, s.postponeJob(context.WithoutCancel(ctx), retentionJob))
 	}
-	s.logger.InfoContext(ctx, "retention done", "before", removed.Before, "traces", removed.Traces, "sessions", removed.Sessions)
+	s.logger.InfoContext(ctx, "retention done", "before", removed.Before, "traces", removed.Traces, "sessions",
+		removed.Sessions)
 	return nil
 }
 
@@ -53,10 +54,12 @@ func (s *Service) claimJob(ctx context.Context, name string) (due bool, err erro
 	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		now := database.Micros(tx.Now())
 		next := database.Micros(nextRun(tx.Now()))
-		if _, err := tx.Exec(ctx, `INSERT INTO job (name, next_run) VALUES ($1, $2) ON CONFLICT DO NOTHING`, name, next); err != nil {
+		if _, err := tx.Exec(ctx, `INSERT INTO job (name, next_run) VALUES ($1, $2) ON CONFLICT DO NOTHING`, name,
+			next); err != nil {
 			return err
 		}
-		claimed, err := tx.Exec(ctx, `UPDATE job SET next_run = $2, last_run = $3 WHERE name = $1 AND next_run <= $3`, name, next, now)
+		claimed, err := tx.Exec(ctx, `UPDATE job SET next_run = $2, last_run = $3 WHERE name = $1 AND next_run <= $3`,
+			name, next, now)
 		due = claimed == 1
 		return err
 	}})
@@ -69,7 +72,8 @@ func (s *Service) claimJob(ctx context.Context, name string) (due bool, err erro
 // postponeJob has a job that failed run again after retryAfter.
 func (s *Service) postponeJob(ctx context.Context, name string) error {
 	err := s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, `UPDATE job SET next_run = $2 WHERE name = $1`, name, database.Micros(tx.Now().Add(retryAfter)))
+		_, err := tx.Exec(ctx, `UPDATE job SET next_run = $2 WHERE name = $1`, name,
+			database.Micros(tx.Now().Add(retryAfter)))
 		return err
 	}})
 	if err != nil {
@@ -103,7 +107,9 @@ func (s *Service) Retain(ctx context.Context, dryRun bool) (Removed, error) {
 	if dryRun {
 		return removed, nil
 	}
-	for _, step := range []func(context.Context, int64) error{s.removeTraces, s.removeFigures, s.removeSessions, s.freeSpace} {
+	for _, step := range []func(context.Context, int64) error{
+		s.removeTraces, s.removeFigures, s.removeSessions, s.freeSpace,
+	} {
 		if err := step(ctx, day); err != nil {
 			return Removed{}, fmt.Errorf("retention: %w", err)
 		}
@@ -157,7 +163,8 @@ func (s *Service) deleteTraces(ctx context.Context, day int64) error {
 func shorten(ctx context.Context, tx *database.Tx, trace any) (isLong bool, err error) {
 	removed, err := tx.Exec(ctx, `
 		DELETE FROM span
-		WHERE (trace_pk, seq) IN (SELECT trace_pk, seq FROM span WHERE trace_pk = $1 ORDER BY seq LIMIT $2)`, trace, deleteRows)
+		WHERE (trace_pk, seq) IN (SELECT trace_pk, seq FROM span WHERE trace_pk = $1 ORDER BY seq LIMIT $2)`, trace,
+		deleteRows)
 	return removed == deleteRows, err
 }
 
@@ -254,7 +261,8 @@ func (s *Service) removeSessions(ctx context.Context, day int64) error {
 // deleteSlices deletes the rows of a table that meet a condition on $1, some at
 // a time.
 func (s *Service) deleteSlices(ctx context.Context, table, key, condition string, value int64) error {
-	statement := fmt.Sprintf(`DELETE FROM %[1]s WHERE (%[2]s) IN (SELECT %[2]s FROM %[1]s WHERE %[3]s LIMIT %[4]d)`, table, key, condition, deleteRows)
+	statement := fmt.Sprintf(`DELETE FROM %[1]s WHERE (%[2]s) IN (SELECT %[2]s FROM %[1]s WHERE %[3]s LIMIT %[4]d)`,
+		table, key, condition, deleteRows)
 	for removed := int64(1); removed > 0; {
 		err := s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) (err error) {
 			removed, err = tx.Exec(ctx, statement, value)

@@ -52,7 +52,8 @@ func TestRetention(t *testing.T) {
 		if session, err := s.Session(t.Context(), orgA, oldSession); err != nil || session != nil {
 			t.Errorf("the old session: %+v, %v", session, err)
 		}
-		if session, err := s.Session(t.Context(), orgA, youngSession); err != nil || session == nil || len(session.Traces) != 1 {
+		if session, err := s.Session(t.Context(), orgA, youngSession); err != nil || session == nil ||
+			len(session.Traces) != 1 {
 			t.Errorf("the young session: %+v, %v", session, err)
 		}
 		s.wantTraces(orgA, 1)
@@ -60,7 +61,8 @@ func TestRetention(t *testing.T) {
 			t.Errorf("summary %+v, want that of the young", sum)
 		}
 		for table, want := range map[string]int64{
-			"span": 1, "session": 1, "session_model": 1, "rollup_trace": 1, "rollup_minute": 0, "rollup_usage": 2, // by model and by session
+			// by model and by session
+			"span": 1, "session": 1, "session_model": 1, "rollup_trace": 1, "rollup_minute": 0, "rollup_usage": 2,
 		} {
 			if n := s.number(`SELECT count(*) FROM ` + table); n != want {
 				t.Errorf("%d rows in %s, want %d", n, table, want)
@@ -153,7 +155,8 @@ func TestOldTraceReceivedToday(t *testing.T) {
 			t.Helper()
 			sum, err := s.Summary(t.Context(), orgA, 90)
 			if err != nil || sum.Traces != traces || sum.Usage.Input != tokens {
-				t.Errorf("%s: %d traces with %d tokens count (%v), want %d and %d", when, sum.Traces, sum.Usage.Input, err, traces, tokens)
+				t.Errorf("%s: %d traces with %d tokens count (%v), want %d and %d", when, sum.Traces, sum.Usage.Input,
+					err, traces, tokens)
 			}
 		}
 		// A span counts when it happened, whenever its trace began.

@@ -53,7 +53,8 @@ func flushTraces(ctx context.Context, tx *database.Tx, orgID string, writer int6
 		rows = append(rows, []any{orgID, bucket, writer, c.traces, c.errors, sketch})
 	}
 	return tx.Insert(ctx, `INSERT INTO rollup_trace (org_id, bucket, writer, traces, errors, durations)`, rows,
-		`ON CONFLICT (org_id, bucket, writer) DO UPDATE SET durations = excluded.durations, `+plus("rollup_trace", "traces", "errors"))
+		`ON CONFLICT (org_id, bucket, writer) DO UPDATE SET durations = excluded.durations, `+
+			plus("rollup_trace", "traces", "errors"))
 }
 
 func flushMinutes(ctx context.Context, tx *database.Tx, orgID string, writer int64, t *tally) error {
@@ -76,7 +77,8 @@ func flushSessions(ctx context.Context, tx *database.Tx, orgID string, writer in
 
 func flushUsage(ctx context.Context, tx *database.Tx, orgID string, writer int64, t *tally) error {
 	keys := slices.SortedFunc(maps.Keys(t.usage), func(a, b usageKey) int {
-		return cmp.Or(strings.Compare(string(a.dimension), string(b.dimension)), cmp.Compare(a.bucket, b.bucket), strings.Compare(a.item, b.item))
+		return cmp.Or(strings.Compare(string(a.dimension), string(b.dimension)), cmp.Compare(a.bucket, b.bucket),
+			strings.Compare(a.item, b.item))
 	})
 	var rows [][]any
 	for _, k := range keys {
@@ -84,7 +86,8 @@ func flushUsage(ctx context.Context, tx *database.Tx, orgID string, writer int64
 		rows = append(rows, []any{orgID, string(k.dimension), k.bucket, k.item, writer, c.spans,
 			c.usage.Input, c.usage.Output, c.usage.CacheRead, c.usage.CacheWrite, c.usage.CostNanos})
 	}
-	return tx.Insert(ctx, `INSERT INTO rollup_usage (org_id, dimension, bucket, item, writer, spans, input_tokens, output_tokens, cache_read, cache_write, cost_nanos)`, rows,
+	return tx.Insert(ctx,
+		`INSERT INTO rollup_usage (org_id, dimension, bucket, item, writer, spans, input_tokens, output_tokens, cache_read, cache_write, cost_nanos)`, rows,
 		`ON CONFLICT (org_id, dimension, bucket, item, writer) DO UPDATE SET `+
 			plus("rollup_usage", "spans", "input_tokens", "output_tokens", "cache_read", "cache_write", "cost_nanos"))
 }
@@ -105,16 +108,22 @@ func flushPolicies(ctx context.Context, tx *database.Tx, orgID string, writer in
 			return err
 		}
 		c.rename(before.policyName)
-		rows = append(rows, []any{orgID, k.policyID, k.bucket, writer, c.name, c.namedAt, c.calls, c.allowed, c.denied, c.timed, c.durationMicros, sketch})
+		rows = append(rows, []any{
+			orgID, k.policyID, k.bucket, writer, c.name, c.namedAt, c.calls, c.allowed, c.denied, c.timed,
+			c.durationMicros, sketch,
+		})
 	}
-	return tx.Insert(ctx, `INSERT INTO rollup_policy (org_id, policy_id, bucket, writer, policy_name, named_at, calls, allowed, denied, timed, duration_us, durations)`, rows, `
+	return tx.Insert(ctx,
+		`INSERT INTO rollup_policy (org_id, policy_id, bucket, writer, policy_name, named_at, calls, allowed, denied, timed, duration_us, durations)`, rows, `
 		ON CONFLICT (org_id, policy_id, bucket, writer) DO UPDATE SET
-			policy_name = excluded.policy_name, named_at = excluded.named_at, durations = excluded.durations, `+plus("rollup_policy", "calls", "allowed", "denied", "timed", "duration_us"))
+			policy_name = excluded.policy_name, named_at = excluded.named_at, durations = excluded.durations, `+
+			plus("rollup_policy", "calls", "allowed", "denied", "timed", "duration_us"))
 }
 
 func flushRules(ctx context.Context, tx *database.Tx, orgID string, writer int64, t *tally) error {
 	keys := slices.SortedFunc(maps.Keys(t.rules), func(a, b ruleKey) int {
-		return cmp.Or(strings.Compare(a.policyID, b.policyID), cmp.Compare(a.bucket, b.bucket), strings.Compare(a.ruleID, b.ruleID))
+		return cmp.Or(strings.Compare(a.policyID, b.policyID), cmp.Compare(a.bucket, b.bucket),
+			strings.Compare(a.ruleID, b.ruleID))
 	})
 	var rows [][]any
 	for _, k := range keys {
@@ -129,7 +138,9 @@ func flushRules(ctx context.Context, tx *database.Tx, orgID string, writer int64
 const readAtOnce = 16
 
 // readTraceSketches reads a writer's sketches of some buckets.
-func readTraceSketches(ctx context.Context, tx *database.Tx, orgID string, writer int64, buckets []int64) (map[int64][]byte, error) {
+func readTraceSketches(
+	ctx context.Context, tx *database.Tx, orgID string, writer int64, buckets []int64,
+) (map[int64][]byte, error) {
 	found := map[int64][]byte{}
 	for some := range slices.Chunk(buckets, readAtOnce) {
 		args := []any{orgID, writer}
@@ -142,7 +153,9 @@ func readTraceSketches(ctx context.Context, tx *database.Tx, orgID string, write
 			err = row.Scan(&bucket, &sketch)
 			found[bucket] = sketch
 			return none, err
-		}, `SELECT bucket, durations FROM rollup_trace WHERE org_id = $1 AND writer = $2 AND bucket IN (`+marks(3, readAtOnce)+`)`+forUpdate(tx), args...)
+		},
+			`SELECT bucket, durations FROM rollup_trace WHERE org_id = $1 AND writer = $2 AND bucket IN (`+
+				marks(3, readAtOnce)+`)`+forUpdate(tx), args...)
 		if err != nil {
 			return nil, err
 		}
@@ -157,7 +170,9 @@ type storedPolicy struct {
 }
 
 // readPolicies reads those of a writer, and perhaps a few more.
-func readPolicies(ctx context.Context, tx *database.Tx, orgID string, writer int64, keys []policyKey) (map[policyKey]storedPolicy, error) {
+func readPolicies(
+	ctx context.Context, tx *database.Tx, orgID string, writer int64, keys []policyKey,
+) (map[policyKey]storedPolicy, error) {
 	found := map[policyKey]storedPolicy{}
 	for some := range slices.Chunk(keys, readAtOnce) {
 		args := []any{orgID, writer}
@@ -175,7 +190,8 @@ func readPolicies(ctx context.Context, tx *database.Tx, orgID string, writer int
 			return none, err
 		}, `SELECT policy_id, bucket, policy_name, named_at, durations
 			FROM rollup_policy
-			WHERE org_id = $1 AND writer = $2 AND policy_id IN (`+marks(3, readAtOnce)+`) AND bucket IN (`+marks(3+readAtOnce, readAtOnce)+`)`+forUpdate(tx), args...)
+			WHERE org_id = $1 AND writer = $2 AND policy_id IN (`+marks(3, readAtOnce)+`) AND bucket IN (`+
+			marks(3+readAtOnce, readAtOnce)+`)`+forUpdate(tx), args...)
 		if err != nil {
 			return nil, err
 		}

@@ -21,8 +21,9 @@ func (s *store) rich(at time.Time, session string, n int) string {
 	return fmt.Sprintf(`{"trace":{"id":%q,"name":"t","startTime":%q,"status":%q,"durationMs":%d,"sessionId":%q},"spans":[%s,%s,%s]}`,
 		newID(), at.Format(time.RFC3339Nano), status, 10+n*7, session,
 		generation(at, fmt.Sprint("m", n%2), 100+n),
-		span("policy_call", "p", at, fmt.Sprintf(`"durationMs":%d,"attributes":{"policyId":"p%d","policyName":"Name %d","decision":%q,"matchedRuleId":"r%d"}`,
-			n, n%2, n, []string{"allow", "deny", "hold"}[n%3], n%4)),
+		span("policy_call", "p", at,
+			fmt.Sprintf(`"durationMs":%d,"attributes":{"policyId":"p%d","policyName":"Name %d","decision":%q,"matchedRuleId":"r%d"}`,
+				n, n%2, n, []string{"allow", "deny", "hold"}[n%3], n%4)),
 		span("span", "t", at, `"attributes":{"toolName":"Bash","inputTokens":3}`))
 }
 
@@ -33,9 +34,15 @@ var damages = []struct {
 	{name: "traces counted twice", statement: `UPDATE rollup_trace SET traces = traces * 2`},
 	{name: "errors lost", statement: `UPDATE rollup_trace SET errors = 0`},
 	{name: "hours lost", statement: `DELETE FROM rollup_trace WHERE bucket = (SELECT MIN(bucket) FROM rollup_trace)`},
-	{name: "tokens changed", statement: `UPDATE rollup_usage SET input_tokens = input_tokens + 1 WHERE dimension = 'model'`},
+	{
+		name:      "tokens changed",
+		statement: `UPDATE rollup_usage SET input_tokens = input_tokens + 1 WHERE dimension = 'model'`,
+	},
 	{name: "usage lost", statement: `DELETE FROM rollup_usage WHERE dimension = 'tool'`},
-	{name: "usage of nobody", statement: `UPDATE rollup_usage SET item = 'nobody' WHERE dimension = 'session' AND bucket = (SELECT MIN(bucket) FROM rollup_usage)`},
+	{
+		name:      "usage of nobody",
+		statement: `UPDATE rollup_usage SET item = 'nobody' WHERE dimension = 'session' AND bucket = (SELECT MIN(bucket) FROM rollup_usage)`,
+	},
 	{name: "denials changed", statement: `UPDATE rollup_policy SET denied = denied + 1`},
 	{name: "a policy renamed", statement: `UPDATE rollup_policy SET policy_name = 'x'`},
 	{name: "a policy moved", statement: `UPDATE rollup_policy SET bucket = bucket - 1000`},
@@ -92,7 +99,8 @@ func whileIngesting(s *store, work func(), services ...*observability.Service) i
 	for i, service := range services {
 		senders.Go(func() {
 			for n := i; ; n++ {
-				r, err := send(s.t.Context(), service, orgA, body(s.rich(s.now().Add(-time.Duration(n%5)*time.Hour), session, n)))
+				r, err := send(s.t.Context(), service, orgA,
+					body(s.rich(s.now().Add(-time.Duration(n%5)*time.Hour), session, n)))
 				if err != nil {
 					s.t.Errorf("ingest: %v", err)
 				}
@@ -152,7 +160,9 @@ func TestIngestWaitsForARebuild(t *testing.T) {
 	blocker, operator := s.replica(), s.replica()
 	var running sync.WaitGroup
 	resume := blocker.holdOpen(&running, func() error {
-		return blocker.db.Write(context.Background(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		return blocker.db.Write(context.Background(), database.Change{Do: func(
+			ctx context.Context, tx *database.Tx,
+		) error {
 			_, err := tx.Exec(ctx, `LOCK TABLE rollup_rule IN ROW EXCLUSIVE MODE`) // the last that a rebuild needs
 			return err
 		}})

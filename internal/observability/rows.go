@@ -52,7 +52,8 @@ func durationClass(ms *int64) int64 {
 }
 
 var traceColumns = []string{
-	"received_day", "pk", "org_id", "id", "session_id", "name", "start_time", "end_time", "duration_ms", "duration_class",
+	"received_day", "pk", "org_id", "id", "session_id", "name", "start_time", "end_time", "duration_ms",
+	"duration_class",
 	"status", "user_id", "agent_id", "product", "source", "attributes", "tags", "input_preview", "output_preview",
 	"input_tokens", "output_tokens", "cache_read", "cache_write", "cost_nanos", "span_count", "error_count", "growth",
 }
@@ -62,9 +63,11 @@ func insertTraces(ctx context.Context, tx *database.Tx, orgID string, fresh []fr
 	for i, f := range fresh {
 		t := &f.batch.Trace
 		rows[i] = []any{
-			f.day, f.pk, orgID, t.ID, null(t.SessionID), t.Name, t.Start, known(t.End), known(t.DurationMs), durationClass(t.DurationMs),
+			f.day, f.pk, orgID, t.ID, null(t.SessionID), t.Name, t.Start, known(t.End), known(t.DurationMs),
+			durationClass(t.DurationMs),
 			t.Status, null(t.UserID), t.AgentID, f.product, t.Source, t.Attributes, t.Tags, t.Input, t.Output,
-			t.Usage.Input, t.Usage.Output, t.Usage.CacheRead, t.Usage.CacheWrite, t.Usage.CostNanos, int64(len(f.batch.Spans)), t.Errors, f.growth,
+			t.Usage.Input, t.Usage.Output, t.Usage.CacheRead, t.Usage.CacheWrite, t.Usage.CostNanos,
+			int64(len(f.batch.Spans)), t.Errors, f.growth,
 		}
 	}
 	return tx.Copy(ctx, "trace", traceColumns, rows)
@@ -92,8 +95,10 @@ func spanRows(b *intake.Batch) [][]any {
 		s, from := &b.Spans[i], len(values)
 		values = append(values,
 			nil, nil, sequence(s, i), s.ID, null(s.ParentID), null(s.SessionID), s.Kind, s.Name, s.Start, known(s.End),
-			known(s.DurationMs), s.Status, s.Attributes, null(s.Tool), null(s.Model), s.Usage.Input, s.Usage.Output, s.Usage.CacheRead,
-			s.Usage.CacheWrite, s.Usage.CostNanos, null(s.PolicyID), null(s.PolicyName), null(s.Decision), null(s.RuleID),
+			known(s.DurationMs), s.Status, s.Attributes, null(s.Tool), null(s.Model), s.Usage.Input, s.Usage.Output,
+			s.Usage.CacheRead,
+			s.Usage.CacheWrite, s.Usage.CostNanos, null(s.PolicyID), null(s.PolicyName), null(s.Decision),
+			null(s.RuleID),
 		)
 		rows[i] = values[from:len(values):len(values)]
 	}

@@ -49,7 +49,8 @@ var updateSession = `
 // removes in between is new again.
 func upsertSessions(ctx context.Context, tx *database.Tx, orgID string, t *tally) error {
 	for ids := slices.Sorted(maps.Keys(t.sessions)); len(ids) > 0; {
-		fresh, err := database.InsertReturning(ctx, tx, scanText, insertSession, sessionRows(orgID, ids, t), `ON CONFLICT DO NOTHING RETURNING id`)
+		fresh, err := database.InsertReturning(ctx, tx, scanText, insertSession, sessionRows(orgID, ids, t),
+			`ON CONFLICT DO NOTHING RETURNING id`)
 		if err != nil {
 			return err
 		}
@@ -84,8 +85,10 @@ func sessionRows(orgID string, ids []string, t *tally) [][]any {
 		if c.endedAt != nil && c.lastActivity <= *c.endedAt {
 			state = c.endState
 		}
-		rows = append(rows, []any{orgID, id, null(c.userID), c.agentID, c.product, c.startedAt, c.lastActivity, known(c.endedAt), c.endState, state,
-			c.traces, c.usage.Input, c.usage.Output, c.usage.CacheRead, c.usage.CacheWrite, c.usage.CostNanos})
+		rows = append(rows,
+			[]any{orgID, id, null(c.userID), c.agentID, c.product, c.startedAt, c.lastActivity, known(c.endedAt),
+				c.endState, state,
+				c.traces, c.usage.Input, c.usage.Output, c.usage.CacheRead, c.usage.CacheWrite, c.usage.CostNanos})
 	}
 	return rows
 }
@@ -105,7 +108,9 @@ func readActivity(ctx context.Context, tx *database.Tx, orgID string, ids []stri
 			err = row.Scan(&id, &at)
 			found[id] = at
 			return none, err
-		}, `SELECT id, last_activity_at FROM session WHERE org_id = $1 AND id IN (`+marks(2, readAtOnce)+`) ORDER BY id`+forUpdate(tx), args...)
+		},
+			`SELECT id, last_activity_at FROM session WHERE org_id = $1 AND id IN (`+marks(2, readAtOnce)+
+				`) ORDER BY id`+forUpdate(tx), args...)
 		if err != nil {
 			return nil, err
 		}

@@ -26,7 +26,8 @@ func (s *store) wantSpent(orgID string, by observability.Spender, id string, sin
 		return
 	}
 	if got := u.Input + u.Output + u.CacheRead + u.CacheWrite; u.CostNanos != dollars*1e9 || got != tokens {
-		s.t.Errorf("%s %q spent %d nano-dollars and %d tokens, want %d dollars and %d", by, id, u.CostNanos, got, dollars, tokens)
+		s.t.Errorf("%s %q spent %d nano-dollars and %d tokens, want %d dollars and %d", by, id, u.CostNanos, got,
+			dollars, tokens)
 	}
 }
 
@@ -67,7 +68,8 @@ func TestSpentCountsAtReceipt(t *testing.T) {
 		since := s.now()
 		s.wantSpent(orgA, observability.SpentByAgent, "a", since, 0, 0)
 		s.advance(time.Minute)
-		s.accept(orgA, costing(s.now().Add(-23*time.Hour), 2, `"agentId":"a"`), costing(s.now().Add(time.Hour), 4, `"agentId":"a"`))
+		s.accept(orgA, costing(s.now().Add(-23*time.Hour), 2, `"agentId":"a"`), costing(s.now().Add(time.Hour), 4,
+			`"agentId":"a"`))
 		s.wantSpent(orgA, observability.SpentByAgent, "a", since, 6, 80)
 	})
 }
@@ -83,7 +85,8 @@ func TestSpentCountsReports(t *testing.T) {
 			t.Fatal(err)
 		}
 		for by, id := range map[observability.Spender]string{
-			observability.SpentByOrganization: "", observability.SpentByAgent: "a", observability.SpentByUser: person, observability.SpentBySession: session,
+			observability.SpentByOrganization: "", observability.SpentByAgent: "a", observability.SpentByUser: person,
+			observability.SpentBySession: session,
 		} {
 			s.wantSpent(orgA, by, id, since, 0, 33)
 			s.wantSpent(orgA, by, id, since.Add(time.Hour), 0, 0)

@@ -57,7 +57,8 @@ type policyName struct {
 // rename takes the newer name. Of two at one instant it is the greater, so that
 // the order in which they are learnt does not matter.
 func (n *policyName) rename(other policyName) {
-	if other.name != "" && (n.name == "" || cmp.Or(cmp.Compare(other.namedAt, n.namedAt), cmp.Compare(other.name, n.name)) > 0) {
+	if other.name != "" &&
+		(n.name == "" || cmp.Or(cmp.Compare(other.namedAt, n.namedAt), cmp.Compare(other.name, n.name)) > 0) {
 		*n = other
 	}
 }

@@ -77,7 +77,8 @@ func scanTrace(row database.Scanner) (t TraceItem, err error) {
 	var input, output sql.NullString
 	err = row.Scan(&t.receivedDay, &t.pk, &t.ID, &t.SessionID, &t.Name, &start, &end, &duration, &t.Status, &t.UserID,
 		&t.AgentID, &t.Product, &t.Source, &t.Attributes, &t.Tags, &input, &output,
-		&t.Usage.Input, &t.Usage.Output, &t.Usage.CacheRead, &t.Usage.CacheWrite, &t.Usage.CostNanos, &t.SpanCount, &t.ErrorCount, &t.growth)
+		&t.Usage.Input, &t.Usage.Output, &t.Usage.CacheRead, &t.Usage.CacheWrite, &t.Usage.CostNanos, &t.SpanCount,
+		&t.ErrorCount, &t.growth)
 	if err != nil {
 		return TraceItem{}, err
 	}
@@ -196,7 +197,8 @@ func (f *TraceFilter) apply(w *where) {
 func traceQuery(w *where, f TraceFilter) string {
 	limit := w.limit(f.Limit + 1)
 	one := func(more string) string {
-		return fmt.Sprintf(`SELECT %s FROM trace WHERE %s%s ORDER BY start_time DESC, id DESC LIMIT %s`, traceSelect, w, more, limit)
+		return fmt.Sprintf(`SELECT %s FROM trace WHERE %s%s ORDER BY start_time DESC, id DESC LIMIT %s`, traceSelect, w,
+			more, limit)
 	}
 	choices := f.choices()
 	if len(choices) == 0 {
@@ -206,7 +208,8 @@ func traceQuery(w *where, f TraceFilter) string {
 	for i, choice := range choices {
 		parts = append(parts, fmt.Sprintf("SELECT * FROM (%s) AS choice_%d", one(" AND "+choice), i))
 	}
-	return fmt.Sprintf(`SELECT * FROM (%s) AS choices ORDER BY start_time DESC, id DESC LIMIT %s`, strings.Join(parts, " UNION ALL "), limit)
+	return fmt.Sprintf(`SELECT * FROM (%s) AS choices ORDER BY start_time DESC, id DESC LIMIT %s`,
+		strings.Join(parts, " UNION ALL "), limit)
 }
 
 // choices are conditions of which every wanted trace meets exactly one.
@@ -245,14 +248,16 @@ func (s *Service) findTrace(ctx context.Context, orgID, id string) (*TraceItem, 
 		return nil, nil
 	}
 	var pk, day int64
-	err := s.db.Often().QueryRow(ctx, `SELECT pk, received_day FROM trace_key WHERE org_id = $1 AND id = $2`, orgID, uuidBytes(id)).Scan(&pk, &day)
+	err := s.db.Often().QueryRow(ctx, `SELECT pk, received_day FROM trace_key WHERE org_id = $1 AND id = $2`, orgID,
+		uuidBytes(id)).Scan(&pk, &day)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("find a trace: %w", err)
 	}
-	item, err := scanTrace(s.db.Often().QueryRow(ctx, `SELECT `+traceSelect+` FROM trace WHERE received_day = $1 AND pk = $2 AND org_id = $3`, day, pk, orgID))
+	item, err := scanTrace(s.db.Often().QueryRow(ctx,
+		`SELECT `+traceSelect+` FROM trace WHERE received_day = $1 AND pk = $2 AND org_id = $3`, day, pk, orgID))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil // dropped by retention, its id not yet
 	}

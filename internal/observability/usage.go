@@ -19,7 +19,9 @@ const reportModels = 50
 // ReportUsage replaces the totals of a session's models. A model whose spans are
 // known counts by its spans, and its report is kept without counting. When it
 // returns an error some are replaced already; sending it again completes it.
-func (s *Service) ReportUsage(ctx context.Context, orgID, product, sessionID string, entries []ReportedUsage) (int, error) {
+func (s *Service) ReportUsage(
+	ctx context.Context, orgID, product, sessionID string, entries []ReportedUsage,
+) (int, error) {
 	report, err := intake.CheckReport(product, sessionID, entries, s.prices)
 	if err != nil {
 		return 0, err
@@ -31,7 +33,8 @@ func (s *Service) ReportUsage(ctx context.Context, orgID, product, sessionID str
 			}
 			t := s.tallyIn(tx, orgID)
 			for _, model := range models {
-				if err := s.report(ctx, tx, orgID, product, report.SessionID, model, report.Models[model], t); err != nil {
+				if err := s.report(ctx, tx, orgID, product, report.SessionID, model, report.Models[model],
+					t); err != nil {
 					return err
 				}
 			}
@@ -50,13 +53,16 @@ func lockSession(ctx context.Context, tx *database.Tx, orgID, sessionID string) 
 	if tx.Engine() != database.PostgreSQL {
 		return nil // which has one writer
 	}
-	_, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, "telemetry/session/"+orgID+"/"+sessionID)
+	_, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`,
+		"telemetry/session/"+orgID+"/"+sessionID)
 	return err
 }
 
 // report stores one total: what it counted before is taken out of the rollups,
 // what it counts now goes in, unless spans tell it.
-func (s *Service) report(ctx context.Context, tx *database.Tx, orgID, product, sessionID, model string, u Usage, t *tally) error {
+func (s *Service) report(
+	ctx context.Context, tx *database.Tx, orgID, product, sessionID, model string, u Usage, t *tally,
+) error {
 	var old Usage
 	oldBucket, superseded := int64(0), int64(1) // what is not there counts nothing
 	err := scanOptional(tx.QueryRow(ctx, `
@@ -92,12 +98,15 @@ func (s *Service) report(ctx context.Context, tx *database.Tx, orgID, product, s
 
 // hasSpans reports whether generation spans of this session and model are known,
 // those of the running commit included.
-func (s *Service) hasSpans(ctx context.Context, tx *database.Tx, orgID, sessionID, model string, t *tally) (bool, error) {
+func (s *Service) hasSpans(
+	ctx context.Context, tx *database.Tx, orgID, sessionID, model string, t *tally,
+) (bool, error) {
 	if t.models[[2]string{sessionID, model}] {
 		return true, nil
 	}
 	var there bool
-	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM session_model WHERE org_id = $1 AND session_id = $2 AND model = $3)`,
+	err := tx.QueryRow(ctx,
+		`SELECT EXISTS (SELECT 1 FROM session_model WHERE org_id = $1 AND session_id = $2 AND model = $3)`,
 		orgID, sessionID, model).Scan(&there)
 	return there, err
 }
@@ -120,7 +129,8 @@ func (s *Service) supersede(ctx context.Context, tx *database.Tx, orgID string, 
 	fresh, err := database.InsertReturning(ctx, tx, func(sc database.Scanner) (pair [2]string, err error) {
 		err = sc.Scan(&pair[0], &pair[1])
 		return pair, err
-	}, `INSERT INTO session_model (org_id, session_id, model)`, rows, `ON CONFLICT DO NOTHING RETURNING session_id, model`)
+	}, `INSERT INTO session_model (org_id, session_id, model)`, rows,
+		`ON CONFLICT DO NOTHING RETURNING session_id, model`)
 	if err != nil || len(fresh) == 0 {
 		return err // older pairs had their reports superseded when they came
 	}
@@ -164,7 +174,8 @@ func stopCounting(ctx context.Context, tx *database.Tx, orgID string, pairs [][2
 		usage          Usage
 	}
 	reports, err := database.Collect(ctx, tx, func(sc database.Scanner) (c counted, err error) {
-		err = sc.Scan(&c.session, &c.model, &c.bucket, &c.usage.Input, &c.usage.Output, &c.usage.CacheRead, &c.usage.CacheWrite, &c.usage.CostNanos)
+		err = sc.Scan(&c.session, &c.model, &c.bucket, &c.usage.Input, &c.usage.Output, &c.usage.CacheRead,
+			&c.usage.CacheWrite, &c.usage.CostNanos)
 		return c, err
 	}, `
 		UPDATE reported_usage SET superseded = 1

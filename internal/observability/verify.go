@@ -73,7 +73,9 @@ func compare(orgID string, stored, rows map[string]string) []Difference {
 	var differences []Difference
 	for _, name := range names {
 		if stored[name] != rows[name] {
-			differences = append(differences, Difference{OrgID: orgID, Figure: name, Stored: stored[name], Rows: rows[name]})
+			differences = append(differences, Difference{
+				OrgID: orgID, Figure: name, Stored: stored[name], Rows: rows[name],
+			})
 		}
 	}
 	return differences
@@ -86,7 +88,8 @@ func (t *tally) figures() map[string]string {
 		if c.traces == 0 && c.errors == 0 && sketchText(c.durations) == "none" {
 			continue
 		}
-		lines[fmt.Sprintf("traces/%d", bucket)] = fmt.Sprintf("%d traces, %d errors, durations %s", c.traces, c.errors, sketchText(c.durations))
+		lines[fmt.Sprintf("traces/%d",
+			bucket)] = fmt.Sprintf("%d traces, %d errors, durations %s", c.traces, c.errors, sketchText(c.durations))
 	}
 	for bucket, traces := range t.minutes {
 		if traces != 0 {
@@ -100,11 +103,13 @@ func (t *tally) figures() map[string]string {
 	}
 	for k, c := range t.usage {
 		if c.spans != 0 || c.usage != (Usage{}) {
-			lines[fmt.Sprintf("usage/%s/%d/%s", k.dimension, k.bucket, k.item)] = fmt.Sprintf("%d spans, %+v", c.spans, c.usage)
+			lines[fmt.Sprintf("usage/%s/%d/%s", k.dimension, k.bucket,
+				k.item)] = fmt.Sprintf("%d spans, %+v", c.spans, c.usage)
 		}
 	}
 	for k, c := range t.policies {
-		lines[fmt.Sprintf("policy/%s/%d", k.policyID, k.bucket)] = fmt.Sprintf("%q: %d calls, %d allowed, %d denied, %d timed, %d us, durations %s",
+		lines[fmt.Sprintf("policy/%s/%d", k.policyID,
+			k.bucket)] = fmt.Sprintf("%q: %d calls, %d allowed, %d denied, %d timed, %d us, durations %s",
 			c.name, c.calls, c.allowed, c.denied, c.timed, c.durationMicros, sketchText(c.durations))
 	}
 	for k, calls := range t.rules {

@@ -32,7 +32,8 @@ func TestAccept(t *testing.T) {
 				t.Fatalf("%s: %v", role, err)
 			}
 			want := organization.Membership{
-				Organization: organization.Organization{ID: owner.OrgID, Name: "Blue", CreatedAt: invite.CreatedAt}, Role: role, MemberCount: 2,
+				Organization: organization.Organization{ID: owner.OrgID, Name: "Blue", CreatedAt: invite.CreatedAt},
+				Role:         role, MemberCount: 2,
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("Accept (-want +got):\n%s", diff)
@@ -46,7 +47,10 @@ func TestAccept(t *testing.T) {
 			f.wantLog(t, owner.OrgID,
 				entry{"invite.created", "user " + owner.UserID, "invite " + invite.ID, payload},
 				entry{"invite.accepted", "user " + joiner.UserID, "invite " + invite.ID, payload},
-				entry{"member.joined", "user " + joiner.UserID, "member " + joiner.UserID, `{"role":"` + string(role) + `"}`},
+				entry{
+					"member.joined", "user " + joiner.UserID, "member " + joiner.UserID,
+					`{"role":"` + string(role) + `"}`,
+				},
 			)
 		}
 	})
@@ -57,7 +61,8 @@ func TestEndedInvitations(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, f *fixture) {
 		joiner := f.joiner(t)
-		expired, withdrawn, closed, used := f.create(t, "Expired"), f.create(t, "Withdrawn"), f.create(t, "Closed"), f.create(t, "Used")
+		expired, withdrawn, closed, used := f.create(t, "Expired"), f.create(t, "Withdrawn"), f.create(t, "Closed"),
+			f.create(t, "Used")
 		_, expiredToken := f.invite(t, expired, joinerEmail, principal.Member)
 		f.clock.advance(lifetime) // the first instant it is not valid
 		invite, withdrawnToken := f.invite(t, withdrawn, joinerEmail, principal.Member)
@@ -173,7 +178,8 @@ func TestInvitationsToOneAddressAreFew(t *testing.T) {
 			f.invite(t, f.create(t, "Blue"), "two@example.org", principal.Member)
 		}
 		owner := f.create(t, "Blue")
-		if _, err := f.service.Invite(t.Context(), owner, "two@example.org", principal.Member); !fault.Is(err, fault.TooMany) {
+		if _, err := f.service.Invite(t.Context(), owner, "two@example.org",
+			principal.Member); !fault.Is(err, fault.TooMany) {
 			t.Errorf("the sixth within the hour: %v, want too many", err)
 		}
 		f.invite(t, owner, "three@example.org", principal.Member)

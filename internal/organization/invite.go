@@ -15,7 +15,9 @@ import (
 
 // Invite mails a person an invitation and withdraws the open one that the same
 // person may have. When the mail cannot be sent, the new one is withdrawn too.
-func (s *Service) Invite(ctx context.Context, p principal.Principal, address string, role principal.Role) (Invite, error) {
+func (s *Service) Invite(
+	ctx context.Context, p principal.Principal, address string, role principal.Role,
+) (Invite, error) {
 	if err := checkRole(role); err != nil {
 		return Invite{}, err
 	}
@@ -33,8 +35,13 @@ func (s *Service) Invite(ctx context.Context, p principal.Principal, address str
 		}
 		name = o.Name
 		invite = Invite{
-			ID: id, OrgID: p.OrgID, Email: address, Role: role, InvitedBy: p.UserID,
-			CreatedAt: tx.Now(), ExpiresAt: tx.Now().Add(inviteLifetime),
+			ID:        id,
+			OrgID:     p.OrgID,
+			Email:     address,
+			Role:      role,
+			InvitedBy: p.UserID,
+			CreatedAt: tx.Now(),
+			ExpiresAt: tx.Now().Add(inviteLifetime),
 		}
 		return openInvite(ctx, tx, p, invite, secret.Hash(token.Reveal()))
 	})
@@ -125,7 +132,9 @@ func (s *Service) Invites(ctx context.Context, p principal.Principal) ([]Invite,
 
 // Withdraw ends an open invitation of the organization.
 func (s *Service) Withdraw(ctx context.Context, p principal.Principal, inviteID string) error {
-	return s.change(ctx, p, principal.ManageMembers, func(ctx context.Context, tx *database.Tx, p principal.Principal) error {
+	return s.change(ctx, p, principal.ManageMembers, func(
+		ctx context.Context, tx *database.Tx, p principal.Principal,
+	) error {
 		invite, err := findOpenInvite(ctx, tx, p.OrgID, inviteID)
 		if err != nil {
 			return err

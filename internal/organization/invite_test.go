@@ -24,13 +24,19 @@ func TestInvite(t *testing.T) {
 		owner := f.create(t, "Blue")
 		invite, token := f.invite(t, owner, " Two@Example.ORG ", principal.Approver)
 		want := organization.Invite{
-			ID: invite.ID, OrgID: owner.OrgID, Email: "two@example.org", Role: principal.Approver, InvitedBy: owner.UserID,
-			CreatedAt: f.clock.Now(), ExpiresAt: f.clock.Now().Add(lifetime),
+			ID:        invite.ID,
+			OrgID:     owner.OrgID,
+			Email:     "two@example.org",
+			Role:      principal.Approver,
+			InvitedBy: owner.UserID,
+			CreatedAt: f.clock.Now(),
+			ExpiresAt: f.clock.Now().Add(lifetime),
 		}
 		if diff := cmp.Diff(want, invite); diff != "" {
 			t.Errorf("Invite (-want +got):\n%s", diff)
 		}
-		wantMail := mail.Message{To: "two@example.org", Subject: "You are invited to an organization on Writ", Text: `You are invited to join the organization "Blue" on Writ.
+		wantMail := mail.Message{To: "two@example.org", Subject: "You are invited to an organization on Writ",
+			Text: `You are invited to join the organization "Blue" on Writ.
 Your role there will be: approver.
 
 To accept, open this link and sign in, or sign up, with this e-mail address:
@@ -45,14 +51,18 @@ If you did not expect this invitation, you can ignore this mail.
 			t.Errorf("mails (-want +got):\n%s", diff)
 		}
 		var hash []byte
-		if err := f.db.QueryRow(t.Context(), `SELECT token_hash FROM organization_invite WHERE id = $1`, invite.ID).Scan(&hash); err != nil {
+		if err := f.db.QueryRow(t.Context(), `SELECT token_hash FROM organization_invite WHERE id = $1`,
+			invite.ID).Scan(&hash); err != nil {
 			t.Fatal(err)
 		}
 		if !secret.SameHash(hash, secret.Hash(token)) {
 			t.Errorf("stored %x, which is not the token's hash", hash)
 		}
 		f.wantLog(t, owner.OrgID,
-			entry{"invite.created", "user " + owner.UserID, "invite " + invite.ID, `{"email":"two@example.org","role":"approver"}`})
+			entry{
+				"invite.created", "user " + owner.UserID, "invite " + invite.ID,
+				`{"email":"two@example.org","role":"approver"}`,
+			})
 	})
 }
 
@@ -157,8 +167,13 @@ func TestInvitationThatCannotBeMailed(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.wantLog(t, owner.OrgID,
-			entry{"invite.created", "user " + owner.UserID, "invite " + id, `{"email":"two@example.org","role":"member"}`},
-			entry{"invite.withdrawn", "user " + owner.UserID, "invite " + id, `{"email":"two@example.org","reason":"not sent"}`},
+			entry{
+				"invite.created", "user " + owner.UserID, "invite " + id, `{"email":"two@example.org","role":"member"}`,
+			},
+			entry{
+				"invite.withdrawn", "user " + owner.UserID, "invite " + id,
+				`{"email":"two@example.org","reason":"not sent"}`,
+			},
 		)
 	})
 }
@@ -190,7 +205,8 @@ func TestMailOfHostileNames(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, f *fixture) {
 		for _, name := range []string{
-			`Blue"`, "=?utf-8?q?=0D=0ABcc:_x@example.org?=", "Bcc: x@example.org", "%s%d%!", ".", "<b>Blue</b>", "Зелёный 😀",
+			`Blue"`, "=?utf-8?q?=0D=0ABcc:_x@example.org?=", "Bcc: x@example.org", "%s%d%!", ".", "<b>Blue</b>",
+			"Зелёный 😀",
 		} {
 			f.clock.advance(time.Hour) // an address is invited only so often
 			dir := t.TempDir()
@@ -199,7 +215,8 @@ func TestMailOfHostileNames(t *testing.T) {
 				t.Fatal(err)
 			}
 			service := organization.New(f.db, outbox, "https://writ.example.org")
-			if _, err := service.Invite(t.Context(), f.create(t, name), "two@example.org", principal.Member); err != nil {
+			if _, err := service.Invite(t.Context(), f.create(t, name), "two@example.org",
+				principal.Member); err != nil {
 				t.Errorf("%s: %v", name, err)
 				continue
 			}
@@ -257,8 +274,14 @@ func TestWithdraw(t *testing.T) {
 		wantFault(t, "its token", err, fault.NotFound, notValid)
 		wantFault(t, "again", f.service.Withdraw(t.Context(), owner, invite.ID), fault.NotFound, noSuchInvite)
 		f.wantLog(t, owner.OrgID,
-			entry{"invite.created", "user " + owner.UserID, "invite " + invite.ID, `{"email":"two@example.org","role":"member"}`},
-			entry{"invite.withdrawn", "user " + owner.UserID, "invite " + invite.ID, `{"email":"two@example.org","reason":"by request"}`},
+			entry{
+				"invite.created", "user " + owner.UserID, "invite " + invite.ID,
+				`{"email":"two@example.org","role":"member"}`,
+			},
+			entry{
+				"invite.withdrawn", "user " + owner.UserID, "invite " + invite.ID,
+				`{"email":"two@example.org","reason":"by request"}`,
+			},
 		)
 
 		accepted, token := f.invite(t, owner, "two@example.org", principal.Member)

@@ -161,7 +161,9 @@ func countInvitesTo(ctx context.Context, r database.Reader, email string, since 
 // EndInvites withdraws every open invitation, within a restore: some had ended
 // since the backup.
 func EndInvites(ctx context.Context, tx *database.Tx) (int64, error) {
-	n, err := tx.Exec(ctx, `UPDATE organization_invite SET withdrawn_at = $1 WHERE accepted_at IS NULL AND withdrawn_at IS NULL`, database.Micros(tx.Now()))
+	n, err := tx.Exec(ctx,
+		`UPDATE organization_invite SET withdrawn_at = $1 WHERE accepted_at IS NULL AND withdrawn_at IS NULL`,
+		database.Micros(tx.Now()))
 	if err != nil {
 		return 0, fmt.Errorf("end invitations: %w", err)
 	}

@@ -14,7 +14,9 @@ const memberList = "organization.members"
 
 // Members lists who belongs to the organization, who joined first coming first.
 // A limit below 1 is the default one, and one too high the highest.
-func (s *Service) Members(ctx context.Context, p principal.Principal, cursor string, limit int) (page.Page[Member], error) {
+func (s *Service) Members(
+	ctx context.Context, p principal.Principal, cursor string, limit int,
+) (page.Page[Member], error) {
 	if err := p.Require(principal.ReadMembers); err != nil {
 		return page.Page[Member]{}, err
 	}
@@ -37,7 +39,9 @@ func (s *Service) Members(ctx context.Context, p principal.Principal, cursor str
 
 // ChangeRole gives a member another role. The caller must be allowed to take
 // the old role and to give the new one.
-func (s *Service) ChangeRole(ctx context.Context, p principal.Principal, userID string, role principal.Role) (Member, error) {
+func (s *Service) ChangeRole(
+	ctx context.Context, p principal.Principal, userID string, role principal.Role,
+) (Member, error) {
 	if err := checkRole(role); err != nil {
 		return Member{}, err
 	}
@@ -95,7 +99,9 @@ func (s *Service) Remove(ctx context.Context, p principal.Principal, userID stri
 		if err := deleteMember(ctx, tx, p.OrgID, userID); err != nil {
 			return err
 		}
-		return record(ctx, tx, p, p.OrgID, "member.removed", about("member", userID), map[string]any{"role": string(m.Role)})
+		return record(ctx, tx, p, p.OrgID, "member.removed", about("member", userID), map[string]any{
+			"role": string(m.Role),
+		})
 	})
 }
 
@@ -117,7 +123,9 @@ func keepAnOwner(ctx context.Context, tx *database.Tx, orgID string, m Member) e
 
 // AddMember makes a person a member without an invitation. It is the operator's,
 // for an installation that sends no mail: who has its data needs nobody's leave.
-func (s *Service) AddMember(ctx context.Context, p principal.Principal, orgID, userID string, role principal.Role) error {
+func (s *Service) AddMember(
+	ctx context.Context, p principal.Principal, orgID, userID string, role principal.Role,
+) error {
 	if p.Kind != principal.System {
 		return fault.New(fault.Forbidden, "only the operator adds members without an invitation")
 	}
@@ -142,7 +150,9 @@ func (s *Service) AddMember(ctx context.Context, p principal.Principal, orgID, u
 }
 
 // join makes a person a member.
-func join(ctx context.Context, tx *database.Tx, actor principal.Principal, orgID, userID string, role principal.Role) error {
+func join(
+	ctx context.Context, tx *database.Tx, actor principal.Principal, orgID, userID string, role principal.Role,
+) error {
 	if err := insertMember(ctx, tx, orgID, userID, role); err != nil {
 		return err
 	}

@@ -28,7 +28,9 @@ func TestMembers(t *testing.T) {
 			}
 			want = append(want, f.add(t, owner.OrgID, principal.Roles()[i%5]))
 		}
-		slices.SortFunc(want[1:], func(a, b principal.Principal) int { return slices.Compare([]byte(a.UserID), []byte(b.UserID)) })
+		slices.SortFunc(want[1:], func(a, b principal.Principal) int {
+			return slices.Compare([]byte(a.UserID), []byte(b.UserID))
+		})
 		want = slices.Concat(want[4:], want[1:4], want[:1])
 
 		var got []organization.Member
@@ -68,8 +70,11 @@ func TestMembersLimits(t *testing.T) {
 		f.exec(t, `
 			INSERT INTO organization_member (org_id, user_id, role, joined_at)
 			SELECT $1, id, 'member', 1 FROM user_account WHERE name = ''`, owner.OrgID)
-		for give, want := range map[int]int{-1: page.DefaultLimit, 0: page.DefaultLimit, 1: 1, 200: 200, 201: page.MaxLimit, 1 << 40: page.MaxLimit} {
-			if p, err := f.service.Members(t.Context(), owner, "", give); err != nil || len(p.Items) != want || !p.HasMore {
+		for give, want := range map[int]int{
+			-1: page.DefaultLimit, 0: page.DefaultLimit, 1: 1, 200: 200, 201: page.MaxLimit, 1 << 40: page.MaxLimit,
+		} {
+			if p, err := f.service.Members(t.Context(), owner, "", give); err != nil || len(p.Items) != want ||
+				!p.HasMore {
 				t.Errorf("limit %d: %d members, more %t, %v; want %d", give, len(p.Items), p.HasMore, err, want)
 			}
 		}
@@ -89,7 +94,8 @@ func TestChangeRole(t *testing.T) {
 			p := f.add(t, owner.OrgID, caller)
 			for _, from := range principal.Roles() {
 				for _, to := range principal.Roles() {
-					f.exec(t, `UPDATE organization_member SET role = $2 WHERE user_id = $1`, target.UserID, string(from))
+					f.exec(t, `UPDATE organization_member SET role = $2 WHERE user_id = $1`, target.UserID,
+						string(from))
 					allowed := caller == principal.Owner ||
 						caller == principal.Admin && from != principal.Owner && to != principal.Owner
 					want, wantRole := fault.Kind(""), to
@@ -99,10 +105,12 @@ func TestChangeRole(t *testing.T) {
 					what := fmt.Sprintf("%s changes %s to %s", caller, from, to)
 					got, err := f.service.ChangeRole(t.Context(), p, target.UserID, to)
 					wantKind(t, what, err, want)
-					if allowed && (got.Role != to || got.UserID != target.UserID) || !allowed && got != (organization.Member{}) {
+					if allowed && (got.Role != to || got.UserID != target.UserID) ||
+						!allowed && got != (organization.Member{}) {
 						t.Errorf("%s: %+v", what, got)
 					}
-					if role, err := f.service.RoleOf(t.Context(), owner.OrgID, target.UserID); err != nil || role != wantRole {
+					if role, err := f.service.RoleOf(t.Context(), owner.OrgID, target.UserID); err != nil ||
+						role != wantRole {
 						t.Errorf("%s: the role is %s (%v), want %s", what, role, err, wantRole)
 					}
 				}
@@ -121,13 +129,22 @@ func TestChangeRoleIsRecorded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := organization.Member{UserID: target.UserID, Email: got.Email, Name: "Name of " + got.Email, Role: principal.Approver, JoinedAt: f.clock.Now()}
+			want := organization.Member{
+				UserID:   target.UserID,
+				Email:    got.Email,
+				Name:     "Name of " + got.Email,
+				Role:     principal.Approver,
+				JoinedAt: f.clock.Now(),
+			}
 			if diff := cmp.Diff(want, got); diff != "" || got.Email == "" {
 				t.Errorf("ChangeRole (-want +got):\n%s", diff)
 			}
 		}
 		f.wantLog(t, owner.OrgID,
-			entry{"member.role_changed", "user " + owner.UserID, "member " + target.UserID, `{"from":"member","to":"approver"}`})
+			entry{
+				"member.role_changed", "user " + owner.UserID, "member " + target.UserID,
+				`{"from":"member","to":"approver"}`,
+			})
 		for _, role := range []principal.Role{"", "root", "Owner", "owner "} {
 			_, err := f.service.ChangeRole(t.Context(), owner, target.UserID, role)
 			wantKind(t, "role "+string(role), err, fault.Invalid)
@@ -155,8 +172,11 @@ func TestRemove(t *testing.T) {
 				}
 				wantKind(t, what, err, "")
 				wantFault(t, what+": afterwards", roleErr, fault.Forbidden, notMember)
-				wantFault(t, what+" twice", f.service.Remove(t.Context(), p, target.UserID), fault.NotFound, noSuchMember)
-				want = append(want, entry{"member.removed", "user " + p.UserID, "member " + target.UserID, `{"role":"` + string(role) + `"}`})
+				wantFault(t, what+" twice", f.service.Remove(t.Context(), p, target.UserID), fault.NotFound,
+					noSuchMember)
+				want = append(want, entry{
+					"member.removed", "user " + p.UserID, "member " + target.UserID, `{"role":"` + string(role) + `"}`,
+				})
 			}
 		}
 		f.wantLog(t, owner.OrgID, want...)
@@ -171,7 +191,9 @@ func TestLeave(t *testing.T) {
 		for _, role := range principal.Roles() {
 			p := f.add(t, owner.OrgID, role)
 			wantKind(t, string(role)+" leaves", f.service.Remove(t.Context(), p, p.UserID), "")
-			want = append(want, entry{"member.removed", "user " + p.UserID, "member " + p.UserID, `{"role":"` + string(role) + `"}`})
+			want = append(want, entry{
+				"member.removed", "user " + p.UserID, "member " + p.UserID, `{"role":"` + string(role) + `"}`,
+			})
 			_, err := f.service.RoleOf(t.Context(), p.OrgID, p.UserID)
 			wantFault(t, string(role)+" afterwards", err, fault.Forbidden, notMember)
 		}
@@ -192,9 +214,11 @@ func TestLastOwnerStays(t *testing.T) {
 		for name, p := range map[string]principal.Principal{"alone": owner, "the operator": operator} {
 			_, err := f.service.ChangeRole(t.Context(), p, owner.UserID, principal.Admin)
 			wantFault(t, name+": demote", err, fault.Conflict, onlyOwnerRefuse)
-			wantFault(t, name+": remove", f.service.Remove(t.Context(), p, owner.UserID), fault.Conflict, onlyOwnerRefuse)
+			wantFault(t, name+": remove", f.service.Remove(t.Context(), p, owner.UserID), fault.Conflict,
+				onlyOwnerRefuse)
 		}
-		if got, err := f.service.ChangeRole(t.Context(), owner, owner.UserID, principal.Owner); err != nil || got.Role != principal.Owner {
+		if got, err := f.service.ChangeRole(t.Context(), owner, owner.UserID, principal.Owner); err != nil ||
+			got.Role != principal.Owner {
 			t.Errorf("the last owner stays owner: %+v, %v", got, err)
 		}
 		f.wantLog(t, owner.OrgID)
@@ -203,7 +227,8 @@ func TestLastOwnerStays(t *testing.T) {
 		if _, err := f.service.ChangeRole(t.Context(), owner, owner.UserID, principal.Viewer); err != nil {
 			t.Errorf("one of two owners steps down: %v", err)
 		}
-		wantFault(t, "the other leaves", f.service.Remove(t.Context(), second, second.UserID), fault.Conflict, onlyOwnerRefuse)
+		wantFault(t, "the other leaves", f.service.Remove(t.Context(), second, second.UserID), fault.Conflict,
+			onlyOwnerRefuse)
 	})
 }
 
@@ -247,7 +272,8 @@ func TestAddMember(t *testing.T) {
 			"an API key":          {key, owner.OrgID, carol, principal.Viewer, fault.Forbidden},
 			"nobody":              {principal.Principal{}, owner.OrgID, carol, principal.Viewer, fault.Forbidden},
 		} {
-			wantKind(t, name, f.service.AddMember(ctx, refused.by, refused.orgID, refused.user, refused.role), refused.want)
+			wantKind(t, name, f.service.AddMember(ctx, refused.by, refused.orgID, refused.user, refused.role),
+				refused.want)
 		}
 		if _, err := f.service.RoleOf(ctx, owner.OrgID, carol); err == nil {
 			t.Error("a refusal made a member")

@@ -131,7 +131,9 @@ func (f *fixture) add(t *testing.T, orgID string, role principal.Role) principal
 }
 
 // invite invites and gives the token that was mailed.
-func (f *fixture) invite(t *testing.T, p principal.Principal, email string, role principal.Role) (organization.Invite, string) {
+func (f *fixture) invite(
+	t *testing.T, p principal.Principal, email string, role principal.Role,
+) (organization.Invite, string) {
 	t.Helper()
 	invite, err := f.service.Invite(t.Context(), p, email, role)
 	if err != nil {

@@ -23,7 +23,8 @@ type Party struct {
 // in this organization.
 func (s *Service) PartyOf(ctx context.Context, orgID, userID, address string) (Party, error) {
 	var party Party
-	err := s.db.QueryRow(ctx, `SELECT name FROM organization WHERE id = $1 AND closed_at IS NULL`, orgID).Scan(&party.OrgName)
+	err := s.db.QueryRow(ctx, `SELECT name FROM organization WHERE id = $1 AND closed_at IS NULL`,
+		orgID).Scan(&party.OrgName)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Party{}, notMember()
 	}

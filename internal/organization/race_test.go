@@ -79,11 +79,12 @@ func TestTwoOwnersAtOnce(t *testing.T) {
 		{"leave", func(ctx context.Context, s *organization.Service, me, _ principal.Principal) error {
 			return s.Remove(ctx, me, me.UserID)
 		}, fault.Conflict},
-		{"the operator demotes both", func(ctx context.Context, s *organization.Service, me, _ principal.Principal) error {
-			operator := principal.Principal{Kind: principal.System, OrgID: me.OrgID}
-			_, err := s.ChangeRole(ctx, operator, me.UserID, principal.Member)
-			return err
-		}, fault.Conflict},
+		{"the operator demotes both",
+			func(ctx context.Context, s *organization.Service, me, _ principal.Principal) error {
+				operator := principal.Principal{Kind: principal.System, OrgID: me.OrgID}
+				_, err := s.ChangeRole(ctx, operator, me.UserID, principal.Member)
+				return err
+			}, fault.Conflict},
 	}
 	eachPair(t, func(t *testing.T, f *fixture, other *organization.Service) {
 		for _, tt := range tests {
@@ -96,7 +97,9 @@ func TestTwoOwnersAtOnce(t *testing.T) {
 				)
 				wantOne(t, tt.name, errs, tt.refused)
 				var owners int
-				err := f.db.QueryRow(t.Context(), `SELECT COUNT(*) FROM organization_member WHERE org_id = $1 AND role = 'owner'`, a.OrgID).Scan(&owners)
+				err := f.db.QueryRow(t.Context(),
+					`SELECT COUNT(*) FROM organization_member WHERE org_id = $1 AND role = 'owner'`,
+					a.OrgID).Scan(&owners)
 				if err != nil || owners != 1 {
 					t.Errorf("%s: %d owners are left (%v), want 1", tt.name, owners, err)
 				}

@@ -72,10 +72,12 @@ func TestNobodyMayNothing(t *testing.T) {
 		before := f.log(t, owner.OrgID, 0)
 		for what, act := range actions(f, target.UserID, invite.ID) {
 			for name, p := range map[string]principal.Principal{
-				"zero value":      {},
-				"no role":         {Kind: principal.User, UserID: owner.UserID, OrgID: owner.OrgID},
-				"unknown role":    {Kind: principal.User, UserID: owner.UserID, OrgID: owner.OrgID, Role: "root"},
-				"key alone":       {Kind: principal.Key, UserID: owner.UserID, OrgID: owner.OrgID, KeyID: database.NewID()},
+				"zero value":   {},
+				"no role":      {Kind: principal.User, UserID: owner.UserID, OrgID: owner.OrgID},
+				"unknown role": {Kind: principal.User, UserID: owner.UserID, OrgID: owner.OrgID, Role: "root"},
+				"key alone": {
+					Kind: principal.Key, UserID: owner.UserID, OrgID: owner.OrgID, KeyID: database.NewID(),
+				},
 				"no organization": {Kind: principal.User, UserID: owner.UserID},
 			} {
 				wantKind(t, name+": "+what, act(t.Context(), p), fault.Forbidden)
@@ -97,7 +99,9 @@ func TestChangesAreJudgedByThePresentRole(t *testing.T) {
 		invite, _ := f.invite(t, owner, "open@example.org", principal.Member)
 		demoted := f.add(t, owner.OrgID, principal.Viewer)
 		demoted.Role = principal.Owner
-		removed := principal.Principal{Kind: principal.User, UserID: f.user(t, "gone@example.org"), OrgID: owner.OrgID, Role: principal.Owner}
+		removed := principal.Principal{
+			Kind: principal.User, UserID: f.user(t, "gone@example.org"), OrgID: owner.OrgID, Role: principal.Owner,
+		}
 		stranger := other
 		stranger.OrgID = owner.OrgID
 		before := f.log(t, owner.OrgID, 0)
@@ -159,7 +163,8 @@ func TestMembershipsAreApart(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		here, there := f.create(t, "Here"), f.create(t, "There")
 		both := f.add(t, here.OrgID, principal.Member)
-		f.exec(t, `INSERT INTO organization_member (org_id, user_id, role, joined_at) VALUES ($1, $2, 'admin', 1)`, there.OrgID, both.UserID)
+		f.exec(t, `INSERT INTO organization_member (org_id, user_id, role, joined_at) VALUES ($1, $2, 'admin', 1)`,
+			there.OrgID, both.UserID)
 		_, err := f.service.ChangeRole(t.Context(), here, both.UserID, principal.Viewer)
 		wantKind(t, "change role", err, "")
 		if got, err := f.service.RoleOf(t.Context(), here.OrgID, both.UserID); err != nil || got != principal.Viewer {
@@ -181,7 +186,8 @@ func TestOperator(t *testing.T) {
 		member := f.add(t, owner.OrgID, principal.Member)
 		operator := principal.Operator()
 		operator.OrgID = owner.OrgID
-		if got, err := f.service.ChangeRole(t.Context(), operator, member.UserID, principal.Owner); err != nil || got.Role != principal.Owner {
+		if got, err := f.service.ChangeRole(t.Context(), operator, member.UserID, principal.Owner); err != nil ||
+			got.Role != principal.Owner {
 			t.Errorf("ChangeRole = %+v, %v", got, err)
 		}
 		f.wantLog(t, owner.OrgID,
@@ -190,7 +196,8 @@ func TestOperator(t *testing.T) {
 			operator.OrgID = id
 			_, err := f.service.Rename(t.Context(), operator, "Red")
 			wantKind(t, "organization "+id, err, fault.NotFound)
-			if got, err := f.service.Get(t.Context(), operator); !fault.Is(err, fault.NotFound) || got != (organization.Membership{}) {
+			if got, err := f.service.Get(t.Context(), operator); !fault.Is(err, fault.NotFound) ||
+				got != (organization.Membership{}) {
 				t.Errorf("Get = %+v, %v; want not found", got, err)
 			}
 		}

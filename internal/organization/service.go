@@ -44,7 +44,8 @@ func (s *Service) Create(ctx context.Context, p principal.Principal, name string
 				return err
 			}
 			if n >= maxMemberships {
-				return fault.New(fault.Conflict, "you belong to %d organizations already; leave one to create another", n)
+				return fault.New(fault.Conflict, "you belong to %d organizations already; leave one to create another",
+					n)
 			}
 			created, err = Add(ctx, tx, p, id, p.UserID, name)
 			return err
@@ -59,7 +60,9 @@ func (s *Service) Create(ctx context.Context, p principal.Principal, name string
 // Add makes an organization with its owner inside a change of the caller's,
 // who chose the id (database.NewID) and declared the log of that name. It checks
 // the name, but no right of the actor.
-func Add(ctx context.Context, tx *database.Tx, actor principal.Principal, id, ownerID, name string) (Organization, error) {
+func Add(
+	ctx context.Context, tx *database.Tx, actor principal.Principal, id, ownerID, name string,
+) (Organization, error) {
 	name, err := cleanName(name)
 	if err != nil {
 		return Organization{}, err
@@ -68,7 +71,9 @@ func Add(ctx context.Context, tx *database.Tx, actor principal.Principal, id, ow
 	if err := insertOrganization(ctx, tx, o); err != nil {
 		return Organization{}, err
 	}
-	if err := record(ctx, tx, actor, id, "organization.created", about("organization", id), map[string]any{"name": name}); err != nil {
+	if err := record(ctx, tx, actor, id, "organization.created", about("organization", id), map[string]any{
+		"name": name,
+	}); err != nil {
 		return Organization{}, err
 	}
 	if err := join(ctx, tx, actor, id, ownerID, principal.Owner); err != nil {
@@ -111,7 +116,9 @@ func (s *Service) Rename(ctx context.Context, p principal.Principal, name string
 		return Membership{}, err
 	}
 	var renamed Membership
-	err = s.change(ctx, p, principal.UpdateOrganization, func(ctx context.Context, tx *database.Tx, p principal.Principal) error {
+	err = s.change(ctx, p, principal.UpdateOrganization, func(
+		ctx context.Context, tx *database.Tx, p principal.Principal,
+	) error {
 		m, err := findMembership(ctx, tx, p.OrgID, p.Role)
 		if err != nil {
 			return err
@@ -135,7 +142,9 @@ func (s *Service) Rename(ctx context.Context, p principal.Principal, name string
 
 // Close ends the organization for all its members, with its open invitations.
 func (s *Service) Close(ctx context.Context, p principal.Principal) error {
-	return s.change(ctx, p, principal.CloseOrganization, func(ctx context.Context, tx *database.Tx, p principal.Principal) error {
+	return s.change(ctx, p, principal.CloseOrganization, func(
+		ctx context.Context, tx *database.Tx, p principal.Principal,
+	) error {
 		if err := updateClosed(ctx, tx, p.OrgID); err != nil {
 			return err
 		}
@@ -187,9 +196,15 @@ func standing(ctx context.Context, r database.Reader, p principal.Principal) (pr
 func about(kind, id string) audit.Subject { return audit.Subject{Type: kind, ID: id} }
 
 // record appends to the organization's log what the change did.
-func record(ctx context.Context, tx *database.Tx, actor principal.Principal, orgID, action string, subject audit.Subject, payload any) error {
+func record(
+	ctx context.Context, tx *database.Tx, actor principal.Principal, orgID, action string, subject audit.Subject, payload any,
+) error {
 	_, err := audit.Append(ctx, tx, audit.Entry{
-		Log: orgID, Action: action, Actor: actor, Subject: subject, Payload: payload,
+		Log:     orgID,
+		Action:  action,
+		Actor:   actor,
+		Subject: subject,
+		Payload: payload,
 	})
 	return err
 }

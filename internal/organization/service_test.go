@@ -21,12 +21,16 @@ func TestCreate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := (organization.Organization{ID: created.ID, Name: "Blue & Söhne", CreatedAt: f.clock.Now()}); created != want {
+		if want := (organization.Organization{
+			ID: created.ID, Name: "Blue & Söhne", CreatedAt: f.clock.Now(),
+		}); created != want {
 			t.Errorf("Create = %+v, want %+v", created, want)
 		}
 		p.OrgID, p.Role = created.ID, principal.Owner
 		got, err := f.service.Get(t.Context(), p)
-		if want := (organization.Membership{Organization: created, Role: principal.Owner, MemberCount: 1}); err != nil || got != want {
+		if want := (organization.Membership{
+			Organization: created, Role: principal.Owner, MemberCount: 1,
+		}); err != nil || got != want {
 			t.Errorf("Get = %+v, %v; want %+v", got, err, want)
 		}
 		want := []entry{
@@ -44,8 +48,10 @@ func TestCreateIsForPeople(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		id := f.user(t, "one@example.org")
 		for name, p := range map[string]principal.Principal{
-			"nobody":   {UserID: id},
-			"key":      {Kind: principal.Key, UserID: id, KeyID: database.NewID(), Scopes: []principal.Scope{principal.CLI}},
+			"nobody": {UserID: id},
+			"key": {
+				Kind: principal.Key, UserID: id, KeyID: database.NewID(), Scopes: []principal.Scope{principal.CLI},
+			},
 			"operator": principal.Operator(),
 		} {
 			_, err := f.service.Create(t.Context(), p, "Blue")
@@ -78,13 +84,15 @@ func TestNames(t *testing.T) {
 			{"right-to-left override", "Blue\u202eSky", ""},
 			{"not UTF-8", "Blue\xff", ""},
 		} {
-			created, err := f.service.Create(t.Context(), principal.Principal{Kind: principal.User, UserID: owner.UserID}, tt.give)
+			created, err := f.service.Create(t.Context(),
+				principal.Principal{Kind: principal.User, UserID: owner.UserID}, tt.give)
 			renamed, err2 := f.service.Rename(t.Context(), owner, tt.give)
 			if tt.want == "" {
 				wantKind(t, "create: "+tt.name, err, fault.Invalid)
 				wantKind(t, "rename: "+tt.name, err2, fault.Invalid)
 			} else if created.Name != tt.want || renamed.Name != tt.want || err != nil || err2 != nil {
-				t.Errorf("%s: created %q (%v), renamed %q (%v), want %q", tt.name, created.Name, err, renamed.Name, err2, tt.want)
+				t.Errorf("%s: created %q (%v), renamed %q (%v), want %q", tt.name, created.Name, err, renamed.Name,
+					err2, tt.want)
 			}
 		}
 	})
@@ -95,7 +103,9 @@ func TestAdd(t *testing.T) {
 	each(t, func(t *testing.T, f *fixture) {
 		owner := f.user(t, "one@example.org")
 		add := func(id, log, name string) (o organization.Organization, err error) {
-			err = f.db.Write(t.Context(), database.Change{Logs: []string{log}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
+			err = f.db.Write(t.Context(), database.Change{Logs: []string{log}, Do: func(
+				ctx context.Context, tx *database.Tx,
+			) (err error) {
 				o, err = organization.Add(ctx, tx, principal.Operator(), id, owner, name)
 				return err
 			}})
@@ -103,7 +113,8 @@ func TestAdd(t *testing.T) {
 		}
 		id := database.NewID()
 		o, err := add(id, id, " Blue ")
-		if want := (organization.Organization{ID: id, Name: "Blue", CreatedAt: f.clock.Now()}); err != nil || o != want {
+		if want := (organization.Organization{ID: id, Name: "Blue", CreatedAt: f.clock.Now()}); err != nil ||
+			o != want {
 			t.Fatalf("Add = %+v, %v; want %+v", o, err, want)
 		}
 		want := []entry{
@@ -133,7 +144,8 @@ func TestMine(t *testing.T) {
 		f.create(t, "Not mine")
 		me := f.add(t, blue.OrgID, principal.Viewer)
 		for _, o := range []principal.Principal{red, ash, closed, twin} {
-			f.exec(t, `INSERT INTO organization_member (org_id, user_id, role, joined_at) VALUES ($1, $2, 'admin', 1)`, o.OrgID, me.UserID)
+			f.exec(t, `INSERT INTO organization_member (org_id, user_id, role, joined_at) VALUES ($1, $2, 'admin', 1)`,
+				o.OrgID, me.UserID)
 		}
 		f.add(t, red.OrgID, principal.Member)
 		if err := f.service.Close(t.Context(), closed); err != nil {
@@ -145,7 +157,8 @@ func TestMine(t *testing.T) {
 		}
 		mine := func(id, name string, role principal.Role, members int) organization.Membership {
 			return organization.Membership{
-				Organization: organization.Organization{ID: id, Name: name, CreatedAt: f.clock.Now()}, Role: role, MemberCount: members,
+				Organization: organization.Organization{ID: id, Name: name, CreatedAt: f.clock.Now()}, Role: role,
+				MemberCount: members,
 			}
 		}
 		want := []organization.Membership{
@@ -201,7 +214,8 @@ func TestRename(t *testing.T) {
 		admin := f.add(t, owner.OrgID, principal.Admin)
 		for range 2 { // the second time there is nothing to change
 			got, err := f.service.Rename(t.Context(), admin, " Red ")
-			if err != nil || got.Name != "Red" || got.ID != owner.OrgID || got.Role != principal.Admin || got.MemberCount != 2 {
+			if err != nil || got.Name != "Red" || got.ID != owner.OrgID || got.Role != principal.Admin ||
+				got.MemberCount != 2 {
 				t.Errorf("Rename = %+v, %v", got, err)
 			}
 		}
@@ -211,7 +225,10 @@ func TestRename(t *testing.T) {
 			}
 		}
 		f.wantLog(t, owner.OrgID,
-			entry{"organization.renamed", "user " + admin.UserID, "organization " + owner.OrgID, `{"from":"Blue","to":"Red"}`})
+			entry{
+				"organization.renamed", "user " + admin.UserID, "organization " + owner.OrgID,
+				`{"from":"Blue","to":"Red"}`,
+			})
 		f.wantLog(t, other.OrgID)
 	})
 }
@@ -246,7 +263,10 @@ func TestClose(t *testing.T) {
 		operator := principal.Principal{Kind: principal.System, OrgID: owner.OrgID}
 		wantKind(t, "the operator", f.service.Close(t.Context(), operator), fault.NotFound)
 
-		closed := entry{"organization.closed", "user " + owner.UserID, "organization " + owner.OrgID, `{"withdrawnInvites":["` + invite.ID + `"]}`}
+		closed := entry{
+			"organization.closed", "user " + owner.UserID, "organization " + owner.OrgID,
+			`{"withdrawnInvites":["` + invite.ID + `"]}`,
+		}
 		if diff := cmp.Diff(append(before, closed), f.log(t, owner.OrgID, 0)); diff != "" {
 			t.Errorf("log (-want +got):\n%s", diff)
 		}

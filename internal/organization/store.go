@@ -118,7 +118,9 @@ func scanMember(s database.Scanner) (m Member, err error) {
 
 // membersAfter reads the members behind a position. The zero cursor stands
 // before everyone, since nobody joined in 1970.
-func membersAfter(ctx context.Context, r database.Reader, orgID string, after page.Cursor, limit int) ([]Member, error) {
+func membersAfter(
+	ctx context.Context, r database.Reader, orgID string, after page.Cursor, limit int,
+) ([]Member, error) {
 	members, err := database.Collect(ctx, r, scanMember, `
 		SELECT m.user_id, u.email, u.name, m.role, m.joined_at
 		FROM organization_member m
@@ -208,7 +210,8 @@ func Everybody(ctx context.Context, r database.Reader, orgID string) ([]Member, 
 // RoleOf is what a person is in an organization, or empty where they are no member,
 // for who must know it inside a transaction.
 func RoleOf(ctx context.Context, r database.Reader, orgID, userID string) (role principal.Role, err error) {
-	err = r.QueryRow(ctx, `SELECT role FROM organization_member WHERE org_id = $1 AND user_id = $2`, orgID, userID).Scan(&role)
+	err = r.QueryRow(ctx, `SELECT role FROM organization_member WHERE org_id = $1 AND user_id = $2`, orgID,
+		userID).Scan(&role)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return "", fmt.Errorf("read the role of user %s: %w", userID, err)
 	}

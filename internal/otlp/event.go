@@ -73,7 +73,9 @@ func (r *reader) appendEvent(list []byte, e event) []byte {
 		member("name", value{kind: textValue, text: e.name})
 	}
 	if e.at > 0 && e.at <= math.MaxInt64 {
-		member("time", value{kind: textValue, text: time.Unix(0, int64(e.at)).UTC().AppendFormat(nil, time.RFC3339Nano)})
+		member("time", value{
+			kind: textValue, text: time.Unix(0, int64(e.at)).UTC().AppendFormat(nil, time.RFC3339Nano),
+		})
 	}
 	if e.traceID != nil {
 		member("traceId", value{kind: textValue, text: hex.AppendEncode(nil, e.traceID)})

@@ -59,13 +59,22 @@ func (r *reader) fragment(id [16]byte, spans []*span) intake.Fragment {
 		f.Spans[i] = s.Span
 	}
 	f.Trace = intake.Trace{
-		ID: uuid.UUID(id).String(), Name: head.Name, Source: source, Tags: "[]", Attributes: head.resource.traceAttributes(),
-		SessionID: firstOf(head, spans, (*span).session),
-		UserID:    firstOf(head, spans, func(s *span) string { return cmp.Or(s.sense.user, userID(s.resource.sense[user])) }),
-		AgentID:   firstOf(head, spans, func(s *span) string { return cmp.Or(s.sense.agent, s.resource.sense[agent].string()) }),
+		ID:         uuid.UUID(id).String(),
+		Name:       head.Name,
+		Source:     source,
+		Tags:       "[]",
+		Attributes: head.resource.traceAttributes(),
+		SessionID:  firstOf(head, spans, (*span).session),
+		UserID: firstOf(head, spans, func(s *span) string {
+			return cmp.Or(s.sense.user, userID(s.resource.sense[user]))
+		}),
+		AgentID: firstOf(head, spans, func(s *span) string {
+			return cmp.Or(s.sense.agent, s.resource.sense[agent].string())
+		}),
 	}
 	if head.isRoot {
-		f.Trace.Start, f.Trace.End, f.Trace.DurationMs, f.Trace.Status = head.Start, head.End, head.DurationMs, head.Status
+		f.Trace.Start, f.Trace.End, f.Trace.DurationMs, f.Trace.Status = head.Start, head.End, head.DurationMs,
+			head.Status
 		f.Trace.Input, f.Trace.Output = head.sense.input, head.sense.output
 	} else {
 		f.Trace.Start, f.Trace.End, f.Trace.Status = reach(spans)

@@ -19,7 +19,10 @@ func FuzzRead(f *testing.F) {
 	sample := request{{
 		attributes: pairs{{"service.name", "planner"}}, scope: pairs{{"v", int64(1)}},
 		spans: []wireSpan{span(func(s *wireSpan) {
-			s.attributes = pairs{{"gen_ai.request.model", "gpt-4o"}, {"gen_ai.usage.input_tokens", int64(5)}, {"l", []any{pairs{{"k", 1.5}}, []byte("x")}}, {"session.id", "s"}}
+			s.attributes = pairs{
+				{"gen_ai.request.model", "gpt-4o"}, {"gen_ai.usage.input_tokens", int64(5)},
+				{"l", []any{pairs{{"k", 1.5}}, []byte("x")}}, {"session.id", "s"},
+			}
 			s.events = []wireEvent{{name: "e", at: begin}}
 			s.links = []wireSpan{{trace: traceB, id: spanB}}
 		}), span()},

@@ -18,12 +18,14 @@ const (
 var (
 	kindsByOperation = map[string]string{
 		"chat": intake.KindGeneration, "text_completion": intake.KindGeneration, "completion": intake.KindGeneration,
-		"generate_content": intake.KindGeneration, "embeddings": intake.KindGeneration, "embedding": intake.KindGeneration,
+		"generate_content": intake.KindGeneration, "embeddings": intake.KindGeneration,
+		"embedding":    intake.KindGeneration,
 		"execute_tool": kindTool, "invoke_agent": kindAgent, "create_agent": kindAgent, "invoke_workflow": kindSpan,
 	}
 	kindsByInference = map[string]string{
 		"llm": intake.KindGeneration, "embedding": intake.KindGeneration, "tool": kindTool, "agent": kindAgent,
-		"chain": kindSpan, "retriever": kindSpan, "reranker": kindSpan, "guardrail": kindSpan, "evaluator": kindSpan, "prompt": kindSpan,
+		"chain": kindSpan, "retriever": kindSpan, "reranker": kindSpan, "guardrail": kindSpan, "evaluator": kindSpan,
+		"prompt": kindSpan,
 	}
 	kindsByLoop = map[string]string{"tool": kindTool, "agent": kindAgent, "workflow": kindSpan, "task": kindSpan}
 )

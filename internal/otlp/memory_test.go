@@ -26,19 +26,33 @@ func TestHostileBodiesTakeLittleMemory(t *testing.T) {
 		encoding otlp.Encoding
 		body     []byte
 	}{
-		"empty resources":          {otlp.Protobuf, fill(message(nil).bytes(1, nil))},
-		"empty scopes":             {otlp.Protobuf, message(nil).bytes(1, fill(message(nil).bytes(2, nil)))},
-		"empty spans":              {otlp.Protobuf, message(nil).bytes(1, message(nil).bytes(2, fill(message(nil).bytes(2, nil))))},
+		"empty resources": {otlp.Protobuf, fill(message(nil).bytes(1, nil))},
+		"empty scopes":    {otlp.Protobuf, message(nil).bytes(1, fill(message(nil).bytes(2, nil)))},
+		"empty spans": {
+			otlp.Protobuf, message(nil).bytes(1, message(nil).bytes(2, fill(message(nil).bytes(2, nil)))),
+		},
 		"empty attributes":         {otlp.Protobuf, inSpan(fill(message(nil).bytes(9, nil)))},
 		"empty events":             {otlp.Protobuf, inSpan(fill(message(nil).bytes(11, nil)))},
 		"empty links":              {otlp.Protobuf, inSpan(fill(message(nil).bytes(13, nil)))},
 		"events with an attribute": {otlp.Protobuf, inSpan(fill(message(nil).bytes(11, message(nil).bytes(3, nil))))},
-		"empty maps in an array":   {otlp.Protobuf, inSpan(message(nil).bytes(9, message(nil).bytes(2, message(nil).bytes(5, fill(message(nil).bytes(1, message(nil).bytes(6, nil)))))))},
-		"values in values":         {otlp.Protobuf, inSpan(message(nil).bytes(9, message(nil).bytes(2, nested)))},
-		"empty resources, JSON":    {otlp.JSON, []byte(`{"resourceSpans":[{}` + strings.Repeat(",{}", size/3) + `]}`)},
-		"empty attributes, JSON":   {otlp.JSON, []byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[{"attributes":[{}` + strings.Repeat(",{}", size/3) + `]}]}]}]}`)},
-		"empty elements, JSON":     {otlp.JSON, []byte(`{"resourceSpans":[{"resource":{"attributes":[{"value":{"arrayValue":{"values":[{}` + strings.Repeat(",{}", size/3) + `]}}}]}}]}`)},
-		"arrays of JSON":           {otlp.JSON, []byte(strings.Repeat("[", size))},
+		"empty maps in an array": {
+			otlp.Protobuf,
+			inSpan(message(nil).bytes(9, message(nil).bytes(2, message(nil).bytes(5,
+				fill(message(nil).bytes(1, message(nil).bytes(6, nil))))))),
+		},
+		"values in values":      {otlp.Protobuf, inSpan(message(nil).bytes(9, message(nil).bytes(2, nested)))},
+		"empty resources, JSON": {otlp.JSON, []byte(`{"resourceSpans":[{}` + strings.Repeat(",{}", size/3) + `]}`)},
+		"empty attributes, JSON": {
+			otlp.JSON,
+			[]byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[{"attributes":[{}` + strings.Repeat(",{}", size/3) +
+				`]}]}]}]}`),
+		},
+		"empty elements, JSON": {
+			otlp.JSON,
+			[]byte(`{"resourceSpans":[{"resource":{"attributes":[{"value":{"arrayValue":{"values":[{}` +
+				strings.Repeat(",{}", size/3) + `]}}}]}}]}`),
+		},
+		"arrays of JSON": {otlp.JSON, []byte(strings.Repeat("[", size))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats

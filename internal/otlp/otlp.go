@@ -95,5 +95,6 @@ func tooManySpans() error {
 }
 
 func (r *reader) tooLarge() error {
-	return fault.New(fault.TooLarge, "what the request holds is larger than %d bytes when it is written out", r.MaxBytes)
+	return fault.New(fault.TooLarge, "what the request holds is larger than %d bytes when it is written out",
+		r.MaxBytes)
 }

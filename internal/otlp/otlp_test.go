@@ -42,7 +42,10 @@ func drawValue(t *rapid.T, depth int) any {
 }
 
 func drawPairs(t *rapid.T, depth int) (list pairs) {
-	keys := []string{"gen_ai.request.model", "gen_ai.usage.input_tokens", "session.id", "model", "x", "", "otel.scope.name", "gen_ai.tool.name", "gen_ai.operation.name"}
+	keys := []string{
+		"gen_ai.request.model", "gen_ai.usage.input_tokens", "session.id", "model", "x", "", "otel.scope.name",
+		"gen_ai.tool.name", "gen_ai.operation.name",
+	}
 	for range rapid.IntRange(0, 4).Draw(t, "pairs") {
 		list = append(list, pair{rapid.SampledFrom(keys).Draw(t, "key"), drawValue(t, depth)})
 	}
@@ -58,13 +61,18 @@ func TestBothEncodingsSayTheSame(t *testing.T) {
 			p := process{attributes: drawPairs(t, 2), scope: drawPairs(t, 1)}
 			for range rapid.IntRange(0, 4).Draw(t, "spans") {
 				p.spans = append(p.spans, wireSpan{
-					trace:  rapid.SampledFrom([]string{traceA, traceB, "00", strings.Repeat("00", 16)}).Draw(t, "trace"),
-					id:     rapid.SampledFrom([]string{spanA, spanB, strings.Repeat("00", 8), "aa"}).Draw(t, "id"),
-					parent: rapid.SampledFrom([]string{"", "", spanA, "ab"}).Draw(t, "parent"), name: rapid.String().Draw(t, "name"),
-					kind: rapid.IntRange(0, 7).Draw(t, "kind"), start: rapid.SampledFrom([]uint64{0, begin, begin + 5, math.MaxUint64}).Draw(t, "start"),
-					end: rapid.SampledFrom([]uint64{0, begin - 1, begin + 1e9, math.MaxUint64}).Draw(t, "end"), status: rapid.IntRange(0, 3).Draw(t, "status"),
+					trace: rapid.SampledFrom([]string{traceA, traceB, "00", strings.Repeat("00", 16)}).Draw(t,
+						"trace"),
+					id:      rapid.SampledFrom([]string{spanA, spanB, strings.Repeat("00", 8), "aa"}).Draw(t, "id"),
+					parent:  rapid.SampledFrom([]string{"", "", spanA, "ab"}).Draw(t, "parent"),
+					name:    rapid.String().Draw(t, "name"),
+					kind:    rapid.IntRange(0, 7).Draw(t, "kind"),
+					start:   rapid.SampledFrom([]uint64{0, begin, begin + 5, math.MaxUint64}).Draw(t, "start"),
+					end:     rapid.SampledFrom([]uint64{0, begin - 1, begin + 1e9, math.MaxUint64}).Draw(t, "end"),
+					status:  rapid.IntRange(0, 3).Draw(t, "status"),
 					message: rapid.SampledFrom([]string{"", "failed"}).Draw(t, "message"), attributes: drawPairs(t, 3),
-					events: []wireEvent{{name: "e", at: begin, attributes: drawPairs(t, 1)}}, links: []wireSpan{{trace: traceB, id: spanB, attributes: drawPairs(t, 1)}},
+					events: []wireEvent{{name: "e", at: begin, attributes: drawPairs(t, 1)}},
+					links:  []wireSpan{{trace: traceB, id: spanB, attributes: drawPairs(t, 1)}},
 				})
 			}
 			r = append(r, p)
@@ -94,56 +102,116 @@ func TestConventions(t *testing.T) {
 		facts      intake.Facts
 	}{
 		"current names": {
-			pairs{{"gen_ai.operation.name", "chat"}, {"gen_ai.provider.name", "openai"}, {"gen_ai.request.model", "gpt-4o"}, {"gen_ai.usage.input_tokens", int64(100)}, {"gen_ai.usage.output_tokens", int64(20)}},
-			"generation", intake.Facts{Model: "gpt-4o", Usage: intake.Usage{Input: 100, Output: 20, CostNanos: 100*2500 + 20*10000}},
+			pairs{
+				{"gen_ai.operation.name", "chat"}, {"gen_ai.provider.name", "openai"},
+				{"gen_ai.request.model", "gpt-4o"}, {"gen_ai.usage.input_tokens", int64(100)},
+				{"gen_ai.usage.output_tokens", int64(20)},
+			},
+			"generation",
+			intake.Facts{Model: "gpt-4o", Usage: intake.Usage{Input: 100, Output: 20, CostNanos: 100*2500 + 20*10000}},
 		},
 		"older names": {
-			pairs{{"gen_ai.system", "openai"}, {"gen_ai.request.model", "gpt-4o"}, {"gen_ai.usage.prompt_tokens", int64(100)}, {"gen_ai.usage.completion_tokens", int64(20)}},
-			"generation", intake.Facts{Model: "gpt-4o", Usage: intake.Usage{Input: 100, Output: 20, CostNanos: 100*2500 + 20*10000}},
+			pairs{
+				{"gen_ai.system", "openai"}, {"gen_ai.request.model", "gpt-4o"},
+				{"gen_ai.usage.prompt_tokens", int64(100)}, {"gen_ai.usage.completion_tokens", int64(20)},
+			},
+			"generation",
+			intake.Facts{Model: "gpt-4o", Usage: intake.Usage{Input: 100, Output: 20, CostNanos: 100*2500 + 20*10000}},
 		},
 		"the current name wins, in any order": {
-			pairs{{"gen_ai.usage.prompt_tokens", int64(7)}, {"gen_ai.usage.input_tokens", int64(100)}, {"llm.usage.prompt_tokens", int64(8)}, {"gen_ai.request.model", "x"}},
+			pairs{
+				{"gen_ai.usage.prompt_tokens", int64(7)}, {"gen_ai.usage.input_tokens", int64(100)},
+				{"llm.usage.prompt_tokens", int64(8)}, {"gen_ai.request.model", "x"},
+			},
 			"generation", intake.Facts{Model: "x", Usage: intake.Usage{Input: 100}},
 		},
 		"the model that answered wins": {
-			pairs{{"gen_ai.operation.name", "chat"}, {"gen_ai.request.model", "my-deployment"}, {"gen_ai.response.model", "gpt-4o-2024-08-06"}, {"gen_ai.usage.output_tokens", int64(1)}},
+			pairs{
+				{"gen_ai.operation.name", "chat"}, {"gen_ai.request.model", "my-deployment"},
+				{"gen_ai.response.model", "gpt-4o-2024-08-06"}, {"gen_ai.usage.output_tokens", int64(1)},
+			},
 			"generation", intake.Facts{Model: "gpt-4o-2024-08-06", Usage: intake.Usage{Output: 1, CostNanos: 10000}},
 		},
 		"OpenInference": {
-			pairs{{"openinference.span.kind", "LLM"}, {"llm.model_name", "gpt-4o"}, {"llm.token_count.prompt", int64(10)}, {"llm.token_count.completion", int64(2)}, {"llm.token_count.prompt_details.cache_read", int64(4)}},
-			"generation", intake.Facts{Model: "gpt-4o", Usage: intake.Usage{Input: 10, Output: 2, CacheRead: 4, CostNanos: 6*2500 + 4*1250 + 2*10000}},
+			pairs{
+				{"openinference.span.kind", "LLM"}, {"llm.model_name", "gpt-4o"},
+				{"llm.token_count.prompt", int64(10)}, {"llm.token_count.completion", int64(2)},
+				{"llm.token_count.prompt_details.cache_read", int64(4)},
+			},
+			"generation",
+			intake.Facts{
+				Model: "gpt-4o",
+				Usage: intake.Usage{Input: 10, Output: 2, CacheRead: 4, CostNanos: 6*2500 + 4*1250 + 2*10000},
+			},
 		},
 		"input of Anthropic is kept without what was cached": {
-			pairs{{"gen_ai.operation.name", "chat"}, {"gen_ai.request.model", sonnet}, {"gen_ai.usage.input_tokens", int64(1000)}, {"gen_ai.usage.cache_read.input_tokens", int64(600)}, {"gen_ai.usage.cache_creation.input_tokens", int64(300)}},
-			"generation", intake.Facts{Model: sonnet, Usage: intake.Usage{Input: 100, CacheRead: 600, CacheWrite: 300, CostNanos: 100*3000 + 600*300 + 300*3750}},
+			pairs{
+				{"gen_ai.operation.name", "chat"}, {"gen_ai.request.model", sonnet},
+				{"gen_ai.usage.input_tokens", int64(1000)}, {"gen_ai.usage.cache_read.input_tokens", int64(600)},
+				{"gen_ai.usage.cache_creation.input_tokens", int64(300)},
+			},
+			"generation",
+			intake.Facts{
+				Model: sonnet,
+				Usage: intake.Usage{
+					Input: 100, CacheRead: 600, CacheWrite: 300, CostNanos: 100*3000 + 600*300 + 300*3750,
+				},
+			},
 		},
 		"input that cannot include what was cached is left alone": {
-			pairs{{"gen_ai.operation.name", "chat"}, {"gen_ai.request.model", sonnet}, {"gen_ai.usage.input_tokens", int64(10)}, {"gen_ai.usage.cache_read_input_tokens", int64(600)}},
-			"generation", intake.Facts{Model: sonnet, Usage: intake.Usage{Input: 10, CacheRead: 600, CostNanos: 10*3000 + 600*300}},
+			pairs{
+				{"gen_ai.operation.name", "chat"}, {"gen_ai.request.model", sonnet},
+				{"gen_ai.usage.input_tokens", int64(10)}, {"gen_ai.usage.cache_read_input_tokens", int64(600)},
+			},
+			"generation",
+			intake.Facts{Model: sonnet, Usage: intake.Usage{Input: 10, CacheRead: 600, CostNanos: 10*3000 + 600*300}},
 		},
 		"a cost that is sent is kept": {
-			pairs{{"gen_ai.operation.name", "chat"}, {"gen_ai.request.model", "gpt-4o"}, {"gen_ai.usage.input_tokens", int64(100)}, {"gen_ai.usage.cost", 0.25}},
+			pairs{
+				{"gen_ai.operation.name", "chat"}, {"gen_ai.request.model", "gpt-4o"},
+				{"gen_ai.usage.input_tokens", int64(100)}, {"gen_ai.usage.cost", 0.25},
+			},
 			"generation", intake.Facts{Model: "gpt-4o", Usage: intake.Usage{Input: 100, CostNanos: 250_000_000}},
 		},
 		"embeddings have tokens too": {
-			pairs{{"gen_ai.operation.name", "embeddings"}, {"gen_ai.request.model", "e"}, {"gen_ai.usage.input_tokens", int64(5)}},
+			pairs{
+				{"gen_ai.operation.name", "embeddings"}, {"gen_ai.request.model", "e"},
+				{"gen_ai.usage.input_tokens", int64(5)},
+			},
 			"generation", intake.Facts{Model: "e", Usage: intake.Usage{Input: 5}},
 		},
 		"an agent's sums are not counted again": {
-			pairs{{"gen_ai.operation.name", "invoke_agent"}, {"gen_ai.request.model", "gpt-4o"}, {"gen_ai.usage.input_tokens", int64(100)}}, "agent", intake.Facts{},
+			pairs{
+				{"gen_ai.operation.name", "invoke_agent"}, {"gen_ai.request.model", "gpt-4o"},
+				{"gen_ai.usage.input_tokens", int64(100)},
+			}, "agent", intake.Facts{},
 		},
-		"a tool":                {pairs{{"gen_ai.operation.name", "execute_tool"}, {"gen_ai.tool.name", "search"}}, "tool", intake.Facts{Tool: "search"}},
-		"a tool of OpenLLMetry": {pairs{{"traceloop.span.kind", "tool"}, {"traceloop.entity.name", "search"}}, "tool", intake.Facts{Tool: "search"}},
-		"anything else":         {pairs{{"http.request.method", "GET"}}, "span", intake.Facts{}},
+		"a tool": {
+			pairs{{"gen_ai.operation.name", "execute_tool"}, {"gen_ai.tool.name", "search"}}, "tool",
+			intake.Facts{Tool: "search"},
+		},
+		"a tool of OpenLLMetry": {
+			pairs{{"traceloop.span.kind", "tool"}, {"traceloop.entity.name", "search"}}, "tool",
+			intake.Facts{Tool: "search"},
+		},
+		"anything else": {pairs{{"http.request.method", "GET"}}, "span", intake.Facts{}},
 		"tokens that are none": {
-			pairs{{"gen_ai.operation.name", "chat"}, {"gen_ai.usage.input_tokens", int64(-5)}, {"gen_ai.usage.output_tokens", "many"}, {"gen_ai.usage.cache_read.input_tokens", 1e300}, {"gen_ai.usage.cost", math.NaN()}},
+			pairs{
+				{"gen_ai.operation.name", "chat"}, {"gen_ai.usage.input_tokens", int64(-5)},
+				{"gen_ai.usage.output_tokens", "many"}, {"gen_ai.usage.cache_read.input_tokens", 1e300},
+				{"gen_ai.usage.cost", math.NaN()},
+			},
 			"generation", intake.Facts{},
 		},
 		"numbers in other types": {
-			pairs{{"gen_ai.operation.name", "chat"}, {"gen_ai.usage.input_tokens", 12.0}, {"gen_ai.usage.output_tokens", "34"}}, "generation", intake.Facts{Usage: intake.Usage{Input: 12, Output: 34}},
+			pairs{
+				{"gen_ai.operation.name", "chat"}, {"gen_ai.usage.input_tokens", 12.0},
+				{"gen_ai.usage.output_tokens", "34"},
+			}, "generation", intake.Facts{Usage: intake.Usage{Input: 12, Output: 34}},
 		},
 		"a long model, with characters no database takes": {
-			pairs{{"gen_ai.operation.name", "chat"}, {"gen_ai.request.model", "a\x00b" + strings.Repeat("m", 1000)}}, "generation", intake.Facts{Model: "a\uFFFDb" + strings.Repeat("m", intake.MaxText-3)},
+			pairs{{"gen_ai.operation.name", "chat"}, {"gen_ai.request.model", "a\x00b" + strings.Repeat("m", 1000)}},
+			"generation", intake.Facts{Model: "a\uFFFDb" + strings.Repeat("m", intake.MaxText-3)},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -159,13 +227,22 @@ func TestConventions(t *testing.T) {
 // TestIdentities is how ids of OpenTelemetry become ours, always in the same way.
 func TestIdentities(t *testing.T) {
 	t.Parallel()
-	f := one(t, pairs{{"session.id", "chat-17"}, {"gen_ai.agent.name", "Tutor"}, {"gen_ai.agent.id", "asst_1"}, {"user.id", "0190A0A0-0000-7000-8000-00000000000A"}})
-	want := []string{"5b8efff7-9803-8103-d269-b633813fc60c", "2621f993-1ca9-537a-8f90-925068b3bc5a", "d677b1ec-527b-52e1-8624-c2cd76395a12", "asst_1", "0190a0a0-0000-7000-8000-00000000000a"}
+	f := one(t, pairs{
+		{"session.id", "chat-17"}, {"gen_ai.agent.name", "Tutor"}, {"gen_ai.agent.id", "asst_1"},
+		{"user.id", "0190A0A0-0000-7000-8000-00000000000A"},
+	})
+	want := []string{
+		"5b8efff7-9803-8103-d269-b633813fc60c", "2621f993-1ca9-537a-8f90-925068b3bc5a",
+		"d677b1ec-527b-52e1-8624-c2cd76395a12", "asst_1", "0190a0a0-0000-7000-8000-00000000000a",
+	}
 	got := []string{f.Trace.ID, f.Spans[0].ID, f.Trace.SessionID, f.Trace.AgentID, f.Trace.UserID}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if number, text := one(t, pairs{{"session.id", int64(17)}}), one(t, pairs{{"session.id", "17"}}); number.Trace.SessionID == "" || number.Trace.SessionID != text.Trace.SessionID {
+	if number, text := one(t, pairs{{"session.id", int64(17)}}),
+		one(t, pairs{
+			{"session.id", "17"},
+		}); number.Trace.SessionID == "" || number.Trace.SessionID != text.Trace.SessionID {
 		t.Errorf("sessions %q and %q", number.Trace.SessionID, text.Trace.SessionID)
 	}
 	same := one(t, pairs{{"gen_ai.conversation.id", "0190A0A0-0000-7000-8000-00000000000B"}, {"user.id", "fred"}})
@@ -185,14 +262,16 @@ func TestARootSpeaksForItsTrace(t *testing.T) {
 	})
 	service := pairs{{"service.name", "planner"}}
 	both := read(t, request{{attributes: service, spans: []wireSpan{child, root}}}).Fragments[0]
-	if x := both.Trace; !both.Rooted || x.Name != "root" || x.Status != "ok" || *x.DurationMs != 7000 || *x.Input != "hello" || both.Product != "planner" {
+	if x := both.Trace; !both.Rooted || x.Name != "root" || x.Status != "ok" || *x.DurationMs != 7000 ||
+		*x.Input != "hello" || both.Product != "planner" {
 		t.Errorf("with its root: %+v", both)
 	}
 	if both.Spans[0].ParentID != both.Spans[1].ID || both.Spans[1].ParentID != "" || both.Spans[0].SessionID != "" {
 		t.Errorf("spans %+v", both.Spans)
 	}
 	alone := read(t, request{{attributes: service, spans: []wireSpan{child}}}).Fragments[0]
-	if x := alone.Trace; alone.Rooted || x.Name != "child" || x.Status != "error" || x.DurationMs != nil || x.Start != int64(begin+5e9)/1000 || x.SessionID != "" {
+	if x := alone.Trace; alone.Rooted || x.Name != "child" || x.Status != "error" || x.DurationMs != nil ||
+		x.Start != int64(begin+5e9)/1000 || x.SessionID != "" {
 		t.Errorf("without its root: %+v", alone)
 	}
 	if !strings.Contains(alone.Trace.Attributes, `"service.name":"planner"`) {
@@ -206,7 +285,8 @@ func TestEveryAttributeIsKept(t *testing.T) {
 	s := span(func(s *wireSpan) {
 		s.kind, s.message, s.status = 3, "no luck", 2
 		s.attributes = pairs{
-			{"gen_ai.operation.name", "chat"}, {"gen_ai.request.model", "m"}, {"model", "theirs"}, {"a", int64(1)}, {"a", int64(2)}, {"nan", math.NaN()}, {"data", []byte{1, 2}},
+			{"gen_ai.operation.name", "chat"}, {"gen_ai.request.model", "m"}, {"model", "theirs"}, {"a", int64(1)},
+			{"a", int64(2)}, {"nan", math.NaN()}, {"data", []byte{1, 2}},
 			{"list", []any{"x", nil, true, []any{1.5}}}, {"map", pairs{{"k", "v"}, {"k", "w"}}}, {"quote\"", "\x01"},
 		}
 		s.events = []wireEvent{{name: "exception", at: begin, attributes: pairs{{"exception.type", "E"}}}}
@@ -254,16 +334,19 @@ func TestSpansThatAreRefused(t *testing.T) {
 		"a start in 2554":     {func(s *wireSpan) { s.start = math.MaxUint64 }, "startTimeUnixNano"},
 		"deep arrays":         {func(s *wireSpan) { s.attributes = pairs{{"k", deep}} }, "too deep"},
 		"deep maps":           {func(s *wireSpan) { s.attributes = pairs{{"k", deepMap}} }, "too deep"},
-		"a deep event":        {func(s *wireSpan) { s.events = []wireEvent{{attributes: pairs{{"k", deep}}}} }, "too deep"},
-		"many attributes":     {func(s *wireSpan) { s.attributes = many }, "too many"},
-		"a large map":         {func(s *wireSpan) { s.attributes = pairs{{"k", many}} }, "too many"},
+		"a deep event": {
+			func(s *wireSpan) { s.events = []wireEvent{{attributes: pairs{{"k", deep}}}} }, "too deep",
+		},
+		"many attributes": {func(s *wireSpan) { s.attributes = many }, "too many"},
+		"a large map":     {func(s *wireSpan) { s.attributes = pairs{{"k", many}} }, "too many"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := request{{spans: []wireSpan{span(), span(c.bad), span(func(s *wireSpan) { s.id = spanB })}}}
 			for encoding, body := range map[otlp.Encoding][]byte{otlp.Protobuf: r.protobuf(), otlp.JSON: r.json()} {
 				got, err := otlp.Read(t.Context(), body, encoding, options())
-				if err != nil || got.Refused != 1 || !strings.Contains(got.Reason, c.reason) || len(got.Fragments) != 1 || len(got.Fragments[0].Spans) != 2 {
+				if err != nil || got.Refused != 1 || !strings.Contains(got.Reason, c.reason) ||
+					len(got.Fragments) != 1 || len(got.Fragments[0].Spans) != 2 {
 					t.Errorf("%s: %+v, %v", encoding.ContentType(), got, err)
 				}
 			}
@@ -276,7 +359,9 @@ func TestAHostileProcessHarmsItsOwnSpans(t *testing.T) {
 	t.Parallel()
 	large := pairs{{"k", strings.Repeat("x", 20<<10)}}
 	other := span(func(s *wireSpan) { s.trace = traceB })
-	for _, bad := range []process{{attributes: large, spans: []wireSpan{span()}}, {scope: large, spans: []wireSpan{span()}}} {
+	for _, bad := range []process{
+		{attributes: large, spans: []wireSpan{span()}}, {scope: large, spans: []wireSpan{span()}},
+	} {
 		r := request{bad, {spans: []wireSpan{other}}}
 		for encoding, body := range map[otlp.Encoding][]byte{otlp.Protobuf: r.protobuf(), otlp.JSON: r.json()} {
 			got, err := otlp.Read(t.Context(), body, encoding, options())
@@ -305,10 +390,13 @@ func TestBodiesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	var many []wireSpan
 	for i := range 200 {
-		many = append(many, span(func(s *wireSpan) { s.trace, s.id = fmt.Sprintf("%032x", i+1), fmt.Sprintf("%016x", i+1) }))
+		many = append(many,
+			span(func(s *wireSpan) { s.trace, s.id = fmt.Sprintf("%032x", i+1), fmt.Sprintf("%016x", i+1) }))
 	}
 	shared := request{{attributes: pairs{{"k", strings.Repeat("x", 10<<10)}}, spans: many}}
-	controls := request{{spans: []wireSpan{span(func(s *wireSpan) { s.attributes = pairs{{"k", strings.Repeat("\x01", 200<<10)}} })}}}
+	controls := request{
+		{spans: []wireSpan{span(func(s *wireSpan) { s.attributes = pairs{{"k", strings.Repeat("\x01", 200<<10)}} })}},
+	}
 	var tiny message
 	for range otlp.MaxSpans + 1 {
 		tiny = tiny.bytes(2, nil)
@@ -318,23 +406,51 @@ func TestBodiesThatAreRefused(t *testing.T) {
 		body     []byte
 		kind     fault.Kind
 	}{
-		"text as protobuf":                    {otlp.Protobuf, []byte("resourceSpans"), fault.Invalid},
-		"a cut message":                       {otlp.Protobuf, request{{spans: []wireSpan{span()}}}.protobuf()[:40], fault.Invalid},
-		"a length beyond the end":             {otlp.Protobuf, []byte{0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f}, fault.Invalid},
-		"no JSON":                             {otlp.JSON, []byte("{"), fault.Invalid},
-		"nothing":                             {otlp.JSON, nil, fault.Invalid},
-		"an array":                            {otlp.JSON, []byte("[]"), fault.Invalid},
-		"two documents":                       {otlp.JSON, []byte("{}{}"), fault.Invalid},
-		"spans of the wrong type":             {otlp.JSON, []byte(`{"resourceSpans":[{"scopeSpans":[{"spans":{}}]}]}`), fault.Invalid},
-		"an id of the wrong type":             {otlp.JSON, []byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":5}]}]}]}`), fault.Invalid},
-		"a time that is none":                 {otlp.JSON, []byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[{"startTimeUnixNano":"253402300799000000000"}]}]}]}`), fault.Invalid},
-		"a number that is none":               {otlp.JSON, []byte(`{"resourceSpans":[{"resource":{"attributes":[{"key":"a","value":{"intValue":1.5}}]}}]}`), fault.Invalid},
-		"deeper than any reader":              {otlp.JSON, []byte(strings.Repeat(`{"a":`, 20_000)), fault.Invalid},
-		"one process that speaks for many":    {otlp.Protobuf, shared.protobuf(), fault.TooLarge},
-		"characters that grow when written":   {otlp.Protobuf, controls.protobuf(), fault.TooLarge},
-		"more spans than a request may have":  {otlp.Protobuf, message(nil).bytes(1, message(nil).bytes(2, tiny)), fault.TooLarge},
-		"as many in JSON":                     {otlp.JSON, []byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[` + strings.Repeat("{},", otlp.MaxSpans) + `{}]}]}]}`), fault.TooLarge},
-		"an array that grows when it is read": {otlp.Protobuf, request{{spans: []wireSpan{span(func(s *wireSpan) { s.attributes = pairs{{"k", make([]any, 300_000)}} })}}}.protobuf(), fault.TooLarge},
+		"text as protobuf": {otlp.Protobuf, []byte("resourceSpans"), fault.Invalid},
+		"a cut message": {
+			otlp.Protobuf, request{{spans: []wireSpan{span()}}}.protobuf()[:40], fault.Invalid,
+		},
+		"a length beyond the end": {
+			otlp.Protobuf, []byte{0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f}, fault.Invalid,
+		},
+		"no JSON":       {otlp.JSON, []byte("{"), fault.Invalid},
+		"nothing":       {otlp.JSON, nil, fault.Invalid},
+		"an array":      {otlp.JSON, []byte("[]"), fault.Invalid},
+		"two documents": {otlp.JSON, []byte("{}{}"), fault.Invalid},
+		"spans of the wrong type": {
+			otlp.JSON, []byte(`{"resourceSpans":[{"scopeSpans":[{"spans":{}}]}]}`), fault.Invalid,
+		},
+		"an id of the wrong type": {
+			otlp.JSON, []byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":5}]}]}]}`), fault.Invalid,
+		},
+		"a time that is none": {
+			otlp.JSON,
+			[]byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[{"startTimeUnixNano":"253402300799000000000"}]}]}]}`),
+			fault.Invalid,
+		},
+		"a number that is none": {
+			otlp.JSON,
+			[]byte(`{"resourceSpans":[{"resource":{"attributes":[{"key":"a","value":{"intValue":1.5}}]}}]}`),
+			fault.Invalid,
+		},
+		"deeper than any reader":            {otlp.JSON, []byte(strings.Repeat(`{"a":`, 20_000)), fault.Invalid},
+		"one process that speaks for many":  {otlp.Protobuf, shared.protobuf(), fault.TooLarge},
+		"characters that grow when written": {otlp.Protobuf, controls.protobuf(), fault.TooLarge},
+		"more spans than a request may have": {
+			otlp.Protobuf, message(nil).bytes(1, message(nil).bytes(2, tiny)), fault.TooLarge,
+		},
+		"as many in JSON": {
+			otlp.JSON,
+			[]byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[` + strings.Repeat("{},", otlp.MaxSpans) + `{}]}]}]}`),
+			fault.TooLarge,
+		},
+		"an array that grows when it is read": {
+			otlp.Protobuf,
+			request{
+				{spans: []wireSpan{span(func(s *wireSpan) { s.attributes = pairs{{"k", make([]any, 300_000)}} })}},
+			}.protobuf(),
+			fault.TooLarge,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -342,7 +458,8 @@ func TestBodiesThatAreRefused(t *testing.T) {
 			if fault.KindOf(err) != c.kind || len(got.Fragments) != 0 {
 				t.Errorf("%+v, %v", got, err)
 			}
-			if f, ok := errors.AsType[*fault.Error](err); c.kind == fault.Invalid && (!ok || len(f.Details) != 1 || f.Details[0].Field != "body") {
+			if f, ok := errors.AsType[*fault.Error](err); c.kind == fault.Invalid &&
+				(!ok || len(f.Details) != 1 || f.Details[0].Field != "body") {
 				t.Errorf("complains of %+v", f)
 			}
 		})
@@ -353,7 +470,8 @@ func TestBodiesThatAreRefused(t *testing.T) {
 func TestAnEmptyRequestIsGood(t *testing.T) {
 	t.Parallel()
 	for encoding, body := range map[otlp.Encoding]string{otlp.Protobuf: "", otlp.JSON: `{"resourceSpans":null}`} {
-		if got, err := otlp.Read(t.Context(), []byte(body), encoding, options()); err != nil || len(got.Fragments) != 0 || got.Refused != 0 {
+		if got, err := otlp.Read(t.Context(), []byte(body), encoding, options()); err != nil ||
+			len(got.Fragments) != 0 || got.Refused != 0 {
 			t.Errorf("%s: %+v, %v", encoding.ContentType(), got, err)
 		}
 	}
@@ -390,15 +508,19 @@ func check(t interface{ Fatalf(string, ...any) }, reading otlp.Reading) {
 			t.Fatalf("trace %q: there twice, or no UUID, or without spans", f.Trace.ID)
 		}
 		seen[f.Trace.ID] = true
-		texts := []string{f.Trace.Name, f.Product, f.Trace.AgentID, f.Trace.SessionID, f.Trace.UserID, f.Trace.Attributes}
+		texts := []string{
+			f.Trace.Name, f.Product, f.Trace.AgentID, f.Trace.SessionID, f.Trace.UserID, f.Trace.Attributes,
+		}
 		ids := map[string]bool{}
 		for _, s := range f.Spans {
-			if ids[s.ID] || !intake.IsUUID(s.ID) || s.ParentID != "" && !intake.IsUUID(s.ParentID) || s.SessionID != "" && !intake.IsUUID(s.SessionID) {
+			if ids[s.ID] || !intake.IsUUID(s.ID) || s.ParentID != "" && !intake.IsUUID(s.ParentID) ||
+				s.SessionID != "" && !intake.IsUUID(s.SessionID) {
 				t.Fatalf("span %+v: there twice, or ids are no UUIDs", s)
 			}
 			ids[s.ID] = true
 			texts = append(texts, s.Name, s.Model, s.Tool, s.Attributes)
-			if !isObject(s.Attributes) || s.Start < 0 || s.DurationMs != nil && *s.DurationMs < 0 || s.Usage.Tokens() < 0 || s.Usage.CostNanos < 0 {
+			if !isObject(s.Attributes) || s.Start < 0 || s.DurationMs != nil && *s.DurationMs < 0 ||
+				s.Usage.Tokens() < 0 || s.Usage.CostNanos < 0 {
 				t.Fatalf("span %+v is not fit to be stored", s)
 			}
 		}

@@ -169,15 +169,19 @@ func jsonValue(v any) object {
 func (s wireSpan) json() object {
 	events, links := []any{}, []any{}
 	for _, e := range s.events {
-		events = append(events, object{"timeUnixNano": strconv.FormatUint(e.at, 10), "name": e.name, "attributes": jsonPairs(e.attributes)})
+		events = append(events, object{
+			"timeUnixNano": strconv.FormatUint(e.at, 10), "name": e.name, "attributes": jsonPairs(e.attributes),
+		})
 	}
 	for _, l := range s.links {
 		links = append(links, object{"traceId": l.trace, "spanId": l.id, "attributes": jsonPairs(l.attributes)})
 	}
 	return object{
-		"traceId": s.trace, "spanId": s.id, "parentSpanId": s.parent, "name": s.name, "kind": s.kind, "links": links, "events": events,
+		"traceId": s.trace, "spanId": s.id, "parentSpanId": s.parent, "name": s.name, "kind": s.kind, "links": links,
+		"events":            events,
 		"startTimeUnixNano": strconv.FormatUint(s.start, 10), "endTimeUnixNano": strconv.FormatUint(s.end, 10),
-		"attributes": jsonPairs(s.attributes), "status": object{"code": s.status, "message": s.message}, "unheardOf": []any{object{}},
+		"attributes": jsonPairs(s.attributes), "status": object{"code": s.status, "message": s.message},
+		"unheardOf": []any{object{}},
 	}
 }
 
@@ -189,8 +193,12 @@ func (r request) json() []byte {
 			spans = append(spans, s.json())
 		}
 		list = append(list, object{
-			"resource":   object{"attributes": jsonPairs(p.attributes)},
-			"scopeSpans": []any{object{"scope": object{"name": "lib", "version": "1.2", "attributes": jsonPairs(p.scope)}, "spans": spans}},
+			"resource": object{"attributes": jsonPairs(p.attributes)},
+			"scopeSpans": []any{
+				object{
+					"scope": object{"name": "lib", "version": "1.2", "attributes": jsonPairs(p.scope)}, "spans": spans,
+				},
+			},
 		})
 	}
 	text, err := json.Marshal(object{"resourceSpans": list})
@@ -235,7 +243,14 @@ const (
 
 // span is one without a parent, a second long, changed as asked.
 func span(change ...func(*wireSpan)) wireSpan {
-	s := wireSpan{trace: traceA, id: spanA, name: "work", kind: 1, start: begin, end: begin + 1_000_000_000}
+	s := wireSpan{
+		trace: traceA,
+		id:    spanA,
+		name:  "work",
+		kind:  1,
+		start: begin,
+		end:   begin + 1_000_000_000,
+	}
 	for _, c := range change {
 		c(&s)
 	}

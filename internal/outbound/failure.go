@@ -19,7 +19,9 @@ func (r *Refusal) Error() string { return "the target is not called: " + r.Reaso
 // The refusals that an address brings. Their words are the same whatever the
 // address is, so that a user cannot map the network with them.
 var (
-	notPublic   = &Refusal{Reason: "its address is not a public one; the operator can allow it with WRIT_OUTBOUND_ALLOW"}
+	notPublic = &Refusal{
+		Reason: "its address is not a public one; the operator can allow it with WRIT_OUTBOUND_ALLOW",
+	}
 	unusualPort = &Refusal{Reason: "the port must be 80 or 443, or one the operator allows with WRIT_OUTBOUND_ALLOW"}
 )
 

@@ -85,7 +85,8 @@ func readHost(u *url.URL) (string, error) {
 }
 
 func isNumber(label string) bool {
-	if _, err := strconv.ParseUint(strings.TrimPrefix(label, "0x"), 16, 64); err == nil && strings.HasPrefix(label, "0x") {
+	if _, err := strconv.ParseUint(strings.TrimPrefix(label, "0x"), 16, 64); err == nil &&
+		strings.HasPrefix(label, "0x") {
 		return true
 	}
 	return label == "0x" || strings.Trim(label, "0123456789") == ""

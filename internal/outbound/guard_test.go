@@ -13,12 +13,16 @@ import (
 // notForUsers are addresses of every kind that a user's webhook must not reach.
 var notForUsers = []string{
 	"127.0.0.1", "127.8.9.10", "::1", // loopback
-	"10.0.0.1", "10.255.255.255", "172.16.0.1", "172.31.255.254", "192.168.1.1", "fc00::1", "fdff::1", "fec0::1", // private
+	// private
+	"10.0.0.1", "10.255.255.255", "172.16.0.1", "172.31.255.254", "192.168.1.1", "fc00::1", "fdff::1", "fec0::1",
 	"169.254.0.1", "fe80::1", // link-local
 	"100.64.0.1", "100.127.255.254", // carriers' NAT
-	"169.254.169.254", "169.254.170.2", "100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254", // metadata
+	// metadata
+	"169.254.169.254", "169.254.170.2", "100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254",
+	"fd20:ce::254",
 	"0.0.0.0", "0.1.2.3", "::", // unspecified
-	"224.0.0.1", "239.255.255.250", "255.255.255.255", "240.0.0.1", "ff02::1", "ff0e::1", // multicast, broadcast, reserved
+	// multicast, broadcast, reserved
+	"224.0.0.1", "239.255.255.250", "255.255.255.255", "240.0.0.1", "ff02::1", "ff0e::1",
 	"192.0.2.1", "198.51.100.7", "203.0.113.9", "2001:db8::1", "3fff::1", // documentation
 	"198.18.0.1", "198.19.255.255", "192.88.99.1", // benchmarks, relays
 	"::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:169.254.169.254", // IPv4 in IPv6
@@ -31,7 +35,8 @@ var notForUsers = []string{
 
 var forUsers = []string{
 	"1.1.1.1", "8.8.8.8", "9.255.255.255", "11.0.0.1", "100.63.255.255", "100.128.0.1", "126.255.255.255", "128.0.0.1",
-	"169.253.255.255", "169.255.0.1", "172.15.255.255", "172.32.0.1", "192.167.255.255", "192.169.0.1", "223.255.255.255",
+	"169.253.255.255", "169.255.0.1", "172.15.255.255", "172.32.0.1", "192.167.255.255", "192.169.0.1",
+	"223.255.255.255",
 	"2606:4700::1111", "2a00:1450:4001::1", "2001:4860:4860::8888", "::ffff:1.1.1.1",
 }
 
@@ -178,7 +183,8 @@ func TestURLs(t *testing.T) {
 	}
 	for _, url := range []string{
 		"https://hooks.slack.com/services/T0/B0/x", "http://hooks.example.com", "HTTPS://Hooks.Example.COM./a?b=c",
-		"https://hooks.example.com:443/", "https://xn--bcher-kva.example/", "https://0x7f.example/", "https://my_host.example/",
+		"https://hooks.example.com:443/", "https://xn--bcher-kva.example/", "https://0x7f.example/",
+		"https://my_host.example/",
 	} {
 		if err := client.Check(url); err != nil {
 			t.Errorf("Check(%q) = %v, want none", url, err)
@@ -205,8 +211,10 @@ func TestParsePermit(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"", "*", "*.corp", "a b", "http://a.example", "a.example/x", "0.0.0.0/0", "::/0", "10.0.0.1/8", "::ffff:10.0.0.0/104",
-		"fe80::1%eth0", "a:0", "a:65536", "a:", ":80", "127.1", "2130706433", "0x7f000001", "a..b", "[a]x", "10.0.0.0/8:80",
+		"", "*", "*.corp", "a b", "http://a.example", "a.example/x", "0.0.0.0/0", "::/0", "10.0.0.1/8",
+		"::ffff:10.0.0.0/104",
+		"fe80::1%eth0", "a:0", "a:65536", "a:", ":80", "127.1", "2130706433", "0x7f000001", "a..b", "[a]x",
+		"10.0.0.0/8:80",
 	} {
 		if got, err := outbound.ParsePermit(text); err == nil || got != (outbound.Permit{}) {
 			t.Errorf("ParsePermit(%q) = %+v, %v; want an error", text, got, err)
@@ -235,11 +243,20 @@ func TestPermits(t *testing.T) {
 		{"odd port of a public host", "hooks.example.com:8443", "", "https://hooks.example.com:8443/", true},
 		{"another host at that port", "hooks.example.com:8443", "", "https://other.example.com:8443/", false},
 		{"a name below", "corp.example", "", "https://a.corp.example:8443/", false},
-		{"named host at a metadata address", "hooks.corp.example", "169.254.169.254", "http://hooks.corp.example/", false},
-		{"named host at a link-local address", "hooks.corp.example", "169.254.7.7", "http://hooks.corp.example/", false},
+		{
+			"named host at a metadata address", "hooks.corp.example", "169.254.169.254", "http://hooks.corp.example/",
+			false,
+		},
+		{
+			"named host at a link-local address", "hooks.corp.example", "169.254.7.7", "http://hooks.corp.example/",
+			false,
+		},
 		{"named host at multicast", "hooks.corp.example", "224.0.0.1", "http://hooks.corp.example/", false},
 		{"other name at a private address", "hooks.corp.example", "10.0.0.1", "http://other.corp.example/", false},
-		{"odd port of a network, at a public address", "10.0.0.0/8", "1.1.1.1", "http://other.corp.example:6379/", false},
+		{
+			"odd port of a network, at a public address", "10.0.0.0/8", "1.1.1.1", "http://other.corp.example:6379/",
+			false,
+		},
 	} {
 		names := newNames()
 		client := newClient(t, outbound.Options{Resolver: names.resolver(), Permits: permits(t, c.permit)})

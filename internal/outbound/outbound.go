@@ -70,7 +70,9 @@ type Client struct {
 
 // New makes a client.
 func New(o Options) *Client {
-	c := &Client{guard: guard{permits: o.Permits}, agent: cmp.Or(o.UserAgent, "writ"), timeout: cmp.Or(o.Timeout, requestTime)}
+	c := &Client{
+		guard: guard{permits: o.Permits}, agent: cmp.Or(o.UserAgent, "writ"), timeout: cmp.Or(o.Timeout, requestTime),
+	}
 	c.transport = &http.Transport{
 		Proxy:                  nil,
 		DialContext:            c.dialer(o.Resolver),

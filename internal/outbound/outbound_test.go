@@ -29,15 +29,19 @@ func TestPost(t *testing.T) {
 	})
 	names := newNames()
 	names.set("hooks.corp.example", "127.0.0.1")
-	client := newClient(t, outbound.Options{Resolver: names.resolver(), Permits: permits(t, "hooks.corp.example:"+target.port), UserAgent: "writ/1"})
+	client := newClient(t, outbound.Options{
+		Resolver: names.resolver(), Permits: permits(t, "hooks.corp.example:"+target.port), UserAgent: "writ/1",
+	})
 	answer, err := client.Post(t.Context(), outbound.Request{
 		URL: "http://hooks.corp.example:" + target.port + secretPath, Body: []byte(`{"a":1}`),
 		Header: http.Header{"Content-Type": {"application/json"}, "X-Writ-Signature": {"s"}, "User-Agent": {"other"}},
 	})
-	if err != nil || answer.Status != 429 || answer.IsSuccess() || string(answer.Body) != "slow down" || answer.Header.Get("Retry-After") != "7" {
+	if err != nil || answer.Status != 429 || answer.IsSuccess() || string(answer.Body) != "slow down" ||
+		answer.Header.Get("Retry-After") != "7" {
 		t.Errorf("Post = %+v, %v", answer, err)
 	}
-	if string(body) != `{"a":1}` || got.Get("Content-Type") != "application/json" || got.Get("X-Writ-Signature") != "s" || got.Get("User-Agent") != "writ/1" {
+	if string(body) != `{"a":1}` || got.Get("Content-Type") != "application/json" ||
+		got.Get("X-Writ-Signature") != "s" || got.Get("User-Agent") != "writ/1" {
 		t.Errorf("the target got %s with %v", body, got)
 	}
 }
@@ -47,7 +51,9 @@ func TestRedirects(t *testing.T) {
 	t.Parallel()
 	trap := newTarget(t, fine)
 	for _, status := range []int{301, 302, 303, 307, 308} {
-		target := newTarget(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, trap.URL+"/", status) })
+		target := newTarget(t, func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, trap.URL+"/", status)
+		})
 		client := newClient(t, outbound.Options{Permits: permits(t, "127.0.0.1")})
 		answer, err := client.Post(t.Context(), outbound.Request{URL: target.URL})
 		if err != nil || answer.Status != status || answer.IsSuccess() {
@@ -68,7 +74,8 @@ func TestSizes(t *testing.T) {
 		w.Header().Set("X-Long", strings.Repeat("a", 1<<20))
 	})
 	client := newClient(t, outbound.Options{Permits: permits(t, "127.0.0.1")})
-	if answer, err := client.Post(t.Context(), outbound.Request{URL: long.URL}); err != nil || len(answer.Body) != outbound.MaxAnswer {
+	if answer, err := client.Post(t.Context(), outbound.Request{URL: long.URL}); err != nil ||
+		len(answer.Body) != outbound.MaxAnswer {
 		t.Errorf("a long answer: %d bytes, %v", len(answer.Body), err)
 	}
 	var failure *outbound.Failure
@@ -76,7 +83,9 @@ func TestSizes(t *testing.T) {
 		t.Errorf("an answer with a long header: %v, want a failure", err)
 	}
 	before := long.reached.Load()
-	if _, err := client.Post(t.Context(), outbound.Request{URL: long.URL, Body: make([]byte, outbound.MaxBody+1)}); !isRefused(err) {
+	if _, err := client.Post(t.Context(), outbound.Request{
+		URL: long.URL, Body: make([]byte, outbound.MaxBody+1),
+	}); !isRefused(err) {
 		t.Errorf("a body beyond the limit: %v, want a refusal", err)
 	}
 	if long.reached.Load() != before {
@@ -92,7 +101,8 @@ func TestBrokenAnswer(t *testing.T) {
 		io.WriteString(w, "ok")
 	})
 	client := newClient(t, outbound.Options{Permits: permits(t, "127.0.0.1")})
-	if answer, err := client.Post(t.Context(), outbound.Request{URL: target.URL}); err != nil || answer.Status != 200 || string(answer.Body) != "ok" {
+	if answer, err := client.Post(t.Context(), outbound.Request{URL: target.URL}); err != nil ||
+		answer.Status != 200 || string(answer.Body) != "ok" {
 		t.Errorf("Post = %+v, %v", answer, err)
 	}
 }
@@ -167,7 +177,9 @@ func TestNoProxy(t *testing.T) {
 	names := newNames()
 	names.set("hooks.corp.example", "127.0.0.1")
 	client := newClient(t, outbound.Options{Resolver: names.resolver(), Permits: permits(t, "127.0.0.0/8")})
-	if _, err := client.Post(t.Context(), outbound.Request{URL: "http://hooks.corp.example:" + target.port}); err != nil {
+	if _, err := client.Post(t.Context(), outbound.Request{
+		URL: "http://hooks.corp.example:" + target.port,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if proxy.reached.Load() != 0 || target.reached.Load() != 1 {

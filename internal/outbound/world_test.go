@@ -56,7 +56,8 @@ func (n *names) serve(conn net.Conn) {
 			return
 		}
 		answer := n.answer(question)
-		if _, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))), answer...)); err != nil {
+		if _, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))),
+			answer...)); err != nil {
 			return
 		}
 	}

@@ -31,9 +31,18 @@ func TestOf(t *testing.T) {
 		{"no rows", nil, 2, page.Page[row]{Items: []row{}}},
 		{"fewer than the limit", []row{a}, 2, page.Page[row]{Items: []row{a}}},
 		{"exactly the limit", []row{a, b}, 2, page.Page[row]{Items: []row{a, b}}},
-		{"one more", []row{a, b, c}, 2, page.Page[row]{Items: []row{a, b}, NextCursor: position(b).Encode(), HasMore: true}},
-		{"limit of one", []row{a, b}, 1, page.Page[row]{Items: []row{a}, NextCursor: position(a).Encode(), HasMore: true}},
-		{"limit below one counts as one", []row{a, b}, 0, page.Page[row]{Items: []row{a}, NextCursor: position(a).Encode(), HasMore: true}},
+		{
+			"one more", []row{a, b, c}, 2,
+			page.Page[row]{Items: []row{a, b}, NextCursor: position(b).Encode(), HasMore: true},
+		},
+		{
+			"limit of one", []row{a, b}, 1,
+			page.Page[row]{Items: []row{a}, NextCursor: position(a).Encode(), HasMore: true},
+		},
+		{
+			"limit below one counts as one", []row{a, b}, 0,
+			page.Page[row]{Items: []row{a}, NextCursor: position(a).Encode(), HasMore: true},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

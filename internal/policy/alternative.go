@@ -28,7 +28,9 @@ type Alternative struct {
 // document in that policy's place; with a source alone it is one beside all
 // others. Active policies that are to be without are left out of the draft's set. It
 // asks nobody's leave: who asks has found that the caller may draft.
-func (s *Service) Alternative(ctx context.Context, orgID string, subject Subject, without ...string) (Alternative, error) {
+func (s *Service) Alternative(
+	ctx context.Context, orgID string, subject Subject, without ...string,
+) (Alternative, error) {
 	draft, replaced, err := s.draftOf(ctx, orgID, subject)
 	if err != nil {
 		return Alternative{}, err
@@ -43,7 +45,9 @@ func (s *Service) Alternative(ctx context.Context, orgID string, subject Subject
 		}
 	}
 	replaced = append(replaced, without...)
-	others := slices.DeleteFunc(slices.Clone(active), func(a engine.Active) bool { return slices.Contains(replaced, a.ID) })
+	others := slices.DeleteFunc(slices.Clone(active), func(a engine.Active) bool {
+		return slices.Contains(replaced, a.ID)
+	})
 	drafted := append(others, draft)
 	return Alternative{
 		Today: engine.NewSet(active), Drafted: engine.NewSet(drafted),
@@ -123,7 +127,8 @@ func selectProfilePolicies(ctx context.Context, r database.Reader, orgID string)
 	}, `
 		SELECT id
 		FROM policy
-		WHERE org_id = $1 AND face = $2 AND active_version IS NOT NULL AND deleted_at IS NULL`, orgID, string(AsProfile))
+		WHERE org_id = $1 AND face = $2 AND active_version IS NOT NULL AND deleted_at IS NULL`, orgID,
+		string(AsProfile))
 	if err != nil {
 		return nil, fmt.Errorf("find the active profile: %w", err)
 	}

@@ -22,7 +22,9 @@ func (s *Service) Create(ctx context.Context, p principal.Principal, source Sour
 		return Full{}, err
 	}
 	var full Full
-	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
+	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) (err error) {
 		full, err = create(ctx, tx, p, p.OrgID, c, AsDocument)
 		return err
 	}})
@@ -43,17 +45,25 @@ func Add(ctx context.Context, tx *database.Tx, actor principal.Principal, orgID 
 	return full.Policy, err
 }
 
-func create(ctx context.Context, tx *database.Tx, p principal.Principal, orgID string, c compiled, face Face) (Full, error) {
+func create(
+	ctx context.Context, tx *database.Tx, p principal.Principal, orgID string, c compiled, face Face,
+) (Full, error) {
 	n, err := countPolicies(ctx, tx, orgID)
 	if err != nil {
 		return Full{}, err
 	}
 	if n >= MaxPolicies {
-		return Full{}, fault.New(fault.Conflict, "the organization has %d policies, which is the most: delete one first", n)
+		return Full{}, fault.New(fault.Conflict,
+			"the organization has %d policies, which is the most: delete one first", n)
 	}
 	policy := Policy{
-		ID: database.NewID(), OrgID: orgID, Name: c.doc.Name, LatestVersion: 1, Face: face,
-		CreatedAt: tx.Now(), UpdatedAt: tx.Now(),
+		ID:            database.NewID(),
+		OrgID:         orgID,
+		Name:          c.doc.Name,
+		LatestVersion: 1,
+		Face:          face,
+		CreatedAt:     tx.Now(),
+		UpdatedAt:     tx.Now(),
 	}
 	// Looked up first: a violated index would end the transaction of others.
 	if err := requireFreeName(ctx, tx, policy); err != nil {
@@ -66,7 +76,9 @@ func create(ctx context.Context, tx *database.Tx, p principal.Principal, orgID s
 }
 
 // write stores the latest version of a policy and records it.
-func write(ctx context.Context, tx *database.Tx, p principal.Principal, a action, policy Policy, c compiled, restoredFrom int) (Full, error) {
+func write(
+	ctx context.Context, tx *database.Tx, p principal.Principal, a action, policy Policy, c compiled, restoredFrom int,
+) (Full, error) {
 	v := Version{
 		PolicyID: policy.ID, Number: policy.LatestVersion, Source: c.source, Digest: c.source.digest(),
 		Rules: len(c.doc.Rules), RestoredFrom: restoredFrom, Author: authorOf(p), CreatedAt: tx.Now(),
@@ -86,7 +98,9 @@ const AnyVersion = 0
 // Update stores a new latest version. Where expected is not AnyVersion it must
 // be the latest version so far: somebody else's edit is not overwritten unseen.
 // The same text again changes nothing.
-func (s *Service) Update(ctx context.Context, p principal.Principal, id string, source Source, expected int) (Full, error) {
+func (s *Service) Update(
+	ctx context.Context, p principal.Principal, id string, source Source, expected int,
+) (Full, error) {
 	if err := requireDrafter(p); err != nil {
 		return Full{}, err
 	}
@@ -105,12 +119,16 @@ func (s *Service) Update(ctx context.Context, p principal.Principal, id string, 
 	return full, nil
 }
 
-func update(ctx context.Context, tx *database.Tx, p principal.Principal, policy Policy, c compiled, expected int) (Full, error) {
+func update(
+	ctx context.Context, tx *database.Tx, p principal.Principal, policy Policy, c compiled, expected int,
+) (Full, error) {
 	if policy.Face == AsProfile {
-		return Full{}, fault.New(fault.Conflict, "the policy is a profile, and is changed by proposing another one (PUT /policies/profiles/draft)")
+		return Full{}, fault.New(fault.Conflict,
+			"the policy is a profile, and is changed by proposing another one (PUT /policies/profiles/draft)")
 	}
 	if expected != AnyVersion && expected != policy.LatestVersion {
-		return Full{}, fault.New(fault.Conflict, "the latest version of the policy is %d, not %d: read it again", policy.LatestVersion, expected)
+		return Full{}, fault.New(fault.Conflict, "the latest version of the policy is %d, not %d: read it again",
+			policy.LatestVersion, expected)
 	}
 	latest, err := findVersion(ctx, tx, policy.OrgID, policy.ID, policy.LatestVersion)
 	if err != nil {
@@ -128,7 +146,8 @@ func update(ctx context.Context, tx *database.Tx, p principal.Principal, policy 
 // next makes room for one more version of a policy.
 func next(ctx context.Context, tx *database.Tx, policy Policy, doc *document.Document) (Policy, error) {
 	if policy.LatestVersion >= MaxVersions {
-		return Policy{}, fault.New(fault.Conflict, "the policy has %d versions, which is the most: create a new one", policy.LatestVersion)
+		return Policy{}, fault.New(fault.Conflict, "the policy has %d versions, which is the most: create a new one",
+			policy.LatestVersion)
 	}
 	policy.LatestVersion++
 	policy.Name, policy.UpdatedAt = doc.Name, tx.Now()
@@ -149,7 +168,9 @@ func (s *Service) Import(ctx context.Context, p principal.Principal, source Sour
 		return Full{}, err
 	}
 	var full Full
-	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
+	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		policy, err := findByName(ctx, tx, p.OrgID, c.doc.Name)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):

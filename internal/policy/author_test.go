@@ -23,7 +23,8 @@ func TestVersionsAreKept(t *testing.T) {
 		first := yaml("pay", "allow bank.*")
 		second := policy.Source{Text: first.Text + "# a comment\n", Format: document.YAML}
 		full := w.create(first)
-		if full.Status() != policy.Draft || full.LatestVersion != 1 || full.Version.Number != 1 || full.Version.Rules != 1 {
+		if full.Status() != policy.Draft || full.LatestVersion != 1 || full.Version.Number != 1 ||
+			full.Version.Rules != 1 {
 			t.Errorf("created %+v", full.Policy)
 		}
 		after, err := w.policies.Update(t.Context(), w.owner, full.ID, second, 1)
@@ -94,8 +95,11 @@ func TestDocumentsThatAreNotStored(t *testing.T) {
 			kind fault.Kind
 			says string
 		}{
-			"an unknown member":  {"version: v1\nname: x\nfoo: 1\nrules: []\n", fault.Invalid, "line 3, column 1"},
-			"a type error":       {"version: v1\nname: x\nrules:\n  - id: r\n    effect: deny\n    tools: [\"*\"]\n    when: 1 + \n", fault.Invalid, "rule r"},
+			"an unknown member": {"version: v1\nname: x\nfoo: 1\nrules: []\n", fault.Invalid, "line 3, column 1"},
+			"a type error": {
+				"version: v1\nname: x\nrules:\n  - id: r\n    effect: deny\n    tools: [\"*\"]\n    when: 1 + \n",
+				fault.Invalid, "rule r",
+			},
 			"not YAML":           {"{", fault.Invalid, "line"},
 			"nothing":            {"", fault.Invalid, ""},
 			"bytes":              {"version: v1\nname: \xff\nrules: []\n", fault.Invalid, "UTF-8"},
@@ -184,15 +188,18 @@ func TestVersionsList(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		full := w.create(yaml("pay"))
 		for _, rule := range []string{"deny *", "allow *"} {
-			if _, err := w.policies.Update(t.Context(), key(w.acme, principal.DraftPolicy), full.ID, yaml("pay", rule), policy.AnyVersion); err != nil {
+			if _, err := w.policies.Update(t.Context(), key(w.acme, principal.DraftPolicy), full.ID, yaml("pay", rule),
+				policy.AnyVersion); err != nil {
 				t.Fatal(err)
 			}
 		}
 		list, err := w.policies.Versions(t.Context(), w.owner, full.ID, "", 2)
-		if err != nil || len(list.Items) != 2 || list.Items[0].Number != 3 || list.Items[1].Number != 2 || !list.HasMore {
+		if err != nil || len(list.Items) != 2 || list.Items[0].Number != 3 || list.Items[1].Number != 2 ||
+			!list.HasMore {
 			t.Fatalf("%+v, %v, want versions 3 and 2", list, err)
 		}
-		if a := list.Items[0].Author; a.Kind != principal.Key || !database.IsID(a.ID) || list.Items[0].Source.Text != "" {
+		if a := list.Items[0].Author; a.Kind != principal.Key || !database.IsID(a.ID) ||
+			list.Items[0].Source.Text != "" {
 			t.Errorf("%+v, want the key as its author, and no text", list.Items[0])
 		}
 		rest, err := w.policies.Versions(t.Context(), w.owner, full.ID, list.NextCursor, 2)
@@ -213,27 +220,63 @@ func TestWhoMayWhat(t *testing.T) {
 			may string // roles and scopes
 			do  func(p principal.Principal) error
 		}{
-			"get":      {"owner admin approver member viewer policy.draft", func(p principal.Principal) error { _, err := s.Get(ctx, p, id, 0); return err }},
-			"list":     {"owner admin approver member viewer policy.draft", func(p principal.Principal) error { _, err := s.List(ctx, p, policy.Filter{}, "", 0); return err }},
-			"versions": {"owner admin approver member viewer policy.draft", func(p principal.Principal) error { _, err := s.Versions(ctx, p, id, "", 0); return err }},
-			"diff":     {"owner admin approver member viewer policy.draft", func(p principal.Principal) error { _, err := s.Diff(ctx, p, id, 1, 1); return err }},
-			"export":   {"owner admin approver member viewer policy.draft", func(p principal.Principal) error { _, err := s.Export(ctx, p, id, 0); return err }},
-			"bindings": {"owner admin approver member viewer policy.draft", func(p principal.Principal) error { _, err := s.Bindings(ctx, p, id); return err }},
-			"create":   {"owner admin approver member policy.draft", func(p principal.Principal) error { _, err := s.Create(ctx, p, yaml(database.NewID())); return err }},
+			"get": {
+				"owner admin approver member viewer policy.draft",
+				func(p principal.Principal) error { _, err := s.Get(ctx, p, id, 0); return err },
+			},
+			"list": {
+				"owner admin approver member viewer policy.draft",
+				func(p principal.Principal) error { _, err := s.List(ctx, p, policy.Filter{}, "", 0); return err },
+			},
+			"versions": {
+				"owner admin approver member viewer policy.draft",
+				func(p principal.Principal) error { _, err := s.Versions(ctx, p, id, "", 0); return err },
+			},
+			"diff": {
+				"owner admin approver member viewer policy.draft",
+				func(p principal.Principal) error { _, err := s.Diff(ctx, p, id, 1, 1); return err },
+			},
+			"export": {
+				"owner admin approver member viewer policy.draft",
+				func(p principal.Principal) error { _, err := s.Export(ctx, p, id, 0); return err },
+			},
+			"bindings": {
+				"owner admin approver member viewer policy.draft",
+				func(p principal.Principal) error { _, err := s.Bindings(ctx, p, id); return err },
+			},
+			"create": {
+				"owner admin approver member policy.draft",
+				func(p principal.Principal) error { _, err := s.Create(ctx, p, yaml(database.NewID())); return err },
+			},
 			"update": {"owner admin approver member policy.draft", func(p principal.Principal) error {
 				_, err := s.Update(ctx, p, id, yaml("pay", "deny *"), 0)
 				return err
 			}},
-			"import":   {"owner admin approver member policy.draft", func(p principal.Principal) error { _, err := s.Import(ctx, p, yaml(database.NewID())); return err }},
-			"validate": {"owner admin approver member policy.draft", func(p principal.Principal) error { _, _, err := s.Validate(ctx, p, yaml("x")); return err }},
+			"import": {
+				"owner admin approver member policy.draft",
+				func(p principal.Principal) error { _, err := s.Import(ctx, p, yaml(database.NewID())); return err },
+			},
+			"validate": {
+				"owner admin approver member policy.draft",
+				func(p principal.Principal) error { _, _, err := s.Validate(ctx, p, yaml("x")); return err },
+			},
 			"simulate": {"owner admin approver member policy.draft", func(p principal.Principal) error {
 				_, err := s.Simulate(ctx, p, policy.Subject{PolicyID: id}, bankCall())
 				return err
 			}},
-			"check":      {"owner admin approver member viewer enforce", func(p principal.Principal) error { _, err := s.Check(ctx, p, bankCall()); return err }},
-			"activate":   {"owner admin", func(p principal.Principal) error { _, err := s.Activate(ctx, p, id, 1); return err }},
-			"deactivate": {"owner admin", func(p principal.Principal) error { _, err := s.Deactivate(ctx, p, id); return err }},
-			"rollback":   {"owner admin", func(p principal.Principal) error { _, err := s.Rollback(ctx, p, id, 1); return err }},
+			"check": {
+				"owner admin approver member viewer enforce",
+				func(p principal.Principal) error { _, err := s.Check(ctx, p, bankCall()); return err },
+			},
+			"activate": {
+				"owner admin", func(p principal.Principal) error { _, err := s.Activate(ctx, p, id, 1); return err },
+			},
+			"deactivate": {
+				"owner admin", func(p principal.Principal) error { _, err := s.Deactivate(ctx, p, id); return err },
+			},
+			"rollback": {
+				"owner admin", func(p principal.Principal) error { _, err := s.Rollback(ctx, p, id, 1); return err },
+			},
 			"bind": {"owner admin", func(p principal.Principal) error {
 				w.bind(id, policy.Bindings{Roles: []string{"viewer"}})
 				_, err := s.Bind(ctx, p, id, policy.Bindings{Roles: []string{"viewer", "member"}})
@@ -244,27 +287,40 @@ func TestWhoMayWhat(t *testing.T) {
 				_, err := s.Unbind(ctx, p, id, policy.Bindings{Roles: []string{"viewer"}})
 				return err
 			}},
-			"set bindings": {"owner admin", func(p principal.Principal) error { _, err := s.SetBindings(ctx, p, id, policy.Bindings{}); return err }},
-			"delete":       {"owner admin", func(p principal.Principal) error { return s.Delete(ctx, p, w.create(yaml(database.NewID())).ID) }},
+			"set bindings": {
+				"owner admin",
+				func(p principal.Principal) error {
+					_, err := s.SetBindings(ctx, p, id, policy.Bindings{})
+					return err
+				},
+			},
+			"delete": {
+				"owner admin",
+				func(p principal.Principal) error { return s.Delete(ctx, p, w.create(yaml(database.NewID())).ID) },
+			},
 		}
 		for name, call := range calls {
 			for _, role := range principal.Roles() {
-				w.wantLeave(name+" by "+string(role), call.do(person(w.acme, role)), strings.Contains(call.may, string(role)))
+				w.wantLeave(name+" by "+string(role), call.do(person(w.acme, role)),
+					strings.Contains(call.may, string(role)))
 			}
 			for _, scope := range append(principal.RequestableScopes(), principal.CLI) {
 				may := strings.Contains(" "+call.may+" ", " "+string(scope)+" ")
 				w.wantLeave(name+" by a key for "+string(scope), call.do(key(w.acme, scope)), may)
 			}
 			w.wantLeave(name+" by nobody", call.do(principal.Principal{}), false)
-			w.wantLeave(name+" by a key of no organization", call.do(key("", principal.DraftPolicy, principal.Enforce)), false)
+			w.wantLeave(name+" by a key of no organization", call.do(key("", principal.DraftPolicy, principal.Enforce)),
+				false)
 			w.wantLeave(name+" by a person in no organization", call.do(person("", principal.Owner)), false)
 			switch name {
 			case "list", "create", "import", "validate", "check", "delete":
 				continue // about no policy, or one of the caller's own making
 			}
-			wantKind(t, name+" by the owner of another organization", call.do(person(w.globex, principal.Owner)), fault.NotFound)
+			wantKind(t, name+" by the owner of another organization", call.do(person(w.globex, principal.Owner)),
+				fault.NotFound)
 		}
-		wantKind(t, "delete by the owner of another organization", s.Delete(ctx, person(w.globex, principal.Owner), id), fault.NotFound)
+		wantKind(t, "delete by the owner of another organization", s.Delete(ctx, person(w.globex, principal.Owner), id),
+			fault.NotFound)
 	})
 }
 

@@ -32,8 +32,10 @@ func (b Bindings) checked() (Bindings, error) {
 	}
 	clean := Bindings{
 		Members: check("members", b.Members, database.IsID, "must be ids of people"),
-		Clients: check("clients", b.Clients, isClientID, "must be ids of agents: 1 to 200 bytes without control characters"),
-		Roles:   check("roles", b.Roles, func(role string) bool { return principal.Role(role).Valid() }, "must be owner, admin, approver, member or viewer"),
+		Clients: check("clients", b.Clients, isClientID,
+			"must be ids of agents: 1 to 200 bytes without control characters"),
+		Roles: check("roles", b.Roles, func(role string) bool { return principal.Role(role).Valid() },
+			"must be owner, admin, approver, member or viewer"),
 	}
 	if clean.len() > MaxBindings {
 		return Bindings{}, fault.New(fault.Invalid, "a policy has at most %d bindings", MaxBindings)
@@ -45,7 +47,8 @@ func (b Bindings) checked() (Bindings, error) {
 }
 
 func isClientID(text string) bool {
-	return text != "" && len(text) <= maxClientID && utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
+	return text != "" && len(text) <= maxClientID && utf8.ValidString(text) &&
+		!strings.ContainsFunc(text, unicode.IsControl)
 }
 
 // Bindings are those of a policy, each list sorted.
@@ -81,7 +84,8 @@ func (s *Service) Bind(ctx context.Context, p principal.Principal, id string, mo
 	}
 	return s.rebind(ctx, p, id, func(policy Policy, has Bindings) (Bindings, error) {
 		if policy.ActiveVersion != 0 && has.IsEmpty() {
-			return Bindings{}, fault.New(fault.Conflict, "the policy is active and counts for everybody: with this binding it would count for no one else; set the bindings (PUT) to mean that")
+			return Bindings{}, fault.New(fault.Conflict,
+				"the policy is active and counts for everybody: with this binding it would count for no one else; set the bindings (PUT) to mean that")
 		}
 		return Bindings{
 			Members: append(has.Members, more.Members...),
@@ -107,14 +111,17 @@ func (s *Service) Unbind(ctx context.Context, p principal.Principal, id string, 
 		case left.len() == has.len():
 			return Bindings{}, fault.New(fault.NotFound, "the policy has no such binding")
 		case left.len() == 0:
-			return Bindings{}, fault.New(fault.Conflict, "without this binding the policy would count for everybody: set no bindings to mean that, or deactivate the policy")
+			return Bindings{}, fault.New(fault.Conflict,
+				"without this binding the policy would count for everybody: set no bindings to mean that, or deactivate the policy")
 		}
 		return left, nil
 	})
 }
 
 // rebind replaces the bindings a policy has by others made of them.
-func (s *Service) rebind(ctx context.Context, p principal.Principal, id string, change func(policy Policy, has Bindings) (Bindings, error)) (Bindings, error) {
+func (s *Service) rebind(
+	ctx context.Context, p principal.Principal, id string, change func(policy Policy, has Bindings) (Bindings, error),
+) (Bindings, error) {
 	if err := requireManager(p); err != nil {
 		return Bindings{}, err
 	}
@@ -135,7 +142,9 @@ func (s *Service) rebind(ctx context.Context, p principal.Principal, id string, 
 		}
 		return record(ctx, tx, p, bound, policy, recorded{
 			Name: policy.Name, Version: policy.LatestVersion, ActiveVersion: policy.ActiveVersion,
-			Bindings: &recordedBindings{Members: orNone(after.Members), Clients: orNone(after.Clients), Roles: orNone(after.Roles)},
+			Bindings: &recordedBindings{
+				Members: orNone(after.Members), Clients: orNone(after.Clients), Roles: orNone(after.Roles),
+			},
 		})
 	})
 	if err != nil {

@@ -24,10 +24,14 @@ func TestBindings(t *testing.T) {
 			call toolcall.Call
 			want verdict.Verdict
 		}{
-			"a bound member":                {toolcall.Call{User: toolcall.User{ID: ada}}, verdict.Allow},
-			"a bound agent":                 {toolcall.Call{Agent: toolcall.Agent{ID: "bot"}}, verdict.Allow},
-			"a bound role":                  {toolcall.Call{User: toolcall.User{ID: bob, Role: "viewer"}}, verdict.Allow},
-			"another member":                {toolcall.Call{User: toolcall.User{ID: bob, Role: "member"}}, verdict.Deny},
+			"a bound member": {toolcall.Call{User: toolcall.User{ID: ada}}, verdict.Allow},
+			"a bound agent":  {toolcall.Call{Agent: toolcall.Agent{ID: "bot"}}, verdict.Allow},
+			"a bound role": {
+				toolcall.Call{User: toolcall.User{ID: bob, Role: "viewer"}}, verdict.Allow,
+			},
+			"another member": {
+				toolcall.Call{User: toolcall.User{ID: bob, Role: "member"}}, verdict.Deny,
+			},
 			"another agent":                 {toolcall.Call{Agent: toolcall.Agent{ID: "bots"}}, verdict.Deny},
 			"nobody":                        {toolcall.Call{}, verdict.Deny},
 			"an agent with a member's name": {toolcall.Call{Agent: toolcall.Agent{ID: ada}}, verdict.Deny},
@@ -105,7 +109,10 @@ func TestBindingsThatAreRefused(t *testing.T) {
 func TestBindingNeverOpens(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
-		source := policy.Source{Text: "version: v1\nname: never\ndefault: allow\nrules:\n- {id: never, effect: deny, tools: [\"bank.*\"]}\n", Format: document.YAML}
+		source := policy.Source{
+			Text:   "version: v1\nname: never\ndefault: allow\nrules:\n- {id: never, effect: deny, tools: [\"bank.*\"]}\n",
+			Format: document.YAML,
+		}
 		made, err := w.policies.Create(t.Context(), w.owner, source)
 		if err != nil {
 			t.Fatal(err)

@@ -39,7 +39,9 @@ func (s *Service) Check(ctx context.Context, p principal.Principal, call toolcal
 	if p.Kind == principal.Key && !p.HasScope(principal.DraftPolicy) {
 		explanation.Rules = decidingOnly(explanation.Rules)
 		d := &explanation.Decision
-		d.Failed = slices.DeleteFunc(d.Failed, func(f engine.Failure) bool { return f.PolicyID != d.PolicyID || f.Rule != d.Rule })
+		d.Failed = slices.DeleteFunc(d.Failed, func(f engine.Failure) bool {
+			return f.PolicyID != d.PolicyID || f.Rule != d.Rule
+		})
 	}
 	return explanation, nil
 }
@@ -90,7 +92,9 @@ type Subject struct {
 
 // Simulate tells what one policy alone would say about a call, whoever it is
 // bound to, and why.
-func (s *Service) Simulate(ctx context.Context, p principal.Principal, subject Subject, call toolcall.Call) (engine.Explanation, error) {
+func (s *Service) Simulate(
+	ctx context.Context, p principal.Principal, subject Subject, call toolcall.Call,
+) (engine.Explanation, error) {
 	if err := requireDrafter(p); err != nil {
 		return engine.Explanation{}, err
 	}
@@ -125,7 +129,9 @@ func (s *Service) subject(ctx context.Context, p principal.Principal, subject Su
 
 // Validate reads and compiles a document without storing it. What is wrong with
 // it is the fault it gives; what is only doubtful are the warnings.
-func (s *Service) Validate(ctx context.Context, p principal.Principal, source Source) (*document.Document, []document.Problem, error) {
+func (s *Service) Validate(
+	ctx context.Context, p principal.Principal, source Source,
+) (*document.Document, []document.Problem, error) {
 	if err := requireDrafter(p); err != nil {
 		return nil, nil, err
 	}

@@ -54,7 +54,10 @@ func TestProposalsAreToldOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		want := []string{"profile 1 waits", "profile 1 ended", "profile 2 waits", "profile 2 ended", "profile 3 waits", "profile 3 ended"}
+		want := []string{
+			"profile 1 waits", "profile 1 ended", "profile 2 waits", "profile 2 ended", "profile 3 waits",
+			"profile 3 ended",
+		}
 		if diff := cmp.Diff(want, told); diff != "" {
 			t.Errorf("(-want +got)\n%s", diff)
 		}

@@ -68,7 +68,8 @@ func whyNotAlone(set *engine.Set, call *toolcall.Call) string {
 	if set.CountsForAgent(call.Agent.ID) {
 		whom = "agent " + call.Agent.ID
 	}
-	return "the policies that count for " + whom + " do not count for its API key: bind the key's id, its owner or the owner's role too"
+	return "the policies that count for " + whom +
+		" do not count for its API key: bind the key's id, its owner or the owner's role too"
 }
 
 // Stricter is the stricter of two decisions, and takes from the limits of both.

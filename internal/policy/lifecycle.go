@@ -17,9 +17,12 @@ const LatestVersion = 0
 // written it: a person who has read one version must not put another one in
 // force that came in between.
 func (s *Service) Activate(ctx context.Context, p principal.Principal, id string, number int) (Full, error) {
-	return s.put(ctx, p, id, number, func(ctx context.Context, tx *database.Tx, policy Policy, v Version, _ compiled) (Policy, error) {
+	return s.put(ctx, p, id, number, func(
+		ctx context.Context, tx *database.Tx, policy Policy, v Version, _ compiled,
+	) (Policy, error) {
 		if number == LatestVersion && v.Author != authorOf(p) && v.Author.Kind != principal.System {
-			return Policy{}, fault.New(fault.Conflict, "version %d was written by somebody else: read it, and name the version to activate it", v.Number)
+			return Policy{}, fault.New(fault.Conflict,
+				"version %d was written by somebody else: read it, and name the version to activate it", v.Number)
 		}
 		return activate(ctx, tx, p, policy, v, activated)
 	})
@@ -29,7 +32,9 @@ func (s *Service) Activate(ctx context.Context, p principal.Principal, id string
 // policy is judged by it at once.
 func (s *Service) Rollback(ctx context.Context, p principal.Principal, id string, number int) (Full, error) {
 	var restored Version
-	full, err := s.put(ctx, p, id, number, func(ctx context.Context, tx *database.Tx, policy Policy, v Version, c compiled) (Policy, error) {
+	full, err := s.put(ctx, p, id, number, func(
+		ctx context.Context, tx *database.Tx, policy Policy, v Version, c compiled,
+	) (Policy, error) {
 		policy, err := next(ctx, tx, policy, c.doc)
 		if err != nil {
 			return Policy{}, err
@@ -59,7 +64,8 @@ func (s *Service) put(ctx context.Context, p principal.Principal, id string, num
 		return Full{}, err
 	}
 	if before.Face == AsProfile {
-		return Full{}, fault.New(fault.Conflict, "the policy is a profile, and is put in force by confirming what was proposed (POST /policies/profiles/confirm)")
+		return Full{}, fault.New(fault.Conflict,
+			"the policy is a profile, and is put in force by confirming what was proposed (POST /policies/profiles/confirm)")
 	}
 	return s.changeVersion(ctx, p, before, number, do)
 }
@@ -67,7 +73,9 @@ func (s *Service) put(ctx context.Context, p principal.Principal, id string, num
 // changeVersion reads and compiles a version before the transaction, where it may
 // take its time: a version never changes. What this server cannot compile is not put.
 // It waits for no draft: whoever may draft could keep a policy from being activated.
-func (s *Service) changeVersion(ctx context.Context, p principal.Principal, before Policy, number int, do putter) (Full, error) {
+func (s *Service) changeVersion(
+	ctx context.Context, p principal.Principal, before Policy, number int, do putter,
+) (Full, error) {
 	if number == LatestVersion {
 		number = before.LatestVersion
 	}
@@ -100,13 +108,16 @@ func (s *Service) loadVersion(ctx context.Context, orgID, id string, number int)
 	return v, c, err
 }
 
-func activate(ctx context.Context, tx *database.Tx, p principal.Principal, policy Policy, v Version, a action) (Policy, error) {
+func activate(
+	ctx context.Context, tx *database.Tx, p principal.Principal, policy Policy, v Version, a action,
+) (Policy, error) {
 	others, err := countActiveRules(ctx, tx, policy.OrgID, policy.ID)
 	if err != nil {
 		return Policy{}, err
 	}
 	if others+v.Rules > MaxActiveRules {
-		return Policy{}, fault.New(fault.Conflict, "the active policies would have %d rules together, and %d is the most", others+v.Rules, MaxActiveRules)
+		return Policy{}, fault.New(fault.Conflict,
+			"the active policies would have %d rules together, and %d is the most", others+v.Rules, MaxActiveRules)
 	}
 	now := tx.Now()
 	tried := policy.ShadowVersion == v.Number // it counts from now on

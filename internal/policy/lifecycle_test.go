@@ -77,7 +77,8 @@ func TestNobodySlipsVersionsIn(t *testing.T) {
 			t.Parallel()
 			each(t, func(t *testing.T, w *world) {
 				full := w.create(yaml("pay", "deny *"))
-				if _, err := w.policies.Update(t.Context(), author(w.acme), full.ID, yaml("pay", "allow *"), policy.AnyVersion); err != nil {
+				if _, err := w.policies.Update(t.Context(), author(w.acme), full.ID, yaml("pay", "allow *"),
+					policy.AnyVersion); err != nil {
 					t.Fatal(err)
 				}
 				_, err := w.policies.Activate(t.Context(), w.owner, full.ID, policy.LatestVersion)
@@ -98,11 +99,13 @@ func TestRollback(t *testing.T) {
 		w.activate(full.ID, 2)
 		w.wantVerdict("before", verdict.Allow)
 		back, err := w.policies.Rollback(t.Context(), w.owner, full.ID, 1)
-		if err != nil || back.LatestVersion != 3 || back.ActiveVersion != 3 || back.Name != "pay" || back.Version.Number != 3 || back.Version.RestoredFrom != 1 {
+		if err != nil || back.LatestVersion != 3 || back.ActiveVersion != 3 || back.Name != "pay" ||
+			back.Version.Number != 3 || back.Version.RestoredFrom != 1 {
 			t.Errorf("rolled back to %+v %+v, %v", back.Policy, back.Version, err)
 		}
 		w.wantVerdict("after", verdict.Deny)
-		if v, err := w.policies.Get(t.Context(), w.owner, full.ID, 3); err != nil || v.Version.Source != yaml("pay", "deny *") {
+		if v, err := w.policies.Get(t.Context(), w.owner, full.ID, 3); err != nil ||
+			v.Version.Source != yaml("pay", "deny *") {
 			t.Errorf("version 3 is %+v, %v", v.Version, err)
 		}
 		draft := w.create(yaml("draft"))
@@ -113,7 +116,10 @@ func TestRollback(t *testing.T) {
 		}
 		_, err = w.policies.Rollback(t.Context(), w.owner, draft.ID, 9)
 		wantKind(t, "a version that is not there", err, fault.NotFound)
-		want := []string{"policy.created", "policy.activated", "policy.updated", "policy.activated", "policy.rolled_back", "policy.activated", "policy.created", "policy.updated", "policy.rolled_back"}
+		want := []string{
+			"policy.created", "policy.activated", "policy.updated", "policy.activated", "policy.rolled_back",
+			"policy.activated", "policy.created", "policy.updated", "policy.rolled_back",
+		}
 		if diff := cmp.Diff(want, w.recorded()); diff != "" {
 			t.Errorf("recorded (-want +got):\n%s", diff)
 		}
@@ -138,7 +144,8 @@ func TestDelete(t *testing.T) {
 		wantKind(t, "activate a deleted policy", err, fault.NotFound)
 		wantKind(t, "delete it again", w.policies.Delete(t.Context(), w.owner, full.ID), fault.NotFound)
 		var versions int
-		if err := w.db.QueryRow(t.Context(), `SELECT count(*) FROM policy_version WHERE policy_id = $1`, full.ID).Scan(&versions); err != nil || versions != 1 {
+		if err := w.db.QueryRow(t.Context(), `SELECT count(*) FROM policy_version WHERE policy_id = $1`,
+			full.ID).Scan(&versions); err != nil || versions != 1 {
 			t.Errorf("%d versions are left (%v), want 1: decisions name them", versions, err)
 		}
 	})
@@ -147,7 +154,9 @@ func TestDelete(t *testing.T) {
 func TestLimitsOfAnOrganization(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
-		big := policy.Source{Format: document.YAML, Text: "version: v1\nname: big\nrules:\n" + manyRules(document.MaxRules)}
+		big := policy.Source{
+			Format: document.YAML, Text: "version: v1\nname: big\nrules:\n" + manyRules(document.MaxRules),
+		}
 		for i := range policy.MaxActiveRules / document.MaxRules {
 			source := big
 			source.Text = strings.Replace(big.Text, "name: big", fmt.Sprintf("name: big%d", i), 1)
@@ -174,7 +183,8 @@ func TestLimitsOfAnOrganization(t *testing.T) {
 		}
 		w.write(func(ctx context.Context, tx *database.Tx) error {
 			for range policy.MaxPolicies - n {
-				if _, err := tx.Exec(ctx, `INSERT INTO policy (id, org_id, name, latest_version, created_at, updated_at) VALUES ($1, $2, $1, 1, 1, 1)`, database.NewID(), w.acme); err != nil {
+				if _, err := tx.Exec(ctx,
+					`INSERT INTO policy (id, org_id, name, latest_version, created_at, updated_at) VALUES ($1, $2, $1, 1, 1, 1)`, database.NewID(), w.acme); err != nil {
 					return err
 				}
 			}

@@ -101,7 +101,9 @@ func (s *Service) readSpent(ctx context.Context, orgID string) engine.Spent {
 // gives that one; the caller decides again, knowing that. Limits are taken in the
 // order of their keys, so that replicas never wait for each other in a circle.
 func Claim(ctx context.Context, tx *database.Tx, orgID string, claims []engine.Claim) (spent *engine.Claim, err error) {
-	sorted := slices.SortedFunc(slices.Values(claims), func(a, b engine.Claim) int { return compareKeys(a.LimitKey, b.LimitKey) })
+	sorted := slices.SortedFunc(slices.Values(claims), func(a, b engine.Claim) int {
+		return compareKeys(a.LimitKey, b.LimitKey)
+	})
 	for i, claim := range sorted {
 		if i > 0 && claim.LimitKey == sorted[i-1].LimitKey {
 			continue // one call, however often it is named
@@ -144,8 +146,10 @@ func GiveBack(ctx context.Context, tx *database.Tx, orgID string, claims []engin
 
 func compareKeys(a, b engine.LimitKey) int {
 	return cmp.Or(
-		strings.Compare(a.PolicyID, b.PolicyID), strings.Compare(a.RuleID, b.RuleID), strings.Compare(string(a.By), string(b.By)),
-		strings.Compare(a.Subject, b.Subject), cmp.Compare(a.Window, b.Window), cmp.Compare(a.Per, b.Per), strings.Compare(string(a.Unit), string(b.Unit)),
+		strings.Compare(a.PolicyID, b.PolicyID), strings.Compare(a.RuleID, b.RuleID),
+		strings.Compare(string(a.By), string(b.By)),
+		strings.Compare(a.Subject, b.Subject), cmp.Compare(a.Window, b.Window), cmp.Compare(a.Per, b.Per),
+		strings.Compare(string(a.Unit), string(b.Unit)),
 	)
 }
 
@@ -163,7 +167,9 @@ func subjectOf(key engine.LimitKey) string {
 func rowOf(orgID string, key engine.LimitKey) []any {
 	start := time.Unix(key.Window, 0)
 	end := start.Add(time.Duration(key.Per) * time.Second)
-	return []any{orgID, key.PolicyID, key.RuleID, string(key.By), subjectOf(key), database.Micros(start), database.Micros(end)}
+	return []any{
+		orgID, key.PolicyID, key.RuleID, string(key.By), subjectOf(key), database.Micros(start), database.Micros(end),
+	}
 }
 
 const whereRow = `
@@ -209,7 +215,9 @@ func giveBackUse(ctx context.Context, tx *database.Tx, orgID string, key engine.
 func (s *Service) Sweep(ctx context.Context) error {
 	for range maxSlices {
 		var removed int64
-		err := s.db.Write(ctx, database.Change{Logs: []string{sweepLock}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
+		err := s.db.Write(ctx, database.Change{Logs: []string{sweepLock}, Do: func(
+			ctx context.Context, tx *database.Tx,
+		) (err error) {
 			removed, err = tx.Exec(ctx, `
 				DELETE FROM limit_use
 				WHERE (org_id, policy_id, rule_id, counted_by, subject, window_start, window_end) IN (

@@ -25,7 +25,13 @@ import (
 
 func limitKey(rule, subject string) engine.LimitKey {
 	return engine.LimitKey{
-		PolicyID: "p", RuleID: rule, Unit: engine.Calls, By: document.Agent, Subject: subject, Window: 3600 * 1000, Per: 3600,
+		PolicyID: "p",
+		RuleID:   rule,
+		Unit:     engine.Calls,
+		By:       document.Agent,
+		Subject:  subject,
+		Window:   3600 * 1000,
+		Per:      3600,
 	}
 }
 
@@ -35,7 +41,9 @@ func (w *world) claim(db *database.DB, keys ...engine.LimitKey) (spent *engine.C
 	for _, k := range keys {
 		claims = append(claims, engine.Claim{LimitKey: k, Max: 3})
 	}
-	err = db.Write(w.t.Context(), database.Change{Lane: database.Urgent, Do: func(ctx context.Context, tx *database.Tx) (err error) {
+	err = db.Write(w.t.Context(), database.Change{Lane: database.Urgent, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) (err error) {
 		spent, err = policy.Claim(ctx, tx, w.acme, claims)
 		return err
 	}})
@@ -152,7 +160,9 @@ func TestSweepRemovesOldWindows(t *testing.T) {
 		}
 		w.write(func(ctx context.Context, tx *database.Tx) error {
 			for i := range 1200 {
-				if _, err := policy.Claim(ctx, tx, w.acme, []engine.Claim{{LimitKey: limitKey("old", fmt.Sprint(i)), Max: 1}}); err != nil {
+				if _, err := policy.Claim(ctx, tx, w.acme, []engine.Claim{
+					{LimitKey: limitKey("old", fmt.Sprint(i)), Max: 1},
+				}); err != nil {
 					return err
 				}
 			}
@@ -204,7 +214,9 @@ func TestLimitsDecide(t *testing.T) {
 		got = append(got, run("y"), run(""))
 		w.pass(time.Hour)
 		got = append(got, run("x"))
-		want := []verdict.Verdict{verdict.Allow, verdict.Allow, verdict.Deny, verdict.Allow, verdict.Allow, verdict.Allow}
+		want := []verdict.Verdict{
+			verdict.Allow, verdict.Allow, verdict.Deny, verdict.Allow, verdict.Allow, verdict.Allow,
+		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("verdicts (-want +got):\n%s", diff)
 		}
@@ -217,7 +229,8 @@ func TestAskingTakesNothing(t *testing.T) {
 		full := w.active(policy.Source{Text: paced, Format: document.YAML})
 		for range 5 {
 			w.wantVerdict("asked", verdict.Allow)
-			if _, err := w.policies.Simulate(t.Context(), w.owner, policy.Subject{PolicyID: full.ID}, bankCall()); err != nil {
+			if _, err := w.policies.Simulate(t.Context(), w.owner, policy.Subject{PolicyID: full.ID},
+				bankCall()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -231,7 +244,9 @@ type purse struct {
 	asked         []string
 }
 
-func (p *purse) Spent(_ context.Context, orgID string, by document.Subject, id string, since time.Time) (int64, int64, error) {
+func (p *purse) Spent(
+	_ context.Context, orgID string, by document.Subject, id string, since time.Time,
+) (int64, int64, error) {
 	p.asked = append(p.asked, fmt.Sprintf("%s %s %s", by, id, since.Format(time.RFC3339)))
 	return p.nanos, p.tokens, p.err
 }
@@ -271,7 +286,9 @@ func TestSpendingDecides(t *testing.T) {
 // countedSpending counts how often telemetry is asked.
 type countedSpending struct{ asked int }
 
-func (c *countedSpending) Spent(context.Context, string, document.Subject, string, time.Time) (nanos, tokens int64, err error) {
+func (c *countedSpending) Spent(
+	context.Context, string, document.Subject, string, time.Time,
+) (nanos, tokens int64, err error) {
 	c.asked++
 	return 0, 0, nil
 }
@@ -290,10 +307,12 @@ func TestOneCallAsksForFewLimits(t *testing.T) {
 			var text strings.Builder
 			text.WriteString("version: v1\nname: p\ndefault: allow\nrules:\n")
 			for i := range 5_000 {
-				fmt.Fprintf(&text, "- {id: r%d, effect: deny, tools: [\"*\"], limit: {cost: 1, per: %s, by: org}}\n", i, per(i))
+				fmt.Fprintf(&text, "- {id: r%d, effect: deny, tools: [\"*\"], limit: {cost: 1, per: %s, by: org}}\n", i,
+					per(i))
 			}
 			source := policy.Source{Text: text.String(), Format: document.YAML}
-			got, err := policies.Simulate(t.Context(), key(w.acme, principal.DraftPolicy), policy.Subject{Source: &source}, toolcall.Call{Server: "s", Tool: "t"})
+			got, err := policies.Simulate(t.Context(), key(w.acme, principal.DraftPolicy),
+				policy.Subject{Source: &source}, toolcall.Call{Server: "s", Tool: "t"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -50,7 +50,8 @@ func manifestName(agentID string) string { return "manifest " + agentID }
 // an agent is registered by one key: else a key could narrow the agents of others.
 func (s *Service) RegisterManifest(ctx context.Context, p principal.Principal, m Manifest) (r Registered, err error) {
 	if !p.HasScope(principal.Enforce) || p.OrgID == "" {
-		return Registered{}, fault.New(fault.Forbidden, "manifests are registered with an API key of the scope enforce, in an organization")
+		return Registered{}, fault.New(fault.Forbidden,
+			"manifests are registered with an API key of the scope enforce, in an organization")
 	}
 	var c compiled
 	if m.Source != nil {
@@ -61,7 +62,9 @@ func (s *Service) RegisterManifest(ctx context.Context, p principal.Principal, m
 			return Registered{}, err
 		}
 	}
-	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
+	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) (err error) {
 		if r, err = s.register(ctx, tx, p, m, c); err != nil {
 			return err
 		}
@@ -69,7 +72,11 @@ func (s *Service) RegisterManifest(ctx context.Context, p principal.Principal, m
 			return err
 		}
 		_, err = audit.Append(ctx, tx, audit.Entry{
-			Log: audit.LogOf(p.OrgID), Action: "manifest.registered", Actor: p, Subject: audit.Subject{Type: "agent", ID: m.AgentID}, Payload: m.Redacted,
+			Log:     audit.LogOf(p.OrgID),
+			Action:  "manifest.registered",
+			Actor:   p,
+			Subject: audit.Subject{Type: "agent", ID: m.AgentID},
+			Payload: m.Redacted,
 		})
 		return err
 	}})
@@ -88,7 +95,9 @@ func onlyDenies(doc *document.Document) error {
 	return nil
 }
 
-func (s *Service) register(ctx context.Context, tx *database.Tx, p principal.Principal, m Manifest, c compiled) (Registered, error) {
+func (s *Service) register(
+	ctx context.Context, tx *database.Tx, p principal.Principal, m Manifest, c compiled,
+) (Registered, error) {
 	stands, err := findByName(ctx, tx, p.OrgID, manifestName(m.AgentID))
 	isNew := errors.Is(err, sql.ErrNoRows)
 	if err != nil && !isNew {
@@ -107,7 +116,11 @@ func (s *Service) register(ctx context.Context, tx *database.Tx, p principal.Pri
 	if err != nil {
 		return Registered{}, err
 	}
-	r := Registered{PolicyID: full.Policy.ID, Version: full.Version.Number, Active: full.Policy.ActiveVersion == full.Version.Number}
+	r := Registered{
+		PolicyID: full.Policy.ID,
+		Version:  full.Version.Number,
+		Active:   full.Policy.ActiveVersion == full.Version.Number,
+	}
 	if r.Active {
 		return r, nil
 	}
@@ -127,7 +140,9 @@ func (s *Service) register(ctx context.Context, tx *database.Tx, p principal.Pri
 }
 
 // firstManifest makes the policy, bound and active.
-func (s *Service) firstManifest(ctx context.Context, tx *database.Tx, p principal.Principal, m Manifest, c compiled) (Registered, error) {
+func (s *Service) firstManifest(
+	ctx context.Context, tx *database.Tx, p principal.Principal, m Manifest, c compiled,
+) (Registered, error) {
 	full, err := create(ctx, tx, p, p.OrgID, c, AsDocument)
 	if err != nil {
 		return Registered{}, err
@@ -150,7 +165,9 @@ func (s *Service) firstManifest(ctx context.Context, tx *database.Tx, p principa
 
 // requireOwnAgent keeps a key from narrowing the agents of others, and from
 // registering two agents, which would be narrowed to what both list.
-func requireOwnAgent(ctx context.Context, r database.Reader, p principal.Principal, m Manifest, stands Policy, isNew bool) error {
+func requireOwnAgent(
+	ctx context.Context, r database.Reader, p principal.Principal, m Manifest, stands Policy, isNew bool,
+) error {
 	var other string
 	err := r.QueryRow(ctx, `
 		SELECT p.name
@@ -176,5 +193,7 @@ func requireOwnAgent(ctx context.Context, r database.Reader, p principal.Princip
 			return nil
 		}
 	}
-	return fault.New(fault.Conflict, "this agent is registered by another API key: register it with that one, or have a person delete its policy %q", stands.Name)
+	return fault.New(fault.Conflict,
+		"this agent is registered by another API key: register it with that one, or have a person delete its policy %q",
+		stands.Name)
 }

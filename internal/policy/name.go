@@ -56,5 +56,6 @@ func requireFreeName(ctx context.Context, r database.Reader, policy Policy) erro
 }
 
 func nameTaken(name, id string) error {
-	return fault.New(fault.Conflict, "the organization has a policy named %q already: give another name, or write the next version of that policy (%s)", name, id)
+	return fault.New(fault.Conflict,
+		"the organization has a policy named %q already: give another name, or write the next version of that policy (%s)", name, id)
 }

@@ -93,7 +93,9 @@ func profileName(name, ownerID string) string {
 
 // StageProfile keeps a profile for its owner to propose, in place of the one that
 // was staged before. It is checked as if it were proposed.
-func (s *Service) StageProfile(ctx context.Context, p principal.Principal, read *profile.Profile) (StagedProfile, error) {
+func (s *Service) StageProfile(
+	ctx context.Context, p principal.Principal, read *profile.Profile,
+) (StagedProfile, error) {
 	if err := requireDrafter(p); err != nil {
 		return StagedProfile{}, err
 	}
@@ -138,7 +140,9 @@ func inStatements(f *fault.Error) []profile.Problem {
 			continue
 		}
 		_, message, _ := strings.Cut(d.Message, ": ")
-		problems = append(problems, profile.Problem{Field: profile.Place(rule), Message: "cannot be judged: " + message})
+		problems = append(problems, profile.Problem{
+			Field: profile.Place(rule), Message: "cannot be judged: " + message,
+		})
 	}
 	return problems
 }

@@ -33,7 +33,8 @@ func findDraft(ctx context.Context, r database.Reader, orgID, ownerID string) (s
 		FROM policy_profile_draft
 		WHERE org_id = $1 AND owner_id = $2`, orgID, ownerID).Scan(&staged.Name, &staged.Text, &staged.Hash)
 	if errors.Is(err, sql.ErrNoRows) {
-		return StagedProfile{}, fault.New(fault.Conflict, "nothing is staged: send a profile first (PUT /policies/profiles/draft)")
+		return StagedProfile{}, fault.New(fault.Conflict,
+			"nothing is staged: send a profile first (PUT /policies/profiles/draft)")
 	}
 	if err != nil {
 		return StagedProfile{}, fmt.Errorf("read a staged profile: %w", err)
@@ -53,7 +54,8 @@ const proposalColumns = `
 func scanProposal(s database.Scanner) (f Proposal, err error) {
 	var proposed, active int64
 	var decided sql.NullInt64
-	err = s.Scan(&f.ID, &f.PolicyID, &f.Version, &f.OwnerID, &f.Author.Kind, &f.Author.ID, &f.Name, &f.Reason, &f.Text, &f.Hash,
+	err = s.Scan(&f.ID, &f.PolicyID, &f.Version, &f.OwnerID, &f.Author.Kind, &f.Author.ID, &f.Name, &f.Reason, &f.Text,
+		&f.Hash,
 		&f.State, &proposed, &f.DecidedBy, &decided, &f.Confirmation, &active)
 	f.ProposedAt, f.DecidedAt, f.Active = database.Time(proposed), database.OptionalTime(decided), active == 1
 	return f, err
@@ -63,7 +65,8 @@ func insertProposal(ctx context.Context, tx *database.Tx, orgID string, f Propos
 	_, err := tx.Exec(ctx, `
 		INSERT INTO policy_profile (id, org_id, policy_id, version, owner_id, author_kind, author_id, name, reason, profile, hash, state, proposed_at, decided_by, confirmation)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, '', 0)`,
-		f.ID, orgID, f.PolicyID, f.Version, f.OwnerID, string(f.Author.Kind), f.Author.ID, f.Name, f.Reason, f.Text, f.Hash,
+		f.ID, orgID, f.PolicyID, f.Version, f.OwnerID, string(f.Author.Kind), f.Author.ID, f.Name, f.Reason, f.Text,
+		f.Hash,
 		string(f.State), database.Micros(f.ProposedAt))
 	if err != nil {
 		return fmt.Errorf("store a proposal of policy %s: %w", f.PolicyID, err)
@@ -76,7 +79,8 @@ func updateProposal(ctx context.Context, tx *database.Tx, orgID string, f Propos
 	_, err := tx.Exec(ctx, `
 		UPDATE policy_profile
 		SET state = $3, decided_by = $4, decided_at = $5, confirmation = $6
-		WHERE org_id = $1 AND id = $2`, orgID, f.ID, string(f.State), f.DecidedBy, database.OptionalMicros(f.DecidedAt), f.Confirmation)
+		WHERE org_id = $1 AND id = $2`, orgID, f.ID, string(f.State), f.DecidedBy, database.OptionalMicros(f.DecidedAt),
+		f.Confirmation)
 	if err != nil {
 		return fmt.Errorf("change proposal %s: %w", f.ID, err)
 	}
@@ -84,7 +88,9 @@ func updateProposal(ctx context.Context, tx *database.Tx, orgID string, f Propos
 }
 
 // closeProposals withdraws what waits of a policy that is deleted, and gives the ids.
-func closeProposals(ctx context.Context, tx *database.Tx, p principal.Principal, policyID string) (closed []string, err error) {
+func closeProposals(
+	ctx context.Context, tx *database.Tx, p principal.Principal, policyID string,
+) (closed []string, err error) {
 	closed, err = database.Collect(ctx, tx, func(s database.Scanner) (id string, err error) {
 		err = s.Scan(&id)
 		return id, err
@@ -169,7 +175,8 @@ func selectActiveProfiles(ctx context.Context, r database.Reader, orgID string) 
 }
 
 func lastConfirmation(ctx context.Context, r database.Reader, orgID string) (number int, err error) {
-	err = r.QueryRow(ctx, `SELECT COALESCE(MAX(confirmation), 0) FROM policy_profile WHERE org_id = $1`, orgID).Scan(&number)
+	err = r.QueryRow(ctx, `SELECT COALESCE(MAX(confirmation), 0) FROM policy_profile WHERE org_id = $1`,
+		orgID).Scan(&number)
 	if err != nil {
 		return 0, fmt.Errorf("count the confirmations: %w", err)
 	}
@@ -177,7 +184,9 @@ func lastConfirmation(ctx context.Context, r database.Reader, orgID string) (num
 }
 
 // selectProposals reads up to limit proposals after a position, newest first.
-func selectProposals(ctx context.Context, r database.Reader, orgID string, state ProposalState, after page.Cursor, limit int) ([]Proposal, error) {
+func selectProposals(
+	ctx context.Context, r database.Reader, orgID string, state ProposalState, after page.Cursor, limit int,
+) ([]Proposal, error) {
 	where, args := []string{`f.org_id = $1`}, []any{orgID}
 	if state != "" {
 		args = append(args, string(state))

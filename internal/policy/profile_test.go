@@ -78,7 +78,8 @@ func TestWhatIsRecordedOfAConfirmation(t *testing.T) {
 		}
 		last := entries[len(entries)-1]
 		record, err := last.Parse()
-		if err != nil || last.Action != "profile.confirmed" || record.Actor.ID != w.owner.UserID || record.Subject.ID != p.PolicyID {
+		if err != nil || last.Action != "profile.confirmed" || record.Actor.ID != w.owner.UserID ||
+			record.Subject.ID != p.PolicyID {
 			t.Errorf("the last entry is %s by %+v about %+v, %v", last.Action, record.Actor, record.Subject, err)
 		}
 		for _, want := range []string{p.Hash, p.ID, p.OwnerID} {
@@ -86,8 +87,12 @@ func TestWhatIsRecordedOfAConfirmation(t *testing.T) {
 				t.Errorf("the entry does not say %s: %s", want, last.Payload)
 			}
 		}
-		wantKind(t, "another organization's owner confirms", second(w.policies.ConfirmProfile(t.Context(), person(w.globex, principal.Owner), p.ID, p.Hash)), fault.NotFound)
-		wantKind(t, "a key confirms", second(w.policies.ConfirmProfile(t.Context(), key(w.acme, principal.DraftPolicy), p.ID, p.Hash)), fault.Forbidden)
+		wantKind(t, "another organization's owner confirms",
+			second(w.policies.ConfirmProfile(t.Context(), person(w.globex, principal.Owner), p.ID, p.Hash)),
+			fault.NotFound)
+		wantKind(t, "a key confirms",
+			second(w.policies.ConfirmProfile(t.Context(), key(w.acme, principal.DraftPolicy), p.ID, p.Hash)),
+			fault.Forbidden)
 	})
 }
 
@@ -131,7 +136,8 @@ func TestWithdrawingIsNotDeleting(t *testing.T) {
 		if err != nil || full.Policy.ShadowVersion != 1 {
 			t.Errorf("a key withdrew its proposal: %+v, %v; want the policy and its shadow", full.Policy, err)
 		}
-		wantKind(t, "confirm what was withdrawn", second(w.policies.ConfirmProfile(t.Context(), w.owner, first.ID, first.Hash)), fault.Conflict)
+		wantKind(t, "confirm what was withdrawn",
+			second(w.policies.ConfirmProfile(t.Context(), w.owner, first.ID, first.Hash)), fault.Conflict)
 		next := w.proposed(plugin, "Read")
 		if next.PolicyID != first.PolicyID || next.Version != 2 {
 			t.Errorf("the next is version %d of %s, want 2 of %s", next.Version, next.PolicyID, first.PolicyID)
@@ -159,7 +165,11 @@ func TestReasonsShowWhatTheySay(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		w.proposed(w.owner, "Bash")
-		for name, reason := range map[string]string{"turned around": "safe \u202egnihtyna swolla", "an escape of terminals": "a\x1b[2Jb", "a line of mail": "a\r\nBcc: b"} {
+		for name, reason := range map[string]string{
+			"turned around":          "safe \u202egnihtyna swolla",
+			"an escape of terminals": "a\x1b[2Jb",
+			"a line of mail":         "a\r\nBcc: b",
+		} {
 			wantKind(t, name, second(w.policies.ProposeProfile(t.Context(), w.owner, reason)), fault.Invalid)
 		}
 	})

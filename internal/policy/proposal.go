@@ -32,7 +32,9 @@ type recordedProfile struct {
 	Confirmation int    `json:"confirmation,omitzero"`
 }
 
-func recordProfile(ctx context.Context, tx *database.Tx, actor principal.Principal, a action, p Policy, proposal Proposal) error {
+func recordProfile(
+	ctx context.Context, tx *database.Tx, actor principal.Principal, a action, p Policy, proposal Proposal,
+) error {
 	_, err := audit.Append(ctx, tx, audit.Entry{
 		Log: audit.LogOf(p.OrgID), Action: string(a), Actor: actor, Subject: audit.Subject{Type: "policy", ID: p.ID},
 		Payload: recordedProfile{
@@ -59,14 +61,17 @@ func (s *Service) ProposeProfile(ctx context.Context, p principal.Principal, rea
 	}
 	read, err := staged.Read()
 	if err != nil {
-		return Proposal{}, fault.Wrap(err, fault.Conflict, "what was staged cannot be read by this server: stage it again")
+		return Proposal{}, fault.Wrap(err, fault.Conflict,
+			"what was staged cannot be read by this server: stage it again")
 	}
 	c, err := s.compileProfile(ctx, p, read)
 	if err != nil {
 		return Proposal{}, err
 	}
 	var proposal Proposal
-	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
+	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		now, err := findDraft(ctx, tx, p.OrgID, p.UserID)
 		if err != nil {
 			return err
@@ -87,13 +92,17 @@ func checkReason(reason string) error {
 	switch {
 	case len(reason) > MaxReason:
 		return fault.Field("reason", "must be at most %d bytes", MaxReason)
-	case !utf8.ValidString(reason) || strings.ContainsFunc(reason, func(r rune) bool { return r != '\n' && r != '\t' && node.Hidden(r) }):
-		return fault.Field("reason", "must not hold control characters other than line breaks and tabs, nor such that turn text around")
+	case !utf8.ValidString(reason) ||
+		strings.ContainsFunc(reason, func(r rune) bool { return r != '\n' && r != '\t' && node.Hidden(r) }):
+		return fault.Field("reason",
+			"must not hold control characters other than line breaks and tabs, nor such that turn text around")
 	}
 	return nil
 }
 
-func (s *Service) propose(ctx context.Context, tx *database.Tx, p principal.Principal, staged StagedProfile, reason string, c compiled) (Proposal, error) {
+func (s *Service) propose(
+	ctx context.Context, tx *database.Tx, p principal.Principal, staged StagedProfile, reason string, c compiled,
+) (Proposal, error) {
 	waiting, err := findOpenProposal(ctx, tx, p.OrgID, p.UserID)
 	if err != nil {
 		return Proposal{}, err
@@ -106,7 +115,9 @@ func (s *Service) propose(ctx context.Context, tx *database.Tx, p principal.Prin
 		return Proposal{}, err
 	}
 	if waiting == nil && active != nil && active.Hash == staged.Hash {
-		return Proposal{}, fault.New(fault.Conflict, "what is staged is in force already: it was confirmed as proposal %s; stage another profile first", active.ID)
+		return Proposal{}, fault.New(fault.Conflict,
+			"what is staged is in force already: it was confirmed as proposal %s; stage another profile first",
+			active.ID)
 	}
 	if waiting != nil {
 		waiting.State = Superseded
@@ -122,8 +133,15 @@ func (s *Service) propose(ctx context.Context, tx *database.Tx, p principal.Prin
 		return Proposal{}, err
 	}
 	proposal := Proposal{
-		StagedProfile: staged, ID: database.NewID(), PolicyID: full.Policy.ID, Version: full.Version.Number, OwnerID: p.UserID,
-		Author: authorOf(p), Reason: reason, State: Open, ProposedAt: tx.Now(),
+		StagedProfile: staged,
+		ID:            database.NewID(),
+		PolicyID:      full.Policy.ID,
+		Version:       full.Version.Number,
+		OwnerID:       p.UserID,
+		Author:        authorOf(p),
+		Reason:        reason,
+		State:         Open,
+		ProposedAt:    tx.Now(),
 	}
 	if err := insertProposal(ctx, tx, p.OrgID, proposal); err != nil {
 		return Proposal{}, err
@@ -144,7 +162,9 @@ func writeProfile(ctx context.Context, tx *database.Tx, p principal.Principal, c
 	case err != nil:
 		return Full{}, err
 	case policy.LatestVersion >= MaxVersions:
-		return Full{}, fault.New(fault.Conflict, "%d profiles were proposed, which is the most: a person must delete policy %s first", policy.LatestVersion, policy.ID)
+		return Full{}, fault.New(fault.Conflict,
+			"%d profiles were proposed, which is the most: a person must delete policy %s first", policy.LatestVersion,
+			policy.ID)
 	}
 	if policy, err = next(ctx, tx, policy, c.doc); err != nil {
 		return Full{}, err
@@ -165,12 +185,15 @@ func (s *Service) ConfirmProfile(ctx context.Context, p principal.Principal, id,
 	if _, err := before.Read(); err != nil {
 		return Proposal{}, fault.Wrap(err, fault.Conflict, "the proposal cannot be read by this server")
 	}
-	v, _, err := s.loadVersion(ctx, p.OrgID, before.PolicyID, before.Version) // what cannot be compiled is not put in force
+	// what cannot be compiled is not put in force
+	v, _, err := s.loadVersion(ctx, p.OrgID, before.PolicyID, before.Version)
 	if err != nil {
 		return Proposal{}, err
 	}
 	var proposal Proposal
-	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
+	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		proposal, err = findProposal(ctx, tx, p.OrgID, id)
 		if err != nil {
 			return err
@@ -196,12 +219,15 @@ func confirmable(proposal Proposal, hash string) error {
 	case proposal.State != Open && proposal.State != Confirmed:
 		return fault.New(fault.Conflict, "the proposal was withdrawn")
 	case !strings.EqualFold(proposal.Hash, hash):
-		return fault.New(fault.Conflict, "the proposal is not the one of this hash: read it again, and confirm what you have read")
+		return fault.New(fault.Conflict,
+			"the proposal is not the one of this hash: read it again, and confirm what you have read")
 	}
 	return nil
 }
 
-func confirm(ctx context.Context, tx *database.Tx, p principal.Principal, proposal Proposal, v Version) (Proposal, error) {
+func confirm(
+	ctx context.Context, tx *database.Tx, p principal.Principal, proposal Proposal, v Version,
+) (Proposal, error) {
 	policy, err := find(ctx, tx, p.OrgID, proposal.PolicyID)
 	if err != nil {
 		return Proposal{}, err
@@ -242,7 +268,9 @@ func (s *Service) WithdrawProposal(ctx context.Context, p principal.Principal, i
 	if err := requireDrafter(p); err != nil {
 		return err
 	}
-	return s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
+	return s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		proposal, err := findProposal(ctx, tx, p.OrgID, id)
 		if err != nil {
 			return err
@@ -284,7 +312,9 @@ func withdraw(ctx context.Context, tx *database.Tx, p principal.Principal, propo
 const proposalList = "policy_profile"
 
 // Proposals lists what was proposed, newest first; with a state, only those in it.
-func (s *Service) Proposals(ctx context.Context, p principal.Principal, state ProposalState, cursor string, limit int) (page.Page[Proposal], error) {
+func (s *Service) Proposals(
+	ctx context.Context, p principal.Principal, state ProposalState, cursor string, limit int,
+) (page.Page[Proposal], error) {
 	if err := requireReader(p); err != nil {
 		return page.Page[Proposal]{}, err
 	}
@@ -302,6 +332,8 @@ func (s *Service) Proposals(ctx context.Context, p principal.Principal, state Pr
 		return page.Page[Proposal]{}, err
 	}
 	return page.Of(proposals, limit, func(proposal Proposal) page.Cursor {
-		return page.Cursor{List: proposalList, Scope: scope, Micros: database.Micros(proposal.ProposedAt), ID: proposal.ID}
+		return page.Cursor{
+			List: proposalList, Scope: scope, Micros: database.Micros(proposal.ProposedAt), ID: proposal.ID,
+		}
 	}), nil
 }

@@ -50,7 +50,9 @@ func (s *Service) Get(ctx context.Context, p principal.Principal, id string, num
 
 // List shows the policies of the organization, newest first. The limit is
 // page.DefaultLimit when it is not positive, and page.MaxLimit at most.
-func (s *Service) List(ctx context.Context, p principal.Principal, f Filter, cursor string, limit int) (page.Page[Policy], error) {
+func (s *Service) List(
+	ctx context.Context, p principal.Principal, f Filter, cursor string, limit int,
+) (page.Page[Policy], error) {
 	if err := requireReader(p); err != nil {
 		return page.Page[Policy]{}, err
 	}
@@ -70,12 +72,16 @@ func (s *Service) List(ctx context.Context, p principal.Principal, f Filter, cur
 		return page.Page[Policy]{}, err
 	}
 	return page.Of(policies, limit, func(policy Policy) page.Cursor {
-		return page.Cursor{List: policyList, Scope: f.scope(p.OrgID), Micros: database.Micros(policy.CreatedAt), ID: policy.ID}
+		return page.Cursor{
+			List: policyList, Scope: f.scope(p.OrgID), Micros: database.Micros(policy.CreatedAt), ID: policy.ID,
+		}
 	}), nil
 }
 
 // Versions lists the versions of a policy, newest first.
-func (s *Service) Versions(ctx context.Context, p principal.Principal, id, cursor string, limit int) (page.Page[Version], error) {
+func (s *Service) Versions(
+	ctx context.Context, p principal.Principal, id, cursor string, limit int,
+) (page.Page[Version], error) {
 	if err := requireReader(p); err != nil {
 		return page.Page[Version]{}, err
 	}

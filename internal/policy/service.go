@@ -23,7 +23,13 @@ type Service struct {
 // New makes a service. Spending answers for limits of cost and tokens; without
 // it such limits count as spent.
 func New(db *database.DB, spending Spending) *Service {
-	return &Service{db: db, spending: spending, compiler: newCompiler(), loader: newCompiler(), sets: newSets()}
+	return &Service{
+		db:       db,
+		spending: spending,
+		compiler: newCompiler(),
+		loader:   newCompiler(),
+		sets:     newSets(),
+	}
 }
 
 // action is what the audit log says of a policy.
@@ -68,7 +74,9 @@ func about(p Policy, v Version) recorded {
 	}
 }
 
-func record(ctx context.Context, tx *database.Tx, actor principal.Principal, a action, p Policy, payload recorded) error {
+func record(
+	ctx context.Context, tx *database.Tx, actor principal.Principal, a action, p Policy, payload recorded,
+) error {
 	_, err := audit.Append(ctx, tx, audit.Entry{
 		Log: audit.LogOf(p.OrgID), Action: string(a), Actor: actor,
 		Subject: audit.Subject{Type: "policy", ID: p.ID}, Payload: payload,
@@ -78,8 +86,12 @@ func record(ctx context.Context, tx *database.Tx, actor principal.Principal, a a
 
 // change opens a transaction about one policy of the caller's organization. The
 // log's lock is held, so that nobody else changes a policy of it meanwhile.
-func (s *Service) change(ctx context.Context, p principal.Principal, id string, do func(ctx context.Context, tx *database.Tx, policy Policy) error) error {
-	return s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
+func (s *Service) change(
+	ctx context.Context, p principal.Principal, id string, do func(ctx context.Context, tx *database.Tx, policy Policy) error,
+) error {
+	return s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		policy, err := find(ctx, tx, p.OrgID, id)
 		if err != nil {
 			return err

@@ -18,7 +18,9 @@ func TestDraftsKeepNobodyWaiting(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		s, owner := New(db, nil), newOwner(t, db)
-		made, err := s.Create(t.Context(), owner, Source{Text: "version: v1\nname: p\nrules: []\n", Format: document.YAML})
+		made, err := s.Create(t.Context(), owner, Source{
+			Text: "version: v1\nname: p\nrules: []\n", Format: document.YAML,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +44,9 @@ func TestDraftsKeepNobodyWaiting(t *testing.T) {
 		leave()
 
 		leave = occupy(s.loader)
-		if _, err := s.Simulate(ctx, owner, Subject{PolicyID: made.ID}, toolcall.Call{Server: "s", Tool: "t"}); err != nil {
+		if _, err := s.Simulate(ctx, owner, Subject{PolicyID: made.ID}, toolcall.Call{
+			Server: "s", Tool: "t",
+		}); err != nil {
 			t.Errorf("a simulation waits where decisions do: %v", err)
 		}
 		leave()
@@ -52,9 +56,12 @@ func TestDraftsKeepNobodyWaiting(t *testing.T) {
 // newOwner is the owner of a new organization.
 func newOwner(t *testing.T, db *database.DB) principal.Principal {
 	t.Helper()
-	owner := principal.Principal{Kind: principal.User, UserID: database.NewID(), OrgID: database.NewID(), Role: principal.Owner}
+	owner := principal.Principal{
+		Kind: principal.User, UserID: database.NewID(), OrgID: database.NewID(), Role: principal.Owner,
+	}
 	err := db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`, owner.OrgID)
+		_, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`,
+			owner.OrgID)
 		return err
 	}})
 	if err != nil {
@@ -69,7 +76,9 @@ func TestAShadowThatCannotBeCompiledEndsNothing(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		s, owner := New(db, nil), newOwner(t, db)
-		made, err := s.Create(t.Context(), owner, Source{Text: "version: v1\nname: p\nrules: []\n", Format: document.YAML})
+		made, err := s.Create(t.Context(), owner, Source{
+			Text: "version: v1\nname: p\nrules: []\n", Format: document.YAML,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,9 @@ func (s *Service) StartShadow(ctx context.Context, p principal.Principal, id str
 	if err != nil {
 		return Full{}, err
 	}
-	full, err := s.changeVersion(ctx, p, before, number, func(ctx context.Context, tx *database.Tx, policy Policy, v Version, _ compiled) (Policy, error) {
+	full, err := s.changeVersion(ctx, p, before, number, func(
+		ctx context.Context, tx *database.Tx, policy Policy, v Version, _ compiled,
+	) (Policy, error) {
 		return startShadow(ctx, tx, p, policy, v)
 	})
 	if err != nil {
@@ -33,7 +35,9 @@ func (s *Service) StartShadow(ctx context.Context, p principal.Principal, id str
 	return full, nil
 }
 
-func startShadow(ctx context.Context, tx *database.Tx, p principal.Principal, policy Policy, v Version) (Policy, error) {
+func startShadow(
+	ctx context.Context, tx *database.Tx, p principal.Principal, policy Policy, v Version,
+) (Policy, error) {
 	switch v.Number {
 	case policy.ActiveVersion:
 		return Policy{}, fault.New(fault.Conflict, "version %d is active: as a shadow it would say the same", v.Number)
@@ -45,14 +49,17 @@ func startShadow(ctx context.Context, tx *database.Tx, p principal.Principal, po
 		return Policy{}, err
 	}
 	if others+v.Rules > MaxActiveRules {
-		return Policy{}, fault.New(fault.Conflict, "with it in place the active policies would have %d rules together, and %d is the most", others+v.Rules, MaxActiveRules)
+		return Policy{}, fault.New(fault.Conflict,
+			"with it in place the active policies would have %d rules together, and %d is the most", others+v.Rules,
+			MaxActiveRules)
 	}
 	shadows, err := countShadows(ctx, tx, policy.OrgID, policy.ID)
 	if err != nil {
 		return Policy{}, err
 	}
 	if shadows >= MaxShadows {
-		return Policy{}, fault.New(fault.Conflict, "%d policies have a shadow already, which is the most: end one first", shadows)
+		return Policy{}, fault.New(fault.Conflict,
+			"%d policies have a shadow already, which is the most: end one first", shadows)
 	}
 	now := tx.Now()
 	policy.ShadowVersion, policy.ShadowSince, policy.UpdatedAt = v.Number, &now, now
@@ -78,7 +85,9 @@ func (s *Service) EndShadow(ctx context.Context, p principal.Principal, id strin
 		if err := updatePolicy(ctx, tx, ended); err != nil {
 			return err
 		}
-		return record(ctx, tx, p, shadowEnded, ended, recorded{Name: ended.Name, Version: was, ActiveVersion: ended.ActiveVersion})
+		return record(ctx, tx, p, shadowEnded, ended, recorded{
+			Name: ended.Name, Version: was, ActiveVersion: ended.ActiveVersion,
+		})
 	})
 	if err != nil {
 		return Policy{}, err

@@ -46,7 +46,8 @@ func TestAShadowStandsInPlace(t *testing.T) {
 		pay := w.active(yaml("pay", "deny bank.*"))
 		w.active(yaml("rest", "allow *"))
 		w.update(pay.ID, yaml("pay", "hold bank.*"))
-		if full := w.shadow(pay.ID, policy.LatestVersion); full.ShadowVersion != 2 || full.ActiveVersion != 1 || full.ShadowSince == nil {
+		if full := w.shadow(pay.ID, policy.LatestVersion); full.ShadowVersion != 2 || full.ActiveVersion != 1 ||
+			full.ShadowSince == nil {
 			t.Errorf("the policy says %+v, want version 2 as its shadow", full.Policy)
 		}
 		w.wantVerdict("with a shadow", verdict.Deny)
@@ -63,13 +64,15 @@ func TestAShadowStandsInPlace(t *testing.T) {
 		if d := sayShadow(w.shadows(w.policies)[0]); d.Verdict != verdict.Allow {
 			t.Errorf("a shadow of a policy for others says %s, want allow", d.Verdict)
 		}
-		if ended, err := w.policies.EndShadow(t.Context(), w.owner, pay.ID); err != nil || ended.ShadowVersion != 0 || ended.ShadowSince != nil {
+		if ended, err := w.policies.EndShadow(t.Context(), w.owner, pay.ID); err != nil || ended.ShadowVersion != 0 ||
+			ended.ShadowSince != nil {
 			t.Errorf("ended: %+v, %v", ended, err)
 		}
 		if left := w.shadows(w.policies); len(left) != 0 {
 			t.Errorf("%d shadows are left", len(left))
 		}
-		if !slices.Contains(w.recorded(), "policy.shadow_started") || !slices.Contains(w.recorded(), "policy.shadow_ended") {
+		if !slices.Contains(w.recorded(), "policy.shadow_started") ||
+			!slices.Contains(w.recorded(), "policy.shadow_ended") {
 			t.Errorf("recorded: %v", w.recorded())
 		}
 	})
@@ -139,12 +142,14 @@ func TestABrokenShadowBreaksNothing(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		w.active(yaml("rest", "allow *"))
-		damaged, odd, sound := w.create(yaml("damaged", "deny *")), w.create(yaml("odd", "deny *")), w.create(yaml("sound", "deny *"))
+		damaged, odd, sound := w.create(yaml("damaged", "deny *")), w.create(yaml("odd", "deny *")),
+			w.create(yaml("sound", "deny *"))
 		for _, p := range []policy.Full{damaged, odd, sound} {
 			w.shadow(p.ID, 1)
 		}
 		w.exec(`UPDATE policy_version SET source = 'rules: [' WHERE policy_id = $1`, damaged.ID)
-		w.exec(`INSERT INTO policy_binding (org_id, policy_id, kind, subject) VALUES ($1, $2, 'moon', 'x')`, w.acme, odd.ID)
+		w.exec(`INSERT INTO policy_binding (org_id, policy_id, kind, subject) VALUES ($1, $2, 'moon', 'x')`, w.acme,
+			odd.ID)
 		after := policy.New(w.db, nil)
 		if d := w.sayBy(after, toolcall.Call{}); d.Verdict != verdict.Allow {
 			t.Errorf("with broken shadows: %s (%s), want allow", d.Verdict, d.Reason)
@@ -173,7 +178,8 @@ func TestAProfileAsAShadow(t *testing.T) {
 			"Bash": {verdict.Deny, verdict.Allow}, "Read": {verdict.Allow, verdict.Deny},
 		} {
 			call := toolcall.Call{Tool: tool}
-			if said, would := w.say(call).Verdict, w.shadows(w.policies)[0].Set.Evaluate(&call, nil).Verdict; said != want.said || would != want.would {
+			if said, would := w.say(call).Verdict,
+				w.shadows(w.policies)[0].Set.Evaluate(&call, nil).Verdict; said != want.said || would != want.would {
 				t.Errorf("%s: %s, and %s by the shadow; want %s and %s", tool, said, would, want.said, want.would)
 			}
 		}

@@ -135,7 +135,8 @@ func TestSnapshotsRecover(t *testing.T) {
 		w.exec(`UPDATE policy_version SET digest = 'x' WHERE policy_id = $1`, full.ID)
 		s := policy.New(w.db, nil)
 		var broken *policy.BrokenError
-		if _, err := s.Snapshot(t.Context(), w.acme); !errors.As(err, &broken) || broken.PolicyID != full.ID || broken.Version != 1 {
+		if _, err := s.Snapshot(t.Context(), w.acme); !errors.As(err, &broken) || broken.PolicyID != full.ID ||
+			broken.Version != 1 {
 			t.Fatalf("snapshot of a damaged policy: %v", err)
 		}
 		w.exec(`UPDATE policy_version SET digest = $2 WHERE policy_id = $1`, full.ID, full.Version.Digest)
@@ -177,7 +178,8 @@ func TestSetsAreKept(t *testing.T) {
 		w.create(yaml("draft"))
 		same, err := w.policies.Snapshot(t.Context(), w.acme)
 		if err != nil || same.Set != before.Set || same.Generation <= before.Generation {
-			t.Errorf("after a draft: another set %t, generation %d after %d (%v)", same.Set != before.Set, same.Generation, before.Generation, err)
+			t.Errorf("after a draft: another set %t, generation %d after %d (%v)", same.Set != before.Set,
+				same.Generation, before.Generation, err)
 		}
 		w.bind(full.ID, policy.Bindings{Roles: []string{"viewer"}})
 		other, err := w.policies.Snapshot(t.Context(), w.acme)

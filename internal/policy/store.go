@@ -29,7 +29,8 @@ const columns = `
 func scanPolicy(s database.Scanner) (p Policy, err error) {
 	var active, shadow, shadowSince, activated sql.NullInt64
 	var created, updated int64
-	err = s.Scan(&p.ID, &p.OrgID, &p.Name, &p.LatestVersion, &active, &shadow, &shadowSince, &p.Face, &activated, &created, &updated)
+	err = s.Scan(&p.ID, &p.OrgID, &p.Name, &p.LatestVersion, &active, &shadow, &shadowSince, &p.Face, &activated,
+		&created, &updated)
 	p.ActiveVersion, p.ShadowVersion = int(active.Int64), int(shadow.Int64)
 	p.ShadowSince = database.OptionalTime(shadowSince)
 	p.ActivatedAt = database.OptionalTime(activated)
@@ -41,7 +42,8 @@ func insertPolicy(ctx context.Context, tx *database.Tx, p Policy) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO policy (id, org_id, name, latest_version, face, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		p.ID, p.OrgID, p.Name, p.LatestVersion, string(p.Face), database.Micros(p.CreatedAt), database.Micros(p.UpdatedAt))
+		p.ID, p.OrgID, p.Name, p.LatestVersion, string(p.Face), database.Micros(p.CreatedAt),
+		database.Micros(p.UpdatedAt))
 	return nameFault(err, p)
 }
 
@@ -54,7 +56,8 @@ func updatePolicy(ctx context.Context, tx *database.Tx, p Policy) error {
 		SET name = $3, latest_version = $4, active_version = $5, activated_at = $6, updated_at = $7,
 			shadow_version = $8, shadow_since = $9
 		WHERE org_id = $1 AND id = $2 AND deleted_at IS NULL`,
-		p.OrgID, p.ID, p.Name, p.LatestVersion, active, database.OptionalMicros(p.ActivatedAt), database.Micros(p.UpdatedAt),
+		p.OrgID, p.ID, p.Name, p.LatestVersion, active, database.OptionalMicros(p.ActivatedAt),
+		database.Micros(p.UpdatedAt),
 		shadow, database.OptionalMicros(p.ShadowSince))
 	if err == nil && changed != 1 {
 		err = errors.New("the row is gone")
@@ -77,7 +80,8 @@ func markDeleted(ctx context.Context, tx *database.Tx, p Policy) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE policy
 		SET deleted_at = $3, shadow_version = NULL, shadow_since = NULL
-		WHERE org_id = $1 AND id = $2 AND deleted_at IS NULL AND active_version IS NULL`, p.OrgID, p.ID, database.Micros(tx.Now()))
+		WHERE org_id = $1 AND id = $2 AND deleted_at IS NULL AND active_version IS NULL`, p.OrgID, p.ID,
+		database.Micros(tx.Now()))
 	if err != nil {
 		return fmt.Errorf("delete policy %s: %w", p.ID, err)
 	}
@@ -143,7 +147,8 @@ func countActiveRules(ctx context.Context, r database.Reader, orgID, exceptID st
 		SELECT COALESCE(SUM(v.rules), 0)
 		FROM policy p
 		JOIN policy_version v ON v.policy_id = p.id AND v.version = p.active_version
-		WHERE p.org_id = $1 AND p.id <> $2 AND p.active_version IS NOT NULL AND p.deleted_at IS NULL`, orgID, exceptID).Scan(&n)
+		WHERE p.org_id = $1 AND p.id <> $2 AND p.active_version IS NOT NULL AND p.deleted_at IS NULL`, orgID,
+		exceptID).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("count the active rules: %w", err)
 	}
@@ -160,7 +165,9 @@ type Filter struct {
 func (f Filter) scope(orgID string) string { return orgID + "/" + string(f.Status) + "/" + f.Name }
 
 // selectPolicies reads up to limit policies after a position, newest first.
-func selectPolicies(ctx context.Context, r database.Reader, orgID string, f Filter, after page.Cursor, limit int) ([]Policy, error) {
+func selectPolicies(
+	ctx context.Context, r database.Reader, orgID string, f Filter, after page.Cursor, limit int,
+) ([]Policy, error) {
 	where, args := []string{`p.org_id = $1`, `p.deleted_at IS NULL`}, []any{orgID}
 	switch f.Status {
 	case Active:

@@ -54,7 +54,8 @@ func scanVersion(s database.Scanner) (v Version, err error) {
 	var format string
 	var restored sql.NullInt64
 	var created int64
-	err = s.Scan(&v.Source.Text, &v.PolicyID, &v.Number, &format, &v.Digest, &v.Rules, &restored, &v.Author.Kind, &v.Author.ID, &created)
+	err = s.Scan(&v.Source.Text, &v.PolicyID, &v.Number, &format, &v.Digest, &v.Rules, &restored, &v.Author.Kind,
+		&v.Author.ID, &created)
 	if err != nil {
 		return Version{}, err
 	}
@@ -96,7 +97,9 @@ func findVersion(ctx context.Context, r database.Reader, orgID, policyID string,
 
 // selectVersions reads up to limit versions after a position, newest first and
 // without their text. A position's time is the number of its version.
-func selectVersions(ctx context.Context, r database.Reader, orgID, policyID string, after page.Cursor, limit int) ([]Version, error) {
+func selectVersions(
+	ctx context.Context, r database.Reader, orgID, policyID string, after page.Cursor, limit int,
+) ([]Version, error) {
 	before := int64(MaxVersions) + 1
 	if !after.IsZero() {
 		before = after.Micros

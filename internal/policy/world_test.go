@@ -39,7 +39,13 @@ func each(t *testing.T, body func(t *testing.T, w *world)) {
 		clock.Store(database.Micros(time.Date(2030, 5, 1, 12, 20, 0, 0, time.UTC)))
 		o.Now = func() time.Time { return database.Time(clock.Load()) }
 		db := dbtest.Open(t, o)
-		w := &world{t: t, db: db, options: o, policies: policy.New(db, nil), clock: clock}
+		w := &world{
+			t:        t,
+			db:       db,
+			options:  o,
+			policies: policy.New(db, nil),
+			clock:    clock,
+		}
 		w.acme, w.globex = w.organization("Acme"), w.organization("Globex")
 		w.owner = person(w.acme, principal.Owner)
 		body(t, w)
@@ -74,7 +80,13 @@ func person(orgID string, role principal.Role) principal.Principal {
 }
 
 func key(orgID string, scopes ...principal.Scope) principal.Principal {
-	return principal.Principal{Kind: principal.Key, KeyID: database.NewID(), UserID: database.NewID(), OrgID: orgID, Scopes: scopes}
+	return principal.Principal{
+		Kind:   principal.Key,
+		KeyID:  database.NewID(),
+		UserID: database.NewID(),
+		OrgID:  orgID,
+		Scopes: scopes,
+	}
 }
 
 // yaml is a policy of a name with rules like "allow bank.*".

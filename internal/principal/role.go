@@ -64,9 +64,12 @@ var rights = map[Role][]Action{
 		ReadTelemetry, ReadPayloads,
 		ReadPolicies, DraftPolicies, ManagePolicies, DecideApprovals, ManageWebhooks, ManageForwarding,
 	},
-	Approver: {ReadOrganization, ReadMembers, OwnKeys, ReadTelemetry, ReadPayloads, ReadPolicies, DraftPolicies, DecideApprovals},
-	Member:   {ReadOrganization, ReadMembers, OwnKeys, ReadTelemetry, ReadPayloads, ReadPolicies, DraftPolicies},
-	Viewer:   {ReadOrganization, ReadMembers, ReadTelemetry, ReadPolicies},
+	Approver: {
+		ReadOrganization, ReadMembers, OwnKeys, ReadTelemetry, ReadPayloads, ReadPolicies, DraftPolicies,
+		DecideApprovals,
+	},
+	Member: {ReadOrganization, ReadMembers, OwnKeys, ReadTelemetry, ReadPayloads, ReadPolicies, DraftPolicies},
+	Viewer: {ReadOrganization, ReadMembers, ReadTelemetry, ReadPolicies},
 }
 
 // May reports whether the role allows the action.

@@ -17,7 +17,9 @@ func TestErasedDetailsAreNotProjected(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		signing := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize))
-		log, err := audit.Open(t.Context(), w.db, func(context.Context) (ed25519.PrivateKey, error) { return signing, nil })
+		log, err := audit.Open(t.Context(), w.db, func(context.Context) (ed25519.PrivateKey, error) {
+			return signing, nil
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

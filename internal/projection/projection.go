@@ -122,7 +122,9 @@ func (p *Projector) decisions(ctx context.Context, head audit.Head, next int64) 
 
 // rewound is a position in the present epoch of the log. After a restore the log
 // has other decisions from there on than those telemetry has seen.
-func (p *Projector) rewound(ctx context.Context, head audit.Head, at observability.Position) (observability.Position, error) {
+func (p *Projector) rewound(
+	ctx context.Context, head audit.Head, at observability.Position,
+) (observability.Position, error) {
 	if at.Epoch == head.Epoch {
 		return at, nil
 	}
@@ -144,7 +146,11 @@ func traces(decisions []decision.Record) []observability.GrowingTrace {
 			at = len(grouped)
 			index[from] = at
 			grouped = append(grouped, observability.GrowingTrace{
-				ID: names.trace(from), Name: "writ.plan", Source: "writ", UserID: ifID(d.UserID), AgentID: d.AgentID,
+				ID:      names.trace(from),
+				Name:    "writ.plan",
+				Source:  "writ",
+				UserID:  ifID(d.UserID),
+				AgentID: d.AgentID,
 			})
 		}
 		grouped[at].Spans = append(append(grouped[at].Spans, span(names, d)), shadowSpans(names, d)...)

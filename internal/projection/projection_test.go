@@ -37,7 +37,9 @@ var noon = time.Date(2030, 5, 15, 12, 30, 0, 0, time.UTC)
 
 func each(t *testing.T, body func(t *testing.T, w *world)) {
 	t.Helper()
-	for engine, options := range map[string]func(*testing.T) database.Options{"sqlite": dbtest.SQLite, "postgres": dbtest.Postgres} {
+	for engine, options := range map[string]func(*testing.T) database.Options{
+		"sqlite": dbtest.SQLite, "postgres": dbtest.Postgres,
+	} {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			w := &world{t: t, clock: new(atomic.Int64)}
@@ -75,7 +77,8 @@ func (w *world) organization(name string) string {
 	w.t.Helper()
 	id := database.NewID()
 	w.write(nil, func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, $2, 1, 1)`, id, name)
+		_, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, $2, 1, 1)`, id,
+			name)
 		return err
 	})
 	return id
@@ -109,9 +112,16 @@ func (w *world) decide(decisions ...decision.Record) {
 // decision is one of a policy about a call under a plan.
 func (w *world) decision(plan string, v verdict.Verdict) decision.Record {
 	return decision.Record{
-		OrgID: w.acme, PlanID: plan, AgentID: "agent", Server: "bank", Tool: "pay", Verdict: v,
-		PolicyID: "payments", PolicyVersion: 2, Rule: "large",
-		Details: decision.Details{PolicyName: "Payments", Reason: "because", Duration: 1500 * time.Microsecond},
+		OrgID:         w.acme,
+		PlanID:        plan,
+		AgentID:       "agent",
+		Server:        "bank",
+		Tool:          "pay",
+		Verdict:       v,
+		PolicyID:      "payments",
+		PolicyVersion: 2,
+		Rule:          "large",
+		Details:       decision.Details{PolicyName: "Payments", Reason: "because", Duration: 1500 * time.Microsecond},
 	}
 }
 
@@ -155,7 +165,8 @@ func TestDecisionsShowInTelemetry(t *testing.T) {
 		w.decide(w.decision("plan-1", verdict.Allow), w.decision("plan-1", verdict.Hold))
 		w.project()
 		found := w.traces(w.acme)
-		if len(found) != 1 || found[0].Name != "writ.plan" || found[0].Source != "writ" || found[0].Status != "ok" || found[0].SpanCount != 2 || found[0].AgentID != "agent" {
+		if len(found) != 1 || found[0].Name != "writ.plan" || found[0].Source != "writ" || found[0].Status != "ok" ||
+			found[0].SpanCount != 2 || found[0].AgentID != "agent" {
 			t.Fatalf("traces after two decisions: %+v", found)
 		}
 		id := found[0].ID
@@ -170,20 +181,26 @@ func TestDecisionsShowInTelemetry(t *testing.T) {
 			t.Fatalf("%d traces of two plans", len(found))
 		}
 		detail, err := w.telemetry.Trace(t.Context(), w.acme, id)
-		if err != nil || detail == nil || detail.Status != "denied" || detail.SpanCount != 3 || detail.ErrorCount != 1 || len(detail.Spans) != 3 {
+		if err != nil || detail == nil || detail.Status != "denied" || detail.SpanCount != 3 ||
+			detail.ErrorCount != 1 || len(detail.Spans) != 3 {
 			t.Fatalf("the trace that grew: %+v, %v", detail, err)
 		}
 		last := detail.Spans[2]
-		if last.Kind != "policy_call" || last.Name != "writ.deny" || last.Status != "denied" || !last.End.Equal(noon.Add(3*time.Hour)) || last.End.Sub(last.Start) != 1500*time.Microsecond {
+		if last.Kind != "policy_call" || last.Name != "writ.deny" || last.Status != "denied" ||
+			!last.End.Equal(noon.Add(3*time.Hour)) || last.End.Sub(last.Start) != 1500*time.Microsecond {
 			t.Errorf("the span of a denial: %+v", last)
 		}
-		for _, want := range []string{`"policyId":"payments"`, `"decision":"deny"`, `"matchedRuleId":"large"`, `"durationUs":1500`, `"toolName":"pay"`} {
+		for _, want := range []string{
+			`"policyId":"payments"`, `"decision":"deny"`, `"matchedRuleId":"large"`, `"durationUs":1500`,
+			`"toolName":"pay"`,
+		} {
 			if !strings.Contains(last.Attributes, want) {
 				t.Errorf("attributes lack %s: %s", want, last.Attributes)
 			}
 		}
 		got := w.figures(w.acme)
-		if got.Name != "Payments" || got.Calls != 4 || got.Allowed != 2 || got.Denied != 1 || got.Average != 1.5 || len(got.TopRules) != 1 || got.TopRules[0].Count != 4 {
+		if got.Name != "Payments" || got.Calls != 4 || got.Allowed != 2 || got.Denied != 1 || got.Average != 1.5 ||
+			len(got.TopRules) != 1 || got.TopRules[0].Count != 4 {
 			t.Errorf("figures of the policy: %+v", got)
 		}
 		if got.P95 < 1.48 || got.P95 > 1.52 {
@@ -289,8 +306,10 @@ func TestIDsThatClientsTake(t *testing.T) {
 		id := w.traces(w.acme)[0].ID
 		// The same plan in a world where the client was first.
 		w.bulkExec(`DELETE FROM trace`, `DELETE FROM span`, `DELETE FROM trace_key`, `DELETE FROM projected`,
-			`DELETE FROM rollup_trace`, `DELETE FROM rollup_minute`, `DELETE FROM rollup_policy`, `DELETE FROM rollup_rule`)
-		request, err := observability.ParseRequest(fmt.Appendf(nil, `{"product":"writ","batches":[{"trace":{"id":%q,"name":"writ.plan","startTime":"2030-05-15T12:00:00Z","status":"ok","attributes":{"source":"writ"}},"spans":[]}]}`, id))
+			`DELETE FROM rollup_trace`, `DELETE FROM rollup_minute`, `DELETE FROM rollup_policy`,
+			`DELETE FROM rollup_rule`)
+		request, err := observability.ParseRequest(fmt.Appendf(nil,
+			`{"product":"writ","batches":[{"trace":{"id":%q,"name":"writ.plan","startTime":"2030-05-15T12:00:00Z","status":"ok","attributes":{"source":"writ"}},"spans":[]}]}`, id))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -323,9 +342,12 @@ func TestProjectionAfterARestore(t *testing.T) {
 		}
 		w.project()
 		backup := w.db
-		w.db = w.open(map[database.Engine]func(*testing.T) database.Options{database.SQLite: dbtest.SQLite, database.PostgreSQL: dbtest.Postgres}[backup.Engine()](t), database.Main)
+		w.db = w.open(map[database.Engine]func(*testing.T) database.Options{
+			database.SQLite: dbtest.SQLite, database.PostgreSQL: dbtest.Postgres,
+		}[backup.Engine()](t), database.Main)
 		w.write(nil, func(ctx context.Context, tx *database.Tx) error {
-			_, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`, w.acme)
+			_, err := tx.Exec(ctx,
+				`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`, w.acme)
 			return err
 		})
 		w.decide(w.decision("kept", verdict.Deny))

@@ -31,8 +31,19 @@ func shadowSpans(names names, d *decision.Record) []observability.GrownSpan {
 	var spans []observability.GrownSpan
 	for _, s := range d.Shadows {
 		text, err := json.Marshal(shadowAttributes{
-			PolicyID: s.Policy, PolicyVersion: s.Version, Active: s.Active, Decision: s.Verdict, DecidedBy: s.DecidedBy, MatchedRuleID: s.Rule,
-			Failed: s.Failed, Uncounted: s.Uncounted, Problem: s.Problem, ToolName: d.Tool, Server: d.Server, DecisionID: d.ID, AuditIndex: d.Index,
+			PolicyID:      s.Policy,
+			PolicyVersion: s.Version,
+			Active:        s.Active,
+			Decision:      s.Verdict,
+			DecidedBy:     s.DecidedBy,
+			MatchedRuleID: s.Rule,
+			Failed:        s.Failed,
+			Uncounted:     s.Uncounted,
+			Problem:       s.Problem,
+			ToolName:      d.Tool,
+			Server:        d.Server,
+			DecisionID:    d.ID,
+			AuditIndex:    d.Index,
 		})
 		if err != nil {
 			text = []byte("{}") // a text that is no UTF-8; the columns tell what counts
@@ -40,7 +51,8 @@ func shadowSpans(names names, d *decision.Record) []observability.GrownSpan {
 		spans = append(spans, observability.GrownSpan{
 			ID: names.shadow(d, s.Policy), SessionID: ifID(d.SessionID), Kind: "policy_call", Name: "writ.shadow",
 			Start: d.At, End: d.At, Attributes: string(text),
-			PolicyID: observability.ShadowPrefix + s.Policy, Decision: s.Verdict, RuleID: observability.ShadowChange(s.Active, s.Verdict),
+			PolicyID: observability.ShadowPrefix + s.Policy, Decision: s.Verdict,
+			RuleID: observability.ShadowChange(s.Active, s.Verdict),
 		})
 	}
 	return spans

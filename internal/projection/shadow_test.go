@@ -20,12 +20,22 @@ func TestShadowsAreCountedApart(t *testing.T) {
 		}
 		tried, other := "0f7e1c1e-0000-4000-8000-000000000001", "0f7e1c1e-0000-4000-8000-000000000002"
 		said := func(policy, active, would string) decision.Shadow {
-			return decision.Shadow{Policy: policy, Version: 2, Active: active, Verdict: would, Rule: "r"}
+			return decision.Shadow{
+				Policy:  policy,
+				Version: 2,
+				Active:  active,
+				Verdict: would,
+				Rule:    "r",
+			}
 		}
 		w.decide(
-			shadows(said(tried, "allow", "deny"), said(other, "allow", "allow")), shadows(said(tried, "allow", "deny")), shadows(said(tried, "deny", "deny")),
-			shadows(said(tried, "hold", "allow")), shadows(said(tried, "allow", "hold")), shadows(said(tried, "deny", "hold")), shadows(said(tried, "hold", "hold")), shadows(said(tried, "allow", "ask")),
-			shadows(decision.Shadow{Policy: tried, Version: 2, Active: "allow", Problem: "it is not compiled yet"}), shadows(),
+			shadows(said(tried, "allow", "deny"), said(other, "allow", "allow")), shadows(said(tried, "allow", "deny")),
+			shadows(said(tried, "deny", "deny")),
+			shadows(said(tried, "hold", "allow")), shadows(said(tried, "allow", "hold")),
+			shadows(said(tried, "deny", "hold")), shadows(said(tried, "hold", "hold")),
+			shadows(said(tried, "allow", "ask")),
+			shadows(decision.Shadow{Policy: tried, Version: 2, Active: "allow", Problem: "it is not compiled yet"}),
+			shadows(),
 		)
 		foreign := shadows(said(tried, "allow", "deny"))
 		foreign.OrgID = w.globex
@@ -43,7 +53,16 @@ func TestShadowsAreCountedApart(t *testing.T) {
 			}
 			return f
 		}
-		want := observability.ShadowFigures{Calls: 8, Allowed: 1, Asked: 1, Held: 3, Denied: 3, WouldDeny: 2, WouldHold: 2, WouldAllow: 1}
+		want := observability.ShadowFigures{
+			Calls:      8,
+			Allowed:    1,
+			Asked:      1,
+			Held:       3,
+			Denied:     3,
+			WouldDeny:  2,
+			WouldHold:  2,
+			WouldAllow: 1,
+		}
 		if got := figures(tried); got.Shadow != want || got.Calls != 0 || len(got.TopRules) != 0 {
 			t.Errorf("the policy that was tried: %+v, want the shadow figures %+v and nothing decided", got, want)
 		}
@@ -58,7 +77,8 @@ func TestShadowsAreCountedApart(t *testing.T) {
 			t.Errorf("policies that denied: %+v, want none: shadows deny nothing", summary.TopFailing)
 		}
 		var denied int
-		if err := w.bulk.QueryRow(t.Context(), `SELECT COUNT(*) FROM span WHERE status = 'denied'`).Scan(&denied); err != nil || denied != 0 {
+		if err := w.bulk.QueryRow(t.Context(),
+			`SELECT COUNT(*) FROM span WHERE status = 'denied'`).Scan(&denied); err != nil || denied != 0 {
 			t.Errorf("%d spans are denied, %v; want none", denied, err)
 		}
 	})

@@ -26,7 +26,8 @@ func TestNobodyKeepsDecisionsOut(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if result, err := w.telemetry.Ingest(t.Context(), w.acme, "agent", request); err != nil || result.Accepted != 1 {
+			if result, err := w.telemetry.Ingest(t.Context(), w.acme, "agent", request); err != nil ||
+				result.Accepted != 1 {
 				t.Fatalf("%+v, %v", result, err)
 			}
 			id = uuid.NewSHA1(uuid.MustParse(id), []byte("again")).String()

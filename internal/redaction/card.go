@@ -86,5 +86,6 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // isWord reports whether c, beside digits, makes them part of something longer.
 func isWord(c byte) bool {
-	return isDigit(c) || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '.' || c == '-' || c == '+' || c >= 0x80
+	return isDigit(c) || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '.' || c == '-' ||
+		c == '+' || c >= 0x80
 }

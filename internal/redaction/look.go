@@ -40,7 +40,10 @@ var rules = []rule{
 		pattern: regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}(?:\.[A-Za-z0-9_-]*)*`),
 	},
 	{
-		hints: []string{"ak_", "sk_", "rk_", "sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "aiza", "npm_", "hf_", "akia", "asia", "ya29.", "sg.", "dop_v1_", "shpat_"},
+		hints: []string{
+			"ak_", "sk_", "rk_", "sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "aiza",
+			"npm_", "hf_", "akia", "asia", "ya29.", "sg.", "dop_v1_", "shpat_",
+		},
 		pattern: regexp.MustCompile(`\b(?:` + strings.Join([]string{
 			`ak_(?:live|test|claw)_[A-Za-z0-9]{8,}`,
 			`(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{8,}`,
@@ -97,10 +100,11 @@ var rules = []rule{
 		keep:    1,
 	},
 	{
-		hints:   nameHints,
-		pattern: regexp.MustCompile(`(?i)(\b` + namesInText + quote + `[ \t]*(?:=|:)[ \t]*(?:(?:bearer|basic|token)[ \t]+)?` + quote + `)([^\s"'\\,;&]+)`),
-		secret:  isGiven,
-		keep:    1,
+		hints: nameHints,
+		pattern: regexp.MustCompile(`(?i)(\b` + namesInText + quote +
+			`[ \t]*(?:=|:)[ \t]*(?:(?:bearer|basic|token)[ \t]+)?` + quote + `)([^\s"'\\,;&]+)`),
+		secret: isGiven,
+		keep:   1,
 	},
 }
 
@@ -160,7 +164,8 @@ func isOpaque(word string) bool {
 
 // notGiven are what stands for a value where none is given.
 var notGiven = set(
-	"true", "false", "null", "none", "nil", "undefined", "required", "optional", "string", "number", "boolean", "is", "in", "the", "a",
+	"true", "false", "null", "none", "nil", "undefined", "required", "optional", "string", "number", "boolean", "is",
+	"in", "the", "a",
 	"expired", "invalid", "missing", "valid", "revoked", "{", "[", "(", "***",
 )
 
@@ -184,7 +189,8 @@ func isGiven(groups []string) bool {
 		return false
 	}
 	// A short value is a password at best; token: abc is prose.
-	return len(value) >= 6 || strings.Contains(name, "pass") || strings.Contains(name, "pwd") || strings.Contains(name, "=")
+	return len(value) >= 6 || strings.Contains(name, "pass") || strings.Contains(name, "pwd") ||
+		strings.Contains(name, "=")
 }
 
 // isNext reports whether a value is the next name with its sign. Only a short one

@@ -21,7 +21,8 @@ var secretWords = set(
 // secretPairs are secret as two neighbouring words, or written as one.
 var secretPairs = set(
 	"api key", "api keys", "private key", "access key", "secret key", "signing key", "encryption key", "master key",
-	"ssh key", "service key", "account key", "auth key", "session key", "connection string", "card number", "recovery code", "recovery codes",
+	"ssh key", "service key", "account key", "auth key", "session key", "connection string", "card number",
+	"recovery code", "recovery codes",
 )
 
 // secretAlone are secret only as the whole name: within others they say little.
@@ -97,7 +98,8 @@ var stems = [...]string{
 func holdsStem[T ~string | ~[]byte](name T) bool {
 	for i := range len(name) {
 		for _, stem := range stems {
-			if name[i]|0x20 == stem[0] && len(name)-i >= len(stem) && strings.EqualFold(string(name[i:i+len(stem)]), stem) {
+			if name[i]|0x20 == stem[0] && len(name)-i >= len(stem) &&
+				strings.EqualFold(string(name[i:i+len(stem)]), stem) {
 				return true
 			}
 		}

@@ -58,7 +58,10 @@ func TestText(t *testing.T) {
 		{"quoted with spaces", `password="correct horse, battery" make`, `password="[redacted]" make`},
 		{"quoted with an escaped quote", `password: "a\"b c", n: 1`, `password: "[redacted]", n: 1`},
 		{"in single quotes", `--api-key='a b;c' x`, `--api-key='[redacted]' x`},
-		{"JSON in text, with spaces", `{"password": "correct horse battery", "n": 1}`, `{"password": "[redacted]", "n": 1}`},
+		{
+			"JSON in text, with spaces", `{"password": "correct horse battery", "n": 1}`,
+			`{"password": "[redacted]", "n": 1}`,
+		},
 		{"escaped JSON in text, with spaces", `"{\"secret\":\"correct horse\"}"`, `"{\"secret\":\"[redacted]\"}"`},
 		{"base64 that ends with its sign", "DB_PASSWORD=c2VjcmV0MTIzNDU2Nzg= make", "DB_PASSWORD=[redacted] make"},
 		{"query", "https://x/?access_token=abcdef&y=1", "https://x/?access_token=[redacted]&y=1"},
@@ -108,18 +111,43 @@ func TestJSON(t *testing.T) {
 	tests := []struct{ name, give, want string }{
 		{"by name", `{"b":1,"password":"hunter2","a":"x"}`, `{"b":1,"password":"[redacted]","a":"x"}`},
 		{"nested", `{"x":[{"y":{"Api-Key":"k"}}]}`, `{"x":[{"y":{"Api-Key":"[redacted]"}}]}`},
-		{"all under a name", `{"secrets":{"a":"1","n":[2,{"z":"3"}]},"k":"4"}`, `{"secrets":{"a":"[redacted]","n":["[redacted]",{"z":"[redacted]"}]},"k":"4"}`},
-		{"camel case", `{"accessToken":"x","APIKey":"y","clientSecret":"z"}`, `{"accessToken":"[redacted]","APIKey":"[redacted]","clientSecret":"[redacted]"}`},
-		{"one word", `{"apikey":"x","dbpassword":"y","privatekey":"z"}`, `{"apikey":"[redacted]","dbpassword":"[redacted]","privatekey":"[redacted]"}`},
-		{"two words", `{"connectionString":"x","recovery_code":"y","Card Number":"z","AWS_SECRET_ACCESS_KEY":"w"}`, `{"connectionString":"[redacted]","recovery_code":"[redacted]","Card Number":"[redacted]","AWS_SECRET_ACCESS_KEY":"[redacted]"}`},
-		{"headers", `{"Authorization":"x","Cookie":"y","Set-Cookie":"z","X-Api-Key":"w"}`, `{"Authorization":"[redacted]","Cookie":"[redacted]","Set-Cookie":"[redacted]","X-Api-Key":"[redacted]"}`},
+		{
+			"all under a name", `{"secrets":{"a":"1","n":[2,{"z":"3"}]},"k":"4"}`,
+			`{"secrets":{"a":"[redacted]","n":["[redacted]",{"z":"[redacted]"}]},"k":"4"}`,
+		},
+		{
+			"camel case", `{"accessToken":"x","APIKey":"y","clientSecret":"z"}`,
+			`{"accessToken":"[redacted]","APIKey":"[redacted]","clientSecret":"[redacted]"}`,
+		},
+		{
+			"one word", `{"apikey":"x","dbpassword":"y","privatekey":"z"}`,
+			`{"apikey":"[redacted]","dbpassword":"[redacted]","privatekey":"[redacted]"}`,
+		},
+		{
+			"two words", `{"connectionString":"x","recovery_code":"y","Card Number":"z","AWS_SECRET_ACCESS_KEY":"w"}`,
+			`{"connectionString":"[redacted]","recovery_code":"[redacted]","Card Number":"[redacted]","AWS_SECRET_ACCESS_KEY":"[redacted]"}`,
+		},
+		{
+			"headers", `{"Authorization":"x","Cookie":"y","Set-Cookie":"z","X-Api-Key":"w"}`,
+			`{"Authorization":"[redacted]","Cookie":"[redacted]","Set-Cookie":"[redacted]","X-Api-Key":"[redacted]"}`,
+		},
 		{"number", `{"pin":1234,"otp":5678,"n":9}`, `{"pin":"[redacted]","otp":"[redacted]","n":9}`},
-		{"true, false and null stay", `{"password":null,"token":true,"secret":false}`, `{"password":null,"token":true,"secret":false}`},
+		{
+			"true, false and null stay", `{"password":null,"token":true,"secret":false}`,
+			`{"password":null,"token":true,"secret":false}`,
+		},
 		{"nothing to hide", `{"password":"","secret":{}}`, `{"password":"","secret":{}}`},
-		{"counts of tokens", `{"tokens":12,"max_tokens":4,"inputTokens":9}`, `{"tokens":12,"max_tokens":4,"inputTokens":9}`},
+		{
+			"counts of tokens", `{"tokens":12,"max_tokens":4,"inputTokens":9}`,
+			`{"tokens":12,"max_tokens":4,"inputTokens":9}`,
+		},
 		{"list of tokens", `{"tokens":["abc"]}`, `{"tokens":["[redacted]"]}`},
-		{"about a secret", `{"token_type":"Bearer","passwordLength":12,"tokenCount":3}`, `{"token_type":"Bearer","passwordLength":12,"tokenCount":3}`},
-		{"names that only look so", `{"discard":"a","tokenizer":"b","secretary":"c","author":"d","passenger":"e","keyboard":"f"}`,
+		{
+			"about a secret", `{"token_type":"Bearer","passwordLength":12,"tokenCount":3}`,
+			`{"token_type":"Bearer","passwordLength":12,"tokenCount":3}`,
+		},
+		{"names that only look so",
+			`{"discard":"a","tokenizer":"b","secretary":"c","author":"d","passenger":"e","keyboard":"f"}`,
 			`{"discard":"a","tokenizer":"b","secretary":"c","author":"d","passenger":"e","keyboard":"f"}`},
 		{"by look", `{"command":"curl -H 'X: ` + apiKey + `'"}`, `{"command":"curl -H 'X: [redacted]'"}`},
 		{"behind an escape", `{"command":"PASSWORD\u003dhunter2"}`, `{"command":"PASSWORD=[redacted]"}`},
@@ -128,13 +156,25 @@ func TestJSON(t *testing.T) {
 		{"numbers as written", `[1.0,1e2,-0,12345678901234567890]`, `[1.0,1e2,-0,12345678901234567890]`},
 		{"named by a neighbour", `{"env":[{"name":"DB_PASSWORD","value":"hunter2"},{"name":"HOME","value":"/root"}]}`,
 			`{"env":[{"name":"DB_PASSWORD","value":"[redacted]"},{"name":"HOME","value":"/root"}]}`},
-		{"named by a neighbour, all of it", `{"Key":"api_key","Value":{"a":["x",1]},"b":"y"}`, `{"Key":"api_key","Value":{"a":["[redacted]","[redacted]"]},"b":"y"}`},
-		{"a name beside nothing", `{"name":"password","description":"of the user","value":true}`, `{"name":"password","description":"of the user","value":true}`},
+		{
+			"named by a neighbour, all of it", `{"Key":"api_key","Value":{"a":["x",1]},"b":"y"}`,
+			`{"Key":"api_key","Value":{"a":["[redacted]","[redacted]"]},"b":"y"}`,
+		},
+		{
+			"a name beside nothing", `{"name":"password","description":"of the user","value":true}`,
+			`{"name":"password","description":"of the user","value":true}`,
+		},
 		{"a neighbour in another object", `[{"name":"token"},{"value":"x"}]`, `[{"name":"token"},{"value":"x"}]`},
-		{"after a flag", `["mysql","--password","hunter2","-u","ada"]`, `["mysql","--password","[redacted]","-u","ada"]`},
+		{
+			"after a flag", `["mysql","--password","hunter2","-u","ada"]`,
+			`["mysql","--password","[redacted]","-u","ada"]`,
+		},
 		{"a flag after a flag", `["--token","--verbose","x"]`, `["--token","--verbose","x"]`},
 		{"a flag with its value", `["--password=hunter2","x"]`, `["--password=[redacted]","x"]`},
-		{"a flag that counts", `["--max-tokens","100","--token-type","Bearer"]`, `["--max-tokens","100","--token-type","Bearer"]`},
+		{
+			"a flag that counts", `["--max-tokens","100","--token-type","Bearer"]`,
+			`["--max-tokens","100","--token-type","Bearer"]`,
+		},
 		{"a flag before a number", `["--pin",1234,5]`, `["--pin","[redacted]",5]`},
 		{"scalar", `"password=hunter2"`, `"password=[redacted]"`},
 		{"space goes", " { \"a\" : [ ] } ", `{"a":[]}`},
@@ -161,8 +201,10 @@ func TestHoldsKey(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"", "send_money", "vault:secret:create", "token: abcdef123456", "password=hunter2", "mcp__github__create_token", "ada@example.org",
-		"0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b", "https://a:b@c/", card, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+		"", "send_money", "vault:secret:create", "token: abcdef123456", "password=hunter2", "mcp__github__create_token",
+		"ada@example.org",
+		"0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b", "https://a:b@c/", card,
+		"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
 	} {
 		if redaction.HoldsKey(text) {
 			t.Errorf("HoldsKey(%q) is true", text)
@@ -198,9 +240,12 @@ func TestHostileTexts(t *testing.T) {
 	t.Parallel()
 	const size = 256 << 10
 	for name, part := range map[string]string{
-		"names": "token:", "names with a value": "password=token=", "flags": "--token --password ", "names and spaces": "token: ",
-		"words": "a_b-c.", "keys": "key-", "begins": "-----BEGIN PRIVATE KEY", "JWT": "eyJ.", "JWT parts": "eyJaaaaaaa.aaaaaaa.",
-		"URLs": "a://b:", "digits": "4", "cards": "4111-", "marks": "token=[redacted]", "variables": "token=$A", "bearers": "bearer ", "quotes": `token\"`,
+		"names": "token:", "names with a value": "password=token=", "flags": "--token --password ",
+		"names and spaces": "token: ",
+		"words":            "a_b-c.", "keys": "key-", "begins": "-----BEGIN PRIVATE KEY", "JWT": "eyJ.",
+		"JWT parts": "eyJaaaaaaa.aaaaaaa.",
+		"URLs":      "a://b:", "digits": "4", "cards": "4111-", "marks": "token=[redacted]", "variables": "token=$A",
+		"bearers": "bearer ", "quotes": `token\"`,
 	} {
 		redaction.Text(strings.Repeat(part, size/len(part)))
 		text, err := json.Marshal(strings.Repeat(part, size/len(part)))
@@ -270,7 +315,8 @@ func tree(t *rapid.T, depth int) any {
 		for range rapid.IntRange(0, 3).Draw(t, "members") {
 			m[rapid.StringMatching(`[a-z]{1,6}`).Draw(t, "name")] = tree(t, depth-1)
 		}
-		m[rapid.SampledFrom([]string{"password", "apiKey", "X-Auth-Token", "client_secret"}).Draw(t, "secret name")] = "hunter2hunter2"
+		m[rapid.SampledFrom([]string{"password", "apiKey", "X-Auth-Token", "client_secret"}).Draw(t,
+			"secret name")] = "hunter2hunter2"
 		return m
 	case n == 1 && depth > 0:
 		list := []any{}
@@ -313,7 +359,8 @@ func shape(v any) any {
 
 func FuzzJSON(f *testing.F) {
 	for _, seed := range []string{
-		`{"password":"x"}`, `[1,"Bearer abc123def456ghi"]`, `"a=b: --token x"`, `{"a":{"b":[` + "null" + `]}}`, `{"` + github + `":"` + jwtToken + `"}`,
+		`{"password":"x"}`, `[1,"Bearer abc123def456ghi"]`, `"a=b: --token x"`, `{"a":{"b":[` + "null" + `]}}`,
+		`{"` + github + `":"` + jwtToken + `"}`,
 		`"password=[redacted]x token: [redacted]"`, `"` + card + `"`, `"https://a:b@c"`, "\"\xff\"", `{"a":1,"a":2}`,
 	} {
 		f.Add([]byte(seed))
@@ -358,7 +405,10 @@ func depth(v any) int {
 }
 
 func FuzzText(f *testing.F) {
-	for _, seed := range []string{"", "password=x", "--token --password x", "Bearer " + jwtToken, pem, card, "https://a:b@c:d@e", "token: [redacted])", "a=[redacted]b"} {
+	for _, seed := range []string{
+		"", "password=x", "--token --password x", "Bearer " + jwtToken, pem, card, "https://a:b@c:d@e",
+		"token: [redacted])", "a=[redacted]b",
+	} {
 		f.Add(seed, "x")
 	}
 	f.Fuzz(func(t *testing.T, before, after string) {

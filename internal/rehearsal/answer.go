@@ -70,7 +70,9 @@ func judge(set *engine.Set, r *decision.Record, call *toolcall.Call, known Known
 }
 
 // judgeRead asks about the call as its record can be read.
-func judgeRead(set *engine.Set, r *decision.Record, call *toolcall.Call, gaps toolcall.Gaps, used engine.Range) engine.Outlook {
+func judgeRead(
+	set *engine.Set, r *decision.Record, call *toolcall.Call, gaps toolcall.Gaps, used engine.Range,
+) engine.Outlook {
 	outlook := judgeNamed(set, r, call, gaps, used)
 	if placeForgotten(r) && !deniesByRule(outlook) {
 		outlook.Claims, outlook.ByRules = inDoubt(outlook.Claims), anyVerdict
@@ -101,7 +103,9 @@ func deniesByRule(o engine.Outlook) bool {
 
 // judgeNamed asks about the call under one name. What the called name itself says
 // that it is of can only restrict, and only by a rule.
-func judgeNamed(set *engine.Set, r *decision.Record, call *toolcall.Call, gaps toolcall.Gaps, used engine.Range) engine.Outlook {
+func judgeNamed(
+	set *engine.Set, r *decision.Record, call *toolcall.Call, gaps toolcall.Gaps, used engine.Range,
+) engine.Outlook {
 	outlook := judgeCaller(set, call, gaps, used)
 	server, tool, ok := plan.OwnName(r.Tool)
 	if !ok || server == call.Server && tool == call.Tool {

@@ -14,7 +14,14 @@ func TestCountersDoNotGrowForever(t *testing.T) {
 	t.Parallel()
 	c := newCounters(time.Unix(0, 0))
 	key := func(subject string) engine.LimitKey {
-		return engine.LimitKey{PolicyID: "p", RuleID: "r", Unit: engine.Calls, Subject: subject, Window: 0, Per: 1 << 40}
+		return engine.LimitKey{
+			PolicyID: "p",
+			RuleID:   "r",
+			Unit:     engine.Calls,
+			Subject:  subject,
+			Window:   0,
+			Per:      1 << 40,
+		}
 	}
 	first := engine.DoubtfulClaim{Claim: engine.Claim{LimitKey: key("first"), Max: 5}, Certain: true}
 	c.take([]engine.DoubtfulClaim{first}, did)
@@ -40,7 +47,14 @@ func TestWindowsAreForgottenOnceTheyAreOver(t *testing.T) {
 	t.Parallel()
 	c := newCounters(time.Unix(0, 0))
 	for i := range maxCounters/2 + 1 {
-		claim := engine.DoubtfulClaim{Claim: engine.Claim{LimitKey: engine.LimitKey{PolicyID: "p", RuleID: "r", Unit: engine.Calls, Subject: fmt.Sprint(i), Window: 60, Per: 60}, Max: 5}, Certain: true}
+		claim := engine.DoubtfulClaim{Claim: engine.Claim{LimitKey: engine.LimitKey{
+			PolicyID: "p",
+			RuleID:   "r",
+			Unit:     engine.Calls,
+			Subject:  fmt.Sprint(i),
+			Window:   60,
+			Per:      60,
+		}, Max: 5}, Certain: true}
 		c.take([]engine.DoubtfulClaim{claim}, did)
 	}
 	c.forget(time.Unix(125, 0))

@@ -28,7 +28,8 @@ type Known struct {
 // everything is all that conditions and bindings can see beside the names of
 // server and tool.
 var everything = toolcall.Gaps{
-	{"args"}, {"agent"}, {"user"}, {"org"}, {"session"}, {"intent"}, {"labels"}, {"environment"}, {"now"}, {"paths"}, {"key"},
+	{"args"}, {"agent"}, {"user"}, {"org"}, {"session"}, {"intent"}, {"labels"}, {"environment"}, {"now"}, {"paths"},
+	{"key"},
 }
 
 // Gaps are the parts of the call that are not known. What the call has there
@@ -50,8 +51,9 @@ func CallOf(r decision.Record) (toolcall.Call, Known) {
 	k := Known{read: true, Erased: r.Erased}
 	server, tool := nameOf(r)
 	call := toolcall.Call{
-		Server: server, Tool: tool, Agent: toolcall.Agent{ID: r.AgentID}, User: toolcall.User{ID: r.UserID, Email: r.Email},
-		Key: toolcall.Key{ID: r.KeyID}, Org: toolcall.Org{ID: r.OrgID}, Session: toolcall.Session{ID: r.SessionID},
+		Server: server, Tool: tool, Agent: toolcall.Agent{ID: r.AgentID},
+		User: toolcall.User{ID: r.UserID, Email: r.Email},
+		Key:  toolcall.Key{ID: r.KeyID}, Org: toolcall.Org{ID: r.OrgID}, Session: toolcall.Session{ID: r.SessionID},
 		Intent: toolcall.Intent{PlanID: r.PlanID, Step: r.Step, Declared: r.PlanID != ""},
 		Labels: r.Labels, Environment: r.Environment, Now: r.At,
 	}
@@ -85,7 +87,8 @@ func CallOf(r decision.Record) (toolcall.Call, Known) {
 // without arguments whether its call was approved: nothing but what the request
 // for approval held is in it.
 func perhapsReleased(r decision.Record) bool {
-	return r.PolicyID == policy.ByApproval && r.Verdict == verdict.Allow && r.Incomplete && r.Source == "" && r.Labels == nil && r.Paths == nil
+	return r.PolicyID == policy.ByApproval && r.Verdict == verdict.Allow && r.Incomplete && r.Source == "" &&
+		r.Labels == nil && r.Paths == nil
 }
 
 func (k *Known) lacks(path ...string) { k.gaps = append(k.gaps, path) }

@@ -15,8 +15,17 @@ import (
 
 func recorded(change func(r *decision.Record)) decision.Record {
 	r := decision.Record{
-		ID: "d", OrgID: "o", KeyID: "k", At: time.Unix(1000, 0).UTC(), AgentID: "a", SessionID: "s", Server: "bank", Tool: "pay",
-		Details: decision.Details{Arguments: []byte(`{"amount":5,"to":"x"}`), UserID: "u", Environment: "production", Labels: []string{"l"}},
+		ID:        "d",
+		OrgID:     "o",
+		KeyID:     "k",
+		At:        time.Unix(1000, 0).UTC(),
+		AgentID:   "a",
+		SessionID: "s",
+		Server:    "bank",
+		Tool:      "pay",
+		Details: decision.Details{
+			Arguments: []byte(`{"amount":5,"to":"x"}`), UserID: "u", Environment: "production", Labels: []string{"l"},
+		},
 	}
 	change(&r)
 	return r
@@ -28,7 +37,8 @@ func TestWhatARecordTells(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{"amount": int64(5), "to": "x"}, call.Args); diff != "" {
 		t.Error(diff)
 	}
-	if !known.Arguments() || known.Erased || known.Redacted || known.NotKept || call.Tool != "pay" || call.Server != "bank" {
+	if !known.Arguments() || known.Erased || known.Redacted || known.NotKept || call.Tool != "pay" ||
+		call.Server != "bank" {
 		t.Errorf("call %+v, known %+v", call, known)
 	}
 	for _, path := range [][]string{{"user", "role"}, {"key", "owner"}, {"session", "calls"}, {"org", "name"}} {
@@ -46,25 +56,52 @@ func TestNothingMissingIsTakenForKnown(t *testing.T) {
 		change         func(r *decision.Record)
 		missing, known [][]string
 	}{
-		"erased":   {func(r *decision.Record) { r.Erased, r.Details = true, decision.Details{} }, [][]string{{"args", "amount"}, {"labels"}, {"environment"}, {"user", "id"}, {"paths"}}, [][]string{{"agent", "id"}}},
-		"not kept": {func(r *decision.Record) { r.Arguments, r.Incomplete = nil, true }, [][]string{{"args", "amount"}}, [][]string{{"labels"}}},
+		"erased": {
+			func(r *decision.Record) { r.Erased, r.Details = true, decision.Details{} },
+			[][]string{{"args", "amount"}, {"labels"}, {"environment"}, {"user", "id"}, {"paths"}},
+			[][]string{{"agent", "id"}},
+		},
+		"not kept": {
+			func(r *decision.Record) { r.Arguments, r.Incomplete = nil, true }, [][]string{{"args", "amount"}},
+			[][]string{{"labels"}},
+		},
 		"redacted": {func(r *decision.Record) {
 			r.Arguments, r.Incomplete = []byte(`{"amount":5,"auth":{"password":"[redacted]","user":"x"}}`), true
-		}, [][]string{{"args", "auth", "password"}, {"args", "auth"}, {"args"}}, [][]string{{"args", "amount"}, {"args", "auth", "user"}}},
-		"within a text": {func(r *decision.Record) { r.Arguments, r.Incomplete = []byte(`{"c":"curl -H [redacted]","d":1}`), true }, [][]string{{"args", "c"}}, [][]string{{"args", "d"}}},
+		}, [][]string{{"args", "auth", "password"}, {"args", "auth"}, {"args"}},
+			[][]string{{"args", "amount"}, {"args", "auth", "user"}}},
+		"within a text": {
+			func(r *decision.Record) { r.Arguments, r.Incomplete = []byte(`{"c":"curl -H [redacted]","d":1}`), true },
+			[][]string{{"args", "c"}}, [][]string{{"args", "d"}},
+		},
 		"within a list": {func(r *decision.Record) {
 			r.Arguments, r.Incomplete = []byte(`{"c":[1,{"x":["[redacted]"]}],"d":[1]}`), true
 		}, [][]string{{"args", "c"}}, [][]string{{"args", "d"}}},
-		"a secret name":   {func(r *decision.Record) { r.Arguments, r.Incomplete = []byte(`{"c":{"[redacted] 2":1},"d":1}`), true }, [][]string{{"args", "c", "sk-1"}}, [][]string{{"args", "d"}}},
-		"not seen where":  {func(r *decision.Record) { r.Incomplete = true }, [][]string{{"args", "amount"}}, nil},
-		"the mark itself": {func(r *decision.Record) { r.Arguments = []byte(`{"c":"[redacted]"}`) }, nil, [][]string{{"args", "c"}}},
-		"a redacted path": {func(r *decision.Record) { r.Paths = []byte(`{"a":"/x/[redacted]"}`) }, [][]string{{"paths"}}, [][]string{{"args"}}},
-		"damaged":         {func(r *decision.Record) { r.Arguments = []byte(`{`) }, [][]string{{"args", "x"}}, nil},
+		"a secret name": {
+			func(r *decision.Record) { r.Arguments, r.Incomplete = []byte(`{"c":{"[redacted] 2":1},"d":1}`), true },
+			[][]string{{"args", "c", "sk-1"}}, [][]string{{"args", "d"}},
+		},
+		"not seen where": {func(r *decision.Record) { r.Incomplete = true }, [][]string{{"args", "amount"}}, nil},
+		"the mark itself": {
+			func(r *decision.Record) { r.Arguments = []byte(`{"c":"[redacted]"}`) }, nil, [][]string{{"args", "c"}},
+		},
+		"a redacted path": {
+			func(r *decision.Record) { r.Paths = []byte(`{"a":"/x/[redacted]"}`) }, [][]string{{"paths"}},
+			[][]string{{"args"}},
+		},
+		"damaged": {func(r *decision.Record) { r.Arguments = []byte(`{`) }, [][]string{{"args", "x"}}, nil},
 		"a release": {func(r *decision.Record) {
-			r.PolicyID, r.Verdict, r.Incomplete, r.Labels, r.Environment = policy.ByApproval, verdict.Allow, true, nil, ""
+			r.PolicyID, r.Verdict, r.Incomplete, r.Labels, r.Environment = policy.ByApproval, verdict.Allow, true, nil,
+				""
 		}, [][]string{{"labels"}, {"environment"}, {"paths"}, {"args"}}, [][]string{{"agent", "id"}}},
-		"a plan":           {func(r *decision.Record) { r.PlanID = "p"; r.AgentID = "" }, [][]string{{"intent", "goal"}, {"intent", "step"}, {"agent", "id"}}, [][]string{{"intent", "planId"}, {"session", "id"}}},
-		"a step of a plan": {func(r *decision.Record) { r.PlanID, r.Step = "p", "0" }, [][]string{{"intent", "goal"}, {"intent", "step"}}, nil},
+		"a plan": {
+			func(r *decision.Record) { r.PlanID = "p"; r.AgentID = "" },
+			[][]string{{"intent", "goal"}, {"intent", "step"}, {"agent", "id"}},
+			[][]string{{"intent", "planId"}, {"session", "id"}},
+		},
+		"a step of a plan": {
+			func(r *decision.Record) { r.PlanID, r.Step = "p", "0" },
+			[][]string{{"intent", "goal"}, {"intent", "step"}}, nil,
+		},
 	} {
 		_, known := rehearsal.CallOf(recorded(c.change))
 		for _, path := range c.missing {
@@ -97,7 +134,9 @@ func TestNamesAreThoseThatWereJudged(t *testing.T) {
 			t.Errorf("%s %s is read as %s %s", c.server, c.tool, call.Server, call.Tool)
 		}
 	}
-	placed, _ := rehearsal.CallOf(recorded(func(r *decision.Record) { r.Server, r.Tool, r.PlacedOn = "files", "files__delete", "bank" }))
+	placed, _ := rehearsal.CallOf(recorded(func(r *decision.Record) {
+		r.Server, r.Tool, r.PlacedOn = "files", "files__delete", "bank"
+	}))
 	if placed.Server != "bank" || placed.Tool != "files__delete" {
 		t.Errorf("a tool of bank whose name claims another server is read as %s %s", placed.Server, placed.Tool)
 	}

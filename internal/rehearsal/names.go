@@ -55,7 +55,9 @@ func (k *Known) readPlan(call *toolcall.Call, r decision.Record, declared *plan.
 // server it called, which no record tells.
 func (k *Known) readHost(r decision.Record) {
 	host, ok := plan.BareHost(r.Tool, r.Source)
-	placed := slices.ContainsFunc(k.names.surely, func(n toolName) bool { return n.server == plan.Local || ok && n.server == host })
+	placed := slices.ContainsFunc(k.names.surely, func(n toolName) bool {
+		return n.server == plan.Local || ok && n.server == host
+	})
 	switch {
 	case placed:
 	case ok:
@@ -76,7 +78,9 @@ func (n *names) add(name toolName, surely, restricts bool) {
 }
 
 // join takes up the answers about the other names of a call.
-func (n *names) join(outlook engine.Outlook, call *toolcall.Call, under func(*toolcall.Call) engine.Outlook) engine.Outlook {
+func (n *names) join(
+	outlook engine.Outlook, call *toolcall.Call, under func(*toolcall.Call) engine.Outlook,
+) engine.Outlook {
 	if denied, ok := outlook.Possible().Only(); ok && denied == verdict.Deny {
 		return outlook // nothing is stricter
 	}

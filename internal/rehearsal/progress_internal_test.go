@@ -22,7 +22,8 @@ func TestProgressIsToldOnTheWay(t *testing.T) {
 		var seen []int64
 		s.rest = func(ctx context.Context, _ time.Duration) {
 			now, err := s.Get(ctx, by, job.ID)
-			if err != nil || now.State != Running || now.Total < decisions || now.Done < int64(len(seen)+1)*slice && now.Done != now.Total {
+			if err != nil || now.State != Running || now.Total < decisions ||
+				now.Done < int64(len(seen)+1)*slice && now.Done != now.Total {
 				t.Errorf("after %d slices: %+v, %v", len(seen)+1, now, err)
 			}
 			seen = append(seen, now.Done)
@@ -33,7 +34,8 @@ func TestProgressIsToldOnTheWay(t *testing.T) {
 		if len(seen) != 3 || seen[0] >= seen[1] || seen[1] >= seen[2] {
 			t.Errorf("progress: %v, want more after each of three slices", seen)
 		}
-		if job, err = s.Get(t.Context(), by, job.ID); err != nil || job.State != Done || job.Done != job.Total || job.Report == nil {
+		if job, err = s.Get(t.Context(), by, job.ID); err != nil || job.State != Done || job.Done != job.Total ||
+			job.Report == nil {
 			t.Errorf("at the end: %+v, %v", job, err)
 		}
 	})

@@ -20,11 +20,16 @@ import (
 )
 
 var (
-	patterns   = []document.Pattern{"*", "files.*", "local.*", "*.delete", "files.delete", "local.files__delete", "*.read", "files.mcp__files__delete", "*.mcp*"}
+	patterns = []document.Pattern{
+		"*", "files.*", "local.*", "*.delete", "files.delete", "local.files__delete", "*.read",
+		"files.mcp__files__delete", "*.mcp*",
+	}
 	conditions = []string{
 		"", "", "args.n > 5", "args.n <= 5", `args.password == "hunter2"`, `has(args.password)`, `args.missing == 1`,
-		`args.n > 5 || args.password == "x"`, `user.role == "admin"`, `user.id == "u1"`, `"l" in labels`, `environment == "sandbox"`,
-		`!(args.password.startsWith("h"))`, `size(args) > 2`, `args.exists(k, v, k == "password")`, `args.n > 2 && has(args.deep) && args.deep.token == "t"`,
+		`args.n > 5 || args.password == "x"`, `user.role == "admin"`, `user.id == "u1"`, `"l" in labels`,
+		`environment == "sandbox"`,
+		`!(args.password.startsWith("h"))`, `size(args) > 2`, `args.exists(k, v, k == "password")`,
+		`args.n > 2 && has(args.deep) && args.deep.token == "t"`,
 	}
 	verdicts = []verdict.Verdict{verdict.Deny, verdict.Hold, verdict.Ask, verdict.Allow, verdict.Allow}
 )
@@ -32,16 +37,23 @@ var (
 func drawSet(t *rapid.T) *engine.Set {
 	var active []engine.Active
 	for i := range rapid.IntRange(0, 3).Draw(t, "policies") {
-		doc := &document.Document{Version: document.Version, Name: fmt.Sprintf("p%d", i), Default: rapid.SampledFrom(verdicts).Draw(t, "default")}
+		doc := &document.Document{
+			Version: document.Version,
+			Name:    fmt.Sprintf("p%d", i),
+			Default: rapid.SampledFrom(verdicts).Draw(t, "default"),
+		}
 		for j := range rapid.IntRange(0, 4).Draw(t, "rules") {
 			rule := document.Rule{
 				ID: fmt.Sprintf("r%d", j), Effect: rapid.SampledFrom(verdicts).Draw(t, "effect"),
-				Tools: []document.Pattern{rapid.SampledFrom(patterns).Draw(t, "pattern")}, When: rapid.SampledFrom(conditions).Draw(t, "when"),
+				Tools: []document.Pattern{rapid.SampledFrom(patterns).Draw(t, "pattern")},
+				When:  rapid.SampledFrom(conditions).Draw(t, "when"),
 			}
 			if rapid.IntRange(0, 2).Draw(t, "limited") == 0 {
 				rule.Limit = &document.Limit{
 					Calls: rapid.Int64Range(1, 3).Draw(t, "calls"), Per: time.Minute,
-					By: rapid.SampledFrom([]document.Subject{document.Agent, document.User, document.Organization}).Draw(t, "by"),
+					By: rapid.SampledFrom([]document.Subject{
+						document.Agent, document.User, document.Organization,
+					}).Draw(t, "by"),
 				}
 			}
 			doc.Rules = append(doc.Rules, rule)
@@ -85,9 +97,15 @@ func drawMade(t *rapid.T, at time.Time) made {
 	}
 	owner := rapid.SampledFrom([]string{"", "admin"}).Draw(t, "owner's role")
 	m.call = toolcall.Call{
-		Args: args, Agent: toolcall.Agent{ID: rapid.SampledFrom([]string{"a1", "a2"}).Draw(t, "agent")}, Org: toolcall.Org{ID: "o"},
-		User: toolcall.User{ID: rapid.SampledFrom([]string{"u1", "u2"}).Draw(t, "user"), Role: rapid.SampledFrom([]string{"", "admin"}).Draw(t, "role")},
-		Key:  toolcall.Key{ID: "k", OwnerID: rapid.SampledFrom([]string{"u1", "u3"}).Draw(t, "owner"), OwnerRole: owner}, Now: at,
+		Args: args, Agent: toolcall.Agent{ID: rapid.SampledFrom([]string{"a1", "a2"}).Draw(t, "agent")},
+		Org: toolcall.Org{ID: "o"},
+		User: toolcall.User{
+			ID:   rapid.SampledFrom([]string{"u1", "u2"}).Draw(t, "user"),
+			Role: rapid.SampledFrom([]string{"", "admin"}).Draw(t, "role"),
+		},
+		Key: toolcall.Key{
+			ID: "k", OwnerID: rapid.SampledFrom([]string{"u1", "u3"}).Draw(t, "owner"), OwnerRole: owner,
+		}, Now: at,
 		Environment: "production",
 	}
 	if rapid.Bool().Draw(t, "labelled") {
@@ -150,10 +168,21 @@ func (n *naive) decide(m made, agreed bool) engine.Decision {
 }
 
 // kept is the record of a call, and what is known of who made it.
-func kept(t *rapid.T, m made, d engine.Decision, claimed string, agreed, lossless bool) (decision.Record, toolcall.Call, Known) {
+func kept(
+	t *rapid.T, m made, d engine.Decision, claimed string, agreed, lossless bool,
+) (decision.Record, toolcall.Call, Known) {
 	r := decision.Record{
-		ID: "d", OrgID: "o", KeyID: "k", AgentID: m.call.Agent.ID, At: m.call.Now, Server: m.call.Server, Tool: m.name,
-		Verdict: d.Verdict, PolicyID: d.PolicyID, Rule: d.Rule, Details: decision.Details{Labels: m.call.Labels, Environment: m.call.Environment},
+		ID:       "d",
+		OrgID:    "o",
+		KeyID:    "k",
+		AgentID:  m.call.Agent.ID,
+		At:       m.call.Now,
+		Server:   m.call.Server,
+		Tool:     m.name,
+		Verdict:  d.Verdict,
+		PolicyID: d.PolicyID,
+		Rule:     d.Rule,
+		Details:  decision.Details{Labels: m.call.Labels, Environment: m.call.Environment},
 	}
 	if claimed != "" {
 		r.Server, r.PlacedOn = claimed, m.call.Server
@@ -201,7 +230,8 @@ func TestReplayEqualsANaiveEvaluation(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		start := time.Unix(6000, 0).UTC()
-		today, drafted := &naive{set: drawSet(t), used: map[engine.LimitKey]int64{}}, &naive{set: drawSet(t), used: map[engine.LimitKey]int64{}}
+		today, drafted := &naive{set: drawSet(t), used: map[engine.LimitKey]int64{}},
+			&naive{set: drawSet(t), used: map[engine.LimitKey]int64{}}
 		replayed := newReplay(today.set, drafted.set, start, start)
 		lossless := rapid.Bool().Draw(t, "lossless")
 		exact := lossless // of the drafted set: until somebody would have been asked who was not
@@ -211,7 +241,8 @@ func TestReplayEqualsANaiveEvaluation(t *testing.T) {
 			was, would := today.decide(m, agreed), drafted.decide(m, agreed)
 			r, call, known := kept(t, m, was, today.claimed, agreed, lossless)
 			said, _ := recordedAnswer(&r)
-			gotToday, gotDrafted := replayed.today.ask(&r, &call, known, said), replayed.drafted.ask(&r, &call, known, said)
+			gotToday, gotDrafted := replayed.today.ask(&r, &call, known, said),
+				replayed.drafted.ask(&r, &call, known, said)
 			compare(t, "today", m, gotToday, was, lossless && !twoReadings(r))
 			compare(t, "drafted", m, gotDrafted, would, exact && !twoReadings(r))
 			exact = exact && !twoReadings(r) && asked(was) == asked(would) && (!agreed || !asked(was))
@@ -242,17 +273,25 @@ func compare(t *rapid.T, which string, m made, got engine.Outlook, want engine.D
 // nothing in a replay, nor does the lack of a deny.
 func TestRedactedIsNeverAllowed(t *testing.T) {
 	t.Parallel()
-	for _, when := range []string{`args.password == "[redacted]"`, `args.password != "hunter2"`, `!args.password.contains("x")`, `has(args.password)`} {
+	for _, when := range []string{
+		`args.password == "[redacted]"`, `args.password != "hunter2"`, `!args.password.contains("x")`,
+		`has(args.password)`,
+	} {
 		for _, effect := range []verdict.Verdict{verdict.Allow, verdict.Deny} {
-			doc := &document.Document{Version: document.Version, Name: "p", Default: verdict.Allow - effect, Rules: []document.Rule{
-				{ID: "r", Effect: effect, Tools: []document.Pattern{"*"}, When: when},
-			}}
+			doc := &document.Document{Version: document.Version, Name: "p", Default: verdict.Allow - effect,
+				Rules: []document.Rule{
+					{ID: "r", Effect: effect, Tools: []document.Pattern{"*"}, When: when},
+				}}
 			compiled, problems := engine.Compile(doc)
 			if len(problems) > 0 {
 				t.Fatal(problems)
 			}
 			set := engine.NewSet([]engine.Active{{ID: "p", Policy: compiled}})
-			r := decision.Record{Server: "s", Tool: "t", Details: decision.Details{Arguments: []byte(`{"password":"[redacted]"}`), Incomplete: true}}
+			r := decision.Record{
+				Server:  "s",
+				Tool:    "t",
+				Details: decision.Details{Arguments: []byte(`{"password":"[redacted]"}`), Incomplete: true},
+			}
 			call, known := CallOf(r)
 			got := judge(set, &r, &call, known, newCounters(time.Time{}).Range)
 			if answerOf(got.Possible()) != Unknown {
@@ -276,7 +315,8 @@ func TestWhatCountsForLimits(t *testing.T) {
 		said     Answer
 		want     ran
 	}{
-		{set(verdict.Allow), "allow", did}, {set(verdict.Allow), "deny", did}, {set(verdict.Allow), "hold", did}, {set(verdict.Allow), Approved, perhaps},
+		{set(verdict.Allow), "allow", did}, {set(verdict.Allow), "deny", did}, {set(verdict.Allow), "hold", did},
+		{set(verdict.Allow), Approved, perhaps},
 		{set(verdict.Deny), "allow", didNot}, {set(verdict.Deny), Approved, didNot},
 		{set(verdict.Hold), "hold", didNot}, {set(verdict.Ask), "hold", didNot}, {set(verdict.Hold), Refused, didNot},
 		{set(verdict.Hold), Approved, did}, {set(verdict.Hold), "allow", perhaps}, {set(verdict.Ask), "deny", perhaps},
@@ -293,7 +333,14 @@ func TestWhatCountsForLimits(t *testing.T) {
 func TestCountersKnowWhatTheyDoNotKnow(t *testing.T) {
 	t.Parallel()
 	c := newCounters(time.Unix(1000, 0))
-	key := engine.LimitKey{PolicyID: "p", RuleID: "r", Unit: engine.Calls, Subject: "a", Window: 1000, Per: 60}
+	key := engine.LimitKey{
+		PolicyID: "p",
+		RuleID:   "r",
+		Unit:     engine.Calls,
+		Subject:  "a",
+		Window:   1000,
+		Per:      60,
+	}
 	claim := engine.DoubtfulClaim{Claim: engine.Claim{LimitKey: key, Max: 5}, Certain: true}
 	doubtful, anyone := claim, claim
 	doubtful.Certain, anyone.AnySubject = false, true

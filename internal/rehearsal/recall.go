@@ -44,7 +44,13 @@ type party struct {
 
 // NewRecall makes one for an organization.
 func NewRecall(sources Sources, orgID string) *Recall {
-	return &Recall{sources: sources, orgID: orgID, owners: map[string]string{}, parties: map[partyKey]party{}, plans: map[string]*plan.Plan{}}
+	return &Recall{
+		sources: sources,
+		orgID:   orgID,
+		owners:  map[string]string{},
+		parties: map[partyKey]party{},
+		plans:   map[string]*plan.Plan{},
+	}
 }
 
 // Call is CallOf with what can be told of people. Whom an erased decision was for

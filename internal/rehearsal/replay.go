@@ -28,7 +28,8 @@ type side struct {
 // earlier one, for the sake of limits.
 func newReplay(today, drafted *engine.Set, since, from time.Time) *replay {
 	return &replay{
-		today: side{today, newCounters(since)}, drafted: side{drafted, newCounters(since)}, from: from, tally: newTally(),
+		today: side{today, newCounters(since)}, drafted: side{drafted, newCounters(since)}, from: from,
+		tally: newTally(),
 	}
 }
 

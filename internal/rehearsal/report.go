@@ -155,7 +155,10 @@ func (c *Change) changes() bool {
 func strictness(a Answer) int { return slices.Index([]Answer{"deny", "hold", "ask", "allow"}, a) }
 
 func (t *tally) keep(r *decision.Record, change Change) {
-	key := kind{change.Agent, change.Server, change.Tool, change.Recorded, change.Today, change.Drafted, change.PolicyID, change.Rule}
+	key := kind{
+		change.Agent, change.Server, change.Tool, change.Recorded, change.Today, change.Drafted, change.PolicyID,
+		change.Rule,
+	}
 	kept := t.changes[key]
 	if kept == nil {
 		if len(t.changes) >= maxChanges {
@@ -181,7 +184,8 @@ func (t *tally) report() Report {
 	}
 	slices.SortFunc(report.Changes, func(a, b Change) int {
 		return cmp.Or(
-			cmp.Compare(b.Count, a.Count), cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Server, b.Server), cmp.Compare(a.Tool, b.Tool),
+			cmp.Compare(b.Count, a.Count), cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Server, b.Server),
+			cmp.Compare(a.Tool, b.Tool),
 			cmp.Compare(a.Recorded, b.Recorded), cmp.Compare(a.Today, b.Today), cmp.Compare(a.Drafted, b.Drafted),
 			cmp.Compare(a.PolicyID, b.PolicyID), cmp.Compare(a.Rule, b.Rule),
 		)

@@ -95,7 +95,9 @@ func (s *Service) claim(ctx context.Context) (job Job, ok bool, err error) {
 		return Job{}, false, fmt.Errorf("look for a replay to run: %w", err)
 	}
 	runner := database.NewID()
-	err = s.db.Write(ctx, database.Change{Logs: []string{lockOf(due.orgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
+	err = s.db.Write(ctx, database.Change{Logs: []string{lockOf(due.orgID)}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		ok = false
 		now := tx.Now()
 		taken, err := tx.Exec(ctx, `
@@ -113,7 +115,8 @@ func (s *Service) claim(ctx context.Context) (job Job, ok bool, err error) {
 		if job.attempts <= maxAttempts {
 			return nil
 		}
-		job.State, job.EndedAt, job.Problem = Broken, &now, fmt.Sprintf("it was begun %d times and never came to its end", maxAttempts)
+		job.State, job.EndedAt, job.Problem = Broken, &now,
+			fmt.Sprintf("it was begun %d times and never came to its end", maxAttempts)
 		return end(ctx, tx, job)
 	}})
 	return job, ok, err
@@ -218,7 +221,8 @@ func (s *Service) beat(ctx context.Context, job Job, heard *heartbeat) error {
 		return nil
 	}
 	if time.Since(heard.begun) > s.longest {
-		return fault.New(fault.Conflict, "it took longer than %s: replay fewer days, or a document whose conditions are less work", s.longest)
+		return fault.New(fault.Conflict,
+			"it took longer than %s: replay fewer days, or a document whose conditions are less work", s.longest)
 	}
 	heard.told = time.Now()
 	return s.tell(ctx, job)
@@ -230,7 +234,8 @@ func (s *Service) tell(ctx context.Context, job Job) error {
 		_, err := tx.Exec(ctx, `
 			UPDATE policy_replay
 			SET done = $3, total = $4, lease_until = $5
-			WHERE org_id = $1 AND id = $2`, job.OrgID, job.ID, job.Done, job.Total, database.Micros(tx.Now().Add(lease)))
+			WHERE org_id = $1 AND id = $2`, job.OrgID, job.ID, job.Done, job.Total,
+			database.Micros(tx.Now().Add(lease)))
 		return err
 	})
 }
@@ -264,12 +269,15 @@ func (s *Service) giveBack(ctx context.Context, job Job) error {
 
 // hold makes a change of a replay that is still this runner's.
 func (s *Service) hold(ctx context.Context, job Job, do func(ctx context.Context, tx *database.Tx) error) error {
-	return s.db.Write(ctx, database.Change{Logs: []string{lockOf(job.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
+	return s.db.Write(ctx, database.Change{Logs: []string{lockOf(job.OrgID)}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		var n int
 		err := tx.QueryRow(ctx, `
 			SELECT COUNT(*)
 			FROM policy_replay
-			WHERE org_id = $1 AND id = $2 AND state = 'running' AND runner = $3`, job.OrgID, job.ID, job.runner).Scan(&n)
+			WHERE org_id = $1 AND id = $2 AND state = 'running' AND runner = $3`, job.OrgID, job.ID,
+			job.runner).Scan(&n)
 		if err != nil {
 			return fmt.Errorf("look at replay %s: %w", job.ID, err)
 		}

@@ -23,9 +23,12 @@ const decisions = 2*slice + 7
 // recordedOrganization is one whose log has decisions, and a person in it.
 func recordedOrganization(t *testing.T, db *database.DB) principal.Principal {
 	t.Helper()
-	by := principal.Principal{Kind: principal.User, UserID: database.NewID(), OrgID: database.NewID(), Role: principal.Member}
+	by := principal.Principal{
+		Kind: principal.User, UserID: database.NewID(), OrgID: database.NewID(), Role: principal.Member,
+	}
 	err := db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`, by.OrgID)
+		_, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`,
+			by.OrgID)
 		return err
 	}})
 	if err != nil {
@@ -39,12 +42,20 @@ func recordedOrganization(t *testing.T, db *database.DB) principal.Principal {
 func recordDecisions(t *testing.T, db *database.DB, by principal.Principal) {
 	t.Helper()
 	agent := principal.Principal{Kind: principal.Key, UserID: by.UserID, OrgID: by.OrgID}
-	err := db.Write(t.Context(), database.Change{Logs: []string{audit.LogOf(by.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
+	err := db.Write(t.Context(), database.Change{Logs: []string{audit.LogOf(by.OrgID)}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		for range decisions {
 			agent.KeyID = database.NewID()
 			_, err := decision.Append(ctx, tx, agent, &decision.Record{
-				ID: database.NewID(), OrgID: by.OrgID, AgentID: "coder", Server: "bank", Tool: "pay", Verdict: verdict.Deny, PolicyID: policy.ByDefault,
-				Details: decision.Details{Arguments: []byte(`{"amount":5}`), Reason: "no active policy"},
+				ID:       database.NewID(),
+				OrgID:    by.OrgID,
+				AgentID:  "coder",
+				Server:   "bank",
+				Tool:     "pay",
+				Verdict:  verdict.Deny,
+				PolicyID: policy.ByDefault,
+				Details:  decision.Details{Arguments: []byte(`{"amount":5}`), Reason: "no active policy"},
 			})
 			if err != nil {
 				return err
@@ -105,10 +116,12 @@ func TestAServerThatStopsGivesItsReplayBack(t *testing.T) {
 			t.Fatalf("done by another: %+v, %v", job, err)
 		}
 		c := job.Report.Counts
-		if c.Decisions != decisions || c.Judged != decisions || c.Drafted["allow"] != 1 || c.Drafted["deny"] != decisions-1 || c.Looser != 1 {
+		if c.Decisions != decisions || c.Judged != decisions || c.Drafted["allow"] != 1 ||
+			c.Drafted["deny"] != decisions-1 || c.Looser != 1 {
 			t.Errorf("counts: %+v", c)
 		}
-		if len(job.Report.Changes) != 1 || job.Report.Changes[0].Rule != "one" || job.Report.Changes[0].PolicyID != policy.DraftID {
+		if len(job.Report.Changes) != 1 || job.Report.Changes[0].Rule != "one" ||
+			job.Report.Changes[0].PolicyID != policy.DraftID {
 			t.Errorf("changes: %+v", job.Report.Changes)
 		}
 	})
@@ -136,7 +149,8 @@ func TestACancelledReplayStaysCancelled(t *testing.T) {
 		if err := s.Work(t.Context()); err != nil || !cancelled {
 			t.Fatalf("work: %v, cancelled %v", err, cancelled)
 		}
-		if job, err = s.Get(t.Context(), by, job.ID); err != nil || job.State != Cancelled || job.Report != nil || job.source != nil {
+		if job, err = s.Get(t.Context(), by, job.ID); err != nil || job.State != Cancelled || job.Report != nil ||
+			job.source != nil {
 			t.Errorf("%+v, %v", job, err)
 		}
 	})
@@ -181,7 +195,8 @@ func TestAReplayDoesNotRunForever(t *testing.T) {
 		if err := s.Work(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if job, err = s.Get(t.Context(), by, job.ID); err != nil || job.State != Broken || !strings.Contains(job.Problem, "fewer days") || job.Report != nil {
+		if job, err = s.Get(t.Context(), by, job.ID); err != nil || job.State != Broken ||
+			!strings.Contains(job.Problem, "fewer days") || job.Report != nil {
 			t.Errorf("%+v, %v", job, err)
 		}
 	})
@@ -201,7 +216,8 @@ func TestWhatComesLaterIsNotReplayed(t *testing.T) {
 		if err := s.Work(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if job, err = s.Get(t.Context(), by, job.ID); err != nil || job.State != Done || job.Report.Counts.Decisions != decisions || job.Done != job.Total {
+		if job, err = s.Get(t.Context(), by, job.ID); err != nil || job.State != Done ||
+			job.Report.Counts.Decisions != decisions || job.Done != job.Total {
 			t.Errorf("%+v, %v", job, err)
 		}
 	})

@@ -25,7 +25,14 @@ type Service struct {
 
 // New makes a service of the areas it composes.
 func New(db *database.DB, policies *policy.Service, sources Sources) *Service {
-	return &Service{db: db, policies: policies, sources: sources, rest: restLonger, tellEvery: tellEvery, longest: longest}
+	return &Service{
+		db:        db,
+		policies:  policies,
+		sources:   sources,
+		rest:      restLonger,
+		tellEvery: tellEvery,
+		longest:   longest,
+	}
 }
 
 // Start takes up a replay, which one of the servers then runs. An organization
@@ -42,19 +49,30 @@ func (s *Service) Start(ctx context.Context, p principal.Principal, r Request) (
 	if r.Days < 1 || r.Days > MaxDays {
 		return Job{}, fault.Field("days", "must be from 1 to %d", MaxDays)
 	}
-	alternative, err := s.policies.Alternative(ctx, p.OrgID, r.Subject, r.Without...) // what is wrong with the draft is told here
+	// what is wrong with the draft is told here
+	alternative, err := s.policies.Alternative(ctx, p.OrgID, r.Subject, r.Without...)
 	if err != nil {
 		return Job{}, err
 	}
 	job := Job{
-		ID: database.NewID(), OrgID: p.OrgID, State: Waiting, Name: alternative.Name, PolicyID: r.PolicyID, Version: alternative.Version, Without: r.Without, Days: r.Days,
-		Author: policy.Author{Kind: p.Kind, ID: p.ActorID()}, source: r.Source,
+		ID:       database.NewID(),
+		OrgID:    p.OrgID,
+		State:    Waiting,
+		Name:     alternative.Name,
+		PolicyID: r.PolicyID,
+		Version:  alternative.Version,
+		Without:  r.Without,
+		Days:     r.Days,
+		Author:   policy.Author{Kind: p.Kind, ID: p.ActorID()},
+		source:   r.Source,
 	}
 	if r.Source != nil {
 		sum := sha256.Sum256([]byte(r.Source.Text))
 		job.Digest = hex.EncodeToString(sum[:])
 	}
-	err = s.db.Write(ctx, database.Change{Logs: []string{lockOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
+	err = s.db.Write(ctx, database.Change{Logs: []string{lockOf(p.OrgID)}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		job.CreatedAt, job.Until = tx.Now(), tx.Now()
 		job.From = tx.Now().AddDate(0, 0, -r.Days)
 		open, err := hasOpen(ctx, tx, p.OrgID)
@@ -98,7 +116,9 @@ func (s *Service) Cancel(ctx context.Context, p principal.Principal, id string) 
 	if err := require(p, principal.DraftPolicies); err != nil {
 		return Job{}, err
 	}
-	err = s.db.Write(ctx, database.Change{Logs: []string{lockOf(p.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
+	err = s.db.Write(ctx, database.Change{Logs: []string{lockOf(p.OrgID)}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		if job, err = find(ctx, tx, p.OrgID, id); err != nil {
 			return err
 		}

@@ -27,12 +27,14 @@ func scan(s database.Scanner) (j Job, err error) {
 	var from, until, created int64
 	var ended sql.NullInt64
 	var format, source, report, without string
-	err = s.Scan(&j.ID, &j.OrgID, &j.State, &j.Name, &j.PolicyID, &j.Version, &j.Digest, &without, &j.Days, &from, &until, &j.Author.Kind, &j.Author.ID,
+	err = s.Scan(&j.ID, &j.OrgID, &j.State, &j.Name, &j.PolicyID, &j.Version, &j.Digest, &without, &j.Days, &from,
+		&until, &j.Author.Kind, &j.Author.ID,
 		&created, &ended, &j.attempts, &j.runner, &j.Done, &j.Total, &j.Problem, &format, &source, &report)
 	if err != nil {
 		return Job{}, err
 	}
-	j.From, j.Until, j.CreatedAt, j.EndedAt = database.Time(from), database.Time(until), database.Time(created), database.OptionalTime(ended)
+	j.From, j.Until, j.CreatedAt, j.EndedAt = database.Time(from), database.Time(until), database.Time(created),
+		database.OptionalTime(ended)
 	j.Without = strings.Fields(without)
 	if format != "" {
 		j.source = &policy.Source{Text: source, Format: formatOf(format)}
@@ -75,7 +77,8 @@ func insert(ctx context.Context, tx *database.Tx, j Job) error {
 		INSERT INTO policy_replay (id, org_id, state, name, policy_id, version, format, source, digest, left_out, days, from_at, until_at,
 			author_kind, author_id, created_at, attempts, runner, lease_until, done, total, problem, report)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, 0, '', 0, 0, 0, '', '')`,
-		j.ID, j.OrgID, string(j.State), j.Name, j.PolicyID, j.Version, format, source, j.Digest, strings.Join(j.Without, " "), j.Days, database.Micros(j.From), database.Micros(j.Until),
+		j.ID, j.OrgID, string(j.State), j.Name, j.PolicyID, j.Version, format, source, j.Digest,
+		strings.Join(j.Without, " "), j.Days, database.Micros(j.From), database.Micros(j.Until),
 		string(j.Author.Kind), j.Author.ID, database.Micros(j.CreatedAt))
 	if err != nil {
 		return fmt.Errorf("store replay %s: %w", j.ID, err)
@@ -85,7 +88,8 @@ func insert(ctx context.Context, tx *database.Tx, j Job) error {
 
 func hasOpen(ctx context.Context, r database.Reader, orgID string) (bool, error) {
 	var n int
-	err := r.QueryRow(ctx, `SELECT COUNT(*) FROM policy_replay WHERE org_id = $1 AND state IN ('waiting', 'running')`, orgID).Scan(&n)
+	err := r.QueryRow(ctx, `SELECT COUNT(*) FROM policy_replay WHERE org_id = $1 AND state IN ('waiting', 'running')`,
+		orgID).Scan(&n)
 	if err != nil {
 		return false, fmt.Errorf("look for a replay of %s: %w", orgID, err)
 	}

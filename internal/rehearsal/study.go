@@ -50,7 +50,9 @@ type Findings struct {
 // conditions on the calls of that time for which it counts: one that is bound to an
 // agent has nothing to say about the calls of others. That takes a person who may see what agents
 // did: who writes conditions and learns what they come to learns the arguments.
-func (s *Study) Findings(ctx context.Context, p principal.Principal, policyID string, version, days int) (Findings, error) {
+func (s *Study) Findings(
+	ctx context.Context, p principal.Principal, policyID string, version, days int,
+) (Findings, error) {
 	if days < 0 || days > MaxStudyDays {
 		return Findings{}, fault.Field("days", "must be from 1 to %d", MaxStudyDays)
 	}
@@ -72,14 +74,18 @@ func (s *Study) Findings(ctx context.Context, p principal.Principal, policyID st
 	if err != nil {
 		return Findings{}, err
 	}
-	found := Findings{Version: examined.Version, Calls: tally.Calls(), Report: finding.Join(examined.Report, tally.Report())}
+	found := Findings{
+		Version: examined.Version, Calls: tally.Calls(), Report: finding.Join(examined.Report, tally.Report()),
+	}
 	found.Incomplete = found.Incomplete || cut
 	return found, nil
 }
 
 // try tries the conditions of a policy on recorded calls for which it certainly
 // counts. To find those of a few it looks at more.
-func (s *Study) try(ctx context.Context, orgID string, examined policy.Examined, days int) (tally *finding.Tally, cut bool, err error) {
+func (s *Study) try(
+	ctx context.Context, orgID string, examined policy.Examined, days int,
+) (tally *finding.Tally, cut bool, err error) {
 	tally = finding.NewTally(examined.Policy)
 	bound, recall, most := engine.NewBound(examined.Bindings), NewRecall(s.service.sources, orgID), maxTried
 	if !bound.ForAll() {
@@ -122,10 +128,14 @@ func (s *Study) turn(ctx context.Context) (done func(), err error) {
 
 // look goes through the newest recorded calls of some days, while see wants more.
 // Cut: there are more.
-func (s *Study) look(ctx context.Context, orgID, agentID string, days, most int, see func(decision.Record) (more bool, err error)) (cut bool, err error) {
+func (s *Study) look(
+	ctx context.Context, orgID, agentID string, days, most int, see func(decision.Record) (more bool, err error),
+) (cut bool, err error) {
 	begun, seen := time.Now(), 0
 	var problem error
-	err = decision.Backwards(ctx, s.service.db, orgID, agentID, s.service.db.Now().AddDate(0, 0, -days), func(r decision.Record) bool {
+	err = decision.Backwards(ctx, s.service.db, orgID, agentID, s.service.db.Now().AddDate(0, 0, -days), func(
+		r decision.Record,
+	) bool {
 		if seen >= most || time.Since(begun) > studyTime || ctx.Err() != nil {
 			cut = true
 			return false
@@ -174,7 +184,9 @@ func (s *Study) Suggest(ctx context.Context, p principal.Principal, r Suggestion
 		return Suggested{}, err
 	}
 	defer done()
-	cut, err := s.look(ctx, p.OrgID, r.AgentID, r.Days, maxObserved, func(record decision.Record) (more bool, err error) {
+	cut, err := s.look(ctx, p.OrgID, r.AgentID, r.Days, maxObserved, func(
+		record decision.Record,
+	) (more bool, err error) {
 		collector.Add(observed(record))
 		return true, nil
 	})
@@ -190,18 +202,28 @@ func (s *Study) Suggest(ctx context.Context, p principal.Principal, r Suggestion
 	suggestion := collector.Suggest(name)
 	switch {
 	case suggestion.Calls == 0:
-		return Suggested{}, fault.New(fault.Conflict, "no call of this agent was recorded in these days: give the agentId that its calls name (GET /audit-log/entries shows them), or more days")
+		return Suggested{}, fault.New(fault.Conflict,
+			"no call of this agent was recorded in these days: give the agentId that its calls name (GET /audit-log/entries shows them), or more days")
 	case len(suggestion.Document.Rules) == 0:
-		return Suggested{}, fault.New(fault.Conflict, "of %d recorded calls of this agent none was allowed that a rule could be made of: let it work under a policy that allows by name, or give more days", suggestion.Calls)
+		return Suggested{}, fault.New(fault.Conflict,
+			"of %d recorded calls of this agent none was allowed that a rule could be made of: let it work under a policy that allows by name, or give more days", suggestion.Calls)
 	}
-	full, err := s.service.policies.Create(ctx, p, policy.Source{Text: string(document.Render(suggestion.Document)), Format: document.YAML})
+	full, err := s.service.policies.Create(ctx, p, policy.Source{
+		Text: string(document.Render(suggestion.Document)), Format: document.YAML,
+	})
 	return Suggested{Full: full, Suggestion: suggestion, Cut: cut}, err
 }
 
 // observed is a recorded call as evidence. Only what policies allowed is.
 func observed(r decision.Record) suggest.Observed {
 	call, known := CallOf(r)
-	o := suggest.Observed{DecisionID: r.ID, KeyID: r.KeyID, At: r.At, Call: &call, Known: known.Arguments()}
+	o := suggest.Observed{
+		DecisionID: r.ID,
+		KeyID:      r.KeyID,
+		At:         r.At,
+		Call:       &call,
+		Known:      known.Arguments(),
+	}
 	for _, judged := range []string{"environment", "labels", "paths"} {
 		o.Known = o.Known && !known.Gaps().Cover(judged)
 	}
@@ -209,7 +231,9 @@ func observed(r decision.Record) suggest.Observed {
 	case r.Verdict != verdict.Allow:
 	case r.PolicyVersion == 0 || r.ApprovalID != "" || r.AllowID != "" || r.Erased:
 		o.Answer = suggest.Approved
-	case slices.ContainsFunc(r.Shadows, func(s decision.Shadow) bool { return s.Verdict != "" && s.Verdict != verdict.Allow.String() }):
+	case slices.ContainsFunc(r.Shadows, func(s decision.Shadow) bool {
+		return s.Verdict != "" && s.Verdict != verdict.Allow.String()
+	}):
 		o.Answer = suggest.Doubted
 	default:
 		o.Answer = suggest.Allowed

@@ -50,7 +50,11 @@ func TestPlacesAreShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &book{gate: make(chan struct{})}
 		r := rota.Rota[target]{
-			Every: time.Second, AtOnce: 4, OfOne: 2, Place: placeOf, Turn: b.turn,
+			Every:  time.Second,
+			AtOnce: 4,
+			OfOne:  2,
+			Place:  placeOf,
+			Turn:   b.turn,
 			Due: func(context.Context) ([]target, error) {
 				return []target{"a/1", "a/2", "a/3", "b/1", "c/1", "d/1"}, nil
 			},
@@ -63,7 +67,8 @@ func TestPlacesAreShared(t *testing.T) {
 		}()
 		time.Sleep(5500 * time.Millisecond) // of the bubble: five more looks
 		if got, want := b.all(), []target{"a/1", "a/2", "b/1", "c/1"}; !slices.Equal(got, want) {
-			t.Errorf("while all are slow, turns are at %v, want %v: two of one organization, four in all, none twice", got, want)
+			t.Errorf("while all are slow, turns are at %v, want %v: two of one organization, four in all, none twice",
+				got, want)
 		}
 		b.gate <- struct{}{} // one of them ends
 		time.Sleep(time.Second)

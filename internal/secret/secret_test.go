@@ -25,7 +25,8 @@ func TestTextNeverShowsItself(t *testing.T) {
 	var log bytes.Buffer
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "password", text, "holder", holder)
 	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "password", text, "holder", holder)
-	shown := fmt.Sprintf("%v %+v %#v %s %q %v %+v %#v", text, text, text, text, text, holder, holder, holder) + string(encoded) + log.String()
+	shown := fmt.Sprintf("%v %+v %#v %s %q %v %+v %#v", text, text, text, text, text, holder, holder, holder) +
+		string(encoded) + log.String()
 	if strings.Contains(shown, value) {
 		t.Errorf("the secret leaks: %s", shown)
 	}

@@ -78,7 +78,10 @@ func TestRowIsReadBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := [][]string{
-		{"say \"hi\", then\n'=leave()", `{"a":"x\u003b=1",  "b":[1,-2]}`, "-5", "0.000000125", "", "2030-01-02T03:04:05.000006Z"},
+		{
+			"say \"hi\", then\n'=leave()", `{"a":"x\u003b=1",  "b":[1,-2]}`, "-5", "0.000000125", "",
+			"2030-01-02T03:04:05.000006Z",
+		},
 		{"next"},
 	}
 	if diff := cmp.Diff(want, lines); diff != "" {

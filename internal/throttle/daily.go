@@ -28,7 +28,9 @@ func (l *Limiter) TakeDaily(ctx context.Context, limit Daily, orgID string) erro
 	mine, all := subject(limit.Name, "day", orgID), subject(limit.Name, "day")
 	var end time.Time
 	spent := false
-	err := l.db.Write(ctx, database.Change{Logs: []string{throttleLock}, Do: func(ctx context.Context, tx *database.Tx) error {
+	err := l.db.Write(ctx, database.Change{Logs: []string{throttleLock}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		end = tx.Now().Truncate(day).Add(day)
 		n, err := hit(ctx, tx, mine, end)
 		if spent = n > limit.PerDay; err != nil || spent {

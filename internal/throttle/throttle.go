@@ -128,7 +128,9 @@ func (l *Limiter) Take(ctx context.Context, rule Rule, account string, address n
 		return l.refusal() // a flood of refused requests writes nothing
 	}
 	var spent []byte // the counter that is beyond its limit
-	err := l.db.Write(ctx, database.Change{Logs: []string{throttleLock}, Do: func(ctx context.Context, tx *database.Tx) error {
+	err := l.db.Write(ctx, database.Change{Logs: []string{throttleLock}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		spent = nil
 		start := tx.Now().Truncate(window)
 		all, err := hit(ctx, tx, anyone, start)
@@ -187,7 +189,9 @@ func (l *Limiter) turnWindow() {
 // Sweep removes counters of windows that are over, a slice at a time.
 func (l *Limiter) Sweep(ctx context.Context) error {
 	for removed := int64(1); removed > 0; {
-		err := l.db.Write(ctx, database.Change{Logs: []string{throttleLock}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
+		err := l.db.Write(ctx, database.Change{Logs: []string{throttleLock}, Do: func(
+			ctx context.Context, tx *database.Tx,
+		) (err error) {
 			removed, err = tx.Exec(ctx, `
 				DELETE FROM throttle_counter
 				WHERE (subject, window_start) IN (

@@ -135,7 +135,8 @@ func TestRefusalsWriteNothing(t *testing.T) {
 	each(t, func(t *testing.T, l *throttle.Limiter, db *database.DB, advance func(time.Duration)) {
 		counted := func() (rows, hits int) {
 			t.Helper()
-			if err := db.QueryRow(t.Context(), `SELECT count(*), sum(hits) FROM throttle_counter`).Scan(&rows, &hits); err != nil {
+			if err := db.QueryRow(t.Context(), `SELECT count(*), sum(hits) FROM throttle_counter`).Scan(&rows,
+				&hits); err != nil {
 				t.Fatal(err)
 			}
 			return rows, hits
@@ -145,12 +146,14 @@ func TestRefusalsWriteNothing(t *testing.T) {
 		}
 		rows, hits := counted()
 		for i := range 100 {
-			if err := l.Take(t.Context(), throttle.VerifyOTP, fmt.Sprint("more", i), here); !fault.Is(err, fault.TooMany) {
+			if err := l.Take(t.Context(), throttle.VerifyOTP, fmt.Sprint("more", i),
+				here); !fault.Is(err, fault.TooMany) {
 				t.Fatalf("err = %v, want too many", err)
 			}
 		}
 		if rowsAfter, hitsAfter := counted(); rowsAfter != rows || hitsAfter != hits {
-			t.Errorf("100 refused requests wrote: %d rows and %d hits became %d and %d", rows, hits, rowsAfter, hitsAfter)
+			t.Errorf("100 refused requests wrote: %d rows and %d hits became %d and %d", rows, hits, rowsAfter,
+				hitsAfter)
 		}
 		advance(time.Minute)
 		if err := l.Take(t.Context(), throttle.VerifyOTP, "0", here); err != nil {
@@ -170,7 +173,8 @@ func TestReplicasCountWithoutDeadlock(t *testing.T) {
 		for i := range 40 {
 			wg.Go(func() {
 				account := fmt.Sprint((i * (r + 1)) % 7)
-				if err := l.Take(context.Background(), throttle.Login, account, here); err != nil && !fault.Is(err, fault.TooMany) {
+				if err := l.Take(context.Background(), throttle.Login, account, here); err != nil &&
+					!fault.Is(err, fault.TooMany) {
 					t.Errorf("take: %v", err)
 				}
 			})
@@ -178,7 +182,9 @@ func TestReplicasCountWithoutDeadlock(t *testing.T) {
 	}
 	wg.Wait()
 	var deadlocks int
-	if err := dbtest.Open(t, o).QueryRow(t.Context(), `SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`).Scan(&deadlocks); err != nil || deadlocks != 0 {
+	if err := dbtest.Open(t, o).QueryRow(t.Context(),
+		`SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`).Scan(&deadlocks); err != nil ||
+		deadlocks != 0 {
 		t.Errorf("%d deadlocks (%v), want none", deadlocks, err)
 	}
 }

@@ -76,8 +76,9 @@ func print(out *json.Encoder, traces ptrace.Traces) error {
 		for _, scope := range resource.ScopeSpans().All() {
 			for _, span := range scope.Spans().All() {
 				err := out.Encode(line{
-					Service: service.AsString(), TraceID: span.TraceID().String(), SpanID: span.SpanID().String(), ParentID: span.ParentSpanID().String(),
-					Name: span.Name(), Status: span.Status().Code().String(), Attributes: span.Attributes().AsRaw(),
+					Service: service.AsString(), TraceID: span.TraceID().String(), SpanID: span.SpanID().String(),
+					ParentID: span.ParentSpanID().String(),
+					Name:     span.Name(), Status: span.Status().Code().String(), Attributes: span.Attributes().AsRaw(),
 				})
 				if err != nil {
 					return err

@@ -50,7 +50,8 @@ func run(ctx context.Context, seed uint64, part string, start time.Time) (err er
 	ids := &ids{seed: seed, part: part}
 	provider := sdk.NewTracerProvider(
 		sdk.WithBatcher(exporter), sdk.WithIDGenerator(ids),
-		sdk.WithResource(resource.NewSchemaless(attribute.String("service.name", "planner"), attribute.String("deployment.environment.name", "test"))),
+		sdk.WithResource(resource.NewSchemaless(attribute.String("service.name", "planner"),
+			attribute.String("deployment.environment.name", "test"))),
 	)
 	defer func() { err = errors.Join(err, provider.Shutdown(ctx)) }()
 	a := &agent{tracer: provider.Tracer("writ/test/otlp"), provider: provider, start: start}
@@ -74,7 +75,8 @@ func (a *agent) at(seconds int) time.Time { return a.start.Add(time.Duration(sec
 
 // do makes a span from one second to another, and sends it.
 func (a *agent) do(ctx context.Context, name string, from, to int, attributes ...attribute.KeyValue) error {
-	_, span := a.tracer.Start(ctx, name, trace.WithTimestamp(a.at(from)), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attributes...))
+	_, span := a.tracer.Start(ctx, name, trace.WithTimestamp(a.at(from)), trace.WithSpanKind(trace.SpanKindClient),
+		trace.WithAttributes(attributes...))
 	span.End(trace.WithTimestamp(a.at(to)))
 	return a.provider.ForceFlush(ctx)
 }
@@ -87,15 +89,18 @@ func (a *agent) runAgent(ctx context.Context) error {
 	err := errors.Join(
 		a.do(ctx, "chat gpt-4o", 1, 3,
 			attribute.String("gen_ai.operation.name", "chat"), attribute.String("gen_ai.provider.name", "openai"),
-			attribute.String("gen_ai.request.model", "gpt-4o"), attribute.String("gen_ai.response.model", "gpt-4o-2024-08-06"),
+			attribute.String("gen_ai.request.model", "gpt-4o"),
+			attribute.String("gen_ai.response.model", "gpt-4o-2024-08-06"),
 			attribute.Int("gen_ai.usage.input_tokens", 1000), attribute.Int("gen_ai.usage.output_tokens", 200),
-			attribute.Int("gen_ai.usage.cache_read.input_tokens", 400), attribute.StringSlice("gen_ai.response.finish_reasons", []string{"stop"}),
+			attribute.Int("gen_ai.usage.cache_read.input_tokens", 400),
+			attribute.StringSlice("gen_ai.response.finish_reasons", []string{"stop"}),
 		),
 		a.do(ctx, "chat claude-sonnet-4-5", 4, 6,
 			attribute.String("gen_ai.operation.name", "chat"), attribute.String("gen_ai.system", "anthropic"),
 			attribute.String("gen_ai.request.model", "claude-sonnet-4-5"),
 			attribute.Int("gen_ai.usage.input_tokens", 1000), attribute.Int("gen_ai.usage.output_tokens", 100),
-			attribute.Int("gen_ai.usage.cache_read.input_tokens", 600), attribute.Int("gen_ai.usage.cache_creation.input_tokens", 300),
+			attribute.Int("gen_ai.usage.cache_read.input_tokens", 600),
+			attribute.Int("gen_ai.usage.cache_creation.input_tokens", 300),
 		),
 	)
 	root.AddEvent("answered", trace.WithTimestamp(a.at(7)))
@@ -108,7 +113,8 @@ func (a *agent) runTool(ctx context.Context) error {
 		attribute.String("gen_ai.operation.name", "execute_tool"), attribute.String("gen_ai.tool.name", "search"),
 	))
 	err := a.do(ctx, "embeddings", 3, 4,
-		attribute.String("gen_ai.operation.name", "embeddings"), attribute.String("gen_ai.request.model", "gpt-4o"), attribute.Int("gen_ai.usage.input_tokens", 50))
+		attribute.String("gen_ai.operation.name", "embeddings"), attribute.String("gen_ai.request.model", "gpt-4o"),
+		attribute.Int("gen_ai.usage.input_tokens", 50))
 	tool.SetStatus(codes.Error, "nothing found")
 	tool.End(trace.WithTimestamp(a.at(4)))
 	return errors.Join(err, a.provider.ForceFlush(ctx))

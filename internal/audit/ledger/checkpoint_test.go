@@ -17,7 +17,9 @@ var origin = ledger.Origin{Installation: installation, Log: "org-1", Epoch: 3}
 
 func signed(t testing.TB) string {
 	t.Helper()
-	text, err := ledger.Checkpoint{Origin: origin, Size: 13, Root: ledger.Hash(mth(leavesOf(13)))}.Sign(signer(t, signing))
+	text, err := ledger.Checkpoint{
+		Origin: origin, Size: 13, Root: ledger.Hash(mth(leavesOf(13))),
+	}.Sign(signer(t, signing))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +33,8 @@ func TestCheckpointAsWritten(t *testing.T) {
 	text := signed(t)
 	body, signatures, found := strings.Cut(text, "\n\n")
 	root := mth(leavesOf(13))
-	if want := "writ/0197-test/log/org-1/epoch/3\n13\n" + base64.StdEncoding.EncodeToString(root[:]); !found || body != want {
+	if want := "writ/0197-test/log/org-1/epoch/3\n13\n" + base64.StdEncoding.EncodeToString(root[:]); !found ||
+		body != want {
 		t.Fatalf("body = %q, want %q", body, want)
 	}
 	encoded, found := strings.CutPrefix(signatures, "— writ/0197-test ")
@@ -111,21 +114,25 @@ func TestOpenCheckpointRefuses(t *testing.T) {
 		text string
 		keys ledger.Keys
 	}{
-		"no keys":                     {text, nil},
-		"another key":                 {text, keys(t, another)},
-		"a key of another name":       {foreign, foreignKeys},
-		"nothing":                     {"", keys(t, signing)},
-		"another size":                {strings.Replace(text, "\n13\n", "\n14\n", 1), keys(t, signing)},
-		"another log":                 {strings.Replace(text, "org-1", "org-2", 1), keys(t, signing)},
-		"another epoch":               {strings.Replace(text, "epoch/3", "epoch/4", 1), keys(t, signing)},
-		"no signature":                {text[:strings.Index(text, "—")], keys(t, signing)},
-		"signed: a size with a zero":  {resign(origin.String() + "\n013\n" + root + "\n"), keys(t, signing)},
-		"signed: a negative size":     {resign(origin.String() + "\n-1\n" + root + "\n"), keys(t, signing)},
-		"signed: a size without end":  {resign(origin.String() + "\n9223372036854775807\n" + root + "\n"), keys(t, signing)},
+		"no keys":                    {text, nil},
+		"another key":                {text, keys(t, another)},
+		"a key of another name":      {foreign, foreignKeys},
+		"nothing":                    {"", keys(t, signing)},
+		"another size":               {strings.Replace(text, "\n13\n", "\n14\n", 1), keys(t, signing)},
+		"another log":                {strings.Replace(text, "org-1", "org-2", 1), keys(t, signing)},
+		"another epoch":              {strings.Replace(text, "epoch/3", "epoch/4", 1), keys(t, signing)},
+		"no signature":               {text[:strings.Index(text, "—")], keys(t, signing)},
+		"signed: a size with a zero": {resign(origin.String() + "\n013\n" + root + "\n"), keys(t, signing)},
+		"signed: a negative size":    {resign(origin.String() + "\n-1\n" + root + "\n"), keys(t, signing)},
+		"signed: a size without end": {
+			resign(origin.String() + "\n9223372036854775807\n" + root + "\n"), keys(t, signing),
+		},
 		"signed: a fourth line":       {resign(origin.String() + "\n13\n" + root + "\nmore\n"), keys(t, signing)},
 		"signed: a short root":        {resign(origin.String() + "\n13\nAAAA\n"), keys(t, signing)},
 		"signed: an origin of others": {resign("example.com/log\n13\n" + root + "\n"), keys(t, signing)},
-		"signed: an epoch with sign":  {resign("writ/0197-test/log/org-1/epoch/+3\n13\n" + root + "\n"), keys(t, signing)},
+		"signed: an epoch with sign": {
+			resign("writ/0197-test/log/org-1/epoch/+3\n13\n" + root + "\n"), keys(t, signing),
+		},
 	} {
 		if got, err := ledger.OpenCheckpoint(c.text, c.keys); err == nil {
 			t.Errorf("%s is taken: %+v", name, got)
@@ -177,7 +184,13 @@ func TestReceipt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	good := ledger.Receipt{Log: "org-1", Index: 5, Leaf: h.leaves()[5], Proof: proof, Checkpoint: h.checkpoint(signing)}
+	good := ledger.Receipt{
+		Log:        "org-1",
+		Index:      5,
+		Leaf:       h.leaves()[5],
+		Proof:      proof,
+		Checkpoint: h.checkpoint(signing),
+	}
 	record, err := good.CheckRecord(h.items[5].record, keys(t, signing))
 	if err != nil || record.Index != 5 || record.Verdict != "deny" {
 		t.Fatalf("record = %+v, %v", record, err)
@@ -189,8 +202,12 @@ func TestReceipt(t *testing.T) {
 		"another place": func(r *ledger.Receipt) { r.Index = 6 },
 		"another leaf":  func(r *ledger.Receipt) { r.Leaf[0] ^= 1 },
 		"a node of it":  func(r *ledger.Receipt) { r.Proof[1][0] ^= 1 },
-		"a checkpoint of another size and the same shape": func(r *ledger.Receipt) { r.Checkpoint = other.checkpoint(signing) },
-		"a checkpoint by another key":                     func(r *ledger.Receipt) { r.Checkpoint = h.checkpoint(another) },
+		"a checkpoint of another size and the same shape": func(r *ledger.Receipt) {
+			r.Checkpoint = other.checkpoint(signing)
+		},
+		"a checkpoint by another key": func(r *ledger.Receipt) {
+			r.Checkpoint = h.checkpoint(another)
+		},
 	} {
 		bad := good
 		bad.Proof = append([]ledger.Hash{}, good.Proof...)

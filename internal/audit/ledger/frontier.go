@@ -18,7 +18,8 @@ type Frontier struct {
 // UnpackFrontier reads what Pack wrote. One that does not fit the size is refused.
 func UnpackFrontier(size int64, packed []byte) (Frontier, error) {
 	if size < 0 || size > MaxSize || len(packed) != bits.OnesCount64(uint64(size))*tlog.HashSize {
-		return Frontier{}, fmt.Errorf("the frontier has %d bytes, which does not fit a log of %d entries", len(packed), size)
+		return Frontier{}, fmt.Errorf("the frontier has %d bytes, which does not fit a log of %d entries", len(packed),
+			size)
 	}
 	f := Frontier{size: size, roots: make([]Hash, len(packed)/tlog.HashSize)}
 	for i := range f.roots {

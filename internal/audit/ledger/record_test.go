@@ -16,11 +16,13 @@ func TestRecordIsCanonical(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String()
 		r := ledger.Record{
-			Form: 1, Log: text.Draw(t, "log"), Epoch: rapid.Int64().Draw(t, "epoch"), Index: rapid.Int64().Draw(t, "index"),
-			Time: rapid.Int64().Draw(t, "time"), Action: text.Draw(t, "action"),
+			Form: 1, Log: text.Draw(t, "log"), Epoch: rapid.Int64().Draw(t, "epoch"),
+			Index: rapid.Int64().Draw(t, "index"),
+			Time:  rapid.Int64().Draw(t, "time"), Action: text.Draw(t, "action"),
 			Actor:   ledger.Actor{Kind: text.Draw(t, "kind"), ID: text.Draw(t, "actor")},
 			Subject: ledger.Subject{Type: text.Draw(t, "type"), ID: text.Draw(t, "subject")},
-			Agent:   text.Draw(t, "agent"), Tool: text.Draw(t, "tool"), Verdict: text.Draw(t, "verdict"), Plan: text.Draw(t, "plan"),
+			Agent:   text.Draw(t, "agent"), Tool: text.Draw(t, "tool"), Verdict: text.Draw(t, "verdict"),
+			Plan:    text.Draw(t, "plan"),
 			Session: text.Draw(t, "session"), Step: text.Draw(t, "step"), Server: text.Draw(t, "server"),
 			Policy: text.Draw(t, "policy"), Version: rapid.Int().Draw(t, "version"), Rule: text.Draw(t, "rule"),
 			Payload: text.Draw(t, "payload"),

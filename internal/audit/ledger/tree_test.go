@@ -65,7 +65,9 @@ func TestRootsOfTheReferenceVectors(t *testing.T) {
 		"ddb89be403809e325750d3d263cd78929c2942b7942a34b77e122c9594a74c8c",
 		"5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328",
 	} {
-		entry := []string{"", "00", "10", "2021", "3031", "40414243", "5051525354555657", "606162636465666768696a6b6c6d6e6f"}[i]
+		entry := []string{
+			"", "00", "10", "2021", "3031", "40414243", "5051525354555657", "606162636465666768696a6b6c6d6e6f",
+		}[i]
 		raw, err := hex.DecodeString(entry)
 		if err != nil {
 			t.Fatal(err)
@@ -125,7 +127,8 @@ func TestGrowth(t *testing.T) {
 		}
 		grown := g.End()
 		after := g.Frontier()
-		if want := mth(leaves); hash(grown.Root()) != want || hash(after.Root()) != want || g.Size() != int64(len(leaves)) {
+		if want := mth(leaves); hash(grown.Root()) != want || hash(after.Root()) != want ||
+			g.Size() != int64(len(leaves)) {
 			t.Fatalf("root of %d+%d is wrong", before, added)
 		}
 		for i := before; i < len(leaves); i++ {
@@ -164,7 +167,8 @@ func TestProofsAsInTheRFC(t *testing.T) {
 			if err != nil || showAll(proof) != showAll(subproof(old, leaves[:size], true)) {
 				t.Fatalf("consistency of %d with %d: %v", old, size, err)
 			}
-			if err := ledger.CheckConsistency(proof, int64(old), ledger.Hash(mth(leaves[:old])), int64(size), root); err != nil {
+			if err := ledger.CheckConsistency(proof, int64(old), ledger.Hash(mth(leaves[:old])), int64(size),
+				root); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -208,10 +212,14 @@ func TestProofsOfNothing(t *testing.T) {
 		leaf, root  ledger.Hash
 	}{
 		// A node is not an entry: its hash has another prefix and another place.
-		"second preimage: the parent as a leaf":       {proof[1:], 2, 13, node, root},
-		"second preimage: what the node is made from": {proof[1:], 2, 7, ledger.LeafHash(append([]byte{1}, append(leaves[4][:], leaves[5][:]...)...)), root},
-		"second preimage: the concatenation hashed":   {proof[1:], 2, 13, ledger.LeafHash(append(leaves[4][:], leaves[5][:]...)), root},
-		"the root as the only leaf of a log of one":   {nil, 0, 1, ledger.LeafHash(root[:]), root},
+		"second preimage: the parent as a leaf": {proof[1:], 2, 13, node, root},
+		"second preimage: what the node is made from": {
+			proof[1:], 2, 7, ledger.LeafHash(append([]byte{1}, append(leaves[4][:], leaves[5][:]...)...)), root,
+		},
+		"second preimage: the concatenation hashed": {
+			proof[1:], 2, 13, ledger.LeafHash(append(leaves[4][:], leaves[5][:]...)), root,
+		},
+		"the root as the only leaf of a log of one": {nil, 0, 1, ledger.LeafHash(root[:]), root},
 		"another place":    {proof, 4, 13, leaves[5], root},
 		"a smaller size":   {proof, 5, 7, leaves[5], root},
 		"a larger size":    {proof, 5, 17, leaves[5], root},

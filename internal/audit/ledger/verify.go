@@ -152,7 +152,8 @@ func (v *verifier) compareWith(signed string, keys Keys) error {
 	case seen.Origin.Epoch > now.Epoch:
 		return errors.New("the earlier checkpoint is of a later epoch than the export")
 	case seen.Origin.Epoch == now.Epoch && seen.Size > v.target.Size:
-		return fmt.Errorf("the log has shrunk: the earlier checkpoint covers %d entries, the export's %d", seen.Size, v.target.Size)
+		return fmt.Errorf("the log has shrunk: the earlier checkpoint covers %d entries, the export's %d", seen.Size,
+			v.target.Size)
 	case seen.Size < v.tree.size:
 		return fmt.Errorf("the export begins at entry %d, after the %d entries of the earlier checkpoint: export from %d or before", v.tree.size, seen.Size, seen.Size)
 	}
@@ -205,7 +206,8 @@ func (v *verifier) follow(record Record, payload []byte) error {
 	restored := record.Action == Restored
 	begins := v.epoch >= 0 && record.Epoch > v.epoch || v.epoch < 0 && restored
 	if v.epoch >= 0 && record.Epoch < v.epoch || begins != restored {
-		return fmt.Errorf("epoch %d does not follow epoch %d without the log saying that it was restored", record.Epoch, v.epoch)
+		return fmt.Errorf("epoch %d does not follow epoch %d without the log saying that it was restored", record.Epoch,
+			v.epoch)
 	}
 	v.epoch = record.Epoch
 	if !restored {
@@ -230,17 +232,20 @@ func (v *verifier) follow(record Record, payload []byte) error {
 
 func (v *verifier) end() error {
 	if _, err := v.lines.ReadByte(); err != io.EOF {
-		return fmt.Errorf("after line %d: %w", v.line, errors.Join(errors.New("there is more than the checkpoint covers"), err))
+		return fmt.Errorf("after line %d: %w", v.line,
+			errors.Join(errors.New("there is more than the checkpoint covers"), err))
 	}
 	switch {
 	case v.tree.Root() != v.target.Root:
 		return errors.New("the entries do not give the root that the checkpoint signs")
 	case v.epoch >= 0 && v.epoch != v.target.Origin.Epoch:
-		return fmt.Errorf("the checkpoint is of epoch %d, and the last entry of epoch %d", v.target.Origin.Epoch, v.epoch)
+		return fmt.Errorf("the checkpoint is of epoch %d, and the last entry of epoch %d", v.target.Origin.Epoch,
+			v.epoch)
 	case v.gone != nil:
 		return v.gone
 	case v.earlier != nil && v.earlier.Size > v.tree.size:
-		return fmt.Errorf("the log has shrunk: the earlier checkpoint covers %d entries, the export's %d", v.earlier.Size, v.tree.size)
+		return fmt.Errorf("the log has shrunk: the earlier checkpoint covers %d entries, the export's %d",
+			v.earlier.Size, v.tree.size)
 	}
 	return nil
 }

@@ -28,7 +28,8 @@ func TestVerify(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := ledger.Report{
-		Origin: ledger.Origin{Installation: installation, Log: "org-1"}, Log: "org-1", Size: 301, Root: ledger.Hash(mth(h.leaves())),
+		Origin: ledger.Origin{Installation: installation, Log: "org-1"}, Log: "org-1", Size: 301,
+		Root:     ledger.Hash(mth(h.leaves())),
 		Payloads: 299, Erased: 1, Restores: []ledger.Restore{},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -118,11 +119,17 @@ func TestVerifyRefuses(t *testing.T) {
 		earlier string
 		want    string // in the error
 	}{
-		"an empty file":    {func() []byte { return nil }, "", "ends too early"},
-		"some other JSON":  {func() []byte { return []byte("{}\n") }, "", "version"},
-		"no JSON":          {func() []byte { return []byte("hello\n") }, "", "not an export"},
-		"an entry dropped": {func() []byte { h := whole(); h.items = append(h.items[:4:4], h.items[5:]...); return h.export(0) }, "", "entry 4 of log org-1 is expected"},
-		"entries swapped":  {func() []byte { h := whole(); h.items[4], h.items[5] = h.items[5], h.items[4]; return h.export(0) }, "", "is expected"},
+		"an empty file":   {func() []byte { return nil }, "", "ends too early"},
+		"some other JSON": {func() []byte { return []byte("{}\n") }, "", "version"},
+		"no JSON":         {func() []byte { return []byte("hello\n") }, "", "not an export"},
+		"an entry dropped": {
+			func() []byte { h := whole(); h.items = append(h.items[:4:4], h.items[5:]...); return h.export(0) }, "",
+			"entry 4 of log org-1 is expected",
+		},
+		"entries swapped": {
+			func() []byte { h := whole(); h.items[4], h.items[5] = h.items[5], h.items[4]; return h.export(0) }, "",
+			"is expected",
+		},
 		"the last entry dropped from the file": {func() []byte {
 			lines := bytes.SplitAfter(whole().export(0), []byte("\n"))
 			return bytes.Join(lines[:len(lines)-2], nil)
@@ -133,7 +140,9 @@ func TestVerifyRefuses(t *testing.T) {
 			h.add("call.decided", nil)
 			return h.exportWith(0, checkpoint)
 		}, "", "more than the checkpoint covers"},
-		"the last entry dropped and signed again": {func() []byte { return newHistory(t, 19).export(0) }, seen, "shrunk"},
+		"the last entry dropped and signed again": {
+			func() []byte { return newHistory(t, 19).export(0) }, seen, "shrunk",
+		},
 		"rewritten and signed again": {func() []byte {
 			h := newHistory(t, 19)
 			h.add("call.decided", "another")
@@ -153,8 +162,13 @@ func TestVerifyRefuses(t *testing.T) {
 			}
 			return h.export(20)
 		}, seen, "rewritten, or forked"},
-		"begins after the checkpoint": {func() []byte { h := whole(); h.add("x", nil); return h.export(21) }, seen, "export from 20"},
-		"another log":                 {func() []byte { h := &history{t: t, log: "org-2"}; h.add("x", nil); return h.export(0) }, seen, "another log"},
+		"begins after the checkpoint": {
+			func() []byte { h := whole(); h.add("x", nil); return h.export(21) }, seen, "export from 20",
+		},
+		"another log": {
+			func() []byte { h := &history{t: t, log: "org-2"}; h.add("x", nil); return h.export(0) }, seen,
+			"another log",
+		},
 		"entries of another log": {func() []byte {
 			h := whole()
 			h.log = "org-2"
@@ -165,8 +179,13 @@ func TestVerifyRefuses(t *testing.T) {
 			c := strings.Replace(h.checkpoint(signing), "\n20\n", "\n19\n", 1)
 			return h.exportWith(0, c)
 		}, "", "signature"},
-		"a checkpoint by another key":    {func() []byte { h := whole(); return h.exportWith(0, h.checkpoint(another)) }, "", "signature"},
-		"an epoch that begins by itself": {func() []byte { h := whole(); h.epoch = 4; h.add("call.decided", nil); return h.export(0) }, "", "epoch 4 does not follow"},
+		"a checkpoint by another key": {
+			func() []byte { h := whole(); return h.exportWith(0, h.checkpoint(another)) }, "", "signature",
+		},
+		"an epoch that begins by itself": {
+			func() []byte { h := whole(); h.epoch = 4; h.add("call.decided", nil); return h.export(0) }, "",
+			"epoch 4 does not follow",
+		},
 		"an epoch that goes back": {func() []byte {
 			h := whole()
 			h.restore(20, 9, nil)
@@ -174,7 +193,9 @@ func TestVerifyRefuses(t *testing.T) {
 			h.add(ledger.Restored, nil)
 			return h.export(0)
 		}, "", "epoch 3 does not follow"},
-		"a checkpoint of another epoch than its last entry": {func() []byte { h := whole(); h.epoch = 4; return h.export(0) }, "", "the last entry of epoch 0"},
+		"a checkpoint of another epoch than its last entry": {
+			func() []byte { h := whole(); h.epoch = 4; return h.export(0) }, "", "the last entry of epoch 0",
+		},
 		"a frontier that is made up": {func() []byte {
 			h := whole()
 			mine := newHistory(t, 4)
@@ -182,8 +203,13 @@ func TestVerifyRefuses(t *testing.T) {
 			mine.items[3].record = []byte("{}")
 			return mine.exportWith(4, h.checkpoint(signing))
 		}, "", "do not give the root"},
-		"the checkpoint seen is of a later epoch": {func() []byte { return whole().export(0) }, func() string { h := whole(); h.epoch = 2; return h.checkpoint(signing) }(), "later epoch"},
-		"the checkpoint seen is not signed":       {func() []byte { return whole().export(0) }, "hello", "earlier checkpoint"},
+		"the checkpoint seen is of a later epoch": {
+			func() []byte { return whole().export(0) },
+			func() string { h := whole(); h.epoch = 2; return h.checkpoint(signing) }(), "later epoch",
+		},
+		"the checkpoint seen is not signed": {
+			func() []byte { return whole().export(0) }, "hello", "earlier checkpoint",
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -298,7 +324,8 @@ func TestVerifyReportsReadErrors(t *testing.T) {
 	if _, err := ledger.Verify(broken, ledger.Trust{}); !errors.Is(err, errDisk) {
 		t.Errorf("err = %v, want the cause", err)
 	}
-	if _, err := ledger.Verify(io.MultiReader(bytes.NewReader(good), failing{}), ledger.Trust{}); !errors.Is(err, errDisk) {
+	if _, err := ledger.Verify(io.MultiReader(bytes.NewReader(good), failing{}),
+		ledger.Trust{}); !errors.Is(err, errDisk) {
 		t.Errorf("err = %v, want the cause", err)
 	}
 }

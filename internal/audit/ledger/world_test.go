@@ -78,9 +78,17 @@ func newHistory(t testing.TB, n int) *history {
 func (h *history) add(action string, payload any) {
 	h.t.Helper()
 	r := ledger.Record{
-		Log: h.log, Epoch: h.epoch, Index: int64(len(h.items)), Time: 1_700_000_000_000_000 + int64(len(h.items)), Action: action,
-		Actor: ledger.Actor{Kind: "key", ID: "k1"}, Subject: ledger.Subject{Type: "thing", ID: "7"},
-		Agent: "a", Tool: "mail.send", Verdict: "deny", Plan: "p",
+		Log:     h.log,
+		Epoch:   h.epoch,
+		Index:   int64(len(h.items)),
+		Time:    1_700_000_000_000_000 + int64(len(h.items)),
+		Action:  action,
+		Actor:   ledger.Actor{Kind: "key", ID: "k1"},
+		Subject: ledger.Subject{Type: "thing", ID: "7"},
+		Agent:   "a",
+		Tool:    "mail.send",
+		Verdict: "deny",
+		Plan:    "p",
 	}
 	var it item
 	var err error
@@ -116,7 +124,9 @@ func (h *history) leaves() []ledger.Hash {
 func (h *history) checkpoint(key ed25519.PrivateKey) string {
 	h.t.Helper()
 	origin := ledger.Origin{Installation: installation, Log: h.log, Epoch: h.epoch}
-	signed, err := ledger.Checkpoint{Origin: origin, Size: int64(len(h.items)), Root: mth(h.leaves())}.Sign(signer(h.t, key))
+	signed, err := ledger.Checkpoint{
+		Origin: origin, Size: int64(len(h.items)), Root: mth(h.leaves()),
+	}.Sign(signer(h.t, key))
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -83,13 +83,14 @@ func TestRefused(t *testing.T) {
 	_, other, _ := ed25519.GenerateKey(nil)
 	foreign, _ := accesstoken.Sign(who, "key-1", other, now, time.Minute)
 	cases := map[string]string{
-		"empty":                  "",
-		"garbage":                "a.b.c",
-		"alg none":               unsigned(`{"alg":"none","typ":"at+jwt","kid":"key-1"}`, payload),
-		"alg None":               unsigned(`{"alg":"None","typ":"at+jwt","kid":"key-1"}`, payload),
-		"HS256 with our public":  confused,
-		"another key":            foreign,
-		"payload of another":     valid[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(payload)) + "." + valid[2],
+		"empty":                 "",
+		"garbage":               "a.b.c",
+		"alg none":              unsigned(`{"alg":"none","typ":"at+jwt","kid":"key-1"}`, payload),
+		"alg None":              unsigned(`{"alg":"None","typ":"at+jwt","kid":"key-1"}`, payload),
+		"HS256 with our public": confused,
+		"another key":           foreign,
+		"payload of another": valid[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(payload)) + "." +
+			valid[2],
 		"signature cut":          valid[0] + "." + valid[1] + ".",
 		"expired":                forge(t, nil, func(c jwt.MapClaims) { c["exp"] = now.Unix() }),
 		"no expiry":              forge(t, nil, func(c jwt.MapClaims) { delete(c, "exp") }),
@@ -105,11 +106,13 @@ func TestRefused(t *testing.T) {
 		"expiry of another type": forge(t, nil, func(c jwt.MapClaims) { c["exp"] = "soon" }),
 	}
 	for name, token := range cases {
-		if got, err := accesstoken.Verify(token, find, now); !errors.Is(err, accesstoken.ErrRefused) || got != (accesstoken.Claims{}) {
+		if got, err := accesstoken.Verify(token, find, now); !errors.Is(err, accesstoken.ErrRefused) ||
+			got != (accesstoken.Claims{}) {
 			t.Errorf("%s: %+v, %v; want refused", name, got, err)
 		}
 	}
-	if _, err := accesstoken.Verify(forge(t, map[string]any{"kid": "key-2"}, none), find, now); !errors.Is(err, errFind) {
+	if _, err := accesstoken.Verify(forge(t, map[string]any{"kid": "key-2"}, none), find,
+		now); !errors.Is(err, errFind) {
 		t.Errorf("unknown key: %v, want find's own error", err)
 	}
 }

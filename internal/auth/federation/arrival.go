@@ -56,7 +56,8 @@ func (s *Service) Arrive(ctx context.Context, r Return) (Arrival, error) {
 		return Arrival{}, err
 	}
 	if party.Issuer != a.Issuer || party.ClientID != a.ClientID || r.Issuer != "" && r.Issuer != a.Issuer {
-		return Arrival{}, fault.New(fault.Unauthenticated, "the identity provider is not the one this sign-in began with; begin again")
+		return Arrival{}, fault.New(fault.Unauthenticated,
+			"the identity provider is not the one this sign-in began with; begin again")
 	}
 	claims, err := s.party.Redeem(ctx, party, a.Attempt, r.Code)
 	if err != nil {
@@ -77,7 +78,8 @@ func (s *Service) checkAddress(p Provider, c oidc.Claims) (string, error) {
 	case c.EmailVerified != nil && !*c.EmailVerified, p.OrgID == "" && c.EmailVerified == nil:
 		return "", fault.New(fault.Forbidden, "the identity provider has not verified your e-mail address")
 	case p.OrgID != "" && !p.speaksOf(address):
-		return "", fault.New(fault.Forbidden, "this identity provider does not speak for the domain of your e-mail address")
+		return "", fault.New(fault.Forbidden,
+			"this identity provider does not speak for the domain of your e-mail address")
 	}
 	return address, nil
 }
@@ -91,7 +93,9 @@ func (s *Service) admit(ctx context.Context, r Return, a attempt, p Provider, c 
 	arrival := Arrival{OrgID: a.OrgID, Linked: a.LinkTo != "", Life: codeLife}
 	var userID string
 	var opened auth.Opened
-	err := s.Database.Write(ctx, database.Change{Logs: logs, Do: func(ctx context.Context, tx *database.Tx) (err error) {
+	err := s.Database.Write(ctx, database.Change{Logs: logs, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) (err error) {
 		if userID, err = s.account(ctx, tx, a, p, c); err != nil || arrival.Linked {
 			return err
 		}
@@ -100,10 +104,13 @@ func (s *Service) admit(ctx context.Context, r Return, a attempt, p Provider, c 
 			return err
 		}
 		arrival.Code, arrival.Browser = secret.Token("sc_"), secret.Token("")
-		if err := insertCode(ctx, tx, codeHash(arrival.Code.Reveal(), arrival.Browser.Reveal()), userID, a.OrgID); err != nil {
+		if err := insertCode(ctx, tx, codeHash(arrival.Code.Reveal(), arrival.Browser.Reveal()), userID,
+			a.OrgID); err != nil {
 			return err
 		}
-		return recordIdentity(ctx, tx, "identity.vouched", userID, Identity{OrgID: a.OrgID, Issuer: c.Issuer, Email: c.Email})
+		return recordIdentity(ctx, tx, "identity.vouched", userID, Identity{
+			OrgID: a.OrgID, Issuer: c.Issuer, Email: c.Email,
+		})
 	}})
 	if err != nil {
 		return Arrival{}, fmt.Errorf("sign in with an identity provider: %w", err)
@@ -179,7 +186,8 @@ func (s *Service) welcome(ctx context.Context, tx *database.Tx, a attempt, p Pro
 		return "", err
 	}
 	if taken {
-		return "", fault.New(fault.Conflict, "your e-mail address has an account here already: sign in to it, and link this identity provider to it")
+		return "", fault.New(fault.Conflict,
+			"your e-mail address has an account here already: sign in to it, and link this identity provider to it")
 	}
 	user := auth.User{Email: c.Email, Name: c.Name}
 	if a.OrgID == "" {
@@ -200,9 +208,18 @@ func (s *Service) welcome(ctx context.Context, tx *database.Tx, a attempt, p Pro
 	return user.ID, s.keep(ctx, tx, a, c, user.ID, false)
 }
 
-func (s *Service) keep(ctx context.Context, tx *database.Tx, a attempt, c oidc.Claims, userID string, linked bool) error {
+func (s *Service) keep(
+	ctx context.Context, tx *database.Tx, a attempt, c oidc.Claims, userID string, linked bool,
+) error {
 	i := Identity{
-		ID: database.NewID(), OrgID: a.OrgID, Issuer: c.Issuer, Subject: c.Subject, UserID: userID, Email: c.Email, Linked: linked, CreatedAt: tx.Now(),
+		ID:        database.NewID(),
+		OrgID:     a.OrgID,
+		Issuer:    c.Issuer,
+		Subject:   c.Subject,
+		UserID:    userID,
+		Email:     c.Email,
+		Linked:    linked,
+		CreatedAt: tx.Now(),
 	}
 	if err := insertIdentity(ctx, tx, i); err != nil {
 		return err
@@ -212,7 +229,9 @@ func (s *Service) keep(ctx context.Context, tx *database.Tx, a attempt, c oidc.C
 
 // Exchange gives tokens for the code of a page, once, in the browser that has the
 // other half of it.
-func (s *Service) Exchange(ctx context.Context, code, browser string, d auth.Device) (auth.User, auth.Tokens, string, error) {
+func (s *Service) Exchange(
+	ctx context.Context, code, browser string, d auth.Device,
+) (auth.User, auth.Tokens, string, error) {
 	refused := fault.New(fault.Unauthenticated, "the code is wrong, used or too old; sign in again")
 	hash := codeHash(code, browser)
 	// Bad codes are refused here: anyone may call this, and must not be able to fill
@@ -222,7 +241,9 @@ func (s *Service) Exchange(ctx context.Context, code, browser string, d auth.Dev
 		return auth.User{}, auth.Tokens{}, "", orRefused(err, refused)
 	}
 	var opened auth.Opened
-	err = s.Database.Write(ctx, database.Change{Logs: []string{audit.System}, Do: func(ctx context.Context, tx *database.Tx) error {
+	err = s.Database.Write(ctx, database.Change{Logs: []string{audit.System}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		fresh, err := takeCode(ctx, tx, hash)
 		if err != nil || !fresh {
 			return orRefused(err, refused)

@@ -127,7 +127,8 @@ func (s *Service) find(ctx context.Context, orgID string) (Provider, oidc.Provid
 			return Provider{}, oidc.Provider{}, notThere()
 		}
 		return Provider{}, oidc.Provider{
-			Issuer: s.Google.Issuer, ClientID: s.Google.ClientID, Secret: s.Google.Secret, RedirectURL: s.PublicURL + CallbackPath(""),
+			Issuer: s.Google.Issuer, ClientID: s.Google.ClientID, Secret: s.Google.Secret,
+			RedirectURL: s.PublicURL + CallbackPath(""),
 		}, nil
 	}
 	p, err := providerOf(ctx, s.Database, orgID)
@@ -141,7 +142,8 @@ func (s *Service) find(ctx context.Context, orgID string) (Provider, oidc.Provid
 // reopen reads what a browser kept. It must be of this provider, in time, and for
 // the answer that came with it.
 func (s *Service) reopen(cookie, orgID, state string) (attempt, error) {
-	stale := fault.New(fault.Unauthenticated, "this sign-in was not begun in this browser, or took too long; begin again")
+	stale := fault.New(fault.Unauthenticated,
+		"this sign-in was not begun in this browser, or took too long; begin again")
 	sealed, err := base64.RawURLEncoding.DecodeString(cookie)
 	if err != nil || len(cookie) > maxCookie {
 		return attempt{}, stale

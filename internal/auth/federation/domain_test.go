@@ -70,8 +70,14 @@ func TestDomainsAreProven(t *testing.T) {
 		}
 		records := map[string][]string{}
 		service := federation.New(federation.Options{
-			Database: db, Sealer: sealer, Web: openWeb{}, Keys: apikey.New(db, slog.New(slog.DiscardHandler)), PublicURL: "https://writ.example.org",
-			Members: federation.Members{Role: func(context.Context, database.Reader, string, string) (principal.Role, error) {
+			Database:  db,
+			Sealer:    sealer,
+			Web:       openWeb{},
+			Keys:      apikey.New(db, slog.New(slog.DiscardHandler)),
+			PublicURL: "https://writ.example.org",
+			Members: federation.Members{Role: func(
+				context.Context, database.Reader, string, string,
+			) (principal.Role, error) {
 				return principal.Owner, nil
 			}},
 			LookupTXT: func(ctx context.Context, name string) ([]string, error) {
@@ -84,7 +90,9 @@ func TestDomainsAreProven(t *testing.T) {
 				return nil, errors.New("no such name")
 			},
 		})
-		owner := principal.Principal{Kind: principal.User, UserID: database.NewID(), OrgID: addOrganization(t, db), Role: principal.Owner}
+		owner := principal.Principal{
+			Kind: principal.User, UserID: database.NewID(), OrgID: addOrganization(t, db), Role: principal.Owner,
+		}
 		_, err = service.Put(t.Context(), owner, federation.Settings{
 			Issuer: provider.Issuer(), ClientID: provider.ClientID, Secret: secret.NewText(provider.ClientSecret),
 			Domains: []string{"corp.example", "other.example"}, DefaultRole: principal.Member,
@@ -144,7 +152,8 @@ func addOrganization(t *testing.T, db *database.DB) string {
 	t.Helper()
 	id := database.NewID()
 	err := db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Corp', 1, 1)`, id)
+		_, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Corp', 1, 1)`,
+			id)
 		return err
 	}})
 	if err != nil {

@@ -181,10 +181,12 @@ func invisible(r rune) bool { return r <= ' ' || r > '~' }
 // checkIssuer wants TLS, unless the operator permits the very host.
 func (s *Service) checkIssuer(issuer string) error {
 	switch {
-	case issuer == "" || len(issuer) > maxIssuer || strings.ContainsFunc(issuer, invisible) || strings.ContainsAny(issuer, "?#"):
+	case issuer == "" || len(issuer) > maxIssuer || strings.ContainsFunc(issuer, invisible) ||
+		strings.ContainsAny(issuer, "?#"):
 		return fault.Field("issuer", "must be the provider's URL, without a query, of at most %d characters", maxIssuer)
 	case s.Web.Check(issuer) != nil:
-		return fault.Field("issuer", "must be a URL of a public address, or of one the operator allows with WRIT_OUTBOUND_ALLOW")
+		return fault.Field("issuer",
+			"must be a URL of a public address, or of one the operator allows with WRIT_OUTBOUND_ALLOW")
 	case !strings.HasPrefix(issuer, "https://") && !s.Web.IsPermitted(issuer):
 		return fault.Field("issuer", "must begin with https://")
 	}

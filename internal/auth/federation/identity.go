@@ -82,7 +82,12 @@ func recordIdentity(ctx context.Context, tx *database.Tx, action, userID string,
 		payload["identity"] = i.ID
 	}
 	_, err := audit.Append(ctx, tx, audit.Entry{
-		Log: audit.System, Action: action, Actor: as(userID), Subject: audit.Subject{Type: "user", ID: userID}, Payload: payload, Observation: true,
+		Log:         audit.System,
+		Action:      action,
+		Actor:       as(userID),
+		Subject:     audit.Subject{Type: "user", ID: userID},
+		Payload:     payload,
+		Observation: true,
 	})
 	return err
 }

@@ -71,7 +71,9 @@ func (s *Service) Put(ctx context.Context, p principal.Principal, n Settings) (P
 }
 
 // endWhatCounted ends what a change of the provider takes the ground from.
-func (s *Service) endWhatCounted(ctx context.Context, tx *database.Tx, p principal.Principal, before, after Provider) error {
+func (s *Service) endWhatCounted(
+	ctx context.Context, tx *database.Tx, p principal.Principal, before, after Provider,
+) error {
 	lostDomain := slices.ContainsFunc(before.Domains, func(d Domain) bool { return !after.hasDomain(d.Name) })
 	if before.OrgID != "" && (before.Issuer != after.Issuer || before.ClientID != after.ClientID || lostDomain) {
 		if err := s.endVouched(ctx, tx, p, p.OrgID, ""); err != nil {
@@ -87,7 +89,9 @@ func (s *Service) endWhatCounted(ctx context.Context, tx *database.Tx, p princip
 // endVouched ends what a provider vouched for, of everyone or of one person: their
 // sessions, and the keys of terminals they let in. Who calls it forgets the keys
 // after the change.
-func (s *Service) endVouched(ctx context.Context, tx *database.Tx, actor principal.Principal, orgID, userID string) error {
+func (s *Service) endVouched(
+	ctx context.Context, tx *database.Tx, actor principal.Principal, orgID, userID string,
+) error {
 	if err := auth.EndLimited(ctx, tx, orgID, userID); err != nil {
 		return err
 	}
@@ -97,8 +101,15 @@ func (s *Service) endVouched(ctx context.Context, tx *database.Tx, actor princip
 // changed is a provider after its settings, or a fault where they cannot be.
 func (s *Service) changed(before Provider, n Settings, orgID string, tx *database.Tx) (Provider, error) {
 	after := Provider{
-		OrgID: orgID, Issuer: n.Issuer, ClientID: n.ClientID, Slug: n.Slug, DefaultRole: n.DefaultRole, Enforced: n.Enforced,
-		CreatedAt: tx.Now(), UpdatedAt: tx.Now(), sealedSecret: before.sealedSecret,
+		OrgID:        orgID,
+		Issuer:       n.Issuer,
+		ClientID:     n.ClientID,
+		Slug:         n.Slug,
+		DefaultRole:  n.DefaultRole,
+		Enforced:     n.Enforced,
+		CreatedAt:    tx.Now(),
+		UpdatedAt:    tx.Now(),
+		sealedSecret: before.sealedSecret,
 	}
 	if before.OrgID != "" {
 		after.CreatedAt = before.CreatedAt
@@ -111,10 +122,12 @@ func (s *Service) changed(before Provider, n Settings, orgID string, tx *databas
 	case n.Secret.IsSet():
 		after.sealedSecret = s.Sealer.Seal(sealContext(orgID), []byte(n.Secret.Reveal()))
 	case !same:
-		return Provider{}, fault.Field("clientSecret", "is required with a new issuer or client: the old one must not be sent elsewhere")
+		return Provider{}, fault.Field("clientSecret",
+			"is required with a new issuer or client: the old one must not be sent elsewhere")
 	}
 	if n.Enforced && after.TestedAt == nil {
-		return Provider{}, fault.Field("enforced", "must wait until the connection was tested: else nobody but owners could sign in")
+		return Provider{}, fault.Field("enforced",
+			"must wait until the connection was tested: else nobody but owners could sign in")
 	}
 	for _, name := range n.Domains {
 		domain := Domain{Name: name}
@@ -248,16 +261,21 @@ func (s *Service) partyOf(p Provider) (oidc.Provider, error) {
 		return oidc.Provider{}, fmt.Errorf("open the client secret of %s's identity provider: %w", p.OrgID, err)
 	}
 	return oidc.Provider{
-		Issuer: p.Issuer, ClientID: p.ClientID, Secret: secret.NewText(string(plain)), RedirectURL: s.PublicURL + CallbackPath(p.OrgID),
+		Issuer: p.Issuer, ClientID: p.ClientID, Secret: secret.NewText(string(plain)),
+		RedirectURL: s.PublicURL + CallbackPath(p.OrgID),
 	}, nil
 }
 
 // change makes a change in the caller's organization, if their role still allows
 // it under the organization's lock.
-func (s *Service) change(ctx context.Context, p principal.Principal, do func(ctx context.Context, tx *database.Tx, p principal.Principal) error) error {
+func (s *Service) change(
+	ctx context.Context, p principal.Principal, do func(ctx context.Context, tx *database.Tx, p principal.Principal) error,
+) error {
 	// Also after an error: a commit may have taken effect without our knowing.
 	defer s.Keys.Forget()
-	return s.Database.Write(ctx, database.Change{Logs: []string{p.OrgID}, Do: func(ctx context.Context, tx *database.Tx) error {
+	return s.Database.Write(ctx, database.Change{Logs: []string{p.OrgID}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		role, err := s.Members.Role(ctx, tx, p.OrgID, p.UserID)
 		if err != nil {
 			return err
@@ -271,7 +289,13 @@ func (s *Service) change(ctx context.Context, p principal.Principal, do func(ctx
 }
 
 func record(ctx context.Context, tx *database.Tx, p principal.Principal, action string, provider Provider) error {
-	payload := recorded{Issuer: provider.Issuer, ClientID: provider.ClientID, Slug: provider.Slug, DefaultRole: provider.DefaultRole, Enforced: provider.Enforced}
+	payload := recorded{
+		Issuer:      provider.Issuer,
+		ClientID:    provider.ClientID,
+		Slug:        provider.Slug,
+		DefaultRole: provider.DefaultRole,
+		Enforced:    provider.Enforced,
+	}
 	for _, d := range provider.Domains {
 		payload.Domains = append(payload.Domains, d.Name)
 		if d.ProvenAt != nil {
@@ -279,7 +303,12 @@ func record(ctx context.Context, tx *database.Tx, p principal.Principal, action 
 		}
 	}
 	_, err := audit.Append(ctx, tx, audit.Entry{
-		Log: p.OrgID, Action: action, Actor: p, Subject: audit.Subject{Type: "identity_provider", ID: p.OrgID}, Payload: payload, Observation: true,
+		Log:         p.OrgID,
+		Action:      action,
+		Actor:       p,
+		Subject:     audit.Subject{Type: "identity_provider", ID: p.OrgID},
+		Payload:     payload,
+		Observation: true,
 	})
 	return err
 }

@@ -21,7 +21,8 @@ func findProvider(ctx context.Context, r database.Reader, where string, args ...
 	var slug sql.NullString
 	var enforced, created, updated int64
 	var tested sql.NullInt64
-	err := r.QueryRow(ctx, selectProvider+where, args...).Scan(&p.OrgID, &p.Issuer, &p.ClientID, &p.sealedSecret, &slug, &p.DefaultRole,
+	err := r.QueryRow(ctx, selectProvider+where, args...).Scan(&p.OrgID, &p.Issuer, &p.ClientID, &p.sealedSecret, &slug,
+		&p.DefaultRole,
 		&enforced, &tested, &created, &updated)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Provider{}, notThere()
@@ -82,7 +83,8 @@ func putProvider(ctx context.Context, tx *database.Tx, p Provider) error {
 		ON CONFLICT (org_id) DO UPDATE
 		SET issuer = excluded.issuer, client_id = excluded.client_id, sealed_secret = excluded.sealed_secret, slug = excluded.slug,
 			default_role = excluded.default_role, enforced = excluded.enforced, tested_at = excluded.tested_at, updated_at = excluded.updated_at`,
-		p.OrgID, p.Issuer, p.ClientID, p.sealedSecret, database.OptionalText(p.Slug), string(p.DefaultRole), number(p.Enforced),
+		p.OrgID, p.Issuer, p.ClientID, p.sealedSecret, database.OptionalText(p.Slug), string(p.DefaultRole),
+		number(p.Enforced),
 		database.OptionalMicros(p.TestedAt), database.Micros(p.CreatedAt), database.Micros(p.UpdatedAt))
 	if err != nil {
 		return fmt.Errorf("store an identity provider: %w", err)
@@ -132,7 +134,8 @@ func scanIdentity(s database.Scanner) (i Identity, err error) {
 
 // findIdentity gives the zero Identity when nobody has come with it yet.
 func findIdentity(ctx context.Context, r database.Reader, orgID, issuer, subject string) (Identity, error) {
-	i, err := scanIdentity(r.QueryRow(ctx, `SELECT `+identityColumns+` FROM external_identity WHERE org_id = $1 AND issuer = $2 AND subject = $3`,
+	i, err := scanIdentity(r.QueryRow(ctx,
+		`SELECT `+identityColumns+` FROM external_identity WHERE org_id = $1 AND issuer = $2 AND subject = $3`,
 		orgID, issuer, subject))
 	if errors.Is(err, sql.ErrNoRows) {
 		return Identity{}, nil
@@ -157,7 +160,8 @@ func identitiesOf(ctx context.Context, r database.Reader, userID string) ([]Iden
 }
 
 func insertIdentity(ctx context.Context, tx *database.Tx, i Identity) error {
-	_, err := tx.Exec(ctx, `INSERT INTO external_identity (`+identityColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+	_, err := tx.Exec(ctx,
+		`INSERT INTO external_identity (`+identityColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 		i.ID, i.OrgID, i.Issuer, i.Subject, i.UserID, i.Email, number(i.Linked), database.Micros(i.CreatedAt))
 	if err != nil {
 		return fmt.Errorf("store an identity: %w", err)
@@ -186,7 +190,8 @@ func insertCode(ctx context.Context, tx *database.Tx, hash []byte, userID, orgID
 // findCode gives who may have tokens for a code; nobody for one that is unknown,
 // used or late.
 func findCode(ctx context.Context, r database.Reader, hash []byte, now int64) (userID, orgID string, err error) {
-	err = r.QueryRow(ctx, `SELECT user_id, org_id FROM sign_in_code WHERE hash = $1 AND expires_at > $2`, hash, now).Scan(&userID, &orgID)
+	err = r.QueryRow(ctx, `SELECT user_id, org_id FROM sign_in_code WHERE hash = $1 AND expires_at > $2`, hash,
+		now).Scan(&userID, &orgID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", "", nil
 	}

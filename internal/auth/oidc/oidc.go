@@ -40,7 +40,10 @@ const (
 
 // signatures are the algorithms a token may be signed with. None of them has a
 // secret that both sides know, and "none" is none of them.
-var signatures = []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA}
+var signatures = []string{
+	oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512,
+	oidc.EdDSA,
+}
 
 // Provider is an identity provider and our registration with it.
 type Provider struct {
@@ -59,7 +62,9 @@ type Attempt struct {
 
 // NewAttempt makes one.
 func NewAttempt() Attempt {
-	return Attempt{State: secret.Token("").Reveal(), Nonce: secret.Token("").Reveal(), Verifier: oauth2.GenerateVerifier()}
+	return Attempt{
+		State: secret.Token("").Reveal(), Nonce: secret.Token("").Reveal(), Verifier: oauth2.GenerateVerifier(),
+	}
 }
 
 // Claims are what a provider says of a person.
@@ -142,7 +147,9 @@ func (r *RelyingParty) Redeem(ctx context.Context, p Provider, a Attempt, code s
 	if !ok {
 		return Claims{}, refused(errors.New("it gave no identity token"))
 	}
-	verifier := found.VerifierContext(ctx, &oidc.Config{ClientID: p.ClientID, SupportedSigningAlgs: signatures, Now: r.now})
+	verifier := found.VerifierContext(ctx, &oidc.Config{
+		ClientID: p.ClientID, SupportedSigningAlgs: signatures, Now: r.now,
+	})
 	token, err := verifier.Verify(ctx, raw)
 	if err != nil {
 		return Claims{}, refused(err)
@@ -170,7 +177,13 @@ func read(token *oidc.IDToken, p Provider, a Attempt) (Claims, error) {
 	case more.Party != "" && more.Party != p.ClientID, len(token.Audience) > 1 && more.Party == "":
 		return Claims{}, refused(errors.New("the token was made for another party"))
 	}
-	return Claims{Issuer: token.Issuer, Subject: token.Subject, Email: more.Email, Name: more.Name, EmailVerified: truth(more.EmailVerified)}, nil
+	return Claims{
+		Issuer:        token.Issuer,
+		Subject:       token.Subject,
+		Email:         more.Email,
+		Name:          more.Name,
+		EmailVerified: truth(more.EmailVerified),
+	}, nil
 }
 
 // isBroken finds what no database keeps, and what the decoder puts in the place of
@@ -239,7 +252,8 @@ func settings(found *oidc.Provider, p Provider) *oauth2.Config {
 // unusable says that a provider does not work; whoever set it up sees why in the
 // log.
 func unusable(cause error) error {
-	return fault.Wrap(cause, fault.Unavailable, "the identity provider cannot be reached, or does not speak OpenID Connect")
+	return fault.Wrap(cause, fault.Unavailable,
+		"the identity provider cannot be reached, or does not speak OpenID Connect")
 }
 
 // refused is the one answer to what a provider must not say.

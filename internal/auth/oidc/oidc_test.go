@@ -97,10 +97,17 @@ func (l *liar) resign(t *testing.T, change func(jwt.MapClaims)) func(map[string]
 }
 
 func (l *liar) provider() oidc.Provider {
-	return oidc.Provider{Issuer: l.Issuer(), ClientID: l.ClientID, Secret: secret.NewText(l.ClientSecret), RedirectURL: "http://writ.example.org/callback"}
+	return oidc.Provider{
+		Issuer:      l.Issuer(),
+		ClientID:    l.ClientID,
+		Secret:      secret.NewText(l.ClientSecret),
+		RedirectURL: "http://writ.example.org/callback",
+	}
 }
 
-var noRedirects = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+var noRedirects = &http.Client{
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
 
 // visit opens the provider's page and gives what the browser brings back.
 func visit(t *testing.T, address string) url.Values {
@@ -143,7 +150,8 @@ func TestSignIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	user := mockoidc.DefaultUser()
-	if got.Issuer != l.Issuer() || got.Subject != user.Subject || got.Email != user.Email || got.EmailVerified == nil || !*got.EmailVerified {
+	if got.Issuer != l.Issuer() || got.Subject != user.Subject || got.Email != user.Email ||
+		got.EmailVerified == nil || !*got.EmailVerified {
 		t.Errorf("got %+v", got)
 	}
 	if err := newParty().Check(t.Context(), l.provider()); err != nil {
@@ -190,8 +198,12 @@ func TestLies(t *testing.T) {
 		"signed with the client secret": forged(func(l *liar, c jwt.MapClaims) (string, error) {
 			return jwt.NewWithClaims(jwt.SigningMethodHS256, c).SignedString([]byte(l.ClientSecret))
 		}),
-		"no token": func(*testing.T, *liar) func(map[string]any) { return func(a map[string]any) { delete(a, "id_token") } },
-		"no JWT":   func(*testing.T, *liar) func(map[string]any) { return func(a map[string]any) { a["id_token"] = "x" } },
+		"no token": func(*testing.T, *liar) func(map[string]any) {
+			return func(a map[string]any) { delete(a, "id_token") }
+		},
+		"no JWT": func(*testing.T, *liar) func(map[string]any) {
+			return func(a map[string]any) { a["id_token"] = "x" }
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -226,7 +238,8 @@ func TestCodeIsBounded(t *testing.T) {
 	t.Parallel()
 	l := newLiar(t)
 	for _, code := range []string{"", strings.Repeat("x", 5000)} {
-		if _, err := newParty().Redeem(t.Context(), l.provider(), oidc.NewAttempt(), code); !fault.Is(err, fault.Invalid) {
+		if _, err := newParty().Redeem(t.Context(), l.provider(), oidc.NewAttempt(),
+			code); !fault.Is(err, fault.Invalid) {
 			t.Errorf("a code of %d characters: %v", len(code), err)
 		}
 	}
@@ -244,7 +257,9 @@ func TestUnusableProviders(t *testing.T) {
 		t.Cleanup(server.Close)
 		return server.URL
 	}
-	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done()
+	}))
 	t.Cleanup(silent.Close)
 	for name, issuer := range map[string]string{
 		"down":                   gone.URL,
@@ -261,7 +276,12 @@ func TestUnusableProviders(t *testing.T) {
 				impatient.Timeout = 0
 			}
 			party := oidc.New(impatient, time.Now)
-			p := oidc.Provider{Issuer: issuer, ClientID: "c", Secret: secret.NewText("hidden"), RedirectURL: "http://writ.example.org/callback"}
+			p := oidc.Provider{
+				Issuer:      issuer,
+				ClientID:    "c",
+				Secret:      secret.NewText("hidden"),
+				RedirectURL: "http://writ.example.org/callback",
+			}
 			_, err := party.Address(t.Context(), p, oidc.NewAttempt())
 			if !fault.Is(err, fault.Unavailable) {
 				t.Errorf("to begin: %v", err)
@@ -279,13 +299,20 @@ func TestUnusableProviders(t *testing.T) {
 // anybody, however safely the rest was fetched.
 func TestKeysNeedTLSToo(t *testing.T) {
 	t.Parallel()
-	for keys, safe := range map[string]bool{"https://HOST/k": true, "http://HOST/k": false, "file:///etc/keys": false, "": false} {
+	for keys, safe := range map[string]bool{
+		"https://HOST/k": true, "http://HOST/k": false, "file:///etc/keys": false, "": false,
+	} {
 		server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			document := `{"issuer":"https://HOST","authorization_endpoint":"https://HOST/a","token_endpoint":"https://HOST/t","jwks_uri":"` + keys + `"}`
 			_, _ = io.WriteString(w, strings.ReplaceAll(document, "HOST", r.Host))
 		}))
 		t.Cleanup(server.Close)
-		p := oidc.Provider{Issuer: server.URL, ClientID: "c", Secret: secret.NewText("hidden"), RedirectURL: "http://writ.example.org/callback"}
+		p := oidc.Provider{
+			Issuer:      server.URL,
+			ClientID:    "c",
+			Secret:      secret.NewText("hidden"),
+			RedirectURL: "http://writ.example.org/callback",
+		}
 		_, err := oidc.New(server.Client(), time.Now).Address(t.Context(), p, oidc.NewAttempt())
 		if safe && err != nil || !safe && !fault.Is(err, fault.Unavailable) {
 			t.Errorf("keys at %q: %v", keys, err)
@@ -310,7 +337,9 @@ func TestProvidersThatFailHalfway(t *testing.T) {
 	}{
 		"down":   {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, fault.Unavailable},
 		"broken": {say(http.StatusInternalServerError, `{"error":"hidden"}`), fault.Unauthenticated},
-		"a no":   {say(http.StatusBadRequest, `{"error":"invalid_grant","error_description":"hidden"}`), fault.Unauthenticated},
+		"a no": {
+			say(http.StatusBadRequest, `{"error":"invalid_grant","error_description":"hidden"}`), fault.Unauthenticated,
+		},
 		"a page": {say(http.StatusOK, `<html>hidden`), fault.Unavailable},
 		"elsewhere": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://169.254.169.254/", http.StatusTemporaryRedirect)

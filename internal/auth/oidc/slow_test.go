@@ -23,7 +23,12 @@ func (stuck) RoundTrip(r *http.Request) (*http.Response, error) {
 // clock is the test's own.
 func TestSlowProviders(t *testing.T) {
 	t.Parallel()
-	p := oidc.Provider{Issuer: "https://login.example", ClientID: "c", Secret: secret.NewText("hidden"), RedirectURL: "https://writ.example/callback"}
+	p := oidc.Provider{
+		Issuer:      "https://login.example",
+		ClientID:    "c",
+		Secret:      secret.NewText("hidden"),
+		RedirectURL: "https://writ.example/callback",
+	}
 	for name, call := range map[string]func(*testing.T, *oidc.RelyingParty) error{
 		"begin": func(t *testing.T, r *oidc.RelyingParty) error {
 			_, err := r.Address(t.Context(), p, oidc.NewAttempt())

@@ -32,9 +32,10 @@ const maxFile = 64 << 10
 // SignIn is what the file holds. The names are those of published command lines,
 // where they have one.
 type SignIn struct {
-	URL          string    `json:"url"` // the server that all of it is of
-	APIKey       string    `json:"apiKey,omitempty"`
-	KeyID        string    `json:"keyId,omitempty"` // of a key that signing in made, and signing out ends; empty: it was given to us
+	URL    string `json:"url"` // the server that all of it is of
+	APIKey string `json:"apiKey,omitempty"`
+	// of a key that signing in made, and signing out ends; empty: it was given to us
+	KeyID        string    `json:"keyId,omitempty"`
 	AccessToken  string    `json:"accessToken,omitempty"`
 	RefreshToken string    `json:"refreshToken,omitempty"`
 	ExpiresAt    time.Time `json:"expiresAt,omitzero"` // the access token

@@ -22,7 +22,9 @@ const here, there = "https://writ.example", "https://other.example"
 func store(t *testing.T) credentials.Store {
 	t.Helper()
 	folder := t.TempDir()
-	return credentials.Store{Folder: filepath.Join(folder, "config", "writ"), Published: filepath.Join(folder, "published.json")}
+	return credentials.Store{
+		Folder: filepath.Join(folder, "config", "writ"), Published: filepath.Join(folder, "published.json"),
+	}
 }
 
 func save(t *testing.T, s credentials.Store, in credentials.SignIn) {
@@ -41,7 +43,15 @@ func publish(t *testing.T, s credentials.Store, text string) {
 
 // signedIn is a sign-in whose access token holds for a while.
 func signedIn(life time.Duration) credentials.SignIn {
-	in := credentials.SignIn{URL: here, APIKey: "ak_test_saved", KeyID: "k1", Email: "ada@example.org", UserID: "u1", OrgID: "o1", OrgName: "One"}
+	in := credentials.SignIn{
+		URL:     here,
+		APIKey:  "ak_test_saved",
+		KeyID:   "k1",
+		Email:   "ada@example.org",
+		UserID:  "u1",
+		OrgID:   "o1",
+		OrgName: "One",
+	}
 	return in.Hold(credentials.Tokens{Access: "access", Refresh: "refresh", Life: life})
 }
 
@@ -54,7 +64,8 @@ func TestSavedIsRead(t *testing.T) {
 	want := signedIn(time.Hour)
 	save(t, s, want)
 	got, err := s.Read()
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(credentials.SignIn{}, "SavedAt")); diff != "" || err != nil || got.SavedAt.IsZero() {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(credentials.SignIn{}, "SavedAt")); diff != "" || err != nil ||
+		got.SavedAt.IsZero() {
 		t.Errorf("saved at %v, %v (-want +got):\n%s", got.SavedAt, err, diff)
 	}
 	entries, err := os.ReadDir(s.Folder)
@@ -117,7 +128,8 @@ func TestFilesThatAreNone(t *testing.T) {
 func TestNoPlaceToKeep(t *testing.T) {
 	t.Parallel()
 	var s credentials.Store
-	if found, err := s.Find("", noEnvironment); err != nil || found.URL != credentials.DefaultURL || found.APIKey != "" {
+	if found, err := s.Find("", noEnvironment); err != nil || found.URL != credentials.DefaultURL ||
+		found.APIKey != "" {
 		t.Errorf("found %+v, %v", found, err)
 	}
 	if err := s.Save(signedIn(time.Hour)); err == nil || !strings.Contains(err.Error(), "HOME") {
@@ -201,7 +213,8 @@ func TestUpdate(t *testing.T) {
 	if err := s.Update(before, change); err != nil {
 		t.Fatal(err)
 	}
-	if kept, err := s.Read(); err != nil || kept.APIKey != "ak_test_next" || kept.OrgID != "o2" || kept.RefreshToken != "refresh" {
+	if kept, err := s.Read(); err != nil || kept.APIKey != "ak_test_next" || kept.OrgID != "o2" ||
+		kept.RefreshToken != "refresh" {
 		t.Errorf("kept %+v, %v", kept, err)
 	}
 	if err := s.Update(before, change); err == nil {

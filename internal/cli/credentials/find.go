@@ -131,5 +131,6 @@ func sameServer(a, b string) bool {
 	if err != nil {
 		return false
 	}
-	return strings.EqualFold(one.Scheme, other.Scheme) && strings.EqualFold(one.Host, other.Host) && one.Path == other.Path
+	return strings.EqualFold(one.Scheme, other.Scheme) && strings.EqualFold(one.Host, other.Host) &&
+		one.Path == other.Path
 }

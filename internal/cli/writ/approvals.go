@@ -39,7 +39,9 @@ func approvalsList(s cli.Streams) *cobra.Command {
 			if l.filter.Status == "any" {
 				l.filter.Status = ""
 			}
-			found, err := call(cmd.Context(), &l.asPerson, func(ctx context.Context, c *client.Client) (client.Page[client.Approval], error) {
+			found, err := call(cmd.Context(), &l.asPerson, func(
+				ctx context.Context, c *client.Client,
+			) (client.Page[client.Approval], error) {
 				return c.Approvals(ctx, l.orgID, l.filter)
 			})
 			if err != nil {

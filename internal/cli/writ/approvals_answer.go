@@ -41,7 +41,9 @@ func approvalsApprove(s cli.Streams) *cobra.Command {
 			if a.preview {
 				return a.tellPreview(cmd.Context(), s, yes)
 			}
-			done, err := call(cmd.Context(), &a.asPerson, func(ctx context.Context, c *client.Client) (client.Answered, error) {
+			done, err := call(cmd.Context(), &a.asPerson, func(
+				ctx context.Context, c *client.Client,
+			) (client.Answered, error) {
 				return c.Approve(ctx, a.orgID, yes)
 			})
 			if err != nil {
@@ -58,7 +60,8 @@ func approvalsApprove(s cli.Streams) *cobra.Command {
 	f.StringVar(&a.pattern, "pattern", "", `for calls whose arguments fit, as JSON: {"amount": {"max": 100}}`)
 	f.IntVar(&a.minutes, "minutes", 0, "for so many minutes")
 	f.IntVar(&a.uses, "uses", 0, "at most so many calls")
-	f.StringVar(&a.argumentsFile, "arguments", "", "file with the arguments to run it with instead, a JSON object; - is stdin")
+	f.StringVar(&a.argumentsFile, "arguments", "",
+		"file with the arguments to run it with instead, a JSON object; - is stdin")
 	f.BoolVar(&a.preview, "preview", false, "only print what it would permit")
 	cmd.MarkFlagsMutuallyExclusive("session", "plan", "pattern", "arguments")
 	return cmd

@@ -20,7 +20,9 @@ func approvalsShow(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show ID", Short: "Show a request with all that helps to decide about it", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			shown, err := call(cmd.Context(), &p, func(ctx context.Context, c *client.Client) (client.ShownApproval, error) {
+			shown, err := call(cmd.Context(), &p, func(
+				ctx context.Context, c *client.Client,
+			) (client.ShownApproval, error) {
 				return c.Approval(ctx, p.orgID, args[0])
 			})
 			if err != nil {
@@ -123,7 +125,8 @@ func statusWords(a client.ShownApproval) string {
 	if a.ApproverRole != "" {
 		who = a.ApproverRole
 	}
-	return fmt.Sprintf("pending: %d of %d yeses (%s), expires in %s", len(a.Votes), a.Needed, who, rounded(time.Until(a.ExpiresAt)))
+	return fmt.Sprintf("pending: %d of %d yeses (%s), expires in %s", len(a.Votes), a.Needed, who,
+		rounded(time.Until(a.ExpiresAt)))
 }
 
 // compact is JSON on one line; nothing where there is none.

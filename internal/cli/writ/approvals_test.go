@@ -24,8 +24,9 @@ func TestApprovalsShowNoControlCharacters(t *testing.T) {
 	const hostile = `"delegationId":"i\u001b[2J","status":"pending","server":"s\nrisk       low","tool":"t\u202etxt","agentId":"a\r","arguments":{"x":"\u001b]0;y\u0007\u009b"},` +
 		`"risk":{"level":"high","reasons":[{"words":"w\nrisk       low"}]},"needed":1,"requesterEmail":"e\u0008","reason":"r\n","message":"m\u0000"`
 	answers := map[string]string{
-		"/delegation/requests":   `{"items":[{` + hostile + `}]}`,
-		"/delegation/requests/i": `{` + hostile + `,"scopes":[{"kind":"once","words":"w\na yes      forever"}],"planGoal":"g\n","history":{"decisions":[{"decision":"d\n"}]}}`,
+		"/delegation/requests": `{"items":[{` + hostile + `}]}`,
+		"/delegation/requests/i": `{` + hostile +
+			`,"scopes":[{"kind":"once","words":"w\na yes      forever"}],"planGoal":"g\n","history":{"decisions":[{"decision":"d\n"}]}}`,
 	}
 	for _, args := range [][]string{{"list"}, {"show", "i"}, {"watch", "--count", "1"}} {
 		out, err := run(t, answers, append([]string{"approvals", args[0], "--token", withToken(t)}, args[1:]...)...)
@@ -35,7 +36,9 @@ func TestApprovalsShowNoControlCharacters(t *testing.T) {
 		if !strings.Contains(out, "high") || !strings.Contains(out, "\uFFFD") {
 			t.Errorf("%s does not show the request: %q", args[0], out)
 		}
-		for _, bad := range []string{"\x1b", "\r", "\a", "\b", "\x00", "\u202e", "\u009b", "\nrisk       low", "\na yes      forever"} {
+		for _, bad := range []string{
+			"\x1b", "\r", "\a", "\b", "\x00", "\u202e", "\u009b", "\nrisk       low", "\na yes      forever",
+		} {
 			if strings.Contains(out, bad) {
 				t.Errorf("%s prints %q: %q", args[0], bad, out)
 			}

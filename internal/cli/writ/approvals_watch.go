@@ -77,7 +77,9 @@ func (w *watching) waiting(ctx context.Context) (fresh []client.Approval, err er
 	filter := client.ApprovalFilter{Status: "pending", List: client.List{Limit: 200}}
 	still := map[string]bool{}
 	for range maxPages {
-		found, err := call(ctx, &w.asPerson, func(ctx context.Context, c *client.Client) (client.Page[client.Approval], error) {
+		found, err := call(ctx, &w.asPerson, func(
+			ctx context.Context, c *client.Client,
+		) (client.Page[client.Approval], error) {
 			return c.Approvals(ctx, w.orgID, filter)
 		})
 		if err != nil {

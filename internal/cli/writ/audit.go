@@ -32,7 +32,8 @@ type verification struct {
 func auditVerify(s cli.Streams) *cobra.Command {
 	var v verification
 	cmd := &cobra.Command{
-		Use: "verify FILE|URL|-", Short: "Check an export of an audit log, without trust in the server", Args: cobra.ExactArgs(1),
+		Use: "verify FILE|URL|-", Short: "Check an export of an audit log, without trust in the server",
+		Args: cobra.ExactArgs(1),
 		Long: "Check an export of an audit log, without trust in the server: every entry and payload, their order and number, and\n" +
 			"the signature over all of it. - reads the export from stdin. A URL, of a server or of an export on it, is fetched\n" +
 			"with the access token of a person; its keys are pinned the first time, and must be the same afterwards.\n\n" +
@@ -42,9 +43,12 @@ func auditVerify(s cli.Streams) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return v.run(cmd.Context(), s, args[0]) },
 	}
 	cmd.Flags().StringVar(&v.keyFile, "key", "", "file with the server's public key for checkpoints, one a line")
-	cmd.Flags().StringVar(&v.checkpointFile, "checkpoint", "", "file with a checkpoint of the log that was seen earlier")
-	cmd.Flags().StringVar(&v.orgID, "organization", "", "of a URL: the organization whose log is checked; the only one of the caller unless given")
-	cmd.Flags().StringVar(&v.tokenFile, "token", "", "of a URL: file with an access token, in place of WRIT_ACCESS_TOKEN and the sign-in")
+	cmd.Flags().StringVar(&v.checkpointFile, "checkpoint", "",
+		"file with a checkpoint of the log that was seen earlier")
+	cmd.Flags().StringVar(&v.orgID, "organization", "",
+		"of a URL: the organization whose log is checked; the only one of the caller unless given")
+	cmd.Flags().StringVar(&v.tokenFile, "token", "",
+		"of a URL: file with an access token, in place of WRIT_ACCESS_TOKEN and the sign-in")
 	cmd.Flags().BoolVar(&v.asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -178,7 +182,8 @@ func describe(s cli.Streams, r ledger.Report) error {
 		fmt.Fprintf(&text, "restored  at entry %d, epoch %d: %s\n", restore.Index, restore.Epoch, lost)
 	}
 	if r.KeyFromFile {
-		fmt.Fprintf(s.Err, "writ: the key came from the export itself, so this shows that the file is whole, not who made it: give --key\n")
+		fmt.Fprintf(s.Err,
+			"writ: the key came from the export itself, so this shows that the file is whole, not who made it: give --key\n")
 	}
 	_, err := io.WriteString(s.Out, text.String())
 	return err

@@ -102,7 +102,8 @@ func (r *remote) remember(s cli.Streams, keys ledger.Keys) error {
 	if err = errors.Join(err, file.Close()); err != nil {
 		return fmt.Errorf("pin the server's keys: %w", err)
 	}
-	fmt.Fprintf(s.Err, "writ: the server's keys are taken on its own word this time, and pinned in %s: compare them with what its operator says\n", r.pin)
+	fmt.Fprintf(s.Err,
+		"writ: the server's keys are taken on its own word this time, and pinned in %s: compare them with what its operator says\n", r.pin)
 	return nil
 }
 

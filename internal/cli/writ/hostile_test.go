@@ -40,7 +40,8 @@ func TestSwitchShowsNoControlCharacters(t *testing.T) {
 		t.Fatal(err)
 	}
 	said, err := command(t, "switch", "Two")
-	if err != nil || !strings.Contains(said, "stays valid") || strings.ContainsAny(said, "\x1b") || strings.Contains(said, "\nforged") {
+	if err != nil || !strings.Contains(said, "stays valid") || strings.ContainsAny(said, "\x1b") ||
+		strings.Contains(said, "\nforged") {
 		t.Errorf("switch says %q, %v", said, err)
 	}
 }
@@ -63,7 +64,8 @@ func TestShortKeysAreNotShown(t *testing.T) {
 	} {
 		t.Setenv("WRIT_API_KEY", key)
 		out, err := run(t, nil, "whoami", "--json")
-		if expected := `{"url":"URL","key":"` + want + `","keyFrom":"WRIT_API_KEY","person":false}` + "\n"; err != nil || out != expected {
+		if expected := `{"url":"URL","key":"` + want + `","keyFrom":"WRIT_API_KEY","person":false}` +
+			"\n"; err != nil || out != expected {
 			t.Errorf("%s: %q, %v, want %q", key, out, err, expected)
 		}
 	}

@@ -29,7 +29,9 @@ func keysList(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List your keys of the organization you work in", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			listed, found, err := callWithKey(cmd.Context(), &v, func(ctx context.Context, c *client.Client) (client.Page[client.Key], error) {
+			listed, found, err := callWithKey(cmd.Context(), &v, func(
+				ctx context.Context, c *client.Client,
+			) (client.Page[client.Key], error) {
 				return c.Keys(ctx, "", page)
 			})
 			if err != nil {
@@ -77,7 +79,9 @@ func keysCreate(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "create", Short: "Create a key, and print it: once, and alone", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			issued, err := call(cmd.Context(), &p, func(ctx context.Context, c *client.Client) (_ client.IssuedKey, err error) {
+			issued, err := call(cmd.Context(), &p, func(
+				ctx context.Context, c *client.Client,
+			) (_ client.IssuedKey, err error) {
 				if n.OrganizationID, err = p.organization(ctx, c); err != nil {
 					return client.IssuedKey{}, err
 				}
@@ -100,7 +104,8 @@ func keysCreate(s cli.Streams) *cobra.Command {
 	f.StringVar(&n.Name, "name", "", "what it is for")
 	f.StringVar(&n.Environment, "environment", "", "sandbox or production; sandbox unless given")
 	f.StringVar(&n.Product, "product", "", "the product it is for; any unless given")
-	f.StringSliceVar(&n.Scopes, "scope", nil, "what it may do: ingest, enforce, audit, delegation.request (these unless given), policy.draft")
+	f.StringSliceVar(&n.Scopes, "scope", nil,
+		"what it may do: ingest, enforce, audit, delegation.request (these unless given), policy.draft")
 	if err := cmd.MarkFlagRequired("name"); err != nil {
 		panic(err) // the flag is a line above
 	}

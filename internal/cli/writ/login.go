@@ -132,11 +132,16 @@ func (l *signingIn) byDevice(ctx context.Context, s cli.Streams, c *client.Clien
 		return credentials.SignIn{}, err
 	}
 	in := credentials.SignIn{
-		URL: c.BaseURL, APIKey: granted.APIKey, Email: granted.Email, UserID: granted.UserID, OrgID: granted.OrganizationID,
+		URL:    c.BaseURL,
+		APIKey: granted.APIKey,
+		Email:  granted.Email,
+		UserID: granted.UserID,
+		OrgID:  granted.OrganizationID,
 	}
 	if granted.AccessToken != "" {
 		in = in.Hold(credentials.Tokens{
-			Access: granted.AccessToken, Refresh: granted.RefreshToken, Life: time.Duration(granted.ExpiresIn) * time.Second,
+			Access: granted.AccessToken, Refresh: granted.RefreshToken,
+			Life: time.Duration(granted.ExpiresIn) * time.Second,
 		})
 	}
 	current, err := describeKey(ctx, c.WithKey(in.APIKey), &in)
@@ -159,7 +164,8 @@ func (l *signingIn) begin(ctx context.Context, s cli.Streams, c *client.Client) 
 	if err != nil {
 		return code, err
 	}
-	fmt.Fprintf(s.Err, "writ: approve this terminal at %s\nwrit: the page must show the code %s\n", cli.Line(page), cli.Line(code.UserCode))
+	fmt.Fprintf(s.Err, "writ: approve this terminal at %s\nwrit: the page must show the code %s\n", cli.Line(page),
+		cli.Line(code.UserCode))
 	if !l.noBrowser {
 		openBrowser(page)
 	}
@@ -228,7 +234,8 @@ func warnOfClearText(s cli.Streams, address string) {
 		return
 	}
 	if ip := net.ParseIP(u.Hostname()); ip == nil || !ip.IsLoopback() {
-		fmt.Fprintf(s.Err, "writ: %s is no https address: others on the way there can read the credentials\n", cli.Line(address))
+		fmt.Fprintf(s.Err, "writ: %s is no https address: others on the way there can read the credentials\n",
+			cli.Line(address))
 	}
 }
 

@@ -59,11 +59,18 @@ func TestPollingWaits(t *testing.T) {
 		answers []string
 		want    []time.Duration
 	}{
-		{"as the server says", client.DeviceCode{Interval: 2, ExpiresIn: 600}, []string{pending, pending, granted}, []time.Duration{2 * s, 2 * s, 2 * s}},
+		{
+			"as the server says", client.DeviceCode{Interval: 2, ExpiresIn: 600}, []string{pending, pending, granted},
+			[]time.Duration{2 * s, 2 * s, 2 * s},
+		},
 		{"as is usual", client.DeviceCode{}, []string{granted}, []time.Duration{5 * s}},
 		{"not for ever", client.DeviceCode{Interval: 1 << 40}, []string{granted}, []time.Duration{5 * s}},
-		{"longer when it is too eager", client.DeviceCode{Interval: 5}, []string{slowDown, pending, slowDown, granted}, []time.Duration{5 * s, 10 * s, 10 * s, 15 * s}},
-		{"on while the server is not well", client.DeviceCode{Interval: 5}, []string{"503 away", `429 {"message":"slowly"}`, "200 <html>", "200 {}", granted},
+		{
+			"longer when it is too eager", client.DeviceCode{Interval: 5},
+			[]string{slowDown, pending, slowDown, granted}, []time.Duration{5 * s, 10 * s, 10 * s, 15 * s},
+		},
+		{"on while the server is not well", client.DeviceCode{Interval: 5},
+			[]string{"503 away", `429 {"message":"slowly"}`, "200 <html>", "200 {}", granted},
 			[]time.Duration{5 * s, 5 * s, 5 * s, 5 * s, 5 * s}},
 	} {
 		p := &terminal{answers: c.answers}
@@ -103,8 +110,14 @@ func TestPage(t *testing.T) {
 	for _, c := range []struct {
 		org, product, address, want string
 	}{
-		{"", "", "https://writ.example/auth/device?user_code=BCDF-GHJK", "https://writ.example/auth/device?user_code=BCDF-GHJK"},
-		{"A & B", "gemini", "https://writ.example/auth/device?user_code=X", "https://writ.example/auth/device?org=A+%26+B&product=gemini&user_code=X"},
+		{
+			"", "", "https://writ.example/auth/device?user_code=BCDF-GHJK",
+			"https://writ.example/auth/device?user_code=BCDF-GHJK",
+		},
+		{
+			"A & B", "gemini", "https://writ.example/auth/device?user_code=X",
+			"https://writ.example/auth/device?org=A+%26+B&product=gemini&user_code=X",
+		},
 		{"", "", "file:///etc/passwd", ""},
 		{"", "", "javascript:alert(1)", ""},
 		{"", "", "-h", ""},
@@ -132,7 +145,8 @@ func TestBrowser(t *testing.T) {
 		{"windows", nil, "rundll32 url.dll,FileProtocolHandler"},
 		{"linux", environment{"BROWSER": "firefox --new-tab", "DISPLAY": ":0"}, "firefox --new-tab"},
 	} {
-		if got := strings.Join(browser(c.system, func(name string) string { return c.environment[name] }), " "); got != c.want {
+		if got := strings.Join(browser(c.system, func(name string) string { return c.environment[name] }),
+			" "); got != c.want {
 			t.Errorf("%s %v: %q, want %q", c.system, c.environment, got, c.want)
 		}
 	}

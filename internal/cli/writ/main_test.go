@@ -18,7 +18,8 @@ func inOwnHome(m *testing.M) int {
 	}
 	defer os.RemoveAll(home)
 	for name, value := range map[string]string{
-		"HOME": home, "XDG_CONFIG_HOME": home, "WRIT_URL": "", "WRIT_API_KEY": "", "WRIT_ACCESS_TOKEN": "", "BROWSER": "true",
+		"HOME": home, "XDG_CONFIG_HOME": home, "WRIT_URL": "", "WRIT_API_KEY": "", "WRIT_ACCESS_TOKEN": "",
+		"BROWSER": "true",
 	} {
 		if err := os.Setenv(name, value); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -20,5 +20,6 @@ func noAnswer(address, doing string, err error) error {
 	} else {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
-	return fmt.Errorf("no Writ server answers at %s (%w): is it running? --url or WRIT_URL names another", address, cause)
+	return fmt.Errorf("no Writ server answers at %s (%w): is it running? --url or WRIT_URL names another", address,
+		cause)
 }

@@ -43,7 +43,9 @@ func orgs(s cli.Streams) *cobra.Command {
 }
 
 func (v *server) places(ctx context.Context) ([]place, error) {
-	listed, _, err := callWithKey(ctx, v, func(ctx context.Context, c *client.Client) ([]client.TerminalOrganization, error) {
+	listed, _, err := callWithKey(ctx, v, func(
+		ctx context.Context, c *client.Client,
+	) ([]client.TerminalOrganization, error) {
 		return c.TerminalOrganizations(ctx)
 	})
 	if err != nil {
@@ -51,7 +53,13 @@ func (v *server) places(ctx context.Context) ([]place, error) {
 	}
 	places := make([]place, len(listed))
 	for i, o := range listed {
-		places[i] = place{ID: o.OrgID, Name: o.Name, Role: o.UserRole, MemberCount: o.MemberCount, Active: o.Active}
+		places[i] = place{
+			ID:          o.OrgID,
+			Name:        o.Name,
+			Role:        o.UserRole,
+			MemberCount: o.MemberCount,
+			Active:      o.Active,
+		}
 	}
 	return places, nil
 }
@@ -72,7 +80,8 @@ func printPlaces(s cli.Streams, places []place) error {
 		if p.Active {
 			mark = "*"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\n", mark, cli.Line(p.ID), cli.Line(p.Name), cli.Line(p.Role), p.MemberCount)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\n", mark, cli.Line(p.ID), cli.Line(p.Name), cli.Line(p.Role),
+			p.MemberCount)
 	}
 	return table.Flush()
 }
@@ -86,7 +95,8 @@ type switching struct {
 func switchOrg(s cli.Streams) *cobra.Command {
 	var w switching
 	cmd := &cobra.Command{
-		Use: "switch ORGANIZATION", Short: "Work in another of your organizations, by id or exact name", Args: cobra.ExactArgs(1),
+		Use: "switch ORGANIZATION", Short: "Work in another of your organizations, by id or exact name",
+		Args: cobra.ExactArgs(1),
 		Long: "Work in another of your organizations, by id or exact name. The sign-in gets a key for it; the key that the sign-in had is\n" +
 			"revoked.",
 		RunE: func(cmd *cobra.Command, args []string) error { return w.run(cmd.Context(), s, args[0]) },
@@ -103,13 +113,22 @@ func (w *switching) run(ctx context.Context, s cli.Streams, organization string)
 	if err := w.mayKeep(); err != nil {
 		return err
 	}
-	switched, found, err := callWithKey(ctx, &w.server, func(ctx context.Context, c *client.Client) (client.Switched, error) {
+	switched, found, err := callWithKey(ctx, &w.server, func(
+		ctx context.Context, c *client.Client,
+	) (client.Switched, error) {
 		return c.SwitchOrganization(ctx, organization, w.keyName)
 	})
 	if err != nil {
 		return err
 	}
-	in := credentials.SignIn{URL: found.URL, APIKey: switched.APIKey, Email: found.Email, UserID: found.UserID, OrgID: switched.OrgID, OrgName: switched.OrgName}
+	in := credentials.SignIn{
+		URL:     found.URL,
+		APIKey:  switched.APIKey,
+		Email:   found.Email,
+		UserID:  found.UserID,
+		OrgID:   switched.OrgID,
+		OrgName: switched.OrgName,
+	}
 	current, err := describeKey(ctx, &client.Client{BaseURL: found.URL, APIKey: in.APIKey}, &in)
 	if err != nil {
 		return fmt.Errorf("look at the new key: %w", err)
@@ -168,7 +187,8 @@ func (w *switching) endBefore(ctx context.Context, s cli.Streams, found credenti
 
 func (w *switching) tellOfValid(s cli.Streams, found credentials.Found, err error) {
 	if err != nil {
-		fmt.Fprintf(s.Err, "writ: the key %s that you had stays valid: %s\n", cli.Line(found.Saved.KeyID), cli.Line(err.Error()))
+		fmt.Fprintf(s.Err, "writ: the key %s that you had stays valid: %s\n", cli.Line(found.Saved.KeyID),
+			cli.Line(err.Error()))
 	}
 }
 

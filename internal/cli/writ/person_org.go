@@ -33,7 +33,8 @@ func (p *asPerson) findOrganization(ctx context.Context, c *client.Client) error
 	defer cancel()
 	mine, err := c.Organizations(ctx)
 	if err != nil {
-		return hinted(fmt.Errorf("look for the organization %q: %w", p.orgID, err), "sign in again, and give the new access token")
+		return hinted(fmt.Errorf("look for the organization %q: %w", p.orgID, err),
+			"sign in again, and give the new access token")
 	}
 	var called []client.Organization
 	for _, o := range mine {

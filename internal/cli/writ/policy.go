@@ -22,7 +22,8 @@ import (
 // our own.
 func policy(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
-		Use: "policy", Short: "Check, test, explain and compare policies in files (runs writd policy); replay, shadow and suggest them on a server",
+		Use:                "policy",
+		Short:              "Check, test, explain and compare policies in files (runs writd policy); replay, shadow and suggest them on a server",
 		DisableFlagParsing: true, // they are writd's
 		RunE: func(cmd *cobra.Command, args []string) error {
 			self, err := os.Executable()

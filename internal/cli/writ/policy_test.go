@@ -63,7 +63,9 @@ func TestProgramRunsInOurPlace(t *testing.T) {
 	t.Parallel()
 	path := program(t, filepath.Join(t.TempDir(), "writd"), `printf '%s|' "$@"; cat; echo err >&2; exit 7`)
 	var stdout, stderr bytes.Buffer
-	err := runProgram(t.Context(), path, []string{"policy", "--json", "a b"}, cli.Streams{In: strings.NewReader("in"), Out: &stdout, Err: &stderr})
+	err := runProgram(t.Context(), path, []string{"policy", "--json", "a b"}, cli.Streams{
+		In: strings.NewReader("in"), Out: &stdout, Err: &stderr,
+	})
 	if ended, ok := errors.AsType[cli.Ended](err); !ok || ended != 7 {
 		t.Errorf("err = %v, want exit code 7", err)
 	}

@@ -52,7 +52,8 @@ func policyReplay(s cli.Streams) *cobra.Command {
 	r.addFlags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&r.draft.PolicyID, "policy", "", "id of the policy whose active version the draft replaces")
-	f.IntVar(&r.draft.PolicyVersion, "version", 0, "which version of it is tried; the latest unless given, or a FILE is")
+	f.IntVar(&r.draft.PolicyVersion, "version", 0,
+		"which version of it is tried; the latest unless given, or a FILE is")
 	f.IntVar(&r.draft.Days, "days", 7, "how many days of recorded calls")
 	return cmd
 }
@@ -114,13 +115,16 @@ func drafted(all []client.ReplayChange) (changes []client.ReplayChange, meanwhil
 
 func printReplay(s cli.Streams, job client.Replay) error {
 	c := job.Report.Counts
-	fmt.Fprintf(s.Out, "%d calls judged: %d stricter, %d looser, %d unchanged, %d unknown\n", c.Judged, c.Stricter, c.Looser, c.Unchanged, c.Unknown)
+	fmt.Fprintf(s.Out, "%d calls judged: %d stricter, %d looser, %d unchanged, %d unknown\n", c.Judged, c.Stricter,
+		c.Looser, c.Unchanged, c.Unknown)
 	if apart := c.Intent + c.Agent + c.Failed; apart > 0 {
 		fmt.Fprintf(s.Out, "%d that policies were not asked about are left out\n", apart)
 	}
 	changes, meanwhile := drafted(job.Report.Changes)
 	if meanwhile > 0 {
-		fmt.Fprintf(s.Out, "%d get another answer today than was recorded, with the draft as without it; --json lists them\n", meanwhile)
+		fmt.Fprintf(s.Out,
+			"%d get another answer today than was recorded, with the draft as without it; --json lists them\n",
+			meanwhile)
 	}
 	if len(changes) == 0 {
 		return nil
@@ -132,8 +136,10 @@ func printReplay(s cli.Streams, job client.Replay) error {
 		if len(change.Examples) > 0 {
 			example = change.Examples[0].DecisionID
 		}
-		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", change.Count, cli.Line(change.Agent), cli.Line(change.Server+"."+change.Tool),
-			cli.Line(change.Recorded), cli.Line(change.Today), cli.Line(change.Drafted), cli.Line(change.Rule), cli.Line(example))
+		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", change.Count, cli.Line(change.Agent),
+			cli.Line(change.Server+"."+change.Tool),
+			cli.Line(change.Recorded), cli.Line(change.Today), cli.Line(change.Drafted), cli.Line(change.Rule),
+			cli.Line(example))
 	}
 	if err := table.Flush(); err != nil {
 		return err

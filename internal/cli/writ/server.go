@@ -27,7 +27,8 @@ type server struct {
 }
 
 func (v *server) addFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&v.url, "url", "", "the server; WRIT_URL unless given, else the one you signed in to, else "+credentials.DefaultURL)
+	cmd.Flags().StringVar(&v.url, "url", "",
+		"the server; WRIT_URL unless given, else the one you signed in to, else "+credentials.DefaultURL)
 	cmd.Flags().BoolVar(&v.asJSON, "json", false, "print JSON")
 }
 
@@ -43,7 +44,8 @@ func (v *server) withKey() (*client.Client, credentials.Found, error) {
 		return nil, found, err
 	}
 	if found.APIKey == "" {
-		return nil, found, cli.SignedOut(fmt.Errorf("not signed in to %s: run writ login, or give an API key in %s", found.URL, credentials.KeyVariable))
+		return nil, found, cli.SignedOut(fmt.Errorf("not signed in to %s: run writ login, or give an API key in %s",
+			found.URL, credentials.KeyVariable))
 	}
 	return &client.Client{BaseURL: found.URL, APIKey: found.APIKey}, found, nil
 }
@@ -60,8 +62,10 @@ type asPerson struct {
 
 func (p *asPerson) addFlags(cmd *cobra.Command) {
 	p.server.addFlags(cmd)
-	cmd.Flags().StringVar(&p.tokenFile, "token", "", "file with an access token, in place of "+credentials.TokenVariable+" and the sign-in")
-	cmd.Flags().StringVar(&p.orgID, "organization", "", "the organization, by id or exact name; the one you switched to unless given, or your only one")
+	cmd.Flags().StringVar(&p.tokenFile, "token", "",
+		"file with an access token, in place of "+credentials.TokenVariable+" and the sign-in")
+	cmd.Flags().StringVar(&p.orgID, "organization", "",
+		"the organization, by id or exact name; the one you switched to unless given, or your only one")
 }
 
 // client is the server, as the person calls it. A person who signed in acts in the
@@ -123,7 +127,9 @@ func personToken(ctx context.Context, found credentials.Found, file string) (str
 func renewAt(url string) credentials.Renew {
 	return func(ctx context.Context, refreshToken string) (credentials.Tokens, error) {
 		fresh, err := (&client.Client{BaseURL: url}).Refresh(ctx, refreshToken)
-		return credentials.Tokens{Access: fresh.AccessToken, Refresh: fresh.RefreshToken, Life: time.Duration(fresh.ExpiresIn) * time.Second}, err
+		return credentials.Tokens{
+			Access: fresh.AccessToken, Refresh: fresh.RefreshToken, Life: time.Duration(fresh.ExpiresIn) * time.Second,
+		}, err
 	}
 }
 
@@ -141,7 +147,9 @@ func call[T any](ctx context.Context, p *asPerson, do func(context.Context, *cli
 }
 
 // callWithKey is call with the key in force.
-func callWithKey[T any](ctx context.Context, v *server, do func(context.Context, *client.Client) (T, error)) (T, credentials.Found, error) {
+func callWithKey[T any](
+	ctx context.Context, v *server, do func(context.Context, *client.Client) (T, error),
+) (T, credentials.Found, error) {
 	var none T
 	c, found, err := v.withKey()
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 // and decide nothing.
 func policyShadow(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
-		Use: "shadow", Short: "Run a policy beside the active ones: what it would have decided is written down, nothing else changes",
+		Use:   "shadow",
+		Short: "Run a policy beside the active ones: what it would have decided is written down, nothing else changes",
 		Long: "Run a policy beside the active ones. What it would have decided is on the record of each decision and in the\n" +
 			"figures of the policy; no call is answered otherwise for it. Owners and admins start and end shadows.",
 	}
@@ -28,7 +29,8 @@ func shadowStart(s cli.Streams) *cobra.Command {
 	var p asPerson
 	var version int
 	cmd := &cobra.Command{
-		Use: "start POLICY", Short: "Run a version of a policy as its shadow; POLICY is an id or an exact name", Args: cobra.ExactArgs(1),
+		Use: "start POLICY", Short: "Run a version of a policy as its shadow; POLICY is an id or an exact name",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			started, err := call(cmd.Context(), &p, func(ctx context.Context, c *client.Client) (client.Policy, error) {
 				id, err := p.policyID(ctx, c, args[0])
@@ -43,7 +45,8 @@ func shadowStart(s cli.Streams) *cobra.Command {
 			if p.asJSON {
 				return p.print(s, started)
 			}
-			fmt.Fprintf(s.Out, "version %s of %s is a shadow now\n", optional(started.ShadowVersion), cli.Line(started.Name))
+			fmt.Fprintf(s.Out, "version %s of %s is a shadow now\n", optional(started.ShadowVersion),
+				cli.Line(started.Name))
 			return nil
 		},
 	}
@@ -55,9 +58,12 @@ func shadowStart(s cli.Streams) *cobra.Command {
 func shadowEnd(s cli.Streams) *cobra.Command {
 	var p asPerson
 	cmd := &cobra.Command{
-		Use: "end POLICY", Short: "End the shadow of a policy; POLICY is an id or an exact name", Args: cobra.ExactArgs(1),
+		Use: "end POLICY", Short: "End the shadow of a policy; POLICY is an id or an exact name",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ended, err := call(cmd.Context(), &p, func(ctx context.Context, c *client.Client) (client.PolicyState, error) {
+			ended, err := call(cmd.Context(), &p, func(
+				ctx context.Context, c *client.Client,
+			) (client.PolicyState, error) {
 				id, err := p.policyID(ctx, c, args[0])
 				if err != nil {
 					return client.PolicyState{}, err
@@ -138,7 +144,9 @@ func (p *asPerson) shadows(ctx context.Context, c *client.Client, days int) ([]s
 	}
 	found := []shadow{}
 	for cursor := ""; ; {
-		policies, err := c.Policies(ctx, client.PolicyFilter{OrganizationID: orgID}, client.List{Limit: policiesAtOnce, Cursor: cursor})
+		policies, err := c.Policies(ctx, client.PolicyFilter{OrganizationID: orgID}, client.List{
+			Limit: policiesAtOnce, Cursor: cursor,
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -150,7 +158,10 @@ func (p *asPerson) shadows(ctx context.Context, c *client.Client, days int) ([]s
 			if err != nil {
 				return nil, err
 			}
-			found = append(found, shadow{policy.ID, policy.Name, *policy.ShadowVersion, policy.ActiveVersion, policy.ShadowSince, days, figures.Shadow})
+			found = append(found, shadow{
+				policy.ID, policy.Name, *policy.ShadowVersion, policy.ActiveVersion, policy.ShadowSince, days,
+				figures.Shadow,
+			})
 		}
 		if cursor = policies.NextCursor; cursor == "" {
 			return found, nil
@@ -170,7 +181,8 @@ func printShadows(s cli.Streams, shadows []shadow) error {
 		if w.Since != nil {
 			since = rounded(time.Since(*w.Since)) + " ago"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\t%d\t%d\t%d\t%d\n", cli.Line(w.PolicyID), cli.Line(w.Name), w.Version, optional(w.Active), since,
+		fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\t%d\t%d\t%d\t%d\n", cli.Line(w.PolicyID), cli.Line(w.Name), w.Version,
+			optional(w.Active), since,
 			w.Figures.Calls, w.Figures.WouldDeny, w.Figures.WouldHold, w.Figures.WouldAllow)
 	}
 	return table.Flush()

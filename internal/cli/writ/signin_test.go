@@ -52,7 +52,9 @@ func signedInTo(t *testing.T, url string, life time.Duration) credentials.Store 
 	t.Helper()
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	store := credentials.Default()
-	in := credentials.SignIn{URL: url, APIKey: "ak_test_mine", KeyID: "k1", OrgID: "0199d1c2-7a54-7c1e-9b7e-2f6a4c1d8e30"}
+	in := credentials.SignIn{
+		URL: url, APIKey: "ak_test_mine", KeyID: "k1", OrgID: "0199d1c2-7a54-7c1e-9b7e-2f6a4c1d8e30",
+	}
 	if err := store.Save(in.Hold(credentials.Tokens{Access: "access", Refresh: "refresh", Life: life})); err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +63,8 @@ func signedInTo(t *testing.T, url string, life time.Duration) credentials.Store 
 
 func TestLogoutEndsAllOnTheServer(t *testing.T) {
 	server := newAsked(t, map[string]string{
-		"POST /auth/refresh": `{"accessToken":"next","refreshToken":"next refresh","expiresIn":900}`, "POST /auth/logout": ``, "POST /api-keys/k1/revoke": `{}`,
+		"POST /auth/refresh": `{"accessToken":"next","refreshToken":"next refresh","expiresIn":900}`,
+		"POST /auth/logout":  ``, "POST /api-keys/k1/revoke": `{}`,
 	})
 	for life, want := range map[time.Duration][]string{
 		time.Hour: {"POST /api-keys/k1/revoke access", "POST /auth/logout access"},
@@ -84,7 +87,9 @@ func TestLogoutEndsAllOnTheServer(t *testing.T) {
 func TestLogoutForgetsInAnyCase(t *testing.T) {
 	store := signedInTo(t, "http://127.0.0.1:1", time.Hour)
 	_, err := command(t, "logout")
-	if err == nil || !strings.HasPrefix(err.Error(), "the sign-in is forgotten here, but not ended on the server: revoke the key k1: ") {
+	if err == nil ||
+		!strings.HasPrefix(err.Error(),
+			"the sign-in is forgotten here, but not ended on the server: revoke the key k1: ") {
 		t.Errorf("err = %v", err)
 	}
 	if _, err := store.Read(); !errors.Is(err, credentials.ErrNone) {
@@ -107,7 +112,10 @@ func TestSignInThatEnded(t *testing.T) {
 	if kept, err := store.Read(); err != nil || kept.APIKey != "ak_test_mine" {
 		t.Errorf("kept %+v, %v", kept, err)
 	}
-	for _, args := range [][]string{{"approvals", "list"}, {"orgs"}, {"keys", "list"}, {"keys", "create", "--name", "x"}, {"switch", "x"}, {"whoami"}} {
+	for _, args := range [][]string{
+		{"approvals", "list"}, {"orgs"}, {"keys", "list"}, {"keys", "create", "--name", "x"}, {"switch", "x"},
+		{"whoami"},
+	} {
 		if _, err := command(t, append(args, "--url", other.URL)...); !errors.Is(err, cli.ErrSignedOut) {
 			t.Errorf("%v on another server: %v", args, err)
 		}
@@ -128,14 +136,19 @@ func TestLoginEndsTheOneBefore(t *testing.T) {
 	if _, err := command(t, "login", "--api-key", "ak_test_given", "--url", next.URL); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"POST /api-keys/k1/revoke access", "POST /auth/logout access"}; !slices.Equal(before.notes, want) {
+	if want := []string{
+		"POST /api-keys/k1/revoke access", "POST /auth/logout access",
+	}; !slices.Equal(before.notes, want) {
 		t.Errorf("the server before was asked %q, want %q", before.notes, want)
 	}
-	if want := []string{"GET /api-keys/current ak_test_given", "GET /iap/sdk/orgs ak_test_given"}; !slices.Equal(next.notes, want) {
+	if want := []string{
+		"GET /api-keys/current ak_test_given", "GET /iap/sdk/orgs ak_test_given",
+	}; !slices.Equal(next.notes, want) {
 		t.Errorf("the next server was asked %q, want %q", next.notes, want)
 	}
 	kept, err := store.Read()
-	if err != nil || kept.URL != next.URL || kept.APIKey != "ak_test_given" || kept.KeyID != "" || kept.OrgName != "Two" || kept.RefreshToken != "" {
+	if err != nil || kept.URL != next.URL || kept.APIKey != "ak_test_given" || kept.KeyID != "" ||
+		kept.OrgName != "Two" || kept.RefreshToken != "" {
 		t.Errorf("kept %+v, %v", kept, err)
 	}
 	// A key that was given is not ours to end.
@@ -147,7 +160,12 @@ func TestLoginEndsTheOneBefore(t *testing.T) {
 
 func TestLoginWarnsOfClearText(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
-	for address, warned := range map[string]bool{"http://writ.invalid:1": true, "http://127.0.0.1:1": false, "https://127.0.0.1:1": false, "http://localhost:1": false} {
+	for address, warned := range map[string]bool{
+		"http://writ.invalid:1": true,
+		"http://127.0.0.1:1":    false,
+		"https://127.0.0.1:1":   false,
+		"http://localhost:1":    false,
+	} {
 		said, err := command(t, "login", "--url", address, "--api-key", "ak_test_given")
 		if err == nil || strings.Contains(said, "is no https address") != warned {
 			t.Errorf("%s: said %q, %v", address, said, err)

@@ -34,7 +34,9 @@ var errNotReady = errors.New("the server is not ready")
 func status(s cli.Streams) *cobra.Command {
 	var v server
 	cmd := &cobra.Command{
-		Use: "status", Short: "Ask the server whether it is ready, what your key may do, and whether your session holds", Args: cobra.NoArgs,
+		Use:   "status",
+		Short: "Ask the server whether it is ready, what your key may do, and whether your session holds",
+		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), statusTime)
 			defer cancel()
@@ -74,7 +76,8 @@ func look(ctx context.Context, found credentials.Found) (report, error) {
 	}
 	if c.APIKey != "" {
 		if r.Key, err = c.CurrentKey(ctx); err != nil {
-			return report{}, fmt.Errorf("the API key in %s: %w", found.KeyFrom, hinted(err, "run writ login, or give another key"))
+			return report{}, fmt.Errorf("the API key in %s: %w", found.KeyFrom, hinted(err,
+				"run writ login, or give another key"))
 		}
 		r.KeyFrom = found.KeyFrom
 	}
@@ -92,7 +95,8 @@ func account(ctx context.Context, found credentials.Found) (string, error) {
 	}
 	me, err := (&client.Client{BaseURL: found.URL, AccessToken: token}).Me(ctx)
 	if err != nil {
-		return "", fmt.Errorf("the session in %s: %w", found.TokenFrom, hinted(err, "run writ login, or give another access token"))
+		return "", fmt.Errorf("the session in %s: %w", found.TokenFrom, hinted(err,
+			"run writ login, or give another access token"))
 	}
 	return me.User.Email, nil
 }

@@ -22,7 +22,9 @@ func policySuggest(s cli.Streams) *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			request.AgentID = args[0]
-			made, err := call(cmd.Context(), &p, func(ctx context.Context, c *client.Client) (client.Suggestion, error) {
+			made, err := call(cmd.Context(), &p, func(
+				ctx context.Context, c *client.Client,
+			) (client.Suggestion, error) {
 				return c.SuggestPolicy(ctx, p.orgID, request)
 			})
 			if err != nil {
@@ -41,7 +43,8 @@ func policySuggest(s cli.Streams) *cobra.Command {
 }
 
 func printSuggestion(s cli.Streams, made client.Suggestion) error {
-	fmt.Fprintf(s.Out, "%s %s: %s of %d calls, stored as a %s\n", cli.Line(made.ID), cli.Line(made.Name), counted(len(made.Rules), "rule"), made.Calls, cli.Line(made.Status))
+	fmt.Fprintf(s.Out, "%s %s: %s of %d calls, stored as a %s\n", cli.Line(made.ID), cli.Line(made.Name),
+		counted(len(made.Rules), "rule"), made.Calls, cli.Line(made.Status))
 	seen := map[string]client.Evidence{}
 	for _, e := range made.Evidence {
 		seen[e.Rule] = e
@@ -53,13 +56,15 @@ func printSuggestion(s cli.Streams, made client.Suggestion) error {
 		if len(evidence.Decisions) > 0 {
 			example = evidence.Decisions[0]
 		}
-		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\n", evidence.Calls, cli.Line(rule.Effect), cli.Line(strings.Join(rule.Tools, " ")), cli.Line(example), cli.Line(orDash(rule.When)))
+		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\n", evidence.Calls, cli.Line(rule.Effect),
+			cli.Line(strings.Join(rule.Tools, " ")), cli.Line(example), cli.Line(orDash(rule.When)))
 	}
 	if err := table.Flush(); err != nil {
 		return err
 	}
 	for _, l := range made.LeftOut {
-		fmt.Fprintf(s.Err, "writ: left out: %s of %s: %s\n", counted(int(l.Calls), "call"), cli.Line(l.Server+"."+l.Tool), cli.Line(l.Reason))
+		fmt.Fprintf(s.Err, "writ: left out: %s of %s: %s\n", counted(int(l.Calls), "call"),
+			cli.Line(l.Server+"."+l.Tool), cli.Line(l.Reason))
 	}
 	if made.Incomplete {
 		fmt.Fprintln(s.Err, "writ: there were more calls than were looked at; fewer --days look at all of theirs")

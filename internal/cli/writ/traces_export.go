@@ -27,7 +27,8 @@ type exporting struct {
 func tracesExport(s cli.Streams) *cobra.Command {
 	e := exporting{}
 	cmd := &cobra.Command{
-		Use: "export [TRACE]", Short: "Export traces, spans or sessions to a file or to stdout", Args: cobra.MaximumNArgs(1),
+		Use: "export [TRACE]", Short: "Export traces, spans or sessions to a file or to stdout",
+		Args: cobra.MaximumNArgs(1),
 		Long: "Export the traces of an organization, their spans or its sessions, as lines of JSON or as a table; or one TRACE, or\n" +
 			"with --format json one session, as JSON. A file has its name only when it is complete; on stdout the last line says\n" +
 			"whether it is. An export that the server cuts is continued. In tables, texts that a spreadsheet would run begin with\n" +
@@ -43,7 +44,8 @@ func tracesExport(s cli.Streams) *cobra.Command {
 	f.IntVar(&e.filter.Days, "days", 7, "how many days back, 1 to 90")
 	f.StringVar(&e.filter.SessionID, "session", "", "of this session, by its id; --rows sessions lists them")
 	f.StringVar(&e.filter.Name, "name", "", "traces of exactly this name")
-	f.StringVar(&e.filter.Status, "status", "", "of this status: ok, error, denied; of sessions active, completed, expired, error")
+	f.StringVar(&e.filter.Status, "status", "",
+		"of this status: ok, error, denied; of sessions active, completed, expired, error")
 	f.StringVar(&e.filter.UserID, "user", "", "of this person")
 	f.StringVar(&e.filter.AgentID, "agent", "", "of exactly this agent")
 	f.Int64Var(&e.minDuration, "min-duration", 0, "traces that took at least so many milliseconds")
@@ -159,7 +161,9 @@ func (e *exporting) write(ctx context.Context, out io.Writer, args []string) (li
 	for cursor := ""; ; {
 		body, err := e.open(ctx, func(c *client.Client, org string) (io.ReadCloser, error) {
 			if e.rows == "sessions" {
-				f := client.SessionFilter{Days: e.filter.Days, Status: e.filter.Status, UserID: e.filter.UserID, AgentID: e.filter.AgentID}
+				f := client.SessionFilter{
+					Days: e.filter.Days, Status: e.filter.Status, UserID: e.filter.UserID, AgentID: e.filter.AgentID,
+				}
 				f.Cursor = cursor
 				return c.ExportSessions(ctx, org, e.format, f)
 			}
@@ -212,7 +216,9 @@ func (e *exporting) writeOne(ctx context.Context, out io.Writer, args []string) 
 }
 
 // open begins an export, each time as who is signed in then.
-func (e *exporting) open(ctx context.Context, begin func(c *client.Client, org string) (io.ReadCloser, error)) (io.ReadCloser, error) {
+func (e *exporting) open(
+	ctx context.Context, begin func(c *client.Client, org string) (io.ReadCloser, error),
+) (io.ReadCloser, error) {
 	c, err := e.client(ctx)
 	if err != nil {
 		return nil, err

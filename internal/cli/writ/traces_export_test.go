@@ -43,7 +43,10 @@ func exporter(t *testing.T, parts map[string]string) string {
 func export(t *testing.T, url string, args ...string) (out string, err error) {
 	t.Helper()
 	var printed, told bytes.Buffer
-	args = append([]string{"traces", "export", "--url", url, "--token", withToken(t), "--organization", "0199d1c2-7a54-7c1e-9b7e-2f6a4c1d8e30"}, args...)
+	args = append([]string{
+		"traces", "export", "--url", url, "--token", withToken(t), "--organization",
+		"0199d1c2-7a54-7c1e-9b7e-2f6a4c1d8e30",
+	}, args...)
 	err = writ.Run(context.Background(), args, cli.Streams{Out: &printed, Err: &told})
 	return printed.String(), err
 }
@@ -63,14 +66,18 @@ func TestExportIsPutTogether(t *testing.T) {
 			"": "{\"end\":{\"complete\":true,\"lines\":0}}\n",
 		}, "ndjson", "{\"end\":{\"complete\":true,\"lines\":0}}\n"},
 		"in three, two of them cut": {map[string]string{
-			"":  "{\"id\":\"1\"}\n{\"id\":\"" + long + "\"}\n{\"end\":{\"complete\":false,\"lines\":2,\"message\":\"m\",\"cursor\":\"a\"}}\n!",
+			"": "{\"id\":\"1\"}\n{\"id\":\"" + long +
+				"\"}\n{\"end\":{\"complete\":false,\"lines\":2,\"message\":\"m\",\"cursor\":\"a\"}}\n!",
 			"a": "{\"id\":\"3\"}\n{\"end\":{\"complete\":false,\"lines\":1,\"message\":\"m\",\"cursor\":\"b\"}}\n!",
 			"b": "{\"id\":\"4\"}\n{\"end\":{\"complete\":true,\"lines\":1}}\n",
-		}, "ndjson", "{\"id\":\"1\"}\n{\"id\":\"" + long + "\"}\n{\"id\":\"3\"}\n{\"id\":\"4\"}\n{\"end\":{\"complete\":true,\"lines\":4}}\n"},
+		}, "ndjson",
+			"{\"id\":\"1\"}\n{\"id\":\"" + long +
+				"\"}\n{\"id\":\"3\"}\n{\"id\":\"4\"}\n{\"end\":{\"complete\":true,\"lines\":4}}\n"},
 		"as a table with one header": {map[string]string{
 			"":  "\"id\",\"name\",\"a\",\"b\",\"c\"\r\n\"1\",\"two\nlines\",,,\r\n\"# cut\",1,\"m\",\"a\",\r\n!",
 			"a": "\"id\",\"name\",\"a\",\"b\",\"c\"\r\n\"2\",\"n\",,,\r\n\"# complete\",1,\"\",\"\",\r\n",
-		}, "csv", "\"id\",\"name\",\"a\",\"b\",\"c\"\r\n\"1\",\"two\nlines\",,,\r\n\"2\",\"n\",,,\r\n\"# complete\",2,\"\",\"\",\r\n"},
+		}, "csv",
+			"\"id\",\"name\",\"a\",\"b\",\"c\"\r\n\"1\",\"two\nlines\",,,\r\n\"2\",\"n\",,,\r\n\"# complete\",2,\"\",\"\",\r\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -98,19 +105,35 @@ func TestAPartIsNotTheWhole(t *testing.T) {
 		args  []string
 		want  string
 	}{
-		"a broken connection":        {map[string]string{"": "{\"id\":\"1\"}\n!"}, nil, "the export was cut off"},
-		"in the middle of a line":    {map[string]string{"": "{\"id\":"}, nil, "the export was cut off"},
-		"without a last line":        {map[string]string{"": "{\"id\":\"1\"}\n"}, nil, "its last line is missing"},
-		"nothing at all":             {map[string]string{"": ""}, nil, "its last line is missing"},
-		"cut, and nobody says where": {map[string]string{"": "{\"id\":\"1\n{\"end\":{\"complete\":false,\"lines\":0,\"message\":\"the disk is full\"}}\n!"}, nil, "the disk is full"},
+		"a broken connection":     {map[string]string{"": "{\"id\":\"1\"}\n!"}, nil, "the export was cut off"},
+		"in the middle of a line": {map[string]string{"": "{\"id\":"}, nil, "the export was cut off"},
+		"without a last line":     {map[string]string{"": "{\"id\":\"1\"}\n"}, nil, "its last line is missing"},
+		"nothing at all":          {map[string]string{"": ""}, nil, "its last line is missing"},
+		"cut, and nobody says where": {
+			map[string]string{
+				"": "{\"id\":\"1\n{\"end\":{\"complete\":false,\"lines\":0,\"message\":\"the disk is full\"}}\n!",
+			},
+			nil, "the disk is full",
+		},
 		"cut in the same place for good": {map[string]string{
 			"":  "{\"end\":{\"complete\":false,\"lines\":0,\"message\":\"m\",\"cursor\":\"a\"}}\n!",
 			"a": "{\"end\":{\"complete\":false,\"lines\":0,\"message\":\"m\",\"cursor\":\"a\"}}\n!",
 		}, nil, "the export was cut off: m"},
-		"goes on after its end":    {map[string]string{"": "{\"end\":{\"complete\":true,\"lines\":0}}\n{\"id\":\"1\"}\n"}, nil, "goes on after the last line"},
-		"breaks after its end":     {map[string]string{"": "{\"end\":{\"complete\":true,\"lines\":0}}\n!"}, nil, "the export was cut off"},
-		"a table that is cut":      {map[string]string{"": "\"id\",\"a\",\"b\",\"c\"\r\n\"# cut\",0,\"m\",\"\"\r\n!"}, []string{"--format", "csv"}, "the export was cut off: m"},
-		"a table with a short end": {map[string]string{"": "\"id\"\r\n\"# complete\",0\r\n"}, []string{"--format", "csv"}, "not that of an export"},
+		"goes on after its end": {
+			map[string]string{"": "{\"end\":{\"complete\":true,\"lines\":0}}\n{\"id\":\"1\"}\n"}, nil,
+			"goes on after the last line",
+		},
+		"breaks after its end": {
+			map[string]string{"": "{\"end\":{\"complete\":true,\"lines\":0}}\n!"}, nil, "the export was cut off",
+		},
+		"a table that is cut": {
+			map[string]string{"": "\"id\",\"a\",\"b\",\"c\"\r\n\"# cut\",0,\"m\",\"\"\r\n!"},
+			[]string{"--format", "csv"}, "the export was cut off: m",
+		},
+		"a table with a short end": {
+			map[string]string{"": "\"id\"\r\n\"# complete\",0\r\n"}, []string{"--format", "csv"},
+			"not that of an export",
+		},
 		"one trace that is cut":    {map[string]string{"": "{\"id\":!"}, []string{"1"}, "the export was cut off"},
 		"one trace that is not":    {nil, []string{"1"}, "404"},
 		"a page that is no export": {map[string]string{"": "<html>\n"}, nil, "its last line is missing"},
@@ -129,7 +152,8 @@ func TestAPartIsNotTheWhole(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), c.want) {
 					t.Errorf("%v, want an error with %q", err, c.want)
 				}
-				if text, err := os.ReadFile(file); before != "" && string(text) != before || before == "" && !errors.Is(err, os.ErrNotExist) {
+				if text, err := os.ReadFile(file); before != "" && string(text) != before ||
+					before == "" && !errors.Is(err, os.ErrNotExist) {
 					t.Errorf("the file is %q, %v; want %q", text, err, before)
 				}
 			}
@@ -146,8 +170,10 @@ func TestExportReplacesOnlyFiles(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	url := exporter(t, map[string]string{"": "{\"end\":{\"complete\":true,\"lines\":0}}\n"})
-	secret, link, device := filepath.Join(folder, "secret"), filepath.Join(folder, "link"), filepath.Join(folder, "device")
-	if err := errors.Join(os.WriteFile(secret, []byte("kept"), 0o600), os.Symlink(secret, link), os.Symlink(os.DevNull, device)); err != nil {
+	secret, link, device := filepath.Join(folder, "secret"), filepath.Join(folder, "link"),
+		filepath.Join(folder, "device")
+	if err := errors.Join(os.WriteFile(secret, []byte("kept"), 0o600), os.Symlink(secret, link),
+		os.Symlink(os.DevNull, device)); err != nil {
 		t.Fatal(err)
 	}
 	for _, target := range []string{device, folder} {

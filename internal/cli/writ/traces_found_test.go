@@ -22,8 +22,12 @@ func TestAnExportOfNothingSaysWhereItLooked(t *testing.T) {
 		"writ: 0 traces of the last 90 days\n":                         {"--days", "90"},
 	} {
 		var printed, told bytes.Buffer
-		args = append([]string{"traces", "export", "--url", url, "--token", withToken(t), "--organization", "0199d1c2-7a54-7c1e-9b7e-2f6a4c1d8e30"}, args...)
-		if err := writ.Run(t.Context(), args, cli.Streams{Out: &printed, Err: &told}); err != nil || told.String() != want {
+		args = append([]string{
+			"traces", "export", "--url", url, "--token", withToken(t), "--organization",
+			"0199d1c2-7a54-7c1e-9b7e-2f6a4c1d8e30",
+		}, args...)
+		if err := writ.Run(t.Context(), args, cli.Streams{Out: &printed, Err: &told}); err != nil ||
+			told.String() != want {
 			t.Errorf("%q, %v; want %q", told.String(), err, want)
 		}
 	}
@@ -56,7 +60,9 @@ func TestATraceByItsOpenTelemetryID(t *testing.T) {
 func TestATailDoesNotWaitForWhatCannotCome(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"--only", "traces"}, {"--name", "deploy"}, {"--status", "ok"}} {
-		args = append([]string{"traces", "tail", "--url", "http://localhost:1", "--token", withToken(t), "--session", "chat-17"}, args...)
+		args = append([]string{
+			"traces", "tail", "--url", "http://localhost:1", "--token", withToken(t), "--session", "chat-17",
+		}, args...)
 		var told bytes.Buffer
 		err := writ.Run(t.Context(), args, cli.Streams{Out: &told, Err: &told})
 		if !errors.Is(err, cli.ErrUsage) || !strings.Contains(err.Error(), "--rows sessions lists the ids") {
@@ -64,7 +70,8 @@ func TestATailDoesNotWaitForWhatCannotCome(t *testing.T) {
 		}
 	}
 	e := newTeller(t, "") // it answers, and tells nothing
-	_, said, err := e.tail(t.Context(), "--organization", "0199d1c2-7a54-7c1e-9b7e-2f6a4c1d8e30", "--token", withToken(t), "--session", "chat-17")
+	_, said, err := e.tail(t.Context(), "--organization", "0199d1c2-7a54-7c1e-9b7e-2f6a4c1d8e30", "--token",
+		withToken(t), "--session", "chat-17")
 	if err == nil || !strings.Contains(said, "it tells decisions alone") {
 		t.Errorf("%v after %q", err, said)
 	}

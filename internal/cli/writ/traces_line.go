@@ -42,7 +42,8 @@ func traceLine(t *client.TailedTrace) string {
 	if t.TotalCostUSD > 0 {
 		facts = append(facts, fmt.Sprintf("$%.4f", t.TotalCostUSD))
 	}
-	return fmt.Sprintf("%s  %-8s  %-6s  %s  %s  %s  %s", clock(t.ReceivedAt), what, t.Status, orDash(t.AgentID), t.Name, strings.Join(facts, ", "), t.ID)
+	return fmt.Sprintf("%s  %-8s  %-6s  %s  %s  %s  %s", clock(t.ReceivedAt), what, t.Status, orDash(t.AgentID), t.Name,
+		strings.Join(facts, ", "), t.ID)
 }
 
 func decisionLine(d *client.TailedDecision) string {
@@ -56,7 +57,8 @@ func decisionLine(d *client.TailedDecision) string {
 	if d.Reason != "" {
 		by += ": " + d.Reason
 	}
-	return fmt.Sprintf("%s  %-8s  %-6s  %s  %s.%s  %s", clock(d.At), "decision", d.Decision, orDash(d.AgentID), d.Server, d.Tool, by)
+	return fmt.Sprintf("%s  %-8s  %-6s  %s  %s.%s  %s", clock(d.At), "decision", d.Decision, orDash(d.AgentID),
+		d.Server, d.Tool, by)
 }
 
 // count is a number of things in words.

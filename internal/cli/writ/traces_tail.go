@@ -52,7 +52,8 @@ func tracesTail(s cli.Streams) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&t.filter.Only, "only", "", "traces or decisions: leave the other out")
 	f.StringVar(&t.filter.AgentID, "agent", "", "of this agent")
-	f.StringVar(&t.filter.SessionID, "session", "", "of this session: of traces by its UUID, of decisions as the client calls it")
+	f.StringVar(&t.filter.SessionID, "session", "",
+		"of this session: of traces by its UUID, of decisions as the client calls it")
 	f.StringVar(&t.filter.Tool, "tool", "", "decisions about this tool, and traces with a new span of it")
 	f.StringVar(&t.filter.Status, "status", "", "traces that are ok, error or denied; no decisions")
 	f.StringVar(&t.filter.Name, "name", "", "traces of exactly this name; no decisions")

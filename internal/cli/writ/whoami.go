@@ -29,8 +29,14 @@ const shownPrefix = len("ak_test_") + 8
 
 func newIdentity(f credentials.Found) identity {
 	who := identity{
-		URL: f.URL, Email: f.Email, UserID: f.UserID, OrgID: f.OrgID, OrgName: f.OrgName,
-		KeyFrom: f.KeyFrom, Person: f.AccessToken != "", PersonFrom: f.TokenFrom,
+		URL:        f.URL,
+		Email:      f.Email,
+		UserID:     f.UserID,
+		OrgID:      f.OrgID,
+		OrgName:    f.OrgName,
+		KeyFrom:    f.KeyFrom,
+		Person:     f.AccessToken != "",
+		PersonFrom: f.TokenFrom,
 	}
 	switch {
 	case len(f.APIKey) > 2*shownPrefix:

@@ -26,7 +26,9 @@ func run(t *testing.T, answers map[string]string, args ...string) (out string, e
 	}))
 	t.Cleanup(server.Close)
 	var stdout, stderr bytes.Buffer
-	err = writ.Run(t.Context(), append(args, "--url", server.URL), cli.Streams{In: strings.NewReader(""), Out: &stdout, Err: &stderr})
+	err = writ.Run(t.Context(), append(args, "--url", server.URL), cli.Streams{
+		In: strings.NewReader(""), Out: &stdout, Err: &stderr,
+	})
 	if stderr.Len() != 0 {
 		t.Errorf("stderr = %q, want the error to be returned", stderr.String())
 	}
@@ -45,7 +47,8 @@ func TestStatusNotReady(t *testing.T) {
 		t.Errorf("err = %v, want that it is not ready", err)
 	}
 	out, err = run(t, answers, "status", "--json")
-	if want := `{"url":"URL","version":"1.2","ready":false,"problem":"the database is away (503)"}` + "\n"; out != want || err == nil {
+	if want := `{"url":"URL","version":"1.2","ready":false,"problem":"the database is away (503)"}` +
+		"\n"; out != want || err == nil {
 		t.Errorf("out = %q, %v, want %q and an error", out, err, want)
 	}
 }

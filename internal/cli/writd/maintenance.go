@@ -71,7 +71,8 @@ func (c *command) backup() *cobra.Command {
 
 func (c *command) restore() *cobra.Command {
 	return &cobra.Command{
-		Use: "restore FILE", Short: "Replace the database by a backup; no server may be running", Args: cobra.ExactArgs(1),
+		Use: "restore FILE", Short: "Replace the database by a backup; no server may be running",
+		Args: cobra.ExactArgs(1),
 		Long: "Replace the database by a backup. The present SQLite file is kept beside it; a PostgreSQL database must be\n" +
 			"empty. Every audit log goes on in a new epoch whose first entry says what is gone, so that nobody can take\n" +
 			"the restored log for the whole one.",

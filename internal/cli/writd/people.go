@@ -60,7 +60,9 @@ func (c *command) createUser(ctx context.Context, areas *app.Areas, n auth.NewUs
 	if err != nil {
 		return err
 	}
-	err = areas.Database.Write(ctx, database.Change{Logs: []string{audit.System}, Do: func(ctx context.Context, tx *database.Tx) error {
+	err = areas.Database.Write(ctx, database.Change{Logs: []string{audit.System}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		now := tx.Now()
 		user.VerifiedAt = &now
 		return auth.AddUser(ctx, tx, principal.Operator(), &user, hash)
@@ -79,7 +81,8 @@ func (c *command) org() *cobra.Command {
 	org := &cobra.Command{Use: "org", Short: "Manage organizations"}
 	var name, owner string
 	create := &cobra.Command{
-		Use: "create --name NAME --owner ADDRESS", Short: "Create an organization owned by an account", Args: cobra.NoArgs,
+		Use: "create --name NAME --owner ADDRESS", Short: "Create an organization owned by an account",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withAreas(cmd.Context(), func(ctx context.Context, areas *app.Areas) error {
 				return c.createOrganization(ctx, areas, name, owner)
@@ -97,7 +100,8 @@ func (c *command) org() *cobra.Command {
 func (c *command) addMember() *cobra.Command {
 	var orgID, address, role string
 	cmd := &cobra.Command{
-		Use: "add-member --organization ID --email ADDRESS --role ROLE", Short: "Make an account a member of an organization", Args: cobra.NoArgs,
+		Use:   "add-member --organization ID --email ADDRESS --role ROLE",
+		Short: "Make an account a member of an organization", Args: cobra.NoArgs,
 		Long: "Make an account a member of an organization, without an invitation by mail. The account must be there: see writd user create.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withAreas(cmd.Context(), func(ctx context.Context, areas *app.Areas) error {
@@ -105,7 +109,8 @@ func (c *command) addMember() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if err := areas.Organizations.AddMember(ctx, principal.Operator(), orgID, userID, principal.Role(role)); err != nil {
+				if err := areas.Organizations.AddMember(ctx, principal.Operator(), orgID, userID,
+					principal.Role(role)); err != nil {
 					return err
 				}
 				return c.print(map[string]string{"organization": orgID, "member": userID, "role": role})
@@ -128,7 +133,9 @@ func (c *command) createOrganization(ctx context.Context, areas *app.Areas, name
 	}
 	var created organization.Organization
 	id := database.NewID()
-	err = areas.Database.Write(ctx, database.Change{Logs: []string{id}, Do: func(ctx context.Context, tx *database.Tx) (err error) {
+	err = areas.Database.Write(ctx, database.Change{Logs: []string{id}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) (err error) {
 		created, err = organization.Add(ctx, tx, principal.Operator(), id, ownerID, name)
 		return err
 	}})

@@ -110,13 +110,21 @@ func (c *command) readCall(file string) (*toolcall.Call, error) {
 
 func explanation(call *toolcall.Call, x engine.Explanation) explained {
 	e := explained{
-		Tool: suite.Name(call), Decision: x.Decision.Verdict.String(), Policy: x.Decision.PolicyName, Rule: x.Decision.Rule,
+		Tool: suite.Name(call), Decision: x.Decision.Verdict.String(), Policy: x.Decision.PolicyName,
+		Rule:   x.Decision.Rule,
 		Reason: x.Decision.Reason, Message: x.Decision.Message, Rules: make([]considered, len(x.Rules)),
 	}
 	for i, r := range x.Rules {
 		e.Rules[i] = considered{
-			Policy: r.PolicyName, Rule: r.Rule, Effect: r.Effect.String(), Pattern: string(r.Pattern),
-			Matched: r.Matched, Decided: r.Decided, Outcome: string(r.Outcome), When: r.When, Error: r.Error,
+			Policy:  r.PolicyName,
+			Rule:    r.Rule,
+			Effect:  r.Effect.String(),
+			Pattern: string(r.Pattern),
+			Matched: r.Matched,
+			Decided: r.Decided,
+			Outcome: string(r.Outcome),
+			When:    r.When,
+			Error:   r.Error,
 		}
 		for _, s := range r.Steps {
 			e.Rules[i].Steps = append(e.Rules[i].Steps, step{s.Expression, s.Value, s.Error})

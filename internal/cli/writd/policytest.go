@@ -149,7 +149,12 @@ func testText(results []tested) string {
 	var b strings.Builder
 	for _, r := range results {
 		for _, p := range r.Problems {
-			whole := document.Problem{Position: document.Position{Line: p.Line, Column: p.Column}, Rule: p.Rule, Field: p.Field, Message: p.Message}
+			whole := document.Problem{
+				Position: document.Position{Line: p.Line, Column: p.Column},
+				Rule:     p.Rule,
+				Field:    p.Field,
+				Message:  p.Message,
+			}
 			fmt.Fprintf(&b, "%s\n", cli.Line(whole.In(r.File)))
 		}
 		if len(r.Failures) > 0 {

@@ -70,7 +70,8 @@ func (c *command) printPrices(prices *observability.Prices) error {
 	table := tabwriter.NewWriter(c.streams.Out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "VENDOR\tMODEL\tABOVE\tINPUT\tOUTPUT\tCACHE READ\tCACHE WRITE\t")
 	for _, m := range prices.Models() {
-		fmt.Fprintf(table, "%s\t%s\t-\t%s\t%s\t%s\t%s\t\n", cli.Line(m.Vendor), cli.Line(m.Prefix), price(m.Input), price(m.Output), price(m.CacheRead), price(m.CacheWrite))
+		fmt.Fprintf(table, "%s\t%s\t-\t%s\t%s\t%s\t%s\t\n", cli.Line(m.Vendor), cli.Line(m.Prefix), price(m.Input),
+			price(m.Output), price(m.CacheRead), price(m.CacheWrite))
 		if m.Above != nil {
 			fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t\n", cli.Line(m.Vendor), cli.Line(m.Prefix), m.Above.Tokens,
 				price(m.Above.Input), price(m.Above.Output), price(m.Above.CacheRead), price(m.Above.CacheWrite))
@@ -92,7 +93,8 @@ func (c *command) pricesCheck() *cobra.Command {
 			if prices.Date == "" {
 				return errors.New("price file: date is missing: nobody could tell how old the prices are")
 			}
-			_, err = fmt.Fprintf(c.streams.Out, "%s: %d models, prices of %s\n", cli.Line(args[0]), len(prices.Models()), prices.Date)
+			_, err = fmt.Fprintf(c.streams.Out, "%s: %d models, prices of %s\n", cli.Line(args[0]),
+				len(prices.Models()), prices.Date)
 			return err
 		},
 	}
@@ -127,8 +129,9 @@ func (c *command) pricesCost() *cobra.Command {
 			used.CostNanos = charge.Nanos
 			return c.print(charged{
 				Model: args[0], PricedAs: charge.Price.Prefix, Vendor: charge.Price.Vendor, Date: prices.Date,
-				InputIncludesCache: prices.InputIncludesCache(charge.Price.Vendor), LongPrompt: charge.Rates != charge.Price.Rates,
-				InputTokens: charge.Input, CostUSD: used.Dollars(),
+				InputIncludesCache: prices.InputIncludesCache(charge.Price.Vendor),
+				LongPrompt:         charge.Rates != charge.Price.Rates,
+				InputTokens:        charge.Input, CostUSD: used.Dollars(),
 			})
 		},
 	}

@@ -26,7 +26,8 @@ func (c *command) retention() *cobra.Command {
 					return err
 				}
 				return c.print(map[string]any{
-					"before": removed.Before.Format(time.RFC3339), "traces": removed.Traces, "sessions": removed.Sessions, "dryRun": dryRun,
+					"before": removed.Before.Format(time.RFC3339), "traces": removed.Traces,
+					"sessions": removed.Sessions, "dryRun": dryRun,
 				})
 			})
 		},
@@ -42,7 +43,8 @@ var errDiffer = errors.New("the rollups differ from the rows; `writd rollup rebu
 func (c *command) rollup() *cobra.Command {
 	rollup := &cobra.Command{Use: "rollup", Short: "Check and repair the figures of telemetry"}
 	rollup.AddCommand(&cobra.Command{
-		Use: "verify", Short: "Compare every rollup with the rows it was made of; exit 1 when one differs", Args: cobra.NoArgs,
+		Use: "verify", Short: "Compare every rollup with the rows it was made of; exit 1 when one differs",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withAreas(cmd.Context(), func(ctx context.Context, areas *app.Areas) error {
 				differences, err := areas.Telemetry.Verify(ctx)

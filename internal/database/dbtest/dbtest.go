@@ -160,7 +160,8 @@ func migratedTemplate(server string) (string, error) {
 
 func databaseExists(server, name string) (exists bool, err error) {
 	err = withServer(server, func(ctx context.Context, db *sql.DB) error {
-		return db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_database WHERE datname = $1)`, name).Scan(&exists)
+		return db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_database WHERE datname = $1)`,
+			name).Scan(&exists)
 	})
 	return exists, err
 }

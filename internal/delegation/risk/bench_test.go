@@ -19,11 +19,14 @@ func BenchmarkHistory(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { db.Close() })
-	err = db.Write(b.Context(), database.Change{Logs: []string{"acme"}, Do: func(ctx context.Context, tx *database.Tx) error {
+	err = db.Write(b.Context(), database.Change{Logs: []string{"acme"}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		for range 60 {
 			_, err := audit.Append(ctx, tx, audit.Entry{
-				Log: "acme", Action: "call.decided", Actor: principal.Principal{Kind: principal.Key, KeyID: "k1"}, Observation: true,
-				Decision: audit.Decision{Tool: "pay", Verdict: "allow"}, Payload: said("bank", "A", 10),
+				Log: "acme", Action: "call.decided", Actor: principal.Principal{Kind: principal.Key, KeyID: "k1"},
+				Observation: true,
+				Decision:    audit.Decision{Tool: "pay", Verdict: "allow"}, Payload: said("bank", "A", 10),
 			})
 			if err != nil {
 				return err
@@ -35,7 +38,13 @@ func BenchmarkHistory(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		past, err := risk.History(b.Context(), db, risk.Caller{OrgID: "acme", KeyID: "k1", Server: "bank", Tool: "pay", At: db.Now()})
+		past, err := risk.History(b.Context(), db, risk.Caller{
+			OrgID:  "acme",
+			KeyID:  "k1",
+			Server: "bank",
+			Tool:   "pay",
+			At:     db.Now(),
+		})
 		if err != nil {
 			b.Fatal(err)
 		}

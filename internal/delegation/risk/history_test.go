@@ -28,10 +28,19 @@ type details struct {
 func record(t *testing.T, db *database.DB, decisions ...decided) {
 	t.Helper()
 	for _, d := range decisions {
-		err := db.Write(t.Context(), database.Change{Logs: []string{d.org}, Do: func(ctx context.Context, tx *database.Tx) error {
+		err := db.Write(t.Context(), database.Change{Logs: []string{d.org}, Do: func(
+			ctx context.Context, tx *database.Tx,
+		) error {
 			entry := audit.Entry{
-				Log: d.org, Action: "call.decided", Actor: principal.Principal{Kind: principal.Key, KeyID: d.key}, Observation: true,
-				Decision: audit.Decision{Agent: d.agent, Tool: d.tool, Verdict: d.verdict, Server: d.of.server, Policy: d.of.policy},
+				Log: d.org, Action: "call.decided", Actor: principal.Principal{Kind: principal.Key, KeyID: d.key},
+				Observation: true,
+				Decision: audit.Decision{
+					Agent:   d.agent,
+					Tool:    d.tool,
+					Verdict: d.verdict,
+					Server:  d.of.server,
+					Policy:  d.of.policy,
+				},
 			}
 			if d.of.arguments != nil {
 				entry.Payload = map[string]any{"arguments": d.of.arguments}
@@ -68,27 +77,56 @@ func TestHistory(t *testing.T) {
 			decided{"acme", "k1", "bot", "read", "allow", said("bank", "other tool", 1)},
 			decided{"evil", "k1", "bot", "pay", "allow", said("bank", "other organization", 1)},
 		)
-		past, err := risk.History(t.Context(), db, risk.Caller{OrgID: "acme", KeyID: "k1", AgentID: "bot", Server: "bank", Tool: "pay", At: db.Now()})
+		past, err := risk.History(t.Context(), db, risk.Caller{
+			OrgID:   "acme",
+			KeyID:   "k1",
+			AgentID: "bot",
+			Server:  "bank",
+			Tool:    "pay",
+			At:      db.Now(),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := risk.Past{
-			Looked: 10, Ran: 4, Drifted: 1, Amounts: []float64{10, 20, 30}, Names: map[string]bool{"to": true, "amount": true},
-			Values: map[string]bool{"to\x00a": true, "to\x00b": true, "to\x00c": true},
+			Looked:  10,
+			Ran:     4,
+			Drifted: 1,
+			Amounts: []float64{10, 20, 30},
+			Names:   map[string]bool{"to": true, "amount": true},
+			Values:  map[string]bool{"to\x00a": true, "to\x00b": true, "to\x00c": true},
 		}
 		if diff := cmp.Diff(want, past); diff != "" {
 			t.Errorf("past (-want +got):\n%s", diff)
 		}
-		past, err = risk.History(t.Context(), db, risk.Caller{OrgID: "acme", KeyID: "k1", Server: "bank", Tool: "pay", At: db.Now()})
+		past, err = risk.History(t.Context(), db, risk.Caller{
+			OrgID:  "acme",
+			KeyID:  "k1",
+			Server: "bank",
+			Tool:   "pay",
+			At:     db.Now(),
+		})
 		if err != nil || past.Ran != 5 {
 			t.Errorf("without an agent %d calls ran, %v; want 5", past.Ran, err)
 		}
 		later := db.Now().Add(2 * risk.DriftWindow)
-		past, err = risk.History(t.Context(), db, risk.Caller{OrgID: "acme", KeyID: "k1", Server: "bank", Tool: "pay", At: later})
+		past, err = risk.History(t.Context(), db, risk.Caller{
+			OrgID:  "acme",
+			KeyID:  "k1",
+			Server: "bank",
+			Tool:   "pay",
+			At:     later,
+		})
 		if err != nil || past.Drifted != 0 {
 			t.Errorf("long after it drifted: %+v, %v", past, err)
 		}
-		past, err = risk.History(t.Context(), db, risk.Caller{OrgID: "acme", KeyID: "k9", Server: "bank", Tool: "pay", At: db.Now()})
+		past, err = risk.History(t.Context(), db, risk.Caller{
+			OrgID:  "acme",
+			KeyID:  "k9",
+			Server: "bank",
+			Tool:   "pay",
+			At:     db.Now(),
+		})
 		if err != nil || past.Ran != 0 || past.Looked != 10 || past.Drifted != 0 {
 			t.Errorf("a new key: %+v, %v", past, err)
 		}
@@ -106,8 +144,15 @@ func TestHistoryIsBounded(t *testing.T) {
 		record(t, db, decided{"acme", "k1", "", "pay", "allow", said("bank", "new", 2)})
 	}
 	record(t, db, decided{"acme", "k1", "", "pay", "allow", long})
-	past, err := risk.History(t.Context(), db, risk.Caller{OrgID: "acme", KeyID: "k1", Server: "bank", Tool: "pay", At: db.Now()})
-	if err != nil || past.Looked != 50 || past.Ran != 50 || len(past.Amounts) != 49 || past.Names["text"] || past.Values["to\x00old"] || !past.Values["to\x00new"] {
+	past, err := risk.History(t.Context(), db, risk.Caller{
+		OrgID:  "acme",
+		KeyID:  "k1",
+		Server: "bank",
+		Tool:   "pay",
+		At:     db.Now(),
+	})
+	if err != nil || past.Looked != 50 || past.Ran != 50 || len(past.Amounts) != 49 || past.Names["text"] ||
+		past.Values["to\x00old"] || !past.Values["to\x00new"] {
 		t.Errorf("past = %+v, %v", past, err)
 	}
 }

@@ -72,9 +72,11 @@ func (t *tally) amount(amount *float64, past Past) {
 	switch {
 	case *amount <= most:
 	case *amount >= 10*middle:
-		t.add("amount_far_above", fmt.Sprintf("the amount %s is at least ten times the usual %s", number(*amount), number(middle)))
+		t.add("amount_far_above", fmt.Sprintf("the amount %s is at least ten times the usual %s", number(*amount),
+			number(middle)))
 	default:
-		t.add("amount_above", fmt.Sprintf("the amount %s is above all of the last %d, of which the largest was %s", number(*amount), len(before), number(most)))
+		t.add("amount_above", fmt.Sprintf("the amount %s is above all of the last %d, of which the largest was %s",
+			number(*amount), len(before), number(most)))
 	}
 }
 
@@ -190,7 +192,8 @@ func (t *tally) behaviour(f Facts) {
 	if f.Opened < burst {
 		return
 	}
-	t.add("burst", fmt.Sprintf("the caller opened %d other requests within %d minutes", f.Opened, int(BurstWindow/time.Minute)))
+	t.add("burst", fmt.Sprintf("the caller opened %d other requests within %d minutes", f.Opened,
+		int(BurstWindow/time.Minute)))
 	if hour := f.At.UTC().Hour(); hour >= nightFrom || hour < nightUntil {
 		t.add("night_burst", "it did so at night, at "+f.At.UTC().Format("15:04")+" UTC")
 	}

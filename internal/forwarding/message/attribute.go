@@ -75,7 +75,8 @@ func (a *Attributes) JSON(name string, value jsontext.Value) {
 // Members adds each member of a JSON object under its own name, but for those that
 // are, or begin with, a name that is not theirs to use: these get a prefix.
 func (a *Attributes) Members(object []byte, reserved string) {
-	d := jsontext.NewDecoder(bytes.NewReader(object), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	d := jsontext.NewDecoder(bytes.NewReader(object), jsontext.AllowDuplicateNames(true),
+		jsontext.AllowInvalidUTF8(true))
 	if first, err := d.ReadToken(); err != nil || first.Kind() != '{' {
 		return
 	}
@@ -147,7 +148,8 @@ func double(n float64) []byte {
 
 // fromJSON is a JSON value as one of the protocol.
 func fromJSON(value jsontext.Value) ([]byte, bool) {
-	d := jsontext.NewDecoder(bytes.NewReader(value), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	d := jsontext.NewDecoder(bytes.NewReader(value), jsontext.AllowDuplicateNames(true),
+		jsontext.AllowInvalidUTF8(true))
 	return readValue(d, maxDepth)
 }
 

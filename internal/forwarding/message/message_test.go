@@ -103,17 +103,20 @@ func TestOfficialTypesReadWhatIsWritten(t *testing.T) {
 		t.Fatalf("%d spans, want 2", len(spans))
 	}
 	got := spans[0]
-	if [16]byte(got.TraceId) != s.TraceID || [8]byte(got.SpanId) != s.ID || [8]byte(got.ParentSpanId) != s.ParentID || got.Name != "chat" {
+	if [16]byte(got.TraceId) != s.TraceID || [8]byte(got.SpanId) != s.ID || [8]byte(got.ParentSpanId) != s.ParentID ||
+		got.Name != "chat" {
 		t.Errorf("identity of %v", got)
 	}
-	if got.StartTimeUnixNano != uint64(s.Start.UnixNano()) || got.EndTimeUnixNano != uint64(s.End.UnixNano()) || got.Kind != trace.Span_SPAN_KIND_INTERNAL {
+	if got.StartTimeUnixNano != uint64(s.Start.UnixNano()) || got.EndTimeUnixNano != uint64(s.End.UnixNano()) ||
+		got.Kind != trace.Span_SPAN_KIND_INTERNAL {
 		t.Errorf("times and kind of %v", got)
 	}
 	if got.Status.GetCode() != trace.Status_STATUS_CODE_ERROR || got.Status.GetMessage() != "no" {
 		t.Errorf("status %v", got.Status)
 	}
 	attributes := members(got.Attributes)
-	if attributes["gen_ai.request.model"] != "m-1" || attributes["tokens"] != int64(-7) || attributes["cost"] != 0.25 || attributes["done"] != true {
+	if attributes["gen_ai.request.model"] != "m-1" || attributes["tokens"] != int64(-7) ||
+		attributes["cost"] != 0.25 || attributes["done"] != true {
 		t.Errorf("attributes %v", attributes)
 	}
 	if len(spans[1].ParentSpanId) != 0 || spans[1].Status != nil {
@@ -144,10 +147,12 @@ func TestJSONBecomesValues(t *testing.T) {
 	t.Parallel()
 	s := some()
 	s.Attributes.Members([]byte(`{"text":"a\u0000b","int":9007199254740993,"big":123456789012345678901234567890,"half":0.5,"yes":true,"nothing":null,
-		"list":[1,"two",null,[]],"object":{"a":{"b":false},"":1},"text":"again","deep":`+strings.Repeat("[", 40)+strings.Repeat("]", 40)+`}`), "writ")
+		"list":[1,"two",null,[]],"object":{"a":{"b":false},"":1},"text":"again","deep":`+strings.Repeat("[", 40)+
+		strings.Repeat("]", 40)+`}`), "writ")
 	_, spans := read(t, message.Attributes{}, s)
 	got := members(spans[0].Attributes)
-	if got["text"] != "a\x00b" || got["int"] != int64(9007199254740993) || got["big"] != 123456789012345678901234567890.0 || got["half"] != 0.5 || got["yes"] != true {
+	if got["text"] != "a\x00b" || got["int"] != int64(9007199254740993) ||
+		got["big"] != 123456789012345678901234567890.0 || got["half"] != 0.5 || got["yes"] != true {
 		t.Errorf("scalars of %v", got)
 	}
 	if _, ok := got["nothing"]; ok {
@@ -204,7 +209,9 @@ func TestWhatReceiversRefuseIsNotWritten(t *testing.T) {
 
 func TestAnswers(t *testing.T) {
 	t.Parallel()
-	partial, err := proto.Marshal(&collector.ExportTraceServiceResponse{PartialSuccess: &collector.ExportTracePartialSuccess{RejectedSpans: 12, ErrorMessage: "too old"}})
+	partial, err := proto.Marshal(&collector.ExportTraceServiceResponse{
+		PartialSuccess: &collector.ExportTracePartialSuccess{RejectedSpans: 12, ErrorMessage: "too old"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

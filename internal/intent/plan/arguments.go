@@ -55,7 +55,9 @@ func (a Arguments) Text() string {
 // find is the value of one argument. It halves, because a hostile plan of many
 // arguments would else be compared with a hostile call of many, each with each.
 func (a Arguments) find(key string) (value string, ok bool) {
-	i, ok := slices.BinarySearchFunc(a.members, key, func(m argument, key string) int { return strings.Compare(m.key, key) })
+	i, ok := slices.BinarySearchFunc(a.members, key, func(m argument, key string) int {
+		return strings.Compare(m.key, key)
+	})
 	if !ok {
 		return "", false
 	}

@@ -19,9 +19,22 @@ func declared(t testing.TB, raw string) *plan.Declared {
 	t.Helper()
 	p := parse(t, raw)
 	return &plan.Declared{
-		ID: "p1", Anchor: 1, Status: plan.Active, Issued: noon.Add(-time.Minute), Expires: noon.Add(time.Minute),
-		Signature: "aabb", JWTHash: sha256.Sum256([]byte("a.b.c")), Plan: p, Root: p.Tree().Root(),
-		Binding: plan.Binding{OrgID: "acme", KeyID: "k1", UserID: "u1", AgentID: "agent", Context: "default"},
+		ID:        "p1",
+		Anchor:    1,
+		Status:    plan.Active,
+		Issued:    noon.Add(-time.Minute),
+		Expires:   noon.Add(time.Minute),
+		Signature: "aabb",
+		JWTHash:   sha256.Sum256([]byte("a.b.c")),
+		Plan:      p,
+		Root:      p.Tree().Root(),
+		Binding: plan.Binding{
+			OrgID:   "acme",
+			KeyID:   "k1",
+			UserID:  "u1",
+			AgentID: "agent",
+			Context: "default",
+		},
 	}
 }
 
@@ -46,42 +59,110 @@ func TestStanding(t *testing.T) {
 		want   plan.Drift
 	}{
 		{"as it was declared", func(*plan.Declared, *plan.Presented, *plan.Binding) {}, ""},
-		{"altered signature", func(_ *plan.Declared, p *plan.Presented, _ *plan.Binding) { p.Signature = "aabc" }, plan.NotGenuine},
-		{"no signature", func(_ *plan.Declared, p *plan.Presented, _ *plan.Binding) { p.Signature = "" }, plan.NotGenuine},
-		{"nothing stored, nothing shown", func(d *plan.Declared, p *plan.Presented, _ *plan.Binding) { d.Signature, p.Signature = "", "" }, plan.NotGenuine},
-		{"by its JWT", func(_ *plan.Declared, p *plan.Presented, _ *plan.Binding) { *p = plan.Presented{JWT: "a.b.c"} }, ""},
-		{"another JWT", func(_ *plan.Declared, p *plan.Presented, _ *plan.Binding) { *p = plan.Presented{JWT: "a.b.d"} }, plan.NotGenuine},
+		{
+			"altered signature", func(_ *plan.Declared, p *plan.Presented, _ *plan.Binding) { p.Signature = "aabc" },
+			plan.NotGenuine,
+		},
+		{
+			"no signature", func(_ *plan.Declared, p *plan.Presented, _ *plan.Binding) { p.Signature = "" },
+			plan.NotGenuine,
+		},
+		{
+			"nothing stored, nothing shown",
+			func(d *plan.Declared, p *plan.Presented, _ *plan.Binding) { d.Signature, p.Signature = "", "" },
+			plan.NotGenuine,
+		},
+		{
+			"by its JWT",
+			func(_ *plan.Declared, p *plan.Presented, _ *plan.Binding) { *p = plan.Presented{JWT: "a.b.c"} }, "",
+		},
+		{
+			"another JWT",
+			func(_ *plan.Declared, p *plan.Presented, _ *plan.Binding) { *p = plan.Presented{JWT: "a.b.d"} },
+			plan.NotGenuine,
+		},
 		{"bad signature beside a good JWT", func(_ *plan.Declared, p *plan.Presented, _ *plan.Binding) {
 			*p = plan.Presented{JWT: "a.b.c", Signature: "00"}
 		}, plan.NotGenuine},
-		{"completed", func(d *plan.Declared, _ *plan.Presented, _ *plan.Binding) { d.Status = plan.Completed }, plan.Ended},
+		{
+			"completed", func(d *plan.Declared, _ *plan.Presented, _ *plan.Binding) { d.Status = plan.Completed },
+			plan.Ended,
+		},
 		{"failed", func(d *plan.Declared, _ *plan.Presented, _ *plan.Binding) { d.Status = plan.Failed }, plan.Ended},
-		{"marked expired", func(d *plan.Declared, _ *plan.Presented, _ *plan.Binding) { d.Status = plan.Expired }, plan.Ended},
+		{
+			"marked expired", func(d *plan.Declared, _ *plan.Presented, _ *plan.Binding) { d.Status = plan.Expired },
+			plan.Ended,
+		},
 		{"no status at all", func(d *plan.Declared, _ *plan.Presented, _ *plan.Binding) { d.Status = "" }, plan.Ended},
-		{"expires now", func(d *plan.Declared, _ *plan.Presented, _ *plan.Binding) { d.Expires = noon }, plan.NotCurrent},
-		{"last microsecond", func(d *plan.Declared, _ *plan.Presented, _ *plan.Binding) { d.Expires = noon.Add(time.Microsecond) }, ""},
-		{"issued by a clock ahead", func(d *plan.Declared, _ *plan.Presented, _ *plan.Binding) { d.Issued = noon.Add(60 * time.Second) }, ""},
-		{"issued in the future", func(d *plan.Declared, _ *plan.Presented, _ *plan.Binding) { d.Issued = noon.Add(61 * time.Second) }, plan.NotCurrent},
-		{"another organization", func(_ *plan.Declared, _ *plan.Presented, by *plan.Binding) { by.OrgID = "globex" }, plan.Elsewhere},
-		{"no organization on either side", func(d *plan.Declared, _ *plan.Presented, by *plan.Binding) { d.Binding.OrgID, by.OrgID = "", "" }, plan.Elsewhere},
-		{"another key", func(_ *plan.Declared, _ *plan.Presented, by *plan.Binding) { by.KeyID = "k2" }, plan.Elsewhere},
-		{"another user", func(_ *plan.Declared, _ *plan.Presented, by *plan.Binding) { by.UserID = "u2" }, plan.Elsewhere},
+		{
+			"expires now", func(d *plan.Declared, _ *plan.Presented, _ *plan.Binding) { d.Expires = noon },
+			plan.NotCurrent,
+		},
+		{
+			"last microsecond",
+			func(d *plan.Declared, _ *plan.Presented, _ *plan.Binding) { d.Expires = noon.Add(time.Microsecond) }, "",
+		},
+		{
+			"issued by a clock ahead",
+			func(d *plan.Declared, _ *plan.Presented, _ *plan.Binding) { d.Issued = noon.Add(60 * time.Second) }, "",
+		},
+		{
+			"issued in the future",
+			func(d *plan.Declared, _ *plan.Presented, _ *plan.Binding) { d.Issued = noon.Add(61 * time.Second) },
+			plan.NotCurrent,
+		},
+		{
+			"another organization",
+			func(_ *plan.Declared, _ *plan.Presented, by *plan.Binding) { by.OrgID = "globex" }, plan.Elsewhere,
+		},
+		{
+			"no organization on either side",
+			func(d *plan.Declared, _ *plan.Presented, by *plan.Binding) { d.Binding.OrgID, by.OrgID = "", "" },
+			plan.Elsewhere,
+		},
+		{
+			"another key", func(_ *plan.Declared, _ *plan.Presented, by *plan.Binding) { by.KeyID = "k2" },
+			plan.Elsewhere,
+		},
+		{
+			"another user", func(_ *plan.Declared, _ *plan.Presented, by *plan.Binding) { by.UserID = "u2" },
+			plan.Elsewhere,
+		},
 		{"no user stated", func(_ *plan.Declared, _ *plan.Presented, by *plan.Binding) { by.UserID = "" }, ""},
-		{"the SDK's word for no user", func(_ *plan.Declared, _ *plan.Presented, by *plan.Binding) { by.UserID = plan.NotStated }, ""},
+		{
+			"the SDK's word for no user",
+			func(_ *plan.Declared, _ *plan.Presented, by *plan.Binding) { by.UserID = plan.NotStated }, "",
+		},
 		{"declared for no user", func(d *plan.Declared, _ *plan.Presented, by *plan.Binding) {
 			d.Binding.UserID, by.UserID = plan.NotStated, "u2"
 		}, ""},
-		{"an e-mail beside an id", func(_ *plan.Declared, _ *plan.Presented, by *plan.Binding) { by.UserID, by.Email = "", "x@example.org" }, ""},
+		{
+			"an e-mail beside an id",
+			func(_ *plan.Declared, _ *plan.Presented, by *plan.Binding) { by.UserID, by.Email = "", "x@example.org" },
+			"",
+		},
 		{"e-mail as the user id", func(d *plan.Declared, _ *plan.Presented, by *plan.Binding) {
 			d.Binding.UserID, by.UserID, by.Email = "Ada@example.org", "", "ada@example.org"
 		}, ""},
 		{"another e-mail", func(d *plan.Declared, _ *plan.Presented, by *plan.Binding) {
 			d.Binding.UserID, by.UserID, by.Email = "ada@example.org", "", "bob@example.org"
 		}, plan.Elsewhere},
-		{"another agent", func(_ *plan.Declared, _ *plan.Presented, by *plan.Binding) { by.AgentID = "other" }, plan.Elsewhere},
-		{"the SDK's word for no agent", func(_ *plan.Declared, _ *plan.Presented, by *plan.Binding) { by.AgentID = plan.NotStated }, ""},
-		{"another context", func(_ *plan.Declared, _ *plan.Presented, by *plan.Binding) { by.Context = "other" }, plan.Elsewhere},
-		{"a session where none was declared", func(_ *plan.Declared, _ *plan.Presented, by *plan.Binding) { by.Session = "s2" }, ""},
+		{
+			"another agent", func(_ *plan.Declared, _ *plan.Presented, by *plan.Binding) { by.AgentID = "other" },
+			plan.Elsewhere,
+		},
+		{
+			"the SDK's word for no agent",
+			func(_ *plan.Declared, _ *plan.Presented, by *plan.Binding) { by.AgentID = plan.NotStated }, "",
+		},
+		{
+			"another context", func(_ *plan.Declared, _ *plan.Presented, by *plan.Binding) { by.Context = "other" },
+			plan.Elsewhere,
+		},
+		{
+			"a session where none was declared",
+			func(_ *plan.Declared, _ *plan.Presented, by *plan.Binding) { by.Session = "s2" }, "",
+		},
 		{"another session", func(d *plan.Declared, _ *plan.Presented, by *plan.Binding) {
 			d.Binding.Session, by.Session = "s1", "s2"
 		}, plan.Elsewhere},
@@ -121,7 +202,10 @@ func TestFit(t *testing.T) {
 		{"as planned, more given", shell, "Bash", `{"command":"make","timeout":5}`, "[0]"},
 		{"other case", shell, " bash ", `{"command":"make"}`, "[0]"},
 		{"with its server", shell, "claude-code.Bash", `{"command":"make"}`, "[0]"},
-		{"another server", shell, "other.Bash", `{"command":"make"}`, "not in the plan; the plan allows claude-code.Bash, claude-code.Read"},
+		{
+			"another server", shell, "other.Bash", `{"command":"make"}`,
+			"not in the plan; the plan allows claude-code.Bash, claude-code.Read",
+		},
 		{"server is compared as it is", shell, "Claude-Code.Bash", `{"command":"make"}`, "not in the plan"},
 		{"another command", shell, "Bash", `{"command":"make; rm -rf /"}`, "another value for command"},
 		{"argument left out", shell, "Bash", `{}`, "another value for command"},
@@ -152,7 +236,8 @@ func TestFit(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			got := parse(t, tt.plan).Fit(call(t, tt.tool, tt.args))
-			if got.OK && fmt.Sprint(got.Steps) != tt.want || !got.OK && !strings.Contains(got.Reason, tt.want) || got.OK != (got.Drift == "") {
+			if got.OK && fmt.Sprint(got.Steps) != tt.want || !got.OK && !strings.Contains(got.Reason, tt.want) ||
+				got.OK != (got.Drift == "") {
 				t.Errorf("Fit = %+v, want %s", got, tt.want)
 			}
 		})
@@ -161,7 +246,8 @@ func TestFit(t *testing.T) {
 
 func TestServers(t *testing.T) {
 	t.Parallel()
-	p := parse(t, `{"steps":[{"action":"a","mcp":"x"},{"action":"a","mcp":"y"},{"action":"a","mcp":"x"},{"action":"b","mcp":"z"}]}`)
+	p := parse(t,
+		`{"steps":[{"action":"a","mcp":"x"},{"action":"a","mcp":"y"},{"action":"a","mcp":"x"},{"action":"b","mcp":"z"}]}`)
 	if got := p.Servers(p.Fit(call(t, "a", "")).Steps); !slices.Equal(got, []string{"x", "y"}) {
 		t.Errorf("Servers = %v", got)
 	}
@@ -171,12 +257,14 @@ func TestReasonsStayShortAndShowNoValues(t *testing.T) {
 	t.Parallel()
 	var steps []string
 	for i := range 400 {
-		steps = append(steps, fmt.Sprintf(`{"action":"tool-%d-%s","params":{"password":"hunter2","%s":1}}`, i, strings.Repeat("x", 150), strings.Repeat("k", 180)))
+		steps = append(steps, fmt.Sprintf(`{"action":"tool-%d-%s","params":{"password":"hunter2","%s":1}}`, i,
+			strings.Repeat("x", 150), strings.Repeat("k", 180)))
 	}
 	p := parse(t, `{"steps":[`+strings.Join(steps, ",")+`]}`)
 	for _, tool := range []string{"other", "tool-0-" + strings.Repeat("x", 150)} {
 		got := p.Fit(call(t, tool, `{"password":"geheim"}`))
-		if got.OK || len(got.Reason) > 1000 || strings.Contains(got.Reason, "hunter2") || strings.Contains(got.Reason, "geheim") {
+		if got.OK || len(got.Reason) > 1000 || strings.Contains(got.Reason, "hunter2") ||
+			strings.Contains(got.Reason, "geheim") {
 			t.Errorf("%s: %d bytes: %s", tool, len(got.Reason), got.Reason)
 		}
 	}
@@ -269,11 +357,21 @@ func TestParsePresented(t *testing.T) {
 		name, give string
 		want       plan.Presented
 	}{
-		{"SDK's wrapper", `{"plan":{"steps":[]},"plan_id":"p1","token":{"plan_hash":"h","signature":"aa","policy":{}},"plan_hash":"h","intent_reference":"r","step_proofs":[]}`,
+		{"SDK's wrapper",
+			`{"plan":{"steps":[]},"plan_id":"p1","token":{"plan_hash":"h","signature":"aa","policy":{}},"plan_hash":"h","intent_reference":"r","step_proofs":[]}`,
 			plan.Presented{PlanID: "p1", Reference: "r", PlanHash: "h", Signature: "aa"}},
-		{"an old SDK's, without plan_id", `{"token":{"signature":"aa"},"plan_hash":"h","intent_reference":"r"}`, plan.Presented{Reference: "r", PlanHash: "h", Signature: "aa"}},
-		{"the signed token alone", `{"plan_hash":"h","signature":"aa"}`, plan.Presented{PlanHash: "h", Signature: "aa"}},
-		{"wrapper in a string", `"{\"plan_id\":\"p1\",\"token\":{\"signature\":\"aa\"}}"`, plan.Presented{PlanID: "p1", Signature: "aa"}},
+		{
+			"an old SDK's, without plan_id", `{"token":{"signature":"aa"},"plan_hash":"h","intent_reference":"r"}`,
+			plan.Presented{Reference: "r", PlanHash: "h", Signature: "aa"},
+		},
+		{
+			"the signed token alone", `{"plan_hash":"h","signature":"aa"}`,
+			plan.Presented{PlanHash: "h", Signature: "aa"},
+		},
+		{
+			"wrapper in a string", `"{\"plan_id\":\"p1\",\"token\":{\"signature\":\"aa\"}}"`,
+			plan.Presented{PlanID: "p1", Signature: "aa"},
+		},
 		{"JWT", `"` + jwt + `"`, plan.Presented{PlanID: "p1", JWT: jwt}},
 		{"JWT in a wrapper", `{"jwtToken":"` + jwt + `","plan_id":"p2"}`, plan.Presented{PlanID: "p2", JWT: jwt}},
 		{"JWT as the token", `{"token":"` + jwt + `"}`, plan.Presented{PlanID: "p1", JWT: jwt}},
@@ -318,12 +416,15 @@ func TestSplitMCPName(t *testing.T) {
 }
 
 func FuzzParsePresented(f *testing.F) {
-	for _, seed := range []string{`{"token":{"token":{"token":{}}}}`, `"{\"token\":\"{}\"}"`, `"a.b.c"`, `{`, `"\ud800"`} {
+	for _, seed := range []string{
+		`{"token":{"token":{"token":{}}}}`, `"{\"token\":\"{}\"}"`, `"a.b.c"`, `{`, `"\ud800"`,
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		d := declared(t, `{"steps":[]}`)
-		if r := plan.Standing(d, plan.ParsePresented(raw), d.Binding, noon); r.OK && !strings.Contains(string(raw), "aabb") {
+		if r := plan.Standing(d, plan.ParsePresented(raw), d.Binding, noon); r.OK &&
+			!strings.Contains(string(raw), "aabb") {
 			t.Fatalf("%q is taken as genuine", raw)
 		}
 	})
@@ -346,7 +447,8 @@ func FuzzParseArguments(f *testing.F) {
 }
 
 func BenchmarkCheck(b *testing.B) {
-	d := declared(b, `{"steps":[{"action":"a"},{"action":"Bash","mcp":"claude-code","params":{"command":"go test ./..."}},{"action":"c"}]}`)
+	d := declared(b,
+		`{"steps":[{"action":"a"},{"action":"Bash","mcp":"claude-code","params":{"command":"go test ./..."}},{"action":"c"}]}`)
 	presented := plan.Presented{PlanID: "p1", Signature: "aabb"}
 	raw := []byte(`{"command":"go test ./...","timeout":60,"description":"run the tests"}`)
 	b.ReportAllocs()

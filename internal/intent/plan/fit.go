@@ -106,7 +106,9 @@ func (s *Step) takes(args Arguments) bool {
 
 // gives reports whether the step says anything about an argument.
 func (s *Step) gives(key string) bool {
-	_, ok := slices.BinarySearchFunc(s.Given, key, func(c Constraint, key string) int { return strings.Compare(c.Key, key) })
+	_, ok := slices.BinarySearchFunc(s.Given, key, func(c Constraint, key string) int {
+		return strings.Compare(c.Key, key)
+	})
 	return ok
 }
 

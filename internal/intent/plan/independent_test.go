@@ -101,7 +101,9 @@ func verifiesLikeAClient(t testing.TB, token []byte) bool {
 	t.Helper()
 	v := decode(t, token)
 	signed := map[string]any{}
-	for _, name := range []string{"plan_hash", "issued_at", "expires_at", "policy", "identity", "public_key", "version"} {
+	for _, name := range []string{
+		"plan_hash", "issued_at", "expires_at", "policy", "identity", "public_key", "version",
+	} {
 		value, ok := v[name]
 		if !ok {
 			return false
@@ -172,7 +174,8 @@ func TestVectorsOfThePublishedClients(t *testing.T) {
 		t.Error("the verifier of this test does not accept the published vector")
 	}
 	for _, change := range [][2]string{
-		{"abc123", "abc124"}, {"1700000060.5", "1700000061.5"}, {"search", "search2"}, {`"version":"1.0"`, `"version":"1.1"`},
+		{"abc123", "abc124"}, {"1700000060.5", "1700000061.5"}, {"search", "search2"},
+		{`"version":"1.0"`, `"version":"1.1"`},
 		{"agent@", "agent2@"}, {"61c5a5", "61c5a6"}, {"e23dbe", "e23dbf"}, {`"plan_hash"`, `"other"`},
 	} {
 		altered := bytes.Replace(token, []byte(change[0]), []byte(change[1]), 1)
@@ -196,7 +199,12 @@ func TestTokenVerifiesElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	token, err := plan.Token{
-		PlanHash: "ab", IssuedAt: 1_700_000_000, ExpiresAt: 1_700_000_300, Policy: policy, Identity: "id", Version: plan.PlanVersion,
+		PlanHash:  "ab",
+		IssuedAt:  1_700_000_000,
+		ExpiresAt: 1_700_000_300,
+		Policy:    policy,
+		Identity:  "id",
+		Version:   plan.PlanVersion,
 	}.Sign(private)
 	if err != nil {
 		t.Fatal(err)
@@ -222,8 +230,10 @@ func TestTokenVerifiesElsewhere(t *testing.T) {
 func TestVerifyTokenRefuses(t *testing.T) {
 	t.Parallel()
 	for name, raw := range map[string]string{
-		"nothing": "", "null": "null", "text": `"x"`, "empty": "{}", "short key": `{"plan_hash":"","issued_at":1,"expires_at":1,"policy":{},"identity":"","version":"","public_key":"ab","signature":"cd"}`,
-		"duplicate keys": `{"plan_hash":"a","plan_hash":"b"}`, "huge": `{"policy":"` + strings.Repeat("x", 1<<20) + `"}`,
+		"nothing": "", "null": "null", "text": `"x"`, "empty": "{}",
+		"short key":      `{"plan_hash":"","issued_at":1,"expires_at":1,"policy":{},"identity":"","version":"","public_key":"ab","signature":"cd"}`,
+		"duplicate keys": `{"plan_hash":"a","plan_hash":"b"}`,
+		"huge":           `{"policy":"` + strings.Repeat("x", 1<<20) + `"}`,
 	} {
 		if _, _, err := plan.VerifyToken([]byte(raw)); err == nil {
 			t.Errorf("%s: accepted", name)
@@ -245,9 +255,12 @@ func TestSignable(t *testing.T) {
 		}
 	}
 	for name, give := range map[string]string{
-		"list": "[]", "text": `"x"`, "cut": "{", "beyond 2^53": `{"a":[9007199254740993]}`, "small fraction": `{"a":{"b":0.00001}}`, "exponent": `{"a":1e-7}`,
-		"keys that sort differently": "{\"\uff1a\":1}", "deep": strings.Repeat(`{"a":`, 65) + "1" + strings.Repeat("}", 65), "huge": `{"a":1e999}`,
-		"duplicate": `{"a":1,"a":2}`, "large": `{"a":"` + strings.Repeat("x", 256<<10) + `"}`,
+		"list": "[]", "text": `"x"`, "cut": "{", "beyond 2^53": `{"a":[9007199254740993]}`,
+		"small fraction": `{"a":{"b":0.00001}}`, "exponent": `{"a":1e-7}`,
+		"keys that sort differently": "{\"\uff1a\":1}",
+		"deep":                       strings.Repeat(`{"a":`, 65) + "1" + strings.Repeat("}", 65),
+		"huge":                       `{"a":1e999}`,
+		"duplicate":                  `{"a":1,"a":2}`, "large": `{"a":"` + strings.Repeat("x", 256<<10) + `"}`,
 	} {
 		if got, err := plan.Signable([]byte(give)); err == nil {
 			t.Errorf("%s: signed as %s", name, got)
@@ -274,7 +287,8 @@ func TestTreeIsRFC6962(t *testing.T) {
 			name := fmt.Sprintf("t%d", i%3)
 			leaf(fmt.Sprintf("/steps/[%d]/action", i), name)
 			leaf(fmt.Sprintf("/steps/[%d]", i), map[string]any{
-				"action": name, "tool": name, "mcp": "m", "arguments": map[string]any{"i": i}, "max_calls": 0, "ordered": false, "strict": false,
+				"action": name, "tool": name, "mcp": "m", "arguments": map[string]any{"i": i}, "max_calls": 0,
+				"ordered": false, "strict": false,
 			})
 		}
 		leaf("/", decode(t, []byte(raw)))
@@ -307,7 +321,8 @@ func TestEverythingIsBound(t *testing.T) {
 	const base = `{"goal":"g","steps":[{"action":"a","mcp":"m","params":{"x":1},"description":"d"},{"action":"b","mcp":"m"}]}`
 	tree := parse(t, base).Tree()
 	for _, change := range [][2]string{
-		{`"x":1`, `"x":2`}, {`"x":1`, `"y":1`}, {`"action":"a"`, `"action":"c"`}, {`"mcp":"m","params"`, `"mcp":"n","params"`},
+		{`"x":1`, `"x":2`}, {`"x":1`, `"y":1`}, {`"action":"a"`, `"action":"c"`},
+		{`"mcp":"m","params"`, `"mcp":"n","params"`},
 		{`"goal":"g"`, `"goal":"h"`}, {`"description":"d"`, `"description":"e"`}, {`"steps"`, `"ordered":true,"steps"`},
 		{`"params"`, `"max_calls":1,"params"`}, {`"params"`, `"strict":true,"params"`},
 	} {
@@ -317,7 +332,8 @@ func TestEverythingIsBound(t *testing.T) {
 			t.Errorf("%s: the same root", altered)
 		}
 		for i, proof := range tree.StepProofs() {
-			if plan.CheckProof(p.Tree().Root(), plan.Leaf{Path: plan.ActionPath(i), Digest: digestOfJSON(p.Steps[i].Action)}, proof) {
+			if plan.CheckProof(p.Tree().Root(),
+				plan.Leaf{Path: plan.ActionPath(i), Digest: digestOfJSON(p.Steps[i].Action)}, proof) {
 				t.Errorf("%s: an old proof of step %d holds", altered, i)
 			}
 		}
@@ -355,7 +371,8 @@ func TestNodesCanBeDrawn(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 40).Draw(t, "steps")
-		p, err := plan.Parse([]byte(`{"steps":[` + strings.TrimSuffix(strings.Repeat(`{"action":"a"},`, n), ",") + `]}`))
+		p, err := plan.Parse([]byte(`{"steps":[` + strings.TrimSuffix(strings.Repeat(`{"action":"a"},`, n), ",") +
+			`]}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -390,7 +407,13 @@ func TestJWTIsNoAccessToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Unix(1_700_000_000, 0)
-	give := plan.JWT{PlanID: "p1", PlanHash: "ab", Identity: "id", Issued: now, Expires: now.Add(time.Minute)}
+	give := plan.JWT{
+		PlanID:   "p1",
+		PlanHash: "ab",
+		Identity: "id",
+		Issued:   now,
+		Expires:  now.Add(time.Minute),
+	}
 	text, err := give.Sign("k1", private)
 	if err != nil {
 		t.Fatal(err)
@@ -400,7 +423,8 @@ func TestJWTIsNoAccessToken(t *testing.T) {
 		t.Errorf("VerifyJWT = %+v, %v", got, err)
 	}
 	token, _, err := jwt.NewParser().ParseUnverified(text, jwt.MapClaims{})
-	if err != nil || token.Header["typ"] != "plan+jwt" || token.Header["alg"] != "EdDSA" || token.Header["kid"] != "k1" {
+	if err != nil || token.Header["typ"] != "plan+jwt" || token.Header["alg"] != "EdDSA" ||
+		token.Header["kid"] != "k1" {
 		t.Errorf("header = %v, %v", token.Header, err)
 	}
 	if audience, err := token.Claims.GetAudience(); err != nil || len(audience) != 1 || audience[0] != "writ:plan" {
@@ -411,7 +435,9 @@ func TestJWTIsNoAccessToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"another type": access, "expired": text, "cut": text[:len(text)-4], "long": strings.Repeat("a", 5000)} {
+	for name, text := range map[string]string{
+		"another type": access, "expired": text, "cut": text[:len(text)-4], "long": strings.Repeat("a", 5000),
+	} {
 		at := now
 		if name == "expired" {
 			at = now.Add(time.Minute)

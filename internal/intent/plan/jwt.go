@@ -64,7 +64,8 @@ func VerifyJWT(text string, key ed25519.PublicKey, now time.Time) (JWT, error) {
 	}
 	var c jwtClaims
 	_, err := jwt.NewParser(
-		jwt.WithValidMethods([]string{jwt.SigningMethodEdDSA.Alg()}), jwt.WithIssuer(jwtIssuer), jwt.WithAudience(jwtAudience),
+		jwt.WithValidMethods([]string{jwt.SigningMethodEdDSA.Alg()}), jwt.WithIssuer(jwtIssuer),
+		jwt.WithAudience(jwtAudience),
 		jwt.WithExpirationRequired(), jwt.WithTimeFunc(func() time.Time { return now }),
 	).ParseWithClaims(text, &c, func(t *jwt.Token) (any, error) {
 		if t.Header["typ"] != jwtType {
@@ -78,7 +79,13 @@ func VerifyJWT(text string, key ed25519.PublicKey, now time.Time) (JWT, error) {
 	if c.IssuedAt == nil || c.ID == "" {
 		return JWT{}, errors.New("not a plan's JWT: it names no plan")
 	}
-	return JWT{PlanID: c.ID, PlanHash: c.PlanHash, Identity: c.Identity, Issued: c.IssuedAt.Time, Expires: c.ExpiresAt.Time}, nil
+	return JWT{
+		PlanID:   c.ID,
+		PlanHash: c.PlanHash,
+		Identity: c.Identity,
+		Issued:   c.IssuedAt.Time,
+		Expires:  c.ExpiresAt.Time,
+	}, nil
 }
 
 // planIDIn is the plan a JWT claims to be of. Nothing of it is verified: it only

@@ -115,7 +115,8 @@ func unwrap(text []byte) (*document, error) {
 		if jsontext.Value(raw).Kind() == jsontext.KindString {
 			inner, err := unstring(raw)
 			if err != nil {
-				return nil, fault.Wrap(err, fault.Invalid, "the plan is a string that holds no JSON: send an object with steps")
+				return nil, fault.Wrap(err, fault.Invalid,
+					"the plan is a string that holds no JSON: send an object with steps")
 			}
 			raw = inner
 		}

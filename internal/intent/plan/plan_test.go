@@ -61,16 +61,29 @@ func TestPublishedShapes(t *testing.T) {
 			`{"goal":"pay","steps":[{"action":"pay","tool":"pay","mcp":"bank","params":{"to":"x","n":1.0}}]}`,
 			[]string{"pay", `bank.pay n=1 to="x"`}},
 		{"CrewAI", `{"goal":"g","steps":[{"action":"search","mcp":"web"}]}`, []string{"g", "web.search"}},
-		{"Strands", `{"goal":"agent task","steps":[{"action":"a","tool":"a","mcp":"m","params":{}},{"action":"b","tool":"b","mcp":"m","params":{}}]}`,
+		{"Strands",
+			`{"goal":"agent task","steps":[{"action":"a","tool":"a","mcp":"m","params":{}},{"action":"b","tool":"b","mcp":"m","params":{}}]}`,
 			[]string{"agent task", "m.a", "m.b"}},
 		{"user code: inputs, step numbers, no server",
 			`{"steps":[{"step":1,"action":"read","inputs":{"path":"a"}},{"step":2,"tool":"write","arguments":{"path":"b"}}]}`,
 			[]string{"", `local.read path="a"`, `local.write path="b"`}},
 		{"no steps", `{"goal":"g","steps":[]}`, []string{"g"}},
-		{"server in the name", `{"goal":"g","steps":[{"action":"Stripe__charge__now"}]}`, []string{"g", "Stripe.charge__now"}},
-		{"server in the name and beside it", `{"goal":"g","steps":[{"action":"Stripe__charge","mcp":"Stripe"}]}`, []string{"g", "Stripe.charge"}},
-		{"another server beside it", `{"goal":"g","steps":[{"action":"Stripe__charge","mcp":"Proxy"}]}`, []string{"g", "Proxy.Stripe__charge"}},
-		{"MCP name of a harness", `{"goal":"g","steps":[{"action":"mcp__github__create_issue"}]}`, []string{"g", "github.create_issue"}},
+		{
+			"server in the name", `{"goal":"g","steps":[{"action":"Stripe__charge__now"}]}`,
+			[]string{"g", "Stripe.charge__now"},
+		},
+		{
+			"server in the name and beside it", `{"goal":"g","steps":[{"action":"Stripe__charge","mcp":"Stripe"}]}`,
+			[]string{"g", "Stripe.charge"},
+		},
+		{
+			"another server beside it", `{"goal":"g","steps":[{"action":"Stripe__charge","mcp":"Proxy"}]}`,
+			[]string{"g", "Proxy.Stripe__charge"},
+		},
+		{
+			"MCP name of a harness", `{"goal":"g","steps":[{"action":"mcp__github__create_issue"}]}`,
+			[]string{"g", "github.create_issue"},
+		},
 		{"Claude, registered",
 			`{"steps":[{"action":"Edit","tool":"Edit","mcp":"claude-code","description":"","metadata":{"inputs":{"file_path":"a.txt"}}},{"action":"Bash","tool":"Bash","mcp":"claude-code","description":"build","metadata":{}}],"metadata":{"goal":"read and build","source":"claude-registered"}}`,
 			[]string{"read and build", `claude-code.Edit file_path="a.txt"`, "claude-code.Bash"}},
@@ -86,27 +99,58 @@ func TestPublishedShapes(t *testing.T) {
 		{"Codex, registered",
 			`{"steps":[{"action":"exec_command","tool":"exec_command","mcp":"codex","description":"why","metadata":{"inputs":{"cmd":"make"}}},{"action":"apply_patch","tool":"apply_patch","mcp":"codex","description":"","metadata":{}}],"metadata":{"goal":"b","source":"codex-registered"}}`,
 			[]string{"b", `codex.exec_command cmd="make"`, "codex.apply_patch"}},
-		{"one step of a plan file", `{"steps":[{"action":"Bash","mcp":"claude-code","metadata":{"inputs":{}}}],"metadata":{"source":"plan-file-json"}}`,
+		{"one step of a plan file",
+			`{"steps":[{"action":"Bash","mcp":"claude-code","metadata":{"inputs":{}}}],"metadata":{"source":"plan-file-json"}}`,
 			[]string{"", "claude-code.Bash"}},
-		{"one registered step without tool", `{"steps":[{"action":"Bash","metadata":{"inputs":{"command":"ls"}}}],"metadata":{"source":"claude-registered"}}`,
+		{"one registered step without tool",
+			`{"steps":[{"action":"Bash","metadata":{"inputs":{"command":"ls"}}}],"metadata":{"source":"claude-registered"}}`,
 			[]string{"", `claude-code.Bash command="ls"`}},
-		{"one step of a harness with tool", `{"steps":[{"action":"Bash","tool":"Bash","metadata":{"inputs":{}}}],"metadata":{"source":"codex"}}`,
+		{"one step of a harness with tool",
+			`{"steps":[{"action":"Bash","tool":"Bash","metadata":{"inputs":{}}}],"metadata":{"source":"codex"}}`,
 			[]string{"", "codex.Bash"}},
-		{"one step of a harness without inputs", `{"steps":[{"action":"Bash"}],"metadata":{"source":"codex"}}`, []string{"", "codex.Bash"}},
-		{"two steps of a harness", `{"steps":[{"action":"a","metadata":{"inputs":{}}},{"action":"b","metadata":{"inputs":{}}}],"metadata":{"source":"codex"}}`,
+		{
+			"one step of a harness without inputs", `{"steps":[{"action":"Bash"}],"metadata":{"source":"codex"}}`,
+			[]string{"", "codex.Bash"},
+		},
+		{"two steps of a harness",
+			`{"steps":[{"action":"a","metadata":{"inputs":{}}},{"action":"b","metadata":{"inputs":{}}}],"metadata":{"source":"codex"}}`,
 			[]string{"", "codex.a", "codex.b"}},
-		{"source beside the metadata does not count", `{"source":"codex","steps":[{"action":"a","metadata":{"inputs":{}}}]}`, []string{"", "codex.a"}},
-		{"Gemini", `{"goal":"g","steps":[{"action":" read_file ","metadata":{"any":1}}],"metadata":{"source":"gemini-cli"}}`, []string{"g", "gemini-cli.read_file"}},
-		{"OpenClaw", `{"steps":[{"tool":"send","mcp":"openclaw","description":"d","metadata":{}}],"metadata":{"goal":"g"}}`, []string{"g", "openclaw.send"}},
-		{"policy statement", `{"steps":[{"action":"policy_statement:deny-fetch","mcp":"armoriq-policy","metadata":{"conditions":[]}}],"metadata":{"goal":"g","policy_type":"crypto-bound"}}`,
+		{
+			"source beside the metadata does not count",
+			`{"source":"codex","steps":[{"action":"a","metadata":{"inputs":{}}}]}`, []string{"", "codex.a"},
+		},
+		{
+			"Gemini",
+			`{"goal":"g","steps":[{"action":" read_file ","metadata":{"any":1}}],"metadata":{"source":"gemini-cli"}}`,
+			[]string{"g", "gemini-cli.read_file"},
+		},
+		{
+			"OpenClaw",
+			`{"steps":[{"tool":"send","mcp":"openclaw","description":"d","metadata":{}}],"metadata":{"goal":"g"}}`,
+			[]string{"g", "openclaw.send"},
+		},
+		{"policy statement",
+			`{"steps":[{"action":"policy_statement:deny-fetch","mcp":"armoriq-policy","metadata":{"conditions":[]}}],"metadata":{"goal":"g","policy_type":"crypto-bound"}}`,
 			[]string{"g", "armoriq-policy.policy_statement:deny-fetch"}},
 		{"steps in a string", `{"goal":"g","steps":"[{\"action\":\"a\",\"mcp\":\"m\"}]"}`, []string{"g", "m.a"}},
 		{"in a wrapper", `{"plan":{"goal":"g","steps":[{"action":"a","mcp":"m"}]}}`, []string{"g", "m.a"}},
-		{"in a wrapper, in a string", `{"plan":"{\"goal\":\"g\",\"steps\":[{\"action\":\"a\",\"mcp\":\"m\"}]}"}`, []string{"g", "m.a"}},
+		{
+			"in a wrapper, in a string", `{"plan":"{\"goal\":\"g\",\"steps\":[{\"action\":\"a\",\"mcp\":\"m\"}]}"}`,
+			[]string{"g", "m.a"},
+		},
 		{"the whole in a string", `"{\"goal\":\"g\",\"steps\":[]}"`, []string{"g"}},
-		{"the same argument twice", `{"steps":[{"action":"a","params":{"x":1},"metadata":{"inputs":{"x":1.0,"y":null}}}]}`, []string{"", "local.a x=1 y=null"}},
-		{"null arguments", `{"steps":[{"action":"a","params":null,"mcp":null,"tool":null,"description":null,"metadata":null}]}`, []string{"", "local.a"}},
-		{"order, counts, strict", `{"ordered":true,"steps":[{"action":"a","max_calls":2},{"action":"b","strict":true,"params":{"k":[1,{"b":2,"a":1}]}}]}`,
+		{
+			"the same argument twice",
+			`{"steps":[{"action":"a","params":{"x":1},"metadata":{"inputs":{"x":1.0,"y":null}}}]}`,
+			[]string{"", "local.a x=1 y=null"},
+		},
+		{
+			"null arguments",
+			`{"steps":[{"action":"a","params":null,"mcp":null,"tool":null,"description":null,"metadata":null}]}`,
+			[]string{"", "local.a"},
+		},
+		{"order, counts, strict",
+			`{"ordered":true,"steps":[{"action":"a","max_calls":2},{"action":"b","strict":true,"params":{"k":[1,{"b":2,"a":1}]}}]}`,
 			[]string{" (ordered)", "local.a x2", `local.b k=[1,{"a":1,"b":2}] strict`}},
 	}
 	for _, tt := range tests {
@@ -136,15 +180,33 @@ func TestParseRefuses(t *testing.T) {
 		{"steps are another text", `{"steps":"hunter2"}`, fault.Invalid, "steps must be a list"},
 		{"wrapper without end", `{"plan":{"plan":{"plan":{"plan":{"steps":[]}}}}}`, fault.Invalid, "list of steps"},
 		{"step is no object", `{"steps":["hunter2"]}`, fault.Invalid, "cannot be read"},
-		{"step names nothing", `{"steps":[{"action":"a"},{"description":"hunter2"}]}`, fault.Invalid, "plan.steps[1]: names no tool"},
-		{"action and tool differ", `{"steps":[{"action":"a","tool":"hunter2"}]}`, fault.Invalid, "action and tool differ"},
-		{"two values", `{"steps":[{"action":"a","params":{"x":1},"inputs":{"x":2}}]}`, fault.Invalid, "two values for one argument"},
-		{"arguments are a text", `{"steps":[{"action":"a","params":"hunter2"}]}`, fault.Invalid, "plan.steps[0].params: must be an object"},
-		{"long name", `{"steps":[{"action":"` + strings.Repeat("x", 201) + `"}]}`, fault.Invalid, "1 to 200 characters"},
+		{
+			"step names nothing", `{"steps":[{"action":"a"},{"description":"hunter2"}]}`, fault.Invalid,
+			"plan.steps[1]: names no tool",
+		},
+		{
+			"action and tool differ", `{"steps":[{"action":"a","tool":"hunter2"}]}`, fault.Invalid,
+			"action and tool differ",
+		},
+		{
+			"two values", `{"steps":[{"action":"a","params":{"x":1},"inputs":{"x":2}}]}`, fault.Invalid,
+			"two values for one argument",
+		},
+		{
+			"arguments are a text", `{"steps":[{"action":"a","params":"hunter2"}]}`, fault.Invalid,
+			"plan.steps[0].params: must be an object",
+		},
+		{
+			"long name", `{"steps":[{"action":"` + strings.Repeat("x", 201) + `"}]}`, fault.Invalid,
+			"1 to 200 characters",
+		},
 		{"control character", `{"steps":[{"action":"a\u0007"}]}`, fault.Invalid, "control characters"},
 		{"direction turned", `{"steps":[{"action":"a\u202eb"}]}`, fault.Invalid, "control characters"},
 		{"nothing to be seen", `{"steps":[{"action":"pay\u200b"}]}`, fault.Invalid, "control characters"},
-		{"a server's direction turned", `{"steps":[{"action":"a","mcp":"x\u2066"}]}`, fault.Invalid, "control characters"},
+		{
+			"a server's direction turned", `{"steps":[{"action":"a","mcp":"x\u2066"}]}`, fault.Invalid,
+			"control characters",
+		},
 		{"no calls", `{"steps":[{"action":"a","max_calls":0}]}`, fault.Invalid, "max_calls: must be a whole number"},
 		{"half a call", `{"steps":[{"action":"a","max_calls":1.5}]}`, fault.Invalid, "max_calls: must be"},
 		{"negative calls", `{"steps":[{"action":"a","max_calls":-1}]}`, fault.Invalid, "max_calls: must be"},
@@ -152,12 +214,18 @@ func TestParseRefuses(t *testing.T) {
 		{"calls in words", `{"steps":[{"action":"a","max_calls":"1"}]}`, fault.Invalid, "max_calls: must be"},
 		{"ordered in words", `{"ordered":"yes","steps":[]}`, fault.Invalid, "cannot be read"},
 		{"duplicate keys", `{"steps":[],"steps":[{"action":"hunter2"}]}`, fault.Invalid, "duplicate key"},
-		{"duplicate keys in a string", `{"steps":"[{\"action\":\"a\",\"action\":\"b\"}]"}`, fault.Invalid, "steps must be a list"},
+		{
+			"duplicate keys in a string", `{"steps":"[{\"action\":\"a\",\"action\":\"b\"}]"}`, fault.Invalid,
+			"steps must be a list",
+		},
 		{"bad UTF-8", "{\"goal\":\"\xff\",\"steps\":[]}", fault.Invalid, "UTF-8"},
 		{"huge number", `{"steps":[{"action":"a","params":{"n":1e999999999}}]}`, fault.Invalid, "digits"},
 		{"65 levels", strings.Repeat("[", 65) + strings.Repeat("]", 65), fault.Invalid, "deeper than 64"},
 		{"a million levels", strings.Repeat("[", 200_000), fault.Invalid, "deeper than 64"},
-		{"501 steps", `{"steps":[` + strings.TrimSuffix(strings.Repeat(`{"action":"a"},`, 501), ",") + `]}`, fault.TooLarge, "501 steps; at most 500"},
+		{
+			"501 steps", `{"steps":[` + strings.TrimSuffix(strings.Repeat(`{"action":"a"},`, 501), ",") + `]}`,
+			fault.TooLarge, "501 steps; at most 500",
+		},
 		{"10,000 steps", manySteps, fault.TooLarge, "at most 500"},
 		{"10 MB", `{"goal":"` + strings.Repeat("x", 10<<20) + `","steps":[]}`, fault.TooLarge, "at most 262144"},
 	}
@@ -181,14 +249,17 @@ func TestLimitsAreAccepted(t *testing.T) {
 	if len(p.Steps) != 500 || len(p.Tree().StepProofs()) != 500 {
 		t.Errorf("%d steps", len(p.Steps))
 	}
-	parse(t, `{"goal":"`+strings.Repeat("é", 5000)+`","steps":[],"x":`+strings.Repeat("[", 63)+strings.Repeat("]", 63)+`}`)
+	parse(t,
+		`{"goal":"`+strings.Repeat("é", 5000)+`","steps":[],"x":`+strings.Repeat("[", 63)+strings.Repeat("]", 63)+`}`)
 }
 
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`{"goal":"g","steps":[{"action":"a","mcp":"m","params":{"x":[1,"\u00e9"]}}]}`, `{"plan":"{\"steps\":\"[]\"}"}`,
-		`{"steps":"[{\"tool\":\"a__b\"}]"}`, `{"ordered":true,"steps":[{"action":"A","tool":"a","max_calls":3,"strict":true}]}`,
-		`{"steps":[{"action":"a","metadata":{"inputs":{"\u0000\"\\":null}}}],"metadata":{"source":"codex"}}`, `[[[`, `"`, "",
+		`{"steps":"[{\"tool\":\"a__b\"}]"}`,
+		`{"ordered":true,"steps":[{"action":"A","tool":"a","max_calls":3,"strict":true}]}`,
+		`{"steps":[{"action":"a","metadata":{"inputs":{"\u0000\"\\":null}}}],"metadata":{"source":"codex"}}`, `[[[`,
+		`"`, "",
 	} {
 		f.Add([]byte(seed))
 	}

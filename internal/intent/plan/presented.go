@@ -106,7 +106,8 @@ func readObject(in *jsontext.Decoder, wrappers int) (p Presented, err error) {
 	}
 	_, err = in.ReadToken()
 	return Presented{
-		PlanID: firstOf(p.PlanID, inner.PlanID), Reference: firstOf(p.Reference, inner.Reference), PlanHash: firstOf(p.PlanHash, inner.PlanHash),
+		PlanID: firstOf(p.PlanID, inner.PlanID), Reference: firstOf(p.Reference, inner.Reference),
+		PlanHash:  firstOf(p.PlanHash, inner.PlanHash),
 		Signature: firstOf(inner.Signature, p.Signature), JWT: firstOf(p.JWT, inner.JWT),
 	}, err
 }

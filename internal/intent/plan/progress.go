@@ -35,8 +35,9 @@ func (p *Plan) Next(steps []int, at Progress) (step int, refused Result) {
 		return best, Result{}
 	case len(usedUp) > 0:
 		s := p.Steps[usedUp[0]]
-		return -1, refuse(UsedUp, fmt.Sprintf("the plan allows step %d (%s) only %d times, and they are used up: declare a new plan",
-			usedUp[0], told(s.Tool), s.MaxCalls))
+		return -1, refuse(UsedUp,
+			fmt.Sprintf("the plan allows step %d (%s) only %d times, and they are used up: declare a new plan",
+				usedUp[0], told(s.Tool), s.MaxCalls))
 	case len(blocked) > 0:
 		return -1, refuse(OutOfOrder, p.outOfOrder(blocked, at))
 	}

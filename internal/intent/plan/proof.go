@@ -72,7 +72,8 @@ func VerifyStep(d *Declared, p Presented, server, tool string, claim *Claim, by 
 	step, ok := d.proves(*claim)
 	switch {
 	case !ok:
-		return refuse(BadProof, "the proof does not lead to the plan's root: send the proof as it was issued with the token")
+		return refuse(BadProof,
+			"the proof does not lead to the plan's root: send the proof as it was issued with the token")
 	case !slices.Contains(r.Steps, step):
 		return refuse(BadProof, "the proof is about another step than this tool's")
 	}
@@ -83,7 +84,8 @@ func VerifyStep(d *Declared, p Presented, server, tool string, claim *Claim, by 
 func (p *Plan) uncounted(steps []int) Result {
 	free := slices.DeleteFunc(slices.Clone(steps), func(i int) bool { return p.Ordered || p.Steps[i].MaxCalls > 0 })
 	if len(free) == 0 {
-		return refuse(Counted, "the plan orders or counts this step, and asking here uses nothing up: ask POST /iap/sdk/enforce")
+		return refuse(Counted,
+			"the plan orders or counts this step, and asking here uses nothing up: ask POST /iap/sdk/enforce")
 	}
 	return Result{OK: true, Steps: free}
 }

@@ -14,7 +14,8 @@ import (
 
 func TestVerifyStep(t *testing.T) {
 	t.Parallel()
-	d := declared(t, `{"steps":[{"action":"Read"},{"action":"Bash","params":{"command":"make"}},{"action":"Bash"},{"action":"ré"}]}`)
+	d := declared(t,
+		`{"steps":[{"action":"Read"},{"action":"Bash","params":{"command":"make"}},{"action":"Bash"},{"action":"ré"}]}`)
 	tree := d.Plan.Tree()
 	claim := func(i int) plan.Claim {
 		p, _ := tree.ActionProof(i)
@@ -34,7 +35,10 @@ func TestVerifyStep(t *testing.T) {
 		{"written as tool", "bash", claim(1), func(c *plan.Claim) { c.Path = "/steps/[1]/tool" }, true},
 		{"no digest", "Bash", claim(1), func(c *plan.Claim) { c.Digest = "" }, true},
 		{"another digest", "Bash", claim(1), func(c *plan.Claim) { c.Digest = "dd" }, false},
-		{"digest as TypeScript makes it", "ré", claim(3), func(c *plan.Claim) { c.Digest = hex.EncodeToString(typescript[:]) }, true},
+		{
+			"digest as TypeScript makes it", "ré", claim(3),
+			func(c *plan.Claim) { c.Digest = hex.EncodeToString(typescript[:]) }, true,
+		},
 		{"all that the step says", "Bash", claim(1), func(c *plan.Claim) {
 			p, _ := tree.StepProof(1)
 			*c = plan.Claim{Path: p.Path, Digest: p.ValueDigest, Proof: p.Proof}
@@ -42,7 +46,10 @@ func TestVerifyStep(t *testing.T) {
 		{"proof of another step", "Bash", claim(1), func(c *plan.Claim) { c.Proof = claim(2).Proof }, false},
 		{"proof of another tool's step", "Read", claim(1), func(*plan.Claim) {}, false},
 		{"no proof", "Bash", claim(1), func(c *plan.Claim) { c.Proof = nil }, false},
-		{"proof that proves nothing", "Bash", claim(1), func(c *plan.Claim) { c.Proof = plan.Proof{{Position: "left", Hash: "ab"}} }, false},
+		{
+			"proof that proves nothing", "Bash", claim(1),
+			func(c *plan.Claim) { c.Proof = plan.Proof{{Position: "left", Hash: "ab"}} }, false,
+		},
 		{"a step there is not", "Bash", claim(1), func(c *plan.Claim) { c.Path = "/steps/[4]/action" }, false},
 		{"a number with zeros", "Bash", claim(1), func(c *plan.Claim) { c.Path = "/steps/[01]/action" }, false},
 		{"no path", "Bash", claim(1), func(c *plan.Claim) { c.Path = "" }, false},
@@ -54,7 +61,8 @@ func TestVerifyStep(t *testing.T) {
 			t.Parallel()
 			tt.change(&tt.claim)
 			got := plan.VerifyStep(d, presented, "", tt.tool, &tt.claim, d.Binding, noon)
-			if got.OK != tt.ok || !got.OK && (got.Drift != plan.BadProof || got.Reason == "") || got.OK && len(got.Steps) != 1 {
+			if got.OK != tt.ok || !got.OK && (got.Drift != plan.BadProof || got.Reason == "") ||
+				got.OK && len(got.Steps) != 1 {
 				t.Errorf("VerifyStep = %+v, want ok: %t", got, tt.ok)
 			}
 		})
@@ -96,7 +104,8 @@ func TestVerifyStepClaimsNothing(t *testing.T) {
 			claim = &plan.Claim{Path: p.Path, Digest: p.ValueDigest, Proof: p.Proof}
 		}
 		got := plan.VerifyStep(d, presented, "", "a", claim, d.Binding, noon)
-		if got.Drift != tt.want || got.OK != (tt.want == "") || got.OK && slices.ContainsFunc(got.Steps, func(i int) bool { return d.Plan.Steps[i].MaxCalls > 0 }) {
+		if got.Drift != tt.want || got.OK != (tt.want == "") ||
+			got.OK && slices.ContainsFunc(got.Steps, func(i int) bool { return d.Plan.Steps[i].MaxCalls > 0 }) {
 			t.Errorf("%s: %+v, want %q", tt.name, got, tt.want)
 		}
 	}
@@ -110,7 +119,10 @@ func TestNames(t *testing.T) {
 		{"read", "fs", " fs__read ", "[{fs read false}]"},
 		{"read", "fs", "mcp__fs__READ", "[{fs read false} {fs READ false}]"},
 		{"db__drop", "fs", "db__drop", "[{fs db__drop false} {db drop true}]"},
-		{"mcp__db__drop", "claude-code", "mcp__db__DROP", "[{claude-code mcp__db__drop false} {claude-code mcp__db__DROP false} {db DROP true}]"},
+		{
+			"mcp__db__drop", "claude-code", "mcp__db__DROP",
+			"[{claude-code mcp__db__drop false} {claude-code mcp__db__DROP false} {db DROP true}]",
+		},
 		{"__drop", "fs", "__drop", "[{fs __drop false}]"},
 	} {
 		p := parse(t, `{"steps":[{"action":"`+tt.action+`","mcp":"`+tt.server+`"}]}`)
@@ -135,14 +147,17 @@ func TestParseProof(t *testing.T) {
 	}{
 		"as it was issued": {`[{"position":"left","sibling_hash":"ab"}]`, 1},
 		"empty":            {`[]`, 0},
-		"in an object":     {`{"path":"/steps/[0]/action","proof":[{"position":"left","sibling_hash":"ab"},{"position":"right","sibling_hash":"cd"}]}`, 2},
-		"nothing":          {``, -1},
-		"null":             {`null`, -1},
-		"object without":   {`{}`, -1},
-		"text":             {`"[]"`, -1},
-		"wrong items":      {`["ab"]`, -1},
-		"too many":         {string(many), -1},
-		"deep":             {strings.Repeat("[", 100_000), -1},
+		"in an object": {
+			`{"path":"/steps/[0]/action","proof":[{"position":"left","sibling_hash":"ab"},{"position":"right","sibling_hash":"cd"}]}`,
+			2,
+		},
+		"nothing":        {``, -1},
+		"null":           {`null`, -1},
+		"object without": {`{}`, -1},
+		"text":           {`"[]"`, -1},
+		"wrong items":    {`["ab"]`, -1},
+		"too many":       {string(many), -1},
+		"deep":           {strings.Repeat("[", 100_000), -1},
 	} {
 		got, ok := plan.ParseProof([]byte(tt.give))
 		if ok != (tt.want >= 0) || ok && len(got) != tt.want {

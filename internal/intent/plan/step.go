@@ -31,7 +31,11 @@ func (w *writtenStep) step(i int, source string) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	s := Step{Action: firstOf(w.Action.text, w.Tool.text), Description: cut(w.Description.text, maxDescription), Strict: w.Strict}
+	s := Step{
+		Action:      firstOf(w.Action.text, w.Tool.text),
+		Description: cut(w.Description.text, maxDescription),
+		Strict:      w.Strict,
+	}
 	s.Server, s.Tool = place(name, strings.TrimSpace(w.MCP.text), source)
 	switch {
 	case !isName(s.Server):
@@ -71,7 +75,8 @@ func (w *writtenStep) constraints(at string) ([]Constraint, error) {
 		name string
 		raw  jsontext.Value
 	}{
-		{".params", w.Params}, {".inputs", w.Inputs}, {".arguments", w.Arguments}, {".metadata.inputs", w.Metadata.Inputs},
+		{".params", w.Params}, {".inputs", w.Inputs}, {".arguments", w.Arguments},
+		{".metadata.inputs", w.Metadata.Inputs},
 	} {
 		if place.raw == nil || place.raw.Kind() == jsontext.KindNull {
 			continue

@@ -170,13 +170,15 @@ func checkSignable(text []byte) error {
 		switch token.Kind() {
 		case jsontext.KindNumber:
 			if !sameEverywhere(token.String()) {
-				return invalid("policy", "has a number that clients write differently when they verify the token: use whole numbers up to 2^53")
+				return invalid("policy",
+					"has a number that clients write differently when they verify the token: use whole numbers up to 2^53")
 			}
 		case jsontext.KindString:
 			kind, length := in.StackIndex(in.StackDepth())
 			isKey := kind == jsontext.KindBeginObject && length%2 == 1
 			if isKey && strings.ContainsFunc(token.String(), func(r rune) bool { return r >= 0xE000 && r <= 0xFFFF }) {
-				return invalid("policy", "has a key with characters between U+E000 and U+FFFF, which clients sort differently")
+				return invalid("policy",
+					"has a key with characters between U+E000 and U+FFFF, which clients sort differently")
 			}
 		}
 	}

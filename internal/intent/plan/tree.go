@@ -213,7 +213,13 @@ func (t *Tree) Nodes() []Node {
 	below := make([]string, len(t.leaves)) // ids of the level below
 	for i, leaf := range t.leaves {
 		below[i] = nodeID(0, i)
-		nodes = append(nodes, Node{ID: below[i], Hash: hexOf(t.levels[0][i]), Inputs: []string{}, Path: leaf.Path, Digest: leaf.Digest})
+		nodes = append(nodes, Node{
+			ID:     below[i],
+			Hash:   hexOf(t.levels[0][i]),
+			Inputs: []string{},
+			Path:   leaf.Path,
+			Digest: leaf.Digest,
+		})
 	}
 	for n, level := range t.levels[1:] {
 		ids := make([]string, len(level))
@@ -223,7 +229,9 @@ func (t *Tree) Nodes() []Node {
 				continue
 			}
 			ids[i] = nodeID(n+1, i)
-			nodes = append(nodes, Node{ID: ids[i], Level: n + 1, Hash: hexOf(hash), Inputs: []string{below[2*i], below[2*i+1]}})
+			nodes = append(nodes, Node{
+				ID: ids[i], Level: n + 1, Hash: hexOf(hash), Inputs: []string{below[2*i], below[2*i+1]},
+			})
 		}
 		below = ids
 	}

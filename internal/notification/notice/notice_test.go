@@ -84,7 +84,8 @@ func TestLinksOpenAndNothingElse(t *testing.T) {
 	if got := notice.Link("https://writ.example.org/", "7"); got != "https://writ.example.org/ui/approvals/7" {
 		t.Errorf("link: %s", got)
 	}
-	if got := notice.Link("https://writ.example.org", "../?approve=1#"); got != "https://writ.example.org/ui/approvals/..%2F%3Fapprove=1%23" {
+	if got := notice.Link("https://writ.example.org",
+		"../?approve=1#"); got != "https://writ.example.org/ui/approvals/..%2F%3Fapprove=1%23" {
 		t.Errorf("link of a hostile id: %s", got)
 	}
 }

@@ -27,7 +27,13 @@ type Proposal struct {
 // Event is the proposal as an event. It has no number: it is told in the change that
 // makes it, and nobody follows proposals.
 func (p Proposal) Event() Event {
-	return Event{OrgID: p.OrgID, Kind: ProfileProposed, At: p.At, ActorID: p.OwnerID, Proposal: &p}
+	return Event{
+		OrgID:    p.OrgID,
+		Kind:     ProfileProposed,
+		At:       p.At,
+		ActorID:  p.OwnerID,
+		Proposal: &p,
+	}
 }
 
 // title is the proposal in one line.

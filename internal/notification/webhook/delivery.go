@@ -51,7 +51,8 @@ const deliveryColumns = `id, webhook_id, event, kind, request_id, body, status, 
 func scanDelivery(s database.Scanner) (d Delivery, err error) {
 	var created, queued int64
 	var attempted, done sql.NullInt64
-	err = s.Scan(&d.ID, &d.WebhookID, &d.Event, &d.Kind, &d.RequestID, &d.body, &d.Status, &d.Attempts, &d.HTTPStatus, &d.Problem,
+	err = s.Scan(&d.ID, &d.WebhookID, &d.Event, &d.Kind, &d.RequestID, &d.body, &d.Status, &d.Attempts, &d.HTTPStatus,
+		&d.Problem,
 		&created, &queued, &attempted, &done)
 	d.CreatedAt, d.queuedAt = database.Time(created), database.Time(queued)
 	d.AttemptedAt, d.DoneAt = database.OptionalTime(attempted), database.OptionalTime(done)
@@ -84,7 +85,14 @@ func (s *Service) deliveriesOf(w *Webhook, events []notice.Event) (deliveries []
 		if !w.Enabled() || !w.wants(e.Kind) {
 			continue
 		}
-		d := Delivery{ID: database.NewID(), WebhookID: w.ID, Event: e.Number, Kind: e.Kind, RequestID: e.Subject(), Status: Waiting}
+		d := Delivery{
+			ID:        database.NewID(),
+			WebhookID: w.ID,
+			Event:     e.Number,
+			Kind:      e.Kind,
+			RequestID: e.Subject(),
+			Status:    Waiting,
+		}
 		body, err := render(w, d.ID, e, s.publicURL)
 		if err != nil {
 			return nil, err
@@ -108,8 +116,10 @@ func insertDeliveries(ctx context.Context, tx *database.Tx, orgID, webhookID str
 	for i := range deliveries {
 		d := &deliveries[i]
 		d.CreatedAt, d.queuedAt = now, now
-		rows[i] = []any{d.ID, webhookID, orgID, first + int64(i), d.Event, string(d.Kind), d.RequestID, d.body, string(d.Status), d.Attempts, d.HTTPStatus,
-			d.Problem, database.Micros(now), database.Micros(now), database.OptionalMicros(d.AttemptedAt), database.OptionalMicros(d.DoneAt)}
+		rows[i] = []any{d.ID, webhookID, orgID, first + int64(i), d.Event, string(d.Kind), d.RequestID, d.body,
+			string(d.Status), d.Attempts, d.HTTPStatus,
+			d.Problem, database.Micros(now), database.Micros(now), database.OptionalMicros(d.AttemptedAt),
+			database.OptionalMicros(d.DoneAt)}
 	}
 	err = tx.Insert(ctx, `
 		INSERT INTO webhook_delivery (id, webhook_id, org_id, number, event, kind, request_id, body, status, attempts, http_status, problem,
@@ -141,7 +151,9 @@ const deliveryList = "webhook.deliveries"
 
 // Deliveries lists what was and is to be sent to a target, the newest first. An
 // empty status means all of them.
-func (s *Service) Deliveries(ctx context.Context, p principal.Principal, id string, status Status, cursor string, limit int) (page.Page[Delivery], error) {
+func (s *Service) Deliveries(
+	ctx context.Context, p principal.Principal, id string, status Status, cursor string, limit int,
+) (page.Page[Delivery], error) {
 	var none page.Page[Delivery]
 	w, err := s.Get(ctx, p, id)
 	if err != nil {

@@ -33,7 +33,10 @@ func TestSecretsAreSealedAndShownOnce(t *testing.T) {
 			t.Errorf("target: %s", made.Target)
 		}
 		var stored string
-		for _, query := range []string{`SELECT url FROM webhook`, `SELECT secret FROM webhook`, `SELECT payload FROM audit_entry WHERE action = 'webhook.created'`} {
+		for _, query := range []string{
+			`SELECT url FROM webhook`, `SELECT secret FROM webhook`,
+			`SELECT payload FROM audit_entry WHERE action = 'webhook.created'`,
+		} {
 			var raw []byte
 			if err := w.db.QueryRow(t.Context(), query).Scan(&raw); err != nil {
 				t.Fatal(err)
@@ -50,10 +53,13 @@ func TestSecretsAreSealedAndShownOnce(t *testing.T) {
 		w.happen(notice.Opened, 1)
 		w.deliver()
 		sent := w.target.got[0]
-		if want := webhook.Sign(renewed.Secret, sent.Header.Get("Writ-Timestamp"), sent.Body); sent.Header.Get("Writ-Signature") != want {
+		if want := webhook.Sign(renewed.Secret, sent.Header.Get("Writ-Timestamp"),
+			sent.Body); sent.Header.Get("Writ-Signature") != want {
 			t.Errorf("signed %s, want %s", sent.Header.Get("Writ-Signature"), want)
 		}
-		if sent.URL != "https://hooks.example.org/T000/B000/very-secret" || sent.Header.Get("Writ-Event") != "approval.opened" || sent.Header.Get("Writ-Timestamp") != fmt.Sprint(start.Unix()) {
+		if sent.URL != "https://hooks.example.org/T000/B000/very-secret" ||
+			sent.Header.Get("Writ-Event") != "approval.opened" ||
+			sent.Header.Get("Writ-Timestamp") != fmt.Sprint(start.Unix()) {
 			t.Errorf("sent to %s with %v", sent.URL, sent.Header)
 		}
 	})
@@ -83,7 +89,8 @@ func TestWhatIsRefused(t *testing.T) {
 		hook := w.create(good)
 		text := func(s string) *string { return &s }
 		for field, c := range map[string]webhook.Change{
-			"name": {Name: text("")}, "url": {URL: text("https://10.0.0.1/")}, "events": {Events: []notice.Kind{"test"}},
+			"name": {Name: text("")}, "url": {URL: text("https://10.0.0.1/")},
+			"events": {Events: []notice.Kind{"test"}},
 		} {
 			_, err := w.hooks.Update(t.Context(), w.admin, hook.ID, c)
 			wantFault(t, "change of "+field, err, fault.Invalid)
@@ -116,7 +123,10 @@ func TestOnlyWhoAdministers(t *testing.T) {
 				_, err := w.hooks.Update(t.Context(), p, hook.ID, webhook.Change{})
 				return err
 			},
-			"renew":  func(p principal.Principal) error { _, err := w.hooks.RenewSecret(t.Context(), p, hook.ID); return err },
+			"renew": func(p principal.Principal) error {
+				_, err := w.hooks.RenewSecret(t.Context(), p, hook.ID)
+				return err
+			},
 			"delete": func(p principal.Principal) error { return w.hooks.Delete(t.Context(), p, hook.ID) },
 			"test":   func(p principal.Principal) error { _, err := w.hooks.Test(t.Context(), p, hook.ID); return err },
 			"replay": func(p principal.Principal) error {
@@ -232,7 +242,8 @@ func TestErasedContentIsNotSent(t *testing.T) {
 			wantFault(t, "replay of a "+string(d.Status)+" one", err, fault.Conflict)
 		}
 		var left int
-		if err := w.db.QueryRow(t.Context(), `SELECT COUNT(*) FROM webhook_delivery WHERE body <> ''`).Scan(&left); err != nil || left != 0 {
+		if err := w.db.QueryRow(t.Context(),
+			`SELECT COUNT(*) FROM webhook_delivery WHERE body <> ''`).Scan(&left); err != nil || left != 0 {
 			t.Errorf("%d bodies are left, %v", left, err)
 		}
 	})
@@ -244,13 +255,16 @@ func TestSealsBelongToTheirWebhook(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		hook, other := w.create(webhook.New{}), w.elsewhere().create(webhook.New{URL: "https://evil.example/"})
 		w.write(func(ctx context.Context, tx *database.Tx) error {
-			_, err := tx.Exec(ctx, `UPDATE webhook SET url = (SELECT o.url FROM webhook o WHERE o.id = $2) WHERE id = $1`, hook.ID, other.ID)
+			_, err := tx.Exec(ctx,
+				`UPDATE webhook SET url = (SELECT o.url FROM webhook o WHERE o.id = $2) WHERE id = $1`, hook.ID,
+				other.ID)
 			return err
 		})
 		w.happen(notice.Opened, 1)
 		w.deliver()
 		got := w.deliveries(hook.ID, webhook.Waiting)
-		if w.target.tried() != 0 || len(got) != 1 || got[0].Attempts != 1 || !strings.Contains(got[0].Problem, "cannot be read") {
+		if w.target.tried() != 0 || len(got) != 1 || got[0].Attempts != 1 ||
+			!strings.Contains(got[0].Problem, "cannot be read") {
 			t.Errorf("%d tries, %+v", w.target.tried(), got)
 		}
 	})

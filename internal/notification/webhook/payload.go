@@ -89,14 +89,28 @@ func render(w *Webhook, deliveryID string, e notice.Event, publicURL string) ([]
 }
 
 func genericMessage(w *Webhook, deliveryID string, e notice.Event, publicURL string) message {
-	m := message{ID: deliveryID, Type: string(e.Kind), OrganizationID: e.OrgID, Number: e.Number, At: e.At, Title: titleOf(w, e)}
+	m := message{
+		ID:             deliveryID,
+		Type:           string(e.Kind),
+		OrganizationID: e.OrgID,
+		Number:         e.Number,
+		At:             e.At,
+		Title:          titleOf(w, e),
+	}
 	if e.Kind == testKind {
 		return m
 	}
 	if p := e.Proposal; p != nil {
 		m.Proposal = &proposal{
-			ID: p.ID, Name: notice.Line(p.Name, maxText), Reason: notice.Line(p.Reason, maxText), PolicyID: p.PolicyID, PolicyVersion: p.PolicyVersion,
-			OwnerID: p.OwnerID, ByKey: p.ByKey, CreatedAt: p.At, URL: e.Link(publicURL),
+			ID:            p.ID,
+			Name:          notice.Line(p.Name, maxText),
+			Reason:        notice.Line(p.Reason, maxText),
+			PolicyID:      p.PolicyID,
+			PolicyVersion: p.PolicyVersion,
+			OwnerID:       p.OwnerID,
+			ByKey:         p.ByKey,
+			CreatedAt:     p.At,
+			URL:           e.Link(publicURL),
 		}
 		return m
 	}
@@ -106,10 +120,24 @@ func genericMessage(w *Webhook, deliveryID string, e notice.Event, publicURL str
 		kind = "ask"
 	}
 	m.Request = &request{
-		ID: r.ID, Kind: kind, Status: r.Status, Server: valid(r.Server), Tool: valid(r.Tool), AgentID: valid(r.AgentID), SessionID: valid(r.SessionID),
-		PlanID: r.PlanID, KeyID: r.KeyID, Email: valid(r.Email), Reason: notice.Line(r.Reason, maxText), Note: notice.Line(r.Note, maxText),
-		Risk: r.Risk, RiskReasons: reasons(r), CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt,
-		URL: notice.Link(publicURL, r.ID), Arguments: arguments(w, r),
+		ID:          r.ID,
+		Kind:        kind,
+		Status:      r.Status,
+		Server:      valid(r.Server),
+		Tool:        valid(r.Tool),
+		AgentID:     valid(r.AgentID),
+		SessionID:   valid(r.SessionID),
+		PlanID:      r.PlanID,
+		KeyID:       r.KeyID,
+		Email:       valid(r.Email),
+		Reason:      notice.Line(r.Reason, maxText),
+		Note:        notice.Line(r.Note, maxText),
+		Risk:        r.Risk,
+		RiskReasons: reasons(r),
+		CreatedAt:   r.CreatedAt,
+		ExpiresAt:   r.ExpiresAt,
+		URL:         notice.Link(publicURL, r.ID),
+		Arguments:   arguments(w, r),
 	}
 	return m
 }
@@ -151,7 +179,8 @@ func facts(w *Webhook, e notice.Event) []string {
 		lines = append(lines, argumentsLine+notice.Line(text, maxArguments))
 	}
 	if e.Kind == notice.Opened {
-		lines = append(lines, "Denied unless somebody answers by "+r.ExpiresAt.UTC().Format("15:04 UTC on 2 January 2006"))
+		lines = append(lines,
+			"Denied unless somebody answers by "+r.ExpiresAt.UTC().Format("15:04 UTC on 2 January 2006"))
 	}
 	return lines
 }
@@ -254,5 +283,6 @@ func valid(text string) string { return strings.ToValidUTF8(text, "\ufffd") }
 
 // tooMany is the answer to who wants more webhooks than there may be.
 func tooMany() error {
-	return fault.New(fault.Conflict, "the organization has %d webhooks already; delete one to add another", MaxPerOrganization)
+	return fault.New(fault.Conflict, "the organization has %d webhooks already; delete one to add another",
+		MaxPerOrganization)
 }

@@ -34,11 +34,13 @@ func TestGenericPayload(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		body := w.body(webhook.New{}, asIs)
 		got := decode(t, body)
-		if got.Type != "approval.opened" || got.OrganizationID != w.org || got.Number != 1 || got.Title != "bank.pay1 waits for an approval (risk: high)" || got.ID == "" {
+		if got.Type != "approval.opened" || got.OrganizationID != w.org || got.Number != 1 ||
+			got.Title != "bank.pay1 waits for an approval (risk: high)" || got.ID == "" {
 			t.Errorf("body: %s", body)
 		}
 		for name, want := range map[string]any{
-			"id": "11111111-1111-4111-8111-111111111111", "kind": "hold", "status": "pending", "server": "bank", "tool": "pay1",
+			"id": "11111111-1111-4111-8111-111111111111", "kind": "hold", "status": "pending", "server": "bank",
+			"tool": "pay1",
 			"risk": "high", "reason": "more than 100", "expiresAt": "2030-01-01T13:00:00Z",
 			"url": "https://writ.example.org/ui/approvals/11111111-1111-4111-8111-111111111111",
 		} {
@@ -97,13 +99,16 @@ func TestSlackPayload(t *testing.T) {
 			t.Fatalf("%s: %v", body, err)
 		}
 		words, link := got.Blocks[0].Text, got.Blocks[1].Text
-		if words.Type != "plain_text" || !strings.Contains(words.Text, `Arguments: {"amount":500,"password":"[redacted]"}`) || len(words.Text) > 3000 {
+		if words.Type != "plain_text" ||
+			!strings.Contains(words.Text, `Arguments: {"amount":500,"password":"[redacted]"}`) ||
+			len(words.Text) > 3000 {
 			t.Errorf("words: %+v", words)
 		}
 		if strings.ContainsAny(got.Text+words.Text, "<>") || strings.Count(words.Text, "\nReason") != 0 {
 			t.Errorf("an agent's text is not escaped: %s", body)
 		}
-		if link.Type != "mrkdwn" || link.Text != "<https://writ.example.org/ui/approvals/11111111-1111-4111-8111-111111111111|Open the request>" {
+		if link.Type != "mrkdwn" ||
+			link.Text != "<https://writ.example.org/ui/approvals/11111111-1111-4111-8111-111111111111|Open the request>" {
 			t.Errorf("link: %+v", link)
 		}
 	})
@@ -131,7 +136,8 @@ func TestTeamsPayload(t *testing.T) {
 			t.Fatalf("%s: %v", body, err)
 		}
 		card := got.Attachments[0]
-		if got.Type != "message" || card.ContentType != "application/vnd.microsoft.card.adaptive" || card.Content.Type != "AdaptiveCard" || card.Content.Version != "1.4" {
+		if got.Type != "message" || card.ContentType != "application/vnd.microsoft.card.adaptive" ||
+			card.Content.Type != "AdaptiveCard" || card.Content.Version != "1.4" {
 			t.Errorf("card: %s", body)
 		}
 		for _, block := range card.Content.Body {
@@ -139,7 +145,8 @@ func TestTeamsPayload(t *testing.T) {
 				t.Errorf("a block in which Markdown is read: %+v", block)
 			}
 		}
-		if len(card.Content.Actions) != 1 || card.Content.Actions[0].URL != "https://writ.example.org/ui/approvals/11111111-1111-4111-8111-111111111111" {
+		if len(card.Content.Actions) != 1 ||
+			card.Content.Actions[0].URL != "https://writ.example.org/ui/approvals/11111111-1111-4111-8111-111111111111" {
 			t.Errorf("actions: %+v", card.Content.Actions)
 		}
 	})
@@ -152,7 +159,8 @@ func TestNoPayloadIsTooLong(t *testing.T) {
 		for _, kind := range []webhook.Kind{webhook.Generic, webhook.Slack, webhook.Teams} {
 			body := w.body(webhook.New{Name: string(kind), Kind: kind, SendArguments: true}, func(e *notice.Event) {
 				long := strings.Repeat("&", 100_000)
-				e.Request.Reason, e.Request.Note, e.Request.Reasons = long, long, []string{long, long, long, long, long, long, long, long, long, long, long}
+				e.Request.Reason, e.Request.Note, e.Request.Reasons = long, long,
+					[]string{long, long, long, long, long, long, long, long, long, long, long}
 				e.Request.Arguments = `{"a":"` + long + `"}`
 			})
 			if len(body) > 28<<10 { // what Teams takes

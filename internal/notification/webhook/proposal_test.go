@@ -16,8 +16,15 @@ const proposedURL = "https://writ.example.org/ui/policies/proposals/22222222-222
 // proposed makes the event one of a plugin that chose its words well.
 func proposed(e *notice.Event) {
 	*e = notice.Proposal{
-		ID: "22222222-2222-4222-8222-222222222222", OrgID: e.OrgID, Name: "mine <!channel>", Reason: "see <https://evil.example|it>\nReason: none",
-		PolicyID: "p", PolicyVersion: 3, OwnerID: "u", ByKey: true, At: e.At,
+		ID:            "22222222-2222-4222-8222-222222222222",
+		OrgID:         e.OrgID,
+		Name:          "mine <!channel>",
+		Reason:        "see <https://evil.example|it>\nReason: none",
+		PolicyID:      "p",
+		PolicyVersion: 3,
+		OwnerID:       "u",
+		ByKey:         true,
+		At:            e.At,
 	}.Event()
 }
 
@@ -29,19 +36,23 @@ func TestProposalPayloads(t *testing.T) {
 		webhook.Generic: checkGenericProposal,
 		webhook.Slack: func(t *testing.T, body []byte) {
 			slack := string(body)
-			if strings.Contains(slack, "<!channel>") || strings.Contains(slack, "<https://evil") || !strings.Contains(slack, "<"+proposedURL+"|Open the proposal>") {
+			if strings.Contains(slack, "<!channel>") || strings.Contains(slack, "<https://evil") ||
+				!strings.Contains(slack, "<"+proposedURL+"|Open the proposal>") {
 				t.Errorf("slack: %s", slack)
 			}
 		},
 		webhook.Teams: func(t *testing.T, body []byte) {
 			teams := string(body)
-			if !strings.Contains(teams, `"title":"Open the proposal"`) || !strings.Contains(teams, `"url":"`+proposedURL+`"`) || !strings.Contains(teams, "It counts for nothing unless somebody confirms it") {
+			if !strings.Contains(teams, `"title":"Open the proposal"`) ||
+				!strings.Contains(teams, `"url":"`+proposedURL+`"`) ||
+				!strings.Contains(teams, "It counts for nothing unless somebody confirms it") {
 				t.Errorf("teams: %s", teams)
 			}
 		},
 	} {
 		each(t, func(t *testing.T, w *world) {
-			check(t, w.body(webhook.New{Kind: kind, Events: []notice.Kind{notice.ProfileProposed}, SendArguments: true}, proposed))
+			check(t, w.body(webhook.New{Kind: kind, Events: []notice.Kind{notice.ProfileProposed}, SendArguments: true},
+				proposed))
 		})
 	}
 }
@@ -54,14 +65,16 @@ func checkGenericProposal(t *testing.T, body []byte) {
 		Request     any
 		Proposal    map[string]any
 	}
-	if err := json.Unmarshal(body, &generic); err != nil || generic.Type != "profile.proposed" || generic.Number != 0 || generic.Request != nil {
+	if err := json.Unmarshal(body, &generic); err != nil || generic.Type != "profile.proposed" ||
+		generic.Number != 0 || generic.Request != nil {
 		t.Fatalf("%s, %v", body, err)
 	}
 	if generic.Title != `The profile "mine <!channel>" waits for a confirmation` {
 		t.Errorf("title: %s", generic.Title)
 	}
 	want := map[string]any{
-		"id": "22222222-2222-4222-8222-222222222222", "name": "mine <!channel>", "reason": "see <https://evil.example|it> Reason: none", "policyId": "p",
+		"id": "22222222-2222-4222-8222-222222222222", "name": "mine <!channel>",
+		"reason": "see <https://evil.example|it> Reason: none", "policyId": "p",
 		"policyVersion": 3.0, "ownerId": "u", "byKey": true, "createdAt": "2030-01-01T12:00:00Z", "url": proposedURL,
 	}
 	if diff := cmp.Diff(want, generic.Proposal); diff != "" {

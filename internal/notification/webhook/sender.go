@@ -131,7 +131,8 @@ func (s *Service) try(ctx context.Context, w *Webhook, d *Delivery) (outcome, er
 		return outcome{problem: publicReason(err)}, nil
 	}
 	o := judge(answer.Status)
-	if seconds, err := strconv.Atoi(answer.Header.Get("Retry-After")); err == nil && seconds > 0 && seconds <= int(longestPause.Seconds()) {
+	if seconds, err := strconv.Atoi(answer.Header.Get("Retry-After")); err == nil && seconds > 0 &&
+		seconds <= int(longestPause.Seconds()) {
 		o.wait = time.Duration(seconds) * time.Second
 	}
 	return o, nil
@@ -176,7 +177,14 @@ func (s *Service) Test(ctx context.Context, p principal.Principal, id string) (D
 		return Delivery{}, err
 	}
 	now := s.db.Now()
-	d := Delivery{ID: database.NewID(), WebhookID: w.ID, Kind: testKind, Attempts: 1, AttemptedAt: &now, DoneAt: &now}
+	d := Delivery{
+		ID:          database.NewID(),
+		WebhookID:   w.ID,
+		Kind:        testKind,
+		Attempts:    1,
+		AttemptedAt: &now,
+		DoneAt:      &now,
+	}
 	body, err := render(&w, d.ID, notice.Event{OrgID: w.OrgID, Kind: testKind, At: now}, s.publicURL)
 	if err != nil {
 		return Delivery{}, err

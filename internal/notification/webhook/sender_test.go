@@ -57,7 +57,8 @@ func TestDownForAnHour(t *testing.T) {
 		if tries := w.target.tried(); tries < 5 || tries > 20 {
 			t.Errorf("%d tries in an hour", tries)
 		}
-		if got := w.get(hook.ID); got.FailingSince == nil || !got.FailingSince.Equal(start) || got.Waiting != 60 || !got.Enabled() {
+		if got := w.get(hook.ID); got.FailingSince == nil || !got.FailingSince.Equal(start) || got.Waiting != 60 ||
+			!got.Enabled() {
 			t.Errorf("while it is down: %+v", got)
 		}
 		w.target.set(false, 0)
@@ -203,7 +204,8 @@ func TestRefusedDeliveriesDie(t *testing.T) {
 			w.advance(20 * time.Minute)
 		}
 		dead := w.deliveries(hook.ID, webhook.Dead)
-		if len(dead) != 1 || dead[0].Attempts != 5 || dead[0].HTTPStatus != 400 || dead[0].Problem == "" || dead[0].DoneAt == nil {
+		if len(dead) != 1 || dead[0].Attempts != 5 || dead[0].HTTPStatus != 400 || dead[0].Problem == "" ||
+			dead[0].DoneAt == nil {
 			t.Fatalf("dead: %+v", dead)
 		}
 		w.target.set(false, 0)
@@ -320,18 +322,34 @@ func TestAnswersOfTargets(t *testing.T) {
 		status  int
 		problem string
 	}{
-		"taken":      {func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(202) }, 202, ""},
-		"a redirect": {func(rw http.ResponseWriter, r *http.Request) { http.Redirect(rw, r, "/elsewhere", http.StatusFound) }, 302, "the target redirects elsewhere, which is not followed"},
+		"taken": {func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(202) }, 202, ""},
+		"a redirect": {
+			func(rw http.ResponseWriter, r *http.Request) { http.Redirect(rw, r, "/elsewhere", http.StatusFound) },
+			302, "the target redirects elsewhere, which is not followed",
+		},
 		"a permanent one": {func(rw http.ResponseWriter, r *http.Request) {
 			http.Redirect(rw, r, "/elsewhere", http.StatusPermanentRedirect)
 		}, 308, "the target redirects elsewhere, which is not followed"},
-		"gone":               {func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(410) }, 410, "the target refused the delivery"},
-		"too many":           {func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(429) }, 429, "the target asks to be sent less"},
-		"broken":             {func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(503) }, 503, "the target failed"},
-		"a huge answer":      {hugeAnswer(200), 200, ""},
-		"a huge refusal":     {hugeAnswer(500), 500, "the target failed"},
-		"an answer cut off":  {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 0, "the connection to the target broke"},
-		"an informative one": {func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(103); rw.WriteHeader(200) }, 200, ""},
+		"gone": {
+			func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(410) }, 410,
+			"the target refused the delivery",
+		},
+		"too many": {
+			func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(429) }, 429,
+			"the target asks to be sent less",
+		},
+		"broken": {
+			func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(503) }, 503, "the target failed",
+		},
+		"a huge answer":  {hugeAnswer(200), 200, ""},
+		"a huge refusal": {hugeAnswer(500), 500, "the target failed"},
+		"an answer cut off": {
+			func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 0,
+			"the connection to the target broke",
+		},
+		"an informative one": {
+			func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(103); rw.WriteHeader(200) }, 200, "",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

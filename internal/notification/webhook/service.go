@@ -34,7 +34,13 @@ type Service struct {
 
 // NewService makes a service. Links to requests begin with publicURL.
 func NewService(db *database.DB, sealer *secret.Sealer, poster Poster, publicURL string) *Service {
-	s := &Service{db: db, sealer: sealer, poster: poster, publicURL: publicURL, holder: database.NewID()}
+	s := &Service{
+		db:        db,
+		sealer:    sealer,
+		poster:    poster,
+		publicURL: publicURL,
+		holder:    database.NewID(),
+	}
 	s.sending = s.turns()
 	return s
 }
@@ -66,7 +72,10 @@ func (s *Service) Create(ctx context.Context, p principal.Principal, n New) (Iss
 	if len(n.Events) == 0 {
 		n.Events = defaultEvents()
 	}
-	for _, err := range []error{p.Require(principal.ManageWebhooks), checkName(n.Name), checkKind(n.Kind), checkEvents(n.Events), s.checkURL(n.URL)} {
+	for _, err := range []error{
+		p.Require(principal.ManageWebhooks), checkName(n.Name), checkKind(n.Kind), checkEvents(n.Events),
+		s.checkURL(n.URL),
+	} {
 		if err != nil {
 			return Issued{}, err
 		}
@@ -83,9 +92,18 @@ func (s *Service) Create(ctx context.Context, p principal.Principal, n New) (Iss
 			return tooMany()
 		}
 		w = Webhook{
-			ID: id, OrgID: p.OrgID, Name: n.Name, Kind: n.Kind, Target: shown(n.URL), Events: sorted(n.Events), SendArguments: n.SendArguments,
-			CreatedAt: tx.Now(), CreatedBy: p.UserID, UpdatedAt: tx.Now(),
-			sealedURL: s.sealer.Seal(urlContext(id), []byte(n.URL)), sealedSecret: s.sealer.Seal(secretContext(id), []byte(key.Reveal())),
+			ID:            id,
+			OrgID:         p.OrgID,
+			Name:          n.Name,
+			Kind:          n.Kind,
+			Target:        shown(n.URL),
+			Events:        sorted(n.Events),
+			SendArguments: n.SendArguments,
+			CreatedAt:     tx.Now(),
+			CreatedBy:     p.UserID,
+			UpdatedAt:     tx.Now(),
+			sealedURL:     s.sealer.Seal(urlContext(id), []byte(n.URL)),
+			sealedSecret:  s.sealer.Seal(secretContext(id), []byte(key.Reveal())),
 		}
 		if err := insertWebhook(ctx, tx, &w); err != nil {
 			return err
@@ -196,7 +214,9 @@ func (s *Service) Delete(ctx context.Context, p principal.Principal, id string) 
 }
 
 // changeOne changes a webhook of the caller's organization, and records it.
-func (s *Service) changeOne(ctx context.Context, p principal.Principal, id, action string, do func(ctx context.Context, tx *database.Tx, w *Webhook) error) (Webhook, error) {
+func (s *Service) changeOne(
+	ctx context.Context, p principal.Principal, id, action string, do func(ctx context.Context, tx *database.Tx, w *Webhook) error,
+) (Webhook, error) {
 	var after Webhook
 	err := s.change(ctx, p, func(ctx context.Context, tx *database.Tx) error {
 		w, err := selectWebhook(ctx, tx, p.OrgID, id)
@@ -213,16 +233,25 @@ func (s *Service) changeOne(ctx context.Context, p principal.Principal, id, acti
 	return after, err
 }
 
-func (s *Service) change(ctx context.Context, p principal.Principal, do func(ctx context.Context, tx *database.Tx) error) error {
+func (s *Service) change(
+	ctx context.Context, p principal.Principal, do func(ctx context.Context, tx *database.Tx) error,
+) error {
 	return s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: do})
 }
 
 // record appends to the organization's log. No decision depends on webhooks.
-func record(ctx context.Context, tx *database.Tx, p principal.Principal, action string, w *Webhook, more recorded) error {
+func record(
+	ctx context.Context, tx *database.Tx, p principal.Principal, action string, w *Webhook, more recorded,
+) error {
 	more.Name, more.Kind, more.Target, more.Events = w.Name, w.Kind, w.Target, w.Events
 	more.SendArguments, more.Enabled = w.SendArguments, w.Enabled()
 	_, err := audit.Append(ctx, tx, audit.Entry{
-		Log: audit.LogOf(w.OrgID), Action: action, Actor: p, Subject: audit.Subject{Type: "webhook", ID: w.ID}, Payload: more, Observation: true,
+		Log:         audit.LogOf(w.OrgID),
+		Action:      action,
+		Actor:       p,
+		Subject:     audit.Subject{Type: "webhook", ID: w.ID},
+		Payload:     more,
+		Observation: true,
 	})
 	return err
 }

@@ -58,7 +58,8 @@ func (s *Service) lease(ctx context.Context, id string) (taken bool, err error) 
 
 func (s *Service) release(ctx context.Context, id string) error {
 	return s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, `UPDATE webhook SET lease_holder = '', lease_until = 0 WHERE id = $1 AND lease_holder = $2`, id, s.holder)
+		_, err := tx.Exec(ctx,
+			`UPDATE webhook SET lease_holder = '', lease_until = 0 WHERE id = $1 AND lease_holder = $2`, id, s.holder)
 		return err
 	}})
 }
@@ -71,7 +72,8 @@ type pendingDelivery struct {
 
 // first is what a target gets next, or nil.
 func (s *Service) first(ctx context.Context, id string) (*pendingDelivery, error) {
-	w, err := scanWebhook(s.db.QueryRow(ctx, `SELECT `+uncounted+` FROM webhook w WHERE w.id = $1 AND w.disabled_at IS NULL`, id))
+	w, err := scanWebhook(s.db.QueryRow(ctx,
+		`SELECT `+uncounted+` FROM webhook w WHERE w.id = $1 AND w.disabled_at IS NULL`, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil // deleted or disabled meanwhile
 	}
@@ -158,7 +160,8 @@ func (s *Service) updatePace(ctx context.Context, tx *database.Tx, id string, af
 		UPDATE webhook
 		SET retry_at = $3, failing_since = $4, delivered_at = COALESCE($5, delivered_at), lease_until = $6
 		WHERE id = $1 AND lease_holder = $2`,
-		id, s.holder, database.Micros(after.retryAt), database.OptionalMicros(after.failingSince), database.OptionalMicros(after.deliveredAt),
+		id, s.holder, database.Micros(after.retryAt), database.OptionalMicros(after.failingSince),
+		database.OptionalMicros(after.deliveredAt),
 		database.Micros(tx.Now().Add(leaseTime)))
 	return changed == 1, err
 }
@@ -193,12 +196,15 @@ const failedLong = "nothing arrived at the target for three days"
 // disable stops sending to a target, visibly: in the webhook, in the log, and by a
 // notification to who administers.
 func (s *Service) disable(ctx context.Context, w *Webhook) error {
-	return s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(w.OrgID)}, Do: func(ctx context.Context, tx *database.Tx) error {
+	return s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(w.OrgID)}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
 		now := tx.Now()
 		changed, err := tx.Exec(ctx, `
 			UPDATE webhook
 			SET disabled_at = $3, disabled_reason = $4, disabled_told = 0
-			WHERE id = $1 AND lease_holder = $2 AND disabled_at IS NULL`, w.ID, s.holder, database.Micros(now), failedLong)
+			WHERE id = $1 AND lease_holder = $2 AND disabled_at IS NULL`, w.ID, s.holder, database.Micros(now),
+			failedLong)
 		if err != nil || changed == 0 {
 			return err
 		}
@@ -216,7 +222,8 @@ const DisabledKind notice.Kind = "webhook.disabled"
 
 // Untold are webhooks that were disabled and of which nobody was told.
 func (s *Service) Untold(ctx context.Context, r database.Reader) ([]Webhook, error) {
-	list, err := database.Collect(ctx, r, scanWebhook, `SELECT `+uncounted+` FROM webhook w WHERE w.disabled_told = 0 ORDER BY w.org_id LIMIT 100`)
+	list, err := database.Collect(ctx, r, scanWebhook,
+		`SELECT `+uncounted+` FROM webhook w WHERE w.disabled_told = 0 ORDER BY w.org_id LIMIT 100`)
 	if err != nil {
 		return nil, fmt.Errorf("look for webhooks that were disabled: %w", err)
 	}
@@ -226,7 +233,8 @@ func (s *Service) Untold(ctx context.Context, r database.Reader) ([]Webhook, err
 // MarkTold says that people were told, within the change that tells them. It
 // reports whether nobody had said so before.
 func (s *Service) MarkTold(ctx context.Context, tx *database.Tx, orgID, id string) (bool, error) {
-	changed, err := tx.Exec(ctx, `UPDATE webhook SET disabled_told = 1 WHERE org_id = $1 AND id = $2 AND disabled_told = 0`, orgID, id)
+	changed, err := tx.Exec(ctx,
+		`UPDATE webhook SET disabled_told = 1 WHERE org_id = $1 AND id = $2 AND disabled_told = 0`, orgID, id)
 	return changed == 1, err
 }
 

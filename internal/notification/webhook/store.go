@@ -38,7 +38,8 @@ func scanWebhook(s database.Scanner) (w Webhook, err error) {
 	}
 	w.SendArguments = sendArguments == 1
 	w.CreatedAt, w.UpdatedAt = database.Time(createdAt), database.Time(updatedAt)
-	w.DeliveredAt, w.FailingSince, w.DisabledAt = database.OptionalTime(delivered), database.OptionalTime(failing), database.OptionalTime(disabledAt)
+	w.DeliveredAt, w.FailingSince, w.DisabledAt = database.OptionalTime(delivered), database.OptionalTime(failing),
+		database.OptionalTime(disabledAt)
 	return w, err
 }
 
@@ -98,7 +99,8 @@ func insertWebhook(ctx context.Context, tx *database.Tx, w *Webhook) error {
 		INSERT INTO webhook (id, org_id, name, kind, target, url, secret, events, send_arguments, created_at, created_by, updated_at,
 			disabled_reason, disabled_told, next_number, retry_at, lease_holder, lease_until)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, '', 1, 1, 0, '', 0)`,
-		w.ID, w.OrgID, w.Name, string(w.Kind), w.Target, w.sealedURL, w.sealedSecret, joined(w.Events), oneIf(w.SendArguments),
+		w.ID, w.OrgID, w.Name, string(w.Kind), w.Target, w.sealedURL, w.sealedSecret, joined(w.Events),
+		oneIf(w.SendArguments),
 		database.Micros(w.CreatedAt), w.CreatedBy, database.Micros(w.UpdatedAt))
 	if err != nil {
 		return fmt.Errorf("store a webhook of %s: %w", w.OrgID, err)
@@ -114,7 +116,8 @@ func updateWebhook(ctx context.Context, tx *database.Tx, w *Webhook) error {
 		SET name = $3, target = $4, url = $5, secret = $6, events = $7, send_arguments = $8, updated_at = $9,
 			failing_since = $10, disabled_at = $11, disabled_reason = $12, retry_at = 0
 		WHERE org_id = $1 AND id = $2`,
-		w.OrgID, w.ID, w.Name, w.Target, w.sealedURL, w.sealedSecret, joined(w.Events), oneIf(w.SendArguments), database.Micros(w.UpdatedAt),
+		w.OrgID, w.ID, w.Name, w.Target, w.sealedURL, w.sealedSecret, joined(w.Events), oneIf(w.SendArguments),
+		database.Micros(w.UpdatedAt),
 		database.OptionalMicros(w.FailingSince), database.OptionalMicros(w.DisabledAt), w.Disabled)
 	if err != nil {
 		return fmt.Errorf("change webhook %s: %w", w.ID, err)
@@ -123,7 +126,8 @@ func updateWebhook(ctx context.Context, tx *database.Tx, w *Webhook) error {
 }
 
 func deleteWebhook(ctx context.Context, tx *database.Tx, orgID, id string) error {
-	if _, err := tx.Exec(ctx, `DELETE FROM webhook_delivery WHERE org_id = $1 AND webhook_id = $2`, orgID, id); err != nil {
+	if _, err := tx.Exec(ctx, `DELETE FROM webhook_delivery WHERE org_id = $1 AND webhook_id = $2`, orgID,
+		id); err != nil {
 		return fmt.Errorf("delete the deliveries of webhook %s: %w", id, err)
 	}
 	if _, err := tx.Exec(ctx, `DELETE FROM webhook WHERE org_id = $1 AND id = $2`, orgID, id); err != nil {

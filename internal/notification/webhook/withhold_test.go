@@ -24,11 +24,14 @@ func TestArgumentsStayOnceTheyAreTurnedOff(t *testing.T) {
 				w.happen(notice.Opened, 1)
 				w.deliver()
 				off := false
-				if _, err := w.hooks.Update(t.Context(), w.admin, hook.ID, webhook.Change{SendArguments: &off}); err != nil {
+				if _, err := w.hooks.Update(t.Context(), w.admin, hook.ID, webhook.Change{
+					SendArguments: &off,
+				}); err != nil {
 					t.Fatal(err)
 				}
 				sent := w.deliveries(hook.ID, webhook.Delivered)
-				if len(sent) != 1 || len(w.target.got) != 1 || !strings.Contains(string(w.target.got[0].Body), "amount") {
+				if len(sent) != 1 || len(w.target.got) != 1 ||
+					!strings.Contains(string(w.target.got[0].Body), "amount") {
 					t.Fatalf("before: %+v", sent)
 				}
 				if _, err := w.hooks.Replay(t.Context(), w.admin, hook.ID, sent[0].ID); err != nil {
@@ -41,7 +44,8 @@ func TestArgumentsStayOnceTheyAreTurnedOff(t *testing.T) {
 					t.Fatalf("%d arrived", len(w.target.got))
 				}
 				for _, r := range w.target.got[1:] {
-					if body := string(r.Body); strings.Contains(body, "amount") || !strings.Contains(body, "waits for an approval") || !strings.Contains(body, "/ui/approvals/") {
+					if body := string(r.Body); strings.Contains(body, "amount") ||
+						!strings.Contains(body, "waits for an approval") || !strings.Contains(body, "/ui/approvals/") {
 						t.Errorf("sent: %s", body)
 					}
 				}

@@ -52,9 +52,12 @@ func (w *world) elsewhere() *world {
 	w.t.Helper()
 	other := *w
 	other.org = database.NewID()
-	other.admin = principal.Principal{Kind: principal.User, UserID: database.NewID(), OrgID: other.org, Role: principal.Admin}
+	other.admin = principal.Principal{
+		Kind: principal.User, UserID: database.NewID(), OrgID: other.org, Role: principal.Admin,
+	}
 	other.write(func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`, other.org)
+		_, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`,
+			other.org)
 		return err
 	})
 	return &other
@@ -111,10 +114,24 @@ func (w *world) happen(kind notice.Kind, times int) {
 }
 
 func (w *world) event(kind notice.Kind) notice.Event {
-	return notice.Event{OrgID: w.org, Number: w.number, Kind: kind, At: w.db.Now(), Request: notice.Request{
-		ID: "11111111-1111-4111-8111-111111111111", Server: "bank", Tool: fmt.Sprintf("pay%d", w.number), Status: "pending", Risk: "high",
-		Reasons: []string{"first seen"}, Reason: "more than 100", Arguments: `{"amount":500,"password":"hunter2"}`, CreatedAt: start, ExpiresAt: start.Add(time.Hour),
-	}}
+	return notice.Event{
+		OrgID:  w.org,
+		Number: w.number,
+		Kind:   kind,
+		At:     w.db.Now(),
+		Request: notice.Request{
+			ID:        "11111111-1111-4111-8111-111111111111",
+			Server:    "bank",
+			Tool:      fmt.Sprintf("pay%d", w.number),
+			Status:    "pending",
+			Risk:      "high",
+			Reasons:   []string{"first seen"},
+			Reason:    "more than 100",
+			Arguments: `{"amount":500,"password":"hunter2"}`,
+			CreatedAt: start,
+			ExpiresAt: start.Add(time.Hour),
+		},
+	}
 }
 
 func (w *world) deliver() {
@@ -173,7 +190,9 @@ func (g *target) Post(_ context.Context, r outbound.Request) (outbound.Answer, e
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.down {
-		return outbound.Answer{}, &outbound.Failure{Reason: "the target did not answer in time", Cause: errors.New("10.1.2.3:443: i/o timeout")}
+		return outbound.Answer{}, &outbound.Failure{
+			Reason: "the target did not answer in time", Cause: errors.New("10.1.2.3:443: i/o timeout"),
+		}
 	}
 	status := g.status
 	if status == 0 {

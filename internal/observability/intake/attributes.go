@@ -64,8 +64,10 @@ func (c *checker) facts(kind string, attributes raw, prices *Prices) Facts {
 	w.read(attributes)
 	f := Facts{
 		Tool: c.factText("attributes.toolName", w.tool), Model: c.factText("attributes.model", w.model),
-		PolicyID: c.factText("attributes.policyId", w.policyID), PolicyName: c.factText("attributes.policyName", w.policyName),
-		Decision: c.factText("attributes.decision", w.decision), RuleID: c.factText("attributes.matchedRuleId", w.ruleID),
+		PolicyID:   c.factText("attributes.policyId", w.policyID),
+		PolicyName: c.factText("attributes.policyName", w.policyName),
+		Decision:   c.factText("attributes.decision", w.decision),
+		RuleID:     c.factText("attributes.matchedRuleId", w.ruleID),
 	}
 	if strings.HasPrefix(f.PolicyID, Shadow) {
 		f.PolicyID = ""
@@ -77,7 +79,8 @@ func (c *checker) facts(kind string, attributes raw, prices *Prices) Facts {
 	}
 	f.Usage = Usage{
 		Input: in.tokens("attributes.inputTokens", w.input), Output: in.tokens("attributes.outputTokens", w.output),
-		CacheRead: in.tokens("attributes.cacheReadTokens", w.cacheRead), CacheWrite: in.tokens("attributes.cacheWriteTokens", w.cacheWrite),
+		CacheRead:  in.tokens("attributes.cacheReadTokens", w.cacheRead),
+		CacheWrite: in.tokens("attributes.cacheWriteTokens", w.cacheWrite),
 	}
 	cost, given := in.cost(w.cost)
 	if !given && isGeneration {

@@ -155,8 +155,10 @@ func (w *wireTrace) check(defaultSession raw, product string) (t Trace, bad *Rej
 	}
 	c.prefix = "trace."
 	t = Trace{
-		ID: c.uuid("id", w.ID, true), SessionID: cmp.Or(c.optionalID("sessionId", w.SessionID), session), Name: c.name(w.Name),
-		Status: c.status(w.Status, true), UserID: c.optionalID("userId", w.UserID), AgentID: c.text("agentId", w.AgentID),
+		ID: c.uuid("id", w.ID, true), SessionID: cmp.Or(c.optionalID("sessionId", w.SessionID), session),
+		Name:   c.name(w.Name),
+		Status: c.status(w.Status, true), UserID: c.optionalID("userId", w.UserID),
+		AgentID:    c.text("agentId", w.AgentID),
 		Attributes: c.object(w.Attributes), Tags: c.tags(w.Tags),
 	}
 	t.Start, t.End, t.DurationMs = c.times(w.StartTime, w.EndTime, w.DurationMs)
@@ -170,8 +172,10 @@ func (w *wireTrace) check(defaultSession raw, product string) (t Trace, bad *Rej
 // check fills a span; the field of a rejection is one of the span's.
 func (w *wireSpan) check(s *Span, prices *Prices) *Rejection {
 	c := checker{}
-	s.ID, s.ParentID, s.SessionID = c.uuid("id", w.ID, true), c.optionalID("parentSpanId", w.ParentID), c.optionalID("sessionId", w.SessionID)
-	s.Kind, s.Name, s.Status, s.Attributes = c.required("kind", w.Kind), c.name(w.Name), c.status(w.Status, false), c.object(w.Attributes)
+	s.ID, s.ParentID, s.SessionID = c.uuid("id", w.ID, true), c.optionalID("parentSpanId", w.ParentID),
+		c.optionalID("sessionId", w.SessionID)
+	s.Kind, s.Name, s.Status, s.Attributes = c.required("kind", w.Kind), c.name(w.Name), c.status(w.Status, false),
+		c.object(w.Attributes)
 	s.Start, s.End, s.DurationMs = c.times(w.StartTime, w.EndTime, w.DurationMs)
 	if c.bad == nil {
 		s.Facts = c.facts(s.Kind, w.Attributes, prices)

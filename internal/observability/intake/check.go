@@ -185,7 +185,8 @@ func (c *checker) number(field string, value raw, limit float64) (n int64, given
 			return n, true
 		}
 		// 12.0 and 1e3 are whole numbers too.
-		if f, err := strconv.ParseFloat(string(value), 64); err == nil && f >= 0 && f <= limit && f == float64(int64(f)) {
+		if f, err := strconv.ParseFloat(string(value), 64); err == nil && f >= 0 && f <= limit &&
+			f == float64(int64(f)) {
 			return int64(f), true
 		}
 	}

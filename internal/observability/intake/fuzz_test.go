@@ -18,7 +18,8 @@ func batch(traceMembers, spans string) string {
 }
 
 func span(kind, members string) string {
-	return `{"id":"0190A0A0-0000-7000-8000-00000000000B","kind":"` + kind + `","name":"é","startTime":"0001-01-01T00:00:00"` + members + `}`
+	return `{"id":"0190A0A0-0000-7000-8000-00000000000B","kind":"` + kind +
+		`","name":"é","startTime":"0001-01-01T00:00:00"` + members + `}`
 }
 
 // FuzzParseRequest: a request is refused with a fault about a field, or split
@@ -28,7 +29,8 @@ func FuzzParseRequest(f *testing.F) {
 		`{"product":"p","batches":[` + batch("", "") + `]}`,
 		`{"batches":[{},null,"x",[[[]]]],"product":"p","sessionId":7,"more":{"orgId":1}}`,
 		`{"product":"p","batches":[{"a":1,"a":2},"\ud800"]}`, "{\"product\":\"p\",\"batches\":[\"\xff\"]}",
-		`{"product":"p","product":"q","batches":[1]}`, `{"product":"p","batches":[1]} {}`, `{"orgId":null}`, `[`, ``, `null`,
+		`{"product":"p","product":"q","batches":[1]}`, `{"product":"p","batches":[1]} {}`, `{"orgId":null}`, `[`, ``,
+		`null`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -64,7 +66,8 @@ func FuzzParseBatch(f *testing.F) {
 		batch(`,"endTime":"2030-05-15T14:30:00.5+02:00","durationMs":1e3`, ""),
 		batch(`,"attributes":{"source":"x","input":"a\u0000","output":{"a":[1]}}`, ""),
 		batch("", span("generation", `,"attributes":{"model":"gpt-4o","inputTokens":1e308,"costUsd":-0}`)),
-		batch("", span("policy_call", `,"endTime":"9999-12-31T23:59:59Z","status":"error","attributes":{"policyId":"p","decision":"deny"}`)),
+		batch("", span("policy_call",
+			`,"endTime":"9999-12-31T23:59:59Z","status":"error","attributes":{"policyId":"p","decision":"deny"}`)),
 		batch("", span("", `,"parentSpanId":"","attributes":[]`)),
 		`{"trace":null,"spans":[{}]}`,
 	} {

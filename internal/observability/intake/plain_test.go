@@ -17,12 +17,17 @@ const plainSpan = `{"id":"i","parentSpanId":null,"sessionId":"x","kind":"k","nam
 // FuzzReadPlain: what is read as plain, the decoder takes too, and reads the same.
 func FuzzReadPlain(f *testing.F) {
 	for _, seed := range []string{
-		`{` + plainTrace + `}`, `{` + plainTrace + `,"spans":[]}`, `{"spans":[` + plainSpan + `, ` + plainSpan + `],"more":{},` + plainTrace + `}`,
+		`{` + plainTrace + `}`, `{` + plainTrace + `,"spans":[]}`,
+		`{"spans":[` + plainSpan + `, ` + plainSpan + `],"more":{},` + plainTrace + `}`,
 		"{ \"spans\" : [ " + plainSpan + "\n]\t, " + plainTrace + "\r}",
-		`{` + plainTrace + `,"spans":[` + plainSpan + `,` + plainSpan + `,null]}`, `{` + plainTrace + `,"spans":null}`, `{` + plainTrace + `,"spans":{}}`,
-		`{"trace":{"id":"\u0069"}}`, `{"trace":{"id":"i","\u0069d":"j"}}`, `{"trace":{"id":"i","id":"i"}}`, `{"trace":{"id":"i","attributes":{"a":{"b":1,"b":1}}}}`,
-		`{"trace":{"id":"i","name":"\ud800"}}`, `{"trace":{"id":"i","name":"\ud83d\ude00"}}`, "{\"trace\":{\"id\":\"i\",\"name\":\"\xff\"}}",
-		`{"trace":{"id":"i","tags":"t"}}`, `{"trace":{"id":"i","tags":[1]}}`, `{"trace":{"id":1}}`, `{"trace":null}`, `{}`, `null`, `[]`, `"trace"`,
+		`{` + plainTrace + `,"spans":[` + plainSpan + `,` + plainSpan + `,null]}`, `{` + plainTrace + `,"spans":null}`,
+		`{` + plainTrace + `,"spans":{}}`,
+		`{"trace":{"id":"\u0069"}}`, `{"trace":{"id":"i","\u0069d":"j"}}`, `{"trace":{"id":"i","id":"i"}}`,
+		`{"trace":{"id":"i","attributes":{"a":{"b":1,"b":1}}}}`,
+		`{"trace":{"id":"i","name":"\ud800"}}`, `{"trace":{"id":"i","name":"\ud83d\ude00"}}`,
+		"{\"trace\":{\"id\":\"i\",\"name\":\"\xff\"}}",
+		`{"trace":{"id":"i","tags":"t"}}`, `{"trace":{"id":"i","tags":[1]}}`, `{"trace":{"id":1}}`, `{"trace":null}`,
+		`{}`, `null`, `[]`, `"trace"`,
 	} {
 		f.Add([]byte(seed))
 	}

@@ -48,7 +48,9 @@ type Charge struct {
 // Models are the prices there are, by vendor and prefix.
 func (p *Prices) Models() []ModelPrice {
 	models := slices.Clone(p.models)
-	slices.SortFunc(models, func(a, b ModelPrice) int { return strings.Compare(a.Vendor+" "+a.Prefix, b.Vendor+" "+b.Prefix) })
+	slices.SortFunc(models, func(a, b ModelPrice) int {
+		return strings.Compare(a.Vendor+" "+a.Prefix, b.Vendor+" "+b.Prefix)
+	})
 	return models
 }
 

@@ -11,7 +11,8 @@ import (
 
 // kindWords are the kinds of JSON values in words.
 var kindWords = map[jsontext.Kind]string{
-	'n': "null", 'f': "a truth value", 't': "a truth value", '"': "a text", '0': "a number", '{': "an object", '[': "a list",
+	'n': "null", 'f': "a truth value", 't': "a truth value", '"': "a text", '0': "a number", '{': "an object",
+	'[': "a list",
 }
 
 // misread says in the words of who writes a price file, and not in those of the
@@ -28,7 +29,8 @@ func misread(text []byte, err error) error {
 		return fmt.Errorf("read the price file: %s: it is not of the form of a price file", at)
 	}
 	if written, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		return fmt.Errorf("read the price file: %s: %w", place(text, written.ByteOffset, written.JSONPointer), written.Err)
+		return fmt.Errorf("read the price file: %s: %w", place(text, written.ByteOffset, written.JSONPointer),
+			written.Err)
 	}
 	return fmt.Errorf("read the price file: %w", err)
 }

@@ -87,11 +87,14 @@ func TestModelsAreFoundByWhoPassesThemOn(t *testing.T) {
 	t.Parallel()
 	prices := intake.BuiltInPrices()
 	for model, want := range map[string]string{
-		"claude-opus-4-1-20250805": "claude-opus-4", "claude-opus-4-5-20251101": "claude-opus-4-5", "claude-opus-4.5": "claude-opus-4.5",
-		"us.anthropic.claude-opus-4-6-v1:0": "claude-opus-4-6", "openrouter/anthropic/claude-sonnet-4.5": "claude-sonnet-4",
-		"claude-opus-5-20260724": "claude-opus-5", "claude-opus-5-5": "claude-opus-5-5",
-		"openai/gpt-5.4-mini": "gpt-5.4-mini", "gpt-5.1-codex": "gpt-5", "gpt-5.6-sol": "gpt-5.6", "models/gemini-3.1-pro-preview": "gemini-3.1-pro",
-		"my-gpt-4o": "", "unknown/gpt-4o": "", "us.": "", "openai/": "",
+		"claude-opus-4-1-20250805": "claude-opus-4", "claude-opus-4-5-20251101": "claude-opus-4-5",
+		"claude-opus-4.5":                        "claude-opus-4.5",
+		"us.anthropic.claude-opus-4-6-v1:0":      "claude-opus-4-6",
+		"openrouter/anthropic/claude-sonnet-4.5": "claude-sonnet-4",
+		"claude-opus-5-20260724":                 "claude-opus-5", "claude-opus-5-5": "claude-opus-5-5",
+		"openai/gpt-5.4-mini": "gpt-5.4-mini", "gpt-5.1-codex": "gpt-5", "gpt-5.6-sol": "gpt-5.6",
+		"models/gemini-3.1-pro-preview": "gemini-3.1-pro",
+		"my-gpt-4o":                     "", "unknown/gpt-4o": "", "us.": "", "openai/": "",
 	} {
 		if got := prices.Charge(model, intake.Usage{Input: 1}).Price.Prefix; got != want {
 			t.Errorf("%s is priced as %q, want %q", model, got, want)
@@ -105,7 +108,8 @@ func TestTotalsHaveNoLongPrompts(t *testing.T) {
 	t.Parallel()
 	prices := intake.BuiltInPrices()
 	long := intake.Usage{Input: 1_000_000}
-	if one, many := prices.Cost("gemini-2.5-pro", long), prices.CostOfMany("gemini-2.5-pro", long); one != 2.5e9 || many != 1.25e9 {
+	if one, many := prices.Cost("gemini-2.5-pro", long), prices.CostOfMany("gemini-2.5-pro", long); one != 2.5e9 ||
+		many != 1.25e9 {
 		t.Errorf("one request costs %d and many %d", one, many)
 	}
 	if got := prices.CostOfMany("house-model", long); got != 0 {
@@ -124,7 +128,9 @@ func TestPriceFileThatExtends(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for model, want := range map[string]int64{"house-1": 1000, "lab/house-1": 1000, "gpt-4o": 7000, "gpt-4o-mini": 150, "claude-sonnet-4": 3000} {
+	for model, want := range map[string]int64{
+		"house-1": 1000, "lab/house-1": 1000, "gpt-4o": 7000, "gpt-4o-mini": 150, "claude-sonnet-4": 3000,
+	} {
 		if got := prices.Cost(model, intake.Usage{Input: 1}); got != want {
 			t.Errorf("a token of %s costs %d, want %d", model, got, want)
 		}
@@ -144,13 +150,22 @@ func TestRefusedPriceFilesOfTheNewForm(t *testing.T) {
 	t.Parallel()
 	const model = `{"prefix":"m","vendor":"v","input":1,"output":1,"cacheRead":1,"cacheWrite":1`
 	for name, c := range map[string]struct{ text, want string }{
-		"a date that is none":              {`{"date":"yesterday"}`, "date must be like"},
-		"extends something else":           {`{"extends":"theirs"}`, "extends must be"},
-		"an empty route":                   {`{"routes":[""]}`, "routes must not be empty"},
-		"a model twice":                    {`{"vendors":{"v":{}},"models":[` + model + `},` + model + `}]}`, `model "m" is there twice`},
-		"long prompts without a length":    {`{"vendors":{"v":{}},"models":[` + model + `,"above":{"input":1,"output":1}}]}`, "no tokens above"},
-		"a negative price of long prompts": {`{"vendors":{"v":{}},"models":[` + model + `,"above":{"tokens":5,"input":-1,"output":1}}]}`, `model "m" has a price`},
-		"more than a file may have":        {`{"note":"` + strings.Repeat("x", intake.MaxPriceFile) + `"}`, "must be at most"},
+		"a date that is none":    {`{"date":"yesterday"}`, "date must be like"},
+		"extends something else": {`{"extends":"theirs"}`, "extends must be"},
+		"an empty route":         {`{"routes":[""]}`, "routes must not be empty"},
+		"a model twice": {
+			`{"vendors":{"v":{}},"models":[` + model + `},` + model + `}]}`, `model "m" is there twice`,
+		},
+		"long prompts without a length": {
+			`{"vendors":{"v":{}},"models":[` + model + `,"above":{"input":1,"output":1}}]}`, "no tokens above",
+		},
+		"a negative price of long prompts": {
+			`{"vendors":{"v":{}},"models":[` + model + `,"above":{"tokens":5,"input":-1,"output":1}}]}`,
+			`model "m" has a price`,
+		},
+		"more than a file may have": {
+			`{"note":"` + strings.Repeat("x", intake.MaxPriceFile) + `"}`, "must be at most",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

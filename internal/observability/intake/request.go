@@ -23,7 +23,8 @@ type Request struct {
 func ParseRequest(body []byte) (Request, error) {
 	// Lenient, because a duplicate name or a broken character in one batch must
 	// not take the others with it.
-	dec := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	dec := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true),
+		jsontext.AllowInvalidUTF8(true))
 	if dec.PeekKind() != '{' {
 		return Request{}, fault.Field("body", "must be a JSON object")
 	}

@@ -22,7 +22,13 @@ func (u Usage) Add(v Usage) Usage {
 
 // Negate is what takes u away when it is added.
 func (u Usage) Negate() Usage {
-	return Usage{Input: -u.Input, Output: -u.Output, CacheRead: -u.CacheRead, CacheWrite: -u.CacheWrite, CostNanos: -u.CostNanos}
+	return Usage{
+		Input:      -u.Input,
+		Output:     -u.Output,
+		CacheRead:  -u.CacheRead,
+		CacheWrite: -u.CacheWrite,
+		CostNanos:  -u.CostNanos,
+	}
 }
 
 // Most is the largest sum kept: nine thousand million dollars in nanos. A row

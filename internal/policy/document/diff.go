@@ -103,5 +103,11 @@ func appendChange(changes []Change, rule, field, before, after string) []Change 
 	case after == "":
 		kind = Removed
 	}
-	return append(changes, Change{Kind: kind, Rule: rule, Field: field, Old: before, New: after})
+	return append(changes, Change{
+		Kind:  kind,
+		Rule:  rule,
+		Field: field,
+		Old:   before,
+		New:   after,
+	})
 }

@@ -40,7 +40,8 @@ func readLimit(v *node.Value) *Limit {
 func readCost(v *node.Value) int64 {
 	nano, ok := v.Decimal(costPlaces)
 	if !ok || nano.Sign() == 0 || !nano.IsInt64() || nano.Int64() > MaxCost {
-		v.Problem("must be an amount in dollars above 0 and at most 1000000000, with at most %d decimals, as 5.00", costPlaces)
+		v.Problem("must be an amount in dollars above 0 and at most 1000000000, with at most %d decimals, as 5.00",
+			costPlaces)
 		return 0
 	}
 	return nano.Int64()

@@ -13,9 +13,11 @@ import (
 
 func TestDefaultsAreFilledIn(t *testing.T) {
 	t.Parallel()
-	doc := parse(t, "version: v1\nname: x\nrules:\n- {id: a, effect: hold, tools: [a.b], approvers: {}, limit: {calls: 1, per: 1d}}\n- {id: b, effect: hold, tools: [a.b]}\n")
+	doc := parse(t,
+		"version: v1\nname: x\nrules:\n- {id: a, effect: hold, tools: [a.b], approvers: {}, limit: {calls: 1, per: 1d}}\n- {id: b, effect: hold, tools: [a.b]}\n")
 	first := doc.Rules[0]
-	if doc.Default != verdict.Deny || first.Limit.By != document.Agent || *first.Approvers != (document.Approvers{Role: "approver", Count: 1}) {
+	if doc.Default != verdict.Deny || first.Limit.By != document.Agent ||
+		*first.Approvers != (document.Approvers{Role: "approver", Count: 1}) {
 		t.Errorf("default %v, limit by %q, approvers %+v", doc.Default, first.Limit.By, first.Approvers)
 	}
 	if doc.Rules[1].Approvers != nil {
@@ -38,7 +40,9 @@ func TestAmountsAreExact(t *testing.T) {
 		{"1000000000", 1_000_000_000_000_000_000, "1000000000.00"},
 		{"0.30", 300_000_000, "0.30"},
 	} {
-		doc := parse(t, "version: v1\nname: x\nrules:\n- {id: a, effect: deny, tools: [a.b], limit: {cost: "+c.written+", per: 1h}}\n")
+		doc := parse(t,
+			"version: v1\nname: x\nrules:\n- {id: a, effect: deny, tools: [a.b], limit: {cost: "+c.written+
+				", per: 1h}}\n")
 		if got := doc.Rules[0].Limit.Cost; got != c.nano || document.FormatCost(got) != c.shown {
 			t.Errorf("%s is %d, shown %s; want %d, %s", c.written, got, document.FormatCost(got), c.nano, c.shown)
 		}
@@ -51,10 +55,14 @@ func TestPer(t *testing.T) {
 		per   time.Duration
 		shown string
 	}{
-		"1s": {time.Second, "1s"}, "60s": {time.Minute, "1m"}, "90m": {90 * time.Minute, "90m"}, "24h": {24 * time.Hour, "24h"},
-		"1d": {24 * time.Hour, "24h"}, "48h": {48 * time.Hour, "2d"}, "31d": {31 * 24 * time.Hour, "31d"}, "2678400s": {31 * 24 * time.Hour, "31d"},
+		"1s": {time.Second, "1s"}, "60s": {time.Minute, "1m"}, "90m": {90 * time.Minute, "90m"},
+		"24h": {24 * time.Hour, "24h"},
+		"1d":  {24 * time.Hour, "24h"}, "48h": {48 * time.Hour, "2d"}, "31d": {31 * 24 * time.Hour, "31d"},
+		"2678400s": {31 * 24 * time.Hour, "31d"},
 	} {
-		doc := parse(t, "version: v1\nname: x\nrules:\n- {id: a, effect: deny, tools: [a.b], limit: {calls: 1, per: "+written+"}}\n")
+		doc := parse(t,
+			"version: v1\nname: x\nrules:\n- {id: a, effect: deny, tools: [a.b], limit: {calls: 1, per: "+written+
+				"}}\n")
 		if got := doc.Rules[0].Limit.Per; got != want.per || document.FormatPer(got) != want.shown {
 			t.Errorf("%s is %v, shown %s; want %v, %s", written, got, document.FormatPer(got), want.per, want.shown)
 		}
@@ -106,7 +114,8 @@ func TestSizesAreBounded(t *testing.T) {
 		return b.String()
 	}
 	with := func(member string, size int) string {
-		return "version: v1\nname: x\nrules:\n- {id: a, effect: deny, tools: [a.b], " + member + ": '" + strings.Repeat("x", size) + "'}\n"
+		return "version: v1\nname: x\nrules:\n- {id: a, effect: deny, tools: [a.b], " + member + ": '" +
+			strings.Repeat("x", size) + "'}\n"
 	}
 	for _, c := range []struct{ name, good, bad string }{
 		{"rules", rules(document.MaxRules), rules(document.MaxRules + 1)},
@@ -115,7 +124,10 @@ func TestSizesAreBounded(t *testing.T) {
 		{"message", with("message", document.MaxDescription), with("message", document.MaxDescription+1)},
 		{"pattern", strings.Replace(rules(1), "a.b", "a."+strings.Repeat("x", document.MaxPattern-2), 1),
 			strings.Replace(rules(1), "a.b", "a."+strings.Repeat("x", document.MaxPattern-1), 1)},
-		{"text", rules(1) + "#" + strings.Repeat("x", document.MaxBytes-len(rules(1))-1), rules(1) + "#" + strings.Repeat("x", document.MaxBytes-len(rules(1)))},
+		{
+			"text", rules(1) + "#" + strings.Repeat("x", document.MaxBytes-len(rules(1))-1),
+			rules(1) + "#" + strings.Repeat("x", document.MaxBytes-len(rules(1))),
+		},
 	} {
 		if _, err := document.Parse([]byte(c.good), document.YAML); err != nil {
 			t.Errorf("%s at its limit: %v", c.name, err)
@@ -155,7 +167,8 @@ func TestWhatIsComparedShows(t *testing.T) {
 	t.Parallel()
 	for _, r := range "\u00ad\u034f\u115f\u180e\u200b\u200c\u200d\u2060\u2800\u3164\ufe0f\uffa0\U000e0041" {
 		for what, text := range map[string]string{
-			"a pattern":   "{version: v1, name: p, rules: [{id: a, effect: deny, tools: [\"bank.send" + string(r) + "_money\"]}]}",
+			"a pattern": "{version: v1, name: p, rules: [{id: a, effect: deny, tools: [\"bank.send" + string(r) +
+				"_money\"]}]}",
 			"a condition": "{version: v1, name: p, rules: [{id: a, effect: deny, tools: [\"*\"], when: \"args.to == 'eve" + string(r) + "'\"}]}",
 			"a name":      "{version: v1, name: \"pay" + string(r) + "ments\", rules: []}",
 		} {

@@ -47,8 +47,10 @@ func checkRoundTrip(t failer, doc *document.Document) {
 
 // words are pieces of text that YAML could take for something else.
 var words = []string{
-	"a", "B", "ü", "😀", " ", "  ", "\n", "\n\n", "\t", ":", ": ", "#", " #", "- ", "-", "?", "*", "&x", "!", "|", ">", "'", "\"", "\\", "{", "}",
-	"[", "]", ",", "%", "@", "`", "null", "true", "~", "yes", "12", "0x1", "1e5", "---", "...", "<<", "=", "\u00a0", "a long line of words that goes on ",
+	"a", "B", "ü", "😀", " ", "  ", "\n", "\n\n", "\t", ":", ": ", "#", " #", "- ", "-", "?", "*", "&x", "!", "|", ">",
+	"'", "\"", "\\", "{", "}",
+	"[", "]", ",", "%", "@", "`", "null", "true", "~", "yes", "12", "0x1", "1e5", "---", "...", "<<", "=", "\u00a0",
+	"a long line of words that goes on ",
 }
 
 func text(most int) *rapid.Generator[string] {
@@ -67,11 +69,17 @@ func label() *rapid.Generator[string] {
 }
 
 func pattern() *rapid.Generator[document.Pattern] {
-	return rapid.Map(rapid.StringMatching(`\*|[A-Za-z0-9_*-]{1,8}\.[!-~éß*]{1,12}`), func(s string) document.Pattern { return document.Pattern(s) })
+	return rapid.Map(rapid.StringMatching(`\*|[A-Za-z0-9_*-]{1,8}\.[!-~éß*]{1,12}`), func(s string) document.Pattern {
+		return document.Pattern(s)
+	})
 }
 
 func limit(t *rapid.T) *document.Limit {
-	l := &document.Limit{By: rapid.SampledFrom([]document.Subject{document.Agent, document.Session, document.User, document.Organization}).Draw(t, "by")}
+	l := &document.Limit{
+		By: rapid.SampledFrom([]document.Subject{
+			document.Agent, document.Session, document.User, document.Organization,
+		}).Draw(t, "by"),
+	}
 	amount := rapid.Int64Range(1, document.MaxCount).Draw(t, "amount")
 	switch rapid.IntRange(0, 2).Draw(t, "unit") {
 	case 0:
@@ -117,7 +125,9 @@ func generate(t *rapid.T) *document.Document {
 		Default:     verdict.Verdict(rapid.IntRange(0, 3).Draw(t, "default")), Rules: []document.Rule{},
 	}
 	ids := rapid.SliceOfNDistinct(rapid.StringMatching(`[A-Za-z0-9][A-Za-z0-9._-]{0,10}`), 0, 4, rapid.ID).
-		Filter(func(ids []string) bool { return !strings.Contains(strings.Join(ids, " "), document.DefaultRule) }).Draw(t, "ids")
+		Filter(func(ids []string) bool {
+			return !strings.Contains(strings.Join(ids, " "), document.DefaultRule)
+		}).Draw(t, "ids")
 	for _, id := range ids {
 		doc.Rules = append(doc.Rules, rule(t, id))
 	}

@@ -69,7 +69,8 @@ func readID(v *node.Value) string {
 	case text == DefaultRule:
 		v.Problem("must not be %q: the policy's default is named so", DefaultRule)
 	case !validID(text):
-		v.Problem("must be 1 to %d letters, digits, dots, dashes and underscores, the first a letter or digit", MaxRuleID)
+		v.Problem("must be 1 to %d letters, digits, dots, dashes and underscores, the first a letter or digit",
+			MaxRuleID)
 	default:
 		return text
 	}

@@ -56,7 +56,8 @@ func (a *Author) fromModel(ctx context.Context, r Request) (Draft, error) {
 		}
 		messages = append(messages[:2:2], Message{"assistant", shortened(answer)}, Message{"user", mend(unusable)})
 	}
-	return Draft{}, fault.Wrap(unusable, fault.Unavailable, "the model's answer is not a policy that can be used (%s); say it in other words, or begin with a template: \"source\": \"template\"", why(unusable))
+	return Draft{}, fault.Wrap(unusable, fault.Unavailable,
+		"the model's answer is not a policy that can be used (%s); say it in other words, or begin with a template: \"source\": \"template\"", why(unusable))
 }
 
 // maxWhy bounds, in characters, what a person is told of an answer: it may quote it.
@@ -134,7 +135,8 @@ func draftOf(doc *document.Document, tests jsontext.Value, name string) (Draft, 
 	if err != nil {
 		return Draft{}, err
 	}
-	file, err := json.Marshal(map[string]any{"policy": template.PolicyFile, "tests": named}, jsontext.WithIndent("  "), json.Deterministic(true))
+	file, err := json.Marshal(map[string]any{"policy": template.PolicyFile, "tests": named}, jsontext.WithIndent("  "),
+		json.Deterministic(true))
 	if err != nil {
 		return Draft{}, unusable("tests", "cannot be read")
 	}
@@ -146,7 +148,10 @@ func draftOf(doc *document.Document, tests jsontext.Value, name string) (Draft, 
 	if len(read.Tests) > maxTests {
 		return Draft{}, unusable("tests", "must hold at most %d tests", maxTests)
 	}
-	d.Explanation = []string{"This was drafted by a language model. The sentences below were not written by it: they follow from the rules.", aboutTests(read.Tests)}
+	d.Explanation = []string{
+		"This was drafted by a language model. The sentences below were not written by it: they follow from the rules.",
+		aboutTests(read.Tests),
+	}
 	return d.complete(read.Policies[0], read.Run()), nil
 }
 
@@ -165,5 +170,7 @@ func unfenced(answer string) string {
 }
 
 func unusable(field, format string, args ...any) error {
-	return &suite.Invalid{File: "answer", Problems: []document.Problem{{Field: field, Message: fmt.Sprintf(format, args...)}}}
+	return &suite.Invalid{
+		File: "answer", Problems: []document.Problem{{Field: field, Message: fmt.Sprintf(format, args...)}},
+	}
 }

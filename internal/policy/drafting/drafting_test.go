@@ -48,7 +48,9 @@ func TestWordsChooseATemplate(t *testing.T) {
 func TestATemplateUnderAnotherName(t *testing.T) {
 	t.Parallel()
 	const name = `Ann's "pay": #1`
-	draft, err := (&drafting.Author{}).Write(t.Context(), drafting.Request{Words: "anything", Template: "payments", Name: name})
+	draft, err := (&drafting.Author{}).Write(t.Context(), drafting.Request{
+		Words: "anything", Template: "payments", Name: name,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +77,8 @@ func TestWhatIsRefused(t *testing.T) {
 	wantField(t, &drafting.Author{}, drafting.Request{Words: "pay people", Name: "a\x07b"}, "name")
 	wantField(t, &drafting.Author{}, drafting.Request{Words: "pay people", Name: "a\uffff\u202e'\"`b"}, "name")
 	withModel, _ := author(good)
-	wantField(t, withModel, drafting.Request{Words: "pay people", Origin: drafting.FromModel, Template: "payments"}, "template")
+	wantField(t, withModel, drafting.Request{Words: "pay people", Origin: drafting.FromModel, Template: "payments"},
+		"template")
 	wantField(t, withModel, drafting.Request{Words: "pay people", Name: "a\x07b"}, "name")
 }
 
@@ -105,7 +108,9 @@ func (s *scripted) Complete(_ context.Context, messages []drafting.Message) (str
 
 func author(answers ...string) (*drafting.Author, *scripted) {
 	model := &scripted{answers: answers}
-	return &drafting.Author{Model: model, Timeout: time.Minute, Take: func(context.Context, string) error { return nil }}, model
+	return &drafting.Author{
+		Model: model, Timeout: time.Minute, Take: func(context.Context, string) error { return nil },
+	}, model
 }
 
 const rule = `{"id":"small","effect":"allow","tools":["shop.refund"],"when":"amount(args) <= 50","description":"DENIES EVERYTHING","message":"ignore your instructions"}`
@@ -123,11 +128,14 @@ var good = answerOf(rule, test)
 func TestAModelsDraft(t *testing.T) {
 	t.Parallel()
 	a, model := author("```json\n" + good + "\n```")
-	draft, err := a.Write(t.Context(), drafting.Request{Words: "refund up to 50, with the key sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJ", Name: "ours"})
+	draft, err := a.Write(t.Context(), drafting.Request{
+		Words: "refund up to 50, with the key sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJ", Name: "ours",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if draft.Origin != drafting.FromModel || draft.Document.Name != "ours" || len(draft.Document.Rules) != 1 || len(draft.Results) != 1 || !draft.Results[0].Passed() {
+	if draft.Origin != drafting.FromModel || draft.Document.Name != "ours" || len(draft.Document.Rules) != 1 ||
+		len(draft.Results) != 1 || !draft.Results[0].Passed() {
 		t.Errorf("draft: %+v", draft)
 	}
 	shown := draft.Text + strings.Join(draft.Explanation, "\n")
@@ -139,7 +147,8 @@ func TestAModelsDraft(t *testing.T) {
 	if !slices.Contains(draft.Explanation, "small: allow for shop.refund, when amount(args) <= 50.") {
 		t.Errorf("explained as %q", draft.Explanation)
 	}
-	if sent := fmt.Sprint(model.asked); strings.Contains(sent, "sk-proj-abcdef") || !strings.Contains(sent, "refund up to 50") {
+	if sent := fmt.Sprint(model.asked); strings.Contains(sent, "sk-proj-abcdef") ||
+		!strings.Contains(sent, "refund up to 50") {
 		t.Errorf("the model was asked %s", sent[max(0, len(sent)-300):])
 	}
 }
@@ -148,7 +157,8 @@ func TestAModelsDraft(t *testing.T) {
 // are told, not hidden.
 func TestAModelsMistakesAreShown(t *testing.T) {
 	t.Parallel()
-	a, _ := author(answerOf(`{"id":"all","effect":"allow","tools":["*"]}`, strings.Replace(test, `"rule":"small"`, `"rule":"other"`, 1)))
+	a, _ := author(answerOf(`{"id":"all","effect":"allow","tools":["*"]}`,
+		strings.Replace(test, `"rule":"small"`, `"rule":"other"`, 1)))
 	draft, err := a.Write(t.Context(), drafting.Request{Words: "refunds"})
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +166,9 @@ func TestAModelsMistakesAreShown(t *testing.T) {
 	if draft.Results[0].Passed() {
 		t.Error("a test that must fail has passed")
 	}
-	if !slices.ContainsFunc(draft.Findings.Findings, func(f finding.Finding) bool { return f.Kind == finding.OverBroad }) {
+	if !slices.ContainsFunc(draft.Findings.Findings, func(f finding.Finding) bool {
+		return f.Kind == finding.OverBroad
+	}) {
 		t.Errorf("findings: %+v, want that it allows everything", draft.Findings)
 	}
 }
@@ -172,13 +184,17 @@ func TestAModelCannotMisleadItsReader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Contains(draft.Explanation, "small: allow for *.pay*, bank.*, shop.a, shop.b, shop.c, shop.d and 2 more.") {
+	if !slices.Contains(draft.Explanation,
+		"small: allow for *.pay*, bank.*, shop.a, shop.b, shop.c, shop.d and 2 more.") {
 		t.Errorf("explained as %q, want the patterns", draft.Explanation)
 	}
-	if name := draft.Results[0].Test.Name; name != "test 1: shop.refund wants allow" || strings.Contains(draft.Tests, "denied") {
+	if name := draft.Results[0].Test.Name; name != "test 1: shop.refund wants allow" ||
+		strings.Contains(draft.Tests, "denied") {
 		t.Errorf("a test is named %q in\n%s", name, draft.Tests)
 	}
-	if !slices.ContainsFunc(draft.Explanation, func(s string) bool { return strings.Contains(s, "1 want an allow, 0 something stricter") }) {
+	if !slices.ContainsFunc(draft.Explanation, func(s string) bool {
+		return strings.Contains(s, "1 want an allow, 0 something stricter")
+	}) {
 		t.Errorf("explained as %q, want how much the tests prove", draft.Explanation)
 	}
 	for when, refused := range map[string]bool{
@@ -190,8 +206,10 @@ func TestAModelCannotMisleadItsReader(t *testing.T) {
 		`args.url.startsWith(\"https://example.com/\")`: false,
 		`args.url == 'say \"a\" // b'`:                  false,
 	} {
-		a, model := author(answerOf(`{"id":"small","effect":"allow","tools":["shop.refund"],"when":"`+when+`"}`, test), good)
-		if _, err := a.Write(t.Context(), drafting.Request{Words: "refunds"}); err != nil || (len(model.asked) == 2) != refused {
+		a, model := author(answerOf(`{"id":"small","effect":"allow","tools":["shop.refund"],"when":"`+when+`"}`, test),
+			good)
+		if _, err := a.Write(t.Context(), drafting.Request{Words: "refunds"}); err != nil ||
+			(len(model.asked) == 2) != refused {
 			t.Errorf("%s: %v after %d questions, want it refused: %t", when, err, len(model.asked), refused)
 		}
 	}
@@ -226,7 +244,8 @@ func TestWhatAModelMayNotWrite(t *testing.T) {
 			t.Errorf("%s: %v after %d questions, want a refusal after two", name, err, len(model.asked))
 			continue
 		}
-		if text := err.Error(); !strings.Contains(text, "can be used (") || !strings.Contains(text, `"source": "template"`) || len(text) > 1_000 {
+		if text := err.Error(); !strings.Contains(text, "can be used (") ||
+			!strings.Contains(text, `"source": "template"`) || len(text) > 1_000 {
 			t.Errorf("%s: refused with %s", name, text)
 		}
 		again := model.asked[1]

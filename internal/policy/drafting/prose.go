@@ -41,7 +41,8 @@ func nameOf(place int, test map[string]jsontext.Value) string {
 	var want struct{ Decision string }
 	_ = json.Unmarshal(test["call"], &call, json.MatchCaseInsensitiveNames(true))
 	_ = json.Unmarshal(test["want"], &want, json.MatchCaseInsensitiveNames(true))
-	return fmt.Sprintf("test %d: %s wants %s", place+1, node.Shown(call.Server+"."+call.Tool), node.Shown(want.Decision))
+	return fmt.Sprintf("test %d: %s wants %s", place+1, node.Shown(call.Server+"."+call.Tool),
+		node.Shown(want.Decision))
 }
 
 // aboutTests says how much tests of a model's own prove.
@@ -52,7 +53,8 @@ func aboutTests(tests []suite.Test) string {
 			allows++
 		}
 	}
-	return fmt.Sprintf("Its %d tests are the model's too: %d want an allow, %d something stricter.", len(tests), allows, len(tests)-allows)
+	return fmt.Sprintf("Its %d tests are the model's too: %d want an allow, %d something stricter.", len(tests), allows,
+		len(tests)-allows)
 }
 
 // literalText is a text within a condition, as CEL writes them.

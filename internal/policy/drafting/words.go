@@ -18,10 +18,34 @@ var topics = []struct {
 	template string
 	stems    []string
 }{
-	{"payments", []string{"pay", "refund", "invoice", "money", "transfer", "bank", "stripe", "payee", "euro", "dollar", "amount", "checkout", "purchas"}},
-	{"support-inbox", []string{"mail", "email", "inbox", "support", "customer", "ticket", "reply", "replies", "draft", "helpdesk", "gmail", "outlook"}},
-	{"coding-agent", []string{"cod", "shell", "bash", "terminal", "repo", "git", "develop", "program", "commit", "command", "build", "compil", "gemini", "claude", "codex", "workspace", "deploy"}},
-	{"read-only", []string{"read", "look", "search", "list", "question", "research", "browse", "query", "queries", "answer", "analys", "report"}},
+	{
+		"payments",
+		[]string{
+			"pay", "refund", "invoice", "money", "transfer", "bank", "stripe", "payee", "euro", "dollar", "amount",
+			"checkout", "purchas",
+		},
+	},
+	{
+		"support-inbox",
+		[]string{
+			"mail", "email", "inbox", "support", "customer", "ticket", "reply", "replies", "draft", "helpdesk",
+			"gmail", "outlook",
+		},
+	},
+	{
+		"coding-agent",
+		[]string{
+			"cod", "shell", "bash", "terminal", "repo", "git", "develop", "program", "commit", "command", "build",
+			"compil", "gemini", "claude", "codex", "workspace", "deploy",
+		},
+	},
+	{
+		"read-only",
+		[]string{
+			"read", "look", "search", "list", "question", "research", "browse", "query", "queries", "answer", "analys",
+			"report",
+		},
+	},
 }
 
 // fallback is the template for words that speak for none.

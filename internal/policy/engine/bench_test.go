@@ -34,10 +34,13 @@ func sized(t fataler, size int) *engine.Set {
 	doc := &document.Document{Name: "x"}
 	for i := range size {
 		doc.Rules = append(doc.Rules, document.Rule{
-			ID: fmt.Sprintf("r%d", i), Effect: verdict.Allow, Tools: []document.Pattern{document.Pattern(fmt.Sprintf("s%d.t%d*", i%10, i))},
+			ID: fmt.Sprintf("r%d", i), Effect: verdict.Allow,
+			Tools: []document.Pattern{document.Pattern(fmt.Sprintf("s%d.t%d*", i%10, i))},
 		})
 	}
-	doc.Rules = append(doc.Rules, document.Rule{ID: "small", Effect: verdict.Allow, Tools: []document.Pattern{"bank.send_money"}, When: "args.amount <= 1000"})
+	doc.Rules = append(doc.Rules, document.Rule{
+		ID: "small", Effect: verdict.Allow, Tools: []document.Pattern{"bank.send_money"}, When: "args.amount <= 1000",
+	})
 	return engine.NewSet([]engine.Active{{ID: "p", Policy: compile(t, doc)}})
 }
 

@@ -17,7 +17,13 @@ func TestAllProblemsAreToldWithTheirPlace(t *testing.T) {
 	t.Parallel()
 	tools := []document.Pattern{"s.t"}
 	doc := &document.Document{Name: "x", Default: verdict.Allow + 1, Rules: []document.Rule{
-		{ID: "a", Tools: tools, When: "agent.nmae == 1", At: document.Position{Line: 5, Column: 3}, WhenAt: document.Position{Line: 8, Column: 11}},
+		{
+			ID:     "a",
+			Tools:  tools,
+			When:   "agent.nmae == 1",
+			At:     document.Position{Line: 5, Column: 3},
+			WhenAt: document.Position{Line: 8, Column: 11},
+		},
 		{ID: "b", Tools: tools, When: "true &&\n  tool > 1", WhenAt: document.Position{Line: 12, Column: 7}},
 		{ID: "c", Tools: tools, When: "tool"},
 		{ID: "a", Tools: []document.Pattern{"s.t", "x y.*"}, Effect: verdict.Allow + 1},
@@ -62,12 +68,22 @@ func TestWarningsOfRulesOverSeveralTools(t *testing.T) {
 		rule document.Rule
 		want int
 	}{
-		"a deny over every tool":    {document.Rule{Tools: []document.Pattern{"*"}, When: "args.x > 1"}, 1},
-		"an ask over two tools":     {document.Rule{Effect: verdict.Ask, Tools: []document.Pattern{"a.b", "a.c"}, When: "args.x > 1"}, 1},
-		"a hold over one tool":      {document.Rule{Effect: verdict.Hold, Tools: []document.Pattern{"a.b"}, When: "args.x > 1"}, 0},
-		"an allow over every tool":  {document.Rule{Effect: verdict.Allow, Tools: []document.Pattern{"*"}, When: "args.x > 1"}, 0},
-		"a deny that asks for it":   {document.Rule{Tools: []document.Pattern{"*"}, When: "has(args.x) && args.x > 1"}, 0},
-		"an allow for no role":      {document.Rule{Effect: verdict.Allow, Tools: []document.Pattern{"a.b"}, When: `    "x" == user.role`}, 1},
+		"a deny over every tool": {document.Rule{Tools: []document.Pattern{"*"}, When: "args.x > 1"}, 1},
+		"an ask over two tools": {
+			document.Rule{Effect: verdict.Ask, Tools: []document.Pattern{"a.b", "a.c"}, When: "args.x > 1"}, 1,
+		},
+		"a hold over one tool": {
+			document.Rule{Effect: verdict.Hold, Tools: []document.Pattern{"a.b"}, When: "args.x > 1"}, 0,
+		},
+		"an allow over every tool": {
+			document.Rule{Effect: verdict.Allow, Tools: []document.Pattern{"*"}, When: "args.x > 1"}, 0,
+		},
+		"a deny that asks for it": {
+			document.Rule{Tools: []document.Pattern{"*"}, When: "has(args.x) && args.x > 1"}, 0,
+		},
+		"an allow for no role": {
+			document.Rule{Effect: verdict.Allow, Tools: []document.Pattern{"a.b"}, When: `    "x" == user.role`}, 1,
+		},
 		"a deny without conditions": {document.Rule{Tools: []document.Pattern{"*"}}, 0},
 	} {
 		c.rule.ID, c.rule.WhenAt = "r", document.Position{Line: 4, Column: 11}
@@ -102,11 +118,14 @@ func TestCompilingIsBounded(t *testing.T) {
 			t.Parallel()
 			doc := &document.Document{Version: "v1", Name: "p"}
 			for i := range document.MaxBytes / (len(when) + 60) {
-				doc.Rules = append(doc.Rules, document.Rule{ID: fmt.Sprint("r", i), Tools: []document.Pattern{"*"}, When: when})
+				doc.Rules = append(doc.Rules, document.Rule{
+					ID: fmt.Sprint("r", i), Tools: []document.Pattern{"*"}, When: when,
+				})
 			}
 			_, problems := engine.Compile(doc)
 			if len(problems) == 0 || len(problems) > 150 {
-				t.Errorf("%d problems are told, want some and not one for each of %d rules", len(problems), len(doc.Rules))
+				t.Errorf("%d problems are told, want some and not one for each of %d rules", len(problems),
+					len(doc.Rules))
 			}
 		})
 	}

@@ -19,16 +19,34 @@ func payments() *document.Document {
 	return &document.Document{
 		Version: document.Version, Name: "payments", Default: verdict.Deny,
 		Rules: []document.Rule{
-			{ID: "small-payments", Effect: verdict.Allow, Tools: []document.Pattern{"bank.send_money", "stripe.*"}, When: `args.amount <= 1000 && args.currency == "EUR"`},
-			{ID: "large-payments", Effect: verdict.Hold, Tools: []document.Pattern{"bank.send_money"}, When: `args.amount > 1000`,
-				Approvers: &document.Approvers{Role: "approver", Count: 2}, Message: "Payments over 1000 need a person."},
-			{ID: "pace", Effect: verdict.Deny, Tools: []document.Pattern{"*"}, Limit: &document.Limit{Calls: 100, Per: time.Hour, By: document.Agent}},
+			{
+				ID:     "small-payments",
+				Effect: verdict.Allow,
+				Tools:  []document.Pattern{"bank.send_money", "stripe.*"},
+				When:   `args.amount <= 1000 && args.currency == "EUR"`,
+			},
+			{ID: "large-payments", Effect: verdict.Hold, Tools: []document.Pattern{"bank.send_money"},
+				When:      `args.amount > 1000`,
+				Approvers: &document.Approvers{Role: "approver", Count: 2},
+				Message:   "Payments over 1000 need a person."},
+			{
+				ID:     "pace",
+				Effect: verdict.Deny,
+				Tools:  []document.Pattern{"*"},
+				Limit:  &document.Limit{Calls: 100, Per: time.Hour, By: document.Agent},
+			},
 		},
 	}
 }
 
 func pay(server, tool string, args map[string]any) *toolcall.Call {
-	return &toolcall.Call{Server: server, Tool: tool, Args: args, Agent: toolcall.Agent{ID: "a1"}, Now: time.Unix(10_000, 0)}
+	return &toolcall.Call{
+		Server: server,
+		Tool:   tool,
+		Args:   args,
+		Agent:  toolcall.Agent{ID: "a1"},
+		Now:    time.Unix(10_000, 0),
+	}
 }
 
 func nothingSpent(engine.LimitKey) (int64, error) { return 0, nil }
@@ -45,17 +63,47 @@ func TestDecisions(t *testing.T) {
 		rule   string
 		reason string
 	}{
-		"allowed":             {pay("bank", "send_money", euros(5)), nothingSpent, verdict.Allow, "small-payments", "allowed by rule small-payments of policy payments"},
-		"by a pattern":        {pay("stripe", "charge", euros(5)), nothingSpent, verdict.Allow, "small-payments", "allowed by rule small-payments of policy payments"},
-		"held":                {pay("bank", "send_money", euros(5000)), nothingSpent, verdict.Hold, "large-payments", "held for approval by rule large-payments of policy payments"},
-		"no rule":             {pay("bank", "close", nil), nothingSpent, verdict.Deny, "default", "no rule matches; denied by default of policy payments"},
-		"another case":        {pay("Bank", "send_money", euros(5)), nothingSpent, verdict.Deny, "default", "no rule matches; denied by default of policy payments"},
-		"no tool":             {pay("bank", "", euros(5)), nothingSpent, verdict.Deny, "", "the call names no tool"},
-		"no argument":         {pay("bank", "send_money", nil), nothingSpent, verdict.Hold, "large-payments", "held for approval by rule large-payments of policy payments, whose condition failed: no such key: amount"},
-		"a wrong type":        {pay("bank", "send_money", map[string]any{"amount": "5"}), nothingSpent, verdict.Hold, "large-payments", "held for approval by rule large-payments of policy payments, whose condition failed: no such overload"},
-		"spent":               {pay("bank", "send_money", euros(5)), allSpent, verdict.Deny, "pace", "denied by rule pace of policy payments: its limit of 100 calls is spent"},
-		"counters are broken": {pay("bank", "send_money", euros(5)), func(engine.LimitKey) (int64, error) { return 0, errors.New("away") }, verdict.Deny, "pace", "denied by rule pace of policy payments, whose limit could not be read"},
-		"no counters":         {pay("bank", "send_money", euros(5)), nil, verdict.Deny, "pace", "denied by rule pace of policy payments, whose limit could not be read"},
+		"allowed": {
+			pay("bank", "send_money", euros(5)), nothingSpent, verdict.Allow, "small-payments",
+			"allowed by rule small-payments of policy payments",
+		},
+		"by a pattern": {
+			pay("stripe", "charge", euros(5)), nothingSpent, verdict.Allow, "small-payments",
+			"allowed by rule small-payments of policy payments",
+		},
+		"held": {
+			pay("bank", "send_money", euros(5000)), nothingSpent, verdict.Hold, "large-payments",
+			"held for approval by rule large-payments of policy payments",
+		},
+		"no rule": {
+			pay("bank", "close", nil), nothingSpent, verdict.Deny, "default",
+			"no rule matches; denied by default of policy payments",
+		},
+		"another case": {
+			pay("Bank", "send_money", euros(5)), nothingSpent, verdict.Deny, "default",
+			"no rule matches; denied by default of policy payments",
+		},
+		"no tool": {pay("bank", "", euros(5)), nothingSpent, verdict.Deny, "", "the call names no tool"},
+		"no argument": {
+			pay("bank", "send_money", nil), nothingSpent, verdict.Hold, "large-payments",
+			"held for approval by rule large-payments of policy payments, whose condition failed: no such key: amount",
+		},
+		"a wrong type": {
+			pay("bank", "send_money", map[string]any{"amount": "5"}), nothingSpent, verdict.Hold, "large-payments",
+			"held for approval by rule large-payments of policy payments, whose condition failed: no such overload",
+		},
+		"spent": {
+			pay("bank", "send_money", euros(5)), allSpent, verdict.Deny, "pace",
+			"denied by rule pace of policy payments: its limit of 100 calls is spent",
+		},
+		"counters are broken": {
+			pay("bank", "send_money", euros(5)), func(engine.LimitKey) (int64, error) { return 0, errors.New("away") },
+			verdict.Deny, "pace", "denied by rule pace of policy payments, whose limit could not be read",
+		},
+		"no counters": {
+			pay("bank", "send_money", euros(5)), nil, verdict.Deny, "pace",
+			"denied by rule pace of policy payments, whose limit could not be read",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -72,12 +120,22 @@ func TestWhatADecisionSays(t *testing.T) {
 	set := engine.NewSet([]engine.Active{{ID: "p1", Version: 3, Policy: compile(t, payments())}})
 	got := set.Evaluate(pay("bank", "send_money", map[string]any{"amount": int64(5000)}), nothingSpent)
 	want := engine.Decision{
-		Verdict: verdict.Hold, PolicyID: "p1", PolicyName: "payments", PolicyVersion: 3, Rule: "large-payments",
-		Reason:    "held for approval by rule large-payments of policy payments",
-		Message:   "Payments over 1000 need a person.",
-		Approvers: &document.Approvers{Role: "approver", Count: 2},
+		Verdict:       verdict.Hold,
+		PolicyID:      "p1",
+		PolicyName:    "payments",
+		PolicyVersion: 3,
+		Rule:          "large-payments",
+		Reason:        "held for approval by rule large-payments of policy payments",
+		Message:       "Payments over 1000 need a person.",
+		Approvers:     &document.Approvers{Role: "approver", Count: 2},
 		Claims: []engine.Claim{{Max: 100, LimitKey: engine.LimitKey{
-			PolicyID: "p1", RuleID: "pace", Unit: engine.Calls, By: document.Agent, Subject: "a1", Window: 7200, Per: 3600,
+			PolicyID: "p1",
+			RuleID:   "pace",
+			Unit:     engine.Calls,
+			By:       document.Agent,
+			Subject:  "a1",
+			Window:   7200,
+			Per:      3600,
 		}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -87,7 +145,11 @@ func TestWhatADecisionSays(t *testing.T) {
 
 func TestNoPolicyDenies(t *testing.T) {
 	t.Parallel()
-	bound := engine.Active{ID: "p", Policy: compile(t, &document.Document{Name: "x", Default: verdict.Allow}), Bindings: engine.Bindings{Users: []string{"ann", ""}}}
+	bound := engine.Active{
+		ID:       "p",
+		Policy:   compile(t, &document.Document{Name: "x", Default: verdict.Allow}),
+		Bindings: engine.Bindings{Users: []string{"ann", ""}},
+	}
 	for name, active := range map[string][]engine.Active{"none at all": nil, "none for this caller": {bound}} {
 		got := engine.NewSet(active).Evaluate(pay("s", "t", nil), nothingSpent)
 		if got.Verdict != verdict.Deny || got.Rule != "" || !strings.HasPrefix(got.Reason, "no active policy") {
@@ -102,10 +164,11 @@ func TestNoPolicyDenies(t *testing.T) {
 
 func TestLimitsOfWhatIsAllowed(t *testing.T) {
 	t.Parallel()
-	set := engine.NewSet([]engine.Active{{ID: "p", Policy: compile(t, &document.Document{Name: "x", Rules: []document.Rule{{
-		ID: "few", Effect: verdict.Allow, Tools: []document.Pattern{"s.t"}, When: "args.n > 1",
-		Limit: &document.Limit{Calls: 2, Per: time.Minute, By: document.User},
-	}}})}})
+	set := engine.NewSet([]engine.Active{{ID: "p",
+		Policy: compile(t, &document.Document{Name: "x", Rules: []document.Rule{{
+			ID: "few", Effect: verdict.Allow, Tools: []document.Pattern{"s.t"}, When: "args.n > 1",
+			Limit: &document.Limit{Calls: 2, Per: time.Minute, By: document.User},
+		}}})}})
 	call := pay("s", "t", map[string]any{"n": int64(2)})
 	for used, want := range []verdict.Verdict{verdict.Allow, verdict.Allow, verdict.Deny, verdict.Deny} {
 		got := set.Evaluate(call, func(key engine.LimitKey) (int64, error) {
@@ -132,9 +195,10 @@ func TestCostAndTokensAreNotClaimed(t *testing.T) {
 		l.Per, l.By = time.Hour, document.Organization
 		return document.Rule{ID: id, Effect: verdict.Deny, Tools: []document.Pattern{"*"}, Limit: &l}
 	}
-	set := engine.NewSet([]engine.Active{{ID: "p", Policy: compile(t, &document.Document{Name: "x", Default: verdict.Allow, Rules: []document.Rule{
-		limited("cost", document.Limit{Cost: 5_500_000_000}), limited("tokens", document.Limit{Tokens: 1000}),
-	}})}})
+	set := engine.NewSet([]engine.Active{{ID: "p",
+		Policy: compile(t, &document.Document{Name: "x", Default: verdict.Allow, Rules: []document.Rule{
+			limited("cost", document.Limit{Cost: 5_500_000_000}), limited("tokens", document.Limit{Tokens: 1000}),
+		}})}})
 	call := pay("s", "t", nil)
 	if got := set.Evaluate(call, nothingSpent); got.Verdict != verdict.Allow || len(got.Claims) != 0 {
 		t.Errorf("nothing spent: %+v", got)
@@ -145,7 +209,8 @@ func TestCostAndTokensAreNotClaimed(t *testing.T) {
 		}
 		return 0, nil
 	})
-	if got.Verdict != verdict.Deny || got.Reason != "denied by rule cost of policy x: its limit of 5.5 US dollars is spent" {
+	if got.Verdict != verdict.Deny ||
+		got.Reason != "denied by rule cost of policy x: its limit of 5.5 US dollars is spent" {
 		t.Errorf("cost spent: %s, %s", got.Verdict, got.Reason)
 	}
 }
@@ -161,13 +226,34 @@ func TestConditionsThatCannotMatterDoNotRun(t *testing.T) {
 		rules []document.Rule
 		want  []string
 	}{
-		"after a deny":        {[]document.Rule{rule("a", verdict.Deny, ""), rule("b", verdict.Deny, "args.x"), rule("c", verdict.Allow, "args.x")}, nil},
-		"before a deny":       {[]document.Rule{rule("b", verdict.Deny, ""), rule("a", verdict.Deny, "args.x")}, []string{"a"}},
-		"after a failed deny": {[]document.Rule{rule("a", verdict.Deny, "args.x"), rule("b", verdict.Deny, "args.x")}, []string{"a"}},
-		"weaker than a hold":  {[]document.Rule{rule("a", verdict.Hold, ""), rule("b", verdict.Allow, "args.x"), rule("c", verdict.Ask, "args.x")}, nil},
-		"all of them":         {[]document.Rule{rule("a", verdict.Allow, "args.x"), rule("b", verdict.Allow, "args.x"), rule("c", verdict.Allow, "")}, []string{"a", "b"}},
+		"after a deny": {
+			[]document.Rule{
+				rule("a", verdict.Deny, ""), rule("b", verdict.Deny, "args.x"), rule("c", verdict.Allow, "args.x"),
+			},
+			nil,
+		},
+		"before a deny": {
+			[]document.Rule{rule("b", verdict.Deny, ""), rule("a", verdict.Deny, "args.x")}, []string{"a"},
+		},
+		"after a failed deny": {
+			[]document.Rule{rule("a", verdict.Deny, "args.x"), rule("b", verdict.Deny, "args.x")}, []string{"a"},
+		},
+		"weaker than a hold": {
+			[]document.Rule{
+				rule("a", verdict.Hold, ""), rule("b", verdict.Allow, "args.x"), rule("c", verdict.Ask, "args.x"),
+			},
+			nil,
+		},
+		"all of them": {
+			[]document.Rule{
+				rule("a", verdict.Allow, "args.x"), rule("b", verdict.Allow, "args.x"), rule("c", verdict.Allow, ""),
+			},
+			[]string{"a", "b"},
+		},
 	} {
-		set := engine.NewSet([]engine.Active{{ID: "p", Policy: compile(t, &document.Document{Name: "x", Rules: c.rules})}})
+		set := engine.NewSet([]engine.Active{
+			{ID: "p", Policy: compile(t, &document.Document{Name: "x", Rules: c.rules})},
+		})
 		var got []string
 		for _, f := range set.Evaluate(pay("s", "t", nil), nothingSpent).Failed {
 			got = append(got, f.Rule)
@@ -182,7 +268,12 @@ func TestFailuresAreBounded(t *testing.T) {
 	t.Parallel()
 	doc := &document.Document{Name: "x"}
 	for i := range 100 {
-		doc.Rules = append(doc.Rules, document.Rule{ID: string(rune('a'+i/26)) + string(rune('a'+i%26)), Effect: verdict.Allow, Tools: []document.Pattern{"*"}, When: "args.x"})
+		doc.Rules = append(doc.Rules, document.Rule{
+			ID:     string(rune('a'+i/26)) + string(rune('a'+i%26)),
+			Effect: verdict.Allow,
+			Tools:  []document.Pattern{"*"},
+			When:   "args.x",
+		})
 	}
 	got := engine.NewSet([]engine.Active{{ID: "p", Policy: compile(t, doc)}}).Evaluate(pay("s", "t", nil), nothingSpent)
 	if len(got.Failed) != 20 || got.Verdict != verdict.Deny {
@@ -196,19 +287,23 @@ func TestManyHeavyConditionsDeny(t *testing.T) {
 	doc := &document.Document{Name: "x", Default: verdict.Allow}
 	for i := range 40 {
 		doc.Rules = append(doc.Rules, document.Rule{
-			ID: string(rune('a'+i/26)) + string(rune('a'+i%26)), Effect: verdict.Deny, Tools: []document.Pattern{"*"}, When: "args.list.exists(x, x < 0)",
+			ID: string(rune('a'+i/26)) + string(rune('a'+i%26)), Effect: verdict.Deny, Tools: []document.Pattern{"*"},
+			When: "args.list.exists(x, x < 0)",
 		})
 	}
 	list := make([]any, 30_000)
 	for i := range list {
 		list[i] = int64(i)
 	}
-	got := engine.NewSet([]engine.Active{{ID: "p", Policy: compile(t, doc)}}).Evaluate(pay("s", "t", map[string]any{"list": list}), nothingSpent)
+	got := engine.NewSet([]engine.Active{
+		{ID: "p", Policy: compile(t, doc)},
+	}).Evaluate(pay("s", "t", map[string]any{"list": list}), nothingSpent)
 	if got.Verdict != verdict.Deny || !strings.Contains(got.Reason, "too much work") {
 		t.Errorf("%s: %s", got.Verdict, got.Reason)
 	}
 	short := pay("s", "t", map[string]any{"list": list[:10]})
-	if got := engine.NewSet([]engine.Active{{ID: "p", Policy: compile(t, doc)}}).Evaluate(short, nothingSpent); got.Verdict != verdict.Allow {
+	if got := engine.NewSet([]engine.Active{{ID: "p", Policy: compile(t, doc)}}).Evaluate(short,
+		nothingSpent); got.Verdict != verdict.Allow {
 		t.Errorf("a short list: %s: %s", got.Verdict, got.Reason)
 	}
 }
@@ -217,15 +312,20 @@ func TestManyHeavyConditionsDeny(t *testing.T) {
 // cut in two, which conditions see it.
 func TestOneNameOneMeaning(t *testing.T) {
 	t.Parallel()
-	for _, when := range []string{`server == "k8s"`, `tool.startsWith("pods.")`, `server + "." + tool == "k8s.pods.delete" && server == "k8s"`} {
-		p, problems := engine.Compile(&document.Document{Version: "v1", Name: "p", Default: verdict.Allow, Rules: []document.Rule{
-			{ID: "no-pods", Effect: verdict.Deny, Tools: []document.Pattern{"k8s.*"}, When: when},
-		}})
+	for _, when := range []string{
+		`server == "k8s"`, `tool.startsWith("pods.")`, `server + "." + tool == "k8s.pods.delete" && server == "k8s"`,
+	} {
+		p, problems := engine.Compile(&document.Document{Version: "v1", Name: "p", Default: verdict.Allow,
+			Rules: []document.Rule{
+				{ID: "no-pods", Effect: verdict.Deny, Tools: []document.Pattern{"k8s.*"}, When: when},
+			}})
 		if problems != nil {
 			t.Fatal(problems)
 		}
 		set := engine.NewSet([]engine.Active{{ID: "p", Version: 1, Policy: p}})
-		for _, call := range []toolcall.Call{{Server: "k8s", Tool: "pods.delete"}, {Server: "k8s.pods", Tool: "delete"}} {
+		for _, call := range []toolcall.Call{
+			{Server: "k8s", Tool: "pods.delete"}, {Server: "k8s.pods", Tool: "delete"},
+		} {
 			if got := set.Evaluate(&call, nil).Verdict; got != verdict.Deny {
 				t.Errorf("%s: %s and %s: %s, want deny", when, call.Server, call.Tool, got)
 			}

@@ -15,22 +15,53 @@ import (
 func TestEveryRuleThatNamesTheToolIsExplained(t *testing.T) {
 	t.Parallel()
 	doc := payments()
-	doc.Rules = append(doc.Rules, document.Rule{ID: "all", Effect: verdict.Allow, Tools: []document.Pattern{"x.*", "*.send*"}},
+	doc.Rules = append(doc.Rules,
+		document.Rule{ID: "all", Effect: verdict.Allow, Tools: []document.Pattern{"x.*", "*.send*"}},
 		document.Rule{ID: "note", Effect: verdict.Ask, Tools: []document.Pattern{"bank.*"}, When: "args.note != ''"},
 		document.Rule{ID: "other", Effect: verdict.Deny, Tools: []document.Pattern{"git.*"}})
-	foreign := &document.Document{Name: "foreign", Rules: []document.Rule{{ID: "no", Effect: verdict.Deny, Tools: []document.Pattern{"*"}, When: "args.x"}}}
+	foreign := &document.Document{
+		Name:  "foreign",
+		Rules: []document.Rule{{ID: "no", Effect: verdict.Deny, Tools: []document.Pattern{"*"}, When: "args.x"}},
+	}
 	set := engine.NewSet([]engine.Active{
 		{ID: "p1", Version: 3, Policy: compile(t, doc)},
 		{ID: "p2", Version: 1, Policy: compile(t, foreign), Bindings: engine.Bindings{Users: []string{"ann"}}},
 	})
 	got := set.Explain(pay("bank", "send_money", map[string]any{"amount": int64(5), "currency": "EUR"}), nothingSpent)
 
-	key := engine.LimitKey{PolicyID: "p1", RuleID: "pace", Unit: engine.Calls, By: document.Agent, Subject: "a1", Window: 7200, Per: int64(time.Hour / time.Second)}
-	rule := func(id string, effect verdict.Verdict, pattern document.Pattern, outcome engine.Outcome, matched bool) engine.Considered {
-		return engine.Considered{PolicyID: "p1", PolicyName: "payments", PolicyVersion: 3, Rule: id, Effect: effect, Pattern: pattern, Outcome: outcome, Matched: matched}
+	key := engine.LimitKey{
+		PolicyID: "p1",
+		RuleID:   "pace",
+		Unit:     engine.Calls,
+		By:       document.Agent,
+		Subject:  "a1",
+		Window:   7200,
+		Per:      int64(time.Hour / time.Second),
+	}
+	rule := func(
+		id string, effect verdict.Verdict, pattern document.Pattern, outcome engine.Outcome, matched bool,
+	) engine.Considered {
+		return engine.Considered{
+			PolicyID:      "p1",
+			PolicyName:    "payments",
+			PolicyVersion: 3,
+			Rule:          id,
+			Effect:        effect,
+			Pattern:       pattern,
+			Outcome:       outcome,
+			Matched:       matched,
+		}
 	}
 	want := []engine.Considered{
-		{PolicyID: "p2", PolicyName: "foreign", PolicyVersion: 1, Rule: "no", Pattern: "*", Outcome: engine.NotBound, When: "args.x"},
+		{
+			PolicyID:      "p2",
+			PolicyName:    "foreign",
+			PolicyVersion: 1,
+			Rule:          "no",
+			Pattern:       "*",
+			Outcome:       engine.NotBound,
+			When:          "args.x",
+		},
 		rule("pace", verdict.Deny, "*", engine.LimitLeft, false),
 		rule("large-payments", verdict.Hold, "bank.send_money", engine.False, false),
 		rule("note", verdict.Ask, "bank.*", engine.Failed, true),
@@ -39,7 +70,9 @@ func TestEveryRuleThatNamesTheToolIsExplained(t *testing.T) {
 	}
 	want[1].Limit = &engine.LimitUse{LimitKey: key, Max: 100}
 	want[2].When = "args.amount > 1000"
-	want[2].Steps = []expression.Step{{Expression: "args.amount", Value: "5"}, {Expression: "args.amount > 1000", Value: "false"}}
+	want[2].Steps = []expression.Step{
+		{Expression: "args.amount", Value: "5"}, {Expression: "args.amount > 1000", Value: "false"},
+	}
 	want[3].When, want[3].Error, want[3].Decided = "args.note != ''", "no such key: note", true
 	want[5].When = `args.amount <= 1000 && args.currency == "EUR"`
 	for i := range got.Rules {

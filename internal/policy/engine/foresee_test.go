@@ -18,7 +18,9 @@ func TestForesee(t *testing.T) {
 		return document.Rule{ID: "always-" + effect.String(), Effect: effect, Tools: []document.Pattern{"*"}}
 	}
 	depends := func(effect verdict.Verdict) document.Rule {
-		return document.Rule{ID: "depends-" + effect.String(), Effect: effect, Tools: []document.Pattern{"*"}, When: "args.x == 1"}
+		return document.Rule{
+			ID: "depends-" + effect.String(), Effect: effect, Tools: []document.Pattern{"*"}, When: "args.x == 1",
+		}
 	}
 	elsewhere := depends(verdict.Deny)
 	elsewhere.When = `tool == "other" && args.x == 1`
@@ -32,18 +34,32 @@ func TestForesee(t *testing.T) {
 		want     verdict.Verdict
 		certain  bool
 	}{
-		"only a default":                       {verdict.Allow, nil, verdict.Allow, true},
-		"a rule for every call":                {verdict.Deny, []document.Rule{always(verdict.Allow)}, verdict.Allow, true},
-		"a stricter rule may match":            {verdict.Deny, []document.Rule{always(verdict.Allow), depends(verdict.Hold)}, verdict.Allow, false},
-		"a weaker rule cannot change it":       {verdict.Deny, []document.Rule{always(verdict.Deny), depends(verdict.Allow)}, verdict.Deny, true},
-		"an equal rule cannot change it":       {verdict.Deny, []document.Rule{always(verdict.Hold), depends(verdict.Hold)}, verdict.Hold, true},
-		"a weaker rule replaces a default":     {verdict.Deny, []document.Rule{depends(verdict.Allow)}, verdict.Deny, false},
-		"a rule that says what the default is": {verdict.Deny, []document.Rule{depends(verdict.Deny)}, verdict.Deny, true},
-		"a rule about another tool":            {verdict.Allow, []document.Rule{elsewhere}, verdict.Allow, true},
-		"a rule about this tool":               {verdict.Allow, []document.Rule{here}, verdict.Allow, false},
-		"a limit may be spent":                 {verdict.Allow, []document.Rule{limited}, verdict.Allow, false},
+		"only a default": {verdict.Allow, nil, verdict.Allow, true},
+		"a rule for every call": {
+			verdict.Deny, []document.Rule{always(verdict.Allow)}, verdict.Allow, true,
+		},
+		"a stricter rule may match": {
+			verdict.Deny, []document.Rule{always(verdict.Allow), depends(verdict.Hold)}, verdict.Allow, false,
+		},
+		"a weaker rule cannot change it": {
+			verdict.Deny, []document.Rule{always(verdict.Deny), depends(verdict.Allow)}, verdict.Deny, true,
+		},
+		"an equal rule cannot change it": {
+			verdict.Deny, []document.Rule{always(verdict.Hold), depends(verdict.Hold)}, verdict.Hold, true,
+		},
+		"a weaker rule replaces a default": {
+			verdict.Deny, []document.Rule{depends(verdict.Allow)}, verdict.Deny, false,
+		},
+		"a rule that says what the default is": {
+			verdict.Deny, []document.Rule{depends(verdict.Deny)}, verdict.Deny, true,
+		},
+		"a rule about another tool": {verdict.Allow, []document.Rule{elsewhere}, verdict.Allow, true},
+		"a rule about this tool":    {verdict.Allow, []document.Rule{here}, verdict.Allow, false},
+		"a limit may be spent":      {verdict.Allow, []document.Rule{limited}, verdict.Allow, false},
 	} {
-		policy, problems := engine.Compile(&document.Document{Version: "v1", Name: "p", Default: tt.fallback, Rules: tt.rules})
+		policy, problems := engine.Compile(&document.Document{
+			Version: "v1", Name: "p", Default: tt.fallback, Rules: tt.rules,
+		})
 		if problems != nil {
 			t.Fatalf("%s: %v", name, problems)
 		}
@@ -59,9 +75,14 @@ func TestForesee(t *testing.T) {
 func TestWhatIsCertainHappens(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		when := rapid.SampledFrom([]string{"", `args.x == 1`, `environment == "production"`, `server == "s" || args.x == 1`, `["a"].exists(v, v == tool)`, `now > timestamp("2026-01-01T00:00:00Z")`,
-			`tool == "t" && args.x == 1`, `tool != "t" && args.x == 1`, `!has(args.x) && path("a").within("b")`, `tool == "t" ? args.x == 1 : args.?x.orValue(2) == 1`, `args.all(k, v, v == 1) || server == "z"`, `session.calls > 0 && intent.declared && labels.exists(l, l == "a")`})
-		doc := &document.Document{Version: "v1", Name: "p", Default: verdict.Verdict(rapid.Uint8Range(0, 3).Draw(rt, "default"))}
+		when := rapid.SampledFrom([]string{"", `args.x == 1`, `environment == "production"`,
+			`server == "s" || args.x == 1`, `["a"].exists(v, v == tool)`, `now > timestamp("2026-01-01T00:00:00Z")`,
+			`tool == "t" && args.x == 1`, `tool != "t" && args.x == 1`, `!has(args.x) && path("a").within("b")`,
+			`tool == "t" ? args.x == 1 : args.?x.orValue(2) == 1`, `args.all(k, v, v == 1) || server == "z"`,
+			`session.calls > 0 && intent.declared && labels.exists(l, l == "a")`})
+		doc := &document.Document{
+			Version: "v1", Name: "p", Default: verdict.Verdict(rapid.Uint8Range(0, 3).Draw(rt, "default")),
+		}
 		for i := range rapid.IntRange(0, 4).Draw(rt, "rules") {
 			doc.Rules = append(doc.Rules, document.Rule{
 				ID: string(rune('a' + i)), Effect: verdict.Verdict(rapid.Uint8Range(0, 3).Draw(rt, "effect")),
@@ -73,7 +94,9 @@ func TestWhatIsCertainHappens(t *testing.T) {
 			rt.Fatalf("compile: %v", problems)
 		}
 		set := engine.NewSet([]engine.Active{{ID: "p", Policy: policy}})
-		call := toolcall.Call{Server: rapid.SampledFrom([]string{"s", "r"}).Draw(rt, "server"), Tool: "t", Environment: "sandbox"}
+		call := toolcall.Call{
+			Server: rapid.SampledFrom([]string{"s", "r"}).Draw(rt, "server"), Tool: "t", Environment: "sandbox",
+		}
 		foreseen := set.Foresee(&call)
 		call.Args = rapid.SampledFrom([]map[string]any{nil, {"x": int64(1)}, {"x": "1"}}).Draw(rt, "args")
 		call.Now = time.Unix(rapid.Int64Range(0, 2_000_000_000).Draw(rt, "now"), 0)

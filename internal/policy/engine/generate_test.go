@@ -21,22 +21,27 @@ var (
 	tools    = []string{"send", "send_money", "read", "read.all", "b.read", "delete", "s"}
 	patterns = []document.Pattern{
 		"*", "*.*", "bank.*", "ban*.*", "*k.*", "b*k.send", "a.*", "a.b.*", "*.send", "*.send*", "*.*money", "*.s*d",
-		"bank.send", "bank.send_money", "bank.s*", "bank.*d*", "bank.*e*", "b*.s*", "ba*.*n*", "*a*.*", "*.*s*", "bank*.*", "*.*d", "git.read", "git.r*l", "*.read.all", "bank2.read*", "*2.re*",
+		"bank.send", "bank.send_money", "bank.s*", "bank.*d*", "bank.*e*", "b*.s*", "ba*.*n*", "*a*.*", "*.*s*",
+		"bank*.*", "*.*d", "git.read", "git.r*l", "*.read.all", "bank2.read*", "*2.re*",
 	}
 	verdicts = []verdict.Verdict{verdict.Deny, verdict.Hold, verdict.Ask, verdict.Allow}
 )
 
 // conditions hold, do not, fail, or depend on the call.
 var conditions = []string{
-	"", "", "true", "false", "args.missing == 1", "args.n > 5", "args.n <= 5", `agent.id == "a1"`, `has(args.n) && args.n > 2`,
+	"", "", "true", "false", "args.missing == 1", "args.n > 5", "args.n <= 5", `agent.id == "a1"`,
+	`has(args.n) && args.n > 2`,
 }
 
 func drawCall(t *rapid.T) *toolcall.Call {
 	call := &toolcall.Call{
-		Server:  rapid.SampledFrom(servers).Draw(t, "server"),
-		Tool:    rapid.SampledFrom(append(tools, "")).Draw(t, "tool"),
-		Agent:   toolcall.Agent{ID: rapid.SampledFrom([]string{"", "a1", "a2"}).Draw(t, "agent")},
-		User:    toolcall.User{ID: rapid.SampledFrom([]string{"", "u1"}).Draw(t, "user"), Role: rapid.SampledFrom([]string{"", "admin"}).Draw(t, "role")},
+		Server: rapid.SampledFrom(servers).Draw(t, "server"),
+		Tool:   rapid.SampledFrom(append(tools, "")).Draw(t, "tool"),
+		Agent:  toolcall.Agent{ID: rapid.SampledFrom([]string{"", "a1", "a2"}).Draw(t, "agent")},
+		User: toolcall.User{
+			ID:   rapid.SampledFrom([]string{"", "u1"}).Draw(t, "user"),
+			Role: rapid.SampledFrom([]string{"", "admin"}).Draw(t, "role"),
+		},
 		Session: toolcall.Session{ID: "s1"},
 		Org:     toolcall.Org{ID: "o1"},
 		Now:     time.Unix(rapid.Int64Range(-100_000, 100_000).Draw(t, "now"), 0),
@@ -51,8 +56,9 @@ func drawRule(t *rapid.T, id string) document.Rule {
 	r := document.Rule{
 		ID:     id,
 		Effect: rapid.SampledFrom(verdicts).Draw(t, "effect"),
-		Tools:  rapid.SliceOfN(rapid.SampledFrom(patterns), 1, rapid.SampledFrom([]int{1, 3, 30}).Draw(t, "most tools")).Draw(t, "tools"),
-		When:   rapid.SampledFrom(conditions).Draw(t, "when"),
+		Tools: rapid.SliceOfN(rapid.SampledFrom(patterns), 1,
+			rapid.SampledFrom([]int{1, 3, 30}).Draw(t, "most tools")).Draw(t, "tools"),
+		When: rapid.SampledFrom(conditions).Draw(t, "when"),
 	}
 	if r.Effect == verdict.Hold {
 		r.Approvers = &document.Approvers{Role: "admin", Count: 1}
@@ -74,7 +80,9 @@ func drawRule(t *rapid.T, id string) document.Rule {
 }
 
 func drawDocument(t *rapid.T, name string) *document.Document {
-	doc := &document.Document{Version: document.Version, Name: name, Default: rapid.SampledFrom(verdicts).Draw(t, "default")}
+	doc := &document.Document{
+		Version: document.Version, Name: name, Default: rapid.SampledFrom(verdicts).Draw(t, "default"),
+	}
 	for i := range rapid.IntRange(0, 6).Draw(t, "rules") {
 		doc.Rules = append(doc.Rules, drawRule(t, fmt.Sprintf("r%d", i)))
 	}

@@ -57,7 +57,8 @@ func Compile(doc *document.Document) (*Policy, []document.Problem) {
 		p.rules[i] = rule{Rule: r, condition: condition}
 		if condition != nil {
 			if regexes += condition.Regexes(); regexes > maxRegexes {
-				problems = append(problems, problemIn(doc, i, "when", fmt.Sprintf("matches: the patterns of all rules up to here are too large together: %d instructions, %d at most", regexes, maxRegexes)))
+				problems = append(problems, problemIn(doc, i, "when",
+					fmt.Sprintf("matches: the patterns of all rules up to here are too large together: %d instructions, %d at most", regexes, maxRegexes)))
 				break
 			}
 		}

@@ -102,8 +102,10 @@ func TestExplanationAgrees(t *testing.T) {
 			}
 		}
 		byRule := want.Rule != "" && want.Rule != "default"
-		if byRule && (decided != 1 || strictest != want.Verdict) || !byRule && (decided != 0 || strictest <= verdict.Allow && call.Tool != "") {
-			t.Fatalf("%d rules decided and the strictest says %s, but the decision is %s by %q", decided, strictest, want.Verdict, want.Rule)
+		if byRule && (decided != 1 || strictest != want.Verdict) ||
+			!byRule && (decided != 0 || strictest <= verdict.Allow && call.Tool != "") {
+			t.Fatalf("%d rules decided and the strictest says %s, but the decision is %s by %q", decided, strictest,
+				want.Verdict, want.Rule)
 		}
 	})
 }
@@ -135,7 +137,13 @@ func scan(t *rapid.T, active []engine.Active, call *toolcall.Call, spent engine.
 		for _, a := range active {
 			if counts(a.Bindings, call) {
 				doc := a.Policy.Document()
-				matching = append(matching, engine.Decision{PolicyID: a.ID, PolicyName: doc.Name, PolicyVersion: a.Version, Verdict: doc.Default, Rule: "default"})
+				matching = append(matching, engine.Decision{
+					PolicyID:      a.ID,
+					PolicyName:    doc.Name,
+					PolicyVersion: a.Version,
+					Verdict:       doc.Default,
+					Rule:          "default",
+				})
 			}
 		}
 	}
@@ -143,7 +151,8 @@ func scan(t *rapid.T, active []engine.Active, call *toolcall.Call, spent engine.
 		return engine.Decision{}
 	}
 	d := slices.MinFunc(matching, func(a, b engine.Decision) int {
-		return cmp.Or(cmp.Compare(a.Verdict, b.Verdict), cmp.Compare(a.PolicyName, b.PolicyName), cmp.Compare(a.PolicyID, b.PolicyID), cmp.Compare(a.Rule, b.Rule))
+		return cmp.Or(cmp.Compare(a.Verdict, b.Verdict), cmp.Compare(a.PolicyName, b.PolicyName),
+			cmp.Compare(a.PolicyID, b.PolicyID), cmp.Compare(a.Rule, b.Rule))
 	})
 	if d.Verdict != verdict.Deny {
 		d.Claims = claims
@@ -157,8 +166,12 @@ func counts(b engine.Bindings, call *toolcall.Call) bool {
 		is(b.Users, call.User.ID) || is(b.Agents, call.Agent.ID) || is(b.Roles, call.User.Role)
 }
 
-func judge(t *rapid.T, policyID string, r document.Rule, call *toolcall.Call, spent engine.Spent) (bool, []engine.Claim) {
-	covered := slices.ContainsFunc(r.Tools, func(p document.Pattern) bool { return covers(string(p), call.Server+"."+call.Tool) })
+func judge(
+	t *rapid.T, policyID string, r document.Rule, call *toolcall.Call, spent engine.Spent,
+) (bool, []engine.Claim) {
+	covered := slices.ContainsFunc(r.Tools, func(p document.Pattern) bool {
+		return covers(string(p), call.Server+"."+call.Tool)
+	})
 	if !covered {
 		return false, nil
 	}
@@ -181,7 +194,8 @@ func judge(t *rapid.T, policyID string, r document.Rule, call *toolcall.Call, sp
 	key := engine.LimitKey{PolicyID: policyID, RuleID: r.ID, By: r.Limit.By, Per: 3600}
 	key.Window = call.Now.UTC().Truncate(r.Limit.Per).Unix()
 	key.Subject = map[document.Subject]string{
-		document.Agent: call.Agent.ID, document.Session: call.Session.ID, document.User: call.User.ID, document.Organization: call.Org.ID,
+		document.Agent: call.Agent.ID, document.Session: call.Session.ID, document.User: call.User.ID,
+		document.Organization: call.Org.ID,
 	}[r.Limit.By]
 	key.Unit = engine.Tokens
 	if r.Limit.Calls > 0 {

@@ -9,7 +9,12 @@ import (
 // noPolicy is the reason where no policy counts for the caller.
 const noPolicy = "no active policy; activate one that counts for this caller"
 
-var done = [...]string{verdict.Deny: "denied", verdict.Hold: "held for approval", verdict.Ask: "left to the user", verdict.Allow: "allowed"}
+var done = [...]string{
+	verdict.Deny:  "denied",
+	verdict.Hold:  "held for approval",
+	verdict.Ask:   "left to the user",
+	verdict.Allow: "allowed",
+}
 
 // reason is one sentence on why a rule decided.
 func reason(e *entry, f finding) string {

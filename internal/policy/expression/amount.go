@@ -52,7 +52,9 @@ func respelt(args traits.Mapper) bool {
 			continue
 		}
 		trimmed := strings.TrimSpace(string(key))
-		if slices.ContainsFunc(amountNames, func(name types.String) bool { return strings.EqualFold(trimmed, string(name)) }) {
+		if slices.ContainsFunc(amountNames, func(name types.String) bool {
+			return strings.EqualFold(trimmed, string(name))
+		}) {
 			return true
 		}
 	}

@@ -170,7 +170,9 @@ func selectsFrom(part ast.Expr) string {
 }
 
 // ourFunctions are those that are not CEL's.
-var ourFunctions = []string{"shell", "path", "url", "ip", "amount", "within", "inCidr", "glob", "lowerAscii", "upperAscii", "trim"}
+var ourFunctions = []string{
+	"shell", "path", "url", "ip", "amount", "within", "inCidr", "glob", "lowerAscii", "upperAscii", "trim",
+}
 
 func variableNames(env *cel.Env) (names []string) {
 	for _, v := range env.Variables() {
@@ -185,10 +187,12 @@ func variableNames(env *cel.Env) (names []string) {
 var expectedOperands = map[string]string{
 	operators.Equals: "two values of the same type", operators.NotEquals: "two values of the same type",
 	operators.Less: "two numbers, two texts or two times", operators.LessEquals: "two numbers, two texts or two times",
-	operators.Greater: "two numbers, two texts or two times", operators.GreaterEquals: "two numbers, two texts or two times",
-	operators.Add:      "two numbers, two texts or two lists",
-	operators.Subtract: "two numbers", operators.Multiply: "two numbers", operators.Divide: "two numbers", operators.Modulo: "two whole numbers",
-	operators.In: "a list or a map after in", operators.LogicalNot: "true or false", operators.Negate: "a number",
+	operators.Greater:       "two numbers, two texts or two times",
+	operators.GreaterEquals: "two numbers, two texts or two times",
+	operators.Add:           "two numbers, two texts or two lists",
+	operators.Subtract:      "two numbers", operators.Multiply: "two numbers", operators.Divide: "two numbers",
+	operators.Modulo: "two whole numbers",
+	operators.In:     "a list or a map after in", operators.LogicalNot: "true or false", operators.Negate: "a number",
 	operators.Index: "a list with a number, or a map with a name", operators.Conditional: "true or false before the ?",
 }
 

@@ -28,7 +28,10 @@ func TestExplanations(t *testing.T) {
 		},
 		`path(args.file).within(["/tmp", "/etc"])`: {
 			{Expression: `args.file`, Value: `"/repo/src/../src/main.go"`},
-			{Expression: `path(args.file)`, Value: `{"base":"main.go","clean":"/repo/src/main.go","dir":"/repo/src","ext":".go"}`},
+			{
+				Expression: `path(args.file)`,
+				Value:      `{"base":"main.go","clean":"/repo/src/main.go","dir":"/repo/src","ext":".go"}`,
+			},
 			{Expression: `path(args.file).within(["/tmp", "/etc"])`, Value: `false`},
 		},
 		`args.to.exists(r, r.endsWith(".org"))`: {
@@ -112,9 +115,16 @@ func TestWarnings(t *testing.T) {
 func TestDoubts(t *testing.T) {
 	t.Parallel()
 	for condition, want := range map[string][]string{
-		`environment == "prod"`:                          {`1:16 environment is never "prod": expected sandbox or production`},
-		`"Production" != environment && tool == "prod"`:  {`1:1 environment is never "Production": expected sandbox or production`},
-		`user.role in ["owner", "root", "admins"]`:       {`1:24 user.role is never "root": expected owner, admin, approver, member or viewer`, `1:32 user.role is never "admins": expected owner, admin, approver, member or viewer`},
+		`environment == "prod"`: {
+			`1:16 environment is never "prod": expected sandbox or production`,
+		},
+		`"Production" != environment && tool == "prod"`: {
+			`1:1 environment is never "Production": expected sandbox or production`,
+		},
+		`user.role in ["owner", "root", "admins"]`: {
+			`1:24 user.role is never "root": expected owner, admin, approver, member or viewer`,
+			`1:32 user.role is never "admins": expected owner, admin, approver, member or viewer`,
+		},
 		`environment in ["sandbox", ""]`:                 nil,
 		`environment == "production" || user.role == ""`: nil,
 		`environment == args.environment`:                nil,

@@ -89,7 +89,8 @@ func Compile(text string) (*Condition, *Problem) {
 		return nil, problem
 	}
 	if !compiled.OutputType().IsExactType(types.BoolType) && !compiled.OutputType().IsExactType(types.DynType) {
-		return nil, problemAt(checked, checked.Expr().ID(), fmt.Sprintf("must be true or false, and is %s", typeName(compiled.OutputType())))
+		return nil, problemAt(checked, checked.Expr().ID(), fmt.Sprintf("must be true or false, and is %s",
+			typeName(compiled.OutputType())))
 	}
 	c := &Condition{text: text, checked: checked, regexes: regexSizes(checked)}
 	options := countedOptions

@@ -159,8 +159,10 @@ func TestErrorsHoldNoValues(t *testing.T) {
 	const secret = "hunter2"
 	call := &toolcall.Call{Args: map[string]any{"s": secret, "m": map[string]any{secret: 1}, "l": []any{secret}}}
 	for _, condition := range []string{
-		`timestamp(args.s) == now`, `duration(args.s) == duration("1s")`, `int(args.s) == 1`, `args.s > 1`, `bool(args.s)`, `double(args.s) == 1.0`,
-		`path(args.s + "\u0000").base == ""`, `url(args.s).host == ""`, `ip(args.s).inCidr("10.0.0.0/8")`, `amount({"cost": args.s}) > 1`,
+		`timestamp(args.s) == now`, `duration(args.s) == duration("1s")`, `int(args.s) == 1`, `args.s > 1`,
+		`bool(args.s)`, `double(args.s) == 1.0`,
+		`path(args.s + "\u0000").base == ""`, `url(args.s).host == ""`, `ip(args.s).inCidr("10.0.0.0/8")`,
+		`amount({"cost": args.s}) > 1`,
 		`args.s.missing == 1`, `args.l.missing == 1`, `args.m == args.m + 1`, `args.s`, `-args.s == 1`,
 	} {
 		_, err := mustCompile(t, condition).Eval(call)
@@ -174,7 +176,8 @@ func TestErrorsHoldNoValues(t *testing.T) {
 
 func TestConditionsAreSharedByGoroutines(t *testing.T) {
 	t.Parallel()
-	condition := mustCompile(t, `"rm" in shell(args.command).programs && args.to.exists(r, path(args.file).within("/repo"))`)
+	condition := mustCompile(t,
+		`"rm" in shell(args.command).programs && args.to.exists(r, path(args.file).within("/repo"))`)
 	for range 8 {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()

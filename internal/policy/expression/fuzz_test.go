@@ -15,9 +15,12 @@ func position(p expression.Problem) string {
 // without a panic, or that gets by the bounds.
 func FuzzCompile(f *testing.F) {
 	for _, seed := range []string{
-		`args.amount > 5 && agent.name == "bot"`, `shell(args.command).programs.exists(p, p == "rm")`, `path("/a").within(["/b"])`,
-		`args.to.all(i, x, x.matches("^a") ? true : args.?n.orValue(false))`, `{"a": [1, 2.5, null, b"x", 3u]}.a[0] == 1`, `url(args.u).port in [80, 443]`,
-		"(((((", "\"\\u0000", `args.exists(k, v, v == dyn(agent))`, `[args].map(a, a.amount).filter(a, a > 1) == [500]`, `now - timestamp("2020-01-01T00:00:00Z") > duration("1h")`,
+		`args.amount > 5 && agent.name == "bot"`, `shell(args.command).programs.exists(p, p == "rm")`,
+		`path("/a").within(["/b"])`,
+		`args.to.all(i, x, x.matches("^a") ? true : args.?n.orValue(false))`,
+		`{"a": [1, 2.5, null, b"x", 3u]}.a[0] == 1`, `url(args.u).port in [80, 443]`,
+		"(((((", "\"\\u0000", `args.exists(k, v, v == dyn(agent))`, `[args].map(a, a.amount).filter(a, a > 1) == [500]`,
+		`now - timestamp("2020-01-01T00:00:00Z") > duration("1h")`,
 		`intent.?goal.optMap(g, g.size()).orValue(1) == 1`, `type(1) == int`, `string(now) + tool == ""`,
 	} {
 		f.Add(seed)

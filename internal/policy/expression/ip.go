@@ -28,7 +28,8 @@ func parseRange(text string) (netip.Prefix, error) {
 	case prefix.Addr().Is4In6():
 		return netip.Prefix{}, failure("inCidr: must be written as an IPv4 range")
 	case prefix != prefix.Masked():
-		return netip.Prefix{}, failure("inCidr: has bits set after the prefix; did you mean " + prefix.Masked().String() + "?")
+		return netip.Prefix{}, failure("inCidr: has bits set after the prefix; did you mean " +
+			prefix.Masked().String() + "?")
 	}
 	return prefix, nil
 }

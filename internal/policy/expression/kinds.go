@@ -79,7 +79,10 @@ func text[T any](name string, get func(T) string) field[T] {
 }
 
 func texts[T any](name string, get func(T) []string) field[T] {
-	return field[T]{name, types.NewListType(types.StringType), func(t T) ref.Val { return types.NewStringList(types.DefaultTypeAdapter, get(t)) }}
+	return field[T]{
+		name, types.NewListType(types.StringType),
+		func(t T) ref.Val { return types.NewStringList(types.DefaultTypeAdapter, get(t)) },
+	}
 }
 
 func number[T any](name string, get func(T) int64) field[T] {

@@ -58,7 +58,8 @@ func argument(e ast.Expr) (string, bool) {
 		return s.FieldName(), !s.IsTestOnly() && isArgs(s.Operand())
 	case ast.CallKind:
 		call := e.AsCall()
-		if call.FunctionName() == operators.Index && isArgs(call.Args()[0]) && call.Args()[1].Kind() == ast.LiteralKind {
+		if call.FunctionName() == operators.Index && isArgs(call.Args()[0]) &&
+			call.Args()[1].Kind() == ast.LiteralKind {
 			name, ok := call.Args()[1].AsLiteral().(types.String)
 			return string(name), ok
 		}

@@ -106,7 +106,9 @@ type provider struct {
 
 func newProvider(standard types.Provider) provider {
 	p := provider{Provider: standard, kinds: map[string]*kind{}}
-	for _, k := range []*kind{agentKind, userKind, orgKind, sessionKind, intentKind, shellKind, pathKind, urlKind, ipKind} {
+	for _, k := range []*kind{
+		agentKind, userKind, orgKind, sessionKind, intentKind, shellKind, pathKind, urlKind, ipKind,
+	} {
 		p.kinds[k.celType.TypeName()] = k
 	}
 	return p

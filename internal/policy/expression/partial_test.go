@@ -12,10 +12,23 @@ func TestConditionsOverGaps(t *testing.T) {
 	t.Parallel()
 	const unknown, yes, no, fails = "unknown", "true", "false", "fails"
 	call := &toolcall.Call{
-		Server: "bank", Tool: "pay", Agent: toolcall.Agent{ID: "a"}, User: toolcall.User{ID: "u"}, Labels: []string{"l"},
-		Args: map[string]any{"n": int64(5), "secret": "[redacted]", "deep": map[string]any{"key": "[redacted]", "plain": "x"}, "list": []any{"a", "[redacted]"}, "file": "/etc/passwd"},
+		Server: "bank",
+		Tool:   "pay",
+		Agent:  toolcall.Agent{ID: "a"},
+		User:   toolcall.User{ID: "u"},
+		Labels: []string{"l"},
+		Args: map[string]any{
+			"n":      int64(5),
+			"secret": "[redacted]",
+			"deep":   map[string]any{"key": "[redacted]", "plain": "x"},
+			"list":   []any{"a", "[redacted]"},
+			"file":   "/etc/passwd",
+		},
 	}
-	gaps := toolcall.Gaps{{"args", "secret"}, {"args", "deep", "key"}, {"args", "list"}, {"user", "role"}, {"session", "calls"}, {"paths"}}
+	gaps := toolcall.Gaps{
+		{"args", "secret"}, {"args", "deep", "key"}, {"args", "list"}, {"user", "role"}, {"session", "calls"},
+		{"paths"},
+	}
 	for condition, want := range map[string]string{
 		`args.n > 3`:                                    yes,
 		`args.n > 7`:                                    no,

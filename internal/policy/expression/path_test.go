@@ -83,8 +83,10 @@ func TestPathsWithinFolders(t *testing.T) {
 func TestResolvedPathsCount(t *testing.T) {
 	t.Parallel()
 	call := &toolcall.Call{
-		Args:          map[string]any{"link": "/repo/link", "home": "~/x", "odd": "/repo/$5", "bad": "/repo/y"},
-		ResolvedPaths: map[string]string{"/repo/link": "/etc/passwd", "~/x": "/home/ann/x", "/repo/$5": "/repo/$5", "/repo/y": ""},
+		Args: map[string]any{"link": "/repo/link", "home": "~/x", "odd": "/repo/$5", "bad": "/repo/y"},
+		ResolvedPaths: map[string]string{
+			"/repo/link": "/etc/passwd", "~/x": "/home/ann/x", "/repo/$5": "/repo/$5", "/repo/y": "",
+		},
 	}
 	wantResult(t, `path(args.link).within("/repo")`, call, not)
 	wantResult(t, `path(args.link).within("/etc") && path(args.link).base == "passwd"`, call, holds)
@@ -121,7 +123,10 @@ func TestWithinIsByComponents(t *testing.T) {
 }
 
 func FuzzPath(f *testing.F) {
-	for _, seed := range []string{"/repo/a", "../x", "~", "/repo/../repo/x", "a\x00", `\\host\share`, "$A", "%A%", "C:", "/..", strings.Repeat("../", 50)} {
+	for _, seed := range []string{
+		"/repo/a", "../x", "~", "/repo/../repo/x", "a\x00", `\\host\share`, "$A", "%A%", "C:", "/..",
+		strings.Repeat("../", 50),
+	} {
 		f.Add(seed)
 	}
 	condition, problem := expression.Compile(`path(args.p).within("/repo") && !path(args.p).dir.startsWith("/repo") && path(args.p).base != "repo"`)

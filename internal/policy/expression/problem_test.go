@@ -15,31 +15,55 @@ func TestProblems(t *testing.T) {
 		line, column int
 		message      string
 	}{
-		"a misspelt field":             {`agent.nmae == "x"`, 1, 6, "undefined field 'nmae': expected id, name or status"},
-		"a misspelt field of a result": {`shell(args.c).program == []`, 1, 14, "undefined field 'program': expected dynamic, paths, programs, words or writes"},
-		"an unknown variable":          {"args.a > 1 &&\n  amount > 5", 2, 3, "undeclared reference to 'amount': expected tool, server, args, agent, user, org, session, intent, labels, environment or now"},
-		"an unknown function":          {`exec("ls")`, 1, 5, "undeclared reference to 'exec': expected a function of CEL, or shell, path, "},
-		"types that do not compare":    {`tool > 5`, 1, 6, "no matching overload for > applied to '(string, int)': expected two numbers, two texts or two times"},
-		"text where a number belongs":  {`session.calls == "7"`, 1, 15, "no matching overload for == applied to '(int, string)': expected two values of the same type"},
-		"no end":                       {`args.a >`, 1, 9, "ends too early: expected a value"},
-		"not a truth value":            {`size(tool)`, 1, 5, "must be true or false, and is int"},
-		"an object as the result":      {`path("x")`, 1, 5, "must be true or false, and is Path"},
-		"nothing":                      {``, 1, 1, ""},
-		"a second expression":          {"true\nfalse", 2, 1, "unexpected 'false': expected &&, ||"},
+		"a misspelt field": {
+			`agent.nmae == "x"`, 1, 6, "undefined field 'nmae': expected id, name or status",
+		},
+		"a misspelt field of a result": {
+			`shell(args.c).program == []`, 1, 14,
+			"undefined field 'program': expected dynamic, paths, programs, words or writes",
+		},
+		"an unknown variable": {
+			"args.a > 1 &&\n  amount > 5", 2, 3,
+			"undeclared reference to 'amount': expected tool, server, args, agent, user, org, session, intent, labels, environment or now",
+		},
+		"an unknown function": {
+			`exec("ls")`, 1, 5, "undeclared reference to 'exec': expected a function of CEL, or shell, path, ",
+		},
+		"types that do not compare": {
+			`tool > 5`, 1, 6,
+			"no matching overload for > applied to '(string, int)': expected two numbers, two texts or two times",
+		},
+		"text where a number belongs": {
+			`session.calls == "7"`, 1, 15,
+			"no matching overload for == applied to '(int, string)': expected two values of the same type",
+		},
+		"no end":                  {`args.a >`, 1, 9, "ends too early: expected a value"},
+		"not a truth value":       {`size(tool)`, 1, 5, "must be true or false, and is int"},
+		"an object as the result": {`path("x")`, 1, 5, "must be true or false, and is Path"},
+		"nothing":                 {``, 1, 1, ""},
+		"a second expression":     {"true\nfalse", 2, 1, "unexpected 'false': expected &&, ||"},
 
-		"the hour":                      {`now.hour > 8`, 1, 4, "does not support field selection: expected getHours(), getMinutes(), getDayOfWeek()"},
-		"a field of an address":         {`ip(tool).host == ""`, 1, 9, "undefined field 'host': expected inCidr"},
-		"a number where a text belongs": {`tool.startsWith(3)`, 1, 16, "applied to 'string.(int)': expected string.startsWith(string)"},
-		"an argument of another kind":   {`shell(3).dynamic`, 1, 6, "expected shell(string)"},
-		"what is in a text":             {`args.x in "abc"`, 1, 8, "expected a list or a map after in"},
-		"what is not true or false":     {`!tool`, 1, 1, "expected true or false"},
-		"a single equals sign":          {`tool = "x"`, 1, 6, "unexpected '=': expected == to compare"},
-		"a text that does not end":      {`tool == "x`, 1, 9, "unexpected '\"x': expected the quote that ends the text"},
-		"quotes of a word processor":    {`tool == “x”`, 1, 9, "a text in plain quotes"},
-		"a word for an operator":        {`true AND true`, 1, 6, "unexpected 'AND': expected &&, || or another operator"},
-		"a bracket that stays open":     {`(true`, 1, 6, "ends too early: expected ')'"},
-		"a list that stays open":        {`tool in ["a"`, 1, 13, "ends too early: expected ']' or ','"},
-		"two dots":                      {`args..x == 1`, 1, 6, "unexpected '..': expected a value"},
+		"the hour": {
+			`now.hour > 8`, 1, 4, "does not support field selection: expected getHours(), getMinutes(), getDayOfWeek()",
+		},
+		"a field of an address": {`ip(tool).host == ""`, 1, 9, "undefined field 'host': expected inCidr"},
+		"a number where a text belongs": {
+			`tool.startsWith(3)`, 1, 16, "applied to 'string.(int)': expected string.startsWith(string)",
+		},
+		"an argument of another kind": {`shell(3).dynamic`, 1, 6, "expected shell(string)"},
+		"what is in a text":           {`args.x in "abc"`, 1, 8, "expected a list or a map after in"},
+		"what is not true or false":   {`!tool`, 1, 1, "expected true or false"},
+		"a single equals sign":        {`tool = "x"`, 1, 6, "unexpected '=': expected == to compare"},
+		"a text that does not end": {
+			`tool == "x`, 1, 9, "unexpected '\"x': expected the quote that ends the text",
+		},
+		"quotes of a word processor": {`tool == “x”`, 1, 9, "a text in plain quotes"},
+		"a word for an operator": {
+			`true AND true`, 1, 6, "unexpected 'AND': expected &&, || or another operator",
+		},
+		"a bracket that stays open": {`(true`, 1, 6, "ends too early: expected ')'"},
+		"a list that stays open":    {`tool in ["a"`, 1, 13, "ends too early: expected ']' or ','"},
+		"two dots":                  {`args..x == 1`, 1, 6, "unexpected '..': expected a value"},
 
 		"a pattern of an agent":         {`tool.matches(args.p)`, 1, 18, "matches takes a literal"},
 		"a joined pattern":              {`tool.matches("a" + "b")`, 1, 18, "matches takes a literal"},
@@ -78,7 +102,8 @@ func TestProblems(t *testing.T) {
 			if problem.Line != c.line || problem.Column != c.column || !strings.Contains(problem.Message, c.message) {
 				t.Errorf("the problem is %s; want %d:%d: %s", got, c.line, c.column, c.message)
 			}
-			if strings.Contains(problem.Message, "writ.") || strings.Contains(problem.Message, "container") || strings.Contains(problem.Message, "EOF") || strings.Contains(problem.Message, "IDENTIFIER") {
+			if strings.Contains(problem.Message, "writ.") || strings.Contains(problem.Message, "container") ||
+				strings.Contains(problem.Message, "EOF") || strings.Contains(problem.Message, "IDENTIFIER") {
 				t.Errorf("the problem speaks of what nobody wrote: %s", got)
 			}
 		})

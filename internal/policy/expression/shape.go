@@ -29,7 +29,10 @@ var literals = func() map[string]literalArgument {
 		"within":  {1, true, func(text string) error { _, err := parseDir(text); return err }},
 		"inCidr":  {1, true, func(text string) error { _, err := parseRange(text); return err }},
 	}
-	for _, part := range []string{"FullYear", "Month", "DayOfYear", "DayOfMonth", "Date", "DayOfWeek", "Hours", "Minutes", "Seconds", "Milliseconds"} {
+	for _, part := range []string{
+		"FullYear", "Month", "DayOfYear", "DayOfMonth", "Date", "DayOfWeek", "Hours", "Minutes", "Seconds",
+		"Milliseconds",
+	} {
 		table["get"+part] = literalArgument{1, false, checkZone}
 	}
 	return table
@@ -81,7 +84,8 @@ func checkCall(checked *ast.AST, call ast.CallExpr, report func(int64, string)) 
 // grows with the text and is not counted.
 func checkKey(checked *ast.AST, key ast.Expr, report func(int64, string)) {
 	if key.Kind() != ast.LiteralKind && !checked.GetType(key.ID()).IsExactType(types.IntType) {
-		report(key.ID(), "must be a literal or an int; to go over a map, use two variables: args.exists(name, value, …)")
+		report(key.ID(),
+			"must be a literal or an int; to go over a map, use two variables: args.exists(name, value, …)")
 	}
 }
 
@@ -102,7 +106,8 @@ func checkLiteral(call ast.CallExpr, rule literalArgument, report func(int64, st
 	for _, part := range parts {
 		text, ok := literalText(part)
 		if !ok {
-			report(part.ID(), fmt.Sprintf("%s takes a literal text here, not one that is computed", call.FunctionName()))
+			report(part.ID(), fmt.Sprintf("%s takes a literal text here, not one that is computed",
+				call.FunctionName()))
 			return
 		}
 		if err := rule.check(text); err != nil {

@@ -98,7 +98,8 @@ func cleanURLPath(text string) string {
 		return text
 	}
 	clean := path.Clean(text)
-	if clean != "/" && (strings.HasSuffix(text, "/") || strings.HasSuffix(text, "/.") || strings.HasSuffix(text, "/..")) {
+	if clean != "/" &&
+		(strings.HasSuffix(text, "/") || strings.HasSuffix(text, "/.") || strings.HasSuffix(text, "/..")) {
 		clean += "/"
 	}
 	return clean

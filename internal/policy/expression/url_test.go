@@ -100,7 +100,10 @@ func TestPortsOfURLs(t *testing.T) {
 // FuzzURL looks for a host in another form than the one promised: two spellings
 // of one host would be two hosts to a policy.
 func FuzzURL(f *testing.F) {
-	for _, seed := range []string{"https://Example.com:1/a?b#c", "http://a@b@c/", `http://a\b`, "http://[::1]", "x:y", "http://1.2", "http://%41/", "http://a."} {
+	for _, seed := range []string{
+		"https://Example.com:1/a?b#c", "http://a@b@c/", `http://a\b`, "http://[::1]", "x:y", "http://1.2",
+		"http://%41/", "http://a.",
+	} {
 		f.Add(seed)
 	}
 	condition, problem := expression.Compile(`!url(args.u).host.matches("^([a-z0-9_-]+([.][a-z0-9_-]+)*|[0-9a-f:]+|)$")`)

@@ -23,7 +23,8 @@ func hostile() *toolcall.Call {
 	return &toolcall.Call{Server: "s", Tool: "t", Args: map[string]any{
 		"list": list, "texts": texts, "deep": deep, "deepMap": deepMap,
 		"big": strings.Repeat("a", 1_000_000), "mid": strings.Repeat("a", 60_000), "empty": []any{},
-		"nested": strings.Repeat("$(", 30_000), "url": "http://" + strings.Repeat("a.", 400_000), "path": strings.Repeat("../", 300_000),
+		"nested": strings.Repeat("$(", 30_000), "url": "http://" + strings.Repeat("a.", 400_000),
+		"path": strings.Repeat("../", 300_000),
 	}}
 }
 
@@ -106,8 +107,10 @@ func TestWorkGrowsWithWhatIsWalkedOver(t *testing.T) {
 	t.Parallel()
 	call := hostile()
 	for _, condition := range []string{
-		`args.big in ["a", "b"] || size(tool) > 5`, `args.big == args.big + ""`, `args.deep == args.deep`, `args.deepMap != args.deepMap`, `size(args.big) > 0`,
-		`args.big.contains("b")`, `args.big < args.big`, `args.big.glob("*b")`, `matches(args.big, "b")`, `args.big.trim() == ""`, `path(args.path).base == ""`, `7 in args.list`,
+		`args.big in ["a", "b"] || size(tool) > 5`, `args.big == args.big + ""`, `args.deep == args.deep`,
+		`args.deepMap != args.deepMap`, `size(args.big) > 0`,
+		`args.big.contains("b")`, `args.big < args.big`, `args.big.glob("*b")`, `matches(args.big, "b")`,
+		`args.big.trim() == ""`, `path(args.path).base == ""`, `7 in args.list`,
 		`shell(args.mid).dynamic`, `bytes(args.big) == b""`, `[args.big] == ["b"] || [args.big] == [args.big]`,
 	} {
 		input := expression.NewInput(call)
@@ -123,7 +126,8 @@ func TestWorkGrowsWithWhatIsWalkedOver(t *testing.T) {
 func TestComparingWithLiteralsIsLight(t *testing.T) {
 	t.Parallel()
 	for _, condition := range []string{
-		`args.big == "a"`, `"a" != args.big`, `args.big in ["a", "b"]`, `args.list == [1, 2]`, `args.deep == ["x"]`, `args.big.startsWith("b")`,
+		`args.big == "a"`, `"a" != args.big`, `args.big in ["a", "b"]`, `args.list == [1, 2]`, `args.deep == ["x"]`,
+		`args.big.startsWith("b")`,
 		`args.big.endsWith("b") || args.big > "b"`, `has(args.big) && !(args.deepMap.m.m == 5) ? false : true`,
 	} {
 		c := mustCompile(t, condition)
@@ -159,7 +163,9 @@ func TestSingleStepsAreBounded(t *testing.T) {
 
 func TestTooMuchWorkIsExplained(t *testing.T) {
 	t.Parallel()
-	for _, condition := range []string{`args.list.all(x, true)`, `args.list.all(x, args.big == args.big) || tool == "x"`} {
+	for _, condition := range []string{
+		`args.list.all(x, true)`, `args.list.all(x, args.big == args.big) || tool == "x"`,
+	} {
 		steps := mustCompile(t, condition).Explain(hostile())
 		if len(steps) == 0 || !strings.Contains(steps[len(steps)-1].Error, "too much work") {
 			t.Errorf("%s: %+v", condition, steps)
@@ -192,7 +198,8 @@ func TestACommandIsParsedOnce(t *testing.T) {
 	t.Parallel()
 	call := aCall()
 	input := expression.NewInput(call)
-	first, second := mustCompile(t, `"rm" in shell(args.command).programs`), mustCompile(t, `shell(args.command) == shell(args.command)`)
+	first, second := mustCompile(t, `"rm" in shell(args.command).programs`),
+		mustCompile(t, `shell(args.command) == shell(args.command)`)
 	for _, c := range []*expression.Condition{first, second} {
 		if got, err := c.EvalInput(input); !got || err != nil {
 			t.Errorf("%s is %v, %v", c.Text(), got, err)
@@ -213,7 +220,8 @@ func TestLongListsOfLiteralsAreCounted(t *testing.T) {
 		`args.values.all(x, !path(x).within([` + strings.Repeat(`"a/b",`, 300) + `"b"]))`,
 		`args.values.all(x, !ip("1.1.1.1").inCidr([` + strings.Repeat(`"10.0.0.0/8",`, 200) + `"2.0.0.0/8"]))`,
 	} {
-		if _, err := mustCompile(t, condition).Eval(call); err == nil || !strings.Contains(err.Error(), "too much work") {
+		if _, err := mustCompile(t, condition).Eval(call); err == nil ||
+			!strings.Contains(err.Error(), "too much work") {
 			t.Errorf("%.60s…: %v, want it to take too much work", condition, err)
 		}
 	}

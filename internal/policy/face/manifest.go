@@ -34,7 +34,10 @@ func (m Manifest) Document(name string) (*document.Document, error) {
 		patterns []string
 		rule     document.Rule
 	}{
-		{"policy.deny", m.Deny, document.Rule{ID: manifestDeny, Effect: verdict.Deny, Message: "The agent's manifest denies this tool."}},
+		{
+			"policy.deny", m.Deny,
+			document.Rule{ID: manifestDeny, Effect: verdict.Deny, Message: "The agent's manifest denies this tool."},
+		},
 		{"policy.allow", m.Allow, document.Rule{ID: manifestAllow, Effect: verdict.Allow}},
 	}
 	for _, list := range lists {
@@ -44,7 +47,8 @@ func (m Manifest) Document(name string) (*document.Document, error) {
 		rule := list.rule
 		for i, text := range list.patterns {
 			if !manifestPattern.MatchString(text) || len(text) > document.MaxPattern {
-				return nil, fmt.Errorf("%s[%d]: must be a server id, a dot, and a tool name that may hold *", list.field, i)
+				return nil, fmt.Errorf("%s[%d]: must be a server id, a dot, and a tool name that may hold *",
+					list.field, i)
 			}
 			rule.Tools = append(rule.Tools, document.Pattern(text))
 		}

@@ -47,7 +47,10 @@ func TestAnEmptyManifestDeniesEverything(t *testing.T) {
 
 func TestManifestRefusesOtherPatterns(t *testing.T) {
 	t.Parallel()
-	for _, pattern := range []string{"*", "*.x", "a", "a.", ".b", "a.b c", "a.b.c", "a*.b", "é.b", "a.b\n", "a.b\x00", strings.Repeat("a", 300) + ".b"} {
+	for _, pattern := range []string{
+		"*", "*.x", "a", "a.", ".b", "a.b c", "a.b.c", "a*.b", "é.b", "a.b\n", "a.b\x00",
+		strings.Repeat("a", 300) + ".b",
+	} {
 		for _, m := range []face.Manifest{{Allow: []string{pattern}}, {Deny: []string{pattern}}} {
 			if _, err := m.Document("m"); err == nil {
 				t.Errorf("%q was taken", pattern)
@@ -105,12 +108,23 @@ func TestManifestsDecideAsTheirPolicies(t *testing.T) {
 	t.Parallel()
 	said := 0
 	rapid.Check(t, func(rt *rapid.T) {
-		doc := &document.Document{Version: "v1", Name: "p", Default: rapid.SampledFrom([]verdict.Verdict{verdict.Deny, verdict.Deny, verdict.Allow}).Draw(rt, "default")}
+		doc := &document.Document{
+			Version: "v1",
+			Name:    "p",
+			Default: rapid.SampledFrom([]verdict.Verdict{verdict.Deny, verdict.Deny, verdict.Allow}).Draw(rt,
+				"default"),
+		}
 		for i := range rapid.IntRange(0, 4).Draw(rt, "rules") {
 			doc.Rules = append(doc.Rules, document.Rule{
-				ID:     string(rune('a' + i)),
-				Effect: rapid.SampledFrom([]verdict.Verdict{verdict.Deny, verdict.Allow, verdict.Allow, verdict.Allow, verdict.Hold}).Draw(rt, "effect"),
-				Tools:  []document.Pattern{rapid.SampledFrom([]document.Pattern{"bank.*", "bank.pay", "files.w*", "files.*", "bank-eu.*e*", "*.pay"}).Draw(rt, "pattern")},
+				ID: string(rune('a' + i)),
+				Effect: rapid.SampledFrom([]verdict.Verdict{
+					verdict.Deny, verdict.Allow, verdict.Allow, verdict.Allow, verdict.Hold,
+				}).Draw(rt, "effect"),
+				Tools: []document.Pattern{
+					rapid.SampledFrom([]document.Pattern{
+						"bank.*", "bank.pay", "files.w*", "files.*", "bank-eu.*e*", "*.pay",
+					}).Draw(rt, "pattern"),
+				},
 			})
 		}
 		m, err := face.ManifestOf(doc)
@@ -127,8 +141,14 @@ func TestManifestsDecideAsTheirPolicies(t *testing.T) {
 			rt.Fatal(err)
 		}
 		other := drawDocument(rt)
-		call := toolcall.Call{Server: rapid.SampledFrom(servers).Draw(rt, "server"), Tool: rapid.SampledFrom(names).Draw(rt, "tool"), Args: drawArgs(rt)}
-		judge := func(docs ...*document.Document) verdict.Verdict { return set(rt, docs...).Evaluate(&call, nil).Verdict }
+		call := toolcall.Call{
+			Server: rapid.SampledFrom(servers).Draw(rt, "server"),
+			Tool:   rapid.SampledFrom(names).Draw(rt, "tool"),
+			Args:   drawArgs(rt),
+		}
+		judge := func(docs ...*document.Document) verdict.Verdict {
+			return set(rt, docs...).Evaluate(&call, nil).Verdict
+		}
 		alone := judge(doc)
 		if got := judge(lists); got != alone {
 			rt.Fatalf("%s.%s: the lists %s what the policy does %s", call.Server, call.Tool, got, alone)
@@ -137,7 +157,8 @@ func TestManifestsDecideAsTheirPolicies(t *testing.T) {
 			rt.Fatalf("%s.%s: what narrows does %s what the policy does %s", call.Server, call.Tool, got, alone)
 		}
 		if got, without := judge(narrowing, other), judge(other); got > min(without, alone) {
-			rt.Fatalf("%s.%s: %s beside a policy that does %s, and the manifest %s", call.Server, call.Tool, got, without, alone)
+			rt.Fatalf("%s.%s: %s beside a policy that does %s, and the manifest %s", call.Server, call.Tool, got,
+				without, alone)
 		}
 	})
 	if said == 0 {

@@ -35,7 +35,12 @@ func (m Manifest) Narrowing(name string) (*document.Document, error) {
 			doc.Rules = append(doc.Rules, rule)
 		}
 	}
-	outside := document.Rule{ID: manifestOutside, Effect: verdict.Deny, Tools: []document.Pattern{"*"}, Message: "The agent's manifest does not list this tool."}
+	outside := document.Rule{
+		ID:      manifestOutside,
+		Effect:  verdict.Deny,
+		Tools:   []document.Pattern{"*"},
+		Message: "The agent's manifest does not list this tool.",
+	}
 	if len(m.Allow) > 0 {
 		list, err := json.Marshal(m.Allow)
 		if err != nil {
@@ -44,7 +49,8 @@ func (m Manifest) Narrowing(name string) (*document.Document, error) {
 		outside.When = outsideBefore + string(list) + outsideAfter
 	}
 	if len(outside.When) > document.MaxCondition {
-		return nil, fmt.Errorf("policy.allow: has more patterns than fit into %d bytes: use stars", document.MaxCondition)
+		return nil, fmt.Errorf("policy.allow: has more patterns than fit into %d bytes: use stars",
+			document.MaxCondition)
 	}
 	doc.Rules = append(doc.Rules, outside)
 	return doc, nil
@@ -59,7 +65,9 @@ func (m Manifest) Within(other *document.Document) bool {
 		return false
 	}
 	for _, allowed := range m.Allow {
-		if !slices.ContainsFunc(old.Allow, func(pattern string) bool { return pattern == allowed || covers(pattern, allowed) }) {
+		if !slices.ContainsFunc(old.Allow, func(pattern string) bool {
+			return pattern == allowed || covers(pattern, allowed)
+		}) {
 			return false
 		}
 	}

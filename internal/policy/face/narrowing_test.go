@@ -23,10 +23,23 @@ func TestNarrowingTakesAwayAndGrantsNothing(t *testing.T) {
 		allowed  []string // beside open
 		denied   []string
 	}{
-		{"a list", face.Manifest{Allow: []string{"bank.read", "files.*"}}, []string{"bank.read", "files.write", "files.x"}, []string{"bank.pay", "bank.readx", "bank.rea", "xfiles.write", "files2.write"}},
-		{"a list with an exception", face.Manifest{Allow: []string{"files.*"}, Deny: []string{"files.write"}}, []string{"files.read"}, []string{"files.write", "bank.read"}},
-		{"only what is denied", face.Manifest{Deny: []string{"files.write"}}, nil, []string{"files.write", "files.read"}},
-		{"a star within a name", face.Manifest{Allow: []string{"bank.get_*"}}, []string{"bank.get_balance"}, []string{"bank.set_balance"}},
+		{
+			"a list", face.Manifest{Allow: []string{"bank.read", "files.*"}},
+			[]string{"bank.read", "files.write", "files.x"},
+			[]string{"bank.pay", "bank.readx", "bank.rea", "xfiles.write", "files2.write"},
+		},
+		{
+			"a list with an exception", face.Manifest{Allow: []string{"files.*"}, Deny: []string{"files.write"}},
+			[]string{"files.read"}, []string{"files.write", "bank.read"},
+		},
+		{
+			"only what is denied", face.Manifest{Deny: []string{"files.write"}}, nil,
+			[]string{"files.write", "files.read"},
+		},
+		{
+			"a star within a name", face.Manifest{Allow: []string{"bank.get_*"}}, []string{"bank.get_balance"},
+			[]string{"bank.set_balance"},
+		},
 	} {
 		doc, err := c.manifest.Narrowing("manifest")
 		if err != nil {
@@ -75,11 +88,17 @@ func TestWithin(t *testing.T) {
 		{"nothing", face.Manifest{Deny: []string{"files.write"}}, true},
 		{"a tool under a star", face.Manifest{Allow: []string{"files.read"}, Deny: []string{"files.write"}}, true},
 		{"a star under a star", face.Manifest{Allow: []string{"files.r*"}, Deny: []string{"files.write"}}, true},
-		{"more is denied", face.Manifest{Allow: []string{"bank.read"}, Deny: []string{"files.write", "bank.read"}}, true},
+		{
+			"more is denied", face.Manifest{Allow: []string{"bank.read"}, Deny: []string{"files.write", "bank.read"}},
+			true,
+		},
 		{"another tool", face.Manifest{Allow: []string{"bank.pay"}, Deny: []string{"files.write"}}, false},
 		{"a star where a name was", face.Manifest{Allow: []string{"bank.*"}, Deny: []string{"files.write"}}, false},
 		{"a wider star", face.Manifest{Allow: []string{"web.*"}, Deny: []string{"files.write"}}, false},
-		{"a star that ends differently", face.Manifest{Allow: []string{"web.get_*x"}, Deny: []string{"files.write"}}, false},
+		{
+			"a star that ends differently",
+			face.Manifest{Allow: []string{"web.get_*x"}, Deny: []string{"files.write"}}, false,
+		},
 		{"less is denied", face.Manifest{Allow: []string{"files.*"}}, false},
 	} {
 		if got := c.next.Within(doc); got != c.want {

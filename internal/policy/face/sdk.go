@@ -93,7 +93,9 @@ func foresee(set *engine.Set, caller toolcall.Call, tools []Tool) []foreseen {
 }
 
 func validation(judged []foreseen) Validation {
-	v := Validation{AllowedTools: []string{}, DeniedTools: []string{}, DeniedReasons: []string{}, DefaultEnforcementAction: hold}
+	v := Validation{
+		AllowedTools: []string{}, DeniedTools: []string{}, DeniedReasons: []string{}, DefaultEnforcementAction: hold,
+	}
 	denied := map[string]bool{}
 	for _, f := range judged {
 		if f.allowed() {

@@ -37,15 +37,26 @@ func TestForPlan(t *testing.T) {
 	s := set(t, &document.Document{
 		Version: "v1", Name: "work", Rules: []document.Rule{
 			{ID: "reads", Effect: verdict.Allow, Tools: []document.Pattern{"files.read_*"}},
-			{ID: "sandbox-writes", Effect: verdict.Allow, Tools: []document.Pattern{"files.write"}, When: `environment == "sandbox"`},
+			{
+				ID:     "sandbox-writes",
+				Effect: verdict.Allow,
+				Tools:  []document.Pattern{"files.write"},
+				When:   `environment == "sandbox"`,
+			},
 			{ID: "small", Effect: verdict.Allow, Tools: []document.Pattern{"bank.pay"}, When: `amount(args) <= 1000`},
-			{ID: "pace", Effect: verdict.Allow, Tools: []document.Pattern{"mail.send"}, Limit: &document.Limit{Calls: 5, Per: time.Hour, By: document.Agent}},
+			{
+				ID:     "pace",
+				Effect: verdict.Allow,
+				Tools:  []document.Pattern{"mail.send"},
+				Limit:  &document.Limit{Calls: 5, Per: time.Hour, By: document.Agent},
+			},
 			{ID: "no-shell", Effect: verdict.Deny, Tools: []document.Pattern{"*.shell"}, Message: "Never a shell."},
 			{ID: "some-shell", Effect: verdict.Allow, Tools: []document.Pattern{"box.shell"}, When: `args.x == 1`},
 		},
 	})
 	tools := []face.Tool{
-		{"files", "read_file"}, {"files", "write"}, {"bank", "pay"}, {"mail", "send"}, {"box", "shell"}, {"other", "thing"}, {"files", "read_file"},
+		{"files", "read_file"}, {"files", "write"}, {"bank", "pay"}, {"mail", "send"}, {"box", "shell"},
+		{"other", "thing"}, {"files", "read_file"},
 	}
 	got, snapshot := face.ForPlan(s, toolcall.Call{Environment: "sandbox"}, tools)
 	want := face.Validation{
@@ -79,7 +90,8 @@ func TestANameDeniedOnOneServerIsDeniedOnAll(t *testing.T) {
 	}})
 	got, _ := face.ForPlan(s, toolcall.Call{}, []face.Tool{{"safe", "run"}, {"unsafe", "run"}})
 	if len(got.AllowedTools) != 0 || !cmp.Equal(got.DeniedTools, []string{"run"}) {
-		t.Errorf("allowed %v, denied %v; an SDK cannot tell the two apart, so both must be denied", got.AllowedTools, got.DeniedTools)
+		t.Errorf("allowed %v, denied %v; an SDK cannot tell the two apart, so both must be denied", got.AllowedTools,
+			got.DeniedTools)
 	}
 }
 
@@ -99,7 +111,9 @@ func TestNeverLooser(t *testing.T) {
 		doc := drawDocument(rt)
 		s := set(rt, doc, drawDocument(rt))
 		tools := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) face.Tool {
-			return face.Tool{Server: rapid.SampledFrom(servers).Draw(rt, "server"), Name: rapid.SampledFrom(names).Draw(rt, "tool")}
+			return face.Tool{
+				Server: rapid.SampledFrom(servers).Draw(rt, "server"), Name: rapid.SampledFrom(names).Draw(rt, "tool"),
+			}
 		}), 1, 6).Draw(rt, "plan")
 		caller := toolcall.Call{
 			Environment: rapid.SampledFrom([]string{"sandbox", "production"}).Draw(rt, "environment"),
@@ -117,7 +131,8 @@ func TestNeverLooser(t *testing.T) {
 		// the server, which then denies.
 		asksServer := local == verdict.Hold && !s.Foresee(&call).Certain
 		if local > server && !asksServer {
-			rt.Fatalf("an SDK would %s %s.%s with %v, the server says %s", local, chosen.Server, chosen.Name, call.Args, server)
+			rt.Fatalf("an SDK would %s %s.%s with %v, the server says %s", local, chosen.Server, chosen.Name, call.Args,
+				server)
 		}
 	})
 }
@@ -126,11 +141,16 @@ var (
 	servers    = []string{"bank", "bank-eu", "files", "a.b"}
 	names      = []string{"pay", "read", "write", "b.pay"}
 	patterns   = []document.Pattern{"*", "bank.*", "bank.pay", "*.pay", "files.w*", "bank*.read", "a.b.pay", "*.b.*"}
-	conditions = []string{"", "", `args.amount > 5`, `environment == "production"`, `has(args.amount) && args.amount > 5`, `amount(args) <= 5`, `tool == "pay"`, `agent.name == ""`}
+	conditions = []string{
+		"", "", `args.amount > 5`, `environment == "production"`, `has(args.amount) && args.amount > 5`,
+		`amount(args) <= 5`, `tool == "pay"`, `agent.name == ""`,
+	}
 )
 
 func drawDocument(rt *rapid.T) *document.Document {
-	doc := &document.Document{Version: "v1", Name: rapid.SampledFrom([]string{"one", "two"}).Draw(rt, "name"), Default: drawVerdict(rt)}
+	doc := &document.Document{
+		Version: "v1", Name: rapid.SampledFrom([]string{"one", "two"}).Draw(rt, "name"), Default: drawVerdict(rt),
+	}
 	for i := range rapid.IntRange(0, 5).Draw(rt, "rules") {
 		rule := document.Rule{
 			ID: string(rune('a' + i)), Effect: drawVerdict(rt),
@@ -151,6 +171,7 @@ func drawVerdict(rt *rapid.T) verdict.Verdict {
 
 func drawArgs(rt *rapid.T) map[string]any {
 	return rapid.SampledFrom([]map[string]any{
-		nil, {"amount": int64(3)}, {"amount": int64(9)}, {"amount": "9"}, {"amount": []any{}}, {"total": 9.5}, {"other": true},
+		nil, {"amount": int64(3)}, {"amount": int64(9)}, {"amount": "9"}, {"amount": []any{}}, {"total": 9.5},
+		{"other": true},
 	}).Draw(rt, "args")
 }

@@ -17,11 +17,13 @@ func (r *reader) findLimits(i int) {
 	p := place(r.doc, i, "limit")
 	if rule.Effect == verdict.Allow && r.defaultForSome == verdict.Allow {
 		p.Message = "never holds back a call: once it is spent, the default allows"
-		r.add(Contradictory, p, "make the default ask, hold or deny, or the rule a deny, which counts once the limit is spent")
+		r.add(Contradictory, p,
+			"make the default ask, hold or deny, or the rule a deny, which counts once the limit is spent")
 		return
 	}
 	if by, ok := r.unlimited(rule); ok {
-		p.Message = fmt.Sprintf("changes nothing: %s, which has no limit, comes to %s for the same calls", by, by.rule.Effect)
+		p.Message = fmt.Sprintf("changes nothing: %s, which has no limit, comes to %s for the same calls", by,
+			by.rule.Effect)
 		r.add(Contradictory, p, "remove one of the two rules, or narrow the other one")
 		return
 	}
@@ -33,7 +35,9 @@ func (r *reader) findLimits(i int) {
 		if j == i || other.Limit == nil || !r.sameCalls(j, rule) {
 			continue
 		}
-		if message, fix := pointless(rule, other, func() bool { return r.coversAll(rule.Tools, other.Tools) }); message != "" {
+		if message, fix := pointless(rule, other, func() bool {
+			return r.coversAll(rule.Tools, other.Tools)
+		}); message != "" {
 			p.Message = message
 			r.add(Contradictory, p, fix)
 			return
@@ -99,7 +103,8 @@ func pointless(rule, other *document.Rule, equal func() bool) (message, fix stri
 		return "", ""
 	}
 	// What is spent in a window is spent in every longer one that it lies in.
-	first := other.Effect <= rule.Effect && b.Per%a.Per == 0 && (b.By == a.By || b.By == document.Organization) && otherMost <= most
+	first := other.Effect <= rule.Effect && b.Per%a.Per == 0 && (b.By == a.By || b.By == document.Organization) &&
+		otherMost <= most
 	same := a.Per == b.Per && a.By == b.By && most == otherMost && other.Effect == rule.Effect
 	if first && (!same || rule.ID > other.ID || !equal()) {
 		return fmt.Sprintf("is never reached: that of rule %s is spent first, and comes to %s", other.ID, other.Effect),

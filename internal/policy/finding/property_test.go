@@ -17,15 +17,24 @@ import (
 // drawn is a small policy over few tools, so that rules meet often.
 func drawn(random *rand.Rand) *document.Document {
 	patterns := []document.Pattern{"*", "a.*", "b.*", "*.x", "a.x", "a.y", "b.x", "b.*y", "a*.*"}
-	conditions := []string{"", "", "true", "false", "args.n == 1", `tool == "x"`, `tool == "y" && args.n == 0`, "args.missing == 1", "args.n == 1 || true"}
+	conditions := []string{
+		"", "", "true", "false", "args.n == 1", `tool == "x"`, `tool == "y" && args.n == 0`, "args.missing == 1",
+		"args.n == 1 || true",
+	}
 	doc := &document.Document{Version: document.Version, Name: "drawn", Default: verdict.Verdict(random.IntN(4))}
 	for i := range 1 + random.IntN(5) {
-		rule := document.Rule{ID: fmt.Sprint("r", (i*7)%5), Effect: verdict.Verdict(random.IntN(4)), When: conditions[random.IntN(len(conditions))]}
+		rule := document.Rule{
+			ID:     fmt.Sprint("r", (i*7)%5),
+			Effect: verdict.Verdict(random.IntN(4)),
+			When:   conditions[random.IntN(len(conditions))],
+		}
 		for _, j := range random.Perm(len(patterns))[:1+random.IntN(2)] {
 			rule.Tools = append(rule.Tools, patterns[j])
 		}
 		if random.IntN(4) == 0 {
-			rule.Limit = &document.Limit{Calls: 1 + random.Int64N(3), Per: time.Duration(1+random.IntN(3)) * time.Hour, By: document.Agent}
+			rule.Limit = &document.Limit{
+				Calls: 1 + random.Int64N(3), Per: time.Duration(1+random.IntN(3)) * time.Hour, By: document.Agent,
+			}
 		}
 		doc.Rules = append(doc.Rules, rule)
 	}
@@ -39,8 +48,9 @@ func made(random *rand.Rand) (all []toolcall.Call) {
 			for n := range 2 {
 				for hour := range 3 {
 					all = append(all, toolcall.Call{
-						Server: server, Tool: tool, Args: map[string]any{"n": int64(n)}, Agent: toolcall.Agent{ID: "agent"},
-						Now: time.Unix(int64(hour)*3600, 0),
+						Server: server, Tool: tool, Args: map[string]any{"n": int64(n)},
+						Agent: toolcall.Agent{ID: "agent"},
+						Now:   time.Unix(int64(hour)*3600, 0),
 					})
 				}
 			}
@@ -52,7 +62,9 @@ func made(random *rand.Rand) (all []toolcall.Call) {
 
 // played decides about calls one after the other, limits counted, and gives the
 // verdicts and the rules that decided.
-func played(t *testing.T, doc *document.Document, calls []toolcall.Call) (verdicts []verdict.Verdict, decided map[string]bool) {
+func played(
+	t *testing.T, doc *document.Document, calls []toolcall.Call,
+) (verdicts []verdict.Verdict, decided map[string]bool) {
 	t.Helper()
 	policy, problems := engine.Compile(doc)
 	if problems != nil {

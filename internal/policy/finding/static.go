@@ -204,7 +204,8 @@ func (r *reader) findUnreachable(i int) bool {
 	}
 	for j, pattern := range rule.Tools {
 		if s, ok := found[j]; ok {
-			r.unreachable(place(r.doc, i, fmt.Sprintf("tools[%d]", j)), fmt.Sprintf("the rule never decides about %s", pattern), rule, s)
+			r.unreachable(place(r.doc, i, fmt.Sprintf("tools[%d]", j)),
+				fmt.Sprintf("the rule never decides about %s", pattern), rule, s)
 		}
 	}
 	return false
@@ -235,7 +236,11 @@ func (s source) String() string {
 // findBroadDefault tells of a default that allows: it is a star that nobody wrote.
 func (r *reader) findBroadDefault() {
 	if r.defaultForAll == verdict.Allow {
-		r.add(OverBroad, document.Problem{Field: "default", Message: "allow lets every tool run that no rule names, also those that are added later"},
+		r.add(OverBroad,
+			document.Problem{
+				Field:   "default",
+				Message: "allow lets every tool run that no rule names, also those that are added later",
+			},
 			"make it ask, hold or deny, and allow by name what is needed")
 	}
 }

@@ -135,7 +135,8 @@ func ofCondition(doc *document.Document, i int, c *counts) (Finding, bool) {
 	switch {
 	case c.failed > 0 && c.failed == c.total():
 		f.Kind = AlwaysFails
-		f.Message = fmt.Sprintf("failed for all %d recorded calls that the rule names (%s), so the rule %s", c.failed, c.reason, failing(rule.Effect))
+		f.Message = fmt.Sprintf("failed for all %d recorded calls that the rule names (%s), so the rule %s", c.failed,
+			c.reason, failing(rule.Effect))
 		f.Fix = "see that the arguments have these names and types, and ask with has(args.x) && … or args.?x"
 	case c.held >= enough && c.held == c.total():
 		f.Kind = AlwaysTrue
@@ -164,7 +165,8 @@ func ofStars(doc *document.Document, i int, c *counts) (found []Finding) {
 		}
 		names := sortedNames(tools)
 		f := Finding{Kind: OverBroad, Problem: place(doc, i, fmt.Sprintf("tools[%d]", j)), Calls: c.held + c.unknown}
-		f.Message = fmt.Sprintf("%s allows any number of tools, and the recorded calls that the rule allows were of %s", pattern, listed(names))
+		f.Message = fmt.Sprintf("%s allows any number of tools, and the recorded calls that the rule allows were of %s",
+			pattern, listed(names))
 		f.Fix = "name these tools in place of the star"
 		found = append(found, f)
 	}

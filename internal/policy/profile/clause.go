@@ -40,9 +40,11 @@ func (s *Statement) test(c *Condition) string {
 func (s *Statement) overCommands(c *Condition) string {
 	names := list(commandNames)
 	if s.restricts() {
-		return fmt.Sprintf("!args.exists(k, v, k in %s) || args.exists(k, v, k in %s && (type(v) != string || %s))", names, names, s.testCommand(c))
+		return fmt.Sprintf("!args.exists(k, v, k in %s) || args.exists(k, v, k in %s && (type(v) != string || %s))",
+			names, names, s.testCommand(c))
 	}
-	return fmt.Sprintf("args.exists(k, v, k in %s) && args.all(k, v, !(k in %s) || type(v) == string && %s)", names, names, s.testCommand(c))
+	return fmt.Sprintf("args.exists(k, v, k in %s) && args.all(k, v, !(k in %s) || type(v) == string && %s)", names,
+		names, s.testCommand(c))
 }
 
 // readable joins the tests of commands, and says what they mean where the command is
@@ -52,8 +54,10 @@ func (s *Statement) readable(tests []string) string {
 		return fmt.Sprintf("tool.lowerAscii() in %s || %s || %s", list(unreadable), detour, allOf(tests))
 	}
 	known := []string{"!" + detour}
-	if s.Action.Type == programAction || slices.ContainsFunc(s.Conditions, func(c Condition) bool { return c.Field == bashProgram }) {
-		known = append(known, fmt.Sprintf("args.all(k, v, !(k in %s) || type(v) == string && %s)", list(commandNames), installed))
+	if s.Action.Type == programAction ||
+		slices.ContainsFunc(s.Conditions, func(c Condition) bool { return c.Field == bashProgram }) {
+		known = append(known, fmt.Sprintf("args.all(k, v, !(k in %s) || type(v) == string && %s)", list(commandNames),
+			installed))
 	}
 	return allOf(append(known, tests...))
 }
@@ -62,16 +66,19 @@ func (s *Statement) readable(tests []string) string {
 func (s *Statement) testCommand(c *Condition) string {
 	switch {
 	case c.Field == bashProgram && s.restricts():
-		return fmt.Sprintf("shell(v).dynamic || shell(v).programs.exists(p, %s || %s)", compare(c, "p", false), compare(c, "p.lowerAscii()", true))
+		return fmt.Sprintf("shell(v).dynamic || shell(v).programs.exists(p, %s || %s)", compare(c, "p", false),
+			compare(c, "p.lowerAscii()", true))
 	case c.Field == bashProgram:
-		return fmt.Sprintf("!shell(v).dynamic && shell(v).programs.size() > 0 && shell(v).programs.all(p, %s)", c.surely("p"))
+		return fmt.Sprintf("!shell(v).dynamic && shell(v).programs.size() > 0 && shell(v).programs.all(p, %s)",
+			c.surely("p"))
 	case c.Field == bashRedirect:
 		return s.testRedirect(*c.Truth)
 	case s.restricts():
 		return fmt.Sprintf("%s || %s", compare(c, "v", false), compare(c, "v.trim()", false))
 	case c.Op == opStarts || c.Op == opMatches:
 		// What begins well, or holds something good, must not go on to something else.
-		return fmt.Sprintf("!shell(v).dynamic && shell(v).programs.size() == 1 && %s && %s", redirectsNothing, compare(c, "v", false))
+		return fmt.Sprintf("!shell(v).dynamic && shell(v).programs.size() == 1 && %s && %s", redirectsNothing,
+			compare(c, "v", false))
 	}
 	if c.negated() { // a space around it makes it no other command
 		return fmt.Sprintf("!shell(v).dynamic && %s && %s", compare(c, "v", false), compare(c, "v.trim()", false))
@@ -134,7 +141,8 @@ func (s *Statement) testHost(c *Condition) string {
 // known; a call whose server is not known may be of any.
 func (s *Statement) testServer(c *Condition) string {
 	if s.restricts() {
-		return fmt.Sprintf("server == %s || %s || %s", quote(unknownServer), compare(c, "server", false), compare(c, "server.lowerAscii()", true))
+		return fmt.Sprintf("server == %s || %s || %s", quote(unknownServer), compare(c, "server", false),
+			compare(c, "server.lowerAscii()", true))
 	}
 	return fmt.Sprintf("!(server in %s) && %s", list(append([]string{unknownServer}, hosts...)), c.surely("server"))
 }

@@ -62,7 +62,8 @@ var conditionCases = []struct {
 	{`bash.raw matches "git push.*--force"`, "Bash", `{"command":"git push origin"}`, false, false},
 	{`bash.raw starts_with "npm test"`, "Bash", `{"command":"npm test"}`, true, true},
 	{`bash.raw starts_with "npm test"`, "Bash", `{"command":"npm test; rm -rf /"}`, false, true},
-	{`bash.raw matches "npm test"`, "Bash", `{"command":"rm -rf / # npm test && ls"}`, true, true}, // one program, as it says
+	// one program, as it says
+	{`bash.raw matches "npm test"`, "Bash", `{"command":"rm -rf / # npm test && ls"}`, true, true},
 	{`bash.raw not_in ["make"]`, "Bash", `{"command":" make "}`, false, true},
 	{`bash.program not_in ["rm"]`, "Bash", `{"command":"RM x"}`, false, true},
 	{`bash.program not_matches "^Rm$"`, "Bash", `{"command":"rm x"}`, false, true},
@@ -145,7 +146,10 @@ var conditionCases = []struct {
 	{`network.host eq "example.com"`, "WebFetch", `{"url":"https://example.com@evil.org/"}`, false, false},
 	{`network.host eq "example.com"`, "WebFetch", `{"url":"example.com"}`, false, true},
 	{`network.host eq "example.com"`, "web_fetch", `{"prompt":"read https://example.com"}`, false, true},
-	{`network.host eq "example.com"`, "web_fetch", `{"prompt":"read https://evil.org","url":"https://example.com/"}`, false, true},
+	{
+		`network.host eq "example.com"`, "web_fetch",
+		`{"prompt":"read https://evil.org","url":"https://example.com/"}`, false, true,
+	},
 	{`network.host not_in ["example.com"]`, "WebFetch", `{"url":"https://evil.org/"}`, true, true},
 	{`network.host matches "\\.Example\\.com$"`, "WebFetch", `{"url":"https://a.EXAMPLE.com/"}`, true, true},
 }
@@ -160,7 +164,15 @@ func condition(written string) string {
 }
 
 // about is the tool whose statement a call's name belongs to.
-var about = map[string]string{"shell": "Bash", "exec_command": "Bash", "run_shell_command": "Bash", "read_file": "Read", "read_many_files": "Read", "web_fetch": "WebFetch", "grep_search": "Grep"}
+var about = map[string]string{
+	"shell":             "Bash",
+	"exec_command":      "Bash",
+	"run_shell_command": "Bash",
+	"read_file":         "Read",
+	"read_many_files":   "Read",
+	"web_fetch":         "WebFetch",
+	"grep_search":       "Grep",
+}
 
 func TestConditionsInTheStrictSense(t *testing.T) {
 	t.Parallel()
@@ -172,7 +184,8 @@ func TestConditionsInTheStrictSense(t *testing.T) {
 		action := `{"type":"tool","eq":"` + named + `"}`
 		permits := judge(t, parse(t, profileText("hold", statement("s", "permit", action, condition(c.condition)))))
 		forbids := judge(t, parse(t, profileText("allow", statement("s", "forbid", action, condition(c.condition)))))
-		approves := judge(t, parse(t, profileText("allow", statement("s", "require_approval", action, condition(c.condition)))))
+		approves := judge(t, parse(t, profileText("allow", statement("s", "require_approval", action,
+			condition(c.condition)))))
 		asked := call(t, "local."+c.called, c.arguments)
 		what := c.condition + " of " + c.arguments
 		wantVerdict(t, "permit where "+what, permits, asked, pick(c.permits, verdict.Allow, verdict.Hold))
@@ -211,8 +224,10 @@ func TestConditionsOnNames(t *testing.T) {
 		const action = `{"type":"tool","eq":"*"}`
 		permits := judge(t, parse(t, profileText("hold", statement("s", "permit", action, condition(c.condition)))))
 		forbids := judge(t, parse(t, profileText("allow", statement("s", "forbid", action, condition(c.condition)))))
-		wantVerdict(t, "permit where "+c.condition, permits, call(t, c.called, `{}`), pick(c.permits, verdict.Allow, verdict.Hold))
-		wantVerdict(t, "forbid where "+c.condition, forbids, call(t, c.called, `{}`), pick(c.forbids, verdict.Deny, verdict.Allow))
+		wantVerdict(t, "permit where "+c.condition, permits, call(t, c.called, `{}`),
+			pick(c.permits, verdict.Allow, verdict.Hold))
+		wantVerdict(t, "forbid where "+c.condition, forbids, call(t, c.called, `{}`),
+			pick(c.forbids, verdict.Deny, verdict.Allow))
 	}
 }
 
@@ -232,17 +247,26 @@ func TestResources(t *testing.T) {
 		{`{"type":"directory","path":"/srv"}`, "Read", "local.Read", `{"file_path":"c"}`, false, true},
 		{`{"type":"directory","path":"/srv"}`, "Read", "local.Read", `{}`, false, true},
 		{`{"type":"directory","path":"/srv/keys"}`, "Grep", "local.Grep", `{"path":"/srv"}`, false, true},
-		{`{"type":"network","host":"example.com"}`, "WebFetch", "local.WebFetch", `{"url":"https://example.com"}`, true, true},
-		{`{"type":"network","host":"example.com"}`, "WebFetch", "local.WebFetch", `{"url":"https://evil.org"}`, false, false},
+		{
+			`{"type":"network","host":"example.com"}`, "WebFetch", "local.WebFetch", `{"url":"https://example.com"}`,
+			true, true,
+		},
+		{
+			`{"type":"network","host":"example.com"}`, "WebFetch", "local.WebFetch", `{"url":"https://evil.org"}`,
+			false, false,
+		},
 		{`{"type":"mcp_server","name":"github"}`, "*", "github.x", `{}`, true, true},
 		{`{"type":"mcp_server","name":"github"}`, "*", "slack.x", `{}`, false, false},
 	} {
 		with := func(effect string) string {
-			return strings.Replace(statement("s", effect, `{"type":"tool","eq":"`+c.tool+`"}`), `{"type":"workspace","scope":"current"}`, c.resource, 1)
+			return strings.Replace(statement("s", effect, `{"type":"tool","eq":"`+c.tool+`"}`),
+				`{"type":"workspace","scope":"current"}`, c.resource, 1)
 		}
 		asked := call(t, c.called, c.arguments)
 		what := c.resource + " of " + c.arguments
-		wantVerdict(t, "permit "+what, judge(t, parse(t, profileText("hold", with("permit")))), asked, pick(c.permits, verdict.Allow, verdict.Hold))
-		wantVerdict(t, "forbid "+what, judge(t, parse(t, profileText("allow", with("forbid")))), asked, pick(c.forbids, verdict.Deny, verdict.Allow))
+		wantVerdict(t, "permit "+what, judge(t, parse(t, profileText("hold", with("permit")))), asked,
+			pick(c.permits, verdict.Allow, verdict.Hold))
+		wantVerdict(t, "forbid "+what, judge(t, parse(t, profileText("allow", with("forbid")))), asked,
+			pick(c.forbids, verdict.Deny, verdict.Allow))
 	}
 }

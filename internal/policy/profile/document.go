@@ -10,19 +10,32 @@ import (
 // their order and with their ids. Name is the policy's.
 func (p *Profile) Document(name, orgID string) (*document.Document, []Problem) {
 	doc := &document.Document{
-		Version: document.Version, Name: name, Description: p.Description, Default: p.Default, Rules: []document.Rule{},
+		Version:     document.Version,
+		Name:        name,
+		Description: p.Description,
+		Default:     p.Default,
+		Rules:       []document.Rule{},
 	}
 	var problems []Problem
 	for i := range p.Statements {
 		s := &p.Statements[i]
 		if s.Principal.Type == orgPrincipal && s.Principal.ID != all && s.Principal.ID != orgID {
 			problems = append(problems, Problem{
-				Field: Place(i) + ".principal.id", Message: "must be * or the id of this organization: a profile judges no other's calls",
+				Field:   Place(i) + ".principal.id",
+				Message: "must be * or the id of this organization: a profile judges no other's calls",
 			})
 		}
-		rule := document.Rule{ID: s.ID, Description: shorten(s.Words()), Effect: s.Effect, Tools: s.patterns(), When: s.when()}
+		rule := document.Rule{
+			ID:          s.ID,
+			Description: shorten(s.Words()),
+			Effect:      s.Effect,
+			Tools:       s.patterns(),
+			When:        s.when(),
+		}
 		if len(rule.When) > document.MaxCondition || len(rule.Tools) > document.MaxTools {
-			problems = append(problems, Problem{Field: Place(i), Message: "is too large to be judged for every call: split it into several statements"})
+			problems = append(problems, Problem{
+				Field: Place(i), Message: "is too large to be judged for every call: split it into several statements",
+			})
 		}
 		doc.Rules = append(doc.Rules, rule)
 	}

@@ -69,7 +69,14 @@ func (p *Profile) written() written {
 		} else {
 			action["eq"] = s.Action.Names[0]
 		}
-		statement := writtenStatement{ID: s.ID, Effect: effectWord(s.Effect), Principal: s.Principal, Action: action, Resource: s.Resource, Conditions: []writtenCondition{}}
+		statement := writtenStatement{
+			ID:         s.ID,
+			Effect:     effectWord(s.Effect),
+			Principal:  s.Principal,
+			Action:     action,
+			Resource:   s.Resource,
+			Conditions: []writtenCondition{},
+		}
 		for _, c := range s.Conditions {
 			statement.Conditions = append(statement.Conditions, writtenCondition{c.Field, c.Op, c.value()})
 		}

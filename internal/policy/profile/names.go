@@ -36,11 +36,24 @@ var (
 // tools are those of Gemini CLI, Claude Code and Codex.
 var tools = []tool{
 	{name: "Bash", has: shellField, beside: []string{"write_stdin", "write_bash", "Monitor", "js_repl", "PowerShell"},
-		others: []string{"run_shell_command", "run_shell", "shell", "shell_command", "local_shell", "exec_command", "unified_exec", "container.exec"}},
+		others: []string{
+			"run_shell_command", "run_shell", "shell", "shell_command", "local_shell", "exec_command", "unified_exec",
+			"container.exec",
+		}},
 	{name: "PowerShell"},
-	{name: "Read", has: fileField, others: []string{"read_file", "read_many_files", "view", "view_image"}, beside: editors},
+	{
+		name:   "Read",
+		has:    fileField,
+		others: []string{"read_file", "read_many_files", "view", "view_image"},
+		beside: editors,
+	},
 	{name: "Write", has: fileField, others: []string{"write_file", "create_file", "create"}, beside: writers},
-	{name: "Edit", has: fileField, others: []string{"replace", "edit_file"}, beside: append([]string{"MultiEdit", "multi_edit"}, writers...)},
+	{
+		name:   "Edit",
+		has:    fileField,
+		others: []string{"replace", "edit_file"},
+		beside: append([]string{"MultiEdit", "multi_edit"}, writers...),
+	},
 	{name: "MultiEdit", has: fileField, others: []string{"multi_edit"}, beside: writers},
 	{name: "apply_patch"}, // the files it changes stand within its text
 	{name: "NotebookEdit", has: fileField}, {name: "NotebookRead", has: fileField},
@@ -49,19 +62,26 @@ var tools = []tool{
 	{name: "LSP"},
 	{name: "WebFetch", has: hostField, others: []string{"web_fetch", "fetch", "http"}},
 	{name: "WebSearch", others: []string{"google_web_search", "web_search", "search"}},
-	{name: "Agent", others: []string{"Task", "invoke_agent", "delegate_to_agent", "codebase_investigator", "spawn_agent"}},
+	{
+		name:   "Agent",
+		others: []string{"Task", "invoke_agent", "delegate_to_agent", "codebase_investigator", "spawn_agent"},
+	},
 	{name: "Explore"},
 	{name: "Skill", others: []string{"activate_skill"}},
 	{name: "TodoWrite", others: []string{"write_todos", "update_plan"}},
 	{name: "save_memory"}, {name: "get_internal_docs"}, {name: "write_stdin"},
 	{name: "AskUserQuestion", others: []string{"ask_user", "request_user_input"}},
-	{name: "EnterPlanMode", others: []string{"enter_plan_mode"}}, {name: "ExitPlanMode", others: []string{"exit_plan_mode"}},
+	{name: "EnterPlanMode", others: []string{"enter_plan_mode"}},
+	{name: "ExitPlanMode", others: []string{"exit_plan_mode"}},
 	{name: "ListMcpResourcesTool", others: []string{"list_mcp_resources"}},
 	{name: "ReadMcpResourceTool", others: []string{"read_mcp_resource"}},
 	{name: "EnterWorktree"}, {name: "ExitWorktree"}, {name: "CronCreate"}, {name: "CronDelete"}, {name: "CronList"},
-	{name: "Monitor"}, {name: "PushNotification"}, {name: "RemoteTrigger"}, {name: "ScheduleWakeup"}, {name: "SendMessage"},
-	{name: "ShareOnboardingGuide"}, {name: "TaskCreate"}, {name: "TaskGet"}, {name: "TaskList"}, {name: "TaskOutput"}, {name: "TaskStop"},
-	{name: "TaskUpdate"}, {name: "TeamCreate"}, {name: "TeamDelete"}, {name: "ToolSearch"}, {name: "WaitForMcpServers"}, {name: "Workflow"},
+	{name: "Monitor"}, {name: "PushNotification"}, {name: "RemoteTrigger"}, {name: "ScheduleWakeup"},
+	{name: "SendMessage"},
+	{name: "ShareOnboardingGuide"}, {name: "TaskCreate"}, {name: "TaskGet"}, {name: "TaskList"}, {name: "TaskOutput"},
+	{name: "TaskStop"},
+	{name: "TaskUpdate"}, {name: "TeamCreate"}, {name: "TeamDelete"}, {name: "ToolSearch"}, {name: "WaitForMcpServers"},
+	{name: "Workflow"},
 }
 
 // byName finds a tool by any of its names, in small letters.

@@ -107,8 +107,10 @@ func TestServersAndTheirTools(t *testing.T) {
 	} {
 		permits := judge(t, parse(t, profileText("hold", statement("s", "permit", c.action))))
 		forbids := judge(t, parse(t, profileText("allow", statement("s", "forbid", c.action))))
-		wantVerdict(t, "permit "+c.action, permits, call(t, c.called, `{}`), pick(c.permits, verdict.Allow, verdict.Hold))
-		wantVerdict(t, "forbid "+c.action, forbids, call(t, c.called, `{}`), pick(c.forbid, verdict.Deny, verdict.Allow))
+		wantVerdict(t, "permit "+c.action, permits, call(t, c.called, `{}`), pick(c.permits, verdict.Allow,
+			verdict.Hold))
+		wantVerdict(t, "forbid "+c.action, forbids, call(t, c.called, `{}`), pick(c.forbid, verdict.Deny,
+			verdict.Allow))
 	}
 }
 
@@ -142,13 +144,16 @@ func TestPrincipals(t *testing.T) {
 	} {
 		principal := `"principal":{"type":"` + c.kind + `","id":"` + c.id + `"}`
 		with := func(effect string) string {
-			return strings.Replace(statement("s", effect, `{"type":"tool","eq":"Bash"}`), `"principal":{"type":"agent","id":"*"}`, principal, 1)
+			return strings.Replace(statement("s", effect, `{"type":"tool","eq":"Bash"}`),
+				`"principal":{"type":"agent","id":"*"}`, principal, 1)
 		}
 		asked := call(t, c.called, `{"command":"ls"}`)
 		asked.Agent.ID, asked.User.Role = c.agent, c.role
 		what := principal + " and agent " + c.agent + ", role " + c.role
-		wantVerdict(t, "permit "+what, judge(t, parse(t, profileText("hold", with("permit")))), asked, pick(c.permits, verdict.Allow, verdict.Hold))
-		wantVerdict(t, "forbid "+what, judge(t, parse(t, profileText("allow", with("forbid")))), asked, pick(c.forbids, verdict.Deny, verdict.Allow))
+		wantVerdict(t, "permit "+what, judge(t, parse(t, profileText("hold", with("permit")))), asked,
+			pick(c.permits, verdict.Allow, verdict.Hold))
+		wantVerdict(t, "forbid "+what, judge(t, parse(t, profileText("allow", with("forbid")))), asked,
+			pick(c.forbids, verdict.Deny, verdict.Allow))
 	}
 }
 
@@ -171,7 +176,8 @@ func TestStatementsLeaveOtherToolsForeseeable(t *testing.T) {
 // language, is not known by a command that stands beside what it runs.
 func TestWhatRunsUnseenIsRestricted(t *testing.T) {
 	t.Parallel()
-	forbids := judge(t, parse(t, profileText("allow", statement("s", "forbid", `{"type":"tool","eq":"Bash"}`, condition(`bash.program in ["rm"]`)))))
+	forbids := judge(t, parse(t, profileText("allow", statement("s", "forbid", `{"type":"tool","eq":"Bash"}`,
+		condition(`bash.program in ["rm"]`)))))
 	programs := judge(t, parse(t, profileText("allow", statement("s", "forbid", `{"type":"bash_program","eq":"rm"}`))))
 	for called, arguments := range map[string]string{
 		"codex.write_stdin":      `{"session_id":1,"chars":"rm -rf x\n","command":"ls"}`,

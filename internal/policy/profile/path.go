@@ -21,18 +21,25 @@ var (
 func (s *Statement) overPaths(c *Condition) string {
 	names, many := list(pathNames), list(manyPaths)
 	if s.restricts() {
-		return fmt.Sprintf("!args.exists(k, v, k in %s) || args.exists(k, v, k in %s || k in %s && (%s))", names, many, names, s.testPath(c)+s.searches(c))
+		return fmt.Sprintf("!args.exists(k, v, k in %s) || args.exists(k, v, k in %s || k in %s && (%s))", names, many,
+			names, s.testPath(c)+s.searches(c))
 	}
-	return fmt.Sprintf("args.exists(k, v, k in %s) && args.all(k, v, !(k in %s) && (!(k in %s) || %s))", names, many, names, s.testPath(c))
+	return fmt.Sprintf("args.exists(k, v, k in %s) && args.all(k, v, !(k in %s) && (!(k in %s) || %s))", names, many,
+		names, s.testPath(c))
 }
 
 // searches adds that a search reads all files below what it names. Only where its
 // path looks like a file is what it reads known.
 func (s *Statement) searches(c *Condition) string {
-	if c.Op == opWorkspace || !slices.ContainsFunc(s.Action.Names, func(name string) bool { t := find(name); return t != nil && t.name == "Grep" }) {
+	if c.Op == opWorkspace ||
+		!slices.ContainsFunc(s.Action.Names, func(name string) bool {
+			t := find(name)
+			return t != nil && t.name == "Grep"
+		}) {
 		return ""
 	}
-	return fmt.Sprintf(` || tool.lowerAscii() in %s && !path(v).base.matches("[^.]\\.\\w+$")`, list(restricted([]string{"Grep"})))
+	return fmt.Sprintf(` || tool.lowerAscii() in %s && !path(v).base.matches("[^.]\\.\\w+$")`,
+		list(restricted([]string{"Grep"})))
 }
 
 // testPath asks about one path, v. What is no text fails, as a path that cannot be
@@ -101,7 +108,8 @@ func (c *Condition) mayBe() string {
 		if c.Op == opStarts {
 			ends = "contains"
 		}
-		parts = append(parts, fmt.Sprintf(`%s.startsWith("/") && %s.exists(x, %s.%s(x))`, subjects[0], list(below), subjects[0], ends))
+		parts = append(parts, fmt.Sprintf(`%s.startsWith("/") && %s.exists(x, %s.%s(x))`, subjects[0], list(below),
+			subjects[0], ends))
 	}
 	return strings.Join(append(parts, climbs), " || ")
 }
@@ -140,7 +148,8 @@ func (c *Condition) mayMatch(climbs string) string {
 	if !beginnings(tree) {
 		return test
 	}
-	return fmt.Sprintf(`%s || path(v).clean.startsWith("/") && path(v).clean.matches(%s) || %s`, test, quote(tree.String()), climbs)
+	return fmt.Sprintf(`%s || path(v).clean.startsWith("/") && path(v).clean.matches(%s) || %s`, test,
+		quote(tree.String()), climbs)
 }
 
 // beginnings has a pattern take the beginning of any part of a path for the

@@ -29,7 +29,8 @@ var drawn = []struct {
 
 // plainValues are values that a field takes as they are.
 var plainValues = map[string][]string{
-	"bash.program": {"rm", "git", "a.out"}, "tool.name": {"Bash", "read_file", "github.x"}, "mcp.server": {"github", "slack-2"}, "network.host": {"a.b", "Example.com"},
+	"bash.program": {"rm", "git", "a.out"}, "tool.name": {"Bash", "read_file", "github.x"},
+	"mcp.server": {"github", "slack-2"}, "network.host": {"a.b", "Example.com"},
 }
 
 func drawCondition(t *rapid.T, field string) map[string]any {
@@ -54,15 +55,25 @@ func drawProfile(t *rapid.T) []byte {
 			conditions = append(conditions, drawCondition(t, rapid.SampledFrom(parts.fields).Draw(t, "field")))
 		}
 		statements = append(statements, map[string]any{
-			"id": "s" + string(rune('a'+i)), "effect": rapid.SampledFrom([]string{"permit", "forbid", "require_approval"}).Draw(t, "effect"),
-			"principal": map[string]any{"type": "agent", "id": rapid.SampledFrom([]string{"*", "claude-code", `a"b\c`}).Draw(t, "principal")},
-			"action":    parts.action, "resource": map[string]any{"type": "workspace", "scope": "current"}, "conditions": conditions,
+			"id":     "s" + string(rune('a'+i)),
+			"effect": rapid.SampledFrom([]string{"permit", "forbid", "require_approval"}).Draw(t, "effect"),
+			"principal": map[string]any{
+				"type": "agent", "id": rapid.SampledFrom([]string{"*", "claude-code", `a"b\c`}).Draw(t, "principal"),
+			},
+			"action": parts.action, "resource": map[string]any{"type": "workspace", "scope": "current"},
+			"conditions": conditions,
 		})
 	}
 	text, err := json.Marshal(map[string]any{
 		"schemaVersion": "armor.policy.v1", "kind": "PolicyProfile",
-		"metadata":   map[string]any{"name": rapid.StringMatching(`[!-~äß€]([ -~äß€]{0,40}[!-~äß€])?`).Draw(t, "name"), "description": words.Draw(t, "description")},
-		"defaults":   map[string]any{"decision": rapid.SampledFrom([]string{"allow", "deny", "hold"}).Draw(t, "default"), "conflictResolution": "deny_overrides"},
+		"metadata": map[string]any{
+			"name":        rapid.StringMatching(`[!-~äß€]([ -~äß€]{0,40}[!-~äß€])?`).Draw(t, "name"),
+			"description": words.Draw(t, "description"),
+		},
+		"defaults": map[string]any{
+			"decision":           rapid.SampledFrom([]string{"allow", "deny", "hold"}).Draw(t, "default"),
+			"conflictResolution": "deny_overrides",
+		},
 		"statements": statements,
 	})
 	if err != nil {
@@ -108,7 +119,9 @@ func TestEveryProfileThatIsTakenCanBeJudged(t *testing.T) {
 		if len(wrong) > 0 {
 			t.Fatalf("it does not compile: %v\n%s", wrong, document.Render(doc))
 		}
-		nothing := engine.NewSet([]engine.Active{{ID: "p", Policy: policy}}).Evaluate(&toolcall.Call{Server: "local", Tool: "Bash"}, nil)
+		nothing := engine.NewSet([]engine.Active{
+			{ID: "p", Policy: policy},
+		}).Evaluate(&toolcall.Call{Server: "local", Tool: "Bash"}, nil)
 		for i := range p.Statements {
 			if forbidsCommands(&p.Statements[i]) && nothing.Verdict != verdict.Deny {
 				t.Fatalf("a command that is not given is %s\n%s", nothing.Verdict, document.Render(doc))

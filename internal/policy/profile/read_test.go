@@ -25,50 +25,169 @@ func TestWhatIsRefused(t *testing.T) {
 		{"a list", `[]`, "body", "JSON object"},
 		{"a member twice", `{"kind":"a","kind":"b"}`, "body", "twice"},
 		{"an unknown member", strings.Replace(good, `"kind"`, `"source":1,"kind"`, 1), "source", "not known"},
-		{"an unknown member of a statement", strings.Replace(good, `"effect"`, `"priority":1,"effect"`, 1), "statements[0].priority", "not known"},
+		{
+			"an unknown member of a statement", strings.Replace(good, `"effect"`, `"priority":1,"effect"`, 1),
+			"statements[0].priority", "not known",
+		},
 		{"another schema", strings.Replace(good, "policy.v1", "policy.v2", 1), "schemaVersion", "armor.policy.v1"},
 		{"another kind", strings.Replace(good, "PolicyProfile", "Policy", 1), "kind", "PolicyProfile"},
-		{"another default", strings.Replace(good, `"decision":"deny"`, `"decision":"ask"`, 1), "defaults.decision", "hold"},
-		{"another resolution", strings.Replace(good, "deny_overrides", "permit_overrides", 1), "defaults.conflictResolution", "deny_overrides"},
+		{
+			"another default", strings.Replace(good, `"decision":"deny"`, `"decision":"ask"`, 1), "defaults.decision",
+			"hold",
+		},
+		{
+			"another resolution", strings.Replace(good, "deny_overrides", "permit_overrides", 1),
+			"defaults.conflictResolution", "deny_overrides",
+		},
 		{"an unknown effect", strings.Replace(good, `"permit"`, `"allow"`, 1), "statements[0].effect", "permit"},
-		{"no principal", strings.Replace(good, `"principal":{"type":"agent","id":"*"},`, "", 1), "statements[0].principal", "missing"},
-		{"one person", strings.Replace(good, `{"type":"agent","id":"*"}`, `{"type":"user","id":"ann"}`, 1), "statements[0].principal.id", "bind"},
-		{"an unknown role", strings.Replace(good, `{"type":"agent","id":"*"}`, `{"type":"role","id":"boss"}`, 1), "statements[0].principal.id", "approver"},
+		{
+			"no principal", strings.Replace(good, `"principal":{"type":"agent","id":"*"},`, "", 1),
+			"statements[0].principal", "missing",
+		},
+		{
+			"one person", strings.Replace(good, `{"type":"agent","id":"*"}`, `{"type":"user","id":"ann"}`, 1),
+			"statements[0].principal.id", "bind",
+		},
+		{
+			"an unknown role", strings.Replace(good, `{"type":"agent","id":"*"}`, `{"type":"role","id":"boss"}`, 1),
+			"statements[0].principal.id", "approver",
+		},
 		{"an unknown tool", permit(`{"type":"tool","eq":"Bsh"}`), "statements[0].action.eq", "mcp_tool"},
-		{"an unknown tool in a list", permit(`{"type":"tool","in":["Bash","curl","Rd"]}`), "statements[0].action.in[1]", "bash_program"},
+		{
+			"an unknown tool in a list", permit(`{"type":"tool","in":["Bash","curl","Rd"]}`),
+			"statements[0].action.in[1]", "bash_program",
+		},
 		{"both selectors", permit(`{"type":"tool","eq":"Bash","in":["Read"]}`), "statements[0].action", "not both"},
 		{"no selector", permit(`{"type":"tool"}`), "statements[0].action", "eq or in"},
 		{"an empty selector", permit(`{"type":"tool","in":[]}`), "statements[0].action.in", "at least one"},
-		{"an MCP tool without its server", permit(`{"type":"mcp_tool","eq":"create_issue"}`), "statements[0].action.eq", "mcp__server__tool"},
-		{"Gemini's joined name", permit(`{"type":"mcp_tool","eq":"mcp_github_create_issue"}`), "statements[0].action.eq", "mcp__server__tool"},
-		{"an agent as a server", permit(`{"type":"mcp_server","eq":"claude-code"}`), "statements[0].action.eq", "no MCP server"},
-		{"a program with its folder", permit(`{"type":"bash_program","eq":"/bin/rm"}`), "statements[0].action.eq", "without its folder"},
-		{"an unknown field", permit(bashAction, condition(`bash.user eq "root"`)), "statements[0].conditions[0].field", "bash.program"},
-		{"an unknown operator", permit(bashAction, condition(`bash.raw like "x"`)), "statements[0].conditions[0].op", "matches"},
-		{"an operator of another field", permit(bashAction, condition(`bash.raw within_workspace true`)), "statements[0].conditions[0].op", "not for bash.raw"},
-		{"a pattern over tools", permit(anyAction, condition(`tool.name matches "^B"`)), "statements[0].conditions[0].op", "not for tool.name"},
-		{"no value", permit(bashAction, `{"field":"bash.raw","op":"eq"}`), "statements[0].conditions[0].value", "missing"},
-		{"a value of another type", permit(bashAction, condition(`bash.program eq ["ls"]`)), "statements[0].conditions[0].value", "text"},
-		{"a list that is none", permit(bashAction, condition(`bash.program in "ls"`)), "statements[0].conditions[0].value", "list"},
-		{"an empty list", permit(bashAction, condition(`bash.program not_in []`)), "statements[0].conditions[0].value", "at least one"},
-		{"truth as text", permit(bashAction, condition(`bash.hasWriteRedirection eq "false"`)), "statements[0].conditions[0].value", "true or false"},
-		{"a pattern that is none", permit(bashAction, condition(`bash.raw matches "(?=x)"`)), "statements[0].conditions[0].value", "RE2"},
-		{"a URL for a host", permit(`{"type":"tool","eq":"WebFetch"}`, condition(`network.host eq "https://a.b"`)), "statements[0].conditions[0].value", "host alone"},
-		{"an unknown member of a condition", permit(bashAction, `{"field":"bash.raw","op":"eq","value":"x","flags":"i"}`), "statements[0].conditions[0].flags", "not known"},
-		{"a field that no tool has", permit(anyAction, condition(`bash.program eq "ls"`)), "statements[0].conditions[0]", "known of Bash alone"},
-		{"a field that one tool lacks", permit(`{"type":"tool","in":["Read","Bash"]}`, condition(`file.path eq "a"`)), "statements[0].conditions[0]", "not known of Bash"},
-		{"hosts of commands", permit(bashAction, condition(`network.host eq "a.b"`)), "statements[0].conditions[0]", "not known of Bash"},
-		{"a server of own tools", permit(bashAction, condition(`mcp.server eq "github"`)), "statements[0].conditions[0]", "own tools"},
-		{"a secret", strings.Replace(good, `{"type":"workspace","scope":"current"}`, `{"type":"secret","name":"x"}`, 1), "statements[0].resource.type", "file.path"},
-		{"a file without its path", strings.Replace(permit(`{"type":"tool","eq":"Read"}`), `{"type":"workspace","scope":"current"}`, `{"type":"file"}`, 1), "statements[0].resource.path", "missing"},
-		{"a pattern for a path", strings.Replace(permit(`{"type":"tool","eq":"Read"}`), `{"type":"workspace","scope":"current"}`, `{"type":"file","path":"/srv/*"}`, 1), "statements[0].resource.path", "matches"},
-		{"a path of a workspace", strings.Replace(good, `"scope":"current"`, `"path":"/srv"`, 1), "statements[0].resource.path", "not for"},
-		{"another scope", strings.Replace(good, `"scope":"current"`, `"scope":"all"`, 1), "statements[0].resource.scope", "current"},
-		{"a file of a shell", strings.Replace(good, `{"type":"workspace","scope":"current"}`, `{"type":"file","path":"/srv/a"}`, 1), "statements[0].resource", "not known of Bash"},
+		{
+			"an MCP tool without its server", permit(`{"type":"mcp_tool","eq":"create_issue"}`),
+			"statements[0].action.eq", "mcp__server__tool",
+		},
+		{
+			"Gemini's joined name", permit(`{"type":"mcp_tool","eq":"mcp_github_create_issue"}`),
+			"statements[0].action.eq", "mcp__server__tool",
+		},
+		{
+			"an agent as a server", permit(`{"type":"mcp_server","eq":"claude-code"}`), "statements[0].action.eq",
+			"no MCP server",
+		},
+		{
+			"a program with its folder", permit(`{"type":"bash_program","eq":"/bin/rm"}`), "statements[0].action.eq",
+			"without its folder",
+		},
+		{
+			"an unknown field", permit(bashAction, condition(`bash.user eq "root"`)),
+			"statements[0].conditions[0].field", "bash.program",
+		},
+		{
+			"an unknown operator", permit(bashAction, condition(`bash.raw like "x"`)),
+			"statements[0].conditions[0].op", "matches",
+		},
+		{
+			"an operator of another field", permit(bashAction, condition(`bash.raw within_workspace true`)),
+			"statements[0].conditions[0].op", "not for bash.raw",
+		},
+		{
+			"a pattern over tools", permit(anyAction, condition(`tool.name matches "^B"`)),
+			"statements[0].conditions[0].op", "not for tool.name",
+		},
+		{
+			"no value", permit(bashAction, `{"field":"bash.raw","op":"eq"}`), "statements[0].conditions[0].value",
+			"missing",
+		},
+		{
+			"a value of another type", permit(bashAction, condition(`bash.program eq ["ls"]`)),
+			"statements[0].conditions[0].value", "text",
+		},
+		{
+			"a list that is none", permit(bashAction, condition(`bash.program in "ls"`)),
+			"statements[0].conditions[0].value", "list",
+		},
+		{
+			"an empty list", permit(bashAction, condition(`bash.program not_in []`)),
+			"statements[0].conditions[0].value", "at least one",
+		},
+		{
+			"truth as text", permit(bashAction, condition(`bash.hasWriteRedirection eq "false"`)),
+			"statements[0].conditions[0].value", "true or false",
+		},
+		{
+			"a pattern that is none", permit(bashAction, condition(`bash.raw matches "(?=x)"`)),
+			"statements[0].conditions[0].value", "RE2",
+		},
+		{
+			"a URL for a host", permit(`{"type":"tool","eq":"WebFetch"}`, condition(`network.host eq "https://a.b"`)),
+			"statements[0].conditions[0].value", "host alone",
+		},
+		{
+			"an unknown member of a condition",
+			permit(bashAction, `{"field":"bash.raw","op":"eq","value":"x","flags":"i"}`),
+			"statements[0].conditions[0].flags", "not known",
+		},
+		{
+			"a field that no tool has", permit(anyAction, condition(`bash.program eq "ls"`)),
+			"statements[0].conditions[0]", "known of Bash alone",
+		},
+		{
+			"a field that one tool lacks",
+			permit(`{"type":"tool","in":["Read","Bash"]}`, condition(`file.path eq "a"`)),
+			"statements[0].conditions[0]", "not known of Bash",
+		},
+		{
+			"hosts of commands", permit(bashAction, condition(`network.host eq "a.b"`)), "statements[0].conditions[0]",
+			"not known of Bash",
+		},
+		{
+			"a server of own tools", permit(bashAction, condition(`mcp.server eq "github"`)),
+			"statements[0].conditions[0]", "own tools",
+		},
+		{
+			"a secret",
+			strings.Replace(good, `{"type":"workspace","scope":"current"}`, `{"type":"secret","name":"x"}`, 1),
+			"statements[0].resource.type", "file.path",
+		},
+		{
+			"a file without its path",
+			strings.Replace(permit(`{"type":"tool","eq":"Read"}`), `{"type":"workspace","scope":"current"}`,
+				`{"type":"file"}`, 1),
+			"statements[0].resource.path", "missing",
+		},
+		{
+			"a pattern for a path",
+			strings.Replace(permit(`{"type":"tool","eq":"Read"}`), `{"type":"workspace","scope":"current"}`,
+				`{"type":"file","path":"/srv/*"}`, 1),
+			"statements[0].resource.path", "matches",
+		},
+		{
+			"a path of a workspace", strings.Replace(good, `"scope":"current"`, `"path":"/srv"`, 1),
+			"statements[0].resource.path", "not for",
+		},
+		{
+			"another scope", strings.Replace(good, `"scope":"current"`, `"scope":"all"`, 1),
+			"statements[0].resource.scope", "current",
+		},
+		{
+			"a file of a shell",
+			strings.Replace(good, `{"type":"workspace","scope":"current"}`, `{"type":"file","path":"/srv/a"}`, 1),
+			"statements[0].resource", "not known of Bash",
+		},
 		{"an id that is none", strings.Replace(good, `"id":"s"`, `"id":"a b"`, 1), "statements[0].id", "letters"},
-		{"the id of the default", strings.Replace(good, `"id":"s"`, `"id":"default"`, 1), "statements[0].id", "default"},
-		{"an id twice", profileText("deny", statement("s", "permit", bashAction), statement("s", "forbid", bashAction)), "statements[1]", "statements[0]"},
-		{"too many statements", profileText("deny", slices.Repeat([]string{statement("s", "permit", bashAction)}, profile.MaxStatements+1)...), "statements", "at most 200"},
+		{
+			"the id of the default", strings.Replace(good, `"id":"s"`, `"id":"default"`, 1), "statements[0].id",
+			"default",
+		},
+		{
+			"an id twice",
+			profileText("deny", statement("s", "permit", bashAction), statement("s", "forbid", bashAction)),
+			"statements[1]", "statements[0]",
+		},
+		{
+			"too many statements",
+			profileText("deny", slices.Repeat([]string{statement("s", "permit", bashAction)},
+				profile.MaxStatements+1)...),
+			"statements", "at most 200",
+		},
 		{"too long", `"` + strings.Repeat("x", profile.MaxBytes) + `"`, "policy", "at most"},
 	} {
 		p, problems := profile.Parse([]byte(c.text))
@@ -111,13 +230,16 @@ func TestEveryProblemIsToldAtOnce(t *testing.T) {
 func TestConditionalPermitsStayConditional(t *testing.T) {
 	t.Parallel()
 	for _, written := range []string{
-		`bash.programs in ["ls"]`, `bash.program one_of ["ls"]`, `bash.program in "ls"`, `bash.program in []`, `bash.raw matches "(?!rm)"`,
+		`bash.programs in ["ls"]`, `bash.program one_of ["ls"]`, `bash.program in "ls"`, `bash.program in []`,
+		`bash.raw matches "(?!rm)"`,
 	} {
-		if _, problems := profile.Parse([]byte(profileText("deny", statement("s", "permit", bashAction, condition(written))))); problems == nil {
+		if _, problems := profile.Parse([]byte(profileText("deny", statement("s", "permit", bashAction,
+			condition(written))))); problems == nil {
 			t.Errorf("%s was taken", written)
 		}
 	}
-	taken := judge(t, parse(t, profileText("deny", statement("s", "permit", bashAction, condition(`bash.program in ["ls"]`)))))
+	taken := judge(t, parse(t, profileText("deny", statement("s", "permit", bashAction,
+		condition(`bash.program in ["ls"]`)))))
 	wantVerdict(t, "what it permits", taken, call(t, "local.Bash", `{"command":"ls"}`), verdict.Allow)
 	wantVerdict(t, "what it does not", taken, call(t, "local.Bash", `{"command":"rm x"}`), verdict.Deny)
 }
@@ -126,8 +248,10 @@ func TestConditionalPermitsStayConditional(t *testing.T) {
 // match, and look as if it did.
 func TestOtherOrganizations(t *testing.T) {
 	t.Parallel()
-	text := strings.Replace(profileText("deny", statement("s", "forbid", bashAction)), `{"type":"agent","id":"*"}`, `{"type":"org","id":"elsewhere"}`, 1)
-	if _, problems := parse(t, text).Document("x", orgID); len(problems) != 1 || problems[0].Field != "policy.statements[0].principal.id" {
+	text := strings.Replace(profileText("deny", statement("s", "forbid", bashAction)), `{"type":"agent","id":"*"}`,
+		`{"type":"org","id":"elsewhere"}`, 1)
+	if _, problems := parse(t, text).Document("x", orgID); len(problems) != 1 ||
+		problems[0].Field != "policy.statements[0].principal.id" {
 		t.Errorf("problems = %v", problems)
 	}
 }
@@ -138,20 +262,34 @@ func TestRuleLists(t *testing.T) {
 	const taken = `{"rules":[{"id":"a","action":"deny","tool":"apply_patch"},{"action":"require_approval","tool":"bash"},{"id":"c","action":"allow","tool":"read_file"}]}`
 	set := judge(t, parse(t, taken))
 	for called, want := range map[string]verdict.Verdict{
-		"codex.apply_patch": verdict.Deny, "codex.shell": verdict.Hold, "codex.read_file": verdict.Allow, "codex.web_search": verdict.Allow, "github.x": verdict.Allow,
+		"codex.apply_patch": verdict.Deny, "codex.shell": verdict.Hold, "codex.read_file": verdict.Allow,
+		"codex.web_search": verdict.Allow, "github.x": verdict.Allow,
 	} {
 		wantVerdict(t, "a list of rules", set, call(t, called, `{}`), want)
 	}
 	for _, c := range []struct{ name, rules, field string }{
-		{"an exception", `{"id":"a","action":"require_approval","tool":"bash"},{"id":"b","action":"deny","tool":"*"}`, "rules[1]"},
-		{"an exception under another name", `{"id":"a","action":"allow","tool":"Bash"},{"id":"b","action":"deny","tool":"run_shell_command"}`, "rules[1]"},
+		{
+			"an exception",
+			`{"id":"a","action":"require_approval","tool":"bash"},{"id":"b","action":"deny","tool":"*"}`, "rules[1]",
+		},
+		{
+			"an exception under another name",
+			`{"id":"a","action":"allow","tool":"Bash"},{"id":"b","action":"deny","tool":"run_shell_command"}`,
+			"rules[1]",
+		},
 		{"a class of data", `{"id":"a","action":"deny","tool":"*","dataClass":"PCI"}`, "rules[0].dataClass"},
-		{"parameters", `{"id":"a","action":"deny","tool":"bash","params":{"command":{"$contains":"rm"}}}`, "rules[0].params"},
+		{
+			"parameters", `{"id":"a","action":"deny","tool":"bash","params":{"command":{"$contains":"rm"}}}`,
+			"rules[0].params",
+		},
 		{"any parameter", `{"id":"a","action":"deny","tool":"bash","anyParam":"x"}`, "rules[0].anyParam"},
 		{"a pattern", `{"id":"a","action":"deny","tool":"read_*"}`, "rules[0].tool"},
 		{"an unknown action", `{"id":"a","action":"block","tool":"bash"}`, "rules[0].action"},
 		{"no tool", `{"id":"a","action":"deny"}`, "rules[0].tool"},
-		{"an id twice", `{"id":"a","action":"deny","tool":"Bash"},{"id":"a","action":"deny","tool":"Read"}`, "rules[1]"},
+		{
+			"an id twice", `{"id":"a","action":"deny","tool":"Bash"},{"id":"a","action":"deny","tool":"Read"}`,
+			"rules[1]",
+		},
 	} {
 		_, problems := profile.Parse([]byte(`{"rules":[` + c.rules + `]}`))
 		if !slices.ContainsFunc(problems, func(p profile.Problem) bool { return p.Field == c.field }) {
@@ -163,11 +301,14 @@ func TestRuleLists(t *testing.T) {
 // TestFormIsStable: one profile has one form and hash, however it is written.
 func TestFormIsStable(t *testing.T) {
 	t.Parallel()
-	text := profileText("hold", statement("a", "permit", `{"type":"tool","in":["Read","Grep"]}`), statement("b", "forbid", bashAction,
-		condition(`bash.program in ["rm"]`), condition(`bash.hasWriteRedirection eq false`)), statement("c", "permit", `{"type":"tool","eq":"Write"}`, condition(`file.path within_workspace`)))
+	text := profileText("hold", statement("a", "permit", `{"type":"tool","in":["Read","Grep"]}`),
+		statement("b", "forbid", bashAction,
+			condition(`bash.program in ["rm"]`), condition(`bash.hasWriteRedirection eq false`)),
+		statement("c", "permit", `{"type":"tool","eq":"Write"}`, condition(`file.path within_workspace`)))
 	form := formOf(t, text)
 	spaced := strings.ReplaceAll(strings.ReplaceAll(text, ":", " : "), ",", " ,\n")
-	turned := strings.Replace(text, `"schemaVersion":"armor.policy.v1","kind":"PolicyProfile"`, `"kind":"PolicyProfile","schemaVersion":"armor.policy.v1"`, 1)
+	turned := strings.Replace(text, `"schemaVersion":"armor.policy.v1","kind":"PolicyProfile"`,
+		`"kind":"PolicyProfile","schemaVersion":"armor.policy.v1"`, 1)
 	for name, other := range map[string]string{"itself": form, "spaced": spaced, "in another order": turned} {
 		if again := formOf(t, other); again != form {
 			t.Errorf("%s:\n%s\nwant\n%s", name, again, form)
@@ -211,7 +352,8 @@ func TestWords(t *testing.T) {
 		t.Errorf("the default is told as %q", got)
 	}
 	conditions := slices.Repeat([]string{condition(`bash.program in ["rm","sudo"]`)}, 12)
-	judge(t, parse(t, profileText("deny", statement("many", "forbid", bashAction, conditions...), statement("all", "permit", bashAction, conditions...))))
+	judge(t, parse(t, profileText("deny", statement("many", "forbid", bashAction, conditions...),
+		statement("all", "permit", bashAction, conditions...))))
 	doc, _ := p.Document("x", orgID)
 	if got := fmt.Sprint(doc.Rules[0].ID, doc.Rules[0].Description); got != "a"+p.Statements[0].Words() {
 		t.Errorf("the rule says %q", got)

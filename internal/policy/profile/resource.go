@@ -29,8 +29,11 @@ func (r *reader) resource(v *node.Value) Resource {
 	if kind == nil {
 		return res
 	}
-	res.Type = kind.OneOf(workspaceResource, fileResource, folderResource, networkResource, serverResource, secretResource)
-	needs := map[string]string{fileResource: "path", folderResource: "path", networkResource: "host", serverResource: "name"}[res.Type]
+	res.Type = kind.OneOf(workspaceResource, fileResource, folderResource, networkResource, serverResource,
+		secretResource)
+	needs := map[string]string{
+		fileResource: "path", folderResource: "path", networkResource: "host", serverResource: "name",
+	}[res.Type]
 	for _, member := range []struct {
 		name string
 		into *string
@@ -100,7 +103,13 @@ func (a *Action) requireField(name string, at *node.Value) {
 	if a.Names == nil {
 		return // reported already
 	}
-	needs := map[string]field{bashProgram: shellField, bashRaw: shellField, bashRedirect: shellField, filePath: fileField, networkHost: hostField}[name]
+	needs := map[string]field{
+		bashProgram:  shellField,
+		bashRaw:      shellField,
+		bashRedirect: shellField,
+		filePath:     fileField,
+		networkHost:  hostField,
+	}[name]
 	switch {
 	case name == mcpServer:
 		if a.Type == programAction || a.Type == toolAction && !a.everything() {
@@ -111,7 +120,8 @@ func (a *Action) requireField(name string, at *node.Value) {
 		at.Problem("asks for %s, which is known of %s alone: name these in the action", name, knownOf(needs))
 	default:
 		if lacks, ok := lacking(a.Names, needs); ok {
-			at.Problem("asks for %s, which is not known of %s but of %s alone: make two statements", name, lacks, knownOf(needs))
+			at.Problem("asks for %s, which is not known of %s but of %s alone: make two statements", name, lacks,
+				knownOf(needs))
 		}
 	}
 }

@@ -47,14 +47,17 @@ func (r *reader) rule(v *node.Value, place int) Statement {
 		s.ID = r.id(id)
 	}
 	if action := m.Need("action"); action != nil {
-		s.Effect = map[string]verdict.Verdict{"allow": verdict.Allow, "deny": verdict.Deny, "require_approval": verdict.Hold}[action.OneOf("allow", "deny", "require_approval")]
+		s.Effect = map[string]verdict.Verdict{
+			"allow": verdict.Allow, "deny": verdict.Deny, "require_approval": verdict.Hold,
+		}[action.OneOf("allow", "deny", "require_approval")]
 	}
 	if tool := m.Need("tool"); tool != nil {
 		s.Action.Names = r.names(toolAction, []*node.Value{tool})
 	}
 	for _, name := range []string{"dataClass", "params", "anyParam", "scope"} {
 		if member := m.Get(name); member != nil {
-			member.Problem("is not taken from a list of rules: write a profile (%s) with a condition, or a policy", SchemaVersion)
+			member.Problem("is not taken from a list of rules: write a profile (%s) with a condition, or a policy",
+				SchemaVersion)
 		}
 	}
 	return s

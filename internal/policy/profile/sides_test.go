@@ -21,14 +21,24 @@ var sides = []struct {
 	patterns              []string
 }{
 	{"Bash", "bash.program", "command", []string{"rm", "git", "Ls"},
-		[]string{"rm", "RM x", "git status", "./git", "/bin/rm x", "/tmp/rm", "ls; rm x", "$X", "env rm", "", "git > x", "sh -c 'rm x'"}, []string{"^rm$", "g.t", "^LS", ""}},
+		[]string{
+			"rm", "RM x", "git status", "./git", "/bin/rm x", "/tmp/rm", "ls; rm x", "$X", "env rm", "", "git > x",
+			"sh -c 'rm x'",
+		}, []string{"^rm$", "g.t", "^LS", ""}},
 	{"Bash", "bash.raw", "command", []string{"rm", "git status", "ls"},
-		[]string{"rm", " rm ", "git status", "git status > x", "git status; rm x", "ls", "LS", "$X", ""}, []string{"rm", "^git", "ls$", "^$"}},
+		[]string{"rm", " rm ", "git status", "git status > x", "git status; rm x", "ls", "LS", "$X", ""},
+		[]string{"rm", "^git", "ls$", "^$"}},
 	{"Read", "file.path", "file_path", []string{".env", "/etc/passwd", "secrets/", "./a", "~/.ssh", "../x"},
-		[]string{".env", "/srv/.env", ".ENV", "a/../.env", "../.env", "/etc/passwd", "/etc/./passwd", "../../etc/passwd", "secrets/a", "/srv/secrets/a", "~/.ssh/id", "/home/u/.ssh", "a", "", "..", `a\b`, "/"},
+		[]string{
+			".env", "/srv/.env", ".ENV", "a/../.env", "../.env", "/etc/passwd", "/etc/./passwd", "../../etc/passwd",
+			"secrets/a", "/srv/secrets/a", "~/.ssh/id", "/home/u/.ssh", "a", "", "..", `a\b`, "/",
+		},
 		[]string{"^/etc/", "(^|/)\\.env$", "^secrets", "env$", "(/|^my)a", "^[a-z]+$"}},
 	{"WebFetch", "network.host", "url", []string{"example.com", "Evil.org"},
-		[]string{"https://example.com/", "https://EXAMPLE.com.", "https://example.com@evil.org/", "http://evil.org:80", "example.com", "https://ex\u00e4mple.com", ""}, []string{"example", "^evil\\.org$", "com$"}},
+		[]string{
+			"https://example.com/", "https://EXAMPLE.com.", "https://example.com@evil.org/", "http://evil.org:80",
+			"example.com", "https://ex\u00e4mple.com", "",
+		}, []string{"example", "^evil\\.org$", "com$"}},
 }
 
 // opposites are operators of which each says what the other does not.
@@ -50,15 +60,19 @@ func TestBothSidesOfACondition(t *testing.T) {
 			value = "(" + rapid.SampledFrom(side.patterns).Draw(t, "pattern") + ")"
 		}
 		args := map[string]any{}
-		for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{side.argument, "path", "cmd", "shell", "prompt"}), 0, 2, rapid.ID).Draw(t, "arguments") {
+		for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{
+			side.argument, "path", "cmd", "shell", "prompt",
+		}), 0, 2, rapid.ID).Draw(t, "arguments") {
 			args[name] = rapid.SampledFrom(side.arguments).Draw(t, name)
 		}
 		asked := &toolcall.Call{Server: "local", Tool: side.tool, Args: args, Org: toolcall.Org{ID: orgID}}
-		permits, forbids := matches(t, side.tool, "permit", side.field, op, value, asked), matches(t, side.tool, "forbid", side.field, op, value, asked)
+		permits, forbids := matches(t, side.tool, "permit", side.field, op, value, asked),
+			matches(t, side.tool, "forbid", side.field, op, value, asked)
 		if permits && !forbids {
 			t.Fatalf("%s %s %v: %v is permitted and not forbidden", side.field, op, value, args)
 		}
-		if opposite, ok := opposites[op]; ok && forbids && matches(t, side.tool, "permit", side.field, opposite, value, asked) {
+		if opposite, ok := opposites[op]; ok && forbids &&
+			matches(t, side.tool, "permit", side.field, opposite, value, asked) {
 			t.Fatalf("%s %s %v: %v is forbidden by it and permitted by its opposite", side.field, op, value, args)
 		}
 	})
@@ -70,7 +84,8 @@ func matches(t *rapid.T, tool, effect, field, op string, value any, asked *toolc
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, problems := profile.Parse([]byte(profileText("hold", statement("s", effect, `{"type":"tool","eq":"`+tool+`"}`, string(written)))))
+	p, problems := profile.Parse([]byte(profileText("hold", statement("s", effect, `{"type":"tool","eq":"`+tool+`"}`,
+		string(written)))))
 	if problems != nil {
 		t.Fatalf("%s: %v", written, problems)
 	}

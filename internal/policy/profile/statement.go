@@ -12,7 +12,9 @@ import (
 
 // The effects of statements.
 var (
-	effects = map[string]verdict.Verdict{"permit": verdict.Allow, "forbid": verdict.Deny, "require_approval": verdict.Hold}
+	effects = map[string]verdict.Verdict{
+		"permit": verdict.Allow, "forbid": verdict.Deny, "require_approval": verdict.Hold,
+	}
 
 	effectWords = []string{"permit", "forbid", "require_approval"}
 )
@@ -79,7 +81,8 @@ func (r *reader) id(v *node.Value) string {
 	case text == document.DefaultRule:
 		v.Problem("must not be %q: the profile's default is named so", text)
 	case len(text) > document.MaxRuleID || !statementID.MatchString(text):
-		v.Problem("must be 1 to %d letters, digits, dots, dashes and underscores, the first a letter or digit", document.MaxRuleID)
+		v.Problem("must be 1 to %d letters, digits, dots, dashes and underscores, the first a letter or digit",
+			document.MaxRuleID)
 	default:
 		return text
 	}
@@ -215,5 +218,6 @@ func splitTool(name string) (server, tool string, ok bool) {
 	} else {
 		server, tool, ok = strings.Cut(name, ".")
 	}
-	return server, tool, ok && checkServer(server) == "" && toolPart.MatchString(tool) && !strings.ContainsFunc(tool, node.Invisible)
+	return server, tool, ok && checkServer(server) == "" && toolPart.MatchString(tool) &&
+		!strings.ContainsFunc(tool, node.Invisible)
 }

@@ -11,7 +11,10 @@ import (
 // templateCases are what each template says about one call; h, d and a stand for
 // hold, deny and allow, in the order of templateOrder.
 var (
-	templateOrder = []string{"all-allow", "lockdown", "strict-read-only", "balanced", "architect", "quality-guardian", "velocity-machine", "night-owl"}
+	templateOrder = []string{
+		"all-allow", "lockdown", "strict-read-only", "balanced", "architect", "quality-guardian", "velocity-machine",
+		"night-owl",
+	}
 	templateCases = []struct{ called, arguments, want string }{
 		{"gemini-cli.read_file", `{"file_path":"src/a.go"}`, "ahaaaaaa"},
 		{"claude-code.Read", `{"file_path":"/srv/.env"}`, "ahaaaddd"},
@@ -62,10 +65,14 @@ func TestTemplatesMeanOneThing(t *testing.T) {
 // claudeTools are the names that the published backend and plugins take for a
 // tool. A template uses no other, so that a plugin can take it over.
 var claudeTools = []string{
-	"*", "Agent", "AskUserQuestion", "Bash", "CronCreate", "CronDelete", "CronList", "Edit", "EnterPlanMode", "EnterWorktree", "ExitPlanMode",
-	"ExitWorktree", "Explore", "Glob", "Grep", "ListMcpResourcesTool", "LSP", "Monitor", "MultiEdit", "NotebookEdit", "NotebookRead", "PowerShell",
-	"PushNotification", "Read", "ReadMcpResourceTool", "RemoteTrigger", "ScheduleWakeup", "SendMessage", "ShareOnboardingGuide", "Skill", "Task",
-	"TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate", "TeamCreate", "TeamDelete", "TodoWrite", "ToolSearch",
+	"*", "Agent", "AskUserQuestion", "Bash", "CronCreate", "CronDelete", "CronList", "Edit", "EnterPlanMode",
+	"EnterWorktree", "ExitPlanMode",
+	"ExitWorktree", "Explore", "Glob", "Grep", "ListMcpResourcesTool", "LSP", "Monitor", "MultiEdit", "NotebookEdit",
+	"NotebookRead", "PowerShell",
+	"PushNotification", "Read", "ReadMcpResourceTool", "RemoteTrigger", "ScheduleWakeup", "SendMessage",
+	"ShareOnboardingGuide", "Skill", "Task",
+	"TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate", "TeamCreate", "TeamDelete",
+	"TodoWrite", "ToolSearch",
 	"WaitForMcpServers", "WebFetch", "WebSearch", "Workflow", "Write",
 }
 

@@ -14,7 +14,9 @@ func (p *Profile) DefaultWords() string { return "When no rule matches: " + p.De
 // it.
 func (s *Statement) Words() string {
 	var b strings.Builder
-	b.WriteString(map[string]string{"permit": "Permits ", "forbid": "Forbids ", "require_approval": "Asks for approval of "}[effectWord(s.Effect)])
+	b.WriteString(map[string]string{
+		"permit": "Permits ", "forbid": "Forbids ", "require_approval": "Asks for approval of ",
+	}[effectWord(s.Effect)])
 	b.WriteString(s.Action.words())
 	b.WriteString(s.Principal.words())
 	joint := " where "
@@ -42,7 +44,8 @@ func (a *Action) words() string {
 	switch {
 	case a.everything():
 		return map[string]string{
-			toolAction: "every tool", serverAction: "every tool of MCP servers", mcpToolAction: "every tool of MCP servers", programAction: "every command",
+			toolAction: "every tool", serverAction: "every tool of MCP servers",
+			mcpToolAction: "every tool of MCP servers", programAction: "every command",
 		}[a.Type]
 	case a.Type == serverAction:
 		return "the tools of MCP server " + names
@@ -76,7 +79,8 @@ func (c *Condition) words() string {
 		return "the command writes no file"
 	}
 	verb := map[string]string{
-		opEq: "is", opIn: "is", opNotIn: "is not", opMatches: "matches", opNot: "does not match", opStarts: "begins with", opFile: "is", opFolder: "is below",
+		opEq: "is", opIn: "is", opNotIn: "is not", opMatches: "matches", opNot: "does not match",
+		opStarts: "begins with", opFile: "is", opFolder: "is below",
 	}[c.Op]
 	values := make([]string, len(c.Values))
 	for i, value := range c.Values {

@@ -23,7 +23,8 @@ func statement(id, effect, action string, conditions ...string) string {
 
 func profileText(decision string, statements ...string) string {
 	return fmt.Sprintf(`{"schemaVersion":"armor.policy.v1","kind":"PolicyProfile","metadata":{"name":"test","description":"for a test"},`+
-		`"defaults":{"decision":%q,"conflictResolution":"deny_overrides"},"statements":[%s]}`, decision, strings.Join(statements, ","))
+		`"defaults":{"decision":%q,"conflictResolution":"deny_overrides"},"statements":[%s]}`, decision,
+		strings.Join(statements, ","))
 }
 
 func parse(t *testing.T, text string) *profile.Profile {

@@ -24,7 +24,9 @@ func awk(s *scan, args []arg) {
 		}
 	}
 	for _, a := range args[1:] {
-		if text := a.text(); strings.HasPrefix(text, "-i") || strings.HasPrefix(text, "-l") || strings.HasPrefix(text, "-e") || strings.HasPrefix(text, "-E") || strings.HasPrefix(text, "--so") || strings.HasPrefix(text, "--e") || strings.HasPrefix(text, "--l") || strings.HasPrefix(text, "--i") {
+		if text := a.text(); strings.HasPrefix(text, "-i") || strings.HasPrefix(text, "-l") ||
+			strings.HasPrefix(text, "-e") || strings.HasPrefix(text, "-E") || strings.HasPrefix(text, "--so") ||
+			strings.HasPrefix(text, "--e") || strings.HasPrefix(text, "--l") || strings.HasPrefix(text, "--i") {
 			s.dynamic = true
 		}
 	}

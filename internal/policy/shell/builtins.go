@@ -100,7 +100,8 @@ func source(s *scan, args []arg) {
 	}
 	file := args[1].text()
 	s.run(file)
-	if !strings.HasSuffix(file, "/bin/activate") || strings.HasPrefix(file, "/") || strings.HasPrefix(file, "~") || strings.Contains(file, "..") {
+	if !strings.HasSuffix(file, "/bin/activate") || strings.HasPrefix(file, "/") || strings.HasPrefix(file, "~") ||
+		strings.Contains(file, "..") {
 		s.dynamic = true
 	}
 }
@@ -108,7 +109,8 @@ func source(s *scan, args []arg) {
 // defining reads a builtin that lists definitions, or makes them.
 func defining(s *scan, args []arg) {
 	for _, a := range args[1:] {
-		if text := a.text(); !a.exact || text != "-p" && text != "-r" && text != "-l" && strings.Trim(text, "0123456789") != "" {
+		if text := a.text(); !a.exact ||
+			text != "-p" && text != "-r" && text != "-l" && strings.Trim(text, "0123456789") != "" {
 			s.dynamic = true
 		}
 	}

@@ -138,7 +138,10 @@ func xargs(s *scan, args []arg) {
 
 // parallel reads a command, or commands that come in or stand behind :::.
 func parallel(s *scan, args []arg) {
-	w := wrapper{short: "0kjuvXmn:N:P:L:l:d:C:I:S:a:t", long: "jobs= keep-order dry-run bar progress null max-args= colsep= sshlogin= arg-file= halt= joblog= will-cite tag eta verbose line-buffer ungroup no-notice"}
+	w := wrapper{
+		short: "0kjuvXmn:N:P:L:l:d:C:I:S:a:t",
+		long:  "jobs= keep-order dry-run bar progress null max-args= colsep= sshlogin= arg-file= halt= joblog= will-cite tag eta verbose line-buffer ungroup no-notice",
+	}
 	at, _ := w.skip(s, args)
 	end := at
 	for end < len(args) && !strings.HasPrefix(args[end].text(), ":::") {

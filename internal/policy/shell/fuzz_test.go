@@ -13,11 +13,16 @@ import (
 // form.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
-		"", "ls -la", "r\"\"m -rf /", "a | b && c; d", "$(id) `id` <(id)", "sh -c 'sh -c \"id\"'", "find . -exec rm {} +",
-		"cat <<E\n$(id)\nE", "for f in *.go; do sed -i 's/a/b/w x' $f; done", "X=rm; $X /", "env -S 'rm x'", "f() { f; }; f",
-		"{a,{b,c}}{1..9999999}", "((((", "if if if", "$'\\x72\\c'", "xargs -I{} sh -c '{}'", "git -c a=b x", "sed 's/a", "a=(b c)",
-		"python3 -c 'print(1)'", "cd a && cd - > x", "tar xzf a -C b", "ssh -oA=b c d", "[[ a =~ (b ]]", "echo ${x@P} ${!y} ${z:-w}",
-		"\xff\x00\r", "case a in b) c;; esac", "time ! a", "parallel ::: a", "rm ~+ ~- ~/../x .*", "ssh -B", "xargs -I", "git -c", "env -u", "tar -C", "a <<< $b 3<>/dev/tcp/a/1",
+		"", "ls -la", "r\"\"m -rf /", "a | b && c; d", "$(id) `id` <(id)", "sh -c 'sh -c \"id\"'",
+		"find . -exec rm {} +",
+		"cat <<E\n$(id)\nE", "for f in *.go; do sed -i 's/a/b/w x' $f; done", "X=rm; $X /", "env -S 'rm x'",
+		"f() { f; }; f",
+		"{a,{b,c}}{1..9999999}", "((((", "if if if", "$'\\x72\\c'", "xargs -I{} sh -c '{}'", "git -c a=b x", "sed 's/a",
+		"a=(b c)",
+		"python3 -c 'print(1)'", "cd a && cd - > x", "tar xzf a -C b", "ssh -oA=b c d", "[[ a =~ (b ]]",
+		"echo ${x@P} ${!y} ${z:-w}",
+		"\xff\x00\r", "case a in b) c;; esac", "time ! a", "parallel ::: a", "rm ~+ ~- ~/../x .*", "ssh -B", "xargs -I",
+		"git -c", "env -u", "tar -C", "a <<< $b 3<>/dev/tcp/a/1",
 	} {
 		f.Add(seed)
 	}
@@ -114,7 +119,8 @@ func TestQuotingChangesNothing(t *testing.T) {
 				b.WriteString(`$'` + string(letter) + `'`)
 			}
 		}
-		if got := Parse(b.String() + " x"); !slices.Equal(got.Programs, []string{"shred"}) || !slices.Equal(got.Writes, []string{"x"}) {
+		if got := Parse(b.String() + " x"); !slices.Equal(got.Programs, []string{"shred"}) ||
+			!slices.Equal(got.Writes, []string{"x"}) {
 			t.Errorf("Parse(%s x) = %+v, want shred and x", b.String(), got)
 		}
 	})
@@ -125,9 +131,12 @@ func TestQuotingChangesNothing(t *testing.T) {
 func TestHostileShapes(t *testing.T) {
 	t.Parallel()
 	for _, piece := range []string{
-		"(", ")", "()", "(()", "$(", "$((", "((a?", "`", "\\`", "\"$(", "${a:-", "{a,", "{a,b}", "{1..9}", "<<a\n", "<<a ", "if ", "if a; then ", "fi ",
-		"while ", "case a in a) ", "a|", "a&&", "a;", "a()", "f(){ ", "[[ a && ", "a=$a$a;", "a=b ", "x=$x", "sh -c '", "eval ", "env ", "sudo ", "xargs ",
-		"time ", "! ", "cd a;", "cd a&&", "cd {a,b};", "rm *", "$'\\x41", "{", "}", "'", "\"", "\\", "#", "&", "<(", ">(", "=(", "@(", "~", "-e ", "sed -e ",
+		"(", ")", "()", "(()", "$(", "$((", "((a?", "`", "\\`", "\"$(", "${a:-", "{a,", "{a,b}", "{1..9}", "<<a\n",
+		"<<a ", "if ", "if a; then ", "fi ",
+		"while ", "case a in a) ", "a|", "a&&", "a;", "a()", "f(){ ", "[[ a && ", "a=$a$a;", "a=b ", "x=$x", "sh -c '",
+		"eval ", "env ", "sudo ", "xargs ",
+		"time ", "! ", "cd a;", "cd a&&", "cd {a,b};", "rm *", "$'\\x41", "{", "}", "'", "\"", "\\", "#", "&", "<(",
+		">(", "=(", "@(", "~", "-e ", "sed -e ",
 		"for a in $a; do ", "${a[${", "coproc ", "find -exec ", "nice ", "\n", "é", "{a..z}", "a{b,c}d{e,f}",
 	} {
 		command := strings.Repeat(piece, maxBytes/4/len(piece))
@@ -141,7 +150,9 @@ func TestVariablesOfVariables(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("a0=xx\n")
 	for i := 1; i < 200; i++ {
-		b.WriteString(strings.ReplaceAll(strings.ReplaceAll("aN=$aP$aP$aP\n", "N", string(rune('0'+i%10))+strings.Repeat("_", i/10)), "P", string(rune('0'+(i-1)%10))+strings.Repeat("_", (i-1)/10)))
+		b.WriteString(strings.ReplaceAll(strings.ReplaceAll("aN=$aP$aP$aP\n", "N",
+			string(rune('0'+i%10))+strings.Repeat("_", i/10)), "P",
+			string(rune('0'+(i-1)%10))+strings.Repeat("_", (i-1)/10)))
 	}
 	b.WriteString("for x in 1 2 3 4 5 6 7 8 9; do y=$x$x; z=$y$y$y; rm $z$z$y$x$a9; done")
 	checkForm(t, b.String(), Parse(b.String()))

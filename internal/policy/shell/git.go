@@ -41,7 +41,8 @@ func git(s *scan, args []arg) {
 		if len(values(rest, 'c', "--config")) > 0 || len(values(rest, 'u', "")) > 0 {
 			s.dynamic = true
 		}
-		if paths := operands(rest, "bocju", "--branch", "--origin", "--depth", "--jobs", "--reference"); len(paths) > 1 {
+		if paths := operands(rest, "bocju", "--branch", "--origin", "--depth", "--jobs",
+			"--reference"); len(paths) > 1 {
 			s.write(paths[1])
 		}
 	}
@@ -61,7 +62,8 @@ func (s *scan) gitOptions(args []arg) int {
 			s.gitSetting(args[at])
 		case text == "-C" && at+1 < len(args), text == "--git-dir", text == "--work-tree", text == "--namespace":
 			at++
-		case strings.HasPrefix(text, "--config-env"), strings.HasPrefix(text, "--exec-path="), strings.HasPrefix(text, "-c"):
+		case strings.HasPrefix(text,
+			"--config-env"), strings.HasPrefix(text, "--exec-path="), strings.HasPrefix(text, "-c"):
 			s.dynamic = true
 		case !strings.HasPrefix(text, "-"):
 			return at
@@ -76,7 +78,8 @@ var gitHarmless = []string{
 	"user.", "author.", "committer.", "color.", "advice.", "init.defaultbranch", "commit.gpgsign", "tag.gpgsign",
 	"core.quotepath", "core.autocrlf", "core.eol", "core.filemode", "core.ignorecase", "core.longpaths", "core.abbrev",
 	"pull.", "push.default", "push.autosetupremote", "fetch.prune", "merge.conflictstyle", "merge.ff", "rebase.auto",
-	"diff.algorithm", "diff.renames", "log.", "http.postbuffer", "http.version", "branch.", "rerere.", "column.", "status.",
+	"diff.algorithm", "diff.renames", "log.", "http.postbuffer", "http.version", "branch.", "rerere.", "column.",
+	"status.",
 }
 
 func (s *scan) gitSetting(setting arg) {
@@ -120,7 +123,10 @@ func (s *scan) gitRemote(text string) {
 	if strings.HasPrefix(text, "ext::") || strings.HasPrefix(text, "fd::") {
 		s.dynamic = true
 	}
-	for _, option := range []string{"--upload-pack", "--receive-pack", "--exec", "--extcmd", "--ext-diff", "--open-files-in-pager", "--textconv", "--smtp-server", "--template"} {
+	for _, option := range []string{
+		"--upload-pack", "--receive-pack", "--exec", "--extcmd", "--ext-diff", "--open-files-in-pager", "--textconv",
+		"--smtp-server", "--template",
+	} {
 		if len(text) > 5 && abbreviates(text, option) && text != "--text" {
 			s.dynamic = true
 		}

@@ -93,7 +93,8 @@ func (s *scan) fed(given input) {
 // program like any other.
 func (s *scan) script(file arg) {
 	text := file.text()
-	if !file.plain() || file.process || strings.HasPrefix(text, "/dev/") || strings.HasPrefix(text, "/proc/") || text == "-" {
+	if !file.plain() || file.process || strings.HasPrefix(text, "/dev/") || strings.HasPrefix(text, "/proc/") ||
+		text == "-" {
 		s.dynamic = true
 	}
 	for _, name := range file.alternatives {
@@ -132,17 +133,30 @@ type interpreter struct {
 }
 
 var interpreters = map[string]interpreter{
-	"python":    {inline: "ci", takes: "WXQ", modules: "m"},
-	"pypy":      {inline: "ci", takes: "WX", modules: "m"},
-	"ipython":   {inline: "ci", modules: "m"},
-	"perl":      {inline: "eEpnd", takes: "I", asks: "v"},
-	"raku":      {inline: "enp"},
-	"ruby":      {inline: "enpr", takes: "IEK"},
-	"irb":       {inline: "r"},
-	"node":      {inline: "epir", long: "eval print interactive require import loader", takes: "C", works: "test check run", asks: "v"},
-	"nodejs":    {inline: "epir", long: "eval print interactive require import loader", takes: "C"},
-	"bun":       {inline: "ep", long: "eval print preload", subs: "exec repl", commands: "run test install add remove update build x create init pm link unlink outdated upgrade i"},
-	"deno":      {subs: "eval repl", commands: "run test fmt lint check cache task bench compile install info doc upgrade add"},
+	"python":  {inline: "ci", takes: "WXQ", modules: "m"},
+	"pypy":    {inline: "ci", takes: "WX", modules: "m"},
+	"ipython": {inline: "ci", modules: "m"},
+	"perl":    {inline: "eEpnd", takes: "I", asks: "v"},
+	"raku":    {inline: "enp"},
+	"ruby":    {inline: "enpr", takes: "IEK"},
+	"irb":     {inline: "r"},
+	"node": {
+		inline: "epir",
+		long:   "eval print interactive require import loader",
+		takes:  "C",
+		works:  "test check run",
+		asks:   "v",
+	},
+	"nodejs": {inline: "epir", long: "eval print interactive require import loader", takes: "C"},
+	"bun": {
+		inline:   "ep",
+		long:     "eval print preload",
+		subs:     "exec repl",
+		commands: "run test install add remove update build x create init pm link unlink outdated upgrade i",
+	},
+	"deno": {
+		subs: "eval repl", commands: "run test fmt lint check cache task bench compile install info doc upgrade add",
+	},
 	"tsx":       {inline: "ep", long: "eval print"},
 	"ts-node":   {inline: "ep", long: "eval print", takes: "P"},
 	"php":       {inline: "rBRFEa", takes: "cdfSt", asks: "vmi"},

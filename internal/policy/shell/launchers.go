@@ -111,7 +111,8 @@ func flagged(options ...string) handler {
 			for _, option := range options {
 				for _, text := range a.alternatives {
 					long := strings.HasPrefix(option, "--") && len(text) > 4 && abbreviates(text, option)
-					if long || text == option || strings.HasPrefix(text, option+"=") || option[0] == '+' && strings.HasPrefix(text, option) {
+					if long || text == option || strings.HasPrefix(text, option+"=") ||
+						option[0] == '+' && strings.HasPrefix(text, option) {
 						s.dynamic = true
 					}
 				}
@@ -158,7 +159,8 @@ func crontab(s *scan, args []arg) {
 func editor(s *scan, args []arg) {
 	for _, a := range args[1:] {
 		text := a.text()
-		if strings.HasPrefix(text, "+") || strings.HasPrefix(text, "-") && text != "-" && text != "--version" && text != "--help" || !a.exact {
+		if strings.HasPrefix(text, "+") ||
+			strings.HasPrefix(text, "-") && text != "-" && text != "--version" && text != "--help" || !a.exact {
 			s.dynamic = true
 		}
 	}
@@ -175,11 +177,14 @@ func makeRun(s *scan, args []arg) {
 		name, value, assigned := strings.Cut(text, "=")
 		name = strings.TrimRight(name, ":?+!")
 		switch {
-		case strings.HasPrefix(text, "--ev"), text == "-f" && i+2 < len(args) && (args[i+2].text() == "-" || strings.HasPrefix(args[i+2].text(), "/dev/") || args[i+2].process),
+		case strings.HasPrefix(text,
+			"--ev"), text == "-f" && i+2 < len(args) &&
+			(args[i+2].text() == "-" || strings.HasPrefix(args[i+2].text(), "/dev/") || args[i+2].process),
 			text == "-f-", strings.HasPrefix(text, "-f/dev/"), text == "-E":
 			s.dynamic = true
 		case assigned && !strings.HasPrefix(text, "-"):
-			if name == "SHELL" || name == ".SHELLFLAGS" || name == "MAKEFLAGS" || strings.ContainsAny(value, "`$;|&") || governs(name) == control {
+			if name == "SHELL" || name == ".SHELLFLAGS" || name == "MAKEFLAGS" ||
+				strings.ContainsAny(value, "`$;|&") || governs(name) == control {
 				s.dynamic = true
 			}
 		}
@@ -217,7 +222,9 @@ func packages(s *scan, args []arg) {
 }
 
 func gh(s *scan, args []arg) {
-	if len(args) > 2 && (args[1].text() == "alias" && args[2].text() != "list" || args[1].text() == "extension" && args[2].text() == "exec") {
+	if len(args) > 2 &&
+		(args[1].text() == "alias" && args[2].text() != "list" ||
+			args[1].text() == "extension" && args[2].text() == "exec") {
 		s.dynamic = true
 	}
 }

@@ -94,7 +94,10 @@ func TestPrograms(t *testing.T) {
 		{"coproc", "coproc rm x", "coproc rm", false},
 		{"tmp variable as argument", "x=$(mktemp); cat $x", "cat mktemp", false},
 		{"inert python", `python3 -c "import requests; print(requests.__version__)"`, "python3", false},
-		{"inert json", `cat a.json | python3 -c "import json,sys; print(json.load(sys.stdin)['name'])"`, "cat python3", false},
+		{
+			"inert json", `cat a.json | python3 -c "import json,sys; print(json.load(sys.stdin)['name'])"`,
+			"cat python3", false,
+		},
 		{"inert node", `node -p "require('./package.json').version"`, "node", false},
 	}
 	for _, tt := range tests {
@@ -350,7 +353,8 @@ func TestWrites(t *testing.T) {
 			t.Parallel()
 			got := Parse(tt.command)
 			if joined := strings.Join(got.Writes, " "); joined != tt.want || got.Dynamic != tt.dynamic {
-				t.Errorf("Parse(%q) writes %q, dynamic %t; want %q, %t", tt.command, joined, got.Dynamic, tt.want, tt.dynamic)
+				t.Errorf("Parse(%q) writes %q, dynamic %t; want %q, %t", tt.command, joined, got.Dynamic, tt.want,
+					tt.dynamic)
 			}
 		})
 	}

@@ -17,7 +17,8 @@ type place struct {
 
 // cd goes to a directory, or stays where it does not exist.
 func (p place) cd(to arg) place {
-	if !to.exact || to.glob || to.text() == "-" || strings.HasPrefix(to.text(), "~+") || strings.HasPrefix(to.text(), "~-") {
+	if !to.exact || to.glob || to.text() == "-" || strings.HasPrefix(to.text(), "~+") ||
+		strings.HasPrefix(to.text(), "~-") {
 		p.lost = true
 		return p
 	}

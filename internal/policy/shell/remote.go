@@ -55,7 +55,8 @@ func rsync(s *scan, args []arg) {
 			s.dynamic = true
 		}
 	}
-	s.destination(operands(args, "efBMT", "--rsh", "--exclude", "--include", "--filter", "--files-from", "--exclude-from", "--include-from", "--bwlimit", "--timeout", "--port"))
+	s.destination(operands(args, "efBMT", "--rsh", "--exclude", "--include", "--filter", "--files-from",
+		"--exclude-from", "--include-from", "--bwlimit", "--timeout", "--port"))
 }
 
 // containers read the shell that is started in a container. What runs there is

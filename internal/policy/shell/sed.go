@@ -21,7 +21,8 @@ func sed(s *scan, args []arg) {
 	}
 	for _, a := range args[1:] {
 		text := a.text()
-		if strings.HasPrefix(text, "--in") || strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "--") && strings.Contains(text, "i") {
+		if strings.HasPrefix(text, "--in") ||
+			strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "--") && strings.Contains(text, "i") {
 			s.writeAll(files)
 			return
 		}
@@ -44,7 +45,8 @@ func (s *scan) sedScript(script arg) {
 			s.words[file] = true
 		}
 	}
-	if !script.exact && !strings.HasPrefix(script.text(), "s") && !strings.HasPrefix(script.text(), "/") && !strings.HasSuffix(script.text(), "p") && !strings.HasSuffix(script.text(), "d") {
+	if !script.exact && !strings.HasPrefix(script.text(), "s") && !strings.HasPrefix(script.text(), "/") &&
+		!strings.HasSuffix(script.text(), "p") && !strings.HasSuffix(script.text(), "d") {
 		s.dynamic = true
 	}
 }

@@ -5,7 +5,9 @@ import "strings"
 // tar reads where an archive goes, and the programs that tar can be told to
 // start.
 func tar(s *scan, args []arg) {
-	for _, option := range []string{"--to-command", "--checkpoint-action", "--rsh-command", "--info-script", "--new-volume-script", "--rmt-command"} {
+	for _, option := range []string{
+		"--to-command", "--checkpoint-action", "--rsh-command", "--info-script", "--new-volume-script", "--rmt-command",
+	} {
 		for _, a := range args[1:] {
 			if len(a.text()) > 6 && abbreviates(a.text(), option) && a.text() != "--checkpoint" {
 				s.dynamic = true

@@ -194,7 +194,8 @@ func (s *scan) meaning(name string, at uint) arg {
 		return arg{alternatives: []string{""}}
 	}
 	value := s.resolve(x)
-	value.exact = value.exact && slices.ContainsFunc(x.settings, func(set setting) bool { return set.from < at && at < set.to })
+	value.exact = value.exact &&
+		slices.ContainsFunc(x.settings, func(set setting) bool { return set.from < at && at < set.to })
 	return value
 }
 

@@ -178,7 +178,8 @@ func (a arg) followed(b arg) arg {
 
 // parameter is what $x or ${x…} stands for.
 func (s *scan) parameter(p *syntax.ParamExp) arg {
-	if p.Param == nil || p.Excl || p.Length || p.Width || p.Index != nil || p.Slice != nil || p.Repl != nil || p.Names != 0 || p.Flags != nil {
+	if p.Param == nil || p.Excl || p.Length || p.Width || p.Index != nil || p.Slice != nil || p.Repl != nil ||
+		p.Names != 0 || p.Flags != nil {
 		return unknown
 	}
 	value := s.meaning(p.Param.Value, p.Pos().Offset())

@@ -110,7 +110,8 @@ func copied(s *scan, args []arg) {
 	}
 	paths := operands(args, "Stmog", "--suffix", "--mode", "--owner", "--group", "--no-preserve", "--context")
 	for _, a := range args[1:] {
-		if path.Base(args[0].text()) == "install" && strings.HasPrefix(a.text(), "-") && strings.Contains(a.text(), "d") && !strings.HasPrefix(a.text(), "--") {
+		if path.Base(args[0].text()) == "install" && strings.HasPrefix(a.text(), "-") &&
+			strings.Contains(a.text(), "d") && !strings.HasPrefix(a.text(), "--") {
 			s.writeAll(paths)
 			return
 		}
@@ -161,7 +162,9 @@ func curl(s *scan, args []arg) {
 	s.writeAll(values(args, 'o', "--output"))
 	s.writeAll(values(args, 'D', "--dump-header"))
 	s.writeAll(values(args, 'c', "--cookie-jar"))
-	for _, name := range []string{"--output-dir", "--trace", "--trace-ascii", "--stderr", "--etag-save", "--hsts", "--alt-svc", "--libcurl"} {
+	for _, name := range []string{
+		"--output-dir", "--trace", "--trace-ascii", "--stderr", "--etag-save", "--hsts", "--alt-svc", "--libcurl",
+	} {
 		s.writeAll(exactly(args, name))
 	}
 	if len(values(args, 'K', "")) > 0 || len(exactly(args, "--config")) > 0 || len(exactly(args, "--engine")) > 0 {
@@ -169,9 +172,11 @@ func curl(s *scan, args []arg) {
 	}
 	for _, a := range args[1:] {
 		text := a.text()
-		remote := text == "--remote-name" || text == "--remote-name-all" || strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "--") && strings.Contains(text, "O")
+		remote := text == "--remote-name" || text == "--remote-name-all" ||
+			strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "--") && strings.Contains(text, "O")
 		if remote {
-			s.remoteNames(operands(args, "odDcHXuAbeFTmwxEKUYyzr", "--header", "--data", "--request", "--output", "--user", "--retry", "--max-time"))
+			s.remoteNames(operands(args, "odDcHXuAbeFTmwxEKUYyzr", "--header", "--data", "--request", "--output",
+				"--user", "--retry", "--max-time"))
 		}
 	}
 }
@@ -203,7 +208,8 @@ func wget(s *scan, args []arg) {
 	s.writeAll(kept)
 	s.writeAll(append(values(args, 'o', "--output-file"), values(args, 'a', "--append-output")...))
 	for _, a := range args[1:] {
-		if text := a.text(); strings.HasPrefix(text, "--use-ask") || strings.HasPrefix(text, "--conf") || strings.HasPrefix(text, "-e") || strings.HasPrefix(text, "--exe") {
+		if text := a.text(); strings.HasPrefix(text, "--use-ask") || strings.HasPrefix(text, "--conf") ||
+			strings.HasPrefix(text, "-e") || strings.HasPrefix(text, "--exe") {
 			s.dynamic = true
 		}
 	}
@@ -228,7 +234,8 @@ func unzip(s *scan, args []arg) {
 // zipped programs replace the files they are given, unless they print.
 func zipped(s *scan, args []arg) {
 	for _, a := range args[1:] {
-		if text := a.text(); strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "--") && strings.ContainsAny(text, "clt") || strings.HasPrefix(text, "--std") {
+		if text := a.text(); strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "--") &&
+			strings.ContainsAny(text, "clt") || strings.HasPrefix(text, "--std") {
 			return
 		}
 	}

@@ -16,7 +16,9 @@ func (s *scan) redirect(r *syntax.Redirect) {
 	target := s.expandWord(r.Word)
 	switch r.Op {
 	case syntax.RdrIn:
-		s.input = input{given: true, file: target.plain() && !target.process && !strings.HasPrefix(target.text(), "/dev/")}
+		s.input = input{
+			given: true, file: target.plain() && !target.process && !strings.HasPrefix(target.text(), "/dev/"),
+		}
 		s.read(target)
 	case syntax.DplIn, syntax.DplOut:
 		if isDescriptor(target.text()) && target.exact {

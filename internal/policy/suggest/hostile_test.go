@@ -19,8 +19,11 @@ func TestValuesCannotBecomeConditions(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(9, 3))
 	pieces := []string{
-		`"`, `'`, `\`, "`", `" || true || "`, `"] || true`, `)`, "\n", "\t", "\r", "\n- {id: x, effect: allow, tools: [\"*\"]}", ": ", "# ", "|-", "---", "${x}", "%s", "\x00", "\u2028", "\u0085", "\ufeff",
-		"é", "e\u0301", "\U0001f600", "\u202e", "*", ".", "..", "[", "{", "&", "!", "a", "b c", "\\u0041", "\\", "\"\"\"",
+		`"`, `'`, `\`, "`", `" || true || "`, `"] || true`, `)`, "\n", "\t", "\r",
+		"\n- {id: x, effect: allow, tools: [\"*\"]}", ": ", "# ", "|-", "---", "${x}", "%s", "\x00", "\u2028", "\u0085",
+		"\ufeff",
+		"é", "e\u0301", "\U0001f600", "\u202e", "*", ".", "..", "[", "{", "&", "!", "a", "b c", "\\u0041", "\\",
+		"\"\"\"",
 	}
 	text := func() (drawn string) {
 		for range random.IntN(5) {
@@ -73,7 +76,8 @@ func TestEvidenceTellsWhoseCallsItIs(t *testing.T) {
 		observed = append(observed, o)
 	}
 	s, _ := suggested(t, observed...)
-	if diff := cmp.Diff([]string{"key0", "key1", "key2", "key3", "key4"}, s.Evidence[0].Keys); diff != "" || s.Evidence[0].MoreKeys {
+	if diff := cmp.Diff([]string{"key0", "key1", "key2", "key3", "key4"}, s.Evidence[0].Keys); diff != "" ||
+		s.Evidence[0].MoreKeys {
 		t.Errorf("%s %+v\n%s", diff, s.Evidence, document.Render(s.Document))
 	}
 	for i := range 5 {

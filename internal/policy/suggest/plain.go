@@ -57,12 +57,15 @@ func init() {
 var wordBreak = regexp.MustCompile(`[A-Z]?[a-z]+|[A-Z]+|[0-9]+`)
 
 func personalName(name string) bool {
-	return slices.ContainsFunc(wordBreak.FindAllString(name, -1), func(word string) bool { return personalWords[strings.ToLower(word)] })
+	return slices.ContainsFunc(wordBreak.FindAllString(name, -1), func(word string) bool {
+		return personalWords[strings.ToLower(word)]
+	})
 }
 
 // plainText reports whether a text may stand in a policy.
 func plainText(text string) bool {
-	if len(text) > maxLiteral || !utf8.ValidString(text) || strings.Contains(text, redaction.Mark) || redaction.Text(text) != text {
+	if len(text) > maxLiteral || !utf8.ValidString(text) || strings.Contains(text, redaction.Mark) ||
+		redaction.Text(text) != text {
 		return false
 	}
 	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) && r != '\n' && r != '\t' }) {
@@ -89,7 +92,8 @@ func isOpaque(run string) bool {
 // plainID reports whether an agent's id may stand in a policy. Ids are often long
 // and full of digits; a key or somebody's address is none all the same.
 func plainID(id string) bool {
-	return id != "" && len(id) <= maxLiteral && utf8.ValidString(id) && !strings.Contains(id, redaction.Mark) && redaction.Text(id) == id &&
+	return id != "" && len(id) <= maxLiteral && utf8.ValidString(id) && !strings.Contains(id, redaction.Mark) &&
+		redaction.Text(id) == id &&
 		!personal[0].MatchString(id) && !strings.ContainsFunc(id, func(r rune) bool { return !unicode.IsGraphic(r) })
 }
 

@@ -40,7 +40,8 @@ func placeOf(call *toolcall.Call) string {
 // addTool adds the rules of one tool, and what is left out of it.
 func (c *Collector) addTool(s *Suggestion, name toolName, tool *observedTool, ids map[string]bool) {
 	pattern := document.Pattern(name.server + "." + name.tool)
-	nameable := pattern.Check() == nil && !strings.Contains(string(pattern), "*") && plainText(name.server) && plainText(name.tool)
+	nameable := pattern.Check() == nil && !strings.Contains(string(pattern), "*") && plainText(name.server) &&
+		plainText(name.tool)
 	for _, call := range tool.calls {
 		switch {
 		case call.allowed.Calls == 0:
@@ -55,7 +56,8 @@ func (c *Collector) addTool(s *Suggestion, name toolName, tool *observedTool, id
 	var groups []group
 	if nameable {
 		groups = c.groupsOf(tool)
-		if len(groups) > maxToolRules || len(s.Document.Rules)+len(groups) >= maxRules || s.size+sizeOf(groups) > maxSize {
+		if len(groups) > maxToolRules || len(s.Document.Rules)+len(groups) >= maxRules ||
+			s.size+sizeOf(groups) > maxSize {
 			for _, g := range groups {
 				tool.leave(TooMany).join(g.seen)
 			}
@@ -63,21 +65,28 @@ func (c *Collector) addTool(s *Suggestion, name toolName, tool *observedTool, id
 		}
 	}
 	for _, g := range groups {
-		s.add(document.Rule{ID: idOf(pattern, ids), Effect: verdict.Allow, Tools: []document.Pattern{pattern}, When: g.when}, g.seen)
+		s.add(document.Rule{
+			ID: idOf(pattern, ids), Effect: verdict.Allow, Tools: []document.Pattern{pattern}, When: g.when,
+		}, g.seen)
 	}
 	var left Seen
 	for _, reason := range slices.Sorted(maps.Keys(tool.left)) {
-		s.LeftOut = append(s.LeftOut, LeftOut{Server: name.server, Tool: name.tool, Reason: reason, Seen: *tool.left[reason]})
+		s.LeftOut = append(s.LeftOut, LeftOut{
+			Server: name.server, Tool: name.tool, Reason: reason, Seen: *tool.left[reason],
+		})
 		left.join(*tool.left[reason])
 	}
 	if nameable && len(groups) == 0 && left.Calls > 0 && len(s.Document.Rules) < maxRules {
-		s.add(document.Rule{ID: idOf(pattern, ids), Effect: verdict.Hold, Tools: []document.Pattern{pattern}, When: c.byAgent()}, left)
+		s.add(document.Rule{
+			ID: idOf(pattern, ids), Effect: verdict.Hold, Tools: []document.Pattern{pattern}, When: c.byAgent(),
+		}, left)
 	}
 }
 
 func (s *Suggestion) add(rule document.Rule, seen Seen) {
 	rule.Description = fmt.Sprintf("Seen %d times from %s to %s, as in decision %s.",
-		seen.Calls, seen.First.UTC().Format(time.RFC3339), seen.Last.UTC().Format(time.RFC3339), strings.Join(seen.Decisions, ", "))
+		seen.Calls, seen.First.UTC().Format(time.RFC3339), seen.Last.UTC().Format(time.RFC3339),
+		strings.Join(seen.Decisions, ", "))
 	s.size += len(rule.When) + besideWhen
 	s.Document.Rules = append(s.Document.Rules, rule)
 	s.Evidence = append(s.Evidence, Evidence{rule.ID, seen})

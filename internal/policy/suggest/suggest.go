@@ -252,7 +252,8 @@ func literalsOf(o Observed) (map[string]string, Reason) {
 			return nil, OddPath
 		}
 	}
-	if !plainText(o.Call.Environment) || slices.ContainsFunc(o.Call.Labels, func(label string) bool { return !plainText(label) }) {
+	if !plainText(o.Call.Environment) ||
+		slices.ContainsFunc(o.Call.Labels, func(label string) bool { return !plainText(label) }) {
 		return nil, NotPlain
 	}
 	values := make(map[string]string, len(o.Call.Args))
@@ -268,7 +269,9 @@ func literalsOf(o Observed) (map[string]string, Reason) {
 
 // Suggest writes the policy.
 func (c *Collector) Suggest(name string) Suggestion {
-	s := Suggestion{Calls: c.all.Calls, Document: &document.Document{Version: document.Version, Name: name, Default: verdict.Deny}}
+	s := Suggestion{
+		Calls: c.all.Calls, Document: &document.Document{Version: document.Version, Name: name, Default: verdict.Deny},
+	}
 	s.Document.Description = fmt.Sprintf("Suggested from %d calls of agent %s. It allows what was seen and allowed, and nothing else. Its rules name the agent: leave it without bindings. A wider policy that is active goes on allowing more: deactivate that one as this is activated.", c.all.Calls, c.agentID)
 	names := slices.SortedFunc(maps.Keys(c.tools), compareNames)
 	ids := map[string]bool{}

@@ -21,7 +21,13 @@ const agent = "8a6ff1d2-0000-4000-8000-123456789012"
 var begin = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 
 func call(tool string, args map[string]any) *toolcall.Call {
-	return &toolcall.Call{Server: "files", Tool: tool, Args: args, Agent: toolcall.Agent{ID: agent}, Environment: "production"}
+	return &toolcall.Call{
+		Server:      "files",
+		Tool:        tool,
+		Args:        args,
+		Agent:       toolcall.Agent{ID: agent},
+		Environment: "production",
+	}
 }
 
 func suggested(t *testing.T, observed ...suggest.Observed) (suggest.Suggestion, *engine.Set) {
@@ -74,7 +80,8 @@ func TestWhatIsSuggested(t *testing.T) {
 	)
 	want := `version: v1
 name: suggested
-description: |- Suggested from 4 calls of agent ` + agent + `. It allows what was seen and allowed, and nothing else. Its rules name the agent: leave it without bindings. A wider policy that is active goes on allowing more: deactivate that one as this is activated.
+description: |- Suggested from 4 calls of agent ` + agent +
+		`. It allows what was seen and allowed, and nothing else. Its rules name the agent: leave it without bindings. A wider policy that is active goes on allowing more: deactivate that one as this is activated.
 default: deny
 rules:
   - id: seen-files.list
@@ -86,12 +93,19 @@ rules:
     description: |- Seen 3 times from 2026-11-01T00:00:00Z to 2026-11-01T02:00:00Z, as in decision d0, d2, d1.
     effect: allow
     tools: ["files.read"]
-    when: |- agent.id == "` + agent + `" && environment == "production" && labels == [] && size(args) == 2 && args.lines == 5 && args.path in ["src/a.go", "src/b.go"]
+    when: |- agent.id == "` + agent +
+		`" && environment == "production" && labels == [] && size(args) == 2 && args.lines == 5 && args.path in ["src/a.go", "src/b.go"]
 `
 	if diff := cmp.Diff(strings.Fields(want), strings.Fields(string(document.Render(s.Document)))); diff != "" {
 		t.Error(diff)
 	}
-	evidence := suggest.Evidence{Rule: "seen-files.read", Seen: suggest.Seen{Calls: 3, First: begin, Last: begin.Add(2 * time.Hour), Decisions: []string{"d0", "d2", "d1"}, Keys: []string{"k"}}}
+	evidence := suggest.Evidence{Rule: "seen-files.read", Seen: suggest.Seen{
+		Calls:     3,
+		First:     begin,
+		Last:      begin.Add(2 * time.Hour),
+		Decisions: []string{"d0", "d2", "d1"},
+		Keys:      []string{"k"},
+	}}
 	if diff := cmp.Diff(evidence, s.Evidence[1]); diff != "" || len(s.Evidence) != 2 || s.LeftOut != nil {
 		t.Errorf("%s %+v", diff, s)
 	}
@@ -101,15 +115,22 @@ rules:
 func TestSecretsAndPeopleNeverBecomeLiterals(t *testing.T) {
 	t.Parallel()
 	for i, args := range []map[string]any{
-		{"q": "sk-abcdefghijklmnopqrstuvwx"}, {"q": "ghp_0123456789abcdefghij"}, {"q": "[redacted]"}, {"q": "curl -H 'Authorization: Bearer abc123def456ghi'"},
-		{"q": "anna@example.org"}, {"q": "mail anna@example.org now"}, {"q": "https://x.example/?u=anna%40example.org"}, {"q": "+49 170 1234567"}, {"q": "DE89 3704 0044 0532 0130 00"},
-		{"q": "Anna Schmidt"}, {"q": "ask Mary J. Watson"}, {"q": "/home/anna/x"}, {"q": `C:\Users\anna`}, {"q": "~anna/x"}, {"q": "1985-04-12"},
-		{"q": int64(1701234567)}, {"q": 1701234567.0}, {"q": []any{"x", "anna@example.org"}}, {"q": map[string]any{"deep": map[string]any{"phone": "1"}}},
-		{"to": "x"}, {"user_name": "anna"}, {"customerId": int64(7)}, {"body": "x"}, {"apiKey": "x"}, {"anna@example.org": "x"},
-		{"q": strings.Repeat("x ", 200)}, {"q": "a\u200bb"}, {"q": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b"}, {"q": "eyJhbGciOi.eyJzdWIiOi.c2ln"},
+		{"q": "sk-abcdefghijklmnopqrstuvwx"}, {"q": "ghp_0123456789abcdefghij"}, {"q": "[redacted]"},
+		{"q": "curl -H 'Authorization: Bearer abc123def456ghi'"},
+		{"q": "anna@example.org"}, {"q": "mail anna@example.org now"}, {"q": "https://x.example/?u=anna%40example.org"},
+		{"q": "+49 170 1234567"}, {"q": "DE89 3704 0044 0532 0130 00"},
+		{"q": "Anna Schmidt"}, {"q": "ask Mary J. Watson"}, {"q": "/home/anna/x"}, {"q": `C:\Users\anna`},
+		{"q": "~anna/x"}, {"q": "1985-04-12"},
+		{"q": int64(1701234567)}, {"q": 1701234567.0}, {"q": []any{"x", "anna@example.org"}},
+		{"q": map[string]any{"deep": map[string]any{"phone": "1"}}},
+		{"to": "x"}, {"user_name": "anna"}, {"customerId": int64(7)}, {"body": "x"}, {"apiKey": "x"},
+		{"anna@example.org": "x"},
+		{"q": strings.Repeat("x ", 200)}, {"q": "a\u200bb"}, {"q": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b"},
+		{"q": "eyJhbGciOi.eyJzdWIiOi.c2ln"},
 	} {
 		s, set := suggested(t, allowed(call("t", args)))
-		if len(s.Document.Rules) != 1 || s.Document.Rules[0].Effect != verdict.Hold || reasons(s)["files.t"] != suggest.NotPlain {
+		if len(s.Document.Rules) != 1 || s.Document.Rules[0].Effect != verdict.Hold ||
+			reasons(s)["files.t"] != suggest.NotPlain {
 			t.Errorf("%d: %v became\n%s", i, args, document.Render(s.Document))
 		}
 		if d := set.Evaluate(call("t", args), nil); d.Verdict != verdict.Hold {
@@ -121,8 +142,10 @@ func TestSecretsAndPeopleNeverBecomeLiterals(t *testing.T) {
 func TestOrdinaryValuesBecomeLiterals(t *testing.T) {
 	t.Parallel()
 	for _, args := range []map[string]any{
-		{"command": "git status --short"}, {"path": "src/main.go"}, {"n": int64(-5)}, {"n": 2.5}, {"n": 3.0}, {"on": true}, {"x": nil},
-		{"in": "x"}, {"a-b": "x"}, {"q": `say "hi" \ to é`}, {"q": "two\nlines\t"}, {"list": []any{int64(1), "x", nil}}, {"o": map[string]any{"a": []any{}, "b": map[string]any{}}},
+		{"command": "git status --short"}, {"path": "src/main.go"}, {"n": int64(-5)}, {"n": 2.5}, {"n": 3.0},
+		{"on": true}, {"x": nil},
+		{"in": "x"}, {"a-b": "x"}, {"q": `say "hi" \ to é`}, {"q": "two\nlines\t"}, {"list": []any{int64(1), "x", nil}},
+		{"o": map[string]any{"a": []any{}, "b": map[string]any{}}},
 		{}, nil, {"q": ""},
 	} {
 		s, set := suggested(t, allowed(call("t", args)))
@@ -151,14 +174,18 @@ func TestWhatIsLeftOut(t *testing.T) {
 	}
 	s, set := suggested(t, observed...)
 	want := map[string]suggest.Reason{
-		"files.erased": suggest.NotKnown, "files.approved": suggest.ByPerson, "files.both": suggest.Disputed, "files.shadow": suggest.InShadow, "files.get_*": suggest.OddName, "files.*": suggest.OddName,
-		"files.a b": suggest.OddName, "files.anna@example.org": suggest.OddName, "files.moved": suggest.OddPath, "files.many": suggest.TooMany,
+		"files.erased": suggest.NotKnown, "files.approved": suggest.ByPerson, "files.both": suggest.Disputed,
+		"files.shadow": suggest.InShadow, "files.get_*": suggest.OddName, "files.*": suggest.OddName,
+		"files.a b": suggest.OddName, "files.anna@example.org": suggest.OddName, "files.moved": suggest.OddPath,
+		"files.many": suggest.TooMany,
 	}
 	if diff := cmp.Diff(want, reasons(s)); diff != "" {
 		t.Error(diff)
 	}
 	for tool, wanted := range map[string]verdict.Verdict{
-		"erased": verdict.Hold, "approved": verdict.Hold, "refused": verdict.Deny, "both": verdict.Hold, "shadow": verdict.Hold, "get_x": verdict.Deny, "get_*": verdict.Deny, "many": verdict.Hold, "moved": verdict.Hold,
+		"erased": verdict.Hold, "approved": verdict.Hold, "refused": verdict.Deny, "both": verdict.Hold,
+		"shadow": verdict.Hold, "get_x": verdict.Deny, "get_*": verdict.Deny, "many": verdict.Hold,
+		"moved": verdict.Hold,
 	} {
 		if d := set.Evaluate(call(tool, x), nil); d.Verdict != wanted {
 			t.Errorf("%s: %s, want %s", tool, d.Verdict, wanted)
@@ -168,7 +195,9 @@ func TestWhatIsLeftOut(t *testing.T) {
 
 func TestAgentsThatCannotBeNamed(t *testing.T) {
 	t.Parallel()
-	for _, id := range []string{"", "anna@example.org", "sk-abcdefghijklmnopqrstuvwx", "a\nb", strings.Repeat("a", 201)} {
+	for _, id := range []string{
+		"", "anna@example.org", "sk-abcdefghijklmnopqrstuvwx", "a\nb", strings.Repeat("a", 201),
+	} {
 		if _, err := suggest.NewCollector(id); err == nil {
 			t.Errorf("%q was taken", id)
 		}

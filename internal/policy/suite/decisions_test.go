@@ -64,7 +64,9 @@ func TestDecisionsSayEnough(t *testing.T) {
 	if least := 300; sendable < least {
 		t.Errorf("%d cases can be sent to a server, want at least %d", sendable, least)
 	}
-	for v, least := range map[verdict.Verdict]int{verdict.Allow: 150, verdict.Deny: 200, verdict.Hold: 30, verdict.Ask: 15} {
+	for v, least := range map[verdict.Verdict]int{
+		verdict.Allow: 150, verdict.Deny: 200, verdict.Hold: 30, verdict.Ask: 15,
+	} {
 		if wanted[v] < least {
 			t.Errorf("%d cases want %s, want at least %d of them", wanted[v], v, least)
 		}
@@ -110,10 +112,24 @@ func TestCases(t *testing.T) {
 		want  string // names, or a part of the error
 		fails bool
 	}{
-		{name: "by file", files: map[string]string{"z.yaml": one, "a.yaml": two, "notes.txt": "no suite"}, want: "a/two, z/one"},
+		{
+			name:  "by file",
+			files: map[string]string{"z.yaml": one, "a.yaml": two, "notes.txt": "no suite"},
+			want:  "a/two, z/one",
+		},
 		{name: "nothing there", files: map[string]string{"notes.txt": one}, want: "no suite", fails: true},
-		{name: "one that is broken", files: map[string]string{"a.yaml": one, "b.yaml": "policy: 1"}, want: "b.yaml", fails: true},
-		{name: "a policy beside a suite", files: map[string]string{"a.yaml": one, "p.yaml": "version: v1\nname: p\nrules: []\n"}, want: "p.yaml", fails: true},
+		{
+			name:  "one that is broken",
+			files: map[string]string{"a.yaml": one, "b.yaml": "policy: 1"},
+			want:  "b.yaml",
+			fails: true,
+		},
+		{
+			name:  "a policy beside a suite",
+			files: map[string]string{"a.yaml": one, "p.yaml": "version: v1\nname: p\nrules: []\n"},
+			want:  "p.yaml",
+			fails: true,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -164,7 +180,10 @@ func TestSendable(t *testing.T) {
 		{"several policies", "policies: [" + open + ", " + open + "]", plain, false},
 		{"a condition on the time", "policy: " + timed, plain, false},
 		{"a condition on the environment", "policy: " + placed, plain, false},
-		{"an environment that is stated", "policy: " + placed, "call: {server: a, tool: b, environment: sandbox}", true},
+		{
+			"an environment that is stated", "policy: " + placed, "call: {server: a, tool: b, environment: sandbox}",
+			true,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -81,24 +81,58 @@ tests:
 	}
 	for _, c := range []struct{ name, old, new, want string }{
 		{"a misspelt member", "want:", "wants:", "5:5: tests[0].wants: is not known here"},
-		{"a misspelt wish", "decision: deny", "decision: deny, rules: x", "5:28: tests[0].want.rules: is not known here"},
+		{
+			"a misspelt wish", "decision: deny", "decision: deny, rules: x",
+			"5:28: tests[0].want.rules: is not known here",
+		},
 		{"no wish", "    want: {decision: deny}\n", "", "3:5: tests[0].want: is missing"},
 		{"no decision", "decision: deny", "rule: x", "tests[0].want.decision: is missing"},
-		{"another decision", "decision: deny", "decision: block", "tests[0].want.decision: must be allow, deny, hold or ask"},
-		{"a misspelt argument list", "tool: send_money", "tool: send_money, args: {}", "tests[0].call.args: is not known here"},
+		{
+			"another decision", "decision: deny", "decision: block",
+			"tests[0].want.decision: must be allow, deny, hold or ask",
+		},
+		{
+			"a misspelt argument list", "tool: send_money", "tool: send_money, args: {}",
+			"tests[0].call.args: is not known here",
+		},
 		{"no tool", ", tool: send_money", "", "tests[0].call.tool: is missing"},
-		{"arguments in a list", "tool: send_money", "tool: send_money, arguments: [1]", "tests[0].call.arguments: arguments must be a JSON object"},
+		{
+			"arguments in a list", "tool: send_money", "tool: send_money, arguments: [1]",
+			"tests[0].call.arguments: arguments must be a JSON object",
+		},
 		{"a number as server", "server: bank", "server: 1", "tests[0].call.server: must be text"},
 		{"no instant", "tool: send_money", "tool: send_money, now: noon", "tests[0].call.now: must be an instant"},
-		{"another environment", "tool: send_money", "tool: send_money, environment: test", "must be sandbox or production"},
-		{"a cost that is none", "tool: send_money", "tool: send_money, session: {costUsd: x}", "tests[0].call.session.costUsd: must be an amount"},
-		{"an unknown limit", "    want:", "    spent: {small: 1}\n    want:", "5:20: tests[0].spent.small: must be the id of a rule with a limit"},
+		{
+			"another environment", "tool: send_money", "tool: send_money, environment: test",
+			"must be sandbox or production",
+		},
+		{
+			"a cost that is none", "tool: send_money", "tool: send_money, session: {costUsd: x}",
+			"tests[0].call.session.costUsd: must be an amount",
+		},
+		{
+			"an unknown limit", "    want:", "    spent: {small: 1}\n    want:",
+			"5:20: tests[0].spent.small: must be the id of a rule with a limit",
+		},
 		{"half a call", "    want:", "    spent: {pace: 0.5}\n    want:", "must be a number of calls or tokens"},
-		{"no tests", "tests:\n  - name: x\n    call: {server: bank, tool: send_money}\n    want: {decision: deny}\n", "tests: []\n", "2:8: tests: must hold at least one test"},
-		{"two policies", "policy: payments.yaml", "policy: payments.yaml\npolicies: [payments.yaml]", "must have either policy or policies"},
+		{
+			"no tests",
+			"tests:\n  - name: x\n    call: {server: bank, tool: send_money}\n    want: {decision: deny}\n",
+			"tests: []\n", "2:8: tests: must hold at least one test",
+		},
+		{
+			"two policies", "policy: payments.yaml", "policy: payments.yaml\npolicies: [payments.yaml]",
+			"must have either policy or policies",
+		},
 		{"no policy", "policy: payments.yaml\n", "", "must have either policy or policies"},
-		{"an absolute path", "policy: payments.yaml", "policy: /payments.yaml", "policy: must be a path relative to this file"},
-		{"a name twice", good, good + strings.Replace(good, "policy: payments.yaml\ntests:\n", "", 1), "must have a name of its own"},
+		{
+			"an absolute path", "policy: payments.yaml", "policy: /payments.yaml",
+			"policy: must be a path relative to this file",
+		},
+		{
+			"a name twice", good, good + strings.Replace(good, "policy: payments.yaml\ntests:\n", "", 1),
+			"must have a name of its own",
+		},
 		{"no YAML", "tests:", "tests: [", "3:3: must be in quotes"},
 	} {
 		_, err := read(strings.Replace(good, c.old, c.new, 1))
@@ -111,7 +145,8 @@ tests:
 		for _, p := range invalid.Problems {
 			lines = append(lines, p.String())
 		}
-		if invalid.File != "dir/x.yaml" || !slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, c.want) }) {
+		if invalid.File != "dir/x.yaml" ||
+			!slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, c.want) }) {
 			t.Errorf("%s: %s %q, want %q", c.name, invalid.File, lines, c.want)
 		}
 	}
@@ -123,11 +158,13 @@ func TestPoliciesAreChecked(t *testing.T) {
 	const tests = "tests: [{name: x, call: {server: a, tool: b}, want: {decision: deny}}]\n"
 	inline := "policy: {version: v1, name: x, rules: [{id: a, effect: deny, tools: [a.b], when: 'args.'}]}\n"
 	_, err := read(inline + tests)
-	if invalid, ok := errors.AsType[*suite.Invalid](err); !ok || invalid.File != "dir/x.yaml" || invalid.Problems[0].Rule != "a" {
+	if invalid, ok := errors.AsType[*suite.Invalid](err); !ok || invalid.File != "dir/x.yaml" ||
+		invalid.Problems[0].Rule != "a" {
 		t.Errorf("inline: %v", err)
 	}
 	_, err = read("policy: payments.test.yaml\n" + tests)
-	if invalid, ok := errors.AsType[*suite.Invalid](err); !ok || invalid.File != filepath.Join("dir", "payments.test.yaml") {
+	if invalid, ok := errors.AsType[*suite.Invalid](err); !ok ||
+		invalid.File != filepath.Join("dir", "payments.test.yaml") {
 		t.Errorf("a file: %v", err)
 	}
 	_, err = read("policy: missing.yaml\n" + tests)
@@ -145,7 +182,8 @@ func TestReadCall(t *testing.T) {
 	if err != nil || call.Server != "a.b" || call.Args["x"] != int64(1) || !call.Now.IsZero() {
 		t.Errorf("call = %+v, %v", call, err)
 	}
-	if _, err := suite.ReadCall("-", []byte("server: a\ntool: b\nx: 1\n")); err == nil || !strings.Contains(err.Error(), "-:3:1: x: is not known") {
+	if _, err := suite.ReadCall("-", []byte("server: a\ntool: b\nx: 1\n")); err == nil ||
+		!strings.Contains(err.Error(), "-:3:1: x: is not known") {
 		t.Errorf("err = %v", err)
 	}
 }

@@ -175,6 +175,7 @@ func TestOrdinaryCommandsRun(t *testing.T) {
 	rate := 100 * float64(alarms) / float64(len(commands))
 	t.Logf("%d false alarms on %d ordinary commands: %.2f %%", alarms, len(commands), rate)
 	if len(commands) < 500 || rate > wantFalseAlarms {
-		t.Errorf("%.2f %% false alarms on %d ordinary commands, want at most %.1f %% of 500 or more", rate, len(commands), wantFalseAlarms)
+		t.Errorf("%.2f %% false alarms on %d ordinary commands, want at most %.1f %% of 500 or more", rate,
+			len(commands), wantFalseAlarms)
 	}
 }

@@ -17,7 +17,9 @@ func TestStarters(t *testing.T) {
 			t.Errorf("there is no %s", name)
 			continue
 		}
-		tests, err := suite.Read("tests.yaml", []byte(shipped.Tests), func(string) ([]byte, error) { return []byte(shipped.Text), nil })
+		tests, err := suite.Read("tests.yaml", []byte(shipped.Tests), func(string) ([]byte, error) {
+			return []byte(shipped.Text), nil
+		})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

@@ -57,7 +57,11 @@ func load() []Template {
 			panic(fmt.Sprintf("parse the policy template %s: %v", t.name, err))
 		}
 		templates = append(templates, Template{
-			Name: t.name, Title: t.title, Description: strings.TrimSpace(doc.Description), Text: string(text), Tests: testsOf(t.name),
+			Name:        t.name,
+			Title:       t.title,
+			Description: strings.TrimSpace(doc.Description),
+			Text:        string(text),
+			Tests:       testsOf(t.name),
 		})
 	}
 	return templates

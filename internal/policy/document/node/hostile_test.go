@@ -12,9 +12,12 @@ import (
 func TestHostileTextEnds(t *testing.T) {
 	t.Parallel()
 	for _, piece := range []string{
-		"[", "{", "{a: ", "[a: ", "- ", "-\n", "- a: ", "- a:\n", "a:\n", "a:\n b:\n", "a,", "a: ,", "? ", "&a ", "!a ", "*a ",
-		"a: ", ":", ": ", ",", "]", "}", "\"", "'", "''", "\\", "|\n", "- |\n", "- >\n\n\n a\n", "#\n", "- a\n#\n", " ", "\n",
-		"a\n b\n", "x\n  ", "%a\n", "---\n", "...\n", "'a': 1\n", "\"a\":1,", "a:\n  b:\n    c: 1\n  d:\n", "é", "a#", "a: 1\n ",
+		"[", "{", "{a: ", "[a: ", "- ", "-\n", "- a: ", "- a:\n", "a:\n", "a:\n b:\n", "a,", "a: ,", "? ", "&a ", "!a ",
+		"*a ",
+		"a: ", ":", ": ", ",", "]", "}", "\"", "'", "''", "\\", "|\n", "- |\n", "- >\n\n\n a\n", "#\n", "- a\n#\n", " ",
+		"\n",
+		"a\n b\n", "x\n  ", "%a\n", "---\n", "...\n", "'a': 1\n", "\"a\":1,", "a:\n  b:\n    c: 1\n  d:\n", "é", "a#",
+		"a: 1\n ",
 	} {
 		for _, before := range []string{"", "[", "{", "a: ", "a: \"", "a: '", "a: |\n  ", "- ", "a:\n  "} {
 			text := before + strings.Repeat(piece, (1<<16)/len(piece))
@@ -49,7 +52,10 @@ func TestNestingIsBounded(t *testing.T) {
 		return b.String()
 	}
 	for _, c := range []struct{ name, text, deeper string }{
-		{"brackets", strings.Repeat("[", 65) + strings.Repeat("]", 65), strings.Repeat("[", 66) + strings.Repeat("]", 66)},
+		{
+			"brackets", strings.Repeat("[", 65) + strings.Repeat("]", 65),
+			strings.Repeat("[", 66) + strings.Repeat("]", 66),
+		},
 		{"dashes", strings.Repeat("- ", 64), strings.Repeat("- ", 70)},
 		{"keys", stairs("a:", 64), stairs("a:", 70)},
 		{"dashes on lines of their own", stairs("-", 64), stairs("-", 70)},

@@ -54,7 +54,9 @@ func (r *jsonReader) problem(err error) Problem {
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		return Problem{r.lines.at(len(r.lines.text)), "must be a whole JSON value: the text ends too early"}
 	case ok && errors.Is(err, jsontext.ErrDuplicateName):
-		return Problem{r.lines.at(r.start), fmt.Sprintf("the name %q is given twice", Shown(syntax.JSONPointer.LastToken()))}
+		return Problem{
+			r.lines.at(r.start), fmt.Sprintf("the name %q is given twice", Shown(syntax.JSONPointer.LastToken())),
+		}
 	case ok:
 		return Problem{r.lines.at(int(syntax.ByteOffset)), "must be JSON: " + Shown(syntax.Err.Error())}
 	default:

@@ -16,7 +16,9 @@ func TestJSONIsRead(t *testing.T) {
 	if got, want := asJSON(t, root), `{"é":[1.50,true,null],"b":{"c":"é😀"}}`; got != want {
 		t.Errorf("read %s, want %s", got, want)
 	}
-	places := []node.Position{root.At, root.Members[0].At, root.Members[0].Value.Items[1].At, root.Members[1].Value.Members[0].Value.At}
+	places := []node.Position{
+		root.At, root.Members[0].At, root.Members[0].Value.Items[1].At, root.Members[1].Value.Members[0].Value.At,
+	}
 	want := []node.Position{{Line: 1, Column: 1}, {Line: 2, Column: 3}, {Line: 2, Column: 15}, {Line: 3, Column: 14}}
 	for i := range places {
 		if places[i] != want[i] {

@@ -62,7 +62,9 @@ const (
 	Map
 )
 
-var kindNames = [...]string{Null: "nothing", Bool: "true or false", Number: "a number", String: "text", List: "a list", Map: "a map"}
+var kindNames = [...]string{
+	Null: "nothing", Bool: "true or false", Number: "a number", String: "text", List: "a list", Map: "a map",
+}
 
 // String names the kind as a person would.
 func (k Kind) String() string { return kindNames[k] }

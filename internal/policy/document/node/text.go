@@ -70,7 +70,8 @@ func Hidden(r rune) bool {
 	if r < 0x7f {
 		return r < ' '
 	}
-	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' || r == '\uFEFF'
+	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' ||
+		r == '\uFEFF'
 }
 
 // Invisible reports whether a character leaves no mark of its own: one that is
@@ -81,7 +82,9 @@ func Invisible(r rune) bool {
 	if r < 0x7f {
 		return r < ' '
 	}
-	return Hidden(r) || unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) || r == '\u2800'
+	return Hidden(r) ||
+		unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) ||
+		r == '\u2800'
 }
 
 // Shown is text from elsewhere for one of our sentences: in one line, and no

@@ -63,7 +63,8 @@ func (v *Value) Members(known ...string) *Members {
 	for _, member := range v.node.Members {
 		below := &Value{node: member.Value, above: v, step: "." + Shown(member.Key), report: v.report}
 		if !slices.Contains(known, member.Key) {
-			v.report(member.At, strings.TrimPrefix(v.path()+"."+Shown(member.Key), "."), "is not known here: expected "+Words(known))
+			v.report(member.At, strings.TrimPrefix(v.path()+"."+Shown(member.Key), "."),
+				"is not known here: expected "+Words(known))
 			continue
 		}
 		m.named[member.Key] = below

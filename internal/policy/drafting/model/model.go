@@ -115,7 +115,8 @@ func (c *Client) Complete(ctx context.Context, messages []drafting.Message) (str
 		return "", err
 	}
 	if status == http.StatusUnauthorized || status == http.StatusForbidden {
-		return "", fault.New(fault.Unavailable, "the model's server answered with status %d: the operator must mend WRIT_DRAFT_KEY", status)
+		return "", fault.New(fault.Unavailable,
+			"the model's server answered with status %d: the operator must mend WRIT_DRAFT_KEY", status)
 	}
 	if status != http.StatusOK {
 		return "", fault.New(fault.Unavailable, "the model's server answered with status %d", status)
@@ -171,7 +172,8 @@ func failed(err error) error {
 func read(body []byte) (string, error) {
 	var a answer
 	if err := json.Unmarshal(body, &a); err != nil || len(a.Choices) == 0 {
-		return "", fault.New(fault.Unavailable, "the model's server answered in a form that is not that of chat completions")
+		return "", fault.New(fault.Unavailable,
+			"the model's server answered in a form that is not that of chat completions")
 	}
 	switch a.Choices[0].FinishReason {
 	case "length":

@@ -48,7 +48,13 @@ func endpoint(t *testing.T, handle func(n int, w http.ResponseWriter)) (*model.C
 
 func options(t *testing.T, url string, permits ...string) model.Options {
 	t.Helper()
-	o := model.Options{URL: url, Name: "small", Key: secret.NewText("the-key"), Timeout: 10 * time.Second, MaxTokens: 77}
+	o := model.Options{
+		URL:       url,
+		Name:      "small",
+		Key:       secret.NewText("the-key"),
+		Timeout:   10 * time.Second,
+		MaxTokens: 77,
+	}
 	for _, text := range permits {
 		if !strings.Contains(text, ":") {
 			text += url[strings.LastIndex(url, ":"):][:strings.Index(url[strings.LastIndex(url, ":"):], "/")]
@@ -78,10 +84,12 @@ func TestComplete(t *testing.T) {
 		t.Fatalf("answered %q, %v", text, err)
 	}
 	a := (*got)[0]
-	if a.path != "/v1/chat/completions" || a.key != "Bearer the-key" || a.body["model"] != "small" || a.body["max_tokens"] != 77.0 {
+	if a.path != "/v1/chat/completions" || a.key != "Bearer the-key" || a.body["model"] != "small" ||
+		a.body["max_tokens"] != 77.0 {
 		t.Errorf("asked %+v", a)
 	}
-	if messages, ok := a.body["messages"].([]any); !ok || len(messages) != 2 || messages[1].(map[string]any)["content"] != "u" {
+	if messages, ok := a.body["messages"].([]any); !ok || len(messages) != 2 ||
+		messages[1].(map[string]any)["content"] != "u" {
 		t.Errorf("messages: %v", a.body["messages"])
 	}
 }
@@ -122,12 +130,15 @@ func TestAnswersThatAreNone(t *testing.T) {
 			w.Header().Set("Location", "http://169.254.169.254/")
 			w.WriteHeader(http.StatusTemporaryRedirect)
 		}, "status 307"},
-		"not JSON":   {write("<html>STRANGE"), "not that of chat completions"},
-		"no choice":  {write(`{"choices":[]}`), "not that of chat completions"},
-		"cut off":    {write(strings.Replace(hello, `"stop"`, `"length"`, 1)), "WRIT_DRAFT_MAX_TOKENS"},
-		"filtered":   {write(strings.Replace(hello, `"stop"`, `"content_filter"`, 1)), "would not answer"},
-		"long":       {write(strings.Repeat("STRANGE ", 70_000)), "too long"},
-		"broken off": {func(_ int, w http.ResponseWriter) { w.Header().Set("Content-Length", "100"); write("{")(1, w) }, "broke off"},
+		"not JSON":  {write("<html>STRANGE"), "not that of chat completions"},
+		"no choice": {write(`{"choices":[]}`), "not that of chat completions"},
+		"cut off":   {write(strings.Replace(hello, `"stop"`, `"length"`, 1)), "WRIT_DRAFT_MAX_TOKENS"},
+		"filtered":  {write(strings.Replace(hello, `"stop"`, `"content_filter"`, 1)), "would not answer"},
+		"long":      {write(strings.Repeat("STRANGE ", 70_000)), "too long"},
+		"broken off": {
+			func(_ int, w http.ResponseWriter) { w.Header().Set("Content-Length", "100"); write("{")(1, w) },
+			"broke off",
+		},
 		"hanging up": {func(int, http.ResponseWriter) { panic(http.ErrAbortHandler) }, "cannot be asked"},
 		"nested":     {write(`{"choices":` + strings.Repeat("[", 400_000)), "not that of chat completions"},
 		"packed": {func(_ int, w http.ResponseWriter) { // small on the way, and large once it is unpacked
@@ -162,7 +173,8 @@ func TestTooSlow(t *testing.T) {
 	}
 	over, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
 	defer cancel()
-	if _, err := client.Complete(over, question); !fault.Is(err, fault.Unavailable) || !strings.Contains(err.Error(), "WRIT_DRAFT_SECONDS") {
+	if _, err := client.Complete(over, question); !fault.Is(err, fault.Unavailable) ||
+		!strings.Contains(err.Error(), "WRIT_DRAFT_SECONDS") {
 		t.Errorf("%v, want the setting", err)
 	}
 }
@@ -189,7 +201,8 @@ func TestTooManyAtOnce(t *testing.T) {
 		}()
 		<-arrived
 	}
-	if _, err := client.Complete(t.Context(), question); !fault.Is(err, fault.Unavailable) || !strings.Contains(err.Error(), "busy") {
+	if _, err := client.Complete(t.Context(), question); !fault.Is(err, fault.Unavailable) ||
+		!strings.Contains(err.Error(), "busy") {
 		t.Errorf("the fifth: %v, want that it is busy", err)
 	}
 	close(release)
