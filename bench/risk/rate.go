@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"writ/internal/delegation/risk"
+	"writ/internal/approval/risk"
 )
 
 // rated is a call with its rating and what the data set knows of it.

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"writ/internal/delegation/risk"
+	"writ/internal/approval/risk"
 )
 
 // run is one recorded run, as far as it matters here.

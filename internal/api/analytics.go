@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
-	"writ/internal/observability"
 	"writ/internal/principal"
+	"writ/internal/telemetry"
 )
 
 type policyFiguresInput struct {
@@ -147,7 +147,7 @@ type UsageItemBody struct {
 	CostUSD          float64 `json:"costUsd" doc:"What they cost, in US dollars."`
 }
 
-func usageItemBody(i observability.UsageItem) UsageItemBody {
+func usageItemBody(i telemetry.UsageItem) UsageItemBody {
 	return UsageItemBody{
 		Key: i.Key, InputTokens: i.Usage.Input, OutputTokens: i.Usage.Output,
 		CacheReadTokens: i.Usage.CacheRead, CacheWriteTokens: i.Usage.CacheWrite, CostUSD: i.Usage.Dollars(),

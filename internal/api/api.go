@@ -24,23 +24,23 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"writ/internal/apikey"
+	"writ/internal/approval"
 	"writ/internal/audit"
 	"writ/internal/auth"
 	"writ/internal/auth/federation"
 	"writ/internal/database"
-	"writ/internal/delegation"
 	"writ/internal/enforcement"
 	"writ/internal/execution"
 	"writ/internal/forwarding"
 	"writ/internal/intent"
 	"writ/internal/notification"
 	"writ/internal/notification/webhook"
-	"writ/internal/observability"
 	"writ/internal/organization"
 	"writ/internal/policy"
 	"writ/internal/policy/drafting"
-	"writ/internal/rehearsal"
+	"writ/internal/replay"
 	"writ/internal/secret"
+	"writ/internal/telemetry"
 	"writ/internal/throttle"
 )
 
@@ -48,17 +48,17 @@ import (
 type Config struct {
 	Database      *database.DB
 	Auth          *auth.Service
-	SignIn        *federation.Service
+	Federation    *federation.Service
 	Organizations *organization.Service
 	Keys          *apikey.Service
 	Policies      *policy.Service
-	Rehearsals    *rehearsal.Service
+	Replays       *replay.Service
 	Drafts        *drafting.Author
-	Plans         *intent.Service
+	Intent        *intent.Service
 	Enforcement   *enforcement.Service
-	Approvals     *delegation.Service
+	Approvals     *approval.Service
 	Limiter       *throttle.Limiter
-	Telemetry     *observability.Service
+	Telemetry     *telemetry.Service
 	Audit         *audit.Service
 	Executions    *execution.Service
 	Notifications *notification.Service

@@ -181,7 +181,7 @@ func (a *API) checkVouched(ctx context.Context, caller principal.Principal, orgI
 	if ofAgent || caller.LimitedTo == orgID || role == principal.Owner {
 		return nil
 	}
-	return refuseEnforced(a.SignIn.Enforces(ctx, orgID))
+	return refuseEnforced(a.Federation.Enforces(ctx, orgID))
 }
 
 // refuseEnforced is the answer to who did not sign in with the provider.
@@ -261,7 +261,7 @@ func (a *API) inPolicy(ctx context.Context, caller principal.Principal, policyID
 // inPlan is the caller in the organization of a plan, which is as unknown to
 // others as a policy.
 func (a *API) inPlan(ctx context.Context, caller principal.Principal, planID string) (principal.Principal, error) {
-	orgID, err := a.Plans.OrgOf(ctx, planID)
+	orgID, err := a.Intent.OrgOf(ctx, planID)
 	if err != nil {
 		return principal.Principal{}, err
 	}

@@ -3,7 +3,7 @@ package api
 import (
 	"time"
 
-	"writ/internal/delegation"
+	"writ/internal/approval"
 	"writ/internal/principal"
 )
 
@@ -24,22 +24,22 @@ func (a *API) mountDelegation() {
 // DelegationBody is a request for approval as the key sees it that asked. Published
 // clients read its first three members, and want them to be texts.
 type DelegationBody struct {
-	ID        string            `json:"delegationId" format:"uuid" doc:"Of the request."`
-	Status    delegation.Status `json:"status" enum:"pending,approved,rejected,cancelled,expired" doc:"approved: the call may run, once; call again, with the same arguments."`
-	ExpiresAt time.Time         `json:"expiresAt" doc:"When a request that waits ends, and until when a no is final."`
+	ID        string          `json:"delegationId" format:"uuid" doc:"Of the request."`
+	Status    approval.Status `json:"status" enum:"pending,approved,rejected,cancelled,expired" doc:"approved: the call may run, once; call again, with the same arguments."`
+	ExpiresAt time.Time       `json:"expiresAt" doc:"When a request that waits ends, and until when a no is final."`
 
-	Kind            delegation.Kind `json:"kind" enum:"hold,ask" doc:"hold: somebody who may approve answers; ask: the person the agent works for."`
-	Server          string          `json:"server"`
-	Tool            string          `json:"tool"`
-	Note            string          `json:"note,omitempty" doc:"Of who answered."`
-	EditedArguments *storedObject   `json:"editedArguments,omitempty" doc:"The approver wants the call to be made with these: a yes is for them alone."`
-	DecidedAt       *time.Time      `json:"decidedAt" doc:"Null: nobody has answered."`
-	GrantExpiresAt  *time.Time      `json:"grantExpiresAt" doc:"Until when a yes to the very call holds; null: there is none, or it is wider."`
-	Used            bool            `json:"used" doc:"Whether that yes was given out or let the call run."`
-	ExecutedAt      *time.Time      `json:"executedAt" doc:"When the client said that it made the call; null: it has not."`
+	Kind            approval.Kind `json:"kind" enum:"hold,ask" doc:"hold: somebody who may approve answers; ask: the person the agent works for."`
+	Server          string        `json:"server"`
+	Tool            string        `json:"tool"`
+	Note            string        `json:"note,omitempty" doc:"Of who answered."`
+	EditedArguments *storedObject `json:"editedArguments,omitempty" doc:"The approver wants the call to be made with these: a yes is for them alone."`
+	DecidedAt       *time.Time    `json:"decidedAt" doc:"Null: nobody has answered."`
+	GrantExpiresAt  *time.Time    `json:"grantExpiresAt" doc:"Until when a yes to the very call holds; null: there is none, or it is wider."`
+	Used            bool          `json:"used" doc:"Whether that yes was given out or let the call run."`
+	ExecutedAt      *time.Time    `json:"executedAt" doc:"When the client said that it made the call; null: it has not."`
 }
 
-func delegationBody(r delegation.Request) DelegationBody {
+func delegationBody(r approval.Request) DelegationBody {
 	body := DelegationBody{
 		ID:             r.ID,
 		Status:         r.Status,
@@ -108,7 +108,7 @@ type RiskReasonBody struct {
 	Words string `json:"words" doc:"For people."`
 }
 
-func riskBody(assessed delegation.Risk) RiskBody {
+func riskBody(assessed approval.Risk) RiskBody {
 	body := RiskBody{
 		Level: assessed.Level, Score: assessed.Score, Reasons: make([]RiskReasonBody, len(assessed.Reasons)),
 	}
@@ -120,7 +120,7 @@ func riskBody(assessed delegation.Risk) RiskBody {
 
 // approvalBody shows a request to a person. What agents were going to do with is
 // for those who may read payloads.
-func approvalBody(caller principal.Principal, r delegation.Request) ApprovalBody {
+func approvalBody(caller principal.Principal, r approval.Request) ApprovalBody {
 	body := ApprovalBody{
 		DelegationBody: delegationBody(r),
 		OrganizationID: r.OrgID,

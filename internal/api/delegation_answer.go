@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"writ/internal/delegation"
+	"writ/internal/approval"
 	"writ/internal/principal"
 	"writ/internal/throttle"
 )
@@ -34,10 +34,10 @@ func (a *API) mountPreview() {
 
 // ScopeBody is how far a yes goes.
 type ScopeBody struct {
-	Kind    delegation.ScopeKind `json:"kind" enum:"once,session,minutes,pattern,plan" doc:"once: one run of the very call. The others end by themselves, and can be taken back: calls of this tool in the session, for some minutes, with arguments that fit; or all that the plan holds."`
-	Minutes int                  `json:"minutes,omitempty" minimum:"1" maximum:"480" doc:"How long it lasts; not with once."`
-	Uses    int                  `json:"uses,omitempty" minimum:"1" maximum:"1000" doc:"For how many calls at most; not with once."`
-	Pattern sentObject           `json:"pattern,omitempty" doc:"Only with pattern: what arguments must be, by dotted path."`
+	Kind    approval.ScopeKind `json:"kind" enum:"once,session,minutes,pattern,plan" doc:"once: one run of the very call. The others end by themselves, and can be taken back: calls of this tool in the session, for some minutes, with arguments that fit; or all that the plan holds."`
+	Minutes int                `json:"minutes,omitempty" minimum:"1" maximum:"480" doc:"How long it lasts; not with once."`
+	Uses    int                `json:"uses,omitempty" minimum:"1" maximum:"1000" doc:"For how many calls at most; not with once."`
+	Pattern sentObject         `json:"pattern,omitempty" doc:"Only with pattern: what arguments must be, by dotted path."`
 }
 
 type approveInput struct {
@@ -59,7 +59,7 @@ type AnsweredBody struct {
 type answeredOutput struct{ Body AnsweredBody }
 
 func (a *API) approve(ctx context.Context, caller principal.Principal, in *approveInput) (*answeredOutput, error) {
-	yes := delegation.Yes{Note: in.Body.Note, Arguments: in.Body.Arguments.orNone()}
+	yes := approval.Approval{Note: in.Body.Note, Arguments: in.Body.Arguments.orNone()}
 	if in.Body.Scope != nil {
 		scope, err := scopeOf(*in.Body.Scope)
 		if err != nil {
@@ -72,16 +72,16 @@ func (a *API) approve(ctx context.Context, caller principal.Principal, in *appro
 		return nil, err
 	}
 	out := &answeredOutput{AnsweredBody{ApprovalBody: approvalBody(caller, request)}}
-	if request.Status == delegation.Approved {
+	if request.Status == approval.Approved {
 		out.Body.Permits = request.Scope.Words(request)
 	}
 	return out, nil
 }
 
-func scopeOf(b ScopeBody) (scope delegation.Scope, err error) {
-	scope = delegation.Scope{Kind: b.Kind, Minutes: b.Minutes, Uses: b.Uses}
+func scopeOf(b ScopeBody) (scope approval.Scope, err error) {
+	scope = approval.Scope{Kind: b.Kind, Minutes: b.Minutes, Uses: b.Uses}
 	if len(b.Pattern) > 0 {
-		scope.Pattern, err = delegation.ParsePattern(b.Pattern)
+		scope.Pattern, err = approval.ParsePattern(b.Pattern)
 	}
 	return scope, err
 }
@@ -124,7 +124,7 @@ func (a *API) previewApproval(
 	if err != nil {
 		return nil, err
 	}
-	var scope delegation.Scope
+	var scope approval.Scope
 	if in.Body.Scope != nil {
 		if scope, err = scopeOf(*in.Body.Scope); err != nil {
 			return nil, err

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"writ/internal/delegation"
+	"writ/internal/approval"
 	"writ/internal/fault"
 	"writ/internal/principal"
 	"writ/internal/throttle"
@@ -83,7 +83,7 @@ func (a *API) requestApproval(
 		return nil, noOrganization()
 	}
 	b := &in.Body
-	request, opened, err := a.Approvals.Ask(ctx, caller, delegation.Asked{
+	request, opened, err := a.Approvals.Ask(ctx, caller, approval.Asked{
 		Tool:      b.Tool,
 		Domain:    orEmpty(b.Domain),
 		Arguments: b.Arguments.orNone(),
@@ -148,7 +148,7 @@ func (a *API) checkApproved(
 	if err != nil {
 		return nil, err
 	}
-	release, err := a.Approvals.CheckApproved(ctx, caller, delegation.Question{
+	release, err := a.Approvals.CheckApproved(ctx, caller, approval.Question{
 		Tool: in.Tool, Amount: amount, Email: in.UserEmail,
 	})
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"writ/internal/delegation"
+	"writ/internal/approval"
 	"writ/internal/principal"
 )
 
@@ -60,7 +60,7 @@ type approvalFiguresOutput struct{ Body ApprovalFiguresBody }
 func (a *API) approvalFigures(
 	ctx context.Context, caller principal.Principal, in *approvalFiguresInput,
 ) (*approvalFiguresOutput, error) {
-	f, err := a.Approvals.Figures(ctx, caller, delegation.Period{From: in.Since, Until: in.Before})
+	f, err := a.Approvals.Stats(ctx, caller, approval.Period{From: in.Since, Until: in.Before})
 	if err != nil {
 		return nil, err
 	}

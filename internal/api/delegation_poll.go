@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"writ/internal/delegation"
+	"writ/internal/approval"
 	"writ/internal/fault"
 	"writ/internal/principal"
 )
@@ -77,7 +77,7 @@ func (a *API) pollApproval(ctx context.Context, caller principal.Principal, in *
 // server stops, which does not wait for who polls.
 func (a *API) waitForAnswer(
 	ctx context.Context, caller principal.Principal, id string, upTo time.Duration,
-) (delegation.Request, error) {
+) (approval.Request, error) {
 	waiting, enough := context.WithCancel(ctx)
 	defer enough()
 	go func() {

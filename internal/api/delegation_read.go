@@ -10,9 +10,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"writ/internal/approval"
 	"writ/internal/audit"
 	"writ/internal/database"
-	"writ/internal/delegation"
 	"writ/internal/fault"
 	"writ/internal/intent/plan"
 	"writ/internal/page"
@@ -60,12 +60,12 @@ func (a *API) listApprovals(
 			return nil, err
 		}
 	}
-	found, err := a.Approvals.List(ctx, caller, delegation.Filter{
-		Status:    delegation.Status(in.Status),
+	found, err := a.Approvals.List(ctx, caller, approval.Filter{
+		Status:    approval.Status(in.Status),
 		Tool:      in.Tool,
 		AgentID:   in.AgentID,
 		KeyID:     in.KeyID,
-		Kind:      delegation.Kind(in.Kind),
+		Kind:      approval.Kind(in.Kind),
 		RiskLevel: in.Risk,
 		Requester: strings.TrimSpace(in.Requester),
 		From:      in.Since,
@@ -77,7 +77,7 @@ func (a *API) listApprovals(
 		return nil, err
 	}
 	return &approvalsOutput{
-		mapPage(found, func(r delegation.Request) ApprovalBody { return approvalBody(caller, r) }),
+		mapPage(found, func(r approval.Request) ApprovalBody { return approvalBody(caller, r) }),
 	}, nil
 }
 
@@ -115,8 +115,8 @@ type VoteBody struct {
 
 // ScopeWordsBody is what a yes would permit.
 type ScopeWordsBody struct {
-	Kind  delegation.ScopeKind `json:"kind" enum:"once,session,minutes,pattern,plan"`
-	Words string               `json:"words"`
+	Kind  approval.ScopeKind `json:"kind" enum:"once,session,minutes,pattern,plan"`
+	Words string             `json:"words"`
 }
 
 // PlannedStepBody is a step of a plan. What it fixes is fixed in the call, too.
@@ -160,7 +160,7 @@ func (a *API) getApproval(
 	for _, vote := range request.Votes {
 		out.Body.Votes = append(out.Body.Votes, VoteBody(vote))
 	}
-	for _, add := range []func(context.Context, principal.Principal, delegation.Request, *ShownApprovalBody) error{
+	for _, add := range []func(context.Context, principal.Principal, approval.Request, *ShownApprovalBody) error{
 		a.addRule, a.addPlan, a.addHistory,
 	} {
 		if err := add(ctx, caller, request, &out.Body); err != nil {
@@ -172,7 +172,7 @@ func (a *API) getApproval(
 
 // addRule adds the rule that wants an approval, as it was when it judged the call.
 func (a *API) addRule(
-	ctx context.Context, caller principal.Principal, r delegation.Request, to *ShownApprovalBody,
+	ctx context.Context, caller principal.Principal, r approval.Request, to *ShownApprovalBody,
 ) error {
 	if !database.IsID(r.PolicyID) || !caller.May(principal.ReadPolicies) {
 		return nil // not a policy's
@@ -199,12 +199,12 @@ func (a *API) addRule(
 
 // addPlan adds what the agent said it would do.
 func (a *API) addPlan(
-	ctx context.Context, caller principal.Principal, r delegation.Request, to *ShownApprovalBody,
+	ctx context.Context, caller principal.Principal, r approval.Request, to *ShownApprovalBody,
 ) error {
 	if r.PlanID == "" || !caller.May(principal.ReadPayloads) {
 		return nil
 	}
-	view, err := a.Plans.Get(ctx, caller, r.PlanID)
+	view, err := a.Intent.Get(ctx, caller, r.PlanID)
 	if fault.Is(err, fault.NotFound) {
 		return nil // a client may state any
 	}
@@ -214,7 +214,7 @@ func (a *API) addPlan(
 	if view.Binding.KeyID != r.KeyID {
 		return nil // somebody else's would only make the call look good
 	}
-	steps, err := a.Plans.Steps(ctx, caller, r.PlanID)
+	steps, err := a.Intent.Steps(ctx, caller, r.PlanID)
 	if err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func (a *API) addPlan(
 
 // isStepOf reports whether the request is about the step: the one it was judged
 // by, or where that is not known any with its tool.
-func isStepOf(r delegation.Request, i int, step plan.Step) bool {
+func isStepOf(r approval.Request, i int, step plan.Step) bool {
 	if r.Step >= 0 {
 		return i == r.Step
 	}
@@ -256,7 +256,7 @@ const (
 // addHistory adds the latest decisions about the tool, of the same agent where
 // one is named.
 func (a *API) addHistory(
-	ctx context.Context, _ principal.Principal, r delegation.Request, to *ShownApprovalBody,
+	ctx context.Context, _ principal.Principal, r approval.Request, to *ShownApprovalBody,
 ) error {
 	past := []PastDecisionBody{}
 	for _, name := range namesOf(r) {
@@ -287,7 +287,7 @@ func (a *API) addHistory(
 
 // namesOf are those under which the log has decisions about the tool: clients may
 // put the server in front of it.
-func namesOf(r delegation.Request) []string {
+func namesOf(r approval.Request) []string {
 	names := []string{r.Tool}
 	if r.Server != "" {
 		names = append(names, r.Server+"__"+r.Tool, "mcp__"+r.Server+"__"+r.Tool, "mcp_"+r.Server+"_"+r.Tool)

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"writ/internal/delegation"
+	"writ/internal/approval"
 	"writ/internal/principal"
 )
 
@@ -34,7 +34,7 @@ type approvalSettingsInput struct{ OrganizationQuery }
 
 type approvalSettingsOutput struct{ Body ApprovalSettingsBody }
 
-func shownApprovalSettings(s delegation.Settings, err error) (*approvalSettingsOutput, error) {
+func shownApprovalSettings(s approval.Settings, err error) (*approvalSettingsOutput, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ type putApprovalSettingsInput struct {
 func (a *API) putApprovalSettings(
 	ctx context.Context, caller principal.Principal, in *putApprovalSettingsInput,
 ) (*approvalSettingsOutput, error) {
-	return shownApprovalSettings(a.Approvals.SetSettings(ctx, caller, delegation.Settings{
+	return shownApprovalSettings(a.Approvals.SetSettings(ctx, caller, approval.Settings{
 		SelfApproval: in.Body.SelfApproval, PendingLife: time.Duration(in.Body.PendingSeconds) * time.Second,
 		GrantLife: time.Duration(in.Body.GrantSeconds) * time.Second,
 	}))

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"writ/internal/delegation"
+	"writ/internal/approval"
 	"writ/internal/principal"
 )
 
@@ -24,25 +24,25 @@ func (a *API) mountStanding() {
 
 // AllowBody is a yes that is wider than one call.
 type AllowBody struct {
-	ID           string               `json:"id" format:"uuid"`
-	DelegationID string               `json:"delegationId" format:"uuid" doc:"The request that was answered so."`
-	Scope        delegation.ScopeKind `json:"scope" enum:"session,minutes,pattern,plan"`
-	Permits      string               `json:"permits" doc:"What the approver was told that it permits."`
-	GivenBy      string               `json:"givenBy" doc:"Who gave it."`
-	Uses         int                  `json:"uses" doc:"How often it may be used."`
-	Used         int                  `json:"used" doc:"How often it was."`
-	CreatedAt    time.Time            `json:"createdAt"`
-	ExpiresAt    time.Time            `json:"expiresAt"`
-	Lapsed       bool                 `json:"lapsed" doc:"Who gave it may not give it now, so that it permits nothing until they may again."`
-	KeyID        string               `json:"keyId" doc:"The key it is for."`
-	OwnerID      string               `json:"ownerId" doc:"Of that key."`
-	AgentID      string               `json:"agentId,omitempty" doc:"What is absent does not bind; the next too."`
-	UserID       string               `json:"userId,omitempty"`
-	Email        string               `json:"requesterEmail,omitempty"`
-	SessionID    string               `json:"sessionId,omitempty"`
-	PlanID       string               `json:"planId,omitempty"`
-	Server       string               `json:"server,omitempty"`
-	Tool         string               `json:"tool,omitempty"`
+	ID           string             `json:"id" format:"uuid"`
+	DelegationID string             `json:"delegationId" format:"uuid" doc:"The request that was answered so."`
+	Scope        approval.ScopeKind `json:"scope" enum:"session,minutes,pattern,plan"`
+	Permits      string             `json:"permits" doc:"What the approver was told that it permits."`
+	GivenBy      string             `json:"givenBy" doc:"Who gave it."`
+	Uses         int                `json:"uses" doc:"How often it may be used."`
+	Used         int                `json:"used" doc:"How often it was."`
+	CreatedAt    time.Time          `json:"createdAt"`
+	ExpiresAt    time.Time          `json:"expiresAt"`
+	Lapsed       bool               `json:"lapsed" doc:"Who gave it may not give it now, so that it permits nothing until they may again."`
+	KeyID        string             `json:"keyId" doc:"The key it is for."`
+	OwnerID      string             `json:"ownerId" doc:"Of that key."`
+	AgentID      string             `json:"agentId,omitempty" doc:"What is absent does not bind; the next too."`
+	UserID       string             `json:"userId,omitempty"`
+	Email        string             `json:"requesterEmail,omitempty"`
+	SessionID    string             `json:"sessionId,omitempty"`
+	PlanID       string             `json:"planId,omitempty"`
+	Server       string             `json:"server,omitempty"`
+	Tool         string             `json:"tool,omitempty"`
 }
 
 // AllowsBody are wider yeses.
@@ -55,7 +55,7 @@ type listAllowsInput struct{ OrganizationQuery }
 type allowsOutput struct{ Body AllowsBody }
 
 func (a *API) listAllows(ctx context.Context, caller principal.Principal, _ *listAllowsInput) (*allowsOutput, error) {
-	allows, err := a.Approvals.Standing(ctx, caller)
+	allows, err := a.Approvals.ListStanding(ctx, caller)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (a *API) listAllows(ctx context.Context, caller principal.Principal, _ *lis
 			Server:       y.Server,
 			Tool:         y.Tool,
 		}
-		if y.Scope == delegation.ByPattern && !caller.May(principal.ReadPayloads) {
+		if y.Scope == approval.ByPattern && !caller.May(principal.ReadPayloads) {
 			out.Body.Items[i].Permits = "" // it tells of arguments
 		}
 	}

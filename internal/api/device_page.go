@@ -23,7 +23,7 @@ var (
 // server; nothing else, so that nobody's text can become a program there.
 func (a *API) mountDevicePage() {
 	google := "hidden"
-	if a.SignIn.Google.ClientID != "" {
+	if a.Federation.Google.ClientID != "" {
 		google = ""
 	}
 	page := []byte(strings.NewReplacer("{{style}}", deviceStyle, "{{script}}", deviceScript, "{{google}}",

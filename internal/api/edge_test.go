@@ -336,7 +336,7 @@ func TestPanicIsA500(t *testing.T) {
 	log := &lockedBuffer{}
 	broken := httptest.NewServer(api.New(api.Config{
 		Database:     s.Database,
-		SignIn:       s.SignIn,
+		Federation:   s.Federation,
 		Limiter:      s.Limiter,
 		PublicURL:    &url.URL{Scheme: "http", Host: "localhost"},
 		MaxBodyBytes: 1 << 20,

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"writ/internal/delegation"
+	"writ/internal/approval"
 	"writ/internal/policy/document/node"
 	"writ/internal/principal"
 )
@@ -287,7 +287,7 @@ func (r *caseRun) answer(request, said string) {
 	case "no":
 		_, err = r.server.Approvals.Reject(r.t.Context(), person, request, why)
 	case "yes":
-		_, err = r.server.Approvals.Approve(r.t.Context(), person, request, delegation.Yes{})
+		_, err = r.server.Approvals.Approve(r.t.Context(), person, request, approval.Approval{})
 	default:
 		err = errors.New("nobody answers so")
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"writ/internal/fault"
-	"writ/internal/observability"
 	"writ/internal/principal"
+	"writ/internal/telemetry"
 )
 
 // The formats of an export.
@@ -172,7 +172,7 @@ func (a *API) exportSession(ctx context.Context, caller principal.Principal, in 
 	if session == nil {
 		return nil, noSuch("session")
 	}
-	traces, err := a.Telemetry.ExportTraces(caller.OrgID, observability.TraceFilter{SessionID: session.ID}, true)
+	traces, err := a.Telemetry.ExportTraces(caller.OrgID, telemetry.TraceFilter{SessionID: session.ID}, true)
 	if err != nil {
 		return nil, err
 	}

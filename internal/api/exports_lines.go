@@ -7,9 +7,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"writ/internal/observability"
+	"writ/internal/csvsafe"
 	"writ/internal/principal"
-	"writ/internal/sheet"
+	"writ/internal/telemetry"
 )
 
 // lines is an export of lines: of JSON, or of a table. Its last one says how many
@@ -21,7 +21,7 @@ type lines struct {
 	count  int64
 	midway bool // a part of a trace is written
 
-	row    sheet.Row
+	row    csvsafe.Row
 	width  int    // cells of a line of the table
 	object []byte // memory of a line of JSON
 }
@@ -83,7 +83,7 @@ func (l *lines) end(e EndBody) error {
 
 // writeTraceLines writes a line of JSON for each trace, with its spans.
 func writeTraceLines(
-	ctx context.Context, l *lines, caller principal.Principal, traces *observability.TraceExport,
+	ctx context.Context, l *lines, caller principal.Principal, traces *telemetry.TraceExport,
 ) error {
 	l.begin()
 	for t, err := range traces.All(ctx) {
@@ -125,7 +125,7 @@ type ExportedTraceBody struct {
 
 // writeTrace writes a trace with its spans as JSON without line breaks.
 func writeTrace(
-	ctx context.Context, out *exportStream, caller principal.Principal, t *observability.ExportedTrace,
+	ctx context.Context, out *exportStream, caller principal.Principal, t *telemetry.ExportedTrace,
 ) error {
 	item := visible(caller, t.TraceItem)
 	head, err := json.Marshal(ExportedTraceBody{
@@ -185,7 +185,7 @@ func attributesFor(caller principal.Principal, attributes string) string {
 
 // writeSession writes a session as JSON, with its traces and their spans.
 func writeSession(
-	ctx context.Context, out *exportStream, caller principal.Principal, session observability.Session, traces *observability.TraceExport,
+	ctx context.Context, out *exportStream, caller principal.Principal, session telemetry.Session, traces *telemetry.TraceExport,
 ) error {
 	head, err := json.Marshal(TelemetrySessionDetailBody{
 		TelemetrySessionBody: telemetrySessionBody(session), Traces: []TraceItemBody{},

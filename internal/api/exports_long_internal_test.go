@@ -10,9 +10,9 @@ import (
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
 	"writ/internal/fault"
-	"writ/internal/observability"
 	"writ/internal/otlp"
 	"writ/internal/principal"
+	"writ/internal/telemetry"
 )
 
 // TestALongTraceIsNotWrittenToItsEnd by a server that stops, or for who may not read
@@ -21,9 +21,9 @@ func TestALongTraceIsNotWrittenToItsEnd(t *testing.T) {
 	t.Parallel()
 	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
 		o.Store = database.Telemetry
-		telemetry, err := observability.New(t.Context(), observability.Config{
+		service, err := telemetry.New(t.Context(), telemetry.Config{
 			Database:    dbtest.Open(t, o),
-			Prices:      observability.BuiltInPrices(),
+			Prices:      telemetry.BuiltInPrices(),
 			Logger:      slog.New(slog.DiscardHandler),
 			SessionIdle: time.Hour,
 			Retention:   30 * 24 * time.Hour,
@@ -38,17 +38,17 @@ func TestALongTraceIsNotWrittenToItsEnd(t *testing.T) {
 		}
 		body := `{"resourceSpans":[{"scopeSpans":[{"spans":[` + strings.Join(spans, ",") + `]}]}]}`
 		reading, err := otlp.Read(t.Context(), []byte(body), otlp.JSON, otlp.Options{
-			Product: "p", Prices: telemetry.Prices(), MaxBytes: 1 << 26,
+			Product: "p", Prices: service.Prices(), MaxBytes: 1 << 26,
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		org := database.NewID()
-		if added, err := telemetry.AddFragments(t.Context(), org, reading.Fragments); err != nil ||
+		if added, err := service.AddFragments(t.Context(), org, reading.Fragments); err != nil ||
 			added.Stored != len(spans) {
 			t.Fatalf("%+v, %v", added, err)
 		}
-		one, err := telemetry.ExportTrace(t.Context(), org, "01020304-0506-0708-090a-0b0c0d0e0f10")
+		one, err := service.ExportTrace(t.Context(), org, "01020304-0506-0708-090a-0b0c0d0e0f10")
 		if err != nil || one == nil {
 			t.Fatalf("%v, %v", one, err)
 		}
@@ -65,7 +65,7 @@ func TestALongTraceIsNotWrittenToItsEnd(t *testing.T) {
 		if err := writeTrace(t.Context(), out, principal.Principal{}, one); !fault.Is(err, fault.Forbidden) {
 			t.Errorf("who left: %v", err)
 		}
-		all, err := telemetry.ExportTraces(org, observability.TraceFilter{Days: 1}, true)
+		all, err := service.ExportTraces(org, telemetry.TraceFilter{Days: 1}, true)
 		if err != nil {
 			t.Fatal(err)
 		}

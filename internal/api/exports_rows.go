@@ -7,8 +7,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"writ/internal/observability"
 	"writ/internal/principal"
+	"writ/internal/telemetry"
 )
 
 // column is a column of a table, and a member of the same name where the line is
@@ -129,36 +129,36 @@ func appendMember(line []byte, value any) []byte {
 	return append(line, "null"...)
 }
 
-var traceColumns = []column[*observability.TraceItem]{
-	{"id", func(t *observability.TraceItem) any { return t.ID }},
-	{"sessionId", func(t *observability.TraceItem) any { return orNull(t.SessionID) }},
-	{"name", func(t *observability.TraceItem) any { return t.Name }},
-	{"startTime", func(t *observability.TraceItem) any { return t.Start }},
-	{"endTime", func(t *observability.TraceItem) any { return t.End }},
-	{"durationMs", func(t *observability.TraceItem) any { return t.DurationMs }},
-	{"status", func(t *observability.TraceItem) any { return t.Status }},
-	{"userId", func(t *observability.TraceItem) any { return orNull(t.UserID) }},
-	{"agentId", func(t *observability.TraceItem) any { return t.AgentID }},
-	{"product", func(t *observability.TraceItem) any { return t.Product }},
-	{"source", func(t *observability.TraceItem) any { return t.Source }},
-	{"totalInputTokens", func(t *observability.TraceItem) any { return t.Usage.Input }},
-	{"totalOutputTokens", func(t *observability.TraceItem) any { return t.Usage.Output }},
-	{"totalCacheReadTokens", func(t *observability.TraceItem) any { return t.Usage.CacheRead }},
-	{"totalCacheWriteTokens", func(t *observability.TraceItem) any { return t.Usage.CacheWrite }},
-	{"totalCostUsd", func(t *observability.TraceItem) any { return t.Usage.Dollars() }},
-	{"spanCount", func(t *observability.TraceItem) any { return t.SpanCount }},
-	{"errorCount", func(t *observability.TraceItem) any { return t.ErrorCount }},
-	{"inputPreview", func(t *observability.TraceItem) any { return t.InputPreview }},
-	{"outputPreview", func(t *observability.TraceItem) any { return t.OutputPreview }},
-	{"tags", func(t *observability.TraceItem) any { return storedTexts(t.Tags) }},
-	{"attributes", func(t *observability.TraceItem) any { return storedObject(t.Attributes) }},
+var traceColumns = []column[*telemetry.TraceItem]{
+	{"id", func(t *telemetry.TraceItem) any { return t.ID }},
+	{"sessionId", func(t *telemetry.TraceItem) any { return orNull(t.SessionID) }},
+	{"name", func(t *telemetry.TraceItem) any { return t.Name }},
+	{"startTime", func(t *telemetry.TraceItem) any { return t.Start }},
+	{"endTime", func(t *telemetry.TraceItem) any { return t.End }},
+	{"durationMs", func(t *telemetry.TraceItem) any { return t.DurationMs }},
+	{"status", func(t *telemetry.TraceItem) any { return t.Status }},
+	{"userId", func(t *telemetry.TraceItem) any { return orNull(t.UserID) }},
+	{"agentId", func(t *telemetry.TraceItem) any { return t.AgentID }},
+	{"product", func(t *telemetry.TraceItem) any { return t.Product }},
+	{"source", func(t *telemetry.TraceItem) any { return t.Source }},
+	{"totalInputTokens", func(t *telemetry.TraceItem) any { return t.Usage.Input }},
+	{"totalOutputTokens", func(t *telemetry.TraceItem) any { return t.Usage.Output }},
+	{"totalCacheReadTokens", func(t *telemetry.TraceItem) any { return t.Usage.CacheRead }},
+	{"totalCacheWriteTokens", func(t *telemetry.TraceItem) any { return t.Usage.CacheWrite }},
+	{"totalCostUsd", func(t *telemetry.TraceItem) any { return t.Usage.Dollars() }},
+	{"spanCount", func(t *telemetry.TraceItem) any { return t.SpanCount }},
+	{"errorCount", func(t *telemetry.TraceItem) any { return t.ErrorCount }},
+	{"inputPreview", func(t *telemetry.TraceItem) any { return t.InputPreview }},
+	{"outputPreview", func(t *telemetry.TraceItem) any { return t.OutputPreview }},
+	{"tags", func(t *telemetry.TraceItem) any { return storedTexts(t.Tags) }},
+	{"attributes", func(t *telemetry.TraceItem) any { return storedObject(t.Attributes) }},
 }
 
 // writeTraceRows writes a line of a table for each trace.
 func writeTraceRows(
-	ctx context.Context, l *lines, caller principal.Principal, traces *observability.TraceExport,
+	ctx context.Context, l *lines, caller principal.Principal, traces *telemetry.TraceExport,
 ) error {
-	r := &rows[*observability.TraceItem]{lines: l, columns: traceColumns}
+	r := &rows[*telemetry.TraceItem]{lines: l, columns: traceColumns}
 	if err := r.begin(); err != nil {
 		return err
 	}
@@ -179,8 +179,8 @@ func writeTraceRows(
 
 // spanRow is a span and the trace it belongs to.
 type spanRow struct {
-	trace *observability.ExportedTrace
-	*observability.ExportedSpan
+	trace *telemetry.ExportedTrace
+	*telemetry.ExportedSpan
 }
 
 var spanColumns = []column[spanRow]{
@@ -211,7 +211,7 @@ var spanColumns = []column[spanRow]{
 }
 
 // writeSpanRows writes a line for each span of each trace.
-func writeSpanRows(ctx context.Context, l *lines, caller principal.Principal, traces *observability.TraceExport) error {
+func writeSpanRows(ctx context.Context, l *lines, caller principal.Principal, traces *telemetry.TraceExport) error {
 	r := &rows[spanRow]{lines: l, columns: spanColumns}
 	if err := r.begin(); err != nil {
 		return err
@@ -241,25 +241,25 @@ func writeSpanRows(ctx context.Context, l *lines, caller principal.Principal, tr
 	return l.complete()
 }
 
-var sessionColumns = []column[*observability.Session]{
-	{"id", func(s *observability.Session) any { return s.ID }},
-	{"userId", func(s *observability.Session) any { return orNull(s.UserID) }},
-	{"agentId", func(s *observability.Session) any { return s.AgentID }},
-	{"product", func(s *observability.Session) any { return s.Product }},
-	{"startedAt", func(s *observability.Session) any { return s.StartedAt }},
-	{"lastActivityAt", func(s *observability.Session) any { return s.LastActivityAt }},
-	{"status", func(s *observability.Session) any { return s.Status }},
-	{"traceCount", func(s *observability.Session) any { return s.TraceCount }},
-	{"totalInputTokens", func(s *observability.Session) any { return s.Usage.Input }},
-	{"totalOutputTokens", func(s *observability.Session) any { return s.Usage.Output }},
-	{"totalCacheReadTokens", func(s *observability.Session) any { return s.Usage.CacheRead }},
-	{"totalCacheWriteTokens", func(s *observability.Session) any { return s.Usage.CacheWrite }},
-	{"totalCostUsd", func(s *observability.Session) any { return s.Usage.Dollars() }},
+var sessionColumns = []column[*telemetry.Session]{
+	{"id", func(s *telemetry.Session) any { return s.ID }},
+	{"userId", func(s *telemetry.Session) any { return orNull(s.UserID) }},
+	{"agentId", func(s *telemetry.Session) any { return s.AgentID }},
+	{"product", func(s *telemetry.Session) any { return s.Product }},
+	{"startedAt", func(s *telemetry.Session) any { return s.StartedAt }},
+	{"lastActivityAt", func(s *telemetry.Session) any { return s.LastActivityAt }},
+	{"status", func(s *telemetry.Session) any { return s.Status }},
+	{"traceCount", func(s *telemetry.Session) any { return s.TraceCount }},
+	{"totalInputTokens", func(s *telemetry.Session) any { return s.Usage.Input }},
+	{"totalOutputTokens", func(s *telemetry.Session) any { return s.Usage.Output }},
+	{"totalCacheReadTokens", func(s *telemetry.Session) any { return s.Usage.CacheRead }},
+	{"totalCacheWriteTokens", func(s *telemetry.Session) any { return s.Usage.CacheWrite }},
+	{"totalCostUsd", func(s *telemetry.Session) any { return s.Usage.Dollars() }},
 }
 
 // writeSessionRows writes a line for each session.
-func writeSessionRows(ctx context.Context, l *lines, sessions *observability.SessionExport) error {
-	r := &rows[*observability.Session]{lines: l, columns: sessionColumns}
+func writeSessionRows(ctx context.Context, l *lines, sessions *telemetry.SessionExport) error {
+	r := &rows[*telemetry.Session]{lines: l, columns: sessionColumns}
 	if err := r.begin(); err != nil {
 		return err
 	}

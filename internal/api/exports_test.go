@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"writ/client"
+	"writ/internal/csvsafe"
 	"writ/internal/database"
-	"writ/internal/sheet"
 )
 
 // endLine is the last line of an export.
@@ -158,10 +158,10 @@ func TestExportOfTraces(t *testing.T) {
 							t.Errorf("%s: the cell %q of %s begins a formula", rows, cell, column)
 						}
 					}
-					if got := sheet.Original(row["name"]); got != hostileNames[i] {
+					if got := csvsafe.Original(row["name"]); got != hostileNames[i] {
 						t.Errorf("%s: name %q came back as %q", rows, hostileNames[i], got)
 					}
-					if got := sheet.Original(row["agentId"]); got != hostileNames[i] {
+					if got := csvsafe.Original(row["agentId"]); got != hostileNames[i] {
 						t.Errorf("%s: agent %q came back as %q", rows, hostileNames[i], got)
 					}
 					var attributes m
@@ -188,7 +188,7 @@ func TestExportOfTraces(t *testing.T) {
 				}
 				for name, value := range members {
 					text, isText := value.(string)
-					if cell := table[i][name]; isText && sheet.Original(cell) != text {
+					if cell := table[i][name]; isText && csvsafe.Original(cell) != text {
 						t.Errorf("%s is %q in a line and %q in a cell", name, text, cell)
 					}
 				}

@@ -26,11 +26,11 @@ func (b PluginDecisionBody) text() ([]byte, error) {
 }
 
 func (b *DecisionBody) write(o *canonical.Object) {
-	o.Truth("allowed", b.Allowed)
-	o.Text("action", b.Action)
-	o.Text("enforcementAction", b.EnforcementAction)
-	o.Text("decision", b.Decision.String())
-	o.Text("reason", b.Reason)
+	o.Bool("allowed", b.Allowed)
+	o.String("action", b.Action)
+	o.String("enforcementAction", b.EnforcementAction)
+	o.String("decision", b.Decision.String())
+	o.String("reason", b.Reason)
 	o.Optional("message", b.Message)
 	o.Optional("decidedBy", b.DecidedBy)
 	o.Optional("rule", b.Rule)
@@ -43,7 +43,7 @@ func (b *DecisionBody) write(o *canonical.Object) {
 	o.Optional("approvalId", b.ApprovalID)
 	if b.Approvers != nil {
 		o.Begin("approvers")
-		o.Text("role", b.Approvers.Role)
+		o.String("role", b.Approvers.Role)
 		o.Integer("count", int64(b.Approvers.Count))
 		o.End()
 	}
@@ -59,8 +59,8 @@ func (b *MatchedBody) write(o *canonical.Object, name string) {
 		return
 	}
 	o.Begin(name)
-	o.Text("id", b.ID)
-	o.Text("name", b.Name)
+	o.String("id", b.ID)
+	o.String("name", b.Name)
 	o.Integer("version", int64(b.Version))
 	o.End()
 }

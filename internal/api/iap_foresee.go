@@ -7,7 +7,7 @@ import (
 
 	"writ/internal/fault"
 	"writ/internal/intent/plan"
-	"writ/internal/policy/face"
+	"writ/internal/policy/clientpolicy"
 	"writ/internal/principal"
 	"writ/internal/toolcall"
 )
@@ -21,7 +21,7 @@ type callParties struct{ agentID, userID, email string }
 // tool needs the server.
 func (a *API) foresee(
 	ctx context.Context, caller principal.Principal, p *plan.Plan, widened []int, of callParties,
-) (face.Validation, []face.SnapshotEntry) {
+) (clientpolicy.Validation, []clientpolicy.SnapshotEntry) {
 	tools := toolsOf(p)
 	snapshot, err := a.Policies.Snapshot(ctx, caller.OrgID)
 	if err != nil {
@@ -33,13 +33,13 @@ func (a *API) foresee(
 	if err != nil {
 		return nothingForeseen(tools)
 	}
-	validation, entries := face.ForPlan(snapshot.Set, calls[0], tools)
+	validation, entries := clientpolicy.ForPlan(snapshot.Set, calls[0], tools)
 	for _, call := range calls[1:] {
-		stricter, _ := face.ForPlan(snapshot.Set, call, tools)
+		stricter, _ := clientpolicy.ForPlan(snapshot.Set, call, tools)
 		validation = stricterOf(validation, stricter)
 	}
 	if len(widened) > 0 {
-		var added []face.Tool
+		var added []clientpolicy.Tool
 		for _, i := range widened {
 			added = append(added, tools[i])
 		}
@@ -55,10 +55,10 @@ func (a *API) foresee(
 	return validation, entries
 }
 
-func toolsOf(p *plan.Plan) []face.Tool {
-	var tools []face.Tool
+func toolsOf(p *plan.Plan) []clientpolicy.Tool {
+	var tools []clientpolicy.Tool
 	for _, step := range p.Steps {
-		tools = append(tools, face.Tool{Server: step.Server, Name: step.Tool})
+		tools = append(tools, clientpolicy.Tool{Server: step.Server, Name: step.Tool})
 	}
 	return tools
 }
@@ -104,8 +104,8 @@ func (a *API) namedUser(ctx context.Context, caller principal.Principal, of call
 }
 
 // nothingForeseen denies every tool until the server is asked.
-func nothingForeseen(tools []face.Tool) (face.Validation, []face.SnapshotEntry) {
-	v := face.Validation{
+func nothingForeseen(tools []clientpolicy.Tool) (clientpolicy.Validation, []clientpolicy.SnapshotEntry) {
+	v := clientpolicy.Validation{
 		AllowedTools:             []string{},
 		DeniedTools:              []string{},
 		DeniedReasons:            []string{},
@@ -117,11 +117,11 @@ func nothingForeseen(tools []face.Tool) (face.Validation, []face.SnapshotEntry) 
 			v.DeniedReasons = append(v.DeniedReasons, tool.Name+": needs server enforcement")
 		}
 	}
-	return v, []face.SnapshotEntry{}
+	return v, []clientpolicy.SnapshotEntry{}
 }
 
 // stricterOf denies what either denies.
-func stricterOf(a, b face.Validation) face.Validation {
+func stricterOf(a, b clientpolicy.Validation) clientpolicy.Validation {
 	union := func(a, b []string) []string {
 		for _, text := range b {
 			if !slices.Contains(a, text) {
@@ -130,8 +130,10 @@ func stricterOf(a, b face.Validation) face.Validation {
 		}
 		return a
 	}
-	blocks := func(v face.Validation) bool { return len(v.DeniedTools) > 0 && v.DefaultEnforcementAction == wordBlock }
-	merged := face.Validation{
+	blocks := func(v clientpolicy.Validation) bool {
+		return len(v.DeniedTools) > 0 && v.DefaultEnforcementAction == wordBlock
+	}
+	merged := clientpolicy.Validation{
 		AllowedTools: slices.DeleteFunc(a.AllowedTools, func(tool string) bool {
 			return slices.Contains(b.DeniedTools, tool)
 		}),

@@ -37,7 +37,7 @@ type planKeysOutput struct {
 }
 
 func (a *API) listPlanKeys(ctx context.Context, _ principal.Principal, _ *none) (*planKeysOutput, error) {
-	keys, err := a.Plans.PublicKeys(ctx)
+	keys, err := a.Intent.PublicKeys(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -19,8 +19,8 @@ import (
 	"writ/internal/enforcement"
 	"writ/internal/fault"
 	"writ/internal/policy"
+	"writ/internal/policy/clientpolicy"
 	"writ/internal/policy/document"
-	"writ/internal/policy/face"
 	"writ/internal/principal"
 	"writ/internal/redaction"
 )
@@ -237,7 +237,7 @@ func (a *API) registerManifest(
 		m.PlanLife = time.Duration(min(*sent.Intent.TTLSeconds, longest)) * time.Second
 	}
 	if lists := sent.Policy; lists != nil && len(lists.Allow)+len(lists.Deny) > 0 {
-		narrow := face.Manifest{Allow: lists.Allow, Deny: lists.Deny}
+		narrow := clientpolicy.Manifest{Allow: lists.Allow, Deny: lists.Deny}
 		doc, err := narrow.Narrowing("manifest " + m.AgentID)
 		if err != nil {
 			return nil, fault.New(fault.Invalid, "%v", err)

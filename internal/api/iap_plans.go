@@ -120,7 +120,7 @@ func shownPlan(v intent.View, err error) (*planOutput, error) {
 }
 
 func (a *API) getPlan(ctx context.Context, caller principal.Principal, in *PlanInput) (*planOutput, error) {
-	return shownPlan(a.Plans.Get(ctx, caller, in.PlanID))
+	return shownPlan(a.Intent.Get(ctx, caller, in.PlanID))
 }
 
 type listPlansInput struct {
@@ -136,7 +136,7 @@ type listPlansInput struct {
 type plansOutput struct{ Body page.Page[PlanState] }
 
 func (a *API) listPlans(ctx context.Context, caller principal.Principal, in *listPlansInput) (*plansOutput, error) {
-	plans, err := a.Plans.List(ctx, caller, intent.Filter{
+	plans, err := a.Intent.List(ctx, caller, intent.Filter{
 		Status:  plan.Status(in.Status),
 		AgentID: in.AgentID,
 		UserID:  in.User,
@@ -166,7 +166,7 @@ type treeOutput struct {
 }
 
 func (a *API) getTree(ctx context.Context, caller principal.Principal, in *PlanInput) (*treeOutput, error) {
-	tree, err := a.Plans.Tree(ctx, caller, in.PlanID)
+	tree, err := a.Intent.Tree(ctx, caller, in.PlanID)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func (a *API) getProof(ctx context.Context, caller principal.Principal, in *proo
 	if err != nil || strconv.Itoa(step) != in.Step {
 		return nil, fault.New(fault.NotFound, "the plan has no such step")
 	}
-	proofs, err := a.Plans.Proof(ctx, caller, in.PlanID, step)
+	proofs, err := a.Intent.Proof(ctx, caller, in.PlanID, step)
 	if err != nil {
 		return nil, err
 	}
@@ -212,5 +212,5 @@ type planStatusInput struct {
 }
 
 func (a *API) setPlanStatus(ctx context.Context, caller principal.Principal, in *planStatusInput) (*planOutput, error) {
-	return shownPlan(a.Plans.SetStatus(ctx, caller, in.PlanID, in.Body.Status))
+	return shownPlan(a.Intent.SetStatus(ctx, caller, in.PlanID, in.Body.Status))
 }

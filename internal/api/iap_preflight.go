@@ -122,7 +122,7 @@ func (a *API) preflight(ctx context.Context, caller principal.Principal, in *pre
 	}
 	spent := a.Policies.Spent(ctx, caller.OrgID)
 	for _, call := range in.Body.ToolCalls {
-		server, tool := plan.Place(call.Name, "", "")
+		server, tool := plan.ResolveName(call.Name, "", "")
 		d := judgeThought(snapshot.Set, callers[0], server, tool, call, may, spent)
 		body.add(call.Name, d)
 		record.Tools = append(record.Tools, intent.PreflightTool{
@@ -134,7 +134,7 @@ func (a *API) preflight(ctx context.Context, caller principal.Principal, in *pre
 		})
 	}
 	record.Outcome, record.Violations = body.Decision, body.Violations
-	if body.IntentID, err = a.Plans.RecordPreflight(ctx, caller, record); err != nil {
+	if body.IntentID, err = a.Intent.RecordPreflight(ctx, caller, record); err != nil {
 		return nil, err
 	}
 	return &preflightOutput{body}, nil

@@ -79,11 +79,11 @@ type reportOutput struct{ Body ReportBody }
 // getReport reads the names of tools from the plan itself, so that it needs the
 // right to read payloads as the tree does.
 func (a *API) getReport(ctx context.Context, caller principal.Principal, in *PlanInput) (*reportOutput, error) {
-	view, err := a.Plans.Get(ctx, caller, in.PlanID)
+	view, err := a.Intent.Get(ctx, caller, in.PlanID)
 	if err != nil {
 		return nil, err
 	}
-	steps, err := a.Plans.Steps(ctx, caller, in.PlanID)
+	steps, err := a.Intent.Steps(ctx, caller, in.PlanID)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"writ/internal/fault"
 	"writ/internal/intent"
 	"writ/internal/intent/plan"
-	"writ/internal/policy/face"
+	"writ/internal/policy/clientpolicy"
 	"writ/internal/principal"
 	"writ/internal/throttle"
 )
@@ -36,19 +36,19 @@ type mintInput struct {
 
 // TokenBody is a plan's token and all that published clients read beside it.
 type TokenBody struct {
-	Success           bool                 `json:"success" doc:"True."`
-	Message           string               `json:"message"`
-	PlanID            string               `json:"plan_id" format:"uuid"`
-	IntentReference   string               `json:"intent_reference"`
-	PlanHash          string               `json:"plan_hash" doc:"Root of the plan's Merkle tree, hex."`
-	MerkleRoot        string               `json:"merkle_root" doc:"The same."`
-	CompositeIdentity string               `json:"composite_identity" doc:"Hash over whom the plan is bound to, hex."`
-	StepProofs        []plan.Proof         `json:"step_proofs" nullable:"false" doc:"For each step, the proof of its action."`
-	Token             SignedTokenBody      `json:"token"`
-	JWT               string               `json:"jwt_token" doc:"Names the plan where there is no room for the token."`
-	PolicyValidation  face.Validation      `json:"policy_validation" doc:"Which tools of the plan every call of would be allowed now. Calls are decided one by one all the same."`
-	PolicySnapshot    []face.SnapshotEntry `json:"policy_snapshot" nullable:"false" doc:"The same by server."`
-	ClientInfo        ClientInfoBody       `json:"client_info"`
+	Success           bool                         `json:"success" doc:"True."`
+	Message           string                       `json:"message"`
+	PlanID            string                       `json:"plan_id" format:"uuid"`
+	IntentReference   string                       `json:"intent_reference"`
+	PlanHash          string                       `json:"plan_hash" doc:"Root of the plan's Merkle tree, hex."`
+	MerkleRoot        string                       `json:"merkle_root" doc:"The same."`
+	CompositeIdentity string                       `json:"composite_identity" doc:"Hash over whom the plan is bound to, hex."`
+	StepProofs        []plan.Proof                 `json:"step_proofs" nullable:"false" doc:"For each step, the proof of its action."`
+	Token             SignedTokenBody              `json:"token"`
+	JWT               string                       `json:"jwt_token" doc:"Names the plan where there is no room for the token."`
+	PolicyValidation  clientpolicy.Validation      `json:"policy_validation" doc:"Which tools of the plan every call of would be allowed now. Calls are decided one by one all the same."`
+	PolicySnapshot    []clientpolicy.SnapshotEntry `json:"policy_snapshot" nullable:"false" doc:"The same by server."`
+	ClientInfo        ClientInfoBody               `json:"client_info"`
 }
 
 // SignedTokenBody is what is signed: Ed25519 over the canonical JSON of all
@@ -93,7 +93,7 @@ func (a *API) mintToken(ctx context.Context, caller principal.Principal, in *min
 	if err != nil {
 		return nil, err
 	}
-	minted, err := a.Plans.Mint(ctx, caller, intent.Request{
+	minted, err := a.Intent.Mint(ctx, caller, intent.Request{
 		UserID:         orEmpty(b.UserID),
 		Email:          orEmpty(b.UserEmail),
 		AgentID:        orEmpty(b.AgentID),
@@ -186,7 +186,7 @@ func (a *API) bindPolicy(ctx context.Context, _ principal.Principal, in *bindInp
 	if string(b.Identity) == "null" {
 		b.Identity = nil
 	}
-	bound, err := a.Plans.Bind(ctx, intent.BindRequest{
+	bound, err := a.Intent.Bind(ctx, intent.BindRequest{
 		Plan: b.Plan, Policy: b.Policy, Identity: b.Identity, ExpiresIn: b.ValiditySeconds,
 	})
 	if err != nil {
@@ -250,7 +250,7 @@ func (a *API) verifySigned(r *http.Request) (intent.ActionResult, error) {
 	if err := readObject(body, &in); err != nil {
 		return intent.ActionResult{Reason: "the request cannot be read: the body " + describe(err)}, nil
 	}
-	return a.Plans.VerifyAction(r.Context(), intent.ActionRequest{
+	return a.Intent.VerifyAction(r.Context(), intent.ActionRequest{
 		Path: in.Path, Value: in.Value, Proof: in.Proof, Token: in.Token,
 	})
 }

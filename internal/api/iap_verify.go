@@ -12,8 +12,8 @@ import (
 	"writ/internal/fault"
 	"writ/internal/intent/plan"
 	"writ/internal/policy"
+	"writ/internal/policy/clientpolicy"
 	"writ/internal/policy/engine"
-	"writ/internal/policy/face"
 	"writ/internal/principal"
 	"writ/internal/verdict"
 )
@@ -44,23 +44,23 @@ type StepContextBody struct {
 
 // VerifiedStepBody is the answer.
 type VerifiedStepBody struct {
-	Allowed            bool                `json:"allowed"`
-	Action             string              `json:"action" enum:"allow,deny,hold"`
-	EnforcementAction  string              `json:"enforcementAction" enum:"allow,block,hold"`
-	Decision           verdict.Verdict     `json:"decision" enum:"allow,deny,hold,ask"`
-	Reason             string              `json:"reason" doc:"One sentence that a model can act on."`
-	Message            string              `json:"message,omitempty" doc:"The rule's own words."`
-	DecidedBy          string              `json:"decidedBy,omitempty" doc:"As in POST /iap/sdk/enforce."`
-	Rule               string              `json:"rule,omitempty"`
-	MatchedPolicy      *MatchedBody        `json:"matched_policy"`
-	VerificationSource string              `json:"verification_source" enum:"writ"`
-	NodeHash           string              `json:"node_hash,omitempty" doc:"Hash of the step's leaf, hex."`
-	Path               string              `json:"csrg_path,omitempty"`
-	MerkleRoot         string              `json:"csrg_merkle_root,omitempty"`
-	ExpiresAt          int64               `json:"expiresAt,omitempty" doc:"When the plan ends, Unix seconds."`
-	Step               *VerifiedPlaceBody  `json:"step,omitempty" doc:"The step of the plan."`
-	ExecutionState     *ExecutionStateBody `json:"execution_state,omitempty"`
-	PolicyValidation   *face.Validation    `json:"policy_validation,omitempty" doc:"What policies say of this tool."`
+	Allowed            bool                     `json:"allowed"`
+	Action             string                   `json:"action" enum:"allow,deny,hold"`
+	EnforcementAction  string                   `json:"enforcementAction" enum:"allow,block,hold"`
+	Decision           verdict.Verdict          `json:"decision" enum:"allow,deny,hold,ask"`
+	Reason             string                   `json:"reason" doc:"One sentence that a model can act on."`
+	Message            string                   `json:"message,omitempty" doc:"The rule's own words."`
+	DecidedBy          string                   `json:"decidedBy,omitempty" doc:"As in POST /iap/sdk/enforce."`
+	Rule               string                   `json:"rule,omitempty"`
+	MatchedPolicy      *MatchedBody             `json:"matched_policy"`
+	VerificationSource string                   `json:"verification_source" enum:"writ"`
+	NodeHash           string                   `json:"node_hash,omitempty" doc:"Hash of the step's leaf, hex."`
+	Path               string                   `json:"csrg_path,omitempty"`
+	MerkleRoot         string                   `json:"csrg_merkle_root,omitempty"`
+	ExpiresAt          int64                    `json:"expiresAt,omitempty" doc:"When the plan ends, Unix seconds."`
+	Step               *VerifiedPlaceBody       `json:"step,omitempty" doc:"The step of the plan."`
+	ExecutionState     *ExecutionStateBody      `json:"execution_state,omitempty"`
+	PolicyValidation   *clientpolicy.Validation `json:"policy_validation,omitempty" doc:"What policies say of this tool."`
 }
 
 // VerifiedPlaceBody is a step of a plan.
@@ -176,7 +176,7 @@ func refusedStep(reason string) VerifiedStepBody {
 func (a *API) judgeStepOnce(
 	ctx context.Context, caller principal.Principal, step sentStep,
 ) (body VerifiedStepBody, current bool, err error) {
-	declared, err := a.Plans.FindByToken(ctx, step.presented)
+	declared, err := a.Intent.FindByToken(ctx, step.presented)
 	if err != nil {
 		return VerifiedStepBody{}, false, err
 	}
@@ -187,7 +187,7 @@ func (a *API) judgeStepOnce(
 	if caller.Kind == "" {
 		by = declared.Binding // the token itself is the credential
 	}
-	switch standing := plan.Standing(declared, step.presented, by, a.Database.Now()); standing.Drift {
+	switch standing := plan.CheckPresented(declared, step.presented, by, a.Database.Now()); standing.Drift {
 	case plan.NotGenuine, plan.Elsewhere:
 		return refusedStep(standing.Reason), true, nil // nobody's to be recorded for
 	}
@@ -201,7 +201,7 @@ func (a *API) judgeStepOnce(
 		return refusedStep("the API key that declared this plan is not valid any more"), true, nil
 	}
 	if err == nil {
-		declared, err = a.Plans.FindByToken(ctx, step.presented)
+		declared, err = a.Intent.FindByToken(ctx, step.presented)
 	}
 	if err != nil || declared == nil {
 		return VerifiedStepBody{}, false, err // gone meanwhile: once more
@@ -366,7 +366,7 @@ func (b *VerifiedStepBody) describe(d *plan.Declared, result plan.Result, done [
 		hash := plan.Leaf{Path: leaf.Path, Digest: leaf.ValueDigest}.Hash()
 		b.NodeHash = hex.EncodeToString(hash[:])
 	}
-	validation := face.Validation{
+	validation := clientpolicy.Validation{
 		AllowedTools:             []string{},
 		DeniedTools:              []string{},
 		DeniedReasons:            []string{},

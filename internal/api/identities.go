@@ -63,7 +63,7 @@ type identitiesOutput struct {
 }
 
 func (a *API) listIdentities(ctx context.Context, caller principal.Principal, _ *none) (*identitiesOutput, error) {
-	list, err := a.SignIn.Identities(ctx, caller)
+	list, err := a.Federation.Identities(ctx, caller)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ type linkIdentityOutput struct {
 func (a *API) linkIdentity(
 	ctx context.Context, caller principal.Principal, in *linkIdentityInput,
 ) (*linkIdentityOutput, error) {
-	departure, err := a.SignIn.DepartToLink(ctx, caller, in.Body.OrganizationID)
+	departure, err := a.Federation.DepartToLink(ctx, caller, in.Body.OrganizationID)
 	if err != nil {
 		return nil, err
 	}
@@ -101,5 +101,5 @@ func (a *API) linkIdentity(
 }
 
 func (a *API) unlinkIdentity(ctx context.Context, caller principal.Principal, in *IDInput) (*none, error) {
-	return nil, a.SignIn.Unlink(ctx, caller, in.ID)
+	return nil, a.Federation.Unlink(ctx, caller, in.ID)
 }

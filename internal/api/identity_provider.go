@@ -89,7 +89,7 @@ func (a *API) identityProvider(p federation.Provider, err error) (*identityProvi
 func (a *API) getIdentityProvider(
 	ctx context.Context, caller principal.Principal, _ *OrgInput,
 ) (*identityProviderOutput, error) {
-	return a.identityProvider(a.SignIn.Get(ctx, caller))
+	return a.identityProvider(a.Federation.Get(ctx, caller))
 }
 
 type putIdentityProviderInput struct {
@@ -108,7 +108,7 @@ type putIdentityProviderInput struct {
 func (a *API) putIdentityProvider(
 	ctx context.Context, caller principal.Principal, in *putIdentityProviderInput,
 ) (*identityProviderOutput, error) {
-	return a.identityProvider(a.SignIn.Put(ctx, caller, federation.Settings{
+	return a.identityProvider(a.Federation.Put(ctx, caller, federation.Settings{
 		Issuer: in.Body.Issuer, ClientID: in.Body.ClientID, Secret: secret.NewText(in.Body.ClientSecret),
 		Slug:    in.Body.Slug,
 		Domains: in.Body.Domains, DefaultRole: in.Body.DefaultRole, Enforced: in.Body.Enforced,
@@ -116,11 +116,11 @@ func (a *API) putIdentityProvider(
 }
 
 func (a *API) deleteIdentityProvider(ctx context.Context, caller principal.Principal, _ *OrgInput) (*none, error) {
-	return nil, a.SignIn.Delete(ctx, caller)
+	return nil, a.Federation.Delete(ctx, caller)
 }
 
 func (a *API) testIdentityProvider(
 	ctx context.Context, caller principal.Principal, _ *OrgInput,
 ) (*identityProviderOutput, error) {
-	return a.identityProvider(a.SignIn.Test(ctx, caller))
+	return a.identityProvider(a.Federation.Test(ctx, caller))
 }

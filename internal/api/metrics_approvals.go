@@ -6,13 +6,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"writ/internal/delegation"
+	"writ/internal/approval"
 )
 
 // approvalCollector tells what happens to requests for approval: those of this
 // process as counters, those that wait anywhere as it is now.
 type approvalCollector struct {
-	approvals *delegation.Service
+	approvals *approval.Service
 }
 
 var (
@@ -25,8 +25,8 @@ var (
 )
 
 // outcomes are the events by which a request ends.
-var outcomes = []delegation.EventKind{
-	delegation.EventApproved, delegation.EventRejected, delegation.EventCancelled, delegation.EventExpired,
+var outcomes = []approval.EventKind{
+	approval.EventApproved, approval.EventRejected, approval.EventCancelled, approval.EventExpired,
 }
 
 // pendingTime is how long a scrape waits for the database.
@@ -44,7 +44,7 @@ func (c approvalCollector) Describe(to chan<- *prometheus.Desc) {
 func (c approvalCollector) Collect(to chan<- prometheus.Metric) {
 	counts := c.approvals.Counts()
 	to <- prometheus.MustNewConstMetric(approvalsOpened, prometheus.CounterValue,
-		float64(counts[delegation.EventOpened]))
+		float64(counts[approval.EventOpened]))
 	for _, kind := range outcomes {
 		to <- prometheus.MustNewConstMetric(approvalsDecided, prometheus.CounterValue, float64(counts[kind]),
 			string(kind))

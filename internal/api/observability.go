@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"writ/internal/fault"
-	"writ/internal/observability"
 	"writ/internal/principal"
+	"writ/internal/telemetry"
 )
 
 func (a *API) mountObservability() {
@@ -107,7 +107,7 @@ func (a *API) ingest(w http.ResponseWriter, r *http.Request, caller principal.Pr
 	if err != nil {
 		return err
 	}
-	request, err := observability.ParseRequest(body)
+	request, err := telemetry.ParseRequest(body)
 	if err != nil {
 		return err
 	}
@@ -170,9 +170,9 @@ func (a *API) reportUsage(
 	if caller.OrgID == "" {
 		return nil, noOrganization()
 	}
-	var entries []observability.ReportedUsage
+	var entries []telemetry.ReportedUsage
 	for _, e := range in.Body.Entries {
-		entries = append(entries, observability.ReportedUsage{Model: e.Model, Usage: observability.Usage{
+		entries = append(entries, telemetry.ReportedUsage{Model: e.Model, Usage: telemetry.Usage{
 			Input: e.InputTokens, Output: e.OutputTokens, CacheRead: e.CacheReadTokens, CacheWrite: e.CacheWriteTokens,
 		}})
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"writ/internal/fault"
-	"writ/internal/observability"
 	"writ/internal/otlp"
 	"writ/internal/principal"
+	"writ/internal/telemetry"
 )
 
 // otlpPath is fixed by OTLP: exporters add it to the address they are given. It is
@@ -94,7 +94,7 @@ func (a *API) ingestOTLP(w http.ResponseWriter, r *http.Request, caller principa
 
 // refusedSpans is how many spans were not taken, and why the first was not. Those
 // that were known already are taken: sending again is how exporters make sure.
-func refusedSpans(reading otlp.Reading, added observability.Added) (refused int, reason string) {
+func refusedSpans(reading otlp.Reading, added telemetry.Added) (refused int, reason string) {
 	refused, reason = reading.Refused, reading.Reason
 	for _, more := range []struct {
 		spans int

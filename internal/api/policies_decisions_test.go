@@ -8,7 +8,7 @@ import (
 
 	"writ/client"
 	"writ/internal/policy/document"
-	"writ/internal/policy/suite"
+	"writ/internal/policy/policytest"
 	"writ/internal/toolcall"
 )
 
@@ -16,12 +16,12 @@ import (
 // be asked about. It must decide as the engine alone does.
 func TestDecisionsOverHTTP(t *testing.T) {
 	t.Parallel()
-	cases, err := suite.Cases("../../testdata/decisions")
+	cases, err := policytest.Cases("../../testdata/decisions")
 	if err != nil {
 		t.Fatal(err)
 	}
 	eachBank(t, func(t *testing.T, b *bank) {
-		stored, asked := map[*suite.Suite]string{}, 0
+		stored, asked := map[*policytest.Suite]string{}, 0
 		for _, c := range cases {
 			if !c.Sendable() {
 				continue
@@ -52,7 +52,7 @@ func TestDecisionsOverHTTP(t *testing.T) {
 }
 
 // storeSuite stores the policy of a suite as it is written in JSON.
-func (b *bank) storeSuite(s *suite.Suite) (id string) {
+func (b *bank) storeSuite(s *policytest.Suite) (id string) {
 	b.t.Helper()
 	made, err := b.owner.ImportPolicy(b.t.Context(), b.org, client.JSONDocument,
 		string(document.RenderJSON(s.Policies[0].Document())))

@@ -8,7 +8,7 @@ import (
 	"writ/internal/policy"
 	"writ/internal/policy/document"
 	"writ/internal/policy/drafting"
-	"writ/internal/policy/suite"
+	"writ/internal/policy/policytest"
 	"writ/internal/principal"
 	"writ/internal/throttle"
 )
@@ -116,7 +116,7 @@ func (a *API) underFreeName(
 	return draft.Named(name)
 }
 
-func draftedTests(results []suite.Result) (bodies []DraftedTestBody, passed bool) {
+func draftedTests(results []policytest.Result) (bodies []DraftedTestBody, passed bool) {
 	bodies, passed = make([]DraftedTestBody, len(results)), true
 	for i, r := range results {
 		bodies[i] = DraftedTestBody{Name: r.Test.Name, Passed: r.Passed(), Failures: r.Failures}

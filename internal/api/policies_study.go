@@ -6,15 +6,15 @@ import (
 	"time"
 
 	"writ/internal/policy/document"
-	"writ/internal/policy/finding"
+	"writ/internal/policy/lint"
 	"writ/internal/policy/suggest"
 	"writ/internal/principal"
-	"writ/internal/rehearsal"
+	"writ/internal/replay"
 )
 
 // mountStudies has recorded calls looked at for what they tell about policies.
 func (a *API) mountStudies() {
-	s := studies{rehearsal.NewStudy(a.Rehearsals)}
+	s := studies{replay.NewStudy(a.Replays)}
 	handle(a, Route{
 		Method: http.MethodGet, Path: "/policies/{policyId}/findings", Tag: policyTag,
 		Summary: "What a policy says in vain, or too much of, with the place and a fix",
@@ -27,7 +27,7 @@ func (a *API) mountStudies() {
 	}, s.suggest)
 }
 
-type studies struct{ *rehearsal.Study }
+type studies struct{ *replay.Study }
 
 type policyFindingsInput struct {
 	PolicyInput
@@ -38,7 +38,7 @@ type policyFindingsInput struct {
 
 // PolicyFindingBody is something that a policy says in vain, or too much of.
 type PolicyFindingBody struct {
-	Kind finding.Kind `json:"kind" enum:"unreachable,shadowed_allow,over_broad,contradictory_limits,always_true,always_fails"`
+	Kind lint.Kind `json:"kind" enum:"unreachable,shadowed_allow,over_broad,contradictory_limits,always_true,always_fails"`
 	ProblemBody
 	Fix   string `json:"fix" doc:"What to do about it."`
 	Calls int64  `json:"calls,omitempty" doc:"How many recorded calls say so. Absent: the text does."`
@@ -70,7 +70,7 @@ func (s studies) findings(
 	return out, nil
 }
 
-func policyFindingBodies(found []finding.Finding) []PolicyFindingBody {
+func policyFindingBodies(found []lint.Finding) []PolicyFindingBody {
 	bodies := make([]PolicyFindingBody, len(found))
 	for i, f := range found {
 		bodies[i] = PolicyFindingBody{
@@ -139,7 +139,7 @@ type suggestOutput struct {
 }
 
 func (s studies) suggest(ctx context.Context, caller principal.Principal, in *suggestInput) (*suggestOutput, error) {
-	made, err := s.Suggest(ctx, caller, rehearsal.SuggestionRequest{
+	made, err := s.Suggest(ctx, caller, replay.SuggestionRequest{
 		AgentID: in.Body.AgentID, Days: in.Body.Days, Name: in.Body.Name,
 	})
 	if err != nil {

@@ -56,7 +56,7 @@ func TestAVersionGoesByTwoNames(t *testing.T) {
 			if got.PolicyVersion != 1 {
 				t.Errorf("%s: replays %+v", name, got)
 			}
-			if err := b.Rehearsals.Work(t.Context()); err != nil {
+			if err := b.Replays.Work(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}

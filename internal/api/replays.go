@@ -9,7 +9,7 @@ import (
 	"writ/internal/policy"
 	"writ/internal/policy/document"
 	"writ/internal/principal"
-	"writ/internal/rehearsal"
+	"writ/internal/replay"
 )
 
 // usualDays is how far back a replay goes that does not say.
@@ -81,22 +81,22 @@ func (in *startReplayInput) subject() (policy.Subject, error) {
 
 // ListedReplayBody is a replay without what it found.
 type ListedReplayBody struct {
-	ID            string          `json:"id" format:"uuid"`
-	State         rehearsal.State `json:"state" enum:"waiting,running,done,cancelled,broken"`
-	Name          string          `json:"name" doc:"Of the draft."`
-	PolicyID      *string         `json:"policyId" doc:"The policy whose active version is replaced; null: the document counts beside all that is active."`
-	PolicyVersion *int            `json:"policyVersion" doc:"The version that is tried; null: a document that is not stored."`
-	Digest        string          `json:"digest,omitempty" doc:"Hex SHA-256 of such a document."`
-	Without       []string        `json:"without,omitempty" nullable:"false" doc:"Active policies that are left out where the draft is in place."`
-	Days          int             `json:"days"`
-	From          time.Time       `json:"from" doc:"Decisions from this time on are replayed."`
-	Until         time.Time       `json:"until" doc:"When the replay was started."`
-	StartedBy     AuthorBody      `json:"startedBy"`
-	StartedAt     time.Time       `json:"startedAt"`
-	EndedAt       *time.Time      `json:"endedAt" doc:"Null: it has not ended."`
-	Done          int64           `json:"done" doc:"Entries of the audit log that were passed."`
-	Total         int64           `json:"total" doc:"Of so many; 0: not known yet."`
-	Problem       string          `json:"problem,omitempty" doc:"Why it is broken."`
+	ID            string       `json:"id" format:"uuid"`
+	State         replay.State `json:"state" enum:"waiting,running,done,cancelled,broken"`
+	Name          string       `json:"name" doc:"Of the draft."`
+	PolicyID      *string      `json:"policyId" doc:"The policy whose active version is replaced; null: the document counts beside all that is active."`
+	PolicyVersion *int         `json:"policyVersion" doc:"The version that is tried; null: a document that is not stored."`
+	Digest        string       `json:"digest,omitempty" doc:"Hex SHA-256 of such a document."`
+	Without       []string     `json:"without,omitempty" nullable:"false" doc:"Active policies that are left out where the draft is in place."`
+	Days          int          `json:"days"`
+	From          time.Time    `json:"from" doc:"Decisions from this time on are replayed."`
+	Until         time.Time    `json:"until" doc:"When the replay was started."`
+	StartedBy     AuthorBody   `json:"startedBy"`
+	StartedAt     time.Time    `json:"startedAt"`
+	EndedAt       *time.Time   `json:"endedAt" doc:"Null: it has not ended."`
+	Done          int64        `json:"done" doc:"Entries of the audit log that were passed."`
+	Total         int64        `json:"total" doc:"Of so many; 0: not known yet."`
+	Problem       string       `json:"problem,omitempty" doc:"Why it is broken."`
 }
 
 // ReplayBody is a replay with what it found.
@@ -114,21 +114,21 @@ type ReplayReportBody struct {
 
 // ReplayCountsBody are the numbers of a replay.
 type ReplayCountsBody struct {
-	Decisions int64                      `json:"decisions" doc:"All that were recorded in the time."`
-	Judged    int64                      `json:"judged" doc:"Of these, the ones that policies were asked about."`
-	Intent    int64                      `json:"intent" doc:"Kept apart: the call was not in its plan."`
-	Agent     int64                      `json:"agent" doc:"Kept apart: the agent or its key was no good."`
-	Failed    int64                      `json:"failed" doc:"Kept apart: the call could not be judged."`
-	Erased    int64                      `json:"erased" doc:"Judged, with details that were erased."`
-	Redacted  int64                      `json:"redacted" doc:"Judged, with a secret taken out of the record."`
-	NotKept   int64                      `json:"notKept" doc:"Judged, with arguments that were not kept."`
-	Recorded  map[rehearsal.Answer]int64 `json:"recorded" doc:"What was recorded: allow, ask, hold, deny; approved and refused by a person."`
-	Today     map[rehearsal.Answer]int64 `json:"today" doc:"What the active policies of today say: allow, ask, hold, deny, unknown."`
-	Drafted   map[rehearsal.Answer]int64 `json:"drafted" doc:"What they say with the draft in place."`
-	Stricter  int64                      `json:"stricter" doc:"Against today."`
-	Looser    int64                      `json:"looser" doc:"Against today."`
-	Unchanged int64                      `json:"unchanged" doc:"Against today."`
-	Unknown   int64                      `json:"unknown" doc:"Either answer depends on what is not known of the call."`
+	Decisions int64                   `json:"decisions" doc:"All that were recorded in the time."`
+	Judged    int64                   `json:"judged" doc:"Of these, the ones that policies were asked about."`
+	Intent    int64                   `json:"intent" doc:"Kept apart: the call was not in its plan."`
+	Agent     int64                   `json:"agent" doc:"Kept apart: the agent or its key was no good."`
+	Failed    int64                   `json:"failed" doc:"Kept apart: the call could not be judged."`
+	Erased    int64                   `json:"erased" doc:"Judged, with details that were erased."`
+	Redacted  int64                   `json:"redacted" doc:"Judged, with a secret taken out of the record."`
+	NotKept   int64                   `json:"notKept" doc:"Judged, with arguments that were not kept."`
+	Recorded  map[replay.Answer]int64 `json:"recorded" doc:"What was recorded: allow, ask, hold, deny; approved and refused by a person."`
+	Today     map[replay.Answer]int64 `json:"today" doc:"What the active policies of today say: allow, ask, hold, deny, unknown."`
+	Drafted   map[replay.Answer]int64 `json:"drafted" doc:"What they say with the draft in place."`
+	Stricter  int64                   `json:"stricter" doc:"Against today."`
+	Looser    int64                   `json:"looser" doc:"Against today."`
+	Unchanged int64                   `json:"unchanged" doc:"Against today."`
+	Unknown   int64                   `json:"unknown" doc:"Either answer depends on what is not known of the call."`
 }
 
 // ReplayChangeBody is a kind of calls whose answer changes.
@@ -136,9 +136,9 @@ type ReplayChangeBody struct {
 	Agent         string              `json:"agent"`
 	Server        string              `json:"server"`
 	Tool          string              `json:"tool"`
-	Recorded      rehearsal.Answer    `json:"recorded" enum:"allow,ask,hold,deny,approved,refused"`
-	Today         rehearsal.Answer    `json:"today" enum:"allow,ask,hold,deny,unknown"`
-	Drafted       rehearsal.Answer    `json:"drafted" enum:"allow,ask,hold,deny,unknown"`
+	Recorded      replay.Answer       `json:"recorded" enum:"allow,ask,hold,deny,approved,refused"`
+	Today         replay.Answer       `json:"today" enum:"allow,ask,hold,deny,unknown"`
+	Drafted       replay.Answer       `json:"drafted" enum:"allow,ask,hold,deny,unknown"`
 	PolicyID      string              `json:"policyId" doc:"What decides with the draft in place; draft for a document that belongs to no policy; empty: not known, or no policy counts."`
 	PolicyVersion int                 `json:"policyVersion"`
 	Rule          string              `json:"rule"`
@@ -155,7 +155,7 @@ type ReplayExampleBody struct {
 	At         time.Time `json:"at"`
 }
 
-func listedReplay(j rehearsal.Job) ListedReplayBody {
+func listedReplay(j replay.Job) ListedReplayBody {
 	body := ListedReplayBody{
 		ID:        j.ID,
 		State:     j.State,
@@ -183,7 +183,7 @@ func listedReplay(j rehearsal.Job) ListedReplayBody {
 
 type replayOutput struct{ Body ReplayBody }
 
-func showReplay(j rehearsal.Job, err error) (*replayOutput, error) {
+func showReplay(j replay.Job, err error) (*replayOutput, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func showReplay(j rehearsal.Job, err error) (*replayOutput, error) {
 	return &replayOutput{body}, nil
 }
 
-func replayChange(c rehearsal.Change) ReplayChangeBody {
+func replayChange(c replay.Change) ReplayChangeBody {
 	body := ReplayChangeBody{
 		Agent:         c.Agent,
 		Server:        c.Server,
@@ -232,7 +232,7 @@ func (a *API) startReplay(
 	if days == 0 {
 		days = usualDays
 	}
-	return showReplay(a.Rehearsals.Start(ctx, caller, rehearsal.Request{
+	return showReplay(a.Replays.Start(ctx, caller, replay.Request{
 		Subject: subject, Without: in.Body.Without, Days: days,
 	}))
 }
@@ -246,7 +246,7 @@ type replaysOutput struct {
 func (a *API) listReplays(
 	ctx context.Context, caller principal.Principal, _ *OrganizationQuery,
 ) (*replaysOutput, error) {
-	jobs, err := a.Rehearsals.List(ctx, caller)
+	jobs, err := a.Replays.List(ctx, caller)
 	if err != nil {
 		return nil, err
 	}
@@ -265,9 +265,9 @@ type ReplayInput struct {
 }
 
 func (a *API) getReplay(ctx context.Context, caller principal.Principal, in *ReplayInput) (*replayOutput, error) {
-	return showReplay(a.Rehearsals.Get(ctx, caller, in.ReplayID))
+	return showReplay(a.Replays.Get(ctx, caller, in.ReplayID))
 }
 
 func (a *API) cancelReplay(ctx context.Context, caller principal.Principal, in *ReplayInput) (*replayOutput, error) {
-	return showReplay(a.Rehearsals.Cancel(ctx, caller, in.ReplayID))
+	return showReplay(a.Replays.Cancel(ctx, caller, in.ReplayID))
 }

@@ -21,7 +21,7 @@ func (s *server) replayed(by *client.Client, orgID, id string) client.Replay {
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
 	defer cancel()
 	for {
-		if err := s.Rehearsals.Work(ctx); err != nil {
+		if err := s.Replays.Work(ctx); err != nil {
 			s.t.Fatalf("run replays: %v", err)
 		}
 		job, err := by.Replay(ctx, orgID, id)

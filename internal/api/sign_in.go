@@ -141,16 +141,16 @@ func (a *API) documentVisit(r Route, queries []string) {
 }
 
 func (a *API) departToGoogle(w http.ResponseWriter, request *http.Request) error {
-	departure, err := a.SignIn.Depart(request.Context(), "")
+	departure, err := a.Federation.Depart(request.Context(), "")
 	return a.depart(w, departure, err)
 }
 
 func (a *API) departByName(w http.ResponseWriter, request *http.Request) error {
-	orgID, err := a.SignIn.ByName(request.Context(), request.PathValue("organization"))
+	orgID, err := a.Federation.ByName(request.Context(), request.PathValue("organization"))
 	if err != nil {
 		return err
 	}
-	departure, err := a.SignIn.Depart(request.Context(), orgID)
+	departure, err := a.Federation.Depart(request.Context(), orgID)
 	return a.depart(w, departure, err)
 }
 
@@ -159,11 +159,11 @@ func (a *API) departByAddress(w http.ResponseWriter, request *http.Request) erro
 	if address == "" || len(address) > 300 {
 		return fault.Field("email", "is required: an address, or its domain")
 	}
-	orgID, err := a.SignIn.ByAddress(request.Context(), address)
+	orgID, err := a.Federation.ByAddress(request.Context(), address)
 	if err != nil {
 		return err
 	}
-	departure, err := a.SignIn.Depart(request.Context(), orgID)
+	departure, err := a.Federation.Depart(request.Context(), orgID)
 	return a.depart(w, departure, err)
 }
 
@@ -237,7 +237,7 @@ func (a *API) arrive(w http.ResponseWriter, request *http.Request, orgID string)
 		r.Cookie = kept.Value
 	}
 	http.SetCookie(w, a.cookie(attemptCookie, "", http.SameSiteLaxMode, 0))
-	arrival, err := a.SignIn.Arrive(request.Context(), r)
+	arrival, err := a.Federation.Arrive(request.Context(), r)
 	if err != nil {
 		return err
 	}
@@ -313,7 +313,7 @@ func (a *API) exchangeCode(ctx context.Context, _ principal.Principal, in *excha
 	if !a.usesTLS() {
 		browser = in.InClear
 	}
-	user, tokens, orgID, err := a.SignIn.Exchange(ctx, in.Body.Code, browser, deviceOf(ctx))
+	user, tokens, orgID, err := a.Federation.Exchange(ctx, in.Body.Code, browser, deviceOf(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 	"writ/internal/app"
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
-	"writ/internal/observability"
+	"writ/internal/telemetry"
 )
 
 const aDay = 24 * time.Hour
@@ -180,7 +180,7 @@ func TestMissedRetentionRunsAtStart(t *testing.T) {
 
 // keeper is the area alone, with a clock and without the server's schedule.
 type keeper struct {
-	*observability.Service
+	*telemetry.Service
 	t       *testing.T
 	db      *database.DB
 	clock   *atomic.Int64
@@ -205,10 +205,10 @@ func eachKeeper(t *testing.T, body func(t *testing.T, k *keeper)) {
 
 const keeperOrg = "0190a0a0-0000-7000-8000-00000000000a"
 
-func (k *keeper) replica() *observability.Service {
+func (k *keeper) replica() *telemetry.Service {
 	k.t.Helper()
-	service, err := observability.New(k.t.Context(), observability.Config{
-		Database: k.db, Prices: observability.BuiltInPrices(), Logger: slog.New(slog.NewTextHandler(k.log, nil)),
+	service, err := telemetry.New(k.t.Context(), telemetry.Config{
+		Database: k.db, Prices: telemetry.BuiltInPrices(), Logger: slog.New(slog.NewTextHandler(k.log, nil)),
 		SessionIdle: 30 * time.Minute, Retention: 30 * aDay,
 	})
 	if err != nil {
@@ -233,7 +233,7 @@ func (k *keeper) ingest() {
 	}
 	b := batch(m{"id": database.NewID(), "sessionId": k.session, "name": "t", "startTime": now, "status": "ok"},
 		spans...)
-	result, err := k.Ingest(k.t.Context(), keeperOrg, "p", observability.Request{
+	result, err := k.Ingest(k.t.Context(), keeperOrg, "p", telemetry.Request{
 		Product: "p", Batches: rawBatches(k.t, []any{b}),
 	})
 	if err != nil || result.Accepted != 1 {
@@ -283,7 +283,7 @@ func TestRetentionRunsDailyAtThree(t *testing.T) {
 func TestRetentionRunsOnOneReplica(t *testing.T) {
 	t.Parallel()
 	eachKeeper(t, func(t *testing.T, k *keeper) {
-		replicas := []*observability.Service{k.Service, k.replica(), k.replica(), k.replica()}
+		replicas := []*telemetry.Service{k.Service, k.replica(), k.replica(), k.replica()}
 		k.goTo(1, 3, 0)
 		var wg sync.WaitGroup
 		for _, replica := range replicas {

@@ -15,7 +15,7 @@ import (
 	"writ/client"
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
-	"writ/internal/observability"
+	"writ/internal/telemetry"
 )
 
 // inSession is a batch of a session that began some time ago.
@@ -151,7 +151,7 @@ func TestSessionDetailIsCapped(t *testing.T) {
 	t.Parallel()
 	s := start(t, dbtest.SQLite(t))
 	o := s.observed(t, s.person("owner"))
-	const all = observability.MaxSessionTraces + 1
+	const all = telemetry.MaxSessionTraces + 1
 	session, begin := database.NewID(), s.now().Add(-24*time.Hour).Truncate(time.Second)
 	for from := 0; from < all; from += 500 {
 		var batches []any
@@ -165,7 +165,7 @@ func TestSessionDetailIsCapped(t *testing.T) {
 					"status":    "ok",
 				}))
 		}
-		result, err := s.Telemetry.Ingest(t.Context(), o.org, "bulk", observability.Request{
+		result, err := s.Telemetry.Ingest(t.Context(), o.org, "bulk", telemetry.Request{
 			Product: "bulk", Batches: rawBatches(t, batches),
 		})
 		if err != nil || result.Accepted != len(batches) {
@@ -173,7 +173,7 @@ func TestSessionDetailIsCapped(t *testing.T) {
 		}
 	}
 	got := o.session(session)
-	if got.TraceCount != all || len(got.Traces) != observability.MaxSessionTraces {
+	if got.TraceCount != all || len(got.Traces) != telemetry.MaxSessionTraces {
 		t.Fatalf("%d traces of %d are shown, want all but one", len(got.Traces), got.TraceCount)
 	}
 	for i, trace := range got.Traces {

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"writ/internal/observability"
+	"writ/internal/telemetry"
 )
 
 // JSON that is sent as it was stored.
@@ -38,7 +38,7 @@ func (storedTexts) Schema(huma.Registry) *huma.Schema {
 
 // storedSpans are sent as a list of SpanBody. Each is made when it is written: there
 // are hundreds, and none is needed longer.
-type storedSpans []observability.StoredSpan
+type storedSpans []telemetry.StoredSpan
 
 // MarshalJSONTo writes the list.
 func (v storedSpans) MarshalJSONTo(enc *jsontext.Encoder) error {

@@ -11,8 +11,8 @@ import (
 	"writ/internal/audit"
 	"writ/internal/decision"
 	"writ/internal/fault"
-	"writ/internal/observability"
 	"writ/internal/principal"
+	"writ/internal/telemetry"
 )
 
 // How many live tails are open at a time. Each looks into the database every second.
@@ -79,7 +79,7 @@ func (a *API) tail(ctx context.Context, caller principal.Principal, in *tailInpu
 	if in.LastEventID+in.After != "" {
 		begin = f.resume
 	}
-	return f, begin(ctx, traces, observability.ArrivalFilter{
+	return f, begin(ctx, traces, telemetry.ArrivalFilter{
 		AgentID:   in.AgentID,
 		SessionID: lower(in.SessionID),
 		Name:      in.Name,
@@ -95,8 +95,8 @@ type tailFeed struct {
 	filter tailInput
 	own    bool // traces that the server makes of decisions are told too
 
-	traces *observability.Follower // nil: none are told
-	at     observability.Place     // of the traces that were told
+	traces *telemetry.Follower // nil: none are told
+	at     telemetry.Cursor    // of the traces that were told
 
 	decisions bool
 	index     int64 // in the log, of the first entry that was not looked at
@@ -104,14 +104,14 @@ type tailFeed struct {
 }
 
 // beginNow begins behind what there is.
-func (f *tailFeed) beginNow(ctx context.Context, traces bool, filter observability.ArrivalFilter) error {
-	f.at = observability.Place{At: f.api.Database.Now()}
+func (f *tailFeed) beginNow(ctx context.Context, traces bool, filter telemetry.ArrivalFilter) error {
+	f.at = telemetry.Cursor{At: f.api.Database.Now()}
 	if traces {
 		follower, err := f.api.Telemetry.Follow(ctx, f.orgID, filter)
 		if err != nil {
 			return err
 		}
-		f.traces, f.at = follower, follower.Place()
+		f.traces, f.at = follower, follower.Cursor()
 	}
 	head, err := audit.ReadHead(ctx, f.api.Database, audit.LogOf(f.orgID))
 	f.index, f.epoch = head.Size, head.Epoch
@@ -120,12 +120,12 @@ func (f *tailFeed) beginNow(ctx context.Context, traces bool, filter observabili
 
 // resume begins where a reader was. A restored server may have less than it once
 // told, and other decisions since.
-func (f *tailFeed) resume(ctx context.Context, traces bool, filter observability.ArrivalFilter) error {
+func (f *tailFeed) resume(ctx context.Context, traces bool, filter telemetry.ArrivalFilter) error {
 	if err := f.readPlace(); err != nil {
 		return err
 	}
 	if now := f.api.Database.Now(); f.at.At.After(now) {
-		f.at = observability.Place{At: now}
+		f.at = telemetry.Cursor{At: now}
 	}
 	if traces {
 		f.traces = f.api.Telemetry.Resume(f.orgID, filter, f.at)
@@ -167,7 +167,7 @@ func (f *tailFeed) readPlace() error {
 			return fault.Field(name, "must be the id of an event of this stream")
 		}
 	}
-	f.at = observability.Place{At: time.UnixMicro(numbers[0]), Row: numbers[1]}
+	f.at = telemetry.Cursor{At: time.UnixMicro(numbers[0]), Row: numbers[1]}
 	f.epoch, f.index = numbers[2], numbers[3]
 	return nil
 }
@@ -196,8 +196,8 @@ func (f *tailFeed) nextTraces(ctx context.Context) (told []feedEvent, more bool,
 		return nil, false, err
 	}
 	for _, a := range arrived {
-		if a.Place.Compare(f.at) > 0 { // else it was received before what is told already
-			f.at = a.Place
+		if a.Cursor.Compare(f.at) > 0 { // else it was received before what is told already
+			f.at = a.Cursor
 		}
 		if a.Own() && !f.own {
 			continue
@@ -210,7 +210,7 @@ func (f *tailFeed) nextTraces(ctx context.Context) (told []feedEvent, more bool,
 			return TailEventBody{Trace: tailedTrace(caller, a)}
 		}})
 	}
-	f.at = f.traces.Place()
+	f.at = f.traces.Cursor()
 	return told, more, nil
 }
 

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"writ/internal/decision"
-	"writ/internal/observability"
 	"writ/internal/principal"
+	"writ/internal/telemetry"
 )
 
 // TailedTraceBody is a trace in a live tail.
@@ -32,7 +32,7 @@ type TailedTraceBody struct {
 	OutputPreview     *string    `json:"outputPreview" doc:"Likewise."`
 }
 
-func tailedTrace(caller principal.Principal, a observability.Arrival) *TailedTraceBody {
+func tailedTrace(caller principal.Principal, a telemetry.Arrival) *TailedTraceBody {
 	t := visible(caller, a.TraceItem)
 	return &TailedTraceBody{
 		ID:                t.ID,

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"writ/internal/observability"
 	"writ/internal/page"
 	"writ/internal/principal"
+	"writ/internal/telemetry"
 )
 
 // TelemetrySessionBody is a session of an agent.
@@ -28,7 +28,7 @@ type TelemetrySessionBody struct {
 	Status                string    `json:"status" enum:"active,completed,expired,error" doc:"completed and error by a session.end event, expired after a time without activity; later activity makes it active again."`
 }
 
-func telemetrySessionBody(s observability.Session) TelemetrySessionBody {
+func telemetrySessionBody(s telemetry.Session) TelemetrySessionBody {
 	return TelemetrySessionBody{
 		ID:                    s.ID,
 		OrgID:                 s.OrgID,
@@ -60,8 +60,8 @@ type SessionFilterInput struct {
 	AgentID string `query:"agentId" doc:"Sessions of exactly this agent."`
 }
 
-func (in *SessionFilterInput) filter() observability.SessionFilter {
-	return observability.SessionFilter{Status: in.Status, UserID: lower(in.UserID), AgentID: in.AgentID}
+func (in *SessionFilterInput) filter() telemetry.SessionFilter {
+	return telemetry.SessionFilter{Status: in.Status, UserID: lower(in.UserID), AgentID: in.AgentID}
 }
 
 type listTelemetrySessionsInput struct {

@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"writ/internal/observability"
+	"writ/internal/telemetry"
 )
 
 // A trace that writes itself is the JSON that the encoder would write: the same
@@ -16,7 +16,7 @@ import (
 func TestTraceWritesItself(t *testing.T) {
 	at, ms, id := time.Date(2030, 5, 15, 12, 30, 0, 123456000, time.UTC), int64(17),
 		"0190a0a0-0000-7000-8000-00000000000a"
-	full := observability.StoredSpan{
+	full := telemetry.StoredSpan{
 		ID:         id,
 		ParentID:   id,
 		SessionID:  id,
@@ -28,7 +28,7 @@ func TestTraceWritesItself(t *testing.T) {
 		Status:     "error",
 		Attributes: `{ "a" : [1, "x\u00e9"], "b":{} }`,
 	}
-	empty := observability.StoredSpan{Start: time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), Attributes: `{}`}
+	empty := telemetry.StoredSpan{Start: time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), Attributes: `{}`}
 	trace := TraceBody{
 		ID:         id,
 		Name:       "n",

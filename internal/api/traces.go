@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"writ/internal/observability"
 	"writ/internal/page"
 	"writ/internal/principal"
+	"writ/internal/telemetry"
 )
 
 // DaysInput is the period of a query.
@@ -29,7 +29,7 @@ type TraceBody struct {
 	Tags       storedTexts  `json:"tags" doc:"As they were sent."`
 }
 
-func traceBody(t observability.TraceItem) TraceBody {
+func traceBody(t telemetry.TraceItem) TraceBody {
 	return TraceBody{
 		ID:         t.ID,
 		SessionID:  orNull(t.SessionID),
@@ -47,7 +47,7 @@ func traceBody(t observability.TraceItem) TraceBody {
 
 // visible is a trace without what the caller's role may not read: viewers see
 // that something happened, not what was said.
-func visible(caller principal.Principal, t observability.TraceItem) observability.TraceItem {
+func visible(caller principal.Principal, t telemetry.TraceItem) telemetry.TraceItem {
 	if !caller.May(principal.ReadPayloads) {
 		t.Attributes, t.InputPreview, t.OutputPreview = noAttributes, nil, nil
 	}
@@ -78,7 +78,7 @@ type TraceItemBody struct {
 	OutputPreview     *string `json:"outputPreview" doc:"The first 200 characters of attributes.output, or of its JSON; null when there is none."`
 }
 
-func traceItemBody(t observability.TraceItem) TraceItemBody {
+func traceItemBody(t telemetry.TraceItem) TraceItemBody {
 	return TraceItemBody{
 		TraceBody: traceBody(t), TotalInputTokens: t.Usage.Input, TotalOutputTokens: t.Usage.Output,
 		TotalCostUSD: t.Usage.Dollars(),
@@ -110,7 +110,7 @@ type SpanBody struct {
 }
 
 // spanBody shares the texts of the span, of which there are hundreds.
-func spanBody(s *observability.StoredSpan) SpanBody {
+func spanBody(s *telemetry.StoredSpan) SpanBody {
 	return SpanBody{
 		ID:           s.ID,
 		ParentSpanID: textOrNull(&s.ParentID),
@@ -136,8 +136,8 @@ type TraceFilterInput struct {
 	HasError      string          `query:"hasError" enum:"true,false" doc:"true: status is not ok; false: status is ok. Wins over status."`
 }
 
-func (in *TraceFilterInput) filter() observability.TraceFilter {
-	f := observability.TraceFilter{
+func (in *TraceFilterInput) filter() telemetry.TraceFilter {
+	f := telemetry.TraceFilter{
 		Name:      in.Name,
 		Status:    in.Status,
 		AgentID:   in.AgentID,
@@ -170,7 +170,7 @@ func (a *API) listTraces(ctx context.Context, caller principal.Principal, in *li
 	if err != nil {
 		return nil, err
 	}
-	return &tracesOutput{mapPage(traces, func(t observability.TraceItem) TraceItemBody {
+	return &tracesOutput{mapPage(traces, func(t telemetry.TraceItem) TraceItemBody {
 		return traceItemBody(visible(caller, t))
 	})}, nil
 }

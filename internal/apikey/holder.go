@@ -41,7 +41,7 @@ func holder(ctx context.Context, r database.Reader, keyID string, now time.Time)
 	if err != nil {
 		return principal.Principal{}, fmt.Errorf("look up API key %s: %w", keyID, err)
 	}
-	if key.standing(now) != "active" {
+	if key.status(now) != "active" {
 		return principal.Principal{}, notValid()
 	}
 	return key.caller(), nil

@@ -41,7 +41,7 @@ func (s *Service) Resolve(ctx context.Context, presented string) (principal.Prin
 	if err != nil {
 		return principal.Principal{}, fmt.Errorf("look up an API key: %w", err)
 	}
-	status := key.standing(now)
+	status := key.status(now)
 	if status != "active" || !secret.SameHash(key.hash, hash[:]) {
 		s.logger.InfoContext(ctx, "refused an API key", "key", key.ID, "status", status)
 		return principal.Principal{}, notValid()
@@ -53,7 +53,7 @@ func (s *Service) Resolve(ctx context.Context, presented string) (principal.Prin
 }
 
 // standing is the status of the key where it is used.
-func (p presentedKey) standing(now time.Time) string {
+func (p presentedKey) status(now time.Time) string {
 	switch {
 	case p.orgClosed:
 		return "of a closed organization"

@@ -18,12 +18,12 @@ import (
 	"time"
 
 	"writ/internal/apikey"
+	"writ/internal/approval"
 	"writ/internal/audit"
 	"writ/internal/auth"
 	"writ/internal/auth/federation"
 	"writ/internal/config"
 	"writ/internal/database"
-	"writ/internal/delegation"
 	"writ/internal/enforcement"
 	"writ/internal/execution"
 	"writ/internal/forwarding"
@@ -32,15 +32,15 @@ import (
 	"writ/internal/mail"
 	"writ/internal/notification"
 	"writ/internal/notification/webhook"
-	"writ/internal/observability"
 	"writ/internal/organization"
 	"writ/internal/outbound"
 	"writ/internal/policy"
 	"writ/internal/policy/drafting"
 	"writ/internal/policy/drafting/model"
 	"writ/internal/projection"
-	"writ/internal/rehearsal"
+	"writ/internal/replay"
 	"writ/internal/secret"
+	"writ/internal/telemetry"
 	"writ/internal/throttle"
 )
 
@@ -58,21 +58,21 @@ type Areas struct {
 	Keyring       *keyring.Ring
 	Audit         *audit.Service
 	Auth          *auth.Service
-	SignIn        *federation.Service
+	Federation    *federation.Service
 	Organizations *organization.Service
 	Keys          *apikey.Service
 	Limiter       *throttle.Limiter
 	TelemetryDB   *database.DB
-	Telemetry     *observability.Service
+	Telemetry     *telemetry.Service
 	Policies      *policy.Service
-	Plans         *intent.Service
-	Approvals     *delegation.Service
+	Intent        *intent.Service
+	Approvals     *approval.Service
 	Enforcement   *enforcement.Service
 	Executions    *execution.Service
 	Notifications *notification.Service
 	Webhooks      *webhook.Service
 	Forwarding    *forwarding.Service
-	Rehearsals    *rehearsal.Service
+	Replays       *replay.Service
 	Drafts        *drafting.Author
 
 	projector *projection.Projector
@@ -133,13 +133,13 @@ func Open(ctx context.Context, o Options, publicURL string) (*Areas, error) {
 	}
 	areas.Policies = policy.New(db, spending{areas.Telemetry})
 	areas.Audit.AlsoErase(eraseCopies)
-	areas.Plans = intent.New(db, ring, sealer)
-	areas.Executions = execution.New(db, outcomes{areas.Plans, areas.Keys, db.Now}.sources())
+	areas.Intent = intent.New(db, ring, sealer)
+	areas.Executions = execution.New(db, outcomes{areas.Intent, areas.Keys, db.Now}.sources())
 	areas.projector = projection.New(db, areas.Telemetry)
-	areas.Enforcement = enforcement.New(db, areas.Policies, areas.Plans, areas.Organizations, areas.Keys, o.Logger)
-	areas.Approvals = delegation.New(db, delegation.Sources{
+	areas.Enforcement = enforcement.New(db, areas.Policies, areas.Intent, areas.Organizations, areas.Keys, o.Logger)
+	areas.Approvals = approval.New(db, approval.Sources{
 		Approvers: organization.CountApprovers, Role: organization.RoleOf, Address: organization.Address,
-		Digest: outcomes{plans: areas.Plans}.digest, Denies: areas.Enforcement.Denies,
+		Digest: outcomes{plans: areas.Intent}.digest, Denies: areas.Enforcement.Denies,
 		Record: areas.Enforcement.RecordRelease,
 	})
 	areas.outbound = outbound.New(outbound.Options{Permits: o.Config.OutboundAllow})
@@ -151,8 +151,8 @@ func Open(ctx context.Context, o Options, publicURL string) (*Areas, error) {
 		Poster:    areas.outbound,
 		Version:   o.Version,
 	})
-	areas.openSignIn(c, sealer, publicURL)
-	areas.openRehearsals()
+	areas.openFederation(c, sealer, publicURL)
+	areas.openReplays()
 	if err := areas.openDrafting(c.Draft, c.OutboundAllow); err != nil {
 		return nil, errors.Join(err, areas.Close())
 	}
@@ -160,8 +160,8 @@ func Open(ctx context.Context, o Options, publicURL string) (*Areas, error) {
 }
 
 // openSignIn builds what lets people sign in with an account elsewhere.
-func (a *Areas) openSignIn(c config.Config, sealer *secret.Sealer, publicURL string) {
-	a.SignIn = federation.New(federation.Options{
+func (a *Areas) openFederation(c config.Config, sealer *secret.Sealer, publicURL string) {
+	a.Federation = federation.New(federation.Options{
 		Database:  a.Database,
 		Sealer:    sealer,
 		Auth:      a.Auth,
@@ -183,15 +183,15 @@ func checkpointKeys(ring *keyring.Ring) audit.KeySource {
 }
 
 // Prices are those of a file, or the built-in ones where none is named.
-func Prices(file string) (*observability.Prices, error) {
+func Prices(file string) (*telemetry.Prices, error) {
 	if file == "" {
-		return observability.BuiltInPrices(), nil
+		return telemetry.BuiltInPrices(), nil
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	prices, err := observability.ParsePrices(text)
+	prices, err := telemetry.ParsePrices(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
@@ -207,7 +207,7 @@ func (a *Areas) openTelemetry(ctx context.Context, o Options) (err error) {
 	if a.TelemetryDB, err = database.Open(ctx, telemetryOptions(o)); err != nil {
 		return fmt.Errorf("open the telemetry store: %w", err)
 	}
-	a.Telemetry, err = observability.New(ctx, observability.Config{
+	a.Telemetry, err = telemetry.New(ctx, telemetry.Config{
 		Database:    a.TelemetryDB,
 		Prices:      prices,
 		Logger:      o.Logger,

@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"writ/internal/apikey"
+	"writ/internal/approval"
 	"writ/internal/audit"
 	"writ/internal/auth"
 	"writ/internal/config"
 	"writ/internal/database"
-	"writ/internal/delegation"
 	"writ/internal/forwarding"
 	"writ/internal/intent"
 	"writ/internal/notification"
@@ -238,7 +238,7 @@ func (r *Restored) endRevived(ctx context.Context, tx *database.Tx, before repla
 	if r.EndedPlans, err = intent.EndAll(ctx, tx); err != nil {
 		return err
 	}
-	if r.EndedApprovals, err = delegation.VoidAll(ctx, tx); err != nil {
+	if r.EndedApprovals, err = approval.VoidAll(ctx, tx); err != nil {
 		return err
 	}
 	if err = notification.EndAll(ctx, tx); err != nil {

@@ -3,23 +3,23 @@ package app
 import (
 	"context"
 
+	"writ/internal/approval"
 	"writ/internal/audit"
 	"writ/internal/database"
-	"writ/internal/delegation"
 	"writ/internal/intent"
 	"writ/internal/notification/webhook"
 )
 
 // eraseCopies takes away what areas copy of payloads that are erased.
 func eraseCopies(ctx context.Context, tx *database.Tx, log string, positions []int64) error {
-	requests, err := delegation.RequestsAt(ctx, tx, log, positions)
+	requests, err := approval.RequestsAt(ctx, tx, log, positions)
 	if err != nil {
 		return err
 	}
 	if err := webhook.EraseBodies(ctx, tx, log, requests); err != nil {
 		return err
 	}
-	if err := delegation.EraseArguments(ctx, tx, log, positions); err != nil {
+	if err := approval.EraseArguments(ctx, tx, log, positions); err != nil {
 		return err
 	}
 	return erasePlans(ctx, tx, log, positions)

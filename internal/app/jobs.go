@@ -45,17 +45,17 @@ func (s *Server) startJobs() {
 		every(ctx, keyRefresh, func() { s.attempt(ctx, "refresh the key for checkpoints", s.Audit.RefreshKey) })
 	})
 	s.jobs.Go(func() {
-		every(ctx, projectInterval, s.patiently(ctx, "show decisions in telemetry", s.projector.Run))
+		every(ctx, projectInterval, s.withBackoff(ctx, "show decisions in telemetry", s.projector.Run))
 	})
 	s.jobs.Go(func() {
-		every(ctx, reconcileEvery, s.patiently(ctx, "match executions with decisions", s.Executions.Reconcile))
+		every(ctx, reconcileEvery, s.withBackoff(ctx, "match executions with decisions", s.Executions.Reconcile))
 	})
 	s.jobs.Go(func() {
-		every(ctx, expireEvery, s.patiently(ctx, "expire requests for approval", s.Approvals.Expire))
+		every(ctx, expireEvery, s.withBackoff(ctx, "expire requests for approval", s.Approvals.Expire))
 	})
 	s.jobs.Go(func() {
-		tell := s.patiently(ctx, "tell what happened to requests", s.Notifications.Tell)
-		mail := s.patiently(ctx, "mail that requests wait", s.Notifications.SendMails)
+		tell := s.withBackoff(ctx, "tell what happened to requests", s.Notifications.Tell)
+		mail := s.withBackoff(ctx, "mail that requests wait", s.Notifications.SendMails)
 		every(ctx, tellInterval, func() { tell(); mail() })
 	})
 	s.jobs.Go(func() {
@@ -65,7 +65,7 @@ func (s *Server) startJobs() {
 	})
 	for range replayRunners {
 		s.jobs.Go(func() {
-			every(ctx, replayInterval, s.patiently(ctx, "replay policies", s.Rehearsals.Work))
+			every(ctx, replayInterval, s.withBackoff(ctx, "replay policies", s.Replays.Work))
 		})
 	}
 	s.jobs.Go(func() {
@@ -83,7 +83,7 @@ func (s *Server) startJobs() {
 			s.attempt(ctx, "merge rollups", s.Telemetry.MergeWriters)
 			s.attempt(ctx, "retire payloads of the audit log", s.retirePayloads)
 			s.attempt(ctx, "sweep limits", s.Policies.Sweep)
-			s.attempt(ctx, "forget old Idempotency-Keys", s.Plans.Prune)
+			s.attempt(ctx, "forget old Idempotency-Keys", s.Intent.Prune)
 			s.attempt(ctx, "forget old notifications", s.Notifications.Prune)
 			s.attempt(ctx, "forget old deliveries", s.Webhooks.Prune)
 		})
@@ -114,7 +114,7 @@ func every(ctx context.Context, interval time.Duration, work func()) {
 
 // patiently is attempt for work that runs often: after a failure it is left out
 // some times, so that an outage does not fill the log.
-func (s *Server) patiently(ctx context.Context, what string, job func(context.Context) error) func() {
+func (s *Server) withBackoff(ctx context.Context, what string, job func(context.Context) error) func() {
 	const leftOut = 10
 	wait := 0
 	return func() {

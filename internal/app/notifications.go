@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"writ/internal/approval"
 	"writ/internal/database"
-	"writ/internal/delegation"
 	"writ/internal/fault"
 	"writ/internal/mail"
 	"writ/internal/notification"
@@ -27,7 +27,7 @@ func (a *Areas) openNotifications(sealer *secret.Sealer, post mail.Sender, publi
 		Database: a.Database, Webhooks: a.Webhooks, Mail: post, PublicURL: publicURL,
 		Sources: notification.Sources{Events: a.approvalEvents, People: a.people},
 	})
-	a.Policies.AlsoTell(policy.Herald{Proposed: a.tellProposal, Settled: a.Notifications.SettleProposal})
+	a.Policies.AlsoTell(policy.ProposalNotifier{Proposed: a.tellProposal, Settled: a.Notifications.SettleProposal})
 }
 
 // tellProposal tells who may confirm a profile that it was proposed.
@@ -85,10 +85,10 @@ func (a *Areas) approvalEvents(ctx context.Context, orgID string, after int64, l
 }
 
 // noticed is a request as far as it is told.
-func noticed(r delegation.Request) notice.Request {
+func noticed(r approval.Request) notice.Request {
 	told := notice.Request{
 		ID:        r.ID,
-		OwnAsk:    r.Kind == delegation.Ask,
+		OwnAsk:    r.Kind == approval.Ask,
 		OwnerID:   r.OwnerID,
 		Role:      r.Role,
 		Status:    string(r.Status),

@@ -52,7 +52,7 @@ func (o outcomes) holder(ctx context.Context, shown plan.Presented) (principal.P
 	if err != nil {
 		return principal.Principal{}, err
 	}
-	if found == nil || plan.Standing(found, shown, found.Binding, o.now()).Drift == plan.NotGenuine {
+	if found == nil || plan.CheckPresented(found, shown, found.Binding, o.now()).Drift == plan.NotGenuine {
 		return principal.Principal{}, unknown
 	}
 	key, err := o.keys.Holder(ctx, found.Binding.KeyID)

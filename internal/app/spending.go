@@ -5,19 +5,19 @@ import (
 	"fmt"
 	"time"
 
-	"writ/internal/observability"
 	"writ/internal/policy/document"
+	"writ/internal/telemetry"
 )
 
 // spending answers for the limits of policies out of telemetry.
-type spending struct{ telemetry *observability.Service }
+type spending struct{ telemetry *telemetry.Service }
 
 // spenders are the subjects of limits as telemetry knows them.
-var spenders = map[document.Subject]observability.Spender{
-	document.Agent:        observability.SpentByAgent,
-	document.Session:      observability.SpentBySession,
-	document.User:         observability.SpentByUser,
-	document.Organization: observability.SpentByOrganization,
+var spenders = map[document.Subject]telemetry.Spender{
+	document.Agent:        telemetry.SpentByAgent,
+	document.Session:      telemetry.SpentBySession,
+	document.User:         telemetry.SpentByUser,
+	document.Organization: telemetry.SpentByOrganization,
 }
 
 // Spent counts every token that a model read or wrote, cached ones too.
@@ -28,15 +28,15 @@ func (s spending) Spent(
 	if !ok {
 		return 0, 0, fmt.Errorf("a limit by %q, which telemetry does not know", string(by))
 	}
-	if spender == observability.SpentByOrganization {
+	if spender == telemetry.SpentByOrganization {
 		id = "" // there is only the one
 	}
 	u, err := s.telemetry.Spent(ctx, orgID, spender, id, since)
 	if err != nil {
 		return 0, 0, err
 	}
-	all := u.Add(observability.Usage{Input: u.Output}).Add(observability.Usage{
+	all := u.Add(telemetry.Usage{Input: u.Output}).Add(telemetry.Usage{
 		Input: u.CacheRead,
-	}).Add(observability.Usage{Input: u.CacheWrite})
+	}).Add(telemetry.Usage{Input: u.CacheWrite})
 	return u.CostNanos, all.Input, nil
 }

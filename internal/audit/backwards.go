@@ -9,20 +9,20 @@ import (
 )
 
 // Place is between two entries of a log. The zero value is behind the last.
-type Place struct{ micros, index int64 }
+type Position struct{ micros, index int64 }
 
 // Before is the place before an entry.
-func (e *Stored) Before() Place { return Place{e.Time, e.Index} }
+func (e *Stored) Before() Position { return Position{e.Time, e.Index} }
 
 // DecisionsBefore reads up to limit decisions that were recorded since an instant
 // and stand before a place, newest first; of an agent alone, where one is named.
 func DecisionsBefore(
-	ctx context.Context, r database.Reader, log, agent string, since time.Time, place Place, limit int,
+	ctx context.Context, r database.Reader, log, agent string, since time.Time, place Position, limit int,
 ) ([]Stored, error) {
 	q := &entryQuery{args: []any{log}}
 	q.narrow(Filter{From: since, Agent: agent})
 	q.and("verdict IS NOT NULL")
-	if place != (Place{}) {
+	if place != (Position{}) {
 		q.and("(recorded_at, position) < (?, ?)", place.micros, place.index)
 	}
 	entries, err := database.Collect(ctx, r, scanEntry, q.text(limit), q.args...)

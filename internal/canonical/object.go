@@ -27,7 +27,7 @@ func (o *Object) name(name string) {
 }
 
 // Text writes a text, which must be UTF-8.
-func (o *Object) Text(name, value string) {
+func (o *Object) String(name, value string) {
 	o.name(name)
 	out, err := AppendString(o.out, value)
 	if err != nil {
@@ -42,7 +42,7 @@ func (o *Object) Text(name, value string) {
 // Optional writes a text unless it is empty.
 func (o *Object) Optional(name, value string) {
 	if value != "" {
-		o.Text(name, value)
+		o.String(name, value)
 	}
 }
 
@@ -53,7 +53,7 @@ func (o *Object) Integer(name string, value int64) {
 }
 
 // Truth writes a boolean.
-func (o *Object) Truth(name string, value bool) {
+func (o *Object) Bool(name string, value bool) {
 	o.name(name)
 	o.out = strconv.AppendBool(o.out, value)
 }

@@ -23,12 +23,12 @@ func TestObject(t *testing.T) {
 		o.Begin("empty")
 		o.End()
 		o.Begin("inner")
-		o.Text("a", text)
+		o.String("a", text)
 		o.End()
 		o.Null("none")
 		o.Integer("number", number)
 		o.Optional("optional", text)
-		o.Truth("truth", truth)
+		o.Bool("truth", truth)
 		o.Value("value", func(out []byte) []byte { return append(out, "[1]"...) })
 		got, err := o.Bytes()
 		if err != nil {
@@ -66,8 +66,8 @@ func TestObjectOfNothing(t *testing.T) {
 func TestObjectRefusesInvalidText(t *testing.T) {
 	t.Parallel()
 	o := canonical.NewObject(16)
-	o.Text("a", "secret\xff")
-	o.Text("b", "x")
+	o.String("a", "secret\xff")
+	o.String("b", "x")
 	if got, err := o.Bytes(); err == nil || got != nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("got %s, %v", got, err)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"writ/internal/policy/suite"
+	"writ/internal/policy/policytest"
 )
 
 const decisions = "../../testdata/decisions"
@@ -17,7 +17,7 @@ const decisions = "../../testdata/decisions"
 // must give the decisions that the corpus wants, for every case.
 func TestDecisions(t *testing.T) {
 	t.Parallel()
-	cases, err := suite.Cases(decisions)
+	cases, err := policytest.Cases(decisions)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"writ/internal/observability"
+	"writ/internal/telemetry"
 )
 
 const exportPage = "../../docs/export.md"
@@ -51,7 +51,7 @@ func TestPricesPage(t *testing.T) {
 func TestPricesPageVendors(t *testing.T) {
 	t.Parallel()
 	told := map[string]bool{}
-	prices := observability.BuiltInPrices()
+	prices := telemetry.BuiltInPrices()
 	for _, row := range tableRows(t, pricesPage, "vendor", "input tokens", "of a cache") {
 		for _, vendor := range strings.Split(row[0], ", ") {
 			vendor = strings.Trim(vendor, "`")

@@ -15,7 +15,7 @@ import (
 	"writ/internal/policy/document"
 	"writ/internal/policy/engine"
 	"writ/internal/policy/expression"
-	"writ/internal/policy/suite"
+	"writ/internal/policy/policytest"
 	"writ/internal/policy/template"
 	"writ/internal/toolcall"
 	"writ/internal/verdict"
@@ -121,7 +121,7 @@ func readCall(t *testing.T, file string) *toolcall.Call {
 	if err != nil {
 		t.Fatalf("read the call of the page: %v", err)
 	}
-	call, err := suite.ReadCall(file, text)
+	call, err := policytest.ReadCall(file, text)
 	if err != nil {
 		t.Fatalf("read the call of the page: %v", err)
 	}

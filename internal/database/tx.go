@@ -87,13 +87,13 @@ func (tx *Tx) QueryRowOften(ctx context.Context, query string, args ...any) Row 
 	if err != nil {
 		return tx.QueryRow(ctx, query, args...) // fails in the same way
 	}
-	return Row{statement.QueryRowContext(unhurried(ctx), args...)}
+	return Row{statement.QueryRowContext(withoutCancel(ctx), args...)}
 }
 
 // unhurried is the context without its end. The driver has a goroutine watch for
 // that end during each statement, which costs as much as a short statement; whether
 // time has run out is looked at between them, and before the commit.
-func unhurried(ctx context.Context) context.Context { return context.WithoutCancel(ctx) }
+func withoutCancel(ctx context.Context) context.Context { return context.WithoutCancel(ctx) }
 
 // HoldsLog reports whether the running change declared this log, so that its
 // lock is held.

@@ -18,7 +18,7 @@ const backwardSlice = 250
 func Backwards(
 	ctx context.Context, r database.Reader, orgID, agentID string, since time.Time, take func(Record) (more bool),
 ) error {
-	var place audit.Place
+	var place audit.Position
 	for {
 		entries, err := audit.DecisionsBefore(ctx, r, audit.LogOf(orgID), agentID, since, place, backwardSlice)
 		if err != nil {

@@ -74,12 +74,12 @@ func (d *Details) payload() (audit.Canonical, error) {
 	o.Integer("durationUs", d.Duration.Microseconds())
 	o.Optional("environment", d.Environment)
 	if d.Incomplete {
-		o.Truth("incomplete", true)
+		o.Bool("incomplete", true)
 	}
 	o.Optional("message", d.Message)
 	o.Optional("placedOn", d.PlacedOn)
 	o.Optional("policyName", d.PolicyName)
-	o.Text("reason", d.Reason)
+	o.String("reason", d.Reason)
 	o.Optional("source", d.Source)
 	o.Optional("user", d.UserID)
 	o.Optional("userEmail", d.Email)

@@ -5,16 +5,16 @@ import (
 	"testing"
 	"time"
 
+	"writ/internal/approval"
 	"writ/internal/audit"
 	"writ/internal/decision"
-	"writ/internal/delegation"
 	"writ/internal/enforcement"
 	"writ/internal/policy"
 	"writ/internal/verdict"
 )
 
 // say answers the request that a call waits for.
-func (w *world) say(a enforcement.Answer, yes delegation.Yes) delegation.Request {
+func (w *world) say(a enforcement.Answer, yes approval.Approval) approval.Request {
 	w.t.Helper()
 	r, err := w.approvals.Approve(w.t.Context(), person(w.bob, w.acme, "approver"), a.ApprovalID, yes)
 	if err != nil {
@@ -23,9 +23,9 @@ func (w *world) say(a enforcement.Answer, yes delegation.Yes) delegation.Request
 	return r
 }
 
-func (w *world) standing() []delegation.Allow {
+func (w *world) standing() []approval.StandingApproval {
 	w.t.Helper()
-	allows, err := w.approvals.Standing(w.t.Context(), w.owner)
+	allows, err := w.approvals.ListStanding(w.t.Context(), w.owner)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -50,8 +50,8 @@ func TestAYesForTheSession(t *testing.T) {
 		}
 		held := w.decide(pay(`{"n":1}`))
 		other := w.decide(pay(`{"n":2}`))
-		r := w.say(held, delegation.Yes{Scope: delegation.Scope{Kind: delegation.Session, Uses: 3}})
-		if r.Status != delegation.Approved || r.GrantExpiresAt() != nil || r.Granted(w.db.Now()) {
+		r := w.say(held, approval.Approval{Scope: approval.Scope{Kind: approval.Session, Uses: 3}})
+		if r.Status != approval.Approved || r.GrantExpiresAt() != nil || r.Granted(w.db.Now()) {
 			t.Errorf("approved: %+v", r)
 		}
 		for name, r := range map[string]enforcement.Request{
@@ -79,7 +79,7 @@ func TestAYesForTheSession(t *testing.T) {
 			}
 		}
 		covered, err := w.approvals.Get(t.Context(), w.owner, other.ApprovalID)
-		if err != nil || covered.Status != delegation.Approved || covered.CoveredBy == "" || covered.DecidedBy != "" {
+		if err != nil || covered.Status != approval.Approved || covered.CoveredBy == "" || covered.DecidedBy != "" {
 			t.Errorf("the request that waited: %+v, %v", covered, err)
 		}
 		want(t, w.decide(pay(`{"n":1}`)), verdict.Hold, "rules", "")
@@ -116,7 +116,7 @@ func TestAYesForMinutes(t *testing.T) {
 		bob := w.approver()
 		rules := w.active("rules", holdPay, allowAll)
 		pay := call("bank", "pay", `{}`)
-		quarter := delegation.Yes{Scope: delegation.Scope{Kind: delegation.Minutes, Minutes: 15}}
+		quarter := approval.Approval{Scope: approval.Scope{Kind: approval.Minutes, Minutes: 15}}
 		w.say(w.decide(pay), quarter)
 		want(t, w.decide(pay), verdict.Allow, policy.ByApproval, "")
 		w.pass(15*time.Minute - time.Microsecond)
@@ -162,12 +162,12 @@ func TestAYesForAPattern(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.approver()
 		w.active("rules", holdPay, `id: big; effect: deny; tools: ["bank.pay"]; when: args.amount > 90`, allowAll)
-		narrow, err := delegation.ParsePattern([]byte(`{"to":{"equals":"landlord"},"amount":{"max":100}}`))
+		narrow, err := approval.ParsePattern([]byte(`{"to":{"equals":"landlord"},"amount":{"max":100}}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.say(w.decide(call("bank", "pay", `{"to":"landlord","amount":5}`)), delegation.Yes{
-			Scope: delegation.Scope{Kind: delegation.ByPattern, Pattern: narrow},
+		w.say(w.decide(call("bank", "pay", `{"to":"landlord","amount":5}`)), approval.Approval{
+			Scope: approval.Scope{Kind: approval.ByPattern, Pattern: narrow},
 		})
 		for args, verdicts := range map[string]verdict.Verdict{
 			`{"to":"landlord","amount":5}`:          verdict.Allow,
@@ -196,7 +196,7 @@ func TestAYesForThePlan(t *testing.T) {
 			`id: sure; effect: ask; tools: ["bank.look"]`, allowAll)
 		steps := `{"steps":[{"action":"pay","mcp":"bank"},{"action":"send","mcp":"mail","params":{"to":"x"}},{"action":"close","mcp":"bank"},{"action":"look","mcp":"bank"}]}`
 		shown, second := w.mint(w.agent, steps), w.mint(w.agent, steps)
-		w.say(w.decide(planned(shown, "pay", `{}`)), delegation.Yes{Scope: delegation.Scope{Kind: delegation.Plan}})
+		w.say(w.decide(planned(shown, "pay", `{}`)), approval.Approval{Scope: approval.Scope{Kind: approval.Plan}})
 		want(t, w.decide(planned(shown, "pay", `{"n":2}`)), verdict.Allow, policy.ByApproval, "")
 		want(t, w.decide(planned(shown, "send", `{"to":"x"}`)), verdict.Allow, policy.ByApproval, "")
 		want(t, w.decide(planned(shown, "send", `{"to":"y"}`)), verdict.Deny, policy.ByIntent, "")
@@ -217,8 +217,8 @@ func TestANoGoesBeforeAWiderYes(t *testing.T) {
 		if _, err := w.approvals.Reject(t.Context(), bob, bad.ApprovalID, "never"); err != nil {
 			t.Fatal(err)
 		}
-		w.say(w.decide(call("bank", "pay", `{}`)), delegation.Yes{
-			Scope: delegation.Scope{Kind: delegation.Minutes, Minutes: 60},
+		w.say(w.decide(call("bank", "pay", `{}`)), approval.Approval{
+			Scope: approval.Scope{Kind: approval.Minutes, Minutes: 60},
 		})
 		want(t, w.decide(call("bank", "pay", `{"n":1}`)), verdict.Allow, policy.ByApproval, "")
 		want(t, w.decide(call("bank", "pay", `{"to":"mallory"}`)), verdict.Deny, policy.ByApproval, "never")
@@ -232,7 +232,7 @@ func TestUsesOfAWiderYesAreExact(t *testing.T) {
 		w.approver()
 		w.active("rules", holdPay, allowAll)
 		pay := call("bank", "pay", `{}`)
-		w.say(w.decide(pay), delegation.Yes{Scope: delegation.Scope{Kind: delegation.Minutes, Minutes: 60, Uses: 7}})
+		w.say(w.decide(pay), approval.Approval{Scope: approval.Scope{Kind: approval.Minutes, Minutes: 60, Uses: 7}})
 		if n := allowed(w.together(100, func(int) enforcement.Request { return pay }, w.decisions)); n != 7 {
 			t.Errorf("%d calls ran on a yes for 7", n)
 		}
@@ -252,7 +252,7 @@ func TestARefusedStepTakesNoWiderYes(t *testing.T) {
 		w.approver()
 		w.active("rules", holdPay, allowAll)
 		shown := w.mint(w.agent, `{"steps":[{"action":"pay","mcp":"bank","max_calls":1}]}`)
-		w.say(w.decide(planned(shown, "pay", `{}`)), delegation.Yes{Scope: delegation.Scope{Kind: delegation.Plan}})
+		w.say(w.decide(planned(shown, "pay", `{}`)), approval.Approval{Scope: approval.Scope{Kind: approval.Plan}})
 		want(t, w.decide(planned(shown, "pay", `{}`)), verdict.Allow, policy.ByApproval, "")
 		want(t, w.decide(planned(shown, "pay", `{}`)), verdict.Deny, policy.ByIntent, "used up")
 		if n := w.count(`temporary_allow WHERE used = 1`); n != 1 {

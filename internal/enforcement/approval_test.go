@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"writ/internal/approval"
 	"writ/internal/decision"
-	"writ/internal/delegation"
 	"writ/internal/enforcement"
 	"writ/internal/intent"
 	"writ/internal/policy"
@@ -40,7 +40,7 @@ func TestAGrantIsUsedOnce(t *testing.T) {
 				t.Errorf("polling: %+v", again)
 			}
 		}
-		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, delegation.Yes{Note: "fine"}); err != nil {
+		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, approval.Approval{Note: "fine"}); err != nil {
 			t.Fatal(err)
 		}
 		for name, r := range map[string]enforcement.Request{
@@ -102,23 +102,23 @@ func TestAnswersOfApprovers(t *testing.T) {
 		if got.ApprovalID != held.ApprovalID {
 			t.Errorf("rejected: %+v", got)
 		}
-		w.pass(delegation.PendingLife)
+		w.pass(approval.PendingLife)
 		next := w.decide(pay)
 		if want(t, next, verdict.Hold, "rules", ""); next.ApprovalID == held.ApprovalID {
 			t.Error("an expired rejection is asked again")
 		}
-		w.pass(delegation.PendingLife)
-		if _, err := w.approvals.Approve(t.Context(), bob, next.ApprovalID, delegation.Yes{}); err == nil {
+		w.pass(approval.PendingLife)
+		if _, err := w.approvals.Approve(t.Context(), bob, next.ApprovalID, approval.Approval{}); err == nil {
 			t.Error("an expired request was approved")
 		}
 		third := w.decide(pay)
 		if third.ApprovalID == next.ApprovalID {
 			t.Error("an expired request is still waited for")
 		}
-		if _, err := w.approvals.Approve(t.Context(), bob, third.ApprovalID, delegation.Yes{}); err != nil {
+		if _, err := w.approvals.Approve(t.Context(), bob, third.ApprovalID, approval.Approval{}); err != nil {
 			t.Fatal(err)
 		}
-		w.pass(delegation.GrantLife)
+		w.pass(approval.GrantLife)
 		if got := w.decide(pay); got.Verdict != verdict.Hold || got.ApprovalID == third.ApprovalID {
 			t.Errorf("a grant whose time is over: %+v", got)
 		}
@@ -135,7 +135,7 @@ func TestAGrantLiftsNoDeny(t *testing.T) {
 		shown := w.mint(w.agent, `{"steps":[{"action":"pay","mcp":"bank","max_calls":1}]}`)
 		for _, args := range []string{`{}`, `{"n":2}`} {
 			held := w.decide(planned(shown, "pay", args))
-			if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, delegation.Yes{}); err != nil {
+			if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, approval.Approval{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -162,10 +162,10 @@ func TestAStricterRuleNeedsItsOwnApproval(t *testing.T) {
 		pay := call("bank", "pay", `{}`)
 		asked := w.decide(pay)
 		want(t, asked, verdict.Ask, "rules", "")
-		if _, err := w.approvals.Approve(t.Context(), bob, asked.ApprovalID, delegation.Yes{}); err == nil {
+		if _, err := w.approvals.Approve(t.Context(), bob, asked.ApprovalID, approval.Approval{}); err == nil {
 			t.Error("an approver answered what was asked of the owner")
 		}
-		if _, err := w.approvals.Approve(t.Context(), w.owner, asked.ApprovalID, delegation.Yes{}); err != nil {
+		if _, err := w.approvals.Approve(t.Context(), w.owner, asked.ApprovalID, approval.Approval{}); err != nil {
 			t.Fatal(err)
 		}
 		w.active("stricter", `id: two; effect: hold; tools: ["bank.pay"]; approvers: {role: approver, count: 2}`)
@@ -173,18 +173,18 @@ func TestAStricterRuleNeedsItsOwnApproval(t *testing.T) {
 		if held.Verdict != verdict.Hold || held.Approvers == nil || held.Approvers.Count != 2 {
 			t.Fatalf("held: %+v", held)
 		}
-		if r, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, delegation.Yes{}); err != nil ||
-			r.Status != delegation.Pending {
+		if r, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, approval.Approval{}); err != nil ||
+			r.Status != approval.Pending {
 			t.Fatalf("the first of two: %+v, %v", r, err)
 		}
 		want(t, w.decide(pay), verdict.Hold, "", "")
-		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, delegation.Yes{}); err == nil {
+		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, approval.Approval{}); err == nil {
 			t.Error("one person counted twice")
 		}
 		carol := person(w.user("carol@example.org"), w.acme, principal.Admin)
 		w.member(w.acme, carol.UserID, principal.Admin)
-		if r, err := w.approvals.Approve(t.Context(), carol, held.ApprovalID, delegation.Yes{}); err != nil ||
-			r.Status != delegation.Approved {
+		if r, err := w.approvals.Approve(t.Context(), carol, held.ApprovalID, approval.Approval{}); err != nil ||
+			r.Status != approval.Approved {
 			t.Fatalf("the second of two: %+v, %v", r, err)
 		}
 		want(t, w.decide(pay), verdict.Allow, policy.ByApproval, "")
@@ -228,17 +228,17 @@ func TestTooManyRequests(t *testing.T) {
 			policy_id, policy_version, rule, reason, message, role, needed, status, note, self_approved, created_at, expires_at)
 			WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
 			SELECT r.id || i, org_id, key_id, owner_id, kind, server, tool || i, digest, arguments, user_id, email, agent_id, session_id, plan_id,
-			policy_id, policy_version, rule, reason, message, role, needed, status, note, self_approved, created_at, expires_at FROM approval_request r, n`, delegation.MaxPending-1)
+			policy_id, policy_version, rule, reason, message, role, needed, status, note, self_approved, created_at, expires_at FROM approval_request r, n`, approval.MaxPending-1)
 		got := w.decide(call("bank", "pay", `{"n":1}`))
 		want(t, got, verdict.Deny, policy.ByApproval, "wait")
 		if again := w.decide(call("bank", "pay", `{}`)); again.ApprovalID != held.ApprovalID {
 			t.Errorf("a repeat is refused: %+v", again)
 		}
-		w.pass(delegation.PendingLife)
+		w.pass(approval.PendingLife)
 		if err := w.approvals.Expire(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if n := w.count(`approval_request WHERE status = 'expired'`); n != delegation.MaxPending {
+		if n := w.count(`approval_request WHERE status = 'expired'`); n != approval.MaxPending {
 			t.Errorf("%d expired", n)
 		}
 		want(t, w.decide(call("bank", "pay", `{"n":1}`)), verdict.Hold, "", "")
@@ -253,7 +253,7 @@ func TestApprovedMeanwhile(t *testing.T) {
 		w.active("rules", asksMeanwhile, holdPay)
 		held := w.decide(call("bank", "pay", `{}`))
 		yes := func() {
-			if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, delegation.Yes{}); err != nil {
+			if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, approval.Approval{}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -276,7 +276,7 @@ func TestHoldsTakeNoLimit(t *testing.T) {
 		if n := w.count("limit_use"); n != 0 {
 			t.Errorf("%d counters", n)
 		}
-		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, delegation.Yes{
+		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, approval.Approval{
 			Note: strings.Repeat("n", 1000),
 		}); err != nil {
 			t.Fatal(err)
@@ -298,7 +298,7 @@ func TestAnApprovalGivenOutIsADecision(t *testing.T) {
 		shown := w.mint(w.agent, `{"steps":[{"action":"pay","mcp":"bank"}]}`)
 		pay := planned(shown, "pay", `{"amount":5}`)
 		held, five := w.decide(pay), 5.0
-		asked := delegation.Asked{
+		asked := approval.Asked{
 			Tool:      "pay",
 			Domain:    "bank",
 			Arguments: []byte(`{"amount":5.0}`),
@@ -310,8 +310,8 @@ func TestAnApprovalGivenOutIsADecision(t *testing.T) {
 			r.ID != held.ApprovalID {
 			t.Fatalf("asked: %+v, %t, %v", r, opened, err)
 		}
-		w.say(held, delegation.Yes{})
-		question := delegation.Question{Tool: "pay", Amount: 5, Email: "u@example.org"}
+		w.say(held, approval.Approval{})
+		question := approval.Question{Tool: "pay", Amount: 5, Email: "u@example.org"}
 		stop := w.active("stop", `id: stop; effect: deny; tools: ["bank.*"]`)
 		if given, err := w.approvals.CheckApproved(t.Context(), w.agent, question); err != nil || given != nil {
 			t.Fatalf("given out against a rule: %+v, %v", given, err)

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"writ/internal/approval"
 	"writ/internal/database"
-	"writ/internal/delegation"
 	"writ/internal/intent/plan"
 	"writ/internal/policy"
 	"writ/internal/policy/engine"
@@ -19,8 +19,8 @@ import (
 // seekApproval looks for an answer to the hold or ask, and asks where there is
 // none. An answer to the very call counts before a wider yes.
 func (s *Service) seekApproval(ctx context.Context, tx *database.Tx, c *call, o *outcome) error {
-	asked, want := c.asked(o), wanted(o)
-	request, err := delegation.Find(ctx, tx, asked, want)
+	asked, want := c.asked(o), requirementOf(o)
+	request, err := approval.Find(ctx, tx, asked, want)
 	if err != nil {
 		return err
 	}
@@ -28,16 +28,16 @@ func (s *Service) seekApproval(ctx context.Context, tx *database.Tx, c *call, o 
 	if request != nil && o.answered(request, tx) {
 		return nil
 	}
-	if o.allow, err = delegation.FindAllow(ctx, tx, asked, want); err != nil || o.allow != nil {
+	if o.allow, err = approval.FindStanding(ctx, tx, asked, want); err != nil || o.allow != nil {
 		o.used = err == nil
 		return err
 	}
 	if request != nil {
-		return delegation.Repeat(ctx, tx, request)
+		return approval.Repeat(ctx, tx, request)
 	}
-	request, err = delegation.Open(ctx, tx, asked, want)
-	if errors.Is(err, delegation.ErrTooMany) {
-		o.candidate.Decision = refuse(policy.ByApproval, "too_many", delegation.ErrTooMany.Message).Decision
+	request, err = approval.Open(ctx, tx, asked, want)
+	if errors.Is(err, approval.ErrTooMany) {
+		o.candidate.Decision = refuse(policy.ByApproval, "too_many", approval.ErrTooMany.Message).Decision
 		return nil
 	}
 	o.approval, o.opened = request, err == nil
@@ -46,18 +46,18 @@ func (s *Service) seekApproval(ctx context.Context, tx *database.Tx, c *call, o 
 
 // answered takes over what a person said about the very call, and reports whether
 // anything was said.
-func (o *outcome) answered(request *delegation.Request, tx *database.Tx) bool {
+func (o *outcome) answered(request *approval.Request, tx *database.Tx) bool {
 	switch {
 	case request.Granted(tx.Now()):
 		o.used = true
 	case request.Changed(tx.Now()):
 		o.candidate.Decision = refuse(policy.ByApproval, "changed",
 			"approved with changes: the agent is told what to call").Decision
-		o.told = "approved with changes: call again with " + request.Edited
+		o.agentMessage = "approved with changes: call again with " + request.Edited
 		if request.Edited == "" {
-			o.told = "approved with changes, and these were erased: ask again"
+			o.agentMessage = "approved with changes, and these were erased: ask again"
 		}
-	case request.Status == delegation.Rejected:
+	case request.Status == approval.Rejected:
 		reason := "an approver said no, and gave no reason: ask a person before you try again"
 		if request.Note != "" {
 			reason = "an approver said no: " + request.Note
@@ -73,13 +73,13 @@ func (o *outcome) answered(request *delegation.Request, tx *database.Tx) bool {
 // the log's lock: that it is gone means that something is wrong.
 func (o *outcome) consume(ctx context.Context, tx *database.Tx, c *call) error {
 	if o.allow != nil {
-		used, err := delegation.UseAllow(ctx, tx, o.allow, o.approval)
+		used, err := approval.UseStanding(ctx, tx, o.allow, o.approval)
 		if err == nil && !used {
 			err = fmt.Errorf("use temporary allow %s: it was used by another at the same time", o.allow.ID)
 		}
 		return err
 	}
-	consumed, err := delegation.Consume(ctx, tx, o.approval, c.id)
+	consumed, err := approval.Consume(ctx, tx, o.approval, c.id)
 	if err == nil && !consumed {
 		err = fmt.Errorf("use the approval of request %s: it was used by another at the same time", o.approval.ID)
 	}
@@ -87,10 +87,10 @@ func (o *outcome) consume(ctx context.Context, tx *database.Tx, c *call) error {
 }
 
 // asked is the call as a person is asked about it.
-func (c *call) asked(o *outcome) delegation.Call {
+func (c *call) asked(o *outcome) approval.Call {
 	r := &c.request
-	_, tool := plan.Place(r.Tool, o.server, r.Source)
-	asked := delegation.Call{
+	_, tool := plan.ResolveName(r.Tool, o.server, r.Source)
+	asked := approval.Call{
 		OrgID:     c.by.OrgID,
 		KeyID:     c.by.KeyID,
 		OwnerID:   c.by.UserID,
@@ -120,19 +120,19 @@ func (c *call) asked(o *outcome) delegation.Call {
 // declaredFor completes whom a call is for and who makes it by what its plan says:
 // a person for whom a plan was declared does not approve its calls because they
 // leave the name out.
-func declaredFor(asked *delegation.Call, by plan.Binding) {
+func declaredFor(asked *approval.Call, by plan.Binding) {
 	if asked.UserID == "" && asked.Email == "" {
 		asked.UserID = cmp.Or(by.UserID, by.Email)
 	}
 	asked.AgentID = cmp.Or(asked.AgentID, by.AgentID)
 }
 
-func wanted(o *outcome) delegation.Want {
-	kind := delegation.Hold
+func requirementOf(o *outcome) approval.Requirement {
+	kind := approval.Hold
 	if o.Verdict == verdict.Ask {
-		kind = delegation.Ask
+		kind = approval.Ask
 	}
-	return delegation.Want{
+	return approval.Requirement{
 		Kind:          kind,
 		PolicyID:      o.PolicyID,
 		PolicyVersion: o.PolicyVersion,
@@ -171,7 +171,7 @@ func (o *outcome) approvalID() string {
 // by its approval alone, because it asked without arguments. It gives the
 // decision's id.
 func (s *Service) RecordRelease(
-	ctx context.Context, tx *database.Tx, by principal.Principal, r *delegation.Request,
+	ctx context.Context, tx *database.Tx, by principal.Principal, r *approval.Request,
 ) (string, error) {
 	c := &call{
 		by:      by,
@@ -200,7 +200,7 @@ func (s *Service) RecordRelease(
 		Reason:        r.Reason,
 		Message:       r.Message,
 	}}}
-	if r.PlanID != "" && r.Via == delegation.ViaDecision { // else nobody has checked that it is the call's
+	if r.PlanID != "" && r.Via == approval.ViaDecision { // else nobody has checked that it is the call's
 		o.plan, o.step = &plan.Declared{ID: r.PlanID}, r.Step
 	}
 	_, err := record(ctx, tx, c, o)

@@ -57,7 +57,7 @@ func (s *Service) read(ctx context.Context, p principal.Principal, r Request) *c
 	}
 	digester, err := s.plans.Digester(ctx, p.OrgID)
 	if err != nil {
-		s.complain(ctx, "make a digest of arguments", err)
+		s.logFailure(ctx, "make a digest of arguments", err)
 		c.fail("this server could not prepare the call: try again")
 		return c
 	}

@@ -3,7 +3,7 @@ package enforcement_test
 import (
 	"testing"
 
-	"writ/internal/delegation"
+	"writ/internal/approval"
 	"writ/internal/intent"
 	"writ/internal/policy"
 	"writ/internal/principal"
@@ -20,7 +20,7 @@ func TestAYesForThePlanIsNotForWhatIsAddedToIt(t *testing.T) {
 		in := func(r *intent.Request) { r.ContextID = "work" }
 		w.mint(w.agent, `{"steps":[{"action":"pay","mcp":"bank"}]}`, in)
 		wider := w.mint(w.agent, `{"steps":[{"action":"pay","mcp":"bank"},{"action":"wipe","mcp":"disk"}]}`, in)
-		w.say(w.decide(planned(wider, "pay", `{}`)), delegation.Yes{Scope: delegation.Scope{Kind: delegation.Plan}})
+		w.say(w.decide(planned(wider, "pay", `{}`)), approval.Approval{Scope: approval.Scope{Kind: approval.Plan}})
 		want(t, w.decide(planned(wider, "pay", `{"n":2}`)), verdict.Allow, policy.ByApproval, "")
 		added := w.decide(planned(wider, "wipe", `{}`))
 		want(t, added, verdict.Hold, policy.ByIntent, "")
@@ -50,7 +50,7 @@ func TestTheUserOfThePlanIsWhoAsks(t *testing.T) {
 			r.UserID = "Bob@example.org"
 		})
 		held := w.decide(planned(shown, "pay", `{}`))
-		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, delegation.Yes{}); err == nil {
+		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, approval.Approval{}); err == nil {
 			t.Error("the person the plan was declared for approved its call")
 		}
 	})

@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"writ/internal/delegation"
+	"writ/internal/approval"
 	"writ/internal/policy"
 	"writ/internal/verdict"
 )
@@ -24,7 +24,7 @@ func TestAYesWithChanges(t *testing.T) {
 			call("bank", "pay", `{"amount":500.0,"to":"x"}`)
 		held := w.decide(asked)
 		waiting := w.decide(changed) // somebody asked for that before, too
-		w.say(held, delegation.Yes{Note: "less", Arguments: []byte(`{"to":"x","amount":5e2}`)})
+		w.say(held, approval.Approval{Note: "less", Arguments: []byte(`{"to":"x","amount":5e2}`)})
 		for range 2 {
 			got := w.decide(asked)
 			want(t, got, verdict.Deny, policy.ByApproval,
@@ -49,7 +49,7 @@ func TestAYesWithChanges(t *testing.T) {
 		}
 
 		over := w.decide(call("bank", "pay", `{"amount":1}`))
-		w.say(over, delegation.Yes{Arguments: []byte(`{"amount":9001}`)})
+		w.say(over, approval.Approval{Arguments: []byte(`{"amount":9001}`)})
 		want(t, w.decide(call("bank", "pay", `{"amount":9001}`)), verdict.Deny, "rules", "")
 	})
 }
@@ -61,7 +61,7 @@ func TestChangesThatLeaveThePlan(t *testing.T) {
 		w.approver()
 		w.active("rules", holdPay)
 		shown := w.mint(w.agent, `{"steps":[{"action":"pay","mcp":"bank","params":{"to":"landlord"}}]}`)
-		w.say(w.decide(planned(shown, "pay", `{"to":"landlord"}`)), delegation.Yes{
+		w.say(w.decide(planned(shown, "pay", `{"to":"landlord"}`)), approval.Approval{
 			Arguments: []byte(`{"to":"mallory"}`),
 		})
 		want(t, w.decide(planned(shown, "pay", `{"to":"mallory"}`)), verdict.Deny, policy.ByIntent, "")
@@ -85,7 +85,7 @@ func TestWhatIsTheSameCall(t *testing.T) {
 			if again := w.decide(call("bank", "pay", spell(random, args))); again.ApprovalID != held.ApprovalID {
 				t.Fatalf("another spelling of %v waits for another approval", args)
 			}
-			w.say(held, delegation.Yes{})
+			w.say(held, approval.Approval{})
 			before := spell(random, args)
 			alter(random, args)
 			if got := w.decide(call("bank", "pay", spell(random, args))); got.Verdict != verdict.Hold ||
@@ -208,12 +208,12 @@ func spell(random *rand.Rand, value any) string {
 func TestErasedPayloadsAreNotKeptInRequests(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
-		w.audit.AlsoErase(delegation.EraseArguments)
+		w.audit.AlsoErase(approval.EraseArguments)
 		w.approver()
 		w.active("rules", holdPay)
 		pay := call("bank", "pay", `{"to":"x"}`)
 		held, other := w.decide(pay), w.decide(call("bank", "pay", `{"to":"z"}`))
-		w.say(held, delegation.Yes{Note: "not so", Arguments: []byte(`{"to":"y"}`)})
+		w.say(held, approval.Approval{Note: "not so", Arguments: []byte(`{"to":"y"}`)})
 		var answered int64
 		if err := w.db.QueryRow(t.Context(),
 			`SELECT position FROM audit_entry WHERE action = 'approval.approved'`).Scan(&answered); err != nil {
@@ -225,7 +225,7 @@ func TestErasedPayloadsAreNotKeptInRequests(t *testing.T) {
 			}
 		}
 		got, err := w.approvals.Get(t.Context(), w.owner, held.ApprovalID)
-		if err != nil || got.Arguments+got.Edited+got.Note != "" || got.Status != delegation.Approved {
+		if err != nil || got.Arguments+got.Edited+got.Note != "" || got.Status != approval.Approved {
 			t.Errorf("erased: %+v, %v", got, err)
 		}
 		if kept, err := w.approvals.Get(t.Context(), w.owner, other.ApprovalID); err != nil ||

@@ -45,7 +45,7 @@ func refuse(by, rule, reason string) candidate {
 func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 	now := s.db.Now()
 	d := candidate{since: v.stamp(), plan: v.plan}
-	d.server, _ = plan.Place(c.request.Tool, c.request.Server, c.request.Source)
+	d.server, _ = plan.ResolveName(c.request.Tool, c.request.Server, c.request.Source)
 	// The caller's own standing comes first; that of agents, once they are registered.
 	if !v.key.goodAt(now) {
 		d.Decision = refuse(policy.ByAgent, "key", "the API key is not valid any more: use another one").Decision
@@ -164,7 +164,7 @@ type name struct {
 // as the plan spells them and as the call does, for plans compare names without
 // case and policies with it. There is always one.
 func (c *call) names(v *view, fit plan.Result) []name {
-	server, tool := plan.Place(c.request.Tool, c.request.Server, c.request.Source)
+	server, tool := plan.ResolveName(c.request.Tool, c.request.Server, c.request.Source)
 	if v.plan == nil || len(fit.Steps) == 0 {
 		return []name{{server, tool, -1}}
 	}
@@ -242,9 +242,9 @@ func (c *call) toolcall(v *view, n name, now time.Time) *toolcall.Call {
 }
 
 // figuresFor tells conditions what a session has used, once a call.
-func (s *Service) figuresFor(ctx context.Context, c *call) func(sessionID string) func() (toolcall.Figures, error) {
-	return func(sessionID string) func() (toolcall.Figures, error) {
-		return sync.OnceValues(func() (toolcall.Figures, error) {
+func (s *Service) figuresFor(ctx context.Context, c *call) func(sessionID string) func() (toolcall.SessionStats, error) {
+	return func(sessionID string) func() (toolcall.SessionStats, error) {
+		return sync.OnceValues(func() (toolcall.SessionStats, error) {
 			return s.policies.SessionFigures(ctx, c.by.OrgID, sessionID)
 		})
 	}

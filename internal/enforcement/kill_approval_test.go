@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"writ/internal/approval"
 	"writ/internal/database"
 	"writ/internal/decision"
-	"writ/internal/delegation"
 	"writ/internal/enforcement"
 	"writ/internal/principal"
 	"writ/internal/verdict"
@@ -56,7 +56,7 @@ func approveForEver(task string) error {
 	for worker := range atOnce {
 		go func() {
 			for i := worker; i < len(d.Waiting); i += atOnce {
-				if _, err := a.approvals.Approve(ctx, d.Approver, d.Waiting[i], delegation.Yes{}); err != nil {
+				if _, err := a.approvals.Approve(ctx, d.Approver, d.Waiting[i], approval.Approval{}); err != nil {
 					fmt.Fprintln(os.Stderr, "approve:", err)
 					continue
 				}

@@ -3,7 +3,7 @@ package enforcement_test
 import (
 	"testing"
 
-	"writ/internal/delegation"
+	"writ/internal/approval"
 	"writ/internal/enforcement"
 	"writ/internal/intent"
 	"writ/internal/policy"
@@ -23,7 +23,7 @@ func TestAYesServesNobodyElse(t *testing.T) {
 			return r
 		}
 		held := w.decide(pay("billing", "ada"))
-		w.say(held, delegation.Yes{})
+		w.say(held, approval.Approval{})
 		for name, r := range map[string]enforcement.Request{
 			"another agent": pay("crawler", "ada"), "no agent": pay("", "ada"), "another user": pay("billing", "eve"),
 			"no user": pay("billing", ""),
@@ -45,7 +45,7 @@ func TestAYesToOneRuleLiftsNoOther(t *testing.T) {
 		rules := w.active("rules", holdPay)
 		pay := call("bank", "pay", `{}`)
 		held := w.decide(pay)
-		w.say(held, delegation.Yes{})
+		w.say(held, approval.Approval{})
 		w.active("other", `id: frozen; effect: hold; tools: ["bank.*"]`)
 		if _, err := w.policies.Deactivate(t.Context(), w.owner, rules.ID); err != nil {
 			t.Fatal(err)
@@ -92,7 +92,7 @@ func TestANoIsNotEscaped(t *testing.T) {
 				t.Errorf("%s: %s, %s", name, got.Verdict, got.Reason)
 			}
 		}
-		asked := delegation.Asked{
+		asked := approval.Asked{
 			Tool:      "pay",
 			Domain:    "bank",
 			Arguments: []byte(`{}`),
@@ -100,7 +100,7 @@ func TestANoIsNotEscaped(t *testing.T) {
 			PlanID:    second.PlanID,
 		}
 		if r, opened, err := w.approvals.Ask(t.Context(), w.agent, asked); err != nil || opened ||
-			r.Status != delegation.Rejected {
+			r.Status != approval.Rejected {
 			t.Errorf("a client asks again: %s, opened %t, %v", r.Status, opened, err)
 		}
 		want(t, w.decide(from("a", "v@example.org", "s", planned(second, "pay", `{}`))), verdict.Hold, "rules", "")

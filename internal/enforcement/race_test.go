@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"writ/internal/delegation"
+	"writ/internal/approval"
 	"writ/internal/enforcement"
 	"writ/internal/principal"
 	"writ/internal/verdict"
@@ -48,12 +48,12 @@ func (w *world) race(key, bob, carol principal.Principal, i int) (approved bool,
 	answers := make([]enforcement.Answer, 3)
 	var first, second error
 	var all sync.WaitGroup
-	all.Go(func() { _, first = w.approvals.Approve(w.t.Context(), bob, held.ApprovalID, delegation.Yes{}) })
+	all.Go(func() { _, first = w.approvals.Approve(w.t.Context(), bob, held.ApprovalID, approval.Approval{}) })
 	all.Go(func() {
 		if i%2 == 0 {
 			_, second = w.approvals.Reject(w.t.Context(), carol, held.ApprovalID, "")
 		} else {
-			_, second = w.approvals.Approve(w.t.Context(), carol, held.ApprovalID, delegation.Yes{})
+			_, second = w.approvals.Approve(w.t.Context(), carol, held.ApprovalID, approval.Approval{})
 		}
 	})
 	for j := range 2 {

@@ -5,7 +5,7 @@ import (
 	"cmp"
 	"context"
 
-	"writ/internal/delegation"
+	"writ/internal/approval"
 	"writ/internal/intent/plan"
 	"writ/internal/policy"
 	"writ/internal/policy/document"
@@ -21,7 +21,7 @@ import (
 // else by whatever rules could want of such a call. It tells the generation of the
 // log that this holds for.
 func (s *Service) Denies(
-	ctx context.Context, by principal.Principal, r *delegation.Request,
+	ctx context.Context, by principal.Principal, r *approval.Request,
 ) (denied bool, generation int64, err error) {
 	v := &view{}
 	if v.policies, err = s.policies.Snapshot(ctx, by.OrgID); err != nil {
@@ -35,7 +35,7 @@ func (s *Service) Denies(
 		SessionID:   r.SessionID,
 		Environment: by.Environment,
 	}}
-	if err := s.lookAtPeople(ctx, c, v); err != nil {
+	if err := s.loadPeople(ctx, c, v); err != nil {
 		return true, 0, err
 	}
 	if ended, err := s.leavesPlan(ctx, v, r); err != nil || ended {
@@ -52,14 +52,14 @@ func (s *Service) Denies(
 	named.Session.Ask = s.figuresFor(ctx, c)(named.Session.ID)
 	d := policy.Judge(v.policies.Set, named, s.policies.Spent(ctx, by.OrgID))
 	o := &outcome{candidate: candidate{Decision: d}}
-	served := d.Verdict == verdict.Allow || d.Verdict != verdict.Deny && r.Serves(wanted(o))
+	served := d.Verdict == verdict.Allow || d.Verdict != verdict.Deny && r.Serves(requirementOf(o))
 	return !served || len(d.Claims) > 0, v.policies.Generation, nil // only a decision takes from limits
 }
 
 // leavesPlan reports whether the plan that the call was judged by does not stand any
 // more, or counts its calls, which only a decision does.
-func (s *Service) leavesPlan(ctx context.Context, v *view, r *delegation.Request) (bool, error) {
-	if r.PlanID == "" || r.Via != delegation.ViaDecision {
+func (s *Service) leavesPlan(ctx context.Context, v *view, r *approval.Request) (bool, error) {
+	if r.PlanID == "" || r.Via != approval.ViaDecision {
 		return false, nil // nobody has compared the call with what a client names
 	}
 	shown := plan.Presented{PlanID: r.PlanID}
@@ -68,7 +68,7 @@ func (s *Service) leavesPlan(ctx context.Context, v *view, r *delegation.Request
 		return true, err
 	}
 	shown.Signature = d.Signature
-	if !plan.Standing(d, shown, plan.Binding{OrgID: r.OrgID, KeyID: r.KeyID}, s.db.Now()).OK {
+	if !plan.CheckPresented(d, shown, plan.Binding{OrgID: r.OrgID, KeyID: r.KeyID}, s.db.Now()).OK {
 		return true, nil
 	}
 	v.plan = d
@@ -78,7 +78,7 @@ func (s *Service) leavesPlan(ctx context.Context, v *view, r *delegation.Request
 
 // keptArguments reads the arguments that a request has kept, and reports whether
 // they are the call's own: some are kept in part, or not at all.
-func (s *Service) keptArguments(ctx context.Context, c *call, r *delegation.Request) (bool, error) {
+func (s *Service) keptArguments(ctx context.Context, c *call, r *approval.Request) (bool, error) {
 	if len(r.Digest) == 0 || r.Arguments == "" {
 		return false, nil
 	}
@@ -96,7 +96,7 @@ func (s *Service) keptArguments(ctx context.Context, c *call, r *delegation.Requ
 // mayBeBlind reports whether policies let a call be approved of which nobody can
 // tell the arguments: the tool is not denied whatever they are, and no rule about it
 // could want more of approvers than was given.
-func mayBeBlind(set *engine.Set, named *toolcall.Call, r *delegation.Request) bool {
+func mayBeBlind(set *engine.Set, named *toolcall.Call, r *approval.Request) bool {
 	alone := *named
 	alone.Key.Alone, alone.User.Role = true, named.Key.OwnerRole
 	given := document.Approvers{Role: cmp.Or(r.Role, string(principal.Approver)), Count: r.Needed}

@@ -3,7 +3,7 @@ package enforcement_test
 import (
 	"testing"
 
-	"writ/internal/delegation"
+	"writ/internal/approval"
 	"writ/internal/intent/plan"
 )
 
@@ -15,8 +15,8 @@ func TestAnApprovalIsGivenOutAsADecisionWouldUseIt(t *testing.T) {
 		w.approver()
 		w.active("rules", holdPay)
 		five, email := 5.0, "u@example.org"
-		w.say(w.decide(from("", email, "", call("bank", "pay", `{"amount":5}`))), delegation.Yes{})
-		asked := delegation.Asked{
+		w.say(w.decide(from("", email, "", call("bank", "pay", `{"amount":5}`))), approval.Approval{})
+		asked := approval.Asked{
 			Tool:      "pay",
 			Domain:    "bank",
 			Arguments: []byte(`{"amount":7}`),
@@ -27,12 +27,12 @@ func TestAnApprovalIsGivenOutAsADecisionWouldUseIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.pass(delegation.GrantLife) // of the first, so that only one can be meant
+		w.pass(approval.GrantLife) // of the first, so that only one can be meant
 		if _, err := w.approvals.Approve(t.Context(), person(w.bob, w.acme, "approver"), r.ID,
-			delegation.Yes{}); err != nil {
+			approval.Approval{}); err != nil {
 			t.Fatal(err)
 		}
-		question := delegation.Question{Tool: "pay", Amount: 5, Email: email}
+		question := approval.Question{Tool: "pay", Amount: 5, Email: email}
 		for name, rule := range map[string]string{
 			"two must say yes":    `id: r; effect: hold; tools: ["bank.pay"]; when: args.amount > 6; approvers: {role: approver, count: 2}`,
 			"an admin must":       `id: r; effect: hold; tools: ["bank.pay"]; when: args.amount > 6; approvers: {role: admin, count: 1}`,
@@ -67,15 +67,15 @@ func TestNobodyIsAskedBlindlyForMore(t *testing.T) {
 		w.active("rules", holdPay,
 			`id: large; effect: hold; tools: ["bank.pay"]; when: args.amount > 1000; approvers: {role: approver, count: 2}`)
 		five := 5.0
-		r, _, err := w.approvals.Ask(t.Context(), w.agent, delegation.Asked{Tool: "pay", Domain: "bank", Amount: &five})
+		r, _, err := w.approvals.Ask(t.Context(), w.agent, approval.Asked{Tool: "pay", Domain: "bank", Amount: &five})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := w.approvals.Approve(t.Context(), person(w.bob, w.acme, "approver"), r.ID,
-			delegation.Yes{}); err != nil {
+			approval.Approval{}); err != nil {
 			t.Fatal(err)
 		}
-		if given, err := w.approvals.CheckApproved(t.Context(), w.agent, delegation.Question{
+		if given, err := w.approvals.CheckApproved(t.Context(), w.agent, approval.Question{
 			Tool: "pay", Amount: 5,
 		}); err != nil || given != nil {
 			t.Errorf("given out: %+v, %v", given, err)
@@ -96,7 +96,7 @@ func TestAnEndedPlanGivesNothingOut(t *testing.T) {
 		} {
 			shown := w.mint(w.agent, text)
 			held := w.decide(planned(shown, "pay", `{}`))
-			if _, _, err := w.approvals.Ask(t.Context(), w.agent, delegation.Asked{
+			if _, _, err := w.approvals.Ask(t.Context(), w.agent, approval.Asked{
 				Tool:      "pay",
 				Domain:    "bank",
 				Arguments: []byte(`{}`),
@@ -105,18 +105,18 @@ func TestAnEndedPlanGivesNothingOut(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			w.say(held, delegation.Yes{})
+			w.say(held, approval.Approval{})
 			if name == "ended" {
 				if _, err := w.plans.SetStatus(t.Context(), w.agent, shown.PlanID, plan.Completed); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if given, err := w.approvals.CheckApproved(t.Context(), w.agent, delegation.Question{
+			if given, err := w.approvals.CheckApproved(t.Context(), w.agent, approval.Question{
 				Tool: "pay", Amount: 5,
 			}); err != nil || given != nil {
 				t.Errorf("%s: given out: %+v, %v", name, given, err)
 			}
-			w.pass(delegation.GrantLife)
+			w.pass(approval.GrantLife)
 		}
 	})
 }

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"writ/internal/approval"
 	"writ/internal/database/dbtest"
-	"writ/internal/delegation"
 	"writ/internal/enforcement"
 	"writ/internal/principal"
 )
@@ -19,15 +19,15 @@ func TestApprovalsAcrossReplicas(t *testing.T) {
 	bob := w.approver()
 	w.active("rules", holdPay)
 	for _, yes := range []struct {
-		delegation.Yes
+		approval.Approval
 		runs int
 	}{
-		{delegation.Yes{}, 1},
-		{delegation.Yes{Scope: delegation.Scope{Kind: delegation.Minutes, Minutes: 5, Uses: 9}}, 9},
+		{approval.Approval{}, 1},
+		{approval.Approval{Scope: approval.Scope{Kind: approval.Minutes, Minutes: 5, Uses: 9}}, 9},
 	} {
 		pay := call("bank", "pay", `{"n":1}`)
 		held := w.decide(pay)
-		answered := make(chan delegation.Request)
+		answered := make(chan approval.Request)
 		go func() {
 			r, err := second.approvals.Wait(t.Context(), w.agent, held.ApprovalID, time.Minute)
 			if err != nil {
@@ -35,10 +35,10 @@ func TestApprovalsAcrossReplicas(t *testing.T) {
 			}
 			answered <- r
 		}()
-		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, yes.Yes); err != nil {
+		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, yes.Approval); err != nil {
 			t.Fatal(err)
 		}
-		if r := <-answered; r.Status != delegation.Approved {
+		if r := <-answered; r.Status != approval.Approved {
 			t.Errorf("the other process sees %+v", r)
 		}
 		if n := allowed(w.together(60, func(int) enforcement.Request { return pay }, w.decisions,
@@ -47,7 +47,7 @@ func TestApprovalsAcrossReplicas(t *testing.T) {
 		}
 	}
 	waiting := w.decide(call("bank", "pay", `{"n":2}`)).ApprovalID
-	w.pass(delegation.PendingLife)
+	w.pass(approval.PendingLife)
 	errs := make(chan error)
 	for _, a := range []*areas{w.areas, second} {
 		go func() { errs <- a.approvals.Expire(t.Context()) }()
@@ -61,7 +61,7 @@ func TestApprovalsAcrossReplicas(t *testing.T) {
 		t.Errorf("expired %d times", n)
 	}
 	if r, err := second.approvals.Get(t.Context(), person(w.bob, w.acme, principal.Approver), waiting); err != nil ||
-		r.Status != delegation.Expired {
+		r.Status != approval.Expired {
 		t.Errorf("after its time: %+v, %v", r, err)
 	}
 	w.verified()

@@ -37,9 +37,9 @@ type Service struct {
 	logger   *slog.Logger
 
 	counters counters
-	parties  memory[partyKey, party]
-	holders  memory[holderKey, standing]
-	settings memory[string, Settings]
+	parties  cache[partyKey, party]
+	holders  cache[holderKey, keyStatus]
+	settings cache[string, Settings]
 }
 
 // New makes a service of the areas it composes.
@@ -93,9 +93,9 @@ func (s *Service) prepare(ctx context.Context, c *call, fresh bool) (*view, cand
 	if c.problem != "" {
 		return nil, final(refuse(policy.ByDefault, "call", c.problem))
 	}
-	v, err := s.look(ctx, c, fresh)
+	v, err := s.loadView(ctx, c, fresh)
 	if err != nil {
-		s.complain(ctx, "judge a call", err)
+		s.logFailure(ctx, "judge a call", err)
 		return nil, final(refuse(policy.ByDefault, "unavailable", whyNot(err)))
 	}
 	return v, s.judge(ctx, c, v)
@@ -144,8 +144,8 @@ func (s *Service) answer(ctx context.Context, c *call, o *outcome) Answer {
 		Approvers:     o.Approvers,
 		Recorded:      true,
 	}
-	if o.told != "" {
-		a.Reason = o.told
+	if o.agentMessage != "" {
+		a.Reason = o.agentMessage
 	}
 	if o.plan != nil {
 		a.PlanID = o.plan.ID
@@ -153,7 +153,7 @@ func (s *Service) answer(ctx context.Context, c *call, o *outcome) Answer {
 	a.ApprovalID = o.approvalID()
 	receipt, err := o.appended.Receipt()
 	if err != nil {
-		s.complain(ctx, "give a receipt", err)
+		s.logFailure(ctx, "give a receipt", err)
 	} else {
 		a.Receipt = &receipt
 	}
@@ -166,7 +166,7 @@ func (s *Service) answer(ctx context.Context, c *call, o *outcome) Answer {
 // denied all the same.
 func (s *Service) unrecorded(ctx context.Context, c *call, err error) Answer {
 	s.counters.unrecorded.Add(1)
-	s.complain(ctx, "record a decision", err)
+	s.logFailure(ctx, "record a decision", err)
 	reason := "the decision could not be recorded, so the call is denied: try again"
 	if fault.Is(err, fault.Unavailable) {
 		reason = "the record cannot be written right now, so the call is denied: try again later"
@@ -182,6 +182,6 @@ func (s *Service) unrecorded(ctx context.Context, c *call, err error) Answer {
 	}
 }
 
-func (s *Service) complain(ctx context.Context, what string, err error) {
+func (s *Service) logFailure(ctx context.Context, what string, err error) {
 	s.logger.WarnContext(ctx, "a call was denied or had no receipt, because of a failure", "doing", what, "error", err)
 }

@@ -3,9 +3,9 @@ package enforcement
 import (
 	"context"
 
+	"writ/internal/approval"
 	"writ/internal/audit"
 	"writ/internal/database"
-	"writ/internal/delegation"
 	"writ/internal/intent"
 	"writ/internal/intent/plan"
 	"writ/internal/policy"
@@ -22,14 +22,14 @@ type outcome struct {
 
 	candidate
 	step     int
-	approval *delegation.Request
-	allow    *delegation.Allow // a wider yes that lets the call run
-	opened   bool              // the approval was asked for by this very decision
-	used     bool              // the approval's grant, or the wider yes
+	approval *approval.Request
+	allow    *approval.StandingApproval // a wider yes that lets the call run
+	opened   bool                       // the approval was asked for by this very decision
+	used     bool                       // the approval's grant, or the wider yes
 	// told is what the agent reads in place of the reason, where that holds
 	// arguments: these are kept in the payload of their own entry and nowhere else.
-	told     string
-	appended *audit.Appended
+	agentMessage string
+	appended     *audit.Appended
 }
 
 // settle makes the candidate so, within the transaction: it is still what would
@@ -49,7 +49,7 @@ func (s *Service) settle(ctx context.Context, tx *database.Tx, c *call, v *view,
 		}
 	}
 	if o.appended, err = record(ctx, tx, c, &o); err == nil && o.opened {
-		err = delegation.Opened(ctx, tx, o.approval, o.appended)
+		err = approval.Opened(ctx, tx, o.approval, o.appended)
 	}
 	return o, err
 }

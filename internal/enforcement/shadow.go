@@ -45,7 +45,7 @@ func (s *Service) shadowQuestions(ctx context.Context, c *call, questions []ques
 	own := make([]question, len(questions))
 	for i, q := range questions {
 		copied := *q.call
-		copied.Session.Ask = sync.OnceValues(func() (toolcall.Figures, error) {
+		copied.Session.Ask = sync.OnceValues(func() (toolcall.SessionStats, error) {
 			return s.policies.SessionFigures(ctx, c.by.OrgID, copied.Session.ID)
 		})
 		own[i] = question{&copied, q.restricts}

@@ -3,7 +3,7 @@ package enforcement_test
 import (
 	"testing"
 
-	"writ/internal/delegation"
+	"writ/internal/approval"
 	"writ/internal/policy"
 	"writ/internal/verdict"
 )
@@ -16,7 +16,7 @@ func TestACallThatCannotRunAsksNobody(t *testing.T) {
 		w.approver()
 		w.active("rules", holdPay, allowAll)
 		once := w.mint(w.agent, `{"steps":[{"action":"pay","mcp":"bank","max_calls":1}]}`)
-		w.say(w.decide(planned(once, "pay", `{}`)), delegation.Yes{})
+		w.say(w.decide(planned(once, "pay", `{}`)), approval.Approval{})
 		want(t, w.decide(planned(once, "pay", `{}`)), verdict.Allow, policy.ByApproval, "")
 		requests := w.count("approval_request")
 		want(t, w.decide(planned(once, "pay", `{}`)), verdict.Deny, policy.ByIntent, "used up")

@@ -18,7 +18,7 @@ import (
 type view struct {
 	policies policy.Snapshot
 	settings Settings
-	key      standing
+	key      keyStatus
 	org      toolcall.Org
 	owner    toolcall.User // of the key
 	user     toolcall.User // whom the call names, else the owner
@@ -32,7 +32,7 @@ type view struct {
 }
 
 // look gathers the view for a call: from memory, or fresh.
-func (s *Service) look(ctx context.Context, c *call, fresh bool) (*view, error) {
+func (s *Service) loadView(ctx context.Context, c *call, fresh bool) (*view, error) {
 	v := &view{presented: c.request.Presented}
 	known := false
 	if !fresh {
@@ -48,7 +48,7 @@ func (s *Service) look(ctx context.Context, c *call, fresh bool) (*view, error) 
 	if v.key, err = s.standingOf(ctx, c, v.stamp()); err != nil {
 		return nil, err
 	}
-	if err := s.lookAtPeople(ctx, c, v); err != nil {
+	if err := s.loadPeople(ctx, c, v); err != nil {
 		return nil, err
 	}
 	if v.settings, err = s.settingsAt(ctx, c.by.OrgID, v.stamp()); err != nil {
@@ -86,7 +86,7 @@ func (s *Service) lookAtPlan(ctx context.Context, c *call, v *view) (err error) 
 }
 
 // lookAtPeople finds the owner of the key and the member the call names.
-func (s *Service) lookAtPeople(ctx context.Context, c *call, v *view) error {
+func (s *Service) loadPeople(ctx context.Context, c *call, v *view) error {
 	owner, err := s.party(ctx, c.by.OrgID, c.by.UserID, "", v.stamp())
 	if err != nil {
 		return err

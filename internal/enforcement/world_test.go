@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"writ/internal/apikey"
+	"writ/internal/approval"
 	"writ/internal/audit"
 	"writ/internal/audit/ledger"
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
 	"writ/internal/decision"
-	"writ/internal/delegation"
 	"writ/internal/enforcement"
 	"writ/internal/intent"
 	"writ/internal/intent/plan"
@@ -54,7 +54,7 @@ type areas struct {
 	policies  *policy.Service
 	plans     *intent.Service
 	keys      *apikey.Service
-	approvals *delegation.Service
+	approvals *approval.Service
 	decisions *enforcement.Service
 	meanwhile meanwhile
 }
@@ -117,7 +117,7 @@ func assembleOn(db *database.DB) (*areas, error) {
 	a.plans, a.policies = intent.New(db, a.ring, sealer), policy.New(db, &a.meanwhile)
 	a.decisions = enforcement.New(db, a.policies, a.plans, organization.New(db, nil, ""), a.keys,
 		slog.New(slog.DiscardHandler))
-	a.approvals = delegation.New(db, delegation.Sources{
+	a.approvals = approval.New(db, approval.Sources{
 		Approvers: organization.CountApprovers,
 		Role:      organization.RoleOf,
 		Address:   organization.Address,

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"writ/internal/decision"
-	"writ/internal/observability"
 	"writ/internal/projection"
+	"writ/internal/telemetry"
 	"writ/internal/verdict"
 )
 
@@ -21,7 +21,7 @@ func TestNoClientSpeaksForWrit(t *testing.T) {
 			denied = *d
 		})
 		traceID, spanID := projection.IDs(&denied)
-		request, err := observability.ParseRequest([]byte(`{"product":"Writ ","batches":[{"trace":{"id":"` + traceID +
+		request, err := telemetry.ParseRequest([]byte(`{"product":"Writ ","batches":[{"trace":{"id":"` + traceID +
 			`","name":"writ.plan","status":"ok","startTime":"` + stamp(w.now()) + `",
 			"attributes":{"source":"writ","writ.decision":"allow"}},"spans":[{"id":"` + spanID +
 			`","kind":"policy_call","name":"forged","startTime":"` + stamp(w.now()) + `","status":"ok",

@@ -29,8 +29,8 @@ import (
 	"time"
 
 	"writ/internal/fault"
-	"writ/internal/observability"
 	"writ/internal/secret"
+	"writ/internal/telemetry"
 )
 
 // Content is how much of what agents read and wrote is sent.
@@ -101,9 +101,9 @@ type State struct {
 
 // Position is up to where everything was sent.
 type Position struct {
-	Trace    observability.Place // the last trace, or growth of one, of which all was sent
-	Span     int64               // number of the last span of the next one that was sent, or nothingSent, or rootSent
-	Decision int64               // index in the log of the first that was not sent
+	Trace    telemetry.Cursor // the last trace, or growth of one, of which all was sent
+	Span     int64            // number of the last span of the next one that was sent, or nothingSent, or rootSent
+	Decision int64            // index in the log of the first that was not sent
 }
 
 // Status is a forwarding with what waits.

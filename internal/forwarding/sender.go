@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"writ/internal/database"
+	"writ/internal/dispatch"
 	"writ/internal/fault"
-	"writ/internal/rota"
 )
 
 // How sending is paced.
@@ -22,10 +22,10 @@ const (
 )
 
 // turns are handed out at organizations: each has one collector.
-func (s *Service) turns() *rota.Rota[Forwarding] {
-	return &rota.Rota[Forwarding]{
+func (s *Service) turns() *dispatch.Dispatcher[Forwarding] {
+	return &dispatch.Dispatcher[Forwarding]{
 		Every: lookEvery, AtOnce: atOnce, OfOne: 1, Due: s.due,
-		Place: func(f Forwarding) rota.Place { return rota.Place{ID: f.OrgID, OrgID: f.OrgID} },
+		Place: func(f Forwarding) dispatch.Target { return dispatch.Target{ID: f.OrgID, OrgID: f.OrgID} },
 		Turn: func(ctx context.Context, f Forwarding) error {
 			if err := s.turn(ctx, &f); err != nil {
 				return fmt.Errorf("forward for %s: %w", f.OrgID, err)
@@ -94,14 +94,14 @@ func (s *Service) anyWaits(ctx context.Context, f *Forwarding) (bool, error) {
 
 // nextParcel is what is sent next of one kind; an empty one where that kind is not
 // sent.
-func (s *Service) nextParcel(ctx context.Context, f *Forwarding, decisions bool, limit int) (*parcel, error) {
+func (s *Service) nextParcel(ctx context.Context, f *Forwarding, decisions bool, limit int) (*batch, error) {
 	switch {
 	case decisions && f.Decisions:
 		return s.nextDecisions(ctx, f, limit)
 	case !decisions && f.Traces:
 		return s.nextTraces(ctx, f, limit)
 	}
-	return &parcel{decisions: decisions, next: f.Position}, nil
+	return &batch{decisions: decisions, next: f.Position}, nil
 }
 
 // pace is how a turn goes: the two kinds take turns, each with as many spans a

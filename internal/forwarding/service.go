@@ -8,12 +8,12 @@ import (
 	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/decision"
+	"writ/internal/dispatch"
 	"writ/internal/fault"
-	"writ/internal/observability"
 	"writ/internal/outbound"
 	"writ/internal/principal"
-	"writ/internal/rota"
 	"writ/internal/secret"
+	"writ/internal/telemetry"
 )
 
 // Poster calls endpoints. It is the outbound client; tests put others in its place.
@@ -26,7 +26,7 @@ type Poster interface {
 // Options are what the service needs.
 type Options struct {
 	Database  *database.DB // with settings and decisions
-	Telemetry *observability.Service
+	Telemetry *telemetry.Service
 	Sealer    *secret.Sealer
 	Poster    Poster
 	Version   string // of this program, told to receivers
@@ -35,12 +35,12 @@ type Options struct {
 // Service manages where organizations forward to, and sends.
 type Service struct {
 	db        *database.DB
-	telemetry *observability.Service
+	telemetry *telemetry.Service
 	sealer    *secret.Sealer
 	poster    Poster
 	version   string
 	holder    string // names this process in leases
-	sending   *rota.Rota[Forwarding]
+	sending   *dispatch.Dispatcher[Forwarding]
 }
 
 // New makes a service.
@@ -141,7 +141,7 @@ func (s *Service) changed(before Forwarding, n Settings, orgID string, now time.
 // begin puts the positions of what is switched on to the present.
 func begin(ctx context.Context, tx *database.Tx, before Forwarding, after *Forwarding) error {
 	if after.Enabled && after.Traces && !(before.Enabled && before.Traces) {
-		after.Trace, after.Span = observability.Place{At: tx.Now()}, nothingSent
+		after.Trace, after.Span = telemetry.Cursor{At: tx.Now()}, nothingSent
 	}
 	if after.Enabled && after.Decisions && !(before.Enabled && before.Decisions) {
 		head, err := audit.ReadHead(ctx, tx, audit.LogOf(after.OrgID))

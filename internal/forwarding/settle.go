@@ -88,7 +88,7 @@ func (s *Service) release(ctx context.Context, orgID string) error {
 
 // after is the state that follows from a try, and whether more may be sent at once.
 // It is pure; random is from 0 to 1.
-func after(before State, p *parcel, came outcome, now time.Time, random float64) (state State, goOn bool) {
+func after(before State, p *batch, came outcome, now time.Time, random float64) (state State, goOn bool) {
 	state = before
 	spans := int64(p.request.Len())
 	if spans > 0 {
@@ -114,7 +114,7 @@ func after(before State, p *parcel, came outcome, now time.Time, random float64)
 }
 
 // count moves on over a parcel.
-func (s *State) count(p *parcel, sent, refused int64) {
+func (s *State) count(p *batch, sent, refused int64) {
 	s.Position = p.next
 	s.Refused += refused
 	if p.decisions {
@@ -132,7 +132,7 @@ func (s *State) count(p *parcel, sent, refused int64) {
 // settle stores what came of a try, and reports whether more may be sent at once.
 // Where the lease was lost or the settings were changed meanwhile nothing is stored:
 // whoever sends next sends again.
-func (s *Service) settle(ctx context.Context, f *Forwarding, p *parcel, came outcome) (goOn bool, err error) {
+func (s *Service) settle(ctx context.Context, f *Forwarding, p *batch, came outcome) (goOn bool, err error) {
 	random := rand.Float64()
 	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		var state State

@@ -11,8 +11,8 @@ import (
 	"writ/internal/database"
 	"writ/internal/decision"
 	"writ/internal/forwarding"
-	"writ/internal/observability"
 	"writ/internal/projection"
+	"writ/internal/telemetry"
 	"writ/internal/verdict"
 )
 
@@ -158,7 +158,7 @@ func TestADecisionAsASpan(t *testing.T) {
 			"writ.policy.rule": "small", "writ.reason": "too much",
 			"writ.tool.server": "bank", "writ.plan.id": "plan-1", "writ.user.email": "ann@example.org",
 		})
-		shown, err := w.telemetry.ListTraces(t.Context(), w.org, observability.TraceFilter{Days: 1, Limit: 10})
+		shown, err := w.telemetry.ListTraces(t.Context(), w.org, telemetry.TraceFilter{Days: 1, Limit: 10})
 		if err != nil || len(shown.Items) != 1 || strings.ReplaceAll(shown.Items[0].ID, "-", "") != hexOf(s.TraceId) {
 			t.Errorf("it is in trace %x, and Writ shows it in %+v, %v", s.TraceId, shown.Items, err)
 		}
@@ -173,9 +173,9 @@ func TestATraceThatGrows(t *testing.T) {
 		id := database.NewID()
 		grow := func(at int64, names ...string) {
 			t.Helper()
-			var spans []observability.GrownSpan
+			var spans []telemetry.GrownSpan
 			for _, name := range names {
-				spans = append(spans, observability.GrownSpan{
+				spans = append(spans, telemetry.GrownSpan{
 					ID:         database.NewID(),
 					Kind:       "tool",
 					Name:       name,
@@ -184,9 +184,9 @@ func TestATraceThatGrows(t *testing.T) {
 					Attributes: `{}`,
 				})
 			}
-			moved, err := w.telemetry.Grow(t.Context(), w.org, observability.Position{Next: at},
-				observability.Position{Next: at + 1},
-				[]observability.GrowingTrace{{ID: id, Name: "grows", Source: "elsewhere", Spans: spans}})
+			moved, err := w.telemetry.Grow(t.Context(), w.org, telemetry.Position{Next: at},
+				telemetry.Position{Next: at + 1},
+				[]telemetry.GrowingTrace{{ID: id, Name: "grows", Source: "elsewhere", Spans: spans}})
 			if err != nil || !moved {
 				t.Fatalf("grow: %v, %v", moved, err)
 			}

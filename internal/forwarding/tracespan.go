@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 
 	"writ/internal/forwarding/message"
-	"writ/internal/observability"
 	"writ/internal/redaction"
+	"writ/internal/telemetry"
 )
 
 // traceBytes is a trace's id as the protocol has it. Writ's ids are UUIDs, which
@@ -35,11 +35,11 @@ func spanBytes(id string) (short [8]byte) {
 }
 
 // rootOf is the id of the span that stands for a trace as a whole.
-func rootOf(t *observability.TraceItem) [8]byte { return spanBytes("root of " + t.ID) }
+func rootOf(t *telemetry.TraceItem) [8]byte { return spanBytes("root of " + t.ID) }
 
 // serviceOf is what a trace's spans are a part of. Clients choose their name, and
 // only decisions are Writ's: no client is told of under that name.
-func serviceOf(t *observability.TraceItem) string {
+func serviceOf(t *telemetry.TraceItem) string {
 	name := cmp.Or(t.Product, t.Source, "unknown_service")
 	if strings.EqualFold(strings.TrimSpace(name), decisionService) {
 		return "client." + decisionService
@@ -49,7 +49,7 @@ func serviceOf(t *observability.TraceItem) string {
 
 // rootSpan stands for a trace that came whole: such a trace has a name, a time and
 // attributes of its own, which the protocol knows of spans alone.
-func rootSpan(t *observability.TraceItem, content Content) *message.Span {
+func rootSpan(t *telemetry.TraceItem, content Content) *message.Span {
 	s := &message.Span{
 		TraceID: traceBytes(t.ID),
 		ID:      rootOf(t),
@@ -73,7 +73,7 @@ func rootSpan(t *observability.TraceItem, content Content) *message.Span {
 }
 
 // about adds what all spans of a trace tell of it.
-func about(a *message.Attributes, t *observability.TraceItem) {
+func about(a *message.Attributes, t *telemetry.TraceItem) {
 	a.Text("gen_ai.agent.id", t.AgentID)
 	a.Text("gen_ai.conversation.id", t.SessionID)
 	a.Text("session.id", t.SessionID)
@@ -82,7 +82,7 @@ func about(a *message.Attributes, t *observability.TraceItem) {
 
 // traceSpan is a span of a trace, below its root where it has one.
 func traceSpan(
-	t *observability.TraceItem, stored *observability.ArrivedSpan, rooted bool, content Content,
+	t *telemetry.TraceItem, stored *telemetry.ArrivedSpan, rooted bool, content Content,
 ) *message.Span {
 	s := &message.Span{
 		TraceID:  traceBytes(t.ID),
@@ -121,7 +121,7 @@ func traceSpan(
 // conventions for generative AI. A span whose client speaks them keeps its own words.
 // Tokens are as the client counted them: vendors differ in whether those read from
 // a cache are part of the input.
-func addFacts(a *message.Attributes, s *observability.ArrivedSpan) {
+func addFacts(a *message.Attributes, s *telemetry.ArrivedSpan) {
 	switch {
 	case s.Tool != "":
 		a.Text("gen_ai.operation.name", "execute_tool")

@@ -26,10 +26,10 @@ import (
 	"writ/internal/decision"
 	"writ/internal/fault"
 	"writ/internal/forwarding"
-	"writ/internal/observability"
 	"writ/internal/outbound"
 	"writ/internal/principal"
 	"writ/internal/secret"
+	"writ/internal/telemetry"
 	"writ/internal/verdict"
 )
 
@@ -38,7 +38,7 @@ import (
 type world struct {
 	t         *testing.T
 	db, bulk  *database.DB
-	telemetry *observability.Service
+	telemetry *telemetry.Service
 	out       *forwarding.Service
 	receiver  *receiver
 	org       string
@@ -60,8 +60,8 @@ func each(t *testing.T, body func(t *testing.T, w *world)) {
 			w.clock.Store(database.Micros(noon))
 			w.db, w.bulk = w.open(options(t), database.Main), w.open(options(t), database.Telemetry)
 			var err error
-			w.telemetry, err = observability.New(t.Context(), observability.Config{
-				Database: w.bulk, Prices: observability.BuiltInPrices(),
+			w.telemetry, err = telemetry.New(t.Context(), telemetry.Config{
+				Database: w.bulk, Prices: telemetry.BuiltInPrices(),
 				Logger:      slog.New(slog.NewTextHandler(io.Discard, nil)),
 				SessionIdle: time.Hour, Retention: 30 * 24 * time.Hour,
 			})
@@ -189,7 +189,7 @@ func stamp(t time.Time) string { return t.Format(time.RFC3339Nano) }
 
 func (w *world) send(batch string) {
 	w.t.Helper()
-	request, err := observability.ParseRequest([]byte(`{"product":"shop-bot","batches":[` + batch + `]}`))
+	request, err := telemetry.ParseRequest([]byte(`{"product":"shop-bot","batches":[` + batch + `]}`))
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -182,5 +182,5 @@ func (s *Service) isLive(ctx context.Context, token plan.Token, now time.Time) (
 	if err != nil || d == nil {
 		return false, err
 	}
-	return plan.Standing(d, p, d.Binding, now).OK, nil
+	return plan.CheckPresented(d, p, d.Binding, now).OK, nil
 }

@@ -203,7 +203,7 @@ func TestClockJumps(t *testing.T) {
 			{0, ""}, {299 * time.Second, ""}, {300 * time.Second, plan.NotCurrent}, {24 * time.Hour, plan.NotCurrent},
 			{-59 * time.Second, ""}, {-time.Hour, plan.NotCurrent},
 		} {
-			if r := plan.Standing(d, shown(m), d.Binding,
+			if r := plan.CheckPresented(d, shown(m), d.Binding,
 				w.db.Now().Truncate(time.Second).Add(tt.jump)); r.Drift != tt.want {
 				t.Errorf("after a jump of %s: %q, want %q", tt.jump, r.Drift, tt.want)
 			}

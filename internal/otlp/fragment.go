@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"writ/internal/observability/intake"
+	"writ/internal/telemetry/decode"
 )
 
 // source is where lists say that these traces came from.
@@ -15,7 +15,7 @@ const source = "opentelemetry"
 
 // fragments are the spans that were read, by trace, in the order of their first
 // spans. Spans whose resource or scope turned out to be bad are refused.
-func (r *reader) fragments() ([]intake.Fragment, error) {
+func (r *reader) fragments() ([]decode.Fragment, error) {
 	var order [][16]byte
 	byTrace := map[[16]byte][]*span{}
 	for i := range r.spans {
@@ -34,7 +34,7 @@ func (r *reader) fragments() ([]intake.Fragment, error) {
 	if r.kept > r.MaxBytes {
 		return nil, r.tooLarge()
 	}
-	fragments := make([]intake.Fragment, 0, len(order))
+	fragments := make([]decode.Fragment, 0, len(order))
 	for _, id := range order {
 		fragments = append(fragments, r.fragment(id, byTrace[id]))
 	}
@@ -43,7 +43,7 @@ func (r *reader) fragments() ([]intake.Fragment, error) {
 
 // fragment is what some spans tell of their trace. A span that is there twice counts
 // once.
-func (r *reader) fragment(id [16]byte, spans []*span) intake.Fragment {
+func (r *reader) fragment(id [16]byte, spans []*span) decode.Fragment {
 	seen := map[string]bool{}
 	spans = slices.DeleteFunc(spans, func(s *span) bool {
 		again := seen[s.ID]
@@ -51,14 +51,14 @@ func (r *reader) fragment(id [16]byte, spans []*span) intake.Fragment {
 		return again
 	})
 	head := headOf(spans)
-	f := intake.Fragment{Rooted: head.isRoot, Product: r.productOf(head.resource)}
-	f.Spans = make([]intake.Span, len(spans))
+	f := decode.Fragment{Rooted: head.isRoot, Product: r.productOf(head.resource)}
+	f.Spans = make([]decode.Span, len(spans))
 	for i, s := range spans {
 		s.Attributes = s.closed()
 		s.SessionID = s.session()
 		f.Spans[i] = s.Span
 	}
-	f.Trace = intake.Trace{
+	f.Trace = decode.Trace{
 		ID:         uuid.UUID(id).String(),
 		Name:       head.Name,
 		Source:     source,
@@ -97,13 +97,13 @@ func headOf(spans []*span) *span {
 
 // reach is from when to when spans were, and whether all of them were well.
 func reach(spans []*span) (start int64, end *int64, status string) {
-	start, status = spans[0].Start, intake.StatusOK
+	start, status = spans[0].Start, decode.StatusOK
 	for _, s := range spans {
 		start = min(start, s.Start)
 		if s.End != nil && (end == nil || *s.End > *end) {
 			end = s.End
 		}
-		if s.Status != intake.StatusOK {
+		if s.Status != decode.StatusOK {
 			status = s.Status
 		}
 	}

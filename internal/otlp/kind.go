@@ -3,7 +3,7 @@ package otlp
 import (
 	"strings"
 
-	"writ/internal/observability/intake"
+	"writ/internal/telemetry/decode"
 )
 
 // Kinds of spans beside those that intake counts.
@@ -17,13 +17,13 @@ const (
 // model, tokens and a price like all others.
 var (
 	kindsByOperation = map[string]string{
-		"chat": intake.KindGeneration, "text_completion": intake.KindGeneration, "completion": intake.KindGeneration,
-		"generate_content": intake.KindGeneration, "embeddings": intake.KindGeneration,
-		"embedding":    intake.KindGeneration,
+		"chat": decode.KindGeneration, "text_completion": decode.KindGeneration, "completion": decode.KindGeneration,
+		"generate_content": decode.KindGeneration, "embeddings": decode.KindGeneration,
+		"embedding":    decode.KindGeneration,
 		"execute_tool": kindTool, "invoke_agent": kindAgent, "create_agent": kindAgent, "invoke_workflow": kindSpan,
 	}
 	kindsByInference = map[string]string{
-		"llm": intake.KindGeneration, "embedding": intake.KindGeneration, "tool": kindTool, "agent": kindAgent,
+		"llm": decode.KindGeneration, "embedding": decode.KindGeneration, "tool": kindTool, "agent": kindAgent,
 		"chain": kindSpan, "retriever": kindSpan, "reranker": kindSpan, "guardrail": kindSpan, "evaluator": kindSpan,
 		"prompt": kindSpan,
 	}
@@ -46,7 +46,7 @@ func (s *sense) kind() string {
 	_, hasOutput := s[outputTokens].count()
 	switch {
 	case s[model].string() != "" && (hasInput || hasOutput) && s[operation].kind == noValue:
-		return intake.KindGeneration
+		return decode.KindGeneration
 	case s[tool].string() != "":
 		return kindTool
 	}
@@ -54,9 +54,9 @@ func (s *sense) kind() string {
 }
 
 // facts are what queries need of a span.
-func (s *sense) facts(kind string, prices *intake.Prices) (f intake.Facts) {
+func (s *sense) facts(kind string, prices *decode.Prices) (f decode.Facts) {
 	switch kind {
-	case intake.KindGeneration:
+	case decode.KindGeneration:
 		f.Model = s[model].string()
 		f.Usage = s.usage(f.Model, prices)
 	case kindTool:
@@ -70,7 +70,7 @@ func (s *sense) facts(kind string, prices *intake.Prices) (f intake.Facts) {
 
 // usage is tokens and cost. By these conventions input includes what was read from
 // a cache or written to it; it is kept as the model's vendor counts it.
-func (s *sense) usage(model string, prices *intake.Prices) (u intake.Usage) {
+func (s *sense) usage(model string, prices *decode.Prices) (u decode.Usage) {
 	u.Input, _ = s[inputTokens].count()
 	u.Output, _ = s[outputTokens].count()
 	u.CacheRead, _ = s[cacheReadTokens].count()

@@ -21,7 +21,7 @@ import (
 	"fmt"
 
 	"writ/internal/fault"
-	"writ/internal/observability/intake"
+	"writ/internal/telemetry/decode"
 )
 
 // Limits of a request, beside that of its body.
@@ -45,13 +45,13 @@ const (
 type Options struct {
 	Product     string // of traces whose resource names no service
 	ProductWins bool   // over the service that the resource names
-	Prices      *intake.Prices
+	Prices      *decode.Prices
 	MaxBytes    int64 // of everything that would be kept
 }
 
 // Reading is what a request says.
 type Reading struct {
-	Fragments []intake.Fragment // each of another trace
+	Fragments []decode.Fragment // each of another trace
 	Refused   int               // spans that cannot be kept
 	Reason    string            // why the first of them was refused
 }

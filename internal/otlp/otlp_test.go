@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 
 	"writ/internal/fault"
-	"writ/internal/observability/intake"
 	"writ/internal/otlp"
+	"writ/internal/telemetry/decode"
 )
 
 func drawValue(t *rapid.T, depth int) any {
@@ -99,7 +99,7 @@ func TestConventions(t *testing.T) {
 	for name, c := range map[string]struct {
 		attributes pairs
 		kind       string
-		facts      intake.Facts
+		facts      decode.Facts
 	}{
 		"current names": {
 			pairs{
@@ -108,7 +108,7 @@ func TestConventions(t *testing.T) {
 				{"gen_ai.usage.output_tokens", int64(20)},
 			},
 			"generation",
-			intake.Facts{Model: "gpt-4o", Usage: intake.Usage{Input: 100, Output: 20, CostNanos: 100*2500 + 20*10000}},
+			decode.Facts{Model: "gpt-4o", Usage: decode.Usage{Input: 100, Output: 20, CostNanos: 100*2500 + 20*10000}},
 		},
 		"older names": {
 			pairs{
@@ -116,21 +116,21 @@ func TestConventions(t *testing.T) {
 				{"gen_ai.usage.prompt_tokens", int64(100)}, {"gen_ai.usage.completion_tokens", int64(20)},
 			},
 			"generation",
-			intake.Facts{Model: "gpt-4o", Usage: intake.Usage{Input: 100, Output: 20, CostNanos: 100*2500 + 20*10000}},
+			decode.Facts{Model: "gpt-4o", Usage: decode.Usage{Input: 100, Output: 20, CostNanos: 100*2500 + 20*10000}},
 		},
 		"the current name wins, in any order": {
 			pairs{
 				{"gen_ai.usage.prompt_tokens", int64(7)}, {"gen_ai.usage.input_tokens", int64(100)},
 				{"llm.usage.prompt_tokens", int64(8)}, {"gen_ai.request.model", "x"},
 			},
-			"generation", intake.Facts{Model: "x", Usage: intake.Usage{Input: 100}},
+			"generation", decode.Facts{Model: "x", Usage: decode.Usage{Input: 100}},
 		},
 		"the model that answered wins": {
 			pairs{
 				{"gen_ai.operation.name", "chat"}, {"gen_ai.request.model", "my-deployment"},
 				{"gen_ai.response.model", "gpt-4o-2024-08-06"}, {"gen_ai.usage.output_tokens", int64(1)},
 			},
-			"generation", intake.Facts{Model: "gpt-4o-2024-08-06", Usage: intake.Usage{Output: 1, CostNanos: 10000}},
+			"generation", decode.Facts{Model: "gpt-4o-2024-08-06", Usage: decode.Usage{Output: 1, CostNanos: 10000}},
 		},
 		"OpenInference": {
 			pairs{
@@ -139,9 +139,9 @@ func TestConventions(t *testing.T) {
 				{"llm.token_count.prompt_details.cache_read", int64(4)},
 			},
 			"generation",
-			intake.Facts{
+			decode.Facts{
 				Model: "gpt-4o",
-				Usage: intake.Usage{Input: 10, Output: 2, CacheRead: 4, CostNanos: 6*2500 + 4*1250 + 2*10000},
+				Usage: decode.Usage{Input: 10, Output: 2, CacheRead: 4, CostNanos: 6*2500 + 4*1250 + 2*10000},
 			},
 		},
 		"input of Anthropic is kept without what was cached": {
@@ -151,9 +151,9 @@ func TestConventions(t *testing.T) {
 				{"gen_ai.usage.cache_creation.input_tokens", int64(300)},
 			},
 			"generation",
-			intake.Facts{
+			decode.Facts{
 				Model: sonnet,
-				Usage: intake.Usage{
+				Usage: decode.Usage{
 					Input: 100, CacheRead: 600, CacheWrite: 300, CostNanos: 100*3000 + 600*300 + 300*3750,
 				},
 			},
@@ -164,54 +164,54 @@ func TestConventions(t *testing.T) {
 				{"gen_ai.usage.input_tokens", int64(10)}, {"gen_ai.usage.cache_read_input_tokens", int64(600)},
 			},
 			"generation",
-			intake.Facts{Model: sonnet, Usage: intake.Usage{Input: 10, CacheRead: 600, CostNanos: 10*3000 + 600*300}},
+			decode.Facts{Model: sonnet, Usage: decode.Usage{Input: 10, CacheRead: 600, CostNanos: 10*3000 + 600*300}},
 		},
 		"a cost that is sent is kept": {
 			pairs{
 				{"gen_ai.operation.name", "chat"}, {"gen_ai.request.model", "gpt-4o"},
 				{"gen_ai.usage.input_tokens", int64(100)}, {"gen_ai.usage.cost", 0.25},
 			},
-			"generation", intake.Facts{Model: "gpt-4o", Usage: intake.Usage{Input: 100, CostNanos: 250_000_000}},
+			"generation", decode.Facts{Model: "gpt-4o", Usage: decode.Usage{Input: 100, CostNanos: 250_000_000}},
 		},
 		"embeddings have tokens too": {
 			pairs{
 				{"gen_ai.operation.name", "embeddings"}, {"gen_ai.request.model", "e"},
 				{"gen_ai.usage.input_tokens", int64(5)},
 			},
-			"generation", intake.Facts{Model: "e", Usage: intake.Usage{Input: 5}},
+			"generation", decode.Facts{Model: "e", Usage: decode.Usage{Input: 5}},
 		},
 		"an agent's sums are not counted again": {
 			pairs{
 				{"gen_ai.operation.name", "invoke_agent"}, {"gen_ai.request.model", "gpt-4o"},
 				{"gen_ai.usage.input_tokens", int64(100)},
-			}, "agent", intake.Facts{},
+			}, "agent", decode.Facts{},
 		},
 		"a tool": {
 			pairs{{"gen_ai.operation.name", "execute_tool"}, {"gen_ai.tool.name", "search"}}, "tool",
-			intake.Facts{Tool: "search"},
+			decode.Facts{Tool: "search"},
 		},
 		"a tool of OpenLLMetry": {
 			pairs{{"traceloop.span.kind", "tool"}, {"traceloop.entity.name", "search"}}, "tool",
-			intake.Facts{Tool: "search"},
+			decode.Facts{Tool: "search"},
 		},
-		"anything else": {pairs{{"http.request.method", "GET"}}, "span", intake.Facts{}},
+		"anything else": {pairs{{"http.request.method", "GET"}}, "span", decode.Facts{}},
 		"tokens that are none": {
 			pairs{
 				{"gen_ai.operation.name", "chat"}, {"gen_ai.usage.input_tokens", int64(-5)},
 				{"gen_ai.usage.output_tokens", "many"}, {"gen_ai.usage.cache_read.input_tokens", 1e300},
 				{"gen_ai.usage.cost", math.NaN()},
 			},
-			"generation", intake.Facts{},
+			"generation", decode.Facts{},
 		},
 		"numbers in other types": {
 			pairs{
 				{"gen_ai.operation.name", "chat"}, {"gen_ai.usage.input_tokens", 12.0},
 				{"gen_ai.usage.output_tokens", "34"},
-			}, "generation", intake.Facts{Usage: intake.Usage{Input: 12, Output: 34}},
+			}, "generation", decode.Facts{Usage: decode.Usage{Input: 12, Output: 34}},
 		},
 		"a long model, with characters no database takes": {
 			pairs{{"gen_ai.operation.name", "chat"}, {"gen_ai.request.model", "a\x00b" + strings.Repeat("m", 1000)}},
-			"generation", intake.Facts{Model: "a\uFFFDb" + strings.Repeat("m", intake.MaxText-3)},
+			"generation", decode.Facts{Model: "a\uFFFDb" + strings.Repeat("m", decode.MaxText-3)},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -504,7 +504,7 @@ func TestAnswers(t *testing.T) {
 func check(t interface{ Fatalf(string, ...any) }, reading otlp.Reading) {
 	seen := map[string]bool{}
 	for _, f := range reading.Fragments {
-		if seen[f.Trace.ID] || !intake.IsUUID(f.Trace.ID) || len(f.Spans) == 0 {
+		if seen[f.Trace.ID] || !decode.IsUUID(f.Trace.ID) || len(f.Spans) == 0 {
 			t.Fatalf("trace %q: there twice, or no UUID, or without spans", f.Trace.ID)
 		}
 		seen[f.Trace.ID] = true
@@ -513,8 +513,8 @@ func check(t interface{ Fatalf(string, ...any) }, reading otlp.Reading) {
 		}
 		ids := map[string]bool{}
 		for _, s := range f.Spans {
-			if ids[s.ID] || !intake.IsUUID(s.ID) || s.ParentID != "" && !intake.IsUUID(s.ParentID) ||
-				s.SessionID != "" && !intake.IsUUID(s.SessionID) {
+			if ids[s.ID] || !decode.IsUUID(s.ID) || s.ParentID != "" && !decode.IsUUID(s.ParentID) ||
+				s.SessionID != "" && !decode.IsUUID(s.SessionID) {
 				t.Fatalf("span %+v: there twice, or ids are no UUIDs", s)
 			}
 			ids[s.ID] = true
@@ -529,7 +529,7 @@ func check(t interface{ Fatalf(string, ...any) }, reading otlp.Reading) {
 				t.Fatalf("%q is no text for a database", text)
 			}
 		}
-		if !isObject(f.Trace.Attributes) || len([]rune(f.Trace.Name)) > intake.MaxName || f.Trace.Name == "" {
+		if !isObject(f.Trace.Attributes) || len([]rune(f.Trace.Name)) > decode.MaxName || f.Trace.Name == "" {
 			t.Fatalf("trace %+v is not fit to be stored", f.Trace)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"writ/internal/fault"
-	"writ/internal/observability/intake"
+	"writ/internal/telemetry/decode"
 )
 
 // reader collects the spans of a request while one of the encodings is walked.
@@ -198,7 +198,7 @@ func (m members) append(dst []byte, key string, v value) []byte {
 
 // span is one that was read: all but what its resource and scope add to it.
 type span struct {
-	intake.Span
+	decode.Span
 	traceID    [16]byte
 	isRoot     bool
 	attributes []byte // JSON, the object still open

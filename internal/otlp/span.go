@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"writ/internal/observability/intake"
+	"writ/internal/telemetry/decode"
 )
 
 // Why spans are refused.
@@ -46,9 +46,9 @@ func (r *reader) finish(from *resource, by *scope) (s span, err error) {
 	if err := s.setTimes(raw.start, raw.end); err != nil {
 		return span{}, err
 	}
-	s.Name, s.Status = nameOf(raw.name), intake.StatusOK
+	s.Name, s.Status = nameOf(raw.name), decode.StatusOK
 	if raw.statusCode == spanStatusError {
-		s.Status = intake.StatusError
+		s.Status = decode.StatusError
 	}
 	meant := senseOf(raw.attributes)
 	s.Kind = meant.kind()
@@ -102,7 +102,7 @@ func (s *span) setTimes(start, end uint64) error {
 	}
 	at := int64(end / 1000)
 	s.End = &at
-	if ms := (at - s.Start) / 1000; at >= s.Start && ms <= intake.MaxDuration {
+	if ms := (at - s.Start) / 1000; at >= s.Start && ms <= decode.MaxDuration {
 		s.DurationMs = &ms
 	}
 	return nil
@@ -110,10 +110,10 @@ func (s *span) setTimes(start, end uint64) error {
 
 // nameOf is a name as long as one may be.
 func nameOf(name []byte) string {
-	text := bounded(name, utf8.UTFMax*intake.MaxName)
+	text := bounded(name, utf8.UTFMax*decode.MaxName)
 	count := 0
 	for at := range text {
-		if count++; count > intake.MaxName {
+		if count++; count > decode.MaxName {
 			return text[:at]
 		}
 	}
@@ -126,7 +126,7 @@ func nameOf(name []byte) string {
 // sessionID is a session as it is kept: any text that is no UUID stands for one.
 func sessionID(v value) string {
 	text := v.string()
-	if lower := strings.ToLower(text); text == "" || intake.IsUUID(lower) {
+	if lower := strings.ToLower(text); text == "" || decode.IsUUID(lower) {
 		return lower
 	}
 	if v.kind == textValue {
@@ -137,7 +137,7 @@ func sessionID(v value) string {
 
 // userID is a person's id, where it is one of ours in form.
 func userID(v value) string {
-	if text := strings.ToLower(v.string()); intake.IsUUID(text) {
+	if text := strings.ToLower(v.string()); decode.IsUUID(text) {
 		return text
 	}
 	return ""
@@ -173,7 +173,7 @@ func (raw *rawSpan) sizeHint() int {
 // appendAttributes writes what is kept of the span as attributes: those that were
 // sent, as they were sent, then what else OTLP says of it, and what its facts are in
 // the words of every other client, where the sender uses these words for nothing else.
-func (raw *rawSpan) appendAttributes(dst []byte, written members, kind string, f intake.Facts) []byte {
+func (raw *rawSpan) appendAttributes(dst []byte, written members, kind string, f decode.Facts) []byte {
 	dst = written.begin(dst, raw.attributes)
 	more := func(key string, v value) { dst = written.append(dst, key, v) }
 	text := func(key, t string) {
@@ -183,7 +183,7 @@ func (raw *rawSpan) appendAttributes(dst []byte, written members, kind string, f
 	}
 	number := func(key string, n int64) { more(key, value{kind: wholeValue, whole: n}) }
 	switch kind {
-	case intake.KindGeneration:
+	case decode.KindGeneration:
 		text("model", f.Model)
 		number("inputTokens", f.Usage.Input)
 		number("outputTokens", f.Usage.Output)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"writ/internal/observability/intake"
+	"writ/internal/telemetry/decode"
 )
 
 // The kinds of values.
@@ -80,7 +80,7 @@ func appendBytes(dst, data []byte) []byte {
 func (v value) string() string {
 	switch v.kind {
 	case textValue:
-		return bounded(v.text, intake.MaxText)
+		return bounded(v.text, decode.MaxText)
 	case wholeValue:
 		return strconv.FormatInt(v.whole, 10)
 	}
@@ -99,7 +99,7 @@ func (v value) count() (n int64, ok bool) {
 	case wholeValue:
 		n, ok = v.whole, true
 	case floatValue:
-		if v.float != math.Trunc(v.float) || math.Abs(v.float) > intake.MaxTokens {
+		if v.float != math.Trunc(v.float) || math.Abs(v.float) > decode.MaxTokens {
 			return 0, false
 		}
 		n, ok = int64(v.float), true
@@ -110,7 +110,7 @@ func (v value) count() (n int64, ok bool) {
 		parsed, err := strconv.ParseInt(string(v.text), 10, 64)
 		n, ok = parsed, err == nil
 	}
-	if !ok || n < 0 || n > intake.MaxTokens {
+	if !ok || n < 0 || n > decode.MaxTokens {
 		return 0, false
 	}
 	return n, true
@@ -126,11 +126,11 @@ func (v value) dollars() (nanos int64, ok bool) {
 	default:
 		return 0, false
 	}
-	if !(f >= 0 && f <= intake.MaxCost) { // nor NaN
+	if !(f >= 0 && f <= decode.MaxCost) { // nor NaN
 		return 0, false
 	}
 	return int64(math.Round(f * 1e9)), true
 }
 
 // short is a name of a library or its version, as long as one may be.
-func short(text []byte) string { return bounded(text, intake.MaxText) }
+func short(text []byte) string { return bounded(text, decode.MaxText) }

@@ -10,8 +10,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"writ/internal/observability/intake"
 	"writ/internal/otlp"
+	"writ/internal/telemetry/decode"
 )
 
 // What tests send, in words of their own; both encodings are made of it.
@@ -210,7 +210,7 @@ func (r request) json() []byte {
 
 // options are those of most tests.
 func options() otlp.Options {
-	return otlp.Options{Product: "fallback", Prices: intake.BuiltInPrices(), MaxBytes: 1 << 20}
+	return otlp.Options{Product: "fallback", Prices: decode.BuiltInPrices(), MaxBytes: 1 << 20}
 }
 
 // read reads a request in protobuf and wants it understood.
@@ -224,7 +224,7 @@ func read(t *testing.T, r request) otlp.Reading {
 }
 
 // one reads a span with these attributes and gives what becomes of it.
-func one(t *testing.T, attributes pairs) intake.Fragment {
+func one(t *testing.T, attributes pairs) decode.Fragment {
 	t.Helper()
 	reading := read(t, request{{spans: []wireSpan{span(func(s *wireSpan) { s.attributes = attributes })}}})
 	if len(reading.Fragments) != 1 || len(reading.Fragments[0].Spans) != 1 {

@@ -200,7 +200,7 @@ func (s *Service) Delete(ctx context.Context, p principal.Principal, id string) 
 		if err != nil {
 			return err
 		}
-		if err := s.herald.settled(ctx, tx, p.OrgID, closed...); err != nil {
+		if err := s.proposals.settled(ctx, tx, p.OrgID, closed...); err != nil {
 			return err
 		}
 		if err := markDeleted(ctx, tx, policy); err != nil {

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"writ/internal/policy/engine"
-	"writ/internal/policy/finding"
+	"writ/internal/policy/lint"
 	"writ/internal/principal"
 )
 
@@ -14,7 +14,7 @@ type Examined struct {
 	Policy   *engine.Policy
 	Version  int
 	Bindings engine.Bindings // for whom it counts, in every version
-	Report   finding.Report
+	Report   lint.Report
 }
 
 // Examine reads a version of a policy (the latest with LatestVersion) for what it
@@ -45,7 +45,7 @@ func (s *Service) Examine(ctx context.Context, p principal.Principal, id string,
 	if err != nil {
 		return Examined{}, err
 	}
-	report := finding.Of(compiled, beside...)
+	report := lint.Of(compiled, beside...)
 	report.Incomplete = report.Incomplete || !complete
 	bindings := engine.Bindings{Users: bound.Members, Agents: bound.Clients, Roles: bound.Roles}
 	return Examined{Policy: compiled, Version: number, Bindings: bindings, Report: report}, nil
@@ -54,7 +54,7 @@ func (s *Service) Examine(ctx context.Context, p principal.Principal, id string,
 // beside are the other policies that are active. It is not complete
 // where one of an organization's policies cannot be read: then nothing is allowed,
 // whatever they say.
-func (s *Service) beside(ctx context.Context, orgID, id string) (others []finding.Beside, complete bool, err error) {
+func (s *Service) beside(ctx context.Context, orgID, id string) (others []lint.Beside, complete bool, err error) {
 	snapshot, err := s.Snapshot(ctx, orgID)
 	if _, broken := errors.AsType[*BrokenError](err); broken {
 		return nil, false, nil
@@ -64,7 +64,7 @@ func (s *Service) beside(ctx context.Context, orgID, id string) (others []findin
 	}
 	snapshot.Set.Active(func(a engine.Active, bound bool) {
 		if a.ID != id {
-			others = append(others, finding.Beside{Name: a.Policy.Document().Name, Policy: a.Policy, Bound: bound})
+			others = append(others, lint.Beside{Name: a.Policy.Document().Name, Policy: a.Policy, Bound: bound})
 		}
 	})
 	return others, true, nil

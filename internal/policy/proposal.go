@@ -124,7 +124,7 @@ func (s *Service) propose(
 		if err := updateProposal(ctx, tx, p.OrgID, *waiting); err != nil {
 			return Proposal{}, err
 		}
-		if err := s.herald.settled(ctx, tx, p.OrgID, waiting.ID); err != nil {
+		if err := s.proposals.settled(ctx, tx, p.OrgID, waiting.ID); err != nil {
 			return Proposal{}, err
 		}
 	}
@@ -146,7 +146,7 @@ func (s *Service) propose(
 	if err := insertProposal(ctx, tx, p.OrgID, proposal); err != nil {
 		return Proposal{}, err
 	}
-	if err := s.herald.proposed(ctx, tx, p.OrgID, proposal); err != nil {
+	if err := s.proposals.proposed(ctx, tx, p.OrgID, proposal); err != nil {
 		return Proposal{}, err
 	}
 	return proposal, recordProfile(ctx, tx, p, profileProposed, full.Policy, proposal)
@@ -204,7 +204,7 @@ func (s *Service) ConfirmProfile(ctx context.Context, p principal.Principal, id,
 		if proposal, err = confirm(ctx, tx, p, proposal, v); err != nil {
 			return err
 		}
-		return s.herald.settled(ctx, tx, p.OrgID, proposal.ID)
+		return s.proposals.settled(ctx, tx, p.OrgID, proposal.ID)
 	}})
 	if err != nil {
 		return Proposal{}, err
@@ -286,7 +286,7 @@ func (s *Service) WithdrawProposal(ctx context.Context, p principal.Principal, i
 		if err := withdraw(ctx, tx, p, proposal); err != nil {
 			return err
 		}
-		return s.herald.settled(ctx, tx, p.OrgID, proposal.ID)
+		return s.proposals.settled(ctx, tx, p.OrgID, proposal.ID)
 	}})
 }
 

@@ -12,12 +12,12 @@ import (
 // Service keeps policies and answers by them. Make one a process: what it has
 // compiled is shared by all requests.
 type Service struct {
-	db       *database.DB
-	spending Spending
-	compiler *compiler // of what people write
-	loader   *compiler // of what decisions and activations wait for
-	sets     *sets
-	herald   Herald
+	db        *database.DB
+	spending  Spending
+	compiler  *compiler // of what people write
+	loader    *compiler // of what decisions and activations wait for
+	sets      *sets
+	proposals ProposalNotifier
 }
 
 // New makes a service. Spending answers for limits of cost and tokens; without

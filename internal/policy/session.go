@@ -18,20 +18,20 @@ const nanosPerDollar = 1e9
 // cost and tokens as far as telemetry knows them. Conditions compare them; they
 // reserve nothing, so that calls at the same moment may all pass. A limit is
 // exact.
-func (s *Service) SessionFigures(ctx context.Context, orgID, sessionID string) (toolcall.Figures, error) {
+func (s *Service) SessionFigures(ctx context.Context, orgID, sessionID string) (toolcall.SessionStats, error) {
 	if sessionID == "" {
-		return toolcall.Figures{}, nil
+		return toolcall.SessionStats{}, nil
 	}
 	if s.spending == nil {
-		return toolcall.Figures{}, errors.New("nothing tells what was spent")
+		return toolcall.SessionStats{}, errors.New("nothing tells what was spent")
 	}
 	calls, err := decision.AllowedIn(ctx, s.db, orgID, sessionID)
 	if err != nil {
-		return toolcall.Figures{}, err
+		return toolcall.SessionStats{}, err
 	}
 	nanos, tokens, err := s.spending.Spent(ctx, orgID, document.Session, sessionID, time.Unix(0, 0).UTC())
 	if err != nil {
-		return toolcall.Figures{}, fmt.Errorf("ask what a session spent: %w", err)
+		return toolcall.SessionStats{}, fmt.Errorf("ask what a session spent: %w", err)
 	}
-	return toolcall.Figures{Calls: calls, CostUSD: float64(nanos) / nanosPerDollar, Tokens: tokens}, nil
+	return toolcall.SessionStats{Calls: calls, CostUSD: float64(nanos) / nanosPerDollar, Tokens: tokens}, nil
 }

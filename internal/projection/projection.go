@@ -29,7 +29,7 @@ import (
 	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/decision"
-	"writ/internal/observability"
+	"writ/internal/telemetry"
 )
 
 // slice is how many decisions one change of telemetry takes.
@@ -38,14 +38,14 @@ const slice = 500
 // Projector follows the logs of all organizations. Run is for one goroutine.
 type Projector struct {
 	db        *database.DB // with the decisions
-	telemetry *observability.Service
+	telemetry *telemetry.Service
 	recent    *decision.Recent // what need not be read again
 	seen      map[string]int64 // size of a log in which nothing more was found
 	complete  atomic.Int64     // until when all decisions are known to be written, in microseconds
 }
 
 // New makes a projector from the main store to telemetry.
-func New(db *database.DB, telemetry *observability.Service) *Projector {
+func New(db *database.DB, telemetry *telemetry.Service) *Projector {
 	p := &Projector{db: db, telemetry: telemetry, recent: decision.Follow(db), seen: map[string]int64{}}
 	p.complete.Store(database.Micros(db.Now()))
 	return p
@@ -88,7 +88,7 @@ func (p *Projector) Run(ctx context.Context) error {
 
 // follow writes the decisions of one log, from a position on, and reports whether
 // it came to the end: it leaves off where another replica is at it.
-func (p *Projector) follow(ctx context.Context, head audit.Head, at observability.Position) (end bool, err error) {
+func (p *Projector) follow(ctx context.Context, head audit.Head, at telemetry.Position) (end bool, err error) {
 	for {
 		next, err := p.rewound(ctx, head, at)
 		if err != nil {
@@ -123,19 +123,19 @@ func (p *Projector) decisions(ctx context.Context, head audit.Head, next int64) 
 // rewound is a position in the present epoch of the log. After a restore the log
 // has other decisions from there on than those telemetry has seen.
 func (p *Projector) rewound(
-	ctx context.Context, head audit.Head, at observability.Position,
-) (observability.Position, error) {
+	ctx context.Context, head audit.Head, at telemetry.Position,
+) (telemetry.Position, error) {
 	if at.Epoch == head.Epoch {
 		return at, nil
 	}
 	restored, err := audit.LastRestore(ctx, p.db, head.Log)
-	return observability.Position{Next: min(at.Next, restored), Epoch: head.Epoch}, err
+	return telemetry.Position{Next: min(at.Next, restored), Epoch: head.Epoch}, err
 }
 
 // traces groups decisions of one organization, in the order in which their traces
 // first appear.
-func traces(decisions []decision.Record) []observability.GrowingTrace {
-	var grouped []observability.GrowingTrace
+func traces(decisions []decision.Record) []telemetry.GrowingTrace {
+	var grouped []telemetry.GrowingTrace
 	index := map[origin]int{}
 	names := namesOf(decisions[0].OrgID)
 	for i := range decisions {
@@ -145,7 +145,7 @@ func traces(decisions []decision.Record) []observability.GrowingTrace {
 		if !ok {
 			at = len(grouped)
 			index[from] = at
-			grouped = append(grouped, observability.GrowingTrace{
+			grouped = append(grouped, telemetry.GrowingTrace{
 				ID:      names.trace(from),
 				Name:    "writ.plan",
 				Source:  "writ",

@@ -17,9 +17,9 @@ import (
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
 	"writ/internal/decision"
-	"writ/internal/observability"
 	"writ/internal/principal"
 	"writ/internal/projection"
+	"writ/internal/telemetry"
 	"writ/internal/verdict"
 )
 
@@ -27,7 +27,7 @@ import (
 type world struct {
 	t            *testing.T
 	db, bulk     *database.DB
-	telemetry    *observability.Service
+	telemetry    *telemetry.Service
 	projector    *projection.Projector
 	clock        *atomic.Int64 // microseconds
 	acme, globex string
@@ -59,10 +59,10 @@ func (w *world) open(o database.Options, store database.Store) *database.DB {
 	return dbtest.Open(w.t, o)
 }
 
-func (w *world) service() *observability.Service {
+func (w *world) service() *telemetry.Service {
 	w.t.Helper()
-	s, err := observability.New(w.t.Context(), observability.Config{
-		Database: w.bulk, Prices: observability.BuiltInPrices(), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	s, err := telemetry.New(w.t.Context(), telemetry.Config{
+		Database: w.bulk, Prices: telemetry.BuiltInPrices(), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		SessionIdle: time.Hour, Retention: 30 * 24 * time.Hour,
 	})
 	if err != nil {
@@ -132,7 +132,7 @@ func (w *world) project() {
 	}
 }
 
-func (w *world) figures(orgID string) observability.PolicyFigures {
+func (w *world) figures(orgID string) telemetry.PolicyStats {
 	w.t.Helper()
 	f, err := w.telemetry.Policy(w.t.Context(), orgID, "payments", 30)
 	if err != nil {
@@ -141,9 +141,9 @@ func (w *world) figures(orgID string) observability.PolicyFigures {
 	return f
 }
 
-func (w *world) traces(orgID string) []observability.TraceItem {
+func (w *world) traces(orgID string) []telemetry.TraceItem {
 	w.t.Helper()
-	found, err := w.telemetry.ListTraces(w.t.Context(), orgID, observability.TraceFilter{Days: 60, Limit: 100})
+	found, err := w.telemetry.ListTraces(w.t.Context(), orgID, telemetry.TraceFilter{Days: 60, Limit: 100})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -308,7 +308,7 @@ func TestIDsThatClientsTake(t *testing.T) {
 		w.bulkExec(`DELETE FROM trace`, `DELETE FROM span`, `DELETE FROM trace_key`, `DELETE FROM projected`,
 			`DELETE FROM rollup_trace`, `DELETE FROM rollup_minute`, `DELETE FROM rollup_policy`,
 			`DELETE FROM rollup_rule`)
-		request, err := observability.ParseRequest(fmt.Appendf(nil,
+		request, err := telemetry.ParseRequest(fmt.Appendf(nil,
 			`{"product":"writ","batches":[{"trace":{"id":%q,"name":"writ.plan","startTime":"2030-05-15T12:00:00Z","status":"ok","attributes":{"source":"writ"}},"spans":[]}]}`, id))
 		if err != nil {
 			t.Fatal(err)

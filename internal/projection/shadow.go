@@ -4,7 +4,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"writ/internal/decision"
-	"writ/internal/observability"
+	"writ/internal/telemetry"
 )
 
 // shadowAttributes are what a span tells of a shadow's answer.
@@ -27,8 +27,8 @@ type shadowAttributes struct {
 // shadowSpans are what shadows would have said, each a span beside that of the
 // decision. They stand under a name of their own, so that the figures of policies
 // that decided are not touched by what decided nothing.
-func shadowSpans(names names, d *decision.Record) []observability.GrownSpan {
-	var spans []observability.GrownSpan
+func shadowSpans(names names, d *decision.Record) []telemetry.GrownSpan {
+	var spans []telemetry.GrownSpan
 	for _, s := range d.Shadows {
 		text, err := json.Marshal(shadowAttributes{
 			PolicyID:      s.Policy,
@@ -48,11 +48,11 @@ func shadowSpans(names names, d *decision.Record) []observability.GrownSpan {
 		if err != nil {
 			text = []byte("{}") // a text that is no UTF-8; the columns tell what counts
 		}
-		spans = append(spans, observability.GrownSpan{
+		spans = append(spans, telemetry.GrownSpan{
 			ID: names.shadow(d, s.Policy), SessionID: ifID(d.SessionID), Kind: "policy_call", Name: "writ.shadow",
 			Start: d.At, End: d.At, Attributes: string(text),
-			PolicyID: observability.ShadowPrefix + s.Policy, Decision: s.Verdict,
-			RuleID: observability.ShadowChange(s.Active, s.Verdict),
+			PolicyID: telemetry.ShadowPrefix + s.Policy, Decision: s.Verdict,
+			RuleID: telemetry.ShadowChange(s.Active, s.Verdict),
 		})
 	}
 	return spans

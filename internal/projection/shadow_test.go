@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"writ/internal/decision"
-	"writ/internal/observability"
+	"writ/internal/telemetry"
 	"writ/internal/verdict"
 )
 
@@ -45,7 +45,7 @@ func TestShadowsAreCountedApart(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		figures := func(policy string) observability.PolicyFigures {
+		figures := func(policy string) telemetry.PolicyStats {
 			t.Helper()
 			f, err := w.telemetry.Policy(t.Context(), w.acme, policy, 1)
 			if err != nil {
@@ -53,7 +53,7 @@ func TestShadowsAreCountedApart(t *testing.T) {
 			}
 			return f
 		}
-		want := observability.ShadowFigures{
+		want := telemetry.ShadowFigures{
 			Calls:      8,
 			Allowed:    1,
 			Asked:      1,
@@ -66,7 +66,7 @@ func TestShadowsAreCountedApart(t *testing.T) {
 		if got := figures(tried); got.Shadow != want || got.Calls != 0 || len(got.TopRules) != 0 {
 			t.Errorf("the policy that was tried: %+v, want the shadow figures %+v and nothing decided", got, want)
 		}
-		if got := figures(other).Shadow; got != (observability.ShadowFigures{Calls: 1, Allowed: 1}) {
+		if got := figures(other).Shadow; got != (telemetry.ShadowFigures{Calls: 1, Allowed: 1}) {
 			t.Errorf("the other: %+v", got)
 		}
 		summary, err := w.telemetry.Summary(t.Context(), w.acme, 1)

@@ -4,13 +4,13 @@ import (
 	"writ/internal/canonical"
 	"writ/internal/database"
 	"writ/internal/decision"
-	"writ/internal/observability"
+	"writ/internal/telemetry"
 	"writ/internal/verdict"
 )
 
 // span shows a decision.
-func span(names names, d *decision.Record) observability.GrownSpan {
-	return observability.GrownSpan{
+func span(names names, d *decision.Record) telemetry.GrownSpan {
+	return telemetry.GrownSpan{
 		ID: names.span(d), SessionID: ifID(d.SessionID), Kind: "policy_call", Name: "writ." + d.Verdict.String(),
 		Start: d.At.Add(-d.Duration), End: d.At, Denied: d.Verdict == verdict.Deny, Attributes: attributes(d),
 		PolicyID: d.PolicyID, PolicyName: d.PolicyName, Decision: d.Verdict.String(), RuleID: d.Rule,
@@ -21,17 +21,17 @@ func span(names names, d *decision.Record) observability.GrownSpan {
 // them. Every decision has such a text, so that it is written by hand.
 func attributes(d *decision.Record) string {
 	o := canonical.NewObject(512)
-	o.Text("policyId", d.PolicyID)
-	o.Text("policyName", d.PolicyName)
+	o.String("policyId", d.PolicyID)
+	o.String("policyName", d.PolicyName)
 	if d.PolicyVersion != 0 {
 		o.Integer("policyVersion", int64(d.PolicyVersion))
 	}
-	o.Text("decision", d.Verdict.String())
+	o.String("decision", d.Verdict.String())
 	o.Optional("matchedRuleId", d.Rule)
-	o.Text("reason", d.Reason)
-	o.Text("toolName", d.Tool)
-	o.Text("server", d.Server)
-	o.Text("decisionId", d.ID)
+	o.String("reason", d.Reason)
+	o.String("toolName", d.Tool)
+	o.String("server", d.Server)
+	o.String("decisionId", d.ID)
 	o.Integer("auditIndex", d.Index)
 	o.Optional("planId", d.PlanID)
 	o.Optional("step", d.Step)

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"writ/internal/observability"
 	"writ/internal/projection"
+	"writ/internal/telemetry"
 	"writ/internal/verdict"
 )
 
@@ -22,7 +22,7 @@ func TestNobodyKeepsDecisionsOut(t *testing.T) {
 		denied.At = noon
 		id, _ := projection.IDs(&denied)
 		for range 20 {
-			request, err := observability.ParseRequest([]byte(fmt.Sprintf(`{"product":"agent","batches":[{"trace":{"id":%q,"name":"squat","status":"ok","startTime":%q},"spans":[]}]}`, id, noon.Format(time.RFC3339))))
+			request, err := telemetry.ParseRequest([]byte(fmt.Sprintf(`{"product":"agent","batches":[{"trace":{"id":%q,"name":"squat","status":"ok","startTime":%q},"spans":[]}]}`, id, noon.Format(time.RFC3339))))
 			if err != nil {
 				t.Fatal(err)
 			}

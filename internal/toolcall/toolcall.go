@@ -72,22 +72,22 @@ type Session struct {
 	Tokens  int64
 	// Ask, where it is set, tells the three numbers instead, when a condition
 	// first needs one. A condition whose numbers cannot be told fails.
-	Ask func() (Figures, error)
+	Ask func() (SessionStats, error)
 }
 
 // Figures are what a session has used so far.
-type Figures struct {
+type SessionStats struct {
 	Calls   int64
 	CostUSD float64
 	Tokens  int64
 }
 
 // Figures are those of the session.
-func (s *Session) Figures() (Figures, error) {
+func (s *Session) Stats() (SessionStats, error) {
 	if s.Ask != nil {
 		return s.Ask()
 	}
-	return Figures{s.Calls, s.CostUSD, s.Tokens}, nil
+	return SessionStats{s.Calls, s.CostUSD, s.Tokens}, nil
 }
 
 // Intent is the plan the call belongs to, if any.

@@ -23,7 +23,7 @@ type Receipt struct {
 // is answered with one.
 func (r *Receipt) Write(to *canonical.Object, name string) {
 	to.Begin(name)
-	to.Text("log", r.Log)
+	to.String("log", r.Log)
 	to.Integer("epoch", r.Epoch)
 	to.Integer("index", r.Index)
 	to.Value("leaf", func(out []byte) []byte { return appendHash(out, &r.Leaf) })
@@ -37,7 +37,7 @@ func (r *Receipt) Write(to *canonical.Object, name string) {
 		}
 		return append(out, ']')
 	})
-	to.Text("checkpoint", r.Checkpoint)
+	to.String("checkpoint", r.Checkpoint)
 	to.End()
 }
 

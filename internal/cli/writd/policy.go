@@ -10,8 +10,8 @@ import (
 	"writ/internal/cli"
 	"writ/internal/policy/document"
 	"writ/internal/policy/engine"
-	"writ/internal/policy/finding"
-	"writ/internal/policy/suite"
+	"writ/internal/policy/lint"
+	"writ/internal/policy/policytest"
 )
 
 // policy are the commands that work on policies in files. They need no server and
@@ -53,17 +53,17 @@ type linted struct {
 	Findings []found   `json:"findings"`
 
 	problems, warnings []document.Problem
-	report             finding.Report
+	report             lint.Report
 }
 
 // found is a finding as --json prints it.
 type found struct {
-	Kind finding.Kind `json:"kind"`
+	Kind lint.Kind `json:"kind"`
 	problem
 	Fix string `json:"fix"`
 }
 
-func findingsOf(r finding.Report) []found {
+func findingsOf(r lint.Report) []found {
 	shown := make([]found, len(r.Findings))
 	for i, f := range r.Findings {
 		shown[i] = found{f.Kind, problemsOf([]document.Problem{f.Problem})[0], f.Fix}
@@ -109,7 +109,7 @@ func lintFile(file string) linted {
 		}
 		l.problems = invalid.Problems
 	} else {
-		l.OK, l.Rules, l.warnings, l.report = true, len(policy.Document().Rules), policy.Warnings(), finding.Of(policy)
+		l.OK, l.Rules, l.warnings, l.report = true, len(policy.Document().Rules), policy.Warnings(), lint.Of(policy)
 	}
 	l.Problems, l.Warnings, l.Findings = problemsOf(l.problems), problemsOf(l.warnings), findingsOf(l.report)
 	return l
@@ -152,7 +152,7 @@ func loadPolicy(file string) (*engine.Policy, error) {
 }
 
 func loadDocument(file string) (*document.Document, error) {
-	text, err := suite.ReadFile(file, document.MaxBytes)
+	text, err := policytest.ReadFile(file, document.MaxBytes)
 	if err != nil {
 		return nil, fmt.Errorf("read the policy: %w", err)
 	}
@@ -162,7 +162,7 @@ func loadDocument(file string) (*document.Document, error) {
 // inFile names the file before the problems of its policy.
 func inFile(file string, err error) error {
 	if invalid, ok := errors.AsType[*document.Invalid](err); ok {
-		return &suite.Invalid{File: file, Problems: invalid.Problems}
+		return &policytest.Invalid{File: file, Problems: invalid.Problems}
 	}
 	return err
 }

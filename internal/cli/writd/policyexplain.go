@@ -11,7 +11,7 @@ import (
 	"writ/internal/cli"
 	"writ/internal/policy/document"
 	"writ/internal/policy/engine"
-	"writ/internal/policy/suite"
+	"writ/internal/policy/policytest"
 	"writ/internal/toolcall"
 )
 
@@ -65,7 +65,7 @@ func (c *command) policyExplain() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			e := explanation(call, set.Explain(call, suite.Unspent))
+			e := explanation(call, set.Explain(call, policytest.Unspent))
 			return c.show(asJSON, e, explainText(e))
 		},
 	}
@@ -86,7 +86,7 @@ func loadSet(files []string) (*engine.Set, error) {
 		}
 		policies[i] = policy
 	}
-	return suite.NewSet(policies...), nil
+	return policytest.NewSet(policies...), nil
 }
 
 // readCall reads a call; one that does not say when is made now.
@@ -94,14 +94,14 @@ func (c *command) readCall(file string) (*toolcall.Call, error) {
 	var text []byte
 	var err error
 	if file == "-" {
-		text, err = io.ReadAll(io.LimitReader(c.streams.In, suite.MaxBytes+1))
+		text, err = io.ReadAll(io.LimitReader(c.streams.In, policytest.MaxBytes+1))
 	} else {
-		text, err = suite.ReadFile(file, suite.MaxBytes)
+		text, err = policytest.ReadFile(file, policytest.MaxBytes)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the call: %w", err)
 	}
-	call, err := suite.ReadCall(file, text)
+	call, err := policytest.ReadCall(file, text)
 	if err == nil && call.Now.IsZero() {
 		call.Now = time.Now().UTC()
 	}
@@ -110,7 +110,7 @@ func (c *command) readCall(file string) (*toolcall.Call, error) {
 
 func explanation(call *toolcall.Call, x engine.Explanation) explained {
 	e := explained{
-		Tool: suite.Name(call), Decision: x.Decision.Verdict.String(), Policy: x.Decision.PolicyName,
+		Tool: policytest.Name(call), Decision: x.Decision.Verdict.String(), Policy: x.Decision.PolicyName,
 		Rule:   x.Decision.Rule,
 		Reason: x.Decision.Reason, Message: x.Decision.Message, Rules: make([]considered, len(x.Rules)),
 	}

@@ -12,7 +12,7 @@ import (
 
 	"writ/internal/cli"
 	"writ/internal/policy/document"
-	"writ/internal/policy/suite"
+	"writ/internal/policy/policytest"
 )
 
 // tested is what --json prints of one test, or of a file that has no tests to run
@@ -114,7 +114,7 @@ func hasTests(path string, named bool) (bool, error) {
 	}
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".yaml", ".yml":
-		text, err := suite.ReadFile(path, suite.MaxBytes)
+		text, err := policytest.ReadFile(path, policytest.MaxBytes)
 		return testsMember.Match(text), err
 	case ".json":
 		return strings.HasSuffix(strings.ToLower(path), ".test.json"), nil
@@ -124,10 +124,10 @@ func hasTests(path string, named bool) (bool, error) {
 
 // runTests runs the tests of one file. A file that cannot be used is a failure.
 func runTests(file string) []tested {
-	s, err := suite.Load(file)
+	s, err := policytest.Load(file)
 	if err != nil {
 		failed := tested{File: file, Problems: []problem{{Message: err.Error()}}}
-		if invalid, ok := errors.AsType[*suite.Invalid](err); ok {
+		if invalid, ok := errors.AsType[*policytest.Invalid](err); ok {
 			failed.File, failed.Problems = invalid.File, problemsOf(invalid.Problems)
 		}
 		return []tested{failed}

@@ -12,7 +12,7 @@ import (
 	"writ/internal/app"
 	"writ/internal/cli"
 	"writ/internal/config"
-	"writ/internal/observability"
+	"writ/internal/telemetry"
 )
 
 // prices holds what an operator asks about the prices of models. It needs no data.
@@ -27,7 +27,7 @@ func (c *command) prices() *cobra.Command {
 }
 
 // setPrices are those the server would use.
-func (c *command) setPrices() (*observability.Prices, error) {
+func (c *command) setPrices() (*telemetry.Prices, error) {
 	settings, err := config.Load(c.environ, os.ReadFile)
 	if err != nil {
 		return nil, err
@@ -59,14 +59,14 @@ func (c *command) pricesList() *cobra.Command {
 	return cmd
 }
 
-func dated(prices *observability.Prices) string {
+func dated(prices *telemetry.Prices) string {
 	if prices.Date == "" {
 		return "an unknown date"
 	}
 	return prices.Date
 }
 
-func (c *command) printPrices(prices *observability.Prices) error {
+func (c *command) printPrices(prices *telemetry.Prices) error {
 	table := tabwriter.NewWriter(c.streams.Out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "VENDOR\tMODEL\tABOVE\tINPUT\tOUTPUT\tCACHE READ\tCACHE WRITE\t")
 	for _, m := range prices.Models() {
@@ -113,7 +113,7 @@ type charged struct {
 }
 
 func (c *command) pricesCost() *cobra.Command {
-	var used observability.Usage
+	var used telemetry.Usage
 	cmd := &cobra.Command{
 		Use: "cost MODEL", Short: "Tell what one request to a model costs, and why", Args: cobra.ExactArgs(1),
 		Long: "Tell what one request to a model costs, and why. Give the tokens as the model's vendor counts them.",

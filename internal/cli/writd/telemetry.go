@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"writ/internal/app"
-	"writ/internal/observability"
+	"writ/internal/telemetry"
 )
 
 func (c *command) retention() *cobra.Command {
@@ -52,7 +52,7 @@ func (c *command) rollup() *cobra.Command {
 					return err
 				}
 				if differences == nil {
-					differences = []observability.Difference{}
+					differences = []telemetry.Difference{}
 				}
 				if err := c.print(map[string]any{"differences": differences}); err != nil || len(differences) == 0 {
 					return err

@@ -109,7 +109,7 @@ func Check(d *Declared, p Presented, call Call, by Binding, now time.Time) Resul
 	if d == nil || d.Plan == nil {
 		return Missing()
 	}
-	if r := Standing(d, p, by, now); !r.OK {
+	if r := CheckPresented(d, p, by, now); !r.OK {
 		return r
 	}
 	return d.Fit(call)
@@ -117,7 +117,7 @@ func Check(d *Declared, p Presented, call Call, by Binding, now time.Time) Resul
 
 // Standing judges the plan alone: whether it may authorise anything for this
 // caller now.
-func Standing(d *Declared, p Presented, by Binding, now time.Time) Result {
+func CheckPresented(d *Declared, p Presented, by Binding, now time.Time) Result {
 	switch {
 	case !d.genuine(p):
 		return refuse(NotGenuine, "the token is not the one issued for this plan: use the token as it was issued")

@@ -423,7 +423,7 @@ func FuzzParsePresented(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		d := declared(t, `{"steps":[]}`)
-		if r := plan.Standing(d, plan.ParsePresented(raw), d.Binding, noon); r.OK &&
+		if r := plan.CheckPresented(d, plan.ParsePresented(raw), d.Binding, noon); r.OK &&
 			!strings.Contains(string(raw), "aabb") {
 			t.Fatalf("%q is taken as genuine", raw)
 		}

@@ -73,7 +73,7 @@ type Name struct {
 func (s *Step) Names(called string) []Name {
 	names := append(make([]Name, 0, 3), Name{Server: s.Server, Tool: s.Tool})
 	before, after, ok := OwnName(called)
-	_, tool := place(strings.TrimSpace(called), s.Server, "")
+	_, tool := ResolveName(strings.TrimSpace(called), s.Server, "")
 	if ok && before == s.Server {
 		tool = after
 	}

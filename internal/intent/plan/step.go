@@ -36,7 +36,7 @@ func (w *writtenStep) step(i int, source string) (Step, error) {
 		Description: cut(w.Description.text, maxDescription),
 		Strict:      w.Strict,
 	}
-	s.Server, s.Tool = place(name, strings.TrimSpace(w.MCP.text), source)
+	s.Server, s.Tool = ResolveName(name, strings.TrimSpace(w.MCP.text), source)
 	switch {
 	case !isName(s.Server):
 		return Step{}, invalid(at+".mcp", "must be 1 to %d characters without control characters", maxName)
@@ -117,18 +117,11 @@ func (w *writtenStep) maxCalls(at string) (int64, error) {
 	return n, nil
 }
 
-// Place is the server and the tool that a call's name stands for where no plan
-// says: as a step of that source would be read.
-func Place(name, server, source string) (string, string) { return place(name, server, source) }
-
-// OwnName is the server and the tool that a name itself says it is of, wherever
-// it is said to stand: mcp__files__delete.
-func OwnName(name string) (server, tool string, ok bool) { return splitName(strings.TrimSpace(name)) }
-
-// place is the server and the tool that a name in a step stands for. A name
-// may carry its server in front: server__tool, or mcp__server__tool as some
-// harnesses write it.
-func place(name, server, source string) (string, string) {
+// ResolveName returns the server and the tool that a call's name stands for
+// where no plan says: as a step of that source would be read. A name may carry
+// its server in front: server__tool, or mcp__server__tool as some harnesses
+// write it.
+func ResolveName(name, server, source string) (string, string) {
 	if server != "" {
 		return server, strings.TrimPrefix(name, server+"__")
 	}
@@ -137,6 +130,10 @@ func place(name, server, source string) (string, string) {
 	}
 	return harness(source), name
 }
+
+// OwnName is the server and the tool that a name itself says it is of, wherever
+// it is said to stand: mcp__files__delete.
+func OwnName(name string) (server, tool string, ok bool) { return splitName(strings.TrimSpace(name)) }
 
 // splitName cuts server__tool at the first separator.
 func splitName(name string) (server, tool string, ok bool) {

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"writ/internal/database"
+	"writ/internal/dispatch"
 	"writ/internal/notification/notice"
 	"writ/internal/outbound"
 	"writ/internal/principal"
-	"writ/internal/rota"
 )
 
 // How sending is paced.
@@ -29,11 +29,11 @@ const (
 )
 
 // turns are handed out at webhooks.
-func (s *Service) turns() *rota.Rota[rota.Place] {
-	return &rota.Rota[rota.Place]{
+func (s *Service) turns() *dispatch.Dispatcher[dispatch.Target] {
+	return &dispatch.Dispatcher[dispatch.Target]{
 		Every: lookEvery, AtOnce: atOnce, OfOne: ofOne, Due: s.due,
-		Place: func(p rota.Place) rota.Place { return p },
-		Turn:  func(ctx context.Context, p rota.Place) error { return s.turn(ctx, p.ID) },
+		Place: func(p dispatch.Target) dispatch.Target { return p },
+		Turn:  func(ctx context.Context, p dispatch.Target) error { return s.turn(ctx, p.ID) },
 	}
 }
 
@@ -45,8 +45,8 @@ func (s *Service) Run(ctx context.Context, report func(error)) { s.sending.Run(c
 func (s *Service) Deliver(ctx context.Context) error { return s.sending.Pass(ctx) }
 
 // due are the targets that may be sent to, those that wait longest first.
-func (s *Service) due(ctx context.Context) ([]rota.Place, error) {
-	places, err := database.Collect(ctx, s.db, func(r database.Scanner) (p rota.Place, err error) {
+func (s *Service) due(ctx context.Context) ([]dispatch.Target, error) {
+	places, err := database.Collect(ctx, s.db, func(r database.Scanner) (p dispatch.Target, err error) {
 		err = r.Scan(&p.ID, &p.OrgID)
 		return p, err
 	}, `

@@ -8,11 +8,11 @@ import (
 
 	"writ/internal/audit"
 	"writ/internal/database"
+	"writ/internal/dispatch"
 	"writ/internal/fault"
 	"writ/internal/notification/notice"
 	"writ/internal/outbound"
 	"writ/internal/principal"
-	"writ/internal/rota"
 	"writ/internal/secret"
 )
 
@@ -29,7 +29,7 @@ type Service struct {
 	poster    Poster
 	publicURL string
 	holder    string // names this process in leases
-	sending   *rota.Rota[rota.Place]
+	sending   *dispatch.Dispatcher[dispatch.Target]
 }
 
 // NewService makes a service. Links to requests begin with publicURL.

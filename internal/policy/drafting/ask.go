@@ -12,7 +12,7 @@ import (
 
 	"writ/internal/fault"
 	"writ/internal/policy/document"
-	"writ/internal/policy/suite"
+	"writ/internal/policy/policytest"
 	"writ/internal/policy/template"
 	"writ/internal/redaction"
 )
@@ -38,7 +38,7 @@ func (a *Author) fromModel(ctx context.Context, r Request) (Draft, error) {
 	ctx, cancel := context.WithTimeout(ctx, a.Timeout)
 	defer cancel()
 	messages := []Message{{"system", prompt}, {"user", redaction.Text(r.Words)}}
-	var unusable *suite.Invalid
+	var unusable *policytest.Invalid
 	for range attempts {
 		if err := a.Take(ctx, r.OrgID); err != nil {
 			return Draft{}, err
@@ -64,7 +64,7 @@ func (a *Author) fromModel(ctx context.Context, r Request) (Draft, error) {
 const maxWhy = 200
 
 // why is what is wrong with an answer, the first of it.
-func why(unusable *suite.Invalid) string {
+func why(unusable *policytest.Invalid) string {
 	text := []rune(redaction.Text(unusable.Error()))
 	if len(text) > maxWhy {
 		text = append(text[:maxWhy], '…')
@@ -78,7 +78,7 @@ func shortened(answer string) string {
 }
 
 // mend tells a model what is wrong with its answer.
-func mend(unusable *suite.Invalid) string {
+func mend(unusable *policytest.Invalid) string {
 	var b strings.Builder
 	b.WriteString("That cannot be used. Answer with the whole JSON object again. What is wrong with it:\n")
 	for _, p := range unusable.Problems[:min(len(unusable.Problems), maxProblems)] {
@@ -107,7 +107,7 @@ func readAnswer(answer, name string) (Draft, error) {
 	}
 	doc, err := document.Parse(parts.Policy, document.JSON)
 	if invalid, ok := errors.AsType[*document.Invalid](err); ok {
-		return Draft{}, &suite.Invalid{File: "policy", Problems: invalid.Problems}
+		return Draft{}, &policytest.Invalid{File: "policy", Problems: invalid.Problems}
 	}
 	if err != nil {
 		return Draft{}, unusable("policy", "cannot be read")
@@ -141,7 +141,7 @@ func draftOf(doc *document.Document, tests jsontext.Value, name string) (Draft, 
 		return Draft{}, unusable("tests", "cannot be read")
 	}
 	d.Tests = string(file) + "\n"
-	read, err := suite.Read("tests.json", file, func(string) ([]byte, error) { return []byte(d.Text), nil })
+	read, err := policytest.Read("tests.json", file, func(string) ([]byte, error) { return []byte(d.Text), nil })
 	if err != nil {
 		return Draft{}, err
 	}
@@ -170,7 +170,7 @@ func unfenced(answer string) string {
 }
 
 func unusable(field, format string, args ...any) error {
-	return &suite.Invalid{
+	return &policytest.Invalid{
 		File: "answer", Problems: []document.Problem{{Field: field, Message: fmt.Sprintf(format, args...)}},
 	}
 }

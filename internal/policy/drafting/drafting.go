@@ -24,8 +24,8 @@ import (
 	"writ/internal/fault"
 	"writ/internal/policy/document"
 	"writ/internal/policy/engine"
-	"writ/internal/policy/finding"
-	"writ/internal/policy/suite"
+	"writ/internal/policy/lint"
+	"writ/internal/policy/policytest"
 	"writ/internal/policy/template"
 )
 
@@ -63,8 +63,8 @@ type Draft struct {
 	Document    *document.Document
 	Explanation []string // what it does, a sentence each
 	Tests       string   // as YAML or JSON, for a policy in template.PolicyFile beside them
-	Results     []suite.Result
-	Findings    finding.Report
+	Results     []policytest.Result
+	Findings    lint.Report
 }
 
 // Author makes drafts. The zero value knows templates alone.
@@ -137,8 +137,8 @@ func templateNames() []string {
 }
 
 // complete adds to a draft what follows from its document and tests.
-func (d Draft) complete(policy *engine.Policy, results []suite.Result) Draft {
-	d.Document, d.Results, d.Findings = policy.Document(), results, finding.Of(policy)
+func (d Draft) complete(policy *engine.Policy, results []policytest.Result) Draft {
+	d.Document, d.Results, d.Findings = policy.Document(), results, lint.Of(policy)
 	d.Explanation = append(d.Explanation, explain(d.Document)...)
 	return d
 }

@@ -12,7 +12,7 @@ import (
 	"writ/internal/fault"
 	"writ/internal/policy/document"
 	"writ/internal/policy/drafting"
-	"writ/internal/policy/finding"
+	"writ/internal/policy/lint"
 )
 
 func TestWordsChooseATemplate(t *testing.T) {
@@ -166,8 +166,8 @@ func TestAModelsMistakesAreShown(t *testing.T) {
 	if draft.Results[0].Passed() {
 		t.Error("a test that must fail has passed")
 	}
-	if !slices.ContainsFunc(draft.Findings.Findings, func(f finding.Finding) bool {
-		return f.Kind == finding.OverBroad
+	if !slices.ContainsFunc(draft.Findings.Findings, func(f lint.Finding) bool {
+		return f.Kind == lint.OverBroad
 	}) {
 		t.Errorf("findings: %+v, want that it allows everything", draft.Findings)
 	}

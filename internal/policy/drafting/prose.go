@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"writ/internal/policy/document/node"
-	"writ/internal/policy/suite"
+	"writ/internal/policy/policytest"
 	"writ/internal/verdict"
 )
 
@@ -46,7 +46,7 @@ func nameOf(place int, test map[string]jsontext.Value) string {
 }
 
 // aboutTests says how much tests of a model's own prove.
-func aboutTests(tests []suite.Test) string {
+func aboutTests(tests []policytest.Test) string {
 	allows := 0
 	for _, t := range tests {
 		if t.Want.Decision == verdict.Allow {

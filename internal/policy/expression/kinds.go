@@ -26,9 +26,9 @@ var (
 	)
 	sessionKind = newKind("writ.Session",
 		text("id", func(s *toolcall.Session) string { return s.ID }),
-		figure("calls", types.IntType, func(f toolcall.Figures) ref.Val { return types.Int(f.Calls) }),
-		figure("costUsd", types.DoubleType, func(f toolcall.Figures) ref.Val { return types.Double(f.CostUSD) }),
-		figure("tokens", types.IntType, func(f toolcall.Figures) ref.Val { return types.Int(f.Tokens) }),
+		figure("calls", types.IntType, func(f toolcall.SessionStats) ref.Val { return types.Int(f.Calls) }),
+		figure("costUsd", types.DoubleType, func(f toolcall.SessionStats) ref.Val { return types.Double(f.CostUSD) }),
+		figure("tokens", types.IntType, func(f toolcall.SessionStats) ref.Val { return types.Int(f.Tokens) }),
 	)
 	intentKind = newKind("writ.Intent",
 		text("planId", func(i *toolcall.Intent) string { return i.PlanID }),
@@ -64,9 +64,9 @@ var (
 
 // figure is a number of the session. One that cannot be told makes the condition
 // fail: taken as 0, it would pass every limit.
-func figure(name string, kind *types.Type, get func(toolcall.Figures) ref.Val) field[*toolcall.Session] {
+func figure(name string, kind *types.Type, get func(toolcall.SessionStats) ref.Val) field[*toolcall.Session] {
 	return field[*toolcall.Session]{name, kind, func(s *toolcall.Session) ref.Val {
-		figures, err := s.Figures()
+		figures, err := s.Stats()
 		if err != nil {
 			return types.WrapErr(failure("the figures of the session cannot be told"))
 		}

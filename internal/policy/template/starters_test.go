@@ -3,7 +3,7 @@ package template
 import (
 	"testing"
 
-	"writ/internal/policy/suite"
+	"writ/internal/policy/policytest"
 	"writ/internal/verdict"
 )
 
@@ -17,7 +17,7 @@ func TestStarters(t *testing.T) {
 			t.Errorf("there is no %s", name)
 			continue
 		}
-		tests, err := suite.Read("tests.yaml", []byte(shipped.Tests), func(string) ([]byte, error) {
+		tests, err := policytest.Read("tests.yaml", []byte(shipped.Tests), func(string) ([]byte, error) {
 			return []byte(shipped.Text), nil
 		})
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"writ/internal/policy/document"
 	"writ/internal/policy/engine"
-	"writ/internal/policy/suite"
+	"writ/internal/policy/policytest"
 )
 
 func TestTemplates(t *testing.T) {
@@ -53,7 +53,7 @@ func TestSuites(t *testing.T) {
 	for _, shipped := range All() {
 		t.Run(shipped.Name, func(t *testing.T) {
 			t.Parallel()
-			tests, err := suite.Load(filepath.Join("tests", shipped.Name+".yaml"))
+			tests, err := policytest.Load(filepath.Join("tests", shipped.Name+".yaml"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -71,7 +71,7 @@ func TestSuites(t *testing.T) {
 func TestShippedTests(t *testing.T) {
 	t.Parallel()
 	for _, shipped := range All() {
-		tests, err := suite.Read("tests.yaml", []byte(shipped.Tests), func(path string) ([]byte, error) {
+		tests, err := policytest.Read("tests.yaml", []byte(shipped.Tests), func(path string) ([]byte, error) {
 			if path != PolicyFile {
 				t.Errorf("%s: the tests are about %s", shipped.Name, path)
 			}

@@ -1,0 +1,200 @@
+package approval
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"writ/internal/audit"
+	"writ/internal/database"
+	"writ/internal/fault"
+	"writ/internal/intent/plan"
+	"writ/internal/principal"
+	"writ/internal/redaction"
+)
+
+// Asked is a question that a client puts by itself, most often about a call that
+// was just held. All of it is what the client says.
+type Asked struct {
+	Tool      string
+	Domain    string // what the client calls the server
+	Arguments []byte // a JSON object; nil: not stated, and then no decision finds the yes
+	Amount    *float64
+	Email     string // of who asks
+	UserID    string
+	AgentID   string
+	SessionID string
+	PlanID    string
+	Reason    string
+
+	// Admit is asked before a new request is opened, and not for one that is asked
+	// again: a throttle must not hit clients that poll. Nil admits.
+	Admit func(ctx context.Context) error
+}
+
+const maxName = 200 // bytes
+
+// isName reports whether text can be stored as a name, and is what it looks like:
+// people decide by it.
+func isName(text string) bool {
+	return len(text) <= maxName && utf8.ValidString(text) && !strings.ContainsFunc(text, plan.Hides)
+}
+
+// Ask finds the request that answers for what a client asks, or opens one. It
+// reports which.
+func (s *Service) Ask(ctx context.Context, p principal.Principal, a Asked) (r Request, opened bool, err error) {
+	if !p.HasScope(principal.RequestDelegation) || p.OrgID == "" {
+		return Request{}, false, fault.New(fault.Forbidden,
+			"approval is asked for with an API key of the scope %s, in an organization", principal.RequestDelegation)
+	}
+	asked, err := s.readAsked(ctx, p, a)
+	if err != nil {
+		return Request{}, false, err
+	}
+	known, err := findAsked(ctx, s.db, asked, s.db.Now())
+	if err != nil {
+		return Request{}, false, err
+	}
+	if known == nil && a.Admit != nil {
+		if err := a.Admit(ctx); err != nil {
+			return Request{}, false, err
+		}
+	}
+	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
+		r, opened, err = findOrOpen(ctx, tx, p, asked)
+		return err
+	}})
+	if err != nil {
+		return Request{}, false, err
+	}
+	return r, opened, nil
+}
+
+// findOrOpen is Ask within its transaction.
+func findOrOpen(ctx context.Context, tx *database.Tx, p principal.Principal, asked Request) (Request, bool, error) {
+	known, err := findAsked(ctx, tx, asked, tx.Now())
+	if err != nil {
+		return Request{}, false, err
+	}
+	if known != nil {
+		if err := Repeat(ctx, tx, known); err != nil {
+			return Request{}, false, err
+		}
+		return *known, false, fillIn(ctx, tx, known, asked)
+	}
+	r, err := open(ctx, tx, asked, Requirement{Kind: Hold, Reason: "a client asks for approval"})
+	if err != nil {
+		return Request{}, false, err
+	}
+	entry, err := audit.Append(ctx, tx, audit.Entry{
+		Log:         audit.LogOf(p.OrgID),
+		Action:      "approval.requested",
+		Actor:       p,
+		Subject:     audit.Subject{Type: "approval", ID: r.ID},
+		Observation: true,
+		Payload:     recorded{Tool: r.Server + "." + r.Tool, Kind: r.Kind, Needed: r.Needed},
+	})
+	if err != nil {
+		return Request{}, false, err
+	}
+	return *r, true, Opened(ctx, tx, r, entry)
+}
+
+// readAsked checks what the client says and makes a request of it.
+func (s *Service) readAsked(ctx context.Context, p principal.Principal, a Asked) (Request, error) {
+	r := Request{Via: ViaRequest, Amount: a.Amount}
+	for _, field := range [...]struct {
+		name     string
+		from, to *string
+	}{
+		{"tool", &a.Tool, &r.Tool}, {"domain", &a.Domain, &r.Domain}, {"requesterEmail", &a.Email, &r.Email},
+		{"userId", &a.UserID, &r.UserID},
+		{"agentId", &a.AgentID, &r.AgentID}, {"sessionId", &a.SessionID, &r.SessionID},
+		{"planId", &a.PlanID, &r.PlanID},
+	} {
+		text := strings.TrimSpace(*field.from)
+		if !isName(text) {
+			return Request{}, fault.Field(field.name, "must be at most %d bytes without control characters", maxName)
+		}
+		if redaction.HoldsKey(text) {
+			return Request{}, fault.Field(field.name, "holds what looks like a key: send a name, it is kept as it is")
+		}
+		if text != plan.NotStated {
+			*field.to = text
+		}
+	}
+	if r.Tool == "" {
+		return Request{}, fault.Field("tool", "must name a tool")
+	}
+	if len(a.Reason) > maxNote || !utf8.ValidString(a.Reason) || strings.ContainsRune(a.Reason, 0) {
+		return Request{}, fault.Field("reason", "must be at most %d bytes of text", maxNote)
+	}
+	if a.Amount == nil {
+		r.Amount = new(float64) // as clients that have none ask for it
+	} else if math.IsNaN(*a.Amount) || math.IsInf(*a.Amount, 0) {
+		return Request{}, fault.Field("amount", "must be a number")
+	}
+	r.AskedFor = redaction.Text(a.Reason)
+	r.OrgID, r.KeyID, r.OwnerID, r.Step = p.OrgID, p.KeyID, p.UserID, -1
+	r.Server, r.Tool = plan.ResolveName(r.Tool, r.Domain, "")
+	r.Email = strings.ToLower(r.Email)
+	return r, s.readAskedArguments(ctx, a.Arguments, &r)
+}
+
+func (s *Service) readAskedArguments(ctx context.Context, raw []byte, r *Request) error {
+	if raw == nil {
+		r.Digest = []byte{}
+		return nil
+	}
+	text, shown, err := readArguments(raw)
+	if err != nil {
+		return fault.Field("arguments", "%s", err)
+	}
+	r.Arguments, r.Canonical = shown, text
+	r.Digest, err = s.digest(ctx, r.OrgID, text)
+	return err
+}
+
+// findAsked is the request that answers for what is asked, or nil. Where several
+// servers have the tool, that of the domain goes first.
+func findAsked(ctx context.Context, reader database.Reader, asked Request, now time.Time) (*Request, error) {
+	requests, err := selectAsked(ctx, reader, asked, now)
+	if err != nil {
+		return nil, err
+	}
+	of := requests[:0:0]
+	for _, r := range requests {
+		if r.Server == asked.Server {
+			of = append(of, r)
+		}
+	}
+	if found := mostTelling(of, now); found != nil || len(asked.Digest) == 0 {
+		return found, nil
+	}
+	return mostTelling(requests, now), nil
+}
+
+// fillIn completes a request that a decision opened with what only the client
+// knows.
+func fillIn(ctx context.Context, tx *database.Tx, r *Request, asked Request) error {
+	if r.Amount != nil || r.Status != Pending || r.said != "" {
+		return nil // who said yes has seen it as it is
+	}
+	r.Amount, r.Domain, r.AskedFor = asked.Amount, asked.Domain, asked.AskedFor
+	if r.Email == "" {
+		r.Email = asked.Email
+	}
+	_, err := tx.Exec(ctx, `
+		UPDATE approval_request
+		SET amount = $3, domain = $4, asked_for = $5, email = $6
+		WHERE org_id = $1 AND id = $2`, r.OrgID, r.ID, *r.Amount, r.Domain, r.AskedFor, r.Email)
+	if err != nil {
+		return fmt.Errorf("complete request %s: %w", r.ID, err)
+	}
+	return nil
+}

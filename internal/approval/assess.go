@@ -1,0 +1,107 @@
+package approval
+
+import (
+	"context"
+	"fmt"
+
+	"writ/internal/approval/risk"
+	"writ/internal/database"
+)
+
+// assess weighs a request that is about to be opened, within its transaction:
+// how the call looks beside what its key did before. What it reads is bounded,
+// because others wait for the same commit.
+func assess(ctx context.Context, tx *database.Tx, r *Request) error {
+	past, err := risk.History(ctx, tx, risk.Caller{
+		OrgID:   r.OrgID,
+		KeyID:   r.KeyID,
+		AgentID: r.AgentID,
+		Server:  r.Server,
+		Tool:    r.Tool,
+		At:      tx.Now(),
+	})
+	if err != nil {
+		return fmt.Errorf("weigh a request for approval: %w", err)
+	}
+	facts := risk.Facts{
+		Server:    r.Server,
+		Tool:      r.Tool,
+		Arguments: r.Arguments,
+		Unseen:    len(r.Digest) > 0 && r.Arguments == "",
+		Amount:    r.Amount,
+		Labels:    r.Labels,
+		Plan:      planOf(r),
+		At:        tx.Now(),
+		Past:      past,
+	}
+	if facts.Rejected, err = countRejected(ctx, tx, r); err != nil {
+		return err
+	}
+	if facts.Opened, err = countOpened(ctx, tx, r); err != nil {
+		return err
+	}
+	found := risk.Assess(facts)
+	r.Risk = Risk{Level: string(found.Level), Score: found.Score}
+	for _, reason := range found.Reasons {
+		r.Risk.Reasons = append(r.Risk.Reasons, RiskReason(reason))
+	}
+	return nil
+}
+
+// planOf is how the call stands to its plan. A call that a decision judged was
+// within the plan it names, else it had been denied, unless its step was added
+// later; what a client says by itself nobody has checked.
+func planOf(r *Request) risk.Plan {
+	switch {
+	case r.Widens:
+		return risk.OutsidePlan
+	case r.PlanID == "":
+		return risk.NoPlan
+	case r.Via == ViaDecision:
+		return risk.WithinPlan
+	}
+	return risk.PlanUnchecked
+}
+
+// maxCounted is how many of an organization's latest requests are looked through.
+const maxCounted = 200
+
+// countRejected counts the requests of a key about a tool to which people said no
+// lately.
+func countRejected(ctx context.Context, r database.Reader, of *Request) (n int, err error) {
+	since := database.Micros(of.CreatedAt.Add(-risk.RejectedWindow))
+	err = r.QueryRow(ctx, `
+		SELECT COUNT(*)
+		FROM (
+			SELECT key_id, server, tool
+			FROM approval_request
+			WHERE org_id = $1 AND status = 'rejected' AND created_at > $2
+			ORDER BY created_at DESC, id DESC
+			LIMIT $3
+		) latest
+		WHERE key_id = $4 AND server = $5 AND tool = $6`, of.OrgID, since, maxCounted, of.KeyID, of.Server,
+		of.Tool).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count what was rejected before: %w", err)
+	}
+	return n, nil
+}
+
+// countOpened counts the requests that a key opened lately.
+func countOpened(ctx context.Context, r database.Reader, of *Request) (n int, err error) {
+	since := database.Micros(of.CreatedAt.Add(-risk.BurstWindow))
+	err = r.QueryRow(ctx, `
+		SELECT COUNT(*)
+		FROM (
+			SELECT key_id
+			FROM approval_request
+			WHERE org_id = $1 AND created_at > $2
+			ORDER BY created_at DESC, id DESC
+			LIMIT $3
+		) latest
+		WHERE key_id = $4`, of.OrgID, since, maxCounted, of.KeyID).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count what was asked before: %w", err)
+	}
+	return n, nil
+}

@@ -1,0 +1,49 @@
+package approval
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"writ/internal/audit"
+	"writ/internal/database"
+)
+
+// Opened notes which entry of the log tells of the call that a request was opened
+// for, within the transaction of both: what is erased there is erased here.
+func Opened(ctx context.Context, tx *database.Tx, r *Request, entry *audit.Appended) error {
+	return noteEntry(ctx, tx, r, "opened_at_entry", entry)
+}
+
+func noteEntry(ctx context.Context, tx *database.Tx, r *Request, column string, entry *audit.Appended) error {
+	_, err := tx.Exec(ctx, `UPDATE approval_request SET `+column+` = $3 WHERE org_id = $1 AND id = $2`, r.OrgID, r.ID,
+		entry.Index)
+	return wrapped("note the entry of request "+r.ID, err)
+}
+
+// EraseArguments forgets what was asked for, and what the yes made of it, where
+// the payload of the entry that tells so is being erased. What was answered stays,
+// and so do the digests that answers are found by and the level of the risk; its
+// reasons tell amounts. A wider yes ends: without its
+// words nobody could tell what it permits.
+func EraseArguments(ctx context.Context, tx *database.Tx, orgID string, positions []int64) error {
+	for _, position := range positions {
+		for _, statement := range [...]string{
+			`UPDATE approval_request SET arguments = '', asked_for = '', amount = NULL, risk = '{"level":"' || risk_level || '","score":0,"reasons":[]}'
+				WHERE org_id = $1 AND opened_at_entry = $2`,
+			`UPDATE temporary_allow SET pattern = '', words = '', expires_at = CASE WHEN expires_at > $3 THEN $3 ELSE expires_at END
+				WHERE org_id = $1 AND request_id IN (SELECT id FROM approval_request WHERE org_id = $1 AND decided_at_entry = $2 AND scope <> '')`,
+			`UPDATE approval_request SET edited = '', note = '' WHERE org_id = $1 AND decided_at_entry = $2`,
+			`UPDATE approval_request SET scope = '{"kind":"pattern"}' WHERE org_id = $1 AND decided_at_entry = $2 AND scope LIKE '{"kind":"pattern"%'`,
+		} {
+			args := []any{orgID, position}
+			if strings.Contains(statement, "$3") {
+				args = append(args, database.Micros(tx.Now()))
+			}
+			if _, err := tx.Exec(ctx, statement, args...); err != nil {
+				return fmt.Errorf("erase what was approved at %d: %w", position, err)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package approval
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"writ/internal/audit"
+	"writ/internal/database"
+)
+
+// EventKind is what happened to a request.
+type EventKind string
+
+// The kinds. A question that is asked again is none of them.
+const (
+	EventOpened    EventKind = "opened"
+	EventVoted     EventKind = "voted" // a yes that is not enough yet
+	EventApproved  EventKind = "approved"
+	EventRejected  EventKind = "rejected"
+	EventCancelled EventKind = "cancelled"
+	EventExpired   EventKind = "expired"
+	EventUsed      EventKind = "used"    // what a yes gave let a call run
+	EventRevoked   EventKind = "revoked" // a wider yes was taken back
+)
+
+// Event is something that happened to a request. Numbers of an organization count
+// up without gaps, in the order of its log; they are written in the transaction of
+// what happened.
+type Event struct {
+	OrgID     string
+	Number    int64
+	RequestID string
+	Kind      EventKind
+	Actor     string // a person or key; empty: time
+	At        time.Time
+}
+
+// MaxEvents is how many events are read at a time.
+const MaxEvents = 500
+
+// Events are those of an organization after a number, oldest first. It asks
+// nobody's leave: it is for who follows the queue in the server's own name.
+func (s *Service) Events(ctx context.Context, orgID string, after int64, limit int) ([]Event, error) {
+	events, err := database.Collect(ctx, s.db, scanEvent, `
+		SELECT org_id, number, request_id, kind, actor, at
+		FROM approval_event
+		WHERE org_id = $1 AND number > $2
+		ORDER BY number
+		LIMIT $3`, orgID, after, min(max(limit, 1), MaxEvents))
+	if err != nil {
+		return nil, fmt.Errorf("read what happened to approvals of organization %s: %w", orgID, err)
+	}
+	return events, nil
+}
+
+// LastEvent is the number of an organization's latest event; zero: there is none.
+func (s *Service) LastEvent(ctx context.Context, orgID string) (int64, error) {
+	return lastEvent(ctx, s.db, orgID)
+}
+
+func lastEvent(ctx context.Context, r database.Reader, orgID string) (number int64, err error) {
+	err = r.QueryRow(ctx, `SELECT COALESCE(MAX(number), 0) FROM approval_event WHERE org_id = $1`, orgID).Scan(&number)
+	if err != nil {
+		return 0, fmt.Errorf("read the last event of organization %s: %w", orgID, err)
+	}
+	return number, nil
+}
+
+func scanEvent(s database.Scanner) (e Event, err error) {
+	var at int64
+	err = s.Scan(&e.OrgID, &e.Number, &e.RequestID, &e.Kind, &e.Actor, &at)
+	e.At = database.Time(at)
+	return e, err
+}
+
+// announce writes an event, and wakes who waits in this process once it is
+// committed. The log's lock makes its number the next.
+func announce(ctx context.Context, tx *database.Tx, orgID, requestID string, kind EventKind, actor string) error {
+	if !tx.HoldsLog(audit.LogOf(orgID)) {
+		return fmt.Errorf("announce that request %s was %s: the change does not declare the log of organization %s",
+			requestID, kind, orgID)
+	}
+	last, err := lastEvent(ctx, tx, orgID)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `
+		INSERT INTO approval_event (org_id, number, request_id, kind, actor, at)
+		VALUES ($1, $2, $3, $4, $5, $6)`, orgID, last+1, requestID, string(kind), actor, database.Micros(tx.Now()))
+	if err != nil {
+		return fmt.Errorf("announce that request %s was %s: %w", requestID, kind, err)
+	}
+	if bell, ok := tx.Shared(bellKey{}).(*bell); ok {
+		tx.AfterCommit(func() {
+			bell.counts.add(kind)
+			bell.ring(orgID)
+		})
+	}
+	return nil
+}
+
+// bellKey finds the bell of this process from within a transaction.
+type bellKey struct{}
+
+// bell wakes who waits for events of an organization, in this process.
+type bell struct {
+	mu      sync.Mutex
+	waiting map[string]chan struct{}
+	counts  counts
+}
+
+// next is closed with the next event of the organization.
+func (b *bell) next(orgID string) <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.waiting == nil {
+		b.waiting = map[string]chan struct{}{}
+	}
+	c, ok := b.waiting[orgID]
+	if !ok {
+		c = make(chan struct{})
+		b.waiting[orgID] = c
+	}
+	return c
+}
+
+func (b *bell) ring(orgID string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if c, ok := b.waiting[orgID]; ok {
+		close(c)
+		delete(b.waiting, orgID)
+	}
+}
+
+// Changed is closed when something happens to the organization's requests in this
+// process. Ask for it before reading, or what happens in between is missed. What
+// other processes do is seen only by looking from time to time.
+func (s *Service) Changed(orgID string) <-chan struct{} { return s.bell.next(orgID) }

@@ -1,0 +1,26 @@
+package approval_test
+
+import (
+	"strings"
+	"testing"
+
+	"writ/internal/approval"
+	"writ/internal/fault"
+)
+
+// TestNamesAreWhatTheyLookLike: a client cannot ask in a name that shows as another
+// one, or that holds a key.
+func TestNamesAreWhatTheyLookLike(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		for name, asked := range map[string]approval.Asked{
+			"turned":     {Tool: "pay\u202eyap"},
+			"hidden":     {Tool: "pay", Domain: "ba\u2060nk"},
+			"a new line": {Tool: "pay", Email: "ada\u2028@example.org"},
+			"a key":      {Tool: "pay", AgentID: "sk_live_" + strings.Repeat("4eC39HqLyjWD", 2)},
+		} {
+			_, _, err := w.approvals.Ask(t.Context(), w.key, asked)
+			wantFault(t, name, err, fault.Invalid)
+		}
+	})
+}

@@ -1,0 +1,92 @@
+package approval
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"writ/internal/database"
+	"writ/internal/fault"
+	"writ/internal/principal"
+)
+
+// maySayYes refuses who may not approve, and reports whether who approves a hold
+// is who asks for it, for lack of anybody else or by leave of the organization.
+func (s *Service) mayApprove(
+	ctx context.Context, tx *database.Tx, p principal.Principal, r *Request,
+) (self bool, err error) {
+	own := p.UserID == r.OwnerID
+	if r.Kind == Ask {
+		if !own {
+			return false, fault.New(fault.Forbidden, "this is asked of the person the agent works for")
+		}
+		return false, nil
+	}
+	if err := mayDecide(p, r); err != nil {
+		return false, err
+	}
+	if !own {
+		if named, err := s.isFor(ctx, tx, p, r); err != nil || !named {
+			return false, err
+		}
+	}
+	settings, err := readSettings(ctx, tx, r.OrgID)
+	if err != nil {
+		return false, err
+	}
+	if settings.SelfApproval {
+		return true, nil
+	}
+	return true, s.nobodyElse(ctx, tx, p, r)
+}
+
+// isFor reports whether the call is made for this very person, as it says itself.
+// That a client says so can only take a right away.
+func (s *Service) isFor(ctx context.Context, tx *database.Tx, p principal.Principal, r *Request) (bool, error) {
+	if r.UserID == "" && r.Email == "" {
+		return false, nil
+	}
+	if r.UserID == p.UserID {
+		return true, nil
+	}
+	if s.sources.Address == nil {
+		return false, errOwnRequest()
+	}
+	address, err := s.sources.Address(ctx, tx, p.UserID)
+	if err != nil {
+		return false, fmt.Errorf("find whom a call is for: %w", err)
+	}
+	return address != "" && (strings.EqualFold(address, r.Email) || strings.EqualFold(address, r.UserID)), nil
+}
+
+// nobodyElse refuses one's own request while another could answer it. The owner
+// of the key does not count for somebody else: the owner may not answer either.
+func (s *Service) nobodyElse(ctx context.Context, tx *database.Tx, p principal.Principal, r *Request) error {
+	if s.sources.Approvers == nil {
+		return errOwnRequest()
+	}
+	others, err := s.sources.Approvers(ctx, tx, r.OrgID, p.UserID, r.OwnerID)
+	if err != nil {
+		return fmt.Errorf("count who may approve: %w", err)
+	}
+	if others != 0 {
+		return errOwnRequest()
+	}
+	return nil
+}
+
+func errOwnRequest() error {
+	return fault.New(fault.Forbidden, "this is your own request: somebody else must approve")
+}
+
+// mayDecide admits who may approve and has the role that the rule wants, or a
+// higher one.
+func mayDecide(p principal.Principal, r *Request) error {
+	if err := p.Require(principal.DecideApprovals); err != nil {
+		return err
+	}
+	if !isEnough(p.Role, r.Role) {
+		return fault.New(fault.Forbidden, "this needs an approver with the role %s", r.Role)
+	}
+	return nil
+}

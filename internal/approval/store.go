@@ -1,0 +1,250 @@
+package approval
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"writ/internal/database"
+	"writ/internal/fault"
+	"writ/internal/intent/plan"
+	"writ/internal/principal"
+)
+
+// newest is how many requests about one call are looked at. There are several
+// only where calls differ in what a yes is bound to.
+const newest = 20
+
+// selectForCall reads the latest requests about a call that wait or were approved:
+// those that were opened for it, and those whose yes changed another call into it.
+// A yes is narrow. It serves what was asked: the same rule and the same approvers,
+// and where the request names an agent or a user, the call must name them too. Plan
+// and e-mail tell calls apart where both sides state them, and so does the rule: a
+// client that asks by itself knows none.
+func selectForCall(ctx context.Context, r database.Reader, c Call, w Requirement, since time.Time) (all []Request, err error) {
+	for _, column := range [...]string{"r.digest", "r.edited_digest"} {
+		requests, err := database.Collect(ctx, r, scanRequest, `SELECT `+columns+tables+`
+			WHERE r.key_id = $1 AND r.tool = $2 AND `+column+
+			` = $3 AND r.created_at > $4 AND r.status IN ('pending', 'approved')
+				AND r.org_id = $5 AND r.server = $6 AND r.kind = $7 AND r.role = $8 AND r.needed = $9
+				AND (r.plan_id = $10 OR r.plan_id = '' OR $10 = '')
+				AND (r.email = $11 OR r.email = '' OR $11 = '')
+				AND (r.agent_id = $12 OR r.agent_id = '')
+				AND (LOWER(r.user_id) = LOWER($13) OR r.user_id = '')
+				AND (r.policy_id = $14 AND r.rule = $15 OR r.policy_id = '')
+			ORDER BY r.created_at DESC, r.id DESC
+			LIMIT $16`,
+			c.KeyID, c.Tool, c.Digest, database.Micros(since), c.OrgID, c.Server, string(w.Kind), w.role(), w.needed(),
+			c.PlanID, c.Email,
+			c.AgentID, c.UserID, w.PolicyID, w.Rule, newest)
+		if err != nil {
+			return nil, fmt.Errorf("look for an approval: %w", err)
+		}
+		all = append(all, requests...)
+	}
+	return all, nil
+}
+
+// selectRejected reads the noes to a call that still hold. A no is wide: it is about
+// what the call would do, whichever plan, agent, session or rule it comes with, and
+// however tool and server are spelled. Another person's call it is not about, where
+// both are named. It is found by its status, of which there are few: people say it.
+func selectRejected(ctx context.Context, r database.Reader, c Call, now time.Time) ([]Request, error) {
+	requests, err := database.Collect(ctx, r, scanRequest, `SELECT `+columns+tables+`
+		WHERE r.org_id = $1 AND r.status = 'rejected' AND r.created_at > $2 AND r.expires_at > $3
+			AND r.key_id = $4 AND (r.digest = $5 OR r.edited_digest = $5)
+			AND (r.email = $6 OR r.email = '' OR $6 = '')
+			AND (LOWER(r.user_id) = LOWER($7) OR r.user_id = '' OR $7 = '')
+		ORDER BY r.decided_at DESC, r.id DESC
+		LIMIT $8`,
+		c.OrgID, database.Micros(oldest(now)), database.Micros(now), c.KeyID, c.Digest, c.Email, c.UserID, mostRejected)
+	if err != nil {
+		return nil, fmt.Errorf("look for a no: %w", err)
+	}
+	return slices.DeleteFunc(requests, func(r Request) bool { return !c.isOf(r.Call) }), nil
+}
+
+// mostRejected is how many noes to the same arguments are looked at, of whatever
+// tools.
+const mostRejected = 200
+
+// isOf reports whether two calls are of one tool, however they spell it.
+func (c Call) isOf(other Call) bool {
+	return strings.EqualFold(c.Server, other.Server) && strings.EqualFold(c.bareTool(), other.bareTool())
+}
+
+// bareTool is the tool without its server in front, as some harnesses write it.
+func (c Call) bareTool() string {
+	if server, tool, ok := plan.OwnName(c.Tool); ok && strings.EqualFold(server, c.Server) {
+		return tool
+	}
+	return c.Tool
+}
+
+// selectAsked reads the latest requests about what a client asks by itself,
+// whatever they want of approvers. Without arguments, amount and domain tell
+// questions apart. A no is found whichever plan is named, and first.
+func selectAsked(ctx context.Context, r database.Reader, asked Request, now time.Time) ([]Request, error) {
+	requests, err := database.Collect(ctx, r, scanRequest, `SELECT `+columns+tables+`
+		WHERE r.key_id = $1 AND r.tool = $2 AND r.digest = $3 AND r.created_at > $4 AND r.org_id = $5
+			AND (r.plan_id = $6 OR r.plan_id = '' OR $6 = '' OR r.status = 'rejected')
+			AND (r.email = $7 OR r.email = '' OR $7 = '')
+			AND ($8 = 1 OR r.amount = $9 AND r.domain = $10)
+			AND (r.status IN ('pending', 'approved') OR r.status = 'rejected' AND r.expires_at > $12)
+		ORDER BY CASE r.status WHEN 'rejected' THEN 0 ELSE 1 END, r.created_at DESC, r.id DESC
+		LIMIT $11`,
+		asked.KeyID, asked.Tool, asked.Digest, database.Micros(oldest(now)), asked.OrgID, asked.PlanID, asked.Email,
+		bit(len(asked.Digest) > 0), *asked.Amount, asked.Domain, newest, database.Micros(now))
+	if err != nil {
+		return nil, fmt.Errorf("look for a request: %w", err)
+	}
+	return requests, nil
+}
+
+// selectAlive reads requests of a key about a tool that wait or can be used, for
+// one person where that is stated. Two are enough to know that there are several.
+func selectAlive(
+	ctx context.Context, r database.Reader, p principal.Principal, tool, email string, now time.Time,
+) ([]Request, error) {
+	requests, err := database.Collect(ctx, r, scanRequest, `SELECT `+columns+tables+`
+		WHERE r.key_id = $1 AND r.tool = $2 AND r.org_id = $3 AND r.created_at > $6
+			AND (r.status = 'pending' AND r.expires_at > $4 OR r.status = 'approved' AND g.used_at IS NULL AND g.expires_at > $4)
+			AND (r.email = $5 OR r.email = '' OR $5 = '')
+		LIMIT 2`, p.KeyID, tool, p.OrgID, database.Micros(now), email, database.Micros(oldest(now)))
+	if err != nil {
+		return nil, fmt.Errorf("look for what was approved: %w", err)
+	}
+	return requests, nil
+}
+
+func selectRequest(ctx context.Context, r database.Reader, orgID, id string) (Request, error) {
+	if !database.IsID(id) || orgID == "" {
+		return Request{}, noSuchRequest()
+	}
+	request, err := scanRequest(r.QueryRow(ctx, `SELECT `+columns+tables+`WHERE r.org_id = $1 AND r.id = $2`, orgID,
+		id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return Request{}, noSuchRequest()
+	}
+	return request, wrapped("read request "+id, err)
+}
+
+func selectOverdue(ctx context.Context, tx *database.Tx, orgID string, most int) ([]Request, error) {
+	return database.Collect(ctx, tx, scanRequest, `SELECT `+columns+tables+`
+		WHERE r.org_id = $1 AND r.status = 'pending' AND r.expires_at <= $2
+		ORDER BY r.expires_at, r.id
+		LIMIT $3`, orgID, database.Micros(tx.Now()), most)
+}
+
+// selectVotes reads who said yes, in their order.
+func selectVotes(ctx context.Context, r database.Reader, requestID string) ([]Vote, error) {
+	votes, err := database.Collect(ctx, r, func(s database.Scanner) (v Vote, err error) {
+		var at int64
+		err = s.Scan(&v.UserID, &at)
+		v.At = database.Time(at)
+		return v, err
+	}, `SELECT user_id, created_at FROM approval_vote WHERE request_id = $1`, requestID)
+	slices.SortFunc(votes, func(a, b Vote) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.UserID, b.UserID)) })
+	return votes, err
+}
+
+func countPending(ctx context.Context, r database.Reader, keyID string, now time.Time) (n int, err error) {
+	err = r.QueryRow(ctx, `
+		SELECT COUNT(*)
+		FROM approval_request
+		WHERE key_id = $1 AND status = 'pending' AND expires_at > $2`, keyID, database.Micros(now)).Scan(&n)
+	return n, wrapped("count the requests that wait", err)
+}
+
+// countCancelled counts the requests of a key that were taken back and opened since.
+func countCancelled(ctx context.Context, r database.Reader, orgID, keyID string, since time.Time) (n int, err error) {
+	err = r.QueryRow(ctx, `
+		SELECT COUNT(*)
+		FROM approval_request
+		WHERE org_id = $1 AND status = 'cancelled' AND created_at > $2 AND key_id = $3`, orgID, database.Micros(since),
+		keyID).Scan(&n)
+	return n, wrapped("count the requests that were taken back", err)
+}
+
+// updateStatus writes what was decided about a request that waits.
+func updateStatus(ctx context.Context, tx *database.Tx, p principal.Principal, r *Request) error {
+	if r.Status != Pending {
+		now := tx.Now()
+		r.DecidedAt, r.DecidedBy, r.DecidedRole = &now, p.UserID, string(p.Role)
+	}
+	changed, err := tx.Exec(ctx, `
+		UPDATE approval_request
+		SET status = $3, note = $4, self_approved = $5, decided_at = $6, decided_by = $7, decided_role = $8,
+			scope = $9, edited = $10, edited_digest = $11
+		WHERE org_id = $1 AND id = $2 AND status = 'pending'`,
+		r.OrgID, r.ID, string(r.Status), r.Note, bit(r.SelfApproved), database.OptionalMicros(r.DecidedAt), r.DecidedBy,
+		r.DecidedRole,
+		r.said, r.Edited, r.editedDigest)
+	if err != nil {
+		return fmt.Errorf("answer request %s: %w", r.ID, err)
+	}
+	if changed != 1 {
+		return fault.New(fault.Conflict, "the request was answered by somebody else")
+	}
+	return nil
+}
+
+// coverRequest answers a request that waits by a wider yes.
+func coverRequest(ctx context.Context, tx *database.Tx, r *Request, allowID string) error {
+	_, err := tx.Exec(ctx, `
+		UPDATE approval_request
+		SET status = 'approved', decided_at = $3, covered_by = $4
+		WHERE org_id = $1 AND id = $2 AND status = 'pending'`, r.OrgID, r.ID, database.Micros(tx.Now()), allowID)
+	return wrapped("answer request "+r.ID, err)
+}
+
+// updateExecuted notes that the client says the call ran, and closes the grant.
+func updateExecuted(ctx context.Context, tx *database.Tx, r *Request) error {
+	now := tx.Now()
+	r.ExecutedAt = &now
+	_, err := tx.Exec(ctx, `
+		UPDATE approval_request
+		SET executed_at = $3
+		WHERE org_id = $1 AND id = $2 AND executed_at IS NULL`, r.OrgID, r.ID, database.Micros(now))
+	if err != nil {
+		return fmt.Errorf("note that request %s was executed: %w", r.ID, err)
+	}
+	if r.grant.id == "" || r.grant.used {
+		return nil
+	}
+	r.grant.used = true
+	_, err = tx.Exec(ctx, `
+		UPDATE approval_grant
+		SET used_at = $3
+		WHERE org_id = $1 AND id = $2 AND used_at IS NULL`, r.OrgID, r.grant.id, database.Micros(now))
+	return wrapped("close the grant of request "+r.ID, err)
+}
+
+// addVote writes down a person's yes, which counts once.
+func addVote(ctx context.Context, tx *database.Tx, requestID, userID string) error {
+	added, err := tx.Exec(ctx, `
+		INSERT INTO approval_vote (request_id, user_id, created_at)
+		VALUES ($1, $2, $3)
+		ON CONFLICT (request_id, user_id) DO NOTHING`, requestID, userID, database.Micros(tx.Now()))
+	if err != nil {
+		return fmt.Errorf("approve request %s: %w", requestID, err)
+	}
+	if added == 0 {
+		return fault.New(fault.Conflict, "you have approved this already: somebody else must, too")
+	}
+	return nil
+}
+
+func insertGrant(ctx context.Context, tx *database.Tx, r *Request) error {
+	r.grant = grant{id: database.NewID(), expiresAt: tx.Now().Add(r.GrantLife())}
+	_, err := tx.Exec(ctx, `
+		INSERT INTO approval_grant (id, request_id, org_id, created_at, expires_at, decision_id)
+		VALUES ($1, $2, $3, $4, $5, '')`,
+		r.grant.id, r.ID, r.OrgID, database.Micros(tx.Now()), database.Micros(r.grant.expiresAt))
+	return wrapped("grant request "+r.ID, err)
+}

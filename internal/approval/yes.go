@@ -1,0 +1,225 @@
+package approval
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"writ/internal/fault"
+)
+
+// Yes is what an approver says. The zero value permits the very call, once.
+type Approval struct {
+	Note  string
+	Scope Scope
+	// Arguments are the call's as the approver wants them: a JSON object, only with
+	// the scope once. Nil leaves them as they are.
+	Arguments []byte
+}
+
+// ScopeKind is how far a yes reaches.
+type ScopeKind string
+
+// The kinds. The zero value is Once.
+const (
+	Once      ScopeKind = "once"    // this very call
+	Session   ScopeKind = "session" // this tool, in the session of the call
+	Minutes   ScopeKind = "minutes" // this tool, for some time
+	ByPattern ScopeKind = "pattern" // this tool, with arguments that fit
+	Plan      ScopeKind = "plan"    // whatever the plan of the call holds
+)
+
+// Limits of a yes that is wider than once.
+const (
+	MaxStandingMinutes = 8 * 60
+	MaxAllowUses       = 1000
+
+	defaultAllowMinutes = 60
+	defaultAllowUses    = 100
+)
+
+// Scope is how far a yes reaches: what, how long and how often. With Once all the
+// rest is empty; else Minutes and Uses may be zero, for an hour and a hundred.
+type Scope struct {
+	Kind    ScopeKind `json:"kind"`
+	Minutes int       `json:"minutes,omitzero"`
+	Uses    int       `json:"uses,omitzero"`
+	Pattern Pattern   `json:"pattern,omitempty"`
+}
+
+// once reports whether the yes is for the very call.
+func (s Scope) once() bool { return s.Kind == "" || s.Kind == Once }
+
+// minutes is how long the yes holds.
+func (s Scope) minutes() int {
+	if s.Minutes == 0 {
+		return defaultAllowMinutes
+	}
+	return s.Minutes
+}
+
+// uses is how often the yes may be used.
+func (s Scope) uses() int {
+	if s.Uses == 0 {
+		return defaultAllowUses
+	}
+	return s.Uses
+}
+
+// life is how long the yes holds.
+func (s Scope) life() time.Duration { return time.Duration(s.minutes()) * time.Minute }
+
+// complete is the scope with what it leaves to us filled in, so that two that
+// mean the same are equal.
+func (s Scope) complete() Scope {
+	if s.once() {
+		return Scope{Kind: Once}
+	}
+	s.Minutes, s.Uses = s.minutes(), s.uses()
+	return s
+}
+
+// check refuses a scope that does not fit the request.
+func (s Scope) check(r *Request) error {
+	if s.once() {
+		if s.Minutes != 0 || s.Uses != 0 || len(s.Pattern) > 0 {
+			return fault.Field("scope", "once is one run of the very call: it takes no minutes, uses or pattern")
+		}
+		return nil
+	}
+	if s.Minutes < 0 || s.Minutes > MaxStandingMinutes {
+		return fault.Field("scope.minutes", "must be from 1 to %d", MaxStandingMinutes)
+	}
+	if s.Uses < 0 || s.Uses > MaxAllowUses {
+		return fault.Field("scope.uses", "must be from 1 to %d", MaxAllowUses)
+	}
+	if len(s.Pattern) > 0 && s.Kind != ByPattern {
+		return fault.Field("scope.pattern", "goes with the kind pattern only")
+	}
+	return s.checkKind(r)
+}
+
+func (s Scope) checkKind(r *Request) error {
+	switch s.Kind {
+	case Session:
+		if r.SessionID == "" {
+			return fault.Field("scope.kind", "the call names no session")
+		}
+	case Minutes:
+		if s.Minutes == 0 {
+			return fault.Field("scope.minutes", "must be from 1 to %d", MaxStandingMinutes)
+		}
+	case ByPattern:
+		if err := s.Pattern.check(); err != nil {
+			return err
+		}
+		return s.Pattern.fitsRequest(r)
+	case Plan:
+		if r.PlanID == "" {
+			return fault.Field("scope.kind", "the call belongs to no plan")
+		}
+	default:
+		return fault.Field("scope.kind", "must be once, session, minutes, pattern or plan")
+	}
+	return nil
+}
+
+// Words say what a yes of this scope to the request permits. The same scope and
+// request always give the same words.
+func (s Scope) Words(r Request) string {
+	tool := printable(r.Server + "." + r.Tool)
+	if s.once() {
+		which := "these"
+		if len(r.editedDigest) > 0 {
+			which = "the changed"
+		}
+		return fmt.Sprintf("One call of %s with exactly %s arguments, within %s.", tool, which, lasting(r.GrantLife()))
+	}
+	var what string
+	switch s.Kind {
+	case Session:
+		what = fmt.Sprintf("Any call of %s in the session %q, whatever its arguments are", tool, r.SessionID)
+	case Minutes:
+		what = fmt.Sprintf("Any call of %s, whatever its arguments are", tool)
+	case ByPattern:
+		what = fmt.Sprintf("Any call of %s where %s, and nothing else is given", tool, s.Pattern.Words())
+	case Plan:
+		what = fmt.Sprintf("Every call within the plan %s that would wait for the same approval, of whatever tool and arguments", printable(r.PlanID))
+	default:
+		return "Nothing: this is no known scope."
+	}
+	return fmt.Sprintf("%s, by %s, at most %s within %s. What a rule denies stays denied.",
+		what, r.callerWords(), times(s.uses()), lasting(s.life()))
+}
+
+// callerWords say who a wider yes is for.
+func (r *Request) callerWords() string {
+	words := "this API key"
+	if r.AgentID != "" {
+		words += fmt.Sprintf(", agent %q", r.AgentID)
+	}
+	if r.Email != "" {
+		words += fmt.Sprintf(", for %q", r.Email)
+	} else if r.UserID != "" {
+		words += fmt.Sprintf(", for user %q", r.UserID)
+	}
+	return words
+}
+
+// plainly is a name as it is, or in quotes where it could pass for more than a
+// name: agents choose them.
+func printable(name string) string {
+	for _, c := range name {
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
+			strings.ContainsRune("._-:/@", c)) {
+			return strconv.Quote(name)
+		}
+	}
+	return name
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// lasting is a duration as people say it.
+func lasting(d time.Duration) string {
+	var parts []string
+	for _, unit := range [...]struct {
+		name string
+		size time.Duration
+	}{{"hour", time.Hour}, {"minute", time.Minute}, {"second", time.Second}} {
+		n := int64(d / unit.size)
+		d %= unit.size
+		switch {
+		case n == 1:
+			parts = append(parts, "1 "+unit.name)
+		case n > 1:
+			parts = append(parts, fmt.Sprintf("%d %ss", n, unit.name))
+		}
+	}
+	if len(parts) == 0 {
+		return "no time"
+	}
+	return strings.Join(parts, " and ")
+}
+
+// text is the scope as it is stored.
+func (s Scope) text() (string, error) {
+	text, err := json.Marshal(s.complete(), json.Deterministic(true))
+	return string(text), err
+}
+
+func parseScope(text string) (s Scope, err error) {
+	if text == "" {
+		return Scope{}, nil
+	}
+	err = json.Unmarshal([]byte(text), &s)
+	return s, err
+}

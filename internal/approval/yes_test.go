@@ -1,0 +1,98 @@
+package approval_test
+
+import (
+	"testing"
+
+	"writ/internal/approval"
+	"writ/internal/fault"
+)
+
+// TestWords: an approver reads these before saying yes, so each promise of a
+// scope must stand in them.
+func TestWords(t *testing.T) {
+	t.Parallel()
+	r := approval.Request{Call: approval.Call{
+		Server:    "bank",
+		Tool:      "pay",
+		AgentID:   "billing",
+		Email:     "ada@example.org",
+		SessionID: "s1",
+		PlanID:    "p1",
+	}}
+	bare := approval.Request{Call: approval.Call{Server: "bank", Tool: "pay", UserID: "u7"}}
+	for _, c := range []struct {
+		request approval.Request
+		scope   approval.Scope
+		want    string
+	}{
+		{r, approval.Scope{}, "One call of bank.pay with exactly these arguments, within 10 minutes."},
+		{r, approval.Scope{Kind: approval.Session},
+			`Any call of bank.pay in the session "s1", whatever its arguments are, by this API key, agent "billing", for "ada@example.org", at most 100 times within 1 hour. What a rule denies stays denied.`},
+		{bare, approval.Scope{Kind: approval.Minutes, Minutes: 90, Uses: 1},
+			`Any call of bank.pay, whatever its arguments are, by this API key, for user "u7", at most once within 1 hour and 30 minutes. What a rule denies stays denied.`},
+		{approval.Request{Call: approval.Call{Server: "bank", Tool: "pay"}},
+			approval.Scope{
+				Kind: approval.ByPattern,
+				Uses: 5,
+				Pattern: pattern(t,
+					`{"to":{"equals":"x"},"amount":{"min":1,"max":100.0},"memo":{"any":true},"way":{"oneOf":["a","b"]},"ref":{"prefix":"INV-"},"lo":{"min":0},"hi":{"max":9}}`),
+			},
+			`Any call of bank.pay where amount is from 1 to 100 and hi is at most 9 and lo is at least 0 and memo is anything and ref begins with "INV-" and to is "x" and way is one of "a", "b", and nothing else is given, by this API key, at most 5 times within 1 hour. What a rule denies stays denied.`},
+		{r, approval.Scope{Kind: approval.Plan, Minutes: 480, Uses: 1000},
+			`Every call within the plan p1 that would wait for the same approval, of whatever tool and arguments, by this API key, agent "billing", for "ada@example.org", at most 1000 times within 8 hours. What a rule denies stays denied.`},
+		{approval.Request{Call: approval.Call{Server: "bank", Tool: "look, once. Also \u202epay"}},
+			approval.Scope{},
+			`One call of "bank.look, once. Also \u202epay" with exactly these arguments, within 10 minutes.`},
+		{r, approval.Scope{Kind: "all"}, "Nothing: this is no known scope."},
+	} {
+		if got := c.scope.Words(c.request); got != c.want {
+			t.Errorf("%s:\n%s\nwant\n%s", c.scope.Kind, got, c.want)
+		}
+	}
+}
+
+// TestScopesThatAreRefused: nothing is given, and the request waits on.
+func TestScopesThatAreRefused(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, w *world) {
+		r, bob := w.open(hold), w.person("approver") // names neither session nor plan
+		for name, yes := range map[string]approval.Approval{
+			"unknown":          {Scope: approval.Scope{Kind: "always"}},
+			"no session":       {Scope: approval.Scope{Kind: approval.Session}},
+			"no plan":          {Scope: approval.Scope{Kind: approval.Plan}},
+			"no minutes":       {Scope: approval.Scope{Kind: approval.Minutes}},
+			"too long":         {Scope: approval.Scope{Kind: approval.Minutes, Minutes: 481}},
+			"negative":         {Scope: approval.Scope{Kind: approval.Minutes, Minutes: -5}},
+			"too often":        {Scope: approval.Scope{Kind: approval.Minutes, Minutes: 5, Uses: 1001}},
+			"negative uses":    {Scope: approval.Scope{Kind: approval.Minutes, Minutes: 5, Uses: -1}},
+			"once for minutes": {Scope: approval.Scope{Minutes: 5}},
+			"once with a pattern": {
+				Scope: approval.Scope{Kind: approval.Once, Pattern: approval.Pattern{{Path: "a", Any: true}}},
+			},
+			"pattern without one": {Scope: approval.Scope{Kind: approval.ByPattern}},
+			"minutes with pattern": {
+				Scope: approval.Scope{
+					Kind: approval.Minutes, Minutes: 5, Pattern: pattern(t, `{"a":{"equals":1}}`),
+				},
+			},
+			"any pattern": {
+				Scope: approval.Scope{
+					Kind: approval.ByPattern, Pattern: approval.Pattern{{Path: "a", Any: true}},
+				},
+			},
+			"edited and wide": {
+				Scope: approval.Scope{Kind: approval.Minutes, Minutes: 5}, Arguments: []byte(`{"a":1}`),
+			},
+			"edited to a list":   {Arguments: []byte(`[]`)},
+			"edited twice":       {Arguments: []byte(`{"a":1,"a":2}`)},
+			"edited to a secret": {Arguments: []byte(`{"password":"hunter2"}`)},
+		} {
+			_, err := w.approvals.Approve(t.Context(), bob, r.ID, yes)
+			wantFault(t, name, err, fault.Invalid)
+		}
+		got, err := w.approvals.Get(t.Context(), bob, r.ID)
+		if err != nil || got.Status != approval.Pending || len(got.Votes) != 0 || got.Scope.Kind != "" {
+			t.Errorf("after: %+v, %v", got, err)
+		}
+	})
+}

@@ -1,0 +1,157 @@
+package forwarding
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"writ/internal/decision"
+	"writ/internal/forwarding/message"
+	"writ/internal/telemetry"
+)
+
+// How much is sent at a time.
+const (
+	// fullParcel is the size at which no more spans are added. With one more of the
+	// largest it still is a request that package outbound sends.
+	fullParcel = 180 << 10
+	maxSpans   = 500 // of one request
+	readAhead  = 100 // traces, spans or decisions that are read at a time
+	// maxPassed is how many traces are passed over in one step: the server's own,
+	// and those that have waited too long.
+	maxPassed = 5_000
+)
+
+// Values of Position.Span below every number of a span.
+const (
+	nothingSent = int64(-2)
+	rootSent    = int64(-1) // the span that stands for the trace
+)
+
+// parcel is the next piece of one kind that is to be sent, and what follows.
+type batch struct {
+	request   message.Request
+	decisions bool     // else traces
+	next      Position // once it is sent
+	lost      int64    // traces or decisions that have waited too long
+	lostUntil time.Time
+}
+
+// isEmpty reports whether there is nothing to do at all.
+func (p *batch) isEmpty(f *Forwarding) bool { return p.request.Len() == 0 && p.next == f.Position }
+
+// lose counts something that has waited too long.
+func (p *batch) lose(at time.Time) {
+	p.lost++
+	p.lostUntil = at
+}
+
+// full reports whether no more may be added.
+func (p *batch) full(limit int) bool {
+	return p.request.Len() >= limit || p.request.Size() >= fullParcel
+}
+
+// nextDecisions makes a parcel of up to limit decisions. One that holds any lost is
+// without others, so that losses are told even while nothing can be sent.
+func (s *Service) nextDecisions(ctx context.Context, f *Forwarding, limit int) (*batch, error) {
+	p := &batch{decisions: true, next: f.Position}
+	expired := s.db.Now().Add(-f.MaxAge)
+	for {
+		records, err := decision.Read(ctx, s.db, f.OrgID, p.next.Decision, readAhead)
+		if err != nil {
+			return nil, fmt.Errorf("read decisions to forward: %w", err)
+		}
+		for i := range records {
+			d := &records[i]
+			isLost := d.At.Before(expired)
+			switch {
+			case isLost && p.request.Len() == 0:
+				p.lose(d.At)
+			case isLost || p.lost > 0 || p.full(limit):
+				return p, nil
+			default:
+				p.request.Add(decisionService, decisionSpan(d, f.Content))
+			}
+			p.next.Decision = d.Index + 1
+		}
+		if len(records) < readAhead || p.lost >= maxPassed {
+			return p, nil
+		}
+	}
+}
+
+// nextTraces makes a parcel of up to limit spans of traces. Traces in which Writ
+// shows its decisions are passed over: decisions are sent from the log. A long trace
+// goes in several parcels.
+func (s *Service) nextTraces(ctx context.Context, f *Forwarding, limit int) (*batch, error) {
+	p := &batch{next: f.Position}
+	expired := s.db.Now().Add(-f.MaxAge)
+	for passed := 0; passed < maxPassed; {
+		arrivals, next, err := s.telemetry.Arrived(ctx, f.OrgID, p.next.Trace, readAhead)
+		if err != nil {
+			return nil, fmt.Errorf("read traces to forward: %w", err)
+		}
+		if next == p.next.Trace {
+			return p, nil
+		}
+		for i := range arrivals {
+			a := &arrivals[i]
+			isLost := a.At.Before(expired)
+			switch {
+			case a.Own():
+				passed++
+			case isLost && p.request.Len() == 0:
+				p.lose(a.At)
+				passed++
+			case isLost || p.lost > 0:
+				return p, nil
+			default:
+				whole, err := s.addTrace(ctx, p, a, f.Content, limit)
+				if err != nil || !whole {
+					return p, err
+				}
+			}
+			p.next.Trace, p.next.Span = a.Cursor, nothingSent
+		}
+		p.next.Trace, p.next.Span = next, nothingSent // further than the last where some were removed
+	}
+	return p, nil
+}
+
+// addTrace adds what an arrival brought, from where the parcel stands, and reports
+// whether all of it is there.
+func (s *Service) addTrace(
+	ctx context.Context, p *batch, a *telemetry.Arrival, content Content, limit int,
+) (whole bool, err error) {
+	service := serviceOf(&a.TraceItem)
+	for {
+		spans, err := s.telemetry.ArrivedSpans(ctx, a, max(p.next.Span, telemetry.FirstSpan), readAhead)
+		if err != nil {
+			return false, fmt.Errorf("read spans to forward: %w", err)
+		}
+		rooted := !a.Grew &&
+			(len(spans) == 0 && p.next.Span < telemetry.WholeSpans ||
+				len(spans) > 0 && spans[0].Number < telemetry.WholeSpans)
+		if rooted && p.next.Span == nothingSent {
+			if p.full(limit) {
+				return false, nil
+			}
+			root := a.TraceItem
+			if root.Attributes, err = s.telemetry.ArrivedAttributes(ctx, a); err != nil {
+				return false, err
+			}
+			p.request.Add(service, rootSpan(&root, content))
+			p.next.Span = rootSent
+		}
+		for i := range spans {
+			if p.full(limit) {
+				return false, nil
+			}
+			p.request.Add(service, traceSpan(&a.TraceItem, &spans[i], rooted, content))
+			p.next.Span = spans[i].Number
+		}
+		if len(spans) < readAhead {
+			return true, nil
+		}
+	}
+}

@@ -1,4 +1,0 @@
-package observability
-
-// LandingQuery finds what arrived.
-const LandingQuery = landingQuery

@@ -1,0 +1,129 @@
+package clientpolicy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"writ/internal/policy/document"
+	"writ/internal/policy/glob"
+	"writ/internal/verdict"
+)
+
+// manifestOutside is the rule that denies what a manifest does not list.
+const manifestOutside = "manifest-outside"
+
+// The condition of that rule, around the list.
+const (
+	outsideBefore = `!(server + "." + tool).glob(`
+	outsideAfter  = `)`
+)
+
+// Narrowing is the manifest as a policy that only denies: what the manifest
+// denies, and all that it does not allow. Beside an organization's own policies
+// it takes away and grants nothing; alone it denies everything.
+func (m Manifest) Narrowing(name string) (*document.Document, error) {
+	lists, err := m.Document(name) // for its checks
+	if err != nil {
+		return nil, err
+	}
+	doc := &document.Document{Version: document.Version, Name: name, Default: verdict.Deny}
+	for _, rule := range lists.Rules {
+		if rule.Effect == verdict.Deny {
+			doc.Rules = append(doc.Rules, rule)
+		}
+	}
+	outside := document.Rule{
+		ID:      manifestOutside,
+		Effect:  verdict.Deny,
+		Tools:   []document.Pattern{"*"},
+		Message: "The agent's manifest does not list this tool.",
+	}
+	if len(m.Allow) > 0 {
+		list, err := json.Marshal(m.Allow)
+		if err != nil {
+			return nil, fmt.Errorf("policy.allow: %w", err)
+		}
+		outside.When = outsideBefore + string(list) + outsideAfter
+	}
+	if len(outside.When) > document.MaxCondition {
+		return nil, fmt.Errorf("policy.allow: has more patterns than fit into %d bytes: use stars",
+			document.MaxCondition)
+	}
+	doc.Rules = append(doc.Rules, outside)
+	return doc, nil
+}
+
+// Within reports whether the manifest allows nothing that the other, given as its
+// Narrowing, did not. What was written by a person in its place is no Narrowing:
+// then nobody can say, and the answer is no.
+func (m Manifest) Within(other *document.Document) bool {
+	old, ok := narrowed(other)
+	if !ok {
+		return false
+	}
+	for _, allowed := range m.Allow {
+		if !slices.ContainsFunc(old.Allow, func(pattern string) bool {
+			return pattern == allowed || covers(pattern, allowed)
+		}) {
+			return false
+		}
+	}
+	for _, denied := range old.Deny {
+		if !slices.Contains(m.Deny, denied) {
+			return false
+		}
+	}
+	return true
+}
+
+// covers reports whether a pattern matches all that another, or a name, does.
+// Matching the other's own text is enough when that has no star, and when the
+// pattern is a server's every tool.
+func covers(pattern, other string) bool {
+	if !strings.Contains(other, "*") {
+		return glob.Match(pattern, other)
+	}
+	server, all := strings.CutSuffix(pattern, ".*")
+	return all && strings.HasPrefix(other, server+".")
+}
+
+// narrowed reads a Narrowing back.
+func narrowed(doc *document.Document) (m Manifest, ok bool) {
+	if doc.Default != verdict.Deny {
+		return m, false
+	}
+	for _, rule := range doc.Rules {
+		switch {
+		case rule.Effect != verdict.Deny || rule.Limit != nil:
+			return m, false
+		case rule.ID == manifestDeny && rule.When == "":
+			for _, pattern := range rule.Tools {
+				m.Deny = append(m.Deny, string(pattern))
+			}
+		case rule.ID == manifestOutside && slices.Equal(rule.Tools, []document.Pattern{"*"}):
+			if m.Allow, ok = outsideList(rule.When); !ok {
+				return m, false
+			}
+		default:
+			return m, false
+		}
+	}
+	return m, ok
+}
+
+func outsideList(when string) (allow []string, ok bool) {
+	if when == "" {
+		return []string{}, true
+	}
+	list, ok := strings.CutPrefix(when, outsideBefore)
+	if ok {
+		list, ok = strings.CutSuffix(list, outsideAfter)
+	}
+	if !ok || json.Unmarshal([]byte(list), &allow) != nil {
+		return nil, false
+	}
+	return allow, true
+}

@@ -1,0 +1,125 @@
+package lint
+
+import (
+	"fmt"
+
+	"writ/internal/policy/document"
+	"writ/internal/verdict"
+)
+
+// findLimits tells of a limit that never holds back a call: what it would stop is
+// let through by something else, or was stopped before.
+func (r *reader) findLimits(i int) {
+	rule := &r.doc.Rules[i]
+	if rule.Limit == nil {
+		return
+	}
+	p := place(r.doc, i, "limit")
+	if rule.Effect == verdict.Allow && r.defaultForSome == verdict.Allow {
+		p.Message = "never holds back a call: once it is spent, the default allows"
+		r.add(Contradictory, p,
+			"make the default ask, hold or deny, or the rule a deny, which counts once the limit is spent")
+		return
+	}
+	if by, ok := r.unlimited(rule); ok {
+		p.Message = fmt.Sprintf("changes nothing: %s, which has no limit, comes to %s for the same calls", by,
+			by.rule.Effect)
+		r.add(Contradictory, p, "remove one of the two rules, or narrow the other one")
+		return
+	}
+	for j := range r.doc.Rules {
+		if r.left <= 0 {
+			return
+		}
+		other := &r.doc.Rules[j]
+		if j == i || other.Limit == nil || !r.sameCalls(j, rule) {
+			continue
+		}
+		if message, fix := pointless(rule, other, func() bool {
+			return r.coversAll(rule.Tools, other.Tools)
+		}); message != "" {
+			p.Message = message
+			r.add(Contradictory, p, fix)
+			return
+		}
+	}
+}
+
+// unlimited is a rule without limit that does the same for all the rule's calls.
+func (r *reader) unlimited(rule *document.Rule) (by source, ok bool) {
+	for _, pattern := range rule.Tools {
+		by, ok = r.covering(pattern, func(s source) bool { return s.policy == "" && s.rule.Effect == rule.Effect })
+		if !ok {
+			return source{}, false
+		}
+	}
+	return by, ok
+}
+
+// sameCalls reports whether the policy's j-th rule is about every call that
+// another is about.
+func (r *reader) sameCalls(j int, rule *document.Rule) bool {
+	other := &r.doc.Rules[j]
+	if r.left--; r.settled[j] != always && other.When != rule.When {
+		return false
+	}
+	return r.coversAll(other.Tools, rule.Tools)
+}
+
+// coversAll reports whether each of some patterns is held by one of others.
+func (r *reader) coversAll(patterns, others []document.Pattern) bool {
+	for _, other := range others {
+		held := false
+		for _, pattern := range patterns {
+			if r.left--; r.left <= 0 {
+				return false
+			}
+			if held = holdsAll(pattern, other); held {
+				break
+			}
+		}
+		if !held {
+			return false
+		}
+	}
+	return true
+}
+
+// pointless says why the limit of a rule never counts beside that of another,
+// which is about all its calls. Where both are about the same ones, equal is true.
+func pointless(rule, other *document.Rule, equal func() bool) (message, fix string) {
+	a, b := rule.Limit, other.Limit
+	unit, most := amountOf(a)
+	otherUnit, otherMost := amountOf(b)
+	if unit != otherUnit {
+		return "", ""
+	}
+	if rule.Effect == verdict.Allow && other.Effect == verdict.Allow {
+		twins := a.Per == b.Per && a.By == b.By && most <= otherMost && equal()
+		if twins && (most < otherMost || rule.ID > other.ID) {
+			return fmt.Sprintf("never holds back a call: once it is spent, rule %s goes on allowing, whose limit is not lower", other.ID),
+				"keep the one limit that was meant, or make this rule a deny, which counts once the limit is spent"
+		}
+		return "", ""
+	}
+	// What is spent in a window is spent in every longer one that it lies in.
+	first := other.Effect <= rule.Effect && b.Per%a.Per == 0 && (b.By == a.By || b.By == document.Organization) &&
+		otherMost <= most
+	same := a.Per == b.Per && a.By == b.By && most == otherMost && other.Effect == rule.Effect
+	if first && (!same || rule.ID > other.ID || !equal()) {
+		return fmt.Sprintf("is never reached: that of rule %s is spent first, and comes to %s", other.ID, other.Effect),
+			"lower this limit, raise the other, or remove one of the two"
+	}
+	return "", ""
+}
+
+// amountOf is what a limit counts, and how much of it there is.
+func amountOf(l *document.Limit) (unit string, most int64) {
+	switch {
+	case l.Calls > 0:
+		return "calls", l.Calls
+	case l.Cost > 0:
+		return "cost", l.Cost
+	}
+	return "tokens", l.Tokens
+}

@@ -1,0 +1,266 @@
+package lint
+
+import (
+	"fmt"
+	"strings"
+
+	"writ/internal/policy/document"
+	"writ/internal/policy/engine"
+	"writ/internal/policy/glob"
+	"writ/internal/verdict"
+)
+
+// Beside is a policy that is in force beside the one that is looked at: what it
+// denies no other policy allows, and where no rule decides the strictest default
+// counts.
+type Beside struct {
+	Name   string
+	Policy *engine.Policy
+	Bound  bool // it counts for some callers only
+}
+
+// Of finds what the text of a policy shows, alone and beside others.
+func Of(p *engine.Policy, beside ...Beside) Report {
+	r := &reader{policy: p, doc: p.Document(), left: maxCompared}
+	r.settled = r.gather("", p)
+	r.defaultForAll, r.defaultForSome = r.doc.Default, r.doc.Default
+	for _, b := range beside {
+		fallback := b.Policy.Document().Default
+		r.defaultForSome = min(r.defaultForSome, fallback)
+		if !b.Bound {
+			r.defaultForAll = min(r.defaultForAll, fallback)
+			r.gather(b.Name, b.Policy)
+		}
+	}
+	r.findBroadDefault()
+	for i := range r.doc.Rules {
+		if r.findNever(i) || r.findUnreachable(i) {
+			continue
+		}
+		r.findBroad(i)
+		r.findLimits(i)
+	}
+	r.report.Incomplete = r.left <= 0 || r.work >= maxWork
+	return r.report.sorted()
+}
+
+// reader goes through one policy.
+type reader struct {
+	policy  *engine.Policy
+	doc     *document.Document
+	settled []settled // of each rule
+	steady  cover     // rules that match every call of their tools
+	left    int       // pairs of patterns that may still be compared
+	work    uint64    // that conditions took
+	report  Report
+	// What is said where no rule decides, at the loosest and at the strictest.
+	defaultForAll, defaultForSome verdict.Verdict
+}
+
+// settled is what a condition comes to for every call, if that is the same.
+type settled int
+
+const (
+	depends settled = iota
+	never
+	always
+)
+
+// cover is the patterns of rules, to be asked which of them hold another. Most
+// have no star, and hold but themselves.
+type cover struct {
+	exact map[document.Pattern][]source
+	stars []starred
+}
+
+// source is the rule that a pattern is of.
+type source struct {
+	policy string // its name; empty: the one that is looked at
+	rule   *document.Rule
+}
+
+type starred struct {
+	pattern document.Pattern
+	source
+}
+
+func (c *cover) add(s source) {
+	if c.exact == nil {
+		c.exact = map[document.Pattern][]source{}
+	}
+	for _, pattern := range s.rule.Tools {
+		if strings.Contains(string(pattern), "*") {
+			c.stars = append(c.stars, starred{pattern, s})
+		} else {
+			c.exact[pattern] = append(c.exact[pattern], s)
+		}
+	}
+}
+
+// gather notes the rules of a policy that match every call of their tools, and
+// what each condition comes to.
+func (r *reader) gather(name string, p *engine.Policy) []settled {
+	doc := p.Document()
+	all := make([]settled, len(doc.Rules))
+	for i := range doc.Rules {
+		if r.work >= maxWork {
+			break
+		}
+		holds, known, work := p.Settled(i)
+		r.work += work
+		switch {
+		case !known:
+		case !holds:
+			all[i] = never
+		default:
+			all[i] = always
+			if doc.Rules[i].Limit == nil {
+				r.steady.add(source{name, &doc.Rules[i]})
+			}
+		}
+	}
+	return all
+}
+
+// covering is the first rule that has a pattern which holds all tools of another,
+// and that is wanted.
+func (r *reader) covering(pattern document.Pattern, wanted func(source) bool) (found source, ok bool) {
+	for _, s := range r.steady.exact[pattern] {
+		r.left--
+		if wanted(s) {
+			return s, true
+		}
+	}
+	for i := range r.steady.stars {
+		if r.left <= 0 {
+			return source{}, false
+		}
+		r.left--
+		if s := &r.steady.stars[i]; holdsAll(s.pattern, pattern) && wanted(s.source) {
+			return s.source, true
+		}
+	}
+	return source{}, false
+}
+
+// holdsAll reports whether a pattern names every tool that another does. A star of
+// the other is but a character that no pattern spells out, so only a star covers it.
+func holdsAll(pattern, other document.Pattern) bool {
+	server, tool := pattern.Split()
+	otherServer, otherTool := other.Split()
+	return glob.Match(server, otherServer) && glob.Match(tool, otherTool)
+}
+
+// findNever tells of a condition that is false for every call.
+func (r *reader) findNever(i int) bool {
+	rule := &r.doc.Rules[i]
+	switch r.settled[i] {
+	case never:
+		p := place(r.doc, i, "when")
+		p.Message = "is false for every call, so the rule never matches"
+		r.add(Unreachable, p, "write the condition that was meant, or remove the rule")
+		return true
+	case always:
+		return false
+	}
+	for j, pattern := range rule.Tools {
+		if strings.Contains(string(pattern), "*") {
+			continue
+		}
+		if r.work >= maxWork {
+			return false
+		}
+		server, tool := pattern.Split()
+		holds, settled, work := r.policy.SettledFor(i, server, tool)
+		r.work += work
+		if settled && !holds {
+			p := place(r.doc, i, fmt.Sprintf("tools[%d]", j))
+			p.Message = fmt.Sprintf("the condition is false for every call of %s", pattern)
+			r.add(Unreachable, p, "remove the tool here, or what the condition says about server and tool")
+		}
+	}
+	return false
+}
+
+// findUnreachable tells of a rule, or of a pattern of it, that another always
+// comes before. It reports whether that is the whole rule.
+func (r *reader) findUnreachable(i int) bool {
+	rule := &r.doc.Rules[i]
+	before := func(s source) bool {
+		if s.rule.Effect != rule.Effect {
+			return s.rule.Effect < rule.Effect
+		}
+		return s.policy == "" && s.rule.ID < rule.ID && rule.Limit == nil
+	}
+	found := map[int]source{}
+	for j, pattern := range rule.Tools {
+		if s, ok := r.covering(pattern, before); ok {
+			found[j] = s
+		}
+	}
+	if len(found) == len(rule.Tools) {
+		r.unreachable(place(r.doc, i, ""), "the rule never decides", rule, found[0])
+		return true
+	}
+	for j, pattern := range rule.Tools {
+		if s, ok := found[j]; ok {
+			r.unreachable(place(r.doc, i, fmt.Sprintf("tools[%d]", j)),
+				fmt.Sprintf("the rule never decides about %s", pattern), rule, s)
+		}
+	}
+	return false
+}
+
+func (r *reader) unreachable(p document.Problem, what string, rule *document.Rule, by source) {
+	kind := Unreachable
+	fix := "remove it, or give the other rule a condition"
+	switch {
+	case by.rule.Effect == verdict.Deny && rule.Effect == verdict.Allow:
+		kind = ShadowedAllow
+		fix = "remove the allow, or have the deny leave out what is to be allowed: give it a condition or fewer tools"
+	case by.rule.Effect == rule.Effect:
+		fix = "remove it: the other rule says the same"
+	}
+	p.Message = fmt.Sprintf("%s: %s, which always matches, comes first with %s", what, by, by.rule.Effect)
+	r.add(kind, p, fix)
+}
+
+// String names the rule for people.
+func (s source) String() string {
+	if s.policy == "" {
+		return "rule " + s.rule.ID
+	}
+	return fmt.Sprintf("rule %s of policy %s", s.rule.ID, s.policy)
+}
+
+// findBroadDefault tells of a default that allows: it is a star that nobody wrote.
+func (r *reader) findBroadDefault() {
+	if r.defaultForAll == verdict.Allow {
+		r.add(OverBroad,
+			document.Problem{
+				Field:   "default",
+				Message: "allow lets every tool run that no rule names, also those that are added later",
+			},
+			"make it ask, hold or deny, and allow by name what is needed")
+	}
+}
+
+// findBroad tells of an allow for all tools of all servers.
+func (r *reader) findBroad(i int) {
+	rule := &r.doc.Rules[i]
+	if rule.Effect != verdict.Allow || r.settled[i] != always {
+		return
+	}
+	for j, pattern := range rule.Tools {
+		server, tool := pattern.Split()
+		if strings.Trim(server, "*") == "" && strings.Trim(tool, "*") == "" {
+			p := place(r.doc, i, fmt.Sprintf("tools[%d]", j))
+			p.Message = fmt.Sprintf("%s allows every tool of every server, also those that are added later", pattern)
+			r.add(OverBroad, p, "name the servers or tools that are needed, or add a condition")
+		}
+	}
+}
+
+func (r *reader) add(kind Kind, p document.Problem, fix string) {
+	r.report.Findings = append(r.report.Findings, Finding{Kind: kind, Problem: p, Fix: fix})
+}

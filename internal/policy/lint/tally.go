@@ -1,0 +1,191 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"writ/internal/policy/document"
+	"writ/internal/policy/engine"
+	"writ/internal/toolcall"
+	"writ/internal/verdict"
+)
+
+const (
+	// enough is from how many calls on a condition that was always true, or a star
+	// that few tools needed, is worth a word: a handful says little.
+	enough = 20
+	// fewTools is up to how many tools are better named than covered by a star.
+	fewTools = 10
+)
+
+// Tally counts what a policy's conditions come to for calls that were made.
+type Tally struct {
+	policy   *engine.Policy
+	attempts *engine.Attempts
+	rules    map[*document.Rule]*counts
+	calls    int64
+	work     uint64 // that conditions took
+}
+
+// counts are what one rule came to.
+type counts struct {
+	held, not, failed, unknown int64
+	reason                     string // of the first failure
+	// seen are the tools whose calls it held for, until they are too many.
+	seen map[document.Pattern]map[string]bool
+}
+
+// NewTally begins to count.
+func NewTally(p *engine.Policy) *Tally {
+	return &Tally{policy: p, attempts: engine.NewAttempts(p), rules: map[*document.Rule]*counts{}}
+}
+
+// Calls is how many calls were counted.
+func (t *Tally) Calls() int64 { return t.calls }
+
+// Add counts a call, of which the gaps are not known. What depends on them is
+// counted as unknown: neither true nor failed.
+func (t *Tally) Add(call *toolcall.Call, gaps toolcall.Gaps) {
+	if t.Spent() {
+		return
+	}
+	t.calls++
+	t.attempts.Each(call, gaps, func(a engine.Attempt) (more bool) {
+		t.work += a.Work
+		c := t.rules[a.Rule]
+		if c == nil {
+			c = &counts{seen: map[document.Pattern]map[string]bool{}}
+			t.rules[a.Rule] = c
+		}
+		switch {
+		case !a.Known:
+			c.unknown++
+		case a.Err != nil:
+			c.failed++
+			if c.reason == "" {
+				c.reason = a.Err.Error()
+			}
+		case a.Holds:
+			c.held++
+		default:
+			c.not++
+		}
+		if a.Rule.Effect == verdict.Allow && (a.Holds || !a.Known) {
+			c.see(a.Rule, call)
+		}
+		return !t.Spent()
+	})
+}
+
+// Spent reports whether the conditions took all the work that they may. Further
+// calls are not counted, and the report is not complete.
+func (t *Tally) Spent() bool { return t.work >= maxTallyWork }
+
+// see notes which tool a star was needed for.
+func (c *counts) see(rule *document.Rule, call *toolcall.Call) {
+	server, tool := call.Name()
+	name := document.Pattern(server + "." + tool)
+	for _, pattern := range rule.Tools {
+		if !strings.Contains(string(pattern), "*") || !holdsAll(pattern, name) {
+			continue
+		}
+		tools := c.seen[pattern]
+		if tools == nil {
+			tools = map[string]bool{}
+			c.seen[pattern] = tools
+		}
+		if len(tools) <= fewTools {
+			tools[string(name)] = true
+		}
+	}
+}
+
+// total is how many calls named the rule's tools.
+func (c *counts) total() int64 { return c.held + c.not + c.failed + c.unknown }
+
+// Report is what the calls show.
+func (t *Tally) Report() Report {
+	var r Report
+	doc := t.policy.Document()
+	for i := range doc.Rules {
+		rule := &doc.Rules[i]
+		c := t.rules[rule]
+		if c == nil {
+			continue
+		}
+		if f, ok := ofCondition(doc, i, c); ok {
+			r.Findings = append(r.Findings, f)
+		}
+		if rule.Effect == verdict.Allow {
+			r.Findings = append(r.Findings, ofStars(doc, i, c)...)
+		}
+	}
+	r.Incomplete = t.Spent()
+	return r.sorted()
+}
+
+// ofCondition tells of a condition that came to the same for all calls.
+func ofCondition(doc *document.Document, i int, c *counts) (Finding, bool) {
+	rule := &doc.Rules[i]
+	if rule.When == "" {
+		return Finding{}, false
+	}
+	f := Finding{Problem: place(doc, i, "when"), Calls: c.total()}
+	switch {
+	case c.failed > 0 && c.failed == c.total():
+		f.Kind = AlwaysFails
+		f.Message = fmt.Sprintf("failed for all %d recorded calls that the rule names (%s), so the rule %s", c.failed,
+			c.reason, failing(rule.Effect))
+		f.Fix = "see that the arguments have these names and types, and ask with has(args.x) && … or args.?x"
+	case c.held >= enough && c.held == c.total():
+		f.Kind = AlwaysTrue
+		f.Message = fmt.Sprintf("was true for all %d recorded calls that the rule names", c.held)
+		f.Fix = "remove the condition if nothing else is expected, or narrow it to what was meant"
+	default:
+		return Finding{}, false
+	}
+	return f, true
+}
+
+// failing is what becomes of a rule whose condition fails.
+func failing(effect verdict.Verdict) string {
+	if effect == verdict.Allow {
+		return "never matched"
+	}
+	return "matched all of them"
+}
+
+// ofStars tells of stars for which a few names would have done.
+func ofStars(doc *document.Document, i int, c *counts) (found []Finding) {
+	for j, pattern := range doc.Rules[i].Tools {
+		tools := c.seen[pattern]
+		if c.held+c.unknown < enough || len(tools) == 0 || len(tools) > fewTools {
+			continue
+		}
+		names := sortedNames(tools)
+		f := Finding{Kind: OverBroad, Problem: place(doc, i, fmt.Sprintf("tools[%d]", j)), Calls: c.held + c.unknown}
+		f.Message = fmt.Sprintf("%s allows any number of tools, and the recorded calls that the rule allows were of %s",
+			pattern, listed(names))
+		f.Fix = "name these tools in place of the star"
+		found = append(found, f)
+	}
+	return found
+}
+
+func sortedNames(set map[string]bool) []string {
+	names := make([]string, 0, len(set))
+	for name := range set {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// listed is some names, and how many more there are.
+func listed(names []string) string {
+	if len(names) <= maxNamed {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNamed], ", "), len(names)-maxNamed)
+}

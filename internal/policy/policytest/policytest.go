@@ -1,0 +1,256 @@
+// Package policytest is tests of policies, as people write them beside a policy: calls,
+// and the decisions that are wanted.
+//
+//	policy: payments.yaml
+//	tests:
+//	  - name: a small payment passes
+//	    call:
+//	      server: bank
+//	      tool: send_money
+//	      arguments: {amount: 10, currency: EUR}
+//	    want: {decision: allow, rule: small-payments}
+//
+// The policy is a path, relative to the file, or the document itself; policies is
+// a list of such, for what several say together. A call has what a condition can
+// see and nothing else; what it leaves out is absent, but for now, which is a
+// fixed instant. Under spent, a test says how much of a rule's limit is used up;
+// unknown is a counter that cannot be read. Of the reason, a part is enough.
+//
+// Read refuses members it does not know, with their place: a misspelt want that is
+// passed over would be a test that cannot fail.
+package policytest
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"writ/internal/policy/document"
+	"writ/internal/policy/document/node"
+	"writ/internal/policy/engine"
+	"writ/internal/toolcall"
+	"writ/internal/verdict"
+)
+
+// Limits of a suite.
+const (
+	MaxBytes    = 4 << 20
+	maxTests    = 10_000
+	maxPolicies = 20
+	maxName     = 200 // characters
+)
+
+// Suite is the tests of one file.
+type Suite struct {
+	File     string
+	Policies []*engine.Policy
+	Tests    []Test
+}
+
+// Test is one call and the decision that is wanted for it.
+type Test struct {
+	Name  string
+	At    document.Position
+	Call  *toolcall.Call
+	Spent map[string]Used // by id of the rule; absent: nothing
+	Want  Want
+}
+
+// Used is how much of a limit is used up, in the limit's unit.
+type Used struct {
+	Amount  int64
+	Unknown bool // it cannot be read
+}
+
+// Want is what a decision must be. What is empty may be anything.
+type Want struct {
+	Decision verdict.Verdict
+	Policy   string // its name
+	Rule     string
+	Reason   string // a part of it
+}
+
+// Invalid is the error of a file that cannot be used, with all that is wrong.
+type Invalid struct {
+	File     string
+	Problems []document.Problem
+}
+
+// Error is the first problem, and how many more there are.
+func (e *Invalid) Error() string {
+	switch len(e.Problems) {
+	case 0:
+		return e.File + ": not valid"
+	case 1:
+		return e.Problems[0].In(e.File)
+	default:
+		return fmt.Sprintf("%s (and %d more)", e.Problems[0].In(e.File), len(e.Problems)-1)
+	}
+}
+
+// Load reads a suite and the policies it names.
+func Load(path string) (*Suite, error) {
+	text, err := ReadFile(path, MaxBytes)
+	if err != nil {
+		return nil, fmt.Errorf("read the tests: %w", err)
+	}
+	return Read(path, text, func(policy string) ([]byte, error) {
+		return ReadFile(filepath.Join(filepath.Dir(path), filepath.FromSlash(policy)), document.MaxBytes)
+	})
+}
+
+// ReadFile reads a file that should not be larger than limit; of a larger one
+// only so much is read that its reader can tell.
+func ReadFile(path string, limit int64) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, limit+1))
+}
+
+// Read reads a suite; open gives the text of a policy it names.
+func Read(file string, text []byte, open func(path string) ([]byte, error)) (*Suite, error) {
+	if len(text) > MaxBytes {
+		return nil, &Invalid{file, []document.Problem{{Message: fmt.Sprintf("must be at most %d bytes", MaxBytes)}}}
+	}
+	root, unread := readNode(file, text)
+	if unread != nil {
+		return nil, &Invalid{file, unread}
+	}
+	r := &reader{file: file, open: open}
+	s := r.suite(node.Read(root, r.report))
+	if r.policyErr != nil {
+		return nil, r.policyErr
+	}
+	if r.problems != nil {
+		return nil, &Invalid{file, r.problems}
+	}
+	return s, nil
+}
+
+// readNode reads a file in the format that its name tells.
+func readNode(file string, text []byte) (*node.Node, []document.Problem) {
+	read := node.ReadYAML
+	if document.FormatOf(file) == document.JSON {
+		read = node.ReadJSON
+	}
+	root, unread := read(text)
+	problems := make([]document.Problem, len(unread))
+	for i, p := range unread {
+		problems[i] = document.Problem{Position: p.Position, Message: p.Message}
+	}
+	if len(problems) == 0 {
+		return root, nil
+	}
+	return nil, problems
+}
+
+// reader reads one suite.
+type reader struct {
+	file      string
+	open      func(path string) ([]byte, error)
+	limits    map[string]*document.Limit // of the policies' rules, by id
+	problems  []document.Problem
+	policyErr error
+}
+
+// maxProblems is how many problems are told of one suite.
+const maxProblems = 100
+
+func (r *reader) report(at document.Position, path, message string) {
+	if len(r.problems) < maxProblems {
+		r.problems = append(r.problems, document.Problem{Position: at, Field: path, Message: message})
+	}
+}
+
+func (r *reader) suite(v *node.Value) *Suite {
+	m := v.Members("policy", "policies", "tests")
+	s := &Suite{File: r.file}
+	r.limits = map[string]*document.Limit{}
+	one, several := m.Get("policy"), m.Get("policies")
+	switch {
+	case one != nil && several == nil:
+		s.Policies = append(s.Policies, r.policy(one))
+	case several != nil && one == nil:
+		for _, item := range several.Items(maxPolicies) {
+			s.Policies = append(s.Policies, r.policy(item))
+		}
+	case v.Node().Kind == node.Map:
+		v.Problem("must have either policy or policies")
+	}
+	tests := m.Need("tests")
+	if tests == nil || r.policyErr != nil {
+		return s
+	}
+	items := tests.Items(maxTests)
+	if tests.Node().Kind == node.List && len(tests.Node().Items) == 0 {
+		tests.Problem("must hold at least one test")
+	}
+	names := map[string]bool{}
+	for _, item := range items {
+		test := r.test(item)
+		if names[test.Name] && test.Name != "" {
+			item.Problem("must have a name of its own")
+		}
+		names[test.Name] = true
+		s.Tests = append(s.Tests, test)
+	}
+	return s
+}
+
+// policy reads a policy: a path, or a document.
+func (r *reader) policy(v *node.Value) *engine.Policy {
+	file := r.file
+	var doc *document.Document
+	var err error
+	if v.Node().Kind == node.Map {
+		doc, err = document.From(v.Node())
+	} else {
+		file, doc, err = r.named(v)
+	}
+	if err == nil && doc != nil {
+		policy, problems := engine.Compile(doc)
+		if len(problems) == 0 {
+			r.remember(doc)
+			return policy
+		}
+		err = &document.Invalid{Problems: problems}
+	}
+	if invalid, ok := err.(*document.Invalid); ok {
+		err = &Invalid{file, invalid.Problems}
+	}
+	if r.policyErr == nil {
+		r.policyErr = err
+	}
+	return nil
+}
+
+func (r *reader) named(v *node.Value) (file string, doc *document.Document, err error) {
+	path, ok := v.Text()
+	switch {
+	case !ok:
+		return "", nil, nil
+	case path == "" || filepath.IsAbs(path) || strings.HasPrefix(path, "/"):
+		v.Problem("must be a path relative to this file, or a policy")
+		return "", nil, nil
+	}
+	file = filepath.Join(filepath.Dir(r.file), filepath.FromSlash(path))
+	text, err := r.open(path)
+	if err != nil {
+		return file, nil, fmt.Errorf("read the policy that %s names: %w", r.file, err)
+	}
+	doc, err = document.Parse(text, document.FormatOf(path))
+	return file, doc, err
+}
+
+func (r *reader) remember(doc *document.Document) {
+	for _, rule := range doc.Rules {
+		if rule.Limit != nil && r.limits[rule.ID] == nil {
+			r.limits[rule.ID] = rule.Limit
+		}
+	}
+}

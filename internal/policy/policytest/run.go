@@ -1,0 +1,84 @@
+package policytest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"writ/internal/policy/engine"
+	"writ/internal/toolcall"
+)
+
+// Now is when a call is made that does not say when: a Thursday, at noon.
+var Now = time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC)
+
+// Result is what became of one test.
+type Result struct {
+	Test     Test
+	Decision engine.Decision
+	Failures []string // what is not as wanted; none: it passed
+}
+
+// Passed reports whether everything was as wanted.
+func (r Result) Passed() bool { return len(r.Failures) == 0 }
+
+// Run makes the decisions and compares them with those that are wanted.
+func (s *Suite) Run() []Result {
+	set := NewSet(s.Policies...)
+	results := make([]Result, len(s.Tests))
+	for i, test := range s.Tests {
+		call := *test.Call
+		if call.Now.IsZero() {
+			call.Now = Now
+		}
+		decision := set.Evaluate(&call, test.used)
+		results[i] = Result{Test: test, Decision: decision, Failures: test.Want.compare(decision)}
+	}
+	return results
+}
+
+// NewSet is the policies together, active and bound to nobody.
+func NewSet(policies ...*engine.Policy) *engine.Set {
+	active := make([]engine.Active, len(policies))
+	for i, policy := range policies {
+		active[i] = engine.Active{ID: fmt.Sprintf("policy-%d", i+1), Version: 1, Policy: policy}
+	}
+	return engine.NewSet(active)
+}
+
+var errUnknown = errors.New("the test says that it cannot be read")
+
+func (t *Test) used(key engine.LimitKey) (int64, error) {
+	used := t.Spent[key.RuleID]
+	if used.Unknown {
+		return 0, errUnknown
+	}
+	return used.Amount, nil
+}
+
+// Unspent is no limit used up.
+func Unspent(engine.LimitKey) (int64, error) { return 0, nil }
+
+// Name is the name by which policies know the call's tool.
+func Name(call *toolcall.Call) string { return call.Server + "." + call.Tool }
+
+func (w Want) compare(d engine.Decision) []string {
+	var failures []string
+	differ := func(what, got, want string) {
+		failures = append(failures, fmt.Sprintf("%s is %q, want %q", what, got, want))
+	}
+	if d.Verdict != w.Decision {
+		differ("decision", d.Verdict.String(), w.Decision.String())
+	}
+	if w.Policy != "" && d.PolicyName != w.Policy {
+		differ("policy", d.PolicyName, w.Policy)
+	}
+	if w.Rule != "" && d.Rule != w.Rule {
+		differ("rule", d.Rule, w.Rule)
+	}
+	if !strings.Contains(d.Reason, w.Reason) {
+		failures = append(failures, fmt.Sprintf("reason is %q, want it to hold %q", d.Reason, w.Reason))
+	}
+	return failures
+}

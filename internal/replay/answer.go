@@ -1,0 +1,205 @@
+package replay
+
+import (
+	"writ/internal/decision"
+	"writ/internal/intent/plan"
+	"writ/internal/policy"
+	"writ/internal/policy/engine"
+	"writ/internal/toolcall"
+	"writ/internal/verdict"
+)
+
+// Answer is what policies say about a call, in a word.
+type Answer string
+
+// The answers beside the words of verdicts.
+const (
+	Unknown  Answer = "unknown"  // it depends on what is not known of the call
+	Approved Answer = "approved" // recorded: a person's yes let it run
+	Refused  Answer = "refused"  // recorded: a person's no, or none could be asked
+)
+
+// answerOf is the verdict, if there is only one that is possible.
+func answerOf(possible engine.Verdicts) Answer {
+	if only, ok := possible.Only(); ok {
+		return Answer(only.String())
+	}
+	return Unknown
+}
+
+// why a decision was not for policies to make.
+type why int
+
+const (
+	judged    why = iota
+	byIntent      // the call was not in its plan
+	byAgent       // the agent or its key was no good
+	byFailure     // it could not be judged at all
+)
+
+// recordedAnswer is what the policies were recorded to have said, and why they
+// were not asked, or their answer did not count, where it is so.
+func recordedAnswer(r *decision.Record) (Answer, why) {
+	switch r.PolicyID {
+	case policy.ByIntent:
+		return Unknown, byIntent
+	case policy.ByAgent:
+		return Unknown, byAgent
+	case policy.ByDefault:
+		if r.Rule != "" {
+			return Unknown, byFailure
+		}
+	case policy.ByApproval:
+		if r.Verdict == verdict.Allow {
+			return Approved, judged
+		}
+		return Refused, judged
+	}
+	return Answer(r.Verdict.String()), judged
+}
+
+// judge asks a set about a recorded call, as enforcement asks it about a call that
+// is made: under its name, under the one that its name claims, under those that its
+// plan has for it, and for the key alone. Where the record can be read as one of two
+// calls, both are possible.
+func judge(set *engine.Set, r *decision.Record, call *toolcall.Call, known Known, used engine.Range) engine.Outlook {
+	gaps := known.Gaps()
+	return known.names.join(judgeRead(set, r, call, gaps, used), call, func(other *toolcall.Call) engine.Outlook {
+		return judgeCaller(set, other, gaps, used)
+	})
+}
+
+// judgeRead asks about the call as its record can be read.
+func judgeRead(
+	set *engine.Set, r *decision.Record, call *toolcall.Call, gaps toolcall.Gaps, used engine.Range,
+) engine.Outlook {
+	outlook := judgeNamed(set, r, call, gaps, used)
+	if placeForgotten(r) && !deniesByRule(outlook) {
+		outlook.Claims, outlook.ByRules = inDoubt(outlook.Claims), anyVerdict
+		return outlook
+	}
+	server, tool, ok := otherName(*r)
+	if !ok {
+		return outlook
+	}
+	other := *call
+	other.Server, other.Tool = server, tool
+	second := judgeNamed(set, r, &other, gaps, used)
+	outlook.Claims = append(inDoubt(outlook.Claims), inDoubt(second.Claims)...)
+	outlook.ByRules |= second.ByRules
+	outlook.ByDefault |= second.ByDefault
+	return outlook
+}
+
+// anyVerdict is what a call may come to of which nothing can be said.
+const anyVerdict = engine.Verdicts(1<<verdict.Deny | 1<<verdict.Hold | 1<<verdict.Ask | 1<<verdict.Allow)
+
+// deniesByRule reports whether a rule denies the call, whatever else is so. No
+// other name that it may have had takes that back.
+func deniesByRule(o engine.Outlook) bool {
+	only, ok := o.Possible().Only()
+	return ok && only == verdict.Deny && o.ByDefault == 0
+}
+
+// judgeNamed asks about the call under one name. What the called name itself says
+// that it is of can only restrict, and only by a rule.
+func judgeNamed(
+	set *engine.Set, r *decision.Record, call *toolcall.Call, gaps toolcall.Gaps, used engine.Range,
+) engine.Outlook {
+	outlook := judgeCaller(set, call, gaps, used)
+	server, tool, ok := plan.OwnName(r.Tool)
+	if !ok || server == call.Server && tool == call.Tool {
+		return outlook
+	}
+	own := *call
+	own.Server, own.Tool = server, tool
+	claimed := judgeCaller(set, &own, gaps, used)
+	if !stricterThan(claimed.ByRules, outlook.Possible(), false) {
+		return outlook
+	}
+	if claimed.ByDefault != 0 || !stricterThan(claimed.ByRules, outlook.Possible(), true) {
+		claimed.Claims = inDoubt(claimed.Claims) // they are taken only where it decides
+	}
+	if claimed.ByDefault != 0 {
+		claimed.ByDefault = 0
+		claimed.ByDefault.Add(verdict.Allow) // says nothing about a name that is only claimed
+	}
+	return stricter(outlook, claimed)
+}
+
+// stricterThan reports whether a verdict of one set is stricter than one of
+// another, or with always whether each is stricter than all of them.
+func stricterThan(a, b engine.Verdicts, always bool) bool {
+	for v := verdict.Deny; v <= verdict.Allow; v++ {
+		for w := verdict.Deny; w <= verdict.Allow; w++ {
+			if a.Has(v) && b.Has(w) && (v < w) != always {
+				return !always
+			}
+		}
+	}
+	return always
+}
+
+// judgeCaller asks for whom the call names together with its key, and for the key
+// alone.
+func judgeCaller(set *engine.Set, call *toolcall.Call, gaps toolcall.Gaps, used engine.Range) engine.Outlook {
+	outlook := set.Outlook(call, gaps, used)
+	if only, ok := outlook.Possible().Only(); ok && only == verdict.Deny {
+		return outlook
+	}
+	rolesKnown := !gaps.Cover("user", "role") && !gaps.Cover("key", "role")
+	if !set.Bound() && rolesKnown && call.User.Role == call.Key.OwnerRole {
+		return outlook
+	}
+	alone := *call
+	alone.Key.Alone, alone.User.Role = true, call.Key.OwnerRole
+	if gaps.Cover("key", "role") && !gaps.Cover("user", "role") {
+		gaps = append(gaps[:len(gaps):len(gaps)], toolcall.Gap{"user", "role"})
+	}
+	return stricter(outlook, set.Outlook(&alone, gaps, used))
+}
+
+// stricter is the stricter of two answers, whatever each comes to, and takes from
+// the limits of both.
+func stricter(a, b engine.Outlook) engine.Outlook {
+	both := engine.Outlook{Decision: a.Decision, Claims: append(a.Claims[:len(a.Claims):len(a.Claims)], b.Claims...)}
+	if b.Verdict < a.Verdict {
+		both.Decision = b.Decision
+	}
+	eachVerdict(a, func(first verdict.Verdict, byRule bool) {
+		eachVerdict(b, func(second verdict.Verdict, secondByRule bool) {
+			decided, ruled := first, byRule
+			if second < first {
+				decided, ruled = second, secondByRule
+			}
+			if ruled {
+				both.ByRules.Add(decided)
+			} else {
+				both.ByDefault.Add(decided)
+			}
+		})
+	})
+	return both
+}
+
+// eachVerdict goes through what an answer may be.
+func eachVerdict(o engine.Outlook, do func(v verdict.Verdict, byRule bool)) {
+	for v := verdict.Deny; v <= verdict.Allow; v++ {
+		if o.ByRules.Has(v) {
+			do(v, true)
+		}
+		if o.ByDefault.Has(v) {
+			do(v, false)
+		}
+	}
+}
+
+// inDoubt are claims that perhaps are not made.
+func inDoubt(claims []engine.DoubtfulClaim) []engine.DoubtfulClaim {
+	doubtful := make([]engine.DoubtfulClaim, len(claims))
+	for i, claim := range claims {
+		claim.Certain = false
+		doubtful[i] = claim
+	}
+	return doubtful
+}

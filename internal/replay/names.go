@@ -1,0 +1,112 @@
+package replay
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"writ/internal/decision"
+	"writ/internal/intent/plan"
+	"writ/internal/policy/engine"
+	"writ/internal/toolcall"
+	"writ/internal/verdict"
+)
+
+// names are what else policies were asked about where a call was of a plan: all
+// steps that it fits, as the plan spells them and as the call does, and the
+// strictest answer counts.
+type names struct {
+	surely  []toolName // of the step that was used up, or the only one there is
+	perhaps []toolName // of others that have the tool; whether their arguments fit is not looked at
+	// forgotten: nobody can tell what the plan said.
+	forgotten bool
+}
+
+type toolName struct{ server, tool string }
+
+// readPlan finds the steps that the call may have fitted.
+func (k *Known) readPlan(call *toolcall.Call, r decision.Record, declared *plan.Plan) {
+	if declared == nil {
+		return
+	}
+	steps := declared.Fit(plan.Call{Tool: r.Tool, NoArguments: true}).Steps
+	if len(steps) == 0 {
+		return // as when it was asked about without its arguments, under another name
+	}
+	k.names.forgotten = false
+	used := -1
+	if len(steps) == 1 {
+		used = steps[0]
+		call.Intent.Step = strconv.Itoa(used)
+		k.gaps = k.gaps.Without("intent", "step")
+	} else if n, err := strconv.Atoi(r.Step); err == nil {
+		used = n
+	}
+	for _, i := range steps {
+		for _, n := range declared.Steps[i].Names(r.Tool) {
+			k.names.add(toolName{n.Server, n.Tool}, i == used, n.Restricts)
+		}
+	}
+	k.readHost(r)
+}
+
+// readHost adds the tool of the harness that a bare name may be of. It was asked
+// about unless the plan puts the tool there anyway, or the client itself said which
+// server it called, which no record tells.
+func (k *Known) readHost(r decision.Record) {
+	host, ok := plan.BareHost(r.Tool, r.Source)
+	placed := slices.ContainsFunc(k.names.surely, func(n toolName) bool {
+		return n.server == plan.Local || ok && n.server == host
+	})
+	switch {
+	case placed:
+	case ok:
+		k.names.add(toolName{host, strings.TrimSpace(r.Tool)}, false, false)
+	case r.Erased && plan.IsBare(r.Tool):
+		k.names.forgotten = true // with who called
+	}
+}
+
+func (n *names) add(name toolName, surely, restricts bool) {
+	switch {
+	case restricts: // it is asked about wherever the call is placed
+	case surely && !slices.Contains(n.surely, name):
+		n.surely = append(n.surely, name)
+	case !surely && !slices.Contains(n.perhaps, name):
+		n.perhaps = append(n.perhaps, name)
+	}
+}
+
+// join takes up the answers about the other names of a call.
+func (n *names) join(
+	outlook engine.Outlook, call *toolcall.Call, under func(*toolcall.Call) engine.Outlook,
+) engine.Outlook {
+	if denied, ok := outlook.Possible().Only(); ok && denied == verdict.Deny {
+		return outlook // nothing is stricter
+	}
+	if n.forgotten {
+		outlook.Claims, outlook.ByRules = inDoubt(outlook.Claims), anyVerdict
+		return outlook
+	}
+	named := func(name toolName) engine.Outlook {
+		other := *call
+		other.Server, other.Tool = name.server, name.tool
+		return under(&other)
+	}
+	for _, name := range n.surely {
+		if name != (toolName{call.Server, call.Tool}) {
+			outlook = stricter(outlook, named(name))
+		}
+	}
+	for _, name := range n.perhaps {
+		if name == (toolName{call.Server, call.Tool}) || slices.Contains(n.surely, name) {
+			continue
+		}
+		second := named(name)
+		both := stricter(outlook, second)
+		outlook.Claims = append(outlook.Claims[:len(outlook.Claims):len(outlook.Claims)], inDoubt(second.Claims)...)
+		outlook.ByRules |= both.ByRules
+		outlook.ByDefault |= both.ByDefault
+	}
+	return outlook
+}

@@ -1,0 +1,224 @@
+package replay
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"writ/internal/audit"
+	"writ/internal/database"
+	"writ/internal/database/dbtest"
+	"writ/internal/decision"
+	"writ/internal/policy"
+	"writ/internal/policy/document"
+	"writ/internal/principal"
+	"writ/internal/toolcall"
+	"writ/internal/verdict"
+)
+
+// decisions are more than two slices, and not a whole number of them.
+const decisions = 2*slice + 7
+
+// recordedOrganization is one whose log has decisions, and a person in it.
+func recordedOrganization(t *testing.T, db *database.DB) principal.Principal {
+	t.Helper()
+	by := principal.Principal{
+		Kind: principal.User, UserID: database.NewID(), OrgID: database.NewID(), Role: principal.Member,
+	}
+	err := db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		_, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`,
+			by.OrgID)
+		return err
+	}})
+	if err != nil {
+		t.Fatalf("make an organization: %v", err)
+	}
+	recordDecisions(t, db, by)
+	return by
+}
+
+// recordDecisions adds to the log, each by a key of its own.
+func recordDecisions(t *testing.T, db *database.DB, by principal.Principal) {
+	t.Helper()
+	agent := principal.Principal{Kind: principal.Key, UserID: by.UserID, OrgID: by.OrgID}
+	err := db.Write(t.Context(), database.Change{Logs: []string{audit.LogOf(by.OrgID)}, Do: func(
+		ctx context.Context, tx *database.Tx,
+	) error {
+		for range decisions {
+			agent.KeyID = database.NewID()
+			_, err := decision.Append(ctx, tx, agent, &decision.Record{
+				ID:       database.NewID(),
+				OrgID:    by.OrgID,
+				AgentID:  "coder",
+				Server:   "bank",
+				Tool:     "pay",
+				Verdict:  verdict.Deny,
+				PolicyID: policy.ByDefault,
+				Details:  decision.Details{Arguments: []byte(`{"amount":5}`), Reason: "no active policy"},
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}})
+	if err != nil {
+		t.Fatalf("record decisions: %v", err)
+	}
+}
+
+func serviceOn(db *database.DB) *Service {
+	s := New(db, policy.New(db, nil), Sources{
+		Owner: func(context.Context, string, string) (string, error) { return "owner", nil },
+		Party: func(context.Context, string, string, string) (string, toolcall.User, error) {
+			return "Acme", toolcall.User{}, nil
+		},
+	})
+	s.rest = func(context.Context, time.Duration) {}
+	return s
+}
+
+// allowFew lets one call of the agent pass every day.
+var allowFew = Request{Days: 1, Subject: policy.Subject{Source: &policy.Source{Format: document.YAML, Text: `version: v1
+name: few
+default: deny
+rules:
+  - id: one
+    effect: allow
+    tools: ["bank.pay"]
+    limit: {calls: 1, per: 24h, by: agent}
+`}}}
+
+// TestAServerThatStopsGivesItsReplayBack: the next one does all of it, and counts
+// no call twice.
+func TestAServerThatStopsGivesItsReplayBack(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		by, s := recordedOrganization(t, db), serviceOn(db)
+		job, err := s.Start(t.Context(), by, allowFew)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		s.rest = func(context.Context, time.Duration) { stop() }
+		if err := s.Work(ctx); err == nil {
+			t.Error("it was stopped, and says nothing")
+		}
+		if job, err = s.Get(t.Context(), by, job.ID); err != nil || job.State != Waiting || job.attempts != 0 {
+			t.Fatalf("given back: %+v, %v", job, err)
+		}
+		other := serviceOn(db)
+		if err := other.Work(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if job, err = s.Get(t.Context(), by, job.ID); err != nil || job.State != Done || job.Report == nil {
+			t.Fatalf("done by another: %+v, %v", job, err)
+		}
+		c := job.Report.Counts
+		if c.Decisions != decisions || c.Judged != decisions || c.Drafted["allow"] != 1 ||
+			c.Drafted["deny"] != decisions-1 || c.Looser != 1 {
+			t.Errorf("counts: %+v", c)
+		}
+		if len(job.Report.Changes) != 1 || job.Report.Changes[0].Rule != "one" ||
+			job.Report.Changes[0].PolicyID != policy.DraftID {
+			t.Errorf("changes: %+v", job.Report.Changes)
+		}
+	})
+}
+
+// TestACancelledReplayStaysCancelled, however far it is.
+func TestACancelledReplayStaysCancelled(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		by, s := recordedOrganization(t, db), serviceOn(db)
+		job, err := s.Start(t.Context(), by, allowFew)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cancelled := false
+		s.rest = func(ctx context.Context, _ time.Duration) {
+			if cancelled {
+				return
+			}
+			cancelled = true
+			if _, err := s.Cancel(ctx, by, job.ID); err != nil {
+				t.Errorf("cancel: %v", err)
+			}
+		}
+		if err := s.Work(t.Context()); err != nil || !cancelled {
+			t.Fatalf("work: %v, cancelled %v", err, cancelled)
+		}
+		if job, err = s.Get(t.Context(), by, job.ID); err != nil || job.State != Cancelled || job.Report != nil ||
+			job.source != nil {
+			t.Errorf("%+v, %v", job, err)
+		}
+	})
+}
+
+// TestACancelledReplayStopsAtOnce: not at the end of a slice, which takes minutes
+// where each call takes seconds.
+func TestACancelledReplayStopsAtOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		by, s := recordedOrganization(t, db), serviceOn(db)
+		job, err := s.Start(t.Context(), by, allowFew)
+		if err != nil {
+			t.Fatal(err)
+		}
+		judged := 0
+		s.tellEvery = 0
+		s.sources.Owner = func(ctx context.Context, _, _ string) (string, error) {
+			if judged++; judged == 3 {
+				if _, err := s.Cancel(ctx, by, job.ID); err != nil {
+					t.Errorf("cancel: %v", err)
+				}
+			}
+			return "owner", nil
+		}
+		if err := s.Work(t.Context()); err != nil || judged != 3 {
+			t.Errorf("%d calls were judged of which the third cancelled it, %v", judged, err)
+		}
+	})
+}
+
+// TestAReplayDoesNotRunForever: one that takes too long is broken, and says why.
+func TestAReplayDoesNotRunForever(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		by, s := recordedOrganization(t, db), serviceOn(db)
+		job, err := s.Start(t.Context(), by, allowFew)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.tellEvery, s.longest = 0, 0
+		if err := s.Work(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if job, err = s.Get(t.Context(), by, job.ID); err != nil || job.State != Broken ||
+			!strings.Contains(job.Problem, "fewer days") || job.Report != nil {
+			t.Errorf("%+v, %v", job, err)
+		}
+	})
+}
+
+// TestWhatComesLaterIsNotReplayed: a report is about the time it names, however long
+// the replay waited for its turn.
+func TestWhatComesLaterIsNotReplayed(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		by, s := recordedOrganization(t, db), serviceOn(db)
+		job, err := s.Start(t.Context(), by, allowFew)
+		if err != nil {
+			t.Fatal(err)
+		}
+		recordDecisions(t, db, by)
+		if err := s.Work(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if job, err = s.Get(t.Context(), by, job.ID); err != nil || job.State != Done ||
+			job.Report.Counts.Decisions != decisions || job.Done != job.Total {
+			t.Errorf("%+v, %v", job, err)
+		}
+	})
+}

@@ -1,0 +1,89 @@
+package replay
+
+import (
+	"time"
+
+	"writ/internal/decision"
+	"writ/internal/policy/engine"
+	"writ/internal/toolcall"
+	"writ/internal/verdict"
+)
+
+// replay goes through recorded calls in their order, and asks two sets about each:
+// that of today, and the same with the draft in place. Each set has its own count
+// of what its limits would have used up.
+type replay struct {
+	today, drafted side
+	from           time.Time // calls before it only count for limits
+	tally          *tally
+}
+
+// side is a set with its counters.
+type side struct {
+	set      *engine.Set
+	counters *counters
+}
+
+// newReplay makes one of calls since an instant, that is given those since an
+// earlier one, for the sake of limits.
+func newReplay(today, drafted *engine.Set, since, from time.Time) *replay {
+	return &replay{
+		today: side{today, newCounters(since)}, drafted: side{drafted, newCounters(since)}, from: from,
+		tally: newTally(),
+	}
+}
+
+// add replays one decision.
+func (p *replay) add(r *decision.Record, call *toolcall.Call, known Known) {
+	reported := !r.At.Before(p.from)
+	if reported {
+		p.tally.counts.Decisions++
+	}
+	said, because := recordedAnswer(r)
+	if because != judged {
+		if reported {
+			p.tally.apart(because)
+		}
+		return // it did not run, whatever policies say
+	}
+	today, drafted := p.today.ask(r, call, known, said), p.drafted.ask(r, call, known, said)
+	if !reported {
+		return
+	}
+	p.tally.missing(known)
+	change := Change{
+		Agent: r.AgentID, Server: call.Server, Tool: call.Tool,
+		Recorded: said, Today: answerOf(today.Possible()), Drafted: answerOf(drafted.Possible()),
+	}
+	if change.Drafted != Unknown {
+		change.PolicyID, change.PolicyVersion, change.Rule = drafted.PolicyID, drafted.PolicyVersion, drafted.Rule
+	}
+	p.tally.add(r, change)
+}
+
+// ask judges a call, and counts it where it would have run.
+func (s *side) ask(r *decision.Record, call *toolcall.Call, known Known, said Answer) engine.Outlook {
+	outlook := judge(s.set, r, call, known, s.counters.Range)
+	s.counters.take(outlook.Claims, wouldRun(outlook.Possible(), said))
+	return outlook
+}
+
+// wouldRun reports whether a call would have run by an answer. A hold or ask waits
+// for a person: who was asked is known by what was recorded, and what one would
+// have said who was not, nobody knows.
+func wouldRun(possible engine.Verdicts, said Answer) ran {
+	only, ok := possible.Only()
+	switch {
+	case !ok:
+		return perhaps
+	case only == verdict.Deny:
+		return didNot
+	case only == verdict.Allow && said == Approved:
+		return perhaps // the call that was held before it would have run instead
+	case only == verdict.Allow, said == Approved:
+		return did
+	case said == "hold", said == "ask", said == Refused:
+		return didNot
+	}
+	return perhaps
+}

@@ -1,0 +1,277 @@
+package telemetry
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"writ/internal/database"
+	"writ/internal/telemetry/decode"
+)
+
+const (
+	topPolicies = 10
+	topRules    = 10
+	maxItems    = 1000 // of a token aggregate; the rest is one item
+	otherItems  = "(other)"
+)
+
+// Summary is the overview of an organization.
+type Summary struct {
+	Traces, Sessions, Errors int64
+	Usage                    Usage
+	P50, P95                 float64 // milliseconds
+	TopFailing               []Count
+	TracesPerMinute          float64
+}
+
+// Count is how often something was.
+type Count struct {
+	ID    string
+	Count int64
+}
+
+// PolicyFigures is how a policy decided.
+type PolicyStats struct {
+	Name                   string
+	Calls, Allowed, Denied int64
+	Average, P50, P95      float64 // milliseconds
+	TopRules               []Count
+	Shadow                 ShadowFigures
+}
+
+// UsageItem is the usage of one model, tool or session.
+type UsageItem struct {
+	Key   string
+	Usage Usage
+}
+
+// firstHour is the bucket an aggregate over days begins with: the full hour at
+// or before now less the days, but nothing that retention has removed.
+func (s *Service) firstHour(days int) int64 {
+	return max(floor(database.Micros(s.since(days)), hourMicros), s.keptFrom()*24)
+}
+
+// keptFrom is the first day that retention keeps.
+func (s *Service) keptFrom() int64 { return receivedDay(database.Micros(s.db.Now().Add(-s.keep))) }
+
+// Summary is the overview of the last days.
+func (s *Service) Summary(ctx context.Context, orgID string, days int) (sum Summary, err error) {
+	from := s.firstHour(days)
+	if err := s.sumTraces(ctx, orgID, from, &sum); err != nil {
+		return Summary{}, fmt.Errorf("sum traces: %w", err)
+	}
+	if sum.Usage, err = s.sumUsage(ctx, orgID, from); err != nil {
+		return Summary{}, fmt.Errorf("sum usage: %w", err)
+	}
+	const sessions = `SELECT CAST(COALESCE(SUM(sessions), 0) AS BIGINT) FROM rollup_session WHERE org_id = $1 AND bucket >= $2`
+	if err := s.db.QueryRow(ctx, sessions, orgID, from).Scan(&sum.Sessions); err != nil {
+		return Summary{}, fmt.Errorf("count sessions: %w", err)
+	}
+	if sum.TopFailing, err = s.topFailing(ctx, orgID, from); err != nil {
+		return Summary{}, fmt.Errorf("count denials: %w", err)
+	}
+	sum.TracesPerMinute, err = s.rate(ctx, orgID)
+	return sum, err
+}
+
+func (s *Service) sumTraces(ctx context.Context, orgID string, from int64, sum *Summary) error {
+	var took durationSum
+	_, err := database.Collect(ctx, s.db, func(row database.Scanner) (none struct{}, err error) {
+		var traces, errors int64
+		var durations []byte
+		if err := row.Scan(&traces, &errors, &durations); err != nil {
+			return none, err
+		}
+		sum.Traces, sum.Errors = sum.Traces+traces, sum.Errors+errors
+		return none, took.add(durations)
+	}, `SELECT traces, errors, durations FROM rollup_trace WHERE org_id = $1 AND bucket >= $2`, orgID, from)
+	if err != nil {
+		return err
+	}
+	sum.P50, sum.P95, err = took.quantiles()
+	return err
+}
+
+// sums is SQL that adds up the usage columns exactly at any size: thousands of
+// millions and the rest apart, because a plain SUM may leave the range.
+var sums = func() string {
+	var parts []string
+	for _, column := range []string{"input_tokens", "output_tokens", "cache_read", "cache_write", "cost_nanos"} {
+		parts = append(parts,
+			fmt.Sprintf(`CAST(COALESCE(SUM(%[1]s / %[2]d), 0) AS BIGINT), CAST(COALESCE(SUM(%[1]s %% %[2]d), 0) AS BIGINT)`, column, sumUnit))
+	}
+	return strings.Join(parts, ", ")
+}()
+
+const sumUnit = int64(1e9)
+
+// scanSums reads what sums selects, behind other columns.
+func scanSums(row database.Scanner, before ...any) (Usage, error) {
+	var high, low [5]int64
+	for i := range high {
+		before = append(before, &high[i], &low[i])
+	}
+	if err := row.Scan(before...); err != nil {
+		return Usage{}, err
+	}
+	var total [5]int64
+	for i := range total {
+		const bound = decode.Most / sumUnit
+		total[i] = decode.Saturate(min(max(high[i], -bound), bound)*sumUnit, low[i])
+	}
+	return Usage{
+		Input:      total[0],
+		Output:     total[1],
+		CacheRead:  total[2],
+		CacheWrite: total[3],
+		CostNanos:  total[4],
+	}, nil
+}
+
+// sumUsage adds up every model's, which is everything that generated.
+func (s *Service) sumUsage(ctx context.Context, orgID string, from int64) (Usage, error) {
+	return scanSums(s.db.QueryRow(ctx,
+		`SELECT `+sums+` FROM rollup_usage WHERE org_id = $1 AND dimension = 'model' AND bucket >= $2`, orgID, from))
+}
+
+func (s *Service) topFailing(ctx context.Context, orgID string, from int64) ([]Count, error) {
+	return database.Collect(ctx, s.db, scanCount, fmt.Sprintf(`
+		SELECT policy_id, CAST(SUM(denied) AS BIGINT) AS denials
+		FROM rollup_policy
+		WHERE org_id = $1 AND bucket >= $2 AND denied > 0 AND policy_id NOT LIKE '`+ShadowPrefix+`%%'
+		GROUP BY policy_id
+		ORDER BY denials DESC, policy_id
+		LIMIT %d`, topPolicies), orgID, from)
+}
+
+func scanCount(row database.Scanner) (c Count, err error) {
+	err = row.Scan(&c.ID, &c.Count)
+	return c, err
+}
+
+// rate is traces a minute over the last hour: sixty minutes, of which the present
+// one is the last.
+func (s *Service) rate(ctx context.Context, orgID string) (float64, error) {
+	const window = 60
+	first := floor(database.Micros(s.db.Now()), minuteMicros) - window + 1
+	var traces int64
+	err := s.db.QueryRow(ctx,
+		`SELECT CAST(COALESCE(SUM(traces), 0) AS BIGINT) FROM rollup_minute WHERE org_id = $1 AND bucket >= $2`, orgID,
+		first).Scan(&traces)
+	if err != nil {
+		return 0, fmt.Errorf("count the last hour: %w", err)
+	}
+	return float64(traces) / window, nil
+}
+
+// Policy tells how a policy decided in the last days. An unknown one gives zeros.
+func (s *Service) Policy(ctx context.Context, orgID, policyID string, days int) (PolicyStats, error) {
+	from := s.firstHour(days)
+	f := PolicyStats{TopRules: []Count{}}
+	if len(policyID) > decode.MaxText || !storable(policyID) {
+		return f, nil // no such id was ever stored
+	}
+	var timed, micros int64
+	var newest policyName
+	var took durationSum
+	_, err := database.Collect(ctx, s.db, func(row database.Scanner) (none struct{}, err error) {
+		var calls, allowed, denied, t, us int64
+		var named policyName
+		var durations []byte
+		if err := row.Scan(&named.name, &named.namedAt, &calls, &allowed, &denied, &t, &us, &durations); err != nil {
+			return none, err
+		}
+		f.Calls, f.Allowed, f.Denied = f.Calls+calls, f.Allowed+allowed, f.Denied+denied
+		timed, micros = timed+t, decode.Saturate(micros, us)
+		newest.rename(named)
+		return none, took.add(durations)
+	}, `SELECT policy_name, named_at, calls, allowed, denied, timed, duration_us, durations
+		FROM rollup_policy
+		WHERE org_id = $1 AND policy_id = $2 AND bucket >= $3`, orgID, policyID, from)
+	if err != nil {
+		return PolicyStats{}, fmt.Errorf("sum a policy: %w", err)
+	}
+	f.Name = newest.name
+	if timed > 0 {
+		f.Average = float64(micros) / float64(timed) / 1000
+	}
+	if f.P50, f.P95, err = took.quantiles(); err != nil {
+		return PolicyStats{}, err
+	}
+	if f.Name == "" {
+		if f.Name, err = s.lastName(ctx, orgID, policyID); err != nil {
+			return PolicyStats{}, fmt.Errorf("name a policy: %w", err)
+		}
+	}
+	if f.TopRules, err = s.topRules(ctx, orgID, policyID, from); err != nil {
+		return PolicyStats{}, err
+	}
+	f.Shadow, err = s.shadow(ctx, orgID, policyID, from)
+	return f, err
+}
+
+// lastName is the last name a policy was seen under, however long ago; empty
+// when there was none.
+func (s *Service) lastName(ctx context.Context, orgID, policyID string) (name string, err error) {
+	err = scanOptional(s.db.QueryRow(ctx, `
+		SELECT policy_name FROM rollup_policy
+		WHERE org_id = $1 AND policy_id = $2 AND policy_name <> ''
+		ORDER BY named_at DESC, bucket DESC
+		LIMIT 1`, orgID, policyID), &name)
+	return name, err
+}
+
+func (s *Service) topRules(ctx context.Context, orgID, policyID string, from int64) ([]Count, error) {
+	return database.Collect(ctx, s.db, scanCount, fmt.Sprintf(`
+		SELECT rule_id, CAST(SUM(calls) AS BIGINT) AS matched
+		FROM rollup_rule
+		WHERE org_id = $1 AND policy_id = $2 AND bucket >= $3
+		GROUP BY rule_id
+		ORDER BY matched DESC, rule_id
+		LIMIT %d`, topRules), orgID, policyID, from)
+}
+
+// Tokens groups usage by model, tool or session: the costliest thousand, and
+// the rest together.
+func (s *Service) Tokens(ctx context.Context, orgID, groupBy string, days int) ([]UsageItem, error) {
+	type group struct {
+		UsageItem
+		spans int64
+	}
+	groups, err := database.Collect(ctx, s.db, func(row database.Scanner) (g group, err error) {
+		g.Usage, err = scanSums(row, &g.Key, &g.spans)
+		return g, err
+	}, `SELECT item, CAST(SUM(spans) AS BIGINT), `+sums+`
+		FROM rollup_usage
+		WHERE org_id = $1 AND dimension = $2 AND bucket >= $3
+		GROUP BY item`, orgID, groupBy, s.firstHour(days))
+	if err != nil {
+		return nil, fmt.Errorf("group usage: %w", err)
+	}
+	items := make([]UsageItem, 0, len(groups))
+	for _, g := range groups {
+		if g.spans > 0 || g.Usage != (Usage{}) { // else a report that spans have replaced
+			items = append(items, g.UsageItem)
+		}
+	}
+	slices.SortFunc(items, func(a, b UsageItem) int {
+		return cmp.Or(cmp.Compare(b.Usage.CostNanos, a.Usage.CostNanos),
+			cmp.Compare(b.Usage.Tokens(), a.Usage.Tokens()), strings.Compare(a.Key, b.Key))
+	})
+	return foldTail(items), nil
+}
+
+// foldTail makes one item of all beyond the limit.
+func foldTail(items []UsageItem) []UsageItem {
+	if len(items) <= maxItems {
+		return items
+	}
+	other := UsageItem{Key: otherItems}
+	for _, item := range items[maxItems:] {
+		other.Usage = other.Usage.Add(item.Usage)
+	}
+	return append(items[:maxItems:maxItems], other)
+}

@@ -1,0 +1,272 @@
+package telemetry
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"writ/internal/database"
+	"writ/internal/telemetry/decode"
+)
+
+// Cursor is where someone stands who follows what an organization receives: behind
+// the trace of a row that arrived, or grew, at an instant. Cursors are ordered by
+// the instant first. The zero Cursor is before everything that is kept.
+type Cursor struct {
+	At  time.Time // to the microsecond
+	Row int64
+}
+
+// Compare orders places.
+func (p Cursor) Compare(other Cursor) int {
+	return cmp.Or(p.At.Compare(other.At), cmp.Compare(p.Row, other.Row))
+}
+
+// micros is the instant as it is stored.
+func (p Cursor) micros() int64 {
+	if p.At.IsZero() {
+		return 0
+	}
+	return database.Micros(p.At)
+}
+
+// Arrival is a trace that arrived, or got more spans. It is told as it is by now.
+type Arrival struct {
+	TraceItem
+	Cursor
+	Grew bool // it was there before
+
+	own         bool
+	after, last int64 // numbers of the spans it brought: above the one, up to the other
+}
+
+// settleTime is after how long nothing comes any more between what is there: a
+// change is committed within five seconds of its queueing or fails, and replicas'
+// clocks differ a little.
+const settleTime = 6 * time.Second
+
+// MaxArrivals is how many arrivals are read at a time.
+const MaxArrivals = 500
+
+// Arrived reads what an organization received after a place, in order, each once:
+// it keeps back what is so new that a slower commit could still come before it. The
+// Cursor it gives is where to go on. Attributes are left out, as Next leaves them out. It is for those who
+// remember how far they are; a Follower tells things at once.
+func (s *Service) Arrived(ctx context.Context, orgID string, after Cursor, limit int) ([]Arrival, Cursor, error) {
+	settled := s.db.Now().Add(-settleTime)
+	found, err := s.landings(ctx, orgID, after, settled, min(max(limit, 1), MaxArrivals))
+	if err != nil || len(found) == 0 {
+		return nil, after, err
+	}
+	arrivals, err := s.arrivals(ctx, orgID, found)
+	if err != nil {
+		return nil, after, err
+	}
+	return arrivals, found[len(found)-1].Cursor, nil
+}
+
+// landing is an arrival of which only the row is known.
+type landing struct {
+	Cursor
+	grew        bool
+	after, last int64
+}
+
+// landings finds what arrived after a place and not after an instant.
+func (s *Service) landings(
+	ctx context.Context, orgID string, after Cursor, until time.Time, limit int,
+) ([]landing, error) {
+	at, end := after.micros(), database.Micros(until)
+	found, err := database.Collect(ctx, s.db, scanLanding, landingQuery,
+		orgID, at, after.Row, end, limit, receivedDay(at), at<<tagBits, (at+1)<<tagBits, (end+1)<<tagBits)
+	if err != nil {
+		return nil, fmt.Errorf("find what arrived: %w", err)
+	}
+	return found, nil
+}
+
+// landingQuery finds new traces by their keys, which tell when they came, and what
+// others got later by the rows that say so.
+const landingQuery = `
+	SELECT at, trace_pk, first_seq - 1, last_seq, grew
+	FROM (
+		SELECT * FROM (
+			SELECT pk >> 10 AS at, pk AS trace_pk, 0 AS first_seq, pk AS last_seq, 0 AS grew
+			FROM trace
+			WHERE org_id = $1 AND received_day >= $6 AND pk >= $7 AND (pk >= $8 OR pk > $3) AND pk < $9
+			ORDER BY pk
+			LIMIT $5
+		) AS fresh
+		UNION ALL
+		SELECT * FROM (
+			SELECT at, trace_pk, first_seq, last_seq, 1 AS grew
+			FROM trace_growth
+			WHERE org_id = $1 AND at >= $2 AND (at > $2 OR trace_pk > $3) AND at <= $4
+			ORDER BY at, trace_pk
+			LIMIT $5
+		) AS grown
+	) AS arrived
+	ORDER BY at, trace_pk
+	LIMIT $5`
+
+func scanLanding(row database.Scanner) (l landing, err error) {
+	var at int64
+	var grew int
+	err = row.Scan(&at, &l.Row, &l.after, &l.last, &grew)
+	l.At, l.grew = database.Time(at), grew == 1
+	return l, err
+}
+
+// arrivals reads the traces of what was found, in its order, but for those that
+// retention has removed meanwhile.
+func (s *Service) arrivals(ctx context.Context, orgID string, found []landing) ([]Arrival, error) {
+	days, rows := map[int64]bool{}, map[int64]bool{}
+	args := []any{orgID}
+	mark := func(seen map[int64]bool, value int64) string {
+		seen[value] = true
+		args = append(args, value)
+		return fmt.Sprintf("$%d", len(args))
+	}
+	var dayMarks, rowMarks []string
+	for _, l := range found {
+		if day := receivedDay(receivedAt(l.Row)); !days[day] {
+			dayMarks = append(dayMarks, mark(days, day))
+		}
+		if !rows[l.Row] {
+			rowMarks = append(rowMarks, mark(rows, l.Row))
+		}
+	}
+	query := fmt.Sprintf(`SELECT %s FROM trace WHERE org_id = $1 AND received_day IN (%s) AND pk IN (%s)`,
+		tellSelect, strings.Join(dayMarks, ", "), strings.Join(rowMarks, ", "))
+	traces, err := database.Collect(ctx, s.db, scanTrace, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read what arrived: %w", err)
+	}
+	slices.SortFunc(traces, func(a, b TraceItem) int { return cmp.Compare(a.pk, b.pk) })
+	arrived := make([]Arrival, 0, len(found))
+	for _, l := range found {
+		at, ok := slices.BinarySearchFunc(traces, l.Row, func(t TraceItem, pk int64) int {
+			return cmp.Compare(t.pk, pk)
+		})
+		if ok {
+			arrived = append(arrived, Arrival{
+				TraceItem: traces[at],
+				Cursor:    l.Cursor,
+				Grew:      l.grew,
+				after:     l.after,
+				last:      l.last,
+			})
+		}
+	}
+	return arrived, s.findOwn(ctx, arrived)
+}
+
+// Own reports whether the server made the trace, of decisions.
+func (a *Arrival) Own() bool { return a.own }
+
+// findOwn marks the server's own traces. What they are called anyone may call
+// theirs; but the spans of what a client sends are numbered from 0.
+func (s *Service) findOwn(ctx context.Context, arrived []Arrival) error {
+	for i := range arrived {
+		a := &arrived[i]
+		if a.Product != ownProduct || a.Source != ownProduct || a.growth != notGrowing {
+			continue
+		}
+		var first int64
+		err := s.db.QueryRow(ctx, `SELECT COALESCE(MIN(seq), 0) FROM span WHERE received_day = $1 AND trace_pk = $2`,
+			a.receivedDay, a.pk).Scan(&first)
+		if err != nil {
+			return fmt.Errorf("find whose trace it is: %w", err)
+		}
+		a.own = first >= decode.MaxSpans
+	}
+	return nil
+}
+
+// ArrivedAttributes reads the attributes of a trace that arrived: by itself, because
+// those of one may be as large as a request.
+func (s *Service) ArrivedAttributes(ctx context.Context, a *Arrival) (attributes string, err error) {
+	err = s.db.QueryRow(ctx, `SELECT attributes FROM trace WHERE received_day = $1 AND pk = $2`, a.receivedDay,
+		a.pk).Scan(&attributes)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "{}", nil // retention has removed it meanwhile
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the attributes of what arrived: %w", err)
+	}
+	return attributes, nil
+}
+
+// ArrivedSpan is a span with its number in its trace. Numbers rise, with gaps.
+type ArrivedSpan struct {
+	StoredSpan
+	Number      int64
+	Tool, Model string
+	Usage       Usage
+}
+
+// FirstSpan is before the number of every span.
+const FirstSpan int64 = -1
+
+// ArrivedSpans reads up to limit of the spans that an arrival brought, behind a
+// number, in order.
+func (s *Service) ArrivedSpans(ctx context.Context, a *Arrival, after int64, limit int) ([]ArrivedSpan, error) {
+	spans, err := database.Collect(ctx, s.db, func(row database.Scanner) (span ArrivedSpan, err error) {
+		u := &span.Usage
+		span.StoredSpan, err = scanSpan(withMore{row, []any{
+			&span.Number, &span.Tool, &span.Model, &u.Input, &u.Output, &u.CacheRead, &u.CacheWrite, &u.CostNanos,
+		}})
+		return span, err
+	}, `
+		SELECT id, COALESCE(parent_id, ''), COALESCE(session_id, ''), kind, name, start_time, end_time, duration_ms, status, attributes,
+			seq, COALESCE(tool_name, ''), COALESCE(model, ''), input_tokens, output_tokens, cache_read, cache_write, cost_nanos
+		FROM span
+		WHERE received_day = $1 AND trace_pk = $2 AND seq > $3 AND seq <= $4
+		ORDER BY seq
+		LIMIT $5`, a.receivedDay, a.pk, max(after, a.after), a.last, min(max(limit, 1), detailSpans))
+	if err != nil {
+		return nil, fmt.Errorf("read the spans that arrived: %w", err)
+	}
+	return spans, nil
+}
+
+func scanSpan(row database.Scanner) (s StoredSpan, err error) {
+	var start int64
+	var end, duration sql.NullInt64
+	if err := row.Scan(&s.ID, &s.ParentID, &s.SessionID, &s.Kind, &s.Name, &start, &end, &duration, &s.Status,
+		&s.Attributes); err != nil {
+		return StoredSpan{}, err
+	}
+	s.Start, s.End, s.DurationMs = database.Time(start), database.OptionalTime(end), optional(duration)
+	return s, nil
+}
+
+// withMore is a row that has further columns behind those its reader knows.
+type withMore struct {
+	database.Scanner
+	more []any
+}
+
+func (w withMore) Scan(dest ...any) error { return w.Scanner.Scan(append(dest, w.more...)...) }
+
+// grew notes that a trace got spans, for those who follow. They are numbered by
+// their receipt, behind all that the trace had.
+func (s *Service) grew(ctx context.Context, tx *database.Tx, orgID string, day, pk, first, last int64) error {
+	_, err := tx.Exec(ctx, `
+		INSERT INTO trace_growth (org_id, at, trace_pk, received_day, first_seq, last_seq)
+		VALUES ($1, $2, $3, $4, $5, $6)`, orgID, receivedAt(last), pk, day, first, last)
+	return err
+}
+
+// lastNumber is when a trace got its last span, by its number, or was received. The
+// trace must be locked.
+func lastNumber(ctx context.Context, tx *database.Tx, day, pk int64) (at int64, err error) {
+	err = tx.QueryRow(ctx, `SELECT COALESCE(MAX(seq), 0) FROM span WHERE received_day = $1 AND trace_pk = $2`, day,
+		pk).Scan(&at)
+	return receivedAt(max(at, pk)), err
+}

@@ -1,0 +1,334 @@
+package telemetry
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"writ/internal/database"
+	"writ/internal/page"
+)
+
+// One step of an export reads so many rows, or fewer where they are large: its
+// memory does not grow with what is exported, and no reader keeps a transaction
+// open for longer than a step.
+const (
+	exportTraces   = 200
+	exportSpans    = 1000
+	exportSessions = 500
+	exportBytes    = 2 << 20
+
+	// exportRootless is how many traces an export remembers that may come again.
+	exportRootless = 50_000
+)
+
+// errEnough ends a step before its rows do.
+var errEnough = errors.New("enough for a step")
+
+// step reads rows until they are enough, and tells whether there may be more of
+// them than the query's own limit left out.
+func step[T any](
+	ctx context.Context, db *database.DB, scan func(database.Scanner) (T, error), size func(*T) int, query string, args ...any,
+) (items []T, cut bool, err error) {
+	held := 0
+	_, err = database.Collect(ctx, db, func(row database.Scanner) (none struct{}, err error) {
+		if held > exportBytes {
+			return none, errEnough
+		}
+		item, err := scan(row)
+		if err != nil {
+			return none, err
+		}
+		items, held = append(items, item), held+size(&item)
+		return none, nil
+	}, query, args...)
+	if errors.Is(err, errEnough) {
+		return items, true, nil
+	}
+	return items, false, err
+}
+
+// TraceExport reads traces one after another, newest start first, however many
+// there are. Each that was there when it began and is still kept comes once, and as
+// a whole: with the spans that its figures count. What is received meanwhile may
+// come or not.
+//
+// A trace without its root begins earlier when an earlier span comes, and would be
+// met again: those that were given are remembered, as many as exportRootless. One
+// whose root makes it begin later than where the export stands is missed; clocks
+// have to differ for that.
+type TraceExport struct {
+	s         *Service
+	orgID     string
+	filter    TraceFilter
+	since     int64
+	after     page.Cursor
+	withSpans bool
+	rootless  map[string]bool // those that were given
+}
+
+// ExportTraces begins an export of the traces that a filter chooses; without days
+// it reaches as far back as there are any. It continues behind the filter's cursor.
+func (s *Service) ExportTraces(orgID string, f TraceFilter, withSpans bool) (*TraceExport, error) {
+	after, err := page.Decode(f.Cursor, traceList, orgID)
+	if err != nil {
+		return nil, err
+	}
+	f.Limit = exportTraces - 1 // the query asks for one more
+	return &TraceExport{
+		s:         s,
+		orgID:     orgID,
+		filter:    f,
+		since:     database.Micros(s.since(f.Days)),
+		after:     after,
+		withSpans: withSpans,
+		rootless:  map[string]bool{},
+	}, nil
+}
+
+// All gives the traces. Its error is the last it gives.
+func (e *TraceExport) All(ctx context.Context) iter.Seq2[*ExportedTrace, error] {
+	return func(yield func(*ExportedTrace, error) bool) {
+		for {
+			traces, err := e.next(ctx)
+			if err != nil {
+				yield(nil, fmt.Errorf("export traces: %w", err))
+				return
+			}
+			if len(traces) == 0 {
+				return
+			}
+			for i, t := range traces {
+				if e.withSpans && !t.isRead {
+					if err := t.s.readAhead(ctx, traces[i:]); err != nil {
+						yield(nil, fmt.Errorf("export spans: %w", err))
+						return
+					}
+				}
+				e.after = page.Cursor{List: traceList, Scope: e.orgID, Micros: t.startMicros, ID: t.ID}
+				if e.isFirst(t) && !yield(t, nil) {
+					return
+				}
+				traces[i] = nil // its spans may be many
+			}
+		}
+	}
+}
+
+// Cursor continues the export behind the trace that came last.
+func (e *TraceExport) Cursor() string { return e.after.Encode() }
+
+// isFirst reports whether a trace was not given before.
+func (e *TraceExport) isFirst(t *ExportedTrace) bool {
+	if t.growth == notGrowing || e.rootless[t.ID] {
+		return t.growth == notGrowing
+	}
+	if t.growth == rootless && len(e.rootless) < exportRootless {
+		e.rootless[t.ID] = true
+	}
+	return true
+}
+
+func (e *TraceExport) next(ctx context.Context) ([]*ExportedTrace, error) {
+	if !storable(e.filter.Name) || !storable(e.filter.AgentID) {
+		return nil, nil
+	}
+	w := &where{}
+	w.and("org_id = ?", e.orgID)
+	if e.filter.Days > 0 {
+		w.and("start_time >= ?", e.since)
+	}
+	if !e.after.IsZero() {
+		w.and("(start_time, id) < (?, ?)", e.after.Micros, e.after.ID)
+	}
+	e.filter.apply(w)
+	rows, _, err := step(ctx, e.s.db, scanTrace, (*TraceItem).size, traceQuery(w, e.filter), w.args...)
+	traces := make([]*ExportedTrace, len(rows))
+	for i, t := range rows {
+		traces[i] = &ExportedTrace{TraceItem: t, s: e.s}
+	}
+	return traces, err
+}
+
+// size is about what a trace holds in memory.
+func (t *TraceItem) size() int { return 500 + len(t.Attributes) + len(t.Tags) }
+
+// ExportedTrace is a trace whose spans can be read, however many it has.
+type ExportedTrace struct {
+	TraceItem
+	s      *Service
+	spans  []ExportedSpan
+	isRead bool // spans are all there are
+}
+
+// ExportedSpan is a span with what queries know of it.
+type ExportedSpan struct {
+	StoredSpan
+	Tool, Model                            string
+	Usage                                  Usage
+	PolicyID, PolicyName, Decision, RuleID string
+	tracePK, seq                           int64
+}
+
+func (s *ExportedSpan) size() int { return 500 + len(s.Attributes) }
+
+// ExportTrace finds one trace; nil when the organization has none such.
+func (s *Service) ExportTrace(ctx context.Context, orgID, id string) (*ExportedTrace, error) {
+	item, err := s.findTrace(ctx, orgID, id)
+	if err != nil || item == nil {
+		return nil, err
+	}
+	return &ExportedTrace{TraceItem: *item, s: s}, nil
+}
+
+const exportedSpan = `
+	SELECT trace_pk, seq, id, COALESCE(parent_id, ''), COALESCE(session_id, ''), kind, name, start_time, end_time, duration_ms, status, attributes,
+		COALESCE(tool_name, ''), COALESCE(model, ''), input_tokens, output_tokens, cache_read, cache_write, cost_nanos,
+		COALESCE(policy_id, ''), COALESCE(policy_name, ''), COALESCE(decision, ''), COALESCE(rule_id, '')
+	FROM span
+	WHERE received_day = $1 AND `
+
+func scanExportedSpan(row database.Scanner) (s ExportedSpan, err error) {
+	var start int64
+	var end, duration sql.NullInt64
+	err = row.Scan(&s.tracePK, &s.seq, &s.ID, &s.ParentID, &s.SessionID, &s.Kind, &s.Name, &start, &end, &duration,
+		&s.Status, &s.Attributes,
+		&s.Tool, &s.Model, &s.Usage.Input, &s.Usage.Output, &s.Usage.CacheRead, &s.Usage.CacheWrite, &s.Usage.CostNanos,
+		&s.PolicyID, &s.PolicyName, &s.Decision, &s.RuleID)
+	if err != nil {
+		return ExportedSpan{}, err
+	}
+	s.Start, s.End, s.DurationMs = database.Time(start), database.OptionalTime(end), optional(duration)
+	return s, nil
+}
+
+// readAhead reads the spans of the first of some traces together with those of the
+// next ones, as far as they are few: one query for each trace would be most of the
+// time of an export.
+func (s *Service) readAhead(ctx context.Context, traces []*ExportedTrace) error {
+	day, chosen := traces[0].receivedDay, map[int64]*ExportedTrace{}
+	args, total := []any{day}, int64(0)
+	for _, t := range traces {
+		if total += t.SpanCount; total > exportSpans {
+			break
+		}
+		if t.receivedDay == day && !t.isRead {
+			chosen[t.pk], args = t, append(args, t.pk)
+		}
+	}
+	if len(chosen) == 0 {
+		return nil // a large one, which is read as it is written
+	}
+	spans, cut, err := step(ctx, s.db, scanExportedSpan, (*ExportedSpan).size,
+		exportedSpan+`trace_pk IN (`+marks(2, len(args)-1)+`) ORDER BY trace_pk, seq`, args...)
+	if err != nil {
+		return err
+	}
+	for _, span := range spans {
+		t := chosen[span.tracePK]
+		t.spans = append(t.spans, span)
+	}
+	for pk, t := range chosen {
+		// A step that was cut has all of those before the trace it ends in.
+		if t.isRead = !cut || pk < spans[len(spans)-1].tracePK; !t.isRead {
+			t.spans = nil
+		}
+	}
+	return nil
+}
+
+// Spans gives the spans in the order they came: those that the trace's figures
+// count, where more have come since. Its error is the last it gives.
+func (t *ExportedTrace) Spans(ctx context.Context) iter.Seq2[*ExportedSpan, error] {
+	return func(yield func(*ExportedSpan, error) bool) {
+		left, after := t.SpanCount, int64(-1)
+		for spans, more := t.spans, !t.isRead; ; {
+			for i := range spans {
+				if left == 0 || !yield(&spans[i], nil) {
+					return
+				}
+				left, after = left-1, spans[i].seq
+			}
+			if !more || left == 0 {
+				return
+			}
+			var cut bool
+			var err error
+			spans, cut, err = step(ctx, t.s.db, scanExportedSpan, (*ExportedSpan).size,
+				exportedSpan+fmt.Sprintf(`trace_pk = $2 AND seq > $3 ORDER BY seq LIMIT %d`, exportSpans),
+				t.receivedDay, t.pk, after)
+			if err != nil {
+				yield(nil, fmt.Errorf("export the spans of a trace: %w", err))
+				return
+			}
+			more = cut || len(spans) == exportSpans
+		}
+	}
+}
+
+// SessionExport reads sessions one after another, in the order of their ids: that
+// of their activity changes while it is read, and would lose some.
+type SessionExport struct {
+	s      *Service
+	orgID  string
+	filter SessionFilter
+	since  int64
+	after  page.Cursor
+}
+
+const sessionExport = "sessions/export"
+
+// ExportSessions begins an export of the sessions that a filter chooses. It
+// continues behind the filter's cursor.
+func (s *Service) ExportSessions(orgID string, f SessionFilter) (*SessionExport, error) {
+	after, err := page.Decode(f.Cursor, sessionExport, orgID)
+	if err != nil {
+		return nil, err
+	}
+	return &SessionExport{
+		s:      s,
+		orgID:  orgID,
+		filter: f,
+		since:  database.Micros(s.since(f.Days)),
+		after:  after,
+	}, nil
+}
+
+// Cursor continues the export behind the session that came last.
+func (e *SessionExport) Cursor() string { return e.after.Encode() }
+
+// All gives the sessions. Its error is the last it gives.
+func (e *SessionExport) All(ctx context.Context) iter.Seq2[*Session, error] {
+	return func(yield func(*Session, error) bool) {
+		for {
+			// Filters are not in the query: a step must end soon also where few pass.
+			sessions, cut, err := step(ctx, e.s.db, e.s.scanSession, func(*Session) int { return 1000 },
+				fmt.Sprintf(`%s org_id = $1 AND id > $2 ORDER BY id LIMIT %d`, sessionSelect, exportSessions), e.orgID,
+				e.after.ID)
+			if err != nil {
+				yield(nil, fmt.Errorf("export sessions: %w", err))
+				return
+			}
+			for i := range sessions {
+				e.after = page.Cursor{List: sessionExport, Scope: e.orgID, ID: sessions[i].ID}
+				if e.wants(&sessions[i]) && !yield(&sessions[i], nil) {
+					return
+				}
+			}
+			if len(sessions) < exportSessions && !cut {
+				return
+			}
+		}
+	}
+}
+
+func (e *SessionExport) wants(x *Session) bool {
+	f := e.filter
+	return database.Micros(x.LastActivityAt) >= e.since &&
+		(f.Status == "" || f.Status == x.Status) &&
+		(f.UserID == "" || strings.EqualFold(f.UserID, x.UserID)) &&
+		(f.AgentID == "" || f.AgentID == x.AgentID)
+}

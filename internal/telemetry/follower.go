@@ -1,0 +1,180 @@
+package telemetry
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"writ/internal/database"
+)
+
+// overlap is how far a Follower looks back from the newest that it told, for what
+// was received before and committed after it: on SQLite one process commits in the
+// order of receipt, and only a clock that is set could get in the way.
+func (s *Service) overlap() time.Duration {
+	if s.db.Engine() == database.SQLite {
+		return 2 * time.Second
+	}
+	return settleTime
+}
+
+// Follower tells what an organization receives as soon as it is there. What commits
+// late is told late, but told: each look begins a little before the newest, and the
+// Follower remembers what it has told of that. It is for one goroutine.
+type Follower struct {
+	service *Service
+	orgID   string
+	filter  ArrivalFilter
+	newest  Cursor
+	told    map[Cursor]bool
+	looked  Cursor // how far the present look is; zero: none is under way
+}
+
+// ArrivalFilter says which traces are told. What is empty does not narrow.
+type ArrivalFilter struct {
+	AgentID   string
+	SessionID string
+	Name      string
+	Status    string
+	Tool      string // of one of the spans
+}
+
+// Follow begins behind what there is now.
+func (s *Service) Follow(ctx context.Context, orgID string, filter ArrivalFilter) (*Follower, error) {
+	f := s.Resume(orgID, filter, Cursor{At: s.db.Now()})
+	for {
+		fresh, err := f.untold(ctx, MaxArrivals)
+		if err != nil || len(fresh) == 0 {
+			return f, err
+		}
+		f.tell(fresh)
+	}
+}
+
+// Resume begins at a place. What was received shortly before may be told again:
+// nobody knows whether it was there when that place was left.
+func (s *Service) Resume(orgID string, filter ArrivalFilter, after Cursor) *Follower {
+	return &Follower{
+		service: s,
+		orgID:   orgID,
+		filter:  filter,
+		newest:  after,
+		told:    map[Cursor]bool{},
+	}
+}
+
+// Cursor is where to resume.
+func (f *Follower) Cursor() Cursor { return f.newest }
+
+// Next gives what arrived since the last time, of up to limit traces those that
+// pass the filter; more tells that it did not come to the end. Attributes and tags
+// are left out: they can be large, and who wants them reads the trace.
+func (f *Follower) Next(ctx context.Context, limit int) (arrived []Arrival, more bool, err error) {
+	fresh, err := f.untold(ctx, min(max(limit, 1), MaxArrivals))
+	if err != nil || len(fresh) == 0 {
+		return nil, false, err
+	}
+	all, err := f.service.arrivals(ctx, f.orgID, fresh)
+	if err != nil {
+		return nil, false, err
+	}
+	for i := range all {
+		fits, err := f.fits(ctx, &all[i])
+		if err != nil {
+			return nil, false, err
+		}
+		if fits {
+			arrived = append(arrived, all[i])
+		}
+	}
+	f.tell(fresh)
+	return arrived, true, nil
+}
+
+// tellSelect is traceSelect without what can be large.
+const tellSelect = `received_day, pk, id, COALESCE(session_id, ''), name, start_time, end_time, duration_ms, status, COALESCE(user_id, ''),
+	agent_id, product, source, '{}', '[]', input_preview, output_preview,
+	input_tokens, output_tokens, cache_read, cache_write, cost_nanos, span_count, error_count, growth`
+
+// untold finds what was not told yet, in order, at most so many. A look that finds
+// more goes on there the next time: one that came late is found by the next look.
+func (f *Follower) untold(ctx context.Context, limit int) (fresh []landing, err error) {
+	// Replicas' clocks differ: what is dated a little ahead is there too.
+	until := f.service.db.Now().Add(time.Hour)
+	if f.looked == (Cursor{}) {
+		f.looked.At = f.newest.At.Add(-f.service.overlap())
+	}
+	for {
+		found, err := f.service.landings(ctx, f.orgID, f.looked, until, MaxArrivals)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range found {
+			if f.looked = l.Cursor; !f.told[l.Cursor] {
+				fresh = append(fresh, l)
+			}
+			if len(fresh) == limit {
+				return fresh, nil
+			}
+		}
+		if len(found) < MaxArrivals {
+			f.looked = Cursor{}
+			return fresh, nil
+		}
+	}
+}
+
+// tell remembers what was told, as far as a look will come across it again.
+func (f *Follower) tell(fresh []landing) {
+	before := f.newest
+	for _, l := range fresh {
+		f.told[l.Cursor] = true
+		if l.Compare(f.newest) > 0 {
+			f.newest = l.Cursor
+		}
+	}
+	if f.newest == before {
+		return
+	}
+	from := f.newest.At.Add(-f.service.overlap())
+	for place := range f.told {
+		if place.At.Before(from) {
+			delete(f.told, place)
+		}
+	}
+}
+
+func (f *Follower) fits(ctx context.Context, a *Arrival) (bool, error) {
+	for _, want := range []struct{ wanted, is string }{
+		{f.filter.AgentID, a.AgentID}, {f.filter.SessionID, a.SessionID}, {f.filter.Name, a.Name},
+		{f.filter.Status, a.Status},
+	} {
+		if want.wanted != "" && want.wanted != want.is {
+			return false, nil
+		}
+	}
+	if f.filter.Tool == "" {
+		return true, nil
+	}
+	return f.service.uses(ctx, a, f.filter.Tool)
+}
+
+// uses reports whether a span that came with an arrival is of a tool.
+func (s *Service) uses(ctx context.Context, a *Arrival, tool string) (found bool, err error) {
+	if !storable(tool) {
+		return false, nil
+	}
+	var spans int64
+	err = s.db.QueryRow(ctx, `
+		SELECT count(*) FROM (
+			SELECT tool_name FROM span
+			WHERE received_day = $1 AND trace_pk = $2 AND seq > $3 AND seq <= $4
+			ORDER BY seq
+			LIMIT $5
+		) AS brought
+		WHERE tool_name = $6`, a.receivedDay, a.pk, a.after, a.last, detailSpans, tool).Scan(&spans)
+	if err != nil {
+		return false, fmt.Errorf("look for a tool in what arrived: %w", err)
+	}
+	return spans > 0, nil
+}

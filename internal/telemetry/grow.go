@@ -1,0 +1,300 @@
+package telemetry
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"writ/internal/database"
+	"writ/internal/telemetry/decode"
+)
+
+// GrowingTrace is a trace of the server's own that is not complete when it is
+// first stored: what it lacks comes later, under the same id. It has no duration,
+// because nobody knows whether it ended; where any of its spans was denied, it is.
+type GrowingTrace struct {
+	ID      string
+	Name    string
+	Source  string
+	UserID  string // a UUID, or empty
+	AgentID string
+	Spans   []GrownSpan
+}
+
+// GrownSpan is a span that is added to a growing trace, once.
+type GrownSpan struct {
+	ID         string
+	SessionID  string // a UUID, or empty
+	Kind       string
+	Name       string
+	Start, End time.Time // whose distance is how long it took, to the microsecond
+	Denied     bool
+	Attributes string // a JSON object
+
+	PolicyID, PolicyName, Decision, RuleID string
+}
+
+// Position is how far an organization's log is in telemetry.
+type Position struct {
+	Next  int64 // the first entry that was not looked at
+	Epoch int64
+}
+
+// Positions are those of every organization that has one.
+func (s *Service) Positions(ctx context.Context) (map[string]Position, error) {
+	positions := map[string]Position{}
+	_, err := database.Collect(ctx, s.db, func(row database.Scanner) (none struct{}, err error) {
+		var orgID string
+		var p Position
+		err = row.Scan(&orgID, &p.Next, &p.Epoch)
+		positions[orgID] = p
+		return none, err
+	}, `SELECT org_id, position, epoch FROM projected`)
+	if err != nil {
+		return nil, fmt.Errorf("read how far logs are in telemetry: %w", err)
+	}
+	return positions, nil
+}
+
+// Grow adds to traces what a log tells between two positions, and moves the
+// organization's position on with it. When someone else has moved it first
+// nothing is added, and moved is false.
+func (s *Service) Grow(
+	ctx context.Context, orgID string, from, to Position, traces []GrowingTrace,
+) (moved bool, err error) {
+	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		if moved, err = movePosition(ctx, tx, orgID, from, to); err != nil || !moved {
+			return err
+		}
+		for i := range traces {
+			if err := s.grow(ctx, tx, orgID, &traces[i]); err != nil {
+				return fmt.Errorf("grow trace %s: %w", traces[i].ID, err)
+			}
+		}
+		return nil
+	}})
+	if err != nil {
+		return false, fmt.Errorf("add to traces: %w", err)
+	}
+	return moved, nil
+}
+
+func movePosition(ctx context.Context, tx *database.Tx, orgID string, from, to Position) (moved bool, err error) {
+	if _, err := tx.Exec(ctx,
+		`INSERT INTO projected (org_id, position, epoch) VALUES ($1, 0, 0) ON CONFLICT (org_id) DO NOTHING`,
+		orgID); err != nil {
+		return false, err
+	}
+	changed, err := tx.Exec(ctx, `
+		UPDATE projected
+		SET position = $4, epoch = $5
+		WHERE org_id = $1 AND position = $2 AND epoch = $3`, orgID, from.Next, from.Epoch, to.Next, to.Epoch)
+	return changed == 1, err
+}
+
+// grow stores a trace, or what it has more than is stored.
+func (s *Service) grow(ctx context.Context, tx *database.Tx, orgID string, g *GrowingTrace) error {
+	batch := g.batch()
+	first := s.keys.take(database.Micros(tx.Now()), len(batch.Spans)+1)
+	s.number(batch, first)
+	last := first + int64(len(batch.Spans)) // the trace's own: it is there with its last span
+	for range maxLookalikes {
+		fresh, err := s.claimOne(ctx, tx, orgID, freshBatch{
+			readyBatch: readied(batch, ownProduct), pk: s.keys.at(last), day: receivedDay(last),
+		})
+		if err != nil || fresh {
+			return err
+		}
+		stored, err := readGrowing(ctx, tx, orgID, batch.Trace.ID)
+		if err != nil {
+			return err
+		}
+		if stored != nil {
+			return s.extend(ctx, tx, orgID, stored, batch)
+		}
+		batch.Trace.ID = uuid.NewSHA1(uuid.MustParse(batch.Trace.ID), []byte("again")).String()
+	}
+	batch.Trace.ID = database.NewID()
+	fresh, err := s.claimOne(ctx, tx, orgID, freshBatch{
+		readyBatch: readied(batch, ownProduct), pk: s.keys.at(last), day: receivedDay(last),
+	})
+	if err == nil && !fresh {
+		err = errors.New("an id that nobody could foresee is taken")
+	}
+	return err
+}
+
+// number gives the spans of a batch the keys from an instant on, which take gave.
+func (s *Service) number(b *decode.Batch, first int64) {
+	for i := range b.Spans {
+		b.Spans[i].Key = s.keys.at(first + int64(i))
+	}
+}
+
+// maxLookalikes bounds how many traces of clients may stand where a growing one
+// would: its id can be computed by whoever knows what it is of. A client's trace
+// never grows, so that the next id is taken. Who takes them all does so to have
+// nothing told: what comes then stands in traces of random ids, one for each time.
+const maxLookalikes = 8
+
+// batch is the trace as ingest knows it.
+func (g *GrowingTrace) batch() *decode.Batch {
+	b := &decode.Batch{Trace: decode.Trace{
+		ID:         g.ID,
+		Name:       g.Name,
+		Status:     decode.StatusOK,
+		UserID:     g.UserID,
+		AgentID:    bounded(g.AgentID),
+		Source:     g.Source,
+		Attributes: `{"source":"` + g.Source + `"}`,
+		Tags:       "[]",
+		Start:      database.Micros(g.Spans[0].Start),
+	}}
+	for i := range g.Spans {
+		span := g.Spans[i].span()
+		b.Trace.Start = min(b.Trace.Start, span.Start)
+		if b.Trace.End == nil || *span.End > *b.Trace.End {
+			b.Trace.End = span.End
+		}
+		if span.Status != decode.StatusOK {
+			b.Trace.Status = span.Status
+		}
+		b.Trace.Count(&span)
+		b.Spans = append(b.Spans, span)
+	}
+	return b
+}
+
+func (g *GrownSpan) span() decode.Span {
+	start, end := database.Micros(g.Start), database.Micros(g.End)
+	took := max(end-start, 0)
+	ms := took / 1000
+	s := decode.Span{
+		ID:             g.ID,
+		SessionID:      g.SessionID,
+		Kind:           g.Kind,
+		Name:           g.Name,
+		Start:          start,
+		End:            &end,
+		DurationMs:     &ms,
+		DurationMicros: &took,
+		Status:         decode.StatusOK,
+		Attributes:     g.Attributes,
+		Facts: decode.Facts{
+			PolicyID:   bounded(g.PolicyID),
+			PolicyName: bounded(g.PolicyName),
+			Decision:   g.Decision,
+			RuleID:     bounded(g.RuleID),
+		},
+	}
+	if g.Denied {
+		s.Status = decode.StatusDenied
+	}
+	return s
+}
+
+// bounded is a text as queries group by it.
+func bounded(text string) string {
+	if len(text) > decode.MaxText {
+		text = strings.ToValidUTF8(text[:decode.MaxText], "")
+	}
+	return text
+}
+
+// asGrown gives a stored span back what only those have that came by themselves:
+// they stand behind all that a client can send.
+func asGrown(s *decode.Span, seq int64, end *int64) {
+	if seq < decode.MaxSpans {
+		return
+	}
+	s.Key = seq
+	if end != nil {
+		took := max(*end-s.Start, 0)
+		s.DurationMicros = &took
+	}
+}
+
+// claimOne stores a trace whose id is new, and tells whether it was.
+func (s *Service) claimOne(ctx context.Context, tx *database.Tx, orgID string, f freshBatch) (fresh bool, err error) {
+	claimed, err := tx.Exec(ctx, `
+		INSERT INTO trace_key (org_id, id, pk, received_day)
+		VALUES ($1, $2, $3, $4)
+		ON CONFLICT DO NOTHING`, orgID, uuidBytes(f.batch.Trace.ID), f.pk, f.day)
+	if err != nil || claimed == 0 {
+		return false, err
+	}
+	return true, s.insert(ctx, tx, orgID, []freshBatch{f})
+}
+
+// ownProduct is that of the server's own traces.
+const ownProduct = "writ"
+
+// storedTrace is a growing trace as it is stored.
+type storedTrace struct {
+	pk, day, start int64
+	status         string
+}
+
+// readGrowing reads a trace that may grow; nil where a client sent it.
+func readGrowing(ctx context.Context, tx *database.Tx, orgID, id string) (*storedTrace, error) {
+	var t storedTrace
+	err := tx.QueryRow(ctx, `SELECT pk, received_day FROM trace_key WHERE org_id = $1 AND id = $2`, orgID,
+		uuidBytes(id)).Scan(&t.pk, &t.day)
+	if err != nil {
+		return nil, err
+	}
+	var first sql.NullInt64
+	if err := tx.QueryRow(ctx, `SELECT MIN(seq) FROM span WHERE received_day = $1 AND trace_pk = $2`, t.day,
+		t.pk).Scan(&first); err != nil {
+		return nil, err
+	}
+	if first.Int64 < decode.MaxSpans {
+		return nil, nil
+	}
+	var growth int64
+	err = tx.QueryRow(ctx,
+		`SELECT start_time, status, growth FROM trace WHERE received_day = $1 AND pk = $2`+forUpdate(tx), t.day,
+		t.pk).Scan(&t.start, &t.status, &growth)
+	if err != nil || growth != notGrowing {
+		return nil, err
+	}
+	return &t, nil
+}
+
+// extend adds spans to a stored trace, and the difference to its figures. They are
+// numbered behind all that the trace has, also where another server was faster or
+// its clock is ahead.
+func (s *Service) extend(ctx context.Context, tx *database.Tx, orgID string, t *storedTrace, more *decode.Batch) error {
+	had, err := lastNumber(ctx, tx, t.day, t.pk)
+	if err != nil {
+		return err
+	}
+	s.number(more, s.keys.take(max(database.Micros(tx.Now()), had+1), len(more.Spans)))
+	figures := s.tallyIn(tx, orgID)
+	for i := range more.Spans {
+		figures.addSpan(&more.Spans[i], "", receivedAt(more.Spans[i].Key))
+	}
+	status := t.status
+	if status == decode.StatusOK && more.Trace.Status != decode.StatusOK {
+		status = more.Trace.Status
+		cell(figures.traces, bucketOf(t.start, receivedAt(t.pk), hourMicros)).errors++
+	}
+	_, err = tx.Exec(ctx, `
+		UPDATE trace
+		SET status = $3, span_count = span_count + $4, error_count = error_count + $5,
+			end_time = CASE WHEN end_time < $6 THEN $6 ELSE end_time END
+		WHERE received_day = $1 AND pk = $2`, t.day, t.pk, status, int64(len(more.Spans)), more.Trace.Errors,
+		*more.Trace.End)
+	if err != nil {
+		return err
+	}
+	if err := s.grew(ctx, tx, orgID, t.day, t.pk, more.Spans[0].Key, more.Spans[len(more.Spans)-1].Key); err != nil {
+		return err
+	}
+	return insertSpans(ctx, tx, []freshBatch{{readyBatch: readied(more, ownProduct), pk: t.pk, day: t.day}})
+}

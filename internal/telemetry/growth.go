@@ -1,0 +1,220 @@
+package telemetry
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"writ/internal/database"
+	"writ/internal/telemetry/decode"
+)
+
+// How a trace grows, as it is stored.
+const (
+	notGrowing = 0 // a client's, which is closed, or the server's, to which it alone adds
+	rootless   = 1 // its root span is not there yet
+	rooted     = 2 // it is, and says what the trace is
+)
+
+// Added says what came of the spans of some fragments.
+type Added struct {
+	Stored int
+	Known  int // were stored before
+	Closed int // of traces that do not grow: they came another way, or are gone already
+	Full   int // of traces that have as many as one may have
+}
+
+func (a *Added) add(b Added) {
+	a.Stored, a.Known, a.Closed, a.Full = a.Stored+b.Stored, a.Known+b.Known, a.Closed+b.Closed, a.Full+b.Full
+}
+
+// AddFragments stores what a request tells of traces that grow, a fragment each: a
+// trace is made or found, a span counts once however often it is sent, and every
+// figure gets the difference. When it returns an error some may be stored already;
+// sending all of it again completes it.
+func (s *Service) AddFragments(ctx context.Context, orgID string, fragments []Fragment) (Added, error) {
+	var total Added
+	err := writeSlices(readyFragments(fragments), func(slice []readyFragment) func() error {
+		var added Added
+		wait := s.db.Submit(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) (err error) {
+			added, err = s.addFragments(ctx, tx, orgID, slice)
+			return err
+		}})
+		return func() error {
+			if err := wait(); err != nil {
+				return err
+			}
+			total.add(added)
+			return nil
+		}
+	})
+	if err != nil {
+		return Added{}, fmt.Errorf("add to traces: %w", err)
+	}
+	return total, nil
+}
+
+// readyFragment is a fragment with its rows, counted as if all of it were new.
+type readyFragment struct {
+	readyBatch
+	isRooted bool
+}
+
+// readyFragments gives fragments in slices that go into a change each. A fragment
+// that is too large for one becomes several.
+func readyFragments(fragments []Fragment) iter.Seq[[]readyFragment] {
+	return func(yield func([]readyFragment) bool) {
+		var slice []readyFragment
+		spans := 0
+		for i := range fragments {
+			for part := range slices.Chunk(fragments[i].Spans, sliceSpans) {
+				if spans+len(part) > sliceSpans && len(slice) > 0 {
+					if !yield(slice) {
+						return
+					}
+					slice, spans = nil, 0
+				}
+				slice, spans = append(slice, newReadyFragment(&fragments[i], part)), spans+len(part)
+			}
+		}
+		if len(slice) > 0 {
+			yield(slice)
+		}
+	}
+}
+
+func newReadyFragment(f *Fragment, spans []decode.Span) readyFragment {
+	b := &decode.Batch{Trace: f.Trace, Spans: spans}
+	b.Trace.Usage, b.Trace.Errors = Usage{}, 0
+	for i := range spans {
+		b.Trace.Count(&spans[i])
+	}
+	r := readyFragment{readyBatch: readied(b, f.Product), isRooted: f.Rooted}
+	if r.growth = rootless; f.Rooted {
+		r.growth = rooted
+	}
+	return r
+}
+
+// addFragments writes one slice.
+func (s *Service) addFragments(
+	ctx context.Context, tx *database.Tx, orgID string, slice []readyFragment,
+) (added Added, err error) {
+	batches := make([]readyBatch, len(slice))
+	now := database.Micros(tx.Now())
+	for i := range slice {
+		batches[i] = slice[i].readyBatch
+		s.giveKeys(batches[i], now)
+	}
+	fresh, err := s.claim(ctx, tx, orgID, batches, now)
+	if err != nil {
+		return Added{}, err
+	}
+	isFresh := map[*decode.Batch]bool{}
+	for _, f := range fresh {
+		isFresh[f.batch] = true
+		added.Stored += len(f.batch.Spans)
+	}
+	if err := s.insert(ctx, tx, orgID, fresh); err != nil {
+		return Added{}, err
+	}
+	older := slices.DeleteFunc(slices.Clone(slice), func(f readyFragment) bool { return isFresh[f.batch] })
+	// In the order of their ids, so that replicas wait for each other, not in a circle.
+	slices.SortFunc(older, func(a, b readyFragment) int { return cmp.Compare(a.batch.Trace.ID, b.batch.Trace.ID) })
+	var grown []freshBatch // all their spans are inserted at once
+	for _, f := range older {
+		more, came, err := s.addToTrace(ctx, tx, orgID, f)
+		if err != nil {
+			return Added{}, fmt.Errorf("add to trace %s: %w", f.batch.Trace.ID, err)
+		}
+		grown = append(grown, more)
+		added.add(came)
+	}
+	return added, insertSpans(ctx, tx, grown)
+}
+
+// giveKeys gives the spans of a batch their places: in the order they are received,
+// behind all that a client can choose.
+func (s *Service) giveKeys(b readyBatch, now int64) {
+	first := s.keys.take(now, len(b.batch.Spans))
+	for i := range b.batch.Spans {
+		key := s.keys.at(first + int64(i))
+		b.batch.Spans[i].Key, b.spanRows[i][spanSequence] = key, key
+	}
+}
+
+// addToTrace adds what a stored trace does not have, but for the rows of the spans,
+// which it gives.
+func (s *Service) addToTrace(
+	ctx context.Context, tx *database.Tx, orgID string, f readyFragment,
+) (more freshBatch, added Added, err error) {
+	stored, err := readGrown(ctx, tx, orgID, f.batch.Trace.ID)
+	switch {
+	case err != nil:
+		return freshBatch{}, Added{}, err
+	case stored == nil:
+		return freshBatch{}, Added{Closed: len(f.batch.Spans)}, nil
+	case stored.spans >= decode.MaxGrownSpans:
+		return freshBatch{}, Added{Full: len(f.batch.Spans)}, nil
+	}
+	rest, err := unknown(ctx, tx, stored, f.readyBatch)
+	if err != nil {
+		return freshBatch{}, Added{}, err
+	}
+	added = Added{Stored: len(rest.batch.Spans), Known: len(f.batch.Spans) - len(rest.batch.Spans)}
+	if added.Stored == 0 {
+		return freshBatch{}, added, nil
+	}
+	if err := s.numberBehind(ctx, tx, stored, rest); err != nil {
+		return freshBatch{}, Added{}, err
+	}
+	if err := s.extendGrown(ctx, tx, orgID, stored, rest, f.isRooted); err != nil {
+		return freshBatch{}, Added{}, err
+	}
+	spans := rest.batch.Spans
+	if err := s.grew(ctx, tx, orgID, stored.day, stored.pk, spans[0].Key, spans[len(spans)-1].Key); err != nil {
+		return freshBatch{}, Added{}, err
+	}
+	return freshBatch{readyBatch: rest, pk: stored.pk, day: stored.day}, added, nil
+}
+
+// numberBehind numbers spans anew where the trace has some with their numbers or
+// later ones: another server was faster, or its clock is ahead. Those who follow
+// take what came with a growth by its numbers.
+func (s *Service) numberBehind(ctx context.Context, tx *database.Tx, stored *grownTrace, more readyBatch) error {
+	had, err := lastNumber(ctx, tx, stored.day, stored.pk)
+	if err == nil && receivedAt(more.batch.Spans[0].Key) <= had {
+		s.giveKeys(more, had+1)
+	}
+	return err
+}
+
+// extendGrown merges a stored trace with more of it, and counts the difference.
+func (s *Service) extendGrown(
+	ctx context.Context, tx *database.Tx, orgID string, stored *grownTrace, more readyBatch, isRooted bool,
+) error {
+	after := *stored
+	after.trace.Merge(&Fragment{Batch: *more.batch, Rooted: isRooted}, stored.growth == rooted)
+	after.trace.Usage = stored.trace.Usage.Add(more.batch.Trace.Usage)
+	after.trace.Errors += more.batch.Trace.Errors
+	after.spans += int64(len(more.batch.Spans))
+	after.growth = max(stored.growth, more.growth)
+
+	figures := s.tallyIn(tx, orgID)
+	figures.move(&stored.trace, &after.trace, receivedAt(stored.pk))
+	for i := range more.batch.Spans {
+		span := &more.batch.Spans[i]
+		figures.addSpan(span, after.trace.SessionID, receivedAt(span.Key))
+	}
+	if after.trace.SessionID != "" {
+		if stored.trace.SessionID == "" {
+			if err := figures.joinSession(ctx, tx, stored, after.trace.SessionID); err != nil {
+				return err
+			}
+		}
+		figures.prolongSession(&stored.trace, &after.trace, more)
+	}
+	return after.update(ctx, tx, after.growth != stored.growth)
+}

@@ -1,0 +1,172 @@
+package telemetry
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+
+	"writ/internal/database"
+	"writ/internal/telemetry/decode"
+)
+
+// grownTrace is a trace that grows, as it is stored. Its attributes and previews are
+// not read: they are only ever replaced.
+type grownTrace struct {
+	trace         decode.Trace
+	pk, day       int64
+	spans, growth int64
+}
+
+// readGrown reads a trace that grows and keeps others from adding to it; nil where
+// it does not grow, or is not there any more.
+func readGrown(ctx context.Context, tx *database.Tx, orgID, id string) (*grownTrace, error) {
+	g := &grownTrace{trace: decode.Trace{ID: id}}
+	err := tx.QueryRowOften(ctx, `SELECT pk, received_day FROM trace_key WHERE org_id = $1 AND id = $2`, orgID,
+		uuidBytes(id)).Scan(&g.pk, &g.day)
+	if err != nil {
+		return nil, ignoreNoRows(err)
+	}
+	t := &g.trace
+	var end, duration sql.NullInt64
+	err = tx.QueryRowOften(ctx, `
+		SELECT COALESCE(session_id, ''), name, start_time, end_time, duration_ms, status, COALESCE(user_id, ''), agent_id,
+			input_tokens, output_tokens, cache_read, cache_write, cost_nanos, span_count, error_count, growth
+		FROM trace
+		WHERE received_day = $1 AND pk = $2 AND org_id = $3`+forUpdate(tx), g.day, g.pk, orgID).Scan(
+		&t.SessionID, &t.Name, &t.Start, &end, &duration, &t.Status, &t.UserID, &t.AgentID,
+		&t.Usage.Input, &t.Usage.Output, &t.Usage.CacheRead, &t.Usage.CacheWrite, &t.Usage.CostNanos, &g.spans,
+		&t.Errors, &g.growth)
+	if err != nil || g.growth == notGrowing {
+		return nil, ignoreNoRows(err)
+	}
+	t.End, t.DurationMs = optional(end), optional(duration)
+	return g, nil
+}
+
+func ignoreNoRows(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	return err
+}
+
+// unknown is a batch without the spans that the trace has already, counted anew.
+func unknown(ctx context.Context, tx *database.Tx, stored *grownTrace, b readyBatch) (readyBatch, error) {
+	known := map[string]bool{}
+	for some := range slices.Chunk(b.batch.Spans, readAtOnce) {
+		args := []any{stored.day, stored.pk}
+		for i := range readAtOnce {
+			args = append(args, some[i%len(some)].ID)
+		}
+		// The condition on seq is that of the index, word for word.
+		ids, err := database.CollectKept(ctx, tx, scanText, `
+			SELECT id FROM span`+byID(tx)+`
+			WHERE received_day = $1 AND trace_pk = $2 AND seq >= 500 AND id IN (`+marks(3, readAtOnce)+`)`, args...)
+		if err != nil {
+			return readyBatch{}, err
+		}
+		for _, id := range ids {
+			known[id] = true
+		}
+	}
+	if len(known) == 0 {
+		return b, nil
+	}
+	rest := readyBatch{batch: &decode.Batch{Trace: b.batch.Trace}, product: b.product, growth: b.growth}
+	rest.batch.Trace.Usage, rest.batch.Trace.Errors = Usage{}, 0
+	for i := range b.batch.Spans {
+		if span := b.batch.Spans[i]; !known[span.ID] {
+			rest.batch.Spans = append(rest.batch.Spans, span)
+			rest.batch.Trace.Count(&span)
+			rest.spanRows = append(rest.spanRows, b.spanRows[i])
+		}
+	}
+	return rest, nil
+}
+
+// update writes what a trace has become. What its root says beside is written when
+// the root comes.
+func (g *grownTrace) update(ctx context.Context, tx *database.Tx, rootCame bool) error {
+	t := &g.trace
+	var attributes, input, output any
+	if rootCame {
+		attributes, input, output = t.Attributes, t.Input, t.Output
+	}
+	_, err := tx.ExecOften(ctx, `
+		UPDATE trace
+		SET session_id = $1, name = $2, start_time = $3, end_time = $4, duration_ms = $5, duration_class = $6, status = $7,
+			user_id = $8, agent_id = $9, input_tokens = $10, output_tokens = $11, cache_read = $12, cache_write = $13, cost_nanos = $14,
+			span_count = $15, error_count = $16, growth = $17, attributes = COALESCE($18, attributes),
+			input_preview = COALESCE($19, input_preview), output_preview = COALESCE($20, output_preview)
+		WHERE received_day = $21 AND pk = $22`,
+		null(t.SessionID), t.Name, t.Start, known(t.End), known(t.DurationMs), durationClass(t.DurationMs), t.Status,
+		null(t.UserID), t.AgentID, t.Usage.Input, t.Usage.Output, t.Usage.CacheRead, t.Usage.CacheWrite,
+		t.Usage.CostNanos,
+		g.spans, t.Errors, g.growth, attributes, input, output, g.day, g.pk)
+	return err
+}
+
+// move counts a trace where it is now instead of where it was. One that has a
+// duration has its root too, and stays where it is: durations are never taken back.
+func (t *tally) move(from, to *decode.Trace, received int64) {
+	isError := func(trace *decode.Trace) (n int64) {
+		if trace.Status != decode.StatusOK {
+			n = 1
+		}
+		return n
+	}
+	if before, now := bucketOf(from.Start, received, hourMicros),
+		bucketOf(to.Start, received, hourMicros); before != now || isError(from) != isError(to) {
+		old := cell(t.traces, before)
+		old.traces, old.errors = old.traces-1, old.errors-isError(from)
+		c := cell(t.traces, now)
+		c.traces, c.errors = c.traces+1, c.errors+isError(to)
+	}
+	if before, now := bucketOf(from.Start, received, minuteMicros),
+		bucketOf(to.Start, received, minuteMicros); before != now {
+		t.minutes[before]--
+		t.minutes[now]++
+	}
+	if from.DurationMs == nil && to.DurationMs != nil {
+		c := cell(t.traces, bucketOf(to.Start, received, hourMicros))
+		c.durations = observe(c.durations, float64(*to.DurationMs))
+	}
+}
+
+// joinSession counts for a session the spans of a trace that came before anyone
+// knew which session it is of.
+func (t *tally) joinSession(ctx context.Context, tx *database.Tx, stored *grownTrace, sessionID string) error {
+	_, err := database.Collect(ctx, tx, func(row database.Scanner) (none struct{}, err error) {
+		var seq, start int64
+		var model string
+		var u Usage
+		if err := row.Scan(&seq, &start, &model, &u.Input, &u.Output, &u.CacheRead, &u.CacheWrite,
+			&u.CostNanos); err != nil {
+			return none, err
+		}
+		t.addUsage(bySession, bucketOf(start, receivedAt(seq), hourMicros), sessionID, u, 1)
+		t.models[[2]string{sessionID, model}] = true
+		return none, nil
+	}, `
+		SELECT seq, start_time, COALESCE(model, ''), input_tokens, output_tokens, cache_read, cache_write, cost_nanos
+		FROM span
+		WHERE received_day = $1 AND trace_pk = $2 AND kind = 'generation'`, stored.day, stored.pk)
+	return err
+}
+
+// prolongSession folds more of a trace into its session: all of it where the trace
+// joins the session only now.
+func (t *tally) prolongSession(before, after *decode.Trace, more readyBatch) {
+	touch := func(part decode.Trace) *sessionChange {
+		part.SessionID, part.UserID, part.AgentID = after.SessionID, after.UserID, after.AgentID
+		return t.touchSession(&part, more.product, receivedAt(more.batch.Spans[0].Key))
+	}
+	s := touch(more.batch.Trace)
+	s.usage = s.usage.Add(more.batch.Trace.Usage)
+	if before.SessionID == "" {
+		touch(*before)
+		s.traces++
+		s.usage = s.usage.Add(before.Usage)
+	}
+}

@@ -1,0 +1,266 @@
+package telemetry_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"writ/internal/database"
+	"writ/internal/database/dbtest"
+	"writ/internal/telemetry"
+)
+
+// orgA and orgB are two organizations.
+const (
+	orgA = "0190a0a0-0000-7000-8000-00000000000a"
+	orgB = "0190a0a0-0000-7000-8000-00000000000b"
+)
+
+// keptDays is how long the tests keep telemetry.
+const keptDays = 30
+
+const day = 24 * time.Hour
+
+// store is a service on a database with a clock that a test moves.
+type store struct {
+	*telemetry.Service
+	t       *testing.T
+	db      *database.DB
+	options database.Options
+	clock   *atomic.Int64
+	log     *journal
+}
+
+// noon is when tests begin.
+var noon = time.Date(2030, 5, 15, 12, 30, 0, 0, time.UTC)
+
+// each runs the body with a service on each database.
+func each(t *testing.T, body func(t *testing.T, s *store)) {
+	t.Helper()
+	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
+		body(t, open(t, o))
+	})
+}
+
+func open(t *testing.T, o database.Options) *store {
+	t.Helper()
+	clock := new(atomic.Int64)
+	clock.Store(noon.UnixMicro())
+	o.Store = database.Telemetry
+	o.Now = func() time.Time { return time.UnixMicro(clock.Load()) }
+	s := &store{t: t, options: o, clock: clock, log: &journal{}}
+	return s.replica()
+}
+
+// replica is a further server on the same data, with the same clock. An SQLite
+// file belongs to one process; there it is a further writer of that.
+func (s *store) replica() *store {
+	s.t.Helper()
+	other := *s
+	if s.db == nil || s.db.Engine() == database.PostgreSQL {
+		other.db = dbtest.Open(s.t, s.options)
+	}
+	other.Service = other.another(other.db)
+	return &other
+}
+
+// another is a further writer on the same data.
+func (s *store) another(db *database.DB) *telemetry.Service {
+	s.t.Helper()
+	service, err := telemetry.New(s.t.Context(), telemetry.Config{
+		Database: db, Prices: telemetry.BuiltInPrices(), Logger: slog.New(slog.NewTextHandler(s.log, nil)),
+		SessionIdle: 30 * time.Minute, Retention: keptDays * day,
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return service
+}
+
+func (s *store) advance(d time.Duration) { s.clock.Add(d.Microseconds()) }
+
+func (s *store) now() time.Time { return time.UnixMicro(s.clock.Load()).UTC() }
+
+// send sends a body to a service.
+func send(ctx context.Context, service *telemetry.Service, orgID, body string) (telemetry.Result, error) {
+	request, err := telemetry.ParseRequest([]byte(body))
+	if err != nil {
+		return telemetry.Result{}, err
+	}
+	return service.Ingest(ctx, orgID, request.Product, request)
+}
+
+// ingest sends a body and wants it understood.
+func (s *store) ingest(orgID, body string) telemetry.Result {
+	s.t.Helper()
+	result, err := send(s.t.Context(), s.Service, orgID, body)
+	if err != nil {
+		s.t.Fatalf("ingest: %v", err)
+	}
+	return result
+}
+
+// accept sends batches and wants all of them accepted.
+func (s *store) accept(orgID string, batches ...string) {
+	s.t.Helper()
+	if r := s.ingest(orgID, body(batches...)); r.Accepted != len(batches) {
+		s.t.Fatalf("accepted %d of %d: %+v", r.Accepted, len(batches), r.Rejections)
+	}
+}
+
+// exec changes the database behind the service's back.
+func (s *store) exec(statement string, args ...any) {
+	s.t.Helper()
+	err := s.db.Write(s.t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		_, err := tx.Exec(ctx, statement, args...)
+		return err
+	}})
+	if err != nil {
+		s.t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+// number reads one from the database.
+func (s *store) number(query string, args ...any) (n int64) {
+	s.t.Helper()
+	if err := s.db.QueryRow(s.t.Context(), query, args...).Scan(&n); err != nil {
+		s.t.Fatalf("%s: %v", query, err)
+	}
+	return n
+}
+
+// hold keeps the committer busy until release, so that what is sent meanwhile
+// waits, and then shares commits.
+func (s *store) hold() (release func()) {
+	begun, done, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- s.db.Write(context.Background(), database.Change{Do: func(context.Context, *database.Tx) error {
+			close(begun)
+			<-done
+			return nil
+		}})
+	}()
+	<-begun
+	return func() {
+		close(done)
+		if err := <-ended; err != nil {
+			s.t.Errorf("hold: %v", err)
+		}
+	}
+}
+
+// queued waits until n changes wait for the committer.
+func (s *store) queued(n int) {
+	s.t.Helper()
+	eventually(s.t, fmt.Sprintf("%d changes wait", n), func() bool { return s.db.QueueLength() == n })
+}
+
+// eventually waits for a condition.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain until %s", what)
+		}
+	}
+}
+
+// wantClean checks that every rollup says what the rows say.
+func (s *store) wantClean() {
+	s.t.Helper()
+	differences, err := s.Verify(s.t.Context())
+	if err != nil {
+		s.t.Errorf("verify: %v", err)
+	}
+	for _, d := range differences {
+		s.t.Errorf("verify: %+v", d)
+	}
+	// Who follows what arrives hears of a span with its trace, or with a growth.
+	if silent := s.number(`
+		SELECT count(*) FROM span s
+		WHERE s.seq > s.trace_pk AND 1 <> (
+			SELECT count(*) FROM trace_growth g WHERE g.trace_pk = s.trace_pk AND s.seq >= g.first_seq AND s.seq <= g.last_seq)`); silent > 0 {
+		s.t.Errorf("%d spans came later than their trace, and not with one growth of it", silent)
+	}
+}
+
+// wantTraces checks how many traces an organization has, by every way to ask.
+func (s *store) wantTraces(orgID string, want int64) {
+	s.t.Helper()
+	sum, err := s.Summary(s.t.Context(), orgID, keptDays)
+	if err != nil {
+		s.t.Fatalf("summary: %v", err)
+	}
+	rows := s.number(`SELECT count(*) FROM trace WHERE org_id = $1`, orgID)
+	ids := s.number(`SELECT count(*) FROM trace_key WHERE org_id = $1`, orgID)
+	if sum.Traces != want || rows != want || ids != want {
+		s.t.Errorf("%d traces in the summary, %d rows, %d ids, want %d of each", sum.Traces, rows, ids, want)
+	}
+}
+
+func newID() string { return uuid.NewString() }
+
+// body wraps batches into a request.
+func body(batches ...string) string {
+	return fmt.Sprintf(`{"product":"test","batches":[%s]}`, strings.Join(batches, ","))
+}
+
+// trace is a batch; members are further members of the trace ("" for none) and
+// spans the JSON of its spans.
+func trace(id string, start time.Time, members string, spans ...string) string {
+	return named("iap.plan", id, start, members, spans...)
+}
+
+// named is a trace of another name.
+func named(name, id string, start time.Time, members string, spans ...string) string {
+	return fmt.Sprintf(`{"trace":{"id":%q,"name":%q,"startTime":%q,"status":"ok"%s},"spans":[%s]}`,
+		id, name, start.Format(time.RFC3339Nano), further(members), strings.Join(spans, ","))
+}
+
+func span(kind, name string, start time.Time, members string) string {
+	return fmt.Sprintf(`{"id":%q,"kind":%q,"name":%q,"startTime":%q%s}`, newID(), kind, name,
+		start.Format(time.RFC3339Nano), further(members))
+}
+
+func further(members string) string {
+	if members == "" {
+		return ""
+	}
+	return "," + members
+}
+
+// generation is a span of a model with input tokens, at no cost.
+func generation(start time.Time, model string, tokens int) string {
+	return span("generation", "g", start, fmt.Sprintf(`"attributes":{"model":%q,"inputTokens":%d,"costUsd":0}`, model,
+		tokens))
+}
+
+// inSession is the member that puts a trace into a session.
+func inSession(id string) string { return fmt.Sprintf(`"sessionId":%q`, id) }
+
+// journal is a log that a test can read while it is written.
+type journal struct {
+	mu   sync.Mutex // guards text
+	text bytes.Buffer
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+// count is how often the log says something.
+func (j *journal) count(text string) int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return strings.Count(j.text.String(), text)
+}

@@ -1,0 +1,264 @@
+package telemetry
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"writ/internal/database"
+	"writ/internal/telemetry/decode"
+)
+
+// sliceSpans is how many spans one change writes at most (a batch is never
+// cut): longer ones would keep others waiting.
+const sliceSpans = 500
+
+// Result is the answer to an ingest request.
+type Result struct {
+	Accepted   int
+	Duplicate  int
+	TraceIDs   []string // of the accepted
+	Rejections []Rejection
+}
+
+// Rejection says why the batch at an index was not taken.
+type Rejection struct {
+	Index  int
+	Field  string
+	Reason string
+}
+
+// slicesAtOnce is how many slices of one request are written together. While they
+// are, the next is read: the committer finds it ready, and what waits together
+// shares a commit.
+const slicesAtOnce = 2
+
+// Ingest stores the valid batches of a request. When it returns an error some of
+// them may be stored already; sending the request again completes it.
+func (s *Service) Ingest(ctx context.Context, orgID, product string, r Request) (Result, error) {
+	result := Result{TraceIDs: []string{}}
+	err := writeSlices(s.read(r, product, &result), func(slice []readyBatch) func() error {
+		return s.write(ctx, orgID, slice, &result)
+	})
+	if err != nil {
+		return Result{}, fmt.Errorf("store traces: %w", err)
+	}
+	return result, nil
+}
+
+// writeSlices begins to write one slice after the other, and waits for all of them.
+// After one that fails no other is begun.
+func writeSlices[T any](all iter.Seq[T], begin func(T) (wait func() error)) (failed error) {
+	var writing []func() error
+	wait := func() {
+		failed = cmp.Or(failed, writing[0]())
+		writing = writing[1:]
+	}
+	for slice := range all {
+		if len(writing) == slicesAtOnce {
+			wait()
+		}
+		if failed != nil {
+			break
+		}
+		writing = append(writing, begin(slice))
+	}
+	for len(writing) > 0 {
+		wait()
+	}
+	return failed
+}
+
+// read gives the valid batches of a request in slices that go into a change each,
+// and notes why the others were rejected.
+func (s *Service) read(r Request, product string, result *Result) iter.Seq[[]readyBatch] {
+	return func(yield func([]readyBatch) bool) {
+		var slice []readyBatch
+		spans := 0
+		for i, raw := range r.Batches {
+			b, bad := decode.ParseBatch(raw, r.SessionID, product, s.prices)
+			if bad != nil {
+				result.Rejections = append(result.Rejections, Rejection{Index: i, Field: bad.Field, Reason: bad.Reason})
+				continue
+			}
+			size := max(len(b.Spans), 1)
+			if spans+size > sliceSpans && len(slice) > 0 {
+				if !yield(slice) {
+					return
+				}
+				slice, spans = nil, 0
+			}
+			slice, spans = append(slice, readied(&b, product)), spans+size
+		}
+		if len(slice) > 0 {
+			yield(slice)
+		}
+	}
+}
+
+// write begins to store a slice. The function it returns waits for that, and adds
+// what came of it to the result.
+func (s *Service) write(ctx context.Context, orgID string, slice []readyBatch, result *Result) func() error {
+	var accepted []string
+	wait := s.db.Submit(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) (err error) {
+		accepted, err = s.store(ctx, tx, orgID, slice)
+		return err
+	}})
+	return func() error {
+		if err := wait(); err != nil {
+			return err
+		}
+		result.Accepted += len(accepted)
+		result.Duplicate += len(slice) - len(accepted)
+		result.TraceIDs = append(result.TraceIDs, accepted...)
+		return nil
+	}
+}
+
+// store writes one slice and gives the ids of traces that were new.
+func (s *Service) store(ctx context.Context, tx *database.Tx, orgID string, slice []readyBatch) ([]string, error) {
+	fresh, err := s.claim(ctx, tx, orgID, slice, database.Micros(tx.Now()))
+	if err != nil {
+		return nil, err
+	}
+	accepted := make([]string, len(fresh))
+	for i, f := range fresh {
+		accepted[i] = f.batch.Trace.ID
+	}
+	return accepted, s.insert(ctx, tx, orgID, fresh)
+}
+
+// insert writes traces whose ids were claimed, and counts them.
+func (s *Service) insert(ctx context.Context, tx *database.Tx, orgID string, fresh []freshBatch) error {
+	if len(fresh) == 0 {
+		return nil
+	}
+	if err := ensurePartitions(ctx, tx, fresh[0].day); err != nil {
+		return err
+	}
+	t := s.tallyIn(tx, orgID)
+	for _, f := range fresh {
+		t.add(f.batch, f.product, receivedAt(f.pk))
+	}
+	if err := insertTraces(ctx, tx, orgID, fresh); err != nil {
+		return err
+	}
+	return insertSpans(ctx, tx, fresh)
+}
+
+// readyBatch is a batch with the rows of its spans.
+type readyBatch struct {
+	batch    *decode.Batch
+	product  string
+	growth   int64 // how the trace grows: see growth.go
+	spanRows [][]any
+}
+
+func readied(b *decode.Batch, product string) readyBatch {
+	return readyBatch{batch: b, product: product, spanRows: spanRows(b)}
+}
+
+// freshBatch is a batch whose trace id was not there before, with its row key.
+type freshBatch struct {
+	readyBatch
+	pk  int64
+	day int64
+}
+
+// claim takes the trace ids that are new, each once, in the order of the ids:
+// replicas that are sent the same traces wait for each other, not in a circle.
+func (s *Service) claim(
+	ctx context.Context, tx *database.Tx, orgID string, batches []readyBatch, now int64,
+) ([]freshBatch, error) {
+	first := s.keys.take(now, len(batches))
+	rows := make([][]any, len(batches))
+	byKey := make(map[int64]freshBatch, len(batches))
+	for i, b := range batches {
+		at := first + int64(i)
+		f := freshBatch{readyBatch: b, pk: s.keys.at(at), day: receivedDay(at)}
+		rows[i] = []any{orgID, uuidBytes(b.batch.Trace.ID), f.pk, f.day}
+		byKey[f.pk] = f
+	}
+	slices.SortStableFunc(rows, func(a, b []any) int { return bytes.Compare(a[keyID].([]byte), b[keyID].([]byte)) })
+	claimed, err := insertKeys(ctx, tx, orgID, rows)
+	if err != nil {
+		return nil, fmt.Errorf("claim trace ids: %w", err)
+	}
+	slices.Sort(claimed)
+	var fresh []freshBatch
+	for _, pk := range claimed {
+		if f, isOurs := byKey[pk]; isOurs {
+			fresh = append(fresh, f)
+		}
+	}
+	return fresh, nil
+}
+
+// insertKeys claims trace ids, and gives the row keys they have now: those that were
+// to be claimed, unless some ids were taken. Few ever are, and asking which of them
+// are new would cost as much as inserting them.
+func insertKeys(ctx context.Context, tx *database.Tx, orgID string, rows [][]any) (keys []int64, err error) {
+	inserted, err := tx.InsertNew(ctx, `INSERT INTO trace_key (org_id, id, pk, received_day)`, rows)
+	if err != nil {
+		return nil, err
+	}
+	if inserted == int64(len(rows)) {
+		for _, row := range rows {
+			keys = append(keys, row[keyPK].(int64))
+		}
+		return keys, nil
+	}
+	for some := range slices.Chunk(rows, readAtOnce) {
+		args := []any{orgID}
+		for i := range readAtOnce {
+			args = append(args, some[i%len(some)][keyID])
+		}
+		found, err := database.CollectKept(ctx, tx, scanKey,
+			`SELECT pk FROM trace_key WHERE org_id = $1 AND id IN (`+marks(2, readAtOnce)+`)`, args...)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, found...)
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys), nil // the same id may be in two chunks
+}
+
+// Where a row of trace_key has its id and the key of the trace.
+const (
+	keyID = 1
+	keyPK = 2
+)
+
+func scanKey(row database.Scanner) (pk int64, err error) {
+	err = row.Scan(&pk)
+	return pk, err
+}
+
+// talliesKey finds the tallies of a commit among the locals of its transaction.
+type talliesKey struct{}
+
+// tallyIn is what the commit changes for an organization. The first use of any
+// in a transaction has all of them written before the commit, in one order.
+func (s *Service) tallyIn(tx *database.Tx, orgID string) *tally {
+	tallies := tx.Local(talliesKey{}, func() any {
+		all := map[string]*tally{}
+		tx.BeforeCommit(func(ctx context.Context) error {
+			for _, org := range slices.Sorted(maps.Keys(all)) {
+				if err := s.flush(ctx, tx, org, all[org]); err != nil {
+					return fmt.Errorf("write the figures of organization %s: %w", org, err)
+				}
+			}
+			return nil
+		})
+		return all
+	}).(map[string]*tally)
+	if tallies[orgID] == nil {
+		tallies[orgID] = newTally()
+	}
+	return tallies[orgID]
+}

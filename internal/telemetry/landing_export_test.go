@@ -1,0 +1,4 @@
+package telemetry
+
+// LandingQuery finds what arrived.
+const LandingQuery = landingQuery

@@ -1,0 +1,159 @@
+package telemetry
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"writ/internal/database"
+)
+
+const (
+	// mergedWriter owns the rows that dead writers left. No process has this number.
+	mergedWriter = 0
+	// deadAfter is how long a writer is not seen before it counts as dead. Each
+	// is seen hourly.
+	deadAfter = 24 * time.Hour
+	// mergeRows is how many rows one change merges, so that ingest never waits
+	// long for it.
+	mergeRows = 100
+)
+
+// MergeWriters makes one rollup row of those that writers of the past left, for
+// each key whose hour is over: every start of a process is a writer of its own,
+// and readers add all of them up. It also says that this writer lives, and is
+// called hourly.
+//
+// Figures stay what they are at every instant, also while others ingest: a row is
+// taken and added to the merged one in one transaction. A writer that was taken
+// for dead and comes back begins new rows.
+func (s *Service) MergeWriters(ctx context.Context) error {
+	dead, err := s.deadWriters(ctx)
+	if err != nil {
+		return fmt.Errorf("look for dead writers: %w", err)
+	}
+	if len(dead) == 0 {
+		return nil
+	}
+	for _, r := range rollups {
+		if err := s.mergeTable(ctx, r, dead); err != nil {
+			return fmt.Errorf("merge %s: %w", r.table, err)
+		}
+	}
+	if err := s.forgetWriters(ctx, dead); err != nil {
+		return fmt.Errorf("forget dead writers: %w", err)
+	}
+	return nil
+}
+
+// deadWriters lists who writes no more, as SQL. The data folder of SQLite belongs
+// to one server, so there every other writer is dead.
+func (s *Service) deadWriters(ctx context.Context) (list string, err error) {
+	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		now := database.Micros(tx.Now())
+		if _, err := tx.Exec(ctx, `
+			INSERT INTO writer (id, started_at, seen_at) VALUES ($1, $2, $2)
+			ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`, s.writerID, now); err != nil {
+			return err
+		}
+		before := now - deadAfter.Microseconds()
+		if tx.Engine() == database.SQLite {
+			before = math.MaxInt64
+		}
+		ids, err := database.Collect(ctx, tx, func(row database.Scanner) (id string, err error) {
+			var number int64
+			err = row.Scan(&number)
+			return strconv.FormatInt(number, 10), err
+		}, `SELECT id FROM writer WHERE id <> $1 AND seen_at < $2 ORDER BY id`, s.writerID, before)
+		list = strings.Join(ids, ", ")
+		return err
+	}})
+	return list, err
+}
+
+// mergeTable walks over a table once, in the order of its key. Rows are looked
+// for outside of any transaction: there may be few among many.
+func (s *Service) mergeTable(ctx context.Context, r rollup, dead string) error {
+	key := strings.Join(append(append([]string{"org_id"}, r.key...), "writer"), ", ")
+	width := len(r.key) + 2
+	closed := floor(database.Micros(s.db.Now()), hourMicros) * r.perHour
+	query := fmt.Sprintf(`SELECT %s FROM %s WHERE writer IN (%s) AND bucket < %d`, key, r.table, dead, closed)
+	order := fmt.Sprintf(` ORDER BY %s LIMIT %d`, key, mergeRows)
+	var after []any
+	for {
+		from := ""
+		if after != nil {
+			from = fmt.Sprintf(` AND (%s) > (%s)`, key, marks(1, width))
+		}
+		found, err := database.Collect(ctx, s.db,
+			func(row database.Scanner) ([]any, error) { return scanAny(row, width) }, query+from+order, after...)
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		// Replicas take turns at the merged rows by this name.
+		err = s.db.Write(ctx, database.Change{Logs: []string{"telemetry/merge"}, Do: func(
+			ctx context.Context, tx *database.Tx,
+		) error {
+			return r.fold(ctx, tx, found)
+		}})
+		if err != nil {
+			return err
+		}
+		after = found[len(found)-1]
+	}
+}
+
+// fold moves rows to the merged writer. One that is gone by now was moved by
+// another replica, or removed.
+func (r *rollup) fold(ctx context.Context, tx *database.Tx, keys [][]any) error {
+	conditions := []string{"org_id = $1"}
+	for i, column := range append(slices.Clone(r.key), "writer") {
+		conditions = append(conditions, fmt.Sprintf("%s = $%d", column, i+2))
+	}
+	take := fmt.Sprintf(`DELETE FROM %s WHERE %s RETURNING %s`, r.table, strings.Join(conditions, " AND "), r.columns())
+	tallies := map[string]*tally{}
+	for _, key := range keys {
+		orgID := key[0].(string)
+		if tallies[orgID] == nil {
+			tallies[orgID] = newTally()
+		}
+		_, err := database.Collect(ctx, tx, func(row database.Scanner) (none struct{}, err error) {
+			return none, r.add(tallies[orgID], row)
+		}, take, key...)
+		if err != nil {
+			return err
+		}
+	}
+	for _, orgID := range slices.Sorted(maps.Keys(tallies)) {
+		if err := flushRollups(ctx, tx, orgID, mergedWriter, tallies[orgID]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func scanAny(row database.Scanner, width int) ([]any, error) {
+	values, dest := make([]any, width), make([]any, width)
+	for i := range values {
+		dest[i] = &values[i]
+	}
+	err := row.Scan(dest...)
+	return values, err
+}
+
+// forgetWriters removes those that left nothing and will not come back. The last
+// number stays, because the next one is counted from it.
+func (s *Service) forgetWriters(ctx context.Context, dead string) error {
+	return s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		_, err := tx.Exec(ctx,
+			fmt.Sprintf(`DELETE FROM writer WHERE id IN (%s) AND seen_at < $1 AND id < (SELECT MAX(id) FROM writer)`,
+				dead),
+			database.Micros(tx.Now().Add(-deadAfter)))
+		return err
+	}})
+}

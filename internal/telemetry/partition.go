@@ -1,0 +1,79 @@
+package telemetry
+
+import (
+	"context"
+	"fmt"
+
+	"writ/internal/database"
+)
+
+// partitioned are the tables that PostgreSQL keeps a partition a day of.
+var partitioned = []string{"trace", "span"}
+
+func partitionName(table string, day int64) string { return fmt.Sprintf("%s_day_%d", table, day) }
+
+// ensurePartitions makes the partitions of a day and the next, where the
+// database has any. Replicas that come to it together make them once.
+func ensurePartitions(ctx context.Context, tx *database.Tx, day int64) error {
+	if tx.Engine() != database.PostgreSQL {
+		return nil
+	}
+	type checked struct{ day int64 }
+	var err error
+	tx.Local(checked{day}, func() any {
+		err = createPartitions(ctx, tx, day)
+		return true
+	})
+	return err
+}
+
+// MakePartitions makes the partitions of tomorrow and the day after, where the
+// database has any. Ingest does so itself when it must, but then has to wait for
+// whoever reads; this waits for a better moment.
+func (s *Service) MakePartitions(ctx context.Context) error {
+	if s.db.Engine() != database.PostgreSQL {
+		return nil
+	}
+	tomorrow := receivedDay(database.Micros(s.db.Now())) + 1
+	err := s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		if err := yieldToReaders(ctx, tx); err != nil {
+			return err
+		}
+		return ensurePartitions(ctx, tx, tomorrow)
+	}})
+	if err != nil {
+		return fmt.Errorf("make partitions: %w", err)
+	}
+	return nil
+}
+
+// yieldToReaders has a change to a partitioned table give up soon when someone
+// reads the table: all others would wait behind it. It is tried again later.
+func yieldToReaders(ctx context.Context, tx *database.Tx) error {
+	_, err := tx.Exec(ctx, `SET LOCAL lock_timeout = '300ms'`)
+	return err
+}
+
+func createPartitions(ctx context.Context, tx *database.Tx, day int64) error {
+	var there bool
+	if err := tx.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, partitionName("span",
+		day)).Scan(&there); err != nil || there {
+		return err
+	}
+	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, partitionLock); err != nil {
+		return fmt.Errorf("wait to make partitions: %w", err)
+	}
+	for _, table := range partitioned {
+		for d := day; d <= day+1; d++ {
+			statement := fmt.Sprintf(`CREATE TABLE IF NOT EXISTS %s PARTITION OF %s FOR VALUES FROM (%d) TO (%d)`,
+				partitionName(table, d), table, d, d+1)
+			if _, err := tx.Exec(ctx, statement); err != nil {
+				return fmt.Errorf("make a partition of %s: %w", table, err)
+			}
+		}
+	}
+	return nil
+}
+
+// partitionLock keeps replicas from making the same partitions at once.
+const partitionLock int64 = 0x77726974_70617274 // "writpart"

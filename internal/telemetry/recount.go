@@ -1,0 +1,209 @@
+package telemetry
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+
+	"writ/internal/database"
+	"writ/internal/telemetry/decode"
+)
+
+// recountPage is how many traces are read at a time.
+const recountPage = 500
+
+// recount computes every figure anew from the rows themselves, by organization.
+// It counts what retention keeps, by the same arithmetic as ingest.
+func (s *Service) recount(ctx context.Context, r database.Reader) (map[string]*tally, error) {
+	counted := map[string]*tally{}
+	in := func(orgID string) *tally {
+		if counted[orgID] == nil {
+			counted[orgID] = newTally()
+		}
+		return counted[orgID]
+	}
+	for after := int64(-1); ; {
+		traces, err := readTraces(ctx, r, after)
+		if err != nil {
+			return nil, fmt.Errorf("read traces: %w", err)
+		}
+		if len(traces) == 0 {
+			break
+		}
+		if err := readSpans(ctx, r, traces); err != nil {
+			return nil, fmt.Errorf("read spans: %w", err)
+		}
+		for _, t := range traces {
+			in(t.orgID).add(&t.batch, t.product, receivedAt(t.pk))
+		}
+		after = traces[len(traces)-1].pk
+	}
+	if err := recountSessions(ctx, r, in); err != nil {
+		return nil, err
+	}
+	return counted, s.recountReported(ctx, r, in)
+}
+
+// recountSessions counts sessions where they stand: they are kept themselves, and
+// outlive their traces.
+func recountSessions(ctx context.Context, r database.Reader, in func(orgID string) *tally) error {
+	_, err := database.Collect(ctx, r, func(row database.Scanner) (none struct{}, err error) {
+		var orgID string
+		var bucket, sessions int64
+		if err := row.Scan(&orgID, &bucket, &sessions); err != nil {
+			return none, err
+		}
+		in(orgID).active[bucket] += sessions
+		return none, nil
+	}, fmt.Sprintf(`
+		SELECT org_id, hour, count(*)
+		FROM (SELECT org_id, last_activity_at / %[1]d - CASE WHEN last_activity_at %% %[1]d < 0 THEN 1 ELSE 0 END AS hour FROM session) AS active
+		GROUP BY org_id, hour`, hourMicros))
+	if err != nil {
+		return fmt.Errorf("count sessions: %w", err)
+	}
+	return nil
+}
+
+// countedTrace is a stored trace, as far as figures need it.
+type countedTrace struct {
+	orgID, product string
+	pk, day        int64
+	batch          decode.Batch
+}
+
+func readTraces(ctx context.Context, r database.Reader, after int64) ([]*countedTrace, error) {
+	return database.Collect(ctx, r, func(row database.Scanner) (*countedTrace, error) {
+		c := &countedTrace{}
+		t := &c.batch.Trace
+		var end, duration sql.NullInt64
+		err := row.Scan(&c.orgID, &c.product, &c.pk, &c.day, &t.SessionID, &t.Start, &end, &duration, &t.Status,
+			&t.UserID, &t.AgentID)
+		t.End, t.DurationMs = optional(end), optional(duration)
+		return c, err
+	}, fmt.Sprintf(`
+		SELECT org_id, product, pk, received_day, COALESCE(session_id, ''), start_time, end_time, duration_ms, status, COALESCE(user_id, ''), agent_id
+		FROM trace
+		WHERE pk > $1
+		ORDER BY pk
+		LIMIT %d`, recountPage), after)
+}
+
+// readSpans fills the batches of traces that follow each other.
+func readSpans(ctx context.Context, r database.Reader, traces []*countedTrace) error {
+	byKey := make(map[int64]*countedTrace, len(traces))
+	for _, t := range traces {
+		byKey[t.pk] = t
+	}
+	first, last := traces[0], traces[len(traces)-1]
+	_, err := database.Collect(ctx, r, func(row database.Scanner) (none struct{}, err error) {
+		var pk, seq int64
+		var s decode.Span
+		var duration, end sql.NullInt64
+		err = row.Scan(&pk, &seq, &end, &s.Kind, &s.Name, &s.Start, &duration, &s.Status, &s.Tool, &s.Model,
+			&s.Usage.Input, &s.Usage.Output, &s.Usage.CacheRead, &s.Usage.CacheWrite, &s.Usage.CostNanos,
+			&s.PolicyID, &s.PolicyName, &s.Decision, &s.RuleID)
+		s.DurationMs = optional(duration)
+		asGrown(&s, seq, optional(end))
+		if t := byKey[pk]; t != nil {
+			t.batch.Spans = append(t.batch.Spans, s)
+			t.batch.Trace.Count(&s)
+		}
+		return none, err
+	}, `
+		SELECT trace_pk, seq, end_time, kind, name, start_time, duration_ms, status, COALESCE(tool_name, ''), COALESCE(model, ''),
+			input_tokens, output_tokens, cache_read, cache_write, cost_nanos,
+			COALESCE(policy_id, ''), COALESCE(policy_name, ''), COALESCE(decision, ''), COALESCE(rule_id, '')
+		FROM span
+		WHERE received_day BETWEEN $1 AND $2 AND trace_pk BETWEEN $3 AND $4
+		ORDER BY trace_pk, seq`, min(first.day, last.day), max(first.day, last.day), first.pk, last.pk)
+	return err
+}
+
+func (s *Service) recountReported(ctx context.Context, r database.Reader, in func(orgID string) *tally) error {
+	_, err := database.Collect(ctx, r, func(row database.Scanner) (none struct{}, err error) {
+		var orgID, session, model string
+		var bucket int64
+		var u Usage
+		err = row.Scan(&orgID, &session, &model, &bucket, &u.Input, &u.Output, &u.CacheRead, &u.CacheWrite,
+			&u.CostNanos)
+		if err == nil {
+			in(orgID).addReported(bucket, session, model, u)
+		}
+		return none, err
+	}, `SELECT org_id, session_id, model, bucket, input_tokens, output_tokens, cache_read, cache_write, cost_nanos
+		FROM reported_usage
+		WHERE superseded = 0`)
+	if err != nil {
+		return fmt.Errorf("read reported usage: %w", err)
+	}
+	return nil
+}
+
+// Rebuild replaces every rollup by a recount, while nothing else is ingested.
+func (s *Service) Rebuild(ctx context.Context) error {
+	return s.db.Maintain(ctx, func(ctx context.Context, tx *database.Tx) error {
+		if err := emptyRollups(ctx, tx); err != nil {
+			return err
+		}
+		counted, err := s.recount(ctx, tx)
+		if err != nil {
+			return err
+		}
+		for _, orgID := range slices.Sorted(maps.Keys(counted)) {
+			t := counted[orgID]
+			t.sessions, t.models = nil, nil // those are kept, not counted anew
+			t.forget(s.keptFrom() * 24)
+			if err := s.flush(ctx, tx, orgID, t); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// emptyRollups deletes every rollup and keeps ingest from writing new ones. What
+// will be read is locked first, as by ingest, which may be making partitions.
+func emptyRollups(ctx context.Context, tx *database.Tx) error {
+	lock := func(table, mode string) error {
+		if tx.Engine() == database.SQLite {
+			return nil // which has one writer
+		}
+		if _, err := tx.Exec(ctx, fmt.Sprintf(`LOCK TABLE %s IN %s MODE`, table, mode)); err != nil {
+			return fmt.Errorf("lock %s: %w", table, err)
+		}
+		return nil
+	}
+	for _, table := range partitioned {
+		if err := lock(table, "ACCESS SHARE"); err != nil {
+			return err
+		}
+	}
+	for _, r := range rollups {
+		if err := lock(r.table, "EXCLUSIVE"); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `DELETE FROM `+r.table); err != nil {
+			return fmt.Errorf("empty %s: %w", r.table, err)
+		}
+	}
+	return nil
+}
+
+// forgetMinutes drops those before the first that is kept for sure.
+func (t *tally) forgetMinutes(first int64) {
+	maps.DeleteFunc(t.minutes, func(bucket, _ int64) bool { return bucket < first })
+}
+
+// forget drops what happened before the first kept hour: a trace may be received
+// long after it happened, and its figures are not kept longer than others.
+func (t *tally) forget(hour int64) {
+	maps.DeleteFunc(t.traces, func(bucket int64, _ *traceCell) bool { return bucket < hour })
+	maps.DeleteFunc(t.minutes, func(bucket, _ int64) bool { return bucket < hour*60 })
+	maps.DeleteFunc(t.active, func(bucket, _ int64) bool { return bucket < hour })
+	maps.DeleteFunc(t.usage, func(k usageKey, _ *usageCell) bool { return k.bucket < hour })
+	maps.DeleteFunc(t.policies, func(k policyKey, _ *policyCell) bool { return k.bucket < hour })
+	maps.DeleteFunc(t.rules, func(k ruleKey, _ int64) bool { return k.bucket < hour })
+}

@@ -1,0 +1,300 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"writ/internal/database"
+)
+
+const (
+	retentionJob  = "retention"
+	retentionHour = 3 // UTC
+	retryAfter    = 10 * time.Minute
+	// deleteRows is how many rows one change removes, so that ingest never waits
+	// long for it.
+	deleteRows = 500
+	// vacuumPages is how much space one change gives back, on SQLite.
+	vacuumPages = 200
+	// keepMinutes is how long minutes are kept; the rate needs one hour.
+	keepMinutes = 24 * 60
+)
+
+// Removed says what retention removed, or would.
+type Removed struct {
+	Before   time.Time // everything received (or last active) before
+	Traces   int64
+	Sessions int64
+}
+
+// RunRetention removes what is due, when it is due: daily at 03:00 UTC, and at
+// once when that was missed. Of several replicas one does it; what fails or is
+// interrupted is tried again soon.
+func (s *Service) RunRetention(ctx context.Context) error {
+	due, err := s.claimJob(ctx, retentionJob)
+	if err != nil || !due {
+		return err
+	}
+	removed, err := s.Retain(ctx, false)
+	if err != nil {
+		return errors.Join(err, s.postponeJob(context.WithoutCancel(ctx), retentionJob))
+	}
+	s.logger.InfoContext(ctx, "retention done", "before", removed.Before, "traces", removed.Traces, "sessions",
+		removed.Sessions)
+	return nil
+}
+
+// claimJob moves a job's next run on, and tells whether this call was the one
+// that did.
+func (s *Service) claimJob(ctx context.Context, name string) (due bool, err error) {
+	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		now := database.Micros(tx.Now())
+		next := database.Micros(nextRun(tx.Now()))
+		if _, err := tx.Exec(ctx, `INSERT INTO job (name, next_run) VALUES ($1, $2) ON CONFLICT DO NOTHING`, name,
+			next); err != nil {
+			return err
+		}
+		claimed, err := tx.Exec(ctx, `UPDATE job SET next_run = $2, last_run = $3 WHERE name = $1 AND next_run <= $3`,
+			name, next, now)
+		due = claimed == 1
+		return err
+	}})
+	if err != nil {
+		return false, fmt.Errorf("claim job %s: %w", name, err)
+	}
+	return due, nil
+}
+
+// postponeJob has a job that failed run again after retryAfter.
+func (s *Service) postponeJob(ctx context.Context, name string) error {
+	err := s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		_, err := tx.Exec(ctx, `UPDATE job SET next_run = $2 WHERE name = $1`, name,
+			database.Micros(tx.Now().Add(retryAfter)))
+		return err
+	}})
+	if err != nil {
+		return fmt.Errorf("postpone job %s: %w", name, err)
+	}
+	return nil
+}
+
+// nextRun is the next 03:00 UTC after an instant.
+func nextRun(now time.Time) time.Time {
+	next := time.Date(now.Year(), now.Month(), now.Day(), retentionHour, 0, 0, 0, time.UTC)
+	if !next.After(now) {
+		next = next.AddDate(0, 0, 1)
+	}
+	return next
+}
+
+// Retain removes traces received before the first kept day (00:00 UTC), sessions
+// last active before it, and the figures of those hours. A dry run only counts.
+func (s *Service) Retain(ctx context.Context, dryRun bool) (Removed, error) {
+	day := s.keptFrom()
+	removed := Removed{Before: database.Time(day * dayMicros)}
+	const traces = `SELECT count(*) FROM trace_key WHERE received_day < $1`
+	if err := s.db.QueryRow(ctx, traces, day).Scan(&removed.Traces); err != nil {
+		return Removed{}, fmt.Errorf("count old traces: %w", err)
+	}
+	const sessions = `SELECT count(*) FROM session WHERE last_activity_at < $1`
+	if err := s.db.QueryRow(ctx, sessions, day*dayMicros).Scan(&removed.Sessions); err != nil {
+		return Removed{}, fmt.Errorf("count old sessions: %w", err)
+	}
+	if dryRun {
+		return removed, nil
+	}
+	for _, step := range []func(context.Context, int64) error{
+		s.removeTraces, s.removeFigures, s.removeSessions, s.freeSpace,
+	} {
+		if err := step(ctx, day); err != nil {
+			return Removed{}, fmt.Errorf("retention: %w", err)
+		}
+	}
+	return removed, nil
+}
+
+func (s *Service) removeTraces(ctx context.Context, day int64) error {
+	remove := s.deleteTraces
+	if s.db.Engine() == database.PostgreSQL {
+		remove = s.dropPartitions
+	}
+	if err := remove(ctx, day); err != nil {
+		return fmt.Errorf("remove traces: %w", err)
+	}
+	if err := s.deleteSlices(ctx, "trace_growth", "org_id, at, trace_pk", "received_day < $1", day); err != nil {
+		return err
+	}
+	return s.deleteSlices(ctx, "trace_key", "org_id, id", "received_day < $1", day)
+}
+
+// deleteTraces removes old traces with their spans, a few at a time. Row keys
+// rise with the time of receipt.
+func (s *Service) deleteTraces(ctx context.Context, day int64) error {
+	before := (day * dayMicros) << tagBits
+	for more := true; more; {
+		err := s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+			keys, err := oldTraces(ctx, tx, before)
+			if more = len(keys) > 0; err != nil || !more {
+				return err
+			}
+			if long, err := shorten(ctx, tx, keys[0]); err != nil || long {
+				return err // the rest of it is next
+			}
+			list := marks(1, len(keys))
+			if _, err := tx.Exec(ctx, `DELETE FROM span WHERE trace_pk IN (`+list+`)`, keys...); err != nil {
+				return err
+			}
+			_, err = tx.Exec(ctx, `DELETE FROM trace WHERE pk IN (`+list+`)`, keys...)
+			return err
+		}})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shorten removes some spans of a trace, and tells whether there may be more than one
+// change removes: a trace that grew may have very many.
+func shorten(ctx context.Context, tx *database.Tx, trace any) (isLong bool, err error) {
+	removed, err := tx.Exec(ctx, `
+		DELETE FROM span
+		WHERE (trace_pk, seq) IN (SELECT trace_pk, seq FROM span WHERE trace_pk = $1 ORDER BY seq LIMIT $2)`, trace,
+		deleteRows)
+	return removed == deleteRows, err
+}
+
+// oldTraces are the oldest traces that together have few enough rows for one change.
+func oldTraces(ctx context.Context, tx *database.Tx, before int64) ([]any, error) {
+	type old struct{ pk, spans int64 }
+	found, err := database.Collect(ctx, tx, func(row database.Scanner) (o old, err error) {
+		err = row.Scan(&o.pk, &o.spans)
+		return o, err
+	}, `SELECT pk, span_count FROM trace WHERE pk < $1 ORDER BY pk LIMIT 100`, before)
+	var keys []any
+	rows := int64(0)
+	for _, o := range found {
+		if rows += o.spans + 1; rows > deleteRows && len(keys) > 0 {
+			break
+		}
+		keys = append(keys, o.pk)
+	}
+	return keys, err
+}
+
+// dropPartitions drops the days before the first kept one.
+func (s *Service) dropPartitions(ctx context.Context, day int64) error {
+	for _, table := range partitioned {
+		names, err := database.Collect(ctx, s.db, func(row database.Scanner) (name string, err error) {
+			err = row.Scan(&name)
+			return name, err
+		}, `SELECT c.relname FROM pg_inherits i
+			JOIN pg_class c ON c.oid = i.inhrelid
+			JOIN pg_class p ON p.oid = i.inhparent
+			JOIN pg_namespace n ON n.oid = p.relnamespace
+			WHERE p.relname = $1 AND n.nspname = current_schema()
+			ORDER BY c.relname`, table)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			of, err := strconv.ParseInt(strings.TrimPrefix(name, table+"_day_"), 10, 64)
+			if err != nil || of >= day {
+				continue // kept, or not a partition of ours
+			}
+			err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+				if err := yieldToReaders(ctx, tx); err != nil {
+					return err
+				}
+				_, err := tx.Exec(ctx, `DROP TABLE IF EXISTS `+partitionName(table, of))
+				return err
+			}})
+			if err != nil {
+				return fmt.Errorf("drop %s: %w", name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// keptMinute is the first minute that retention keeps.
+func (s *Service) keptMinute() int64 {
+	return floor(database.Micros(s.db.Now()), minuteMicros) - keepMinutes
+}
+
+func (s *Service) removeFigures(ctx context.Context, day int64) error {
+	hour := day * 24
+	minute := s.keptMinute()
+	for _, t := range []struct {
+		table, key string
+		before     int64
+	}{
+		{"rollup_trace", "org_id, bucket, writer", hour},
+		{"rollup_minute", "org_id, bucket, writer", minute},
+		{"rollup_session", "org_id, bucket, writer", hour},
+		{"rollup_usage", "org_id, dimension, bucket, item, writer", hour},
+		{"rollup_policy", "org_id, policy_id, bucket, writer", hour},
+		{"rollup_rule", "org_id, policy_id, bucket, rule_id, writer", hour},
+		{"reported_usage", "org_id, session_id, model, product", hour},
+	} {
+		if err := s.deleteSlices(ctx, t.table, t.key, "bucket < $1", t.before); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeSessions removes sessions last active before the first kept day, and
+// what is known of their models.
+func (s *Service) removeSessions(ctx context.Context, day int64) error {
+	if err := s.deleteSlices(ctx, "session", "org_id, id", "last_activity_at < $1", day*dayMicros); err != nil {
+		return err
+	}
+	return s.deleteSlices(ctx, "session_model", "org_id, session_id, model",
+		"$1 = 0 AND NOT EXISTS (SELECT 1 FROM session s WHERE s.org_id = session_model.org_id AND s.id = session_model.session_id)", 0)
+}
+
+// deleteSlices deletes the rows of a table that meet a condition on $1, some at
+// a time.
+func (s *Service) deleteSlices(ctx context.Context, table, key, condition string, value int64) error {
+	statement := fmt.Sprintf(`DELETE FROM %[1]s WHERE (%[2]s) IN (SELECT %[2]s FROM %[1]s WHERE %[3]s LIMIT %[4]d)`,
+		table, key, condition, deleteRows)
+	for removed := int64(1); removed > 0; {
+		err := s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) (err error) {
+			removed, err = tx.Exec(ctx, statement, value)
+			return err
+		}})
+		if err != nil {
+			return fmt.Errorf("delete from %s: %w", table, err)
+		}
+	}
+	return nil
+}
+
+// freeSpace gives the pages that became free back to the system, on SQLite,
+// which keeps them otherwise; in steps, because a whole vacuum stops the writer.
+func (s *Service) freeSpace(ctx context.Context, _ int64) error {
+	if s.db.Engine() != database.SQLite {
+		return nil
+	}
+	for free := int64(1); free > 0; {
+		before := free
+		err := s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+			if _, err := tx.Exec(ctx, fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, vacuumPages)); err != nil {
+				return err
+			}
+			return tx.QueryRow(ctx, `PRAGMA freelist_count`).Scan(&free)
+		}})
+		if err != nil {
+			return fmt.Errorf("give space back: %w", err)
+		}
+		if before > 1 && free >= before {
+			return nil // nothing more to be had
+		}
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package telemetry_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"writ/internal/database"
+	"writ/internal/database/dbtest"
+	"writ/internal/telemetry"
+)
+
+// rich is a trace that has a part in every rollup.
+func (s *store) rich(at time.Time, session string, n int) string {
+	status := []string{"ok", "error", "denied"}[n%3]
+	return fmt.Sprintf(`{"trace":{"id":%q,"name":"t","startTime":%q,"status":%q,"durationMs":%d,"sessionId":%q},"spans":[%s,%s,%s]}`,
+		newID(), at.Format(time.RFC3339Nano), status, 10+n*7, session,
+		generation(at, fmt.Sprint("m", n%2), 100+n),
+		span("policy_call", "p", at,
+			fmt.Sprintf(`"durationMs":%d,"attributes":{"policyId":"p%d","policyName":"Name %d","decision":%q,"matchedRuleId":"r%d"}`,
+				n, n%2, n, []string{"allow", "deny", "hold"}[n%3], n%4)),
+		span("span", "t", at, `"attributes":{"toolName":"Bash","inputTokens":3}`))
+}
+
+// damages are ways in which rollups could go wrong.
+var damages = []struct {
+	name, statement string
+}{
+	{name: "traces counted twice", statement: `UPDATE rollup_trace SET traces = traces * 2`},
+	{name: "errors lost", statement: `UPDATE rollup_trace SET errors = 0`},
+	{name: "hours lost", statement: `DELETE FROM rollup_trace WHERE bucket = (SELECT MIN(bucket) FROM rollup_trace)`},
+	{
+		name:      "tokens changed",
+		statement: `UPDATE rollup_usage SET input_tokens = input_tokens + 1 WHERE dimension = 'model'`,
+	},
+	{name: "usage lost", statement: `DELETE FROM rollup_usage WHERE dimension = 'tool'`},
+	{
+		name:      "usage of nobody",
+		statement: `UPDATE rollup_usage SET item = 'nobody' WHERE dimension = 'session' AND bucket = (SELECT MIN(bucket) FROM rollup_usage)`,
+	},
+	{name: "denials changed", statement: `UPDATE rollup_policy SET denied = denied + 1`},
+	{name: "a policy renamed", statement: `UPDATE rollup_policy SET policy_name = 'x'`},
+	{name: "a policy moved", statement: `UPDATE rollup_policy SET bucket = bucket - 1000`},
+	{name: "rules lost", statement: `DELETE FROM rollup_rule`},
+	{name: "minutes lost", statement: `DELETE FROM rollup_minute`},
+	{name: "sessions lost", statement: `DELETE FROM rollup_session`},
+	{name: "a session counted twice", statement: `UPDATE rollup_session SET sessions = sessions + 1`},
+	{name: "an organization lost", statement: `UPDATE rollup_trace SET org_id = 'x'`},
+}
+
+// TestRebuildRepairs damages every rollup in every way; Verify tells, Rebuild
+// makes them what they were.
+func TestRebuildRepairs(t *testing.T) {
+	t.Parallel()
+	for _, damage := range damages {
+		t.Run(damage.name, func(t *testing.T) {
+			t.Parallel()
+			each(t, func(t *testing.T, s *store) {
+				session := newID()
+				for i := range 9 {
+					s.accept(orgA, s.rich(s.now().Add(-time.Duration(i)*25*time.Minute), session, i))
+				}
+				s.wantClean()
+				before := s.figures(orgA, "p0", "p1")
+				s.exec(damage.statement)
+				if differences, err := s.Verify(t.Context()); err != nil || len(differences) == 0 {
+					t.Errorf("verify: %+v, %v", differences, err)
+				}
+				if cmp.Equal(before, s.figures(orgA, "p0", "p1")) {
+					t.Error("the damage shows nowhere")
+				}
+				if err := s.Rebuild(t.Context()); err != nil {
+					t.Fatalf("rebuild: %v", err)
+				}
+				s.wantClean()
+				if diff := cmp.Diff(before, s.figures(orgA, "p0", "p1")); diff != "" {
+					t.Errorf("figures after the rebuild (-before +after):\n%s", diff)
+				}
+				s.accept(orgA, s.rich(s.now(), session, 1)) // goes on from there
+				s.wantClean()
+			})
+		})
+	}
+}
+
+// whileIngesting runs the work beside senders that do not stop until it is done,
+// and gives how many traces they stored.
+func whileIngesting(s *store, work func(), services ...*telemetry.Service) int64 {
+	s.t.Helper()
+	var stored atomic.Int64
+	var senders sync.WaitGroup
+	done := make(chan struct{})
+	session := newID()
+	for i, service := range services {
+		senders.Go(func() {
+			for n := i; ; n++ {
+				r, err := send(s.t.Context(), service, orgA,
+					body(s.rich(s.now().Add(-time.Duration(n%5)*time.Hour), session, n)))
+				if err != nil {
+					s.t.Errorf("ingest: %v", err)
+				}
+				stored.Add(int64(r.Accepted))
+				select {
+				case <-done:
+					return
+				default:
+				}
+			}
+		})
+	}
+	work()
+	close(done)
+	senders.Wait()
+	return stored.Load()
+}
+
+// TestVerifyBesideIngest: a snapshot is consistent, so there is no false alarm.
+func TestVerifyBesideIngest(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *store) {
+		other := s.replica()
+		stored := whileIngesting(s, func() {
+			for range 10 {
+				other.wantClean()
+			}
+		}, s.Service, s.Service, other.Service)
+		s.wantTraces(orgA, stored)
+	})
+}
+
+// TestRebuildBesideIngest: what is ingested while rollups are made anew is in
+// them, once.
+func TestRebuildBesideIngest(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *store) {
+		operator := s.replica()
+		stored := whileIngesting(s, func() {
+			for range 20 {
+				if err := operator.Rebuild(t.Context()); err != nil {
+					t.Errorf("rebuild: %v", err)
+				}
+			}
+		}, s.Service, s.Service)
+		s.wantTraces(orgA, stored)
+		s.wantClean()
+	})
+}
+
+// TestIngestWaitsForARebuild stops a rebuild half-way and ingests into the hour
+// that is being made anew: neither may take the other's rows for its own.
+func TestIngestWaitsForARebuild(t *testing.T) {
+	t.Parallel()
+	s := open(t, dbtest.Postgres(t))
+	s.accept(orgA, s.rich(s.now(), newID(), 1))
+	blocker, operator := s.replica(), s.replica()
+	var running sync.WaitGroup
+	resume := blocker.holdOpen(&running, func() error {
+		return blocker.db.Write(context.Background(), database.Change{Do: func(
+			ctx context.Context, tx *database.Tx,
+		) error {
+			_, err := tx.Exec(ctx, `LOCK TABLE rollup_rule IN ROW EXCLUSIVE MODE`) // the last that a rebuild needs
+			return err
+		}})
+	})
+	running.Go(func() {
+		if err := operator.Rebuild(t.Context()); err != nil {
+			t.Errorf("rebuild: %v", err)
+		}
+	})
+	eventually(t, "the rebuild is stopped", func() bool { return s.waiting() == 1 })
+	running.Go(func() {
+		if _, err := send(t.Context(), s.Service, orgA, body(s.rich(s.now(), newID(), 1))); err != nil {
+			t.Errorf("ingest: %v", err)
+		}
+	})
+	eventually(t, "ingest waits for it", func() bool { return s.waiting() == 2 })
+	resume()
+	running.Wait()
+	s.wantTraces(orgA, 2)
+	s.wantClean()
+}

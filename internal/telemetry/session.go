@@ -1,0 +1,157 @@
+package telemetry
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"writ/internal/database"
+	"writ/internal/page"
+	"writ/internal/telemetry/decode"
+)
+
+// The states a session is shown in.
+const (
+	SessionActive    = "active"
+	SessionCompleted = "completed"
+	SessionExpired   = "expired"
+	SessionError     = "error"
+)
+
+// MaxSessionTraces is how many traces the detail of a session holds; the most
+// recent are kept.
+const MaxSessionTraces = 50_000
+
+// Session is a session as it stands.
+type Session struct {
+	ID, OrgID, UserID, AgentID, Product string
+	StartedAt, LastActivityAt           time.Time
+	TraceCount                          int64
+	Usage                               Usage // over its whole life
+	Status                              string
+}
+
+// SessionDetail is a session with its traces in chronological order.
+type SessionDetail struct {
+	Session
+	Traces []TraceItem
+}
+
+// SessionFilter chooses sessions. Empty members choose all.
+type SessionFilter struct {
+	Days    int
+	Status  string
+	UserID  string
+	AgentID string
+	Limit   int
+	Cursor  string
+}
+
+const sessionSelect = `
+	SELECT org_id, id, COALESCE(user_id, ''), agent_id, product, started_at, last_activity_at, state, trace_count,
+		input_tokens, output_tokens, cache_read, cache_write, cost_nanos
+	FROM session
+	WHERE `
+
+// scanSession reads a session; an open one is active or expired by the clock.
+func (s *Service) scanSession(row database.Scanner) (x Session, err error) {
+	var started, active int64
+	err = row.Scan(&x.OrgID, &x.ID, &x.UserID, &x.AgentID, &x.Product, &started, &active, &x.Status, &x.TraceCount,
+		&x.Usage.Input, &x.Usage.Output, &x.Usage.CacheRead, &x.Usage.CacheWrite, &x.Usage.CostNanos)
+	x.StartedAt, x.LastActivityAt = database.Time(started), database.Time(active)
+	if x.Status == "open" {
+		x.Status = SessionActive
+		if x.LastActivityAt.Before(s.idleSince()) {
+			x.Status = SessionExpired
+		}
+	}
+	return x, err
+}
+
+// idleSince is the instant before which an open session's last activity means
+// that it has expired.
+func (s *Service) idleSince() time.Time { return s.db.Now().Add(-s.idle) }
+
+const sessionList = "sessions"
+
+// ListSessions lists sessions, latest activity first.
+func (s *Service) ListSessions(ctx context.Context, orgID string, f SessionFilter) (page.Page[Session], error) {
+	after, err := page.Decode(f.Cursor, sessionList, orgID)
+	if err != nil {
+		return page.Page[Session]{}, err
+	}
+	if !storable(f.AgentID) {
+		return page.Of[Session](nil, f.Limit, nil), nil
+	}
+	w := &where{}
+	w.and("org_id = ?", orgID)
+	w.and("last_activity_at >= ?", database.Micros(s.since(f.Days)))
+	if !after.IsZero() {
+		w.and("(last_activity_at, id) < (?, ?)", after.Micros, after.ID)
+	}
+	common := len(w.conditions)
+	s.applyStatus(w, f.Status)
+	if f.UserID != "" {
+		w.and("user_id = ?", f.UserID)
+	}
+	if f.AgentID != "" {
+		w.and("agent_id = ?", f.AgentID)
+	}
+	reader := s.listReader(len(w.conditions) > common)
+	query := fmt.Sprintf(`%s %s ORDER BY last_activity_at DESC, id DESC LIMIT %s`, sessionSelect, w, w.limit(f.Limit+1))
+	rows, err := database.Collect(ctx, reader, s.scanSession, query, w.args...)
+	if err != nil {
+		return page.Page[Session]{}, fmt.Errorf("list sessions: %w", err)
+	}
+	return page.Of(rows, f.Limit, func(x Session) page.Cursor {
+		return page.Cursor{List: sessionList, Scope: orgID, Micros: database.Micros(x.LastActivityAt), ID: x.ID}
+	}), nil
+}
+
+func (s *Service) applyStatus(w *where, status string) {
+	switch status {
+	case SessionActive:
+		w.and("state = 'open' AND last_activity_at >= ?", database.Micros(s.idleSince()))
+	case SessionExpired:
+		w.and("state = 'open' AND last_activity_at < ?", database.Micros(s.idleSince()))
+	case SessionCompleted, SessionError:
+		w.and("state = ?", status)
+	}
+}
+
+// Session reads a session with its traces; nil when the organization has none such.
+func (s *Service) Session(ctx context.Context, orgID, id string) (*SessionDetail, error) {
+	session, err := s.FindSession(ctx, orgID, id)
+	if err != nil || session == nil {
+		return nil, err
+	}
+	traces, err := database.Collect(ctx, s.db, scanTrace, fmt.Sprintf(`
+		SELECT %s FROM trace
+		WHERE org_id = $1 AND session_id = $2
+		ORDER BY start_time DESC, id DESC
+		LIMIT %d`, traceSelect, MaxSessionTraces), orgID, session.ID)
+	if err != nil {
+		return nil, fmt.Errorf("read the traces of a session: %w", err)
+	}
+	slices.Reverse(traces)
+	return &SessionDetail{Session: *session, Traces: traces}, nil
+}
+
+// FindSession reads a session without its traces; nil when there is none such.
+func (s *Service) FindSession(ctx context.Context, orgID, id string) (*Session, error) {
+	if id = strings.ToLower(id); !decode.IsUUID(id) {
+		return nil, nil
+	}
+	session, err := s.scanSession(s.db.Often().QueryRow(ctx, sessionSelect+`org_id = $1 AND id = $2`, orgID, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read a session: %w", err)
+	}
+	return &session, nil
+}

@@ -1,0 +1,277 @@
+package telemetry
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/bits"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"writ/internal/database"
+	"writ/internal/page"
+	"writ/internal/telemetry/decode"
+)
+
+// TraceItem is a trace in a list.
+type TraceItem struct {
+	ID, SessionID, Name          string
+	Start                        time.Time
+	End                          *time.Time
+	DurationMs                   *int64
+	Status                       string
+	UserID, AgentID              string
+	Product, Source              string
+	Attributes, Tags             string // JSON
+	InputPreview, OutputPreview  *string
+	Usage                        Usage
+	SpanCount, ErrorCount        int64
+	receivedDay, pk, startMicros int64
+	growth                       int64
+}
+
+// detailSpans is how many spans the detail of a trace holds. Clients send 500 at
+// most; a trace that grows may have more, and then shows its first ones.
+const detailSpans = 5000
+
+// TraceDetail is a trace with its spans, in the order they were sent.
+type TraceDetail struct {
+	TraceItem
+	Spans []StoredSpan
+}
+
+// StoredSpan is a span of a trace.
+type StoredSpan struct {
+	ID, ParentID, SessionID string
+	Kind, Name              string
+	Start                   time.Time
+	End                     *time.Time
+	DurationMs              *int64
+	Status                  string
+	Attributes              string // JSON
+}
+
+// TraceFilter chooses traces. Empty members choose all.
+type TraceFilter struct {
+	Days          int
+	SessionID     string
+	Name          string
+	Status        string
+	UserID        string
+	AgentID       string
+	MinDurationMs *int64
+	HasError      *bool // wins over Status
+	Limit         int
+	Cursor        string
+}
+
+const traceSelect = `received_day, pk, id, COALESCE(session_id, ''), name, start_time, end_time, duration_ms, status, COALESCE(user_id, ''),
+	agent_id, product, source, attributes, tags, input_preview, output_preview,
+	input_tokens, output_tokens, cache_read, cache_write, cost_nanos, span_count, error_count, growth`
+
+func scanTrace(row database.Scanner) (t TraceItem, err error) {
+	var start int64
+	var end, duration sql.NullInt64
+	var input, output sql.NullString
+	err = row.Scan(&t.receivedDay, &t.pk, &t.ID, &t.SessionID, &t.Name, &start, &end, &duration, &t.Status, &t.UserID,
+		&t.AgentID, &t.Product, &t.Source, &t.Attributes, &t.Tags, &input, &output,
+		&t.Usage.Input, &t.Usage.Output, &t.Usage.CacheRead, &t.Usage.CacheWrite, &t.Usage.CostNanos, &t.SpanCount,
+		&t.ErrorCount, &t.growth)
+	if err != nil {
+		return TraceItem{}, err
+	}
+	t.Start, t.End, t.startMicros = database.Time(start), database.OptionalTime(end), start
+	t.DurationMs = optional(duration)
+	if input.Valid {
+		t.InputPreview = &input.String
+	}
+	if output.Valid {
+		t.OutputPreview = &output.String
+	}
+	return t, nil
+}
+
+func optional(n sql.NullInt64) *int64 {
+	if !n.Valid {
+		return nil
+	}
+	return &n.Int64
+}
+
+// where collects conditions and their parameters.
+type where struct {
+	conditions []string
+	args       []any
+}
+
+// and adds a condition whose ? stand for the values.
+func (w *where) and(condition string, values ...any) {
+	for _, v := range values {
+		w.args = append(w.args, v)
+		condition = strings.Replace(condition, "?", fmt.Sprintf("$%d", len(w.args)), 1)
+	}
+	w.conditions = append(w.conditions, condition)
+}
+
+func (w *where) String() string { return strings.Join(w.conditions, " AND ") }
+
+// limit is a limit as a parameter. SQLite looks at the value of one that stands alone
+// when it compiles a statement, which then serves no other; hence the sum.
+func (w *where) limit(rows int) string {
+	w.args = append(w.args, rows)
+	return fmt.Sprintf("$%d + 0", len(w.args))
+}
+
+// listReader is where a list is read. Without filters its text is one of few, and it
+// is what people see first.
+func (s *Service) listReader(filtered bool) database.Reader {
+	if filtered {
+		return s.db
+	}
+	return s.db.Often()
+}
+
+// storable reports whether a text can be in the database at all: a query for any
+// other finds nothing, and PostgreSQL would refuse to look for it.
+func storable(text string) bool { return utf8.ValidString(text) && strings.IndexByte(text, 0) < 0 }
+
+// traceList names the list in its cursors.
+const traceList = "traces"
+
+// ListTraces lists traces, newest start first.
+func (s *Service) ListTraces(ctx context.Context, orgID string, f TraceFilter) (page.Page[TraceItem], error) {
+	after, err := page.Decode(f.Cursor, traceList, orgID)
+	if err != nil {
+		return page.Page[TraceItem]{}, err
+	}
+	if !storable(f.Name) || !storable(f.AgentID) {
+		return page.Of[TraceItem](nil, f.Limit, nil), nil
+	}
+	w := &where{}
+	w.and("org_id = ?", orgID)
+	w.and("start_time >= ?", database.Micros(s.since(f.Days)))
+	if !after.IsZero() {
+		w.and("(start_time, id) < (?, ?)", after.Micros, after.ID)
+	}
+	common := len(w.conditions)
+	f.apply(w)
+	reader := s.listReader(len(w.conditions) > common)
+	query := traceQuery(w, f)
+	rows, err := database.Collect(ctx, reader, scanTrace, query, w.args...)
+	if err != nil {
+		return page.Page[TraceItem]{}, fmt.Errorf("list traces: %w", err)
+	}
+	return page.Of(rows, f.Limit, func(t TraceItem) page.Cursor {
+		return page.Cursor{List: traceList, Scope: orgID, Micros: t.startMicros, ID: t.ID}
+	}), nil
+}
+
+// apply adds the filters. Each has an index that serves it alone; two or more
+// together are bounded by the most selective of theirs.
+func (f *TraceFilter) apply(w *where) {
+	for _, equal := range []struct{ column, value string }{
+		{"session_id", f.SessionID}, {"name", f.Name}, {"user_id", f.UserID}, {"agent_id", f.AgentID},
+	} {
+		if equal.value != "" {
+			w.and(equal.column+" = ?", equal.value)
+		}
+	}
+	switch {
+	case f.HasError != nil && *f.HasError:
+		w.and("status IN ('error', 'denied')")
+	case f.HasError != nil:
+		w.and("status = 'ok'")
+	case f.Status != "":
+		w.and("status = ?", f.Status)
+	}
+	if f.MinDurationMs != nil {
+		w.and("duration_ms >= ?", *f.MinDurationMs)
+	}
+}
+
+// traceQuery asks once; with a filter that several values of an indexed column
+// pass, once for each of them, because its index gives the newest of each without
+// looking at the others.
+func traceQuery(w *where, f TraceFilter) string {
+	limit := w.limit(f.Limit + 1)
+	one := func(more string) string {
+		return fmt.Sprintf(`SELECT %s FROM trace WHERE %s%s ORDER BY start_time DESC, id DESC LIMIT %s`, traceSelect, w,
+			more, limit)
+	}
+	choices := f.choices()
+	if len(choices) == 0 {
+		return one("")
+	}
+	var parts []string
+	for i, choice := range choices {
+		parts = append(parts, fmt.Sprintf("SELECT * FROM (%s) AS choice_%d", one(" AND "+choice), i))
+	}
+	return fmt.Sprintf(`SELECT * FROM (%s) AS choices ORDER BY start_time DESC, id DESC LIMIT %s`,
+		strings.Join(parts, " UNION ALL "), limit)
+}
+
+// choices are conditions of which every wanted trace meets exactly one.
+func (f *TraceFilter) choices() (conditions []string) {
+	switch {
+	case f.MinDurationMs != nil:
+		longest := bits.Len64(uint64(decode.MaxDuration))
+		for class := min(bits.Len64(uint64(*f.MinDurationMs)), longest); class <= longest; class++ {
+			conditions = append(conditions, fmt.Sprintf("duration_class = %d", class))
+		}
+	case f.HasError != nil && *f.HasError:
+		conditions = []string{"status = 'error'", "status = 'denied'"}
+	}
+	return conditions
+}
+
+// since is the exact instant a list begins at.
+func (s *Service) since(days int) time.Time { return s.db.Now().AddDate(0, 0, -days) }
+
+// Trace reads a trace with its spans; nil when the organization has none such.
+func (s *Service) Trace(ctx context.Context, orgID, id string) (*TraceDetail, error) {
+	item, err := s.findTrace(ctx, orgID, id)
+	if err != nil || item == nil {
+		return nil, err
+	}
+	spans, err := s.spansOf(ctx, item.receivedDay, item.pk, item.SpanCount)
+	if err != nil {
+		return nil, fmt.Errorf("read the spans of a trace: %w", err)
+	}
+	return &TraceDetail{TraceItem: *item, Spans: spans}, nil
+}
+
+// findTrace reads a trace without its spans; nil when there is none such.
+func (s *Service) findTrace(ctx context.Context, orgID, id string) (*TraceItem, error) {
+	if id = strings.ToLower(id); !decode.IsUUID(id) {
+		return nil, nil
+	}
+	var pk, day int64
+	err := s.db.Often().QueryRow(ctx, `SELECT pk, received_day FROM trace_key WHERE org_id = $1 AND id = $2`, orgID,
+		uuidBytes(id)).Scan(&pk, &day)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find a trace: %w", err)
+	}
+	item, err := scanTrace(s.db.Often().QueryRow(ctx,
+		`SELECT `+traceSelect+` FROM trace WHERE received_day = $1 AND pk = $2 AND org_id = $3`, day, pk, orgID))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil // dropped by retention, its id not yet
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read a trace: %w", err)
+	}
+	return &item, nil
+}
+
+// spansOf reads the spans of a trace, of which there are about count.
+func (s *Service) spansOf(ctx context.Context, day, pk, count int64) ([]StoredSpan, error) {
+	var packed sql.NullString // NULL where there are none
+	if err := s.db.Often().QueryRow(ctx, selectPacked, day, pk).Scan(&packed); err != nil {
+		return nil, err
+	}
+	return unpack(packed.String, count)
+}

@@ -1,0 +1,188 @@
+package telemetry
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"writ/internal/database"
+	"writ/internal/telemetry/decode"
+)
+
+// reportModels is how many models one change reports, so that others never wait
+// long for it.
+const reportModels = 50
+
+// ReportUsage replaces the totals of a session's models. A model whose spans are
+// known counts by its spans, and its report is kept without counting. When it
+// returns an error some are replaced already; sending it again completes it.
+func (s *Service) ReportUsage(
+	ctx context.Context, orgID, product, sessionID string, entries []ReportedUsage,
+) (int, error) {
+	report, err := decode.CheckReport(product, sessionID, entries, s.prices)
+	if err != nil {
+		return 0, err
+	}
+	for models := range slices.Chunk(slices.Sorted(maps.Keys(report.Models)), reportModels) {
+		err := s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+			if err := lockSession(ctx, tx, orgID, report.SessionID); err != nil {
+				return err
+			}
+			t := s.tallyIn(tx, orgID)
+			for _, model := range models {
+				if err := s.report(ctx, tx, orgID, product, report.SessionID, model, report.Models[model],
+					t); err != nil {
+					return err
+				}
+			}
+			return nil
+		}})
+		if err != nil {
+			return 0, fmt.Errorf("report usage: %w", err)
+		}
+	}
+	return len(report.Models), nil
+}
+
+// lockSession has replicas take turns at what the reports of a session count: one
+// must not store a report while another stores the spans that replace it.
+func lockSession(ctx context.Context, tx *database.Tx, orgID, sessionID string) error {
+	if tx.Engine() != database.PostgreSQL {
+		return nil // which has one writer
+	}
+	_, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`,
+		"telemetry/session/"+orgID+"/"+sessionID)
+	return err
+}
+
+// report stores one total: what it counted before is taken out of the rollups,
+// what it counts now goes in, unless spans tell it.
+func (s *Service) report(
+	ctx context.Context, tx *database.Tx, orgID, product, sessionID, model string, u Usage, t *tally,
+) error {
+	var old Usage
+	oldBucket, superseded := int64(0), int64(1) // what is not there counts nothing
+	err := scanOptional(tx.QueryRow(ctx, `
+		SELECT bucket, superseded, input_tokens, output_tokens, cache_read, cache_write, cost_nanos
+		FROM reported_usage
+		WHERE org_id = $1 AND session_id = $2 AND model = $3 AND product = $4`, orgID, sessionID, model, product),
+		&oldBucket, &superseded, &old.Input, &old.Output, &old.CacheRead, &old.CacheWrite, &old.CostNanos)
+	if err != nil {
+		return err
+	}
+	known, err := s.hasSpans(ctx, tx, orgID, sessionID, model, t)
+	if err != nil {
+		return err
+	}
+	bucket := floor(database.Micros(tx.Now()), hourMicros)
+	if superseded == 0 {
+		t.addReported(oldBucket, sessionID, model, old.Negate())
+	}
+	superseded = 1
+	if !known {
+		superseded = 0
+		t.addReported(bucket, sessionID, model, u)
+	}
+	_, err = tx.Exec(ctx, `
+		INSERT INTO reported_usage (org_id, product, session_id, model, bucket, input_tokens, output_tokens, cache_read, cache_write, cost_nanos, superseded)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+		ON CONFLICT (org_id, session_id, model, product) DO UPDATE SET
+			bucket = excluded.bucket, input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
+			cache_read = excluded.cache_read, cache_write = excluded.cache_write, cost_nanos = excluded.cost_nanos, superseded = excluded.superseded`,
+		orgID, product, sessionID, model, bucket, u.Input, u.Output, u.CacheRead, u.CacheWrite, u.CostNanos, superseded)
+	return err
+}
+
+// hasSpans reports whether generation spans of this session and model are known,
+// those of the running commit included.
+func (s *Service) hasSpans(
+	ctx context.Context, tx *database.Tx, orgID, sessionID, model string, t *tally,
+) (bool, error) {
+	if t.models[[2]string{sessionID, model}] {
+		return true, nil
+	}
+	var there bool
+	err := tx.QueryRow(ctx,
+		`SELECT EXISTS (SELECT 1 FROM session_model WHERE org_id = $1 AND session_id = $2 AND model = $3)`,
+		orgID, sessionID, model).Scan(&there)
+	return there, err
+}
+
+// addReported counts a reported total, or takes it out again.
+func (t *tally) addReported(bucket int64, sessionID, model string, u Usage) {
+	t.addUsage(byModel, bucket, model, u, 0)
+	t.addUsage(bySession, bucket, sessionID, u, 0)
+}
+
+// supersede stops counting reports of what spans tell now.
+func (s *Service) supersede(ctx context.Context, tx *database.Tx, orgID string, t *tally) error {
+	pairs := slices.SortedFunc(maps.Keys(t.models), func(a, b [2]string) int {
+		return cmp.Or(strings.Compare(a[0], b[0]), strings.Compare(a[1], b[1]))
+	})
+	var rows [][]any
+	for _, pair := range pairs {
+		rows = append(rows, []any{orgID, pair[0], pair[1]})
+	}
+	fresh, err := database.InsertReturning(ctx, tx, func(sc database.Scanner) (pair [2]string, err error) {
+		err = sc.Scan(&pair[0], &pair[1])
+		return pair, err
+	}, `INSERT INTO session_model (org_id, session_id, model)`, rows,
+		`ON CONFLICT DO NOTHING RETURNING session_id, model`)
+	if err != nil || len(fresh) == 0 {
+		return err // older pairs had their reports superseded when they came
+	}
+	for _, session := range sessionsOf(fresh) {
+		if err := lockSession(ctx, tx, orgID, session); err != nil {
+			return err
+		}
+	}
+	for pairs := range slices.Chunk(fresh, pairsAtOnce) {
+		if err := stopCounting(ctx, tx, orgID, pairs, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pairsAtOnce bounds the parameters of one statement.
+const pairsAtOnce = 1000
+
+// sessionsOf are the sessions of some pairs, each once and in order.
+func sessionsOf(pairs [][2]string) []string {
+	var sessions []string
+	for _, pair := range pairs {
+		sessions = append(sessions, pair[0])
+	}
+	slices.Sort(sessions)
+	return slices.Compact(sessions)
+}
+
+// stopCounting takes the reports of these sessions and models out of the rollups.
+func stopCounting(ctx context.Context, tx *database.Tx, orgID string, pairs [][2]string, t *tally) error {
+	args := []any{orgID}
+	var list []string
+	for _, pair := range pairs {
+		list = append(list, fmt.Sprintf("($%d, $%d)", len(args)+1, len(args)+2))
+		args = append(args, pair[0], pair[1])
+	}
+	type counted struct {
+		session, model string
+		bucket         int64
+		usage          Usage
+	}
+	reports, err := database.Collect(ctx, tx, func(sc database.Scanner) (c counted, err error) {
+		err = sc.Scan(&c.session, &c.model, &c.bucket, &c.usage.Input, &c.usage.Output, &c.usage.CacheRead,
+			&c.usage.CacheWrite, &c.usage.CostNanos)
+		return c, err
+	}, `
+		UPDATE reported_usage SET superseded = 1
+		WHERE org_id = $1 AND superseded = 0 AND (session_id, model) IN (VALUES `+strings.Join(list, ", ")+`)
+		RETURNING session_id, model, bucket, input_tokens, output_tokens, cache_read, cache_write, cost_nanos`, args...)
+	for _, r := range reports {
+		t.addReported(r.bucket, r.session, r.model, r.usage.Negate())
+	}
+	return err
+}
