@@ -44,6 +44,7 @@ var table = layout.Table{
 
 	// Edges.
 	row("internal/api",
+		"internal/api/organizations", "internal/api/admission", "internal/api/route",
 		"internal/policy", "internal/policy/document", "internal/policy/engine", "internal/policy/expression",
 		"internal/policy/template", "internal/policy/clientpolicy", "internal/policy/profile", "internal/policy/lint",
 		"internal/policy/suggest",
@@ -59,6 +60,15 @@ var table = layout.Table{
 		"web",
 		"internal/policy/drafting", "internal/policy/policytest",
 	),
+	row("internal/api/organizations",
+		"internal/api/admission", "internal/api/route", "internal/organization", "internal/apikey", "internal/auth",
+		"internal/throttle", "internal/principal", "internal/page", "internal/fault",
+	),
+	row("internal/api/admission",
+		"internal/api/route", "internal/organization", "internal/credential", "internal/principal", "internal/secret",
+		"internal/fault",
+	),
+	row("internal/api/route", "internal/throttle", "internal/principal", "internal/page", "internal/fault"),
 	row("internal/credential", "internal/fault"),
 	row("web"),
 

@@ -1,14 +1,5 @@
-// Package api is the edge: every HTTP route of the server, one file an area.
-//
-// A route is declared once with who may call it (Mode), what that caller needs
-// (an action of their role in the organization of the path, or a scope of their
-// key), its throttle and the audit action it leaves. A request passes, in order:
-// request id and security headers, path and host checks, authentication,
-// membership and rights, then decoding and validation, throttle, and the handler,
-// which only calls an area and shapes the answer. Nothing of a body is read for
-// a caller who is not allowed.
-//
-// Every error, from any of these, leaves in the one shape of errors.go.
+// Package api is the edge: it makes the handlers of every area with the services they need, mounts their routes on one
+// router, and serves what belongs to no area (health, metrics, the document, the dashboard).
 package api
 
 import (
@@ -17,12 +8,11 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"sync/atomic"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
-
+	"writ/internal/api/admission"
+	"writ/internal/api/organizations"
+	"writ/internal/api/route"
 	"writ/internal/apikey"
 	"writ/internal/approval"
 	"writ/internal/audit"
@@ -89,28 +79,44 @@ type Config struct {
 // API is the assembled edge.
 type API struct {
 	Config
-	huma    huma.API
-	mux     *http.ServeMux
+	router  *route.Router
+	gate    *admission.Gate
 	metrics *metrics
-	routes  []Route
-	ready   readiness
-	bodies  bodyBudget
-	streams openStreams // of approvals
-	tails   openStreams
+	bodies  *route.Bodies
+	tails   route.Slots
 	exports openExports
-	// patience is how long a reader of a stream may take for a part, in nanoseconds.
-	patience atomic.Int64
-	polls    openPolls
-
-	refusals logGate
+	polls   openPolls
 }
 
 // New assembles the routes.
 func New(c Config) *API {
-	setUpHuma()
-	a := &API{Config: c, mux: http.NewServeMux(), metrics: newMetrics(c), ready: readiness{begun: make(chan struct{})}}
-	a.patience.Store(int64(streamWrite))
-	a.huma = humago.New(a.mux, humaConfig(c.Version))
+	a := &API{
+		Config:  c,
+		metrics: newMetrics(c),
+		bodies:  &route.Bodies{},
+		tails:   route.Slots{Each: []int{tailsPerUser, tailsPerOrganization}, Total: tailsAtAll},
+	}
+	a.gate = &admission.Gate{
+		People:        c.Auth,
+		Keys:          c.Keys,
+		Organizations: c.Organizations,
+		Providers:     c.Federation,
+		Policies:      c.Policies,
+		Plans:         c.Intent,
+		ProxyToken:    c.ProxyToken,
+	}
+	a.router = route.New(route.Config{
+		Gate:           a.gate,
+		Limiter:        c.Limiter,
+		Logger:         c.Logger,
+		Observe:        a.metrics.observe,
+		Version:        c.Version,
+		PublicURL:      c.PublicURL,
+		TrustedProxies: c.TrustedProxies,
+		CORSOrigins:    c.CORSOrigins,
+		MaxBodyBytes:   c.MaxBodyBytes,
+		UsesTLS:        a.usesTLS(),
+	})
 	a.mountHealth()
 	a.mountAuth()
 	a.mountPassword()
@@ -119,10 +125,13 @@ func New(c Config) *API {
 	a.mountSignIn()
 	a.mountIdentities()
 	a.mountIdentityProvider()
-	a.mountOrganizations()
-	a.mountMembers()
-	a.mountKeys()
-	a.mountTerminal()
+	(&organizations.Handlers{
+		Gate:          a.gate,
+		Accounts:      c.Auth,
+		Organizations: c.Organizations,
+		Keys:          c.Keys,
+		Now:           c.Database.Now,
+	}).Mount(a.router)
 	a.mountObservability()
 	a.mountOTLP()
 	a.mountExports()
@@ -142,28 +151,8 @@ func New(c Config) *API {
 	return a
 }
 
-// Routes lists what is served, in the order it was declared.
-func (a *API) Routes() []Route { return a.routes }
+// ServeHTTP answers a request.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.router.ServeHTTP(w, r) }
 
-// humaConfig is huma without its defaults: strict JSON only, unknown members
-// accepted (published clients send them), no links added to answers.
-func humaConfig(version string) huma.Config {
-	config := huma.Config{
-		OpenAPI: &huma.OpenAPI{
-			OpenAPI: "3.1.0",
-			Info: &huma.Info{
-				Title:       "Writ",
-				Version:     version,
-				Description: "Intent-based security for AI agents: plans, decisions, evidence.",
-			},
-			Components: &huma.Components{
-				Schemas:         huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
-				SecuritySchemes: securitySchemes(),
-			},
-		},
-		Formats:       map[string]huma.Format{"application/json": strictJSON, "json": strictJSON},
-		DefaultFormat: "application/json",
-	}
-	config.AllowAdditionalPropertiesByDefault = true
-	return config
-}
+// Routes lists what is served, in the order it was mounted.
+func (a *API) Routes() []route.Route { return a.router.Routes() }

@@ -59,7 +59,7 @@ type AnsweredBody struct {
 type answeredOutput struct{ Body AnsweredBody }
 
 func (a *API) approve(ctx context.Context, caller principal.Principal, in *approveInput) (*answeredOutput, error) {
-	yes := approval.Approval{Note: in.Body.Note, Arguments: in.Body.Arguments.orNone()}
+	yes := approval.Approval{Note: in.Body.Note, Arguments: in.Body.Arguments.OrNone()}
 	if in.Body.Scope != nil {
 		scope, err := scopeOf(*in.Body.Scope)
 		if err != nil {

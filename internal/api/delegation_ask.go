@@ -86,14 +86,14 @@ func (a *API) requestApproval(
 	request, opened, err := a.Approvals.Ask(ctx, caller, approval.Asked{
 		Tool:      b.Tool,
 		Domain:    orEmpty(b.Domain),
-		Arguments: b.Arguments.orNone(),
+		Arguments: b.Arguments.OrNone(),
 		Amount:    b.Amount,
 		Email:     b.RequesterEmail,
 		PlanID:    orEmpty(b.PlanID),
 		Reason:    reasonOf(orEmpty(b.Reason)),
 		Admit: func(ctx context.Context) error {
 			who := caller.KeyID + " " + b.RequesterEmail
-			return a.Limiter.Take(ctx, throttle.OpenApproval, who, requestOf(ctx).address)
+			return a.Limiter.Take(ctx, throttle.OpenApproval, who, requestOf(ctx).Address)
 		},
 	})
 	if err != nil {
@@ -240,12 +240,4 @@ func (a *API) myRole(ctx context.Context, caller principal.Principal, in *UserEm
 		out.Body.Role = string(party.Member.Role)
 	}
 	return out, nil
-}
-
-// orNone is the object's text; nil where none was sent, or null.
-func (v sentObject) orNone() []byte {
-	if len(v) == 0 || string(v) == "null" {
-		return nil
-	}
-	return v
 }

@@ -35,7 +35,7 @@ const exampleApproval = "0199d1c2-7a54-7c1e-9b7e-2f6a4c1d8e30"
 
 // documentApprovals puts the examples into the document.
 func (a *API) documentApprovals() {
-	paths := a.huma.OpenAPI().Paths
+	paths := a.router.OpenAPI().Paths
 	for path, example := range approvalExamples[http.MethodPost] {
 		paths[path].Post.RequestBody.Content["application/json"].Example = example
 	}

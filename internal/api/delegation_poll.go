@@ -82,7 +82,7 @@ func (a *API) waitForAnswer(
 	defer enough()
 	go func() {
 		select {
-		case <-a.ready.begun:
+		case <-a.router.Stopping():
 			enough()
 		case <-waiting.Done():
 		}

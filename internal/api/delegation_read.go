@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"writ/internal/api/route"
 	"writ/internal/approval"
 	"writ/internal/audit"
 	"writ/internal/database"
@@ -77,7 +78,7 @@ func (a *API) listApprovals(
 		return nil, err
 	}
 	return &approvalsOutput{
-		mapPage(found, func(r approval.Request) ApprovalBody { return approvalBody(caller, r) }),
+		route.MapPage(found, func(r approval.Request) ApprovalBody { return approvalBody(caller, r) }),
 	}, nil
 }
 

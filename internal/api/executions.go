@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"writ/internal/api/admission"
 	"writ/internal/execution"
 	"writ/internal/fault"
 	"writ/internal/principal"
@@ -154,7 +155,7 @@ func (a *API) reportExecutions(
 	if caller.Kind == "" {
 		limit = min(limit, a.MaxBodyBytes) // anyone may send this much
 	}
-	body, release, err := a.bodies.readBody(r, limit)
+	body, release, err := a.bodies.Read(r, limit)
 	defer release()
 	var rows []jsontext.Value
 	if err == nil {
@@ -167,7 +168,7 @@ func (a *API) reportExecutions(
 	switch {
 	case ok && (f.Kind == fault.Invalid || f.Kind == fault.TooLarge):
 		problem = f.Message
-		a.Logger.WarnContext(r.Context(), "a report was not taken", "requestId", requestOf(r.Context()).id, "reason",
+		a.Logger.WarnContext(r.Context(), "a report was not taken", "requestId", requestOf(r.Context()).ID, "reason",
 			f.Message)
 	case err != nil:
 		return nil, "", err
@@ -177,7 +178,7 @@ func (a *API) reportExecutions(
 		}
 	}
 	if caller.Kind == "" && !anyTaken(answers) {
-		return nil, "", fault.New(fault.Unauthenticated, "%s", wanted[PlanToken])
+		return nil, "", admission.Wanted(PlanToken)
 	}
 	return answers, problem, nil
 }

@@ -14,6 +14,7 @@ import (
 // it, and what people see of both. The names of members are those of published
 // clients where those read them.
 func (a *API) mountIAP() {
+	a.router.ShapeErrors(decisionErrors)
 	a.mountTokens()
 	a.mountPlans()
 	a.mountEnforce()

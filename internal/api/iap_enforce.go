@@ -113,7 +113,7 @@ func writeAnswer(w http.ResponseWriter, body any) error {
 func (a *API) decide(
 	r *http.Request, caller principal.Principal, members callMembers, tokenRequired bool,
 ) (enforcement.Answer, error) {
-	body, release, err := a.bodies.readBody(r, a.MaxBodyBytes)
+	body, release, err := a.bodies.Read(r, a.MaxBodyBytes)
 	defer release()
 	if fault.Is(err, fault.Unavailable) {
 		return enforcement.Answer{}, err
@@ -312,12 +312,6 @@ func (in *callReader) decode(to any) error { return json.UnmarshalDecode(in.Deco
 
 // What is wrong with a body that is JSON.
 var (
-	errNoObject = errorText("is not one JSON object")
 	errNoText   = errorText("has a value of the wrong type")
 	errTwoPlans = errorText("shows the tokens of two plans")
 )
-
-// errorText is an error that describe shows as it is.
-type errorText string
-
-func (e errorText) Error() string { return string(e) }

@@ -26,7 +26,7 @@ func (a *API) foresee(
 	snapshot, err := a.Policies.Snapshot(ctx, caller.OrgID)
 	if err != nil {
 		a.Logger.WarnContext(ctx, "policies could not be told to a client; it is told to ask", "requestId",
-			requestOf(ctx).id, "error", err)
+			requestOf(ctx).ID, "error", err)
 		return nothingForeseen(tools)
 	}
 	calls, err := a.possibleCallers(ctx, caller, of)

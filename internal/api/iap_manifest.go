@@ -32,10 +32,10 @@ func (a *API) mountManifests() {
 		Summary: "Register an agent's manifest: it narrows at once what the agent may do, and grants nothing",
 		Mode:    Key, Scope: principal.Enforce, Audit: "manifest.registered",
 	}, a.registerManifest)
-	op := a.huma.OpenAPI().Paths[path].Post
+	op := a.router.OpenAPI().Paths[path].Post
 	op.RequestBody.Required = true
 	op.RequestBody.Content = map[string]*huma.MediaType{
-		jsonType: {Schema: a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[ManifestBody](), true, "")},
+		jsonType: {Schema: a.router.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[ManifestBody](), true, "")},
 	}
 }
 

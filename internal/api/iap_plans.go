@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"writ/internal/api/route"
 	"writ/internal/fault"
 	"writ/internal/intent"
 	"writ/internal/intent/plan"
@@ -146,7 +147,7 @@ func (a *API) listPlans(ctx context.Context, caller principal.Principal, in *lis
 	if err != nil {
 		return nil, err
 	}
-	return &plansOutput{mapPage(plans, planState)}, nil
+	return &plansOutput{route.MapPage(plans, planState)}, nil
 }
 
 // instant is a time that may not have been sent.

@@ -233,7 +233,7 @@ func (a *API) verifyAction(w http.ResponseWriter, r *http.Request, _ principal.P
 }
 
 func (a *API) verifySigned(r *http.Request) (intent.ActionResult, error) {
-	body, release, err := a.bodies.readBody(r, maxPublicBody)
+	body, release, err := a.bodies.Read(r, maxPublicBody)
 	defer release()
 	if fault.Is(err, fault.Unavailable) {
 		return intent.ActionResult{}, err

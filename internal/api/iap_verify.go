@@ -132,7 +132,7 @@ func readStep(body []byte) (sentStep, error) {
 const errNoProof errorText = "holds a proof that is none: send it as it was issued"
 
 func (a *API) verifyStep(w http.ResponseWriter, r *http.Request, caller principal.Principal) error {
-	body, release, err := a.bodies.readBody(r, a.MaxBodyBytes)
+	body, release, err := a.bodies.Read(r, a.MaxBodyBytes)
 	defer release()
 	if fault.Is(err, fault.Unavailable) {
 		return err

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"writ/internal/api/route"
 	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/intent"
@@ -206,5 +207,5 @@ func (a *API) policySnapshot(
 	if err != nil {
 		return nil, err
 	}
-	return &policiesOutput{mapPage(policies, listedPolicy)}, nil
+	return &policiesOutput{route.MapPage(policies, listedPolicy)}, nil
 }

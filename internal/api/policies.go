@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"writ/internal/api/route"
 	"writ/internal/page"
 	"writ/internal/policy"
 	"writ/internal/policy/document"
@@ -42,11 +43,6 @@ func (a *API) mountPolicyReads() {
 	handle(a, read("/policies/{policyId}/versions", "The versions of a policy, newest first"), a.listVersions)
 	handle(a, read("/policies/{policyId}/versions/{version}", "A policy with one of its versions"), a.getVersion)
 	handle(a, read("/policies/{policyId}/diff", "What changed from one version of a policy to another"), a.diffPolicy)
-}
-
-// OrganizationQuery says which organization a call is about.
-type OrganizationQuery struct {
-	OrganizationID string `query:"organizationId" doc:"The organization. Absent: the calling key's own, or the only one of the calling person."`
 }
 
 // PolicyInput is the path of a route about one policy. The guard has read it.
@@ -177,7 +173,7 @@ func (a *API) listPolicies(
 	if err != nil {
 		return nil, err
 	}
-	return &policiesOutput{mapPage(policies, listedPolicy)}, nil
+	return &policiesOutput{route.MapPage(policies, listedPolicy)}, nil
 }
 
 func (a *API) getPolicy(ctx context.Context, caller principal.Principal, in *PolicyInput) (*policyOutput, error) {
@@ -219,7 +215,7 @@ func (a *API) listVersions(
 	if err != nil {
 		return nil, err
 	}
-	return &versionsOutput{mapPage(versions, versionBody)}, nil
+	return &versionsOutput{route.MapPage(versions, versionBody)}, nil
 }
 
 type diffInput struct {

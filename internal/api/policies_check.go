@@ -5,9 +5,6 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"writ/internal/fault"
 	"writ/internal/intent/plan"
 	"writ/internal/policy"
@@ -29,21 +26,6 @@ func (a *API) mountChecks() {
 		Summary: "What one policy alone, stored or not, would say about a call, and why",
 		Mode:    Either, Action: principal.DraftPolicies, Scope: principal.DraftPolicy, Audit: notRecorded,
 	}, a.simulatePolicy)
-}
-
-// sentObject is a JSON object that is read as it was sent, numbers and all.
-type sentObject jsontext.Value
-
-// UnmarshalJSONFrom keeps the text.
-func (v *sentObject) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	text, err := dec.ReadValue()
-	*v = append((*v)[:0], text...)
-	return err
-}
-
-// Schema documents what it is: the type alone says bytes.
-func (sentObject) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}
 }
 
 // CallBody is a call as the caller of a route knows it.

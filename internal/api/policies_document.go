@@ -78,7 +78,6 @@ func problemBodies(problems []document.Problem) []ProblemBody {
 
 // The media types of documents.
 const (
-	jsonType = "application/json"
 	yamlType = "application/yaml"
 )
 
@@ -132,11 +131,11 @@ func (a *API) mountPolicyDocuments() {
 // documentBodies says in the API's own document that a route takes a policy, in
 // either form.
 func (a *API) documentBodies(path, method string) {
-	item := a.huma.OpenAPI().Paths[path]
+	item := a.router.OpenAPI().Paths[path]
 	op := map[string]*huma.Operation{
 		http.MethodPost: item.Post, http.MethodPut: item.Put, http.MethodPatch: item.Patch,
 	}[method]
-	schemas := a.huma.OpenAPI().Components.Schemas
+	schemas := a.router.OpenAPI().Components.Schemas
 	op.RequestBody.Required = true
 	op.RequestBody.Content = map[string]*huma.MediaType{
 		jsonType: {Schema: schemas.Schema(reflect.TypeFor[DocumentBody](), true, "")},

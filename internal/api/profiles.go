@@ -4,11 +4,13 @@ import (
 	"context"
 	"net/http"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"writ/internal/api/route"
 	"writ/internal/fault"
 	"writ/internal/page"
 	"writ/internal/policy"
@@ -20,7 +22,41 @@ import (
 // profilePaths begins the paths under which plugins stage profiles.
 const profilePaths = "/policies/profiles/"
 
+// ProfileErrorBody is an error of a profile's path: a list with every problem, where a body is not valid. Plugins
+// print that, and know no details.
+type ProfileErrorBody struct {
+	route.ErrorBody
+	Message problems `json:"message"`
+}
+
+type problems []string
+
+// Schema documents that it is one text where the body is not the problem.
+func (problems) Schema(huma.Registry) *huma.Schema {
+	text := &huma.Schema{Type: huma.TypeString}
+	return &huma.Schema{
+		Description: "Every problem with its place where the body is not valid; else what went wrong, as one text.",
+		OneOf:       []*huma.Schema{{Type: huma.TypeArray, Items: text}, text},
+	}
+}
+
+var profileErrors = route.Shape{
+	Matches: func(path string) bool { return strings.HasPrefix(path, profilePaths) },
+	Of: func(_ error, body route.ErrorBody) any {
+		if body.Details == nil {
+			return nil
+		}
+		shaped := ProfileErrorBody{ErrorBody: body}
+		for _, d := range body.Details {
+			shaped.Message = append(shaped.Message, d.Field+": "+d.Message)
+		}
+		return shaped
+	},
+	Documented: ProfileErrorBody{},
+}
+
 func (a *API) mountProfiles() {
+	a.router.ShapeErrors(profileErrors)
 	draft := func(method, path, summary, records string, status int) Route {
 		return Route{
 			Method:  method,
@@ -81,10 +117,10 @@ type StagingBody struct {
 }
 
 func (a *API) documentStaging() {
-	op := a.huma.OpenAPI().Paths[profilePaths+"draft"].Put
+	op := a.router.OpenAPI().Paths[profilePaths+"draft"].Put
 	op.RequestBody.Required = true
 	op.RequestBody.Content = map[string]*huma.MediaType{
-		jsonType: {Schema: a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[StagingBody](), true, "")},
+		jsonType: {Schema: a.router.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[StagingBody](), true, "")},
 	}
 }
 
@@ -269,7 +305,7 @@ func (a *API) listProposals(
 	if err != nil {
 		return nil, err
 	}
-	return &proposalsOutput{mapPage(proposals, listedProposal)}, nil
+	return &proposalsOutput{route.MapPage(proposals, listedProposal)}, nil
 }
 
 // ProposalInput is the path of a route about one proposal.

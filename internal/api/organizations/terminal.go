@@ -1,33 +1,22 @@
-package api
+package organizations
 
 import (
 	"context"
-	"net/http"
 	"strings"
 
+	"writ/internal/api/route"
 	"writ/internal/fault"
 	"writ/internal/organization"
 	"writ/internal/principal"
 )
 
-// mountTerminal serves what published command lines call with the key of a
-// terminal sign-in. Member names here are theirs.
-func (a *API) mountTerminal() {
-	const tag = "terminal"
-	handle(a, Route{
-		Method: http.MethodGet, Path: "/iap/sdk/orgs", Tag: tag, Summary: "Organizations of the key's owner",
-		Mode: Key, Scope: principal.CLI,
-	}, a.terminalOrganizations)
-	handle(a, Route{
-		Method: http.MethodPost, Path: "/iap/sdk/switch-org", Tag: tag,
-		Summary: "A key for another organization of the key's owner",
-		Mode:    Key, Scope: principal.CLI, Audit: "key.created",
-	}, a.switchOrganization)
-	handle(a, Route{
-		Method: http.MethodGet, Path: "/api-keys/current", Tag: "api keys",
-		Summary: "What the calling key is and may do",
-		Mode:    Key, Scope: anyScope,
-	}, a.currentKey)
+// mountTerminal serves what published command lines call with the key of a terminal sign-in. Member names here are
+// theirs.
+func (h *Handlers) mountTerminal(r *route.Router) {
+	route.Handle(r, route.Get("/iap/sdk/orgs", "Organizations of the key's owner").
+		For(route.Key).Scoped(principal.CLI), h.terminalOrganizations)
+	route.Handle(r, route.Post("/iap/sdk/switch-org", "A key for another organization of the key's owner").
+		For(route.Key).Scoped(principal.CLI).Records("key.created"), h.switchOrganization)
 }
 
 // TerminalOrganizationBody is an organization to switch to.
@@ -39,30 +28,25 @@ type TerminalOrganizationBody struct {
 	Active      bool           `json:"active" doc:"Whether the calling key belongs to it."`
 }
 
-type terminalOrganizationsOutput struct {
-	Body struct {
-		Data []TerminalOrganizationBody `json:"data" nullable:"false"`
-	}
+// TerminalOrganizationsBody are the organizations to switch to.
+type TerminalOrganizationsBody struct {
+	Data []TerminalOrganizationBody `json:"data" nullable:"false"`
 }
 
-func (a *API) terminalOrganizations(
-	ctx context.Context, caller principal.Principal, _ *none,
-) (*terminalOrganizationsOutput, error) {
-	mine, err := a.mine(ctx, caller)
-	if err != nil {
-		return nil, err
-	}
-	out := &terminalOrganizationsOutput{}
-	for _, m := range mine {
-		out.Body.Data = append(out.Body.Data, TerminalOrganizationBody{
+func (h *Handlers) terminalOrganizations(
+	ctx context.Context, caller principal.Principal, _ *route.None,
+) (*route.Answer[TerminalOrganizationsBody], error) {
+	mine, err := h.Gate.Mine(ctx, caller)
+	shown := route.ItemsOf(mine, func(m organization.Membership) TerminalOrganizationBody {
+		return TerminalOrganizationBody{
 			Name:        m.Name,
 			OrgID:       m.ID,
 			UserRole:    m.Role,
 			MemberCount: m.MemberCount,
 			Active:      m.ID == caller.OrgID,
-		})
-	}
-	return out, nil
+		}
+	})
+	return route.Body(TerminalOrganizationsBody{shown.Items}), err
 }
 
 type switchInput struct {
@@ -72,18 +56,17 @@ type switchInput struct {
 	}
 }
 
-type switchOutput struct {
-	Body struct {
-		APIKey  string `json:"api_key"`
-		OrgID   string `json:"org_id" format:"uuid"`
-		OrgName string `json:"org_name"`
-	}
+// SwitchedBody is a key for the organization that was chosen.
+type SwitchedBody struct {
+	APIKey  string `json:"api_key"`
+	OrgID   string `json:"org_id" format:"uuid"`
+	OrgName string `json:"org_name"`
 }
 
-func (a *API) switchOrganization(
+func (h *Handlers) switchOrganization(
 	ctx context.Context, caller principal.Principal, in *switchInput,
-) (*switchOutput, error) {
-	mine, err := a.mine(ctx, caller)
+) (*route.Answer[SwitchedBody], error) {
+	mine, err := h.Gate.Mine(ctx, caller)
 	if err != nil {
 		return nil, err
 	}
@@ -94,27 +77,21 @@ func (a *API) switchOrganization(
 	if !target.Role.May(principal.OwnKeys) {
 		return nil, fault.New(fault.Forbidden, "your role in this organization does not allow keys")
 	}
-	// A terminal is no way around the provider that an organization wants its members
-	// to sign in with.
+	// A terminal is no way around the identity provider that an organization wants its members to sign in with.
 	person := principal.Principal{Kind: principal.User, UserID: caller.UserID, LimitedTo: caller.LimitedTo}
-	if err := a.checkVouched(ctx, person, target.ID, target.Role); err != nil {
+	if err := h.Gate.CheckVouched(ctx, person, target.ID, target.Role); err != nil {
 		return nil, err
 	}
 	name := strings.TrimSpace(in.Body.KeyName)
 	if name == "" {
-		name = "cli-" + a.Database.Now().Format("2006-01-02")
+		name = "cli-" + h.Now().Format("2006-01-02")
 	}
-	key, err := a.Keys.IssueCLI(ctx, caller, target.ID, name)
-	if err != nil {
-		return nil, err
-	}
-	out := &switchOutput{}
-	out.Body.APIKey, out.Body.OrgID, out.Body.OrgName = key.Secret.Reveal(), target.ID, target.Name
-	return out, nil
+	key, err := h.Keys.IssueCLI(ctx, caller, target.ID, name)
+	return route.Body(SwitchedBody{key.Secret.Reveal(), target.ID, target.Name}), err
 }
 
-// choose finds an organization by id, else by exact name. One that the caller
-// does not belong to cannot be told from one that does not exist.
+// choose finds an organization by id, else by exact name. One that the caller does not belong to cannot be told from
+// one that does not exist.
 func choose(mine []organization.Membership, idOrName string) (organization.Membership, error) {
 	var named []organization.Membership
 	for _, m := range mine {
@@ -146,9 +123,9 @@ type CurrentKeyBody struct {
 	Scopes         []principal.Scope `json:"scopes" nullable:"false"`
 }
 
-type currentKeyOutput struct{ Body CurrentKeyBody }
-
-func (a *API) currentKey(_ context.Context, caller principal.Principal, _ *none) (*currentKeyOutput, error) {
+func currentKey(
+	_ context.Context, caller principal.Principal, _ *route.None,
+) (*route.Answer[CurrentKeyBody], error) {
 	body := CurrentKeyBody{
 		ID:          caller.KeyID,
 		OwnerID:     caller.UserID,
@@ -159,5 +136,5 @@ func (a *API) currentKey(_ context.Context, caller principal.Principal, _ *none)
 	if caller.OrgID != "" {
 		body.OrganizationID = &caller.OrgID
 	}
-	return &currentKeyOutput{body}, nil
+	return route.Body(body), nil
 }

@@ -1,4 +1,4 @@
-package api
+package route
 
 import (
 	"context"
@@ -15,9 +15,9 @@ type endless struct {
 	stop  func()
 }
 
-func (e *endless) place() string            { return "1" }
-func (e *endless) changed() <-chan struct{} { return nil }
-func (e *endless) next(ctx context.Context) ([]feedEvent, bool, error) {
+func (e *endless) Position() string         { return "1" }
+func (e *endless) Changed() <-chan struct{} { return nil }
+func (e *endless) Next(ctx context.Context) ([]Event, bool, error) {
 	if e.looks++; e.looks == 3 {
 		e.stop()
 	}
@@ -31,12 +31,10 @@ func (e *endless) next(ctx context.Context) ([]feedEvent, bool, error) {
 // same way.
 func TestAStreamThatSearchesEnds(t *testing.T) {
 	t.Parallel()
-	a := &API{}
-	a.ready.begun = make(chan struct{})
-	out := &eventStream{w: &slowReader{}, controller: http.NewResponseController(&slowReader{})}
-	err := a.follow(httptest.NewRequest(http.MethodGet, "/", nil), Route{}, out, &endless{
-		stop: func() { close(a.ready.begun) },
-	})
+	r := New(Config{})
+	w := httptest.NewRecorder()
+	out := &eventStream{w: w, controller: http.NewResponseController(w)}
+	err := r.follow(httptest.NewRequest(http.MethodGet, "/", nil), Route{}, out, &endless{stop: r.Stop})
 	if !fault.Is(err, fault.Unavailable) {
 		t.Errorf("it ends with %v", err)
 	}

@@ -1,4 +1,4 @@
-package api
+package route
 
 import (
 	"bufio"
@@ -13,34 +13,34 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// strictJSON reads and writes bodies. It matches member names exactly and
-// refuses duplicate names and invalid UTF-8: with a lenient decoder a value
-// other than the one that was validated could reach a handler.
+// strictJSON reads and writes bodies. It matches member names exactly and refuses duplicate names and invalid UTF-8:
+// with a lenient decoder a value other than the one that was validated could reach a handler.
 var strictJSON = huma.Format{
-	Marshal: marshal,
+	Marshal: Marshal,
 	Unmarshal: func(data []byte, v any) error {
 		if err := json.Unmarshal(data, v); err != nil {
-			return errors.New(describe(err))
+			return errors.New(Describe(err))
 		}
 		return nil
 	},
 }
 
-// selfWriter is a body that writes itself.
-type selfWriter interface {
-	writeJSON(w *bufio.Writer) error
+// SelfWriter is a body that writes itself, because it is large and often read.
+type SelfWriter interface {
+	WriteJSON(w *bufio.Writer) error
 }
 
 // buffers gather an answer into few writes: the encoder makes one every four kilobytes.
 var buffers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 64<<10) }}
 
-func marshal(w io.Writer, v any) (err error) {
+// Marshal writes a body as it is answered.
+func Marshal(w io.Writer, v any) (err error) {
 	buffer := buffers.Get().(*bufio.Writer)
 	defer buffers.Put(buffer)
 	buffer.Reset(w)
 	defer buffer.Reset(nil) // it must not keep the connection
-	if body, ok := v.(selfWriter); ok {
-		err = body.writeJSON(buffer)
+	if body, ok := v.(SelfWriter); ok {
+		err = body.WriteJSON(buffer)
 	} else {
 		err = json.MarshalWrite(buffer, v)
 	}
@@ -50,9 +50,17 @@ func marshal(w io.Writer, v any) (err error) {
 	return buffer.Flush()
 }
 
-// describe says what is wrong with a JSON text and where, without quoting it.
-func describe(err error) string {
-	if text, ok := errors.AsType[errorText](err); ok {
+// BodyError says what is wrong with a body; Describe shows it as it is.
+type BodyError string
+
+func (e BodyError) Error() string { return string(e) }
+
+// ErrNoObject: the body is not one JSON object.
+const ErrNoObject BodyError = "is not one JSON object"
+
+// Describe says what is wrong with a JSON text and where, without quoting it.
+func Describe(err error) string {
+	if text, ok := errors.AsType[BodyError](err); ok {
 		return string(text)
 	}
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
@@ -71,10 +79,10 @@ func describe(err error) string {
 	return "is not valid JSON"
 }
 
-// readObject reads a body that is one JSON object, strictly.
-func readObject(body []byte, to any) error {
+// ReadObject reads a body that is one JSON object, strictly.
+func ReadObject(body []byte, to any) error {
 	if jsontext.Value(body).Kind() != jsontext.KindBeginObject {
-		return errNoObject
+		return ErrNoObject
 	}
 	return json.Unmarshal(body, to)
 }

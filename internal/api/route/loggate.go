@@ -1,12 +1,11 @@
-package api
+package route
 
 import (
 	"sync/atomic"
 	"time"
 )
 
-// logGate lets one line a second through: an outage is told often enough by
-// that, and a flood of refused requests must not become a flood of lines.
+// logGate lets one line a second through: a flood of refused requests must not become a flood of lines.
 type logGate struct{ last atomic.Int64 } // the second of the last line
 
 func (g *logGate) mayLog(now time.Time) bool {

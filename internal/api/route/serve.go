@@ -1,4 +1,4 @@
-package api
+package route
 
 import (
 	"fmt"
@@ -16,34 +16,34 @@ import (
 	"writ/internal/fault"
 )
 
-// ServeHTTP is the way every request takes.
-func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP answers a request.
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
-	r = a.identify(r)
+	r = s.identify(r)
 	answer := &statusRecorder{ResponseWriter: w}
 	route := "unmatched"
 	defer func() {
-		defer func() { a.observe(r, route, answer, time.Since(start)) }() // also when the answer is broken off
+		defer func() { s.observe(r, route, answer, time.Since(start)) }() // also when the answer is broken off
 		if cause := recover(); cause != nil {
-			a.recovered(answer, r, cause)
+			s.recovered(answer, r, cause)
 		}
 	}()
-	a.setHeaders(answer.Header(), r)
-	if a.answerCORS(answer, r) {
+	s.setHeaders(answer.Header(), r)
+	if s.answerCORS(answer, r) {
 		return
 	}
 	cleanURL(r.URL)
-	if err := a.checkHost(r); err != nil {
-		writeBody(answer, newErrorBody(r.Context(), http.StatusMisdirectedRequest, err.Error(), nil))
+	if err := s.checkHost(r); err != nil {
+		newFailure(r.Context(), err, http.StatusMisdirectedRequest, err.Error(), nil).Write(answer)
 		return
 	}
-	handler, pattern := a.mux.Handler(r)
+	handler, pattern := s.mux.Handler(r)
 	if pattern == "" {
-		a.writeUnmatched(answer, r, handler)
+		s.writeUnmatched(answer, r, handler)
 		return
 	}
 	route = pattern
-	a.mux.ServeHTTP(answer, r) // not handler: only the mux sets path values
+	s.mux.ServeHTTP(answer, r) // not handler: only the mux sets path values
 }
 
 // cleanURL cleans the path as it was sent, still escaped: an escaped slash or dot
@@ -75,14 +75,14 @@ func cleanPath(p string) string {
 // checkHost refuses names that are not ours: a page on another site that points
 // its own name at this address (DNS rebinding) cannot reach us. An address has
 // no such owner, and probes use addresses.
-func (a *API) checkHost(r *http.Request) error {
+func (s *server) checkHost(r *http.Request) error {
 	name := r.Host
 	if host, _, err := net.SplitHostPort(r.Host); err == nil {
 		name = host
 	}
 	name = strings.ToLower(strings.Trim(name, "[]"))
 	if _, err := netip.ParseAddr(name); err == nil || name == "localhost" ||
-		name == strings.ToLower(a.PublicURL.Hostname()) {
+		name == strings.ToLower(s.PublicURL.Hostname()) {
 		return nil
 	}
 	if r.URL.Path == "/health" {
@@ -104,28 +104,28 @@ var (
 )
 
 // setHeaders puts them in an answer, under the names in the form http.Header keeps.
-func (a *API) setHeaders(h http.Header, r *http.Request) {
-	h["X-Request-Id"] = []string{requestOf(r.Context()).id}
+func (s *server) setHeaders(h http.Header, r *http.Request) {
+	h["X-Request-Id"] = []string{RequestOf(r.Context()).ID}
 	h["X-Content-Type-Options"] = noSniff
 	h["X-Frame-Options"] = denyFrames
 	h["Referrer-Policy"] = noReferrer
 	h["Content-Security-Policy"] = answerPolicy
 	h["Cache-Control"] = noStore
-	if a.usesTLS() {
+	if s.UsesTLS {
 		h["Strict-Transport-Security"] = tlsForAYear
 	}
 }
 
 // answerCORS lets the configured origins in and answers their preflights.
 // Credentials travel in headers, never in cookies, so none are allowed.
-func (a *API) answerCORS(w http.ResponseWriter, r *http.Request) (done bool) {
-	if len(a.CORSOrigins) == 0 {
+func (s *server) answerCORS(w http.ResponseWriter, r *http.Request) (done bool) {
+	if len(s.CORSOrigins) == 0 {
 		return false
 	}
 	h := w.Header()
 	h.Add("Vary", "Origin")
 	origin := r.Header.Get("Origin")
-	if !slices.Contains(a.CORSOrigins, origin) {
+	if !slices.Contains(s.CORSOrigins, origin) {
 		return false
 	}
 	h.Set("Access-Control-Allow-Origin", origin)
@@ -142,42 +142,41 @@ func (a *API) answerCORS(w http.ResponseWriter, r *http.Request) (done bool) {
 
 // writeUnmatched answers a path or method nobody declared. The mux has already
 // worked out which it is, and what is allowed; only its words are replaced.
-func (a *API) writeUnmatched(w http.ResponseWriter, r *http.Request, muxAnswer http.Handler) {
+func (s *server) writeUnmatched(w http.ResponseWriter, r *http.Request, muxAnswer http.Handler) {
 	dry := &dryRun{header: http.Header{}}
 	muxAnswer.ServeHTTP(dry, r)
 	if dry.status != http.StatusMethodNotAllowed {
-		a.writeError(w, r, fault.New(fault.NotFound, "there is nothing at this path"))
+		s.WriteError(w, r, fault.New(fault.NotFound, "there is nothing at this path"))
 		return
 	}
 	w.Header().Set("Allow", dry.header.Get("Allow"))
 	message := fmt.Sprintf("this path does not take %s, but %s", r.Method, dry.header.Get("Allow"))
-	writeBody(w, newErrorBody(r.Context(), http.StatusMethodNotAllowed, message, nil))
+	newFailure(r.Context(), nil, http.StatusMethodNotAllowed, message, nil).Write(w)
 }
 
 // recovered answers a request whose handler panicked.
-func (a *API) recovered(w *statusRecorder, r *http.Request, cause any) {
+func (s *server) recovered(w *statusRecorder, r *http.Request, cause any) {
 	if cause == http.ErrAbortHandler {
 		panic(cause)
 	}
-	a.Logger.ErrorContext(r.Context(), "handler panicked", "requestId", requestOf(r.Context()).id, "panic", cause,
+	s.Logger.ErrorContext(r.Context(), "handler panicked", "requestId", RequestOf(r.Context()).ID, "panic", cause,
 		"stack", string(debug.Stack()))
 	if w.status == 0 {
-		a.writeError(w, r, fmt.Errorf("panic: %v", cause))
+		s.WriteError(w, r, fmt.Errorf("panic: %v", cause))
 	}
 }
 
-// observe counts the request and, when someone looks, logs it. The query is
-// not logged: links carry tokens there.
-func (a *API) observe(r *http.Request, route string, answer *statusRecorder, took time.Duration) {
-	a.metrics.observe(route, answer.status, took)
-	if !a.Logger.Enabled(r.Context(), slog.LevelDebug) {
+// observe counts the request and logs it at the level debug. The query is not logged: links carry tokens there.
+func (s *server) observe(r *http.Request, route string, answer *statusRecorder, took time.Duration) {
+	s.Observe(route, answer.status, took)
+	if !s.Logger.Enabled(r.Context(), slog.LevelDebug) {
 		return
 	}
-	a.Logger.DebugContext(r.Context(), "request", "requestId", requestOf(r.Context()).id, "method", r.Method,
-		"path", r.URL.Path, "status", answer.status, "duration", took, "address", requestOf(r.Context()).address)
+	s.Logger.DebugContext(r.Context(), "request", "requestId", RequestOf(r.Context()).ID, "method", r.Method,
+		"path", r.URL.Path, "status", answer.status, "duration", took, "address", RequestOf(r.Context()).Address)
 }
 
-// statusRecorder remembers the status of an answer.
+// statusRecorder keeps the status of an answer.
 type statusRecorder struct {
 	http.ResponseWriter
 	status int

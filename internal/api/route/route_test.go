@@ -1,10 +1,7 @@
-package api
+package route
 
 import (
-	"net/http"
-	"net/http/httptest"
 	"net/netip"
-	"strings"
 	"testing"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -12,7 +9,6 @@ import (
 
 	"writ/internal/fault"
 	"writ/internal/principal"
-	"writ/internal/secret"
 )
 
 func TestClientAddress(t *testing.T) {
@@ -71,51 +67,6 @@ func TestCleanPath(t *testing.T) {
 	}
 }
 
-// TestProxyMode: no route is for the proxy yet, and the day one is it must not
-// be open where no token is set.
-func TestProxyMode(t *testing.T) {
-	t.Parallel()
-	const token = "0123456789abcdef0123456789abcdef"
-	route := Route{Method: http.MethodPost, Path: "/proxy", Mode: Proxy, Audit: notRecorded}
-	for _, test := range []struct {
-		name, set string
-		headers   []string
-		admitted  bool
-	}{
-		{"nothing set, nothing sent", "", nil, false},
-		{"nothing set, an empty token", "", []string{"Authorization", "Bearer "}, false},
-		{"nothing set, a token", "", []string{"Authorization", "Bearer " + token}, false},
-		{"nothing sent", token, nil, false},
-		{"an empty token", token, []string{"Authorization", "Bearer "}, false},
-		{"the token", token, []string{"Authorization", "Bearer " + token}, true},
-		{"a wrong token", token, []string{"Authorization", "Bearer " + token + "0"}, false},
-		{"half the token", token, []string{"Authorization", "Bearer " + token[:16]}, false},
-		{"another scheme", token, []string{"Authorization", "Basic " + token}, false},
-		{"the token as an API key", token, []string{"X-Api-Key", token}, false},
-		{"an API key", token, []string{"X-Api-Key", "ak_test_" + strings.Repeat("0", 64)}, false},
-		{
-			"the token beside an API key", token,
-			[]string{"Authorization", "Bearer " + token, "X-Api-Key", "ak_test_" + strings.Repeat("0", 64)}, false,
-		},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			a := &API{Config: Config{ProxyToken: secret.NewText(test.set)}}
-			request := httptest.NewRequest(route.Method, route.Path, nil)
-			for i := 0; i < len(test.headers); i += 2 {
-				request.Header.Set(test.headers[i], test.headers[i+1])
-			}
-			caller, err := a.admit(request, route)
-			switch {
-			case test.admitted && (err != nil || caller.Kind != principal.System):
-				t.Errorf("caller %+v, err %v, want the proxy", caller, err)
-			case !test.admitted && (!fault.Is(err, fault.Unauthenticated) || caller.Kind != ""):
-				t.Errorf("caller %+v, err %v, want nobody and unauthenticated", caller, err)
-			}
-		})
-	}
-}
-
 // TestRouteDeclarations: a declaration that leaves something open does not start.
 func TestRouteDeclarations(t *testing.T) {
 	t.Parallel()
@@ -124,15 +75,15 @@ func TestRouteDeclarations(t *testing.T) {
 		route Route
 		ok    bool
 	}{
-		{"a read", Route{Method: "GET", Path: "/a", Mode: JWT}, true},
-		{"a change", Route{Method: "POST", Path: "/a", Mode: JWT, Audit: "a.done"}, true},
-		{"a change that changes no right", Route{Method: "POST", Path: "/a", Mode: JWT, Audit: notRecorded}, true},
+		{"a read", Route{Method: "GET", Path: "/a", Mode: Person}, true},
+		{"a change", Route{Method: "POST", Path: "/a", Mode: Person, Audit: "a.done"}, true},
+		{"a change that changes no right", Route{Method: "POST", Path: "/a", Mode: Person, Audit: notRecorded}, true},
 		{"no mode", Route{Method: "GET", Path: "/a"}, false},
 		{
 			"an organization's",
-			Route{Method: "GET", Path: "/o/{orgId}", Mode: JWT, Action: principal.ReadOrganization}, true,
+			Route{Method: "GET", Path: "/o/{orgId}", Mode: Person, Action: principal.ReadOrganization}, true,
 		},
-		{"an organization's without an action", Route{Method: "GET", Path: "/o/{orgId}", Mode: JWT}, false},
+		{"an organization's without an action", Route{Method: "GET", Path: "/o/{orgId}", Mode: Person}, false},
 		{
 			"an organization's for everyone",
 			Route{Method: "GET", Path: "/o/{orgId}", Mode: Public, Action: principal.ReadOrganization}, false,
@@ -140,15 +91,15 @@ func TestRouteDeclarations(t *testing.T) {
 		{"an organization's for keys", Route{
 			Method: "GET",
 			Path:   "/o/{orgId}",
-			Mode:   Either,
+			Mode:   PersonOrKey,
 			Scope:  principal.CLI,
 			Action: principal.ReadOrganization,
 		}, false},
-		{"keys with a scope", Route{Method: "GET", Path: "/a", Mode: Key, Scope: anyScope}, true},
+		{"keys with a scope", Route{Method: "GET", Path: "/a", Mode: Key, Scope: AnyScope}, true},
 		{"keys without a scope", Route{Method: "GET", Path: "/a", Mode: Key}, false},
-		{"either without a scope", Route{Method: "GET", Path: "/a", Mode: Either}, false},
-		{"a change that is not recorded", Route{Method: "DELETE", Path: "/a", Mode: JWT}, false},
-		{"a read that is recorded", Route{Method: "GET", Path: "/a", Mode: JWT, Audit: "a.read"}, false},
+		{"either without a scope", Route{Method: "GET", Path: "/a", Mode: PersonOrKey}, false},
+		{"a change that is not recorded", Route{Method: "DELETE", Path: "/a", Mode: Person}, false},
+		{"a read that is recorded", Route{Method: "GET", Path: "/a", Mode: Person, Audit: "a.read"}, false},
 	} {
 		if err := test.route.check(); (err == nil) != test.ok {
 			t.Errorf("%s: %v, want accepted: %v", test.name, err, test.ok)

@@ -1,4 +1,4 @@
-package api
+package route
 
 import (
 	"compress/gzip"
@@ -17,14 +17,15 @@ import (
 const (
 	// allBodies bounds what the bodies being read hold together, in bytes.
 	allBodies = 256 << 20
-	// zstdWindow is the largest window a sender may ask us to remember.
+	// zstdWindow is the largest window a sender may ask us to hold.
 	zstdWindow = 8 << 20
 )
 
-// bodyBudget is memory that bodies share. Beyond it senders come back later.
-type bodyBudget struct{ used atomic.Int64 }
+// Bodies reads the bodies of routes that are served by hand, within memory that they share. Beyond it senders are
+// told to come back later.
+type Bodies struct{ used atomic.Int64 }
 
-func (b *bodyBudget) take(n int64) error {
+func (b *Bodies) take(n int64) error {
 	if b.used.Add(n) > allBodies {
 		b.used.Add(-n)
 		busy := fault.New(fault.Unavailable, "too much is being received at once; try again")
@@ -34,9 +35,9 @@ func (b *bodyBudget) take(n int64) error {
 	return nil
 }
 
-// readBody reads a body whole, decompressed, within a limit. release gives its
-// memory back to the budget, and must be called when the body is not used any more.
-func (b *bodyBudget) readBody(r *http.Request, limit int64) (body []byte, release func(), err error) {
+// Read reads a whole body, decompressed, within a limit. release gives its memory back, and must be called when the
+// body is no longer used.
+func (b *Bodies) Read(r *http.Request, limit int64) (body []byte, release func(), err error) {
 	held := int64(0)
 	release = func() { b.used.Add(-held); held = 0 }
 	if r.ContentLength > limit {
@@ -70,8 +71,8 @@ func (b *bodyBudget) readBody(r *http.Request, limit int64) (body []byte, releas
 	}
 }
 
-// firstSize is how much memory a body is begun with: no more than it needs where
-// that is known, because most are small and come often.
+// firstSize is how much memory a body begins with: no more than it needs where that is known, because most are small
+// and frequent.
 func firstSize(r *http.Request) int64 {
 	if r.ContentLength >= 0 && r.Header.Get("Content-Encoding") == "" {
 		return r.ContentLength + 1 // so that its end is seen without growing
@@ -83,8 +84,8 @@ func tooLarge(limit int64) error {
 	return fault.New(fault.TooLarge, "the request body is larger than %d bytes", limit)
 }
 
-// decompress is the body as its Content-Encoding says. What a small body may
-// grow to is bounded by the reader's limit, not by what the body claims.
+// decompress is the body as its Content-Encoding says. What a small body may grow to is bounded by the reader's
+// limit, not by what the body claims.
 func decompress(r *http.Request) (source io.Reader, done func(), err error) {
 	none := func() {}
 	switch strings.ToLower(r.Header.Get("Content-Encoding")) {
