@@ -75,7 +75,7 @@ var table = layout.Table{
 	// The decision: the one place below the edge that composes areas, because
 	// every surface must ask the same question.
 	row("internal/enforcement",
-		"internal/policy", "internal/policy/document", "internal/policy/engine",
+		"internal/policy", "internal/policy/document", "internal/policy/engine", "internal/policy/clientpolicy",
 		"internal/intent", "internal/intent/plan", "internal/approval", "internal/organization", "internal/decision",
 		"internal/toolcall", "internal/verdict", "internal/redaction",
 		"internal/audit", "internal/audit/ledger", "internal/principal", "internal/database", "internal/canonical",

@@ -148,7 +148,7 @@ func (a *API) checkApproved(
 	if err != nil {
 		return nil, err
 	}
-	release, err := a.Approvals.CheckApproved(ctx, caller, approval.Question{
+	release, err := a.Enforcement.CheckApproved(ctx, caller, approval.Question{
 		Tool: in.Tool, Amount: amount, Email: in.UserEmail,
 	})
 	if err != nil {

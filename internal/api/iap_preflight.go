@@ -7,14 +7,10 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"writ/internal/enforcement"
 	"writ/internal/fault"
 	"writ/internal/intent"
-	"writ/internal/intent/plan"
-	"writ/internal/policy"
-	"writ/internal/policy/engine"
 	"writ/internal/principal"
-	"writ/internal/toolcall"
-	"writ/internal/verdict"
 )
 
 func (a *API) mountPreflight() {
@@ -24,13 +20,6 @@ func (a *API) mountPreflight() {
 		Mode:    Key, Scope: principal.Enforce, Audit: intent.PreflightAction,
 	}, a.preflight)
 }
-
-// The outcomes of a preflight, strictest first.
-const (
-	rejected  = "rejected"
-	escalated = "escalated"
-	accepted  = "accepted"
-)
 
 type preflightInput struct {
 	Body struct {
@@ -47,13 +36,9 @@ type PreflightCallBody struct {
 	Input sentObject `json:"input,omitempty" nullable:"true" doc:"Its arguments; not kept."`
 }
 
-// authority is the names of tools that a client says it may use; nil: it does not
-// say.
-type authority map[string]bool
-
-// readAuthority reads the names, or the names in objects. What is neither is a
-// name that no tool has.
-func readAuthority(raw sentObject) (authority, error) {
+// readAuthority reads the names of tools that a client says it may use, or the names
+// in objects; nil: it does not say. What is neither is a name that no tool has.
+func readAuthority(raw sentObject) (map[string]bool, error) {
 	var sent struct {
 		Interfaces []jsontext.Value `json:"interfaces"`
 	}
@@ -63,7 +48,7 @@ func readAuthority(raw sentObject) (authority, error) {
 	if sent.Interfaces == nil {
 		return nil, nil
 	}
-	names := authority{}
+	names := map[string]bool{}
 	for _, value := range sent.Interfaces {
 		var name string
 		var object struct {
@@ -105,86 +90,31 @@ func (a *API) preflight(ctx context.Context, caller principal.Principal, in *pre
 	if err != nil {
 		return nil, err
 	}
-	snapshot, err := a.Policies.Snapshot(ctx, caller.OrgID)
-	if err != nil {
-		return nil, err
+	ask := enforcement.Preflight{
+		AgentID: orEmpty(in.Body.AgentID), Prompt: orEmpty(in.Body.UserPrompt), Authority: may,
 	}
-	callers, err := a.possibleCallers(ctx, caller, callParties{agentID: orEmpty(in.Body.AgentID)})
+	for _, call := range in.Body.ToolCalls {
+		ask.Calls = append(ask.Calls, enforcement.PreflightCall{Name: call.Name, Input: call.Input})
+	}
+	answer, err := a.Enforcement.Preflight(ctx, caller, ask)
 	if err != nil {
 		return nil, err
 	}
 	body := PreflightBody{
-		Decision: accepted, Violations: []string{}, OffendingInterfaces: []string{}, PredicateFails: []PredicateBody{},
-		Meta: map[string]any{"tool_calls": len(in.Body.ToolCalls)},
+		Decision:            answer.Outcome,
+		IntentID:            answer.ID,
+		Violations:          answer.Violations,
+		OffendingInterfaces: []string{},
+		PredicateFails:      []PredicateBody{},
+		Meta:                map[string]any{"tool_calls": len(in.Body.ToolCalls)},
 	}
-	record := intent.Preflight{
-		AgentID: stated(orEmpty(in.Body.AgentID)), Prompt: orEmpty(in.Body.UserPrompt), Tools: []intent.PreflightTool{},
-	}
-	spent := a.Policies.Spent(ctx, caller.OrgID)
-	for _, call := range in.Body.ToolCalls {
-		server, tool := plan.ResolveName(call.Name, "", "")
-		d := judgeThought(snapshot.Set, callers[0], server, tool, call, may, spent)
-		body.add(call.Name, d)
-		record.Tools = append(record.Tools, intent.PreflightTool{
-			Server:  server,
-			Tool:    tool,
-			Verdict: d.Verdict.String(),
-			Policy:  d.PolicyID,
-			Rule:    d.Rule,
+	for _, refused := range answer.Refused {
+		body.OffendingInterfaces = append(body.OffendingInterfaces, refused.Name)
+		body.PredicateFails = append(body.PredicateFails, PredicateBody{
+			Predicate: refused.PolicyID + "/" + refused.Rule, ToolName: refused.Name, Decision: "fail", Reason: refused.Reason,
 		})
 	}
-	record.Outcome, record.Violations = body.Decision, body.Violations
-	if body.IntentID, err = a.Intent.RecordPreflight(ctx, caller, record); err != nil {
-		return nil, err
-	}
 	return &preflightOutput{body}, nil
-}
-
-// judgeThought is what policies say of a call, as a decision about it would have
-// it. What cannot be read is denied.
-func judgeThought(
-	set *engine.Set, caller toolcall.Call, server, tool string, sent PreflightCallBody, may authority, spent engine.Spent,
-) engine.Decision {
-	if may != nil && !may[sent.Name] && !may[tool] {
-		return engine.Decision{
-			PolicyID: policy.ByIntent,
-			Rule:     "authority_snapshot",
-			Reason:   "the client's own authority does not hold this tool",
-		}
-	}
-	args, err := toolcall.Decode(sent.Input)
-	if err != nil {
-		return engine.Decision{PolicyID: policy.ByDefault, Reason: "the input cannot be read"}
-	}
-	caller.Server, caller.Tool, caller.Args = server, tool, args
-	d := policy.Judge(set, &caller, spent)
-	if d.PolicyID == "" {
-		d.PolicyID = policy.ByDefault
-	}
-	return d
-}
-
-// add adds what is said of one call.
-func (b *PreflightBody) add(name string, d engine.Decision) {
-	if d.Verdict == verdict.Allow {
-		return
-	}
-	outcome := escalated
-	if d.Verdict == verdict.Deny {
-		outcome = rejected
-	}
-	if b.Decision != rejected {
-		b.Decision = outcome
-	}
-	reason := d.Reason
-	if d.Message != "" {
-		reason = d.Message
-	}
-	b.Violations = append(b.Violations, name+": "+reason)
-	b.OffendingInterfaces = append(b.OffendingInterfaces, name)
-	b.PredicateFails = append(b.PredicateFails, PredicateBody{
-		Predicate: d.PolicyID + "/" + d.Rule, ToolName: name, Decision: "fail", Reason: reason,
-	})
 }
 
 // preflightOf reads a preflight out of the log. One whose payload was erased has

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"writ/internal/enforcement"
 	"writ/internal/fault"
 	"writ/internal/intent"
 	"writ/internal/intent/plan"
@@ -109,8 +110,8 @@ func (a *API) mintToken(ctx context.Context, caller principal.Principal, in *min
 	if err != nil {
 		return nil, err
 	}
-	validation, snapshot := a.foresee(ctx, caller, minted.Plan, minted.Widened, callParties{
-		agentID: orEmpty(b.AgentID), userID: orEmpty(b.UserID), email: orEmpty(b.UserEmail),
+	validation, snapshot := a.Enforcement.Foresee(ctx, caller, minted.Plan, minted.Widened, enforcement.Parties{
+		AgentID: orEmpty(b.AgentID), UserID: orEmpty(b.UserID), Email: orEmpty(b.UserEmail),
 	})
 	client := stated(orEmpty(b.AgentID))
 	if client == "" {

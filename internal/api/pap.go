@@ -184,11 +184,11 @@ func (b *PreflightStatsBody) count(f intent.Preflight) {
 	b.Total++
 	b.ByAgent[f.AgentID]++
 	switch f.Outcome {
-	case accepted:
+	case intent.Accepted:
 		b.Accepted++
-	case rejected:
+	case intent.Rejected:
 		b.Rejected++
-	case escalated:
+	case intent.Escalated:
 		b.Escalated++
 	default:
 		b.Erased++

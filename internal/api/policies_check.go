@@ -6,7 +6,6 @@ import (
 	"net/http"
 
 	"writ/internal/fault"
-	"writ/internal/intent/plan"
 	"writ/internal/policy"
 	"writ/internal/policy/document"
 	"writ/internal/policy/engine"
@@ -210,26 +209,15 @@ type checkInput struct {
 func (a *API) checkAccess(ctx context.Context, caller principal.Principal, in *checkInput) (*accessOutput, error) {
 	call, err := a.callOf(ctx, caller, in.Body)
 	if errors.Is(err, errNoMember) {
-		// Who asks about a stranger is told no, not how to ask.
+		// A question about a stranger is answered no, not how to ask.
 		return access(engine.Explanation{Decision: engine.Decision{Reason: errNoMember.Message}}), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	explanation, err := a.Policies.Check(ctx, caller, call)
+	explanation, err := a.Enforcement.Explain(ctx, caller, call)
 	if err != nil {
 		return nil, err
-	}
-	if server, tool, ok := plan.OwnName(call.Tool); ok && (server != call.Server || tool != call.Tool) {
-		// As a decision has it: what the name itself says that it is of can only restrict.
-		call.Server, call.Tool = server, tool
-		claimed, err := a.Policies.Check(ctx, caller, call)
-		if err != nil {
-			return nil, err
-		}
-		if d := claimed.Decision; d.ByRule() && d.Verdict < explanation.Decision.Verdict {
-			explanation = claimed
-		}
 	}
 	return access(explanation), nil
 }

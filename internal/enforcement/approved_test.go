@@ -41,7 +41,7 @@ func TestAnApprovalIsGivenOutAsADecisionWouldUseIt(t *testing.T) {
 			"calls are counted":   `id: r; effect: deny; tools: ["bank.pay"]; limit: {calls: 9, per: 1h, by: org}`,
 		} {
 			changed := w.active("changed", rule)
-			if given, err := w.approvals.CheckApproved(t.Context(), w.agent, question); err != nil || given != nil {
+			if given, err := w.decisions.CheckApproved(t.Context(), w.agent, question); err != nil || given != nil {
 				t.Errorf("%s: given out: %+v, %v", name, given, err)
 			}
 			if _, err := w.policies.Deactivate(t.Context(), w.owner, changed.ID); err != nil {
@@ -52,7 +52,7 @@ func TestAnApprovalIsGivenOutAsADecisionWouldUseIt(t *testing.T) {
 			}
 		}
 		w.active("elsewhere", `id: r; effect: deny; tools: ["bank.pay"]; when: args.amount > 8`)
-		if given, err := w.approvals.CheckApproved(t.Context(), w.agent, question); err != nil || given == nil {
+		if given, err := w.decisions.CheckApproved(t.Context(), w.agent, question); err != nil || given == nil {
 			t.Errorf("nothing forbids it: %+v, %v", given, err)
 		}
 	})
@@ -75,7 +75,7 @@ func TestNobodyIsAskedBlindlyForMore(t *testing.T) {
 			approval.Approval{}); err != nil {
 			t.Fatal(err)
 		}
-		if given, err := w.approvals.CheckApproved(t.Context(), w.agent, approval.Question{
+		if given, err := w.decisions.CheckApproved(t.Context(), w.agent, approval.Question{
 			Tool: "pay", Amount: 5,
 		}); err != nil || given != nil {
 			t.Errorf("given out: %+v, %v", given, err)
@@ -111,7 +111,7 @@ func TestAnEndedPlanGivesNothingOut(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if given, err := w.approvals.CheckApproved(t.Context(), w.agent, approval.Question{
+			if given, err := w.decisions.CheckApproved(t.Context(), w.agent, approval.Question{
 				Tool: "pay", Amount: 5,
 			}); err != nil || given != nil {
 				t.Errorf("%s: given out: %+v, %v", name, given, err)
