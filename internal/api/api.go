@@ -11,7 +11,10 @@ import (
 	"time"
 
 	"writ/internal/api/admission"
+	"writ/internal/api/approvals"
+	"writ/internal/api/decisions"
 	"writ/internal/api/organizations"
+	"writ/internal/api/policies"
 	"writ/internal/api/route"
 	"writ/internal/apikey"
 	"writ/internal/approval"
@@ -85,7 +88,6 @@ type API struct {
 	bodies  *route.Bodies
 	tails   route.Slots
 	exports openExports
-	polls   openPolls
 }
 
 // New assembles the routes.
@@ -136,13 +138,46 @@ func New(c Config) *API {
 	a.mountOTLP()
 	a.mountExports()
 	a.mountTail()
-	a.mountPolicies()
-	a.mountIAP()
-	a.mountDelegation()
+	policyRoutes := &policies.Handlers{
+		Policies:      c.Policies,
+		Enforcement:   c.Enforcement,
+		Organizations: c.Organizations,
+		Replays:       c.Replays,
+		Drafts:        c.Drafts,
+		Audit:         c.Audit,
+		Now:           c.Database.Now,
+	}
+	policyRoutes.Mount(a.router)
+	decisionRoutes := &decisions.Handlers{
+		Enforcement:    c.Enforcement,
+		Intent:         c.Intent,
+		Policies:       c.Policies,
+		Organizations:  c.Organizations,
+		Executions:     c.Executions,
+		Bodies:         a.bodies,
+		Logger:         c.Logger,
+		PublicURL:      c.PublicURL,
+		MaxBodyBytes:   c.MaxBodyBytes,
+		MaxIngestBytes: c.MaxIngestBytes,
+	}
+	decisionRoutes.Mount(a.router)
+	policyRoutes.MountPreflights(a.router)
+	decisionRoutes.MountSettings(a.router)
+	a.metrics.registry.MustRegister(approvalCollector{c.Approvals})
+	(&approvals.Handlers{
+		Approvals:     c.Approvals,
+		Enforcement:   c.Enforcement,
+		Organizations: c.Organizations,
+		Keys:          c.Keys,
+		Policies:      c.Policies,
+		Intent:        c.Intent,
+		Audit:         c.Audit,
+		Limiter:       c.Limiter,
+	}).Mount(a.router)
 	a.mountNotifications()
 	a.mountWebhooks()
 	a.mountForwarding()
-	a.mountExecutions()
+	decisionRoutes.MountExecutions(a.router)
 	a.mountAuditLog()
 	if c.Documented {
 		a.mountDocs()

@@ -88,3 +88,19 @@ func WriteFile(w http.ResponseWriter, contentType string, content []byte) {
 	w.Header().Set("Content-Type", contentType)
 	_, _ = w.Write(content) // a client that is gone cannot be told
 }
+
+// OrEmpty returns an optional text, or an empty one where it was not sent.
+func OrEmpty(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
+// OrNull returns a text for a member that is null where there is none.
+func OrNull(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
