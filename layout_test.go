@@ -44,6 +44,7 @@ var table = layout.Table{
 
 	// Edges.
 	row("internal/api",
+		"internal/api/organizations", "internal/api/admission", "internal/api/route",
 		"internal/policy", "internal/policy/document", "internal/policy/engine", "internal/policy/expression",
 		"internal/policy/template", "internal/policy/clientpolicy", "internal/policy/profile", "internal/policy/lint",
 		"internal/policy/suggest",
@@ -59,13 +60,22 @@ var table = layout.Table{
 		"web",
 		"internal/policy/drafting", "internal/policy/policytest",
 	),
+	row("internal/api/organizations",
+		"internal/api/admission", "internal/api/route", "internal/organization", "internal/apikey", "internal/auth",
+		"internal/throttle", "internal/principal", "internal/page", "internal/fault",
+	),
+	row("internal/api/admission",
+		"internal/api/route", "internal/organization", "internal/credential", "internal/principal", "internal/secret",
+		"internal/fault",
+	),
+	row("internal/api/route", "internal/throttle", "internal/principal", "internal/page", "internal/fault"),
 	row("internal/credential", "internal/fault"),
 	row("web"),
 
 	// The decision: the one place below the edge that composes areas, because
 	// every surface must ask the same question.
 	row("internal/enforcement",
-		"internal/policy", "internal/policy/document", "internal/policy/engine",
+		"internal/policy", "internal/policy/document", "internal/policy/engine", "internal/policy/clientpolicy",
 		"internal/intent", "internal/intent/plan", "internal/approval", "internal/organization", "internal/decision",
 		"internal/toolcall", "internal/verdict", "internal/redaction",
 		"internal/audit", "internal/audit/ledger", "internal/principal", "internal/database", "internal/canonical",

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"writ/internal/api/route"
 	"writ/internal/audit"
 	"writ/internal/audit/ledger"
 	"writ/internal/database"
@@ -230,7 +231,7 @@ func (a *API) listFindings(
 	if err != nil {
 		return nil, err
 	}
-	return &findingsOutput{mapPage(found, func(f execution.Finding) FindingBody {
+	return &findingsOutput{route.MapPage(found, func(f execution.Finding) FindingBody {
 		return FindingBody{
 			ID:          f.ID,
 			Kind:        f.Kind,

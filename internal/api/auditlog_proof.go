@@ -3,12 +3,12 @@ package api
 import (
 	"context"
 	"net/http"
-	"reflect"
 	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"writ/internal/api/route"
 	"writ/internal/audit"
 	"writ/internal/audit/ledger"
 	"writ/internal/fault"
@@ -85,46 +85,15 @@ func (a *API) getConsistency(
 	return logProof(in.Size, hashes, err)
 }
 
-const ndjson = "application/x-ndjson"
-
 // mountExport serves a log of any size: written as it is read, by hand.
-func (a *API) mountExport(r Route) {
-	if err := r.check(); err != nil {
-		panic(err) // a mistake in this package, found by any test
-	}
-	r.Status = http.StatusOK
-	a.routes = append(a.routes, r)
-	a.mux.HandleFunc(r.Method+" "+r.Path, func(w http.ResponseWriter, request *http.Request) {
-		caller, err := a.admit(request, r)
-		if err == nil {
-			err = a.exportLog(w, request, caller)
-		}
-		if err != nil {
-			a.writeError(w, request, err)
-		}
-	})
+func (a *API) mountExport(rt Route) {
+	r := a.router.Tagged(auditTag)
+	r.Serve(rt, a.exportLog)
 	text := &huma.Schema{Type: huma.TypeString}
-	responses := map[string]*huma.Response{
-		"200": {Description: "OK", Content: map[string]*huma.MediaType{ndjson: {Schema: text}}},
-	}
-	for _, status := range errorsOf(r) {
-		responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status),
-			Content: map[string]*huma.MediaType{
-				"application/json": {
-					Schema: a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[ErrorBody](), true, ""),
-				},
-			}}
-	}
-	a.huma.OpenAPI().AddOperation(&huma.Operation{
-		OperationID: operationID(r),
-		Method:      r.Method,
-		Path:        r.Path,
-		Summary:     r.Summary,
-		Tags:        []string{r.Tag},
-		Security:    security(r.Mode),
+	r.Document(rt, huma.Operation{
 		Parameters: []*huma.Param{
 			{
-				Name:        organizationQuery,
+				Name:        route.OrganizationParameter,
 				In:          "query",
 				Description: "The organization. Absent: the only one of the caller.",
 				Schema:      text,
@@ -132,11 +101,13 @@ func (a *API) mountExport(r Route) {
 			{
 				Name:        "since",
 				In:          "query",
-				Description: "The first entry; what is before is stood for by hashes.",
+				Description: "The first entry; hashes stand for what is before.",
 				Schema:      &huma.Schema{Type: huma.TypeInteger},
 			},
 		},
-		Responses: responses,
+		Responses: map[string]*huma.Response{
+			"200": {Description: "OK", Content: map[string]*huma.MediaType{ndjson: {Schema: text}}},
+		},
 	})
 }
 
@@ -156,15 +127,11 @@ func (a *API) exportLog(w http.ResponseWriter, r *http.Request, caller principal
 	err := a.Audit.Export(r.Context(), out, caller.OrgID, o)
 	if err != nil && out.begun {
 		// The answer has begun: it ends short, which a verifier notices.
-		a.Logger.WarnContext(r.Context(), "an export ended early", "requestId", requestOf(r.Context()).id, "error", err)
+		a.Logger.WarnContext(r.Context(), "an export ended early", "requestId", requestOf(r.Context()).ID, "error", err)
 		return nil
 	}
 	return err
 }
-
-// partTimeout is how long a reader may take for a part of a long answer, whose
-// whole may take longer than the server gives other answers.
-const partTimeout = 30 * time.Second
 
 // stream is an answer that is written in parts.
 type stream struct {

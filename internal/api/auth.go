@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"writ/internal/api/organizations"
 	"writ/internal/auth"
 	"writ/internal/email"
 	"writ/internal/fault"
@@ -14,9 +15,6 @@ import (
 	"writ/internal/secret"
 	"writ/internal/throttle"
 )
-
-// none is the input or output of a route that has none.
-type none struct{}
 
 // UserBody is an account.
 type UserBody struct {
@@ -57,7 +55,7 @@ type emailInput struct {
 	}
 }
 
-func (in *emailInput) account() string { return in.Body.Email }
+func (in *emailInput) Account() string { return in.Body.Email }
 
 // statusBody says in a word what happened.
 type statusBody struct {
@@ -125,7 +123,7 @@ type registerInput struct {
 	}
 }
 
-func (in *registerInput) account() string { return in.Body.Email }
+func (in *registerInput) Account() string { return in.Body.Email }
 
 type registerOutput struct {
 	Body struct {
@@ -182,7 +180,7 @@ type verifyInput struct {
 	}
 }
 
-func (in *verifyInput) account() string { return in.Body.Email }
+func (in *verifyInput) Account() string { return in.Body.Email }
 
 func (a *API) verifyOTP(ctx context.Context, _ principal.Principal, in *verifyInput) (*statusBody, error) {
 	if err := a.Auth.VerifyOTP(ctx, in.Body.Email, in.Body.Code, secret.NewText(in.Body.Password)); err != nil {
@@ -205,20 +203,20 @@ type loginInput struct {
 	}
 }
 
-func (in *loginInput) account() string { return in.Body.Email }
+func (in *loginInput) Account() string { return in.Body.Email }
 
 type loginOutput struct {
 	Body struct {
 		TokensBody
-		User          UserBody           `json:"user"`
-		Organizations []OrganizationBody `json:"organizations" nullable:"false"`
+		User          UserBody                         `json:"user"`
+		Organizations []organizations.OrganizationBody `json:"organizations" nullable:"false"`
 	}
 }
 
 func (a *API) login(ctx context.Context, _ principal.Principal, in *loginInput) (*loginOutput, error) {
 	request := requestOf(ctx)
 	user, tokens, err := a.Auth.Login(ctx, in.Body.Email, secret.NewText(in.Body.Password),
-		auth.Device{Address: request.address.String(), UserAgent: request.agent})
+		auth.Device{Address: request.Address.String(), UserAgent: request.Agent})
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +226,7 @@ func (a *API) login(ctx context.Context, _ principal.Principal, in *loginInput) 
 	}
 	out := &loginOutput{}
 	out.Body.TokensBody, out.Body.User, out.Body.Organizations = tokensBody(tokens), userBody(user),
-		organizationBodies(mine)
+		organizations.Bodies(mine)
 	return out, nil
 }
 
@@ -254,9 +252,9 @@ func (a *API) logout(ctx context.Context, caller principal.Principal, _ *none) (
 
 type meOutput struct {
 	Body struct {
-		User          UserBody           `json:"user"`
-		Organizations []OrganizationBody `json:"organizations" nullable:"false"`
-		SessionID     string             `json:"sessionId" format:"uuid"`
+		User          UserBody                         `json:"user"`
+		Organizations []organizations.OrganizationBody `json:"organizations" nullable:"false"`
+		SessionID     string                           `json:"sessionId" format:"uuid"`
 	}
 }
 
@@ -265,12 +263,12 @@ func (a *API) me(ctx context.Context, caller principal.Principal, _ *none) (*meO
 	if err != nil {
 		return nil, err
 	}
-	mine, err := a.mine(ctx, caller)
+	mine, err := a.gate.Mine(ctx, caller)
 	if err != nil {
 		return nil, err
 	}
 	out := &meOutput{}
-	out.Body.User, out.Body.Organizations, out.Body.SessionID = userBody(user), organizationBodies(mine),
+	out.Body.User, out.Body.Organizations, out.Body.SessionID = userBody(user), organizations.Bodies(mine),
 		caller.SessionID
 	return out, nil
 }

@@ -27,6 +27,7 @@ const devicePath = "/auth/device"
 // code and token are those of published command lines.
 func (a *API) mountDevice() {
 	const tag = "auth"
+	a.router.ShapeErrors(oauthErrors)
 	handle(a, Route{
 		Method: http.MethodPost, Path: "/auth/device/code", Tag: tag, Summary: "Ask to sign in from a terminal",
 		Mode: Public, Throttle: throttle.StartDevice, Audit: notRecorded,
@@ -94,7 +95,7 @@ func (a *API) startDevice(
 // deviceOf is where a request comes from.
 func deviceOf(ctx context.Context) auth.Device {
 	request := requestOf(ctx)
-	return auth.Device{Address: request.address.String(), UserAgent: request.agent}
+	return auth.Device{Address: request.Address.String(), UserAgent: request.Agent}
 }
 
 // valueOf is what a member that may be absent or null says.

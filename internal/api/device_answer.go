@@ -54,7 +54,7 @@ type approveDeviceInput struct {
 func (a *API) approveDevice(
 	ctx context.Context, caller principal.Principal, in *approveDeviceInput,
 ) (*statusBody, error) {
-	caller, err := a.inNamed(ctx, caller, in.Body.OrganizationID)
+	caller, err := a.gate.InNamed(ctx, caller, in.Body.OrganizationID)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func (a *API) mountDevicePage() {
 		google).Replace(deviceHTML))
 	policy := "default-src 'none'; script-src " + sourceHash(deviceScript) + "; style-src " + sourceHash(deviceStyle) +
 		"; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-	a.mux.HandleFunc("GET "+devicePath, func(w http.ResponseWriter, _ *http.Request) {
+	a.router.Page("GET "+devicePath, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Security-Policy", policy)
 		writeFile(w, "text/html; charset=utf-8", page)
 	})

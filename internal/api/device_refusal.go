@@ -1,28 +1,33 @@
 package api
 
 import (
-	"context"
+	"errors"
 	"net/http"
 
+	"writ/internal/api/route"
 	"writ/internal/auth"
+	"writ/internal/fault"
 )
 
 // deviceTokenPath is the route whose errors are those of OAuth.
 const deviceTokenPath = "/auth/device/token"
+
+// OAuthErrorBody is an error under the names of OAuth besides ours.
+type OAuthErrorBody struct {
+	route.ErrorBody
+	Description string `json:"error_description" doc:"The message under OAuth's name; error is a code of OAuth."`
+}
 
 // oauthRefusal is an error that OAuth has a code for.
 type oauthRefusal struct{ code, description string }
 
 func (r *oauthRefusal) Error() string { return r.description }
 
-func (r *oauthRefusal) body(ctx context.Context) *ErrorBody {
-	body := newErrorBody(ctx, http.StatusBadRequest, r.description, nil)
-	body.ErrorText = r.code
-	return body
-}
+// Unwrap is the fault that sets the status.
+func (r *oauthRefusal) Unwrap() error { return fault.New(fault.Invalid, "%s", r.description) }
 
-// deviceRefusals is what a terminal is told that was not let in. Published command
-// lines go on after the first two, and stop after any other.
+// deviceRefusals is what a terminal is answered that was not let in. Published command lines go on after the first
+// two, and stop after any other.
 var deviceRefusals = map[auth.DeviceState]*oauthRefusal{
 	auth.DevicePending: {"authorization_pending", "nobody has answered yet"},
 	auth.DeviceTooSoon: {"slow_down", "wait for the interval between two questions"},
@@ -31,17 +36,23 @@ var deviceRefusals = map[auth.DeviceState]*oauthRefusal{
 	auth.DeviceUnknown: {"invalid_grant", "the device code is unknown, or was used; begin again"},
 }
 
-// speakOAuth gives an error of the token route, whatever it is, a code of OAuth.
-// What will pass is slow_down, because a terminal that hears anything else gives up
-// a sign-in that a person may be answering.
-func (e *ErrorBody) speakOAuth() {
-	e.Description = e.Message.text
-	switch {
-	case e.StatusCode == http.StatusTooManyRequests || e.StatusCode == http.StatusServiceUnavailable:
-		e.ErrorText = "slow_down"
-	case e.StatusCode >= 500:
-		e.ErrorText = "server_error"
-	default:
-		e.ErrorText = "invalid_request"
-	}
+// oauthErrors gives every error of the token route a code of OAuth. What will pass is slow_down, because a terminal
+// that gets anything else gives up a sign-in that a person may be answering.
+var oauthErrors = route.Shape{
+	Matches: func(path string) bool { return path == deviceTokenPath },
+	Of: func(err error, body route.ErrorBody) any {
+		refusal, isRefusal := errors.AsType[*oauthRefusal](err)
+		switch status := body.StatusCode; {
+		case isRefusal:
+			body.ErrorText = refusal.code
+		case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable:
+			body.ErrorText = "slow_down"
+		case status >= http.StatusInternalServerError:
+			body.ErrorText = "server_error"
+		default:
+			body.ErrorText = "invalid_request"
+		}
+		return OAuthErrorBody{body, body.Message}
+	},
+	Documented: OAuthErrorBody{},
 }

@@ -3,26 +3,14 @@ package api
 import (
 	"context"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"writ/internal/fault"
 	"writ/internal/principal"
 )
 
-// readiness turns false when the server begins to stop, so that a load balancer
-// sends no more.
-type readiness struct {
-	stopping atomic.Bool
-	begun    chan struct{} // closed then, for answers that have no end of their own
-}
-
-// Stopping makes /ready answer 503 from now on, and ends the streams.
-func (a *API) Stopping() {
-	if !a.ready.stopping.Swap(true) {
-		close(a.ready.begun)
-	}
-}
+// Stopping makes /ready answer 503 from now on, so that a load balancer sends no more, and ends the streams.
+func (a *API) Stopping() { a.router.Stop() }
 
 type statusOutput struct {
 	Body struct {
@@ -60,8 +48,10 @@ func (a *API) mountHealth() {
 		Mode:    Public,
 	},
 		func(ctx context.Context, _ principal.Principal, _ *struct{}) (*statusOutput, error) {
-			if a.ready.stopping.Load() {
+			select {
+			case <-a.router.Stopping():
 				return nil, fault.New(fault.Unavailable, "the server is stopping")
+			default:
 			}
 			ctx, cancel := context.WithTimeout(ctx, readyWait)
 			defer cancel()

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"writ/internal/api/route"
 	"writ/internal/notification"
 	"writ/internal/notification/notice"
 	"writ/internal/page"
@@ -14,26 +15,26 @@ import (
 const notificationsTag = "notifications"
 
 func (a *API) mountNotifications() {
-	route := func(method, path, summary, records string, status int) Route {
+	declare := func(method, path, summary, records string, status int) Route {
 		return Route{
 			Method: method, Path: "/notifications" + path, Tag: notificationsTag, Summary: summary,
 			Mode: JWT, Action: principal.ReadOrganization, Audit: records, Status: status,
 		}
 	}
-	handle(a, route(http.MethodGet, "", "What the caller was told, newest first", "", 0), a.listNotifications)
-	handle(a, route(http.MethodGet, "/unread-count", "How many notifications the caller has not read", "", 0),
+	handle(a, declare(http.MethodGet, "", "What the caller was told, newest first", "", 0), a.listNotifications)
+	handle(a, declare(http.MethodGet, "/unread-count", "How many notifications the caller has not read", "", 0),
 		a.countUnread)
-	handle(a, route(http.MethodPost, "/{id}/read", "Mark a notification as read", notRecorded, http.StatusNoContent),
+	handle(a, declare(http.MethodPost, "/{id}/read", "Mark a notification as read", notRecorded, http.StatusNoContent),
 		a.markRead)
-	handle(a, route(http.MethodPost, "/read-all", "Mark all notifications as read", notRecorded, 0), a.markAllRead)
-	handle(a, route(http.MethodGet, "/preferences", "How the caller wants to be told", "", 0), a.getPreferences)
-	handle(a, route(http.MethodPut, "/preferences", "Change how the caller wants to be told", notRecorded, 0),
+	handle(a, declare(http.MethodPost, "/read-all", "Mark all notifications as read", notRecorded, 0), a.markAllRead)
+	handle(a, declare(http.MethodGet, "/preferences", "How the caller wants to be told", "", 0), a.getPreferences)
+	handle(a, declare(http.MethodPut, "/preferences", "Change how the caller wants to be told", notRecorded, 0),
 		a.putPreferences)
-	handleStream[streamEventsInput, StreamedEventBody](a,
-		route(http.MethodGet, "/stream",
+	route.Stream[streamEventsInput, StreamedEventBody](a.router,
+		declare(http.MethodGet, "/stream",
 			"What happens to requests for approval, as server-sent events; the header Last-Event-ID resumes", "",
 			http.StatusOK),
-		a.streams.allow(approvalStreamsPerUser, approvalStreamsPerOrganization, approvalStreamsAtAll), a.streamEvents)
+		&route.Slots{Each: []int{approvalStreamsPerUser, approvalStreamsPerOrganization}, Total: approvalStreamsAtAll}, a.streamEvents)
 }
 
 // NotificationBody is what a person was told.
@@ -71,7 +72,7 @@ func (a *API) listNotifications(
 	ctx context.Context, caller principal.Principal, in *listNotificationsInput,
 ) (*notificationsOutput, error) {
 	found, err := a.Notifications.List(ctx, caller, in.Unread == "true", in.Cursor, in.Limit)
-	return &notificationsOutput{mapPage(found, notificationBody)}, err
+	return &notificationsOutput{route.MapPage(found, notificationBody)}, err
 }
 
 type unreadOutput struct {

@@ -63,18 +63,18 @@ type approvalFeed struct {
 	after int64 // number of the last event that was read
 }
 
-func (f *approvalFeed) place() string { return strconv.FormatInt(f.after, 10) }
+func (f *approvalFeed) Position() string { return strconv.FormatInt(f.after, 10) }
 
-func (f *approvalFeed) changed() <-chan struct{} { return f.api.Approvals.Changed(f.orgID) }
+func (f *approvalFeed) Changed() <-chan struct{} { return f.api.Approvals.Changed(f.orgID) }
 
-func (f *approvalFeed) next(ctx context.Context) (told []feedEvent, more bool, err error) {
+func (f *approvalFeed) Next(ctx context.Context) (told []feedEvent, more bool, err error) {
 	events, err := f.api.Notifications.Sources.Events(ctx, f.orgID, f.after, eventsAtOnce)
 	if err != nil {
 		return nil, false, err
 	}
 	for _, e := range events {
 		f.after = e.Number
-		told = append(told, feedEvent{kind: string(e.Kind), id: f.place(), body: func(caller principal.Principal) any {
+		told = append(told, feedEvent{Kind: string(e.Kind), ID: f.Position(), Body: func(caller principal.Principal) any {
 			if caller.OrgID != e.OrgID || !caller.May(principal.DecideApprovals) && caller.UserID != e.Request.OwnerID {
 				return nil
 			}

@@ -61,11 +61,6 @@ func sessionBody(s auth.Session, current string) SessionBody {
 	}
 }
 
-// IDInput is the path of a route about one thing.
-type IDInput struct {
-	ID string `path:"id" doc:"Its id."`
-}
-
 func (a *API) revokeSession(ctx context.Context, caller principal.Principal, in *IDInput) (*none, error) {
 	return nil, a.Auth.RevokeSession(ctx, caller, in.ID)
 }

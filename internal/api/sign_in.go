@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +11,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 
+	"writ/internal/api/organizations"
+	"writ/internal/api/route"
 	"writ/internal/auth"
 	"writ/internal/auth/federation"
 	"writ/internal/fault"
@@ -70,74 +71,37 @@ func (a *API) mountSignIn() {
 	}, a.exchangeCode)
 }
 
-// named is what the throttle counts a sign-in by.
-type named string
-
-func (n named) account() string { return string(n) }
-
-// browse declares a route that a browser opens.
-func (a *API) browse(r Route, handler func(w http.ResponseWriter, request *http.Request) error, queries ...string) {
-	if err := r.check(); err != nil {
-		panic(err) // a mistake in this package, found by any test
-	}
-	a.routes = append(a.routes, r)
-	a.mux.HandleFunc(r.Method+" "+r.Path, func(w http.ResponseWriter, request *http.Request) {
-		_, err := a.admit(request, r)
-		if err == nil {
-			err = a.throttle(request.Context(), r,
-				named(request.PathValue("organization")+request.URL.Query().Get("email")))
-		}
-		if err == nil {
-			err = handler(w, request)
-		}
-		if err != nil {
-			a.writeVisitError(w, request, err)
-		}
+// browse mounts a route that a browser opens. The throttle counts it by what the request names.
+func (a *API) browse(rt Route, handler func(w http.ResponseWriter, request *http.Request) error, queries ...string) {
+	rt = rt.WritesErrors(writeVisitError).CountedBy(func(request *http.Request) string {
+		return request.PathValue("organization") + request.URL.Query().Get("email")
 	})
-	a.documentVisit(r, queries)
-}
-
-func (a *API) documentVisit(r Route, queries []string) {
-	content := func(t reflect.Type) map[string]*huma.MediaType {
-		return map[string]*huma.MediaType{
-			"application/json": {Schema: a.huma.OpenAPI().Components.Schemas.Schema(t, true, "")},
+	r := a.router.Tagged("auth")
+	r.Serve(rt, func(w http.ResponseWriter, request *http.Request, _ principal.Principal) error {
+		return handler(w, request)
+	})
+	op := huma.Operation{Responses: map[string]*huma.Response{
+		strconv.Itoa(http.StatusFound): {Description: "To another page."},
+	}}
+	if rt.GetChanges {
+		op.Responses[strconv.Itoa(http.StatusOK)] = &huma.Response{
+			Description: "OK", Content: route.Content[SignedInBody](r),
 		}
 	}
-	responses := map[string]*huma.Response{strconv.Itoa(http.StatusFound): {Description: "To another page."}}
-	if r.GetChanges {
-		responses[strconv.Itoa(http.StatusOK)] = &huma.Response{
-			Description: "OK", Content: content(reflect.TypeFor[SignedInBody]()),
-		}
-	}
-	for _, status := range append(errorsOf(r), http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound,
-		http.StatusConflict) {
-		responses[strconv.Itoa(status)] = &huma.Response{
-			Description: http.StatusText(status), Content: content(reflect.TypeFor[ErrorBody]()),
-		}
-	}
-	op := &huma.Operation{
-		OperationID: operationID(r),
-		Method:      r.Method,
-		Path:        r.Path,
-		Summary:     r.Summary,
-		Tags:        []string{r.Tag},
-		Responses:   responses,
-	}
-	if strings.Contains(r.Path, "{organization}") {
+	text := &huma.Schema{Type: huma.TypeString}
+	if strings.Contains(rt.Path, "{organization}") {
 		op.Parameters = append(op.Parameters, &huma.Param{
 			Name:        "organization",
 			In:          "path",
 			Required:    true,
 			Description: "Id or slug.",
-			Schema:      &huma.Schema{Type: huma.TypeString},
+			Schema:      text,
 		})
 	}
 	for _, name := range queries {
-		op.Parameters = append(op.Parameters, &huma.Param{
-			Name: name, In: "query", Schema: &huma.Schema{Type: huma.TypeString},
-		})
+		op.Parameters = append(op.Parameters, &huma.Param{Name: name, In: "query", Schema: text})
 	}
-	a.huma.OpenAPI().AddOperation(op)
+	r.Document(rt, op, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict)
 }
 
 func (a *API) departToGoogle(w http.ResponseWriter, request *http.Request) error {
@@ -278,17 +242,17 @@ func (a *API) answerArrival(w http.ResponseWriter, request *http.Request, arriva
 // SignedInBody is a new session with what it opens.
 type SignedInBody struct {
 	TokensBody
-	User          UserBody           `json:"user"`
-	Organizations []OrganizationBody `json:"organizations" nullable:"false"`
-	LimitedTo     *string            `json:"limitedTo" doc:"The one organization the session is good for; null: any of the person's."`
+	User          UserBody                         `json:"user"`
+	Organizations []organizations.OrganizationBody `json:"organizations" nullable:"false"`
+	LimitedTo     *string                          `json:"limitedTo" doc:"The one organization the session is good for; null: any of the person's."`
 }
 
 func (a *API) signedIn(ctx context.Context, user auth.User, tokens auth.Tokens, orgID string) (SignedInBody, error) {
-	mine, err := a.mine(ctx, principal.Principal{Kind: principal.User, UserID: user.ID, LimitedTo: orgID})
+	mine, err := a.gate.Mine(ctx, principal.Principal{Kind: principal.User, UserID: user.ID, LimitedTo: orgID})
 	if err != nil {
 		return SignedInBody{}, err
 	}
-	body := SignedInBody{TokensBody: tokensBody(tokens), User: userBody(user), Organizations: organizationBodies(mine)}
+	body := SignedInBody{TokensBody: tokensBody(tokens), User: userBody(user), Organizations: organizations.Bodies(mine)}
 	if orgID != "" {
 		body.LimitedTo = &orgID
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"writ/internal/api/route"
 )
 
 //go:embed signinpage/failed.html
@@ -33,20 +35,14 @@ type failure struct {
 
 // writeVisitError answers an error where a browser is: in plain words, with a way
 // back. Programs get the one shape of errors.
-func (a *API) writeVisitError(w http.ResponseWriter, r *http.Request, err error) {
+func writeVisitError(w http.ResponseWriter, r *http.Request, failed *route.Failure) {
 	if !readsPages(r) {
-		a.writeError(w, r, err)
+		failed.Write(w)
 		return
 	}
-	body := a.render(r.Context(), err)
-	for name, values := range body.GetHeaders() {
-		w.Header()[name] = values
-	}
 	w.Header().Set("Content-Security-Policy", failedPolicy)
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.WriteHeader(body.StatusCode)
-	// Whoever is gone cannot be told.
-	_ = failedPage.Execute(w, failureOf(r, body))
+	failed.WriteHead(w, "text/html; charset=utf-8")
+	_ = failedPage.Execute(w, failureOf(r, failed)) // a client that is gone cannot be told
 }
 
 // readsPages reports whether a person is likely to read the answer: browsers ask
@@ -61,9 +57,9 @@ func wantsTokens(r *http.Request) bool {
 	return strings.Contains(strings.Join(r.Header.Values("Accept"), ","), "application/json")
 }
 
-func failureOf(r *http.Request, body *ErrorBody) failure {
+func failureOf(r *http.Request, failed *route.Failure) failure {
 	f := failure{
-		Message: sentence(body.Message.text), Back: landing(r), BackText: "Back to Writ", RequestID: body.RequestID,
+		Message: sentence(failed.Message), Back: landing(r), BackText: "Back to Writ", RequestID: failed.RequestID,
 	}
 	if f.Back == devicePath {
 		f.BackText = "Back to the request of your terminal"

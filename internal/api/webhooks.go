@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"writ/internal/api/route"
 	"writ/internal/notification/notice"
 	"writ/internal/notification/webhook"
 	"writ/internal/page"
@@ -239,7 +240,7 @@ func (a *API) listDeliveries(
 	ctx context.Context, caller principal.Principal, in *listDeliveriesInput,
 ) (*deliveriesOutput, error) {
 	found, err := a.Webhooks.Deliveries(ctx, caller, in.ID, webhook.Status(in.Status), in.Cursor, in.Limit)
-	return &deliveriesOutput{mapPage(found, deliveryBody)}, err
+	return &deliveriesOutput{route.MapPage(found, deliveryBody)}, err
 }
 
 type replayInput struct {

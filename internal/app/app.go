@@ -136,12 +136,12 @@ func Open(ctx context.Context, o Options, publicURL string) (*Areas, error) {
 	areas.Intent = intent.New(db, ring, sealer)
 	areas.Executions = execution.New(db, outcomes{areas.Intent, areas.Keys, db.Now}.sources())
 	areas.projector = projection.New(db, areas.Telemetry)
-	areas.Enforcement = enforcement.New(db, areas.Policies, areas.Intent, areas.Organizations, areas.Keys, o.Logger)
 	areas.Approvals = approval.New(db, approval.Sources{
 		Approvers: organization.CountApprovers, Role: organization.RoleOf, Address: organization.Address,
-		Digest: outcomes{plans: areas.Intent}.digest, Denies: areas.Enforcement.Denies,
-		Record: areas.Enforcement.RecordRelease,
+		Digest: outcomes{plans: areas.Intent}.digest,
 	})
+	areas.Enforcement = enforcement.New(db, areas.Policies, areas.Intent, areas.Approvals, areas.Organizations,
+		areas.Keys, o.Logger)
 	areas.outbound = outbound.New(outbound.Options{Permits: o.Config.OutboundAllow})
 	areas.openNotifications(sealer, post, publicURL)
 	areas.Forwarding = forwarding.New(forwarding.Options{

@@ -24,12 +24,6 @@ type Sources struct {
 	Address func(ctx context.Context, r database.Reader, userID string) (string, error)
 	// Digest is that of arguments in canonical JSON, under the organization's key.
 	Digest func(ctx context.Context, orgID, canonical string) ([]byte, error)
-	// Denies reports whether a decision about a request's call would not take its
-	// grant now, as of a generation of the organization's log.
-	Denies func(ctx context.Context, by principal.Principal, r *Request) (denied bool, generation int64, err error)
-	// Record writes down that a request's grant lets its call run, as a decision,
-	// and gives the decision's id.
-	Record func(ctx context.Context, tx *database.Tx, by principal.Principal, r *Request) (string, error)
 }
 
 // Service answers and expires requests for approval.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"writ/internal/approval"
-	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
 	"writ/internal/fault"
@@ -28,35 +27,12 @@ type world struct {
 	key       principal.Principal
 }
 
-// sourcesOn are as the app composes them, but that policies deny the tool "denied"
-// alone.
-func sourcesOn(db *database.DB) approval.Sources {
-	s := sources
-	s.Denies = func(ctx context.Context, by principal.Principal, r *approval.Request) (bool, int64, error) {
-		head, err := audit.ReadHead(ctx, db, audit.LogOf(by.OrgID))
-		return r.Tool == "denied", head.Generation, err
-	}
-	return s
-}
-
-// sources have digests under no key, and a record that is an entry alone.
+// sources have digests under no key.
 var sources = approval.Sources{
 	Approvers: organization.CountApprovers, Role: organization.RoleOf, Address: organization.Address,
 	Digest: func(_ context.Context, orgID, canonical string) ([]byte, error) {
 		sum := sha256.Sum256([]byte(orgID + canonical))
 		return sum[:], nil
-	},
-	Record: func(ctx context.Context, tx *database.Tx, by principal.Principal, r *approval.Request) (string, error) {
-		id := database.NewID()
-		_, err := audit.Append(ctx, tx, audit.Entry{
-			Log:         audit.LogOf(by.OrgID),
-			Action:      "call.decided",
-			Actor:       by,
-			Subject:     audit.Subject{Type: "decision", ID: id},
-			Observation: true,
-			Decision:    audit.Decision{Tool: r.Tool, Verdict: "allow"},
-		})
-		return id, err
 	},
 }
 
@@ -75,7 +51,7 @@ func each(t *testing.T, body func(t *testing.T, w *world)) {
 			t:         t,
 			db:        db,
 			clock:     clock,
-			approvals: approval.New(db, sourcesOn(db)),
+			approvals: approval.New(db, sources),
 			org:       database.NewID(),
 		}
 		w.exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`, w.org)

@@ -86,10 +86,7 @@ func (c *call) readNames() {
 		{"user's e-mail", &r.UserEmail},
 		{"session", &r.SessionID}, {"context", &r.ContextID}, {"source", &r.Source}, {"environment", &r.Environment},
 	} {
-		text := strings.TrimSpace(*field.text)
-		if text == plan.NotStated {
-			text = ""
-		}
+		text := stated(strings.TrimSpace(*field.text))
 		if !isName(text) {
 			c.fail("the name of the " + field.name + " must be at most 200 bytes without control characters")
 			text = plainName(redaction.Text(text)) // cut last: half a secret has no look
@@ -103,10 +100,7 @@ func (c *call) readNames() {
 	if r.Tool == "" {
 		c.fail("the call names no tool")
 	}
-	if r.UserEmail == "" && strings.Contains(r.UserID, "@") {
-		r.UserEmail = r.UserID // SDKs send it so
-	}
-	r.UserEmail = strings.ToLower(r.UserEmail)
+	r.readEmail()
 	if c.by.Environment != "" {
 		r.Environment = c.by.Environment // the key's own, whatever is said
 	}

@@ -14,12 +14,9 @@ import (
 
 // outcome is what the transaction came to. It is made anew by each run of it.
 type outcome struct {
-	// stale: nothing was decided, because what the candidate was judged by has
-	// changed, or a limit it would take from is spent by now. It is no error: those
-	// that share the commit are not to blame.
-	stale bool
-	epoch bool // the log was restored
-
+	// attempt is stale also where a limit that the call would take from is spent by
+	// now. It is no error: those that share the commit are not to blame.
+	attempt
 	candidate
 	step     int
 	approval *approval.Request
@@ -42,7 +39,7 @@ func (s *Service) settle(ctx context.Context, tx *database.Tx, c *call, v *view,
 	o := outcome{candidate: d, step: -1}
 	if !d.final {
 		if stale, err := changed(ctx, tx, c, v, d, stamp{generation, epoch}); err != nil || stale {
-			return outcome{stale: stale, epoch: epoch != d.since.epoch}, err
+			return outcome{attempt: attempt{stale, epoch != d.since.epoch}}, err
 		}
 		if err := s.claim(ctx, tx, c, &o); err != nil || o.stale {
 			return o, err

@@ -115,17 +115,19 @@ func assembleOn(db *database.DB) (*areas, error) {
 	}
 	a := &areas{db: db, ring: keyring.New(db, sealer), keys: apikey.New(db, slog.New(slog.DiscardHandler))}
 	a.plans, a.policies = intent.New(db, a.ring, sealer), policy.New(db, &a.meanwhile)
-	a.decisions = enforcement.New(db, a.policies, a.plans, organization.New(db, nil, ""), a.keys,
-		slog.New(slog.DiscardHandler))
 	a.approvals = approval.New(db, approval.Sources{
 		Approvers: organization.CountApprovers,
 		Role:      organization.RoleOf,
 		Address:   organization.Address,
 		Digest:    a.digest,
-		Denies:    a.decisions.Denies,
-		Record:    a.decisions.RecordRelease,
 	})
+	a.decisions = decisionsOn(a, a.approvals)
 	return a, nil
+}
+
+func decisionsOn(a *areas, approvals *approval.Service) *enforcement.Service {
+	return enforcement.New(a.db, a.policies, a.plans, approvals, organization.New(a.db, nil, ""), a.keys,
+		slog.New(slog.DiscardHandler))
 }
 
 func (a *areas) digest(ctx context.Context, orgID, canonical string) ([]byte, error) {

@@ -20,11 +20,18 @@ const (
 	maxViolation = 600
 )
 
+// The outcomes of a preflight, strictest first.
+const (
+	Rejected  = "rejected"
+	Escalated = "escalated"
+	Accepted  = "accepted"
+)
+
 // Preflight is what was said about calls an agent thinks of making, before it
 // declares a plan. It decides nothing.
 type Preflight struct {
 	ID         string          `json:"id"`
-	Outcome    string          `json:"decision"` // accepted, rejected, escalated
+	Outcome    string          `json:"decision"`
 	AgentID    string          `json:"agentId,omitzero"`
 	Prompt     string          `json:"prompt,omitzero"`
 	Tools      []PreflightTool `json:"tools"`

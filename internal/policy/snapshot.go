@@ -53,7 +53,7 @@ func (e *BrokenError) Unwrap() error { return e.Cause }
 // Snapshot is the compiled set of an organization's active policies as of the
 // moment it is asked for. What changed since the last time is compiled here, so
 // it may take seconds and must not be called within a transaction of the
-// committer.
+// committer. With a BrokenError it has its version and no set.
 func (s *Service) Snapshot(ctx context.Context, orgID string) (Snapshot, error) {
 	latest, err := s.present(ctx, orgID)
 	if err == nil && slices.ContainsFunc(latest.Shadows, Shadow.waits) {
@@ -77,7 +77,8 @@ func (s *Service) present(ctx context.Context, orgID string) (Snapshot, error) {
 	defer o.unlock()
 	if o.set == nil || !o.stamp.covers(now) {
 		if err := s.refresh(ctx, o); err != nil {
-			return Snapshot{}, fmt.Errorf("compile the active policies: %w", err)
+			return Snapshot{Generation: now.generation, Epoch: now.epoch},
+				fmt.Errorf("compile the active policies: %w", err)
 		}
 		o.stamp = now
 	}
