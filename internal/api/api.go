@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"time"
 
+	"writ/internal/api/accounts"
 	"writ/internal/api/admission"
 	"writ/internal/api/organizations"
 	"writ/internal/api/route"
@@ -105,6 +106,7 @@ func New(c Config) *API {
 		Plans:         c.Intent,
 		ProxyToken:    c.ProxyToken,
 	}
+	usesTLS := c.UsesTLS || c.PublicURL.Scheme == "https" // a proxy may speak it for us
 	a.router = route.New(route.Config{
 		Gate:           a.gate,
 		Limiter:        c.Limiter,
@@ -115,16 +117,19 @@ func New(c Config) *API {
 		TrustedProxies: c.TrustedProxies,
 		CORSOrigins:    c.CORSOrigins,
 		MaxBodyBytes:   c.MaxBodyBytes,
-		UsesTLS:        a.usesTLS(),
+		UsesTLS:        usesTLS,
 	})
 	a.mountHealth()
-	a.mountAuth()
-	a.mountPassword()
-	a.mountSessions()
-	a.mountDevice()
-	a.mountSignIn()
-	a.mountIdentities()
-	a.mountIdentityProvider()
+	(&accounts.Handlers{
+		Gate:          a.gate,
+		Auth:          c.Auth,
+		Federation:    c.Federation,
+		Organizations: c.Organizations,
+		ForgetKeys:    c.Keys.Forget,
+		PublicURL:     c.PublicURL,
+		SignUpOpen:    c.SignUpOpen,
+		SecureCookies: usesTLS,
+	}).Mount(a.router)
 	(&organizations.Handlers{
 		Gate:          a.gate,
 		Accounts:      c.Auth,
