@@ -12,6 +12,8 @@ import (
 
 	"writ/internal/api/accounts"
 	"writ/internal/api/admission"
+	"writ/internal/api/auditlog"
+	"writ/internal/api/notifications"
 	"writ/internal/api/organizations"
 	"writ/internal/api/route"
 	"writ/internal/apikey"
@@ -119,7 +121,7 @@ func New(c Config) *API {
 		MaxBodyBytes:   c.MaxBodyBytes,
 		UsesTLS:        usesTLS,
 	})
-	a.mountHealth()
+	a.mountHealth(a.router.Tagged("operation"))
 	(&accounts.Handlers{
 		Gate:          a.gate,
 		Auth:          c.Auth,
@@ -144,11 +146,22 @@ func New(c Config) *API {
 	a.mountPolicies()
 	a.mountIAP()
 	a.mountDelegation()
-	a.mountNotifications()
-	a.mountWebhooks()
+	(&notifications.Handlers{
+		Notifications: c.Notifications,
+		Webhooks:      c.Webhooks,
+		Events:        c.Approvals,
+		PublicURL:     c.PublicURL,
+	}).Mount(a.router)
 	a.mountForwarding()
-	a.mountExecutions()
-	a.mountAuditLog()
+	(&auditlog.Handlers{
+		Audit:          c.Audit,
+		Executions:     c.Executions,
+		CheckpointKeys: c.CheckpointKeys,
+		Bodies:         a.bodies,
+		MaxBodyBytes:   c.MaxBodyBytes,
+		MaxReportBytes: c.MaxIngestBytes,
+		Logger:         c.Logger,
+	}).Mount(a.router)
 	if c.Documented {
 		a.mountDocs()
 	}

@@ -27,7 +27,7 @@ type IdentityBody struct {
 	ID             string    `json:"id" format:"uuid"`
 	OrganizationID *string   `json:"organizationId" doc:"Whose identity provider vouches for it; null: Google."`
 	Issuer         string    `json:"issuer"`
-	Email          string    `json:"email" doc:"As the provider told it."`
+	Email          string    `json:"email" doc:"As the provider says."`
 	Linked         bool      `json:"linked" doc:"Whether the account's owner asked for it."`
 	CreatedAt      time.Time `json:"createdAt"`
 }

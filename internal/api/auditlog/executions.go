@@ -1,41 +1,32 @@
-package api
+package auditlog
 
 import (
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"writ/internal/api/admission"
+	"writ/internal/api/route"
 	"writ/internal/execution"
 	"writ/internal/fault"
 	"writ/internal/principal"
 )
 
-// mountExecutions serves the reports of what agents did. Published clients send a
-// report again until they get a success with a JSON body, and look at nothing in
-// it: a report that is refused would be sent for ever and keep all others back.
-// So whoever may report is answered 201, whatever the report is like, unless it
-// cannot be stored now.
-func (a *API) mountExecutions() {
-	report := func(path, summary string) Route {
-		return Route{
-			Method:  http.MethodPost,
-			Path:    path,
-			Tag:     iapTag,
-			Summary: summary,
-			Status:  http.StatusCreated,
-			Mode:    PlanToken,
-			Scope:   principal.Audit,
-			Audit:   execution.ActionReported,
-		}
+// mountExecutions serves the reports of what agents did. Published clients send a report again until they get a success
+// with a JSON body, and look at nothing in it: a report that is refused would be sent for ever and hold back all others.
+// So a caller who may report is answered 201, whatever the report is like, unless it cannot be stored now.
+func (h *Handlers) mountExecutions(r *route.Router) {
+	report := func(rt route.Route) route.Route {
+		return rt.For(route.PlanToken).Scoped(principal.Audit).Records(execution.ActionReported).
+			Answers(http.StatusCreated)
 	}
-	raw[ExecutionBody, ExecutionReportedBody](a, report("/iap/audit", "Report a call that was executed"),
-		a.reportExecution)
-	raw[ExecutionsBody, ExecutionsReportedBody](a,
-		report("/iap/audit/batch", "Report calls that were executed; each is taken or not by itself"),
-		a.reportExecutionBatch)
+	route.Raw[ExecutionBody, ExecutionReportedBody](r,
+		report(route.Post("/iap/audit", "Report a call that was executed")), h.reportExecution)
+	route.Raw[ExecutionsBody, ExecutionsReportedBody](r, report(route.Post("/iap/audit/batch",
+		"Report calls that were executed; each is taken or not by itself")), h.reportExecutionBatch)
 }
 
 // ExecutionBody documents a report. It is read by its members, in the shapes of
@@ -95,16 +86,16 @@ type ExecutionFailureBody struct {
 	Error string `json:"error"`
 }
 
-func (a *API) reportExecution(w http.ResponseWriter, r *http.Request, caller principal.Principal) error {
+func (h *Handlers) reportExecution(w http.ResponseWriter, r *http.Request, caller principal.Principal) error {
 	whole := func(body []byte) ([]jsontext.Value, error) { return []jsontext.Value{body}, nil }
-	answers, problem, err := a.reportExecutions(r, caller, whole)
+	answers, problem, err := h.reportExecutions(r, caller, whole)
 	if err != nil {
 		return err
 	}
-	if problem != "" {
-		return created(w, ExecutionReportedBody{SyncStatus: "failed", Error: problem})
+	one := execution.Reported{Problem: problem}
+	if problem == "" {
+		one = answers[0]
 	}
-	one := answers[0]
 	if one.Problem != "" {
 		return created(w, ExecutionReportedBody{SyncStatus: "failed", Error: one.Problem})
 	}
@@ -117,8 +108,8 @@ func (a *API) reportExecution(w http.ResponseWriter, r *http.Request, caller pri
 	})
 }
 
-func (a *API) reportExecutionBatch(w http.ResponseWriter, r *http.Request, caller principal.Principal) error {
-	answers, problem, err := a.reportExecutions(r, caller, execution.Split)
+func (h *Handlers) reportExecutionBatch(w http.ResponseWriter, r *http.Request, caller principal.Principal) error {
+	answers, problem, err := h.reportExecutions(r, caller, execution.Split)
 	if err != nil {
 		return err
 	}
@@ -139,23 +130,23 @@ func (a *API) reportExecutionBatch(w http.ResponseWriter, r *http.Request, calle
 	return created(w, out)
 }
 
-// unknownRows is how many rows are read of who sends no key: each may cost a look
-// for the plan whose token it shows. Clients that send none report one by one.
+// unknownRows is how many rows are read of a caller without a key: each may cost a search for the plan of its token.
+// Clients without a key report calls one by one.
 const unknownRows = 100
 
-// reportExecutions reads the body and reports its rows. A problem is one of the whole body,
-// which sending it again would not mend.
-func (a *API) reportExecutions(
+// reportExecutions reads the body and reports its rows. problem is what is wrong with the whole body, which sending it
+// again would not mend.
+func (h *Handlers) reportExecutions(
 	r *http.Request, caller principal.Principal, split func([]byte) ([]jsontext.Value, error),
 ) (answers []execution.Reported, problem string, err error) {
 	if caller.Kind == principal.Key && caller.OrgID == "" {
-		return nil, "", noOrganization()
+		return nil, "", route.NoOrganization()
 	}
-	limit := a.MaxIngestBytes
+	limit := h.MaxReportBytes
 	if caller.Kind == "" {
-		limit = min(limit, a.MaxBodyBytes) // anyone may send this much
+		limit = min(limit, h.MaxBodyBytes) // anyone may send this much
 	}
-	body, release, err := a.bodies.Read(r, limit)
+	body, release, err := h.Bodies.Read(r, limit)
 	defer release()
 	var rows []jsontext.Value
 	if err == nil {
@@ -168,28 +159,20 @@ func (a *API) reportExecutions(
 	switch {
 	case ok && (f.Kind == fault.Invalid || f.Kind == fault.TooLarge):
 		problem = f.Message
-		a.Logger.WarnContext(r.Context(), "a report was not taken", "requestId", requestOf(r.Context()).ID, "reason",
+		h.Logger.WarnContext(r.Context(), "a report was not taken", "requestId", route.RequestOf(r.Context()).ID, "reason",
 			f.Message)
 	case err != nil:
 		return nil, "", err
 	default:
-		if answers, err = a.Executions.Report(r.Context(), caller, rows); err != nil {
+		if answers, err = h.Executions.Report(r.Context(), caller, rows); err != nil {
 			return nil, "", err
 		}
 	}
-	if caller.Kind == "" && !anyTaken(answers) {
-		return nil, "", admission.Wanted(PlanToken)
+	isTaken := func(one execution.Reported) bool { return one.Problem == "" }
+	if caller.Kind == "" && !slices.ContainsFunc(answers, isTaken) {
+		return nil, "", admission.Wanted(route.PlanToken)
 	}
 	return answers, problem, nil
-}
-
-func anyTaken(answers []execution.Reported) bool {
-	for _, one := range answers {
-		if one.Problem == "" {
-			return true
-		}
-	}
-	return false
 }
 
 func created(w http.ResponseWriter, body any) error {
