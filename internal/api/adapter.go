@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"writ/internal/api/admission"
 	"writ/internal/api/route"
 	"writ/internal/principal"
 )
@@ -51,7 +50,6 @@ var (
 	readObject     = route.ReadObject
 	noOrganization = route.NoOrganization
 	writeFile      = route.WriteFile
-	refuseEnforced = admission.RefuseEnforced
 )
 
 func handle[I, O any](

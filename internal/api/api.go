@@ -10,9 +10,12 @@ import (
 	"net/url"
 	"time"
 
+	"writ/internal/api/accounts"
 	"writ/internal/api/admission"
 	"writ/internal/api/approvals"
+	"writ/internal/api/auditlog"
 	"writ/internal/api/decisions"
+	"writ/internal/api/notifications"
 	"writ/internal/api/organizations"
 	"writ/internal/api/policies"
 	"writ/internal/api/route"
@@ -107,6 +110,7 @@ func New(c Config) *API {
 		Plans:         c.Intent,
 		ProxyToken:    c.ProxyToken,
 	}
+	usesTLS := c.UsesTLS || c.PublicURL.Scheme == "https" // a proxy may speak it for us
 	a.router = route.New(route.Config{
 		Gate:           a.gate,
 		Limiter:        c.Limiter,
@@ -117,16 +121,19 @@ func New(c Config) *API {
 		TrustedProxies: c.TrustedProxies,
 		CORSOrigins:    c.CORSOrigins,
 		MaxBodyBytes:   c.MaxBodyBytes,
-		UsesTLS:        a.usesTLS(),
+		UsesTLS:        usesTLS,
 	})
-	a.mountHealth()
-	a.mountAuth()
-	a.mountPassword()
-	a.mountSessions()
-	a.mountDevice()
-	a.mountSignIn()
-	a.mountIdentities()
-	a.mountIdentityProvider()
+	a.mountHealth(a.router.Tagged("operation"))
+	(&accounts.Handlers{
+		Gate:          a.gate,
+		Auth:          c.Auth,
+		Federation:    c.Federation,
+		Organizations: c.Organizations,
+		ForgetKeys:    c.Keys.Forget,
+		PublicURL:     c.PublicURL,
+		SignUpOpen:    c.SignUpOpen,
+		SecureCookies: usesTLS,
+	}).Mount(a.router)
 	(&organizations.Handlers{
 		Gate:          a.gate,
 		Accounts:      c.Auth,
@@ -149,16 +156,13 @@ func New(c Config) *API {
 	}
 	policyRoutes.Mount(a.router)
 	decisionRoutes := &decisions.Handlers{
-		Enforcement:    c.Enforcement,
-		Intent:         c.Intent,
-		Policies:       c.Policies,
-		Organizations:  c.Organizations,
-		Executions:     c.Executions,
-		Bodies:         a.bodies,
-		Logger:         c.Logger,
-		PublicURL:      c.PublicURL,
-		MaxBodyBytes:   c.MaxBodyBytes,
-		MaxIngestBytes: c.MaxIngestBytes,
+		Enforcement:   c.Enforcement,
+		Intent:        c.Intent,
+		Policies:      c.Policies,
+		Organizations: c.Organizations,
+		Bodies:        a.bodies,
+		PublicURL:     c.PublicURL,
+		MaxBodyBytes:  c.MaxBodyBytes,
 	}
 	decisionRoutes.Mount(a.router)
 	policyRoutes.MountPreflights(a.router)
@@ -174,11 +178,22 @@ func New(c Config) *API {
 		Audit:         c.Audit,
 		Limiter:       c.Limiter,
 	}).Mount(a.router)
-	a.mountNotifications()
-	a.mountWebhooks()
+	(&notifications.Handlers{
+		Notifications: c.Notifications,
+		Webhooks:      c.Webhooks,
+		Events:        c.Approvals,
+		PublicURL:     c.PublicURL,
+	}).Mount(a.router)
 	a.mountForwarding()
-	decisionRoutes.MountExecutions(a.router)
-	a.mountAuditLog()
+	(&auditlog.Handlers{
+		Audit:          c.Audit,
+		Executions:     c.Executions,
+		CheckpointKeys: c.CheckpointKeys,
+		Bodies:         a.bodies,
+		MaxBodyBytes:   c.MaxBodyBytes,
+		MaxReportBytes: c.MaxIngestBytes,
+		Logger:         c.Logger,
+	}).Mount(a.router)
 	if c.Documented {
 		a.mountDocs()
 	}

@@ -5,7 +5,6 @@ package decisions
 
 import (
 	"context"
-	"log/slog"
 	"net/url"
 	"time"
 
@@ -27,11 +26,8 @@ type Handlers struct {
 	Organizations *organization.Service
 	Executions    *execution.Service
 	Bodies        *route.Bodies
-	Logger        *slog.Logger
 	PublicURL     *url.URL
 	MaxBodyBytes  int64
-	// MaxIngestBytes is how much a batch of reports may hold.
-	MaxIngestBytes int64
 }
 
 // Mount serves plans and decisions.

@@ -64,7 +64,7 @@ func (h *Handlers) keyBody(k apikey.Key) KeyBody {
 	return body
 }
 
-// IssuedKeyBody is a new API key, with the one sight of its secret.
+// IssuedKeyBody is a new API key with its secret, which is shown only once.
 type IssuedKeyBody struct {
 	KeyBody
 	APIKey string `json:"apiKey" doc:"The key itself. It is not shown again."`

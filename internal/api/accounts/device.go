@@ -1,10 +1,11 @@
-package api
+package accounts
 
 import (
 	"context"
-	"net/http"
 	"time"
 
+	"writ/internal/api/admission"
+	"writ/internal/api/route"
 	"writ/internal/apikey"
 	"writ/internal/auth"
 	"writ/internal/auth/federation"
@@ -16,41 +17,24 @@ import (
 	"writ/internal/throttle"
 )
 
-// writClient is the client that gets a session as well as a key. Published command
-// lines get the key alone.
+// writClient is the client that gets a session as well as a key. Published command lines get the key only.
 const writClient = "writ"
 
-// devicePath is the page where a person answers a terminal.
-const devicePath = "/auth/device"
-
-// mountDevice serves signing in from a terminal (RFC 8628). The member names of
-// code and token are those of published command lines.
-func (a *API) mountDevice() {
-	const tag = "auth"
-	a.router.ShapeErrors(oauthErrors)
-	handle(a, Route{
-		Method: http.MethodPost, Path: "/auth/device/code", Tag: tag, Summary: "Ask to sign in from a terminal",
-		Mode: Public, Throttle: throttle.StartDevice, Audit: notRecorded,
-	}, a.startDevice)
-	handle(a, Route{
-		Method: http.MethodPost, Path: deviceTokenPath, Tag: tag,
-		Summary: "What a terminal was answered; the key comes once. Errors carry the codes of OAuth",
-		Mode:    Public, Audit: "key.created",
-	}, a.pollDevice)
-	handle(a, Route{
-		Method: http.MethodGet, Path: "/auth/device/request", Tag: tag,
-		Summary: "Which terminal waits behind a user code",
-		Mode:    JWT, ForLimited: true, Throttle: throttle.AnswerDevice,
-	}, a.findDevice)
-	handle(a, Route{
-		Method: http.MethodPost, Path: "/auth/device/approve", Tag: tag, Summary: "Let a terminal in",
-		Mode: JWT, ForLimited: true, Throttle: throttle.AnswerDevice, Audit: "device.approved",
-	}, a.approveDevice)
-	handle(a, Route{
-		Method: http.MethodPost, Path: "/auth/device/deny", Tag: tag, Summary: "Turn a terminal away",
-		Mode: JWT, ForLimited: true, Throttle: throttle.AnswerDevice, Audit: "device.denied",
-	}, a.denyDevice)
-	a.mountDevicePage()
+// mountDevice serves signing in from a terminal (RFC 8628). The member names of code and token are those of published
+// command lines.
+func (h *Handlers) mountDevice(r *route.Router) {
+	r.ShapeErrors(oauthErrors)
+	route.Handle(r, route.Post("/auth/device/code", "Ask to sign in from a terminal").
+		For(route.Public).Throttled(throttle.StartDevice).Unrecorded(), h.startDevice)
+	route.Handle(r, route.Post("/auth/device/token",
+		"What a terminal was answered; the key comes once. Errors carry the codes of OAuth").
+		For(route.Public).Records("key.created"), h.pollDevice)
+	route.Handle(r, route.Get("/auth/device/request", "Which terminal waits behind a user code").
+		For(route.Person).LimitedToo().Throttled(throttle.AnswerDevice), h.findDevice)
+	route.Handle(r, route.Post("/auth/device/approve", "Let a terminal in").
+		For(route.Person).LimitedToo().Throttled(throttle.AnswerDevice).Records("device.approved"), h.approveDevice)
+	route.Handle(r, route.Post("/auth/device/deny", "Turn a terminal away").
+		For(route.Person).LimitedToo().Throttled(throttle.AnswerDevice).Records("device.denied"), h.denyDevice)
 }
 
 type startDeviceInput struct {
@@ -71,31 +55,26 @@ type DeviceCodeBody struct {
 	Interval                int    `json:"interval" doc:"Seconds between two questions at /auth/device/token." example:"5"`
 }
 
-type startDeviceOutput struct{ Body DeviceCodeBody }
-
-func (a *API) startDevice(
+func (h *Handlers) startDevice(
 	ctx context.Context, _ principal.Principal, in *startDeviceInput,
-) (*startDeviceOutput, error) {
-	codes, err := a.Auth.StartDevice(ctx, auth.NewDevice{
+) (*route.Answer[DeviceCodeBody], error) {
+	codes, err := h.Auth.StartDevice(ctx, auth.NewDevice{
 		Product: valueOf(in.Body.Product), WantsSession: valueOf(in.Body.Client) == writClient, From: deviceOf(ctx),
 	})
 	if err != nil {
 		return nil, err
 	}
-	page := a.PublicURL.JoinPath(devicePath)
+	page := h.PublicURL.JoinPath(devicePath)
 	complete := *page
 	complete.RawQuery = "user_code=" + codes.User
-	return &startDeviceOutput{DeviceCodeBody{
-		DeviceCode: codes.Device.Reveal(), UserCode: codes.User,
-		VerificationURI: page.String(), VerificationURIComplete: complete.String(),
-		ExpiresIn: int(auth.DeviceLife.Seconds()), Interval: int(auth.DeviceInterval.Seconds()),
-	}}, nil
-}
-
-// deviceOf is where a request comes from.
-func deviceOf(ctx context.Context) auth.Device {
-	request := requestOf(ctx)
-	return auth.Device{Address: request.Address.String(), UserAgent: request.Agent}
+	return route.Body(DeviceCodeBody{
+		DeviceCode:              codes.Device.Reveal(),
+		UserCode:                codes.User,
+		VerificationURI:         page.String(),
+		VerificationURIComplete: complete.String(),
+		ExpiresIn:               int(auth.DeviceLife.Seconds()),
+		Interval:                int(auth.DeviceInterval.Seconds()),
+	}), nil
 }
 
 // valueOf is what a member that may be absent or null says.
@@ -113,8 +92,8 @@ type pollDeviceInput struct {
 	}
 }
 
-// DeviceGrantBody is what a terminal gets that was let in, under the names that
-// published command lines read. The tokens are there for writ alone.
+// DeviceGrantBody is what a terminal gets that was let in, under the names that published command lines read. Only
+// writ gets the tokens.
 type DeviceGrantBody struct {
 	APIKey       string `json:"api_key" doc:"Has the scope cli. It is not shown again."`
 	Email        string `json:"email"`
@@ -125,11 +104,11 @@ type DeviceGrantBody struct {
 	ExpiresIn    int    `json:"expires_in,omitempty,omitzero" doc:"Seconds until the access token ends."`
 }
 
-type pollDeviceOutput struct{ Body DeviceGrantBody }
-
-func (a *API) pollDevice(ctx context.Context, _ principal.Principal, in *pollDeviceInput) (*pollDeviceOutput, error) {
+func (h *Handlers) pollDevice(
+	ctx context.Context, _ principal.Principal, in *pollDeviceInput,
+) (*route.Answer[DeviceGrantBody], error) {
 	var key apikey.Issued
-	answer, err := a.Auth.PollDevice(ctx, auth.DeviceQuestion{
+	answer, err := h.Auth.PollDevice(ctx, auth.DeviceQuestion{
 		Code: secret.NewText(in.Body.DeviceCode), WantsSession: valueOf(in.Body.Client) == writClient,
 		From: deviceOf(ctx),
 	}, func(ctx context.Context, tx *database.Tx, login auth.DeviceLogin) (err error) {
@@ -145,20 +124,23 @@ func (a *API) pollDevice(ctx context.Context, _ principal.Principal, in *pollDev
 	if answer.State != auth.DeviceGranted {
 		return nil, deviceRefusals[answer.State]
 	}
-	return &pollDeviceOutput{DeviceGrantBody{
-		APIKey: key.Secret.Reveal(), Email: answer.User.Email, UserID: answer.User.ID, OrgID: answer.OrgID,
-		AccessToken: answer.Tokens.Access.Reveal(), RefreshToken: answer.Tokens.Refresh.Reveal(),
-		ExpiresIn: int(answer.Tokens.ExpiresIn.Seconds()),
-	}}, nil
+	return route.Body(DeviceGrantBody{
+		APIKey:       key.Secret.Reveal(),
+		Email:        answer.User.Email,
+		UserID:       answer.User.ID,
+		OrgID:        answer.OrgID,
+		AccessToken:  answer.Tokens.Access.Reveal(),
+		RefreshToken: answer.Tokens.Refresh.Reveal(),
+		ExpiresIn:    int(answer.Tokens.ExpiresIn.Seconds()),
+	}), nil
 }
 
 // deviceScopes are those of a terminal's key.
 func deviceScopes() []principal.Scope { return append(principal.DefaultScopes(), principal.CLI) }
 
-// addTerminalKey makes the key of a terminal that was let in, for who let it in,
-// as far as they still may. The product is in its name alone: command lines of
-// several products share one file of credentials, and a key that is bound to one
-// would speak for it in all of them.
+// addTerminalKey makes the key of a terminal for the person who let it in, if they still may have keys. Only its name
+// tells the product: command lines of several products share one file of credentials, and a key that is bound to one
+// product would speak for it in all of them.
 func addTerminalKey(ctx context.Context, tx *database.Tx, login auth.DeviceLogin) (apikey.Issued, error) {
 	role, err := organization.RoleIn(ctx, tx, login.OrgID, login.UserID)
 	if err != nil {
@@ -169,7 +151,7 @@ func addTerminalKey(ctx context.Context, tx *database.Tx, login auth.DeviceLogin
 		return apikey.Issued{}, err
 	}
 	if !login.Limited && role != principal.Owner {
-		if err := refuseEnforced(federation.Enforced(ctx, tx, login.OrgID)); err != nil {
+		if err := admission.RefuseEnforced(federation.Enforced(ctx, tx, login.OrgID)); err != nil {
 			return apikey.Issued{}, err
 		}
 	}

@@ -1,4 +1,4 @@
-package api
+package accounts
 
 import (
 	"errors"
@@ -8,9 +8,6 @@ import (
 	"writ/internal/auth"
 	"writ/internal/fault"
 )
-
-// deviceTokenPath is the route whose errors are those of OAuth.
-const deviceTokenPath = "/auth/device/token"
 
 // OAuthErrorBody is an error under the names of OAuth besides ours.
 type OAuthErrorBody struct {
@@ -39,7 +36,7 @@ var deviceRefusals = map[auth.DeviceState]*oauthRefusal{
 // oauthErrors gives every error of the token route a code of OAuth. What will pass is slow_down, because a terminal
 // that gets anything else gives up a sign-in that a person may be answering.
 var oauthErrors = route.Shape{
-	Matches: func(path string) bool { return path == deviceTokenPath },
+	Matches: func(path string) bool { return path == "/auth/device/token" },
 	Of: func(err error, body route.ErrorBody) any {
 		refusal, isRefusal := errors.AsType[*oauthRefusal](err)
 		switch status := body.StatusCode; {

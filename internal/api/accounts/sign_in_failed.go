@@ -1,4 +1,4 @@
-package api
+package accounts
 
 import (
 	_ "embed"
@@ -12,7 +12,7 @@ import (
 	"writ/internal/api/route"
 )
 
-//go:embed signinpage/failed.html
+//go:embed pages/failed.html
 var failedHTML string
 
 var (
@@ -23,8 +23,7 @@ var (
 		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
-// failure is what a person is told whose sign-in elsewhere came to nothing. All of
-// it is text to the template, whoever wrote it.
+// failure is what a person sees whose sign-in elsewhere failed. All of it is text to the template, whoever wrote it.
 type failure struct {
 	Message   string
 	Again     string // where the same sign-in begins; empty: nowhere
@@ -33,8 +32,7 @@ type failure struct {
 	RequestID string
 }
 
-// writeVisitError answers an error where a browser is: in plain words, with a way
-// back. Programs get the one shape of errors.
+// writeVisitError answers an error to a browser: in plain words, with a way back. Programs get the usual body.
 func writeVisitError(w http.ResponseWriter, r *http.Request, failed *route.Failure) {
 	if !readsPages(r) {
 		failed.Write(w)
@@ -45,8 +43,8 @@ func writeVisitError(w http.ResponseWriter, r *http.Request, failed *route.Failu
 	_ = failedPage.Execute(w, failureOf(r, failed)) // a client that is gone cannot be told
 }
 
-// readsPages reports whether a person is likely to read the answer: browsers ask
-// for HTML where they open a page, and programs that want tokens ask for JSON.
+// readsPages reports whether a person is likely to read the answer: browsers ask for HTML when they open a page, and
+// programs that want tokens ask for JSON.
 func readsPages(r *http.Request) bool {
 	accepted := strings.Join(r.Header.Values("Accept"), ",")
 	return strings.Contains(accepted, "text/html") && !wantsTokens(r)

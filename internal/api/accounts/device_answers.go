@@ -1,15 +1,16 @@
-package api
+package accounts
 
 import (
 	"context"
 	"time"
 
+	"writ/internal/api/route"
 	"writ/internal/auth"
 	"writ/internal/principal"
 )
 
-// DeviceRequestBody is a terminal that waits, as the person sees it who may let it
-// in. Product and client are what the terminal says of itself.
+// DeviceRequestBody is a terminal that waits, as shown to the person who may let it in. Product and client are what
+// the terminal says of itself.
 type DeviceRequestBody struct {
 	UserCode  string            `json:"userCode" example:"BCDF-GHJK"`
 	Client    string            `json:"client" doc:"writ where it will ask for a session as well as a key; else empty."`
@@ -25,22 +26,26 @@ type findDeviceInput struct {
 	UserCode string `query:"userCode" required:"true" minLength:"1" maxLength:"20"`
 }
 
-type findDeviceOutput struct{ Body DeviceRequestBody }
-
-func (a *API) findDevice(ctx context.Context, _ principal.Principal, in *findDeviceInput) (*findDeviceOutput, error) {
-	login, err := a.Auth.FindDevice(ctx, in.UserCode)
+func (h *Handlers) findDevice(
+	ctx context.Context, _ principal.Principal, in *findDeviceInput,
+) (*route.Answer[DeviceRequestBody], error) {
+	login, err := h.Auth.FindDevice(ctx, in.UserCode)
 	if err != nil {
 		return nil, err
 	}
 	body := DeviceRequestBody{
-		UserCode: auth.ShownUserCode(in.UserCode), Product: login.Product, Address: login.From.Address,
+		UserCode:  auth.ShownUserCode(in.UserCode),
+		Product:   login.Product,
+		Address:   login.From.Address,
 		UserAgent: login.From.UserAgent,
-		Scopes:    deviceScopes(), CreatedAt: login.CreatedAt, ExpiresAt: login.ExpiresAt,
+		Scopes:    deviceScopes(),
+		CreatedAt: login.CreatedAt,
+		ExpiresAt: login.ExpiresAt,
 	}
 	if login.WantsSession {
 		body.Client = writClient
 	}
-	return &findDeviceOutput{body}, nil
+	return route.Body(body), nil
 }
 
 type approveDeviceInput struct {
@@ -51,20 +56,17 @@ type approveDeviceInput struct {
 	}
 }
 
-func (a *API) approveDevice(
+func (h *Handlers) approveDevice(
 	ctx context.Context, caller principal.Principal, in *approveDeviceInput,
-) (*statusBody, error) {
-	caller, err := a.gate.InNamed(ctx, caller, in.Body.OrganizationID)
+) (*route.Answer[StatusBody], error) {
+	caller, err := h.Gate.InNamed(ctx, caller, in.Body.OrganizationID)
 	if err != nil {
 		return nil, err
 	}
 	if err := caller.Require(principal.OwnKeys); err != nil {
 		return nil, err
 	}
-	if err := a.Auth.ApproveDevice(ctx, caller, in.Body.UserCode, !in.Body.KeyOnly); err != nil {
-		return nil, err
-	}
-	return statusOf("approved"), nil
+	return status("approved"), h.Auth.ApproveDevice(ctx, caller, in.Body.UserCode, !in.Body.KeyOnly)
 }
 
 type denyDeviceInput struct {
@@ -73,9 +75,8 @@ type denyDeviceInput struct {
 	}
 }
 
-func (a *API) denyDevice(ctx context.Context, caller principal.Principal, in *denyDeviceInput) (*statusBody, error) {
-	if err := a.Auth.DenyDevice(ctx, caller, in.Body.UserCode); err != nil {
-		return nil, err
-	}
-	return statusOf("denied"), nil
+func (h *Handlers) denyDevice(
+	ctx context.Context, caller principal.Principal, in *denyDeviceInput,
+) (*route.Answer[StatusBody], error) {
+	return status("denied"), h.Auth.DenyDevice(ctx, caller, in.Body.UserCode)
 }

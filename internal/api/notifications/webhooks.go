@@ -1,4 +1,4 @@
-package api
+package notifications
 
 import (
 	"context"
@@ -13,35 +13,29 @@ import (
 	"writ/internal/throttle"
 )
 
-func (a *API) mountWebhooks() {
-	route := func(method, path, summary, records string, status int) Route {
-		return Route{
-			Method: method, Path: "/organization/{orgId}/webhooks" + path, Tag: "webhooks", Summary: summary,
-			Mode: JWT, Action: principal.ManageWebhooks, Audit: records, Status: status,
-		}
-	}
-	handle(a, route(http.MethodGet, "", "Where events are told", "", 0), a.listWebhooks)
-	handle(a,
-		route(http.MethodPost, "", "Tell events to a target; its secret is shown once", "webhook.created",
-			http.StatusCreated), a.createWebhook)
-	handle(a, route(http.MethodGet, "/{id}", "One webhook", "", 0), a.getWebhook)
-	handle(a, route(http.MethodPatch, "/{id}", "Change, enable or disable a webhook", "webhook.updated", 0),
-		a.updateWebhook)
-	handle(a,
-		route(http.MethodDelete, "/{id}", "Delete a webhook with its deliveries", "webhook.deleted",
-			http.StatusNoContent), a.deleteWebhook)
-	handle(a,
-		route(http.MethodPost, "/{id}/secret", "Replace the secret; the new one is shown once",
-			"webhook.secret_renewed", http.StatusCreated), a.renewWebhookSecret)
-	test := route(http.MethodPost, "/{id}/test", "Send a test at once, and tell what came of it", notRecorded, 0)
-	test.Throttle = throttle.TestWebhook
-	handle(a, test, a.testWebhook)
-	handle(a,
-		route(http.MethodGet, "/{id}/deliveries",
-			"What was and is to be sent, newest first; status=dead lists what was given up", "", 0), a.listDeliveries)
-	handle(a,
-		route(http.MethodPost, "/{id}/deliveries/{deliveryId}/replay", "Send a delivery again, as the last",
-			"webhook.replayed", http.StatusAccepted), a.replayDelivery)
+func (h *Handlers) mountWebhooks(r *route.Router) {
+	manage := func(rt route.Route) route.Route { return rt.For(route.Person).Needs(principal.ManageWebhooks) }
+	route.Handle(r, manage(route.Get("/organization/{orgId}/webhooks", "List webhooks")), h.listWebhooks)
+	route.Handle(r, manage(route.Post("/organization/{orgId}/webhooks",
+		"Send events to a target; its secret is shown once")).
+		Records("webhook.created").Answers(http.StatusCreated), h.createWebhook)
+	route.Handle(r, manage(route.Get("/organization/{orgId}/webhooks/{id}", "One webhook")), h.getWebhook)
+	route.Handle(r, manage(route.Patch("/organization/{orgId}/webhooks/{id}",
+		"Change, enable or disable a webhook")).Records("webhook.updated"), h.updateWebhook)
+	route.Handle(r, manage(route.Delete("/organization/{orgId}/webhooks/{id}",
+		"Delete a webhook with its deliveries")).
+		Records("webhook.deleted").Answers(http.StatusNoContent), h.deleteWebhook)
+	route.Handle(r, manage(route.Post("/organization/{orgId}/webhooks/{id}/secret",
+		"Replace the secret; the new one is shown once")).
+		Records("webhook.secret_renewed").Answers(http.StatusCreated), h.renewWebhookSecret)
+	route.Handle(r, manage(route.Post("/organization/{orgId}/webhooks/{id}/test",
+		"Send a test at once, and report the result")).
+		Throttled(throttle.TestWebhook).Unrecorded(), h.testWebhook)
+	route.Handle(r, manage(route.Get("/organization/{orgId}/webhooks/{id}/deliveries",
+		"Deliveries, newest first; status=dead lists those that were given up")), h.listDeliveries)
+	route.Handle(r, manage(route.Post("/organization/{orgId}/webhooks/{id}/deliveries/{deliveryId}/replay",
+		"Send a delivery again, as the last")).
+		Records("webhook.replayed").Answers(http.StatusAccepted), h.replayDelivery)
 }
 
 // WebhookBody is a webhook. Its URL and its secret are not shown.
@@ -85,44 +79,25 @@ func webhookBody(w webhook.Webhook) WebhookBody {
 	}
 }
 
-// IssuedWebhookBody is a webhook with the one sight of its secret.
+// IssuedWebhookBody is a new webhook with its secret, which is shown only once.
 type IssuedWebhookBody struct {
 	WebhookBody
 	Secret string `json:"secret" doc:"Deliveries are signed with it. It is not shown again."`
 }
 
-type (
-	webhookOutput       struct{ Body WebhookBody }
-	issuedWebhookOutput struct{ Body IssuedWebhookBody }
-	webhooksOutput      struct {
-		Body struct {
-			Items []WebhookBody `json:"items" nullable:"false"`
-		}
-	}
-)
-
-func issuedWebhook(w webhook.Issued, err error) (*issuedWebhookOutput, error) {
-	if err != nil {
-		return nil, err
-	}
-	return &issuedWebhookOutput{IssuedWebhookBody{webhookBody(w.Webhook), w.Secret.Reveal()}}, nil
+func issuedWebhook(w webhook.Issued, err error) (*route.Answer[IssuedWebhookBody], error) {
+	return route.Body(IssuedWebhookBody{webhookBody(w.Webhook), w.Secret.Reveal()}), err
 }
 
-func (a *API) listWebhooks(ctx context.Context, caller principal.Principal, _ *OrgInput) (*webhooksOutput, error) {
-	list, err := a.Webhooks.List(ctx, caller)
-	if err != nil {
-		return nil, err
-	}
-	out := &webhooksOutput{}
-	out.Body.Items = make([]WebhookBody, len(list))
-	for i, w := range list {
-		out.Body.Items[i] = webhookBody(w)
-	}
-	return out, nil
+func (h *Handlers) listWebhooks(
+	ctx context.Context, caller principal.Principal, _ *route.OrgInput,
+) (*route.Answer[route.Items[WebhookBody]], error) {
+	list, err := h.Webhooks.List(ctx, caller)
+	return route.Body(route.ItemsOf(list, webhookBody)), err
 }
 
 type createWebhookInput struct {
-	OrgInput
+	route.OrgInput
 	Body struct {
 		Name          string        `json:"name" minLength:"1" maxLength:"100" example:"on-call channel"`
 		Kind          webhook.Kind  `json:"kind" enum:"generic,slack,teams" doc:"generic takes our JSON; slack and teams what their incoming webhooks take."`
@@ -132,10 +107,10 @@ type createWebhookInput struct {
 	}
 }
 
-func (a *API) createWebhook(
+func (h *Handlers) createWebhook(
 	ctx context.Context, caller principal.Principal, in *createWebhookInput,
-) (*issuedWebhookOutput, error) {
-	return issuedWebhook(a.Webhooks.Create(ctx, caller, webhook.New{
+) (*route.Answer[IssuedWebhookBody], error) {
+	return issuedWebhook(h.Webhooks.Create(ctx, caller, webhook.New{
 		Name:          in.Body.Name,
 		Kind:          in.Body.Kind,
 		URL:           in.Body.URL,
@@ -146,13 +121,15 @@ func (a *API) createWebhook(
 
 // WebhookInput is the path of a route about one webhook.
 type WebhookInput struct {
-	OrgInput
-	IDInput
+	route.OrgInput
+	route.IDInput
 }
 
-func (a *API) getWebhook(ctx context.Context, caller principal.Principal, in *WebhookInput) (*webhookOutput, error) {
-	w, err := a.Webhooks.Get(ctx, caller, in.ID)
-	return &webhookOutput{webhookBody(w)}, err
+func (h *Handlers) getWebhook(
+	ctx context.Context, caller principal.Principal, in *WebhookInput,
+) (*route.Answer[WebhookBody], error) {
+	w, err := h.Webhooks.Get(ctx, caller, in.ID)
+	return route.Body(webhookBody(w)), err
 }
 
 type updateWebhookInput struct {
@@ -166,27 +143,29 @@ type updateWebhookInput struct {
 	}
 }
 
-func (a *API) updateWebhook(
+func (h *Handlers) updateWebhook(
 	ctx context.Context, caller principal.Principal, in *updateWebhookInput,
-) (*webhookOutput, error) {
-	w, err := a.Webhooks.Update(ctx, caller, in.ID, webhook.Change{
+) (*route.Answer[WebhookBody], error) {
+	w, err := h.Webhooks.Update(ctx, caller, in.ID, webhook.Change{
 		Name:          in.Body.Name,
 		URL:           in.Body.URL,
 		Events:        in.Body.Events,
 		SendArguments: in.Body.SendArguments,
 		Enabled:       in.Body.Enabled,
 	})
-	return &webhookOutput{webhookBody(w)}, err
+	return route.Body(webhookBody(w)), err
 }
 
-func (a *API) deleteWebhook(ctx context.Context, caller principal.Principal, in *WebhookInput) (*none, error) {
-	return nil, a.Webhooks.Delete(ctx, caller, in.ID)
-}
-
-func (a *API) renewWebhookSecret(
+func (h *Handlers) deleteWebhook(
 	ctx context.Context, caller principal.Principal, in *WebhookInput,
-) (*issuedWebhookOutput, error) {
-	return issuedWebhook(a.Webhooks.RenewSecret(ctx, caller, in.ID))
+) (*route.None, error) {
+	return nil, h.Webhooks.Delete(ctx, caller, in.ID)
+}
+
+func (h *Handlers) renewWebhookSecret(
+	ctx context.Context, caller principal.Principal, in *WebhookInput,
+) (*route.Answer[IssuedWebhookBody], error) {
+	return issuedWebhook(h.Webhooks.RenewSecret(ctx, caller, in.ID))
 }
 
 // DeliveryBody is an event on its way to a target, without its content.
@@ -220,27 +199,24 @@ func deliveryBody(d webhook.Delivery) DeliveryBody {
 	}
 }
 
-type (
-	deliveryOutput   struct{ Body DeliveryBody }
-	deliveriesOutput struct{ Body page.Page[DeliveryBody] }
-)
-
-func (a *API) testWebhook(ctx context.Context, caller principal.Principal, in *WebhookInput) (*deliveryOutput, error) {
-	d, err := a.Webhooks.Test(ctx, caller, in.ID)
-	return &deliveryOutput{deliveryBody(d)}, err
+func (h *Handlers) testWebhook(
+	ctx context.Context, caller principal.Principal, in *WebhookInput,
+) (*route.Answer[DeliveryBody], error) {
+	d, err := h.Webhooks.Test(ctx, caller, in.ID)
+	return route.Body(deliveryBody(d)), err
 }
 
 type listDeliveriesInput struct {
 	WebhookInput
-	PageInput
+	route.PageInput
 	Status string `query:"status" enum:"waiting,delivered,dead" doc:"Only those."`
 }
 
-func (a *API) listDeliveries(
+func (h *Handlers) listDeliveries(
 	ctx context.Context, caller principal.Principal, in *listDeliveriesInput,
-) (*deliveriesOutput, error) {
-	found, err := a.Webhooks.Deliveries(ctx, caller, in.ID, webhook.Status(in.Status), in.Cursor, in.Limit)
-	return &deliveriesOutput{route.MapPage(found, deliveryBody)}, err
+) (*route.Answer[page.Page[DeliveryBody]], error) {
+	found, err := h.Webhooks.Deliveries(ctx, caller, in.ID, webhook.Status(in.Status), in.Cursor, in.Limit)
+	return route.Body(route.MapPage(found, deliveryBody)), err
 }
 
 type replayInput struct {
@@ -248,9 +224,9 @@ type replayInput struct {
 	DeliveryID string `path:"deliveryId" doc:"The delivery."`
 }
 
-func (a *API) replayDelivery(
+func (h *Handlers) replayDelivery(
 	ctx context.Context, caller principal.Principal, in *replayInput,
-) (*deliveryOutput, error) {
-	d, err := a.Webhooks.Replay(ctx, caller, in.ID, in.DeliveryID)
-	return &deliveryOutput{deliveryBody(d)}, err
+) (*route.Answer[DeliveryBody], error) {
+	d, err := h.Webhooks.Replay(ctx, caller, in.ID, in.DeliveryID)
+	return route.Body(deliveryBody(d)), err
 }

@@ -1,8 +1,9 @@
-package decisions
+package auditlog
 
 import (
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -14,11 +15,10 @@ import (
 	"writ/internal/principal"
 )
 
-// MountExecutions serves the reports of what agents did. Published clients send a report again until they get a success
-// with a JSON body, and read nothing of it: a refused report would be sent for ever and hold back all others. So
-// everybody who may report is answered 201, whatever the report holds, unless it cannot be stored now.
-func (h *Handlers) MountExecutions(r *route.Router) {
-	r = r.Tagged("enforcement")
+// mountExecutions serves the reports of what agents did. Published clients send a report again until they get a success
+// with a JSON body, and look at nothing in it: a report that is refused would be sent for ever and hold back all others.
+// So a caller who may report is answered 201, whatever the report is like, unless it cannot be stored now.
+func (h *Handlers) mountExecutions(r *route.Router) {
 	report := func(rt route.Route) route.Route {
 		return rt.For(route.PlanToken).Scoped(principal.Audit).Records(execution.ActionReported).
 			Answers(http.StatusCreated)
@@ -92,10 +92,10 @@ func (h *Handlers) reportExecution(w http.ResponseWriter, r *http.Request, calle
 	if err != nil {
 		return err
 	}
-	if problem != "" {
-		return created(w, ExecutionReportedBody{SyncStatus: "failed", Error: problem})
+	one := execution.Reported{Problem: problem}
+	if problem == "" {
+		one = answers[0]
 	}
-	one := answers[0]
 	if one.Problem != "" {
 		return created(w, ExecutionReportedBody{SyncStatus: "failed", Error: one.Problem})
 	}
@@ -130,19 +130,19 @@ func (h *Handlers) reportExecutionBatch(w http.ResponseWriter, r *http.Request, 
 	return created(w, out)
 }
 
-// unknownRows is how many rows are read of who sends no key: each may cost a look
-// for the plan whose token it shows. Clients that send none report one by one.
+// unknownRows is how many rows are read of a caller without a key: each may cost a search for the plan of its token.
+// Clients without a key report calls one by one.
 const unknownRows = 100
 
-// reportExecutions reads the body and reports its rows. A problem is one of the whole body,
-// which sending it again would not mend.
+// reportExecutions reads the body and reports its rows. problem is what is wrong with the whole body, which sending it
+// again would not mend.
 func (h *Handlers) reportExecutions(
 	r *http.Request, caller principal.Principal, split func([]byte) ([]jsontext.Value, error),
 ) (answers []execution.Reported, problem string, err error) {
 	if caller.Kind == principal.Key && caller.OrgID == "" {
 		return nil, "", route.NoOrganization()
 	}
-	limit := h.MaxIngestBytes
+	limit := h.MaxReportBytes
 	if caller.Kind == "" {
 		limit = min(limit, h.MaxBodyBytes) // anyone may send this much
 	}
@@ -159,8 +159,7 @@ func (h *Handlers) reportExecutions(
 	switch {
 	case ok && (f.Kind == fault.Invalid || f.Kind == fault.TooLarge):
 		problem = f.Message
-		h.Logger.WarnContext(r.Context(), "a report was not taken", "requestId", route.RequestOf(r.Context()).ID,
-			"reason",
+		h.Logger.WarnContext(r.Context(), "a report was not taken", "requestId", route.RequestOf(r.Context()).ID, "reason",
 			f.Message)
 	case err != nil:
 		return nil, "", err
@@ -169,19 +168,11 @@ func (h *Handlers) reportExecutions(
 			return nil, "", err
 		}
 	}
-	if caller.Kind == "" && !anyTaken(answers) {
+	isTaken := func(one execution.Reported) bool { return one.Problem == "" }
+	if caller.Kind == "" && !slices.ContainsFunc(answers, isTaken) {
 		return nil, "", admission.Wanted(route.PlanToken)
 	}
 	return answers, problem, nil
-}
-
-func anyTaken(answers []execution.Reported) bool {
-	for _, one := range answers {
-		if one.Problem == "" {
-			return true
-		}
-	}
-	return false
 }
 
 func created(w http.ResponseWriter, body any) error {

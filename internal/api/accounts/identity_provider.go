@@ -1,34 +1,30 @@
-package api
+package accounts
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
 
+	"writ/internal/api/route"
 	"writ/internal/auth/federation"
 	"writ/internal/principal"
 	"writ/internal/secret"
 	"writ/internal/throttle"
 )
 
-func (a *API) mountIdentityProvider() {
-	route := func(method, path, summary, records string, status int) Route {
-		return Route{
-			Method: method, Path: "/organization/{orgId}/identity-provider" + path, Tag: "identity provider",
-			Summary: summary,
-			Mode:    JWT, Action: principal.ManageIdentityProvider, Audit: records, Status: status,
-		}
-	}
-	handle(a, route(http.MethodGet, "", "With what the organization's people sign in", "", 0), a.getIdentityProvider)
-	handle(a, route(http.MethodPut, "", "Set the identity provider up, or change it", "identity_provider.set", 0),
-		a.putIdentityProvider)
-	handle(a,
-		route(http.MethodDelete, "", "Remove the identity provider; sessions that came from it end",
-			"identity_provider.deleted", http.StatusNoContent), a.deleteIdentityProvider)
-	test := route(http.MethodPost, "/test", "Test the connection, and look for the records that prove the domains",
-		"identity_provider.tested", 0)
-	test.Throttle = throttle.TestIdentityProvider
-	handle(a, test, a.testIdentityProvider)
+func (h *Handlers) mountIdentityProvider(r *route.Router) {
+	manage := func(rt route.Route) route.Route { return rt.For(route.Person).Needs(principal.ManageIdentityProvider) }
+	route.Handle(r, manage(route.Get("/organization/{orgId}/identity-provider",
+		"With what the organization's people sign in")), h.getIdentityProvider)
+	route.Handle(r, manage(route.Put("/organization/{orgId}/identity-provider",
+		"Set the identity provider up, or change it")).Records("identity_provider.set"), h.putIdentityProvider)
+	route.Handle(r, manage(route.Delete("/organization/{orgId}/identity-provider",
+		"Remove the identity provider; sessions that came from it end")).
+		Records("identity_provider.deleted").Answers(http.StatusNoContent), h.deleteIdentityProvider)
+	route.Handle(r, manage(route.Post("/organization/{orgId}/identity-provider/test",
+		"Test the connection, and look for the records that prove the domains")).
+		Throttled(throttle.TestIdentityProvider).Records("identity_provider.tested"), h.testIdentityProvider)
 }
 
 // DomainBody is a mail domain and how to prove that it is the organization's.
@@ -37,6 +33,15 @@ type DomainBody struct {
 	ProvenAt    *time.Time `json:"provenAt" doc:"null: an address of it does not lead to the provider yet."`
 	RecordName  string     `json:"recordName" doc:"Of a TXT record." example:"_writ.example.com"`
 	RecordValue string     `json:"recordValue" doc:"Its text."`
+}
+
+func domainBody(orgID string) func(federation.Domain) DomainBody {
+	return func(d federation.Domain) DomainBody {
+		return DomainBody{
+			Name: d.Name, ProvenAt: d.ProvenAt, RecordName: federation.ProofName(d.Name),
+			RecordValue: federation.ProofValue(orgID),
+		}
+	}
 }
 
 // IdentityProviderBody is an organization's provider. Its secret is not shown.
@@ -54,46 +59,36 @@ type IdentityProviderBody struct {
 	UpdatedAt   time.Time      `json:"updatedAt"`
 }
 
-type identityProviderOutput struct{ Body IdentityProviderBody }
-
-func (a *API) identityProvider(p federation.Provider, err error) (*identityProviderOutput, error) {
+func (h *Handlers) identityProvider(
+	p federation.Provider, err error,
+) (*route.Answer[IdentityProviderBody], error) {
 	if err != nil {
 		return nil, err
-	}
-	name := p.OrgID
-	if p.Slug != "" {
-		name = p.Slug
 	}
 	body := IdentityProviderBody{
 		Issuer:      p.Issuer,
 		ClientID:    p.ClientID,
 		Slug:        p.Slug,
-		Domains:     []DomainBody{},
+		Domains:     route.ItemsOf(p.Domains, domainBody(p.OrgID)).Items,
 		DefaultRole: p.DefaultRole,
 		Enforced:    p.Enforced,
 		TestedAt:    p.TestedAt,
-		CallbackURL: a.PublicURL.JoinPath(federation.CallbackPath(p.OrgID)).String(),
-		SignInURL:   a.PublicURL.JoinPath("/auth/oidc", name).String(),
+		CallbackURL: h.PublicURL.JoinPath(federation.CallbackPath(p.OrgID)).String(),
+		SignInURL:   h.PublicURL.JoinPath("/auth/oidc", cmp.Or(p.Slug, p.OrgID)).String(),
 		CreatedAt:   p.CreatedAt,
 		UpdatedAt:   p.UpdatedAt,
 	}
-	for _, d := range p.Domains {
-		body.Domains = append(body.Domains, DomainBody{
-			Name: d.Name, ProvenAt: d.ProvenAt, RecordName: federation.ProofName(d.Name),
-			RecordValue: federation.ProofValue(p.OrgID),
-		})
-	}
-	return &identityProviderOutput{body}, nil
+	return route.Body(body), nil
 }
 
-func (a *API) getIdentityProvider(
-	ctx context.Context, caller principal.Principal, _ *OrgInput,
-) (*identityProviderOutput, error) {
-	return a.identityProvider(a.Federation.Get(ctx, caller))
+func (h *Handlers) getIdentityProvider(
+	ctx context.Context, caller principal.Principal, _ *route.OrgInput,
+) (*route.Answer[IdentityProviderBody], error) {
+	return h.identityProvider(h.Federation.Get(ctx, caller))
 }
 
 type putIdentityProviderInput struct {
-	OrgInput
+	route.OrgInput
 	Body struct {
 		Issuer       string         `json:"issuer" minLength:"1" maxLength:"500" doc:"As the provider spells it." example:"https://login.example.com"`
 		ClientID     string         `json:"clientId" minLength:"1" maxLength:"500"`
@@ -105,22 +100,28 @@ type putIdentityProviderInput struct {
 	}
 }
 
-func (a *API) putIdentityProvider(
+func (h *Handlers) putIdentityProvider(
 	ctx context.Context, caller principal.Principal, in *putIdentityProviderInput,
-) (*identityProviderOutput, error) {
-	return a.identityProvider(a.Federation.Put(ctx, caller, federation.Settings{
-		Issuer: in.Body.Issuer, ClientID: in.Body.ClientID, Secret: secret.NewText(in.Body.ClientSecret),
-		Slug:    in.Body.Slug,
-		Domains: in.Body.Domains, DefaultRole: in.Body.DefaultRole, Enforced: in.Body.Enforced,
+) (*route.Answer[IdentityProviderBody], error) {
+	return h.identityProvider(h.Federation.Put(ctx, caller, federation.Settings{
+		Issuer:      in.Body.Issuer,
+		ClientID:    in.Body.ClientID,
+		Secret:      secret.NewText(in.Body.ClientSecret),
+		Slug:        in.Body.Slug,
+		Domains:     in.Body.Domains,
+		DefaultRole: in.Body.DefaultRole,
+		Enforced:    in.Body.Enforced,
 	}))
 }
 
-func (a *API) deleteIdentityProvider(ctx context.Context, caller principal.Principal, _ *OrgInput) (*none, error) {
-	return nil, a.Federation.Delete(ctx, caller)
+func (h *Handlers) deleteIdentityProvider(
+	ctx context.Context, caller principal.Principal, _ *route.OrgInput,
+) (*route.None, error) {
+	return nil, h.Federation.Delete(ctx, caller)
 }
 
-func (a *API) testIdentityProvider(
-	ctx context.Context, caller principal.Principal, _ *OrgInput,
-) (*identityProviderOutput, error) {
-	return a.identityProvider(a.Federation.Test(ctx, caller))
+func (h *Handlers) testIdentityProvider(
+	ctx context.Context, caller principal.Principal, _ *route.OrgInput,
+) (*route.Answer[IdentityProviderBody], error) {
+	return h.identityProvider(h.Federation.Test(ctx, caller))
 }

@@ -1,10 +1,11 @@
-package api
+package notifications
 
 import (
 	"context"
 	"strconv"
 	"time"
 
+	"writ/internal/api/route"
 	"writ/internal/fault"
 	"writ/internal/notification/notice"
 	"writ/internal/principal"
@@ -12,10 +13,18 @@ import (
 
 // How many streams of approvals are open at a time.
 const (
-	approvalStreamsPerUser         = 5
-	approvalStreamsPerOrganization = 500
-	approvalStreamsAtAll           = 1000
+	streamsPerUser         = 5
+	streamsPerOrganization = 500
+	streamsInTotal         = 1000
 )
+
+// Events are what happens to the requests for approval of an organization.
+type Events interface {
+	// LastEvent is the number of the latest event.
+	LastEvent(ctx context.Context, orgID string) (int64, error)
+	// Changed is closed when something happens in this process.
+	Changed(orgID string) <-chan struct{}
+}
 
 // StreamedEventBody is the data of an event in the stream.
 type StreamedEventBody struct {
@@ -33,18 +42,20 @@ type StreamedEventBody struct {
 }
 
 type streamEventsInput struct {
-	OrganizationQuery
+	route.OrganizationQuery
 	LastEventID string `header:"Last-Event-ID" maxLength:"100" doc:"The id of the last event that was seen. Absent: what happens from now on."`
 }
 
-// streamEvents is the feed of what happens to requests, from the number on of the
-// last event that the reader has seen, or the latest there is.
-func (a *API) streamEvents(ctx context.Context, caller principal.Principal, in *streamEventsInput) (feed, error) {
-	last, err := a.Approvals.LastEvent(ctx, caller.OrgID)
+// streamEvents is the feed of what happens to requests, after the last event that the reader has seen, or after the
+// latest there is.
+func (h *Handlers) streamEvents(
+	ctx context.Context, caller principal.Principal, in *streamEventsInput,
+) (route.Feed, error) {
+	last, err := h.Events.LastEvent(ctx, caller.OrgID)
 	if err != nil {
 		return nil, err
 	}
-	f := &approvalFeed{api: a, orgID: caller.OrgID, after: last}
+	f := &feed{handlers: h, orgID: caller.OrgID, after: last}
 	if in.LastEventID == "" {
 		return f, nil
 	}
@@ -56,35 +67,34 @@ func (a *API) streamEvents(ctx context.Context, caller principal.Principal, in *
 	return f, nil
 }
 
-// approvalFeed is what happens to the requests of an organization.
-type approvalFeed struct {
-	api   *API
-	orgID string
-	after int64 // number of the last event that was read
+// feed is what happens to the requests of an organization.
+type feed struct {
+	handlers *Handlers
+	orgID    string
+	after    int64 // number of the last event that was read
 }
 
-func (f *approvalFeed) Position() string { return strconv.FormatInt(f.after, 10) }
+func (f *feed) Position() string { return strconv.FormatInt(f.after, 10) }
 
-func (f *approvalFeed) Changed() <-chan struct{} { return f.api.Approvals.Changed(f.orgID) }
+func (f *feed) Changed() <-chan struct{} { return f.handlers.Events.Changed(f.orgID) }
 
-func (f *approvalFeed) Next(ctx context.Context) (told []feedEvent, more bool, err error) {
-	events, err := f.api.Notifications.Sources.Events(ctx, f.orgID, f.after, eventsAtOnce)
-	if err != nil {
-		return nil, false, err
-	}
-	for _, e := range events {
+func (f *feed) Next(ctx context.Context) (events []route.Event, more bool, err error) {
+	happened, err := f.handlers.Notifications.Sources.Events(ctx, f.orgID, f.after, route.EventsAtOnce)
+	for _, e := range happened {
 		f.after = e.Number
-		told = append(told, feedEvent{Kind: string(e.Kind), ID: f.Position(), Body: func(caller principal.Principal) any {
+		events = append(events, route.Event{Kind: string(e.Kind), ID: f.Position(), Body: func(
+			caller principal.Principal,
+		) any {
 			if caller.OrgID != e.OrgID || !caller.May(principal.DecideApprovals) && caller.UserID != e.Request.OwnerID {
 				return nil
 			}
-			return f.api.streamedEvent(e)
+			return f.handlers.streamedEvent(e)
 		}})
 	}
-	return told, len(told) > 0, nil
+	return events, len(events) > 0, err
 }
 
-func (a *API) streamedEvent(e notice.Event) StreamedEventBody {
+func (h *Handlers) streamedEvent(e notice.Event) StreamedEventBody {
 	return StreamedEventBody{
 		Number:    e.Number,
 		Kind:      e.Kind,
@@ -96,6 +106,6 @@ func (a *API) streamedEvent(e notice.Event) StreamedEventBody {
 		Tool:      e.Request.Tool,
 		AgentID:   e.Request.AgentID,
 		Risk:      e.Request.Risk,
-		URL:       notice.Link(a.PublicURL.String(), e.Request.ID),
+		URL:       notice.Link(h.PublicURL.String(), e.Request.ID),
 	}
 }
