@@ -150,7 +150,7 @@ func (a *API) checkApproved(
 	}
 	release, err := a.Approvals.CheckApproved(ctx, caller, approval.Question{
 		Tool: in.Tool, Amount: amount, Email: in.UserEmail,
-	})
+	}, a.Enforcement)
 	if err != nil {
 		return nil, err
 	}

@@ -31,12 +31,24 @@ type Release struct {
 	ApproverRole  string
 }
 
+// Releaser decides whether a grant may be given out, and records that it was.
+type Releaser interface {
+	// Denies reports whether a decision about a request's call would not take its
+	// grant now, as of a generation of the organization's log.
+	Denies(ctx context.Context, by principal.Principal, r *Request) (denied bool, generation int64, err error)
+	// RecordRelease records, as a decision, that a request's grant lets its call run,
+	// and gives the decision's id.
+	RecordRelease(ctx context.Context, tx *database.Tx, by principal.Principal, r *Request) (string, error)
+}
+
 // CheckApproved answers a question without arguments, nil for no. A yes gives the
 // grant out: the client runs the call on our word, and no decision can use the
 // grant again. So it is said only where nothing else can be meant: one single
 // request of that key and tool is alive, for the same person and amount, and it
 // was approved as it was asked.
-func (s *Service) CheckApproved(ctx context.Context, p principal.Principal, q Question) (*Release, error) {
+func (s *Service) CheckApproved(
+	ctx context.Context, p principal.Principal, q Question, by Releaser,
+) (*Release, error) {
 	if !p.HasScope(principal.RequestDelegation) || p.OrgID == "" {
 		return nil, fault.New(fault.Forbidden, "this is asked with an API key of the scope %s, in an organization",
 			principal.RequestDelegation)
@@ -49,15 +61,15 @@ func (s *Service) CheckApproved(ctx context.Context, p principal.Principal, q Qu
 	if err != nil || found == nil {
 		return nil, err
 	}
-	denied, generation, err := s.denies(ctx, p, found)
+	denied, generation, err := by.Denies(ctx, p, found)
 	if err != nil || denied {
-		return nil, err
+		return nil, wrapped("give out the grant of request "+found.ID, err)
 	}
 	var released *Release
 	err = s.db.Write(ctx, database.Change{Lane: database.Urgent, Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
 		ctx context.Context, tx *database.Tx,
 	) (err error) {
-		released, err = s.release(ctx, tx, p, q, generation)
+		released, err = s.release(ctx, tx, p, q, by, generation)
 		return err
 	}})
 	if err != nil {
@@ -66,43 +78,31 @@ func (s *Service) CheckApproved(ctx context.Context, p principal.Principal, q Qu
 	return released, nil
 }
 
-// denies reports whether the call would not run by its approval now: an approval
-// lifts no deny, and none that wants more than was given.
-func (s *Service) denies(
-	ctx context.Context, p principal.Principal, r *Request,
-) (denied bool, generation int64, err error) {
-	if s.sources.Denies == nil {
-		return true, 0, errors.New("give a grant out: nothing here can tell what is denied")
-	}
-	denied, generation, err = s.sources.Denies(ctx, p, r)
-	return denied, generation, wrapped("give out the grant of request "+r.ID, err)
-}
-
 // release gives the grant out and writes that down, in one transaction. Where
 // anything changed in the organization since it was seen that nothing is denied,
 // the answer is no for now: clients ask again.
 func (s *Service) release(
-	ctx context.Context, tx *database.Tx, p principal.Principal, q Question, seen int64,
+	ctx context.Context, tx *database.Tx, p principal.Principal, q Question, by Releaser, seen int64,
 ) (*Release, error) {
-	if generation, _, err := audit.Stamp(ctx, tx, audit.LogOf(p.OrgID)); err != nil || generation != seen {
+	if generation, _, err := s.log.Stamp(ctx, tx, audit.LogOf(p.OrgID)); err != nil || generation != seen {
 		return nil, err
 	}
 	r, err := s.findReleasable(ctx, tx, p, q, tx.Now())
 	if err != nil || r == nil {
 		return nil, err
 	}
-	if s.sources.Record == nil || s.sources.Address == nil {
-		return nil, errors.New("give a grant out: nothing here can record it")
+	if s.sources.Address == nil {
+		return nil, errors.New("give a grant out: nothing here knows who approved it")
 	}
 	email, err := s.sources.Address(ctx, tx, r.DecidedBy)
 	if err != nil {
 		return nil, fmt.Errorf("find who approved request %s: %w", r.ID, err)
 	}
-	decision, err := s.sources.Record(ctx, tx, p, r)
+	decision, err := by.RecordRelease(ctx, tx, p, r)
 	if err != nil {
 		return nil, fmt.Errorf("record that request %s is given out: %w", r.ID, err)
 	}
-	used, err := Consume(ctx, tx, r, decision)
+	used, err := s.Consume(ctx, tx, r, decision)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func (s *Service) MarkExecuted(ctx context.Context, p principal.Principal, id st
 		if err := updateExecuted(ctx, tx, &r); err != nil {
 			return err
 		}
-		_, err = audit.Append(ctx, tx, audit.Entry{
+		_, err = s.log.Append(ctx, tx, audit.Entry{
 			Log:         audit.LogOf(p.OrgID),
 			Action:      "approval.executed",
 			Actor:       p,

@@ -23,7 +23,7 @@ func (w *world) approve(by principal.Principal, id string, yes approval.Approval
 
 func (w *world) released(q approval.Question) *approval.Release {
 	w.t.Helper()
-	r, err := w.approvals.CheckApproved(w.t.Context(), w.key, q)
+	r, err := w.approvals.CheckApproved(w.t.Context(), w.key, q, w.releaser)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestCheckApproved(t *testing.T) {
 			t.Errorf("released twice: %+v", again)
 		}
 		w.write(func(ctx context.Context, tx *database.Tx) error {
-			if found, err := approval.Find(ctx, tx, first.Call, hold); err != nil || found != nil {
+			if found, err := w.approvals.Find(ctx, tx, first.Call, hold); err != nil || found != nil {
 				t.Errorf("a decision could use it as well: %+v, %v", found, err)
 			}
 			return nil
@@ -123,26 +123,20 @@ func TestCheckApprovedKeepsToItself(t *testing.T) {
 		w.approve(bob, plain.ID, approval.Approval{})
 		stranger := w.key
 		stranger.KeyID = database.NewID()
-		if got, err := w.approvals.CheckApproved(t.Context(), stranger, q); err != nil || got != nil {
+		if got, err := w.approvals.CheckApproved(t.Context(), stranger, q, w.releaser); err != nil || got != nil {
 			t.Errorf("another key: %+v, %v", got, err)
 		}
 		elsewhere := w.key
 		elsewhere.OrgID = database.NewID()
-		if got, err := w.approvals.CheckApproved(t.Context(), elsewhere, q); err != nil || got != nil {
+		if got, err := w.approvals.CheckApproved(t.Context(), elsewhere, q, w.releaser); err != nil || got != nil {
 			t.Errorf("another organization: %+v, %v", got, err)
 		}
-		_, err := w.approvals.CheckApproved(t.Context(), w.ada, q)
+		_, err := w.approvals.CheckApproved(t.Context(), w.ada, q, w.releaser)
 		wantFault(t, "a person", err, fault.Forbidden)
-		for name, without := range map[string]func(*approval.Sources){
-			"a record":    func(s *approval.Sources) { s.Record = nil },
-			"an approver": func(s *approval.Sources) { s.Address = nil },
-			"policies":    func(s *approval.Sources) { s.Denies = nil },
-		} {
-			lacking := sourcesOn(w.db)
-			without(&lacking)
-			if got, err := approval.New(w.db, lacking).CheckApproved(t.Context(), w.key, q); err == nil {
-				t.Errorf("without %s: %+v", name, got)
-			}
+		lacking := sources
+		lacking.Address = nil
+		if got, err := approval.New(w.db, w.log, lacking).CheckApproved(t.Context(), w.key, q, w.releaser); err == nil {
+			t.Errorf("without an approver: %+v", got)
 		}
 		w.pass(approval.GrantLife)
 		if got := w.released(q); got != nil {
@@ -165,7 +159,7 @@ func TestReleasedOnce(t *testing.T) {
 				all.Go(func() {
 					got, err := w.approvals.CheckApproved(t.Context(), w.key, approval.Question{
 						Tool: "pay", Amount: 7,
-					})
+					}, w.releaser)
 					if err != nil {
 						t.Error(err)
 					}
@@ -211,7 +205,7 @@ func TestMarkExecuted(t *testing.T) {
 			w.pass(1000)
 		}
 		w.write(func(ctx context.Context, tx *database.Tx) error {
-			if found, err := approval.Find(ctx, tx, r.Call, hold); err != nil || found != nil {
+			if found, err := w.approvals.Find(ctx, tx, r.Call, hold); err != nil || found != nil {
 				t.Errorf("executed, and still granted: %+v, %v", found, err)
 			}
 			return nil
@@ -238,20 +232,14 @@ func TestNoDenyIsLiftedWithoutArguments(t *testing.T) {
 		if got := w.released(approval.Question{Tool: "denied", Amount: 7}); got != nil {
 			t.Errorf("a denied tool: %+v", got)
 		}
-		overtaken := sourcesOn(w.db)
-		denies := overtaken.Denies
-		overtaken.Denies = func(
-			ctx context.Context, by principal.Principal, r *approval.Request,
-		) (bool, int64, error) {
-			denied, generation, err := denies(ctx, by, r)
-			// something changes meanwhile
-			if _, err := w.approvals.SetSettings(ctx, w.ada, approval.DefaultSettings()); err != nil {
+		overtaken := w.releaser
+		overtaken.meanwhile = func() {
+			if _, err := w.approvals.SetSettings(t.Context(), w.ada, approval.DefaultSettings()); err != nil {
 				t.Error(err)
 			}
-			return denied, generation, err
 		}
 		q := approval.Question{Tool: "pay", Amount: 7}
-		if got, err := approval.New(w.db, overtaken).CheckApproved(t.Context(), w.key, q); err != nil || got != nil {
+		if got, err := w.approvals.CheckApproved(t.Context(), w.key, q, overtaken); err != nil || got != nil {
 			t.Errorf("overtaken: %+v, %v", got, err)
 		}
 		if got := w.released(q); got == nil {

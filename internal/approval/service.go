@@ -24,27 +24,19 @@ type Sources struct {
 	Address func(ctx context.Context, r database.Reader, userID string) (string, error)
 	// Digest is that of arguments in canonical JSON, under the organization's key.
 	Digest func(ctx context.Context, orgID, canonical string) ([]byte, error)
-	// Denies reports whether a decision about a request's call would not take its
-	// grant now, as of a generation of the organization's log.
-	Denies func(ctx context.Context, by principal.Principal, r *Request) (denied bool, generation int64, err error)
-	// Record writes down that a request's grant lets its call run, as a decision,
-	// and gives the decision's id.
-	Record func(ctx context.Context, tx *database.Tx, by principal.Principal, r *Request) (string, error)
 }
 
 // Service answers and expires requests for approval.
 type Service struct {
 	db      *database.DB
+	log     *audit.Log
 	sources Sources
 	bell    *bell
 }
 
 // New makes a service. Make one a process: who waits is woken by it.
-func New(db *database.DB, sources Sources) *Service {
-	s := &Service{db: db, sources: sources, bell: &bell{}}
-	db.Share(bellKey{}, s.bell)
-	db.Share(rolesKey{}, sources.Role)
-	return s
+func New(db *database.DB, log *audit.Log, sources Sources) *Service {
+	return &Service{db: db, log: log, sources: sources, bell: &bell{}}
 }
 
 // What the audit log says of a request.
@@ -181,13 +173,13 @@ func (s *Service) change(ctx context.Context, p principal.Principal, id, note st
 		}
 		after = r
 		entry.Tool, entry.Kind, entry.Note, entry.Needed = r.Server+"."+r.Tool, r.Kind, note, r.Needed
-		if err := announce(ctx, tx, p.OrgID, r.ID, eventOf[action], p.ActorID()); err != nil {
+		if err := s.announce(ctx, tx, p.OrgID, r.ID, eventOf[action], p.ActorID()); err != nil {
 			return err
 		}
 		// Decisions read answers in their own transactions and remember none: an entry
 		// that had all of them judged anew would let who answers, or an agent that asks
 		// and cancels, keep a whole organization from being answered.
-		appended, err := audit.Append(ctx, tx, audit.Entry{
+		appended, err := s.log.Append(ctx, tx, audit.Entry{
 			Log:         audit.LogOf(p.OrgID),
 			Action:      action,
 			Actor:       p,

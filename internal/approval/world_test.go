@@ -22,41 +22,52 @@ type world struct {
 	t         *testing.T
 	db        *database.DB
 	clock     *atomic.Int64 // microseconds; it stands still until it is moved
+	log       *audit.Log
 	approvals *approval.Service
+	releaser  releaser
 	org       string
 	ada       principal.Principal
 	key       principal.Principal
 }
 
-// sourcesOn are as the app composes them, but that policies deny the tool "denied"
-// alone.
-func sourcesOn(db *database.DB) approval.Sources {
-	s := sources
-	s.Denies = func(ctx context.Context, by principal.Principal, r *approval.Request) (bool, int64, error) {
-		head, err := audit.ReadHead(ctx, db, audit.LogOf(by.OrgID))
-		return r.Tool == "denied", head.Generation, err
-	}
-	return s
+// releaser denies the tool "denied" alone, and has a record that is an entry alone.
+type releaser struct {
+	db        *database.DB
+	log       *audit.Log
+	meanwhile func() // or nil
 }
 
-// sources have digests under no key, and a record that is an entry alone.
+func (r releaser) Denies(
+	ctx context.Context, by principal.Principal, asked *approval.Request,
+) (bool, int64, error) {
+	head, err := audit.ReadHead(ctx, r.db, audit.LogOf(by.OrgID))
+	if r.meanwhile != nil {
+		r.meanwhile()
+	}
+	return asked.Tool == "denied", head.Generation, err
+}
+
+func (r releaser) RecordRelease(
+	ctx context.Context, tx *database.Tx, by principal.Principal, asked *approval.Request,
+) (string, error) {
+	id := database.NewID()
+	_, err := r.log.Append(ctx, tx, audit.Entry{
+		Log:         audit.LogOf(by.OrgID),
+		Action:      "call.decided",
+		Actor:       by,
+		Subject:     audit.Subject{Type: "decision", ID: id},
+		Observation: true,
+		Decision:    audit.Decision{Tool: asked.Tool, Verdict: "allow"},
+	})
+	return id, err
+}
+
+// sources have digests under no key.
 var sources = approval.Sources{
 	Approvers: organization.CountApprovers, Role: organization.RoleOf, Address: organization.Address,
 	Digest: func(_ context.Context, orgID, canonical string) ([]byte, error) {
 		sum := sha256.Sum256([]byte(orgID + canonical))
 		return sum[:], nil
-	},
-	Record: func(ctx context.Context, tx *database.Tx, by principal.Principal, r *approval.Request) (string, error) {
-		id := database.NewID()
-		_, err := audit.Append(ctx, tx, audit.Entry{
-			Log:         audit.LogOf(by.OrgID),
-			Action:      "call.decided",
-			Actor:       by,
-			Subject:     audit.Subject{Type: "decision", ID: id},
-			Observation: true,
-			Decision:    audit.Decision{Tool: r.Tool, Verdict: "allow"},
-		})
-		return id, err
 	},
 }
 
@@ -71,11 +82,14 @@ func each(t *testing.T, body func(t *testing.T, w *world)) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = db.Close() })
+		log := audit.Unsigned(db)
 		w := &world{
 			t:         t,
 			db:        db,
+			log:       log,
 			clock:     clock,
-			approvals: approval.New(db, sourcesOn(db)),
+			approvals: approval.New(db, log, sources),
+			releaser:  releaser{db: db, log: log},
 			org:       database.NewID(),
 		}
 		w.exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`, w.org)
@@ -132,7 +146,7 @@ func (w *world) open(want approval.Requirement) (r *approval.Request) {
 		Digest:  []byte(database.NewID()),
 	}
 	w.write(func(ctx context.Context, tx *database.Tx) (err error) {
-		r, err = approval.Open(ctx, tx, call, want)
+		r, err = w.approvals.Open(ctx, tx, call, want)
 		return err
 	})
 	return r

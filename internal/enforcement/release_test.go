@@ -41,7 +41,8 @@ func TestAnApprovalIsGivenOutAsADecisionWouldUseIt(t *testing.T) {
 			"calls are counted":   `id: r; effect: deny; tools: ["bank.pay"]; limit: {calls: 9, per: 1h, by: org}`,
 		} {
 			changed := w.active("changed", rule)
-			if given, err := w.approvals.CheckApproved(t.Context(), w.agent, question); err != nil || given != nil {
+			if given, err := w.approvals.CheckApproved(t.Context(), w.agent, question, w.decisions); err != nil ||
+				given != nil {
 				t.Errorf("%s: given out: %+v, %v", name, given, err)
 			}
 			if _, err := w.policies.Deactivate(t.Context(), w.owner, changed.ID); err != nil {
@@ -52,7 +53,8 @@ func TestAnApprovalIsGivenOutAsADecisionWouldUseIt(t *testing.T) {
 			}
 		}
 		w.active("elsewhere", `id: r; effect: deny; tools: ["bank.pay"]; when: args.amount > 8`)
-		if given, err := w.approvals.CheckApproved(t.Context(), w.agent, question); err != nil || given == nil {
+		if given, err := w.approvals.CheckApproved(t.Context(), w.agent, question, w.decisions); err != nil ||
+			given == nil {
 			t.Errorf("nothing forbids it: %+v, %v", given, err)
 		}
 	})
@@ -77,7 +79,7 @@ func TestNobodyIsAskedBlindlyForMore(t *testing.T) {
 		}
 		if given, err := w.approvals.CheckApproved(t.Context(), w.agent, approval.Question{
 			Tool: "pay", Amount: 5,
-		}); err != nil || given != nil {
+		}, w.decisions); err != nil || given != nil {
 			t.Errorf("given out: %+v, %v", given, err)
 		}
 	})
@@ -113,7 +115,7 @@ func TestAnEndedPlanGivesNothingOut(t *testing.T) {
 			}
 			if given, err := w.approvals.CheckApproved(t.Context(), w.agent, approval.Question{
 				Tool: "pay", Amount: 5,
-			}); err != nil || given != nil {
+			}, w.decisions); err != nil || given != nil {
 				t.Errorf("%s: given out: %+v, %v", name, given, err)
 			}
 			w.pass(approval.GrantLife)

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"writ/internal/approval"
 	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/fault"
@@ -29,12 +30,14 @@ type Keys interface {
 // Service decides. Make one a process: what it remembers is shared by all
 // requests.
 type Service struct {
-	db       *database.DB
-	policies *policy.Service
-	plans    *intent.Service
-	people   People
-	keys     Keys
-	logger   *slog.Logger
+	db        *database.DB
+	log       *audit.Log
+	policies  *policy.Service
+	plans     *intent.Service
+	approvals *approval.Service
+	people    People
+	keys      Keys
+	logger    *slog.Logger
 
 	counters counters
 	parties  cache[partyKey, party]
@@ -44,15 +47,18 @@ type Service struct {
 
 // New makes a service of the areas it composes.
 func New(
-	db *database.DB, policies *policy.Service, plans *intent.Service, people People, keys Keys, logger *slog.Logger,
+	db *database.DB, log *audit.Log, policies *policy.Service, plans *intent.Service,
+	approvals *approval.Service, people People, keys Keys, logger *slog.Logger,
 ) *Service {
 	return &Service{
-		db:       db,
-		policies: policies,
-		plans:    plans,
-		people:   people,
-		keys:     keys,
-		logger:   logger,
+		db:        db,
+		log:       log,
+		policies:  policies,
+		plans:     plans,
+		approvals: approvals,
+		people:    people,
+		keys:      keys,
+		logger:    logger,
 	}
 }
 

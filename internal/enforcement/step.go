@@ -36,7 +36,7 @@ func (s *Service) RecordStep(ctx context.Context, p principal.Principal, c StepC
 	err = s.db.Write(ctx, database.Change{Lane: database.Urgent, Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
 		ctx context.Context, tx *database.Tx,
 	) error {
-		generation, epoch, err := audit.Stamp(ctx, tx, audit.LogOf(p.OrgID))
+		generation, epoch, err := s.log.Stamp(ctx, tx, audit.LogOf(p.OrgID))
 		if err != nil {
 			return err
 		}
@@ -44,7 +44,7 @@ func (s *Service) RecordStep(ctx context.Context, p principal.Principal, c StepC
 		if !current {
 			return nil
 		}
-		_, err = audit.Append(ctx, tx, audit.Entry{
+		_, err = s.log.Append(ctx, tx, audit.Entry{
 			Log:         audit.LogOf(p.OrgID),
 			Action:      "step.verified",
 			Actor:       p,

@@ -49,6 +49,7 @@ type world struct {
 // areas are the services of one process.
 type areas struct {
 	db        *database.DB
+	sealer    *secret.Sealer
 	ring      *keyring.Ring
 	audit     *audit.Service
 	policies  *policy.Service
@@ -96,36 +97,35 @@ func assemble(ctx context.Context, o database.Options) (*areas, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := assembleOn(db)
-	if err != nil {
-		return nil, err
-	}
-	a.audit, err = audit.Open(ctx, db, func(ctx context.Context) (ed25519.PrivateKey, error) {
-		key, err := a.ring.Current(ctx, keyring.Checkpoint)
-		return key.Private, err
-	})
-	return a, err
-}
-
-// assembleOn makes the services anew: they remember nothing yet.
-func assembleOn(db *database.DB) (*areas, error) {
 	sealer, err := secret.NewSealer(bytes.Repeat([]byte{1}, secret.MasterKeySize))
 	if err != nil {
 		return nil, err
 	}
-	a := &areas{db: db, ring: keyring.New(db, sealer), keys: apikey.New(db, slog.New(slog.DiscardHandler))}
-	a.plans, a.policies = intent.New(db, a.ring, sealer), policy.New(db, &a.meanwhile)
-	a.decisions = enforcement.New(db, a.policies, a.plans, organization.New(db, nil, ""), a.keys,
-		slog.New(slog.DiscardHandler))
-	a.approvals = approval.New(db, approval.Sources{
+	log, err := audit.Open(ctx, db, func(ctx context.Context, log *audit.Log) (ed25519.PrivateKey, error) {
+		key, err := keyring.New(db, log, sealer).Current(ctx, keyring.Checkpoint)
+		return key.Private, err
+	}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return assembleOn(db, log, sealer), nil
+}
+
+// assembleOn makes the services anew: they remember nothing yet.
+func assembleOn(db *database.DB, log *audit.Log, sealer *secret.Sealer) *areas {
+	logger := slog.New(slog.DiscardHandler)
+	a := &areas{db: db, sealer: sealer, audit: audit.New(log, approval.EraseArguments)}
+	a.ring, a.keys = keyring.New(db, log, sealer), apikey.New(db, log, logger)
+	a.plans, a.policies = intent.New(db, log, a.ring, sealer), policy.New(db, log, &a.meanwhile)
+	a.approvals = approval.New(db, log, approval.Sources{
 		Approvers: organization.CountApprovers,
 		Role:      organization.RoleOf,
 		Address:   organization.Address,
 		Digest:    a.digest,
-		Denies:    a.decisions.Denies,
-		Record:    a.decisions.RecordRelease,
 	})
-	return a, nil
+	a.decisions = enforcement.New(db, log, a.policies, a.plans, a.approvals,
+		organization.New(db, log, nil, ""), a.keys, logger)
+	return a
 }
 
 func (a *areas) digest(ctx context.Context, orgID, canonical string) ([]byte, error) {
