@@ -132,7 +132,7 @@ func (a *API) pollDevice(ctx context.Context, _ principal.Principal, in *pollDev
 		Code: secret.NewText(in.Body.DeviceCode), WantsSession: valueOf(in.Body.Client) == writClient,
 		From: deviceOf(ctx),
 	}, func(ctx context.Context, tx *database.Tx, login auth.DeviceLogin) (err error) {
-		key, err = addTerminalKey(ctx, tx, login)
+		key, err = a.addTerminalKey(ctx, tx, login)
 		return err
 	})
 	if fault.Is(err, fault.Forbidden) { // the person lost the right meanwhile
@@ -158,7 +158,9 @@ func deviceScopes() []principal.Scope { return append(principal.DefaultScopes(),
 // as far as they still may. The product is in its name alone: command lines of
 // several products share one file of credentials, and a key that is bound to one
 // would speak for it in all of them.
-func addTerminalKey(ctx context.Context, tx *database.Tx, login auth.DeviceLogin) (apikey.Issued, error) {
+func (a *API) addTerminalKey(
+	ctx context.Context, tx *database.Tx, login auth.DeviceLogin,
+) (apikey.Issued, error) {
 	role, err := organization.RoleIn(ctx, tx, login.OrgID, login.UserID)
 	if err != nil {
 		return apikey.Issued{}, err
@@ -176,7 +178,7 @@ func addTerminalKey(ctx context.Context, tx *database.Tx, login auth.DeviceLogin
 	if login.Product != "" {
 		name += " " + login.Product
 	}
-	return apikey.Add(ctx, tx, person, login.UserID, apikey.NewKey{
+	return a.Keys.Add(ctx, tx, person, login.UserID, apikey.NewKey{
 		Name: name, OrgID: login.OrgID, Scopes: deviceScopes(), Limited: login.Limited,
 	})
 }

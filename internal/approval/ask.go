@@ -66,7 +66,7 @@ func (s *Service) Ask(ctx context.Context, p principal.Principal, a Asked) (r Re
 	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
 		ctx context.Context, tx *database.Tx,
 	) error {
-		r, opened, err = findOrOpen(ctx, tx, p, asked)
+		r, opened, err = s.findOrOpen(ctx, tx, p, asked)
 		return err
 	}})
 	if err != nil {
@@ -76,7 +76,9 @@ func (s *Service) Ask(ctx context.Context, p principal.Principal, a Asked) (r Re
 }
 
 // findOrOpen is Ask within its transaction.
-func findOrOpen(ctx context.Context, tx *database.Tx, p principal.Principal, asked Request) (Request, bool, error) {
+func (s *Service) findOrOpen(
+	ctx context.Context, tx *database.Tx, p principal.Principal, asked Request,
+) (Request, bool, error) {
 	known, err := findAsked(ctx, tx, asked, tx.Now())
 	if err != nil {
 		return Request{}, false, err
@@ -87,11 +89,11 @@ func findOrOpen(ctx context.Context, tx *database.Tx, p principal.Principal, ask
 		}
 		return *known, false, fillIn(ctx, tx, known, asked)
 	}
-	r, err := open(ctx, tx, asked, Requirement{Kind: Hold, Reason: "a client asks for approval"})
+	r, err := s.open(ctx, tx, asked, Requirement{Kind: Hold, Reason: "a client asks for approval"})
 	if err != nil {
 		return Request{}, false, err
 	}
-	entry, err := audit.Append(ctx, tx, audit.Entry{
+	entry, err := s.log.Append(ctx, tx, audit.Entry{
 		Log:         audit.LogOf(p.OrgID),
 		Action:      "approval.requested",
 		Actor:       p,

@@ -49,7 +49,7 @@ func (s *Service) CheckApproved(
 func (s *Service) release(
 	ctx context.Context, tx *database.Tx, p principal.Principal, q approval.Question, judged stamp,
 ) (*approval.Release, error) {
-	generation, epoch, err := audit.Stamp(ctx, tx, audit.LogOf(p.OrgID))
+	generation, epoch, err := s.log.Stamp(ctx, tx, audit.LogOf(p.OrgID))
 	if err != nil || judged != (stamp{generation, epoch}) {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (s *Service) release(
 	if err != nil || r == nil {
 		return nil, err
 	}
-	decisionID, err := recordRelease(ctx, tx, p, r)
+	decisionID, err := s.recordRelease(ctx, tx, p, r)
 	if err != nil {
 		return nil, fmt.Errorf("record that the grant of request %s is released: %w", r.ID, err)
 	}
@@ -154,7 +154,7 @@ func mayBeBlind(set *engine.Set, named *toolcall.Call, r *approval.Request) bool
 
 // recordRelease records, as a decision, that a client is told to run a call by its
 // approval alone, and gives the decision's id.
-func recordRelease(
+func (s *Service) recordRelease(
 	ctx context.Context, tx *database.Tx, by principal.Principal, r *approval.Request,
 ) (string, error) {
 	c := &call{
@@ -187,6 +187,6 @@ func recordRelease(
 	if r.PlanID != "" && r.Via == approval.ViaDecision { // else nobody has checked that it is the call's
 		o.plan, o.step = &plan.Declared{ID: r.PlanID}, r.Step
 	}
-	_, err := record(ctx, tx, c, o)
+	_, err := s.record(ctx, tx, c, o)
 	return c.id, err
 }

@@ -32,7 +32,7 @@ type outcome struct {
 // settle makes the candidate so, within the transaction: it is still what would
 // be decided, what the call uses up is claimed, and it is recorded.
 func (s *Service) settle(ctx context.Context, tx *database.Tx, c *call, v *view, d candidate) (outcome, error) {
-	generation, epoch, err := audit.Stamp(ctx, tx, audit.LogOf(c.by.OrgID))
+	generation, epoch, err := s.log.Stamp(ctx, tx, audit.LogOf(c.by.OrgID))
 	if err != nil {
 		return outcome{}, err
 	}
@@ -45,7 +45,7 @@ func (s *Service) settle(ctx context.Context, tx *database.Tx, c *call, v *view,
 			return o, err
 		}
 	}
-	if o.appended, err = record(ctx, tx, c, &o); err == nil && o.opened {
+	if o.appended, err = s.record(ctx, tx, c, &o); err == nil && o.opened {
 		err = approval.Opened(ctx, tx, o.approval, o.appended)
 	}
 	return o, err
@@ -102,7 +102,7 @@ func (s *Service) claim(ctx context.Context, tx *database.Tx, c *call, o *outcom
 	if !o.used {
 		return nil
 	}
-	return o.consume(ctx, tx, c)
+	return s.consume(ctx, tx, c, o)
 }
 
 // canRun denies a call for which its plan has no step left: nobody need be asked.

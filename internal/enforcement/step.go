@@ -152,7 +152,7 @@ func foreseenAnswer(f engine.Foresight) Answer {
 func (s *Service) recordStep(ctx context.Context, c *call, v *view, a Answer) (done attempt, err error) {
 	log := audit.LogOf(c.by.OrgID)
 	err = s.write(ctx, c.by.OrgID, func(ctx context.Context, tx *database.Tx) error {
-		generation, epoch, err := audit.Stamp(ctx, tx, log)
+		generation, epoch, err := s.log.Stamp(ctx, tx, log)
 		if err != nil {
 			return err
 		}
@@ -160,7 +160,7 @@ func (s *Service) recordStep(ctx context.Context, c *call, v *view, a Answer) (d
 		if done = (attempt{stale, epoch != v.stamp().epoch}); stale {
 			return nil
 		}
-		_, err = audit.Append(ctx, tx, audit.Entry{
+		_, err = s.log.Append(ctx, tx, audit.Entry{
 			Log:         log,
 			Action:      "step.verified",
 			Actor:       c.by,

@@ -123,8 +123,9 @@ func (s *Service) sweep(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
+			m := s.matcher(tx, "") // of several organizations
 			for _, l := range late {
-				if err := s.overdue(ctx, tx, l); err != nil {
+				if err := m.overdue(ctx, l); err != nil {
 					return err
 				}
 			}
@@ -159,15 +160,14 @@ func readLate(ctx context.Context, r database.Reader, now time.Time) ([]late, er
 
 // overdue makes a finding of one. What was found long ago, and what belongs to a
 // product that never reports, is not awaited any more.
-func (s *Service) overdue(ctx context.Context, tx *database.Tx, l late) error {
-	reports := false
+func (m *matcher) overdue(ctx context.Context, l late) error {
+	tx, reports := m.tx, false
 	if !l.found {
-		name, err := s.reporterName(ctx, tx, l.KeyID)
-		if err != nil {
-			return err
+		reporter, err := m.reporter(ctx, l.KeyID)
+		if err == nil {
+			reports, err = isReporter(ctx, tx, l.OrgID, reporter)
 		}
-		if err := tx.QueryRow(ctx, `SELECT COUNT(*) > 0 FROM reporter WHERE org_id = $1 AND product = $2`, l.OrgID,
-			name).Scan(&reports); err != nil {
+		if err != nil {
 			return err
 		}
 	}

@@ -58,7 +58,7 @@ func (s *Service) RecordPreflight(ctx context.Context, p principal.Principal, f 
 	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
 		ctx context.Context, tx *database.Tx,
 	) error {
-		_, err := audit.Append(ctx, tx, audit.Entry{
+		_, err := s.log.Append(ctx, tx, audit.Entry{
 			Log:         audit.LogOf(p.OrgID),
 			Action:      PreflightAction,
 			Actor:       p,
