@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"writ/internal/decision"
 	"writ/internal/enforcement"
 	"writ/internal/fault"
 	"writ/internal/intent/plan"
@@ -33,7 +34,7 @@ func (a *API) mountEnforce() {
 }
 
 // decisionRecorded is what the log says of a decision.
-const decisionRecorded = "call.decided"
+const decisionRecorded = decision.Action
 
 // SDKCallBody documents what an SDK sends. It is read by hand, in one pass.
 type SDKCallBody struct {

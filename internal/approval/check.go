@@ -11,6 +11,7 @@ import (
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/intent/plan"
+	"writ/internal/names"
 	"writ/internal/principal"
 )
 
@@ -41,7 +42,7 @@ func (s *Service) FindReleasable(
 		return nil, fault.New(fault.Forbidden, "this is asked with an API key of the scope %s, in an organization",
 			principal.RequestDelegation)
 	}
-	if !isName(q.Tool) || !isName(q.Email) {
+	if !names.Valid(q.Tool) || !names.Valid(q.Email) {
 		return nil, nil // nobody has asked for that
 	}
 	email := strings.ToLower(strings.TrimSpace(q.Email))

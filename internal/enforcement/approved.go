@@ -35,7 +35,7 @@ func (s *Service) CheckApproved(
 		return nil, err
 	}
 	err = s.write(ctx, p.OrgID, func(ctx context.Context, tx *database.Tx) (err error) {
-		released, err = s.release(ctx, tx, p, q, v.stamp())
+		released, err = s.release(ctx, tx, p, q, v.policies.Version)
 		return err
 	})
 	if err != nil {
@@ -47,10 +47,10 @@ func (s *Service) CheckApproved(
 // release records the answer as a decision that uses the grant, unless anything
 // changed since the call was judged.
 func (s *Service) release(
-	ctx context.Context, tx *database.Tx, p principal.Principal, q approval.Question, judged stamp,
+	ctx context.Context, tx *database.Tx, p principal.Principal, q approval.Question, judged audit.Version,
 ) (*approval.Release, error) {
-	generation, epoch, err := s.log.Stamp(ctx, tx, audit.LogOf(p.OrgID))
-	if err != nil || judged != (stamp{generation, epoch}) {
+	now, err := s.log.Version(ctx, tx, audit.LogOf(p.OrgID))
+	if err != nil || now != judged {
 		return nil, err
 	}
 	r, err := s.approvals.FindReleasable(ctx, tx, p, q, tx.Now())
