@@ -96,7 +96,7 @@ func (s *server) unverified(name string) string {
 	err = s.Database.Write(s.t.Context(), database.Change{Logs: []string{audit.System}, Do: func(
 		ctx context.Context, tx *database.Tx,
 	) error {
-		return auth.AddUser(ctx, tx, principal.Operator(), &user, hash)
+		return s.Auth.AddUser(ctx, tx, principal.Operator(), &user, hash)
 	}})
 	if err != nil {
 		s.t.Fatalf("make %s: %v", name, err)

@@ -25,7 +25,7 @@ func (s *server) confined(p *person, orgID string) *client.Client {
 		if err != nil {
 			return err
 		}
-		opened, err = auth.StartSession(ctx, tx, p.ID, orgID, auth.Device{})
+		opened, err = s.Auth.StartSession(ctx, tx, p.ID, orgID, auth.Device{})
 		return err
 	}})
 	if err != nil {

@@ -135,7 +135,7 @@ func (s *server) person(name string) *person {
 	) error {
 		now := tx.Now()
 		user.VerifiedAt = &now
-		return auth.AddUser(ctx, tx, principal.Operator(), &user, hash)
+		return s.Auth.AddUser(ctx, tx, principal.Operator(), &user, hash)
 	}})
 	if err != nil {
 		s.t.Fatalf("make %s: %v", name, err)
@@ -182,7 +182,7 @@ func (s *server) terminalKey(p *person, orgID string) *client.Client {
 	err := s.Database.Write(s.t.Context(), database.Change{Logs: []string{audit.LogOf(orgID)}, Do: func(
 		ctx context.Context, tx *database.Tx,
 	) (err error) {
-		issued, err = apikey.Add(ctx, tx, principal.Operator(), p.ID, apikey.NewKey{
+		issued, err = s.Keys.Add(ctx, tx, principal.Operator(), p.ID, apikey.NewKey{
 			Name: "terminal", OrgID: orgID, Scopes: append(principal.DefaultScopes(), principal.CLI),
 		})
 		return err

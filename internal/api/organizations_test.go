@@ -32,7 +32,7 @@ func (s *server) bareMember(orgID, role string) (userID string) {
 	err := s.Database.Write(s.t.Context(), database.Change{Logs: []string{audit.System}, Do: func(
 		ctx context.Context, tx *database.Tx,
 	) error {
-		return auth.AddUser(ctx, tx, principal.Operator(), &user, "no password has this hash")
+		return s.Auth.AddUser(ctx, tx, principal.Operator(), &user, "no password has this hash")
 	}})
 	if err != nil {
 		s.t.Fatalf("make a %s: %v", role, err)
@@ -61,7 +61,7 @@ func (s *server) keyFor(userID, orgID string) apikey.Issued {
 	err := s.Database.Write(s.t.Context(), database.Change{Logs: []string{audit.LogOf(orgID)}, Do: func(
 		ctx context.Context, tx *database.Tx,
 	) (err error) {
-		issued, err = apikey.Add(ctx, tx, principal.Operator(), userID, apikey.NewKey{Name: "issued", OrgID: orgID})
+		issued, err = s.Keys.Add(ctx, tx, principal.Operator(), userID, apikey.NewKey{Name: "issued", OrgID: orgID})
 		return err
 	}})
 	if err != nil {

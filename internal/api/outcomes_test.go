@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"writ/client"
+	"writ/internal/decision"
 	"writ/internal/projection"
 )
 
@@ -51,7 +52,7 @@ func TestFromDecisionToOutcome(t *testing.T) {
 			found.Items[0].PlanID != token.PlanID {
 			t.Errorf("findings: %+v, %v; want the call that was denied and ran", found.Items, err)
 		}
-		if err := projection.New(e.Database, e.Telemetry).Run(t.Context()); err != nil {
+		if err := projection.New(e.Database, e.Telemetry, decision.NewRecent()).Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		e.wantFigures(t, policyID, 1, 0)

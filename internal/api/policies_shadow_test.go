@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"writ/client"
+	"writ/internal/decision"
 	"writ/internal/projection"
 )
 
@@ -40,7 +41,7 @@ func TestAShadowOverHTTP(t *testing.T) {
 			t.Fatalf("read: %+v, %v; a shadow must not change it", d, err)
 		}
 		e.wantShadow(t, token.PlanID, id)
-		if err := projection.New(e.Database, e.Telemetry).Run(ctx); err != nil {
+		if err := projection.New(e.Database, e.Telemetry, decision.NewRecent()).Run(ctx); err != nil {
 			t.Fatal(err)
 		}
 		e.wantFigures(t, id, 1, 0)

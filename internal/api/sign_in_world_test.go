@@ -15,7 +15,6 @@ import (
 
 	"writ/client"
 	"writ/internal/database"
-	"writ/internal/organization"
 	"writ/internal/principal"
 )
 
@@ -210,7 +209,7 @@ func (s *server) makeMember(orgID, userID string, role principal.Role) {
 	err := s.Database.Write(s.t.Context(), database.Change{Logs: []string{orgID}, Do: func(
 		ctx context.Context, tx *database.Tx,
 	) error {
-		return organization.Join(ctx, tx, principal.Operator(), orgID, userID, role)
+		return s.Organizations.Join(ctx, tx, principal.Operator(), orgID, userID, role)
 	}})
 	if err != nil {
 		s.t.Fatalf("make a member: %v", err)

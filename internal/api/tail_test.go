@@ -98,7 +98,7 @@ func (o *observed) decides(changes ...func(*decision.Record)) decision.Record {
 	err := o.Database.Write(o.t.Context(), database.Change{Logs: []string{audit.LogOf(o.org)}, Do: func(
 		ctx context.Context, tx *database.Tx,
 	) error {
-		_, err := decision.Append(ctx, tx, principal.Operator(), &d)
+		_, err := decision.Append(ctx, tx, o.Audit.Log, principal.Operator(), &d)
 		return err
 	}})
 	if err != nil {

@@ -379,7 +379,7 @@ func TestAdd(t *testing.T) {
 			return w.db.Write(t.Context(), database.Change{Logs: logs, Do: func(
 				ctx context.Context, tx *database.Tx,
 			) error {
-				_, err := apikey.Add(ctx, tx, principal.Operator(), w.ada, n)
+				_, err := w.keys.Add(ctx, tx, principal.Operator(), w.ada, n)
 				return err
 			}})
 		}

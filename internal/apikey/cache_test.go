@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/fault"
 )
@@ -89,7 +90,7 @@ func TestFailedFlushKeepsEverything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := New(db, slog.New(slog.DiscardHandler))
+	s := New(db, audit.Unsigned(db), slog.New(slog.DiscardHandler))
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}

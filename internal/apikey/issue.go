@@ -22,23 +22,25 @@ const (
 // Add issues a key within a change of another area: the first run, a sign-in
 // from a terminal. It gives any scope and asks nobody's leave; the caller has.
 // The change must declare audit.LogOf(n.OrgID).
-func Add(ctx context.Context, tx *database.Tx, actor principal.Principal, ownerID string, n NewKey) (Issued, error) {
+func (s *Service) Add(
+	ctx context.Context, tx *database.Tx, actor principal.Principal, ownerID string, n NewKey,
+) (Issued, error) {
 	n, err := n.checked(tx.Now(), everyScope())
 	if err != nil {
 		return Issued{}, err
 	}
-	return add(ctx, tx, actor, ownerID, n, created)
+	return s.add(ctx, tx, actor, ownerID, n, created)
 }
 
 // add stores a new key and records it. n is checked.
-func add(
+func (s *Service) add(
 	ctx context.Context, tx *database.Tx, actor principal.Principal, ownerID string, n NewKey, a action,
 ) (Issued, error) {
 	issued, err := store(ctx, tx, ownerID, n)
 	if err != nil {
 		return Issued{}, err
 	}
-	if err := record(ctx, tx, actor, a, issued.Key, nil); err != nil {
+	if err := s.record(ctx, tx, actor, a, issued.Key, nil); err != nil {
 		return Issued{}, err
 	}
 	return issued, nil
@@ -77,7 +79,9 @@ type replacement struct {
 
 // record appends what happened to a key to the log of its organization. next is
 // the key that replaces it, if any.
-func record(ctx context.Context, tx *database.Tx, actor principal.Principal, a action, k Key, next *Key) error {
+func (s *Service) record(
+	ctx context.Context, tx *database.Tx, actor principal.Principal, a action, k Key, next *Key,
+) error {
 	payload := recorded{
 		Name: k.Name, Prefix: k.Prefix, Scopes: k.Scopes,
 		Environment: k.Environment, Product: k.Product, Owner: k.OwnerID,
@@ -85,7 +89,7 @@ func record(ctx context.Context, tx *database.Tx, actor principal.Principal, a a
 	if next != nil {
 		payload.Replacement = &replacement{ID: next.ID, Prefix: next.Prefix, Owner: next.OwnerID}
 	}
-	_, err := audit.Append(ctx, tx, audit.Entry{
+	_, err := s.log.Append(ctx, tx, audit.Entry{
 		Log: audit.LogOf(k.OrgID), Action: string(a), Actor: actor,
 		Subject: audit.Subject{Type: "api_key", ID: k.ID}, Payload: payload,
 	})

@@ -25,7 +25,7 @@ func TestLimitsAreHandedOn(t *testing.T) {
 		err := w.db.Write(ctx, database.Change{Logs: []string{w.acme, audit.System}, Do: func(
 			ctx context.Context, tx *database.Tx,
 		) (err error) {
-			added, err = apikey.Add(ctx, tx, ada, w.ada, apikey.NewKey{
+			added, err = w.keys.Add(ctx, tx, ada, w.ada, apikey.NewKey{
 				Name: "terminal", OrgID: w.acme, Scopes: []principal.Scope{principal.CLI}, Limited: true,
 			})
 			return err

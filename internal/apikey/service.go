@@ -20,14 +20,15 @@ const listName = "api_key"
 // remembers is shared by all requests.
 type Service struct {
 	db     *database.DB
+	log    *audit.Log
 	logger *slog.Logger
 	cache  *cache
 	used   lastUsed
 }
 
 // New makes a service. It starts nothing: the app calls FlushLastUsed.
-func New(db *database.DB, logger *slog.Logger) *Service {
-	return &Service{db: db, logger: logger, cache: newCache()}
+func New(db *database.DB, log *audit.Log, logger *slog.Logger) *Service {
+	return &Service{db: db, log: log, logger: logger, cache: newCache()}
 }
 
 // Create issues the key a person asks for: bound to none, which anyone may, or
@@ -96,7 +97,7 @@ func (s *Service) issue(
 		if err := stillHolds(ctx, tx, p); err != nil {
 			return err
 		}
-		issued, err = add(ctx, tx, p, p.UserID, n, a)
+		issued, err = s.add(ctx, tx, p, p.UserID, n, a)
 		return err
 	}})
 	if err != nil {
@@ -179,7 +180,7 @@ func (s *Service) revoke(ctx context.Context, p principal.Principal, id string) 
 		if err != nil || !changed {
 			return err
 		}
-		return record(ctx, tx, p, revoked, k, nil)
+		return s.record(ctx, tx, p, revoked, k, nil)
 	}})
 	// Also after an error: a commit may have taken effect without our knowing.
 	s.cache.empty()
@@ -203,7 +204,7 @@ func (s *Service) Rotate(ctx context.Context, p principal.Principal, id string) 
 		if err != nil {
 			return err
 		}
-		issued, err = rotate(ctx, tx, p, old)
+		issued, err = s.rotate(ctx, tx, p, old)
 		return err
 	}})
 	s.cache.empty()
@@ -260,7 +261,7 @@ func findVisible(ctx context.Context, r database.Reader, p principal.Principal, 
 }
 
 // rotate makes the new key and revokes the old.
-func rotate(ctx context.Context, tx *database.Tx, p principal.Principal, old Key) (Issued, error) {
+func (s *Service) rotate(ctx context.Context, tx *database.Tx, p principal.Principal, old Key) (Issued, error) {
 	if err := requireOwnKeys(p, old.OrgID); err != nil {
 		return Issued{}, err
 	}
@@ -282,7 +283,7 @@ func rotate(ctx context.Context, tx *database.Tx, p principal.Principal, old Key
 	if err != nil {
 		return Issued{}, err
 	}
-	if err := record(ctx, tx, p, rotated, old, &issued.Key); err != nil {
+	if err := s.record(ctx, tx, p, rotated, old, &issued.Key); err != nil {
 		return Issued{}, err
 	}
 	return issued, nil

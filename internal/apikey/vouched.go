@@ -26,14 +26,14 @@ const ofTerminals = `
 func (s *Service) EndVouched(
 	ctx context.Context, tx *database.Tx, actor principal.Principal, orgID, userID string,
 ) error {
-	return end(ctx, tx, actor,
+	return s.end(ctx, tx, actor,
 		ofTerminals+` AND k.limited = 1 AND ($2 = '' OR k.owner_id = $2) ORDER BY k.created_at, k.id`, orgID, userID)
 }
 
 // EndUnvouched revokes those of everyone else who is no owner: the organization
 // wants them to sign in with its identity provider.
 func (s *Service) EndUnvouched(ctx context.Context, tx *database.Tx, actor principal.Principal, orgID string) error {
-	return end(ctx, tx, actor,
+	return s.end(ctx, tx, actor,
 		ofTerminals+` AND k.limited = 0 AND COALESCE(m.role, '') <> $2 ORDER BY k.created_at, k.id`, orgID,
 		string(principal.Owner))
 }
@@ -41,7 +41,9 @@ func (s *Service) EndUnvouched(ctx context.Context, tx *database.Tx, actor princ
 // Forget has every key be looked up again that is presented from now on.
 func (s *Service) Forget() { s.cache.empty() }
 
-func end(ctx context.Context, tx *database.Tx, actor principal.Principal, query string, args ...any) error {
+func (s *Service) end(
+	ctx context.Context, tx *database.Tx, actor principal.Principal, query string, args ...any,
+) error {
 	keys, err := database.Collect(ctx, tx, func(s database.Scanner) (Key, error) { return scanKey(s) }, query, args...)
 	if err != nil {
 		return fmt.Errorf("find the keys of terminals: %w", err)
@@ -50,7 +52,7 @@ func end(ctx context.Context, tx *database.Tx, actor principal.Principal, query 
 		if _, err := markRevoked(ctx, tx, k.ID); err != nil {
 			return err
 		}
-		if err := record(ctx, tx, actor, revoked, k, nil); err != nil {
+		if err := s.record(ctx, tx, actor, revoked, k, nil); err != nil {
 			return err
 		}
 	}

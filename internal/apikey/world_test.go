@@ -47,7 +47,7 @@ func each(t *testing.T, body func(t *testing.T, w *world)) {
 }
 
 func newService(db *database.DB) *apikey.Service {
-	return apikey.New(db, slog.New(slog.DiscardHandler))
+	return apikey.New(db, audit.Unsigned(db), slog.New(slog.DiscardHandler))
 }
 
 func (w *world) pass(d time.Duration) { w.clock.Add(d.Microseconds()) }
@@ -103,7 +103,7 @@ func (w *world) terminal(userID, orgID string) (apikey.Issued, principal.Princip
 	err := w.db.Write(w.t.Context(), database.Change{
 		Logs: []string{audit.LogOf(orgID)},
 		Do: func(ctx context.Context, tx *database.Tx) (err error) {
-			issued, err = apikey.Add(ctx, tx, principal.Operator(), userID, apikey.NewKey{
+			issued, err = w.keys.Add(ctx, tx, principal.Operator(), userID, apikey.NewKey{
 				Name: "terminal", OrgID: orgID, Scopes: append(principal.DefaultScopes(), principal.CLI),
 			})
 			return err

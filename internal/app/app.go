@@ -24,6 +24,7 @@ import (
 	"writ/internal/auth/federation"
 	"writ/internal/config"
 	"writ/internal/database"
+	"writ/internal/decision"
 	"writ/internal/enforcement"
 	"writ/internal/execution"
 	"writ/internal/forwarding"
@@ -108,50 +109,46 @@ func Open(ctx context.Context, o Options, publicURL string) (*Areas, error) {
 	if none, ok := sender.(mail.None); ok {
 		post = none // refuses at once, where a queue would accept and fail later
 	}
-	ring := keyring.New(db, sealer)
-	areas := &Areas{
-		Database:      db,
-		Keyring:       ring,
-		Auth:          auth.New(db, ring, post, publicURL),
-		Organizations: organization.New(db, post, publicURL),
-		Keys:          apikey.New(db, o.Logger),
-		Limiter:       throttle.New(db),
-		outgoing:      outgoing,
-	}
+	areas := &Areas{Database: db, outgoing: outgoing}
 	// A wrong master key must stop the server here, not the first sign-in.
-	if _, err := ring.Current(ctx, keyring.AccessToken); err != nil {
-		if errors.Is(err, secret.ErrSealBroken) {
-			err = fmt.Errorf("the master key is not the one this database was sealed with: %w", err)
-		}
+	if err := keyring.Check(ctx, db, sealer); err != nil {
 		return nil, errors.Join(err, areas.Close())
 	}
-	if areas.Audit, err = audit.Open(ctx, db, checkpointKeys(ring)); err != nil {
+	recent := decision.NewRecent()
+	log, err := audit.Open(ctx, db, checkpointKeys(db, sealer), recent)
+	if err != nil {
 		return nil, errors.Join(err, areas.Close())
 	}
 	if err := areas.openTelemetry(ctx, o); err != nil {
 		return nil, errors.Join(err, areas.Close())
 	}
-	areas.Policies = policy.New(db, spending{areas.Telemetry})
-	areas.Audit.AlsoErase(eraseCopies)
-	areas.Intent = intent.New(db, ring, sealer)
-	areas.Executions = execution.New(db, outcomes{areas.Intent, areas.Keys, db.Now}.sources())
-	areas.projector = projection.New(db, areas.Telemetry)
-	areas.Approvals = approval.New(db, approval.Sources{
+	areas.Audit = audit.New(log, eraseCopies)
+	areas.Keyring = keyring.New(db, log, sealer)
+	areas.Auth = auth.New(db, log, areas.Keyring, post, publicURL)
+	areas.Organizations = organization.New(db, log, post, publicURL)
+	areas.Keys = apikey.New(db, log, o.Logger)
+	areas.Limiter = throttle.New(db)
+	areas.Policies = policy.New(db, log, spending{areas.Telemetry})
+	areas.Intent = intent.New(db, log, areas.Keyring, sealer)
+	areas.Executions = execution.New(db, log, outcomes{areas.Intent, areas.Keys, db.Now}.sources())
+	areas.projector = projection.New(db, areas.Telemetry, recent)
+	areas.Approvals = approval.New(db, log, approval.Sources{
 		Approvers: organization.CountApprovers, Role: organization.RoleOf, Address: organization.Address,
 		Digest: outcomes{plans: areas.Intent}.digest,
 	})
-	areas.Enforcement = enforcement.New(db, areas.Policies, areas.Intent, areas.Approvals, areas.Organizations,
-		areas.Keys, o.Logger)
+	areas.Enforcement = enforcement.New(db, log, areas.Policies, areas.Intent,
+		areas.Approvals, areas.Organizations, areas.Keys, o.Logger)
 	areas.outbound = outbound.New(outbound.Options{Permits: o.Config.OutboundAllow})
-	areas.openNotifications(sealer, post, publicURL)
+	areas.openNotifications(log, sealer, post, publicURL)
 	areas.Forwarding = forwarding.New(forwarding.Options{
 		Database:  db,
+		Log:       log,
 		Telemetry: areas.Telemetry,
 		Sealer:    sealer,
 		Poster:    areas.outbound,
 		Version:   o.Version,
 	})
-	areas.openFederation(c, sealer, publicURL)
+	areas.openFederation(c, log, sealer, publicURL)
 	areas.openReplays()
 	if err := areas.openDrafting(c.Draft, c.OutboundAllow); err != nil {
 		return nil, errors.Join(err, areas.Close())
@@ -160,14 +157,15 @@ func Open(ctx context.Context, o Options, publicURL string) (*Areas, error) {
 }
 
 // openSignIn builds what lets people sign in with an account elsewhere.
-func (a *Areas) openFederation(c config.Config, sealer *secret.Sealer, publicURL string) {
+func (a *Areas) openFederation(c config.Config, log *audit.Log, sealer *secret.Sealer, publicURL string) {
 	a.Federation = federation.New(federation.Options{
 		Database:  a.Database,
+		Log:       log,
 		Sealer:    sealer,
 		Auth:      a.Auth,
 		Web:       a.outbound,
 		PublicURL: publicURL,
-		Members:   federation.Members{Role: organization.RoleFrom, Join: organization.Join},
+		Members:   federation.Members{Role: organization.RoleFrom, Join: a.Organizations.Join},
 		Keys:      a.Keys,
 		Google:    federation.Google{Issuer: c.GoogleIssuer, ClientID: c.GoogleClientID, Secret: c.GoogleClientSecret},
 		OpenToAll: c.SignUp == config.SignUpOpen,
@@ -175,9 +173,9 @@ func (a *Areas) openFederation(c config.Config, sealer *secret.Sealer, publicURL
 }
 
 // checkpointKeys gives the audit log, which the ring itself writes to, its key.
-func checkpointKeys(ring *keyring.Ring) audit.KeySource {
-	return func(ctx context.Context) (ed25519.PrivateKey, error) {
-		key, err := ring.Current(ctx, keyring.Checkpoint)
+func checkpointKeys(db *database.DB, sealer *secret.Sealer) audit.KeySource {
+	return func(ctx context.Context, log *audit.Log) (ed25519.PrivateKey, error) {
+		key, err := keyring.New(db, log, sealer).Current(ctx, keyring.Checkpoint)
 		return key.Private, err
 	}
 }

@@ -217,18 +217,21 @@ func beginEpochs(ctx context.Context, o database.Options, before replacedData) (
 	}
 	report.Logs = compare(before.heads, heads)
 	logs := slices.Sorted(maps.Keys(report.Logs))
+	audits := audit.Unsigned(db) // the server signs them when it starts
 	return report, db.Write(ctx, database.Change{Logs: logs, Do: func(ctx context.Context, tx *database.Tx) error {
 		for _, log := range logs {
-			if err := audit.BeginEpoch(ctx, tx, log, report.Logs[log]); err != nil {
+			if err := audits.BeginEpoch(ctx, tx, log, report.Logs[log]); err != nil {
 				return err
 			}
 		}
-		return report.endRevived(ctx, tx, before)
+		return report.endRevived(ctx, tx, audits, before)
 	}})
 }
 
 // endRevived ends what the backup brings back although it may have ended since.
-func (r *Restored) endRevived(ctx context.Context, tx *database.Tx, before replacedData) (err error) {
+func (r *Restored) endRevived(
+	ctx context.Context, tx *database.Tx, log *audit.Log, before replacedData,
+) (err error) {
 	if r.EndedSessions, err = auth.EndSessions(ctx, tx); err != nil {
 		return err
 	}
@@ -250,7 +253,7 @@ func (r *Restored) endRevived(ctx context.Context, tx *database.Tx, before repla
 	if r.KeysRevokedAgain, err = apikey.RevokeAgain(ctx, tx, before.revokedKeys); err != nil {
 		return err
 	}
-	r.ErasedAgain, err = audit.EraseAgain(ctx, tx, before.erased, eraseCopies)
+	r.ErasedAgain, err = log.EraseAgain(ctx, tx, before.erased, eraseCopies)
 	return err
 }
 

@@ -14,7 +14,6 @@ import (
 	"writ/internal/config"
 	"writ/internal/database"
 	"writ/internal/fault"
-	"writ/internal/organization"
 	"writ/internal/policy"
 	"writ/internal/policy/document"
 	"writ/internal/policy/template"
@@ -68,7 +67,7 @@ func (a *Areas) firstRun(ctx context.Context, c config.Config, url string) (*Fir
 			if empty, err := a.Auth.Empty(ctx, tx); err != nil || !empty {
 				return errors.Join(errNotEmpty, err)
 			}
-			if err := addFirst(ctx, tx, user, hash, first); err != nil {
+			if err := a.addFirst(ctx, tx, user, hash, first); err != nil {
 				return err
 			}
 			return first.keep(FirstRunPath(c))
@@ -87,22 +86,22 @@ func (a *Areas) firstRun(ctx context.Context, c config.Config, url string) (*Fir
 	return first, nil
 }
 
-func addFirst(ctx context.Context, tx *database.Tx, user auth.User, hash string, first *FirstRun) error {
+func (a *Areas) addFirst(ctx context.Context, tx *database.Tx, user auth.User, hash string, first *FirstRun) error {
 	now := tx.Now()
 	user.VerifiedAt = &now
 	operator := principal.Operator()
-	if err := auth.AddUser(ctx, tx, operator, &user, hash); err != nil {
+	if err := a.Auth.AddUser(ctx, tx, operator, &user, hash); err != nil {
 		return err
 	}
-	if _, err := organization.Add(ctx, tx, operator, first.OrganizationID, user.ID, firstOrganization); err != nil {
+	if _, err := a.Organizations.Add(ctx, tx, operator, first.OrganizationID, user.ID, firstOrganization); err != nil {
 		return err
 	}
-	key, err := apikey.Add(ctx, tx, operator, user.ID, apikey.NewKey{Name: firstKeyName, OrgID: first.OrganizationID})
+	key, err := a.Keys.Add(ctx, tx, operator, user.ID, apikey.NewKey{Name: firstKeyName, OrgID: first.OrganizationID})
 	if err != nil {
 		return err
 	}
 	// A draft: what counts is for the owner to say. Until then everything is denied.
-	starter, err := policy.Add(ctx, tx, operator, first.OrganizationID, starterPolicy())
+	starter, err := a.Policies.Add(ctx, tx, operator, first.OrganizationID, starterPolicy())
 	first.APIKey, first.PolicyID = key.Secret.Reveal(), starter.ID
 	return err
 }

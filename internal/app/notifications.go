@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"writ/internal/approval"
+	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/mail"
@@ -18,11 +19,11 @@ import (
 )
 
 // openNotifications builds what tells people of requests for approval.
-func (a *Areas) openNotifications(sealer *secret.Sealer, post mail.Sender, publicURL string) {
+func (a *Areas) openNotifications(log *audit.Log, sealer *secret.Sealer, post mail.Sender, publicURL string) {
 	if _, ok := post.(mail.None); ok {
 		post = nil
 	}
-	a.Webhooks = webhook.NewService(a.Database, sealer, a.outbound, publicURL)
+	a.Webhooks = webhook.NewService(a.Database, log, sealer, a.outbound, publicURL)
 	a.Notifications = notification.New(notification.Options{
 		Database: a.Database, Webhooks: a.Webhooks, Mail: post, PublicURL: publicURL,
 		Sources: notification.Sources{Events: a.approvalEvents, People: a.people},

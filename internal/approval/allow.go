@@ -120,7 +120,9 @@ const allowsOfKey = `a.key_id = $1 AND a.expires_at > $2 AND a.org_id = $3 AND a
 
 // FindAllow is a wider yes that lifts the hold or ask of a call, within the
 // transaction of its decision, or nil where there is none.
-func FindStanding(ctx context.Context, tx *database.Tx, call Call, want Requirement) (*StandingApproval, error) {
+func (s *Service) FindStanding(
+	ctx context.Context, tx *database.Tx, call Call, want Requirement,
+) (*StandingApproval, error) {
 	if !tx.HoldsLog(audit.LogOf(call.OrgID)) {
 		return nil, fmt.Errorf("look for a temporary allow: the change does not declare the log of organization %s",
 			call.OrgID)
@@ -134,7 +136,7 @@ func FindStanding(ctx context.Context, tx *database.Tx, call Call, want Requirem
 		if !a.Live(tx.Now()) || !a.lifts(call, want) {
 			continue
 		}
-		stands, err := a.stands(ctx, tx, rolesIn(tx))
+		stands, err := a.stands(ctx, tx, s.sources.Role)
 		if err != nil {
 			return nil, err
 		}
@@ -155,7 +157,9 @@ func (a *StandingApproval) stands(ctx context.Context, r database.Reader, roles 
 
 // UseAllow counts one use for a call that runs, and reports whether it could. A
 // request for that very call that waits is answered by it.
-func UseStanding(ctx context.Context, tx *database.Tx, a *StandingApproval, waiting *Request) (bool, error) {
+func (s *Service) UseStanding(
+	ctx context.Context, tx *database.Tx, a *StandingApproval, waiting *Request,
+) (bool, error) {
 	if !tx.HoldsLog(audit.LogOf(a.OrgID)) {
 		return false, fmt.Errorf("use a temporary allow: the change does not declare the log of organization %s",
 			a.OrgID)
@@ -172,11 +176,11 @@ func UseStanding(ctx context.Context, tx *database.Tx, a *StandingApproval, wait
 		if err := coverRequest(ctx, tx, waiting, a.ID); err != nil {
 			return false, err
 		}
-		if err := announce(ctx, tx, a.OrgID, waiting.ID, EventApproved, a.GivenBy); err != nil {
+		if err := s.announce(ctx, tx, a.OrgID, waiting.ID, EventApproved, a.GivenBy); err != nil {
 			return false, err
 		}
 	}
-	return true, announce(ctx, tx, a.OrgID, a.RequestID, EventUsed, a.KeyID)
+	return true, s.announce(ctx, tx, a.OrgID, a.RequestID, EventUsed, a.KeyID)
 }
 
 // wrapped keeps a cause, and is nil where there is none.
@@ -241,7 +245,7 @@ func (s *Service) Revoke(ctx context.Context, p principal.Principal, id string) 
 		if a = found[0]; !a.Live(tx.Now()) {
 			return nil
 		}
-		return revoke(ctx, tx, p, &a)
+		return s.revoke(ctx, tx, p, &a)
 	}})
 	if err != nil {
 		return StandingApproval{}, err
@@ -249,7 +253,7 @@ func (s *Service) Revoke(ctx context.Context, p principal.Principal, id string) 
 	return a, nil
 }
 
-func revoke(ctx context.Context, tx *database.Tx, p principal.Principal, a *StandingApproval) error {
+func (s *Service) revoke(ctx context.Context, tx *database.Tx, p principal.Principal, a *StandingApproval) error {
 	now := tx.Now()
 	a.RevokedAt, a.RevokedBy = &now, p.UserID
 	_, err := tx.Exec(ctx, `
@@ -259,10 +263,10 @@ func revoke(ctx context.Context, tx *database.Tx, p principal.Principal, a *Stan
 	if err != nil {
 		return fmt.Errorf("take back temporary allow %s: %w", a.ID, err)
 	}
-	if err := announce(ctx, tx, a.OrgID, a.RequestID, EventRevoked, p.UserID); err != nil {
+	if err := s.announce(ctx, tx, a.OrgID, a.RequestID, EventRevoked, p.UserID); err != nil {
 		return err
 	}
-	_, err = audit.Append(ctx, tx, audit.Entry{
+	_, err = s.log.Append(ctx, tx, audit.Entry{
 		Log:         audit.LogOf(a.OrgID),
 		Action:      "approval.revoked",
 		Actor:       p,

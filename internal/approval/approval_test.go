@@ -93,7 +93,8 @@ func TestRolesOfApprovers(t *testing.T) {
 		r := w.open(wanted)
 		_, err := w.approvals.Approve(t.Context(), w.person(principal.Approver), r.ID, approval.Approval{})
 		wantFault(t, "a lower role", err, fault.Forbidden)
-		if _, err := w.approvals.Approve(t.Context(), w.person(principal.Owner), r.ID, approval.Approval{}); err != nil {
+		if _, err := w.approvals.Approve(t.Context(), w.person(principal.Owner), r.ID,
+			approval.Approval{}); err != nil {
 			t.Errorf("a higher role: %v", err)
 		}
 	})
@@ -178,7 +179,7 @@ func TestARestoreBringsNoGrantBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.write(func(ctx context.Context, tx *database.Tx) error {
-			if found, err := approval.Find(ctx, tx, given.Call, hold); err != nil || found == nil ||
+			if found, err := w.approvals.Find(ctx, tx, given.Call, hold); err != nil || found == nil ||
 				!found.Granted(tx.Now()) {
 				t.Errorf("before: %+v, %v", found, err)
 			}
@@ -190,7 +191,7 @@ func TestARestoreBringsNoGrantBack(t *testing.T) {
 		})
 		w.write(func(ctx context.Context, tx *database.Tx) error {
 			for _, r := range []*approval.Request{waiting, given} {
-				if found, err := approval.Find(ctx, tx, r.Call, hold); err != nil || found != nil {
+				if found, err := w.approvals.Find(ctx, tx, r.Call, hold); err != nil || found != nil {
 					t.Errorf("after: %+v, %v", found, err)
 				}
 			}
@@ -205,10 +206,10 @@ func TestOnlyUnderTheLog(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		r := w.open(hold)
 		err := w.db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-			if _, err := approval.Find(ctx, tx, r.Call, hold); err == nil {
+			if _, err := w.approvals.Find(ctx, tx, r.Call, hold); err == nil {
 				t.Error("found without the log's lock")
 			}
-			if _, err := approval.Consume(ctx, tx, r, "d"); err == nil {
+			if _, err := w.approvals.Consume(ctx, tx, r, "d"); err == nil {
 				t.Error("consumed without the log's lock")
 			}
 			return nil
@@ -217,15 +218,15 @@ func TestOnlyUnderTheLog(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.write(func(ctx context.Context, tx *database.Tx) error {
-			if used, err := approval.Consume(ctx, tx, r, "d"); err != nil || used {
+			if used, err := w.approvals.Consume(ctx, tx, r, "d"); err != nil || used {
 				t.Errorf("a request without a grant was consumed: %t, %v", used, err)
 			}
 			without := r.Call
 			without.Digest = nil
-			if _, err := approval.Find(ctx, tx, without, hold); err == nil {
+			if _, err := w.approvals.Find(ctx, tx, without, hold); err == nil {
 				t.Error("found without a digest")
 			}
-			if _, err := approval.Open(ctx, tx, without, hold); err == nil {
+			if _, err := w.approvals.Open(ctx, tx, without, hold); err == nil {
 				t.Error("opened without a digest")
 			}
 			return nil
@@ -248,7 +249,7 @@ func TestTheLastAnswerCounts(t *testing.T) {
 			asked := w.held(approval.Call{Server: "bank", Tool: "pay", Email: "c@example.org"}, n, hold).Call
 			asked.Email = "" // it may be of any of them
 			w.write(func(ctx context.Context, tx *database.Tx) (err error) {
-				found, err = approval.Find(ctx, tx, asked, hold)
+				found, err = w.approvals.Find(ctx, tx, asked, hold)
 				return err
 			})
 			return found

@@ -12,6 +12,7 @@ import (
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/intent/plan"
+	"writ/internal/names"
 	"writ/internal/principal"
 	"writ/internal/redaction"
 )
@@ -33,14 +34,6 @@ type Asked struct {
 	// Admit is asked before a new request is opened, and not for one that is asked
 	// again: a throttle must not hit clients that poll. Nil admits.
 	Admit func(ctx context.Context) error
-}
-
-const maxName = 200 // bytes
-
-// isName reports whether text can be stored as a name, and is what it looks like:
-// people decide by it.
-func isName(text string) bool {
-	return len(text) <= maxName && utf8.ValidString(text) && !strings.ContainsFunc(text, plan.Hides)
 }
 
 // Ask finds the request that answers for what a client asks, or opens one. It
@@ -66,7 +59,7 @@ func (s *Service) Ask(ctx context.Context, p principal.Principal, a Asked) (r Re
 	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
 		ctx context.Context, tx *database.Tx,
 	) error {
-		r, opened, err = findOrOpen(ctx, tx, p, asked)
+		r, opened, err = s.findOrOpen(ctx, tx, p, asked)
 		return err
 	}})
 	if err != nil {
@@ -76,7 +69,9 @@ func (s *Service) Ask(ctx context.Context, p principal.Principal, a Asked) (r Re
 }
 
 // findOrOpen is Ask within its transaction.
-func findOrOpen(ctx context.Context, tx *database.Tx, p principal.Principal, asked Request) (Request, bool, error) {
+func (s *Service) findOrOpen(
+	ctx context.Context, tx *database.Tx, p principal.Principal, asked Request,
+) (Request, bool, error) {
 	known, err := findAsked(ctx, tx, asked, tx.Now())
 	if err != nil {
 		return Request{}, false, err
@@ -87,11 +82,11 @@ func findOrOpen(ctx context.Context, tx *database.Tx, p principal.Principal, ask
 		}
 		return *known, false, fillIn(ctx, tx, known, asked)
 	}
-	r, err := open(ctx, tx, asked, Requirement{Kind: Hold, Reason: "a client asks for approval"})
+	r, err := s.open(ctx, tx, asked, Requirement{Kind: Hold, Reason: "a client asks for approval"})
 	if err != nil {
 		return Request{}, false, err
 	}
-	entry, err := audit.Append(ctx, tx, audit.Entry{
+	entry, err := s.log.Append(ctx, tx, audit.Entry{
 		Log:         audit.LogOf(p.OrgID),
 		Action:      "approval.requested",
 		Actor:       p,
@@ -118,8 +113,8 @@ func (s *Service) readAsked(ctx context.Context, p principal.Principal, a Asked)
 		{"planId", &a.PlanID, &r.PlanID},
 	} {
 		text := strings.TrimSpace(*field.from)
-		if !isName(text) {
-			return Request{}, fault.Field(field.name, "must be at most %d bytes without control characters", maxName)
+		if !names.Valid(text) {
+			return Request{}, fault.Field(field.name, "must be at most %d bytes without control characters", names.MaxBytes)
 		}
 		if redaction.HoldsKey(text) {
 			return Request{}, fault.Field(field.name, "holds what looks like a key: send a name, it is kept as it is")

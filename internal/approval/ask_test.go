@@ -32,7 +32,7 @@ func (w *world) held(call approval.Call, arguments string, want approval.Require
 	call.Arguments = call.Canonical
 	call.Digest, _ = sources.Digest(w.t.Context(), w.org, call.Canonical)
 	w.write(func(ctx context.Context, tx *database.Tx) (err error) {
-		r, err = approval.Open(ctx, tx, call, want)
+		r, err = w.approvals.Open(ctx, tx, call, want)
 		return err
 	})
 	return r
@@ -176,7 +176,7 @@ func TestAskingWithoutArguments(t *testing.T) {
 				Tool:   "pay",
 				Digest: empty,
 			}
-			found, err := approval.Find(ctx, tx, call, approval.Requirement{Kind: approval.Hold})
+			found, err := w.approvals.Find(ctx, tx, call, approval.Requirement{Kind: approval.Hold})
 			if err != nil || found != nil {
 				t.Errorf("a decision found %+v, %v", found, err)
 			}
@@ -220,7 +220,7 @@ func TestAskingBadly(t *testing.T) {
 		}); strings.Contains(r.Arguments+r.AskedFor, "hunter2") {
 			t.Errorf("a secret is kept: %s", r.Arguments)
 		}
-		broken := approval.New(w.db, approval.Sources{
+		broken := approval.New(w.db, w.log, approval.Sources{
 			Digest: func(context.Context, string, string) ([]byte, error) { return nil, errors.New("away") },
 		})
 		if _, _, err := broken.Ask(t.Context(), w.key, approval.Asked{

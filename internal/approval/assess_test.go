@@ -17,7 +17,7 @@ func (w *world) openCall(call approval.Call) (r *approval.Request) {
 	w.t.Helper()
 	call.OrgID, call.KeyID, call.OwnerID, call.Digest = w.org, w.key.KeyID, w.ada.UserID, []byte(database.NewID())
 	w.write(func(ctx context.Context, tx *database.Tx) (err error) {
-		r, err = approval.Open(ctx, tx, call, hold)
+		r, err = w.approvals.Open(ctx, tx, call, hold)
 		return err
 	})
 	return r

@@ -11,6 +11,7 @@ import (
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/intent/plan"
+	"writ/internal/names"
 	"writ/internal/principal"
 )
 
@@ -41,7 +42,7 @@ func (s *Service) FindReleasable(
 		return nil, fault.New(fault.Forbidden, "this is asked with an API key of the scope %s, in an organization",
 			principal.RequestDelegation)
 	}
-	if !isName(q.Tool) || !isName(q.Email) {
+	if !names.Valid(q.Tool) || !names.Valid(q.Email) {
 		return nil, nil // nobody has asked for that
 	}
 	email := strings.ToLower(strings.TrimSpace(q.Email))
@@ -72,7 +73,7 @@ func (s *Service) Release(ctx context.Context, tx *database.Tx, r *Request, deci
 	if err != nil {
 		return nil, fmt.Errorf("find who approved request %s: %w", r.ID, err)
 	}
-	used, err := Consume(ctx, tx, r, decisionID)
+	used, err := s.Consume(ctx, tx, r, decisionID)
 	if err == nil && !used {
 		err = fmt.Errorf("release the grant of request %s: it was used at the same time", r.ID)
 	}
@@ -114,7 +115,7 @@ func (s *Service) MarkExecuted(ctx context.Context, p principal.Principal, id st
 		if err := updateExecuted(ctx, tx, &r); err != nil {
 			return err
 		}
-		_, err = audit.Append(ctx, tx, audit.Entry{
+		_, err = s.log.Append(ctx, tx, audit.Entry{
 			Log:         audit.LogOf(p.OrgID),
 			Action:      "approval.executed",
 			Actor:       p,

@@ -58,7 +58,7 @@ func TestMarkExecuted(t *testing.T) {
 			w.pass(1000)
 		}
 		w.write(func(ctx context.Context, tx *database.Tx) error {
-			if found, err := approval.Find(ctx, tx, r.Call, hold); err != nil || found != nil {
+			if found, err := w.approvals.Find(ctx, tx, r.Call, hold); err != nil || found != nil {
 				t.Errorf("executed, and still granted: %+v, %v", found, err)
 			}
 			return nil

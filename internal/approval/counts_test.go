@@ -31,7 +31,7 @@ func TestCounts(t *testing.T) {
 				Tool:    "t",
 				Digest:  []byte("d"),
 			}
-			if _, err := approval.Open(ctx, tx, call, hold); err != nil {
+			if _, err := w.approvals.Open(ctx, tx, call, hold); err != nil {
 				return err
 			}
 			return undone

@@ -77,7 +77,9 @@ func scanEvent(s database.Scanner) (e Event, err error) {
 
 // announce writes an event, and wakes who waits in this process once it is
 // committed. The log's lock makes its number the next.
-func announce(ctx context.Context, tx *database.Tx, orgID, requestID string, kind EventKind, actor string) error {
+func (s *Service) announce(
+	ctx context.Context, tx *database.Tx, orgID, requestID string, kind EventKind, actor string,
+) error {
 	if !tx.HoldsLog(audit.LogOf(orgID)) {
 		return fmt.Errorf("announce that request %s was %s: the change does not declare the log of organization %s",
 			requestID, kind, orgID)
@@ -92,17 +94,12 @@ func announce(ctx context.Context, tx *database.Tx, orgID, requestID string, kin
 	if err != nil {
 		return fmt.Errorf("announce that request %s was %s: %w", requestID, kind, err)
 	}
-	if bell, ok := tx.Shared(bellKey{}).(*bell); ok {
-		tx.AfterCommit(func() {
-			bell.counts.add(kind)
-			bell.ring(orgID)
-		})
-	}
+	tx.AfterCommit(func() {
+		s.bell.counts.add(kind)
+		s.bell.ring(orgID)
+	})
 	return nil
 }
-
-// bellKey finds the bell of this process from within a transaction.
-type bellKey struct{}
 
 // bell wakes who waits for events of an organization, in this process.
 type bell struct {

@@ -66,9 +66,9 @@ func TestEvents(t *testing.T) {
 		expect("second yes", vote(carol, approval.Approval{}), "approved")
 		expect("use", func() {
 			w.write(func(ctx context.Context, tx *database.Tx) error {
-				found, err := approval.Find(ctx, tx, r.Call, two)
+				found, err := w.approvals.Find(ctx, tx, r.Call, two)
 				if err == nil {
-					_, err = approval.Consume(ctx, tx, found, "d")
+					_, err = w.approvals.Consume(ctx, tx, found, "d")
 				}
 				return err
 			})
@@ -128,7 +128,7 @@ func TestNothingIsAnnouncedThatWasRolledBack(t *testing.T) {
 				Tool:    "pay",
 				Digest:  []byte{1},
 			}
-			if _, err := approval.Open(ctx, tx, call, hold); err != nil {
+			if _, err := w.approvals.Open(ctx, tx, call, hold); err != nil {
 				t.Error(err)
 			}
 			return fault.New(fault.Conflict, "after all not")

@@ -56,7 +56,7 @@ func (s *Service) expireIn(ctx context.Context, orgID string) error {
 			}
 			more = len(over) == expireSlice
 			for i := range over {
-				if err := expire(ctx, tx, &over[i]); err != nil {
+				if err := s.expire(ctx, tx, &over[i]); err != nil {
 					return err
 				}
 			}
@@ -70,17 +70,17 @@ func (s *Service) expireIn(ctx context.Context, orgID string) error {
 }
 
 // expire ends one request, under its log's lock.
-func expire(ctx context.Context, tx *database.Tx, r *Request) error {
+func (s *Service) expire(ctx context.Context, tx *database.Tx, r *Request) error {
 	changed, err := tx.Exec(ctx,
 		`UPDATE approval_request SET status = 'expired' WHERE org_id = $1 AND id = $2 AND status = 'pending'`, r.OrgID,
 		r.ID)
 	if err != nil || changed != 1 {
 		return wrapped("expire request "+r.ID, err)
 	}
-	if err := announce(ctx, tx, r.OrgID, r.ID, EventExpired, ""); err != nil {
+	if err := s.announce(ctx, tx, r.OrgID, r.ID, EventExpired, ""); err != nil {
 		return err
 	}
-	_, err = audit.Append(ctx, tx, audit.Entry{
+	_, err = s.log.Append(ctx, tx, audit.Entry{
 		Log:         audit.LogOf(r.OrgID),
 		Action:      "approval.expired",
 		Actor:       principal.Operator(),

@@ -64,7 +64,7 @@ func TestAskingAndCancellingIsBounded(t *testing.T) {
 			err = w.db.Write(t.Context(), database.Change{Logs: []string{w.org}, Do: func(
 				ctx context.Context, tx *database.Tx,
 			) (err error) {
-				r, err = approval.Open(ctx, tx, call, hold)
+				r, err = w.approvals.Open(ctx, tx, call, hold)
 				return err
 			}})
 			if err == nil {

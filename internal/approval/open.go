@@ -12,7 +12,7 @@ import (
 
 // Find is the request that answers for a call, within the transaction of its
 // decision, or nil where there is none.
-func Find(ctx context.Context, tx *database.Tx, call Call, want Requirement) (*Request, error) {
+func (s *Service) Find(ctx context.Context, tx *database.Tx, call Call, want Requirement) (*Request, error) {
 	if len(call.Digest) == 0 {
 		return nil, fmt.Errorf("look for an approval of %s.%s: the call has no digest", call.Server, call.Tool)
 	}
@@ -24,7 +24,7 @@ func Find(ctx context.Context, tx *database.Tx, call Call, want Requirement) (*R
 	if err != nil {
 		return nil, err
 	}
-	if requests, err = stillValid(ctx, tx, rolesIn(tx), requests); err != nil {
+	if requests, err = stillValid(ctx, tx, s.sources.Role, requests); err != nil {
 		return nil, err
 	}
 	rejected, err := selectRejected(ctx, tx, call, tx.Now())
@@ -65,15 +65,15 @@ func (r *Request) tellsMore(other *Request) bool {
 
 // Open asks for a yes, within the transaction of the decision that wants it. The
 // caller has not found one; the log's lock keeps others from opening it twice.
-func Open(ctx context.Context, tx *database.Tx, call Call, want Requirement) (*Request, error) {
+func (s *Service) Open(ctx context.Context, tx *database.Tx, call Call, want Requirement) (*Request, error) {
 	if len(call.Digest) == 0 {
 		return nil, fmt.Errorf("open a request for approval of %s.%s: the call has no digest", call.Server, call.Tool)
 	}
-	return open(ctx, tx, Request{Call: call, Via: ViaDecision}, want)
+	return s.open(ctx, tx, Request{Call: call, Via: ViaDecision}, want)
 }
 
 // open stores a request that waits, and announces it.
-func open(ctx context.Context, tx *database.Tx, r Request, want Requirement) (*Request, error) {
+func (s *Service) open(ctx context.Context, tx *database.Tx, r Request, want Requirement) (*Request, error) {
 	if want.Kind != Hold && want.Kind != Ask {
 		return nil, fmt.Errorf("open a request for approval of the kind %q: there is no such kind", want.Kind)
 	}
@@ -105,7 +105,7 @@ func open(ctx context.Context, tx *database.Tx, r Request, want Requirement) (*R
 	if err := insertRequest(ctx, tx, &r); err != nil {
 		return nil, err
 	}
-	return &r, announce(ctx, tx, r.OrgID, r.ID, EventOpened, r.KeyID)
+	return &r, s.announce(ctx, tx, r.OrgID, r.ID, EventOpened, r.KeyID)
 }
 
 // Repeat counts that a request which waits was asked again, within the
@@ -122,7 +122,7 @@ func Repeat(ctx context.Context, tx *database.Tx, r *Request) error {
 
 // Consume uses the grant of a request for a decision, once. It reports whether
 // it could: a grant that is used or over, or of another call, lets nothing run.
-func Consume(ctx context.Context, tx *database.Tx, r *Request, decisionID string) (bool, error) {
+func (s *Service) Consume(ctx context.Context, tx *database.Tx, r *Request, decisionID string) (bool, error) {
 	if !tx.HoldsLog(audit.LogOf(r.OrgID)) {
 		return false, fmt.Errorf("use an approval: the change does not declare the log of organization %s", r.OrgID)
 	}
@@ -140,7 +140,7 @@ func Consume(ctx context.Context, tx *database.Tx, r *Request, decisionID string
 	if changed != 1 {
 		return false, nil
 	}
-	return true, announce(ctx, tx, r.OrgID, r.ID, EventUsed, r.KeyID)
+	return true, s.announce(ctx, tx, r.OrgID, r.ID, EventUsed, r.KeyID)
 }
 
 // VoidAll ends every grant, request and wider yes, after a restore: a backup must

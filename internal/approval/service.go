@@ -29,16 +29,14 @@ type Sources struct {
 // Service answers and expires requests for approval.
 type Service struct {
 	db      *database.DB
+	log     *audit.Log
 	sources Sources
 	bell    *bell
 }
 
 // New makes a service. Make one a process: who waits is woken by it.
-func New(db *database.DB, sources Sources) *Service {
-	s := &Service{db: db, sources: sources, bell: &bell{}}
-	db.Share(bellKey{}, s.bell)
-	db.Share(rolesKey{}, sources.Role)
-	return s
+func New(db *database.DB, log *audit.Log, sources Sources) *Service {
+	return &Service{db: db, log: log, sources: sources, bell: &bell{}}
 }
 
 // What the audit log says of a request.
@@ -175,13 +173,13 @@ func (s *Service) change(ctx context.Context, p principal.Principal, id, note st
 		}
 		after = r
 		entry.Tool, entry.Kind, entry.Note, entry.Needed = r.Server+"."+r.Tool, r.Kind, note, r.Needed
-		if err := announce(ctx, tx, p.OrgID, r.ID, eventOf[action], p.ActorID()); err != nil {
+		if err := s.announce(ctx, tx, p.OrgID, r.ID, eventOf[action], p.ActorID()); err != nil {
 			return err
 		}
 		// Decisions read answers in their own transactions and remember none: an entry
 		// that had all of them judged anew would let who answers, or an agent that asks
 		// and cancels, keep a whole organization from being answered.
-		appended, err := audit.Append(ctx, tx, audit.Entry{
+		appended, err := s.log.Append(ctx, tx, audit.Entry{
 			Log:         audit.LogOf(p.OrgID),
 			Action:      action,
 			Actor:       p,

@@ -69,7 +69,7 @@ func (s *Service) SetSettings(ctx context.Context, p principal.Principal, to Set
 		if err := writeSettings(ctx, tx, p.OrgID, to); err != nil {
 			return err
 		}
-		_, err := audit.Append(ctx, tx, audit.Entry{
+		_, err := s.log.Append(ctx, tx, audit.Entry{
 			Log: audit.LogOf(p.OrgID), Action: "approval.settings_changed", Actor: p,
 			Subject: audit.Subject{Type: "organization", ID: p.OrgID},
 			Payload: map[string]any{

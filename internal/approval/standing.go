@@ -32,15 +32,6 @@ func (of RoleOf) cached() RoleOf {
 	}
 }
 
-// rolesKey finds the RoleOf of this process from within a transaction.
-type rolesKey struct{}
-
-// rolesIn is that of the transaction's process; nil where there is none.
-func rolesIn(tx *database.Tx) RoleOf {
-	roles, _ := tx.Shared(rolesKey{}).(RoleOf)
-	return roles
-}
-
 // mayStill reports whether a person who said yes could say it now: a yes counts
 // while who said it is in the organization, with the role that it took. An ask is
 // answered by the owner of the key, whatever their role.

@@ -37,7 +37,7 @@ func TestAYesEndsWithTheRightToSayIt(t *testing.T) {
 		}
 		find := func(call approval.Call, want approval.Requirement) (found *approval.Request) {
 			w.write(func(ctx context.Context, tx *database.Tx) (err error) {
-				found, err = approval.Find(ctx, tx, call, want)
+				found, err = w.approvals.Find(ctx, tx, call, want)
 				return err
 			})
 			return found
@@ -54,7 +54,7 @@ func TestAYesEndsWithTheRightToSayIt(t *testing.T) {
 		w.approve(bob, wide.ID, approval.Approval{Scope: approval.Scope{Kind: approval.Minutes, Minutes: 60}})
 		lifts := func() (found *approval.StandingApproval) {
 			w.write(func(ctx context.Context, tx *database.Tx) (err error) {
-				found, err = approval.FindStanding(ctx, tx, wide.Call, hold)
+				found, err = w.approvals.FindStanding(ctx, tx, wide.Call, hold)
 				return err
 			})
 			return found

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"writ/internal/approval"
+	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
 	"writ/internal/fault"
@@ -21,6 +22,7 @@ type world struct {
 	t         *testing.T
 	db        *database.DB
 	clock     *atomic.Int64 // microseconds; it stands still until it is moved
+	log       *audit.Log
 	approvals *approval.Service
 	org       string
 	ada       principal.Principal
@@ -47,11 +49,13 @@ func each(t *testing.T, body func(t *testing.T, w *world)) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = db.Close() })
+		log := audit.Unsigned(db)
 		w := &world{
 			t:         t,
 			db:        db,
+			log:       log,
 			clock:     clock,
-			approvals: approval.New(db, sources),
+			approvals: approval.New(db, log, sources),
 			org:       database.NewID(),
 		}
 		w.exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`, w.org)
@@ -108,7 +112,7 @@ func (w *world) open(want approval.Requirement) (r *approval.Request) {
 		Digest:  []byte(database.NewID()),
 	}
 	w.write(func(ctx context.Context, tx *database.Tx) (err error) {
-		r, err = approval.Open(ctx, tx, call, want)
+		r, err = w.approvals.Open(ctx, tx, call, want)
 		return err
 	})
 	return r

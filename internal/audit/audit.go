@@ -62,6 +62,8 @@ type Entry struct {
 	// Every other entry raises the log's generation, which tells all replicas
 	// that what they remember of the organization is old.
 	Observation bool
+	// Note is handed to the log's follower once the entry is committed; nil: nothing.
+	Note any
 }
 
 // Canonical is a payload that its maker has written in canonical JSON, before the
@@ -126,11 +128,11 @@ func (a *Appended) Receipt() (ledger.Receipt, error) {
 }
 
 // Append adds the entry to its log within tx.
-func Append(ctx context.Context, tx *database.Tx, e Entry) (*Appended, error) {
+func (l *Log) Append(ctx context.Context, tx *database.Tx, e Entry) (*Appended, error) {
 	if !tx.HoldsLog(e.Log) {
 		return nil, fmt.Errorf("append %s to log %s: the change does not declare that log", e.Action, e.Log)
 	}
-	r, err := runningIn(ctx, tx, e.Log)
+	r, err := l.runningIn(ctx, tx, e.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -152,6 +154,9 @@ func Append(ctx context.Context, tx *database.Tx, e Entry) (*Appended, error) {
 	added := &Appended{Index: record.Index, Leaf: ledger.LeafHash(text), in: r}
 	r.rows = append(r.rows, entryRow(&record, text, payload, salt, added.Leaf))
 	r.tree.Add(added.Leaf)
+	if e.Note != nil {
+		r.notes = append(r.notes, e.Note)
+	}
 	if !e.Observation {
 		r.head.Generation++
 	}

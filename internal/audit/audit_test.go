@@ -27,13 +27,14 @@ func entry(log string, n int) audit.Entry {
 }
 
 func appendTo(ctx context.Context, db *database.DB, entries ...audit.Entry) error {
+	log := audit.Unsigned(db)
 	var logs []string
 	for _, e := range entries {
 		logs = append(logs, e.Log)
 	}
 	return db.Write(ctx, database.Change{Logs: logs, Do: func(ctx context.Context, tx *database.Tx) error {
 		for _, e := range entries {
-			if _, err := audit.Append(ctx, tx, e); err != nil {
+			if _, err := log.Append(ctx, tx, e); err != nil {
 				return err
 			}
 		}
@@ -138,7 +139,7 @@ func TestAppendNeedsTheDeclaredLog(t *testing.T) {
 		err := db.Write(t.Context(), database.Change{Logs: []string{"other"}, Do: func(
 			ctx context.Context, tx *database.Tx,
 		) error {
-			_, err := audit.Append(ctx, tx, entry("org", 1))
+			_, err := audit.Unsigned(db).Append(ctx, tx, entry("org", 1))
 			return err
 		}})
 		if err == nil || !strings.Contains(err.Error(), "declare") {
@@ -171,7 +172,7 @@ func TestFailedChangeLeavesNoEntry(t *testing.T) {
 		err := db.Write(t.Context(), database.Change{Logs: []string{"org"}, Do: func(
 			ctx context.Context, tx *database.Tx,
 		) error {
-			if _, err := audit.Append(ctx, tx, entry("org", 2)); err != nil {
+			if _, err := audit.Unsigned(db).Append(ctx, tx, entry("org", 2)); err != nil {
 				return err
 			}
 			return fmt.Errorf("no")
@@ -218,7 +219,7 @@ func TestBeginEpoch(t *testing.T) {
 		err := db.Write(t.Context(), database.Change{Logs: []string{"org"}, Do: func(
 			ctx context.Context, tx *database.Tx,
 		) error {
-			return audit.BeginEpoch(ctx, tx, "org", audit.Lost{Known: true, Entries: 5})
+			return audit.Unsigned(db).BeginEpoch(ctx, tx, "org", audit.Lost{Known: true, Entries: 5})
 		}})
 		if err != nil {
 			t.Fatal(err)

@@ -22,7 +22,7 @@ func benchDB(b *testing.B, entries int) (*database.DB, *audit.Service) {
 	}
 	b.Cleanup(func() { db.Close() })
 	s := open(b, db)
-	fill(b, db, "org", 0, entries)
+	fill(b, db, s.Log, "org", 0, entries)
 	return db, s
 }
 
@@ -31,16 +31,17 @@ func benchDB(b *testing.B, entries int) (*database.DB, *audit.Service) {
 // compare the sizes.
 func BenchmarkAppend(b *testing.B) {
 	for _, entries := range []int{1_000, 100_000, 1_000_000} {
-		db := sync.OnceValue(func() *database.DB { db, _ := benchDB(b, entries); return db }) // once for all rounds
+		// once for all rounds
+		open := sync.OnceValues(func() (*database.DB, *audit.Service) { return benchDB(b, entries) })
 		b.Run(fmt.Sprint(entries), func(b *testing.B) {
-			db := db()
+			db, s := open()
 			var n atomic.Int64
 			b.SetParallelism(32)
 			b.ReportAllocs()
 			b.ResetTimer()
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
-					appended, err := decide(context.Background(), db, decision("org", int(n.Add(1))))
+					appended, err := decide(context.Background(), db, s.Log, decision("org", int(n.Add(1))))
 					if err != nil {
 						b.Error(err)
 						return
@@ -58,8 +59,8 @@ func BenchmarkAppend(b *testing.B) {
 
 // BenchmarkReceipt makes a receipt of a committed entry.
 func BenchmarkReceipt(b *testing.B) {
-	db, _ := benchDB(b, 1000)
-	appended := mustDecide(b, db, decision("org", 1))
+	db, s := benchDB(b, 1000)
+	appended := mustDecide(b, db, s.Log, decision("org", 1))
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := appended[0].Receipt(); err != nil {

@@ -24,8 +24,8 @@ type Lost struct {
 // BeginEpoch continues a log after a restore. The epoch is part of every later
 // record and of the log's origin, and the first entry of it says what is gone:
 // a log that silently went on from an older size would be a fork.
-func BeginEpoch(ctx context.Context, tx *database.Tx, log string, lost Lost) error {
-	r, err := runningIn(ctx, tx, log)
+func (l *Log) BeginEpoch(ctx context.Context, tx *database.Tx, log string, lost Lost) error {
+	r, err := l.runningIn(ctx, tx, log)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func BeginEpoch(ctx context.Context, tx *database.Tx, log string, lost Lost) err
 	// left to compare with, must not begin the same epoch twice.
 	r.head.Epoch = max(r.head.Epoch+1, lost.Epoch+1, tx.Now().Unix())
 	lost.From = r.tree.Size()
-	_, err = Append(ctx, tx, Entry{
+	_, err = l.Append(ctx, tx, Entry{
 		Log: log, Action: ledger.Restored, Actor: principal.Operator(),
 		Subject: Subject{Type: "log", ID: log}, Payload: lost,
 	})

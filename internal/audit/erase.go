@@ -26,25 +26,21 @@ const (
 // never erased.
 const aboutTheLog = `('` + ledger.Restored + `', '` + actionErased + `', '` + actionRetired + `')`
 
-// Eraser takes away what other tables copy of payloads, within the transaction that
-// erases them.
+// Eraser erases what other tables copy of payloads, in the transaction that erases
+// them.
 type Eraser func(ctx context.Context, tx *database.Tx, log string, positions []int64) error
 
-// AlsoErase has the copies of payloads go with them. It is called before the
-// service is used.
-func (s *Service) AlsoErase(also Eraser) { s.also = also }
-
-// erasePayload takes a payload away, and its copies.
-func erasePayload(ctx context.Context, tx *database.Tx, log string, index int64, also Eraser) error {
+// erasePayload erases a payload and its copies.
+func (l *Log) erasePayload(ctx context.Context, tx *database.Tx, log string, index int64, copies Eraser) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE audit_entry
 		SET payload = NULL, salt = NULL
 		WHERE log = $1 AND position = $2`, log, index)
-	if f, ok := tx.Shared(followerKey{}).(Follower); ok {
-		tx.AfterCommit(func() { f.Erased(log) })
+	if l.follower != nil {
+		tx.AfterCommit(func() { l.follower.Erased(log) })
 	}
-	if err == nil && also != nil {
-		err = also(ctx, tx, log, []int64{index})
+	if err == nil && copies != nil {
+		err = copies(ctx, tx, log, []int64{index})
 	}
 	if err != nil {
 		return fmt.Errorf("erase the payload of entry %d of log %s: %w", index, log, err)
@@ -64,10 +60,10 @@ func (s *Service) ErasePayload(
 		if err != nil || !present {
 			return err
 		}
-		if err := erasePayload(ctx, tx, log, index, s.also); err != nil {
+		if err := s.erasePayload(ctx, tx, log, index, s.copies); err != nil {
 			return err
 		}
-		_, err = Append(ctx, tx, Entry{
+		_, err = s.Append(ctx, tx, Entry{
 			Log: log, Action: actionErased, Actor: p, Subject: Subject{Type: "entry", ID: strconv.FormatInt(index, 10)},
 			Payload: map[string]any{"reason": reason}, Observation: true,
 		})
@@ -134,11 +130,11 @@ func (s *Service) retireSome(ctx context.Context, log string, cutoff int64) (don
 			return nil
 		}
 		for _, entry := range old {
-			if err := erasePayload(ctx, tx, log, entry.position, s.also); err != nil {
+			if err := s.erasePayload(ctx, tx, log, entry.position, s.copies); err != nil {
 				return err
 			}
 		}
-		_, err = Append(ctx, tx, Entry{
+		_, err = s.Append(ctx, tx, Entry{
 			Log: log, Action: actionRetired, Actor: principal.Operator(), Subject: Subject{Type: "log", ID: log},
 			Payload: map[string]any{"before": cutoff, "entries": len(old)}, Observation: true,
 		})

@@ -21,8 +21,8 @@ func TestErasePayload(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		s := open(t, db)
-		fill(t, db, "org", 0, 5)
-		fill(t, db, "other", 0, 5)
+		fill(t, db, s.Log, "org", 0, 5)
+		fill(t, db, s.Log, "other", 0, 5)
 		earlier, err := s.Checkpoint(t.Context(), "org")
 		if err != nil {
 			t.Fatal(err)
@@ -58,11 +58,11 @@ func TestErasePayloadRefuses(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		s := open(t, db)
-		fill(t, db, "org", 0, 2)
+		fill(t, db, s.Log, "org", 0, 2)
 		err := db.Write(t.Context(), database.Change{Logs: []string{"org"}, Do: func(
 			ctx context.Context, tx *database.Tx,
 		) error {
-			return audit.BeginEpoch(ctx, tx, "org", audit.Lost{})
+			return s.BeginEpoch(ctx, tx, "org", audit.Lost{})
 		}})
 		if err != nil {
 			t.Fatal(err)
@@ -97,10 +97,10 @@ func TestRetirePayloads(t *testing.T) {
 		o.Now = c.Now
 		db := dbtest.Open(t, o)
 		s := open(t, db)
-		fill(t, db, "org", 0, 600) // more than two slices, many of one instant
+		fill(t, db, s.Log, "org", 0, 600) // more than two slices, many of one instant
 		c.now = c.now.Add(24 * time.Hour)
-		fill(t, db, "org", 600, 10)
-		fill(t, db, "other", 0, 1)
+		fill(t, db, s.Log, "org", 600, 10)
+		fill(t, db, s.Log, "other", 0, 1)
 		c.now = c.now.Add(12 * time.Hour)
 		for range 2 { // a second run finds nothing
 			if err := s.RetirePayloads(t.Context(), 24*time.Hour); err != nil {
@@ -129,7 +129,7 @@ func TestExportWithoutPayloads(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		s := open(t, db)
-		fill(t, db, "org", 0, 1203) // several pages
+		fill(t, db, s.Log, "org", 0, 1203) // several pages
 		report := export(t, s, "org", "", audit.ExportOptions{Since: 700, WithoutPayloads: true})
 		if report.From != 700 || report.Erased != 503 || report.Payloads != 0 || report.Size != 1203 {
 			t.Errorf("report = %+v", report)
@@ -142,7 +142,7 @@ func TestRestoredLog(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		s := open(t, db)
-		fill(t, db, "org", 0, 5)
+		fill(t, db, s.Log, "org", 0, 5)
 		earlier, err := s.Checkpoint(t.Context(), "org")
 		if err != nil {
 			t.Fatal(err)
@@ -150,12 +150,12 @@ func TestRestoredLog(t *testing.T) {
 		err = db.Write(t.Context(), database.Change{Logs: []string{"org"}, Do: func(
 			ctx context.Context, tx *database.Tx,
 		) error {
-			return audit.BeginEpoch(ctx, tx, "org", audit.Lost{Known: true, Entries: 3})
+			return s.BeginEpoch(ctx, tx, "org", audit.Lost{Known: true, Entries: 3})
 		}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		fill(t, db, "org", 5, 2)
+		fill(t, db, s.Log, "org", 5, 2)
 		report := export(t, s, "org", earlier, audit.ExportOptions{})
 		if len(report.Restores) != 1 || report.Restores[0].Index != 5 || report.Restores[0].Lost != 3 ||
 			report.Epoch != report.Restores[0].Epoch {
@@ -186,7 +186,7 @@ func TestErasedIsGoneFromTheFile(t *testing.T) {
 			s := open(t, db)
 			secret := decision("org", 1)
 			secret.Payload = map[string]any{"n": strings.Repeat("a person's words ", size)}
-			mustDecide(t, db, secret, decision("org", 2))
+			mustDecide(t, db, s.Log, secret, decision("org", 2))
 			if err := s.ErasePayload(t.Context(), owner, "org", 0, ""); err != nil {
 				t.Fatal(err)
 			}

@@ -53,7 +53,9 @@ func ReadErased(ctx context.Context, r database.Reader) (all []Erased, err error
 
 // EraseAgain erases, after a restore, what was erased since the backup was made,
 // and records that it did. Entries that are others by now, or gone, are left alone.
-func EraseAgain(ctx context.Context, tx *database.Tx, all []Erased, also Eraser) (count int, err error) {
+func (l *Log) EraseAgain(
+	ctx context.Context, tx *database.Tx, all []Erased, copies Eraser,
+) (count int, err error) {
 	for _, erased := range all {
 		entries, err := ReadEntries(ctx, tx, erased.Log, erased.Index, 1)
 		if err != nil {
@@ -63,10 +65,10 @@ func EraseAgain(ctx context.Context, tx *database.Tx, all []Erased, also Eraser)
 			entries[0].Payload == "" {
 			continue
 		}
-		if err := erasePayload(ctx, tx, erased.Log, erased.Index, also); err != nil {
+		if err := l.erasePayload(ctx, tx, erased.Log, erased.Index, copies); err != nil {
 			return 0, err
 		}
-		_, err = Append(ctx, tx, Entry{
+		_, err = l.Append(ctx, tx, Entry{
 			Log: erased.Log, Action: actionErased, Actor: principal.Operator(),
 			Subject: Subject{Type: "entry", ID: strconv.FormatInt(erased.Index, 10)},
 			Payload: map[string]any{"reason": "it was erased before a backup brought it back"}, Observation: true,

@@ -35,7 +35,7 @@ func (s *Service) Export(ctx context.Context, w io.Writer, log string, o ExportO
 	if o.Since < 0 || o.Since > head.Size {
 		return fault.Field("since", "must be from 0 to the number of entries, %d", head.Size)
 	}
-	now := s.current.Load()
+	now := s.signer.Load()
 	if head.Checkpoint, err = now.resign(&head); err != nil {
 		return err
 	}

@@ -14,10 +14,9 @@ import (
 
 // Head is the present state of a log.
 type Head struct {
-	Log        string
-	Size       int64
-	Generation int64
-	Epoch      int64
+	Log  string
+	Size int64
+	Version
 	// Checkpoint is the signed checkpoint of this very size, empty where whoever
 	// appended last had no key.
 	Checkpoint string
@@ -34,19 +33,18 @@ type running struct {
 	tree *ledger.Growth
 	rows [][]any // of the new entries, written together before the commit
 
+	notes []any // for the follower
+
 	// Set at the end of the transaction, and read only after it.
 	grown     *ledger.Grown
 	committed bool
 }
 
-// runningKey finds a log among the locals of a transaction.
-type runningKey string
-
 // runningIn is a log for the length of the transaction: its head is read once
 // under the log's lock, and written once before the commit.
-func runningIn(ctx context.Context, tx *database.Tx, log string) (*running, error) {
-	r := tx.Local(runningKey(log), func() any { return &running{} }).(*running)
-	if r.tree != nil {
+func (l *Log) runningIn(ctx context.Context, tx *database.Tx, log string) (*running, error) {
+	all := l.running.In(tx)
+	if r := (*all)[log]; r != nil {
 		return r, nil
 	}
 	head, err := scanHead(tx.QueryRowOften(ctx, selectHead, log), log)
@@ -59,60 +57,54 @@ func runningIn(ctx context.Context, tx *database.Tx, log string) (*running, erro
 		}
 		head.Log = log
 	}
-	r.head, r.tree = head, ledger.Grow(head.frontier)
-	tx.BeforeCommit(func(ctx context.Context) error { return r.finish(ctx, tx) })
-	f, followed := tx.Shared(followerKey{}).(Follower)
+	r := &running{head: head, tree: ledger.Grow(head.frontier)}
+	if *all == nil {
+		*all = map[string]*running{}
+	}
+	(*all)[log] = r
+	tx.BeforeCommit(func(ctx context.Context) error { return r.finish(ctx, tx, l.signer.Load()) })
 	tx.AfterCommit(func() {
 		r.committed = true
-		if followed {
-			f.Committed(log, r.head.Epoch, head.Size, r.head.Size)
+		if l.follower != nil {
+			l.follower.Committed(log, r.head.Epoch, head.Size, r.head.Size, r.notes)
 		}
 	})
 	return r, nil
 }
 
 // Follower is told of what this process appended, commit by commit, before those
-// who wait for the commit are answered: the entries of a log from one index to before
-// another.
+// who wait for the commit are answered.
 type Follower interface {
-	Committed(log string, epoch, from, to int64)
-	// Erased tells that payloads of a log are gone.
+	// Committed: a log has new entries, from one index to before another, with these
+	// notes in their order.
+	Committed(log string, epoch, from, to int64, notes []any)
+	// Erased: payloads of a log are gone.
 	Erased(log string)
 }
 
-// followerKey finds it among what a database shares.
-type followerKey struct{}
-
-// Follow has one follower told from now on.
-func Follow(db *database.DB, f Follower) { db.Share(followerKey{}, f) }
-
-// Stamp is the generation and epoch of a log within a transaction that holds its
-// lock: that of the stored head and all that this transaction has changed since,
-// which no reader of the row can see. A decision that was prepared at an older one
-// is prepared again.
-func Stamp(ctx context.Context, tx *database.Tx, log string) (generation, epoch int64, err error) {
+// Version is that of a log within a transaction that holds its lock: the stored head
+// and all that this transaction has changed since, which no reader of the row can
+// see. A decision that was prepared at an older one is prepared again.
+func (l *Log) Version(ctx context.Context, tx *database.Tx, log string) (Version, error) {
 	if !tx.HoldsLog(log) {
-		return 0, 0, fmt.Errorf("read the generation of log %s: the change does not declare that log", log)
+		return Version{}, fmt.Errorf("read the generation of log %s: the change does not declare that log", log)
 	}
-	r, err := runningIn(ctx, tx, log)
+	r, err := l.runningIn(ctx, tx, log)
 	if err != nil {
-		return 0, 0, err
+		return Version{}, err
 	}
-	return r.head.Generation, r.head.Epoch, nil
+	return r.head.Version, nil
 }
 
 // finish signs the log as it will be and writes its new entries, its head and the
 // tiles that became complete. Entries of one commit share statements: one for each
 // would cost a decision as much again.
-func (r *running) finish(ctx context.Context, tx *database.Tx) error {
+func (r *running) finish(ctx context.Context, tx *database.Tx, s *signer) (err error) {
 	r.grown = r.tree.End()
 	before := r.head.Size
-	r.head.Size, r.head.frontier, r.head.Checkpoint = r.tree.Size(), r.tree.Frontier(), ""
-	if s, ok := tx.Shared(signerKey{}).(*signer); ok {
-		var err error
-		if r.head.Checkpoint, err = s.sign(&r.head, r.grown.Root()); err != nil {
-			return err
-		}
+	r.head.Size, r.head.frontier = r.tree.Size(), r.tree.Frontier()
+	if r.head.Checkpoint, err = s.sign(&r.head, r.grown.Root()); err != nil {
+		return err
 	}
 	if err := insertEntries(ctx, tx, r.rows); err != nil {
 		return fmt.Errorf("append to log %s: %w", r.head.Log, err)
@@ -126,14 +118,17 @@ func (r *running) finish(ctx context.Context, tx *database.Tx) error {
 // signer signs the checkpoints of all logs of an installation.
 type signer struct {
 	installation string
-	key          note.Signer
-	public       string // of the key, as a note verifier
+	key          note.Signer // nil: this log signs nothing
+	public       string      // of the key, as a note verifier
 }
 
-// signerKey finds it among what a database shares.
-type signerKey struct{}
-
 func (s *signer) sign(h *Head, root ledger.Hash) (string, error) {
+	switch {
+	case s == nil:
+		return "", errNotOpened
+	case s.key == nil:
+		return "", nil
+	}
 	origin := ledger.Origin{Installation: s.installation, Log: h.Log, Epoch: h.Epoch}
 	return ledger.Checkpoint{Origin: origin, Size: h.Size, Root: root}.Sign(s.key)
 }

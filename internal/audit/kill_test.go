@@ -38,13 +38,13 @@ func appendForEver(where string) {
 	fail(json.Unmarshal([]byte(where), &o))
 	db, err := database.Open(context.Background(), o)
 	fail(err)
-	_, err = audit.Open(context.Background(), db, withKey(checkpointKey))
+	log, err := audit.Open(context.Background(), db, withKey(checkpointKey), nil)
 	fail(err)
 	receipts := make(chan ledger.Receipt)
 	for caller := range 8 {
 		go func() {
 			for i := 0; ; i++ {
-				appended, err := decide(context.Background(), db, decision("org", 1000*i+caller))
+				appended, err := decide(context.Background(), db, log, decision("org", 1000*i+caller))
 				fail(err)
 				receipt, err := appended[0].Receipt()
 				fail(err)

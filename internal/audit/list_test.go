@@ -55,9 +55,9 @@ func TestEntriesByEveryFilter(t *testing.T) {
 			if i%10 == 9 {
 				e = entry("org", i)
 			}
-			mustDecide(t, db, e, decision("other", i))
+			mustDecide(t, db, s.Log, e, decision("other", i))
 		}
-		mustDecide(t, db, hostile)
+		mustDecide(t, db, s.Log, hostile)
 		want := func(keep func(i int) bool) (indexes []int64) {
 			for i := 29; i >= 0; i-- {
 				if keep(i) {
@@ -128,7 +128,7 @@ func TestEntriesSayWhatWasDecided(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		s := open(t, db)
-		mustDecide(t, db, decision("org", 1))
+		mustDecide(t, db, s.Log, decision("org", 1))
 		p, err := s.Entries(t.Context(), "org", audit.Filter{})
 		if err != nil || len(p.Items) != 1 {
 			t.Fatalf("%v, %v", p, err)
@@ -148,7 +148,7 @@ func TestEntriesRefuse(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		s := open(t, db)
-		fill(t, db, "org", 0, 3)
+		fill(t, db, s.Log, "org", 0, 3)
 		p, err := s.Entries(t.Context(), "org", audit.Filter{Limit: 1})
 		if err != nil {
 			t.Fatal(err)
@@ -181,7 +181,7 @@ func TestTheClockMayGoBack(t *testing.T) {
 		s := open(t, db)
 		for i, jump := range []time.Duration{0, 24 * time.Hour, -72 * time.Hour, 8760 * time.Hour} {
 			c.now = c.now.Add(jump)
-			mustDecide(t, db, decision("org", i))
+			mustDecide(t, db, s.Log, decision("org", i))
 		}
 		if report := export(t, s, "org", "", audit.ExportOptions{}); report.Size != 4 {
 			t.Errorf("%d entries", report.Size)

@@ -18,8 +18,8 @@ func TestProofsFromTiles(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		s := open(t, db)
-		fill(t, db, "other", 0, 3)
-		fill(t, db, "org", 0, 777)
+		fill(t, db, s.Log, "other", 0, 3)
+		fill(t, db, s.Log, "org", 0, 777)
 		roots := map[int64]ledger.Hash{}
 		leaves := map[int64]ledger.Hash{}
 		var tree ledger.Frontier
@@ -74,7 +74,7 @@ func TestProofsRefuse(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		s := open(t, db)
-		fill(t, db, "org", 0, 10)
+		fill(t, db, s.Log, "org", 0, 10)
 		ctx := t.Context()
 		for name, c := range map[string]struct {
 			call func() error
@@ -128,10 +128,10 @@ func TestProofsRefuse(t *testing.T) {
 func TestTilesOfAnOlderLog(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		fill(t, db, "org", 0, 700)
+		fill(t, db, audit.Unsigned(db), "org", 0, 700)
 		remove(t, db, `DELETE FROM audit_tile`)
 		s := open(t, db)
-		fill(t, db, "org", 700, 100)
+		fill(t, db, s.Log, "org", 700, 100)
 		for _, index := range []int64{3, 300, 799} {
 			if _, _, err := s.Entry(t.Context(), "org", index); err != nil {
 				t.Errorf("entry %d: %v", index, err)
@@ -152,7 +152,7 @@ func TestAlteredStorage(t *testing.T) {
 			t.Parallel()
 			dbtest.Each(t, func(t *testing.T, db *database.DB) {
 				s := open(t, db)
-				fill(t, db, "org", 0, 300)
+				fill(t, db, s.Log, "org", 0, 300)
 				remove(t, db, statement)
 				if _, _, err := s.Entry(t.Context(), "org", 1); err == nil {
 					t.Error("it is proved")

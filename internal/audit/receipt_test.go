@@ -20,7 +20,8 @@ import (
 func TestReceipts(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		keys := keysOf(t, open(t, db))
+		s := open(t, db)
+		keys := keysOf(t, s)
 		n := 0
 		for size := 1; size <= 12; size++ {
 			var entries []audit.Entry
@@ -28,7 +29,7 @@ func TestReceipts(t *testing.T) {
 				entries = append(entries, decision("org", n))
 				n++
 			}
-			for _, a := range mustDecide(t, db, entries...) {
+			for _, a := range mustDecide(t, db, s.Log, entries...) {
 				receipt, err := a.Receipt()
 				if err != nil {
 					t.Fatal(err)
@@ -57,7 +58,7 @@ func TestConcurrentDecisionsShareCheckpoints(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 120 {
 			wg.Go(func() {
-				appended, err := decide(context.Background(), db, decision(fmt.Sprint("org", i%3), i))
+				appended, err := decide(context.Background(), db, s.Log, decision(fmt.Sprint("org", i%3), i))
 				if err != nil {
 					t.Error(err)
 					return
@@ -86,7 +87,7 @@ func TestNoReceiptWithoutCommit(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		s := open(t, db)
-		fill(t, db, "org", 0, 3)
+		fill(t, db, s.Log, "org", 0, 3)
 		before, err := s.Checkpoint(t.Context(), "org")
 		if err != nil {
 			t.Fatal(err)
@@ -96,7 +97,7 @@ func TestNoReceiptWithoutCommit(t *testing.T) {
 		err = db.Write(t.Context(), database.Change{Logs: []string{"org"}, Do: func(
 			ctx context.Context, tx *database.Tx,
 		) error {
-			if early, err = audit.Append(ctx, tx, decision("org", 3)); err != nil {
+			if early, err = s.Append(ctx, tx, decision("org", 3)); err != nil {
 				return err
 			}
 			if _, err := early.Receipt(); !errors.Is(err, audit.ErrNotCommitted) {
@@ -122,13 +123,13 @@ func TestFailedCommitReleasesNothing(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		s := open(t, db)
-		fill(t, db, "org", 0, 255)
+		fill(t, db, s.Log, "org", 0, 255)
 		var added *audit.Appended
 		lost := errors.New("lost")
 		err := db.Write(t.Context(), database.Change{Logs: []string{"org"}, Do: func(
 			ctx context.Context, tx *database.Tx,
 		) (err error) {
-			if added, err = audit.Append(ctx, tx, decision("org", 255)); err != nil {
+			if added, err = s.Append(ctx, tx, decision("org", 255)); err != nil {
 				return err
 			}
 			tx.BeforeCommit(func(context.Context) error { return lost })
@@ -142,7 +143,7 @@ func TestFailedCommitReleasesNothing(t *testing.T) {
 		}
 		// The place is taken by another entry, and the tile that was rolled back is
 		// written again.
-		mustDecide(t, db, decision("org", 1000))
+		mustDecide(t, db, s.Log, decision("org", 1000))
 		if report := export(t, s, "org", "", audit.ExportOptions{}); report.Size != 256 {
 			t.Errorf("%d entries", report.Size)
 		}
@@ -157,9 +158,9 @@ func TestUnknownOutcomeReleasesNothing(t *testing.T) {
 	o, line := dbtest.PostgresOnALine(t)
 	db := dbtest.Open(t, o)
 	s := open(t, db)
-	fill(t, db, "org", 0, 3)
+	fill(t, db, s.Log, "org", 0, 3)
 	line.LoseCommits(true)
-	appended, err := decide(t.Context(), db, decision("org", 3))
+	appended, err := decide(t.Context(), db, s.Log, decision("org", 3))
 	if !fault.Is(err, fault.Unavailable) || len(appended) != 1 {
 		t.Fatalf("err = %v", err)
 	}
@@ -168,7 +169,7 @@ func TestUnknownOutcomeReleasesNothing(t *testing.T) {
 	}
 	line.LoseCommits(false)
 	// It was committed, though nobody was told; the log goes on after it.
-	mustDecide(t, db, decision("org", 4))
+	mustDecide(t, db, s.Log, decision("org", 4))
 	if report := export(t, s, "org", "", audit.ExportOptions{}); report.Size != 5 {
 		t.Errorf("%d entries, want 5", report.Size)
 	}
@@ -191,7 +192,7 @@ func TestReplicasSignOneHistory(t *testing.T) {
 		for r, db := range replicas {
 			for i := range 60 {
 				wg.Go(func() {
-					appended, err := decide(context.Background(), db, decision("org", 1000*r+i))
+					appended, err := decide(context.Background(), db, services[r].Log, decision("org", 1000*r+i))
 					if err != nil {
 						t.Error(err)
 						return
@@ -233,11 +234,14 @@ func TestRotatedKey(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		key := checkpointKey
-		s, err := audit.Open(t.Context(), db, func(context.Context) (ed25519.PrivateKey, error) { return key, nil })
+		log, err := audit.Open(t.Context(), db, func(context.Context, *audit.Log) (ed25519.PrivateKey, error) {
+			return key, nil
+		}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		fill(t, db, "org", 0, 3)
+		s := audit.New(log, nil)
+		fill(t, db, s.Log, "org", 0, 3)
 		old := s.PublicKey()
 		earlier, err := s.Checkpoint(t.Context(), "org")
 		if err != nil {
@@ -251,7 +255,7 @@ func TestRotatedKey(t *testing.T) {
 		}
 		// Nothing was appended since: the export is signed by the new key all the same.
 		export(t, s, "org", "", audit.ExportOptions{})
-		fill(t, db, "org", 3, 1)
+		fill(t, db, s.Log, "org", 3, 1)
 		both, err := ledger.ParseKeys(old + "\n" + s.PublicKey())
 		if err != nil {
 			t.Fatal(err)
@@ -274,7 +278,7 @@ func TestAppendWithoutTheKey(t *testing.T) {
 	t.Parallel()
 	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
 		plain := dbtest.Open(t, o)
-		appended := mustDecide(t, plain, decision("org", 0))
+		appended := mustDecide(t, plain, audit.Unsigned(plain), decision("org", 0))
 		if _, err := appended[0].Receipt(); !errors.Is(err, audit.ErrNotSigned) {
 			t.Errorf("receipt: %v", err)
 		}
@@ -289,16 +293,29 @@ func TestAppendWithoutTheKey(t *testing.T) {
 	})
 }
 
+// A log that was not opened has no signer, and must not leave an unsigned head behind.
+func TestLogThatWasNotOpenedCommitsNothing(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		if _, err := decide(t.Context(), db, &audit.Log{}, decision("org", 0)); err == nil {
+			t.Error("what nobody can sign was committed")
+		}
+		if head, err := audit.ReadHead(t.Context(), db, "org"); err != nil || head.Size != 0 {
+			t.Errorf("head = %+v, %v", head, err)
+		}
+	})
+}
+
 func TestKeyThatCannotBeHad(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		away := errors.New("away")
-		if _, err := audit.Open(t.Context(), db, func(context.Context) (ed25519.PrivateKey, error) {
+		if _, err := audit.Open(t.Context(), db, func(context.Context, *audit.Log) (ed25519.PrivateKey, error) {
 			return nil, away
-		}); !errors.Is(err, away) {
+		}, nil); !errors.Is(err, away) {
 			t.Errorf("err = %v", err)
 		}
-		if _, err := audit.Open(t.Context(), db, withKey(checkpointKey[:10])); err == nil {
+		if _, err := audit.Open(t.Context(), db, withKey(checkpointKey[:10]), nil); err == nil {
 			t.Error("a key that is none is taken")
 		}
 	})

@@ -2,138 +2,20 @@ package audit
 
 import (
 	"context"
-	"crypto/ed25519"
-	"database/sql"
-	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"writ/internal/audit/ledger"
-	"writ/internal/database"
 	"writ/internal/fault"
 )
 
-// KeySource gives the key that signs checkpoints now.
-type KeySource func(ctx context.Context) (ed25519.PrivateKey, error)
-
-// Service reads the logs, and has every transaction of its database sign them.
+// Service reads the logs, proves what is in them, and erases payloads.
 type Service struct {
-	db           *database.DB
-	keys         KeySource
-	installation string
-	current      atomic.Pointer[signer]
-	also         Eraser // nil: nothing is copied
+	*Log
+	copies Eraser // or nil
 }
 
-// Open makes the service. From its return on, all that is appended through db is
-// signed. The key is fetched here and by RefreshKey, never inside a transaction.
-func Open(ctx context.Context, db *database.DB, keys KeySource) (*Service, error) {
-	s := &Service{db: db, keys: keys}
-	var err error
-	if s.installation, err = installationOf(ctx, db); err != nil {
-		return nil, fmt.Errorf("open the audit log: name this installation: %w", err)
-	}
-	if err := s.RefreshKey(ctx); err != nil {
-		return nil, fmt.Errorf("open the audit log: %w", err)
-	}
-	if err := s.fillTiles(ctx); err != nil {
-		return nil, fmt.Errorf("open the audit log: %w", err)
-	}
-	return s, nil
-}
-
-// RefreshKey takes up a key that was rotated, here or by another replica. Until
-// then the old one signs, which verifiers still know.
-func (s *Service) RefreshKey(ctx context.Context) error {
-	private, err := s.keys(ctx)
-	if err != nil {
-		return fmt.Errorf("load the key for checkpoints: %w", err)
-	}
-	next := &signer{installation: s.installation}
-	if next.key, err = ledger.NewSigner(s.installation, private); err != nil {
-		return fmt.Errorf("load the key for checkpoints: %w", err)
-	}
-	if next.public, err = s.KeyText(private.Public().(ed25519.PublicKey)); err != nil {
-		return err
-	}
-	s.current.Store(next)
-	s.db.Share(signerKey{}, next)
-	return nil
-}
-
-// PublicKey is the key that signs now, as a note verifier.
-func (s *Service) PublicKey() string { return s.current.Load().public }
-
-// KeyText is a key of this installation, perhaps a retired one, as a note verifier.
-func (s *Service) KeyText(public ed25519.PublicKey) (string, error) {
-	return ledger.KeyText(s.installation, public)
-}
-
-// installationOf is the name of this installation, made on first use. The lock of
-// the System log has replicas agree on one.
-func installationOf(ctx context.Context, db *database.DB) (id string, err error) {
-	if id, err = readInstallation(ctx, db); err != nil || id != "" {
-		return id, err
-	}
-	err = db.Write(ctx, database.Change{Logs: []string{System}, Do: func(
-		ctx context.Context, tx *database.Tx,
-	) (err error) {
-		if id, err = readInstallation(ctx, tx); err != nil || id != "" {
-			return err
-		}
-		id = database.NewID()
-		_, err = tx.Exec(ctx, `INSERT INTO audit_installation (id) VALUES ($1)`, id)
-		return err
-	}})
-	return id, err
-}
-
-// readInstallation reads the name, which is empty before there is one.
-func readInstallation(ctx context.Context, r database.Reader) (id string, err error) {
-	err = r.QueryRow(ctx, `SELECT id FROM audit_installation`).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	return id, err
-}
-
-// fillTiles writes the tiles of logs that grew before there were any.
-func (s *Service) fillTiles(ctx context.Context) error {
-	heads, err := ReadHeads(ctx, s.db)
-	if err != nil {
-		return err
-	}
-	for _, head := range heads {
-		for level := 0; spanned(head.Size, level) > 0; level++ {
-			if err := s.fillLevel(ctx, head, level); err != nil {
-				return fmt.Errorf("write the tiles of log %s: %w", head.Log, err)
-			}
-		}
-	}
-	return nil
-}
-
-// fillLevel writes those that lack. They are the first ones, because every
-// append since writes its own.
-func (s *Service) fillLevel(ctx context.Context, head Head, level int) error {
-	missing := spanned(head.Size, level)
-	err := s.db.QueryRow(ctx, `
-		SELECT COALESCE(MIN(position), $3)
-		FROM audit_tile
-		WHERE log = $1 AND level = $2`, head.Log, level, missing).Scan(&missing)
-	if err != nil {
-		return err
-	}
-	for position := range missing {
-		err := s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-			return writeTile(ctx, tx, head.Log, level, position)
-		}})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// New makes the service of a log. The eraser erases what others copy of payloads.
+func New(log *Log, copies Eraser) *Service { return &Service{Log: log, copies: copies} }
 
 // signed is the head of a log with its checkpoint. What was appended by someone
 // without the key (a restore) is signed now: it is committed, and so may be.
@@ -146,7 +28,7 @@ func (s *Service) signed(ctx context.Context, log string) (Head, error) {
 		return Head{}, fault.New(fault.NotFound, "this audit log has no entries")
 	}
 	if head.Checkpoint == "" {
-		head.Checkpoint, err = s.current.Load().sign(&head, head.Root())
+		head.Checkpoint, err = s.signer.Load().sign(&head, head.Root())
 	}
 	return head, err
 }

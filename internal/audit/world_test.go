@@ -17,16 +17,16 @@ import (
 var checkpointKey = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize))
 
 func withKey(key ed25519.PrivateKey) audit.KeySource {
-	return func(context.Context) (ed25519.PrivateKey, error) { return key, nil }
+	return func(context.Context, *audit.Log) (ed25519.PrivateKey, error) { return key, nil }
 }
 
 func open(t testing.TB, db *database.DB) *audit.Service {
 	t.Helper()
-	s, err := audit.Open(context.Background(), db, withKey(checkpointKey))
+	log, err := audit.Open(context.Background(), db, withKey(checkpointKey), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return audit.New(log, nil)
 }
 
 func keysOf(t testing.TB, s *audit.Service) ledger.Keys {
@@ -55,7 +55,9 @@ func decision(log string, n int) audit.Entry {
 }
 
 // decide appends entries in one change and gives what was appended.
-func decide(ctx context.Context, db *database.DB, entries ...audit.Entry) (appended []*audit.Appended, err error) {
+func decide(
+	ctx context.Context, db *database.DB, log *audit.Log, entries ...audit.Entry,
+) (appended []*audit.Appended, err error) {
 	var logs []string
 	for _, e := range entries {
 		logs = append(logs, e.Log)
@@ -65,7 +67,7 @@ func decide(ctx context.Context, db *database.DB, entries ...audit.Entry) (appen
 	) error {
 		appended = appended[:0]
 		for _, e := range entries {
-			a, err := audit.Append(ctx, tx, e)
+			a, err := log.Append(ctx, tx, e)
 			if err != nil {
 				return err
 			}
@@ -76,9 +78,9 @@ func decide(ctx context.Context, db *database.DB, entries ...audit.Entry) (appen
 	return appended, err
 }
 
-func mustDecide(t testing.TB, db *database.DB, entries ...audit.Entry) []*audit.Appended {
+func mustDecide(t testing.TB, db *database.DB, log *audit.Log, entries ...audit.Entry) []*audit.Appended {
 	t.Helper()
-	appended, err := decide(context.Background(), db, entries...)
+	appended, err := decide(context.Background(), db, log, entries...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,16 +88,16 @@ func mustDecide(t testing.TB, db *database.DB, entries ...audit.Entry) []*audit.
 }
 
 // fill appends n decisions in changes of a hundred.
-func fill(t testing.TB, db *database.DB, log string, from, n int) {
+func fill(t testing.TB, db *database.DB, log *audit.Log, name string, from, n int) {
 	t.Helper()
 	for n > 0 {
 		var entries []audit.Entry
 		for range min(n, 100) {
-			entries = append(entries, decision(log, from))
+			entries = append(entries, decision(name, from))
 			from++
 			n--
 		}
-		mustDecide(t, db, entries...)
+		mustDecide(t, db, log, entries...)
 	}
 }
 

@@ -83,6 +83,7 @@ type Tokens struct {
 // Service is the area's one entry.
 type Service struct {
 	db        *database.DB
+	log       *audit.Log
 	keys      *keyring.Ring
 	mail      mail.Sender
 	publicURL string
@@ -90,9 +91,12 @@ type Service struct {
 }
 
 // New makes the service. Links in mails begin with publicURL.
-func New(db *database.DB, keys *keyring.Ring, sender mail.Sender, publicURL string) *Service {
+func New(
+	db *database.DB, log *audit.Log, keys *keyring.Ring, sender mail.Sender, publicURL string,
+) *Service {
 	return &Service{
 		db:        db,
+		log:       log,
 		keys:      keys,
 		mail:      sender,
 		publicURL: publicURL,

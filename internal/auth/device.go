@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/principal"
@@ -185,7 +184,7 @@ func (s *Service) answerDevice(
 		if answered, err := setAnswer(ctx, tx, login); err != nil || !answered {
 			return orInvalid(err, refusedUserCode())
 		}
-		_, err = audit.Append(ctx, tx, userEntry(action, p, p.UserID, map[string]any{
+		_, err = s.log.Append(ctx, tx, userEntry(action, p, p.UserID, map[string]any{
 			"device": login.ID, "product": login.Product, "address": login.From.Address,
 			"userAgent":    login.From.UserAgent,
 			"organization": login.OrgID, "session": login.SessionAllowed,

@@ -110,7 +110,7 @@ func (s *Service) grant(
 		if !q.WantsSession || !login.SessionAllowed {
 			return nil
 		}
-		opened, err = StartSession(ctx, tx, login.UserID, limitedTo, q.From)
+		opened, err = s.StartSession(ctx, tx, login.UserID, limitedTo, q.From)
 		return err
 	}})
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/email"
 	"writ/internal/fault"
@@ -44,7 +43,7 @@ func (s *Service) ChangePassword(ctx context.Context, p principal.Principal, cur
 		if err := endCodes(ctx, tx, user.ID, purposeReset); err != nil {
 			return err
 		}
-		_, err := audit.Append(ctx, tx, userEntry("password.changed", p, user.ID, nil))
+		_, err := s.log.Append(ctx, tx, userEntry("password.changed", p, user.ID, nil))
 		return err
 	})
 }
@@ -76,7 +75,7 @@ func (s *Service) ForgotPassword(ctx context.Context, address string) error {
 		if token, err = newCode(ctx, tx, user.ID, purposeReset); err != nil || !token.IsSet() {
 			return err
 		}
-		_, err = audit.Append(ctx, tx, userEntry("password.reset_requested", as(user.ID), user.ID, nil))
+		_, err = s.log.Append(ctx, tx, userEntry("password.reset_requested", as(user.ID), user.ID, nil))
 		return err
 	})
 	if err != nil {
@@ -128,7 +127,7 @@ func (s *Service) ResetPassword(ctx context.Context, token, next secret.Text) er
 		if err != nil || live.ID == "" {
 			return orInvalid(err, invalid)
 		}
-		return applyReset(ctx, tx, live, hash)
+		return s.applyReset(ctx, tx, live, hash)
 	})
 }
 
@@ -139,7 +138,7 @@ func orInvalid(err error, invalid *fault.Error) error {
 	return invalid
 }
 
-func applyReset(ctx context.Context, tx *database.Tx, code storedCode, hash string) error {
+func (s *Service) applyReset(ctx context.Context, tx *database.Tx, code storedCode, hash string) error {
 	if err := useCode(ctx, tx, code.ID); err != nil {
 		return err
 	}
@@ -158,6 +157,6 @@ func applyReset(ctx context.Context, tx *database.Tx, code storedCode, hash stri
 	if err := forgetVouchers(ctx, tx, code.UserID); err != nil {
 		return err
 	}
-	_, err := audit.Append(ctx, tx, userEntry("password.reset", as(code.UserID), code.UserID, nil))
+	_, err := s.log.Append(ctx, tx, userEntry("password.reset", as(code.UserID), code.UserID, nil))
 	return err
 }

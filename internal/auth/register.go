@@ -44,7 +44,7 @@ func (s *Service) Register(ctx context.Context, n NewUser) (User, error) {
 	var code secret.Text
 	err = s.change(ctx, func(ctx context.Context, tx *database.Tx) error {
 		user.VerifiedAt = nil
-		if err := AddUser(ctx, tx, as(user.ID), &user, hash); err != nil {
+		if err := s.AddUser(ctx, tx, as(user.ID), &user, hash); err != nil {
 			return err
 		}
 		code, err = newCode(ctx, tx, user.ID, purposeVerify)
@@ -71,7 +71,9 @@ func (s *Service) Prepare(ctx context.Context, n NewUser) (User, string, error) 
 
 // AddUser stores a prepared account in the caller's transaction, which declares
 // the system log. Accounts made by the operator set VerifiedAt.
-func AddUser(ctx context.Context, tx *database.Tx, actor principal.Principal, user *User, passwordHash string) error {
+func (s *Service) AddUser(
+	ctx context.Context, tx *database.Tx, actor principal.Principal, user *User, passwordHash string,
+) error {
 	user.CreatedAt = tx.Now()
 	if err := insertUser(ctx, tx, *user, passwordHash); err != nil {
 		if database.IsUnique(err) {
@@ -80,7 +82,7 @@ func AddUser(ctx context.Context, tx *database.Tx, actor principal.Principal, us
 		}
 		return fmt.Errorf("store the account: %w", err)
 	}
-	_, err := audit.Append(ctx, tx, userEntry("user.registered", actor, user.ID,
+	_, err := s.log.Append(ctx, tx, userEntry("user.registered", actor, user.ID,
 		map[string]any{"email": user.Email, "verified": user.VerifiedAt != nil}))
 	return err
 }
@@ -118,7 +120,7 @@ func (s *Service) VerifyOTP(ctx context.Context, address, code string, password 
 		if err := markVerified(ctx, tx, user.ID); err != nil {
 			return err
 		}
-		_, err = audit.Append(ctx, tx, userEntry("user.verified", as(user.ID), user.ID, nil))
+		_, err = s.log.Append(ctx, tx, userEntry("user.verified", as(user.ID), user.ID, nil))
 		return err
 	})
 	if err != nil {

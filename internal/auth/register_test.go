@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"writ/internal/audit"
 	"writ/internal/auth"
 	"writ/internal/database"
 	"writ/internal/fault"
@@ -70,7 +71,7 @@ func TestEmpty(t *testing.T) {
 			ctx context.Context, tx *database.Tx,
 		) error {
 			user := auth.User{ID: database.NewID(), Email: "ada@example.org"}
-			if err := auth.AddUser(ctx, tx, principal.Operator(), &user, "hash"); err != nil {
+			if err := w.service.AddUser(ctx, tx, principal.Operator(), &user, "hash"); err != nil {
 				return err
 			}
 			if empty, err := w.service.Empty(ctx, tx); err != nil || empty {
@@ -165,7 +166,8 @@ func TestNoMail(t *testing.T) {
 		ctx := t.Context()
 		w.account("ada@example.org", false)
 		before := w.rows()
-		mute := auth.New(w.db, keyring.New(w.db, nil), mail.None{}, "https://writ.example.org")
+		mute := auth.New(w.db, audit.Unsigned(w.db), keyring.New(w.db, audit.Unsigned(w.db), nil), mail.None{},
+			"https://writ.example.org")
 		for _, email := range []string{"ada@example.org", "unknown@example.org"} {
 			_, register := mute.Register(ctx, auth.NewUser{Email: email, Password: secret.NewText(password)})
 			wantKind(t, "register "+email, register, fault.Unavailable)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/email"
 	"writ/internal/fault"
@@ -76,7 +75,7 @@ func (s *Service) begin(ctx context.Context, userID, checkedHash string, d Devic
 		if hash != checkedHash {
 			return refusedLogin()
 		}
-		opened, err = StartSession(ctx, tx, userID, "", d)
+		opened, err = s.StartSession(ctx, tx, userID, "", d)
 		return err
 	})
 	if err != nil {
@@ -134,7 +133,7 @@ func (s *Service) rotate(ctx context.Context, tx *database.Tx, hash []byte, next
 		if _, err := revokeSession(ctx, tx, session.UserID, session.ID, ""); err != nil {
 			return Session{}, err
 		}
-		_, err := audit.Append(ctx, tx, userEntry("session.reuse_detected", as(session.UserID), session.UserID,
+		_, err := s.log.Append(ctx, tx, userEntry("session.reuse_detected", as(session.UserID), session.UserID,
 			map[string]any{"session": session.ID}))
 		return Session{}, err
 	}
@@ -161,7 +160,7 @@ func (s *Service) RevokeSession(ctx context.Context, p principal.Principal, sess
 		if !revoked {
 			return fault.New(fault.NotFound, "there is no such session")
 		}
-		_, err = audit.Append(ctx, tx, userEntry("session.revoked", p, p.UserID, map[string]any{"session": sessionID}))
+		_, err = s.log.Append(ctx, tx, userEntry("session.revoked", p, p.UserID, map[string]any{"session": sessionID}))
 		return err
 	})
 }

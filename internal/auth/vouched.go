@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/email"
 	"writ/internal/secret"
@@ -20,7 +19,7 @@ type Opened struct {
 // they say, within the caller's transaction, which declares the system log. With
 // an organization it is good for that one alone. Issue gives its tokens, once the
 // transaction is committed.
-func StartSession(ctx context.Context, tx *database.Tx, userID, orgID string, d Device) (Opened, error) {
+func (s *Service) StartSession(ctx context.Context, tx *database.Tx, userID, orgID string, d Device) (Opened, error) {
 	now := tx.Now()
 	opened := Opened{
 		session: Session{
@@ -46,7 +45,7 @@ func StartSession(ctx context.Context, tx *database.Tx, userID, orgID string, d 
 	if orgID != "" {
 		recorded["limitedTo"] = orgID
 	}
-	_, err := audit.Append(ctx, tx, userEntry("session.created", as(userID), userID, recorded))
+	_, err := s.log.Append(ctx, tx, userEntry("session.created", as(userID), userID, recorded))
 	return opened, err
 }
 
@@ -107,12 +106,12 @@ func AddressTaken(ctx context.Context, r database.Reader, address string) (bool,
 // AddVouched stores an account without a password for a person whom somebody else
 // vouches for. Nobody can sign in to it but through them, until its address is
 // proven by a mailed link that sets a password.
-func AddVouched(ctx context.Context, tx *database.Tx, user *User) (err error) {
+func (s *Service) AddVouched(ctx context.Context, tx *database.Tx, user *User) (err error) {
 	if user.Email, err = email.Normalise(user.Email); err != nil {
 		return err
 	}
 	user.ID, user.Name = database.NewID(), cutName(user.Name)
-	return AddUser(ctx, tx, as(user.ID), user, "")
+	return s.AddUser(ctx, tx, as(user.ID), user, "")
 }
 
 // cutName makes a name of what a provider told: nobody is there to correct it.

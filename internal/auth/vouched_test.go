@@ -19,7 +19,7 @@ func (w *world) vouched(userID, orgID string) auth.Tokens {
 	err := w.db.Write(w.t.Context(), database.Change{Logs: []string{audit.System}, Do: func(
 		ctx context.Context, tx *database.Tx,
 	) (err error) {
-		opened, err = auth.StartSession(ctx, tx, userID, orgID, auth.Device{Address: "192.0.2.7"})
+		opened, err = w.service.StartSession(ctx, tx, userID, orgID, auth.Device{Address: "192.0.2.7"})
 		return err
 	}})
 	if err != nil {
@@ -95,7 +95,7 @@ func TestVouchedAccountsHaveNoPassword(t *testing.T) {
 		err := w.db.Write(t.Context(), database.Change{Logs: []string{audit.System}, Do: func(
 			ctx context.Context, tx *database.Tx,
 		) error {
-			return auth.AddVouched(ctx, tx, &user)
+			return w.service.AddVouched(ctx, tx, &user)
 		}})
 		if err != nil {
 			t.Fatal(err)

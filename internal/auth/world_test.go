@@ -98,7 +98,8 @@ func (w *world) replica() (*database.DB, *auth.Service) {
 		w.t.Fatal(err)
 	}
 	db := dbtest.Open(w.t, w.options)
-	return db, auth.New(db, keyring.New(db, sealer), w.post, "https://writ.example.org")
+	log := audit.Unsigned(db)
+	return db, auth.New(db, log, keyring.New(db, log, sealer), w.post, "https://writ.example.org")
 }
 
 func (w *world) pass(d time.Duration) { w.clock.Add(d.Microseconds()) }
@@ -117,7 +118,7 @@ func (w *world) add(email string, verified bool) (auth.User, error) {
 		if now := tx.Now(); verified {
 			user.VerifiedAt = &now
 		}
-		return auth.AddUser(ctx, tx, principal.Operator(), &user, hash)
+		return w.service.AddUser(ctx, tx, principal.Operator(), &user, hash)
 	}})
 }
 

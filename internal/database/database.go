@@ -25,7 +25,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"sync"
 	"time"
 
 	"writ/internal/fault"
@@ -73,7 +72,6 @@ type DB struct {
 	path   string // of the SQLite file
 	schema string // on PostgreSQL, where it is not the database's own default
 	now    func() time.Time
-	shared sync.Map // what every transaction can reach
 }
 
 // named is the file of a database, for errors to those who have several. The address
@@ -124,11 +122,6 @@ func (db *DB) Engine() Engine { return db.engine }
 
 // Now is the instant a transaction begun right now would carry.
 func (db *DB) Now() time.Time { return instant(db.now()) }
-
-// Share gives every transaction from now on a value under a key that only its
-// owner can name: what an area holds for all who write, as the audit log its
-// signer.
-func (db *DB) Share(key, value any) { db.shared.Store(key, value) }
 
 // Close lets queued changes finish, then closes every connection.
 func (db *DB) Close() error {

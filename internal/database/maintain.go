@@ -32,7 +32,6 @@ func (db *DB) Snapshot(ctx context.Context, do func(ctx context.Context, r Reade
 		conn:   conn,
 		tx:     tx,
 		now:    db.Now(),
-		locals: map[any]any{},
 	}))
 }
 
@@ -55,7 +54,6 @@ func (db *DB) Maintain(ctx context.Context, do func(ctx context.Context, tx *Tx)
 		tx:         sqlTx,
 		now:        db.Now(),
 		statements: newStatements(),
-		locals:     map[any]any{},
 	}
 	if err := do(ctx, tx); err != nil {
 		return classify(err)

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -35,9 +34,8 @@ type Tx struct {
 	now          time.Time
 	logs         []string // of the change running now
 	statements   *statements
-	inserted     int // rows, by Insert
-	locals       map[any]any
-	shared       *sync.Map // of the DB
+	inserted     int       // rows, by Insert
+	states       []txState // see PerTx
 	beforeCommit []func(ctx context.Context) error
 	afterCommit  []func()
 	ended        bool // what goes straight to the connection would be outside of it
@@ -106,24 +104,6 @@ func (tx *Tx) HoldsLog(name string) bool {
 	return false
 }
 
-// Local is a value that lives as long as the transaction, made on first use.
-// What is computed once for all changes of a commit (the head of a log) is
-// kept here; it is dropped with a rollback.
-func (tx *Tx) Local(key any, make func() any) any {
-	if value, ok := tx.locals[key]; ok {
-		return value
-	}
-	value := make()
-	tx.locals[key] = value
-	return value
-}
-
-// Shared is what DB.Share put under the key, or nil.
-func (tx *Tx) Shared(key any) any {
-	value, _ := tx.shared.Load(key)
-	return value
-}
-
 // BeforeCommit runs fn after the last change and before the commit. An error
 // rolls everything back.
 func (tx *Tx) BeforeCommit(fn func(ctx context.Context) error) {
@@ -145,8 +125,11 @@ func (db *DB) transact(ctx context.Context, changes []*pending) error {
 	defer conn.Close()     // gives the connection back
 	defer sqlTx.Rollback() //nolint:errcheck // after Commit this is a no-op, and a failed rollback drops the connection
 	tx := &Tx{
-		engine: db.engine, conn: conn, tx: sqlTx, now: db.Now(),
-		statements: db.statements, locals: map[any]any{}, shared: &db.shared,
+		engine:     db.engine,
+		conn:       conn,
+		tx:         sqlTx,
+		now:        db.Now(),
+		statements: db.statements,
 	}
 	if db.engine == PostgreSQL {
 		if err := lockLogs(ctx, sqlTx, changes); err != nil {

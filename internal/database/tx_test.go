@@ -36,24 +36,30 @@ func TestAfterCommitRunsOnlyThen(t *testing.T) {
 	})
 }
 
-func TestShared(t *testing.T) {
+// TestPerTx: what one owner keeps in a transaction is its own, and ends with it.
+func TestPerTx(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		type key struct{}
-		read := func() (value any) {
-			write(t, db, func(_ context.Context, tx *database.Tx) error {
-				value = tx.Shared(key{})
-				return nil
-			})
-			return value
+		var owners struct{ one, other database.PerTx[[]int] }
+		add := func(end error) (one, other int) {
+			t.Helper()
+			err := db.Write(t.Context(), database.Change{Do: func(_ context.Context, tx *database.Tx) error {
+				for range 2 {
+					kept := owners.one.In(tx)
+					*kept = append(*kept, 1)
+				}
+				one, other = len(*owners.one.In(tx)), len(*owners.other.In(tx))
+				return end
+			}})
+			if !errors.Is(err, end) {
+				t.Fatal(err)
+			}
+			return one, other
 		}
-		if got := read(); got != nil {
-			t.Errorf("nobody shared %v", got)
-		}
-		db.Share(key{}, "first")
-		db.Share(key{}, "second")
-		if got := read(); got != "second" {
-			t.Errorf("shared = %v", got)
+		for _, end := range []error{nil, errors.New("rolled back"), nil} {
+			if one, other := add(end); one != 2 || other != 0 {
+				t.Errorf("%d of the one, %d of the other, want 2 and 0", one, other)
+			}
 		}
 	})
 }

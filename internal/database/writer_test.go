@@ -163,21 +163,22 @@ func TestChangesThatWaitShareACommitAndAnInstant(t *testing.T) {
 		var mu sync.Mutex
 		instants := map[time.Time]int{}
 		hooks := 0
+		var perCommit database.PerTx[bool]
 		var wg sync.WaitGroup
 		for range 10 {
 			wg.Go(func() {
 				err := db.Write(context.Background(), database.Change{Lane: database.Urgent, Do: func(
 					_ context.Context, tx *database.Tx,
 				) error {
-					tx.Local("hook", func() any {
+					if hooked := perCommit.In(tx); !*hooked {
+						*hooked = true
 						tx.BeforeCommit(func(context.Context) error {
 							mu.Lock()
 							defer mu.Unlock()
 							hooks++
 							return nil
 						})
-						return true
-					})
+					}
 					mu.Lock()
 					defer mu.Unlock()
 					instants[tx.Now()]++

@@ -111,7 +111,9 @@ type Shadow struct {
 }
 
 // Append records a decision within the transaction that makes it so.
-func Append(ctx context.Context, tx *database.Tx, by principal.Principal, r *Record) (*audit.Appended, error) {
+func Append(
+	ctx context.Context, tx *database.Tx, log *audit.Log, by principal.Principal, r *Record,
+) (*audit.Appended, error) {
 	if !database.IsID(r.ID) || r.OrgID == "" || r.PolicyID == "" || r.Reason == "" {
 		return nil, fmt.Errorf("record decision %s: it lacks an id, an organization, what decided, or a reason", r.ID)
 	}
@@ -119,7 +121,8 @@ func Append(ctx context.Context, tx *database.Tx, by principal.Principal, r *Rec
 	if err != nil {
 		return nil, fmt.Errorf("record decision %s: %w", r.ID, err)
 	}
-	appended, err := audit.Append(ctx, tx, audit.Entry{
+	recent := shown(tx, by, r)
+	appended, err := log.Append(ctx, tx, audit.Entry{
 		Log:         audit.LogOf(r.OrgID),
 		Action:      Action,
 		Actor:       by,
@@ -138,11 +141,13 @@ func Append(ctx context.Context, tx *database.Tx, by principal.Principal, r *Rec
 			Rule:    r.Rule,
 		},
 		Payload: payload,
+		Note:    recent,
 	})
-	if err == nil {
-		remember(tx, by, r, appended)
+	if err != nil {
+		return nil, err
 	}
-	return appended, err
+	recent.Index = appended.Index
+	return appended, nil
 }
 
 // Read reads up to limit decisions of an organization in the order of its log,

@@ -25,22 +25,35 @@ type world struct {
 	db   *database.DB
 	log  *audit.Service
 	acme string
+
+	recent *decision.Recent
 }
 
 var key = principal.Principal{Kind: principal.Key, KeyID: "key"}
 
 func each(t *testing.T, body func(t *testing.T, w *world)) {
 	t.Helper()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		signing := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize))
-		log, err := audit.Open(t.Context(), db, func(context.Context) (ed25519.PrivateKey, error) {
-			return signing, nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		body(t, &world{t: t, db: db, log: log, acme: database.NewID()})
-	})
+	dbtest.Each(t, func(t *testing.T, db *database.DB) { body(t, newWorld(t, db, database.NewID())) })
+}
+
+// newWorld is one process on the database.
+func newWorld(t *testing.T, db *database.DB, acme string) *world {
+	t.Helper()
+	recent := decision.NewRecent()
+	signing := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize))
+	log, err := audit.Open(t.Context(), db, func(context.Context, *audit.Log) (ed25519.PrivateKey, error) {
+		return signing, nil
+	}, recent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &world{
+		t:      t,
+		db:     db,
+		log:    audit.New(log, nil),
+		acme:   acme,
+		recent: recent,
+	}
 }
 
 // decide appends decisions in one change.
@@ -49,7 +62,7 @@ func (w *world) decide(records ...decision.Record) error {
 		ctx context.Context, tx *database.Tx,
 	) error {
 		for i := range records {
-			if _, err := decision.Append(ctx, tx, key, &records[i]); err != nil {
+			if _, err := decision.Append(ctx, tx, w.log.Log, key, &records[i]); err != nil {
 				return err
 			}
 		}

@@ -33,16 +33,8 @@ type run struct {
 	records  []Record
 }
 
-// recentKey finds them among what a database shares.
-type recentKey struct{}
-
-// Follow has decisions kept from now on, for one who takes them.
-func Follow(db *database.DB) *Recent {
-	r := &Recent{runs: map[string]run{}}
-	db.Share(recentKey{}, r)
-	audit.Follow(db, r)
-	return r
-}
+// NewRecent makes an empty one, to be the follower of the audit log.
+func NewRecent() *Recent { return &Recent{runs: map[string]run{}} }
 
 // Take gives the decisions of a log, whose head the caller has read, from an index
 // on, as far as it is known here that there are no others between them, and forgets
@@ -80,9 +72,9 @@ func letGo(records []Record, passed int) []Record {
 	}
 }
 
-// Committed keeps the entries of a log together. A gap before them means that others
-// append too, and that what is before it is better read.
-func (r *Recent) Committed(log string, epoch, from, to int64) {
+// Committed adds the decisions among new entries of a log. A gap before them means
+// that others append too, and that what is before it is better read.
+func (r *Recent) Committed(log string, epoch, from, to int64, notes []any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	kept, ok := r.runs[log]
@@ -91,6 +83,12 @@ func (r *Recent) Committed(log string, epoch, from, to int64) {
 		kept = run{epoch: epoch, from: from}
 	}
 	kept.to = to
+	for _, note := range notes {
+		if d, ok := note.(*Record); ok {
+			kept.records = append(kept.records, *d)
+			r.kept++
+		}
+	}
 	r.runs[log] = kept
 	r.bound()
 }
@@ -103,20 +101,6 @@ func (r *Recent) Erased(log string) {
 	delete(r.runs, log)
 }
 
-// add keeps decisions that were committed together, of which Committed told before.
-func (r *Recent) add(log string, records []Record) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	kept, ok := r.runs[log]
-	if !ok {
-		return
-	}
-	kept.records = append(kept.records, records...)
-	r.runs[log] = kept
-	r.kept += len(records)
-	r.bound()
-}
-
 // bound forgets everything where nobody takes it, or not fast enough.
 func (r *Recent) bound() {
 	if r.kept > mostRecent || len(r.runs) > mostRecent {
@@ -124,25 +108,12 @@ func (r *Recent) bound() {
 	}
 }
 
-// committingKey finds the decisions of a log among the locals of a transaction.
-type committingKey string
-
-// remember keeps the decision once the transaction is committed, if anyone follows.
-func remember(tx *database.Tx, by principal.Principal, d *Record, at *audit.Appended) {
-	recent, ok := tx.Shared(recentKey{}).(*Recent)
-	if !ok {
-		return
-	}
-	log := audit.LogOf(d.OrgID)
-	records := tx.Local(committingKey(log), func() any {
-		records := new([]Record)
-		tx.AfterCommit(func() { recent.add(log, *records) })
-		return records
-	}).(*[]Record)
+// shown is a decision as Recent keeps it. Its index is not known yet.
+func shown(tx *database.Tx, by principal.Principal, d *Record) *Record {
 	kept := *d
-	kept.KeyID, kept.Index, kept.At = by.ActorID(), at.Index, database.Time(database.Micros(tx.Now()))
+	kept.KeyID, kept.At = by.ActorID(), database.Time(database.Micros(tx.Now()))
 	kept.Arguments, kept.Digest, kept.Paths, kept.Failed, kept.Labels, kept.Message, kept.Email = nil, nil, nil, nil,
 		nil, "", ""
 	kept.Duration = kept.Duration.Truncate(time.Microsecond)
-	*records = append(*records, kept)
+	return &kept
 }

@@ -8,16 +8,13 @@ import (
 	"writ/internal/audit"
 )
 
-func newRecent() *Recent { return &Recent{runs: map[string]run{}} }
-
 // commit tells of decisions as a transaction does.
 func (r *Recent) commit(log string, epoch, from int64, count int) {
-	records := make([]Record, count)
-	for i := range records {
-		records[i] = Record{OrgID: log, Index: from + int64(i)}
+	notes := make([]any, count)
+	for i := range notes {
+		notes[i] = &Record{OrgID: log, Index: from + int64(i)}
 	}
-	r.Committed(log, epoch, from, from+int64(count))
-	r.add(log, records)
+	r.Committed(log, epoch, from, from+int64(count), notes)
 }
 
 func (r *Recent) held() (n int) {
@@ -30,7 +27,7 @@ func (r *Recent) held() (n int) {
 // Whoever takes nothing costs no more than so much memory.
 func TestRecentIsBounded(t *testing.T) {
 	t.Parallel()
-	r, most := newRecent(), 0
+	r, most := NewRecent(), 0
 	for i := range int64(3 * mostRecent / 64) {
 		r.commit([]string{"a", "b", "b"}[i%3], 0, i/3*64, 64) // of b with gaps
 		if r.held() != r.kept || r.kept > mostRecent {
@@ -42,11 +39,11 @@ func TestRecentIsBounded(t *testing.T) {
 		t.Errorf("no more than %d were ever held", most)
 	}
 	first := r.runs["a"].records[0].Index
-	if got := r.Take(audit.Head{Log: "a", Epoch: 0}, first+10, 1); len(got) != 1 || r.held() != r.kept {
+	if got := r.Take(audit.Head{Log: "a", Version: audit.Version{Epoch: 0}}, first+10, 1); len(got) != 1 || r.held() != r.kept {
 		t.Errorf("%d taken, %d held, counted as %d", len(got), r.held(), r.kept)
 	}
 	for i := range int64(mostRecent + 10) {
-		r.Committed(string(rune(i+1000)), 0, 0, 1) // many logs without a decision
+		r.Committed(string(rune(i+1000)), 0, 0, 1, nil) // many logs without a decision
 	}
 	if len(r.runs) > mostRecent || r.held() != r.kept {
 		t.Errorf("%d logs are known, %d held, counted as %d", len(r.runs), r.held(), r.kept)
@@ -56,13 +53,13 @@ func TestRecentIsBounded(t *testing.T) {
 // A restore begins an epoch, in which an index is another decision.
 func TestRecentIsOfOneEpoch(t *testing.T) {
 	t.Parallel()
-	r := newRecent()
+	r := NewRecent()
 	r.commit("a", 0, 0, 3)
 	r.commit("a", 1, 3, 2)
-	if got := r.Take(audit.Head{Log: "a", Epoch: 0}, 0, 9); len(got) > 0 {
+	if got := r.Take(audit.Head{Log: "a", Version: audit.Version{Epoch: 0}}, 0, 9); len(got) > 0 {
 		t.Errorf("of the epoch before: %+v", got)
 	}
-	if got := r.Take(audit.Head{Log: "a", Epoch: 1}, 3, 9); len(got) != 2 || r.kept != 2 {
+	if got := r.Take(audit.Head{Log: "a", Version: audit.Version{Epoch: 1}}, 3, 9); len(got) != 2 || r.kept != 2 {
 		t.Errorf("of this epoch: %+v, %d kept", got, r.kept)
 	}
 }
@@ -71,13 +68,12 @@ func TestRecentIsOfOneEpoch(t *testing.T) {
 // decided in that log.
 func TestRecentLetsGoOfWhatWasTaken(t *testing.T) {
 	t.Parallel()
-	r := newRecent()
+	r := NewRecent()
 	words := &[4]Shadow{}
 	told := weak.Make(words)
-	r.Committed("a", 0, 0, 2)
-	r.add("a", []Record{{Index: 0, Details: Details{Shadows: words[:]}}, {Index: 1}})
+	r.Committed("a", 0, 0, 2, []any{&Record{Index: 0, Details: Details{Shadows: words[:]}}, &Record{Index: 1}})
 	words = nil
-	r.Take(audit.Head{Log: "a", Epoch: 0}, 2, 1)
+	r.Take(audit.Head{Log: "a", Version: audit.Version{Epoch: 0}}, 2, 1)
 	runtime.GC()
 	if told.Value() != nil || r.kept != 0 {
 		t.Errorf("%d are kept, and those taken are still held", r.kept)

@@ -50,7 +50,7 @@ func (w *world) mustDecide(records ...decision.Record) {
 func TestRecentDecisionsAreThoseOfTheLog(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
-		recent := decision.Follow(w.db)
+		recent := w.recent
 		w.mustDecide(w.whole(), w.least())
 		w.mustDecide(w.whole())
 		elsewhere := w.least()
@@ -88,7 +88,7 @@ func (w *world) appendOther() {
 	err := w.db.Write(w.t.Context(), database.Change{Logs: []string{w.acme}, Do: func(
 		ctx context.Context, tx *database.Tx,
 	) error {
-		_, err := audit.Append(ctx, tx, audit.Entry{Log: w.acme, Action: "key.created", Actor: key})
+		_, err := w.log.Append(ctx, tx, audit.Entry{Log: w.acme, Action: "key.created", Actor: key})
 		return err
 	}})
 	if err != nil {
@@ -101,7 +101,7 @@ func (w *world) appendOther() {
 func TestRecentDecisionsAreAmongOtherEntries(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
-		recent := decision.Follow(w.db)
+		recent := w.recent
 		w.appendOther()
 		w.mustDecide(w.least())
 		w.appendOther()
@@ -128,9 +128,9 @@ func TestRecentDecisionsAreAmongOtherEntries(t *testing.T) {
 func TestRecentDecisionsHaveNoGap(t *testing.T) {
 	t.Parallel()
 	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
-		here := &world{t: t, db: dbtest.Open(t, o), acme: database.NewID()}
-		elsewhere := &world{t: t, db: dbtest.Open(t, o), acme: here.acme}
-		recent := decision.Follow(here.db)
+		here := newWorld(t, dbtest.Open(t, o), database.NewID())
+		elsewhere := newWorld(t, dbtest.Open(t, o), here.acme)
+		recent := here.recent
 		here.mustDecide(here.least())
 		elsewhere.mustDecide(elsewhere.least())
 		here.mustDecide(here.least())
@@ -152,12 +152,12 @@ var errUndone = errors.New("undone")
 func TestRecentDecisionsWereCommitted(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
-		recent := decision.Follow(w.db)
+		recent := w.recent
 		undone := w.least()
 		err := w.db.Write(t.Context(), database.Change{Logs: []string{w.acme}, Do: func(
 			ctx context.Context, tx *database.Tx,
 		) error {
-			_, err := decision.Append(ctx, tx, key, &undone)
+			_, err := decision.Append(ctx, tx, w.log.Log, key, &undone)
 			return errors.Join(err, errUndone)
 		}})
 		if !errors.Is(err, errUndone) {
@@ -169,28 +169,30 @@ func TestRecentDecisionsWereCommitted(t *testing.T) {
 	})
 }
 
-// Who begins to follow while a transaction runs is told nothing that passes over what
-// it recorded before.
-func TestFollowingBeginsWithATransaction(t *testing.T) {
+// One commit may hold decisions of several logs.
+func TestRecentDecisionsOfOneCommitAreOfAllItsLogs(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
-		var recent *decision.Recent
-		err := w.db.Write(t.Context(), database.Change{Logs: []string{w.acme}, Do: func(
+		elsewhere := w.least()
+		elsewhere.OrgID = database.NewID()
+		err := w.db.Write(t.Context(), database.Change{Logs: []string{w.acme, elsewhere.OrgID}, Do: func(
 			ctx context.Context, tx *database.Tx,
 		) error {
-			first, second := w.least(), w.least()
-			if _, err := decision.Append(ctx, tx, key, &first); err != nil {
-				return err
+			first, last := w.least(), w.least()
+			for _, d := range []*decision.Record{&first, &elsewhere, &last} {
+				if _, err := decision.Append(ctx, tx, w.log.Log, key, d); err != nil {
+					return err
+				}
 			}
-			recent = decision.Follow(w.db)
-			_, err := decision.Append(ctx, tx, key, &second)
-			return err
+			return nil
 		}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := recent.Take(w.head(), 0, 100); len(got) > 0 && got[0].Index != 0 {
-			t.Errorf("the first is passed over: %+v", got)
+		other := audit.Head{Log: elsewhere.OrgID, Size: 1}
+		if here, there := w.recent.Take(w.head(), 0, 100), w.recent.Take(other, 0, 100); len(here) != 2 ||
+			len(there) != 1 {
+			t.Errorf("%d and %d decisions, want 2 and 1", len(here), len(there))
 		}
 	})
 }

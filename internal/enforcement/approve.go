@@ -17,7 +17,7 @@ import (
 // none. An answer to the very call counts before a wider yes.
 func (s *Service) seekApproval(ctx context.Context, tx *database.Tx, c *call, o *outcome) error {
 	asked, want := c.asked(o), requirementOf(o)
-	request, err := approval.Find(ctx, tx, asked, want)
+	request, err := s.approvals.Find(ctx, tx, asked, want)
 	if err != nil {
 		return err
 	}
@@ -25,14 +25,14 @@ func (s *Service) seekApproval(ctx context.Context, tx *database.Tx, c *call, o 
 	if request != nil && o.answered(request, tx) {
 		return nil
 	}
-	if o.allow, err = approval.FindStanding(ctx, tx, asked, want); err != nil || o.allow != nil {
+	if o.allow, err = s.approvals.FindStanding(ctx, tx, asked, want); err != nil || o.allow != nil {
 		o.used = err == nil
 		return err
 	}
 	if request != nil {
 		return approval.Repeat(ctx, tx, request)
 	}
-	request, err = approval.Open(ctx, tx, asked, want)
+	request, err = s.approvals.Open(ctx, tx, asked, want)
 	if errors.Is(err, approval.ErrTooMany) {
 		o.candidate.Decision = refuse(policy.ByApproval, "too_many", approval.ErrTooMany.Message).Decision
 		return nil
@@ -68,15 +68,15 @@ func (o *outcome) answered(request *approval.Request, tx *database.Tx) bool {
 
 // consume uses up what lets the call run. It was found in this transaction, under
 // the log's lock: that it is gone means that something is wrong.
-func (o *outcome) consume(ctx context.Context, tx *database.Tx, c *call) error {
+func (s *Service) consume(ctx context.Context, tx *database.Tx, c *call, o *outcome) error {
 	if o.allow != nil {
-		used, err := approval.UseStanding(ctx, tx, o.allow, o.approval)
+		used, err := s.approvals.UseStanding(ctx, tx, o.allow, o.approval)
 		if err == nil && !used {
 			err = fmt.Errorf("use temporary allow %s: it was used by another at the same time", o.allow.ID)
 		}
 		return err
 	}
-	consumed, err := approval.Consume(ctx, tx, o.approval, c.id)
+	consumed, err := s.approvals.Consume(ctx, tx, o.approval, c.id)
 	if err == nil && !consumed {
 		err = fmt.Errorf("use the approval of request %s: it was used by another at the same time", o.approval.ID)
 	}

@@ -35,7 +35,7 @@ func (s *Service) CheckApproved(
 		return nil, err
 	}
 	err = s.write(ctx, p.OrgID, func(ctx context.Context, tx *database.Tx) (err error) {
-		released, err = s.release(ctx, tx, p, q, v.stamp())
+		released, err = s.release(ctx, tx, p, q, v.policies.Version)
 		return err
 	})
 	if err != nil {
@@ -47,17 +47,17 @@ func (s *Service) CheckApproved(
 // release records the answer as a decision that uses the grant, unless anything
 // changed since the call was judged.
 func (s *Service) release(
-	ctx context.Context, tx *database.Tx, p principal.Principal, q approval.Question, judged stamp,
+	ctx context.Context, tx *database.Tx, p principal.Principal, q approval.Question, judged audit.Version,
 ) (*approval.Release, error) {
-	generation, epoch, err := audit.Stamp(ctx, tx, audit.LogOf(p.OrgID))
-	if err != nil || judged != (stamp{generation, epoch}) {
+	now, err := s.log.Version(ctx, tx, audit.LogOf(p.OrgID))
+	if err != nil || now != judged {
 		return nil, err
 	}
 	r, err := s.approvals.FindReleasable(ctx, tx, p, q, tx.Now())
 	if err != nil || r == nil {
 		return nil, err
 	}
-	decisionID, err := recordRelease(ctx, tx, p, r)
+	decisionID, err := s.recordRelease(ctx, tx, p, r)
 	if err != nil {
 		return nil, fmt.Errorf("record that the grant of request %s is released: %w", r.ID, err)
 	}
@@ -154,7 +154,7 @@ func mayBeBlind(set *engine.Set, named *toolcall.Call, r *approval.Request) bool
 
 // recordRelease records, as a decision, that a client is told to run a call by its
 // approval alone, and gives the decision's id.
-func recordRelease(
+func (s *Service) recordRelease(
 	ctx context.Context, tx *database.Tx, by principal.Principal, r *approval.Request,
 ) (string, error) {
 	c := &call{
@@ -187,6 +187,6 @@ func recordRelease(
 	if r.PlanID != "" && r.Via == approval.ViaDecision { // else nobody has checked that it is the call's
 		o.plan, o.step = &plan.Declared{ID: r.PlanID}, r.Step
 	}
-	_, err := record(ctx, tx, c, o)
+	_, err := s.record(ctx, tx, c, o)
 	return c.id, err
 }

@@ -149,16 +149,13 @@ func TestCheckApprovedKeepsToItself(t *testing.T) {
 		}
 		for name, table := range map[string]string{"a record": "audit_entry", "policies": "policy"} {
 			w.exec(`ALTER TABLE ` + table + ` RENAME TO away`)
-			fresh, err := assembleOn(w.db)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fresh := assembleOn(w.db, w.audit.Log, w.sealer)
 			if got, err := fresh.decisions.CheckApproved(t.Context(), w.agent, q); err == nil {
 				t.Errorf("without %s: %+v", name, got)
 			}
 			w.exec(`ALTER TABLE away RENAME TO ` + table)
 		}
-		nameless := decisionsOn(w.areas, approval.New(w.db, approval.Sources{
+		nameless := decisionsOn(w.areas, approval.New(w.db, w.audit.Log, approval.Sources{
 			Approvers: organization.CountApprovers, Role: organization.RoleOf, Digest: w.digest,
 		}))
 		if got, err := nameless.CheckApproved(t.Context(), w.agent, q); err == nil {

@@ -208,7 +208,6 @@ func spell(random *rand.Rand, value any) string {
 func TestErasedPayloadsAreNotKeptInRequests(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
-		w.audit.AlsoErase(approval.EraseArguments)
 		w.approver()
 		w.active("rules", holdPay)
 		pay := call("bank", "pay", `{"to":"x"}`)

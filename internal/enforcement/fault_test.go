@@ -129,10 +129,7 @@ func TestWhatCannotBeReadDenies(t *testing.T) {
 			"plan_step", "limit_use", "digest_key", "audit_head",
 		} {
 			w.exec(`ALTER TABLE ` + table + ` RENAME TO away`)
-			fresh, err := assembleOn(w.db)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fresh := assembleOn(w.db, w.audit.Log, w.sealer)
 			got := fresh.decisions.Decide(t.Context(), w.agent, planned(shown, "read", `{}`))
 			w.exec(`ALTER TABLE away RENAME TO ` + table)
 			if got.Allowed() || got.Verdict != verdict.Deny || got.Reason == "" {

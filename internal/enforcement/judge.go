@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"writ/internal/audit"
 	"writ/internal/decision"
 	"writ/internal/intent/plan"
 	"writ/internal/policy"
@@ -32,7 +33,7 @@ type candidate struct {
 	shadows []decision.Shadow // what would have been said by other versions
 	// since is the state of the log that it was judged at. final: it is recorded
 	// whatever has changed since, for it denies.
-	since stamp
+	since audit.Version
 	final bool
 }
 
@@ -48,7 +49,7 @@ func invalidKey() engine.Decision {
 // The first of agent, intent and policy that does not allow, decides.
 func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 	now := s.db.Now()
-	d := candidate{since: v.stamp(), plan: v.plan}
+	d := candidate{since: v.policies.Version, plan: v.plan}
 	d.server, _ = plan.ResolveName(c.request.Tool, c.request.Server, c.request.Source)
 	if !v.key.validAt(now) {
 		d.Decision = invalidKey()

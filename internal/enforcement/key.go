@@ -27,7 +27,7 @@ func (k keyStatus) validAt(now time.Time) bool {
 // follows the entry that ends its key.
 func (s *Service) loadKey(ctx context.Context, c *call, v *view) error {
 	key := holderKey{c.by.OrgID, c.by.KeyID}
-	if known, ok := s.holders.get(key, v.stamp()); ok {
+	if known, ok := s.holders.get(key, v.policies.Version); ok {
 		v.key = known
 		return nil
 	}
@@ -38,6 +38,6 @@ func (s *Service) loadKey(ctx context.Context, c *call, v *view) error {
 	if err == nil && holder.OrgID == c.by.OrgID {
 		v.key.holder = &holder
 	}
-	s.holders.put(key, v.stamp(), v.key)
+	s.holders.put(key, v.policies.Version, v.key)
 	return nil
 }

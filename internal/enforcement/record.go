@@ -17,7 +17,7 @@ import (
 )
 
 // record appends the decision to the log.
-func record(ctx context.Context, tx *database.Tx, c *call, o *outcome) (*audit.Appended, error) {
+func (s *Service) record(ctx context.Context, tx *database.Tx, c *call, o *outcome) (*audit.Appended, error) {
 	r := &c.request
 	o.finish()
 	kept := decision.Record{
@@ -67,7 +67,7 @@ func record(ctx context.Context, tx *database.Tx, c *call, o *outcome) (*audit.A
 		return nil, err
 	}
 	kept.Paths = paths
-	return decision.Append(ctx, tx, c.by, &kept)
+	return decision.Append(ctx, tx, s.log, c.by, &kept)
 }
 
 // shownPaths are resolved paths as they may be kept.

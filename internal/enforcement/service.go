@@ -31,6 +31,7 @@ type Keys interface {
 // requests.
 type Service struct {
 	db        *database.DB
+	log       *audit.Log
 	policies  *policy.Service
 	plans     *intent.Service
 	approvals *approval.Service
@@ -46,11 +47,12 @@ type Service struct {
 
 // New makes a service of the areas it composes.
 func New(
-	db *database.DB, policies *policy.Service, plans *intent.Service, approvals *approval.Service, people People,
-	keys Keys, logger *slog.Logger,
+	db *database.DB, log *audit.Log, policies *policy.Service, plans *intent.Service,
+	approvals *approval.Service, people People, keys Keys, logger *slog.Logger,
 ) *Service {
 	return &Service{
 		db:        db,
+		log:       log,
 		policies:  policies,
 		plans:     plans,
 		approvals: approvals,

@@ -45,8 +45,8 @@ func (s *Service) Settings(ctx context.Context, orgID string) (Settings, error) 
 	return readSettings(ctx, s.db, orgID)
 }
 
-// settingsAt is Settings from memory, as of a stamp or later.
-func (s *Service) settingsAt(ctx context.Context, orgID string, at stamp) (Settings, error) {
+// settingsAt is Settings cached, as of a version or later.
+func (s *Service) settingsAt(ctx context.Context, orgID string, at audit.Version) (Settings, error) {
 	if known, ok := s.settings.get(orgID, at); ok {
 		return known, nil
 	}
@@ -75,7 +75,7 @@ func (s *Service) SetSettings(ctx context.Context, p principal.Principal, to Set
 		if err := writeSettings(ctx, tx, p.OrgID, to); err != nil {
 			return err
 		}
-		_, err := audit.Append(ctx, tx, audit.Entry{
+		_, err := s.log.Append(ctx, tx, audit.Entry{
 			Log: audit.LogOf(p.OrgID), Action: "enforcement.settings_changed", Actor: p,
 			Subject: audit.Subject{Type: "organization", ID: p.OrgID},
 			Payload: map[string]any{

@@ -32,28 +32,28 @@ type outcome struct {
 // settle makes the candidate so, within the transaction: it is still what would
 // be decided, what the call uses up is claimed, and it is recorded.
 func (s *Service) settle(ctx context.Context, tx *database.Tx, c *call, v *view, d candidate) (outcome, error) {
-	generation, epoch, err := audit.Stamp(ctx, tx, audit.LogOf(c.by.OrgID))
+	now, err := s.log.Version(ctx, tx, audit.LogOf(c.by.OrgID))
 	if err != nil {
 		return outcome{}, err
 	}
 	o := outcome{candidate: d, step: -1}
 	if !d.final {
-		if stale, err := changed(ctx, tx, c, v, d, stamp{generation, epoch}); err != nil || stale {
-			return outcome{attempt: attempt{stale, epoch != d.since.epoch}}, err
+		if stale, err := changed(ctx, tx, c, v, d, now); err != nil || stale {
+			return outcome{attempt: attempt{stale, now.Epoch != d.since.Epoch}}, err
 		}
 		if err := s.claim(ctx, tx, c, &o); err != nil || o.stale {
 			return o, err
 		}
 	}
-	if o.appended, err = record(ctx, tx, c, &o); err == nil && o.opened {
+	if o.appended, err = s.record(ctx, tx, c, &o); err == nil && o.opened {
 		err = approval.Opened(ctx, tx, o.approval, o.appended)
 	}
 	return o, err
 }
 
 // changed reports whether the candidate would perhaps be another one by now.
-func changed(ctx context.Context, tx *database.Tx, c *call, v *view, d candidate, now stamp) (bool, error) {
-	if !d.since.covers(now) {
+func changed(ctx context.Context, tx *database.Tx, c *call, v *view, d candidate, now audit.Version) (bool, error) {
+	if !d.since.Covers(now) {
 		return true, nil
 	}
 	if d.plan != nil && d.Verdict != verdict.Deny && !tx.Now().Before(d.plan.Expires) {
@@ -102,7 +102,7 @@ func (s *Service) claim(ctx context.Context, tx *database.Tx, c *call, o *outcom
 	if !o.used {
 		return nil
 	}
-	return o.consume(ctx, tx, c)
+	return s.consume(ctx, tx, c, o)
 }
 
 // canRun denies a call for which its plan has no step left: nobody need be asked.

@@ -144,7 +144,7 @@ func (w *world) raise() {
 	err := w.db.Write(w.t.Context(), database.Change{Logs: []string{w.acme}, Do: func(
 		ctx context.Context, tx *database.Tx,
 	) error {
-		_, err := audit.Append(ctx, tx, audit.Entry{
+		_, err := w.audit.Append(ctx, tx, audit.Entry{
 			Log: w.acme, Action: "test.changed", Actor: w.owner, Subject: audit.Subject{Type: "test", ID: "x"},
 		})
 		return err
@@ -167,7 +167,7 @@ func TestARestoredLog(t *testing.T) {
 			if _, err := intent.EndAll(ctx, tx); err != nil {
 				return err
 			}
-			return audit.BeginEpoch(ctx, tx, w.acme, audit.Lost{})
+			return w.audit.BeginEpoch(ctx, tx, w.acme, audit.Lost{})
 		}})
 		if err != nil {
 			t.Fatal(err)

@@ -3,11 +3,11 @@ package enforcement
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/intent/plan"
+	"writ/internal/names"
 	"writ/internal/policy"
 	"writ/internal/policy/engine"
 	"writ/internal/principal"
@@ -152,22 +152,23 @@ func foreseenAnswer(f engine.Foresight) Answer {
 func (s *Service) recordStep(ctx context.Context, c *call, v *view, a Answer) (done attempt, err error) {
 	log := audit.LogOf(c.by.OrgID)
 	err = s.write(ctx, c.by.OrgID, func(ctx context.Context, tx *database.Tx) error {
-		generation, epoch, err := audit.Stamp(ctx, tx, log)
+		now, err := s.log.Version(ctx, tx, log)
 		if err != nil {
 			return err
 		}
-		stale := a.Verdict != verdict.Deny && !v.stamp().covers(stamp{generation, epoch})
-		if done = (attempt{stale, epoch != v.stamp().epoch}); stale {
+		judged := v.policies.Version
+		done = attempt{a.Verdict != verdict.Deny && !judged.Covers(now), now.Epoch != judged.Epoch}
+		if done.stale {
 			return nil
 		}
-		_, err = audit.Append(ctx, tx, audit.Entry{
+		_, err = s.log.Append(ctx, tx, audit.Entry{
 			Log:         log,
 			Action:      "step.verified",
 			Actor:       c.by,
 			Subject:     audit.Subject{Type: "plan", ID: a.PlanID},
 			Observation: true,
 			Payload: checkedStep{
-				Tool:    toldName(c.request.Tool),
+				Tool:    names.Cut(redaction.Text(c.request.Tool), names.MaxBytes),
 				Server:  a.Server,
 				Agent:   v.plan.Binding.AgentID,
 				Verdict: a.Verdict.String(),
@@ -180,17 +181,6 @@ func (s *Service) recordStep(ctx context.Context, c *call, v *view, a Answer) (d
 		return err
 	})
 	return done, err
-}
-
-// toldName is a name as a client sent it, short enough to be kept and without
-// what looks like a secret.
-func toldName(name string) string {
-	const most = 200
-	name = redaction.Text(name) // before it is cut: half a secret has no look
-	if len(name) > most {
-		name = strings.ToValidUTF8(name[:most], "")
-	}
-	return name
 }
 
 // checkedStep is what the log says of a step.

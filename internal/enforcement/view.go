@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"writ/internal/audit"
 	"writ/internal/fault"
 	"writ/internal/intent"
 	"writ/internal/intent/plan"
@@ -61,7 +62,7 @@ func (s *Service) loadView(ctx context.Context, c *call, fresh bool) (*view, err
 	if err := s.loadPeople(ctx, c, v); err != nil {
 		return nil, err
 	}
-	if v.settings, err = s.settingsAt(ctx, c.by.OrgID, v.stamp()); err != nil {
+	if v.settings, err = s.settingsAt(ctx, c.by.OrgID, v.policies.Version); err != nil {
 		return nil, err
 	}
 	return v, s.loadPlan(ctx, c, v)
@@ -75,9 +76,6 @@ func (s *Service) loadCurrent(ctx context.Context, c *call) (*view, error) {
 	}
 	return v, v.broken
 }
-
-// stamp is the state of the log that the view is at least as new as.
-func (v *view) stamp() stamp { return stamp{v.policies.Generation, v.policies.Epoch} }
 
 // loadPlan finds the plan of the call. A call that presents none is judged by what
 // its session declared last, if it did: else a session could leave its plan by not
@@ -106,7 +104,7 @@ func (s *Service) loadPlan(ctx context.Context, c *call, v *view) (err error) {
 
 // loadPeople finds the owner of the key and the member the call names.
 func (s *Service) loadPeople(ctx context.Context, c *call, v *view) error {
-	owner, err := s.party(ctx, c.by.OrgID, c.by.UserID, "", v.stamp())
+	owner, err := s.party(ctx, c.by.OrgID, c.by.UserID, "", v.policies.Version)
 	if err != nil {
 		return err
 	}
@@ -118,7 +116,7 @@ func (s *Service) loadPeople(ctx context.Context, c *call, v *view) error {
 		v.user = v.owner
 		return nil
 	}
-	named, err := s.party(ctx, c.by.OrgID, id, address, v.stamp())
+	named, err := s.party(ctx, c.by.OrgID, id, address, v.policies.Version)
 	if err != nil {
 		return err
 	}
@@ -137,7 +135,7 @@ type party struct {
 
 type partyKey struct{ orgID, userID, address string }
 
-func (s *Service) party(ctx context.Context, orgID, userID, address string, at stamp) (party, error) {
+func (s *Service) party(ctx context.Context, orgID, userID, address string, at audit.Version) (party, error) {
 	key := partyKey{orgID, userID, address}
 	if known, ok := s.parties.get(key, at); ok {
 		return known, nil

@@ -49,6 +49,7 @@ type world struct {
 // areas are the services of one process.
 type areas struct {
 	db        *database.DB
+	sealer    *secret.Sealer
 	ring      *keyring.Ring
 	audit     *audit.Service
 	policies  *policy.Service
@@ -96,37 +97,38 @@ func assemble(ctx context.Context, o database.Options) (*areas, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := assembleOn(db)
-	if err != nil {
-		return nil, err
-	}
-	a.audit, err = audit.Open(ctx, db, func(ctx context.Context) (ed25519.PrivateKey, error) {
-		key, err := a.ring.Current(ctx, keyring.Checkpoint)
-		return key.Private, err
-	})
-	return a, err
-}
-
-// assembleOn makes the services anew: they remember nothing yet.
-func assembleOn(db *database.DB) (*areas, error) {
 	sealer, err := secret.NewSealer(bytes.Repeat([]byte{1}, secret.MasterKeySize))
 	if err != nil {
 		return nil, err
 	}
-	a := &areas{db: db, ring: keyring.New(db, sealer), keys: apikey.New(db, slog.New(slog.DiscardHandler))}
-	a.plans, a.policies = intent.New(db, a.ring, sealer), policy.New(db, &a.meanwhile)
-	a.approvals = approval.New(db, approval.Sources{
+	log, err := audit.Open(ctx, db, func(ctx context.Context, log *audit.Log) (ed25519.PrivateKey, error) {
+		key, err := keyring.New(db, log, sealer).Current(ctx, keyring.Checkpoint)
+		return key.Private, err
+	}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return assembleOn(db, log, sealer), nil
+}
+
+// assembleOn makes the services anew: they have cached nothing yet.
+func assembleOn(db *database.DB, log *audit.Log, sealer *secret.Sealer) *areas {
+	a := &areas{db: db, sealer: sealer, audit: audit.New(log, approval.EraseArguments)}
+	a.ring, a.keys = keyring.New(db, log, sealer), apikey.New(db, log, slog.New(slog.DiscardHandler))
+	a.plans, a.policies = intent.New(db, log, a.ring, sealer), policy.New(db, log, &a.meanwhile)
+	a.approvals = approval.New(db, log, approval.Sources{
 		Approvers: organization.CountApprovers,
 		Role:      organization.RoleOf,
 		Address:   organization.Address,
 		Digest:    a.digest,
 	})
 	a.decisions = decisionsOn(a, a.approvals)
-	return a, nil
+	return a
 }
 
 func decisionsOn(a *areas, approvals *approval.Service) *enforcement.Service {
-	return enforcement.New(a.db, a.policies, a.plans, approvals, organization.New(a.db, nil, ""), a.keys,
+	log := a.audit.Log
+	return enforcement.New(a.db, log, a.policies, a.plans, approvals, organization.New(a.db, log, nil, ""), a.keys,
 		slog.New(slog.DiscardHandler))
 }
 

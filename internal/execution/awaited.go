@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"writ/internal/database"
+	"writ/internal/names"
 )
 
 // stored is an execution as it is matched.
@@ -39,9 +40,9 @@ func insertAwaited(ctx context.Context, tx *database.Tx, orgID string, d Decisio
 	_, err := tx.ExecOften(ctx, `
 		INSERT INTO awaited_outcome (org_id, position, decision_id, decided_at, key_id, plan_id, session_id, agent_id, tool, wire_name, digest, overdue)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0)`,
-		orgID, d.Position, d.ID, database.Micros(d.At), d.KeyID, d.PlanID, cut(d.SessionID, maxLabel),
-		cut(d.AgentID, maxLabel), cut(d.Tool, maxLabel),
-		cut(wireName(d.Server, d.Tool), maxLabel), digest)
+		orgID, d.Position, d.ID, database.Micros(d.At), d.KeyID, d.PlanID, names.Cut(d.SessionID, maxLabel),
+		names.Cut(d.AgentID, maxLabel), names.Cut(d.Tool, maxLabel),
+		names.Cut(wireName(d.Server, d.Tool), maxLabel), digest)
 	return err
 }
 
@@ -123,8 +124,9 @@ func (s *Service) sweep(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
+			m := s.matcher(tx, "") // of several organizations
 			for _, l := range late {
-				if err := s.overdue(ctx, tx, l); err != nil {
+				if err := m.overdue(ctx, l); err != nil {
 					return err
 				}
 			}
@@ -159,15 +161,14 @@ func readLate(ctx context.Context, r database.Reader, now time.Time) ([]late, er
 
 // overdue makes a finding of one. What was found long ago, and what belongs to a
 // product that never reports, is not awaited any more.
-func (s *Service) overdue(ctx context.Context, tx *database.Tx, l late) error {
-	reports := false
+func (m *matcher) overdue(ctx context.Context, l late) error {
+	tx, reports := m.tx, false
 	if !l.found {
-		name, err := s.reporterName(ctx, tx, l.KeyID)
-		if err != nil {
-			return err
+		reporter, err := m.reporter(ctx, l.KeyID)
+		if err == nil {
+			reports, err = isReporter(ctx, tx, l.OrgID, reporter)
 		}
-		if err := tx.QueryRow(ctx, `SELECT COUNT(*) > 0 FROM reporter WHERE org_id = $1 AND product = $2`, l.OrgID,
-			name).Scan(&reports); err != nil {
+		if err != nil {
 			return err
 		}
 	}

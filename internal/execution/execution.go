@@ -28,6 +28,7 @@ import (
 	"context"
 	"time"
 
+	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/intent/plan"
 	"writ/internal/principal"
@@ -77,8 +78,11 @@ const ActionReported = "call.executed"
 // Service is the area's one entry.
 type Service struct {
 	db      *database.DB
+	log     *audit.Log
 	sources Sources
 }
 
 // New makes the service.
-func New(db *database.DB, sources Sources) *Service { return &Service{db: db, sources: sources} }
+func New(db *database.DB, log *audit.Log, sources Sources) *Service {
+	return &Service{db: db, log: log, sources: sources}
+}

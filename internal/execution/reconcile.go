@@ -85,7 +85,7 @@ func (s *Service) advance(ctx context.Context, orgID string, size int64) (more b
 		if err != nil {
 			return err
 		}
-		if err := s.match(ctx, tx, orgID, decisions, executions); err != nil {
+		if err := s.matcher(tx, orgID).match(ctx, decisions, executions); err != nil {
 			return err
 		}
 		more = until < size
@@ -146,21 +146,39 @@ func nobodyReports(ctx context.Context, tx *database.Tx, orgID string) (quiet bo
 	return quiet, nil
 }
 
+// matcher is one change that matches a slice of a log, with what it has looked up: a
+// slice has few keys and many decisions.
+type matcher struct {
+	*Service
+	tx        *database.Tx
+	orgID     string
+	reporters map[string]string // by key
+	reports   map[string]bool   // by reporter
+}
+
+func (s *Service) matcher(tx *database.Tx, orgID string) *matcher {
+	return &matcher{
+		Service:   s,
+		tx:        tx,
+		orgID:     orgID,
+		reporters: map[string]string{},
+		reports:   map[string]bool{},
+	}
+}
+
 // match goes through decisions and executions in the order of the log. Only of
 // products that report are outcomes awaited: for the others it would be work for
 // every decision, and for nothing.
-func (s *Service) match(
-	ctx context.Context, tx *database.Tx, orgID string, decisions []Decision, executions []stored,
-) error {
+func (m *matcher) match(ctx context.Context, decisions []Decision, executions []stored) error {
 	for len(decisions) > 0 || len(executions) > 0 {
 		if len(executions) == 0 || len(decisions) > 0 && decisions[0].Position < executions[0].position {
-			if err := s.await(ctx, tx, orgID, decisions[0]); err != nil {
+			if err := m.await(ctx, decisions[0]); err != nil {
 				return fmt.Errorf("await the outcome of decision %s: %w", decisions[0].ID, err)
 			}
 			decisions = decisions[1:]
 			continue
 		}
-		if err := s.settle(ctx, tx, orgID, executions[0]); err != nil {
+		if err := m.settle(ctx, executions[0]); err != nil {
 			return fmt.Errorf("match execution %s: %w", executions[0].id, err)
 		}
 		executions = executions[1:]
@@ -169,33 +187,36 @@ func (s *Service) match(
 }
 
 // await has a decision wait for its outcome, if one may come.
-func (s *Service) await(ctx context.Context, tx *database.Tx, orgID string, d Decision) error {
+func (m *matcher) await(ctx context.Context, d Decision) error {
 	if !d.Allowed {
 		return nil
 	}
-	name, err := s.reporterName(ctx, tx, d.KeyID)
+	reporter, err := m.reporter(ctx, d.KeyID)
 	if err != nil {
 		return err
 	}
-	// Known for the length of the transaction: a report in it says so itself.
-	reports := tx.Local(reporterKey{orgID, name}, func() any {
-		var known bool
-		err = tx.QueryRow(ctx, `SELECT COUNT(*) > 0 FROM reporter WHERE org_id = $1 AND product = $2`, orgID,
-			name).Scan(&known)
-		return &known
-	}).(*bool)
-	if err != nil || !*reports {
-		return err
+	reports, known := m.reports[reporter]
+	if !known {
+		if reports, err = isReporter(ctx, m.tx, m.orgID, reporter); err != nil {
+			return err
+		}
+		m.reports[reporter] = reports
 	}
-	return insertAwaited(ctx, tx, orgID, d)
+	if !reports {
+		return nil
+	}
+	return insertAwaited(ctx, m.tx, m.orgID, d)
 }
 
-// reporterKey finds among the locals of a transaction whether a product reports.
-type reporterKey struct{ orgID, name string }
+func isReporter(ctx context.Context, tx *database.Tx, orgID, reporter string) (reports bool, err error) {
+	err = tx.QueryRow(ctx, `SELECT COUNT(*) > 0 FROM reporter WHERE org_id = $1 AND product = $2`, orgID,
+		reporter).Scan(&reports)
+	return reports, err
+}
 
 // takeUp has the decisions before a product's first report wait for theirs.
-func (s *Service) takeUp(ctx context.Context, tx *database.Tx, orgID, name string, before int64) error {
-	decisions, err := s.sources.Decisions(ctx, tx, orgID, max(before-backfill, 0), backfill)
+func (m *matcher) takeUp(ctx context.Context, reporter string, before int64) error {
+	decisions, err := m.sources.Decisions(ctx, m.tx, m.orgID, max(before-backfill, 0), backfill)
 	if err != nil {
 		return err
 	}
@@ -203,14 +224,14 @@ func (s *Service) takeUp(ctx context.Context, tx *database.Tx, orgID, name strin
 		if !d.Allowed || d.Position >= before {
 			continue
 		}
-		of, err := s.reporterName(ctx, tx, d.KeyID)
+		of, err := m.reporter(ctx, d.KeyID)
 		if err != nil {
 			return err
 		}
-		if of != name {
+		if of != reporter {
 			continue
 		}
-		if err := insertAwaited(ctx, tx, orgID, d); err != nil {
+		if err := insertAwaited(ctx, m.tx, m.orgID, d); err != nil {
 			return err
 		}
 	}
@@ -218,8 +239,9 @@ func (s *Service) takeUp(ctx context.Context, tx *database.Tx, orgID, name strin
 }
 
 // settle finds the decision of an execution, or that there is none.
-func (s *Service) settle(ctx context.Context, tx *database.Tx, orgID string, e stored) error {
-	if err := s.noteReporter(ctx, tx, orgID, e); err != nil {
+func (m *matcher) settle(ctx context.Context, e stored) error {
+	tx, orgID := m.tx, m.orgID
+	if err := m.noteReporter(ctx, e); err != nil {
 		return fmt.Errorf("note who reports: %w", err)
 	}
 	if err := followSequence(ctx, tx, orgID, e); err != nil {
@@ -255,42 +277,38 @@ func (s *Service) settle(ctx context.Context, tx *database.Tx, orgID string, e s
 	return err
 }
 
-func (s *Service) noteReporter(ctx context.Context, tx *database.Tx, orgID string, e stored) error {
-	name, err := s.reporterName(ctx, tx, e.keyID)
+func (m *matcher) noteReporter(ctx context.Context, e stored) error {
+	reporter, err := m.reporter(ctx, e.keyID)
 	if err != nil {
 		return err
 	}
-	fresh, err := tx.Exec(ctx, `
+	fresh, err := m.tx.Exec(ctx, `
 		INSERT INTO reporter (org_id, product, since)
 		VALUES ($1, $2, $3)
-		ON CONFLICT (org_id, product) DO NOTHING`, orgID, name, database.Micros(tx.Now()))
+		ON CONFLICT (org_id, product) DO NOTHING`, m.orgID, reporter, database.Micros(m.tx.Now()))
 	if err != nil || fresh == 0 {
 		return err
 	}
-	*tx.Local(reporterKey{orgID, name}, func() any { return new(bool) }).(*bool) = true
-	return s.takeUp(ctx, tx, orgID, name, e.position)
+	m.reports[reporter] = true
+	return m.takeUp(ctx, reporter, e.position)
 }
 
-// reporterName is the product of a key. One without a product is its own.
-func (s *Service) reporterName(ctx context.Context, tx *database.Tx, keyID string) (string, error) {
-	// A slice has few keys and many decisions.
-	known := tx.Local(productKey(keyID), func() any { return new(string) }).(*string)
-	if *known != "" {
-		return *known, nil
+// reporter is the product of a key. A key without a product is one by itself.
+func (m *matcher) reporter(ctx context.Context, keyID string) (string, error) {
+	if known := m.reporters[keyID]; known != "" {
+		return known, nil
 	}
-	product, err := s.sources.Product(ctx, tx, keyID)
+	product, err := m.sources.Product(ctx, m.tx, keyID)
 	if err != nil {
 		return "", fmt.Errorf("read the product of key %s: %w", keyID, err)
 	}
-	*known = "product/" + product
+	reporter := "product/" + product
 	if product == "" {
-		*known = "key/" + keyID
+		reporter = "key/" + keyID
 	}
-	return *known, nil
+	m.reporters[keyID] = reporter
+	return reporter, nil
 }
-
-// productKey finds the name of a reporter among the locals of a transaction.
-type productKey string
 
 // wireName is a tool of an MCP server in the form that harnesses name it by,
 // with one or two underscores: mcp_github_get_me, mcp__github__get_me.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"writ/internal/audit"
 	"writ/internal/execution"
 )
 
@@ -178,7 +179,7 @@ func TestReconcilingIsTheSameInAnySlices(t *testing.T) {
 		var all sync.WaitGroup
 		for range 3 {
 			all.Go(func() {
-				if err := execution.New(w.db, w.sources()).Reconcile(t.Context()); err != nil {
+				if err := execution.New(w.db, audit.Unsigned(w.db), w.sources()).Reconcile(t.Context()); err != nil {
 					t.Error(err)
 				}
 			})

@@ -165,7 +165,7 @@ func (s *Service) store(ctx context.Context, log string, items []*item, answers 
 			ctx context.Context, tx *database.Tx,
 		) error {
 			for _, it := range some {
-				answer, err := keep(ctx, tx, it)
+				answer, err := s.keep(ctx, tx, it)
 				if err != nil {
 					return err
 				}
@@ -193,7 +193,7 @@ func sliceOf(items []*item) int {
 }
 
 // keep appends a row, unless it is there.
-func keep(ctx context.Context, tx *database.Tx, it *item) (Reported, error) {
+func (s *Service) keep(ctx context.Context, tx *database.Tx, it *item) (Reported, error) {
 	known, err := findByHash(ctx, tx, it.by.OrgID, it.hash)
 	if err != nil || known != nil {
 		if err != nil {
@@ -202,7 +202,7 @@ func keep(ctx context.Context, tx *database.Tx, it *item) (Reported, error) {
 		return *known, nil
 	}
 	id := database.NewID()
-	added, err := audit.Append(ctx, tx, audit.Entry{
+	added, err := s.log.Append(ctx, tx, audit.Entry{
 		Log: it.by.OrgID, Action: ActionReported, Actor: it.by, Subject: audit.Subject{Type: "execution", ID: id},
 		Decision: audit.Decision{Agent: it.agentID, Tool: it.tool, Plan: it.planID}, Payload: it.payload,
 		Observation: true,

@@ -26,6 +26,7 @@ import (
 type world struct {
 	t            *testing.T
 	db           *database.DB
+	log          *audit.Log
 	service      *execution.Service
 	clock        *atomic.Int64 // microseconds
 	acme, globex string
@@ -49,7 +50,8 @@ func each(t *testing.T, body func(t *testing.T, w *world)) {
 		w.clock.Store(database.Micros(noon))
 		o.Now = func() time.Time { return database.Time(w.clock.Load()) }
 		w.db = dbtest.Open(t, o)
-		w.service = execution.New(w.db, w.sources())
+		w.log = audit.Unsigned(w.db)
+		w.service = execution.New(w.db, w.log, w.sources())
 		w.acme, w.globex = w.organization("Acme"), w.organization("Globex")
 		w.agent, w.other, w.foreign = key(w.acme, "gemini"), key(w.acme, ""), key(w.globex, "gemini")
 		w.owner = principal.Principal{
@@ -140,7 +142,7 @@ func (w *world) decided(by principal.Principal, d execution.Decision, arguments 
 	w.t.Helper()
 	d.ID, d.KeyID, d.At, d.Digest = database.NewID(), by.KeyID, w.db.Now(), digest(by.OrgID, arguments)
 	w.write([]string{by.OrgID}, func(ctx context.Context, tx *database.Tx) error {
-		added, err := audit.Append(ctx, tx, audit.Entry{
+		added, err := w.log.Append(ctx, tx, audit.Entry{
 			Log: by.OrgID, Action: "call.decided", Actor: by, Subject: audit.Subject{Type: "decision", ID: d.ID},
 			Decision: audit.Decision{Verdict: "allow"}, Observation: true,
 		})

@@ -26,6 +26,7 @@ type Poster interface {
 // Options are what the service needs.
 type Options struct {
 	Database  *database.DB // with settings and decisions
+	Log       *audit.Log
 	Telemetry *telemetry.Service
 	Sealer    *secret.Sealer
 	Poster    Poster
@@ -35,6 +36,7 @@ type Options struct {
 // Service manages where organizations forward to, and sends.
 type Service struct {
 	db        *database.DB
+	log       *audit.Log
 	telemetry *telemetry.Service
 	sealer    *secret.Sealer
 	poster    Poster
@@ -47,6 +49,7 @@ type Service struct {
 func New(o Options) *Service {
 	s := &Service{
 		db:        o.Database,
+		log:       o.Log,
 		telemetry: o.Telemetry,
 		sealer:    o.Sealer,
 		poster:    o.Poster,
@@ -109,7 +112,7 @@ func (s *Service) Put(ctx context.Context, p principal.Principal, n Settings) (F
 		if err := putForwarding(ctx, tx, &after); err != nil {
 			return err
 		}
-		return record(ctx, tx, p, set, &after)
+		return s.record(ctx, tx, p, set, &after)
 	})
 	return after, err
 }
@@ -167,7 +170,7 @@ func (s *Service) Delete(ctx context.Context, p principal.Principal) error {
 			return fmt.Errorf("delete the forwarding of %s: %w", p.OrgID, err)
 		}
 		before.Enabled = false
-		return record(ctx, tx, p, deleted, &before)
+		return s.record(ctx, tx, p, deleted, &before)
 	})
 }
 
@@ -220,8 +223,10 @@ func (s *Service) change(
 }
 
 // record appends to the organization's log. No decision depends on forwarding.
-func record(ctx context.Context, tx *database.Tx, p principal.Principal, action string, f *Forwarding) error {
-	_, err := audit.Append(ctx, tx, audit.Entry{
+func (s *Service) record(
+	ctx context.Context, tx *database.Tx, p principal.Principal, action string, f *Forwarding,
+) error {
+	_, err := s.log.Append(ctx, tx, audit.Entry{
 		Log:         audit.LogOf(f.OrgID),
 		Action:      action,
 		Actor:       p,

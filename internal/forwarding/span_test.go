@@ -141,7 +141,7 @@ func TestADecisionAsASpan(t *testing.T) {
 		}
 		w.decide(1, denied)
 		// what Writ shows of it itself is not sent too
-		if err := projection.New(w.db, w.telemetry).Run(t.Context()); err != nil {
+		if err := projection.New(w.db, w.telemetry, decision.NewRecent()).Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		w.rest()

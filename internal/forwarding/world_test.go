@@ -21,6 +21,7 @@ import (
 	trace "go.opentelemetry.io/proto/slim/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
 	"writ/internal/decision"
@@ -107,6 +108,7 @@ func (w *world) replicaBy(poster forwarding.Poster) *forwarding.Service {
 	}
 	return forwarding.New(forwarding.Options{
 		Database:  w.db,
+		Log:       audit.Unsigned(w.db),
 		Telemetry: w.telemetry,
 		Sealer:    sealer,
 		Poster:    poster,
@@ -202,6 +204,7 @@ func (w *world) send(batch string) {
 // decide records decisions as enforcement does, and gives the tools they are about.
 func (w *world) decide(times int, change ...func(*decision.Record)) (tools []string) {
 	w.t.Helper()
+	log := audit.Unsigned(w.db)
 	w.write(func(ctx context.Context, tx *database.Tx) error {
 		tools = nil
 		for range times {
@@ -228,7 +231,7 @@ func (w *world) decide(times int, change ...func(*decision.Record)) (tools []str
 				f(&d)
 			}
 			tools = append(tools, d.Tool)
-			if _, err := decision.Append(ctx, tx, principal.Operator(), &d); err != nil {
+			if _, err := decision.Append(ctx, tx, log, principal.Operator(), &d); err != nil {
 				return err
 			}
 		}

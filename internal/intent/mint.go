@@ -54,7 +54,7 @@ func (s *Service) Mint(ctx context.Context, p principal.Principal, r Request) (M
 		if err := n.stillUnder(ctx, tx); err != nil {
 			return err
 		}
-		return n.add(ctx, tx)
+		return s.add(ctx, tx, n)
 	}})
 	switch {
 	case err != nil:
@@ -210,11 +210,11 @@ func sealContext(planID, root string) string { return "plan/" + planID + "/" + r
 
 // add stores the plan and records it. A new plan makes nothing old that anyone
 // remembers, so it is an observation and leaves the log's generation.
-func (n *newPlan) add(ctx context.Context, tx *database.Tx) error {
+func (s *Service) add(ctx context.Context, tx *database.Tx, n *newPlan) error {
 	if err := insertPlan(ctx, tx, n); err != nil {
 		return err
 	}
-	_, err := audit.Append(ctx, tx, audit.Entry{
+	_, err := s.log.Append(ctx, tx, audit.Entry{
 		Log:         n.by.OrgID,
 		Action:      MintedAction,
 		Actor:       n.by,

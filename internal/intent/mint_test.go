@@ -75,7 +75,7 @@ func TestJWTIsSignedWithItsOwnKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ring := keyring.New(w.db, sealer)
+		ring := keyring.New(w.db, audit.Unsigned(w.db), sealer)
 		for purpose, want := range map[keyring.Purpose]bool{
 			intent.JWTKey: true, intent.PlanKey: false, keyring.AccessToken: false,
 		} {

@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/keyring"
@@ -19,6 +20,7 @@ const (
 // remembers is shared by all requests.
 type Service struct {
 	db      *database.DB
+	log     *audit.Log
 	keys    *keyring.Ring
 	sealer  *secret.Sealer
 	plans   *cache
@@ -26,8 +28,14 @@ type Service struct {
 }
 
 // New makes a service. It starts nothing: the app calls Prune.
-func New(db *database.DB, keys *keyring.Ring, sealer *secret.Sealer) *Service {
-	return &Service{db: db, keys: keys, sealer: sealer, plans: newCache()}
+func New(db *database.DB, log *audit.Log, keys *keyring.Ring, sealer *secret.Sealer) *Service {
+	return &Service{
+		db:     db,
+		log:    log,
+		keys:   keys,
+		sealer: sealer,
+		plans:  newCache(),
+	}
 }
 
 // requireAgent admits keys that may declare plans, of an organization.

@@ -41,7 +41,7 @@ func (s *Service) SetStatus(ctx context.Context, p principal.Principal, id strin
 		if err := updateStatus(ctx, tx, row, status); err != nil {
 			return err
 		}
-		_, err = audit.Append(ctx, tx, audit.Entry{
+		_, err = s.log.Append(ctx, tx, audit.Entry{
 			Log: p.OrgID, Action: "plan.status_changed", Actor: p, Subject: audit.Subject{Type: "plan", ID: row.ID},
 			Payload: map[string]any{"from": row.stored, "to": status},
 		})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
 	"writ/internal/intent"
@@ -173,7 +174,8 @@ func benchWorld(b *testing.B) *world {
 	if err != nil {
 		b.Fatal(err)
 	}
-	w := &world{db: db, plans: intent.New(db, keyring.New(db, sealer), sealer), acme: database.NewID()}
+	log := audit.Unsigned(db)
+	w := &world{db: db, plans: intent.New(db, log, keyring.New(db, log, sealer), sealer), acme: database.NewID()}
 	user, key := database.NewID(), database.NewID()
 	err = db.Write(b.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		for _, s := range []struct {

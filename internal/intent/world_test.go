@@ -64,7 +64,8 @@ func newService(t *testing.T, db *database.DB, fill byte) *intent.Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return intent.New(db, keyring.New(db, sealer), sealer)
+	log := audit.Unsigned(db)
+	return intent.New(db, log, keyring.New(db, log, sealer), sealer)
 }
 
 func (w *world) pass(d time.Duration) { w.clock.Add(d.Microseconds()) }

@@ -59,6 +59,7 @@ func (k Key) SignedWithin(life time.Duration, now time.Time) bool {
 // Ring finds and makes keys.
 type Ring struct {
 	db     *database.DB
+	log    *audit.Log
 	sealer *secret.Sealer
 
 	mu      sync.Mutex // guards what follows
@@ -72,8 +73,27 @@ type remembered struct {
 }
 
 // New makes a ring over the database.
-func New(db *database.DB, sealer *secret.Sealer) *Ring {
-	return &Ring{db: db, sealer: sealer, byID: map[string]remembered{}, current: map[Purpose]remembered{}}
+func New(db *database.DB, log *audit.Log, sealer *secret.Sealer) *Ring {
+	return &Ring{
+		db:      db,
+		log:     log,
+		sealer:  sealer,
+		byID:    map[string]remembered{},
+		current: map[Purpose]remembered{},
+	}
+}
+
+// Check refuses a master key that does not open the stored keys.
+func Check(ctx context.Context, db *database.DB, sealer *secret.Sealer) error {
+	r := &Ring{db: db, sealer: sealer}
+	_, err := r.scan(db.QueryRow(ctx, selectKey+`ORDER BY created_at DESC, id DESC LIMIT 1`))
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case errors.Is(err, secret.ErrSealBroken):
+		return fmt.Errorf("the master key is not the one this database was sealed with: %w", err)
+	}
+	return err
 }
 
 // Current is the key that signs for a purpose now. The first call makes it.
@@ -182,7 +202,7 @@ func (r *Ring) replace(
 		if err := r.store(ctx, tx, key); err != nil {
 			return err
 		}
-		_, err = audit.Append(ctx, tx, audit.Entry{
+		_, err = r.log.Append(ctx, tx, audit.Entry{
 			Log: audit.System, Action: "signing_key.created", Actor: actor,
 			Subject: audit.Subject{Type: "signing_key", ID: key.ID},
 			Payload: map[string]any{"purpose": purpose, "public": fmt.Sprintf("%x", public), "replaces": existing.ID},

@@ -32,7 +32,8 @@ func TestReplicasAgreeOnTheFirstKey(t *testing.T) {
 		var wg sync.WaitGroup
 		ids := make([]string, 8)
 		for i := range ids {
-			ring := keyring.New(dbtest.Open(t, o), sealer(t, 1))
+			db := dbtest.Open(t, o)
+			ring := keyring.New(db, audit.Unsigned(db), sealer(t, 1))
 			wg.Go(func() {
 				key, err := ring.Current(context.Background(), keyring.AccessToken)
 				if err != nil {
@@ -53,7 +54,7 @@ func TestReplicasAgreeOnTheFirstKey(t *testing.T) {
 func TestRotateKeepsTheOldForVerifying(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		ring := keyring.New(db, sealer(t, 1))
+		ring := keyring.New(db, audit.Unsigned(db), sealer(t, 1))
 		old, err := ring.Current(t.Context(), keyring.AccessToken)
 		if err != nil {
 			t.Fatal(err)
@@ -62,7 +63,7 @@ func TestRotateKeepsTheOldForVerifying(t *testing.T) {
 			t.Fatal(err)
 		}
 		// A ring without memory reads what the first one stored.
-		fresh := keyring.New(db, sealer(t, 1))
+		fresh := keyring.New(db, audit.Unsigned(db), sealer(t, 1))
 		current, err := fresh.Current(t.Context(), keyring.AccessToken)
 		if err != nil || current.ID == old.ID {
 			t.Errorf("current after rotation = %s (%v), want another than %s", current.ID, err, old.ID)
@@ -88,7 +89,7 @@ func TestRotateKeepsTheOldForVerifying(t *testing.T) {
 func TestFindRefuses(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		ring := keyring.New(db, sealer(t, 1))
+		ring := keyring.New(db, audit.Unsigned(db), sealer(t, 1))
 		key, err := ring.Current(t.Context(), keyring.AccessToken)
 		if err != nil {
 			t.Fatal(err)
@@ -112,10 +113,11 @@ func TestFindRefuses(t *testing.T) {
 func TestWrongMasterKey(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		if _, err := keyring.New(db, sealer(t, 1)).Current(t.Context(), keyring.AccessToken); err != nil {
+		if _, err := keyring.New(db, audit.Unsigned(db), sealer(t, 1)).Current(t.Context(),
+			keyring.AccessToken); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := keyring.New(db, sealer(t, 2)).Current(t.Context(),
+		if _, err := keyring.New(db, audit.Unsigned(db), sealer(t, 2)).Current(t.Context(),
 			keyring.AccessToken); !errors.Is(err, secret.ErrSealBroken) {
 			t.Errorf("err = %v, want ErrSealBroken", err)
 		}

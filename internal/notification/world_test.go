@@ -63,7 +63,7 @@ func (w *world) replica() *notification.Service {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.hooks = webhook.NewService(w.db, sealer, nowhere{}, "https://writ.example.org")
+	w.hooks = webhook.NewService(w.db, audit.Unsigned(w.db), sealer, nowhere{}, "https://writ.example.org")
 	return notification.New(notification.Options{
 		Database: w.db, Webhooks: w.hooks, Mail: w.post, PublicURL: "https://writ.example.org",
 		Sources: notification.Sources{Events: w.eventsAfter, People: w.members},
@@ -125,7 +125,7 @@ func (w *world) happen(kind notice.Kind, r notice.Request, actor string) {
 	})
 	w.mu.Unlock()
 	w.write(func(ctx context.Context, tx *database.Tx) error {
-		_, err := audit.Append(ctx, tx, audit.Entry{
+		_, err := audit.Unsigned(w.db).Append(ctx, tx, audit.Entry{
 			Log: w.org, Action: string(kind), Actor: principal.Operator(), Observation: true,
 		})
 		return err

@@ -43,7 +43,7 @@ func (s *Service) Invite(
 			CreatedAt: tx.Now(),
 			ExpiresAt: tx.Now().Add(inviteLifetime),
 		}
-		return openInvite(ctx, tx, p, invite, secret.Hash(token.Reveal()))
+		return s.openInvite(ctx, tx, p, invite, secret.Hash(token.Reveal()))
 	})
 	if err != nil {
 		return Invite{}, err
@@ -57,7 +57,9 @@ func (s *Service) Invite(
 
 // openInvite stores the invitation in place of an open one to the same person.
 // To replace one takes the right to withdraw it.
-func openInvite(ctx context.Context, tx *database.Tx, p principal.Principal, invite Invite, tokenHash []byte) error {
+func (s *Service) openInvite(
+	ctx context.Context, tx *database.Tx, p principal.Principal, invite Invite, tokenHash []byte,
+) error {
 	present, err := isMemberEmail(ctx, tx, invite.OrgID, invite.Email)
 	if err != nil {
 		return err
@@ -70,7 +72,7 @@ func openInvite(ctx context.Context, tx *database.Tx, p principal.Principal, inv
 		return err
 	}
 	for _, old := range before {
-		if err := withdraw(ctx, tx, p, old, "replaced"); err != nil {
+		if err := s.withdraw(ctx, tx, p, old, "replaced"); err != nil {
 			return err
 		}
 	}
@@ -80,7 +82,7 @@ func openInvite(ctx context.Context, tx *database.Tx, p principal.Principal, inv
 	if err := insertInvite(ctx, tx, invite, tokenHash); err != nil {
 		return err
 	}
-	return record(ctx, tx, p, invite.OrgID, "invite.created", about("invite", invite.ID),
+	return s.record(ctx, tx, p, invite.OrgID, "invite.created", about("invite", invite.ID),
 		map[string]any{"email": invite.Email, "role": string(invite.Role)})
 }
 
@@ -117,7 +119,7 @@ func (s *Service) takeBack(ctx context.Context, p principal.Principal, invite In
 			if err != nil || !withdrawn {
 				return err
 			}
-			return recordWithdrawn(ctx, tx, p, invite, "not sent")
+			return s.recordWithdrawn(ctx, tx, p, invite, "not sent")
 		},
 	})
 }
@@ -139,23 +141,27 @@ func (s *Service) Withdraw(ctx context.Context, p principal.Principal, inviteID 
 		if err != nil {
 			return err
 		}
-		return withdraw(ctx, tx, p, invite, "by request")
+		return s.withdraw(ctx, tx, p, invite, "by request")
 	})
 }
 
 // withdraw ends an open invitation if the caller may give its role.
-func withdraw(ctx context.Context, tx *database.Tx, p principal.Principal, invite Invite, reason string) error {
+func (s *Service) withdraw(
+	ctx context.Context, tx *database.Tx, p principal.Principal, invite Invite, reason string,
+) error {
 	if err := p.Require(invite.Role.ManageRole()); err != nil {
 		return err
 	}
 	if _, err := updateWithdrawn(ctx, tx, invite.OrgID, invite.ID); err != nil {
 		return err
 	}
-	return recordWithdrawn(ctx, tx, p, invite, reason)
+	return s.recordWithdrawn(ctx, tx, p, invite, reason)
 }
 
-func recordWithdrawn(ctx context.Context, tx *database.Tx, p principal.Principal, invite Invite, reason string) error {
-	return record(ctx, tx, p, invite.OrgID, "invite.withdrawn", about("invite", invite.ID),
+func (s *Service) recordWithdrawn(
+	ctx context.Context, tx *database.Tx, p principal.Principal, invite Invite, reason string,
+) error {
+	return s.record(ctx, tx, p, invite.OrgID, "invite.withdrawn", about("invite", invite.ID),
 		map[string]any{"email": invite.Email, "reason": reason})
 }
 
@@ -181,7 +187,7 @@ func (s *Service) Accept(ctx context.Context, p principal.Principal, userEmail, 
 	err = s.db.Write(ctx, database.Change{
 		Logs: []string{invite.OrgID},
 		Do: func(ctx context.Context, tx *database.Tx) error {
-			err := accept(ctx, tx, p, invite)
+			err := s.accept(ctx, tx, p, invite)
 			if err != nil {
 				return err
 			}
@@ -197,7 +203,7 @@ func (s *Service) Accept(ctx context.Context, p principal.Principal, userEmail, 
 
 // accept uses the invitation up, unless it ended since it was read. A fault
 // rolls that back, so that the invitation is left.
-func accept(ctx context.Context, tx *database.Tx, p principal.Principal, invite Invite) error {
+func (s *Service) accept(ctx context.Context, tx *database.Tx, p principal.Principal, invite Invite) error {
 	accepted, err := updateAccepted(ctx, tx, invite.OrgID, invite.ID)
 	if err != nil {
 		return err
@@ -213,11 +219,11 @@ func accept(ctx context.Context, tx *database.Tx, p principal.Principal, invite 
 	} else if !fault.Is(err, fault.Forbidden) {
 		return err
 	}
-	if err := record(ctx, tx, p, invite.OrgID, "invite.accepted", about("invite", invite.ID),
+	if err := s.record(ctx, tx, p, invite.OrgID, "invite.accepted", about("invite", invite.ID),
 		map[string]any{"email": invite.Email, "role": string(invite.Role)}); err != nil {
 		return err
 	}
-	return join(ctx, tx, p, invite.OrgID, p.UserID, invite.Role)
+	return s.join(ctx, tx, p, invite.OrgID, p.UserID, invite.Role)
 }
 
 // stillInvited refuses an invitation whose author may not give its role any more:

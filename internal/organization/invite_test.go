@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/mail"
@@ -214,7 +215,7 @@ func TestMailOfHostileNames(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			service := organization.New(f.db, outbox, "https://writ.example.org")
+			service := organization.New(f.db, audit.Unsigned(f.db), outbox, "https://writ.example.org")
 			if _, err := service.Invite(t.Context(), f.create(t, name), "two@example.org",
 				principal.Member); err != nil {
 				t.Errorf("%s: %v", name, err)

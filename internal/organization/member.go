@@ -65,7 +65,7 @@ func (s *Service) ChangeRole(
 		if err := updateRole(ctx, tx, p.OrgID, userID, role); err != nil {
 			return err
 		}
-		return record(ctx, tx, p, p.OrgID, "member.role_changed", about("member", userID),
+		return s.record(ctx, tx, p, p.OrgID, "member.role_changed", about("member", userID),
 			map[string]any{"from": string(m.Role), "to": string(role)})
 	})
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *Service) Remove(ctx context.Context, p principal.Principal, userID stri
 		if err := deleteMember(ctx, tx, p.OrgID, userID); err != nil {
 			return err
 		}
-		return record(ctx, tx, p, p.OrgID, "member.removed", about("member", userID), map[string]any{
+		return s.record(ctx, tx, p, p.OrgID, "member.removed", about("member", userID), map[string]any{
 			"role": string(m.Role),
 		})
 	})
@@ -145,16 +145,18 @@ func (s *Service) AddMember(
 		} else if !fault.Is(err, fault.Forbidden) {
 			return err
 		}
-		return join(ctx, tx, p, orgID, userID, role)
+		return s.join(ctx, tx, p, orgID, userID, role)
 	}})
 }
 
 // join makes a person a member.
-func join(
+func (s *Service) join(
 	ctx context.Context, tx *database.Tx, actor principal.Principal, orgID, userID string, role principal.Role,
 ) error {
 	if err := insertMember(ctx, tx, orgID, userID, role); err != nil {
 		return err
 	}
-	return record(ctx, tx, actor, orgID, "member.joined", about("member", userID), map[string]any{"role": string(role)})
+	return s.record(ctx, tx, actor, orgID, "member.joined", about("member", userID), map[string]any{
+		"role": string(role),
+	})
 }

@@ -34,7 +34,7 @@ func each(t *testing.T, body func(t *testing.T, f *fixture)) {
 		f := &fixture{clock: &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}, mails: &recorder{}}
 		o.Now = f.clock.Now
 		f.db = dbtest.Open(t, o)
-		f.service = organization.New(f.db, f.mails, "https://writ.example.org/")
+		f.service = organization.New(f.db, audit.Unsigned(f.db), f.mails, "https://writ.example.org/")
 		body(t, f)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
 	"writ/internal/fault"
@@ -22,8 +23,9 @@ func eachPair(t *testing.T, body func(t *testing.T, f *fixture, other *organizat
 		f := &fixture{clock: &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}, mails: &recorder{}}
 		o.Now = f.clock.Now
 		f.db = dbtest.Open(t, o)
-		f.service = organization.New(f.db, f.mails, "https://writ.example.org")
-		body(t, f, organization.New(dbtest.Open(t, o), f.mails, "https://writ.example.org"))
+		f.service = organization.New(f.db, audit.Unsigned(f.db), f.mails, "https://writ.example.org")
+		other := dbtest.Open(t, o)
+		body(t, f, organization.New(other, audit.Unsigned(other), f.mails, "https://writ.example.org"))
 	})
 }
 

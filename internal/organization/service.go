@@ -16,13 +16,14 @@ import (
 // Service is everything people do with organizations.
 type Service struct {
 	db        *database.DB
+	log       *audit.Log
 	sender    mail.Sender
 	publicURL string // without a slash at its end
 }
 
 // New makes the service. The links it mails begin with publicURL.
-func New(db *database.DB, sender mail.Sender, publicURL string) *Service {
-	return &Service{db: db, sender: sender, publicURL: strings.TrimRight(publicURL, "/")}
+func New(db *database.DB, log *audit.Log, sender mail.Sender, publicURL string) *Service {
+	return &Service{db: db, log: log, sender: sender, publicURL: strings.TrimRight(publicURL, "/")}
 }
 
 // Create makes an organization with the caller, a person, as its owner.
@@ -47,7 +48,7 @@ func (s *Service) Create(ctx context.Context, p principal.Principal, name string
 				return fault.New(fault.Conflict, "you belong to %d organizations already; leave one to create another",
 					n)
 			}
-			created, err = Add(ctx, tx, p, id, p.UserID, name)
+			created, err = s.Add(ctx, tx, p, id, p.UserID, name)
 			return err
 		},
 	})
@@ -60,7 +61,7 @@ func (s *Service) Create(ctx context.Context, p principal.Principal, name string
 // Add makes an organization with its owner inside a change of the caller's,
 // who chose the id (database.NewID) and declared the log of that name. It checks
 // the name, but no right of the actor.
-func Add(
+func (s *Service) Add(
 	ctx context.Context, tx *database.Tx, actor principal.Principal, id, ownerID, name string,
 ) (Organization, error) {
 	name, err := cleanName(name)
@@ -71,12 +72,12 @@ func Add(
 	if err := insertOrganization(ctx, tx, o); err != nil {
 		return Organization{}, err
 	}
-	if err := record(ctx, tx, actor, id, "organization.created", about("organization", id), map[string]any{
+	if err := s.record(ctx, tx, actor, id, "organization.created", about("organization", id), map[string]any{
 		"name": name,
 	}); err != nil {
 		return Organization{}, err
 	}
-	if err := join(ctx, tx, actor, id, ownerID, principal.Owner); err != nil {
+	if err := s.join(ctx, tx, actor, id, ownerID, principal.Owner); err != nil {
 		return Organization{}, err
 	}
 	return o, nil
@@ -131,7 +132,7 @@ func (s *Service) Rename(ctx context.Context, p principal.Principal, name string
 		if err := updateName(ctx, tx, p.OrgID, name); err != nil {
 			return err
 		}
-		return record(ctx, tx, p, p.OrgID, "organization.renamed", about("organization", p.OrgID),
+		return s.record(ctx, tx, p, p.OrgID, "organization.renamed", about("organization", p.OrgID),
 			map[string]any{"from": m.Name, "to": name})
 	})
 	if err != nil {
@@ -152,7 +153,7 @@ func (s *Service) Close(ctx context.Context, p principal.Principal) error {
 		if err != nil {
 			return err
 		}
-		return record(ctx, tx, p, p.OrgID, "organization.closed", about("organization", p.OrgID),
+		return s.record(ctx, tx, p, p.OrgID, "organization.closed", about("organization", p.OrgID),
 			map[string]any{"withdrawnInvites": invites})
 	})
 }
@@ -196,10 +197,10 @@ func standing(ctx context.Context, r database.Reader, p principal.Principal) (pr
 func about(kind, id string) audit.Subject { return audit.Subject{Type: kind, ID: id} }
 
 // record appends to the organization's log what the change did.
-func record(
+func (s *Service) record(
 	ctx context.Context, tx *database.Tx, actor principal.Principal, orgID, action string, subject audit.Subject, payload any,
 ) error {
-	_, err := audit.Append(ctx, tx, audit.Entry{
+	_, err := s.log.Append(ctx, tx, audit.Entry{
 		Log:     orgID,
 		Action:  action,
 		Actor:   actor,

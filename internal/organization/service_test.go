@@ -106,7 +106,7 @@ func TestAdd(t *testing.T) {
 			err = f.db.Write(t.Context(), database.Change{Logs: []string{log}, Do: func(
 				ctx context.Context, tx *database.Tx,
 			) (err error) {
-				o, err = organization.Add(ctx, tx, principal.Operator(), id, owner, name)
+				o, err = f.service.Add(ctx, tx, principal.Operator(), id, owner, name)
 				return err
 			}})
 			return o, err

@@ -15,8 +15,8 @@ func RoleFrom(ctx context.Context, r database.Reader, orgID, userID string) (pri
 // Join makes a person a member within a change of the caller's, who declared the
 // organization's log and has found that the organization's identity provider
 // vouches for the person.
-func Join(
+func (s *Service) Join(
 	ctx context.Context, tx *database.Tx, actor principal.Principal, orgID, userID string, role principal.Role,
 ) error {
-	return join(ctx, tx, actor, orgID, userID, role)
+	return s.join(ctx, tx, actor, orgID, userID, role)
 }

@@ -25,7 +25,7 @@ func (s *Service) Create(ctx context.Context, p principal.Principal, source Sour
 	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
 		ctx context.Context, tx *database.Tx,
 	) (err error) {
-		full, err = create(ctx, tx, p, p.OrgID, c, AsDocument)
+		full, err = s.create(ctx, tx, p, p.OrgID, c, AsDocument)
 		return err
 	}})
 	if err != nil {
@@ -36,16 +36,18 @@ func (s *Service) Create(ctx context.Context, p principal.Principal, source Sour
 
 // Add stores a draft within a change of another area: the first run. It asks
 // nobody's leave; the caller has. The change must declare audit.LogOf(orgID).
-func Add(ctx context.Context, tx *database.Tx, actor principal.Principal, orgID string, source Source) (Policy, error) {
+func (s *Service) Add(
+	ctx context.Context, tx *database.Tx, actor principal.Principal, orgID string, source Source,
+) (Policy, error) {
 	c, err := newCompiler().read(ctx, source)
 	if err != nil {
 		return Policy{}, err
 	}
-	full, err := create(ctx, tx, actor, orgID, c, AsDocument)
+	full, err := s.create(ctx, tx, actor, orgID, c, AsDocument)
 	return full.Policy, err
 }
 
-func create(
+func (s *Service) create(
 	ctx context.Context, tx *database.Tx, p principal.Principal, orgID string, c compiled, face Face,
 ) (Full, error) {
 	n, err := countPolicies(ctx, tx, orgID)
@@ -72,11 +74,11 @@ func create(
 	if err := insertPolicy(ctx, tx, policy); err != nil {
 		return Full{}, err
 	}
-	return write(ctx, tx, p, created, policy, c, 0)
+	return s.write(ctx, tx, p, created, policy, c, 0)
 }
 
 // write stores the latest version of a policy and records it.
-func write(
+func (s *Service) write(
 	ctx context.Context, tx *database.Tx, p principal.Principal, a action, policy Policy, c compiled, restoredFrom int,
 ) (Full, error) {
 	v := Version{
@@ -86,7 +88,7 @@ func write(
 	if err := insertVersion(ctx, tx, policy.OrgID, v); err != nil {
 		return Full{}, err
 	}
-	if err := record(ctx, tx, p, a, policy, about(policy, v)); err != nil {
+	if err := s.record(ctx, tx, p, a, policy, about(policy, v)); err != nil {
 		return Full{}, err
 	}
 	return Full{Policy: policy, Version: v, Document: c.doc, Warnings: c.policy.Warnings()}, nil
@@ -110,7 +112,7 @@ func (s *Service) Update(
 	}
 	var full Full
 	err = s.change(ctx, p, id, func(ctx context.Context, tx *database.Tx, policy Policy) (err error) {
-		full, err = update(ctx, tx, p, policy, c, expected)
+		full, err = s.update(ctx, tx, p, policy, c, expected)
 		return err
 	})
 	if err != nil {
@@ -119,7 +121,7 @@ func (s *Service) Update(
 	return full, nil
 }
 
-func update(
+func (s *Service) update(
 	ctx context.Context, tx *database.Tx, p principal.Principal, policy Policy, c compiled, expected int,
 ) (Full, error) {
 	if policy.Face == AsProfile {
@@ -140,7 +142,7 @@ func update(
 	if policy, err = next(ctx, tx, policy, c.doc); err != nil {
 		return Full{}, err
 	}
-	return write(ctx, tx, p, updated, policy, c, 0)
+	return s.write(ctx, tx, p, updated, policy, c, 0)
 }
 
 // next makes room for one more version of a policy.
@@ -174,9 +176,9 @@ func (s *Service) Import(ctx context.Context, p principal.Principal, source Sour
 		policy, err := findByName(ctx, tx, p.OrgID, c.doc.Name)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
-			full, err = create(ctx, tx, p, p.OrgID, c, AsDocument)
+			full, err = s.create(ctx, tx, p, p.OrgID, c, AsDocument)
 		case err == nil:
-			full, err = update(ctx, tx, p, policy, c, AnyVersion)
+			full, err = s.update(ctx, tx, p, policy, c, AnyVersion)
 		}
 		return err
 	}})
@@ -206,6 +208,6 @@ func (s *Service) Delete(ctx context.Context, p principal.Principal, id string) 
 		if err := markDeleted(ctx, tx, policy); err != nil {
 			return err
 		}
-		return record(ctx, tx, p, deleted, policy, recorded{Name: policy.Name, Version: policy.LatestVersion})
+		return s.record(ctx, tx, p, deleted, policy, recorded{Name: policy.Name, Version: policy.LatestVersion})
 	})
 }

@@ -140,7 +140,7 @@ func (s *Service) rebind(
 		if err := replaceBindings(ctx, tx, policy, after); err != nil {
 			return err
 		}
-		return record(ctx, tx, p, bound, policy, recorded{
+		return s.record(ctx, tx, p, bound, policy, recorded{
 			Name: policy.Name, Version: policy.LatestVersion, ActiveVersion: policy.ActiveVersion,
 			Bindings: &recordedBindings{
 				Members: orNone(after.Members), Clients: orNone(after.Clients), Roles: orNone(after.Roles),

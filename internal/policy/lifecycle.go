@@ -24,7 +24,7 @@ func (s *Service) Activate(ctx context.Context, p principal.Principal, id string
 			return Policy{}, fault.New(fault.Conflict,
 				"version %d was written by somebody else: read it, and name the version to activate it", v.Number)
 		}
-		return activate(ctx, tx, p, policy, v, activated)
+		return s.activate(ctx, tx, p, policy, v, activated)
 	})
 }
 
@@ -39,13 +39,13 @@ func (s *Service) Rollback(ctx context.Context, p principal.Principal, id string
 		if err != nil {
 			return Policy{}, err
 		}
-		full, err := write(ctx, tx, p, rolledBack, policy, c, v.Number)
+		full, err := s.write(ctx, tx, p, rolledBack, policy, c, v.Number)
 		if err != nil || policy.ActiveVersion == 0 {
 			restored = full.Version
 			return policy, err
 		}
 		restored = full.Version
-		return activate(ctx, tx, p, policy, restored, activated)
+		return s.activate(ctx, tx, p, policy, restored, activated)
 	})
 	full.Version = restored
 	return full, err
@@ -108,7 +108,7 @@ func (s *Service) loadVersion(ctx context.Context, orgID, id string, number int)
 	return v, c, err
 }
 
-func activate(
+func (s *Service) activate(
 	ctx context.Context, tx *database.Tx, p principal.Principal, policy Policy, v Version, a action,
 ) (Policy, error) {
 	others, err := countActiveRules(ctx, tx, policy.OrgID, policy.ID)
@@ -128,10 +128,10 @@ func activate(
 	if err := updatePolicy(ctx, tx, policy); err != nil {
 		return Policy{}, err
 	}
-	if err := record(ctx, tx, p, a, policy, about(policy, v)); err != nil || !tried {
+	if err := s.record(ctx, tx, p, a, policy, about(policy, v)); err != nil || !tried {
 		return policy, err
 	}
-	return policy, record(ctx, tx, p, shadowEnded, policy, about(policy, v))
+	return policy, s.record(ctx, tx, p, shadowEnded, policy, about(policy, v))
 }
 
 // Deactivate stops judging calls by a policy. One that is not active stays as
@@ -146,7 +146,7 @@ func (s *Service) Deactivate(ctx context.Context, p principal.Principal, id stri
 		if policy.ActiveVersion == 0 {
 			return nil
 		}
-		after, err := deactivate(ctx, tx, p, policy)
+		after, err := s.deactivate(ctx, tx, p, policy)
 		stopped = after
 		return err
 	})
@@ -156,11 +156,13 @@ func (s *Service) Deactivate(ctx context.Context, p principal.Principal, id stri
 	return stopped, nil
 }
 
-func deactivate(ctx context.Context, tx *database.Tx, p principal.Principal, policy Policy) (Policy, error) {
+func (s *Service) deactivate(
+	ctx context.Context, tx *database.Tx, p principal.Principal, policy Policy,
+) (Policy, error) {
 	was := policy.ActiveVersion
 	policy.ActiveVersion, policy.UpdatedAt = 0, tx.Now()
 	if err := updatePolicy(ctx, tx, policy); err != nil {
 		return Policy{}, err
 	}
-	return policy, record(ctx, tx, p, deactivated, policy, recorded{Name: policy.Name, Version: was})
+	return policy, s.record(ctx, tx, p, deactivated, policy, recorded{Name: policy.Name, Version: was})
 }

@@ -71,7 +71,7 @@ func (s *Service) RegisterManifest(ctx context.Context, p principal.Principal, m
 		if err := storeManifest(ctx, tx, p, m); err != nil {
 			return err
 		}
-		_, err = audit.Append(ctx, tx, audit.Entry{
+		_, err = s.log.Append(ctx, tx, audit.Entry{
 			Log:     audit.LogOf(p.OrgID),
 			Action:  "manifest.registered",
 			Actor:   p,
@@ -112,7 +112,7 @@ func (s *Service) register(
 	if isNew {
 		return s.firstManifest(ctx, tx, p, m, c)
 	}
-	full, err := update(ctx, tx, p, stands, c, AnyVersion)
+	full, err := s.update(ctx, tx, p, stands, c, AnyVersion)
 	if err != nil {
 		return Registered{}, err
 	}
@@ -134,7 +134,7 @@ func (s *Service) register(
 			return r, nil
 		}
 	}
-	_, err = activate(ctx, tx, p, full.Policy, full.Version, activated)
+	_, err = s.activate(ctx, tx, p, full.Policy, full.Version, activated)
 	r.Active = err == nil
 	return r, err
 }
@@ -143,7 +143,7 @@ func (s *Service) register(
 func (s *Service) firstManifest(
 	ctx context.Context, tx *database.Tx, p principal.Principal, m Manifest, c compiled,
 ) (Registered, error) {
-	full, err := create(ctx, tx, p, p.OrgID, c, AsDocument)
+	full, err := s.create(ctx, tx, p, p.OrgID, c, AsDocument)
 	if err != nil {
 		return Registered{}, err
 	}
@@ -156,10 +156,10 @@ func (s *Service) firstManifest(
 	}
 	payload := about(full.Policy, full.Version)
 	payload.Bindings = &recordedBindings{Members: orNone(b.Members), Clients: orNone(b.Clients), Roles: orNone(b.Roles)}
-	if err := record(ctx, tx, p, bound, full.Policy, payload); err != nil {
+	if err := s.record(ctx, tx, p, bound, full.Policy, payload); err != nil {
 		return Registered{}, err
 	}
-	_, err = activate(ctx, tx, p, full.Policy, full.Version, activated)
+	_, err = s.activate(ctx, tx, p, full.Policy, full.Version, activated)
 	return Registered{PolicyID: full.Policy.ID, Version: full.Version.Number, Active: err == nil}, err
 }
 

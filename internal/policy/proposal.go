@@ -32,10 +32,10 @@ type recordedProfile struct {
 	Confirmation int    `json:"confirmation,omitzero"`
 }
 
-func recordProfile(
+func (s *Service) recordProfile(
 	ctx context.Context, tx *database.Tx, actor principal.Principal, a action, p Policy, proposal Proposal,
 ) error {
-	_, err := audit.Append(ctx, tx, audit.Entry{
+	_, err := s.log.Append(ctx, tx, audit.Entry{
 		Log: audit.LogOf(p.OrgID), Action: string(a), Actor: actor, Subject: audit.Subject{Type: "policy", ID: p.ID},
 		Payload: recordedProfile{
 			ProposalID: proposal.ID, Name: proposal.Name, Version: proposal.Version, Hash: proposal.Hash,
@@ -128,7 +128,7 @@ func (s *Service) propose(
 			return Proposal{}, err
 		}
 	}
-	full, err := writeProfile(ctx, tx, p, c)
+	full, err := s.writeProfile(ctx, tx, p, c)
 	if err != nil {
 		return Proposal{}, err
 	}
@@ -149,16 +149,16 @@ func (s *Service) propose(
 	if err := s.proposals.proposed(ctx, tx, p.OrgID, proposal); err != nil {
 		return Proposal{}, err
 	}
-	return proposal, recordProfile(ctx, tx, p, profileProposed, full.Policy, proposal)
+	return proposal, s.recordProfile(ctx, tx, p, profileProposed, full.Policy, proposal)
 }
 
 // writeProfile stores the next version of the policy of the proposer's profiles,
 // or its first.
-func writeProfile(ctx context.Context, tx *database.Tx, p principal.Principal, c compiled) (Full, error) {
+func (s *Service) writeProfile(ctx context.Context, tx *database.Tx, p principal.Principal, c compiled) (Full, error) {
 	policy, err := findProfilePolicy(ctx, tx, p.OrgID, p.UserID)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return create(ctx, tx, p, p.OrgID, c, AsProfile)
+		return s.create(ctx, tx, p, p.OrgID, c, AsProfile)
 	case err != nil:
 		return Full{}, err
 	case policy.LatestVersion >= MaxVersions:
@@ -169,7 +169,7 @@ func writeProfile(ctx context.Context, tx *database.Tx, p principal.Principal, c
 	if policy, err = next(ctx, tx, policy, c.doc); err != nil {
 		return Full{}, err
 	}
-	return write(ctx, tx, p, updated, policy, c, 0)
+	return s.write(ctx, tx, p, updated, policy, c, 0)
 }
 
 // ConfirmProfile puts a proposal in force in place of the profile that was. The
@@ -201,7 +201,7 @@ func (s *Service) ConfirmProfile(ctx context.Context, p principal.Principal, id,
 		if err := confirmable(proposal, hash); err != nil || proposal.Active {
 			return err
 		}
-		if proposal, err = confirm(ctx, tx, p, proposal, v); err != nil {
+		if proposal, err = s.confirm(ctx, tx, p, proposal, v); err != nil {
 			return err
 		}
 		return s.proposals.settled(ctx, tx, p.OrgID, proposal.ID)
@@ -225,7 +225,7 @@ func confirmable(proposal Proposal, hash string) error {
 	return nil
 }
 
-func confirm(
+func (s *Service) confirm(
 	ctx context.Context, tx *database.Tx, p principal.Principal, proposal Proposal, v Version,
 ) (Proposal, error) {
 	policy, err := find(ctx, tx, p.OrgID, proposal.PolicyID)
@@ -240,11 +240,11 @@ func confirm(
 		if other.ID == policy.ID {
 			continue
 		}
-		if _, err := deactivate(ctx, tx, p, other); err != nil {
+		if _, err := s.deactivate(ctx, tx, p, other); err != nil {
 			return Proposal{}, err
 		}
 	}
-	if policy, err = activate(ctx, tx, p, policy, v, activated); err != nil {
+	if policy, err = s.activate(ctx, tx, p, policy, v, activated); err != nil {
 		return Proposal{}, err
 	}
 	last, err := lastConfirmation(ctx, tx, p.OrgID)
@@ -257,7 +257,7 @@ func confirm(
 	if err := updateProposal(ctx, tx, p.OrgID, proposal); err != nil {
 		return Proposal{}, err
 	}
-	return proposal, recordProfile(ctx, tx, p, profileConfirmed, policy, proposal)
+	return proposal, s.recordProfile(ctx, tx, p, profileConfirmed, policy, proposal)
 }
 
 // WithdrawProposal takes back a proposal that waits: its proposer may, and whoever
@@ -283,14 +283,14 @@ func (s *Service) WithdrawProposal(ctx context.Context, p principal.Principal, i
 		case proposal.State != Open:
 			return fault.New(fault.Conflict, "the proposal does not wait any more: it is %s", proposal.State)
 		}
-		if err := withdraw(ctx, tx, p, proposal); err != nil {
+		if err := s.withdraw(ctx, tx, p, proposal); err != nil {
 			return err
 		}
 		return s.proposals.settled(ctx, tx, p.OrgID, proposal.ID)
 	}})
 }
 
-func withdraw(ctx context.Context, tx *database.Tx, p principal.Principal, proposal Proposal) error {
+func (s *Service) withdraw(ctx context.Context, tx *database.Tx, p principal.Principal, proposal Proposal) error {
 	policy, err := find(ctx, tx, p.OrgID, proposal.PolicyID)
 	if err != nil {
 		return err
@@ -305,7 +305,7 @@ func withdraw(ctx context.Context, tx *database.Tx, p principal.Principal, propo
 			return err
 		}
 	}
-	return recordProfile(ctx, tx, p, profileWithdrawn, policy, proposal)
+	return s.recordProfile(ctx, tx, p, profileWithdrawn, policy, proposal)
 }
 
 // proposalList is the list that cursors are bound to.

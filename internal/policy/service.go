@@ -13,6 +13,7 @@ import (
 // compiled is shared by all requests.
 type Service struct {
 	db        *database.DB
+	log       *audit.Log
 	spending  Spending
 	compiler  *compiler // of what people write
 	loader    *compiler // of what decisions and activations wait for
@@ -22,9 +23,10 @@ type Service struct {
 
 // New makes a service. Spending answers for limits of cost and tokens; without
 // it such limits count as spent.
-func New(db *database.DB, spending Spending) *Service {
+func New(db *database.DB, log *audit.Log, spending Spending) *Service {
 	return &Service{
 		db:       db,
+		log:      log,
 		spending: spending,
 		compiler: newCompiler(),
 		loader:   newCompiler(),
@@ -74,10 +76,10 @@ func about(p Policy, v Version) recorded {
 	}
 }
 
-func record(
+func (s *Service) record(
 	ctx context.Context, tx *database.Tx, actor principal.Principal, a action, p Policy, payload recorded,
 ) error {
-	_, err := audit.Append(ctx, tx, audit.Entry{
+	_, err := s.log.Append(ctx, tx, audit.Entry{
 		Log: audit.LogOf(p.OrgID), Action: string(a), Actor: actor,
 		Subject: audit.Subject{Type: "policy", ID: p.ID}, Payload: payload,
 	})

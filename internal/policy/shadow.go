@@ -24,7 +24,7 @@ func (s *Service) StartShadow(ctx context.Context, p principal.Principal, id str
 	full, err := s.changeVersion(ctx, p, before, number, func(
 		ctx context.Context, tx *database.Tx, policy Policy, v Version, _ compiled,
 	) (Policy, error) {
-		return startShadow(ctx, tx, p, policy, v)
+		return s.startShadow(ctx, tx, p, policy, v)
 	})
 	if err != nil {
 		return Full{}, err
@@ -35,7 +35,7 @@ func (s *Service) StartShadow(ctx context.Context, p principal.Principal, id str
 	return full, nil
 }
 
-func startShadow(
+func (s *Service) startShadow(
 	ctx context.Context, tx *database.Tx, p principal.Principal, policy Policy, v Version,
 ) (Policy, error) {
 	switch v.Number {
@@ -66,7 +66,7 @@ func startShadow(
 	if err := updatePolicy(ctx, tx, policy); err != nil {
 		return Policy{}, err
 	}
-	return policy, record(ctx, tx, p, shadowStarted, policy, about(policy, v))
+	return policy, s.record(ctx, tx, p, shadowStarted, policy, about(policy, v))
 }
 
 // EndShadow stops the shadow of a policy. One that has none stays as it is.
@@ -85,7 +85,7 @@ func (s *Service) EndShadow(ctx context.Context, p principal.Principal, id strin
 		if err := updatePolicy(ctx, tx, ended); err != nil {
 			return err
 		}
-		return record(ctx, tx, p, shadowEnded, ended, recorded{
+		return s.record(ctx, tx, p, shadowEnded, ended, recorded{
 			Name: ended.Name, Version: was, ActiveVersion: ended.ActiveVersion,
 		})
 	})

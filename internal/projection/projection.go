@@ -45,8 +45,8 @@ type Projector struct {
 }
 
 // New makes a projector from the main store to telemetry.
-func New(db *database.DB, telemetry *telemetry.Service) *Projector {
-	p := &Projector{db: db, telemetry: telemetry, recent: decision.Follow(db), seen: map[string]int64{}}
+func New(db *database.DB, telemetry *telemetry.Service, recent *decision.Recent) *Projector {
+	p := &Projector{db: db, telemetry: telemetry, recent: recent, seen: map[string]int64{}}
 	p.complete.Store(database.Micros(db.Now()))
 	return p
 }

@@ -1,7 +1,9 @@
 package projection_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/ed25519"
 	"fmt"
 	"io"
 	"log/slog"
@@ -28,6 +30,8 @@ type world struct {
 	t            *testing.T
 	db, bulk     *database.DB
 	telemetry    *telemetry.Service
+	log          *audit.Log
+	recent       *decision.Recent // of the projector
 	projector    *projection.Projector
 	clock        *atomic.Int64 // microseconds
 	acme, globex string
@@ -46,7 +50,8 @@ func each(t *testing.T, body func(t *testing.T, w *world)) {
 			w.clock.Store(database.Micros(noon))
 			w.db, w.bulk = w.open(options(t), database.Main), w.open(options(t), database.Telemetry)
 			w.telemetry = w.service()
-			w.projector = projection.New(w.db, w.telemetry)
+			w.log = w.auditLog()
+			w.projector = projection.New(w.db, w.telemetry, w.recent)
 			w.acme, w.globex = w.organization("Acme"), w.organization("Globex")
 			body(t, w)
 		})
@@ -69,6 +74,21 @@ func (w *world) service() *telemetry.Service {
 		w.t.Fatal(err)
 	}
 	return s
+}
+
+// auditLog is the log of another process on the database, whose decisions are kept for
+// the projector.
+func (w *world) auditLog() *audit.Log {
+	w.t.Helper()
+	w.recent = decision.NewRecent()
+	signing := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize))
+	log, err := audit.Open(w.t.Context(), w.db, func(context.Context, *audit.Log) (ed25519.PrivateKey, error) {
+		return signing, nil
+	}, w.recent)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return log
 }
 
 func (w *world) pass(d time.Duration) { w.clock.Add(d.Microseconds()) }
@@ -100,7 +120,7 @@ func (w *world) decide(decisions ...decision.Record) {
 		w.write([]string{some[0].OrgID}, func(ctx context.Context, tx *database.Tx) error {
 			for _, d := range some {
 				d.ID = database.NewID()
-				if _, err := decision.Append(ctx, tx, principal.Operator(), &d); err != nil {
+				if _, err := decision.Append(ctx, tx, w.log, principal.Operator(), &d); err != nil {
 					return err
 				}
 			}
@@ -230,7 +250,8 @@ func TestEachDecisionIsProjectedOnce(t *testing.T) {
 		var all sync.WaitGroup
 		for range 4 { // as many replicas
 			all.Go(func() {
-				if err := projection.New(w.db, w.telemetry).Run(context.Background()); err != nil {
+				if err := projection.New(w.db, w.telemetry,
+					decision.NewRecent()).Run(context.Background()); err != nil {
 					t.Error(err)
 				}
 			})
@@ -317,7 +338,7 @@ func TestIDsThatClientsTake(t *testing.T) {
 			t.Fatalf("%+v, %v", result, err)
 		}
 		for range 2 {
-			if err := projection.New(w.db, w.telemetry).Run(t.Context()); err != nil {
+			if err := projection.New(w.db, w.telemetry, decision.NewRecent()).Run(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			w.decide(w.decision("plan", verdict.Deny))
@@ -345,6 +366,7 @@ func TestProjectionAfterARestore(t *testing.T) {
 		w.db = w.open(map[database.Engine]func(*testing.T) database.Options{
 			database.SQLite: dbtest.SQLite, database.PostgreSQL: dbtest.Postgres,
 		}[backup.Engine()](t), database.Main)
+		w.log = w.auditLog()
 		w.write(nil, func(ctx context.Context, tx *database.Tx) error {
 			_, err := tx.Exec(ctx,
 				`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`, w.acme)
@@ -352,10 +374,10 @@ func TestProjectionAfterARestore(t *testing.T) {
 		})
 		w.decide(w.decision("kept", verdict.Deny))
 		w.write([]string{w.acme}, func(ctx context.Context, tx *database.Tx) error {
-			return audit.BeginEpoch(ctx, tx, w.acme, audit.Lost{Known: true, Entries: 4})
+			return w.log.BeginEpoch(ctx, tx, w.acme, audit.Lost{Known: true, Entries: 4})
 		})
 		w.decide(w.decision("new", verdict.Allow))
-		w.projector = projection.New(w.db, w.telemetry)
+		w.projector = projection.New(w.db, w.telemetry, w.recent)
 		w.project()
 		if got := w.figures(w.acme); got.Allowed != 1 || got.Denied != 5 {
 			t.Errorf("figures after a restore: %+v", got)

@@ -42,12 +42,13 @@ func recordedOrganization(t *testing.T, db *database.DB) principal.Principal {
 func recordDecisions(t *testing.T, db *database.DB, by principal.Principal) {
 	t.Helper()
 	agent := principal.Principal{Kind: principal.Key, UserID: by.UserID, OrgID: by.OrgID}
+	log := audit.Unsigned(db)
 	err := db.Write(t.Context(), database.Change{Logs: []string{audit.LogOf(by.OrgID)}, Do: func(
 		ctx context.Context, tx *database.Tx,
 	) error {
 		for range decisions {
 			agent.KeyID = database.NewID()
-			_, err := decision.Append(ctx, tx, agent, &decision.Record{
+			_, err := decision.Append(ctx, tx, log, agent, &decision.Record{
 				ID:       database.NewID(),
 				OrgID:    by.OrgID,
 				AgentID:  "coder",
@@ -69,7 +70,7 @@ func recordDecisions(t *testing.T, db *database.DB, by principal.Principal) {
 }
 
 func serviceOn(db *database.DB) *Service {
-	s := New(db, policy.New(db, nil), Sources{
+	s := New(db, policy.New(db, audit.Unsigned(db), nil), Sources{
 		Owner: func(context.Context, string, string) (string, error) { return "owner", nil },
 		Party: func(context.Context, string, string, string) (string, toolcall.User, error) {
 			return "Acme", toolcall.User{}, nil

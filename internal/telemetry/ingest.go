@@ -137,7 +137,7 @@ func (s *Service) insert(ctx context.Context, tx *database.Tx, orgID string, fre
 	if len(fresh) == 0 {
 		return nil
 	}
-	if err := ensurePartitions(ctx, tx, fresh[0].day); err != nil {
+	if err := s.ensurePartitions(ctx, tx, fresh[0].day); err != nil {
 		return err
 	}
 	t := s.tallyIn(tx, orgID)
@@ -239,26 +239,23 @@ func scanKey(row database.Scanner) (pk int64, err error) {
 	return pk, err
 }
 
-// talliesKey finds the tallies of a commit among the locals of its transaction.
-type talliesKey struct{}
-
 // tallyIn is what the commit changes for an organization. The first use of any
 // in a transaction has all of them written before the commit, in one order.
 func (s *Service) tallyIn(tx *database.Tx, orgID string) *tally {
-	tallies := tx.Local(talliesKey{}, func() any {
-		all := map[string]*tally{}
+	all := s.tallies.In(tx)
+	if *all == nil {
+		*all = map[string]*tally{}
 		tx.BeforeCommit(func(ctx context.Context) error {
-			for _, org := range slices.Sorted(maps.Keys(all)) {
-				if err := s.flush(ctx, tx, org, all[org]); err != nil {
+			for _, org := range slices.Sorted(maps.Keys(*all)) {
+				if err := s.flush(ctx, tx, org, (*all)[org]); err != nil {
 					return fmt.Errorf("write the figures of organization %s: %w", org, err)
 				}
 			}
 			return nil
 		})
-		return all
-	}).(map[string]*tally)
-	if tallies[orgID] == nil {
-		tallies[orgID] = newTally()
 	}
-	return tallies[orgID]
+	if (*all)[orgID] == nil {
+		(*all)[orgID] = newTally()
+	}
+	return (*all)[orgID]
 }

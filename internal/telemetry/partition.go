@@ -14,17 +14,19 @@ func partitionName(table string, day int64) string { return fmt.Sprintf("%s_day_
 
 // ensurePartitions makes the partitions of a day and the next, where the
 // database has any. Replicas that come to it together make them once.
-func ensurePartitions(ctx context.Context, tx *database.Tx, day int64) error {
+func (s *Service) ensurePartitions(ctx context.Context, tx *database.Tx, day int64) error {
 	if tx.Engine() != database.PostgreSQL {
 		return nil
 	}
-	type checked struct{ day int64 }
-	var err error
-	tx.Local(checked{day}, func() any {
-		err = createPartitions(ctx, tx, day)
-		return true
-	})
-	return err
+	days := s.partitioned.In(tx)
+	if (*days)[day] {
+		return nil
+	}
+	if *days == nil {
+		*days = map[int64]bool{}
+	}
+	(*days)[day] = true
+	return createPartitions(ctx, tx, day)
 }
 
 // MakePartitions makes the partitions of tomorrow and the day after, where the
@@ -39,7 +41,7 @@ func (s *Service) MakePartitions(ctx context.Context) error {
 		if err := yieldToReaders(ctx, tx); err != nil {
 			return err
 		}
-		return ensurePartitions(ctx, tx, tomorrow)
+		return s.ensurePartitions(ctx, tx, tomorrow)
 	}})
 	if err != nil {
 		return fmt.Errorf("make partitions: %w", err)

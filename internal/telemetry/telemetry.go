@@ -76,6 +76,9 @@ type Service struct {
 	keep     time.Duration // retention
 	writerID int64
 	keys     *keys
+
+	tallies     database.PerTx[map[string]*tally] // by organization, written before the commit
+	partitioned database.PerTx[map[int64]bool]    // the days whose partitions are there
 }
 
 // Config is what the service needs.

@@ -8,6 +8,7 @@ import (
 
 	"writ/internal/api/admission"
 	"writ/internal/api/route"
+	"writ/internal/apikey"
 	"writ/internal/auth"
 	"writ/internal/auth/federation"
 	"writ/internal/organization"
@@ -19,8 +20,7 @@ type Handlers struct {
 	Auth          *auth.Service
 	Federation    *federation.Service
 	Organizations *organization.Service
-	// ForgetKeys drops the cached API keys, after a change that ended some of them.
-	ForgetKeys func()
+	Keys          *apikey.Service
 
 	PublicURL     *url.URL
 	SignUpOpen    bool // whether anyone may register

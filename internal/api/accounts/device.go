@@ -112,7 +112,7 @@ func (h *Handlers) pollDevice(
 		Code: secret.NewText(in.Body.DeviceCode), WantsSession: valueOf(in.Body.Client) == writClient,
 		From: deviceOf(ctx),
 	}, func(ctx context.Context, tx *database.Tx, login auth.DeviceLogin) (err error) {
-		key, err = addTerminalKey(ctx, tx, login)
+		key, err = h.addTerminalKey(ctx, tx, login)
 		return err
 	})
 	if fault.Is(err, fault.Forbidden) { // the person lost the right meanwhile
@@ -141,7 +141,9 @@ func deviceScopes() []principal.Scope { return append(principal.DefaultScopes(),
 // addTerminalKey makes the key of a terminal for the person who let it in, if they still may have keys. Only its name
 // tells the product: command lines of several products share one file of credentials, and a key that is bound to one
 // product would speak for it in all of them.
-func addTerminalKey(ctx context.Context, tx *database.Tx, login auth.DeviceLogin) (apikey.Issued, error) {
+func (h *Handlers) addTerminalKey(
+	ctx context.Context, tx *database.Tx, login auth.DeviceLogin,
+) (apikey.Issued, error) {
 	role, err := organization.RoleIn(ctx, tx, login.OrgID, login.UserID)
 	if err != nil {
 		return apikey.Issued{}, err
@@ -159,7 +161,7 @@ func addTerminalKey(ctx context.Context, tx *database.Tx, login auth.DeviceLogin
 	if login.Product != "" {
 		name += " " + login.Product
 	}
-	return apikey.Add(ctx, tx, person, login.UserID, apikey.NewKey{
+	return h.Keys.Add(ctx, tx, person, login.UserID, apikey.NewKey{
 		Name: name, OrgID: login.OrgID, Scopes: deviceScopes(), Limited: login.Limited,
 	})
 }

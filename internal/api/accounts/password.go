@@ -42,7 +42,7 @@ func (h *Handlers) changePassword(
 // because a commit may have taken effect without our knowing.
 func (h *Handlers) forgetTerminals(err error) error {
 	if !fault.Is(err, fault.Invalid) { // else nothing was tried
-		h.ForgetKeys()
+		h.Keys.Forget()
 	}
 	return err
 }

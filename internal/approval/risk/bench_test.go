@@ -19,11 +19,12 @@ func BenchmarkHistory(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { db.Close() })
+	log := audit.Unsigned(db)
 	err = db.Write(b.Context(), database.Change{Logs: []string{"acme"}, Do: func(
 		ctx context.Context, tx *database.Tx,
 	) error {
 		for range 60 {
-			_, err := audit.Append(ctx, tx, audit.Entry{
+			_, err := log.Append(ctx, tx, audit.Entry{
 				Log: "acme", Action: "call.decided", Actor: principal.Principal{Kind: principal.Key, KeyID: "k1"},
 				Observation: true,
 				Decision:    audit.Decision{Tool: "pay", Verdict: "allow"}, Payload: said("bank", "A", 10),

@@ -100,7 +100,7 @@ func (s *Service) admit(ctx context.Context, r Return, a attempt, p Provider, c 
 			return err
 		}
 		if r.ForTokens {
-			opened, err = auth.StartSession(ctx, tx, userID, a.OrgID, r.Device)
+			opened, err = s.Auth.StartSession(ctx, tx, userID, a.OrgID, r.Device)
 			return err
 		}
 		arrival.Code, arrival.Browser = secret.Token("sc_"), secret.Token("")
@@ -108,7 +108,7 @@ func (s *Service) admit(ctx context.Context, r Return, a attempt, p Provider, c 
 			a.OrgID); err != nil {
 			return err
 		}
-		return recordIdentity(ctx, tx, "identity.vouched", userID, Identity{
+		return s.recordIdentity(ctx, tx, "identity.vouched", userID, Identity{
 			OrgID: a.OrgID, Issuer: c.Issuer, Email: c.Email,
 		})
 	}})
@@ -197,7 +197,7 @@ func (s *Service) welcome(ctx context.Context, tx *database.Tx, a attempt, p Pro
 		now := tx.Now()
 		user.VerifiedAt = &now // the operator trusts Google's word
 	}
-	if err := auth.AddVouched(ctx, tx, &user); err != nil {
+	if err := s.Auth.AddVouched(ctx, tx, &user); err != nil {
 		return "", err
 	}
 	if a.OrgID != "" {
@@ -224,7 +224,7 @@ func (s *Service) keep(
 	if err := insertIdentity(ctx, tx, i); err != nil {
 		return err
 	}
-	return recordIdentity(ctx, tx, "identity.linked", userID, i)
+	return s.recordIdentity(ctx, tx, "identity.linked", userID, i)
 }
 
 // Exchange gives tokens for the code of a page, once, in the browser that has the
@@ -248,7 +248,7 @@ func (s *Service) Exchange(
 		if err != nil || !fresh {
 			return orRefused(err, refused)
 		}
-		opened, err = auth.StartSession(ctx, tx, userID, orgID, d)
+		opened, err = s.Auth.StartSession(ctx, tx, userID, orgID, d)
 		return err
 	}})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/oauth2-proxy/mockoidc"
 
 	"writ/internal/apikey"
+	"writ/internal/audit"
 	"writ/internal/auth/federation"
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
@@ -68,12 +69,13 @@ func TestDomainsAreProven(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		records := map[string][]string{}
+		log, records := audit.Unsigned(db), map[string][]string{}
 		service := federation.New(federation.Options{
 			Database:  db,
+			Log:       log,
 			Sealer:    sealer,
 			Web:       openWeb{},
-			Keys:      apikey.New(db, slog.New(slog.DiscardHandler)),
+			Keys:      apikey.New(db, log, slog.New(slog.DiscardHandler)),
 			PublicURL: "https://writ.example.org",
 			Members: federation.Members{Role: func(
 				context.Context, database.Reader, string, string,

@@ -33,6 +33,7 @@ import (
 	"strings"
 	"time"
 
+	"writ/internal/audit"
 	"writ/internal/auth"
 	"writ/internal/auth/oidc"
 	"writ/internal/database"
@@ -123,6 +124,7 @@ type Web interface {
 // Options are what the service is made of.
 type Options struct {
 	Database  *database.DB
+	Log       *audit.Log
 	Sealer    *secret.Sealer
 	Auth      *auth.Service
 	Members   Members

@@ -61,7 +61,7 @@ func (s *Service) Unlink(ctx context.Context, p principal.Principal, id string) 
 		if err := s.endUnlinked(ctx, tx, p, identity); err != nil {
 			return err
 		}
-		return recordIdentity(ctx, tx, "identity.unlinked", p.UserID, identity)
+		return s.recordIdentity(ctx, tx, "identity.unlinked", p.UserID, identity)
 	}})
 }
 
@@ -76,12 +76,12 @@ func (s *Service) endUnlinked(ctx context.Context, tx *database.Tx, p principal.
 
 // recordIdentity writes to the system's log. The subject is the provider's own
 // name for a person and is left out.
-func recordIdentity(ctx context.Context, tx *database.Tx, action, userID string, i Identity) error {
+func (s *Service) recordIdentity(ctx context.Context, tx *database.Tx, action, userID string, i Identity) error {
 	payload := map[string]any{"organization": i.OrgID, "issuer": i.Issuer, "email": i.Email, "linked": i.Linked}
 	if i.ID != "" {
 		payload["identity"] = i.ID
 	}
-	_, err := audit.Append(ctx, tx, audit.Entry{
+	_, err := s.Log.Append(ctx, tx, audit.Entry{
 		Log:         audit.System,
 		Action:      action,
 		Actor:       as(userID),

@@ -65,7 +65,7 @@ func (s *Service) Put(ctx context.Context, p principal.Principal, n Settings) (P
 		if err := s.endWhatCounted(ctx, tx, p, before, after); err != nil {
 			return err
 		}
-		return record(ctx, tx, p, "identity_provider.set", after)
+		return s.record(ctx, tx, p, "identity_provider.set", after)
 	})
 	return after, err
 }
@@ -156,7 +156,7 @@ func (s *Service) Delete(ctx context.Context, p principal.Principal) error {
 		if err := s.endVouched(ctx, tx, p, p.OrgID, ""); err != nil {
 			return err
 		}
-		return record(ctx, tx, p, "identity_provider.deleted", before)
+		return s.record(ctx, tx, p, "identity_provider.deleted", before)
 	})
 }
 
@@ -195,7 +195,7 @@ func (s *Service) Test(ctx context.Context, p principal.Principal) (Provider, er
 		if err := putProvider(ctx, tx, after); err != nil {
 			return err
 		}
-		return record(ctx, tx, p, "identity_provider.tested", after)
+		return s.record(ctx, tx, p, "identity_provider.tested", after)
 	})
 	return after, err
 }
@@ -288,7 +288,9 @@ func (s *Service) change(
 	}})
 }
 
-func record(ctx context.Context, tx *database.Tx, p principal.Principal, action string, provider Provider) error {
+func (s *Service) record(
+	ctx context.Context, tx *database.Tx, p principal.Principal, action string, provider Provider,
+) error {
 	payload := recorded{
 		Issuer:      provider.Issuer,
 		ClientID:    provider.ClientID,
@@ -302,7 +304,7 @@ func record(ctx context.Context, tx *database.Tx, p principal.Principal, action 
 			payload.Proven = append(payload.Proven, d.Name)
 		}
 	}
-	_, err := audit.Append(ctx, tx, audit.Entry{
+	_, err := s.Log.Append(ctx, tx, audit.Entry{
 		Log:         p.OrgID,
 		Action:      action,
 		Actor:       p,

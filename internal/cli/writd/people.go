@@ -65,7 +65,7 @@ func (c *command) createUser(ctx context.Context, areas *app.Areas, n auth.NewUs
 	) error {
 		now := tx.Now()
 		user.VerifiedAt = &now
-		return auth.AddUser(ctx, tx, principal.Operator(), &user, hash)
+		return areas.Auth.AddUser(ctx, tx, principal.Operator(), &user, hash)
 	}})
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (c *command) createOrganization(ctx context.Context, areas *app.Areas, name
 	err = areas.Database.Write(ctx, database.Change{Logs: []string{id}, Do: func(
 		ctx context.Context, tx *database.Tx,
 	) (err error) {
-		created, err = organization.Add(ctx, tx, principal.Operator(), id, ownerID, name)
+		created, err = areas.Organizations.Add(ctx, tx, principal.Operator(), id, ownerID, name)
 		return err
 	}})
 	if err != nil {

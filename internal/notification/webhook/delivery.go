@@ -222,7 +222,7 @@ func (s *Service) Replay(ctx context.Context, p principal.Principal, webhookID, 
 		if err != nil {
 			return fmt.Errorf("replay delivery %s: %w", d.ID, err)
 		}
-		return record(ctx, tx, p, replayed, &w, recorded{Delivery: d.ID})
+		return s.record(ctx, tx, p, replayed, &w, recorded{Delivery: d.ID})
 	})
 	return d, err
 }

@@ -25,6 +25,7 @@ type Poster interface {
 // Service manages the webhooks of organizations, and sends.
 type Service struct {
 	db        *database.DB
+	log       *audit.Log
 	sealer    *secret.Sealer
 	poster    Poster
 	publicURL string
@@ -33,9 +34,12 @@ type Service struct {
 }
 
 // NewService makes a service. Links to requests begin with publicURL.
-func NewService(db *database.DB, sealer *secret.Sealer, poster Poster, publicURL string) *Service {
+func NewService(
+	db *database.DB, log *audit.Log, sealer *secret.Sealer, poster Poster, publicURL string,
+) *Service {
 	s := &Service{
 		db:        db,
+		log:       log,
 		sealer:    sealer,
 		poster:    poster,
 		publicURL: publicURL,
@@ -108,7 +112,7 @@ func (s *Service) Create(ctx context.Context, p principal.Principal, n New) (Iss
 		if err := insertWebhook(ctx, tx, &w); err != nil {
 			return err
 		}
-		return record(ctx, tx, p, created, &w, recorded{})
+		return s.record(ctx, tx, p, created, &w, recorded{})
 	})
 	if err != nil {
 		return Issued{}, err
@@ -228,7 +232,7 @@ func (s *Service) changeOne(
 			return err
 		}
 		after = w
-		return record(ctx, tx, p, action, &w, recorded{})
+		return s.record(ctx, tx, p, action, &w, recorded{})
 	})
 	return after, err
 }
@@ -240,12 +244,12 @@ func (s *Service) change(
 }
 
 // record appends to the organization's log. No decision depends on webhooks.
-func record(
+func (s *Service) record(
 	ctx context.Context, tx *database.Tx, p principal.Principal, action string, w *Webhook, more recorded,
 ) error {
 	more.Name, more.Kind, more.Target, more.Events = w.Name, w.Kind, w.Target, w.Events
 	more.SendArguments, more.Enabled = w.SendArguments, w.Enabled()
-	_, err := audit.Append(ctx, tx, audit.Entry{
+	_, err := s.log.Append(ctx, tx, audit.Entry{
 		Log:         audit.LogOf(w.OrgID),
 		Action:      action,
 		Actor:       p,

@@ -213,7 +213,7 @@ func (s *Service) disable(ctx context.Context, w *Webhook) error {
 		}
 		off := *w
 		off.DisabledAt = &now
-		return record(ctx, tx, principal.Operator(), disabled, &off, recorded{Reason: failedLong})
+		return s.record(ctx, tx, principal.Operator(), disabled, &off, recorded{Reason: failedLong})
 	}})
 }
 

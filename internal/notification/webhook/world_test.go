@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
 	"writ/internal/fault"
@@ -72,7 +73,7 @@ func (w *world) replicaTo(poster webhook.Poster) *webhook.Service {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return webhook.NewService(w.db, sealer, poster, "https://writ.example.org")
+	return webhook.NewService(w.db, audit.Unsigned(w.db), sealer, poster, "https://writ.example.org")
 }
 
 func (w *world) advance(d time.Duration) { w.ahead.Add(int64(d)) }
