@@ -44,7 +44,7 @@ func (a *API) mountSettings() {
 // SettingsBody says how calls are judged.
 type SettingsBody struct {
 	IntentRequired    bool  `json:"intentRequired" doc:"Whether a call without a plan is denied on every surface."`
-	MaxPlanTTLSeconds int64 `json:"maxPlanTtlSeconds" minimum:"1" maximum:"31536000" doc:"The longest life of a plan."`
+	MaxPlanTTLSeconds int64 `json:"maxPlanTtlSeconds" minimum:"1" maximum:"2592000" doc:"The longest life of a plan."`
 }
 
 type settingsOutput struct{ Body SettingsBody }
