@@ -50,6 +50,7 @@ type schema struct {
 	Format     string
 	Enum       []any
 	Minimum    float64
+	Maximum    float64
 	MinLength  int
 	Pattern    string
 	MaxLength  int

@@ -27,15 +27,16 @@ const (
 	codeCookie    = "writ_sign_in_code"
 	cookiePath    = "/auth"
 
-	// ownHost is the prefix with which browsers accept a cookie only from this very host, with TLS. Else another host in
-	// the same domain could plant a sign-in of its own, and have a person's identity linked to its account.
+	// ownHost is the prefix with which browsers accept a cookie only from this very host, with TLS. Else
+	// another host in the same domain could plant a sign-in of its own, and have a person's identity linked
+	// to its account.
 	ownHost = "__Host-"
 )
 
 // mountSignIn serves signing in with an account elsewhere. Browsers open these paths by themselves, so they answer with
 // redirects, and with a page where a sign-in failed; a program that accepts JSON gets its tokens from the callback.
 func (h *Handlers) mountSignIn(r *route.Router) {
-	const back = "Come back from the identity provider: tokens for who accepts JSON, else to /ui/ with a code for a minute"
+	const back = "Return from the identity provider: tokens for programs that accept JSON, else to /ui/ with a code"
 	brought := []string{"state", "code", "error", "iss"}
 	visit(r, route.Get("/auth/google", "Sign in with Google"), h.departToGoogle)
 	arrival(r, route.Get("/auth/google/callback", back), h.arriveFromGoogle, brought)
@@ -230,12 +231,16 @@ type SignedInBody struct {
 	LimitedTo     *string                          `json:"limitedTo" doc:"The one organization the session is good for; null: any of the person's."`
 }
 
-func (h *Handlers) signedIn(ctx context.Context, user auth.User, tokens auth.Tokens, orgID string) (SignedInBody, error) {
+func (h *Handlers) signedIn(
+	ctx context.Context, user auth.User, tokens auth.Tokens, orgID string,
+) (SignedInBody, error) {
 	mine, err := h.Gate.Mine(ctx, principal.Principal{Kind: principal.User, UserID: user.ID, LimitedTo: orgID})
 	if err != nil {
 		return SignedInBody{}, err
 	}
-	body := SignedInBody{TokensBody: tokensBody(tokens), User: userBody(user), Organizations: organizations.Bodies(mine)}
+	body := SignedInBody{
+		TokensBody: tokensBody(tokens), User: userBody(user), Organizations: organizations.Bodies(mine),
+	}
 	if orgID != "" {
 		body.LimitedTo = &orgID
 	}
@@ -255,7 +260,9 @@ type exchangeOutput struct {
 	Body   SignedInBody
 }
 
-func (h *Handlers) exchangeCode(ctx context.Context, _ principal.Principal, in *exchangeInput) (*exchangeOutput, error) {
+func (h *Handlers) exchangeCode(
+	ctx context.Context, _ principal.Principal, in *exchangeInput,
+) (*exchangeOutput, error) {
 	browser := in.Browser
 	if !h.SecureCookies {
 		browser = in.InClear

@@ -115,7 +115,8 @@ func (g *Gate) authenticate(request *http.Request, r route.Route) (principal.Pri
 	case presented.Bearer != "" && mode != route.Key && mode != route.PlanToken:
 		return g.People.Authenticate(request.Context(), presented.Bearer)
 	case presented.APIKey != "":
-		return principal.Principal{}, fault.New(fault.Unauthenticated, "an API key cannot do this: %s", whoCan(r.Action))
+		return principal.Principal{}, fault.New(fault.Unauthenticated, "an API key cannot do this: %s",
+			whoCan(r.Action))
 	case mode == route.PlanToken && len(tokens)+len(keys) == 0:
 		return principal.Principal{}, nil
 	}

@@ -1,5 +1,5 @@
-// Package auditlog serves the audit log of an organization: its entries with their proofs, the whole log for a verifier,
-// the reports of what agents did, and the findings about what does not fit together.
+// Package auditlog serves the audit log of an organization: its entries with their proofs, the whole log for
+// a verifier, the reports of what agents did, and the findings about what does not fit together.
 package auditlog
 
 import (

@@ -16,8 +16,9 @@ import (
 )
 
 // mountExecutions serves the reports of what agents did. Published clients send a report again until they get a success
-// with a JSON body, and look at nothing in it: a report that is refused would be sent for ever and hold back all others.
-// So a caller who may report is answered 201, whatever the report is like, unless it cannot be stored now.
+// with a JSON body, and look at nothing in it: a report that is refused would be sent for ever and hold back
+// all others. So a caller who may report is answered 201, whatever the report is like, unless it cannot be
+// stored now.
 func (h *Handlers) mountExecutions(r *route.Router) {
 	report := func(rt route.Route) route.Route {
 		return rt.For(route.PlanToken).Scoped(principal.Audit).Records(execution.ActionReported).
@@ -159,7 +160,8 @@ func (h *Handlers) reportExecutions(
 	switch {
 	case ok && (f.Kind == fault.Invalid || f.Kind == fault.TooLarge):
 		problem = f.Message
-		h.Logger.WarnContext(r.Context(), "a report was not taken", "requestId", route.RequestOf(r.Context()).ID, "reason",
+		h.Logger.WarnContext(r.Context(), "a report was not taken", "requestId", route.RequestOf(r.Context()).ID,
+			"reason",
 			f.Message)
 	case err != nil:
 		return nil, "", err

@@ -58,7 +58,7 @@ func (h *Handlers) MountSettings(r *route.Router) {
 // SettingsBody says how calls are judged.
 type SettingsBody struct {
 	IntentRequired    bool  `json:"intentRequired" doc:"Whether a call without a plan is denied on every surface."`
-	MaxPlanTTLSeconds int64 `json:"maxPlanTtlSeconds" minimum:"1" maximum:"31536000" doc:"The longest life of a plan."`
+	MaxPlanTTLSeconds int64 `json:"maxPlanTtlSeconds" minimum:"1" maximum:"2592000" doc:"The longest life of a plan."`
 }
 
 func shownSettings(s enforcement.Settings, err error) (*route.Answer[SettingsBody], error) {

@@ -150,7 +150,9 @@ func (h *Handlers) listKeys(
 
 // keyCaller is the caller in the organization a key is bound to. To people who are not members of it the key does not
 // exist.
-func (h *Handlers) keyCaller(ctx context.Context, caller principal.Principal, keyID string) (principal.Principal, error) {
+func (h *Handlers) keyCaller(
+	ctx context.Context, caller principal.Principal, keyID string,
+) (principal.Principal, error) {
 	orgID, err := h.Keys.OrgOf(ctx, keyID)
 	if err != nil {
 		return principal.Principal{}, err
@@ -187,7 +189,9 @@ func (h *Handlers) revokeKey(
 	return route.Body(RevokedBody{in.ID, "revoked"}), revoke(ctx, caller, in.ID)
 }
 
-func (h *Handlers) rotateKey(ctx context.Context, caller principal.Principal, in *route.IDInput) (*route.Answer[IssuedKeyBody], error) {
+func (h *Handlers) rotateKey(
+	ctx context.Context, caller principal.Principal, in *route.IDInput,
+) (*route.Answer[IssuedKeyBody], error) {
 	caller, err := h.keyCaller(ctx, caller, in.ID)
 	if err != nil {
 		return nil, err

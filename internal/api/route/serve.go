@@ -46,8 +46,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(answer, r) // not handler: only the mux sets path values
 }
 
-// cleanURL cleans the path as it was sent, still escaped: an escaped slash or dot
-// is part of an id, and must not lead to another route.
+// cleanURL cleans the path as it was sent, still escaped: an escaped slash or dot is part of an id, and must
+// not lead to another route.
 func cleanURL(u *url.URL) {
 	escaped := u.EscapedPath()
 	cleaned := cleanPath(escaped)
@@ -59,8 +59,8 @@ func cleanURL(u *url.URL) {
 	}
 }
 
-// cleanPath removes doubled slashes and dots in place. Clients join a base URL
-// that ends in a slash with ours; a redirect would turn their POST into a GET.
+// cleanPath removes doubled slashes and dots, without a redirect: clients join a base URL that ends in a slash with our
+// paths, and a redirect would turn their POST into a GET.
 func cleanPath(p string) string {
 	if p == "" || !strings.Contains(p, "//") && !strings.Contains(p, "/.") {
 		return p
@@ -72,28 +72,23 @@ func cleanPath(p string) string {
 	return cleaned
 }
 
-// checkHost refuses names that are not ours: a page on another site that points
-// its own name at this address (DNS rebinding) cannot reach us. An address has
-// no such owner, and probes use addresses.
+// checkHost refuses host names that are not ours, so that a page on another site cannot point its own name at this
+// address (DNS rebinding). Nobody owns an address in that way, and probes use addresses.
 func (s *server) checkHost(r *http.Request) error {
 	name := r.Host
 	if host, _, err := net.SplitHostPort(r.Host); err == nil {
 		name = host
 	}
 	name = strings.ToLower(strings.Trim(name, "[]"))
-	if _, err := netip.ParseAddr(name); err == nil || name == "localhost" ||
+	if _, err := netip.ParseAddr(name); err == nil || name == "localhost" || r.URL.Path == "/health" ||
 		name == strings.ToLower(s.PublicURL.Hostname()) {
-		return nil
-	}
-	if r.URL.Path == "/health" {
 		return nil
 	}
 	return fmt.Errorf("this server is not known under the name in the Host header; set WRIT_PUBLIC_URL")
 }
 
-// The headers every answer carries. The API answers JSON only; pages loosen the
-// policy for themselves. Answers share these values, for the sake of speed:
-// replace them in an answer, do not change them.
+// The headers of every answer. The API answers JSON only; pages loosen the policy for themselves. For speed answers
+// share these values: replace them in an answer, do not change them.
 var (
 	noSniff      = []string{"nosniff"}
 	denyFrames   = []string{"DENY"}
@@ -103,7 +98,7 @@ var (
 	tlsForAYear  = []string{"max-age=31536000"}
 )
 
-// setHeaders puts them in an answer, under the names in the form http.Header keeps.
+// setHeaders sets them, under names in the form that http.Header keeps.
 func (s *server) setHeaders(h http.Header, r *http.Request) {
 	h["X-Request-Id"] = []string{RequestOf(r.Context()).ID}
 	h["X-Content-Type-Options"] = noSniff
@@ -116,8 +111,8 @@ func (s *server) setHeaders(h http.Header, r *http.Request) {
 	}
 }
 
-// answerCORS lets the configured origins in and answers their preflights.
-// Credentials travel in headers, never in cookies, so none are allowed.
+// answerCORS admits the configured origins and answers their preflights. Credentials travel in headers, never in
+// cookies, so none are allowed.
 func (s *server) answerCORS(w http.ResponseWriter, r *http.Request) (done bool) {
 	if len(s.CORSOrigins) == 0 {
 		return false
@@ -140,8 +135,8 @@ func (s *server) answerCORS(w http.ResponseWriter, r *http.Request) (done bool) 
 	return true
 }
 
-// writeUnmatched answers a path or method nobody declared. The mux has already
-// worked out which it is, and what is allowed; only its words are replaced.
+// writeUnmatched answers a path or method that no route has. The mux has found which of them it is, and what is
+// allowed; only its words are replaced.
 func (s *server) writeUnmatched(w http.ResponseWriter, r *http.Request, muxAnswer http.Handler) {
 	dry := &dryRun{header: http.Header{}}
 	muxAnswer.ServeHTTP(dry, r)
