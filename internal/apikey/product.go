@@ -11,7 +11,7 @@ import (
 
 // ProductOf is the product of a key, whatever became of the key; empty for one
 // that has none, or is not there.
-func ProductOf(ctx context.Context, r database.Reader, id string) (product string, err error) {
+func (*Service) ProductOf(ctx context.Context, r database.Reader, id string) (product string, err error) {
 	err = r.QueryRow(ctx, `SELECT product FROM api_key WHERE id = $1`, id).Scan(&product)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return "", fmt.Errorf("read the product of API key %s: %w", id, err)

@@ -76,90 +76,83 @@ type Areas struct {
 	Replays       *replay.Service
 	Drafts        *drafting.Author
 
+	sealer    *secret.Sealer
+	log       *audit.Log
+	recent    *decision.Recent // what this process decided last, for the projector
 	projector *projection.Projector
 	outbound  *outbound.Client
 	model     *model.Client // nil: words choose templates
 	outgoing  *mail.Queue
 }
 
-// Open builds the areas on the configured database. Mails wait until Start
-// delivers them.
-func Open(ctx context.Context, o Options, publicURL string) (*Areas, error) {
-	c := o.Config
-	if err := makeDataDir(c.DataDir); err != nil {
+// Open builds the areas on the configured database, each of those above it. Mails wait
+// until Start delivers them.
+func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error) {
+	a, c := &Areas{}, o.Config
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.Close())
+		}
+	}()
+	if err := a.openStores(ctx, o); err != nil {
 		return nil, err
 	}
-	if err := refuseInterruptedRestore(c); err != nil {
+	if a.Telemetry, err = openTelemetry(ctx, a.TelemetryDB, o); err != nil {
 		return nil, err
 	}
-	sealer, err := openSealer(c)
-	if err != nil {
+	if a.model, err = newModel(c); err != nil {
 		return nil, err
 	}
 	sender, err := newSender(c, o.Logger, o.Now)
 	if err != nil {
 		return nil, err
 	}
-	db, err := database.Open(ctx, databaseOptions(o))
-	if err != nil {
-		return nil, err
-	}
-	outgoing := mail.NewQueue(sender, o.Logger)
-	var post mail.Sender = outgoing
+	a.outgoing = mail.NewQueue(sender, o.Logger)
+	var post, letters mail.Sender = a.outgoing, a.outgoing
 	if none, ok := sender.(mail.None); ok {
-		post = none // refuses at once, where a queue would accept and fail later
+		post, letters = none, nil // refuses at once, where a queue would accept and fail later
 	}
-	areas := &Areas{Database: db, outgoing: outgoing}
-	// A wrong master key must stop the server here, not the first sign-in.
-	if err := keyring.Check(ctx, db, sealer); err != nil {
-		return nil, errors.Join(err, areas.Close())
-	}
-	recent := decision.NewRecent()
-	log, err := audit.Open(ctx, db, checkpointKeys(db, sealer), recent)
-	if err != nil {
-		return nil, errors.Join(err, areas.Close())
-	}
-	if err := areas.openTelemetry(ctx, o); err != nil {
-		return nil, errors.Join(err, areas.Close())
-	}
-	areas.Audit = audit.New(log, eraseCopies)
-	areas.Keyring = keyring.New(db, log, sealer)
-	areas.Auth = auth.New(db, log, areas.Keyring, post, publicURL)
-	areas.Organizations = organization.New(db, log, post, publicURL)
-	areas.Keys = apikey.New(db, log, o.Logger)
-	areas.Limiter = throttle.New(db)
-	areas.Policies = policy.New(db, log, spending{areas.Telemetry})
-	areas.Intent = intent.New(db, log, areas.Keyring, sealer)
-	areas.Executions = execution.New(db, log, outcomes{areas.Intent, areas.Keys, db.Now}.sources())
-	areas.projector = projection.New(db, areas.Telemetry, recent)
-	areas.Approvals = approval.New(db, log, approval.Sources{
-		Approvers: organization.CountApprovers, Role: organization.RoleOf, Address: organization.Address,
-		Digest: outcomes{plans: areas.Intent}.digest,
+	a.outbound = outbound.New(outbound.Options{Permits: c.OutboundAllow})
+
+	db, log, sealer := a.Database, a.log, a.sealer
+	a.Audit = audit.New(log, eraseCopies)
+	a.Keyring = keyring.New(db, log, sealer)
+	a.Limiter = throttle.New(db)
+	a.Auth = auth.New(db, log, a.Keyring, post, publicURL)
+	a.Organizations = organization.New(db, log, post, publicURL)
+	a.Keys = apikey.New(db, log, o.Logger)
+	a.Intent = intent.New(db, log, a.Keyring, sealer)
+	a.Executions = execution.New(db, log, a.Intent, a.Keys)
+	a.Approvals = approval.New(db, log, approval.Sources{
+		Approvers: organization.CountApprovers,
+		Role:      organization.RoleOf,
+		Address:   organization.Address,
+		Digest:    a.Intent.Digest,
 	})
-	areas.Enforcement = enforcement.New(db, log, areas.Policies, areas.Intent,
-		areas.Approvals, areas.Organizations, areas.Keys, o.Logger)
-	areas.outbound = outbound.New(outbound.Options{Permits: o.Config.OutboundAllow})
-	areas.openNotifications(log, sealer, post, publicURL)
-	areas.Forwarding = forwarding.New(forwarding.Options{
+	a.Webhooks = webhook.NewService(db, log, sealer, a.outbound, publicURL)
+	a.Notifications = notification.New(notification.Options{
+		Database:  db,
+		Webhooks:  a.Webhooks,
+		Mail:      letters,
+		PublicURL: publicURL,
+		Sources:   notification.Sources{Events: a.approvalEvents, People: a.people},
+	})
+	a.Policies = policy.New(db, log, spending{a.Telemetry}, policy.ProposalNotifier{
+		Proposed: a.tellProposal, Settled: a.Notifications.SettleProposal,
+	})
+	a.Enforcement = enforcement.New(db, log, a.Policies, a.Intent, a.Approvals, a.Organizations, a.Keys, o.Logger)
+	a.Replays = replay.New(db, a.Policies, replay.Sources{People: a.Organizations, Keys: a.Keys, Plans: a.Intent})
+	a.projector = projection.New(db, a.Telemetry, a.recent)
+	a.Forwarding = forwarding.New(forwarding.Options{
 		Database:  db,
 		Log:       log,
-		Telemetry: areas.Telemetry,
+		Telemetry: a.Telemetry,
 		Sealer:    sealer,
-		Poster:    areas.outbound,
+		Poster:    a.outbound,
 		Version:   o.Version,
 	})
-	areas.openFederation(c, log, sealer, publicURL)
-	areas.openReplays()
-	if err := areas.openDrafting(c.Draft, c.OutboundAllow); err != nil {
-		return nil, errors.Join(err, areas.Close())
-	}
-	return areas, nil
-}
-
-// openSignIn builds what lets people sign in with an account elsewhere.
-func (a *Areas) openFederation(c config.Config, log *audit.Log, sealer *secret.Sealer, publicURL string) {
 	a.Federation = federation.New(federation.Options{
-		Database:  a.Database,
+		Database:  db,
 		Log:       log,
 		Sealer:    sealer,
 		Auth:      a.Auth,
@@ -170,9 +163,54 @@ func (a *Areas) openFederation(c config.Config, log *audit.Log, sealer *secret.S
 		Google:    federation.Google{Issuer: c.GoogleIssuer, ClientID: c.GoogleClientID, Secret: c.GoogleClientSecret},
 		OpenToAll: c.SignUp == config.SignUpOpen,
 	})
+	a.Drafts = newAuthor(c.Draft, a.model, a.Limiter)
+	return a, nil
 }
 
-// checkpointKeys gives the audit log, which the ring itself writes to, its key.
+// openStores opens what every area stands on: the databases, the sealer of secrets and
+// the audit log.
+func (a *Areas) openStores(ctx context.Context, o Options) (err error) {
+	c := o.Config
+	if err := errors.Join(makeDataDir(c.DataDir), refuseInterruptedRestore(c)); err != nil {
+		return err
+	}
+	if a.sealer, err = openSealer(c); err != nil {
+		return err
+	}
+	if a.Database, err = database.Open(ctx, databaseOptions(o)); err != nil {
+		return err
+	}
+	// A wrong master key must stop the server here, not the first sign-in.
+	if err := keyring.Check(ctx, a.Database, a.sealer); err != nil {
+		return err
+	}
+	a.recent = decision.NewRecent()
+	if a.log, err = audit.Open(ctx, a.Database, checkpointKeys(a.Database, a.sealer), a.recent); err != nil {
+		return err
+	}
+	if a.TelemetryDB, err = database.Open(ctx, telemetryOptions(o)); err != nil {
+		return fmt.Errorf("open the telemetry store: %w", err)
+	}
+	return nil
+}
+
+// openTelemetry makes the service of the store that bulk goes to.
+func openTelemetry(ctx context.Context, db *database.DB, o Options) (*telemetry.Service, error) {
+	prices, err := Prices(o.Config.PricesFile)
+	if err != nil {
+		return nil, fmt.Errorf("WRIT_PRICES_FILE: %w", err)
+	}
+	return telemetry.New(ctx, telemetry.Config{
+		Database:    db,
+		Prices:      prices,
+		Logger:      o.Logger,
+		SessionIdle: o.Config.SessionIdle,
+		Retention:   o.Config.Retention,
+	})
+}
+
+// checkpointKeys gives the audit log its key. The ring that holds it writes to that
+// log itself.
 func checkpointKeys(db *database.DB, sealer *secret.Sealer) audit.KeySource {
 	return func(ctx context.Context, log *audit.Log) (ed25519.PrivateKey, error) {
 		key, err := keyring.New(db, log, sealer).Current(ctx, keyring.Checkpoint)
@@ -196,37 +234,20 @@ func Prices(file string) (*telemetry.Prices, error) {
 	return prices, nil
 }
 
-// openTelemetry opens the store that bulk goes to.
-func (a *Areas) openTelemetry(ctx context.Context, o Options) (err error) {
-	prices, err := Prices(o.Config.PricesFile)
-	if err != nil {
-		return fmt.Errorf("WRIT_PRICES_FILE: %w", err)
-	}
-	if a.TelemetryDB, err = database.Open(ctx, telemetryOptions(o)); err != nil {
-		return fmt.Errorf("open the telemetry store: %w", err)
-	}
-	a.Telemetry, err = telemetry.New(ctx, telemetry.Config{
-		Database:    a.TelemetryDB,
-		Prices:      prices,
-		Logger:      o.Logger,
-		SessionIdle: o.Config.SessionIdle,
-		Retention:   o.Config.Retention,
-	})
-	return err
-}
-
-// Close closes the databases and what is open to others.
-func (a *Areas) Close() error {
+// Close closes the databases and what is open to others, as far as they were opened.
+func (a *Areas) Close() (err error) {
 	if a.outbound != nil {
 		a.outbound.Close()
 	}
 	if a.model != nil {
 		a.model.Close()
 	}
-	if a.TelemetryDB == nil {
-		return a.Database.Close()
+	for _, db := range []*database.DB{a.TelemetryDB, a.Database} {
+		if db != nil {
+			err = errors.Join(err, db.Close())
+		}
 	}
-	return errors.Join(a.TelemetryDB.Close(), a.Database.Close())
+	return err
 }
 
 // telemetryOptions say where bulk goes: a file or schema of its own beside the

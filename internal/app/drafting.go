@@ -4,35 +4,37 @@ import (
 	"context"
 
 	"writ/internal/config"
-	"writ/internal/outbound"
 	"writ/internal/policy/drafting"
 	"writ/internal/policy/drafting/model"
 	"writ/internal/throttle"
 )
 
-// openDrafting builds what drafts policies from words: with the model that the
-// operator has set up, or with templates alone.
-func (a *Areas) openDrafting(d config.Draft, permits []outbound.Permit) error {
-	a.Drafts = &drafting.Author{}
-	if d.URL == "" {
-		return nil
+// newModel makes the client of the language model that the operator has set up; nil
+// where there is none.
+func newModel(c config.Config) (*model.Client, error) {
+	if c.Draft.URL == "" {
+		return nil, nil
 	}
-	asked, err := model.New(model.Options{
-		URL:       d.URL,
-		Name:      d.Model,
-		Key:       d.Key,
-		Timeout:   d.Timeout,
-		MaxTokens: d.MaxTokens,
-		Permits:   permits,
+	return model.New(model.Options{
+		URL:       c.Draft.URL,
+		Name:      c.Draft.Model,
+		Key:       c.Draft.Key,
+		Timeout:   c.Draft.Timeout,
+		MaxTokens: c.Draft.MaxTokens,
+		Permits:   c.OutboundAllow,
 	})
-	if err != nil {
-		return err
+}
+
+// newAuthor makes the author of policies from words. Without a model it has templates
+// alone.
+func newAuthor(d config.Draft, asked *model.Client, limiter *throttle.Limiter) *drafting.Author {
+	if asked == nil {
+		return &drafting.Author{}
 	}
-	a.model = asked
 	limit := throttle.Daily{Name: "draft-policy", PerDay: d.PerDay, Setting: "WRIT_DRAFT_PER_DAY"}
-	a.Drafts = &drafting.Author{
-		Model: asked, Timeout: d.Timeout,
-		Take: func(ctx context.Context, orgID string) error { return a.Limiter.TakeDaily(ctx, limit, orgID) },
+	return &drafting.Author{
+		Model:   asked,
+		Timeout: d.Timeout,
+		Take:    func(ctx context.Context, orgID string) error { return limiter.TakeDaily(ctx, limit, orgID) },
 	}
-	return nil
 }

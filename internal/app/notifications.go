@@ -2,44 +2,22 @@ package app
 
 import (
 	"context"
-	"fmt"
 
 	"writ/internal/approval"
-	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/fault"
-	"writ/internal/mail"
 	"writ/internal/notification"
 	"writ/internal/notification/notice"
-	"writ/internal/notification/webhook"
 	"writ/internal/organization"
 	"writ/internal/policy"
 	"writ/internal/principal"
-	"writ/internal/secret"
 )
-
-// openNotifications builds what tells people of requests for approval.
-func (a *Areas) openNotifications(log *audit.Log, sealer *secret.Sealer, post mail.Sender, publicURL string) {
-	if _, ok := post.(mail.None); ok {
-		post = nil
-	}
-	a.Webhooks = webhook.NewService(a.Database, log, sealer, a.outbound, publicURL)
-	a.Notifications = notification.New(notification.Options{
-		Database: a.Database, Webhooks: a.Webhooks, Mail: post, PublicURL: publicURL,
-		Sources: notification.Sources{Events: a.approvalEvents, People: a.people},
-	})
-	a.Policies.AlsoTell(policy.ProposalNotifier{Proposed: a.tellProposal, Settled: a.Notifications.SettleProposal})
-}
 
 // tellProposal tells who may confirm a profile that it was proposed.
 func (a *Areas) tellProposal(ctx context.Context, tx *database.Tx, orgID string, p policy.Proposal) error {
-	members, err := organization.Everybody(ctx, tx, orgID)
+	people, err := peopleIn(ctx, tx, orgID)
 	if err != nil {
 		return err
-	}
-	people := make([]notification.Person, len(members))
-	for i, m := range members {
-		people[i] = notification.Person{UserID: m.UserID, Email: m.Email, Role: m.Role}
 	}
 	return a.Notifications.TellProposal(ctx, tx, people, notice.Proposal{
 		ID:            p.ID,
@@ -113,23 +91,16 @@ func noticed(r approval.Request) notice.Request {
 	return told
 }
 
-// membersAtOnce is how many members are read at a time.
-const membersAtOnce = 200
-
 // people are the members of an organization.
-func (a *Areas) people(ctx context.Context, orgID string) (people []notification.Person, err error) {
-	by := principal.Operator()
-	by.OrgID = orgID
-	for cursor := ""; ; {
-		members, err := a.Organizations.Members(ctx, by, cursor, membersAtOnce)
-		if err != nil {
-			return nil, fmt.Errorf("list who may be told: %w", err)
-		}
-		for _, m := range members.Items {
-			people = append(people, notification.Person{UserID: m.UserID, Email: m.Email, Role: m.Role})
-		}
-		if cursor = members.NextCursor; cursor == "" {
-			return people, nil
-		}
+func (a *Areas) people(ctx context.Context, orgID string) ([]notification.Person, error) {
+	return peopleIn(ctx, a.Database, orgID)
+}
+
+func peopleIn(ctx context.Context, r database.Reader, orgID string) ([]notification.Person, error) {
+	members, err := organization.Everybody(ctx, r, orgID)
+	people := make([]notification.Person, len(members))
+	for i, m := range members {
+		people[i] = notification.Person{UserID: m.UserID, Email: m.Email, Role: m.Role}
 	}
+	return people, err
 }

@@ -20,7 +20,7 @@ var spenders = map[document.Subject]telemetry.Spender{
 	document.Organization: telemetry.SpentByOrganization,
 }
 
-// Spent counts every token that a model read or wrote, cached ones too.
+// Spent is what a subject has spent since an instant.
 func (s spending) Spent(
 	ctx context.Context, orgID string, by document.Subject, id string, since time.Time,
 ) (nanos, tokens int64, err error) {
@@ -28,15 +28,6 @@ func (s spending) Spent(
 	if !ok {
 		return 0, 0, fmt.Errorf("a limit by %q, which telemetry does not know", string(by))
 	}
-	if spender == telemetry.SpentByOrganization {
-		id = "" // there is only the one
-	}
 	u, err := s.telemetry.Spent(ctx, orgID, spender, id, since)
-	if err != nil {
-		return 0, 0, err
-	}
-	all := u.Add(telemetry.Usage{Input: u.Output}).Add(telemetry.Usage{
-		Input: u.CacheRead,
-	}).Add(telemetry.Usage{Input: u.CacheWrite})
-	return u.CostNanos, all.Input, nil
+	return u.CostNanos, u.Tokens(), err
 }

@@ -115,7 +115,8 @@ func assemble(ctx context.Context, o database.Options) (*areas, error) {
 func assembleOn(db *database.DB, log *audit.Log, sealer *secret.Sealer) *areas {
 	a := &areas{db: db, sealer: sealer, audit: audit.New(log, approval.EraseArguments)}
 	a.ring, a.keys = keyring.New(db, log, sealer), apikey.New(db, log, slog.New(slog.DiscardHandler))
-	a.plans, a.policies = intent.New(db, log, a.ring, sealer), policy.New(db, log, &a.meanwhile)
+	a.plans, a.policies = intent.New(db, log, a.ring, sealer),
+		policy.New(db, log, &a.meanwhile, policy.ProposalNotifier{})
 	a.approvals = approval.New(db, log, approval.Sources{
 		Approvers: organization.CountApprovers,
 		Role:      organization.RoleOf,

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"writ/internal/database"
+	"writ/internal/decision"
 	"writ/internal/names"
 )
 
@@ -32,7 +33,7 @@ func readExecutions(ctx context.Context, r database.Reader, orgID string, from i
 		LIMIT $3`, orgID, from, limit)
 }
 
-func insertAwaited(ctx context.Context, tx *database.Tx, orgID string, d Decision) error {
+func insertAwaited(ctx context.Context, tx *database.Tx, orgID string, d *decision.Record) error {
 	digest := d.Digest
 	if digest == nil {
 		digest = []byte{}
@@ -40,7 +41,7 @@ func insertAwaited(ctx context.Context, tx *database.Tx, orgID string, d Decisio
 	_, err := tx.ExecOften(ctx, `
 		INSERT INTO awaited_outcome (org_id, position, decision_id, decided_at, key_id, plan_id, session_id, agent_id, tool, wire_name, digest, overdue)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0)`,
-		orgID, d.Position, d.ID, database.Micros(d.At), d.KeyID, d.PlanID, names.Cut(d.SessionID, maxLabel),
+		orgID, d.Index, d.ID, database.Micros(d.At), d.KeyID, d.PlanID, names.Cut(d.SessionID, maxLabel),
 		names.Cut(d.AgentID, maxLabel), names.Cut(d.Tool, maxLabel),
 		names.Cut(wireName(d.Server, d.Tool), maxLabel), digest)
 	return err

@@ -26,7 +26,6 @@ package execution
 
 import (
 	"context"
-	"time"
 
 	"writ/internal/audit"
 	"writ/internal/database"
@@ -34,34 +33,23 @@ import (
 	"writ/internal/principal"
 )
 
-// What is wanted of other areas, which this one does not know.
-type Sources struct {
-	// PlanOf is the id of the plan that is shown, if the organization has it.
-	PlanOf func(ctx context.Context, orgID string, shown plan.Presented) (string, error)
-	// Holder is who may report with a plan's token alone: the key it was issued
-	// to. A token that was not issued is a fault.
-	Holder func(ctx context.Context, shown plan.Presented) (principal.Principal, error)
+// Plans is what reports need of plans.
+type Plans interface {
+	// IDOf is the id of the plan that is shown, empty where the organization has none
+	// such.
+	IDOf(ctx context.Context, orgID string, shown plan.Presented) (string, error)
+	// Issued is what a token was issued for. One that was not issued is Unauthenticated.
+	Issued(ctx context.Context, shown plan.Presented) (plan.Binding, error)
 	// Digest is that of arguments in canonical form.
-	Digest func(ctx context.Context, orgID, canonical string) ([]byte, error)
-	// Decisions reads those of a log in order, from a position on.
-	Decisions func(ctx context.Context, r database.Reader, orgID string, from int64, limit int) ([]Decision, error)
-	// Product is that of a key, empty where it has none.
-	Product func(ctx context.Context, r database.Reader, keyID string) (string, error)
+	Digest(ctx context.Context, orgID, canonical string) ([]byte, error)
 }
 
-// Decision is a decision, as far as its outcome is concerned.
-type Decision struct {
-	ID        string
-	Position  int64
-	At        time.Time
-	Allowed   bool
-	KeyID     string
-	PlanID    string
-	SessionID string
-	AgentID   string
-	Server    string
-	Tool      string
-	Digest    []byte
+// Keys is what reports need of API keys.
+type Keys interface {
+	// Holder is the caller behind a key, or an Unauthenticated fault.
+	Holder(ctx context.Context, keyID string) (principal.Principal, error)
+	// ProductOf is the product of a key, empty where it has none.
+	ProductOf(ctx context.Context, r database.Reader, keyID string) (string, error)
 }
 
 // Status of an execution.
@@ -77,12 +65,13 @@ const ActionReported = "call.executed"
 
 // Service is the area's one entry.
 type Service struct {
-	db      *database.DB
-	log     *audit.Log
-	sources Sources
+	db    *database.DB
+	log   *audit.Log
+	plans Plans
+	keys  Keys
 }
 
 // New makes the service.
-func New(db *database.DB, log *audit.Log, sources Sources) *Service {
-	return &Service{db: db, log: log, sources: sources}
+func New(db *database.DB, log *audit.Log, plans Plans, keys Keys) *Service {
+	return &Service{db: db, log: log, plans: plans, keys: keys}
 }

@@ -10,6 +10,8 @@ import (
 
 	"writ/internal/audit"
 	"writ/internal/database"
+	"writ/internal/decision"
+	"writ/internal/verdict"
 )
 
 const (
@@ -110,24 +112,24 @@ func positionIn(ctx context.Context, tx *database.Tx, orgID string) (position in
 // are complete.
 func (s *Service) next(
 	ctx context.Context, tx *database.Tx, orgID string, at, size int64,
-) (decisions []Decision, executions []stored, until int64, err error) {
+) (decisions []decision.Record, executions []stored, until int64, err error) {
 	if executions, err = readExecutions(ctx, tx, orgID, at, reconcileSlice); err != nil {
 		return nil, nil, 0, fmt.Errorf("read executions: %w", err)
 	}
 	if quiet, err := nobodyReports(ctx, tx, orgID); err != nil || quiet && len(executions) == 0 {
 		return nil, nil, size, err
 	}
-	if decisions, err = s.sources.Decisions(ctx, tx, orgID, at, reconcileSlice); err != nil {
+	if decisions, err = decision.Read(ctx, tx, orgID, at, reconcileSlice); err != nil {
 		return nil, nil, 0, err
 	}
 	until = size
 	if n := len(decisions); n == reconcileSlice {
-		until = min(until, decisions[n-1].Position+1)
+		until = min(until, decisions[n-1].Index+1)
 	}
 	if n := len(executions); n == reconcileSlice {
 		until = min(until, executions[n-1].position+1)
 	}
-	for len(decisions) > 0 && decisions[len(decisions)-1].Position >= until {
+	for len(decisions) > 0 && decisions[len(decisions)-1].Index >= until {
 		decisions = decisions[:len(decisions)-1]
 	}
 	for len(executions) > 0 && executions[len(executions)-1].position >= until {
@@ -169,10 +171,10 @@ func (s *Service) matcher(tx *database.Tx, orgID string) *matcher {
 // match goes through decisions and executions in the order of the log. Only of
 // products that report are outcomes awaited: for the others it would be work for
 // every decision, and for nothing.
-func (m *matcher) match(ctx context.Context, decisions []Decision, executions []stored) error {
+func (m *matcher) match(ctx context.Context, decisions []decision.Record, executions []stored) error {
 	for len(decisions) > 0 || len(executions) > 0 {
-		if len(executions) == 0 || len(decisions) > 0 && decisions[0].Position < executions[0].position {
-			if err := m.await(ctx, decisions[0]); err != nil {
+		if len(executions) == 0 || len(decisions) > 0 && decisions[0].Index < executions[0].position {
+			if err := m.await(ctx, &decisions[0]); err != nil {
 				return fmt.Errorf("await the outcome of decision %s: %w", decisions[0].ID, err)
 			}
 			decisions = decisions[1:]
@@ -187,8 +189,8 @@ func (m *matcher) match(ctx context.Context, decisions []Decision, executions []
 }
 
 // await has a decision wait for its outcome, if one may come.
-func (m *matcher) await(ctx context.Context, d Decision) error {
-	if !d.Allowed {
+func (m *matcher) await(ctx context.Context, d *decision.Record) error {
+	if d.Verdict != verdict.Allow {
 		return nil
 	}
 	reporter, err := m.reporter(ctx, d.KeyID)
@@ -216,12 +218,13 @@ func isReporter(ctx context.Context, tx *database.Tx, orgID, reporter string) (r
 
 // takeUp has the decisions before a product's first report wait for theirs.
 func (m *matcher) takeUp(ctx context.Context, reporter string, before int64) error {
-	decisions, err := m.sources.Decisions(ctx, m.tx, m.orgID, max(before-backfill, 0), backfill)
+	decisions, err := decision.Read(ctx, m.tx, m.orgID, max(before-backfill, 0), backfill)
 	if err != nil {
 		return err
 	}
-	for _, d := range decisions {
-		if !d.Allowed || d.Position >= before {
+	for i := range decisions {
+		d := &decisions[i]
+		if d.Verdict != verdict.Allow || d.Index >= before {
 			continue
 		}
 		of, err := m.reporter(ctx, d.KeyID)
@@ -298,7 +301,7 @@ func (m *matcher) reporter(ctx context.Context, keyID string) (string, error) {
 	if known := m.reporters[keyID]; known != "" {
 		return known, nil
 	}
-	product, err := m.sources.Product(ctx, m.tx, keyID)
+	product, err := m.keys.ProductOf(ctx, m.tx, keyID)
 	if err != nil {
 		return "", fmt.Errorf("read the product of key %s: %w", keyID, err)
 	}

@@ -1,14 +1,17 @@
 package execution_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
-	"writ/internal/audit"
+	"writ/internal/database"
+	"writ/internal/decision"
 	"writ/internal/execution"
+	"writ/internal/verdict"
 )
 
 func TestExecutionsFindTheirDecision(t *testing.T) {
@@ -18,8 +21,8 @@ func TestExecutionsFindTheirDecision(t *testing.T) {
 		old := w.allowed(w.agent, p1, "Bash", `{"a":1}`)
 		second := w.allowed(w.agent, p1, "Bash", `{"a":2}`)
 		planned := w.allowed(w.agent, p2, "Bash", `{"a":1}`)
-		mcp := w.decided(w.agent, execution.Decision{Allowed: true, Server: "git_hub", Tool: "get_me"}, `{}`)
-		w.decided(w.agent, execution.Decision{Tool: "Denied"}, `{}`)
+		mcp := w.decided(w.agent, verdict.Allow, "", "git_hub", "get_me", `{}`)
+		w.decided(w.agent, verdict.Deny, "", "", "Denied", `{}`)
 		w.allowed(w.other, "", "Theirs", `{}`)
 		row := func(plan, tool, input string) string {
 			return fmt.Sprintf(`{"tool":%q,"plan_id":%q,"input":%s,"status":"success"}`, tool, plan, input)
@@ -80,7 +83,7 @@ func TestDecisionsWithoutOutcome(t *testing.T) {
 		w.ran(w.agent, `{"tool":"Early"}`)
 		w.allowed(w.agent, "", "Lost", `{}`)
 		w.allowed(w.agent, "", "Late", `{}`)
-		w.decided(w.agent, execution.Decision{Tool: "Denied"}, `{}`)
+		w.decided(w.agent, verdict.Deny, "", "", "Denied", `{}`)
 		w.pass(execution.OutcomeWithin - time.Microsecond)
 		w.reconcile()
 		w.wantFindings()
@@ -179,7 +182,7 @@ func TestReconcilingIsTheSameInAnySlices(t *testing.T) {
 		var all sync.WaitGroup
 		for range 3 {
 			all.Go(func() {
-				if err := execution.New(w.db, audit.Unsigned(w.db), w.sources()).Reconcile(t.Context()); err != nil {
+				if err := execution.New(w.db, w.log, plans{w}, keys{w}).Reconcile(t.Context()); err != nil {
 					t.Error(err)
 				}
 			})
@@ -190,7 +193,11 @@ func TestReconcilingIsTheSameInAnySlices(t *testing.T) {
 			`SELECT COUNT(*) FROM execution WHERE decision_id <> ''`).Scan(&matched); err != nil {
 			t.Fatal(err)
 		}
-		for _, d := range w.decisions[w.acme] {
+		decided, err := decision.Read(t.Context(), w.db, w.acme, 0, 1000)
+		if err != nil || len(decided) != 70 {
+			t.Fatalf("%d decisions, %v", len(decided), err)
+		}
+		for _, d := range decided {
 			var hash []byte
 			if err := w.db.QueryRow(t.Context(), `SELECT digest FROM execution WHERE decision_id = $1`,
 				d.ID).Scan(&hash); err != nil || string(hash) != string(d.Digest) {
@@ -241,11 +248,15 @@ func TestFindingsArePagedAndPrivate(t *testing.T) {
 func TestOneLogDoesNotKeepTheOthers(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
-		w.broken = w.globex
 		if w.globex > w.acme { // logs are taken in the order of their names
-			w.broken, w.owner.OrgID = w.acme, w.globex
+			w.owner.OrgID = w.globex
 			w.agent, w.foreign = w.foreign, w.agent
 		}
+		w.allowed(w.foreign, "", "Bash", `{}`)
+		w.write(nil, func(ctx context.Context, tx *database.Tx) error {
+			_, err := tx.Exec(ctx, `UPDATE audit_entry SET record = 'broken' WHERE log = $1`, w.foreign.OrgID)
+			return err
+		})
 		w.ran(w.agent, `{"tool":"Bash"}`)
 		w.ran(w.foreign, `{"tool":"Bash"}`)
 		if err := w.service.Reconcile(t.Context()); err == nil {

@@ -100,7 +100,7 @@ func (s *Service) prepare(
 	}
 	it.digest = []byte{}
 	if r.arguments != "" {
-		if it.digest, err = s.sources.Digest(ctx, it.by.OrgID, r.arguments); err != nil {
+		if it.digest, err = s.plans.Digest(ctx, it.by.OrgID, r.arguments); err != nil {
 			return nil, "", err
 		}
 	}
@@ -134,7 +134,7 @@ func (p *plans) id(ctx context.Context, orgID string, shown plan.Presented) (str
 	if id, ok := p.ids[key]; ok {
 		return id, nil
 	}
-	id, err := p.s.sources.PlanOf(ctx, orgID, shown)
+	id, err := p.s.plans.IDOf(ctx, orgID, shown)
 	if err == nil {
 		p.ids[key] = id
 	}
@@ -145,7 +145,7 @@ func (p *plans) holder(ctx context.Context, shown plan.Presented) (principal.Pri
 	if found, ok := p.holders[shown]; ok {
 		return found.Principal, found.problem, nil
 	}
-	by, err := p.s.sources.Holder(ctx, shown)
+	by, err := p.s.holderOf(ctx, shown)
 	found := holder{Principal: by}
 	if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind != fault.Unavailable {
 		found.problem, err = f.Message, nil
@@ -154,6 +154,25 @@ func (p *plans) holder(ctx context.Context, shown plan.Presented) (principal.Pri
 		p.holders[shown] = found
 	}
 	return found.Principal, found.problem, err
+}
+
+// holderOf is the key that may report with a plan's token alone: the one the token
+// was issued to, while it may still report. That the plan has ended does not matter:
+// what was done under it is reported afterwards.
+func (s *Service) holderOf(ctx context.Context, shown plan.Presented) (principal.Principal, error) {
+	issued, err := s.plans.Issued(ctx, shown)
+	if err != nil {
+		return principal.Principal{}, err
+	}
+	key, err := s.keys.Holder(ctx, issued.KeyID)
+	if err != nil {
+		return principal.Principal{}, err
+	}
+	if !key.HasScope(principal.Audit) || key.OrgID != issued.OrgID {
+		return principal.Principal{}, fault.New(fault.Unauthenticated,
+			"send an API key, or the token of a plan as it was issued")
+	}
+	return key, nil
 }
 
 // store appends the rows of one log, slice by slice.

@@ -221,6 +221,18 @@ func TestReportWithATokenAlone(t *testing.T) {
 		if nothing.Problem == "" {
 			t.Error("a report by nobody is taken")
 		}
+		for name, spoil := range map[string]func(key *principal.Principal){
+			"may not report":             func(key *principal.Principal) { key.Scopes = nil },
+			"is of another organization": func(key *principal.Principal) { key.OrgID = w.globex },
+		} {
+			before := w.agent
+			spoil(&w.agent)
+			row := fmt.Sprintf(`{"tool":"Bash","seq":%d,"token":{"plan_id":%q,"signature":"good"}}`, len(name), id)
+			if answer := w.report(principal.Principal{}, row)[0]; answer.Problem == "" {
+				t.Errorf("the token of a key that %s is taken", name)
+			}
+			w.agent = before
+		}
 	})
 }
 

@@ -3,7 +3,6 @@ package execution_test
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -15,10 +14,12 @@ import (
 	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
+	"writ/internal/decision"
 	"writ/internal/execution"
 	"writ/internal/fault"
 	"writ/internal/intent/plan"
 	"writ/internal/principal"
+	"writ/internal/verdict"
 )
 
 // world is a database with two organizations, agents of the first, and a clock
@@ -34,9 +35,7 @@ type world struct {
 	foreign      principal.Principal // a key in globex
 	owner        principal.Principal // of acme
 
-	decisions map[string][]execution.Decision // by organization, in order
-	broken    string                          // organization whose decisions cannot be read
-	plans     map[string]string               // plan to organization
+	plans map[string]string // plan to organization
 }
 
 var noon = time.Date(2030, 5, 15, 12, 0, 0, 0, time.UTC)
@@ -44,14 +43,12 @@ var noon = time.Date(2030, 5, 15, 12, 0, 0, 0, time.UTC)
 func each(t *testing.T, body func(t *testing.T, w *world)) {
 	t.Helper()
 	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
-		w := &world{
-			t: t, clock: new(atomic.Int64), decisions: map[string][]execution.Decision{}, plans: map[string]string{},
-		}
+		w := &world{t: t, clock: new(atomic.Int64), plans: map[string]string{}}
 		w.clock.Store(database.Micros(noon))
 		o.Now = func() time.Time { return database.Time(w.clock.Load()) }
 		w.db = dbtest.Open(t, o)
 		w.log = audit.Unsigned(w.db)
-		w.service = execution.New(w.db, w.log, w.sources())
+		w.service = execution.New(w.db, w.log, plans{w}, keys{w})
 		w.acme, w.globex = w.organization("Acme"), w.organization("Globex")
 		w.agent, w.other, w.foreign = key(w.acme, "gemini"), key(w.acme, ""), key(w.globex, "gemini")
 		w.owner = principal.Principal{
@@ -62,49 +59,54 @@ func each(t *testing.T, body func(t *testing.T, w *world)) {
 }
 
 func key(orgID, product string) principal.Principal {
-	return principal.Principal{Kind: principal.Key, KeyID: database.NewID(), OrgID: orgID, Product: product}
+	return principal.Principal{
+		Kind:    principal.Key,
+		KeyID:   database.NewID(),
+		OrgID:   orgID,
+		Product: product,
+		Scopes:  principal.DefaultScopes(),
+	}
 }
 
-// sources stand for the other areas.
-func (w *world) sources() execution.Sources {
-	return execution.Sources{
-		PlanOf: func(_ context.Context, orgID string, shown plan.Presented) (string, error) {
-			if w.plans[shown.PlanID] != orgID {
-				return "", nil
-			}
-			return shown.PlanID, nil
-		},
-		Holder: func(_ context.Context, shown plan.Presented) (principal.Principal, error) {
-			if shown.Signature != "good" {
-				return principal.Principal{}, fault.New(fault.Unauthenticated, "the token was not issued here")
-			}
-			return w.agent, nil
-		},
-		Digest: func(_ context.Context, orgID, canonical string) ([]byte, error) {
-			return digest(orgID, canonical), nil
-		},
-		Decisions: func(
-			_ context.Context, _ database.Reader, orgID string, from int64, limit int,
-		) (found []execution.Decision, err error) {
-			if orgID == w.broken {
-				return nil, errors.New("its decisions cannot be read")
-			}
-			for _, d := range w.decisions[orgID] {
-				if d.Position >= from && len(found) < limit {
-					found = append(found, d)
-				}
-			}
-			return found, nil
-		},
-		Product: func(_ context.Context, _ database.Reader, keyID string) (string, error) {
-			for _, p := range []principal.Principal{w.agent, w.other, w.foreign} {
-				if p.KeyID == keyID {
-					return p.Product, nil
-				}
-			}
-			return "", nil
-		},
+// plans stands for package intent.
+type plans struct{ w *world }
+
+func (p plans) IDOf(_ context.Context, orgID string, shown plan.Presented) (string, error) {
+	if p.w.plans[shown.PlanID] != orgID {
+		return "", nil
 	}
+	return shown.PlanID, nil
+}
+
+func (p plans) Issued(_ context.Context, shown plan.Presented) (plan.Binding, error) {
+	if shown.Signature != "good" {
+		return plan.Binding{}, fault.New(fault.Unauthenticated, "the token was not issued here")
+	}
+	return plan.Binding{OrgID: p.w.acme, KeyID: p.w.agent.KeyID}, nil
+}
+
+func (plans) Digest(_ context.Context, orgID, canonical string) ([]byte, error) {
+	return digest(orgID, canonical), nil
+}
+
+// keys stands for package apikey.
+type keys struct{ w *world }
+
+func (k keys) find(keyID string) principal.Principal {
+	for _, p := range []principal.Principal{k.w.agent, k.w.other, k.w.foreign} {
+		if p.KeyID == keyID {
+			return p
+		}
+	}
+	return principal.Principal{}
+}
+
+func (k keys) Holder(_ context.Context, keyID string) (principal.Principal, error) {
+	return k.find(keyID), nil
+}
+
+func (k keys) ProductOf(_ context.Context, _ database.Reader, keyID string) (string, error) {
+	return k.find(keyID).Product, nil
 }
 
 func digest(orgID, canonical string) []byte {
@@ -137,28 +139,30 @@ func (w *world) plan(orgID string) string {
 	return id
 }
 
-// decided records a decision; d says what about.
-func (w *world) decided(by principal.Principal, d execution.Decision, arguments string) string {
+// decided records a decision about a call of a tool.
+func (w *world) decided(by principal.Principal, v verdict.Verdict, planID, server, tool, arguments string) string {
 	w.t.Helper()
-	d.ID, d.KeyID, d.At, d.Digest = database.NewID(), by.KeyID, w.db.Now(), digest(by.OrgID, arguments)
+	d := decision.Record{
+		ID:       database.NewID(),
+		OrgID:    by.OrgID,
+		PlanID:   planID,
+		Server:   server,
+		Tool:     tool,
+		Verdict:  v,
+		PolicyID: "policy",
+		Details:  decision.Details{Reason: "a rule", Digest: digest(by.OrgID, arguments)},
+	}
 	w.write([]string{by.OrgID}, func(ctx context.Context, tx *database.Tx) error {
-		added, err := w.log.Append(ctx, tx, audit.Entry{
-			Log: by.OrgID, Action: "call.decided", Actor: by, Subject: audit.Subject{Type: "decision", ID: d.ID},
-			Decision: audit.Decision{Verdict: "allow"}, Observation: true,
-		})
-		if err == nil {
-			d.Position = added.Index
-		}
+		_, err := decision.Append(ctx, tx, w.log, by, &d)
 		return err
 	})
-	w.decisions[by.OrgID] = append(w.decisions[by.OrgID], d)
 	return d.ID
 }
 
 // allowed is decided for an allow of a tool under a plan.
 func (w *world) allowed(by principal.Principal, planID, tool, arguments string) string {
 	w.t.Helper()
-	return w.decided(by, execution.Decision{Allowed: true, PlanID: planID, Server: "srv", Tool: tool}, arguments)
+	return w.decided(by, verdict.Allow, planID, "srv", tool, arguments)
 }
 
 // report sends rows and wants an answer for each.

@@ -29,6 +29,16 @@ func (d Digester) Arguments(canonical string) [sha256.Size]byte {
 	return [sha256.Size]byte(mac.Sum(nil))
 }
 
+// Digest is the digest of arguments in canonical JSON, under the organization's key.
+func (s *Service) Digest(ctx context.Context, orgID, canonical string) ([]byte, error) {
+	digester, err := s.Digester(ctx, orgID)
+	if err != nil {
+		return nil, err
+	}
+	sum := digester.Arguments(canonical)
+	return sum[:], nil
+}
+
 // Digester gives that of an organization. The first use makes its key.
 func (s *Service) Digester(ctx context.Context, orgID string) (Digester, error) {
 	if known, ok := s.digests.byOrg.Load(orgID); ok {

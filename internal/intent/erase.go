@@ -4,17 +4,40 @@ import (
 	"context"
 	"fmt"
 
+	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/fault"
 )
 
-// MintedAction is what the log says of a new plan, with the plan as its subject.
-const MintedAction = "plan.minted"
+// mintedAction is what the log says of a new plan, with the plan as its subject.
+const mintedAction = "plan.minted"
 
-// EraseText forgets what a plan said, when the payload of its entry is erased: the
+// EraseTexts erases the texts of the plans whose entries are at these positions of a
+// log.
+func EraseTexts(ctx context.Context, tx *database.Tx, log string, positions []int64) error {
+	for _, position := range positions {
+		entries, err := audit.ReadEntries(ctx, tx, log, position, 1)
+		if err != nil {
+			return err
+		}
+		if len(entries) != 1 || entries[0].Index != position || entries[0].Action != mintedAction {
+			continue
+		}
+		record, err := entries[0].Parse()
+		if err != nil {
+			return err
+		}
+		if err := eraseText(ctx, tx, log, record.Subject.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eraseText forgets what a plan said, when the payload of its entry is erased: the
 // shown copy at once, and the exact text unless the plan is live, because then calls
 // are judged by it. Its root and whom it was for stay, and it authorises nothing.
-func EraseText(ctx context.Context, tx *database.Tx, orgID, planID string) error {
+func eraseText(ctx context.Context, tx *database.Tx, orgID, planID string) error {
 	_, err := tx.Exec(ctx, `UPDATE plan SET goal = '' WHERE org_id = $1 AND id = $2`, orgID, planID)
 	if err == nil {
 		_, err = tx.Exec(ctx, `

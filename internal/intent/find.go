@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"writ/internal/database"
+	"writ/internal/fault"
 	"writ/internal/intent/plan"
 )
 
@@ -71,6 +72,30 @@ func (s *Service) FindByToken(ctx context.Context, p plan.Presented) (*plan.Decl
 		return nil, err
 	}
 	return s.read(ctx, s.db, anyOrg, id, s.plans.get(id))
+}
+
+// IDOf is the id of the plan that is named, empty where the organization has none
+// such. Whether a token is genuine does not matter here.
+func (s *Service) IDOf(ctx context.Context, orgID string, shown plan.Presented) (string, error) {
+	found, err := s.FindByToken(ctx, shown)
+	if err != nil || found == nil || found.Binding.OrgID != orgID {
+		return "", err
+	}
+	return found.ID, nil
+}
+
+// Issued is what a token was issued for, also after its plan has ended. A token that
+// is not as it was issued is Unauthenticated.
+func (s *Service) Issued(ctx context.Context, shown plan.Presented) (plan.Binding, error) {
+	found, err := s.FindByToken(ctx, shown)
+	if err != nil {
+		return plan.Binding{}, err
+	}
+	if found == nil || plan.CheckPresented(found, shown, found.Binding, s.db.Now()).Drift == plan.NotGenuine {
+		return plan.Binding{}, fault.New(fault.Unauthenticated,
+			"send an API key, or the token of a plan as it was issued")
+	}
+	return found.Binding, nil
 }
 
 // OfSession is the plan that a session of a key declared last, whatever became of

@@ -216,7 +216,7 @@ func (s *Service) add(ctx context.Context, tx *database.Tx, n *newPlan) error {
 	}
 	_, err := s.log.Append(ctx, tx, audit.Entry{
 		Log:         n.by.OrgID,
-		Action:      MintedAction,
+		Action:      mintedAction,
 		Actor:       n.by,
 		Subject:     audit.Subject{Type: "plan", ID: n.id},
 		Observation: true,

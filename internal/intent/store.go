@@ -282,5 +282,5 @@ func updateStatus(ctx context.Context, tx *database.Tx, row planRow, status plan
 	if len(row.shown) > 0 {
 		return nil
 	}
-	return EraseText(ctx, tx, row.Binding.OrgID, row.ID) // it waited for the end
+	return eraseText(ctx, tx, row.Binding.OrgID, row.ID) // it waited for the end
 }

@@ -256,7 +256,7 @@ func TestSpendingDecides(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world) {
 		p := &purse{}
-		w.policies = policy.New(w.db, audit.Unsigned(w.db), p)
+		w.policies = policy.New(w.db, audit.Unsigned(w.db), p, policy.ProposalNotifier{})
 		w.active(policy.Source{Format: document.YAML, Text: "version: v1\nname: budget\ndefault: allow\nrules:\n" +
 			"  - {id: cost, effect: deny, tools: [\"*\"], limit: {cost: 5.00, per: 1h, by: user}}\n" +
 			"  - {id: tokens, effect: hold, tools: [\"*\"], limit: {tokens: 100, per: 1d, by: org}}\n"})
@@ -279,7 +279,7 @@ func TestSpendingDecides(t *testing.T) {
 		if diff := cmp.Diff(want, p.asked[:1]); diff != "" {
 			t.Errorf("asked (-want +got):\n%s", diff)
 		}
-		w.policies = policy.New(w.db, audit.Unsigned(w.db), nil)
+		w.policies = policy.New(w.db, audit.Unsigned(w.db), nil, policy.ProposalNotifier{})
 		w.wantVerdict("without anyone to ask", verdict.Deny)
 	})
 }
@@ -304,7 +304,7 @@ func TestOneCallAsksForFewLimits(t *testing.T) {
 			"other windows":   func(i int) string { return fmt.Sprintf("%ds", 2_000_000+i) },
 		} {
 			spending := &countedSpending{}
-			policies := policy.New(w.db, audit.Unsigned(w.db), spending)
+			policies := policy.New(w.db, audit.Unsigned(w.db), spending, policy.ProposalNotifier{})
 			var text strings.Builder
 			text.WriteString("version: v1\nname: p\ndefault: allow\nrules:\n")
 			for i := range 5_000 {

@@ -6,7 +6,7 @@ import (
 	"writ/internal/database"
 )
 
-// Herald tells people of proposals of profiles, within the change that makes or ends
+// ProposalNotifier tells people of proposals of profiles, within the change that makes or ends
 // them: what cannot be told does not happen, and what happened was told once.
 type ProposalNotifier struct {
 	// Proposed: a proposal waits for a confirmation.
@@ -14,10 +14,6 @@ type ProposalNotifier struct {
 	// Settled: it does not wait any more.
 	Settled func(ctx context.Context, tx *database.Tx, orgID, proposalID string) error
 }
-
-// AlsoTell has people told of proposals. It is called while a server is put
-// together, before the first request.
-func (s *Service) AlsoTell(h ProposalNotifier) { s.proposals = h }
 
 func (h ProposalNotifier) proposed(ctx context.Context, tx *database.Tx, orgID string, p Proposal) error {
 	if h.Proposed == nil {

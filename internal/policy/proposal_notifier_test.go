@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/page"
 	"writ/internal/policy"
@@ -22,7 +23,7 @@ func TestProposalsAreToldOnce(t *testing.T) {
 		ctx, member := t.Context(), person(w.acme, principal.Member)
 		var told []string
 		names := map[string]string{}
-		w.policies.AlsoTell(policy.ProposalNotifier{
+		w.policies = policy.New(w.db, audit.Unsigned(w.db), nil, policy.ProposalNotifier{
 			Proposed: func(_ context.Context, _ *database.Tx, orgID string, p policy.Proposal) error {
 				if orgID != w.acme || p.State != policy.Open || p.OwnerID != member.UserID {
 					t.Errorf("told of %+v in %s", p, orgID)
@@ -71,7 +72,7 @@ func TestWhatCannotBeToldIsNotProposed(t *testing.T) {
 		ctx, member := t.Context(), person(w.acme, principal.Member)
 		waits := w.proposed(member, "Bash")
 		broken := errors.New("nobody can be told")
-		w.policies.AlsoTell(policy.ProposalNotifier{
+		w.policies = policy.New(w.db, audit.Unsigned(w.db), nil, policy.ProposalNotifier{
 			Proposed: func(context.Context, *database.Tx, string, policy.Proposal) error { return broken },
 			Settled:  func(context.Context, *database.Tx, string, string) error { return broken },
 		})

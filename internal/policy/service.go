@@ -22,15 +22,16 @@ type Service struct {
 }
 
 // New makes a service. Spending answers for limits of cost and tokens; without
-// it such limits count as spent.
-func New(db *database.DB, log *audit.Log, spending Spending) *Service {
+// it such limits count as spent. The notifier tells people of proposals.
+func New(db *database.DB, log *audit.Log, spending Spending, proposals ProposalNotifier) *Service {
 	return &Service{
-		db:       db,
-		log:      log,
-		spending: spending,
-		compiler: newCompiler(),
-		loader:   newCompiler(),
-		sets:     newSets(),
+		db:        db,
+		log:       log,
+		spending:  spending,
+		compiler:  newCompiler(),
+		loader:    newCompiler(),
+		sets:      newSets(),
+		proposals: proposals,
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 func TestDraftsKeepNobodyWaiting(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		s, owner := New(db, audit.Unsigned(db), nil), newOwner(t, db)
+		s, owner := New(db, audit.Unsigned(db), nil, ProposalNotifier{}), newOwner(t, db)
 		made, err := s.Create(t.Context(), owner, Source{
 			Text: "version: v1\nname: p\nrules: []\n", Format: document.YAML,
 		})
@@ -76,7 +76,7 @@ func newOwner(t *testing.T, db *database.DB) principal.Principal {
 func TestAShadowThatCannotBeCompiledEndsNothing(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		s, owner := New(db, audit.Unsigned(db), nil), newOwner(t, db)
+		s, owner := New(db, audit.Unsigned(db), nil, ProposalNotifier{}), newOwner(t, db)
 		made, err := s.Create(t.Context(), owner, Source{
 			Text: "version: v1\nname: p\nrules: []\n", Format: document.YAML,
 		})
@@ -86,7 +86,7 @@ func TestAShadowThatCannotBeCompiledEndsNothing(t *testing.T) {
 		if _, err := s.StartShadow(t.Context(), owner, made.ID, 1); err != nil {
 			t.Fatal(err)
 		}
-		other := New(db, audit.Unsigned(db), nil)
+		other := New(db, audit.Unsigned(db), nil, ProposalNotifier{})
 		other.compiler = nil // panics when it is used
 		if err := other.PrepareShadows(t.Context(), owner.OrgID); err != nil {
 			t.Fatal(err)

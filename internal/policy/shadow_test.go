@@ -52,7 +52,9 @@ func TestAShadowStandsInPlace(t *testing.T) {
 			t.Errorf("the policy says %+v, want version 2 as its shadow", full.Policy)
 		}
 		w.wantVerdict("with a shadow", verdict.Deny)
-		for _, s := range []*policy.Service{w.policies, policy.New(w.db, audit.Unsigned(w.db), nil)} {
+		for _, s := range []*policy.Service{
+			w.policies, policy.New(w.db, audit.Unsigned(w.db), nil, policy.ProposalNotifier{}),
+		} {
 			shadows := w.shadows(s)
 			if len(shadows) != 1 || shadows[0].Set == nil || shadows[0].PolicyID != pay.ID || shadows[0].Version != 2 {
 				t.Fatalf("%+v, want the one shadow", shadows)
@@ -151,7 +153,7 @@ func TestABrokenShadowBreaksNothing(t *testing.T) {
 		w.exec(`UPDATE policy_version SET source = 'rules: [' WHERE policy_id = $1`, damaged.ID)
 		w.exec(`INSERT INTO policy_binding (org_id, policy_id, kind, subject) VALUES ($1, $2, 'moon', 'x')`, w.acme,
 			odd.ID)
-		after := policy.New(w.db, audit.Unsigned(w.db), nil)
+		after := policy.New(w.db, audit.Unsigned(w.db), nil, policy.ProposalNotifier{})
 		if d := w.sayBy(after, toolcall.Call{}); d.Verdict != verdict.Allow {
 			t.Errorf("with broken shadows: %s (%s), want allow", d.Verdict, d.Reason)
 		}

@@ -24,7 +24,7 @@ func TestReplicasAreNeverStale(t *testing.T) {
 		if w.db.Engine() == database.PostgreSQL {
 			db = dbtest.Open(t, w.options)
 		}
-		other := policy.New(db, audit.Unsigned(db), nil)
+		other := policy.New(db, audit.Unsigned(db), nil, policy.ProposalNotifier{})
 		want := func(what string, v verdict.Verdict) {
 			t.Helper()
 			if d := w.sayBy(other, toolcall.Call{}); d.Verdict != v {
@@ -110,7 +110,9 @@ func TestBrokenPoliciesDeny(t *testing.T) {
 				w.active(yaml("everything", "allow *"))
 				deny := w.active(yaml("pay", "deny bank.*"))
 				w.exec(damage, deny.ID)
-				for _, s := range []*policy.Service{policy.New(w.db, audit.Unsigned(w.db), nil), w.policies} {
+				for _, s := range []*policy.Service{
+					policy.New(w.db, audit.Unsigned(w.db), nil, policy.ProposalNotifier{}), w.policies,
+				} {
 					x, err := s.Check(t.Context(), w.owner, bankCall())
 					if err == nil && x.Decision.Verdict != verdict.Deny {
 						t.Errorf("%s (%s), want a deny or an error", x.Decision.Verdict, x.Decision.Reason)
@@ -119,7 +121,8 @@ func TestBrokenPoliciesDeny(t *testing.T) {
 						t.Error("a deny without a reason")
 					}
 				}
-				if _, err := policy.New(w.db, audit.Unsigned(w.db), nil).Snapshot(t.Context(), w.acme); err == nil {
+				if _, err := policy.New(w.db, audit.Unsigned(w.db), nil,
+					policy.ProposalNotifier{}).Snapshot(t.Context(), w.acme); err == nil {
 					t.Error("a snapshot was made without it")
 				}
 			})
@@ -133,7 +136,7 @@ func TestSnapshotsRecover(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		full := w.active(yaml("pay", "allow bank.*"))
 		w.exec(`UPDATE policy_version SET digest = 'x' WHERE policy_id = $1`, full.ID)
-		s := policy.New(w.db, audit.Unsigned(w.db), nil)
+		s := policy.New(w.db, audit.Unsigned(w.db), nil, policy.ProposalNotifier{})
 		var broken *policy.BrokenError
 		if _, err := s.Snapshot(t.Context(), w.acme); !errors.As(err, &broken) || broken.PolicyID != full.ID ||
 			broken.Version != 1 {

@@ -43,7 +43,7 @@ func each(t *testing.T, body func(t *testing.T, w *world)) {
 			t:        t,
 			db:       db,
 			options:  o,
-			policies: policy.New(db, audit.Unsigned(db), nil),
+			policies: policy.New(db, audit.Unsigned(db), nil, policy.ProposalNotifier{}),
 			clock:    clock,
 		}
 		w.acme, w.globex = w.organization("Acme"), w.organization("Globex")

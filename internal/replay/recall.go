@@ -4,19 +4,34 @@ import (
 	"context"
 
 	"writ/internal/decision"
+	"writ/internal/fault"
 	"writ/internal/intent/plan"
+	"writ/internal/organization"
 	"writ/internal/toolcall"
 )
 
-// Sources tell of people what no record holds. The app composes them.
+// Sources tell what no record holds.
 type Sources struct {
-	// Owner is the person a key belongs to; empty: nobody knows any more.
-	Owner func(ctx context.Context, orgID, keyID string) (string, error)
-	// Party is the organization's name and the member that an id or address
-	// names; a zero user: nobody there has it.
-	Party func(ctx context.Context, orgID, userID, address string) (string, toolcall.User, error)
-	// Plan is a plan by its id; nil: nobody knows what it said any more.
-	Plan func(ctx context.Context, orgID, planID string) (*plan.Plan, error)
+	People People
+	Keys   Keys
+	Plans  Plans
+}
+
+// People tells who the members of organizations are.
+type People interface {
+	PartyOf(ctx context.Context, orgID, userID, address string) (organization.Party, error)
+}
+
+// Keys tells whose keys are.
+type Keys interface {
+	// OwnerOf is the person a key belongs to; empty: nobody knows any more.
+	OwnerOf(ctx context.Context, orgID, keyID string) (string, error)
+}
+
+// Plans tells what plans said.
+type Plans interface {
+	// PlanOf is a plan by its id; nil: nobody knows what it said any more.
+	PlanOf(ctx context.Context, orgID, planID string) (*plan.Plan, error)
 }
 
 const (
@@ -97,7 +112,7 @@ func (c *Recall) plan(ctx context.Context, id string) (*plan.Plan, error) {
 	if p, ok := c.plans[id]; ok {
 		return p, nil
 	}
-	p, err := c.sources.Plan(ctx, c.orgID, id)
+	p, err := c.sources.Plans.PlanOf(ctx, c.orgID, id)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +127,7 @@ func (c *Recall) owner(ctx context.Context, keyID string) (string, error) {
 	if id, ok := c.owners[keyID]; ok {
 		return id, nil
 	}
-	id, err := c.sources.Owner(ctx, c.orgID, keyID)
+	id, err := c.sources.Keys.OwnerOf(ctx, c.orgID, keyID)
 	if err != nil {
 		return "", err
 	}
@@ -127,13 +142,16 @@ func (c *Recall) party(ctx context.Context, key partyKey) (party, error) {
 	if p, ok := c.parties[key]; ok {
 		return p, nil
 	}
-	name, user, err := c.sources.Party(ctx, c.orgID, key.id, key.address)
-	if err != nil {
+	found, err := c.sources.People.PartyOf(ctx, c.orgID, key.id, key.address)
+	// No member need have an address: then it is as the client says, as for a decision.
+	if err != nil && !(key.address != "" && fault.Is(err, fault.NotFound)) {
 		return party{}, err
 	}
 	if len(c.parties) >= maxRemembered {
 		clear(c.parties)
 	}
-	c.parties[key] = party{name, user}
-	return party{name, user}, nil
+	m := found.Member
+	p := party{found.OrgName, toolcall.User{ID: m.UserID, Email: m.Email, Role: string(m.Role)}}
+	c.parties[key] = p
+	return p, nil
 }

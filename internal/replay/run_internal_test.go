@@ -10,10 +10,10 @@ import (
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
 	"writ/internal/decision"
+	"writ/internal/organization"
 	"writ/internal/policy"
 	"writ/internal/policy/document"
 	"writ/internal/principal"
-	"writ/internal/toolcall"
 	"writ/internal/verdict"
 )
 
@@ -69,12 +69,26 @@ func recordDecisions(t *testing.T, db *database.DB, by principal.Principal) {
 	}
 }
 
+// acme is an organization without members.
+type acme struct{}
+
+func (acme) PartyOf(context.Context, string, string, string) (organization.Party, error) {
+	return organization.Party{OrgName: "Acme"}, nil
+}
+
+// ownedKeys are those of one person.
+type ownedKeys struct{ asked func() }
+
+func (k ownedKeys) OwnerOf(context.Context, string, string) (string, error) {
+	if k.asked != nil {
+		k.asked()
+	}
+	return "owner", nil
+}
+
 func serviceOn(db *database.DB) *Service {
-	s := New(db, policy.New(db, audit.Unsigned(db), nil), Sources{
-		Owner: func(context.Context, string, string) (string, error) { return "owner", nil },
-		Party: func(context.Context, string, string, string) (string, toolcall.User, error) {
-			return "Acme", toolcall.User{}, nil
-		},
+	s := New(db, policy.New(db, audit.Unsigned(db), nil, policy.ProposalNotifier{}), Sources{
+		People: acme{}, Keys: ownedKeys{},
 	})
 	s.rest = func(context.Context, time.Duration) {}
 	return s
@@ -169,14 +183,13 @@ func TestACancelledReplayStopsAtOnce(t *testing.T) {
 		}
 		judged := 0
 		s.tellEvery = 0
-		s.sources.Owner = func(ctx context.Context, _, _ string) (string, error) {
+		s.sources.Keys = ownedKeys{asked: func() {
 			if judged++; judged == 3 {
-				if _, err := s.Cancel(ctx, by, job.ID); err != nil {
+				if _, err := s.Cancel(t.Context(), by, job.ID); err != nil {
 					t.Errorf("cancel: %v", err)
 				}
 			}
-			return "owner", nil
-		}
+		}}
 		if err := s.Work(t.Context()); err != nil || judged != 3 {
 			t.Errorf("%d calls were judged of which the third cancelled it, %v", judged, err)
 		}

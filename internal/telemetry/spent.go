@@ -26,8 +26,11 @@ const lateBy = 24 * time.Hour
 // counts when it is received, whatever time its sender gave it, unless that is
 // more than a day before the instant. Totals that are reported without spans
 // count from the hour of their last change, and then whole. An id is that of the
-// agent, user or session, and empty with the organization.
+// agent, user or session; with the organization there is only the one.
 func (s *Service) Spent(ctx context.Context, orgID string, by Spender, id string, since time.Time) (Usage, error) {
+	if by == SpentByOrganization {
+		id = ""
+	}
 	traces, sessions, err := by.conditions(id)
 	if err != nil {
 		return Usage{}, err
