@@ -51,7 +51,7 @@ func (t *Tally) Add(call *toolcall.Call, gaps toolcall.Gaps) {
 		return
 	}
 	t.calls++
-	t.attempts.Each(call, gaps, func(a engine.Attempt) (more bool) {
+	for a := range t.attempts.On(call, gaps) {
 		t.work += a.Work
 		c := t.rules[a.Rule]
 		if c == nil {
@@ -74,8 +74,10 @@ func (t *Tally) Add(call *toolcall.Call, gaps toolcall.Gaps) {
 		if a.Rule.Effect == verdict.Allow && (a.Holds || !a.Known) {
 			c.see(a.Rule, call)
 		}
-		return !t.Spent()
-	})
+		if t.Spent() {
+			return
+		}
+	}
 }
 
 // Spent reports whether the conditions took all the work that they may. Further
