@@ -72,7 +72,7 @@ func (s *Statement) testCommand(c *Condition) string {
 		return fmt.Sprintf("!shell(v).dynamic && shell(v).programs.size() > 0 && shell(v).programs.all(p, %s)",
 			c.surely("p"))
 	case c.Field == bashRedirect:
-		return s.testRedirect(*c.Truth)
+		return s.testRedirect(*c.Bool)
 	case s.restricts():
 		return fmt.Sprintf("%s || %s", compare(c, "v", false), compare(c, "v.trim()", false))
 	case c.Op == opStarts || c.Op == opMatches:

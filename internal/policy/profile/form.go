@@ -87,8 +87,8 @@ func (p *Profile) written() written {
 
 func (c *Condition) value() any {
 	switch {
-	case c.Truth != nil:
-		return *c.Truth
+	case c.Bool != nil:
+		return *c.Bool
 	case c.List:
 		return c.Values
 	case len(c.Values) == 1:

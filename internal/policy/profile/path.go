@@ -46,7 +46,7 @@ func (s *Statement) searches(c *Condition) string {
 // read does.
 func (s *Statement) testPath(c *Condition) string {
 	switch {
-	case c.Op == opWorkspace && (c.Truth == nil || *c.Truth):
+	case c.Op == opWorkspace && (c.Bool == nil || *c.Bool):
 		return `path(v).within(".")`
 	case c.Op == opWorkspace:
 		return `!path(v).within(".")`

@@ -124,6 +124,6 @@ type Condition struct {
 	Field  string
 	Op     string
 	Values []string // of a text, or of each in a list
-	Truth  *bool    // of bash.hasWriteRedirection and within_workspace
+	Bool   *bool    // of bash.hasWriteRedirection and within_workspace
 	List   bool     // written as a list
 }

@@ -69,11 +69,11 @@ func (p *Principal) words() string {
 
 func (c *Condition) words() string {
 	switch {
-	case c.Op == opWorkspace && c.Truth != nil && !*c.Truth:
+	case c.Op == opWorkspace && c.Bool != nil && !*c.Bool:
 		return c.Field + " is outside of the workspace"
 	case c.Op == opWorkspace:
 		return c.Field + " is within the workspace"
-	case c.Field == bashRedirect && *c.Truth:
+	case c.Field == bashRedirect && *c.Bool:
 		return "the command writes files"
 	case c.Field == bashRedirect:
 		return "the command writes no file"
