@@ -85,33 +85,21 @@ func (i *Input) ResolveFunction(name string) (functions.LateBoundOp, bool) {
 }
 
 func (i *Input) shell(_ string, args ...ref.Val) ref.Val {
-	text, ok := args[0].(types.String)
-	if !ok {
-		return types.MaybeNoSuchOverloadErr(args[0])
-	}
-	if len(text) > maxShell {
-		return types.WrapErr(failure(fmt.Sprintf("shell: the command is longer than %d bytes", maxShell)))
-	}
-	command, known := i.commands[string(text)]
-	if !known {
+	return onText(args[0], func(text string) ref.Val {
+		if len(text) > maxShell {
+			return types.WrapErr(failure(fmt.Sprintf("shell: the command is longer than %d bytes", maxShell)))
+		}
 		if i.commands == nil {
 			i.commands = map[string]*shell.Command{}
 		}
-		parsed := shell.Parse(string(text))
-		command = &parsed
-		i.commands[string(text)] = command
-	}
-	return object{kind: shellKind, value: command}
+		if i.commands[text] == nil {
+			i.commands[text] = new(shell.Parse(text))
+		}
+		return object{kind: shellKind, value: i.commands[text]}
+	})
 }
 
 func (i *Input) path(_ string, args ...ref.Val) ref.Val {
-	text, ok := args[0].(types.String)
-	if !ok {
-		return types.MaybeNoSuchOverloadErr(args[0])
-	}
-	p, err := parsePath(string(text), i.call.ResolvedPaths)
-	if err != nil {
-		return types.WrapErr(err)
-	}
-	return object{kind: pathKind, value: p}
+	parse := func(text string) (location, error) { return parsePath(text, i.call.ResolvedPaths) }
+	return fromText(pathKind, parse)(args[0])
 }

@@ -74,11 +74,11 @@ func (c *Condition) EvalPartial(p *Partial) (holds, known bool, err error) {
 	if types.IsUnknown(value) {
 		return false, false, nil
 	}
-	truth, ok := value.(types.Bool)
+	result, ok := value.(types.Bool)
 	if !ok {
-		return false, true, errNotTruth
+		return false, true, errNotBool
 	}
-	return bool(truth), true, nil
+	return bool(result), true, nil
 }
 
 // concerns reports whether the condition reads anything that has a gap.
