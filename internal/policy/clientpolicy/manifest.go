@@ -32,7 +32,8 @@ func (m Manifest) Document(name string) (*document.Document, error) {
 	if err := addList(doc, deny, "policy.deny", m.Deny); err != nil {
 		return nil, err
 	}
-	if err := addList(doc, document.Rule{ID: manifestAllow, Effect: verdict.Allow}, "policy.allow", m.Allow); err != nil {
+	if err := addList(doc, document.Rule{ID: manifestAllow, Effect: verdict.Allow}, "policy.allow",
+		m.Allow); err != nil {
 		return nil, err
 	}
 	return doc, nil

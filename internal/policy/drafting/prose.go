@@ -52,7 +52,8 @@ func aboutTests(tests []policytest.Test) string {
 			allows++
 		}
 	}
-	return fmt.Sprintf("The model also wrote its %d tests: %d want an allow, %d something stricter.", len(tests), allows,
+	return fmt.Sprintf("The model also wrote its %d tests: %d want an allow, %d something stricter.", len(tests),
+		allows,
 		len(tests)-allows)
 }
 

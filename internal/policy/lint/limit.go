@@ -88,7 +88,8 @@ func pointless(rule, other *document.Rule, equal func() bool) (message, fix stri
 	if rule.Effect == verdict.Allow && other.Effect == verdict.Allow {
 		twins := a.Per == b.Per && a.By == b.By && most <= otherMost && equal()
 		if twins && (most < otherMost || rule.ID > other.ID) {
-			return fmt.Sprintf("never stops a call: once it is spent, rule %s still allows, whose limit is not lower", other.ID),
+			return fmt.Sprintf("never stops a call: once it is spent, rule %s still allows, whose limit is not lower",
+					other.ID),
 				"keep the limit you meant, or make this rule a deny, which matches once the limit is spent"
 		}
 		return "", ""

@@ -254,7 +254,8 @@ func (r *reader) findBroad(i int) {
 		server, tool := pattern.Split()
 		if strings.Trim(server, "*") == "" && strings.Trim(tool, "*") == "" {
 			p := problemIn(r.doc, i, fmt.Sprintf("tools[%d]", j))
-			p.Message = fmt.Sprintf("%s allows every tool of every server, including those that are added later", pattern)
+			p.Message = fmt.Sprintf("%s allows every tool of every server, including those that are added later",
+				pattern)
 			r.add(OverBroad, p, "name the servers or tools that are needed, or add a condition")
 		}
 	}

@@ -166,7 +166,9 @@ func ofStars(doc *document.Document, i int, c *counts) (found []Finding) {
 			continue
 		}
 		names := slices.Sorted(maps.Keys(tools))
-		f := Finding{Kind: OverBroad, Problem: problemIn(doc, i, fmt.Sprintf("tools[%d]", j)), Calls: c.held + c.unknown}
+		f := Finding{
+			Kind: OverBroad, Problem: problemIn(doc, i, fmt.Sprintf("tools[%d]", j)), Calls: c.held + c.unknown,
+		}
 		f.Message = fmt.Sprintf("%s allows any number of tools, but the recorded calls that the rule allows were only of %s",
 			pattern, listed(names))
 		f.Fix = "name these tools instead of using a star"

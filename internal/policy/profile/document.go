@@ -35,7 +35,8 @@ func (p *Profile) Document(name, orgID string) (*document.Document, []Problem) {
 		}
 		if len(rule.When) > document.MaxCondition || len(rule.Tools) > document.MaxTools {
 			problems = append(problems, Problem{
-				Field: StatementPath(i), Message: "is too large to be evaluated for every call: split it into several statements",
+				Field:   StatementPath(i),
+				Message: "is too large to be evaluated for every call: split it into several statements",
 			})
 		}
 		doc.Rules = append(doc.Rules, rule)

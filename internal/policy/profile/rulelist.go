@@ -63,5 +63,7 @@ func overlap(a, b *Statement) bool {
 		return a.Action.Names != nil
 	}
 	names := restricted(a.Action.Names)
-	return slices.ContainsFunc(restricted(b.Action.Names), func(name string) bool { return slices.Contains(names, name) })
+	return slices.ContainsFunc(restricted(b.Action.Names), func(name string) bool {
+		return slices.Contains(names, name)
+	})
 }
