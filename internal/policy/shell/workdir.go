@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// place is where a command may be running, given the cds before it. Without &&
-// a cd may have failed, so that a command can be in one of several directories.
-type place struct {
+// workdir is the directory that a command may run in, given the cds before it. Without
+// && a cd may have failed, so there can be several.
+type workdir struct {
 	dirs  []string // relative to where the whole command starts, or absolute
-	lost  bool     // it can also be anywhere
-	moved bool     // a cd was seen; into holds where it leads
-	into  []string
+	lost  bool     // it may be any directory
+	moved bool     // there was a cd
+	into  []string // where the last cd leads
 }
 
-// cd goes to a directory, or stays where it does not exist.
-func (p place) cd(to arg) place {
+// cd goes to a directory, or stays if that does not exist.
+func (p workdir) cd(to arg) workdir {
 	if !to.exact || to.glob || to.text() == "-" || strings.HasPrefix(to.text(), "~+") ||
 		strings.HasPrefix(to.text(), "~-") {
 		p.lost = true
@@ -35,8 +35,8 @@ func (p place) cd(to arg) place {
 	return p
 }
 
-// arrived is the place after a cd that surely succeeded.
-func (p place) arrived() place {
+// arrived is the directory after a cd that succeeded.
+func (p workdir) arrived() workdir {
 	if p.moved && !p.lost {
 		p.dirs = unique(p.into)
 	}
@@ -44,8 +44,8 @@ func (p place) arrived() place {
 	return p
 }
 
-// or is a place that is p or q.
-func (p place) or(q place) place {
+// or is either of two directories.
+func (p workdir) or(q workdir) workdir {
 	p.dirs = unique(append(slices.Clone(p.dirs), q.dirs...))
 	p.lost = p.lost || q.lost
 	if len(p.dirs) > maxDirs {
@@ -55,7 +55,7 @@ func (p place) or(q place) place {
 	return p
 }
 
-// join is a path as seen from a directory, cleaned.
+// join is the cleaned path of a name in a directory.
 func join(dir, name string) string {
 	if !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "~") && dir != "." {
 		name = dir + "/" + name
@@ -63,8 +63,8 @@ func join(dir, name string) string {
 	return clean(name)
 }
 
-// clean is path.Clean that leaves ~ alone: what lies above the home directory
-// is unknown, so ~/../x is not x.
+// clean is path.Clean that keeps ~: what is above the home directory is unknown, so
+// ~/../x is not x.
 func clean(name string) string {
 	home, rest, ok := strings.Cut(name, "/")
 	if !strings.HasPrefix(home, "~") || !ok {
