@@ -66,18 +66,18 @@ func rootSpan(t *telemetry.TraceItem, content Content) *message.Span {
 		a.Bool("writ.unfinished", true)
 	}
 	about(a, t)
-	a.Text("writ.user.id", t.UserID)
-	a.Text("writ.status", t.Status)
+	a.String("writ.user.id", t.UserID)
+	a.String("writ.status", t.Status)
 	addClients(a, t.Attributes, content)
 	return s
 }
 
 // about adds what all spans of a trace tell of it.
 func about(a *message.Attributes, t *telemetry.TraceItem) {
-	a.Text("gen_ai.agent.id", t.AgentID)
-	a.Text("gen_ai.conversation.id", t.SessionID)
-	a.Text("session.id", t.SessionID)
-	a.Text("writ.product", t.Product)
+	a.String("gen_ai.agent.id", t.AgentID)
+	a.String("gen_ai.conversation.id", t.SessionID)
+	a.String("session.id", t.SessionID)
+	a.String("writ.product", t.Product)
 }
 
 // traceSpan is a span of a trace, below its root where it has one.
@@ -103,8 +103,8 @@ func traceSpan(
 	} else {
 		a.Bool("writ.unfinished", true)
 	}
-	a.Text("writ.kind", stored.Kind)
-	a.Text("writ.status", stored.Status)
+	a.String("writ.kind", stored.Kind)
+	a.String("writ.status", stored.Status)
 	if !strings.Contains(stored.Attributes, `"gen_ai.`) || content == None {
 		addFacts(a, stored)
 	}
@@ -124,12 +124,12 @@ func traceSpan(
 func addFacts(a *message.Attributes, s *telemetry.ArrivedSpan) {
 	switch {
 	case s.Tool != "":
-		a.Text("gen_ai.operation.name", "execute_tool")
-		a.Text("gen_ai.tool.name", s.Tool)
+		a.String("gen_ai.operation.name", "execute_tool")
+		a.String("gen_ai.tool.name", s.Tool)
 	case s.Model != "" || s.Kind == "generation":
-		a.Text("gen_ai.operation.name", "chat")
+		a.String("gen_ai.operation.name", "chat")
 	}
-	a.Text("gen_ai.request.model", s.Model)
+	a.String("gen_ai.request.model", s.Model)
 	for _, tokens := range []struct {
 		name  string
 		count int64
@@ -154,7 +154,7 @@ func addClients(a *message.Attributes, object string, content Content) {
 	case Redacted:
 		clean, err := redaction.JSON([]byte(object))
 		if err != nil {
-			a.Text("writ.withheld", "attributes that could not be redacted")
+			a.String("writ.withheld", "attributes that could not be redacted")
 			return
 		}
 		a.Members(clean, decisionService)

@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"writ/internal/forwarding/message"
 	"writ/internal/outbound"
 	"writ/internal/principal"
@@ -39,8 +37,12 @@ func (s *Service) try(ctx context.Context, f *Forwarding, r *message.Request) (o
 		return outcome{problem: "its headers cannot be read any more: set them again"}, nil
 	}
 	var about message.Attributes
-	about.Text("writ.organization.id", f.OrgID)
-	body, err := zipped(r.Encode(s.version, about))
+	about.String("writ.organization.id", f.OrgID)
+	encoded, err := r.Encode(s.version, about)
+	if err != nil {
+		return outcome{}, err
+	}
+	body, err := zipped(encoded)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -106,31 +108,11 @@ func taken(a outbound.Answer) outcome {
 	case "text/html", "application/xhtml+xml":
 		o.problem = "the endpoint answers with a web page, not as a receiver of traces"
 	case "application/json":
-		o.rejected = rejectedInJSON(a.Body)
+		o.rejected, _ = message.RejectedInJSON(a.Body)
 	case "application/x-protobuf":
 		o.rejected, _ = message.Rejected(a.Body) // else it was taken, and we know no more
 	}
 	return o
-}
-
-// rejectedInJSON reads the number, which in OTLP's JSON may be a text.
-func rejectedInJSON(body []byte) int64 {
-	var answer struct {
-		PartialSuccess struct {
-			RejectedSpans any `json:"rejectedSpans"`
-		} `json:"partialSuccess"`
-	}
-	if json.Unmarshal(body, &answer) != nil {
-		return 0
-	}
-	switch n := answer.PartialSuccess.RejectedSpans.(type) {
-	case float64:
-		return int64(max(0, min(n, maxSpans)))
-	case string:
-		parsed, _ := strconv.ParseInt(n, 10, 64)
-		return max(0, parsed)
-	}
-	return 0
 }
 
 // longestWait is how long a receiver may have us wait: longer, and a person who has
