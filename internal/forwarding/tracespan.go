@@ -82,7 +82,7 @@ func about(a *message.Attributes, t *telemetry.TraceItem) {
 
 // traceSpan is a span of a trace, below its root where it has one.
 func traceSpan(
-	t *telemetry.TraceItem, stored *telemetry.ArrivedSpan, rooted bool, content Content,
+	t *telemetry.TraceItem, stored *telemetry.SpanRecord, rooted bool, content Content,
 ) *message.Span {
 	s := &message.Span{
 		TraceID:  traceBytes(t.ID),
@@ -121,7 +121,7 @@ func traceSpan(
 // conventions for generative AI. A span whose client speaks them keeps its own words.
 // Tokens are as the client counted them: vendors differ in whether those read from
 // a cache are part of the input.
-func addFacts(a *message.Attributes, s *telemetry.ArrivedSpan) {
+func addFacts(a *message.Attributes, s *telemetry.SpanRecord) {
 	switch {
 	case s.Tool != "":
 		a.String("gen_ai.operation.name", "execute_tool")

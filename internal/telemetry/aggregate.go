@@ -79,14 +79,14 @@ func (s *Service) Summary(ctx context.Context, orgID string, days int) (sum Summ
 
 func (s *Service) sumTraces(ctx context.Context, orgID string, from int64, sum *Summary) error {
 	var took durationSum
-	_, err := database.Collect(ctx, s.db, func(row database.Scanner) (none struct{}, err error) {
+	err := each(ctx, s.db, func(row database.Scanner) error {
 		var traces, errors int64
 		var durations []byte
 		if err := row.Scan(&traces, &errors, &durations); err != nil {
-			return none, err
+			return err
 		}
 		sum.Traces, sum.Errors = sum.Traces+traces, sum.Errors+errors
-		return none, took.add(durations)
+		return took.add(durations)
 	}, `SELECT traces, errors, durations FROM rollup_trace WHERE org_id = $1 AND bucket >= $2`, orgID, from)
 	if err != nil {
 		return err
@@ -177,17 +177,17 @@ func (s *Service) Policy(ctx context.Context, orgID, policyID string, days int) 
 	var timed, micros int64
 	var newest policyName
 	var took durationSum
-	_, err := database.Collect(ctx, s.db, func(row database.Scanner) (none struct{}, err error) {
+	err := each(ctx, s.db, func(row database.Scanner) error {
 		var calls, allowed, denied, t, us int64
 		var named policyName
 		var durations []byte
 		if err := row.Scan(&named.name, &named.namedAt, &calls, &allowed, &denied, &t, &us, &durations); err != nil {
-			return none, err
+			return err
 		}
 		f.Calls, f.Allowed, f.Denied = f.Calls+calls, f.Allowed+allowed, f.Denied+denied
 		timed, micros = timed+t, decode.Saturate(micros, us)
 		newest.rename(named)
-		return none, took.add(durations)
+		return took.add(durations)
 	}, `SELECT policy_name, named_at, calls, allowed, denied, timed, duration_us, durations
 		FROM rollup_policy
 		WHERE org_id = $1 AND policy_id = $2 AND bucket >= $3`, orgID, policyID, from)

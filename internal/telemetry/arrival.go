@@ -3,8 +3,6 @@ package telemetry
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -191,42 +189,27 @@ func (s *Service) findOwn(ctx context.Context, arrived []Arrival) error {
 // ArrivedAttributes reads the attributes of a trace that arrived: by itself, because
 // those of one may be as large as a request.
 func (s *Service) ArrivedAttributes(ctx context.Context, a *Arrival) (attributes string, err error) {
-	err = s.db.QueryRow(ctx, `SELECT attributes FROM trace WHERE received_day = $1 AND pk = $2`, a.receivedDay,
-		a.pk).Scan(&attributes)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "{}", nil // retention has removed it meanwhile
-	}
+	attributes = "{}" // of a trace that retention has removed in the meantime
+	err = scanOptional(s.db.QueryRow(ctx, `SELECT attributes FROM trace WHERE received_day = $1 AND pk = $2`,
+		a.receivedDay, a.pk), &attributes)
 	if err != nil {
 		return "", fmt.Errorf("read the attributes of what arrived: %w", err)
 	}
 	return attributes, nil
 }
 
-// ArrivedSpan is a span with its number in its trace. Numbers rise, with gaps.
-type ArrivedSpan struct {
-	StoredSpan
-	Number      int64
-	Tool, Model string
-	Usage       Usage
-}
-
-// FirstSpan is before the number of every span.
-const FirstSpan int64 = -1
+const (
+	// FirstSpan is below the number of every span.
+	FirstSpan int64 = -1
+	// WholeSpans is above the numbers of the spans of a trace that came whole, in one batch. Spans of a trace that
+	// grows have higher ones.
+	WholeSpans = int64(decode.MaxSpans)
+)
 
 // ArrivedSpans reads up to limit of the spans that an arrival brought, behind a
 // number, in order.
-func (s *Service) ArrivedSpans(ctx context.Context, a *Arrival, after int64, limit int) ([]ArrivedSpan, error) {
-	spans, err := database.Collect(ctx, s.db, func(row database.Scanner) (span ArrivedSpan, err error) {
-		u := &span.Usage
-		span.StoredSpan, err = scanSpan(withMore{row, []any{
-			&span.Number, &span.Tool, &span.Model, &u.Input, &u.Output, &u.CacheRead, &u.CacheWrite, &u.CostNanos,
-		}})
-		return span, err
-	}, `
-		SELECT id, COALESCE(parent_id, ''), COALESCE(session_id, ''), kind, name, start_time, end_time, duration_ms, status, attributes,
-			seq, COALESCE(tool_name, ''), COALESCE(model, ''), input_tokens, output_tokens, cache_read, cache_write, cost_nanos
-		FROM span
-		WHERE received_day = $1 AND trace_pk = $2 AND seq > $3 AND seq <= $4
+func (s *Service) ArrivedSpans(ctx context.Context, a *Arrival, after int64, limit int) ([]SpanRecord, error) {
+	spans, err := database.Collect(ctx, s.db, scanRecord, selectRecord+`trace_pk = $2 AND seq > $3 AND seq <= $4
 		ORDER BY seq
 		LIMIT $5`, a.receivedDay, a.pk, max(after, a.after), a.last, min(max(limit, 1), detailSpans))
 	if err != nil {
@@ -234,25 +217,6 @@ func (s *Service) ArrivedSpans(ctx context.Context, a *Arrival, after int64, lim
 	}
 	return spans, nil
 }
-
-func scanSpan(row database.Scanner) (s StoredSpan, err error) {
-	var start int64
-	var end, duration sql.NullInt64
-	if err := row.Scan(&s.ID, &s.ParentID, &s.SessionID, &s.Kind, &s.Name, &start, &end, &duration, &s.Status,
-		&s.Attributes); err != nil {
-		return StoredSpan{}, err
-	}
-	s.Start, s.End, s.DurationMs = database.Time(start), database.OptionalTime(end), optional(duration)
-	return s, nil
-}
-
-// withMore is a row that has further columns behind those its reader knows.
-type withMore struct {
-	database.Scanner
-	more []any
-}
-
-func (w withMore) Scan(dest ...any) error { return w.Scanner.Scan(append(dest, w.more...)...) }
 
 // grew notes that a trace got spans, for those who follow. They are numbered by
 // their receipt, behind all that the trace had.

@@ -10,6 +10,7 @@ import (
 
 	"writ/internal/database"
 	"writ/internal/page"
+	"writ/internal/telemetry/decode"
 )
 
 // One step of an export reads so many rows, or fewer where they are large: its
@@ -34,16 +35,13 @@ func step[T any](
 	ctx context.Context, db *database.DB, scan func(database.Scanner) (T, error), size func(*T) int, query string, args ...any,
 ) (items []T, cut bool, err error) {
 	held := 0
-	_, err = database.Collect(ctx, db, func(row database.Scanner) (none struct{}, err error) {
+	err = each(ctx, db, func(row database.Scanner) error {
 		if held > exportBytes {
-			return none, errEnough
+			return errEnough
 		}
 		item, err := scan(row)
-		if err != nil {
-			return none, err
-		}
 		items, held = append(items, item), held+size(&item)
-		return none, nil
+		return err
 	}, query, args...)
 	if errors.Is(err, errEnough) {
 		return items, true, nil
@@ -160,20 +158,19 @@ func (t *TraceItem) size() int { return 500 + len(t.Attributes) + len(t.Tags) }
 type ExportedTrace struct {
 	TraceItem
 	s      *Service
-	spans  []ExportedSpan
+	spans  []SpanRecord
 	isRead bool // spans are all there are
 }
 
-// ExportedSpan is a span with what queries know of it.
-type ExportedSpan struct {
+// SpanRecord is a stored span with what queries know of it.
+type SpanRecord struct {
 	StoredSpan
-	Tool, Model                            string
-	Usage                                  Usage
-	PolicyID, PolicyName, Decision, RuleID string
-	tracePK, seq                           int64
+	decode.Facts
+	Number  int64 // in its trace: numbers rise, with gaps
+	tracePK int64
 }
 
-func (s *ExportedSpan) size() int { return 500 + len(s.Attributes) }
+func (s *SpanRecord) size() int { return 500 + len(s.Attributes) }
 
 // ExportTrace finds one trace; nil when the organization has none such.
 func (s *Service) ExportTrace(ctx context.Context, orgID, id string) (*ExportedTrace, error) {
@@ -184,22 +181,23 @@ func (s *Service) ExportTrace(ctx context.Context, orgID, id string) (*ExportedT
 	return &ExportedTrace{TraceItem: *item, s: s}, nil
 }
 
-const exportedSpan = `
+// selectRecord reads spans of the day $1.
+const selectRecord = `
 	SELECT trace_pk, seq, id, COALESCE(parent_id, ''), COALESCE(session_id, ''), kind, name, start_time, end_time, duration_ms, status, attributes,
 		COALESCE(tool_name, ''), COALESCE(model, ''), input_tokens, output_tokens, cache_read, cache_write, cost_nanos,
 		COALESCE(policy_id, ''), COALESCE(policy_name, ''), COALESCE(decision, ''), COALESCE(rule_id, '')
 	FROM span
 	WHERE received_day = $1 AND `
 
-func scanExportedSpan(row database.Scanner) (s ExportedSpan, err error) {
+func scanRecord(row database.Scanner) (s SpanRecord, err error) {
 	var start int64
 	var end, duration sql.NullInt64
-	err = row.Scan(&s.tracePK, &s.seq, &s.ID, &s.ParentID, &s.SessionID, &s.Kind, &s.Name, &start, &end, &duration,
+	err = row.Scan(&s.tracePK, &s.Number, &s.ID, &s.ParentID, &s.SessionID, &s.Kind, &s.Name, &start, &end, &duration,
 		&s.Status, &s.Attributes,
 		&s.Tool, &s.Model, &s.Usage.Input, &s.Usage.Output, &s.Usage.CacheRead, &s.Usage.CacheWrite, &s.Usage.CostNanos,
 		&s.PolicyID, &s.PolicyName, &s.Decision, &s.RuleID)
 	if err != nil {
-		return ExportedSpan{}, err
+		return SpanRecord{}, err
 	}
 	s.Start, s.End, s.DurationMs = database.Time(start), database.OptionalTime(end), optional(duration)
 	return s, nil
@@ -222,8 +220,8 @@ func (s *Service) readAhead(ctx context.Context, traces []*ExportedTrace) error 
 	if len(chosen) == 0 {
 		return nil // a large one, which is read as it is written
 	}
-	spans, cut, err := step(ctx, s.db, scanExportedSpan, (*ExportedSpan).size,
-		exportedSpan+`trace_pk IN (`+marks(2, len(args)-1)+`) ORDER BY trace_pk, seq`, args...)
+	spans, cut, err := step(ctx, s.db, scanRecord, (*SpanRecord).size,
+		selectRecord+`trace_pk IN (`+marks(2, len(args)-1)+`) ORDER BY trace_pk, seq`, args...)
 	if err != nil {
 		return err
 	}
@@ -242,23 +240,23 @@ func (s *Service) readAhead(ctx context.Context, traces []*ExportedTrace) error 
 
 // Spans gives the spans in the order they came: those that the trace's figures
 // count, where more have come since. Its error is the last it gives.
-func (t *ExportedTrace) Spans(ctx context.Context) iter.Seq2[*ExportedSpan, error] {
-	return func(yield func(*ExportedSpan, error) bool) {
+func (t *ExportedTrace) Spans(ctx context.Context) iter.Seq2[*SpanRecord, error] {
+	return func(yield func(*SpanRecord, error) bool) {
 		left, after := t.SpanCount, int64(-1)
 		for spans, more := t.spans, !t.isRead; ; {
 			for i := range spans {
 				if left == 0 || !yield(&spans[i], nil) {
 					return
 				}
-				left, after = left-1, spans[i].seq
+				left, after = left-1, spans[i].Number
 			}
 			if !more || left == 0 {
 				return
 			}
 			var cut bool
 			var err error
-			spans, cut, err = step(ctx, t.s.db, scanExportedSpan, (*ExportedSpan).size,
-				exportedSpan+fmt.Sprintf(`trace_pk = $2 AND seq > $3 ORDER BY seq LIMIT %d`, exportSpans),
+			spans, cut, err = step(ctx, t.s.db, scanRecord, (*SpanRecord).size,
+				selectRecord+fmt.Sprintf(`trace_pk = $2 AND seq > $3 ORDER BY seq LIMIT %d`, exportSpans),
 				t.receivedDay, t.pk, after)
 			if err != nil {
 				yield(nil, fmt.Errorf("export the spans of a trace: %w", err))

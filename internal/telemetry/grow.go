@@ -48,12 +48,12 @@ type Position struct {
 // Positions are those of every organization that has one.
 func (s *Service) Positions(ctx context.Context) (map[string]Position, error) {
 	positions := map[string]Position{}
-	_, err := database.Collect(ctx, s.db, func(row database.Scanner) (none struct{}, err error) {
+	err := each(ctx, s.db, func(row database.Scanner) error {
 		var orgID string
 		var p Position
-		err = row.Scan(&orgID, &p.Next, &p.Epoch)
+		err := row.Scan(&orgID, &p.Next, &p.Epoch)
 		positions[orgID] = p
-		return none, err
+		return err
 	}, `SELECT org_id, position, epoch FROM projected`)
 	if err != nil {
 		return nil, fmt.Errorf("read how far logs are in telemetry: %w", err)

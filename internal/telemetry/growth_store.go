@@ -137,22 +137,21 @@ func (t *tally) move(from, to *decode.Trace, received int64) {
 // joinSession counts for a session the spans of a trace that came before anyone
 // knew which session it is of.
 func (t *tally) joinSession(ctx context.Context, tx *database.Tx, stored *grownTrace, sessionID string) error {
-	_, err := database.Collect(ctx, tx, func(row database.Scanner) (none struct{}, err error) {
+	return each(ctx, tx, func(row database.Scanner) error {
 		var seq, start int64
 		var model string
 		var u Usage
-		if err := row.Scan(&seq, &start, &model, &u.Input, &u.Output, &u.CacheRead, &u.CacheWrite,
-			&u.CostNanos); err != nil {
-			return none, err
+		err := row.Scan(&seq, &start, &model, &u.Input, &u.Output, &u.CacheRead, &u.CacheWrite, &u.CostNanos)
+		if err != nil {
+			return err
 		}
 		t.addUsage(bySession, bucketOf(start, receivedAt(seq), hourMicros), sessionID, u, 1)
 		t.models[[2]string{sessionID, model}] = true
-		return none, nil
+		return nil
 	}, `
 		SELECT seq, start_time, COALESCE(model, ''), input_tokens, output_tokens, cache_read, cache_write, cost_nanos
 		FROM span
 		WHERE received_day = $1 AND trace_pk = $2 AND kind = 'generation'`, stored.day, stored.pk)
-	return err
 }
 
 // prolongSession folds more of a trace into its session: all of it where the trace

@@ -79,8 +79,8 @@ func (s *Service) deadWriters(ctx context.Context) (list string, err error) {
 // mergeTable walks over a table once, in the order of its key. Rows are looked
 // for outside of any transaction: there may be few among many.
 func (s *Service) mergeTable(ctx context.Context, r rollup, dead string) error {
-	key := strings.Join(append(append([]string{"org_id"}, r.key...), "writer"), ", ")
-	width := len(r.key) + 2
+	key := r.rowKey()
+	width := strings.Count(key, ",") + 1
 	closed := floor(database.Micros(s.db.Now()), hourMicros) * r.perHour
 	query := fmt.Sprintf(`SELECT %s FROM %s WHERE writer IN (%s) AND bucket < %d`, key, r.table, dead, closed)
 	order := fmt.Sprintf(` ORDER BY %s LIMIT %d`, key, mergeRows)
@@ -111,20 +111,15 @@ func (s *Service) mergeTable(ctx context.Context, r rollup, dead string) error {
 // fold moves rows to the merged writer. One that is gone by now was moved by
 // another replica, or removed.
 func (r *rollup) fold(ctx context.Context, tx *database.Tx, keys [][]any) error {
-	conditions := []string{"org_id = $1"}
-	for i, column := range append(slices.Clone(r.key), "writer") {
-		conditions = append(conditions, fmt.Sprintf("%s = $%d", column, i+2))
-	}
-	take := fmt.Sprintf(`DELETE FROM %s WHERE %s RETURNING %s`, r.table, strings.Join(conditions, " AND "), r.columns())
+	take := fmt.Sprintf(`DELETE FROM %s WHERE (%s) = (%s) RETURNING %s`, r.table, r.rowKey(),
+		marks(1, len(keys[0])), r.columns())
 	tallies := map[string]*tally{}
 	for _, key := range keys {
 		orgID := key[0].(string)
 		if tallies[orgID] == nil {
 			tallies[orgID] = newTally()
 		}
-		_, err := database.Collect(ctx, tx, func(row database.Scanner) (none struct{}, err error) {
-			return none, r.add(tallies[orgID], row)
-		}, take, key...)
+		err := each(ctx, tx, func(row database.Scanner) error { return r.add(tallies[orgID], row) }, take, key...)
 		if err != nil {
 			return err
 		}

@@ -49,14 +49,12 @@ func (s *Service) recount(ctx context.Context, r database.Reader) (map[string]*t
 // recountSessions counts sessions where they stand: they are kept themselves, and
 // outlive their traces.
 func recountSessions(ctx context.Context, r database.Reader, in func(orgID string) *tally) error {
-	_, err := database.Collect(ctx, r, func(row database.Scanner) (none struct{}, err error) {
+	err := each(ctx, r, func(row database.Scanner) error {
 		var orgID string
 		var bucket, sessions int64
-		if err := row.Scan(&orgID, &bucket, &sessions); err != nil {
-			return none, err
-		}
+		err := row.Scan(&orgID, &bucket, &sessions)
 		in(orgID).active[bucket] += sessions
-		return none, nil
+		return err
 	}, fmt.Sprintf(`
 		SELECT org_id, hour, count(*)
 		FROM (SELECT org_id, last_activity_at / %[1]d - CASE WHEN last_activity_at %% %[1]d < 0 THEN 1 ELSE 0 END AS hour FROM session) AS active
@@ -98,11 +96,11 @@ func readSpans(ctx context.Context, r database.Reader, traces []*countedTrace) e
 		byKey[t.pk] = t
 	}
 	first, last := traces[0], traces[len(traces)-1]
-	_, err := database.Collect(ctx, r, func(row database.Scanner) (none struct{}, err error) {
+	return each(ctx, r, func(row database.Scanner) error {
 		var pk, seq int64
 		var s decode.Span
 		var duration, end sql.NullInt64
-		err = row.Scan(&pk, &seq, &end, &s.Kind, &s.Name, &s.Start, &duration, &s.Status, &s.Tool, &s.Model,
+		err := row.Scan(&pk, &seq, &end, &s.Kind, &s.Name, &s.Start, &duration, &s.Status, &s.Tool, &s.Model,
 			&s.Usage.Input, &s.Usage.Output, &s.Usage.CacheRead, &s.Usage.CacheWrite, &s.Usage.CostNanos,
 			&s.PolicyID, &s.PolicyName, &s.Decision, &s.RuleID)
 		s.DurationMs = optional(duration)
@@ -111,7 +109,7 @@ func readSpans(ctx context.Context, r database.Reader, traces []*countedTrace) e
 			t.batch.Spans = append(t.batch.Spans, s)
 			t.batch.Trace.Count(&s)
 		}
-		return none, err
+		return err
 	}, `
 		SELECT trace_pk, seq, end_time, kind, name, start_time, duration_ms, status, COALESCE(tool_name, ''), COALESCE(model, ''),
 			input_tokens, output_tokens, cache_read, cache_write, cost_nanos,
@@ -119,20 +117,19 @@ func readSpans(ctx context.Context, r database.Reader, traces []*countedTrace) e
 		FROM span
 		WHERE received_day BETWEEN $1 AND $2 AND trace_pk BETWEEN $3 AND $4
 		ORDER BY trace_pk, seq`, min(first.day, last.day), max(first.day, last.day), first.pk, last.pk)
-	return err
 }
 
 func (s *Service) recountReported(ctx context.Context, r database.Reader, in func(orgID string) *tally) error {
-	_, err := database.Collect(ctx, r, func(row database.Scanner) (none struct{}, err error) {
+	err := each(ctx, r, func(row database.Scanner) error {
 		var orgID, session, model string
 		var bucket int64
 		var u Usage
-		err = row.Scan(&orgID, &session, &model, &bucket, &u.Input, &u.Output, &u.CacheRead, &u.CacheWrite,
+		err := row.Scan(&orgID, &session, &model, &bucket, &u.Input, &u.Output, &u.CacheRead, &u.CacheWrite,
 			&u.CostNanos)
 		if err == nil {
 			in(orgID).addReported(bucket, session, model, u)
 		}
-		return none, err
+		return err
 	}, `SELECT org_id, session_id, model, bucket, input_tokens, output_tokens, cache_read, cache_write, cost_nanos
 		FROM reported_usage
 		WHERE superseded = 0`)

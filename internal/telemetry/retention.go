@@ -189,10 +189,8 @@ func oldTraces(ctx context.Context, tx *database.Tx, before int64) ([]any, error
 // dropPartitions drops the days before the first kept one.
 func (s *Service) dropPartitions(ctx context.Context, day int64) error {
 	for _, table := range partitioned {
-		names, err := database.Collect(ctx, s.db, func(row database.Scanner) (name string, err error) {
-			err = row.Scan(&name)
-			return name, err
-		}, `SELECT c.relname FROM pg_inherits i
+		names, err := database.Collect(ctx, s.db, scanText, `
+			SELECT c.relname FROM pg_inherits i
 			JOIN pg_class c ON c.oid = i.inhrelid
 			JOIN pg_class p ON p.oid = i.inhparent
 			JOIN pg_namespace n ON n.oid = p.relnamespace
@@ -228,24 +226,16 @@ func (s *Service) keptMinute() int64 {
 
 func (s *Service) removeFigures(ctx context.Context, day int64) error {
 	hour := day * 24
-	minute := s.keptMinute()
-	for _, t := range []struct {
-		table, key string
-		before     int64
-	}{
-		{"rollup_trace", "org_id, bucket, writer", hour},
-		{"rollup_minute", "org_id, bucket, writer", minute},
-		{"rollup_session", "org_id, bucket, writer", hour},
-		{"rollup_usage", "org_id, dimension, bucket, item, writer", hour},
-		{"rollup_policy", "org_id, policy_id, bucket, writer", hour},
-		{"rollup_rule", "org_id, policy_id, bucket, rule_id, writer", hour},
-		{"reported_usage", "org_id, session_id, model, product", hour},
-	} {
-		if err := s.deleteSlices(ctx, t.table, t.key, "bucket < $1", t.before); err != nil {
+	for _, r := range rollups {
+		before := hour
+		if r.perHour > 1 {
+			before = s.keptMinute()
+		}
+		if err := s.deleteSlices(ctx, r.table, r.rowKey(), "bucket < $1", before); err != nil {
 			return err
 		}
 	}
-	return nil
+	return s.deleteSlices(ctx, "reported_usage", "org_id, session_id, model, product", "bucket < $1", hour)
 }
 
 // removeSessions removes sessions last active before the first kept day, and

@@ -10,6 +10,16 @@ import (
 	"writ/internal/database"
 )
 
+// each calls read for every row of a query.
+func each(
+	ctx context.Context, r database.Reader, read func(row database.Scanner) error, query string, args ...any,
+) error {
+	_, err := database.Collect(ctx, r, func(row database.Scanner) (none struct{}, err error) {
+		return none, read(row)
+	}, query, args...)
+	return err
+}
+
 // scanOptional scans a row that may not be there.
 func scanOptional(row database.Row, dest ...any) error {
 	if err := row.Scan(dest...); err != nil && !errors.Is(err, sql.ErrNoRows) {

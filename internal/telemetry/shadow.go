@@ -38,13 +38,12 @@ type ShadowFigures struct {
 
 // shadow adds up what shadows of a policy said.
 func (s *Service) shadow(ctx context.Context, orgID, policyID string, from int64) (f ShadowFigures, err error) {
-	_, err = database.Collect(ctx, s.db, func(row database.Scanner) (none struct{}, err error) {
+	err = each(ctx, s.db, func(row database.Scanner) error {
 		var change string
 		var calls int64
-		if err = row.Scan(&change, &calls); err == nil {
-			f.add(change, calls)
-		}
-		return none, err
+		err := row.Scan(&change, &calls)
+		f.add(change, calls)
+		return err
 	}, `
 		SELECT rule_id, CAST(SUM(calls) AS BIGINT)
 		FROM rollup_rule

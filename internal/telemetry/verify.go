@@ -32,11 +32,11 @@ func (s *Service) Verify(ctx context.Context) ([]Difference, error) {
 		if err != nil {
 			return err
 		}
-		orgs, err := database.Collect(ctx, r, func(row database.Scanner) (id string, err error) {
-			err = row.Scan(&id)
-			return id, err
-		}, `SELECT org_id FROM rollup_trace UNION SELECT org_id FROM rollup_usage UNION SELECT org_id FROM rollup_policy
-			UNION SELECT org_id FROM rollup_minute UNION SELECT org_id FROM rollup_session`)
+		var tables []string
+		for _, rollup := range rollups {
+			tables = append(tables, `SELECT org_id FROM `+rollup.table)
+		}
+		orgs, err := database.Collect(ctx, r, scanText, strings.Join(tables, ` UNION `))
 		if err != nil {
 			return fmt.Errorf("list organizations: %w", err)
 		}
