@@ -72,7 +72,7 @@ func (r *reader) loadGoogle(c *Config) {
 	}
 	c.GoogleClientID = r.text("WRIT_GOOGLE_CLIENT_ID")
 	c.GoogleClientSecret = read(r, "WRIT_GOOGLE_CLIENT_SECRET", token(1))
-	c.GoogleIssuer = read(r, "WRIT_GOOGLE_ISSUER", parseIssuer)
+	c.GoogleIssuer = read(r, "WRIT_GOOGLE_ISSUER", webURL("https://accounts.google.com"))
 }
 
 func (r *reader) loadMail(c *Config) {
@@ -90,7 +90,7 @@ func (r *reader) loadDraft(d *Draft) {
 	case r.given("WRIT_DRAFT_MODEL") || r.given("WRIT_DRAFT_KEY"):
 		r.require("WRIT_DRAFT_URL", "with WRIT_DRAFT_MODEL or WRIT_DRAFT_KEY")
 	}
-	d.URL = read(r, "WRIT_DRAFT_URL", parseDraftURL)
+	d.URL = read(r, "WRIT_DRAFT_URL", webURL("https://api.openai.com/v1"))
 	d.Model = r.text("WRIT_DRAFT_MODEL")
 	d.Key = read(r, "WRIT_DRAFT_KEY", token(1))
 	d.Timeout = time.Duration(read(r, "WRIT_DRAFT_SECONDS", whole(1, 55))) * time.Second

@@ -80,21 +80,16 @@ func token(least int) func(string) (secret.Text, error) {
 	}
 }
 
-func parseIssuer(text string) (string, error) {
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" || u.Fragment != "" {
-		return "", errors.New("must be a URL such as https://accounts.google.com")
+// webURL reads the base URL of an API, such as the example.
+func webURL(example string) func(string) (string, error) {
+	return func(text string) (string, error) {
+		u, err := url.Parse(text)
+		if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" ||
+			u.RawQuery != "" || u.Fragment != "" {
+			return "", errors.New("must be a URL such as " + example)
+		}
+		return text, nil
 	}
-	return text, nil
-}
-
-func parseDraftURL(text string) (string, error) {
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" ||
-		u.Fragment != "" {
-		return "", errors.New("must be a URL such as https://api.openai.com/v1")
-	}
-	return text, nil
 }
 
 func parseMasterKey(text string) (secret.Text, error) {

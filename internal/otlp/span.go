@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"math"
@@ -110,17 +111,7 @@ func (s *span) setTimes(start, end uint64) error {
 
 // nameOf is a name as long as one may be.
 func nameOf(name []byte) string {
-	text := bounded(name, utf8.UTFMax*decode.MaxName)
-	count := 0
-	for at := range text {
-		if count++; count > decode.MaxName {
-			return text[:at]
-		}
-	}
-	if text == "" {
-		return "unknown"
-	}
-	return text
+	return cmp.Or(firstRunes(name, decode.MaxName), "unknown")
 }
 
 // sessionID is a session as it is kept: any text that is no UUID stands for one.
@@ -143,9 +134,6 @@ func userID(v value) string {
 	return ""
 }
 
-// maxPreview is how many characters lists show.
-const maxPreview = 200
-
 // preview is the beginning of a text, or of a value's JSON.
 func preview(v value) *string {
 	if v.kind == noValue {
@@ -155,16 +143,11 @@ func preview(v value) *string {
 	if v.kind != textValue {
 		text = v.appendTo(nil)
 	}
-	short := bounded(text, utf8.UTFMax*maxPreview)
-	count := 0
-	for at := range short {
-		if count++; count > maxPreview {
-			short = short[:at]
-			break
-		}
-	}
+	short := firstRunes(text, decode.MaxPreview)
 	return &short
 }
+
+func firstRunes(text []byte, n int) string { return decode.FirstRunes(bounded(text, utf8.UTFMax*n), n) }
 
 func (raw *rawSpan) sizeHint() int {
 	return 256 + 64*len(raw.attributes) + len(raw.events) + len(raw.links)

@@ -59,49 +59,30 @@ func Token(prefix string) Text {
 }
 
 // Digits makes a random decimal code of n digits, for people to type.
-func Digits(n int) Text {
-	code := make([]byte, n)
-	for i := range code {
-		d, err := rand.Int(rand.Reader, big.NewInt(10))
-		if err != nil {
-			panic("secret: the system has no randomness: " + err.Error())
-		}
-		code[i] = '0' + byte(d.Int64())
-	}
-	return NewText(string(code))
-}
-
-// Letters makes a random code of n capital letters, for people to compare and
-// type: consonants only, so that it spells no word and none looks like another;
-// about 4.3 bits each.
-func Letters(n int) Text {
-	code := make([]byte, n)
-	for i := range code {
-		d, err := rand.Int(rand.Reader, big.NewInt(int64(len(CodeLetters))))
-		if err != nil {
-			panic("secret: the system has no randomness: " + err.Error())
-		}
-		code[i] = CodeLetters[d.Int64()]
-	}
-	return NewText(string(code))
-}
+func Digits(n int) Text { return random(n, "0123456789") }
 
 // CodeLetters are those of Letters.
 const CodeLetters = "BCDFGHJKLMNPQRSTVWXZ"
 
-// Password makes a random password that is easy to copy: n characters without
-// look-alikes, about 5.8 bits each.
+// Letters makes a random code of n capital letters, for people to compare and type: consonants only, so that it
+// spells no word and none looks like another; about 4.3 bits each.
+func Letters(n int) Text { return random(n, CodeLetters) }
+
+// Password makes a random password that is easy to copy: n characters without look-alikes, about 5.8 bits each.
 func Password(n int) Text {
-	const alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789"
-	word := make([]byte, n)
-	for i := range word {
-		d, err := rand.Int(rand.Reader, big.NewInt(int64(len(alphabet))))
+	return random(n, "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789")
+}
+
+func random(n int, alphabet string) Text {
+	code := make([]byte, n)
+	for i := range code {
+		at, err := rand.Int(rand.Reader, big.NewInt(int64(len(alphabet))))
 		if err != nil {
 			panic("secret: the system has no randomness: " + err.Error())
 		}
-		word[i] = alphabet[d.Int64()]
+		code[i] = alphabet[at.Int64()]
 	}
-	return NewText(string(word))
+	return NewText(string(code))
 }
 
 // Hash is what is stored of a token.

@@ -144,6 +144,6 @@ func preview(value raw) *string {
 	if value.kind() == '"' {
 		text = unquoted(value)
 	}
-	text = strings.ReplaceAll(cutRunes(text, previewLen), "\x00", "\uFFFD")
+	text = strings.ReplaceAll(FirstRunes(text, MaxPreview), "\x00", "\uFFFD")
 	return &text
 }

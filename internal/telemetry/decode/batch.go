@@ -62,31 +62,29 @@ type wireBatch struct {
 	spans []wireSpan
 }
 
-type wireTrace struct {
-	ID         string   `json:"id"`
-	SessionID  raw      `json:"sessionId"`
-	Name       string   `json:"name"`
-	StartTime  string   `json:"startTime"`
-	EndTime    raw      `json:"endTime"`
-	DurationMs raw      `json:"durationMs"`
-	Status     string   `json:"status"`
-	UserID     raw      `json:"userId"`
-	AgentID    string   `json:"agentId"`
-	Attributes raw      `json:"attributes"`
-	Tags       []string `json:"tags"`
-}
-
-type wireSpan struct {
+// wireCommon is what traces and spans both have.
+type wireCommon struct {
 	ID         string `json:"id"`
-	ParentID   raw    `json:"parentSpanId"`
 	SessionID  raw    `json:"sessionId"`
-	Kind       string `json:"kind"`
 	Name       string `json:"name"`
 	StartTime  string `json:"startTime"`
 	EndTime    raw    `json:"endTime"`
 	DurationMs raw    `json:"durationMs"`
 	Status     string `json:"status"`
 	Attributes raw    `json:"attributes"`
+}
+
+type wireTrace struct {
+	wireCommon
+	UserID  raw      `json:"userId"`
+	AgentID string   `json:"agentId"`
+	Tags    []string `json:"tags"`
+}
+
+type wireSpan struct {
+	wireCommon
+	ParentID raw    `json:"parentSpanId"`
+	Kind     string `json:"kind"`
 }
 
 // ParseBatch reads one of the batches that ParseRequest gave, strictly, and checks
@@ -210,9 +208,9 @@ func fieldAt(prefix string, pointer jsontext.Pointer) string {
 		case err == nil:
 			field += "[" + token + "]"
 		case field == "":
-			field = cutRunes(token, 50)
+			field = FirstRunes(token, 50)
 		default:
-			field += "." + cutRunes(token, 50)
+			field += "." + FirstRunes(token, 50)
 		}
 	}
 	if field == "" {
@@ -221,8 +219,8 @@ func fieldAt(prefix string, pointer jsontext.Pointer) string {
 	return field
 }
 
-// cutRunes is the first n characters of text.
-func cutRunes(text string, n int) string {
+// FirstRunes is the first n characters of text.
+func FirstRunes(text string, n int) string {
 	if len(text) <= n {
 		return text
 	}

@@ -22,7 +22,7 @@ const (
 	MaxDuration = 1e12 // milliseconds
 	MaxCost     = 1e9  // US dollars
 	MaxText     = 500  // bytes of what queries group by: models, tools, policies, rules, agents
-	previewLen  = 200  // characters
+	MaxPreview  = 200  // characters
 )
 
 // Status of a trace or span.

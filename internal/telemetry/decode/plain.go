@@ -70,32 +70,16 @@ func (r *plainReader) trace(t *wireTrace) {
 	}
 	r.members(func(name string) {
 		switch name {
-		case "id":
-			t.ID = r.string()
-		case "sessionId":
-			t.SessionID = r.value()
-		case "name":
-			t.Name = r.string()
-		case "startTime":
-			t.StartTime = r.string()
-		case "endTime":
-			t.EndTime = r.value()
-		case "durationMs":
-			t.DurationMs = r.value()
-		case "status":
-			t.Status = r.string()
 		case "userId":
 			t.UserID = r.value()
 		case "agentId":
 			t.AgentID = r.string()
-		case "attributes":
-			t.Attributes = r.value()
 		case "tags":
 			if json.Unmarshal([]byte(r.value()), &t.Tags) != nil {
 				r.odd = true
 			}
 		default:
-			r.skip(0)
+			r.common(name, &t.wireCommon)
 		}
 	})
 }
@@ -121,30 +105,37 @@ func (r *plainReader) span(s *wireSpan) {
 	}
 	r.members(func(name string) {
 		switch name {
-		case "id":
-			s.ID = r.string()
 		case "parentSpanId":
 			s.ParentID = r.value()
-		case "sessionId":
-			s.SessionID = r.value()
 		case "kind":
 			s.Kind = r.string()
-		case "name":
-			s.Name = r.string()
-		case "startTime":
-			s.StartTime = r.string()
-		case "endTime":
-			s.EndTime = r.value()
-		case "durationMs":
-			s.DurationMs = r.value()
-		case "status":
-			s.Status = r.string()
-		case "attributes":
-			s.Attributes = r.value()
 		default:
-			r.skip(0)
+			r.common(name, &s.wireCommon)
 		}
 	})
+}
+
+func (r *plainReader) common(name string, c *wireCommon) {
+	switch name {
+	case "id":
+		c.ID = r.string()
+	case "sessionId":
+		c.SessionID = r.value()
+	case "name":
+		c.Name = r.string()
+	case "startTime":
+		c.StartTime = r.string()
+	case "endTime":
+		c.EndTime = r.value()
+	case "durationMs":
+		c.DurationMs = r.value()
+	case "status":
+		c.Status = r.string()
+	case "attributes":
+		c.Attributes = r.value()
+	default:
+		r.skip(0)
+	}
 }
 
 // members calls read at the value of each member, which it must pass.
