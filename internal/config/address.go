@@ -34,7 +34,7 @@ func parseHostPort(text string) (string, error) {
 		_, err = parseListen(host)
 	}
 	if err == nil {
-		_, err = whole(0, 65535)(port)
+		_, err = wholeNumber(0, 65535)(port)
 	}
 	if err != nil {
 		return "", errors.New("must be host:port with an IP address or localhost as the host, such as 127.0.0.1:9090")
@@ -108,6 +108,6 @@ func endpoint(u *url.URL, usualPort int) (host string, port int, err error) {
 	if u.Port() == "" && !strings.HasSuffix(u.Host, ":") {
 		return host, usualPort, nil
 	}
-	n, err := whole(1, 65535)(u.Port())
+	n, err := wholeNumber(1, 65535)(u.Port())
 	return host, int(n), err
 }

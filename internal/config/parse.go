@@ -14,7 +14,7 @@ import (
 // The parsers of this package say what they expect and never what they got.
 
 // whole reads a decimal number, without sign or leading zeros, in a range.
-func whole(least, most int64) func(string) (int64, error) {
+func wholeNumber(least, most int64) func(string) (int64, error) {
 	return func(text string) (int64, error) {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || strconv.FormatInt(n, 10) != text || n < least || n > most {

@@ -38,13 +38,13 @@ func (r *reader) report(name, message string) {
 
 // given reports whether the operator set the variable in either form, rightly
 // or wrongly.
-func (r *reader) given(name string) bool {
+func (r *reader) isSet(name string) bool {
 	return r.values[name] != "" || r.known[name].File && r.values[name+fileSuffix] != ""
 }
 
 // require reports a variable that is not set although it must be.
 func (r *reader) require(name, when string) {
-	if !r.given(name) {
+	if !r.isSet(name) {
 		r.report(name, "is required "+when)
 	}
 }

@@ -20,7 +20,7 @@ var serviceLinkURL = regexp.MustCompile(`^(tcp|udp|sctp)://`)
 
 // ofTheClient are variables that the command writ reads. They may stand in the
 // environment of a server that was started in the same shell.
-var ofTheClient = map[string]bool{"WRIT_URL": true, "WRIT_API_KEY": true, "WRIT_ACCESS_TOKEN": true}
+var clientVariables = map[string]bool{"WRIT_URL": true, "WRIT_API_KEY": true, "WRIT_ACCESS_TOKEN": true}
 
 // refuseUnknown reports what is set under a name of ours that is no setting.
 func (r *reader) refuseUnknown() {
@@ -36,7 +36,7 @@ func (r *reader) refuseUnknown() {
 		known[name] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.values)) {
-		if !strings.HasPrefix(name, ownPrefix) || known[name] || ofTheClient[name] ||
+		if !strings.HasPrefix(name, ownPrefix) || known[name] || clientVariables[name] ||
 			isServiceLink(name, r.values[name]) {
 			continue
 		}

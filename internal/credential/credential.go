@@ -16,7 +16,7 @@ import (
 
 const (
 	// keyMark is how every API key begins.
-	keyMark = "ak_"
+	keyPrefix = "ak_"
 	// maxKeyHeader bounds, in bytes, a header that holds a key. The longest a
 	// known client sends is two keys and their schemes, 160 bytes.
 	maxKeyHeader = 512
@@ -40,7 +40,7 @@ func FromHeaders(authorization, xAPIKey []string) (Presented, error) {
 	if err != nil {
 		return Presented{}, err
 	}
-	isKey := strings.HasPrefix(bearer, keyMark)
+	isKey := strings.HasPrefix(bearer, keyPrefix)
 	switch {
 	case key != "" && bearer != "" && bearer != key:
 		return Presented{}, disagree()
@@ -65,7 +65,7 @@ func fromAuthorization(lines []string) (string, error) {
 		}
 	}
 	switch {
-	case strings.HasPrefix(token, keyMark):
+	case strings.HasPrefix(token, keyPrefix):
 		return token, checkKey(token, size)
 	case size > maxBearer || strings.ContainsAny(token, " \t\r\n\v\f"):
 		return "", notValid()
@@ -104,7 +104,7 @@ func fromXAPIKey(lines []string) (string, error) {
 
 // checkKey refuses what cannot be a key before anything looks it up.
 func checkKey(key string, headerSize int) error {
-	if headerSize > maxKeyHeader || !strings.HasPrefix(key, keyMark) || strings.ContainsAny(key, " \t\r\n\v\f") {
+	if headerSize > maxKeyHeader || !strings.HasPrefix(key, keyPrefix) || strings.ContainsAny(key, " \t\r\n\v\f") {
 		return notValid()
 	}
 	return nil

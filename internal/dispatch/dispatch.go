@@ -15,16 +15,16 @@ import (
 
 // looksLeftOut is how many looks are left out after one that failed, so that an
 // outage does not fill the log.
-const looksLeftOut = 10
+const pollsSkipped = 10
 
 // Rota hands out turns at targets. Set every exported field before its first use.
 type Dispatcher[T any] struct {
-	Every  time.Duration                         // between two looks for what waits
-	AtOnce int                                   // turns at a time
-	OfOne  int                                   // of them of one organization
-	Due    func(context.Context) ([]T, error)    // where something waits, longest first
-	Place  func(T) Target                        // names a target
-	Turn   func(ctx context.Context, to T) error // what is done there
+	Every           time.Duration                         // between two looks for what waits
+	Concurrent      int                                   // turns at a time
+	PerOrganization int                                   // of them of one organization
+	Due             func(context.Context) ([]T, error)    // where something waits, longest first
+	Target          func(T) Target                        // names a target
+	Turn            func(ctx context.Context, to T) error // what is done there
 
 	mu    sync.Mutex // guards the rest
 	taken map[string]bool
@@ -36,16 +36,16 @@ type Target struct{ ID, OrgID string }
 
 // Run hands out turns until ctx ends, waits for those that are under way, and
 // reports what goes wrong.
-func (r *Dispatcher[T]) Run(ctx context.Context, report func(error)) {
+func (d *Dispatcher[T]) Run(ctx context.Context, report func(error)) {
 	var turns sync.WaitGroup
 	defer turns.Wait()
-	ticker := time.NewTicker(r.Every)
+	ticker := time.NewTicker(d.Every)
 	defer ticker.Stop()
 	for wait := 0; ; wait-- {
 		if wait <= 0 {
-			if err := r.begin(ctx, &turns, report); err != nil && ctx.Err() == nil {
+			if err := d.begin(ctx, &turns, report); err != nil && ctx.Err() == nil {
 				report(err)
-				wait = looksLeftOut
+				wait = pollsSkipped
 			}
 		}
 		select {
@@ -57,11 +57,11 @@ func (r *Dispatcher[T]) Run(ctx context.Context, report func(error)) {
 }
 
 // Pass looks once, and returns when every turn it began is over.
-func (r *Dispatcher[T]) Pass(ctx context.Context) error {
+func (d *Dispatcher[T]) Pass(ctx context.Context) error {
 	var turns sync.WaitGroup
 	var mu sync.Mutex
 	var problems []error
-	err := r.begin(ctx, &turns, func(err error) {
+	err := d.begin(ctx, &turns, func(err error) {
 		mu.Lock()
 		defer mu.Unlock()
 		problems = append(problems, err)
@@ -71,19 +71,19 @@ func (r *Dispatcher[T]) Pass(ctx context.Context) error {
 }
 
 // begin begins a turn at each target that has none.
-func (r *Dispatcher[T]) begin(ctx context.Context, turns *sync.WaitGroup, report func(error)) error {
-	due, err := r.Due(ctx)
+func (d *Dispatcher[T]) begin(ctx context.Context, turns *sync.WaitGroup, report func(error)) error {
+	due, err := d.Due(ctx)
 	if err != nil {
 		return err
 	}
 	for _, to := range due {
-		p := r.Place(to)
-		if !r.take(p) {
+		p := d.Target(to)
+		if !d.take(p) {
 			continue
 		}
 		turns.Go(func() {
-			defer r.leave(p)
-			if err := r.Turn(ctx, to); err != nil && ctx.Err() == nil {
+			defer d.release(p)
+			if err := d.Turn(ctx, to); err != nil && ctx.Err() == nil {
 				report(err)
 			}
 		})
@@ -92,25 +92,25 @@ func (r *Dispatcher[T]) begin(ctx context.Context, turns *sync.WaitGroup, report
 }
 
 // take reports whether a turn may begin, and remembers that it did.
-func (r *Dispatcher[T]) take(p Target) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.taken[p.ID] || len(r.taken) >= r.AtOnce || r.orgs[p.OrgID] >= r.OfOne {
+func (d *Dispatcher[T]) take(p Target) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.taken[p.ID] || len(d.taken) >= d.Concurrent || d.orgs[p.OrgID] >= d.PerOrganization {
 		return false
 	}
-	if r.taken == nil {
-		r.taken, r.orgs = map[string]bool{}, map[string]int{}
+	if d.taken == nil {
+		d.taken, d.orgs = map[string]bool{}, map[string]int{}
 	}
-	r.taken[p.ID] = true
-	r.orgs[p.OrgID]++
+	d.taken[p.ID] = true
+	d.orgs[p.OrgID]++
 	return true
 }
 
-func (r *Dispatcher[T]) leave(p Target) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.taken, p.ID)
-	if r.orgs[p.OrgID]--; r.orgs[p.OrgID] == 0 {
-		delete(r.orgs, p.OrgID)
+func (d *Dispatcher[T]) release(p Target) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.taken, p.ID)
+	if d.orgs[p.OrgID]--; d.orgs[p.OrgID] == 0 {
+		delete(d.orgs, p.OrgID)
 	}
 }

@@ -14,9 +14,9 @@ import (
 const (
 	// fullParcel is the size at which no more spans are added. With one more of the
 	// largest it still is a request that package outbound sends.
-	fullParcel = 180 << 10
-	maxSpans   = 500 // of one request
-	readAhead  = 100 // traces, spans or decisions that are read at a time
+	fullBatch = 180 << 10
+	maxSpans  = 500 // of one request
+	readAhead = 100 // traces, spans or decisions that are read at a time
 	// maxPassed is how many traces are passed over in one step: the server's own,
 	// and those that have waited too long.
 	maxPassed = 5_000
@@ -48,7 +48,7 @@ func (p *batch) lose(at time.Time) {
 
 // full reports whether no more may be added.
 func (p *batch) full(limit int) bool {
-	return p.request.Len() >= limit || p.request.Size() >= fullParcel
+	return p.request.Len() >= limit || p.request.Size() >= fullBatch
 }
 
 // nextDecisions makes a parcel of up to limit decisions. One that holds any lost is

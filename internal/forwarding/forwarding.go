@@ -114,6 +114,6 @@ type Status struct {
 	Lag            time.Duration // how long the oldest has waited
 }
 
-func notThere() error {
+func notFound() error {
 	return fault.New(fault.NotFound, "nothing is forwarded: no endpoint was set")
 }

@@ -12,20 +12,20 @@ import (
 
 // How sending is paced.
 const (
-	atOnce    = 16               // organizations that are sent for at a time
-	perTurn   = 200              // requests for one before others get their turn
-	turnTime  = 20 * time.Second // after which no further one is begun
-	leaseTime = time.Minute      // longer than one try may take
-	dueLimit  = 1_000            // organizations looked at in one pass
-	lookEvery = 2 * time.Second  // for what waits, on every replica
-	lastWords = 3 * time.Second  // to give leases back at the end
+	atOnce      = 16               // organizations that are sent for at a time
+	perTurn     = 200              // requests for one before others get their turn
+	turnTime    = 20 * time.Second // after which no further one is begun
+	leaseTime   = time.Minute      // longer than one try may take
+	dueLimit    = 1_000            // organizations looked at in one pass
+	pollEvery   = 2 * time.Second  // for what waits, on every replica
+	releaseTime = 3 * time.Second  // to give leases back at the end
 )
 
 // turns are handed out at organizations: each has one collector.
-func (s *Service) turns() *dispatch.Dispatcher[Forwarding] {
+func (s *Service) dispatcher() *dispatch.Dispatcher[Forwarding] {
 	return &dispatch.Dispatcher[Forwarding]{
-		Every: lookEvery, AtOnce: atOnce, OfOne: 1, Due: s.due,
-		Place: func(f Forwarding) dispatch.Target { return dispatch.Target{ID: f.OrgID, OrgID: f.OrgID} },
+		Every: pollEvery, Concurrent: atOnce, PerOrganization: 1, Due: s.due,
+		Target: func(f Forwarding) dispatch.Target { return dispatch.Target{ID: f.OrgID, OrgID: f.OrgID} },
 		Turn: func(ctx context.Context, f Forwarding) error {
 			if err := s.turn(ctx, &f); err != nil {
 				return fmt.Errorf("forward for %s: %w", f.OrgID, err)
@@ -57,7 +57,7 @@ func (s *Service) due(ctx context.Context) ([]Forwarding, error) {
 // turn leases an organization where anything waits, and sends for it, in order,
 // until nothing does, something fails, or others should have their turn.
 func (s *Service) turn(ctx context.Context, f *Forwarding) error {
-	waits, err := s.anyWaits(ctx, f)
+	waits, err := s.hasWork(ctx, f)
 	if err != nil || !waits {
 		return err
 	}
@@ -66,7 +66,7 @@ func (s *Service) turn(ctx context.Context, f *Forwarding) error {
 		return err
 	}
 	defer func() {
-		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
 		defer cancel()
 		_ = s.release(end, f.OrgID) // else it ends by itself
 	}()
@@ -82,9 +82,9 @@ func (s *Service) turn(ctx context.Context, f *Forwarding) error {
 
 // anyWaits asks without a lease: most of the time there is nothing to do, and that
 // should write nothing.
-func (s *Service) anyWaits(ctx context.Context, f *Forwarding) (bool, error) {
+func (s *Service) hasWork(ctx context.Context, f *Forwarding) (bool, error) {
 	for _, decisions := range []bool{true, false} {
-		p, err := s.nextParcel(ctx, f, decisions, 1)
+		p, err := s.nextBatch(ctx, f, decisions, 1)
 		if err != nil || !p.isEmpty(f) {
 			return err == nil, err
 		}
@@ -94,7 +94,7 @@ func (s *Service) anyWaits(ctx context.Context, f *Forwarding) (bool, error) {
 
 // nextParcel is what is sent next of one kind; an empty one where that kind is not
 // sent.
-func (s *Service) nextParcel(ctx context.Context, f *Forwarding, decisions bool, limit int) (*batch, error) {
+func (s *Service) nextBatch(ctx context.Context, f *Forwarding, decisions bool, limit int) (*batch, error) {
 	switch {
 	case decisions && f.Decisions:
 		return s.nextDecisions(ctx, f, limit)
@@ -123,7 +123,7 @@ func (s *Service) step(ctx context.Context, orgID string, at *pace) (goOn bool, 
 	if err != nil {
 		return false, err
 	}
-	p, err := s.nextParcel(ctx, &f, at.decisions, at.limit)
+	p, err := s.nextBatch(ctx, &f, at.decisions, at.limit)
 	if err != nil {
 		return false, err
 	}

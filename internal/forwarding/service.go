@@ -53,7 +53,7 @@ func New(o Options) *Service {
 		version:   o.Version,
 		holder:    database.NewID(),
 	}
-	s.sending = s.turns()
+	s.sending = s.dispatcher()
 	return s
 }
 
@@ -90,7 +90,7 @@ func (s *Service) Put(ctx context.Context, p principal.Principal, n Settings) (F
 	if err := p.Require(principal.ManageForwarding); err != nil {
 		return Forwarding{}, err
 	}
-	n, err := s.checked(n)
+	n, err := s.check(n)
 	if err != nil {
 		return Forwarding{}, err
 	}
@@ -100,10 +100,10 @@ func (s *Service) Put(ctx context.Context, p principal.Principal, n Settings) (F
 		if err != nil && !fault.Is(err, fault.NotFound) {
 			return err
 		}
-		if after, err = s.changed(before, n, p.OrgID, tx.Now()); err != nil {
+		if after, err = s.apply(before, n, p.OrgID, tx.Now()); err != nil {
 			return err
 		}
-		if err := begin(ctx, tx, before, &after); err != nil {
+		if err := startAtPresent(ctx, tx, before, &after); err != nil {
 			return err
 		}
 		if err := putForwarding(ctx, tx, &after); err != nil {
@@ -116,7 +116,7 @@ func (s *Service) Put(ctx context.Context, p principal.Principal, n Settings) (F
 
 // changed is a forwarding after its settings. Who was waiting for a retry need not
 // any longer: the change may be what it waited for.
-func (s *Service) changed(before Forwarding, n Settings, orgID string, now time.Time) (Forwarding, error) {
+func (s *Service) apply(before Forwarding, n Settings, orgID string, now time.Time) (Forwarding, error) {
 	after := before
 	if before.OrgID == "" {
 		after.OrgID, after.CreatedAt, after.Span = orgID, now, nothingSent
@@ -139,7 +139,7 @@ func (s *Service) changed(before Forwarding, n Settings, orgID string, now time.
 }
 
 // begin puts the positions of what is switched on to the present.
-func begin(ctx context.Context, tx *database.Tx, before Forwarding, after *Forwarding) error {
+func startAtPresent(ctx context.Context, tx *database.Tx, before Forwarding, after *Forwarding) error {
 	if after.Enabled && after.Traces && !(before.Enabled && before.Traces) {
 		after.Trace, after.Span = telemetry.Cursor{At: tx.Now()}, nothingSent
 	}

@@ -29,7 +29,7 @@ const (
 const tracesPath = "/v1/traces"
 
 // checked are settings as they are stored, or a fault that names what is wrong.
-func (s *Service) checked(n Settings) (Settings, error) {
+func (s *Service) check(n Settings) (Settings, error) {
 	endpoint, err := s.checkEndpoint(n.Endpoint)
 	if err != nil {
 		return Settings{}, err
@@ -76,7 +76,7 @@ var (
 )
 
 // ours are headers that the sender sets or that belong to the connection.
-var ours = []string{
+var reservedHeaders = []string{
 	"accept-encoding", "connection", "content-encoding", "content-length", "content-type", "expect", "host",
 	"keep-alive", "proxy-authorization",
 	"proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "user-agent",
@@ -93,7 +93,7 @@ func checkHeaders(headers map[string]secret.Text) error {
 		case len(name) > MaxHeaderName || !headerName.MatchString(name):
 			return fault.Field("headers", "names must be those of HTTP headers, of at most %d characters",
 				MaxHeaderName)
-		case slices.Contains(ours, lower):
+		case slices.Contains(reservedHeaders, lower):
 			return fault.Field("headers", "must not set %s", lower)
 		case seen[lower]:
 			return fault.Field("headers", "must name %s once", lower)

@@ -11,8 +11,8 @@ import (
 
 // How long a receiver that fails is left alone.
 const (
-	firstPause   = 2 * time.Second
-	longestPause = 5 * time.Minute
+	firstPause = 2 * time.Second
+	maxPause   = 5 * time.Minute
 )
 
 // pause is how long to wait after so many failed tries: twice as long each time,
@@ -20,10 +20,10 @@ const (
 // do not come back together.
 func pause(attempts int64, random float64) time.Duration {
 	wait := firstPause
-	for i := int64(1); i < attempts && wait < longestPause; i++ {
+	for i := int64(1); i < attempts && wait < maxPause; i++ {
 		wait *= 2
 	}
-	wait = min(wait, longestPause)
+	wait = min(wait, maxPause)
 	return wait + time.Duration((random-0.5)*0.4*float64(wait))
 }
 
@@ -36,13 +36,13 @@ func isDue(first int) string {
 
 func dueArgs(now time.Time) []any {
 	return []any{
-		database.Micros(now), database.Micros(now.Add(longestAhead + longestWait)),
-		database.Micros(now.Add(longestAhead + leaseTime)),
+		database.Micros(now), database.Micros(now.Add(maxClockSkew + maxWait)),
+		database.Micros(now.Add(maxClockSkew + leaseTime)),
 	}
 }
 
 // longestAhead is how far replicas' clocks may differ.
-const longestAhead = time.Minute
+const maxClockSkew = time.Minute
 
 // lease takes an organization for this process, unless another has it.
 func (s *Service) lease(ctx context.Context, orgID string) (taken bool, err error) {
@@ -88,7 +88,7 @@ func (s *Service) release(ctx context.Context, orgID string) error {
 
 // after is the state that follows from a try, and whether more may be sent at once.
 // It is pure; random is from 0 to 1.
-func after(before State, p *batch, came outcome, now time.Time, random float64) (state State, goOn bool) {
+func nextState(before State, p *batch, came outcome, now time.Time, random float64) (state State, goOn bool) {
 	state = before
 	spans := int64(p.request.Len())
 	if spans > 0 {
@@ -136,7 +136,7 @@ func (s *Service) settle(ctx context.Context, f *Forwarding, p *batch, came outc
 	random := rand.Float64()
 	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		var state State
-		state, goOn = after(f.State, p, came, tx.Now(), random)
+		state, goOn = nextState(f.State, p, came, tx.Now(), random)
 		changed, err := tx.Exec(ctx, `
 			UPDATE forwarding
 			SET trace_position = $4, trace_row = $5, trace_span = $6, decision_position = $7,

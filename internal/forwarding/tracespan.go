@@ -35,7 +35,7 @@ func spanBytes(id string) (short [8]byte) {
 }
 
 // rootOf is the id of the span that stands for a trace as a whole.
-func rootOf(t *telemetry.TraceItem) [8]byte { return spanBytes("root of " + t.ID) }
+func rootID(t *telemetry.TraceItem) [8]byte { return spanBytes("root of " + t.ID) }
 
 // serviceOf is what a trace's spans are a part of. Clients choose their name, and
 // only decisions are Writ's: no client is told of under that name.
@@ -52,12 +52,12 @@ func serviceOf(t *telemetry.TraceItem) string {
 func rootSpan(t *telemetry.TraceItem, content Content) *message.Span {
 	s := &message.Span{
 		TraceID: traceBytes(t.ID),
-		ID:      rootOf(t),
+		ID:      rootID(t),
 		Name:    t.Name,
 		Start:   t.Start,
 		End:     t.Start,
 		Failed:  t.Status != "ok",
-		Message: statusWords(t.Status),
+		Message: statusMessage(t.Status),
 	}
 	a := &s.Attributes
 	if t.End != nil {
@@ -65,15 +65,15 @@ func rootSpan(t *telemetry.TraceItem, content Content) *message.Span {
 	} else {
 		a.Bool("writ.unfinished", true)
 	}
-	about(a, t)
+	addTraceFacts(a, t)
 	a.String("writ.user.id", t.UserID)
 	a.String("writ.status", t.Status)
-	addClients(a, t.Attributes, content)
+	addClientAttributes(a, t.Attributes, content)
 	return s
 }
 
 // about adds what all spans of a trace tell of it.
-func about(a *message.Attributes, t *telemetry.TraceItem) {
+func addTraceFacts(a *message.Attributes, t *telemetry.TraceItem) {
 	a.String("gen_ai.agent.id", t.AgentID)
 	a.String("gen_ai.conversation.id", t.SessionID)
 	a.String("session.id", t.SessionID)
@@ -92,10 +92,10 @@ func traceSpan(
 		Start:    stored.Start,
 		End:      stored.Start,
 		Failed:   stored.Status != "ok",
-		Message:  statusWords(stored.Status),
+		Message:  statusMessage(stored.Status),
 	}
 	if rooted && stored.ParentID == "" {
-		s.ParentID = rootOf(t)
+		s.ParentID = rootID(t)
 	}
 	a := &s.Attributes
 	if stored.End != nil {
@@ -106,14 +106,14 @@ func traceSpan(
 	a.String("writ.kind", stored.Kind)
 	a.String("writ.status", stored.Status)
 	if !strings.Contains(stored.Attributes, `"gen_ai.`) || content == None {
-		addFacts(a, stored)
+		addSpanFacts(a, stored)
 	}
 	if stored.Usage.CostNanos > 0 {
 		// also beside a client's own words, which seldom have it
 		a.Double("writ.usage.cost_usd", stored.Usage.Dollars())
 	}
-	addClients(a, stored.Attributes, content)
-	about(a, t) // after what the client says itself
+	addClientAttributes(a, stored.Attributes, content)
+	addTraceFacts(a, t) // after what the client says itself
 	return s
 }
 
@@ -121,7 +121,7 @@ func traceSpan(
 // conventions for generative AI. A span whose client speaks them keeps its own words.
 // Tokens are as the client counted them: vendors differ in whether those read from
 // a cache are part of the input.
-func addFacts(a *message.Attributes, s *telemetry.SpanRecord) {
+func addSpanFacts(a *message.Attributes, s *telemetry.SpanRecord) {
 	switch {
 	case s.Tool != "":
 		a.String("gen_ai.operation.name", "execute_tool")
@@ -147,7 +147,7 @@ func addFacts(a *message.Attributes, s *telemetry.SpanRecord) {
 // addClients adds a client's own attributes, as far as they are to be sent. What
 // cannot be redacted is withheld. Writ's own names are not theirs to use: a receiver
 // that alerts on writ.decision must not hear of one from an agent.
-func addClients(a *message.Attributes, object string, content Content) {
+func addClientAttributes(a *message.Attributes, object string, content Content) {
 	switch content {
 	case Full:
 		a.Members([]byte(object), decisionService)
@@ -162,7 +162,7 @@ func addClients(a *message.Attributes, object string, content Content) {
 }
 
 // statusWords tell why a span counts as failed.
-func statusWords(status string) string {
+func statusMessage(status string) string {
 	if status == "ok" {
 		return ""
 	}

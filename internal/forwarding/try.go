@@ -42,7 +42,7 @@ func (s *Service) try(ctx context.Context, f *Forwarding, r *message.Request) (o
 	if err != nil {
 		return outcome{}, err
 	}
-	body, err := zipped(encoded)
+	body, err := compressed(encoded)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -59,10 +59,10 @@ func (s *Service) try(ctx context.Context, f *Forwarding, r *message.Request) (o
 	if err != nil {
 		return outcome{problem: publicReason(err)}, nil
 	}
-	return judge(answer, s.db.Now()), nil
+	return interpret(answer, s.db.Now()), nil
 }
 
-func zipped(body []byte) ([]byte, error) {
+func compressed(body []byte) ([]byte, error) {
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
 	_, err := w.Write(body)
@@ -75,11 +75,11 @@ func zipped(body []byte) ([]byte, error) {
 // judge says what an answer means. The protocol has what a receiver refuses dropped;
 // here only what is refused by itself is, and a receiver that wants another key or is
 // not at this address is no reason to drop anything: it waits for a person.
-func judge(a outbound.Answer, now time.Time) outcome {
+func interpret(a outbound.Answer, now time.Time) outcome {
 	o := outcome{status: a.Status}
 	switch {
 	case a.Status >= 200 && a.Status <= 299:
-		return taken(a)
+		return accepted(a)
 	case a.Status >= 300 && a.Status <= 399:
 		o.problem = "the receiver redirects elsewhere, which is not followed"
 	case a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden:
@@ -101,7 +101,7 @@ func judge(a outbound.Answer, now time.Time) outcome {
 
 // taken reads how many spans of a request were not taken. A web page is no answer of
 // a receiver: what was sent to it is nowhere.
-func taken(a outbound.Answer) outcome {
+func accepted(a outbound.Answer) outcome {
 	o := outcome{status: a.Status}
 	kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	switch kind {
@@ -117,7 +117,7 @@ func taken(a outbound.Answer) outcome {
 
 // longestWait is how long a receiver may have us wait: longer, and a person who has
 // mended it would wait too.
-const longestWait = time.Hour
+const maxWait = time.Hour
 
 // retryAfter reads seconds or a date.
 func retryAfter(value string, now time.Time) time.Duration {
@@ -127,7 +127,7 @@ func retryAfter(value string, now time.Time) time.Duration {
 	} else if at, err := http.ParseTime(value); err == nil {
 		wait = at.Sub(now)
 	}
-	return min(max(0, wait), longestWait)
+	return min(max(0, wait), maxWait)
 }
 
 // publicReason is what people may know of a failure: its class, without addresses.

@@ -24,14 +24,14 @@ func (r *reader) fragments() ([]decode.Fragment, error) {
 			r.refuse(err)
 			continue
 		}
-		r.kept += int64(len(s.scope.name) + len(s.scope.version) + len(s.scope.attributes))
+		r.storedBytes += int64(len(s.scope.name) + len(s.scope.version) + len(s.scope.attributes))
 		if byTrace[s.traceID] == nil {
 			order = append(order, s.traceID)
-			r.kept += int64(len(s.resource.attributes))
+			r.storedBytes += int64(len(s.resource.attributes))
 		}
 		byTrace[s.traceID] = append(byTrace[s.traceID], s)
 	}
-	if r.kept > r.MaxBytes {
+	if r.storedBytes > r.MaxBytes {
 		return nil, r.tooLarge()
 	}
 	fragments := make([]decode.Fragment, 0, len(order))
@@ -54,7 +54,7 @@ func (r *reader) fragment(id [16]byte, spans []*span) decode.Fragment {
 	f := decode.Fragment{Rooted: head.isRoot, Product: r.productOf(head.resource)}
 	f.Spans = make([]decode.Span, len(spans))
 	for i, s := range spans {
-		s.Attributes = s.closed()
+		s.Attributes = s.closedAttributes()
 		s.SessionID = s.session()
 		f.Spans[i] = s.Span
 	}
@@ -77,7 +77,7 @@ func (r *reader) fragment(id [16]byte, spans []*span) decode.Fragment {
 			head.Status
 		f.Trace.Input, f.Trace.Output = head.sense.input, head.sense.output
 	} else {
-		f.Trace.Start, f.Trace.End, f.Trace.Status = reach(spans)
+		f.Trace.Start, f.Trace.End, f.Trace.Status = extent(spans)
 	}
 	return f
 }
@@ -96,7 +96,7 @@ func headOf(spans []*span) *span {
 }
 
 // reach is from when to when spans were, and whether all of them were well.
-func reach(spans []*span) (start int64, end *int64, status string) {
+func extent(spans []*span) (start int64, end *int64, status string) {
 	start, status = spans[0].Start, decode.StatusOK
 	for _, s := range spans {
 		start = min(start, s.Start)
@@ -130,7 +130,7 @@ const (
 )
 
 // closed is the span's attributes with the name of its scope.
-func (s *span) closed() string {
+func (s *span) closedAttributes() string {
 	dst := s.attributes
 	member := func(key string, v value) {
 		if len(v.text) > 0 && !s.namesScope {

@@ -72,7 +72,7 @@ func (d decoder) appendEntry(dst []byte, seen members, depth int, bad *error) ([
 
 // appendAny writes an AnyValue inside of another.
 func (d decoder) appendAny(dst []byte, depth int, bad *error) ([]byte, error) {
-	if int64(len(dst))+d.kept > d.MaxBytes {
+	if int64(len(dst))+d.storedBytes > d.MaxBytes {
 		return dst, d.tooLarge()
 	}
 	start := len(dst)

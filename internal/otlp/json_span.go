@@ -98,7 +98,7 @@ var (
 
 // spanMember reads a member of a span into the one that is being read.
 func (d decoder) spanMember(name string) (err error) {
-	s := &d.now
+	s := &d.current
 	var bad error
 	switch name {
 	case "traceId":
@@ -135,7 +135,7 @@ func (d decoder) spanMember(name string) (err error) {
 }
 
 func (d decoder) status() error {
-	s := &d.now
+	s := &d.current
 	return d.object(func(name string) (err error) {
 		switch name {
 		case "code":
@@ -171,7 +171,7 @@ func (d decoder) event(list *[]byte) error {
 		return err
 	})
 	if bad != nil {
-		d.now.bad = bad
+		d.current.bad = bad
 	}
 	*list = d.appendEvent(*list, e)
 	return cmpErrors(err, d.checkScratch)

@@ -84,7 +84,7 @@ func malformed(cause error) error {
 }
 
 // nobodyWaits is about a request that ended while it was read.
-func nobodyWaits(cause error) error {
+func requestEnded(cause error) error {
 	given := fault.New(fault.Unavailable, "the request ended before all of it was read; send it again")
 	given.Cause = cause
 	return given

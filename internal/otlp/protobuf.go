@@ -133,7 +133,7 @@ func isRefusal(err error) bool { return errors.Is(err, errDepth) || errors.Is(er
 
 // readSpanField reads a field of a Span into the one that is being read.
 func (r *reader) readSpanField(f field) (err error) {
-	s := &r.now
+	s := &r.current
 	switch f.number {
 	case 1:
 		s.traceID = f.bytes

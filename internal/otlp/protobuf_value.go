@@ -97,7 +97,7 @@ func (r *reader) appendMap(dst, list []byte, depth int) ([]byte, error) {
 
 // appendAny writes an AnyValue inside of another as JSON.
 func (r *reader) appendAny(dst, message []byte, depth int) ([]byte, error) {
-	if int64(len(dst))+r.kept > r.MaxBytes {
+	if int64(len(dst))+r.storedBytes > r.MaxBytes {
 		return dst, r.tooLarge()
 	}
 	start := len(dst)

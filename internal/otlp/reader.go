@@ -10,15 +10,15 @@ import (
 // reader collects the spans of a request while one of the encodings is walked.
 type reader struct {
 	Options
-	ended   func() error // why nobody waits for the answer; nil while somebody does
-	spans   []span
-	refused int
-	reason  string
-	holders int   // resources and scopes
-	kept    int64 // bytes of what would be stored
+	ended       func() error // why nobody waits for the answer; nil while somebody does
+	spans       []span
+	refused     int
+	reason      string
+	containers  int   // resources and scopes
+	storedBytes int64 // bytes of what would be stored
 
 	names   map[string]string // keys of attributes, each once
-	now     rawSpan           // what is being read
+	current rawSpan           // what is being read
 	arena   []byte            // of its values; begun anew with each span
 	inner   []attribute       // of an event or link
 	written members           // of the object that is being written
@@ -75,12 +75,12 @@ func (r *reader) setScope(to *scope, attributes []attribute) {
 
 // newResource and newScope make one more, unless there are more of them than spans
 // could be: an empty one is two bytes of a body.
-func (r *reader) newResource() (*resource, error) { return &resource{}, r.countHolder() }
+func (r *reader) newResource() (*resource, error) { return &resource{}, r.countContainer() }
 
-func (r *reader) newScope() (*scope, error) { return &scope{}, r.countHolder() }
+func (r *reader) newScope() (*scope, error) { return &scope{}, r.countContainer() }
 
-func (r *reader) countHolder() error {
-	if r.holders++; r.holders > MaxSpans {
+func (r *reader) countContainer() error {
+	if r.containers++; r.containers > MaxSpans {
 		return fault.New(fault.TooLarge, "a request must have at most %d resources and scopes", MaxSpans)
 	}
 	return nil
@@ -118,13 +118,13 @@ type rawSpan struct {
 // begin makes ready for the next span.
 func (r *reader) begin() error {
 	if err := r.ended(); err != nil {
-		return nobodyWaits(err)
+		return requestEnded(err)
 	}
 	if len(r.spans)+r.refused >= MaxSpans {
 		return tooManySpans()
 	}
 	r.arena = r.arena[:0]
-	r.now = rawSpan{attributes: r.now.attributes[:0], events: r.now.events[:0], links: r.now.links[:0]}
+	r.current = rawSpan{attributes: r.current.attributes[:0], events: r.current.events[:0], links: r.current.links[:0]}
 	return nil
 }
 
@@ -144,8 +144,8 @@ func (r *reader) end(from *resource, by *scope) error {
 		return nil
 	}
 	r.spans = append(r.spans, s)
-	r.kept += int64(len(s.attributes))
-	if r.kept > r.MaxBytes {
+	r.storedBytes += int64(len(s.attributes))
+	if r.storedBytes > r.MaxBytes {
 		return r.tooLarge()
 	}
 	return nil
@@ -159,7 +159,7 @@ func (r *reader) refuse(why error) {
 
 // checkScratch bounds what one span may write out while it is read.
 func (r *reader) checkScratch() error {
-	if int64(len(r.arena)+len(r.now.events)+len(r.now.links))+r.kept > r.MaxBytes {
+	if int64(len(r.arena)+len(r.current.events)+len(r.current.links))+r.storedBytes > r.MaxBytes {
 		return r.tooLarge()
 	}
 	return nil

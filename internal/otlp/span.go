@@ -36,7 +36,7 @@ var kindNames = [...]string{"unspecified", "internal", "server", "client", "prod
 
 // finish makes the span that was read what will be stored.
 func (r *reader) finish(from *resource, by *scope) (s span, err error) {
-	raw := &r.now
+	raw := &r.current
 	if raw.bad != nil {
 		return span{}, raw.bad
 	}

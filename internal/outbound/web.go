@@ -14,7 +14,7 @@ const MaxDocument = 1 << 20
 // answer that is too long ends in an error.
 func (c *Client) WebClient() *http.Client {
 	return &http.Client{
-		Transport:     guarded{c},
+		Transport:     guardedTransport{c},
 		Timeout:       c.timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -43,10 +43,10 @@ func (c *Client) IsPermitted(target string) bool {
 }
 
 // guarded checks each request by its URL, and its connection when it is dialled.
-type guarded struct{ c *Client }
+type guardedTransport struct{ c *Client }
 
 // RoundTrip sends a request. Its error is a *Refusal or a *Failure.
-func (g guarded) RoundTrip(r *http.Request) (*http.Response, error) {
+func (g guardedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if _, err := g.c.guard.parse(r.URL.String()); err != nil {
 		if r.Body != nil {
 			_ = r.Body.Close() // as the contract of a transport asks

@@ -6,7 +6,7 @@ import "strings"
 type sensitivity int
 
 const (
-	kept       sensitivity = iota // says nothing
+	notSecret  sensitivity = iota // says nothing
 	textOnly                      // a string is a secret, a number is a count: max_tokens, tokens
 	secretName                    // every string and number is a secret
 )
@@ -54,28 +54,28 @@ func set(words ...string) map[string]bool {
 
 // longestName bounds the work on one name. A longer one is data, not a name,
 // and is judged by its beginning.
-const longestName = 200
+const maxName = 200
 
 // nameSensitivity judges a name by its words.
 func nameSensitivity(name string) sensitivity {
-	if len(name) > longestName {
-		name = name[:longestName]
+	if len(name) > maxName {
+		name = name[:maxName]
 	}
 	if !holdsStem(name) {
-		return kept
+		return notSecret
 	}
 	words := splitWords(name)
 	if len(words) == 0 {
-		return kept
+		return notSecret
 	}
 	last := words[len(words)-1]
 	switch {
 	case len(words) == 1 && secretAlone[last]:
 		return secretName
 	case len(words) > 1 && aboutSecrets[last]:
-		return kept
+		return notSecret
 	}
-	found := kept
+	found := notSecret
 	for i, word := range words {
 		switch {
 		case secretWords[word], endsSecret(word), i > 0 && secretPairs[words[i-1]+" "+word]:

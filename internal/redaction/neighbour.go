@@ -54,15 +54,15 @@ func (n *neighbour) take(kind jsontext.Kind) sensitivity {
 		if n.role == named {
 			return n.says
 		}
-		return kept
+		return notSecret
 	}
 	says := n.says
-	n.says = kept // a flag is of the next item alone
+	n.says = notSecret // a flag is of the next item alone
 	return says
 }
 
 // beside copies a string, and takes up what it says of its neighbours.
-func (w *walker) beside(n *neighbour, kind jsontext.Kind, about sensitivity) error {
+func (w *walker) stringBesideName(n *neighbour, kind jsontext.Kind, about sensitivity) error {
 	quoted, err := w.in.ReadValue()
 	if err != nil {
 		return readError(err)
@@ -72,9 +72,9 @@ func (w *walker) beside(n *neighbour, kind jsontext.Kind, about sensitivity) err
 		n.take(kind) // the flag before had no value
 	}
 	// The text is gone with the next read: looked at before it is written.
-	says := kept
+	says := notSecret
 	if isFlag || kind == jsontext.KindBeginObject && n.role == naming {
-		says = saysOf(quoted)
+		says = sensitivityOf(quoted)
 	}
 	if err := w.string(quoted, max(about, n.take(kind))); err != nil {
 		return err
@@ -87,17 +87,17 @@ func (w *walker) beside(n *neighbour, kind jsontext.Kind, about sensitivity) err
 
 // saysOf is what a name in quotes says. A flag with its value in it says nothing
 // of what follows.
-func saysOf(quoted []byte) sensitivity {
+func sensitivityOf(quoted []byte) sensitivity {
 	plain, err := jsontext.AppendUnquote(nil, quoted)
 	if err != nil {
-		return kept
+		return notSecret
 	}
 	name := strings.TrimLeft(string(plain), "-")
 	if strings.ContainsAny(name, "= \t\n") {
-		return kept
+		return notSecret
 	}
 	if says := nameSensitivity(name); says == secretName {
 		return says
 	}
-	return kept // commands and variables write counts as texts
+	return notSecret // commands and variables write counts as texts
 }

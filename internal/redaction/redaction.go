@@ -43,7 +43,7 @@ func JSON(raw []byte) ([]byte, error) {
 	w.in.Reset(bytes.NewBuffer(raw))
 	w.out.Reset(out)
 	w.depth, w.keys = 0, 1
-	if err := w.value(kept); err != nil {
+	if err := w.value(notSecret); err != nil {
 		return nil, fmt.Errorf("redact: %w", err)
 	}
 	if _, err := w.in.ReadToken(); err != io.EOF {
@@ -107,7 +107,7 @@ func (w *walker) container(kind jsontext.Kind, about sensitivity) error {
 			inner = max(about, name)
 		}
 		if next = w.in.PeekKind(); next == jsontext.KindString {
-			if err := w.beside(&beside, kind, inner); err != nil {
+			if err := w.stringBesideName(&beside, kind, inner); err != nil {
 				return err
 			}
 			continue
@@ -124,15 +124,15 @@ func (w *walker) container(kind jsontext.Kind, about sensitivity) error {
 func (w *walker) key(beside *neighbour) (sensitivity, error) {
 	quoted, err := w.in.ReadValue()
 	if err != nil {
-		return kept, readError(err)
+		return notSecret, readError(err)
 	}
 	beside.at(quoted)
 	if !suspicious(quoted) && !holdsStem(quoted) {
-		return kept, w.out.WriteValue(quoted)
+		return notSecret, w.out.WriteValue(quoted)
 	}
 	plain, err := jsontext.AppendUnquote(nil, quoted)
 	if err != nil {
-		return kept, readError(err)
+		return notSecret, readError(err)
 	}
 	key := string(plain)
 	shown := Text(key)
@@ -161,7 +161,7 @@ func (w *walker) scalar(kind jsontext.Kind, about sensitivity) error {
 }
 
 func (w *walker) string(quoted []byte, about sensitivity) error {
-	if about == kept && !suspicious(quoted) {
+	if about == notSecret && !suspicious(quoted) {
 		return w.out.WriteValue(quoted)
 	}
 	plain, err := jsontext.AppendUnquote(nil, quoted)
@@ -169,7 +169,7 @@ func (w *walker) string(quoted []byte, about sensitivity) error {
 		return readError(err)
 	}
 	text := string(plain)
-	if about != kept && text != "" {
+	if about != notSecret && text != "" {
 		return w.out.WriteToken(jsontext.String(Mark))
 	}
 	if shown := Text(text); shown != text {

@@ -39,7 +39,7 @@ type PolicyStats struct {
 	Calls, Allowed, Denied int64
 	Average, P50, P95      float64 // milliseconds
 	TopRules               []Count
-	Shadow                 ShadowFigures
+	Shadow                 ShadowStats
 }
 
 // UsageItem is the usage of one model, tool or session.
@@ -51,11 +51,11 @@ type UsageItem struct {
 // firstHour is the bucket an aggregate over days begins with: the full hour at
 // or before now less the days, but nothing that retention has removed.
 func (s *Service) firstHour(days int) int64 {
-	return max(floor(database.Micros(s.since(days)), hourMicros), s.keptFrom()*24)
+	return max(floor(database.Micros(s.since(days)), hourMicros), s.firstKeptDay()*24)
 }
 
 // keptFrom is the first day that retention keeps.
-func (s *Service) keptFrom() int64 { return receivedDay(database.Micros(s.db.Now().Add(-s.keep))) }
+func (s *Service) firstKeptDay() int64 { return receivedDay(database.Micros(s.db.Now().Add(-s.keep))) }
 
 // Summary is the overview of the last days.
 func (s *Service) Summary(ctx context.Context, orgID string, days int) (sum Summary, err error) {
@@ -119,7 +119,7 @@ func scanSums(row database.Scanner, before ...any) (Usage, error) {
 	}
 	var total [5]int64
 	for i := range total {
-		const bound = decode.Most / sumUnit
+		const bound = decode.MaxSum / sumUnit
 		total[i] = decode.Saturate(min(max(high[i], -bound), bound)*sumUnit, low[i])
 	}
 	return Usage{

@@ -57,7 +57,7 @@ const MaxArrivals = 500
 // remember how far they are; a Follower tells things at once.
 func (s *Service) Arrived(ctx context.Context, orgID string, after Cursor, limit int) ([]Arrival, Cursor, error) {
 	settled := s.db.Now().Add(-settleTime)
-	found, err := s.landings(ctx, orgID, after, settled, min(max(limit, 1), MaxArrivals))
+	found, err := s.findArrivals(ctx, orgID, after, settled, min(max(limit, 1), MaxArrivals))
 	if err != nil || len(found) == 0 {
 		return nil, after, err
 	}
@@ -69,18 +69,18 @@ func (s *Service) Arrived(ctx context.Context, orgID string, after Cursor, limit
 }
 
 // landing is an arrival of which only the row is known.
-type landing struct {
+type arrivalRow struct {
 	Cursor
 	grew        bool
 	after, last int64
 }
 
 // landings finds what arrived after a place and not after an instant.
-func (s *Service) landings(
+func (s *Service) findArrivals(
 	ctx context.Context, orgID string, after Cursor, until time.Time, limit int,
-) ([]landing, error) {
+) ([]arrivalRow, error) {
 	at, end := after.micros(), database.Micros(until)
-	found, err := database.Collect(ctx, s.db, scanLanding, landingQuery,
+	found, err := database.Collect(ctx, s.db, scanArrivalRow, arrivalQuery,
 		orgID, at, after.Row, end, limit, receivedDay(at), at<<tagBits, (at+1)<<tagBits, (end+1)<<tagBits)
 	if err != nil {
 		return nil, fmt.Errorf("find what arrived: %w", err)
@@ -90,7 +90,7 @@ func (s *Service) landings(
 
 // landingQuery finds new traces by their keys, which tell when they came, and what
 // others got later by the rows that say so.
-const landingQuery = `
+const arrivalQuery = `
 	SELECT at, trace_pk, first_seq - 1, last_seq, grew
 	FROM (
 		SELECT * FROM (
@@ -112,7 +112,7 @@ const landingQuery = `
 	ORDER BY at, trace_pk
 	LIMIT $5`
 
-func scanLanding(row database.Scanner) (l landing, err error) {
+func scanArrivalRow(row database.Scanner) (l arrivalRow, err error) {
 	var at int64
 	var grew int
 	err = row.Scan(&at, &l.Row, &l.after, &l.last, &grew)
@@ -122,7 +122,7 @@ func scanLanding(row database.Scanner) (l landing, err error) {
 
 // arrivals reads the traces of what was found, in its order, but for those that
 // retention has removed meanwhile.
-func (s *Service) arrivals(ctx context.Context, orgID string, found []landing) ([]Arrival, error) {
+func (s *Service) arrivals(ctx context.Context, orgID string, found []arrivalRow) ([]Arrival, error) {
 	days, rows := map[int64]bool{}, map[int64]bool{}
 	args := []any{orgID}
 	mark := func(seen map[int64]bool, value int64) string {
@@ -140,7 +140,7 @@ func (s *Service) arrivals(ctx context.Context, orgID string, found []landing) (
 		}
 	}
 	query := fmt.Sprintf(`SELECT %s FROM trace WHERE org_id = $1 AND received_day IN (%s) AND pk IN (%s)`,
-		tellSelect, strings.Join(dayMarks, ", "), strings.Join(rowMarks, ", "))
+		arrivalSelect, strings.Join(dayMarks, ", "), strings.Join(rowMarks, ", "))
 	traces, err := database.Collect(ctx, s.db, scanTrace, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read what arrived: %w", err)
@@ -220,7 +220,7 @@ func (s *Service) ArrivedSpans(ctx context.Context, a *Arrival, after int64, lim
 
 // grew notes that a trace got spans, for those who follow. They are numbered by
 // their receipt, behind all that the trace had.
-func (s *Service) grew(ctx context.Context, tx *database.Tx, orgID string, day, pk, first, last int64) error {
+func (s *Service) recordGrowth(ctx context.Context, tx *database.Tx, orgID string, day, pk, first, last int64) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO trace_growth (org_id, at, trace_pk, received_day, first_seq, last_seq)
 		VALUES ($1, $2, $3, $4, $5, $6)`, orgID, receivedAt(last), pk, day, first, last)

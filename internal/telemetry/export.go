@@ -107,7 +107,7 @@ func (e *TraceExport) All(ctx context.Context) iter.Seq2[*ExportedTrace, error] 
 					}
 				}
 				e.after = page.Cursor{List: traceList, Scope: e.orgID, Micros: t.startMicros, ID: t.ID}
-				if e.isFirst(t) && !yield(t, nil) {
+				if e.isNew(t) && !yield(t, nil) {
 					return
 				}
 				traces[i] = nil // its spans may be many
@@ -120,7 +120,7 @@ func (e *TraceExport) All(ctx context.Context) iter.Seq2[*ExportedTrace, error] 
 func (e *TraceExport) Cursor() string { return e.after.Encode() }
 
 // isFirst reports whether a trace was not given before.
-func (e *TraceExport) isFirst(t *ExportedTrace) bool {
+func (e *TraceExport) isNew(t *ExportedTrace) bool {
 	if t.growth == notGrowing || e.rootless[t.ID] {
 		return t.growth == notGrowing
 	}
@@ -312,7 +312,7 @@ func (e *SessionExport) All(ctx context.Context) iter.Seq2[*Session, error] {
 			}
 			for i := range sessions {
 				e.after = page.Cursor{List: sessionExport, Scope: e.orgID, ID: sessions[i].ID}
-				if e.wants(&sessions[i]) && !yield(&sessions[i], nil) {
+				if e.matches(&sessions[i]) && !yield(&sessions[i], nil) {
 					return
 				}
 			}
@@ -323,7 +323,7 @@ func (e *SessionExport) All(ctx context.Context) iter.Seq2[*Session, error] {
 	}
 }
 
-func (e *SessionExport) wants(x *Session) bool {
+func (e *SessionExport) matches(x *Session) bool {
 	f := e.filter
 	return database.Micros(x.LastActivityAt) >= e.since &&
 		(f.Status == "" || f.Status == x.Status) &&

@@ -26,8 +26,8 @@ type Follower struct {
 	orgID   string
 	filter  ArrivalFilter
 	newest  Cursor
-	told    map[Cursor]bool
-	looked  Cursor // how far the present look is; zero: none is under way
+	seen    map[Cursor]bool
+	scanned Cursor // how far the present look is; zero: none is under way
 }
 
 // ArrivalFilter says which traces are told. What is empty does not narrow.
@@ -43,11 +43,11 @@ type ArrivalFilter struct {
 func (s *Service) Follow(ctx context.Context, orgID string, filter ArrivalFilter) (*Follower, error) {
 	f := s.Resume(orgID, filter, Cursor{At: s.db.Now()})
 	for {
-		fresh, err := f.untold(ctx, MaxArrivals)
+		fresh, err := f.unseen(ctx, MaxArrivals)
 		if err != nil || len(fresh) == 0 {
 			return f, err
 		}
-		f.tell(fresh)
+		f.markSeen(fresh)
 	}
 }
 
@@ -59,7 +59,7 @@ func (s *Service) Resume(orgID string, filter ArrivalFilter, after Cursor) *Foll
 		orgID:   orgID,
 		filter:  filter,
 		newest:  after,
-		told:    map[Cursor]bool{},
+		seen:    map[Cursor]bool{},
 	}
 }
 
@@ -70,7 +70,7 @@ func (f *Follower) Cursor() Cursor { return f.newest }
 // pass the filter; more tells that it did not come to the end. Attributes and tags
 // are left out: they can be large, and who wants them reads the trace.
 func (f *Follower) Next(ctx context.Context, limit int) (arrived []Arrival, more bool, err error) {
-	fresh, err := f.untold(ctx, min(max(limit, 1), MaxArrivals))
+	fresh, err := f.unseen(ctx, min(max(limit, 1), MaxArrivals))
 	if err != nil || len(fresh) == 0 {
 		return nil, false, err
 	}
@@ -79,7 +79,7 @@ func (f *Follower) Next(ctx context.Context, limit int) (arrived []Arrival, more
 		return nil, false, err
 	}
 	for i := range all {
-		fits, err := f.fits(ctx, &all[i])
+		fits, err := f.matches(ctx, &all[i])
 		if err != nil {
 			return nil, false, err
 		}
@@ -87,30 +87,30 @@ func (f *Follower) Next(ctx context.Context, limit int) (arrived []Arrival, more
 			arrived = append(arrived, all[i])
 		}
 	}
-	f.tell(fresh)
+	f.markSeen(fresh)
 	return arrived, true, nil
 }
 
 // tellSelect is traceSelect without what can be large.
-const tellSelect = `received_day, pk, id, COALESCE(session_id, ''), name, start_time, end_time, duration_ms, status, COALESCE(user_id, ''),
+const arrivalSelect = `received_day, pk, id, COALESCE(session_id, ''), name, start_time, end_time, duration_ms, status, COALESCE(user_id, ''),
 	agent_id, product, source, '{}', '[]', input_preview, output_preview,
 	input_tokens, output_tokens, cache_read, cache_write, cost_nanos, span_count, error_count, growth`
 
 // untold finds what was not told yet, in order, at most so many. A look that finds
 // more goes on there the next time: one that came late is found by the next look.
-func (f *Follower) untold(ctx context.Context, limit int) (fresh []landing, err error) {
+func (f *Follower) unseen(ctx context.Context, limit int) (fresh []arrivalRow, err error) {
 	// Replicas' clocks differ: what is dated a little ahead is there too.
 	until := f.service.db.Now().Add(time.Hour)
-	if f.looked == (Cursor{}) {
-		f.looked.At = f.newest.At.Add(-f.service.overlap())
+	if f.scanned == (Cursor{}) {
+		f.scanned.At = f.newest.At.Add(-f.service.overlap())
 	}
 	for {
-		found, err := f.service.landings(ctx, f.orgID, f.looked, until, MaxArrivals)
+		found, err := f.service.findArrivals(ctx, f.orgID, f.scanned, until, MaxArrivals)
 		if err != nil {
 			return nil, err
 		}
 		for _, l := range found {
-			if f.looked = l.Cursor; !f.told[l.Cursor] {
+			if f.scanned = l.Cursor; !f.seen[l.Cursor] {
 				fresh = append(fresh, l)
 			}
 			if len(fresh) == limit {
@@ -118,17 +118,17 @@ func (f *Follower) untold(ctx context.Context, limit int) (fresh []landing, err 
 			}
 		}
 		if len(found) < MaxArrivals {
-			f.looked = Cursor{}
+			f.scanned = Cursor{}
 			return fresh, nil
 		}
 	}
 }
 
 // tell remembers what was told, as far as a look will come across it again.
-func (f *Follower) tell(fresh []landing) {
+func (f *Follower) markSeen(fresh []arrivalRow) {
 	before := f.newest
 	for _, l := range fresh {
-		f.told[l.Cursor] = true
+		f.seen[l.Cursor] = true
 		if l.Compare(f.newest) > 0 {
 			f.newest = l.Cursor
 		}
@@ -137,14 +137,14 @@ func (f *Follower) tell(fresh []landing) {
 		return
 	}
 	from := f.newest.At.Add(-f.service.overlap())
-	for place := range f.told {
+	for place := range f.seen {
 		if place.At.Before(from) {
-			delete(f.told, place)
+			delete(f.seen, place)
 		}
 	}
 }
 
-func (f *Follower) fits(ctx context.Context, a *Arrival) (bool, error) {
+func (f *Follower) matches(ctx context.Context, a *Arrival) (bool, error) {
 	for _, want := range []struct{ wanted, is string }{
 		{f.filter.AgentID, a.AgentID}, {f.filter.SessionID, a.SessionID}, {f.filter.Name, a.Name},
 		{f.filter.Status, a.Status},
@@ -156,11 +156,11 @@ func (f *Follower) fits(ctx context.Context, a *Arrival) (bool, error) {
 	if f.filter.Tool == "" {
 		return true, nil
 	}
-	return f.service.uses(ctx, a, f.filter.Tool)
+	return f.service.usesTool(ctx, a, f.filter.Tool)
 }
 
 // uses reports whether a span that came with an arrival is of a tool.
-func (s *Service) uses(ctx context.Context, a *Arrival, tool string) (found bool, err error) {
+func (s *Service) usesTool(ctx context.Context, a *Arrival, tool string) (found bool, err error) {
 	if !storable(tool) {
 		return false, nil
 	}

@@ -101,11 +101,11 @@ func movePosition(ctx context.Context, tx *database.Tx, orgID string, from, to P
 func (s *Service) grow(ctx context.Context, tx *database.Tx, orgID string, g *GrowingTrace) error {
 	batch := g.batch()
 	first := s.keys.take(database.Micros(tx.Now()), len(batch.Spans)+1)
-	s.number(batch, first)
+	s.numberSpans(batch, first)
 	last := first + int64(len(batch.Spans)) // the trace's own: it is there with its last span
-	for range maxLookalikes {
+	for range maxIDCollisions {
 		fresh, err := s.claimOne(ctx, tx, orgID, freshBatch{
-			readyBatch: readied(batch, ownProduct), pk: s.keys.at(last), day: receivedDay(last),
+			readyBatch: newReadyBatch(batch, ownProduct), pk: s.keys.at(last), day: receivedDay(last),
 		})
 		if err != nil || fresh {
 			return err
@@ -121,7 +121,7 @@ func (s *Service) grow(ctx context.Context, tx *database.Tx, orgID string, g *Gr
 	}
 	batch.Trace.ID = database.NewID()
 	fresh, err := s.claimOne(ctx, tx, orgID, freshBatch{
-		readyBatch: readied(batch, ownProduct), pk: s.keys.at(last), day: receivedDay(last),
+		readyBatch: newReadyBatch(batch, ownProduct), pk: s.keys.at(last), day: receivedDay(last),
 	})
 	if err == nil && !fresh {
 		err = errors.New("an id that nobody could foresee is taken")
@@ -130,7 +130,7 @@ func (s *Service) grow(ctx context.Context, tx *database.Tx, orgID string, g *Gr
 }
 
 // number gives the spans of a batch the keys from an instant on, which take gave.
-func (s *Service) number(b *decode.Batch, first int64) {
+func (s *Service) numberSpans(b *decode.Batch, first int64) {
 	for i := range b.Spans {
 		b.Spans[i].Key = s.keys.at(first + int64(i))
 	}
@@ -140,7 +140,7 @@ func (s *Service) number(b *decode.Batch, first int64) {
 // would: its id can be computed by whoever knows what it is of. A client's trace
 // never grows, so that the next id is taken. Who takes them all does so to have
 // nothing told: what comes then stands in traces of random ids, one for each time.
-const maxLookalikes = 8
+const maxIDCollisions = 8
 
 // batch is the trace as ingest knows it.
 func (g *GrowingTrace) batch() *decode.Batch {
@@ -208,7 +208,7 @@ func bounded(text string) string {
 
 // asGrown gives a stored span back what only those have that came by themselves:
 // they stand behind all that a client can send.
-func asGrown(s *decode.Span, seq int64, end *int64) {
+func restoreGrown(s *decode.Span, seq int64, end *int64) {
 	if seq < decode.MaxSpans {
 		return
 	}
@@ -274,7 +274,7 @@ func (s *Service) extend(ctx context.Context, tx *database.Tx, orgID string, t *
 	if err != nil {
 		return err
 	}
-	s.number(more, s.keys.take(max(database.Micros(tx.Now()), had+1), len(more.Spans)))
+	s.numberSpans(more, s.keys.take(max(database.Micros(tx.Now()), had+1), len(more.Spans)))
 	figures := s.tallyIn(tx, orgID)
 	for i := range more.Spans {
 		figures.addSpan(&more.Spans[i], "", receivedAt(more.Spans[i].Key))
@@ -293,8 +293,9 @@ func (s *Service) extend(ctx context.Context, tx *database.Tx, orgID string, t *
 	if err != nil {
 		return err
 	}
-	if err := s.grew(ctx, tx, orgID, t.day, t.pk, more.Spans[0].Key, more.Spans[len(more.Spans)-1].Key); err != nil {
+	if err := s.recordGrowth(ctx, tx, orgID, t.day, t.pk, more.Spans[0].Key,
+		more.Spans[len(more.Spans)-1].Key); err != nil {
 		return err
 	}
-	return insertSpans(ctx, tx, []freshBatch{{readyBatch: readied(more, ownProduct), pk: t.pk, day: t.day}})
+	return insertSpans(ctx, tx, []freshBatch{{readyBatch: newReadyBatch(more, ownProduct), pk: t.pk, day: t.day}})
 }

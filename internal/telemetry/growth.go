@@ -91,7 +91,7 @@ func newReadyFragment(f *Fragment, spans []decode.Span) readyFragment {
 	for i := range spans {
 		b.Trace.Count(&spans[i])
 	}
-	r := readyFragment{readyBatch: readied(b, f.Product), isRooted: f.Rooted}
+	r := readyFragment{readyBatch: newReadyBatch(b, f.Product), isRooted: f.Rooted}
 	if r.growth = rootless; f.Rooted {
 		r.growth = rooted
 	}
@@ -106,7 +106,7 @@ func (s *Service) addFragments(
 	now := database.Micros(tx.Now())
 	for i := range slice {
 		batches[i] = slice[i].readyBatch
-		s.giveKeys(batches[i], now)
+		s.assignKeys(batches[i], now)
 	}
 	fresh, err := s.claim(ctx, tx, orgID, batches, now)
 	if err != nil {
@@ -137,7 +137,7 @@ func (s *Service) addFragments(
 
 // giveKeys gives the spans of a batch their places: in the order they are received,
 // behind all that a client can choose.
-func (s *Service) giveKeys(b readyBatch, now int64) {
+func (s *Service) assignKeys(b readyBatch, now int64) {
 	first := s.keys.take(now, len(b.batch.Spans))
 	for i := range b.batch.Spans {
 		key := s.keys.at(first + int64(i))
@@ -159,7 +159,7 @@ func (s *Service) addToTrace(
 	case stored.spans >= decode.MaxGrownSpans:
 		return freshBatch{}, Added{Full: len(f.batch.Spans)}, nil
 	}
-	rest, err := unknown(ctx, tx, stored, f.readyBatch)
+	rest, err := withoutKnown(ctx, tx, stored, f.readyBatch)
 	if err != nil {
 		return freshBatch{}, Added{}, err
 	}
@@ -167,14 +167,14 @@ func (s *Service) addToTrace(
 	if added.Stored == 0 {
 		return freshBatch{}, added, nil
 	}
-	if err := s.numberBehind(ctx, tx, stored, rest); err != nil {
+	if err := s.renumber(ctx, tx, stored, rest); err != nil {
 		return freshBatch{}, Added{}, err
 	}
 	if err := s.extendGrown(ctx, tx, orgID, stored, rest, f.isRooted); err != nil {
 		return freshBatch{}, Added{}, err
 	}
 	spans := rest.batch.Spans
-	if err := s.grew(ctx, tx, orgID, stored.day, stored.pk, spans[0].Key, spans[len(spans)-1].Key); err != nil {
+	if err := s.recordGrowth(ctx, tx, orgID, stored.day, stored.pk, spans[0].Key, spans[len(spans)-1].Key); err != nil {
 		return freshBatch{}, Added{}, err
 	}
 	return freshBatch{readyBatch: rest, pk: stored.pk, day: stored.day}, added, nil
@@ -183,10 +183,10 @@ func (s *Service) addToTrace(
 // numberBehind numbers spans anew where the trace has some with their numbers or
 // later ones: another server was faster, or its clock is ahead. Those who follow
 // take what came with a growth by its numbers.
-func (s *Service) numberBehind(ctx context.Context, tx *database.Tx, stored *grownTrace, more readyBatch) error {
+func (s *Service) renumber(ctx context.Context, tx *database.Tx, stored *grownTrace, more readyBatch) error {
 	had, err := lastNumber(ctx, tx, stored.day, stored.pk)
 	if err == nil && receivedAt(more.batch.Spans[0].Key) <= had {
-		s.giveKeys(more, had+1)
+		s.assignKeys(more, had+1)
 	}
 	return err
 }
@@ -214,7 +214,7 @@ func (s *Service) extendGrown(
 				return err
 			}
 		}
-		figures.prolongSession(&stored.trace, &after.trace, more)
+		figures.extendSession(&stored.trace, &after.trace, more)
 	}
 	return after.update(ctx, tx, after.growth != stored.growth)
 }

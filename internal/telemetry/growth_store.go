@@ -52,7 +52,7 @@ func ignoreNoRows(err error) error {
 }
 
 // unknown is a batch without the spans that the trace has already, counted anew.
-func unknown(ctx context.Context, tx *database.Tx, stored *grownTrace, b readyBatch) (readyBatch, error) {
+func withoutKnown(ctx context.Context, tx *database.Tx, stored *grownTrace, b readyBatch) (readyBatch, error) {
 	known := map[string]bool{}
 	for some := range slices.Chunk(b.batch.Spans, readAtOnce) {
 		args := []any{stored.day, stored.pk}
@@ -100,8 +100,9 @@ func (g *grownTrace) update(ctx context.Context, tx *database.Tx, rootCame bool)
 			span_count = $15, error_count = $16, growth = $17, attributes = COALESCE($18, attributes),
 			input_preview = COALESCE($19, input_preview), output_preview = COALESCE($20, output_preview)
 		WHERE received_day = $21 AND pk = $22`,
-		null(t.SessionID), t.Name, t.Start, known(t.End), known(t.DurationMs), durationClass(t.DurationMs), t.Status,
-		null(t.UserID), t.AgentID, t.Usage.Input, t.Usage.Output, t.Usage.CacheRead, t.Usage.CacheWrite,
+		textOrNull(t.SessionID), t.Name, t.Start, intOrNull(t.End), intOrNull(t.DurationMs),
+		durationClass(t.DurationMs), t.Status,
+		textOrNull(t.UserID), t.AgentID, t.Usage.Input, t.Usage.Output, t.Usage.CacheRead, t.Usage.CacheWrite,
 		t.Usage.CostNanos,
 		g.spans, t.Errors, g.growth, attributes, input, output, g.day, g.pk)
 	return err
@@ -156,7 +157,7 @@ func (t *tally) joinSession(ctx context.Context, tx *database.Tx, stored *grownT
 
 // prolongSession folds more of a trace into its session: all of it where the trace
 // joins the session only now.
-func (t *tally) prolongSession(before, after *decode.Trace, more readyBatch) {
+func (t *tally) extendSession(before, after *decode.Trace, more readyBatch) {
 	touch := func(part decode.Trace) *sessionChange {
 		part.SessionID, part.UserID, part.AgentID = after.SessionID, after.UserID, after.AgentID
 		return t.touchSession(&part, more.product, receivedAt(more.batch.Spans[0].Key))

@@ -92,7 +92,7 @@ func (s *Service) read(r Request, product string, result *Result) iter.Seq[[]rea
 				}
 				slice, spans = nil, 0
 			}
-			slice, spans = append(slice, readied(&b, product)), spans+size
+			slice, spans = append(slice, newReadyBatch(&b, product)), spans+size
 		}
 		if len(slice) > 0 {
 			yield(slice)
@@ -158,7 +158,7 @@ type readyBatch struct {
 	spanRows [][]any
 }
 
-func readied(b *decode.Batch, product string) readyBatch {
+func newReadyBatch(b *decode.Batch, product string) readyBatch {
 	return readyBatch{batch: b, product: product, spanRows: spanRows(b)}
 }
 

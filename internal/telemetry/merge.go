@@ -45,7 +45,7 @@ func (s *Service) MergeWriters(ctx context.Context) error {
 			return fmt.Errorf("merge %s: %w", r.table, err)
 		}
 	}
-	if err := s.forgetWriters(ctx, dead); err != nil {
+	if err := s.deleteDeadWriters(ctx, dead); err != nil {
 		return fmt.Errorf("forget dead writers: %w", err)
 	}
 	return nil
@@ -143,7 +143,7 @@ func scanAny(row database.Scanner, width int) ([]any, error) {
 
 // forgetWriters removes those that left nothing and will not come back. The last
 // number stays, because the next one is counted from it.
-func (s *Service) forgetWriters(ctx context.Context, dead string) error {
+func (s *Service) deleteDeadWriters(ctx context.Context, dead string) error {
 	return s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		_, err := tx.Exec(ctx,
 			fmt.Sprintf(`DELETE FROM writer WHERE id IN (%s) AND seen_at < $1 AND id < (SELECT MAX(id) FROM writer)`,

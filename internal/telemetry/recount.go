@@ -104,7 +104,7 @@ func readSpans(ctx context.Context, r database.Reader, traces []*countedTrace) e
 			&s.Usage.Input, &s.Usage.Output, &s.Usage.CacheRead, &s.Usage.CacheWrite, &s.Usage.CostNanos,
 			&s.PolicyID, &s.PolicyName, &s.Decision, &s.RuleID)
 		s.DurationMs = optional(duration)
-		asGrown(&s, seq, optional(end))
+		restoreGrown(&s, seq, optional(end))
 		if t := byKey[pk]; t != nil {
 			t.batch.Spans = append(t.batch.Spans, s)
 			t.batch.Trace.Count(&s)
@@ -152,7 +152,7 @@ func (s *Service) Rebuild(ctx context.Context) error {
 		for _, orgID := range slices.Sorted(maps.Keys(counted)) {
 			t := counted[orgID]
 			t.sessions, t.models = nil, nil // those are kept, not counted anew
-			t.forget(s.keptFrom() * 24)
+			t.dropBefore(s.firstKeptDay() * 24)
 			if err := s.flush(ctx, tx, orgID, t); err != nil {
 				return err
 			}
@@ -190,13 +190,13 @@ func emptyRollups(ctx context.Context, tx *database.Tx) error {
 }
 
 // forgetMinutes drops those before the first that is kept for sure.
-func (t *tally) forgetMinutes(first int64) {
+func (t *tally) dropMinutesBefore(first int64) {
 	maps.DeleteFunc(t.minutes, func(bucket, _ int64) bool { return bucket < first })
 }
 
 // forget drops what happened before the first kept hour: a trace may be received
 // long after it happened, and its figures are not kept longer than others.
-func (t *tally) forget(hour int64) {
+func (t *tally) dropBefore(hour int64) {
 	maps.DeleteFunc(t.traces, func(bucket int64, _ *traceCell) bool { return bucket < hour })
 	maps.DeleteFunc(t.minutes, func(bucket, _ int64) bool { return bucket < hour*60 })
 	maps.DeleteFunc(t.active, func(bucket, _ int64) bool { return bucket < hour })

@@ -94,7 +94,7 @@ func nextRun(now time.Time) time.Time {
 // Retain removes traces received before the first kept day (00:00 UTC), sessions
 // last active before it, and the figures of those hours. A dry run only counts.
 func (s *Service) Retain(ctx context.Context, dryRun bool) (Removed, error) {
-	day := s.keptFrom()
+	day := s.firstKeptDay()
 	removed := Removed{Before: database.Time(day * dayMicros)}
 	const traces = `SELECT count(*) FROM trace_key WHERE received_day < $1`
 	if err := s.db.QueryRow(ctx, traces, day).Scan(&removed.Traces); err != nil {
@@ -108,7 +108,7 @@ func (s *Service) Retain(ctx context.Context, dryRun bool) (Removed, error) {
 		return removed, nil
 	}
 	for _, step := range []func(context.Context, int64) error{
-		s.removeTraces, s.removeFigures, s.removeSessions, s.freeSpace,
+		s.removeTraces, s.removeRollups, s.removeSessions, s.freeSpace,
 	} {
 		if err := step(ctx, day); err != nil {
 			return Removed{}, fmt.Errorf("retention: %w", err)
@@ -141,7 +141,7 @@ func (s *Service) deleteTraces(ctx context.Context, day int64) error {
 			if more = len(keys) > 0; err != nil || !more {
 				return err
 			}
-			if long, err := shorten(ctx, tx, keys[0]); err != nil || long {
+			if long, err := deleteSomeSpans(ctx, tx, keys[0]); err != nil || long {
 				return err // the rest of it is next
 			}
 			list := marks(1, len(keys))
@@ -160,7 +160,7 @@ func (s *Service) deleteTraces(ctx context.Context, day int64) error {
 
 // shorten removes some spans of a trace, and tells whether there may be more than one
 // change removes: a trace that grew may have very many.
-func shorten(ctx context.Context, tx *database.Tx, trace any) (isLong bool, err error) {
+func deleteSomeSpans(ctx context.Context, tx *database.Tx, trace any) (isLong bool, err error) {
 	removed, err := tx.Exec(ctx, `
 		DELETE FROM span
 		WHERE (trace_pk, seq) IN (SELECT trace_pk, seq FROM span WHERE trace_pk = $1 ORDER BY seq LIMIT $2)`, trace,
@@ -220,16 +220,16 @@ func (s *Service) dropPartitions(ctx context.Context, day int64) error {
 }
 
 // keptMinute is the first minute that retention keeps.
-func (s *Service) keptMinute() int64 {
+func (s *Service) firstKeptMinute() int64 {
 	return floor(database.Micros(s.db.Now()), minuteMicros) - keepMinutes
 }
 
-func (s *Service) removeFigures(ctx context.Context, day int64) error {
+func (s *Service) removeRollups(ctx context.Context, day int64) error {
 	hour := day * 24
 	for _, r := range rollups {
 		before := hour
 		if r.perHour > 1 {
-			before = s.keptMinute()
+			before = s.firstKeptMinute()
 		}
 		if err := s.deleteSlices(ctx, r.table, r.rowKey(), "bucket < $1", before); err != nil {
 			return err

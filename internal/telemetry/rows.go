@@ -19,7 +19,7 @@ func plus(table string, columns ...string) string {
 			WHEN excluded.%[2]s > 0 AND %[1]s.%[2]s > %[3]d - excluded.%[2]s THEN %[3]d
 			WHEN excluded.%[2]s < 0 AND %[1]s.%[2]s < -%[3]d - excluded.%[2]s THEN -%[3]d
 			ELSE %[1]s.%[2]s + excluded.%[2]s END`,
-			table, column, decode.Most))
+			table, column, decode.MaxSum))
 	}
 	return strings.Join(sets, ", ")
 }
@@ -63,9 +63,10 @@ func insertTraces(ctx context.Context, tx *database.Tx, orgID string, fresh []fr
 	for i, f := range fresh {
 		t := &f.batch.Trace
 		rows[i] = []any{
-			f.day, f.pk, orgID, t.ID, null(t.SessionID), t.Name, t.Start, known(t.End), known(t.DurationMs),
+			f.day, f.pk, orgID, t.ID, textOrNull(t.SessionID), t.Name, t.Start, intOrNull(t.End),
+			intOrNull(t.DurationMs),
 			durationClass(t.DurationMs),
-			t.Status, null(t.UserID), t.AgentID, f.product, t.Source, t.Attributes, t.Tags, t.Input, t.Output,
+			t.Status, textOrNull(t.UserID), t.AgentID, f.product, t.Source, t.Attributes, t.Tags, t.Input, t.Output,
 			t.Usage.Input, t.Usage.Output, t.Usage.CacheRead, t.Usage.CacheWrite, t.Usage.CostNanos,
 			int64(len(f.batch.Spans)), t.Errors, f.growth,
 		}
@@ -94,11 +95,14 @@ func spanRows(b *decode.Batch) [][]any {
 	for i := range b.Spans {
 		s, from := &b.Spans[i], len(values)
 		values = append(values,
-			nil, nil, sequence(s, i), s.ID, null(s.ParentID), null(s.SessionID), s.Kind, s.Name, s.Start, known(s.End),
-			known(s.DurationMs), s.Status, s.Attributes, null(s.Tool), null(s.Model), s.Usage.Input, s.Usage.Output,
+			nil, nil, sequence(s, i), s.ID, textOrNull(s.ParentID), textOrNull(s.SessionID), s.Kind, s.Name, s.Start,
+			intOrNull(s.End),
+			intOrNull(s.DurationMs), s.Status, s.Attributes, textOrNull(s.Tool), textOrNull(s.Model), s.Usage.Input,
+			s.Usage.Output,
 			s.Usage.CacheRead,
-			s.Usage.CacheWrite, s.Usage.CostNanos, null(s.PolicyID), null(s.PolicyName), null(s.Decision),
-			null(s.RuleID),
+			s.Usage.CacheWrite, s.Usage.CostNanos, textOrNull(s.PolicyID), textOrNull(s.PolicyName),
+			textOrNull(s.Decision),
+			textOrNull(s.RuleID),
 		)
 		rows[i] = values[from:len(values):len(values)]
 	}
@@ -127,7 +131,7 @@ func sequence(s *decode.Span, index int) int64 {
 }
 
 // known stores what is not there as NULL. A pointer would do, but costs reflection.
-func known(n *int64) any {
+func intOrNull(n *int64) any {
 	if n == nil {
 		return nil
 	}
@@ -135,7 +139,7 @@ func known(n *int64) any {
 }
 
 // null stores the empty string as NULL.
-func null(text string) any {
+func textOrNull(text string) any {
 	if text == "" {
 		return nil
 	}

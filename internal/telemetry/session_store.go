@@ -96,7 +96,8 @@ func sessionRows(orgID string, ids []string, t *tally) [][]any {
 			state = c.endState
 		}
 		rows = append(rows,
-			[]any{orgID, id, null(c.userID), c.agentID, c.product, c.startedAt, c.lastActivity, known(c.endedAt),
+			[]any{orgID, id, textOrNull(c.userID), c.agentID, c.product, c.startedAt, c.lastActivity,
+				intOrNull(c.endedAt),
 				c.endState, state,
 				c.traces, c.usage.Input, c.usage.Output, c.usage.CacheRead, c.usage.CacheWrite, c.usage.CostNanos})
 	}

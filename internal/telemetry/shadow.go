@@ -12,7 +12,7 @@ import (
 // ShadowPrefix is what the id of a policy stands behind in spans that tell what a
 // shadow of it would have said. These are counted as other policy calls are, under
 // that name; whoever counts denials leaves them out, for they denied nothing.
-const ShadowPrefix = decode.Shadow
+const ShadowPrefix = decode.ShadowPrefix
 
 // shadowArrow is between what was said and what would have been.
 const shadowArrow = ">"
@@ -27,7 +27,7 @@ func ShadowChange(active, would string) string {
 }
 
 // ShadowFigures are what the shadows of a policy would have said.
-type ShadowFigures struct {
+type ShadowStats struct {
 	Calls                        int64
 	Allowed, Asked, Held, Denied int64 // would have been
 	// WouldDeny are those of the denied that the active policies did not deny,
@@ -37,7 +37,7 @@ type ShadowFigures struct {
 }
 
 // shadow adds up what shadows of a policy said.
-func (s *Service) shadow(ctx context.Context, orgID, policyID string, from int64) (f ShadowFigures, err error) {
+func (s *Service) shadow(ctx context.Context, orgID, policyID string, from int64) (f ShadowStats, err error) {
 	err = each(ctx, s.db, func(row database.Scanner) error {
 		var change string
 		var calls int64
@@ -50,12 +50,12 @@ func (s *Service) shadow(ctx context.Context, orgID, policyID string, from int64
 		WHERE org_id = $1 AND policy_id = $2 AND bucket >= $3
 		GROUP BY rule_id`, orgID, ShadowPrefix+policyID, from)
 	if err != nil {
-		return ShadowFigures{}, fmt.Errorf("sum the shadows of a policy: %w", err)
+		return ShadowStats{}, fmt.Errorf("sum the shadows of a policy: %w", err)
 	}
 	return f, nil
 }
 
-func (f *ShadowFigures) add(change string, calls int64) {
+func (f *ShadowStats) add(change string, calls int64) {
 	active, would, ok := strings.Cut(change, shadowArrow)
 	if !ok {
 		return // it could not be asked

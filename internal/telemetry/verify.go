@@ -51,10 +51,10 @@ func (s *Service) Verify(ctx context.Context) ([]Difference, error) {
 				return fmt.Errorf("read the rollups of %s: %w", orgID, err)
 			}
 			for _, t := range []*tally{stored, counted[orgID]} {
-				t.forget(s.keptFrom() * 24)
-				t.forgetMinutes(s.keptMinute())
+				t.dropBefore(s.firstKeptDay() * 24)
+				t.dropMinutesBefore(s.firstKeptMinute())
 			}
-			differences = append(differences, compare(orgID, stored.figures(), counted[orgID].figures())...)
+			differences = append(differences, compare(orgID, stored.stats(), counted[orgID].stats())...)
 		}
 		return nil
 	})
@@ -82,7 +82,7 @@ func compare(orgID string, stored, rows map[string]string) []Difference {
 }
 
 // figures writes a tally down, one line a cell. A cell of nothing is no figure.
-func (t *tally) figures() map[string]string {
+func (t *tally) stats() map[string]string {
 	lines := map[string]string{}
 	for bucket, c := range t.traces {
 		if c.traces == 0 && c.errors == 0 && sketchText(c.durations) == "none" {

@@ -55,7 +55,7 @@ func (w *wireFacts) read(attributes raw) {
 // Shadow begins the ids under which Writ counts what policies in shadow would have
 // said. A client's span of such an id is kept, and counts for no policy: an agent
 // could otherwise make what people try out beside it look harmless.
-const Shadow = "writ:shadow:"
+const ShadowPrefix = "writ:shadow:"
 
 // facts reads a span's attributes. Those of a generation are checked; in other
 // kinds attributes are free-form, and one that is not what its name says is none.
@@ -69,7 +69,7 @@ func (c *checker) facts(kind string, attributes raw, prices *Prices) Facts {
 		Decision:   c.factText("attributes.decision", w.decision),
 		RuleID:     c.factText("attributes.matchedRuleId", w.ruleID),
 	}
-	if strings.HasPrefix(f.PolicyID, Shadow) {
+	if strings.HasPrefix(f.PolicyID, ShadowPrefix) {
 		f.PolicyID = ""
 	}
 	isGeneration := kind == KindGeneration

@@ -32,14 +32,14 @@ func (t *Trace) Merge(f *Fragment, rooted bool) {
 			t.AgentID = f.Trace.AgentID
 		}
 	case f.Rooted:
-		t.follow(&f.Trace)
+		t.adoptRoot(&f.Trace)
 	default:
 		t.widen(&f.Trace)
 	}
 }
 
 // follow has the trace be as its root says.
-func (t *Trace) follow(root *Trace) {
+func (t *Trace) adoptRoot(root *Trace) {
 	t.Name, t.Start, t.End, t.DurationMs, t.Status = root.Name, root.Start, root.End, root.DurationMs, root.Status
 	t.Attributes, t.Input, t.Output = root.Attributes, root.Input, root.Output
 	if root.AgentID != "" {

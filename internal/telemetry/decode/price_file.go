@@ -48,7 +48,7 @@ func ParsePrices(text []byte) (*Prices, error) {
 	}
 	var file priceFile
 	if err := json.Unmarshal(text, &file, json.RejectUnknownMembers(true)); err != nil {
-		return nil, misread(text, err)
+		return nil, describeError(text, err)
 	}
 	if _, err := time.Parse(time.DateOnly, file.Date); err != nil && file.Date != "" {
 		return nil, fmt.Errorf("price file: date must be like %s", time.DateOnly)

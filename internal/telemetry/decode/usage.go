@@ -33,15 +33,15 @@ func (u Usage) Negate() Usage {
 
 // Most is the largest sum kept: nine thousand million dollars in nanos. A row
 // that reached it stays there, where an overflow would fail the whole commit.
-const Most = int64(9e18)
+const MaxSum = int64(9e18)
 
 // Saturate is a+b, or the nearest sum that is kept.
 func Saturate(a, b int64) int64 {
 	switch {
-	case b > 0 && a > Most-b:
-		return Most
-	case b < 0 && a < -Most-b:
-		return -Most
+	case b > 0 && a > MaxSum-b:
+		return MaxSum
+	case b < 0 && a < -MaxSum-b:
+		return -MaxSum
 	}
 	return a + b
 }

@@ -78,32 +78,32 @@ var rules = []rule{
 		// commas, the other quote.
 		hints:   nameHints,
 		pattern: regexp.MustCompile(`(?i)(\b` + namesInText + quote + `[ \t]*(?:=|:)[ \t]*")((?:[^"\\]|\\.)+)(")`),
-		secret:  isGiven,
+		secret:  isRealValue,
 		keep:    1, keepEnd: 3,
 	},
 	{
 		hints:   nameHints,
 		pattern: regexp.MustCompile(`(?i)(\b` + namesInText + quote + `[ \t]*(?:=|:)[ \t]*')((?:[^'\\]|\\.)+)(')`),
-		secret:  isGiven,
+		secret:  isRealValue,
 		keep:    1, keepEnd: 3,
 	},
 	{
 		hints:   nameHints, // in JSON that stands in JSON
 		pattern: regexp.MustCompile(`(?i)(\b` + namesInText + quote + `[ \t]*(?:=|:)[ \t]*\\+")([^"\\]+)(\\+")`),
-		secret:  isGiven,
+		secret:  isRealValue,
 		keep:    1, keepEnd: 3,
 	},
 	{
 		hints:   nameHints,
 		pattern: regexp.MustCompile(`(?i)(--` + namesInText + `[ \t]+` + quote + `)([^\s"'\\,;&-][^\s"'\\,;&]*)`),
-		secret:  isGiven,
+		secret:  isRealValue,
 		keep:    1,
 	},
 	{
 		hints: nameHints,
 		pattern: regexp.MustCompile(`(?i)(\b` + namesInText + quote +
 			`[ \t]*(?:=|:)[ \t]*(?:(?:bearer|basic|token)[ \t]+)?` + quote + `)([^\s"'\\,;&]+)`),
-		secret: isGiven,
+		secret: isRealValue,
 		keep:   1,
 	},
 }
@@ -163,26 +163,26 @@ func isOpaque(word string) bool {
 }
 
 // notGiven are what stands for a value where none is given.
-var notGiven = set(
+var placeholders = set(
 	"true", "false", "null", "none", "nil", "undefined", "required", "optional", "string", "number", "boolean", "is",
 	"in", "the", "a",
 	"expired", "invalid", "missing", "valid", "revoked", "{", "[", "(", "***",
 )
 
 // longestNext is the length up to which a value that ends like a name is one.
-const longestNext = 64
+const maxNextName = 64
 
 // isGiven reports whether the value after a name is one: not a mark of ours,
 // a variable to be filled in, a placeholder, or the next name.
-func isGiven(groups []string) bool {
+func isRealValue(groups []string) bool {
 	name, value := strings.ToLower(groups[1]), groups[2]
 	if rest, ok := strings.CutPrefix(value, Mark); ok && strings.Trim(rest, ")]}.!?>") == "" {
 		return false
 	}
-	if notGiven[strings.ToLower(strings.TrimRight(value, ".)]}"))] {
+	if placeholders[strings.ToLower(strings.TrimRight(value, ".)]}"))] {
 		return false
 	}
-	if isNext(value) {
+	if isNextName(value) {
 		return false
 	}
 	if strings.HasPrefix(value, "$") && strings.IndexFunc(value, isNotVariable) < 0 {
@@ -197,9 +197,9 @@ func isGiven(groups []string) bool {
 // is: the search goes on inside what is not a value, and a long text of nothing but
 // names would be searched once for each of them. And only a name that says
 // something is one: base64 ends with = as well.
-func isNext(value string) bool {
+func isNextName(value string) bool {
 	name := strings.TrimRight(value, ":=")
-	return len(value) <= longestNext && name != value && nameSensitivity(name) != kept
+	return len(value) <= maxNextName && name != value && nameSensitivity(name) != notSecret
 }
 
 func isNotVariable(r rune) bool {
