@@ -12,32 +12,31 @@ import (
 
 // How much is sent at a time.
 const (
-	// fullParcel is the size at which no more spans are added. With one more of the
-	// largest it still is a request that package outbound sends.
+	// fullBatch is the size at which no more spans are added. With one more span of the largest size it is still a
+	// request that package outbound sends.
 	fullBatch = 180 << 10
-	maxSpans  = 500 // of one request
+	maxSpans  = 500 // in one request
 	readAhead = 100 // traces, spans or decisions that are read at a time
-	// maxPassed is how many traces are passed over in one step: the server's own,
-	// and those that have waited too long.
+	// maxPassed is how many traces one step skips: the server's own, and those that have waited too long.
 	maxPassed = 5_000
 )
 
-// Values of Position.Span below every number of a span.
+// Values of Position.Span below the number of every span.
 const (
 	nothingSent = int64(-2)
-	rootSent    = int64(-1) // the span that stands for the trace
+	rootSent    = int64(-1) // the span that stands for the whole trace
 )
 
-// parcel is the next piece of one kind that is to be sent, and what follows.
+// batch is what is sent next of one kind.
 type batch struct {
 	request   message.Request
 	decisions bool     // else traces
-	next      Position // once it is sent
+	next      Position // the position after it was sent
 	lost      int64    // traces or decisions that have waited too long
 	lostUntil time.Time
 }
 
-// isEmpty reports whether there is nothing to do at all.
+// isEmpty reports whether there is nothing to do.
 func (p *batch) isEmpty(f *Forwarding) bool { return p.request.Len() == 0 && p.next == f.Position }
 
 // lose counts something that has waited too long.
@@ -46,13 +45,13 @@ func (p *batch) lose(at time.Time) {
 	p.lostUntil = at
 }
 
-// full reports whether no more may be added.
+// full reports whether nothing more may be added.
 func (p *batch) full(limit int) bool {
 	return p.request.Len() >= limit || p.request.Size() >= fullBatch
 }
 
-// nextDecisions makes a parcel of up to limit decisions. One that holds any lost is
-// without others, so that losses are told even while nothing can be sent.
+// nextDecisions makes a batch of up to limit decisions. A batch with lost decisions holds nothing else, so that losses
+// are recorded even while nothing can be sent.
 func (s *Service) nextDecisions(ctx context.Context, f *Forwarding, limit int) (*batch, error) {
 	p := &batch{decisions: true, next: f.Position}
 	expired := s.db.Now().Add(-f.MaxAge)
@@ -80,9 +79,8 @@ func (s *Service) nextDecisions(ctx context.Context, f *Forwarding, limit int) (
 	}
 }
 
-// nextTraces makes a parcel of up to limit spans of traces. Traces in which Writ
-// shows its decisions are passed over: decisions are sent from the log. A long trace
-// goes in several parcels.
+// nextTraces makes a batch of up to limit spans of traces. It skips the traces in which Writ shows its decisions:
+// those are sent from the log. A long trace takes several batches.
 func (s *Service) nextTraces(ctx context.Context, f *Forwarding, limit int) (*batch, error) {
 	p := &batch{next: f.Position}
 	expired := s.db.Now().Add(-f.MaxAge)
@@ -113,13 +111,12 @@ func (s *Service) nextTraces(ctx context.Context, f *Forwarding, limit int) (*ba
 			}
 			p.next.Trace, p.next.Span = a.Cursor, nothingSent
 		}
-		p.next.Trace, p.next.Span = next, nothingSent // further than the last where some were removed
+		p.next.Trace, p.next.Span = next, nothingSent // beyond the last arrival, if some were removed
 	}
 	return p, nil
 }
 
-// addTrace adds what an arrival brought, from where the parcel stands, and reports
-// whether all of it is there.
+// addTrace adds the spans of an arrival, from the batch's position on, and reports whether all of them fit.
 func (s *Service) addTrace(
 	ctx context.Context, p *batch, a *telemetry.Arrival, content Content, limit int,
 ) (whole bool, err error) {

@@ -7,13 +7,12 @@ import (
 	"writ/internal/verdict"
 )
 
-// decisionService is what decisions are a part of.
+// decisionService is the service name of decisions.
 const decisionService = "writ"
 
-// decisionSpan is a decision about a tool call. It stands in the trace in which Writ
-// itself shows it. A denied call counts as failed, as it does in Writ. Its span has an
-// id that no span of a client can have: one with the same could take its place at a
-// receiver, and clients can compute the ids that Writ shows.
+// decisionSpan makes a span of a decision about a tool call, in the trace in which Writ itself shows it. A denied call
+// counts as failed, as it does in Writ. The span's id is one that no client's span can have: clients can compute the
+// ids that Writ shows, and a receiver could take a span with the same id for this one.
 func decisionSpan(d *decision.Record, content Content) *message.Span {
 	traceID, spanID := projection.IDs(d)
 	s := &message.Span{

@@ -12,16 +12,16 @@ import (
 
 // How sending is paced.
 const (
-	atOnce      = 16               // organizations that are sent for at a time
-	perTurn     = 200              // requests for one before others get their turn
-	turnTime    = 20 * time.Second // after which no further one is begun
-	leaseTime   = time.Minute      // longer than one try may take
-	dueLimit    = 1_000            // organizations looked at in one pass
-	pollEvery   = 2 * time.Second  // for what waits, on every replica
-	releaseTime = 3 * time.Second  // to give leases back at the end
+	atOnce      = 16               // organizations at a time
+	perTurn     = 200              // requests for one organization before it is another's turn
+	turnTime    = 20 * time.Second // after which a turn starts no further request
+	leaseTime   = time.Minute      // longer than one attempt may take
+	dueLimit    = 1_000            // organizations per poll
+	pollEvery   = 2 * time.Second  // on every replica
+	releaseTime = 3 * time.Second  // to release a lease at shutdown
 )
 
-// turns are handed out at organizations: each has one collector.
+// dispatcher gives each organization turns: each has one collector.
 func (s *Service) dispatcher() *dispatch.Dispatcher[Forwarding] {
 	return &dispatch.Dispatcher[Forwarding]{
 		Every: pollEvery, Concurrent: atOnce, PerOrganization: 1, Due: s.due,
@@ -35,14 +35,13 @@ func (s *Service) dispatcher() *dispatch.Dispatcher[Forwarding] {
 	}
 }
 
-// Run sends what waits until ctx ends, and reports what goes wrong on our side. A
-// slow receiver takes one of the places and keeps nobody else waiting.
+// Run sends what waits until ctx ends, and reports what goes wrong on our side. A slow receiver delays nobody else.
 func (s *Service) Run(ctx context.Context, report func(error)) { s.sending.Run(ctx, report) }
 
-// Send sends what waits now, in one pass, and returns when all of it was tried.
+// Send sends what waits now, in one pass, and returns when everything was tried once.
 func (s *Service) Send(ctx context.Context) error { return s.sending.Pass(ctx) }
 
-// due are those that may be sent for, those that wait longest first.
+// due lists the organizations that may be sent for, the longest waiting first.
 func (s *Service) due(ctx context.Context) ([]Forwarding, error) {
 	due, err := database.Collect(ctx, s.db, scanForwarding, selectColumns+`
 		WHERE f.enabled = 1 AND `+isDue(1)+`
@@ -54,8 +53,8 @@ func (s *Service) due(ctx context.Context) ([]Forwarding, error) {
 	return due, nil
 }
 
-// turn leases an organization where anything waits, and sends for it, in order,
-// until nothing does, something fails, or others should have their turn.
+// turn leases an organization that has work, and sends for it in order until nothing waits, something fails, or the
+// turn is over.
 func (s *Service) turn(ctx context.Context, f *Forwarding) error {
 	waits, err := s.hasWork(ctx, f)
 	if err != nil || !waits {
@@ -68,7 +67,7 @@ func (s *Service) turn(ctx context.Context, f *Forwarding) error {
 	defer func() {
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
 		defer cancel()
-		_ = s.release(end, f.OrgID) // else it ends by itself
+		_ = s.release(end, f.OrgID) // else it expires by itself
 	}()
 	began, pace := time.Now(), newPace()
 	for n := 0; n < perTurn && time.Since(began) < turnTime; n++ {
@@ -80,8 +79,7 @@ func (s *Service) turn(ctx context.Context, f *Forwarding) error {
 	return nil
 }
 
-// anyWaits asks without a lease: most of the time there is nothing to do, and that
-// should write nothing.
+// hasWork needs no lease: most of the time there is nothing to do, and that should write nothing.
 func (s *Service) hasWork(ctx context.Context, f *Forwarding) (bool, error) {
 	for _, decisions := range []bool{true, false} {
 		p, err := s.nextBatch(ctx, f, decisions, 1)
@@ -92,8 +90,7 @@ func (s *Service) hasWork(ctx context.Context, f *Forwarding) (bool, error) {
 	return false, nil
 }
 
-// nextParcel is what is sent next of one kind; an empty one where that kind is not
-// sent.
+// nextBatch is what is sent next of one kind. It is empty if that kind is not sent.
 func (s *Service) nextBatch(ctx context.Context, f *Forwarding, decisions bool, limit int) (*batch, error) {
 	switch {
 	case decisions && f.Decisions:
@@ -104,10 +101,9 @@ func (s *Service) nextBatch(ctx context.Context, f *Forwarding, decisions bool, 
 	return &batch{decisions: decisions, next: f.Position}, nil
 }
 
-// pace is how a turn goes: the two kinds take turns, each with as many spans a
-// request as the receiver takes.
+// pace alternates between the two kinds, with as many spans in a request as the receiver accepts.
 type pace struct {
-	decisions bool // are next
+	decisions bool // come next
 	idle      bool // the other kind had nothing
 	limit     int
 }
@@ -118,7 +114,7 @@ func newPace() pace { return pace{decisions: true, limit: maxSpans} }
 func (s *Service) step(ctx context.Context, orgID string, at *pace) (goOn bool, err error) {
 	f, err := selectForwarding(ctx, s.db, orgID)
 	if fault.Is(err, fault.NotFound) || err == nil && !f.Enabled {
-		return false, nil // deleted, closed or switched off meanwhile
+		return false, nil // deleted, closed or disabled in the meantime
 	}
 	if err != nil {
 		return false, err
@@ -140,7 +136,7 @@ func (s *Service) step(ctx context.Context, orgID string, at *pace) (goOn bool, 
 		}
 	}
 	if came.refused && p.request.Len() > 1 {
-		at.limit = p.request.Len() / 2 // to find the one that is refused
+		at.limit = p.request.Len() / 2 // to find the span that is refused
 		return s.renew(ctx, orgID)
 	}
 	if came.problem == "" {

@@ -9,15 +9,14 @@ import (
 	"writ/internal/database"
 )
 
-// How long a receiver that fails is left alone.
+// How long a failing receiver is left alone.
 const (
 	firstPause = 2 * time.Second
 	maxPause   = 5 * time.Minute
 )
 
-// pause is how long to wait after so many failed tries: twice as long each time,
-// with a fifth more or less, so that organizations whose receiver failed together
-// do not come back together.
+// pause is how long to wait after so many failed attempts: twice as long each time, give or take a fifth, so that
+// organizations whose receiver failed together do not come back together.
 func pause(attempts int64, random float64) time.Duration {
 	wait := firstPause
 	for i := int64(1); i < attempts && wait < maxPause; i++ {
@@ -27,9 +26,9 @@ func pause(attempts int64, random float64) time.Duration {
 	return wait + time.Duration((random-0.5)*0.4*float64(wait))
 }
 
-// isDue is the condition under which an organization may be sent for; its three
-// parameters, from a number on, are dueArgs. What lies further ahead than we ever put
-// it was written before the clock was set back: waiting for it could take days.
+// isDue is the SQL condition under which an organization may be sent for. Its three parameters, numbered from first,
+// are dueArgs. A time further ahead than we ever set was written before the clock was set back: waiting for it could
+// take days.
 func isDue(first int) string {
 	return fmt.Sprintf(`(f.retry_at <= $%[1]d OR f.retry_at > $%[2]d) AND (f.lease_until <= $%[1]d OR f.lease_until > $%[3]d)`, first, first+1, first+2)
 }
@@ -41,10 +40,10 @@ func dueArgs(now time.Time) []any {
 	}
 }
 
-// longestAhead is how far replicas' clocks may differ.
+// maxClockSkew is how far replicas' clocks may differ.
 const maxClockSkew = time.Minute
 
-// lease takes an organization for this process, unless another has it.
+// lease takes an organization for this process, unless another process has it.
 func (s *Service) lease(ctx context.Context, orgID string) (taken bool, err error) {
 	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		now := tx.Now()
@@ -62,8 +61,7 @@ func (s *Service) lease(ctx context.Context, orgID string) (taken bool, err erro
 	return taken, nil
 }
 
-// renew prolongs a lease while nothing is stored yet, and reports whether this process
-// still has it.
+// renew extends a lease while nothing is stored yet, and reports whether this process still has it.
 func (s *Service) renew(ctx context.Context, orgID string) (held bool, err error) {
 	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		changed, err := tx.Exec(ctx, `UPDATE forwarding SET lease_until = $3 WHERE org_id = $1 AND lease_holder = $2`,
@@ -86,8 +84,7 @@ func (s *Service) release(ctx context.Context, orgID string) error {
 	}})
 }
 
-// after is the state that follows from a try, and whether more may be sent at once.
-// It is pure; random is from 0 to 1.
+// nextState is the state after an attempt, and whether more may be sent at once. It is pure; random is from 0 to 1.
 func nextState(before State, p *batch, came outcome, now time.Time, random float64) (state State, goOn bool) {
 	state = before
 	spans := int64(p.request.Len())
@@ -96,14 +93,14 @@ func nextState(before State, p *batch, came outcome, now time.Time, random float
 	}
 	if came.problem == "" {
 		state.count(p, spans-min(came.rejected, spans), min(came.rejected, spans))
-		state.RetryAt = now // after those that were served longer ago
+		state.RetryAt = now // behind those that have waited longer
 		if spans > 0 {
 			state.Attempts, state.FailingSince, state.SentAt = 0, nil, &now
 		}
 		return state, true
 	}
 	if came.refused {
-		state.count(p, 0, spans) // it was asked for in requests of one: this is what is refused
+		state.count(p, 0, spans) // the request held one span, so this is the refused one
 	}
 	state.Attempts++
 	if state.FailingSince == nil {
@@ -113,7 +110,7 @@ func nextState(before State, p *batch, came outcome, now time.Time, random float
 	return state, false
 }
 
-// count moves on over a parcel.
+// count moves the position past a batch.
 func (s *State) count(p *batch, sent, refused int64) {
 	s.Position = p.next
 	s.Refused += refused
@@ -129,9 +126,8 @@ func (s *State) count(p *batch, sent, refused int64) {
 	}
 }
 
-// settle stores what came of a try, and reports whether more may be sent at once.
-// Where the lease was lost or the settings were changed meanwhile nothing is stored:
-// whoever sends next sends again.
+// settle stores the outcome of an attempt, and reports whether more may be sent at once. If the lease was lost or the
+// settings changed in the meantime, it stores nothing, and the next sender sends the same again.
 func (s *Service) settle(ctx context.Context, f *Forwarding, p *batch, came outcome) (goOn bool, err error) {
 	random := rand.Float64()
 	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {

@@ -42,7 +42,7 @@ func scanForwarding(s database.Scanner) (f Forwarding, err error) {
 	return f, err
 }
 
-// selectForwarding reads that of an organization that is not closed.
+// selectForwarding reads the forwarding of an organization that is not closed.
 func selectForwarding(ctx context.Context, r database.Reader, orgID string) (Forwarding, error) {
 	if !database.IsID(orgID) {
 		return Forwarding{}, notFound()
@@ -64,8 +64,8 @@ func asInt(is bool) int64 {
 	return 0
 }
 
-// putForwarding stores what a person sets, and where sending begins. Whoever sends
-// meanwhile finds another revision, and its outcome is not stored.
+// putForwarding stores the settings and the positions. A process that is sending at that moment finds a new revision,
+// and does not store its outcome.
 func putForwarding(ctx context.Context, tx *database.Tx, f *Forwarding) error {
 	at := int64(0)
 	if !f.Trace.At.IsZero() {
@@ -92,8 +92,7 @@ func putForwarding(ctx context.Context, tx *database.Tx, f *Forwarding) error {
 	return nil
 }
 
-// EndAll switches all forwarding off, after a restore: where a backup would send to
-// may have been changed or forbidden since.
+// EndAll disables all forwarding after a restore: the endpoints in a backup may have been changed or forbidden since.
 func EndAll(ctx context.Context, tx *database.Tx) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE forwarding

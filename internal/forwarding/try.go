@@ -15,25 +15,24 @@ import (
 	"writ/internal/principal"
 )
 
-// tryTime is how long one try may take, should the poster have no end of its own.
+// tryTime limits one attempt, in case the poster does not.
 const tryTime = 30 * time.Second
 
-// outcome is what came of a try. The zero value is success.
+// outcome is the result of an attempt. The zero value is success.
 type outcome struct {
 	status   int    // 0: no answer
-	problem  string // empty: it was taken
-	rejected int64  // spans that were not taken, although the request was
-	// refused says that the receiver takes no such request, however often it is sent.
+	problem  string // empty: the request was accepted
+	rejected int64  // spans that were rejected although the request was accepted
+	// refused says that the receiver will never accept this request.
 	refused bool
-	// wait is how long the receiver asked to be left alone; 0: it did not.
+	// wait is how long the receiver asked us to wait; 0: it did not.
 	wait time.Duration
 }
 
-// try sends a request once. Its error is one of ours, which says nothing about the
-// receiver; the end of ctx is one.
+// try sends a request once. An error is one of ours, such as the end of ctx, and says nothing about the receiver.
 func (s *Service) try(ctx context.Context, f *Forwarding, r *message.Request) (outcome, error) {
 	headers, err := s.openHeaders(f)
-	if err != nil { // no other try would open them; a person can set them anew
+	if err != nil { // no attempt could open them; a person can set them again
 		return outcome{problem: "its headers cannot be read any more: set them again"}, nil
 	}
 	var about message.Attributes
@@ -72,9 +71,8 @@ func compressed(body []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// judge says what an answer means. The protocol has what a receiver refuses dropped;
-// here only what is refused by itself is, and a receiver that wants another key or is
-// not at this address is no reason to drop anything: it waits for a person.
+// interpret says what an answer means. The protocol drops what a receiver refuses. We drop only a span that is refused
+// by itself. If the receiver wants another key or is not at this address, everything waits for a person.
 func interpret(a outbound.Answer, now time.Time) outcome {
 	o := outcome{status: a.Status}
 	switch {
@@ -99,8 +97,8 @@ func interpret(a outbound.Answer, now time.Time) outcome {
 	return o
 }
 
-// taken reads how many spans of a request were not taken. A web page is no answer of
-// a receiver: what was sent to it is nowhere.
+// accepted reads how many spans of a request were rejected. A web page is not a receiver's answer: what was sent there
+// is lost.
 func accepted(a outbound.Answer) outcome {
 	o := outcome{status: a.Status}
 	kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
@@ -110,13 +108,12 @@ func accepted(a outbound.Answer) outcome {
 	case "application/json":
 		o.rejected, _ = message.RejectedInJSON(a.Body)
 	case "application/x-protobuf":
-		o.rejected, _ = message.Rejected(a.Body) // else it was taken, and we know no more
+		o.rejected, _ = message.Rejected(a.Body) // else it was accepted, and we know no more
 	}
 	return o
 }
 
-// longestWait is how long a receiver may have us wait: longer, and a person who has
-// mended it would wait too.
+// maxWait limits what a receiver may ask for: a person who has fixed it would have to wait too.
 const maxWait = time.Hour
 
 // retryAfter reads seconds or a date.
@@ -141,15 +138,14 @@ func publicReason(err error) string {
 	return "the receiver could not be called"
 }
 
-// Tested is what came of a test.
+// Tested is the result of a test.
 type Tested struct {
 	Taken      bool
 	HTTPStatus int    // 0: no answer
 	Problem    string // empty: none
 }
 
-// Test sends one made-up span to the endpoint, whether or not forwarding is on, and
-// tells what came of it.
+// Test sends one made-up span to the endpoint, whether or not forwarding is enabled.
 func (s *Service) Test(ctx context.Context, p principal.Principal) (Tested, error) {
 	f, err := s.Get(ctx, p)
 	if err != nil {

@@ -23,7 +23,7 @@ const (
 	keyBytes  = 32
 )
 
-// errPasswordHash hides what it is about: a hash belongs into no log.
+// errPasswordHash says no more: a hash belongs in no log.
 var errPasswordHash = errors.New("secret: not a password hash of argon2id")
 
 // HashPassword hashes a password with a random salt, in the format of Argon2's reference implementation:
