@@ -6,8 +6,7 @@ import (
 	"writ/internal/outbound"
 )
 
-// Load reads the settings from an environment in the form of os.Environ. Its
-// error is always Problems.
+// Load reads the settings from an environment in the form of os.Environ. Its error is always Problems.
 func Load(environ []string, readFile func(path string) ([]byte, error)) (Config, error) {
 	r := newReader(environ, readFile)
 	var c Config
@@ -57,7 +56,7 @@ func (r *reader) loadStorage(c *Config) {
 	case c.IsProduction():
 		r.require("WRIT_MASTER_KEY", "in production")
 	case r.isSet("DATABASE_URL"):
-		// Replicas share the database, so a key in one's data folder would not do.
+		// Replicas share the database: a key in one's data folder would be missing in the others.
 		r.require("WRIT_MASTER_KEY", "with PostgreSQL")
 	}
 	c.MasterKey = read(r, "WRIT_MASTER_KEY", parseMasterKey)
