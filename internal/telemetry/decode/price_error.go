@@ -9,14 +9,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// kindWords are the kinds of JSON values in words.
+// kindNames are the kinds of JSON values in words.
 var kindNames = map[jsontext.Kind]string{
 	'n': "null", 'f': "a truth value", 't': "a truth value", '"': "a text", '0': "a number", '{': "an object",
 	'[': "a list",
 }
 
-// misread says in the words of who writes a price file, and not in those of the
-// program, what is wrong with it and where.
+// describeError says what is wrong with a price file, and where, in words for its author.
 func describeError(text []byte, err error) error {
 	if meant, ok := errors.AsType[*json.SemanticError](err); ok {
 		at := position(text, meant.ByteOffset, meant.JSONPointer)
@@ -35,7 +34,7 @@ func describeError(text []byte, err error) error {
 	return fmt.Errorf("read the price file: %w", err)
 }
 
-// place is where in a file something is: the line, and the member, if it is in one.
+// position is where something is in a file: the line, and the member if it is in one.
 func position(text []byte, offset int64, pointer jsontext.Pointer) string {
 	before := text[:min(max(offset, 0), int64(len(text)))]
 	line := fmt.Sprintf("line %d", 1+bytes.Count(before, []byte("\n")))

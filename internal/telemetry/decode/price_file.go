@@ -14,14 +14,14 @@ import (
 //go:embed prices.json
 var builtInPrices []byte
 
-// MaxPriceFile bounds a price file, in bytes.
+// MaxPriceFile limits a price file, in bytes.
 const MaxPriceFile = 1 << 20
 
-// priceFile is the form of a price file.
+// priceFile is the format of a price file.
 type priceFile struct {
 	Date    string `json:"date"`
 	Note    string `json:"note"`
-	Extends string `json:"extends"` // builtIn, or empty: the file is all there is
+	Extends string `json:"extends"` // builtIn, or empty: the file contains all prices
 	Vendors map[string]struct {
 		InputIncludesCache bool `json:"inputIncludesCache"`
 	} `json:"vendors"`
@@ -64,7 +64,7 @@ func ParsePrices(text []byte) (*Prices, error) {
 	return p, p.add(&file)
 }
 
-// add puts what a file says over what is there.
+// add applies a file on top of the present prices.
 func (p *Prices) add(file *priceFile) error {
 	p.Date = file.Date
 	for vendor, convention := range file.Vendors {
@@ -115,5 +115,5 @@ func (p *Prices) check(m ModelPrice) error {
 	return nil
 }
 
-// Vendors are those there are, in order.
+// Vendors lists the vendors in order.
 func (p *Prices) Vendors() []string { return slices.Sorted(maps.Keys(p.cached)) }
