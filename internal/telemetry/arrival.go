@@ -12,20 +12,19 @@ import (
 	"writ/internal/telemetry/decode"
 )
 
-// Cursor is where someone stands who follows what an organization receives: behind
-// the trace of a row that arrived, or grew, at an instant. Cursors are ordered by
-// the instant first. The zero Cursor is before everything that is kept.
+// Cursor is the position of a reader who follows what an organization receives: after the trace of a row that arrived,
+// or grew, at a time. Cursors are ordered by time first. The zero Cursor is before everything that is stored.
 type Cursor struct {
 	At  time.Time // to the microsecond
 	Row int64
 }
 
-// Compare orders places.
+// Compare orders cursors.
 func (p Cursor) Compare(other Cursor) int {
 	return cmp.Or(p.At.Compare(other.At), cmp.Compare(p.Row, other.Row))
 }
 
-// micros is the instant as it is stored.
+// micros is the time as it is stored.
 func (p Cursor) micros() int64 {
 	if p.At.IsZero() {
 		return 0
@@ -33,28 +32,26 @@ func (p Cursor) micros() int64 {
 	return database.Micros(p.At)
 }
 
-// Arrival is a trace that arrived, or got more spans. It is told as it is by now.
+// Arrival is a trace that arrived, or got more spans, in its present state.
 type Arrival struct {
 	TraceItem
 	Cursor
 	Grew bool // it was there before
 
 	own         bool
-	after, last int64 // numbers of the spans it brought: above the one, up to the other
+	after, last int64 // numbers of the spans it brought: above after, up to last
 }
 
-// settleTime is after how long nothing comes any more between what is there: a
-// change is committed within five seconds of its queueing or fails, and replicas'
-// clocks differ a little.
+// settleTime is the age from which nothing can be inserted in between any more: a change is committed within five
+// seconds of its queueing or fails, and replicas' clocks differ a little.
 const settleTime = 6 * time.Second
 
 // MaxArrivals is how many arrivals are read at a time.
 const MaxArrivals = 500
 
-// Arrived reads what an organization received after a place, in order, each once:
-// it keeps back what is so new that a slower commit could still come before it. The
-// Cursor it gives is where to go on. Attributes are left out, as Next leaves them out. It is for those who
-// remember how far they are; a Follower tells things at once.
+// Arrived reads what an organization received after a cursor, in order, each once, and returns the cursor to continue
+// from. It withholds what is so new that a slower commit could still come before it. Attributes are left out, as in
+// Follower.Next. It is for readers that store their cursor; a Follower sees things at once.
 func (s *Service) Arrived(ctx context.Context, orgID string, after Cursor, limit int) ([]Arrival, Cursor, error) {
 	settled := s.db.Now().Add(-settleTime)
 	found, err := s.findArrivals(ctx, orgID, after, settled, min(max(limit, 1), MaxArrivals))
@@ -68,14 +65,14 @@ func (s *Service) Arrived(ctx context.Context, orgID string, after Cursor, limit
 	return arrivals, found[len(found)-1].Cursor, nil
 }
 
-// landing is an arrival of which only the row is known.
+// arrivalRow is an arrival of which only the row is known.
 type arrivalRow struct {
 	Cursor
 	grew        bool
 	after, last int64
 }
 
-// landings finds what arrived after a place and not after an instant.
+// findArrivals finds what arrived after a cursor and not after a time.
 func (s *Service) findArrivals(
 	ctx context.Context, orgID string, after Cursor, until time.Time, limit int,
 ) ([]arrivalRow, error) {
@@ -88,8 +85,8 @@ func (s *Service) findArrivals(
 	return found, nil
 }
 
-// landingQuery finds new traces by their keys, which tell when they came, and what
-// others got later by the rows that say so.
+// arrivalQuery finds new traces by their keys, which contain the time of receipt, and growth by the rows that record
+// it.
 const arrivalQuery = `
 	SELECT at, trace_pk, first_seq - 1, last_seq, grew
 	FROM (
@@ -120,8 +117,7 @@ func scanArrivalRow(row database.Scanner) (l arrivalRow, err error) {
 	return l, err
 }
 
-// arrivals reads the traces of what was found, in its order, but for those that
-// retention has removed meanwhile.
+// arrivals reads the traces of the rows, in their order, except those that retention has removed in the meantime.
 func (s *Service) arrivals(ctx context.Context, orgID string, found []arrivalRow) ([]Arrival, error) {
 	days, rows := map[int64]bool{}, map[int64]bool{}
 	args := []any{orgID}
@@ -164,11 +160,11 @@ func (s *Service) arrivals(ctx context.Context, orgID string, found []arrivalRow
 	return arrived, s.findOwn(ctx, arrived)
 }
 
-// Own reports whether the server made the trace, of decisions.
+// Own reports whether the server itself made the trace, of decisions.
 func (a *Arrival) Own() bool { return a.own }
 
-// findOwn marks the server's own traces. What they are called anyone may call
-// theirs; but the spans of what a client sends are numbered from 0.
+// findOwn marks the server's own traces. Anyone can use their names, but the spans that a client sends are numbered
+// from 0.
 func (s *Service) findOwn(ctx context.Context, arrived []Arrival) error {
 	for i := range arrived {
 		a := &arrived[i]
@@ -186,8 +182,7 @@ func (s *Service) findOwn(ctx context.Context, arrived []Arrival) error {
 	return nil
 }
 
-// ArrivedAttributes reads the attributes of a trace that arrived: by itself, because
-// those of one may be as large as a request.
+// ArrivedAttributes reads the attributes of one trace, because they may be as large as a request.
 func (s *Service) ArrivedAttributes(ctx context.Context, a *Arrival) (attributes string, err error) {
 	attributes = "{}" // of a trace that retention has removed in the meantime
 	err = scanOptional(s.db.QueryRow(ctx, `SELECT attributes FROM trace WHERE received_day = $1 AND pk = $2`,
@@ -206,8 +201,7 @@ const (
 	WholeSpans = int64(decode.MaxSpans)
 )
 
-// ArrivedSpans reads up to limit of the spans that an arrival brought, behind a
-// number, in order.
+// ArrivedSpans reads up to limit of the spans that an arrival brought, above a number, in order.
 func (s *Service) ArrivedSpans(ctx context.Context, a *Arrival, after int64, limit int) ([]SpanRecord, error) {
 	spans, err := database.Collect(ctx, s.db, scanRecord, selectRecord+`trace_pk = $2 AND seq > $3 AND seq <= $4
 		ORDER BY seq
@@ -218,8 +212,8 @@ func (s *Service) ArrivedSpans(ctx context.Context, a *Arrival, after int64, lim
 	return spans, nil
 }
 
-// grew notes that a trace got spans, for those who follow. They are numbered by
-// their receipt, behind all that the trace had.
+// recordGrowth records that a trace got spans, for those who follow. The spans are numbered by their receipt, above
+// all that the trace had.
 func (s *Service) recordGrowth(ctx context.Context, tx *database.Tx, orgID string, day, pk, first, last int64) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO trace_growth (org_id, at, trace_pk, received_day, first_seq, last_seq)
@@ -227,8 +221,7 @@ func (s *Service) recordGrowth(ctx context.Context, tx *database.Tx, orgID strin
 	return err
 }
 
-// lastNumber is when a trace got its last span, by its number, or was received. The
-// trace must be locked.
+// lastNumber is when a trace got its last span, by its number, or was received. The trace must be locked.
 func lastNumber(ctx context.Context, tx *database.Tx, day, pk int64) (at int64, err error) {
 	err = tx.QueryRow(ctx, `SELECT COALESCE(MAX(seq), 0) FROM span WHERE received_day = $1 AND trace_pk = $2`, day,
 		pk).Scan(&at)

@@ -14,19 +14,19 @@ import (
 // rollup is a table of totals. A row belongs to an organization, a key and the writer that made it.
 type rollup struct {
 	table    string
-	perHour  int64  // buckets
+	perHour  int64  // buckets per hour
 	key      string // columns beside organization and writer
 	replaced string // columns that a commit replaces
 	added    string // columns that a commit adds to
 	// rows are what a tally writes: organization, key, writer, replaced, added.
 	rows func(ctx context.Context, tx *database.Tx, orgID string, writer int64, t *tally) ([][]any, error)
-	// add puts a row of key, replaced and added into a tally.
+	// add adds a row of key, replaced and added to a tally.
 	add func(t *tally, row database.Scanner) error
 
 	insert, onConflict string // SQL
 }
 
-// rollups are all of them, in the order in which a commit writes them.
+// rollups are all rollup tables, in the order in which a commit writes them.
 var rollups = withSQL([]rollup{
 	{
 		table: "rollup_trace", perHour: 1, key: "bucket",
@@ -70,7 +70,7 @@ func withSQL(all []rollup) []rollup {
 	return all
 }
 
-// rowKey are the columns that identify a row.
+// rowKey lists the columns that identify a row.
 func (r *rollup) rowKey() string { return "org_id, " + r.key + ", writer" }
 
 func (r *rollup) values() string {
@@ -80,10 +80,10 @@ func (r *rollup) values() string {
 	return r.replaced + ", " + r.added
 }
 
-// columns are what add reads.
+// columns lists what add reads.
 func (r *rollup) columns() string { return r.key + ", " + r.values() }
 
-// readRollups reads the stored figures of an organization, all writers together.
+// readRollups reads the stored totals of an organization, of all writers together.
 func readRollups(ctx context.Context, reader database.Reader, orgID string) (*tally, error) {
 	t := newTally()
 	for _, r := range rollups {
@@ -107,7 +107,7 @@ func addTraceRow(t *tally, row database.Scanner) error {
 	return addSketch(&c.durations, durations)
 }
 
-// addSketch merges a stored sketch into one that may not be there yet.
+// addSketch merges a stored sketch into one that may be nil.
 func addSketch(sketch **ddsketch.DDSketch, encoded []byte) error {
 	if len(encoded) == 0 {
 		return nil

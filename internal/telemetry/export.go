@@ -13,9 +13,8 @@ import (
 	"writ/internal/telemetry/decode"
 )
 
-// One step of an export reads so many rows, or fewer where they are large: its
-// memory does not grow with what is exported, and no reader keeps a transaction
-// open for longer than a step.
+// How many rows one step of an export reads, or fewer if they are large: memory does not grow with the export, and no
+// transaction is open for longer than a step.
 const (
 	exportTraces   = 200
 	exportSpans    = 1000
@@ -29,8 +28,7 @@ const (
 // errEnough ends a step before its rows do.
 var errEnough = errors.New("enough for a step")
 
-// step reads rows until they are enough, and tells whether there may be more of
-// them than the query's own limit left out.
+// step reads rows up to exportBytes, and reports whether it stopped there.
 func step[T any](
 	ctx context.Context, db *database.DB, scan func(database.Scanner) (T, error), size func(*T) int, query string, args ...any,
 ) (items []T, cut bool, err error) {
@@ -49,15 +47,12 @@ func step[T any](
 	return items, false, err
 }
 
-// TraceExport reads traces one after another, newest start first, however many
-// there are. Each that was there when it began and is still kept comes once, and as
-// a whole: with the spans that its figures count. What is received meanwhile may
-// come or not.
+// TraceExport reads any number of traces, newest start first. Each trace that was there at the beginning and is still
+// stored comes once, complete with the spans that its totals count. What is received in the meantime may come or not.
 //
-// A trace without its root begins earlier when an earlier span comes, and would be
-// met again: those that were given are remembered, as many as exportRootless. One
-// whose root makes it begin later than where the export stands is missed; clocks
-// have to differ for that.
+// A trace without its root starts earlier when an earlier span comes, and would come again: the export remembers up to
+// exportRootless such traces. A trace is missed if its root moves its start to after the export's position, which
+// needs clocks that differ.
 type TraceExport struct {
 	s         *Service
 	orgID     string
@@ -65,11 +60,11 @@ type TraceExport struct {
 	since     int64
 	after     page.Cursor
 	withSpans bool
-	rootless  map[string]bool // those that were given
+	rootless  map[string]bool // already returned
 }
 
-// ExportTraces begins an export of the traces that a filter chooses; without days
-// it reaches as far back as there are any. It continues behind the filter's cursor.
+// ExportTraces starts an export of the traces that match a filter, after the filter's cursor. Without days it goes
+// back to the oldest trace.
 func (s *Service) ExportTraces(orgID string, f TraceFilter, withSpans bool) (*TraceExport, error) {
 	after, err := page.Decode(f.Cursor, traceList, orgID)
 	if err != nil {
@@ -87,7 +82,7 @@ func (s *Service) ExportTraces(orgID string, f TraceFilter, withSpans bool) (*Tr
 	}, nil
 }
 
-// All gives the traces. Its error is the last it gives.
+// All returns the traces. An error is the last item.
 func (e *TraceExport) All(ctx context.Context) iter.Seq2[*ExportedTrace, error] {
 	return func(yield func(*ExportedTrace, error) bool) {
 		for {
@@ -110,16 +105,16 @@ func (e *TraceExport) All(ctx context.Context) iter.Seq2[*ExportedTrace, error] 
 				if e.isNew(t) && !yield(t, nil) {
 					return
 				}
-				traces[i] = nil // its spans may be many
+				traces[i] = nil // it may have many spans
 			}
 		}
 	}
 }
 
-// Cursor continues the export behind the trace that came last.
+// Cursor continues the export after the last trace.
 func (e *TraceExport) Cursor() string { return e.after.Encode() }
 
-// isFirst reports whether a trace was not given before.
+// isNew reports whether a trace was not returned before.
 func (e *TraceExport) isNew(t *ExportedTrace) bool {
 	if t.growth == notGrowing || e.rootless[t.ID] {
 		return t.growth == notGrowing
@@ -151,18 +146,18 @@ func (e *TraceExport) next(ctx context.Context) ([]*ExportedTrace, error) {
 	return traces, err
 }
 
-// size is about what a trace holds in memory.
+// size is about the memory of a trace.
 func (t *TraceItem) size() int { return 500 + len(t.Attributes) + len(t.Tags) }
 
-// ExportedTrace is a trace whose spans can be read, however many it has.
+// ExportedTrace is a trace that can read any number of spans.
 type ExportedTrace struct {
 	TraceItem
 	s      *Service
 	spans  []SpanRecord
-	isRead bool // spans are all there are
+	isRead bool // spans are complete
 }
 
-// SpanRecord is a stored span with what queries know of it.
+// SpanRecord is a stored span with what queries know about it.
 type SpanRecord struct {
 	StoredSpan
 	decode.Facts
@@ -172,7 +167,7 @@ type SpanRecord struct {
 
 func (s *SpanRecord) size() int { return 500 + len(s.Attributes) }
 
-// ExportTrace finds one trace; nil when the organization has none such.
+// ExportTrace finds a trace; nil: the organization has no such trace.
 func (s *Service) ExportTrace(ctx context.Context, orgID, id string) (*ExportedTrace, error) {
 	item, err := s.findTrace(ctx, orgID, id)
 	if err != nil || item == nil {
@@ -203,9 +198,8 @@ func scanRecord(row database.Scanner) (s SpanRecord, err error) {
 	return s, nil
 }
 
-// readAhead reads the spans of the first of some traces together with those of the
-// next ones, as far as they are few: one query for each trace would be most of the
-// time of an export.
+// readAhead reads the spans of the first trace together with those of the next ones, if they are few: one query per
+// trace would take most of the time of an export.
 func (s *Service) readAhead(ctx context.Context, traces []*ExportedTrace) error {
 	day, chosen := traces[0].receivedDay, map[int64]*ExportedTrace{}
 	args, total := []any{day}, int64(0)
@@ -218,7 +212,7 @@ func (s *Service) readAhead(ctx context.Context, traces []*ExportedTrace) error 
 		}
 	}
 	if len(chosen) == 0 {
-		return nil // a large one, which is read as it is written
+		return nil // a large trace, which is read while it is written
 	}
 	spans, cut, err := step(ctx, s.db, scanRecord, (*SpanRecord).size,
 		selectRecord+`trace_pk IN (`+marks(2, len(args)-1)+`) ORDER BY trace_pk, seq`, args...)
@@ -230,7 +224,7 @@ func (s *Service) readAhead(ctx context.Context, traces []*ExportedTrace) error 
 		t.spans = append(t.spans, span)
 	}
 	for pk, t := range chosen {
-		// A step that was cut has all of those before the trace it ends in.
+		// A step that stopped early is complete for all traces before the last one.
 		if t.isRead = !cut || pk < spans[len(spans)-1].tracePK; !t.isRead {
 			t.spans = nil
 		}
@@ -238,8 +232,7 @@ func (s *Service) readAhead(ctx context.Context, traces []*ExportedTrace) error 
 	return nil
 }
 
-// Spans gives the spans in the order they came: those that the trace's figures
-// count, where more have come since. Its error is the last it gives.
+// Spans returns the spans in the order they came, as many as the trace's totals count. An error is the last item.
 func (t *ExportedTrace) Spans(ctx context.Context) iter.Seq2[*SpanRecord, error] {
 	return func(yield func(*SpanRecord, error) bool) {
 		left, after := t.SpanCount, int64(-1)
@@ -267,8 +260,8 @@ func (t *ExportedTrace) Spans(ctx context.Context) iter.Seq2[*SpanRecord, error]
 	}
 }
 
-// SessionExport reads sessions one after another, in the order of their ids: that
-// of their activity changes while it is read, and would lose some.
+// SessionExport reads sessions in the order of their ids: the order of their activity changes during the export, which
+// would lose some.
 type SessionExport struct {
 	s      *Service
 	orgID  string
@@ -279,8 +272,7 @@ type SessionExport struct {
 
 const sessionExport = "sessions/export"
 
-// ExportSessions begins an export of the sessions that a filter chooses. It
-// continues behind the filter's cursor.
+// ExportSessions starts an export of the sessions that match a filter, after the filter's cursor.
 func (s *Service) ExportSessions(orgID string, f SessionFilter) (*SessionExport, error) {
 	after, err := page.Decode(f.Cursor, sessionExport, orgID)
 	if err != nil {
@@ -295,14 +287,14 @@ func (s *Service) ExportSessions(orgID string, f SessionFilter) (*SessionExport,
 	}, nil
 }
 
-// Cursor continues the export behind the session that came last.
+// Cursor continues the export after the last session.
 func (e *SessionExport) Cursor() string { return e.after.Encode() }
 
-// All gives the sessions. Its error is the last it gives.
+// All returns the sessions. An error is the last item.
 func (e *SessionExport) All(ctx context.Context) iter.Seq2[*Session, error] {
 	return func(yield func(*Session, error) bool) {
 		for {
-			// Filters are not in the query: a step must end soon also where few pass.
+			// Filters are not in the query: a step must end soon even if few sessions match.
 			sessions, cut, err := step(ctx, e.s.db, e.s.scanSession, func(*Session) int { return 1000 },
 				fmt.Sprintf(`%s org_id = $1 AND id > $2 ORDER BY id LIMIT %d`, sessionSelect, exportSessions), e.orgID,
 				e.after.ID)

@@ -8,9 +8,8 @@ import (
 	"writ/internal/database"
 )
 
-// overlap is how far a Follower looks back from the newest that it told, for what
-// was received before and committed after it: on SQLite one process commits in the
-// order of receipt, and only a clock that is set could get in the way.
+// overlap is how far before the newest arrival a Follower reads again, for what was received before it and committed
+// after it. On SQLite one process commits in the order of receipt, and only a change of the clock could disturb that.
 func (s *Service) overlap() time.Duration {
 	if s.db.Engine() == database.SQLite {
 		return 2 * time.Second
@@ -18,19 +17,19 @@ func (s *Service) overlap() time.Duration {
 	return settleTime
 }
 
-// Follower tells what an organization receives as soon as it is there. What commits
-// late is told late, but told: each look begins a little before the newest, and the
-// Follower remembers what it has told of that. It is for one goroutine.
+// Follower returns what an organization receives as soon as it is stored. What commits late is returned late: each
+// scan begins a little before the newest arrival, and the Follower remembers what it has returned of that. Use it in
+// one goroutine.
 type Follower struct {
 	service *Service
 	orgID   string
 	filter  ArrivalFilter
 	newest  Cursor
 	seen    map[Cursor]bool
-	scanned Cursor // how far the present look is; zero: none is under way
+	scanned Cursor // how far the current scan is; zero: none is running
 }
 
-// ArrivalFilter says which traces are told. What is empty does not narrow.
+// ArrivalFilter chooses traces. Empty fields match everything.
 type ArrivalFilter struct {
 	AgentID   string
 	SessionID string
@@ -39,7 +38,7 @@ type ArrivalFilter struct {
 	Tool      string // of one of the spans
 }
 
-// Follow begins behind what there is now.
+// Follow starts after what is stored now.
 func (s *Service) Follow(ctx context.Context, orgID string, filter ArrivalFilter) (*Follower, error) {
 	f := s.Resume(orgID, filter, Cursor{At: s.db.Now()})
 	for {
@@ -51,8 +50,8 @@ func (s *Service) Follow(ctx context.Context, orgID string, filter ArrivalFilter
 	}
 }
 
-// Resume begins at a place. What was received shortly before may be told again:
-// nobody knows whether it was there when that place was left.
+// Resume starts at a cursor. What was received shortly before may come again: whether it was returned before is not
+// known.
 func (s *Service) Resume(orgID string, filter ArrivalFilter, after Cursor) *Follower {
 	return &Follower{
 		service: s,
@@ -66,9 +65,8 @@ func (s *Service) Resume(orgID string, filter ArrivalFilter, after Cursor) *Foll
 // Cursor is where to resume.
 func (f *Follower) Cursor() Cursor { return f.newest }
 
-// Next gives what arrived since the last time, of up to limit traces those that
-// pass the filter; more tells that it did not come to the end. Attributes and tags
-// are left out: they can be large, and who wants them reads the trace.
+// Next returns what arrived since the last call: up to limit traces, of which those that do not match the filter are
+// left out. more says that there may be more. Attributes and tags are left out, because they can be large.
 func (f *Follower) Next(ctx context.Context, limit int) (arrived []Arrival, more bool, err error) {
 	fresh, err := f.unseen(ctx, min(max(limit, 1), MaxArrivals))
 	if err != nil || len(fresh) == 0 {
@@ -91,15 +89,15 @@ func (f *Follower) Next(ctx context.Context, limit int) (arrived []Arrival, more
 	return arrived, true, nil
 }
 
-// tellSelect is traceSelect without what can be large.
+// arrivalSelect is traceSelect without the columns that can be large.
 const arrivalSelect = `received_day, pk, id, COALESCE(session_id, ''), name, start_time, end_time, duration_ms, status, COALESCE(user_id, ''),
 	agent_id, product, source, '{}', '[]', input_preview, output_preview,
 	input_tokens, output_tokens, cache_read, cache_write, cost_nanos, span_count, error_count, growth`
 
-// untold finds what was not told yet, in order, at most so many. A look that finds
-// more goes on there the next time: one that came late is found by the next look.
+// unseen finds up to limit arrivals that were not returned yet, in order. A scan that finds more continues there next
+// time; what commits late is found by the next scan.
 func (f *Follower) unseen(ctx context.Context, limit int) (fresh []arrivalRow, err error) {
-	// Replicas' clocks differ: what is dated a little ahead is there too.
+	// Replicas' clocks differ: include what is dated a little ahead.
 	until := f.service.db.Now().Add(time.Hour)
 	if f.scanned == (Cursor{}) {
 		f.scanned.At = f.newest.At.Add(-f.service.overlap())
@@ -124,7 +122,7 @@ func (f *Follower) unseen(ctx context.Context, limit int) (fresh []arrivalRow, e
 	}
 }
 
-// tell remembers what was told, as far as a look will come across it again.
+// markSeen remembers arrivals as long as a scan may find them again.
 func (f *Follower) markSeen(fresh []arrivalRow) {
 	before := f.newest
 	for _, l := range fresh {
@@ -159,7 +157,7 @@ func (f *Follower) matches(ctx context.Context, a *Arrival) (bool, error) {
 	return f.service.usesTool(ctx, a, f.filter.Tool)
 }
 
-// uses reports whether a span that came with an arrival is of a tool.
+// usesTool reports whether a span that came with an arrival is of a tool.
 func (s *Service) usesTool(ctx context.Context, a *Arrival, tool string) (found bool, err error) {
 	if !storable(tool) {
 		return false, nil

@@ -16,22 +16,17 @@ import (
 const (
 	// mergedWriter owns the rows that dead writers left. No process has this number.
 	mergedWriter = 0
-	// deadAfter is how long a writer is not seen before it counts as dead. Each
-	// is seen hourly.
+	// deadAfter is how long a writer has not been seen when it counts as dead. Each is seen hourly.
 	deadAfter = 24 * time.Hour
-	// mergeRows is how many rows one change merges, so that ingest never waits
-	// long for it.
+	// mergeRows is how many rows one change merges, so that ingest does not wait for long.
 	mergeRows = 100
 )
 
-// MergeWriters makes one rollup row of those that writers of the past left, for
-// each key whose hour is over: every start of a process is a writer of its own,
-// and readers add all of them up. It also says that this writer lives, and is
-// called hourly.
+// MergeWriters merges the rollup rows that earlier writers left, for each key whose hour is over: every start of a
+// process is a new writer, and readers add up all of them. It also records that this writer is alive. Call it hourly.
 //
-// Figures stay what they are at every instant, also while others ingest: a row is
-// taken and added to the merged one in one transaction. A writer that was taken
-// for dead and comes back begins new rows.
+// Totals stay correct at all times, also during ingest: a row is removed and added to the merged one in one
+// transaction. A writer that was taken for dead and comes back begins new rows.
 func (s *Service) MergeWriters(ctx context.Context) error {
 	dead, err := s.deadWriters(ctx)
 	if err != nil {
@@ -51,8 +46,8 @@ func (s *Service) MergeWriters(ctx context.Context) error {
 	return nil
 }
 
-// deadWriters lists who writes no more, as SQL. The data folder of SQLite belongs
-// to one server, so there every other writer is dead.
+// deadWriters lists the writers that have stopped, as SQL. A data folder of SQLite belongs to one server, so every
+// other writer is dead.
 func (s *Service) deadWriters(ctx context.Context) (list string, err error) {
 	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		now := database.Micros(tx.Now())
@@ -76,8 +71,8 @@ func (s *Service) deadWriters(ctx context.Context) (list string, err error) {
 	return list, err
 }
 
-// mergeTable walks over a table once, in the order of its key. Rows are looked
-// for outside of any transaction: there may be few among many.
+// mergeTable reads a table once, in the order of its key. It searches outside of a transaction, because few of many
+// rows may match.
 func (s *Service) mergeTable(ctx context.Context, r rollup, dead string) error {
 	key := r.rowKey()
 	width := strings.Count(key, ",") + 1
@@ -95,7 +90,7 @@ func (s *Service) mergeTable(ctx context.Context, r rollup, dead string) error {
 		if err != nil || len(found) == 0 {
 			return err
 		}
-		// Replicas take turns at the merged rows by this name.
+		// Replicas take turns by this name.
 		err = s.db.Write(ctx, database.Change{Logs: []string{"telemetry/merge"}, Do: func(
 			ctx context.Context, tx *database.Tx,
 		) error {
@@ -108,8 +103,7 @@ func (s *Service) mergeTable(ctx context.Context, r rollup, dead string) error {
 	}
 }
 
-// fold moves rows to the merged writer. One that is gone by now was moved by
-// another replica, or removed.
+// fold moves rows to the merged writer. A row that is gone was moved by another replica, or removed.
 func (r *rollup) fold(ctx context.Context, tx *database.Tx, keys [][]any) error {
 	take := fmt.Sprintf(`DELETE FROM %s WHERE (%s) = (%s) RETURNING %s`, r.table, r.rowKey(),
 		marks(1, len(keys[0])), r.columns())
@@ -141,8 +135,8 @@ func scanAny(row database.Scanner, width int) ([]any, error) {
 	return values, err
 }
 
-// forgetWriters removes those that left nothing and will not come back. The last
-// number stays, because the next one is counted from it.
+// deleteDeadWriters deletes writers that left nothing and will not come back. The last number stays, because the next
+// one is counted from it.
 func (s *Service) deleteDeadWriters(ctx context.Context, dead string) error {
 	return s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		_, err := tx.Exec(ctx,

@@ -14,8 +14,8 @@ import (
 // recountPage is how many traces are read at a time.
 const recountPage = 500
 
-// recount computes every figure anew from the rows themselves, by organization.
-// It counts what retention keeps, by the same arithmetic as ingest.
+// recount computes every total from the rows themselves, by organization, with the same arithmetic as ingest. It
+// counts what retention keeps.
 func (s *Service) recount(ctx context.Context, r database.Reader) (map[string]*tally, error) {
 	counted := map[string]*tally{}
 	in := func(orgID string) *tally {
@@ -46,8 +46,7 @@ func (s *Service) recount(ctx context.Context, r database.Reader) (map[string]*t
 	return counted, s.recountReported(ctx, r, in)
 }
 
-// recountSessions counts sessions where they stand: they are kept themselves, and
-// outlive their traces.
+// recountSessions counts sessions by their own rows: they outlive their traces.
 func recountSessions(ctx context.Context, r database.Reader, in func(orgID string) *tally) error {
 	err := each(ctx, r, func(row database.Scanner) error {
 		var orgID string
@@ -65,7 +64,7 @@ func recountSessions(ctx context.Context, r database.Reader, in func(orgID strin
 	return nil
 }
 
-// countedTrace is a stored trace, as far as figures need it.
+// countedTrace is what totals need of a stored trace.
 type countedTrace struct {
 	orgID, product string
 	pk, day        int64
@@ -89,7 +88,7 @@ func readTraces(ctx context.Context, r database.Reader, after int64) ([]*counted
 		LIMIT %d`, recountPage), after)
 }
 
-// readSpans fills the batches of traces that follow each other.
+// readSpans fills the batches of consecutive traces.
 func readSpans(ctx context.Context, r database.Reader, traces []*countedTrace) error {
 	byKey := make(map[int64]*countedTrace, len(traces))
 	for _, t := range traces {
@@ -139,7 +138,7 @@ func (s *Service) recountReported(ctx context.Context, r database.Reader, in fun
 	return nil
 }
 
-// Rebuild replaces every rollup by a recount, while nothing else is ingested.
+// Rebuild replaces every rollup by a recount, while ingest waits.
 func (s *Service) Rebuild(ctx context.Context) error {
 	return s.db.Maintain(ctx, func(ctx context.Context, tx *database.Tx) error {
 		if err := emptyRollups(ctx, tx); err != nil {
@@ -151,7 +150,7 @@ func (s *Service) Rebuild(ctx context.Context) error {
 		}
 		for _, orgID := range slices.Sorted(maps.Keys(counted)) {
 			t := counted[orgID]
-			t.sessions, t.models = nil, nil // those are kept, not counted anew
+			t.sessions, t.models = nil, nil // these are stored and need no recount
 			t.dropBefore(s.firstKeptDay() * 24)
 			if err := s.flush(ctx, tx, orgID, t); err != nil {
 				return err
@@ -161,8 +160,8 @@ func (s *Service) Rebuild(ctx context.Context) error {
 	})
 }
 
-// emptyRollups deletes every rollup and keeps ingest from writing new ones. What
-// will be read is locked first, as by ingest, which may be making partitions.
+// emptyRollups deletes every rollup and keeps ingest from writing new ones. What will be read is locked first, in the
+// order of ingest, which may be creating partitions.
 func emptyRollups(ctx context.Context, tx *database.Tx) error {
 	lock := func(table, mode string) error {
 		if tx.Engine() == database.SQLite {
@@ -189,13 +188,13 @@ func emptyRollups(ctx context.Context, tx *database.Tx) error {
 	return nil
 }
 
-// forgetMinutes drops those before the first that is kept for sure.
+// dropMinutesBefore drops minutes that retention may have removed.
 func (t *tally) dropMinutesBefore(first int64) {
 	maps.DeleteFunc(t.minutes, func(bucket, _ int64) bool { return bucket < first })
 }
 
-// forget drops what happened before the first kept hour: a trace may be received
-// long after it happened, and its figures are not kept longer than others.
+// dropBefore drops what happened before the first kept hour: a trace may be received long after it happened, and its
+// totals are not kept longer than others.
 func (t *tally) dropBefore(hour int64) {
 	maps.DeleteFunc(t.traces, func(bucket int64, _ *traceCell) bool { return bucket < hour })
 	maps.DeleteFunc(t.minutes, func(bucket, _ int64) bool { return bucket < hour*60 })

@@ -13,8 +13,7 @@ import (
 	"writ/internal/database"
 )
 
-// flush writes what a commit changes for one organization: sessions, then the
-// rollups, each in the order of its key.
+// flush writes what a commit changes for one organization: sessions, then the rollups, each in the order of its key.
 func (s *Service) flush(ctx context.Context, tx *database.Tx, orgID string, t *tally) error {
 	if err := upsertSessions(ctx, tx, orgID, t); err != nil {
 		return fmt.Errorf("sessions: %w", err)
@@ -126,8 +125,8 @@ func ruleRows(
 	return rows, nil
 }
 
-// readAtOnce is how many cells one statement reads. Where there are fewer the first
-// is asked for again, so that it is one statement, which is compiled once.
+// readAtOnce is how many rows one statement reads. If there are fewer keys, the first ones are repeated, so that there
+// is only one statement to compile.
 const readAtOnce = 16
 
 // readTraceSketches reads a writer's sketches of some buckets.
@@ -156,7 +155,7 @@ func readTraceSketches(
 	return found, nil
 }
 
-// storedPolicy is what a policy's figures are not simply added to.
+// storedPolicy holds the columns of a policy's row that are replaced.
 type storedPolicy struct {
 	policyName
 	durations []byte
@@ -201,7 +200,7 @@ func marks(from, n int) string {
 	return strings.Join(list, ", ")
 }
 
-// mergeSketch is a stored sketch with more in it.
+// mergeSketch adds a sketch to a stored one.
 func mergeSketch(stored []byte, more *ddsketch.DDSketch) ([]byte, error) {
 	if more == nil {
 		if stored == nil {

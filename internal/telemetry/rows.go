@@ -10,8 +10,8 @@ import (
 	"writ/internal/telemetry/decode"
 )
 
-// plus is SQL that adds what an upsert brings to what is there, without leaving
-// the range of a BIGINT: an overflow would fail everybody's commit.
+// plus is SQL that adds the columns of an upsert to the stored ones, within the range of a BIGINT: an overflow would
+// fail everybody's commit.
 func plus(table string, columns ...string) string {
 	var sets []string
 	for _, column := range columns {
@@ -24,8 +24,7 @@ func plus(table string, columns ...string) string {
 	return strings.Join(sets, ", ")
 }
 
-// forUpdate locks the rows that are read to be written back, where others could
-// change them in between: SQLite has one writer anyway.
+// forUpdate locks rows that are read to be written back. SQLite has only one writer anyway.
 func forUpdate(tx *database.Tx) string {
 	if tx.Engine() == database.PostgreSQL {
 		return " FOR UPDATE"
@@ -33,8 +32,8 @@ func forUpdate(tx *database.Tx) string {
 	return ""
 }
 
-// byID has SQLite look spans up by their ids: it would rather walk along all spans of
-// the trace, of which there may be very many. PostgreSQL knows how many there are.
+// byID makes SQLite find spans by their ids: it would otherwise read all spans of the trace, which may be very many.
+// PostgreSQL knows how many there are.
 func byID(tx *database.Tx) string {
 	if tx.Engine() == database.SQLite {
 		return " INDEXED BY span_by_id"
@@ -42,8 +41,7 @@ func byID(tx *database.Tx) string {
 	return ""
 }
 
-// durationClass is the bit length of a duration: an index over it serves "at
-// least so long" with few scans.
+// durationClass is the bit length of a duration: an index on it answers "at least so long" with few scans.
 func durationClass(ms *int64) int64 {
 	if ms == nil {
 		return -1
@@ -80,18 +78,18 @@ var spanColumns = []string{
 	"cache_write", "cost_nanos", "policy_id", "policy_name", "decision", "rule_id",
 }
 
-// Where a span's row says which trace it belongs to, which is known last.
+// Columns of a span's row that are set last.
 const (
 	spanDay      = 0
 	spanTrace    = 1
 	spanSequence = 2
 )
 
-// spanRows are the rows of a batch's spans but for their trace. They are made before
-// the change is queued: what the committer does, everybody waits for.
+// spanRows are the rows of a batch's spans without their trace. They are made before the change is queued, because
+// everybody waits for the committer.
 func spanRows(b *decode.Batch) [][]any {
 	rows := make([][]any, len(b.Spans))
-	values := make([]any, 0, len(b.Spans)*len(spanColumns)) // of all: one allocation
+	values := make([]any, 0, len(b.Spans)*len(spanColumns)) // one allocation for all
 	for i := range b.Spans {
 		s, from := &b.Spans[i], len(values)
 		values = append(values,
@@ -121,8 +119,8 @@ func insertSpans(ctx context.Context, tx *database.Tx, fresh []freshBatch) error
 	return tx.Copy(ctx, "span", spanColumns, rows)
 }
 
-// sequence is where a span stands in its trace: in the order it was sent, which
-// is below intake.MaxSpans, or behind all of those by a key of its own.
+// sequence is the number of a span in its trace: its index in the batch, which is below decode.MaxSpans, or its own
+// key, which is above.
 func sequence(s *decode.Span, index int) int64 {
 	if s.Key != 0 {
 		return s.Key
@@ -130,7 +128,7 @@ func sequence(s *decode.Span, index int) int64 {
 	return int64(index)
 }
 
-// known stores what is not there as NULL. A pointer would do, but costs reflection.
+// intOrNull stores nil as NULL. A pointer would work too, but costs reflection.
 func intOrNull(n *int64) any {
 	if n == nil {
 		return nil
@@ -138,7 +136,7 @@ func intOrNull(n *int64) any {
 	return *n
 }
 
-// null stores the empty string as NULL.
+// textOrNull stores the empty string as NULL.
 func textOrNull(text string) any {
 	if text == "" {
 		return nil

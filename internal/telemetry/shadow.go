@@ -9,16 +9,15 @@ import (
 	"writ/internal/telemetry/decode"
 )
 
-// ShadowPrefix is what the id of a policy stands behind in spans that tell what a
-// shadow of it would have said. These are counted as other policy calls are, under
-// that name; whoever counts denials leaves them out, for they denied nothing.
+// ShadowPrefix precedes the policy's id in spans that say what its shadow would have decided. They are counted like
+// other policy calls, under that id. Counts of denials leave them out, because they denied nothing.
 const ShadowPrefix = decode.ShadowPrefix
 
-// shadowArrow is between what was said and what would have been.
+// shadowArrow separates the decision from what it would have been.
 const shadowArrow = ">"
 
-// ShadowChange is the rule of such a span: what the active policies said, and what
-// they would have said. Without an answer there is none.
+// ShadowChange is the rule of such a span: the decision of the active policies, and what it would have been. It is
+// empty if the shadow gave none.
 func ShadowChange(active, would string) string {
 	if would == "" {
 		return ""
@@ -26,17 +25,16 @@ func ShadowChange(active, would string) string {
 	return active + shadowArrow + would
 }
 
-// ShadowFigures are what the shadows of a policy would have said.
+// ShadowStats is what the shadows of a policy would have decided.
 type ShadowStats struct {
 	Calls                        int64
-	Allowed, Asked, Held, Denied int64 // would have been
-	// WouldDeny are those of the denied that the active policies did not deny,
-	// WouldHold those of the held that they did not hold, be it that they denied
-	// them, and WouldAllow those of the allowed that they did not allow.
+	Allowed, Asked, Held, Denied int64 // by the shadow
+	// WouldDeny counts the denied calls that the active policies did not deny, WouldHold the held ones that they did
+	// not hold, even if they denied them, and WouldAllow the allowed ones that they did not allow.
 	WouldDeny, WouldHold, WouldAllow int64
 }
 
-// shadow adds up what shadows of a policy said.
+// shadow adds up what shadows of a policy decided.
 func (s *Service) shadow(ctx context.Context, orgID, policyID string, from int64) (f ShadowStats, err error) {
 	err = each(ctx, s.db, func(row database.Scanner) error {
 		var change string
@@ -58,7 +56,7 @@ func (s *Service) shadow(ctx context.Context, orgID, policyID string, from int64
 func (f *ShadowStats) add(change string, calls int64) {
 	active, would, ok := strings.Cut(change, shadowArrow)
 	if !ok {
-		return // it could not be asked
+		return // the shadow gave no decision
 	}
 	switch would {
 	case "allow":

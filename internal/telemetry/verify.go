@@ -12,19 +12,18 @@ import (
 	"writ/internal/database"
 )
 
-// maxDifferences bounds a report; more of the same says nothing more.
+// maxDifferences limits a report.
 const maxDifferences = 100
 
-// Difference is a rollup that does not say what the rows say.
+// Difference is a rollup that differs from its rows.
 type Difference struct {
 	OrgID  string `json:"organizationId"`
-	Figure string `json:"figure"` // which, with its bucket and item
+	Figure string `json:"figure"` // which total, with its bucket and item
 	Stored string `json:"stored"`
 	Rows   string `json:"rows"` // what the rows say
 }
 
-// Verify compares every rollup with a recount of the rows, in one snapshot
-// beside a running server.
+// Verify compares every rollup with a recount of the rows, in one snapshot beside a running server.
 func (s *Service) Verify(ctx context.Context) ([]Difference, error) {
 	var differences []Difference
 	err := s.db.Snapshot(ctx, func(ctx context.Context, r database.Reader) error {
@@ -61,7 +60,7 @@ func (s *Service) Verify(ctx context.Context) ([]Difference, error) {
 	return differences[:min(len(differences), maxDifferences)], err
 }
 
-// compare lists what differs between two sets of figures.
+// compare lists the differences between two sets of totals.
 func compare(orgID string, stored, rows map[string]string) []Difference {
 	names := slices.Collect(maps.Keys(stored))
 	for name := range rows {
@@ -81,7 +80,7 @@ func compare(orgID string, stored, rows map[string]string) []Difference {
 	return differences
 }
 
-// figures writes a tally down, one line a cell. A cell of nothing is no figure.
+// stats describes a tally, one line per cell that is not empty.
 func (t *tally) stats() map[string]string {
 	lines := map[string]string{}
 	for bucket, c := range t.traces {
@@ -118,8 +117,7 @@ func (t *tally) stats() map[string]string {
 	return lines
 }
 
-// sketchText writes the bins of a sketch down: they do not depend on the order
-// in which they were filled.
+// sketchText describes the bins of a sketch, which do not depend on the order in which they were filled.
 func sketchText(sketch *ddsketch.DDSketch) string {
 	if sketch == nil || sketch.IsEmpty() {
 		return "none"
