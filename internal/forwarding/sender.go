@@ -48,7 +48,7 @@ func (s *Service) due(ctx context.Context) ([]Forwarding, error) {
 		ORDER BY f.retry_at, f.org_id
 		LIMIT $4`, append(dueArgs(s.db.Now()), dueLimit)...)
 	if err != nil {
-		return nil, fmt.Errorf("look for whom to forward: %w", err)
+		return nil, fmt.Errorf("list whom to forward for: %w", err)
 	}
 	return due, nil
 }
@@ -71,8 +71,8 @@ func (s *Service) turn(ctx context.Context, f *Forwarding) error {
 	}()
 	began, pace := time.Now(), newPace()
 	for n := 0; n < perTurn && time.Since(began) < turnTime; n++ {
-		goOn, err := s.step(ctx, f.OrgID, &pace)
-		if err != nil || !goOn {
+		more, err := s.step(ctx, f.OrgID, &pace)
+		if err != nil || !more {
 			return err
 		}
 	}
@@ -82,8 +82,8 @@ func (s *Service) turn(ctx context.Context, f *Forwarding) error {
 // hasWork needs no lease: most of the time there is nothing to do, and that should write nothing.
 func (s *Service) hasWork(ctx context.Context, f *Forwarding) (bool, error) {
 	for _, decisions := range []bool{true, false} {
-		p, err := s.nextBatch(ctx, f, decisions, 1)
-		if err != nil || !p.isEmpty(f) {
+		b, err := s.nextBatch(ctx, f, decisions, 1)
+		if err != nil || !b.isEmpty(f) {
 			return err == nil, err
 		}
 	}
@@ -111,7 +111,7 @@ type pace struct {
 func newPace() pace { return pace{decisions: true, limit: maxSpans} }
 
 // step sends one request, and reports whether another may follow.
-func (s *Service) step(ctx context.Context, orgID string, at *pace) (goOn bool, err error) {
+func (s *Service) step(ctx context.Context, orgID string, at *pace) (more bool, err error) {
 	f, err := selectForwarding(ctx, s.db, orgID)
 	if fault.Is(err, fault.NotFound) || err == nil && !f.Enabled {
 		return false, nil // deleted, closed or disabled in the meantime
@@ -119,29 +119,29 @@ func (s *Service) step(ctx context.Context, orgID string, at *pace) (goOn bool, 
 	if err != nil {
 		return false, err
 	}
-	p, err := s.nextBatch(ctx, &f, at.decisions, at.limit)
+	b, err := s.nextBatch(ctx, &f, at.decisions, at.limit)
 	if err != nil {
 		return false, err
 	}
-	if p.isEmpty(&f) {
+	if b.isEmpty(&f) {
 		done := at.idle
 		at.decisions, at.idle = !at.decisions, true
 		return !done, nil
 	}
 	at.idle = false
-	var came outcome
-	if p.request.Len() > 0 {
-		if came, err = s.try(ctx, &f, &p.request); err != nil {
+	var result outcome
+	if b.request.Len() > 0 {
+		if result, err = s.try(ctx, &f, &b.request); err != nil {
 			return false, err
 		}
 	}
-	if came.refused && p.request.Len() > 1 {
-		at.limit = p.request.Len() / 2 // to find the span that is refused
+	if result.refused && b.request.Len() > 1 {
+		at.limit = b.request.Len() / 2 // to find the span that is refused
 		return s.renew(ctx, orgID)
 	}
-	if came.problem == "" {
+	if result.problem == "" {
 		at.limit = min(2*at.limit, maxSpans)
 		at.decisions = !at.decisions
 	}
-	return s.settle(ctx, &f, p, came)
+	return s.settle(ctx, &f, b, result)
 }

@@ -56,7 +56,7 @@ func (s *Service) checkEndpoint(endpoint string) (string, error) {
 	case err != nil || strings.ContainsRune(endpoint, 0):
 		return "", fault.Field("endpoint", "must be a URL")
 	case u.RawQuery != "" || u.ForceQuery:
-		return "", fault.Field("endpoint", "must not have a query; keys belong into headers")
+		return "", fault.Field("endpoint", "must not have a query; keys belong in headers")
 	case u.Scheme != "https" && !s.poster.IsPermitted(endpoint):
 		return "", fault.Field("endpoint",
 			"must begin with https://, unless the operator allows the host with WRIT_OUTBOUND_ALLOW")
@@ -96,7 +96,8 @@ func checkHeaders(headers map[string]secret.Text) error {
 		case seen[lower]:
 			return fault.Field("headers", "must name %s once", lower)
 		case len(value.Reveal()) > MaxHeaderValue || !headerValue.MatchString(value.Reveal()):
-			return fault.Field("headers", "the value of %s must be 1-%d characters of ASCII, without spaces around",
+			return fault.Field("headers",
+				"the value of %s must be 1-%d characters of ASCII, without spaces at either end",
 				lower, MaxHeaderValue)
 		}
 		seen[lower] = true

@@ -85,54 +85,54 @@ func (s *Service) release(ctx context.Context, orgID string) error {
 }
 
 // nextState is the state after an attempt, and whether more may be sent at once. It is pure; random is from 0 to 1.
-func nextState(before State, p *batch, came outcome, now time.Time, random float64) (state State, goOn bool) {
+func nextState(before State, b *batch, result outcome, now time.Time, random float64) (state State, more bool) {
 	state = before
-	spans := int64(p.request.Len())
+	spans := int64(b.request.Len())
 	if spans > 0 {
-		state.HTTPStatus, state.Problem = came.status, came.problem
+		state.HTTPStatus, state.Problem = result.status, result.problem
 	}
-	if came.problem == "" {
-		state.count(p, spans-min(came.rejected, spans), min(came.rejected, spans))
+	if result.problem == "" {
+		state.count(b, spans-min(result.rejected, spans), min(result.rejected, spans))
 		state.RetryAt = now // behind those that have waited longer
 		if spans > 0 {
 			state.Attempts, state.FailingSince, state.SentAt = 0, nil, &now
 		}
 		return state, true
 	}
-	if came.refused {
-		state.count(p, 0, spans) // the request held one span, so this is the refused one
+	if result.refused {
+		state.count(b, 0, spans) // the request held one span, so this is the refused one
 	}
 	state.Attempts++
 	if state.FailingSince == nil {
 		state.FailingSince = &now
 	}
-	state.RetryAt = now.Add(max(came.wait, pause(state.Attempts, random)))
+	state.RetryAt = now.Add(max(result.wait, pause(state.Attempts, random)))
 	return state, false
 }
 
 // count moves the position past a batch.
-func (s *State) count(p *batch, sent, refused int64) {
-	s.Position = p.next
+func (s *State) count(b *batch, sent, refused int64) {
+	s.Position = b.next
 	s.Refused += refused
-	if p.decisions {
+	if b.decisions {
 		s.SentDecisions += sent
-		s.LostDecisions += p.lost
+		s.LostDecisions += b.lost
 	} else {
 		s.SentSpans += sent
-		s.LostTraces += p.lost
+		s.LostTraces += b.lost
 	}
-	if p.lost > 0 && (s.LostUntil == nil || s.LostUntil.Before(p.lostUntil)) {
-		s.LostUntil = &p.lostUntil
+	if b.lost > 0 && (s.LostUntil == nil || s.LostUntil.Before(b.lostUntil)) {
+		s.LostUntil = &b.lostUntil
 	}
 }
 
 // settle stores the outcome of an attempt, and reports whether more may be sent at once. If the lease was lost or the
 // settings changed in the meantime, it stores nothing, and the next sender sends the same again.
-func (s *Service) settle(ctx context.Context, f *Forwarding, p *batch, came outcome) (goOn bool, err error) {
+func (s *Service) settle(ctx context.Context, f *Forwarding, b *batch, result outcome) (more bool, err error) {
 	random := rand.Float64()
 	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		var state State
-		state, goOn = nextState(f.State, p, came, tx.Now(), random)
+		state, more = nextState(f.State, b, result, tx.Now(), random)
 		changed, err := tx.Exec(ctx, `
 			UPDATE forwarding
 			SET trace_position = $4, trace_row = $5, trace_span = $6, decision_position = $7,
@@ -145,11 +145,11 @@ func (s *Service) settle(ctx context.Context, f *Forwarding, p *batch, came outc
 			state.Attempts, database.OptionalMicros(state.FailingSince), state.HTTPStatus, state.Problem,
 			database.OptionalMicros(state.SentAt),
 			database.Micros(state.RetryAt), database.Micros(tx.Now().Add(leaseTime)))
-		goOn = goOn && changed == 1
+		more = more && changed == 1
 		return err
 	}})
 	if err != nil {
-		return false, fmt.Errorf("store what came of it: %w", err)
+		return false, fmt.Errorf("store the outcome: %w", err)
 	}
-	return goOn, nil
+	return more, nil
 }

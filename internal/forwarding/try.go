@@ -79,13 +79,13 @@ func interpret(a outbound.Answer, now time.Time) outcome {
 	case a.Status >= 200 && a.Status <= 299:
 		return accepted(a)
 	case a.Status >= 300 && a.Status <= 399:
-		o.problem = "the receiver redirects elsewhere, which is not followed"
+		o.problem = "the receiver redirects, and redirects are not followed"
 	case a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden:
 		o.problem = "the receiver does not accept the headers"
 	case a.Status == http.StatusNotFound || a.Status == http.StatusMethodNotAllowed:
-		o.problem = "the endpoint is not where the receiver takes traces"
+		o.problem = "the endpoint does not accept traces"
 	case a.Status == http.StatusTooManyRequests:
-		o.problem = "the receiver asks to be sent less"
+		o.problem = "the receiver asks for less data"
 	case a.Status == http.StatusRequestTimeout || a.Status == http.StatusTooEarly:
 		o.problem = "the receiver was not ready"
 	case a.Status >= 400 && a.Status <= 499:
@@ -104,7 +104,7 @@ func accepted(a outbound.Answer) outcome {
 	kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	switch kind {
 	case "text/html", "application/xhtml+xml":
-		o.problem = "the endpoint answers with a web page, not as a receiver of traces"
+		o.problem = "the endpoint answers with a web page: it is not a receiver of traces"
 	case "application/json":
 		o.rejected, _ = message.RejectedInJSON(a.Body)
 	case "application/x-protobuf":
@@ -162,12 +162,12 @@ func (s *Service) Test(ctx context.Context, p principal.Principal) (Tested, erro
 	span.Attributes.Bool("writ.test", true)
 	var r message.Request
 	r.Add(decisionService, span)
-	came, err := s.try(ctx, &f, &r)
+	result, err := s.try(ctx, &f, &r)
 	if err != nil {
 		return Tested{}, err
 	}
-	if came.rejected > 0 {
-		came.problem = "the receiver took the request, and rejected the span in it"
+	if result.rejected > 0 {
+		result.problem = "the receiver accepted the request but rejected the span in it"
 	}
-	return Tested{Taken: came.problem == "", HTTPStatus: came.status, Problem: came.problem}, nil
+	return Tested{Taken: result.problem == "", HTTPStatus: result.status, Problem: result.problem}, nil
 }

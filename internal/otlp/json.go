@@ -39,7 +39,7 @@ func (r *reader) readJSON(body []byte) error {
 }
 
 // errNotOTLP means JSON with types that are not OTLP's.
-var errNotOTLP = errors.New("not in the form of OTLP")
+var errNotOTLP = errors.New("not in the format of OTLP")
 
 func isSyntax(err error) bool {
 	if _, is := errors.AsType[*jsontext.SyntacticError](err); is {

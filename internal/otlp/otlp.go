@@ -92,6 +92,6 @@ func tooManySpans() error {
 }
 
 func (r *reader) tooLarge() error {
-	return fault.New(fault.TooLarge, "what the request holds is larger than %d bytes when it is written out",
+	return fault.New(fault.TooLarge, "the content of the request is larger than %d bytes when written out",
 		r.MaxBytes)
 }

@@ -29,7 +29,7 @@ func (g guard) parse(target string) (*url.URL, error) {
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, &Refusal{Reason: "the scheme must be https or http"}
 	case u.User != nil:
-		return nil, &Refusal{Reason: "the URL must not hold a user name or password"}
+		return nil, &Refusal{Reason: "the URL must not contain a user name or password"}
 	case strings.Contains(target, "#"):
 		return nil, &Refusal{Reason: "the URL must not have a fragment"}
 	}

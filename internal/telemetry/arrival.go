@@ -175,7 +175,7 @@ func (s *Service) findOwn(ctx context.Context, arrived []Arrival) error {
 		err := s.db.QueryRow(ctx, `SELECT COALESCE(MIN(seq), 0) FROM span WHERE received_day = $1 AND trace_pk = $2`,
 			a.receivedDay, a.pk).Scan(&first)
 		if err != nil {
-			return fmt.Errorf("find whose trace it is: %w", err)
+			return fmt.Errorf("find out who made a trace: %w", err)
 		}
 		a.own = first >= decode.MaxSpans
 	}

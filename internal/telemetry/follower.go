@@ -135,9 +135,9 @@ func (f *Follower) markSeen(fresh []arrivalRow) {
 		return
 	}
 	from := f.newest.At.Add(-f.service.overlap())
-	for place := range f.seen {
-		if place.At.Before(from) {
-			delete(f.seen, place)
+	for cursor := range f.seen {
+		if cursor.At.Before(from) {
+			delete(f.seen, cursor)
 		}
 	}
 }
@@ -172,7 +172,7 @@ func (s *Service) usesTool(ctx context.Context, a *Arrival, tool string) (found 
 		) AS brought
 		WHERE tool_name = $6`, a.receivedDay, a.pk, a.after, a.last, detailSpans, tool).Scan(&spans)
 	if err != nil {
-		return false, fmt.Errorf("look for a tool in what arrived: %w", err)
+		return false, fmt.Errorf("search for a tool: %w", err)
 	}
 	return spans > 0, nil
 }

@@ -55,7 +55,7 @@ func (s *Service) Positions(ctx context.Context) (map[string]Position, error) {
 		return err
 	}, `SELECT org_id, position, epoch FROM projected`)
 	if err != nil {
-		return nil, fmt.Errorf("read how far logs are in telemetry: %w", err)
+		return nil, fmt.Errorf("read the positions of logs: %w", err)
 	}
 	return positions, nil
 }
@@ -122,7 +122,7 @@ func (s *Service) grow(ctx context.Context, tx *database.Tx, orgID string, g *Gr
 		readyBatch: newReadyBatch(batch, ownProduct), pk: s.keys.at(last), day: receivedDay(last),
 	})
 	if err == nil && !fresh {
-		err = errors.New("an id that nobody could foresee is taken")
+		err = errors.New("a random id is already taken")
 	}
 	return err
 }

@@ -30,7 +30,7 @@ const (
 func (s *Service) MergeWriters(ctx context.Context) error {
 	dead, err := s.deadWriters(ctx)
 	if err != nil {
-		return fmt.Errorf("look for dead writers: %w", err)
+		return fmt.Errorf("list dead writers: %w", err)
 	}
 	if len(dead) == 0 {
 		return nil
@@ -41,7 +41,7 @@ func (s *Service) MergeWriters(ctx context.Context) error {
 		}
 	}
 	if err := s.deleteDeadWriters(ctx, dead); err != nil {
-		return fmt.Errorf("forget dead writers: %w", err)
+		return fmt.Errorf("delete dead writers: %w", err)
 	}
 	return nil
 }

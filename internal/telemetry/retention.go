@@ -274,7 +274,7 @@ func (s *Service) freeSpace(ctx context.Context, _ int64) error {
 			return tx.QueryRow(ctx, `PRAGMA freelist_count`).Scan(&free)
 		}})
 		if err != nil {
-			return fmt.Errorf("give space back: %w", err)
+			return fmt.Errorf("free space: %w", err)
 		}
 		if before > 1 && free >= before {
 			return nil // nothing more to free

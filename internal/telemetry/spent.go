@@ -67,5 +67,5 @@ func (b Spender) conditions(id string) (traces, sessions string, err error) {
 	case b == SpentBySession:
 		return `session_id = $2`, `session_id = $2`, nil
 	}
-	return "", "", fmt.Errorf("nobody knows what %q spent", string(b))
+	return "", "", fmt.Errorf("unknown spender %q", string(b))
 }

@@ -190,7 +190,7 @@ func undecodable(prefix string, err error) *Rejection {
 		field = fieldAt(prefix, syntax.JSONPointer)
 		switch {
 		case errors.Is(err, jsontext.ErrDuplicateName):
-			reason = "is there twice"
+			reason = "appears twice"
 		case strings.Contains(syntax.Err.Error(), "UTF-8"), strings.Contains(syntax.Err.Error(), "surrogate"):
 			reason = "is not valid UTF-8"
 		}

@@ -11,8 +11,8 @@ import (
 
 // kindNames are the kinds of JSON values in words.
 var kindNames = map[jsontext.Kind]string{
-	'n': "null", 'f': "a truth value", 't': "a truth value", '"': "a text", '0': "a number", '{': "an object",
-	'[': "a list",
+	'n': "null", 'f': "a boolean", 't': "a boolean", '"': "a string", '0': "a number", '{': "an object",
+	'[': "an array",
 }
 
 // describeError says what is wrong with a price file, and where, in words for its author.
@@ -21,11 +21,11 @@ func describeError(text []byte, err error) error {
 		at := position(text, meant.ByteOffset, meant.JSONPointer)
 		switch kind := kindNames[meant.JSONKind]; {
 		case errors.Is(err, json.ErrUnknownName):
-			return fmt.Errorf("read the price file: %s: no such member is known", at)
+			return fmt.Errorf("read the price file: %s: unknown member", at)
 		case kind != "":
-			return fmt.Errorf("read the price file: %s: it must not be %s", at, kind)
+			return fmt.Errorf("read the price file: %s: must not be %s", at, kind)
 		}
-		return fmt.Errorf("read the price file: %s: it is not of the form of a price file", at)
+		return fmt.Errorf("read the price file: %s: does not have the format of a price file", at)
 	}
 	if written, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		return fmt.Errorf("read the price file: %s: %w", position(text, written.ByteOffset, written.JSONPointer),

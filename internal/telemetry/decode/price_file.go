@@ -82,7 +82,7 @@ func (p *Prices) add(file *priceFile) error {
 			return err
 		}
 		if own[m.Prefix] {
-			return fmt.Errorf("price file: model %q is there twice", m.Prefix)
+			return fmt.Errorf("price file: model %q appears twice", m.Prefix)
 		}
 		own[m.Prefix] = true
 	}
@@ -102,13 +102,13 @@ func (p *Prices) check(m ModelPrice) error {
 	if m.Above != nil {
 		rates = append(rates, m.Above.Rates)
 		if m.Above.Tokens < 1 {
-			return fmt.Errorf("price file: model %q has no tokens above which other prices count", m.Prefix)
+			return fmt.Errorf("price file: model %q needs a number of tokens above which other prices apply", m.Prefix)
 		}
 	}
 	for _, r := range rates {
 		for _, price := range []float64{r.Input, r.Output, r.CacheRead, r.CacheWrite} {
 			if price < 0 || price > 1e6 || math.IsNaN(price) {
-				return fmt.Errorf("price file: model %q has a price that is not from 0 to 1000000", m.Prefix)
+				return fmt.Errorf("price file: model %q has a price outside 0 to 1000000", m.Prefix)
 			}
 		}
 	}

@@ -73,7 +73,7 @@ func readMembers(dec *jsontext.Decoder) (requestMembers, error) {
 		switch name {
 		case "orgId", "product", "sessionId", "batches":
 			if m.seen[name] {
-				return requestMembers{}, fault.Field(name, "is there twice")
+				return requestMembers{}, fault.Field(name, "appears twice")
 			}
 			m.seen[name] = true
 		}
