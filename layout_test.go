@@ -247,6 +247,7 @@ var notInClient = []string{
 	"cel.dev/cel-go",
 	"github.com/google/cel-go",
 	"database/sql",
+	"google.golang.org/protobuf",
 	"writ/internal/database",
 	"writ/internal/policy",
 }

@@ -2,13 +2,11 @@ package api
 
 import (
 	"encoding/json"
-	"io/fs"
 	"net/http"
 	"strings"
 
-	swagger "github.com/swaggo/files/v2"
-
 	"writ/internal/fault"
+	"writ/web"
 )
 
 // docsPage loads the viewer from this server alone.
@@ -53,7 +51,7 @@ func (a *API) mountDocs() {
 	})
 	for _, file := range []string{"swagger-ui.css", "swagger-ui-bundle.js"} {
 		a.router.Page("GET /api-docs/"+file, func(w http.ResponseWriter, r *http.Request) {
-			content, err := fs.ReadFile(swagger.FS, file)
+			content, err := web.SwaggerUI(file)
 			if err != nil {
 				a.router.WriteError(w, r, fault.Wrap(err, fault.NotFound, "there is nothing at this path"))
 				return

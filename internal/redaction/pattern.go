@@ -5,28 +5,27 @@ import (
 	"strings"
 )
 
-// rule takes out one kind of secret that shows by its look.
+// rule removes one kind of secret that is known by its form.
 type rule struct {
-	// hints are lower-case texts, one of which every match holds. Looking for
-	// them first is far cheaper than a pattern. None: always try.
+	// hints are lower-case texts, one of which every match contains. Searching for them first is far cheaper than a
+	// pattern. None: always try.
 	hints   []string
 	pattern *regexp.Regexp
-	// secret says whether a match, given as its groups, is one; nil: always.
+	// secret says whether a match, given as its groups, is a secret; nil: always.
 	secret func(groups []string) bool
-	// keep is the number of the group before the secret that stays, and keepEnd
-	// that of the group after it; 0: none.
+	// keep is the number of the group before the secret that stays, and keepEnd that of the group after it; 0: none.
 	keep, keepEnd int
 }
 
-// A secret in the text of a name and a value: password=..., "token": "...",
-// --api-key ... . The name may have words before it, as in DB_PASSWORD.
+// A secret in text, as a name and a value: password=..., "token": "...", --api-key ... . The name may have words in
+// front, as in DB_PASSWORD.
 const (
 	namesInText = `(?:[a-z0-9]+[_.-])*(?:password|passwd|pwd|passphrase|secret|token|api[_-]?key|secret[_-]?key|private[_-]?key|` +
 		`access[_-]?key|account[_-]?key|authorization|credentials?|client[_-]?secret|accesstoken|authtoken)`
 	quote = `(?:\\*["'])?`
 )
 
-// nameHints are the parts that every name in text has one of.
+// nameHints are texts, one of which every such name contains.
 var nameHints = []string{"pass", "pwd", "secret", "token", "key", "authorization", "credential"}
 
 // rules are tried in this order: the whole before its parts.
@@ -74,36 +73,35 @@ var rules = []rule{
 		keep:    1,
 	},
 	{
-		// A value in quotes ends with them, and may hold what ends others: spaces,
-		// commas, the other quote.
+		// A quoted value ends with its quote, and may contain what ends others: spaces, commas, the other quote.
 		hints:   nameHints,
 		pattern: regexp.MustCompile(`(?i)(\b` + namesInText + quote + `[ \t]*(?:=|:)[ \t]*")((?:[^"\\]|\\.)+)(")`),
-		secret:  isGiven,
+		secret:  isRealValue,
 		keep:    1, keepEnd: 3,
 	},
 	{
 		hints:   nameHints,
 		pattern: regexp.MustCompile(`(?i)(\b` + namesInText + quote + `[ \t]*(?:=|:)[ \t]*')((?:[^'\\]|\\.)+)(')`),
-		secret:  isGiven,
+		secret:  isRealValue,
 		keep:    1, keepEnd: 3,
 	},
 	{
-		hints:   nameHints, // in JSON that stands in JSON
+		hints:   nameHints, // in JSON inside JSON
 		pattern: regexp.MustCompile(`(?i)(\b` + namesInText + quote + `[ \t]*(?:=|:)[ \t]*\\+")([^"\\]+)(\\+")`),
-		secret:  isGiven,
+		secret:  isRealValue,
 		keep:    1, keepEnd: 3,
 	},
 	{
 		hints:   nameHints,
 		pattern: regexp.MustCompile(`(?i)(--` + namesInText + `[ \t]+` + quote + `)([^\s"'\\,;&-][^\s"'\\,;&]*)`),
-		secret:  isGiven,
+		secret:  isRealValue,
 		keep:    1,
 	},
 	{
 		hints: nameHints,
 		pattern: regexp.MustCompile(`(?i)(\b` + namesInText + quote +
 			`[ \t]*(?:=|:)[ \t]*(?:(?:bearer|basic|token)[ \t]+)?` + quote + `)([^\s"'\\,;&]+)`),
-		secret: isGiven,
+		secret: isRealValue,
 		keep:   1,
 	},
 }
@@ -117,9 +115,8 @@ func (r *rule) mayMatch(lower string) bool {
 	return len(r.hints) == 0
 }
 
-// apply replaces every match that is a secret. After one that is not, the
-// search goes on behind what it keeps, for a name may stand where a value was
-// looked for.
+// apply replaces every match that is a secret. After a match that is none, the search goes on behind the kept group,
+// because a name may be where a value was expected.
 func (r *rule) apply(text string) string {
 	var out strings.Builder
 	done, from := 0, 0 // written up to done, searched up to from
@@ -156,61 +153,60 @@ func (r *rule) apply(text string) string {
 	return out.String()
 }
 
-// isOpaque tells a token from a word: it has a digit, a capital after the
-// first letter or a sign, or is longer than words are.
+// isOpaque tells a token from a word: it has a digit, a sign, a capital after the first letter, or is longer than
+// words are.
 func isOpaque(word string) bool {
 	return len(word) >= 24 || strings.ContainsFunc(word[1:], func(r rune) bool { return r < 'a' || r > 'z' })
 }
 
-// notGiven are what stands for a value where none is given.
-var notGiven = set(
+// placeholders stand for a value that is not given.
+var placeholders = set(
 	"true", "false", "null", "none", "nil", "undefined", "required", "optional", "string", "number", "boolean", "is",
 	"in", "the", "a",
 	"expired", "invalid", "missing", "valid", "revoked", "{", "[", "(", "***",
 )
 
-// longestNext is the length up to which a value that ends like a name is one.
-const longestNext = 64
+// maxNextName is the length up to which a value that ends like a name is one.
+const maxNextName = 64
 
-// isGiven reports whether the value after a name is one: not a mark of ours,
-// a variable to be filled in, a placeholder, or the next name.
-func isGiven(groups []string) bool {
+// isRealValue reports whether what follows a name is a value: not our mark, a variable to be filled in, a placeholder,
+// or the next name.
+func isRealValue(groups []string) bool {
 	name, value := strings.ToLower(groups[1]), groups[2]
 	if rest, ok := strings.CutPrefix(value, Mark); ok && strings.Trim(rest, ")]}.!?>") == "" {
 		return false
 	}
-	if notGiven[strings.ToLower(strings.TrimRight(value, ".)]}"))] {
+	if placeholders[strings.ToLower(strings.TrimRight(value, ".)]}"))] {
 		return false
 	}
-	if isNext(value) {
+	if isNextName(value) {
 		return false
 	}
 	if strings.HasPrefix(value, "$") && strings.IndexFunc(value, isNotVariable) < 0 {
 		return false
 	}
-	// A short value is a password at best; token: abc is prose.
+	// A short value can only be a password; token: abc is prose.
 	return len(value) >= 6 || strings.Contains(name, "pass") || strings.Contains(name, "pwd") ||
 		strings.Contains(name, "=")
 }
 
-// isNext reports whether a value is the next name with its sign. Only a short one
-// is: the search goes on inside what is not a value, and a long text of nothing but
-// names would be searched once for each of them. And only a name that says
-// something is one: base64 ends with = as well.
-func isNext(value string) bool {
+// isNextName reports whether a value is the next name with its sign. It must be short: the search goes on inside what
+// is not a value, and a long text of nothing but names would be searched once for each of them. And it must be a name
+// that means something: base64 ends with = as well.
+func isNextName(value string) bool {
 	name := strings.TrimRight(value, ":=")
-	return len(value) <= longestNext && name != value && nameSensitivity(name) != kept
+	return len(value) <= maxNextName && name != value && nameSensitivity(name) != notSecret
 }
 
 func isNotVariable(r rune) bool {
 	return (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '$' && r != '{' && r != '}'
 }
 
-// keyRules are those of rules that know a key by itself, whatever stands around it.
+// keyRules are the rules that recognize a key by itself, whatever is around it.
 var keyRules = rules[:3]
 
-// HoldsKey reports whether a text holds what can only be a key: a private key, a
-// JWT, or one that its issuer marks. Where names are wanted, such a text is refused.
+// HoldsKey reports whether a text contains what can only be a key: a private key, a JWT, or one that its issuer marks.
+// Such a text is refused as a name.
 func HoldsKey(text string) bool {
 	if !suspicious(text) {
 		return false
@@ -224,10 +220,9 @@ func HoldsKey(text string) bool {
 	return false
 }
 
-// suspicious reports whether a text could hold a secret at all. Most do not,
-// and need no pattern then. Every secret we know is a dozen characters without
-// a space, or stands behind a name and a sign, or is a card number. Text that
-// is still quoted JSON may hide any of them behind an escape.
+// suspicious reports whether a text could contain a secret at all. Most do not, and need no pattern. Every secret we
+// know is a dozen characters without a space, or follows a name and a sign, or is a card number. In quoted JSON, an
+// escape may hide any of them.
 func suspicious[T ~string | ~[]byte](text T) bool {
 	run, digits := 0, 0
 	for i := 0; i < len(text); i++ {

@@ -6,15 +6,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// neighbour is what stands beside a value and names it, where the name is not the
-// key above it: {"name": "DB_PASSWORD", "value": ...}, as lists of headers and
-// variables are written, and ["--password", ...], as commands are.
-type neighbour struct {
-	says sensitivity // what the name said
+// neighbor is a value's neighbor that names it, when the name is not its key: {"name": "DB_PASSWORD", "value": ...},
+// as lists of headers and variables are written, or ["--password", ...], as commands are.
+type neighbor struct {
+	says sensitivity // what the name says
 	role role        // of the member that is being copied
 }
 
-// role is what a member of an object is to its neighbours.
+// role is what a member of an object means for its neighbors.
 type role int
 
 const (
@@ -23,15 +22,14 @@ const (
 	named
 )
 
-// namingKeys hold a name, and namedKeys the value that it is of. Names are written
-// before values, and stand so in canonical JSON too.
+// namingKeys hold a name, and namedKeys its value. Names are written before values, also in canonical JSON.
 var (
 	namingKeys = []string{`"name"`, `"key"`, `"header"`, `"variable"`, `"field"`, `"parameter"`, `"param"`}
 	namedKeys  = []string{`"value"`, `"values"`, `"val"`}
 )
 
-// at takes up the key of the next member, in quotes.
-func (n *neighbour) at(quoted []byte) {
+// at takes the key of the next member, in quotes.
+func (n *neighbor) at(quoted []byte) {
 	n.role = other
 	if len(quoted) > len(`"parameter"`) {
 		return
@@ -48,33 +46,33 @@ func (n *neighbour) at(quoted []byte) {
 	}
 }
 
-// take is what the neighbour says of the value that comes now.
-func (n *neighbour) take(kind jsontext.Kind) sensitivity {
+// take is what the neighbor says about the next value.
+func (n *neighbor) take(kind jsontext.Kind) sensitivity {
 	if kind == jsontext.KindBeginObject {
 		if n.role == named {
 			return n.says
 		}
-		return kept
+		return notSecret
 	}
 	says := n.says
-	n.says = kept // a flag is of the next item alone
+	n.says = notSecret // a flag is only about the next item
 	return says
 }
 
-// beside copies a string, and takes up what it says of its neighbours.
-func (w *walker) beside(n *neighbour, kind jsontext.Kind, about sensitivity) error {
+// stringBesideName copies a string, and remembers what it says about the values next to it.
+func (w *walker) stringBesideName(n *neighbor, kind jsontext.Kind, about sensitivity) error {
 	quoted, err := w.in.ReadValue()
 	if err != nil {
 		return readError(err)
 	}
 	isFlag := kind == jsontext.KindBeginArray && len(quoted) > 2 && quoted[1] == '-'
 	if isFlag {
-		n.take(kind) // the flag before had no value
+		n.take(kind) // the previous flag had no value
 	}
-	// The text is gone with the next read: looked at before it is written.
-	says := kept
+	// The next read overwrites the text, so it is examined before it is written.
+	says := notSecret
 	if isFlag || kind == jsontext.KindBeginObject && n.role == naming {
-		says = saysOf(quoted)
+		says = sensitivityOf(quoted)
 	}
 	if err := w.string(quoted, max(about, n.take(kind))); err != nil {
 		return err
@@ -85,19 +83,18 @@ func (w *walker) beside(n *neighbour, kind jsontext.Kind, about sensitivity) err
 	return nil
 }
 
-// saysOf is what a name in quotes says. A flag with its value in it says nothing
-// of what follows.
-func saysOf(quoted []byte) sensitivity {
+// sensitivityOf is what a name in quotes says. A flag that includes its value says nothing about what follows.
+func sensitivityOf(quoted []byte) sensitivity {
 	plain, err := jsontext.AppendUnquote(nil, quoted)
 	if err != nil {
-		return kept
+		return notSecret
 	}
 	name := strings.TrimLeft(string(plain), "-")
 	if strings.ContainsAny(name, "= \t\n") {
-		return kept
+		return notSecret
 	}
 	if says := nameSensitivity(name); says == secretName {
 		return says
 	}
-	return kept // commands and variables write counts as texts
+	return notSecret // commands and variables write counts as texts
 }
