@@ -93,6 +93,7 @@ type Decision struct {
 	Message           string          `json:"message"`
 	DecidedBy         string          `json:"decidedBy"`
 	Rule              string          `json:"rule"`
+	MatchedPolicy     *MatchedPolicy  `json:"matchedPolicy"`
 	Server            string          `json:"server"`
 	PlanID            string          `json:"planId"`
 	Step              *int            `json:"step"`
@@ -134,6 +135,19 @@ func planPath(id, rest string) string { return "/iap/plan/" + segment(id) + rest
 // Plan shows a plan.
 func (c *Client) Plan(ctx context.Context, id string) (p Plan, err error) {
 	return p, c.Call(ctx, http.MethodGet, planPath(id, ""), nil, nil, &p)
+}
+
+// StepName is a step of a plan, as the server reads it.
+type StepName struct {
+	Step   int    `json:"step"` // from 0
+	Server string `json:"server"`
+	Tool   string `json:"tool"`
+}
+
+// PlanSteps lists the steps of a plan.
+func (c *Client) PlanSteps(ctx context.Context, id string) ([]StepName, error) {
+	out, err := call[struct{ Steps []StepName }](ctx, c, http.MethodGet, planPath(id, "/report"), nil, nil)
+	return out.Steps, err
 }
 
 // PlanFilter says which plans a list shows. What is empty does not narrow it.

@@ -76,7 +76,7 @@ func (s Store) Read() (SignIn, error) {
 		return SignIn{}, ErrNone
 	}
 	var saved SignIn
-	if err := readJSON(s.File(), &saved, refuseShared); err != nil {
+	if err := signInFile.read(s.File(), true, &saved); err != nil {
 		return SignIn{}, err
 	}
 	if saved.URL == "" {
@@ -85,8 +85,7 @@ func (s Store) Read() (SignIn, error) {
 	return saved, nil
 }
 
-// Save keeps a sign-in in place of the one before. The file is whole or the one
-// before, whatever happens meanwhile.
+// Save keeps a sign-in in place of the one before.
 func (s Store) Save(in SignIn) error {
 	unlock, err := s.lock()
 	if err != nil {
@@ -98,23 +97,7 @@ func (s Store) Save(in SignIn) error {
 
 func (s Store) write(in SignIn) error {
 	in.SavedAt = time.Now().UTC().Truncate(time.Second)
-	text, err := json.MarshalIndent(in, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write the sign-in: %w", err)
-	}
-	file, err := os.CreateTemp(s.Folder, "credentials-*.json") // 0600
-	if err != nil {
-		return fmt.Errorf("write the sign-in: %w", err)
-	}
-	_, err = file.Write(append(text, '\n'))
-	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
-		err = os.Rename(file.Name(), s.File())
-	}
-	if err != nil {
-		_ = os.Remove(file.Name()) // it may hold secrets; the error that counts is the other
-		return fmt.Errorf("write the sign-in: %w", err)
-	}
-	return nil
+	return signInFile.write(s.File(), in)
 }
 
 // Remove forgets the sign-in.
@@ -146,39 +129,60 @@ func (s Store) lock() (unlock func(), err error) {
 	return unlock, nil
 }
 
-// refuseShared refuses a file that others can read: we made it otherwise, and
-// what it holds may be known to them by now.
-func refuseShared(name string, info fs.FileInfo) error {
-	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return fmt.Errorf("others can read %s: sign out and in again, or make it yours alone (chmod 600)", name)
-	}
-	return nil
-}
+// fileKind is how errors call a file, and how one gets such a file again.
+type fileKind struct{ name, again string }
 
-// readJSON reads a small file that passes the check. The error shows nothing of
-// what it holds.
-func readJSON(name string, into any, check func(string, fs.FileInfo) error) error {
+var (
+	signInFile = fileKind{"sign-in", "sign in"}
+	planFile   = fileKind{"plan", "declare the plan"}
+)
+
+// read reads a small file. A private one that others can read is refused: we made it
+// otherwise, and they may know by now what it holds. Errors show nothing of the content.
+func (k fileKind) read(name string, private bool, into any) error {
 	file, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ErrNone
 	}
 	if err != nil {
-		return fmt.Errorf("read the sign-in: %w", err)
+		return fmt.Errorf("read the %s: %w", k.name, err)
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return fmt.Errorf("read the sign-in: %w", err)
+		return fmt.Errorf("read the %s: %w", k.name, err)
 	}
-	if err := check(name, info); err != nil {
-		return err
+	if private && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return fmt.Errorf("others can read %s: remove it and %s again, or make it yours alone (chmod 600)", name, k.again)
 	}
 	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
 	if err != nil {
-		return fmt.Errorf("read the sign-in: %w", err)
+		return fmt.Errorf("read the %s: %w", k.name, err)
 	}
 	if len(text) > maxFile || json.Unmarshal(text, into) != nil {
-		return fmt.Errorf("%s is no sign-in: remove it, and sign in again", name)
+		return fmt.Errorf("%s is no %s: remove it, and %s again", name, k.name, k.again)
+	}
+	return nil
+}
+
+// write writes a file that only its owner can read. The file is either whole or what
+// it was before.
+func (k fileKind) write(name string, value any) error {
+	text, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write the %s: %w", k.name, err)
+	}
+	file, err := os.CreateTemp(filepath.Dir(name), "*.tmp") // 0600
+	if err != nil {
+		return fmt.Errorf("write the %s: %w", k.name, err)
+	}
+	_, err = file.Write(append(text, '\n'))
+	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
+		err = os.Rename(file.Name(), name)
+	}
+	if err != nil {
+		_ = os.Remove(file.Name()) // it may hold secrets
+		return fmt.Errorf("write the %s: %w", k.name, err)
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"strings"
 )
@@ -94,8 +93,7 @@ func (f *Found) usePublished(file string, environment func(string) string) error
 		return nil
 	}
 	var theirs published
-	accepted := func(string, fs.FileInfo) error { return nil } // they keep it as they like
-	err := readJSON(file, &theirs, accepted)
+	err := signInFile.read(file, false, &theirs) // who can read it is not ours to say
 	if errors.Is(err, ErrNone) || err == nil && !strings.HasPrefix(theirs.APIKey, "ak_") {
 		return nil // as they read it
 	}

@@ -133,17 +133,32 @@ func readTrust(keyFile, checkpointFile string) (trust ledger.Trust, err error) {
 	return trust, nil
 }
 
+// readSmall reads a file of keys, of a document or the like.
 func readSmall(name string) (string, error) {
 	file, err := os.Open(name)
 	if err != nil {
 		return "", err
 	}
 	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxSmallFile+1))
-	if err == nil && len(text) > maxSmallFile {
-		err = fmt.Errorf("%s is too large", name)
-	}
+	text, err := readBounded(file, name)
 	return string(text), err
+}
+
+// readInput is readSmall, but - is stdin.
+func readInput(s cli.Streams, name string) ([]byte, error) {
+	if name == "-" {
+		return readBounded(s.In, "stdin")
+	}
+	text, err := readSmall(name)
+	return []byte(text), err
+}
+
+func readBounded(from io.Reader, name string) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(from, maxSmallFile+1))
+	if err == nil && len(text) > maxSmallFile {
+		err = fmt.Errorf("%s is larger than %d bytes", name, maxSmallFile)
+	}
+	return text, err
 }
 
 func notVerified(err error) error {

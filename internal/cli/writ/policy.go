@@ -41,7 +41,7 @@ func policy(s cli.Streams) *cobra.Command {
 			return err
 		},
 	}
-	c.AddCommand(policyReplay(s), policyShadow(s), policySuggest(s))
+	c.AddCommand(policyPush(s), policyReplay(s), policyShadow(s), policySuggest(s))
 	return c
 }
 

@@ -217,23 +217,15 @@ func diffText(changes []document.Change) string {
 	if len(changes) == 0 {
 		return "no differences\n"
 	}
-	var b strings.Builder
-	for _, change := range changes {
-		what := change.Field
-		if change.Rule != "" {
-			what = strings.TrimSpace("rule " + change.Rule + " " + change.Field)
-		}
-		fmt.Fprintf(&b, "%s: %s\n", cli.Line(what), change.Kind)
-		writeLines(&b, "- ", change.Old)
-		writeLines(&b, "+ ", change.New)
-	}
-	return b.String()
-}
-
-func writeLines(b *strings.Builder, mark, text string) {
-	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
-		if text != "" {
-			b.WriteString("  " + mark + cli.Line(line) + "\n")
+	shown := make([]cli.Change, len(changes))
+	for i, c := range changes {
+		shown[i] = cli.Change{
+			Kind:  string(c.Kind),
+			Rule:  c.Rule,
+			Field: c.Field,
+			Old:   c.Old,
+			New:   c.New,
 		}
 	}
+	return cli.ChangeLines(shown)
 }
