@@ -14,10 +14,7 @@ import (
 	"testing"
 )
 
-const (
-	enforcementPage = "../../docs/enforcement.md"
-	readmePage      = "../../README.md"
-)
+const enforcementPage = "../../docs/enforcement.md"
 
 // TestEnforcementPage runs every command of the page on enforcement, in order, in
 // one shell and against a server that has just been started for the first time. A
@@ -25,25 +22,6 @@ const (
 func TestEnforcementPage(t *testing.T) {
 	t.Parallel()
 	runPage(t, readBlocks(t, enforcementPage), 7)
-}
-
-// TestReadmeEnforces does the same with what the README says about enforcement.
-func TestReadmeEnforces(t *testing.T) {
-	t.Parallel()
-	page, err := os.ReadFile(readmePage)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, found := strings.Cut(string(page), "\n## Enforce a plan\n")
-	section, _, _ := strings.Cut(rest, "\n## ")
-	if !found {
-		t.Fatal("the README has no section on enforcement")
-	}
-	file := t.TempDir() + "/section.md"
-	if err := os.WriteFile(file, []byte(section), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	runPage(t, readBlocks(t, file), 2)
 }
 
 func runPage(t *testing.T, blocks []block, least int) {

@@ -119,12 +119,16 @@ func published(ts *testscript.TestScript, neg bool, args []string) {
 
 const cliPage = "../../docs/cli.md"
 
+// atHome gives commands a home of their own, with somebody in front of the browser.
+const atHome = `export BROWSER=approver HOME=$PWD/home XDG_CONFIG_HOME=$PWD/home/.config
+unset WRIT_URL WRIT_API_KEY WRIT_ACCESS_TOKEN; mkdir -p home
+`
+
 // TestCLIPage runs every command of the page on writ, as TestEnforcementPage does,
 // with somebody in front of the browser.
 func TestCLIPage(t *testing.T) {
 	t.Parallel()
-	const home = "export BROWSER=approver HOME=$PWD/home XDG_CONFIG_HOME=$PWD/home/.config; unset WRIT_URL WRIT_API_KEY WRIT_ACCESS_TOKEN; mkdir home\n"
-	blocks := append([]block{{kind: "sh", text: home}}, readBlocks(t, cliPage)...)
+	blocks := append([]block{{kind: "sh", text: atHome}}, readBlocks(t, cliPage)...)
 	runPage(t, blocks, 5)
 }
 
