@@ -7,7 +7,7 @@ import (
 	"writ/internal/layout"
 )
 
-// maxLines is the length of a file at which it has more than one subject.
+// maxLines is the length of a file above which it has more than one subject.
 const maxLines = 600
 
 // table lists our packages from the programs to the ground, and which of the
@@ -18,8 +18,8 @@ var table = layout.Table{
 	row("cmd/writd", "internal/cli/writd", "internal/cli"),
 	row("cmd/writ", "internal/cli/writ", "internal/cli"),
 	row("internal/cli/writd",
-		"internal/policy/policytest", "internal/policy/lint", "internal/policy/engine", "internal/policy/expression",
-		"internal/policy/document", "internal/toolcall", "internal/verdict",
+		"internal/policy/policytest", "internal/policy/lint", "internal/policy/engine", "internal/policy/document",
+		"internal/toolcall",
 		"internal/cli", "internal/app", "internal/auth", "internal/organization", "internal/telemetry",
 		"internal/config", "internal/keyring", "internal/audit",
 		"internal/principal", "internal/database", "internal/secret",
@@ -34,7 +34,7 @@ var table = layout.Table{
 	// Assembly.
 	row("internal/app",
 		"internal/policy/drafting", "internal/policy/drafting/model",
-		"internal/policy", "internal/policy/document", "internal/policy/engine", "internal/policy/template",
+		"internal/policy", "internal/policy/document", "internal/policy/template",
 		"internal/enforcement", "internal/replay", "internal/toolcall", "internal/approval", "internal/decision",
 		"internal/execution", "internal/projection", "internal/verdict", "internal/intent/plan",
 		"internal/notification", "internal/notification/notice", "internal/notification/webhook", "internal/forwarding",
@@ -47,7 +47,7 @@ var table = layout.Table{
 
 	// Edges.
 	row("internal/api",
-		"internal/policy", "internal/policy/document", "internal/policy/engine", "internal/policy/expression",
+		"internal/policy", "internal/policy/document", "internal/policy/engine",
 		"internal/policy/template", "internal/policy/clientpolicy", "internal/policy/profile", "internal/policy/lint",
 		"internal/policy/suggest",
 		"internal/intent", "internal/intent/plan", "internal/redaction",
@@ -58,8 +58,8 @@ var table = layout.Table{
 		"internal/telemetry", "internal/otlp", "internal/auth", "internal/auth/federation", "internal/organization",
 		"internal/apikey", "internal/throttle",
 		"internal/credential", "internal/principal", "internal/database",
-		"internal/page", "internal/email", "internal/secret", "internal/csvsafe", "internal/canonical", "internal/fault",
-		"web",
+		"internal/page", "internal/email", "internal/secret", "internal/csvsafe", "internal/canonical",
+		"internal/fault", "web",
 		"internal/policy/drafting", "internal/policy/policytest",
 	),
 	row("internal/credential", "internal/fault"),
@@ -91,7 +91,7 @@ var table = layout.Table{
 		"internal/policy", "internal/policy/document", "internal/policy/engine", "internal/policy/lint",
 		"internal/policy/suggest", "internal/decision", "internal/intent/plan",
 		"internal/toolcall", "internal/verdict", "internal/redaction",
-		"internal/audit", "internal/principal", "internal/database", "internal/page", "internal/fault",
+		"internal/audit", "internal/principal", "internal/database", "internal/fault",
 	),
 
 	// Areas.
@@ -104,12 +104,11 @@ var table = layout.Table{
 	row("internal/approval/risk", "internal/toolcall", "internal/verdict", "internal/redaction", "internal/audit",
 		"internal/database"),
 	row("internal/otlp", "internal/telemetry/decode", "internal/fault"),
-	row("internal/telemetry", "internal/telemetry/decode", "internal/database", "internal/page",
-		"internal/fault"),
+	row("internal/telemetry", "internal/telemetry/decode", "internal/database", "internal/page"),
 	row("internal/telemetry/decode", "internal/fault"),
 	row("internal/policy",
 		"internal/policy/document", "internal/policy/document/node", "internal/policy/engine",
-		"internal/policy/lint", "internal/policy/template", "internal/policy/profile",
+		"internal/policy/lint", "internal/policy/profile",
 		"internal/decision", "internal/toolcall", "internal/verdict",
 		"internal/audit", "internal/principal", "internal/database", "internal/page", "internal/fault",
 	),
@@ -128,10 +127,11 @@ var table = layout.Table{
 		"internal/toolcall", "internal/verdict"),
 	row("internal/policy/clientpolicy", "internal/policy/engine", "internal/policy/document", "internal/policy/glob",
 		"internal/toolcall", "internal/verdict"),
-	row("internal/policy/template", "internal/policy/engine", "internal/policy/policytest", "internal/policy/document",
-		"internal/policy/document/node", "internal/toolcall", "internal/verdict"),
-	row("internal/policy/policytest", "internal/policy/engine", "internal/policy/document", "internal/policy/document/node",
-		"internal/toolcall", "internal/verdict"),
+	row("internal/policy/template", "internal/policy/document"),
+	row("internal/policy/policytest",
+		"internal/policy/engine", "internal/policy/document", "internal/policy/document/node",
+		"internal/toolcall", "internal/verdict",
+	),
 	row("internal/policy/engine", "internal/policy/expression", "internal/policy/document", "internal/policy/glob",
 		"internal/toolcall", "internal/verdict"),
 	row("internal/policy/expression", "internal/policy/shell", "internal/policy/glob", "internal/toolcall"),
@@ -163,9 +163,9 @@ var table = layout.Table{
 		"internal/database", "internal/page", "internal/fault",
 	),
 	row("internal/notification/webhook",
-		"internal/notification/notice", "internal/outbound", "internal/dispatch", "internal/redaction", "internal/audit",
-		"internal/principal",
-		"internal/database", "internal/page", "internal/secret", "internal/fault",
+		"internal/notification/notice", "internal/outbound", "internal/dispatch", "internal/redaction",
+		"internal/audit", "internal/principal", "internal/database",
+		"internal/page", "internal/secret", "internal/fault",
 	),
 	row("internal/notification/notice"),
 	row("internal/intent",
@@ -210,8 +210,23 @@ var table = layout.Table{
 	row("internal/canonical"),
 	row("internal/redaction"),
 	row("internal/fault"),
+	row("internal/layout/measure", "internal/layout"),
 	row("internal/layout"),
 }
+
+// floors are what areas and joins stand on: the ground, and what they share. The
+// fan-out of a package does not count them.
+var floors = []string{
+	"internal/decision", "internal/toolcall", "internal/verdict",
+	"internal/audit", "internal/audit/ledger", "internal/keyring", "internal/throttle", "internal/dispatch",
+	"internal/mail", "internal/config", "internal/principal", "internal/credential",
+	"internal/database", "internal/page", "internal/email", "internal/outbound", "internal/secret", "internal/csvsafe",
+	"internal/canonical", "internal/redaction", "internal/fault",
+}
+
+// assembly is where everything comes together: the one decision, the edge, the
+// server and its programs.
+var assembly = []string{"internal/enforcement", "internal/api", "internal/app", "internal/cli/writd"}
 
 // notInClient is what writ must not link: it is started for every tool call of
 // an agent, so its start-up time is a user's waiting time.
@@ -240,8 +255,19 @@ func TestPackages(t *testing.T) {
 		t.Fatalf("load our packages: %v", err)
 	}
 	report(t, layout.CheckImports(table, packages))
+	report(t, layout.CheckUnused(table, packages))
+	report(t, layout.CheckFanOut(packages, floors, assembly, layout.MaxFanOut))
 	report(t, layout.CheckDocs(packages))
 	report(t, layout.CheckLengths(packages, maxLines))
+}
+
+func TestStyle(t *testing.T) {
+	t.Parallel()
+	sources, err := layout.Sources(".")
+	if err != nil {
+		t.Fatalf("read our sources: %v", err)
+	}
+	report(t, layout.CheckStyle(sources))
 }
 
 func TestClientLinksNoDatabase(t *testing.T) {

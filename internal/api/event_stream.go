@@ -96,7 +96,8 @@ type feedEvent struct {
 // reader, their right to read, or the server goes. B is what the document says of an
 // event's data.
 func handleStream[I, B any](
-	a *API, r Route, open *openStreams, begin func(ctx context.Context, caller principal.Principal, in *I) (feed, error),
+	a *API, r Route, open *openStreams,
+	begin func(ctx context.Context, caller principal.Principal, in *I) (feed, error),
 ) {
 	handle(a, r, func(ctx context.Context, caller principal.Principal, in *I) (*huma.StreamResponse, error) {
 		f, err := begin(ctx, caller, in)

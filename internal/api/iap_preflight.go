@@ -143,7 +143,8 @@ func (a *API) preflight(ctx context.Context, caller principal.Principal, in *pre
 // judgeThought is what policies say of a call, as a decision about it would have
 // it. What cannot be read is denied.
 func judgeThought(
-	set *engine.Set, caller toolcall.Call, server, tool string, sent PreflightCallBody, may authority, spent engine.Spent,
+	set *engine.Set, caller toolcall.Call, server, tool string, sent PreflightCallBody, may authority,
+	spent engine.Spent,
 ) engine.Decision {
 	if may != nil && !may[sent.Name] && !may[tool] {
 		return engine.Decision{

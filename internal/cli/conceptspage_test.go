@@ -39,7 +39,7 @@ func TestConceptsPage(t *testing.T) {
 			}
 		}
 		for _, name := range quoted(row[2]) {
-			if strings.HasPrefix(name, "/") && !regexp.MustCompile(`(?m) `+regexp.QuoteMeta(name)+` `).MatchString(routes) {
+			if strings.HasPrefix(name, "/") && !strings.Contains(routes, " "+name+" ") {
 				t.Errorf("%s: %s is no route", word, name)
 			}
 		}

@@ -31,7 +31,8 @@ var errEnough = errors.New("enough for a step")
 // step reads rows until they are enough, and tells whether there may be more of
 // them than the query's own limit left out.
 func step[T any](
-	ctx context.Context, db *database.DB, scan func(database.Scanner) (T, error), size func(*T) int, query string, args ...any,
+	ctx context.Context, db *database.DB, scan func(database.Scanner) (T, error), size func(*T) int,
+	query string, args ...any,
 ) (items []T, cut bool, err error) {
 	held := 0
 	_, err = database.Collect(ctx, db, func(row database.Scanner) (none struct{}, err error) {

@@ -102,7 +102,7 @@ func (p *pushing) push(ctx context.Context, c *client.Client, kind, text string)
 	}
 	if done.Before > 0 && done.Before != done.Version {
 		if done.Changes, err = c.DiffPolicy(ctx, stored.ID, done.Before, done.Version); err != nil {
-			return pushed{}, fmt.Errorf("version %d of %s is stored, but not compared: %w", done.Version, done.Name, err)
+			return pushed{}, fmt.Errorf("compare with version %d of %s: %w", done.Before, done.Name, err)
 		}
 	}
 	if p.activate {
