@@ -1,15 +1,14 @@
-// Package credentials is what writ knows of who it acts for: where a sign-in is
-// kept, and which of several credentials counts.
+// Package credentials stores the sign-in and the plans of writ, and finds which of
+// several credentials counts.
 //
 // A sign-in is one file in the user's configuration folder that nobody else may
-// read. The environment comes before the file, and the file before the one that
-// published command lines keep. A credential is sent only to the server it is
-// of: one that was saved for a server is not found for another, and one that
-// names no server is found only when the server was named.
+// read. The environment comes before that file, and that file before the one of
+// published command lines. A credential is sent only to its own server: one that was
+// saved for a server is not found for another, and one that names no server is found
+// only when the command names the server.
 //
-// Access tokens end after minutes and are replaced by means of a refresh token
-// that works once. Several writ may run at the same time, so whoever replaces it
-// holds a lock.
+// Access tokens end after minutes; a refresh token that works once replaces them.
+// Several writ may run at the same time, so whoever replaces it holds a lock.
 package credentials
 
 import (
@@ -29,13 +28,12 @@ import (
 // maxFile bounds what is read of a file.
 const maxFile = 64 << 10
 
-// SignIn is what the file holds. The names are those of published command lines,
-// where they have one.
+// SignIn is the content of the file. Where published command lines have the same
+// member, it has their name.
 type SignIn struct {
-	URL    string `json:"url"` // the server that all of it is of
-	APIKey string `json:"apiKey,omitempty"`
-	// of a key that signing in made, and signing out ends; empty: it was given to us
-	KeyID        string    `json:"keyId,omitempty"`
+	URL          string    `json:"url"` // of the server that all of it is for
+	APIKey       string    `json:"apiKey,omitempty"`
+	KeyID        string    `json:"keyId,omitempty"` // of a key that the sign-in made; empty: the key was given
 	AccessToken  string    `json:"accessToken,omitempty"`
 	RefreshToken string    `json:"refreshToken,omitempty"`
 	ExpiresAt    time.Time `json:"expiresAt,omitzero"` // the access token
@@ -46,12 +44,12 @@ type SignIn struct {
 	SavedAt      time.Time `json:"savedAt"`
 }
 
-// ErrNone is that there is no sign-in.
+// ErrNone says that there is no sign-in, or no plan.
 var ErrNone = errors.New("not signed in")
 
-// Store is where sign-ins are kept.
+// Store is where a sign-in and plans are stored.
 type Store struct {
-	Folder    string // ours; empty: there is no place for one
+	Folder    string // ours; empty: none can be stored
 	Published string // the file of published command lines; empty: none
 }
 
@@ -67,10 +65,10 @@ func Default() Store {
 	return s
 }
 
-// File is where the sign-in is.
+// File is the file of the sign-in.
 func (s Store) File() string { return filepath.Join(s.Folder, "credentials.json") }
 
-// Read is the sign-in that was saved, or ErrNone.
+// Read reads the saved sign-in; it fails with ErrNone where there is none.
 func (s Store) Read() (SignIn, error) {
 	if s.Folder == "" {
 		return SignIn{}, ErrNone
@@ -85,7 +83,7 @@ func (s Store) Read() (SignIn, error) {
 	return saved, nil
 }
 
-// Save keeps a sign-in in place of the one before.
+// Save stores a sign-in in place of the one before.
 func (s Store) Save(in SignIn) error {
 	unlock, err := s.lock()
 	if err != nil {
@@ -100,7 +98,7 @@ func (s Store) write(in SignIn) error {
 	return signInFile.write(s.File(), in)
 }
 
-// Remove forgets the sign-in.
+// Remove removes the sign-in.
 func (s Store) Remove() error {
 	unlock, err := s.lock()
 	if err != nil {
@@ -113,11 +111,11 @@ func (s Store) Remove() error {
 	return nil
 }
 
-// lock keeps other writ from changing the sign-in. The system releases it with
-// the process, however that ends.
+// lock keeps other writ from changing the store. The system releases the lock when the
+// process ends.
 func (s Store) lock() (unlock func(), err error) {
 	if s.Folder == "" {
-		return nil, errors.New("there is no place to keep a sign-in: set HOME, or XDG_CONFIG_HOME")
+		return nil, errors.New("there is no folder to store it in: set HOME, or XDG_CONFIG_HOME")
 	}
 	if err := os.MkdirAll(s.Folder, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of the sign-in: %w", err)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Plan is a plan that was declared from here, with the token that calls show for it.
+// Plan is a plan that was declared from here, with the token that calls send.
 type Plan struct {
 	URL        string    `json:"url"` // of the server that knows it
 	ID         string    `json:"planId"`
@@ -19,7 +19,7 @@ type Plan struct {
 	ExpiresAt  time.Time `json:"expiresAt"`
 }
 
-// SavePlan keeps a plan, and drops those that have expired.
+// SavePlan stores a plan, and removes those that have expired.
 func (s Store) SavePlan(p Plan) error {
 	unlock, err := s.lock()
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -84,7 +83,7 @@ func (c *checking) run(ctx context.Context, s cli.Streams, tool string, argument
 	if err != nil {
 		return err
 	}
-	if err := c.show(s, d); err != nil {
+	if err := show(&c.server, s, d, c.print); err != nil {
 		return err
 	}
 	switch {
@@ -125,10 +124,7 @@ func parseArguments(s cli.Streams, words []string) (json.RawMessage, error) {
 	return json.Marshal(arguments)
 }
 
-func (c *checking) show(s cli.Streams, d client.Decision) error {
-	if c.asJSON {
-		return cli.WriteJSON(s.Out, d)
-	}
+func (c *checking) print(s cli.Streams, d client.Decision) error {
 	t := &sheet{}
 	t.row("verdict", d.Decision)
 	t.row("reason", d.Reason)
@@ -137,7 +133,7 @@ func (c *checking) show(s cli.Streams, d client.Decision) error {
 	}
 	t.row("decision", d.DecisionID)
 	t.row("approval", d.ApprovalID)
-	if _, err := io.WriteString(s.Out, t.String()); err != nil {
+	if err := t.print(s); err != nil {
 		return err
 	}
 	switch {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 	"time"
@@ -42,7 +41,7 @@ type declared struct {
 func planDeclare(s cli.Streams) *cobra.Command {
 	var d declaring
 	cmd := &cobra.Command{
-		Use: "declare FILE|-", Short: "Declare a plan: the tools that an agent will call, and arguments that it will not change",
+		Use: "declare FILE|-", Short: "Declare a plan: the tools that an agent will call, and fixed arguments of them",
 		Args: cobra.ExactArgs(1),
 		Long: `Declare a plan with your API key. From then on writ check judges calls by it, until it expires.
 
@@ -94,17 +93,17 @@ func (d *declaring) run(ctx context.Context, s cli.Streams, file string) error {
 	if err := credentials.Default().SavePlan(kept); err != nil {
 		return fmt.Errorf("plan %s is declared, but writ check will not find it: %w", made.PlanID, err)
 	}
-	if d.asJSON {
-		return cli.WriteJSON(s.Out, made)
-	}
+	return show(&d.server, s, made, printDeclared)
+}
+
+func printDeclared(s cli.Streams, made declared) error {
 	t := &sheet{}
 	t.row("plan", made.PlanID)
 	t.row("expires", made.ExpiresAt.Local().Format(time.DateTime))
 	for _, step := range made.Steps {
 		t.row(fmt.Sprintf("step %d", step.Step), step.Server+"."+step.Tool)
 	}
-	_, err = io.WriteString(s.Out, t.String())
-	return err
+	return t.print(s)
 }
 
 func (d *declaring) declare(ctx context.Context, c *client.Client) (made declared, err error) {

@@ -67,9 +67,10 @@ func (p *pushing) run(ctx context.Context, s cli.Streams, file string) error {
 		}
 		fmt.Fprintln(s.Err, cli.Line(where+w.Message+" (warning)"))
 	}
-	if p.asJSON {
-		return cli.WriteJSON(s.Out, done)
-	}
+	return show(&p.server, s, done, printPushed)
+}
+
+func printPushed(s cli.Streams, done pushed) error {
 	fmt.Fprintf(s.Out, "policy %s: %s\n", cli.Line(done.Name), done.words())
 	if len(done.Changes) > 0 {
 		fmt.Fprintf(s.Out, "since version %d:\n", done.Before)
@@ -78,7 +79,7 @@ func (p *pushing) run(ctx context.Context, s cli.Streams, file string) error {
 	for i, change := range done.Changes {
 		changes[i] = cli.Change(change)
 	}
-	_, err = fmt.Fprint(s.Out, cli.ChangeLines(changes))
+	_, err := fmt.Fprint(s.Out, cli.ChangeLines(changes))
 	return err
 }
 

@@ -89,7 +89,7 @@ func TestLogoutForgetsInAnyCase(t *testing.T) {
 	_, err := command(t, "logout")
 	if err == nil ||
 		!strings.HasPrefix(err.Error(),
-			"the sign-in is forgotten here, but not ended on the server: revoke the key k1: ") {
+			"the sign-in is removed here, but not ended on the server: revoke the key k1: ") {
 		t.Errorf("err = %v", err)
 	}
 	if _, err := store.Read(); !errors.Is(err, credentials.ErrNone) {

@@ -20,8 +20,8 @@ func (c *command) serve() *cobra.Command {
 	}
 }
 
-// gcPercent trades a few megabytes for a quarter of the processor: the live heap
-// is small, so at Go's own 100 it is collected too often. GOGC overrides it.
+// gcPercent trades a few megabytes for a quarter of the CPU time: the live heap is
+// small, so Go's default of 100 collects it too often. GOGC overrides it.
 const gcPercent = 200
 
 func (c *command) runServer(ctx context.Context) error {
@@ -37,8 +37,8 @@ func (c *command) runServer(ctx context.Context) error {
 		return err
 	}
 	c.announce(o, server)
-	// What only the start needed, a password's hash above all, goes back to the
-	// system, while the first requests are served.
+	// Memory that only the start needed, above all for a password's hash, goes back to
+	// the system while the first requests are served.
 	go debug.FreeOSMemory()
 	return server.Wait(ctx)
 }
