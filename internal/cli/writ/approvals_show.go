@@ -117,7 +117,7 @@ func statusWords(a client.ShownApproval) string {
 	case a.Status != "pending":
 		return a.Status
 	case a.Kind == "ask":
-		return "pending: asked of the person the agent works for, expires in " + rounded(time.Until(a.ExpiresAt))
+		return "pending: the owner of the key must approve, expires in " + rounded(time.Until(a.ExpiresAt))
 	}
 	return fmt.Sprintf("pending: %d of %d approvals (%s), expires in %s", len(a.Votes), a.Needed,
 		cmp.Or(a.ApproverRole, "approver"), rounded(time.Until(a.ExpiresAt)))
