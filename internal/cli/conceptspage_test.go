@@ -53,7 +53,7 @@ func TestConceptsPage(t *testing.T) {
 	}
 }
 
-// quoted is what stands between backticks.
+// quoted is the words between backticks.
 func quoted(text string) (words []string) {
 	for _, match := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(text, -1) {
 		words = append(words, match[1])

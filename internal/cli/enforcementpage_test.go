@@ -18,7 +18,7 @@ const enforcementPage = "../../docs/enforcement.md"
 
 // TestEnforcementPage runs every command of the page on enforcement, in order, in
 // one shell and against a server that has just been started for the first time. A
-// text block is all that the block before it prints; … in it stands for anything.
+// text block is all that the block before it prints; … in it means anything.
 func TestEnforcementPage(t *testing.T) {
 	t.Parallel()
 	runPage(t, readBlocks(t, enforcementPage), 7)
@@ -50,7 +50,7 @@ func runPage(t *testing.T, blocks []block, least int) {
 	comparePrinted(t, runShell(t, folder, commands), wants)
 }
 
-// blockMark begins the line that tells which block prints what follows.
+// blockMark begins the line that says which block prints what follows.
 const blockMark = "=== block in line "
 
 // runShell runs commands that must all succeed, and gives what they print.

@@ -16,7 +16,7 @@ import (
 )
 
 // approver is a browser with the first account's owner in front of it, who answers
-// the terminal as ANSWER says: yes by default, "key" for a key alone, or "no".
+// the terminal as ANSWER says: approve by default, "key" for only a key, or "no".
 func approver() {
 	if err := answerTerminal(context.Background(), os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, "approver:", err)
@@ -132,7 +132,7 @@ func TestCLIPage(t *testing.T) {
 	runPage(t, blocks, 5)
 }
 
-// TestCLIPageCommands checks that the page tells of every command, and of no other.
+// TestCLIPageCommands checks that the page names every command, and no other.
 func TestCLIPageCommands(t *testing.T) {
 	t.Parallel()
 	help := runShell(t, t.TempDir(), "writ --help\n")
@@ -155,7 +155,7 @@ func TestCLIPageCommands(t *testing.T) {
 	}
 	for name, untold := range commands {
 		if untold {
-			t.Errorf("the page does not tell of %s", name)
+			t.Errorf("the page does not name %s", name)
 		}
 	}
 }

@@ -2,9 +2,9 @@
 //
 // A Table lists our packages from the top of the tree to the ground and says
 // which packages each of them may import. Every import points down: a row may
-// name only rows below it, so a table without problems has no cycle. What the
-// table does not allow is refused, and so is a package it does not know and a
-// row that no package stands for.
+// name only rows below it, so a table without problems has no cycle. The checks
+// refuse imports that the table does not allow, packages without a row, and rows
+// without a package.
 //
 // The checks are pure functions over a small model of the packages, which Load
 // reads from disk. Each returns the problems it found as sentences, none when

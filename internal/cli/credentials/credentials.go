@@ -127,7 +127,7 @@ func (s Store) lock() (unlock func(), err error) {
 	return unlock, nil
 }
 
-// fileKind is how errors call a file, and how one gets such a file again.
+// fileKind is the name of a file in errors, and how to get the file again.
 type fileKind struct{ name, again string }
 
 var (

@@ -11,7 +11,7 @@ import (
 	"writ/internal/cli"
 )
 
-// approvals holds what a person does about calls that wait for an approval.
+// approvals holds the commands about calls that wait for an approval.
 func approvals(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use: "approvals", Short: "See and answer the calls of agents that wait for a person",

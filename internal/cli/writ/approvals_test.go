@@ -17,7 +17,7 @@ func withToken(t *testing.T) string {
 	return file
 }
 
-// What an agent writes must not steer the terminal of who approves it, nor look
+// What an agent writes must not steer the terminal of the approver, nor look
 // like a line of ours.
 func TestApprovalsShowNoControlCharacters(t *testing.T) {
 	t.Parallel()
@@ -46,7 +46,7 @@ func TestApprovalsShowNoControlCharacters(t *testing.T) {
 	}
 }
 
-// A yes that is not enough says so, and is a success.
+// An approval that is not enough says so, and is a success.
 func TestApproveOfSeveral(t *testing.T) {
 	t.Parallel()
 	answers := map[string]string{"/delegation/approve": `{"delegationId":"i","status":"pending","needed":2}`}

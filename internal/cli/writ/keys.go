@@ -11,7 +11,7 @@ import (
 	"writ/internal/cli"
 )
 
-// keys holds what a person does about their API keys.
+// keys holds the commands about API keys.
 func keys(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use: "keys", Short: "List, create and revoke your API keys",

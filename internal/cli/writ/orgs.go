@@ -152,7 +152,7 @@ func keepSwitched(found credentials.Found, in credentials.SignIn) error {
 }
 
 // endBefore revokes the key that the sign-in had, with the session or else with that
-// key itself. The switch stands even if this fails.
+// key itself. If this fails, the switch is done all the same.
 func (w *switching) endBefore(ctx context.Context, s cli.Streams, found credentials.Found) {
 	if found.Saved == nil || found.Saved.KeyID == "" {
 		return

@@ -16,7 +16,7 @@ import (
 	"writ/internal/policy/document/node"
 )
 
-// plan holds what an agent does about its plans.
+// plan holds the commands about plans.
 func plan(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{Use: "plan", Short: "Declare what an agent will do"}
 	c.AddCommand(planDeclare(s))

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestShadowsAndSuggestionsArePrinted: with their figures, and whatever the server
+// TestShadowsAndSuggestionsArePrinted: with their counts, and whatever the server
 // calls things, each on a line of its own.
 func TestShadowsAndSuggestionsArePrinted(t *testing.T) {
 	t.Setenv("WRIT_ACCESS_TOKEN", "token")

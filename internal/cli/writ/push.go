@@ -128,11 +128,11 @@ func (d pushed) words() string {
 	return fmt.Sprintf("version %d, %s", d.Version, active)
 }
 
-// positioned is how a server tells the place of a problem in a document.
+// positioned is how a server writes the position of a problem in a document.
 var positioned = regexp.MustCompile(`^line (\d+), column (\d+)(?:, (rule [^:]*))?: `)
 
-// inFile is an error of a server about a document, told as compilers do: a line for
-// each problem, with file, line and column.
+// inFile is an error of a server about a document, in the form of compilers: a line
+// for each problem, with file, line and column.
 func inFile(file string, err error) error {
 	refused, ok := errors.AsType[*client.Error](err)
 	if !ok || len(refused.Details) == 0 || refused.Details[0].Field == "organizationId" {

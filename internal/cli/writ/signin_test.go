@@ -16,7 +16,7 @@ import (
 	"writ/internal/cli/writ"
 )
 
-// asked is a server that notes what it is asked, and by whom, and answers with
+// asked is a server that notes its requests and their callers, and answers with
 // these texts; 401 where there is none.
 type asked struct {
 	*httptest.Server
