@@ -55,6 +55,10 @@ scripts-syntax:
 bench: build ## Measure the server and the client that were just built
 	@cd bench && exec go run . -writd ../bin/writd -writ ../bin/writ
 
+.PHONY: measure
+measure: ## Measure the code: lines, files, functions, imports
+	@go run ./internal/layout/measure
+
 .PHONY: fmt
 fmt: ## Format the Go code
 	@gofmt -l -w $(GOFILES)

@@ -1,12 +1,13 @@
 package layout_test
 
 import (
+	"slices"
 	"testing"
 
 	"writ/internal/layout"
 )
 
-// maxLines is the length of a file at which it has more than one subject.
+// maxLines is the length of a file above which it has more than one subject.
 const maxLines = 600
 
 // table lists our packages from the programs to the ground, and which of the
@@ -17,13 +18,15 @@ var table = layout.Table{
 	row("cmd/writd", "internal/cli/writd", "internal/cli"),
 	row("cmd/writ", "internal/cli/writ", "internal/cli"),
 	row("internal/cli/writd",
-		"internal/policy/policytest", "internal/policy/lint", "internal/policy/engine", "internal/policy/expression",
-		"internal/policy/document", "internal/toolcall", "internal/verdict",
+		"internal/policy/policytest", "internal/policy/lint", "internal/policy/engine", "internal/policy/document",
+		"internal/toolcall",
 		"internal/cli", "internal/app", "internal/auth", "internal/organization", "internal/telemetry",
 		"internal/config", "internal/keyring", "internal/audit",
 		"internal/principal", "internal/database", "internal/secret",
 	),
-	row("internal/cli/writ", "internal/cli/credentials", "internal/cli", "internal/audit/ledger", "client"),
+	row("internal/cli/writ",
+		"internal/cli/credentials", "internal/cli", "internal/policy/document/node", "internal/audit/ledger", "client",
+	),
 	row("internal/cli/credentials"),
 	row("internal/cli", "internal/fault"),
 	row("client"),
@@ -113,7 +116,7 @@ var table = layout.Table{
 		"internal/policy", "internal/policy/document", "internal/policy/engine", "internal/policy/lint",
 		"internal/policy/suggest", "internal/decision", "internal/intent/plan", "internal/organization",
 		"internal/toolcall", "internal/verdict", "internal/redaction",
-		"internal/audit", "internal/principal", "internal/database", "internal/page", "internal/fault",
+		"internal/audit", "internal/principal", "internal/database", "internal/fault",
 	),
 
 	// Areas.
@@ -126,12 +129,11 @@ var table = layout.Table{
 	row("internal/approval/risk", "internal/toolcall", "internal/verdict", "internal/redaction", "internal/audit",
 		"internal/database"),
 	row("internal/otlp", "internal/telemetry/decode", "internal/fault"),
-	row("internal/telemetry", "internal/telemetry/decode", "internal/database", "internal/page",
-		"internal/fault"),
+	row("internal/telemetry", "internal/telemetry/decode", "internal/database", "internal/page"),
 	row("internal/telemetry/decode", "internal/fault"),
 	row("internal/policy",
 		"internal/policy/document", "internal/policy/document/node", "internal/policy/engine",
-		"internal/policy/lint", "internal/policy/template", "internal/policy/profile",
+		"internal/policy/lint", "internal/policy/profile",
 		"internal/decision", "internal/toolcall", "internal/verdict",
 		"internal/audit", "internal/principal", "internal/database", "internal/page", "internal/fault",
 	),
@@ -150,11 +152,11 @@ var table = layout.Table{
 		"internal/toolcall", "internal/verdict"),
 	row("internal/policy/clientpolicy", "internal/policy/engine", "internal/policy/document", "internal/policy/glob",
 		"internal/toolcall", "internal/verdict"),
-	row("internal/policy/template", "internal/policy/engine", "internal/policy/policytest", "internal/policy/document",
-		"internal/policy/document/node", "internal/toolcall", "internal/verdict"),
-	row("internal/policy/policytest", "internal/policy/engine", "internal/policy/document",
-		"internal/policy/document/node",
-		"internal/toolcall", "internal/verdict"),
+	row("internal/policy/template", "internal/policy/document"),
+	row("internal/policy/policytest",
+		"internal/policy/engine", "internal/policy/document", "internal/policy/document/node",
+		"internal/toolcall", "internal/verdict",
+	),
 	row("internal/policy/engine", "internal/policy/expression", "internal/policy/document", "internal/policy/glob",
 		"internal/toolcall", "internal/verdict"),
 	row("internal/policy/expression", "internal/policy/shell", "internal/policy/glob", "internal/toolcall"),
@@ -188,9 +190,8 @@ var table = layout.Table{
 	),
 	row("internal/notification/webhook",
 		"internal/notification/notice", "internal/outbound", "internal/dispatch", "internal/redaction",
-		"internal/audit",
-		"internal/principal",
-		"internal/database", "internal/page", "internal/secret", "internal/fault",
+		"internal/audit", "internal/principal", "internal/database",
+		"internal/page", "internal/secret", "internal/fault",
 	),
 	row("internal/notification/notice"),
 	row("internal/intent",
@@ -236,8 +237,23 @@ var table = layout.Table{
 	row("internal/canonical"),
 	row("internal/redaction"),
 	row("internal/fault"),
+	row("internal/layout/measure", "internal/layout"),
 	row("internal/layout"),
 }
+
+// floors are what areas and joins stand on: the ground, and what they share. The
+// fan-out of a package does not count them.
+var floors = []string{
+	"internal/decision", "internal/toolcall", "internal/verdict",
+	"internal/audit", "internal/audit/ledger", "internal/keyring", "internal/throttle", "internal/dispatch",
+	"internal/mail", "internal/config", "internal/principal", "internal/credential",
+	"internal/database", "internal/page", "internal/email", "internal/outbound", "internal/secret", "internal/csvsafe",
+	"internal/canonical", "internal/redaction", "internal/fault",
+}
+
+// assembly is where everything comes together: the one decision, the edge, the
+// server and its programs.
+var assembly = []string{"internal/enforcement", "internal/api", "internal/app", "internal/cli/writd"}
 
 // notInClient is what writ must not link: it is started for every tool call of
 // an agent, so its start-up time is a user's waiting time.
@@ -252,6 +268,9 @@ var notInClient = []string{
 	"writ/internal/policy",
 }
 
+// yamlReader is the one package of policies that writ links: it reads plans.
+const yamlReader = "writ/internal/policy/document/node"
+
 func TestTable(t *testing.T) {
 	t.Parallel()
 	report(t, layout.CheckTable(table))
@@ -264,8 +283,19 @@ func TestPackages(t *testing.T) {
 		t.Fatalf("load our packages: %v", err)
 	}
 	report(t, layout.CheckImports(table, packages))
+	report(t, layout.CheckUnused(table, packages))
+	report(t, layout.CheckFanOut(packages, floors, assembly, layout.MaxFanOut))
 	report(t, layout.CheckDocs(packages))
 	report(t, layout.CheckLengths(packages, maxLines))
+}
+
+func TestStyle(t *testing.T) {
+	t.Parallel()
+	sources, err := layout.Sources(".")
+	if err != nil {
+		t.Fatalf("read our sources: %v", err)
+	}
+	report(t, layout.CheckStyle(sources))
 }
 
 func TestClientLinksNoDatabase(t *testing.T) {
@@ -274,6 +304,7 @@ func TestClientLinksNoDatabase(t *testing.T) {
 	if err != nil {
 		t.Fatalf("list what writ links: %v", err)
 	}
+	linked = slices.DeleteFunc(linked, func(path string) bool { return path == yamlReader })
 	report(t, layout.CheckLinked("writ", linked, notInClient))
 }
 

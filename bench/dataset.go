@@ -33,7 +33,7 @@ func datasetOf(o options) dataset {
 // queries ask for by default.
 const loadedDays = 6
 
-// load ingests so many traces, evenly over the last days up to now and in the order
+// load ingests a number of traces, evenly over the last days up to now and in the order
 // of time. It goes through the service like any client, so that nothing is there
 // that ingest would not have made.
 func (a *account) load(ctx context.Context, d dataset, traces int) error {

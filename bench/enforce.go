@@ -15,10 +15,10 @@ import (
 )
 
 // enforce measures decisions over HTTP: an API key, a signed plan, a policy of
-// 100 rules, and a record with its receipt that is on disk before the answer. Beside
-// it stand a server that decodes the same body and answers as much, and OPA's own
-// server, which decides by the same rules and records nothing. What a shadow adds is
-// measured on one server.
+// 100 rules, and a record with its receipt that is on disk before the answer. It is
+// compared with a server that decodes the same body and answers as much, and with
+// OPA's own server, which decides by the same rules and records nothing. The cost of a
+// shadow is measured on one server.
 func (b *bench) enforce(ctx context.Context) (err error) {
 	rules, err := b.writePolicies(ctx)
 	if err != nil {

@@ -22,7 +22,7 @@ var floors = map[string]func(input []byte) (http.Handler, error){
 }
 
 // startFloor runs this program once more, as a floor, so that it shares no
-// process with the load and its processor time can be told.
+// process with the load, and its CPU time can be read.
 func startFloor(ctx context.Context, name string, input []byte) (*process, error) {
 	program, err := os.Executable()
 	if err != nil {

@@ -40,7 +40,7 @@ type ingester struct {
 	rounds []ingestRound
 }
 
-// median is that of a figure over the rounds.
+// median is the median of a number over the rounds.
 func (i *ingester) median(figure func(ingestRound) float64) float64 {
 	var values []float64
 	for _, r := range i.rounds {
@@ -49,7 +49,7 @@ func (i *ingester) median(figure func(ingestRound) float64) float64 {
 	return median(values)
 }
 
-// over compares a figure of each round with that of the floor's round beside it.
+// over compares a number of each round with that of the floor beside it.
 func (i *ingester) over(floor *ingester, figure func(ingestRound) float64) float64 {
 	var ratios []float64
 	for n, r := range i.rounds {

@@ -175,7 +175,7 @@ func readAnswer(r *bufio.Reader, size int) error {
 // unsaid is the length of a body whose head does not say one.
 const unsaid = -1
 
-// readHead reads the head of an answer, accepts only a 200, and tells how long
+// readHead reads the head of an answer, accepts only a 200, and returns how long
 // the body is.
 func readHead(r *bufio.Reader) (length int, err error) {
 	line, err := r.ReadSlice('\n')

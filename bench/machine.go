@@ -7,7 +7,7 @@ import (
 	"runtime"
 )
 
-// describeMachine says what the figures depend on. The Go version is the one
+// describeMachine says what the results depend on. The Go version is the one
 // writd was built with.
 func describeMachine(writd string) (string, error) {
 	build, err := buildinfo.ReadFile(writd)

@@ -22,9 +22,9 @@
 // Servers that are compared take turns in short rounds, so that a noisy
 // neighbour disturbs both sides of a ratio.
 //
-// Figures are not tests: a target that is missed is printed, and the exit is
-// still 0. It is 1 only when something could not be measured. The module is not
-// part of the main one, so that what we compare with never enters what we ship.
+// A missed target is printed, and does not change the exit code: it is 1 only when
+// something could not be measured. The module is not part of the main one, so that
+// we never ship what we compare with.
 package main
 
 import (

@@ -11,8 +11,8 @@ import (
 )
 
 // shareOfOthers is the part of the machine, from 0 to 1, that neither we nor the
-// servers used while work ran. It says how far the figures can be believed:
-// a busy neighbour changes who waits for a processor, and so the throughput.
+// servers used while work ran. It says how far the results can be trusted:
+// a busy neighbour changes the throughput.
 func shareOfOthers(servers []*process, work func() error) (float64, error) {
 	busyBefore, oursBefore, err := processorTimes(servers)
 	if err != nil {

@@ -54,7 +54,7 @@ func measureOTLP(ctx context.Context, i installation, o options) (_ []*ingester,
 	return ingesters, others, err
 }
 
-// newOTLPIngester sends traces in so many requests each. As many spans are in a
+// newOTLPIngester sends each trace in a number of requests. As many spans are in a
 // request as in those of the JSON.
 func newOTLPIngester(name string, a *account, requests int) *ingester {
 	w := newWorkload()

@@ -17,7 +17,7 @@ type otlpPayload struct {
 	spans    int
 }
 
-// newOTLPPayloads makes the bodies of requests that together tell the same traces:
+// newOTLPPayloads makes the bodies of requests that together hold the same traces:
 // each has an equal share of the spans of every trace.
 func newOTLPPayloads(w *workload, traces, spansEach, requests int, start time.Time, step time.Duration) []*otlpPayload {
 	bodies := make([][]byte, requests)

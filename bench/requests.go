@@ -19,7 +19,7 @@ type contender struct {
 }
 
 // measureRequests lets the floor and every installation answer in turns. It also
-// tells which share of the machine went to others meanwhile.
+// says which share of the machine went to others meanwhile.
 func measureRequests(
 	ctx context.Context, installations []installation, o options,
 ) (_ []contender, others float64, err error) {
@@ -111,7 +111,7 @@ func (c contender) over(floor contender) (throughput, cpu float64) {
 	return median(throughputs), median(cpus)
 }
 
-// medianOf is the median over the rounds of one figure.
+// medianOf is the median of one number over the rounds.
 func medianOf[T number](c contender, figure func(round) T) T {
 	var values []T
 	for _, r := range c.rounds {

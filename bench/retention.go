@@ -20,8 +20,8 @@ const (
 	oldAtOnce    = 100
 )
 
-// loadOld fills the store with telemetry that was received too long ago to be kept.
-// No client can send such. It is sent as any other, and then moved back in time where
+// loadOld fills the store with telemetry that is too old to be kept.
+// No client can send that. It is sent as any other, and then moved back in time where
 // it is stored; how that is, this knows of the server.
 func (a *account) loadOld(ctx context.Context, i installation) error {
 	if err := a.load(ctx, dataset{spansEach: oldSpansEach}, oldTraces); err != nil {
@@ -42,9 +42,9 @@ func (a *account) loadOld(ctx context.Context, i installation) error {
 	return nil
 }
 
-// moveBack moves the next few traces that were received today or yesterday, and tells
-// whether there were any. Row keys are microseconds of receipt above ten bits, and the
-// day is what an index of ids is by.
+// moveBack moves the next few traces that were received today or yesterday back in
+// time, and reports whether there were any. Row keys are microseconds of receipt above
+// ten bits, and the index of ids is by day.
 func moveBack(ctx context.Context, db *sql.DB) (more bool, err error) {
 	const back = int64(oldDays*24*time.Hour/time.Microsecond) << 10
 	from := time.Now().Add(-24*time.Hour).UnixMicro() << 10
@@ -101,8 +101,8 @@ func startRetention(ctx context.Context, i installation) (*retention, error) {
 	return r, nil
 }
 
-// stop ends the run, whose work may be left half done, and tells for which share of
-// the time it was at it.
+// stop ends the run, even if its work is not done, and returns the share of the time
+// that it worked.
 func (r *retention) stop() (share float64, err error) {
 	asked := time.Since(r.begun)
 	defer r.cancel()

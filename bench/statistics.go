@@ -17,7 +17,7 @@ func median[T number](values []T) T {
 	return (sorted[middle-1] + sorted[middle]) / 2
 }
 
-// percentile is the smallest of sorted values that so many percent do not exceed.
+// percentile is the smallest of sorted values that p percent do not exceed.
 func percentile(sorted []time.Duration, percent int) time.Duration {
 	rank := (len(sorted)*percent + 99) / 100
 	return sorted[max(rank, 1)-1]

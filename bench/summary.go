@@ -17,7 +17,7 @@ type summaryReads struct {
 
 	compared time.Duration // at the spans that PostgreSQL computed from; 0 without one
 	ofSpans  time.Duration // percentile_cont over the durations of all spans
-	ofRows   time.Duration // the summary's own figures: over traces, and sums over spans
+	ofRows   time.Duration // the summary's own numbers: over traces, and sums over spans
 }
 
 // compareTimes is how often PostgreSQL computes.

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The targets of the project. They are printed beside the figures and decide
+// The targets of the project. They are printed beside the results and decide
 // nothing.
 const (
 	startTarget      = "under 0.5 s"

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The targets for telemetry, printed beside the figures.
+// The targets for telemetry, printed beside the results.
 const (
 	ingestTarget  = "at least 50 % of the insert"
 	decodeTarget  = "at least 0.25 of it decoding"

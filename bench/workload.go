@@ -134,7 +134,7 @@ func (w *workload) shape(kind int) *shape {
 	return s
 }
 
-// prose is so many bytes of words.
+// prose is a number of bytes of words.
 func (w *workload) prose(length int) string {
 	words := []string{"read", "the", "file", "and", "run", "its", "tests", "before", "a", "change", "is", "proposed"}
 	var text strings.Builder

@@ -50,7 +50,7 @@ func (i installation) start(ctx context.Context) (*process, time.Duration, error
 	})
 }
 
-// environment is what tells writd where its data is.
+// environment says to writd where its data is.
 func (i installation) environment() []string {
 	return append(append(cleanEnvironment(), "WRIT_DATA_DIR="+i.folder), i.settings...)
 }
@@ -68,7 +68,7 @@ func cleanEnvironment() []string {
 	return kept
 }
 
-// currentKey is the request that is measured: who is the caller of this key.
+// currentKey is the request that is measured: what this key is.
 func (i installation) currentKey(server *process) (target, error) {
 	first, err := i.firstRun()
 	if err != nil {

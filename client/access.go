@@ -6,35 +6,35 @@ import (
 	"net/http"
 )
 
-// Bindings say for whom a policy counts. None: for everybody.
+// Bindings say whom a policy is for. Without any it is for everybody.
 type Bindings struct {
 	Members []string `json:"members,omitempty"`
 	Clients []string `json:"clients,omitempty"`
 	Roles   []string `json:"roles,omitempty"`
 }
 
-// Bindings are those of a policy.
+// Bindings reads the bindings of a policy.
 func (c *Client) Bindings(ctx context.Context, policyID string) (Bindings, error) {
-	return call[Bindings](ctx, c, http.MethodGet, policyPath(policyID, "/bindings"), nil, nil)
+	return get[Bindings](ctx, c, policyPath(policyID, "/bindings"), nil)
 }
 
-// SetBindings replaces the bindings of a policy with others, of which there must
-// be one. See BindEverybody.
+// SetBindings replaces the bindings of a policy; there must be at least one. See
+// BindEverybody.
 func (c *Client) SetBindings(ctx context.Context, policyID string, b Bindings) (Bindings, error) {
-	return call[Bindings](ctx, c, http.MethodPut, policyPath(policyID, "/bindings"), nil, b)
+	return put[Bindings](ctx, c, policyPath(policyID, "/bindings"), nil, b)
 }
 
-// BindEverybody takes all bindings away, so that the policy counts for everybody.
+// BindEverybody removes all bindings, so that the policy is for everybody.
 func (c *Client) BindEverybody(ctx context.Context, policyID string) (Bindings, error) {
 	body := struct {
 		Everybody bool `json:"everybody"`
 	}{true}
-	return call[Bindings](ctx, c, http.MethodPut, policyPath(policyID, "/bindings"), nil, body)
+	return put[Bindings](ctx, c, policyPath(policyID, "/bindings"), nil, body)
 }
 
 // Bind adds bindings to a policy.
 func (c *Client) Bind(ctx context.Context, policyID string, b Bindings) (Bindings, error) {
-	return call[Bindings](ctx, c, http.MethodPost, policyPath(policyID, "/bindings"), nil, b)
+	return post[Bindings](ctx, c, policyPath(policyID, "/bindings"), nil, b)
 }
 
 // Unbind removes one binding: of kind members, clients or roles.
@@ -43,7 +43,7 @@ func (c *Client) Unbind(ctx context.Context, policyID, kind, subject string) (Bi
 		policyPath(policyID, "/bindings/"+segment(kind)+"/"+segment(subject)), nil, nil)
 }
 
-// ToolCall is a call to ask about.
+// ToolCall is a call that a question is about.
 type ToolCall struct {
 	Server    string          `json:"server,omitempty"`
 	Tool      string          `json:"tool"`
@@ -86,14 +86,14 @@ type ConsideredRule struct {
 	Limit    *LimitUse     `json:"limit"`
 }
 
-// ExplainStep is a part of a condition and what it came to.
+// ExplainStep is a part of a condition and its value.
 type ExplainStep struct {
 	Expression string `json:"expression"`
 	Value      string `json:"value"`
 	Error      string `json:"error"`
 }
 
-// LimitUse is how far a limit has been taken.
+// LimitUse is how much of a limit is used.
 type LimitUse struct {
 	Unit    string `json:"unit"`
 	By      string `json:"by"`
@@ -104,11 +104,10 @@ type LimitUse struct {
 
 // CheckAccess asks whether the active policies allow a call.
 func (c *Client) CheckAccess(ctx context.Context, orgID string, t ToolCall) (Access, error) {
-	return call[Access](ctx, c, http.MethodPost, "/policies/check-access", inOrg(orgID), t)
+	return post[Access](ctx, c, "/policies/check-access", inOrg(orgID), t)
 }
 
-// Simulation is a question about one policy alone: one that is stored, or a
-// document.
+// Simulation is a question about one policy alone, stored or as a document.
 type Simulation struct {
 	PolicyID      string          `json:"policyId,omitempty"`
 	PolicyVersion int             `json:"policyVersion,omitempty"`
@@ -119,5 +118,5 @@ type Simulation struct {
 
 // SimulatePolicy asks what one policy would say about a call.
 func (c *Client) SimulatePolicy(ctx context.Context, orgID string, s Simulation) (Access, error) {
-	return call[Access](ctx, c, http.MethodPost, "/policies/simulate", inOrg(orgID), s)
+	return post[Access](ctx, c, "/policies/simulate", inOrg(orgID), s)
 }

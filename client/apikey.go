@@ -2,8 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
-	"net/url"
 	"time"
 )
 
@@ -24,13 +22,13 @@ type Key struct {
 	RevokedAt      *time.Time `json:"revokedAt"`
 }
 
-// IssuedKey is a new key, with the one sight of its secret.
+// IssuedKey is a new key with its secret, which is shown only once.
 type IssuedKey struct {
 	Key
 	APIKey string `json:"apiKey"`
 }
 
-// NewKey says what key is wanted.
+// NewKey describes a key to be made.
 type NewKey struct {
 	Name           string     `json:"name,omitempty"`
 	OrganizationID string     `json:"organizationId,omitempty"`
@@ -42,43 +40,38 @@ type NewKey struct {
 
 // CreateKey makes an API key.
 func (c *Client) CreateKey(ctx context.Context, n NewKey) (IssuedKey, error) {
-	return call[IssuedKey](ctx, c, http.MethodPost, "/api-keys", nil, n)
+	return post[IssuedKey](ctx, c, "/api-keys", nil, n)
 }
 
 // ProvisionKey makes a key for one product.
 func (c *Client) ProvisionKey(ctx context.Context, n NewKey) (IssuedKey, error) {
-	return call[IssuedKey](ctx, c, http.MethodPost, "/api-keys/provision", nil, n)
+	return post[IssuedKey](ctx, c, "/api-keys/provision", nil, n)
 }
 
 // Keys lists a page of keys: of an organization, or with an empty id the
 // caller's own.
 func (c *Client) Keys(ctx context.Context, orgID string, l List) (Page[Key], error) {
-	query := l.values()
-	if orgID != "" {
-		query.Set("organizationId", orgID)
-	}
-	out, err := call[struct {
+	out, err := get[struct {
 		Page[Key]
 		Data []Key `json:"data"`
-	}](ctx, c, http.MethodGet, "/api-keys", query, nil)
+	}](ctx, c, "/api-keys", l.with("organizationId", orgID))
 	out.Items = out.Data
 	return out.Page, err
 }
 
-// RevokeKey ends a key.
+// RevokeKey revokes a key.
 func (c *Client) RevokeKey(ctx context.Context, id string) error {
-	return c.Call(ctx, http.MethodPost, "/api-keys/"+segment(id)+"/revoke", nil, struct{}{}, nil)
+	return c.do(ctx, "/api-keys/"+segment(id)+"/revoke", nil, struct{}{})
 }
 
-// RevokeOwnKey ends the key that the client calls with, which has this id.
+// RevokeOwnKey revokes the calling key, which has this id.
 func (c *Client) RevokeOwnKey(ctx context.Context, id string) error {
-	return c.Call(ctx, http.MethodPost, "/api-keys/"+segment(id)+"/revoke", url.Values{"own": {"true"}}, struct{}{},
-		nil)
+	return c.do(ctx, "/api-keys/"+segment(id)+"/revoke", query("own", true), struct{}{})
 }
 
 // RotateKey replaces a key by a new one with the same settings.
 func (c *Client) RotateKey(ctx context.Context, id string) (IssuedKey, error) {
-	return call[IssuedKey](ctx, c, http.MethodPost, "/api-keys/"+segment(id)+"/rotate", nil, nil)
+	return post[IssuedKey](ctx, c, "/api-keys/"+segment(id)+"/rotate", nil, nil)
 }
 
 // CurrentKey is what the calling key is and may do.
@@ -91,9 +84,9 @@ type CurrentKey struct {
 	Scopes         []string `json:"scopes"`
 }
 
-// CurrentKey asks what the calling key is and may do.
+// CurrentKey reads what the calling key is and may do.
 func (c *Client) CurrentKey(ctx context.Context) (*CurrentKey, error) {
-	return call[*CurrentKey](ctx, c, http.MethodGet, "/api-keys/current", nil, nil)
+	return get[*CurrentKey](ctx, c, "/api-keys/current", nil)
 }
 
 // TerminalOrganization is an organization to switch to.
@@ -107,7 +100,7 @@ type TerminalOrganization struct {
 
 // TerminalOrganizations lists the organizations of the calling key's owner.
 func (c *Client) TerminalOrganizations(ctx context.Context) ([]TerminalOrganization, error) {
-	out, err := call[struct{ Data []TerminalOrganization }](ctx, c, http.MethodGet, "/iap/sdk/orgs", nil, nil)
+	out, err := get[struct{ Data []TerminalOrganization }](ctx, c, "/iap/sdk/orgs", nil)
 	return out.Data, err
 }
 
@@ -124,5 +117,5 @@ func (c *Client) SwitchOrganization(ctx context.Context, org, keyName string) (S
 	if keyName != "" {
 		body["keyName"] = keyName
 	}
-	return call[Switched](ctx, c, http.MethodPost, "/iap/sdk/switch-org", nil, body)
+	return post[Switched](ctx, c, "/iap/sdk/switch-org", nil, body)
 }

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
 	"time"
 )
 
@@ -14,12 +13,12 @@ type Status struct {
 
 // Health asks whether the process is alive.
 func (c *Client) Health(ctx context.Context) (Status, error) {
-	return call[Status](ctx, c, http.MethodGet, "/health", nil, nil)
+	return get[Status](ctx, c, "/health", nil)
 }
 
 // Ready asks whether requests can be served.
 func (c *Client) Ready(ctx context.Context) (Status, error) {
-	return call[Status](ctx, c, http.MethodGet, "/ready", nil, nil)
+	return get[Status](ctx, c, "/ready", nil)
 }
 
 // User is an account.
@@ -41,20 +40,20 @@ type Registration struct {
 
 // Register signs up; a code is mailed to the address.
 func (c *Client) Register(ctx context.Context, r Registration) (User, error) {
-	out, err := call[struct{ User User }](ctx, c, http.MethodPost, "/auth/register", nil, r)
+	out, err := post[struct{ User User }](ctx, c, "/auth/register", nil, r)
 	return out.User, err
 }
 
 // VerifyOTP confirms an address with its code and the password it was
 // registered with.
 func (c *Client) VerifyOTP(ctx context.Context, email, code, password string) error {
-	return c.Call(ctx, http.MethodPost, "/auth/verify-otp", nil,
-		map[string]string{"email": email, "code": code, "password": password}, nil)
+	return c.do(ctx, "/auth/verify-otp", nil,
+		map[string]string{"email": email, "code": code, "password": password})
 }
 
 // ResendOTP has a new code mailed.
 func (c *Client) ResendOTP(ctx context.Context, email string) error {
-	return c.Call(ctx, http.MethodPost, "/auth/resend-otp", nil, map[string]string{"email": email}, nil)
+	return c.do(ctx, "/auth/resend-otp", nil, map[string]string{"email": email})
 }
 
 // Tokens are the credentials of a session.
@@ -71,9 +70,9 @@ type SignIn struct {
 	Organizations []Organization `json:"organizations"`
 }
 
-// Login signs in. The client itself is not changed; use As to go on.
+// Login signs in. The client itself does not change: As is a client for the result.
 func (c *Client) Login(ctx context.Context, email, password string) (SignIn, error) {
-	return call[SignIn](ctx, c, http.MethodPost, "/auth/login", nil, map[string]string{
+	return post[SignIn](ctx, c, "/auth/login", nil, map[string]string{
 		"email": email, "password": password,
 	})
 }
@@ -90,12 +89,12 @@ func (c *Client) WithKey(apiKey string) *Client {
 
 // Refresh replaces a refresh token.
 func (c *Client) Refresh(ctx context.Context, refreshToken string) (Tokens, error) {
-	return call[Tokens](ctx, c, http.MethodPost, "/auth/refresh", nil, map[string]string{"refreshToken": refreshToken})
+	return post[Tokens](ctx, c, "/auth/refresh", nil, map[string]string{"refreshToken": refreshToken})
 }
 
 // Logout ends the caller's session.
 func (c *Client) Logout(ctx context.Context) error {
-	return c.Call(ctx, http.MethodPost, "/auth/logout", nil, nil, nil)
+	return c.do(ctx, "/auth/logout", nil, nil)
 }
 
 // Me is who is signed in.
@@ -105,29 +104,29 @@ type Me struct {
 	SessionID     string         `json:"sessionId"`
 }
 
-// Me asks who is signed in.
+// Me reads who is signed in.
 func (c *Client) Me(ctx context.Context) (Me, error) {
-	return call[Me](ctx, c, http.MethodGet, "/auth/me", nil, nil)
+	return get[Me](ctx, c, "/auth/me", nil)
 }
 
 // ChangePassword changes the caller's password and ends their other sessions.
 func (c *Client) ChangePassword(ctx context.Context, current, next string) error {
-	return c.Call(ctx, http.MethodPost, "/auth/change-password", nil,
-		map[string]string{"currentPassword": current, "newPassword": next}, nil)
+	return c.do(ctx, "/auth/change-password", nil,
+		map[string]string{"currentPassword": current, "newPassword": next})
 }
 
 // ForgotPassword has a link mailed that sets a new password.
 func (c *Client) ForgotPassword(ctx context.Context, email string) error {
-	return c.Call(ctx, http.MethodPost, "/auth/forgot-password", nil, map[string]string{"email": email}, nil)
+	return c.do(ctx, "/auth/forgot-password", nil, map[string]string{"email": email})
 }
 
 // ResetPassword sets a new password with the token of that link.
 func (c *Client) ResetPassword(ctx context.Context, token, next string) error {
-	return c.Call(ctx, http.MethodPost, "/auth/reset-password", nil,
-		map[string]string{"token": token, "newPassword": next}, nil)
+	return c.do(ctx, "/auth/reset-password", nil,
+		map[string]string{"token": token, "newPassword": next})
 }
 
-// Session is a place where a person is signed in.
+// Session is a sign-in of a person.
 type Session struct {
 	ID         string    `json:"id"`
 	Address    string    `json:"address"`
@@ -138,15 +137,14 @@ type Session struct {
 	Current    bool      `json:"current"`
 }
 
-// Sessions lists where the caller is signed in.
+// Sessions lists the sign-ins of the caller.
 func (c *Client) Sessions(ctx context.Context) ([]Session, error) {
-	out, err := call[Page[Session]](ctx, c, http.MethodGet, "/auth/sessions", nil, nil)
-	return out.Items, err
+	return list[Session](ctx, c, "/auth/sessions", nil)
 }
 
 // RevokeSession ends one of the caller's sessions.
 func (c *Client) RevokeSession(ctx context.Context, id string) error {
-	return c.Call(ctx, http.MethodDelete, "/auth/sessions/"+segment(id), nil, nil, nil)
+	return c.delete(ctx, "/auth/sessions/"+segment(id), nil)
 }
 
 // JWK is a key that verifies access tokens.
@@ -160,6 +158,6 @@ type JWK struct {
 
 // JWKS lists the keys that verify access tokens.
 func (c *Client) JWKS(ctx context.Context) ([]JWK, error) {
-	out, err := call[struct{ Keys []JWK }](ctx, c, http.MethodGet, "/.well-known/jwks.json", nil, nil)
+	out, err := get[struct{ Keys []JWK }](ctx, c, "/.well-known/jwks.json", nil)
 	return out.Keys, err
 }

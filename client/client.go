@@ -1,9 +1,9 @@
 // Package client calls a Writ server. It is what Writ's own command line, hooks
 // and tests use, and needs nothing beyond the standard library.
 //
-// A Client holds the credentials it was given and adds them to each call: the
-// access token of a person, or an API key. An answer that is not a success is an
-// *Error with everything the server said.
+// A Client adds its credentials to each call: the access token of a person, or an
+// API key. An answer that is not a success is an *Error with all that the server
+// said.
 package client
 
 import (
@@ -15,6 +15,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -49,8 +50,8 @@ type Detail struct {
 	Message string `json:"message"`
 }
 
-// UnmarshalJSON reads an error. Where the server tells every problem of a profile
-// at once, its message is a list; here it is one text.
+// UnmarshalJSON reads an error. The message about a profile is a list of problems;
+// here it becomes one text.
 func (e *Error) UnmarshalJSON(text []byte) error {
 	type plain Error
 	read := struct {
@@ -95,16 +96,37 @@ type List struct {
 	Cursor string
 }
 
-func (l List) values() url.Values {
+// with is the parameters that ask for the page, and others; see query.
+func (l List) with(pairs ...any) url.Values {
+	return query(append([]any{"limit", l.Limit, "cursor", l.Cursor}, pairs...)...)
+}
+
+// query is parameters, given as names and values. Zero values are left out.
+func query(pairs ...any) url.Values {
 	q := url.Values{}
-	if l.Limit != 0 {
-		q.Set("limit", strconv.Itoa(l.Limit))
-	}
-	if l.Cursor != "" {
-		q.Set("cursor", l.Cursor)
+	for i := 0; i < len(pairs); i += 2 {
+		if text := parameter(pairs[i+1]); text != "" {
+			q.Set(pairs[i].(string), text)
+		}
 	}
 	return q
 }
+
+func parameter(value any) string {
+	if at, ok := value.(time.Time); ok && !at.IsZero() {
+		return at.UTC().Format(time.RFC3339Nano)
+	}
+	switch v := reflect.ValueOf(value); {
+	case v.IsZero():
+		return ""
+	case v.Kind() == reflect.Pointer:
+		return fmt.Sprint(v.Elem())
+	}
+	return fmt.Sprint(value)
+}
+
+// inOrg names the organization of a call, none for the caller's own.
+func inOrg(orgID string) url.Values { return query("organizationId", orgID) }
 
 // Call sends a request with a JSON body (none when nil) and decodes the answer
 // into out (dropped when nil).
@@ -113,15 +135,17 @@ func (c *Client) Call(ctx context.Context, method, path string, query url.Values
 	if err != nil {
 		return err
 	}
+	return c.decode(request, out)
+}
+
+// decode sends a request and decodes the answer into out (dropped when nil).
+func (c *Client) decode(request *http.Request, out any) error {
 	content, err := c.exchange(request)
-	if err != nil {
+	if err != nil || out == nil || len(content) == 0 {
 		return err
 	}
-	if out == nil || len(content) == 0 {
-		return nil
-	}
 	if err := json.Unmarshal(content, out); err != nil {
-		return fmt.Errorf("decode the answer of %s %s: %w", method, path, err)
+		return fmt.Errorf("decode the answer of %s %s: %w", request.Method, request.URL.Path, err)
 	}
 	return nil
 }
@@ -147,8 +171,8 @@ func (c *Client) exchange(request *http.Request) ([]byte, error) {
 	return content, nil
 }
 
-// send follows no redirect: a server of ours makes none, and the API key would
-// go along to wherever another one points.
+// send follows no redirect: our server makes none, and a redirect would take the API
+// key to another server.
 func (c *Client) send(request *http.Request) (*http.Response, error) {
 	caller := http.Client{}
 	if c.HTTP != nil {
@@ -194,8 +218,8 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 	return request, nil
 }
 
-// newError reads an error answer. One that is not ours (a proxy's page, say)
-// keeps its status and says so.
+// newError reads an error answer. Of one that is not ours (a proxy's page, say) only
+// the status is kept.
 func newError(response *http.Response, content []byte) *Error {
 	e := &Error{}
 	if err := json.Unmarshal(content, e); err != nil || e.Message == "" {
@@ -209,11 +233,11 @@ func newError(response *http.Response, content []byte) *Error {
 	return e
 }
 
-// segment is one part of a path. What it cannot hide, checkPath refuses.
+// segment escapes one part of a path. checkPath refuses what cannot be escaped.
 func segment(text string) string { return url.PathEscape(text) }
 
-// checkPath refuses an id that is empty or a dot: however it is escaped, servers
-// and proxies resolve it, and the call would reach another path than meant.
+// checkPath refuses an id that is empty or a dot: servers and proxies resolve it,
+// escaped or not, and the call would reach another path.
 func checkPath(path string) error {
 	if path == "/" {
 		return nil
@@ -231,4 +255,59 @@ func call[T any](ctx context.Context, c *Client, method, path string, query url.
 	var out T
 	err := c.Call(ctx, method, path, query, body, &out)
 	return out, err
+}
+
+func get[T any](ctx context.Context, c *Client, path string, query url.Values) (T, error) {
+	return call[T](ctx, c, http.MethodGet, path, query, nil)
+}
+
+// list reads a list that comes whole.
+func list[T any](ctx context.Context, c *Client, path string, query url.Values) ([]T, error) {
+	out, err := get[Page[T]](ctx, c, path, query)
+	return out.Items, err
+}
+
+func post[T any](ctx context.Context, c *Client, path string, query url.Values, body any) (T, error) {
+	return call[T](ctx, c, http.MethodPost, path, query, body)
+}
+
+func put[T any](ctx context.Context, c *Client, path string, query url.Values, body any) (T, error) {
+	return call[T](ctx, c, http.MethodPut, path, query, body)
+}
+
+// do is a call whose answer says nothing.
+func (c *Client) do(ctx context.Context, path string, query url.Values, body any) error {
+	return c.Call(ctx, http.MethodPost, path, query, body, nil)
+}
+
+func (c *Client) delete(ctx context.Context, path string, query url.Values) error {
+	return c.Call(ctx, http.MethodDelete, path, query, nil, nil)
+}
+
+// text reads an answer that is no JSON.
+func (c *Client) text(ctx context.Context, path string, query url.Values) (string, error) {
+	request, err := c.request(ctx, http.MethodGet, path, query, nil)
+	if err != nil {
+		return "", err
+	}
+	content, err := c.exchange(request)
+	return string(content), err
+}
+
+// open sends a request whose answer is read as it comes.
+func (c *Client) open(request *http.Request) (*http.Response, error) {
+	what := request.Method + " " + request.URL.Path
+	response, err := c.send(request)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	if response.StatusCode == http.StatusOK {
+		return response, nil
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	if err != nil {
+		return nil, fmt.Errorf("read the answer of %s: %w", what, err)
+	}
+	return nil, newError(response, content)
 }

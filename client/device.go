@@ -3,8 +3,6 @@ package client
 import (
 	"context"
 	"errors"
-	"net/http"
-	"net/url"
 	"time"
 )
 
@@ -38,7 +36,7 @@ type DeviceCode struct {
 
 // StartDevice asks to sign in from a terminal.
 func (c *Client) StartDevice(ctx context.Context, start DeviceStart) (DeviceCode, error) {
-	return call[DeviceCode](ctx, c, http.MethodPost, "/auth/device/code", nil, start)
+	return post[DeviceCode](ctx, c, "/auth/device/code", nil, start)
 }
 
 // DeviceGrant is what an approved terminal gets, once. The tokens are there only
@@ -53,17 +51,17 @@ type DeviceGrant struct {
 	ExpiresIn      int    `json:"expires_in"` // seconds, of the access token
 }
 
-// PollDevice asks whether the terminal was approved. DeviceError tells why not.
+// PollDevice asks whether the terminal was approved. DeviceError says why not.
 func (c *Client) PollDevice(ctx context.Context, deviceCode, client string) (DeviceGrant, error) {
 	body := map[string]string{"deviceCode": deviceCode}
 	if client != "" {
 		body["client"] = client
 	}
-	return call[DeviceGrant](ctx, c, http.MethodPost, "/auth/device/token", nil, body)
+	return post[DeviceGrant](ctx, c, "/auth/device/token", nil, body)
 }
 
-// DeviceError is the OAuth code an error of PollDevice carries; empty for another
-// error, say one of the network.
+// DeviceError is the OAuth code of an error of PollDevice; empty for another error,
+// say of the network.
 func DeviceError(err error) string {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
@@ -85,22 +83,22 @@ type DeviceRequest struct {
 
 // FindDevice reads the request behind a user code.
 func (c *Client) FindDevice(ctx context.Context, userCode string) (DeviceRequest, error) {
-	return call[DeviceRequest](ctx, c, http.MethodGet, "/auth/device/request", url.Values{"userCode": {userCode}}, nil)
+	return get[DeviceRequest](ctx, c, "/auth/device/request", query("userCode", userCode))
 }
 
-// DeviceApproval is a person's yes.
+// DeviceApproval lets a terminal sign in.
 type DeviceApproval struct {
 	UserCode       string `json:"userCode"`
-	OrganizationID string `json:"organizationId,omitempty"` // not needed by who is in one alone
+	OrganizationID string `json:"organizationId,omitempty"` // not needed by members of only one
 	KeyOnly        bool   `json:"keyOnly,omitempty"`        // the terminal gets no session, whatever it asks for
 }
 
-// ApproveDevice lets a terminal in.
+// ApproveDevice lets a terminal sign in.
 func (c *Client) ApproveDevice(ctx context.Context, approval DeviceApproval) error {
-	return c.Call(ctx, http.MethodPost, "/auth/device/approve", nil, approval, nil)
+	return c.do(ctx, "/auth/device/approve", nil, approval)
 }
 
-// DenyDevice turns a terminal away.
+// DenyDevice refuses a terminal.
 func (c *Client) DenyDevice(ctx context.Context, userCode string) error {
-	return c.Call(ctx, http.MethodPost, "/auth/device/deny", nil, map[string]string{"userCode": userCode}, nil)
+	return c.do(ctx, "/auth/device/deny", nil, map[string]string{"userCode": userCode})
 }

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
 )
 
 // DraftRequest says what a policy is drafted from.
@@ -13,7 +12,7 @@ type DraftRequest struct {
 	Template    string `json:"template,omitempty"`
 }
 
-// DraftedTest is what became of a test of a draft.
+// DraftedTest is the result of a test of a draft.
 type DraftedTest struct {
 	Name     string   `json:"name"`
 	Passed   bool     `json:"passed"`
@@ -32,7 +31,7 @@ type Drafted struct {
 	Findings    []PolicyFinding `json:"findings"`
 }
 
-// DraftPolicy has a policy drafted from words, and stored as a draft.
+// DraftPolicy drafts a policy from words, and stores it.
 func (c *Client) DraftPolicy(ctx context.Context, orgID string, r DraftRequest) (Drafted, error) {
-	return call[Drafted](ctx, c, http.MethodPost, "/policies/draft", inOrg(orgID), r)
+	return post[Drafted](ctx, c, "/policies/draft", inOrg(orgID), r)
 }

@@ -2,12 +2,11 @@ package client
 
 import (
 	"context"
-	"net/http"
 	"time"
 )
 
-// NewForwarding is where traces and decisions are to be sent. Nil members leave it to
-// the server: headers as before, and everything else on.
+// NewForwarding is where traces and decisions are to be sent. Without headers those
+// before stay; everything else that is nil is on.
 type NewForwarding struct {
 	Endpoint    string            `json:"endpoint"`
 	Headers     map[string]string `json:"headers,omitzero"`
@@ -18,7 +17,7 @@ type NewForwarding struct {
 	Enabled     *bool             `json:"enabled,omitempty"`
 }
 
-// Forwarding is where traces and decisions are sent. Headers are names alone.
+// Forwarding is where traces and decisions are sent. Of headers it has the names.
 type Forwarding struct {
 	Endpoint       string    `json:"endpoint"`
 	Headers        []string  `json:"headers"`
@@ -58,36 +57,36 @@ type ForwardingStatus struct {
 	RetryAt        *time.Time `json:"retryAt"`
 }
 
-// ForwardingTest is what came of a test.
+// ForwardingTest is the result of a test.
 type ForwardingTest struct {
 	Taken      bool   `json:"taken"`
 	HTTPStatus int    `json:"httpStatus"`
 	Problem    string `json:"problem"`
 }
 
-func forwardingPath(orgID string) string { return "/organization/" + segment(orgID) + "/forwarding" }
+func forwardingPath(orgID string) string { return organizationPath(orgID) + "/forwarding" }
 
 // Forwarding reads where an organization's traces and decisions are sent.
 func (c *Client) Forwarding(ctx context.Context, orgID string) (Forwarding, error) {
-	return call[Forwarding](ctx, c, http.MethodGet, forwardingPath(orgID), nil, nil)
+	return get[Forwarding](ctx, c, forwardingPath(orgID), nil)
 }
 
-// SetForwarding says where they are sent.
+// SetForwarding sets where they are sent.
 func (c *Client) SetForwarding(ctx context.Context, orgID string, n NewForwarding) (Forwarding, error) {
-	return call[Forwarding](ctx, c, http.MethodPut, forwardingPath(orgID), nil, n)
+	return put[Forwarding](ctx, c, forwardingPath(orgID), nil, n)
 }
 
-// DeleteForwarding sends no more, and forgets where to.
+// DeleteForwarding ends forwarding.
 func (c *Client) DeleteForwarding(ctx context.Context, orgID string) error {
-	return c.Call(ctx, http.MethodDelete, forwardingPath(orgID), nil, nil, nil)
+	return c.delete(ctx, forwardingPath(orgID), nil)
 }
 
-// ForwardingStatus tells how far sending is.
+// ForwardingStatus reads how far sending is.
 func (c *Client) ForwardingStatus(ctx context.Context, orgID string) (ForwardingStatus, error) {
-	return call[ForwardingStatus](ctx, c, http.MethodGet, forwardingPath(orgID)+"/status", nil, nil)
+	return get[ForwardingStatus](ctx, c, forwardingPath(orgID)+"/status", nil)
 }
 
-// TestForwarding has one made-up span sent at once.
+// TestForwarding sends one made-up span at once.
 func (c *Client) TestForwarding(ctx context.Context, orgID string) (ForwardingTest, error) {
-	return call[ForwardingTest](ctx, c, http.MethodPost, forwardingPath(orgID)+"/test", nil, nil)
+	return post[ForwardingTest](ctx, c, forwardingPath(orgID)+"/test", nil, nil)
 }

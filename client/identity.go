@@ -2,11 +2,10 @@ package client
 
 import (
 	"context"
-	"net/http"
 	"time"
 )
 
-// IdentityProvider is what an organization's people sign in with.
+// IdentityProvider is where an organization's people have their accounts.
 type IdentityProvider struct {
 	Issuer      string           `json:"issuer"`
 	ClientID    string           `json:"clientId"`
@@ -21,7 +20,7 @@ type IdentityProvider struct {
 	UpdatedAt   time.Time        `json:"updatedAt"`
 }
 
-// ProviderDomain is a mail domain and the TXT record that proves whose it is.
+// ProviderDomain is a mail domain and the TXT record that proves its owner.
 type ProviderDomain struct {
 	Name        string     `json:"name"`
 	ProvenAt    *time.Time `json:"provenAt"`
@@ -29,7 +28,7 @@ type ProviderDomain struct {
 	RecordValue string     `json:"recordValue"`
 }
 
-// ProviderSettings set an identity provider up.
+// ProviderSettings set up an identity provider.
 type ProviderSettings struct {
 	Issuer       string   `json:"issuer"`
 	ClientID     string   `json:"clientId"`
@@ -42,27 +41,27 @@ type ProviderSettings struct {
 
 func providerPath(orgID string) string { return organizationPath(orgID) + "/identity-provider" }
 
-// IdentityProvider reads that of an organization.
+// IdentityProvider reads the identity provider of an organization.
 func (c *Client) IdentityProvider(ctx context.Context, orgID string) (IdentityProvider, error) {
-	return call[IdentityProvider](ctx, c, http.MethodGet, providerPath(orgID), nil, nil)
+	return get[IdentityProvider](ctx, c, providerPath(orgID), nil)
 }
 
-// SetIdentityProvider sets it up, or changes it.
+// SetIdentityProvider sets up or changes the identity provider of an organization.
 func (c *Client) SetIdentityProvider(ctx context.Context, orgID string, s ProviderSettings) (IdentityProvider, error) {
-	return call[IdentityProvider](ctx, c, http.MethodPut, providerPath(orgID), nil, s)
+	return put[IdentityProvider](ctx, c, providerPath(orgID), nil, s)
 }
 
-// TestIdentityProvider asks whether it works, and whether its domains are proven.
+// TestIdentityProvider checks that the provider works and its domains are proven.
 func (c *Client) TestIdentityProvider(ctx context.Context, orgID string) (IdentityProvider, error) {
-	return call[IdentityProvider](ctx, c, http.MethodPost, providerPath(orgID)+"/test", nil, nil)
+	return post[IdentityProvider](ctx, c, providerPath(orgID)+"/test", nil, nil)
 }
 
-// DeleteIdentityProvider removes it.
+// DeleteIdentityProvider removes the identity provider of an organization.
 func (c *Client) DeleteIdentityProvider(ctx context.Context, orgID string) error {
-	return c.Call(ctx, http.MethodDelete, providerPath(orgID), nil, nil, nil)
+	return c.delete(ctx, providerPath(orgID), nil)
 }
 
-// Identity is who the caller is elsewhere.
+// Identity is an account of the caller elsewhere.
 type Identity struct {
 	ID             string    `json:"id"`
 	OrganizationID *string   `json:"organizationId"` // nil: Google
@@ -72,13 +71,12 @@ type Identity struct {
 	CreatedAt      time.Time `json:"createdAt"`
 }
 
-// Identities lists those of the caller's account.
+// Identities lists the identities of the caller.
 func (c *Client) Identities(ctx context.Context) ([]Identity, error) {
-	out, err := call[Page[Identity]](ctx, c, http.MethodGet, "/auth/identities", nil, nil)
-	return out.Items, err
+	return list[Identity](ctx, c, "/auth/identities", nil)
 }
 
-// UnlinkIdentity removes one.
+// UnlinkIdentity removes an identity.
 func (c *Client) UnlinkIdentity(ctx context.Context, id string) error {
-	return c.Call(ctx, http.MethodDelete, "/auth/identities/"+segment(id), nil, nil, nil)
+	return c.delete(ctx, "/auth/identities/"+segment(id), nil)
 }

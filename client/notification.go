@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Notification is what a person was told.
+// Notification is a message to a person.
 type Notification struct {
 	ID        string     `json:"id"`
 	Kind      string     `json:"kind"`
@@ -17,55 +17,46 @@ type Notification struct {
 	ReadAt    *time.Time `json:"readAt"`
 }
 
-// Notifications lists what the caller was told in an organization, newest first.
+// Notifications lists the notifications of the caller in an organization, newest first.
 func (c *Client) Notifications(ctx context.Context, orgID string, unread bool, l List) (Page[Notification], error) {
-	q := l.values()
-	if orgID != "" {
-		q.Set("organizationId", orgID)
-	}
-	if unread {
-		q.Set("unread", "true")
-	}
-	return call[Page[Notification]](ctx, c, http.MethodGet, "/notifications", q, nil)
+	return get[Page[Notification]](ctx, c, "/notifications", l.with("organizationId", orgID, "unread", unread))
 }
 
-// UnreadNotifications counts those the caller has not read.
+// UnreadNotifications counts the notifications that the caller has not read.
 func (c *Client) UnreadNotifications(ctx context.Context, orgID string) (int, error) {
-	var answer struct{ Unread int }
-	err := c.Call(ctx, http.MethodGet, "/notifications/unread-count", inOrg(orgID), nil, &answer)
-	return answer.Unread, err
+	out, err := get[struct{ Unread int }](ctx, c, "/notifications/unread-count", inOrg(orgID))
+	return out.Unread, err
 }
 
-// MarkRead says that the caller has read a notification.
+// MarkRead marks a notification as read.
 func (c *Client) MarkRead(ctx context.Context, orgID, id string) error {
-	return c.Call(ctx, http.MethodPost, "/notifications/"+segment(id)+"/read", inOrg(orgID), nil, nil)
+	return c.do(ctx, "/notifications/"+segment(id)+"/read", inOrg(orgID), nil)
 }
 
-// MarkAllRead says that the caller has read them all, and tells how many were not.
+// MarkAllRead marks all notifications as read, and counts those that were not.
 func (c *Client) MarkAllRead(ctx context.Context, orgID string) (int, error) {
-	var answer struct{ Marked int }
-	err := c.Call(ctx, http.MethodPost, "/notifications/read-all", inOrg(orgID), nil, &answer)
-	return answer.Marked, err
+	out, err := post[struct{ Marked int }](ctx, c, "/notifications/read-all", inOrg(orgID), nil)
+	return out.Marked, err
 }
 
-// NotificationPreferences are how a person wants to be told.
+// NotificationPreferences say how a person is notified.
 type NotificationPreferences struct {
 	Mail bool `json:"mail"`
 }
 
-// NotificationPreferences are the caller's, in an organization.
+// NotificationPreferences reads the preferences of the caller in an organization.
 func (c *Client) NotificationPreferences(ctx context.Context, orgID string) (NotificationPreferences, error) {
-	return call[NotificationPreferences](ctx, c, http.MethodGet, "/notifications/preferences", inOrg(orgID), nil)
+	return get[NotificationPreferences](ctx, c, "/notifications/preferences", inOrg(orgID))
 }
 
-// SetNotificationPreferences changes the caller's.
+// SetNotificationPreferences changes the preferences of the caller.
 func (c *Client) SetNotificationPreferences(
 	ctx context.Context, orgID string, wants NotificationPreferences,
 ) (NotificationPreferences, error) {
-	return call[NotificationPreferences](ctx, c, http.MethodPut, "/notifications/preferences", inOrg(orgID), wants)
+	return put[NotificationPreferences](ctx, c, "/notifications/preferences", inOrg(orgID), wants)
 }
 
-// NewWebhook is a webhook to be made.
+// NewWebhook describes a webhook to be made.
 type NewWebhook struct {
 	Name          string   `json:"name"`
 	Kind          string   `json:"kind"` // generic, slack, teams
@@ -74,7 +65,7 @@ type NewWebhook struct {
 	SendArguments bool     `json:"sendArguments,omitempty"`
 }
 
-// Webhook is a target that is told of events.
+// Webhook is an address that gets events.
 type Webhook struct {
 	ID             string     `json:"id"`
 	Name           string     `json:"name"`
@@ -91,7 +82,7 @@ type Webhook struct {
 	Secret         string     `json:"secret"` // only when it is made or renewed
 }
 
-// WebhookDelivery is an event on its way to a target.
+// WebhookDelivery is an event on its way to a webhook.
 type WebhookDelivery struct {
 	ID         string     `json:"id"`
 	Event      int64      `json:"event"`
@@ -107,65 +98,58 @@ type WebhookDelivery struct {
 
 func webhooksPath(orgID string) string { return organizationPath(orgID) + "/webhooks" }
 
-// Webhooks lists those of an organization.
+func webhookPath(orgID, id string) string { return webhooksPath(orgID) + "/" + segment(id) }
+
+// Webhooks lists the webhooks of an organization.
 func (c *Client) Webhooks(ctx context.Context, orgID string) ([]Webhook, error) {
-	var answer struct{ Items []Webhook }
-	err := c.Call(ctx, http.MethodGet, webhooksPath(orgID), nil, nil, &answer)
-	return answer.Items, err
+	return list[Webhook](ctx, c, webhooksPath(orgID), nil)
 }
 
-// CreateWebhook makes one; its secret is in the answer alone.
+// CreateWebhook makes a webhook. Only this answer has its secret.
 func (c *Client) CreateWebhook(ctx context.Context, orgID string, n NewWebhook) (Webhook, error) {
-	return call[Webhook](ctx, c, http.MethodPost, webhooksPath(orgID), nil, n)
+	return post[Webhook](ctx, c, webhooksPath(orgID), nil, n)
 }
 
-// Webhook reads one.
+// Webhook reads a webhook.
 func (c *Client) Webhook(ctx context.Context, orgID, id string) (Webhook, error) {
-	return call[Webhook](ctx, c, http.MethodGet, webhooksPath(orgID)+"/"+segment(id), nil, nil)
+	return get[Webhook](ctx, c, webhookPath(orgID, id), nil)
 }
 
-// UpdateWebhook changes the members that are named: name, url, events,
-// sendArguments, enabled.
+// UpdateWebhook changes some of name, url, events, sendArguments and enabled.
 func (c *Client) UpdateWebhook(ctx context.Context, orgID, id string, changes map[string]any) (Webhook, error) {
-	return call[Webhook](ctx, c, http.MethodPatch, webhooksPath(orgID)+"/"+segment(id), nil, changes)
+	return call[Webhook](ctx, c, http.MethodPatch, webhookPath(orgID, id), nil, changes)
 }
 
-// DeleteWebhook deletes one with its deliveries.
+// DeleteWebhook deletes a webhook with its deliveries.
 func (c *Client) DeleteWebhook(ctx context.Context, orgID, id string) error {
-	return c.Call(ctx, http.MethodDelete, webhooksPath(orgID)+"/"+segment(id), nil, nil, nil)
+	return c.delete(ctx, webhookPath(orgID, id), nil)
 }
 
-// RenewWebhookSecret replaces the secret; the new one is in the answer alone.
+// RenewWebhookSecret replaces the secret. Only this answer has the new one.
 func (c *Client) RenewWebhookSecret(ctx context.Context, orgID, id string) (Webhook, error) {
-	return call[Webhook](ctx, c, http.MethodPost, webhooksPath(orgID)+"/"+segment(id)+"/secret", nil, nil)
+	return post[Webhook](ctx, c, webhookPath(orgID, id)+"/secret", nil, nil)
 }
 
-// TestWebhook sends a test at once.
+// TestWebhook sends a test event at once.
 func (c *Client) TestWebhook(ctx context.Context, orgID, id string) (WebhookDelivery, error) {
-	return call[WebhookDelivery](ctx, c, http.MethodPost, webhooksPath(orgID)+"/"+segment(id)+"/test", nil, nil)
+	return post[WebhookDelivery](ctx, c, webhookPath(orgID, id)+"/test", nil, nil)
 }
 
-// WebhookDeliveries lists what was and is to be sent, newest first; an empty status
-// means all.
+// WebhookDeliveries lists the deliveries of a webhook, newest first; with an empty
+// status all of them.
 func (c *Client) WebhookDeliveries(
 	ctx context.Context, orgID, id, status string, l List,
 ) (Page[WebhookDelivery], error) {
-	q := l.values()
-	if status != "" {
-		q.Set("status", status)
-	}
-	return call[Page[WebhookDelivery]](ctx, c, http.MethodGet, webhooksPath(orgID)+"/"+segment(id)+"/deliveries", q,
-		nil)
+	return get[Page[WebhookDelivery]](ctx, c, webhookPath(orgID, id)+"/deliveries", l.with("status", status))
 }
 
-// ReplayDelivery has one sent again.
+// ReplayDelivery sends a delivery again.
 func (c *Client) ReplayDelivery(ctx context.Context, orgID, webhookID, id string) (WebhookDelivery, error) {
-	return call[WebhookDelivery](ctx, c, http.MethodPost,
-		webhooksPath(orgID)+"/"+segment(webhookID)+"/deliveries/"+segment(id)+"/replay", nil, nil)
+	return post[WebhookDelivery](ctx, c, webhookPath(orgID, webhookID)+"/deliveries/"+segment(id)+"/replay", nil, nil)
 }
 
-// EventStream opens the stream of what happens to an organization's requests, after
-// the event with an id (empty: from now on). Close its body.
+// EventStream opens the stream of events about an organization's approval requests,
+// after the event with an id (empty: from now on). The caller closes the body.
 func (c *Client) EventStream(ctx context.Context, orgID, afterID string) (*http.Response, error) {
 	return c.openStream(ctx, "/notifications/stream", inOrg(orgID), afterID)
 }

@@ -19,28 +19,27 @@ func organizationPath(orgID string) string { return "/organization/" + segment(o
 
 // CreateOrganization makes an organization that the caller owns.
 func (c *Client) CreateOrganization(ctx context.Context, name string) (Organization, error) {
-	return call[Organization](ctx, c, http.MethodPost, "/organization", nil, map[string]string{"name": name})
+	return post[Organization](ctx, c, "/organization", nil, map[string]string{"name": name})
 }
 
-// Organizations lists the caller's.
+// Organizations lists the organizations of the caller.
 func (c *Client) Organizations(ctx context.Context) ([]Organization, error) {
-	out, err := call[Page[Organization]](ctx, c, http.MethodGet, "/organization", nil, nil)
-	return out.Items, err
+	return list[Organization](ctx, c, "/organization", nil)
 }
 
-// Organization reads one.
+// Organization reads an organization.
 func (c *Client) Organization(ctx context.Context, orgID string) (Organization, error) {
-	return call[Organization](ctx, c, http.MethodGet, organizationPath(orgID), nil, nil)
+	return get[Organization](ctx, c, organizationPath(orgID), nil)
 }
 
-// RenameOrganization renames one.
+// RenameOrganization renames an organization.
 func (c *Client) RenameOrganization(ctx context.Context, orgID, name string) (Organization, error) {
 	return call[Organization](ctx, c, http.MethodPatch, organizationPath(orgID), nil, map[string]string{"name": name})
 }
 
-// CloseOrganization closes one for good; its audit log is kept.
+// CloseOrganization closes an organization for good; its audit log stays.
 func (c *Client) CloseOrganization(ctx context.Context, orgID string) error {
-	return c.Call(ctx, http.MethodDelete, organizationPath(orgID), nil, nil, nil)
+	return c.delete(ctx, organizationPath(orgID), nil)
 }
 
 // Member is a person in an organization.
@@ -54,7 +53,7 @@ type Member struct {
 
 // Members lists a page of an organization's members.
 func (c *Client) Members(ctx context.Context, orgID string, l List) (Page[Member], error) {
-	return call[Page[Member]](ctx, c, http.MethodGet, organizationPath(orgID)+"/members", l.values(), nil)
+	return get[Page[Member]](ctx, c, organizationPath(orgID)+"/members", l.with())
 }
 
 // ChangeRole gives a member another role.
@@ -63,9 +62,9 @@ func (c *Client) ChangeRole(ctx context.Context, orgID, userID, role string) (Me
 		map[string]string{"role": role})
 }
 
-// RemoveMember removes a member; with the caller's own id, it leaves.
+// RemoveMember removes a member; callers can remove themselves.
 func (c *Client) RemoveMember(ctx context.Context, orgID, userID string) error {
-	return c.Call(ctx, http.MethodDelete, organizationPath(orgID)+"/members/"+segment(userID), nil, nil, nil)
+	return c.delete(ctx, organizationPath(orgID)+"/members/"+segment(userID), nil)
 }
 
 // Invite is an open invitation.
@@ -84,23 +83,22 @@ func (c *Client) Invite(ctx context.Context, orgID, email, role string) (Invite,
 	if role != "" {
 		body["role"] = role
 	}
-	return call[Invite](ctx, c, http.MethodPost, organizationPath(orgID)+"/members/invite", nil, body)
+	return post[Invite](ctx, c, organizationPath(orgID)+"/members/invite", nil, body)
 }
 
 // Invites lists open invitations.
 func (c *Client) Invites(ctx context.Context, orgID string) ([]Invite, error) {
-	out, err := call[Page[Invite]](ctx, c, http.MethodGet, organizationPath(orgID)+"/invites", nil, nil)
-	return out.Items, err
+	return list[Invite](ctx, c, organizationPath(orgID)+"/invites", nil)
 }
 
-// WithdrawInvite ends an invitation.
+// WithdrawInvite withdraws an invitation.
 func (c *Client) WithdrawInvite(ctx context.Context, orgID, inviteID string) error {
-	return c.Call(ctx, http.MethodDelete, organizationPath(orgID)+"/invites/"+segment(inviteID), nil, nil, nil)
+	return c.delete(ctx, organizationPath(orgID)+"/invites/"+segment(inviteID), nil)
 }
 
 // AcceptInvite joins the organization that invited the caller.
 func (c *Client) AcceptInvite(ctx context.Context, token string) (Organization, error) {
-	return call[Organization](ctx, c, http.MethodPost, "/organization/invites/accept", nil, map[string]string{
+	return post[Organization](ctx, c, "/organization/invites/accept", nil, map[string]string{
 		"token": token,
 	})
 }

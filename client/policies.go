@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -60,7 +59,7 @@ type PolicyRule struct {
 	Message     string           `json:"message,omitempty"`
 }
 
-// PolicyLimit is how much a rule lets pass.
+// PolicyLimit is how much a rule allows.
 type PolicyLimit struct {
 	Calls  int64   `json:"calls,omitempty"`
 	Cost   float64 `json:"cost,omitempty"`
@@ -69,13 +68,13 @@ type PolicyLimit struct {
 	By     string  `json:"by"`
 }
 
-// PolicyApprovers is who must say yes to a call on hold.
+// PolicyApprovers says who must approve a held call, and how many of them.
 type PolicyApprovers struct {
 	Role  string `json:"role"`
 	Count int    `json:"count"`
 }
 
-// PolicyProblem is something doubtful in a document.
+// PolicyProblem is a warning about a document.
 type PolicyProblem struct {
 	Line    int    `json:"line"`
 	Column  int    `json:"column"`
@@ -100,7 +99,7 @@ type PolicyVersion struct {
 	Rules         int       `json:"rules"`
 }
 
-// document sends a document as it is written and decodes the answer.
+// document sends a document byte for byte and decodes the answer.
 func document[T any](
 	ctx context.Context, c *Client, method, path string, query url.Values, kind, text string,
 ) (out T, err error) {
@@ -111,22 +110,8 @@ func document[T any](
 	request.Body = io.NopCloser(bytes.NewReader([]byte(text)))
 	request.ContentLength = int64(len(text))
 	request.Header.Set("Content-Type", kind)
-	content, err := c.exchange(request)
-	if err != nil {
-		return out, err
-	}
-	if err := json.Unmarshal(content, &out); err != nil {
-		return out, fmt.Errorf("decode the answer of %s %s: %w", method, path, err)
-	}
-	return out, nil
-}
-
-// inOrg is the query that names an organization, none for the caller's own.
-func inOrg(orgID string) url.Values {
-	if orgID == "" {
-		return nil
-	}
-	return url.Values{"organizationId": {orgID}}
+	err = c.decode(request, &out)
+	return out, err
 }
 
 func policyPath(id, rest string) string { return "/policies/" + segment(id) + rest }
@@ -136,52 +121,36 @@ func (c *Client) CreatePolicy(ctx context.Context, orgID, kind, text string) (Po
 	return document[Policy](ctx, c, http.MethodPost, "/policies", inOrg(orgID), kind, text)
 }
 
-// UpdatePolicy stores a document as the latest version of a policy. Where expected
-// is not 0 it must be the latest so far.
+// UpdatePolicy stores a document as the latest version of a policy; if expected is
+// not 0, only if that is the latest so far.
 func (c *Client) UpdatePolicy(ctx context.Context, id, kind, text string, expected int) (Policy, error) {
-	return document[Policy](ctx, c, http.MethodPut, policyPath(id, ""), expecting(expected), kind, text)
+	return document[Policy](ctx, c, http.MethodPut, policyPath(id, ""), query("policyVersion", expected), kind, text)
 }
 
 // PatchPolicy is UpdatePolicy by another method.
 func (c *Client) PatchPolicy(ctx context.Context, id, kind, text string, expected int) (Policy, error) {
-	return document[Policy](ctx, c, http.MethodPatch, policyPath(id, ""), expecting(expected), kind, text)
+	return document[Policy](ctx, c, http.MethodPatch, policyPath(id, ""), query("policyVersion", expected), kind, text)
 }
 
-func expecting(version int) url.Values {
-	if version == 0 {
-		return nil
-	}
-	return url.Values{"policyVersion": {strconv.Itoa(version)}}
-}
-
-// ImportPolicy stores a document as the latest version of the policy of its name,
-// or as a new one.
+// ImportPolicy stores a document as the latest version of the policy with its name,
+// or as a new policy.
 func (c *Client) ImportPolicy(ctx context.Context, orgID, kind, text string) (Policy, error) {
 	return document[Policy](ctx, c, http.MethodPost, "/policies/yaml/import", inOrg(orgID), kind, text)
 }
 
-// ValidatePolicy checks a document, and gives what is doubtful in it.
+// ValidatePolicy checks a document, and returns its warnings.
 func (c *Client) ValidatePolicy(ctx context.Context, orgID, kind, text string) ([]PolicyProblem, error) {
 	out, err := document[struct{ Warnings []PolicyProblem }](ctx, c, http.MethodPost, "/policies/validate",
 		inOrg(orgID), kind, text)
 	return out.Warnings, err
 }
 
-// ExportPolicy is a policy as YAML; the latest version where it is 0.
+// ExportPolicy reads a version of a policy as YAML (0: the latest).
 func (c *Client) ExportPolicy(ctx context.Context, id string, version int) (string, error) {
-	query := url.Values{}
-	if version != 0 {
-		query.Set("version", strconv.Itoa(version))
-	}
-	request, err := c.request(ctx, http.MethodGet, "/policies/yaml/export/"+segment(id), query, nil)
-	if err != nil {
-		return "", err
-	}
-	content, err := c.exchange(request)
-	return string(content), err
+	return c.text(ctx, "/policies/yaml/export/"+segment(id), query("version", version))
 }
 
-// PolicyFilter says which policies a list shows.
+// PolicyFilter chooses policies. An empty field chooses all.
 type PolicyFilter struct {
 	OrganizationID string
 	Status         string
@@ -190,28 +159,23 @@ type PolicyFilter struct {
 
 // Policies lists a page of policies, newest first.
 func (c *Client) Policies(ctx context.Context, f PolicyFilter, l List) (Page[PolicyState], error) {
-	query := l.values()
-	for name, value := range map[string]string{"organizationId": f.OrganizationID, "status": f.Status, "name": f.Name} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
-	return call[Page[PolicyState]](ctx, c, http.MethodGet, "/policies", query, nil)
+	return get[Page[PolicyState]](ctx, c, "/policies",
+		l.with("organizationId", f.OrganizationID, "status", f.Status, "name", f.Name))
 }
 
-// Policy is a policy with its latest version.
+// Policy reads a policy with its latest version.
 func (c *Client) Policy(ctx context.Context, id string) (Policy, error) {
-	return call[Policy](ctx, c, http.MethodGet, policyPath(id, ""), nil, nil)
+	return get[Policy](ctx, c, policyPath(id, ""), nil)
 }
 
 // PolicyVersions lists a page of the versions of a policy, newest first.
 func (c *Client) PolicyVersions(ctx context.Context, id string, l List) (Page[PolicyVersion], error) {
-	return call[Page[PolicyVersion]](ctx, c, http.MethodGet, policyPath(id, "/versions"), l.values(), nil)
+	return get[Page[PolicyVersion]](ctx, c, policyPath(id, "/versions"), l.with())
 }
 
-// PolicyAt is a policy with one of its versions.
+// PolicyAt reads a policy with one of its versions.
 func (c *Client) PolicyAt(ctx context.Context, id string, version int) (Policy, error) {
-	return call[Policy](ctx, c, http.MethodGet, policyPath(id, "/versions/"+strconv.Itoa(version)), nil, nil)
+	return get[Policy](ctx, c, policyPath(id, "/versions/"+strconv.Itoa(version)), nil)
 }
 
 // PolicyChange is a difference between two versions.
@@ -223,38 +187,34 @@ type PolicyChange struct {
 	New   string `json:"new"`
 }
 
-// DiffPolicy tells what changed from one version to another, the latest where it
-// is 0.
+// DiffPolicy compares a version with another (0: the latest).
 func (c *Client) DiffPolicy(ctx context.Context, id string, from, to int) ([]PolicyChange, error) {
-	query := url.Values{"from": {strconv.Itoa(from)}}
-	if to != 0 {
-		query.Set("to", strconv.Itoa(to))
-	}
-	out, err := call[struct{ Changes []PolicyChange }](ctx, c, http.MethodGet, policyPath(id, "/diff"), query, nil)
+	out, err := get[struct{ Changes []PolicyChange }](ctx, c, policyPath(id, "/diff"), query("from", from, "to", to))
 	return out.Changes, err
 }
 
-// ActivatePolicy has calls judged by a version of a policy, the latest where it
-// is 0.
+// ActivatePolicy activates a version of a policy (0: the latest).
 func (c *Client) ActivatePolicy(ctx context.Context, id string, version int) (Policy, error) {
-	if version == 0 {
-		return call[Policy](ctx, c, http.MethodPost, policyPath(id, "/activate"), nil, nil)
-	}
-	return call[Policy](ctx, c, http.MethodPost, policyPath(id, "/activate"), nil, map[string]int{"version": version})
+	return post[Policy](ctx, c, policyPath(id, "/activate"), nil, oneVersion(version))
 }
 
-// DeactivatePolicy stops judging calls by a policy.
+// oneVersion is a body that names a version, none for the latest.
+func oneVersion(version int) any {
+	if version == 0 {
+		return nil
+	}
+	return map[string]int{"version": version}
+}
+
+// DeactivatePolicy ends the active version of a policy.
 func (c *Client) DeactivatePolicy(ctx context.Context, id string) (PolicyState, error) {
-	return call[PolicyState](ctx, c, http.MethodPost, policyPath(id, "/deactivate"), nil, nil)
+	return post[PolicyState](ctx, c, policyPath(id, "/deactivate"), nil, nil)
 }
 
-// StartShadow has a version of a policy run as a shadow, the latest where it is 0:
-// what it would have led to is written down with every decision, and changes none.
+// StartShadow runs a version of a policy (0: the latest) as a shadow: what it would
+// decide is recorded with every decision, and changes none.
 func (c *Client) StartShadow(ctx context.Context, id string, version int) (Policy, error) {
-	if version == 0 {
-		return call[Policy](ctx, c, http.MethodPost, policyPath(id, "/shadow"), nil, nil)
-	}
-	return call[Policy](ctx, c, http.MethodPost, policyPath(id, "/shadow"), nil, map[string]int{"version": version})
+	return post[Policy](ctx, c, policyPath(id, "/shadow"), nil, oneVersion(version))
 }
 
 // EndShadow ends the shadow of a policy.
@@ -264,17 +224,17 @@ func (c *Client) EndShadow(ctx context.Context, id string) (PolicyState, error) 
 
 // RollbackPolicy makes an old version the latest again.
 func (c *Client) RollbackPolicy(ctx context.Context, id string, version int) (Policy, error) {
-	return call[Policy](ctx, c, http.MethodPost, policyPath(id, "/rollback"), nil, map[string]int{"version": version})
+	return post[Policy](ctx, c, policyPath(id, "/rollback"), nil, map[string]int{"version": version})
 }
 
 // DeletePolicy deletes a policy that is not active.
 func (c *Client) DeletePolicy(ctx context.Context, id string) error {
-	return c.Call(ctx, http.MethodDelete, policyPath(id, ""), nil, nil, nil)
+	return c.delete(ctx, policyPath(id, ""), nil)
 }
 
-// PolicySchema is the JSON schema of policies.
+// PolicySchema reads the JSON schema of policies.
 func (c *Client) PolicySchema(ctx context.Context) (json.RawMessage, error) {
-	return call[json.RawMessage](ctx, c, http.MethodGet, "/policies/schema", nil, nil)
+	return get[json.RawMessage](ctx, c, "/policies/schema", nil)
 }
 
 // PolicyTemplate is a policy to begin with.
@@ -287,16 +247,10 @@ type PolicyTemplate struct {
 
 // PolicyTemplates lists the policies to begin with.
 func (c *Client) PolicyTemplates(ctx context.Context) ([]PolicyTemplate, error) {
-	out, err := call[struct{ Items []PolicyTemplate }](ctx, c, http.MethodGet, "/policies/templates", nil, nil)
-	return out.Items, err
+	return list[PolicyTemplate](ctx, c, "/policies/templates", nil)
 }
 
-// PolicyTemplate is a policy to begin with, as YAML.
+// PolicyTemplate reads a policy to begin with, as YAML.
 func (c *Client) PolicyTemplate(ctx context.Context, name string) (string, error) {
-	request, err := c.request(ctx, http.MethodGet, "/policies/yaml/templates/"+segment(name), nil, nil)
-	if err != nil {
-		return "", err
-	}
-	content, err := c.exchange(request)
-	return string(content), err
+	return c.text(ctx, "/policies/yaml/templates/"+segment(name), nil)
 }

@@ -3,12 +3,11 @@ package client
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"time"
 )
 
-// Proposal is a profile that a plugin proposed. Policy and Explanation are those
-// of one that was asked for; a list leaves them out.
+// Proposal is a profile that a plugin proposed. Lists leave out Policy and
+// Explanation.
 type Proposal struct {
 	ID            string          `json:"id"`
 	PolicyID      string          `json:"policyId"`
@@ -34,7 +33,7 @@ type StagedProfile struct {
 	Policy json.RawMessage `json:"policy"`
 }
 
-// ActiveProfile is the profile in force; its Policy is null where none is.
+// ActiveProfile is the profile in force; its Policy is null where there is none.
 type ActiveProfile struct {
 	Version     int             `json:"version"`
 	Policy      json.RawMessage `json:"policy"`
@@ -53,61 +52,53 @@ type ProfileTemplate struct {
 
 const profilePath = "/policies/profiles/"
 
-// StageProfile keeps a profile for the caller to propose.
+// StageProfile stores a profile for the caller to propose.
 func (c *Client) StageProfile(ctx context.Context, orgID string, profile json.RawMessage) (StagedProfile, error) {
-	return call[StagedProfile](ctx, c, http.MethodPut, profilePath+"draft", inOrg(orgID), map[string]any{
+	return put[StagedProfile](ctx, c, profilePath+"draft", inOrg(orgID), map[string]any{
 		"policy": profile,
 	})
 }
 
-// ProposeProfile proposes what the caller has staged.
+// ProposeProfile proposes the profile that the caller has staged.
 func (c *Client) ProposeProfile(ctx context.Context, orgID, reason string) (Proposal, error) {
-	return call[Proposal](ctx, c, http.MethodPost, profilePath+"propose", inOrg(orgID), map[string]any{
+	return post[Proposal](ctx, c, profilePath+"propose", inOrg(orgID), map[string]any{
 		"reason": reason,
 	})
 }
 
-// ActiveProfile is the profile that calls are judged by.
+// ActiveProfile reads the profile in force.
 func (c *Client) ActiveProfile(ctx context.Context, orgID string) (ActiveProfile, error) {
-	return call[ActiveProfile](ctx, c, http.MethodGet, profilePath+"active", inOrg(orgID), nil)
+	return get[ActiveProfile](ctx, c, profilePath+"active", inOrg(orgID))
 }
 
-// Proposals lists a page of what was proposed, newest first; all states where none
-// is given.
+// Proposals lists a page of proposals, newest first; with an empty state all of them.
 func (c *Client) Proposals(ctx context.Context, orgID, state string, l List) (Page[Proposal], error) {
-	query := l.values()
-	for name, value := range map[string]string{"organizationId": orgID, "state": state} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
-	return call[Page[Proposal]](ctx, c, http.MethodGet, profilePath+"proposals", query, nil)
+	return get[Page[Proposal]](ctx, c, profilePath+"proposals", l.with("organizationId", orgID, "state", state))
 }
 
-// Proposal is a proposal with its profile and what it means.
+// Proposal reads a proposal with its profile and explanation.
 func (c *Client) Proposal(ctx context.Context, orgID, id string) (Proposal, error) {
-	return call[Proposal](ctx, c, http.MethodGet, profilePath+"proposals/"+segment(id), inOrg(orgID), nil)
+	return get[Proposal](ctx, c, profilePath+"proposals/"+segment(id), inOrg(orgID))
 }
 
-// WithdrawProposal takes back a proposal that waits.
+// WithdrawProposal withdraws a proposal that waits.
 func (c *Client) WithdrawProposal(ctx context.Context, orgID, id string) error {
-	return c.Call(ctx, http.MethodDelete, profilePath+"proposals/"+segment(id), inOrg(orgID), nil, nil)
+	return c.delete(ctx, profilePath+"proposals/"+segment(id), inOrg(orgID))
 }
 
-// ConfirmProfile puts a proposal in force, by the hash of what was read.
+// ConfirmProfile puts a proposal in force, if the hash is that of its profile.
 func (c *Client) ConfirmProfile(ctx context.Context, orgID, id, hash string) (Proposal, error) {
-	return call[Proposal](ctx, c, http.MethodPost, profilePath+"confirm", inOrg(orgID), map[string]any{
+	return post[Proposal](ctx, c, profilePath+"confirm", inOrg(orgID), map[string]any{
 		"proposalId": id, "hash": hash,
 	})
 }
 
-// ProfileTemplates are the profiles to begin with.
+// ProfileTemplates lists the profiles to begin with.
 func (c *Client) ProfileTemplates(ctx context.Context) ([]ProfileTemplate, error) {
-	out, err := call[struct{ Items []ProfileTemplate }](ctx, c, http.MethodGet, profilePath+"template", nil, nil)
-	return out.Items, err
+	return list[ProfileTemplate](ctx, c, profilePath+"template", nil)
 }
 
-// ProfileTemplate is one of them.
+// ProfileTemplate reads a profile to begin with.
 func (c *Client) ProfileTemplate(ctx context.Context, name string) (ProfileTemplate, error) {
-	return call[ProfileTemplate](ctx, c, http.MethodGet, profilePath+"template/"+segment(name), nil, nil)
+	return get[ProfileTemplate](ctx, c, profilePath+"template/"+segment(name), nil)
 }

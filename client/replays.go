@@ -2,12 +2,10 @@ package client
 
 import (
 	"context"
-	"net/http"
 	"time"
 )
 
-// Replay is what a draft would have done to recorded calls; its Report is there
-// once it is done.
+// Replay is a trial of a draft on recorded calls; it has a Report once it is done.
 type Replay struct {
 	ID            string        `json:"id"`
 	State         string        `json:"state"` // waiting, running, done, cancelled, broken
@@ -28,7 +26,7 @@ type Replay struct {
 	Report        *ReplayReport `json:"report"`
 }
 
-// ReplayReport is what a replay found.
+// ReplayReport is the result of a replay.
 type ReplayReport struct {
 	Counts struct {
 		Decisions int64            `json:"decisions"`
@@ -51,7 +49,7 @@ type ReplayReport struct {
 	LeftOut int64          `json:"leftOut"`
 }
 
-// ReplayChange is a kind of calls whose answer changes.
+// ReplayChange is a group of calls whose decision changes.
 type ReplayChange struct {
 	Agent         string    `json:"agent"`
 	Server        string    `json:"server"`
@@ -72,8 +70,8 @@ type ReplayChange struct {
 	} `json:"examples"`
 }
 
-// NewReplay says what is replayed: a version of a policy, or a document in its
-// place or, without a policy, beside all others.
+// NewReplay is a draft to try: a version of a policy, a document instead of the
+// active version of a policy, or a document beside all active policies.
 type NewReplay struct {
 	PolicyID      string   `json:"policyId,omitempty"`
 	PolicyVersion int      `json:"policyVersion,omitempty"`
@@ -86,21 +84,20 @@ const replayPath = "/policy-replays"
 
 // StartReplay starts a replay. An organization has one under way at most.
 func (c *Client) StartReplay(ctx context.Context, orgID string, r NewReplay) (Replay, error) {
-	return call[Replay](ctx, c, http.MethodPost, replayPath, inOrg(orgID), r)
+	return post[Replay](ctx, c, replayPath, inOrg(orgID), r)
 }
 
-// Replays are those that are kept, newest first, without their reports.
+// Replays lists the stored replays, newest first, without their reports.
 func (c *Client) Replays(ctx context.Context, orgID string) ([]Replay, error) {
-	out, err := call[struct{ Items []Replay }](ctx, c, http.MethodGet, replayPath, inOrg(orgID), nil)
-	return out.Items, err
+	return list[Replay](ctx, c, replayPath, inOrg(orgID))
 }
 
-// Replay is a replay with its report, if it is done.
+// Replay reads a replay, with its report if it is done.
 func (c *Client) Replay(ctx context.Context, orgID, id string) (Replay, error) {
-	return call[Replay](ctx, c, http.MethodGet, replayPath+"/"+segment(id), inOrg(orgID), nil)
+	return get[Replay](ctx, c, replayPath+"/"+segment(id), inOrg(orgID))
 }
 
-// CancelReplay ends a replay that is under way.
+// CancelReplay cancels a replay that is under way.
 func (c *Client) CancelReplay(ctx context.Context, orgID, id string) (Replay, error) {
-	return call[Replay](ctx, c, http.MethodPost, replayPath+"/"+segment(id)+"/cancel", inOrg(orgID), nil)
+	return post[Replay](ctx, c, replayPath+"/"+segment(id)+"/cancel", inOrg(orgID), nil)
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// TailFilter chooses what a live tail tells; zero members choose all.
+// TailFilter chooses the events of a live tail. A zero field chooses all.
 type TailFilter struct {
 	Only      string // traces or decisions
 	AgentID   string
@@ -24,13 +24,13 @@ type TailFilter struct {
 	PlanID    string // of decisions
 }
 
-// TailEvent is what a live tail tells: a trace or a decision.
+// TailEvent is an event of a live tail: a trace or a decision.
 type TailEvent struct {
 	Trace    *TailedTrace    `json:"trace,omitempty"`
 	Decision *TailedDecision `json:"decision,omitempty"`
 }
 
-// TailedTrace is a trace that came or grew.
+// TailedTrace is a trace that is new or grew.
 type TailedTrace struct {
 	ID                string     `json:"id"`
 	ReceivedAt        time.Time  `json:"receivedAt"`
@@ -75,10 +75,9 @@ type TailedDecision struct {
 }
 
 // Tail opens the stream of an organization's new traces and decisions, behind the
-// event with an id (empty: from now on). Close it.
+// event with an id (empty: from now on). The caller closes it.
 func (c *Client) Tail(ctx context.Context, orgID string, f TailFilter, afterID string) (*EventReader, error) {
-	q := url.Values{}
-	setTexts(q, "only", f.Only, "agentId", f.AgentID, "sessionId", f.SessionID, "tool", f.Tool,
+	q := query("only", f.Only, "agentId", f.AgentID, "sessionId", f.SessionID, "tool", f.Tool,
 		"status", f.Status, "name", f.Name, "decision", f.Decision, "planId", f.PlanID)
 	response, err := c.openStream(ctx, telemetryPath(orgID, "/stream"), q, afterID)
 	if err != nil {
@@ -98,19 +97,7 @@ func (c *Client) openStream(
 	if afterID != "" {
 		request.Header.Set("Last-Event-ID", afterID)
 	}
-	response, err := c.send(request)
-	if err != nil {
-		return nil, fmt.Errorf("GET %s: %w", path, err)
-	}
-	if response.StatusCode == http.StatusOK {
-		return response, nil
-	}
-	defer response.Body.Close()
-	content, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
-	if err != nil {
-		return nil, fmt.Errorf("read the answer of GET %s: %w", path, err)
-	}
-	return nil, newError(response, content)
+	return c.open(request)
 }
 
 // maxEventLine bounds a line of a stream, and all the data of an event.
@@ -124,7 +111,7 @@ type Event struct {
 
 // EventReader reads a stream of server-sent events.
 type EventReader struct {
-	// Heard is called for every line, also where no event comes of it; nil: nothing is.
+	// Heard is called for every line, also for those without an event; it may be nil.
 	Heard func()
 
 	body   io.ReadCloser
@@ -141,12 +128,12 @@ func newEventReader(body io.ReadCloser) *EventReader {
 // Close ends the stream.
 func (r *EventReader) Close() error { return r.body.Close() }
 
-// LastID is where to resume: behind all that Next gave. It may move without an
+// LastID is where to resume: behind all that Next returned. It can move without an
 // event.
 func (r *EventReader) LastID() string { return r.lastID }
 
-// Next is the next event. It is io.EOF where the server ended the stream, and
-// another error where the connection broke.
+// Next waits for the next event. It fails with io.EOF where the server ended the
+// stream, and with another error where the connection broke.
 func (r *EventReader) Next() (Event, error) {
 	var e Event
 	id, hasID := "", false

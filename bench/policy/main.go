@@ -5,15 +5,15 @@
 //	go run . -print writ|rego        # the 100 rules, for the benchmark of servers
 //
 // The same rules are written for every engine, at 10, 100, 1,000 and 10,000 of
-// them, and the same calls are decided by all. An engine that answers otherwise
-// ends the run: what is faster because it does less is no comparison. Requests
-// are prepared before the clock starts, in the form that each engine likes best.
+// them, and all engines decide the same calls. An engine that answers differently
+// ends the run: an engine that does less cannot be compared. Requests are prepared
+// before the clock starts, in the best form for each engine.
 //
-// What is measured is processor time, garbage collection included. Engines take
-// turns in short rounds, so that a noisy neighbour disturbs all of them.
+// The measure is CPU time, garbage collection included. Engines take turns in short
+// rounds, so that a noisy neighbour disturbs all of them.
 //
-// The module stands apart from the other benchmarks because OPA takes minutes
-// to compile.
+// The module is separate from the other benchmarks because OPA takes minutes to
+// compile.
 package main
 
 import (

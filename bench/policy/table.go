@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The targets of the project. They are printed beside the figures and decide
+// The targets of the project. They are printed beside the results and decide
 // nothing.
 const (
 	cedarTarget = "at least 5 x"

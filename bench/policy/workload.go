@@ -107,7 +107,7 @@ func arguments(amount int64) map[string]any {
 	}
 }
 
-// at is the call in the middle of so many rules.
+// at is the call in the middle of that many rules.
 func (c call) at(size int) call {
 	c.server += strconv.Itoa(size / 20)
 	return c

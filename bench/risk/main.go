@@ -12,7 +12,7 @@
 // was declared before the first call names its tool. There are two pasts: none, as
 // for an agent that is new, and a warm one, the last fifty calls of the tool in
 // benign runs of other tasks. A run that cannot be read ends the program: a
-// missing figure must not pass for a good one.
+// missing number must not pass for a good one.
 package main
 
 import (

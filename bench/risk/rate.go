@@ -56,7 +56,7 @@ func rate(runs []run, writes map[string]bool, known habits) (all []rated) {
 	return all
 }
 
-// printTable tells levels by group, and how often an attacked call outranks a
+// printTable prints levels by group, and how often an attacked call outranks a
 // benign one of its group.
 func printTable(all []rated) {
 	out := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', tabwriter.AlignRight)

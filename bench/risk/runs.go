@@ -69,7 +69,7 @@ func readRuns(folder string) (runs []run, err error) {
 	return runs, lines.Err()
 }
 
-// readWrites tells which tools change something, by suite/tool.
+// readWrites reads which tools change something, by suite/tool.
 func readWrites(folder string) (map[string]bool, error) {
 	text, err := os.ReadFile(filepath.Join(folder, "toolclass.json"))
 	if err != nil {

@@ -49,7 +49,8 @@ type written struct {
 // export declares a route whose answer is written in parts. Its handler finds out
 // what there is to refuse; what it returns is called when nothing is any more.
 func export[I any](
-	a *API, r Route, kinds []string, handler func(ctx context.Context, caller principal.Principal, in *I) (*written, error),
+	a *API, r Route, kinds []string,
+	handler func(ctx context.Context, caller principal.Principal, in *I) (*written, error),
 ) {
 	handle(a, r, func(ctx context.Context, caller principal.Principal, in *I) (*exportOutput, error) {
 		w, err := handler(ctx, caller, in)

@@ -185,7 +185,8 @@ func attributesFor(caller principal.Principal, attributes string) string {
 
 // writeSession writes a session as JSON, with its traces and their spans.
 func writeSession(
-	ctx context.Context, out *exportStream, caller principal.Principal, session telemetry.Session, traces *telemetry.TraceExport,
+	ctx context.Context, out *exportStream, caller principal.Principal, session telemetry.Session,
+	traces *telemetry.TraceExport,
 ) error {
 	head, err := json.Marshal(TelemetrySessionDetailBody{
 		TelemetrySessionBody: telemetrySessionBody(session), Traces: []TraceItemBody{},

@@ -23,7 +23,11 @@ func TestWhoMayDoWhatWithPolicies(t *testing.T) {
 		}
 		id, unbound, shadowed := b.draft(b.owner, b.org, "pay"), b.draft(b.owner, b.org, "unbound"),
 			b.draft(b.owner, b.org, "shadowed")
-		const reads, drafts, manages = "owner admin approver member viewer drafter", "owner admin approver member drafter", "owner admin"
+		const (
+			reads   = "owner admin approver member viewer drafter"
+			drafts  = "owner admin approver member drafter"
+			manages = "owner admin"
+		)
 		call := client.ToolCall{Server: "bank", Tool: "t"}
 		for name, action := range map[string]struct {
 			may string

@@ -26,7 +26,10 @@ func TestWhoMayDoWhatWithProfiles(t *testing.T) {
 			callers[role] = w.join(w.owner, w.org, role).Client
 		}
 		other := w.join(w.owner, w.org, "member")
-		const reads, drafts = "owner admin approver member viewer drafter plugin", "owner admin approver member drafter plugin"
+		const (
+			reads  = "owner admin approver member viewer drafter plugin"
+			drafts = "owner admin approver member drafter plugin"
+		)
 		for _, action := range []struct {
 			name, may string
 			do        func(c *client.Client) error

@@ -263,7 +263,10 @@ func TestWhoMayReplay(t *testing.T) {
 		for _, role := range []string{"admin", "approver", "member", "viewer"} {
 			callers[role] = w.join(w.owner, w.org, role).Client
 		}
-		const reads, drafts = "owner admin approver member viewer drafter plugin", "owner admin approver member drafter plugin"
+		const (
+			reads  = "owner admin approver member viewer drafter plugin"
+			drafts = "owner admin approver member drafter plugin"
+		)
 		const people = "owner admin approver member" // a key would learn what others sent
 		for _, action := range []struct {
 			name, may string

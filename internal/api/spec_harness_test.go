@@ -42,7 +42,8 @@ type observed struct {
 
 // rules gives each rule an organization of its own, on one server a database.
 func rules(
-	t *testing.T, body func(s *server, rule func(sentence string, test func(t *testing.T, o *observed))), settings ...string,
+	t *testing.T, body func(s *server, rule func(sentence string, test func(t *testing.T, o *observed))),
+	settings ...string,
 ) {
 	t.Helper()
 	each(t, func(t *testing.T, s *server) {

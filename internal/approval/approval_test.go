@@ -93,8 +93,8 @@ func TestRolesOfApprovers(t *testing.T) {
 		r := w.open(wanted)
 		_, err := w.approvals.Approve(t.Context(), w.person(principal.Approver), r.ID, approval.Approval{})
 		wantFault(t, "a lower role", err, fault.Forbidden)
-		if _, err := w.approvals.Approve(t.Context(), w.person(principal.Owner), r.ID,
-			approval.Approval{}); err != nil {
+		_, err = w.approvals.Approve(t.Context(), w.person(principal.Owner), r.ID, approval.Approval{})
+		if err != nil {
 			t.Errorf("a higher role: %v", err)
 		}
 	})

@@ -200,7 +200,8 @@ func TestFiguresAreExact(t *testing.T) {
 		var all []answer
 		for range 150 {
 			who := []string{"ann", "bob", "cy"}[random.IntN(3)]
-			opened := from.Add(time.Duration(random.Int64N(int64(40*time.Hour))) - 2*time.Hour).Truncate(time.Microsecond)
+			later := time.Duration(random.Int64N(int64(40 * time.Hour)))
+			opened := from.Add(later - 2*time.Hour).Truncate(time.Microsecond)
 			took := (time.Duration(random.Int64N(int64(4*time.Second))) +
 				time.Duration(random.IntN(2))*time.Minute).Truncate(time.Microsecond)
 			a := yes(w.org, who, opened, took)

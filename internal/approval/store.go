@@ -26,7 +26,9 @@ const newest = 20
 // and where the request names an agent or a user, the call must name them too. Plan
 // and e-mail tell calls apart where both sides state them, and so does the rule: a
 // client that asks by itself knows none.
-func selectForCall(ctx context.Context, r database.Reader, c Call, w Requirement, since time.Time) (all []Request, err error) {
+func selectForCall(
+	ctx context.Context, r database.Reader, c Call, w Requirement, since time.Time,
+) (all []Request, err error) {
 	for _, column := range [...]string{"r.digest", "r.edited_digest"} {
 		requests, err := database.Collect(ctx, r, scanRequest, `SELECT `+columns+tables+`
 			WHERE r.key_id = $1 AND r.tool = $2 AND `+column+

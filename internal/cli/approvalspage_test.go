@@ -39,6 +39,6 @@ func TestApprovalsPageRequests(t *testing.T) {
 		delete(routes, request)
 	}
 	for route := range routes {
-		t.Errorf("the page does not tell of %s", route)
+		t.Errorf("the page does not name %s", route)
 	}
 }

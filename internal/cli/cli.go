@@ -1,10 +1,10 @@
 // Package cli is what the two command lines share: their version, their streams,
 // their exit codes and their voice.
 //
-// Machine output and nothing else goes to stdout. What a person should know goes
-// to stderr, in lower case, after the program's name, without a full stop, with
-// a hint where we know the fix. Text that came from elsewhere is shown without
-// control characters, so that nobody's data moves the reader's cursor.
+// Only machine output goes to stdout. Words for a person go to stderr: in lower
+// case, after the program's name, without a full stop, with a hint where we know the
+// fix. Text from elsewhere is shown without control characters, so that nobody's data
+// moves the reader's cursor.
 package cli
 
 import (
@@ -27,23 +27,22 @@ var Version = "dev"
 // Exit codes of both programs.
 const (
 	ExitOK        = 0
-	ExitFailure   = 1 // it was tried and did not work
+	ExitFailure   = 1 // it did not work
 	ExitUsage     = 2 // the command line is wrong
 	ExitSignedOut = 3 // there are no credentials, or the server does not accept them
 )
 
-// ErrSignedOut marks an error that signing in again mends.
+// ErrSignedOut marks an error that signing in again fixes.
 var ErrSignedOut = errors.New("signed out")
 
-// SignedOut marks an error so.
+// SignedOut marks an error with ErrSignedOut.
 func SignedOut(err error) error { return signedOutError{err} }
 
 type signedOutError struct{ error }
 
 func (e signedOutError) Unwrap() []error { return []error{e.error, ErrSignedOut} }
 
-// Ended is the error of a command that let another program do its work, which
-// failed with this exit code and has said why.
+// Ended is the error of a command that has said why, and ends with this exit code.
 type Ended int
 
 func (e Ended) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
@@ -55,8 +54,7 @@ type Streams struct {
 	Err io.Writer // words for a person
 }
 
-// Main runs a program until it ends or the system asks it to, and gives its
-// exit code.
+// Main runs a program until it ends or is interrupted, and returns its exit code.
 func Main(program string, run func(ctx context.Context, args []string, s Streams) error) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -82,8 +80,8 @@ func exitCode(err error) int {
 	return ExitFailure
 }
 
-// Message is what a person is told of an error: the words of a fault with what
-// each field lacks, or the whole chain for the operator of this machine.
+// Message is an error in words for a person: the message of a fault with its fields,
+// or the whole chain for the operator of this machine.
 func Message(err error) string {
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok || f.Kind == fault.Internal || f.Kind == fault.Unavailable {
@@ -99,9 +97,8 @@ func Message(err error) string {
 	return strings.Join(lines, "\n")
 }
 
-// Printable is text without the control characters that could steer a terminal,
-// and without marks that show the text after them in another order. Line breaks
-// of our own messages stay.
+// Printable replaces the characters of a text that could steer a terminal. Line breaks
+// stay.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || !steers(r) {
@@ -111,10 +108,9 @@ func Printable(text string) string {
 	}, text)
 }
 
-// steers reports whether a character could steer a terminal, or show the text after
-// it in another order.
+// steers reports whether a character could steer a terminal, or show text in another
+// order.
 func steers(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
-// Line is Printable for text from elsewhere that is shown as one line: it cannot
-// forge another.
+// Line is Printable for text from elsewhere that must stay one line.
 func Line(text string) string { return strings.ReplaceAll(Printable(text), "\n", "\uFFFD") }

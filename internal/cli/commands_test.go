@@ -31,8 +31,8 @@ func commandsOf(t *testing.T, path string) (all []string) {
 	return all
 }
 
-// TestEveryCommandIsTried in a script, and that with --json too, which every one
-// takes that tells something.
+// TestEveryCommandIsTried checks that a script runs every command, and every command
+// that prints something also with --json.
 func TestEveryCommandIsTried(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/script/*.txtar")

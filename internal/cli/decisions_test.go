@@ -33,7 +33,7 @@ func TestDecisions(t *testing.T) {
 		t.Fatalf("read the report: %v", err)
 	}
 	if report.Passed != len(cases) || report.Failed != 0 || len(report.Results) != len(cases) {
-		t.Fatalf("%d of %d cases passed, %d failed, %d told", report.Passed, len(cases), report.Failed,
+		t.Fatalf("%d of %d cases passed, %d failed, %d reported", report.Passed, len(cases), report.Failed,
 			len(report.Results))
 	}
 	for i, c := range cases {

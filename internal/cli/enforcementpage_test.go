@@ -14,36 +14,14 @@ import (
 	"testing"
 )
 
-const (
-	enforcementPage = "../../docs/enforcement.md"
-	readmePage      = "../../README.md"
-)
+const enforcementPage = "../../docs/enforcement.md"
 
 // TestEnforcementPage runs every command of the page on enforcement, in order, in
 // one shell and against a server that has just been started for the first time. A
-// text block is all that the block before it prints; … in it stands for anything.
+// text block is all that the block before it prints; … in it means anything.
 func TestEnforcementPage(t *testing.T) {
 	t.Parallel()
 	runPage(t, readBlocks(t, enforcementPage), 7)
-}
-
-// TestReadmeEnforces does the same with what the README says about enforcement.
-func TestReadmeEnforces(t *testing.T) {
-	t.Parallel()
-	page, err := os.ReadFile(readmePage)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, found := strings.Cut(string(page), "\n## Enforce a plan\n")
-	section, _, _ := strings.Cut(rest, "\n## ")
-	if !found {
-		t.Fatal("the README has no section on enforcement")
-	}
-	file := t.TempDir() + "/section.md"
-	if err := os.WriteFile(file, []byte(section), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	runPage(t, readBlocks(t, file), 2)
 }
 
 func runPage(t *testing.T, blocks []block, least int) {
@@ -72,7 +50,7 @@ func runPage(t *testing.T, blocks []block, least int) {
 	comparePrinted(t, runShell(t, folder, commands), wants)
 }
 
-// blockMark begins the line that tells which block prints what follows.
+// blockMark begins the line that says which block prints what follows.
 const blockMark = "=== block in line "
 
 // runShell runs commands that must all succeed, and gives what they print.

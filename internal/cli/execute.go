@@ -9,9 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Execute runs the command that the arguments name. What fails before that
-// command begins is an error of the command line itself: ErrUsage, with a hint
-// where to read on.
+// Execute runs the command that the arguments name. An error before the command
+// begins is one of the command line itself: ErrUsage, with a hint where to read on.
 func Execute(ctx context.Context, root *cobra.Command, args []string, s Streams) error {
 	root.Version = Version
 	root.SilenceUsage, root.SilenceErrors = true, true
@@ -29,8 +28,8 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, s Streams)
 	return &usageError{error: err, command: cmd.CommandPath()}
 }
 
-// watch has every command below cmd tell when it begins. A command that only
-// holds others shows its help, and refuses the name of one that is not there.
+// watch makes every command below cmd call begin first. A command that only holds
+// others shows its help, and refuses an unknown name.
 func watch(cmd *cobra.Command, begin func()) {
 	if cmd.HasSubCommands() && !cmd.Runnable() {
 		cmd.Args, cmd.SuggestionsMinimumDistance, cmd.DisableFlagsInUseLine = refuseUnknown, 2, true
@@ -68,6 +67,18 @@ func (e *usageError) Unwrap() []error { return []error{e.error, ErrUsage} }
 // ErrUsage marks an error of the command line itself.
 var ErrUsage = errors.New("usage")
 
+// RequireFlags makes flags of a command required; they must be there.
+func RequireFlags(cmd *cobra.Command, names ...string) {
+	for _, name := range names {
+		cobra.CheckErr(cmd.MarkFlagRequired(name))
+	}
+}
+
+// JSONFlag adds --json to a command.
+func JSONFlag(cmd *cobra.Command, asJSON *bool) {
+	cmd.Flags().BoolVar(asJSON, "json", false, "print JSON")
+}
+
 func versionCommand(s Streams) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -80,6 +91,6 @@ func versionCommand(s Streams) *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	JSONFlag(cmd, &asJSON)
 	return cmd
 }

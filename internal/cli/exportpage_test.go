@@ -35,7 +35,7 @@ func TestExportPageRequests(t *testing.T) {
 		delete(routes, strings.Trim(row[0], "`"))
 	}
 	for route := range routes {
-		t.Errorf("the page does not tell of %s", route)
+		t.Errorf("the page does not name %s", route)
 	}
 }
 
@@ -47,7 +47,7 @@ func TestPricesPage(t *testing.T) {
 	runPage(t, readBlocks(t, pricesPage), 2)
 }
 
-// TestPricesPageVendors checks that the page tells of every vendor how it counts.
+// TestPricesPageVendors checks that the page says how every vendor counts.
 func TestPricesPageVendors(t *testing.T) {
 	t.Parallel()
 	told := map[string]bool{}
@@ -63,7 +63,7 @@ func TestPricesPageVendors(t *testing.T) {
 	}
 	for _, vendor := range prices.Vendors() {
 		if !told[vendor] {
-			t.Errorf("the page does not tell how %s counts", vendor)
+			t.Errorf("the page does not say how %s counts", vendor)
 		}
 	}
 }

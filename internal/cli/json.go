@@ -9,11 +9,10 @@ import (
 )
 
 // WriteJSON writes machine output: a value in JSON, on a line of its own. Characters
-// that could steer a terminal are escaped, for it is often one that shows it, and
-// what agents and servers call things is theirs to choose.
+// that could steer a terminal are escaped: agents choose names, and terminals show them.
 func WriteJSON(out io.Writer, value any) error { return writeJSON(out, value, "") }
 
-// WriteIndentedJSON is WriteJSON over several lines, for who reads it as well.
+// WriteIndentedJSON is WriteJSON over several lines, for people as well.
 func WriteIndentedJSON(out io.Writer, value any) error { return writeJSON(out, value, "  ") }
 
 func writeJSON(out io.Writer, value any, indent string) error {
@@ -28,8 +27,8 @@ func writeJSON(out io.Writer, value any, indent string) error {
 	return err
 }
 
-// escapeSteering escapes what the encoder leaves. Such characters stand in strings
-// only, where an escape means the same; all of them have one code unit.
+// escapeSteering escapes what the encoder leaves. Such characters occur only in
+// strings, where an escape means the same; each is one code unit.
 func escapeSteering(text []byte) []byte {
 	escaped := make([]byte, 0, len(text))
 	for len(text) > 0 {

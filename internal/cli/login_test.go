@@ -16,7 +16,7 @@ import (
 )
 
 // approver is a browser with the first account's owner in front of it, who answers
-// the terminal as ANSWER says: yes by default, "key" for a key alone, or "no".
+// the terminal as ANSWER says: approve by default, "key" for only a key, or "no".
 func approver() {
 	if err := answerTerminal(context.Background(), os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, "approver:", err)
@@ -119,16 +119,20 @@ func published(ts *testscript.TestScript, neg bool, args []string) {
 
 const cliPage = "../../docs/cli.md"
 
+// atHome gives commands a home of their own, with somebody in front of the browser.
+const atHome = `export BROWSER=approver HOME=$PWD/home XDG_CONFIG_HOME=$PWD/home/.config
+unset WRIT_URL WRIT_API_KEY WRIT_ACCESS_TOKEN; mkdir -p home
+`
+
 // TestCLIPage runs every command of the page on writ, as TestEnforcementPage does,
 // with somebody in front of the browser.
 func TestCLIPage(t *testing.T) {
 	t.Parallel()
-	const home = "export BROWSER=approver HOME=$PWD/home XDG_CONFIG_HOME=$PWD/home/.config; unset WRIT_URL WRIT_API_KEY WRIT_ACCESS_TOKEN; mkdir home\n"
-	blocks := append([]block{{kind: "sh", text: home}}, readBlocks(t, cliPage)...)
+	blocks := append([]block{{kind: "sh", text: atHome}}, readBlocks(t, cliPage)...)
 	runPage(t, blocks, 5)
 }
 
-// TestCLIPageCommands checks that the page tells of every command, and of no other.
+// TestCLIPageCommands checks that the page names every command, and no other.
 func TestCLIPageCommands(t *testing.T) {
 	t.Parallel()
 	help := runShell(t, t.TempDir(), "writ --help\n")
@@ -151,7 +155,7 @@ func TestCLIPageCommands(t *testing.T) {
 	}
 	for name, untold := range commands {
 		if untold {
-			t.Errorf("the page does not tell of %s", name)
+			t.Errorf("the page does not name %s", name)
 		}
 	}
 }

@@ -137,7 +137,7 @@ func compileFile(t *testing.T, name, text string) {
 	compile(t, text)
 }
 
-// compileRules checks rules that stand without their document. They are good
+// compileRules checks rules without their document. They are good
 // examples, so they have no warnings.
 func compileRules(t *testing.T, text string) {
 	t.Helper()
@@ -234,7 +234,7 @@ func TestPolicyPagePatterns(t *testing.T) {
 	}
 }
 
-// TestPolicyPageSizes checks that the page tells the limits there are.
+// TestPolicyPageSizes checks that the page has the limits there are.
 func TestPolicyPageSizes(t *testing.T) {
 	t.Parallel()
 	told := map[string]string{}
@@ -273,7 +273,7 @@ func TestPolicyPageTemplates(t *testing.T) {
 	slices.Sort(told)
 	slices.Sort(shipped)
 	if diff := cmp.Diff(shipped, told); diff != "" {
-		t.Errorf("templates (-shipped +told):\n%s", diff)
+		t.Errorf("templates (-shipped +page):\n%s", diff)
 	}
 }
 

@@ -15,7 +15,7 @@ func TestProfilePage(t *testing.T) {
 	runPage(t, readBlocks(t, profilePage), 4)
 }
 
-// TestProfilePageRequests checks that the page tells every route of profiles.
+// TestProfilePageRequests checks that the page names every route of profiles.
 func TestProfilePageRequests(t *testing.T) {
 	t.Parallel()
 	golden, err := os.ReadFile("../api/testdata/routes.golden")
@@ -33,7 +33,7 @@ func TestProfilePageRequests(t *testing.T) {
 	for _, route := range routes {
 		if told := "`" + route[1] + " " + strings.TrimSuffix(route[2], "/{name}") +
 			"`"; !strings.Contains(string(page), told) {
-			t.Errorf("the page does not tell %s", told)
+			t.Errorf("the page does not name %s", told)
 		}
 	}
 }

@@ -59,7 +59,8 @@ func InsertReturning[T any](
 // inChunks calls do with the statement for some rows after the other. On SQLite a
 // statement is not cancelled, so we look in between.
 func (tx *Tx) inChunks(
-	ctx context.Context, head string, rows [][]any, tail string, do func(ctx context.Context, text string, some [][]any) error,
+	ctx context.Context, head string, rows [][]any, tail string,
+	do func(ctx context.Context, text string, some [][]any) error,
 ) error {
 	for len(rows) > 0 {
 		if err := ctx.Err(); err != nil {

@@ -40,9 +40,8 @@ func TestAGrantIsUsedOnce(t *testing.T) {
 				t.Errorf("polling: %+v", again)
 			}
 		}
-		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, approval.Approval{
-			Note: "fine",
-		}); err != nil {
+		answer := approval.Approval{Note: "fine"}
+		if _, err := w.approvals.Approve(t.Context(), bob, held.ApprovalID, answer); err != nil {
 			t.Fatal(err)
 		}
 		for name, r := range map[string]enforcement.Request{

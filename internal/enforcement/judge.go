@@ -246,7 +246,9 @@ func (c *call) toolcall(v *view, n name, now time.Time) *toolcall.Call {
 }
 
 // figuresFor tells conditions what a session has used, once a call.
-func (s *Service) figuresFor(ctx context.Context, c *call) func(sessionID string) func() (toolcall.SessionStats, error) {
+func (s *Service) figuresFor(
+	ctx context.Context, c *call,
+) func(sessionID string) func() (toolcall.SessionStats, error) {
 	return func(sessionID string) func() (toolcall.SessionStats, error) {
 		return sync.OnceValues(func() (toolcall.SessionStats, error) {
 			return s.policies.SessionFigures(ctx, c.by.OrgID, sessionID)

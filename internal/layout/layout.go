@@ -2,15 +2,17 @@
 //
 // A Table lists our packages from the top of the tree to the ground and says
 // which packages each of them may import. Every import points down: a row may
-// name only rows below it, so a table without problems has no cycle. What the
-// table does not allow is refused, and so is a package it does not know and a
-// row that no package stands for.
+// name only rows below it, so a table without problems has no cycle. The checks
+// refuse imports that the table does not allow, packages without a row, and rows
+// without a package.
 //
 // The checks are pure functions over a small model of the packages, which Load
 // reads from disk. Each returns the problems it found as sentences, none when
-// all is well. Test files may import what they like and are no part of the model.
+// all is well. Test files may import what they like and are no part of the model;
+// only CheckStyle reads them.
 //
-// The table itself is in layout_test.go at the root of the module.
+// The table itself is in layout_test.go at the root of the module. Measure counts
+// what the checks bound; make measure prints it.
 package layout
 
 import (
@@ -29,8 +31,9 @@ type Package struct {
 
 // File is one file of a package that is no test.
 type File struct {
-	Name  string
-	Lines int
+	Name      string
+	Lines     int
+	Functions []int // how many lines each has
 }
 
 // Row says what one package may import of our own packages.
@@ -45,17 +48,17 @@ type Table []Row
 // CheckTable finds rows that are there twice and permissions that do not point
 // to a row further down.
 func CheckTable(table Table) []string {
-	place := map[string]int{}
+	position := map[string]int{}
 	var problems []string
 	for i, row := range table {
-		if _, twice := place[row.Package]; twice {
+		if _, twice := position[row.Package]; twice {
 			problems = append(problems, fmt.Sprintf("the table has two rows for %s", row.Package))
 		}
-		place[row.Package] = i
+		position[row.Package] = i
 	}
 	for i, row := range table {
 		for _, imported := range row.MayImport {
-			below, known := place[imported]
+			below, known := position[imported]
 			switch {
 			case !known:
 				problems = append(problems, fmt.Sprintf("the table lets %s import %s, which has no row", row.Package,
@@ -99,7 +102,46 @@ func CheckImports(table Table, packages []Package) []string {
 	return problems
 }
 
-// CheckDocs finds packages that do not tell what they are.
+// CheckUnused finds permissions of the table that no package uses.
+func CheckUnused(table Table, packages []Package) []string {
+	used := map[string][]string{}
+	for _, p := range packages {
+		used[p.Path] = p.Imports
+	}
+	var problems []string
+	for _, row := range table {
+		for _, imported := range row.MayImport {
+			if !slices.Contains(used[row.Package], imported) {
+				problems = append(problems, fmt.Sprintf("the table lets %s import %s, which it does not", row.Package,
+					imported))
+			}
+		}
+	}
+	return problems
+}
+
+// CheckFanOut finds packages, other than those exempt, that import more than limit
+// of ours, floors not counted.
+func CheckFanOut(packages []Package, floors, exempt []string, limit int) []string {
+	var problems []string
+	for _, p := range packages {
+		if n := fanOut(p, floors); n > limit && !slices.Contains(exempt, p.Path) {
+			problems = append(problems, fmt.Sprintf("%s imports %d packages, more than %d", p.Path, n, limit))
+		}
+	}
+	return problems
+}
+
+func fanOut(p Package, floors []string) (n int) {
+	for _, imported := range p.Imports {
+		if !slices.Contains(floors, imported) {
+			n++
+		}
+	}
+	return n
+}
+
+// CheckDocs finds packages without a package doc.
 func CheckDocs(packages []Package) []string {
 	var problems []string
 	for _, p := range packages {

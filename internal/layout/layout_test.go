@@ -103,6 +103,32 @@ func TestCheckImports(t *testing.T) {
 	}
 }
 
+func TestCheckUnused(t *testing.T) {
+	t.Parallel()
+	program := layout.Package{Path: "cmd/x", Imports: []string{"internal/area"}}
+	area := layout.Package{Path: "internal/area", Imports: []string{"internal/leaf"}}
+	if got := layout.CheckUnused(good, []layout.Package{program, area}); got != nil {
+		t.Errorf("every permission is used, and got %v", got)
+	}
+	got := layout.CheckUnused(good, []layout.Package{program, {Path: "internal/area"}})
+	if diff := cmp.Diff([]string{"the table lets internal/area import internal/leaf, which it does not"}, got); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+}
+
+func TestCheckFanOut(t *testing.T) {
+	t.Parallel()
+	packages := []layout.Package{
+		{Path: "at the limit", Imports: []string{"a", "b", "ground"}},
+		{Path: "over", Imports: []string{"a", "b", "c"}},
+		{Path: "exempt", Imports: []string{"a", "b", "c", "d"}},
+	}
+	got := layout.CheckFanOut(packages, []string{"ground"}, []string{"exempt"}, 2)
+	if diff := cmp.Diff([]string{"over imports 3 packages, more than 2"}, got); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+}
+
 func TestCheckDocs(t *testing.T) {
 	t.Parallel()
 	got := layout.CheckDocs([]layout.Package{{Path: "told", HasDoc: true}, {Path: "silent"}})

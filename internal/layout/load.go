@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io"
@@ -74,8 +75,8 @@ func goList(ctx context.Context, directory string, args ...string) ([]byte, erro
 	return output, nil
 }
 
-// read looks at every file itself, because go list knows the imports only of
-// files for the present system, and not the length of any.
+// read reads every file itself: go list knows the imports only of files for the
+// present system, and the length of none.
 func read(l listed) (Package, error) {
 	p := Package{Path: within(l.Module.Path, l.ImportPath)}
 	for _, name := range slices.Concat(l.GoFiles, l.IgnoredGoFiles) {
@@ -96,11 +97,12 @@ func (p *Package) add(file, module string) error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", file, err)
 	}
-	tree, err := parser.ParseFile(token.NewFileSet(), file, source, parser.ImportsOnly|parser.ParseComments)
+	files := token.NewFileSet()
+	tree, err := parser.ParseFile(files, file, source, parser.SkipObjectResolution|parser.ParseComments)
 	if err != nil {
 		return fmt.Errorf("parse %s: %w", file, err)
 	}
-	p.Files = append(p.Files, File{Name: filepath.Base(file), Lines: lines(source)})
+	p.Files = append(p.Files, File{filepath.Base(file), lines(source), functions(files, tree)})
 	p.HasDoc = p.HasDoc || strings.TrimSpace(tree.Doc.Text()) != ""
 	for _, spec := range tree.Imports {
 		imported, err := strconv.Unquote(spec.Path.Value)
@@ -112,6 +114,16 @@ func (p *Package) add(file, module string) error {
 		}
 	}
 	return nil
+}
+
+// functions is how many lines each function of a file has.
+func functions(files *token.FileSet, tree *ast.File) (lengths []int) {
+	for _, d := range tree.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok {
+			lengths = append(lengths, files.Position(f.End()).Line-files.Position(f.Pos()).Line+1)
+		}
+	}
+	return lengths
 }
 
 // within is the path of a package in its module; "." is the module's root.

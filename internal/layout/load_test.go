@@ -74,7 +74,7 @@ func TestLoad(t *testing.T) {
 			Path:    "cmd/x",
 			HasDoc:  true,
 			Imports: []string{"internal/a", "internal/b", "internal/bb"},
-			Files:   []layout.File{{Name: "main.go", Lines: 12}},
+			Files:   []layout.File{{Name: "main.go", Lines: 12, Functions: []int{1}}},
 		},
 		{
 			Path:    "internal/a",

@@ -198,7 +198,8 @@ func about(kind, id string) audit.Subject { return audit.Subject{Type: kind, ID:
 
 // record appends to the organization's log what the change did.
 func (s *Service) record(
-	ctx context.Context, tx *database.Tx, actor principal.Principal, orgID, action string, subject audit.Subject, payload any,
+	ctx context.Context, tx *database.Tx, actor principal.Principal, orgID, action string, subject audit.Subject,
+	payload any,
 ) error {
 	_, err := s.log.Append(ctx, tx, audit.Entry{
 		Log:     orgID,

@@ -16,7 +16,8 @@ func TestThePageNamesWhatIsRead(t *testing.T) {
 	told := 0
 	for key, c := range conventions {
 		switch c.meaning {
-		case model, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, cost, tool, agent, session, user, service:
+		case model, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, cost, tool, agent, session,
+			user, service:
 			told++
 			if !strings.Contains(string(page), "`"+key+"`") {
 				t.Errorf("docs/opentelemetry.md does not name %s", key)

@@ -42,7 +42,9 @@ type Spending interface {
 	// Spent is the cost in nano-dollars and the input and output tokens recorded
 	// since an instant, for the agent, session or user of an id, or for the whole
 	// organization.
-	Spent(ctx context.Context, orgID string, by document.Subject, id string, since time.Time) (nanos, tokens int64, err error)
+	Spent(
+		ctx context.Context, orgID string, by document.Subject, id string, since time.Time,
+	) (nanos, tokens int64, err error)
 }
 
 // Spent answers the engine's questions about the limits of an organization, for

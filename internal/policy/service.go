@@ -90,7 +90,8 @@ func (s *Service) record(
 // change opens a transaction about one policy of the caller's organization. The
 // log's lock is held, so that nobody else changes a policy of it meanwhile.
 func (s *Service) change(
-	ctx context.Context, p principal.Principal, id string, do func(ctx context.Context, tx *database.Tx, policy Policy) error,
+	ctx context.Context, p principal.Principal, id string,
+	do func(ctx context.Context, tx *database.Tx, policy Policy) error,
 ) error {
 	return s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
 		ctx context.Context, tx *database.Tx,

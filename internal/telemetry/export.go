@@ -30,7 +30,8 @@ var errEnough = errors.New("enough for a step")
 
 // step reads rows up to exportBytes, and reports whether it stopped there.
 func step[T any](
-	ctx context.Context, db *database.DB, scan func(database.Scanner) (T, error), size func(*T) int, query string, args ...any,
+	ctx context.Context, db *database.DB, scan func(database.Scanner) (T, error), size func(*T) int,
+	query string, args ...any,
 ) (items []T, cut bool, err error) {
 	held := 0
 	err = each(ctx, db, func(row database.Scanner) error {

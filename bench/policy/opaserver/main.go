@@ -1,5 +1,5 @@
 // Opaserver is OPA's own server, as "opa run --server" starts it, with what is
-// measured and nothing else: no decision log, no look for newer versions.
+// measured and nothing else: no decision log, no check for newer versions.
 //
 //	opaserver -address 127.0.0.1:8181 policy.rego
 package main

@@ -100,7 +100,9 @@ type Members struct {
 	// Role is a person's role in an open organization, or Forbidden.
 	Role func(ctx context.Context, r database.Reader, orgID, userID string) (principal.Role, error)
 	// Join makes a person a member.
-	Join func(ctx context.Context, tx *database.Tx, actor principal.Principal, orgID, userID string, role principal.Role) error
+	Join func(
+		ctx context.Context, tx *database.Tx, actor principal.Principal, orgID, userID string, role principal.Role,
+	) error
 }
 
 // Keys is what the service asks of API keys: to end those of terminals, within a

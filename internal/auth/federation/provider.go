@@ -269,7 +269,8 @@ func (s *Service) partyOf(p Provider) (oidc.Provider, error) {
 // change makes a change in the caller's organization, if their role still allows
 // it under the organization's lock.
 func (s *Service) change(
-	ctx context.Context, p principal.Principal, do func(ctx context.Context, tx *database.Tx, p principal.Principal) error,
+	ctx context.Context, p principal.Principal,
+	do func(ctx context.Context, tx *database.Tx, p principal.Principal) error,
 ) error {
 	// Also after an error: a commit may have taken effect without our knowing.
 	defer s.Keys.Forget()

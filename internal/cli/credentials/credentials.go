@@ -1,15 +1,14 @@
-// Package credentials is what writ knows of who it acts for: where a sign-in is
-// kept, and which of several credentials counts.
+// Package credentials stores the sign-in and the plans of writ, and finds which of
+// several credentials counts.
 //
 // A sign-in is one file in the user's configuration folder that nobody else may
-// read. The environment comes before the file, and the file before the one that
-// published command lines keep. A credential is sent only to the server it is
-// of: one that was saved for a server is not found for another, and one that
-// names no server is found only when the server was named.
+// read. The environment comes before that file, and that file before the one of
+// published command lines. A credential is sent only to its own server: one that was
+// saved for a server is not found for another, and one that names no server is found
+// only when the command names the server.
 //
-// Access tokens end after minutes and are replaced by means of a refresh token
-// that works once. Several writ may run at the same time, so whoever replaces it
-// holds a lock.
+// Access tokens end after minutes; a refresh token that works once replaces them.
+// Several writ may run at the same time, so whoever replaces it holds a lock.
 package credentials
 
 import (
@@ -29,13 +28,12 @@ import (
 // maxFile bounds what is read of a file.
 const maxFile = 64 << 10
 
-// SignIn is what the file holds. The names are those of published command lines,
-// where they have one.
+// SignIn is the content of the file. Where published command lines have the same
+// member, it has their name.
 type SignIn struct {
-	URL    string `json:"url"` // the server that all of it is of
-	APIKey string `json:"apiKey,omitempty"`
-	// of a key that signing in made, and signing out ends; empty: it was given to us
-	KeyID        string    `json:"keyId,omitempty"`
+	URL          string    `json:"url"` // of the server that all of it is for
+	APIKey       string    `json:"apiKey,omitempty"`
+	KeyID        string    `json:"keyId,omitempty"` // of a key that the sign-in made; empty: the key was given
 	AccessToken  string    `json:"accessToken,omitempty"`
 	RefreshToken string    `json:"refreshToken,omitempty"`
 	ExpiresAt    time.Time `json:"expiresAt,omitzero"` // the access token
@@ -46,12 +44,12 @@ type SignIn struct {
 	SavedAt      time.Time `json:"savedAt"`
 }
 
-// ErrNone is that there is no sign-in.
+// ErrNone says that there is no sign-in, or no plan.
 var ErrNone = errors.New("not signed in")
 
-// Store is where sign-ins are kept.
+// Store is where a sign-in and plans are stored.
 type Store struct {
-	Folder    string // ours; empty: there is no place for one
+	Folder    string // ours; empty: none can be stored
 	Published string // the file of published command lines; empty: none
 }
 
@@ -67,16 +65,16 @@ func Default() Store {
 	return s
 }
 
-// File is where the sign-in is.
+// File is the file of the sign-in.
 func (s Store) File() string { return filepath.Join(s.Folder, "credentials.json") }
 
-// Read is the sign-in that was saved, or ErrNone.
+// Read reads the saved sign-in; it fails with ErrNone where there is none.
 func (s Store) Read() (SignIn, error) {
 	if s.Folder == "" {
 		return SignIn{}, ErrNone
 	}
 	var saved SignIn
-	if err := readJSON(s.File(), &saved, refuseShared); err != nil {
+	if err := signInFile.read(s.File(), true, &saved); err != nil {
 		return SignIn{}, err
 	}
 	if saved.URL == "" {
@@ -85,8 +83,7 @@ func (s Store) Read() (SignIn, error) {
 	return saved, nil
 }
 
-// Save keeps a sign-in in place of the one before. The file is whole or the one
-// before, whatever happens meanwhile.
+// Save stores a sign-in in place of the one before.
 func (s Store) Save(in SignIn) error {
 	unlock, err := s.lock()
 	if err != nil {
@@ -98,26 +95,10 @@ func (s Store) Save(in SignIn) error {
 
 func (s Store) write(in SignIn) error {
 	in.SavedAt = time.Now().UTC().Truncate(time.Second)
-	text, err := json.MarshalIndent(in, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write the sign-in: %w", err)
-	}
-	file, err := os.CreateTemp(s.Folder, "credentials-*.json") // 0600
-	if err != nil {
-		return fmt.Errorf("write the sign-in: %w", err)
-	}
-	_, err = file.Write(append(text, '\n'))
-	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
-		err = os.Rename(file.Name(), s.File())
-	}
-	if err != nil {
-		_ = os.Remove(file.Name()) // it may hold secrets; the error that counts is the other
-		return fmt.Errorf("write the sign-in: %w", err)
-	}
-	return nil
+	return signInFile.write(s.File(), in)
 }
 
-// Remove forgets the sign-in.
+// Remove removes the sign-in.
 func (s Store) Remove() error {
 	unlock, err := s.lock()
 	if err != nil {
@@ -130,11 +111,11 @@ func (s Store) Remove() error {
 	return nil
 }
 
-// lock keeps other writ from changing the sign-in. The system releases it with
-// the process, however that ends.
+// lock keeps other writ from changing the store. The system releases the lock when the
+// process ends.
 func (s Store) lock() (unlock func(), err error) {
 	if s.Folder == "" {
-		return nil, errors.New("there is no place to keep a sign-in: set HOME, or XDG_CONFIG_HOME")
+		return nil, errors.New("there is no folder to store it in: set HOME, or XDG_CONFIG_HOME")
 	}
 	if err := os.MkdirAll(s.Folder, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of the sign-in: %w", err)
@@ -146,39 +127,60 @@ func (s Store) lock() (unlock func(), err error) {
 	return unlock, nil
 }
 
-// refuseShared refuses a file that others can read: we made it otherwise, and
-// what it holds may be known to them by now.
-func refuseShared(name string, info fs.FileInfo) error {
-	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		return fmt.Errorf("others can read %s: sign out and in again, or make it yours alone (chmod 600)", name)
-	}
-	return nil
-}
+// fileKind is the name of a file in errors, and how to get the file again.
+type fileKind struct{ name, again string }
 
-// readJSON reads a small file that passes the check. The error shows nothing of
-// what it holds.
-func readJSON(name string, into any, check func(string, fs.FileInfo) error) error {
+var (
+	signInFile = fileKind{"sign-in", "sign in"}
+	planFile   = fileKind{"plan", "declare the plan"}
+)
+
+// read reads a small file. A private one that others can read is refused: we made it
+// otherwise, and they may know by now what it holds. Errors show nothing of the content.
+func (k fileKind) read(name string, private bool, into any) error {
 	file, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ErrNone
 	}
 	if err != nil {
-		return fmt.Errorf("read the sign-in: %w", err)
+		return fmt.Errorf("read the %s: %w", k.name, err)
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return fmt.Errorf("read the sign-in: %w", err)
+		return fmt.Errorf("read the %s: %w", k.name, err)
 	}
-	if err := check(name, info); err != nil {
-		return err
+	if private && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return fmt.Errorf("others can read %s: remove it and %s again, or make it yours alone (chmod 600)", name, k.again)
 	}
 	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
 	if err != nil {
-		return fmt.Errorf("read the sign-in: %w", err)
+		return fmt.Errorf("read the %s: %w", k.name, err)
 	}
 	if len(text) > maxFile || json.Unmarshal(text, into) != nil {
-		return fmt.Errorf("%s is no sign-in: remove it, and sign in again", name)
+		return fmt.Errorf("%s is no %s: remove it, and %s again", name, k.name, k.again)
+	}
+	return nil
+}
+
+// write writes a file that only its owner can read. The file is either whole or what
+// it was before.
+func (k fileKind) write(name string, value any) error {
+	text, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write the %s: %w", k.name, err)
+	}
+	file, err := os.CreateTemp(filepath.Dir(name), "*.tmp") // 0600
+	if err != nil {
+		return fmt.Errorf("write the %s: %w", k.name, err)
+	}
+	_, err = file.Write(append(text, '\n'))
+	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
+		err = os.Rename(file.Name(), name)
+	}
+	if err != nil {
+		_ = os.Remove(file.Name()) // it may hold secrets
+		return fmt.Errorf("write the %s: %w", k.name, err)
 	}
 	return nil
 }

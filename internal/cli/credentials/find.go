@@ -4,12 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"strings"
 )
 
-// DefaultURL is where `make run` serves.
+// DefaultURL is the server of `make run`.
 const DefaultURL = "http://localhost:8080"
 
 // The variables that come before the file.
@@ -19,11 +18,11 @@ const (
 	TokenVariable = "WRIT_ACCESS_TOKEN"
 )
 
-// publishedURLs are the variables by which published command lines are told of
-// their server, in their order.
+// publishedURLs are the variables that name the server to published command lines, in
+// their order.
 var publishedURLs = []string{"BACKEND_ENDPOINT", "ARMORIQ_BACKEND_URL"}
 
-// Found is who a command acts for, and on which server.
+// Found is the credentials of a command, and their server.
 type Found struct {
 	URL         string
 	APIKey      string // empty: there is none for this server
@@ -33,13 +32,13 @@ type Found struct {
 
 	Saved *SignIn // the sign-in that counts for this server; nil: none
 
-	// Of whom and where the credentials are, as far as it was saved with them.
+	// The person and the organization of the credentials, where they were saved.
 	Email, UserID, OrgID, OrgName string
 }
 
-// Find gives the credentials that count. The server is the one named, or else in
-// WRIT_URL, or else that of the sign-in. The environment's credentials count
-// before those of the sign-in, and published command lines' key comes last.
+// Find finds the credentials that count. The server is the one named, else the one in
+// WRIT_URL, else that of the sign-in. Credentials in the environment come first, then
+// those of the sign-in, and last the key of published command lines.
 func (s Store) Find(named string, environment func(string) string) (Found, error) {
 	saved, err := s.Read()
 	if err != nil && !errors.Is(err, ErrNone) {
@@ -77,8 +76,7 @@ func (f *Found) useSaved(saved SignIn, file string) {
 	}
 }
 
-// published is the file of published command lines. Some of its readers find a
-// server in it too.
+// published is the file of published command lines. Some of them also store a server.
 type published struct {
 	APIKey          string `json:"apiKey"`
 	Email           string `json:"email"`
@@ -87,15 +85,14 @@ type published struct {
 	BackendEndpoint string `json:"backendEndpoint"`
 }
 
-// usePublished takes the key of published command lines, if it is known for which
-// server it is: the file seldom says, and a default could be somebody else's.
+// usePublished uses the key of published command lines, if its server is known: the
+// file seldom names it, and a default could be somebody else's server.
 func (f *Found) usePublished(file string, environment func(string) string) error {
 	if file == "" {
 		return nil
 	}
 	var theirs published
-	accepted := func(string, fs.FileInfo) error { return nil } // they keep it as they like
-	err := readJSON(file, &theirs, accepted)
+	err := signInFile.read(file, false, &theirs) // who can read it is not ours to say
 	if errors.Is(err, ErrNone) || err == nil && !strings.HasPrefix(theirs.APIKey, "ak_") {
 		return nil // as they read it
 	}
@@ -120,8 +117,7 @@ func (f *Found) usePublished(file string, environment func(string) string) error
 
 func trim(address string) string { return strings.TrimRight(strings.TrimSpace(address), "/") }
 
-// sameServer tells whether two addresses are those of one server. Addresses that
-// cannot be read are of none.
+// sameServer reports whether two addresses are those of one server.
 func sameServer(a, b string) bool {
 	one, err := url.Parse(trim(a))
 	if err != nil || one.Host == "" {

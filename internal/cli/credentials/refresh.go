@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// renewBefore is how long before its end an access token is replaced: a request
-// that begins with it must also arrive with it.
+// renewBefore is how long before its end an access token is replaced, so that it is
+// still valid when the request arrives.
 const renewBefore = 30 * time.Second
 
 // Tokens are the credentials of a session.
@@ -19,9 +19,9 @@ type Tokens struct {
 // Renew replaces a refresh token, which works once.
 type Renew func(ctx context.Context, refreshToken string) (Tokens, error)
 
-// AccessToken is an access token for a server that holds, a new one if it must
-// be. A second use of a refresh token would end the session, so the file is read
-// again under the lock: another writ may have been faster.
+// AccessToken is a valid access token for a server, renewed if it must be. A second
+// use of a refresh token would end the session, so the file is read again under the
+// lock: another writ may have renewed it.
 func (s Store) AccessToken(ctx context.Context, server string, renew Renew) (string, error) {
 	saved, err := s.readFor(server)
 	if err != nil || saved.Fresh() {
@@ -43,11 +43,11 @@ func (s Store) AccessToken(ctx context.Context, server string, renew Renew) (str
 	if err != nil {
 		return "", err
 	}
-	saved.hold(tokens)
+	saved = saved.Hold(tokens)
 	return saved.AccessToken, s.write(saved)
 }
 
-// readFor is the saved sign-in, if it is of a server.
+// readFor reads the saved sign-in, if it is for a server.
 func (s Store) readFor(server string) (SignIn, error) {
 	saved, err := s.Read()
 	if err == nil && !sameServer(server, saved.URL) {
@@ -61,22 +61,18 @@ func (s Store) readFor(server string) (SignIn, error) {
 
 // Hold is the sign-in with these tokens.
 func (in SignIn) Hold(t Tokens) SignIn {
-	in.hold(t)
+	in.AccessToken, in.RefreshToken = t.Access, t.Refresh
+	in.ExpiresAt = time.Now().Add(t.Life).UTC().Truncate(time.Second)
 	return in
 }
 
-func (in *SignIn) hold(t Tokens) {
-	in.AccessToken, in.RefreshToken = t.Access, t.Refresh
-	in.ExpiresAt = time.Now().Add(t.Life).UTC().Truncate(time.Second)
-}
-
-// Fresh tells whether the access token holds for the time of a request.
+// Fresh reports whether the access token is valid for the time of a request.
 func (in SignIn) Fresh() bool {
 	return in.AccessToken != "" && time.Now().Add(renewBefore).Before(in.ExpiresAt)
 }
 
-// Update changes the saved sign-in, under the lock, if it still is of the server
-// and the key that the change was made for.
+// Update changes the saved sign-in under the lock, if it still has the server and key
+// that the change is for.
 func (s Store) Update(of SignIn, change func(*SignIn)) error {
 	unlock, err := s.lock()
 	if err != nil {

@@ -3,8 +3,6 @@ package writ
 import (
 	"context"
 	"fmt"
-	"io"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,62 +11,54 @@ import (
 	"writ/internal/cli"
 )
 
-// approvals holds what a person does about calls that wait for a yes.
+// approvals holds the commands about calls that wait for an approval.
 func approvals(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use: "approvals", Short: "See and answer the calls of agents that wait for a person",
-		Long: "See and answer the calls of agents that wait for a person. You are who signed in with writ login, or who the\n" +
-			"access token in WRIT_ACCESS_TOKEN or in a file given by --token says; no API key approves anything.\n\n" +
-			"Exit codes: 0 done, 1 not done, 2 the command line is wrong, 3 not signed in.",
+		Long: `See and answer the calls of agents that wait for a person. You act as the person who signed in with writ login, or
+whose access token is in WRIT_ACCESS_TOKEN or in the file that --token names. No API key approves anything.
+
+Exit codes: 0 done, 1 not done, 2 the command line is wrong, 3 not signed in.`,
 	}
 	c.AddCommand(approvalsList(s), approvalsShow(s), approvalsApprove(s), approvalsReject(s), approvalsWatch(s))
 	return c
 }
 
-// listing is what `writ approvals list` is asked.
-type listing struct {
-	asPerson
-	filter client.ApprovalFilter
-}
-
 func approvalsList(s cli.Streams) *cobra.Command {
-	l := listing{}
-	cmd := &cobra.Command{
-		Use: "list", Short: "List the requests for approval, newest first", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if l.filter.Status == "any" {
-				l.filter.Status = ""
-			}
-			found, err := call(cmd.Context(), &l.asPerson, func(
-				ctx context.Context, c *client.Client,
-			) (client.Page[client.Approval], error) {
-				return c.Approvals(ctx, l.orgID, l.filter)
-			})
-			if err != nil {
-				return err
-			}
-			if l.asJSON {
-				return cli.WriteJSON(s.Out, found)
-			}
-			return printApprovals(s, found, l.none())
-		},
+	var p asPerson
+	var filter client.ApprovalFilter
+	list := func(ctx context.Context, c *client.Client, _ []string) (client.Page[client.Approval], error) {
+		if filter.Status == "any" {
+			filter.Status = ""
+		}
+		return c.Approvals(ctx, p.orgID, filter)
 	}
-	l.addFlags(cmd)
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the approval requests, newest first", Args: cobra.NoArgs,
+		RunE: asking(&p, s, list, func(s cli.Streams, found client.Page[client.Approval]) error {
+			return printApprovals(s, found, nothingListed(filter))
+		}),
+	}
+	p.addFlags(cmd)
 	f := cmd.Flags()
-	f.StringVar(&l.filter.Status, "status", "pending", "pending, approved, rejected, cancelled, expired, or any")
-	f.StringVar(&l.filter.Tool, "tool", "", "of this tool")
-	f.StringVar(&l.filter.AgentID, "agent", "", "of this agent")
-	f.StringVar(&l.filter.Risk, "risk", "", "of this risk: low, medium, high, critical")
-	f.StringVar(&l.filter.Requester, "requester", "", "for this person's e-mail")
-	f.IntVar(&l.filter.Limit, "limit", 50, "how many at most")
-	f.StringVar(&l.filter.Cursor, "cursor", "", "nextCursor of the page before")
+	f.StringVar(&filter.Status, "status", "pending", "pending, approved, rejected, cancelled, expired, or any")
+	f.StringVar(&filter.Tool, "tool", "", "of this tool")
+	f.StringVar(&filter.AgentID, "agent", "", "of this agent")
+	f.StringVar(&filter.Risk, "risk", "", "of this risk: low, medium, high, critical")
+	f.StringVar(&filter.Requester, "requester", "", "for the person with this e-mail")
+	addPageFlags(cmd, &filter.List)
 	return cmd
 }
 
-// none is what is said where there is nothing to list: that nothing waits is good
-// news, that nothing fits may be a mistake.
-func (l *listing) none() string {
-	f := l.filter
+// addPageFlags adds the flags of a command that lists a page.
+func addPageFlags(cmd *cobra.Command, page *client.List) {
+	cmd.Flags().IntVar(&page.Limit, "limit", 50, "how many at most")
+	cmd.Flags().StringVar(&page.Cursor, "cursor", "", "nextCursor of the page before")
+}
+
+// nothingListed says that a list is empty: that nothing waits is good news, that
+// nothing matches may be a mistake.
+func nothingListed(f client.ApprovalFilter) string {
 	narrowed := f.Tool + f.AgentID + f.Risk + f.Requester + f.Cursor
 	switch {
 	case f.Status == "pending" && narrowed == "":
@@ -84,30 +74,29 @@ func printApprovals(s cli.Streams, found client.Page[client.Approval], none stri
 		fmt.Fprintln(s.Err, "writ: "+none)
 		return nil
 	}
-	table := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tSTATUS\tRISK\tTOOL\tAGENT\tASKED\tEXPIRES")
-	for _, a := range found.Items {
-		printRow(table, a)
+	rows := make([][]any, len(found.Items))
+	for i, a := range found.Items {
+		expires := "-"
+		if a.Status == "pending" {
+			expires = "in " + rounded(time.Until(a.ExpiresAt))
+		}
+		rows[i] = []any{
+			a.ID, a.Status, a.Risk.Level, a.Server + "." + a.Tool, orDash(a.AgentID), ago(&a.CreatedAt), expires,
+		}
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	if found.HasMore {
-		fmt.Fprintf(s.Err, "writ: there are more: --cursor %s\n", cli.Line(found.NextCursor))
-	}
-	return nil
+	return printPage(s, "ID\tSTATUS\tRISK\tTOOL\tAGENT\tASKED\tEXPIRES", rows, found.NextCursor)
 }
 
-func printRow(w io.Writer, a client.Approval) {
-	expires := "-"
-	if a.Status == "pending" {
-		expires = "in " + rounded(time.Until(a.ExpiresAt))
+// printPage prints a page of a list, and how to get the next one.
+func printPage(s cli.Streams, headings string, rows [][]any, next string) error {
+	err := cli.WriteTable(s.Out, headings, rows)
+	if err == nil && next != "" {
+		fmt.Fprintf(s.Err, "writ: there are more: --cursor %s\n", cli.Line(next))
 	}
-	fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s ago\t%s\n", cli.Line(a.ID), cli.Line(a.Status), cli.Line(a.Risk.Level),
-		cli.Line(a.Server+"."+a.Tool), cli.Line(orDash(a.AgentID)), rounded(time.Since(a.CreatedAt)), expires)
+	return err
 }
 
-// rounded is a time as people say it.
+// rounded is a duration as people say it.
 func rounded(d time.Duration) string {
 	d = max(d, 0)
 	switch {
@@ -119,6 +108,14 @@ func rounded(d time.Duration) string {
 		return fmt.Sprintf("%dh", int(d.Hours()))
 	}
 	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
+// ago is how long ago something was, or a dash.
+func ago(at *time.Time) string {
+	if at == nil {
+		return "-"
+	}
+	return rounded(time.Since(*at)) + " ago"
 }
 
 func orDash(text string) string {

@@ -2,6 +2,7 @@ package writ
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,38 +18,41 @@ import (
 
 func approvalsShow(s cli.Streams) *cobra.Command {
 	var p asPerson
+	read := func(ctx context.Context, c *client.Client, args []string) (client.ShownApproval, error) {
+		return c.Approval(ctx, p.orgID, args[0])
+	}
 	cmd := &cobra.Command{
-		Use: "show ID", Short: "Show a request with all that helps to decide about it", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			shown, err := call(cmd.Context(), &p, func(
-				ctx context.Context, c *client.Client,
-			) (client.ShownApproval, error) {
-				return c.Approval(ctx, p.orgID, args[0])
-			})
-			if err != nil {
-				return err
-			}
-			if p.asJSON {
-				return cli.WriteJSON(s.Out, shown)
-			}
-			return describeApproval(s, shown)
-		},
+		Use: "show ID", Short: "Show an approval request with all that helps to answer it", Args: cobra.ExactArgs(1),
+		RunE: asking(&p, s, read, printApproval),
 	}
 	p.addFlags(cmd)
 	return cmd
 }
 
-// sheet is a text of names and values, one a line.
+// sheet is lines of a name and a value.
 type sheet struct{ strings.Builder }
 
-// row adds a line, unless there is nothing to say.
+// row adds a line, unless the value is empty.
 func (t *sheet) row(name, value string) {
 	if value != "" {
 		fmt.Fprintf(t, "%-11s%s\n", name, cli.Line(value))
 	}
 }
 
-func describeApproval(s cli.Streams, a client.ShownApproval) error {
+// rows adds a line for each value, the first with the name.
+func (t *sheet) rows(name string, values ...string) {
+	for _, value := range values {
+		t.row(name, value)
+		name = ""
+	}
+}
+
+func (t *sheet) print(s cli.Streams) error {
+	_, err := io.WriteString(s.Out, t.String())
+	return err
+}
+
+func printApproval(s cli.Streams, a client.ShownApproval) error {
 	t := &sheet{}
 	t.row("request", a.ID)
 	t.row("status", statusWords(a))
@@ -73,24 +77,18 @@ func describeApproval(s cli.Streams, a client.ShownApproval) error {
 	t.row("says", a.Message)
 	t.row("it says", a.AskedFor)
 	t.row("note", a.Note)
+	var before, scopes []string
 	if a.History != nil {
-		for i, d := range a.History.Decisions {
-			name := ""
-			if i == 0 {
-				name = "before"
-			}
-			t.row(name, fmt.Sprintf("%s ago: %s %s", rounded(time.Since(d.Time)), d.Decision, d.Agent))
+		for _, d := range a.History.Decisions {
+			before = append(before, fmt.Sprintf("%s: %s %s", ago(&d.Time), d.Decision, d.Agent))
 		}
 	}
-	for i, scope := range a.Scopes {
-		name := ""
-		if i == 0 {
-			name = "a yes"
-		}
-		t.row(name, scope.Kind+": "+scope.Words)
+	for _, scope := range a.Scopes {
+		scopes = append(scopes, scope.Kind+": "+scope.Words)
 	}
-	_, err := io.WriteString(s.Out, t.String())
-	return err
+	t.rows("before", before...)
+	t.rows("approve", scopes...)
+	return t.print(s)
 }
 
 func ruleWords(a client.ShownApproval) string {
@@ -107,7 +105,7 @@ func ruleWords(a client.ShownApproval) string {
 	return words
 }
 
-// statusWords is where a request stands, and what is still wanted.
+// statusWords is the status of a request, and what it waits for.
 func statusWords(a client.ShownApproval) string {
 	switch {
 	case a.Status == "approved" && a.Used:
@@ -119,17 +117,13 @@ func statusWords(a client.ShownApproval) string {
 	case a.Status != "pending":
 		return a.Status
 	case a.Kind == "ask":
-		return "pending: asked of the person the agent works for, expires in " + rounded(time.Until(a.ExpiresAt))
+		return "pending: the owner of the key must approve, expires in " + rounded(time.Until(a.ExpiresAt))
 	}
-	who := "approver"
-	if a.ApproverRole != "" {
-		who = a.ApproverRole
-	}
-	return fmt.Sprintf("pending: %d of %d yeses (%s), expires in %s", len(a.Votes), a.Needed, who,
-		rounded(time.Until(a.ExpiresAt)))
+	return fmt.Sprintf("pending: %d of %d approvals (%s), expires in %s", len(a.Votes), a.Needed,
+		cmp.Or(a.ApproverRole, "approver"), rounded(time.Until(a.ExpiresAt)))
 }
 
-// compact is JSON on one line; nothing where there is none.
+// compact is JSON on one line; empty where there is none.
 func compact(value json.RawMessage) string {
 	var text bytes.Buffer
 	if len(value) == 0 || string(value) == "null" || json.Compact(&text, value) != nil {

@@ -17,7 +17,7 @@ func withToken(t *testing.T) string {
 	return file
 }
 
-// What an agent writes must not steer the terminal of who approves it, nor look
+// What an agent writes must not steer the terminal of the approver, nor look
 // like a line of ours.
 func TestApprovalsShowNoControlCharacters(t *testing.T) {
 	t.Parallel()
@@ -26,7 +26,7 @@ func TestApprovalsShowNoControlCharacters(t *testing.T) {
 	answers := map[string]string{
 		"/delegation/requests": `{"items":[{` + hostile + `}]}`,
 		"/delegation/requests/i": `{` + hostile +
-			`,"scopes":[{"kind":"once","words":"w\na yes      forever"}],"planGoal":"g\n","history":{"decisions":[{"decision":"d\n"}]}}`,
+			`,"scopes":[{"kind":"once","words":"w\napprove    forever"}],"planGoal":"g\n","history":{"decisions":[{"decision":"d\n"}]}}`,
 	}
 	for _, args := range [][]string{{"list"}, {"show", "i"}, {"watch", "--count", "1"}} {
 		out, err := run(t, answers, append([]string{"approvals", args[0], "--token", withToken(t)}, args[1:]...)...)
@@ -37,7 +37,7 @@ func TestApprovalsShowNoControlCharacters(t *testing.T) {
 			t.Errorf("%s does not show the request: %q", args[0], out)
 		}
 		for _, bad := range []string{
-			"\x1b", "\r", "\a", "\b", "\x00", "\u202e", "\u009b", "\nrisk       low", "\na yes      forever",
+			"\x1b", "\r", "\a", "\b", "\x00", "\u202e", "\u009b", "\nrisk       low", "\napprove    forever",
 		} {
 			if strings.Contains(out, bad) {
 				t.Errorf("%s prints %q: %q", args[0], bad, out)
@@ -46,12 +46,12 @@ func TestApprovalsShowNoControlCharacters(t *testing.T) {
 	}
 }
 
-// A yes that is not enough says so, and is a success.
+// An approval that is not enough says so, and is a success.
 func TestApproveOfSeveral(t *testing.T) {
 	t.Parallel()
 	answers := map[string]string{"/delegation/approve": `{"delegationId":"i","status":"pending","needed":2}`}
 	out, err := run(t, answers, "approvals", "approve", "i", "--token", withToken(t))
-	if want := "counted, and not enough yet: 2 persons must say yes\n"; err != nil || out != want {
+	if want := "counted, but not enough yet: 2 people must approve\n"; err != nil || out != want {
 		t.Errorf("out = %q, %v, want %q", out, err, want)
 	}
 }

@@ -18,25 +18,22 @@ type watching struct {
 	every time.Duration
 	count int
 
-	seen map[string]bool // requests that wait and were told
+	seen map[string]bool // requests that wait and were printed
 }
 
-// The shortest and usual time between two looks.
-const (
-	leastEvery = time.Second
-	usualEvery = 2 * time.Second
-)
+// leastEvery is the shortest time between two requests of the list.
+const leastEvery = time.Second
 
 func approvalsWatch(s cli.Streams) *cobra.Command {
 	w := watching{seen: map[string]bool{}}
 	cmd := &cobra.Command{
 		Use: "watch", Short: "Print each request that waits, once, as it comes", Args: cobra.NoArgs,
-		Long: "Print each request that waits for an answer, once, as it comes; with --json one object a line. It ends with --count\n" +
-			"requests, or when it is interrupted.",
+		Long: `Print each request that waits for an answer, once, as it comes; with --json one object a line. It ends after --count
+requests, or when it is interrupted.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return w.run(cmd.Context(), s) },
 	}
 	w.addFlags(cmd)
-	cmd.Flags().DurationVar(&w.every, "every", usualEvery, "how often to look, at least every second")
+	cmd.Flags().DurationVar(&w.every, "every", 2*leastEvery, "how often to ask the server, at most once a second")
 	cmd.Flags().IntVar(&w.count, "count", 0, "end after so many requests")
 	return cmd
 }
@@ -44,7 +41,7 @@ func approvalsWatch(s cli.Streams) *cobra.Command {
 func (w *watching) run(ctx context.Context, s cli.Streams) error {
 	tick := time.NewTicker(max(w.every, leastEvery))
 	defer tick.Stop()
-	told := 0
+	printed := 0
 	for {
 		waiting, err := w.waiting(ctx)
 		if ctx.Err() != nil {
@@ -54,10 +51,10 @@ func (w *watching) run(ctx context.Context, s cli.Streams) error {
 			return err
 		}
 		for _, a := range waiting {
-			if err := w.tell(s, a); err != nil {
+			if err := show(&w.server, s, a, printWaiting); err != nil {
 				return err
 			}
-			if told++; told == w.count {
+			if printed++; printed == w.count {
 				return nil
 			}
 		}
@@ -69,19 +66,18 @@ func (w *watching) run(ctx context.Context, s cli.Streams) error {
 	}
 }
 
-// maxPages bounds what one look reads.
+// maxPages bounds how many pages are read at a time.
 const maxPages = 50
 
-// waiting are the requests that wait and were not told yet, oldest first.
+// waiting lists the requests that wait and were not printed yet, oldest first.
 func (w *watching) waiting(ctx context.Context) (fresh []client.Approval, err error) {
 	filter := client.ApprovalFilter{Status: "pending", List: client.List{Limit: 200}}
 	still := map[string]bool{}
 	for range maxPages {
-		found, err := call(ctx, &w.asPerson, func(
-			ctx context.Context, c *client.Client,
-		) (client.Page[client.Approval], error) {
-			return c.Approvals(ctx, w.orgID, filter)
-		})
+		found, err := call(ctx, &w.asPerson,
+			func(ctx context.Context, c *client.Client) (client.Page[client.Approval], error) {
+				return c.Approvals(ctx, w.orgID, filter)
+			})
 		if err != nil {
 			return nil, err
 		}
@@ -101,10 +97,7 @@ func (w *watching) waiting(ctx context.Context) (fresh []client.Approval, err er
 	return fresh, nil
 }
 
-func (w *watching) tell(s cli.Streams, a client.Approval) error {
-	if w.asJSON {
-		return cli.WriteJSON(s.Out, a)
-	}
+func printWaiting(s cli.Streams, a client.Approval) error {
 	line := fmt.Sprintf("%s  %s  %s.%s %s", a.ID, a.Risk.Level, a.Server, a.Tool, compact(a.Arguments))
 	_, err := fmt.Fprintln(s.Out, cli.Line(line))
 	return err

@@ -32,24 +32,25 @@ type verification struct {
 func auditVerify(s cli.Streams) *cobra.Command {
 	var v verification
 	cmd := &cobra.Command{
-		Use: "verify FILE|URL|-", Short: "Check an export of an audit log, without trust in the server",
+		Use: "verify FILE|URL|-", Short: "Check an export of an audit log, without trusting the server",
 		Args: cobra.ExactArgs(1),
-		Long: "Check an export of an audit log, without trust in the server: every entry and payload, their order and number, and\n" +
-			"the signature over all of it. - reads the export from stdin. A URL, of a server or of an export on it, is fetched\n" +
-			"with the access token of a person; its keys are pinned the first time, and must be the same afterwards.\n\n" +
-			"Take the key from elsewhere than the export, and keep a checkpoint from time to time: with --checkpoint a log\n" +
-			"that was rewritten, cut or forked since is found out.\n\n" +
-			"Exit codes: 0 verified, 1 not verified, 2 the command line is wrong, 3 not signed in.",
+		Long: `Check an export of an audit log, without trusting the server: every entry and payload, their order and number, and the
+signature over all of them. - reads the export from stdin. A URL, of a server or of an export on it, is fetched with a
+person's access token; its keys are pinned the first time, and must be the same afterwards.
+
+Get the key from elsewhere than the export, and keep a checkpoint from time to time: --checkpoint detects a log that
+was rewritten, cut or forked since.
+
+Exit codes: 0 verified, 1 not verified, 2 the command line is wrong, 3 not signed in.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return v.run(cmd.Context(), s, args[0]) },
 	}
-	cmd.Flags().StringVar(&v.keyFile, "key", "", "file with the server's public key for checkpoints, one a line")
-	cmd.Flags().StringVar(&v.checkpointFile, "checkpoint", "",
-		"file with a checkpoint of the log that was seen earlier")
-	cmd.Flags().StringVar(&v.orgID, "organization", "",
-		"of a URL: the organization whose log is checked; the only one of the caller unless given")
-	cmd.Flags().StringVar(&v.tokenFile, "token", "",
+	f := cmd.Flags()
+	f.StringVar(&v.keyFile, "key", "", "file with the server's public keys for checkpoints, one a line")
+	f.StringVar(&v.checkpointFile, "checkpoint", "", "file with an earlier checkpoint of the log")
+	f.StringVar(&v.orgID, "organization", "", "of a URL: the organization of the log; your only one unless given")
+	f.StringVar(&v.tokenFile, "token", "",
 		"of a URL: file with an access token, in place of WRIT_ACCESS_TOKEN and the sign-in")
-	cmd.Flags().BoolVar(&v.asJSON, "json", false, "print JSON")
+	cli.JSONFlag(cmd, &v.asJSON)
 	return cmd
 }
 
@@ -85,22 +86,25 @@ func (v verification) run(ctx context.Context, s cli.Streams, name string) error
 	if err := v.check(s, source, trust); err != nil || !first {
 		return err
 	}
-	return server.remember(s, trust.Keys)
+	return server.pinKeys(s, trust.Keys)
 }
 
-// check verifies an export and says what came of it.
+// check verifies an export and prints the result.
 func (v verification) check(s cli.Streams, source io.Reader, trust ledger.Trust) error {
-	report, err := ledger.Verify(source, trust)
+	report, problem := ledger.Verify(source, trust)
+	var err error
 	if v.asJSON {
-		return errors.Join(printVerdict(s, report, err), notVerified(err))
+		err = printResult(s, report, problem)
+	} else if problem == nil {
+		return describe(s, report)
 	}
-	if err != nil {
-		return notVerified(err)
+	if problem != nil {
+		err = errors.Join(err, fmt.Errorf("not verified: %w", problem))
 	}
-	return describe(s, report)
+	return err
 }
 
-// openExport opens the file that is to be verified.
+// openExport opens the export to be verified.
 func openExport(s cli.Streams, name string) (io.ReadCloser, error) {
 	if name == "-" {
 		return io.NopCloser(s.In), nil
@@ -133,28 +137,36 @@ func readTrust(keyFile, checkpointFile string) (trust ledger.Trust, err error) {
 	return trust, nil
 }
 
+// readSmall reads a file of keys, of a document or the like.
 func readSmall(name string) (string, error) {
 	file, err := os.Open(name)
 	if err != nil {
 		return "", err
 	}
 	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxSmallFile+1))
-	if err == nil && len(text) > maxSmallFile {
-		err = fmt.Errorf("%s is too large", name)
-	}
+	text, err := readBounded(file, name)
 	return string(text), err
 }
 
-func notVerified(err error) error {
-	if err == nil {
-		return nil
+// readInput is readSmall, but - is stdin.
+func readInput(s cli.Streams, name string) ([]byte, error) {
+	if name == "-" {
+		return readBounded(s.In, "stdin")
 	}
-	return fmt.Errorf("not verified: %w", err)
+	text, err := readSmall(name)
+	return []byte(text), err
 }
 
-// printVerdict prints what --json prints, verified or not.
-func printVerdict(s cli.Streams, report ledger.Report, problem error) error {
+func readBounded(from io.Reader, name string) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(from, maxSmallFile+1))
+	if err == nil && len(text) > maxSmallFile {
+		err = fmt.Errorf("%s is larger than %d bytes", name, maxSmallFile)
+	}
+	return text, err
+}
+
+// printResult prints what --json prints, verified or not.
+func printResult(s cli.Streams, report ledger.Report, problem error) error {
 	if problem != nil {
 		return cli.WriteJSON(s.Out, map[string]any{"verified": false, "problem": problem.Error()})
 	}
@@ -182,8 +194,8 @@ func describe(s cli.Streams, r ledger.Report) error {
 		fmt.Fprintf(&text, "restored  at entry %d, epoch %d: %s\n", restore.Index, restore.Epoch, lost)
 	}
 	if r.KeyFromFile {
-		fmt.Fprintf(s.Err,
-			"writ: the key came from the export itself, so this shows that the file is whole, not who made it: give --key\n")
+		fmt.Fprintln(s.Err,
+			"writ: the key came from the export itself, so this shows that the file is whole, not who made it: give --key")
 	}
 	_, err := io.WriteString(s.Out, text.String())
 	return err

@@ -20,7 +20,7 @@ import (
 // exportPath is where a server serves exports.
 const exportPath = "/audit-log/export"
 
-// remote is an export that a server gives.
+// remote is an export on a server.
 type remote struct {
 	client *client.Client
 	orgID  string
@@ -60,8 +60,8 @@ func parseRemote(address, orgID string) (*remote, error) {
 	return r, nil
 }
 
-// trust has the keys of a server be those that were pinned when it was first
-// asked. The first time they are taken on the server's word, and that is said.
+// trust adds the keys of the server: those that were pinned the first time, or, the
+// first time, those that the server states.
 func (r *remote) trust(ctx context.Context, trust ledger.Trust) (_ ledger.Trust, first bool, err error) {
 	if len(trust.Keys) > 0 {
 		return trust, false, nil
@@ -84,8 +84,8 @@ func (r *remote) trust(ctx context.Context, trust ledger.Trust) (_ ledger.Trust,
 	return trust, first, nil
 }
 
-// remember pins the keys that an export was verified with.
-func (r *remote) remember(s cli.Streams, keys ledger.Keys) error {
+// pinKeys pins the keys that an export was verified with.
+func (r *remote) pinKeys(s cli.Streams, keys ledger.Keys) error {
 	var text strings.Builder
 	for _, key := range keys {
 		text.WriteString(key.String() + "\n")
@@ -93,7 +93,7 @@ func (r *remote) remember(s cli.Streams, keys ledger.Keys) error {
 	if err := os.MkdirAll(filepath.Dir(r.pin), 0o700); err != nil {
 		return fmt.Errorf("pin the server's keys: %w", err)
 	}
-	// Never over an existing file: what was pinned first stays.
+	// Never over an existing file: the first pin stays.
 	file, err := os.OpenFile(r.pin, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fmt.Errorf("pin the server's keys: %w", err)
@@ -102,13 +102,12 @@ func (r *remote) remember(s cli.Streams, keys ledger.Keys) error {
 	if err = errors.Join(err, file.Close()); err != nil {
 		return fmt.Errorf("pin the server's keys: %w", err)
 	}
-	fmt.Fprintf(s.Err,
-		"writ: the server's keys are taken on its own word this time, and pinned in %s: compare them with what its operator says\n", r.pin)
+	fmt.Fprintf(s.Err, "writ: this time the server's keys are trusted on its own word, and pinned in %s: "+
+		"compare them with what its operator says\n", r.pin)
 	return nil
 }
 
-// signIn takes the access token of a file, of the environment or of the sign-in
-// to that server, and with the latter its organization.
+// signIn finds the access token, and with that of a sign-in also its organization.
 func (r *remote) signIn(ctx context.Context, tokenFile string) error {
 	p := asPerson{server: server{url: r.client.BaseURL}, tokenFile: tokenFile, orgID: r.orgID}
 	signedIn, err := p.client(ctx)

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// openBrowser shows a page to the person at this machine, if there is a way. The
-// address was printed too, so it does not matter if there is none.
+// openBrowser opens a page, if it can. The address was printed too, so it may fail.
 func openBrowser(page string) {
 	command := browser(runtime.GOOS, os.Getenv)
 	if command == nil {
@@ -20,8 +19,8 @@ func openBrowser(page string) {
 	}
 }
 
-// browser is the command that opens a page: the one in BROWSER, or that of the
-// system; none where there is no screen.
+// browser is the command that opens a page: from BROWSER, or that of the system; none
+// where there is no screen.
 func browser(system string, environment func(string) string) []string {
 	if chosen := strings.Fields(environment("BROWSER")); len(chosen) > 0 {
 		return chosen

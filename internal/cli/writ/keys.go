@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,11 +11,11 @@ import (
 	"writ/internal/cli"
 )
 
-// keys holds what a person does about their API keys.
+// keys holds the commands about API keys.
 func keys(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use: "keys", Short: "List, create and revoke your API keys",
-		Long: "List, create and revoke your API keys. Listing and revoking take the key of the sign-in; creating takes a session.",
+		Long: `List, create and revoke your API keys. Listing and revoking need the key of the sign-in, creating needs its session.`,
 	}
 	c.AddCommand(keysList(s), keysCreate(s), keysRevoke(s))
 	return c
@@ -29,75 +27,56 @@ func keysList(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List your keys of the organization you work in", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			listed, found, err := callWithKey(cmd.Context(), &v, func(
-				ctx context.Context, c *client.Client,
-			) (client.Page[client.Key], error) {
-				return c.Keys(ctx, "", page)
-			})
+			listed, found, err := callWithKey(cmd.Context(), &v,
+				func(ctx context.Context, c *client.Client) (client.Page[client.Key], error) {
+					return c.Keys(ctx, "", page)
+				})
 			if err != nil {
 				return needsTerminalKey(err)
 			}
-			if v.asJSON {
-				return v.print(s, listed)
-			}
-			return printKeys(s, listed, found.APIKey)
+			return show(&v, s, listed, func(s cli.Streams, listed client.Page[client.Key]) error {
+				return printKeys(s, listed, found.APIKey)
+			})
 		},
 	}
 	v.addFlags(cmd)
-	cmd.Flags().IntVar(&page.Limit, "limit", 50, "how many at most")
-	cmd.Flags().StringVar(&page.Cursor, "cursor", "", "nextCursor of the page before")
+	addPageFlags(cmd, &page)
 	return cmd
 }
 
-// printKeys marks the key in force with a star.
+// printKeys marks the key that commands use with a star.
 func printKeys(s cli.Streams, listed client.Page[client.Key], mine string) error {
-	table := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "\tID\tNAME\tSTATUS\tKEY\tUSED\tSCOPES")
-	for _, k := range listed.Items {
+	rows := make([][]any, len(listed.Items))
+	for i, k := range listed.Items {
 		mark, used := "", "never"
 		if k.Prefix != "" && strings.HasPrefix(mine, k.Prefix) {
 			mark = "*"
 		}
 		if k.LastUsedAt != nil {
-			used = rounded(time.Since(*k.LastUsedAt)) + " ago"
+			used = ago(k.LastUsedAt)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s…\t%s\t%s\n", mark, cli.Line(k.ID), cli.Line(k.Name), cli.Line(k.Status),
-			cli.Line(k.Prefix), used, cli.Line(strings.Join(k.Scopes, " ")))
+		rows[i] = []any{mark, k.ID, k.Name, k.Status, k.Prefix + "…", used, strings.Join(k.Scopes, " ")}
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	if listed.HasMore {
-		fmt.Fprintf(s.Err, "writ: there are more: --cursor %s\n", cli.Line(listed.NextCursor))
-	}
-	return nil
+	return printPage(s, "\tID\tNAME\tSTATUS\tKEY\tUSED\tSCOPES", rows, listed.NextCursor)
 }
 
 func keysCreate(s cli.Streams) *cobra.Command {
 	var p asPerson
 	var n client.NewKey
+	create := func(ctx context.Context, c *client.Client, _ []string) (_ client.IssuedKey, err error) {
+		if n.OrganizationID, err = p.organization(ctx, c); err != nil {
+			return client.IssuedKey{}, err
+		}
+		return c.CreateKey(ctx, n)
+	}
 	cmd := &cobra.Command{
 		Use: "create", Short: "Create a key, and print it: once, and alone", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			issued, err := call(cmd.Context(), &p, func(
-				ctx context.Context, c *client.Client,
-			) (_ client.IssuedKey, err error) {
-				if n.OrganizationID, err = p.organization(ctx, c); err != nil {
-					return client.IssuedKey{}, err
-				}
-				return c.CreateKey(ctx, n)
-			})
-			if err != nil {
-				return err
-			}
-			if p.asJSON {
-				return p.print(s, issued)
-			}
+		RunE: asking(&p, s, create, func(s cli.Streams, issued client.IssuedKey) error {
 			fmt.Fprintf(s.Err, "writ: key %s (%s) for %s; it is not shown again\n",
 				cli.Line(issued.ID), cli.Line(issued.Environment), cli.Line(strings.Join(issued.Scopes, " ")))
-			_, err = fmt.Fprintln(s.Out, cli.Line(issued.APIKey))
+			_, err := fmt.Fprintln(s.Out, cli.Line(issued.APIKey))
 			return err
-		},
+		}),
 	}
 	p.addFlags(cmd)
 	f := cmd.Flags()
@@ -106,9 +85,7 @@ func keysCreate(s cli.Streams) *cobra.Command {
 	f.StringVar(&n.Product, "product", "", "the product it is for; any unless given")
 	f.StringSliceVar(&n.Scopes, "scope", nil,
 		"what it may do: ingest, enforce, audit, delegation.request (these unless given), policy.draft")
-	if err := cmd.MarkFlagRequired("name"); err != nil {
-		panic(err) // the flag is a line above
-	}
+	cli.RequireFlags(cmd, "name")
 	return cmd
 }
 
@@ -123,11 +100,11 @@ func keysRevoke(s cli.Streams) *cobra.Command {
 			if err != nil {
 				return needsTerminalKey(err)
 			}
-			if v.asJSON {
-				return v.print(s, map[string]string{"id": args[0], "status": "revoked"})
-			}
-			_, err = fmt.Fprintf(s.Out, "revoked %s\n", cli.Line(args[0]))
-			return err
+			revoked := map[string]string{"id": args[0], "status": "revoked"}
+			return show(&v, s, revoked, func(s cli.Streams, _ map[string]string) error {
+				_, err := fmt.Fprintf(s.Out, "revoked %s\n", cli.Line(args[0]))
+				return err
+			})
 		},
 	}
 	v.addFlags(cmd)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -32,15 +31,18 @@ func login(s cli.Streams) *cobra.Command {
 	var l signingIn
 	cmd := &cobra.Command{
 		Use: "login", Short: "Sign in, in the browser or with an API key", Args: cobra.NoArgs,
-		Long: "Sign in to a server. A page opens in the browser, of this machine or any other; compare the code it shows with the one\n" +
-			"printed here, and approve. You get an API key, and a session for what only a person may do, if you allow that too.\n\n" +
-			"With --api-key an API key is kept instead; - reads it from stdin, so that it stays out of the shell's history.\n\n" +
-			"What is kept is in writ/credentials.json of your configuration folder, for you alone. Signing in again replaces it.",
+		Long: `Sign in to a server. A page opens in the browser, of this machine or any other; compare the code that it shows with
+the one printed here, and approve. You get an API key and, if you allow it, a session for what only a person may do.
+
+With --api-key an API key is stored instead; - reads it from stdin, so that it stays out of the shell's history.
+
+The sign-in is stored in writ/credentials.json of your configuration folder, readable by you alone. Signing in again
+replaces it.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return l.run(cmd.Context(), s) },
 	}
 	l.addFlags(cmd)
 	f := cmd.Flags()
-	f.StringVar(&l.apiKey, "api-key", "", "keep this API key; - reads it from stdin")
+	f.StringVar(&l.apiKey, "api-key", "", "store this API key; - reads it from stdin")
 	f.StringVar(&l.org, "org", "", "the organization to propose on the page, by id or name")
 	f.StringVar(&l.product, "product", "", "the product to sign in for, shown on the page")
 	f.BoolVar(&l.noBrowser, "no-browser", false, "only print where to approve")
@@ -67,11 +69,11 @@ func (l *signingIn) run(ctx context.Context, s cli.Streams) error {
 	store := credentials.Default()
 	before, beforeErr := store.Read() // one that cannot be read is replaced
 	if err := store.Save(in); err != nil {
-		return fmt.Errorf("you are signed in, but it could not be kept: %w", err)
+		return fmt.Errorf("you are signed in, but the sign-in could not be stored: %w", err)
 	}
 	if beforeErr == nil && before.KeyID != in.KeyID {
 		if err := end(ctx, before); err != nil {
-			fmt.Fprintf(s.Err, "writ: the sign-in before is not ended on the server: %s\n", cli.Line(err.Error()))
+			fmt.Fprintf(s.Err, "writ: the earlier sign-in is not ended on the server: %s\n", cli.Line(err.Error()))
 		}
 	}
 	warnOfEnvironment(s)
@@ -79,14 +81,14 @@ func (l *signingIn) run(ctx context.Context, s cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	return l.showIdentity(s, newIdentity(found))
+	return show(&l.server, s, newIdentity(found), printIdentity)
 }
 
 // address is the server to sign in to.
 func (l *signingIn) address() (string, error) {
 	found, err := l.find()
 	if err != nil {
-		// A sign-in that cannot be read must not keep one from another.
+		// A stored sign-in that cannot be read must not prevent a new one.
 		found, err = credentials.Store{}.Find(l.url, os.Getenv)
 	}
 	if err != nil {
@@ -99,13 +101,13 @@ func (l *signingIn) address() (string, error) {
 	return found.URL, nil
 }
 
-// byKey keeps a key that the server knows.
+// byKey signs in with an API key that the server accepts.
 func (l *signingIn) byKey(ctx context.Context, s cli.Streams, c *client.Client) (credentials.SignIn, error) {
 	key := l.apiKey
 	if key == "-" {
-		text, err := io.ReadAll(io.LimitReader(s.In, maxSmallFile))
+		text, err := readInput(s, "-")
 		if err != nil {
-			return credentials.SignIn{}, fmt.Errorf("read the API key from stdin: %w", err)
+			return credentials.SignIn{}, fmt.Errorf("read the API key: %w", err)
 		}
 		key = strings.TrimSpace(string(text))
 	}
@@ -115,13 +117,13 @@ func (l *signingIn) byKey(ctx context.Context, s cli.Streams, c *client.Client) 
 	in := credentials.SignIn{URL: c.BaseURL, APIKey: key}
 	current, err := describeKey(ctx, c.WithKey(key), &in)
 	if err != nil {
-		return credentials.SignIn{}, hinted(err, "this API key does not hold")
+		return credentials.SignIn{}, hinted(err, "this API key is not valid")
 	}
 	in.UserID = current.OwnerID
 	return in, nil
 }
 
-// byDevice has a person approve this terminal in the browser.
+// byDevice waits for a person to approve this terminal in the browser.
 func (l *signingIn) byDevice(ctx context.Context, s cli.Streams, c *client.Client) (credentials.SignIn, error) {
 	code, err := l.begin(ctx, s, c)
 	if err != nil {
@@ -146,13 +148,13 @@ func (l *signingIn) byDevice(ctx context.Context, s cli.Streams, c *client.Clien
 	}
 	current, err := describeKey(ctx, c.WithKey(in.APIKey), &in)
 	if err != nil {
-		return credentials.SignIn{}, fmt.Errorf("look at the new key: %w", err)
+		return credentials.SignIn{}, fmt.Errorf("read the new key: %w", err)
 	}
 	in.KeyID = current.ID
 	return in, nil
 }
 
-// begin asks for a sign-in, and a person to approve it.
+// begin asks the server for a sign-in, and a person to approve it.
 func (l *signingIn) begin(ctx context.Context, s cli.Streams, c *client.Client) (client.DeviceCode, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -172,24 +174,25 @@ func (l *signingIn) begin(ctx context.Context, s cli.Streams, c *client.Client) 
 	return code, nil
 }
 
-// page is where a person approves. It goes to another program, so it must be a
-// page and nothing else.
+// page is the address where a person approves. Another program gets it, so it must be
+// the address of a web page.
 func (l *signingIn) page(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return "", errors.New("the server names no page to approve at")
 	}
 	q := u.Query()
-	for name, value := range map[string]string{"org": l.org, "product": l.product} {
-		if value != "" {
-			q.Set(name, value)
-		}
+	if l.org != "" {
+		q.Set("org", l.org)
+	}
+	if l.product != "" {
+		q.Set("product", l.product)
 	}
 	u.RawQuery = q.Encode()
 	return u.String(), nil
 }
 
-// describeKey asks the server what a key is, and notes its organization.
+// describeKey reads what a key is, and fills in its organization.
 func describeKey(ctx context.Context, c *client.Client, in *credentials.SignIn) (*client.CurrentKey, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -200,19 +203,19 @@ func describeKey(ctx context.Context, c *client.Client, in *credentials.SignIn) 
 	if current.OrganizationID != nil {
 		in.OrgID = *current.OrganizationID
 	}
-	places, err := c.TerminalOrganizations(ctx)
+	orgs, err := c.TerminalOrganizations(ctx)
 	if client.StatusOf(err) == http.StatusForbidden {
 		return current, nil // a key of an agent, which may not list them
 	}
-	for _, place := range places {
-		if place.Active {
-			in.OrgName = place.Name
+	for _, o := range orgs {
+		if o.Active {
+			in.OrgName = o.Name
 		}
 	}
 	return current, err
 }
 
-// userAgent tells who approves a terminal which one it is.
+// userAgent names this terminal to the person who approves it.
 func userAgent() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -227,7 +230,7 @@ func userAgent() string {
 	return fmt.Sprintf("writ/%s (%s)", cli.Version, strings.Map(plain, host))
 }
 
-// warnOfClearText says when others on the network could read the credentials.
+// warnOfClearText warns where others on the network could read the credentials.
 func warnOfClearText(s cli.Streams, address string) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme == "https" || u.Hostname() == "localhost" {
@@ -239,7 +242,7 @@ func warnOfClearText(s cli.Streams, address string) {
 	}
 }
 
-// warnOfEnvironment says when what was just kept does not count.
+// warnOfEnvironment warns where the environment comes before the sign-in.
 func warnOfEnvironment(s cli.Streams) {
 	for _, name := range []string{credentials.KeyVariable, credentials.TokenVariable} {
 		if os.Getenv(name) != "" {

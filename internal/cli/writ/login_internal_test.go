@@ -87,7 +87,7 @@ func TestPollingWaits(t *testing.T) {
 func TestPollingEnds(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]string{
-		`400 {"error":"access_denied","error_description":"no"}`: "this terminal was turned away",
+		`400 {"error":"access_denied","error_description":"no"}`: "this terminal was refused",
 		`400 {"error":"expired_token"}`:                          "nobody approved this terminal in time: run writ login again",
 		`400 {"error":"invalid_grant","message":"no such code"}`: "wait for the approval of this terminal: no such code (400)",
 		`404 nothing here`: "wait for the approval of this terminal: the server answered 404 Not Found (404)",

@@ -10,8 +10,8 @@ import (
 	"writ/internal/cli"
 )
 
-// What a server that does not say wants (RFC 8628), and how much later to ask a
-// server that finds us too eager.
+// Times that count where the server states none (RFC 8628), and how much longer to
+// wait when it says to slow down.
 const (
 	usualInterval = 5 * time.Second
 	usualLife     = 10 * time.Minute
@@ -25,11 +25,11 @@ type polling struct {
 	wait   func(context.Context, time.Duration) error
 }
 
-// errExpired is that nobody answered in time.
+// errExpired says that nobody answered in time.
 var errExpired = errors.New("nobody approved this terminal in time: run writ login again")
 
-// run asks until there is an answer. A network that fails for a while is no
-// answer: the person may be approving just now.
+// run asks until there is an answer. An error of the network is none: the person may
+// be approving just now.
 func (p polling) run(ctx context.Context, code client.DeviceCode) (client.DeviceGrant, error) {
 	interval := seconds(code.Interval, usualInterval)
 	bounded, cancel := context.WithTimeout(ctx, min(seconds(code.ExpiresIn, usualLife), longestLife))
@@ -48,7 +48,7 @@ func (p polling) run(ctx context.Context, code client.DeviceCode) (client.Device
 			interval += slowDownBy
 		case err == nil, refusal == client.DevicePending, passing(err):
 		case refusal == client.DeviceDenied:
-			return client.DeviceGrant{}, errors.New("this terminal was turned away")
+			return client.DeviceGrant{}, errors.New("this terminal was refused")
 		case refusal == client.DeviceExpired:
 			return client.DeviceGrant{}, errExpired
 		default:
@@ -63,14 +63,14 @@ func (p polling) ask(ctx context.Context, deviceCode string) (client.DeviceGrant
 	return p.client.PollDevice(ctx, deviceCode, client.WritClient)
 }
 
-// passing tells an error of the network, or of a server that is not well, from an
-// answer.
+// passing reports whether an error may pass: of the network, or of a busy server.
 func passing(err error) bool {
 	status := client.StatusOf(err)
 	return status == 0 || status >= 500 || status == 429
 }
 
-// ended is why the waiting ended: the person at this terminal, or time.
+// ended is why the waiting ended: the person at this terminal interrupted it, or time
+// did.
 func ended(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return cli.Ended(cli.ExitFailure) // they know

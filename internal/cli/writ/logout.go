@@ -23,12 +23,12 @@ type signedOut struct {
 func logout(s cli.Streams) *cobra.Command {
 	var v server
 	cmd := &cobra.Command{
-		Use: "logout", Short: "Sign out: forget the sign-in, end its session and revoke its key", Args: cobra.NoArgs,
-		Long: "Sign out. The sign-in is forgotten here in any case; its session is ended and the key it made is revoked on the server.\n" +
-			"A key that was given with --api-key stays valid.",
+		Use: "logout", Short: "Sign out: remove the sign-in, end its session and revoke its key", Args: cobra.NoArgs,
+		Long: `Sign out. The sign-in is removed here in any case. On the server its session ends, and the key that it made is
+revoked. A key that was given with --api-key stays valid.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return v.signOut(cmd.Context(), s) },
 	}
-	cmd.Flags().BoolVar(&v.asJSON, "json", false, "print JSON")
+	cli.JSONFlag(cmd, &v.asJSON)
 	return cmd
 }
 
@@ -37,7 +37,7 @@ func (v *server) signOut(ctx context.Context, s cli.Streams) error {
 	in, err := store.Read()
 	if errors.Is(err, credentials.ErrNone) {
 		warnOfEnvironment(s)
-		return v.tellSignedOut(s, store, signedOut{})
+		return v.printSignedOut(s, store, signedOut{})
 	}
 	unreadable := err
 	if err := store.Remove(); err != nil {
@@ -45,30 +45,29 @@ func (v *server) signOut(ctx context.Context, s cli.Streams) error {
 	}
 	warnOfEnvironment(s)
 	if unreadable != nil {
-		return fmt.Errorf("the sign-in is forgotten, and the server was not told: %w", unreadable)
+		return fmt.Errorf("the sign-in is removed here, but not ended on the server: %w", unreadable)
 	}
 	if err := end(ctx, in); err != nil {
-		return fmt.Errorf("the sign-in is forgotten here, but not ended on the server: %w", err)
+		return fmt.Errorf("the sign-in is removed here, but not ended on the server: %w", err)
 	}
-	return v.tellSignedOut(s, store, signedOut{SignedOut: true, URL: in.URL})
+	return v.printSignedOut(s, store, signedOut{SignedOut: true, URL: in.URL})
 }
 
-func (v *server) tellSignedOut(s cli.Streams, store credentials.Store, out signedOut) error {
+func (v *server) printSignedOut(s cli.Streams, store credentials.Store, out signedOut) error {
 	if _, err := os.Stat(store.Published); store.Published != "" && err == nil {
 		fmt.Fprintf(s.Err, "writ: %s is of another command line, and is left as it is\n", store.Published)
 	}
-	if v.asJSON {
-		return v.print(s, out)
-	}
-	words := "writ: nobody was signed in"
-	if out.SignedOut {
-		words = "writ: signed out of " + cli.Line(out.URL)
-	}
-	_, err := fmt.Fprintln(s.Err, words)
-	return err
+	return show(v, s, out, func(s cli.Streams, out signedOut) error {
+		words := "writ: nobody was signed in"
+		if out.SignedOut {
+			words = "writ: signed out of " + cli.Line(out.URL)
+		}
+		_, err := fmt.Fprintln(s.Err, words)
+		return err
+	})
 }
 
-// end has the server forget a sign-in too: the key that it made, and the session.
+// end ends a sign-in on the server: the key that it made, and the session.
 func end(ctx context.Context, in credentials.SignIn) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -87,8 +86,8 @@ func end(ctx context.Context, in credentials.SignIn) error {
 	return person.Logout(ctx)
 }
 
-// endKeyAlone has the key that a sign-in without a session made revoke itself. One
-// that is not accepted has ended.
+// endKeyAlone revokes the key of a sign-in without a session, with that key. One that
+// is not accepted has ended already.
 func endKeyAlone(ctx context.Context, in credentials.SignIn) error {
 	if in.KeyID == "" {
 		return nil
@@ -100,7 +99,7 @@ func endKeyAlone(ctx context.Context, in credentials.SignIn) error {
 	return nil
 }
 
-// asSignedIn is the server as the person of a sign-in that is no longer kept.
+// asSignedIn is a client for the person of a sign-in that is no longer stored.
 func asSignedIn(ctx context.Context, in credentials.SignIn) (*client.Client, error) {
 	c := &client.Client{BaseURL: in.URL}
 	if in.Fresh() {

@@ -7,8 +7,8 @@ import (
 	"net"
 )
 
-// noAnswer is an error of a first call in one sentence where nobody answered it: the
-// libraries below name the address three times, and not what to do.
+// noAnswer says in one sentence that no server answered a first call, and what to do:
+// the libraries below name the address three times instead.
 func noAnswer(address, doing string, err error) error {
 	var cause error
 	if name, ok := errors.AsType[*net.DNSError](err); ok {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -14,8 +13,8 @@ import (
 	"writ/internal/cli/credentials"
 )
 
-// place is an organization as `writ orgs --json` prints it.
-type place struct {
+// listedOrg is an organization as `writ orgs --json` prints it.
+type listedOrg struct {
 	ID          string `json:"id"`
 	Name        string `json:"name"`
 	Role        string `json:"role"`
@@ -28,43 +27,33 @@ func orgs(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "orgs", Short: "List your organizations", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			places, err := v.places(cmd.Context())
+			listed, err := v.orgs(cmd.Context())
 			if err != nil {
 				return err
 			}
-			if v.asJSON {
-				return v.print(s, map[string]any{"items": places})
-			}
-			return printPlaces(s, places)
+			return show(&v, s, map[string][]listedOrg{"items": listed}, printOrgs)
 		},
 	}
 	v.addFlags(cmd)
 	return cmd
 }
 
-func (v *server) places(ctx context.Context) ([]place, error) {
-	listed, _, err := callWithKey(ctx, v, func(
-		ctx context.Context, c *client.Client,
-	) ([]client.TerminalOrganization, error) {
-		return c.TerminalOrganizations(ctx)
-	})
+func (v *server) orgs(ctx context.Context) ([]listedOrg, error) {
+	found, _, err := callWithKey(ctx, v,
+		func(ctx context.Context, c *client.Client) ([]client.TerminalOrganization, error) {
+			return c.TerminalOrganizations(ctx)
+		})
 	if err != nil {
 		return nil, needsTerminalKey(err)
 	}
-	places := make([]place, len(listed))
-	for i, o := range listed {
-		places[i] = place{
-			ID:          o.OrgID,
-			Name:        o.Name,
-			Role:        o.UserRole,
-			MemberCount: o.MemberCount,
-			Active:      o.Active,
-		}
+	listed := make([]listedOrg, len(found))
+	for i, o := range found {
+		listed[i] = listedOrg{o.OrgID, o.Name, o.UserRole, o.MemberCount, o.Active}
 	}
-	return places, nil
+	return listed, nil
 }
 
-// needsTerminalKey explains the refusal of a key that no sign-in made.
+// needsTerminalKey explains why a key that no sign-in made is refused.
 func needsTerminalKey(err error) error {
 	if client.StatusOf(err) == http.StatusForbidden {
 		return fmt.Errorf("%w: this needs the key that writ login makes", err)
@@ -72,18 +61,16 @@ func needsTerminalKey(err error) error {
 	return err
 }
 
-func printPlaces(s cli.Streams, places []place) error {
-	table := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "\tID\tNAME\tROLE\tMEMBERS")
-	for _, p := range places {
+func printOrgs(s cli.Streams, listed map[string][]listedOrg) error {
+	var rows [][]any
+	for _, o := range listed["items"] {
 		mark := ""
-		if p.Active {
+		if o.Active {
 			mark = "*"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\n", mark, cli.Line(p.ID), cli.Line(p.Name), cli.Line(p.Role),
-			p.MemberCount)
+		rows = append(rows, []any{mark, o.ID, o.Name, o.Role, o.MemberCount})
 	}
-	return table.Flush()
+	return cli.WriteTable(s.Out, "\tID\tNAME\tROLE\tMEMBERS", rows)
 }
 
 // switching is what `writ switch` is asked.
@@ -97,8 +84,8 @@ func switchOrg(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "switch ORGANIZATION", Short: "Work in another of your organizations, by id or exact name",
 		Args: cobra.ExactArgs(1),
-		Long: "Work in another of your organizations, by id or exact name. The sign-in gets a key for it; the key that the sign-in had is\n" +
-			"revoked.",
+		Long: `Work in another of your organizations, by id or exact name. The sign-in gets a key for it, and its key before is
+revoked.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return w.run(cmd.Context(), s, args[0]) },
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return w.complete(cmd.Context(), args)
@@ -113,11 +100,10 @@ func (w *switching) run(ctx context.Context, s cli.Streams, organization string)
 	if err := w.mayKeep(); err != nil {
 		return err
 	}
-	switched, found, err := callWithKey(ctx, &w.server, func(
-		ctx context.Context, c *client.Client,
-	) (client.Switched, error) {
-		return c.SwitchOrganization(ctx, organization, w.keyName)
-	})
+	switched, found, err := callWithKey(ctx, &w.server,
+		func(ctx context.Context, c *client.Client) (client.Switched, error) {
+			return c.SwitchOrganization(ctx, organization, w.keyName)
+		})
 	if err != nil {
 		return err
 	}
@@ -131,7 +117,7 @@ func (w *switching) run(ctx context.Context, s cli.Streams, organization string)
 	}
 	current, err := describeKey(ctx, &client.Client{BaseURL: found.URL, APIKey: in.APIKey}, &in)
 	if err != nil {
-		return fmt.Errorf("look at the new key: %w", err)
+		return fmt.Errorf("read the new key: %w", err)
 	}
 	in.KeyID = current.ID
 	if err := keepSwitched(found, in); err != nil {
@@ -142,10 +128,10 @@ func (w *switching) run(ctx context.Context, s cli.Streams, organization string)
 	if err != nil {
 		return err
 	}
-	return w.showIdentity(s, newIdentity(now))
+	return show(&w.server, s, newIdentity(now), printIdentity)
 }
 
-// mayKeep refuses to make a key that would not count.
+// mayKeep refuses to make a key that would not be used.
 func (w *switching) mayKeep() error {
 	found, err := w.find()
 	if err == nil && found.KeyFrom == credentials.KeyVariable {
@@ -165,47 +151,41 @@ func keepSwitched(found credentials.Found, in credentials.SignIn) error {
 	})
 }
 
-// endBefore revokes the key that the sign-in had, by the session or, without one, by
-// that key: a key works in its own organization alone. That it fails does not undo
-// the switch.
+// endBefore revokes the key that the sign-in had, with the session or else with that
+// key itself. If this fails, the switch is done all the same.
 func (w *switching) endBefore(ctx context.Context, s cli.Streams, found credentials.Found) {
 	if found.Saved == nil || found.Saved.KeyID == "" {
 		return
 	}
+	var err error
 	if found.Saved.RefreshToken == "" {
 		bounded, cancel := context.WithTimeout(ctx, answerTime)
 		defer cancel()
-		w.tellOfValid(s, found, endKeyAlone(bounded, *found.Saved))
-		return
+		err = endKeyAlone(bounded, *found.Saved)
+	} else {
+		person := asPerson{server: w.server}
+		_, err = call(ctx, &person, func(ctx context.Context, c *client.Client) (struct{}, error) {
+			return struct{}{}, c.RevokeKey(ctx, found.Saved.KeyID)
+		})
 	}
-	person := asPerson{server: w.server}
-	_, err := call(ctx, &person, func(ctx context.Context, c *client.Client) (struct{}, error) {
-		return struct{}{}, c.RevokeKey(ctx, found.Saved.KeyID)
-	})
-	w.tellOfValid(s, found, err)
-}
-
-func (w *switching) tellOfValid(s cli.Streams, found credentials.Found, err error) {
 	if err != nil {
 		fmt.Fprintf(s.Err, "writ: the key %s that you had stays valid: %s\n", cli.Line(found.Saved.KeyID),
 			cli.Line(err.Error()))
 	}
 }
 
-// complete proposes organizations to a shell. What fails is no proposal.
+// complete proposes organizations to a shell, none where it fails.
 func (w *switching) complete(ctx context.Context, args []string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	ctx, cancel := context.WithTimeout(ctx, statusTime)
 	defer cancel()
-	places, err := w.places(ctx)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	names := make([]string, len(places))
-	for i, p := range places {
-		names[i] = cobra.CompletionWithDesc(cli.Line(p.ID), cli.Line(p.Name))
+	var names []string
+	if listed, err := w.orgs(ctx); err == nil {
+		for _, o := range listed {
+			names = append(names, cobra.CompletionWithDesc(cli.Line(o.ID), cli.Line(o.Name)))
+		}
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }

@@ -8,8 +8,8 @@ import (
 	"writ/client"
 )
 
-// organization is where a person works, if there is but one choice. A key that is
-// bound to none is of little use, so it is not made by leaving a flag out.
+// organization is the organization that the person works in: the one given, or their
+// only one.
 func (p *asPerson) organization(ctx context.Context, c *client.Client) (string, error) {
 	if p.orgID != "" {
 		return p.orgID, nil
@@ -24,7 +24,7 @@ func (p *asPerson) organization(ctx context.Context, c *client.Client) (string, 
 	return mine[0].ID, nil
 }
 
-// findOrganization looks up the organization that was given by its name.
+// findOrganization looks up the organization that was given by name.
 func (p *asPerson) findOrganization(ctx context.Context, c *client.Client) error {
 	if p.orgID == "" || p.orgIsID || uuidOf(p.orgID) != "" {
 		return nil
@@ -33,8 +33,7 @@ func (p *asPerson) findOrganization(ctx context.Context, c *client.Client) error
 	defer cancel()
 	mine, err := c.Organizations(ctx)
 	if err != nil {
-		return hinted(fmt.Errorf("look for the organization %q: %w", p.orgID, err),
-			"sign in again, and give the new access token")
+		return hinted(fmt.Errorf("look for the organization %q: %w", p.orgID, err), signInAgain)
 	}
 	var called []client.Organization
 	for _, o := range mine {
@@ -55,7 +54,7 @@ func (p *asPerson) findOrganization(ctx context.Context, c *client.Client) error
 // maxChoices bounds how many organizations an error names.
 const maxChoices = 10
 
-// choices are the organizations that a flag could name, for the end of an error.
+// choices lists the organizations that a flag can name, for the end of an error.
 func choices(mine []client.Organization) string {
 	if len(mine) == 0 {
 		return ""
@@ -70,8 +69,8 @@ func choices(mine []client.Organization) string {
 	return ", one of " + strings.Join(named, ", ")
 }
 
-// uuidOf is the UUID that a text is, also in the form that OpenTelemetry gives the
-// ids of traces: 32 hexadecimal digits. It is empty for any other text.
+// uuidOf reads a UUID, also without hyphens as OpenTelemetry writes the ids of traces.
+// It is empty for any other text.
 func uuidOf(text string) string {
 	digits := strings.ToLower(text)
 	if len(digits) == 36 {

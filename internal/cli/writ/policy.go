@@ -17,13 +17,13 @@ import (
 	"writ/internal/cli"
 )
 
-// policy hands `writ policy …` to writd, which has the policy engine: linked into
-// writ, it would be loaded for every tool call of an agent. What a server does is
-// our own.
+// policy hands `writ policy …` to writd, which has the policy engine: writ is started
+// for every tool call of an agent, and must not load it. Our own commands ask a server.
 func policy(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
-		Use:                "policy",
-		Short:              "Check, test, explain and compare policies in files (runs writd policy); replay, shadow and suggest them on a server",
+		Use: "policy",
+		Short: "Check, test, explain and compare policies in files (runs writd policy); " +
+			"push, replay, shadow and suggest them on a server",
 		DisableFlagParsing: true, // they are writd's
 		RunE: func(cmd *cobra.Command, args []string) error {
 			self, err := os.Executable()
@@ -41,14 +41,14 @@ func policy(s cli.Streams) *cobra.Command {
 			return err
 		},
 	}
-	c.AddCommand(policyReplay(s), policyShadow(s), policySuggest(s))
+	c.AddCommand(policyPush(s), policyReplay(s), policyShadow(s), policySuggest(s))
 	return c
 }
 
 // helpWords ask for help.
 var helpWords = []string{"help", "-h", "--help"}
 
-// printOnServer tells of our own commands, of which writd's help knows nothing.
+// printOnServer lists our own commands, which writd's help does not know.
 func printOnServer(cmd *cobra.Command, s cli.Streams) {
 	fmt.Fprintln(s.Out, "\nOn a server, with writ:")
 	for _, own := range cmd.Commands() {
@@ -75,7 +75,8 @@ func findServer(self string, lookPath func(string) (string, error)) (string, err
 	}
 	path, err := lookPath(name)
 	if err != nil {
-		return "", fmt.Errorf("writd is needed for this and is neither beside writ nor on the PATH; install it or add its folder to PATH: %w", err)
+		return "", fmt.Errorf("this needs writd, which is neither beside writ nor on the PATH; "+
+			"install it or add its folder to PATH: %w", err)
 	}
 	return path, nil
 }
@@ -83,8 +84,7 @@ func findServer(self string, lookPath func(string) (string, error)) (string, err
 // stopTime is how long a program that was asked to end may take.
 const stopTime = 5 * time.Second
 
-// runProgram runs a program in our place: with our streams, and its exit code is
-// ours.
+// runProgram runs a program in our place: with our streams, and with its exit code.
 func runProgram(ctx context.Context, path string, args []string, s cli.Streams) error {
 	program := exec.CommandContext(ctx, path, args...)
 	program.Stdin, program.Stdout, program.Stderr = s.In, s.Out, s.Err

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestShadowsAndSuggestionsArePrinted: with their figures, and whatever the server
+// TestShadowsAndSuggestionsArePrinted: with their counts, and whatever the server
 // calls things, each on a line of its own.
 func TestShadowsAndSuggestionsArePrinted(t *testing.T) {
 	t.Setenv("WRIT_ACCESS_TOKEN", "token")
@@ -34,7 +34,7 @@ func TestShadowsAndSuggestionsArePrinted(t *testing.T) {
 	for _, line := range []string{
 		"i\uFFFD n\uFFFD: 2 rules of 9 calls, stored as a draft", "7 allow a.b c\uFFFD d1 args.x == 1\uFFFDforged",
 		"0 hold d.e - -",
-		"writ: left out: 2 calls of s.t\uFFFD: why\uFFFDforged", "writ: there were more calls than were looked at",
+		"writ: left out: 2 calls of s.t\uFFFD: why\uFFFDforged", "writ: there were more calls than were read",
 	} {
 		if !strings.Contains(squeezed(out), line) {
 			t.Errorf("suggestion: %q, want %q", squeezed(out), line)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,18 +18,15 @@ type replaying struct {
 	draft client.NewReplay
 }
 
-// replayPoll is how often a replay is looked at.
+// replayPoll is how often the server is asked about a replay.
 const replayPoll = time.Second
-
-// maxDraft bounds a policy's file: the server takes no larger one.
-const maxDraft = 1 << 20
 
 func policyReplay(s cli.Streams) *cobra.Command {
 	r := replaying{}
 	cmd := &cobra.Command{
 		Use: "replay [FILE]", Short: "Try a draft on the calls that a server has recorded",
-		Long: "Try a draft on the calls that a server has recorded: a policy in a YAML file, or with --policy one that is stored\n" +
-			"there. The server counts whose answer would change; nothing is stored but the result, and no call is made again.",
+		Long: `Try a draft on the calls that a server has recorded: a policy in a YAML file, or with --policy one that is stored
+there. The server counts the calls whose answer would change. Only the result is stored, and no call is made again.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 0 && r.draft.PolicyID == "" {
 				return errors.New("give one FILE, or --policy with the id of a stored policy")
@@ -40,7 +35,7 @@ func policyReplay(s cli.Streams) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				text, err := readDraft(args[0])
+				text, err := readSmall(args[0])
 				if err != nil {
 					return err
 				}
@@ -58,19 +53,7 @@ func policyReplay(s cli.Streams) *cobra.Command {
 	return cmd
 }
 
-func readDraft(path string) (string, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", err
-	}
-	if info.Size() > maxDraft {
-		return "", fmt.Errorf("%s is larger than %d bytes", path, maxDraft)
-	}
-	text, err := os.ReadFile(path)
-	return string(text), err
-}
-
-// run starts the replay and waits for its end. One that is interrupted goes on.
+// run starts the replay and waits for its end. It goes on where we are interrupted.
 func (r *replaying) run(ctx context.Context, s cli.Streams) error {
 	job, err := call(ctx, &r.asPerson, func(ctx context.Context, c *client.Client) (client.Replay, error) {
 		return c.StartReplay(ctx, r.orgID, r.draft)
@@ -91,17 +74,11 @@ func (r *replaying) run(ctx context.Context, s cli.Streams) error {
 			return err
 		}
 	}
-	if r.asJSON {
-		return r.print(s, job)
-	}
-	if job.State != "done" || job.Report == nil {
-		return fmt.Errorf("replay %s is %s: %s", job.ID, cli.Line(job.State), cli.Line(job.Problem))
-	}
-	return printReplay(s, job)
+	return show(&r.server, s, job, printReplay)
 }
 
 // drafted are the changes that the draft makes, and how many calls the policies of
-// today answer otherwise already.
+// today already answer differently.
 func drafted(all []client.ReplayChange) (changes []client.ReplayChange, meanwhile int64) {
 	for _, change := range all {
 		if change.Drafted == change.Today {
@@ -114,11 +91,14 @@ func drafted(all []client.ReplayChange) (changes []client.ReplayChange, meanwhil
 }
 
 func printReplay(s cli.Streams, job client.Replay) error {
+	if job.State != "done" || job.Report == nil {
+		return fmt.Errorf("replay %s is %s: %s", job.ID, cli.Line(job.State), cli.Line(job.Problem))
+	}
 	c := job.Report.Counts
 	fmt.Fprintf(s.Out, "%d calls judged: %d stricter, %d looser, %d unchanged, %d unknown\n", c.Judged, c.Stricter,
 		c.Looser, c.Unchanged, c.Unknown)
 	if apart := c.Intent + c.Agent + c.Failed; apart > 0 {
-		fmt.Fprintf(s.Out, "%d that policies were not asked about are left out\n", apart)
+		fmt.Fprintf(s.Out, "%d that no policy decided are left out\n", apart)
 	}
 	changes, meanwhile := drafted(job.Report.Changes)
 	if meanwhile > 0 {
@@ -129,19 +109,18 @@ func printReplay(s cli.Streams, job client.Replay) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	table := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "CALLS\tAGENT\tTOOL\tRECORDED\tTODAY\tDRAFT\tRULE\tEXAMPLE")
-	for _, change := range changes {
+	rows := make([][]any, len(changes))
+	for i, change := range changes {
 		example := ""
 		if len(change.Examples) > 0 {
 			example = change.Examples[0].DecisionID
 		}
-		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", change.Count, cli.Line(change.Agent),
-			cli.Line(change.Server+"."+change.Tool),
-			cli.Line(change.Recorded), cli.Line(change.Today), cli.Line(change.Drafted), cli.Line(change.Rule),
-			cli.Line(example))
+		rows[i] = []any{
+			change.Count, change.Agent, change.Server + "." + change.Tool,
+			change.Recorded, change.Today, change.Drafted, change.Rule, example,
+		}
 	}
-	if err := table.Flush(); err != nil {
+	if err := cli.WriteTable(s.Out, "CALLS\tAGENT\tTOOL\tRECORDED\tTODAY\tDRAFT\tRULE\tEXAMPLE", rows); err != nil {
 		return err
 	}
 	if job.Report.LeftOut > 0 {

@@ -20,7 +20,7 @@ import (
 // answerTime bounds how long one call of the server may take.
 const answerTime = 30 * time.Second
 
-// server is how a command finds the server, and who it is there.
+// server is the server of a command, and how the command prints.
 type server struct {
 	url    string // --url
 	asJSON bool
@@ -29,15 +29,15 @@ type server struct {
 func (v *server) addFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&v.url, "url", "",
 		"the server; WRIT_URL unless given, else the one you signed in to, else "+credentials.DefaultURL)
-	cmd.Flags().BoolVar(&v.asJSON, "json", false, "print JSON")
+	cli.JSONFlag(cmd, &v.asJSON)
 }
 
-// find is who a command acts for.
+// find returns the credentials of a command.
 func (v *server) find() (credentials.Found, error) {
 	return credentials.Default().Find(v.url, os.Getenv)
 }
 
-// withKey is the server as the key in force calls it.
+// withKey is a client with the API key that counts.
 func (v *server) withKey() (*client.Client, credentials.Found, error) {
 	found, err := v.find()
 	if err != nil {
@@ -50,14 +50,11 @@ func (v *server) withKey() (*client.Client, credentials.Found, error) {
 	return &client.Client{BaseURL: found.URL, APIKey: found.APIKey}, found, nil
 }
 
-// print prints machine output.
-func (v *server) print(s cli.Streams, value any) error { return cli.WriteJSON(s.Out, value) }
-
-// asPerson is how a command reaches a server as a person.
+// asPerson is the server of a command that needs a person.
 type asPerson struct {
 	server
 	tokenFile, orgID string
-	orgIsID          bool // orgID is no name that is still to be looked up
+	orgIsID          bool // orgID need not be looked up as a name
 }
 
 func (p *asPerson) addFlags(cmd *cobra.Command) {
@@ -68,8 +65,8 @@ func (p *asPerson) addFlags(cmd *cobra.Command) {
 		"the organization, by id or exact name; the one you switched to unless given, or your only one")
 }
 
-// client is the server, as the person calls it. A person who signed in acts in the
-// organization of the sign-in unless they name another.
+// client is a client with the person's access token. Without --organization it works
+// in the organization of the sign-in.
 func (p *asPerson) client(ctx context.Context) (*client.Client, error) {
 	found, err := p.find()
 	if err != nil {
@@ -86,14 +83,15 @@ func (p *asPerson) client(ctx context.Context) (*client.Client, error) {
 	return c, p.findOrganization(ctx, c)
 }
 
-// errKeyOnly is what it says to somebody who signed in and left the session out.
-var errKeyOnly = errors.New("this terminal has a key but no session: run writ login and leave the session ticked, or give an access token in WRIT_ACCESS_TOKEN or --token")
+// How to become a person for the server.
+var (
+	errNoPerson = errors.New("not signed in: run writ login, or give an access token in WRIT_ACCESS_TOKEN or --token")
+	errKeyOnly  = errors.New("this terminal has a key but no session: " +
+		"run writ login and leave the session ticked, or give an access token in WRIT_ACCESS_TOKEN or --token")
+)
 
-// errNoPerson is what a command says that needs a person.
-var errNoPerson = errors.New("not signed in: run writ login, or give an access token in WRIT_ACCESS_TOKEN or --token")
-
-// personToken is the access token that counts: of a file, of the environment, or
-// of the sign-in, where one that has ended is replaced.
+// personToken is the access token that counts: from a file, from the environment, or
+// from the sign-in, which is renewed if it has ended.
 func personToken(ctx context.Context, found credentials.Found, file string) (string, error) {
 	if file != "" {
 		text, err := readSmall(file)
@@ -133,8 +131,35 @@ func renewAt(url string) credentials.Renew {
 	}
 }
 
-// call runs one exchange with the server as a person, within a time.
-func call[T any](ctx context.Context, p *asPerson, do func(context.Context, *client.Client) (T, error)) (T, error) {
+// request asks a server one thing.
+type request[T any] func(ctx context.Context, c *client.Client, args []string) (T, error)
+
+// asking is the RunE of a command that asks the server one thing as a person, and
+// prints the answer: in JSON with --json, else in words.
+func asking[T any](
+	p *asPerson, s cli.Streams, ask request[T], print func(cli.Streams, T) error,
+) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		answer, err := call(cmd.Context(), p, func(ctx context.Context, c *client.Client) (T, error) {
+			return ask(ctx, c, args)
+		})
+		if err != nil {
+			return err
+		}
+		return show(&p.server, s, answer, print)
+	}
+}
+
+// show prints a result: in JSON with --json, else in words.
+func show[T any](v *server, s cli.Streams, result T, print func(cli.Streams, T) error) error {
+	if v.asJSON {
+		return cli.WriteJSON(s.Out, result)
+	}
+	return print(s, result)
+}
+
+// call asks the server one thing as a person, within answerTime.
+func call[T any](ctx context.Context, p *asPerson, ask func(context.Context, *client.Client) (T, error)) (T, error) {
 	var none T
 	c, err := p.client(ctx)
 	if err != nil {
@@ -142,13 +167,16 @@ func call[T any](ctx context.Context, p *asPerson, do func(context.Context, *cli
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	out, err := do(ctx, c)
-	return out, hinted(err, "sign in again, and give the new access token")
+	out, err := ask(ctx, c)
+	return out, hinted(err, signInAgain)
 }
 
-// callWithKey is call with the key in force.
+// signInAgain is the hint where the server does not accept a person's token.
+const signInAgain = "sign in again, and give the new access token"
+
+// callWithKey is call with the API key.
 func callWithKey[T any](
-	ctx context.Context, v *server, do func(context.Context, *client.Client) (T, error),
+	ctx context.Context, v *server, ask func(context.Context, *client.Client) (T, error),
 ) (T, credentials.Found, error) {
 	var none T
 	c, found, err := v.withKey()
@@ -157,11 +185,11 @@ func callWithKey[T any](
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	out, err := do(ctx, c)
+	out, err := ask(ctx, c)
 	return out, found, hinted(err, "sign in again with writ login, or mend the key in "+found.KeyFrom)
 }
 
-// hinted says what to do about an error, where we know it.
+// hinted adds what to do about an error, where we know it.
 func hinted(err error, signIn string) error {
 	answer, ok := errors.AsType[*client.Error](err)
 	switch {

@@ -3,7 +3,6 @@ package writ
 import (
 	"context"
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,14 +11,12 @@ import (
 	"writ/internal/cli"
 )
 
-// policyShadow holds the commands about policies that run beside the active ones
-// and decide nothing.
+// policyShadow holds the commands about shadows.
 func policyShadow(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "shadow",
-		Short: "Run a policy beside the active ones: what it would have decided is written down, nothing else changes",
-		Long: "Run a policy beside the active ones. What it would have decided is on the record of each decision and in the\n" +
-			"figures of the policy; no call is answered otherwise for it. Owners and admins start and end shadows.",
+		Use: "shadow", Short: "Run a policy beside the active ones: what it would decide is recorded, and changes nothing",
+		Long: `Run a policy beside the active ones. What it would have decided is recorded with each decision and counted for the
+policy; no call gets another answer for it. Owners and admins start and end shadows.`,
 	}
 	c.AddCommand(shadowStart(s), shadowEnd(s), shadowList(s))
 	return c
@@ -28,27 +25,21 @@ func policyShadow(s cli.Streams) *cobra.Command {
 func shadowStart(s cli.Streams) *cobra.Command {
 	var p asPerson
 	var version int
+	start := func(ctx context.Context, c *client.Client, args []string) (client.Policy, error) {
+		id, err := p.policyID(ctx, c, args[0])
+		if err != nil {
+			return client.Policy{}, err
+		}
+		return c.StartShadow(ctx, id, version)
+	}
 	cmd := &cobra.Command{
 		Use: "start POLICY", Short: "Run a version of a policy as its shadow; POLICY is an id or an exact name",
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			started, err := call(cmd.Context(), &p, func(ctx context.Context, c *client.Client) (client.Policy, error) {
-				id, err := p.policyID(ctx, c, args[0])
-				if err != nil {
-					return client.Policy{}, err
-				}
-				return c.StartShadow(ctx, id, version)
-			})
-			if err != nil {
-				return err
-			}
-			if p.asJSON {
-				return p.print(s, started)
-			}
-			fmt.Fprintf(s.Out, "version %s of %s is a shadow now\n", optional(started.ShadowVersion),
+		RunE: asking(&p, s, start, func(s cli.Streams, started client.Policy) error {
+			_, err := fmt.Fprintf(s.Out, "version %s of %s is a shadow now\n", optional(started.ShadowVersion),
 				cli.Line(started.Name))
-			return nil
-		},
+			return err
+		}),
 	}
 	p.addFlags(cmd)
 	cmd.Flags().IntVar(&version, "version", 0, "which version; the latest unless given")
@@ -57,34 +48,26 @@ func shadowStart(s cli.Streams) *cobra.Command {
 
 func shadowEnd(s cli.Streams) *cobra.Command {
 	var p asPerson
+	end := func(ctx context.Context, c *client.Client, args []string) (client.PolicyState, error) {
+		id, err := p.policyID(ctx, c, args[0])
+		if err != nil {
+			return client.PolicyState{}, err
+		}
+		return c.EndShadow(ctx, id)
+	}
 	cmd := &cobra.Command{
 		Use: "end POLICY", Short: "End the shadow of a policy; POLICY is an id or an exact name",
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ended, err := call(cmd.Context(), &p, func(
-				ctx context.Context, c *client.Client,
-			) (client.PolicyState, error) {
-				id, err := p.policyID(ctx, c, args[0])
-				if err != nil {
-					return client.PolicyState{}, err
-				}
-				return c.EndShadow(ctx, id)
-			})
-			if err != nil {
-				return err
-			}
-			if p.asJSON {
-				return p.print(s, ended)
-			}
-			fmt.Fprintf(s.Out, "%s has no shadow now\n", cli.Line(ended.Name))
-			return nil
-		},
+		RunE: asking(&p, s, end, func(s cli.Streams, ended client.PolicyState) error {
+			_, err := fmt.Fprintf(s.Out, "%s has no shadow now\n", cli.Line(ended.Name))
+			return err
+		}),
 	}
 	p.addFlags(cmd)
 	return cmd
 }
 
-// policyID is the policy that an id or an exact name means.
+// policyID finds a policy by its id or exact name.
 func (p *asPerson) policyID(ctx context.Context, c *client.Client, named string) (string, error) {
 	if id := uuidOf(named); id != "" {
 		return id, nil
@@ -99,7 +82,7 @@ func (p *asPerson) policyID(ctx context.Context, c *client.Client, named string)
 	return found.Items[0].ID, nil
 }
 
-// shadow is one as `writ policy shadow list --json` prints it.
+// shadow is a shadow as `writ policy shadow list --json` prints it.
 type shadow struct {
 	PolicyID string               `json:"policyId"`
 	Name     string               `json:"name"`
@@ -113,30 +96,23 @@ type shadow struct {
 func shadowList(s cli.Streams) *cobra.Command {
 	var p asPerson
 	var days int
+	list := func(ctx context.Context, c *client.Client, _ []string) (map[string][]shadow, error) {
+		shadows, err := p.shadows(ctx, c, days)
+		return map[string][]shadow{"items": shadows}, err
+	}
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the shadows, and what they would have decided otherwise", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			shadows, err := call(cmd.Context(), &p, func(ctx context.Context, c *client.Client) ([]shadow, error) {
-				return p.shadows(ctx, c, days)
-			})
-			if err != nil {
-				return err
-			}
-			if p.asJSON {
-				return p.print(s, map[string]any{"items": shadows})
-			}
-			return printShadows(s, shadows)
-		},
+		Use: "list", Short: "List the shadows, and what they would have decided differently", Args: cobra.NoArgs,
+		RunE: asking(&p, s, list, printShadows),
 	}
 	p.addFlags(cmd)
-	cmd.Flags().IntVar(&days, "days", 7, "how many days the figures are of")
+	cmd.Flags().IntVar(&days, "days", 7, "how many days are counted")
 	return cmd
 }
 
 // policiesAtOnce is how many policies are read at a time.
 const policiesAtOnce = 200
 
-// shadows are those of the organization, with their figures.
+// shadows lists the shadows of the organization, with their counts.
 func (p *asPerson) shadows(ctx context.Context, c *client.Client, days int) ([]shadow, error) {
 	orgID, err := p.organization(ctx, c)
 	if err != nil {
@@ -169,23 +145,19 @@ func (p *asPerson) shadows(ctx context.Context, c *client.Client, days int) ([]s
 	}
 }
 
-func printShadows(s cli.Streams, shadows []shadow) error {
-	if len(shadows) == 0 {
+func printShadows(s cli.Streams, shadows map[string][]shadow) error {
+	var rows [][]any
+	for _, w := range shadows["items"] {
+		rows = append(rows, []any{
+			w.PolicyID, w.Name, w.Version, optional(w.Active), ago(w.Since),
+			w.Figures.Calls, w.Figures.WouldDeny, w.Figures.WouldHold, w.Figures.WouldAllow,
+		})
+	}
+	if len(rows) == 0 {
 		fmt.Fprintln(s.Err, "writ: no policy runs as a shadow")
 		return nil
 	}
-	table := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tNAME\tVERSION\tACTIVE\tSINCE\tCALLS\tWOULD DENY\tWOULD HOLD\tWOULD ALLOW")
-	for _, w := range shadows {
-		since := "-"
-		if w.Since != nil {
-			since = rounded(time.Since(*w.Since)) + " ago"
-		}
-		fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\t%d\t%d\t%d\t%d\n", cli.Line(w.PolicyID), cli.Line(w.Name), w.Version,
-			optional(w.Active), since,
-			w.Figures.Calls, w.Figures.WouldDeny, w.Figures.WouldHold, w.Figures.WouldAllow)
-	}
-	return table.Flush()
+	return cli.WriteTable(s.Out, "ID\tNAME\tVERSION\tACTIVE\tSINCE\tCALLS\tWOULD DENY\tWOULD HOLD\tWOULD ALLOW", rows)
 }
 
 // optional is a number, or a dash.

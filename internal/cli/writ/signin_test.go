@@ -16,7 +16,7 @@ import (
 	"writ/internal/cli/writ"
 )
 
-// asked is a server that notes what it is asked, and by whom, and answers with
+// asked is a server that notes its requests and their callers, and answers with
 // these texts; 401 where there is none.
 type asked struct {
 	*httptest.Server
@@ -89,7 +89,7 @@ func TestLogoutForgetsInAnyCase(t *testing.T) {
 	_, err := command(t, "logout")
 	if err == nil ||
 		!strings.HasPrefix(err.Error(),
-			"the sign-in is forgotten here, but not ended on the server: revoke the key k1: ") {
+			"the sign-in is removed here, but not ended on the server: revoke the key k1: ") {
 		t.Errorf("err = %v", err)
 	}
 	if _, err := store.Read(); !errors.Is(err, credentials.ErrNone) {

@@ -14,7 +14,7 @@ import (
 	"writ/internal/cli/credentials"
 )
 
-// statusTime bounds how long a look at the server may take.
+// statusTime bounds how long all questions of `writ status` may take.
 const statusTime = 10 * time.Second
 
 // report is what `writ status --json` prints.
@@ -35,7 +35,7 @@ func status(s cli.Streams) *cobra.Command {
 	var v server
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Ask the server whether it is ready, what your key may do, and whether your session holds",
+		Short: "Ask the server whether it is ready, what your key may do, and whether your session is valid",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), statusTime)
@@ -44,24 +44,21 @@ func status(s cli.Streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r, err := look(ctx, found)
+			r, err := readStatus(ctx, found)
 			if err != nil {
 				return err
 			}
-			if err := v.showStatus(s, r); err != nil {
+			if err := show(&v, s, r, printStatus); err != nil || r.Ready {
 				return err
 			}
-			if !r.Ready {
-				return errNotReady
-			}
-			return nil
+			return errNotReady
 		},
 	}
 	v.addFlags(cmd)
 	return cmd
 }
 
-func look(ctx context.Context, found credentials.Found) (report, error) {
+func readStatus(ctx context.Context, found credentials.Found) (report, error) {
 	c := &client.Client{BaseURL: found.URL, APIKey: found.APIKey}
 	health, err := c.WithKey("").Health(ctx)
 	if err != nil {
@@ -70,9 +67,7 @@ func look(ctx context.Context, found credentials.Found) (report, error) {
 	r := report{URL: c.BaseURL, Version: health.Version, Ready: true}
 	if _, err := c.WithKey("").Ready(ctx); err != nil {
 		r.Ready, r.Problem = false, err.Error()
-	}
-	if !r.Ready {
-		return r, nil // then it cannot tell of credentials
+		return r, nil // so it cannot check credentials either
 	}
 	if c.APIKey != "" {
 		if r.Key, err = c.CurrentKey(ctx); err != nil {
@@ -87,7 +82,7 @@ func look(ctx context.Context, found credentials.Found) (report, error) {
 	return r, err
 }
 
-// account is whose session it is, as far as it holds.
+// account is the e-mail of the person who is signed in.
 func account(ctx context.Context, found credentials.Found) (string, error) {
 	token, err := personToken(ctx, found, "")
 	if err != nil {
@@ -101,10 +96,7 @@ func account(ctx context.Context, found credentials.Found) (string, error) {
 	return me.User.Email, nil
 }
 
-func (v *server) showStatus(s cli.Streams, r report) error {
-	if v.asJSON {
-		return v.print(s, r)
-	}
+func printStatus(s cli.Streams, r report) error {
 	state := "ready"
 	if !r.Ready {
 		state = "not ready: " + r.Problem

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -15,26 +14,16 @@ import (
 func policySuggest(s cli.Streams) *cobra.Command {
 	var p asPerson
 	var request client.SuggestionRequest
+	suggest := func(ctx context.Context, c *client.Client, args []string) (client.Suggestion, error) {
+		request.AgentID = args[0]
+		return c.SuggestPolicy(ctx, p.orgID, request)
+	}
 	cmd := &cobra.Command{
-		Use: "suggest AGENT", Short: "Draft the least policy that would have let an agent's allowed calls run",
-		Long: "Draft the least policy that would have let the calls of an agent run that policies allowed, from what a server has\n" +
-			"recorded. It is stored as a draft, and counts for nothing until a person activates it: read it before you use it.",
+		Use: "suggest AGENT", Short: "Draft the least policy that allows what an agent was allowed to do",
+		Long: `Draft the least policy that would have allowed the calls of an agent that were allowed, from what a server has
+recorded. It is stored as a draft, and decides nothing until a person activates it: read it before you use it.`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			request.AgentID = args[0]
-			made, err := call(cmd.Context(), &p, func(
-				ctx context.Context, c *client.Client,
-			) (client.Suggestion, error) {
-				return c.SuggestPolicy(ctx, p.orgID, request)
-			})
-			if err != nil {
-				return err
-			}
-			if p.asJSON {
-				return p.print(s, made)
-			}
-			return printSuggestion(s, made)
-		},
+		RunE: asking(&p, s, suggest, printSuggestion),
 	}
 	p.addFlags(cmd)
 	cmd.Flags().IntVar(&request.Days, "days", 7, "how many days of recorded calls")
@@ -44,38 +33,30 @@ func policySuggest(s cli.Streams) *cobra.Command {
 
 func printSuggestion(s cli.Streams, made client.Suggestion) error {
 	fmt.Fprintf(s.Out, "%s %s: %s of %d calls, stored as a %s\n", cli.Line(made.ID), cli.Line(made.Name),
-		counted(len(made.Rules), "rule"), made.Calls, cli.Line(made.Status))
+		cli.Count(len(made.Rules), "rule"), made.Calls, cli.Line(made.Status))
 	seen := map[string]client.Evidence{}
 	for _, e := range made.Evidence {
 		seen[e.Rule] = e
 	}
-	table := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "CALLS\tEFFECT\tTOOLS\tEXAMPLE\tWHEN")
+	var rows [][]any
 	for _, rule := range made.Rules {
 		evidence, example := seen[rule.ID], "-"
 		if len(evidence.Decisions) > 0 {
 			example = evidence.Decisions[0]
 		}
-		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\n", evidence.Calls, cli.Line(rule.Effect),
-			cli.Line(strings.Join(rule.Tools, " ")), cli.Line(example), cli.Line(orDash(rule.When)))
+		rows = append(rows, []any{
+			evidence.Calls, rule.Effect, strings.Join(rule.Tools, " "), example, orDash(rule.When),
+		})
 	}
-	if err := table.Flush(); err != nil {
+	if err := cli.WriteTable(s.Out, "CALLS\tEFFECT\tTOOLS\tEXAMPLE\tWHEN", rows); err != nil {
 		return err
 	}
 	for _, l := range made.LeftOut {
-		fmt.Fprintf(s.Err, "writ: left out: %s of %s: %s\n", counted(int(l.Calls), "call"),
+		fmt.Fprintf(s.Err, "writ: left out: %s of %s: %s\n", cli.Count(l.Calls, "call"),
 			cli.Line(l.Server+"."+l.Tool), cli.Line(l.Reason))
 	}
 	if made.Incomplete {
-		fmt.Fprintln(s.Err, "writ: there were more calls than were looked at; fewer --days look at all of theirs")
+		fmt.Fprintln(s.Err, "writ: there were more calls than were read; fewer --days read all of theirs")
 	}
 	return nil
-}
-
-// counted is a number of things, in words.
-func counted(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

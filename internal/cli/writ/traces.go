@@ -6,9 +6,9 @@ import (
 	"writ/internal/cli"
 )
 
-// traces holds what a person does with the traces of agents.
+// traces holds the commands about traces.
 func traces(s cli.Streams) *cobra.Command {
-	c := &cobra.Command{Use: "traces", Short: "Watch what agents do, and take it away"}
+	c := &cobra.Command{Use: "traces", Short: "Watch and export what agents do"}
 	c.AddCommand(tracesTail(s), tracesExport(s))
 	return c
 }

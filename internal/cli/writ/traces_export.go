@@ -29,10 +29,10 @@ func tracesExport(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "export [TRACE]", Short: "Export traces, spans or sessions to a file or to stdout",
 		Args: cobra.MaximumNArgs(1),
-		Long: "Export the traces of an organization, their spans or its sessions, as lines of JSON or as a table; or one TRACE, or\n" +
-			"with --format json one session, as JSON. A file has its name only when it is complete; on stdout the last line says\n" +
-			"whether it is. An export that the server cuts is continued. In tables, texts that a spreadsheet would run begin with\n" +
-			"an apostrophe.",
+		Long: `Export the traces of an organization, their spans or its sessions, as lines of JSON or as a table; or one TRACE, or
+with --format json one session, as JSON. A file gets its name only when it is complete; on stdout the last line says
+whether it is. An export that the server cuts is continued. In tables, texts that a spreadsheet would run begin with
+an apostrophe.`,
 		PreRunE: e.check,
 		RunE:    func(cmd *cobra.Command, args []string) error { return e.run(cmd.Context(), s, args) },
 	}
@@ -55,7 +55,7 @@ func tracesExport(s cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// one is whether a single trace or session is exported.
+// one reports whether a single trace or session is exported.
 func (e *exporting) one(args []string) bool { return len(args) == 1 || e.format == "json" }
 
 func (e *exporting) check(cmd *cobra.Command, args []string) error {
@@ -86,7 +86,7 @@ func (e *exporting) run(ctx context.Context, s cli.Streams, args []string) error
 	if e.file == "" {
 		lines, err := e.write(ctx, s.Out, args)
 		if err == nil {
-			e.tellOfNone(s, lines, args)
+			e.warnOfNone(s, lines, args)
 		}
 		return err
 	}
@@ -95,22 +95,22 @@ func (e *exporting) run(ctx context.Context, s cli.Streams, args []string) error
 		return err
 	}
 	if e.asJSON {
-		return e.print(s, map[string]any{"file": e.file, "lines": lines})
+		return cli.WriteJSON(s.Out, map[string]any{"file": e.file, "lines": lines})
 	}
 	what := fmt.Sprintf("%d %s", lines, e.rows)
 	if e.one(args) {
 		what = "it"
 	}
 	fmt.Fprintf(s.Err, "writ: exported %s to %s\n", what, cli.Line(e.file))
-	e.tellOfNone(s, lines, args)
+	e.warnOfNone(s, lines, args)
 	return nil
 }
 
 // furthest is how many days back the lists of a server reach.
 const furthest = 90
 
-// tellOfNone says where an export looked that found nothing.
-func (e *exporting) tellOfNone(s cli.Streams, lines int64, args []string) {
+// warnOfNone says which days an export without lines covers.
+func (e *exporting) warnOfNone(s cli.Streams, lines int64, args []string) {
 	if lines > 0 || e.one(args) {
 		return
 	}
@@ -118,13 +118,12 @@ func (e *exporting) tellOfNone(s cli.Streams, lines int64, args []string) {
 	if e.filter.Days < furthest {
 		hint = "; --days reaches further"
 	}
-	fmt.Fprintf(s.Err, "writ: 0 %s of the last %s%s\n", e.rows, count(int64(e.filter.Days), "day"), hint)
+	fmt.Fprintf(s.Err, "writ: 0 %s of the last %s%s\n", e.rows, cli.Count(e.filter.Days, "day"), hint)
 }
 
-// writeFile writes beside the file and gives it its name when it is complete: what
-// has the name is whole.
+// writeFile writes a temporary file, and gives it its name when it is complete.
 func (e *exporting) writeFile(ctx context.Context, args []string) (lines int64, err error) {
-	// A device would be replaced by a file, and a folder found out about at the end.
+	// Renaming would replace a device by a file, and fail at the end for a folder.
 	if there, err := os.Stat(e.file); err == nil && !there.Mode().IsRegular() {
 		return 0, fmt.Errorf("write the export: %s is not a file", cli.Line(e.file))
 	}
@@ -134,25 +133,22 @@ func (e *exporting) writeFile(ctx context.Context, args []string) (lines int64, 
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, part.Close(), os.Remove(part.Name()))
+			_, _ = part.Close(), os.Remove(part.Name())
 		}
 	}()
 	if lines, err = e.write(ctx, part, args); err != nil {
 		return 0, err
 	}
-	if err := part.Sync(); err != nil {
-		return 0, fmt.Errorf("write the export: %w", err)
+	if err = errors.Join(part.Sync(), part.Close()); err == nil {
+		err = os.Rename(part.Name(), e.file)
 	}
-	if err := part.Close(); err != nil {
-		return 0, fmt.Errorf("write the export: %w", err)
-	}
-	if err := os.Rename(part.Name(), e.file); err != nil {
+	if err != nil {
 		return 0, fmt.Errorf("write the export: %w", err)
 	}
 	return lines, nil
 }
 
-// write writes the export. One of lines that is cut is continued.
+// write writes the export, and continues one of lines that the server cuts.
 func (e *exporting) write(ctx context.Context, out io.Writer, args []string) (lines int64, err error) {
 	if e.one(args) {
 		return 0, e.writeOne(ctx, out, args)
@@ -186,7 +182,7 @@ func (e *exporting) write(ctx context.Context, out io.Writer, args []string) (li
 	}
 }
 
-// cutOff says that an export is not whole.
+// cutOff is the error of an export that is not complete.
 func cutOff(message string, cause error) error {
 	switch {
 	case message != "":
@@ -215,7 +211,7 @@ func (e *exporting) writeOne(ctx context.Context, out io.Writer, args []string) 
 	return err
 }
 
-// open begins an export, each time as who is signed in then.
+// open begins an export, with the credentials of the moment.
 func (e *exporting) open(
 	ctx context.Context, begin func(c *client.Client, org string) (io.ReadCloser, error),
 ) (io.ReadCloser, error) {
@@ -223,11 +219,10 @@ func (e *exporting) open(
 	if err != nil {
 		return nil, err
 	}
-	const hint = "sign in again, and give the new access token"
 	org, err := e.organization(ctx, c)
 	if err != nil {
-		return nil, hinted(err, hint)
+		return nil, hinted(err, signInAgain)
 	}
 	body, err := begin(c, org)
-	return body, hinted(err, hint)
+	return body, hinted(err, signInAgain)
 }

@@ -72,7 +72,7 @@ func TestATailDoesNotWaitForWhatCannotCome(t *testing.T) {
 	e := newTeller(t, "") // it answers, and tells nothing
 	_, said, err := e.tail(t.Context(), "--organization", "0199d1c2-7a54-7c1e-9b7e-2f6a4c1d8e30", "--token",
 		withToken(t), "--session", "chat-17")
-	if err == nil || !strings.Contains(said, "it tells decisions alone") {
+	if err == nil || !strings.Contains(said, "it chooses decisions only") {
 		t.Errorf("%v after %q", err, said)
 	}
 }

@@ -1,6 +1,7 @@
 package writ
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -9,11 +10,7 @@ import (
 	"writ/internal/cli"
 )
 
-// print prints what is told, as JSON or in words.
-func (t *tailing) print(s cli.Streams, e client.TailEvent) error {
-	if t.asJSON {
-		return cli.WriteJSON(s.Out, e)
-	}
+func printEvent(s cli.Streams, e client.TailEvent) error {
 	line := ""
 	if e.Decision != nil {
 		line = decisionLine(e.Decision)
@@ -24,7 +21,7 @@ func (t *tailing) print(s cli.Streams, e client.TailEvent) error {
 	return err
 }
 
-// clock is how a line begins: the time here.
+// clock is the local time at which a line begins.
 func clock(at time.Time) string { return at.Local().Format(time.TimeOnly) }
 
 func traceLine(t *client.TailedTrace) string {
@@ -32,12 +29,12 @@ func traceLine(t *client.TailedTrace) string {
 	if t.Grew {
 		what = "growth"
 	}
-	facts := []string{count(t.SpanCount, "span")}
+	facts := []string{cli.Count(t.SpanCount, "span")}
 	if t.DurationMs != nil {
 		facts = append(facts, (time.Duration(*t.DurationMs) * time.Millisecond).String())
 	}
 	if tokens := t.TotalInputTokens + t.TotalOutputTokens; tokens > 0 {
-		facts = append(facts, count(tokens, "token"))
+		facts = append(facts, cli.Count(tokens, "token"))
 	}
 	if t.TotalCostUSD > 0 {
 		facts = append(facts, fmt.Sprintf("$%.4f", t.TotalCostUSD))
@@ -47,10 +44,7 @@ func traceLine(t *client.TailedTrace) string {
 }
 
 func decisionLine(d *client.TailedDecision) string {
-	by := d.PolicyID
-	if d.PolicyName != "" {
-		by = d.PolicyName
-	}
+	by := cmp.Or(d.PolicyName, d.PolicyID)
 	if d.RuleID != "" {
 		by += "/" + d.RuleID
 	}
@@ -59,12 +53,4 @@ func decisionLine(d *client.TailedDecision) string {
 	}
 	return fmt.Sprintf("%s  %-8s  %-6s  %s  %s.%s  %s", clock(d.At), "decision", d.Decision, orDash(d.AgentID),
 		d.Server, d.Tool, by)
-}
-
-// count is a number of things in words.
-func count(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -20,8 +20,8 @@ type exportEnd struct {
 	Cursor   string `json:"cursor,omitempty"`
 }
 
-// exportLines puts the parts of an export together: one header, and one last line,
-// which counts the lines of all.
+// exportLines joins the parts of an export: one header, and one last line that counts
+// the lines of all parts.
 type exportLines struct {
 	out   io.Writer
 	csv   bool
@@ -29,18 +29,18 @@ type exportLines struct {
 	lines int64
 }
 
-// How the last line begins. No other does: a line begins with an id, and a quote
+// How the last line begins, and no other: a line begins with an id, and a quote
 // within a cell is doubled.
 var (
 	endOfLines = []byte(`{"end":`)
 	endOfTable = [][]byte{[]byte(`"# complete",`), []byte(`"# cut",`)}
 )
 
-// maxEnd bounds the last line; the others may be as long as a trace is.
+// maxEnd bounds the last line; the others can be as long as a trace.
 const maxEnd = 64 << 10
 
-// copy copies a part but for its last line, and gives what that says. Without one
-// the part is cut, and the error may say why.
+// copy copies a part without its last line, and returns what that says. Without a
+// last line the part is cut off, and the error may say why.
 func (l *exportLines) copy(part io.Reader) (exportEnd, error) {
 	reader := bufio.NewReaderSize(part, maxEnd)
 	if l.csv && l.begun {
@@ -53,7 +53,7 @@ func (l *exportLines) copy(part io.Reader) (exportEnd, error) {
 		start, err := reader.Peek(len(endOfTable[0]))
 		if len(start) == 0 {
 			if err == io.EOF {
-				err = nil // it ended, and nobody said so
+				err = nil // it ended without a last line
 			}
 			return exportEnd{}, err
 		}
@@ -73,7 +73,7 @@ func (l *exportLines) isEnd(start []byte) bool {
 	return bytes.HasPrefix(start, endOfTable[0]) || bytes.HasPrefix(start, endOfTable[1])
 }
 
-// copyLine copies a line of any length, with its end.
+// copyLine copies a line of any length, with its line break.
 func copyLine(out io.Writer, reader *bufio.Reader) error {
 	for {
 		some, err := reader.ReadSlice('\n')
@@ -92,7 +92,7 @@ func copyLine(out io.Writer, reader *bufio.Reader) error {
 	}
 }
 
-// finish reads the last line. Only that of a complete export is written.
+// finish reads the last line, and writes it if the export is complete.
 func (l *exportLines) finish(reader *bufio.Reader) (exportEnd, error) {
 	line, err := reader.ReadSlice('\n') // no longer than maxEnd
 	if err != nil {

@@ -16,15 +16,15 @@ import (
 	"writ/internal/cli"
 )
 
-// How a tail comes back after its connection broke, and when it takes one for broken:
-// a server says something every 15 seconds.
+// How a tail reconnects, and after which silence a connection counts as broken: a
+// server sends something every 15 seconds.
 const (
 	firstPause  = 500 * time.Millisecond
 	longestWait = 30 * time.Second
 	silence     = 45 * time.Second
 )
 
-// tailing is what `writ traces tail` is asked, and where it stands.
+// tailing is what `writ traces tail` is asked, and its position in the stream.
 type tailing struct {
 	asPerson
 	filter client.TailFilter
@@ -32,7 +32,7 @@ type tailing struct {
 	wait   func(context.Context, time.Duration) error
 
 	after   string // id of the last event
-	told    int
+	printed int
 	repeats repeats
 	pause   time.Duration // before the next connection
 	greeted bool
@@ -42,9 +42,9 @@ func tracesTail(s cli.Streams) *cobra.Command {
 	t := tailing{wait: waitFor}
 	cmd := &cobra.Command{
 		Use: "tail", Short: "Print new traces and decisions as they come", Args: cobra.NoArgs,
-		Long: "Print each new trace and each decision of an organization as it comes, one a line; with --json one object a line. A\n" +
-			"connection that breaks is made anew, and nothing is missed or printed twice. It ends with --count lines, or when it is\n" +
-			"interrupted.",
+		Long: `Print each new trace and each decision of an organization as it comes, one a line; with --json one object a line. It
+reconnects when the connection breaks, and neither misses a line nor prints one twice. It ends after --count lines, or
+when it is interrupted.`,
 		PreRunE: func(*cobra.Command, []string) error { return t.checkSession(s) },
 		RunE:    func(cmd *cobra.Command, _ []string) error { return t.run(cmd.Context(), s) },
 	}
@@ -63,8 +63,8 @@ func tracesTail(s cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// checkSession refuses to wait for what cannot come: sessions of traces have UUIDs,
-// those of decisions the names that clients give them.
+// checkSession refuses a session that cannot match: traces have UUIDs for sessions,
+// decisions the names that clients give.
 func (t *tailing) checkSession(s cli.Streams) error {
 	if t.filter.SessionID == "" || uuidOf(t.filter.SessionID) != "" {
 		return nil
@@ -74,12 +74,12 @@ func (t *tailing) checkSession(s cli.Streams) error {
 		return errors.New("--session must be a UUID where traces are watched: " + where)
 	}
 	if t.filter.Only != "decisions" {
-		fmt.Fprintf(s.Err, "writ: --session is no UUID, so that it tells decisions alone; %s of traces\n", where)
+		fmt.Fprintf(s.Err, "writ: --session is no UUID, so it chooses decisions only; %s of traces\n", where)
 	}
 	return nil
 }
 
-// errEnough is that as many lines were printed as were asked for.
+// errEnough says that --count lines were printed.
 var errEnough = errors.New("enough was printed")
 
 // run follows from one connection to the next.
@@ -90,8 +90,8 @@ func (t *tailing) run(ctx context.Context, s cli.Streams) error {
 		switch {
 		case ctx.Err() != nil, errors.Is(err, errEnough):
 			return nil // interrupted, as people end it, or done
-		case t.after == "" || !comesBack(err): // who was never there is told what is wrong
-			return hinted(err, "sign in again, and give the new access token")
+		case t.after == "" || !reconnects(err): // the first connection must succeed
+			return hinted(err, signInAgain)
 		}
 		pause := max(t.pause/2+rand.N(t.pause), retryAfter(err))
 		fmt.Fprintf(s.Err, "writ: %s; connecting again\n", cli.Line(cli.Message(err)))
@@ -102,14 +102,14 @@ func (t *tailing) run(ctx context.Context, s cli.Streams) error {
 	}
 }
 
-// broken is an error of a connection that is made anew.
+// broken is an error after which the tail reconnects.
 type broken struct{ error }
 
 func (b broken) Unwrap() error { return b.error }
 
-// comesBack reports whether a connection that ended so is made anew: not where the
-// server says what is wrong with us.
-func comesBack(err error) bool {
+// reconnects reports whether the tail reconnects after an error: not where the server
+// says what is wrong with the request.
+func reconnects(err error) bool {
 	if status := client.StatusOf(err); status != 0 {
 		return status == http.StatusTooManyRequests || status >= http.StatusInternalServerError
 	}
@@ -150,25 +150,25 @@ func (t *tailing) follow(ctx context.Context, s cli.Streams) error {
 	for {
 		event, err := events.Next()
 		if err != nil {
-			t.standAt(events.LastID())
+			t.resumeAfter(events.LastID())
 			return lost(live, err)
 		}
 		if err := t.take(s, event); err != nil {
 			return err
 		}
-		t.standAt(events.LastID())
+		t.resumeAfter(events.LastID())
 	}
 }
 
-// standAt remembers where the server says that we stand, which may move without an
-// event; a connection that broke before it said anything tells nothing.
-func (t *tailing) standAt(id string) {
+// resumeAfter keeps the position that the server sent. A connection that broke before
+// that sent none.
+func (t *tailing) resumeAfter(id string) {
 	if id != "" {
 		t.after = id
 	}
 }
 
-// lost is what broke a connection. An answer of the server stays as it is.
+// lost is the error that broke a connection. An answer of the server stays as it is.
 func lost(ctx context.Context, err error) error {
 	if client.StatusOf(err) != 0 {
 		return err
@@ -194,27 +194,27 @@ func (t *tailing) take(s cli.Streams, event client.Event) error {
 		return nil
 	case "end":
 		var end struct{ Message string }
-		_ = json.Unmarshal(event.Data, &end) // it ends, whatever the words
+		_ = json.Unmarshal(event.Data, &end) // it ends with or without words
 		return broken{fmt.Errorf("the server ended it: %s", end.Message)}
 	}
-	var told client.TailEvent
-	if err := json.Unmarshal(event.Data, &told); err != nil {
+	var tailed client.TailEvent
+	if err := json.Unmarshal(event.Data, &tailed); err != nil {
 		return broken{fmt.Errorf("read an event: %w", err)}
 	}
-	if told.Trace == nil && told.Decision == nil || t.repeats.has(keyOf(told)) {
-		return nil // of a kind we do not know, or seen
+	if tailed.Trace == nil && tailed.Decision == nil || t.repeats.has(keyOf(tailed)) {
+		return nil // of an unknown kind, or printed before
 	}
-	if err := t.print(s, told); err != nil {
+	if err := show(&t.server, s, tailed, printEvent); err != nil {
 		return err
 	}
-	t.repeats.add(keyOf(told))
-	if t.told++; t.told == t.count {
+	t.repeats.add(keyOf(tailed))
+	if t.printed++; t.printed == t.count {
 		return errEnough
 	}
 	return nil
 }
 
-// keyOf tells an event from all others, and not from itself.
+// keyOf identifies an event.
 func keyOf(e client.TailEvent) string {
 	if e.Decision != nil {
 		return e.Decision.ID
@@ -222,29 +222,20 @@ func keyOf(e client.TailEvent) string {
 	return fmt.Sprint(e.Trace.ID, e.Trace.ReceivedAt.UnixMicro())
 }
 
-// remembered is how many events are known again. A server repeats what came in the
-// seconds before the connection broke.
-const remembered = 50_000
+// recentEvents is how many events at least are recognized when they are repeated. A
+// server repeats what came in the seconds before the connection broke.
+const recentEvents = 50_000
 
-// repeats knows the latest events again.
+// repeats recognizes recent events.
 type repeats struct {
-	known map[string]bool
-	order []string // a ring
-	next  int
+	recent, before map[string]bool
 }
 
-func (r *repeats) has(key string) bool { return r.known[key] }
+func (r *repeats) has(key string) bool { return r.recent[key] || r.before[key] }
 
 func (r *repeats) add(key string) {
-	if r.known == nil {
-		r.known = map[string]bool{}
+	if r.recent == nil || len(r.recent) == recentEvents {
+		r.before, r.recent = r.recent, map[string]bool{}
 	}
-	r.known[key] = true
-	if len(r.order) < remembered {
-		r.order = append(r.order, key)
-		return
-	}
-	delete(r.known, r.order[r.next])
-	r.order[r.next] = key
-	r.next = (r.next + 1) % remembered
+	r.recent[key] = true
 }

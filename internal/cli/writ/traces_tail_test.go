@@ -80,7 +80,7 @@ func decisionEvent(id, decision string) string {
 }
 
 // A connection that breaks is made anew behind the last event, with a token that
-// holds; what is told again is printed once.
+// holds; what is sent again is printed once.
 func TestTailComesBack(t *testing.T) {
 	e := newTeller(t,
 		// cut in the midst of an event
@@ -183,7 +183,7 @@ func TestTailPrintsJSON(t *testing.T) {
 	}
 }
 
-// What an agent writes must not steer the terminal of who watches, nor look like
+// What an agent writes must not steer the terminal of the reader, nor look like
 // another line.
 func TestTailShowsNoControlCharacters(t *testing.T) {
 	const hostile = `a\u001b[2J\n12:00:00  decision  allow\r\u202e\u009b\u0007`

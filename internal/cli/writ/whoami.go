@@ -2,7 +2,6 @@ package writ
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -10,8 +9,8 @@ import (
 	"writ/internal/cli/credentials"
 )
 
-// identity is who commands act for, as `writ whoami` and `writ login` print it.
-// It shows no credential.
+// identity is whom commands act for, as `writ whoami` and `writ login` print it. It
+// shows no credential.
 type identity struct {
 	URL        string `json:"url"`
 	Email      string `json:"email,omitempty"`
@@ -28,7 +27,7 @@ type identity struct {
 const shownPrefix = len("ak_test_") + 8
 
 func newIdentity(f credentials.Found) identity {
-	who := identity{
+	i := identity{
 		URL:        f.URL,
 		Email:      f.Email,
 		UserID:     f.UserID,
@@ -40,19 +39,19 @@ func newIdentity(f credentials.Found) identity {
 	}
 	switch {
 	case len(f.APIKey) > 2*shownPrefix:
-		who.Key = f.APIKey[:shownPrefix]
+		i.Key = f.APIKey[:shownPrefix]
 	case f.APIKey != "":
-		who.Key = "…" // too short to show a part of it
+		i.Key = "…" // too short to show a part of it
 	}
-	return who
+	return i
 }
 
 func whoami(s cli.Streams) *cobra.Command {
 	var v server
 	cmd := &cobra.Command{
-		Use: "whoami", Short: "Tell who you are signed in as, without asking the server", Args: cobra.NoArgs,
-		Long: "Tell who you are signed in as, on which server, and where the credentials are from. It asks no server, so it does not\n" +
-			"know whether they still hold: writ status does.",
+		Use: "whoami", Short: "Print who you are signed in as, without asking the server", Args: cobra.NoArgs,
+		Long: `Print who you are signed in as, on which server, and where the credentials come from. It asks no server, so it does
+not know whether they are still valid: writ status does.`,
 		RunE: func(*cobra.Command, []string) error {
 			found, err := v.find()
 			if err != nil {
@@ -61,35 +60,27 @@ func whoami(s cli.Streams) *cobra.Command {
 			if found.APIKey == "" && found.AccessToken == "" {
 				return cli.SignedOut(fmt.Errorf("not signed in to %s: run writ login", found.URL))
 			}
-			return v.showIdentity(s, newIdentity(found))
+			return show(&v, s, newIdentity(found), printIdentity)
 		},
 	}
 	v.addFlags(cmd)
 	return cmd
 }
 
-func (v *server) showIdentity(s cli.Streams, who identity) error {
-	if v.asJSON {
-		return v.print(s, who)
-	}
+func printIdentity(s cli.Streams, i identity) error {
 	t := &sheet{}
-	t.row("server", who.URL)
-	t.row("account", who.Email)
-	t.row("in", who.place())
-	if who.Key != "" {
-		t.row("key", who.Key+"… from "+who.KeyFrom)
+	t.row("server", i.URL)
+	t.row("account", i.Email)
+	if i.OrgName != "" {
+		t.row("in", fmt.Sprintf("%s (%s)", i.OrgName, i.OrgID))
+	} else {
+		t.row("in", i.OrgID)
 	}
-	if who.Person {
-		t.row("session", "from "+who.PersonFrom)
+	if i.Key != "" {
+		t.row("key", i.Key+"… from "+i.KeyFrom)
 	}
-	_, err := io.WriteString(s.Out, t.String())
-	return err
-}
-
-// place is the organization, as a person reads it.
-func (who identity) place() string {
-	if who.OrgName == "" {
-		return who.OrgID
+	if i.Person {
+		t.row("session", "from "+i.PersonFrom)
 	}
-	return fmt.Sprintf("%s (%s)", who.OrgName, who.OrgID)
+	return t.print(s)
 }

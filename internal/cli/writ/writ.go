@@ -2,9 +2,8 @@
 // Writ server. It links no database and no policy engine, because it will be
 // started for every tool call of an agent.
 //
-// A person signs in once (login) and is known from then on (whoami, status); the
-// other commands take who they act for, and on which server, from package
-// credentials. Every command prints JSON with --json.
+// A person signs in once (login); the other commands find the server and credentials
+// in package credentials. Every command prints JSON with --json.
 package writ
 
 import (
@@ -19,10 +18,11 @@ import (
 func Run(ctx context.Context, args []string, s cli.Streams) error {
 	root := &cobra.Command{
 		Use: "writ", Short: "Work with a Writ server",
-		Long: "Work with a Writ server. Sign in with writ login; what WRIT_URL, WRIT_API_KEY and WRIT_ACCESS_TOKEN say comes first.\n\n" +
-			"Exit codes: 0 done, 1 not done, 2 the command line is wrong, 3 not signed in.",
+		Long: `Work with a Writ server. Sign in with writ login; WRIT_URL, WRIT_API_KEY and WRIT_ACCESS_TOKEN come first.
+
+Exit codes: 0 done, 1 not done, 2 the command line is wrong, 3 not signed in.`,
 	}
 	root.AddCommand(login(s), logout(s), whoami(s), orgs(s), switchOrg(s), keys(s), status(s))
-	root.AddCommand(policy(s), auditCommand(s), approvals(s), traces(s))
+	root.AddCommand(plan(s), check(s), policy(s), auditCommand(s), approvals(s), traces(s))
 	return cli.Execute(ctx, root, args, s)
 }

@@ -35,9 +35,9 @@ func run(t *testing.T, answers map[string]string, args ...string) (out string, e
 	return strings.ReplaceAll(stdout.String(), server.URL, "URL"), err
 }
 
-// A script that waits for the server looks at the exit code.
+// A script that waits for the server reads the exit code.
 func TestStatusNotReady(t *testing.T) {
-	t.Setenv("WRIT_API_KEY", "any") // a server that is not ready cannot tell of it
+	t.Setenv("WRIT_API_KEY", "any") // a server that is not ready cannot check it
 	answers := map[string]string{"/health": `{"version":"1.2"}`, "/ready": `503 {"message":"the database is away"}`}
 	out, err := run(t, answers, "status")
 	if want := "server   URL\nversion  1.2\nstate    not ready: the database is away (503)\n"; out != want {

@@ -13,6 +13,7 @@ import (
 	"writ/internal/app"
 	"writ/internal/audit"
 	"writ/internal/auth"
+	"writ/internal/cli"
 	"writ/internal/database"
 	"writ/internal/organization"
 	"writ/internal/principal"
@@ -21,44 +22,43 @@ import (
 
 func (c *command) user() *cobra.Command {
 	user := &cobra.Command{Use: "user", Short: "Manage accounts"}
-	var email, name string
+	var n auth.NewUser
 	var fromStdin bool
 	create := &cobra.Command{
 		Use: "create --email ADDRESS", Short: "Create a verified account", Args: cobra.NoArgs,
 		Long: "Create a verified account. Without --password-stdin a random password is made and printed once.",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			password, generated, err := c.newPassword(fromStdin)
-			if err != nil {
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if n.Password, err = c.newPassword(fromStdin); err != nil {
 				return err
 			}
-			return c.withAreas(cmd.Context(), func(ctx context.Context, areas *app.Areas) error {
-				return c.createUser(ctx, areas, auth.NewUser{Email: email, Name: name, Password: password}, generated)
-			})
+			return c.onData(func(ctx context.Context, areas *app.Areas, _ []string) (any, error) {
+				return createUser(ctx, areas, n, !fromStdin)
+			})(cmd, args)
 		},
 	}
-	create.Flags().StringVar(&email, "email", "", "e-mail address to sign in with")
-	create.Flags().StringVar(&name, "name", "", "name to show")
+	create.Flags().StringVar(&n.Email, "email", "", "e-mail address to sign in with")
+	create.Flags().StringVar(&n.Name, "name", "", "name to show")
 	create.Flags().BoolVar(&fromStdin, "password-stdin", false, "read the password from standard input")
-	_ = create.MarkFlagRequired("email") // fails only for a flag that is not there
+	cli.RequireFlags(create, "email")
 	user.AddCommand(create)
 	return user
 }
 
-func (c *command) newPassword(fromStdin bool) (password secret.Text, generated bool, err error) {
+func (c *command) newPassword(fromStdin bool) (secret.Text, error) {
 	if !fromStdin {
-		return secret.Password(20), true, nil
+		return secret.Password(20), nil
 	}
 	line, err := bufio.NewReader(io.LimitReader(c.streams.In, 4096)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
-		return secret.Text{}, false, fmt.Errorf("read the password: %w", err)
+		return secret.Text{}, fmt.Errorf("read the password: %w", err)
 	}
-	return secret.NewText(strings.TrimRight(line, "\r\n")), false, nil
+	return secret.NewText(strings.TrimRight(line, "\r\n")), nil
 }
 
-func (c *command) createUser(ctx context.Context, areas *app.Areas, n auth.NewUser, showPassword bool) error {
+func createUser(ctx context.Context, areas *app.Areas, n auth.NewUser, showPassword bool) (any, error) {
 	user, hash, err := areas.Auth.Prepare(ctx, n)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	err = areas.Database.Write(ctx, database.Change{Logs: []string{audit.System}, Do: func(
 		ctx context.Context, tx *database.Tx,
@@ -68,13 +68,13 @@ func (c *command) createUser(ctx context.Context, areas *app.Areas, n auth.NewUs
 		return areas.Auth.AddUser(ctx, tx, principal.Operator(), &user, hash)
 	}})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	result := map[string]string{"id": user.ID, "email": user.Email}
 	if showPassword {
 		result["password"] = n.Password.Reveal()
 	}
-	return c.print(result)
+	return result, nil
 }
 
 func (c *command) org() *cobra.Command {
@@ -83,16 +83,13 @@ func (c *command) org() *cobra.Command {
 	create := &cobra.Command{
 		Use: "create --name NAME --owner ADDRESS", Short: "Create an organization owned by an account",
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withAreas(cmd.Context(), func(ctx context.Context, areas *app.Areas) error {
-				return c.createOrganization(ctx, areas, name, owner)
-			})
-		},
+		RunE: c.onData(func(ctx context.Context, areas *app.Areas, _ []string) (any, error) {
+			return createOrganization(ctx, areas, name, owner)
+		}),
 	}
 	create.Flags().StringVar(&name, "name", "", "the organization's name")
 	create.Flags().StringVar(&owner, "owner", "", "e-mail address of its first owner")
-	_ = create.MarkFlagRequired("name") // fails only for a flag that is not there
-	_ = create.MarkFlagRequired("owner")
+	cli.RequireFlags(create, "name", "owner")
 	org.AddCommand(create, c.addMember())
 	return org
 }
@@ -102,34 +99,31 @@ func (c *command) addMember() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add-member --organization ID --email ADDRESS --role ROLE",
 		Short: "Make an account a member of an organization", Args: cobra.NoArgs,
-		Long: "Make an account a member of an organization, without an invitation by mail. The account must be there: see writd user create.",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withAreas(cmd.Context(), func(ctx context.Context, areas *app.Areas) error {
-				userID, err := areas.Auth.FindID(ctx, address)
-				if err != nil {
-					return err
-				}
-				if err := areas.Organizations.AddMember(ctx, principal.Operator(), orgID, userID,
-					principal.Role(role)); err != nil {
-					return err
-				}
-				return c.print(map[string]string{"organization": orgID, "member": userID, "role": role})
-			})
-		},
+		Long: `Make an account a member of an organization, without an invitation by mail. The account must exist: see writd user
+create.`,
+		RunE: c.onData(func(ctx context.Context, areas *app.Areas, _ []string) (any, error) {
+			userID, err := areas.Auth.FindID(ctx, address)
+			if err != nil {
+				return nil, err
+			}
+			err = areas.Organizations.AddMember(ctx, principal.Operator(), orgID, userID, principal.Role(role))
+			if err != nil {
+				return nil, err
+			}
+			return map[string]string{"organization": orgID, "member": userID, "role": role}, nil
+		}),
 	}
 	cmd.Flags().StringVar(&orgID, "organization", "", "id of the organization")
 	cmd.Flags().StringVar(&address, "email", "", "e-mail address of the account")
 	cmd.Flags().StringVar(&role, "role", "", "owner, admin, approver, member or viewer")
-	for _, name := range []string{"organization", "email", "role"} {
-		_ = cmd.MarkFlagRequired(name) // fails only for a flag that is not there
-	}
+	cli.RequireFlags(cmd, "organization", "email", "role")
 	return cmd
 }
 
-func (c *command) createOrganization(ctx context.Context, areas *app.Areas, name, owner string) error {
+func createOrganization(ctx context.Context, areas *app.Areas, name, owner string) (any, error) {
 	ownerID, err := areas.Auth.FindID(ctx, owner)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var created organization.Organization
 	id := database.NewID()
@@ -140,7 +134,7 @@ func (c *command) createOrganization(ctx context.Context, areas *app.Areas, name
 		return err
 	}})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return c.print(map[string]string{"id": created.ID, "name": created.Name, "owner": ownerID})
+	return map[string]string{"id": created.ID, "name": created.Name, "owner": ownerID}, nil
 }

@@ -14,13 +14,14 @@ import (
 	"writ/internal/policy/policytest"
 )
 
-// policy are the commands that work on policies in files. They need no server and
-// no data folder, so that a policy's repository can run them in its CI.
+// policy holds the commands about policies in files. They need no server and no data
+// folder, so that a repository of policies can run them in its CI.
 func (c *command) policy() *cobra.Command {
 	policy := &cobra.Command{
 		Use: "policy", Short: "Check, test, explain and compare policies in files",
-		Long: "Check, test, explain and compare policies in files. None of these commands needs a server.\n" +
-			"They end with 0 when all is well, 1 when there are problems or failed tests, and 2 when the command line is wrong.",
+		Long: `Check, test, explain and compare policies in files. None of these commands needs a server.
+
+Exit codes: 0 all is well, 1 there are problems or failed tests, 2 the command line is wrong.`,
 	}
 	policy.AddCommand(c.policyLint(), c.policyTest(), c.policyExplain(), c.policyDiff())
 	return policy
@@ -75,8 +76,8 @@ func (c *command) policyLint() *cobra.Command {
 	var asJSON bool
 	lint := &cobra.Command{
 		Use: "lint FILE...", Short: "Check policies: their form, their conditions, and what is likely a mistake",
-		Long: "Check policies: their form, their conditions, and what is likely a mistake: rules that never decide, allows that a\n" +
-			"deny takes back, stars over everything, limits that contradict each other. Warnings and findings change no exit code.",
+		Long: `Check policies: their form, their conditions, and likely mistakes: rules that never decide, allows that a deny
+overrules, stars over everything, limits that contradict each other. Warnings and findings change no exit code.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			files, bad := make([]linted, len(args)), 0
@@ -95,7 +96,7 @@ func (c *command) policyLint() *cobra.Command {
 			return nil
 		},
 	}
-	jsonFlag(lint, &asJSON)
+	cli.JSONFlag(lint, &asJSON)
 	return lint
 }
 
@@ -128,17 +129,17 @@ func lintText(files []linted) string {
 			fmt.Fprintf(&b, "%s; %s (finding %s)\n", cli.Line(f.In(l.File)), cli.Line(f.Fix), f.Kind)
 		}
 		if l.report.Incomplete {
-			fmt.Fprintf(&b, "%s: has too many rules or findings to tell all (finding)\n", cli.Line(l.File))
+			fmt.Fprintf(&b, "%s: has too many rules or findings to list all (finding)\n", cli.Line(l.File))
 		}
 		if l.OK {
-			fmt.Fprintf(&b, "%s: ok, %s\n", cli.Line(l.File), count(l.Rules, "rule"))
+			fmt.Fprintf(&b, "%s: ok, %s\n", cli.Line(l.File), cli.Count(l.Rules, "rule"))
 		}
 	}
 	return b.String()
 }
 
-// loadPolicy reads and compiles a policy; its error is a *document.Invalid where
-// the policy itself is at fault.
+// loadPolicy reads and compiles a policy; its error is a *document.Invalid if the
+// policy itself is wrong.
 func loadPolicy(file string) (*engine.Policy, error) {
 	doc, err := loadDocument(file)
 	if err != nil {
@@ -167,23 +168,11 @@ func inFile(file string, err error) error {
 	return err
 }
 
-// show prints a result: JSON, or the same in words.
+// show prints a result, as JSON or in words.
 func (c *command) show(asJSON bool, result any, words string) error {
 	if asJSON {
 		return c.print(result)
 	}
 	_, err := fmt.Fprint(c.streams.Out, words)
 	return err
-}
-
-func jsonFlag(cmd *cobra.Command, asJSON *bool) {
-	cmd.Flags().BoolVar(asJSON, "json", false, "print JSON")
-}
-
-// count is a number of things, as "1 rule" and "2 rules".
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -40,7 +40,7 @@ type considered struct {
 	Error   string `json:"error,omitempty"`
 }
 
-// step is what a part of a condition came to.
+// step is the value of a part of a condition.
 type step struct {
 	Expression string `json:"expression"`
 	Value      string `json:"value,omitempty"`
@@ -52,9 +52,9 @@ func (c *command) policyExplain() *cobra.Command {
 	var policies []string
 	var callFile string
 	explain := &cobra.Command{
-		Use: "explain --policy FILE --call FILE|-", Short: "Tell what policies say about one call, and why",
-		Long: "Tell what policies say about one call, and why: which rule, which part of its condition, which value.\n" +
-			"The call is written as in tests of policies, in YAML or JSON; - reads it from the standard input.",
+		Use: "explain --policy FILE --call FILE|-", Short: "Explain what policies decide about one call, and why",
+		Long: `Explain what policies decide about one call, and why: which rule, which part of its condition, which value. The call is
+written as in tests of policies, in YAML or JSON; - reads it from the standard input.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			set, err := loadSet(policies)
@@ -71,9 +71,8 @@ func (c *command) policyExplain() *cobra.Command {
 	}
 	explain.Flags().StringArrayVar(&policies, "policy", nil, "a policy; may be given several times")
 	explain.Flags().StringVar(&callFile, "call", "", "the call")
-	cobra.CheckErr(explain.MarkFlagRequired("policy"))
-	cobra.CheckErr(explain.MarkFlagRequired("call"))
-	jsonFlag(explain, &asJSON)
+	cli.RequireFlags(explain, "policy", "call")
+	cli.JSONFlag(explain, &asJSON)
 	return explain
 }
 
@@ -89,7 +88,7 @@ func loadSet(files []string) (*engine.Set, error) {
 	return policytest.NewSet(policies...), nil
 }
 
-// readCall reads a call; one that does not say when is made now.
+// readCall reads a call; without a time it happens now.
 func (c *command) readCall(file string) (*toolcall.Call, error) {
 	var text []byte
 	var err error
@@ -166,9 +165,9 @@ func explainText(e explained) string {
 	return b.String()
 }
 
-// outcomes are what became of a rule, in words.
+// outcomes are the outcomes of a rule in words.
 var outcomes = map[engine.Outcome]string{
-	engine.NotBound:    "its policy does not count for this caller",
+	engine.NotBound:    "its policy is not for this caller",
 	engine.Always:      "it has no condition",
 	engine.True:        "its condition is true",
 	engine.False:       "its condition is false",
@@ -189,13 +188,13 @@ func matchWord(r considered) string {
 	return word
 }
 
-// oneLine is an expression that was wrapped, in one line again.
+// oneLine joins an expression that was wrapped.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 func (c *command) policyDiff() *cobra.Command {
 	var asJSON bool
 	diff := &cobra.Command{
-		Use: "diff OLD NEW", Short: "Tell how one policy became another, rule by rule", Args: cobra.ExactArgs(2),
+		Use: "diff OLD NEW", Short: "Compare two policies, rule by rule", Args: cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			docs := make([]*document.Document, len(args))
 			for i, file := range args {
@@ -209,7 +208,7 @@ func (c *command) policyDiff() *cobra.Command {
 			return c.show(asJSON, map[string]any{"changes": changes}, diffText(changes))
 		},
 	}
-	jsonFlag(diff, &asJSON)
+	cli.JSONFlag(diff, &asJSON)
 	return diff
 }
 
@@ -217,23 +216,15 @@ func diffText(changes []document.Change) string {
 	if len(changes) == 0 {
 		return "no differences\n"
 	}
-	var b strings.Builder
-	for _, change := range changes {
-		what := change.Field
-		if change.Rule != "" {
-			what = strings.TrimSpace("rule " + change.Rule + " " + change.Field)
-		}
-		fmt.Fprintf(&b, "%s: %s\n", cli.Line(what), change.Kind)
-		writeLines(&b, "- ", change.Old)
-		writeLines(&b, "+ ", change.New)
-	}
-	return b.String()
-}
-
-func writeLines(b *strings.Builder, mark, text string) {
-	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
-		if text != "" {
-			b.WriteString("  " + mark + cli.Line(line) + "\n")
+	shown := make([]cli.Change, len(changes))
+	for i, c := range changes {
+		shown[i] = cli.Change{
+			Kind:  string(c.Kind),
+			Rule:  c.Rule,
+			Field: c.Field,
+			Old:   c.Old,
+			New:   c.New,
 		}
 	}
+	return cli.ChangeLines(shown)
 }

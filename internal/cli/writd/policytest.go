@@ -15,8 +15,7 @@ import (
 	"writ/internal/policy/policytest"
 )
 
-// tested is what --json prints of one test, or of a file that has no tests to run
-// because something is wrong with it.
+// tested is what --json prints about one test, or about a file that cannot be used.
 type tested struct {
 	File     string    `json:"file"`
 	Line     int       `json:"line,omitempty"`
@@ -34,8 +33,8 @@ func (c *command) policyTest() *cobra.Command {
 	var asJSON bool
 	test := &cobra.Command{
 		Use: "test FILE|DIR...", Short: "Run tests of policies: calls and the decisions wanted for them",
-		Long: "Run tests of policies: calls and the decisions wanted for them. In a folder, every file *.yaml and *.yml that\n" +
-			"has tests is run, and every *.test.json.",
+		Long: `Run tests of policies: calls and the decisions wanted for them. In a folder, every file *.yaml and *.yml that has tests
+is run, and every *.test.json.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			files, err := testFiles(args)
@@ -49,7 +48,7 @@ func (c *command) policyTest() *cobra.Command {
 			return c.showTests(asJSON, results)
 		},
 	}
-	jsonFlag(test, &asJSON)
+	cli.JSONFlag(test, &asJSON)
 	return test
 }
 
@@ -66,13 +65,13 @@ func (c *command) showTests(asJSON bool, results []tested) error {
 		return err
 	}
 	if failed > 0 {
-		return fmt.Errorf("%d of %s failed", failed, count(len(results), "test"))
+		return fmt.Errorf("%d of %s failed", failed, cli.Count(len(results), "test"))
 	}
 	return nil
 }
 
-// testFiles are the files that the arguments name, and those with tests in the
-// folders that they name.
+// testFiles lists the files that the arguments name, and those with tests in folders
+// that they name.
 func testFiles(args []string) ([]string, error) {
 	var files []string
 	for _, arg := range args {
@@ -107,7 +106,7 @@ func testFiles(args []string) ([]string, error) {
 
 var testsMember = regexp.MustCompile(`(?m)^["']?tests["']? *:`)
 
-// hasTests reports whether a file is one of tests. One that was named always is.
+// hasTests reports whether a file has tests. One that was named always has.
 func hasTests(path string, named bool) (bool, error) {
 	if named {
 		return true, nil
@@ -144,7 +143,7 @@ func runTests(file string) []tested {
 	return shown
 }
 
-// testText tells of what failed; what passed is only counted.
+// testText lists what failed; what passed is only counted.
 func testText(results []tested) string {
 	var b strings.Builder
 	for _, r := range results {

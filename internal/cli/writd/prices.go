@@ -1,6 +1,7 @@
 package writd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -15,18 +16,18 @@ import (
 	"writ/internal/telemetry"
 )
 
-// prices holds what an operator asks about the prices of models. It needs no data.
+// prices holds the commands about the prices of models. They need no data.
 func (c *command) prices() *cobra.Command {
 	prices := &cobra.Command{
 		Use: "prices", Short: "See and check what the tokens of models cost",
-		Long: "See and check what the tokens of models cost: by the file that WRIT_PRICES_FILE names, or the built-in prices. They\n" +
-			"count for telemetry that comes from now on; what is stored keeps its cost.",
+		Long: `See and check what the tokens of models cost, by the file that WRIT_PRICES_FILE names or by the built-in prices. They
+apply to telemetry that comes from now on; what is stored keeps its cost.`,
 	}
 	prices.AddCommand(c.pricesList(), c.pricesCheck(), c.pricesCost())
 	return prices
 }
 
-// setPrices are those the server would use.
+// setPrices reads the prices that the server would use.
 func (c *command) setPrices() (*telemetry.Prices, error) {
 	settings, err := config.Load(c.environ, os.ReadFile)
 	if err != nil {
@@ -51,36 +52,32 @@ func (c *command) pricesList() *cobra.Command {
 			if asJSON {
 				return c.print(map[string]any{"date": prices.Date, "models": prices.Models()})
 			}
-			fmt.Fprintf(c.streams.Err, "writd: prices of %s\n", dated(prices))
+			fmt.Fprintf(c.streams.Err, "writd: prices of %s\n", cmp.Or(prices.Date, "an unknown date"))
 			return c.printPrices(prices)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cli.JSONFlag(cmd, &asJSON)
 	return cmd
-}
-
-func dated(prices *telemetry.Prices) string {
-	if prices.Date == "" {
-		return "an unknown date"
-	}
-	return prices.Date
 }
 
 func (c *command) printPrices(prices *telemetry.Prices) error {
 	table := tabwriter.NewWriter(c.streams.Out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	row := func(vendor, model string, above any, dollars ...float64) {
+		fmt.Fprintf(table, "%s\t%s\t%v\t", cli.Line(vendor), cli.Line(model), above)
+		for _, d := range dollars {
+			fmt.Fprint(table, strconv.FormatFloat(d, 'f', -1, 64), "\t")
+		}
+		fmt.Fprintln(table)
+	}
 	fmt.Fprintln(table, "VENDOR\tMODEL\tABOVE\tINPUT\tOUTPUT\tCACHE READ\tCACHE WRITE\t")
 	for _, m := range prices.Models() {
-		fmt.Fprintf(table, "%s\t%s\t-\t%s\t%s\t%s\t%s\t\n", cli.Line(m.Vendor), cli.Line(m.Prefix), price(m.Input),
-			price(m.Output), price(m.CacheRead), price(m.CacheWrite))
-		if m.Above != nil {
-			fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t\n", cli.Line(m.Vendor), cli.Line(m.Prefix), m.Above.Tokens,
-				price(m.Above.Input), price(m.Above.Output), price(m.Above.CacheRead), price(m.Above.CacheWrite))
+		row(m.Vendor, m.Prefix, "-", m.Input, m.Output, m.CacheRead, m.CacheWrite)
+		if a := m.Above; a != nil {
+			row(m.Vendor, m.Prefix, a.Tokens, a.Input, a.Output, a.CacheRead, a.CacheWrite)
 		}
 	}
 	return table.Flush()
 }
-
-func price(dollars float64) string { return strconv.FormatFloat(dollars, 'f', -1, 64) }
 
 func (c *command) pricesCheck() *cobra.Command {
 	return &cobra.Command{
@@ -91,7 +88,7 @@ func (c *command) pricesCheck() *cobra.Command {
 				return err
 			}
 			if prices.Date == "" {
-				return errors.New("price file: date is missing: nobody could tell how old the prices are")
+				return errors.New("price file: date is missing: nobody could say how old the prices are")
 			}
 			_, err = fmt.Fprintf(c.streams.Out, "%s: %d models, prices of %s\n", cli.Line(args[0]),
 				len(prices.Models()), prices.Date)
@@ -100,7 +97,7 @@ func (c *command) pricesCheck() *cobra.Command {
 	}
 }
 
-// charged is how the cost of a request is told.
+// charged is the cost of a request, and why.
 type charged struct {
 	Model              string  `json:"model"`
 	PricedAs           string  `json:"pricedAs"` // the prefix that was found
@@ -115,8 +112,8 @@ type charged struct {
 func (c *command) pricesCost() *cobra.Command {
 	var used telemetry.Usage
 	cmd := &cobra.Command{
-		Use: "cost MODEL", Short: "Tell what one request to a model costs, and why", Args: cobra.ExactArgs(1),
-		Long: "Tell what one request to a model costs, and why. Give the tokens as the model's vendor counts them.",
+		Use: "cost MODEL", Short: "Print what one request to a model costs, and why", Args: cobra.ExactArgs(1),
+		Long: "Print what one request to a model costs, and why. Give the tokens as the model's vendor counts them.",
 		RunE: func(_ *cobra.Command, args []string) error {
 			prices, err := c.setPrices()
 			if err != nil {

@@ -20,8 +20,8 @@ func (c *command) serve() *cobra.Command {
 	}
 }
 
-// gcPercent trades a few megabytes for a quarter of the processor: the live heap
-// is small, so at Go's own 100 it is collected too often. GOGC overrides it.
+// gcPercent trades a few megabytes for a quarter of the CPU time: the live heap is
+// small, so Go's default of 100 collects it too often. GOGC overrides it.
 const gcPercent = 200
 
 func (c *command) runServer(ctx context.Context) error {
@@ -37,18 +37,19 @@ func (c *command) runServer(ctx context.Context) error {
 		return err
 	}
 	c.announce(o, server)
-	// What only the start needed, a password's hash above all, goes back to the
-	// system, while the first requests are served.
+	// Memory that only the start needed, above all for a password's hash, goes back to
+	// the system while the first requests are served.
 	go debug.FreeOSMemory()
 	return server.Wait(ctx)
 }
 
-// announce says where the server is and, the first time, how to get in.
+// announce says where the server is and how to sign in; the first time, as whom.
 func (c *command) announce(o app.Options, s *app.Server) {
 	fmt.Fprintf(c.streams.Out, "Writ %s is ready at %s\n", cli.Version, s.URL)
 	if !o.Config.IsProduction() {
 		fmt.Fprintf(c.streams.Out, "API documentation: %s/api-docs\n", s.URL)
 	}
+	fmt.Fprintf(c.streams.Out, "Sign in from a terminal: writ login --url %s\n", s.URL)
 	if s.FirstRun == nil {
 		return
 	}
@@ -62,17 +63,14 @@ They are shown this once, and kept in %s (yours to read only):
   organization  %s
   API key       %s
 
-Sign in:
+Nothing is allowed until a policy is active. Sign in, then activate one of yours:
 
-  curl -s %s/auth/login -H 'Content-Type: application/json' \
-    -d '{"email":"%s","password":"%s"}'
+  writ policy push FILE --activate
 
-Nothing is allowed until a policy is active. There is a draft to begin with, named
-starter. Read it, then activate it with the access token that signing in gave:
+or, over the API, the draft to begin with that is stored as starter:
 
-  curl -s %s/policies/yaml/export/%s -H "Authorization: Bearer $TOKEN"
-  curl -s -X POST %s/policies/%s/activate -H "Authorization: Bearer $TOKEN"
+  GET  %s/policies/yaml/export/%s
+  POST %s/policies/%s/activate
 
-`, app.FirstRunPath(o.Config), f.Email, f.Password, f.OrganizationID, f.APIKey, f.URL, f.Email, f.Password,
-		f.URL, f.PolicyID, f.URL, f.PolicyID)
+`, app.FirstRunPath(o.Config), f.Email, f.Password, f.OrganizationID, f.APIKey, f.URL, f.PolicyID, f.URL, f.PolicyID)
 }

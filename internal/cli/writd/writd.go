@@ -5,11 +5,10 @@ package writd
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"log/slog"
 	"os"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -33,7 +32,7 @@ func Run(ctx context.Context, args []string, s cli.Streams) error {
 	return cli.Execute(ctx, root, args, s)
 }
 
-// options reads the configuration, complaining about all of it at once.
+// options reads the configuration; its error names everything that is wrong.
 func (c *command) options() (app.Options, error) {
 	settings, err := config.Load(c.environ, os.ReadFile)
 	if err != nil {
@@ -50,40 +49,44 @@ func (c *command) logger(settings config.Config) *slog.Logger {
 	return slog.New(slog.NewTextHandler(c.streams.Err, options))
 }
 
-// withAreas runs an operator's command on the data, beside a running server or
-// without one.
-func (c *command) withAreas(ctx context.Context, do func(ctx context.Context, areas *app.Areas) error) (err error) {
-	o, err := c.options()
-	if err != nil {
-		return err
-	}
-	areas, err := app.Open(ctx, o, o.Config.PublicURL)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closeErr := areas.Close(); err == nil {
-			err = closeErr
+// onData is the RunE of a command that works on the data, beside a running server or
+// without one, and prints a result: JSON, one object; nothing where it is nil.
+func (c *command) onData(
+	do func(ctx context.Context, areas *app.Areas, args []string) (result any, err error),
+) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) (err error) {
+		o, err := c.options()
+		if err != nil {
+			return err
 		}
-	}()
-	return do(ctx, areas)
+		areas, err := app.Open(cmd.Context(), o, o.Config.PublicURL)
+		if err != nil {
+			return err
+		}
+		defer func() {
+			if closeErr := areas.Close(); err == nil {
+				err = closeErr
+			}
+		}()
+		result, err := do(cmd.Context(), areas, args)
+		if result == nil {
+			return err
+		}
+		return errors.Join(c.print(result), err)
+	}
 }
 
-// print writes a result: JSON, one object.
-func (c *command) print(result any) error {
-	return cli.WriteIndentedJSON(c.streams.Out, result)
-}
+func (c *command) print(result any) error { return cli.WriteIndentedJSON(c.streams.Out, result) }
 
 func (c *command) config() *cobra.Command {
 	return &cobra.Command{
 		Use: "config", Short: "Check the configuration and list every setting", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			table := tabwriter.NewWriter(c.streams.Out, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(table, "VARIABLE\tSET\tDEFAULT\tMEANING")
+			var rows [][]any
 			for _, v := range config.Variables() {
-				fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", v.Name, c.isSet(v), v.Default, v.Doc)
+				rows = append(rows, []any{v.Name, c.isSet(v), v.Default, v.Doc})
 			}
-			if err := table.Flush(); err != nil {
+			if err := cli.WriteTable(c.streams.Out, "VARIABLE\tSET\tDEFAULT\tMEANING", rows); err != nil {
 				return err
 			}
 			_, err := c.options()
@@ -92,7 +95,7 @@ func (c *command) config() *cobra.Command {
 	}
 }
 
-// isSet tells whether a setting was made, never to what.
+// isSet says whether a setting is set, never to what.
 func (c *command) isSet(v config.Variable) string {
 	for _, entry := range c.environ {
 		name, value, _ := strings.Cut(entry, "=")

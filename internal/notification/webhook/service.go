@@ -219,7 +219,8 @@ func (s *Service) Delete(ctx context.Context, p principal.Principal, id string) 
 
 // changeOne changes a webhook of the caller's organization, and records it.
 func (s *Service) changeOne(
-	ctx context.Context, p principal.Principal, id, action string, do func(ctx context.Context, tx *database.Tx, w *Webhook) error,
+	ctx context.Context, p principal.Principal, id, action string,
+	do func(ctx context.Context, tx *database.Tx, w *Webhook) error,
 ) (Webhook, error) {
 	var after Webhook
 	err := s.change(ctx, p, func(ctx context.Context, tx *database.Tx) error {

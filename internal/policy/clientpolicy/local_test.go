@@ -12,7 +12,9 @@ import (
 // of its plan: the steps of its evaluation, in order, as its documentation of
 // the wire tells them. It looks at no argument but amounts, of which we give it
 // none.
-func localVerdict(v clientpolicy.Validation, snapshot []clientpolicy.SnapshotEntry, server, tool string) verdict.Verdict {
+func localVerdict(
+	v clientpolicy.Validation, snapshot []clientpolicy.SnapshotEntry, server, tool string,
+) verdict.Verdict {
 	restricted := verdict.Deny
 	if v.DefaultEnforcementAction == "hold" {
 		restricted = verdict.Hold

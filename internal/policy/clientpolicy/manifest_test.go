@@ -15,7 +15,8 @@ import (
 
 func TestManifestDecides(t *testing.T) {
 	t.Parallel()
-	doc, err := clientpolicy.Manifest{Allow: []string{"bank.read_*", "files.*"}, Deny: []string{"files.delete"}}.Document("m")
+	manifest := clientpolicy.Manifest{Allow: []string{"bank.read_*", "files.*"}, Deny: []string{"files.delete"}}
+	doc, err := manifest.Document("m")
 	if err != nil {
 		t.Fatal(err)
 	}

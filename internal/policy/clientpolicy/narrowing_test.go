@@ -29,7 +29,8 @@ func TestNarrowingTakesAwayAndGrantsNothing(t *testing.T) {
 			[]string{"bank.pay", "bank.readx", "bank.rea", "xfiles.write", "files2.write"},
 		},
 		{
-			"a list with an exception", clientpolicy.Manifest{Allow: []string{"files.*"}, Deny: []string{"files.write"}},
+			"a list with an exception",
+			clientpolicy.Manifest{Allow: []string{"files.*"}, Deny: []string{"files.write"}},
 			[]string{"files.read"}, []string{"files.write", "bank.read"},
 		},
 		{
@@ -86,14 +87,24 @@ func TestWithin(t *testing.T) {
 		{"the same", old, true},
 		{"fewer tools", clientpolicy.Manifest{Allow: []string{"files.*"}, Deny: []string{"files.write"}}, true},
 		{"nothing", clientpolicy.Manifest{Deny: []string{"files.write"}}, true},
-		{"a tool under a star", clientpolicy.Manifest{Allow: []string{"files.read"}, Deny: []string{"files.write"}}, true},
-		{"a star under a star", clientpolicy.Manifest{Allow: []string{"files.r*"}, Deny: []string{"files.write"}}, true},
 		{
-			"more is denied", clientpolicy.Manifest{Allow: []string{"bank.read"}, Deny: []string{"files.write", "bank.read"}},
+			"a tool under a star",
+			clientpolicy.Manifest{Allow: []string{"files.read"}, Deny: []string{"files.write"}}, true,
+		},
+		{
+			"a star under a star",
+			clientpolicy.Manifest{Allow: []string{"files.r*"}, Deny: []string{"files.write"}}, true,
+		},
+		{
+			"more is denied",
+			clientpolicy.Manifest{Allow: []string{"bank.read"}, Deny: []string{"files.write", "bank.read"}},
 			true,
 		},
 		{"another tool", clientpolicy.Manifest{Allow: []string{"bank.pay"}, Deny: []string{"files.write"}}, false},
-		{"a star where a name was", clientpolicy.Manifest{Allow: []string{"bank.*"}, Deny: []string{"files.write"}}, false},
+		{
+			"a star where a name was",
+			clientpolicy.Manifest{Allow: []string{"bank.*"}, Deny: []string{"files.write"}}, false,
+		},
 		{"a wider star", clientpolicy.Manifest{Allow: []string{"web.*"}, Deny: []string{"files.write"}}, false},
 		{
 			"a star that ends differently",

@@ -98,7 +98,8 @@ func TestANameDeniedOnOneServerIsDeniedOnAll(t *testing.T) {
 func TestHoldOnlyWhereNothingIsDenied(t *testing.T) {
 	t.Parallel()
 	s := set(t, &document.Document{Version: "v1", Name: "p", Default: verdict.Hold})
-	if got, _ := clientpolicy.ForPlan(s, toolcall.Call{}, []clientpolicy.Tool{{"s", "t"}}); got.DefaultEnforcementAction != "hold" {
+	got, _ := clientpolicy.ForPlan(s, toolcall.Call{}, []clientpolicy.Tool{{"s", "t"}})
+	if got.DefaultEnforcementAction != "hold" {
 		t.Errorf("action %s, want hold", got.DefaultEnforcementAction)
 	}
 }

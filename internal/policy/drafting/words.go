@@ -58,9 +58,8 @@ func fromTemplate(r Request) (Draft, error) {
 		return Draft{}, fmt.Errorf("draft a policy: there is no template %s", d.Template)
 	}
 	d.Text, d.Tests = renamed(t.Text, r.Name), t.Tests
-	tests, err := policytest.Read("tests.yaml", []byte(d.Tests), func(string) ([]byte, error) {
-		return []byte(d.Text), nil
-	})
+	readPolicy := func(string) ([]byte, error) { return []byte(d.Text), nil }
+	tests, err := policytest.Read("tests.yaml", []byte(d.Tests), readPolicy)
 	if err != nil {
 		return Draft{}, fmt.Errorf("draft a policy from the template %s: %w", d.Template, err)
 	}

@@ -30,7 +30,8 @@ func isLightCall(call ast.CallExpr) bool {
 	switch call.FunctionName() {
 	case operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot, operators.Conditional:
 		return true
-	case operators.Equals, operators.NotEquals, operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals:
+	case operators.Equals, operators.NotEquals, operators.Less, operators.LessEquals, operators.Greater,
+		operators.GreaterEquals:
 		return isLiteral(args[0]) || isLiteral(args[1])
 	case operators.In:
 		return isLiteral(args[1])

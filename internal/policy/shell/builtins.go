@@ -132,7 +132,8 @@ func setOption(s *scan, args []arg) {
 	for _, a := range args[1:] {
 		text := a.text()
 		switch {
-		case !a.exact, text == "dotglob", text == "extglob", text == "expand_aliases", text == "lastpipe", text == "keyword", text == "cdable_vars":
+		case !a.exact, text == "dotglob", text == "extglob", text == "expand_aliases", text == "lastpipe",
+			text == "keyword", text == "cdable_vars":
 			s.dynamic = true
 		case args[0].text() == "set" && strings.HasPrefix(text, "-") && strings.Contains(text, "k"):
 			s.dynamic = true

@@ -33,7 +33,8 @@ func git(s *scan, args []arg) {
 		if len(rest) > 2 && rest[1].text() == "foreach" {
 			s.inner(operands(rest[1:], ""))
 		}
-	case "filter-branch", "filter-repo", "difftool", "mergetool", "instaweb", "daemon", "shell", "send-email", "hook", "credential", "web--browse":
+	case "filter-branch", "filter-repo", "difftool", "mergetool", "instaweb", "daemon", "shell", "send-email",
+		"hook", "credential", "web--browse":
 		s.dynamic = true
 	case "grep":
 		s.gitPager(rest)
@@ -101,7 +102,8 @@ func (s *scan) gitSetting(setting arg) {
 func (s *scan) gitConfig(args []arg) {
 	for _, a := range args[1:] {
 		switch a.text() {
-		case "--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l", "--unset", "--unset-all", "get", "list", "unset", "--show-origin":
+		case "--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l", "--unset", "--unset-all",
+			"get", "list", "unset", "--show-origin":
 			return
 		case "-e", "--edit", "edit":
 			s.dynamic = true

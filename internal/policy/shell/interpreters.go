@@ -257,7 +257,8 @@ func (in interpreter) longCode(text string) bool {
 func (s *scan) module(named []arg) {
 	for _, name := range named {
 		switch name.text() {
-		case "code", "pdb", "timeit", "trace", "cProfile", "profile", "runpy", "pty", "idlelib", "IPython", "antigravity":
+		case "code", "pdb", "timeit", "trace", "cProfile", "profile", "runpy", "pty", "idlelib", "IPython",
+			"antigravity":
 			s.dynamic = true
 		}
 		if !name.plain() {

@@ -193,7 +193,8 @@ func makeRun(s *scan, args []arg) {
 func tmux(s *scan, args []arg) {
 	for _, a := range args[1:] {
 		switch a.text() {
-		case "new", "new-session", "neww", "new-window", "split-window", "splitw", "send-keys", "send", "run-shell", "run", "if-shell", "respawn-pane", "pipe-pane", "source-file", "source", "-c", "-f":
+		case "new", "new-session", "neww", "new-window", "split-window", "splitw", "send-keys", "send",
+			"run-shell", "run", "if-shell", "respawn-pane", "pipe-pane", "source-file", "source", "-c", "-f":
 			s.dynamic = true
 		}
 	}

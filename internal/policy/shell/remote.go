@@ -17,7 +17,8 @@ func (s *scan) sshOptions(args []arg) {
 		name, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(option.text())), "=")
 		name, _, _ = strings.Cut(name, " ")
 		switch name {
-		case "stricthostkeychecking", "userknownhostsfile", "connecttimeout", "batchmode", "serveraliveinterval", "loglevel", "port", "user", "identityfile", "identitiesonly", "forwardagent":
+		case "stricthostkeychecking", "userknownhostsfile", "connecttimeout", "batchmode",
+			"serveraliveinterval", "loglevel", "port", "user", "identityfile", "identitiesonly", "forwardagent":
 		default:
 			s.dynamic = true
 		}

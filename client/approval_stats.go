@@ -2,13 +2,11 @@ package client
 
 import (
 	"context"
-	"net/http"
-	"net/url"
 	"time"
 )
 
-// Answering is how requests for approval are answered. What is nil has nothing to
-// be computed from.
+// Answering is how approval requests are answered. A number is nil where there is
+// nothing to compute it from.
 type Answering struct {
 	Approved      int      `json:"approved"`
 	Rejected      int      `json:"rejected"`
@@ -32,20 +30,15 @@ type ApprovalFigures struct {
 	Answering
 	Cancelled int               `json:"cancelled"`
 	Expired   int               `json:"expired"`
-	Covered   int               `json:"covered"` // by a wider yes
+	Covered   int               `json:"covered"` // by a standing approval
 	Approvers []ApproverFigures `json:"approvers"`
 }
 
-// ApprovalFigures tells how an organization answers requests, over answers from
-// since on and before an end. Zero times are the last thirty days.
+// ApprovalFigures reads how an organization answered requests in a span of time; with
+// zero times in the last thirty days.
 func (c *Client) ApprovalFigures(
 	ctx context.Context, orgID string, since, before time.Time,
-) (f ApprovalFigures, err error) {
-	query := url.Values{"organizationId": {orgID}}
-	for name, at := range map[string]time.Time{"since": since, "before": before} {
-		if !at.IsZero() {
-			query.Set(name, at.Format(time.RFC3339Nano))
-		}
-	}
-	return f, c.Call(ctx, http.MethodGet, "/delegation/figures", query, nil, &f)
+) (ApprovalFigures, error) {
+	return get[ApprovalFigures](ctx, c, "/delegation/figures",
+		query("organizationId", orgID, "since", since, "before", before))
 }

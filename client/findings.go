@@ -2,21 +2,18 @@ package client
 
 import (
 	"context"
-	"net/http"
-	"net/url"
-	"strconv"
 	"time"
 )
 
-// PolicyFinding is something that a policy says in vain, or too much of.
+// PolicyFinding is a likely mistake in a policy.
 type PolicyFinding struct {
 	Kind string `json:"kind"`
 	PolicyProblem
 	Fix   string `json:"fix"`
-	Calls int64  `json:"calls"` // recorded ones that say so; 0: the text does
+	Calls int64  `json:"calls"` // recorded ones that show it; 0: the text alone does
 }
 
-// PolicyFindings are what was found about a version of a policy.
+// PolicyFindings are the findings about a version of a policy.
 type PolicyFindings struct {
 	PolicyVersion int             `json:"policyVersion"`
 	Findings      []PolicyFinding `json:"findings"`
@@ -24,17 +21,11 @@ type PolicyFindings struct {
 	Incomplete    bool            `json:"incomplete"`
 }
 
-// PolicyFindings tells what a policy says in vain. With version 0 it is the latest; with
-// days its conditions are tried on the calls that were recorded in them.
+// PolicyFindings reads the findings about a version of a policy (0: the latest). With
+// days, the conditions are also tried on the calls recorded in those days.
 func (c *Client) PolicyFindings(ctx context.Context, policyID string, version, days int) (PolicyFindings, error) {
-	query := url.Values{}
-	if version > 0 {
-		query.Set("version", strconv.Itoa(version))
-	}
-	if days > 0 {
-		query.Set("days", strconv.Itoa(days))
-	}
-	return call[PolicyFindings](ctx, c, http.MethodGet, policyPath(policyID, "/findings"), query, nil)
+	return get[PolicyFindings](ctx, c, policyPath(policyID, "/findings"),
+		query("version", version, "days", days))
 }
 
 // SuggestionRequest says what a policy is suggested from.
@@ -44,7 +35,7 @@ type SuggestionRequest struct {
 	Name    string `json:"name,omitempty"`
 }
 
-// Seen is how often calls were seen.
+// Seen counts recorded calls.
 type Seen struct {
 	Calls     int64     `json:"calls"`
 	First     time.Time `json:"first"`
@@ -54,7 +45,7 @@ type Seen struct {
 	MoreKeys  bool      `json:"moreKeys"` // there were others
 }
 
-// Evidence is what a rule was made of.
+// Evidence is the calls that a rule was made from.
 type Evidence struct {
 	Rule string `json:"rule"`
 	Seen
@@ -77,8 +68,8 @@ type Suggestion struct {
 	Incomplete bool       `json:"incomplete"`
 }
 
-// SuggestPolicy has the least policy stored that would have let the calls of an
-// agent run that were allowed.
+// SuggestPolicy stores the least policy, as a draft, that would have allowed the calls
+// of an agent that were allowed.
 func (c *Client) SuggestPolicy(ctx context.Context, orgID string, r SuggestionRequest) (Suggestion, error) {
-	return call[Suggestion](ctx, c, http.MethodPost, "/policies/suggest", inOrg(orgID), r)
+	return post[Suggestion](ctx, c, "/policies/suggest", inOrg(orgID), r)
 }

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"time"
 )
@@ -23,8 +22,7 @@ type PlanRequest struct {
 	IdempotencyKey string `json:"-"`
 }
 
-// PlanToken is what a plan's declaration gives. Send it with calls, whole or its
-// JWT alone.
+// PlanToken proves a declared plan. Send it, or its JWT alone, with every call.
 type PlanToken struct {
 	Success           bool              `json:"success"`
 	PlanID            string            `json:"plan_id"`
@@ -45,7 +43,7 @@ type ProofStep struct {
 	Hash     string `json:"sibling_hash"`
 }
 
-// PolicyValidation says which tools of a plan every call of would be allowed.
+// PolicyValidation says of which tools in a plan every call would be allowed.
 type PolicyValidation struct {
 	AllowedTools             []string `json:"allowed_tools"`
 	DeniedTools              []string `json:"denied_tools"`
@@ -53,7 +51,7 @@ type PolicyValidation struct {
 	DefaultEnforcementAction string   `json:"default_enforcement_action"`
 }
 
-// DeclarePlan declares a plan and gives its token.
+// DeclarePlan declares a plan and returns its token.
 func (c *Client) DeclarePlan(ctx context.Context, p PlanRequest) (token PlanToken, err error) {
 	request, err := c.request(ctx, http.MethodPost, "/iap/sdk/token", nil, p)
 	if err != nil {
@@ -62,17 +60,11 @@ func (c *Client) DeclarePlan(ctx context.Context, p PlanRequest) (token PlanToke
 	if p.IdempotencyKey != "" {
 		request.Header.Set("Idempotency-Key", p.IdempotencyKey)
 	}
-	content, err := c.exchange(request)
-	if err != nil {
-		return token, err
-	}
-	if err := json.Unmarshal(content, &token); err != nil {
-		return token, fmt.Errorf("decode the answer of POST /iap/sdk/token: %w", err)
-	}
-	return token, nil
+	err = c.decode(request, &token)
+	return token, err
 }
 
-// PlannedCall is a call to be decided.
+// PlannedCall is a call that needs a decision.
 type PlannedCall struct {
 	Tool        string          `json:"tool"`
 	MCP         string          `json:"mcp,omitempty"`
@@ -83,7 +75,7 @@ type PlannedCall struct {
 	SessionID   string          `json:"session_id,omitempty"`
 }
 
-// Decision is the answer to a call. Only Allowed lets it run.
+// Decision is the answer to a call, which may run only if it is Allowed.
 type Decision struct {
 	Allowed           bool            `json:"allowed"`
 	Action            string          `json:"action"`
@@ -93,6 +85,7 @@ type Decision struct {
 	Message           string          `json:"message"`
 	DecidedBy         string          `json:"decidedBy"`
 	Rule              string          `json:"rule"`
+	MatchedPolicy     *MatchedPolicy  `json:"matchedPolicy"`
 	Server            string          `json:"server"`
 	PlanID            string          `json:"planId"`
 	Step              *int            `json:"step"`
@@ -101,12 +94,12 @@ type Decision struct {
 	Receipt           json.RawMessage `json:"receipt"`
 }
 
-// Enforce asks whether a call may run. An error is no yes.
-func (c *Client) Enforce(ctx context.Context, call PlannedCall) (d Decision, err error) {
-	return d, c.Call(ctx, http.MethodPost, "/iap/sdk/enforce", nil, call, &d)
+// Enforce asks for the decision about a call. After an error the call must not run.
+func (c *Client) Enforce(ctx context.Context, call PlannedCall) (Decision, error) {
+	return post[Decision](ctx, c, "/iap/sdk/enforce", nil, call)
 }
 
-// Plan is a plan as it is shown.
+// Plan is a declared plan.
 type Plan struct {
 	ID             string          `json:"id"`
 	OrganizationID string          `json:"organizationId"`
@@ -131,12 +124,25 @@ type Plan struct {
 
 func planPath(id, rest string) string { return "/iap/plan/" + segment(id) + rest }
 
-// Plan shows a plan.
-func (c *Client) Plan(ctx context.Context, id string) (p Plan, err error) {
-	return p, c.Call(ctx, http.MethodGet, planPath(id, ""), nil, nil, &p)
+// Plan reads a plan.
+func (c *Client) Plan(ctx context.Context, id string) (Plan, error) {
+	return get[Plan](ctx, c, planPath(id, ""), nil)
 }
 
-// PlanFilter says which plans a list shows. What is empty does not narrow it.
+// StepName is a step of a plan, as the server reads it.
+type StepName struct {
+	Step   int    `json:"step"` // from 0
+	Server string `json:"server"`
+	Tool   string `json:"tool"`
+}
+
+// PlanSteps lists the steps of a plan.
+func (c *Client) PlanSteps(ctx context.Context, id string) ([]StepName, error) {
+	out, err := get[struct{ Steps []StepName }](ctx, c, planPath(id, "/report"), nil)
+	return out.Steps, err
+}
+
+// PlanFilter chooses plans. An empty field chooses all.
 type PlanFilter struct {
 	List
 	Status, AgentID, User string
@@ -144,45 +150,32 @@ type PlanFilter struct {
 }
 
 // Plans lists the plans of an organization, newest first.
-func (c *Client) Plans(ctx context.Context, orgID string, f PlanFilter) (p Page[Plan], err error) {
-	q := f.values()
-	for name, value := range map[string]string{
-		"organizationId": orgID, "status": f.Status, "agentId": f.AgentID, "user": f.User,
-	} {
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
-	for name, at := range map[string]time.Time{"since": f.Since, "before": f.Before} {
-		if !at.IsZero() {
-			q.Set(name, at.UTC().Format(time.RFC3339Nano))
-		}
-	}
-	return p, c.Call(ctx, http.MethodGet, "/iap/plans", q, nil, &p)
+func (c *Client) Plans(ctx context.Context, orgID string, f PlanFilter) (Page[Plan], error) {
+	return get[Page[Plan]](ctx, c, "/iap/plans", f.with("organizationId", orgID,
+		"status", f.Status, "agentId", f.AgentID, "user", f.User, "since", f.Since, "before", f.Before))
 }
 
 // SetPlanStatus ends a plan, or makes one active again.
-func (c *Client) SetPlanStatus(ctx context.Context, id, status string) (p Plan, err error) {
-	return p, c.Call(ctx, http.MethodPost, "/iap/plans/"+segment(id)+"/status", nil,
-		map[string]string{"status": status}, &p)
+func (c *Client) SetPlanStatus(ctx context.Context, id, status string) (Plan, error) {
+	return post[Plan](ctx, c, "/iap/plans/"+segment(id)+"/status", nil, map[string]string{"status": status})
 }
 
-// EnforcementSettings say how calls of an organization are judged.
+// EnforcementSettings say how the calls of an organization are decided.
 type EnforcementSettings struct {
 	IntentRequired    bool  `json:"intentRequired"`
 	MaxPlanTTLSeconds int64 `json:"maxPlanTtlSeconds"`
 }
 
-func settingsPath(orgID string) string { return "/organization/" + segment(orgID) + "/enforcement" }
+func settingsPath(orgID string) string { return organizationPath(orgID) + "/enforcement" }
 
-// EnforcementSettings are those of an organization.
-func (c *Client) EnforcementSettings(ctx context.Context, orgID string) (s EnforcementSettings, err error) {
-	return s, c.Call(ctx, http.MethodGet, settingsPath(orgID), nil, nil, &s)
+// EnforcementSettings reads the settings of an organization.
+func (c *Client) EnforcementSettings(ctx context.Context, orgID string) (EnforcementSettings, error) {
+	return get[EnforcementSettings](ctx, c, settingsPath(orgID), nil)
 }
 
-// SetEnforcementSettings changes them.
+// SetEnforcementSettings changes the settings of an organization.
 func (c *Client) SetEnforcementSettings(
 	ctx context.Context, orgID string, to EnforcementSettings,
-) (s EnforcementSettings, err error) {
-	return s, c.Call(ctx, http.MethodPut, settingsPath(orgID), nil, to, &s)
+) (EnforcementSettings, error) {
+	return put[EnforcementSettings](ctx, c, settingsPath(orgID), nil, to)
 }

@@ -3,14 +3,12 @@ package client
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 )
 
-// Spans is an ingest request. Batches may be any JSON, so that a caller can send
-// what it has recorded.
+// Spans is an ingest request. Batches are any JSON, so that a caller can send what
+// it has recorded.
 type Spans struct {
 	Product   string            `json:"product"`
 	SessionID string            `json:"sessionId,omitempty"`
@@ -35,7 +33,7 @@ type Rejection struct {
 
 // Ingest sends traces with their spans.
 func (c *Client) Ingest(ctx context.Context, s Spans) (Ingested, error) {
-	return call[Ingested](ctx, c, http.MethodPost, "/observability/spans", nil, s)
+	return post[Ingested](ctx, c, "/observability/spans", nil, s)
 }
 
 // Trace is a trace in a list.
@@ -82,7 +80,7 @@ type Span struct {
 	Attributes   json.RawMessage `json:"attributes"`
 }
 
-// TraceFilter chooses traces; zero members choose all.
+// TraceFilter chooses traces. A zero field chooses all.
 type TraceFilter struct {
 	List
 	Days          int
@@ -95,32 +93,9 @@ type TraceFilter struct {
 	HasError      *bool
 }
 
-func (f TraceFilter) values() url.Values {
-	q := f.List.values()
-	setDays(q, f.Days)
-	setTexts(q, "sessionId", f.SessionID, "name", f.Name, "status", f.Status, "userId", f.UserID, "agentId", f.AgentID)
-	if f.MinDurationMs != nil {
-		q.Set("minDurationMs", strconv.FormatInt(*f.MinDurationMs, 10))
-	}
-	if f.HasError != nil {
-		q.Set("hasError", strconv.FormatBool(*f.HasError))
-	}
-	return q
-}
-
-// setTexts sets the pairs of name and value whose value is not empty.
-func setTexts(q url.Values, pairs ...string) {
-	for i := 0; i < len(pairs); i += 2 {
-		if pairs[i+1] != "" {
-			q.Set(pairs[i], pairs[i+1])
-		}
-	}
-}
-
-func setDays(q url.Values, days int) {
-	if days != 0 {
-		q.Set("days", strconv.Itoa(days))
-	}
+func (f TraceFilter) values(more ...any) url.Values {
+	return f.with(append(more, "days", f.Days, "sessionId", f.SessionID, "name", f.Name, "status", f.Status,
+		"userId", f.UserID, "agentId", f.AgentID, "minDurationMs", f.MinDurationMs, "hasError", f.HasError)...)
 }
 
 func telemetryPath(orgID, path string) string {
@@ -129,12 +104,12 @@ func telemetryPath(orgID, path string) string {
 
 // Traces lists a page of traces, newest first.
 func (c *Client) Traces(ctx context.Context, orgID string, f TraceFilter) (Page[Trace], error) {
-	return call[Page[Trace]](ctx, c, http.MethodGet, telemetryPath(orgID, "/traces"), f.values(), nil)
+	return get[Page[Trace]](ctx, c, telemetryPath(orgID, "/traces"), f.values())
 }
 
-// Trace reads a trace with its spans; nil when there is none such.
+// Trace reads a trace with its spans; nil when there is none.
 func (c *Client) Trace(ctx context.Context, orgID, id string) (*TraceDetail, error) {
-	return call[*TraceDetail](ctx, c, http.MethodGet, telemetryPath(orgID, "/traces/"+segment(id)), nil, nil)
+	return get[*TraceDetail](ctx, c, telemetryPath(orgID, "/traces/"+segment(id)), nil)
 }
 
 // TelemetrySession is a session of an agent.
@@ -156,7 +131,7 @@ type TelemetrySession struct {
 	Traces                []Trace   `json:"traces"` // in the detail only
 }
 
-// SessionFilter chooses sessions; zero members choose all.
+// SessionFilter chooses sessions. A zero field chooses all.
 type SessionFilter struct {
 	List
 	Days    int
@@ -165,24 +140,21 @@ type SessionFilter struct {
 	AgentID string
 }
 
-func (f SessionFilter) values() url.Values {
-	q := f.List.values()
-	setDays(q, f.Days)
-	setTexts(q, "status", f.Status, "userId", f.UserID, "agentId", f.AgentID)
-	return q
+func (f SessionFilter) values(more ...any) url.Values {
+	return f.with(append(more, "days", f.Days, "status", f.Status, "userId", f.UserID, "agentId", f.AgentID)...)
 }
 
 // TelemetrySessions lists a page of sessions, latest activity first.
 func (c *Client) TelemetrySessions(ctx context.Context, orgID string, f SessionFilter) (Page[TelemetrySession], error) {
-	return call[Page[TelemetrySession]](ctx, c, http.MethodGet, telemetryPath(orgID, "/sessions"), f.values(), nil)
+	return get[Page[TelemetrySession]](ctx, c, telemetryPath(orgID, "/sessions"), f.values())
 }
 
-// TelemetrySession reads a session with its traces; nil when there is none such.
+// TelemetrySession reads a session with its traces; nil when there is none.
 func (c *Client) TelemetrySession(ctx context.Context, orgID, id string) (*TelemetrySession, error) {
-	return call[*TelemetrySession](ctx, c, http.MethodGet, telemetryPath(orgID, "/sessions/"+segment(id)), nil, nil)
+	return get[*TelemetrySession](ctx, c, telemetryPath(orgID, "/sessions/"+segment(id)), nil)
 }
 
-// PolicyFigures is how a policy decided.
+// PolicyFigures counts what a policy decided.
 type PolicyFigures struct {
 	PolicyID        string        `json:"policyId"`
 	PolicyName      string        `json:"policyName"`
@@ -196,7 +168,7 @@ type PolicyFigures struct {
 	Shadow          ShadowFigures `json:"shadow"`
 }
 
-// ShadowFigures are what shadows of a policy would have led to.
+// ShadowFigures counts what a policy would have decided as a shadow.
 type ShadowFigures struct {
 	Calls      int64 `json:"calls"`
 	Allowed    int64 `json:"allowed"`
@@ -204,7 +176,7 @@ type ShadowFigures struct {
 	Held       int64 `json:"held"`
 	Denied     int64 `json:"denied"`
 	WouldDeny  int64 `json:"wouldDeny"`  // denied, where the active policies did not deny
-	WouldHold  int64 `json:"wouldHold"`  // held, where they did not hold, be it that they denied
+	WouldHold  int64 `json:"wouldHold"`  // held, where they allowed, asked or denied
 	WouldAllow int64 `json:"wouldAllow"` // allowed, where they did not allow
 }
 
@@ -214,12 +186,10 @@ type RuleCount struct {
 	Count  int64  `json:"count"`
 }
 
-// PolicyFigures tells how a policy decided in the last days (the server's
-// default when 0).
+// PolicyFigures reads what a policy decided in the last days (0: the server's
+// default).
 func (c *Client) PolicyFigures(ctx context.Context, orgID, policyID string, days int) (PolicyFigures, error) {
-	q := url.Values{}
-	setDays(q, days)
-	return call[PolicyFigures](ctx, c, http.MethodGet, telemetryPath(orgID, "/policies/"+segment(policyID)), q, nil)
+	return get[PolicyFigures](ctx, c, telemetryPath(orgID, "/policies/"+segment(policyID)), query("days", days))
 }
 
 // Summary is the overview of an organization.
@@ -250,11 +220,9 @@ type PolicyCount struct {
 	Count    int64  `json:"count"`
 }
 
-// Summary is the overview of the last days (the server's default when 0).
+// Summary reads the overview of the last days (0: the server's default).
 func (c *Client) Summary(ctx context.Context, orgID string, days int) (Summary, error) {
-	q := url.Values{}
-	setDays(q, days)
-	return call[Summary](ctx, c, http.MethodGet, telemetryPath(orgID, "/analytics/summary"), q, nil)
+	return get[Summary](ctx, c, telemetryPath(orgID, "/analytics/summary"), query("days", days))
 }
 
 // GroupedTokens is usage by model, tool or session.
@@ -273,12 +241,9 @@ type UsageItem struct {
 	CostUSD          float64 `json:"costUsd"`
 }
 
-// Tokens groups usage by model (the default), tool or session.
+// Tokens reads usage by model (the default), tool or session.
 func (c *Client) Tokens(ctx context.Context, orgID, groupBy string, days int) (GroupedTokens, error) {
-	q := url.Values{}
-	setDays(q, days)
-	setTexts(q, "groupBy", groupBy)
-	return call[GroupedTokens](ctx, c, http.MethodGet, telemetryPath(orgID, "/tokens"), q, nil)
+	return get[GroupedTokens](ctx, c, telemetryPath(orgID, "/tokens"), query("days", days, "groupBy", groupBy))
 }
 
 // UsageReport is the running token totals of a session.
@@ -297,9 +262,9 @@ type ModelUsage struct {
 	CacheWriteTokens int64  `json:"cacheWriteTokens"`
 }
 
-// ReportUsage replaces the running totals of a session, and gives how many
-// models were recorded.
+// ReportUsage replaces the running totals of a session, and counts the models that
+// were recorded.
 func (c *Client) ReportUsage(ctx context.Context, r UsageReport) (int, error) {
-	out, err := call[struct{ Recorded int }](ctx, c, http.MethodPost, "/dashboard/token-usage", nil, r)
+	out, err := post[struct{ Recorded int }](ctx, c, "/dashboard/token-usage", nil, r)
 	return out.Recorded, err
 }

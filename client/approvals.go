@@ -3,17 +3,14 @@ package client
 import (
 	"context"
 	"encoding/json"
-	"net/http"
-	"net/url"
-	"strconv"
 	"time"
 )
 
-// ApprovalQuestion is what an agent asks a person for.
+// ApprovalQuestion is a call that an agent wants a person to approve.
 type ApprovalQuestion struct {
 	Tool           string          `json:"tool"`
 	Action         string          `json:"action"`
-	Arguments      json.RawMessage `json:"arguments,omitempty"` // without them no grant comes of it
+	Arguments      json.RawMessage `json:"arguments,omitempty"` // without them an approval leaves no grant
 	Amount         *float64        `json:"amount,omitempty"`
 	RequesterEmail string          `json:"requesterEmail"`
 	Domain         string          `json:"domain,omitempty"` // the MCP server
@@ -21,7 +18,7 @@ type ApprovalQuestion struct {
 	Reason         string          `json:"reason,omitempty"`
 }
 
-// Delegation is a request for approval as the key sees it that asked.
+// Delegation is an approval request as the key that made it sees it.
 type Delegation struct {
 	ID              string          `json:"delegationId"`
 	Status          string          `json:"status"` // pending, approved, rejected, cancelled, expired
@@ -32,39 +29,36 @@ type Delegation struct {
 	Note            string          `json:"note"`
 	EditedArguments json.RawMessage `json:"editedArguments"` // the approver wants these instead
 	DecidedAt       *time.Time      `json:"decidedAt"`
-	GrantExpiresAt  *time.Time      `json:"grantExpiresAt"` // until when a yes to the very call holds
-	Used            bool            `json:"used"`           // whether that yes was used
+	GrantExpiresAt  *time.Time      `json:"grantExpiresAt"` // when the grant for exactly this call ends
+	Used            bool            `json:"used"`           // whether the grant was used
 	ExecutedAt      *time.Time      `json:"executedAt"`
 }
 
-// RequestApproval asks a person for a yes. Asking the same again finds the same
-// request.
-func (c *Client) RequestApproval(ctx context.Context, q ApprovalQuestion) (d Delegation, err error) {
-	return d, c.Call(ctx, http.MethodPost, "/delegation/request", nil, q, &d)
+// RequestApproval makes an approval request. The same call finds the same request.
+func (c *Client) RequestApproval(ctx context.Context, q ApprovalQuestion) (Delegation, error) {
+	return post[Delegation](ctx, c, "/delegation/request", nil, q)
 }
 
-// PollApproval waits until the request is answered, for at most so many seconds.
-func (c *Client) PollApproval(ctx context.Context, id string, seconds int) (d Delegation, err error) {
-	q := url.Values{"delegationId": {id}, "waitSeconds": {strconv.Itoa(seconds)}}
-	return d, c.Call(ctx, http.MethodGet, "/delegation/poll", q, nil, &d)
+// PollApproval waits for an answer to a request, for at most that many seconds.
+func (c *Client) PollApproval(ctx context.Context, id string, seconds int) (Delegation, error) {
+	return get[Delegation](ctx, c, "/delegation/poll", query("delegationId", id, "waitSeconds", &seconds))
 }
 
-// CancelApproval takes a request back.
-func (c *Client) CancelApproval(ctx context.Context, orgID, id string) (d Delegation, err error) {
-	return d, c.Call(ctx, http.MethodPost, "/delegation/cancel", inOrg(orgID), map[string]string{"delegationId": id},
-		&d)
+// CancelApproval cancels a request.
+func (c *Client) CancelApproval(ctx context.Context, orgID, id string) (Delegation, error) {
+	return post[Delegation](ctx, c, "/delegation/cancel", inOrg(orgID), map[string]string{"delegationId": id})
 }
 
 // MarkExecuted says that the approved call has been made.
-func (c *Client) MarkExecuted(ctx context.Context, id string) (d Delegation, err error) {
-	return d, c.Call(ctx, http.MethodPost, "/delegation/mark-executed", nil, map[string]string{"delegationId": id}, &d)
+func (c *Client) MarkExecuted(ctx context.Context, id string) (Delegation, error) {
+	return post[Delegation](ctx, c, "/delegation/mark-executed", nil, map[string]string{"delegationId": id})
 }
 
-// Approval is a request for approval as people see it.
+// Approval is an approval request as people see it.
 type Approval struct {
 	Delegation
 	OrganizationID string          `json:"organizationId"`
-	Arguments      json.RawMessage `json:"arguments"` // redacted; null for who may not read payloads
+	Arguments      json.RawMessage `json:"arguments"` // redacted; null for callers who may not read payloads
 	Amount         *float64        `json:"amount"`
 	AskedFor       string          `json:"askedFor"`
 	KeyID          string          `json:"keyId"`
@@ -98,7 +92,7 @@ type ApprovalRisk struct {
 	} `json:"reasons"`
 }
 
-// ShownApproval is a request with all that helps to decide about it.
+// ShownApproval is a request with all that helps to answer it.
 type ShownApproval struct {
 	Approval
 	Scopes []struct {
@@ -122,18 +116,18 @@ type PlanStep struct {
 	Fixed       []string `json:"fixed"` // arguments that the plan gives a value
 }
 
-// ApprovalVote is a person's yes.
+// ApprovalVote is one person's approval.
 type ApprovalVote struct {
 	UserID string    `json:"userId"`
 	At     time.Time `json:"at"`
 }
 
-// ApprovalHistory is what was decided before about the tool of a request.
+// ApprovalHistory is earlier decisions about the tool of a request.
 type ApprovalHistory struct {
 	Decisions []PastDecision `json:"decisions"`
 }
 
-// PastDecision is an earlier decision; the log has the rest, under its index.
+// PastDecision is an earlier decision; the audit log has the rest, at its index.
 type PastDecision struct {
 	Time     time.Time `json:"time"`
 	Agent    string    `json:"agent"`
@@ -141,38 +135,26 @@ type PastDecision struct {
 	Index    int64     `json:"index"`
 }
 
-// ApprovalFilter says which requests a list shows. What is empty does not narrow it.
+// ApprovalFilter chooses requests. An empty field chooses all.
 type ApprovalFilter struct {
 	List
 	Status, Tool, AgentID, KeyID, Kind, Risk, Requester string
 	Since, Before                                       time.Time
 }
 
-// Approvals lists the requests for approval of an organization, newest first.
-func (c *Client) Approvals(ctx context.Context, orgID string, f ApprovalFilter) (p Page[Approval], err error) {
-	q := f.values()
-	for name, value := range map[string]string{
-		"organizationId": orgID, "status": f.Status, "tool": f.Tool, "agentId": f.AgentID, "keyId": f.KeyID,
-		"kind": f.Kind, "risk": f.Risk, "requester": f.Requester,
-	} {
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
-	for name, at := range map[string]time.Time{"since": f.Since, "before": f.Before} {
-		if !at.IsZero() {
-			q.Set(name, at.UTC().Format(time.RFC3339Nano))
-		}
-	}
-	return p, c.Call(ctx, http.MethodGet, "/delegation/requests", q, nil, &p)
+// Approvals lists the approval requests of an organization, newest first.
+func (c *Client) Approvals(ctx context.Context, orgID string, f ApprovalFilter) (Page[Approval], error) {
+	return get[Page[Approval]](ctx, c, "/delegation/requests", f.with("organizationId", orgID,
+		"status", f.Status, "tool", f.Tool, "agentId", f.AgentID, "keyId", f.KeyID, "kind", f.Kind,
+		"risk", f.Risk, "requester", f.Requester, "since", f.Since, "before", f.Before))
 }
 
-// Approval shows a request.
-func (c *Client) Approval(ctx context.Context, orgID, id string) (a ShownApproval, err error) {
-	return a, c.Call(ctx, http.MethodGet, "/delegation/requests/"+segment(id), inOrg(orgID), nil, &a)
+// Approval reads a request.
+func (c *Client) Approval(ctx context.Context, orgID, id string) (ShownApproval, error) {
+	return get[ShownApproval](ctx, c, "/delegation/requests/"+segment(id), inOrg(orgID))
 }
 
-// Yes is what a person permits. Zero but for the id, it is one run of the very call.
+// Yes is what a person permits: with an id alone, one run of exactly that call.
 type Yes struct {
 	ID        string          `json:"delegationId"`
 	Note      string          `json:"note,omitempty"`
@@ -180,7 +162,7 @@ type Yes struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"` // run it with these instead
 }
 
-// ApprovalScope is how far a yes goes.
+// ApprovalScope is what an approval covers.
 type ApprovalScope struct {
 	Kind    string                     `json:"kind"` // once, session, minutes, pattern, plan
 	Minutes int                        `json:"minutes,omitempty"`
@@ -191,31 +173,28 @@ type ApprovalScope struct {
 // Answered is a request that a person has answered.
 type Answered struct {
 	Approval
-	Permits string `json:"permits"` // what the yes permits, in words
+	Permits string `json:"permits"` // what the approval permits, in words
 }
 
-// Approve says yes. Where more than one must, the request may still be pending.
-func (c *Client) Approve(ctx context.Context, orgID string, y Yes) (a Answered, err error) {
-	return a, c.Call(ctx, http.MethodPost, "/delegation/approve", inOrg(orgID), y, &a)
+// Approve approves a request. It stays pending where more approvers are needed.
+func (c *Client) Approve(ctx context.Context, orgID string, y Yes) (Answered, error) {
+	return post[Answered](ctx, c, "/delegation/approve", inOrg(orgID), y)
 }
 
-// Reject says no. The note reaches the agent.
-func (c *Client) Reject(ctx context.Context, orgID, id, note string) (a Answered, err error) {
+// Reject rejects a request. The agent gets the note.
+func (c *Client) Reject(ctx context.Context, orgID, id, note string) (Answered, error) {
 	body := map[string]string{"delegationId": id, "note": note}
-	return a, c.Call(ctx, http.MethodPost, "/delegation/reject", inOrg(orgID), body, &a)
+	return post[Answered](ctx, c, "/delegation/reject", inOrg(orgID), body)
 }
 
-// PreviewApproval says in words what a yes would permit, and changes nothing.
-func (c *Client) PreviewApproval(ctx context.Context, orgID string, y Yes) (words string, err error) {
-	var out struct {
-		Permits string `json:"permits"`
-	}
+// PreviewApproval says in words what an approval would permit, and changes nothing.
+func (c *Client) PreviewApproval(ctx context.Context, orgID string, y Yes) (string, error) {
 	body := map[string]any{"delegationId": y.ID, "scope": y.Scope}
-	err = c.Call(ctx, http.MethodPost, "/delegation/preview", inOrg(orgID), body, &out)
+	out, err := post[struct{ Permits string }](ctx, c, "/delegation/preview", inOrg(orgID), body)
 	return out.Permits, err
 }
 
-// StandingAllow is a yes that is wider than one call.
+// StandingAllow is a standing approval: it permits more than one call.
 type StandingAllow struct {
 	ID           string    `json:"id"`
 	DelegationID string    `json:"delegationId"`
@@ -231,38 +210,34 @@ type StandingAllow struct {
 	Server       string    `json:"server"`
 	Tool         string    `json:"tool"`
 	ExpiresAt    time.Time `json:"expiresAt"`
-	Lapsed       bool      `json:"lapsed"` // who gave it may not give it now, so that it permits nothing
+	Lapsed       bool      `json:"lapsed"` // its approver lost the right to approve, so that it permits nothing
 }
 
-// StandingAllows are the wider yeses that have not ended.
+// StandingAllows lists the standing approvals that have not ended.
 func (c *Client) StandingAllows(ctx context.Context, orgID string) ([]StandingAllow, error) {
-	var out struct {
-		Items []StandingAllow `json:"items"`
-	}
-	err := c.Call(ctx, http.MethodGet, "/delegation/allows", inOrg(orgID), nil, &out)
-	return out.Items, err
+	return list[StandingAllow](ctx, c, "/delegation/allows", inOrg(orgID))
 }
 
-// RevokeAllow takes a wider yes back.
+// RevokeAllow revokes a standing approval.
 func (c *Client) RevokeAllow(ctx context.Context, orgID, id string) error {
-	return c.Call(ctx, http.MethodDelete, "/delegation/allows/"+segment(id), inOrg(orgID), nil, nil)
+	return c.delete(ctx, "/delegation/allows/"+segment(id), inOrg(orgID))
 }
 
-// ApprovalSettings say how an organization answers requests for approval.
+// ApprovalSettings say how an organization answers approval requests.
 type ApprovalSettings struct {
 	SelfApproval   bool  `json:"selfApproval"`
 	PendingSeconds int64 `json:"pendingSeconds"`
 	GrantSeconds   int64 `json:"grantSeconds"`
 }
 
-// ApprovalSettings are those of an organization.
-func (c *Client) ApprovalSettings(ctx context.Context, orgID string) (s ApprovalSettings, err error) {
-	return s, c.Call(ctx, http.MethodGet, "/delegation/settings", inOrg(orgID), nil, &s)
+// ApprovalSettings reads the settings of an organization.
+func (c *Client) ApprovalSettings(ctx context.Context, orgID string) (ApprovalSettings, error) {
+	return get[ApprovalSettings](ctx, c, "/delegation/settings", inOrg(orgID))
 }
 
-// SetApprovalSettings changes them.
+// SetApprovalSettings changes the settings of an organization.
 func (c *Client) SetApprovalSettings(
 	ctx context.Context, orgID string, to ApprovalSettings,
-) (s ApprovalSettings, err error) {
-	return s, c.Call(ctx, http.MethodPut, "/delegation/settings", inOrg(orgID), to, &s)
+) (ApprovalSettings, error) {
+	return put[ApprovalSettings](ctx, c, "/delegation/settings", inOrg(orgID), to)
 }

@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
-	"strconv"
 	"time"
 )
 
@@ -28,24 +25,22 @@ type ExecutionsReported struct {
 	Failures   []ExecutionFailure `json:"failures"`
 }
 
-// ExecutionFailure is a report of a batch that was not taken.
+// ExecutionFailure is a report of a batch that was not accepted.
 type ExecutionFailure struct {
 	Index int    `json:"index"`
 	Error string `json:"error"`
 }
 
 // ReportExecution reports a call that was executed, in any published shape.
-func (c *Client) ReportExecution(ctx context.Context, row any) (reported ExecutionReported, err error) {
-	err = c.Call(ctx, http.MethodPost, "/iap/audit", nil, row, &reported)
-	return reported, err
+func (c *Client) ReportExecution(ctx context.Context, row any) (ExecutionReported, error) {
+	return post[ExecutionReported](ctx, c, "/iap/audit", nil, row)
 }
 
-// ReportExecutions reports several.
+// ReportExecutions reports several calls.
 func (c *Client) ReportExecutions(
 	ctx context.Context, rows ...json.RawMessage,
-) (reported ExecutionsReported, err error) {
-	err = c.Call(ctx, http.MethodPost, "/iap/audit/batch", nil, map[string]any{"rows": rows}, &reported)
-	return reported, err
+) (ExecutionsReported, error) {
+	return post[ExecutionsReported](ctx, c, "/iap/audit/batch", nil, map[string]any{"rows": rows})
 }
 
 // LogEntry is an entry of an audit log.
@@ -64,7 +59,7 @@ type LogEntry struct {
 	Receipt  json.RawMessage `json:"receipt"` // of one entry
 }
 
-// LogFilter chooses entries of an audit log. What is empty chooses all.
+// LogFilter chooses entries of an audit log. An empty field chooses all.
 type LogFilter struct {
 	From, Until                                time.Time
 	Agent, Tool, Decision, Plan, Action, Actor string
@@ -72,77 +67,52 @@ type LogFilter struct {
 }
 
 // LogEntries is a page of an organization's audit log, newest first.
-func (c *Client) LogEntries(ctx context.Context, orgID string, f LogFilter) (found Page[LogEntry], err error) {
-	q := f.values()
-	for name, value := range map[string]string{
-		"organizationId": orgID, "agent": f.Agent, "tool": f.Tool, "decision": f.Decision, "plan": f.Plan,
-		"action": f.Action, "actor": f.Actor,
-	} {
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
-	for name, at := range map[string]time.Time{"from": f.From, "until": f.Until} {
-		if !at.IsZero() {
-			q.Set(name, at.UTC().Format(time.RFC3339Nano))
-		}
-	}
-	err = c.Call(ctx, http.MethodGet, "/audit-log/entries", q, nil, &found)
-	return found, err
+func (c *Client) LogEntries(ctx context.Context, orgID string, f LogFilter) (Page[LogEntry], error) {
+	return get[Page[LogEntry]](ctx, c, "/audit-log/entries", f.with("organizationId", orgID,
+		"from", f.From, "until", f.Until, "agent", f.Agent, "tool", f.Tool, "decision", f.Decision,
+		"plan", f.Plan, "action", f.Action, "actor", f.Actor))
 }
 
 // LogEntry is one entry with its proof.
-func (c *Client) LogEntry(ctx context.Context, orgID string, index int64) (found LogEntry, err error) {
-	err = c.Call(ctx, http.MethodGet, fmt.Sprintf("/audit-log/entries/%d", index), inOrganization(orgID), nil, &found)
-	return found, err
+func (c *Client) LogEntry(ctx context.Context, orgID string, index int64) (LogEntry, error) {
+	return get[LogEntry](ctx, c, fmt.Sprintf("/audit-log/entries/%d", index), inOrg(orgID))
 }
 
 // ErasePayload erases the payload of an entry.
 func (c *Client) ErasePayload(ctx context.Context, orgID string, index int64, reason string) error {
-	return c.Call(ctx, http.MethodPost, fmt.Sprintf("/audit-log/entries/%d/erase", index), inOrganization(orgID),
-		map[string]string{"reason": reason}, nil)
+	return c.do(ctx, fmt.Sprintf("/audit-log/entries/%d/erase", index), inOrg(orgID),
+		map[string]string{"reason": reason})
 }
 
 // LogCheckpoint is the signed checkpoint of an audit log.
 func (c *Client) LogCheckpoint(ctx context.Context, orgID string) (string, error) {
-	var out struct {
-		Checkpoint string `json:"checkpoint"`
-	}
-	err := c.Call(ctx, http.MethodGet, "/audit-log/checkpoint", inOrganization(orgID), nil, &out)
+	out, err := get[struct{ Checkpoint string }](ctx, c, "/audit-log/checkpoint", inOrg(orgID))
 	return out.Checkpoint, err
 }
 
 // LogKeys are the keys that checkpoints are verified with, newest first.
 func (c *Client) LogKeys(ctx context.Context, orgID string) ([]string, error) {
-	var out struct {
-		Keys []string `json:"keys"`
-	}
-	err := c.Call(ctx, http.MethodGet, "/audit-log/key", inOrganization(orgID), nil, &out)
+	out, err := get[struct{ Keys []string }](ctx, c, "/audit-log/key", inOrg(orgID))
 	return out.Keys, err
 }
 
-// InclusionProof proves that an entry is in the log of so many entries.
+// InclusionProof proves that an entry is in the log of a size.
 func (c *Client) InclusionProof(ctx context.Context, orgID string, index, size int64) ([][]byte, error) {
 	return c.proof(ctx, "inclusion", orgID, "index", index, size)
 }
 
-// ConsistencyProof proves that the log of so many entries begins with an earlier one.
+// ConsistencyProof proves that the log of a size begins with an earlier one.
 func (c *Client) ConsistencyProof(ctx context.Context, orgID string, from, size int64) ([][]byte, error) {
 	return c.proof(ctx, "consistency", orgID, "from", from, size)
 }
 
 func (c *Client) proof(ctx context.Context, kind, orgID, name string, number, size int64) ([][]byte, error) {
-	q := inOrganization(orgID)
-	q.Set(name, strconv.FormatInt(number, 10))
-	q.Set("size", strconv.FormatInt(size, 10))
-	var out struct {
-		Proof [][]byte `json:"proof"`
-	}
-	err := c.Call(ctx, http.MethodGet, "/audit-log/proof/"+kind, q, nil, &out)
+	q := query("organizationId", orgID, name, &number, "size", &size) // also where they are 0
+	out, err := get[struct{ Proof [][]byte }](ctx, c, "/audit-log/proof/"+kind, q)
 	return out.Proof, err
 }
 
-// Finding is something that does not fit together.
+// Finding is a mismatch between decisions and reports.
 type Finding struct {
 	ID          string     `json:"id"`
 	Kind        string     `json:"kind"`
@@ -164,32 +134,12 @@ type Finding struct {
 
 // Findings is a page of an organization's findings, newest first; of one kind
 // where one is named.
-func (c *Client) Findings(ctx context.Context, orgID, kind string, l List) (found Page[Finding], err error) {
-	q := l.values()
-	q.Set("organizationId", orgID)
-	if kind != "" {
-		q.Set("kind", kind)
-	}
-	err = c.Call(ctx, http.MethodGet, "/audit-log/findings", q, nil, &found)
-	return found, err
+func (c *Client) Findings(ctx context.Context, orgID, kind string, l List) (Page[Finding], error) {
+	return get[Page[Finding]](ctx, c, "/audit-log/findings", l.with("organizationId", orgID, "kind", kind))
 }
 
 // ExportLog is the audit log of an organization as NDJSON, from an entry on. The
-// caller closes it. It may be long; what of it was read counts only once it is
-// verified.
+// caller closes it. Nothing of it can be trusted before all of it is verified.
 func (c *Client) ExportLog(ctx context.Context, orgID string, since int64) (io.ReadCloser, error) {
-	q := inOrganization(orgID)
-	if since > 0 {
-		q.Set("since", strconv.FormatInt(since, 10))
-	}
-	return c.download(ctx, "/audit-log/export", q)
-}
-
-// inOrganization names the organization a call is about; none where it is empty.
-func inOrganization(orgID string) url.Values {
-	q := url.Values{}
-	if orgID != "" {
-		q.Set("organizationId", orgID)
-	}
-	return q
+	return c.download(ctx, "/audit-log/export", query("organizationId", orgID, "since", max(since, 0)))
 }

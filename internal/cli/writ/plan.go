@@ -1,0 +1,138 @@
+package writ
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"writ/client"
+	"writ/internal/cli"
+	"writ/internal/cli/credentials"
+	"writ/internal/policy/document/node"
+)
+
+// plan holds the commands about plans.
+func plan(s cli.Streams) *cobra.Command {
+	c := &cobra.Command{Use: "plan", Short: "Declare what an agent will do"}
+	c.AddCommand(planDeclare(s))
+	return c
+}
+
+// declaring is what `writ plan declare` is asked.
+type declaring struct {
+	server
+	request client.PlanRequest
+	life    time.Duration
+}
+
+// declared is what `writ plan declare --json` prints.
+type declared struct {
+	PlanID    string            `json:"planId"`
+	ExpiresAt time.Time         `json:"expiresAt"`
+	Steps     []client.StepName `json:"steps"`
+	Token     string            `json:"token"`
+}
+
+func planDeclare(s cli.Streams) *cobra.Command {
+	var d declaring
+	cmd := &cobra.Command{
+		Use: "declare FILE|-", Short: "Declare a plan: the tools that an agent will call, and fixed arguments of them",
+		Args: cobra.ExactArgs(1),
+		Long: `Declare a plan with your API key. From then on writ check judges calls by it, until it expires.
+
+The file is YAML or JSON; - reads it from stdin. A step names a tool and its MCP server, and fixes those arguments
+that it gives a value; all others are free:
+
+  goal: pay the rent
+  steps:
+    - {mcp: bank, action: send_money, params: {to: landlord}}
+
+docs/enforcement.md says what else a plan can fix: the order of its steps, and how often each may be used.`,
+		PreRunE: func(*cobra.Command, []string) error {
+			if d.life < time.Second {
+				return errors.New("--expires must be at least a second")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), s, args[0]) },
+	}
+	d.addFlags(cmd)
+	f := cmd.Flags()
+	f.StringVar(&d.request.AgentID, "agent", "", "the agent that will act")
+	f.StringVar(&d.request.UserID, "user", "", "the person that it acts for, by id or e-mail")
+	f.StringVar(&d.request.SessionID, "session", "", "the session that the plan is for")
+	f.DurationVar(&d.life, "expires", time.Hour, "how long the plan is valid")
+	return cmd
+}
+
+func (d *declaring) run(ctx context.Context, s cli.Streams, file string) error {
+	text, err := readInput(s, file)
+	if err != nil {
+		return fmt.Errorf("read the plan: %w", err)
+	}
+	if d.request.Plan, err = planJSON(file, text); err != nil {
+		return err
+	}
+	d.request.ExpiresIn = d.life.Seconds()
+	made, found, err := callWithKey(ctx, &d.server, d.declare)
+	if err != nil {
+		return err
+	}
+	kept := credentials.Plan{
+		URL:        found.URL,
+		ID:         made.PlanID,
+		Token:      made.Token,
+		DeclaredAt: time.Now(),
+		ExpiresAt:  made.ExpiresAt,
+	}
+	if err := credentials.Default().SavePlan(kept); err != nil {
+		return fmt.Errorf("plan %s is declared, but writ check will not find it: %w", made.PlanID, err)
+	}
+	return show(&d.server, s, made, printDeclared)
+}
+
+func printDeclared(s cli.Streams, made declared) error {
+	t := &sheet{}
+	t.row("plan", made.PlanID)
+	t.row("expires", made.ExpiresAt.Local().Format(time.DateTime))
+	for _, step := range made.Steps {
+		t.row(fmt.Sprintf("step %d", step.Step), step.Server+"."+step.Tool)
+	}
+	return t.print(s)
+}
+
+func (d *declaring) declare(ctx context.Context, c *client.Client) (made declared, err error) {
+	token, err := c.DeclarePlan(ctx, d.request)
+	if err != nil {
+		return made, err
+	}
+	shown, err := c.Plan(ctx, token.PlanID)
+	if err != nil {
+		return made, fmt.Errorf("read plan %s: %w", token.PlanID, err)
+	}
+	steps, err := c.PlanSteps(ctx, token.PlanID)
+	return declared{PlanID: token.PlanID, ExpiresAt: shown.ExpiresAt, Steps: steps, Token: token.JWT}, err
+}
+
+// planJSON is a plan in a file as JSON. What looks like JSON is read as such, which
+// gives better errors.
+func planJSON(file string, text []byte) ([]byte, error) {
+	read := node.ReadYAML
+	if filepath.Ext(file) == ".json" || strings.HasPrefix(strings.TrimSpace(string(text)), "{") {
+		read = node.ReadJSON
+	}
+	root, problems := read(text)
+	if len(problems) > 0 {
+		lines := make([]string, len(problems))
+		for i, p := range problems {
+			lines[i] = file + ":" + p.String()
+		}
+		return nil, errors.New(strings.Join(lines, "\n"))
+	}
+	return node.Read(root, nil).JSON(), nil
+}
