@@ -3,9 +3,11 @@ package api
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"writ/internal/api/admission"
 	"writ/internal/api/route"
+	"writ/internal/api/traces"
 	"writ/internal/principal"
 )
 
@@ -18,6 +20,7 @@ type (
 	IDInput           = route.IDInput
 	PageInput         = route.PageInput
 	Optional[T any]   = route.Optional[T]
+	DaysInput         = traces.DaysInput
 
 	none         = route.None
 	storedObject = route.StoredObject
@@ -43,6 +46,7 @@ const (
 	eventsAtOnce = route.EventsAtOnce
 	partTimeout  = route.PartTimeout
 	streamCheck  = route.RightsCheck
+	noAttributes = "{}"
 )
 
 var (
@@ -64,4 +68,16 @@ func raw[I, O any](
 	a *API, r Route, handler func(w http.ResponseWriter, request *http.Request, caller principal.Principal) error,
 ) {
 	route.Raw[I, O](a.router.Tagged(r.Tag), r, handler)
+}
+
+func orNull(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+// takeTime lifts the server's own limit on the time of a request, for an answer that is written in parts.
+func takeTime(controller *http.ResponseController) error {
+	return controller.SetReadDeadline(time.Time{})
 }

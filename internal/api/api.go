@@ -13,6 +13,7 @@ import (
 	"writ/internal/api/admission"
 	"writ/internal/api/organizations"
 	"writ/internal/api/route"
+	"writ/internal/api/traces"
 	"writ/internal/apikey"
 	"writ/internal/approval"
 	"writ/internal/audit"
@@ -83,8 +84,7 @@ type API struct {
 	gate    *admission.Gate
 	metrics *metrics
 	bodies  *route.Bodies
-	tails   route.Slots
-	exports openExports
+	traces  *traces.Handlers
 	polls   openPolls
 }
 
@@ -94,7 +94,6 @@ func New(c Config) *API {
 		Config:  c,
 		metrics: newMetrics(c),
 		bodies:  &route.Bodies{},
-		tails:   route.Slots{Each: []int{tailsPerUser, tailsPerOrganization}, Total: tailsAtAll},
 	}
 	a.gate = &admission.Gate{
 		People:        c.Auth,
@@ -132,16 +131,21 @@ func New(c Config) *API {
 		Keys:          c.Keys,
 		Now:           c.Database.Now,
 	}).Mount(a.router)
-	a.mountObservability()
-	a.mountOTLP()
-	a.mountExports()
-	a.mountTail()
+	a.traces = &traces.Handlers{
+		Telemetry:      c.Telemetry,
+		Forwarding:     c.Forwarding,
+		Database:       c.Database,
+		Bodies:         a.bodies,
+		Logger:         c.Logger,
+		MaxIngestBytes: c.MaxIngestBytes,
+	}
+	a.traces.Mount(a.router)
 	a.mountPolicies()
 	a.mountIAP()
 	a.mountDelegation()
 	a.mountNotifications()
 	a.mountWebhooks()
-	a.mountForwarding()
+	a.traces.MountForwarding(a.router)
 	a.mountExecutions()
 	a.mountAuditLog()
 	if c.Documented {

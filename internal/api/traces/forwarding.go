@@ -1,10 +1,11 @@
-package api
+package traces
 
 import (
 	"context"
 	"net/http"
 	"time"
 
+	"writ/internal/api/route"
 	"writ/internal/fault"
 	"writ/internal/forwarding"
 	"writ/internal/principal"
@@ -12,30 +13,25 @@ import (
 	"writ/internal/throttle"
 )
 
-func (a *API) mountForwarding() {
-	route := func(method, path, summary, records string, status int) Route {
-		return Route{
-			Method: method, Path: "/organization/{orgId}/forwarding" + path, Tag: "forwarding", Summary: summary,
-			Mode: JWT, Action: principal.ManageForwarding, Audit: records, Status: status,
-		}
-	}
-	handle(a, route(http.MethodGet, "", "Where traces and decisions are sent", "", 0), a.getForwarding)
-	handle(a,
-		route(http.MethodPut, "", "Send traces and decisions to a collector (OTLP over HTTP), or change how",
-			"forwarding.set", 0), a.putForwarding)
-	handle(a,
-		route(http.MethodDelete, "", "Send no more, and forget where to", "forwarding.deleted", http.StatusNoContent),
-		a.deleteForwarding)
-	handle(a,
-		route(http.MethodGet, "/status", "How far sending is: what waits, the last problem, what was lost", "", 0),
-		a.forwardingStatus)
-	test := route(http.MethodPost, "/test", "Send one made-up span at once, and tell what came of it", notRecorded, 0)
-	test.Throttle = throttle.TestForwarding
-	handle(a, test, a.testForwarding)
+// MountForwarding serves the settings of forwarding, and how it goes.
+func (h *Handlers) MountForwarding(r *route.Router) {
+	r = r.Tagged("forwarding")
+	manage := func(rt route.Route) route.Route { return rt.For(route.Person).Needs(principal.ManageForwarding) }
+	route.Handle(r, manage(route.Get("/organization/{orgId}/forwarding",
+		"Where traces and decisions are sent")), h.getForwarding)
+	route.Handle(r, manage(route.Put("/organization/{orgId}/forwarding",
+		"Send traces and decisions to a collector (OTLP over HTTP), or change how")).
+		Records("forwarding.set"), h.putForwarding)
+	route.Handle(r, manage(route.Delete("/organization/{orgId}/forwarding", "Send no more, and forget where to")).
+		Records("forwarding.deleted").Answers(http.StatusNoContent), h.deleteForwarding)
+	route.Handle(r, manage(route.Get("/organization/{orgId}/forwarding/status",
+		"How far sending is: what waits, the last problem, what was lost")), h.forwardingStatus)
+	route.Handle(r, manage(route.Post("/organization/{orgId}/forwarding/test",
+		"Send one made-up span at once, and tell what came of it")).
+		Throttled(throttle.TestForwarding).Unrecorded(), h.testForwarding)
 }
 
-// ForwardingBody is where traces and decisions are sent. Values of headers are not
-// shown.
+// ForwardingBody is where traces and decisions are sent.
 type ForwardingBody struct {
 	Endpoint       string             `json:"endpoint" example:"https://collector.example.com/v1/traces"`
 	Headers        []string           `json:"headers" nullable:"false" doc:"Names; values are not shown." example:"[\"x-api-key\"]"`
@@ -49,13 +45,8 @@ type ForwardingBody struct {
 	UpdatedAt      time.Time          `json:"updatedAt"`
 }
 
-type forwardingOutput struct{ Body ForwardingBody }
-
-func forwardingAnswer(f forwarding.Forwarding, err error) (*forwardingOutput, error) {
-	if err != nil {
-		return nil, err
-	}
-	return &forwardingOutput{ForwardingBody{
+func forwardingAnswer(f forwarding.Forwarding, err error) (*route.Answer[ForwardingBody], error) {
+	return route.Body(ForwardingBody{
 		Endpoint:       f.Endpoint,
 		Headers:        f.HeaderNames,
 		Traces:         f.Traces,
@@ -66,15 +57,17 @@ func forwardingAnswer(f forwarding.Forwarding, err error) (*forwardingOutput, er
 		DisabledReason: f.DisabledReason,
 		CreatedAt:      f.CreatedAt,
 		UpdatedAt:      f.UpdatedAt,
-	}}, nil
+	}), err
 }
 
-func (a *API) getForwarding(ctx context.Context, caller principal.Principal, _ *OrgInput) (*forwardingOutput, error) {
-	return forwardingAnswer(a.Forwarding.Get(ctx, caller))
+func (h *Handlers) getForwarding(
+	ctx context.Context, caller principal.Principal, _ *route.OrgInput,
+) (*route.Answer[ForwardingBody], error) {
+	return forwardingAnswer(h.Forwarding.Get(ctx, caller))
 }
 
 type putForwardingInput struct {
-	OrgInput
+	route.OrgInput
 	Body struct {
 		Endpoint    string             `json:"endpoint" minLength:"1" maxLength:"2048" doc:"A URL; without a path, /v1/traces is added." example:"https://collector.example.com/v1/traces"`
 		Headers     map[string]string  `json:"headers,omitempty" doc:"Sent with every request, such as a key. Stored sealed, and not shown again. Absent: as before; {}: none."`
@@ -86,10 +79,10 @@ type putForwardingInput struct {
 	}
 }
 
-// settings are what a person asked for.
+// settings is the body as the service takes it.
 func (in *putForwardingInput) settings() (forwarding.Settings, error) {
 	b := &in.Body
-	n := forwarding.Settings{
+	s := forwarding.Settings{
 		Endpoint:  b.Endpoint,
 		Traces:    orTrue(b.Traces),
 		Decisions: orTrue(b.Decisions),
@@ -98,31 +91,33 @@ func (in *putForwardingInput) settings() (forwarding.Settings, error) {
 		Enabled:   orTrue(b.Enabled),
 	}
 	if len(b.Headers) > forwarding.MaxHeaders {
-		return n, fault.Field("headers", "must be at most %d", forwarding.MaxHeaders)
+		return s, fault.Field("headers", "must be at most %d", forwarding.MaxHeaders)
 	}
 	if b.Headers != nil {
-		n.Headers = map[string]secret.Text{}
+		s.Headers = map[string]secret.Text{}
 		for name, value := range b.Headers {
-			n.Headers[name] = secret.NewText(value)
+			s.Headers[name] = secret.NewText(value)
 		}
 	}
-	return n, nil
+	return s, nil
 }
 
 func orTrue(is *bool) bool { return is == nil || *is }
 
-func (a *API) putForwarding(
+func (h *Handlers) putForwarding(
 	ctx context.Context, caller principal.Principal, in *putForwardingInput,
-) (*forwardingOutput, error) {
-	n, err := in.settings()
+) (*route.Answer[ForwardingBody], error) {
+	s, err := in.settings()
 	if err != nil {
 		return nil, err
 	}
-	return forwardingAnswer(a.Forwarding.Put(ctx, caller, n))
+	return forwardingAnswer(h.Forwarding.Put(ctx, caller, s))
 }
 
-func (a *API) deleteForwarding(ctx context.Context, caller principal.Principal, _ *OrgInput) (*none, error) {
-	return nil, a.Forwarding.Delete(ctx, caller)
+func (h *Handlers) deleteForwarding(
+	ctx context.Context, caller principal.Principal, _ *route.OrgInput,
+) (*route.None, error) {
+	return nil, h.Forwarding.Delete(ctx, caller)
 }
 
 // ForwardingPositionBody is up to where everything was sent.
@@ -157,15 +152,10 @@ type ForwardingStatusBody struct {
 	RetryAt               *time.Time             `json:"retryAt" doc:"When it is tried again; null: it does not wait for that."`
 }
 
-type forwardingStatusOutput struct{ Body ForwardingStatusBody }
-
-func (a *API) forwardingStatus(
-	ctx context.Context, caller principal.Principal, _ *OrgInput,
-) (*forwardingStatusOutput, error) {
-	s, err := a.Forwarding.Status(ctx, caller)
-	if err != nil {
-		return nil, err
-	}
+func (h *Handlers) forwardingStatus(
+	ctx context.Context, caller principal.Principal, _ *route.OrgInput,
+) (*route.Answer[ForwardingStatusBody], error) {
+	s, err := h.Forwarding.Status(ctx, caller)
 	body := ForwardingStatusBody{
 		Enabled:               s.Enabled,
 		TracesWaitingSince:    s.TracesSince,
@@ -190,7 +180,7 @@ func (a *API) forwardingStatus(
 	if s.FailingSince != nil && s.Enabled {
 		body.RetryAt = &s.RetryAt
 	}
-	return &forwardingStatusOutput{body}, nil
+	return route.Body(body), err
 }
 
 // ForwardingTestBody is what came of a test.
@@ -200,16 +190,9 @@ type ForwardingTestBody struct {
 	Problem    string `json:"problem" doc:"Empty: none."`
 }
 
-type forwardingTestOutput struct{ Body ForwardingTestBody }
-
-func (a *API) testForwarding(
-	ctx context.Context, caller principal.Principal, _ *OrgInput,
-) (*forwardingTestOutput, error) {
-	tested, err := a.Forwarding.Test(ctx, caller)
-	if err != nil {
-		return nil, err
-	}
-	return &forwardingTestOutput{
-		ForwardingTestBody{Taken: tested.Taken, HTTPStatus: tested.HTTPStatus, Problem: tested.Problem},
-	}, nil
+func (h *Handlers) testForwarding(
+	ctx context.Context, caller principal.Principal, _ *route.OrgInput,
+) (*route.Answer[ForwardingTestBody], error) {
+	tested, err := h.Forwarding.Test(ctx, caller)
+	return route.Body(ForwardingTestBody(tested)), err
 }

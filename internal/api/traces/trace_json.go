@@ -1,4 +1,4 @@
-package api
+package traces
 
 import (
 	"bufio"
@@ -9,43 +9,58 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// WriteJSON writes the body as the encoder would, but for attributes, which are
-// written as they are stored instead of being read through again: with hundreds of
-// spans that is most of what the encoder does.
+// WriteJSON writes the body as the encoder would, except for attributes, which are written as they are stored: reading
+// them through again is most of what the encoder does with hundreds of spans.
 func (b *TraceDetailBody) WriteJSON(w *bufio.Writer) error {
 	if b == nil {
 		_, err := w.WriteString("null")
 		return err
 	}
-	trace := *b
-	trace.Spans = nil
-	head, err := json.Marshal(&trace)
+	if err := beginList(w, b); err != nil {
+		return err
+	}
+	for i := range b.stored {
+		span := spanBody(&b.stored[i])
+		if err := span.write(w, i == 0); err != nil {
+			return err
+		}
+	}
+	return endList(w)
+}
+
+const listEnd = "]}"
+
+// beginList writes a body up to the end of its last member, which is an empty list.
+func beginList(w *bufio.Writer, body any) error {
+	text, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
-	const end = "]}" // of the spans, which are the last member, and of the trace
-	if _, err := w.Write(head[:len(head)-len(end)]); err != nil {
-		return err
-	}
-	for i := range b.Spans {
-		text := w.AvailableBuffer()
-		if i > 0 {
-			text = append(text, ',')
-		}
-		span := spanBody(&b.Spans[i])
-		if text, err = span.appendJSON(text); err != nil {
-			return err
-		}
-		if _, err := w.Write(text); err != nil {
-			return err
-		}
-	}
-	_, err = w.WriteString(end)
+	_, err = w.Write(text[:len(text)-len(listEnd)])
 	return err
 }
 
-// appendJSON adds the span. Ids and status are written as they are: the one kind is
-// of hexadecimal digits, the other of few words.
+// endList writes the end of the list and of its body.
+func endList(w *bufio.Writer) error {
+	_, err := w.WriteString(listEnd)
+	return err
+}
+
+// write writes the span as an item of a list.
+func (s *SpanBody) write(w *bufio.Writer, isFirst bool) error {
+	text := w.AvailableBuffer()
+	if !isFirst {
+		text = append(text, ',')
+	}
+	text, err := s.appendJSON(text)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(text)
+	return err
+}
+
+// appendJSON adds the span. Ids and the status need no escaping: ids are hexadecimal, and a status is one of few words.
 func (s *SpanBody) appendJSON(text []byte) (_ []byte, err error) {
 	text = appendPlain(append(text, `{"id":`...), &s.ID)
 	text = appendPlain(append(text, `,"parentSpanId":`...), s.ParentSpanID)
@@ -64,7 +79,7 @@ func (s *SpanBody) appendJSON(text []byte) (_ []byte, err error) {
 	return append(text, '}'), nil
 }
 
-// appendPlain adds a text in which nothing is to be escaped.
+// appendPlain adds a text that needs no escaping.
 func appendPlain(text []byte, value *string) []byte {
 	if value == nil {
 		return append(text, "null"...)
