@@ -19,9 +19,9 @@ type policyStatsInput struct {
 type PolicyStatsBody struct {
 	PolicyID        string          `json:"policyId" doc:"The policy that was asked for."`
 	PolicyName      string          `json:"policyName" doc:"The last name it was seen under; empty when it was never seen."`
-	Calls           int64           `json:"calls" doc:"Decisions of all four kinds."`
-	Allowed         int64           `json:"allowed" doc:"allow only."`
-	Denied          int64           `json:"denied" doc:"deny only; hold and ask are in neither."`
+	Calls           int64           `json:"calls" doc:"Decisions of all four verdicts."`
+	Allowed         int64           `json:"allowed" doc:"Allow only."`
+	Denied          int64           `json:"denied" doc:"Deny only; hold and ask are in neither."`
 	AvgDurationMs   float64         `json:"avgDurationMs" doc:"Of calls whose duration is known, in milliseconds."`
 	P50DurationMs   float64         `json:"p50DurationMs" doc:"The median, within 1 %."`
 	P95DurationMs   float64         `json:"p95DurationMs" doc:"The 95th percentile, within 1 %."`
@@ -31,13 +31,13 @@ type PolicyStatsBody struct {
 
 // ShadowBody is what the shadows of a policy would have led to.
 type ShadowBody struct {
-	Calls      int64 `json:"calls" doc:"Calls that were judged by a shadow as well."`
+	Calls      int64 `json:"calls" doc:"Calls that a shadow judged too."`
 	Allowed    int64 `json:"allowed" doc:"Would have been allowed."`
 	Asked      int64 `json:"asked" doc:"Would have been asked about."`
 	Held       int64 `json:"held" doc:"Would have waited for a person."`
 	Denied     int64 `json:"denied" doc:"Would have been denied."`
 	WouldDeny  int64 `json:"wouldDeny" doc:"Of the denied, those that the active policies did not deny."`
-	WouldHold  int64 `json:"wouldHold" doc:"Of those that would have waited, the ones that the active policies did not hold: they allowed, asked or denied."`
+	WouldHold  int64 `json:"wouldHold" doc:"Of those that would have waited, those that the active policies did not hold."`
 	WouldAllow int64 `json:"wouldAllow" doc:"Of the allowed, those that the active policies did not allow."`
 }
 
@@ -74,7 +74,7 @@ type summaryInput struct {
 
 // SummaryBody is the overview of an organization.
 type SummaryBody struct {
-	Period             int               `json:"period" doc:"The days that were asked for."`
+	Period             int               `json:"period" doc:"How many days it covers."`
 	TotalTraces        int64             `json:"totalTraces" doc:"Traces that began in the period."`
 	TotalSessions      int64             `json:"totalSessions" doc:"Sessions that were active in the period."`
 	TotalErrors        int64             `json:"totalErrors" doc:"Traces whose status is not ok."`
@@ -83,7 +83,7 @@ type SummaryBody struct {
 	P50DurationMs      float64           `json:"p50DurationMs" doc:"The median of traces whose duration is known, within 1 %."`
 	P95DurationMs      float64           `json:"p95DurationMs" doc:"Their 95th percentile, within 1 %."`
 	TopFailingPolicies []PolicyCountBody `json:"topFailingPolicies" nullable:"false" doc:"The ten policies with the most deny decisions, the most first."`
-	TracesPerMinute    float64           `json:"tracesPerMinute" doc:"Over the last 60 minutes, of which the present one is the last."`
+	TracesPerMinute    float64           `json:"tracesPerMinute" doc:"Over the last 60 minutes, including the current one."`
 }
 
 // TokensTotalBody is tokens by kind.

@@ -14,14 +14,6 @@ import (
 	"writ/internal/telemetry"
 )
 
-// The formats of exports of many.
-const (
-	formatNDJSON = "ndjson"
-	formatCSV    = "csv"
-)
-
-const csvType = "text/csv; charset=utf-8"
-
 // How many exports may run at a time. Each holds in memory what it reads at once.
 const (
 	exportsPerOrganization = 3
@@ -94,22 +86,23 @@ func (h *Handlers) beginExport(orgID string) (release func(), err error) {
 
 // FormatInput is how an export is written.
 type FormatInput struct {
-	Format string `query:"format" enum:"ndjson,csv" default:"ndjson" doc:"ndjson: a line of JSON each. csv: a table; texts that a spreadsheet would run begin with an apostrophe. The last line says whether the export is complete."`
-	Cursor string `query:"cursor" doc:"Continues an export that was cut: what its last line says."`
+	Format string `query:"format" enum:"ndjson,csv" default:"ndjson" doc:"ndjson: a line of JSON each. csv: a table; a text that a spreadsheet would run gets an apostrophe before it. The last line says whether the export is complete."`
+	Cursor string `query:"cursor" doc:"Continues an export that was cut; its last line has the cursor."`
 }
+
+func (in *FormatInput) isCSV() bool { return in.Format == "csv" }
 
 // file is an export of lines in the format.
 func (in *FormatInput) file(
 	name string, cursor func() string, write func(ctx context.Context, l *lines) error,
 ) *file {
-	f := &file{kind: route.NDJSONType, name: name + "." + in.Format}
-	if in.Format == formatCSV {
-		f.kind = csvType
+	kind := route.NDJSONType
+	if in.isCSV() {
+		kind = "text/csv; charset=utf-8"
 	}
-	f.write = func(ctx context.Context, out *exportStream) error {
-		return write(ctx, &lines{out: out, csv: in.Format == formatCSV, cursor: cursor})
-	}
-	return f
+	return &file{kind, name + "." + in.Format, func(ctx context.Context, out *exportStream) error {
+		return write(ctx, &lines{out: out, csv: in.isCSV(), cursor: cursor})
+	}}
 }
 
 type exportTracesInput struct {
@@ -122,17 +115,16 @@ type exportTracesInput struct {
 func (h *Handlers) exportTraces(_ context.Context, caller principal.Principal, in *exportTracesInput) (*file, error) {
 	f := in.filter()
 	f.Cursor = in.Cursor
-	withSpans := in.Rows == "spans" || in.Format == formatNDJSON
-	traces, err := h.Telemetry.ExportTraces(caller.OrgID, f, withSpans)
-	if err != nil {
-		return nil, err
-	}
-	write := writeTraceRows
+	write, withSpans := writeTraceLines, true
 	switch {
 	case in.Rows == "spans":
 		write = writeSpanRows
-	case in.Format == formatNDJSON:
-		write = writeTraceLines
+	case in.isCSV():
+		write, withSpans = writeTraceRows, false
+	}
+	traces, err := h.Telemetry.ExportTraces(caller.OrgID, f, withSpans)
+	if err != nil {
+		return nil, err
 	}
 	return in.file(in.Rows, traces.Cursor, func(ctx context.Context, l *lines) error {
 		return write(ctx, l, caller, traces)
@@ -185,8 +177,8 @@ func (h *Handlers) exportSession(ctx context.Context, caller principal.Principal
 	if err != nil {
 		return nil, err
 	}
-	return &file{route.JSONType, "session-" + session.ID + ".json",
-		func(ctx context.Context, out *exportStream) error {
-			return writeSession(ctx, out, caller, *session, traces)
-		}}, nil
+	name := "session-" + session.ID + ".json"
+	return &file{route.JSONType, name, func(ctx context.Context, out *exportStream) error {
+		return writeSession(ctx, out, caller, *session, traces)
+	}}, nil
 }

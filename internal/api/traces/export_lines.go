@@ -67,12 +67,6 @@ func (l *lines) cut(message string) {
 	_ = l.end(e) // it is cut already
 }
 
-// The first cell of the last line of a table.
-const (
-	endComplete = "# complete"
-	endCut      = "# cut"
-)
-
 func (l *lines) end(e EndBody) error {
 	if !l.csv {
 		text, err := json.Marshal(map[string]EndBody{"end": e})
@@ -84,9 +78,9 @@ func (l *lines) end(e EndBody) error {
 	}
 	var row csvsafe.Row
 	if e.Complete {
-		row.Text(endComplete)
+		row.Text("# complete")
 	} else {
-		row.Text(endCut)
+		row.Text("# cut")
 	}
 	row.Number(e.Lines)
 	row.Text(e.Message)
@@ -162,7 +156,7 @@ func attributesFor(caller principal.Principal, attributes string) string {
 	}
 	value := jsontext.Value(attributes)
 	if value.Compact() != nil {
-		return noAttributes // which cannot be: what is stored was checked
+		return noAttributes // cannot happen: ingest checked it
 	}
 	return string(value)
 }

@@ -22,12 +22,12 @@ func (h *Handlers) MountForwarding(r *route.Router) {
 	route.Handle(r, manage(route.Put("/organization/{orgId}/forwarding",
 		"Send traces and decisions to a collector (OTLP over HTTP), or change how")).
 		Records("forwarding.set"), h.putForwarding)
-	route.Handle(r, manage(route.Delete("/organization/{orgId}/forwarding", "Send no more, and forget where to")).
+	route.Handle(r, manage(route.Delete("/organization/{orgId}/forwarding", "Stop sending, and delete the settings")).
 		Records("forwarding.deleted").Answers(http.StatusNoContent), h.deleteForwarding)
 	route.Handle(r, manage(route.Get("/organization/{orgId}/forwarding/status",
 		"How far sending is: what waits, the last problem, what was lost")), h.forwardingStatus)
 	route.Handle(r, manage(route.Post("/organization/{orgId}/forwarding/test",
-		"Send one made-up span at once, and tell what came of it")).
+		"Send one made-up span at once, and say what came of it")).
 		Throttled(throttle.TestForwarding).Unrecorded(), h.testForwarding)
 }
 
@@ -38,9 +38,9 @@ type ForwardingBody struct {
 	Traces         bool               `json:"traces"`
 	Decisions      bool               `json:"decisions"`
 	Content        forwarding.Content `json:"content" enum:"none,redacted,full"`
-	MaxAgeHours    int                `json:"maxAgeHours" doc:"How long something waits for the collector before it is given up."`
+	MaxAgeHours    int                `json:"maxAgeHours" doc:"How long something waits for the collector before it is lost."`
 	Enabled        bool               `json:"enabled"`
-	DisabledReason string             `json:"disabledReason" doc:"Why it is not enabled, where no person did it; else empty."`
+	DisabledReason string             `json:"disabledReason" doc:"Why it is not enabled, if no person disabled it; else empty."`
 	CreatedAt      time.Time          `json:"createdAt"`
 	UpdatedAt      time.Time          `json:"updatedAt"`
 }
@@ -74,8 +74,8 @@ type putForwardingInput struct {
 		Traces      *bool              `json:"traces,omitempty" doc:"Absent: true."`
 		Decisions   *bool              `json:"decisions,omitempty" doc:"Absent: true."`
 		Content     forwarding.Content `json:"content,omitempty" default:"redacted" enum:"none,redacted,full" doc:"How much of what agents read and wrote is sent: nothing, all but known secrets, or all."`
-		MaxAgeHours int                `json:"maxAgeHours,omitempty" default:"24" minimum:"1" maximum:"168" doc:"How long something waits for the collector before it is given up."`
-		Enabled     *bool              `json:"enabled,omitempty" doc:"Absent: true. What is switched on begins with what comes from then on."`
+		MaxAgeHours int                `json:"maxAgeHours,omitempty" default:"24" minimum:"1" maximum:"168" doc:"How long something waits for the collector before it is lost."`
+		Enabled     *bool              `json:"enabled,omitempty" doc:"Absent: true. Only what comes after it was enabled is sent."`
 	}
 }
 
@@ -120,17 +120,17 @@ func (h *Handlers) deleteForwarding(
 	return nil, h.Forwarding.Delete(ctx, caller)
 }
 
-// ForwardingPositionBody is up to where everything was sent.
+// ForwardingPositionBody is the position up to which everything was sent.
 type ForwardingPositionBody struct {
 	TracesUntil  *time.Time `json:"tracesUntil" doc:"Traces received until then were sent; null: traces are not sent."`
 	NextDecision *int64     `json:"nextDecision" doc:"Index in the audit log before which all decisions were sent; null: decisions are not sent."`
 }
 
-// ForwardingLostBody is what waited too long.
+// ForwardingLostBody counts what waited too long.
 type ForwardingLostBody struct {
 	Traces    int64      `json:"traces"`
 	Decisions int64      `json:"decisions"`
-	Until     *time.Time `json:"until" doc:"What was received before may be among them; null: nothing was lost."`
+	Until     *time.Time `json:"until" doc:"What was received before then may be lost; null: nothing was lost."`
 }
 
 // ForwardingStatusBody is how far sending is.
@@ -142,14 +142,14 @@ type ForwardingStatusBody struct {
 	LagSeconds            int64                  `json:"lagSeconds" doc:"How long the oldest of them has waited."`
 	SentSpans             int64                  `json:"sentSpans" doc:"Of traces."`
 	SentDecisions         int64                  `json:"sentDecisions"`
-	Refused               int64                  `json:"refused" doc:"Spans and decisions that the collector did not take."`
+	Refused               int64                  `json:"refused" doc:"Spans and decisions that the collector refused."`
 	Lost                  ForwardingLostBody     `json:"lost"`
 	LastSentAt            *time.Time             `json:"lastSentAt" doc:"null: never."`
 	FailingSince          *time.Time             `json:"failingSince" doc:"null: the last try succeeded."`
 	FailedAttempts        int64                  `json:"failedAttempts" doc:"Since the last success."`
 	LastStatus            int                    `json:"lastStatus" doc:"HTTP status of the last try; 0: no answer."`
 	LastProblem           string                 `json:"lastProblem" doc:"Of the last try; empty: none."`
-	RetryAt               *time.Time             `json:"retryAt" doc:"When it is tried again; null: it does not wait for that."`
+	RetryAt               *time.Time             `json:"retryAt" doc:"When the next try is; null: sending does not wait for one."`
 }
 
 func (h *Handlers) forwardingStatus(

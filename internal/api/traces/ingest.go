@@ -19,8 +19,7 @@ func (h *Handlers) mountIngest(r *route.Router) {
 		For(route.Key).Scoped(principal.Ingest).Unrecorded(), h.reportUsage)
 }
 
-// IngestBody is what ingest takes. It is read by hand, batch by batch; this type
-// documents it.
+// IngestBody documents what ingest takes; it is read by hand, batch by batch.
 type IngestBody struct {
 	Product   string      `json:"product" doc:"The client product, 1-100 characters; the API key's own product wins." example:"my-agent"`
 	SessionID *string     `json:"sessionId,omitempty" format:"uuid" nullable:"true" doc:"The session of traces that name none."`
@@ -112,7 +111,7 @@ type reportUsageInput struct {
 	Body struct {
 		Product   string           `json:"product" maxLength:"500" doc:"The client product; the API key's own wins." example:"my-agent"`
 		SessionID string           `json:"sessionId" format:"uuid" doc:"The session whose totals these are." example:"0199d1c2-7a54-7c1e-9b7e-2f6a4c1d8e30"`
-		Entries   []UsageEntryBody `json:"entries" maxItems:"1000" nullable:"false" doc:"One for each model. They replace what was reported before, and do not count where spans tell the same."`
+		Entries   []UsageEntryBody `json:"entries" maxItems:"1000" nullable:"false" doc:"One for each model. They replace what was reported before, and do not count where spans report the same."`
 	}
 }
 

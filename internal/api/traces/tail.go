@@ -41,13 +41,13 @@ type tailInput struct {
 	route.OrgInput
 	LastEventID string `header:"Last-Event-ID" maxLength:"100" doc:"The id of the last event that was seen. Absent: what comes from now on."`
 	After       string `query:"after" maxLength:"100" doc:"The same, for clients that cannot send the header, which wins."`
-	Only        string `query:"only" enum:"traces,decisions" doc:"Leaves the other out."`
+	Only        string `query:"only" enum:"traces,decisions" doc:"Shows only these."`
 	AgentID     string `query:"agentId" maxLength:"500" doc:"Of exactly this agent."`
 	SessionID   string `query:"sessionId" maxLength:"500" doc:"Of this session."`
 	Tool        string `query:"tool" maxLength:"500" doc:"Decisions about this tool, and traces with a new span of it."`
 	Status      string `query:"status" enum:"ok,error,denied" doc:"Traces of this status; no decisions."`
 	Name        string `query:"name" maxLength:"200" doc:"Traces of exactly this name; no decisions."`
-	Decision    string `query:"decision" enum:"allow,deny,hold,ask" doc:"Decisions with this answer; no traces."`
+	Decision    string `query:"decision" enum:"allow,deny,hold,ask" doc:"Decisions with this verdict; no traces."`
 	PlanID      string `query:"planId" maxLength:"500" doc:"Decisions under this plan; no traces."`
 }
 

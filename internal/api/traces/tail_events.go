@@ -35,19 +35,19 @@ type TailedDecisionBody struct {
 	Index         int64     `json:"index" doc:"Of its entry in the organization's log."`
 	ID            string    `json:"id" format:"uuid" doc:"Of the decision."`
 	At            time.Time `json:"at" doc:"When it was made."`
-	Decision      string    `json:"decision" enum:"allow,deny,hold,ask" doc:"The answer."`
+	Decision      string    `json:"decision" enum:"allow,deny,hold,ask" doc:"The verdict."`
 	AgentID       string    `json:"agentId" doc:"The agent, in the client's own words."`
 	SessionID     string    `json:"sessionId,omitzero" doc:"The session of the call."`
 	PlanID        string    `json:"planId,omitzero" doc:"The plan it was made under."`
 	Step          string    `json:"step,omitzero" doc:"Of the plan."`
 	Server        string    `json:"server" doc:"The server of the tool."`
 	Tool          string    `json:"tool" doc:"The tool that was to be called."`
-	PolicyID      string    `json:"policyId" doc:"What decided."`
+	PolicyID      string    `json:"policyId" doc:"The id of what decided."`
 	PolicyVersion int       `json:"policyVersion,omitzero" doc:"Of the policy."`
 	RuleID        string    `json:"ruleId,omitzero" doc:"The rule that matched."`
 
-	PolicyName string `json:"policyName,omitzero" doc:"This and what follows only for callers who may read payloads, and until it is erased."`
-	Reason     string `json:"reason,omitzero" doc:"In words."`
+	PolicyName string `json:"policyName,omitzero" doc:"This and the following members are only for callers who may read payloads, and only until they are erased."`
+	Reason     string `json:"reason,omitzero" doc:"Why, in words."`
 	ApprovalID string `json:"approvalId,omitzero" doc:"The request a call waits for, or whose approval let it run."`
 }
 

@@ -54,8 +54,7 @@ func traceBody(t *telemetry.TraceItem) TraceBody {
 	return TraceBody{traceHead(t), route.StoredObject(t.Attributes), route.StoredTexts(t.Tags)}
 }
 
-// visible is a trace without what the caller's role may not read: viewers see that something happened, not what was
-// said.
+// visible is a trace without what the caller may not read: viewers see that something happened, not what was said.
 func visible(caller principal.Principal, t telemetry.TraceItem) telemetry.TraceItem {
 	if !caller.May(principal.ReadPayloads) {
 		t.Attributes, t.InputPreview, t.OutputPreview = noAttributes, nil, nil

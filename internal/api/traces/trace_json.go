@@ -2,6 +2,7 @@ package traces
 
 import (
 	"bufio"
+	"cmp"
 	"strconv"
 	"time"
 
@@ -46,37 +47,28 @@ func endList(w *bufio.Writer) error {
 	return err
 }
 
-// write writes the span as an item of a list.
+// write writes the span as an item of a list. Ids and the status need no escaping: ids are hexadecimal, and a status is
+// one of few words.
 func (s *SpanBody) write(w *bufio.Writer, isFirst bool) error {
 	text := w.AvailableBuffer()
 	if !isFirst {
 		text = append(text, ',')
 	}
-	text, err := s.appendJSON(text)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(text)
-	return err
-}
-
-// appendJSON adds the span. Ids and the status need no escaping: ids are hexadecimal, and a status is one of few words.
-func (s *SpanBody) appendJSON(text []byte) (_ []byte, err error) {
 	text = appendPlain(append(text, `{"id":`...), &s.ID)
 	text = appendPlain(append(text, `,"parentSpanId":`...), s.ParentSpanID)
 	text = appendPlain(append(text, `,"sessionId":`...), s.SessionID)
-	if text, err = jsontext.AppendQuote(append(text, `,"kind":`...), s.Kind); err != nil {
-		return nil, err
-	}
-	if text, err = jsontext.AppendQuote(append(text, `,"name":`...), s.Name); err != nil {
-		return nil, err
+	text, kindErr := jsontext.AppendQuote(append(text, `,"kind":`...), s.Kind)
+	text, nameErr := jsontext.AppendQuote(append(text, `,"name":`...), s.Name)
+	if err := cmp.Or(kindErr, nameErr); err != nil {
+		return err
 	}
 	text = appendTime(append(text, `,"startTime":`...), &s.StartTime)
 	text = appendTime(append(text, `,"endTime":`...), s.EndTime)
 	text = appendNumber(append(text, `,"durationMs":`...), s.DurationMs)
 	text = appendPlain(append(text, `,"status":`...), &s.Status)
 	text = append(append(text, `,"attributes":`...), s.Attributes...)
-	return append(text, '}'), nil
+	_, err := w.Write(append(text, '}'))
+	return err
 }
 
 // appendPlain adds a text that needs no escaping.

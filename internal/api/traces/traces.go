@@ -49,10 +49,10 @@ func (h *Handlers) mountReads(r *route.Router) {
 	route.Handle(r, read(route.Get("/organization/{orgId}/observability/sessions",
 		"Sessions, latest activity first")), h.listSessions)
 	route.Handle(r, read(route.Get("/organization/{orgId}/observability/sessions/{id}",
-		"One session with its traces; null when there is none such")), h.getSession)
+		"One session with its traces; null if there is none")), h.getSession)
 	route.Handle(r, read(route.Get("/organization/{orgId}/observability/traces", "Traces, newest first")), h.listTraces)
 	route.Handle(r, read(route.Get("/organization/{orgId}/observability/traces/{id}",
-		"One trace with its spans; null when there is none such")), h.getTrace)
+		"One trace with its spans; null if there is none")), h.getTrace)
 	r.DocumentNull("/organization/{orgId}/observability/sessions/{id}")
 	r.DocumentNull("/organization/{orgId}/observability/traces/{id}")
 	route.Handle(r, read(route.Get("/organization/{orgId}/observability/policies/{policyId}",
