@@ -19,6 +19,7 @@ import (
 	"writ/internal/api/organizations"
 	"writ/internal/api/policies"
 	"writ/internal/api/route"
+	"writ/internal/api/traces"
 	"writ/internal/apikey"
 	"writ/internal/approval"
 	"writ/internal/audit"
@@ -84,24 +85,18 @@ type Config struct {
 
 // API is the assembled edge.
 type API struct {
-	Config
 	router  *route.Router
-	gate    *admission.Gate
 	metrics *metrics
-	bodies  *route.Bodies
-	tails   route.Slots
-	exports openExports
+	traces  *traces.Handlers
+
+	version      string
+	database     *database.DB
+	metricsToken secret.Text
 }
 
 // New assembles the routes.
 func New(c Config) *API {
-	a := &API{
-		Config:  c,
-		metrics: newMetrics(c),
-		bodies:  &route.Bodies{},
-		tails:   route.Slots{Each: []int{tailsPerUser, tailsPerOrganization}, Total: tailsAtAll},
-	}
-	a.gate = &admission.Gate{
+	gate := &admission.Gate{
 		People:        c.Auth,
 		Keys:          c.Keys,
 		Organizations: c.Organizations,
@@ -110,9 +105,9 @@ func New(c Config) *API {
 		Plans:         c.Intent,
 		ProxyToken:    c.ProxyToken,
 	}
-	usesTLS := c.UsesTLS || c.PublicURL.Scheme == "https" // a proxy may speak it for us
+	a := &API{metrics: newMetrics(c), version: c.Version, database: c.Database, metricsToken: c.MetricsToken}
 	a.router = route.New(route.Config{
-		Gate:           a.gate,
+		Gate:           gate,
 		Limiter:        c.Limiter,
 		Logger:         c.Logger,
 		Observe:        a.metrics.observe,
@@ -121,31 +116,54 @@ func New(c Config) *API {
 		TrustedProxies: c.TrustedProxies,
 		CORSOrigins:    c.CORSOrigins,
 		MaxBodyBytes:   c.MaxBodyBytes,
-		UsesTLS:        usesTLS,
+		UsesTLS:        c.usesTLS(),
 	})
 	a.mountHealth(a.router.Tagged("operation"))
+	a.mountIdentity(c, gate)
+	a.mountWork(c, &route.Bodies{})
+	if c.Documented {
+		a.mountDocs()
+	}
+	a.mountWeb()
+	return a
+}
+
+// usesTLS reports whether browsers reach this server with TLS. A proxy may speak it for us.
+func (c Config) usesTLS() bool { return c.UsesTLS || c.PublicURL.Scheme == "https" }
+
+// mountIdentity serves who people and keys are.
+func (a *API) mountIdentity(c Config, gate *admission.Gate) {
 	(&accounts.Handlers{
-		Gate:          a.gate,
+		Gate:          gate,
 		Auth:          c.Auth,
 		Federation:    c.Federation,
 		Organizations: c.Organizations,
 		Keys:          c.Keys,
 		PublicURL:     c.PublicURL,
 		SignUpOpen:    c.SignUpOpen,
-		SecureCookies: usesTLS,
+		SecureCookies: c.usesTLS(),
 	}).Mount(a.router)
 	(&organizations.Handlers{
-		Gate:          a.gate,
+		Gate:          gate,
 		Accounts:      c.Auth,
 		Organizations: c.Organizations,
 		Keys:          c.Keys,
 		Now:           c.Database.Now,
 	}).Mount(a.router)
-	a.mountObservability()
-	a.mountOTLP()
-	a.mountExports()
-	a.mountTail()
-	policyRoutes := &policies.Handlers{
+}
+
+// mountWork serves what agents do, what is decided about it and what is kept of it. The order is that of the table of
+// routes.
+func (a *API) mountWork(c Config, bodies *route.Bodies) {
+	a.traces = &traces.Handlers{
+		Telemetry:      c.Telemetry,
+		Forwarding:     c.Forwarding,
+		Database:       c.Database,
+		Bodies:         bodies,
+		Logger:         c.Logger,
+		MaxIngestBytes: c.MaxIngestBytes,
+	}
+	policies := &policies.Handlers{
 		Policies:      c.Policies,
 		Enforcement:   c.Enforcement,
 		Organizations: c.Organizations,
@@ -154,22 +172,17 @@ func New(c Config) *API {
 		Audit:         c.Audit,
 		Now:           c.Database.Now,
 	}
-	policyRoutes.Mount(a.router)
-	decisionRoutes := &decisions.Handlers{
+	decisions := &decisions.Handlers{
 		Enforcement:   c.Enforcement,
 		Intent:        c.Intent,
 		Policies:      c.Policies,
 		Organizations: c.Organizations,
 		Executions:    c.Executions,
-		Bodies:        a.bodies,
+		Bodies:        bodies,
 		PublicURL:     c.PublicURL,
 		MaxBodyBytes:  c.MaxBodyBytes,
 	}
-	decisionRoutes.Mount(a.router)
-	policyRoutes.MountPreflights(a.router)
-	decisionRoutes.MountSettings(a.router)
-	a.metrics.registry.MustRegister(approvalCollector{c.Approvals})
-	(&approvals.Handlers{
+	approvals := &approvals.Handlers{
 		Approvals:     c.Approvals,
 		Enforcement:   c.Enforcement,
 		Organizations: c.Organizations,
@@ -178,28 +191,29 @@ func New(c Config) *API {
 		Intent:        c.Intent,
 		Audit:         c.Audit,
 		Limiter:       c.Limiter,
-	}).Mount(a.router)
+	}
+	a.traces.Mount(a.router)
+	policies.Mount(a.router)
+	decisions.Mount(a.router)
+	policies.MountPreflights(a.router)
+	decisions.MountSettings(a.router)
+	approvals.Mount(a.router)
 	(&notifications.Handlers{
 		Notifications: c.Notifications,
 		Webhooks:      c.Webhooks,
 		Events:        c.Approvals,
 		PublicURL:     c.PublicURL,
 	}).Mount(a.router)
-	a.mountForwarding()
+	a.traces.MountForwarding(a.router)
 	(&auditlog.Handlers{
 		Audit:          c.Audit,
 		Executions:     c.Executions,
 		CheckpointKeys: c.CheckpointKeys,
-		Bodies:         a.bodies,
+		Bodies:         bodies,
 		MaxBodyBytes:   c.MaxBodyBytes,
 		MaxReportBytes: c.MaxIngestBytes,
 		Logger:         c.Logger,
 	}).Mount(a.router)
-	if c.Documented {
-		a.mountDocs()
-	}
-	a.mountWeb()
-	return a
 }
 
 // ServeHTTP answers a request.

@@ -31,7 +31,7 @@ func (s *server) confined(p *person, orgID string) *client.Client {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	tokens, err := s.API.Auth.Issue(s.t.Context(), opened)
+	tokens, err := s.Auth.Issue(s.t.Context(), opened)
 	if err != nil {
 		s.t.Fatal(err)
 	}

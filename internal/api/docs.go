@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"writ/internal/api/route"
 	"writ/internal/fault"
 	"writ/web"
 )
@@ -40,14 +41,14 @@ func (a *API) mountDocs() {
 			a.router.WriteError(w, r, err)
 			return
 		}
-		writeFile(w, "application/json", document)
+		route.WriteFile(w, "application/json", document)
 	})
 	a.router.Page("GET /api-docs", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Security-Policy", docsPolicy)
-		writeFile(w, "text/html; charset=utf-8", []byte(docsPage))
+		route.WriteFile(w, "text/html; charset=utf-8", []byte(docsPage))
 	})
 	a.router.Page("GET /api-docs/start.js", func(w http.ResponseWriter, _ *http.Request) {
-		writeFile(w, "text/javascript; charset=utf-8", []byte(docsScript))
+		route.WriteFile(w, "text/javascript; charset=utf-8", []byte(docsScript))
 	})
 	for _, file := range []string{"swagger-ui.css", "swagger-ui-bundle.js"} {
 		a.router.Page("GET /api-docs/"+file, func(w http.ResponseWriter, r *http.Request) {
@@ -61,7 +62,7 @@ func (a *API) mountDocs() {
 				kind = "text/javascript; charset=utf-8"
 			}
 			w.Header().Set("Cache-Control", "public, max-age=3600")
-			writeFile(w, kind, content)
+			route.WriteFile(w, kind, content)
 		})
 	}
 }

@@ -7,4 +7,4 @@ import "time"
 func (a *API) SetPatience(d time.Duration) { a.router.SetStreamPatience(d) }
 
 // OpenTails is how many live tails are open.
-func (a *API) OpenTails() int { return a.tails.Used() }
+func (a *API) OpenTails() int { return a.traces.OpenTails() }

@@ -29,7 +29,7 @@ func (a *API) mountHealth(r *route.Router) {
 }
 
 func (a *API) health(context.Context, principal.Principal, *route.None) (*route.Answer[HealthBody], error) {
-	return route.Body(HealthBody{"ok", a.Version}), nil
+	return route.Body(HealthBody{"ok", a.version}), nil
 }
 
 func (a *API) readiness(
@@ -42,8 +42,8 @@ func (a *API) readiness(
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyWait)
 	defer cancel()
-	if err := a.Database.Ping(ctx); err != nil {
+	if err := a.database.Ping(ctx); err != nil {
 		return nil, fault.Wrap(err, fault.Unavailable, "the database cannot be reached")
 	}
-	return route.Body(HealthBody{"ready", a.Version}), nil
+	return route.Body(HealthBody{"ready", a.version}), nil
 }

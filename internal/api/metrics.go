@@ -43,7 +43,7 @@ func newMetrics(c Config) *metrics {
 	m.registry.MustRegister(m.requests, build, storeCollector{"main": db, "telemetry": c.TelemetryDatabase},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if c.Enforcement != nil {
-		m.registry.MustRegister(decisionCollector{c.Enforcement})
+		m.registry.MustRegister(decisionCollector{c.Enforcement}, approvalCollector{c.Approvals})
 	}
 	if c.Forwarding != nil {
 		m.registry.MustRegister(forwardingCollector{c.Forwarding})
@@ -61,7 +61,7 @@ func (a *API) MetricsHandler() http.Handler {
 	handler := promhttp.HandlerFor(a.metrics.registry, promhttp.HandlerOpts{})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if a.MetricsToken.IsSet() && !a.MetricsToken.Equal(token) {
+		if a.metricsToken.IsSet() && !a.metricsToken.Equal(token) {
 			a.router.WriteError(w, r, fault.New(fault.Unauthenticated, "send Authorization: Bearer <metrics token>"))
 			return
 		}
@@ -71,7 +71,7 @@ func (a *API) MetricsHandler() http.Handler {
 
 // mountMetrics serves the metrics on the main listener to whoever has the token.
 func (a *API) mountMetrics() {
-	if !a.MetricsToken.IsSet() {
+	if !a.metricsToken.IsSet() {
 		return
 	}
 	a.router.Page("GET /metrics", a.MetricsHandler().ServeHTTP)

@@ -1,4 +1,4 @@
-package api
+package traces
 
 import (
 	"log/slog"
@@ -19,7 +19,7 @@ func TestOTLPRetries(t *testing.T) {
 	busy := fault.New(fault.Unavailable, "too much is being received at once; try again")
 	busy.RetryAfter = 2 * time.Second
 	for _, contentType := range []string{"application/x-protobuf", "application/json"} {
-		request := httptest.NewRequest(http.MethodPost, otlpPath, strings.NewReader(""))
+		request := httptest.NewRequest(http.MethodPost, "/v1/traces", strings.NewReader(""))
 		request.Header.Set("Content-Type", contentType)
 		answer := httptest.NewRecorder()
 		writeOTLPError(answer, request, r.Render(request.Context(), busy))

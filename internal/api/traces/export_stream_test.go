@@ -1,4 +1,4 @@
-package api
+package traces
 
 import (
 	"bytes"
@@ -7,10 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"writ/internal/api/route"
 	"writ/internal/fault"
 )
 
-// slowReader is an answer that remembers by when each part of it must be taken.
+// slowReader is an answer that notes the deadline of each of its parts.
 type slowReader struct {
 	bytes.Buffer
 	read  time.Time
@@ -23,12 +24,21 @@ func (s *slowReader) FlushError() error                  { return nil }
 func (s *slowReader) SetReadDeadline(t time.Time) error  { s.read = t; return nil }
 func (s *slowReader) SetWriteDeadline(t time.Time) error { s.write = append(s.write, t); return nil }
 
+func streamTo(t *testing.T, w http.ResponseWriter, stopping <-chan struct{}, mayRead func() error) *exportStream {
+	t.Helper()
+	out, err := newExportStream(w, stopping, mayRead)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
 func TestEveryPartOfAnExportHasItsTime(t *testing.T) {
 	t.Parallel()
 	reader := &slowReader{read: time.Now()}
-	out := newExportStream(reader, nil, nil)
-	if err := out.begin(); err != nil || !reader.read.IsZero() {
-		t.Errorf("the limit of short requests stays at %v: %v", reader.read, err)
+	out := streamTo(t, reader, nil, nil)
+	if !reader.read.IsZero() {
+		t.Errorf("the limit of short requests stays at %v", reader.read)
 	}
 	before := time.Now()
 	for range 3 {
@@ -43,7 +53,7 @@ func TestEveryPartOfAnExportHasItsTime(t *testing.T) {
 		t.Errorf("%d parts have a time, want 3", len(reader.write))
 	}
 	for _, by := range reader.write {
-		if given := by.Sub(before); given < partTimeout || given > 2*partTimeout {
+		if given := by.Sub(before); given < route.PartTimeout || given > 2*route.PartTimeout {
 			t.Errorf("a part may take %v", given)
 		}
 	}
@@ -54,11 +64,11 @@ func TestAnExportEndsWithTheRightToReadIt(t *testing.T) {
 	stopping := make(chan struct{})
 	gone := fault.New(fault.Forbidden, "not a member any more")
 	asked := 0
-	out := newExportStream(&slowReader{}, stopping, func() error { asked++; return gone })
+	out := streamTo(t, &slowReader{}, stopping, func() error { asked++; return gone })
 	if err := out.check(); err != nil || asked != 0 {
 		t.Errorf("just begun: %v, asked %d times", err, asked)
 	}
-	out.checked = out.checked.Add(-streamCheck)
+	out.checked = out.checked.Add(-route.RightsCheck)
 	if err := out.check(); !fault.Is(err, fault.Forbidden) || asked != 1 {
 		t.Errorf("after some time: %v, asked %d times", err, asked)
 	}
@@ -91,9 +101,8 @@ func TestTheLastLineOfACutExport(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			reader := &slowReader{}
-			c.lines.out, c.lines.cursor = newExportStream(reader, nil, nil), func() string { return "next" }
-			c.lines.begin()
-			c.lines.out.ending("=why")
+			c.lines.out, c.lines.cursor = streamTo(t, reader, nil, nil), func() string { return "next" }
+			c.lines.cut("=why")
 			if err := c.lines.out.flush(); err != nil || reader.String() != c.want {
 				t.Errorf("%q, %v; want %q", reader.String(), err, c.want)
 			}
@@ -103,22 +112,29 @@ func TestTheLastLineOfACutExport(t *testing.T) {
 
 func TestExportsAreCounted(t *testing.T) {
 	t.Parallel()
-	var open openExports
-	var leave []func()
-	for range exportsAtAll {
-		out, err := open.enter(strings.Repeat("x", len(leave)/exportsPerOrganization))
+	h := &Handlers{}
+	h.Mount(route.New(route.Config{}))
+	var releases []func()
+	for i := range exportsInTotal {
+		org := strings.Repeat("x", i/exportsPerOrganization)
+		release, err := h.beginExport(org)
 		if err != nil {
 			t.Fatal(err)
 		}
-		leave = append(leave, out)
+		releases = append(releases, release)
+		if i == exportsPerOrganization-1 {
+			if _, err := h.beginExport(org); !fault.Is(err, fault.TooMany) {
+				t.Errorf("more than an organization may have: %v", err)
+			}
+		}
 	}
-	if _, err := open.enter("another"); !fault.Is(err, fault.TooMany) {
+	if _, err := h.beginExport("another"); !fault.Is(err, fault.TooMany) {
 		t.Errorf("more than there may be: %v", err)
 	}
-	for _, out := range leave {
-		out()
+	for _, release := range releases {
+		release()
 	}
-	if open.all != 0 || len(open.organizations) != 0 {
-		t.Errorf("after all have left: %d, %v", open.all, open.organizations)
+	if h.exports.Used() != 0 {
+		t.Errorf("%d are counted after all have ended", h.exports.Used())
 	}
 }

@@ -1,4 +1,4 @@
-package api
+package traces
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"writ/internal/api/route"
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
 	"writ/internal/fault"
@@ -15,8 +16,8 @@ import (
 	"writ/internal/telemetry"
 )
 
-// TestALongTraceIsNotWrittenToItsEnd by a server that stops, or for who may not read
-// any more: one trace may have more spans than an hour writes.
+// TestALongTraceIsNotWrittenToItsEnd by a server that stops, or for a reader who may not read any more: one trace may
+// have more spans than an hour writes.
 func TestALongTraceIsNotWrittenToItsEnd(t *testing.T) {
 	t.Parallel()
 	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
@@ -54,22 +55,22 @@ func TestALongTraceIsNotWrittenToItsEnd(t *testing.T) {
 		}
 		stopping := make(chan struct{})
 		close(stopping)
-		if err := writeTrace(t.Context(), newExportStream(&slowReader{}, stopping, nil), principal.Principal{},
+		if err := writeTrace(t.Context(), streamTo(t, &slowReader{}, stopping, nil), principal.Principal{},
 			one); !fault.Is(err, fault.Unavailable) {
 			t.Errorf("while the server stops: %v", err)
 		}
-		out := newExportStream(&slowReader{}, nil, func() error {
+		out := streamTo(t, &slowReader{}, nil, func() error {
 			return fault.New(fault.Forbidden, "not a member any more")
 		})
-		out.checked = out.checked.Add(-streamCheck)
+		out.checked = out.checked.Add(-route.RightsCheck)
 		if err := writeTrace(t.Context(), out, principal.Principal{}, one); !fault.Is(err, fault.Forbidden) {
-			t.Errorf("who left: %v", err)
+			t.Errorf("a member who left: %v", err)
 		}
 		all, err := service.ExportTraces(org, telemetry.TraceFilter{Days: 1}, true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows := &lines{out: newExportStream(&slowReader{}, stopping, nil), cursor: all.Cursor}
+		rows := &lines{out: streamTo(t, &slowReader{}, stopping, nil), cursor: all.Cursor}
 		if err := writeSpanRows(t.Context(), rows, principal.Principal{}, all); !fault.Is(err, fault.Unavailable) ||
 			!rows.midway {
 			t.Errorf("a table while the server stops: %v", err)

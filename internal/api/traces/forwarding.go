@@ -1,10 +1,11 @@
-package api
+package traces
 
 import (
 	"context"
 	"net/http"
 	"time"
 
+	"writ/internal/api/route"
 	"writ/internal/fault"
 	"writ/internal/forwarding"
 	"writ/internal/principal"
@@ -12,50 +13,40 @@ import (
 	"writ/internal/throttle"
 )
 
-func (a *API) mountForwarding() {
-	route := func(method, path, summary, records string, status int) Route {
-		return Route{
-			Method: method, Path: "/organization/{orgId}/forwarding" + path, Tag: "forwarding", Summary: summary,
-			Mode: JWT, Action: principal.ManageForwarding, Audit: records, Status: status,
-		}
-	}
-	handle(a, route(http.MethodGet, "", "Where traces and decisions are sent", "", 0), a.getForwarding)
-	handle(a,
-		route(http.MethodPut, "", "Send traces and decisions to a collector (OTLP over HTTP), or change how",
-			"forwarding.set", 0), a.putForwarding)
-	handle(a,
-		route(http.MethodDelete, "", "Send no more, and forget where to", "forwarding.deleted", http.StatusNoContent),
-		a.deleteForwarding)
-	handle(a,
-		route(http.MethodGet, "/status", "How far sending is: what waits, the last problem, what was lost", "", 0),
-		a.forwardingStatus)
-	test := route(http.MethodPost, "/test", "Send one made-up span at once, and tell what came of it", notRecorded, 0)
-	test.Throttle = throttle.TestForwarding
-	handle(a, test, a.testForwarding)
+// MountForwarding serves the settings of forwarding, and how it goes.
+func (h *Handlers) MountForwarding(r *route.Router) {
+	r = r.Tagged("forwarding")
+	manage := func(rt route.Route) route.Route { return rt.For(route.Person).Needs(principal.ManageForwarding) }
+	route.Handle(r, manage(route.Get("/organization/{orgId}/forwarding",
+		"Where traces and decisions are sent")), h.getForwarding)
+	route.Handle(r, manage(route.Put("/organization/{orgId}/forwarding",
+		"Send traces and decisions to a collector (OTLP over HTTP), or change how")).
+		Records("forwarding.set"), h.putForwarding)
+	route.Handle(r, manage(route.Delete("/organization/{orgId}/forwarding", "Stop sending, and delete the settings")).
+		Records("forwarding.deleted").Answers(http.StatusNoContent), h.deleteForwarding)
+	route.Handle(r, manage(route.Get("/organization/{orgId}/forwarding/status",
+		"How far sending is: what waits, the last problem, what was lost")), h.forwardingStatus)
+	route.Handle(r, manage(route.Post("/organization/{orgId}/forwarding/test",
+		"Send one made-up span at once, and say what came of it")).
+		Throttled(throttle.TestForwarding).Unrecorded(), h.testForwarding)
 }
 
-// ForwardingBody is where traces and decisions are sent. Values of headers are not
-// shown.
+// ForwardingBody is where traces and decisions are sent.
 type ForwardingBody struct {
 	Endpoint       string             `json:"endpoint" example:"https://collector.example.com/v1/traces"`
 	Headers        []string           `json:"headers" nullable:"false" doc:"Names; values are not shown." example:"[\"x-api-key\"]"`
 	Traces         bool               `json:"traces"`
 	Decisions      bool               `json:"decisions"`
 	Content        forwarding.Content `json:"content" enum:"none,redacted,full"`
-	MaxAgeHours    int                `json:"maxAgeHours" doc:"How long something waits for the collector before it is given up."`
+	MaxAgeHours    int                `json:"maxAgeHours" doc:"How long something waits for the collector before it is lost."`
 	Enabled        bool               `json:"enabled"`
-	DisabledReason string             `json:"disabledReason" doc:"Why it is not enabled, where no person did it; else empty."`
+	DisabledReason string             `json:"disabledReason" doc:"Why it is not enabled, if no person disabled it; else empty."`
 	CreatedAt      time.Time          `json:"createdAt"`
 	UpdatedAt      time.Time          `json:"updatedAt"`
 }
 
-type forwardingOutput struct{ Body ForwardingBody }
-
-func forwardingAnswer(f forwarding.Forwarding, err error) (*forwardingOutput, error) {
-	if err != nil {
-		return nil, err
-	}
-	return &forwardingOutput{ForwardingBody{
+func forwardingAnswer(f forwarding.Forwarding, err error) (*route.Answer[ForwardingBody], error) {
+	return route.Body(ForwardingBody{
 		Endpoint:       f.Endpoint,
 		Headers:        f.HeaderNames,
 		Traces:         f.Traces,
@@ -66,30 +57,32 @@ func forwardingAnswer(f forwarding.Forwarding, err error) (*forwardingOutput, er
 		DisabledReason: f.DisabledReason,
 		CreatedAt:      f.CreatedAt,
 		UpdatedAt:      f.UpdatedAt,
-	}}, nil
+	}), err
 }
 
-func (a *API) getForwarding(ctx context.Context, caller principal.Principal, _ *OrgInput) (*forwardingOutput, error) {
-	return forwardingAnswer(a.Forwarding.Get(ctx, caller))
+func (h *Handlers) getForwarding(
+	ctx context.Context, caller principal.Principal, _ *route.OrgInput,
+) (*route.Answer[ForwardingBody], error) {
+	return forwardingAnswer(h.Forwarding.Get(ctx, caller))
 }
 
 type putForwardingInput struct {
-	OrgInput
+	route.OrgInput
 	Body struct {
 		Endpoint    string             `json:"endpoint" minLength:"1" maxLength:"2048" doc:"A URL; without a path, /v1/traces is added." example:"https://collector.example.com/v1/traces"`
 		Headers     map[string]string  `json:"headers,omitempty" doc:"Sent with every request, such as a key. Stored sealed, and not shown again. Absent: as before; {}: none."`
 		Traces      *bool              `json:"traces,omitempty" doc:"Absent: true."`
 		Decisions   *bool              `json:"decisions,omitempty" doc:"Absent: true."`
 		Content     forwarding.Content `json:"content,omitempty" default:"redacted" enum:"none,redacted,full" doc:"How much of what agents read and wrote is sent: nothing, all but known secrets, or all."`
-		MaxAgeHours int                `json:"maxAgeHours,omitempty" default:"24" minimum:"1" maximum:"168" doc:"How long something waits for the collector before it is given up."`
-		Enabled     *bool              `json:"enabled,omitempty" doc:"Absent: true. What is switched on begins with what comes from then on."`
+		MaxAgeHours int                `json:"maxAgeHours,omitempty" default:"24" minimum:"1" maximum:"168" doc:"How long something waits for the collector before it is lost."`
+		Enabled     *bool              `json:"enabled,omitempty" doc:"Absent: true. Only what comes after it was enabled is sent."`
 	}
 }
 
-// settings are what a person asked for.
+// settings is the body as the service takes it.
 func (in *putForwardingInput) settings() (forwarding.Settings, error) {
 	b := &in.Body
-	n := forwarding.Settings{
+	s := forwarding.Settings{
 		Endpoint:  b.Endpoint,
 		Traces:    orTrue(b.Traces),
 		Decisions: orTrue(b.Decisions),
@@ -98,44 +91,46 @@ func (in *putForwardingInput) settings() (forwarding.Settings, error) {
 		Enabled:   orTrue(b.Enabled),
 	}
 	if len(b.Headers) > forwarding.MaxHeaders {
-		return n, fault.Field("headers", "must be at most %d", forwarding.MaxHeaders)
+		return s, fault.Field("headers", "must be at most %d", forwarding.MaxHeaders)
 	}
 	if b.Headers != nil {
-		n.Headers = map[string]secret.Text{}
+		s.Headers = map[string]secret.Text{}
 		for name, value := range b.Headers {
-			n.Headers[name] = secret.NewText(value)
+			s.Headers[name] = secret.NewText(value)
 		}
 	}
-	return n, nil
+	return s, nil
 }
 
 func orTrue(is *bool) bool { return is == nil || *is }
 
-func (a *API) putForwarding(
+func (h *Handlers) putForwarding(
 	ctx context.Context, caller principal.Principal, in *putForwardingInput,
-) (*forwardingOutput, error) {
-	n, err := in.settings()
+) (*route.Answer[ForwardingBody], error) {
+	s, err := in.settings()
 	if err != nil {
 		return nil, err
 	}
-	return forwardingAnswer(a.Forwarding.Put(ctx, caller, n))
+	return forwardingAnswer(h.Forwarding.Put(ctx, caller, s))
 }
 
-func (a *API) deleteForwarding(ctx context.Context, caller principal.Principal, _ *OrgInput) (*none, error) {
-	return nil, a.Forwarding.Delete(ctx, caller)
+func (h *Handlers) deleteForwarding(
+	ctx context.Context, caller principal.Principal, _ *route.OrgInput,
+) (*route.None, error) {
+	return nil, h.Forwarding.Delete(ctx, caller)
 }
 
-// ForwardingPositionBody is up to where everything was sent.
+// ForwardingPositionBody is the position up to which everything was sent.
 type ForwardingPositionBody struct {
 	TracesUntil  *time.Time `json:"tracesUntil" doc:"Traces received until then were sent; null: traces are not sent."`
 	NextDecision *int64     `json:"nextDecision" doc:"Index in the audit log before which all decisions were sent; null: decisions are not sent."`
 }
 
-// ForwardingLostBody is what waited too long.
+// ForwardingLostBody counts what waited too long.
 type ForwardingLostBody struct {
 	Traces    int64      `json:"traces"`
 	Decisions int64      `json:"decisions"`
-	Until     *time.Time `json:"until" doc:"What was received before may be among them; null: nothing was lost."`
+	Until     *time.Time `json:"until" doc:"What was received before then may be lost; null: nothing was lost."`
 }
 
 // ForwardingStatusBody is how far sending is.
@@ -147,25 +142,20 @@ type ForwardingStatusBody struct {
 	LagSeconds            int64                  `json:"lagSeconds" doc:"How long the oldest of them has waited."`
 	SentSpans             int64                  `json:"sentSpans" doc:"Of traces."`
 	SentDecisions         int64                  `json:"sentDecisions"`
-	Refused               int64                  `json:"refused" doc:"Spans and decisions that the collector did not take."`
+	Refused               int64                  `json:"refused" doc:"Spans and decisions that the collector refused."`
 	Lost                  ForwardingLostBody     `json:"lost"`
 	LastSentAt            *time.Time             `json:"lastSentAt" doc:"null: never."`
 	FailingSince          *time.Time             `json:"failingSince" doc:"null: the last try succeeded."`
 	FailedAttempts        int64                  `json:"failedAttempts" doc:"Since the last success."`
 	LastStatus            int                    `json:"lastStatus" doc:"HTTP status of the last try; 0: no answer."`
 	LastProblem           string                 `json:"lastProblem" doc:"Of the last try; empty: none."`
-	RetryAt               *time.Time             `json:"retryAt" doc:"When it is tried again; null: it does not wait for that."`
+	RetryAt               *time.Time             `json:"retryAt" doc:"When the next try is; null: sending does not wait for one."`
 }
 
-type forwardingStatusOutput struct{ Body ForwardingStatusBody }
-
-func (a *API) forwardingStatus(
-	ctx context.Context, caller principal.Principal, _ *OrgInput,
-) (*forwardingStatusOutput, error) {
-	s, err := a.Forwarding.Status(ctx, caller)
-	if err != nil {
-		return nil, err
-	}
+func (h *Handlers) forwardingStatus(
+	ctx context.Context, caller principal.Principal, _ *route.OrgInput,
+) (*route.Answer[ForwardingStatusBody], error) {
+	s, err := h.Forwarding.Status(ctx, caller)
 	body := ForwardingStatusBody{
 		Enabled:               s.Enabled,
 		TracesWaitingSince:    s.TracesSince,
@@ -190,7 +180,7 @@ func (a *API) forwardingStatus(
 	if s.FailingSince != nil && s.Enabled {
 		body.RetryAt = &s.RetryAt
 	}
-	return &forwardingStatusOutput{body}, nil
+	return route.Body(body), err
 }
 
 // ForwardingTestBody is what came of a test.
@@ -200,16 +190,9 @@ type ForwardingTestBody struct {
 	Problem    string `json:"problem" doc:"Empty: none."`
 }
 
-type forwardingTestOutput struct{ Body ForwardingTestBody }
-
-func (a *API) testForwarding(
-	ctx context.Context, caller principal.Principal, _ *OrgInput,
-) (*forwardingTestOutput, error) {
-	tested, err := a.Forwarding.Test(ctx, caller)
-	if err != nil {
-		return nil, err
-	}
-	return &forwardingTestOutput{
-		ForwardingTestBody{Taken: tested.Taken, HTTPStatus: tested.HTTPStatus, Problem: tested.Problem},
-	}, nil
+func (h *Handlers) testForwarding(
+	ctx context.Context, caller principal.Principal, _ *route.OrgInput,
+) (*route.Answer[ForwardingTestBody], error) {
+	tested, err := h.Forwarding.Test(ctx, caller)
+	return route.Body(ForwardingTestBody(tested)), err
 }

@@ -1,45 +1,25 @@
-package api
+package traces
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 
 	"github.com/go-json-experiment/json"
 
+	"writ/internal/api/route"
 	"writ/internal/principal"
 	"writ/internal/telemetry"
 )
 
-func (a *API) mountObservability() {
-	const tag = "observability"
-	raw[IngestBody, IngestedBody](a, Route{
-		Method: http.MethodPost, Path: "/observability/spans", Tag: tag, Summary: "Ingest traces, each with its spans",
-		Mode: Key, Scope: principal.Ingest, Audit: notRecorded,
-	}, a.ingest)
-	handle(a, Route{
-		Method: http.MethodPost, Path: "/dashboard/token-usage", Tag: tag,
-		Summary: "Report the running token totals of a session's models",
-		Mode:    Key, Scope: principal.Ingest, Audit: notRecorded,
-	}, a.reportUsage)
-	get := func(path, summary string) Route {
-		return Route{
-			Method: http.MethodGet, Path: "/organization/{orgId}/observability" + path, Tag: tag, Summary: summary,
-			Mode: JWT, Action: principal.ReadTelemetry,
-		}
-	}
-	handle(a, get("/sessions", "Sessions, latest activity first"), a.listTelemetrySessions)
-	handle(a, get("/sessions/{id}", "One session with its traces; null when there is none such"), a.getTelemetrySession)
-	handle(a, get("/traces", "Traces, newest first"), a.listTraces)
-	handle(a, get("/traces/{id}", "One trace with its spans; null when there is none such"), a.getTrace)
-	a.router.DocumentNull("/organization/{orgId}/observability/sessions/{id}")
-	a.router.DocumentNull("/organization/{orgId}/observability/traces/{id}")
-	handle(a, get("/policies/{policyId}", "How a policy decided"), a.policyFigures)
-	handle(a, get("/analytics/summary", "Overview"), a.summary)
-	handle(a, get("/tokens", "Token and cost usage, grouped"), a.tokens)
+func (h *Handlers) mountIngest(r *route.Router) {
+	route.Raw[IngestBody, IngestedBody](r, route.Post("/observability/spans", "Ingest traces, each with its spans").
+		For(route.Key).Scoped(principal.Ingest).Unrecorded(), h.ingest)
+	route.Handle(r, route.Post("/dashboard/token-usage", "Report the running token totals of a session's models").
+		For(route.Key).Scoped(principal.Ingest).Unrecorded(), h.reportUsage)
 }
 
-// IngestBody is what ingest takes. It is read by hand, batch by batch; this type
-// documents it.
+// IngestBody documents what ingest takes; it is read by hand, batch by batch.
 type IngestBody struct {
 	Product   string      `json:"product" doc:"The client product, 1-100 characters; the API key's own product wins." example:"my-agent"`
 	SessionID *string     `json:"sessionId,omitempty" format:"uuid" nullable:"true" doc:"The session of traces that name none."`
@@ -97,11 +77,11 @@ type RejectionBody struct {
 	Reason string `json:"reason" doc:"The rule it breaks." example:"must be 1-200 characters"`
 }
 
-func (a *API) ingest(w http.ResponseWriter, r *http.Request, caller principal.Principal) error {
+func (h *Handlers) ingest(w http.ResponseWriter, r *http.Request, caller principal.Principal) error {
 	if caller.OrgID == "" {
-		return noOrganization()
+		return route.NoOrganization()
 	}
-	body, release, err := a.bodies.Read(r, a.MaxIngestBytes)
+	body, release, err := h.Bodies.Read(r, h.MaxIngestBytes)
 	defer release()
 	if err != nil {
 		return err
@@ -110,7 +90,7 @@ func (a *API) ingest(w http.ResponseWriter, r *http.Request, caller principal.Pr
 	if err != nil {
 		return err
 	}
-	result, err := a.Telemetry.Ingest(r.Context(), caller.OrgID, productOf(caller, request.Product), request)
+	result, err := h.Telemetry.Ingest(r.Context(), caller.OrgID, cmp.Or(caller.Product, request.Product), request)
 	if err != nil {
 		return err
 	}
@@ -123,23 +103,15 @@ func (a *API) ingest(w http.ResponseWriter, r *http.Request, caller principal.Pr
 	for _, rejection := range result.Rejections {
 		answer.Rejections = append(answer.Rejections, RejectionBody(rejection))
 	}
-	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Type", route.JSONType)
 	return json.MarshalWrite(w, answer)
-}
-
-// productOf is the key's own product where it has one.
-func productOf(caller principal.Principal, named string) string {
-	if caller.Product != "" {
-		return caller.Product
-	}
-	return named
 }
 
 type reportUsageInput struct {
 	Body struct {
 		Product   string           `json:"product" maxLength:"500" doc:"The client product; the API key's own wins." example:"my-agent"`
 		SessionID string           `json:"sessionId" format:"uuid" doc:"The session whose totals these are." example:"0199d1c2-7a54-7c1e-9b7e-2f6a4c1d8e30"`
-		Entries   []UsageEntryBody `json:"entries" maxItems:"1000" nullable:"false" doc:"One for each model. They replace what was reported before, and do not count where spans tell the same."`
+		Entries   []UsageEntryBody `json:"entries" maxItems:"1000" nullable:"false" doc:"One for each model. They replace what was reported before, and do not count where spans report the same."`
 	}
 }
 
@@ -152,17 +124,16 @@ type UsageEntryBody struct {
 	CacheWriteTokens int64  `json:"cacheWriteTokens,omitempty" minimum:"0" maximum:"1000000000000" doc:"Tokens written to a cache." example:"250"`
 }
 
-type reportUsageOutput struct {
-	Body struct {
-		Recorded int `json:"recorded" doc:"How many models were recorded."`
-	}
+// UsageReportedBody is the answer to a report of usage.
+type UsageReportedBody struct {
+	Recorded int `json:"recorded" doc:"How many models were recorded."`
 }
 
-func (a *API) reportUsage(
+func (h *Handlers) reportUsage(
 	ctx context.Context, caller principal.Principal, in *reportUsageInput,
-) (*reportUsageOutput, error) {
+) (*route.Answer[UsageReportedBody], error) {
 	if caller.OrgID == "" {
-		return nil, noOrganization()
+		return nil, route.NoOrganization()
 	}
 	var entries []telemetry.ReportedUsage
 	for _, e := range in.Body.Entries {
@@ -170,12 +141,7 @@ func (a *API) reportUsage(
 			Input: e.InputTokens, Output: e.OutputTokens, CacheRead: e.CacheReadTokens, CacheWrite: e.CacheWriteTokens,
 		}})
 	}
-	recorded, err := a.Telemetry.ReportUsage(ctx, caller.OrgID, productOf(caller, in.Body.Product), in.Body.SessionID,
-		entries)
-	if err != nil {
-		return nil, err
-	}
-	out := &reportUsageOutput{}
-	out.Body.Recorded = recorded
-	return out, nil
+	recorded, err := h.Telemetry.ReportUsage(ctx, caller.OrgID, cmp.Or(caller.Product, in.Body.Product),
+		in.Body.SessionID, entries)
+	return route.Body(UsageReportedBody{recorded}), err
 }

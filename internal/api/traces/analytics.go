@@ -1,42 +1,43 @@
-package api
+package traces
 
 import (
 	"context"
 	"strings"
 
+	"writ/internal/api/route"
 	"writ/internal/principal"
 	"writ/internal/telemetry"
 )
 
-type policyFiguresInput struct {
-	OrgInput
+type policyStatsInput struct {
+	route.OrgInput
 	DaysInput
 	PolicyID string `path:"policyId" doc:"The policy, as spans name it."`
 }
 
-// PolicyFiguresBody is how a policy decided.
-type PolicyFiguresBody struct {
+// PolicyStatsBody is how a policy decided.
+type PolicyStatsBody struct {
 	PolicyID        string          `json:"policyId" doc:"The policy that was asked for."`
 	PolicyName      string          `json:"policyName" doc:"The last name it was seen under; empty when it was never seen."`
-	Calls           int64           `json:"calls" doc:"Decisions of all four kinds."`
-	Allowed         int64           `json:"allowed" doc:"allow only."`
-	Denied          int64           `json:"denied" doc:"deny only; hold and ask are in neither."`
+	Calls           int64           `json:"calls" doc:"Decisions of all four verdicts."`
+	Allowed         int64           `json:"allowed" doc:"Allow only."`
+	Denied          int64           `json:"denied" doc:"Deny only; hold and ask are in neither."`
 	AvgDurationMs   float64         `json:"avgDurationMs" doc:"Of calls whose duration is known, in milliseconds."`
 	P50DurationMs   float64         `json:"p50DurationMs" doc:"The median, within 1 %."`
 	P95DurationMs   float64         `json:"p95DurationMs" doc:"The 95th percentile, within 1 %."`
 	TopMatchedRules []RuleCountBody `json:"topMatchedRules" nullable:"false" doc:"The ten rules that matched most, the most first."`
-	Shadow          ShadowBody      `json:"shadow,omitzero" doc:"What shadows of the policy would have led to, where there were any; none of it is in the other figures."`
+	Shadow          ShadowBody      `json:"shadow,omitzero" doc:"What shadows of the policy would have led to, where there were any; none of it is in the other statistics."`
 }
 
 // ShadowBody is what the shadows of a policy would have led to.
 type ShadowBody struct {
-	Calls      int64 `json:"calls" doc:"Calls that were judged by a shadow as well."`
+	Calls      int64 `json:"calls" doc:"Calls that a shadow judged too."`
 	Allowed    int64 `json:"allowed" doc:"Would have been allowed."`
 	Asked      int64 `json:"asked" doc:"Would have been asked about."`
 	Held       int64 `json:"held" doc:"Would have waited for a person."`
 	Denied     int64 `json:"denied" doc:"Would have been denied."`
 	WouldDeny  int64 `json:"wouldDeny" doc:"Of the denied, those that the active policies did not deny."`
-	WouldHold  int64 `json:"wouldHold" doc:"Of those that would have waited, the ones that the active policies did not hold: they allowed, asked or denied."`
+	WouldHold  int64 `json:"wouldHold" doc:"Of those that would have waited, those that the active policies did not hold."`
 	WouldAllow int64 `json:"wouldAllow" doc:"Of the allowed, those that the active policies did not allow."`
 }
 
@@ -46,40 +47,34 @@ type RuleCountBody struct {
 	Count  int64  `json:"count" doc:"How often it matched."`
 }
 
-type policyFiguresOutput struct{ Body PolicyFiguresBody }
-
-func (a *API) policyFigures(
-	ctx context.Context, caller principal.Principal, in *policyFiguresInput,
-) (*policyFiguresOutput, error) {
-	f, err := a.Telemetry.Policy(ctx, caller.OrgID, in.PolicyID, in.Days)
-	if err != nil {
-		return nil, err
-	}
-	body := PolicyFiguresBody{
+func (h *Handlers) policyStats(
+	ctx context.Context, caller principal.Principal, in *policyStatsInput,
+) (*route.Answer[PolicyStatsBody], error) {
+	s, err := h.Telemetry.Policy(ctx, caller.OrgID, in.PolicyID, in.Days)
+	return route.Body(PolicyStatsBody{
 		PolicyID:      strings.ToValidUTF8(in.PolicyID, "\uFFFD"),
-		PolicyName:    f.Name,
-		Calls:         f.Calls,
-		Allowed:       f.Allowed,
-		Denied:        f.Denied,
-		AvgDurationMs: f.Average,
-		P50DurationMs: f.P50,
-		P95DurationMs: f.P95,
-		Shadow:        ShadowBody(f.Shadow),
-	}
-	for _, rule := range f.TopRules {
-		body.TopMatchedRules = append(body.TopMatchedRules, RuleCountBody{RuleID: rule.ID, Count: rule.Count})
-	}
-	return &policyFiguresOutput{body}, nil
+		PolicyName:    s.Name,
+		Calls:         s.Calls,
+		Allowed:       s.Allowed,
+		Denied:        s.Denied,
+		AvgDurationMs: s.Average,
+		P50DurationMs: s.P50,
+		P95DurationMs: s.P95,
+		TopMatchedRules: route.ItemsOf(s.TopRules, func(rule telemetry.Count) RuleCountBody {
+			return RuleCountBody{rule.ID, rule.Count}
+		}).Items,
+		Shadow: ShadowBody(s.Shadow),
+	}), err
 }
 
 type summaryInput struct {
-	OrgInput
+	route.OrgInput
 	DaysInput
 }
 
 // SummaryBody is the overview of an organization.
 type SummaryBody struct {
-	Period             int               `json:"period" doc:"The days that were asked for."`
+	Period             int               `json:"period" doc:"How many days it covers."`
 	TotalTraces        int64             `json:"totalTraces" doc:"Traces that began in the period."`
 	TotalSessions      int64             `json:"totalSessions" doc:"Sessions that were active in the period."`
 	TotalErrors        int64             `json:"totalErrors" doc:"Traces whose status is not ok."`
@@ -88,7 +83,7 @@ type SummaryBody struct {
 	P50DurationMs      float64           `json:"p50DurationMs" doc:"The median of traces whose duration is known, within 1 %."`
 	P95DurationMs      float64           `json:"p95DurationMs" doc:"Their 95th percentile, within 1 %."`
 	TopFailingPolicies []PolicyCountBody `json:"topFailingPolicies" nullable:"false" doc:"The ten policies with the most deny decisions, the most first."`
-	TracesPerMinute    float64           `json:"tracesPerMinute" doc:"Over the last 60 minutes, of which the present one is the last."`
+	TracesPerMinute    float64           `json:"tracesPerMinute" doc:"Over the last 60 minutes, including the current one."`
 }
 
 // TokensTotalBody is tokens by kind.
@@ -105,28 +100,28 @@ type PolicyCountBody struct {
 	Count    int64  `json:"count" doc:"How often it denied."`
 }
 
-type summaryOutput struct{ Body SummaryBody }
-
-func (a *API) summary(ctx context.Context, caller principal.Principal, in *summaryInput) (*summaryOutput, error) {
-	s, err := a.Telemetry.Summary(ctx, caller.OrgID, in.Days)
-	if err != nil {
-		return nil, err
-	}
-	body := SummaryBody{
-		Period: in.Days, TotalTraces: s.Traces, TotalSessions: s.Sessions, TotalErrors: s.Errors,
-		TotalTokens: TokensTotalBody{
-			Input: s.Usage.Input, Output: s.Usage.Output, CacheRead: s.Usage.CacheRead, CacheWrite: s.Usage.CacheWrite,
-		},
-		TotalCostUSD: s.Usage.Dollars(), P50DurationMs: s.P50, P95DurationMs: s.P95, TracesPerMinute: s.TracesPerMinute,
-	}
-	for _, p := range s.TopFailing {
-		body.TopFailingPolicies = append(body.TopFailingPolicies, PolicyCountBody{PolicyID: p.ID, Count: p.Count})
-	}
-	return &summaryOutput{body}, nil
+func (h *Handlers) summary(
+	ctx context.Context, caller principal.Principal, in *summaryInput,
+) (*route.Answer[SummaryBody], error) {
+	s, err := h.Telemetry.Summary(ctx, caller.OrgID, in.Days)
+	return route.Body(SummaryBody{
+		Period:        in.Days,
+		TotalTraces:   s.Traces,
+		TotalSessions: s.Sessions,
+		TotalErrors:   s.Errors,
+		TotalTokens:   TokensTotalBody{s.Usage.Input, s.Usage.Output, s.Usage.CacheRead, s.Usage.CacheWrite},
+		TotalCostUSD:  s.Usage.Dollars(),
+		P50DurationMs: s.P50,
+		P95DurationMs: s.P95,
+		TopFailingPolicies: route.ItemsOf(s.TopFailing, func(policy telemetry.Count) PolicyCountBody {
+			return PolicyCountBody{policy.ID, policy.Count}
+		}).Items,
+		TracesPerMinute: s.TracesPerMinute,
+	}), err
 }
 
 type tokensInput struct {
-	OrgInput
+	route.OrgInput
 	DaysInput
 	GroupBy string `query:"groupBy" enum:"model,tool,session" default:"model" doc:"What the items are."`
 }
@@ -149,21 +144,18 @@ type UsageItemBody struct {
 
 func usageItemBody(i telemetry.UsageItem) UsageItemBody {
 	return UsageItemBody{
-		Key: i.Key, InputTokens: i.Usage.Input, OutputTokens: i.Usage.Output,
-		CacheReadTokens: i.Usage.CacheRead, CacheWriteTokens: i.Usage.CacheWrite, CostUSD: i.Usage.Dollars(),
+		Key:              i.Key,
+		InputTokens:      i.Usage.Input,
+		OutputTokens:     i.Usage.Output,
+		CacheReadTokens:  i.Usage.CacheRead,
+		CacheWriteTokens: i.Usage.CacheWrite,
+		CostUSD:          i.Usage.Dollars(),
 	}
 }
 
-type groupedTokensOutput struct{ Body TokensGroupedBody }
-
-func (a *API) tokens(ctx context.Context, caller principal.Principal, in *tokensInput) (*groupedTokensOutput, error) {
-	items, err := a.Telemetry.Tokens(ctx, caller.OrgID, in.GroupBy, in.Days)
-	if err != nil {
-		return nil, err
-	}
-	body := TokensGroupedBody{GroupBy: in.GroupBy}
-	for _, item := range items {
-		body.Items = append(body.Items, usageItemBody(item))
-	}
-	return &groupedTokensOutput{body}, nil
+func (h *Handlers) tokens(
+	ctx context.Context, caller principal.Principal, in *tokensInput,
+) (*route.Answer[TokensGroupedBody], error) {
+	items, err := h.Telemetry.Tokens(ctx, caller.OrgID, in.GroupBy, in.Days)
+	return route.Body(TokensGroupedBody{in.GroupBy, route.ItemsOf(items, usageItemBody).Items}), err
 }

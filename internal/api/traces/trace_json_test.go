@@ -1,4 +1,4 @@
-package api
+package traces
 
 import (
 	"bytes"
@@ -12,8 +12,7 @@ import (
 	"writ/internal/telemetry"
 )
 
-// A trace that writes itself is the JSON that the encoder would write: the same
-// members with the same values.
+// A trace that writes itself is the JSON that the encoder would write: the same members with the same values.
 func TestTraceWritesItself(t *testing.T) {
 	at, ms, id := time.Date(2030, 5, 15, 12, 30, 0, 123456000, time.UTC), int64(17),
 		"0190a0a0-0000-7000-8000-00000000000a"
@@ -31,22 +30,25 @@ func TestTraceWritesItself(t *testing.T) {
 	}
 	empty := telemetry.StoredSpan{Start: time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), Attributes: `{}`}
 	trace := TraceBody{
-		ID:         id,
-		Name:       "n",
-		StartTime:  at,
-		Attributes: storedObject(`{"spans":[]}`),
-		Tags:       storedTexts(`["]}"]`),
+		TraceHeadBody: TraceHeadBody{ID: id, Name: "n", StartTime: at},
+		Attributes:    route.StoredObject(`{"spans":[]}`),
+		Tags:          route.StoredTexts(`["]}"]`),
 	}
 	for name, body := range map[string]*TraceDetailBody{
 		"none":  nil,
 		"empty": {TraceBody: trace, Product: "p", Source: "[]}"},
-		"one":   {TraceBody: trace, Spans: storedSpans{full}},
-		"two":   {TraceBody: trace, Product: "p", Spans: storedSpans{empty, full}},
+		"one":   {TraceBody: trace, stored: []telemetry.StoredSpan{full}},
+		"two":   {TraceBody: trace, Product: "p", stored: []telemetry.StoredSpan{empty, full}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got bytes.Buffer
 			if err := route.Marshal(&got, body); err != nil {
 				t.Fatal(err)
+			}
+			if body != nil {
+				for i := range body.stored {
+					body.Spans = append(body.Spans, spanBody(&body.stored[i]))
+				}
 			}
 			want, err := json.Marshal(body)
 			if err != nil {
@@ -70,8 +72,8 @@ func canonicalOf(t interface{ Fatalf(string, ...any) }, text jsontext.Value) str
 // A text that is no text is an error, not a broken answer.
 func TestTraceRefusesToWriteInvalidText(t *testing.T) {
 	body := &TraceDetailBody{
-		TraceBody: TraceBody{Attributes: storedObject(`{}`), Tags: storedTexts(`[]`)},
-		Spans:     storedSpans{{Name: "\xff", Attributes: `{}`}},
+		TraceBody: TraceBody{Attributes: route.StoredObject(`{}`), Tags: route.StoredTexts(`[]`)},
+		stored:    []telemetry.StoredSpan{{Name: "\xff", Attributes: `{}`}},
 	}
 	var got bytes.Buffer
 	if err := route.Marshal(&got, body); err == nil || got.Len() > 0 {

@@ -1,0 +1,63 @@
+// Package traces serves telemetry: it takes what agents did, in Writ's own form or in OpenTelemetry's, and shows it.
+//
+// Agents send traces with their spans (ingest.go, otlp.go). People read them back as traces and sessions (trace.go,
+// sessions.go), as statistics (analytics.go), as files of any size (export.go), and live as they arrive, together with
+// decisions (tail.go). An organization may also have all of it sent to a collector of its own (forwarding.go).
+//
+// Every reader may see that something happened. What was said, in attributes and previews, is shown only to roles that
+// may read payloads; every trace passes through visible on its way out.
+package traces
+
+import (
+	"log/slog"
+
+	"writ/internal/api/route"
+	"writ/internal/database"
+	"writ/internal/forwarding"
+	"writ/internal/principal"
+	"writ/internal/telemetry"
+)
+
+// Handlers serve telemetry.
+type Handlers struct {
+	Telemetry      *telemetry.Service
+	Forwarding     *forwarding.Service
+	Database       *database.DB // has the decisions that a live tail shows
+	Bodies         *route.Bodies
+	Logger         *slog.Logger
+	MaxIngestBytes int64 // of a request, decompressed
+
+	router  *route.Router
+	exports route.Slots
+	tails   route.Slots
+}
+
+// Mount serves the routes of telemetry.
+func (h *Handlers) Mount(r *route.Router) {
+	h.router = r.Tagged("observability")
+	h.mountIngest(h.router)
+	h.mountReads(h.router)
+	h.mountOTLP(h.router)
+	h.mountExports(h.router)
+	h.mountTail(h.router)
+}
+
+// read adds what every route needs that shows telemetry.
+func read(rt route.Route) route.Route { return rt.For(route.Person).Needs(principal.ReadTelemetry) }
+
+func (h *Handlers) mountReads(r *route.Router) {
+	route.Handle(r, read(route.Get("/organization/{orgId}/observability/sessions",
+		"Sessions, latest activity first")), h.listSessions)
+	route.Handle(r, read(route.Get("/organization/{orgId}/observability/sessions/{id}",
+		"One session with its traces; null if there is none")), h.getSession)
+	route.Handle(r, read(route.Get("/organization/{orgId}/observability/traces", "Traces, newest first")), h.listTraces)
+	route.Handle(r, read(route.Get("/organization/{orgId}/observability/traces/{id}",
+		"One trace with its spans; null if there is none")), h.getTrace)
+	r.DocumentNull("/organization/{orgId}/observability/sessions/{id}")
+	r.DocumentNull("/organization/{orgId}/observability/traces/{id}")
+	route.Handle(r, read(route.Get("/organization/{orgId}/observability/policies/{policyId}",
+		"How a policy decided")), h.policyStats)
+	route.Handle(r, read(route.Get("/organization/{orgId}/observability/analytics/summary", "Overview")), h.summary)
+	route.Handle(r, read(route.Get("/organization/{orgId}/observability/tokens",
+		"Token and cost usage, grouped")), h.tokens)
+}
