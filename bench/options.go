@@ -11,15 +11,17 @@ import (
 
 // options are what to measure, and how.
 type options struct {
-	writd       string
-	writ        string
-	seconds     float64
-	connections int
-	rounds      int
-	databaseURL string
-	only        string
-	large       bool
-	soak        time.Duration
+	writd string
+	writ  string
+	// beforeProgram is another build of writd, which this one is compared with.
+	beforeProgram string
+	seconds       float64
+	connections   int
+	rounds        int
+	databaseURL   string
+	only          string
+	large         bool
+	soak          time.Duration
 
 	floor string
 	port  int
@@ -29,6 +31,7 @@ func readOptions() options {
 	var o options
 	flag.StringVar(&o.writd, "writd", "../bin/writd", "the `program` to measure")
 	flag.StringVar(&o.writ, "writ", "../bin/writ", "the client `program` to measure")
+	flag.StringVar(&o.beforeProgram, "before", "", "another build of writd, a `program` to compare this one with")
 	flag.Float64Var(&o.seconds, "seconds", 2, "`length` of a round")
 	flag.IntVar(&o.connections, "connections", 32, "`number` of connections that ask at once")
 	flag.IntVar(&o.rounds, "rounds", 5, "`number` of rounds of each server")
@@ -83,6 +86,9 @@ func (o options) command() string {
 		o.writ, o.seconds, o.connections, o.rounds, o.soak)
 	if o.only != "" {
 		command += " -only " + o.only
+	}
+	if o.beforeProgram != "" {
+		command += " -before " + o.beforeProgram
 	}
 	if o.large {
 		command += " -large"

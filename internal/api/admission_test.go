@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"writ/client"
-	"writ/internal/api"
+	"writ/internal/api/route"
 	"writ/internal/principal"
 )
 
@@ -100,25 +100,25 @@ func TestWrongKindOfCredential(t *testing.T) {
 	each(t, func(t *testing.T, s *server) {
 		p := s.person("dev")
 		key, token := s.terminalKey(p, s.organization(p, "Here")).APIKey, p.Tokens.AccessToken
-		accepted := map[api.Mode][]string{
-			api.JWT:    {"Authorization: Bearer <access token>"},
-			api.Key:    {"x-api-key: <key>", "Authorization: Bearer <key>"},
-			api.Either: {"Authorization: Bearer <access token>", "x-api-key"},
-			api.Proxy:  {"proxy"},
+		accepted := map[route.Mode][]string{
+			route.Person:      {"Authorization: Bearer <access token>"},
+			route.Key:         {"x-api-key: <key>", "Authorization: Bearer <key>"},
+			route.PersonOrKey: {"Authorization: Bearer <access token>", "x-api-key"},
+			route.Proxy:       {"proxy"},
 
-			api.PlanToken: {"x-api-key: <key>", "Authorization: Bearer <key>", "token"},
+			route.PlanToken: {"x-api-key: <key>", "Authorization: Bearer <key>", "token"},
 		}
 		good := map[string]http.Header{
 			"a token": withBearer(token), "a key": withXAPIKey(key), "a key as bearer": withBearer(key), "nothing": {},
 			"another scheme": {"Authorization": {"Basic dXNlcjpwYXNz"}},
 		}
-		takes := map[api.Mode][]string{
-			api.JWT: {"a token"}, api.Key: {"a key", "a key as bearer"},
-			api.Either:    {"a token", "a key", "a key as bearer"},
-			api.PlanToken: {"a key", "a key as bearer", "nothing"},
+		takes := map[route.Mode][]string{
+			route.Person: {"a token"}, route.Key: {"a key", "a key as bearer"},
+			route.PersonOrKey: {"a token", "a key", "a key as bearer"},
+			route.PlanToken:   {"a key", "a key as bearer", "nothing"},
 		}
 		for _, r := range s.API.Routes() {
-			if r.Mode == api.Public {
+			if r.Mode == route.Public {
 				continue
 			}
 			for name, header := range good {
@@ -156,7 +156,7 @@ func TestNoBodyIsReadBeforeRights(t *testing.T) {
 			header := http.Header{}
 			want := http.StatusUnauthorized
 			switch {
-			case r.Mode == api.Public, r.Mode == api.PlanToken: // the credential is in the body
+			case r.Mode == route.Public, r.Mode == route.PlanToken: // the credential is in the body
 				continue
 			case r.OrganizationScoped() && !principal.Viewer.May(r.Action):
 				header, want = viewer, http.StatusForbidden

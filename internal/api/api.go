@@ -1,14 +1,5 @@
-// Package api is the edge: every HTTP route of the server, one file an area.
-//
-// A route is declared once with who may call it (Mode), what that caller needs
-// (an action of their role in the organization of the path, or a scope of their
-// key), its throttle and the audit action it leaves. A request passes, in order:
-// request id and security headers, path and host checks, authentication,
-// membership and rights, then decoding and validation, throttle, and the handler,
-// which only calls an area and shapes the answer. Nothing of a body is read for
-// a caller who is not allowed.
-//
-// Every error, from any of these, leaves in the one shape of errors.go.
+// Package api is the edge: it makes the handlers of every area with the services they need, mounts their routes on one
+// router, and serves what belongs to no area (health, metrics, the document, the dashboard).
 package api
 
 import (
@@ -17,12 +8,17 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"sync/atomic"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
-
+	"writ/internal/api/accounts"
+	"writ/internal/api/admission"
+	"writ/internal/api/approvals"
+	"writ/internal/api/auditlog"
+	"writ/internal/api/decisions"
+	"writ/internal/api/notifications"
+	"writ/internal/api/organizations"
+	"writ/internal/api/policies"
+	"writ/internal/api/route"
 	"writ/internal/apikey"
 	"writ/internal/approval"
 	"writ/internal/audit"
@@ -89,52 +85,116 @@ type Config struct {
 // API is the assembled edge.
 type API struct {
 	Config
-	huma    huma.API
-	mux     *http.ServeMux
+	router  *route.Router
+	gate    *admission.Gate
 	metrics *metrics
-	routes  []Route
-	ready   readiness
-	bodies  bodyBudget
-	streams openStreams // of approvals
-	tails   openStreams
+	bodies  *route.Bodies
+	tails   route.Slots
 	exports openExports
-	// patience is how long a reader of a stream may take for a part, in nanoseconds.
-	patience atomic.Int64
-	polls    openPolls
-
-	refusals logGate
 }
 
 // New assembles the routes.
 func New(c Config) *API {
-	setUpHuma()
-	a := &API{Config: c, mux: http.NewServeMux(), metrics: newMetrics(c), ready: readiness{begun: make(chan struct{})}}
-	a.patience.Store(int64(streamWrite))
-	a.huma = humago.New(a.mux, humaConfig(c.Version))
-	a.mountHealth()
-	a.mountAuth()
-	a.mountPassword()
-	a.mountSessions()
-	a.mountDevice()
-	a.mountSignIn()
-	a.mountIdentities()
-	a.mountIdentityProvider()
-	a.mountOrganizations()
-	a.mountMembers()
-	a.mountKeys()
-	a.mountTerminal()
+	a := &API{
+		Config:  c,
+		metrics: newMetrics(c),
+		bodies:  &route.Bodies{},
+		tails:   route.Slots{Each: []int{tailsPerUser, tailsPerOrganization}, Total: tailsAtAll},
+	}
+	a.gate = &admission.Gate{
+		People:        c.Auth,
+		Keys:          c.Keys,
+		Organizations: c.Organizations,
+		Providers:     c.Federation,
+		Policies:      c.Policies,
+		Plans:         c.Intent,
+		ProxyToken:    c.ProxyToken,
+	}
+	usesTLS := c.UsesTLS || c.PublicURL.Scheme == "https" // a proxy may speak it for us
+	a.router = route.New(route.Config{
+		Gate:           a.gate,
+		Limiter:        c.Limiter,
+		Logger:         c.Logger,
+		Observe:        a.metrics.observe,
+		Version:        c.Version,
+		PublicURL:      c.PublicURL,
+		TrustedProxies: c.TrustedProxies,
+		CORSOrigins:    c.CORSOrigins,
+		MaxBodyBytes:   c.MaxBodyBytes,
+		UsesTLS:        usesTLS,
+	})
+	a.mountHealth(a.router.Tagged("operation"))
+	(&accounts.Handlers{
+		Gate:          a.gate,
+		Auth:          c.Auth,
+		Federation:    c.Federation,
+		Organizations: c.Organizations,
+		Keys:          c.Keys,
+		PublicURL:     c.PublicURL,
+		SignUpOpen:    c.SignUpOpen,
+		SecureCookies: usesTLS,
+	}).Mount(a.router)
+	(&organizations.Handlers{
+		Gate:          a.gate,
+		Accounts:      c.Auth,
+		Organizations: c.Organizations,
+		Keys:          c.Keys,
+		Now:           c.Database.Now,
+	}).Mount(a.router)
 	a.mountObservability()
 	a.mountOTLP()
 	a.mountExports()
 	a.mountTail()
-	a.mountPolicies()
-	a.mountIAP()
-	a.mountDelegation()
-	a.mountNotifications()
-	a.mountWebhooks()
+	policyRoutes := &policies.Handlers{
+		Policies:      c.Policies,
+		Enforcement:   c.Enforcement,
+		Organizations: c.Organizations,
+		Replays:       c.Replays,
+		Drafts:        c.Drafts,
+		Audit:         c.Audit,
+		Now:           c.Database.Now,
+	}
+	policyRoutes.Mount(a.router)
+	decisionRoutes := &decisions.Handlers{
+		Enforcement:   c.Enforcement,
+		Intent:        c.Intent,
+		Policies:      c.Policies,
+		Organizations: c.Organizations,
+		Executions:    c.Executions,
+		Bodies:        a.bodies,
+		PublicURL:     c.PublicURL,
+		MaxBodyBytes:  c.MaxBodyBytes,
+	}
+	decisionRoutes.Mount(a.router)
+	policyRoutes.MountPreflights(a.router)
+	decisionRoutes.MountSettings(a.router)
+	a.metrics.registry.MustRegister(approvalCollector{c.Approvals})
+	(&approvals.Handlers{
+		Approvals:     c.Approvals,
+		Enforcement:   c.Enforcement,
+		Organizations: c.Organizations,
+		Keys:          c.Keys,
+		Policies:      c.Policies,
+		Intent:        c.Intent,
+		Audit:         c.Audit,
+		Limiter:       c.Limiter,
+	}).Mount(a.router)
+	(&notifications.Handlers{
+		Notifications: c.Notifications,
+		Webhooks:      c.Webhooks,
+		Events:        c.Approvals,
+		PublicURL:     c.PublicURL,
+	}).Mount(a.router)
 	a.mountForwarding()
-	a.mountExecutions()
-	a.mountAuditLog()
+	(&auditlog.Handlers{
+		Audit:          c.Audit,
+		Executions:     c.Executions,
+		CheckpointKeys: c.CheckpointKeys,
+		Bodies:         a.bodies,
+		MaxBodyBytes:   c.MaxBodyBytes,
+		MaxReportBytes: c.MaxIngestBytes,
+		Logger:         c.Logger,
+	}).Mount(a.router)
 	if c.Documented {
 		a.mountDocs()
 	}
@@ -142,28 +202,8 @@ func New(c Config) *API {
 	return a
 }
 
-// Routes lists what is served, in the order it was declared.
-func (a *API) Routes() []Route { return a.routes }
+// ServeHTTP answers a request.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.router.ServeHTTP(w, r) }
 
-// humaConfig is huma without its defaults: strict JSON only, unknown members
-// accepted (published clients send them), no links added to answers.
-func humaConfig(version string) huma.Config {
-	config := huma.Config{
-		OpenAPI: &huma.OpenAPI{
-			OpenAPI: "3.1.0",
-			Info: &huma.Info{
-				Title:       "Writ",
-				Version:     version,
-				Description: "Intent-based security for AI agents: plans, decisions, evidence.",
-			},
-			Components: &huma.Components{
-				Schemas:         huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
-				SecuritySchemes: securitySchemes(),
-			},
-		},
-		Formats:       map[string]huma.Format{"application/json": strictJSON, "json": strictJSON},
-		DefaultFormat: "application/json",
-	}
-	config.AllowAdditionalPropertiesByDefault = true
-	return config
-}
+// Routes lists what is served, in the order it was mounted.
+func (a *API) Routes() []route.Route { return a.router.Routes() }

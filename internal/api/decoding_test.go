@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"writ/internal/api"
+	"writ/internal/api/route"
 	"writ/internal/database"
 )
 
@@ -42,22 +42,22 @@ func eachBodyRoute(t *testing.T, test func(t *testing.T, r *bodyRoute)) {
 		key, policyID := s.terminalKey(owner, orgID), s.draft(owner, orgID, "decoded")
 		planID := s.declare(key.APIKey, "decoded").PlanID
 		d, calls, found := s.document(t), new(atomic.Int32), 0
-		for _, route := range s.API.Routes() {
-			op, _ := d.operation(route)
+		for _, declared := range s.API.Routes() {
+			op, _ := d.operation(declared)
 			content, ok := op.RequestBody.Content["application/json"]
-			if !ok || takesDocument(op) || decides(route.Path) || speaksOAuth(route.Path) || speaksOTLP(op) {
+			if !ok || takesDocument(op) || decides(declared.Path) || speaksOAuth(declared.Path) || speaksOTLP(op) {
 				continue
 			}
 			found++
 			r := &bodyRoute{
 				server:   s,
-				method:   route.Method,
+				method:   declared.Method,
 				body:     d.resolve(t, content.Schema),
 				required: op.RequestBody.Required,
 				document: d,
 				calls:    calls,
 			}
-			r.path = pathParameter.ReplaceAllStringFunc(route.Path, func(parameter string) string {
+			r.path = pathParameter.ReplaceAllStringFunc(declared.Path, func(parameter string) string {
 				switch parameter {
 				case "{orgId}":
 					return orgID
@@ -73,16 +73,16 @@ func eachBodyRoute(t *testing.T, test func(t *testing.T, r *bodyRoute)) {
 			}) {
 				r.path += "?organizationId=" + orgID
 			}
-			switch route.Mode {
-			case api.JWT, api.Either:
+			switch declared.Mode {
+			case route.Person, route.PersonOrKey:
 				r.headers = credentials(owner.Client)
-			case api.Key:
+			case route.Key:
 				r.headers = credentials(key)
-			case api.Public:
+			case route.Public:
 			default:
-				t.Fatalf("%s %s: the test has no credentials for %s", route.Method, route.Path, route.Mode)
+				t.Fatalf("%s %s: the test has no credentials for %s", declared.Method, declared.Path, declared.Mode)
 			}
-			t.Run(route.Method+route.Path, func(t *testing.T) {
+			t.Run(declared.Method+declared.Path, func(t *testing.T) {
 				r.t = t
 				test(t, r)
 			})

@@ -2,13 +2,11 @@ package api
 
 import (
 	"encoding/json"
-	"io/fs"
 	"net/http"
 	"strings"
 
-	swagger "github.com/swaggo/files/v2"
-
 	"writ/internal/fault"
+	"writ/web"
 )
 
 // docsPage loads the viewer from this server alone.
@@ -36,26 +34,26 @@ const docsPolicy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-sr
 
 // mountDocs serves the OpenAPI document and a page to read it.
 func (a *API) mountDocs() {
-	a.mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, r *http.Request) {
-		document, err := json.Marshal(a.huma.OpenAPI())
+	a.router.Page("GET /openapi.json", func(w http.ResponseWriter, r *http.Request) {
+		document, err := json.Marshal(a.router.OpenAPI())
 		if err != nil {
-			a.writeError(w, r, err)
+			a.router.WriteError(w, r, err)
 			return
 		}
 		writeFile(w, "application/json", document)
 	})
-	a.mux.HandleFunc("GET /api-docs", func(w http.ResponseWriter, _ *http.Request) {
+	a.router.Page("GET /api-docs", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Security-Policy", docsPolicy)
 		writeFile(w, "text/html; charset=utf-8", []byte(docsPage))
 	})
-	a.mux.HandleFunc("GET /api-docs/start.js", func(w http.ResponseWriter, _ *http.Request) {
+	a.router.Page("GET /api-docs/start.js", func(w http.ResponseWriter, _ *http.Request) {
 		writeFile(w, "text/javascript; charset=utf-8", []byte(docsScript))
 	})
 	for _, file := range []string{"swagger-ui.css", "swagger-ui-bundle.js"} {
-		a.mux.HandleFunc("GET /api-docs/"+file, func(w http.ResponseWriter, r *http.Request) {
-			content, err := fs.ReadFile(swagger.FS, file)
+		a.router.Page("GET /api-docs/"+file, func(w http.ResponseWriter, r *http.Request) {
+			content, err := web.SwaggerUI(file)
 			if err != nil {
-				a.writeError(w, r, fault.Wrap(err, fault.NotFound, "there is nothing at this path"))
+				a.router.WriteError(w, r, fault.Wrap(err, fault.NotFound, "there is nothing at this path"))
 				return
 			}
 			kind := "text/css; charset=utf-8"
@@ -66,9 +64,4 @@ func (a *API) mountDocs() {
 			writeFile(w, kind, content)
 		})
 	}
-}
-
-func writeFile(w http.ResponseWriter, contentType string, content []byte) {
-	w.Header().Set("Content-Type", contentType)
-	_, _ = w.Write(content) // a client that is gone cannot be told
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"writ/internal/api"
+	"writ/internal/api/route"
 	"writ/internal/database/dbtest"
 )
 
@@ -50,6 +50,7 @@ type schema struct {
 	Format     string
 	Enum       []any
 	Minimum    float64
+	Maximum    float64
 	MinLength  int
 	Pattern    string
 	MaxLength  int
@@ -85,7 +86,7 @@ func (d *openAPI) resolve(t *testing.T, s *schema) *schema {
 	return s
 }
 
-func (d *openAPI) operation(r api.Route) (operation, bool) {
+func (d *openAPI) operation(r route.Route) (operation, bool) {
 	op, ok := d.Paths[r.Path][strings.ToLower(r.Method)]
 	return op, ok
 }
@@ -142,17 +143,17 @@ func TestDocumentHasEveryRoute(t *testing.T) {
 }
 
 // acceptedSchemes are the ways to sign in a mode documents.
-var acceptedSchemes = map[api.Mode][]string{
-	api.Public: nil,
-	api.JWT:    {"accessToken"},
-	api.Key:    {"apiKey"},
-	api.Either: {"accessToken", "apiKey"},
-	api.Proxy:  {"proxyToken"},
+var acceptedSchemes = map[route.Mode][]string{
+	route.Public:      nil,
+	route.Person:      {"accessToken"},
+	route.Key:         {"apiKey"},
+	route.PersonOrKey: {"accessToken", "apiKey"},
+	route.Proxy:       {"proxyToken"},
 
-	api.PlanToken: {"apiKey"}, // or none
+	route.PlanToken: {"apiKey"}, // or none
 }
 
-func checkSecurity(t *testing.T, d *openAPI, r api.Route, op operation) {
+func checkSecurity(t *testing.T, d *openAPI, r route.Route, op operation) {
 	t.Helper()
 	var schemes []string
 	for _, alternative := range op.Security {
@@ -171,7 +172,7 @@ func checkSecurity(t *testing.T, d *openAPI, r api.Route, op operation) {
 var pathParameter = regexp.MustCompile(`\{(\w+)\}`)
 
 // checkParameters also finds a parameter that the handler cannot read.
-func checkParameters(t *testing.T, r api.Route, op operation) {
+func checkParameters(t *testing.T, r route.Route, op operation) {
 	t.Helper()
 	for _, match := range pathParameter.FindAllStringSubmatch(r.Path, -1) {
 		documented := slices.ContainsFunc(op.Parameters, func(p parameter) bool {
@@ -183,10 +184,10 @@ func checkParameters(t *testing.T, r api.Route, op operation) {
 	}
 }
 
-func checkResponses(t *testing.T, d *openAPI, r api.Route, op operation) {
+func checkResponses(t *testing.T, d *openAPI, r route.Route, op operation) {
 	t.Helper()
 	want := []int{r.Status, http.StatusBadRequest, http.StatusServiceUnavailable}
-	if r.Mode != api.Public {
+	if r.Mode != route.Public {
 		want = append(want, http.StatusUnauthorized, http.StatusForbidden)
 	}
 	if !r.Throttle.IsZero() || !r.OpenThrottle.IsZero() {

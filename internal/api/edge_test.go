@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"writ/internal/api"
+	"writ/internal/api/route"
 	"writ/internal/database/dbtest"
 )
 
@@ -298,7 +299,7 @@ func TestStrangersBodiesAreNotRead(t *testing.T) {
 	t.Parallel()
 	s := start(t, dbtest.SQLite(t))
 	for _, r := range s.API.Routes() {
-		if r.Mode == api.Public || r.Mode == api.PlanToken || r.Method == http.MethodGet {
+		if r.Mode == route.Public || r.Mode == route.PlanToken || r.Method == http.MethodGet {
 			continue
 		}
 		path := pathParameter.ReplaceAllString(r.Path, "x")

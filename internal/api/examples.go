@@ -1,11 +1,7 @@
 package api
 
-// exampled is a body with an example for the document. The examples here are
-// sent and compared by a test.
-type exampled interface{ example() any }
-
 // example is a turn of a coding agent: it asked a policy, ran a tool and answered.
-func (IngestBody) example() any {
+func (IngestBody) Example() any {
 	text := func(s string) *string { return &s }
 	number := func(n int64) *int64 { return &n }
 	const session, check = "0199d1c2-7a54-7c1e-9b7e-2f6a4c1d8e30", "0199d1c2-91b0-7f44-8a3d-5be0a9d2c611"
@@ -77,6 +73,6 @@ func (IngestBody) example() any {
 const exampleTrace = "0199d1c2-8f10-7d6a-a4b5-0e9c3f2b1a77"
 
 // example is what the server answers to the example of IngestBody.
-func (IngestedBody) example() any {
+func (IngestedBody) Example() any {
 	return IngestedBody{Accepted: 1, TraceIDs: []string{exampleTrace}, Rejections: []RejectionBody{}}
 }

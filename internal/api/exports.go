@@ -66,7 +66,7 @@ func export[I any](
 		}}, nil
 	})
 	text := &huma.Schema{Type: huma.TypeString}
-	ok := a.huma.OpenAPI().Paths[r.Path].Get.Responses[strconv.Itoa(http.StatusOK)]
+	ok := a.router.OpenAPI().Paths[r.Path].Get.Responses[strconv.Itoa(http.StatusOK)]
 	ok.Content = map[string]*huma.MediaType{}
 	for _, kind := range kinds {
 		ok.Content[kind] = &huma.MediaType{Schema: text}
@@ -77,7 +77,7 @@ func export[I any](
 // documentError says that a GET answers with an error that its kind of route does
 // not have by itself.
 func (a *API) documentError(path string, status int) {
-	responses := a.huma.OpenAPI().Paths[path].Get.Responses
+	responses := a.router.OpenAPI().Paths[path].Get.Responses
 	copied := *responses[strconv.Itoa(http.StatusBadRequest)]
 	copied.Description = http.StatusText(status)
 	responses[strconv.Itoa(status)] = &copied

@@ -180,7 +180,7 @@ func writeTraceRows(
 // spanRow is a span and the trace it belongs to.
 type spanRow struct {
 	trace *telemetry.ExportedTrace
-	*telemetry.ExportedSpan
+	*telemetry.SpanRecord
 }
 
 var spanColumns = []column[spanRow]{

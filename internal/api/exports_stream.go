@@ -72,8 +72,8 @@ func (a *API) writeExport(c huma.Context, route Route, w *written) {
 	}
 	ctx, cancel := context.WithTimeout(request.Context(), exportTime)
 	defer cancel()
-	out := newExportStream(response, a.ready.begun, func() error {
-		_, err := a.admit(request, route)
+	out := newExportStream(response, a.router.Stopping(), func() error {
+		_, err := a.router.Admit(request, route)
 		return err
 	})
 	err := out.begin()
@@ -86,7 +86,7 @@ func (a *API) writeExport(c huma.Context, route Route, w *written) {
 	if err == nil {
 		return
 	}
-	a.Logger.WarnContext(request.Context(), "an export ended early", "requestId", requestOf(request.Context()).id,
+	a.Logger.WarnContext(request.Context(), "an export ended early", "requestId", requestOf(request.Context()).ID,
 		"error", err)
 	if out.ending != nil && !out.isBroken {
 		out.ending(a.endMessage(ctx, err))
@@ -100,7 +100,7 @@ func (a *API) endMessage(ctx context.Context, err error) string {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return fmt.Sprintf("it took longer than %v", exportTime)
 	}
-	return a.render(context.WithoutCancel(ctx), err).Message.text
+	return a.router.Render(context.WithoutCancel(ctx), err).Message
 }
 
 // exportStream is a long answer. A reader who does not take a part in time is let

@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alexedwards/argon2id"
-
 	"writ/client"
 	"writ/internal/apikey"
 	"writ/internal/app"
@@ -103,13 +101,7 @@ const knownPassword = "correct horse battery"
 // costs to check, and most tests sign somebody in. That new ones cost what they
 // must is for the tests of auth to say.
 var knownHash = sync.OnceValues(func() (string, error) {
-	return argon2id.CreateHash(knownPassword, &argon2id.Params{
-		Memory:      8,
-		Iterations:  1,
-		Parallelism: 1,
-		SaltLength:  16,
-		KeyLength:   32,
-	})
+	return secret.HashPassword(knownPassword, secret.PasswordCost{Memory: 8, Iterations: 1, Threads: 1}), nil
 })
 
 // person is someone with a verified account who is signed in.

@@ -2,73 +2,48 @@ package api
 
 import (
 	"context"
-	"net/http"
-	"sync/atomic"
 	"time"
 
+	"writ/internal/api/route"
 	"writ/internal/fault"
 	"writ/internal/principal"
 )
 
-// readiness turns false when the server begins to stop, so that a load balancer
-// sends no more.
-type readiness struct {
-	stopping atomic.Bool
-	begun    chan struct{} // closed then, for answers that have no end of their own
-}
+// Stopping makes /ready answer 503 from now on, so that a load balancer sends no more, and ends the streams.
+func (a *API) Stopping() { a.router.Stop() }
 
-// Stopping makes /ready answer 503 from now on, and ends the streams.
-func (a *API) Stopping() {
-	if !a.ready.stopping.Swap(true) {
-		close(a.ready.begun)
-	}
-}
-
-type statusOutput struct {
-	Body struct {
-		Status  string `json:"status" doc:"ok, or ready" example:"ok"`
-		Version string `json:"version" doc:"Of the server." example:"v0.1.0"`
-	}
-}
-
-func (a *API) newStatus(status string) *statusOutput {
-	out := &statusOutput{}
-	out.Body.Status, out.Body.Version = status, a.Version
-	return out
+// HealthBody says that the server works.
+type HealthBody struct {
+	Status  string `json:"status" doc:"ok, or ready" example:"ok"`
+	Version string `json:"version" doc:"Of the server." example:"v0.1.0"`
 }
 
 // readyWait bounds how long a probe waits for the database.
 const readyWait = 2 * time.Second
 
-func (a *API) mountHealth() {
+func (a *API) mountHealth(r *route.Router) {
 	// Always 200, whatever the credentials: published clients exit on a 401 here.
-	handle(a, Route{
-		Method:  http.MethodGet,
-		Path:    "/health",
-		Tag:     "operation",
-		Summary: "Whether the process is alive",
-		Mode:    Public,
-	},
-		func(context.Context, principal.Principal, *struct{}) (*statusOutput, error) {
-			return a.newStatus("ok"), nil
-		})
-	handle(a, Route{
-		Method:  http.MethodGet,
-		Path:    "/ready",
-		Tag:     "operation",
-		Summary: "Whether requests can be served",
-		Mode:    Public,
-	},
-		func(ctx context.Context, _ principal.Principal, _ *struct{}) (*statusOutput, error) {
-			if a.ready.stopping.Load() {
-				return nil, fault.New(fault.Unavailable, "the server is stopping")
-			}
-			ctx, cancel := context.WithTimeout(ctx, readyWait)
-			defer cancel()
-			if err := a.Database.Ping(ctx); err != nil {
-				return nil, fault.Wrap(err, fault.Unavailable, "the database cannot be reached")
-			}
-			return a.newStatus("ready"), nil
-		})
+	route.Handle(r, route.Get("/health", "Whether the process is alive").For(route.Public), a.health)
+	route.Handle(r, route.Get("/ready", "Whether requests can be served").For(route.Public), a.readiness)
 	a.mountMetrics()
+}
+
+func (a *API) health(context.Context, principal.Principal, *route.None) (*route.Answer[HealthBody], error) {
+	return route.Body(HealthBody{"ok", a.Version}), nil
+}
+
+func (a *API) readiness(
+	ctx context.Context, _ principal.Principal, _ *route.None,
+) (*route.Answer[HealthBody], error) {
+	select {
+	case <-a.router.Stopping():
+		return nil, fault.New(fault.Unavailable, "the server is stopping")
+	default:
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyWait)
+	defer cancel()
+	if err := a.Database.Ping(ctx); err != nil {
+		return nil, fault.Wrap(err, fault.Unavailable, "the database cannot be reached")
+	}
+	return route.Body(HealthBody{"ready", a.Version}), nil
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"writ/client"
-	"writ/internal/api"
+	"writ/internal/api/route"
 	"writ/internal/database"
 )
 
@@ -22,7 +22,7 @@ func TestPathsNoDatabaseTakes(t *testing.T) {
 		d := s.document(t)
 		for _, r := range s.API.Routes() {
 			headers := token
-			if r.Mode == api.Key {
+			if r.Mode == route.Key {
 				headers = key
 			}
 			op, _ := d.operation(r)
@@ -60,7 +60,7 @@ func wantNothingThere(t *testing.T, path string, answer wireAnswer) {
 }
 
 // hostilePath is the route's path with the text in one of its parameters.
-func hostilePath(r api.Route, p parameter, text, orgID string) string {
+func hostilePath(r route.Route, p parameter, text, orgID string) string {
 	path := r.Path
 	if p.In == "path" {
 		path = strings.ReplaceAll(path, "{"+p.Name+"}", text)

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"writ/client"
-	"writ/internal/api"
+	"writ/internal/api/route"
 	"writ/internal/database/dbtest"
 )
 
@@ -34,7 +34,7 @@ func deniesInEveryDialect(t *testing.T, what string, answer wireAnswer) {
 const openPolicy = `{version: v1, name: open, default: deny, rules: [{id: all, effect: allow, tools: ["*"]}]}`
 
 // decisionRoutes are the routes of the table that decide.
-func decisionRoutes(t *testing.T, s *server) (routes []api.Route) {
+func decisionRoutes(t *testing.T, s *server) (routes []route.Route) {
 	t.Helper()
 	for _, r := range s.API.Routes() {
 		if decides(r.Path) {
@@ -155,7 +155,7 @@ func TestBodiesThatCannotBeReadAreDenied(t *testing.T) {
 			for name, body := range bodies {
 				calls++
 				headers := []string{"X-Forwarded-For", fmt.Sprintf("10.0.%d.%d", calls>>8, calls&255)}
-				if r.Mode != api.Public {
+				if r.Mode != route.Public {
 					headers = append(headers, key...)
 				}
 				answer := s.wire(t, "POST", r.Path, body, headers...)
@@ -170,7 +170,7 @@ func TestBodiesThatCannotBeReadAreDenied(t *testing.T) {
 			}
 			for _, encoding := range []string{"gzip", "zstd", "br"} {
 				headers := append([]string{"Content-Encoding", encoding}, key...)
-				if r.Mode == api.Public {
+				if r.Mode == route.Public {
 					headers = headers[:2]
 				}
 				deniesInEveryDialect(t, r.Path+" in "+encoding, s.wire(t, "POST", r.Path, `{}`, headers...))

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"writ/client"
+	"writ/internal/api/route"
+	"writ/internal/database/dbtest"
+	"writ/internal/enforcement"
 )
 
 // enforcementRoleCases are the calls about an organization's settings.
@@ -48,13 +51,26 @@ func TestEnforcementSettings(t *testing.T) {
 		if err != nil || plan.ExpiresAt.Sub(plan.IssuedAt) != time.Minute {
 			t.Errorf("a plan asked for an hour lives %v, %v; want a minute", plan.ExpiresAt.Sub(plan.IssuedAt), err)
 		}
-		for _, seconds := range []int64{0, -1} {
+		for _, seconds := range []int64{0, -1, int64(enforcement.LongestPlanTTL.Seconds()) + 1} {
 			_, err := w.owner.SetEnforcementSettings(t.Context(), w.org, client.EnforcementSettings{
 				MaxPlanTTLSeconds: seconds,
 			})
-			wantStatus(t, "a life of nothing", err, http.StatusBadRequest)
+			wantStatus(t, "a life of nothing, or too long", err, http.StatusBadRequest)
 		}
 	})
+}
+
+// TestPlanLifeIsDocumented: the document states the limits that the domain enforces.
+func TestPlanLifeIsDocumented(t *testing.T) {
+	t.Parallel()
+	s := start(t, dbtest.SQLite(t))
+	d := s.document(t)
+	op, _ := d.operation(route.Route{Method: http.MethodPut, Path: "/organization/{orgId}/enforcement"})
+	life := d.resolve(t, op.RequestBody.Content["application/json"].Schema).Properties["maxPlanTtlSeconds"]
+	if life.Minimum != enforcement.MinPlanTTL.Seconds() || life.Maximum != enforcement.LongestPlanTTL.Seconds() {
+		t.Errorf("a plan may live %.0f to %.0f seconds, says the document; want %v to %v", life.Minimum, life.Maximum,
+			enforcement.MinPlanTTL, enforcement.LongestPlanTTL)
+	}
 }
 
 // TestPlansAreListed narrows and pages a list.

@@ -62,7 +62,7 @@ func (a *API) MetricsHandler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		if a.MetricsToken.IsSet() && !a.MetricsToken.Equal(token) {
-			a.writeError(w, r, fault.New(fault.Unauthenticated, "send Authorization: Bearer <metrics token>"))
+			a.router.WriteError(w, r, fault.New(fault.Unauthenticated, "send Authorization: Bearer <metrics token>"))
 			return
 		}
 		handler.ServeHTTP(w, r)
@@ -74,5 +74,5 @@ func (a *API) mountMetrics() {
 	if !a.MetricsToken.IsSet() {
 		return
 	}
-	a.mux.Handle("GET /metrics", a.MetricsHandler())
+	a.router.Page("GET /metrics", a.MetricsHandler().ServeHTTP)
 }

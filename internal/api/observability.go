@@ -6,7 +6,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"writ/internal/fault"
 	"writ/internal/principal"
 	"writ/internal/telemetry"
 )
@@ -32,8 +31,8 @@ func (a *API) mountObservability() {
 	handle(a, get("/sessions/{id}", "One session with its traces; null when there is none such"), a.getTelemetrySession)
 	handle(a, get("/traces", "Traces, newest first"), a.listTraces)
 	handle(a, get("/traces/{id}", "One trace with its spans; null when there is none such"), a.getTrace)
-	a.documentNull("/organization/{orgId}/observability/sessions/{id}")
-	a.documentNull("/organization/{orgId}/observability/traces/{id}")
+	a.router.DocumentNull("/organization/{orgId}/observability/sessions/{id}")
+	a.router.DocumentNull("/organization/{orgId}/observability/traces/{id}")
 	handle(a, get("/policies/{policyId}", "How a policy decided"), a.policyFigures)
 	handle(a, get("/analytics/summary", "Overview"), a.summary)
 	handle(a, get("/tokens", "Token and cost usage, grouped"), a.tokens)
@@ -102,7 +101,7 @@ func (a *API) ingest(w http.ResponseWriter, r *http.Request, caller principal.Pr
 	if caller.OrgID == "" {
 		return noOrganization()
 	}
-	body, release, err := a.bodies.readBody(r, a.MaxIngestBytes)
+	body, release, err := a.bodies.Read(r, a.MaxIngestBytes)
 	defer release()
 	if err != nil {
 		return err
@@ -126,11 +125,6 @@ func (a *API) ingest(w http.ResponseWriter, r *http.Request, caller principal.Pr
 	}
 	w.Header().Set("Content-Type", "application/json")
 	return json.MarshalWrite(w, answer)
-}
-
-// noOrganization refuses a key that is bound to none.
-func noOrganization() error {
-	return fault.New(fault.Forbidden, "this key belongs to no organization")
 }
 
 // productOf is the key's own product where it has one.

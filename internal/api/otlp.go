@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"writ/internal/api/route"
 	"writ/internal/fault"
 	"writ/internal/otlp"
 	"writ/internal/principal"
@@ -21,9 +22,9 @@ func (a *API) mountOTLP() {
 	raw[TracesRequestBody, TracesResponseBody](a, Route{
 		Method: http.MethodPost, Path: otlpPath, Tag: "observability",
 		Summary: "Ingest spans of OpenTelemetry (OTLP), as protobuf or JSON",
-		Mode:    Key, Scope: principal.Ingest, Audit: notRecorded, writeError: writeOTLPError,
-	}, a.ingestOTLP)
-	op := a.huma.OpenAPI().Paths[otlpPath].Post
+		Mode:    Key, Scope: principal.Ingest, Audit: notRecorded,
+	}.WritesErrors(writeOTLPError), a.ingestOTLP)
+	op := a.router.OpenAPI().Paths[otlpPath].Post
 	binary := func() *huma.MediaType {
 		return &huma.MediaType{
 			Schema: &huma.Schema{Type: huma.TypeString, Format: "binary", Description: "The same message in protobuf."},
@@ -67,7 +68,7 @@ func (a *API) ingestOTLP(w http.ResponseWriter, r *http.Request, caller principa
 	if err != nil {
 		return err
 	}
-	body, release, err := a.bodies.readBody(r, a.MaxIngestBytes)
+	body, release, err := a.bodies.Read(r, a.MaxIngestBytes)
 	defer release()
 	if err != nil {
 		return err
@@ -123,15 +124,11 @@ func otlpEncoding(r *http.Request) (otlp.Encoding, error) {
 
 // writeOTLPError answers in the caller's encoding. In JSON the one shape of errors
 // is what OTLP wants: an object with a message.
-func writeOTLPError(w http.ResponseWriter, r *http.Request, body *ErrorBody) {
+func writeOTLPError(w http.ResponseWriter, r *http.Request, failure *route.Failure) {
 	if encoding, err := otlpEncoding(r); err != nil || encoding == otlp.JSON {
-		writeBody(w, body)
+		failure.Write(w)
 		return
 	}
-	for name, values := range body.GetHeaders() {
-		w.Header()[name] = values
-	}
-	w.Header().Set("Content-Type", otlp.Protobuf.ContentType())
-	w.WriteHeader(body.StatusCode)
-	_, _ = w.Write(otlp.Status(body.Message.text)) // a client that is gone cannot be told
+	failure.WriteHead(w, otlp.Protobuf.ContentType())
+	_, _ = w.Write(otlp.Status(failure.Message)) // a client that is gone cannot be told
 }

@@ -8,20 +8,21 @@ import (
 	"testing"
 	"time"
 
+	"writ/internal/api/route"
 	"writ/internal/fault"
 )
 
 // TestOTLPRetries: OTLP has exporters send again after 503, when Retry-After says.
 func TestOTLPRetries(t *testing.T) {
 	t.Parallel()
-	a := &API{Config: Config{Logger: slog.New(slog.DiscardHandler)}}
+	r := route.New(route.Config{Logger: slog.New(slog.DiscardHandler)})
 	busy := fault.New(fault.Unavailable, "too much is being received at once; try again")
 	busy.RetryAfter = 2 * time.Second
 	for _, contentType := range []string{"application/x-protobuf", "application/json"} {
-		request := a.identify(httptest.NewRequest(http.MethodPost, otlpPath, strings.NewReader("")))
+		request := httptest.NewRequest(http.MethodPost, otlpPath, strings.NewReader(""))
 		request.Header.Set("Content-Type", contentType)
 		answer := httptest.NewRecorder()
-		writeOTLPError(answer, request, a.render(request.Context(), busy))
+		writeOTLPError(answer, request, r.Render(request.Context(), busy))
 		if answer.Code != http.StatusServiceUnavailable || answer.Header().Get("Retry-After") != "2" ||
 			answer.Header().Get("Content-Type") != contentType {
 			t.Errorf("%s: %d %v", contentType, answer.Code, answer.Header())

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"writ/client"
-	"writ/internal/api"
+	"writ/internal/api/route"
 	"writ/internal/principal"
 )
 
@@ -71,7 +71,7 @@ func TestLimitedSessionsStayInTheirOrganization(t *testing.T) {
 		before := s.dump()
 		checked := 0
 		for _, r := range s.API.Routes() {
-			if r.Mode != api.JWT && r.Mode != api.Either || r.Path == "/auth/logout" ||
+			if r.Mode != route.Person && r.Mode != route.PersonOrKey || r.Path == "/auth/logout" ||
 				strings.HasSuffix(r.Path, "/stream") {
 				continue
 			}

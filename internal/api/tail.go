@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"writ/internal/api/route"
 	"writ/internal/audit"
 	"writ/internal/decision"
 	"writ/internal/fault"
@@ -23,11 +24,11 @@ const (
 )
 
 func (a *API) mountTail() {
-	handleStream[tailInput, TailEventBody](a, Route{
+	route.Stream[tailInput, TailEventBody](a.router, Route{
 		Method: http.MethodGet, Path: "/organization/{orgId}/observability/stream", Tag: "observability",
 		Summary: "New traces and decisions as they come, as server-sent events; the header Last-Event-ID resumes",
 		Mode:    JWT, Action: principal.ReadTelemetry,
-	}, a.tails.allow(tailsPerUser, tailsPerOrganization, tailsAtAll), a.tail)
+	}, &a.tails, a.tail)
 }
 
 // TailEventBody is the data of an event of a live tail: a trace or a decision.
@@ -145,8 +146,8 @@ func (f *tailFeed) resume(ctx context.Context, traces bool, filter telemetry.Arr
 	return nil
 }
 
-// place is the receipt and row of the last trace, and the log's epoch and next index.
-func (f *tailFeed) place() string {
+// Position is the receipt and row of the last trace, and the log's epoch and next index.
+func (f *tailFeed) Position() string {
 	at := max(f.at.At.UnixMicro(), 0)
 	return fmt.Sprintf("%d.%d.%d.%d", at, f.at.Row, f.epoch, f.index)
 }
@@ -172,10 +173,10 @@ func (f *tailFeed) readPlace() error {
 	return nil
 }
 
-// changed: there is no bell. Ingest does nothing for those who watch.
-func (f *tailFeed) changed() <-chan struct{} { return nil }
+// Changed: there is no bell. Ingest does nothing for those who watch.
+func (f *tailFeed) Changed() <-chan struct{} { return nil }
 
-func (f *tailFeed) next(ctx context.Context) ([]feedEvent, bool, error) {
+func (f *tailFeed) Next(ctx context.Context) ([]feedEvent, bool, error) {
 	traces, moreTraces, err := f.nextTraces(ctx)
 	if err != nil {
 		return nil, false, err
@@ -206,7 +207,7 @@ func (f *tailFeed) nextTraces(ctx context.Context) (told []feedEvent, more bool,
 		if a.Grew {
 			kind = "growth"
 		}
-		told = append(told, feedEvent{kind: kind, id: f.place(), body: func(caller principal.Principal) any {
+		told = append(told, feedEvent{Kind: kind, ID: f.Position(), Body: func(caller principal.Principal) any {
 			return TailEventBody{Trace: tailedTrace(caller, a)}
 		}})
 	}
@@ -229,7 +230,7 @@ func (f *tailFeed) nextDecisions(ctx context.Context) (told []feedEvent, more bo
 	for _, d := range found {
 		f.index = d.Index + 1
 		if f.fits(&d) {
-			told = append(told, feedEvent{kind: "decision", id: f.place(), body: func(caller principal.Principal) any {
+			told = append(told, feedEvent{Kind: "decision", ID: f.Position(), Body: func(caller principal.Principal) any {
 				return TailEventBody{Decision: tailedDecision(caller, &d)}
 			}})
 		}

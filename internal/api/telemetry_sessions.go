@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"writ/internal/api/route"
 	"writ/internal/page"
 	"writ/internal/principal"
 	"writ/internal/telemetry"
@@ -84,7 +85,7 @@ func (a *API) listTelemetrySessions(
 	if err != nil {
 		return nil, err
 	}
-	return &telemetrySessionsOutput{mapPage(sessions, telemetrySessionBody)}, nil
+	return &telemetrySessionsOutput{route.MapPage(sessions, telemetrySessionBody)}, nil
 }
 
 // lower is the one spelling of a UUID.

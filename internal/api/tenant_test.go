@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"writ/client"
-	"writ/internal/api"
+	"writ/internal/api/route"
 	"writ/internal/database"
 	"writ/internal/principal"
 )
@@ -23,7 +23,7 @@ var pathVariable = regexp.MustCompile(`\{(\w+)\}`)
 
 // pathOf is a route's path with its parameters filled in. A parameter without a
 // value gets an id that nobody has.
-func pathOf(r api.Route, values map[string]string) string {
+func pathOf(r route.Route, values map[string]string) string {
 	return pathVariable.ReplaceAllStringFunc(r.Path, func(parameter string) string {
 		value, ok := values[strings.Trim(parameter, "{}")]
 		if !ok {
@@ -161,7 +161,7 @@ func (s *server) observe(w *tenant) {
 
 // pathIn is the path of a route into the tenant, with an organization id that
 // need not be its own.
-func (w *tenant) pathIn(r api.Route, orgID string) string {
+func (w *tenant) pathIn(r route.Route, orgID string) string {
 	values := maps.Clone(w.foreignIDs[r.Method+" "+r.Path])
 	if values == nil {
 		values = map[string]string{}
@@ -294,7 +294,7 @@ func TestForeignIDsAreUnknown(t *testing.T) {
 		w, other := s.tenant("Secret Harbour"), s.tenant("Elsewhere")
 		colleague := s.join(w.owner, w.org, "member")
 		before := s.dump()
-		compare := func(r api.Route, who string, header http.Header, foreign, unknown map[string]string) {
+		compare := func(r route.Route, who string, header http.Header, foreign, unknown map[string]string) {
 			t.Helper()
 			what := r.Method + " " + r.Path + " by " + who
 			path := pathOf(r, foreign)
@@ -329,10 +329,10 @@ func TestForeignIDsAreUnknown(t *testing.T) {
 			if r.OrganizationScoped() {
 				foreign["orgId"], unknown["orgId"] = other.org, other.org
 			}
-			if r.Mode == api.JWT || r.Mode == api.Either {
+			if r.Mode == route.Person || r.Mode == route.PersonOrKey {
 				compare(r, "another's owner", withBearer(other.owner.Tokens.AccessToken), foreign, unknown)
 			}
-			if r.Mode == api.Key || r.Mode == api.Either {
+			if r.Mode == route.Key || r.Mode == route.PersonOrKey {
 				secret := other.terminalSecret
 				if r.Scope == principal.DraftPolicy {
 					secret = other.draftSecret

@@ -9,10 +9,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// writeJSON writes the body as the encoder would, but for attributes, which are
+// WriteJSON writes the body as the encoder would, but for attributes, which are
 // written as they are stored instead of being read through again: with hundreds of
 // spans that is most of what the encoder does.
-func (b *TraceDetailBody) writeJSON(w *bufio.Writer) error {
+func (b *TraceDetailBody) WriteJSON(w *bufio.Writer) error {
 	if b == nil {
 		_, err := w.WriteString("null")
 		return err

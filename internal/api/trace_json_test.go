@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"writ/internal/api/route"
 	"writ/internal/telemetry"
 )
 
@@ -44,7 +45,7 @@ func TestTraceWritesItself(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got bytes.Buffer
-			if err := strictJSON.Marshal(&got, body); err != nil {
+			if err := route.Marshal(&got, body); err != nil {
 				t.Fatal(err)
 			}
 			want, err := json.Marshal(body)
@@ -73,7 +74,7 @@ func TestTraceRefusesToWriteInvalidText(t *testing.T) {
 		Spans:     storedSpans{{Name: "\xff", Attributes: `{}`}},
 	}
 	var got bytes.Buffer
-	if err := strictJSON.Marshal(&got, body); err == nil || got.Len() > 0 {
+	if err := route.Marshal(&got, body); err == nil || got.Len() > 0 {
 		t.Errorf("wrote %q, err = %v", got.String(), err)
 	}
 }

@@ -2,8 +2,14 @@ package api
 
 import (
 	"context"
+	"reflect"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"writ/internal/api/route"
 	"writ/internal/page"
 	"writ/internal/principal"
 	"writ/internal/telemetry"
@@ -170,7 +176,7 @@ func (a *API) listTraces(ctx context.Context, caller principal.Principal, in *li
 	if err != nil {
 		return nil, err
 	}
-	return &tracesOutput{mapPage(traces, func(t telemetry.TraceItem) TraceItemBody {
+	return &tracesOutput{route.MapPage(traces, func(t telemetry.TraceItem) TraceItemBody {
 		return traceItemBody(visible(caller, t))
 	})}, nil
 }
@@ -196,4 +202,22 @@ func (a *API) getTrace(ctx context.Context, caller principal.Principal, in *orgI
 	}
 	body.Spans = t.Spans
 	return &traceOutput{body}, nil
+}
+
+// storedSpans are sent as a list of SpanBody. Each is made when it is written: there
+// are hundreds, and none is needed longer.
+type storedSpans []telemetry.StoredSpan
+
+// MarshalJSONTo writes the list.
+func (v storedSpans) MarshalJSONTo(enc *jsontext.Encoder) error {
+	bodies := make([]SpanBody, len(v))
+	for i := range v {
+		bodies[i] = spanBody(&v[i])
+	}
+	return json.MarshalEncode(enc, bodies)
+}
+
+// Schema documents what is sent.
+func (storedSpans) Schema(registry huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeArray, Items: registry.Schema(reflect.TypeFor[SpanBody](), true, "")}
 }

@@ -14,11 +14,11 @@ const pagePolicy = "default-src 'self'; frame-ancestors 'none'; base-uri 'none';
 // mountWeb serves the dashboard under /ui/, because the API owns every other
 // path, and sends a browser that opens the bare address there.
 func (a *API) mountWeb() {
-	a.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+	a.router.Page("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/ui/", http.StatusFound)
 	})
 	files := web.Files()
-	a.mux.HandleFunc("GET /ui/", func(w http.ResponseWriter, r *http.Request) {
+	a.router.Page("GET /ui/", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", pagePolicy)
 		name := strings.TrimPrefix(r.URL.Path, "/ui/")
 		if info, err := fs.Stat(files, name); err != nil || info.IsDir() {

@@ -12,6 +12,7 @@ import (
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/intent/plan"
+	"writ/internal/names"
 	"writ/internal/principal"
 	"writ/internal/redaction"
 )
@@ -33,14 +34,6 @@ type Asked struct {
 	// Admit is asked before a new request is opened, and not for one that is asked
 	// again: a throttle must not hit clients that poll. Nil admits.
 	Admit func(ctx context.Context) error
-}
-
-const maxName = 200 // bytes
-
-// isName reports whether text can be stored as a name, and is what it looks like:
-// people decide by it.
-func isName(text string) bool {
-	return len(text) <= maxName && utf8.ValidString(text) && !strings.ContainsFunc(text, plan.Hides)
 }
 
 // Ask finds the request that answers for what a client asks, or opens one. It
@@ -120,8 +113,8 @@ func (s *Service) readAsked(ctx context.Context, p principal.Principal, a Asked)
 		{"planId", &a.PlanID, &r.PlanID},
 	} {
 		text := strings.TrimSpace(*field.from)
-		if !isName(text) {
-			return Request{}, fault.Field(field.name, "must be at most %d bytes without control characters", maxName)
+		if !names.Valid(text) {
+			return Request{}, fault.Field(field.name, "must be at most %d bytes without control characters", names.MaxBytes)
 		}
 		if redaction.HoldsKey(text) {
 			return Request{}, fault.Field(field.name, "holds what looks like a key: send a name, it is kept as it is")

@@ -9,6 +9,7 @@ import (
 
 	"writ/internal/database"
 	"writ/internal/fault"
+	"writ/internal/names"
 	"writ/internal/page"
 	"writ/internal/principal"
 )
@@ -93,8 +94,8 @@ func (f Filter) check() error {
 		return fault.Field("status", "must be pending, approved, rejected, cancelled or expired")
 	}
 	for _, text := range f.texts() {
-		if !isName(text[1]) {
-			return fault.Field(text[0], "must be at most %d bytes without control characters", maxName)
+		if !names.Valid(text[1]) {
+			return fault.Field(text[0], "must be at most %d bytes without control characters", names.MaxBytes)
 		}
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 
 	"writ/internal/canonical"
 	"writ/internal/fault"
-	"writ/internal/intent/plan"
+	"writ/internal/names"
 )
 
 // Limits of patterns.
@@ -143,7 +143,7 @@ func (p Pattern) check() error {
 
 func (t Term) check() error {
 	if t.Path == "" || len(t.Path) > maxPath || slices.Contains(strings.Split(t.Path, "."), "") ||
-		!utf8.ValidString(t.Path) || strings.ContainsFunc(t.Path, plan.Hides) {
+		!utf8.ValidString(t.Path) || strings.ContainsFunc(t.Path, names.Hides) {
 		return termFault(t.Path, "must be names of arguments with dots between, at most %d bytes", maxPath)
 	}
 	checks := 0

@@ -68,7 +68,7 @@ func TestAYesEndsWithTheRightToSayIt(t *testing.T) {
 		if lifts() != nil {
 			t.Error("a wider yes of somebody who may not approve any more")
 		}
-		if w.released(approval.Question{Tool: "move", Amount: 5}) != nil {
+		if w.releasable(approval.Question{Tool: "move", Amount: 5}) != nil {
 			t.Error("given out, by the word of somebody who may not approve any more")
 		}
 	})

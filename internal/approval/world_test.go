@@ -24,42 +24,9 @@ type world struct {
 	clock     *atomic.Int64 // microseconds; it stands still until it is moved
 	log       *audit.Log
 	approvals *approval.Service
-	releaser  releaser
 	org       string
 	ada       principal.Principal
 	key       principal.Principal
-}
-
-// releaser denies the tool "denied" alone, and has a record that is an entry alone.
-type releaser struct {
-	db        *database.DB
-	log       *audit.Log
-	meanwhile func() // or nil
-}
-
-func (r releaser) Denies(
-	ctx context.Context, by principal.Principal, asked *approval.Request,
-) (bool, int64, error) {
-	head, err := audit.ReadHead(ctx, r.db, audit.LogOf(by.OrgID))
-	if r.meanwhile != nil {
-		r.meanwhile()
-	}
-	return asked.Tool == "denied", head.Generation, err
-}
-
-func (r releaser) RecordRelease(
-	ctx context.Context, tx *database.Tx, by principal.Principal, asked *approval.Request,
-) (string, error) {
-	id := database.NewID()
-	_, err := r.log.Append(ctx, tx, audit.Entry{
-		Log:         audit.LogOf(by.OrgID),
-		Action:      "call.decided",
-		Actor:       by,
-		Subject:     audit.Subject{Type: "decision", ID: id},
-		Observation: true,
-		Decision:    audit.Decision{Tool: asked.Tool, Verdict: "allow"},
-	})
-	return id, err
 }
 
 // sources have digests under no key.
@@ -89,7 +56,6 @@ func each(t *testing.T, body func(t *testing.T, w *world)) {
 			log:       log,
 			clock:     clock,
 			approvals: approval.New(db, log, sources),
-			releaser:  releaser{db: db, log: log},
 			org:       database.NewID(),
 		}
 		w.exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`, w.org)

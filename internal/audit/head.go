@@ -14,10 +14,9 @@ import (
 
 // Head is the present state of a log.
 type Head struct {
-	Log        string
-	Size       int64
-	Generation int64
-	Epoch      int64
+	Log  string
+	Size int64
+	Version
 	// Checkpoint is the signed checkpoint of this very size, empty where whoever
 	// appended last had no key.
 	Checkpoint string
@@ -83,19 +82,18 @@ type Follower interface {
 	Erased(log string)
 }
 
-// Stamp is the generation and epoch of a log within a transaction that holds its
-// lock: that of the stored head and all that this transaction has changed since,
-// which no reader of the row can see. A decision that was prepared at an older one
-// is prepared again.
-func (l *Log) Stamp(ctx context.Context, tx *database.Tx, log string) (generation, epoch int64, err error) {
+// Version is that of a log within a transaction that holds its lock: the stored head
+// and all that this transaction has changed since, which no reader of the row can
+// see. A decision that was prepared at an older one is prepared again.
+func (l *Log) Version(ctx context.Context, tx *database.Tx, log string) (Version, error) {
 	if !tx.HoldsLog(log) {
-		return 0, 0, fmt.Errorf("read the generation of log %s: the change does not declare that log", log)
+		return Version{}, fmt.Errorf("read the generation of log %s: the change does not declare that log", log)
 	}
 	r, err := l.runningIn(ctx, tx, log)
 	if err != nil {
-		return 0, 0, err
+		return Version{}, err
 	}
-	return r.head.Generation, r.head.Epoch, nil
+	return r.head.Version, nil
 }
 
 // finish signs the log as it will be and writes its new entries, its head and the

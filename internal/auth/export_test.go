@@ -6,7 +6,7 @@ import "context"
 const Nobody = nobody
 
 // Argon is what new hashes are made with.
-var Argon = *argon
+var Argon = argon
 
 // Hasher is the service's own.
 func (s *Service) Hasher() *Passwords { return s.passwords }

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// hostName is a name as DNS and container networks use it, in lower case; a
-// name in another script is written in its xn-- form, as browsers send it.
+// hostName is a name as DNS and container networks use it, in lower case. Names in other scripts are written in their
+// xn-- form, as browsers send them.
 var hostName = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_.-]{0,251}[a-z0-9_])?$`)
 
 func isLoopback(host string) bool {
@@ -19,8 +19,8 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && address.IsLoopback()
 }
 
-// parseListen takes no other host names than localhost: what they resolve to,
-// and so who can reach the server, would be decided elsewhere.
+// parseListen accepts no host names but localhost: what they resolve to, and so who can reach the server, would be
+// decided elsewhere.
 func parseListen(text string) (string, error) {
 	if _, err := netip.ParseAddr(text); err != nil && text != "localhost" {
 		return "", errors.New("must be an IP address or localhost, without a port")
@@ -34,7 +34,7 @@ func parseHostPort(text string) (string, error) {
 		_, err = parseListen(host)
 	}
 	if err == nil {
-		_, err = whole(0, 65535)(port)
+		_, err = wholeNumber(0, 65535)(port)
 	}
 	if err != nil {
 		return "", errors.New("must be host:port with an IP address or localhost as the host, such as 127.0.0.1:9090")
@@ -42,9 +42,8 @@ func parseHostPort(text string) (string, error) {
 	return text, nil
 }
 
-// parseNetwork reads who may speak for other addresses. A whole address family
-// is refused: then every client could claim any address, and limits by address
-// would limit nobody.
+// parseNetwork reads a proxy that is trusted to name its clients' addresses. A whole address family is refused: every
+// client could then claim any address, and limits by address would be useless.
 func parseNetwork(text string) (netip.Prefix, error) {
 	if address, err := netip.ParseAddr(text); err == nil && address.Zone() == "" {
 		address = address.Unmap()
@@ -75,8 +74,7 @@ func parseCORSOrigin(text string) (string, error) {
 	return parseOrigin(text)
 }
 
-// parseOrigin reads scheme://host[:port] and gives it as a browser writes it,
-// so that it can be compared as text.
+// parseOrigin reads scheme://host[:port] and writes it as a browser does, so that origins can be compared as text.
 func parseOrigin(text string) (string, error) {
 	wrong := errors.New("must be http:// or https:// with a host and at most a port, without user, path or query")
 	u, err := url.Parse(text)
@@ -97,7 +95,7 @@ func parseOrigin(text string) (string, error) {
 	return u.Scheme + "://" + host, nil
 }
 
-// endpoint gives the host of a URL in lower case, and its port or the usual one.
+// endpoint returns the host of a URL in lower case, and its port or the usual one.
 func endpoint(u *url.URL, usualPort int) (host string, port int, err error) {
 	host = strings.ToLower(u.Hostname())
 	if address, err := netip.ParseAddr(host); err == nil && address.Zone() == "" {
@@ -108,6 +106,6 @@ func endpoint(u *url.URL, usualPort int) (host string, port int, err error) {
 	if u.Port() == "" && !strings.HasSuffix(u.Host, ":") {
 		return host, usualPort, nil
 	}
-	n, err := whole(1, 65535)(u.Port())
+	n, err := wholeNumber(1, 65535)(u.Port())
 	return host, int(n), err
 }

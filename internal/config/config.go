@@ -1,17 +1,12 @@
-// Package config is the server's settings: one struct, read once from the
-// environment when the server starts and handed down from there.
+// Package config holds the server's settings, read once from the environment when the server starts.
 //
-// Variables is the list of all settings with their defaults; Load reads them in
-// that order. The environment is the operator's, so it is trusted, but it is
-// not believed to be free of mistakes: Load checks every value, collects
-// everything that is wrong and gives either a complete Config or Problems,
-// never something in between. A name that begins with WRIT_ and that nobody
-// knows is a problem too, because a misspelt security setting would otherwise
-// leave its default in force without a word.
+// Variables lists all settings with their defaults; Load reads them in that order. The environment comes from the
+// operator, so it is trusted, but it may contain mistakes. Load checks every value, collects everything that is wrong,
+// and returns either a complete Config or Problems. An unknown name that begins with WRIT_ is a problem too: a
+// misspelled security setting would otherwise silently leave its default in force.
 //
-// A secret can be given in a file (NAME_FILE) instead of the environment. An
-// empty variable counts as not set. No problem ever quotes a value, secret or
-// not: passwords are pasted into the wrong variable too.
+// A secret can be given in a file (NAME_FILE) instead of the environment. An empty variable counts as not set. No
+// problem ever quotes a value, secret or not: passwords are pasted into the wrong variable too.
 package config
 
 import (
@@ -26,11 +21,10 @@ import (
 	"writ/internal/secret"
 )
 
-// Environment says how careful the server must be with what is missing.
+// Environment says how the server treats missing settings.
 type Environment string
 
-// Development fills gaps with something that works on one machine; Production
-// asks the operator instead.
+// Development fills gaps with something that works on one machine. Production asks the operator instead.
 const (
 	Development Environment = "development"
 	Production  Environment = "production"
@@ -39,13 +33,13 @@ const (
 // SignUp says who may register an account.
 type SignUp string
 
-// The ways of signing up: anyone may, or only those who were invited.
+// Anyone may sign up, or only people who were invited.
 const (
 	SignUpOpen   SignUp = "open"
 	SignUpClosed SignUp = "closed"
 )
 
-// LogFormat is the form of a log line.
+// LogFormat is the format of log lines.
 type LogFormat string
 
 // The log formats.
@@ -54,24 +48,24 @@ const (
 	LogJSON LogFormat = "json"
 )
 
-// Draft is the model that drafts policies from words.
+// Draft configures the model that drafts policies from a description.
 type Draft struct {
-	URL       string // empty: there is none
+	URL       string // empty: none
 	Model     string
 	Key       secret.Text
 	Timeout   time.Duration // of one draft
 	MaxTokens int           // of one answer
-	PerDay    int           // questions of one organization
+	PerDay    int           // requests by one organization
 }
 
-// Config is every setting, checked. All fields are exported on purpose: fmt
-// prints a secret.Text in an unexported field without asking it to hide.
+// Config is every setting, checked. All fields are exported on purpose: fmt prints a secret.Text in an unexported
+// field without calling its methods.
 type Config struct {
 	Environment     Environment
 	Listen          string // an IP address or "localhost", without a port
 	Port            int    // 0 takes any free port
-	PublicURL       string // an origin without a slash at the end; empty outside production: the app derives one
-	TLSCertificate  string // PEM; empty means that the server speaks plain HTTP
+	PublicURL       string // an origin without a trailing slash; empty outside production: the app derives one
+	TLSCertificate  string // PEM; empty: the server speaks plain HTTP
 	TLSKey          secret.Text
 	TrustedProxies  []netip.Prefix
 	CORSOrigins     []string // as a browser sends them: lower case, without the default port
@@ -80,13 +74,13 @@ type Config struct {
 
 	DataDir      string
 	DatabaseURL  secret.Text // not set: SQLite in DataDir
-	TelemetryURL secret.Text // not set: telemetry is beside everything else
-	MasterKey    secret.Text // in the form secret.ParseMasterKey reads; not set: the app makes one in DataDir
+	TelemetryURL secret.Text // not set: in the same database server
+	MasterKey    secret.Text // as secret.ParseMasterKey reads it; not set: the app makes one in DataDir
 
 	SignUp     SignUp
-	ProxyToken secret.Text // what the enforcement proxy presents; not set: there is none
+	ProxyToken secret.Text // that the enforcement proxy presents; not set: there is none
 
-	GoogleClientID     string // empty: nobody signs in with Google
+	GoogleClientID     string // empty: no sign-in with Google
 	GoogleClientSecret secret.Text
 	GoogleIssuer       string
 
@@ -98,28 +92,28 @@ type Config struct {
 	Draft Draft
 
 	Retention        time.Duration // of telemetry
-	PayloadRetention time.Duration // of the audit log's payloads; 0 is for ever
-	SessionIdle      time.Duration // after which an agent's session is expired
+	PayloadRetention time.Duration // of the audit log's payloads; 0: forever
+	SessionIdle      time.Duration // after which an agent's session expires
 	MaxIngestBytes   int64         // of a telemetry body, decompressed
-	PricesFile       string        // replaces the built-in prices; empty: those
+	PricesFile       string        // replaces or extends the built-in prices; empty: neither
 
-	MetricsListen string // host:port of a listener of its own; empty: none
+	MetricsListen string // host:port of a separate listener; empty: none
 	MetricsToken  secret.Text
 	LogLevel      slog.Level
 	LogFormat     LogFormat
 }
 
-// IsProduction reports whether gaps must be refused rather than filled.
+// IsProduction reports whether gaps are refused rather than filled.
 func (c Config) IsProduction() bool { return c.Environment == Production }
 
 // UsesPostgres reports whether the data is in PostgreSQL rather than SQLite.
 func (c Config) UsesPostgres() bool { return c.DatabaseURL.IsSet() }
 
-// UsesTLS reports whether the server itself ends TLS.
+// UsesTLS reports whether the server itself terminates TLS.
 func (c Config) UsesTLS() bool { return c.TLSCertificate != "" }
 
-// TLSKeyPair gives the certificate for a listener. Load has already refused a
-// pair that does not fit, so it fails only on a Config that Load did not make.
+// TLSKeyPair returns the certificate for a listener. Load has already refused a pair that does not match, so it fails
+// only on a Config that Load did not make.
 func (c Config) TLSKeyPair() (tls.Certificate, error) {
 	return tls.X509KeyPair([]byte(c.TLSCertificate), []byte(c.TLSKey.Reveal()))
 }

@@ -6,8 +6,7 @@ import (
 	"writ/internal/outbound"
 )
 
-// Load reads the settings from an environment in the form of os.Environ. Its
-// error is always Problems.
+// Load reads the settings from an environment in the form of os.Environ. Its error is always Problems.
 func Load(environ []string, readFile func(path string) ([]byte, error)) (Config, error) {
 	r := newReader(environ, readFile)
 	var c Config
@@ -23,7 +22,7 @@ func Load(environ []string, readFile func(path string) ([]byte, error)) (Config,
 	c.OutboundAllow = read(r, "WRIT_OUTBOUND_ALLOW", listOf(outbound.ParsePermit))
 	r.loadDraft(&c.Draft)
 	r.loadTelemetry(&c)
-	r.loadObservation(&c)
+	r.loadMetricsAndLogs(&c)
 	r.refuseUnknown()
 
 	if len(r.problems) > 0 {
@@ -34,7 +33,7 @@ func Load(environ []string, readFile func(path string) ([]byte, error)) (Config,
 
 func (r *reader) loadServer(c *Config) {
 	c.Listen = read(r, "WRIT_LISTEN", parseListen)
-	c.Port = int(read(r, "PORT", whole(0, 65535)))
+	c.Port = int(read(r, "PORT", wholeNumber(0, 65535)))
 	if c.IsProduction() {
 		r.require("WRIT_PUBLIC_URL", "in production")
 	}
@@ -42,42 +41,42 @@ func (r *reader) loadServer(c *Config) {
 	r.loadTLS(c)
 	c.TrustedProxies = read(r, "WRIT_TRUSTED_PROXIES", listOf(parseNetwork))
 	c.CORSOrigins = read(r, "WRIT_CORS_ORIGINS", listOf(parseCORSOrigin))
-	c.MaxBodyBytes = read(r, "WRIT_MAX_BODY_BYTES", whole(1<<10, 64<<20))
-	c.ShutdownTimeout = time.Duration(read(r, "WRIT_SHUTDOWN_SECONDS", whole(1, 300))) * time.Second
+	c.MaxBodyBytes = read(r, "WRIT_MAX_BODY_BYTES", wholeNumber(1<<10, 64<<20))
+	c.ShutdownTimeout = time.Duration(read(r, "WRIT_SHUTDOWN_SECONDS", wholeNumber(1, 300))) * time.Second
 }
 
 func (r *reader) loadStorage(c *Config) {
 	c.DataDir = r.text("WRIT_DATA_DIR")
 	c.DatabaseURL = read(r, "DATABASE_URL", parseDatabaseURL)
 	c.TelemetryURL = read(r, "TELEMETRY_DATABASE_URL", parseDatabaseURL)
-	if r.given("TELEMETRY_DATABASE_URL") {
+	if r.isSet("TELEMETRY_DATABASE_URL") {
 		r.require("DATABASE_URL", "with TELEMETRY_DATABASE_URL")
 	}
 	switch {
 	case c.IsProduction():
 		r.require("WRIT_MASTER_KEY", "in production")
-	case r.given("DATABASE_URL"):
-		// Replicas share the database, so a key in one's data folder would not do.
+	case r.isSet("DATABASE_URL"):
+		// Replicas share the database: a key in one's data folder would be missing in the others.
 		r.require("WRIT_MASTER_KEY", "with PostgreSQL")
 	}
 	c.MasterKey = read(r, "WRIT_MASTER_KEY", parseMasterKey)
 }
 
 func (r *reader) loadGoogle(c *Config) {
-	if r.given("WRIT_GOOGLE_CLIENT_ID") {
+	if r.isSet("WRIT_GOOGLE_CLIENT_ID") {
 		r.require("WRIT_GOOGLE_CLIENT_SECRET", "with WRIT_GOOGLE_CLIENT_ID")
 	}
-	if r.given("WRIT_GOOGLE_CLIENT_SECRET") {
+	if r.isSet("WRIT_GOOGLE_CLIENT_SECRET") {
 		r.require("WRIT_GOOGLE_CLIENT_ID", "with WRIT_GOOGLE_CLIENT_SECRET")
 	}
 	c.GoogleClientID = r.text("WRIT_GOOGLE_CLIENT_ID")
 	c.GoogleClientSecret = read(r, "WRIT_GOOGLE_CLIENT_SECRET", token(1))
-	c.GoogleIssuer = read(r, "WRIT_GOOGLE_ISSUER", parseIssuer)
+	c.GoogleIssuer = read(r, "WRIT_GOOGLE_ISSUER", webURL("https://accounts.google.com"))
 }
 
 func (r *reader) loadMail(c *Config) {
 	c.SMTPURL = read(r, "WRIT_SMTP_URL", parseSMTPURL)
-	if c.IsProduction() && r.given("WRIT_SMTP_URL") {
+	if c.IsProduction() && r.isSet("WRIT_SMTP_URL") {
 		r.require("WRIT_MAIL_FROM", "in production with a mail server")
 	}
 	c.MailFrom = read(r, "WRIT_MAIL_FROM", parseSender)
@@ -85,28 +84,28 @@ func (r *reader) loadMail(c *Config) {
 
 func (r *reader) loadDraft(d *Draft) {
 	switch {
-	case r.given("WRIT_DRAFT_URL"):
+	case r.isSet("WRIT_DRAFT_URL"):
 		r.require("WRIT_DRAFT_MODEL", "with WRIT_DRAFT_URL")
-	case r.given("WRIT_DRAFT_MODEL") || r.given("WRIT_DRAFT_KEY"):
+	case r.isSet("WRIT_DRAFT_MODEL") || r.isSet("WRIT_DRAFT_KEY"):
 		r.require("WRIT_DRAFT_URL", "with WRIT_DRAFT_MODEL or WRIT_DRAFT_KEY")
 	}
-	d.URL = read(r, "WRIT_DRAFT_URL", parseDraftURL)
+	d.URL = read(r, "WRIT_DRAFT_URL", webURL("https://api.openai.com/v1"))
 	d.Model = r.text("WRIT_DRAFT_MODEL")
 	d.Key = read(r, "WRIT_DRAFT_KEY", token(1))
-	d.Timeout = time.Duration(read(r, "WRIT_DRAFT_SECONDS", whole(1, 55))) * time.Second
-	d.MaxTokens = int(read(r, "WRIT_DRAFT_MAX_TOKENS", whole(100, 32000)))
-	d.PerDay = int(read(r, "WRIT_DRAFT_PER_DAY", whole(1, 10000)))
+	d.Timeout = time.Duration(read(r, "WRIT_DRAFT_SECONDS", wholeNumber(1, 55))) * time.Second
+	d.MaxTokens = int(read(r, "WRIT_DRAFT_MAX_TOKENS", wholeNumber(100, 32000)))
+	d.PerDay = int(read(r, "WRIT_DRAFT_PER_DAY", wholeNumber(1, 10000)))
 }
 
 func (r *reader) loadTelemetry(c *Config) {
-	c.Retention = time.Duration(read(r, "OBSERVABILITY_RETENTION_DAYS", whole(1, 3650))) * 24 * time.Hour
-	c.SessionIdle = time.Duration(read(r, "WRIT_SESSION_IDLE_MINUTES", whole(1, 10080))) * time.Minute
-	c.MaxIngestBytes = read(r, "WRIT_MAX_INGEST_BYTES", whole(1<<10, 256<<20))
+	c.Retention = time.Duration(read(r, "OBSERVABILITY_RETENTION_DAYS", wholeNumber(1, 3650))) * 24 * time.Hour
+	c.SessionIdle = time.Duration(read(r, "WRIT_SESSION_IDLE_MINUTES", wholeNumber(1, 10080))) * time.Minute
+	c.MaxIngestBytes = read(r, "WRIT_MAX_INGEST_BYTES", wholeNumber(1<<10, 256<<20))
 	c.PricesFile = r.text("WRIT_PRICES_FILE")
-	c.PayloadRetention = time.Duration(read(r, "AUDIT_PAYLOAD_RETENTION_DAYS", whole(1, 36500))) * 24 * time.Hour
+	c.PayloadRetention = time.Duration(read(r, "AUDIT_PAYLOAD_RETENTION_DAYS", wholeNumber(1, 36500))) * 24 * time.Hour
 }
 
-func (r *reader) loadObservation(c *Config) {
+func (r *reader) loadMetricsAndLogs(c *Config) {
 	c.MetricsListen = read(r, "WRIT_METRICS_LISTEN", parseHostPort)
 	c.MetricsToken = read(r, "WRIT_METRICS_TOKEN", token(16))
 	c.LogLevel = read(r, "WRIT_LOG_LEVEL", parseLogLevel)

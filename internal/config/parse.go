@@ -13,8 +13,8 @@ import (
 
 // The parsers of this package say what they expect and never what they got.
 
-// whole reads a decimal number, without sign or leading zeros, in a range.
-func whole(least, most int64) func(string) (int64, error) {
+// wholeNumber reads a decimal number in a range, without sign or leading zeros.
+func wholeNumber(least, most int64) func(string) (int64, error) {
 	return func(text string) (int64, error) {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || strconv.FormatInt(n, 10) != text || n < least || n > most {
@@ -39,7 +39,7 @@ func oneOf[T ~string](words ...T) func(string) (T, error) {
 	}
 }
 
-// listOf reads items separated by commas and reports every bad one.
+// listOf reads items separated by commas, and reports every bad one.
 func listOf[T any](parse func(string) (T, error)) func(string) ([]T, error) {
 	return func(text string) ([]T, error) {
 		var items []T
@@ -68,8 +68,7 @@ func parseLogLevel(text string) (slog.Level, error) {
 	return level, err
 }
 
-// token reads a secret that travels in an HTTP header, so it must be visible
-// ASCII.
+// token reads a secret that is sent in an HTTP header, so it must be visible ASCII.
 func token(least int) func(string) (secret.Text, error) {
 	return func(text string) (secret.Text, error) {
 		invisible := func(c rune) bool { return c <= ' ' || c > '~' }
@@ -80,21 +79,16 @@ func token(least int) func(string) (secret.Text, error) {
 	}
 }
 
-func parseIssuer(text string) (string, error) {
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" || u.Fragment != "" {
-		return "", errors.New("must be a URL such as https://accounts.google.com")
+// webURL reads the base URL of an API, such as the example.
+func webURL(example string) func(string) (string, error) {
+	return func(text string) (string, error) {
+		u, err := url.Parse(text)
+		if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" ||
+			u.RawQuery != "" || u.Fragment != "" {
+			return "", errors.New("must be a URL such as " + example)
+		}
+		return text, nil
 	}
-	return text, nil
-}
-
-func parseDraftURL(text string) (string, error) {
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" ||
-		u.Fragment != "" {
-		return "", errors.New("must be a URL such as https://api.openai.com/v1")
-	}
-	return text, nil
 }
 
 func parseMasterKey(text string) (secret.Text, error) {

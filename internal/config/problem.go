@@ -6,15 +6,13 @@ import (
 	"strings"
 )
 
-// Problem is one thing that is wrong with one variable. The message never
-// quotes the variable's value.
+// Problem is one thing that is wrong with a variable. The message never quotes the variable's value.
 type Problem struct{ Variable, Message string }
 
-// Problems is the error of Load: everything that is wrong, in the order of
-// Variables, unknown names last.
+// Problems is the error of Load: everything that is wrong, in the order of Variables, unknown names last.
 type Problems []Problem
 
-// Error tells one problem a line.
+// Error puts each problem on a line.
 func (p Problems) Error() string {
 	var b strings.Builder
 	b.WriteString("the settings have problems:")
@@ -24,7 +22,7 @@ func (p Problems) Error() string {
 	return b.String()
 }
 
-// printable keeps a strange variable name from forging lines of its own.
+// printable keeps a strange variable name from forging lines.
 func printable(name string) string {
 	if quoted := strconv.QuoteToASCII(name); quoted != `"`+name+`"` {
 		return quoted

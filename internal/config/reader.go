@@ -8,12 +8,12 @@ import (
 
 const fileSuffix = "_FILE"
 
-// reader looks settings up and collects what is wrong with them.
+// reader looks up settings and collects what is wrong with them.
 type reader struct {
 	known       map[string]Variable
 	values      map[string]string // only what is set and not empty
 	readFile    func(path string) ([]byte, error)
-	environment Environment // which defaults hold
+	environment Environment // which defaults apply
 	problems    Problems
 }
 
@@ -24,7 +24,7 @@ func newReader(environ []string, readFile func(string) ([]byte, error)) *reader 
 	}
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
-		delete(r.values, name) // a repeated name counts as it last stands, as in exec.Cmd
+		delete(r.values, name) // the last of repeated names counts, as in exec.Cmd
 		if value != "" {
 			r.values[name] = value
 		}
@@ -36,21 +36,20 @@ func (r *reader) report(name, message string) {
 	r.problems = append(r.problems, Problem{Variable: name, Message: message})
 }
 
-// given reports whether the operator set the variable in either form, rightly
-// or wrongly.
-func (r *reader) given(name string) bool {
+// isSet reports whether the operator set the variable in either form, rightly or wrongly.
+func (r *reader) isSet(name string) bool {
 	return r.values[name] != "" || r.known[name].File && r.values[name+fileSuffix] != ""
 }
 
-// require reports a variable that is not set although it must be.
+// require reports a variable that must be set and is not.
 func (r *reader) require(name, when string) {
-	if !r.given(name) {
+	if !r.isSet(name) {
 		r.report(name, "is required "+when)
 	}
 }
 
-// text gives the value of a variable, from its file where it has one, or its
-// default. It is empty when there is none or when it was reported as a problem.
+// text returns the value of a variable, from its file if it has one, or its default. It is empty if there is none, or
+// if it was reported as a problem.
 func (r *reader) text(name string) string {
 	value, variable := r.values[name], r.known[name]
 	path := r.values[name+fileSuffix]
@@ -79,8 +78,8 @@ func (r *reader) fromFile(name, path string) string {
 	return strings.TrimRight(string(content), "\r\n")
 }
 
-// reason tells why a file cannot be read without its path: who puts the secret
-// itself where the path belongs should not find it in the log.
+// reason says why a file cannot be read, without its path: somebody may have put the secret itself where the path
+// belongs.
 func reason(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -91,9 +90,8 @@ func reason(err error) string {
 	return ""
 }
 
-// read gives a variable's value as parse understands it, or the zero value when
-// there is none. The error of parse becomes the problem, so it must not quote
-// the text.
+// read returns a variable's parsed value, or the zero value if there is none. The error of parse becomes the problem,
+// so it must not quote the text.
 func read[T any](r *reader, name string, parse func(text string) (T, error)) T {
 	var none T
 	text := r.text(name)

@@ -10,8 +10,7 @@ import (
 	"writ/internal/secret"
 )
 
-// parseSMTPURL checks a mail server's URL; package mail reads it again, because
-// the URL is what it takes.
+// parseSMTPURL checks a mail server's URL. Package mail parses it again, because it takes the URL.
 func parseSMTPURL(text string) (secret.Text, error) {
 	wrong := errors.New("must be smtp://, smtps:// or smtp+insecure:// with a host and at most user:password and a port (special characters of the password percent-encoded)")
 	u, err := url.Parse(text)
@@ -35,8 +34,7 @@ func parseSMTPURL(text string) (secret.Text, error) {
 	return secret.NewText(text), nil
 }
 
-// parseSender refuses control characters, plain or encoded, because the address
-// becomes a header.
+// parseSender refuses control characters, plain or encoded, because the address becomes a header.
 func parseSender(text string) (string, error) {
 	address, err := mail.ParseAddress(text)
 	if err != nil || strings.ContainsFunc(text+address.Name, unicode.IsControl) {

@@ -11,11 +11,11 @@ import (
 // loadTLS checks that certificate and key belong together. The errors of
 // crypto/tls are not passed on: they can quote parts of the key's text.
 func (r *reader) loadTLS(c *Config) {
-	if r.given("WRIT_TLS_KEY") {
+	if r.isSet("WRIT_TLS_KEY") {
 		r.require("WRIT_TLS_CERT", "because WRIT_TLS_KEY is set")
 	}
 	c.TLSCertificate = read(r, "WRIT_TLS_CERT", parseCertificate)
-	if r.given("WRIT_TLS_CERT") {
+	if r.isSet("WRIT_TLS_CERT") {
 		r.require("WRIT_TLS_KEY", "because WRIT_TLS_CERT is set")
 	}
 	c.TLSKey = read(r, "WRIT_TLS_KEY", parsePrivateKey)

@@ -9,20 +9,17 @@ import (
 
 const ownPrefix = "WRIT_"
 
-// serviceLink is a variable that Kubernetes puts into every pod for a service
-// whose name begins with "writ" (WRIT_SERVICE_HOST, WRIT_PORT_8080_TCP_ADDR).
-// The operator did not write it, so it is no misspelt setting.
+// serviceLink is a variable that Kubernetes puts into every pod for a service whose name begins with "writ"
+// (WRIT_SERVICE_HOST, WRIT_PORT_8080_TCP_ADDR). The operator did not write it, so it is not a misspelled setting.
 var serviceLink = regexp.MustCompile(`^WRIT(_[A-Z0-9]+)*_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)
 
-// serviceLinkURL is the value of the one such variable whose name alone could
-// be a mistake: WRIT_PORT.
+// serviceLinkURL is the value of the one such variable whose name could be a mistake: WRIT_PORT.
 var serviceLinkURL = regexp.MustCompile(`^(tcp|udp|sctp)://`)
 
-// ofTheClient are variables that the command writ reads. They may stand in the
-// environment of a server that was started in the same shell.
-var ofTheClient = map[string]bool{"WRIT_URL": true, "WRIT_API_KEY": true, "WRIT_ACCESS_TOKEN": true}
+// clientVariables are read by the command writ. They may be set for a server that was started in the same shell.
+var clientVariables = map[string]bool{"WRIT_URL": true, "WRIT_API_KEY": true, "WRIT_ACCESS_TOKEN": true}
 
-// refuseUnknown reports what is set under a name of ours that is no setting.
+// refuseUnknown reports variables with our prefix that are not settings.
 func (r *reader) refuseUnknown() {
 	var names []string
 	known := map[string]bool{}
@@ -36,7 +33,7 @@ func (r *reader) refuseUnknown() {
 		known[name] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.values)) {
-		if !strings.HasPrefix(name, ownPrefix) || known[name] || ofTheClient[name] ||
+		if !strings.HasPrefix(name, ownPrefix) || known[name] || clientVariables[name] ||
 			isServiceLink(name, r.values[name]) {
 			continue
 		}
@@ -51,8 +48,7 @@ func isServiceLink(name, value string) bool {
 	return serviceLink.MatchString(name)
 }
 
-// nearest compares without our prefix, because some settings have none: who
-// writes WRIT_PORT means PORT.
+// nearest compares without our prefix, because some settings have none: WRIT_PORT probably means PORT.
 func nearest(name string, names []string) string {
 	from := func(other string) int {
 		return distance(strings.TrimPrefix(name, ownPrefix), strings.TrimPrefix(other, ownPrefix))
@@ -60,8 +56,7 @@ func nearest(name string, names []string) string {
 	return slices.MinFunc(names, func(a, b string) int { return from(a) - from(b) })
 }
 
-// distance counts the letters to insert, delete or replace to make one text of
-// the other (Levenshtein).
+// distance counts the letters to insert, delete or replace to turn one text into the other (Levenshtein).
 func distance(a, b string) int {
 	row := make([]int, len(b)+1) // distances from a[:i] to every b[:j]
 	for j := range row {

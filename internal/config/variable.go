@@ -1,18 +1,18 @@
 package config
 
-// Variable describes one setting for people.
+// Variable describes a setting for people.
 type Variable struct {
 	Name    string
 	Default Default
 	Doc     string
 	Secret  bool // its value must not be shown
-	File    bool // Name_FILE can name a file that holds the value
+	File    bool // Name_FILE can name a file that contains the value
 }
 
-// Default is the value of a setting that is not set; empty means none.
+// Default is the value of a setting that is not set; empty: none.
 type Default struct{ Development, Production string }
 
-// String tells the default in one phrase.
+// String describes the default in one phrase.
 func (d Default) String() string {
 	switch {
 	case d == Default{}:
@@ -32,8 +32,8 @@ func (d Default) in(environment Environment) string {
 	return d.Development
 }
 
-// Variables lists every setting, in the order in which problems are reported.
-// Load takes the defaults from here; docs/configuration.md shows the same list.
+// Variables lists every setting, in the order in which problems are reported. Load takes the defaults from here, and
+// docs/configuration.md shows the same list.
 func Variables() []Variable {
 	always := func(value string) Default { return Default{value, value} }
 	return []Variable{

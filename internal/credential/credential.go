@@ -1,11 +1,8 @@
-// Package credential reads the credentials a request carries, and nothing else:
-// whether they are good is for others to say.
+// Package credential reads the credentials that a request carries. It does not check whether they are valid.
 //
-// Everything here comes from the caller. Published clients send an API key as
-// Authorization: Bearer, as x-api-key, in both, or doubled as "KEY, KEY" in one
-// header; a repeated header means the same as a comma. What does not agree is
-// refused rather than chosen from, so that no two parts of a deployment can take
-// one request for different callers.
+// Everything here comes from the caller. Published clients send an API key as Authorization: Bearer, as x-api-key, in
+// both, or doubled as "KEY, KEY" in one header; a repeated header means the same as a comma. If credentials differ,
+// the request is refused, so that no two parts of a deployment can take it for different callers.
 package credential
 
 import (
@@ -15,19 +12,19 @@ import (
 )
 
 const (
-	// keyMark is how every API key begins.
-	keyMark = "ak_"
-	// maxKeyHeader bounds, in bytes, a header that holds a key. The longest a
-	// known client sends is two keys and their schemes, 160 bytes.
+	// keyPrefix begins every API key.
+	keyPrefix = "ak_"
+	// maxKeyHeader limits a header that holds a key, in bytes. The longest that a known client sends is two keys and
+	// their schemes, 160 bytes.
 	maxKeyHeader = 512
-	// maxBearer bounds any other bearer token.
+	// maxBearer limits any other bearer token.
 	maxBearer = 8192
 )
 
-// Presented is what a request carries. At most one of its members is set.
+// Presented is what a request carries. At most one of its fields is set.
 type Presented struct {
-	APIKey string // begins with ak_, holds neither comma nor white space
-	Bearer string // a token that is no API key
+	APIKey string // begins with ak_, contains neither comma nor white space
+	Bearer string // a token that is not an API key
 }
 
 // FromHeaders reads the values of the Authorization and x-api-key headers.
@@ -40,7 +37,7 @@ func FromHeaders(authorization, xAPIKey []string) (Presented, error) {
 	if err != nil {
 		return Presented{}, err
 	}
-	isKey := strings.HasPrefix(bearer, keyMark)
+	isKey := strings.HasPrefix(bearer, keyPrefix)
 	switch {
 	case key != "" && bearer != "" && bearer != key:
 		return Presented{}, disagree()
@@ -51,7 +48,7 @@ func FromHeaders(authorization, xAPIKey []string) (Presented, error) {
 	}
 }
 
-// fromAuthorization is the one token of the header, or empty without a Bearer.
+// fromAuthorization returns the one token of the header, or nothing without a Bearer.
 func fromAuthorization(lines []string) (string, error) {
 	token, size := "", 0
 	for _, line := range lines {
@@ -65,7 +62,7 @@ func fromAuthorization(lines []string) (string, error) {
 		}
 	}
 	switch {
-	case strings.HasPrefix(token, keyMark):
+	case strings.HasPrefix(token, keyPrefix):
 		return token, checkKey(token, size)
 	case size > maxBearer || strings.ContainsAny(token, " \t\r\n\v\f"):
 		return "", notValid()
@@ -73,7 +70,7 @@ func fromAuthorization(lines []string) (string, error) {
 	return token, nil
 }
 
-// bearerToken is what follows the scheme Bearer, in any case of letters.
+// bearerToken returns what follows the scheme Bearer, in upper or lower case.
 func bearerToken(part string) string {
 	scheme, token, _ := strings.Cut(trim(part), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -82,8 +79,8 @@ func bearerToken(part string) string {
 	return trim(token)
 }
 
-// fromXAPIKey is the key in x-api-key, or empty when the header is absent or
-// empty, as clients without a key send it.
+// fromXAPIKey returns the key in x-api-key, or nothing if the header is absent or empty: clients without a key send it
+// empty.
 func fromXAPIKey(lines []string) (string, error) {
 	key, size, first := "", 0, true
 	for _, line := range lines {
@@ -104,7 +101,7 @@ func fromXAPIKey(lines []string) (string, error) {
 
 // checkKey refuses what cannot be a key before anything looks it up.
 func checkKey(key string, headerSize int) error {
-	if headerSize > maxKeyHeader || !strings.HasPrefix(key, keyMark) || strings.ContainsAny(key, " \t\r\n\v\f") {
+	if headerSize > maxKeyHeader || !strings.HasPrefix(key, keyPrefix) || strings.ContainsAny(key, " \t\r\n\v\f") {
 		return notValid()
 	}
 	return nil

@@ -1,15 +1,12 @@
-// Package csvsafe writes tables as CSV that a spreadsheet opens without running
-// anything in them.
+// Package csvsafe writes CSV that a spreadsheet opens without running anything in it.
 //
-// What agents send ends up in cells, and a spreadsheet takes a cell that begins
-// with =, +, - or @ for a formula: it may call a program or send the row next to
-// it away. Such a text gets an apostrophe before it, which spreadsheets show as
-// text. It does not help to look at the beginning of a cell alone. Where the list
-// separator is a semicolon, a spreadsheet cuts "a;=f()" in two in spite of its
-// quotes, so that what follows a semicolon, a tab or a line break is looked at in
-// the same way. JSON keeps its meaning instead: its semicolons are escaped.
+// What agents send ends up in cells, and a spreadsheet takes a cell that begins with =, +, - or @ for a formula: it
+// may call a program, or send the row next to it away. Such a text gets an apostrophe in front, which makes
+// spreadsheets show it as text. The beginning of a cell is not enough: where the list separator is a semicolon, a
+// spreadsheet cuts "a;=f()" in two in spite of its quotes. So what follows a semicolon, a tab or a line break is
+// treated in the same way. JSON must keep its meaning: its semicolons are escaped instead.
 //
-// Original takes the apostrophes away again; what is read back is what was written.
+// Original removes the apostrophes again.
 package csvsafe
 
 import (
@@ -19,8 +16,7 @@ import (
 	"unicode/utf8"
 )
 
-// Row is a line of a table that is being written. Cells come in the order of the
-// header; the zero value is an empty line.
+// Row is a line of a table. Add cells in the order of the header. The zero value is an empty line.
 type Row struct {
 	text  []byte
 	cells int
@@ -29,12 +25,11 @@ type Row struct {
 // Text adds a cell of any text.
 func (r *Row) Text(text string) { r.quoted(Safe(text)) }
 
-// JSON adds a cell of JSON, which means the same afterwards. It must be an object
-// or an array: neither begins a formula.
+// JSON adds a cell of JSON without changing its meaning. It must be an object or an array: neither begins a formula.
 func (r *Row) JSON(text string) { r.quoted(flatten.Replace(text)) }
 
-// flatten leaves JSON in one line without a semicolon. Within JSON a semicolon and
-// the escape of one can only stand in a string, and the others only between values.
+// flatten leaves JSON on one line without a semicolon. In JSON, a semicolon can only be in a string, and the others
+// only between values.
 var flatten = strings.NewReplacer(";", `\u003b`, "\t", " ", "\r", " ", "\n", " ")
 
 // Number adds a cell of a whole number.
@@ -43,25 +38,25 @@ func (r *Row) Number(n int64) {
 	r.text = strconv.AppendInt(r.text, n, 10)
 }
 
-// Decimal adds a cell of a number, in as many digits as it needs.
+// Decimal adds a cell of a number, with as many digits as it needs.
 func (r *Row) Decimal(n float64) {
 	r.next()
 	r.text = strconv.AppendFloat(r.text, n, 'f', -1, 64)
 }
 
-// Time adds a cell of an instant.
+// Time adds a cell of a time.
 func (r *Row) Time(t time.Time) {
 	r.next()
 	r.text = t.UTC().AppendFormat(r.text, time.RFC3339Nano)
 }
 
-// Empty adds a cell with nothing in it, which is not the empty text.
+// Empty adds a cell with nothing in it, which is not the same as an empty text.
 func (r *Row) Empty() { r.next() }
 
-// Cells is how many the line has.
+// Cells is the number of cells.
 func (r *Row) Cells() int { return r.cells }
 
-// End gives the line with its end and begins the next one, which reuses its memory.
+// End returns the line with its line break, and begins the next one, which reuses its memory.
 func (r *Row) End() []byte {
 	line := append(r.text, '\r', '\n')
 	r.text, r.cells = line[:0], 0
@@ -89,7 +84,7 @@ func (r *Row) quoted(text string) {
 	r.text = append(r.text, '"')
 }
 
-// Safe is a text that begins no formula, in any cell that a spreadsheet makes of it.
+// Safe makes a text begin no formula in any cell that a spreadsheet makes of it.
 func Safe(text string) string {
 	if !strings.ContainsAny(text, starts) {
 		return text
@@ -104,7 +99,7 @@ func Safe(text string) string {
 	return safe.String()
 }
 
-// Original is the text that Safe was given.
+// Original is the text that was given to Safe.
 func Original(safe string) string {
 	var text strings.Builder
 	eachPart(safe, func(part string) {
@@ -117,20 +112,17 @@ func Original(safe string) string {
 }
 
 const (
-	// starts are the characters that begin a formula, and their full-width forms,
-	// which are read as the same where those are typed. A tab or a line break at the
-	// beginning is dropped by some, and what comes after is the beginning.
+	// starts are the characters that begin a formula, and their full-width forms, which some locales treat alike. Some
+	// spreadsheets drop a tab or line break at the beginning, so that what follows is the beginning.
 	starts = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
-	// separators end a cell in some spreadsheet, whatever stands around them.
+	// separators end a cell in some spreadsheet, quoted or not.
 	separators = ";\t\r\n"
-	// ignored may stand before a formula: a quote can be taken for that of the
-	// cell, blanks are trimmed and some of them are not even seen, and an apostrophe
-	// of the text's own must not be taken for ours.
+	// ignored may come before a formula: a quote can be taken for that of the cell, blanks are trimmed, some of them
+	// are invisible, and an apostrophe of the text's own must not be taken for ours.
 	ignored = `'" ` + "\u00a0\u200b\ufeff"
 )
 
-// eachPart gives the parts of a text that may become a cell: from its beginning or
-// a separator on, with the separator that ends it.
+// eachPart splits a text into what may become a cell, each with the separator that ends it.
 func eachPart(text string, do func(part string)) {
 	for text != "" {
 		end := strings.IndexAny(text, separators) + 1

@@ -39,7 +39,7 @@ func TestRecentIsBounded(t *testing.T) {
 		t.Errorf("no more than %d were ever held", most)
 	}
 	first := r.runs["a"].records[0].Index
-	if got := r.Take(audit.Head{Log: "a", Epoch: 0}, first+10, 1); len(got) != 1 || r.held() != r.kept {
+	if got := r.Take(audit.Head{Log: "a", Version: audit.Version{Epoch: 0}}, first+10, 1); len(got) != 1 || r.held() != r.kept {
 		t.Errorf("%d taken, %d held, counted as %d", len(got), r.held(), r.kept)
 	}
 	for i := range int64(mostRecent + 10) {
@@ -56,10 +56,10 @@ func TestRecentIsOfOneEpoch(t *testing.T) {
 	r := NewRecent()
 	r.commit("a", 0, 0, 3)
 	r.commit("a", 1, 3, 2)
-	if got := r.Take(audit.Head{Log: "a", Epoch: 0}, 0, 9); len(got) > 0 {
+	if got := r.Take(audit.Head{Log: "a", Version: audit.Version{Epoch: 0}}, 0, 9); len(got) > 0 {
 		t.Errorf("of the epoch before: %+v", got)
 	}
-	if got := r.Take(audit.Head{Log: "a", Epoch: 1}, 3, 9); len(got) != 2 || r.kept != 2 {
+	if got := r.Take(audit.Head{Log: "a", Version: audit.Version{Epoch: 1}}, 3, 9); len(got) != 2 || r.kept != 2 {
 		t.Errorf("of this epoch: %+v, %d kept", got, r.kept)
 	}
 }
@@ -73,7 +73,7 @@ func TestRecentLetsGoOfWhatWasTaken(t *testing.T) {
 	told := weak.Make(words)
 	r.Committed("a", 0, 0, 2, []any{&Record{Index: 0, Details: Details{Shadows: words[:]}}, &Record{Index: 1}})
 	words = nil
-	r.Take(audit.Head{Log: "a", Epoch: 0}, 2, 1)
+	r.Take(audit.Head{Log: "a", Version: audit.Version{Epoch: 0}}, 2, 1)
 	runtime.GC()
 	if told.Value() != nil || r.kept != 0 {
 		t.Errorf("%d are kept, and those taken are still held", r.kept)

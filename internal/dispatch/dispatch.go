@@ -1,9 +1,8 @@
-// Package dispatch hands out turns at targets that others run: webhooks, collectors.
+// Package dispatch sends queued work to targets that other people run: webhooks and collectors.
 //
-// A pass looks for the targets where something waits and begins a turn at each that
-// has none. Places are few: a target that answers slowly takes one of them and keeps
-// nobody else waiting, and no organization gets more than its share. What a turn
-// does, and how replicas keep out of each other's way (by a lease), is the caller's.
+// A poll finds the targets with waiting work and starts a turn for each that has none running. The number of
+// concurrent turns is limited, in total and per organization, so that a slow target delays nobody else. The caller
+// decides what a turn does, and keeps replicas apart with a lease.
 package dispatch
 
 import (
@@ -13,39 +12,37 @@ import (
 	"time"
 )
 
-// looksLeftOut is how many looks are left out after one that failed, so that an
-// outage does not fill the log.
-const looksLeftOut = 10
+// pollsSkipped is how many polls are skipped after one that failed, so that an outage does not fill the log.
+const pollsSkipped = 10
 
-// Rota hands out turns at targets. Set every exported field before its first use.
+// Dispatcher starts turns for targets. Set every exported field before its first use.
 type Dispatcher[T any] struct {
-	Every  time.Duration                         // between two looks for what waits
-	AtOnce int                                   // turns at a time
-	OfOne  int                                   // of them of one organization
-	Due    func(context.Context) ([]T, error)    // where something waits, longest first
-	Place  func(T) Target                        // names a target
-	Turn   func(ctx context.Context, to T) error // what is done there
+	Every           time.Duration                         // between two polls
+	Concurrent      int                                   // turns at most, in total
+	PerOrganization int                                   // turns at most, of one organization
+	Due             func(context.Context) ([]T, error)    // targets with waiting work, the longest waiting first
+	Target          func(T) Target                        // identifies a target
+	Turn            func(ctx context.Context, to T) error // does the work
 
 	mu    sync.Mutex // guards the rest
 	taken map[string]bool
 	orgs  map[string]int
 }
 
-// Place names a target of an organization.
+// Target identifies a target of an organization.
 type Target struct{ ID, OrgID string }
 
-// Run hands out turns until ctx ends, waits for those that are under way, and
-// reports what goes wrong.
-func (r *Dispatcher[T]) Run(ctx context.Context, report func(error)) {
+// Run starts turns until ctx ends, then waits for the running ones. It reports what goes wrong.
+func (d *Dispatcher[T]) Run(ctx context.Context, report func(error)) {
 	var turns sync.WaitGroup
 	defer turns.Wait()
-	ticker := time.NewTicker(r.Every)
+	ticker := time.NewTicker(d.Every)
 	defer ticker.Stop()
 	for wait := 0; ; wait-- {
 		if wait <= 0 {
-			if err := r.begin(ctx, &turns, report); err != nil && ctx.Err() == nil {
+			if err := d.begin(ctx, &turns, report); err != nil && ctx.Err() == nil {
 				report(err)
-				wait = looksLeftOut
+				wait = pollsSkipped
 			}
 		}
 		select {
@@ -56,12 +53,12 @@ func (r *Dispatcher[T]) Run(ctx context.Context, report func(error)) {
 	}
 }
 
-// Pass looks once, and returns when every turn it began is over.
-func (r *Dispatcher[T]) Pass(ctx context.Context) error {
+// Pass polls once, and returns when every turn that it started is over.
+func (d *Dispatcher[T]) Pass(ctx context.Context) error {
 	var turns sync.WaitGroup
 	var mu sync.Mutex
 	var problems []error
-	err := r.begin(ctx, &turns, func(err error) {
+	err := d.begin(ctx, &turns, func(err error) {
 		mu.Lock()
 		defer mu.Unlock()
 		problems = append(problems, err)
@@ -70,20 +67,20 @@ func (r *Dispatcher[T]) Pass(ctx context.Context) error {
 	return errors.Join(append(problems, err)...)
 }
 
-// begin begins a turn at each target that has none.
-func (r *Dispatcher[T]) begin(ctx context.Context, turns *sync.WaitGroup, report func(error)) error {
-	due, err := r.Due(ctx)
+// begin starts a turn for each due target that has none running.
+func (d *Dispatcher[T]) begin(ctx context.Context, turns *sync.WaitGroup, report func(error)) error {
+	due, err := d.Due(ctx)
 	if err != nil {
 		return err
 	}
 	for _, to := range due {
-		p := r.Place(to)
-		if !r.take(p) {
+		p := d.Target(to)
+		if !d.take(p) {
 			continue
 		}
 		turns.Go(func() {
-			defer r.leave(p)
-			if err := r.Turn(ctx, to); err != nil && ctx.Err() == nil {
+			defer d.release(p)
+			if err := d.Turn(ctx, to); err != nil && ctx.Err() == nil {
 				report(err)
 			}
 		})
@@ -91,26 +88,26 @@ func (r *Dispatcher[T]) begin(ctx context.Context, turns *sync.WaitGroup, report
 	return nil
 }
 
-// take reports whether a turn may begin, and remembers that it did.
-func (r *Dispatcher[T]) take(p Target) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.taken[p.ID] || len(r.taken) >= r.AtOnce || r.orgs[p.OrgID] >= r.OfOne {
+// take reports whether a turn may start, and counts it if so.
+func (d *Dispatcher[T]) take(p Target) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.taken[p.ID] || len(d.taken) >= d.Concurrent || d.orgs[p.OrgID] >= d.PerOrganization {
 		return false
 	}
-	if r.taken == nil {
-		r.taken, r.orgs = map[string]bool{}, map[string]int{}
+	if d.taken == nil {
+		d.taken, d.orgs = map[string]bool{}, map[string]int{}
 	}
-	r.taken[p.ID] = true
-	r.orgs[p.OrgID]++
+	d.taken[p.ID] = true
+	d.orgs[p.OrgID]++
 	return true
 }
 
-func (r *Dispatcher[T]) leave(p Target) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.taken, p.ID)
-	if r.orgs[p.OrgID]--; r.orgs[p.OrgID] == 0 {
-		delete(r.orgs, p.OrgID)
+func (d *Dispatcher[T]) release(p Target) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.taken, p.ID)
+	if d.orgs[p.OrgID]--; d.orgs[p.OrgID] == 0 {
+		delete(d.orgs, p.OrgID)
 	}
 }

@@ -50,11 +50,11 @@ func TestPlacesAreShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &book{gate: make(chan struct{})}
 		r := dispatch.Dispatcher[target]{
-			Every:  time.Second,
-			AtOnce: 4,
-			OfOne:  2,
-			Place:  placeOf,
-			Turn:   b.turn,
+			Every:           time.Second,
+			Concurrent:      4,
+			PerOrganization: 2,
+			Target:          placeOf,
+			Turn:            b.turn,
 			Due: func(context.Context) ([]target, error) {
 				return []target{"a/1", "a/2", "a/3", "b/1", "c/1", "d/1"}, nil
 			},
@@ -85,7 +85,7 @@ func TestAFailedLookIsFollowedByAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		looks, reports := 0, 0
 		r := dispatch.Dispatcher[target]{
-			Every: time.Second, AtOnce: 1, OfOne: 1, Place: placeOf,
+			Every: time.Second, Concurrent: 1, PerOrganization: 1, Target: placeOf,
 			Due: func(context.Context) ([]target, error) {
 				looks++
 				return nil, errors.New("the database is away")
@@ -103,7 +103,7 @@ func TestAFailedLookIsFollowedByAPause(t *testing.T) {
 func TestAPassGivesEveryProblem(t *testing.T) {
 	t.Parallel()
 	r := dispatch.Dispatcher[target]{
-		AtOnce: 3, OfOne: 3, Place: placeOf,
+		Concurrent: 3, PerOrganization: 3, Target: placeOf,
 		Due: func(context.Context) ([]target, error) { return []target{"a/1", "a/2", "b/1"}, nil },
 		Turn: func(_ context.Context, to target) error {
 			if to == "a/2" {

@@ -315,14 +315,13 @@ func TestAnApprovalGivenOutIsADecision(t *testing.T) {
 		w.say(held, approval.Approval{})
 		question := approval.Question{Tool: "pay", Amount: 5, Email: "u@example.org"}
 		stop := w.active("stop", `id: stop; effect: deny; tools: ["bank.*"]`)
-		if given, err := w.approvals.CheckApproved(t.Context(), w.agent, question, w.decisions); err != nil ||
-			given != nil {
+		if given, err := w.decisions.CheckApproved(t.Context(), w.agent, question); err != nil || given != nil {
 			t.Fatalf("given out against a rule: %+v, %v", given, err)
 		}
 		if _, err := w.policies.Deactivate(t.Context(), w.owner, stop.ID); err != nil {
 			t.Fatal(err)
 		}
-		given, err := w.approvals.CheckApproved(t.Context(), w.agent, question, w.decisions)
+		given, err := w.decisions.CheckApproved(t.Context(), w.agent, question)
 		if err != nil || given == nil || given.Request.ID != held.ApprovalID ||
 			given.ApproverEmail != "bob@example.org" {
 			t.Fatalf("given out: %+v, %v", given, err)

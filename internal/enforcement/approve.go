@@ -5,14 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"writ/internal/approval"
 	"writ/internal/database"
 	"writ/internal/intent/plan"
 	"writ/internal/policy"
-	"writ/internal/policy/engine"
-	"writ/internal/principal"
 	"writ/internal/verdict"
 )
 
@@ -165,44 +162,4 @@ func (o *outcome) approvalID() string {
 		return o.approval.ID
 	}
 	return ""
-}
-
-// RecordRelease writes down, as a decision, that a client was told to run a call
-// by its approval alone, because it asked without arguments. It gives the
-// decision's id.
-func (s *Service) RecordRelease(
-	ctx context.Context, tx *database.Tx, by principal.Principal, r *approval.Request,
-) (string, error) {
-	c := &call{
-		by:      by,
-		id:      database.NewID(),
-		started: time.Now(),
-		digest:  r.Digest,
-		hidden:  true,
-		request: Request{
-			Server:      r.Server,
-			Tool:        r.Tool,
-			AgentID:     r.AgentID,
-			UserID:      r.UserID,
-			UserEmail:   r.Email,
-			SessionID:   r.SessionID,
-			Environment: by.Environment,
-		},
-	}
-	if r.Arguments != "" {
-		c.shown = []byte(r.Arguments)
-	}
-	o := &outcome{approval: r, used: true, step: -1, candidate: candidate{server: r.Server, Decision: engine.Decision{
-		Verdict:       verdict.Hold,
-		PolicyID:      r.PolicyID,
-		PolicyVersion: r.PolicyVersion,
-		Rule:          r.Rule,
-		Reason:        r.Reason,
-		Message:       r.Message,
-	}}}
-	if r.PlanID != "" && r.Via == approval.ViaDecision { // else nobody has checked that it is the call's
-		o.plan, o.step = &plan.Declared{ID: r.PlanID}, r.Step
-	}
-	_, err := s.record(ctx, tx, c, o)
-	return c.id, err
 }

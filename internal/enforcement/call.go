@@ -6,20 +6,18 @@ import (
 	"errors"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"writ/internal/canonical"
 	"writ/internal/database"
 	"writ/internal/intent/plan"
+	"writ/internal/names"
 	"writ/internal/principal"
 	"writ/internal/redaction"
 	"writ/internal/toolcall"
 )
 
-// Limits of what a call says about itself. Longer names are mistakes or attacks,
-// and would have to be stored.
+// Limits of what a call says about itself, which is stored.
 const (
-	maxName   = 200 // bytes of a name or id
 	maxLabels = 32
 	maxPaths  = 100
 
@@ -86,13 +84,10 @@ func (c *call) readNames() {
 		{"user's e-mail", &r.UserEmail},
 		{"session", &r.SessionID}, {"context", &r.ContextID}, {"source", &r.Source}, {"environment", &r.Environment},
 	} {
-		text := strings.TrimSpace(*field.text)
-		if text == plan.NotStated {
-			text = ""
-		}
-		if !isName(text) {
+		text := stated(strings.TrimSpace(*field.text))
+		if !names.Valid(text) {
 			c.fail("the name of the " + field.name + " must be at most 200 bytes without control characters")
-			text = plainName(redaction.Text(text)) // cut last: half a secret has no look
+			text = names.Clean(redaction.Text(text)) // cut last: half a secret has no look
 		}
 		if redaction.HoldsKey(text) {
 			c.fail("the name of the " + field.name + " holds what looks like a key: send a name, it is kept as it is")
@@ -103,10 +98,7 @@ func (c *call) readNames() {
 	if r.Tool == "" {
 		c.fail("the call names no tool")
 	}
-	if r.UserEmail == "" && strings.Contains(r.UserID, "@") {
-		r.UserEmail = r.UserID // SDKs send it so
-	}
-	r.UserEmail = strings.ToLower(r.UserEmail)
+	r.readEmail()
 	if c.by.Environment != "" {
 		r.Environment = c.by.Environment // the key's own, whatever is said
 	}
@@ -115,37 +107,11 @@ func (c *call) readNames() {
 		r.Labels, r.ResolvedPaths = nil, nil
 	}
 	for _, label := range r.Labels {
-		if !isName(label) || redaction.HoldsKey(label) {
+		if !names.Valid(label) || redaction.HoldsKey(label) {
 			c.fail("a label must be at most 200 bytes without control characters, and no key")
 			r.Labels = nil
 		}
 	}
-}
-
-func isName(text string) bool {
-	if len(text) > maxName {
-		return false
-	}
-	for i := 0; i < len(text); i++ {
-		if c := text[i]; c < ' ' || c >= 0x7f {
-			return utf8.ValidString(text) && !strings.ContainsFunc(text, plan.Hides)
-		}
-	}
-	return true
-}
-
-// plainName is what is kept of a text that is no name.
-func plainName(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if plan.Hides(r) {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, ""))
-	if len(text) > maxName {
-		text = strings.ToValidUTF8(text[:maxName], "")
-	}
-	return text
 }
 
 // readArguments reads the arguments once for each who judges them: plans compare

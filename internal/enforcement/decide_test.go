@@ -387,6 +387,6 @@ func TestFiguresOfASession(t *testing.T) {
 		w.meanwhile.nanos.Store(2_000_000_000)
 		want(t, w.decide(in("third")), verdict.Deny, "rules", "denied by rule enough")
 		w.meanwhile.away.Store(true)
-		want(t, w.decide(in("third")), verdict.Deny, "rules", "the figures of the session cannot be told")
+		want(t, w.decide(in("third")), verdict.Deny, "rules", "the session's statistics cannot be read")
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"writ/internal/audit"
 	"writ/internal/decision"
 	"writ/internal/intent/plan"
 	"writ/internal/policy"
@@ -32,7 +33,7 @@ type candidate struct {
 	shadows []decision.Shadow // what would have been said by other versions
 	// since is the state of the log that it was judged at. final: it is recorded
 	// whatever has changed since, for it denies.
-	since stamp
+	since audit.Version
 	final bool
 }
 
@@ -40,15 +41,18 @@ func refuse(by, rule, reason string) candidate {
 	return candidate{Decision: engine.Decision{PolicyID: by, Rule: rule, Reason: reason}}
 }
 
+func invalidKey() engine.Decision {
+	return refuse(policy.ByAgent, "key", "the API key is not valid any more: use another one").Decision
+}
+
 // judge decides by a view, without the database but for limits that are read.
 // The first of agent, intent and policy that does not allow, decides.
 func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 	now := s.db.Now()
-	d := candidate{since: v.stamp(), plan: v.plan}
+	d := candidate{since: v.policies.Version, plan: v.plan}
 	d.server, _ = plan.ResolveName(c.request.Tool, c.request.Server, c.request.Source)
-	// The caller's own standing comes first; that of agents, once they are registered.
-	if !v.key.goodAt(now) {
-		d.Decision = refuse(policy.ByAgent, "key", "the API key is not valid any more: use another one").Decision
+	if !v.key.validAt(now) {
+		d.Decision = invalidKey()
 		return d
 	}
 	var fit plan.Result

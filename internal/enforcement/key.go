@@ -6,35 +6,38 @@ import (
 	"time"
 
 	"writ/internal/fault"
+	"writ/internal/principal"
 )
 
-// standing is how the key of a call stands. The zero value is no good.
+// keyStatus is whether the key of a call is valid. The zero value is not.
 type keyStatus struct {
-	good    bool
-	expires *time.Time // nil: never
+	holder *principal.Principal // the caller behind the key; nil: it is not valid
 }
 
-// holderKey finds a standing: the stamp it is as of is that of the organization.
+// holderKey finds a status, which is as of a version of the organization's log.
 type holderKey struct{ orgID, keyID string }
 
-func (s keyStatus) goodAt(now time.Time) bool {
-	return s.good && (s.expires == nil || now.Before(*s.expires))
+func (k keyStatus) validAt(now time.Time) bool {
+	return k.holder != nil && (k.holder.ExpiresAt == nil || now.Before(*k.holder.ExpiresAt))
 }
 
-// standingOf looks again whether the key is good: it was when the request began,
-// but a request may be sent slowly, and a replica trusts a key for a moment. Like
-// all a call is judged by, it is remembered until the log says that something
-// changed, so that no decision follows the entry of its key's end.
-func (s *Service) standingOf(ctx context.Context, c *call, at stamp) (keyStatus, error) {
+// loadKey checks the key again: it was valid when the request began, but a request
+// may be sent slowly, and a replica trusts a key for a moment. Like all that a call
+// is judged by, the status is cached until the log changes, so that no decision
+// follows the entry that ends its key.
+func (s *Service) loadKey(ctx context.Context, c *call, v *view) error {
 	key := holderKey{c.by.OrgID, c.by.KeyID}
-	if known, ok := s.holders.get(key, at); ok {
-		return known, nil
+	if known, ok := s.holders.get(key, v.policies.Version); ok {
+		v.key = known
+		return nil
 	}
 	holder, err := s.keys.Holder(ctx, c.by.KeyID)
 	if err != nil && !fault.Is(err, fault.Unauthenticated) {
-		return keyStatus{}, fmt.Errorf("look at the key of a call: %w", err)
+		return fmt.Errorf("check the key of a call: %w", err)
 	}
-	found := keyStatus{good: err == nil && holder.OrgID == c.by.OrgID, expires: holder.ExpiresAt}
-	s.holders.put(key, at, found)
-	return found, nil
+	if err == nil && holder.OrgID == c.by.OrgID {
+		v.key.holder = &holder
+	}
+	s.holders.put(key, v.policies.Version, v.key)
+	return nil
 }

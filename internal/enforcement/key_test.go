@@ -77,12 +77,8 @@ func TestACheckThatIsOldIsNotRecorded(t *testing.T) {
 		check := func(v verdict.Verdict) bool {
 			t.Helper()
 			before := w.count(`audit_entry WHERE action = 'step.verified'`)
-			current, err := w.decisions.RecordStep(t.Context(), w.agent, enforcement.StepCheck{
-				PlanID:     database.NewID(),
-				Tool:       "read",
-				Verdict:    v,
-				Generation: snapshot.Generation,
-				Epoch:      snapshot.Epoch,
+			current, err := w.decisions.RecordStep(t.Context(), w.agent, snapshot, "read", enforcement.Answer{
+				PlanID: database.NewID(), Verdict: v,
 			})
 			if recorded := w.count(`audit_entry WHERE action = 'step.verified'`) > before; err != nil ||
 				recorded != current {

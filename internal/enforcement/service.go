@@ -79,19 +79,43 @@ func (s *Service) Decide(ctx context.Context, p principal.Principal, r Request) 
 		}
 	}
 	c := s.read(ctx, p, r)
+	var o outcome
+	current, err := s.untilCurrent(func(fresh bool) (attempt, error) {
+		v, d := s.prepare(ctx, c, fresh)
+		var err error
+		o, err = s.commit(ctx, c, v, d)
+		return o.attempt, err
+	})
+	if err == nil && !current {
+		busy := refuse(policy.ByDefault, "busy", "what the call is judged by keeps changing: try again")
+		o, err = s.commit(ctx, c, nil, final(busy))
+	}
+	if err != nil {
+		return s.unrecorded(ctx, c, err)
+	}
+	return s.answer(ctx, c, &o)
+}
+
+// attempt is what became of one try to judge and to record. Stale: what it was
+// judged by changed before it was recorded, and nothing was.
+type attempt struct {
+	stale    bool
+	restored bool // the log was, so that its generations cannot be compared
+}
+
+// untilCurrent judges until nothing changed between judging and recording, and
+// reports whether it came to that. All but the first try need a fresh view.
+func (s *Service) untilCurrent(judge func(fresh bool) (attempt, error)) (current bool, err error) {
 	for try := range tries {
-		v, d := s.prepare(ctx, c, try > 0)
-		o, err := s.commit(ctx, c, v, d)
-		switch {
-		case err != nil:
-			return s.unrecorded(ctx, c, err)
-		case !o.stale:
-			return s.answer(ctx, c, &o)
-		case o.epoch:
+		done, err := judge(try > 0)
+		if err != nil || !done.stale {
+			return err == nil, err
+		}
+		if done.restored {
 			s.plans.Forget()
 		}
 	}
-	return s.deny(ctx, c, refuse(policy.ByDefault, "busy", "what the call is judged by keeps changing: try again"))
+	return false, nil
 }
 
 // prepare judges the call by what is known before the transaction.
@@ -100,6 +124,9 @@ func (s *Service) prepare(ctx context.Context, c *call, fresh bool) (*view, cand
 		return nil, final(refuse(policy.ByDefault, "call", c.problem))
 	}
 	v, err := s.loadView(ctx, c, fresh)
+	if err == nil {
+		err = v.broken
+	}
 	if err != nil {
 		s.logFailure(ctx, "judge a call", err)
 		return nil, final(refuse(policy.ByDefault, "unavailable", whyNot(err)))
@@ -115,22 +142,18 @@ func final(d candidate) candidate {
 // commit settles the candidate in one transaction that waits in the lane of
 // decisions.
 func (s *Service) commit(ctx context.Context, c *call, v *view, d candidate) (o outcome, err error) {
-	err = s.db.Write(ctx, database.Change{Lane: database.Urgent, Logs: []string{audit.LogOf(c.by.OrgID)}, Do: func(
-		ctx context.Context, tx *database.Tx,
-	) (err error) {
+	err = s.write(ctx, c.by.OrgID, func(ctx context.Context, tx *database.Tx) (err error) {
 		o, err = s.settle(ctx, tx, c, v, d)
 		return err
-	}})
+	})
 	return o, err
 }
 
-// deny records a refusal that does not depend on anything.
-func (s *Service) deny(ctx context.Context, c *call, d candidate) Answer {
-	o, err := s.commit(ctx, c, nil, final(d))
-	if err != nil {
-		return s.unrecorded(ctx, c, err)
-	}
-	return s.answer(ctx, c, &o)
+// write changes an organization's log in the lane of decisions.
+func (s *Service) write(
+	ctx context.Context, orgID string, do func(ctx context.Context, tx *database.Tx) error,
+) error {
+	return s.db.Write(ctx, database.Change{Lane: database.Urgent, Logs: []string{audit.LogOf(orgID)}, Do: do})
 }
 
 // answer tells what was committed.

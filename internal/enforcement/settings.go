@@ -45,8 +45,8 @@ func (s *Service) Settings(ctx context.Context, orgID string) (Settings, error) 
 	return readSettings(ctx, s.db, orgID)
 }
 
-// settingsAt is Settings from memory, as of a stamp or later.
-func (s *Service) settingsAt(ctx context.Context, orgID string, at stamp) (Settings, error) {
+// settingsAt is Settings cached, as of a version or later.
+func (s *Service) settingsAt(ctx context.Context, orgID string, at audit.Version) (Settings, error) {
 	if known, ok := s.settings.get(orgID, at); ok {
 		return known, nil
 	}

@@ -14,12 +14,9 @@ import (
 
 // outcome is what the transaction came to. It is made anew by each run of it.
 type outcome struct {
-	// stale: nothing was decided, because what the candidate was judged by has
-	// changed, or a limit it would take from is spent by now. It is no error: those
-	// that share the commit are not to blame.
-	stale bool
-	epoch bool // the log was restored
-
+	// attempt is stale also where a limit that the call would take from is spent by
+	// now. It is no error: those that share the commit are not to blame.
+	attempt
 	candidate
 	step     int
 	approval *approval.Request
@@ -35,14 +32,14 @@ type outcome struct {
 // settle makes the candidate so, within the transaction: it is still what would
 // be decided, what the call uses up is claimed, and it is recorded.
 func (s *Service) settle(ctx context.Context, tx *database.Tx, c *call, v *view, d candidate) (outcome, error) {
-	generation, epoch, err := s.log.Stamp(ctx, tx, audit.LogOf(c.by.OrgID))
+	now, err := s.log.Version(ctx, tx, audit.LogOf(c.by.OrgID))
 	if err != nil {
 		return outcome{}, err
 	}
 	o := outcome{candidate: d, step: -1}
 	if !d.final {
-		if stale, err := changed(ctx, tx, c, v, d, stamp{generation, epoch}); err != nil || stale {
-			return outcome{stale: stale, epoch: epoch != d.since.epoch}, err
+		if stale, err := changed(ctx, tx, c, v, d, now); err != nil || stale {
+			return outcome{attempt: attempt{stale, now.Epoch != d.since.Epoch}}, err
 		}
 		if err := s.claim(ctx, tx, c, &o); err != nil || o.stale {
 			return o, err
@@ -55,8 +52,8 @@ func (s *Service) settle(ctx context.Context, tx *database.Tx, c *call, v *view,
 }
 
 // changed reports whether the candidate would perhaps be another one by now.
-func changed(ctx context.Context, tx *database.Tx, c *call, v *view, d candidate, now stamp) (bool, error) {
-	if !d.since.covers(now) {
+func changed(ctx context.Context, tx *database.Tx, c *call, v *view, d candidate, now audit.Version) (bool, error) {
+	if !d.since.Covers(now) {
 		return true, nil
 	}
 	if d.plan != nil && d.Verdict != verdict.Deny && !tx.Now().Before(d.plan.Expires) {

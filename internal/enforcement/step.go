@@ -2,82 +2,188 @@ package enforcement
 
 import (
 	"context"
-	"strings"
+	"errors"
 
 	"writ/internal/audit"
 	"writ/internal/database"
-	"writ/internal/fault"
+	"writ/internal/intent/plan"
+	"writ/internal/names"
+	"writ/internal/policy"
+	"writ/internal/policy/engine"
 	"writ/internal/principal"
 	"writ/internal/redaction"
 	"writ/internal/verdict"
 )
 
-// StepCheck is what was said about a tool of a plan of which no arguments are
-// known. It is no decision about a call: nothing is claimed by it.
-type StepCheck struct {
-	PlanID, AgentID, Server, Tool string
-	Verdict                       verdict.Verdict
-	Reason                        string
-	PolicyID                      string
-	PolicyVersion                 int
-	Rule                          string
-	// Generation and Epoch are those of the log that it was judged at.
-	Generation, Epoch int64
+// Step asks whether a plan holds a tool, and whether every call of it is allowed.
+type Step struct {
+	Server    string // empty: not stated
+	Tool      string
+	Presented plan.Presented
+	Claim     *plan.Claim // the step that the client says and proves it is; nil: any
 }
 
-// RecordStep records a check in the log of the caller's organization. Without the
-// record the answer must not be given. Where something changed since it was judged
-// nothing is recorded, and it is not current: unless it denies, it is to be judged
-// again.
-func (s *Service) RecordStep(ctx context.Context, p principal.Principal, c StepCheck) (current bool, err error) {
-	if p.OrgID == "" {
-		return false, fault.New(fault.Forbidden, "this key belongs to no organization")
+// StepAnswer is what is said about a step.
+type StepAnswer struct {
+	Answer
+	// Plan is the step's plan, and Result what it says of the tool. It is nil where
+	// the token shows no plan of the caller: then nothing is recorded.
+	Plan   *plan.Declared
+	Result plan.Result
+}
+
+func refuseStep(reason string) StepAnswer {
+	return StepAnswer{Answer: Answer{Reason: reason, PolicyID: policy.ByIntent, Step: -1}}
+}
+
+// VerifyStep judges a tool by its plan, then by what policies say of every call of
+// it, and records both. It decides about no call: nothing is claimed. A caller of no
+// kind has the plan's token as their only credential, and is its key.
+func (s *Service) VerifyStep(ctx context.Context, p principal.Principal, step Step) (answer StepAnswer, err error) {
+	current, err := s.untilCurrent(func(bool) (done attempt, err error) {
+		answer, done, err = s.verifyStep(ctx, p, step)
+		return done, err
+	})
+	if err == nil && !current {
+		answer = refuseStep("what the plan is judged by keeps changing: try again")
 	}
-	err = s.db.Write(ctx, database.Change{Lane: database.Urgent, Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
-		ctx context.Context, tx *database.Tx,
-	) error {
-		generation, epoch, err := s.log.Stamp(ctx, tx, audit.LogOf(p.OrgID))
+	return answer, err
+}
+
+func (s *Service) verifyStep(ctx context.Context, p principal.Principal, step Step) (StepAnswer, attempt, error) {
+	declared, err := s.plans.FindByToken(ctx, step.Presented)
+	if err != nil {
+		return StepAnswer{}, attempt{}, err
+	}
+	if declared == nil {
+		return refuseStep(plan.Missing().Reason), attempt{}, nil
+	}
+	by := plan.Binding{OrgID: p.OrgID, KeyID: p.KeyID}
+	if p.Kind == "" {
+		by = declared.Binding
+	}
+	switch shown := plan.CheckPresented(declared, step.Presented, by, s.db.Now()); shown.Drift {
+	case plan.NotGenuine, plan.Elsewhere:
+		return refuseStep(shown.Reason), attempt{}, nil // there is nobody to record it for
+	}
+	c := step.call(declared.Binding)
+	v, err := s.loadView(ctx, c, true)
+	switch {
+	case err != nil:
+		return StepAnswer{}, attempt{}, err
+	case !v.key.validAt(s.db.Now()):
+		return refuseStep("the API key that declared this plan is not valid any more"), attempt{}, nil
+	case v.plan == nil:
+		return StepAnswer{}, attempt{stale: true}, nil // gone meanwhile
+	}
+	answer := StepAnswer{Plan: v.plan}
+	answer.Result = plan.VerifyStep(v.plan, step.Presented, step.Server, step.Tool, step.Claim, by, s.db.Now())
+	answer.Answer = Answer{Reason: answer.Result.Reason, PolicyID: policy.ByIntent, PlanID: v.plan.ID, Step: -1}
+	if answer.Result.OK {
+		answer.Answer = s.foreseeStep(c, v, answer.Result.Steps)
+	}
+	done, err := s.recordStep(ctx, c, v, answer.Answer)
+	answer.Recorded = err == nil && !done.stale
+	return answer, done, err
+}
+
+// call is the step as a call of whoever declared its plan.
+func (s Step) call(by plan.Binding) *call {
+	c := callFor(principal.Principal{OrgID: by.OrgID, KeyID: by.KeyID}, Parties{by.AgentID, by.UserID, by.Email})
+	c.request.Tool, c.request.Presented = s.Tool, s.Presented
+	return c
+}
+
+// foreseeStep is what policies say about every call of a step's tool: the strictest
+// over the callers to ask for, the servers of the steps, and the spellings of the
+// name. What depends on the call is not allowed here.
+func (s *Service) foreseeStep(c *call, v *view, steps []int) Answer {
+	if broken, ok := errors.AsType[*policy.BrokenError](v.broken); ok {
+		return Answer{
+			Reason:        "an active policy cannot be read by this server, so nothing is allowed",
+			PolicyID:      broken.PolicyID,
+			PolicyVersion: broken.Version,
+			PlanID:        v.plan.ID,
+			Step:          -1,
+		}
+	}
+	strictest := Answer{Verdict: verdict.Allow + 1}
+	for _, i := range steps {
+		for _, named := range v.plan.Plan.Steps[i].Names(c.request.Tool) {
+			call := c.toolcall(v, name{named.Server, named.Tool, i}, s.db.Now())
+			for _, caller := range policy.Callers(v.policies.Set, call) {
+				foreseen := v.policies.Set.Foresee(caller)
+				if named.Restricts && !foreseen.ByRule() && foreseen.Certain {
+					continue
+				}
+				if answer := foreseenAnswer(foreseen); answer.Verdict < strictest.Verdict {
+					answer.Server, answer.PlanID, answer.Step = call.Server, v.plan.ID, i
+					strictest = answer
+				}
+			}
+		}
+	}
+	return strictest
+}
+
+// foreseenAnswer is a foresight as an answer: an allow only where it is certain.
+func foreseenAnswer(f engine.Foresight) Answer {
+	answer := Answer{
+		Verdict:       f.Verdict,
+		Reason:        f.Reason,
+		Message:       f.Message,
+		PolicyID:      f.PolicyID,
+		PolicyName:    f.PolicyName,
+		PolicyVersion: f.PolicyVersion,
+		Rule:          f.Rule,
+	}
+	if answer.PolicyID == "" {
+		answer.PolicyID = policy.ByDefault
+	}
+	if answer.Verdict == verdict.Allow && !f.Certain {
+		answer.Verdict = verdict.Deny
+		answer.Reason = "whether this tool may run depends on its arguments, which were not sent: ask POST /iap/sdk/enforce"
+	}
+	return answer
+}
+
+// recordStep records what is answered: without the record it must not be. Where
+// something changed since it was judged, only a deny is recorded.
+func (s *Service) recordStep(ctx context.Context, c *call, v *view, a Answer) (done attempt, err error) {
+	log := audit.LogOf(c.by.OrgID)
+	err = s.write(ctx, c.by.OrgID, func(ctx context.Context, tx *database.Tx) error {
+		now, err := s.log.Version(ctx, tx, log)
 		if err != nil {
 			return err
 		}
-		current = c.Verdict == verdict.Deny || stamp{c.Generation, c.Epoch}.covers(stamp{generation, epoch})
-		if !current {
+		judged := v.policies.Version
+		done = attempt{a.Verdict != verdict.Deny && !judged.Covers(now), now.Epoch != judged.Epoch}
+		if done.stale {
 			return nil
 		}
 		_, err = s.log.Append(ctx, tx, audit.Entry{
-			Log:         audit.LogOf(p.OrgID),
+			Log:         log,
 			Action:      "step.verified",
-			Actor:       p,
-			Subject:     audit.Subject{Type: "plan", ID: c.PlanID},
+			Actor:       c.by,
+			Subject:     audit.Subject{Type: "plan", ID: a.PlanID},
 			Observation: true,
 			Payload: checkedStep{
-				Tool:    toldName(c.Tool),
-				Server:  c.Server,
-				Agent:   c.AgentID,
-				Verdict: c.Verdict.String(),
-				Reason:  c.Reason,
-				Policy:  c.PolicyID,
-				Version: c.PolicyVersion,
-				Rule:    c.Rule,
+				Tool:    names.Cut(redaction.Text(c.request.Tool), names.MaxBytes),
+				Server:  a.Server,
+				Agent:   v.plan.Binding.AgentID,
+				Verdict: a.Verdict.String(),
+				Reason:  a.Reason,
+				Policy:  a.PolicyID,
+				Version: a.PolicyVersion,
+				Rule:    a.Rule,
 			},
 		})
 		return err
-	}})
-	return current, err
+	})
+	return done, err
 }
 
-// toldName is a name as a client sent it, short enough to be kept and without
-// what looks like a secret.
-func toldName(name string) string {
-	const most = 200
-	name = redaction.Text(name) // before it is cut: half a secret has no look
-	if len(name) > most {
-		name = strings.ToValidUTF8(name[:most], "")
-	}
-	return name
-}
-
-// checkedStep is what the log says of a check.
+// checkedStep is what the log says of a step.
 type checkedStep struct {
 	Tool    string `json:"tool"`
 	Server  string `json:"server,omitzero"`

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"writ/internal/audit"
 	"writ/internal/fault"
 	"writ/internal/intent"
 	"writ/internal/intent/plan"
@@ -17,6 +18,7 @@ import (
 // transaction.
 type view struct {
 	policies policy.Snapshot
+	broken   error // policies has a version and no set: one of them cannot be used
 	settings Settings
 	key      keyStatus
 	org      toolcall.Org
@@ -31,39 +33,54 @@ type view struct {
 	bySession   bool
 }
 
-// look gathers the view for a call: from memory, or fresh.
+// loadView gathers what a call is judged by: cached, or fresh.
 func (s *Service) loadView(ctx context.Context, c *call, fresh bool) (*view, error) {
 	v := &view{presented: c.request.Presented}
 	known := false
 	if !fresh {
 		v.policies, known = s.policies.Remembered(c.by.OrgID)
 	}
+	var err error
 	if !known {
-		var err error
-		if v.policies, err = s.policies.Snapshot(ctx, c.by.OrgID); err != nil {
+		v.policies, err = s.policies.Snapshot(ctx, c.by.OrgID)
+		if _, ok := errors.AsType[*policy.BrokenError](err); ok {
+			v.broken = err
+		} else if err != nil {
 			return nil, err
 		}
 	}
-	var err error
-	if v.key, err = s.standingOf(ctx, c, v.stamp()); err != nil {
+	// What follows is read after the policies, so that none of it is older.
+	if err := s.loadKey(ctx, c, v); err != nil {
 		return nil, err
+	}
+	if c.by.Kind == "" { // a plan's token is the only credential: its key is the caller
+		if v.key.holder == nil {
+			return v, nil
+		}
+		c.by = *v.key.holder
 	}
 	if err := s.loadPeople(ctx, c, v); err != nil {
 		return nil, err
 	}
-	if v.settings, err = s.settingsAt(ctx, c.by.OrgID, v.stamp()); err != nil {
+	if v.settings, err = s.settingsAt(ctx, c.by.OrgID, v.policies.Version); err != nil {
 		return nil, err
 	}
-	return v, s.lookAtPlan(ctx, c, v)
+	return v, s.loadPlan(ctx, c, v)
 }
 
-// stamp is the state of the log that the view is at least as new as.
-func (v *view) stamp() stamp { return stamp{v.policies.Generation, v.policies.Epoch} }
+// loadCurrent is a fresh view with a set.
+func (s *Service) loadCurrent(ctx context.Context, c *call) (*view, error) {
+	v, err := s.loadView(ctx, c, true)
+	if err != nil {
+		return nil, err
+	}
+	return v, v.broken
+}
 
-// lookAtPlan finds the plan of the call. A call that presents none is judged by
-// what its session declared last, if it did: else a session could leave its plan
-// by not mentioning it.
-func (s *Service) lookAtPlan(ctx context.Context, c *call, v *view) (err error) {
+// loadPlan finds the plan of the call. A call that presents none is judged by what
+// its session declared last, if it did: else a session could leave its plan by not
+// mentioning it.
+func (s *Service) loadPlan(ctx context.Context, c *call, v *view) (err error) {
 	if v.presented.IsZero() {
 		if c.request.TokenRequired || c.request.SessionID == "" {
 			return nil
@@ -85,9 +102,9 @@ func (s *Service) lookAtPlan(ctx context.Context, c *call, v *view) (err error) 
 	return nil
 }
 
-// lookAtPeople finds the owner of the key and the member the call names.
+// loadPeople finds the owner of the key and the member the call names.
 func (s *Service) loadPeople(ctx context.Context, c *call, v *view) error {
-	owner, err := s.party(ctx, c.by.OrgID, c.by.UserID, "", v.stamp())
+	owner, err := s.party(ctx, c.by.OrgID, c.by.UserID, "", v.policies.Version)
 	if err != nil {
 		return err
 	}
@@ -99,7 +116,7 @@ func (s *Service) loadPeople(ctx context.Context, c *call, v *view) error {
 		v.user = v.owner
 		return nil
 	}
-	named, err := s.party(ctx, c.by.OrgID, id, address, v.stamp())
+	named, err := s.party(ctx, c.by.OrgID, id, address, v.policies.Version)
 	if err != nil {
 		return err
 	}
@@ -118,7 +135,7 @@ type party struct {
 
 type partyKey struct{ orgID, userID, address string }
 
-func (s *Service) party(ctx context.Context, orgID, userID, address string, at stamp) (party, error) {
+func (s *Service) party(ctx context.Context, orgID, userID, address string, at audit.Version) (party, error) {
 	key := partyKey{orgID, userID, address}
 	if known, ok := s.parties.get(key, at); ok {
 		return known, nil

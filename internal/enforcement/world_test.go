@@ -111,11 +111,10 @@ func assemble(ctx context.Context, o database.Options) (*areas, error) {
 	return assembleOn(db, log, sealer), nil
 }
 
-// assembleOn makes the services anew: they remember nothing yet.
+// assembleOn makes the services anew: they have cached nothing yet.
 func assembleOn(db *database.DB, log *audit.Log, sealer *secret.Sealer) *areas {
-	logger := slog.New(slog.DiscardHandler)
 	a := &areas{db: db, sealer: sealer, audit: audit.New(log, approval.EraseArguments)}
-	a.ring, a.keys = keyring.New(db, log, sealer), apikey.New(db, log, logger)
+	a.ring, a.keys = keyring.New(db, log, sealer), apikey.New(db, log, slog.New(slog.DiscardHandler))
 	a.plans, a.policies = intent.New(db, log, a.ring, sealer),
 		policy.New(db, log, &a.meanwhile, policy.ProposalNotifier{})
 	a.approvals = approval.New(db, log, approval.Sources{
@@ -124,9 +123,14 @@ func assembleOn(db *database.DB, log *audit.Log, sealer *secret.Sealer) *areas {
 		Address:   organization.Address,
 		Digest:    a.digest,
 	})
-	a.decisions = enforcement.New(db, log, a.policies, a.plans, a.approvals,
-		organization.New(db, log, nil, ""), a.keys, logger)
+	a.decisions = decisionsOn(a, a.approvals)
 	return a
+}
+
+func decisionsOn(a *areas, approvals *approval.Service) *enforcement.Service {
+	log := a.audit.Log
+	return enforcement.New(a.db, log, a.policies, a.plans, approvals, organization.New(a.db, log, nil, ""), a.keys,
+		slog.New(slog.DiscardHandler))
 }
 
 func (a *areas) digest(ctx context.Context, orgID, canonical string) ([]byte, error) {

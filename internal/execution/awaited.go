@@ -9,6 +9,7 @@ import (
 
 	"writ/internal/database"
 	"writ/internal/decision"
+	"writ/internal/names"
 )
 
 // stored is an execution as it is matched.
@@ -40,9 +41,9 @@ func insertAwaited(ctx context.Context, tx *database.Tx, orgID string, d *decisi
 	_, err := tx.Prepared().Exec(ctx, `
 		INSERT INTO awaited_outcome (org_id, position, decision_id, decided_at, key_id, plan_id, session_id, agent_id, tool, wire_name, digest, overdue)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0)`,
-		orgID, d.Index, d.ID, database.Micros(d.At), d.KeyID, d.PlanID, cut(d.SessionID, maxLabel),
-		cut(d.AgentID, maxLabel), cut(d.Tool, maxLabel),
-		cut(wireName(d.Server, d.Tool), maxLabel), digest)
+		orgID, d.Index, d.ID, database.Micros(d.At), d.KeyID, d.PlanID, names.Cut(d.SessionID, maxLabel),
+		names.Cut(d.AgentID, maxLabel), names.Cut(d.Tool, maxLabel),
+		names.Cut(wireName(d.Server, d.Tool), maxLabel), digest)
 	return err
 }
 

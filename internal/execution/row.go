@@ -14,6 +14,7 @@ import (
 	"writ/internal/canonical"
 	"writ/internal/fault"
 	"writ/internal/intent/plan"
+	"writ/internal/names"
 	"writ/internal/redaction"
 )
 
@@ -166,7 +167,7 @@ func parseRow(raw jsontext.Value) (row, error) {
 		StatedPlan:  label(w.PlanID),
 		Step:        r.step,
 		Status:      r.status,
-		Error:       cut(problem, maxError),
+		Error:       names.Cut(problem, maxError),
 		Input:       kept(input),
 		Output:      kept(output),
 		DurationMs:  positive(w.DurationMs),
@@ -250,7 +251,7 @@ func text(raw jsontext.Value) string {
 // stands for nothing.
 func label(raw jsontext.Value) string {
 	s := strings.TrimSpace(strings.Map(func(c rune) rune {
-		if plan.Hides(c) {
+		if names.Hides(c) {
 			return ' '
 		}
 		return c
@@ -258,7 +259,7 @@ func label(raw jsontext.Value) string {
 	if s == plan.NotStated || s == "unknown" {
 		return ""
 	}
-	return cut(redaction.Text(s), maxLabel)
+	return names.Cut(redaction.Text(s), maxLabel)
 }
 
 func firstLabel(candidates ...jsontext.Value) string {
@@ -285,13 +286,6 @@ func orEmpty(raw jsontext.Value) jsontext.Value {
 		return jsontext.Value("{}")
 	}
 	return raw
-}
-
-func cut(s string, most int) string {
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "")
-	}
-	return s
 }
 
 // number is a member that is a whole number.

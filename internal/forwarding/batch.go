@@ -12,52 +12,51 @@ import (
 
 // How much is sent at a time.
 const (
-	// fullParcel is the size at which no more spans are added. With one more of the
-	// largest it still is a request that package outbound sends.
-	fullParcel = 180 << 10
-	maxSpans   = 500 // of one request
-	readAhead  = 100 // traces, spans or decisions that are read at a time
-	// maxPassed is how many traces are passed over in one step: the server's own,
-	// and those that have waited too long.
+	// fullBatch is the size at which no more spans are added. With one more span of the largest size it is still a
+	// request that package outbound sends.
+	fullBatch = 180 << 10
+	maxSpans  = 500 // in one request
+	readAhead = 100 // traces, spans or decisions that are read at a time
+	// maxPassed is how many traces one step skips: the server's own, and those that have waited too long.
 	maxPassed = 5_000
 )
 
-// Values of Position.Span below every number of a span.
+// Values of Position.Span below the number of every span.
 const (
 	nothingSent = int64(-2)
-	rootSent    = int64(-1) // the span that stands for the trace
+	rootSent    = int64(-1) // the span that stands for the whole trace
 )
 
-// parcel is the next piece of one kind that is to be sent, and what follows.
+// batch is what is sent next of one kind.
 type batch struct {
 	request   message.Request
 	decisions bool     // else traces
-	next      Position // once it is sent
+	next      Position // the position after it was sent
 	lost      int64    // traces or decisions that have waited too long
 	lostUntil time.Time
 }
 
-// isEmpty reports whether there is nothing to do at all.
-func (p *batch) isEmpty(f *Forwarding) bool { return p.request.Len() == 0 && p.next == f.Position }
+// isEmpty reports whether there is nothing to do.
+func (b *batch) isEmpty(f *Forwarding) bool { return b.request.Len() == 0 && b.next == f.Position }
 
 // lose counts something that has waited too long.
-func (p *batch) lose(at time.Time) {
-	p.lost++
-	p.lostUntil = at
+func (b *batch) lose(at time.Time) {
+	b.lost++
+	b.lostUntil = at
 }
 
-// full reports whether no more may be added.
-func (p *batch) full(limit int) bool {
-	return p.request.Len() >= limit || p.request.Size() >= fullParcel
+// full reports whether nothing more may be added.
+func (b *batch) full(limit int) bool {
+	return b.request.Len() >= limit || b.request.Size() >= fullBatch
 }
 
-// nextDecisions makes a parcel of up to limit decisions. One that holds any lost is
-// without others, so that losses are told even while nothing can be sent.
+// nextDecisions makes a batch of up to limit decisions. A batch with lost decisions holds nothing else, so that losses
+// are recorded even while nothing can be sent.
 func (s *Service) nextDecisions(ctx context.Context, f *Forwarding, limit int) (*batch, error) {
-	p := &batch{decisions: true, next: f.Position}
+	b := &batch{decisions: true, next: f.Position}
 	expired := s.db.Now().Add(-f.MaxAge)
 	for {
-		records, err := decision.Read(ctx, s.db, f.OrgID, p.next.Decision, readAhead)
+		records, err := decision.Read(ctx, s.db, f.OrgID, b.next.Decision, readAhead)
 		if err != nil {
 			return nil, fmt.Errorf("read decisions to forward: %w", err)
 		}
@@ -65,34 +64,33 @@ func (s *Service) nextDecisions(ctx context.Context, f *Forwarding, limit int) (
 			d := &records[i]
 			isLost := d.At.Before(expired)
 			switch {
-			case isLost && p.request.Len() == 0:
-				p.lose(d.At)
-			case isLost || p.lost > 0 || p.full(limit):
-				return p, nil
+			case isLost && b.request.Len() == 0:
+				b.lose(d.At)
+			case isLost || b.lost > 0 || b.full(limit):
+				return b, nil
 			default:
-				p.request.Add(decisionService, decisionSpan(d, f.Content))
+				b.request.Add(decisionService, decisionSpan(d, f.Content))
 			}
-			p.next.Decision = d.Index + 1
+			b.next.Decision = d.Index + 1
 		}
-		if len(records) < readAhead || p.lost >= maxPassed {
-			return p, nil
+		if len(records) < readAhead || b.lost >= maxPassed {
+			return b, nil
 		}
 	}
 }
 
-// nextTraces makes a parcel of up to limit spans of traces. Traces in which Writ
-// shows its decisions are passed over: decisions are sent from the log. A long trace
-// goes in several parcels.
+// nextTraces makes a batch of up to limit spans of traces. It skips the traces in which Writ shows its decisions:
+// those are sent from the log. A long trace takes several batches.
 func (s *Service) nextTraces(ctx context.Context, f *Forwarding, limit int) (*batch, error) {
-	p := &batch{next: f.Position}
+	b := &batch{next: f.Position}
 	expired := s.db.Now().Add(-f.MaxAge)
 	for passed := 0; passed < maxPassed; {
-		arrivals, next, err := s.telemetry.Arrived(ctx, f.OrgID, p.next.Trace, readAhead)
+		arrivals, next, err := s.telemetry.Arrived(ctx, f.OrgID, b.next.Trace, readAhead)
 		if err != nil {
 			return nil, fmt.Errorf("read traces to forward: %w", err)
 		}
-		if next == p.next.Trace {
-			return p, nil
+		if next == b.next.Trace {
+			return b, nil
 		}
 		for i := range arrivals {
 			a := &arrivals[i]
@@ -100,55 +98,54 @@ func (s *Service) nextTraces(ctx context.Context, f *Forwarding, limit int) (*ba
 			switch {
 			case a.Own():
 				passed++
-			case isLost && p.request.Len() == 0:
-				p.lose(a.At)
+			case isLost && b.request.Len() == 0:
+				b.lose(a.At)
 				passed++
-			case isLost || p.lost > 0:
-				return p, nil
+			case isLost || b.lost > 0:
+				return b, nil
 			default:
-				whole, err := s.addTrace(ctx, p, a, f.Content, limit)
+				whole, err := s.addTrace(ctx, b, a, f.Content, limit)
 				if err != nil || !whole {
-					return p, err
+					return b, err
 				}
 			}
-			p.next.Trace, p.next.Span = a.Cursor, nothingSent
+			b.next.Trace, b.next.Span = a.Cursor, nothingSent
 		}
-		p.next.Trace, p.next.Span = next, nothingSent // further than the last where some were removed
+		b.next.Trace, b.next.Span = next, nothingSent // beyond the last arrival, if some were removed
 	}
-	return p, nil
+	return b, nil
 }
 
-// addTrace adds what an arrival brought, from where the parcel stands, and reports
-// whether all of it is there.
+// addTrace adds the spans of an arrival, from the batch's position on, and reports whether all of them fit.
 func (s *Service) addTrace(
-	ctx context.Context, p *batch, a *telemetry.Arrival, content Content, limit int,
+	ctx context.Context, b *batch, a *telemetry.Arrival, content Content, limit int,
 ) (whole bool, err error) {
 	service := serviceOf(&a.TraceItem)
 	for {
-		spans, err := s.telemetry.ArrivedSpans(ctx, a, max(p.next.Span, telemetry.FirstSpan), readAhead)
+		spans, err := s.telemetry.ArrivedSpans(ctx, a, max(b.next.Span, telemetry.FirstSpan), readAhead)
 		if err != nil {
 			return false, fmt.Errorf("read spans to forward: %w", err)
 		}
 		rooted := !a.Grew &&
-			(len(spans) == 0 && p.next.Span < telemetry.WholeSpans ||
+			(len(spans) == 0 && b.next.Span < telemetry.WholeSpans ||
 				len(spans) > 0 && spans[0].Number < telemetry.WholeSpans)
-		if rooted && p.next.Span == nothingSent {
-			if p.full(limit) {
+		if rooted && b.next.Span == nothingSent {
+			if b.full(limit) {
 				return false, nil
 			}
 			root := a.TraceItem
 			if root.Attributes, err = s.telemetry.ArrivedAttributes(ctx, a); err != nil {
 				return false, err
 			}
-			p.request.Add(service, rootSpan(&root, content))
-			p.next.Span = rootSent
+			b.request.Add(service, rootSpan(&root, content))
+			b.next.Span = rootSent
 		}
 		for i := range spans {
-			if p.full(limit) {
+			if b.full(limit) {
 				return false, nil
 			}
-			p.request.Add(service, traceSpan(&a.TraceItem, &spans[i], rooted, content))
-			p.next.Span = spans[i].Number
+			b.request.Add(service, traceSpan(&a.TraceItem, &spans[i], rooted, content))
+			b.next.Span = spans[i].Number
 		}
 		if len(spans) < readAhead {
 			return true, nil

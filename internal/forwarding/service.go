@@ -16,7 +16,7 @@ import (
 	"writ/internal/telemetry"
 )
 
-// Poster calls endpoints. It is the outbound client; tests put others in its place.
+// Poster calls endpoints. It is the outbound client, or a fake in tests.
 type Poster interface {
 	Check(target string) error
 	IsPermitted(target string) bool
@@ -30,7 +30,7 @@ type Options struct {
 	Telemetry *telemetry.Service
 	Sealer    *secret.Sealer
 	Poster    Poster
-	Version   string // of this program, told to receivers
+	Version   string // of this program, sent to receivers
 }
 
 // Service manages where organizations forward to, and sends.
@@ -45,7 +45,6 @@ type Service struct {
 	sending   *dispatch.Dispatcher[Forwarding]
 }
 
-// New makes a service.
 func New(o Options) *Service {
 	s := &Service{
 		db:        o.Database,
@@ -56,18 +55,18 @@ func New(o Options) *Service {
 		version:   o.Version,
 		holder:    database.NewID(),
 	}
-	s.sending = s.turns()
+	s.sending = s.dispatcher()
 	return s
 }
 
-// What the audit log says of forwarding.
+// Audit actions.
 const (
 	set     = "forwarding.set"
 	deleted = "forwarding.deleted"
 )
 
-// recorded is what the log says of it. Values of headers are not in it, nor is the
-// endpoint's path, which some receivers take for a key.
+// recorded is the payload of audit entries. It holds no values of headers, and not the endpoint's path, which some
+// receivers use as a key.
 type recorded struct {
 	Target      string   `json:"target"`
 	Headers     []string `json:"headers"`
@@ -86,14 +85,13 @@ func (s *Service) Get(ctx context.Context, p principal.Principal) (Forwarding, e
 	return selectForwarding(ctx, s.db, p.OrgID)
 }
 
-// Put sets where the caller's organization forwards to, or changes it. What is
-// switched on begins with what comes from then on: what happened while it was off
-// was not meant to be told.
+// Put sets or changes where the caller's organization forwards to. What is switched on starts at the present: what
+// happened while it was off was not meant to be sent.
 func (s *Service) Put(ctx context.Context, p principal.Principal, n Settings) (Forwarding, error) {
 	if err := p.Require(principal.ManageForwarding); err != nil {
 		return Forwarding{}, err
 	}
-	n, err := s.checked(n)
+	n, err := s.check(n)
 	if err != nil {
 		return Forwarding{}, err
 	}
@@ -103,10 +101,10 @@ func (s *Service) Put(ctx context.Context, p principal.Principal, n Settings) (F
 		if err != nil && !fault.Is(err, fault.NotFound) {
 			return err
 		}
-		if after, err = s.changed(before, n, p.OrgID, tx.Now()); err != nil {
+		if after, err = s.apply(before, n, p.OrgID, tx.Now()); err != nil {
 			return err
 		}
-		if err := begin(ctx, tx, before, &after); err != nil {
+		if err := startAtPresent(ctx, tx, before, &after); err != nil {
 			return err
 		}
 		if err := putForwarding(ctx, tx, &after); err != nil {
@@ -117,9 +115,8 @@ func (s *Service) Put(ctx context.Context, p principal.Principal, n Settings) (F
 	return after, err
 }
 
-// changed is a forwarding after its settings. Who was waiting for a retry need not
-// any longer: the change may be what it waited for.
-func (s *Service) changed(before Forwarding, n Settings, orgID string, now time.Time) (Forwarding, error) {
+// apply is a forwarding with new settings. They end the wait for a retry: the change may be the fix it waited for.
+func (s *Service) apply(before Forwarding, n Settings, orgID string, now time.Time) (Forwarding, error) {
 	after := before
 	if before.OrgID == "" {
 		after.OrgID, after.CreatedAt, after.Span = orgID, now, nothingSent
@@ -141,8 +138,8 @@ func (s *Service) changed(before Forwarding, n Settings, orgID string, now time.
 	return after, err
 }
 
-// begin puts the positions of what is switched on to the present.
-func begin(ctx context.Context, tx *database.Tx, before Forwarding, after *Forwarding) error {
+// startAtPresent moves the positions of what is switched on to the present.
+func startAtPresent(ctx context.Context, tx *database.Tx, before Forwarding, after *Forwarding) error {
 	if after.Enabled && after.Traces && !(before.Enabled && before.Traces) {
 		after.Trace, after.Span = telemetry.Cursor{At: tx.Now()}, nothingSent
 	}
@@ -156,7 +153,7 @@ func begin(ctx context.Context, tx *database.Tx, before Forwarding, after *Forwa
 	return nil
 }
 
-// Delete forgets where the organization forwards to, and sends no more.
+// Delete removes the forwarding of the caller's organization, and sends no more.
 func (s *Service) Delete(ctx context.Context, p principal.Principal) error {
 	if err := p.Require(principal.ManageForwarding); err != nil {
 		return err
@@ -174,7 +171,7 @@ func (s *Service) Delete(ctx context.Context, p principal.Principal) error {
 	})
 }
 
-// Status tells how far sending is, and what waits.
+// Status says how far sending has come, and what waits.
 func (s *Service) Status(ctx context.Context, p principal.Principal) (Status, error) {
 	f, err := s.Get(ctx, p)
 	if err != nil || !f.Enabled {
@@ -207,7 +204,7 @@ func (s *Service) Status(ctx context.Context, p principal.Principal) (Status, er
 	return status, nil
 }
 
-// Failing is how many organizations have a receiver that does not take what is sent.
+// Failing counts the organizations whose receiver does not accept what is sent.
 func (s *Service) Failing(ctx context.Context) (n int64, err error) {
 	err = s.db.QueryRow(ctx, `SELECT COUNT(*) FROM forwarding WHERE enabled = 1 AND failing_since IS NOT NULL`).Scan(&n)
 	if err != nil {

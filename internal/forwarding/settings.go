@@ -24,12 +24,11 @@ const (
 	DefaultAge     = 24 * time.Hour
 )
 
-// tracesPath is where receivers of OTLP over HTTP take traces, where an endpoint
-// names no path of its own.
+// tracesPath is added to an endpoint without a path.
 const tracesPath = "/v1/traces"
 
-// checked are settings as they are stored, or a fault that names what is wrong.
-func (s *Service) checked(n Settings) (Settings, error) {
+// check returns the settings as they are stored, or a fault that names what is wrong.
+func (s *Service) check(n Settings) (Settings, error) {
 	endpoint, err := s.checkEndpoint(n.Endpoint)
 	if err != nil {
 		return Settings{}, err
@@ -46,9 +45,8 @@ func (s *Service) checked(n Settings) (Settings, error) {
 	return n, checkHeaders(n.Headers)
 }
 
-// checkEndpoint refuses what could never be called, and what would tell secrets: a
-// query is where keys are put, and would be shown; without TLS anyone on the way
-// reads what is sent, unless the operator has permitted the host by name.
+// checkEndpoint refuses what could never be called and what would expose secrets: keys in a query would be shown, and
+// without TLS anyone on the way could read along, unless the operator permits the host by name.
 func (s *Service) checkEndpoint(endpoint string) (string, error) {
 	if err := s.poster.Check(endpoint); err != nil {
 		return "", fault.Field("endpoint", "%s", publicReason(err))
@@ -58,7 +56,7 @@ func (s *Service) checkEndpoint(endpoint string) (string, error) {
 	case err != nil || strings.ContainsRune(endpoint, 0):
 		return "", fault.Field("endpoint", "must be a URL")
 	case u.RawQuery != "" || u.ForceQuery:
-		return "", fault.Field("endpoint", "must not have a query; keys belong into headers")
+		return "", fault.Field("endpoint", "must not have a query; keys belong in headers")
 	case u.Scheme != "https" && !s.poster.IsPermitted(endpoint):
 		return "", fault.Field("endpoint",
 			"must begin with https://, unless the operator allows the host with WRIT_OUTBOUND_ALLOW")
@@ -69,14 +67,14 @@ func (s *Service) checkEndpoint(endpoint string) (string, error) {
 	return u.String(), nil
 }
 
-// What HTTP takes for a header's name, and what every receiver takes for its value.
+// What HTTP allows as a header's name, and what every receiver accepts as its value.
 var (
 	headerName  = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 	headerValue = regexp.MustCompile(`^[!-~]([ -~]*[!-~])?$`)
 )
 
-// ours are headers that the sender sets or that belong to the connection.
-var ours = []string{
+// reservedHeaders are set by the sender or belong to the connection.
+var reservedHeaders = []string{
 	"accept-encoding", "connection", "content-encoding", "content-length", "content-type", "expect", "host",
 	"keep-alive", "proxy-authorization",
 	"proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "user-agent",
@@ -93,12 +91,13 @@ func checkHeaders(headers map[string]secret.Text) error {
 		case len(name) > MaxHeaderName || !headerName.MatchString(name):
 			return fault.Field("headers", "names must be those of HTTP headers, of at most %d characters",
 				MaxHeaderName)
-		case slices.Contains(ours, lower):
+		case slices.Contains(reservedHeaders, lower):
 			return fault.Field("headers", "must not set %s", lower)
 		case seen[lower]:
 			return fault.Field("headers", "must name %s once", lower)
 		case len(value.Reveal()) > MaxHeaderValue || !headerValue.MatchString(value.Reveal()):
-			return fault.Field("headers", "the value of %s must be 1-%d characters of ASCII, without spaces around",
+			return fault.Field("headers",
+				"the value of %s must be 1-%d characters of ASCII, without spaces at either end",
 				lower, MaxHeaderValue)
 		}
 		seen[lower] = true
@@ -106,7 +105,7 @@ func checkHeaders(headers map[string]secret.Text) error {
 	return nil
 }
 
-// origin is scheme, host and port of an endpoint: who is called.
+// origin is the scheme, host and port of an endpoint.
 func origin(endpoint string) string {
 	u, err := url.Parse(endpoint)
 	if err != nil {
@@ -117,7 +116,7 @@ func origin(endpoint string) string {
 
 func headersContext(orgID string) string { return "forwarding-headers/" + orgID }
 
-// seal gives headers as they are stored, and their names.
+// seal returns the headers as they are stored, and their names.
 func (s *Service) seal(orgID string, headers map[string]secret.Text) (sealed []byte, names []string, err error) {
 	plain := map[string]string{}
 	names = []string{}
@@ -139,7 +138,7 @@ func (s *Service) openHeaders(f *Forwarding) (map[string]string, error) {
 		return nil, fmt.Errorf("open the headers of the forwarding of %s: %w", f.OrgID, err)
 	}
 	headers := map[string]string{}
-	if json.Unmarshal(plain, &headers) != nil { // its error could quote a value
+	if json.Unmarshal(plain, &headers) != nil { // the error could quote a value
 		return nil, fmt.Errorf("read the headers of the forwarding of %s: they are not what was sealed", f.OrgID)
 	}
 	return headers, nil

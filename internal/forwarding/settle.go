@@ -9,42 +9,41 @@ import (
 	"writ/internal/database"
 )
 
-// How long a receiver that fails is left alone.
+// How long a failing receiver is left alone.
 const (
-	firstPause   = 2 * time.Second
-	longestPause = 5 * time.Minute
+	firstPause = 2 * time.Second
+	maxPause   = 5 * time.Minute
 )
 
-// pause is how long to wait after so many failed tries: twice as long each time,
-// with a fifth more or less, so that organizations whose receiver failed together
-// do not come back together.
+// pause is how long to wait after so many failed attempts: twice as long each time, give or take a fifth, so that
+// organizations whose receiver failed together do not come back together.
 func pause(attempts int64, random float64) time.Duration {
 	wait := firstPause
-	for i := int64(1); i < attempts && wait < longestPause; i++ {
+	for i := int64(1); i < attempts && wait < maxPause; i++ {
 		wait *= 2
 	}
-	wait = min(wait, longestPause)
+	wait = min(wait, maxPause)
 	return wait + time.Duration((random-0.5)*0.4*float64(wait))
 }
 
-// isDue is the condition under which an organization may be sent for; its three
-// parameters, from a number on, are dueArgs. What lies further ahead than we ever put
-// it was written before the clock was set back: waiting for it could take days.
+// isDue is the SQL condition under which an organization may be sent for. Its three parameters, numbered from first,
+// are dueArgs. A time further ahead than we ever set was written before the clock was set back: waiting for it could
+// take days.
 func isDue(first int) string {
 	return fmt.Sprintf(`(f.retry_at <= $%[1]d OR f.retry_at > $%[2]d) AND (f.lease_until <= $%[1]d OR f.lease_until > $%[3]d)`, first, first+1, first+2)
 }
 
 func dueArgs(now time.Time) []any {
 	return []any{
-		database.Micros(now), database.Micros(now.Add(longestAhead + longestWait)),
-		database.Micros(now.Add(longestAhead + leaseTime)),
+		database.Micros(now), database.Micros(now.Add(maxClockSkew + maxWait)),
+		database.Micros(now.Add(maxClockSkew + leaseTime)),
 	}
 }
 
-// longestAhead is how far replicas' clocks may differ.
-const longestAhead = time.Minute
+// maxClockSkew is how far replicas' clocks may differ.
+const maxClockSkew = time.Minute
 
-// lease takes an organization for this process, unless another has it.
+// lease takes an organization for this process, unless another process has it.
 func (s *Service) lease(ctx context.Context, orgID string) (taken bool, err error) {
 	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		now := tx.Now()
@@ -62,8 +61,7 @@ func (s *Service) lease(ctx context.Context, orgID string) (taken bool, err erro
 	return taken, nil
 }
 
-// renew prolongs a lease while nothing is stored yet, and reports whether this process
-// still has it.
+// renew extends a lease while nothing is stored yet, and reports whether this process still has it.
 func (s *Service) renew(ctx context.Context, orgID string) (held bool, err error) {
 	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		changed, err := tx.Exec(ctx, `UPDATE forwarding SET lease_until = $3 WHERE org_id = $1 AND lease_holder = $2`,
@@ -86,57 +84,55 @@ func (s *Service) release(ctx context.Context, orgID string) error {
 	}})
 }
 
-// after is the state that follows from a try, and whether more may be sent at once.
-// It is pure; random is from 0 to 1.
-func after(before State, p *batch, came outcome, now time.Time, random float64) (state State, goOn bool) {
+// nextState is the state after an attempt, and whether more may be sent at once. It is pure; random is from 0 to 1.
+func nextState(before State, b *batch, result outcome, now time.Time, random float64) (state State, more bool) {
 	state = before
-	spans := int64(p.request.Len())
+	spans := int64(b.request.Len())
 	if spans > 0 {
-		state.HTTPStatus, state.Problem = came.status, came.problem
+		state.HTTPStatus, state.Problem = result.status, result.problem
 	}
-	if came.problem == "" {
-		state.count(p, spans-min(came.rejected, spans), min(came.rejected, spans))
-		state.RetryAt = now // after those that were served longer ago
+	if result.problem == "" {
+		state.count(b, spans-min(result.rejected, spans), min(result.rejected, spans))
+		state.RetryAt = now // behind those that have waited longer
 		if spans > 0 {
 			state.Attempts, state.FailingSince, state.SentAt = 0, nil, &now
 		}
 		return state, true
 	}
-	if came.refused {
-		state.count(p, 0, spans) // it was asked for in requests of one: this is what is refused
+	if result.refused {
+		state.count(b, 0, spans) // the request held one span, so this is the refused one
 	}
 	state.Attempts++
 	if state.FailingSince == nil {
 		state.FailingSince = &now
 	}
-	state.RetryAt = now.Add(max(came.wait, pause(state.Attempts, random)))
+	state.RetryAt = now.Add(max(result.wait, pause(state.Attempts, random)))
 	return state, false
 }
 
-// count moves on over a parcel.
-func (s *State) count(p *batch, sent, refused int64) {
-	s.Position = p.next
+// count moves the position past a batch.
+func (s *State) count(b *batch, sent, refused int64) {
+	s.Position = b.next
 	s.Refused += refused
-	if p.decisions {
+	if b.decisions {
 		s.SentDecisions += sent
-		s.LostDecisions += p.lost
+		s.LostDecisions += b.lost
 	} else {
 		s.SentSpans += sent
-		s.LostTraces += p.lost
+		s.LostTraces += b.lost
 	}
-	if p.lost > 0 && (s.LostUntil == nil || s.LostUntil.Before(p.lostUntil)) {
-		s.LostUntil = &p.lostUntil
+	if b.lost > 0 && (s.LostUntil == nil || s.LostUntil.Before(b.lostUntil)) {
+		s.LostUntil = &b.lostUntil
 	}
 }
 
-// settle stores what came of a try, and reports whether more may be sent at once.
-// Where the lease was lost or the settings were changed meanwhile nothing is stored:
-// whoever sends next sends again.
-func (s *Service) settle(ctx context.Context, f *Forwarding, p *batch, came outcome) (goOn bool, err error) {
+// settle stores the outcome of an attempt, and reports whether more may be sent at once. If the lease was lost or the
+// settings changed in the meantime, it stores nothing, and the next sender sends the same again.
+func (s *Service) settle(ctx context.Context, f *Forwarding, b *batch, result outcome) (more bool, err error) {
 	random := rand.Float64()
 	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		var state State
-		state, goOn = after(f.State, p, came, tx.Now(), random)
+		state, more = nextState(f.State, b, result, tx.Now(), random)
 		changed, err := tx.Exec(ctx, `
 			UPDATE forwarding
 			SET trace_position = $4, trace_row = $5, trace_span = $6, decision_position = $7,
@@ -149,11 +145,11 @@ func (s *Service) settle(ctx context.Context, f *Forwarding, p *batch, came outc
 			state.Attempts, database.OptionalMicros(state.FailingSince), state.HTTPStatus, state.Problem,
 			database.OptionalMicros(state.SentAt),
 			database.Micros(state.RetryAt), database.Micros(tx.Now().Add(leaseTime)))
-		goOn = goOn && changed == 1
+		more = more && changed == 1
 		return err
 	}})
 	if err != nil {
-		return false, fmt.Errorf("store what came of it: %w", err)
+		return false, fmt.Errorf("store the outcome: %w", err)
 	}
-	return goOn, nil
+	return more, nil
 }

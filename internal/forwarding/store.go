@@ -42,14 +42,14 @@ func scanForwarding(s database.Scanner) (f Forwarding, err error) {
 	return f, err
 }
 
-// selectForwarding reads that of an organization that is not closed.
+// selectForwarding reads the forwarding of an organization that is not closed.
 func selectForwarding(ctx context.Context, r database.Reader, orgID string) (Forwarding, error) {
 	if !database.IsID(orgID) {
-		return Forwarding{}, notThere()
+		return Forwarding{}, notFound()
 	}
 	f, err := scanForwarding(r.QueryRow(ctx, selectColumns+`WHERE f.org_id = $1`, orgID))
 	if errors.Is(err, sql.ErrNoRows) {
-		return Forwarding{}, notThere()
+		return Forwarding{}, notFound()
 	}
 	if err != nil {
 		return Forwarding{}, fmt.Errorf("read the forwarding of %s: %w", orgID, err)
@@ -57,15 +57,15 @@ func selectForwarding(ctx context.Context, r database.Reader, orgID string) (For
 	return f, nil
 }
 
-func number(is bool) int64 {
+func asInt(is bool) int64 {
 	if is {
 		return 1
 	}
 	return 0
 }
 
-// putForwarding stores what a person sets, and where sending begins. Whoever sends
-// meanwhile finds another revision, and its outcome is not stored.
+// putForwarding stores the settings and the positions. A process that is sending at that moment finds a new revision,
+// and does not store its outcome.
 func putForwarding(ctx context.Context, tx *database.Tx, f *Forwarding) error {
 	at := int64(0)
 	if !f.Trace.At.IsZero() {
@@ -82,8 +82,8 @@ func putForwarding(ctx context.Context, tx *database.Tx, f *Forwarding) error {
 			enabled = excluded.enabled, disabled_reason = '', updated_at = excluded.updated_at, revision = excluded.revision,
 			trace_position = excluded.trace_position, trace_row = excluded.trace_row, trace_span = excluded.trace_span,
 			decision_position = excluded.decision_position, attempts = 0, retry_at = excluded.retry_at, lease_holder = '', lease_until = 0`,
-		f.OrgID, f.Endpoint, strings.Join(f.HeaderNames, ","), f.sealedHeaders, number(f.Traces), number(f.Decisions),
-		string(f.Content), f.MaxAge.Microseconds(), number(f.Enabled),
+		f.OrgID, f.Endpoint, strings.Join(f.HeaderNames, ","), f.sealedHeaders, asInt(f.Traces), asInt(f.Decisions),
+		string(f.Content), f.MaxAge.Microseconds(), asInt(f.Enabled),
 		database.Micros(f.CreatedAt), database.Micros(f.UpdatedAt), f.revision, at, f.Trace.Row, f.Span, f.Decision,
 		database.Micros(f.RetryAt))
 	if err != nil {
@@ -92,8 +92,7 @@ func putForwarding(ctx context.Context, tx *database.Tx, f *Forwarding) error {
 	return nil
 }
 
-// EndAll switches all forwarding off, after a restore: where a backup would send to
-// may have been changed or forbidden since.
+// EndAll disables all forwarding after a restore: the endpoints in a backup may have been changed or forbidden since.
 func EndAll(ctx context.Context, tx *database.Tx) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE forwarding

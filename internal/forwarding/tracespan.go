@@ -12,8 +12,8 @@ import (
 	"writ/internal/telemetry"
 )
 
-// traceBytes is a trace's id as the protocol has it. Writ's ids are UUIDs, which
-// have the same 16 bytes: a trace that came by OTLP leaves under the id it had.
+// traceBytes is a trace id in OTLP's form. Writ's ids are UUIDs, which have the same 16 bytes: a trace that came by
+// OTLP leaves under its own id.
 func traceBytes(id string) [16]byte {
 	parsed, err := uuid.Parse(id)
 	if err != nil || parsed == uuid.Nil {
@@ -23,8 +23,8 @@ func traceBytes(id string) [16]byte {
 	return parsed
 }
 
-// spanBytes is a span's id as the protocol has it. It has half the bytes of ours,
-// and no half of a UUID is random in every version: so they are those of its hash.
+// spanBytes is a span id in OTLP's form, which has half the bytes of ours. No half of a UUID is random in every
+// version, so it is taken from a hash.
 func spanBytes(id string) (short [8]byte) {
 	if id == "" {
 		return short
@@ -34,11 +34,10 @@ func spanBytes(id string) (short [8]byte) {
 	return short
 }
 
-// rootOf is the id of the span that stands for a trace as a whole.
-func rootOf(t *telemetry.TraceItem) [8]byte { return spanBytes("root of " + t.ID) }
+// rootID is the id of the span that stands for a whole trace.
+func rootID(t *telemetry.TraceItem) [8]byte { return spanBytes("root of " + t.ID) }
 
-// serviceOf is what a trace's spans are a part of. Clients choose their name, and
-// only decisions are Writ's: no client is told of under that name.
+// serviceOf is the service name of a trace's spans. Clients choose theirs; Writ's own name is only for decisions.
 func serviceOf(t *telemetry.TraceItem) string {
 	name := cmp.Or(t.Product, t.Source, "unknown_service")
 	if strings.EqualFold(strings.TrimSpace(name), decisionService) {
@@ -47,17 +46,17 @@ func serviceOf(t *telemetry.TraceItem) string {
 	return name
 }
 
-// rootSpan stands for a trace that came whole: such a trace has a name, a time and
-// attributes of its own, which the protocol knows of spans alone.
+// rootSpan stands for a trace that came whole. Such a trace has a name, times and attributes, which OTLP knows only of
+// spans.
 func rootSpan(t *telemetry.TraceItem, content Content) *message.Span {
 	s := &message.Span{
 		TraceID: traceBytes(t.ID),
-		ID:      rootOf(t),
+		ID:      rootID(t),
 		Name:    t.Name,
 		Start:   t.Start,
 		End:     t.Start,
 		Failed:  t.Status != "ok",
-		Message: statusWords(t.Status),
+		Message: statusMessage(t.Status),
 	}
 	a := &s.Attributes
 	if t.End != nil {
@@ -65,24 +64,24 @@ func rootSpan(t *telemetry.TraceItem, content Content) *message.Span {
 	} else {
 		a.Bool("writ.unfinished", true)
 	}
-	about(a, t)
-	a.Text("writ.user.id", t.UserID)
-	a.Text("writ.status", t.Status)
-	addClients(a, t.Attributes, content)
+	addTraceFacts(a, t)
+	a.String("writ.user.id", t.UserID)
+	a.String("writ.status", t.Status)
+	addClientAttributes(a, t.Attributes, content)
 	return s
 }
 
-// about adds what all spans of a trace tell of it.
-func about(a *message.Attributes, t *telemetry.TraceItem) {
-	a.Text("gen_ai.agent.id", t.AgentID)
-	a.Text("gen_ai.conversation.id", t.SessionID)
-	a.Text("session.id", t.SessionID)
-	a.Text("writ.product", t.Product)
+// addTraceFacts adds what all spans of a trace have in common.
+func addTraceFacts(a *message.Attributes, t *telemetry.TraceItem) {
+	a.String("gen_ai.agent.id", t.AgentID)
+	a.String("gen_ai.conversation.id", t.SessionID)
+	a.String("session.id", t.SessionID)
+	a.String("writ.product", t.Product)
 }
 
-// traceSpan is a span of a trace, below its root where it has one.
+// traceSpan makes a span of a stored one, below the trace's root if it has one.
 func traceSpan(
-	t *telemetry.TraceItem, stored *telemetry.ArrivedSpan, rooted bool, content Content,
+	t *telemetry.TraceItem, stored *telemetry.SpanRecord, rooted bool, content Content,
 ) *message.Span {
 	s := &message.Span{
 		TraceID:  traceBytes(t.ID),
@@ -92,10 +91,10 @@ func traceSpan(
 		Start:    stored.Start,
 		End:      stored.Start,
 		Failed:   stored.Status != "ok",
-		Message:  statusWords(stored.Status),
+		Message:  statusMessage(stored.Status),
 	}
 	if rooted && stored.ParentID == "" {
-		s.ParentID = rootOf(t)
+		s.ParentID = rootID(t)
 	}
 	a := &s.Attributes
 	if stored.End != nil {
@@ -103,33 +102,32 @@ func traceSpan(
 	} else {
 		a.Bool("writ.unfinished", true)
 	}
-	a.Text("writ.kind", stored.Kind)
-	a.Text("writ.status", stored.Status)
+	a.String("writ.kind", stored.Kind)
+	a.String("writ.status", stored.Status)
 	if !strings.Contains(stored.Attributes, `"gen_ai.`) || content == None {
-		addFacts(a, stored)
+		addSpanFacts(a, stored)
 	}
 	if stored.Usage.CostNanos > 0 {
-		// also beside a client's own words, which seldom have it
+		// also next to a client's own attributes, which seldom have it
 		a.Double("writ.usage.cost_usd", stored.Usage.Dollars())
 	}
-	addClients(a, stored.Attributes, content)
-	about(a, t) // after what the client says itself
+	addClientAttributes(a, stored.Attributes, content)
+	addTraceFacts(a, t) // after the client's own attributes
 	return s
 }
 
-// addFacts tells what Writ knows of a span by the names of OpenTelemetry's semantic
-// conventions for generative AI. A span whose client speaks them keeps its own words.
-// Tokens are as the client counted them: vendors differ in whether those read from
-// a cache are part of the input.
-func addFacts(a *message.Attributes, s *telemetry.ArrivedSpan) {
+// addSpanFacts adds what Writ knows of a span, under the names of OpenTelemetry's conventions for generative AI,
+// unless the client uses these names itself. Tokens are as the client counted them: vendors differ in whether cached
+// tokens are part of the input.
+func addSpanFacts(a *message.Attributes, s *telemetry.SpanRecord) {
 	switch {
 	case s.Tool != "":
-		a.Text("gen_ai.operation.name", "execute_tool")
-		a.Text("gen_ai.tool.name", s.Tool)
+		a.String("gen_ai.operation.name", "execute_tool")
+		a.String("gen_ai.tool.name", s.Tool)
 	case s.Model != "" || s.Kind == "generation":
-		a.Text("gen_ai.operation.name", "chat")
+		a.String("gen_ai.operation.name", "chat")
 	}
-	a.Text("gen_ai.request.model", s.Model)
+	a.String("gen_ai.request.model", s.Model)
 	for _, tokens := range []struct {
 		name  string
 		count int64
@@ -144,25 +142,25 @@ func addFacts(a *message.Attributes, s *telemetry.ArrivedSpan) {
 	}
 }
 
-// addClients adds a client's own attributes, as far as they are to be sent. What
-// cannot be redacted is withheld. Writ's own names are not theirs to use: a receiver
-// that alerts on writ.decision must not hear of one from an agent.
-func addClients(a *message.Attributes, object string, content Content) {
+// addClientAttributes adds a client's own attributes, as far as the content setting allows. What cannot be redacted is
+// withheld. Writ's own names are not for clients: a receiver that alerts on writ.decision must not get one from an
+// agent.
+func addClientAttributes(a *message.Attributes, object string, content Content) {
 	switch content {
 	case Full:
 		a.Members([]byte(object), decisionService)
 	case Redacted:
 		clean, err := redaction.JSON([]byte(object))
 		if err != nil {
-			a.Text("writ.withheld", "attributes that could not be redacted")
+			a.String("writ.withheld", "attributes that could not be redacted")
 			return
 		}
 		a.Members(clean, decisionService)
 	}
 }
 
-// statusWords tell why a span counts as failed.
-func statusWords(status string) string {
+// statusMessage says why a span counts as failed.
+func statusMessage(status string) string {
 	if status == "ok" {
 		return ""
 	}

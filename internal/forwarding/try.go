@@ -10,37 +10,38 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"writ/internal/forwarding/message"
 	"writ/internal/outbound"
 	"writ/internal/principal"
 )
 
-// tryTime is how long one try may take, should the poster have no end of its own.
+// tryTime limits one attempt, in case the poster does not.
 const tryTime = 30 * time.Second
 
-// outcome is what came of a try. The zero value is success.
+// outcome is the result of an attempt. The zero value is success.
 type outcome struct {
 	status   int    // 0: no answer
-	problem  string // empty: it was taken
-	rejected int64  // spans that were not taken, although the request was
-	// refused says that the receiver takes no such request, however often it is sent.
+	problem  string // empty: the request was accepted
+	rejected int64  // spans that were rejected although the request was accepted
+	// refused says that the receiver will never accept this request.
 	refused bool
-	// wait is how long the receiver asked to be left alone; 0: it did not.
+	// wait is how long the receiver asked us to wait; 0: it did not.
 	wait time.Duration
 }
 
-// try sends a request once. Its error is one of ours, which says nothing about the
-// receiver; the end of ctx is one.
+// try sends a request once. An error is one of ours, such as the end of ctx, and says nothing about the receiver.
 func (s *Service) try(ctx context.Context, f *Forwarding, r *message.Request) (outcome, error) {
 	headers, err := s.openHeaders(f)
-	if err != nil { // no other try would open them; a person can set them anew
+	if err != nil { // no attempt could open them; a person can set them again
 		return outcome{problem: "its headers cannot be read any more: set them again"}, nil
 	}
 	var about message.Attributes
-	about.Text("writ.organization.id", f.OrgID)
-	body, err := zipped(r.Encode(s.version, about))
+	about.String("writ.organization.id", f.OrgID)
+	encoded, err := r.Encode(s.version, about)
+	if err != nil {
+		return outcome{}, err
+	}
+	body, err := compressed(encoded)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -57,10 +58,10 @@ func (s *Service) try(ctx context.Context, f *Forwarding, r *message.Request) (o
 	if err != nil {
 		return outcome{problem: publicReason(err)}, nil
 	}
-	return judge(answer, s.db.Now()), nil
+	return interpret(answer, s.db.Now()), nil
 }
 
-func zipped(body []byte) ([]byte, error) {
+func compressed(body []byte) ([]byte, error) {
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
 	_, err := w.Write(body)
@@ -70,22 +71,21 @@ func zipped(body []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// judge says what an answer means. The protocol has what a receiver refuses dropped;
-// here only what is refused by itself is, and a receiver that wants another key or is
-// not at this address is no reason to drop anything: it waits for a person.
-func judge(a outbound.Answer, now time.Time) outcome {
+// interpret says what an answer means. The protocol drops what a receiver refuses. We drop only a span that is refused
+// by itself. If the receiver wants another key or is not at this address, everything waits for a person.
+func interpret(a outbound.Answer, now time.Time) outcome {
 	o := outcome{status: a.Status}
 	switch {
 	case a.Status >= 200 && a.Status <= 299:
-		return taken(a)
+		return accepted(a)
 	case a.Status >= 300 && a.Status <= 399:
-		o.problem = "the receiver redirects elsewhere, which is not followed"
+		o.problem = "the receiver redirects, and redirects are not followed"
 	case a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden:
 		o.problem = "the receiver does not accept the headers"
 	case a.Status == http.StatusNotFound || a.Status == http.StatusMethodNotAllowed:
-		o.problem = "the endpoint is not where the receiver takes traces"
+		o.problem = "the endpoint does not accept traces"
 	case a.Status == http.StatusTooManyRequests:
-		o.problem = "the receiver asks to be sent less"
+		o.problem = "the receiver asks for less data"
 	case a.Status == http.StatusRequestTimeout || a.Status == http.StatusTooEarly:
 		o.problem = "the receiver was not ready"
 	case a.Status >= 400 && a.Status <= 499:
@@ -97,45 +97,24 @@ func judge(a outbound.Answer, now time.Time) outcome {
 	return o
 }
 
-// taken reads how many spans of a request were not taken. A web page is no answer of
-// a receiver: what was sent to it is nowhere.
-func taken(a outbound.Answer) outcome {
+// accepted reads how many spans of a request were rejected. A web page is not a receiver's answer: what was sent there
+// is lost.
+func accepted(a outbound.Answer) outcome {
 	o := outcome{status: a.Status}
 	kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	switch kind {
 	case "text/html", "application/xhtml+xml":
-		o.problem = "the endpoint answers with a web page, not as a receiver of traces"
+		o.problem = "the endpoint answers with a web page: it is not a receiver of traces"
 	case "application/json":
-		o.rejected = rejectedInJSON(a.Body)
+		o.rejected, _ = message.RejectedInJSON(a.Body)
 	case "application/x-protobuf":
-		o.rejected, _ = message.Rejected(a.Body) // else it was taken, and we know no more
+		o.rejected, _ = message.Rejected(a.Body) // else it was accepted, and we know no more
 	}
 	return o
 }
 
-// rejectedInJSON reads the number, which in OTLP's JSON may be a text.
-func rejectedInJSON(body []byte) int64 {
-	var answer struct {
-		PartialSuccess struct {
-			RejectedSpans any `json:"rejectedSpans"`
-		} `json:"partialSuccess"`
-	}
-	if json.Unmarshal(body, &answer) != nil {
-		return 0
-	}
-	switch n := answer.PartialSuccess.RejectedSpans.(type) {
-	case float64:
-		return int64(max(0, min(n, maxSpans)))
-	case string:
-		parsed, _ := strconv.ParseInt(n, 10, 64)
-		return max(0, parsed)
-	}
-	return 0
-}
-
-// longestWait is how long a receiver may have us wait: longer, and a person who has
-// mended it would wait too.
-const longestWait = time.Hour
+// maxWait limits what a receiver may ask for: a person who has fixed it would have to wait too.
+const maxWait = time.Hour
 
 // retryAfter reads seconds or a date.
 func retryAfter(value string, now time.Time) time.Duration {
@@ -145,7 +124,7 @@ func retryAfter(value string, now time.Time) time.Duration {
 	} else if at, err := http.ParseTime(value); err == nil {
 		wait = at.Sub(now)
 	}
-	return min(max(0, wait), longestWait)
+	return min(max(0, wait), maxWait)
 }
 
 // publicReason is what people may know of a failure: its class, without addresses.
@@ -159,15 +138,14 @@ func publicReason(err error) string {
 	return "the receiver could not be called"
 }
 
-// Tested is what came of a test.
+// Tested is the result of a test.
 type Tested struct {
 	Taken      bool
 	HTTPStatus int    // 0: no answer
 	Problem    string // empty: none
 }
 
-// Test sends one made-up span to the endpoint, whether or not forwarding is on, and
-// tells what came of it.
+// Test sends one made-up span to the endpoint, whether or not forwarding is enabled.
 func (s *Service) Test(ctx context.Context, p principal.Principal) (Tested, error) {
 	f, err := s.Get(ctx, p)
 	if err != nil {
@@ -184,12 +162,12 @@ func (s *Service) Test(ctx context.Context, p principal.Principal) (Tested, erro
 	span.Attributes.Bool("writ.test", true)
 	var r message.Request
 	r.Add(decisionService, span)
-	came, err := s.try(ctx, &f, &r)
+	result, err := s.try(ctx, &f, &r)
 	if err != nil {
 		return Tested{}, err
 	}
-	if came.rejected > 0 {
-		came.problem = "the receiver took the request, and rejected the span in it"
+	if result.rejected > 0 {
+		result.problem = "the receiver accepted the request but rejected the span in it"
 	}
-	return Tested{Taken: came.problem == "", HTTPStatus: came.status, Problem: came.problem}, nil
+	return Tested{Taken: result.problem == "", HTTPStatus: result.status, Problem: result.problem}, nil
 }

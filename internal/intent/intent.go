@@ -32,12 +32,12 @@ import (
 	"math"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"writ/internal/fault"
 	"writ/internal/intent/plan"
+	"writ/internal/names"
 	"writ/internal/redaction"
 )
 
@@ -52,7 +52,6 @@ const (
 )
 
 const (
-	maxLabel       = 200 // bytes of an id that a client states
 	maxRequestName = 255 // bytes of an Idempotency-Key
 	// keepRequests is how long an Idempotency-Key is remembered.
 	keepRequests = 24 * time.Hour
@@ -86,8 +85,8 @@ func (r Request) checked() (Request, error) {
 		{"session_id", &r.SessionID},
 	} {
 		*field.text = strings.TrimSpace(*field.text)
-		if !isLabel(*field.text) {
-			return Request{}, fault.Field(field.name, "must be at most %d bytes without control characters", maxLabel)
+		if !names.Valid(*field.text) {
+			return Request{}, fault.Field(field.name, "must be at most %d bytes without control characters", names.MaxBytes)
 		}
 		if redaction.HoldsKey(*field.text) {
 			return Request{}, fault.Field(field.name, "holds what looks like a key: send a name, it is kept as it is")
@@ -101,10 +100,6 @@ func (r Request) checked() (Request, error) {
 		return Request{}, fault.Field("Idempotency-Key", "must be at most %d bytes", maxRequestName)
 	}
 	return r, nil
-}
-
-func isLabel(text string) bool {
-	return len(text) <= maxLabel && utf8.ValidString(text) && !strings.ContainsFunc(text, plan.Hides)
 }
 
 // life is how long the token lives: what was asked for in whole seconds,

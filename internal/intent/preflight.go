@@ -3,10 +3,10 @@ package intent
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"writ/internal/audit"
 	"writ/internal/database"
+	"writ/internal/names"
 	"writ/internal/principal"
 	"writ/internal/redaction"
 )
@@ -20,11 +20,18 @@ const (
 	maxViolation = 600
 )
 
+// The outcomes of a preflight, strictest first.
+const (
+	Rejected  = "rejected"
+	Escalated = "escalated"
+	Accepted  = "accepted"
+)
+
 // Preflight is what was said about calls an agent thinks of making, before it
 // declares a plan. It decides nothing.
 type Preflight struct {
 	ID         string          `json:"id"`
-	Outcome    string          `json:"decision"` // accepted, rejected, escalated
+	Outcome    string          `json:"decision"`
 	AgentID    string          `json:"agentId,omitzero"`
 	Prompt     string          `json:"prompt,omitzero"`
 	Tools      []PreflightTool `json:"tools"`
@@ -46,7 +53,7 @@ func (s *Service) RecordPreflight(ctx context.Context, p principal.Principal, f 
 	if err := requireAgent(p); err != nil {
 		return "", err
 	}
-	f = f.told()
+	f = f.kept()
 	f.ID = database.NewID()
 	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(p.OrgID)}, Do: func(
 		ctx context.Context, tx *database.Tx,
@@ -64,28 +71,20 @@ func (s *Service) RecordPreflight(ctx context.Context, p principal.Principal, f 
 	return f.ID, err
 }
 
-// told is the preflight as it is kept. Names come from a model, and what is said
+// kept is the preflight as it is stored. Names come from a model, and what is said
 // of them repeats them.
-func (f Preflight) told() Preflight {
-	f.AgentID, f.Prompt = toldText(f.AgentID, maxLabel), toldText(f.Prompt, maxPrompt)
+func (f Preflight) kept() Preflight {
+	f.AgentID, f.Prompt = keptText(f.AgentID, names.MaxBytes), keptText(f.Prompt, maxPrompt)
 	f.Tools, f.Violations = slices.Clone(f.Tools), slices.Clone(f.Violations)
 	for i := range f.Tools {
-		f.Tools[i].Server, f.Tools[i].Tool = toldText(f.Tools[i].Server, maxLabel), toldText(f.Tools[i].Tool, maxLabel)
+		f.Tools[i].Server, f.Tools[i].Tool = keptText(f.Tools[i].Server, names.MaxBytes), keptText(f.Tools[i].Tool, names.MaxBytes)
 	}
 	for i := range f.Violations {
-		f.Violations[i] = toldText(f.Violations[i], maxViolation)
+		f.Violations[i] = keptText(f.Violations[i], maxViolation)
 	}
 	return f
 }
 
-// toldText is a text without secrets, and not longer than it may be. It is cut
-// last: half a secret does not look like one.
-func toldText(text string, most int) string { return cutText(redaction.Text(plainText(text)), most) }
-
-// cutText is the first bytes of a text.
-func cutText(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "")
-}
+// keptText is a text without secrets, and not longer than it may be. It is cut last:
+// half a secret does not look like one.
+func keptText(text string, most int) string { return names.Cut(redaction.Text(plainText(text)), most) }

@@ -8,6 +8,7 @@ import (
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/intent/plan"
+	"writ/internal/names"
 	"writ/internal/page"
 	"writ/internal/principal"
 )
@@ -56,9 +57,9 @@ func (s *Service) List(
 	if f.Status != "" && !f.Status.Valid() {
 		return page.Page[View]{}, fault.Field("status", "must be active, completed, failed or expired")
 	}
-	if !isLabel(f.AgentID) || !isLabel(f.UserID) {
+	if !names.Valid(f.AgentID) || !names.Valid(f.UserID) {
 		return page.Page[View]{}, fault.New(fault.Invalid,
-			"agent and user must be at most %d bytes without control characters", maxLabel)
+			"agent and user must be at most %d bytes without control characters", names.MaxBytes)
 	}
 	after, err := page.Decode(cursor, listName, p.OrgID)
 	if err != nil {

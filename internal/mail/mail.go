@@ -1,36 +1,31 @@
-// Package mail sends Writ's own mail: sign-up codes, password resets,
-// invitations and notices. It sends plain text, to one person at a time.
+// Package mail sends Writ's own mail: sign-up codes, password resets, invitations and notices. It sends plain text, to
+// one person at a time.
 //
-// There are three ways out, and the assembly chooses one at start:
+// There are three senders, and the assembly chooses one at start:
 //
-//   - SMTP hands the mail to a server over verified TLS. It never falls back to
-//     plain text: a server without STARTTLS is an error. Only a server on this
-//     machine's loopback may be spoken to without TLS.
-//   - Outbox writes the mail to a folder, for development and tests. Whoever
-//     reads the folder reads every code in it, so production never uses it.
+//   - SMTP sends through a server over verified TLS. It never falls back to plain text: a server without STARTTLS is an
+//     error. Only a server on this machine's loopback may be used without TLS.
+//   - Outbox writes mail to a folder, for development and tests. Whoever reads the folder reads every code in it, so
+//     production never uses it.
 //   - None refuses every mail, for a production server without a mail server.
 //
-// A Queue stands before the sender. Its Send returns at once, so that no
-// database transaction waits for a mail server, and so that the time an answer
-// takes does not tell whether a mail was sent, hence whether an account exists.
-// A Queue before None refuses as None does: queued, the refusal would reach only
-// the log.
+// A Queue sits in front of the sender. Its Send returns at once, so that no database transaction waits for a mail
+// server, and so that the time of an answer does not reveal whether a mail was sent, and therefore whether an account
+// exists. A Queue in front of None refuses as None does: queued, the refusal would reach only the log.
 //
-// The queue lives in memory. What is lost, and what is not:
+// The queue is in memory:
 //
-//   - On an orderly end the queue delivers for at most five seconds more; what
-//     is left then is lost, and the log names each recipient.
-//   - When the process is killed, or the machine fails, every mail still queued
-//     or under way is lost without a trace: at most 257.
+//   - On an orderly shutdown it delivers for at most five more seconds. What is left then is lost, and the log names each
+//     recipient.
+//   - When the process is killed, or the machine fails, every mail that is queued or being sent is lost without a trace:
+//     at most 257.
 //   - A mail that fails three times is lost; the log says why.
-//   - A mail may arrive twice, if the server accepted it and the connection
-//     broke before its answer came.
+//   - A mail may arrive twice, if the server accepted it and the connection broke before its answer came.
 //
-// A caller must therefore never take "queued" for "arrived": every flow that
-// needs a mail lets the person ask for another one.
+// So "queued" never means "arrived": every flow that needs a mail lets the person ask for another one.
 //
-// Text and subject may hold codes that let their reader in. Neither is ever
-// logged, nor part of an error, even when a mail server quotes them back.
+// Text and subject may contain codes that let their reader in. Neither is ever logged or part of an error, even if a
+// mail server quotes them back.
 package mail
 
 import (
@@ -48,23 +43,22 @@ import (
 // notSent is all a caller learns of a failure; the cause is for the log.
 const notSent = "mail could not be sent"
 
-// Message is one mail. To is one bare address ("ada@example.org", without a
-// name). The lines of Text end in "\n".
+// Message is one mail. To is one bare address ("ada@example.org", without a name). The lines of Text end in "\n".
 type Message struct{ To, Subject, Text string }
 
-// String shows the recipient alone, since the rest may hold codes.
+// String shows only the recipient, since the rest may contain codes.
 func (m Message) String() string { return "mail to " + m.To }
 
-// LogValue shows the recipient alone, since the rest may hold codes.
+// LogValue shows only the recipient, since the rest may contain codes.
 func (m Message) LogValue() slog.Value { return slog.StringValue(m.String()) }
 
-// Sender sends mail. Send returns an Invalid fault for a message that can never
-// be sent, and an Unavailable fault when sending failed.
+// Sender sends mail. Send returns an Invalid fault for a message that can never be sent, and an Unavailable fault if
+// sending failed.
 type Sender interface {
 	Send(ctx context.Context, m Message) error
 }
 
-// None is the sender of a server that has no way to send mail.
+// None is the sender of a server without mail.
 type None struct{}
 
 // Send refuses.
@@ -72,9 +66,8 @@ func (None) Send(context.Context, Message) error {
 	return fault.New(fault.Unavailable, "mail is not configured: set WRIT_SMTP_URL")
 }
 
-// validate refuses what could forge a header or a second recipient, and what
-// would not arrive as it was written. Addresses and names inside the subject
-// come from strangers.
+// validate refuses what could forge a header or a second recipient, and what would not arrive as it was written.
+// Addresses and names in the subject come from strangers.
 func (m Message) validate() error {
 	address, err := netmail.ParseAddress(m.To)
 	switch {
@@ -97,8 +90,7 @@ func hasControl(s string) bool {
 	return !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// parseFrom reads the sender's address, which may carry a name. The operator
-// sets it, so the error may show it.
+// parseFrom reads the sender's address, which may include a name. The operator sets it, so the error may show it.
 func parseFrom(from string) (*netmail.Address, error) {
 	address, err := netmail.ParseAddress(from)
 	if err != nil {

@@ -18,21 +18,20 @@ import (
 	"writ/internal/secret"
 )
 
-// outboxSuffix ends the name of every finished mail; mail programs open it.
+// outboxSuffix ends the name of every finished mail. Mail programs open it.
 const outboxSuffix = ".eml"
 
-// Outbox writes each mail to a file of its own, which only the owner of the
-// process may read. A file appears complete or not at all.
+// Outbox writes each mail to a file of its own, which only the owner of the process may read. A file appears complete
+// or not at all.
 type Outbox struct {
 	dir     string
 	from    *netmail.Address
 	log     *slog.Logger
 	now     func() time.Time
-	written atomic.Uint64 // orders mails of the same instant
+	written atomic.Uint64 // orders mails of the same moment
 }
 
-// NewOutbox makes the folder if there is none, readable for its owner alone. A
-// folder that exists keeps its mode.
+// NewOutbox creates the folder if needed, readable only for its owner. An existing folder keeps its mode.
 func NewOutbox(dir, from string, log *slog.Logger, now func() time.Time) (*Outbox, error) {
 	address, err := parseFrom(from)
 	if err != nil {
@@ -44,7 +43,7 @@ func NewOutbox(dir, from string, log *slog.Logger, now func() time.Time) (*Outbo
 	return &Outbox{dir: dir, from: address, log: log, now: now}, nil
 }
 
-// Send writes the mail and logs where, never what.
+// Send writes the mail, and logs its file but not its content.
 func (o *Outbox) Send(ctx context.Context, m Message) error {
 	if err := m.validate(); err != nil {
 		return err
@@ -60,8 +59,7 @@ func (o *Outbox) Send(ctx context.Context, m Message) error {
 	return nil
 }
 
-// encode leaves the text unencoded (8bit), so that a developer can copy a long
-// link out of the file.
+// encode leaves the text unencoded (8bit), so that a developer can copy a long link out of the file.
 func (o *Outbox) encode(m Message, now time.Time) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "From: %s\r\n", o.from)
@@ -75,8 +73,7 @@ func (o *Outbox) encode(m Message, now time.Time) []byte {
 	return b.Bytes()
 }
 
-// writeFile writes beside the final name and then renames. The temporary file
-// begins with a dot and is created with mode 0600.
+// writeFile writes a temporary file and renames it. The temporary name begins with a dot, and its mode is 0600.
 func writeFile(path string, content []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".unfinished-*")
 	if err != nil {
@@ -97,7 +94,7 @@ func writeFile(path string, content []byte) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// ReadOutbox gives the mails of an outbox folder, the oldest first.
+// ReadOutbox reads the mails of an outbox folder, the oldest first.
 func ReadOutbox(dir string) ([]Message, error) {
 	entries, err := os.ReadDir(dir) // sorted by name, which begins with the time
 	if err != nil {

@@ -11,15 +11,14 @@ import (
 
 const (
 	queueSize  = 256              // mails that may wait
-	drainLimit = 5 * time.Second  // for what still waits when the process ends
-	retryAfter = 30 * time.Second // what a caller is told when the queue is full
+	drainLimit = 5 * time.Second  // to deliver the rest at shutdown
+	retryAfter = 30 * time.Second // for a caller who finds the queue full
 )
 
-// Queue sends mail later, one at a time and in order, through another sender.
-// A mail that fails is tried again, and the mails behind it wait meanwhile.
+// Queue sends mail later, one at a time and in order. If a mail fails it is tried again, and the mails behind it wait.
 type Queue struct {
-	// Backoff is the pause after each failed try but the last, so there is one
-	// try more than there are pauses. Change it before Run only.
+	// Backoff is the pause after each failed try but the last, so there is one try more than there are pauses. Change
+	// it only before Run.
 	Backoff []time.Duration
 
 	sender  Sender
@@ -30,7 +29,7 @@ type Queue struct {
 	closed bool
 }
 
-// NewQueue makes a queue before a sender. It delivers nothing until Run.
+// NewQueue makes a queue in front of a sender. It delivers nothing until Run.
 func NewQueue(sender Sender, log *slog.Logger) *Queue {
 	return &Queue{
 		Backoff: []time.Duration{1 * time.Second, 5 * time.Second},
@@ -40,8 +39,7 @@ func NewQueue(sender Sender, log *slog.Logger) *Queue {
 	}
 }
 
-// Send queues the mail and returns at once; nil says that it is queued, not that
-// it was sent. The mail outlives the request, hence its context.
+// Send queues the mail and returns at once; nil means queued, not sent. The mail outlives the request and its context.
 func (q *Queue) Send(_ context.Context, m Message) error {
 	if err := m.validate(); err != nil {
 		return err
@@ -63,8 +61,8 @@ func (q *Queue) Send(_ context.Context, m Message) error {
 	}
 }
 
-// Run delivers until ctx ends; then it refuses new mail, gives each waiting one
-// a last try within five seconds, and returns. Call it once.
+// Run delivers until ctx ends. Then it refuses new mail, gives each waiting one a last try within five seconds, and
+// returns. Call it once.
 func (q *Queue) Run(ctx context.Context) {
 	sending, abort := context.WithCancel(context.WithoutCancel(ctx))
 	defer abort()
@@ -88,8 +86,8 @@ func (q *Queue) close() {
 	close(q.waiting)
 }
 
-// deliver tries until the mail is sent or the tries are used up. Once stopping
-// is closed there are no pauses and just one more try.
+// deliver tries until the mail is sent or the tries are used up. Once stopping is closed, there are no pauses and only
+// one more try.
 func (q *Queue) deliver(ctx context.Context, stopping <-chan struct{}, m Message) {
 	for try := 0; ; try++ {
 		last := try == len(q.Backoff) || isClosed(stopping)

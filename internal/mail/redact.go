@@ -6,12 +6,11 @@ import (
 	"unicode"
 )
 
-// minCodeLength is the shortest word of a mail that may be a code, in bytes.
+// minCodeLength is the length from which a word of a mail may be a code, in bytes.
 const minCodeLength = 6
 
-// redact takes secrets out of an error, because mail servers quote what they
-// were sent. An error that holds none is returned as it is; any other loses its
-// chain, in which the secret would live on.
+// redact removes secrets from an error, because mail servers quote what they were sent. An error without secrets is
+// returned as it is; any other loses its chain, which would still contain the secret.
 func redact(err error, secrets []string) error {
 	text := err.Error()
 	clean := text
@@ -26,8 +25,8 @@ func redact(err error, secrets []string) error {
 	return errors.New(clean)
 }
 
-// codes are the words of a mail that could let their reader in: a sign-up code,
-// the token of a link. Prose has no digits inside long words.
+// codes are the words of a mail that could let their reader in: a sign-up code, the token of a link. Ordinary long
+// words contain no digits.
 func (m Message) codes() []string {
 	words := strings.FieldsFunc(m.Subject+" "+m.Text, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r)

@@ -12,12 +12,11 @@ import (
 	"writ/internal/secret"
 )
 
-// security is how the connection to a mail server is protected. The zero value
-// is a protected one.
+// security is how the connection to a mail server is protected. The zero value is protected.
 type security int
 
 const (
-	startTLS    security = iota // smtp: TLS before anything else is said
+	startTLS    security = iota // smtp: TLS before anything else
 	implicitTLS                 // smtps: TLS from the first byte
 	plaintext                   // smtp+insecure: loopback only
 )
@@ -31,8 +30,7 @@ type server struct {
 	password secret.Text
 }
 
-// parseServer reads an SMTP URL. No error shows any part of it: a mistyped URL
-// has its password in surprising places.
+// parseServer reads an SMTP URL. No error shows any part of it: a mistyped URL has its password in surprising places.
 func parseServer(text secret.Text) (server, error) {
 	u, err := url.Parse(text.Reveal())
 	if err != nil {
@@ -82,7 +80,7 @@ func parsePort(text, fallback string) (int, error) {
 	return int(port), nil
 }
 
-// isLoopback believes the name "localhost"; dialling checks where it leads.
+// isLoopback trusts the name "localhost"; dial checks where it leads.
 func isLoopback(host string) bool {
 	if host == "localhost" {
 		return true
@@ -93,8 +91,8 @@ func isLoopback(host string) bool {
 
 func (s server) address() string { return net.JoinHostPort(s.host, strconv.Itoa(s.port)) }
 
-// secrets are the forms in which the password goes over the wire (PLAIN sends
-// user and password in one, LOGIN the password alone), longest first.
+// secrets are the forms in which the password is sent (PLAIN sends user and password together, LOGIN the password
+// alone), longest first.
 func (s server) secrets() []string {
 	if !s.password.IsSet() {
 		return nil

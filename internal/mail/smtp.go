@@ -17,20 +17,17 @@ import (
 	"writ/internal/secret"
 )
 
-// sendTimeout bounds one Send over SMTP as a whole, from dialling to the
-// server's acceptance.
+// sendTimeout limits one Send over SMTP as a whole, from dialing to the server's acceptance.
 const sendTimeout = 10 * time.Second
 
-// SMTPConfig is what an SMTP sender needs.
 type SMTPConfig struct {
-	// URL is the mail server: smtp://user:password@host:587 for mandatory
-	// STARTTLS, smtps://user:password@host:465 for TLS from the start, or
-	// smtp+insecure://localhost:1025 for none. User and password may be left out.
+	// URL is the mail server: smtp://user:password@host:587 for mandatory STARTTLS, smtps://user:password@host:465 for
+	// TLS from the start, or smtp+insecure://localhost:1025 for none. User and password may be left out.
 	URL     secret.Text
 	From    string           // our address, with or without a name
-	Now     func() time.Time // dates the mail; nil is the system's clock
-	Roots   *x509.CertPool   // whom to trust for TLS; nil trusts the system's roots
-	Timeout time.Duration    // of one Send; zero is ten seconds
+	Now     func() time.Time // nil: the system's clock
+	Roots   *x509.CertPool   // to verify TLS; nil: the system's roots
+	Timeout time.Duration    // of one Send; 0: ten seconds
 }
 
 // SMTP sends mail through a mail server, on a new connection each time.
@@ -70,7 +67,7 @@ func (s *SMTP) String() string { return "mail server " + s.server.address() }
 // GoString hides the credentials from %#v.
 func (s *SMTP) GoString() string { return s.String() }
 
-// Send hands the mail to the server, and returns when the server has accepted it.
+// Send gives the mail to the server, and returns when the server has accepted it.
 func (s *SMTP) Send(ctx context.Context, m Message) error {
 	if err := m.validate(); err != nil {
 		return err
@@ -123,9 +120,8 @@ func (s *SMTP) compose(m Message) (*gomail.Msg, error) {
 	return letter, nil
 }
 
-// options sets up one connection, which lives as long as ctx. The library's own
-// timeout does not serve: it starts anew at each step, and leaves some failed
-// connections open. It is set so long that ctx ends first.
+// options configures one connection, which ends with ctx. The library's own timeout does not help: it restarts at each
+// step, and leaves some failed connections open. It is so long that ctx ends first.
 func (s *SMTP) options(ctx context.Context) []gomail.Option {
 	options := []gomail.Option{
 		gomail.WithPort(s.server.port),

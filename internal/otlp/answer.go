@@ -15,8 +15,7 @@ func (e Encoding) ContentType() string {
 	return "application/x-protobuf"
 }
 
-// Answer is an ExportTraceServiceResponse: empty where all spans were taken, else
-// with how many were not, and why.
+// Answer is an ExportTraceServiceResponse: empty if all spans were accepted, else with how many were refused, and why.
 func Answer(encoding Encoding, refused int, reason string) ([]byte, error) {
 	if encoding == JSON {
 		return answerJSON(refused, reason)
@@ -34,7 +33,7 @@ func Answer(encoding Encoding, refused int, reason string) ([]byte, error) {
 
 func answerJSON(refused int, reason string) ([]byte, error) {
 	type partialSuccess struct {
-		RejectedSpans string `json:"rejectedSpans"` // 64-bit numbers are texts in OTLP's JSON
+		RejectedSpans string `json:"rejectedSpans"` // OTLP's JSON writes 64-bit numbers as texts
 		ErrorMessage  string `json:"errorMessage"`
 	}
 	var answer struct {
@@ -46,8 +45,8 @@ func answerJSON(refused int, reason string) ([]byte, error) {
 	return json.Marshal(answer)
 }
 
-// Status is a google.rpc.Status with a message, in protobuf: how OTLP says that a
-// whole request failed. In JSON any object with a message is one.
+// Status is a google.rpc.Status with a message, in protobuf: OTLP's answer to a request that failed as a whole. In
+// JSON, any object with a message is one.
 func Status(message string) []byte {
 	return protowire.AppendString(protowire.AppendTag(nil, 2, protowire.BytesType), message)
 }

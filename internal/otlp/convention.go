@@ -1,8 +1,7 @@
 package otlp
 
-// What attributes mean, in the words of the semantic conventions for generative AI
-// and of those that came before and beside them: older names of the same
-// conventions, OpenLLMetry (traceloop, llm.*) and OpenInference (llm.*, session.id).
+// meaning is what an attribute means, by OpenTelemetry's semantic conventions for generative AI, older names of the
+// same conventions, OpenLLMetry (traceloop, llm.*) and OpenInference (llm.*, session.id).
 // https://opentelemetry.io/docs/specs/semconv/gen-ai/
 type meaning int
 
@@ -28,15 +27,14 @@ const (
 	meanings // how many there are
 )
 
-// convention is what a key means, and which of several keys that mean the same wins:
-// the one with the lower rank.
+// convention is what a key means, and its rank among the keys with the same meaning: the lowest rank wins.
 type convention struct {
 	meaning meaning
 	rank    int
 }
 
-// conventions are the keys that mean something, those of one meaning in the order in
-// which they win. The model that answered wins over the one that was asked for.
+// conventions are the keys that mean something. Keys of one meaning are in the order in which they win: the model that
+// answered wins over the one that was requested.
 var conventions = func() map[string]convention {
 	table := map[string]convention{}
 	for m, keys := range map[meaning][]string{
@@ -93,10 +91,10 @@ var conventions = func() map[string]convention {
 	return table
 }()
 
-// sense is what attributes say, by meaning.
+// sense holds the values of attributes by their meaning.
 type sense [meanings]value
 
-// senseOf finds what attributes mean.
+// senseOf reads the meaning of attributes.
 func senseOf(attributes []attribute) (s sense) {
 	var rank [meanings]int
 	for _, a := range attributes {

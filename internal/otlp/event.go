@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// event is what happened at an instant of a span, or a link to another span.
+// event is an event of a span, or a link to another span.
 type event struct {
 	name            []byte
 	at              uint64
@@ -14,7 +14,7 @@ type event struct {
 	attributes      []attribute
 }
 
-// readEvent writes an Event into the list of those of its span.
+// readEvent appends an Event to the list of its span.
 func (r *reader) readEvent(list, message []byte) ([]byte, error) {
 	e := event{attributes: r.inner[:0]}
 	err := eachField(message, func(f field) (err error) {
@@ -31,7 +31,7 @@ func (r *reader) readEvent(list, message []byte) ([]byte, error) {
 	return r.appendEvent(list, e), cmpErrors(err, r.checkScratch)
 }
 
-// readLink writes a Link into the list of those of its span.
+// readLink appends a Link to the list of its span.
 func (r *reader) readLink(list, message []byte) ([]byte, error) {
 	e := event{attributes: r.inner[:0]}
 	err := eachField(message, func(f field) (err error) {
@@ -48,7 +48,7 @@ func (r *reader) readLink(list, message []byte) ([]byte, error) {
 	return r.appendEvent(list, e), cmpErrors(err, r.checkScratch)
 }
 
-// cmpErrors is the first error, or what a check says.
+// cmpErrors returns the error, or the result of the check if there is none.
 func cmpErrors(err error, check func() error) error {
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func cmpErrors(err error, check func() error) error {
 	return check()
 }
 
-// appendEvent writes an event or link behind others.
+// appendEvent appends an event or link, as JSON.
 func (r *reader) appendEvent(list []byte, e event) []byte {
 	r.inner = e.attributes
 	if len(list) > 0 {

@@ -10,11 +10,11 @@ import (
 	"writ/internal/telemetry/decode"
 )
 
-// source is where lists say that these traces came from.
+// source is shown in lists as the origin of these traces.
 const source = "opentelemetry"
 
-// fragments are the spans that were read, by trace, in the order of their first
-// spans. Spans whose resource or scope turned out to be bad are refused.
+// fragments groups the spans by trace, in the order of their first spans. Spans whose resource or scope is bad are
+// refused.
 func (r *reader) fragments() ([]decode.Fragment, error) {
 	var order [][16]byte
 	byTrace := map[[16]byte][]*span{}
@@ -24,14 +24,14 @@ func (r *reader) fragments() ([]decode.Fragment, error) {
 			r.refuse(err)
 			continue
 		}
-		r.kept += int64(len(s.scope.name) + len(s.scope.version) + len(s.scope.attributes))
+		r.storedBytes += int64(len(s.scope.name) + len(s.scope.version) + len(s.scope.attributes))
 		if byTrace[s.traceID] == nil {
 			order = append(order, s.traceID)
-			r.kept += int64(len(s.resource.attributes))
+			r.storedBytes += int64(len(s.resource.attributes))
 		}
 		byTrace[s.traceID] = append(byTrace[s.traceID], s)
 	}
-	if r.kept > r.MaxBytes {
+	if r.storedBytes > r.MaxBytes {
 		return nil, r.tooLarge()
 	}
 	fragments := make([]decode.Fragment, 0, len(order))
@@ -41,8 +41,7 @@ func (r *reader) fragments() ([]decode.Fragment, error) {
 	return fragments, nil
 }
 
-// fragment is what some spans tell of their trace. A span that is there twice counts
-// once.
+// fragment is what some spans say about their trace. A repeated span counts once.
 func (r *reader) fragment(id [16]byte, spans []*span) decode.Fragment {
 	seen := map[string]bool{}
 	spans = slices.DeleteFunc(spans, func(s *span) bool {
@@ -54,7 +53,7 @@ func (r *reader) fragment(id [16]byte, spans []*span) decode.Fragment {
 	f := decode.Fragment{Rooted: head.isRoot, Product: r.productOf(head.resource)}
 	f.Spans = make([]decode.Span, len(spans))
 	for i, s := range spans {
-		s.Attributes = s.closed()
+		s.Attributes = s.closedAttributes()
 		s.SessionID = s.session()
 		f.Spans[i] = s.Span
 	}
@@ -77,12 +76,12 @@ func (r *reader) fragment(id [16]byte, spans []*span) decode.Fragment {
 			head.Status
 		f.Trace.Input, f.Trace.Output = head.sense.input, head.sense.output
 	} else {
-		f.Trace.Start, f.Trace.End, f.Trace.Status = reach(spans)
+		f.Trace.Start, f.Trace.End, f.Trace.Status = extent(spans)
 	}
 	return f
 }
 
-// headOf is the span that speaks for its trace: the root, else the first to start.
+// headOf is the span that describes its trace: the root, else the first to start.
 func headOf(spans []*span) *span {
 	return slices.MinFunc(spans, func(a, b *span) int {
 		if a.isRoot != b.isRoot {
@@ -95,8 +94,8 @@ func headOf(spans []*span) *span {
 	})
 }
 
-// reach is from when to when spans were, and whether all of them were well.
-func reach(spans []*span) (start int64, end *int64, status string) {
+// extent is when the spans started and ended, and whether all of them succeeded.
+func extent(spans []*span) (start int64, end *int64, status string) {
 	start, status = spans[0].Start, decode.StatusOK
 	for _, s := range spans {
 		start = min(start, s.Start)
@@ -122,19 +121,19 @@ func firstOf(head *span, spans []*span, what func(*span) string) string {
 // session is the span's own, else that of its process.
 func (s *span) session() string { return cmp.Or(s.sense.session, sessionID(s.resource.sense[session])) }
 
-// Where the attributes of a span say which library made it.
+// Attributes that name the library that made the span.
 const (
 	scopeName       = "otel.scope.name"
 	scopeVersion    = "otel.scope.version"
 	scopeAttributes = "otel.scope.attributes"
 )
 
-// closed is the span's attributes with the name of its scope.
-func (s *span) closed() string {
+// closedAttributes is the span's attributes with the name of its scope.
+func (s *span) closedAttributes() string {
 	dst := s.attributes
 	member := func(key string, v value) {
 		if len(v.text) > 0 && !s.namesScope {
-			dst = v.appendTo(append(dst, `,"`+key+`":`...)) // never the first: the id of the span is there
+			dst = v.appendTo(append(dst, `,"`+key+`":`...)) // never the first member: the span's id is there
 		}
 	}
 	member(scopeName, value{kind: textValue, text: []byte(s.scope.name)})
@@ -143,13 +142,13 @@ func (s *span) closed() string {
 	return string(append(dst, '}'))
 }
 
-// traceAttributes are what is known of the process that sent a trace.
+// traceAttributes describe the process that sent a trace.
 func (r *resource) traceAttributes() string {
 	return `{"source":"` + source + `","resource":` + cmp.Or(r.attributes, "{}") + `}`
 }
 
-// productOf is the product of a trace: the caller's own, else the service, else
-// what the caller calls itself. SDKs name a service that nobody named.
+// productOf is the product of a trace: the caller's own, else the service, else what the caller calls itself. SDKs
+// name a service unknown_service if nobody named it.
 func (r *reader) productOf(from *resource) string {
 	service := from.sense[service].string()
 	if r.ProductWins || service == "" || strings.HasPrefix(service, "unknown_service") {

@@ -10,14 +10,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// decoder walks JSON in the form OTLP gives protobuf: names in lowerCamelCase, ids in
-// hex, enums as numbers, 64-bit numbers as texts or numbers, unknown names ignored.
+// decoder reads OTLP's form of JSON: names in lowerCamelCase, ids in hex, enums as numbers, 64-bit numbers as texts or
+// numbers, unknown names ignored.
 type decoder struct {
 	*jsontext.Decoder
 	*reader
 }
 
-// readJSON walks an ExportTraceServiceRequest in JSON.
+// readJSON reads an ExportTraceServiceRequest in JSON.
 func (r *reader) readJSON(body []byte) error {
 	d := decoder{jsontext.NewDecoder(bytes.NewBuffer(body)), r}
 	err := d.object(func(name string) error {
@@ -38,8 +38,8 @@ func (r *reader) readJSON(body []byte) error {
 	return err
 }
 
-// errNotOTLP is JSON whose types are not those of OTLP.
-var errNotOTLP = errors.New("not in the form of OTLP")
+// errNotOTLP means JSON with types that are not OTLP's.
+var errNotOTLP = errors.New("not in the format of OTLP")
 
 func isSyntax(err error) bool {
 	if _, is := errors.AsType[*jsontext.SyntacticError](err); is {
@@ -48,8 +48,7 @@ func isSyntax(err error) bool {
 	return errors.Is(err, errNotOTLP) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)
 }
 
-// object calls do with the name of each member, whose value it reads. Null is an
-// object without any.
+// object calls do with the name of each member; do reads the value. Null is an empty object.
 func (d decoder) object(do func(name string) error) error {
 	return d.container('{', '}', func() error {
 		token, err := d.ReadToken()
@@ -60,7 +59,7 @@ func (d decoder) object(do func(name string) error) error {
 	})
 }
 
-// array calls do for each element, which it reads.
+// array calls do for each element; do reads it.
 func (d decoder) array(do func() error) error { return d.container('[', ']', do) }
 
 func (d decoder) container(begin, end jsontext.Kind, each func() error) error {
@@ -87,13 +86,13 @@ func (d decoder) container(begin, end jsontext.Kind, each func() error) error {
 	return err
 }
 
-// wrongType refuses a value; where it is none at all, with the reason of the decoder.
+// wrongType refuses a value. If there is no valid value at all, it adds the decoder's reason.
 func (d decoder) wrongType() error {
 	_, err := d.ReadToken()
 	return errors.Join(errNotOTLP, err)
 }
 
-// text reads a string into the arena; null is none.
+// text reads a string into the arena; null is nil.
 func (d decoder) text() ([]byte, error) {
 	switch d.PeekKind() {
 	case 'n':
@@ -111,8 +110,7 @@ func (d decoder) text() ([]byte, error) {
 	return d.arena[start:], err
 }
 
-// hex reads an id. One that is not hex is an id of the wrong length, which refuses
-// its span alone.
+// hex reads an id. If it is not hex, the id gets a wrong length, so that only its span is refused.
 func (d decoder) hex() ([]byte, error) {
 	text, err := d.text()
 	if err != nil || len(text) == 0 {
@@ -151,8 +149,7 @@ func (d decoder) unsigned() (n uint64, err error) {
 	return n, nil
 }
 
-// enum reads a number of an enum. Its names are not allowed by OTLP, but written by
-// some.
+// enum reads a number of an enum. OTLP does not allow names, but some exporters write them.
 func (d decoder) enum(names map[string]int64) (n int64, err error) {
 	text, err := d.number()
 	if err != nil {

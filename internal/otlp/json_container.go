@@ -1,13 +1,13 @@
 package otlp
 
-// The alternatives of an AnyValue that hold others.
+// The kinds of AnyValue that contain others.
 const (
 	arrayName = "arrayValue"
 	mapName   = "kvlistValue"
 )
 
-// appendContainer writes an array or a map. Below the greatest depth it notes that
-// and goes on behind it: the rest of the request is still to be read.
+// appendContainer writes an array or a map. If it is nested too deep, it sets bad and skips the container: the rest of
+// the request must still be read.
 func (d decoder) appendContainer(dst []byte, name string, depth int, bad *error) ([]byte, error) {
 	if depth > maxDepth {
 		*bad = errDepth
@@ -45,7 +45,7 @@ func (d decoder) appendElement(dst []byte, depth int, bad *error) ([]byte, error
 // appendEntry writes the next entry of a map, unless its key is there already.
 func (d decoder) appendEntry(dst []byte, seen members, depth int, bad *error) ([]byte, error) {
 	var key string
-	var v value // null where the entry has none
+	var v value // null if the entry has none
 	err := d.object(func(name string) (err error) {
 		switch name {
 		case "key":
@@ -72,7 +72,7 @@ func (d decoder) appendEntry(dst []byte, seen members, depth int, bad *error) ([
 
 // appendAny writes an AnyValue inside of another.
 func (d decoder) appendAny(dst []byte, depth int, bad *error) ([]byte, error) {
-	if int64(len(dst))+d.kept > d.MaxBytes {
+	if int64(len(dst))+d.storedBytes > d.MaxBytes {
 		return dst, d.tooLarge()
 	}
 	start := len(dst)

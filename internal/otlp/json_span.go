@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// resourceSpans reads spans of one resource, which may be told after them.
+// resourceSpans reads the spans of one resource, which may be described after them.
 func (d decoder) resourceSpans() error {
 	from, err := d.newResource()
 	if err != nil {
@@ -84,7 +84,7 @@ func (d decoder) scope(to *scope) error {
 	return err
 }
 
-// statusNames are those of the status codes and kinds.
+// Names of status codes and span kinds.
 var (
 	statusNames   = map[string]int64{"STATUS_CODE_UNSET": 0, "STATUS_CODE_OK": 1, "STATUS_CODE_ERROR": spanStatusError}
 	spanKindNames = func() map[string]int64 {
@@ -96,9 +96,9 @@ var (
 	}()
 )
 
-// spanMember reads a member of a span into the one that is being read.
+// spanMember reads a member of the current span.
 func (d decoder) spanMember(name string) (err error) {
-	s := &d.now
+	s := &d.current
 	var bad error
 	switch name {
 	case "traceId":
@@ -135,7 +135,7 @@ func (d decoder) spanMember(name string) (err error) {
 }
 
 func (d decoder) status() error {
-	s := &d.now
+	s := &d.current
 	return d.object(func(name string) (err error) {
 		switch name {
 		case "code":
@@ -149,7 +149,7 @@ func (d decoder) status() error {
 	})
 }
 
-// event reads an event or a link into the list of those of its span.
+// event appends an event or a link to the list of its span.
 func (d decoder) event(list *[]byte) error {
 	e := event{attributes: d.inner[:0]}
 	var bad error
@@ -171,7 +171,7 @@ func (d decoder) event(list *[]byte) error {
 		return err
 	})
 	if bad != nil {
-		d.now.bad = bad
+		d.current.bad = bad
 	}
 	*list = d.appendEvent(*list, e)
 	return cmpErrors(err, d.checkScratch)

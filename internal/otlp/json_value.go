@@ -8,8 +8,7 @@ import (
 	"strconv"
 )
 
-// attributes reads a list of KeyValues. bad says why they cannot be kept; then they
-// were read to their end all the same.
+// attributes reads a list of KeyValues to its end. bad says why they cannot be stored.
 func (d decoder) attributes(list []attribute) (_ []attribute, bad, err error) {
 	err = d.array(func() error {
 		a, err := d.pair(&bad)
@@ -55,8 +54,7 @@ func (d decoder) value(bad *error) (v value, err error) {
 	return v, err
 }
 
-// scalar reads an alternative of an AnyValue that holds no others; before is what
-// there is where the name is another.
+// scalar reads a kind of AnyValue that contains no others. For any other name it returns before.
 func (d decoder) scalar(name string, before value) (v value, err error) {
 	switch name {
 	case "stringValue":
@@ -92,7 +90,7 @@ func (d decoder) scalar(name string, before value) (v value, err error) {
 	return v, err
 }
 
-// float reads a number; those that JSON does not have are texts.
+// float reads a number. Numbers that JSON does not have are texts.
 func (d decoder) float() (float64, error) {
 	text, err := d.number()
 	if err != nil {

@@ -6,15 +6,14 @@ import (
 	"writ/internal/telemetry/decode"
 )
 
-// Kinds of spans beside those that intake counts.
+// Kinds of spans beside those that package decode counts.
 const (
 	kindSpan  = "span"
 	kindTool  = "tool"
 	kindAgent = "agent"
 )
 
-// Kinds by what each convention says. Embeddings are generations here: they have a
-// model, tokens and a price like all others.
+// Kinds by what each convention says. Embeddings are generations: they have a model, tokens and a price too.
 var (
 	kindsByOperation = map[string]string{
 		"chat": decode.KindGeneration, "text_completion": decode.KindGeneration, "completion": decode.KindGeneration,
@@ -30,9 +29,8 @@ var (
 	kindsByLoop = map[string]string{"tool": kindTool, "agent": kindAgent, "workflow": kindSpan, "task": kindSpan}
 )
 
-// kind is what a span is. One that says nothing of itself is a generation if it
-// has a model and tokens. A span of an agent may sum up the tokens of those below
-// it: it is never a generation, or they would count twice.
+// kind is the kind of a span. A span without a stated kind is a generation if it has a model and tokens. An agent's
+// span may sum up the tokens of the spans below it: it is never a generation, or they would count twice.
 func (s *sense) kind() string {
 	for _, says := range []struct {
 		meaning meaning
@@ -68,8 +66,8 @@ func (s *sense) facts(kind string, prices *decode.Prices) (f decode.Facts) {
 	return f
 }
 
-// usage is tokens and cost. By these conventions input includes what was read from
-// a cache or written to it; it is kept as the model's vendor counts it.
+// usage is tokens and cost. By these conventions, the input includes cached tokens; it is stored as the model's vendor
+// counts it.
 func (s *sense) usage(model string, prices *decode.Prices) (u decode.Usage) {
 	u.Input, _ = s[inputTokens].count()
 	u.Output, _ = s[outputTokens].count()

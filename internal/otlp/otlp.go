@@ -1,19 +1,16 @@
-// Package otlp reads what OpenTelemetry exporters send: traces in OTLP, as protobuf
-// or as JSON, become the fragments of traces that observability stores. It is pure:
-// it knows no database and no clock.
+// Package otlp reads the traces that OpenTelemetry exporters send, as protobuf or JSON, and turns them into the
+// fragments of traces that package telemetry stores. It is pure: it knows no database and no clock.
 //
-// The messages are read by hand, from their documented field numbers and names, and
-// not into generated types. What a request holds is bounded that way while it is
-// read: a few bytes of a message can stand for hundreds in memory. It also costs
-// less, for attributes are written once, as the JSON they are kept as.
+// The messages are read by hand, not into generated types. This limits memory while a request is read: a few bytes of
+// a message can become hundreds in memory. It also costs less, because attributes are written once, as the JSON that
+// is stored.
 //
-//	body ──walk──> a span at a time ──GenAI conventions──> kind, model, tokens, tool ...
+//	body ──read──> one span at a time ──GenAI conventions──> kind, model, tokens, tool ...
 //	                                                └──> its attributes, as JSON
-//	     spans of one trace ──> a fragment: the trace as its root, or its spans, tell it
+//	     spans of one trace ──> a fragment: the trace as its root, or its spans, describe it
 //
-// A span that cannot be kept is refused with its reason and harms no other; a body
-// that is not OTLP is refused as a whole. Names and numbers that are no sense of a
-// convention are only attributes: every attribute is kept, known or not.
+// A span that cannot be stored is refused with a reason and harms no other; a body that is not OTLP is refused as a
+// whole. Every attribute is stored, whether or not a convention gives it a meaning.
 package otlp
 
 import (
@@ -32,7 +29,7 @@ const (
 	maxShared     = 16 << 10
 )
 
-// Encoding is how a request and its answer are written.
+// Encoding is how a request and its answer are encoded.
 type Encoding int
 
 // The encodings of OTLP over HTTP.
@@ -41,23 +38,23 @@ const (
 	JSON
 )
 
-// Options are what reading a request depends on.
+// Options configure how a request is read.
 type Options struct {
 	Product     string // of traces whose resource names no service
-	ProductWins bool   // over the service that the resource names
+	ProductWins bool   // overrides the service that the resource names
 	Prices      *decode.Prices
-	MaxBytes    int64 // of everything that would be kept
+	MaxBytes    int64 // of everything that would be stored
 }
 
-// Reading is what a request says.
+// Reading is the content of a request.
 type Reading struct {
-	Fragments []decode.Fragment // each of another trace
-	Refused   int               // spans that cannot be kept
+	Fragments []decode.Fragment // one for each trace
+	Refused   int               // spans that cannot be stored
 	Reason    string            // why the first of them was refused
 }
 
-// Read reads a request. Only what concerns the whole is an error. A large one takes
-// seconds, and stops where nobody waits for it any more.
+// Read reads a request. Only what concerns the whole request is an error. A large request takes seconds; reading stops
+// when the request ends.
 func Read(ctx context.Context, body []byte, encoding Encoding, o Options) (Reading, error) {
 	r := newReader(ctx, o)
 	var err error
@@ -83,8 +80,8 @@ func malformed(cause error) error {
 	return bad
 }
 
-// nobodyWaits is about a request that ended while it was read.
-func nobodyWaits(cause error) error {
+// requestEnded is the error of a request that ended while it was read.
+func requestEnded(cause error) error {
 	given := fault.New(fault.Unavailable, "the request ended before all of it was read; send it again")
 	given.Cause = cause
 	return given
@@ -95,6 +92,6 @@ func tooManySpans() error {
 }
 
 func (r *reader) tooLarge() error {
-	return fault.New(fault.TooLarge, "what the request holds is larger than %d bytes when it is written out",
+	return fault.New(fault.TooLarge, "the content of the request is larger than %d bytes when written out",
 		r.MaxBytes)
 }

@@ -6,16 +6,16 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// field is one field of a message: its number, and the value by its wire type. What
-// comes with another type than it should is none of ours, as in every protobuf reader.
+// field is one field of a message: its number, and the value by its wire type. A field of an unexpected wire type is
+// ignored, as in every protobuf reader.
 type field struct {
 	number protowire.Number
-	bytes  []byte // of a text, bytes or a message; nil for others
+	bytes  []byte // of a text, bytes or a message; else nil
 	varint uint64
 	fixed  uint64
 }
 
-// eachField calls do for the fields of a message, in the order they come.
+// eachField calls do for the fields of a message, in order.
 func eachField(message []byte, do func(f field) error) error {
 	for len(message) > 0 {
 		number, wireType, n := protowire.ConsumeTag(message)
@@ -32,7 +32,7 @@ func eachField(message []byte, do func(f field) error) error {
 		case protowire.Fixed64Type:
 			f.fixed, n = protowire.ConsumeFixed64(message)
 		default:
-			f.number = 0 // skipped; there is no field 0
+			f.number = 0 // ignored; there is no field 0
 			n = protowire.ConsumeFieldValue(number, wireType, message)
 		}
 		if n < 0 {
@@ -46,7 +46,7 @@ func eachField(message []byte, do func(f field) error) error {
 	return nil
 }
 
-// messages calls do with each message that a field of this number holds.
+// messages calls do with each message in the fields of this number.
 func messages(in []byte, number protowire.Number, do func(message []byte) error) error {
 	return eachField(in, func(f field) error {
 		if f.number == number && f.bytes != nil {
@@ -56,7 +56,7 @@ func messages(in []byte, number protowire.Number, do func(message []byte) error)
 	})
 }
 
-// readProtobuf walks an ExportTraceServiceRequest.
+// readProtobuf reads an ExportTraceServiceRequest.
 func (r *reader) readProtobuf(body []byte) error {
 	return messages(body, 1, func(resourceSpans []byte) error {
 		from, err := r.newResource()
@@ -131,9 +131,9 @@ func (r *reader) readScope(to *scope, scopeSpans []byte) error {
 // isRefusal reports whether an error concerns a span and not the whole request.
 func isRefusal(err error) bool { return errors.Is(err, errDepth) || errors.Is(err, errAttributes) }
 
-// readSpanField reads a field of a Span into the one that is being read.
+// readSpanField reads a field of the current span.
 func (r *reader) readSpanField(f field) (err error) {
-	s := &r.now
+	s := &r.current
 	switch f.number {
 	case 1:
 		s.traceID = f.bytes
@@ -177,7 +177,7 @@ func (r *reader) readSpanField(f field) (err error) {
 	return err
 }
 
-// readPair appends the attribute that a KeyValue is.
+// readPair appends the attribute of a KeyValue.
 func (r *reader) readPair(to []attribute, pair []byte) ([]attribute, error) {
 	var a attribute
 	err := eachField(pair, func(f field) (err error) {

@@ -4,13 +4,13 @@ import (
 	"math"
 )
 
-// The alternatives of an AnyValue that hold others.
+// The kinds of AnyValue that contain others.
 const (
 	arrayField = 5
 	mapField   = 6
 )
 
-// readValue reads an AnyValue. Of several alternatives the last counts.
+// readValue reads an AnyValue. If it has several kinds of value, the last counts.
 func (r *reader) readValue(message []byte) (v value, err error) {
 	err = eachField(message, func(f field) (err error) {
 		if f.number != arrayField && f.number != mapField {
@@ -25,8 +25,7 @@ func (r *reader) readValue(message []byte) (v value, err error) {
 	return v, err
 }
 
-// readScalar reads an alternative of an AnyValue that holds no others; before is
-// what there is where the field is another.
+// readScalar reads a kind of AnyValue that contains no others. For any other field it returns before.
 func (r *reader) readScalar(f field, before value) value {
 	switch f.number {
 	case 1:
@@ -64,7 +63,7 @@ func (r *reader) appendContainer(dst []byte, f field, depth int) ([]byte, error)
 	return append(dst, ']'), err
 }
 
-// appendMap writes a KeyValueList. Of several with one key the first is kept.
+// appendMap writes a KeyValueList. If a key is repeated, the first stays.
 func (r *reader) appendMap(dst, list []byte, depth int) ([]byte, error) {
 	dst = append(dst, '{')
 	seen := members{}
@@ -97,7 +96,7 @@ func (r *reader) appendMap(dst, list []byte, depth int) ([]byte, error) {
 
 // appendAny writes an AnyValue inside of another as JSON.
 func (r *reader) appendAny(dst, message []byte, depth int) ([]byte, error) {
-	if int64(len(dst))+r.kept > r.MaxBytes {
+	if int64(len(dst))+r.storedBytes > r.MaxBytes {
 		return dst, r.tooLarge()
 	}
 	start := len(dst)

@@ -7,28 +7,28 @@ import (
 	"writ/internal/telemetry/decode"
 )
 
-// reader collects the spans of a request while one of the encodings is walked.
+// reader collects the spans of a request in either encoding.
 type reader struct {
 	Options
-	ended   func() error // why nobody waits for the answer; nil while somebody does
-	spans   []span
-	refused int
-	reason  string
-	holders int   // resources and scopes
-	kept    int64 // bytes of what would be stored
+	ended       func() error // why the request has ended; nil: it has not
+	spans       []span
+	refused     int
+	reason      string
+	containers  int   // resources and scopes
+	storedBytes int64 // of what would be stored
 
 	names   map[string]string // keys of attributes, each once
-	now     rawSpan           // what is being read
-	arena   []byte            // of its values; begun anew with each span
+	current rawSpan           // being read
+	arena   []byte            // its values; reused by the next span
 	inner   []attribute       // of an event or link
-	written members           // of the object that is being written
+	written members           // by the object that is being written
 }
 
 func newReader(ctx context.Context, o Options) *reader {
 	return &reader{Options: o, ended: ctx.Err, names: map[string]string{}, written: members{}}
 }
 
-// maxNames bounds how many keys are remembered, and how long they are.
+// maxNames limits how many keys are cached, and maxNameLength how long they are.
 const (
 	maxNames      = 1000
 	maxNameLength = 64
@@ -50,17 +50,17 @@ func (r *reader) name(key []byte) string {
 type resource struct {
 	sense      sense
 	attributes string // JSON
-	bad        error  // why none of its spans can be kept
+	bad        error  // why none of its spans can be stored
 }
 
 // scope is the library that made spans.
 type scope struct {
 	name, version string
-	attributes    string // JSON; empty where there are none
+	attributes    string // JSON; empty: none
 	bad           error
 }
 
-// setScope fills a scope. What it says is kept with every span.
+// setScope fills a scope. Its attributes are stored with every span.
 func (r *reader) setScope(to *scope, attributes []attribute) {
 	if len(attributes) == 0 {
 		return
@@ -73,21 +73,19 @@ func (r *reader) setScope(to *scope, attributes []attribute) {
 	to.attributes = string(text)
 }
 
-// newResource and newScope make one more, unless there are more of them than spans
-// could be: an empty one is two bytes of a body.
-func (r *reader) newResource() (*resource, error) { return &resource{}, r.countHolder() }
+// newResource and newScope refuse more of them than there can be spans: an empty one is two bytes of a body.
+func (r *reader) newResource() (*resource, error) { return &resource{}, r.countContainer() }
 
-func (r *reader) newScope() (*scope, error) { return &scope{}, r.countHolder() }
+func (r *reader) newScope() (*scope, error) { return &scope{}, r.countContainer() }
 
-func (r *reader) countHolder() error {
-	if r.holders++; r.holders > MaxSpans {
+func (r *reader) countContainer() error {
+	if r.containers++; r.containers > MaxSpans {
 		return fault.New(fault.TooLarge, "a request must have at most %d resources and scopes", MaxSpans)
 	}
 	return nil
 }
 
-// setResource fills a resource. Its attributes are kept with every trace, so they
-// must be few.
+// setResource fills a resource. Its attributes are stored with every trace, so they must be small.
 func (r *reader) setResource(to *resource, attributes []attribute) {
 	text := r.written.appendObject(nil, attributes)
 	if len(text) > maxShared {
@@ -95,13 +93,13 @@ func (r *reader) setResource(to *resource, attributes []attribute) {
 		return
 	}
 	to.attributes = string(text)
-	for i := range attributes { // they outlive what they were read into
+	for i := range attributes { // they outlive the arena
 		attributes[i].value.text = append([]byte(nil), attributes[i].value.text...)
 	}
 	to.sense = senseOf(attributes)
 }
 
-// rawSpan is a span as it is read, in whatever order its fields come.
+// rawSpan is a span while it is read, in whatever order its fields come.
 type rawSpan struct {
 	traceID, id, parent []byte
 	name, state         []byte
@@ -111,20 +109,20 @@ type rawSpan struct {
 	statusMessage       []byte
 	attributes          []attribute
 	events, links       []byte // JSON, without the brackets
-	dropped             int64  // attributes, events and links the sender left out
-	bad                 error  // why it cannot be kept
+	dropped             int64  // attributes, events and links that the sender dropped
+	bad                 error  // why it cannot be stored
 }
 
-// begin makes ready for the next span.
+// begin prepares for the next span.
 func (r *reader) begin() error {
 	if err := r.ended(); err != nil {
-		return nobodyWaits(err)
+		return requestEnded(err)
 	}
 	if len(r.spans)+r.refused >= MaxSpans {
 		return tooManySpans()
 	}
 	r.arena = r.arena[:0]
-	r.now = rawSpan{attributes: r.now.attributes[:0], events: r.now.events[:0], links: r.now.links[:0]}
+	r.current = rawSpan{attributes: r.current.attributes[:0], events: r.current.events[:0], links: r.current.links[:0]}
 	return nil
 }
 
@@ -136,7 +134,7 @@ func add(list []attribute, a attribute) ([]attribute, error) {
 	return append(list, a), nil
 }
 
-// end finishes the span that was read, or refuses it.
+// end finishes the current span, or refuses it.
 func (r *reader) end(from *resource, by *scope) error {
 	s, err := r.finish(from, by)
 	if err != nil {
@@ -144,8 +142,8 @@ func (r *reader) end(from *resource, by *scope) error {
 		return nil
 	}
 	r.spans = append(r.spans, s)
-	r.kept += int64(len(s.attributes))
-	if r.kept > r.MaxBytes {
+	r.storedBytes += int64(len(s.attributes))
+	if r.storedBytes > r.MaxBytes {
 		return r.tooLarge()
 	}
 	return nil
@@ -157,16 +155,15 @@ func (r *reader) refuse(why error) {
 	}
 }
 
-// checkScratch bounds what one span may write out while it is read.
+// checkScratch limits what one span may write while it is read.
 func (r *reader) checkScratch() error {
-	if int64(len(r.arena)+len(r.now.events)+len(r.now.links))+r.kept > r.MaxBytes {
+	if int64(len(r.arena)+len(r.current.events)+len(r.current.links))+r.storedBytes > r.MaxBytes {
 		return r.tooLarge()
 	}
 	return nil
 }
 
-// members are the names that an object has already: of several attributes with one
-// key the first is kept.
+// members are the names that an object has already. If a key is repeated, the first stays.
 type members map[string]bool
 
 // appendObject writes attributes as a JSON object.
@@ -184,7 +181,7 @@ func (m members) begin(dst []byte, attributes []attribute) []byte {
 	return dst
 }
 
-// append writes one member more, unless there is one of that name.
+// append writes one more member, unless its name is there already.
 func (m members) append(dst []byte, key string, v value) []byte {
 	if m[key] {
 		return dst
@@ -196,19 +193,19 @@ func (m members) append(dst []byte, key string, v value) []byte {
 	return v.appendTo(append(appendText(dst, key), ':'))
 }
 
-// span is one that was read: all but what its resource and scope add to it.
+// span is a span that was read, without what its resource and scope add.
 type span struct {
 	decode.Span
 	traceID    [16]byte
 	isRoot     bool
 	attributes []byte // JSON, the object still open
-	namesScope bool   // in attributes of its own
+	namesScope bool   // among its own attributes
 	sense      spanSense
 	resource   *resource
 	scope      *scope
 }
 
-// spanSense is what a span says of its trace.
+// spanSense is what a span says about its trace.
 type spanSense struct {
 	session, user, agent string
 	input, output        *string

@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"math"
@@ -21,8 +22,7 @@ var (
 	errStart          = errors.New("startTimeUnixNano: is required and must be a time")
 )
 
-// Ids of OpenTelemetry that are no UUIDs become ones of version 5 in these spaces:
-// the same id is always the same UUID.
+// Name spaces in which OpenTelemetry's ids become UUIDs of version 5, so that the same id is always the same UUID.
 var (
 	spanSpace    = uuid.MustParse("6f3f2f5e-5b0e-5a39-9a55-0d4a3a1f7c01")
 	sessionSpace = uuid.MustParse("6f3f2f5e-5b0e-5a39-9a55-0d4a3a1f7c02")
@@ -30,12 +30,12 @@ var (
 
 const spanStatusError = 2 // STATUS_CODE_ERROR
 
-// kindNames are those of the SpanKind of OTLP.
+// kindNames are the names of OTLP's SpanKind.
 var kindNames = [...]string{"unspecified", "internal", "server", "client", "producer", "consumer"}
 
-// finish makes the span that was read what will be stored.
+// finish turns the current span into what will be stored.
 func (r *reader) finish(from *resource, by *scope) (s span, err error) {
-	raw := &r.now
+	raw := &r.current
 	if raw.bad != nil {
 		return span{}, raw.bad
 	}
@@ -90,8 +90,7 @@ func isZero(id []byte) bool {
 
 func spanID(id []byte) string { return uuid.NewSHA1(spanSpace, id).String() }
 
-// setTimes reads nanoseconds since 1970. An end before the start is kept, and tells
-// no duration.
+// setTimes reads nanoseconds since 1970. An end before the start is stored, but gives no duration.
 func (s *span) setTimes(start, end uint64) error {
 	if start == 0 || start > math.MaxInt64 {
 		return errStart
@@ -108,43 +107,30 @@ func (s *span) setTimes(start, end uint64) error {
 	return nil
 }
 
-// nameOf is a name as long as one may be.
+// nameOf shortens a name to the limit.
 func nameOf(name []byte) string {
-	text := bounded(name, utf8.UTFMax*decode.MaxName)
-	count := 0
-	for at := range text {
-		if count++; count > decode.MaxName {
-			return text[:at]
-		}
-	}
-	if text == "" {
-		return "unknown"
-	}
-	return text
+	return cmp.Or(firstRunes(name, decode.MaxName), "unknown")
 }
 
-// sessionID is a session as it is kept: any text that is no UUID stands for one.
+// sessionID is the id under which a session is stored: a text that is not a UUID is hashed to one.
 func sessionID(v value) string {
 	text := v.string()
 	if lower := strings.ToLower(text); text == "" || decode.IsUUID(lower) {
 		return lower
 	}
 	if v.kind == textValue {
-		return uuid.NewSHA1(sessionSpace, v.text).String() // however long it is
+		return uuid.NewSHA1(sessionSpace, v.text).String() // of any length
 	}
 	return uuid.NewSHA1(sessionSpace, []byte(text)).String()
 }
 
-// userID is a person's id, where it is one of ours in form.
+// userID is a person's id, if it has the form of ours.
 func userID(v value) string {
 	if text := strings.ToLower(v.string()); decode.IsUUID(text) {
 		return text
 	}
 	return ""
 }
-
-// maxPreview is how many characters lists show.
-const maxPreview = 200
 
 // preview is the beginning of a text, or of a value's JSON.
 func preview(v value) *string {
@@ -155,24 +141,18 @@ func preview(v value) *string {
 	if v.kind != textValue {
 		text = v.appendTo(nil)
 	}
-	short := bounded(text, utf8.UTFMax*maxPreview)
-	count := 0
-	for at := range short {
-		if count++; count > maxPreview {
-			short = short[:at]
-			break
-		}
-	}
+	short := firstRunes(text, decode.MaxPreview)
 	return &short
 }
+
+func firstRunes(text []byte, n int) string { return decode.FirstRunes(bounded(text, utf8.UTFMax*n), n) }
 
 func (raw *rawSpan) sizeHint() int {
 	return 256 + 64*len(raw.attributes) + len(raw.events) + len(raw.links)
 }
 
-// appendAttributes writes what is kept of the span as attributes: those that were
-// sent, as they were sent, then what else OTLP says of it, and what its facts are in
-// the words of every other client, where the sender uses these words for nothing else.
+// appendAttributes writes the stored attributes of a span: those that were sent, unchanged, then what else OTLP says
+// about it, and then its facts under the names that other clients use, unless the sender uses these names itself.
 func (raw *rawSpan) appendAttributes(dst []byte, written members, kind string, f decode.Facts) []byte {
 	dst = written.begin(dst, raw.attributes)
 	more := func(key string, v value) { dst = written.append(dst, key, v) }

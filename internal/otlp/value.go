@@ -12,25 +12,25 @@ import (
 	"writ/internal/telemetry/decode"
 )
 
-// The kinds of values.
+// Kinds of values.
 const (
 	noValue byte = iota
 	textValue
 	boolValue
 	wholeValue
 	floatValue
-	writtenValue // an array, a map or bytes, as JSON already
+	writtenValue // an array, a map or bytes, already as JSON
 )
 
-// value is an attribute's. Its text lives as long as the span that is read.
+// value is an attribute's value. Its text is valid only while its span is read.
 type value struct {
 	kind  byte
 	text  []byte
-	whole int64 // also 0 or 1 of a bool
+	whole int64 // also a bool, as 0 or 1
 	float float64
 }
 
-// attribute is one of a span, or of what holds it.
+// attribute is an attribute of a span, event, link, resource or scope.
 type attribute struct {
 	key   string
 	value value
@@ -62,8 +62,7 @@ func (v value) appendTo(dst []byte) []byte {
 	return append(dst, "null"...)
 }
 
-// appendText writes a JSON string. What is not UTF-8 in it is replaced, which is
-// the error that is dropped.
+// appendText writes a JSON string. Invalid UTF-8 is replaced, which is the error that is dropped.
 func appendText[T ~string | ~[]byte](dst []byte, text T) []byte {
 	dst, _ = jsontext.AppendQuote(dst, text)
 	return dst
@@ -75,8 +74,8 @@ func appendBytes(dst, data []byte) []byte {
 	return append(dst, '"')
 }
 
-// string is a value as something that is grouped by: short, and of characters that
-// every database keeps. Ids may be numbers; what else is no text is empty.
+// string is a value that queries group by: short, and valid in every database. Ids may be numbers; any other value
+// that is not a text is empty.
 func (v value) string() string {
 	switch v.kind {
 	case textValue:
@@ -92,8 +91,7 @@ func bounded(text []byte, limit int) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(string(text[:min(len(text), limit)]), "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// count is a value as a number of tokens, where it is one. Some exporters write
-// numbers as texts.
+// count is a value as a number of tokens, if it is one. Some exporters write numbers as texts.
 func (v value) count() (n int64, ok bool) {
 	switch v.kind {
 	case wholeValue:
@@ -116,7 +114,7 @@ func (v value) count() (n int64, ok bool) {
 	return n, true
 }
 
-// dollars is a value as a cost, where it is one.
+// dollars is a value as a cost, if it is one.
 func (v value) dollars() (nanos int64, ok bool) {
 	f := v.float
 	switch v.kind {
@@ -132,5 +130,5 @@ func (v value) dollars() (nanos int64, ok bool) {
 	return int64(math.Round(f * 1e9)), true
 }
 
-// short is a name of a library or its version, as long as one may be.
+// short limits the name or version of a library.
 func short(text []byte) string { return bounded(text, decode.MaxText) }

@@ -2,19 +2,19 @@ package outbound
 
 import "net/netip"
 
-// kind is what an address is to us. The zero value is the strictest.
+// kind classifies an address. The zero value is the strictest.
 type kind int
 
 const (
 	never     kind = iota // no host has it: unspecified, multicast, reserved
 	metadata              // a cloud's metadata service
-	linkLocal             // whatever is on this machine's own wire
+	linkLocal             // only on this machine's own network link
 	internal              // loopback, private, or not for the public internet
 	public
 )
 
-// metadataServices are the addresses at which clouds hand out credentials.
-// Azure's and Oracle's are in no range of the private kind.
+// metadataServices are the addresses at which clouds hand out credentials. Azure's and Oracle's are in no private
+// range.
 var metadataServices = addresses(
 	"169.254.169.254", // AWS, Google, Azure, DigitalOcean, OpenStack
 	"169.254.170.2",   // AWS containers
@@ -28,15 +28,14 @@ var metadataServices = addresses(
 	"fe80::a9fe:a9fe",
 )
 
-// unreachable holds what no host may have. 0.0.0.0 counts: systems connect it to
-// this machine.
+// unreachable holds what no host may have. 0.0.0.0 belongs here: systems connect it to this machine.
 var unreachable = prefixes(
 	"0.0.0.0/8", "224.0.0.0/4", "240.0.0.0/4", // this network, multicast, reserved with the broadcast address
 	"::/128", "ff00::/8",
 )
 
-// special are the parts of IPv4, and of IPv6's one range of public unicast, that
-// IANA's registries of special addresses take out of the public internet.
+// special are the parts of IPv4, and of IPv6's one range of public unicast, that IANA's registries of special
+// addresses exclude from the public internet.
 var special = prefixes(
 	"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", // private
 	"127.0.0.0/8",                                       // loopback
@@ -50,9 +49,8 @@ var special = prefixes(
 	"2002::/16", // 6to4: an IPv4 address inside
 )
 
-// publicIPv6 is the only range of IPv6 from which public addresses are given.
-// Outside of it are loopback, unique local and site-local addresses, and those
-// that carry an IPv4 address: ::a.b.c.d, NAT64 (64:ff9b::/96, 64:ff9b:1::/48).
+// publicIPv6 is the only range of public IPv6 addresses. Outside of it are loopback, unique local and site-local
+// addresses, and those that contain an IPv4 address: ::a.b.c.d, NAT64 (64:ff9b::/96, 64:ff9b:1::/48).
 var publicIPv6 = netip.MustParsePrefix("2000::/3")
 
 // kindOf classifies an address that is not IPv4 in IPv6 form.

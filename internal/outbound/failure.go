@@ -9,15 +9,14 @@ import (
 	"os"
 )
 
-// Refusal says why a target is not called. Reason is fit for the user who named
-// it: it tells nothing of what is behind the name.
+// Refusal says why a target is not called. Reason is meant for the user who named the target: it reveals nothing about
+// what is behind the name.
 type Refusal struct{ Reason string }
 
-// Error tells the reason.
 func (r *Refusal) Error() string { return "the target is not called: " + r.Reason }
 
-// The refusals that an address brings. Their words are the same whatever the
-// address is, so that a user cannot map the network with them.
+// Refusals because of an address. They read the same for every address, so that a user cannot map the network with
+// them.
 var (
 	notPublic = &Refusal{
 		Reason: "its address is not a public one; the operator can allow it with WRIT_OUTBOUND_ALLOW",
@@ -25,21 +24,20 @@ var (
 	unusualPort = &Refusal{Reason: "the port must be 80 or 443, or one the operator allows with WRIT_OUTBOUND_ALLOW"}
 )
 
-// Failure says that a target was called and did not answer. Reason is fit for
-// the user, the cause only for the operator's log.
+// Failure says that a target was called and did not answer. Reason is meant for the user, Cause only for the
+// operator's log.
 type Failure struct {
 	Reason string
 	Cause  error
 }
 
-// Error tells reason and cause. The cause names host and address at most, never
-// path or query, which often are the secret of a webhook.
+// Error contains the cause, which names host and address at most, never path or query: these are often the secret of a
+// webhook.
 func (f *Failure) Error() string { return f.Reason + ": " + f.Cause.Error() }
 
-// Unwrap gives the cause to errors.Is and errors.As.
 func (f *Failure) Unwrap() error { return f.Cause }
 
-// failed sorts an error of the transport into what a user may know.
+// failed turns a transport's error into what a user may know.
 func failed(err error) error {
 	if refusal, ok := errors.AsType[*Refusal](err); ok {
 		return refusal

@@ -11,13 +11,13 @@ import (
 	"syscall"
 )
 
-// hostName is a name as DNS uses it, in lower case.
+// hostName is a DNS name in lower case.
 var hostName = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_.-]{0,251}[a-z0-9_])?$`)
 
 // guard decides what may be called: first by the URL, then by the address.
 type guard struct{ permits []Permit }
 
-// parse reads a target and refuses what its text alone makes wrong.
+// parse reads a target and refuses what is wrong in its text alone.
 func (g guard) parse(target string) (*url.URL, error) {
 	if len(target) > MaxURL {
 		return nil, &Refusal{Reason: fmt.Sprintf("the URL is longer than %d bytes", MaxURL)}
@@ -29,7 +29,7 @@ func (g guard) parse(target string) (*url.URL, error) {
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, &Refusal{Reason: "the scheme must be https or http"}
 	case u.User != nil:
-		return nil, &Refusal{Reason: "the URL must not hold a user name or password"}
+		return nil, &Refusal{Reason: "the URL must not contain a user name or password"}
 	case strings.Contains(target, "#"):
 		return nil, &Refusal{Reason: "the URL must not have a fragment"}
 	}
@@ -47,7 +47,7 @@ func (g guard) parse(target string) (*url.URL, error) {
 	return u, nil
 }
 
-// checkHost refuses hosts of which no resolver need be asked.
+// checkHost refuses hosts that need no resolver.
 func (g guard) checkHost(host string, port uint16) error {
 	if address, err := netip.ParseAddr(host); err == nil {
 		return g.checkAddress(host, netip.AddrPortFrom(address, port))
@@ -62,11 +62,11 @@ func (g guard) checkHost(host string, port uint16) error {
 	return nil
 }
 
-// readHost gives the host in lower case without the dot of a full name.
+// readHost returns the host in lower case without the final dot of a full name.
 //
-// A name whose last label is a number is how browsers and C libraries write an
-// address in decimal, octal or hexadecimal ("2130706433", "0x7f.1"). Nothing
-// else is called so, and it reads as a name to every check but the resolver's.
+// A name whose last label is a number is how browsers and C libraries write an address in decimal, octal or
+// hexadecimal ("2130706433", "0x7f.1"). No real name looks like this, and only the resolver would notice that it is an
+// address.
 func readHost(u *url.URL) (string, error) {
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 	if address, err := netip.ParseAddr(host); err == nil {
@@ -109,8 +109,8 @@ func readPort(u *url.URL) (uint16, error) {
 	return uint16(port), nil
 }
 
-// control is the hook of the dialler: it sees the address after resolution,
-// right before the connection, and its error ends the attempt.
+// control is the dialer's hook: it sees the address after resolution, right before the connection, and its error ends
+// the attempt.
 func (g guard) control(host string) func(context.Context, string, string, syscall.RawConn) error {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	return func(_ context.Context, network, address string, _ syscall.RawConn) error {
@@ -125,9 +125,8 @@ func (g guard) control(host string) func(context.Context, string, string, syscal
 	}
 }
 
-// checkAddress is the rule itself: a public address at a usual port, or what the
-// operator permits. A permitted name lifts neither link-local addresses nor
-// metadata services, because who answers for the name chooses the address.
+// checkAddress is the rule itself: a public address at a usual port, or what the operator permits. A permitted name
+// allows neither link-local addresses nor metadata services, because whoever controls the name chooses the address.
 func (g guard) checkAddress(host string, to netip.AddrPort) error {
 	address := to.Addr().Unmap()
 	kind := kindOf(address)
@@ -146,11 +145,11 @@ func (g guard) checkAddress(host string, to netip.AddrPort) error {
 	return notPublic
 }
 
-// isUsual reports whether web servers are expected at a port.
+// isUsual reports whether a port is usual for web servers.
 func isUsual(port uint16) bool { return port == 80 || port == 443 }
 
-// mayUsePort reports whether a port could be dialled at a host of which only
-// the name is known: where a network is permitted the address decides, later.
+// mayUsePort reports whether a port could be dialed at a host of which only the name is known. If a network is
+// permitted, the address decides later.
 func (g guard) mayUsePort(host string, port uint16) bool {
 	if isUsual(port) || g.permitsHost(host, port) {
 		return true
@@ -172,8 +171,8 @@ func (g guard) permitsHost(host string, port uint16) bool {
 	return false
 }
 
-// permitsAddress asks the permitted networks. A metadata service hands out the
-// machine's credentials, so a network that happens to hold it is not enough.
+// permitsAddress asks the permitted networks. A metadata service hands out the machine's credentials, so a network
+// that happens to contain it is not enough.
 func (g guard) permitsAddress(address netip.Addr, port uint16, kind kind) bool {
 	for _, p := range g.permits {
 		if !p.Network.IsValid() || !p.Network.Contains(address) || !p.hasPort(port) {

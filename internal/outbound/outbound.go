@@ -1,27 +1,19 @@
-// Package outbound is the only way by which Writ calls an address that a user
-// has chosen, such as the target of a webhook.
+// Package outbound is the only way in which Writ calls an address that a user chose, such as the target of a webhook.
 //
-// A user who may name an address could name one that only this server can
-// reach: the database beside it, the cloud's metadata service that hands out
-// credentials, a router's front page. So a Client calls public addresses alone,
-// and what is public is decided on the address that is really dialled, by the
-// hook that the dialler runs between resolving and connecting. A name that
-// resolved to a public address when it was saved and to a private one now gets
-// no connection.
+// A user who may name an address could name one that only this server can reach: the database next to it, the cloud's
+// metadata service that hands out credentials, a router's front page. So a Client calls only public addresses, and
+// checks the address that is really dialed, in the hook that the dialer runs between resolving and connecting. A name
+// that was public when it was saved and is private now gets no connection.
 //
-// Beside that it refuses what a webhook never needs and a trick often does:
-// other schemes than http and https, a user name in the URL, ports other than
-// 80 and 443, an address written as a bare number. It follows no redirect, uses
-// no proxy of the environment (a proxy would dial what we may not see), and
-// bounds the time and the bytes of both directions.
+// It also refuses what a webhook never needs and an attack often does: schemes other than http and https, a user name
+// in the URL, ports other than 80 and 443, an address written as a bare number. It follows no redirects, uses no proxy
+// of the environment (a proxy would dial for us), and limits time and bytes in both directions.
 //
-// An operator whose targets are in the own network says so once, for the whole
-// server, with Permits (WRIT_OUTBOUND_ALLOW). Users cannot widen them. The zero
-// value permits nothing beyond the public.
+// An operator whose targets are in a private network permits them for the whole server with WRIT_OUTBOUND_ALLOW. Users
+// cannot extend this.
 //
-// What a user learns of a failure is its class alone: which private address a
-// name has, or which port there is open, is what a prober wants to know. The
-// URL of a webhook is often a secret in itself, so no error holds it.
+// A user learns only the class of a failure: a prober wants to know which private address a name has, or which port is
+// open there. The URL of a webhook is often a secret in itself, so no error contains it.
 package outbound
 
 import (
@@ -37,20 +29,19 @@ import (
 	"time"
 )
 
-// The limits of one request.
+// Limits of one request.
 const (
 	MaxURL    = 2048      // bytes of a target's URL
 	MaxBody   = 256 << 10 // bytes that are sent
 	MaxAnswer = 4 << 10   // bytes of the answer that are kept; the rest is not read
 
-	requestTime     = 10 * time.Second // all of a request, resolving and reading included
+	requestTime     = 10 * time.Second // for the whole request, resolving and reading included
 	connectTime     = 5 * time.Second
 	maxAnswerHeader = 16 << 10
 	idleTime        = 30 * time.Second
 )
 
-// Options are what the assembly gives a Client. The zero value is a client for
-// public addresses.
+// Options configure a Client. The zero value is a client for public addresses.
 type Options struct {
 	Permits   []Permit
 	UserAgent string         // empty: writ
@@ -59,8 +50,7 @@ type Options struct {
 	RootCAs   *x509.CertPool // nil: the system's
 }
 
-// Client sends requests to addresses chosen by users. It is safe for concurrent
-// use.
+// Client sends requests to addresses chosen by users. It is safe for concurrent use.
 type Client struct {
 	guard     guard
 	agent     string
@@ -68,7 +58,6 @@ type Client struct {
 	transport *http.Transport
 }
 
-// New makes a client.
 func New(o Options) *Client {
 	c := &Client{
 		guard: guard{permits: o.Permits}, agent: cmp.Or(o.UserAgent, "writ"), timeout: cmp.Or(o.Timeout, requestTime),
@@ -89,9 +78,8 @@ func New(o Options) *Client {
 	return c
 }
 
-// dialer makes a connection whose address the guard has seen. It holds the host
-// of the URL, because a permit may name a host; the address is the one the
-// system is about to connect to, whatever the name resolved to before.
+// dialer checks the address that the system is about to connect to, whatever the name resolved to before. It also
+// knows the host of the URL, because a permit may name a host.
 func (c *Client) dialer(resolver *net.Resolver) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, hostPort string) (net.Conn, error) {
 		host, _, err := net.SplitHostPort(hostPort)
@@ -110,27 +98,24 @@ type Request struct {
 	Body   []byte
 }
 
-// Answer is what a target said. A redirect is an answer like any other: it is
-// never followed, and its status is not one of success.
+// Answer is what a target answered. Redirects are not followed: they are answers without success.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte // at most MaxAnswer bytes
 }
 
-// IsSuccess reports whether the target took the request.
+// IsSuccess reports whether the target accepted the request.
 func (a Answer) IsSuccess() bool { return a.Status >= 200 && a.Status <= 299 }
 
-// Check says whether a target could ever be called, by its URL alone, so that a
-// person learns at once what is wrong. It resolves nothing: a name that passes
-// may still be refused when it is dialled. The error is a *Refusal.
+// Check says by the URL alone whether a target could ever be called, so that a person learns at once what is wrong. It
+// resolves nothing: a name that passes may still be refused when it is dialed. The error is a *Refusal.
 func (c *Client) Check(target string) error {
 	_, err := c.guard.parse(target)
 	return err
 }
 
-// Post sends a request. Its error is a *Refusal, which no retry will change
-// unless the target's name does, or a *Failure.
+// Post sends a request. Its error is a *Refusal, which no retry changes unless the target's name does, or a *Failure.
 func (c *Client) Post(ctx context.Context, r Request) (Answer, error) {
 	target, err := c.guard.parse(r.URL)
 	if err != nil {
@@ -149,14 +134,13 @@ func (c *Client) Post(ctx context.Context, r Request) (Answer, error) {
 		request.Header[http.CanonicalHeaderKey(name)] = values
 	}
 	request.Header.Set("User-Agent", c.agent)
-	// The transport itself knows no redirects; a client would.
+	// A transport follows no redirects; a client would.
 	response, err := c.transport.RoundTrip(request)
 	if err != nil {
 		return Answer{}, failed(err)
 	}
 	defer response.Body.Close()
-	// The status has told what became of the request. That the text behind it broke
-	// off must not have it sent again.
+	// The status decides. If the body breaks off, the request must not be sent again.
 	body, _ := io.ReadAll(io.LimitReader(response.Body, MaxAnswer))
 	return Answer{Status: response.StatusCode, Header: response.Header, Body: body}, nil
 }

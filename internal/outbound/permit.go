@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Permit is one exception the operator makes: a host by its name or a network,
-// at one port or at any. The zero value permits nothing.
+// Permit is an exception that the operator makes: a host by its name, or a network, at one port or at any. The zero
+// value permits nothing.
 type Permit struct {
-	Host    string       // in lower case; empty where Network is set
+	Host    string       // in lower case; empty if Network is set
 	Network netip.Prefix // the addresses themselves, whatever name leads there
 	Port    uint16       // 0: every port
 }
@@ -20,9 +20,8 @@ func (p Permit) hasPort(port uint16) bool { return p.Port == 0 || p.Port == port
 
 var errPermit = errors.New("must be a host name, an IP address, either with a port, or a network such as 10.0.0.0/8")
 
-// ParsePermit reads a host ("hooks.corp.example"), an address ("10.1.2.3",
-// "[fd00::1]"), either with a port ("hooks.corp.example:8443"), or a network
-// ("10.0.0.0/8"). Its errors do not quote the text.
+// ParsePermit reads a host ("hooks.corp.example"), an address ("10.1.2.3", "[fd00::1]"), either with a port
+// ("hooks.corp.example:8443"), or a network ("10.0.0.0/8"). Its errors do not quote the text.
 func ParsePermit(text string) (Permit, error) {
 	if strings.Contains(text, "/") {
 		return parseNetwork(text)
@@ -45,7 +44,7 @@ func ParsePermit(text string) (Permit, error) {
 	return Permit{Host: host, Port: port}, nil
 }
 
-// splitPort parts a host from its port, and takes a bare IPv6 address as one.
+// splitPort separates a host from its port. A bare IPv6 address has none.
 func splitPort(text string) (host string, port uint16, err error) {
 	if _, err := netip.ParseAddr(text); err == nil || !strings.Contains(text, ":") {
 		return text, 0, nil

@@ -9,19 +9,18 @@ import (
 // MaxDocument is how many bytes of an answer a web client reads.
 const MaxDocument = 1 << 20
 
-// WebClient is a client of the standard library under the same guard, for
-// protocols whose libraries want one. It follows no redirect either, and an
+// WebClient is an http.Client under the same guard, for libraries that want one. It follows no redirects, and an
 // answer that is too long ends in an error.
 func (c *Client) WebClient() *http.Client {
 	return &http.Client{
-		Transport:     guarded{c},
+		Transport:     guardedTransport{c},
 		Timeout:       c.timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 
-// IsPermitted reports whether the operator names the host or address of a target,
-// so that it may be called without TLS.
+// IsPermitted reports whether the operator permits the host or address of a target by name, so that it may be called
+// without TLS.
 func (c *Client) IsPermitted(target string) bool {
 	u, err := c.guard.parse(target)
 	if err != nil {
@@ -42,14 +41,14 @@ func (c *Client) IsPermitted(target string) bool {
 	return err == nil && c.guard.permitsAddress(address.Unmap(), port, kindOf(address.Unmap()))
 }
 
-// guarded checks each request by its URL, and its connection when it is dialled.
-type guarded struct{ c *Client }
+// guardedTransport checks each request by its URL, and its connection when it is dialed.
+type guardedTransport struct{ c *Client }
 
 // RoundTrip sends a request. Its error is a *Refusal or a *Failure.
-func (g guarded) RoundTrip(r *http.Request) (*http.Response, error) {
+func (g guardedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if _, err := g.c.guard.parse(r.URL.String()); err != nil {
 		if r.Body != nil {
-			_ = r.Body.Close() // as the contract of a transport asks
+			_ = r.Body.Close() // required of a transport
 		}
 		return nil, err
 	}

@@ -20,10 +20,14 @@ import (
 // the named member in one answer, and of the owner in the other.
 func Judge(set *engine.Set, call *toolcall.Call, spent engine.Spent) engine.Decision {
 	d := set.Evaluate(call, spent)
-	if !asksAlone(set, call, d) {
+	if d.Verdict == verdict.Deny {
 		return d
 	}
-	second := set.Evaluate(alone(call), spent)
+	alone := ForKeyAlone(set, call, nil)
+	if alone == nil {
+		return d
+	}
+	second := set.Evaluate(alone, spent)
 	if second.PolicyID == "" {
 		second.Reason = whyNotAlone(set, call)
 	}
@@ -34,10 +38,14 @@ func Judge(set *engine.Set, call *toolcall.Call, spent engine.Spent) engine.Deci
 // counts.
 func explainJudged(set *engine.Set, call *toolcall.Call, spent engine.Spent) engine.Explanation {
 	x := set.Explain(call, spent)
-	if !asksAlone(set, call, x.Decision) {
+	if x.Decision.Verdict == verdict.Deny {
 		return x
 	}
-	second := set.Explain(alone(call), spent)
+	alone := ForKeyAlone(set, call, nil)
+	if alone == nil {
+		return x
+	}
+	second := set.Explain(alone, spent)
 	if second.Decision.PolicyID == "" {
 		second.Decision.Reason = whyNotAlone(set, call)
 	}
@@ -49,16 +57,23 @@ func explainJudged(set *engine.Set, call *toolcall.Call, spent engine.Spent) eng
 	return x
 }
 
-// asksAlone reports whether the answer for the key alone can be a stricter one.
-func asksAlone(set *engine.Set, call *toolcall.Call, d engine.Decision) bool {
-	return d.Verdict != verdict.Deny && (set.Bound() || call.User.Role != call.Key.OwnerRole)
+// ForKeyAlone is the call for its key alone, or nil where a set says the same of
+// both: nothing in it is bound, and the user has the role of the key's owner. Gaps
+// are what is not known of the call.
+func ForKeyAlone(set *engine.Set, call *toolcall.Call, gaps toolcall.Gaps) *toolcall.Call {
+	if !set.Bound() && call.User.Role == call.Key.OwnerRole && !gaps.Cover("user", "role") && !gaps.Cover("key", "role") {
+		return nil
+	}
+	return call.ForKeyAlone()
 }
 
-// alone is the call without anybody whom the client names.
-func alone(call *toolcall.Call) *toolcall.Call {
-	same := *call
-	same.Key.Alone, same.User.Role = true, call.Key.OwnerRole
-	return &same
+// Callers are the calls to ask a set about where the strictest answer counts: as the
+// client makes it, and for its key alone.
+func Callers(set *engine.Set, call *toolcall.Call) []*toolcall.Call {
+	if alone := ForKeyAlone(set, call, nil); alone != nil {
+		return []*toolcall.Call{call, alone}
+	}
+	return []*toolcall.Call{call}
 }
 
 // whyNotAlone is the reason where policies count for whom the client names, and

@@ -141,7 +141,7 @@ func inStatements(f *fault.Error) []profile.Problem {
 		}
 		_, message, _ := strings.Cut(d.Message, ": ")
 		problems = append(problems, profile.Problem{
-			Field: profile.Place(rule), Message: "cannot be judged: " + message,
+			Field: profile.StatementPath(rule), Message: "cannot be judged: " + message,
 		})
 	}
 	return problems

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"writ/internal/audit"
 	"writ/internal/fault"
 	"writ/internal/policy/engine"
 )
@@ -26,10 +27,10 @@ type sets struct {
 // orgSet is what is compiled for an organization. Whoever uses it holds its turn:
 // those who come while it is made wait for it, and do not make it again.
 type orgSet struct {
-	orgID string
-	turn  chan struct{} // holds one while somebody has it
-	stamp stamp
-	set   *engine.Set // nil: not made yet
+	orgID   string
+	turn    chan struct{} // holds one while somebody has it
+	version audit.Version
+	set     *engine.Set // nil: not made yet
 	// judged is what the set was made of, without the compiled policies, which are
 	// in parts. What was compiled for a set that then failed is kept there too, so
 	// that the next try goes on from it.
@@ -54,14 +55,6 @@ func (o *orgSet) lock(ctx context.Context) error {
 }
 
 func (o *orgSet) unlock() { <-o.turn }
-
-// stamp is the state of an organization's log that a set was made at.
-type stamp struct{ generation, epoch int64 }
-
-// covers reports whether what was made at s is as new as what was made at other.
-func (s stamp) covers(other stamp) bool {
-	return s.epoch == other.epoch && s.generation >= other.generation
-}
 
 // part is a version of a policy: what is compiled of it never changes.
 type part struct {

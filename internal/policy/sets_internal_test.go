@@ -35,15 +35,3 @@ func TestSetsAreForgotten(t *testing.T) {
 		t.Errorf("a set that was forgotten counts: %d", s.rules)
 	}
 }
-
-func TestStampsCover(t *testing.T) {
-	t.Parallel()
-	at := stamp{generation: 5, epoch: 1}
-	for other, want := range map[stamp]bool{
-		{5, 1}: true, {4, 1}: true, {6, 1}: false, {5, 2}: false, {4, 2}: false, {5, 0}: false,
-	} {
-		if got := at.covers(other); got != want {
-			t.Errorf("%+v covers %+v: %t, want %t", at, other, got, want)
-		}
-	}
-}

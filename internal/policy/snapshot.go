@@ -15,10 +15,9 @@ import (
 // Snapshot is what the calls of an organization are judged by.
 type Snapshot struct {
 	Set *engine.Set
-	// Generation is that of the organization's log, at least: the set is as new
-	// or newer. Who decides in a transaction decides again when the log is ahead.
-	Generation int64
-	Epoch      int64 // of the log; another one means that it was restored
+	// Version is that of the organization's log: the set is as new or newer. A decision
+	// is made again when the log is ahead in its transaction.
+	audit.Version
 	// Shadows are judged by beside the set, for the record alone. Most have none.
 	Shadows []Shadow
 }
@@ -53,7 +52,7 @@ func (e *BrokenError) Unwrap() error { return e.Cause }
 // Snapshot is the compiled set of an organization's active policies as of the
 // moment it is asked for. What changed since the last time is compiled here, so
 // it may take seconds and must not be called within a transaction of the
-// committer.
+// committer. With a BrokenError it has its version and no set.
 func (s *Service) Snapshot(ctx context.Context, orgID string) (Snapshot, error) {
 	latest, err := s.present(ctx, orgID)
 	if err == nil && slices.ContainsFunc(latest.Shadows, Shadow.waits) {
@@ -69,24 +68,24 @@ func (s *Service) present(ctx context.Context, orgID string) (Snapshot, error) {
 	if err != nil {
 		return Snapshot{}, err
 	}
-	now := stamp{head.Generation, head.Epoch}
+	now := head.Version
 	o := s.sets.of(orgID)
 	if err := o.lock(ctx); err != nil {
 		return Snapshot{}, err
 	}
 	defer o.unlock()
-	if o.set == nil || !o.stamp.covers(now) {
+	if o.set == nil || !o.version.Covers(now) {
 		if err := s.refresh(ctx, o); err != nil {
-			return Snapshot{}, fmt.Errorf("compile the active policies: %w", err)
+			return Snapshot{Version: now}, fmt.Errorf("compile the active policies: %w", err)
 		}
-		o.stamp = now
+		o.version = now
 	}
 	return o.publish(), nil
 }
 
 // publish gives out what is compiled at present. The caller has the turn.
 func (o *orgSet) publish() Snapshot {
-	latest := Snapshot{Set: o.set, Generation: o.stamp.generation, Epoch: o.stamp.epoch, Shadows: o.shadows}
+	latest := Snapshot{Set: o.set, Version: o.version, Shadows: o.shadows}
 	o.latest.Store(&latest)
 	return latest
 }

@@ -53,7 +53,7 @@ func TestShadowsAreCountedApart(t *testing.T) {
 			}
 			return f
 		}
-		want := telemetry.ShadowFigures{
+		want := telemetry.ShadowStats{
 			Calls:      8,
 			Allowed:    1,
 			Asked:      1,
@@ -66,7 +66,7 @@ func TestShadowsAreCountedApart(t *testing.T) {
 		if got := figures(tried); got.Shadow != want || got.Calls != 0 || len(got.TopRules) != 0 {
 			t.Errorf("the policy that was tried: %+v, want the shadow figures %+v and nothing decided", got, want)
 		}
-		if got := figures(other).Shadow; got != (telemetry.ShadowFigures{Calls: 1, Allowed: 1}) {
+		if got := figures(other).Shadow; got != (telemetry.ShadowStats{Calls: 1, Allowed: 1}) {
 			t.Errorf("the other: %+v", got)
 		}
 		summary, err := w.telemetry.Summary(t.Context(), w.acme, 1)

@@ -8,9 +8,8 @@ const (
 	maxCardDigits = 19
 )
 
-// withoutCards takes card numbers out of a text. A number counts when it
-// stands alone, perhaps in groups with single spaces or hyphens between them,
-// so that ids, hashes and UUIDs, in which digits touch letters, are kept.
+// withoutCards removes card numbers from a text. A number counts only if it stands alone, perhaps in groups with
+// single spaces or hyphens between them. Ids, hashes and UUIDs, in which digits touch letters, stay.
 func withoutCards(text string) string {
 	var out strings.Builder
 	done := 0
@@ -34,8 +33,7 @@ func withoutCards(text string) string {
 	return out.String()
 }
 
-// endOfNumber is where the digits that begin at i end, single spaces and
-// hyphens between them included.
+// endOfNumber is where the digits that begin at i end, including single spaces and hyphens between them.
 func endOfNumber(text string, i int) int {
 	for end := i; end < len(text); end++ {
 		if isDigit(text[end]) {
@@ -51,8 +49,7 @@ func standsAlone(text string, start, end int) bool {
 	return (start == 0 || !isWord(text[start-1])) && (end == len(text) || !isWord(text[end]) || text[end] == '.')
 }
 
-// isCard reports whether a number has the length, the first digits and the
-// check digit of a payment card.
+// isCard reports whether a number has the length, the first digits and the check digit of a payment card.
 func isCard(number string) bool {
 	sum, n, group := 0, 0, 0
 	for i := len(number) - 1; i >= 0; i-- {
@@ -77,14 +74,14 @@ func isCard(number string) bool {
 		n++
 		group++
 	}
-	// The first digit: 2 to 6 are banks and travel; 0, 1, 7, 8 and 9 are not
-	// payment cards. It spares instants in milliseconds, which begin with 1.
+	// The first digit: 2 to 6 are banks and travel; 0, 1, 7, 8 and 9 are not payment cards. This spares times in
+	// milliseconds, which begin with 1.
 	return n >= minCardDigits && group >= 4 && sum%10 == 0 && number[0] >= '2' && number[0] <= '6'
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// isWord reports whether c, beside digits, makes them part of something longer.
+// isWord reports whether c, next to digits, makes them part of something longer.
 func isWord(c byte) bool {
 	return isDigit(c) || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '.' || c == '-' ||
 		c == '+' || c >= 0x80

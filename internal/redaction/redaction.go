@@ -1,20 +1,14 @@
-// Package redaction takes secrets out of what agents send, before any of it is
-// stored or shown.
+// Package redaction removes secrets from what agents send, before any of it is stored or shown.
 //
-// A secret is known by the name it stands under (password, api_key,
-// Authorization, ...) or by its own look (a bearer token, a private key, a card
-// number, one of our keys, ...). Names are compared word by word, so that
-// tokenizer, secretary and discard are no secrets; looks are patterns of RE2,
-// which no input can make slow. What is taken out becomes [Mark].
+// A secret is known by its name (password, api_key, Authorization, ...) or by its form (a bearer token, a private key,
+// a card number, one of our keys, ...). Names are compared word by word, so that tokenizer, secretary and discard are
+// not secrets. Forms are RE2 patterns, which no input can make slow. A secret becomes [Mark].
 //
-// The shape of JSON stays: objects stay objects with their keys in order,
-// arrays keep their length, true, false and null stay. Only strings, and
-// numbers that are secrets, become the mark. Redacting twice changes nothing
-// more, so that a text which passed two of our doors looks as if it passed one.
+// The structure of JSON stays: objects keep their keys in order, arrays keep their length; true, false and null stay.
+// Only strings, and numbers that are secrets, become the mark. Redacting twice changes nothing more.
 //
-// Redaction is a net, not a proof: a secret that has neither a telling name
-// nor a known look passes. Exact texts are therefore stored sealed, and only
-// redacted copies are shown.
+// Redaction is a net, not a proof: a secret that has neither a known name nor a known form passes. Exact texts are
+// therefore stored sealed, and only redacted copies are shown.
 package redaction
 
 import (
@@ -28,22 +22,21 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Mark stands where a secret was.
+// Mark replaces a secret.
 const Mark = "[redacted]"
 
-// maxDepth is how many arrays and objects may be open at once.
+// maxDepth is how many arrays and objects may be nested.
 const maxDepth = 256
 
-// JSON gives one JSON text without its secrets. Numbers keep their spelling.
-// What is not strict JSON (duplicate keys, invalid UTF-8, data after the value)
-// is refused: nobody could say what stands under which name.
+// JSON returns a JSON text without its secrets. Numbers keep their spelling. Text that is not strict JSON (duplicate
+// keys, invalid UTF-8, data after the value) is refused: it would be unclear which value has which name.
 func JSON(raw []byte) ([]byte, error) {
 	w := walkers.Get().(*walker)
 	out := bytes.NewBuffer(make([]byte, 0, len(raw)+16))
 	w.in.Reset(bytes.NewBuffer(raw))
 	w.out.Reset(out)
 	w.depth, w.keys = 0, 1
-	if err := w.value(kept); err != nil {
+	if err := w.value(notSecret); err != nil {
 		return nil, fmt.Errorf("redact: %w", err)
 	}
 	if _, err := w.in.ReadToken(); err != io.EOF {
@@ -60,12 +53,11 @@ type walker struct {
 	in    *jsontext.Decoder
 	out   *jsontext.Encoder
 	depth int
-	keys  int // number of the last key that was kept apart
+	keys  int // number of the last key that was made distinct
 }
 
-// walkers keeps those that ended well for the next text: what they have
-// allocated for names and nesting is half of the work. One that has seen a long
-// text is not kept, and neither what it holds of it.
+// walkers reuses those that succeeded: what they have allocated for names and nesting is half of the work. One that
+// has seen a long text is dropped, with what it holds of it.
 var walkers = sync.Pool{New: func() any {
 	return &walker{in: jsontext.NewDecoder(new(bytes.Buffer)), out: jsontext.NewEncoder(new(bytes.Buffer))}
 }}
@@ -87,12 +79,12 @@ func (w *walker) value(about sensitivity) error {
 	}
 }
 
-// container copies an array or object. A secret name covers all that is in it.
+// container copies an array or object. A secret name covers all of its content.
 func (w *walker) container(kind jsontext.Kind, about sensitivity) error {
 	if err := w.copyToken(); err != nil {
 		return err
 	}
-	var beside neighbour
+	var beside neighbor
 	for {
 		next := w.in.PeekKind()
 		if next == jsontext.KindEndObject || next == jsontext.KindEndArray {
@@ -107,7 +99,7 @@ func (w *walker) container(kind jsontext.Kind, about sensitivity) error {
 			inner = max(about, name)
 		}
 		if next = w.in.PeekKind(); next == jsontext.KindString {
-			if err := w.beside(&beside, kind, inner); err != nil {
+			if err := w.stringBesideName(&beside, kind, inner); err != nil {
 				return err
 			}
 			continue
@@ -118,21 +110,20 @@ func (w *walker) container(kind jsontext.Kind, about sensitivity) error {
 	}
 }
 
-// key copies an object's next key, and says what it tells. A key can itself look like a secret (a map
-// from tokens to users); it is then kept apart by a number, for two keys of one
-// object must not become the same.
-func (w *walker) key(beside *neighbour) (sensitivity, error) {
+// key copies an object's next key, and returns what it says about the value. A key can itself be a secret (a map from
+// tokens to users); then it gets a number, so that two keys of an object do not become the same.
+func (w *walker) key(beside *neighbor) (sensitivity, error) {
 	quoted, err := w.in.ReadValue()
 	if err != nil {
-		return kept, readError(err)
+		return notSecret, readError(err)
 	}
 	beside.at(quoted)
 	if !suspicious(quoted) && !holdsStem(quoted) {
-		return kept, w.out.WriteValue(quoted)
+		return notSecret, w.out.WriteValue(quoted)
 	}
 	plain, err := jsontext.AppendUnquote(nil, quoted)
 	if err != nil {
-		return kept, readError(err)
+		return notSecret, readError(err)
 	}
 	key := string(plain)
 	shown := Text(key)
@@ -161,7 +152,7 @@ func (w *walker) scalar(kind jsontext.Kind, about sensitivity) error {
 }
 
 func (w *walker) string(quoted []byte, about sensitivity) error {
-	if about == kept && !suspicious(quoted) {
+	if about == notSecret && !suspicious(quoted) {
 		return w.out.WriteValue(quoted)
 	}
 	plain, err := jsontext.AppendUnquote(nil, quoted)
@@ -169,7 +160,7 @@ func (w *walker) string(quoted []byte, about sensitivity) error {
 		return readError(err)
 	}
 	text := string(plain)
-	if about != kept && text != "" {
+	if about != notSecret && text != "" {
 		return w.out.WriteToken(jsontext.String(Mark))
 	}
 	if shown := Text(text); shown != text {
@@ -186,8 +177,7 @@ func (w *walker) copyToken() error {
 	return w.out.WriteToken(token)
 }
 
-// readError tells a decoder's error without the keys that lead to its place,
-// which may be secrets.
+// readError is a decoder's error without the path of keys, which may be secrets.
 func readError(err error) error {
 	if err == nil {
 		return nil
@@ -201,8 +191,8 @@ func readError(err error) error {
 	return err
 }
 
-// Text gives a text without the secrets that show by their look, or by a name
-// written before them (password=..., token: ...).
+// Text returns a text without the secrets that are known by their form, or by a name in front of them (password=...,
+// token: ...).
 func Text(text string) string {
 	if !suspicious(text) {
 		return text

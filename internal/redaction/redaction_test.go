@@ -154,17 +154,17 @@ func TestJSON(t *testing.T) {
 		{"secret as a key", `{"` + github + `":1,"` + pat + `":2}`, `{"[redacted]":1,"[redacted] 2":2}`},
 		{"card as a number", `[4111111111111111,4111111111111112]`, `["[redacted]",4111111111111112]`},
 		{"numbers as written", `[1.0,1e2,-0,12345678901234567890]`, `[1.0,1e2,-0,12345678901234567890]`},
-		{"named by a neighbour", `{"env":[{"name":"DB_PASSWORD","value":"hunter2"},{"name":"HOME","value":"/root"}]}`,
+		{"named by a neighbor", `{"env":[{"name":"DB_PASSWORD","value":"hunter2"},{"name":"HOME","value":"/root"}]}`,
 			`{"env":[{"name":"DB_PASSWORD","value":"[redacted]"},{"name":"HOME","value":"/root"}]}`},
 		{
-			"named by a neighbour, all of it", `{"Key":"api_key","Value":{"a":["x",1]},"b":"y"}`,
+			"named by a neighbor, all of it", `{"Key":"api_key","Value":{"a":["x",1]},"b":"y"}`,
 			`{"Key":"api_key","Value":{"a":["[redacted]","[redacted]"]},"b":"y"}`,
 		},
 		{
 			"a name beside nothing", `{"name":"password","description":"of the user","value":true}`,
 			`{"name":"password","description":"of the user","value":true}`,
 		},
-		{"a neighbour in another object", `[{"name":"token"},{"value":"x"}]`, `[{"name":"token"},{"value":"x"}]`},
+		{"a neighbor in another object", `[{"name":"token"},{"value":"x"}]`, `[{"name":"token"},{"value":"x"}]`},
 		{
 			"after a flag", `["mysql","--password","hunter2","-u","ada"]`,
 			`["mysql","--password","[redacted]","-u","ada"]`,

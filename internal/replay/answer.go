@@ -147,16 +147,11 @@ func judgeCaller(set *engine.Set, call *toolcall.Call, gaps toolcall.Gaps, used 
 	if only, ok := outlook.Possible().Only(); ok && only == verdict.Deny {
 		return outlook
 	}
-	rolesKnown := !gaps.Cover("user", "role") && !gaps.Cover("key", "role")
-	if !set.Bound() && rolesKnown && call.User.Role == call.Key.OwnerRole {
+	alone := policy.ForKeyAlone(set, call, gaps)
+	if alone == nil {
 		return outlook
 	}
-	alone := *call
-	alone.Key.Alone, alone.User.Role = true, call.Key.OwnerRole
-	if gaps.Cover("key", "role") && !gaps.Cover("user", "role") {
-		gaps = append(gaps[:len(gaps):len(gaps)], toolcall.Gap{"user", "role"})
-	}
-	return stricter(outlook, set.Outlook(&alone, gaps, used))
+	return stricter(outlook, set.Outlook(alone, gaps.ForKeyAlone(), used))
 }
 
 // stricter is the stricter of two answers, whatever each comes to, and takes from

@@ -15,13 +15,11 @@ import (
 // MasterKeySize is the length of the master key in bytes.
 const MasterKeySize = 32
 
-// ErrSealBroken says that sealed bytes were altered, belong to another purpose,
-// or were sealed under another master key.
+// ErrSealBroken says that sealed bytes were altered, were sealed for another purpose, or under another master key.
 var ErrSealBroken = errors.New("secret: cannot be opened with this master key")
 
-// Sealer encrypts what is stored and must be used again. The context of a seal
-// (say "signing-key/7f3…") is authenticated with it, so that a sealed value
-// moved to another row does not open.
+// Sealer encrypts what is stored and must be used again. The context of a seal (say "signing-key/7f3…") is
+// authenticated with it, so that a sealed value cannot be opened after it was moved to another row.
 type Sealer struct{ aead cipher.AEAD }
 
 // NewSealer makes a sealer from the master key.
@@ -29,8 +27,7 @@ func NewSealer(masterKey []byte) (*Sealer, error) {
 	if len(masterKey) != MasterKeySize {
 		return nil, fmt.Errorf("master key: want %d bytes, got %d", MasterKeySize, len(masterKey))
 	}
-	// The master key itself is never used directly, so that another purpose can
-	// derive another key from it later.
+	// The master key itself is never used directly, so that other purposes can derive other keys from it later.
 	key, err := hkdf.Key(sha256.New, masterKey, nil, "writ/seal/v1", 32)
 	if err != nil {
 		return nil, fmt.Errorf("derive sealing key: %w", err)

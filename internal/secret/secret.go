@@ -1,10 +1,9 @@
 // Package secret makes, compares, hides and seals secrets.
 //
-// Random tokens come from the system's generator. A token that we must
-// recognise later is stored as its SHA-256 only: tokens have 256 bits of
-// entropy, so a slow hash would add cost and no safety. A secret that we must
-// use again (a signing key, a client secret) is sealed with the master key.
-// Text is the type a secret travels in; it prints as "[redacted]" everywhere.
+// Random tokens come from the system's generator. A token that we must recognize later is stored only as its SHA-256:
+// tokens have 256 bits of entropy, so a slow hash would add cost and no safety. Passwords are hashed with Argon2id. A
+// secret that we must use again (a signing key, a client secret) is sealed with the master key. Text is the type in
+// which secrets are passed around; it prints as "[redacted]" everywhere.
 package secret
 
 import (
@@ -18,22 +17,21 @@ import (
 
 const redacted = "[redacted]"
 
-// Text is a secret string. Formatting, logging and encoding it show only that
-// it is one; Reveal is the single way to the value, so a search for it finds
-// every use. The zero value is "not set".
+// Text is a secret string. Formatting, logging and encoding it only show that it is one. Reveal is the only way to the
+// value, so a search for it finds every use. The zero value is "not set".
 type Text struct{ value string }
 
 // NewText wraps a secret.
 func NewText(value string) Text { return Text{value: value} }
 
-// Reveal gives the secret itself.
+// Reveal returns the secret itself.
 func (t Text) Reveal() string { return t.value }
 
 // IsSet reports whether there is a secret at all.
 func (t Text) IsSet() bool { return t.value != "" }
 
-// Equal compares with a presented value in time that does not depend on where
-// they differ. An unset secret equals nothing, not even the empty string.
+// Equal compares in time that does not depend on where the values differ. An unset secret equals nothing, not even the
+// empty string.
 func (t Text) Equal(presented string) bool {
 	want, got := sha256.Sum256([]byte(t.value)), sha256.Sum256([]byte(presented))
 	return t.IsSet() && subtle.ConstantTimeCompare(want[:], got[:]) == 1
@@ -59,49 +57,30 @@ func Token(prefix string) Text {
 }
 
 // Digits makes a random decimal code of n digits, for people to type.
-func Digits(n int) Text {
-	code := make([]byte, n)
-	for i := range code {
-		d, err := rand.Int(rand.Reader, big.NewInt(10))
-		if err != nil {
-			panic("secret: the system has no randomness: " + err.Error())
-		}
-		code[i] = '0' + byte(d.Int64())
-	}
-	return NewText(string(code))
-}
+func Digits(n int) Text { return random(n, "0123456789") }
 
-// Letters makes a random code of n capital letters, for people to compare and
-// type: consonants only, so that it spells no word and none looks like another;
-// about 4.3 bits each.
-func Letters(n int) Text {
-	code := make([]byte, n)
-	for i := range code {
-		d, err := rand.Int(rand.Reader, big.NewInt(int64(len(CodeLetters))))
-		if err != nil {
-			panic("secret: the system has no randomness: " + err.Error())
-		}
-		code[i] = CodeLetters[d.Int64()]
-	}
-	return NewText(string(code))
-}
-
-// CodeLetters are those of Letters.
+// CodeLetters are the letters of Letters.
 const CodeLetters = "BCDFGHJKLMNPQRSTVWXZ"
 
-// Password makes a random password that is easy to copy: n characters without
-// look-alikes, about 5.8 bits each.
+// Letters makes a random code of n capital letters, for people to compare and type: consonants only, so that it spells
+// no word and none looks like another; about 4.3 bits each.
+func Letters(n int) Text { return random(n, CodeLetters) }
+
+// Password makes a random password that is easy to copy: n characters without look-alikes, about 5.8 bits each.
 func Password(n int) Text {
-	const alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789"
-	word := make([]byte, n)
-	for i := range word {
-		d, err := rand.Int(rand.Reader, big.NewInt(int64(len(alphabet))))
+	return random(n, "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789")
+}
+
+func random(n int, alphabet string) Text {
+	code := make([]byte, n)
+	for i := range code {
+		at, err := rand.Int(rand.Reader, big.NewInt(int64(len(alphabet))))
 		if err != nil {
 			panic("secret: the system has no randomness: " + err.Error())
 		}
-		word[i] = alphabet[d.Int64()]
+		code[i] = alphabet[at.Int64()]
 	}
-	return NewText(string(word))
+	return NewText(string(code))
 }
 
 // Hash is what is stored of a token.

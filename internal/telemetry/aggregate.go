@@ -14,7 +14,7 @@ import (
 const (
 	topPolicies = 10
 	topRules    = 10
-	maxItems    = 1000 // of a token aggregate; the rest is one item
+	maxItems    = 1000 // of a token aggregate; the rest becomes one item
 	otherItems  = "(other)"
 )
 
@@ -27,19 +27,19 @@ type Summary struct {
 	TracesPerMinute          float64
 }
 
-// Count is how often something was.
+// Count is how often something occurred.
 type Count struct {
 	ID    string
 	Count int64
 }
 
-// PolicyFigures is how a policy decided.
+// PolicyStats is how a policy decided.
 type PolicyStats struct {
 	Name                   string
 	Calls, Allowed, Denied int64
 	Average, P50, P95      float64 // milliseconds
 	TopRules               []Count
-	Shadow                 ShadowFigures
+	Shadow                 ShadowStats
 }
 
 // UsageItem is the usage of one model, tool or session.
@@ -48,14 +48,14 @@ type UsageItem struct {
 	Usage Usage
 }
 
-// firstHour is the bucket an aggregate over days begins with: the full hour at
-// or before now less the days, but nothing that retention has removed.
+// firstHour is the first bucket of an aggregate over days: the full hour at or before now minus the days, but nothing
+// that retention has removed.
 func (s *Service) firstHour(days int) int64 {
-	return max(floor(database.Micros(s.since(days)), hourMicros), s.keptFrom()*24)
+	return max(floor(database.Micros(s.since(days)), hourMicros), s.firstKeptDay()*24)
 }
 
-// keptFrom is the first day that retention keeps.
-func (s *Service) keptFrom() int64 { return receivedDay(database.Micros(s.db.Now().Add(-s.keep))) }
+// firstKeptDay is the first day that retention keeps.
+func (s *Service) firstKeptDay() int64 { return receivedDay(database.Micros(s.db.Now().Add(-s.keep))) }
 
 // Summary is the overview of the last days.
 func (s *Service) Summary(ctx context.Context, orgID string, days int) (sum Summary, err error) {
@@ -79,14 +79,14 @@ func (s *Service) Summary(ctx context.Context, orgID string, days int) (sum Summ
 
 func (s *Service) sumTraces(ctx context.Context, orgID string, from int64, sum *Summary) error {
 	var took durationSum
-	_, err := database.Collect(ctx, s.db, func(row database.Scanner) (none struct{}, err error) {
+	err := each(ctx, s.db, func(row database.Scanner) error {
 		var traces, errors int64
 		var durations []byte
 		if err := row.Scan(&traces, &errors, &durations); err != nil {
-			return none, err
+			return err
 		}
 		sum.Traces, sum.Errors = sum.Traces+traces, sum.Errors+errors
-		return none, took.add(durations)
+		return took.add(durations)
 	}, `SELECT traces, errors, durations FROM rollup_trace WHERE org_id = $1 AND bucket >= $2`, orgID, from)
 	if err != nil {
 		return err
@@ -95,8 +95,8 @@ func (s *Service) sumTraces(ctx context.Context, orgID string, from int64, sum *
 	return err
 }
 
-// sums is SQL that adds up the usage columns exactly at any size: thousands of
-// millions and the rest apart, because a plain SUM may leave the range.
+// sums is SQL that adds up the usage columns exactly at any size: billions and the rest separately, because a plain
+// SUM may overflow.
 var sums = func() string {
 	var parts []string
 	for _, column := range []string{"input_tokens", "output_tokens", "cache_read", "cache_write", "cost_nanos"} {
@@ -108,7 +108,7 @@ var sums = func() string {
 
 const sumUnit = int64(1e9)
 
-// scanSums reads what sums selects, behind other columns.
+// scanSums reads what sums selects, after other columns.
 func scanSums(row database.Scanner, before ...any) (Usage, error) {
 	var high, low [5]int64
 	for i := range high {
@@ -119,7 +119,7 @@ func scanSums(row database.Scanner, before ...any) (Usage, error) {
 	}
 	var total [5]int64
 	for i := range total {
-		const bound = decode.Most / sumUnit
+		const bound = decode.MaxSum / sumUnit
 		total[i] = decode.Saturate(min(max(high[i], -bound), bound)*sumUnit, low[i])
 	}
 	return Usage{
@@ -131,7 +131,7 @@ func scanSums(row database.Scanner, before ...any) (Usage, error) {
 	}, nil
 }
 
-// sumUsage adds up every model's, which is everything that generated.
+// sumUsage adds up the usage of every model.
 func (s *Service) sumUsage(ctx context.Context, orgID string, from int64) (Usage, error) {
 	return scanSums(s.db.QueryRow(ctx,
 		`SELECT `+sums+` FROM rollup_usage WHERE org_id = $1 AND dimension = 'model' AND bucket >= $2`, orgID, from))
@@ -152,8 +152,7 @@ func scanCount(row database.Scanner) (c Count, err error) {
 	return c, err
 }
 
-// rate is traces a minute over the last hour: sixty minutes, of which the present
-// one is the last.
+// rate is traces per minute over the last sixty minutes, the current one included.
 func (s *Service) rate(ctx context.Context, orgID string) (float64, error) {
 	const window = 60
 	first := floor(database.Micros(s.db.Now()), minuteMicros) - window + 1
@@ -167,7 +166,7 @@ func (s *Service) rate(ctx context.Context, orgID string) (float64, error) {
 	return float64(traces) / window, nil
 }
 
-// Policy tells how a policy decided in the last days. An unknown one gives zeros.
+// Policy returns how a policy decided in the last days. An unknown policy has zeros.
 func (s *Service) Policy(ctx context.Context, orgID, policyID string, days int) (PolicyStats, error) {
 	from := s.firstHour(days)
 	f := PolicyStats{TopRules: []Count{}}
@@ -177,17 +176,17 @@ func (s *Service) Policy(ctx context.Context, orgID, policyID string, days int) 
 	var timed, micros int64
 	var newest policyName
 	var took durationSum
-	_, err := database.Collect(ctx, s.db, func(row database.Scanner) (none struct{}, err error) {
+	err := each(ctx, s.db, func(row database.Scanner) error {
 		var calls, allowed, denied, t, us int64
 		var named policyName
 		var durations []byte
 		if err := row.Scan(&named.name, &named.namedAt, &calls, &allowed, &denied, &t, &us, &durations); err != nil {
-			return none, err
+			return err
 		}
 		f.Calls, f.Allowed, f.Denied = f.Calls+calls, f.Allowed+allowed, f.Denied+denied
 		timed, micros = timed+t, decode.Saturate(micros, us)
 		newest.rename(named)
-		return none, took.add(durations)
+		return took.add(durations)
 	}, `SELECT policy_name, named_at, calls, allowed, denied, timed, duration_us, durations
 		FROM rollup_policy
 		WHERE org_id = $1 AND policy_id = $2 AND bucket >= $3`, orgID, policyID, from)
@@ -213,8 +212,7 @@ func (s *Service) Policy(ctx context.Context, orgID, policyID string, days int) 
 	return f, err
 }
 
-// lastName is the last name a policy was seen under, however long ago; empty
-// when there was none.
+// lastName is the last name of a policy, however long ago it was seen; empty if it never had one.
 func (s *Service) lastName(ctx context.Context, orgID, policyID string) (name string, err error) {
 	err = scanOptional(s.db.QueryRow(ctx, `
 		SELECT policy_name FROM rollup_policy
@@ -234,8 +232,7 @@ func (s *Service) topRules(ctx context.Context, orgID, policyID string, from int
 		LIMIT %d`, topRules), orgID, policyID, from)
 }
 
-// Tokens groups usage by model, tool or session: the costliest thousand, and
-// the rest together.
+// Tokens groups usage by model, tool or session: the thousand most expensive, and the rest as one item.
 func (s *Service) Tokens(ctx context.Context, orgID, groupBy string, days int) ([]UsageItem, error) {
 	type group struct {
 		UsageItem
@@ -264,7 +261,7 @@ func (s *Service) Tokens(ctx context.Context, orgID, groupBy string, days int) (
 	return foldTail(items), nil
 }
 
-// foldTail makes one item of all beyond the limit.
+// foldTail makes one item of everything beyond the limit.
 func foldTail(items []UsageItem) []UsageItem {
 	if len(items) <= maxItems {
 		return items

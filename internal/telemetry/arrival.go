@@ -3,8 +3,6 @@ package telemetry
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,20 +12,19 @@ import (
 	"writ/internal/telemetry/decode"
 )
 
-// Cursor is where someone stands who follows what an organization receives: behind
-// the trace of a row that arrived, or grew, at an instant. Cursors are ordered by
-// the instant first. The zero Cursor is before everything that is kept.
+// Cursor is the position of a reader who follows what an organization receives: after the trace of a row that arrived,
+// or grew, at a time. Cursors are ordered by time first. The zero Cursor is before everything that is stored.
 type Cursor struct {
 	At  time.Time // to the microsecond
 	Row int64
 }
 
-// Compare orders places.
+// Compare orders cursors.
 func (p Cursor) Compare(other Cursor) int {
 	return cmp.Or(p.At.Compare(other.At), cmp.Compare(p.Row, other.Row))
 }
 
-// micros is the instant as it is stored.
+// micros is the time as it is stored.
 func (p Cursor) micros() int64 {
 	if p.At.IsZero() {
 		return 0
@@ -35,31 +32,29 @@ func (p Cursor) micros() int64 {
 	return database.Micros(p.At)
 }
 
-// Arrival is a trace that arrived, or got more spans. It is told as it is by now.
+// Arrival is a trace that arrived, or got more spans, in its present state.
 type Arrival struct {
 	TraceItem
 	Cursor
 	Grew bool // it was there before
 
 	own         bool
-	after, last int64 // numbers of the spans it brought: above the one, up to the other
+	after, last int64 // numbers of the spans it brought: above after, up to last
 }
 
-// settleTime is after how long nothing comes any more between what is there: a
-// change is committed within five seconds of its queueing or fails, and replicas'
-// clocks differ a little.
+// settleTime is the age from which nothing can be inserted in between any more: a change is committed within five
+// seconds of its queueing or fails, and replicas' clocks differ a little.
 const settleTime = 6 * time.Second
 
 // MaxArrivals is how many arrivals are read at a time.
 const MaxArrivals = 500
 
-// Arrived reads what an organization received after a place, in order, each once:
-// it keeps back what is so new that a slower commit could still come before it. The
-// Cursor it gives is where to go on. Attributes are left out, as Next leaves them out. It is for those who
-// remember how far they are; a Follower tells things at once.
+// Arrived reads what an organization received after a cursor, in order, each once, and returns the cursor to continue
+// from. It withholds what is so new that a slower commit could still come before it. Attributes are left out, as in
+// Follower.Next. It is for readers that store their cursor; a Follower sees things at once.
 func (s *Service) Arrived(ctx context.Context, orgID string, after Cursor, limit int) ([]Arrival, Cursor, error) {
 	settled := s.db.Now().Add(-settleTime)
-	found, err := s.landings(ctx, orgID, after, settled, min(max(limit, 1), MaxArrivals))
+	found, err := s.findArrivals(ctx, orgID, after, settled, min(max(limit, 1), MaxArrivals))
 	if err != nil || len(found) == 0 {
 		return nil, after, err
 	}
@@ -70,19 +65,19 @@ func (s *Service) Arrived(ctx context.Context, orgID string, after Cursor, limit
 	return arrivals, found[len(found)-1].Cursor, nil
 }
 
-// landing is an arrival of which only the row is known.
-type landing struct {
+// arrivalRow is an arrival of which only the row is known.
+type arrivalRow struct {
 	Cursor
 	grew        bool
 	after, last int64
 }
 
-// landings finds what arrived after a place and not after an instant.
-func (s *Service) landings(
+// findArrivals finds what arrived after a cursor and not after a time.
+func (s *Service) findArrivals(
 	ctx context.Context, orgID string, after Cursor, until time.Time, limit int,
-) ([]landing, error) {
+) ([]arrivalRow, error) {
 	at, end := after.micros(), database.Micros(until)
-	found, err := database.Collect(ctx, s.db, scanLanding, landingQuery,
+	found, err := database.Collect(ctx, s.db, scanArrivalRow, arrivalQuery,
 		orgID, at, after.Row, end, limit, receivedDay(at), at<<tagBits, (at+1)<<tagBits, (end+1)<<tagBits)
 	if err != nil {
 		return nil, fmt.Errorf("find what arrived: %w", err)
@@ -90,9 +85,9 @@ func (s *Service) landings(
 	return found, nil
 }
 
-// landingQuery finds new traces by their keys, which tell when they came, and what
-// others got later by the rows that say so.
-const landingQuery = `
+// arrivalQuery finds new traces by their keys, which contain the time of receipt, and growth by the rows that record
+// it.
+const arrivalQuery = `
 	SELECT at, trace_pk, first_seq - 1, last_seq, grew
 	FROM (
 		SELECT * FROM (
@@ -114,7 +109,7 @@ const landingQuery = `
 	ORDER BY at, trace_pk
 	LIMIT $5`
 
-func scanLanding(row database.Scanner) (l landing, err error) {
+func scanArrivalRow(row database.Scanner) (l arrivalRow, err error) {
 	var at int64
 	var grew int
 	err = row.Scan(&at, &l.Row, &l.after, &l.last, &grew)
@@ -122,9 +117,8 @@ func scanLanding(row database.Scanner) (l landing, err error) {
 	return l, err
 }
 
-// arrivals reads the traces of what was found, in its order, but for those that
-// retention has removed meanwhile.
-func (s *Service) arrivals(ctx context.Context, orgID string, found []landing) ([]Arrival, error) {
+// arrivals reads the traces of the rows, in their order, except those that retention has removed in the meantime.
+func (s *Service) arrivals(ctx context.Context, orgID string, found []arrivalRow) ([]Arrival, error) {
 	days, rows := map[int64]bool{}, map[int64]bool{}
 	args := []any{orgID}
 	mark := func(seen map[int64]bool, value int64) string {
@@ -142,7 +136,7 @@ func (s *Service) arrivals(ctx context.Context, orgID string, found []landing) (
 		}
 	}
 	query := fmt.Sprintf(`SELECT %s FROM trace WHERE org_id = $1 AND received_day IN (%s) AND pk IN (%s)`,
-		tellSelect, strings.Join(dayMarks, ", "), strings.Join(rowMarks, ", "))
+		arrivalSelect, strings.Join(dayMarks, ", "), strings.Join(rowMarks, ", "))
 	traces, err := database.Collect(ctx, s.db, scanTrace, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read what arrived: %w", err)
@@ -166,11 +160,11 @@ func (s *Service) arrivals(ctx context.Context, orgID string, found []landing) (
 	return arrived, s.findOwn(ctx, arrived)
 }
 
-// Own reports whether the server made the trace, of decisions.
+// Own reports whether the server itself made the trace, of decisions.
 func (a *Arrival) Own() bool { return a.own }
 
-// findOwn marks the server's own traces. What they are called anyone may call
-// theirs; but the spans of what a client sends are numbered from 0.
+// findOwn marks the server's own traces. Anyone can use their names, but the spans that a client sends are numbered
+// from 0.
 func (s *Service) findOwn(ctx context.Context, arrived []Arrival) error {
 	for i := range arrived {
 		a := &arrived[i]
@@ -181,52 +175,35 @@ func (s *Service) findOwn(ctx context.Context, arrived []Arrival) error {
 		err := s.db.QueryRow(ctx, `SELECT COALESCE(MIN(seq), 0) FROM span WHERE received_day = $1 AND trace_pk = $2`,
 			a.receivedDay, a.pk).Scan(&first)
 		if err != nil {
-			return fmt.Errorf("find whose trace it is: %w", err)
+			return fmt.Errorf("find out who made a trace: %w", err)
 		}
 		a.own = first >= decode.MaxSpans
 	}
 	return nil
 }
 
-// ArrivedAttributes reads the attributes of a trace that arrived: by itself, because
-// those of one may be as large as a request.
+// ArrivedAttributes reads the attributes of one trace, because they may be as large as a request.
 func (s *Service) ArrivedAttributes(ctx context.Context, a *Arrival) (attributes string, err error) {
-	err = s.db.QueryRow(ctx, `SELECT attributes FROM trace WHERE received_day = $1 AND pk = $2`, a.receivedDay,
-		a.pk).Scan(&attributes)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "{}", nil // retention has removed it meanwhile
-	}
+	attributes = "{}" // of a trace that retention has removed in the meantime
+	err = scanOptional(s.db.QueryRow(ctx, `SELECT attributes FROM trace WHERE received_day = $1 AND pk = $2`,
+		a.receivedDay, a.pk), &attributes)
 	if err != nil {
 		return "", fmt.Errorf("read the attributes of what arrived: %w", err)
 	}
 	return attributes, nil
 }
 
-// ArrivedSpan is a span with its number in its trace. Numbers rise, with gaps.
-type ArrivedSpan struct {
-	StoredSpan
-	Number      int64
-	Tool, Model string
-	Usage       Usage
-}
+const (
+	// FirstSpan is below the number of every span.
+	FirstSpan int64 = -1
+	// WholeSpans is above the numbers of the spans of a trace that came whole, in one batch. Spans of a trace that
+	// grows have higher ones.
+	WholeSpans = int64(decode.MaxSpans)
+)
 
-// FirstSpan is before the number of every span.
-const FirstSpan int64 = -1
-
-// ArrivedSpans reads up to limit of the spans that an arrival brought, behind a
-// number, in order.
-func (s *Service) ArrivedSpans(ctx context.Context, a *Arrival, after int64, limit int) ([]ArrivedSpan, error) {
-	spans, err := database.Collect(ctx, s.db, func(row database.Scanner) (span ArrivedSpan, err error) {
-		u := &span.Usage
-		span.StoredSpan, err = scanSpan(withMore{row, []any{
-			&span.Number, &span.Tool, &span.Model, &u.Input, &u.Output, &u.CacheRead, &u.CacheWrite, &u.CostNanos,
-		}})
-		return span, err
-	}, `
-		SELECT id, COALESCE(parent_id, ''), COALESCE(session_id, ''), kind, name, start_time, end_time, duration_ms, status, attributes,
-			seq, COALESCE(tool_name, ''), COALESCE(model, ''), input_tokens, output_tokens, cache_read, cache_write, cost_nanos
-		FROM span
-		WHERE received_day = $1 AND trace_pk = $2 AND seq > $3 AND seq <= $4
+// ArrivedSpans reads up to limit of the spans that an arrival brought, above a number, in order.
+func (s *Service) ArrivedSpans(ctx context.Context, a *Arrival, after int64, limit int) ([]SpanRecord, error) {
+	spans, err := database.Collect(ctx, s.db, scanRecord, selectRecord+`trace_pk = $2 AND seq > $3 AND seq <= $4
 		ORDER BY seq
 		LIMIT $5`, a.receivedDay, a.pk, max(after, a.after), a.last, min(max(limit, 1), detailSpans))
 	if err != nil {
@@ -235,36 +212,16 @@ func (s *Service) ArrivedSpans(ctx context.Context, a *Arrival, after int64, lim
 	return spans, nil
 }
 
-func scanSpan(row database.Scanner) (s StoredSpan, err error) {
-	var start int64
-	var end, duration sql.NullInt64
-	if err := row.Scan(&s.ID, &s.ParentID, &s.SessionID, &s.Kind, &s.Name, &start, &end, &duration, &s.Status,
-		&s.Attributes); err != nil {
-		return StoredSpan{}, err
-	}
-	s.Start, s.End, s.DurationMs = database.Time(start), database.OptionalTime(end), optional(duration)
-	return s, nil
-}
-
-// withMore is a row that has further columns behind those its reader knows.
-type withMore struct {
-	database.Scanner
-	more []any
-}
-
-func (w withMore) Scan(dest ...any) error { return w.Scanner.Scan(append(dest, w.more...)...) }
-
-// grew notes that a trace got spans, for those who follow. They are numbered by
-// their receipt, behind all that the trace had.
-func (s *Service) grew(ctx context.Context, tx *database.Tx, orgID string, day, pk, first, last int64) error {
+// recordGrowth records that a trace got spans, for those who follow. The spans are numbered by their receipt, above
+// all that the trace had.
+func (s *Service) recordGrowth(ctx context.Context, tx *database.Tx, orgID string, day, pk, first, last int64) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO trace_growth (org_id, at, trace_pk, received_day, first_seq, last_seq)
 		VALUES ($1, $2, $3, $4, $5, $6)`, orgID, receivedAt(last), pk, day, first, last)
 	return err
 }
 
-// lastNumber is when a trace got its last span, by its number, or was received. The
-// trace must be locked.
+// lastNumber is when a trace got its last span, by its number, or was received. The trace must be locked.
 func lastNumber(ctx context.Context, tx *database.Tx, day, pk int64) (at int64, err error) {
 	err = tx.QueryRow(ctx, `SELECT COALESCE(MAX(seq), 0) FROM span WHERE received_day = $1 AND trace_pk = $2`, day,
 		pk).Scan(&at)

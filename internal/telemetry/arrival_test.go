@@ -264,7 +264,7 @@ func TestArrivalsHaveAnIndex(t *testing.T) {
 		var id, parent, unused int
 		err = row.Scan(&id, &parent, &unused, &step)
 		return step, err
-	}, `EXPLAIN QUERY PLAN `+telemetry.LandingQuery, orgA, 1, 1, 1, 1, 1, 1, 1, 1)
+	}, `EXPLAIN QUERY PLAN `+telemetry.ArrivalQuery, orgA, 1, 1, 1, 1, 1, 1, 1, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

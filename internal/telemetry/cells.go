@@ -11,43 +11,84 @@ import (
 	"writ/internal/telemetry/decode"
 )
 
-// rollup is a table that keeps figures. A row belongs to an organization, a key
-// and the writer that made it.
+// rollup is a table of totals. A row belongs to an organization, a key and the writer that made it.
 type rollup struct {
-	table   string
-	key     []string // beside organization and writer
-	values  string
-	perHour int64 // buckets
-	// add puts a row of key and values into a tally.
+	table    string
+	perHour  int64  // buckets per hour
+	key      string // columns beside organization and writer
+	replaced string // columns that a commit replaces
+	added    string // columns that a commit adds to
+	// rows are what a tally writes: organization, key, writer, replaced, added.
+	rows func(ctx context.Context, tx *database.Tx, orgID string, writer int64, t *tally) ([][]any, error)
+	// add adds a row of key, replaced and added to a tally.
 	add func(t *tally, row database.Scanner) error
+
+	insert, onConflict string // SQL
 }
 
-// rollups are all of them, in the order in which a commit writes them.
-var rollups = []rollup{
-	{"rollup_trace", []string{"bucket"}, "traces, errors, durations", 1, addTraceRow},
-	{"rollup_minute", []string{"bucket"}, "traces", 60, addMinuteRow},
-	{"rollup_session", []string{"bucket"}, "sessions", 1, addSessionRow},
+// rollups are all rollup tables, in the order in which a commit writes them.
+var rollups = withSQL([]rollup{
 	{
-		"rollup_usage", []string{"dimension", "bucket", "item"},
-		"spans, input_tokens, output_tokens, cache_read, cache_write, cost_nanos", 1, addUsageRow,
+		table: "rollup_trace", perHour: 1, key: "bucket",
+		replaced: "durations", added: "traces, errors", rows: traceRows, add: addTraceRow,
 	},
 	{
-		"rollup_policy", []string{"policy_id", "bucket"},
-		"policy_name, named_at, calls, allowed, denied, timed, duration_us, durations", 1, addPolicyRow,
+		table: "rollup_minute", perHour: 60, key: "bucket",
+		added: "traces", rows: minuteRows, add: addMinuteRow,
 	},
-	{"rollup_rule", []string{"policy_id", "bucket", "rule_id"}, "calls", 1, addRuleRow},
+	{
+		table: "rollup_session", perHour: 1, key: "bucket",
+		added: "sessions", rows: sessionHourRows, add: addSessionRow,
+	},
+	{
+		table: "rollup_usage", perHour: 1, key: "dimension, bucket, item",
+		added: "spans, input_tokens, output_tokens, cache_read, cache_write, cost_nanos", rows: usageRows, add: addUsageRow,
+	},
+	{
+		table: "rollup_policy", perHour: 1, key: "policy_id, bucket",
+		replaced: "durations, policy_name, named_at", added: "calls, allowed, denied, timed, duration_us",
+		rows: policyRows, add: addPolicyRow,
+	},
+	{
+		table: "rollup_rule", perHour: 1, key: "policy_id, bucket, rule_id",
+		added: "calls", rows: ruleRows, add: addRuleRow,
+	},
+})
+
+func withSQL(all []rollup) []rollup {
+	for i := range all {
+		r := &all[i]
+		r.insert = fmt.Sprintf(`INSERT INTO %s (%s, %s)`, r.table, r.rowKey(), r.values())
+		sets := []string{plus(r.table, strings.Split(r.added, ", ")...)}
+		if r.replaced != "" {
+			for column := range strings.SplitSeq(r.replaced, ", ") {
+				sets = append(sets, column+" = excluded."+column)
+			}
+		}
+		r.onConflict = fmt.Sprintf(`ON CONFLICT (%s) DO UPDATE SET %s`, r.rowKey(), strings.Join(sets, ", "))
+	}
+	return all
 }
 
-// columns are what add reads.
-func (r *rollup) columns() string { return strings.Join(r.key, ", ") + ", " + r.values }
+// rowKey lists the columns that identify a row.
+func (r *rollup) rowKey() string { return "org_id, " + r.key + ", writer" }
 
-// readRollups reads the stored figures of an organization, all writers together.
+func (r *rollup) values() string {
+	if r.replaced == "" {
+		return r.added
+	}
+	return r.replaced + ", " + r.added
+}
+
+// columns lists what add reads.
+func (r *rollup) columns() string { return r.key + ", " + r.values() }
+
+// readRollups reads the stored totals of an organization, of all writers together.
 func readRollups(ctx context.Context, reader database.Reader, orgID string) (*tally, error) {
 	t := newTally()
 	for _, r := range rollups {
-		_, err := database.Collect(ctx, reader, func(row database.Scanner) (none struct{}, err error) {
-			return none, r.add(t, row)
-		}, fmt.Sprintf(`SELECT %s FROM %s WHERE org_id = $1`, r.columns(), r.table), orgID)
+		err := each(ctx, reader, func(row database.Scanner) error { return r.add(t, row) },
+			fmt.Sprintf(`SELECT %s FROM %s WHERE org_id = $1`, r.columns(), r.table), orgID)
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", r.table, err)
 		}
@@ -58,7 +99,7 @@ func readRollups(ctx context.Context, reader database.Reader, orgID string) (*ta
 func addTraceRow(t *tally, row database.Scanner) error {
 	var bucket, traces, errors int64
 	var durations []byte
-	if err := row.Scan(&bucket, &traces, &errors, &durations); err != nil {
+	if err := row.Scan(&bucket, &durations, &traces, &errors); err != nil {
 		return err
 	}
 	c := cell(t.traces, bucket)
@@ -66,7 +107,7 @@ func addTraceRow(t *tally, row database.Scanner) error {
 	return addSketch(&c.durations, durations)
 }
 
-// addSketch merges a stored sketch into one that may not be there yet.
+// addSketch merges a stored sketch into one that may be nil.
 func addSketch(sketch **ddsketch.DDSketch, encoded []byte) error {
 	if len(encoded) == 0 {
 		return nil
@@ -108,8 +149,8 @@ func addPolicyRow(t *tally, row database.Scanner) error {
 	var k policyKey
 	var p policyCell
 	var durations []byte
-	if err := row.Scan(&k.policyID, &k.bucket, &p.name, &p.namedAt, &p.calls, &p.allowed, &p.denied, &p.timed,
-		&p.durationMicros, &durations); err != nil {
+	if err := row.Scan(&k.policyID, &k.bucket, &durations, &p.name, &p.namedAt, &p.calls, &p.allowed, &p.denied,
+		&p.timed, &p.durationMicros); err != nil {
 		return err
 	}
 	c := cell(t.policies, k)

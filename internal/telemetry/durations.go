@@ -12,28 +12,26 @@ import (
 	"github.com/DataDog/sketches-go/ddsketch/store"
 )
 
-// durationSum adds up stored sketches. A question over a week reads one an hour,
-// and each has up to some hundred bins: adding them in an array takes a third of
-// what the sketch's own way does, so that the answer hardly takes longer where the
-// bins are full. Counts are whole numbers, and their sums exact in any order.
+// durationSum adds up stored sketches. A query over a week reads one for each hour, and each has up to a few hundred
+// bins. Adding them in an array takes a third of the time of the sketch's own method. Counts are whole numbers, so
+// their sums are exact in any order.
 type durationSum struct {
 	zeros float64
-	bins  []float64 // by their index, from firstBin
+	bins  []float64 // by index, from firstBin
 }
 
-// The bins of durations from the shortest to the longest, a microsecond to 10^12 ms,
-// with some room; whatever else a sketch could hold was not written by us.
+// The bins of all durations, from a microsecond to 10^12 ms, with some room. We write no others.
 const (
 	firstBin = -500
 	lastBin  = 1500
 )
 
-// binMapping is how a sketch tells what its bins are.
+// binMapping says what a sketch's bins are.
 var binMapping = newSketch().IndexMapping
 
 var errSketch = errors.New("a stored sketch is not one of durations")
 
-// add adds a sketch as it is stored.
+// add adds a stored sketch.
 func (d *durationSum) add(encoded []byte) error {
 	if err := d.addParts(encoded); err != nil {
 		return fmt.Errorf("read a stored sketch: %w", err)
@@ -77,7 +75,7 @@ func (d *durationSum) addParts(rest []byte) error {
 	return nil
 }
 
-// addContiguous adds bins that follow each other.
+// addContiguous adds consecutive bins.
 func (d *durationSum) addContiguous(rest []byte) ([]byte, error) {
 	count, err := encoding.DecodeUvarint64(&rest)
 	if err != nil {
@@ -105,7 +103,7 @@ func (d *durationSum) addContiguous(rest []byte) ([]byte, error) {
 	return rest, nil
 }
 
-// addScattered adds bins of which each says how far it is from the one before.
+// addScattered adds bins that each give their distance from the previous one.
 func (d *durationSum) addScattered(rest []byte) ([]byte, error) {
 	count, err := encoding.DecodeUvarint64(&rest)
 	if err != nil {
@@ -129,7 +127,7 @@ func (d *durationSum) addScattered(rest []byte) ([]byte, error) {
 	return rest, nil
 }
 
-// all are the bins, made on first use.
+// all returns the bins, allocated on first use.
 func (d *durationSum) all() []float64 {
 	if d.bins == nil {
 		d.bins = make([]float64, lastBin-firstBin+1)
@@ -137,8 +135,7 @@ func (d *durationSum) all() []float64 {
 	return d.bins
 }
 
-// decodeCount is encoding.DecodeVarfloat64 without loops where a count has one or
-// two bytes, as whole numbers below 512 have.
+// decodeCount is encoding.DecodeVarfloat64 without a loop for counts of one or two bytes: whole numbers below 512.
 func decodeCount(b []byte) (count float64, rest []byte, err error) {
 	var x uint64
 	switch {
@@ -168,7 +165,7 @@ func (d *durationSum) sketch() (*ddsketch.DDSketch, error) {
 	return sketch, sketch.AddWithCount(0, d.zeros)
 }
 
-// quantiles are the median and the 95th percentile; 0 where there is nothing.
+// quantiles are the median and the 95th percentile, or 0 without durations.
 func (d *durationSum) quantiles() (p50, p95 float64, err error) {
 	sketch, err := d.sketch()
 	if err != nil {

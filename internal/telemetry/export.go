@@ -10,11 +10,11 @@ import (
 
 	"writ/internal/database"
 	"writ/internal/page"
+	"writ/internal/telemetry/decode"
 )
 
-// One step of an export reads so many rows, or fewer where they are large: its
-// memory does not grow with what is exported, and no reader keeps a transaction
-// open for longer than a step.
+// How many rows one step of an export reads, or fewer if they are large: memory does not grow with the export, and no
+// transaction is open for longer than a step.
 const (
 	exportTraces   = 200
 	exportSpans    = 1000
@@ -28,22 +28,18 @@ const (
 // errEnough ends a step before its rows do.
 var errEnough = errors.New("enough for a step")
 
-// step reads rows until they are enough, and tells whether there may be more of
-// them than the query's own limit left out.
+// step reads rows up to exportBytes, and reports whether it stopped there.
 func step[T any](
 	ctx context.Context, db *database.DB, scan func(database.Scanner) (T, error), size func(*T) int, query string, args ...any,
 ) (items []T, cut bool, err error) {
 	held := 0
-	_, err = database.Collect(ctx, db, func(row database.Scanner) (none struct{}, err error) {
+	err = each(ctx, db, func(row database.Scanner) error {
 		if held > exportBytes {
-			return none, errEnough
+			return errEnough
 		}
 		item, err := scan(row)
-		if err != nil {
-			return none, err
-		}
 		items, held = append(items, item), held+size(&item)
-		return none, nil
+		return err
 	}, query, args...)
 	if errors.Is(err, errEnough) {
 		return items, true, nil
@@ -51,15 +47,12 @@ func step[T any](
 	return items, false, err
 }
 
-// TraceExport reads traces one after another, newest start first, however many
-// there are. Each that was there when it began and is still kept comes once, and as
-// a whole: with the spans that its figures count. What is received meanwhile may
-// come or not.
+// TraceExport reads any number of traces, newest start first. Each trace that was there at the beginning and is still
+// stored comes once, complete with the spans that its totals count. What is received in the meantime may come or not.
 //
-// A trace without its root begins earlier when an earlier span comes, and would be
-// met again: those that were given are remembered, as many as exportRootless. One
-// whose root makes it begin later than where the export stands is missed; clocks
-// have to differ for that.
+// A trace without its root starts earlier when an earlier span comes, and would come again: the export remembers up to
+// exportRootless such traces. A trace is missed if its root moves its start to after the export's position, which
+// needs clocks that differ.
 type TraceExport struct {
 	s         *Service
 	orgID     string
@@ -67,11 +60,11 @@ type TraceExport struct {
 	since     int64
 	after     page.Cursor
 	withSpans bool
-	rootless  map[string]bool // those that were given
+	rootless  map[string]bool // already returned
 }
 
-// ExportTraces begins an export of the traces that a filter chooses; without days
-// it reaches as far back as there are any. It continues behind the filter's cursor.
+// ExportTraces starts an export of the traces that match a filter, after the filter's cursor. Without days it goes
+// back to the oldest trace.
 func (s *Service) ExportTraces(orgID string, f TraceFilter, withSpans bool) (*TraceExport, error) {
 	after, err := page.Decode(f.Cursor, traceList, orgID)
 	if err != nil {
@@ -89,7 +82,7 @@ func (s *Service) ExportTraces(orgID string, f TraceFilter, withSpans bool) (*Tr
 	}, nil
 }
 
-// All gives the traces. Its error is the last it gives.
+// All returns the traces. An error is the last item.
 func (e *TraceExport) All(ctx context.Context) iter.Seq2[*ExportedTrace, error] {
 	return func(yield func(*ExportedTrace, error) bool) {
 		for {
@@ -109,20 +102,20 @@ func (e *TraceExport) All(ctx context.Context) iter.Seq2[*ExportedTrace, error] 
 					}
 				}
 				e.after = page.Cursor{List: traceList, Scope: e.orgID, Micros: t.startMicros, ID: t.ID}
-				if e.isFirst(t) && !yield(t, nil) {
+				if e.isNew(t) && !yield(t, nil) {
 					return
 				}
-				traces[i] = nil // its spans may be many
+				traces[i] = nil // it may have many spans
 			}
 		}
 	}
 }
 
-// Cursor continues the export behind the trace that came last.
+// Cursor continues the export after the last trace.
 func (e *TraceExport) Cursor() string { return e.after.Encode() }
 
-// isFirst reports whether a trace was not given before.
-func (e *TraceExport) isFirst(t *ExportedTrace) bool {
+// isNew reports whether a trace was not returned before.
+func (e *TraceExport) isNew(t *ExportedTrace) bool {
 	if t.growth == notGrowing || e.rootless[t.ID] {
 		return t.growth == notGrowing
 	}
@@ -153,29 +146,28 @@ func (e *TraceExport) next(ctx context.Context) ([]*ExportedTrace, error) {
 	return traces, err
 }
 
-// size is about what a trace holds in memory.
+// size is about the memory of a trace.
 func (t *TraceItem) size() int { return 500 + len(t.Attributes) + len(t.Tags) }
 
-// ExportedTrace is a trace whose spans can be read, however many it has.
+// ExportedTrace is a trace that can read any number of spans.
 type ExportedTrace struct {
 	TraceItem
 	s      *Service
-	spans  []ExportedSpan
-	isRead bool // spans are all there are
+	spans  []SpanRecord
+	isRead bool // spans are complete
 }
 
-// ExportedSpan is a span with what queries know of it.
-type ExportedSpan struct {
+// SpanRecord is a stored span with what queries know about it.
+type SpanRecord struct {
 	StoredSpan
-	Tool, Model                            string
-	Usage                                  Usage
-	PolicyID, PolicyName, Decision, RuleID string
-	tracePK, seq                           int64
+	decode.Facts
+	Number  int64 // in its trace: numbers rise, with gaps
+	tracePK int64
 }
 
-func (s *ExportedSpan) size() int { return 500 + len(s.Attributes) }
+func (s *SpanRecord) size() int { return 500 + len(s.Attributes) }
 
-// ExportTrace finds one trace; nil when the organization has none such.
+// ExportTrace finds a trace; nil: the organization has no such trace.
 func (s *Service) ExportTrace(ctx context.Context, orgID, id string) (*ExportedTrace, error) {
 	item, err := s.findTrace(ctx, orgID, id)
 	if err != nil || item == nil {
@@ -184,30 +176,30 @@ func (s *Service) ExportTrace(ctx context.Context, orgID, id string) (*ExportedT
 	return &ExportedTrace{TraceItem: *item, s: s}, nil
 }
 
-const exportedSpan = `
+// selectRecord reads spans of the day $1.
+const selectRecord = `
 	SELECT trace_pk, seq, id, COALESCE(parent_id, ''), COALESCE(session_id, ''), kind, name, start_time, end_time, duration_ms, status, attributes,
 		COALESCE(tool_name, ''), COALESCE(model, ''), input_tokens, output_tokens, cache_read, cache_write, cost_nanos,
 		COALESCE(policy_id, ''), COALESCE(policy_name, ''), COALESCE(decision, ''), COALESCE(rule_id, '')
 	FROM span
 	WHERE received_day = $1 AND `
 
-func scanExportedSpan(row database.Scanner) (s ExportedSpan, err error) {
+func scanRecord(row database.Scanner) (s SpanRecord, err error) {
 	var start int64
 	var end, duration sql.NullInt64
-	err = row.Scan(&s.tracePK, &s.seq, &s.ID, &s.ParentID, &s.SessionID, &s.Kind, &s.Name, &start, &end, &duration,
+	err = row.Scan(&s.tracePK, &s.Number, &s.ID, &s.ParentID, &s.SessionID, &s.Kind, &s.Name, &start, &end, &duration,
 		&s.Status, &s.Attributes,
 		&s.Tool, &s.Model, &s.Usage.Input, &s.Usage.Output, &s.Usage.CacheRead, &s.Usage.CacheWrite, &s.Usage.CostNanos,
 		&s.PolicyID, &s.PolicyName, &s.Decision, &s.RuleID)
 	if err != nil {
-		return ExportedSpan{}, err
+		return SpanRecord{}, err
 	}
 	s.Start, s.End, s.DurationMs = database.Time(start), database.OptionalTime(end), optional(duration)
 	return s, nil
 }
 
-// readAhead reads the spans of the first of some traces together with those of the
-// next ones, as far as they are few: one query for each trace would be most of the
-// time of an export.
+// readAhead reads the spans of the first trace together with those of the next ones, if they are few: one query per
+// trace would take most of the time of an export.
 func (s *Service) readAhead(ctx context.Context, traces []*ExportedTrace) error {
 	day, chosen := traces[0].receivedDay, map[int64]*ExportedTrace{}
 	args, total := []any{day}, int64(0)
@@ -220,10 +212,10 @@ func (s *Service) readAhead(ctx context.Context, traces []*ExportedTrace) error 
 		}
 	}
 	if len(chosen) == 0 {
-		return nil // a large one, which is read as it is written
+		return nil // a large trace, which is read while it is written
 	}
-	spans, cut, err := step(ctx, s.db, scanExportedSpan, (*ExportedSpan).size,
-		exportedSpan+`trace_pk IN (`+marks(2, len(args)-1)+`) ORDER BY trace_pk, seq`, args...)
+	spans, cut, err := step(ctx, s.db, scanRecord, (*SpanRecord).size,
+		selectRecord+`trace_pk IN (`+marks(2, len(args)-1)+`) ORDER BY trace_pk, seq`, args...)
 	if err != nil {
 		return err
 	}
@@ -232,7 +224,7 @@ func (s *Service) readAhead(ctx context.Context, traces []*ExportedTrace) error 
 		t.spans = append(t.spans, span)
 	}
 	for pk, t := range chosen {
-		// A step that was cut has all of those before the trace it ends in.
+		// A step that stopped early is complete for all traces before the last one.
 		if t.isRead = !cut || pk < spans[len(spans)-1].tracePK; !t.isRead {
 			t.spans = nil
 		}
@@ -240,25 +232,24 @@ func (s *Service) readAhead(ctx context.Context, traces []*ExportedTrace) error 
 	return nil
 }
 
-// Spans gives the spans in the order they came: those that the trace's figures
-// count, where more have come since. Its error is the last it gives.
-func (t *ExportedTrace) Spans(ctx context.Context) iter.Seq2[*ExportedSpan, error] {
-	return func(yield func(*ExportedSpan, error) bool) {
+// Spans returns the spans in the order they came, as many as the trace's totals count. An error is the last item.
+func (t *ExportedTrace) Spans(ctx context.Context) iter.Seq2[*SpanRecord, error] {
+	return func(yield func(*SpanRecord, error) bool) {
 		left, after := t.SpanCount, int64(-1)
 		for spans, more := t.spans, !t.isRead; ; {
 			for i := range spans {
 				if left == 0 || !yield(&spans[i], nil) {
 					return
 				}
-				left, after = left-1, spans[i].seq
+				left, after = left-1, spans[i].Number
 			}
 			if !more || left == 0 {
 				return
 			}
 			var cut bool
 			var err error
-			spans, cut, err = step(ctx, t.s.db, scanExportedSpan, (*ExportedSpan).size,
-				exportedSpan+fmt.Sprintf(`trace_pk = $2 AND seq > $3 ORDER BY seq LIMIT %d`, exportSpans),
+			spans, cut, err = step(ctx, t.s.db, scanRecord, (*SpanRecord).size,
+				selectRecord+fmt.Sprintf(`trace_pk = $2 AND seq > $3 ORDER BY seq LIMIT %d`, exportSpans),
 				t.receivedDay, t.pk, after)
 			if err != nil {
 				yield(nil, fmt.Errorf("export the spans of a trace: %w", err))
@@ -269,8 +260,8 @@ func (t *ExportedTrace) Spans(ctx context.Context) iter.Seq2[*ExportedSpan, erro
 	}
 }
 
-// SessionExport reads sessions one after another, in the order of their ids: that
-// of their activity changes while it is read, and would lose some.
+// SessionExport reads sessions in the order of their ids: the order of their activity changes during the export, which
+// would lose some.
 type SessionExport struct {
 	s      *Service
 	orgID  string
@@ -281,8 +272,7 @@ type SessionExport struct {
 
 const sessionExport = "sessions/export"
 
-// ExportSessions begins an export of the sessions that a filter chooses. It
-// continues behind the filter's cursor.
+// ExportSessions starts an export of the sessions that match a filter, after the filter's cursor.
 func (s *Service) ExportSessions(orgID string, f SessionFilter) (*SessionExport, error) {
 	after, err := page.Decode(f.Cursor, sessionExport, orgID)
 	if err != nil {
@@ -297,14 +287,14 @@ func (s *Service) ExportSessions(orgID string, f SessionFilter) (*SessionExport,
 	}, nil
 }
 
-// Cursor continues the export behind the session that came last.
+// Cursor continues the export after the last session.
 func (e *SessionExport) Cursor() string { return e.after.Encode() }
 
-// All gives the sessions. Its error is the last it gives.
+// All returns the sessions. An error is the last item.
 func (e *SessionExport) All(ctx context.Context) iter.Seq2[*Session, error] {
 	return func(yield func(*Session, error) bool) {
 		for {
-			// Filters are not in the query: a step must end soon also where few pass.
+			// Filters are not in the query: a step must end soon even if few sessions match.
 			sessions, cut, err := step(ctx, e.s.db, e.s.scanSession, func(*Session) int { return 1000 },
 				fmt.Sprintf(`%s org_id = $1 AND id > $2 ORDER BY id LIMIT %d`, sessionSelect, exportSessions), e.orgID,
 				e.after.ID)
@@ -314,7 +304,7 @@ func (e *SessionExport) All(ctx context.Context) iter.Seq2[*Session, error] {
 			}
 			for i := range sessions {
 				e.after = page.Cursor{List: sessionExport, Scope: e.orgID, ID: sessions[i].ID}
-				if e.wants(&sessions[i]) && !yield(&sessions[i], nil) {
+				if e.matches(&sessions[i]) && !yield(&sessions[i], nil) {
 					return
 				}
 			}
@@ -325,7 +315,7 @@ func (e *SessionExport) All(ctx context.Context) iter.Seq2[*Session, error] {
 	}
 }
 
-func (e *SessionExport) wants(x *Session) bool {
+func (e *SessionExport) matches(x *Session) bool {
 	f := e.filter
 	return database.Micros(x.LastActivityAt) >= e.since &&
 		(f.Status == "" || f.Status == x.Status) &&

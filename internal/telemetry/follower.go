@@ -8,9 +8,8 @@ import (
 	"writ/internal/database"
 )
 
-// overlap is how far a Follower looks back from the newest that it told, for what
-// was received before and committed after it: on SQLite one process commits in the
-// order of receipt, and only a clock that is set could get in the way.
+// overlap is how far before the newest arrival a Follower reads again, for what was received before it and committed
+// after it. On SQLite one process commits in the order of receipt, and only a change of the clock could disturb that.
 func (s *Service) overlap() time.Duration {
 	if s.db.Engine() == database.SQLite {
 		return 2 * time.Second
@@ -18,19 +17,19 @@ func (s *Service) overlap() time.Duration {
 	return settleTime
 }
 
-// Follower tells what an organization receives as soon as it is there. What commits
-// late is told late, but told: each look begins a little before the newest, and the
-// Follower remembers what it has told of that. It is for one goroutine.
+// Follower returns what an organization receives as soon as it is stored. What commits late is returned late: each
+// scan begins a little before the newest arrival, and the Follower remembers what it has returned of that. Use it in
+// one goroutine.
 type Follower struct {
 	service *Service
 	orgID   string
 	filter  ArrivalFilter
 	newest  Cursor
-	told    map[Cursor]bool
-	looked  Cursor // how far the present look is; zero: none is under way
+	seen    map[Cursor]bool
+	scanned Cursor // how far the current scan is; zero: none is running
 }
 
-// ArrivalFilter says which traces are told. What is empty does not narrow.
+// ArrivalFilter chooses traces. Empty fields match everything.
 type ArrivalFilter struct {
 	AgentID   string
 	SessionID string
@@ -39,38 +38,37 @@ type ArrivalFilter struct {
 	Tool      string // of one of the spans
 }
 
-// Follow begins behind what there is now.
+// Follow starts after what is stored now.
 func (s *Service) Follow(ctx context.Context, orgID string, filter ArrivalFilter) (*Follower, error) {
 	f := s.Resume(orgID, filter, Cursor{At: s.db.Now()})
 	for {
-		fresh, err := f.untold(ctx, MaxArrivals)
+		fresh, err := f.unseen(ctx, MaxArrivals)
 		if err != nil || len(fresh) == 0 {
 			return f, err
 		}
-		f.tell(fresh)
+		f.markSeen(fresh)
 	}
 }
 
-// Resume begins at a place. What was received shortly before may be told again:
-// nobody knows whether it was there when that place was left.
+// Resume starts at a cursor. What was received shortly before may come again: whether it was returned before is not
+// known.
 func (s *Service) Resume(orgID string, filter ArrivalFilter, after Cursor) *Follower {
 	return &Follower{
 		service: s,
 		orgID:   orgID,
 		filter:  filter,
 		newest:  after,
-		told:    map[Cursor]bool{},
+		seen:    map[Cursor]bool{},
 	}
 }
 
 // Cursor is where to resume.
 func (f *Follower) Cursor() Cursor { return f.newest }
 
-// Next gives what arrived since the last time, of up to limit traces those that
-// pass the filter; more tells that it did not come to the end. Attributes and tags
-// are left out: they can be large, and who wants them reads the trace.
+// Next returns what arrived since the last call: up to limit traces, of which those that do not match the filter are
+// left out. more says that there may be more. Attributes and tags are left out, because they can be large.
 func (f *Follower) Next(ctx context.Context, limit int) (arrived []Arrival, more bool, err error) {
-	fresh, err := f.untold(ctx, min(max(limit, 1), MaxArrivals))
+	fresh, err := f.unseen(ctx, min(max(limit, 1), MaxArrivals))
 	if err != nil || len(fresh) == 0 {
 		return nil, false, err
 	}
@@ -79,7 +77,7 @@ func (f *Follower) Next(ctx context.Context, limit int) (arrived []Arrival, more
 		return nil, false, err
 	}
 	for i := range all {
-		fits, err := f.fits(ctx, &all[i])
+		fits, err := f.matches(ctx, &all[i])
 		if err != nil {
 			return nil, false, err
 		}
@@ -87,30 +85,30 @@ func (f *Follower) Next(ctx context.Context, limit int) (arrived []Arrival, more
 			arrived = append(arrived, all[i])
 		}
 	}
-	f.tell(fresh)
+	f.markSeen(fresh)
 	return arrived, true, nil
 }
 
-// tellSelect is traceSelect without what can be large.
-const tellSelect = `received_day, pk, id, COALESCE(session_id, ''), name, start_time, end_time, duration_ms, status, COALESCE(user_id, ''),
+// arrivalSelect is traceSelect without the columns that can be large.
+const arrivalSelect = `received_day, pk, id, COALESCE(session_id, ''), name, start_time, end_time, duration_ms, status, COALESCE(user_id, ''),
 	agent_id, product, source, '{}', '[]', input_preview, output_preview,
 	input_tokens, output_tokens, cache_read, cache_write, cost_nanos, span_count, error_count, growth`
 
-// untold finds what was not told yet, in order, at most so many. A look that finds
-// more goes on there the next time: one that came late is found by the next look.
-func (f *Follower) untold(ctx context.Context, limit int) (fresh []landing, err error) {
-	// Replicas' clocks differ: what is dated a little ahead is there too.
+// unseen finds up to limit arrivals that were not returned yet, in order. A scan that finds more continues there next
+// time; what commits late is found by the next scan.
+func (f *Follower) unseen(ctx context.Context, limit int) (fresh []arrivalRow, err error) {
+	// Replicas' clocks differ: include what is dated a little ahead.
 	until := f.service.db.Now().Add(time.Hour)
-	if f.looked == (Cursor{}) {
-		f.looked.At = f.newest.At.Add(-f.service.overlap())
+	if f.scanned == (Cursor{}) {
+		f.scanned.At = f.newest.At.Add(-f.service.overlap())
 	}
 	for {
-		found, err := f.service.landings(ctx, f.orgID, f.looked, until, MaxArrivals)
+		found, err := f.service.findArrivals(ctx, f.orgID, f.scanned, until, MaxArrivals)
 		if err != nil {
 			return nil, err
 		}
 		for _, l := range found {
-			if f.looked = l.Cursor; !f.told[l.Cursor] {
+			if f.scanned = l.Cursor; !f.seen[l.Cursor] {
 				fresh = append(fresh, l)
 			}
 			if len(fresh) == limit {
@@ -118,17 +116,17 @@ func (f *Follower) untold(ctx context.Context, limit int) (fresh []landing, err 
 			}
 		}
 		if len(found) < MaxArrivals {
-			f.looked = Cursor{}
+			f.scanned = Cursor{}
 			return fresh, nil
 		}
 	}
 }
 
-// tell remembers what was told, as far as a look will come across it again.
-func (f *Follower) tell(fresh []landing) {
+// markSeen remembers arrivals as long as a scan may find them again.
+func (f *Follower) markSeen(fresh []arrivalRow) {
 	before := f.newest
 	for _, l := range fresh {
-		f.told[l.Cursor] = true
+		f.seen[l.Cursor] = true
 		if l.Compare(f.newest) > 0 {
 			f.newest = l.Cursor
 		}
@@ -137,14 +135,14 @@ func (f *Follower) tell(fresh []landing) {
 		return
 	}
 	from := f.newest.At.Add(-f.service.overlap())
-	for place := range f.told {
-		if place.At.Before(from) {
-			delete(f.told, place)
+	for cursor := range f.seen {
+		if cursor.At.Before(from) {
+			delete(f.seen, cursor)
 		}
 	}
 }
 
-func (f *Follower) fits(ctx context.Context, a *Arrival) (bool, error) {
+func (f *Follower) matches(ctx context.Context, a *Arrival) (bool, error) {
 	for _, want := range []struct{ wanted, is string }{
 		{f.filter.AgentID, a.AgentID}, {f.filter.SessionID, a.SessionID}, {f.filter.Name, a.Name},
 		{f.filter.Status, a.Status},
@@ -156,11 +154,11 @@ func (f *Follower) fits(ctx context.Context, a *Arrival) (bool, error) {
 	if f.filter.Tool == "" {
 		return true, nil
 	}
-	return f.service.uses(ctx, a, f.filter.Tool)
+	return f.service.usesTool(ctx, a, f.filter.Tool)
 }
 
-// uses reports whether a span that came with an arrival is of a tool.
-func (s *Service) uses(ctx context.Context, a *Arrival, tool string) (found bool, err error) {
+// usesTool reports whether a span that came with an arrival is of a tool.
+func (s *Service) usesTool(ctx context.Context, a *Arrival, tool string) (found bool, err error) {
 	if !storable(tool) {
 		return false, nil
 	}
@@ -174,7 +172,7 @@ func (s *Service) uses(ctx context.Context, a *Arrival, tool string) (found bool
 		) AS brought
 		WHERE tool_name = $6`, a.receivedDay, a.pk, a.after, a.last, detailSpans, tool).Scan(&spans)
 	if err != nil {
-		return false, fmt.Errorf("look for a tool in what arrived: %w", err)
+		return false, fmt.Errorf("search for a tool: %w", err)
 	}
 	return spans > 0, nil
 }

@@ -14,9 +14,8 @@ import (
 	"writ/internal/telemetry/decode"
 )
 
-// GrowingTrace is a trace of the server's own that is not complete when it is
-// first stored: what it lacks comes later, under the same id. It has no duration,
-// because nobody knows whether it ended; where any of its spans was denied, it is.
+// GrowingTrace is a trace of the server itself that is not complete when it is first stored: more spans come later,
+// under the same id. It has no duration, because its end is not known, and it is denied if any of its spans is.
 type GrowingTrace struct {
 	ID      string
 	Name    string
@@ -26,44 +25,43 @@ type GrowingTrace struct {
 	Spans   []GrownSpan
 }
 
-// GrownSpan is a span that is added to a growing trace, once.
+// GrownSpan is a span that is added once to a growing trace.
 type GrownSpan struct {
 	ID         string
 	SessionID  string // a UUID, or empty
 	Kind       string
 	Name       string
-	Start, End time.Time // whose distance is how long it took, to the microsecond
+	Start, End time.Time // their difference is the duration, to the microsecond
 	Denied     bool
 	Attributes string // a JSON object
 
 	PolicyID, PolicyName, Decision, RuleID string
 }
 
-// Position is how far an organization's log is in telemetry.
+// Position is how much of an organization's log is in telemetry.
 type Position struct {
-	Next  int64 // the first entry that was not looked at
+	Next  int64 // the first entry that was not read
 	Epoch int64
 }
 
-// Positions are those of every organization that has one.
+// Positions returns the positions of all organizations that have one.
 func (s *Service) Positions(ctx context.Context) (map[string]Position, error) {
 	positions := map[string]Position{}
-	_, err := database.Collect(ctx, s.db, func(row database.Scanner) (none struct{}, err error) {
+	err := each(ctx, s.db, func(row database.Scanner) error {
 		var orgID string
 		var p Position
-		err = row.Scan(&orgID, &p.Next, &p.Epoch)
+		err := row.Scan(&orgID, &p.Next, &p.Epoch)
 		positions[orgID] = p
-		return none, err
+		return err
 	}, `SELECT org_id, position, epoch FROM projected`)
 	if err != nil {
-		return nil, fmt.Errorf("read how far logs are in telemetry: %w", err)
+		return nil, fmt.Errorf("read the positions of logs: %w", err)
 	}
 	return positions, nil
 }
 
-// Grow adds to traces what a log tells between two positions, and moves the
-// organization's position on with it. When someone else has moved it first
-// nothing is added, and moved is false.
+// Grow adds to traces what a log contains between two positions, and moves the organization's position. If someone
+// else has moved it first, nothing is added and moved is false.
 func (s *Service) Grow(
 	ctx context.Context, orgID string, from, to Position, traces []GrowingTrace,
 ) (moved bool, err error) {
@@ -97,15 +95,15 @@ func movePosition(ctx context.Context, tx *database.Tx, orgID string, from, to P
 	return changed == 1, err
 }
 
-// grow stores a trace, or what it has more than is stored.
+// grow stores a trace, or adds its spans to the stored one.
 func (s *Service) grow(ctx context.Context, tx *database.Tx, orgID string, g *GrowingTrace) error {
 	batch := g.batch()
 	first := s.keys.take(database.Micros(tx.Now()), len(batch.Spans)+1)
-	s.number(batch, first)
-	last := first + int64(len(batch.Spans)) // the trace's own: it is there with its last span
-	for range maxLookalikes {
+	s.numberSpans(batch, first)
+	last := first + int64(len(batch.Spans)) // the trace's own key: it arrives with its last span
+	for range maxIDCollisions {
 		fresh, err := s.claimOne(ctx, tx, orgID, freshBatch{
-			readyBatch: readied(batch, ownProduct), pk: s.keys.at(last), day: receivedDay(last),
+			readyBatch: newReadyBatch(batch, ownProduct), pk: s.keys.at(last), day: receivedDay(last),
 		})
 		if err != nil || fresh {
 			return err
@@ -121,28 +119,27 @@ func (s *Service) grow(ctx context.Context, tx *database.Tx, orgID string, g *Gr
 	}
 	batch.Trace.ID = database.NewID()
 	fresh, err := s.claimOne(ctx, tx, orgID, freshBatch{
-		readyBatch: readied(batch, ownProduct), pk: s.keys.at(last), day: receivedDay(last),
+		readyBatch: newReadyBatch(batch, ownProduct), pk: s.keys.at(last), day: receivedDay(last),
 	})
 	if err == nil && !fresh {
-		err = errors.New("an id that nobody could foresee is taken")
+		err = errors.New("a random id is already taken")
 	}
 	return err
 }
 
-// number gives the spans of a batch the keys from an instant on, which take gave.
-func (s *Service) number(b *decode.Batch, first int64) {
+// numberSpans gives the spans of a batch the keys that take reserved.
+func (s *Service) numberSpans(b *decode.Batch, first int64) {
 	for i := range b.Spans {
 		b.Spans[i].Key = s.keys.at(first + int64(i))
 	}
 }
 
-// maxLookalikes bounds how many traces of clients may stand where a growing one
-// would: its id can be computed by whoever knows what it is of. A client's trace
-// never grows, so that the next id is taken. Who takes them all does so to have
-// nothing told: what comes then stands in traces of random ids, one for each time.
-const maxLookalikes = 8
+// maxIDCollisions limits how many clients' traces may have the ids that a growing trace would get: whoever knows what
+// the trace is about can compute them. A client's trace never grows, so the next id is tried. If somebody takes them
+// all, to hide something, the spans go into traces with random ids, one each time.
+const maxIDCollisions = 8
 
-// batch is the trace as ingest knows it.
+// batch is the trace in the form of ingest.
 func (g *GrowingTrace) batch() *decode.Batch {
 	b := &decode.Batch{Trace: decode.Trace{
 		ID:         g.ID,
@@ -198,7 +195,7 @@ func (g *GrownSpan) span() decode.Span {
 	return s
 }
 
-// bounded is a text as queries group by it.
+// bounded shortens a text that queries group by.
 func bounded(text string) string {
 	if len(text) > decode.MaxText {
 		text = strings.ToValidUTF8(text[:decode.MaxText], "")
@@ -206,9 +203,9 @@ func bounded(text string) string {
 	return text
 }
 
-// asGrown gives a stored span back what only those have that came by themselves:
-// they stand behind all that a client can send.
-func asGrown(s *decode.Span, seq int64, end *int64) {
+// restoreGrown gives a stored span back what only added spans have: they are numbered above all that a client can
+// send.
+func restoreGrown(s *decode.Span, seq int64, end *int64) {
 	if seq < decode.MaxSpans {
 		return
 	}
@@ -219,7 +216,7 @@ func asGrown(s *decode.Span, seq int64, end *int64) {
 	}
 }
 
-// claimOne stores a trace whose id is new, and tells whether it was.
+// claimOne stores a trace if its id is new, and reports whether it was.
 func (s *Service) claimOne(ctx context.Context, tx *database.Tx, orgID string, f freshBatch) (fresh bool, err error) {
 	claimed, err := tx.Exec(ctx, `
 		INSERT INTO trace_key (org_id, id, pk, received_day)
@@ -231,16 +228,16 @@ func (s *Service) claimOne(ctx context.Context, tx *database.Tx, orgID string, f
 	return true, s.insert(ctx, tx, orgID, []freshBatch{f})
 }
 
-// ownProduct is that of the server's own traces.
+// ownProduct is the product of the server's own traces.
 const ownProduct = "writ"
 
-// storedTrace is a growing trace as it is stored.
+// storedTrace is a stored growing trace.
 type storedTrace struct {
 	pk, day, start int64
 	status         string
 }
 
-// readGrowing reads a trace that may grow; nil where a client sent it.
+// readGrowing reads a trace that may grow; nil: a client sent it.
 func readGrowing(ctx context.Context, tx *database.Tx, orgID, id string) (*storedTrace, error) {
 	var t storedTrace
 	err := tx.QueryRow(ctx, `SELECT pk, received_day FROM trace_key WHERE org_id = $1 AND id = $2`, orgID,
@@ -266,15 +263,14 @@ func readGrowing(ctx context.Context, tx *database.Tx, orgID, id string) (*store
 	return &t, nil
 }
 
-// extend adds spans to a stored trace, and the difference to its figures. They are
-// numbered behind all that the trace has, also where another server was faster or
-// its clock is ahead.
+// extend adds spans to a stored trace, and the difference to the totals. The spans are numbered above all that the
+// trace has, even if another server was faster or its clock is ahead.
 func (s *Service) extend(ctx context.Context, tx *database.Tx, orgID string, t *storedTrace, more *decode.Batch) error {
 	had, err := lastNumber(ctx, tx, t.day, t.pk)
 	if err != nil {
 		return err
 	}
-	s.number(more, s.keys.take(max(database.Micros(tx.Now()), had+1), len(more.Spans)))
+	s.numberSpans(more, s.keys.take(max(database.Micros(tx.Now()), had+1), len(more.Spans)))
 	figures := s.tallyIn(tx, orgID)
 	for i := range more.Spans {
 		figures.addSpan(&more.Spans[i], "", receivedAt(more.Spans[i].Key))
@@ -293,8 +289,9 @@ func (s *Service) extend(ctx context.Context, tx *database.Tx, orgID string, t *
 	if err != nil {
 		return err
 	}
-	if err := s.grew(ctx, tx, orgID, t.day, t.pk, more.Spans[0].Key, more.Spans[len(more.Spans)-1].Key); err != nil {
+	if err := s.recordGrowth(ctx, tx, orgID, t.day, t.pk, more.Spans[0].Key,
+		more.Spans[len(more.Spans)-1].Key); err != nil {
 		return err
 	}
-	return insertSpans(ctx, tx, []freshBatch{{readyBatch: readied(more, ownProduct), pk: t.pk, day: t.day}})
+	return insertSpans(ctx, tx, []freshBatch{{readyBatch: newReadyBatch(more, ownProduct), pk: t.pk, day: t.day}})
 }

@@ -13,27 +13,26 @@ import (
 
 // How a trace grows, as it is stored.
 const (
-	notGrowing = 0 // a client's, which is closed, or the server's, to which it alone adds
-	rootless   = 1 // its root span is not there yet
-	rooted     = 2 // it is, and says what the trace is
+	notGrowing = 0 // sent whole by a client, or made by the server, which alone adds to it
+	rootless   = 1 // its root span has not come yet
+	rooted     = 2 // its root span has come, and describes the trace
 )
 
-// Added says what came of the spans of some fragments.
+// Added says what happened to the spans of some fragments.
 type Added struct {
 	Stored int
-	Known  int // were stored before
-	Closed int // of traces that do not grow: they came another way, or are gone already
-	Full   int // of traces that have as many as one may have
+	Known  int // already stored
+	Closed int // of traces that do not grow: they came in another way, or are removed
+	Full   int // of traces that have the maximum number of spans
 }
 
 func (a *Added) add(b Added) {
 	a.Stored, a.Known, a.Closed, a.Full = a.Stored+b.Stored, a.Known+b.Known, a.Closed+b.Closed, a.Full+b.Full
 }
 
-// AddFragments stores what a request tells of traces that grow, a fragment each: a
-// trace is made or found, a span counts once however often it is sent, and every
-// figure gets the difference. When it returns an error some may be stored already;
-// sending all of it again completes it.
+// AddFragments stores fragments of traces that grow: it creates or finds each trace, counts a span once however often
+// it is sent, and adds the difference to the totals. If it returns an error, some may be stored already; sending
+// everything again completes it.
 func (s *Service) AddFragments(ctx context.Context, orgID string, fragments []Fragment) (Added, error) {
 	var total Added
 	err := writeSlices(readyFragments(fragments), func(slice []readyFragment) func() error {
@@ -62,8 +61,7 @@ type readyFragment struct {
 	isRooted bool
 }
 
-// readyFragments gives fragments in slices that go into a change each. A fragment
-// that is too large for one becomes several.
+// readyFragments splits fragments into slices, one for each change. A fragment that is too large for one is split.
 func readyFragments(fragments []Fragment) iter.Seq[[]readyFragment] {
 	return func(yield func([]readyFragment) bool) {
 		var slice []readyFragment
@@ -91,14 +89,13 @@ func newReadyFragment(f *Fragment, spans []decode.Span) readyFragment {
 	for i := range spans {
 		b.Trace.Count(&spans[i])
 	}
-	r := readyFragment{readyBatch: readied(b, f.Product), isRooted: f.Rooted}
+	r := readyFragment{readyBatch: newReadyBatch(b, f.Product), isRooted: f.Rooted}
 	if r.growth = rootless; f.Rooted {
 		r.growth = rooted
 	}
 	return r
 }
 
-// addFragments writes one slice.
 func (s *Service) addFragments(
 	ctx context.Context, tx *database.Tx, orgID string, slice []readyFragment,
 ) (added Added, err error) {
@@ -106,7 +103,7 @@ func (s *Service) addFragments(
 	now := database.Micros(tx.Now())
 	for i := range slice {
 		batches[i] = slice[i].readyBatch
-		s.giveKeys(batches[i], now)
+		s.assignKeys(batches[i], now)
 	}
 	fresh, err := s.claim(ctx, tx, orgID, batches, now)
 	if err != nil {
@@ -121,7 +118,7 @@ func (s *Service) addFragments(
 		return Added{}, err
 	}
 	older := slices.DeleteFunc(slices.Clone(slice), func(f readyFragment) bool { return isFresh[f.batch] })
-	// In the order of their ids, so that replicas wait for each other, not in a circle.
+	// In the order of their ids, so that replicas cannot deadlock.
 	slices.SortFunc(older, func(a, b readyFragment) int { return cmp.Compare(a.batch.Trace.ID, b.batch.Trace.ID) })
 	var grown []freshBatch // all their spans are inserted at once
 	for _, f := range older {
@@ -135,9 +132,8 @@ func (s *Service) addFragments(
 	return added, insertSpans(ctx, tx, grown)
 }
 
-// giveKeys gives the spans of a batch their places: in the order they are received,
-// behind all that a client can choose.
-func (s *Service) giveKeys(b readyBatch, now int64) {
+// assignKeys numbers the spans of a batch in the order of receipt, above all that a client can choose.
+func (s *Service) assignKeys(b readyBatch, now int64) {
 	first := s.keys.take(now, len(b.batch.Spans))
 	for i := range b.batch.Spans {
 		key := s.keys.at(first + int64(i))
@@ -145,8 +141,7 @@ func (s *Service) giveKeys(b readyBatch, now int64) {
 	}
 }
 
-// addToTrace adds what a stored trace does not have, but for the rows of the spans,
-// which it gives.
+// addToTrace adds what a stored trace does not have, except the rows of the spans, which it returns.
 func (s *Service) addToTrace(
 	ctx context.Context, tx *database.Tx, orgID string, f readyFragment,
 ) (more freshBatch, added Added, err error) {
@@ -159,7 +154,7 @@ func (s *Service) addToTrace(
 	case stored.spans >= decode.MaxGrownSpans:
 		return freshBatch{}, Added{Full: len(f.batch.Spans)}, nil
 	}
-	rest, err := unknown(ctx, tx, stored, f.readyBatch)
+	rest, err := withoutKnown(ctx, tx, stored, f.readyBatch)
 	if err != nil {
 		return freshBatch{}, Added{}, err
 	}
@@ -167,31 +162,30 @@ func (s *Service) addToTrace(
 	if added.Stored == 0 {
 		return freshBatch{}, added, nil
 	}
-	if err := s.numberBehind(ctx, tx, stored, rest); err != nil {
+	if err := s.renumber(ctx, tx, stored, rest); err != nil {
 		return freshBatch{}, Added{}, err
 	}
 	if err := s.extendGrown(ctx, tx, orgID, stored, rest, f.isRooted); err != nil {
 		return freshBatch{}, Added{}, err
 	}
 	spans := rest.batch.Spans
-	if err := s.grew(ctx, tx, orgID, stored.day, stored.pk, spans[0].Key, spans[len(spans)-1].Key); err != nil {
+	if err := s.recordGrowth(ctx, tx, orgID, stored.day, stored.pk, spans[0].Key, spans[len(spans)-1].Key); err != nil {
 		return freshBatch{}, Added{}, err
 	}
 	return freshBatch{readyBatch: rest, pk: stored.pk, day: stored.day}, added, nil
 }
 
-// numberBehind numbers spans anew where the trace has some with their numbers or
-// later ones: another server was faster, or its clock is ahead. Those who follow
-// take what came with a growth by its numbers.
-func (s *Service) numberBehind(ctx context.Context, tx *database.Tx, stored *grownTrace, more readyBatch) error {
+// renumber numbers spans again if the trace already has the same or higher numbers: another server was faster, or its
+// clock is ahead. Followers find the spans of a growth by their numbers.
+func (s *Service) renumber(ctx context.Context, tx *database.Tx, stored *grownTrace, more readyBatch) error {
 	had, err := lastNumber(ctx, tx, stored.day, stored.pk)
 	if err == nil && receivedAt(more.batch.Spans[0].Key) <= had {
-		s.giveKeys(more, had+1)
+		s.assignKeys(more, had+1)
 	}
 	return err
 }
 
-// extendGrown merges a stored trace with more of it, and counts the difference.
+// extendGrown merges more spans into a stored trace, and counts the difference.
 func (s *Service) extendGrown(
 	ctx context.Context, tx *database.Tx, orgID string, stored *grownTrace, more readyBatch, isRooted bool,
 ) error {
@@ -214,7 +208,7 @@ func (s *Service) extendGrown(
 				return err
 			}
 		}
-		figures.prolongSession(&stored.trace, &after.trace, more)
+		figures.extendSession(&stored.trace, &after.trace, more)
 	}
 	return after.update(ctx, tx, after.growth != stored.growth)
 }

@@ -10,16 +10,14 @@ import (
 	"writ/internal/telemetry/decode"
 )
 
-// grownTrace is a trace that grows, as it is stored. Its attributes and previews are
-// not read: they are only ever replaced.
+// grownTrace is a stored trace that grows, without attributes and previews: these are only ever replaced.
 type grownTrace struct {
 	trace         decode.Trace
 	pk, day       int64
 	spans, growth int64
 }
 
-// readGrown reads a trace that grows and keeps others from adding to it; nil where
-// it does not grow, or is not there any more.
+// readGrown reads a trace that grows and locks it; nil: it does not grow, or is removed.
 func readGrown(ctx context.Context, tx *database.Tx, orgID, id string) (*grownTrace, error) {
 	g := &grownTrace{trace: decode.Trace{ID: id}}
 	err := tx.Prepared().QueryRow(ctx, `SELECT pk, received_day FROM trace_key WHERE org_id = $1 AND id = $2`, orgID,
@@ -51,15 +49,15 @@ func ignoreNoRows(err error) error {
 	return err
 }
 
-// unknown is a batch without the spans that the trace has already, counted anew.
-func unknown(ctx context.Context, tx *database.Tx, stored *grownTrace, b readyBatch) (readyBatch, error) {
+// withoutKnown is a batch without the spans that the trace already has, with its totals counted again.
+func withoutKnown(ctx context.Context, tx *database.Tx, stored *grownTrace, b readyBatch) (readyBatch, error) {
 	known := map[string]bool{}
 	for some := range slices.Chunk(b.batch.Spans, readAtOnce) {
 		args := []any{stored.day, stored.pk}
 		for i := range readAtOnce {
 			args = append(args, some[i%len(some)].ID)
 		}
-		// The condition on seq is that of the index, word for word.
+		// The condition on seq must be exactly that of the index.
 		ids, err := database.Collect(ctx, tx.Prepared(), scanText, `
 			SELECT id FROM span`+byID(tx)+`
 			WHERE received_day = $1 AND trace_pk = $2 AND seq >= 500 AND id IN (`+marks(3, readAtOnce)+`)`, args...)
@@ -85,8 +83,7 @@ func unknown(ctx context.Context, tx *database.Tx, stored *grownTrace, b readyBa
 	return rest, nil
 }
 
-// update writes what a trace has become. What its root says beside is written when
-// the root comes.
+// update writes a changed trace. Attributes and previews are written when the root comes.
 func (g *grownTrace) update(ctx context.Context, tx *database.Tx, rootCame bool) error {
 	t := &g.trace
 	var attributes, input, output any
@@ -100,15 +97,16 @@ func (g *grownTrace) update(ctx context.Context, tx *database.Tx, rootCame bool)
 			span_count = $15, error_count = $16, growth = $17, attributes = COALESCE($18, attributes),
 			input_preview = COALESCE($19, input_preview), output_preview = COALESCE($20, output_preview)
 		WHERE received_day = $21 AND pk = $22`,
-		null(t.SessionID), t.Name, t.Start, known(t.End), known(t.DurationMs), durationClass(t.DurationMs), t.Status,
-		null(t.UserID), t.AgentID, t.Usage.Input, t.Usage.Output, t.Usage.CacheRead, t.Usage.CacheWrite,
+		textOrNull(t.SessionID), t.Name, t.Start, intOrNull(t.End), intOrNull(t.DurationMs),
+		durationClass(t.DurationMs), t.Status,
+		textOrNull(t.UserID), t.AgentID, t.Usage.Input, t.Usage.Output, t.Usage.CacheRead, t.Usage.CacheWrite,
 		t.Usage.CostNanos,
 		g.spans, t.Errors, g.growth, attributes, input, output, g.day, g.pk)
 	return err
 }
 
-// move counts a trace where it is now instead of where it was. One that has a
-// duration has its root too, and stays where it is: durations are never taken back.
+// move counts a trace where it is now instead of where it was. A trace with a duration has its root and does not move:
+// durations are never subtracted.
 func (t *tally) move(from, to *decode.Trace, received int64) {
 	isError := func(trace *decode.Trace) (n int64) {
 		if trace.Status != decode.StatusOK {
@@ -134,30 +132,27 @@ func (t *tally) move(from, to *decode.Trace, received int64) {
 	}
 }
 
-// joinSession counts for a session the spans of a trace that came before anyone
-// knew which session it is of.
+// joinSession counts, for a session, the spans of a trace that came before its session was known.
 func (t *tally) joinSession(ctx context.Context, tx *database.Tx, stored *grownTrace, sessionID string) error {
-	_, err := database.Collect(ctx, tx, func(row database.Scanner) (none struct{}, err error) {
+	return each(ctx, tx, func(row database.Scanner) error {
 		var seq, start int64
 		var model string
 		var u Usage
-		if err := row.Scan(&seq, &start, &model, &u.Input, &u.Output, &u.CacheRead, &u.CacheWrite,
-			&u.CostNanos); err != nil {
-			return none, err
+		err := row.Scan(&seq, &start, &model, &u.Input, &u.Output, &u.CacheRead, &u.CacheWrite, &u.CostNanos)
+		if err != nil {
+			return err
 		}
 		t.addUsage(bySession, bucketOf(start, receivedAt(seq), hourMicros), sessionID, u, 1)
 		t.models[[2]string{sessionID, model}] = true
-		return none, nil
+		return nil
 	}, `
 		SELECT seq, start_time, COALESCE(model, ''), input_tokens, output_tokens, cache_read, cache_write, cost_nanos
 		FROM span
 		WHERE received_day = $1 AND trace_pk = $2 AND kind = 'generation'`, stored.day, stored.pk)
-	return err
 }
 
-// prolongSession folds more of a trace into its session: all of it where the trace
-// joins the session only now.
-func (t *tally) prolongSession(before, after *decode.Trace, more readyBatch) {
+// extendSession adds more of a trace to its session: all of it if the trace joins the session only now.
+func (t *tally) extendSession(before, after *decode.Trace, more readyBatch) {
 	touch := func(part decode.Trace) *sessionChange {
 		part.SessionID, part.UserID, part.AgentID = after.SessionID, after.UserID, after.AgentID
 		return t.touchSession(&part, more.product, receivedAt(more.batch.Spans[0].Key))

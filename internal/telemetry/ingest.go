@@ -13,32 +13,30 @@ import (
 	"writ/internal/telemetry/decode"
 )
 
-// sliceSpans is how many spans one change writes at most (a batch is never
-// cut): longer ones would keep others waiting.
+// sliceSpans is how many spans one change writes at most, so that others do not wait for long. A batch is never split.
 const sliceSpans = 500
 
 // Result is the answer to an ingest request.
 type Result struct {
 	Accepted   int
 	Duplicate  int
-	TraceIDs   []string // of the accepted
+	TraceIDs   []string // accepted
 	Rejections []Rejection
 }
 
-// Rejection says why the batch at an index was not taken.
+// Rejection says why the batch at an index was rejected.
 type Rejection struct {
 	Index  int
 	Field  string
 	Reason string
 }
 
-// slicesAtOnce is how many slices of one request are written together. While they
-// are, the next is read: the committer finds it ready, and what waits together
-// shares a commit.
+// slicesAtOnce is how many slices of one request are written at a time. Meanwhile the next one is decoded, so that it
+// is ready for the committer; slices that wait together share a commit.
 const slicesAtOnce = 2
 
-// Ingest stores the valid batches of a request. When it returns an error some of
-// them may be stored already; sending the request again completes it.
+// Ingest stores the valid batches of a request. If it returns an error, some of them may be stored already; sending
+// the request again completes it.
 func (s *Service) Ingest(ctx context.Context, orgID, product string, r Request) (Result, error) {
 	result := Result{TraceIDs: []string{}}
 	err := writeSlices(s.read(r, product, &result), func(slice []readyBatch) func() error {
@@ -50,8 +48,7 @@ func (s *Service) Ingest(ctx context.Context, orgID, product string, r Request) 
 	return result, nil
 }
 
-// writeSlices begins to write one slice after the other, and waits for all of them.
-// After one that fails no other is begun.
+// writeSlices starts to write one slice after another, and waits for all of them. After a failure it starts no more.
 func writeSlices[T any](all iter.Seq[T], begin func(T) (wait func() error)) (failed error) {
 	var writing []func() error
 	wait := func() {
@@ -73,8 +70,8 @@ func writeSlices[T any](all iter.Seq[T], begin func(T) (wait func() error)) (fai
 	return failed
 }
 
-// read gives the valid batches of a request in slices that go into a change each,
-// and notes why the others were rejected.
+// read decodes the valid batches of a request in slices, one for each change, and records why the others were
+// rejected.
 func (s *Service) read(r Request, product string, result *Result) iter.Seq[[]readyBatch] {
 	return func(yield func([]readyBatch) bool) {
 		var slice []readyBatch
@@ -92,7 +89,7 @@ func (s *Service) read(r Request, product string, result *Result) iter.Seq[[]rea
 				}
 				slice, spans = nil, 0
 			}
-			slice, spans = append(slice, readied(&b, product)), spans+size
+			slice, spans = append(slice, newReadyBatch(&b, product)), spans+size
 		}
 		if len(slice) > 0 {
 			yield(slice)
@@ -100,8 +97,7 @@ func (s *Service) read(r Request, product string, result *Result) iter.Seq[[]rea
 	}
 }
 
-// write begins to store a slice. The function it returns waits for that, and adds
-// what came of it to the result.
+// write starts to store a slice. The returned function waits for it, and adds the outcome to the result.
 func (s *Service) write(ctx context.Context, orgID string, slice []readyBatch, result *Result) func() error {
 	var accepted []string
 	wait := s.db.Submit(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) (err error) {
@@ -119,7 +115,7 @@ func (s *Service) write(ctx context.Context, orgID string, slice []readyBatch, r
 	}
 }
 
-// store writes one slice and gives the ids of traces that were new.
+// store writes one slice and returns the ids of the new traces.
 func (s *Service) store(ctx context.Context, tx *database.Tx, orgID string, slice []readyBatch) ([]string, error) {
 	fresh, err := s.claim(ctx, tx, orgID, slice, database.Micros(tx.Now()))
 	if err != nil {
@@ -154,23 +150,23 @@ func (s *Service) insert(ctx context.Context, tx *database.Tx, orgID string, fre
 type readyBatch struct {
 	batch    *decode.Batch
 	product  string
-	growth   int64 // how the trace grows: see growth.go
+	growth   int64 // see growth.go
 	spanRows [][]any
 }
 
-func readied(b *decode.Batch, product string) readyBatch {
+func newReadyBatch(b *decode.Batch, product string) readyBatch {
 	return readyBatch{batch: b, product: product, spanRows: spanRows(b)}
 }
 
-// freshBatch is a batch whose trace id was not there before, with its row key.
+// freshBatch is a batch with a new trace id, and its row key.
 type freshBatch struct {
 	readyBatch
 	pk  int64
 	day int64
 }
 
-// claim takes the trace ids that are new, each once, in the order of the ids:
-// replicas that are sent the same traces wait for each other, not in a circle.
+// claim takes the trace ids that are new, in the order of the ids, so that replicas that receive the same traces
+// cannot deadlock.
 func (s *Service) claim(
 	ctx context.Context, tx *database.Tx, orgID string, batches []readyBatch, now int64,
 ) ([]freshBatch, error) {
@@ -198,9 +194,8 @@ func (s *Service) claim(
 	return fresh, nil
 }
 
-// insertKeys claims trace ids, and gives the row keys they have now: those that were
-// to be claimed, unless some ids were taken. Few ever are, and asking which of them
-// are new would cost as much as inserting them.
+// insertKeys claims trace ids, and returns the row keys that they have now: those to be claimed, except for ids that
+// were taken. This is rare, and asking which ids are new would cost as much as inserting them.
 func insertKeys(ctx context.Context, tx *database.Tx, orgID string, rows [][]any) (keys []int64, err error) {
 	inserted, err := tx.InsertNew(ctx, `INSERT INTO trace_key (org_id, id, pk, received_day)`, rows)
 	if err != nil {
@@ -228,7 +223,7 @@ func insertKeys(ctx context.Context, tx *database.Tx, orgID string, rows [][]any
 	return slices.Compact(keys), nil // the same id may be in two chunks
 }
 
-// Where a row of trace_key has its id and the key of the trace.
+// Columns of a row of trace_key.
 const (
 	keyID = 1
 	keyPK = 2
@@ -239,8 +234,8 @@ func scanKey(row database.Scanner) (pk int64, err error) {
 	return pk, err
 }
 
-// tallyIn is what the commit changes for an organization. The first use of any
-// in a transaction has all of them written before the commit, in one order.
+// tallyIn is what the commit changes for an organization. The first use of any in a transaction has all of them
+// written before the commit, in one order.
 func (s *Service) tallyIn(tx *database.Tx, orgID string) *tally {
 	all := s.tallies.In(tx)
 	if *all == nil {

@@ -83,7 +83,7 @@ func TestClientsDoNotSpeakForShadows(t *testing.T) {
 			span("policy_call", "writ.shadow", s.now(),
 				`"attributes":{"policyId":"writ:shadow:p1","decision":"deny","matchedRuleId":"allow>deny"}`)))
 		got := s.figures(orgA, "p1")
-		if f := got.Policies["p1"]; f.Shadow != (telemetry.ShadowFigures{}) || f.Calls != 0 {
+		if f := got.Policies["p1"]; f.Shadow != (telemetry.ShadowStats{}) || f.Calls != 0 {
 			t.Errorf("figures: %+v, want none", f)
 		}
 		if detail, err := s.Trace(t.Context(), orgA, id); err != nil || len(detail.Spans) != 2 {

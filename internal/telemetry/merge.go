@@ -16,26 +16,21 @@ import (
 const (
 	// mergedWriter owns the rows that dead writers left. No process has this number.
 	mergedWriter = 0
-	// deadAfter is how long a writer is not seen before it counts as dead. Each
-	// is seen hourly.
+	// deadAfter is how long a writer has not been seen when it counts as dead. Each is seen hourly.
 	deadAfter = 24 * time.Hour
-	// mergeRows is how many rows one change merges, so that ingest never waits
-	// long for it.
+	// mergeRows is how many rows one change merges, so that ingest does not wait for long.
 	mergeRows = 100
 )
 
-// MergeWriters makes one rollup row of those that writers of the past left, for
-// each key whose hour is over: every start of a process is a writer of its own,
-// and readers add all of them up. It also says that this writer lives, and is
-// called hourly.
+// MergeWriters merges the rollup rows that earlier writers left, for each key whose hour is over: every start of a
+// process is a new writer, and readers add up all of them. It also records that this writer is alive. Call it hourly.
 //
-// Figures stay what they are at every instant, also while others ingest: a row is
-// taken and added to the merged one in one transaction. A writer that was taken
-// for dead and comes back begins new rows.
+// Totals stay correct at all times, also during ingest: a row is removed and added to the merged one in one
+// transaction. A writer that was taken for dead and comes back begins new rows.
 func (s *Service) MergeWriters(ctx context.Context) error {
 	dead, err := s.deadWriters(ctx)
 	if err != nil {
-		return fmt.Errorf("look for dead writers: %w", err)
+		return fmt.Errorf("list dead writers: %w", err)
 	}
 	if len(dead) == 0 {
 		return nil
@@ -45,14 +40,14 @@ func (s *Service) MergeWriters(ctx context.Context) error {
 			return fmt.Errorf("merge %s: %w", r.table, err)
 		}
 	}
-	if err := s.forgetWriters(ctx, dead); err != nil {
-		return fmt.Errorf("forget dead writers: %w", err)
+	if err := s.deleteDeadWriters(ctx, dead); err != nil {
+		return fmt.Errorf("delete dead writers: %w", err)
 	}
 	return nil
 }
 
-// deadWriters lists who writes no more, as SQL. The data folder of SQLite belongs
-// to one server, so there every other writer is dead.
+// deadWriters lists the writers that have stopped, as SQL. A data folder of SQLite belongs to one server, so every
+// other writer is dead.
 func (s *Service) deadWriters(ctx context.Context) (list string, err error) {
 	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		now := database.Micros(tx.Now())
@@ -76,11 +71,11 @@ func (s *Service) deadWriters(ctx context.Context) (list string, err error) {
 	return list, err
 }
 
-// mergeTable walks over a table once, in the order of its key. Rows are looked
-// for outside of any transaction: there may be few among many.
+// mergeTable reads a table once, in the order of its key. It searches outside of a transaction, because few of many
+// rows may match.
 func (s *Service) mergeTable(ctx context.Context, r rollup, dead string) error {
-	key := strings.Join(append(append([]string{"org_id"}, r.key...), "writer"), ", ")
-	width := len(r.key) + 2
+	key := r.rowKey()
+	width := strings.Count(key, ",") + 1
 	closed := floor(database.Micros(s.db.Now()), hourMicros) * r.perHour
 	query := fmt.Sprintf(`SELECT %s FROM %s WHERE writer IN (%s) AND bucket < %d`, key, r.table, dead, closed)
 	order := fmt.Sprintf(` ORDER BY %s LIMIT %d`, key, mergeRows)
@@ -95,7 +90,7 @@ func (s *Service) mergeTable(ctx context.Context, r rollup, dead string) error {
 		if err != nil || len(found) == 0 {
 			return err
 		}
-		// Replicas take turns at the merged rows by this name.
+		// Replicas take turns by this name.
 		err = s.db.Write(ctx, database.Change{Logs: []string{"telemetry/merge"}, Do: func(
 			ctx context.Context, tx *database.Tx,
 		) error {
@@ -108,23 +103,17 @@ func (s *Service) mergeTable(ctx context.Context, r rollup, dead string) error {
 	}
 }
 
-// fold moves rows to the merged writer. One that is gone by now was moved by
-// another replica, or removed.
+// fold moves rows to the merged writer. A row that is gone was moved by another replica, or removed.
 func (r *rollup) fold(ctx context.Context, tx *database.Tx, keys [][]any) error {
-	conditions := []string{"org_id = $1"}
-	for i, column := range append(slices.Clone(r.key), "writer") {
-		conditions = append(conditions, fmt.Sprintf("%s = $%d", column, i+2))
-	}
-	take := fmt.Sprintf(`DELETE FROM %s WHERE %s RETURNING %s`, r.table, strings.Join(conditions, " AND "), r.columns())
+	take := fmt.Sprintf(`DELETE FROM %s WHERE (%s) = (%s) RETURNING %s`, r.table, r.rowKey(),
+		marks(1, len(keys[0])), r.columns())
 	tallies := map[string]*tally{}
 	for _, key := range keys {
 		orgID := key[0].(string)
 		if tallies[orgID] == nil {
 			tallies[orgID] = newTally()
 		}
-		_, err := database.Collect(ctx, tx, func(row database.Scanner) (none struct{}, err error) {
-			return none, r.add(tallies[orgID], row)
-		}, take, key...)
+		err := each(ctx, tx, func(row database.Scanner) error { return r.add(tallies[orgID], row) }, take, key...)
 		if err != nil {
 			return err
 		}
@@ -146,9 +135,9 @@ func scanAny(row database.Scanner, width int) ([]any, error) {
 	return values, err
 }
 
-// forgetWriters removes those that left nothing and will not come back. The last
-// number stays, because the next one is counted from it.
-func (s *Service) forgetWriters(ctx context.Context, dead string) error {
+// deleteDeadWriters deletes writers that left nothing and will not come back. The last number stays, because the next
+// one is counted from it.
+func (s *Service) deleteDeadWriters(ctx context.Context, dead string) error {
 	return s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		_, err := tx.Exec(ctx,
 			fmt.Sprintf(`DELETE FROM writer WHERE id IN (%s) AND seen_at < $1 AND id < (SELECT MAX(id) FROM writer)`,

@@ -10,23 +10,20 @@ import (
 	"writ/internal/database"
 )
 
-// The spans of a trace leave the database as one text. Hundreds of rows of ten
-// columns are thousands of calls into it else, which cost more than all the rest
-// of reading them.
+// The spans of a trace are read from the database as one text. Hundreds of rows of ten columns would be thousands of
+// calls into it, which cost more than everything else.
 
-// What ends a field, and what stands between spans. Only kind and name may hold
-// them too, and are therefore behind their lengths: ids, numbers and statuses
-// cannot, and JSON has them escaped.
+// What ends a field, and what separates spans. Only kind and name can contain them too, so their lengths come first:
+// ids, numbers and statuses cannot, and JSON escapes them.
 const (
 	fieldEnd     = "\x1f"
 	betweenSpans = "\x1e"
 )
 
-// selectPacked packs the spans of a trace, in their order. What is NULL is empty.
+// selectPacked packs the spans of a trace, in order. NULL becomes empty.
 //
-// It is written for SQLite: attributes are added by || because concat would first
-// copy each to end it with a zero, and the limit is no parameter because the
-// statement would be compiled anew for each.
+// It is written for SQLite: attributes are appended with || because concat would first copy each of them, and the
+// limit is no parameter because the statement would be compiled again for each value.
 var selectPacked = fmt.Sprintf(`
 	SELECT string_agg(packed, '%[2]s')
 	FROM (
@@ -38,10 +35,10 @@ var selectPacked = fmt.Sprintf(`
 		LIMIT %[3]d
 	) AS spans`, fieldEnd, betweenSpans, detailSpans)
 
-// errUnreadable is a packed text that this file did not make.
+// errUnreadable means a packed text that this file did not make.
 var errUnreadable = errors.New("the packed spans cannot be read")
 
-// unpack reads what selectPacked made. count is about how many there are.
+// unpack reads the result of selectPacked. count is about how many spans there are.
 func unpack(text string, count int64) ([]StoredSpan, error) {
 	count = max(0, min(count, detailSpans))
 	spans := make([]StoredSpan, 0, count)
@@ -55,13 +52,12 @@ func unpack(text string, count int64) ([]StoredSpan, error) {
 	return spans, nil
 }
 
-// unpacker takes fields off the beginning of a text. It has failed when one is not
-// as it should be.
+// unpacker reads fields from the beginning of a text.
 type unpacker struct {
 	rest   string
 	failed bool
 
-	// What spans point to: an allocation for all, instead of two for each.
+	// What spans point to: one allocation for all of them.
 	ends      []time.Time
 	durations []int64
 }
@@ -96,7 +92,7 @@ func (u *unpacker) number() int64 {
 	return n
 }
 
-// optional is a number that may not be there.
+// optional is a number that may be missing.
 func (u *unpacker) optional() (n int64, ok bool) {
 	field := u.field()
 	if field == "" {
@@ -107,7 +103,7 @@ func (u *unpacker) optional() (n int64, ok bool) {
 	return n, true
 }
 
-// take takes so many bytes.
+// take returns so many bytes.
 func (u *unpacker) take(length int64) string {
 	if length < 0 || length > int64(len(u.rest)) {
 		u.failed = true

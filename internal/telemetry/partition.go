@@ -7,13 +7,13 @@ import (
 	"writ/internal/database"
 )
 
-// partitioned are the tables that PostgreSQL keeps a partition a day of.
+// partitioned are the tables that have a partition for each day on PostgreSQL.
 var partitioned = []string{"trace", "span"}
 
 func partitionName(table string, day int64) string { return fmt.Sprintf("%s_day_%d", table, day) }
 
-// ensurePartitions makes the partitions of a day and the next, where the
-// database has any. Replicas that come to it together make them once.
+// ensurePartitions makes the partitions of a day and the next, where the database has any. Replicas that come to it
+// together make them once.
 func (s *Service) ensurePartitions(ctx context.Context, tx *database.Tx, day int64) error {
 	if tx.Engine() != database.PostgreSQL {
 		return nil
@@ -29,9 +29,8 @@ func (s *Service) ensurePartitions(ctx context.Context, tx *database.Tx, day int
 	return createPartitions(ctx, tx, day)
 }
 
-// MakePartitions makes the partitions of tomorrow and the day after, where the
-// database has any. Ingest does so itself when it must, but then has to wait for
-// whoever reads; this waits for a better moment.
+// MakePartitions creates the partitions of tomorrow and the day after, on PostgreSQL. Ingest does so itself if it
+// must, but then has to wait for readers; this waits for a better moment.
 func (s *Service) MakePartitions(ctx context.Context) error {
 	if s.db.Engine() != database.PostgreSQL {
 		return nil
@@ -49,8 +48,8 @@ func (s *Service) MakePartitions(ctx context.Context) error {
 	return nil
 }
 
-// yieldToReaders has a change to a partitioned table give up soon when someone
-// reads the table: all others would wait behind it. It is tried again later.
+// yieldToReaders makes a change to a partitioned table give up soon if someone reads the table: everybody else would
+// wait behind it. It is tried again later.
 func yieldToReaders(ctx context.Context, tx *database.Tx) error {
 	_, err := tx.Exec(ctx, `SET LOCAL lock_timeout = '300ms'`)
 	return err
@@ -77,5 +76,5 @@ func createPartitions(ctx context.Context, tx *database.Tx, day int64) error {
 	return nil
 }
 
-// partitionLock keeps replicas from making the same partitions at once.
+// partitionLock keeps replicas from creating the same partitions at once.
 const partitionLock int64 = 0x77726974_70617274 // "writpart"

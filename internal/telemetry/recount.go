@@ -14,8 +14,8 @@ import (
 // recountPage is how many traces are read at a time.
 const recountPage = 500
 
-// recount computes every figure anew from the rows themselves, by organization.
-// It counts what retention keeps, by the same arithmetic as ingest.
+// recount computes every total from the rows themselves, by organization, with the same arithmetic as ingest. It
+// counts what retention keeps.
 func (s *Service) recount(ctx context.Context, r database.Reader) (map[string]*tally, error) {
 	counted := map[string]*tally{}
 	in := func(orgID string) *tally {
@@ -46,17 +46,14 @@ func (s *Service) recount(ctx context.Context, r database.Reader) (map[string]*t
 	return counted, s.recountReported(ctx, r, in)
 }
 
-// recountSessions counts sessions where they stand: they are kept themselves, and
-// outlive their traces.
+// recountSessions counts sessions by their own rows: they outlive their traces.
 func recountSessions(ctx context.Context, r database.Reader, in func(orgID string) *tally) error {
-	_, err := database.Collect(ctx, r, func(row database.Scanner) (none struct{}, err error) {
+	err := each(ctx, r, func(row database.Scanner) error {
 		var orgID string
 		var bucket, sessions int64
-		if err := row.Scan(&orgID, &bucket, &sessions); err != nil {
-			return none, err
-		}
+		err := row.Scan(&orgID, &bucket, &sessions)
 		in(orgID).active[bucket] += sessions
-		return none, nil
+		return err
 	}, fmt.Sprintf(`
 		SELECT org_id, hour, count(*)
 		FROM (SELECT org_id, last_activity_at / %[1]d - CASE WHEN last_activity_at %% %[1]d < 0 THEN 1 ELSE 0 END AS hour FROM session) AS active
@@ -67,7 +64,7 @@ func recountSessions(ctx context.Context, r database.Reader, in func(orgID strin
 	return nil
 }
 
-// countedTrace is a stored trace, as far as figures need it.
+// countedTrace is what totals need of a stored trace.
 type countedTrace struct {
 	orgID, product string
 	pk, day        int64
@@ -91,27 +88,27 @@ func readTraces(ctx context.Context, r database.Reader, after int64) ([]*counted
 		LIMIT %d`, recountPage), after)
 }
 
-// readSpans fills the batches of traces that follow each other.
+// readSpans fills the batches of consecutive traces.
 func readSpans(ctx context.Context, r database.Reader, traces []*countedTrace) error {
 	byKey := make(map[int64]*countedTrace, len(traces))
 	for _, t := range traces {
 		byKey[t.pk] = t
 	}
 	first, last := traces[0], traces[len(traces)-1]
-	_, err := database.Collect(ctx, r, func(row database.Scanner) (none struct{}, err error) {
+	return each(ctx, r, func(row database.Scanner) error {
 		var pk, seq int64
 		var s decode.Span
 		var duration, end sql.NullInt64
-		err = row.Scan(&pk, &seq, &end, &s.Kind, &s.Name, &s.Start, &duration, &s.Status, &s.Tool, &s.Model,
+		err := row.Scan(&pk, &seq, &end, &s.Kind, &s.Name, &s.Start, &duration, &s.Status, &s.Tool, &s.Model,
 			&s.Usage.Input, &s.Usage.Output, &s.Usage.CacheRead, &s.Usage.CacheWrite, &s.Usage.CostNanos,
 			&s.PolicyID, &s.PolicyName, &s.Decision, &s.RuleID)
 		s.DurationMs = optional(duration)
-		asGrown(&s, seq, optional(end))
+		restoreGrown(&s, seq, optional(end))
 		if t := byKey[pk]; t != nil {
 			t.batch.Spans = append(t.batch.Spans, s)
 			t.batch.Trace.Count(&s)
 		}
-		return none, err
+		return err
 	}, `
 		SELECT trace_pk, seq, end_time, kind, name, start_time, duration_ms, status, COALESCE(tool_name, ''), COALESCE(model, ''),
 			input_tokens, output_tokens, cache_read, cache_write, cost_nanos,
@@ -119,20 +116,19 @@ func readSpans(ctx context.Context, r database.Reader, traces []*countedTrace) e
 		FROM span
 		WHERE received_day BETWEEN $1 AND $2 AND trace_pk BETWEEN $3 AND $4
 		ORDER BY trace_pk, seq`, min(first.day, last.day), max(first.day, last.day), first.pk, last.pk)
-	return err
 }
 
 func (s *Service) recountReported(ctx context.Context, r database.Reader, in func(orgID string) *tally) error {
-	_, err := database.Collect(ctx, r, func(row database.Scanner) (none struct{}, err error) {
+	err := each(ctx, r, func(row database.Scanner) error {
 		var orgID, session, model string
 		var bucket int64
 		var u Usage
-		err = row.Scan(&orgID, &session, &model, &bucket, &u.Input, &u.Output, &u.CacheRead, &u.CacheWrite,
+		err := row.Scan(&orgID, &session, &model, &bucket, &u.Input, &u.Output, &u.CacheRead, &u.CacheWrite,
 			&u.CostNanos)
 		if err == nil {
 			in(orgID).addReported(bucket, session, model, u)
 		}
-		return none, err
+		return err
 	}, `SELECT org_id, session_id, model, bucket, input_tokens, output_tokens, cache_read, cache_write, cost_nanos
 		FROM reported_usage
 		WHERE superseded = 0`)
@@ -142,7 +138,7 @@ func (s *Service) recountReported(ctx context.Context, r database.Reader, in fun
 	return nil
 }
 
-// Rebuild replaces every rollup by a recount, while nothing else is ingested.
+// Rebuild replaces every rollup by a recount, while ingest waits.
 func (s *Service) Rebuild(ctx context.Context) error {
 	return s.db.Maintain(ctx, func(ctx context.Context, tx *database.Tx) error {
 		if err := emptyRollups(ctx, tx); err != nil {
@@ -154,8 +150,8 @@ func (s *Service) Rebuild(ctx context.Context) error {
 		}
 		for _, orgID := range slices.Sorted(maps.Keys(counted)) {
 			t := counted[orgID]
-			t.sessions, t.models = nil, nil // those are kept, not counted anew
-			t.forget(s.keptFrom() * 24)
+			t.sessions, t.models = nil, nil // these are stored and need no recount
+			t.dropBefore(s.firstKeptDay() * 24)
 			if err := s.flush(ctx, tx, orgID, t); err != nil {
 				return err
 			}
@@ -164,8 +160,8 @@ func (s *Service) Rebuild(ctx context.Context) error {
 	})
 }
 
-// emptyRollups deletes every rollup and keeps ingest from writing new ones. What
-// will be read is locked first, as by ingest, which may be making partitions.
+// emptyRollups deletes every rollup and keeps ingest from writing new ones. What will be read is locked first, in the
+// order of ingest, which may be creating partitions.
 func emptyRollups(ctx context.Context, tx *database.Tx) error {
 	lock := func(table, mode string) error {
 		if tx.Engine() == database.SQLite {
@@ -192,14 +188,14 @@ func emptyRollups(ctx context.Context, tx *database.Tx) error {
 	return nil
 }
 
-// forgetMinutes drops those before the first that is kept for sure.
-func (t *tally) forgetMinutes(first int64) {
+// dropMinutesBefore drops minutes that retention may have removed.
+func (t *tally) dropMinutesBefore(first int64) {
 	maps.DeleteFunc(t.minutes, func(bucket, _ int64) bool { return bucket < first })
 }
 
-// forget drops what happened before the first kept hour: a trace may be received
-// long after it happened, and its figures are not kept longer than others.
-func (t *tally) forget(hour int64) {
+// dropBefore drops what happened before the first kept hour: a trace may be received long after it happened, and its
+// totals are not kept longer than others.
+func (t *tally) dropBefore(hour int64) {
 	maps.DeleteFunc(t.traces, func(bucket int64, _ *traceCell) bool { return bucket < hour })
 	maps.DeleteFunc(t.minutes, func(bucket, _ int64) bool { return bucket < hour*60 })
 	maps.DeleteFunc(t.active, func(bucket, _ int64) bool { return bucket < hour })

@@ -15,25 +15,23 @@ const (
 	retentionJob  = "retention"
 	retentionHour = 3 // UTC
 	retryAfter    = 10 * time.Minute
-	// deleteRows is how many rows one change removes, so that ingest never waits
-	// long for it.
+	// deleteRows is how many rows one change removes, so that ingest does not wait for long.
 	deleteRows = 500
-	// vacuumPages is how much space one change gives back, on SQLite.
+	// vacuumPages is how much space one change frees, on SQLite.
 	vacuumPages = 200
-	// keepMinutes is how long minutes are kept; the rate needs one hour.
+	// keepMinutes is how many minutes are kept; the rate needs one hour.
 	keepMinutes = 24 * 60
 )
 
-// Removed says what retention removed, or would.
+// Removed says what retention removed, or would remove.
 type Removed struct {
 	Before   time.Time // everything received (or last active) before
 	Traces   int64
 	Sessions int64
 }
 
-// RunRetention removes what is due, when it is due: daily at 03:00 UTC, and at
-// once when that was missed. Of several replicas one does it; what fails or is
-// interrupted is tried again soon.
+// RunRetention removes what is due: daily at 03:00 UTC, and at once if that was missed. Only one replica does it. What
+// fails or is interrupted is tried again soon.
 func (s *Service) RunRetention(ctx context.Context) error {
 	due, err := s.claimJob(ctx, retentionJob)
 	if err != nil || !due {
@@ -48,8 +46,7 @@ func (s *Service) RunRetention(ctx context.Context) error {
 	return nil
 }
 
-// claimJob moves a job's next run on, and tells whether this call was the one
-// that did.
+// claimJob sets a job's next run, and reports whether this call did so.
 func (s *Service) claimJob(ctx context.Context, name string) (due bool, err error) {
 	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		now := database.Micros(tx.Now())
@@ -69,7 +66,7 @@ func (s *Service) claimJob(ctx context.Context, name string) (due bool, err erro
 	return due, nil
 }
 
-// postponeJob has a job that failed run again after retryAfter.
+// postponeJob makes a failed job run again after retryAfter.
 func (s *Service) postponeJob(ctx context.Context, name string) error {
 	err := s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		_, err := tx.Exec(ctx, `UPDATE job SET next_run = $2 WHERE name = $1`, name,
@@ -82,7 +79,7 @@ func (s *Service) postponeJob(ctx context.Context, name string) error {
 	return nil
 }
 
-// nextRun is the next 03:00 UTC after an instant.
+// nextRun is the next 03:00 UTC.
 func nextRun(now time.Time) time.Time {
 	next := time.Date(now.Year(), now.Month(), now.Day(), retentionHour, 0, 0, 0, time.UTC)
 	if !next.After(now) {
@@ -91,10 +88,10 @@ func nextRun(now time.Time) time.Time {
 	return next
 }
 
-// Retain removes traces received before the first kept day (00:00 UTC), sessions
-// last active before it, and the figures of those hours. A dry run only counts.
+// Retain removes traces received before the first kept day (00:00 UTC), sessions last active before it, and the totals
+// of those hours. A dry run only counts.
 func (s *Service) Retain(ctx context.Context, dryRun bool) (Removed, error) {
-	day := s.keptFrom()
+	day := s.firstKeptDay()
 	removed := Removed{Before: database.Time(day * dayMicros)}
 	const traces = `SELECT count(*) FROM trace_key WHERE received_day < $1`
 	if err := s.db.QueryRow(ctx, traces, day).Scan(&removed.Traces); err != nil {
@@ -108,7 +105,7 @@ func (s *Service) Retain(ctx context.Context, dryRun bool) (Removed, error) {
 		return removed, nil
 	}
 	for _, step := range []func(context.Context, int64) error{
-		s.removeTraces, s.removeFigures, s.removeSessions, s.freeSpace,
+		s.removeTraces, s.removeRollups, s.removeSessions, s.freeSpace,
 	} {
 		if err := step(ctx, day); err != nil {
 			return Removed{}, fmt.Errorf("retention: %w", err)
@@ -131,8 +128,7 @@ func (s *Service) removeTraces(ctx context.Context, day int64) error {
 	return s.deleteSlices(ctx, "trace_key", "org_id, id", "received_day < $1", day)
 }
 
-// deleteTraces removes old traces with their spans, a few at a time. Row keys
-// rise with the time of receipt.
+// deleteTraces removes old traces with their spans, a few at a time. Row keys rise with the time of receipt.
 func (s *Service) deleteTraces(ctx context.Context, day int64) error {
 	before := (day * dayMicros) << tagBits
 	for more := true; more; {
@@ -141,7 +137,7 @@ func (s *Service) deleteTraces(ctx context.Context, day int64) error {
 			if more = len(keys) > 0; err != nil || !more {
 				return err
 			}
-			if long, err := shorten(ctx, tx, keys[0]); err != nil || long {
+			if long, err := deleteSomeSpans(ctx, tx, keys[0]); err != nil || long {
 				return err // the rest of it is next
 			}
 			list := marks(1, len(keys))
@@ -158,9 +154,9 @@ func (s *Service) deleteTraces(ctx context.Context, day int64) error {
 	return nil
 }
 
-// shorten removes some spans of a trace, and tells whether there may be more than one
-// change removes: a trace that grew may have very many.
-func shorten(ctx context.Context, tx *database.Tx, trace any) (isLong bool, err error) {
+// deleteSomeSpans removes some spans of a trace, and reports whether there may be more: a trace that grew may have too
+// many for one change.
+func deleteSomeSpans(ctx context.Context, tx *database.Tx, trace any) (isLong bool, err error) {
 	removed, err := tx.Exec(ctx, `
 		DELETE FROM span
 		WHERE (trace_pk, seq) IN (SELECT trace_pk, seq FROM span WHERE trace_pk = $1 ORDER BY seq LIMIT $2)`, trace,
@@ -189,10 +185,8 @@ func oldTraces(ctx context.Context, tx *database.Tx, before int64) ([]any, error
 // dropPartitions drops the days before the first kept one.
 func (s *Service) dropPartitions(ctx context.Context, day int64) error {
 	for _, table := range partitioned {
-		names, err := database.Collect(ctx, s.db, func(row database.Scanner) (name string, err error) {
-			err = row.Scan(&name)
-			return name, err
-		}, `SELECT c.relname FROM pg_inherits i
+		names, err := database.Collect(ctx, s.db, scanText, `
+			SELECT c.relname FROM pg_inherits i
 			JOIN pg_class c ON c.oid = i.inhrelid
 			JOIN pg_class p ON p.oid = i.inhparent
 			JOIN pg_namespace n ON n.oid = p.relnamespace
@@ -221,35 +215,26 @@ func (s *Service) dropPartitions(ctx context.Context, day int64) error {
 	return nil
 }
 
-// keptMinute is the first minute that retention keeps.
-func (s *Service) keptMinute() int64 {
+// firstKeptMinute is the first minute that retention keeps.
+func (s *Service) firstKeptMinute() int64 {
 	return floor(database.Micros(s.db.Now()), minuteMicros) - keepMinutes
 }
 
-func (s *Service) removeFigures(ctx context.Context, day int64) error {
+func (s *Service) removeRollups(ctx context.Context, day int64) error {
 	hour := day * 24
-	minute := s.keptMinute()
-	for _, t := range []struct {
-		table, key string
-		before     int64
-	}{
-		{"rollup_trace", "org_id, bucket, writer", hour},
-		{"rollup_minute", "org_id, bucket, writer", minute},
-		{"rollup_session", "org_id, bucket, writer", hour},
-		{"rollup_usage", "org_id, dimension, bucket, item, writer", hour},
-		{"rollup_policy", "org_id, policy_id, bucket, writer", hour},
-		{"rollup_rule", "org_id, policy_id, bucket, rule_id, writer", hour},
-		{"reported_usage", "org_id, session_id, model, product", hour},
-	} {
-		if err := s.deleteSlices(ctx, t.table, t.key, "bucket < $1", t.before); err != nil {
+	for _, r := range rollups {
+		before := hour
+		if r.perHour > 1 {
+			before = s.firstKeptMinute()
+		}
+		if err := s.deleteSlices(ctx, r.table, r.rowKey(), "bucket < $1", before); err != nil {
 			return err
 		}
 	}
-	return nil
+	return s.deleteSlices(ctx, "reported_usage", "org_id, session_id, model, product", "bucket < $1", hour)
 }
 
-// removeSessions removes sessions last active before the first kept day, and
-// what is known of their models.
+// removeSessions removes sessions last active before the first kept day, and the list of their models.
 func (s *Service) removeSessions(ctx context.Context, day int64) error {
 	if err := s.deleteSlices(ctx, "session", "org_id, id", "last_activity_at < $1", day*dayMicros); err != nil {
 		return err
@@ -258,8 +243,7 @@ func (s *Service) removeSessions(ctx context.Context, day int64) error {
 		"$1 = 0 AND NOT EXISTS (SELECT 1 FROM session s WHERE s.org_id = session_model.org_id AND s.id = session_model.session_id)", 0)
 }
 
-// deleteSlices deletes the rows of a table that meet a condition on $1, some at
-// a time.
+// deleteSlices deletes the rows of a table that meet a condition on $1, some at a time.
 func (s *Service) deleteSlices(ctx context.Context, table, key, condition string, value int64) error {
 	statement := fmt.Sprintf(`DELETE FROM %[1]s WHERE (%[2]s) IN (SELECT %[2]s FROM %[1]s WHERE %[3]s LIMIT %[4]d)`,
 		table, key, condition, deleteRows)
@@ -275,8 +259,8 @@ func (s *Service) deleteSlices(ctx context.Context, table, key, condition string
 	return nil
 }
 
-// freeSpace gives the pages that became free back to the system, on SQLite,
-// which keeps them otherwise; in steps, because a whole vacuum stops the writer.
+// freeSpace returns free pages to the system on SQLite, which would keep them. It works in steps, because a whole
+// vacuum stops the writer.
 func (s *Service) freeSpace(ctx context.Context, _ int64) error {
 	if s.db.Engine() != database.SQLite {
 		return nil
@@ -290,10 +274,10 @@ func (s *Service) freeSpace(ctx context.Context, _ int64) error {
 			return tx.QueryRow(ctx, `PRAGMA freelist_count`).Scan(&free)
 		}})
 		if err != nil {
-			return fmt.Errorf("give space back: %w", err)
+			return fmt.Errorf("free space: %w", err)
 		}
 		if before > 1 && free >= before {
-			return nil // nothing more to be had
+			return nil // nothing more to free
 		}
 	}
 	return nil

@@ -13,8 +13,7 @@ import (
 	"writ/internal/database"
 )
 
-// flush writes what a commit changes for one organization: sessions, then the
-// rollups, each in the order of its key.
+// flush writes what a commit changes for one organization: sessions, then the rollups, each in the order of its key.
 func (s *Service) flush(ctx context.Context, tx *database.Tx, orgID string, t *tally) error {
 	if err := upsertSessions(ctx, tx, orgID, t); err != nil {
 		return fmt.Errorf("sessions: %w", err)
@@ -27,114 +26,107 @@ func (s *Service) flush(ctx context.Context, tx *database.Tx, orgID string, t *t
 
 // flushRollups adds a tally to the rollup rows of a writer.
 func flushRollups(ctx context.Context, tx *database.Tx, orgID string, writer int64, t *tally) error {
-	for _, write := range []func(context.Context, *database.Tx, string, int64, *tally) error{
-		flushTraces, flushMinutes, flushSessions, flushUsage, flushPolicies, flushRules,
-	} {
-		if err := write(ctx, tx, orgID, writer, t); err != nil {
+	for _, r := range rollups {
+		rows, err := r.rows(ctx, tx, orgID, writer, t)
+		if err == nil {
+			err = tx.Insert(ctx, r.insert, rows, r.onConflict)
+		}
+		if err != nil {
 			return fmt.Errorf("rollups: %w", err)
 		}
 	}
 	return nil
 }
 
-func flushTraces(ctx context.Context, tx *database.Tx, orgID string, writer int64, t *tally) error {
+func traceRows(
+	ctx context.Context, tx *database.Tx, orgID string, writer int64, t *tally,
+) (rows [][]any, err error) {
 	buckets := slices.Sorted(maps.Keys(t.traces))
 	stored, err := readTraceSketches(ctx, tx, orgID, writer, buckets)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var rows [][]any
 	for _, bucket := range buckets {
 		c := t.traces[bucket]
 		sketch, err := mergeSketch(stored[bucket], c.durations)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		rows = append(rows, []any{orgID, bucket, writer, c.traces, c.errors, sketch})
+		rows = append(rows, []any{orgID, bucket, writer, sketch, c.traces, c.errors})
 	}
-	return tx.Insert(ctx, `INSERT INTO rollup_trace (org_id, bucket, writer, traces, errors, durations)`, rows,
-		`ON CONFLICT (org_id, bucket, writer) DO UPDATE SET durations = excluded.durations, `+
-			plus("rollup_trace", "traces", "errors"))
+	return rows, nil
 }
 
-func flushMinutes(ctx context.Context, tx *database.Tx, orgID string, writer int64, t *tally) error {
-	var rows [][]any
-	for _, minute := range slices.Sorted(maps.Keys(t.minutes)) {
-		rows = append(rows, []any{orgID, minute, writer, t.minutes[minute]})
-	}
-	return tx.Insert(ctx, `INSERT INTO rollup_minute (org_id, bucket, writer, traces)`, rows,
-		`ON CONFLICT (org_id, bucket, writer) DO UPDATE SET `+plus("rollup_minute", "traces"))
+func minuteRows(_ context.Context, _ *database.Tx, orgID string, writer int64, t *tally) ([][]any, error) {
+	return countRows(orgID, writer, t.minutes), nil
 }
 
-func flushSessions(ctx context.Context, tx *database.Tx, orgID string, writer int64, t *tally) error {
-	var rows [][]any
-	for _, bucket := range slices.Sorted(maps.Keys(t.active)) {
-		rows = append(rows, []any{orgID, bucket, writer, t.active[bucket]})
-	}
-	return tx.Insert(ctx, `INSERT INTO rollup_session (org_id, bucket, writer, sessions)`, rows,
-		`ON CONFLICT (org_id, bucket, writer) DO UPDATE SET `+plus("rollup_session", "sessions"))
+func sessionHourRows(_ context.Context, _ *database.Tx, orgID string, writer int64, t *tally) ([][]any, error) {
+	return countRows(orgID, writer, t.active), nil
 }
 
-func flushUsage(ctx context.Context, tx *database.Tx, orgID string, writer int64, t *tally) error {
+func countRows(orgID string, writer int64, counts map[int64]int64) (rows [][]any) {
+	for _, bucket := range slices.Sorted(maps.Keys(counts)) {
+		rows = append(rows, []any{orgID, bucket, writer, counts[bucket]})
+	}
+	return rows
+}
+
+func usageRows(
+	_ context.Context, _ *database.Tx, orgID string, writer int64, t *tally,
+) (rows [][]any, err error) {
 	keys := slices.SortedFunc(maps.Keys(t.usage), func(a, b usageKey) int {
 		return cmp.Or(strings.Compare(string(a.dimension), string(b.dimension)), cmp.Compare(a.bucket, b.bucket),
 			strings.Compare(a.item, b.item))
 	})
-	var rows [][]any
 	for _, k := range keys {
 		c := t.usage[k]
 		rows = append(rows, []any{orgID, string(k.dimension), k.bucket, k.item, writer, c.spans,
 			c.usage.Input, c.usage.Output, c.usage.CacheRead, c.usage.CacheWrite, c.usage.CostNanos})
 	}
-	return tx.Insert(ctx,
-		`INSERT INTO rollup_usage (org_id, dimension, bucket, item, writer, spans, input_tokens, output_tokens, cache_read, cache_write, cost_nanos)`, rows,
-		`ON CONFLICT (org_id, dimension, bucket, item, writer) DO UPDATE SET `+
-			plus("rollup_usage", "spans", "input_tokens", "output_tokens", "cache_read", "cache_write", "cost_nanos"))
+	return rows, nil
 }
 
-func flushPolicies(ctx context.Context, tx *database.Tx, orgID string, writer int64, t *tally) error {
+func policyRows(
+	ctx context.Context, tx *database.Tx, orgID string, writer int64, t *tally,
+) (rows [][]any, err error) {
 	keys := slices.SortedFunc(maps.Keys(t.policies), func(a, b policyKey) int {
 		return cmp.Or(strings.Compare(a.policyID, b.policyID), cmp.Compare(a.bucket, b.bucket))
 	})
 	stored, err := readPolicies(ctx, tx, orgID, writer, keys)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var rows [][]any
 	for _, k := range keys {
 		c, before := t.policies[k], stored[k]
 		sketch, err := mergeSketch(before.durations, c.durations)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		c.rename(before.policyName)
 		rows = append(rows, []any{
-			orgID, k.policyID, k.bucket, writer, c.name, c.namedAt, c.calls, c.allowed, c.denied, c.timed,
-			c.durationMicros, sketch,
+			orgID, k.policyID, k.bucket, writer, sketch, c.name, c.namedAt, c.calls, c.allowed, c.denied, c.timed,
+			c.durationMicros,
 		})
 	}
-	return tx.Insert(ctx,
-		`INSERT INTO rollup_policy (org_id, policy_id, bucket, writer, policy_name, named_at, calls, allowed, denied, timed, duration_us, durations)`, rows, `
-		ON CONFLICT (org_id, policy_id, bucket, writer) DO UPDATE SET
-			policy_name = excluded.policy_name, named_at = excluded.named_at, durations = excluded.durations, `+
-			plus("rollup_policy", "calls", "allowed", "denied", "timed", "duration_us"))
+	return rows, nil
 }
 
-func flushRules(ctx context.Context, tx *database.Tx, orgID string, writer int64, t *tally) error {
+func ruleRows(
+	_ context.Context, _ *database.Tx, orgID string, writer int64, t *tally,
+) (rows [][]any, err error) {
 	keys := slices.SortedFunc(maps.Keys(t.rules), func(a, b ruleKey) int {
 		return cmp.Or(strings.Compare(a.policyID, b.policyID), cmp.Compare(a.bucket, b.bucket),
 			strings.Compare(a.ruleID, b.ruleID))
 	})
-	var rows [][]any
 	for _, k := range keys {
 		rows = append(rows, []any{orgID, k.policyID, k.bucket, k.ruleID, writer, t.rules[k]})
 	}
-	return tx.Insert(ctx, `INSERT INTO rollup_rule (org_id, policy_id, bucket, rule_id, writer, calls)`, rows,
-		`ON CONFLICT (org_id, policy_id, bucket, rule_id, writer) DO UPDATE SET `+plus("rollup_rule", "calls"))
+	return rows, nil
 }
 
-// readAtOnce is how many cells one statement reads. Where there are fewer the first
-// is asked for again, so that it is one statement, which is compiled once.
+// readAtOnce is how many rows one statement reads. If there are fewer keys, the first ones are repeated, so that there
+// is only one statement to compile.
 const readAtOnce = 16
 
 // readTraceSketches reads a writer's sketches of some buckets.
@@ -163,7 +155,7 @@ func readTraceSketches(
 	return found, nil
 }
 
-// storedPolicy is what a policy's figures are not simply added to.
+// storedPolicy holds the columns of a policy's row that are replaced.
 type storedPolicy struct {
 	policyName
 	durations []byte
@@ -208,7 +200,7 @@ func marks(from, n int) string {
 	return strings.Join(list, ", ")
 }
 
-// mergeSketch is a stored sketch with more in it.
+// mergeSketch adds a sketch to a stored one.
 func mergeSketch(stored []byte, more *ddsketch.DDSketch) ([]byte, error) {
 	if more == nil {
 		if stored == nil {

@@ -10,8 +10,8 @@ import (
 	"writ/internal/telemetry/decode"
 )
 
-// plus is SQL that adds what an upsert brings to what is there, without leaving
-// the range of a BIGINT: an overflow would fail everybody's commit.
+// plus is SQL that adds the columns of an upsert to the stored ones, within the range of a BIGINT: an overflow would
+// fail everybody's commit.
 func plus(table string, columns ...string) string {
 	var sets []string
 	for _, column := range columns {
@@ -19,13 +19,12 @@ func plus(table string, columns ...string) string {
 			WHEN excluded.%[2]s > 0 AND %[1]s.%[2]s > %[3]d - excluded.%[2]s THEN %[3]d
 			WHEN excluded.%[2]s < 0 AND %[1]s.%[2]s < -%[3]d - excluded.%[2]s THEN -%[3]d
 			ELSE %[1]s.%[2]s + excluded.%[2]s END`,
-			table, column, decode.Most))
+			table, column, decode.MaxSum))
 	}
 	return strings.Join(sets, ", ")
 }
 
-// forUpdate locks the rows that are read to be written back, where others could
-// change them in between: SQLite has one writer anyway.
+// forUpdate locks rows that are read to be written back. SQLite has only one writer anyway.
 func forUpdate(tx *database.Tx) string {
 	if tx.Engine() == database.PostgreSQL {
 		return " FOR UPDATE"
@@ -33,8 +32,8 @@ func forUpdate(tx *database.Tx) string {
 	return ""
 }
 
-// byID has SQLite look spans up by their ids: it would rather walk along all spans of
-// the trace, of which there may be very many. PostgreSQL knows how many there are.
+// byID makes SQLite find spans by their ids: it would otherwise read all spans of the trace, which may be very many.
+// PostgreSQL knows how many there are.
 func byID(tx *database.Tx) string {
 	if tx.Engine() == database.SQLite {
 		return " INDEXED BY span_by_id"
@@ -42,8 +41,7 @@ func byID(tx *database.Tx) string {
 	return ""
 }
 
-// durationClass is the bit length of a duration: an index over it serves "at
-// least so long" with few scans.
+// durationClass is the bit length of a duration: an index on it answers "at least so long" with few scans.
 func durationClass(ms *int64) int64 {
 	if ms == nil {
 		return -1
@@ -63,9 +61,10 @@ func insertTraces(ctx context.Context, tx *database.Tx, orgID string, fresh []fr
 	for i, f := range fresh {
 		t := &f.batch.Trace
 		rows[i] = []any{
-			f.day, f.pk, orgID, t.ID, null(t.SessionID), t.Name, t.Start, known(t.End), known(t.DurationMs),
+			f.day, f.pk, orgID, t.ID, textOrNull(t.SessionID), t.Name, t.Start, intOrNull(t.End),
+			intOrNull(t.DurationMs),
 			durationClass(t.DurationMs),
-			t.Status, null(t.UserID), t.AgentID, f.product, t.Source, t.Attributes, t.Tags, t.Input, t.Output,
+			t.Status, textOrNull(t.UserID), t.AgentID, f.product, t.Source, t.Attributes, t.Tags, t.Input, t.Output,
 			t.Usage.Input, t.Usage.Output, t.Usage.CacheRead, t.Usage.CacheWrite, t.Usage.CostNanos,
 			int64(len(f.batch.Spans)), t.Errors, f.growth,
 		}
@@ -79,26 +78,29 @@ var spanColumns = []string{
 	"cache_write", "cost_nanos", "policy_id", "policy_name", "decision", "rule_id",
 }
 
-// Where a span's row says which trace it belongs to, which is known last.
+// Columns of a span's row that are set last.
 const (
 	spanDay      = 0
 	spanTrace    = 1
 	spanSequence = 2
 )
 
-// spanRows are the rows of a batch's spans but for their trace. They are made before
-// the change is queued: what the committer does, everybody waits for.
+// spanRows are the rows of a batch's spans without their trace. They are made before the change is queued, because
+// everybody waits for the committer.
 func spanRows(b *decode.Batch) [][]any {
 	rows := make([][]any, len(b.Spans))
-	values := make([]any, 0, len(b.Spans)*len(spanColumns)) // of all: one allocation
+	values := make([]any, 0, len(b.Spans)*len(spanColumns)) // one allocation for all
 	for i := range b.Spans {
 		s, from := &b.Spans[i], len(values)
 		values = append(values,
-			nil, nil, sequence(s, i), s.ID, null(s.ParentID), null(s.SessionID), s.Kind, s.Name, s.Start, known(s.End),
-			known(s.DurationMs), s.Status, s.Attributes, null(s.Tool), null(s.Model), s.Usage.Input, s.Usage.Output,
+			nil, nil, sequence(s, i), s.ID, textOrNull(s.ParentID), textOrNull(s.SessionID), s.Kind, s.Name, s.Start,
+			intOrNull(s.End),
+			intOrNull(s.DurationMs), s.Status, s.Attributes, textOrNull(s.Tool), textOrNull(s.Model), s.Usage.Input,
+			s.Usage.Output,
 			s.Usage.CacheRead,
-			s.Usage.CacheWrite, s.Usage.CostNanos, null(s.PolicyID), null(s.PolicyName), null(s.Decision),
-			null(s.RuleID),
+			s.Usage.CacheWrite, s.Usage.CostNanos, textOrNull(s.PolicyID), textOrNull(s.PolicyName),
+			textOrNull(s.Decision),
+			textOrNull(s.RuleID),
 		)
 		rows[i] = values[from:len(values):len(values)]
 	}
@@ -117,8 +119,8 @@ func insertSpans(ctx context.Context, tx *database.Tx, fresh []freshBatch) error
 	return tx.Copy(ctx, "span", spanColumns, rows)
 }
 
-// sequence is where a span stands in its trace: in the order it was sent, which
-// is below intake.MaxSpans, or behind all of those by a key of its own.
+// sequence is the number of a span in its trace: its index in the batch, which is below decode.MaxSpans, or its own
+// key, which is above.
 func sequence(s *decode.Span, index int) int64 {
 	if s.Key != 0 {
 		return s.Key
@@ -126,16 +128,16 @@ func sequence(s *decode.Span, index int) int64 {
 	return int64(index)
 }
 
-// known stores what is not there as NULL. A pointer would do, but costs reflection.
-func known(n *int64) any {
+// intOrNull stores nil as NULL. A pointer would work too, but costs reflection.
+func intOrNull(n *int64) any {
 	if n == nil {
 		return nil
 	}
 	return *n
 }
 
-// null stores the empty string as NULL.
-func null(text string) any {
+// textOrNull stores the empty string as NULL.
+func textOrNull(text string) any {
 	if text == "" {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 	"writ/internal/telemetry/decode"
 )
 
-// The states a session is shown in.
+// The states in which a session is shown.
 const (
 	SessionActive    = "active"
 	SessionCompleted = "completed"
@@ -22,16 +22,15 @@ const (
 	SessionError     = "error"
 )
 
-// MaxSessionTraces is how many traces the detail of a session holds; the most
-// recent are kept.
+// MaxSessionTraces is how many traces the detail of a session contains: the most recent ones.
 const MaxSessionTraces = 50_000
 
-// Session is a session as it stands.
+// Session is a session in its present state.
 type Session struct {
 	ID, OrgID, UserID, AgentID, Product string
 	StartedAt, LastActivityAt           time.Time
 	TraceCount                          int64
-	Usage                               Usage // over its whole life
+	Usage                               Usage // in total
 	Status                              string
 }
 
@@ -41,7 +40,7 @@ type SessionDetail struct {
 	Traces []TraceItem
 }
 
-// SessionFilter chooses sessions. Empty members choose all.
+// SessionFilter chooses sessions. Empty fields match everything.
 type SessionFilter struct {
 	Days    int
 	Status  string
@@ -57,7 +56,7 @@ const sessionSelect = `
 	FROM session
 	WHERE `
 
-// scanSession reads a session; an open one is active or expired by the clock.
+// scanSession reads a session. An open one is active or expired, depending on the clock.
 func (s *Service) scanSession(row database.Scanner) (x Session, err error) {
 	var started, active int64
 	err = row.Scan(&x.OrgID, &x.ID, &x.UserID, &x.AgentID, &x.Product, &started, &active, &x.Status, &x.TraceCount,
@@ -72,8 +71,7 @@ func (s *Service) scanSession(row database.Scanner) (x Session, err error) {
 	return x, err
 }
 
-// idleSince is the instant before which an open session's last activity means
-// that it has expired.
+// idleSince is the time before which an open session's last activity means that it has expired.
 func (s *Service) idleSince() time.Time { return s.db.Now().Add(-s.idle) }
 
 const sessionList = "sessions"
@@ -123,7 +121,7 @@ func (s *Service) applyStatus(w *where, status string) {
 	}
 }
 
-// Session reads a session with its traces; nil when the organization has none such.
+// Session reads a session with its traces; nil: the organization has no such session.
 func (s *Service) Session(ctx context.Context, orgID, id string) (*SessionDetail, error) {
 	session, err := s.FindSession(ctx, orgID, id)
 	if err != nil || session == nil {
@@ -141,7 +139,7 @@ func (s *Service) Session(ctx context.Context, orgID, id string) (*SessionDetail
 	return &SessionDetail{Session: *session, Traces: traces}, nil
 }
 
-// FindSession reads a session without its traces; nil when there is none such.
+// FindSession reads a session without its traces; nil: there is none.
 func (s *Service) FindSession(ctx context.Context, orgID, id string) (*Session, error) {
 	if id = strings.ToLower(id); !decode.IsUUID(id) {
 		return nil, nil

@@ -10,7 +10,17 @@ import (
 	"writ/internal/database"
 )
 
-// scanOptional scans a row that may not be there.
+// each calls read for every row of a query.
+func each(
+	ctx context.Context, r database.Reader, read func(row database.Scanner) error, query string, args ...any,
+) error {
+	_, err := database.Collect(ctx, r, func(row database.Scanner) (none struct{}, err error) {
+		return none, read(row)
+	}, query, args...)
+	return err
+}
+
+// scanOptional scans a row that may be missing.
 func scanOptional(row database.Row, dest ...any) error {
 	if err := row.Scan(dest...); err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
@@ -18,9 +28,8 @@ func scanOptional(row database.Row, dest ...any) error {
 	return nil
 }
 
-// The state of a session follows from when it ended and what came after, in
-// whatever order that is learnt. SQLite and PostgreSQL name the greater of two
-// differently, hence CASE.
+// The state of a session follows from its end and from later activity, in whatever order they become known. SQLite and
+// PostgreSQL have different functions for the greater of two values, hence CASE.
 const (
 	newActivity = `CASE WHEN excluded.last_activity_at > session.last_activity_at THEN excluded.last_activity_at ELSE session.last_activity_at END`
 	endsLater   = `(excluded.ended_at IS NOT NULL AND (session.ended_at IS NULL OR excluded.ended_at >= session.ended_at))`
@@ -43,10 +52,9 @@ var updateSession = `
 		state = CASE WHEN (` + newEnd + `) >= (` + newActivity + `) THEN (` + newEndState + `) ELSE 'open' END,
 		` + plus("session", "trace_count", "input_tokens", "output_tokens", "cache_read", "cache_write", "cost_nanos")
 
-// upsertSessions writes what a commit tells of sessions, and notes in the tally which
-// hour each counts in now. To know whence one moves, those that are new are inserted
-// first: whoever is not, is there, and is locked before it is read. One that retention
-// removes in between is new again.
+// upsertSessions writes the sessions of a commit, and counts in the tally which hour each belongs to now. To know the
+// hour it moves from, new sessions are inserted first; the others are locked before they are read. A session that
+// retention removes in between is new again.
 func upsertSessions(ctx context.Context, tx *database.Tx, orgID string, t *tally) error {
 	for ids := slices.Sorted(maps.Keys(t.sessions)); len(ids) > 0; {
 		fresh, err := database.InsertReturning(ctx, tx, scanText, insertSession, sessionRows(orgID, ids, t),
@@ -86,15 +94,16 @@ func sessionRows(orgID string, ids []string, t *tally) [][]any {
 			state = c.endState
 		}
 		rows = append(rows,
-			[]any{orgID, id, null(c.userID), c.agentID, c.product, c.startedAt, c.lastActivity, known(c.endedAt),
+			[]any{orgID, id, textOrNull(c.userID), c.agentID, c.product, c.startedAt, c.lastActivity,
+				intOrNull(c.endedAt),
 				c.endState, state,
 				c.traces, c.usage.Input, c.usage.Output, c.usage.CacheRead, c.usage.CacheWrite, c.usage.CostNanos})
 	}
 	return rows
 }
 
-// readActivity tells when sessions were last active, and keeps others from changing
-// that: in the order of their ids, so that nobody waits in a circle.
+// readActivity reads when sessions were last active, and locks them in the order of their ids, so that nobody can
+// deadlock.
 func readActivity(ctx context.Context, tx *database.Tx, orgID string, ids []string) (map[string]int64, error) {
 	found := map[string]int64{}
 	for some := range slices.Chunk(ids, readAtOnce) {

@@ -9,16 +9,15 @@ import (
 	"writ/internal/telemetry/decode"
 )
 
-// ShadowPrefix is what the id of a policy stands behind in spans that tell what a
-// shadow of it would have said. These are counted as other policy calls are, under
-// that name; whoever counts denials leaves them out, for they denied nothing.
-const ShadowPrefix = decode.Shadow
+// ShadowPrefix precedes the policy's id in spans that say what its shadow would have decided. They are counted like
+// other policy calls, under that id. Counts of denials leave them out, because they denied nothing.
+const ShadowPrefix = decode.ShadowPrefix
 
-// shadowArrow is between what was said and what would have been.
+// shadowArrow separates the decision from what it would have been.
 const shadowArrow = ">"
 
-// ShadowChange is the rule of such a span: what the active policies said, and what
-// they would have said. Without an answer there is none.
+// ShadowChange is the rule of such a span: the decision of the active policies, and what it would have been. It is
+// empty if the shadow gave none.
 func ShadowChange(active, would string) string {
 	if would == "" {
 		return ""
@@ -26,40 +25,38 @@ func ShadowChange(active, would string) string {
 	return active + shadowArrow + would
 }
 
-// ShadowFigures are what the shadows of a policy would have said.
-type ShadowFigures struct {
+// ShadowStats is what the shadows of a policy would have decided.
+type ShadowStats struct {
 	Calls                        int64
-	Allowed, Asked, Held, Denied int64 // would have been
-	// WouldDeny are those of the denied that the active policies did not deny,
-	// WouldHold those of the held that they did not hold, be it that they denied
-	// them, and WouldAllow those of the allowed that they did not allow.
+	Allowed, Asked, Held, Denied int64 // by the shadow
+	// WouldDeny counts the denied calls that the active policies did not deny, WouldHold the held ones that they did
+	// not hold, even if they denied them, and WouldAllow the allowed ones that they did not allow.
 	WouldDeny, WouldHold, WouldAllow int64
 }
 
-// shadow adds up what shadows of a policy said.
-func (s *Service) shadow(ctx context.Context, orgID, policyID string, from int64) (f ShadowFigures, err error) {
-	_, err = database.Collect(ctx, s.db, func(row database.Scanner) (none struct{}, err error) {
+// shadow adds up what shadows of a policy decided.
+func (s *Service) shadow(ctx context.Context, orgID, policyID string, from int64) (f ShadowStats, err error) {
+	err = each(ctx, s.db, func(row database.Scanner) error {
 		var change string
 		var calls int64
-		if err = row.Scan(&change, &calls); err == nil {
-			f.add(change, calls)
-		}
-		return none, err
+		err := row.Scan(&change, &calls)
+		f.add(change, calls)
+		return err
 	}, `
 		SELECT rule_id, CAST(SUM(calls) AS BIGINT)
 		FROM rollup_rule
 		WHERE org_id = $1 AND policy_id = $2 AND bucket >= $3
 		GROUP BY rule_id`, orgID, ShadowPrefix+policyID, from)
 	if err != nil {
-		return ShadowFigures{}, fmt.Errorf("sum the shadows of a policy: %w", err)
+		return ShadowStats{}, fmt.Errorf("sum the shadows of a policy: %w", err)
 	}
 	return f, nil
 }
 
-func (f *ShadowFigures) add(change string, calls int64) {
+func (f *ShadowStats) add(change string, calls int64) {
 	active, would, ok := strings.Cut(change, shadowArrow)
 	if !ok {
-		return // it could not be asked
+		return // the shadow gave no decision
 	}
 	switch would {
 	case "allow":

@@ -8,7 +8,7 @@ import (
 	"writ/internal/database"
 )
 
-// Spender is whose spending is asked for.
+// Spender is whose spending is counted.
 type Spender string
 
 // The spenders.
@@ -19,14 +19,12 @@ const (
 	SpentBySession      Spender = "session"
 )
 
-// lateBy is how long after it happened a trace still counts where it is received.
+// lateBy is how long after it happened a trace still counts when it is received.
 const lateBy = 24 * time.Hour
 
-// Spent is what was recorded since an instant, by the server's clock: a trace
-// counts when it is received, whatever time its sender gave it, unless that is
-// more than a day before the instant. Totals that are reported without spans
-// count from the hour of their last change, and then whole. An id is that of the
-// agent, user or session; with the organization there is only the one.
+// Spent is the usage since a time, by the server's clock: a trace counts when it is received, whatever time its sender
+// gave it, unless that is more than a day before. Totals that are reported without spans count in full from the hour
+// of their last change. id names the agent, user or session; it is empty for the organization.
 func (s *Service) Spent(ctx context.Context, orgID string, by Spender, id string, since time.Time) (Usage, error) {
 	if by == SpentByOrganization {
 		id = ""
@@ -54,8 +52,8 @@ func (s *Service) Spent(ctx context.Context, orgID string, by Spender, id string
 	return spans.Add(reported), nil
 }
 
-// conditions are SQL for what is a spender's, with its id as $2: of traces, and of
-// reports, which only name a session. Those without a name are one spender.
+// conditions is SQL for what belongs to a spender, with its id as $2: traces, and reports, which only name a session.
+// All without a name are one spender.
 func (b Spender) conditions(id string) (traces, sessions string, err error) {
 	const of = `session_id IN (SELECT id FROM session WHERE org_id = $1 AND `
 	switch {
@@ -72,5 +70,5 @@ func (b Spender) conditions(id string) (traces, sessions string, err error) {
 	case b == SpentBySession:
 		return `session_id = $2`, `session_id = $2`, nil
 	}
-	return "", "", fmt.Errorf("nobody knows what %q spent", string(b))
+	return "", "", fmt.Errorf("unknown spender %q", string(b))
 }

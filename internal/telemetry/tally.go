@@ -20,7 +20,7 @@ const (
 	bySession dimension = "session"
 )
 
-// Keys of rollup cells, beside organization and writer.
+// Keys of rollup rows, beside organization and writer.
 type (
 	usageKey struct {
 		dimension dimension
@@ -48,14 +48,14 @@ type usageCell struct {
 	usage Usage
 }
 
-// policyName is what a policy was called, and when its span started.
+// policyName is a policy's name, and when its span started.
 type policyName struct {
 	name    string
 	namedAt int64
 }
 
-// rename takes the newer name. Of two at one instant it is the greater, so that
-// the order in which they are learnt does not matter.
+// rename takes the newer name. Of two names with the same time it takes the greater, so that their order does not
+// matter.
 func (n *policyName) rename(other policyName) {
 	if other.name != "" &&
 		(n.name == "" || cmp.Or(cmp.Compare(other.namedAt, n.namedAt), cmp.Compare(other.name, n.name)) > 0) {
@@ -73,7 +73,7 @@ type policyCell struct {
 // sessionEnd is the event that ends a session.
 const sessionEnd = "session.end"
 
-// sessionChange is what traces tell of a session.
+// sessionChange is what traces say about a session.
 type sessionChange struct {
 	userID, agentID, product string
 	startedAt, lastActivity  int64
@@ -83,8 +83,7 @@ type sessionChange struct {
 	usage                    Usage
 }
 
-// tally is what one commit changes for one organization: pure arithmetic over
-// new traces, written afterwards.
+// tally is what one commit changes for one organization: pure arithmetic over new traces, written afterwards.
 type tally struct {
 	traces   map[int64]*traceCell // by hour
 	minutes  map[int64]int64
@@ -104,7 +103,7 @@ func newTally() *tally {
 	}
 }
 
-// cell is the value of a key, made on first use.
+// cell is the value of a key, created on first use.
 func cell[K comparable, V any](m map[K]*V, key K) *V {
 	if v, ok := m[key]; ok {
 		return v
@@ -122,7 +121,7 @@ func newSketch() *ddsketch.DDSketch {
 	return sketch
 }
 
-// observe adds a duration to a sketch that may not be there yet.
+// observe adds a duration to a sketch that may be nil.
 func observe(sketch *ddsketch.DDSketch, value float64) *ddsketch.DDSketch {
 	if sketch == nil {
 		sketch = newSketch()
@@ -133,8 +132,8 @@ func observe(sketch *ddsketch.DDSketch, value float64) *ddsketch.DDSketch {
 	return sketch
 }
 
-// bucketOf is where something counts: when it started, but never after it was
-// received, so that retention drops rows and their figures together.
+// bucketOf is where something counts: when it started, but never after it was received, so that retention removes rows
+// and their totals together.
 func bucketOf(start, received, unit int64) int64 { return floor(min(start, received), unit) }
 
 // add counts a new trace with its spans.
@@ -157,7 +156,7 @@ func (t *tally) add(b *decode.Batch, product string, received int64) {
 	}
 }
 
-// spanReceived is when a span came: with its trace, unless it has a key of its own.
+// spanReceived is when a span was received: with its trace, unless it has a key of its own.
 func spanReceived(s *decode.Span, withTrace int64) int64 {
 	if s.Key == 0 {
 		return withTrace
@@ -188,7 +187,7 @@ func (t *tally) addUsage(d dimension, bucket int64, item string, u Usage, spans 
 	c.usage = c.usage.Add(u)
 }
 
-// addPolicyCall counts the four decisions; anything else was none.
+// addPolicyCall counts the four verdicts and ignores anything else.
 func (t *tally) addPolicyCall(s *decode.Span, bucket int64) {
 	switch s.Decision {
 	case "allow", "deny", "hold", "ask":
@@ -219,7 +218,7 @@ func (t *tally) addPolicyCall(s *decode.Span, bucket int64) {
 	}
 }
 
-// addToSession folds a trace into its session.
+// addToSession adds a trace to its session.
 func (t *tally) addToSession(b *decode.Batch, product string, received int64) {
 	trace := &b.Trace
 	s := t.touchSession(trace, product, received)
@@ -232,7 +231,7 @@ func (t *tally) addToSession(b *decode.Batch, product string, received int64) {
 	}
 }
 
-// activityOf is when a trace was active last.
+// activityOf is when a trace was last active.
 func activityOf(trace *decode.Trace, received int64) int64 {
 	activity := trace.Start
 	if trace.End != nil {
@@ -241,7 +240,7 @@ func activityOf(trace *decode.Trace, received int64) int64 {
 	return min(activity, received)
 }
 
-// touchSession notes when a trace was active in its session, and for whom.
+// touchSession records when a trace was active in its session, and for whom.
 func (t *tally) touchSession(trace *decode.Trace, product string, received int64) *sessionChange {
 	activity, started := activityOf(trace, received), min(trace.Start, received)
 	s, seen := t.sessions[trace.SessionID]
@@ -259,8 +258,8 @@ func (t *tally) touchSession(trace *decode.Trace, product string, received int64
 	return s
 }
 
-// end notes an event that ends the session. The trace that carries it may go on
-// for a moment; that is no new activity.
+// end records an event that ends the session. The trace that contains it may go on for a moment; that is no new
+// activity.
 func (s *sessionChange) end(event *decode.Span, traceActivity, received int64) {
 	at := max(min(event.Start, received), traceActivity)
 	if s.endedAt != nil && at < *s.endedAt {

@@ -1,34 +1,31 @@
-// Package telemetry keeps what agents did: traces with their spans, the
-// sessions they belong to, tokens and cost; and answers questions about them.
+// Package telemetry stores what agents did, as traces with their spans, sessions, tokens and cost, and answers queries
+// about them.
 //
-// Ingest takes batches, each a trace with its spans. A batch is whole or absent,
-// is queryable when it is acknowledged, and counts once however often it is sent:
-// the trace id is its idempotency key within the organization. A bad batch is
-// rejected with its reason and harms no other.
+// Ingest takes batches, each a trace with its spans. A batch is stored completely or not at all, can be queried once
+// it is acknowledged, and counts once however often it is sent: the trace id is its idempotency key within the
+// organization. A bad batch is rejected with its reason and harms no other.
 //
-// What OpenTelemetry sends comes in fragments instead: a trace grows, a span counts
-// once by its id, and the root says what the trace is, whenever it comes.
+// OpenTelemetry sends fragments instead: a trace grows, a span counts once by its id, and the root describes the
+// trace, whenever it comes.
 //
-// Counts, sums and costs are exact at any size and quantiles are within one per
-// cent, because every commit also keeps hourly rollups (and minutes, for the
-// present rate). An aggregate's period begins at the full UTC hour at or before
-// now minus its days; what a client dates in the future counts at its receipt.
+// Counts, sums and costs are exact at any size, and quantiles are within one percent, because every commit also
+// updates hourly rollups (and minutes, for the present rate). The period of an aggregate begins at the full UTC hour
+// at or before now minus its days. What a client dates in the future counts at its receipt.
 //
-// Every run of a process writes rollup rows of its own, so that replicas share no
-// row; readers add them up, and a job merges those of the past.
+// Every start of a process writes rollup rows of its own, so that replicas share no row. Readers add them up, and a
+// job merges the old ones.
 //
-// A session is not created by anyone: it is seen in traces.
+// Sessions are not created explicitly: they are seen in traces.
 //
 //	open ──session.end event (ok)────────> completed
 //	open ──session.end event (not ok)────> error
 //	completed, error ──later activity────> open
 //
-// While open it is active, and expired after a time without activity, by the
-// clock alone: nothing is written. Activity is the end (or start) of a trace, never
-// later than its receipt. An event that arrives late changes nothing that came
-// after it.
+// An open session is shown as active, or as expired after a time without activity; nothing is written for that.
+// Activity is the end (or start) of a trace, never later than its receipt. An event that arrives late changes nothing
+// that came after it.
 //
-// Telemetry lives in a store of its own, so that bulk never delays a decision.
+// Telemetry has a store of its own, so that large volumes never delay a decision.
 package telemetry
 
 import (
@@ -41,24 +38,23 @@ import (
 	"writ/internal/telemetry/decode"
 )
 
-// What callers know of the intake, by the names of this area.
+// Types of package decode that callers use.
 type (
-	// Request is an ingest request, its batches not looked at yet.
+	// Request is an ingest request, its batches not yet parsed.
 	Request = decode.Request
 	// Usage is tokens and what they cost.
 	Usage = decode.Usage
 	// ReportedUsage is the running total of one model in a session.
 	ReportedUsage = decode.ReportedUsage
-	// Fragment is what one request tells of a trace that grows.
+	// Fragment is what one request says about a trace that grows.
 	Fragment = decode.Fragment
-	// Prices tell what tokens cost, for spans that do not say so themselves.
+	// Prices say what tokens cost, for spans without a cost.
 	Prices = decode.Prices
 	// ModelPrice is what the tokens of a model cost.
 	ModelPrice = decode.ModelPrice
 )
 
-// ParseRequest splits a request into its batches. Only what concerns the whole
-// is an error.
+// ParseRequest splits a request into its batches. Only what concerns the whole request is an error.
 func ParseRequest(body []byte) (Request, error) { return decode.ParseRequest(body) }
 
 // BuiltInPrices are the prices this program was built with.
@@ -67,12 +63,12 @@ func BuiltInPrices() *Prices { return decode.BuiltInPrices() }
 // ParsePrices reads a price file.
 func ParsePrices(text []byte) (*Prices, error) { return decode.ParsePrices(text) }
 
-// Service is the area's one entry.
+// Service stores and queries telemetry.
 type Service struct {
 	db       *database.DB // the telemetry store
 	prices   *Prices
 	logger   *slog.Logger
-	idle     time.Duration // after which an open session is expired
+	idle     time.Duration // after which an open session expires
 	keep     time.Duration // retention
 	writerID int64
 	keys     *keys
@@ -81,7 +77,6 @@ type Service struct {
 	partitioned database.PerTx[map[int64]bool]    // the days whose partitions are there
 }
 
-// Config is what the service needs.
 type Config struct {
 	Database    *database.DB
 	Prices      *Prices
@@ -90,10 +85,10 @@ type Config struct {
 	Retention   time.Duration
 }
 
-// Prices are those that spans without a cost of their own are charged by.
+// Prices returns the price table.
 func (s *Service) Prices() *Prices { return s.prices }
 
-// New opens the service: it takes a number of its own to write rollups under.
+// New opens the service, and reserves a number under which it writes rollups.
 func New(ctx context.Context, c Config) (*Service, error) {
 	s := &Service{
 		db:     c.Database,
@@ -102,7 +97,7 @@ func New(ctx context.Context, c Config) (*Service, error) {
 		idle:   c.SessionIdle,
 		keep:   c.Retention,
 	}
-	// Two replicas that open at once take turns by this name.
+	// Replicas that open at once take turns by this name.
 	err := s.db.Write(ctx, database.Change{Logs: []string{"telemetry/writer"}, Do: func(
 		ctx context.Context, tx *database.Tx,
 	) error {

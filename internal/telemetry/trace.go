@@ -32,8 +32,8 @@ type TraceItem struct {
 	growth                       int64
 }
 
-// detailSpans is how many spans the detail of a trace holds. Clients send 500 at
-// most; a trace that grows may have more, and then shows its first ones.
+// detailSpans is how many spans the detail of a trace contains. Clients send 500 at most; a trace that grows may have
+// more, and then shows the first ones.
 const detailSpans = 5000
 
 // TraceDetail is a trace with its spans, in the order they were sent.
@@ -53,7 +53,7 @@ type StoredSpan struct {
 	Attributes              string // JSON
 }
 
-// TraceFilter chooses traces. Empty members choose all.
+// TraceFilter chooses traces. Empty fields match everything.
 type TraceFilter struct {
 	Days          int
 	SessionID     string
@@ -62,7 +62,7 @@ type TraceFilter struct {
 	UserID        string
 	AgentID       string
 	MinDurationMs *int64
-	HasError      *bool // wins over Status
+	HasError      *bool // overrides Status
 	Limit         int
 	Cursor        string
 }
@@ -106,7 +106,7 @@ type where struct {
 	args       []any
 }
 
-// and adds a condition whose ? stand for the values.
+// and adds a condition with ? for its values.
 func (w *where) and(condition string, values ...any) {
 	for _, v := range values {
 		w.args = append(w.args, v)
@@ -117,15 +117,14 @@ func (w *where) and(condition string, values ...any) {
 
 func (w *where) String() string { return strings.Join(w.conditions, " AND ") }
 
-// limit is a limit as a parameter. SQLite looks at the value of one that stands alone
-// when it compiles a statement, which then serves no other; hence the sum.
+// limit is a limit as a parameter. SQLite compiles a statement for the value of a bare parameter, and could not reuse
+// it for another; hence the sum.
 func (w *where) limit(rows int) string {
 	w.args = append(w.args, rows)
 	return fmt.Sprintf("$%d + 0", len(w.args))
 }
 
-// listReader is where a list is read. Without filters its text is one of few, and it
-// is what people see first.
+// listReader is where a list is read. Lists without filters have few statements, and are what people see first.
 func (s *Service) listReader(filtered bool) database.Reader {
 	if filtered {
 		return s.db
@@ -133,8 +132,8 @@ func (s *Service) listReader(filtered bool) database.Reader {
 	return s.db.Prepared()
 }
 
-// storable reports whether a text can be in the database at all: a query for any
-// other finds nothing, and PostgreSQL would refuse to look for it.
+// storable reports whether a text can be in the database at all. A query for any other text finds nothing, and
+// PostgreSQL would refuse it.
 func storable(text string) bool { return utf8.ValidString(text) && strings.IndexByte(text, 0) < 0 }
 
 // traceList names the list in its cursors.
@@ -168,8 +167,7 @@ func (s *Service) ListTraces(ctx context.Context, orgID string, f TraceFilter) (
 	}), nil
 }
 
-// apply adds the filters. Each has an index that serves it alone; two or more
-// together are bounded by the most selective of theirs.
+// apply adds the filters. Each has an index of its own; with two or more, the most selective one is used.
 func (f *TraceFilter) apply(w *where) {
 	for _, equal := range []struct{ column, value string }{
 		{"session_id", f.SessionID}, {"name", f.Name}, {"user_id", f.UserID}, {"agent_id", f.AgentID},
@@ -191,9 +189,8 @@ func (f *TraceFilter) apply(w *where) {
 	}
 }
 
-// traceQuery asks once; with a filter that several values of an indexed column
-// pass, once for each of them, because its index gives the newest of each without
-// looking at the others.
+// traceQuery is one query, or a union of one for each value of an indexed column that the filter accepts: the index
+// returns the newest of each value without reading the others.
 func traceQuery(w *where, f TraceFilter) string {
 	limit := w.limit(f.Limit + 1)
 	one := func(more string) string {
@@ -212,7 +209,7 @@ func traceQuery(w *where, f TraceFilter) string {
 		strings.Join(parts, " UNION ALL "), limit)
 }
 
-// choices are conditions of which every wanted trace meets exactly one.
+// choices are conditions of which every matching trace meets exactly one.
 func (f *TraceFilter) choices() (conditions []string) {
 	switch {
 	case f.MinDurationMs != nil:
@@ -226,10 +223,10 @@ func (f *TraceFilter) choices() (conditions []string) {
 	return conditions
 }
 
-// since is the exact instant a list begins at.
+// since is the exact time at which a list begins.
 func (s *Service) since(days int) time.Time { return s.db.Now().AddDate(0, 0, -days) }
 
-// Trace reads a trace with its spans; nil when the organization has none such.
+// Trace reads a trace with its spans; nil: the organization has no such trace.
 func (s *Service) Trace(ctx context.Context, orgID, id string) (*TraceDetail, error) {
 	item, err := s.findTrace(ctx, orgID, id)
 	if err != nil || item == nil {
@@ -242,7 +239,7 @@ func (s *Service) Trace(ctx context.Context, orgID, id string) (*TraceDetail, er
 	return &TraceDetail{TraceItem: *item, Spans: spans}, nil
 }
 
-// findTrace reads a trace without its spans; nil when there is none such.
+// findTrace reads a trace without its spans; nil: there is none.
 func (s *Service) findTrace(ctx context.Context, orgID, id string) (*TraceItem, error) {
 	if id = strings.ToLower(id); !decode.IsUUID(id) {
 		return nil, nil
@@ -259,7 +256,7 @@ func (s *Service) findTrace(ctx context.Context, orgID, id string) (*TraceItem, 
 	item, err := scanTrace(s.db.Prepared().QueryRow(ctx,
 		`SELECT `+traceSelect+` FROM trace WHERE received_day = $1 AND pk = $2 AND org_id = $3`, day, pk, orgID))
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil // dropped by retention, its id not yet
+		return nil, nil // removed by retention, but not yet its id
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read a trace: %w", err)
@@ -269,7 +266,7 @@ func (s *Service) findTrace(ctx context.Context, orgID, id string) (*TraceItem, 
 
 // spansOf reads the spans of a trace, of which there are about count.
 func (s *Service) spansOf(ctx context.Context, day, pk, count int64) ([]StoredSpan, error) {
-	var packed sql.NullString // NULL where there are none
+	var packed sql.NullString // NULL: none
 	if err := s.db.Prepared().QueryRow(ctx, selectPacked, day, pk).Scan(&packed); err != nil {
 		return nil, err
 	}

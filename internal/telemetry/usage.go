@@ -12,13 +12,11 @@ import (
 	"writ/internal/telemetry/decode"
 )
 
-// reportModels is how many models one change reports, so that others never wait
-// long for it.
+// reportModels is how many models one change reports, so that others do not wait for long.
 const reportModels = 50
 
-// ReportUsage replaces the totals of a session's models. A model whose spans are
-// known counts by its spans, and its report is kept without counting. When it
-// returns an error some are replaced already; sending it again completes it.
+// ReportUsage replaces the totals of a session's models. If a model's spans are known, these count, and its report is
+// stored without counting. If it returns an error, some totals are replaced already; sending them again completes it.
 func (s *Service) ReportUsage(
 	ctx context.Context, orgID, product, sessionID string, entries []ReportedUsage,
 ) (int, error) {
@@ -47,24 +45,24 @@ func (s *Service) ReportUsage(
 	return len(report.Models), nil
 }
 
-// lockSession has replicas take turns at what the reports of a session count: one
-// must not store a report while another stores the spans that replace it.
+// lockSession makes replicas take turns with the reports of a session: one must not store a report while another
+// stores the spans that replace it.
 func lockSession(ctx context.Context, tx *database.Tx, orgID, sessionID string) error {
 	if tx.Engine() != database.PostgreSQL {
-		return nil // which has one writer
+		return nil // SQLite has one writer
 	}
 	_, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`,
 		"telemetry/session/"+orgID+"/"+sessionID)
 	return err
 }
 
-// report stores one total: what it counted before is taken out of the rollups,
-// what it counts now goes in, unless spans tell it.
+// report stores one total. Its previous value is subtracted from the rollups, and the new one added unless spans count
+// instead.
 func (s *Service) report(
 	ctx context.Context, tx *database.Tx, orgID, product, sessionID, model string, u Usage, t *tally,
 ) error {
 	var old Usage
-	oldBucket, superseded := int64(0), int64(1) // what is not there counts nothing
+	oldBucket, superseded := int64(0), int64(1) // a missing report counts nothing
 	err := scanOptional(tx.QueryRow(ctx, `
 		SELECT bucket, superseded, input_tokens, output_tokens, cache_read, cache_write, cost_nanos
 		FROM reported_usage
@@ -96,8 +94,8 @@ func (s *Service) report(
 	return err
 }
 
-// hasSpans reports whether generation spans of this session and model are known,
-// those of the running commit included.
+// hasSpans reports whether generation spans of this session and model are known, including those of the running
+// commit.
 func (s *Service) hasSpans(
 	ctx context.Context, tx *database.Tx, orgID, sessionID, model string, t *tally,
 ) (bool, error) {
@@ -111,13 +109,13 @@ func (s *Service) hasSpans(
 	return there, err
 }
 
-// addReported counts a reported total, or takes it out again.
+// addReported counts a reported total, or subtracts it.
 func (t *tally) addReported(bucket int64, sessionID, model string, u Usage) {
 	t.addUsage(byModel, bucket, model, u, 0)
 	t.addUsage(bySession, bucket, sessionID, u, 0)
 }
 
-// supersede stops counting reports of what spans tell now.
+// supersede stops counting reports that spans have replaced.
 func (s *Service) supersede(ctx context.Context, tx *database.Tx, orgID string, t *tally) error {
 	pairs := slices.SortedFunc(maps.Keys(t.models), func(a, b [2]string) int {
 		return cmp.Or(strings.Compare(a[0], b[0]), strings.Compare(a[1], b[1]))
@@ -147,10 +145,10 @@ func (s *Service) supersede(ctx context.Context, tx *database.Tx, orgID string, 
 	return nil
 }
 
-// pairsAtOnce bounds the parameters of one statement.
+// pairsAtOnce limits the parameters of one statement.
 const pairsAtOnce = 1000
 
-// sessionsOf are the sessions of some pairs, each once and in order.
+// sessionsOf are the sessions of some pairs, without duplicates and in order.
 func sessionsOf(pairs [][2]string) []string {
 	var sessions []string
 	for _, pair := range pairs {
@@ -160,7 +158,7 @@ func sessionsOf(pairs [][2]string) []string {
 	return slices.Compact(sessions)
 }
 
-// stopCounting takes the reports of these sessions and models out of the rollups.
+// stopCounting subtracts the reports of these sessions and models from the rollups.
 func stopCounting(ctx context.Context, tx *database.Tx, orgID string, pairs [][2]string, t *tally) error {
 	args := []any{orgID}
 	var list []string

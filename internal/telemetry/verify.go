@@ -12,19 +12,18 @@ import (
 	"writ/internal/database"
 )
 
-// maxDifferences bounds a report; more of the same says nothing more.
+// maxDifferences limits a report.
 const maxDifferences = 100
 
-// Difference is a rollup that does not say what the rows say.
+// Difference is a rollup that differs from its rows.
 type Difference struct {
 	OrgID  string `json:"organizationId"`
-	Figure string `json:"figure"` // which, with its bucket and item
+	Figure string `json:"figure"` // which total, with its bucket and item
 	Stored string `json:"stored"`
 	Rows   string `json:"rows"` // what the rows say
 }
 
-// Verify compares every rollup with a recount of the rows, in one snapshot
-// beside a running server.
+// Verify compares every rollup with a recount of the rows, in one snapshot beside a running server.
 func (s *Service) Verify(ctx context.Context) ([]Difference, error) {
 	var differences []Difference
 	err := s.db.Snapshot(ctx, func(ctx context.Context, r database.Reader) error {
@@ -32,11 +31,11 @@ func (s *Service) Verify(ctx context.Context) ([]Difference, error) {
 		if err != nil {
 			return err
 		}
-		orgs, err := database.Collect(ctx, r, func(row database.Scanner) (id string, err error) {
-			err = row.Scan(&id)
-			return id, err
-		}, `SELECT org_id FROM rollup_trace UNION SELECT org_id FROM rollup_usage UNION SELECT org_id FROM rollup_policy
-			UNION SELECT org_id FROM rollup_minute UNION SELECT org_id FROM rollup_session`)
+		var tables []string
+		for _, rollup := range rollups {
+			tables = append(tables, `SELECT org_id FROM `+rollup.table)
+		}
+		orgs, err := database.Collect(ctx, r, scanText, strings.Join(tables, ` UNION `))
 		if err != nil {
 			return fmt.Errorf("list organizations: %w", err)
 		}
@@ -51,17 +50,17 @@ func (s *Service) Verify(ctx context.Context) ([]Difference, error) {
 				return fmt.Errorf("read the rollups of %s: %w", orgID, err)
 			}
 			for _, t := range []*tally{stored, counted[orgID]} {
-				t.forget(s.keptFrom() * 24)
-				t.forgetMinutes(s.keptMinute())
+				t.dropBefore(s.firstKeptDay() * 24)
+				t.dropMinutesBefore(s.firstKeptMinute())
 			}
-			differences = append(differences, compare(orgID, stored.figures(), counted[orgID].figures())...)
+			differences = append(differences, compare(orgID, stored.stats(), counted[orgID].stats())...)
 		}
 		return nil
 	})
 	return differences[:min(len(differences), maxDifferences)], err
 }
 
-// compare lists what differs between two sets of figures.
+// compare lists the differences between two sets of totals.
 func compare(orgID string, stored, rows map[string]string) []Difference {
 	names := slices.Collect(maps.Keys(stored))
 	for name := range rows {
@@ -81,8 +80,8 @@ func compare(orgID string, stored, rows map[string]string) []Difference {
 	return differences
 }
 
-// figures writes a tally down, one line a cell. A cell of nothing is no figure.
-func (t *tally) figures() map[string]string {
+// stats describes a tally, one line per cell that is not empty.
+func (t *tally) stats() map[string]string {
 	lines := map[string]string{}
 	for bucket, c := range t.traces {
 		if c.traces == 0 && c.errors == 0 && sketchText(c.durations) == "none" {
@@ -118,8 +117,7 @@ func (t *tally) figures() map[string]string {
 	return lines
 }
 
-// sketchText writes the bins of a sketch down: they do not depend on the order
-// in which they were filled.
+// sketchText describes the bins of a sketch, which do not depend on the order in which they were filled.
 func sketchText(sketch *ddsketch.DDSketch) string {
 	if sketch == nil || sketch.IsEmpty() {
 		return "none"

@@ -26,3 +26,12 @@ func (g Gaps) Without(path ...string) Gaps {
 		return len(gap) >= len(path) && slices.Equal(gap[:len(path)], path)
 	})
 }
+
+// ForKeyAlone are the gaps of the call for its key alone, whose user has the role of
+// the key's owner.
+func (g Gaps) ForKeyAlone() Gaps {
+	if !g.Cover("key", "role") || g.Cover("user", "role") {
+		return g
+	}
+	return append(slices.Clip(g), Gap{"user", "role"})
+}

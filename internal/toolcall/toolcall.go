@@ -44,6 +44,13 @@ type Key struct {
 	Alone     bool
 }
 
+// ForKeyAlone is the call without anybody whom the client names.
+func (c *Call) ForKeyAlone() *Call {
+	alone := *c
+	alone.Key.Alone, alone.User.Role = true, c.Key.OwnerRole
+	return &alone
+}
+
 // Name is the server and the tool as policies see them, in patterns and in
 // conditions: joined by a dot and split at the first one again, so that a dot in
 // the name of a server means the same to all as to who reads the joined name.

@@ -30,16 +30,16 @@ func ParseOrigin(text string) (Origin, error) {
 	if len(parts) == 6 {
 		epoch, err := strconv.ParseInt(parts[5], 10, 64)
 		o := Origin{Installation: parts[1], Log: parts[3], Epoch: epoch}
-		if err == nil && epoch >= 0 && isName(o.Installation) && isName(o.Log) && o.String() == text {
+		if err == nil && epoch >= 0 && isOriginPart(o.Installation) && isOriginPart(o.Log) && o.String() == text {
 			return o, nil
 		}
 	}
 	return Origin{}, errors.New("the origin is not that of a log of Writ")
 }
 
-// isName reports whether text can be a part of an origin: letters, digits,
+// isOriginPart reports whether text can be a part of an origin: letters, digits,
 // hyphen, underscore and dot.
-func isName(text string) bool {
+func isOriginPart(text string) bool {
 	for _, c := range []byte(text) {
 		switch {
 		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_', c == '.':
@@ -65,7 +65,7 @@ func (c Checkpoint) Text() string {
 
 // Sign gives the checkpoint as a signed note.
 func (c Checkpoint) Sign(s note.Signer) (string, error) {
-	if !isName(c.Origin.Installation) || !isName(c.Origin.Log) {
+	if !isOriginPart(c.Origin.Installation) || !isOriginPart(c.Origin.Log) {
 		return "", fmt.Errorf("sign a checkpoint of log %q: not a name that an origin can hold", c.Origin.Log)
 	}
 	signed, err := note.Sign(&note.Note{Text: c.Text()}, s)

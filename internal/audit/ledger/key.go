@@ -15,7 +15,7 @@ func KeyName(installation string) string { return "writ/" + installation }
 
 // KeyText is a public key as a note verifier: name, short hash and key, in one line.
 func KeyText(installation string, public ed25519.PublicKey) (string, error) {
-	if !isName(installation) {
+	if !isOriginPart(installation) {
 		return "", errors.New("the installation's name cannot stand in a key")
 	}
 	return note.NewEd25519VerifierKey(KeyName(installation), public)

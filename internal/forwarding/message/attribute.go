@@ -2,69 +2,51 @@ package message
 
 import (
 	"bytes"
-	"math"
 	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"google.golang.org/protobuf/encoding/protowire"
+	common "go.opentelemetry.io/proto/slim/otlp/common/v1"
+	"google.golang.org/protobuf/proto"
 )
 
-// Fields of attributes and their values, of common.proto.
-const (
-	keyField   = 1
-	valueField = 2
-
-	valueText   = 1
-	valueBool   = 2
-	valueInt    = 3
-	valueDouble = 4
-	valueArray  = 5
-	valueList   = 6
-
-	elements = 1 // of an array and of a list of members
-)
-
-// maxDepth is how deep values are sent as values; what is deeper is sent as text.
+// maxDepth is how deep JSON values are sent as values; deeper ones are sent as text.
 const maxDepth = 16
 
-// Attributes are named values, each name once: the first stays. The zero value is
-// empty.
+// Attributes are named values. If a name is added twice, the first value stays. The zero value is empty.
 type Attributes struct {
-	encoded [][]byte // each a KeyValue
+	pairs   []*common.KeyValue
 	names   map[string]bool
 	size    int
 	dropped int
 }
 
-// Text adds a text that is not empty.
-func (a *Attributes) Text(name, value string) {
+// String adds a text unless it is empty.
+func (a *Attributes) String(name, value string) {
 	if value != "" {
 		a.add(name, text(value))
 	}
 }
 
-// Int adds a number.
+// Int adds an integer.
 func (a *Attributes) Int(name string, n int64) { a.add(name, integer(n)) }
 
-// Double adds a number.
-func (a *Attributes) Double(name string, n float64) {
-	a.add(name, double(n))
-}
+// Double adds a floating-point number.
+func (a *Attributes) Double(name string, n float64) { a.add(name, double(n)) }
 
-// Bool adds a truth.
+// Bool adds a boolean.
 func (a *Attributes) Bool(name string, is bool) { a.add(name, boolean(is)) }
 
-// JSON adds any JSON value but null. What is too long or too deep is added as the
-// beginning of its text; what is no JSON is left out.
+// JSON adds any JSON value but null. A value that is too long or too deep is added as the beginning of its text;
+// invalid JSON is dropped.
 func (a *Attributes) JSON(name string, value jsontext.Value) {
 	if value.Kind() == 'n' {
 		return
 	}
-	encoded, ok := fromJSON(value)
+	decoded, ok := readValue(jsonDecoder(value), maxDepth)
 	switch {
-	case ok && len(encoded) <= MaxValue:
-		a.add(name, encoded)
+	case ok && proto.Size(decoded) <= MaxValue:
+		a.add(name, decoded)
 	case value.IsValid():
 		a.add(name, text(string(value)))
 	default:
@@ -72,11 +54,10 @@ func (a *Attributes) JSON(name string, value jsontext.Value) {
 	}
 }
 
-// Members adds each member of a JSON object under its own name, but for those that
-// are, or begin with, a name that is not theirs to use: these get a prefix.
+// Members adds each member of a JSON object under its own name. A name that is reserved, or below the reserved one,
+// gets a prefix.
 func (a *Attributes) Members(object []byte, reserved string) {
-	d := jsontext.NewDecoder(bytes.NewReader(object), jsontext.AllowDuplicateNames(true),
-		jsontext.AllowInvalidUTF8(true))
+	d := jsonDecoder(object)
 	if first, err := d.ReadToken(); err != nil || first.Kind() != '{' {
 		return
 	}
@@ -85,7 +66,7 @@ func (a *Attributes) Members(object []byte, reserved string) {
 		if err != nil {
 			return
 		}
-		key := name.String() // before the next read makes it void
+		key := name.String() // the next read invalidates the token
 		value, err := d.ReadValue()
 		if err != nil {
 			return
@@ -97,24 +78,20 @@ func (a *Attributes) Members(object []byte, reserved string) {
 	}
 }
 
-// isBelow reports whether a name is another or within it, as receivers compare names:
-// some do not mind the case, and some make a.b of an object a with a member b.
+// isBelow compares names as receivers do: some ignore case, and some turn an object a with a member b into a.b.
 func isBelow(name, top string) bool {
 	first, _, _ := strings.Cut(name, ".")
 	return strings.EqualFold(strings.TrimSpace(first), top)
 }
 
-// Drop counts something that is deliberately not sent.
-func (a *Attributes) Drop(n int) { a.dropped += n }
-
-func (a *Attributes) add(name string, value []byte) {
-	name = Cut(name, MaxName)
+func (a *Attributes) add(name string, value *common.AnyValue) {
+	name = cut(name, MaxName)
 	if name == "" || a.names[name] {
 		return
 	}
-	pair := appendText(nil, keyField, name)
-	pair = appendBytes(pair, valueField, value)
-	if a.size+len(pair) > MaxAttributes {
+	pair := &common.KeyValue{Key: name, Value: value}
+	size := proto.Size(pair)
+	if a.size+size > MaxAttributes {
 		a.dropped++
 		return
 	}
@@ -122,38 +99,32 @@ func (a *Attributes) add(name string, value []byte) {
 		a.names = map[string]bool{}
 	}
 	a.names[name] = true
-	a.size += len(pair)
-	a.encoded = append(a.encoded, pair)
+	a.size += size
+	a.pairs = append(a.pairs, pair)
 }
 
-func (a *Attributes) append(out []byte, field protowire.Number) []byte {
-	for _, pair := range a.encoded {
-		out = appendBytes(out, field, pair)
-	}
-	return out
+func text(s string) *common.AnyValue {
+	return &common.AnyValue{Value: &common.AnyValue_StringValue{StringValue: cut(s, MaxValue)}}
 }
 
-// text is a value. The empty text is one, too, and not the absence of any.
-func text(s string) []byte {
-	return protowire.AppendString(protowire.AppendTag(nil, valueText, protowire.BytesType), Cut(valid(s), MaxValue))
+func integer(n int64) *common.AnyValue {
+	return &common.AnyValue{Value: &common.AnyValue_IntValue{IntValue: n}}
 }
 
-func integer(n int64) []byte { return appendNumber(nil, valueInt, uint64(n)) }
-
-func boolean(is bool) []byte { return appendNumber(nil, valueBool, protowire.EncodeBool(is)) }
-
-func double(n float64) []byte {
-	return protowire.AppendFixed64(protowire.AppendTag(nil, valueDouble, protowire.Fixed64Type), math.Float64bits(n))
+func double(n float64) *common.AnyValue {
+	return &common.AnyValue{Value: &common.AnyValue_DoubleValue{DoubleValue: n}}
 }
 
-// fromJSON is a JSON value as one of the protocol.
-func fromJSON(value jsontext.Value) ([]byte, bool) {
-	d := jsontext.NewDecoder(bytes.NewReader(value), jsontext.AllowDuplicateNames(true),
+func boolean(is bool) *common.AnyValue {
+	return &common.AnyValue{Value: &common.AnyValue_BoolValue{BoolValue: is}}
+}
+
+func jsonDecoder(data []byte) *jsontext.Decoder {
+	return jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true),
 		jsontext.AllowInvalidUTF8(true))
-	return readValue(d, maxDepth)
 }
 
-func readValue(d *jsontext.Decoder, depth int) ([]byte, bool) {
+func readValue(d *jsontext.Decoder, depth int) (*common.AnyValue, bool) {
 	if depth == 0 {
 		return nil, false
 	}
@@ -165,7 +136,7 @@ func readValue(d *jsontext.Decoder, depth int) ([]byte, bool) {
 	case '"':
 		return text(token.String()), true
 	case '0':
-		return number(token.String())
+		return number(token.String()), true
 	case 't', 'f':
 		return boolean(token.Bool()), true
 	case '[':
@@ -173,48 +144,47 @@ func readValue(d *jsontext.Decoder, depth int) ([]byte, bool) {
 	case '{':
 		return readObject(d, depth)
 	}
-	return nil, true // null: a value that is not set
+	return &common.AnyValue{}, true // null
 }
 
-// number keeps integers exact where the protocol can.
-func number(spelled string) ([]byte, bool) {
-	if n, err := strconv.ParseInt(spelled, 10, 64); err == nil {
-		return integer(n), true
+// number keeps integers exact where the protocol can, and numbers beyond a double as text.
+func number(literal string) *common.AnyValue {
+	if n, err := strconv.ParseInt(literal, 10, 64); err == nil {
+		return integer(n)
 	}
-	n, err := strconv.ParseFloat(spelled, 64)
-	if err != nil {
-		return text(spelled), true // beyond a double
+	if n, err := strconv.ParseFloat(literal, 64); err == nil {
+		return double(n)
 	}
-	return double(n), true
+	return text(literal)
 }
 
-func readArray(d *jsontext.Decoder, depth int) ([]byte, bool) {
-	var array []byte
+func readArray(d *jsontext.Decoder, depth int) (*common.AnyValue, bool) {
+	array := &common.ArrayValue{}
 	for d.PeekKind() != ']' {
-		value, ok := readValue(d, depth-1)
-		if !ok || len(array) > MaxValue {
-			return nil, false
-		}
-		array = appendBytes(array, elements, value)
-	}
-	_, err := d.ReadToken()
-	return appendBytes(nil, valueArray, array), err == nil
-}
-
-func readObject(d *jsontext.Decoder, depth int) ([]byte, bool) {
-	var list []byte
-	for d.PeekKind() != '}' {
-		name, err := d.ReadToken()
-		if err != nil || len(list) > MaxValue {
-			return nil, false
-		}
-		pair := appendText(nil, keyField, Cut(name.String(), MaxName))
 		value, ok := readValue(d, depth-1)
 		if !ok {
 			return nil, false
 		}
-		list = appendBytes(list, elements, appendBytes(pair, valueField, value))
+		array.Values = append(array.Values, value)
 	}
 	_, err := d.ReadToken()
-	return appendBytes(nil, valueList, list), err == nil
+	return &common.AnyValue{Value: &common.AnyValue_ArrayValue{ArrayValue: array}}, err == nil
+}
+
+func readObject(d *jsontext.Decoder, depth int) (*common.AnyValue, bool) {
+	list := &common.KeyValueList{}
+	for d.PeekKind() != '}' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return nil, false
+		}
+		key := cut(name.String(), MaxName)
+		value, ok := readValue(d, depth-1)
+		if !ok {
+			return nil, false
+		}
+		list.Values = append(list.Values, &common.KeyValue{Key: key, Value: value})
+	}
+	_, err := d.ReadToken()
+	return &common.AnyValue{Value: &common.AnyValue_KvlistValue{KvlistValue: list}}, err == nil
 }

@@ -1,27 +1,26 @@
-// Package message writes spans as OTLP's protobuf messages have them, and reads
-// what a receiver answers.
+// Package message builds OTLP trace export requests and reads what a receiver answers.
 //
-// It is the sending half of the protocol and no more: a Request is spans of
-// services, a Span has what Writ knows of one, an Attribute any JSON value. Writing
-// the few fields by hand links no generated code and allocates one buffer; that the
-// official types read the same from it is what the tests are for.
-//
-// Receivers refuse a whole request for one string that is not UTF-8, and for one
-// that is too large. So every text is made valid here, an attribute is cut at
-// MaxValue, and a span drops attributes beyond MaxAttributes bytes, and says how
-// many.
+// Receivers refuse a whole request for one string that is not UTF-8, and for one that is too large. So every string
+// is made valid here, an attribute is cut at MaxValue bytes, and a span drops the attributes beyond MaxAttributes
+// bytes and says how many.
 package message
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	"google.golang.org/protobuf/encoding/protowire"
+	collector "go.opentelemetry.io/proto/slim/otlp/collector/trace/v1"
+	common "go.opentelemetry.io/proto/slim/otlp/common/v1"
+	resource "go.opentelemetry.io/proto/slim/otlp/resource/v1"
+	trace "go.opentelemetry.io/proto/slim/otlp/trace/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 )
 
-// The limits of what is written.
+// Limits of what is sent.
 const (
 	MaxName       = 512      // bytes of a span's name and of an attribute's
 	MaxValue      = 16 << 10 // bytes of one attribute
@@ -30,7 +29,7 @@ const (
 	maxVersion    = 100
 )
 
-// Span is a span to be sent. Its ids must not be zero.
+// Span is a span to send. Its ids must not be zero.
 type Span struct {
 	TraceID    [16]byte
 	ID         [8]byte
@@ -42,158 +41,97 @@ type Span struct {
 	Message    string // why it failed
 }
 
-// scopeName is who wrote the spans.
-const scopeName = "writ"
-
-// The numbers of fields, as opentelemetry/proto/trace/v1/trace.proto and its
-// neighbours have them.
-const (
-	requestResourceSpans = 1
-
-	resourceSpansResource = 1
-	resourceSpansScopes   = 2
-	resourceAttributes    = 1
-	scopeSpansScope       = 1
-	scopeSpansSpans       = 2
-	scopeNameField        = 1
-	scopeVersionField     = 2
-
-	spanTraceID    = 1
-	spanID         = 2
-	spanParentID   = 4
-	spanName       = 5
-	spanKind       = 6
-	spanStart      = 7
-	spanEnd        = 8
-	spanAttributes = 9
-	spanDropped    = 10
-	spanStatus     = 15
-
-	statusMessage = 2
-	statusCode    = 3
-
-	kindInternal = 1
-	codeError    = 2
-)
-
-// Request is spans of some services, growing. The zero value is empty.
+// Request is a growing set of spans, grouped by service. The zero value is empty.
 type Request struct {
 	services []service
 	count    int
 	size     int
 }
 
-// service is the spans of one, each with its tag.
 type service struct {
 	name  string
-	spans []byte
+	spans []*trace.Span
 }
+
+// More bytes than the fields around a service's spans take, and around a span.
+const (
+	serviceOverhead = 256
+	spanOverhead    = 8
+)
 
 // Add appends a span of a service.
 func (r *Request) Add(name string, s *Span) {
+	name = cut(name, MaxName)
 	i := slices.IndexFunc(r.services, func(s service) bool { return s.name == name })
 	if i < 0 {
 		i = len(r.services)
 		r.services = append(r.services, service{name: name})
-		r.size += len(name) + envelope
+		r.size += len(name) + serviceOverhead
 	}
-	before := len(r.services[i].spans)
-	r.services[i].spans = appendBytes(r.services[i].spans, scopeSpansSpans, s.encode())
-	r.size += len(r.services[i].spans) - before
+	span := s.encode()
+	r.services[i].spans = append(r.services[i].spans, span)
+	r.size += proto.Size(span) + spanOverhead
 	r.count++
 }
 
-// envelope is about what a service takes beside its name and its spans.
-const envelope = 256
-
-// Len is how many spans it has.
+// Len is the number of spans.
 func (r *Request) Len() int { return r.count }
 
-// Size is about how many bytes it has, and no fewer.
+// Size is at least the number of bytes of the encoded request, and not much more.
 func (r *Request) Size() int { return r.size }
 
-// Encode is the request as it is sent. Every service gets the same further
-// attributes; version is that of the program that sends.
-func (r *Request) Encode(version string, about Attributes) []byte {
-	scope := appendText(nil, scopeNameField, scopeName)
-	scope = appendText(scope, scopeVersionField, Cut(version, maxVersion))
-	var out []byte
+// Encode returns the request as it is sent. Every service also gets the given resource attributes; version is that
+// of the sending program.
+func (r *Request) Encode(version string, about Attributes) ([]byte, error) {
+	scope := &common.InstrumentationScope{Name: "writ", Version: cut(version, maxVersion)}
+	var request collector.ExportTraceServiceRequest
 	for _, s := range r.services {
-		var named Attributes
-		named.Text("service.name", Cut(s.name, MaxName))
-		resource := named.append(nil, resourceAttributes)
-		resource = about.append(resource, resourceAttributes)
-
-		scoped := appendBytes(make([]byte, 0, len(s.spans)+len(scope)+8), scopeSpansScope, scope)
-		scoped = append(scoped, s.spans...)
-		all := appendBytes(make([]byte, 0, len(scoped)+len(resource)+16), resourceSpansResource, resource)
-		all = appendBytes(all, resourceSpansScopes, scoped)
-		out = appendBytes(out, requestResourceSpans, all)
+		var attributes Attributes
+		attributes.String("service.name", s.name)
+		request.ResourceSpans = append(request.ResourceSpans, &trace.ResourceSpans{
+			Resource:   &resource.Resource{Attributes: append(attributes.pairs, about.pairs...)},
+			ScopeSpans: []*trace.ScopeSpans{{Scope: scope, Spans: s.spans}},
+		})
 	}
-	return out
+	return proto.Marshal(&request)
 }
 
-func (s *Span) encode() []byte {
-	out := make([]byte, 0, 256+len(s.Attributes.encoded))
-	out = appendBytes(out, spanTraceID, s.TraceID[:])
-	out = appendBytes(out, spanID, s.ID[:])
+func (s *Span) encode() *trace.Span {
+	start := nanos(s.Start)
+	span := &trace.Span{
+		TraceId:                s.TraceID[:],
+		SpanId:                 s.ID[:],
+		Name:                   cut(s.Name, MaxName),
+		Kind:                   trace.Span_SPAN_KIND_INTERNAL,
+		StartTimeUnixNano:      start,
+		EndTimeUnixNano:        max(start, nanos(s.End)), // receivers refuse a span that ends before it starts
+		Attributes:             s.Attributes.pairs,
+		DroppedAttributesCount: uint32(s.Attributes.dropped),
+	}
 	if s.ParentID != [8]byte{} {
-		out = appendBytes(out, spanParentID, s.ParentID[:])
-	}
-	out = appendText(out, spanName, Cut(s.Name, MaxName))
-	out = appendNumber(out, spanKind, kindInternal)
-	out = appendTime(out, spanStart, s.Start)
-	end := s.End
-	if end.Before(s.Start) { // as a client's clock may have it; receivers refuse that
-		end = s.Start
-	}
-	out = appendTime(out, spanEnd, end)
-	out = s.Attributes.append(out, spanAttributes)
-	if s.Attributes.dropped > 0 {
-		out = appendNumber(out, spanDropped, uint64(s.Attributes.dropped))
+		span.ParentSpanId = s.ParentID[:]
 	}
 	if s.Failed {
-		status := appendText(nil, statusMessage, Cut(s.Message, maxMessage))
-		status = appendNumber(status, statusCode, codeError)
-		out = appendBytes(out, spanStatus, status)
+		span.Status = &trace.Status{Code: trace.Status_STATUS_CODE_ERROR, Message: cut(s.Message, maxMessage)}
 	}
-	return out
+	return span
 }
 
-func appendBytes(out []byte, field protowire.Number, value []byte) []byte {
-	return protowire.AppendBytes(protowire.AppendTag(out, field, protowire.BytesType), value)
-}
-
-// appendText appends a text that is not empty.
-func appendText(out []byte, field protowire.Number, text string) []byte {
-	if text == "" {
-		return out
-	}
-	return protowire.AppendString(protowire.AppendTag(out, field, protowire.BytesType), valid(text))
-}
-
-func appendNumber(out []byte, field protowire.Number, n uint64) []byte {
-	return protowire.AppendVarint(protowire.AppendTag(out, field, protowire.VarintType), n)
-}
-
-// appendTime appends nanoseconds since 1970. What does not fit, before 1970 or
-// after 2262, becomes the nearest that does.
-func appendTime(out []byte, field protowire.Number, at time.Time) []byte {
-	nanos := at.UnixNano()
+// nanos counts from 1970. A time before 1970 or after 2261 becomes the nearest that fits.
+func nanos(at time.Time) uint64 {
 	switch {
 	case at.Year() > 2261:
-		nanos = 1<<63 - 1
+		return math.MaxInt64
 	case at.Unix() < 0:
-		nanos = 0
+		return 0
 	}
-	return protowire.AppendFixed64(protowire.AppendTag(out, field, protowire.Fixed64Type), uint64(nanos))
+	return uint64(at.UnixNano())
 }
 
-func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
-
-// Cut is a text of at most so many bytes, with a mark where something is missing.
-func Cut(text string, most int) string {
+// cut makes a text valid UTF-8 of at most so many bytes, with a mark where the rest is missing.
+func cut(text string, most int) string {
 	const mark = "…"
+	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= most {
 		return text
 	}
@@ -202,4 +140,18 @@ func Cut(text string, most int) string {
 		end--
 	}
 	return text[:end] + mark
+}
+
+// Rejected reads from an answer in protobuf how many spans the receiver rejected although it accepted the request.
+func Rejected(answer []byte) (int64, error) {
+	var response collector.ExportTraceServiceResponse
+	err := proto.Unmarshal(answer, &response)
+	return max(0, response.GetPartialSuccess().GetRejectedSpans()), err
+}
+
+// RejectedInJSON is Rejected for an answer in JSON.
+func RejectedInJSON(answer []byte) (int64, error) {
+	var response collector.ExportTraceServiceResponse
+	err := protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(answer, &response)
+	return max(0, response.GetPartialSuccess().GetRejectedSpans()), err
 }

@@ -1,18 +1,6 @@
 package plan
 
-import (
-	"strings"
-	"unicode"
-)
-
-// Hides reports whether a character has no place in a name that people read: it
-// controls, turns the direction of what is around it, ends a line, or is not to be
-// seen, so that the name shows as another than it is. What joins letters and
-// pictures is not meant.
-func Hides(r rune) bool {
-	const joiner, nonJoiner = '\u200d', '\u200c'
-	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) && r != joiner && r != nonJoiner
-}
+import "strings"
 
 // Unknown is the server of an MCP tool that belongs to no server we know.
 const Unknown = "unknown"

@@ -12,6 +12,7 @@ import (
 
 	"writ/internal/canonical"
 	"writ/internal/fault"
+	"writ/internal/names"
 )
 
 // Parse reads a plan in any of the published shapes. What it refuses is an
@@ -34,7 +35,7 @@ func Parse(raw []byte) (*Plan, error) {
 	}
 	p := &Plan{
 		Goal:    cutAtWord(firstOf(d.Goal.text, d.Metadata.Goal.text), maxGoal),
-		Source:  cut(strings.TrimSpace(firstOf(d.Metadata.Source.text, d.Source.text)), maxName),
+		Source:  cut(strings.TrimSpace(firstOf(d.Metadata.Source.text, d.Source.text)), names.MaxBytes),
 		Ordered: d.Ordered,
 		digest:  sha256.Sum256(text),
 	}

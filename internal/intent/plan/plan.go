@@ -32,7 +32,6 @@ const (
 	MaxSteps = 500
 	MaxDepth = 64 // arrays and objects open at once
 
-	maxName        = 200  // bytes of the name of a server or tool
 	maxGoal        = 4096 // bytes; longer ones are cut, as they decide nothing
 	maxDescription = 1024
 	maxCalls       = 1_000_000

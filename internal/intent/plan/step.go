@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"writ/internal/names"
 )
 
 // writtenStep is a step as clients write it.
@@ -39,9 +40,9 @@ func (w *writtenStep) step(i int, source string) (Step, error) {
 	s.Server, s.Tool = ResolveName(name, strings.TrimSpace(w.MCP.text), source)
 	switch {
 	case !isName(s.Server):
-		return Step{}, invalid(at+".mcp", "must be 1 to %d characters without control characters", maxName)
+		return Step{}, invalid(at+".mcp", "must be 1 to %d characters without control characters", names.MaxBytes)
 	case !isName(s.Tool), !isName(s.Action):
-		return Step{}, invalid(at+".action", "must be 1 to %d characters without control characters", maxName)
+		return Step{}, invalid(at+".action", "must be 1 to %d characters without control characters", names.MaxBytes)
 	}
 	s.name = compared(s.Tool)
 	if s.Given, err = w.constraints(at); err != nil {
@@ -174,7 +175,7 @@ func harness(source string) string {
 
 // isName reports whether text can name a server or tool.
 func isName(text string) bool {
-	return text != "" && len(text) <= maxName && utf8.ValidString(text) && !strings.ContainsFunc(text, Hides)
+	return text != "" && names.Valid(text)
 }
 
 // compared is a tool's name as names are compared: without space around it and

@@ -31,9 +31,9 @@ const (
 // turns are handed out at webhooks.
 func (s *Service) turns() *dispatch.Dispatcher[dispatch.Target] {
 	return &dispatch.Dispatcher[dispatch.Target]{
-		Every: lookEvery, AtOnce: atOnce, OfOne: ofOne, Due: s.due,
-		Place: func(p dispatch.Target) dispatch.Target { return p },
-		Turn:  func(ctx context.Context, p dispatch.Target) error { return s.turn(ctx, p.ID) },
+		Every: lookEvery, Concurrent: atOnce, PerOrganization: ofOne, Due: s.due,
+		Target: func(p dispatch.Target) dispatch.Target { return p },
+		Turn:   func(ctx context.Context, p dispatch.Target) error { return s.turn(ctx, p.ID) },
 	}
 }
 

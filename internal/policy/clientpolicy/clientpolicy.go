@@ -1,8 +1,7 @@
-// Package clientpolicy shows policies in the forms other parties know: the allow and
-// deny lists of an agent's manifest, and the validation and snapshot that SDKs
-// keep beside a plan.
+// Package clientpolicy writes a policy in the forms other parties know: the allow and
+// deny lists of an agent's manifest, and the validation and snapshot that SDKs keep
+// beside a plan.
 //
-// There is one language behind all of them. What a face cannot say is refused
-// with its place, or said more strictly; it is never said more loosely. The
-// property tests hold every face to that.
+// What a form cannot express is refused or made stricter, never looser. The property
+// tests check that for every form.
 package clientpolicy

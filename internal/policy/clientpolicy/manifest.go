@@ -8,57 +8,53 @@ import (
 	"writ/internal/verdict"
 )
 
-// Manifest is the policy part of an agent's manifest. What it denies is denied,
-// what it allows is allowed, and all else is denied.
+// Manifest is the policy part of an agent's manifest. It denies what it does not allow.
 type Manifest struct {
 	Allow []string
 	Deny  []string
 }
 
-// manifestPattern is what a manifest's lists may hold.
+// manifestPattern is a valid entry of a manifest's lists.
 var manifestPattern = regexp.MustCompile(`^[A-Za-z0-9_-]+\.[A-Za-z0-9_*-]+$`)
 
-// The rules that stand for a manifest's lists.
+// The rules of a manifest's lists.
 const (
 	manifestAllow = "manifest-allow"
 	manifestDeny  = "manifest-deny"
 )
 
-// Document is the manifest as a policy. A manifest narrows what its agent may
-// do and grants nothing: whoever evaluates it takes the stricter of its answer
-// and that of the organization's policies.
+// Document is the manifest as a policy. A manifest narrows what its agent may do and
+// grants nothing: the stricter of its answer and that of the organization's policies
+// counts.
 func (m Manifest) Document(name string) (*document.Document, error) {
 	doc := &document.Document{Version: document.Version, Name: name, Default: verdict.Deny}
-	lists := []struct {
-		field    string
-		patterns []string
-		rule     document.Rule
-	}{
-		{
-			"policy.deny", m.Deny,
-			document.Rule{ID: manifestDeny, Effect: verdict.Deny, Message: "The agent's manifest denies this tool."},
-		},
-		{"policy.allow", m.Allow, document.Rule{ID: manifestAllow, Effect: verdict.Allow}},
+	deny := document.Rule{ID: manifestDeny, Effect: verdict.Deny, Message: "The agent's manifest denies this tool."}
+	if err := addList(doc, deny, "policy.deny", m.Deny); err != nil {
+		return nil, err
 	}
-	for _, list := range lists {
-		if len(list.patterns) == 0 {
-			continue
-		}
-		rule := list.rule
-		for i, text := range list.patterns {
-			if !manifestPattern.MatchString(text) || len(text) > document.MaxPattern {
-				return nil, fmt.Errorf("%s[%d]: must be a server id, a dot, and a tool name that may hold *",
-					list.field, i)
-			}
-			rule.Tools = append(rule.Tools, document.Pattern(text))
-		}
-		doc.Rules = append(doc.Rules, rule)
+	if err := addList(doc, document.Rule{ID: manifestAllow, Effect: verdict.Allow}, "policy.allow",
+		m.Allow); err != nil {
+		return nil, err
 	}
 	return doc, nil
 }
 
-// ManifestOf is the document as a manifest's lists, or an error that names the
-// first part that lists cannot say.
+// addList adds a rule for the tools of a list, unless that is empty.
+func addList(doc *document.Document, rule document.Rule, field string, patterns []string) error {
+	for i, text := range patterns {
+		if !manifestPattern.MatchString(text) || len(text) > document.MaxPattern {
+			return fmt.Errorf("%s[%d]: must be a server id, a dot, and a tool name that may hold *", field, i)
+		}
+		rule.Tools = append(rule.Tools, document.Pattern(text))
+	}
+	if rule.Tools != nil {
+		doc.Rules = append(doc.Rules, rule)
+	}
+	return nil
+}
+
+// ManifestOf is the document as a manifest's lists, or an error about the first part
+// that lists cannot express.
 func ManifestOf(doc *document.Document) (Manifest, error) {
 	if doc.Default != verdict.Deny {
 		return Manifest{}, fmt.Errorf("default: a manifest denies what it does not list, and cannot %s it", doc.Default)
@@ -79,7 +75,7 @@ func ManifestOf(doc *document.Document) (Manifest, error) {
 	return m, nil
 }
 
-// listable says why a rule is more than an entry of a list.
+// listable returns why a list cannot express a rule.
 func listable(rule document.Rule) error {
 	switch {
 	case rule.Effect == verdict.Hold || rule.Effect == verdict.Ask:
@@ -91,7 +87,7 @@ func listable(rule document.Rule) error {
 	}
 	for i, pattern := range rule.Tools {
 		if !manifestPattern.MatchString(string(pattern)) {
-			return fmt.Errorf("tools[%d]: a manifest names a server without a star and a tool of letters, digits, _, - and *", i)
+			return fmt.Errorf("tools[%d]: must be a server without a star and a tool of letters, digits, _, - and *", i)
 		}
 	}
 	return nil

@@ -12,18 +12,17 @@ import (
 	"writ/internal/verdict"
 )
 
-// manifestOutside is the rule that denies what a manifest does not list.
-const manifestOutside = "manifest-outside"
-
-// The condition of that rule, around the list.
 const (
+	// manifestOutside is the rule that denies what a manifest does not list.
+	manifestOutside = "manifest-outside"
+	// The condition of that rule, before and after the list.
 	outsideBefore = `!(server + "." + tool).glob(`
 	outsideAfter  = `)`
 )
 
-// Narrowing is the manifest as a policy that only denies: what the manifest
-// denies, and all that it does not allow. Beside an organization's own policies
-// it takes away and grants nothing; alone it denies everything.
+// Narrowing is the manifest as a policy that only denies: what the manifest denies,
+// and all that it does not allow. It only restricts an organization's other policies;
+// alone it denies everything.
 func (m Manifest) Narrowing(name string) (*document.Document, error) {
 	lists, err := m.Document(name) // for its checks
 	if err != nil {
@@ -56,9 +55,9 @@ func (m Manifest) Narrowing(name string) (*document.Document, error) {
 	return doc, nil
 }
 
-// Within reports whether the manifest allows nothing that the other, given as its
-// Narrowing, did not. What was written by a person in its place is no Narrowing:
-// then nobody can say, and the answer is no.
+// Within reports whether the manifest allows nothing that another one, given as its
+// Narrowing, did not. If a person has replaced the Narrowing by something else, that is
+// unknown and the answer is no.
 func (m Manifest) Within(other *document.Document) bool {
 	old, ok := narrowed(other)
 	if !ok {
@@ -79,9 +78,8 @@ func (m Manifest) Within(other *document.Document) bool {
 	return true
 }
 
-// covers reports whether a pattern matches all that another, or a name, does.
-// Matching the other's own text is enough when that has no star, and when the
-// pattern is a server's every tool.
+// covers reports whether a pattern matches everything that another pattern, or a name,
+// does. It may miss a pattern with a star unless the first is every tool of a server.
 func covers(pattern, other string) bool {
 	if !strings.Contains(other, "*") {
 		return glob.Match(pattern, other)

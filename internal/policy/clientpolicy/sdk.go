@@ -12,10 +12,10 @@ import (
 // Tool is a tool of a plan.
 type Tool struct{ Server, Name string }
 
-// Validation tells an SDK which tools of its plan it may run without asking
-// again. Every tool of the plan is in one of the lists, because an SDK runs
-// what it does not find denied. The lists hold names without servers, for that
-// is what SDKs compare; a name denied on one server is denied on all.
+// Validation tells an SDK which tools of its plan it may run without asking again.
+// Every tool of the plan is in one of the lists, because an SDK runs what it does not
+// find denied. SDKs compare names without servers, so a name that is denied on one
+// server is denied on all.
 type Validation struct {
 	AllowedTools             []string `json:"allowed_tools"`
 	DeniedTools              []string `json:"denied_tools"`
@@ -23,9 +23,8 @@ type Validation struct {
 	DefaultEnforcementAction string   `json:"default_enforcement_action"`
 }
 
-// SnapshotEntry is what is allowed on one server. The tools are listed one by
-// one, because SDKs read a star differently in two places. PolicyName is the
-// policy that decided about the first of them.
+// SnapshotEntry is what is allowed on one server. It lists every tool, because SDKs
+// disagree about stars. PolicyName is the policy that decided about the first tool.
 type SnapshotEntry struct {
 	PolicyName               string        `json:"policyName"`
 	TargetName               string        `json:"targetName"`
@@ -44,18 +43,18 @@ const (
 	hold  = "hold"
 )
 
-// needsServer is why a tool is denied whose answer depends on the call.
+// needsServer is why a tool is denied if the answer depends on the call.
 const needsServer = "needs server enforcement"
 
-// ForPlan says what the caller may do with the tools of a plan. A tool counts as
-// allowed only if every call of it would be.
+// ForPlan is what the caller may do with the tools of a plan. A tool is allowed only if
+// every call of it would be.
 func ForPlan(set *engine.Set, caller toolcall.Call, tools []Tool) (Validation, []SnapshotEntry) {
 	judged := foresee(set, caller, tools)
 	v := validation(judged)
 	return v, snapshot(judged, v)
 }
 
-// foreseen is a tool of the plan and what is known of calls to it.
+// foreseen is a tool of the plan with what is known of calls to it.
 type foreseen struct {
 	Tool
 	engine.Foresight
@@ -102,7 +101,7 @@ func validation(judged []foreseen) Validation {
 			continue
 		}
 		if f.action() == block {
-			v.DefaultEnforcementAction = block // one word for all: the stricter
+			v.DefaultEnforcementAction = block // one word for all tools, so the stricter
 		}
 		v.DeniedReasons = append(v.DeniedReasons, f.Name+": "+f.why())
 		if !denied[f.Name] {
@@ -122,8 +121,8 @@ func validation(judged []foreseen) Validation {
 	return v
 }
 
-// snapshot has one entry for each server: SDKs look for a tool only in the first
-// whose target contains the server's name, so shorter names go first too.
+// snapshot has one entry for each server. SDKs look for a tool only in the first entry
+// whose target contains the server's name, so shorter names come first.
 func snapshot(judged []foreseen, v Validation) []SnapshotEntry {
 	entries := []SnapshotEntry{}
 	for _, f := range judged {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// ChangeKind is what happened to a rule, or to a member of one or of the document.
+// ChangeKind is what happened to a rule, or to a member of a rule or the document.
 type ChangeKind string
 
 // The kinds of changes.
@@ -19,15 +19,15 @@ const (
 // Change is one difference between two documents.
 type Change struct {
 	Kind  ChangeKind `json:"kind"`
-	Rule  string     `json:"rule,omitempty"`  // its id; empty: the document itself
-	Field string     `json:"field,omitempty"` // empty: the whole rule
-	Old   string     `json:"old,omitempty"`   // as it is written; a rule in YAML
+	Rule  string     `json:"rule,omitempty"`  // its id; empty for the document itself
+	Field string     `json:"field,omitempty"` // empty for the whole rule
+	Old   string     `json:"old,omitempty"`   // as written; a rule as YAML
 	New   string     `json:"new,omitempty"`
 }
 
-// Diff tells how a document became another: first its own members, then rules
-// that are gone, changed and new, by id. The order of rules and of their tools
-// means nothing, and is no difference.
+// Diff lists how one document differs from another: first its own members, then
+// rules that were removed, changed and added, by id. The order of rules and of their
+// tools means nothing and is no difference.
 func Diff(before, after *Document) []Change {
 	changes := []Change{}
 	changes = appendChange(changes, "", "name", before.Name, after.Name)
@@ -91,7 +91,7 @@ func toolList(tools []Pattern) string {
 	return strings.Join(words, ", ")
 }
 
-// appendChange adds a change of one member, if there is one.
+// appendChange appends the change of one member, if it changed.
 func appendChange(changes []Change, rule, field, before, after string) []Change {
 	if before == after {
 		return changes
@@ -103,11 +103,5 @@ func appendChange(changes []Change, rule, field, before, after string) []Change 
 	case after == "":
 		kind = Removed
 	}
-	return append(changes, Change{
-		Kind:  kind,
-		Rule:  rule,
-		Field: field,
-		Old:   before,
-		New:   after,
-	})
+	return append(changes, Change{kind, rule, field, before, after})
 }

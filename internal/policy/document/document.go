@@ -1,13 +1,13 @@
-// Package document is a policy as people write it: YAML or JSON, one document
-// a policy, described by the schema in schema.json.
+// Package document is a policy as people write it: one YAML or JSON document,
+// described by schema.json.
 //
-// Parse reads either form and refuses what it does not know: every problem is
-// told at once, with line, column, rule and what was expected. What it accepts
-// is complete (defaults filled in) and within the limits below; the conditions
-// in it are still text, which package expression compiles.
+// Parse reads either format and refuses what it does not know. It reports all
+// problems at once, each with line, column, rule and what was expected. A document
+// that it accepts has its defaults filled in and is within the limits below. Its
+// conditions are still text, which package expression compiles.
 //
-// Render writes a document back as YAML. Parsing that and rendering it again
-// gives the same bytes.
+// Render writes a document as YAML. Parsing and rendering that again gives the same
+// bytes.
 package document
 
 import (
@@ -17,11 +17,10 @@ import (
 	"writ/internal/verdict"
 )
 
-// Version is the only version of the form there is.
+// Version is the only version of the format.
 const Version = "v1"
 
-// Limits of a document. They bound what a policy can cost to keep, compile and
-// evaluate.
+// Limits of a document. They bound the cost of storing, compiling and evaluating it.
 const (
 	MaxBytes       = 1 << 20 // of the text
 	MaxRules       = 10_000
@@ -31,7 +30,7 @@ const (
 	MaxName        = 100     // characters of a policy's name
 	MaxRuleID      = 100     // characters
 	MaxDescription = 1_000   // characters of a description or message
-	MaxApprovers   = 10      // persons one rule may ask for
+	MaxApprovers   = 10      // people one rule may ask for
 	MaxCount       = 1e12    // calls or tokens of a limit
 	MaxCost        = 1e18    // nano-dollars of a limit
 	MinPer         = time.Second
@@ -47,8 +46,8 @@ type Document struct {
 	Rules       []Rule
 }
 
-// Rule says what happens to the calls it matches: those of its tools for which
-// its condition is true and its limit says so.
+// Rule says what happens to the calls it matches: those of its tools for which its
+// condition is true and, if it has one, its limit agrees.
 type Rule struct {
 	ID          string
 	Description string
@@ -57,20 +56,18 @@ type Rule struct {
 	When        string // a CEL expression; empty: always
 	Limit       *Limit
 	Approvers   *Approvers // with hold
-	Message     string     // what the agent is told
+	Message     string     // for the agent
 
-	// At is where the rule begins and WhenAt where its condition does, for
-	// whoever reports a problem found later. Zero where the document was made,
-	// not read.
+	// At is the position of the rule and WhenAt that of its condition, for problems
+	// that are found later. They are zero if the document was not parsed.
 	At, WhenAt Position
-	// WhenIndent is by how many columns each line of the condition is set in.
+	// WhenIndent is the indentation of the condition's lines.
 	WhenIndent int
 }
 
-// Limit is how much a rule lets pass in each window of Per, counted for each
-// agent, session, user or the whole organization. Windows are fixed and begin
-// at multiples of Per since 1970 in UTC. Exactly one of Calls, Cost and Tokens
-// is above zero.
+// Limit is how much a rule lets through in each window of length Per, counted by
+// agent, session, user or for the whole organization. Windows begin at multiples of
+// Per since 1970 in UTC. Exactly one of Calls, Cost and Tokens is above zero.
 type Limit struct {
 	Calls  int64
 	Cost   int64 // nano-dollars
@@ -79,7 +76,7 @@ type Limit struct {
 	By     Subject
 }
 
-// Subject is what a limit is counted for.
+// Subject is whose calls a limit counts together.
 type Subject string
 
 // The subjects of limits.
@@ -90,18 +87,17 @@ const (
 	Organization Subject = "org"
 )
 
-// Approvers says who must say yes to a call on hold.
+// Approvers says who must approve a held call.
 type Approvers struct {
 	Role  string // one of the roles that may approve: owner, admin, approver
-	Count int    // different persons
+	Count int    // of different people
 }
 
-// Position is a place in the text; lines and columns begin at 1. Column counts
-// characters.
+// Position is a position in the text of a document.
 type Position = node.Position
 
-// InWhen is the place in the document of a place in the rule's condition, whose
-// own lines and columns begin at 1.
+// InWhen turns a position in the rule's condition, whose lines and columns begin at
+// 1, into one in the document.
 func (r *Rule) InWhen(line, column int) Position {
 	switch {
 	case r.WhenAt == Position{}:

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// The JSON form of a document, in the order of the YAML one.
+// The JSON form of a document, in the order of the YAML form.
 type (
 	jsonDocument struct {
 		Version     string     `json:"version"`
@@ -37,7 +37,7 @@ type (
 	}
 )
 
-// RenderJSON writes a document as JSON, as Render writes it as YAML.
+// RenderJSON writes a document as JSON.
 func RenderJSON(doc *Document) []byte {
 	form := jsonDocument{
 		Version: doc.Version, Name: doc.Name, Description: doc.Description,
@@ -54,7 +54,7 @@ func RenderJSON(doc *Document) []byte {
 	}
 	text, err := json.MarshalIndent(form, "", "  ")
 	if err != nil {
-		panic(fmt.Sprintf("render a policy as JSON: %v", err)) // text and numbers only: cannot be
+		panic(fmt.Sprintf("render a policy as JSON: %v", err)) // cannot happen with text and numbers
 	}
 	return append(text, '\n')
 }

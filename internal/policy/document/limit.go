@@ -9,27 +9,26 @@ import (
 	"writ/internal/policy/document/node"
 )
 
-// costPlaces is how many decimals a cost may have: it is kept in nano-dollars.
+// costPlaces is how many decimals a cost may have: it is stored in nano-dollars.
 const costPlaces = 9
 
 func readLimit(v *node.Value) *Limit {
 	m := v.Members("calls", "cost", "tokens", "per", "by")
-	limit := &Limit{By: Agent}
 	units := 0
-	if calls := m.Get("calls"); calls != nil {
-		limit.Calls, units = calls.Int(1, MaxCount), units+1
-	}
-	if cost := m.Get("cost"); cost != nil {
-		limit.Cost, units = readCost(cost), units+1
-	}
-	if tokens := m.Get("tokens"); tokens != nil {
-		limit.Tokens, units = tokens.Int(1, MaxCount), units+1
+	for _, name := range []string{"calls", "cost", "tokens"} {
+		if m.Get(name) != nil {
+			units++
+		}
 	}
 	if units != 1 && v.Node().Kind == node.Map {
 		v.Problem("must have exactly one of calls, cost and tokens")
 	}
-	if per := m.Need("per"); per != nil {
-		limit.Per = readPer(per)
+	limit := &Limit{
+		Calls:  m.Get("calls").Int(1, MaxCount),
+		Cost:   readCost(m.Get("cost")),
+		Tokens: m.Get("tokens").Int(1, MaxCount),
+		Per:    readPer(m.Need("per")),
+		By:     Agent,
 	}
 	if by := m.Get("by"); by != nil {
 		limit.By = Subject(by.OneOf(string(Agent), string(Session), string(User), string(Organization)))

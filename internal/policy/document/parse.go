@@ -6,42 +6,50 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"writ/internal/policy/document/node"
 	"writ/internal/verdict"
 )
 
-// Format is a form in which a document is written.
+// Format is a format in which a document is written.
 type Format uint8
 
-// The formats. JSON is nearly YAML, but not where it matters: a reader is told
-// which one it gets.
+// The formats. Callers must say which one they pass: JSON is almost YAML, but not
+// quite.
 const (
 	YAML Format = iota
 	JSON
 )
 
-// Parse reads a document. Its error is an *Invalid with all that is wrong.
+// Parse reads a document. Its error is an *Invalid with all problems.
 func Parse(text []byte, format Format) (*Document, error) {
 	if len(text) > MaxBytes {
 		return nil, &Invalid{[]Problem{{Message: fmt.Sprintf("must be at most %d bytes", MaxBytes)}}}
 	}
-	read := node.ReadYAML
-	if format == JSON {
-		read = node.ReadJSON
-	}
-	root, unread := read(text)
-	if unread != nil {
-		problems := make([]Problem, len(unread))
-		for i, p := range unread {
-			problems[i] = Problem{Position: p.Position, Message: p.Message}
-		}
+	root, problems := ReadTree(text, format)
+	if problems != nil {
 		return nil, &Invalid{problems}
 	}
 	return From(root)
 }
 
-// From reads a document out of a tree that was read already.
+// ReadTree reads text in either format into a tree.
+func ReadTree(text []byte, format Format) (*node.Node, []Problem) {
+	read := node.ReadYAML
+	if format == JSON {
+		read = node.ReadJSON
+	}
+	root, unread := read(text)
+	var problems []Problem
+	for _, p := range unread {
+		problems = append(problems, Problem{Position: p.Position, Message: p.Message})
+	}
+	return root, problems
+}
+
+// From reads a document from a tree.
 func From(root *node.Node) (*Document, error) {
 	r := &reader{}
 	doc := r.document(node.Read(root, r.report))
@@ -54,42 +62,51 @@ func From(root *node.Node) (*Document, error) {
 	return doc, nil
 }
 
-// reader reads one document.
 type reader struct {
-	rule     string // the rule being read, as problems name it
+	rule     string // the rule being read, for problems
 	problems []Problem
 }
 
 func (r *reader) report(at Position, path, message string) {
-	// More than are told are kept, so that those told are the first ones.
+	// More are collected than are reported, so that the reported ones are the first
+	// in the text.
 	if len(r.problems) < MaxRules {
 		r.problems = append(r.problems, Problem{Position: at, Rule: r.rule, Field: path, Message: message})
 	}
+}
+
+// readName reads a policy's name.
+func readName(v *node.Value) string {
+	text, ok := v.Text()
+	switch {
+	case !ok:
+	case text == "" || utf8.RuneCountInString(text) > MaxName:
+		v.Problem("must be 1 to %d characters", MaxName)
+	case strings.ContainsFunc(text, node.Invisible):
+		v.Problem("must not hold control characters or others that do not show")
+	case strings.TrimFunc(text, unicode.IsSpace) != text:
+		v.Problem("must not begin or end with a space")
+	}
+	return text
 }
 
 var verdicts = []string{verdict.Allow.String(), verdict.Deny.String(), verdict.Hold.String(), verdict.Ask.String()}
 
 func (r *reader) document(v *node.Value) *Document {
 	m := v.Members("version", "name", "description", "default", "rules")
-	doc := &Document{Version: Version, Default: verdict.Deny, Rules: []Rule{}}
-	if version := m.Need("version"); version != nil {
-		version.OneOf(Version)
+	m.Need("version").OneOf(Version)
+	return &Document{
+		Version:     Version,
+		Name:        readName(m.Need("name")),
+		Description: m.Get("description").Prose(MaxDescription),
+		Default:     readVerdict(m.Get("default")),
+		Rules:       r.rules(m.Need("rules")),
 	}
-	if name := m.Need("name"); name != nil {
-		doc.Name = readLabel(name, MaxName)
-	}
-	doc.Description = readProse(m.Get("description"))
-	if word := m.Get("default"); word != nil {
-		doc.Default = readVerdict(word)
-	}
-	if rules := m.Need("rules"); rules != nil {
-		r.rules(doc, rules)
-	}
-	return doc
 }
 
-func (r *reader) rules(doc *Document, v *node.Value) {
+func (r *reader) rules(v *node.Value) []Rule {
 	items := v.Items(MaxRules)
+	rules := make([]Rule, 0, len(items))
 	seen := make(map[string]int, len(items))
 	for i, item := range items {
 		r.rule = fmt.Sprintf("#%d", i+1)
@@ -100,12 +117,13 @@ func (r *reader) rules(doc *Document, v *node.Value) {
 		if rule.ID != "" {
 			seen[rule.ID] = i
 		}
-		doc.Rules = append(doc.Rules, rule)
+		rules = append(rules, rule)
 	}
 	r.rule = ""
+	return rules
 }
 
-// readVerdict reads a verdict's word; what is none is deny.
+// readVerdict reads a verdict. Anything else is deny.
 func readVerdict(v *node.Value) verdict.Verdict {
 	read, err := verdict.Parse(v.OneOf(verdicts...))
 	if err != nil {
@@ -114,7 +132,7 @@ func readVerdict(v *node.Value) verdict.Verdict {
 	return read
 }
 
-// FormatOf is the format that a file's name tells: JSON where it ends so.
+// FormatOf is the format of a file by its name: JSON if it ends in .json.
 func FormatOf(path string) Format {
 	if strings.EqualFold(filepath.Ext(path), ".json") {
 		return JSON

@@ -9,8 +9,8 @@ import (
 	"writ/internal/policy/document/node"
 )
 
-// Pattern names tools: "server.tool", split at the first dot, where a star in
-// either part stands for any run of characters, or "*" alone for every tool.
+// Pattern names tools: "server.tool", split at the first dot. A star in either part
+// stands for any run of characters, and "*" alone for every tool.
 type Pattern string
 
 // Split is the pattern's server part and tool part.
@@ -24,7 +24,7 @@ func (p Pattern) Split() (server, tool string) {
 
 var serverPart = regexp.MustCompile(`^[A-Za-z0-9_*-]+$`)
 
-// Check says what is wrong with a pattern.
+// Check returns what is wrong with a pattern.
 func (p Pattern) Check() error {
 	server, tool := p.Split()
 	switch {
@@ -43,10 +43,7 @@ func (p Pattern) Check() error {
 }
 
 func readPatterns(v *node.Value) []Pattern {
-	items := v.Items(MaxTools)
-	if v.Node().Kind == node.List && len(v.Node().Items) == 0 {
-		v.Problem("must name at least one tool; * is every tool")
-	}
+	items := v.NeedItems(MaxTools, "must name at least one tool; * is every tool")
 	patterns := make([]Pattern, 0, len(items))
 	seen := make(map[string]bool, len(items))
 	for _, item := range items {

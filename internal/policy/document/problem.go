@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// maxProblems is how many problems are told of one document.
+// maxProblems is how many problems of a document are reported.
 const maxProblems = 100
 
 // Problem is one thing wrong with a document.
 type Problem struct {
 	Position
-	Rule    string // the rule it is in: its id, or its number from 1 as "#3"; empty outside of rules
-	Field   string // path from the document's top, as rules[2].tools[0]
+	Rule    string // the rule's id, or its number from 1 as "#3"; empty outside rules
+	Field   string // path from the top of the document, such as rules[2].tools[0]
 	Message string // what was expected
 }
 
-// String is the problem in one line: "3:7: rule pay: tools[0]: must be …".
+// String is the problem on one line: "3:7: rule pay: tools[0]: must be …".
 func (p Problem) String() string {
 	var b strings.Builder
 	if p.Line > 0 {
@@ -36,7 +36,7 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// In is the problem in one line with its file before it, as compilers tell it.
+// In is the problem on one line after its file's name, as compilers print it.
 func (p Problem) In(file string) string {
 	if p.Line > 0 {
 		return file + ":" + p.String()
@@ -44,8 +44,7 @@ func (p Problem) In(file string) string {
 	return file + ": " + p.String()
 }
 
-// Invalid is the error of a document that cannot be accepted: everything that is
-// wrong with it, in the order of the text.
+// Invalid is the error for a document with problems, in the order of the text.
 type Invalid struct{ Problems []Problem }
 
 // Error is the first problem, and how many more there are.

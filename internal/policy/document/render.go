@@ -8,9 +8,8 @@ import (
 	"writ/internal/policy/document/node"
 )
 
-// Render writes a document as YAML, complete and in one layout: what Parse reads
-// from it is the document, and rendering that gives the same bytes. Comments are
-// not part of a document.
+// Render writes a document as YAML in one fixed layout. Comments are not part of a
+// document.
 func Render(doc *Document) []byte {
 	w := &yamlWriter{}
 	w.text(0, "version", doc.Version)
@@ -28,14 +27,14 @@ func Render(doc *Document) []byte {
 	return []byte(w.b.String())
 }
 
-// RenderRule writes one rule as an item of a document's list.
+// RenderRule writes a rule as an item of a document's list.
 func RenderRule(rule *Rule) string {
 	w := &yamlWriter{}
 	w.rule(rule)
 	return w.b.String()
 }
 
-// wide is the length from which text gets lines of its own.
+// wide is the length beyond which text gets lines of its own.
 const wide = 80
 
 // yamlWriter writes members of maps, each indented by some columns.
@@ -57,7 +56,7 @@ func (w *yamlWriter) rule(rule *Rule) {
 	w.optional(in, "message", rule.Message)
 }
 
-// String is the limit as a document has it between braces.
+// String is the limit as a document writes it between braces.
 func (l Limit) String() string {
 	unit := "calls: " + strconv.FormatInt(l.Calls, 10)
 	switch {
@@ -69,7 +68,7 @@ func (l Limit) String() string {
 	return unit + ", per: " + FormatPer(l.Per) + ", by: " + string(l.By)
 }
 
-// String is the approvers as a document has them between braces.
+// String is the approvers as a document writes them between braces.
 func (a Approvers) String() string {
 	return "role: " + a.Role + ", count: " + strconv.Itoa(a.Count)
 }
@@ -104,7 +103,7 @@ func (w *yamlWriter) optional(in int, key, text string) {
 	}
 }
 
-// text writes a member, as a block where it is long or has several lines.
+// text writes a member, as a block if it is long or has several lines.
 func (w *yamlWriter) text(in int, key, text string) {
 	mark, ok := blockMark(text)
 	if !ok || len(text) <= wide && !strings.Contains(text, "\n") {
@@ -120,7 +119,8 @@ func (w *yamlWriter) text(in int, key, text string) {
 	}
 }
 
-// blockMark is the mark before a block that holds exactly the text, if one can.
+// blockMark is the mark before a block that holds exactly this text, if that is
+// possible.
 func blockMark(text string) (mark string, ok bool) {
 	body, ended := strings.CutSuffix(text, "\n")
 	if body == "" || body[0] == ' ' || body[0] == '\n' || strings.HasSuffix(body, "\n") {
@@ -137,8 +137,7 @@ func blockMark(text string) (mark string, ok bool) {
 	return "|-", true
 }
 
-// scalar is text in one line: as it is where YAML reads that as text, else in
-// quotes.
+// scalar is text on one line, in quotes unless YAML reads it as text without them.
 func scalar(text string) string {
 	read, problems := node.ReadYAML([]byte("k: " + text + "\n"))
 	if problems == nil && len(read.Members) == 1 && !strings.ContainsAny(text, "\n#") {
@@ -149,11 +148,10 @@ func scalar(text string) string {
 	return quoted(text)
 }
 
-// oldForm is text that begins with a quote or that older readers of YAML take for
-// a date, a time of day or a boolean.
+// oldForm is text that begins with a quote, or that older YAML parsers read as a
+// date, time or boolean.
 var oldForm = regexp.MustCompile(`^['"0-9]|^(?i:y|n|yes|no|on|off)$`)
 
-// quoted is text in double quotes.
 func quoted(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')

@@ -8,30 +8,28 @@ import (
 	"writ/internal/verdict"
 )
 
-// DefaultRule is how the default of a policy is named where a rule would be. No
-// rule may have it as its id.
+// DefaultRule names a policy's default where a rule's id is expected. No rule may
+// have this id.
 const DefaultRule = "default"
 
 var ruleID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 func (r *reader) readRule(v *node.Value) Rule {
-	rule := Rule{At: v.At()}
 	if id := idOf(v.Node()); id != "" {
 		r.rule = id
 	}
 	m := v.Members("id", "description", "effect", "tools", "when", "limit", "approvers", "message")
-	if id := m.Need("id"); id != nil {
-		rule.ID = readID(id)
-	}
-	rule.Description = readProse(m.Get("description"))
-	if effect := m.Need("effect"); effect != nil {
-		rule.Effect = readVerdict(effect)
-	}
-	if tools := m.Need("tools"); tools != nil {
-		rule.Tools = readPatterns(tools)
-	}
-	if when := m.Get("when"); when != nil {
-		rule.When, rule.WhenAt, rule.WhenIndent = readCondition(when), when.At(), when.Node().Indent
+	when := m.Get("when")
+	rule := Rule{
+		ID:          ReadRuleID(m.Need("id")),
+		Description: m.Get("description").Prose(MaxDescription),
+		Effect:      readVerdict(m.Need("effect")),
+		Tools:       readPatterns(m.Need("tools")),
+		When:        readCondition(when),
+		Message:     m.Get("message").Prose(MaxDescription),
+		At:          v.Node().At,
+		WhenAt:      when.Node().At,
+		WhenIndent:  when.Node().Indent,
 	}
 	if limit := m.Get("limit"); limit != nil {
 		rule.Limit = readLimit(limit)
@@ -42,12 +40,11 @@ func (r *reader) readRule(v *node.Value) Rule {
 			approvers.Problem("is only for rules with effect hold")
 		}
 	}
-	rule.Message = readProse(m.Get("message"))
 	return rule
 }
 
-// idOf is the id that a rule has, if it is one, so that problems before it in the
-// text can name it.
+// idOf is the id of a rule, if it is valid, so that problems that come before it in
+// the text can name it.
 func idOf(n *node.Node) string {
 	for _, member := range n.Members {
 		if member.Key == "id" && member.Value.Kind == node.String && validID(member.Value.Text) {
@@ -61,13 +58,13 @@ func validID(text string) bool {
 	return len(text) <= MaxRuleID && ruleID.MatchString(text) && text != DefaultRule
 }
 
-// readID gives an id, or nothing where it is not one.
-func readID(v *node.Value) string {
+// ReadRuleID reads the id of a rule. It is empty if it is not valid.
+func ReadRuleID(v *node.Value) string {
 	text, ok := v.Text()
 	switch {
 	case !ok:
 	case text == DefaultRule:
-		v.Problem("must not be %q: the policy's default is named so", DefaultRule)
+		v.Problem("must not be %q: the default has this name", DefaultRule)
 	case !validID(text):
 		v.Problem("must be 1 to %d letters, digits, dots, dashes and underscores, the first a letter or digit",
 			MaxRuleID)
@@ -85,7 +82,7 @@ func readCondition(v *node.Value) string {
 		v.Problem("must be an expression; leave it out for a rule that always matches")
 	case len(text) > MaxCondition:
 		v.Problem("must be at most %d bytes", MaxCondition)
-	case hides(text):
+	case node.HasHidden(text):
 		v.Problem("must not hold control characters other than line breaks and tabs")
 	case strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && r != '\t' && node.Invisible(r) }):
 		v.Problem(`must not hold characters that do not show; within quotes write them as \u200b`)
@@ -93,7 +90,7 @@ func readCondition(v *node.Value) string {
 	return text
 }
 
-// roles are those that may approve.
+// roles are the roles that may approve.
 var roles = []string{"approver", "admin", "owner"}
 
 func readApprovers(v *node.Value) *Approvers {

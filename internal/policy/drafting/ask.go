@@ -17,28 +17,28 @@ import (
 	"writ/internal/redaction"
 )
 
-// Bounds of what a model writes; a person may write more.
+// Limits of what a model writes. A person may write more.
 const (
 	maxAnswer   = 64 << 10
 	maxRules    = 50
 	maxTests    = 50
 	maxName     = 60
-	maxProblems = 10 // that it is told to mend
+	maxProblems = 10 // that it is asked to correct
 	attempts    = 2
 )
 
 //go:embed prompt.md
 var prompt string
 
-// description is what a draft of a model says of itself.
-const description = "Drafted by a language model from a person's words. Read it, and run its tests, before it is put in force."
+// description is the description of a policy that a model drafted.
+const description = "Drafted by a language model from a person's words. Read it, and run its tests, before you activate it."
 
-// fromModel asks for a policy, and once more where the answer cannot be used.
+// fromModel asks for a policy, and once more if the answer is not valid.
 func (a *Author) fromModel(ctx context.Context, r Request) (Draft, error) {
 	ctx, cancel := context.WithTimeout(ctx, a.Timeout)
 	defer cancel()
 	messages := []Message{{"system", prompt}, {"user", redaction.Text(r.Words)}}
-	var unusable *policytest.Invalid
+	var invalid *policytest.Invalid
 	for range attempts {
 		if err := a.Take(ctx, r.OrgID); err != nil {
 			return Draft{}, err
@@ -51,56 +51,53 @@ func (a *Author) fromModel(ctx context.Context, r Request) (Draft, error) {
 		if err == nil {
 			return draft, nil
 		}
-		if !errors.As(err, &unusable) {
+		if !errors.As(err, &invalid) {
 			return Draft{}, err
 		}
-		messages = append(messages[:2:2], Message{"assistant", shortened(answer)}, Message{"user", mend(unusable)})
+		messages = append(messages[:2:2], Message{"assistant", shortened(answer)}, Message{"user", correct(invalid)})
 	}
-	return Draft{}, fault.Wrap(unusable, fault.Unavailable,
-		"the model's answer is not a policy that can be used (%s); say it in other words, or begin with a template: \"source\": \"template\"", why(unusable))
+	return Draft{}, fault.Wrap(invalid, fault.Unavailable,
+		"the model's answer is not a valid policy (%s); use other words, or begin with a template: \"source\": \"template\"", why(invalid))
 }
 
-// maxWhy bounds, in characters, what a person is told of an answer: it may quote it.
+// maxWhy bounds, in characters, what a person sees of an answer's problem, which may
+// quote the answer.
 const maxWhy = 200
 
-// why is what is wrong with an answer, the first of it.
-func why(unusable *policytest.Invalid) string {
-	text := []rune(redaction.Text(unusable.Error()))
+// why is the first problem of an answer.
+func why(invalid *policytest.Invalid) string {
+	text := []rune(redaction.Text(invalid.Error()))
 	if len(text) > maxWhy {
 		text = append(text[:maxWhy], '…')
 	}
 	return string(text)
 }
 
-// shortened is as much of an answer as is shown to its author again.
+// shortened is the part of an answer that is sent back to the model.
 func shortened(answer string) string {
 	return strings.ToValidUTF8(answer[:min(len(answer), maxAnswer)], "")
 }
 
-// mend tells a model what is wrong with its answer.
-func mend(unusable *policytest.Invalid) string {
+// correct asks a model to correct its answer.
+func correct(invalid *policytest.Invalid) string {
 	var b strings.Builder
-	b.WriteString("That cannot be used. Answer with the whole JSON object again. What is wrong with it:\n")
-	for _, p := range unusable.Problems[:min(len(unusable.Problems), maxProblems)] {
+	b.WriteString("That is not valid. Answer with the whole JSON object again. Its problems:\n")
+	for _, p := range invalid.Problems[:min(len(invalid.Problems), maxProblems)] {
 		fmt.Fprintf(&b, "- %s\n", p)
 	}
 	return b.String()
 }
 
-// answered is the file that a model is asked for. Its parts are read by those who
-// read them of a person.
-type answered struct {
-	Policy jsontext.Value `json:"policy"`
-	Tests  jsontext.Value `json:"tests"`
-}
-
-// readAnswer makes a draft of what a model wrote. Its error is a *suite.Invalid
-// where the model is at fault.
+// readAnswer makes a draft from a model's answer. Its error is a *policytest.Invalid if
+// the answer is not valid.
 func readAnswer(answer, name string) (Draft, error) {
 	if len(answer) > maxAnswer {
 		return Draft{}, unusable("", "must be at most %d bytes", maxAnswer)
 	}
-	var parts answered
+	var parts struct {
+		Policy jsontext.Value `json:"policy"`
+		Tests  jsontext.Value `json:"tests"`
+	}
 	err := json.Unmarshal([]byte(unfenced(answer)), &parts, json.RejectUnknownMembers(true))
 	if err != nil || parts.Policy.Kind() != '{' || parts.Tests.Kind() != '[' {
 		return Draft{}, unusable("", "must be one JSON object with the members policy, an object, and tests, a list")
@@ -121,7 +118,7 @@ func readAnswer(answer, name string) (Draft, error) {
 	return draftOf(doc, parts.Tests, name)
 }
 
-// draftOf is the model's document without its prose, with its tests.
+// draftOf makes a draft from the model's document, without its prose, and tests.
 func draftOf(doc *document.Document, tests jsontext.Value, name string) (Draft, error) {
 	doc.Description = description
 	for i := range doc.Rules {
@@ -155,15 +152,11 @@ func draftOf(doc *document.Document, tests jsontext.Value, name string) (Draft, 
 	return d.complete(read.Policies[0], read.Run()), nil
 }
 
-// unfenced takes off the fence of Markdown that models put around what they were
-// asked for.
+// unfenced removes the Markdown fence that models put around their answer.
 func unfenced(answer string) string {
 	text := strings.TrimSpace(answer)
-	inner, ok := strings.CutPrefix(text, "```json")
-	if !ok {
-		inner, ok = strings.CutPrefix(text, "```")
-	}
-	if inner, closed := strings.CutSuffix(inner, "```"); ok && closed {
+	inner, opened := strings.CutPrefix(text, "```")
+	if inner, closed := strings.CutSuffix(strings.TrimPrefix(inner, "json"), "```"); opened && closed {
 		return inner
 	}
 	return text

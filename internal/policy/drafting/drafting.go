@@ -1,18 +1,16 @@
-// Package drafting makes a first policy out of a few words of a person.
+// Package drafting makes a first policy from a person's description.
 //
-// Most of what people ask for has been asked before: without a model the words
-// choose one of the templates, and the answer says which words did and that
-// nothing else of what was written is in it. Where the operator has set up a
-// language model, it is asked instead.
+// Without a language model, words of the description choose one of the templates. The
+// answer names these words and says that the rest of the description was ignored. If
+// the operator has set up a language model, it is asked instead.
 //
-// What a model writes is not trusted. It is asked for one file in the form of
-// package suite, a policy with tests, and its answer is read by the same strict
-// reader as a person's, within tighter bounds. What it says in prose, which would
-// be read by people as an explanation and by agents as an instruction, is taken
-// out: the explanation is written here, from the rules alone. Secrets are taken
-// out of the words before they leave.
+// What a model writes is not trusted. It must answer with a policy and its tests, which
+// are read by the same strict parsers as a person's, within tighter bounds. Its prose is
+// removed, because people would read it as an explanation and agents as an instruction;
+// the explanation is written here, from the rules. Secrets are removed from the
+// description before it is sent.
 //
-// The result is a Draft. Nothing here stores anything or puts it in force.
+// The result is a Draft. This package neither stores nor activates anything.
 package drafting
 
 import (
@@ -29,7 +27,7 @@ import (
 	"writ/internal/policy/template"
 )
 
-// Limits of what is asked for.
+// Limits of a description.
 const (
 	MaxWords = 2_000 // characters
 	minWords = 3
@@ -38,8 +36,7 @@ const (
 // Origin is where a draft comes from.
 type Origin string
 
-// The origins. The zero value leaves the choice to the author: a model where there
-// is one, else a template.
+// The origins. The zero value means a model if there is one, else a template.
 const (
 	FromTemplate Origin = "template"
 	FromModel    Origin = "model"
@@ -47,11 +44,11 @@ const (
 
 // Request is what a person wants.
 type Request struct {
-	OrgID    string // whose limits count
-	Words    string
-	Name     string // of the policy; empty: the draft's own
+	OrgID    string // whose limits apply
+	Words    string // the description
+	Name     string // of the policy; if empty, the draft has its own
 	Origin   Origin
-	Template string // by its name; empty: chosen by the words
+	Template string // its name; if empty, the words choose it
 }
 
 // Draft is a policy to read, to test and to change.
@@ -61,24 +58,23 @@ type Draft struct {
 	Chosen      []string // the words that chose the template
 	Text        string   // the document, as YAML
 	Document    *document.Document
-	Explanation []string // what it does, a sentence each
-	Tests       string   // as YAML or JSON, for a policy in template.PolicyFile beside them
+	Explanation []string // sentences on what it does
+	Tests       string   // as YAML or JSON, for a policy in template.PolicyFile
 	Results     []policytest.Result
 	Findings    lint.Report
 }
 
-// Author makes drafts. The zero value knows templates alone.
+// Author makes drafts. The zero value only uses templates.
 type Author struct {
-	// Model is asked where the words are to be more than a choice; nil: there is none.
-	Model Model
-	// Take counts a question to the model against what an organization may spend;
-	// its fault ends the draft.
+	Model Model // may be nil
+	// Take counts a question to the model against the organization's limit. Its error
+	// ends the draft.
 	Take func(ctx context.Context, orgID string) error
-	// Timeout is how long the model gets for a draft, all questions together.
+	// Timeout is for all questions to the model about one draft.
 	Timeout time.Duration
 }
 
-// Model writes text. Its errors are faults that tell nothing of its answer.
+// Model writes text. Its errors are faults that reveal nothing of its answer.
 type Model interface {
 	Complete(ctx context.Context, messages []Message) (string, error)
 }
@@ -101,7 +97,7 @@ func (a *Author) Write(ctx context.Context, r Request) (Draft, error) {
 	return fromTemplate(r)
 }
 
-// check refuses what cannot be drafted, and settles where it is drafted from.
+// check validates a request and chooses its origin.
 func (a *Author) check(r *Request) error {
 	if n := utf8.RuneCountInString(r.Words); n < minWords || n > MaxWords {
 		return fault.Field("description", "must be %d to %d characters", minWords, MaxWords)
@@ -112,7 +108,7 @@ func (a *Author) check(r *Request) error {
 	hasModel := a.Model != nil && a.Take != nil
 	switch {
 	case r.Template != "" && r.Origin == FromModel:
-		return fault.Field("template", "a draft is either a template or from a model")
+		return fault.Field("template", "a draft is made either from a template or by a model")
 	case r.Origin == FromModel && !hasModel:
 		return fault.Field("source", "no model is set up on this server (WRIT_DRAFT_URL); use template")
 	case r.Template != "":
@@ -136,7 +132,7 @@ func templateNames() []string {
 	return names
 }
 
-// complete adds to a draft what follows from its document and tests.
+// complete adds what follows from the policy and the results of its tests.
 func (d Draft) complete(policy *engine.Policy, results []policytest.Result) Draft {
 	d.Document, d.Results, d.Findings = policy.Document(), results, lint.Of(policy)
 	d.Explanation = append(d.Explanation, explain(d.Document)...)

@@ -244,7 +244,7 @@ func TestWhatAModelMayNotWrite(t *testing.T) {
 			t.Errorf("%s: %v after %d questions, want a refusal after two", name, err, len(model.asked))
 			continue
 		}
-		if text := err.Error(); !strings.Contains(text, "can be used (") ||
+		if text := err.Error(); !strings.Contains(text, "not a valid policy (") ||
 			!strings.Contains(text, `"source": "template"`) || len(text) > 1_000 {
 			t.Errorf("%s: refused with %s", name, text)
 		}

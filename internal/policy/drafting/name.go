@@ -11,11 +11,10 @@ import (
 	"writ/internal/policy/document"
 )
 
-// nameLine is the name of a policy, as our texts have it.
+// nameLine is the line of a policy that gives its name.
 var nameLine = regexp.MustCompile(`(?m)^name: .*$`)
 
-// renamed is the text of a policy under another name. It is changed in place, so
-// that the comments stay: they are why a template is to be read.
+// renamed is the text of a policy under another name, with its comments.
 func renamed(text, name string) string {
 	if name == "" {
 		return text
@@ -34,16 +33,16 @@ func (d Draft) Named(name string) (Draft, error) {
 	return d, nil
 }
 
-// quoted is text as YAML and JSON both write it.
+// quoted is a string in both YAML and JSON.
 func quoted(text string) string {
 	written, err := jsontext.AppendQuote(nil, text)
 	if err != nil {
-		return `""` // not UTF-8: no name of a policy, and refused as such
+		return `""` // not UTF-8, and refused as a name
 	}
 	return string(written)
 }
 
-// CheckName refuses what is no name of a policy, as a policy of that name would be.
+// CheckName refuses names that a policy cannot have.
 func CheckName(name string) error {
 	text := renamed("version: v1\nname: x\nrules:\n  - {id: x, effect: deny, tools: [x.x]}\n", name)
 	_, err := document.Parse([]byte(text), document.YAML)

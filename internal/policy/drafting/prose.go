@@ -13,12 +13,11 @@ import (
 	"writ/internal/verdict"
 )
 
-// A model's words stand in more places than its descriptions. The name of a test
-// says what is tested, and a test that is named after a deny and wants an allow
-// passes; a comment in a condition says what it means, and where lines are joined
-// it swallows the rest. So tests are named here, and comments are refused.
+// A model's prose is not only in its descriptions. A test whose name mentions a deny can
+// want an allow, and pass. A comment can lie about its condition, and hides the rest of
+// it where lines are joined. So tests are named here, and comments are refused.
 
-// nameTests gives a model's tests names that say what they call and want.
+// nameTests names a model's tests by what they call and want.
 func nameTests(tests jsontext.Value) ([]map[string]jsontext.Value, error) {
 	var named []map[string]jsontext.Value
 	if err := json.Unmarshal(tests, &named); err != nil {
@@ -35,17 +34,17 @@ func nameTests(tests jsontext.Value) ([]map[string]jsontext.Value, error) {
 	return named, nil
 }
 
-// nameOf is the name of a test. What cannot be read is told by who reads the test.
-func nameOf(place int, test map[string]jsontext.Value) string {
+// nameOf is the name of a test. It ignores errors, which policytest reports.
+func nameOf(i int, test map[string]jsontext.Value) string {
 	var call struct{ Server, Tool string }
 	var want struct{ Decision string }
 	_ = json.Unmarshal(test["call"], &call, json.MatchCaseInsensitiveNames(true))
 	_ = json.Unmarshal(test["want"], &want, json.MatchCaseInsensitiveNames(true))
-	return fmt.Sprintf("test %d: %s wants %s", place+1, node.Shown(call.Server+"."+call.Tool),
+	return fmt.Sprintf("test %d: %s wants %s", i+1, node.Shown(call.Server+"."+call.Tool),
 		node.Shown(want.Decision))
 }
 
-// aboutTests says how much tests of a model's own prove.
+// aboutTests says what a model's own tests want.
 func aboutTests(tests []policytest.Test) string {
 	allows := 0
 	for _, t := range tests {
@@ -53,15 +52,16 @@ func aboutTests(tests []policytest.Test) string {
 			allows++
 		}
 	}
-	return fmt.Sprintf("Its %d tests are the model's too: %d want an allow, %d something stricter.", len(tests), allows,
+	return fmt.Sprintf("The model also wrote its %d tests: %d want an allow, %d something stricter.", len(tests),
+		allows,
 		len(tests)-allows)
 }
 
-// literalText is a text within a condition, as CEL writes them.
+// literalText is a string literal of CEL.
 var literalText = regexp.MustCompile(`(?s)[rR][bB]?(?:"""(?:.*?)"""|'''(?:.*?)'''|"[^"\n]*"|'[^'\n]*')|` +
 	`"""(?:\\.|[^\\])*?"""|'''(?:\\.|[^\\])*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'`)
 
-// hasComment finds a comment in a condition.
+// hasComment reports whether a condition has a comment.
 func hasComment(when string) bool {
 	return strings.Contains(literalText.ReplaceAllString(when, `""`), "//")
 }

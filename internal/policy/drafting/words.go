@@ -11,54 +11,27 @@ import (
 	"writ/internal/policy/template"
 )
 
-// topics are the beginnings of words that speak for a template. The one that most
-// different ones speak for is chosen, and of several the first: it is the one that
-// guards against more.
-var topics = []struct {
-	template string
-	stems    []string
-}{
-	{
-		"payments",
-		[]string{
-			"pay", "refund", "invoice", "money", "transfer", "bank", "stripe", "payee", "euro", "dollar", "amount",
-			"checkout", "purchas",
-		},
-	},
-	{
-		"support-inbox",
-		[]string{
-			"mail", "email", "inbox", "support", "customer", "ticket", "reply", "replies", "draft", "helpdesk",
-			"gmail", "outlook",
-		},
-	},
-	{
-		"coding-agent",
-		[]string{
-			"cod", "shell", "bash", "terminal", "repo", "git", "develop", "program", "commit", "command", "build",
-			"compil", "gemini", "claude", "codex", "workspace", "deploy",
-		},
-	},
-	{
-		"read-only",
-		[]string{
-			"read", "look", "search", "list", "question", "research", "browse", "query", "queries", "answer", "analys",
-			"report",
-		},
-	},
+// topics are the beginnings of words that choose each template. The template with the
+// most different matches wins; of several, the first, which is the most restrictive.
+var topics = []struct{ template, stems string }{
+	{"payments", "pay refund invoice money transfer bank stripe payee euro dollar amount checkout purchas"},
+	{"support-inbox", "mail email inbox support customer ticket reply replies draft helpdesk gmail outlook"},
+	{"coding-agent", `cod shell bash terminal repo git develop program commit command build compil gemini claude codex
+		workspace deploy`},
+	{"read-only", "read look search list question research browse query queries answer analys report"},
 }
 
-// fallback is the template for words that speak for none.
+// fallback is the template if no word chooses one.
 const fallback = "starter"
 
-// choose finds the template for some words, and which of them chose it.
+// choose returns the template for a description, and the words that chose it.
 func choose(words string) (name string, chosen []string) {
 	spoken := strings.FieldsFunc(strings.ToLower(words), func(r rune) bool { return !unicode.IsLetter(r) })
 	name, best := fallback, 0
 	for _, topic := range topics {
 		var hits []string
 		stems := 0
-		for _, stem := range topic.stems {
+		for stem := range strings.FieldsSeq(topic.stems) {
 			i := slices.IndexFunc(spoken, func(word string) bool { return strings.HasPrefix(word, stem) })
 			if i < 0 {
 				continue
@@ -85,7 +58,9 @@ func fromTemplate(r Request) (Draft, error) {
 		return Draft{}, fmt.Errorf("draft a policy: there is no template %s", d.Template)
 	}
 	d.Text, d.Tests = renamed(t.Text, r.Name), t.Tests
-	tests, err := policytest.Read("tests.yaml", []byte(d.Tests), func(string) ([]byte, error) { return []byte(d.Text), nil })
+	tests, err := policytest.Read("tests.yaml", []byte(d.Tests), func(string) ([]byte, error) {
+		return []byte(d.Text), nil
+	})
 	if err != nil {
 		return Draft{}, fmt.Errorf("draft a policy from the template %s: %w", d.Template, err)
 	}
@@ -93,20 +68,19 @@ func fromTemplate(r Request) (Draft, error) {
 	return d.complete(tests.Policies[0], tests.Run()), nil
 }
 
-// why tells how the template came to be chosen, and what that means.
+// why says how the template was chosen.
 func (d Draft) why(r Request, title string) string {
 	reason := "It was asked for by name."
 	switch {
 	case r.Template == "" && len(d.Chosen) == 0:
-		reason = "None of the others fits the words, so this is the one for any agent."
+		reason = "No other template fits the words, so this is the one for any agent."
 	case r.Template == "":
 		reason = "The words that chose it: " + strings.Join(d.Chosen, ", ") + "."
 	}
-	return fmt.Sprintf("This is the template %s (%s), unchanged. %s Nothing else of what was written is in it: change names, amounts and addresses to yours.", d.Template, title, reason)
+	return fmt.Sprintf("This is the template %s (%s), unchanged. %s The rest of the description was ignored: change names, amounts and addresses to yours.", d.Template, title, reason)
 }
 
-// explain says what each rule does. It uses the structure alone, and none of the
-// prose.
+// explain says what each rule does, from its structure and not its prose.
 func explain(doc *document.Document) []string {
 	sentences := []string{fmt.Sprintf("When no rule matches: %s.", doc.Default)}
 	for i := range doc.Rules {
@@ -115,14 +89,14 @@ func explain(doc *document.Document) []string {
 	return sentences
 }
 
-// maxNamed is how many tools a sentence names, unless more of them are patterns.
+// maxNamed is how many tools a sentence names. It names all patterns with a star.
 const maxNamed = 6
 
 func explainRule(rule *document.Rule) string {
 	var tools, plain []string
 	for _, pattern := range rule.Tools {
 		if strings.Contains(string(pattern), "*") {
-			tools = append(tools, string(pattern)) // one such may stand for all there are
+			tools = append(tools, string(pattern))
 		} else {
 			plain = append(plain, string(pattern))
 		}

@@ -1,85 +1,85 @@
 package engine
 
 import (
+	"iter"
+	"slices"
+
 	"writ/internal/policy/document"
 	"writ/internal/policy/expression"
 	"writ/internal/toolcall"
 )
 
 // Attempt is what a rule's condition comes to for one call, whatever its limit
-// says and whoever the policy counts for.
+// says and whoever its policy applies to.
 type Attempt struct {
 	Rule  *document.Rule // must not be changed
 	Holds bool
-	Known bool // whether what is missing of the call leaves but one answer
+	Known bool // false if the answer depends on parts of the call that are unknown
 	Err   error
-	Work  uint64 // that it took
+	Work  uint64 // how much it took
 }
 
-// Attempts tries the conditions of a policy's rules on calls.
+// Attempts evaluates the conditions of a policy's rules one by one.
 type Attempts struct{ set *Set }
 
-// NewAttempts makes a policy's conditions ready to be tried.
+// NewAttempts prepares a policy's conditions.
 func NewAttempts(p *Policy) *Attempts { return &Attempts{NewSet([]Active{{Policy: p}})} }
 
-// Each tries every rule that names the call's tool, until it is told that this is
-// enough. Each has the work of a whole decision to itself: what one takes must not
-// look like the failure of another.
-func (a *Attempts) Each(call *toolcall.Call, gaps toolcall.Gaps, tell func(Attempt) (more bool)) {
-	server, tool := call.Name()
-	rules := newMerge(a.set.index.find(server, tool, nil))
-	for place, more := rules.next(); more; place, more = rules.next() {
-		r := a.set.entries[place].rule
-		attempt := Attempt{Rule: r.Rule, Holds: true, Known: true}
-		if r.condition != nil {
-			input := expression.NewPartial(call, gaps)
-			attempt.Holds, attempt.Known, attempt.Err = r.condition.EvalPartial(input)
-			attempt.Work = input.Work()
-		}
-		if !tell(attempt) {
-			return
+// On evaluates every rule that names the call's tool. Each has the work of a whole
+// decision to itself, so that what one takes does not look like the failure of
+// another.
+func (a *Attempts) On(call *toolcall.Call, gaps toolcall.Gaps) iter.Seq[Attempt] {
+	return func(yield func(Attempt) bool) {
+		for e := range a.set.candidates(call, nil) {
+			attempt := e.rule.attempt(call, gaps)
+			if !yield(attempt) {
+				return
+			}
 		}
 	}
 }
 
-// Bound tells for whose calls a policy counts.
+func (r *rule) attempt(call *toolcall.Call, gaps toolcall.Gaps) Attempt {
+	a := Attempt{Rule: r.Rule, Holds: true, Known: true}
+	if r.condition != nil {
+		input := expression.NewPartial(call, gaps)
+		a.Holds, a.Known, a.Err = r.condition.EvalPartial(input)
+		a.Work = input.Work()
+	}
+	return a
+}
+
+// Bound tells to whose calls a policy applies.
 type Bound struct{ policy *policy }
 
-// NewBound makes one of a policy's bindings.
+// NewBound makes one from a policy's bindings.
 func NewBound(b Bindings) Bound { return Bound{newPolicy(Active{Bindings: b})} }
 
-// ForAll reports whether the policy counts whoever calls.
+// ForAll reports whether the policy applies to everybody.
 func (b Bound) ForAll() bool { return !b.policy.bound }
 
-// Certainly reports whether the policy counts for who made the call, whatever the
-// gaps hold.
+// Certainly reports whether the policy applies to the caller, whatever fills the
+// gaps.
 func (b Bound) Certainly(call *toolcall.Call, gaps toolcall.Gaps) bool {
-	return b.policy.perhapsCounts(call, gaps) == yes
+	return b.policy.appliesTo(call, gaps) == yes
 }
 
-// unsaid is all that conditions can see beside the names of server and tool.
-var unsaid = toolcall.Gaps{
-	{"args"}, {"agent"}, {"user"}, {"org"}, {"session"}, {"intent"}, {"labels"}, {"environment"}, {"now"}, {"paths"},
-}
+// unnamed is all that conditions can see of a call beside its server and tool.
+var unnamed = slices.Concat(unmade, toolcall.Gaps{{"agent"}, {"user"}, {"org"}, {"environment"}})
 
-// Settled is what the condition of the policy's i-th rule comes to for every call,
-// where that is the same for all, and the work of finding out. A rule without one
+// Settled evaluates the condition of the policy's i-th rule for every call at once.
+// It is settled if the answer is the same for all; a rule without a condition
 // always holds.
 func (p *Policy) Settled(i int) (holds, settled bool, work uint64) {
-	return p.settled(i, &toolcall.Call{}, append(toolcall.Gaps{{"server"}, {"tool"}}, unsaid...))
+	return p.settled(i, &toolcall.Call{}, slices.Concat(unnamed, toolcall.Gaps{{"server"}, {"tool"}}))
 }
 
-// SettledFor is what it comes to for every call of one tool.
+// SettledFor is Settled for every call of one tool.
 func (p *Policy) SettledFor(i int, server, tool string) (holds, settled bool, work uint64) {
-	return p.settled(i, &toolcall.Call{Server: server, Tool: tool}, unsaid)
+	return p.settled(i, &toolcall.Call{Server: server, Tool: tool}, unnamed)
 }
 
 func (p *Policy) settled(i int, call *toolcall.Call, gaps toolcall.Gaps) (holds, settled bool, work uint64) {
-	condition := p.rules[i].condition
-	if condition == nil {
-		return true, true, 0
-	}
-	input := expression.NewPartial(call, gaps)
-	holds, known, err := condition.EvalPartial(input)
-	return holds, known && err == nil, input.Work()
+	a := p.rules[i].attempt(call, gaps)
+	return a.Holds, a.Known && a.Err == nil, a.Work
 }

@@ -1,24 +1,24 @@
 // Package engine decides what policies say about one call.
 //
-// Compile turns a document into a Policy once: its conditions are checked and
-// compiled, its patterns taken apart. A Set is the policies that are active in
-// an organization together, indexed by server and tool, so that a decision
-// looks only at rules that name the tool: its cost does not grow with the
-// number of rules.
+// Compile turns a document into a Policy once: it checks and compiles the
+// conditions and takes the patterns apart. A Set holds the policies that are
+// active in an organization, indexed by server and tool, so that a decision looks
+// only at rules that name the tool and does not slow down with the number of rules.
 //
-// Evaluate is a pure function of set, call and what limits have spent. Over all
-// rules of all policies that count for the caller, deny goes before hold, hold
-// before ask, ask before allow; order means nothing. When no rule matches, the
-// strictest default of those policies decides, and when no policy counts the
-// answer is deny.
+// Evaluate is a pure function of the set, the call and what limits have spent.
+// Over all rules of all policies that apply to the caller, deny goes before hold,
+// hold before ask, and ask before allow; the order of rules means nothing. When no
+// rule matches, the strictest default of those policies decides. When no policy
+// applies, the answer is deny.
 //
 // A condition that fails (a missing argument, a wrong type, too much work) makes
-// its rule match if it would deny, hold or ask, and not match if it would allow.
-// With a limit, a rule that would deny, hold or ask matches once the limit is
-// spent, and one that would allow until then.
+// its rule match if the rule would deny, hold or ask, and not match if it would
+// allow. A rule with a limit matches once the limit is spent if it would deny, hold
+// or ask, and until then if it would allow.
 //
-// Explain decides in the same way and tells about every rule that names the
-// tool.
+// Explain decides in the same way and reports on every rule that names the tool.
+// Outlook decides about a call of which parts are unknown, and Foresee about a call
+// that has not been made yet.
 package engine
 
 import (
@@ -26,14 +26,14 @@ import (
 	"writ/internal/verdict"
 )
 
-// Bindings say for whom a policy counts. One with none counts for everybody.
+// Bindings say to whom a policy applies. Without any, it applies to everybody.
 type Bindings struct {
 	Users  []string // ids of members
 	Agents []string // ids of agents (clients)
 	Roles  []string
 }
 
-// Active is a policy as a set holds it.
+// Active is a policy in a set.
 type Active struct {
 	ID       string
 	Version  int
@@ -41,7 +41,7 @@ type Active struct {
 	Bindings Bindings
 }
 
-// Spent tells how much of a limit is used up in its present window. An error
+// Spent returns how much of a limit is used up in its current window. An error
 // counts as spent.
 type Spent func(LimitKey) (int64, error)
 
@@ -67,9 +67,9 @@ const (
 	Tokens Unit = "tokens" // input and output
 )
 
-// Claim is a call to be counted before this one may run: it takes one from a
-// limit of calls. Who acts on a decision makes each claim in the transaction
-// that records it, and decides again when one cannot be had.
+// Claim takes one call from a limit of calls, and must be made before the call
+// may run. Whoever acts on a decision makes each claim in the transaction that
+// records it, and decides again if a claim fails.
 type Claim struct {
 	LimitKey
 	Max int64
@@ -80,28 +80,28 @@ type Decision struct {
 	Verdict verdict.Verdict
 
 	// The policy and rule that decided. Rule is "default" where a policy's
-	// default did, and all are empty where no policy counts.
+	// default decided. All are empty where no policy applies.
 	PolicyID      string
 	PolicyName    string
 	PolicyVersion int
 	Rule          string
 
 	Reason    string              // one sentence, always set
-	Message   string              // the rule's own words, if it has any
-	Approvers *document.Approvers // with Hold, where the rule says who
+	Message   string              // the rule's own message, if it has one
+	Approvers *document.Approvers // with Hold, where the rule names them
 
-	// Failed lists conditions and limits that were needed and could not be
-	// evaluated, the first 20, whatever decided.
+	// Failed lists the first 20 conditions and limits that were needed and could
+	// not be evaluated, whatever decided.
 	Failed []Failure
-	// Claims are to be made if the call runs, allowed here or by an approval.
+	// Claims must be made if the call runs, allowed here or by an approval.
 	Claims []Claim
 }
 
-// ByRule reports whether a rule decided, and not a default or the lack of any.
+// ByRule reports whether a rule decided, rather than a default or the lack of any
+// policy.
 func (d Decision) ByRule() bool { return d.Rule != "" && d.Rule != defaultRule }
 
-// Failure is a condition or a limit that failed. Error holds no value of the
-// call.
+// Failure is a condition or limit that failed. Error holds no value of the call.
 type Failure struct {
 	PolicyID string
 	Rule     string

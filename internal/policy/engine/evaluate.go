@@ -9,101 +9,92 @@ import (
 // maxFailures is how many failed conditions a decision lists.
 const maxFailures = 20
 
-// Evaluate decides about a call. It asks spent only about limits of rules that
-// otherwise match; without a function to ask, all limits count as spent.
+// Evaluate decides about a call. It calls spent only for limits of rules that
+// otherwise match; if spent is nil, all limits count as spent.
 func (s *Set) Evaluate(call *toolcall.Call, spent Spent) Decision {
 	return s.decide(call, spent, nil)
 }
 
-// decide goes through the rules that name the tool, strictest first. The first
-// that matches decides, and is the one to be named, for rules of one effect are
-// in the order of names. After that only what must be counted is looked at: with
-// a deny nothing, otherwise rules with a limit of calls.
+// decide lets the first candidate that matches decide. After that it only looks
+// at what must be counted: rules with a limit of calls, or nothing after a deny.
 //
-// What it does with each rule it tells watch, if there is one.
-func (s *Set) decide(call *toolcall.Call, spent Spent, watch func(*entry, finding)) Decision {
+// It reports the result of each rule to watch, if that is not nil.
+func (s *Set) decide(call *toolcall.Call, spent Spent, watch func(*entry, result)) Decision {
 	if call.Tool == "" {
-		return Decision{Reason: "the call names no tool"}
+		return Decision{Reason: noTool}
 	}
-	var room [usualLists][]int32
-	server, tool := call.Name()
-	rules := newMerge(s.index.find(server, tool, room[:0]))
 	input := expression.NewInput(call)
 	var d Decision
 	decided := false
-	for {
-		place, more := rules.next()
-		if !more {
-			break
-		}
-		e := &s.entries[place]
-		if !e.policy.counts(call) || decided && !e.claims() {
+	for e, applies := range s.candidates(call, nil) {
+		if applies == no || decided && !e.claims() {
 			continue
 		}
-		f := e.judge(input, call, spent)
+		r := e.judge(input, call, spent)
 		if watch != nil {
-			watch(e, f)
+			watch(e, r)
 		}
-		if f.failed != nil && len(d.Failed) < maxFailures {
-			d.Failed = append(d.Failed, Failure{PolicyID: e.policy.ID, Rule: e.rule.ID, Error: f.failed.Error()})
+		if r.failed != nil && len(d.Failed) < maxFailures {
+			d.Failed = append(d.Failed, Failure{PolicyID: e.policy.ID, Rule: e.rule.ID, Error: r.failed.Error()})
 		}
-		if claim, ok := f.used.claim(); ok && f.holds {
+		if claim, ok := r.usage.claim(); ok && r.holds {
 			d.Claims = append(d.Claims, claim)
 		}
-		if f.matches && !decided {
+		if r.matches && !decided {
 			decided = true
-			d.decideBy(e, f)
+			d.decideBy(e, r)
 			if d.Verdict == verdict.Deny {
 				break
 			}
 		}
 	}
 	if !decided {
-		s.decideByDefault(&d, call)
+		p, _ := s.strictestDefault(call, nil)
+		d.decideByDefault(p)
 	}
 	if d.Verdict == verdict.Deny {
-		d.Claims = nil // it does not run
+		d.Claims = nil // the call does not run
 	}
 	return d
 }
 
-// finding is what one rule says about a call.
-type finding struct {
+// result is what one rule says about a call.
+type result struct {
 	holds   bool  // the condition, or there is none
 	failed  error // the condition, or the counter of the limit
-	limited bool  // used was asked
-	used    used
+	limited bool  // usage was read
+	usage   usage
 	matches bool
 }
 
-// judge evaluates a rule that names the tool. A condition that fails makes it
-// match unless it would allow.
-func (e *entry) judge(input *expression.Input, call *toolcall.Call, spent Spent) finding {
+// judge evaluates a rule that names the tool. A condition that fails makes the
+// rule match unless it would allow.
+func (e *entry) judge(input *expression.Input, call *toolcall.Call, spent Spent) result {
 	allows := e.rule.Effect == verdict.Allow
-	f := finding{holds: true}
+	r := result{holds: true}
 	if e.rule.condition != nil {
-		f.holds, f.failed = e.rule.condition.EvalInput(input)
-		if f.failed != nil {
-			f.holds = false
-			f.matches = !allows
-			return f
+		r.holds, r.failed = e.rule.condition.EvalInput(input)
+		if r.failed != nil {
+			r.holds = false
+			r.matches = !allows
+			return r
 		}
 	}
-	if !f.holds || e.rule.Limit == nil {
-		f.matches = f.holds
-		return f
+	if !r.holds || e.rule.Limit == nil {
+		r.matches = r.holds
+		return r
 	}
-	f.limited = true
-	f.used = ask(spent, e, call)
-	f.failed = f.used.failure()
-	f.matches = f.used.spent() != allows
-	return f
+	r.limited = true
+	r.usage = readUsage(spent, e, call)
+	r.failed = r.usage.failure()
+	r.matches = r.usage.spent() != allows
+	return r
 }
 
-// claims reports whether the rule takes from a limit of calls, whoever decides.
+// claims reports whether the rule takes from a limit of calls, whichever rule decides.
 func (e *entry) claims() bool { return e.rule.Limit != nil && e.rule.Limit.Calls > 0 }
 
-func (d *Decision) decideBy(e *entry, f finding) {
+func (d *Decision) decideBy(e *entry, r result) {
 	d.Verdict = e.rule.Effect
 	d.PolicyID, d.PolicyName, d.PolicyVersion = e.policy.ID, e.policy.name, e.policy.Version
 	d.Rule = e.rule.ID
@@ -111,11 +102,11 @@ func (d *Decision) decideBy(e *entry, f finding) {
 	if d.Verdict == verdict.Hold {
 		d.Approvers = e.rule.Approvers
 	}
-	d.Reason = reason(e, f)
+	d.Reason = r.reason(e)
 }
 
-func (s *Set) decideByDefault(d *Decision, call *toolcall.Call) {
-	p := s.strictestDefault(call)
+// decideByDefault lets a policy's default decide. A nil policy denies.
+func (d *Decision) decideByDefault(p *policy) {
 	if p == nil {
 		d.Reason = noPolicy
 		return

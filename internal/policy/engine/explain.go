@@ -11,8 +11,8 @@ import (
 // Explanation is a decision with everything that was considered for it.
 type Explanation struct {
 	Decision Decision
-	// Rules are the rules that name the tool, those of policies that do not
-	// count for the caller included, in order of precedence.
+	// Rules are all rules that name the tool, in order of precedence, even those of
+	// policies that do not apply to the caller.
 	Rules []Considered
 }
 
@@ -26,17 +26,17 @@ type Considered struct {
 	Pattern       document.Pattern // the first of its patterns that names the tool
 
 	Matched bool
-	Decided bool // it is the rule of the decision
+	Decided bool // whether it is the rule that decided
 	Outcome Outcome
 
 	When  string            // the condition; empty: always
-	Steps []expression.Step // what its parts came to
+	Steps []expression.Step // the values of its parts
 	Error string            // with Failed and LimitUnread
 
-	Limit *LimitUse // if it has a limit that was asked about
+	Limit *LimitUse // if it has a limit that was read
 }
 
-// LimitUse is how far a rule's limit has been taken.
+// LimitUse is how much of a rule's limit is used up.
 type LimitUse struct {
 	LimitKey
 	Max  int64
@@ -48,10 +48,10 @@ type Outcome string
 
 // The outcomes.
 const (
-	NotBound    Outcome = "not bound"    // its policy does not count for this caller
+	NotBound    Outcome = "not bound"    // its policy does not apply to this caller
 	Always      Outcome = "always"       // it has no condition
-	True        Outcome = "true"         // its condition holds
-	False       Outcome = "false"        // its condition does not
+	True        Outcome = "true"         // its condition is true
+	False       Outcome = "false"        // its condition is false
 	Failed      Outcome = "failed"       // its condition could not be evaluated
 	LimitLeft   Outcome = "limit left"   // it would apply, and its limit is not spent
 	LimitSpent  Outcome = "limit spent"  // it would apply, and its limit is spent
@@ -61,28 +61,24 @@ const (
 // maxExplained is how many rules are explained in full; the others lack Steps.
 const maxExplained = 100
 
-// Explain decides as Evaluate does and tells about every rule that names the
-// tool.
+// Explain decides as Evaluate does and reports on every rule that names the tool.
 func (s *Set) Explain(call *toolcall.Call, spent Spent) Explanation {
-	found := map[*entry]finding{}
-	x := Explanation{Decision: s.decide(call, spent, func(e *entry, f finding) { found[e] = f })}
+	results := map[*entry]result{}
+	x := Explanation{Decision: s.decide(call, spent, func(e *entry, r result) { results[e] = r })}
 	if call.Tool == "" {
 		return x
 	}
-	server, tool := call.Name()
-	rules := newMerge(s.index.find(server, tool, nil))
-	// Neither rules that the decision did not need nor the explanations may use
-	// up its work.
+	// Each input has its own budget of work: neither the rules that the decision
+	// did not need nor the explanations may use up the decision's.
 	others, explained := expression.NewInput(call), expression.NewInput(call)
-	for place, more := rules.next(); more; place, more = rules.next() {
-		e := &s.entries[place]
-		c := e.considered(server, tool)
-		if e.policy.counts(call) {
-			f, known := found[e]
-			if !known {
-				f = e.judge(others, call, spent)
+	for e, applies := range s.candidates(call, nil) {
+		c := e.considered(call)
+		if applies == yes {
+			r, judged := results[e]
+			if !judged {
+				r = e.judge(others, call, spent)
 			}
-			c.conclude(e, f)
+			c.conclude(e, r)
 			if e.rule.condition != nil && len(x.Rules) < maxExplained {
 				c.Steps = e.rule.condition.ExplainInput(explained)
 			}
@@ -93,7 +89,7 @@ func (s *Set) Explain(call *toolcall.Call, spent Spent) Explanation {
 	return x
 }
 
-func (e *entry) considered(server, tool string) Considered {
+func (e *entry) considered(call *toolcall.Call) Considered {
 	c := Considered{
 		PolicyID:      e.policy.ID,
 		PolicyName:    e.policy.name,
@@ -103,6 +99,7 @@ func (e *entry) considered(server, tool string) Considered {
 		When:          e.rule.When,
 		Outcome:       NotBound,
 	}
+	server, tool := call.Name()
 	for _, pattern := range e.rule.Tools {
 		if names(pattern, server, tool) {
 			c.Pattern = pattern
@@ -118,28 +115,28 @@ func names(pattern document.Pattern, server, tool string) bool {
 	return glob.Match(s, server) && glob.Match(t, tool)
 }
 
-func (c *Considered) conclude(e *entry, f finding) {
-	c.Matched = f.matches
-	if f.failed != nil {
-		c.Error = f.failed.Error()
+func (c *Considered) conclude(e *entry, r result) {
+	c.Matched = r.matches
+	if r.failed != nil {
+		c.Error = r.failed.Error()
 	}
-	if f.limited {
-		c.Limit = &LimitUse{LimitKey: f.used.key, Max: f.used.most, Used: f.used.amount}
+	if r.limited {
+		c.Limit = &LimitUse{LimitKey: r.usage.key, Max: r.usage.max, Used: r.usage.amount}
 	}
-	c.Outcome = f.outcome(e.rule.condition == nil)
+	c.Outcome = r.outcome(e.rule.condition == nil)
 }
 
-func (f finding) outcome(unconditional bool) Outcome {
+func (r result) outcome(unconditional bool) Outcome {
 	switch {
-	case f.limited && f.used.err != nil:
+	case r.limited && r.usage.err != nil:
 		return LimitUnread
-	case f.failed != nil:
+	case r.failed != nil:
 		return Failed
-	case !f.holds:
+	case !r.holds:
 		return False
-	case f.limited && f.used.spent():
+	case r.limited && r.usage.spent():
 		return LimitSpent
-	case f.limited:
+	case r.limited:
 		return LimitLeft
 	case unconditional:
 		return Always

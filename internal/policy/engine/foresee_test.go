@@ -105,3 +105,17 @@ func TestWhatIsCertainHappens(t *testing.T) {
 		}
 	})
 }
+
+// TestForesightHoldsForAnySet is the same for sets with bindings, limits and
+// patterns.
+func TestForesightHoldsForAnySet(t *testing.T) {
+	check(t, func(t *rapid.T) {
+		set, call := engine.NewSet(drawActive(t)), drawCall(t)
+		foreseen := set.Foresee(call)
+		other := drawCall(t)
+		call.Args, call.Now, call.Session = other.Args, other.Now, other.Session
+		if got := set.Evaluate(call, counters(t)); foreseen.Certain && got.Verdict != foreseen.Verdict {
+			t.Fatalf("foreseen %s by %s, happened %s by %s", foreseen.Verdict, foreseen.Rule, got.Verdict, got.Rule)
+		}
+	})
+}

@@ -7,50 +7,48 @@ import (
 	"writ/internal/policy/glob"
 )
 
-// index finds the rules whose patterns name a tool. What it holds are places in
-// Set.entries, in lists that are in order and without repeats.
+// index finds the rules whose patterns name a tool. It holds positions in
+// Set.entries, in sorted lists without repeats.
 //
-// Patterns without a star, of which there are most, are found by one look into
-// a map. The others are filed by server, and there by the text before the first
-// star of their tool; what is filed so needs no look unless a tool begins with
-// that text.
+// Most patterns have no star and are found by one lookup in a map. The others are
+// kept by server, and there in a trie by the text before the first star of their
+// tool, so that only patterns whose text the tool begins with are tried.
 type index struct {
 	exact   map[name][]int32
-	servers map[string]*shelf
-	globs   trie[*shelf] // by the text before the first star of the server
+	servers map[string]*serverRules // by pattern
+	globs   trie[*serverRules]      // those with a star, by the text before the first one
 }
 
 type name struct{ server, tool string }
 
-// shelf is the patterns of one server, or of one pattern of servers.
-type shelf struct {
+// serverRules are the rules of one pattern of servers whose patterns have a star.
+type serverRules struct {
 	server string // the pattern
-	tools  trie[*list]
+	tools  trie[*toolRules]
 }
 
-// list is the rules of one pattern of tools.
-type list struct {
+// toolRules are the rules of one pattern of tools.
+type toolRules struct {
 	tool    string // the pattern
 	entries []int32
 }
 
 func newIndex(entries []entry) *index {
-	x := &index{exact: map[name][]int32{}, servers: map[string]*shelf{}}
-	shelves := map[string]*shelf{}
-	lists := map[document.Pattern]*list{}
+	x := &index{exact: map[name][]int32{}, servers: map[string]*serverRules{}}
+	lists := map[document.Pattern]*toolRules{}
 	for i := range entries {
 		for _, pattern := range entries[i].rule.Tools {
 			server, tool := pattern.Split()
 			if !strings.Contains(server+tool, "*") {
-				at := name{server, tool}
-				x.exact[at] = appendOnce(x.exact[at], int32(i))
+				key := name{server, tool}
+				x.exact[key] = appendOnce(x.exact[key], int32(i))
 				continue
 			}
 			l := lists[pattern]
 			if l == nil {
-				l = &list{tool: tool}
+				l = &toolRules{tool: tool}
 				lists[pattern] = l
-				x.shelfFor(server, shelves).tools.add(beforeStar(tool), l)
+				x.rulesOf(server).tools.add(beforeStar(tool), l)
 			}
 			l.entries = appendOnce(l.entries, int32(i))
 		}
@@ -60,24 +58,21 @@ func newIndex(entries []entry) *index {
 
 // appendOnce keeps a list without repeats: entries come in order, so only the
 // last can be the same.
-func appendOnce(places []int32, place int32) []int32 {
-	if n := len(places); n > 0 && places[n-1] == place {
-		return places
+func appendOnce(list []int32, entry int32) []int32 {
+	if n := len(list); n > 0 && list[n-1] == entry {
+		return list
 	}
-	return append(places, place)
+	return append(list, entry)
 }
 
-func (x *index) shelfFor(server string, shelves map[string]*shelf) *shelf {
-	s := shelves[server]
-	if s != nil {
-		return s
-	}
-	s = &shelf{server: server}
-	shelves[server] = s
-	if strings.Contains(server, "*") {
-		x.globs.add(beforeStar(server), s)
-	} else {
+func (x *index) rulesOf(server string) *serverRules {
+	s := x.servers[server]
+	if s == nil {
+		s = &serverRules{server: server}
 		x.servers[server] = s
+		if strings.Contains(server, "*") {
+			x.globs.add(beforeStar(server), s)
+		}
 	}
 	return s
 }
@@ -87,8 +82,8 @@ func beforeStar(pattern string) string {
 	return before
 }
 
-// find adds the lists of all patterns that name the tool. A rule may be in more
-// than one.
+// find appends the lists of all patterns that name the tool. A rule may be in
+// more than one.
 func (x *index) find(server, tool string, into [][]int32) [][]int32 {
 	if exact := x.exact[name{server, tool}]; exact != nil {
 		into = append(into, exact)
@@ -96,7 +91,7 @@ func (x *index) find(server, tool string, into [][]int32) [][]int32 {
 	if s := x.servers[server]; s != nil {
 		into = s.find(tool, into)
 	}
-	x.globs.walk(server, func(s *shelf) {
+	x.globs.walk(server, func(s *serverRules) {
 		if glob.Match(s.server, server) {
 			into = s.find(tool, into)
 		}
@@ -104,8 +99,8 @@ func (x *index) find(server, tool string, into [][]int32) [][]int32 {
 	return into
 }
 
-func (s *shelf) find(tool string, into [][]int32) [][]int32 {
-	s.tools.walk(tool, func(l *list) {
+func (s *serverRules) find(tool string, into [][]int32) [][]int32 {
+	s.tools.walk(tool, func(l *toolRules) {
 		if glob.Match(l.tool, tool) {
 			into = append(into, l.entries)
 		}

@@ -9,34 +9,43 @@ import (
 	"writ/internal/toolcall"
 )
 
-// measure is what a limit counts and how much of it there is.
-func measure(l *document.Limit) (unit Unit, most int64, ok bool) {
+// measure is what a limit counts, and its maximum.
+func measure(l *document.Limit) (unit Unit, max int64, ok bool) {
 	given := 0
 	for _, m := range []struct {
 		unit Unit
-		most int64
+		max  int64
 	}{{Calls, l.Calls}, {Cost, l.Cost}, {Tokens, l.Tokens}} {
-		if m.most > 0 {
-			unit, most, given = m.unit, m.most, given+1
+		if m.max > 0 {
+			unit, max, given = m.unit, m.max, given+1
 		}
 	}
-	return unit, most, given == 1
+	return unit, max, given == 1
 }
 
-// keyOf names the counter that a call falls under. Callers without an id share
+// usage is how much of a limit is used up.
+type usage struct {
+	key    LimitKey
+	max    int64
+	amount int64
+	err    error
+}
+
+// newUsage names the counter that a call falls under. Callers without an id share
 // one.
-func keyOf(e *entry, call *toolcall.Call) (key LimitKey, most int64) {
-	unit, most, _ := measure(e.rule.Limit)
-	per := int64(e.rule.Limit.Per / time.Second)
-	return LimitKey{
+func newUsage(e *entry, call *toolcall.Call) usage {
+	limit := e.rule.Limit
+	unit, max, _ := measure(limit)
+	per := int64(limit.Per / time.Second)
+	return usage{max: max, key: LimitKey{
 		PolicyID: e.policy.ID,
 		RuleID:   e.rule.ID,
 		Unit:     unit,
-		By:       e.rule.Limit.By,
-		Subject:  subjectOf(e.rule.Limit.By, call),
+		By:       limit.By,
+		Subject:  subjectOf(limit.By, call),
 		Window:   windowAt(call.Now.Unix(), per),
 		Per:      per,
-	}, most
+	}}
 }
 
 func subjectOf(by document.Subject, call *toolcall.Call) string {
@@ -62,30 +71,22 @@ func windowAt(unix, per int64) int64 {
 	return unix - begun
 }
 
-// used is how far a limit has been taken.
-type used struct {
-	key    LimitKey
-	most   int64
-	amount int64
-	err    error
-}
-
 var errNoCounters = errors.New("there are no counters")
 
-func ask(spent Spent, e *entry, call *toolcall.Call) used {
-	u := used{err: errNoCounters}
-	u.key, u.most = keyOf(e, call)
-	if spent != nil {
+func readUsage(spent Spent, e *entry, call *toolcall.Call) usage {
+	u := newUsage(e, call)
+	if spent == nil {
+		u.err = errNoCounters
+	} else {
 		u.amount, u.err = spent(u.key)
 	}
 	return u
 }
 
-// spent reports whether nothing is left. What is not known is not left.
-func (u used) spent() bool { return u.err != nil || u.amount >= u.most }
+// spent reports whether nothing is left. A limit that cannot be read is spent.
+func (u usage) spent() bool { return u.err != nil || u.amount >= u.max }
 
-// failure is an error of the counter.
-func (u used) failure() error {
+func (u usage) failure() error {
 	if u.err != nil {
 		return fmt.Errorf("read what is spent of the limit: %w", u.err)
 	}
@@ -93,6 +94,6 @@ func (u used) failure() error {
 }
 
 // claim is what the call takes from the limit if it runs.
-func (u used) claim() (Claim, bool) {
-	return Claim{LimitKey: u.key, Max: u.most}, u.key.Unit == Calls && !u.spent()
+func (u usage) claim() (Claim, bool) {
+	return Claim{LimitKey: u.key, Max: u.max}, u.key.Unit == Calls && !u.spent()
 }

@@ -85,14 +85,14 @@ func TestWhatIsUnknownIsNeverRuledOut(t *testing.T) {
 			t.Fatalf("%s by %q: %b by rules, %b by defaults", got.Verdict, got.Rule, outlook.ByRules, outlook.ByDefault)
 		}
 		for _, claim := range got.Claims {
-			if !foretold(outlook.Claims, claim) {
+			if !prediction(outlook.Claims, claim) {
 				t.Fatalf("%+v was not foretold in %+v", claim, outlook.Claims)
 			}
 		}
 	})
 }
 
-func foretold(claims []engine.DoubtfulClaim, made engine.Claim) bool {
+func prediction(claims []engine.DoubtfulClaim, made engine.Claim) bool {
 	for _, c := range claims {
 		if c.AnySubject {
 			c.Subject = made.Subject

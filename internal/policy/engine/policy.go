@@ -10,31 +10,31 @@ import (
 	"writ/internal/verdict"
 )
 
-// Policy is a document that can be evaluated. It never changes.
+// Policy is a document ready to be evaluated. It never changes.
 type Policy struct {
 	document *document.Document
 	rules    []rule
 	warnings []document.Problem
 }
 
-// rule is a rule with its condition compiled; nil is one that always holds.
+// rule is a rule with its compiled condition; a nil condition always holds.
 type rule struct {
 	*document.Rule
 	condition *expression.Condition
 }
 
 const (
-	// maxProblems is after how many problems the rest of a document is not looked
-	// at: nobody is told more, and each condition takes time.
+	// maxProblems is how many problems are reported of a document. The rest of it
+	// is not compiled, because each condition takes time.
 	maxProblems = 100
-	// maxRegexes is what the patterns of matches() in all conditions of a document
-	// may come to, in instructions. Each takes up to 200 bytes, and a few bytes of
-	// text make hundreds.
+	// maxRegexes is how many instructions the patterns of matches() in all
+	// conditions of a document may have together. Each takes up to 200 bytes, and a
+	// few bytes of text make hundreds.
 	maxRegexes = 100_000
 )
 
-// Compile prepares a document, which must not change afterwards. It tells every
-// problem at once, and gives no policy if there is one.
+// Compile prepares a document, which must not change afterwards. It returns either
+// the policy or all problems at once.
 func Compile(doc *document.Document) (*Policy, []document.Problem) {
 	p := &Policy{document: doc, rules: make([]rule, len(doc.Rules))}
 	var problems []document.Problem
@@ -62,7 +62,7 @@ func Compile(doc *document.Document) (*Policy, []document.Problem) {
 				break
 			}
 		}
-		for _, w := range doubtful(r, condition) {
+		for _, w := range suspicious(r, condition) {
 			p.warnings = append(p.warnings, inCondition(doc, i, w))
 		}
 	}
@@ -72,8 +72,8 @@ func Compile(doc *document.Document) (*Policy, []document.Problem) {
 	return p, nil
 }
 
-// doubtful is what is likely a mistake in the condition of a rule.
-func doubtful(r *document.Rule, condition *expression.Condition) []expression.Problem {
+// suspicious are likely mistakes in the condition of a rule.
+func suspicious(r *document.Rule, condition *expression.Condition) []expression.Problem {
 	if condition == nil {
 		return nil
 	}
@@ -87,11 +87,11 @@ func doubtful(r *document.Rule, condition *expression.Condition) []expression.Pr
 // Document is what the policy was compiled from. It must not be changed.
 func (p *Policy) Document() *document.Document { return p.document }
 
-// Warnings are likely mistakes that do not keep the policy from working.
+// Warnings are likely mistakes that do not stop the policy from working.
 func (p *Policy) Warnings() []document.Problem { return p.warnings }
 
-// compileRule checks again what the evaluation relies on: a document need not
-// have been read from text.
+// compileRule checks again what the evaluation relies on, because a document need
+// not have been parsed from text.
 func compileRule(doc *document.Document, i int) (*expression.Condition, []document.Problem) {
 	r := &doc.Rules[i]
 	var problems []document.Problem
@@ -148,8 +148,8 @@ func problemIn(doc *document.Document, i int, field, message string) document.Pr
 	}
 }
 
-// inCondition places a problem of an expression in the text of the document, or
-// in the expression alone where the document has no text.
+// inCondition is a problem of an expression with its position in the document's
+// text, or in the expression if the document has no text.
 func inCondition(doc *document.Document, i int, p expression.Problem) document.Problem {
 	in := problemIn(doc, i, "when", p.Message)
 	in.Position = document.Position{Line: p.Line, Column: p.Column}

@@ -6,43 +6,45 @@ import (
 	"writ/internal/verdict"
 )
 
-// noPolicy is the reason where no policy counts for the caller.
-const noPolicy = "no active policy; activate one that counts for this caller"
+// The reasons where no rule or default decides.
+const (
+	noTool   = "the call names no tool"
+	noPolicy = "no active policy; activate one that applies to this caller"
+)
 
-var done = [...]string{
+var pastTense = [...]string{
 	verdict.Deny:  "denied",
 	verdict.Hold:  "held for approval",
 	verdict.Ask:   "left to the user",
 	verdict.Allow: "allowed",
 }
 
-// reason is one sentence on why a rule decided.
-func reason(e *entry, f finding) string {
-	said := e.said
+// reason is one sentence on why the rule decided.
+func (r result) reason(e *entry) string {
 	switch {
-	case f.limited && f.used.err != nil:
-		return said + ", whose limit could not be read"
-	case f.failed != nil:
-		return said + ", whose condition failed: " + f.failed.Error()
-	case f.limited && f.used.spent():
-		return fmt.Sprintf("%s: its limit of %s is spent", said, limitText(f.used))
+	case r.limited && r.usage.err != nil:
+		return e.reason + ", whose limit could not be read"
+	case r.failed != nil:
+		return e.reason + ", whose condition failed: " + r.failed.Error()
+	case r.limited && r.usage.spent():
+		return fmt.Sprintf("%s: its limit of %s is spent", e.reason, limitText(r.usage))
 	}
-	return said
+	return e.reason
 }
 
-// sentence is the reason without its details. It is made once for a rule: most
-// decisions have no more to say.
-func sentence(p *policy, r *rule) string {
-	return done[r.Effect] + " by rule " + r.ID + " of policy " + p.name
+// ruleReason is the reason without details. It is built once for a rule, because
+// most decisions need no more.
+func ruleReason(p *policy, r *rule) string {
+	return pastTense[r.Effect] + " by rule " + r.ID + " of policy " + p.name
 }
 
 func defaultReason(p *policy) string {
-	return "no rule matches; " + done[p.fallback()] + " by default of policy " + p.name
+	return "no rule matches; " + pastTense[p.fallback()] + " by default of policy " + p.name
 }
 
-func limitText(u used) string {
+func limitText(u usage) string {
 	if u.key.Unit == Cost {
-		return fmt.Sprintf("%g US dollars", float64(u.most)/1e9)
+		return fmt.Sprintf("%g US dollars", float64(u.max)/1e9)
 	}
-	return fmt.Sprintf("%d %s", u.most, u.key.Unit)
+	return fmt.Sprintf("%d %s", u.max, u.key.Unit)
 }

@@ -9,35 +9,35 @@ import (
 	"writ/internal/verdict"
 )
 
-// defaultRule is the name that a policy's default goes by in decisions.
+// defaultRule is the name of a policy's default in decisions.
 const defaultRule = "default"
 
-// Set is the policies that are active together. It never changes, and may be
-// used by many goroutines at once.
+// Set is the policies that are active together. It never changes and is safe for
+// concurrent use.
 type Set struct {
 	policies []*policy // by name, then id
-	entries  []entry   // by effect, then policy, then rule: strictest first
+	entries  []entry   // strictest effect first, then by policy, then by id
 	index    *index
 }
 
-// policy is an active policy with its bindings made quick to ask.
+// policy is an active policy with its bindings as sets.
 type policy struct {
 	Active
 	name                 string
-	place                int // among the set's policies
+	rank                 int // among the set's policies
 	bound                bool
 	users, agents, roles map[string]bool
 }
 
-// entry is a rule in a set. Its place in Set.entries is its precedence.
+// entry is a rule in a set. Its position in Set.entries is its precedence.
 type entry struct {
 	policy *policy
 	rule   *rule
-	said   string // what is said when it decides
+	reason string // why, when it decides
 }
 
-// NewSet puts policies together. One without a Policy counts as one that denies
-// everything, for nothing else can be said about it.
+// NewSet puts policies together. One without a Policy denies everything, because
+// nothing else is known about it.
 func NewSet(active []Active) *Set {
 	s := &Set{}
 	for _, a := range active {
@@ -46,16 +46,16 @@ func NewSet(active []Active) *Set {
 	slices.SortFunc(s.policies, func(a, b *policy) int {
 		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Version, b.Version))
 	})
-	for place, p := range s.policies {
-		p.place = place
+	for rank, p := range s.policies {
+		p.rank = rank
 		for i := range p.Policy.rules {
-			s.entries = append(s.entries, entry{p, &p.Policy.rules[i], sentence(p, &p.Policy.rules[i])})
+			s.entries = append(s.entries, entry{p, &p.Policy.rules[i], ruleReason(p, &p.Policy.rules[i])})
 		}
 	}
 	slices.SortFunc(s.entries, func(a, b entry) int {
 		return cmp.Or(
 			cmp.Compare(a.rule.Effect, b.rule.Effect),
-			cmp.Compare(a.policy.place, b.policy.place),
+			cmp.Compare(a.policy.rank, b.policy.rank),
 			cmp.Compare(a.rule.ID, b.rule.ID),
 		)
 	})
@@ -63,12 +63,12 @@ func NewSet(active []Active) *Set {
 	return s
 }
 
-// nothing is what stands in for a policy that is missing.
-var nothing = &Policy{document: &document.Document{Version: document.Version}}
+// denyAll stands in for a policy that is missing.
+var denyAll = &Policy{document: &document.Document{Version: document.Version}}
 
 func newPolicy(a Active) *policy {
 	if a.Policy == nil {
-		a.Policy = nothing
+		a.Policy = denyAll
 	}
 	b := a.Bindings
 	return &policy{
@@ -81,7 +81,7 @@ func newPolicy(a Active) *policy {
 	}
 }
 
-// setOf leaves out the empty text: who is not named is not bound.
+// setOf leaves out the empty string: a caller without a name is not bound.
 func setOf(names []string) map[string]bool {
 	set := make(map[string]bool, len(names))
 	for _, name := range names {
@@ -92,49 +92,73 @@ func setOf(names []string) map[string]bool {
 	return set
 }
 
-// counts reports whether the policy is one for this caller.
-func (p *policy) counts(call *toolcall.Call) bool {
+// appliesTo reports whether the policy is for this caller.
+func (p *policy) appliesTo(call *toolcall.Call, gaps toolcall.Gaps) tristate {
 	if !p.bound {
-		return true
+		return yes
 	}
-	if key := &call.Key; p.users[key.OwnerID] || p.agents[key.ID] || p.roles[key.OwnerRole] {
-		return true
-	}
-	return !call.Key.Alone && (p.users[call.User.ID] || p.agents[call.Agent.ID] || p.roles[call.User.Role])
+	return p.boundTo(call, gaps)
 }
 
-// Active are the policies, and whether each counts for some callers only.
+func (p *policy) boundTo(call *toolcall.Call, gaps toolcall.Gaps) tristate {
+	unknown := false
+	has := func(names map[string]bool, name, of, member string) bool {
+		if len(names) == 0 {
+			return false
+		}
+		if len(gaps) > 0 && gaps.Cover(of, member) {
+			unknown = true
+			return false
+		}
+		return names[name]
+	}
+	key, user := &call.Key, &call.User
+	byKey := has(p.users, key.OwnerID, "key", "owner") || has(p.agents, key.ID, "key", "id") ||
+		has(p.roles, key.OwnerRole, "key", "role")
+	if byKey || !key.Alone && (has(p.users, user.ID, "user", "id") || has(p.agents, call.Agent.ID, "agent", "id") ||
+		has(p.roles, user.Role, "user", "role")) {
+		return yes
+	}
+	if unknown {
+		return maybe
+	}
+	return no
+}
+
+// Active calls each for every policy, and says whether it is bound to some callers.
 func (s *Set) Active(each func(a Active, bound bool)) {
 	for _, p := range s.policies {
 		each(p.Active, p.bound)
 	}
 }
 
-// CountsForAgent reports whether any policy counts for an agent because it is bound
-// to it.
+// CountsForAgent reports whether any policy is bound to an agent.
 func (s *Set) CountsForAgent(id string) bool {
 	return slices.ContainsFunc(s.policies, func(p *policy) bool { return p.agents[id] })
 }
 
-// Bound reports whether any policy counts for some callers only: then who is
-// named matters.
+// Bound reports whether any policy is bound to some callers, so that it matters
+// who calls.
 func (s *Set) Bound() bool {
 	return slices.ContainsFunc(s.policies, func(p *policy) bool { return p.bound })
 }
 
-// strictestDefault is the first of the counting policies with the strictest
-// default, or nil when no policy counts.
-func (s *Set) strictestDefault(call *toolcall.Call) *policy {
-	var strictest *policy
+// strictestDefault is the first policy with the strictest default among those that
+// apply to the caller, or nil if none does. Doubtful are the defaults of policies
+// that may apply.
+func (s *Set) strictestDefault(call *toolcall.Call, gaps toolcall.Gaps) (strictest *policy, doubtful Verdicts) {
 	for _, p := range s.policies {
-		if (strictest == nil || p.fallback() < strictest.fallback()) && p.counts(call) {
+		if strictest != nil && p.fallback() >= strictest.fallback() {
+			continue
+		}
+		switch p.appliesTo(call, gaps) {
+		case yes:
 			strictest = p
-			if p.fallback() == verdict.Deny {
-				break
-			}
+		case maybe:
+			doubtful.Add(p.fallback())
 		}
 	}
-	return strictest
+	return strictest, doubtful
 }
 
 func (p *policy) fallback() verdict.Verdict { return p.Policy.document.Default }

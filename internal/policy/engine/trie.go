@@ -1,15 +1,13 @@
 package engine
 
-// trie files values under texts, and finds those whose text another begins
-// with. Each node holds a piece of text, so that a chain of single letters is
-// one step.
+// trie stores values by prefix and finds those whose prefix a text begins with.
+// Each node holds a piece of text, so that a chain of single letters is one step.
 type trie[V any] struct {
 	piece    string
 	values   []V
 	children []*trie[V] // no two begin with the same byte
 }
 
-// add files a value under a text.
 func (t *trie[V]) add(text string, value V) {
 	if text == "" {
 		t.values = append(t.values, value)
@@ -32,7 +30,7 @@ func (t *trie[V]) add(text string, value V) {
 	t.children = append(t.children, &trie[V]{piece: text, values: []V{value}})
 }
 
-// walk visits all values whose text the given one begins with.
+// walk visits all values whose prefix the text begins with.
 func (t *trie[V]) walk(text string, visit func(V)) {
 	for t != nil {
 		for _, value := range t.values {

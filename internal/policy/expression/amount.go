@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,14 +11,14 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 )
 
-// amountNames are what tools call the money they move.
+// amountNames are the arguments in which tools expect an amount of money.
 var amountNames = []types.String{"amount", "value", "total", "price", "cost"}
 
-// maxDigits is the length of a number given as text.
+// maxDigits is the maximum length of a number given as text.
 const maxDigits = 40
 
-// amount is the largest number among the names that are there, so that a second
-// name cannot hide a large sum behind a small one.
+// amount is the largest number among these arguments, so that a second argument cannot
+// hide a large sum behind a small one.
 func amount(args traits.Mapper) (float64, error) {
 	var largest float64
 	found := false
@@ -35,16 +36,16 @@ func amount(args traits.Mapper) (float64, error) {
 		}
 	}
 	if found && respelt(args) {
-		return 0, failure("amount: a name is there in two spellings, of which a tool may take the other")
+		return 0, failure("amount: an argument is given in two spellings, and a tool may use either")
 	}
 	if !found {
-		return 0, failure("amount: none of amount, value, total, price and cost is there")
+		return 0, failure("amount: there is none of amount, value, total, price and cost")
 	}
 	return largest, nil
 }
 
-// respelt reports whether one of the names is there in other letters too: many
-// readers of JSON take Amount for amount, and the last of both.
+// respelt reports whether one of the names is also given in another case or with
+// spaces: many JSON parsers read Amount as amount, and take the last of both.
 func respelt(args traits.Mapper) bool {
 	for it := args.Iterator(); it.HasNext() == types.True; {
 		key, ok := it.Next().(types.String)
@@ -73,35 +74,13 @@ func asNumber(value ref.Val) (float64, error) {
 		}
 		return float64(v), nil
 	case types.String:
-		if isDecimal(string(v)) {
+		if len(v) <= maxDigits && decimal.MatchString(string(v)) {
 			return strconv.ParseFloat(string(v), 64)
 		}
 	}
-	return 0, failure("is no number")
+	return 0, failure("is not a number")
 }
 
-// isDecimal accepts digits, perhaps with a sign before and a fraction after
-// them. Exponents, separators, spaces and currencies mean different things to
-// different readers.
-func isDecimal(text string) bool {
-	if len(text) > maxDigits {
-		return false
-	}
-	if len(text) > 0 && text[0] == '-' {
-		text = text[1:]
-	}
-	before, after, dot := 0, 0, false
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c == '.' && !dot:
-			dot = true
-		case c < '0' || c > '9':
-			return false
-		case dot:
-			after++
-		default:
-			before++
-		}
-	}
-	return before > 0 && (!dot || after > 0)
-}
+// decimal is digits with an optional minus sign and fraction. Parsers disagree about
+// exponents, separators, spaces and currencies.
+var decimal = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)

@@ -10,35 +10,34 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 )
 
-// Bounds of evaluations, in units of about a step of the interpreter. It takes
-// some tens of nanoseconds, two hundred at worst.
+// Limits of evaluations, in units of about one step of the interpreter, which takes
+// tens of nanoseconds and 200 at most.
 const (
-	// MaxWork is what one condition may take. It is noticed after the step that
-	// goes over it, and no step takes as much alone.
+	// MaxWork is for one condition. The step that exceeds it still finishes, but no
+	// single step takes that much.
 	MaxWork = 200_000
-	// MaxDecisionWork is what all conditions over one input may take. Then the
-	// others fail without being looked at.
+	// MaxDecisionWork is for all conditions over one input. Further conditions fail.
 	MaxDecisionWork = 2_000_000
 )
 
-// What makes up the work of functions.
+// The work of functions.
 const (
-	bytesPerUnit = 16       // of text that is walked over once
+	bytesPerUnit = 16       // of text that is read once
 	maxShell     = 64 << 10 // bytes of a command
-	shellBytes   = 2        // of a command that are parsed for a unit
+	shellBytes   = 2        // of a command that are parsed in one unit
 	maxRegexSize = 500      // instructions of a compiled pattern
 	maxRegexWork = 4 << 20  // bytes of text times instructions, for one match
 	regexPerUnit = 32       // of such products
 	maxGlobWork  = 2 << 20  // bytes of text times patterns, for one call
-	zoneWork     = 100      // of finding a time zone
-	literalWork  = 2        // of reading a folder or a range
+	zoneWork     = 100      // to find a time zone
+	literalWork  = 2        // to parse a folder or range
 )
 
-// meter counts the work of function calls. Steps between them are counted by
-// the interpreter.
+// meter counts the work of function calls. The interpreter counts the steps between
+// them.
 type meter struct{}
 
-// small are the counts of most calls, ready to be pointed to.
+// small holds the counts of most calls, so that they need not be allocated.
 var small = func() (counts [64]uint64) {
 	for i := range counts {
 		counts[i] = uint64(i)
@@ -46,8 +45,8 @@ var small = func() (counts [64]uint64) {
 	return counts
 }()
 
-// CallCost is the work that a call has just done. It grows with whatever the
-// function walks over: the standard counts take some of that to be free.
+// CallCost is the work of a call that was just made. It grows with everything that the
+// function reads, some of which CEL's own counts take to be free.
 func (meter) CallCost(function, overload string, args []ref.Val, result ref.Val) *uint64 {
 	var work uint64
 	switch function {
@@ -61,14 +60,14 @@ func (meter) CallCost(function, overload string, args []ref.Val, result ref.Val)
 	case "amount":
 		if args, ok := args[0].(traits.Mapper); ok {
 			if size, ok := args.Size().(types.Int); ok {
-				work = uint64(size) * 2 // each name is looked at
+				work = uint64(size) * 2 // every name is compared
 			}
 		}
 	case operators.Add:
 		work = joined(args)
 	case "matches":
 		if types.IsError(result) {
-			break // it refused to begin
+			break // it did not run
 		}
 		work = textUnits(args[0]) * bytesPerUnit * regexSize(overload) / regexPerUnit
 	case "glob":
@@ -76,7 +75,7 @@ func (meter) CallCost(function, overload string, args []ref.Val, result ref.Val)
 			work = textUnits(args[0]) * uint64(literalCount(args[1]))
 		}
 	case "within", "inCidr":
-		work = weigh(args[1], MaxWork) * literalWork // each is read anew
+		work = weigh(args[1], MaxWork) * literalWork // each is parsed again
 	case overloads.TypeConvertTimestamp:
 		work = textUnits(args[0]) * 2
 	case "shell":
@@ -95,11 +94,11 @@ func (meter) CallCost(function, overload string, args []ref.Val, result ref.Val)
 	if work < uint64(len(small)) {
 		return &small[work]
 	}
-	large := work // so that work itself need not be allocated
+	large := work // so that work itself stays on the stack
 	return &large
 }
 
-// textUnits is the length of a text, and nothing for other values.
+// textUnits is the length of a text, and zero for other values.
 func textUnits(value ref.Val) uint64 {
 	switch v := value.(type) {
 	case types.String:
@@ -110,9 +109,8 @@ func textUnits(value ref.Val) uint64 {
 	return 0
 }
 
-// joined is the work of a + b: the bytes copied, or the elements of the list
-// that comes out, which later steps will walk over. A loop adds to its own list
-// in place.
+// joined is the work of a + b: the bytes that are copied, or the elements of the
+// resulting list. A loop appends to its own list in place.
 func joined(args []ref.Val) uint64 {
 	var work uint64
 	for i, arg := range args {
@@ -129,8 +127,7 @@ func joined(args []ref.Val) uint64 {
 	return work
 }
 
-// weigh is the size of a value with everything in it, or the limit if it is
-// larger.
+// weigh is the size of a value with everything in it, up to a limit.
 func weigh(value any, limit uint64) uint64 {
 	total := uint64(1)
 	add := func(part any) bool {

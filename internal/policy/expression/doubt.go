@@ -9,15 +9,14 @@ import (
 	"cel.dev/cel-go/common/operators"
 )
 
-// vocabulary are the texts of a call that are one of a few words, or empty where
-// nothing is known.
+// vocabulary are the fields of a call that hold one of a few words, or nothing.
 var vocabulary = map[string][]string{
 	"environment": {"sandbox", "production"},
 	"user.role":   {"owner", "admin", "approver", "member", "viewer"},
 }
 
-// Doubts are comparisons that never hold, because a text is compared with a word
-// that it never is. A rule that would deny then denies nothing, and nobody sees.
+// Doubts are comparisons of a field with a word that it never holds. A deny rule with
+// such a condition silently denies nothing.
 func (c *Condition) Doubts() (doubts []Problem) {
 	ast.PreOrderVisit(c.checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		if e.Kind() != ast.CallKind {
@@ -34,7 +33,7 @@ func (c *Condition) Doubts() (doubts []Problem) {
 	return doubts
 }
 
-// doubtsOf are those about what one of these texts is compared with.
+// doubtsOf are the doubts about comparing a field with something.
 func (c *Condition) doubtsOf(text, with ast.Expr) (doubts []Problem) {
 	name := nameOf(text)
 	words := vocabulary[name]
@@ -54,7 +53,7 @@ func (c *Condition) doubtsOf(text, with ast.Expr) (doubts []Problem) {
 	return doubts
 }
 
-// nameOf is a variable, or a field of one, as it is written.
+// nameOf is a variable or a field of one, as written.
 func nameOf(e ast.Expr) string {
 	switch e.Kind() {
 	case ast.IdentKind:

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	_ "time/tzdata" // now.getHours("Europe/Berlin") must not depend on the image we run in
+	_ "time/tzdata" // now.getHours("Europe/Berlin") must not depend on the host
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/operators"
@@ -13,7 +13,7 @@ import (
 	"cel.dev/cel-go/interpreter"
 )
 
-// environment is what all expressions are compiled in. It never changes.
+// environment compiles all expressions. It never changes.
 var environment = sync.OnceValues(newEnvironment)
 
 func newEnvironment() (*cel.Env, error) {
@@ -22,7 +22,7 @@ func newEnvironment() (*cel.Env, error) {
 		ext.TwoVarComprehensions(),
 		cel.CrossTypeNumericComparisons(true),
 		cel.DefaultUTCTimeZone(true),
-		cel.EnableMacroCallTracking(), // so that an explanation shows what was written
+		cel.EnableMacroCallTracking(), // explanations show the source
 		cel.ParserExpressionSizeLimit(maxText),
 		cel.ParserRecursionLimit(maxDepth),
 		cel.ParserErrorRecoveryLimit(maxRepairs),
@@ -45,9 +45,8 @@ func newEnvironment() (*cel.Env, error) {
 	return env, nil
 }
 
-// fillCatalogue makes an environment safe to share. Its checker keeps a catalogue
-// of names that it fills at the first name it does not know, and that others may
-// be copying then.
+// fillCatalogue makes an environment safe for concurrent use. At the first unknown
+// name, its checker fills a catalogue of names that other goroutines may be copying.
 func fillCatalogue(env *cel.Env) {
 	if parsed, issues := env.Parse("unknown()"); issues.Err() == nil {
 		env.Check(parsed)
@@ -70,7 +69,7 @@ func variables() []cel.EnvOption {
 	}
 }
 
-// withOurTypes puts our objects beside the types that the environment has.
+// withOurTypes adds our object types to the environment's.
 func withOurTypes(env *cel.Env) (*cel.Env, error) {
 	withProvider, err := cel.CustomTypeProvider(newProvider(env.CELTypeProvider()))(env)
 	if err != nil {
@@ -79,19 +78,18 @@ func withOurTypes(env *cel.Env) (*cel.Env, error) {
 	return cel.CustomTypeAdapter(adapter{env.CELTypeAdapter()})(withProvider)
 }
 
-// lightOptions are for conditions whose work need not be counted.
+// lightOptions are for conditions whose work is not counted.
 func lightOptions() []cel.ProgramOption {
 	return []cel.ProgramOption{cel.CustomDecoratorV2(keepCounted), cel.EvalOptions(cel.OptOptimize)}
 }
 
-// countedOptions are for all others.
+// countedOptions are for all other conditions.
 func countedOptions() []cel.ProgramOption {
 	return append(lightOptions(), cel.CostTracking(meter{}), cel.CostLimit(MaxWork))
 }
 
-// counted is a call that must stay what it is. Optimised, a test against a list
-// of literals hashes the value, and a pattern runs over any text, without
-// counting the work.
+// counted is a call that CEL must not optimize: hashing a value for a list of literals,
+// or matching a precompiled pattern, would not be counted as work.
 type counted struct{ interpreter.InterpretableV2 }
 
 func keepCounted(part interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {

@@ -14,11 +14,10 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// maxSignatures is how many forms of a function a problem lists.
+// maxSignatures is how many signatures of a function a problem lists.
 const maxSignatures = 4
 
-// syntaxProblem is the first of what the parser has to say, in plainer words and
-// with what was expected.
+// syntaxProblem is the parser's first error in plain words, with what was expected.
 func syntaxProblem(issues *cel.Issues) *Problem {
 	first := issues.Errors()[0]
 	return problem(first.Location, expectedSyntax(strings.TrimPrefix(first.Message, "Syntax error: ")))
@@ -27,12 +26,12 @@ func syntaxProblem(issues *cel.Issues) *Problem {
 var (
 	wrongInput   = regexp.MustCompile(`(?s)^(?:mismatched|extraneous) input '(.*)' expecting (.*)$`)
 	missingInput = regexp.MustCompile(`(?s)^missing '(.*)' at '(.*)'$`)
-	noWayOn      = regexp.MustCompile(`(?s)^no viable alternative at input '(.*)'$`)
+	noViable     = regexp.MustCompile(`(?s)^no viable alternative at input '(.*)'$`)
 	noToken      = regexp.MustCompile(`(?s)^token recognition error at: '(.*)'$`)
 )
 
-// expectedSyntax puts what the parser says into the words of who writes policies:
-// it lists kinds of tokens.
+// expectedSyntax rewrites the parser's message, which lists kinds of tokens, for people
+// who write policies.
 func expectedSyntax(message string) string {
 	if parts := wrongInput.FindStringSubmatch(message); parts != nil {
 		return unexpected(parts[1]) + expectedTokens(parts[2])
@@ -40,7 +39,7 @@ func expectedSyntax(message string) string {
 	if parts := missingInput.FindStringSubmatch(message); parts != nil {
 		return unexpected(parts[2]) + "'" + parts[1] + "'"
 	}
-	if parts := noWayOn.FindStringSubmatch(message); parts != nil {
+	if parts := noViable.FindStringSubmatch(message); parts != nil {
 		return unexpected(parts[1]) + aValue
 	}
 	if parts := noToken.FindStringSubmatch(message); parts != nil {
@@ -71,7 +70,7 @@ func expectedTokens(tokens string) string {
 	return strings.ReplaceAll(strings.Trim(tokens, "{}"), ", ", " or ")
 }
 
-// expectedFor is what goes in place of characters that begin nothing.
+// expectedFor is what to write instead of characters that begin no token.
 func expectedFor(input string) string {
 	switch {
 	case strings.HasPrefix(input, "="):
@@ -82,8 +81,7 @@ func expectedFor(input string) string {
 	return `a name, a number, an operator or a text in plain quotes (")`
 }
 
-// typeProblem is the first of what the type check has to say, in plainer words
-// and with what was expected.
+// typeProblem is the type checker's first error in plain words, with what was expected.
 func typeProblem(env *cel.Env, parsed *ast.AST, issues *cel.Issues) *Problem {
 	first := issues.Errors()[0]
 	message := plainMessage(first.Message)
@@ -105,8 +103,8 @@ var operatorNames = strings.NewReplacer(
 	"'_*_'", "*", "'_/_'", "/", "'_%_'", "%", "'_?_:_'", "?:", "'_[_]'", "[]",
 )
 
-// expectedType says what would have been right in place of the part that an error
-// is about, or nothing where the error says it already.
+// expectedType is what would be correct where the error is, or nothing if the error
+// already says it.
 func expectedType(env *cel.Env, parsed *ast.AST, err *common.Error) string {
 	part := partOf(parsed, err.ExprID)
 	if part == nil {
@@ -127,7 +125,7 @@ func expectedType(env *cel.Env, parsed *ast.AST, err *common.Error) string {
 	return ""
 }
 
-// partOf is the part of an expression that has an id.
+// partOf is the part of an expression with this id.
 func partOf(parsed *ast.AST, id int64) (part ast.Expr) {
 	ast.PreOrderVisit(parsed.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		if e.ID() == id {
@@ -137,7 +135,7 @@ func partOf(parsed *ast.AST, id int64) (part ast.Expr) {
 	return part
 }
 
-// holders are our objects by the variable or function that gives them.
+// holders are our kinds of objects, by the variable or function that returns them.
 var holders = map[string]*kind{
 	"agent": agentKind, "user": userKind, "org": orgKind, "session": sessionKind, "intent": intentKind,
 	"shell": shellKind, "path": pathKind, "url": urlKind, "ip": ipKind,
@@ -150,7 +148,7 @@ func expectedField(part ast.Expr) string {
 	case !ok:
 		return ""
 	case k == ipKind:
-		return "inCidr(…), for an address has no fields"
+		return "inCidr(…): an address has no fields"
 	}
 	return listed(slices.Sorted(maps.Keys(k.fields)))
 }
@@ -169,7 +167,7 @@ func selectsFrom(part ast.Expr) string {
 	return ""
 }
 
-// ourFunctions are those that are not CEL's.
+// ourFunctions are the functions that CEL does not have.
 var ourFunctions = []string{
 	"shell", "path", "url", "ip", "amount", "within", "inCidr", "glob", "lowerAscii", "upperAscii", "trim",
 }
@@ -183,7 +181,7 @@ func variableNames(env *cel.Env) (names []string) {
 	return names
 }
 
-// expectedOperands are what operators take.
+// expectedOperands are the operands of operators.
 var expectedOperands = map[string]string{
 	operators.Equals: "two values of the same type", operators.NotEquals: "two values of the same type",
 	operators.Less: "two numbers, two texts or two times", operators.LessEquals: "two numbers, two texts or two times",
@@ -196,7 +194,7 @@ var expectedOperands = map[string]string{
 	operators.Index: "a list with a number, or a map with a name", operators.Conditional: "true or false before the ?",
 }
 
-// expectedArguments lists the forms that a function has.
+// expectedArguments lists the signatures of a function.
 func expectedArguments(env *cel.Env, function string) string {
 	if operands, ok := expectedOperands[function]; ok {
 		return operands

@@ -9,21 +9,20 @@ import (
 	"writ/internal/toolcall"
 )
 
-// Step is what one part of a condition came to.
+// Step is the value of one part of a condition.
 type Step struct {
 	Expression string
 	Value      string // as short JSON; empty with Error
 	Error      string
 }
 
-// Explain evaluates the condition and tells what each of its parts came to,
-// inner parts before those they are in, otherwise as they are written. Parts
-// that were not needed for the answer are left out, and so is the inside of
-// loops, which comes to many things.
+// Explain evaluates the condition and returns the values of its parts, inner parts
+// first and otherwise in the order of the text. It leaves out parts that were not
+// evaluated and the insides of loops, which have many values.
 func (c *Condition) Explain(call *toolcall.Call) []Step { return c.ExplainInput(NewInput(call)) }
 
-// ExplainInput is Explain for a call that many conditions look at. When they have
-// taken too much work together, that is the explanation.
+// ExplainInput is Explain for an input that many conditions share. If they took too much
+// work together, it says so.
 func (c *Condition) ExplainInput(input *Input) []Step {
 	program, err := c.traced()
 	if err != nil {
@@ -52,8 +51,8 @@ type explainer struct {
 	steps     []Step
 }
 
-// complete reports whether the whole condition came to something. It does not
-// when it is stopped.
+// complete reports whether the whole condition has a value. It has none if it was
+// stopped.
 func (e *explainer) complete() bool {
 	if e.state == nil {
 		return false
@@ -62,7 +61,7 @@ func (e *explainer) complete() bool {
 	return known
 }
 
-// visit adds the parts of an expression, then the expression.
+// visit adds the parts of an expression, and then the expression itself.
 func (e *explainer) visit(part ast.Expr) {
 	switch part.Kind() {
 	case ast.CallKind:
@@ -74,7 +73,7 @@ func (e *explainer) visit(part ast.Expr) {
 			e.visit(arg)
 		}
 	case ast.SelectKind:
-		// args and agent are not worth a line of their own, args.amount is.
+		// args and agent need no line of their own, but args.amount does.
 		if operand := part.AsSelect().Operand(); operand.Kind() != ast.IdentKind {
 			e.visit(operand)
 		}

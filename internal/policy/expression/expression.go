@@ -1,32 +1,32 @@
-// Package expression is the conditions of rules: CEL over one tool call.
+// Package expression compiles and evaluates the conditions of rules: CEL expressions
+// over one tool call.
 //
-// A condition sees tool, server, args, agent, user, org, session, intent,
-// labels, environment and now, and nothing else: it cannot read a file, a clock
-// or the network. Beside the standard functions of CEL it has
+// A condition sees tool, server, args, agent, user, org, session, intent, labels,
+// environment and now. It cannot read a file, a clock or the network. Besides the
+// standard functions of CEL it has
 //
-//	shell(text).programs, .writes, .words, .dynamic   what a command line would do
+//	shell(text).programs, .writes, .words, .dynamic   what a command line does
 //	path(text).within(dir), .base, .ext, .dir         a path, by its components
-//	url(text).host, .scheme, .port, .path             the address a browser would go to
+//	url(text).host, .scheme, .port, .path             where a browser would go
 //	ip(text).inCidr(range)                            an IP address
 //	text.glob(pattern), glob(text, pattern)           a star stands for anything
 //	text.matches(pattern)                             RE2
-//	amount(args)                                      the money a call is about
+//	amount(args)                                      the money that a call moves
 //	text.lowerAscii(), .upperAscii(), .trim()
 //	map.all(key, value, …), map.exists(key, value, …)
 //
-// where a pattern (but RE2), folder or range may also be a list of them.
+// where a pattern (except RE2), folder or range may also be a list of them.
 //
-// Compile checks a condition once, when a policy is saved: types, fields, size,
-// and that every pattern, folder, range, time zone and key is a literal. So text
-// that an agent controls is only ever compared. It never becomes a pattern, a
-// format or code.
+// Compile checks a condition once, when a policy is saved: its types, fields and size,
+// and that every pattern, folder, range, time zone and key is a literal. So text that an
+// agent controls is only compared. It never becomes a pattern, a format or code.
 //
-// Who writes the arguments of a call is not trusted, and who writes a policy can
-// err. Every evaluation is therefore bounded: steps are counted, work that grows
-// with a value counts by its size, and what a single function may do is checked
-// before it does it. What goes over the bound is an error, as is a missing
-// argument, a wrong type, or a path, address or number that can be read in two
-// ways. The engine decides what an error means; it never means allow.
+// The author of a call's arguments is not trusted, and the author of a policy can make
+// mistakes, so every evaluation is bounded: steps are counted, work that grows with a
+// value is counted by its size, and each function checks its work before it starts. An
+// evaluation that exceeds the bound fails, and so does one with a missing argument, a
+// wrong type, or a path, address or number that can be read in two ways. The engine
+// decides what a failure means; it never means allow.
 package expression
 
 import (
@@ -45,37 +45,39 @@ const (
 	maxText    = 4 << 10 // characters
 	maxNodes   = 1_000   // parts of the syntax tree
 	maxDepth   = 50      // of it
-	maxLoops   = 2       // loops (all, exists, filter, map) inside of each other
-	maxRepairs = 20      // of syntax errors, before the parser gives up
+	maxLoops   = 2       // nested loops (all, exists, filter, map)
+	maxRepairs = 20      // of syntax errors before the parser gives up
 )
 
-// Condition is a compiled expression. It may be used by many goroutines at once.
+// Condition is a compiled expression. It is safe for concurrent use.
 type Condition struct {
 	text    string
 	checked *ast.AST
 	program cel.Program
-	regexes int                         // instructions of its patterns together
-	fixed   uint64                      // the work it takes at most, if that need not be counted
-	traced  func() (cel.Program, error) // remembers the value of every part; made when first needed
-	partial func() (cel.Program, error) // knows of gaps; likewise
-	reads   func() map[string]bool      // the variables it names; likewise
+	regexes int    // instructions of its patterns together
+	fixed   uint64 // its maximum work, if that is not counted
+
+	// These are made when first needed.
+	traced  func() (cel.Program, error) // records the value of every part
+	partial func() (cel.Program, error) // handles gaps
+	reads   func() map[string]bool      // the variables it names
 }
 
-// Problem is why an expression does not compile. Lines and columns count from 1,
-// columns in characters.
+// Problem is why an expression does not compile. Lines and columns begin at 1, and
+// columns count characters.
 type Problem struct {
 	Line, Column int
 	Message      string
 }
 
-// Compile checks the text of an expression and prepares it for evaluation.
+// Compile checks an expression and prepares it for evaluation.
 func Compile(text string) (*Condition, *Problem) {
 	env, err := environment()
 	if err != nil {
 		return nil, &Problem{Line: 1, Column: 1, Message: err.Error()}
 	}
-	// Not env.Compile, and not Issues.Err(): they write out every error with its
-	// line, in time that grows with the square of that.
+	// env.Compile and Issues.Err() would format every error with its line, which takes
+	// quadratic time.
 	parsed, issues := env.Parse(text)
 	if len(issues.Errors()) > 0 {
 		return nil, syntaxProblem(issues)
@@ -89,7 +91,7 @@ func Compile(text string) (*Condition, *Problem) {
 		return nil, problem
 	}
 	if !compiled.OutputType().IsExactType(types.BoolType) && !compiled.OutputType().IsExactType(types.DynType) {
-		return nil, problemAt(checked, checked.Expr().ID(), fmt.Sprintf("must be true or false, and is %s",
+		return nil, problemAt(checked, checked.Expr().ID(), fmt.Sprintf("must be true or false, but is %s",
 			typeName(compiled.OutputType())))
 	}
 	c := &Condition{text: text, checked: checked, regexes: regexSizes(checked)}
@@ -110,21 +112,19 @@ func Compile(text string) (*Condition, *Problem) {
 	return c, nil
 }
 
-// Regexes is the size of all its patterns of matches(), in instructions: what
-// they take of memory, and of time to compile, grows with it and not with the
-// text.
+// Regexes is the size of all its patterns of matches(), in instructions. Their memory
+// and compile time grow with it, not with the length of the text.
 func (c *Condition) Regexes() int { return c.regexes }
 
-// Text is the expression as it was written.
+// Text is the source of the expression.
 func (c *Condition) Text() string { return c.text }
 
-// Eval says whether the condition holds for a call. Any error means that this
-// cannot be said.
+// Eval reports whether the condition holds for a call, or why it failed.
 func (c *Condition) Eval(call *toolcall.Call) (bool, error) {
 	return c.EvalInput(NewInput(call))
 }
 
-// EvalInput is Eval for a call that many conditions look at.
+// EvalInput is Eval for an input that many conditions share.
 func (c *Condition) EvalInput(input *Input) (bool, error) {
 	if input.work >= MaxDecisionWork {
 		return false, errTooMuchWork
@@ -137,7 +137,7 @@ func (c *Condition) EvalInput(input *Input) (bool, error) {
 	}
 	holds, ok := value.(types.Bool)
 	if !ok {
-		return false, errNotTruth
+		return false, errNotBool
 	}
 	return bool(holds), nil
 }

@@ -100,7 +100,7 @@ func TestConditions(t *testing.T) {
 
 		// Functions.
 		`amount(args) == 500.0 && amount({"value": "12.50"}) == 12.5`:       holds,
-		`amount(args.address) > 1`:                                          "amount: none of",
+		`amount(args.address) > 1`:                                          "amount: there is none of",
 		`amount(args.currency) > 1`:                                         "no such overload",
 		`"rm" in shell(args.command).programs`:                              holds,
 		`shell(args.command).writes.exists(w, w == "out.txt")`:              holds,

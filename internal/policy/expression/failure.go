@@ -2,31 +2,32 @@ package expression
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"cel.dev/cel-go/interpreter"
 )
 
-// failure is why an evaluation failed, in words of our own. It never holds a
-// value of a call: it is told to agents and kept in records.
+// failure is why an evaluation failed. It never holds a value of a call, because agents
+// see it and records store it.
 type failure string
 
 func (f failure) Error() string { return string(f) }
 
 const (
 	errTooMuchWork = failure("the condition takes too much work")
-	errNotTruth    = failure("the condition is neither true nor false")
+	errNotBool     = failure("the condition is neither true nor false")
 	errUnusable    = failure("a value has a form that the condition cannot use")
 )
 
-// harmless are the beginnings of messages of CEL that tell at most of types, and
-// of keys, which are literals of the condition.
+// harmless are prefixes of CEL's messages that reveal only types and keys, which are
+// literals of the condition.
 var harmless = []string{
 	"no such key", "no such overload", "type conversion error", "division by zero", "modulus by zero",
 	"integer overflow", "unsigned integer overflow", "duration overflow", "timestamp overflow",
 }
 
-// failureOf turns an error of an evaluation into one that may be told.
+// failureOf turns an evaluation's error into one that holds no values.
 func failureOf(err error) failure {
 	var ours failure
 	if errors.As(err, &ours) {
@@ -37,10 +38,8 @@ func failureOf(err error) failure {
 		return errTooMuchWork
 	}
 	message := err.Error()
-	for _, beginning := range harmless {
-		if strings.HasPrefix(message, beginning) {
-			return failure(message)
-		}
+	if slices.ContainsFunc(harmless, func(prefix string) bool { return strings.HasPrefix(message, prefix) }) {
+		return failure(message)
 	}
 	if strings.HasPrefix(message, "index out of bounds") {
 		return "index out of bounds"

@@ -17,7 +17,7 @@ var (
 	stringList = cel.ListType(cel.StringType)
 )
 
-// declarations are the functions that expressions have beside those of CEL.
+// declarations are the functions that expressions have besides those of CEL.
 func declarations() []cel.EnvOption {
 	return []cel.EnvOption{
 		cel.Function("shell", cel.Overload("shell_string", stringType, shellKind.celType, cel.LateFunctionBinding())),
@@ -58,27 +58,30 @@ func against(name string, receiver *cel.Type, call func(value, literal ref.Val) 
 func textFunction(name string, change func(string) string) cel.EnvOption {
 	return cel.Function(name, cel.MemberOverload("string_"+name, stringType, cel.StringType,
 		cel.UnaryBinding(func(value ref.Val) ref.Val {
-			text, ok := value.(types.String)
-			if !ok {
-				return types.MaybeNoSuchOverloadErr(value)
-			}
-			return types.String(change(string(text)))
+			return onText(value, func(text string) ref.Val { return types.String(change(text)) })
 		})))
 }
 
-// fromText is a function that makes one of our objects of a text.
+// fromText is a function that parses a text into one of our objects.
 func fromText[T any](k *kind, parse func(string) (T, error)) func(ref.Val) ref.Val {
 	return func(value ref.Val) ref.Val {
-		text, ok := value.(types.String)
-		if !ok {
-			return types.MaybeNoSuchOverloadErr(value)
-		}
-		parsed, err := parse(string(text))
-		if err != nil {
-			return types.WrapErr(err)
-		}
-		return object{kind: k, value: parsed}
+		return onText(value, func(text string) ref.Val {
+			parsed, err := parse(text)
+			if err != nil {
+				return types.WrapErr(err)
+			}
+			return object{kind: k, value: parsed}
+		})
 	}
+}
+
+// onText calls a function with a text. For other values it returns CEL's error.
+func onText(value ref.Val, call func(string) ref.Val) ref.Val {
+	text, ok := value.(types.String)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(value)
+	}
+	return call(string(text))
 }
 
 func callAmount(value ref.Val) ref.Val {
@@ -122,17 +125,15 @@ func callInCidr(value, ranges ref.Val) ref.Val {
 }
 
 func callGlob(value, patterns ref.Val) ref.Val {
-	text, ok := value.(types.String)
-	if !ok {
-		return types.MaybeNoSuchOverloadErr(value)
-	}
-	if count := literalCount(patterns); len(text)*count > maxGlobWork {
-		return types.WrapErr(failure(fmt.Sprintf("glob: the text is longer than %d bytes, which is what the patterns can take", maxGlobWork/count)))
-	}
-	return anyOf(patterns, func(pattern string) (bool, error) { return glob.Match(pattern, string(text)), nil })
+	return onText(value, func(text string) ref.Val {
+		if count := literalCount(patterns); len(text)*count > maxGlobWork {
+			return types.WrapErr(failure(fmt.Sprintf("glob: the text is longer than %d bytes, the maximum for these patterns", maxGlobWork/count)))
+		}
+		return anyOf(patterns, func(pattern string) (bool, error) { return glob.Match(pattern, text), nil })
+	})
 }
 
-// literalCount is how many literals there are in a list of them, or one.
+// literalCount is the length of a list of literals, or 1 for a single one.
 func literalCount(literals ref.Val) int {
 	if list, ok := literals.(traits.Lister); ok {
 		if size, ok := list.Size().(types.Int); ok {
@@ -142,8 +143,8 @@ func literalCount(literals ref.Val) int {
 	return 1
 }
 
-// anyOf tests one literal, or each of a list. As with ||, one that holds goes
-// before one that fails.
+// anyOf tests one literal, or each of a list. As with ||, one that holds outweighs one
+// that fails.
 func anyOf(literals ref.Val, test func(string) (bool, error)) ref.Val {
 	if text, ok := literals.(types.String); ok {
 		return result(test(string(text)))

@@ -12,25 +12,19 @@ import (
 	"writ/internal/toolcall"
 )
 
-// Input is a call as conditions see it. It remembers what was found out about
-// the call on the way, so that ten rules over one command parse it once, and how
-// much work all of them took. It serves one goroutine and must not be copied.
+// Input is a call as conditions see it. It caches parsed commands, so that ten
+// rules over one command parse it once, and counts the work of all conditions. It
+// is for one goroutine and must not be copied.
 type Input struct {
 	call     *toolcall.Call
 	work     uint64
 	commands map[string]*shell.Command
-	outline  bool // only what is settled before the call is known
 }
 
-// NewInput makes a call ready for evaluation. The call must not change then.
+// NewInput prepares a call for evaluation. The call must not change afterwards.
 func NewInput(call *toolcall.Call) *Input { return &Input{call: call} }
 
-// NewOutline is a call of which only that is known which is settled before it is
-// made: who would make it, to which tool. A condition that needs anything else
-// fails; one that comes to an answer all the same has it for every such call.
-func NewOutline(caller *toolcall.Call) *Input { return &Input{call: caller, outline: true} }
-
-// Work is how many steps all evaluations over this input have taken so far.
+// Work is how many steps all evaluations over this input took so far.
 func (i *Input) Work() uint64 { return i.work }
 
 func (i *Input) charge(details *cel.EvalDetails) {
@@ -42,11 +36,8 @@ func (i *Input) charge(details *cel.EvalDetails) {
 var noArgs = map[string]any{}
 
 // ResolveName finds a variable. Objects are pointers into the call, so that
-// reading a field copies nothing else.
+// reading a field does not copy the others.
 func (i *Input) ResolveName(name string) (any, bool) {
-	if i.outline && !known[name] {
-		return nil, false
-	}
 	switch name {
 	case "args":
 		if i.call.Args == nil {
@@ -79,11 +70,10 @@ func (i *Input) ResolveName(name string) (any, bool) {
 	return nil, false
 }
 
-// Parent is none: there are no variables but ours.
+// Parent is nil: there are no variables but ours.
 func (i *Input) Parent() cel.Activation { return nil }
 
-// ResolveFunction finds the functions that need more of the call than their
-// arguments.
+// ResolveFunction finds the functions that need more than their arguments.
 func (i *Input) ResolveFunction(name string) (functions.LateBoundOp, bool) {
 	switch name {
 	case "shell":
@@ -95,36 +85,21 @@ func (i *Input) ResolveFunction(name string) (functions.LateBoundOp, bool) {
 }
 
 func (i *Input) shell(_ string, args ...ref.Val) ref.Val {
-	text, ok := args[0].(types.String)
-	if !ok {
-		return types.MaybeNoSuchOverloadErr(args[0])
-	}
-	if len(text) > maxShell {
-		return types.WrapErr(failure(fmt.Sprintf("shell: the command is longer than %d bytes", maxShell)))
-	}
-	command, known := i.commands[string(text)]
-	if !known {
+	return onText(args[0], func(text string) ref.Val {
+		if len(text) > maxShell {
+			return types.WrapErr(failure(fmt.Sprintf("shell: the command is longer than %d bytes", maxShell)))
+		}
 		if i.commands == nil {
 			i.commands = map[string]*shell.Command{}
 		}
-		parsed := shell.Parse(string(text))
-		command = &parsed
-		i.commands[string(text)] = command
-	}
-	return object{kind: shellKind, value: command}
+		if i.commands[text] == nil {
+			i.commands[text] = new(shell.Parse(text))
+		}
+		return object{kind: shellKind, value: i.commands[text]}
+	})
 }
 
 func (i *Input) path(_ string, args ...ref.Val) ref.Val {
-	if i.outline {
-		return types.WrapErr(failure("path: what a path really is comes with the call"))
-	}
-	text, ok := args[0].(types.String)
-	if !ok {
-		return types.MaybeNoSuchOverloadErr(args[0])
-	}
-	p, err := parsePath(string(text), i.call.ResolvedPaths)
-	if err != nil {
-		return types.WrapErr(err)
-	}
-	return object{kind: pathKind, value: p}
+	parse := func(text string) (location, error) { return parsePath(text, i.call.ResolvedPaths) }
+	return fromText(pathKind, parse)(args[0])
 }

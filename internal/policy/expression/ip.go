@@ -1,25 +1,22 @@
 package expression
 
-import (
-	"net/netip"
-)
+import "net/netip"
 
-// ipAddress is an address as software compares it: an IPv4 address that is
-// written as IPv6 is the IPv4 address.
+// ipAddress is an address in one form: an IPv4 address written as IPv6 is IPv4.
 type ipAddress netip.Addr
 
-// parseIP reads an address in the dotted or the colon form. What a C library
-// would read as one too (a plain number, octal or hexadecimal parts, fewer than
-// four parts) is refused: it is how filters on addresses are evaded.
+// parseIP reads an address in dotted or colon form. It refuses the other forms that a C
+// library reads (a plain number, octal or hexadecimal parts, fewer than four parts),
+// because they are used to evade filters.
 func parseIP(text string) (ipAddress, error) {
 	addr, err := netip.ParseAddr(text)
 	if err != nil || addr.Zone() != "" {
-		return ipAddress{}, failure("ip: the text is no IP address")
+		return ipAddress{}, failure("ip: the text is not an IP address")
 	}
 	return ipAddress(addr.Unmap()), nil
 }
 
-// parseRange reads the range that a policy gives.
+// parseRange reads the range in a policy.
 func parseRange(text string) (netip.Prefix, error) {
 	prefix, err := netip.ParsePrefix(text)
 	switch {

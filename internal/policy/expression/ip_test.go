@@ -8,7 +8,7 @@ import (
 
 func TestAddressesInRanges(t *testing.T) {
 	t.Parallel()
-	const odd = "no IP address"
+	const odd = "not an IP address"
 	for _, c := range []struct{ ip, ranges, want string }{
 		{"10.1.2.3", `"10.0.0.0/8"`, holds},
 		{"11.1.2.3", `"10.0.0.0/8"`, not},

@@ -26,15 +26,15 @@ var (
 	)
 	sessionKind = newKind("writ.Session",
 		text("id", func(s *toolcall.Session) string { return s.ID }),
-		figure("calls", types.IntType, func(f toolcall.SessionStats) ref.Val { return types.Int(f.Calls) }),
-		figure("costUsd", types.DoubleType, func(f toolcall.SessionStats) ref.Val { return types.Double(f.CostUSD) }),
-		figure("tokens", types.IntType, func(f toolcall.SessionStats) ref.Val { return types.Int(f.Tokens) }),
+		stat("calls", types.IntType, func(f toolcall.SessionStats) ref.Val { return types.Int(f.Calls) }),
+		stat("costUsd", types.DoubleType, func(f toolcall.SessionStats) ref.Val { return types.Double(f.CostUSD) }),
+		stat("tokens", types.IntType, func(f toolcall.SessionStats) ref.Val { return types.Int(f.Tokens) }),
 	)
 	intentKind = newKind("writ.Intent",
 		text("planId", func(i *toolcall.Intent) string { return i.PlanID }),
 		text("goal", func(i *toolcall.Intent) string { return i.Goal }),
 		text("step", func(i *toolcall.Intent) string { return i.Step }),
-		truth("declared", func(i *toolcall.Intent) bool { return i.Declared }),
+		boolean("declared", func(i *toolcall.Intent) bool { return i.Declared }),
 	)
 )
 
@@ -45,7 +45,7 @@ var (
 		texts("paths", func(c *shell.Command) []string { return c.Paths }),
 		texts("writes", func(c *shell.Command) []string { return c.Writes }),
 		texts("words", func(c *shell.Command) []string { return c.Words }),
-		truth("dynamic", func(c *shell.Command) bool { return c.Dynamic }),
+		boolean("dynamic", func(c *shell.Command) bool { return c.Dynamic }),
 	)
 	pathKind = newKind("writ.Path",
 		text("clean", func(l location) string { return string(l) }),
@@ -62,15 +62,15 @@ var (
 	ipKind = newKind[ipAddress]("writ.Ip")
 )
 
-// figure is a number of the session. One that cannot be told makes the condition
-// fail: taken as 0, it would pass every limit.
-func figure(name string, kind *types.Type, get func(toolcall.SessionStats) ref.Val) field[*toolcall.Session] {
+// stat is a statistic of the session. If it cannot be read the condition fails: as 0 it
+// would pass every limit.
+func stat(name string, kind *types.Type, get func(toolcall.SessionStats) ref.Val) field[*toolcall.Session] {
 	return field[*toolcall.Session]{name, kind, func(s *toolcall.Session) ref.Val {
-		figures, err := s.Stats()
+		stats, err := s.Stats()
 		if err != nil {
-			return types.WrapErr(failure("the figures of the session cannot be told"))
+			return types.WrapErr(failure("the session's statistics cannot be read"))
 		}
-		return get(figures)
+		return get(stats)
 	}}
 }
 
@@ -89,11 +89,11 @@ func number[T any](name string, get func(T) int64) field[T] {
 	return field[T]{name, types.IntType, func(t T) ref.Val { return types.Int(get(t)) }}
 }
 
-func truth[T any](name string, get func(T) bool) field[T] {
+func boolean[T any](name string, get func(T) bool) field[T] {
 	return field[T]{name, types.BoolType, func(t T) ref.Val { return types.Bool(get(t)) }}
 }
 
-// adapter wraps the objects of a call where an expression uses one whole.
+// adapter wraps the objects of a call, for expressions that use one whole.
 type adapter struct{ types.Adapter }
 
 // NativeToValue is the CEL value of a Go value.

@@ -6,10 +6,9 @@ import (
 	"cel.dev/cel-go/common/overloads"
 )
 
-// isLight reports whether the text of a condition alone bounds its work, so that
-// nothing need be counted while it runs. It is so when values of the call are
-// only compared with literals: that ends where the literal does, however long
-// the value. Most conditions are of this kind.
+// isLight reports whether the text of a condition bounds its work, so that it need not
+// be counted. That is so if values of the call are only compared with literals, which
+// takes no longer than the literal, whatever the value. Most conditions are light.
 func isLight(condition ast.Expr) bool {
 	light := true
 	ast.PreOrderVisit(condition, ast.NewExprVisitor(func(e ast.Expr) {

@@ -5,13 +5,11 @@ import (
 
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
-	"cel.dev/cel-go/common/types"
 )
 
-// Warnings are what is allowed and yet likely to be a mistake in a rule over
-// more than one tool: an argument that is read without asking whether it is
-// there. For a tool without it the condition fails, and a rule that would deny
-// then does.
+// Warnings are likely mistakes in a rule about several tools: arguments that are read
+// without checking that they are there. For a tool without the argument the condition
+// fails, and a deny rule matches.
 func (c *Condition) Warnings() []Problem {
 	guarded := c.guarded()
 	var warnings []Problem
@@ -23,12 +21,12 @@ func (c *Condition) Warnings() []Problem {
 		}
 		warned[name] = true
 		warnings = append(warnings, *problemAt(c.checked, e.ID(), fmt.Sprintf(
-			"not every tool of this rule need have args.%[1]s; the condition fails without it: say has(args.%[1]s) && … or args.?%[1]s", name)))
+			"a tool of this rule may lack args.%[1]s; the condition fails without it: write has(args.%[1]s) && … or args.?%[1]s", name)))
 	}))
 	return warnings
 }
 
-// guarded are the arguments whose presence the condition asks for.
+// guarded are the arguments whose presence the condition checks.
 func (c *Condition) guarded() map[string]bool {
 	names := map[string]bool{}
 	ast.PreOrderVisit(c.checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
@@ -58,10 +56,8 @@ func argument(e ast.Expr) (string, bool) {
 		return s.FieldName(), !s.IsTestOnly() && isArgs(s.Operand())
 	case ast.CallKind:
 		call := e.AsCall()
-		if call.FunctionName() == operators.Index && isArgs(call.Args()[0]) &&
-			call.Args()[1].Kind() == ast.LiteralKind {
-			name, ok := call.Args()[1].AsLiteral().(types.String)
-			return string(name), ok
+		if call.FunctionName() == operators.Index && isArgs(call.Args()[0]) {
+			return literalText(call.Args()[1])
 		}
 	}
 	return "", false

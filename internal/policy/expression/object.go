@@ -10,15 +10,15 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 )
 
-// kind is one of our own object types: its fields are known when an expression
-// is compiled, so that a misspelt one is refused then.
+// kind is one of our object types. Its fields are known at compile time, so that a
+// misspelt one is refused.
 type kind struct {
 	celType *types.Type
 	fields  map[string]*types.FieldType
 }
 
-// field reads one member of a T. What it returns is set when it is not the zero
-// value of its type: has(agent.name) asks for a name that is not "".
+// field reads one member of a T. It is set, as in has(agent.name), if it is not the
+// zero value of its type.
 type field[T any] struct {
 	name    string
 	celType *types.Type
@@ -69,20 +69,20 @@ type object struct {
 	value any
 }
 
-// ConvertToNative is refused: nothing outside of an expression takes our objects.
+// ConvertToNative fails: nothing outside an expression uses our objects.
 func (o object) ConvertToNative(reflect.Type) (any, error) {
 	return nil, fmt.Errorf("%s has no other form", o.kind.celType.TypeName())
 }
 
-// ConvertToType knows the type itself, which is what type(x) asks for.
+// ConvertToType supports only type(x).
 func (o object) ConvertToType(t ref.Type) ref.Val {
 	if t == types.TypeType {
 		return o.kind.celType
 	}
-	return types.NewErr("%s is no %s", o.kind.celType.TypeName(), t.TypeName())
+	return types.NewErr("%s is not a %s", o.kind.celType.TypeName(), t.TypeName())
 }
 
-// Equal compares the values, all of which are pointers or plain structs.
+// Equal compares the values, which are pointers or comparable structs.
 func (o object) Equal(other ref.Val) ref.Val {
 	same, ok := other.(object)
 	if !ok || same.kind != o.kind {
@@ -94,11 +94,10 @@ func (o object) Equal(other ref.Val) ref.Val {
 // Type is the kind's.
 func (o object) Type() ref.Type { return o.kind.celType }
 
-// Value is the Go value, which fields are read from.
+// Value is the Go value.
 func (o object) Value() any { return o.value }
 
-// provider knows our kinds beside the types of CEL. Objects are not made in
-// expressions, so it makes none.
+// provider adds our kinds to the types of CEL. Expressions cannot make our objects.
 type provider struct {
 	types.Provider
 	kinds map[string]*kind
@@ -114,7 +113,7 @@ func newProvider(standard types.Provider) provider {
 	return p
 }
 
-// FindStructType finds one of our kinds by its name.
+// FindStructType finds a type by its name.
 func (p provider) FindStructType(name string) (*types.Type, bool) {
 	if k, ok := p.kinds[name]; ok {
 		return types.NewTypeTypeWithParam(k.celType), true
@@ -139,7 +138,7 @@ func (p provider) FindStructFieldType(name, fieldName string) (*types.FieldType,
 	return p.Provider.FindStructFieldType(name, fieldName)
 }
 
-// NewValue is refused for our kinds.
+// NewValue fails for our kinds.
 func (p provider) NewValue(name string, fields map[string]ref.Val) ref.Val {
 	if _, ok := p.kinds[name]; ok {
 		return types.NewErr("%s cannot be made in an expression", name)

@@ -10,36 +10,38 @@ import (
 	"writ/internal/toolcall"
 )
 
-// Partial is a call of which parts are not known. A condition comes to an answer
-// only where it would be the same whatever these parts are.
+// Partial is a call of which parts are unknown. A condition has an answer only if
+// it is the same whatever these parts are.
 type Partial struct {
-	*Input
+	Input
 	gaps     toolcall.Gaps
-	patterns []*cel.AttributePatternType
+	patterns []*cel.AttributePatternType // made when first needed
 }
 
-// NewPartial makes a call with gaps ready for evaluation.
+// NewPartial prepares a call with gaps for evaluation.
 func NewPartial(call *toolcall.Call, gaps toolcall.Gaps) *Partial {
-	p := &Partial{Input: NewInput(call), gaps: gaps}
-	for _, gap := range gaps {
-		pattern := cel.AttributePattern(gap[0])
-		for _, name := range gap[1:] {
-			pattern = pattern.QualString(name)
-		}
-		p.patterns = append(p.patterns, pattern)
-	}
-	return p
+	return &Partial{Input: Input{call: call}, gaps: gaps}
 }
 
 // UnknownAttributePatterns tells CEL where the gaps are. What holds a gap is as
 // unknown as what is in it.
-func (p *Partial) UnknownAttributePatterns() []*cel.AttributePatternType { return p.patterns }
+func (p *Partial) UnknownAttributePatterns() []*cel.AttributePatternType {
+	if p.patterns == nil {
+		for _, gap := range p.gaps {
+			pattern := cel.AttributePattern(gap[0])
+			for _, name := range gap[1:] {
+				pattern = pattern.QualString(name)
+			}
+			p.patterns = append(p.patterns, pattern)
+		}
+	}
+	return p.patterns
+}
 
 // AsPartialActivation tells CEL that there are gaps.
 func (p *Partial) AsPartialActivation() (cel.PartialActivation, bool) { return p, true }
 
-// ResolveFunction finds the functions that need more of the call than their
-// arguments.
+// ResolveFunction finds the functions that need more than their arguments.
 func (p *Partial) ResolveFunction(name string) (functions.LateBoundOp, bool) {
 	if name == "path" && p.gaps.Cover("paths") {
 		return func(string, ...ref.Val) ref.Val { return types.NewUnknown(0, types.NewAttributeTrail("paths")) }, true
@@ -47,11 +49,11 @@ func (p *Partial) ResolveFunction(name string) (functions.LateBoundOp, bool) {
 	return p.Input.ResolveFunction(name)
 }
 
-// EvalPartial says whether the condition holds, as EvalInput does. Not known: it
-// may hold, not hold or fail, depending on what is not known of the call.
+// EvalPartial reports whether the condition holds, as EvalInput does. If it is not
+// known, the condition may hold, not hold or fail, depending on the gaps.
 func (c *Condition) EvalPartial(p *Partial) (holds, known bool, err error) {
 	if !c.concerns(p.gaps) {
-		holds, err = c.EvalInput(p.Input)
+		holds, err = c.EvalInput(&p.Input)
 		return holds, true, err
 	}
 	program, err := c.partial()
@@ -59,27 +61,27 @@ func (c *Condition) EvalPartial(p *Partial) (holds, known bool, err error) {
 		return false, false, nil
 	}
 	if p.work >= MaxDecisionWork {
-		return false, false, nil // how much of it the rest takes is not known either
+		return false, false, nil // with the gaps filled, it may have taken less
 	}
 	value, details, err := program.Eval(p)
 	p.work += c.fixed
 	p.charge(details)
 	if err != nil {
-		// With a gap filled in, less may be looked at than without it.
+		// With the gaps filled, it may take less work.
 		failed := failureOf(err)
 		return false, failed != errTooMuchWork, failed
 	}
 	if types.IsUnknown(value) {
 		return false, false, nil
 	}
-	truth, ok := value.(types.Bool)
+	result, ok := value.(types.Bool)
 	if !ok {
-		return false, true, errNotTruth
+		return false, true, errNotBool
 	}
-	return bool(truth), true, nil
+	return bool(result), true, nil
 }
 
-// concerns reports whether the condition looks at anything that has a gap.
+// concerns reports whether the condition reads anything that has a gap.
 func (c *Condition) concerns(gaps toolcall.Gaps) bool {
 	reads := c.reads()
 	for _, gap := range gaps {
@@ -90,8 +92,8 @@ func (c *Condition) concerns(gaps toolcall.Gaps) bool {
 	return false
 }
 
-// readsOf are the variables that an expression names. Those of its loops are
-// among them, which does no harm.
+// readsOf are the variables that an expression names, including those of its
+// loops, which does no harm.
 func readsOf(e ast.Expr) map[string]bool {
 	reads := map[string]bool{}
 	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {

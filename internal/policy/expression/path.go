@@ -6,14 +6,12 @@ import (
 	"strings"
 )
 
-// location is a path after lexical cleaning: no "." or ".." is left in it,
-// except at the beginning of a relative one.
+// location is a cleaned path: it has no "." or "..", except at the beginning of a
+// relative one.
 type location string
 
-// parsePath reads a path that an agent gave. Where the agent runs, what it said
-// may have been resolved already; then that is the path. A spelling that means
-// something else to a shell, another system or a library is refused rather than
-// guessed at.
+// parsePath reads a path from an agent, or what the agent's host has resolved it to. It
+// refuses spellings that mean something else to a shell, another system or a library.
 func parsePath(text string, resolved map[string]string) (location, error) {
 	real, known := resolved[text]
 	if known {
@@ -31,7 +29,7 @@ func parsePath(text string, resolved map[string]string) (location, error) {
 	case !known && strings.HasPrefix(text, "~"):
 		return "", failure("path: the path begins with ~, which a shell expands")
 	case !known && strings.TrimSpace(text) != text:
-		return "", failure("path: the path begins or ends with a space, which some tools take away")
+		return "", failure("path: the path begins or ends with a space, which some tools remove")
 	case !known && schemeForm.MatchString(text):
 		return "", failure("path: the path is a URL")
 	case !known && hasReference(text):
@@ -40,8 +38,8 @@ func parsePath(text string, resolved map[string]string) (location, error) {
 	return location(path.Clean(text)), nil
 }
 
-// schemeForm is how a URL begins that a tool may open as a file: file:///x, and
-// file:/x and file:x, which are the same to many.
+// schemeForm is the beginning of a URL that a tool may open as a file: file:///x, or
+// file:/x and file:x, which many read the same.
 var schemeForm = regexp.MustCompile(`^(?i:file:|[a-z][a-z0-9+.-]*:/)`)
 
 func hasDrive(text string) bool {
@@ -58,7 +56,7 @@ func hasReference(text string) bool {
 	return first && second && name != "" && !strings.ContainsAny(name, "/ ")
 }
 
-// parseDir reads the folder that a policy gives.
+// parseDir reads the folder in a policy.
 func parseDir(text string) (location, error) {
 	dir, err := parsePath(text, nil)
 	if err != nil {
@@ -68,10 +66,9 @@ func parseDir(text string) (location, error) {
 }
 
 // within reports whether the location is the folder or below it, component by
-// component. Whether a relative path lies in an absolute folder, or the other
-// way round, depends on where the agent runs, which is not known here. It is an
-// error where it could be so; a relative path that stays below its start counts
-// as outside of every absolute folder.
+// component. Whether a relative path is in an absolute folder, or the other way round,
+// depends on where the agent runs, which is unknown. It is an error if that is possible;
+// a relative path that stays below its start is outside every absolute folder.
 func (l location) within(dir location) (bool, error) {
 	if path.IsAbs(string(l)) != path.IsAbs(string(dir)) {
 		if path.IsAbs(string(l)) {
@@ -88,7 +85,7 @@ func (l location) within(dir location) (bool, error) {
 	case dir == ".":
 		return !l.climbs(), nil
 	case dir.climbs() && !l.climbs():
-		// "../x" against a path below the start: the start may itself be in ../x.
+		// The start may itself be in "../x".
 		return false, failure("within: the folder is above where the path starts")
 	}
 	return strings.HasPrefix(string(l), string(dir)+"/") && !location(l[len(dir)+1:]).climbs(), nil

@@ -38,8 +38,8 @@ func TestProblems(t *testing.T) {
 			"no matching overload for == applied to '(int, string)': expected two values of the same type",
 		},
 		"no end":                  {`args.a >`, 1, 9, "ends too early: expected a value"},
-		"not a truth value":       {`size(tool)`, 1, 5, "must be true or false, and is int"},
-		"an object as the result": {`path("x")`, 1, 5, "must be true or false, and is Path"},
+		"not a truth value":       {`size(tool)`, 1, 5, "must be true or false, but is int"},
+		"an object as the result": {`path("x")`, 1, 5, "must be true or false, but is Path"},
 		"nothing":                 {``, 1, 1, ""},
 		"a second expression":     {"true\nfalse", 2, 1, "unexpected 'false': expected &&, ||"},
 
@@ -83,7 +83,7 @@ func TestProblems(t *testing.T) {
 		"a broken timestamp":            {`now > timestamp("noon")`, 1, 17, "invalid timestamp"},
 		"a computed key":                {`args[args.k] == 1`, 1, 10, "must be a literal or an int"},
 		"a computed key of a literal":   {`{tool: 1} == {"x": 1}`, 1, 2, "must be a literal or an int"},
-		"an object made up":             {`writ.Agent{id: "x"} == agent`, 1, 11, "cannot be made"},
+		"an object made up":             {`writ.Agent{id: "x"} == agent`, 1, 11, "cannot make objects"},
 		"a loop that makes maps":        {`args.transformMap(k, v, v) == {}`, 1, 18, "transformMap is not available"},
 
 		"too long":             {`tool == "` + strings.Repeat("x", 5000) + `"`, 1, 1, "4096"},

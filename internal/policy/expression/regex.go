@@ -11,8 +11,7 @@ import (
 	"cel.dev/cel-go/interpreter"
 )
 
-// checkRegex refuses patterns that do not compile or are too large to run over
-// text of some length.
+// checkRegex refuses patterns that do not compile or are too large.
 func checkRegex(pattern string) error {
 	size, err := types.RegexProgramSize(pattern)
 	if err != nil {
@@ -27,7 +26,7 @@ func checkRegex(pattern string) error {
 	return nil
 }
 
-// regexSizes adds up the patterns of a condition whose shape was checked.
+// regexSizes is the size of all patterns of a condition.
 func regexSizes(checked *ast.AST) int {
 	total := 0
 	ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
@@ -43,9 +42,9 @@ func regexSizes(checked *ast.AST) int {
 	return total
 }
 
-// withPattern is a call of matches() with its pattern compiled. The time of a
-// match grows with the text times the pattern, so that is what is bounded. The
-// name of the overload tells the pattern's size to who counts the work.
+// withPattern is a call of matches() with its compiled pattern. The time of a match grows
+// with text times pattern, so that product is bounded. The name of the overload is the
+// pattern's size, for the meter.
 func withPattern(call interpreter.InterpretableCall, pattern string) (interpreter.InterpretableCall, error) {
 	regex, err := regexp.Compile(pattern)
 	if err != nil {
@@ -56,14 +55,12 @@ func withPattern(call interpreter.InterpretableCall, pattern string) (interprete
 		return nil, err
 	}
 	match := func(args ...ref.Val) ref.Val {
-		text, ok := args[0].(types.String)
-		if !ok {
-			return types.MaybeNoSuchOverloadErr(args[0])
-		}
-		if len(text)*size > maxRegexWork {
-			return types.WrapErr(failure(fmt.Sprintf("matches: the text is longer than %d bytes, which is what the pattern can take", maxRegexWork/size)))
-		}
-		return types.Bool(regex.MatchString(string(text)))
+		return onText(args[0], func(text string) ref.Val {
+			if len(text)*size > maxRegexWork {
+				return types.WrapErr(failure(fmt.Sprintf("matches: the text is longer than %d bytes, the maximum for this pattern", maxRegexWork/size)))
+			}
+			return types.Bool(regex.MatchString(text))
+		})
 	}
 	return interpreter.NewCall(call.ID(), call.Function(), strconv.Itoa(size), call.Args(), match), nil
 }

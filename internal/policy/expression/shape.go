@@ -12,16 +12,16 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// literalArgument says which argument of a function must be a literal, counted
-// with the receiver, and what makes one good.
+// literalArgument says which argument of a function must be a literal, counting the
+// receiver, and how to check it.
 type literalArgument struct {
 	position int
-	lists    bool // whether a list of literals will do
+	lists    bool // whether it may be a list of literals
 	check    func(string) error
 }
 
-// literals are the functions whose argument is a pattern, a folder, a range or
-// a time zone. Were it not a literal, text of an agent could become one.
+// literals are the functions with an argument that is a pattern, a folder, a range or a
+// time zone. It must be a literal so that an agent's text never becomes one.
 var literals = func() map[string]literalArgument {
 	table := map[string]literalArgument{
 		"matches": {1, false, checkRegex},
@@ -48,11 +48,11 @@ func checkShape(checked *ast.AST) *Problem {
 	}
 	ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		if first != nil {
-			return // what is told is the first, and to look further takes time
+			return
 		}
 		switch e.Kind() {
 		case ast.StructKind:
-			report(e.ID(), "objects cannot be made in a condition")
+			report(e.ID(), "a condition cannot make objects")
 		case ast.MapKind:
 			for _, entry := range e.AsMap().Entries() {
 				checkKey(checked, entry.AsMapEntry().Key(), report)
@@ -80,8 +80,8 @@ func checkCall(checked *ast.AST, call ast.CallExpr, report func(int64, string)) 
 	}
 }
 
-// checkKey refuses computed texts as keys: each look with one takes time that
-// grows with the text and is not counted.
+// checkKey refuses computed text as a key: a lookup takes time that grows with the text
+// and is not counted.
 func checkKey(checked *ast.AST, key ast.Expr, report func(int64, string)) {
 	if key.Kind() != ast.LiteralKind && !checked.GetType(key.ID()).IsExactType(types.IntType) {
 		report(key.ID(),
@@ -106,8 +106,7 @@ func checkLiteral(call ast.CallExpr, rule literalArgument, report func(int64, st
 	for _, part := range parts {
 		text, ok := literalText(part)
 		if !ok {
-			report(part.ID(), fmt.Sprintf("%s takes a literal text here, not one that is computed",
-				call.FunctionName()))
+			report(part.ID(), fmt.Sprintf("%s takes a literal text here, not a computed one", call.FunctionName()))
 			return
 		}
 		if err := rule.check(text); err != nil {

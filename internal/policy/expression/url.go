@@ -8,22 +8,22 @@ import (
 	"strings"
 )
 
-// address is where a URL leads, in the one spelling that comparisons need.
+// address is a URL in a single spelling that can be compared.
 type address struct {
 	scheme string // lower case
 	host   string // lower case, without port, user, brackets or final dot
-	port   int64  // the scheme's own where none is given; 0 where it has none
+	port   int64  // the scheme's default if none is given; 0 if it has no default
 	path   string // decoded, without "." and ".."
 }
 
-// ports are the schemes for which a host is needed, and the port they imply.
-// Browsers find a host in them even where slashes are missing.
+// ports are the schemes that need a host, and their default ports. Browsers find a host
+// in them even if slashes are missing.
 var ports = map[string]int64{"http": 80, "https": 443, "ws": 80, "wss": 443, "ftp": 21}
 
-const errURL = failure("url: the text is no URL that all readers agree on")
+const errURL = failure("url: the text is not a URL that all parsers read alike")
 
-// parseURL reads a URL, and refuses what browsers, libraries and Go read in
-// different ways: that is how filters on hosts are evaded.
+// parseURL reads a URL. It refuses what browsers, libraries and Go read differently,
+// because that is used to evade filters on hosts.
 func parseURL(text string) (address, error) {
 	if text == "" || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' }) {
 		return address{}, errURL
@@ -73,7 +73,7 @@ func parseHost(u *url.URL) (string, error) {
 		return "", errURL
 	}
 	if last := host[strings.LastIndexByte(host, '.')+1:]; isNumber(last) {
-		// A browser takes such a host for an IPv4 address.
+		// A browser reads such a host as an IPv4 address.
 		if _, err := netip.ParseAddr(host); err != nil {
 			return "", errURL
 		}

@@ -9,7 +9,7 @@ import (
 
 func TestURLs(t *testing.T) {
 	t.Parallel()
-	const odd = "no URL that all readers agree on"
+	const odd = "not a URL that all parsers read alike"
 	for _, c := range []struct{ url, field, want string }{
 		{"https://Example.COM/a", "host", "example.com"},
 		{"https://example.com:8443/a", "host", "example.com"},

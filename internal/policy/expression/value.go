@@ -14,11 +14,10 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 )
 
-// maxShown is how many characters of a value an explanation shows.
+// maxShown is how many characters of a value are shown.
 const maxShown = 200
 
-// shortJSON writes a value as JSON, and stops at maxShown characters: the value
-// is an agent's, and may be long.
+// shortJSON writes a value as JSON, up to maxShown characters.
 func shortJSON(value any) string {
 	w := &shortWriter{}
 	w.value(value)
@@ -28,10 +27,8 @@ func shortJSON(value any) string {
 	return w.text.String()
 }
 
-// shortWriter writes until it has enough. It may go over by one piece.
-type shortWriter struct {
-	text strings.Builder
-}
+// shortWriter stops when it has enough. It may exceed that by one piece.
+type shortWriter struct{ text strings.Builder }
 
 func (w *shortWriter) full() bool { return w.text.Len() > maxShown*utf8.UTFMax }
 

@@ -158,7 +158,7 @@ func TestSingleStepsAreBounded(t *testing.T) {
 	wantResult(t, `args.big.glob("*a*a*a*a*a*a*a*a*b")`, call, not)
 	wantResult(t, `args.big.glob(["b"`+strings.Repeat(`, "*b*"`, 500)+`])`, call, "glob: the text is longer than")
 	wantResult(t, `args.mid.glob(["b"`+strings.Repeat(`, "*b*"`, 30)+`])`, call, not)
-	wantResult(t, `url(args.big).host == ""`, call, "no URL")
+	wantResult(t, `url(args.big).host == ""`, call, "not a URL")
 }
 
 func TestTooMuchWorkIsExplained(t *testing.T) {

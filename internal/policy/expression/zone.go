@@ -2,7 +2,7 @@ package expression
 
 import "time"
 
-// checkZone accepts what CEL reads as a time zone.
+// checkZone accepts the time zones that CEL reads.
 func checkZone(zone string) error {
 	if _, err := time.Parse("-07:00", zone); err == nil {
 		return nil

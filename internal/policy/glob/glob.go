@@ -1,6 +1,6 @@
-// Package glob matches text against a pattern in which a star stands for any
-// run of characters, also none. Nothing else in a pattern is special, so that a
-// pattern means the same to whoever writes it for tools, paths or hosts.
+// Package glob matches text against a pattern in which a star stands for any run of
+// characters, including none. Nothing else in a pattern is special, so that patterns
+// for tools, paths and hosts mean the same.
 //
 // Matching takes time linear in the text, whatever the pattern.
 package glob
@@ -18,8 +18,8 @@ func Match(pattern, text string) bool {
 	}
 	text = text[len(head):]
 	for {
-		// Each part between two stars takes the first place where it fits: a
-		// later one would only leave less text to those that follow.
+		// Each part between two stars takes its first match: a later one would only
+		// leave less text for the parts that follow.
 		part, tail, more := strings.Cut(rest, "*")
 		if !more {
 			return strings.HasSuffix(text, part)

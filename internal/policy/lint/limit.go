@@ -2,27 +2,28 @@ package lint
 
 import (
 	"fmt"
+	"slices"
 
 	"writ/internal/policy/document"
 	"writ/internal/verdict"
 )
 
-// findLimits tells of a limit that never holds back a call: what it would stop is
-// let through by something else, or was stopped before.
+// findLimits finds a limit that never stops a call, because something else lets the
+// call through or stops it before.
 func (r *reader) findLimits(i int) {
 	rule := &r.doc.Rules[i]
 	if rule.Limit == nil {
 		return
 	}
-	p := place(r.doc, i, "limit")
+	p := problemIn(r.doc, i, "limit")
 	if rule.Effect == verdict.Allow && r.defaultForSome == verdict.Allow {
-		p.Message = "never holds back a call: once it is spent, the default allows"
+		p.Message = "never stops a call: once it is spent, the default allows"
 		r.add(Contradictory, p,
-			"make the default ask, hold or deny, or the rule a deny, which counts once the limit is spent")
+			"make the default ask, hold or deny, or the rule a deny, which matches once the limit is spent")
 		return
 	}
 	if by, ok := r.unlimited(rule); ok {
-		p.Message = fmt.Sprintf("changes nothing: %s, which has no limit, comes to %s for the same calls", by,
+		p.Message = fmt.Sprintf("changes nothing: %s, which has no limit, decides %s for the same calls", by,
 			by.rule.Effect)
 		r.add(Contradictory, p, "remove one of the two rules, or narrow the other one")
 		return
@@ -45,7 +46,7 @@ func (r *reader) findLimits(i int) {
 	}
 }
 
-// unlimited is a rule without limit that does the same for all the rule's calls.
+// unlimited is a rule without a limit that has the same effect on all the rule's calls.
 func (r *reader) unlimited(rule *document.Rule) (by source, ok bool) {
 	for _, pattern := range rule.Tools {
 		by, ok = r.covering(pattern, func(s source) bool { return s.policy == "" && s.rule.Effect == rule.Effect })
@@ -56,8 +57,7 @@ func (r *reader) unlimited(rule *document.Rule) (by source, ok bool) {
 	return by, ok
 }
 
-// sameCalls reports whether the policy's j-th rule is about every call that
-// another is about.
+// sameCalls reports whether the policy's j-th rule is about every call of another rule.
 func (r *reader) sameCalls(j int, rule *document.Rule) bool {
 	other := &r.doc.Rules[j]
 	if r.left--; r.settled[j] != always && other.When != rule.When {
@@ -66,27 +66,18 @@ func (r *reader) sameCalls(j int, rule *document.Rule) bool {
 	return r.coversAll(other.Tools, rule.Tools)
 }
 
-// coversAll reports whether each of some patterns is held by one of others.
+// coversAll reports whether each of the others is covered by one of the patterns.
 func (r *reader) coversAll(patterns, others []document.Pattern) bool {
-	for _, other := range others {
-		held := false
-		for _, pattern := range patterns {
-			if r.left--; r.left <= 0 {
-				return false
-			}
-			if held = holdsAll(pattern, other); held {
-				break
-			}
-		}
-		if !held {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(others, func(other document.Pattern) bool {
+		return !slices.ContainsFunc(patterns, func(pattern document.Pattern) bool {
+			r.left--
+			return r.left > 0 && covers(pattern, other)
+		})
+	})
 }
 
-// pointless says why the limit of a rule never counts beside that of another,
-// which is about all its calls. Where both are about the same ones, equal is true.
+// pointless returns why the limit of a rule never counts because of another rule that
+// is about all its calls. Equal reports whether both are about the same calls.
 func pointless(rule, other *document.Rule, equal func() bool) (message, fix string) {
 	a, b := rule.Limit, other.Limit
 	unit, most := amountOf(a)
@@ -97,23 +88,24 @@ func pointless(rule, other *document.Rule, equal func() bool) (message, fix stri
 	if rule.Effect == verdict.Allow && other.Effect == verdict.Allow {
 		twins := a.Per == b.Per && a.By == b.By && most <= otherMost && equal()
 		if twins && (most < otherMost || rule.ID > other.ID) {
-			return fmt.Sprintf("never holds back a call: once it is spent, rule %s goes on allowing, whose limit is not lower", other.ID),
-				"keep the one limit that was meant, or make this rule a deny, which counts once the limit is spent"
+			return fmt.Sprintf("never stops a call: once it is spent, rule %s still allows, whose limit is not lower",
+					other.ID),
+				"keep the limit you meant, or make this rule a deny, which matches once the limit is spent"
 		}
 		return "", ""
 	}
-	// What is spent in a window is spent in every longer one that it lies in.
+	// What is spent in a window is also spent in every longer window around it.
 	first := other.Effect <= rule.Effect && b.Per%a.Per == 0 && (b.By == a.By || b.By == document.Organization) &&
 		otherMost <= most
 	same := a.Per == b.Per && a.By == b.By && most == otherMost && other.Effect == rule.Effect
 	if first && (!same || rule.ID > other.ID || !equal()) {
-		return fmt.Sprintf("is never reached: that of rule %s is spent first, and comes to %s", other.ID, other.Effect),
+		return fmt.Sprintf("is never reached: that of rule %s is spent first, and decides %s", other.ID, other.Effect),
 			"lower this limit, raise the other, or remove one of the two"
 	}
 	return "", ""
 }
 
-// amountOf is what a limit counts, and how much of it there is.
+// amountOf is what a limit counts, and its maximum.
 func amountOf(l *document.Limit) (unit string, most int64) {
 	switch {
 	case l.Calls > 0:

@@ -225,7 +225,7 @@ func TestWhatTheTextShows(t *testing.T) {
 			},
 			[]string{"contradictory_limits a rules[0].limit"},
 		},
-		"two allows, the lower in vain": {
+		"two allows, the lower without effect": {
 			"deny",
 			[]string{
 				`- {id: a, effect: allow, tools: [bank.pay], limit: {calls: 5, per: 1h}}`,

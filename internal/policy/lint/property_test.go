@@ -127,13 +127,13 @@ func ruleOf(doc *document.Document, id string) int {
 	return -1
 }
 
-// withoutLimit is the document with a limit that is never spent in place of one
-// that is in vain. Where that of another rule lets the same calls through for
-// longer, the rule itself is, and never matches.
+// withoutLimit replaces a limit without effect by one that is never spent. Where the
+// limit of another rule lets the same calls through for longer, the rule itself has no
+// effect, and never matches.
 func withoutLimit(doc *document.Document, i int, f lint.Finding) *document.Document {
 	other := *doc
 	other.Rules = append([]document.Rule{}, doc.Rules...)
-	if strings.Contains(f.Message, "goes on allowing") {
+	if strings.Contains(f.Message, "still allows") {
 		other.Rules[i].When = "false"
 		return &other
 	}

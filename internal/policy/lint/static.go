@@ -10,16 +10,15 @@ import (
 	"writ/internal/verdict"
 )
 
-// Beside is a policy that is in force beside the one that is looked at: what it
-// denies no other policy allows, and where no rule decides the strictest default
-// counts.
+// Beside is a policy that is active together with the one under examination. What it
+// denies no other policy allows, and of the defaults the strictest decides.
 type Beside struct {
 	Name   string
 	Policy *engine.Policy
-	Bound  bool // it counts for some callers only
+	Bound  bool // it applies to some callers only
 }
 
-// Of finds what the text of a policy shows, alone and beside others.
+// Of reports what the text of a policy shows, alone and beside others.
 func Of(p *engine.Policy, beside ...Beside) Report {
 	r := &reader{policy: p, doc: p.Document(), left: maxCompared}
 	r.settled = r.gather("", p)
@@ -44,20 +43,20 @@ func Of(p *engine.Policy, beside ...Beside) Report {
 	return r.report.sorted()
 }
 
-// reader goes through one policy.
+// reader examines one policy.
 type reader struct {
 	policy  *engine.Policy
 	doc     *document.Document
 	settled []settled // of each rule
 	steady  cover     // rules that match every call of their tools
 	left    int       // pairs of patterns that may still be compared
-	work    uint64    // that conditions took
+	work    uint64    // of evaluating conditions so far
 	report  Report
-	// What is said where no rule decides, at the loosest and at the strictest.
+	// The default that decides for callers without bound policies, and the strictest one.
 	defaultForAll, defaultForSome verdict.Verdict
 }
 
-// settled is what a condition comes to for every call, if that is the same.
+// settled is the value of a condition for every call, if it is the same for all.
 type settled int
 
 const (
@@ -66,16 +65,16 @@ const (
 	always
 )
 
-// cover is the patterns of rules, to be asked which of them hold another. Most
-// have no star, and hold but themselves.
+// cover finds the rules whose patterns cover another pattern. Most have no star and
+// cover only themselves.
 type cover struct {
 	exact map[document.Pattern][]source
 	stars []starred
 }
 
-// source is the rule that a pattern is of.
+// source is the rule of a pattern.
 type source struct {
-	policy string // its name; empty: the one that is looked at
+	policy string // its name; empty for the one under examination
 	rule   *document.Rule
 }
 
@@ -97,8 +96,8 @@ func (c *cover) add(s source) {
 	}
 }
 
-// gather notes the rules of a policy that match every call of their tools, and
-// what each condition comes to.
+// gather evaluates each condition for all calls, and collects the rules that match
+// every call of their tools.
 func (r *reader) gather(name string, p *engine.Policy) []settled {
 	doc := p.Document()
 	all := make([]settled, len(doc.Rules))
@@ -122,8 +121,7 @@ func (r *reader) gather(name string, p *engine.Policy) []settled {
 	return all
 }
 
-// covering is the first rule that has a pattern which holds all tools of another,
-// and that is wanted.
+// covering is the first wanted rule that has a pattern which covers this one.
 func (r *reader) covering(pattern document.Pattern, wanted func(source) bool) (found source, ok bool) {
 	for _, s := range r.steady.exact[pattern] {
 		r.left--
@@ -136,29 +134,30 @@ func (r *reader) covering(pattern document.Pattern, wanted func(source) bool) (f
 			return source{}, false
 		}
 		r.left--
-		if s := &r.steady.stars[i]; holdsAll(s.pattern, pattern) && wanted(s.source) {
+		if s := &r.steady.stars[i]; covers(s.pattern, pattern) && wanted(s.source) {
 			return s.source, true
 		}
 	}
 	return source{}, false
 }
 
-// holdsAll reports whether a pattern names every tool that another does. A star of
-// the other is but a character that no pattern spells out, so only a star covers it.
-func holdsAll(pattern, other document.Pattern) bool {
+// covers reports whether a pattern names every tool that another does. It matches the
+// other's text: a star in it is a character that only a star matches.
+func covers(pattern, other document.Pattern) bool {
 	server, tool := pattern.Split()
 	otherServer, otherTool := other.Split()
 	return glob.Match(server, otherServer) && glob.Match(tool, otherTool)
 }
 
-// findNever tells of a condition that is false for every call.
+// findNever finds a condition that is false for every call, and reports whether that
+// is so for all the rule's tools.
 func (r *reader) findNever(i int) bool {
 	rule := &r.doc.Rules[i]
 	switch r.settled[i] {
 	case never:
-		p := place(r.doc, i, "when")
+		p := problemIn(r.doc, i, "when")
 		p.Message = "is false for every call, so the rule never matches"
-		r.add(Unreachable, p, "write the condition that was meant, or remove the rule")
+		r.add(Unreachable, p, "correct the condition, or remove the rule")
 		return true
 	case always:
 		return false
@@ -174,7 +173,7 @@ func (r *reader) findNever(i int) bool {
 		holds, settled, work := r.policy.SettledFor(i, server, tool)
 		r.work += work
 		if settled && !holds {
-			p := place(r.doc, i, fmt.Sprintf("tools[%d]", j))
+			p := problemIn(r.doc, i, fmt.Sprintf("tools[%d]", j))
 			p.Message = fmt.Sprintf("the condition is false for every call of %s", pattern)
 			r.add(Unreachable, p, "remove the tool here, or what the condition says about server and tool")
 		}
@@ -182,8 +181,8 @@ func (r *reader) findNever(i int) bool {
 	return false
 }
 
-// findUnreachable tells of a rule, or of a pattern of it, that another always
-// comes before. It reports whether that is the whole rule.
+// findUnreachable finds a rule, or a pattern of it, that another rule always comes
+// before. It reports whether that is so for the whole rule.
 func (r *reader) findUnreachable(i int) bool {
 	rule := &r.doc.Rules[i]
 	before := func(s source) bool {
@@ -199,12 +198,12 @@ func (r *reader) findUnreachable(i int) bool {
 		}
 	}
 	if len(found) == len(rule.Tools) {
-		r.unreachable(place(r.doc, i, ""), "the rule never decides", rule, found[0])
+		r.unreachable(problemIn(r.doc, i, ""), "the rule never decides", rule, found[0])
 		return true
 	}
 	for j, pattern := range rule.Tools {
 		if s, ok := found[j]; ok {
-			r.unreachable(place(r.doc, i, fmt.Sprintf("tools[%d]", j)),
+			r.unreachable(problemIn(r.doc, i, fmt.Sprintf("tools[%d]", j)),
 				fmt.Sprintf("the rule never decides about %s", pattern), rule, s)
 		}
 	}
@@ -217,7 +216,7 @@ func (r *reader) unreachable(p document.Problem, what string, rule *document.Rul
 	switch {
 	case by.rule.Effect == verdict.Deny && rule.Effect == verdict.Allow:
 		kind = ShadowedAllow
-		fix = "remove the allow, or have the deny leave out what is to be allowed: give it a condition or fewer tools"
+		fix = "remove the allow, or give the deny a condition or fewer tools so that it leaves out what you want to allow"
 	case by.rule.Effect == rule.Effect:
 		fix = "remove it: the other rule says the same"
 	}
@@ -225,7 +224,7 @@ func (r *reader) unreachable(p document.Problem, what string, rule *document.Rul
 	r.add(kind, p, fix)
 }
 
-// String names the rule for people.
+// String names the rule in a message.
 func (s source) String() string {
 	if s.policy == "" {
 		return "rule " + s.rule.ID
@@ -233,19 +232,19 @@ func (s source) String() string {
 	return fmt.Sprintf("rule %s of policy %s", s.rule.ID, s.policy)
 }
 
-// findBroadDefault tells of a default that allows: it is a star that nobody wrote.
+// findBroadDefault finds a default that allows.
 func (r *reader) findBroadDefault() {
 	if r.defaultForAll == verdict.Allow {
 		r.add(OverBroad,
 			document.Problem{
 				Field:   "default",
-				Message: "allow lets every tool run that no rule names, also those that are added later",
+				Message: "allow lets every tool run that no rule names, including tools that are added later",
 			},
 			"make it ask, hold or deny, and allow by name what is needed")
 	}
 }
 
-// findBroad tells of an allow for all tools of all servers.
+// findBroad finds an allow for all tools of all servers.
 func (r *reader) findBroad(i int) {
 	rule := &r.doc.Rules[i]
 	if rule.Effect != verdict.Allow || r.settled[i] != always {
@@ -254,8 +253,9 @@ func (r *reader) findBroad(i int) {
 	for j, pattern := range rule.Tools {
 		server, tool := pattern.Split()
 		if strings.Trim(server, "*") == "" && strings.Trim(tool, "*") == "" {
-			p := place(r.doc, i, fmt.Sprintf("tools[%d]", j))
-			p.Message = fmt.Sprintf("%s allows every tool of every server, also those that are added later", pattern)
+			p := problemIn(r.doc, i, fmt.Sprintf("tools[%d]", j))
+			p.Message = fmt.Sprintf("%s allows every tool of every server, including those that are added later",
+				pattern)
 			r.add(OverBroad, p, "name the servers or tools that are needed, or add a condition")
 		}
 	}

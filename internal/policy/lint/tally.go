@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,31 +13,31 @@ import (
 )
 
 const (
-	// enough is from how many calls on a condition that was always true, or a star
-	// that few tools needed, is worth a word: a handful says little.
+	// enough is how many calls it takes to report a condition that was always true, or a
+	// star that few tools needed.
 	enough = 20
-	// fewTools is up to how many tools are better named than covered by a star.
+	// fewTools is the number of tools up to which names are better than a star.
 	fewTools = 10
 )
 
-// Tally counts what a policy's conditions come to for calls that were made.
+// Tally counts the results of a policy's conditions for calls that were made.
 type Tally struct {
 	policy   *engine.Policy
 	attempts *engine.Attempts
 	rules    map[*document.Rule]*counts
 	calls    int64
-	work     uint64 // that conditions took
+	work     uint64 // of evaluating conditions so far
 }
 
-// counts are what one rule came to.
+// counts are the results of one rule.
 type counts struct {
 	held, not, failed, unknown int64
 	reason                     string // of the first failure
-	// seen are the tools whose calls it held for, until they are too many.
+	// seen are the tools whose calls it held for, by pattern, until they are too many.
 	seen map[document.Pattern]map[string]bool
 }
 
-// NewTally begins to count.
+// NewTally makes a tally without calls.
 func NewTally(p *engine.Policy) *Tally {
 	return &Tally{policy: p, attempts: engine.NewAttempts(p), rules: map[*document.Rule]*counts{}}
 }
@@ -44,14 +45,13 @@ func NewTally(p *engine.Policy) *Tally {
 // Calls is how many calls were counted.
 func (t *Tally) Calls() int64 { return t.calls }
 
-// Add counts a call, of which the gaps are not known. What depends on them is
-// counted as unknown: neither true nor failed.
+// Add counts a call with gaps. Conditions that depend on the gaps count as unknown.
 func (t *Tally) Add(call *toolcall.Call, gaps toolcall.Gaps) {
 	if t.Spent() {
 		return
 	}
 	t.calls++
-	t.attempts.Each(call, gaps, func(a engine.Attempt) (more bool) {
+	for a := range t.attempts.On(call, gaps) {
 		t.work += a.Work
 		c := t.rules[a.Rule]
 		if c == nil {
@@ -74,20 +74,22 @@ func (t *Tally) Add(call *toolcall.Call, gaps toolcall.Gaps) {
 		if a.Rule.Effect == verdict.Allow && (a.Holds || !a.Known) {
 			c.see(a.Rule, call)
 		}
-		return !t.Spent()
-	})
+		if t.Spent() {
+			return
+		}
+	}
 }
 
-// Spent reports whether the conditions took all the work that they may. Further
-// calls are not counted, and the report is not complete.
+// Spent reports whether the conditions took all the work that they may. Further calls
+// are not counted, and the report is incomplete.
 func (t *Tally) Spent() bool { return t.work >= maxTallyWork }
 
-// see notes which tool a star was needed for.
+// see records which tool a star was needed for.
 func (c *counts) see(rule *document.Rule, call *toolcall.Call) {
 	server, tool := call.Name()
 	name := document.Pattern(server + "." + tool)
 	for _, pattern := range rule.Tools {
-		if !strings.Contains(string(pattern), "*") || !holdsAll(pattern, name) {
+		if !strings.Contains(string(pattern), "*") || !covers(pattern, name) {
 			continue
 		}
 		tools := c.seen[pattern]
@@ -104,7 +106,7 @@ func (c *counts) see(rule *document.Rule, call *toolcall.Call) {
 // total is how many calls named the rule's tools.
 func (c *counts) total() int64 { return c.held + c.not + c.failed + c.unknown }
 
-// Report is what the calls show.
+// Report reports what the calls show.
 func (t *Tally) Report() Report {
 	var r Report
 	doc := t.policy.Document()
@@ -125,30 +127,30 @@ func (t *Tally) Report() Report {
 	return r.sorted()
 }
 
-// ofCondition tells of a condition that came to the same for all calls.
+// ofCondition finds a condition that had the same result for all calls.
 func ofCondition(doc *document.Document, i int, c *counts) (Finding, bool) {
 	rule := &doc.Rules[i]
 	if rule.When == "" {
 		return Finding{}, false
 	}
-	f := Finding{Problem: place(doc, i, "when"), Calls: c.total()}
+	f := Finding{Problem: problemIn(doc, i, "when"), Calls: c.total()}
 	switch {
 	case c.failed > 0 && c.failed == c.total():
 		f.Kind = AlwaysFails
 		f.Message = fmt.Sprintf("failed for all %d recorded calls that the rule names (%s), so the rule %s", c.failed,
 			c.reason, failing(rule.Effect))
-		f.Fix = "see that the arguments have these names and types, and ask with has(args.x) && … or args.?x"
+		f.Fix = "check the names and types of the arguments, and use has(args.x) && … or args.?x"
 	case c.held >= enough && c.held == c.total():
 		f.Kind = AlwaysTrue
 		f.Message = fmt.Sprintf("was true for all %d recorded calls that the rule names", c.held)
-		f.Fix = "remove the condition if nothing else is expected, or narrow it to what was meant"
+		f.Fix = "remove the condition if nothing else is expected, or narrow it"
 	default:
 		return Finding{}, false
 	}
 	return f, true
 }
 
-// failing is what becomes of a rule whose condition fails.
+// failing is the effect of a condition that fails on its rule.
 func failing(effect verdict.Verdict) string {
 	if effect == verdict.Allow {
 		return "never matched"
@@ -156,30 +158,23 @@ func failing(effect verdict.Verdict) string {
 	return "matched all of them"
 }
 
-// ofStars tells of stars for which a few names would have done.
+// ofStars finds stars that a few names could replace.
 func ofStars(doc *document.Document, i int, c *counts) (found []Finding) {
 	for j, pattern := range doc.Rules[i].Tools {
 		tools := c.seen[pattern]
 		if c.held+c.unknown < enough || len(tools) == 0 || len(tools) > fewTools {
 			continue
 		}
-		names := sortedNames(tools)
-		f := Finding{Kind: OverBroad, Problem: place(doc, i, fmt.Sprintf("tools[%d]", j)), Calls: c.held + c.unknown}
-		f.Message = fmt.Sprintf("%s allows any number of tools, and the recorded calls that the rule allows were of %s",
+		names := slices.Sorted(maps.Keys(tools))
+		f := Finding{
+			Kind: OverBroad, Problem: problemIn(doc, i, fmt.Sprintf("tools[%d]", j)), Calls: c.held + c.unknown,
+		}
+		f.Message = fmt.Sprintf("%s allows any number of tools, but the recorded calls that the rule allows were only of %s",
 			pattern, listed(names))
-		f.Fix = "name these tools in place of the star"
+		f.Fix = "name these tools instead of using a star"
 		found = append(found, f)
 	}
 	return found
-}
-
-func sortedNames(set map[string]bool) []string {
-	names := make([]string, 0, len(set))
-	for name := range set {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // listed is some names, and how many more there are.

@@ -10,8 +10,8 @@ import (
 	"writ/internal/toolcall"
 )
 
-// Case is one test of a suite by itself, for whoever runs tests in another way:
-// over HTTP, or in a client.
+// Case is a single test of a suite, for callers that run tests in another way: over
+// HTTP, or in a client.
 type Case struct {
 	Suite *Suite
 	Test  Test
@@ -23,8 +23,8 @@ func (c Case) Name() string {
 	return strings.TrimSuffix(file, filepath.Ext(file)) + "/" + c.Test.Name
 }
 
-// Cases is every test of every suite in a folder, by file and in the order of
-// each. All of the folder's YAML files must be suites, and there must be one.
+// Cases is every test of every suite in a folder. All of the folder's YAML files must
+// be suites, and there must be at least one.
 func Cases(folder string) ([]Case, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -49,13 +49,13 @@ func Cases(folder string) ([]Case, error) {
 	return cases, nil
 }
 
-// serverSays finds conditions on what a server knows better than whoever asks
-// it: the person, the organization and the time.
+// serverSays finds conditions on what the server itself fills in: the person, the
+// organization and the time.
 var serverSays = regexp.MustCompile(`\b(user|org|now)\b`)
 
-// Sendable reports whether a server can be asked about the case as it stands: it
-// is about one policy and a named tool, and neither the call nor the policy
-// speaks of what the server would fill in for itself, limits included.
+// Sendable reports whether a server can run the case: it has one policy and a named
+// tool, and neither the call nor the policy mentions what the server fills in itself,
+// including limits.
 func (c Case) Sendable() bool {
 	call := c.Test.Call
 	if len(c.Suite.Policies) != 1 || call.Server == "" || call.Tool == "" || len(c.Test.Spent) > 0 {

@@ -1,5 +1,5 @@
-// Package policytest is tests of policies, as people write them beside a policy: calls,
-// and the decisions that are wanted.
+// Package policytest runs the tests that people write beside a policy: calls, and the
+// decisions they expect.
 //
 //	policy: payments.yaml
 //	tests:
@@ -10,14 +10,13 @@
 //	      arguments: {amount: 10, currency: EUR}
 //	    want: {decision: allow, rule: small-payments}
 //
-// The policy is a path, relative to the file, or the document itself; policies is
-// a list of such, for what several say together. A call has what a condition can
-// see and nothing else; what it leaves out is absent, but for now, which is a
-// fixed instant. Under spent, a test says how much of a rule's limit is used up;
-// unknown is a counter that cannot be read. Of the reason, a part is enough.
+// The policy is a path relative to the file, or the document itself; policies is a
+// list of those, to test several together. A call has what a condition can see. What
+// it leaves out is absent, except now, which is a fixed instant. Under spent, a test
+// says how much of a rule's limit is used up; unknown is a counter that cannot be
+// read. A part of the reason is enough.
 //
-// Read refuses members it does not know, with their place: a misspelt want that is
-// passed over would be a test that cannot fail.
+// Read refuses unknown members: a misspelt want would be a test that cannot fail.
 package policytest
 
 import (
@@ -49,12 +48,12 @@ type Suite struct {
 	Tests    []Test
 }
 
-// Test is one call and the decision that is wanted for it.
+// Test is one call and the decision it must get.
 type Test struct {
 	Name  string
 	At    document.Position
 	Call  *toolcall.Call
-	Spent map[string]Used // by id of the rule; absent: nothing
+	Spent map[string]Used // by the rule's id
 	Want  Want
 }
 
@@ -64,7 +63,7 @@ type Used struct {
 	Unknown bool // it cannot be read
 }
 
-// Want is what a decision must be. What is empty may be anything.
+// Want is what a decision must be. Empty fields match anything.
 type Want struct {
 	Decision verdict.Verdict
 	Policy   string // its name
@@ -72,7 +71,7 @@ type Want struct {
 	Reason   string // a part of it
 }
 
-// Invalid is the error of a file that cannot be used, with all that is wrong.
+// Invalid is the error for a file with problems.
 type Invalid struct {
 	File     string
 	Problems []document.Problem
@@ -101,8 +100,8 @@ func Load(path string) (*Suite, error) {
 	})
 }
 
-// ReadFile reads a file that should not be larger than limit; of a larger one
-// only so much is read that its reader can tell.
+// ReadFile reads a file of at most limit bytes. Of a larger one it reads one byte
+// more, so that the caller notices.
 func ReadFile(path string, limit int64) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -112,44 +111,20 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, limit+1))
 }
 
-// Read reads a suite; open gives the text of a policy it names.
+// Read reads a suite. It calls open for the text of each policy that the suite names.
 func Read(file string, text []byte, open func(path string) ([]byte, error)) (*Suite, error) {
-	if len(text) > MaxBytes {
-		return nil, &Invalid{file, []document.Problem{{Message: fmt.Sprintf("must be at most %d bytes", MaxBytes)}}}
-	}
-	root, unread := readNode(file, text)
-	if unread != nil {
-		return nil, &Invalid{file, unread}
-	}
 	r := &reader{file: file, open: open}
-	s := r.suite(node.Read(root, r.report))
+	s := r.suite(r.parse(text))
 	if r.policyErr != nil {
 		return nil, r.policyErr
 	}
-	if r.problems != nil {
-		return nil, &Invalid{file, r.problems}
+	if err := r.invalid(); err != nil {
+		return nil, err
 	}
 	return s, nil
 }
 
-// readNode reads a file in the format that its name tells.
-func readNode(file string, text []byte) (*node.Node, []document.Problem) {
-	read := node.ReadYAML
-	if document.FormatOf(file) == document.JSON {
-		read = node.ReadJSON
-	}
-	root, unread := read(text)
-	problems := make([]document.Problem, len(unread))
-	for i, p := range unread {
-		problems[i] = document.Problem{Position: p.Position, Message: p.Message}
-	}
-	if len(problems) == 0 {
-		return root, nil
-	}
-	return nil, problems
-}
-
-// reader reads one suite.
+// reader reads one file.
 type reader struct {
 	file      string
 	open      func(path string) ([]byte, error)
@@ -158,13 +133,35 @@ type reader struct {
 	policyErr error
 }
 
-// maxProblems is how many problems are told of one suite.
+// parse reads the text in the format that the file's name implies. It returns nil
+// where it reports a problem.
+func (r *reader) parse(text []byte) *node.Value {
+	if len(text) > MaxBytes {
+		r.report(document.Position{}, "", fmt.Sprintf("must be at most %d bytes", MaxBytes))
+		return nil
+	}
+	root, problems := document.ReadTree(text, document.FormatOf(r.file))
+	if problems != nil {
+		r.problems = problems
+		return nil
+	}
+	return node.Read(root, r.report)
+}
+
+// maxProblems is how many problems of a file are reported.
 const maxProblems = 100
 
 func (r *reader) report(at document.Position, path, message string) {
 	if len(r.problems) < maxProblems {
 		r.problems = append(r.problems, document.Problem{Position: at, Field: path, Message: message})
 	}
+}
+
+func (r *reader) invalid() error {
+	if r.problems == nil {
+		return nil
+	}
+	return &Invalid{r.file, r.problems}
 }
 
 func (r *reader) suite(v *node.Value) *Suite {
@@ -183,15 +180,11 @@ func (r *reader) suite(v *node.Value) *Suite {
 		v.Problem("must have either policy or policies")
 	}
 	tests := m.Need("tests")
-	if tests == nil || r.policyErr != nil {
+	if r.policyErr != nil {
 		return s
 	}
-	items := tests.Items(maxTests)
-	if tests.Node().Kind == node.List && len(tests.Node().Items) == 0 {
-		tests.Problem("must hold at least one test")
-	}
 	names := map[string]bool{}
-	for _, item := range items {
+	for _, item := range tests.NeedItems(maxTests, "must hold at least one test") {
 		test := r.test(item)
 		if names[test.Name] && test.Name != "" {
 			item.Problem("must have a name of its own")
@@ -202,7 +195,7 @@ func (r *reader) suite(v *node.Value) *Suite {
 	return s
 }
 
-// policy reads a policy: a path, or a document.
+// policy reads a policy, which is a path or a document.
 func (r *reader) policy(v *node.Value) *engine.Policy {
 	file := r.file
 	var doc *document.Document
@@ -215,7 +208,7 @@ func (r *reader) policy(v *node.Value) *engine.Policy {
 	if err == nil && doc != nil {
 		policy, problems := engine.Compile(doc)
 		if len(problems) == 0 {
-			r.remember(doc)
+			r.addLimits(doc)
 			return policy
 		}
 		err = &document.Invalid{Problems: problems}
@@ -247,7 +240,7 @@ func (r *reader) named(v *node.Value) (file string, doc *document.Document, err 
 	return file, doc, err
 }
 
-func (r *reader) remember(doc *document.Document) {
+func (r *reader) addLimits(doc *document.Document) {
 	for _, rule := range doc.Rules {
 		if rule.Limit != nil && r.limits[rule.ID] == nil {
 			r.limits[rule.ID] = rule.Limit

@@ -10,20 +10,20 @@ import (
 	"writ/internal/toolcall"
 )
 
-// Now is when a call is made that does not say when: a Thursday, at noon.
+// Now is the time of calls that do not give one: a Thursday, at noon.
 var Now = time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC)
 
-// Result is what became of one test.
+// Result is the outcome of one test.
 type Result struct {
 	Test     Test
 	Decision engine.Decision
-	Failures []string // what is not as wanted; none: it passed
+	Failures []string // what differs from what is wanted
 }
 
 // Passed reports whether everything was as wanted.
 func (r Result) Passed() bool { return len(r.Failures) == 0 }
 
-// Run makes the decisions and compares them with those that are wanted.
+// Run makes the decisions and compares them with what the tests want.
 func (s *Suite) Run() []Result {
 	set := NewSet(s.Policies...)
 	results := make([]Result, len(s.Tests))
@@ -38,7 +38,7 @@ func (s *Suite) Run() []Result {
 	return results
 }
 
-// NewSet is the policies together, active and bound to nobody.
+// NewSet makes the policies active together, without bindings.
 func NewSet(policies ...*engine.Policy) *engine.Set {
 	active := make([]engine.Active, len(policies))
 	for i, policy := range policies {
@@ -57,10 +57,10 @@ func (t *Test) used(key engine.LimitKey) (int64, error) {
 	return used.Amount, nil
 }
 
-// Unspent is no limit used up.
+// Unspent reports every limit as unused.
 func Unspent(engine.LimitKey) (int64, error) { return 0, nil }
 
-// Name is the name by which policies know the call's tool.
+// Name is the name of the call's tool in policies.
 func Name(call *toolcall.Call) string { return call.Server + "." + call.Tool }
 
 func (w Want) compare(d engine.Decision) []string {

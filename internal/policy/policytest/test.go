@@ -10,50 +10,34 @@ import (
 
 func (r *reader) test(v *node.Value) Test {
 	m := v.Members("name", "call", "spent", "want")
-	test := Test{At: v.At()}
-	if name := m.Need("name"); name != nil {
-		text, ok := name.Text()
-		if ok && (text == "" || utf8.RuneCountInString(text) > maxName) {
-			name.Problem("must be 1 to %d characters", maxName)
-		}
-		test.Name = text
+	return Test{
+		Name:  readName(m.Need("name")),
+		At:    v.Node().At,
+		Call:  readCall(m.Need("call")),
+		Spent: r.spent(m.Get("spent")),
+		Want:  readWant(m.Need("want")),
 	}
-	if call := m.Need("call"); call != nil {
-		test.Call = readCall(call)
-	}
-	if spent := m.Get("spent"); spent != nil {
-		test.Spent = r.spent(spent)
-	}
-	if want := m.Need("want"); want != nil {
-		test.Want = readWant(want)
-	}
-	return test
 }
 
-// spent reads how much of limits is used up, each in the unit of its rule.
-func (r *reader) spent(v *node.Value) map[string]Used {
-	if !v.Is(node.Map) {
-		return nil
+func readName(v *node.Value) string {
+	name, ok := v.Text()
+	if ok && (name == "" || utf8.RuneCountInString(name) > maxName) {
+		v.Problem("must be 1 to %d characters", maxName)
 	}
+	return name
+}
+
+// spent reads how much of each limit is used up, in the unit of its rule.
+func (r *reader) spent(v *node.Value) map[string]Used {
 	used := map[string]Used{}
-	keys := keysOf(v.Node())
-	m := v.Members(keys...)
-	for _, id := range keys {
+	for id, amount := range v.Entries() {
 		if limit := r.limits[id]; limit != nil {
-			used[id] = readUsed(m.Get(id), limit)
+			used[id] = readUsed(amount, limit)
 		} else {
-			m.Get(id).Problem("must be the id of a rule with a limit")
+			amount.Problem("must be the id of a rule with a limit")
 		}
 	}
 	return used
-}
-
-func keysOf(n *node.Node) []string {
-	keys := make([]string, len(n.Members))
-	for i, member := range n.Members {
-		keys[i] = member.Key
-	}
-	return keys
 }
 
 func readUsed(v *node.Value, limit *document.Limit) Used {
@@ -74,22 +58,13 @@ func readUsed(v *node.Value, limit *document.Limit) Used {
 
 func readWant(v *node.Value) Want {
 	m := v.Members("decision", "policy", "rule", "reason")
-	var want Want
-	if word := m.Need("decision"); word != nil {
-		read, err := verdict.Parse(word.OneOf("allow", "deny", "hold", "ask"))
-		if err == nil {
-			want.Decision = read
-		}
+	decision, _ := verdict.Parse(m.Need("decision").OneOf("allow", "deny", "hold", "ask")) // OneOf reports it
+	return Want{
+		Decision: decision, Policy: text(m.Get("policy")), Rule: text(m.Get("rule")), Reason: text(m.Get("reason")),
 	}
-	want.Policy, want.Rule, want.Reason = text(m.Get("policy")), text(m.Get("rule")), text(m.Get("reason"))
-	return want
 }
 
-// text is the text of a member that may be absent.
 func text(v *node.Value) string {
-	if v == nil {
-		return ""
-	}
 	read, _ := v.Text()
 	return read
 }

@@ -7,19 +7,19 @@ import (
 )
 
 var (
-	// commandNames are the arguments in which tools are told what to run.
+	// commandNames are the arguments that hold a command to run.
 	commandNames = []string{"command", "cmd"}
-	// unreadable are tools that run what stands in no command, or in none of a shell
-	// that is read here.
+	// unreadable are tools that run something other than a command in a shell that we
+	// can read.
 	unreadable = []string{"js_repl", "powershell", "write_bash", "write_stdin"}
 )
 
-// detour finds arguments with which a command runs something else than it says:
-// variables, and another shell than those that read it as it is read here. Codex
-// takes any program for one.
+// detour finds arguments that make a command run something other than it says:
+// environment variables, and a shell that does not read it as we do. Codex accepts any
+// program as the shell.
 const detour = `args.exists(k, v, k in ["env", "environment"] || k == "shell" && (type(v) != string || !v.matches("^(/bin/|/usr/bin/)?(ba|z|da)?sh$")))`
 
-// test is a condition as an expression.
+// test writes a condition as an expression.
 func (s *Statement) test(c *Condition) string {
 	switch c.Field {
 	case toolName:
@@ -35,8 +35,8 @@ func (s *Statement) test(c *Condition) string {
 	}
 }
 
-// overCommands asks about every command of the call: all of them must pass for a
-// permit, and one is enough for what restricts.
+// overCommands tests every command of the call. For a permit all must pass; for a
+// statement that restricts, one is enough.
 func (s *Statement) overCommands(c *Condition) string {
 	names := list(commandNames)
 	if s.restricts() {
@@ -47,8 +47,8 @@ func (s *Statement) overCommands(c *Condition) string {
 		names, s.testCommand(c))
 }
 
-// readable joins the tests of commands, and says what they mean where the command is
-// not what runs: it counts against the call.
+// readable joins the tests of commands, and counts it against the call if something
+// other than the command may run.
 func (s *Statement) readable(tests []string) string {
 	if s.restricts() {
 		return fmt.Sprintf("tool.lowerAscii() in %s || %s || %s", list(unreadable), detour, allOf(tests))
@@ -62,7 +62,7 @@ func (s *Statement) readable(tests []string) string {
 	return allOf(append(known, tests...))
 }
 
-// testCommand asks about one command, v.
+// testCommand tests one command, v.
 func (s *Statement) testCommand(c *Condition) string {
 	switch {
 	case c.Field == bashProgram && s.restricts():
@@ -72,25 +72,24 @@ func (s *Statement) testCommand(c *Condition) string {
 		return fmt.Sprintf("!shell(v).dynamic && shell(v).programs.size() > 0 && shell(v).programs.all(p, %s)",
 			c.surely("p"))
 	case c.Field == bashRedirect:
-		return s.testRedirect(*c.Truth)
+		return s.testRedirect(*c.Bool)
 	case s.restricts():
 		return fmt.Sprintf("%s || %s", compare(c, "v", false), compare(c, "v.trim()", false))
 	case c.Op == opStarts || c.Op == opMatches:
-		// What begins well, or holds something good, must not go on to something else.
+		// A command that begins or matches as permitted must not continue with another.
 		return fmt.Sprintf("!shell(v).dynamic && shell(v).programs.size() == 1 && %s && %s", redirectsNothing,
 			compare(c, "v", false))
 	}
-	if c.negated() { // a space around it makes it no other command
+	if c.negated() { // spaces around a command do not make it another one
 		return fmt.Sprintf("!shell(v).dynamic && %s && %s", compare(c, "v", false), compare(c, "v.trim()", false))
 	}
 	return fmt.Sprintf("!shell(v).dynamic && %s", compare(c, "v", false))
 }
 
-// negated reports whether the condition is that something is not so.
 func (c *Condition) negated() bool { return c.Op == opNot || c.Op == opNotIn }
 
-// surely is the comparison for a permit of a name that may be written in large
-// letters or small: what is not one of some must not be in either.
+// surely compares a name for a permit. A negated condition must hold for the name in
+// lower case too.
 func (c *Condition) surely(subject string) string {
 	if c.negated() {
 		return compare(c, subject, false) + " && " + compare(c, subject+".lowerAscii()", true)
@@ -99,16 +98,16 @@ func (c *Condition) surely(subject string) string {
 }
 
 const (
-	// installed asks whether programs are called by their names, or in folders of the
-	// system. An agent can write a file of any name and call it by its path.
+	// installed tests that programs are called by name, or by a path in the system's
+	// folders. An agent can write a file of any name and call it by its path.
 	installed = `shell(v).paths.all(p, p.matches("^/(usr/(local/)?)?s?bin/[^/]+$"))`
-	// redirectsNothing asks whether a command's output goes to no file.
+	// redirectsNothing tests that a command's output goes to no file.
 	redirectsNothing = `(shell(v).writes.size() == 0 || !v.contains(">"))`
 )
 
-// testRedirect asks whether a command writes. Only one whose text shows it and
-// whose reading tells what is written surely does; only one without either surely
-// does not.
+// testRedirect tests whether a command writes files. It certainly does if its text has
+// a redirection and the shell reader finds what it writes, and certainly does not if
+// neither is so.
 func (s *Statement) testRedirect(wanted bool) string {
 	const surely = `!shell(v).dynamic && shell(v).writes.size() > 0 && v.contains(">")`
 	const surelyNot = `!shell(v).dynamic && shell(v).writes.size() == 0 && !v.contains(">")`
@@ -123,8 +122,8 @@ func (s *Statement) testRedirect(wanted bool) string {
 	return surelyNot
 }
 
-// testHost asks about the host of the URL that is fetched. Gemini's web_fetch takes
-// its URLs within a prompt, which is not read.
+// testHost tests the host of the URL that is fetched. Gemini's web_fetch takes URLs
+// in a prompt, which we do not read.
 func (s *Statement) testHost(c *Condition) string {
 	folded := *c
 	if c.Op == opMatches || c.Op == opNot {
@@ -137,8 +136,8 @@ func (s *Statement) testHost(c *Condition) string {
 	return `has(args.url) && (!has(args.prompt) || tool == "WebFetch") && ` + test
 }
 
-// testServer asks about the MCP server. The agent's own tools have none, which is
-// known; a call whose server is not known may be of any.
+// testServer tests the MCP server. The agent's own tools certainly have none. A call
+// whose server is unknown may be of any.
 func (s *Statement) testServer(c *Condition) string {
 	if s.restricts() {
 		return fmt.Sprintf("server == %s || %s || %s", quote(unknownServer), compare(c, "server", false),
@@ -147,9 +146,9 @@ func (s *Statement) testServer(c *Condition) string {
 	return fmt.Sprintf("!(server in %s) && %s", list(append([]string{unknownServer}, hosts...)), c.surely("server"))
 }
 
-// testToolName asks whether the tool is one of some, under any of their names.
+// testToolName tests whether the tool is one of some, under any of their names.
 func (s *Statement) testToolName(c *Condition) string {
-	// "not one of these" is sure only where what they might be is left out.
+	// A permit for "not these" must leave out everything that may be one of them.
 	wide := s.restricts() != (c.Op == opNotIn)
 	var own, parts []string
 	for _, value := range c.Values {
@@ -179,18 +178,17 @@ func (s *Statement) testToolName(c *Condition) string {
 	return one
 }
 
-// compare is the comparison of a subject with the condition's values. Folded: the
-// subject is in small letters, so the values are too.
+// compare compares a subject with the condition's values. If folded, the subject is in
+// lower case.
 func compare(c *Condition, subject string, folded bool) string {
 	values := c.Values
-	pattern := c.Op == opMatches || c.Op == opNot
-	if folded && pattern {
-		values = []string{"(?i)" + c.Values[0]}
-	}
-	if folded && !pattern {
+	if folded {
 		values = make([]string, len(c.Values))
 		for i, value := range c.Values {
 			values[i] = strings.ToLower(value)
+			if c.Op == opMatches || c.Op == opNot {
+				values[i] = "(?i)" + value
+			}
 		}
 	}
 	switch c.Op {

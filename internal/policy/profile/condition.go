@@ -35,8 +35,8 @@ var (
 	opWords    = []string{opEq, opIn, opNotIn, opMatches, opNot, opStarts, opWorkspace}
 )
 
-// opsOf are the operators that a field can be asked with. A tool's name is one of
-// several that mean the same tool, so that a pattern over it would miss some.
+// opsOf are the operators of each field. A tool has several names, of which a pattern
+// would miss some.
 var opsOf = map[string][]string{
 	toolName:     {opEq, opIn, opNotIn},
 	bashProgram:  {opEq, opIn, opNotIn, opMatches, opNot, opStarts},
@@ -47,18 +47,12 @@ var opsOf = map[string][]string{
 	mcpServer:    {opEq, opIn, opNotIn, opMatches, opNot, opStarts},
 }
 
-func (r *reader) condition(v *node.Value) Condition {
+func readCondition(v *node.Value) Condition {
 	m := v.Members("field", "op", "value")
-	var c Condition
-	if field := m.Need("field"); field != nil {
-		c.Field = field.OneOf(fieldWords...)
-	}
-	if op := m.Need("op"); op != nil {
-		c.Op = op.OneOf(opWords...)
-		if c.Field != "" && c.Op != "" && !slices.Contains(opsOf[c.Field], c.Op) {
-			op.Problem("is not for %s, which takes %s", c.Field, node.Words(opsOf[c.Field]))
-			c.Op = ""
-		}
+	c := Condition{Field: m.Need("field").OneOf(fieldWords...), Op: m.Need("op").OneOf(opWords...)}
+	if c.Field != "" && c.Op != "" && !slices.Contains(opsOf[c.Field], c.Op) {
+		m.Get("op").Problem("does not work with %s, which takes %s", c.Field, node.Words(opsOf[c.Field]))
+		c.Op = ""
 	}
 	if c.Field == "" || c.Op == "" {
 		return c
@@ -69,33 +63,22 @@ func (r *reader) condition(v *node.Value) Condition {
 	case value == nil:
 		m.Need("value")
 	case c.Op == opWorkspace || c.Field == bashRedirect:
-		truth := value.Bool()
-		c.Truth = &truth
+		c.Bool = new(value.Bool())
 	case c.Op == opIn || c.Op == opNotIn:
 		c.List = true
-		c.Values = r.values(&c, value)
+		for _, item := range value.NeedItems(MaxNames, "must hold at least one text") {
+			c.Values = append(c.Values, c.readValue(item))
+		}
 	default:
-		c.Values = []string{r.value(&c, value)}
+		c.Values = []string{c.readValue(value)}
 	}
 	return c
 }
 
-func (r *reader) values(c *Condition, v *node.Value) []string {
-	items := v.Items(MaxNames)
-	if v.Node().Kind == node.List && len(v.Node().Items) == 0 {
-		v.Problem("must hold at least one text")
-	}
-	var values []string
-	for _, item := range items {
-		values = append(values, r.value(c, item))
-	}
-	return values
-}
-
 var hostName = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
 
-// value reads one text that a field is compared with.
-func (r *reader) value(c *Condition, v *node.Value) string {
+// readValue reads one text that the field is compared with.
+func (c *Condition) readValue(v *node.Value) string {
 	text, ok := v.Text()
 	pattern := c.Op == opMatches || c.Op == opNot
 	switch {
@@ -106,25 +89,25 @@ func (r *reader) value(c *Condition, v *node.Value) string {
 		v.Problem("must not hold control characters or others that do not show")
 	case pattern:
 		if _, err := regexp.Compile(text); err != nil {
-			v.Problem("must be a regular expression of RE2, which has no look-around and no back references")
+			v.Problem("must be an RE2 regular expression, which has no look-around and no back references")
 		}
 	default:
-		if problem := checkValue(c, text); problem != "" {
+		if problem := c.checkValue(text); problem != "" {
 			v.Problem("%s", problem)
 		}
 	}
 	return text
 }
 
-// checkValue says what is wrong with a text that is compared as it is.
-func checkValue(c *Condition, text string) string {
+// checkValue is what is wrong with a text that is not a pattern, if anything.
+func (c *Condition) checkValue(text string) string {
 	switch c.Field {
 	case toolName:
 		if _, _, ok := splitTool(text); ok {
 			return ""
 		}
 		if text == all {
-			return "must be the name of a tool: the action says that every tool is meant"
+			return "must be the name of a tool: to mean every tool, use * in the action"
 		}
 		return checkName(toolAction, text)
 	case bashProgram:
@@ -133,7 +116,7 @@ func checkValue(c *Condition, text string) string {
 		return checkServer(text)
 	case networkHost:
 		if c.Op != opStarts && !hostName.MatchString(text) {
-			return "must be the name of a host alone; use matches for a pattern"
+			return "must be a host name; use matches for a pattern"
 		}
 	}
 	return ""

@@ -2,12 +2,13 @@ package profile
 
 import (
 	"fmt"
+	"slices"
 
 	"writ/internal/policy/document"
 )
 
-// Document is the profile as a policy of an organization, one rule a statement, in
-// their order and with their ids. Name is the policy's.
+// Document is the profile as a policy with this name, with one rule for each
+// statement, in their order and with their ids.
 func (p *Profile) Document(name, orgID string) (*document.Document, []Problem) {
 	doc := &document.Document{
 		Version:     document.Version,
@@ -21,8 +22,8 @@ func (p *Profile) Document(name, orgID string) (*document.Document, []Problem) {
 		s := &p.Statements[i]
 		if s.Principal.Type == orgPrincipal && s.Principal.ID != all && s.Principal.ID != orgID {
 			problems = append(problems, Problem{
-				Field:   Place(i) + ".principal.id",
-				Message: "must be * or the id of this organization: a profile judges no other's calls",
+				Field:   StatementPath(i) + ".principal.id",
+				Message: "must be * or the id of this organization: a profile does not apply to others",
 			})
 		}
 		rule := document.Rule{
@@ -34,7 +35,8 @@ func (p *Profile) Document(name, orgID string) (*document.Document, []Problem) {
 		}
 		if len(rule.When) > document.MaxCondition || len(rule.Tools) > document.MaxTools {
 			problems = append(problems, Problem{
-				Field: Place(i), Message: "is too large to be judged for every call: split it into several statements",
+				Field:   StatementPath(i),
+				Message: "is too large to be evaluated for every call: split it into several statements",
 			})
 		}
 		doc.Rules = append(doc.Rules, rule)
@@ -42,8 +44,8 @@ func (p *Profile) Document(name, orgID string) (*document.Document, []Problem) {
 	return doc, problems
 }
 
-// Place is the path to a statement.
-func Place(statement int) string { return fmt.Sprintf("policy.statements[%d]", statement) }
+// StatementPath is the path of a statement in a profile.
+func StatementPath(statement int) string { return fmt.Sprintf("policy.statements[%d]", statement) }
 
 func shorten(text string) string {
 	if runes := []rune(text); len(runes) > document.MaxDescription {
@@ -52,30 +54,29 @@ func shorten(text string) string {
 	return text
 }
 
-// patterns are the names that the rule is found by. A permit is found by the names
-// of its tools; what restricts looks at every call, for it compares names without
-// case.
+// patterns are the tools of the rule. Those of a permit are the names of its tools; a
+// statement that restricts looks at every call, because it ignores case in names.
 func (s *Statement) patterns() []document.Pattern {
 	if s.restricts() || s.Action.everything() && s.Action.Type != programAction {
 		return []document.Pattern{all}
 	}
-	var patterns []document.Pattern
-	for _, name := range s.Action.Names {
-		switch s.Action.Type {
-		case serverAction:
-			patterns = append(patterns, document.Pattern(name+".*"))
-		case mcpToolAction:
-			server, tool, _ := splitTool(name)
-			patterns = append(patterns, document.Pattern(server+"."+tool))
-		}
-	}
 	switch s.Action.Type {
 	case toolAction:
-		patterns = onAnyServer(permitted(s.Action.Names))
+		return onAnyServer(permitted(s.Action.Names))
 	case programAction:
-		patterns = onAnyServer(permitted([]string{"Bash"}))
+		return onAnyServer(permitted([]string{"Bash"}))
 	}
-	return unique(patterns)
+	var patterns []document.Pattern
+	for _, name := range s.Action.Names {
+		server, tool := name, all
+		if s.Action.Type == mcpToolAction {
+			server, tool, _ = splitTool(name)
+		}
+		if p := document.Pattern(server + "." + tool); !slices.Contains(patterns, p) {
+			patterns = append(patterns, p)
+		}
+	}
+	return patterns
 }
 
 func onAnyServer(names []string) []document.Pattern {
@@ -84,16 +85,4 @@ func onAnyServer(names []string) []document.Pattern {
 		patterns[i] = document.Pattern("*." + name)
 	}
 	return patterns
-}
-
-func unique(patterns []document.Pattern) []document.Pattern {
-	seen := map[document.Pattern]bool{}
-	var once []document.Pattern
-	for _, p := range patterns {
-		if !seen[p] {
-			seen[p] = true
-			once = append(once, p)
-		}
-	}
-	return once
 }

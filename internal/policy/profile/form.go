@@ -8,8 +8,8 @@ import (
 	"writ/internal/canonical"
 )
 
-// Form is the profile in the one form it is stored, shown and hashed in: canonical
-// JSON with every member.
+// Form is the profile as it is stored, shown and hashed: canonical JSON with every
+// member.
 func (p *Profile) Form() ([]byte, error) {
 	text, err := canonical.Marshal(p.written())
 	if err != nil {
@@ -87,8 +87,8 @@ func (p *Profile) written() written {
 
 func (c *Condition) value() any {
 	switch {
-	case c.Truth != nil:
-		return *c.Truth
+	case c.Bool != nil:
+		return *c.Bool
 	case c.List:
 		return c.Values
 	case len(c.Values) == 1:

@@ -5,29 +5,29 @@ import (
 	"strings"
 )
 
-// field is a group of condition fields that a tool's arguments tell.
+// field is a group of condition fields that are known from a tool's arguments.
 type field uint8
 
 const (
-	shellField field = 1 << iota // bash.*: the tool runs a command of a shell
-	fileField                    // file.path: the tool works on the file it names
-	hostField                    // network.host: the tool fetches the URL it names
+	shellField field = 1 << iota // bash.*: the tool runs a shell command
+	fileField                    // file.path: the tool works on a named file
+	hostField                    // network.host: the tool fetches a URL
 )
 
-// tool is a tool of coding agents, under the name that Claude Code has for it.
+// tool is a tool of coding agents under its name in Claude Code.
 type tool struct {
 	name string
-	// others are the names of the same tool in Gemini CLI and Codex, in earlier
-	// versions, and those that plugins translate.
+	// others are the tool's names in Gemini CLI, in Codex, in earlier versions, and in
+	// plugins that translate names.
 	others []string
-	// beside are tools that can do what this one does and more: a statement that
-	// restricts this one is about them too, one that permits it is not.
+	// beside are tools that can do what this one does and more. A statement that
+	// restricts this one restricts them too; a permit does not permit them.
 	beside []string
 	has    field
 }
 
-// editors read, write and edit, as a word in their arguments says; writers also
-// change several files at once.
+// editors read, write or edit, depending on an argument; writers also change several
+// files at once.
 var (
 	editors = []string{"str_replace_editor", "str_replace_based_edit_tool"}
 	writers = append([]string{"apply_patch"}, editors...)
@@ -55,7 +55,7 @@ var tools = []tool{
 		beside: append([]string{"MultiEdit", "multi_edit"}, writers...),
 	},
 	{name: "MultiEdit", has: fileField, others: []string{"multi_edit"}, beside: writers},
-	{name: "apply_patch"}, // the files it changes stand within its text
+	{name: "apply_patch"}, // the files it changes are named in its text
 	{name: "NotebookEdit", has: fileField}, {name: "NotebookRead", has: fileField},
 	{name: "Glob", others: []string{"list_directory", "list_dir", "LS", "file_search"}},
 	{name: "Grep", has: fileField, others: []string{"grep_search", "search_file_content", "grep_files", "find", "rg"}},
@@ -84,7 +84,7 @@ var tools = []tool{
 	{name: "Workflow"},
 }
 
-// byName finds a tool by any of its names, in small letters.
+// byName finds a tool by any of its names, in lower case.
 var byName = func() map[string]*tool {
 	index := map[string]*tool{}
 	for i := range tools {
@@ -95,14 +95,13 @@ var byName = func() map[string]*tool {
 	return index
 }()
 
-// find is the tool of a name, in whatever case it is written.
+// find is the tool with this name, in any case.
 func find(name string) *tool { return byName[strings.ToLower(name)] }
 
-// permitted are the names under which a permit of these tools lets them run: each
-// as the agents write it, and in small letters.
+// permitted are the names under which a permit lets these tools run: each as the
+// agents write it, and in lower case.
 func permitted(named []string) []string {
-	var names []string
-	var known []string
+	var names, known []string
 	for _, name := range named {
 		t := find(name)
 		known = append(known, t.name)
@@ -111,14 +110,14 @@ func permitted(named []string) []string {
 		}
 	}
 	if slices.Contains(known, "Write") && slices.Contains(known, "Edit") {
-		names = append(names, "apply_patch") // it writes and edits, and both may
+		names = append(names, "apply_patch") // it writes and edits
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// restricted are the names under which calls of these tools are caught, in small
-// letters.
+// restricted are the names, in lower case, under which calls of these tools are
+// caught.
 func restricted(named []string) []string {
 	var names []string
 	for _, name := range named {
@@ -131,7 +130,7 @@ func restricted(named []string) []string {
 	return slices.Compact(names)
 }
 
-// lacking is the first of some tools whose arguments do not tell a field.
+// lacking is the first of some tools that does not have a field.
 func lacking(named []string, f field) (name string, lacks bool) {
 	for _, name := range named {
 		if find(name).has&f == 0 {
@@ -141,9 +140,9 @@ func lacking(named []string, f field) (name string, lacks bool) {
 	return "", false
 }
 
-// hosts are where the agents' own tools stand: no MCP server is called so.
+// hosts are the servers of the agents' own tools. No MCP server has these names.
 var hosts = []string{"local", "gemini-cli", "claude-code", "codex", "copilot"}
 
-// unknownServer is where a call stands whose name does not tell its server:
+// unknownServer is the server of a call whose name does not show it, such as
 // Gemini's mcp_server_tool.
 const unknownServer = "unknown"

@@ -8,16 +8,15 @@ import (
 	"strings"
 )
 
-// The arguments in which tools are told which file to work on.
 var (
+	// pathNames are the arguments that name the file to work on.
 	pathNames = []string{"file_path", "filePath", "absolute_path", "notebook_path", "dir_path", "path", "target_file"}
-	// manyPaths are arguments that name files in a form that is not read here: a
-	// list, patterns, a patch. With one of them the path is not known.
+	// manyPaths are arguments that name files in a form that we do not read: a list,
+	// patterns, a patch. With one of them the path is unknown.
 	manyPaths = []string{"paths", "include", "files", "file_paths", "patch", "input", "edits_by_file"}
 )
 
-// overPaths asks about every path of the call, as it is written and as it is
-// after cleaning.
+// overPaths tests every path of the call, as written and cleaned.
 func (s *Statement) overPaths(c *Condition) string {
 	names, many := list(pathNames), list(manyPaths)
 	if s.restricts() {
@@ -28,8 +27,8 @@ func (s *Statement) overPaths(c *Condition) string {
 		names, s.testPath(c))
 }
 
-// searches adds that a search reads all files below what it names. Only where its
-// path looks like a file is what it reads known.
+// searches adds that a search reads all files below its path. What it reads is known
+// only if the path looks like a file.
 func (s *Statement) searches(c *Condition) string {
 	if c.Op == opWorkspace ||
 		!slices.ContainsFunc(s.Action.Names, func(name string) bool {
@@ -42,11 +41,10 @@ func (s *Statement) searches(c *Condition) string {
 		list(restricted([]string{"Grep"})))
 }
 
-// testPath asks about one path, v. What is no text fails, as a path that cannot be
-// read does.
+// testPath tests one path, v. It fails if v is not text or cannot be read as a path.
 func (s *Statement) testPath(c *Condition) string {
 	switch {
-	case c.Op == opWorkspace && (c.Truth == nil || *c.Truth):
+	case c.Op == opWorkspace && (c.Bool == nil || *c.Bool):
 		return `path(v).within(".")`
 	case c.Op == opWorkspace:
 		return `!path(v).within(".")`
@@ -64,8 +62,8 @@ func (s *Statement) testPath(c *Condition) string {
 	return fmt.Sprintf("%s && %s", compare(c, "path(v).clean", false), compare(c, "v", false))
 }
 
-// testFolder asks whether a path lies in a folder. Where an absolute folder meets a
-// relative path, only the agent's own folder could tell: that counts against it.
+// testFolder tests whether a path is in a folder. For a relative path and an absolute
+// folder that depends on where the agent runs, which counts against the call.
 func (s *Statement) testFolder(folder string) string {
 	within := fmt.Sprintf("path(v).within(%s)", quote(folder))
 	if s.restricts() && strings.HasPrefix(folder, "/") {
@@ -74,18 +72,17 @@ func (s *Statement) testFolder(folder string) string {
 	return within
 }
 
-// positive is a condition of which this one is the opposite.
+// positive is the opposite of a negated condition.
 func (c *Condition) positive() *Condition {
 	opposite := *c
 	opposite.Op = map[string]string{opNot: opMatches, opNotIn: opIn}[c.Op]
 	return &opposite
 }
 
-// mayBe asks whether a path may be one of those that are meant. Some systems do not
-// tell large letters from small. Where the agent works is not known: an absolute
-// path may be any relative one that it ends in, and a path that leaves its start
-// may be any at all. Only a pattern that does not ask where a path begins is sure
-// about that too.
+// mayBe tests whether a path may be one of the values. Some systems ignore case.
+// Because we do not know where the agent runs, an absolute path may be any relative
+// one that it ends in, and a path that begins with .. may be any path. Only a pattern
+// that does not depend on where a path begins is certain about those too.
 func (c *Condition) mayBe() string {
 	climbs := `path(v).clean.matches("^\\.\\.(/|$)")`
 	if c.Op == opMatches {
@@ -114,9 +111,8 @@ func (c *Condition) mayBe() string {
 	return strings.Join(append(parts, climbs), " || ")
 }
 
-// pathValues are the condition's values in small letters, as they are written and
-// without what means nothing in a path; and those that are relative, as they stand
-// within an absolute path.
+// pathValues are the condition's values in lower case, as written and cleaned. Below
+// are the relative ones as they end an absolute path.
 func (c *Condition) pathValues() (values, below []string) {
 	for _, value := range c.Values {
 		value = strings.ToLower(value)
@@ -126,7 +122,7 @@ func (c *Condition) pathValues() (values, below []string) {
 			plain = strings.TrimPrefix(plain, home)
 		}
 		if c.Op == opStarts && strings.HasSuffix(value, "/") && plain != "/" {
-			plain += "/" // not what only begins alike
+			plain += "/" // "a/" is not the beginning of "ab"
 		}
 		values = append(values, plain)
 		if !strings.HasPrefix(plain, "/") {
@@ -143,7 +139,7 @@ func (c *Condition) mayMatch(climbs string) string {
 	test := fmt.Sprintf("path(v).clean.matches(%s) || v.matches(%s)", quote(pattern), quote(pattern))
 	tree, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
-		return test // it was parsed before, or is refused when it is compiled
+		return test // the compiler refuses it
 	}
 	if !beginnings(tree) {
 		return test
@@ -152,15 +148,15 @@ func (c *Condition) mayMatch(climbs string) string {
 		quote(tree.String()), climbs)
 }
 
-// beginnings has a pattern take the beginning of any part of a path for the
-// beginning of the text. It tells whether there was such a place that did not.
+// beginnings makes a pattern match at the beginning of any component of a path, where
+// it matched only at the beginning of the text. It reports whether that changed it.
 func beginnings(tree *syntax.Regexp) (changed bool) {
 	if isBeginning(tree) {
 		begin, slash := *tree, &syntax.Regexp{Op: syntax.OpLiteral, Rune: []rune{'/'}}
 		*tree = syntax.Regexp{Op: syntax.OpAlternate, Sub: []*syntax.Regexp{&begin, slash}}
 		return true
 	}
-	anywhere := tree.Op == syntax.OpAlternate && slices.ContainsFunc(tree.Sub, isSlash) // (^|/) does already
+	anywhere := tree.Op == syntax.OpAlternate && slices.ContainsFunc(tree.Sub, isSlash) // (^|/) does so already
 	for _, part := range tree.Sub {
 		if !(anywhere && isBeginning(part)) && beginnings(part) {
 			changed = true

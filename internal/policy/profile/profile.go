@@ -1,29 +1,31 @@
-// Package profile is the policy that coding-agent plugins stage: a
-// PolicyProfile of the form armor.policy.v1, read strictly and turned into a
-// document like any other.
+// Package profile turns the policy that coding-agent plugins stage, a PolicyProfile
+// in the format armor.policy.v1, into a document like any other.
 //
-// The plugins read their own form leniently. What they do not know they drop,
-// and a permit whose condition was dropped permits everything. Here a profile
-// means what it says or is refused, with every problem at once and the place of
-// each:
+// The plugins read their own format leniently: they drop what they do not know, and
+// a permit whose condition was dropped permits everything. Here a profile means what
+// it says or is refused, with all problems at once:
 //
-//   - permit is allow, forbid is deny, require_approval is hold; the strictest of
-//     the statements that match decides, and the profile's default where none does.
-//   - A statement names tools as Claude Code does; the same tools of Gemini CLI and
-//     Codex go by the names in names.go. A permit is about the agents' own tools
-//     alone, a forbid about a tool of that name wherever it stands.
+//   - permit is allow, forbid is deny, require_approval is hold. The strictest
+//     statement that matches decides, or the profile's default if none matches.
+//   - A statement names tools as Claude Code does. names.go lists the names of the
+//     same tools in Gemini CLI and Codex. A permit is only about the agents' own
+//     tools, a forbid about every tool of that name.
 //   - A field that is missing from a call, or cannot be read, makes a forbid and a
-//     require_approval match and a permit not. A condition on a field that the
-//     statement's tools do not have is refused, for it could only be missing.
+//     require_approval match, but not a permit. A condition on a field that the
+//     statement's tools never have is refused.
 //   - A principal is honoured (an agent, a role, this organization) or refused.
 //
-// Read makes a Profile of a text, Document makes the policy of it, Form writes it
-// back in the one form whose hash is shown to the person who confirms it.
+// Read reads a Profile, Document makes the policy from it, and Form writes it in the
+// one form whose hash is shown to the person who confirms it.
 package profile
 
-import "writ/internal/verdict"
+import (
+	"slices"
 
-// The marks of the form.
+	"writ/internal/verdict"
+)
+
+// What marks the format.
 const (
 	SchemaVersion = "armor.policy.v1"
 	Kind          = "PolicyProfile"
@@ -36,16 +38,16 @@ const (
 	MaxNames      = 100 // in one action, or one list of a condition
 	MaxConditions = 20  // of one statement
 	MaxValue      = 500 // bytes of one text in a condition
-	maxProblems   = 100 // told about one profile
+	maxProblems   = 100 // reported of one profile
 )
 
 // Problem is one thing wrong with a profile.
 type Problem struct {
-	Field   string // the path to it, as policy.statements[2].action.eq
+	Field   string // its path, such as policy.statements[2].action.eq
 	Message string // what was expected
 }
 
-// Profile is a profile that was read: complete, and known in all its parts.
+// Profile is a valid profile.
 type Profile struct {
 	Name        string
 	Description string
@@ -63,8 +65,8 @@ type Statement struct {
 	Conditions []Condition
 }
 
-// restricts reports whether the statement takes something away: then what is not
-// known counts against the call.
+// restricts reports whether the statement forbids or holds calls. Then what is
+// unknown counts against the call.
 func (s *Statement) restricts() bool { return s.Effect != verdict.Allow }
 
 // Principal is whose calls a statement is about.
@@ -96,21 +98,13 @@ const (
 	programAction = "bash_program"
 )
 
-// all is the name that stands for every tool, server, program or principal.
+// all stands for every tool, server, program or principal.
 const all = "*"
 
-// everything reports whether the action names all there is of its type.
-func (a *Action) everything() bool {
-	for _, name := range a.Names {
-		if name == all {
-			return true
-		}
-	}
-	return false
-}
+// everything reports whether the action names all of its type.
+func (a *Action) everything() bool { return slices.Contains(a.Names, all) }
 
-// Resource is what a statement's calls are about. Only the fields of its type are
-// set.
+// Resource is what a statement's calls are about. Only the fields of its type are set.
 type Resource struct {
 	Type  string `json:"type"`
 	Scope string `json:"scope,omitempty"`
@@ -119,11 +113,11 @@ type Resource struct {
 	Name  string `json:"name,omitempty"`
 }
 
-// Condition narrows a statement: all of its conditions must hold.
+// Condition narrows a statement. All of its conditions must hold.
 type Condition struct {
 	Field  string
 	Op     string
-	Values []string // of a text, or of each in a list
-	Truth  *bool    // of bash.hasWriteRedirection and within_workspace
-	List   bool     // written as a list
+	Values []string
+	Bool   *bool // of bash.hasWriteRedirection and within_workspace
+	List   bool  // written as a list
 }

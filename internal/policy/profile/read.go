@@ -11,30 +11,20 @@ import (
 	"writ/internal/verdict"
 )
 
-// denyOverrides is the only way to settle a conflict: the strictest wins.
+// denyOverrides is the only conflict resolution: the strictest statement wins.
 const denyOverrides = "deny_overrides"
 
 // Sent is what a plugin sends to stage a profile.
 type Sent struct {
 	Profile *Profile
-	OrgID   string // as the plugin is set up; empty: it does not say
+	OrgID   string // from the plugin's settings; may be empty
 }
 
 // Read reads a request that stages a profile: {"policy": …, "orgId": …}.
 func Read(text []byte) (Sent, []Problem) {
 	r := &reader{}
-	root := r.parse(text)
-	if root == nil {
-		return Sent{}, r.problems
-	}
-	var sent Sent
-	m := root.Members("policy", "orgId")
-	if id := m.Get("orgId"); id != nil {
-		sent.OrgID = r.label(id)
-	}
-	if policy := m.Need("policy"); policy != nil {
-		sent.Profile = r.profile(policy)
-	}
+	m := r.parse(text).Members("policy", "orgId")
+	sent := Sent{OrgID: readLabel(m.Get("orgId")), Profile: r.profile(m.Need("policy"))}
 	if r.problems != nil {
 		return Sent{}, r.problems
 	}
@@ -44,18 +34,14 @@ func Read(text []byte) (Sent, []Problem) {
 // Parse reads a profile that was stored, or that ships with Writ.
 func Parse(text []byte) (*Profile, []Problem) {
 	r := &reader{}
-	root := r.parse(text)
-	if root == nil {
-		return nil, r.problems
-	}
-	p := r.profile(root)
+	p := r.profile(r.parse(text))
 	if r.problems != nil {
 		return nil, r.problems
 	}
 	return p, nil
 }
 
-// reader reads one text and collects what is wrong with it.
+// reader reads one text and collects its problems.
 type reader struct{ problems []Problem }
 
 func (r *reader) report(_ node.Position, path, message string) {
@@ -64,6 +50,7 @@ func (r *reader) report(_ node.Position, path, message string) {
 	}
 }
 
+// parse returns nil where it reports a problem.
 func (r *reader) parse(text []byte) *node.Value {
 	if len(text) > MaxBytes {
 		r.report(node.Position{}, "policy", fmt.Sprintf("must be at most %d bytes", MaxBytes))
@@ -71,7 +58,7 @@ func (r *reader) parse(text []byte) *node.Value {
 	}
 	root, unread := node.ReadJSON(text)
 	for _, p := range unread {
-		r.report(p.Position, "body", "line "+fmt.Sprint(p.Line)+", column "+fmt.Sprint(p.Column)+": "+p.Message)
+		r.report(p.Position, "body", fmt.Sprintf("line %d, column %d: %s", p.Line, p.Column, p.Message))
 	}
 	if unread != nil {
 		return nil
@@ -91,70 +78,36 @@ func (r *reader) profile(v *node.Value) *Profile {
 		}
 	}
 	m := v.Members("schemaVersion", "kind", "metadata", "defaults", "statements")
+	m.Need("schemaVersion").OneOf(SchemaVersion)
+	m.Need("kind").OneOf(Kind)
 	p := &Profile{Name: defaultName}
-	if version := m.Need("schemaVersion"); version != nil {
-		version.OneOf(SchemaVersion)
-	}
-	if kind := m.Need("kind"); kind != nil {
-		kind.OneOf(Kind)
-	}
-	if metadata := m.Need("metadata"); metadata != nil {
-		r.metadata(p, metadata)
-	}
-	if defaults := m.Need("defaults"); defaults != nil {
-		r.defaults(p, defaults)
-	}
-	if statements := m.Need("statements"); statements != nil {
-		r.statements(p, statements)
-	}
+	p.readMetadata(m.Need("metadata"))
+	defaults := m.Need("defaults").Members("decision", "conflictResolution")
+	p.Default, _ = verdict.Parse(defaults.Need("decision").OneOf("allow", "deny", "hold")) // OneOf reports it
+	defaults.Need("conflictResolution").OneOf(denyOverrides)
+	p.Statements = r.statements(m.Need("statements"))
 	return p
 }
 
-// defaultName is what a profile is called that does not say.
+// defaultName is the name of a profile that does not give one.
 const defaultName = "current"
 
-func (r *reader) metadata(p *Profile, v *node.Value) {
+// maxName leaves room for what a policy's name adds.
+const maxName = 70
+
+func (p *Profile) readMetadata(v *node.Value) {
 	m := v.Members("name", "description")
 	if name := m.Get("name"); name != nil {
-		p.Name = r.label(name)
+		p.Name = readLabel(name)
 		if utf8.RuneCountInString(p.Name) > maxName {
 			name.Problem("must be at most %d characters", maxName)
 		}
 	}
-	if description := m.Get("description"); description != nil {
-		p.Description = prose(description)
-	}
+	p.Description = m.Get("description").Prose(document.MaxDescription)
 }
 
-// maxName leaves room for what a policy's name says besides.
-const maxName = 70
-
-func prose(v *node.Value) string {
-	text, ok := v.Text()
-	switch {
-	case !ok:
-	case utf8.RuneCountInString(text) > document.MaxDescription:
-		v.Problem("must be at most %d characters", document.MaxDescription)
-	case strings.ContainsFunc(text, func(c rune) bool { return c != '\n' && c != '\t' && node.Hidden(c) }):
-		v.Problem("must not hold control characters other than line breaks and tabs")
-	}
-	return text
-}
-
-func (r *reader) defaults(p *Profile, v *node.Value) {
-	m := v.Members("decision", "conflictResolution")
-	if decision := m.Need("decision"); decision != nil {
-		p.Default = decisions[decision.OneOf("allow", "deny", "hold")]
-	}
-	if resolution := m.Need("conflictResolution"); resolution != nil {
-		resolution.OneOf(denyOverrides)
-	}
-}
-
-var decisions = map[string]verdict.Verdict{"allow": verdict.Allow, "deny": verdict.Deny, "hold": verdict.Hold}
-
-// label reads a name: one line that shows what it is.
-func (r *reader) label(v *node.Value) string {
+// readLabel reads a name on one line.
+func readLabel(v *node.Value) string {
 	text, ok := v.Text()
 	switch {
 	case !ok:

@@ -70,7 +70,7 @@ func TestWhatIsRefused(t *testing.T) {
 		},
 		{
 			"an agent as a server", permit(`{"type":"mcp_server","eq":"claude-code"}`), "statements[0].action.eq",
-			"no MCP server",
+			"not an MCP server",
 		},
 		{
 			"a program with its folder", permit(`{"type":"bash_program","eq":"/bin/rm"}`), "statements[0].action.eq",
@@ -86,11 +86,11 @@ func TestWhatIsRefused(t *testing.T) {
 		},
 		{
 			"an operator of another field", permit(bashAction, condition(`bash.raw within_workspace true`)),
-			"statements[0].conditions[0].op", "not for bash.raw",
+			"statements[0].conditions[0].op", "not work with bash.raw",
 		},
 		{
 			"a pattern over tools", permit(anyAction, condition(`tool.name matches "^B"`)),
-			"statements[0].conditions[0].op", "not for tool.name",
+			"statements[0].conditions[0].op", "not work with tool.name",
 		},
 		{
 			"no value", permit(bashAction, `{"field":"bash.raw","op":"eq"}`), "statements[0].conditions[0].value",
@@ -118,7 +118,7 @@ func TestWhatIsRefused(t *testing.T) {
 		},
 		{
 			"a URL for a host", permit(`{"type":"tool","eq":"WebFetch"}`, condition(`network.host eq "https://a.b"`)),
-			"statements[0].conditions[0].value", "host alone",
+			"statements[0].conditions[0].value", "a host name",
 		},
 		{
 			"an unknown member of a condition",
@@ -127,7 +127,7 @@ func TestWhatIsRefused(t *testing.T) {
 		},
 		{
 			"a field that no tool has", permit(anyAction, condition(`bash.program eq "ls"`)),
-			"statements[0].conditions[0]", "known of Bash alone",
+			"statements[0].conditions[0]", "known only of Bash",
 		},
 		{
 			"a field that one tool lacks",
@@ -161,7 +161,7 @@ func TestWhatIsRefused(t *testing.T) {
 		},
 		{
 			"a path of a workspace", strings.Replace(good, `"scope":"current"`, `"path":"/srv"`, 1),
-			"statements[0].resource.path", "not for",
+			"statements[0].resource.path", "not a member",
 		},
 		{
 			"another scope", strings.Replace(good, `"scope":"current"`, `"scope":"all"`, 1),

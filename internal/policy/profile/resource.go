@@ -17,12 +17,12 @@ const (
 	secretResource    = "secret"
 )
 
-// currentScope is the one workspace there is: that of the call.
+// currentScope is the only workspace: that of the call.
 const currentScope = "current"
 
-// resource reads what a statement is about. A member that its type does not have
-// is refused: it would have narrowed the statement, and does not.
-func (r *reader) resource(v *node.Value) Resource {
+// readResource reads what a statement is about. It refuses a member that the type
+// does not have, because its author expects it to narrow the statement.
+func readResource(v *node.Value) Resource {
 	m := v.Members("type", "scope", "path", "host", "name")
 	var res Resource
 	kind := m.Need("type")
@@ -44,9 +44,9 @@ func (r *reader) resource(v *node.Value) Resource {
 			m.Need(member.name)
 		case value == nil || res.Type == "":
 		case member.name != needs:
-			value.Problem("is not for a resource of type %s", res.Type)
+			value.Problem("is not a member of a resource of type %s", res.Type)
 		default:
-			*member.into = r.label(value)
+			*member.into = readLabel(value)
 			if problem := res.check(); problem != "" {
 				value.Problem("%s", problem)
 			}
@@ -56,26 +56,26 @@ func (r *reader) resource(v *node.Value) Resource {
 		res.Scope = scope.OneOf(currentScope)
 	}
 	if res.Type == secretResource {
-		kind.Problem("cannot be told from a call: name the files with a condition on file.path instead")
+		kind.Problem("cannot be recognized in a call: name the files with a condition on file.path instead")
 	}
 	return res
 }
 
-// check says what is wrong with the name of a resource.
+// check is what is wrong with the name of a resource, if anything.
 func (res *Resource) check() string {
 	switch {
 	case res.Path != "" && (strings.ContainsAny(res.Path, "*?[]{}$~\\`%") || path.Clean(res.Path) != res.Path):
 		return "must be a plain path without patterns, .. or ~; use a condition with matches for a pattern"
 	case res.Host != "" && !hostName.MatchString(res.Host):
-		return "must be the name of a host alone; use a condition with matches for a pattern"
+		return "must be a host name; use a condition with matches for a pattern"
 	case res.Name != "":
 		return checkServer(res.Name)
 	}
 	return ""
 }
 
-// condition is the resource as one more condition, if it narrows the statement. A
-// call's workspace is the current one, whatever it does there.
+// condition is the resource as one more condition, if it narrows the statement. Every
+// call is in the current workspace.
 func (res *Resource) condition() (c Condition, narrows bool) {
 	switch res.Type {
 	case fileResource:
@@ -96,9 +96,8 @@ const (
 	opFolder = "is below"
 )
 
-// requireField reports a condition on a field that the action's tools do not
-// have: it could only be missing, and then the statement would always match, or
-// never.
+// requireField reports a condition on a field that the action's tools do not have.
+// The field would always be missing, and the statement would match always or never.
 func (a *Action) requireField(name string, at *node.Value) {
 	if a.Names == nil {
 		return // reported already
@@ -117,10 +116,10 @@ func (a *Action) requireField(name string, at *node.Value) {
 		}
 	case needs == 0 || a.Type == programAction && needs == shellField:
 	case a.Type != toolAction || a.everything():
-		at.Problem("asks for %s, which is known of %s alone: name these in the action", name, knownOf(needs))
+		at.Problem("asks for %s, which is known only of %s: name these in the action", name, knownOf(needs))
 	default:
 		if lacks, ok := lacking(a.Names, needs); ok {
-			at.Problem("asks for %s, which is not known of %s but of %s alone: make two statements", name, lacks,
+			at.Problem("asks for %s, which is not known of %s, only of %s: make two statements", name, lacks,
 				knownOf(needs))
 		}
 	}

@@ -15,7 +15,6 @@ var (
 	effects = map[string]verdict.Verdict{
 		"permit": verdict.Allow, "forbid": verdict.Deny, "require_approval": verdict.Hold,
 	}
-
 	effectWords = []string{"permit", "forbid", "require_approval"}
 )
 
@@ -28,9 +27,7 @@ func effectWord(v verdict.Verdict) string {
 	return "forbid"
 }
 
-var statementID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
-
-func (r *reader) statements(p *Profile, v *node.Value) {
+func (r *reader) statements(v *node.Value) (statements []Statement) {
 	seen := map[string]int{}
 	for i, item := range v.Items(MaxStatements) {
 		s := r.statement(item)
@@ -39,71 +36,42 @@ func (r *reader) statements(p *Profile, v *node.Value) {
 		} else {
 			seen[s.ID] = i
 		}
-		p.Statements = append(p.Statements, s)
+		statements = append(statements, s)
 	}
+	return statements
 }
 
 func (r *reader) statement(v *node.Value) Statement {
 	m := v.Members("id", "effect", "principal", "action", "resource", "conditions")
-	var s Statement
-	if id := m.Need("id"); id != nil {
-		s.ID = r.id(id)
+	s := Statement{
+		ID:        document.ReadRuleID(m.Need("id")),
+		Effect:    effects[m.Need("effect").OneOf(effectWords...)],
+		Principal: readPrincipal(m.Need("principal")),
+		Action:    r.action(m.Need("action")),
+		Resource:  readResource(m.Need("resource")),
 	}
-	if effect := m.Need("effect"); effect != nil {
-		s.Effect = effects[effect.OneOf(effectWords...)]
+	if c, narrows := s.Resource.condition(); narrows {
+		s.Action.requireField(c.Field, m.Get("resource"))
 	}
-	if principal := m.Need("principal"); principal != nil {
-		s.Principal = r.principal(principal)
-	}
-	if action := m.Need("action"); action != nil {
-		s.Action = r.action(action)
-	}
-	if resource := m.Need("resource"); resource != nil {
-		s.Resource = r.resource(resource)
-		if c, narrows := s.Resource.condition(); narrows {
-			s.Action.requireField(c.Field, resource)
-		}
-	}
-	if conditions := m.Need("conditions"); conditions != nil {
-		for _, item := range conditions.Items(MaxConditions) {
-			c := r.condition(item)
-			s.Action.requireField(c.Field, item)
-			s.Conditions = append(s.Conditions, c)
-		}
+	for _, item := range m.Need("conditions").Items(MaxConditions) {
+		c := readCondition(item)
+		s.Action.requireField(c.Field, item)
+		s.Conditions = append(s.Conditions, c)
 	}
 	return s
 }
 
-func (r *reader) id(v *node.Value) string {
-	text, ok := v.Text()
-	switch {
-	case !ok:
-	case text == document.DefaultRule:
-		v.Problem("must not be %q: the profile's default is named so", text)
-	case len(text) > document.MaxRuleID || !statementID.MatchString(text):
-		v.Problem("must be 1 to %d letters, digits, dots, dashes and underscores, the first a letter or digit",
-			document.MaxRuleID)
-	default:
-		return text
-	}
-	return ""
-}
-
-func (r *reader) principal(v *node.Value) Principal {
+func readPrincipal(v *node.Value) Principal {
 	m := v.Members("type", "id")
-	var p Principal
-	if kind := m.Need("type"); kind != nil {
-		p.Type = kind.OneOf(agentPrincipal, userPrincipal, orgPrincipal, rolePrincipal)
+	p := Principal{
+		Type: m.Need("type").OneOf(agentPrincipal, userPrincipal, orgPrincipal, rolePrincipal),
+		ID:   readLabel(m.Need("id")),
 	}
-	id := m.Need("id")
-	if id == nil {
-		return p
-	}
-	p.ID = r.label(id)
+	id := m.Get("id")
 	switch {
 	case p.ID == all || p.ID == "":
 	case p.Type == userPrincipal:
-		id.Problem("must be *: an agent says itself whom it works for, so a statement about one person would not hold; " +
+		id.Problem("must be *: the agent itself says which person it works for, so a statement about one person could be evaded; " +
 			"write a policy and bind it to the member instead")
 	case p.Type == rolePrincipal && !slices.Contains(roles, p.ID):
 		id.Problem("must be *, owner, admin, approver, member or viewer")
@@ -111,15 +79,12 @@ func (r *reader) principal(v *node.Value) Principal {
 	return p
 }
 
-// roles are those that people have in an organization.
+// roles are the roles of an organization's members.
 var roles = []string{"owner", "admin", "approver", "member", "viewer"}
 
 func (r *reader) action(v *node.Value) Action {
 	m := v.Members("type", "eq", "in")
-	var a Action
-	if kind := m.Need("type"); kind != nil {
-		a.Type = kind.OneOf(toolAction, serverAction, mcpToolAction, programAction)
-	}
+	a := Action{Type: m.Need("type").OneOf(toolAction, serverAction, mcpToolAction, programAction)}
 	one, list := m.Get("eq"), m.Get("in")
 	switch {
 	case one == nil && list == nil && v.Node().Kind == node.Map:
@@ -130,25 +95,21 @@ func (r *reader) action(v *node.Value) Action {
 		a.Names = r.names(a.Type, []*node.Value{one})
 	case list != nil:
 		a.List = true
-		items := list.Items(MaxNames)
-		if list.Node().Kind == node.List && len(list.Node().Items) == 0 {
-			list.Problem("must name at least one")
-		}
-		a.Names = r.names(a.Type, items)
+		a.Names = r.names(a.Type, list.NeedItems(MaxNames, "must name at least one"))
 	}
 	return a
 }
 
-// names are the names of an action, or none where one of them is not known.
+// names are the names of an action, or none if one of them is not known.
 func (r *reader) names(kind string, items []*node.Value) []string {
 	var names []string
 	before := len(r.problems)
 	for _, item := range items {
-		name := r.label(item)
+		name := readLabel(item)
 		if len(r.problems) == before && kind != "" {
 			if problem := checkName(kind, name); problem != "" {
 				item.Problem("%s", problem)
-				before = len(r.problems) // and see what is wrong with the others
+				before = len(r.problems) // check the others too
 				name = ""
 			}
 		}
@@ -167,7 +128,7 @@ var (
 	programName = regexp.MustCompile(`^[A-Za-z0-9._+-]+$`)
 )
 
-// checkName says what is wrong with a name of a type, if anything is.
+// checkName is what is wrong with a name of a type, if anything.
 func checkName(kind, name string) string {
 	if name == all {
 		return ""
@@ -175,7 +136,7 @@ func checkName(kind, name string) string {
 	switch kind {
 	case toolAction:
 		if find(name) == nil {
-			return "is no tool of Gemini CLI, Claude Code or Codex that is known here; " +
+			return "is not a known tool of Gemini CLI, Claude Code or Codex; " +
 				"use the type mcp_tool for a tool of an MCP server, and bash_program for a program"
 		}
 	case serverAction:
@@ -195,22 +156,22 @@ func checkServer(name string) string {
 	case !serverName.MatchString(name):
 		return "must be the name of an MCP server: letters, digits, dashes and underscores"
 	case slices.Contains(hosts, name) || name == unknownServer:
-		return "is no MCP server: the agent's own tools stand there; use the type tool"
+		return "is not an MCP server but the name of an agent; use the type tool for its own tools"
 	}
 	return ""
 }
 
 func checkProgram(name string) string {
 	if !programName.MatchString(name) {
-		return "must be the name of a program, without its folder and its arguments"
+		return "must be the name of a program, without its folder and arguments"
 	}
 	return ""
 }
 
 var toolPart = regexp.MustCompile(`^(\*|[^\s*]+)$`)
 
-// splitTool is the server and the tool of a name: mcp__github__create_issue, or
-// github.create_issue. Gemini's mcp_github_create_issue does not tell where the
+// splitTool splits a name into server and tool: mcp__github__create_issue, or
+// github.create_issue. Gemini's mcp_github_create_issue does not show where the
 // server ends.
 func splitTool(name string) (server, tool string, ok bool) {
 	if rest, marked := strings.CutPrefix(name, "mcp__"); marked {

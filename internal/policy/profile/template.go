@@ -10,17 +10,16 @@ import (
 //go:embed templates/*.json
 var files embed.FS
 
-// Template is a profile to begin with. Plugins know profiles of these names too,
-// and do not agree on what some of them mean: lockdown denies in one and asks in
-// another, balanced leaves MCP servers open. Here each has one meaning, which its
-// description tells and a test holds it to.
+// Template is a profile to start from. Plugins have profiles of these names too but
+// disagree on some: lockdown denies in one and asks in another, and balanced leaves MCP
+// servers open. Here each does what its description says, which a test checks.
 type Template struct {
 	Name    string
 	Title   string
 	Profile *Profile
 }
 
-// titles are the templates in the order in which they are shown.
+// titles are the templates in the order of display.
 var titles = []struct{ name, title string }{
 	{"strict-read-only", "Strict read only"},
 	{"balanced", "Balanced"},
@@ -37,7 +36,7 @@ var templates = sync.OnceValue(func() []Template {
 	for _, t := range titles {
 		text, err := files.ReadFile("templates/" + t.name + ".json")
 		if err != nil {
-			panic(fmt.Sprintf("read the profile %s: %v", t.name, err)) // our own mistake: the first test shows it
+			panic(fmt.Sprintf("read the profile %s: %v", t.name, err)) // our own mistake, which any test shows
 		}
 		p, problems := Parse(text)
 		if problems != nil {

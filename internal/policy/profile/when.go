@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// when is the condition of a statement's rule: its names, its principal, its
-// resource and its conditions, all of which must hold. In a statement that
-// restricts, each of them also holds, or fails, where it cannot be known; the
-// engine takes a failure of such a rule for a match, and of a permit for none.
+// when is the condition of the statement's rule: its names, principal, resource and
+// conditions must all hold. In a statement that restricts, each part also holds or
+// fails if it is unknown: for the engine, a rule that restricts matches if it fails,
+// and a permit does not.
 func (s *Statement) when() string {
 	parts := []string{s.named(), s.principal()}
 	var commands []string
@@ -36,7 +36,7 @@ func (s *Statement) when() string {
 	return allOf(parts)
 }
 
-// allOf joins what must all hold; what says nothing is left out.
+// allOf joins conditions that must all hold, and leaves out empty ones.
 func allOf(parts []string) string {
 	parts = slices.DeleteFunc(slices.Clone(parts), func(part string) bool { return part == "" })
 	if len(parts) == 1 {
@@ -50,7 +50,7 @@ func allOf(parts []string) string {
 	return strings.Join(parts, " && ")
 }
 
-// named is the part about the names of the action.
+// named is the condition on the names of the action.
 func (s *Statement) named() string {
 	a := &s.Action
 	switch {
@@ -69,10 +69,10 @@ func (s *Statement) named() string {
 	case s.restricts():
 		return a.elsewhere()
 	}
-	return "" // a permit's patterns say it
+	return "" // a permit's patterns name them
 }
 
-// elsewhere finds what the action names on MCP servers.
+// elsewhere matches what the action names on MCP servers.
 func (a *Action) elsewhere() string {
 	parts := make([]string, len(a.Names))
 	for i, name := range a.Names {
@@ -85,9 +85,9 @@ func (a *Action) elsewhere() string {
 	return strings.Join(parts, " || ")
 }
 
-// namedElsewhere finds a server's tool, or all of its tools, without case, also
-// where a call's name runs both together. Gemini cuts the middle out of a long one
-// and puts ___ there: that may be any.
+// namedElsewhere matches a server's tool, or all of its tools, in any case, even where
+// a call's name joins server and tool. Gemini shortens a long name by replacing its
+// middle with ___, so such a name may be any.
 func namedElsewhere(server, tool string) string {
 	server, tool = strings.ToLower(server), strings.ToLower(tool)
 	if tool == all {
@@ -98,8 +98,8 @@ func namedElsewhere(server, tool string) string {
 		quote(server), quote(tool), quote(unknownServer), quote("mcp_"+server+"_"+tool))
 }
 
-// principal is the part about whose calls they are. An agent is known by the id it
-// gives; one that gives none, by the server its own tools stand on.
+// principal is the condition on the caller. An agent is known by its id; if it gives
+// none, by the server of its own tools.
 func (s *Statement) principal() string {
 	id := quote(s.Principal.ID)
 	switch {

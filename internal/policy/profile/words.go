@@ -6,12 +6,10 @@ import (
 	"writ/internal/policy/document/node"
 )
 
-// DefaultWords say what holds where no statement matches, which a person must know
-// before the statements mean anything.
+// DefaultWords say what happens when no statement matches.
 func (p *Profile) DefaultWords() string { return "When no rule matches: " + p.Default.String() + "." }
 
-// Words are the statement as a sentence, for the person who is asked to confirm
-// it.
+// Words are the statement as a sentence, for the person who confirms it.
 func (s *Statement) Words() string {
 	var b strings.Builder
 	b.WriteString(map[string]string{
@@ -69,11 +67,11 @@ func (p *Principal) words() string {
 
 func (c *Condition) words() string {
 	switch {
-	case c.Op == opWorkspace && c.Truth != nil && !*c.Truth:
+	case c.Op == opWorkspace && c.Bool != nil && !*c.Bool:
 		return c.Field + " is outside of the workspace"
 	case c.Op == opWorkspace:
 		return c.Field + " is within the workspace"
-	case c.Field == bashRedirect && *c.Truth:
+	case c.Field == bashRedirect && *c.Bool:
 		return "the command writes files"
 	case c.Field == bashRedirect:
 		return "the command writes no file"
@@ -89,8 +87,8 @@ func (c *Condition) words() string {
 	return c.Field + " " + verb + " " + node.Words(values)
 }
 
-// shown is a text of the profile within a sentence. Whoever writes the profile must
-// not be able to go on with the sentence, so all but plain words are in quotes.
+// shown is text of the profile in a sentence. Everything but plain words is in quotes,
+// so that the profile's author cannot continue the sentence.
 func shown(text string) string {
 	if programName.MatchString(text) {
 		return text

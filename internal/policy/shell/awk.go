@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// awk reads a program that may start others or write files.
+// awk reads an awk program, which may start others or write files.
 func awk(s *scan, args []arg) {
 	files := values(args, 'f', "--file")
 	for _, file := range files {

@@ -2,8 +2,8 @@ package shell
 
 import "strings"
 
-// builtins are names a shell answers itself. A function of such a name changes
-// what the rest of the command means.
+// builtins are names that a function must not have, because it would change what the
+// rest of the command means.
 var builtins = names(`. : [ alias bg bind break builtin caller cd command compgen complete continue declare dirs disown
 	echo enable eval exec exit export false fc fg getopts hash help history jobs kill let local logout mapfile popd printf
 	pushd pwd read readarray readonly return set shift shopt source suspend test time times trap true type typeset ulimit
@@ -21,7 +21,7 @@ var builtinHandlers = map[string]handler{
 	"cd":       changeDir,
 	"chdir":    changeDir,
 	"pushd":    changeDir,
-	"popd":     lost,
+	"popd":     loseDir,
 	"eval":     func(s *scan, args []arg) { s.evaluate(args[1:]) },
 	"source":   source,
 	".":        source,
@@ -33,7 +33,7 @@ var builtinHandlers = map[string]handler{
 	"trap":     trap,
 	"shopt":    setOption,
 	"set":      setOption,
-	"fc":       always,
+	"fc":       alwaysDynamic,
 	"history":  defining,
 	"let":      arithmetic,
 	"test":     arithmetic,
@@ -54,32 +54,33 @@ var builtinHandlers = map[string]handler{
 	"readarray": mapfile,
 }
 
-func always(s *scan, _ []arg) { s.dynamic = true }
+func alwaysDynamic(s *scan, _ []arg) { s.dynamic = true }
 
 func changeDir(s *scan, args []arg) {
-	if s.deferred { // a function would write there
+	if s.deferred { // a function may write there
 		s.dynamic = true
 	}
 	targets := operands(args, "")
 	for _, a := range args[1:] {
-		if a.text() == "-" { // back to where it was, which we do not follow
-			s.place.lost = true
+		if a.text() == "-" { // the previous directory, which we do not track
+			s.dir.lost = true
 			return
 		}
 	}
 	switch len(targets) {
 	case 0:
-		s.place = s.place.cd(literal("~"))
+		s.dir = s.dir.cd(literal("~"))
 	case 1:
-		s.place = s.place.cd(targets[0])
+		s.dir = s.dir.cd(targets[0])
 	default:
-		s.place.lost = true
+		s.dir.lost = true
 	}
 }
 
-func lost(s *scan, _ []arg) { s.place.lost = true }
+func loseDir(s *scan, _ []arg) { s.dir.lost = true }
 
-// evaluate reads text that the present shell runs: a cd in it lasts.
+// evaluate reads arguments that are joined by spaces and run by the current shell, so
+// that a cd in them lasts.
 func (s *scan) evaluate(args []arg) {
 	texts := make([]string, len(args))
 	for i, a := range args {
@@ -91,8 +92,8 @@ func (s *scan) evaluate(args []arg) {
 	s.text(strings.Join(texts, " "))
 }
 
-// source reads a file into the present shell. It can redefine everything, and
-// is unknown but for the script by which a Python environment is entered.
+// source runs a file in the current shell. The file can redefine everything, and is
+// unknown except for the script that activates a Python environment.
 func source(s *scan, args []arg) {
 	if len(args) != 2 || !args[1].plain() {
 		s.dynamic = true
@@ -106,7 +107,7 @@ func source(s *scan, args []arg) {
 	}
 }
 
-// defining reads a builtin that lists definitions, or makes them.
+// defining reads a builtin that lists or makes definitions.
 func defining(s *scan, args []arg) {
 	for _, a := range args[1:] {
 		if text := a.text(); !a.exact ||
@@ -126,7 +127,7 @@ func trap(s *scan, args []arg) {
 	s.inner(code[:1])
 }
 
-// setOption reads changes to how the shell reads what follows.
+// setOption reads options that change how the shell reads what follows.
 func setOption(s *scan, args []arg) {
 	for _, a := range args[1:] {
 		text := a.text()
@@ -139,8 +140,8 @@ func setOption(s *scan, args []arg) {
 	}
 }
 
-// arithmetic reads a builtin that computes subscripts in its arguments: a
-// substitution within them runs although it was quoted.
+// arithmetic reads a builtin that evaluates subscripts in its arguments: a substitution
+// in them runs although it is quoted.
 func arithmetic(s *scan, args []arg) {
 	for _, a := range args[1:] {
 		for _, text := range a.alternatives {
@@ -161,17 +162,17 @@ func printTo(s *scan, args []arg) {
 	}
 }
 
-// sets reads variables whose values we do not follow.
+// sets reads variables whose values we do not track.
 func (s *scan) sets(named []arg) {
 	for _, name := range named {
-		if !name.plain() || governs(name.text()) != harmless {
+		if !name.plain() || influenceOf(name.text()) != harmless {
 			s.dynamic = true
 		}
 	}
 }
 
-// exported reads export and its like where the parser took them for a plain
-// command, as behind command or builtin.
+// exported reads export and the like where the parser sees a simple command, as after
+// command or builtin.
 func exported(s *scan, args []arg) {
 	for _, a := range args[1:] {
 		name, value, found := strings.Cut(a.text(), "=")
@@ -181,7 +182,7 @@ func exported(s *scan, args []arg) {
 	}
 }
 
-// mapfile -C runs a command for the lines it reads.
+// mapfile reads mapfile, whose -C runs a command for the lines that it reads.
 func mapfile(s *scan, args []arg) {
 	arithmetic(s, args)
 	if len(values(args, 'C', "")) > 0 {

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// handler reads the arguments of one program: what it starts, what it writes.
-// The first argument is the program itself.
+// handler reads the arguments of one program, of which the first is the program
+// itself, for what it starts and writes.
 type handler func(s *scan, args []arg)
 
-// handlers are the programs we know more of than their name. It is filled in
-// init, because handlers call each other through it.
+// handlers are the programs that we know. It is filled in init, because handlers call
+// each other through it.
 var handlers map[string]handler
 
 func init() {
@@ -33,9 +33,9 @@ func init() {
 	maps.Copy(handlers, writerHandlers)
 }
 
-// printers only repeat their arguments. Where nobody reads them, they are text
-// and no names of files.
-var printers = map[string]bool{"echo": true, "printf": true, "print": true}
+// printers only print their arguments, which are not names of files unless something
+// uses the output.
+var printers = names("echo printf print")
 
 // call reads a program with its arguments.
 func (s *scan) call(args []arg) {
@@ -54,7 +54,7 @@ func (s *scan) call(args []arg) {
 	}
 }
 
-// program reads one name that a program word can be.
+// program reads one of the names that the program can have.
 func (s *scan) program(text string, args []arg) {
 	if fields := strings.Fields(text); args[0].splits && len(fields) > 1 {
 		args = append([]arg{literal(fields[0])}, append(literals(fields[1:]), args[1:]...)...)
@@ -74,7 +74,7 @@ func (s *scan) program(text string, args []arg) {
 		s.words[text], s.paths[text] = true, true
 		s.run(text)
 	}
-	if !printers[name] || s.taken {
+	if !printers[name] || s.captured {
 		for _, a := range args[1:] {
 			s.mention(a)
 		}
@@ -85,14 +85,14 @@ func (s *scan) program(text string, args []arg) {
 		s.shellsWithin(args)
 		return
 	}
-	if lower := strings.ToLower(name); lower != name { // one file where case is not told apart
+	if lower := strings.ToLower(name); lower != name { // some file systems ignore case
 		s.programs[lower] = true
 	}
 	h(s, args)
 }
 
-// handlerName is the name a program's handler is found by: python3.12 and
-// Python.exe are python.
+// handlerName is the name of a program's handler: python for python3.12 and
+// Python.exe.
 func handlerName(name string) string {
 	lower := strings.TrimSuffix(strings.ToLower(name), ".exe")
 	if _, known := handlers[lower]; known {
@@ -101,8 +101,8 @@ func handlerName(name string) string {
 	return strings.TrimRight(lower, "0123456789.-")
 }
 
-// shellsWithin looks for a shell that a program we do not know is told to
-// start: docker run image sh -c '…'.
+// shellsWithin looks for a shell that an unknown program starts: docker run image sh -c
+// '…'.
 func (s *scan) shellsWithin(args []arg) {
 	for i := 1; i+1 < len(args); i++ {
 		if name := path.Base(args[i].text()); !shells[name] && !otherShells[name] || !args[i].plain() {
@@ -123,14 +123,5 @@ func literals(texts []string) []arg {
 	return args
 }
 
-// inner reads arguments that are joined by spaces and given to a shell.
-func (s *scan) inner(args []arg) {
-	texts := make([]string, len(args))
-	for i, a := range args {
-		if !a.exact || len(a.alternatives) != 1 {
-			s.dynamic = true
-		}
-		texts[i] = a.text()
-	}
-	s.apart(func() { s.text(strings.Join(texts, " ")) })
-}
+// inner reads arguments that are joined by spaces and passed to a shell.
+func (s *scan) inner(args []arg) { s.subshell(func() { s.evaluate(args) }) }

@@ -2,68 +2,41 @@ package shell
 
 import "strings"
 
-// influence is what a variable does to the programs that see it.
+// influence is the effect of a variable on programs.
 type influence int
 
 const (
 	harmless influence = iota
-	command            // names a program, which is then run
-	control            // changes which programs run, or what is loaded into them
+	command            // names a program that is then run
+	control            // changes which programs run, or what they load
 )
 
-// commanding variables name a program. Agents set them to keep a program from
-// waiting for a key: PAGER=cat, GIT_EDITOR=true.
-var commanding = map[string]bool{
-	"PAGER": true, "GIT_PAGER": true, "MANPAGER": true, "SYSTEMD_PAGER": true, "AWS_PAGER": true, "BAT_PAGER": true,
-	"GH_PAGER": true,
-	"EDITOR":   true, "VISUAL": true, "GIT_EDITOR": true, "GIT_SEQUENCE_EDITOR": true, "FCEDIT": true,
-	"SUDO_EDITOR": true, "KUBE_EDITOR": true,
-	"BROWSER": true, "GH_BROWSER": true, "GIT_SSH_COMMAND": true, "GIT_SSH": true, "GIT_PROXY_COMMAND": true,
-	"GIT_EXTERNAL_DIFF": true,
-	"GIT_ASKPASS":       true, "SSH_ASKPASS": true, "SUDO_ASKPASS": true, "RSYNC_RSH": true, "CVS_RSH": true,
-	"TAR_RSH":       true,
-	"RUSTC_WRAPPER": true, "RUSTC": true, "CC": true, "CXX": true, "LD": true, "AR": true, "LESSOPEN": true,
-	"LESSCLOSE": true, "SHELL": true,
-}
+// commanding variables name a program. Agents set them so that a program does not wait
+// for input: PAGER=cat, GIT_EDITOR=true.
+var commanding = names(`
+	PAGER GIT_PAGER MANPAGER SYSTEMD_PAGER AWS_PAGER BAT_PAGER GH_PAGER EDITOR VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR
+	FCEDIT SUDO_EDITOR KUBE_EDITOR BROWSER GH_BROWSER GIT_SSH_COMMAND GIT_SSH GIT_PROXY_COMMAND GIT_EXTERNAL_DIFF
+	GIT_ASKPASS SSH_ASKPASS SUDO_ASKPASS RSYNC_RSH CVS_RSH TAR_RSH RUSTC_WRAPPER RUSTC CC CXX LD AR LESSOPEN
+	LESSCLOSE SHELL`)
 
-var controlling = map[string]bool{
-	"PATH": true, "IFS": true, "ENV": true, "BASH_ENV": true, "PROMPT_COMMAND": true, "SHELLOPTS": true,
-	"BASHOPTS": true,
-	"PS0":      true, "PS1": true, "PS2": true, "PS4": true, "CDPATH": true, "GLOBIGNORE": true, "HOME": true,
-	"PWD":    true,
-	"OLDPWD": true,
-	"FPATH":  true, "ZDOTDIR": true, "TMPPREFIX": true, "HISTFILE": true, "INPUTRC": true, "EXECIGNORE": true,
-	"BASH_LOADABLES_PATH": true,
-	"PYTHONSTARTUP":       true, "PYTHONHOME": true, "PYTHONINSPECT": true, "PYTHONBREAKPOINT": true,
-	"PYTHONWARNINGS": true,
-	"PERL5OPT":       true, "PERL5LIB": true, "PERL5DB": true, "PERLLIB": true, "RUBYOPT": true, "RUBYLIB": true,
-	"NODE_PATH":         true,
-	"JAVA_TOOL_OPTIONS": true, "_JAVA_OPTIONS": true, "JDK_JAVA_OPTIONS": true, "LUA_INIT": true, "PHPRC": true,
-	"PHP_INI_SCAN_DIR": true,
-	"GCONV_PATH":       true, "NLSPATH": true, "LOCPATH": true, "OPENSSL_CONF": true, "OPENSSL_MODULES": true,
-	"TERMINFO": true, "HOSTALIASES": true,
-	"MAKEFLAGS": true, "GNUMAKEFLAGS": true, "MAKEFILES": true, "TAR_OPTIONS": true, "VIMINIT": true, "EXINIT": true,
-	"GVIMINIT":      true,
-	"EMACSLOADPATH": true, "XDG_CONFIG_HOME": true, "WGETRC": true, "CURL_HOME": true, "PIP_CONFIG_FILE": true,
-	"NPM_CONFIG_USERCONFIG": true,
-	"GOPROXY":               true, "GOSUMDB": true, "GONOSUMDB": true, "GOPRIVATE": true, "GOINSECURE": true,
-	"PIP_INDEX_URL":       true,
-	"PIP_EXTRA_INDEX_URL": true,
-	"UV_INDEX_URL":        true, "UV_DEFAULT_INDEX": true, "NPM_CONFIG_REGISTRY": true, "npm_config_registry": true,
-	"YARN_REGISTRY": true,
-	"http_proxy":    true, "https_proxy": true, "HTTP_PROXY": true, "HTTPS_PROXY": true, "ALL_PROXY": true,
-	"all_proxy":          true,
-	"ANTHROPIC_BASE_URL": true, "OPENAI_BASE_URL": true, "GEMINI_CLI_SYSTEM_SETTINGS_PATH": true,
-	"CLAUDE_CONFIG_DIR": true, "CODEX_HOME": true,
-}
+var controlling = names(`
+	PATH IFS ENV BASH_ENV PROMPT_COMMAND SHELLOPTS BASHOPTS PS0 PS1 PS2 PS4 CDPATH GLOBIGNORE HOME PWD OLDPWD FPATH
+	ZDOTDIR TMPPREFIX HISTFILE INPUTRC EXECIGNORE BASH_LOADABLES_PATH PYTHONSTARTUP PYTHONHOME PYTHONINSPECT
+	PYTHONBREAKPOINT PYTHONWARNINGS PERL5OPT PERL5LIB PERL5DB PERLLIB RUBYOPT RUBYLIB NODE_PATH JAVA_TOOL_OPTIONS
+	_JAVA_OPTIONS JDK_JAVA_OPTIONS LUA_INIT PHPRC PHP_INI_SCAN_DIR GCONV_PATH NLSPATH LOCPATH OPENSSL_CONF
+	OPENSSL_MODULES TERMINFO HOSTALIASES MAKEFLAGS GNUMAKEFLAGS MAKEFILES TAR_OPTIONS VIMINIT EXINIT GVIMINIT
+	EMACSLOADPATH XDG_CONFIG_HOME WGETRC CURL_HOME PIP_CONFIG_FILE NPM_CONFIG_USERCONFIG GOPROXY GOSUMDB GONOSUMDB
+	GOPRIVATE GOINSECURE PIP_INDEX_URL PIP_EXTRA_INDEX_URL UV_INDEX_URL UV_DEFAULT_INDEX NPM_CONFIG_REGISTRY
+	npm_config_registry YARN_REGISTRY http_proxy https_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY all_proxy
+	ANTHROPIC_BASE_URL OPENAI_BASE_URL GEMINI_CLI_SYSTEM_SETTINGS_PATH CLAUDE_CONFIG_DIR CODEX_HOME`)
 
-// controllingPrefixes begin the names of whole families.
+// controllingPrefixes are the prefixes of further controlling variables.
 var controllingPrefixes = []string{
 	"LD_", "DYLD_", "BASH_FUNC_", "GIT_CONFIG", "GIT_EXEC", "GIT_TEMPLATE", "MALLOC_", "WRIT_",
 }
 
-// governs says what setting a variable of this name does.
-func governs(name string) influence {
+// influenceOf is the effect of setting a variable of this name.
+func influenceOf(name string) influence {
 	if commanding[name] {
 		return command
 	}
@@ -78,9 +51,9 @@ func governs(name string) influence {
 	return harmless
 }
 
-// environment reads the setting of a variable that programs see.
+// environment reads the assignment of a variable of the environment.
 func (s *scan) environment(name string, value arg) {
-	switch governs(name) {
+	switch influenceOf(name) {
 	case control:
 		s.dynamic = true
 	case command:
@@ -102,13 +75,13 @@ func (s *scan) loading(value arg) {
 	}
 }
 
-// mayRun reads a command that a program is told to start: a pager, an editor.
+// mayRun reads a command that a program may start: a pager, an editor.
 func (s *scan) mayRun(value arg) {
 	if !value.exact {
 		s.dynamic = true
 		return
 	}
 	for _, text := range value.alternatives {
-		s.apart(func() { s.text(text) })
+		s.subshell(func() { s.text(text) })
 	}
 }

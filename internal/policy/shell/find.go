@@ -2,7 +2,7 @@ package shell
 
 import "strings"
 
-// find reads -exec and -delete. A name it matches stands for what it finds.
+// find reads -exec and -delete. The name that it matches stands for what it finds.
 func find(s *scan, args []arg) {
 	roots, rest := []arg{}, args[1:]
 	for len(rest) > 0 && (names("-H -L -P -O0 -O1 -O2 -O3")[rest[0].text()] || rest[0].text() == "-D") {
@@ -31,10 +31,10 @@ func find(s *scan, args []arg) {
 			for end < len(rest) && rest[end].text() != ";" && (rest[end].text() != "+" || rest[end-1].text() != "{}") {
 				end++
 			}
-			before := s.place
-			s.place.lost = s.place.lost || strings.HasSuffix(rest[i].text(), "dir")
+			before := s.dir
+			s.dir.lost = s.dir.lost || strings.HasSuffix(rest[i].text(), "dir")
 			s.started(rest[i+1:end], "{}", found)
-			s.place = before
+			s.dir = before
 			i = end
 		case "-files0-from":
 			s.dynamic = true
@@ -42,8 +42,7 @@ func find(s *scan, args []arg) {
 	}
 }
 
-// below is what find can find: all below its roots, or the names it is told to
-// match.
+// below is what find can find: everything below its roots, or the names it matches.
 func below(roots, tests []arg) []arg {
 	name, plain := "", true
 	for i, test := range tests {
@@ -68,14 +67,14 @@ func below(roots, tests []arg) []arg {
 	return found
 }
 
-// started reads a command in which a mark stands for file names found elsewhere.
+// started reads a command in which a mark stands for file names.
 func (s *scan) started(command []arg, mark string, found []arg) {
 	var args []arg
 	for i, a := range command {
 		switch {
 		case a.text() == mark && a.exact && i > 0:
 			args = append(args, found...)
-		case mark != "" && strings.Contains(a.text(), mark): // a name becomes part of code, or of a path
+		case mark != "" && strings.Contains(a.text(), mark): // a name becomes part of code or a path
 			a.exact = false
 			args = append(args, a)
 		default:
@@ -85,7 +84,7 @@ func (s *scan) started(command []arg, mark string, found []arg) {
 	if len(args) == 0 {
 		return
 	}
-	s.apart(func() { s.call(args) })
+	s.subshell(func() { s.call(args) })
 }
 
 func (s *scan) writeAll(targets []arg) {
@@ -109,7 +108,7 @@ func fd(s *scan, args []arg) {
 	}
 }
 
-// xargs reads the command that gets what comes in as arguments.
+// xargs reads the command that gets the input as arguments.
 func xargs(s *scan, args []arg) {
 	w := wrapper{
 		short: "0rtxpoeila:d:E:I:J:L:n:P:R:S:s:",
@@ -136,7 +135,7 @@ func xargs(s *scan, args []arg) {
 	s.started(command, mark, []arg{unknown})
 }
 
-// parallel reads a command, or commands that come in or stand behind :::.
+// parallel reads a command, or commands from the input or after :::.
 func parallel(s *scan, args []arg) {
 	w := wrapper{
 		short: "0kjuvXmn:N:P:L:l:d:C:I:S:a:t",

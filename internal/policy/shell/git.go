@@ -2,15 +2,15 @@ package shell
 
 import "strings"
 
-// git runs programs named by its settings, by its environment and by some of
-// its options.
+// git reads git, which runs programs that its settings, its environment and some
+// options name.
 func git(s *scan, args []arg) {
 	at := s.gitOptions(args)
 	if at >= len(args) {
 		return
 	}
 	if !args[at].plain() {
-		s.dynamic = true // which command is unknown
+		s.dynamic = true // an unknown command
 		return
 	}
 	rest := args[at:]
@@ -72,8 +72,7 @@ func (s *scan) gitOptions(args []arg) int {
 	return at
 }
 
-// gitHarmless are the settings that name no program, by what their names begin
-// with. All others may.
+// gitHarmless are the prefixes of settings that name no program. All others may.
 var gitHarmless = []string{
 	"user.", "author.", "committer.", "color.", "advice.", "init.defaultbranch", "commit.gpgsign", "tag.gpgsign",
 	"core.quotepath", "core.autocrlf", "core.eol", "core.filemode", "core.ignorecase", "core.longpaths", "core.abbrev",
@@ -97,8 +96,8 @@ func (s *scan) gitSetting(setting arg) {
 	s.dynamic = true
 }
 
-// gitConfig reads git config: what it is asked for is harmless, what it sets is
-// in force from then on.
+// gitConfig reads git config. Reading a setting is harmless; setting one has effect from
+// then on.
 func (s *scan) gitConfig(args []arg) {
 	for _, a := range args[1:] {
 		switch a.text() {
@@ -118,7 +117,7 @@ func (s *scan) gitConfig(args []arg) {
 	}
 }
 
-// gitRemote reads options and addresses that name a program to talk to.
+// gitRemote reads options and addresses that name a program.
 func (s *scan) gitRemote(text string) {
 	if strings.HasPrefix(text, "ext::") || strings.HasPrefix(text, "fd::") {
 		s.dynamic = true

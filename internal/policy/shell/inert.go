@@ -5,14 +5,13 @@ import (
 	"strings"
 )
 
-// Agents ask interpreters small questions all day: which version is installed,
-// what a JSON file says. Such a line is inert: it names nothing that could open
-// a file to write, start a program or reach the network. We do not try to
-// understand more code than that, so the list of what is inert is short and
-// everything else is Dynamic.
+// Agents often ask interpreters small questions: which version is installed, what a JSON
+// file says. Such a line is inert: it names nothing that could write a file, start a
+// program or reach the network. We do not try to understand more code than that, so the
+// list of names is short and everything else is Dynamic.
 
-// inertNames are the names a line of Python may use beside the modules that it
-// imports only to ask for their version.
+// inertNames are the names that a line may use, besides the modules that it imports only
+// for their version.
 var inertNames = names(`print len json sys version version_info stdin load loads dumps dump stdout indent
 	sorted keys values items get True False None for in if else and or not is str int float bool list dict set tuple
 	range sum min max any all enumerate zip __version__ __file__ x d k v data f r i p platform implementation
@@ -21,9 +20,8 @@ var inertNames = names(`print len json sys version version_info stdin load loads
 	console log JSON stringify parse process versions arch Object entries map filter length const let var name scripts`)
 
 var (
-	// A line of Python or JavaScript without quotes: names, numbers and the
-	// signs of plain expressions. No backquote, which JavaScript's templates
-	// use, no @, no backslash.
+	// Names, numbers, quotes and the signs of plain expressions. No backquote, which
+	// JavaScript's templates use, no @, no backslash.
 	inertSigns = regexp.MustCompile(`^[\w\s.,:;()\[\]{}+\-*/%<>=!&|?'"]*$`)
 	inertText  = regexp.MustCompile(`'[^'"\\]*'|"[^'"\\]*"`)
 	inertName  = regexp.MustCompile(`[A-Za-z_]\w*`)
@@ -35,7 +33,7 @@ var (
 	inertRequire = regexp.MustCompile(`require\((?:'\./[\w./-]*\.json'|"\./[\w./-]*\.json")\)`)
 )
 
-// inert reports whether an interpreter's option is followed by such a line.
+// inert reports whether an interpreter's option is followed by an inert line.
 func inert(name, option string, rest []arg) bool {
 	if len(rest) == 0 || !rest[0].exact || len(rest[0].alternatives) != 1 {
 		return false
@@ -52,8 +50,8 @@ func inert(name, option string, rest []arg) bool {
 	return false
 }
 
-// inertPython reads a line of Python. What it imports may only be asked for its
-// version, or be one of the modules listed.
+// inertPython reads a line of Python. It may use only the version of what it imports,
+// unless that is one of the modules listed.
 func inertPython(code string) bool {
 	bare, ok := withoutText(code)
 	if !ok {
@@ -69,8 +67,8 @@ func inertPython(code string) bool {
 	return onlyInertNames(strings.Join(rest, ";")) && !strings.Contains(strings.Join(rest, ";"), "import")
 }
 
-// inertScript reads a line of JavaScript. Members are not picked by text, which
-// could be any, and there are no regular expressions, which can hold quotes.
+// inertScript reads a line of JavaScript. It must not select members by text, which
+// could be any, and must not have regular expressions, which can hold quotes.
 func inertScript(code string) bool {
 	code = inertRequire.ReplaceAllString(code, "JSON")
 	bare, ok := withoutText(code)
@@ -80,8 +78,8 @@ func inertScript(code string) bool {
 	return !strings.Contains(inertIndex.ReplaceAllString(bare, ""), "[") && onlyInertNames(bare)
 }
 
-// withoutText puts a number where a line has quoted text. It fails on signs that
-// plain expressions do not have, and on a quote with a prefix: f'…' holds code.
+// withoutText replaces quoted text by a number. It fails on signs that plain expressions
+// do not have, and on a quote with a prefix: f'…' holds code.
 func withoutText(code string) (bare string, ok bool) {
 	if !inertSigns.MatchString(code) {
 		return "", false

@@ -2,14 +2,13 @@ package shell
 
 import "strings"
 
-// shells read what we read; otherShells have a language of their own.
+// shells have the language that we read; otherShells have their own.
 var (
 	shells      = names("sh bash dash ash zsh ksh ksh93 mksh pdksh rbash yash posh")
 	otherShells = names("fish csh tcsh rc es nu elvish xonsh pwsh powershell cmd")
 )
 
-// shellCall reads the options of a shell: the text behind -c, a script, or
-// whatever comes in.
+// shellCall reads a shell: the text after -c, a script, or its input.
 func shellCall(s *scan, args []arg) {
 	given := s.input
 	i, fromInput := 1, false
@@ -45,7 +44,7 @@ func shellCall(s *scan, args []arg) {
 		if strings.ContainsAny(text, "oO") {
 			i++
 		}
-		if strings.Contains(text, "i") || strings.Contains(text, "l") { // reads the files of a person
+		if strings.Contains(text, "i") || strings.Contains(text, "l") { // reads the user's startup files
 			s.dynamic = true
 		}
 	}
@@ -56,7 +55,7 @@ func shellCall(s *scan, args []arg) {
 		s.script(args[i])
 		return
 	}
-	s.fed(given)
+	s.stdin(given)
 }
 
 func (s *scan) shellOption(text string) {
@@ -65,7 +64,7 @@ func (s *scan) shellOption(text string) {
 	}
 }
 
-// shellText reads sh -c: more options may stand before the text.
+// shellText reads sh -c, where more options may come before the text.
 func (s *scan) shellText(rest []arg) {
 	for len(rest) > 0 && strings.HasPrefix(rest[0].text(), "-") && len(rest[0].text()) > 1 {
 		if rest[0].text() == "-o" || rest[0].text() == "-O" || !rest[0].exact {
@@ -80,17 +79,16 @@ func (s *scan) shellText(rest []arg) {
 	s.inner(rest[:1])
 }
 
-// fed reads what a shell finds on its input.
-func (s *scan) fed(given input) {
+// stdin reads the input of a shell.
+func (s *scan) stdin(given input) {
 	if !given.known {
 		s.dynamic = true
 		return
 	}
-	s.apart(func() { s.text(given.text) })
+	s.subshell(func() { s.text(given.text) })
 }
 
-// script reads the file a shell or an interpreter runs. Its base name is a
-// program like any other.
+// script reads the file that a shell or an interpreter runs.
 func (s *scan) script(file arg) {
 	text := file.text()
 	if !file.plain() || file.process || strings.HasPrefix(text, "/dev/") || strings.HasPrefix(text, "/proc/") ||
@@ -102,8 +100,7 @@ func (s *scan) script(file arg) {
 	}
 }
 
-// otherShell reads shells whose language is another: any text of theirs is code
-// we do not read.
+// otherShell reads shells with another language, whose text we do not read.
 func otherShell(s *scan, args []arg) {
 	if len(args) < 2 || strings.HasPrefix(args[1].text(), "-") || strings.HasPrefix(args[1].text(), "/") {
 		if len(args) == 2 && args[1].text() == "--version" {
@@ -112,7 +109,7 @@ func otherShell(s *scan, args []arg) {
 		s.dynamic = true
 		for _, a := range args[1:] {
 			if strings.ContainsAny(a.text(), " \t\n") {
-				s.roughly(a.text())
+				s.tolerant(a.text())
 			}
 		}
 		return
@@ -120,16 +117,16 @@ func otherShell(s *scan, args []arg) {
 	s.script(args[1])
 }
 
-// interpreter is a program that runs code in a language of its own.
+// interpreter is a program that runs code in its own language.
 type interpreter struct {
 	inline   string // letters of options that hold code
 	long     string // names of options that hold code
 	takes    string // letters of options with another value
 	modules  string // letters of options that name what to run instead of a file
-	subs     string // words that hold code or start a prompt when they come first
-	commands string // other first words: the program does its own work then
-	works    string // names of options that ask for such work
-	asks     string // letters with which it says its version and ends
+	subs     string // first words that take code or start a prompt
+	commands string // first words with which the program does its own work
+	works    string // names of options with which it does its own work
+	asks     string // letters with which it only prints its version
 }
 
 var interpreters = map[string]interpreter{
@@ -187,8 +184,8 @@ var interpreters = map[string]interpreter{
 	"lldb":      {inline: "osOS", long: "one-line source batch"},
 }
 
-// read finds the script an interpreter runs. Anything else is code we do not
-// read: inline, or coming in.
+// read finds the script that an interpreter runs. Anything else is code that we do not
+// read: inline, or from the input.
 func (in interpreter) read(s *scan, args []arg) {
 	for i := 1; i < len(args); i++ {
 		text := args[i].text()
@@ -196,7 +193,8 @@ func (in interpreter) read(s *scan, args []arg) {
 		case !args[i].exact || len(args[i].alternatives) > 1:
 			s.dynamic = true
 			return
-		case tells(text) || len(text) == 2 && text[0] == '-' && strings.Contains(in.asks, text[1:]) && in.asks != "":
+		case asksVersion(text) ||
+			len(text) == 2 && text[0] == '-' && strings.Contains(in.asks, text[1:]) && in.asks != "":
 			return
 		case strings.HasPrefix(text, "--") && names(in.works)[text[2:]]:
 			return
@@ -255,8 +253,7 @@ func (in interpreter) longCode(text string) bool {
 	return false
 }
 
-// module reads python -m: most modules do their own work, some run code or
-// other programs.
+// module reads python -m. Most modules do their own work; some run code or programs.
 func (s *scan) module(named []arg) {
 	for _, name := range named {
 		switch name.text() {
@@ -269,8 +266,8 @@ func (s *scan) module(named []arg) {
 	}
 }
 
-// tells reports options with which a program says who it is.
-func tells(text string) bool {
+// asksVersion reports whether an option only prints a program's version or help.
+func asksVersion(text string) bool {
 	return text == "--version" || text == "--help" || text == "-V" || text == "-VV"
 }
 

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// launcherHandlers are programs with work of their own that can be told to
-// start others.
+// launcherHandlers are programs with work of their own that can also start others.
 var launcherHandlers = map[string]handler{
 	"find":     find,
 	"gfind":    find,
@@ -31,7 +30,7 @@ var launcherHandlers = map[string]handler{
 	"nerdctl": containers,
 	"kubectl": containers,
 	"oc":      containers,
-	"socat":   always,
+	"socat":   alwaysDynamic,
 	"nc":      flagged("-e", "-c", "--exec", "--sh-exec", "--lua-exec"),
 	"ncat":    flagged("-e", "-c", "--exec", "--sh-exec", "--lua-exec"),
 	"netcat":  flagged("-e", "-c"),
@@ -85,13 +84,13 @@ var launcherHandlers = map[string]handler{
 
 	"tmux":      tmux,
 	"screen":    flagged("-X", "-S", "-dm", "-d"),
-	"at":        always,
-	"batch":     always,
+	"at":        alwaysDynamic,
+	"batch":     alwaysDynamic,
 	"crontab":   crontab,
-	"run-parts": always,
-	"logrotate": always,
-	"setarch":   always,
-	"ansible":   always,
+	"run-parts": alwaysDynamic,
+	"logrotate": alwaysDynamic,
+	"setarch":   alwaysDynamic,
+	"ansible":   alwaysDynamic,
 	"nmap":      flagged("--script", "--interactive"),
 	"tcpdump":   flagged("-z"),
 	"openssl":   flagged("-engine", "-provider-path"),
@@ -99,13 +98,12 @@ var launcherHandlers = map[string]handler{
 	"aria2c":    flagged("--on-download-complete", "--on-download-start", "--on-download-error"),
 }
 
-// flagged is a handler for programs that start another one only with one of
-// these options, shortened or not. An option of one dash may have its value
-// attached.
+// flagged is a handler for programs that start another one only with one of these
+// options, which may be abbreviated.
 func flagged(options ...string) handler {
 	return func(s *scan, args []arg) {
 		for _, a := range args[1:] {
-			if a.text() == "--" && a.exact { // the rest is for what the program runs
+			if a.text() == "--" && a.exact { // the rest is not for the program itself
 				break
 			}
 			for _, option := range options {
@@ -122,7 +120,7 @@ func flagged(options ...string) handler {
 	}
 }
 
-// filterText is a handler for an option that holds a shell's text.
+// filterText is a handler for an option that holds shell text.
 func filterText(option string) handler {
 	return func(s *scan, args []arg) {
 		for _, text := range values(args, 0, option) {
@@ -184,7 +182,7 @@ func makeRun(s *scan, args []arg) {
 			s.dynamic = true
 		case assigned && !strings.HasPrefix(text, "-"):
 			if name == "SHELL" || name == ".SHELLFLAGS" || name == "MAKEFLAGS" ||
-				strings.ContainsAny(value, "`$;|&") || governs(name) == control {
+				strings.ContainsAny(value, "`$;|&") || influenceOf(name) == control {
 				s.dynamic = true
 			}
 		}
@@ -201,8 +199,8 @@ func tmux(s *scan, args []arg) {
 	}
 }
 
-// packages reads a manager of packages that runs their programs, and can be told
-// by which shell.
+// packages reads a package manager, which runs programs of packages and may choose the
+// shell.
 func packages(s *scan, args []arg) {
 	flagged("--script-shell", "--node-options", "--call", "--shell-mode", "-c")(s, args)
 	first := operands(args, "wCF", "--prefix", "--filter", "--workspace", "--dir", "--cwd")

@@ -2,7 +2,7 @@ package shell
 
 import "strings"
 
-// ssh reads options that start programs here, and the command that runs there.
+// ssh reads options that start local programs, and the remote command.
 func ssh(s *scan, args []arg) {
 	w := wrapper{short: "46AaCfGgKkMNnqsTtVvXxYyB:b:c:D:E:e:F:I:i:J:L:l:m:O:o:P:p:Q:R:S:W:w:"}
 	at, _ := w.skip(s, args)
@@ -35,7 +35,7 @@ func scp(s *scan, args []arg) {
 	s.destination(operands(args, "cFiJloPSD"))
 }
 
-// destination is the last operand, a path here unless it names a host.
+// destination is the last operand, a local path unless it names a host.
 func (s *scan) destination(paths []arg) {
 	if len(paths) < 2 {
 		return
@@ -59,13 +59,12 @@ func rsync(s *scan, args []arg) {
 		"--exclude-from", "--include-from", "--bwlimit", "--timeout", "--port"))
 }
 
-// containers read the shell that is started in a container. What runs there is
-// reported like what runs here.
+// containers reads the command that is started in a container, like a local one.
 func containers(s *scan, args []arg) {
 	s.shellsWithin(args)
 	for i := 1; i < len(args); i++ {
 		if args[i].text() == "--" && i+1 < len(args) && args[i].exact { // kubectl exec pod -- command
-			s.apart(func() { s.call(args[i+1:]) })
+			s.subshell(func() { s.call(args[i+1:]) })
 			return
 		}
 	}

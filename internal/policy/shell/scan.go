@@ -7,7 +7,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// scan gathers what one command does, across all texts it holds.
+// scan collects what one command does, across all texts in it.
 type scan struct {
 	programs map[string]bool
 	paths    map[string]bool
@@ -18,27 +18,26 @@ type scan struct {
 	made map[string]bool // paths whose contents the command writes
 	runs map[string]bool // paths of the programs and scripts it runs
 
-	steps int // commands looked at so far
-	depth int // texts we are inside of
-	wraps int // programs that start the present one
+	steps int // commands read so far
+	depth int // nested texts
+	wraps int // programs that start the current one
 
 	vars  variables // of the text being read
-	input input     // what the present command reads from
-	place place     // where it runs
-	// taken: what the present command prints goes to another one, or into a
-	// word.
-	taken bool
+	input input     // standard input of the current command
+	dir   workdir   // where it runs
+	// captured is whether another command or a word uses the current one's output.
+	captured bool
 
 	relative int  // relative paths written so far
-	deferred bool // a function writes some, wherever it will be called
+	deferred bool // a function writes some, wherever it is called
 }
 
-// input is what a program finds when it reads from its standard input.
+// input is the standard input of a program.
 type input struct {
-	given bool   // something was piped or redirected in
-	file  bool   // from a file
-	known bool   // and it is text
-	text  string // of the command itself
+	given bool // something was piped or redirected in
+	file  bool // from a file
+	known bool // the command itself holds it, as text
+	text  string
 }
 
 func newScan() *scan {
@@ -49,15 +48,14 @@ func newScan() *scan {
 		words:    map[string]bool{},
 		made:     map[string]bool{},
 		runs:     map[string]bool{},
-		place:    place{dirs: []string{"."}},
+		dir:      workdir{dirs: []string{"."}},
 	}
 }
 
-// text reads a whole command: the one that was asked about, or one that it
-// hands to a shell.
+// text reads a whole command: the outermost, or one that is passed to a shell.
 func (s *scan) text(command string) {
-	if suspicious(command) || nestsDeeply(command) {
-		s.roughly(command)
+	if ambiguous(command) || nestsDeeply(command) {
+		s.tolerant(command)
 		return
 	}
 	if s.depth >= maxTexts {
@@ -66,7 +64,7 @@ func (s *scan) text(command string) {
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
 	if err != nil {
-		s.roughly(command)
+		s.tolerant(command)
 		return
 	}
 	outer := s.vars
@@ -77,20 +75,19 @@ func (s *scan) text(command string) {
 	s.vars = outer
 }
 
-// apart runs do as in a process of its own: a change of directory in it does
-// not last.
-func (s *scan) apart(do func()) {
-	before := s.place
+// subshell runs do as in a process of its own: a change of directory does not last.
+func (s *scan) subshell(do func()) {
+	before := s.dir
 	do()
-	s.place = before
+	s.dir = before
 }
 
-// caught runs do with its output going to somebody who reads it.
-func (s *scan) caught(do func()) {
-	before := s.taken
-	s.taken = true
+// capturing runs do with its output being used.
+func (s *scan) capturing(do func()) {
+	before := s.captured
+	s.captured = true
 	do()
-	s.taken = before
+	s.captured = before
 }
 
 func (s *scan) statements(list []*syntax.Stmt) {
@@ -110,7 +107,7 @@ func (s *scan) statement(st *syntax.Stmt) {
 		s.redirect(r)
 	}
 	if st.Background || st.Coprocess || st.Disown {
-		s.apart(func() { s.command(st.Cmd) })
+		s.subshell(func() { s.command(st.Cmd) })
 	} else {
 		s.command(st.Cmd)
 	}
@@ -127,17 +124,17 @@ func (s *scan) command(cmd syntax.Command) {
 	case *syntax.Block:
 		s.statements(c.Stmts)
 	case *syntax.Subshell:
-		s.apart(func() { s.statements(c.Stmts) })
+		s.subshell(func() { s.statements(c.Stmts) })
 	case *syntax.IfClause:
-		s.either(c)
+		s.ifClause(c)
 	case *syntax.WhileClause:
-		s.again(func() {
+		s.loop(func() {
 			s.statements(c.Cond)
 			s.statements(c.Do)
 		})
 	case *syntax.ForClause:
 		s.inside(c.Loop)
-		s.again(func() { s.statements(c.Do) })
+		s.loop(func() { s.statements(c.Do) })
 	case *syntax.CaseClause:
 		s.inside(c.Word)
 		for _, item := range c.Items {
@@ -157,42 +154,42 @@ func (s *scan) command(cmd syntax.Command) {
 		}
 	case *syntax.CoprocClause:
 		s.programs["coproc"] = true
-		s.apart(func() { s.statement(c.Stmt) })
+		s.subshell(func() { s.statement(c.Stmt) })
 	case *syntax.ArithmCmd, *syntax.LetClause, *syntax.TestClause:
 		s.inside(c)
-	default: // a form we do not know
+	default: // unknown syntax
 		s.dynamic = true
 		s.inside(c)
 	}
 }
 
-// again runs do as the body of a loop, read once: where it both changes the
-// directory and writes relative paths, the next round writes elsewhere.
-func (s *scan) again(do func()) {
-	dirs, relative := len(s.place.dirs), s.relative
+// loop runs do as the body of a loop, which is read once. If the body changes the
+// directory and writes relative paths, the next iteration writes elsewhere.
+func (s *scan) loop(do func()) {
+	dirs, relative := len(s.dir.dirs), s.relative
 	do()
-	if len(s.place.dirs) != dirs && s.relative != relative {
+	if len(s.dir.dirs) != dirs && s.relative != relative {
 		s.dynamic = true
 	}
 }
 
-// either reads an if with all that follows it.
-func (s *scan) either(c *syntax.IfClause) {
+// ifClause reads an if with all its branches.
+func (s *scan) ifClause(c *syntax.IfClause) {
 	for ; c != nil; c = c.Else {
 		s.statements(c.Cond)
 		s.statements(c.Then)
 	}
 }
 
-// binary reads a pipe or a list. What stands right of && runs only where the
-// left succeeded, which tells where a cd has led.
+// binary reads a pipe or a list. The right side of && runs only if the left succeeded,
+// so that a cd there has succeeded too.
 func (s *scan) binary(c *syntax.BinaryCmd) {
 	switch c.Op {
 	case syntax.Pipe, syntax.PipeAll:
-		s.caught(func() { s.apart(func() { s.statement(c.X) }) })
+		s.capturing(func() { s.subshell(func() { s.statement(c.X) }) })
 		before := s.input
 		s.input = input{given: true}
-		s.apart(func() { s.statement(c.Y) })
+		s.subshell(func() { s.statement(c.Y) })
 		s.input = before
 	case syntax.AndStmt:
 		s.chain(c)
@@ -202,8 +199,7 @@ func (s *scan) binary(c *syntax.BinaryCmd) {
 	}
 }
 
-// chain reads a && b && c. The parser nests to the left, so a long one is taken
-// apart without recursion.
+// chain reads a && b && c. The parser nests to the left; this needs no recursion.
 func (s *scan) chain(c *syntax.BinaryCmd) {
 	parts := []*syntax.Stmt{c.Y}
 	left := c.X
@@ -217,27 +213,27 @@ func (s *scan) chain(c *syntax.BinaryCmd) {
 	}
 	parts = append(parts, left)
 	slices.Reverse(parts)
-	seen := s.place
+	seen := s.dir
 	for _, part := range parts {
-		s.place.moved = false
+		s.dir.moved = false
 		s.statement(part)
-		if s.place.moved && isCall(part) {
-			s.place = s.place.arrived()
+		if s.dir.moved && isCall(part) {
+			s.dir = s.dir.arrived()
 		}
-		seen = seen.or(s.place)
+		seen = seen.or(s.dir)
 	}
-	s.place = seen
+	s.dir = seen
 }
 
-// isCall reports whether a statement is one simple command that is not negated.
+// isCall reports whether a statement is a simple command, not negated.
 func isCall(st *syntax.Stmt) bool {
 	_, ok := st.Cmd.(*syntax.CallExpr)
 	return ok && !st.Negated && !st.Background
 }
 
-// function reads a function's body as if it ran. What it runs is reported
-// whatever it is called by, so a name hides nothing, except where the name is
-// one that means something to us or the function calls itself.
+// function reads a function's body as if it ran. What the body runs is reported
+// whatever the function's name, so a name hides nothing unless it is one that we know,
+// or the function calls itself.
 func (s *scan) function(c *syntax.FuncDecl) {
 	names := c.Names
 	if c.Name != nil {
@@ -264,15 +260,15 @@ func callsItself(c *syntax.FuncDecl, name string) bool {
 	return found
 }
 
-// run takes note of the file of a program or script.
+// run records the file of a program or script.
 func (s *scan) run(file string) {
-	for _, dir := range s.place.dirs {
+	for _, dir := range s.dir.dirs {
 		s.runs[join(dir, file)] = true
 	}
 }
 
-// runsWhatItMakes reports a command that writes a file and runs it: what is in
-// the file is then as unknown as code in the command itself.
+// runsWhatItMakes reports whether the command writes a file and runs it, which is like
+// code in the command itself.
 func (s *scan) runsWhatItMakes() bool {
 	for file := range s.runs {
 		if s.made[file] {
@@ -282,28 +278,28 @@ func (s *scan) runsWhatItMakes() bool {
 	return false
 }
 
-// inside reads the substitutions within words and expressions.
+// inside reads the substitutions in words and expressions.
 func (s *scan) inside(node syntax.Node) {
 	syntax.Walk(node, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
-			s.caught(func() { s.apart(func() { s.statements(n.Stmts) }) })
+			s.capturing(func() { s.subshell(func() { s.statements(n.Stmts) }) })
 			return false
 		case *syntax.ProcSubst:
 			before := s.input
 			if n.Op != syntax.CmdIn { // >( ) reads what is written to it
 				s.input = input{given: true}
 			}
-			s.caught(func() { s.apart(func() { s.statements(n.Stmts) }) })
+			s.capturing(func() { s.subshell(func() { s.statements(n.Stmts) }) })
 			s.input = before
 			return false
 		case *syntax.ParamExp:
-			// ${x@P} runs the substitutions in the value of x, and ${!x}
-			// names a variable that the text does not.
+			// ${x@P} runs the substitutions in the value of x, and ${!x} names another
+			// variable.
 			if n.Exp != nil && n.Exp.Op == syntax.OtherParamOps {
 				s.dynamic = true
 			}
-			// ${HOME:0:1} is a slash that nobody sees.
+			// ${HOME:0:1} is a hidden slash.
 			if n.Slice != nil && n.Param != nil && s.vars[n.Param.Value] == nil {
 				s.dynamic = true
 			}
@@ -312,7 +308,7 @@ func (s *scan) inside(node syntax.Node) {
 	})
 }
 
-// simple reads one plain command: assignments and words.
+// simple reads a simple command: assignments and words.
 func (s *scan) simple(c *syntax.CallExpr) {
 	for _, a := range c.Assigns {
 		s.assign(a)
@@ -325,15 +321,15 @@ func (s *scan) simple(c *syntax.CallExpr) {
 	}
 }
 
-// declare reads export, local, declare and their like.
+// declare reads export, local, declare and the like.
 func (s *scan) declare(c *syntax.DeclClause) {
 	s.programs[c.Variant.Value] = true
 	for _, a := range c.Args {
 		if a.Naked && a.Name == nil && a.Value != nil {
 			s.inside(a.Value)
 			flags := s.expandWord(a.Value)
-			// A name that stands for another, or a value that is computed,
-			// changes what later words mean.
+			// A reference to another name, or a computed value, changes what later words
+			// mean.
 			if !flags.exact || strings.ContainsAny(flags.text(), "ni") || !strings.HasPrefix(flags.text(), "-") {
 				s.dynamic = true
 			}

@@ -2,8 +2,8 @@ package shell
 
 import "strings"
 
-// sed reads the scripts of a stream editor, which can run commands (e) and
-// write files (w), and the files it changes in place.
+// sed reads sed scripts, which can run commands (e) and write files (w), and the files
+// that are edited in place.
 func sed(s *scan, args []arg) {
 	files := operands(args, "efl", "--expression", "--file", "--line-length")
 	scripts, scriptFiles := values(args, 'e', "--expression"), values(args, 'f', "--file")
@@ -29,9 +29,9 @@ func sed(s *scan, args []arg) {
 	}
 }
 
-// sedScript reads a script for the commands that reach out of it. A script with
-// unknown parts is read with them missing; that part can then be text of a
-// pattern, but not a command, unless it stands where one begins.
+// sedScript reads a script for commands that run or write something. Unknown parts of a
+// script are left out: they can be text of a pattern, but not a command unless they are
+// where one begins.
 func (s *scan) sedScript(script arg) {
 	for _, text := range script.alternatives {
 		r := &sedReader{text: text}
@@ -51,7 +51,7 @@ func (s *scan) sedScript(script arg) {
 	}
 }
 
-// sedReader goes through one script.
+// sedReader reads one script.
 type sedReader struct {
 	text          string
 	at            int
@@ -72,7 +72,7 @@ func (r *sedReader) skip(set string) {
 	}
 }
 
-// until goes behind the next delimiter that is not escaped.
+// until skips past the next delimiter that is not escaped.
 func (r *sedReader) until(delimiter byte) bool {
 	for r.at < len(r.text) {
 		switch r.next() {
@@ -93,8 +93,8 @@ func (r *sedReader) line() string {
 	return strings.TrimSpace(line)
 }
 
-// read goes through all commands. It fails on those that run something, and on
-// what it does not understand.
+// read reads all commands. It fails on those that run something, and on what it does
+// not understand.
 func (r *sedReader) read() bool {
 	for {
 		r.skip(" \t\n;{}")
@@ -107,7 +107,7 @@ func (r *sedReader) read() bool {
 	}
 }
 
-// address goes over what lines a command is for.
+// address skips the addresses of a command.
 func (r *sedReader) address() bool {
 	for r.at < len(r.text) {
 		switch c := r.text[r.at]; {
@@ -155,12 +155,12 @@ func (r *sedReader) command() bool {
 	case 0, '{', '}', '=', 'd', 'D', 'g', 'G', 'h', 'H', 'l', 'n', 'N', 'p', 'P', 'q', 'Q', 'x', 'z', 'F':
 		r.skip("0123456789 ")
 		return true
-	default: // e, and what is no command
+	default: // e, or not a command
 		return false
 	}
 }
 
-// substitute goes over s/a/b/flags.
+// substitute reads s/a/b/flags.
 func (r *sedReader) substitute() bool {
 	d := r.next()
 	if d == 0 || d == '\n' || d == '\\' || !r.until(d) || !r.until(d) {

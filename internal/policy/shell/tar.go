@@ -2,8 +2,7 @@ package shell
 
 import "strings"
 
-// tar reads where an archive goes, and the programs that tar can be told to
-// start.
+// tar reads where an archive is written or extracted, and the programs that tar starts.
 func tar(s *scan, args []arg) {
 	for _, option := range []string{
 		"--to-command", "--checkpoint-action", "--rsh-command", "--info-script", "--new-volume-script", "--rmt-command",
@@ -38,8 +37,7 @@ func tar(s *scan, args []arg) {
 	}
 }
 
-// tarMode is all option letters, and those of the long options that say what is
-// done.
+// tarMode is all option letters, including those for the long options.
 func tarMode(args []arg) string {
 	mode := ""
 	for i, a := range args[1:] {
@@ -59,7 +57,7 @@ func tarMode(args []arg) string {
 	return mode
 }
 
-// dashed gives the old form, tar xzf file, its dash.
+// dashed adds the dash to the old form, tar xzf file.
 func dashed(args []arg) []arg {
 	if len(args) < 2 || strings.HasPrefix(args[1].text(), "-") || args[1].text() == "" {
 		return args

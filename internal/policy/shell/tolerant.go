@@ -5,31 +5,31 @@ import (
 	"strings"
 )
 
-// roughly gathers what it can from text that is no shell to us: it is Dynamic,
-// and any word where a command could begin counts as a program. It does not
-// honour quotes, so it finds too much rather than too little.
-func (s *scan) roughly(text string) {
+// tolerant collects what it can from text that we cannot parse, which is Dynamic. Every
+// word where a command could begin counts as a program. It ignores quotes, so it finds
+// too much rather than too little.
+func (s *scan) tolerant(text string) {
 	s.dynamic = true
 	if len(text) > maxBytes {
 		text = text[:maxBytes]
 	}
 	text = strings.ToValidUTF8(text, "")
 	for segment := range strings.FieldsFuncSeq(text, separates) {
-		s.roughCommand(segment)
+		s.tolerantCommand(segment)
 	}
 }
 
 func separates(r rune) bool { return strings.ContainsRune(";|&\n\r(){}`<>", r) }
 
 // roughUnquote removes what quoting leaves in a word.
-var roughUnquote = strings.NewReplacer(`"`, "", `'`, "", `\`, "", "\x00", "", "$", "")
+var tolerantUnquote = strings.NewReplacer(`"`, "", `'`, "", `\`, "", "\x00", "", "$", "")
 
 var keywords = names("if then elif else fi do done while until for case esac in select function time coproc ! [[ ]]")
 
-func (s *scan) roughCommand(segment string) {
+func (s *scan) tolerantCommand(segment string) {
 	begins := true
 	for word := range strings.FieldsSeq(segment) {
-		word = roughUnquote.Replace(word)
+		word = tolerantUnquote.Replace(word)
 		if word == "" {
 			continue
 		}
@@ -41,14 +41,14 @@ func (s *scan) roughCommand(segment string) {
 			s.programs[name] = true
 			begins = false
 			if w, wraps := wrappers[name]; wraps && w.operands == 0 {
-				begins = true // what it wraps follows
+				begins = true // the program that it wraps follows
 			}
 		}
 	}
 }
 
-// nestsDeeply reports text that opens more than a parser that calls itself
-// should follow. It counts without regard to quotes.
+// nestsDeeply reports whether text nests too deeply for a recursive parser. It ignores
+// quotes.
 func nestsDeeply(text string) bool {
 	open, keyword := 0, 0
 	for i := range len(text) {

@@ -7,34 +7,34 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// variables are those a text sets, by name.
+// variables are the variables that a text sets, by name.
 type variables map[string]*variable
 
-// variable is all a text says about one name.
+// variable is what a text says about one name.
 type variable struct {
-	settings []setting
-	unclear  bool // also set in a way we do not follow
-	busy     bool // being resolved: it is defined by itself
-	value    *arg // once resolved; a variable of variables would else take for ever
+	assignments []assignment
+	unclear     bool // also set in a way that we do not follow
+	resolving   bool // set while it is resolved, to detect cycles
+	value       *arg // cached, because resolving nested variables is exponential
 }
 
-// setting gives a variable a value. It surely holds for what stands between
-// from and to; elsewhere the value may be another, of the environment perhaps.
-type setting struct {
+// assignment gives a variable a value. It is certain between from and to; elsewhere the
+// variable may have another value, for example from the environment.
+type assignment struct {
 	words    []*syntax.Word
 	from, to uint
 }
 
-// gather finds the variables a text sets.
+// gather finds the variables that a text sets.
 func gather(file *syntax.File) variables {
 	vars, anything := variables{}, false
 	for _, st := range file.Stmts {
-		vars.surely(st)
+		vars.certain(st)
 	}
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.Assign:
-			vars.maybe(n)
+			vars.possible(n)
 		case *syntax.ForClause:
 			vars.loop(n)
 		case *syntax.ArithmCmd, *syntax.ArithmExp, *syntax.LetClause:
@@ -58,9 +58,9 @@ func (v variables) named(name string) *variable {
 	return v[name]
 }
 
-// surely takes the assignments that run whatever happens: statements of their
-// own on the top level, or the first of a list.
-func (v variables) surely(st *syntax.Stmt) {
+// certain adds the assignments that always run: statements at the top level, or the
+// first of a list.
+func (v variables) certain(st *syntax.Stmt) {
 	for st != nil && !st.Background && !st.Negated {
 		switch c := st.Cmd.(type) {
 		case *syntax.BinaryCmd:
@@ -84,14 +84,13 @@ func (v variables) plain(assigns []*syntax.Assign) {
 	for _, a := range assigns {
 		if a.Name != nil && a.Value != nil && !a.Append && a.Index == nil {
 			x := v.named(a.Name.Value)
-			x.settings = append(x.settings, setting{[]*syntax.Word{a.Value}, a.End().Offset(), maxBytes + 1})
+			x.assignments = append(x.assignments, assignment{[]*syntax.Word{a.Value}, a.End().Offset(), maxBytes + 1})
 		}
 	}
 }
 
-// maybe takes every assignment, wherever it stands, as a value the variable can
-// have.
-func (v variables) maybe(a *syntax.Assign) {
+// possible adds an assignment anywhere in the text as a possible value.
+func (v variables) possible(a *syntax.Assign) {
 	if a.Name == nil || a.Naked {
 		return
 	}
@@ -100,7 +99,7 @@ func (v variables) maybe(a *syntax.Assign) {
 		x.unclear = true
 		return
 	}
-	x.settings = append(x.settings, setting{words: []*syntax.Word{a.Value}})
+	x.assignments = append(x.assignments, assignment{words: []*syntax.Word{a.Value}})
 }
 
 func (v variables) loop(c *syntax.ForClause) {
@@ -113,10 +112,10 @@ func (v variables) loop(c *syntax.ForClause) {
 		x.unclear = true
 		return
 	}
-	x.settings = append(x.settings, setting{iter.Items, c.DoPos.Offset(), c.DonePos.Offset()})
+	x.assignments = append(x.assignments, assignment{iter.Items, c.DoPos.Offset(), c.DonePos.Offset()})
 }
 
-// computed takes ((x = 1)) and its like: any name in it may change.
+// computed reads ((x = 1)) and the like, in which any name may change.
 func (v variables) computed(n syntax.Node) {
 	syntax.Walk(n, func(inner syntax.Node) bool {
 		if lit, ok := inner.(*syntax.Lit); ok && syntax.ValidName(lit.Value) {
@@ -126,14 +125,11 @@ func (v variables) computed(n syntax.Node) {
 	})
 }
 
-// setters are commands that set the variables they name.
-var setters = map[string]bool{
-	"read": true, "mapfile": true, "readarray": true, "getopts": true, "printf": true, "unset": true,
-	"let": true, "eval": true, "source": true, ".": true, "wait": true, "select": true,
-}
+// setters are commands that set the variables that they name.
+var setters = names("read mapfile readarray getopts printf unset let eval source . wait select")
 
-// setByCall takes the variables that a command names. The setter may stand
-// behind a wrapper (command read x) and be quoted, so any word counts.
+// setByCall adds the variables that a command may set. The setter may follow a wrapper
+// (command read x) and be quoted, so any word counts.
 func (v variables) setByCall(c *syntax.CallExpr) {
 	sets := false
 	for _, w := range c.Args {
@@ -153,7 +149,7 @@ func (v variables) setByCall(c *syntax.CallExpr) {
 	}
 }
 
-// rewrites reports a command after which any variable can be anything.
+// rewrites reports whether any variable can have any value after a command.
 func rewrites(c *syntax.CallExpr) bool {
 	for _, w := range c.Args {
 		switch unquoted(w) {
@@ -164,7 +160,7 @@ func rewrites(c *syntax.CallExpr) bool {
 	return false
 }
 
-// unquoted is the text of a word whatever its quotes, without what it expands.
+// unquoted is the text of a word without quotes and expansions.
 func unquoted(w *syntax.Word) string {
 	var b strings.Builder
 	syntax.Walk(w, func(n syntax.Node) bool {
@@ -181,32 +177,32 @@ func unquoted(w *syntax.Word) string {
 	return b.String()
 }
 
-// meaning is what $name stands for at a place in the text. The home directory
-// and the present one are known by their paths' first letters.
+// meaning is the value of $name at an offset of the text. The home directory is ~, and
+// the current directory is a dot.
 func (s *scan) meaning(name string, at uint) arg {
 	x := s.vars[name]
 	switch {
 	case x == nil && name == "HOME":
-		return arg{alternatives: []string{"~"}, exact: true}
+		return literal("~")
 	case x == nil && name == "PWD":
-		return arg{alternatives: []string{"."}, exact: true}
-	case x == nil || x.busy:
-		return arg{alternatives: []string{""}}
+		return literal(".")
+	case x == nil || x.resolving:
+		return unknown
 	}
 	value := s.resolve(x)
 	value.exact = value.exact &&
-		slices.ContainsFunc(x.settings, func(set setting) bool { return set.from < at && at < set.to })
+		slices.ContainsFunc(x.assignments, func(set assignment) bool { return set.from < at && at < set.to })
 	return value
 }
 
-// resolve is all a variable can be.
+// resolve is all values that a variable can have.
 func (s *scan) resolve(x *variable) arg {
 	if x.value != nil {
 		return *x.value
 	}
-	x.busy = true
+	x.resolving = true
 	found := arg{exact: !x.unclear}
-	for _, set := range x.settings {
+	for _, set := range x.assignments {
 		for _, item := range s.expand(set.words) {
 			found.exact = found.exact && item.exact
 			found.glob = found.glob || item.glob
@@ -219,27 +215,27 @@ func (s *scan) resolve(x *variable) arg {
 		}
 	}
 	found.alternatives = unique(found.alternatives)
-	x.busy = false
+	x.resolving = false
 	x.value = &found
 	return found
 }
 
 func unique(list []string) []string {
 	seen := map[string]bool{}
-	kept := []string{}
+	var once []string
 	for _, item := range list {
 		if !seen[item] {
 			seen[item] = true
-			kept = append(kept, item)
+			once = append(once, item)
 		}
 	}
-	if len(kept) == 0 {
+	if once == nil {
 		return []string{""}
 	}
-	return kept
+	return once
 }
 
-// assign reads name=value, before a command or on its own.
+// assign reads name=value, before a command or alone.
 func (s *scan) assign(a *syntax.Assign) {
 	if a.Index != nil {
 		s.inside(a.Index)
@@ -248,14 +244,14 @@ func (s *scan) assign(a *syntax.Assign) {
 		s.inside(a.Array)
 	}
 	if a.Value == nil {
-		if a.Name != nil && governs(a.Name.Value) != harmless && !a.Naked {
+		if a.Name != nil && influenceOf(a.Name.Value) != harmless && !a.Naked {
 			s.dynamic = true
 		}
 		return
 	}
 	s.inside(a.Value)
 	value := s.expandWord(a.Value)
-	// Text that holds a substitution runs when arithmetic reads it.
+	// Arithmetic runs substitutions in the text of a variable.
 	if strings.Contains(value.text(), "$(") || strings.Contains(value.text(), "`") {
 		s.dynamic = true
 	}

@@ -8,22 +8,22 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// arg is a word as a program gets it.
+// arg is a word as a program receives it.
 type arg struct {
-	// alternatives are the texts it can be, at least one. Parts that cannot be
-	// known are missing from them.
+	// alternatives are the texts that it can be, at least one, without parts that are
+	// unknown.
 	alternatives []string
-	exact        bool // no part is missing
+	exact        bool // no part is unknown
 	glob         bool // it is a pattern that file names replace
-	variable     bool // a variable is in it
-	splits       bool // and is not quoted, so that it can become several words
+	variable     bool // it has a variable
+	splits       bool // the variable is not quoted, so that it can become several words
 	process      bool // <( ) or >( )
 }
 
-// text is the first of its texts, for an arg that has one.
+// text is the first alternative.
 func (a arg) text() string { return a.alternatives[0] }
 
-// plain reports whether the arg is one text, fully known.
+// plain reports whether the arg is a single, fully known text.
 func (a arg) plain() bool { return a.exact && !a.glob && len(a.alternatives) == 1 }
 
 func literal(text string) arg { return arg{alternatives: []string{text}, exact: true} }
@@ -31,8 +31,8 @@ func literal(text string) arg { return arg{alternatives: []string{text}, exact: 
 // unknown is an arg of which nothing is known.
 var unknown = arg{alternatives: []string{""}}
 
-// expand turns words into what a program gets: braces give several, and so does
-// an unquoted variable with spaces in it.
+// expand turns words into arguments. Braces, and unquoted variables with spaces, become
+// several.
 func (s *scan) expand(words []*syntax.Word) []arg {
 	var args []arg
 	for _, word := range words {
@@ -55,8 +55,8 @@ func (s *scan) expand(words []*syntax.Word) []arg {
 	return args
 }
 
-// braces is the words that a{b,c} gives. They are counted before they are made,
-// for their number grows with every brace.
+// braces expands a{b,c}. It counts the words first, because every brace multiplies
+// them.
 func (s *scan) braces(word *syntax.Word) []*syntax.Word {
 	if !syntax.SplitBraces(word) {
 		return []*syntax.Word{word}
@@ -76,7 +76,7 @@ func (s *scan) braces(word *syntax.Word) []*syntax.Word {
 	return words
 }
 
-// countBraces is how many words an expansion gives, or more than maxBrace.
+// countBraces is the number of words of an expansion, up to maxBrace+1.
 func countBraces(parts []syntax.WordPart) int {
 	product := 1
 	for _, part := range parts {
@@ -97,7 +97,7 @@ func countBraces(parts []syntax.WordPart) int {
 	return product
 }
 
-// countSequence is the same for {1..9}.
+// countSequence is countBraces for {1..9}.
 func countSequence(brace *syntax.BraceExp) int {
 	a, b := brace.Elems[0].Lit(), brace.Elems[1].Lit()
 	from, err1 := strconv.ParseInt(a, 10, 32)
@@ -120,7 +120,7 @@ func (s *scan) expandWord(word *syntax.Word) arg {
 	return a
 }
 
-// part appends one part of a word to what stands before it.
+// part appends one part of a word.
 func (s *scan) part(a arg, part syntax.WordPart, quoted bool) arg {
 	switch p := part.(type) {
 	case *syntax.Lit:
@@ -153,13 +153,13 @@ func (s *scan) part(a arg, part syntax.WordPart, quoted bool) arg {
 	case *syntax.ProcSubst:
 		a.process = true
 		return a.followed(unknown)
-	default: // a substitution, a sum, or braces that were too many
+	default: // a substitution, arithmetic, or too many braces
 		a.splits = a.splits || !quoted
 		return a.followed(unknown)
 	}
 }
 
-// followed is every text of a with every text of b behind it.
+// followed is every alternative of a followed by every one of b.
 func (a arg) followed(b arg) arg {
 	a.exact = a.exact && b.exact
 	var joined []string
@@ -176,7 +176,7 @@ func (a arg) followed(b arg) arg {
 	return a
 }
 
-// parameter is what $x or ${x…} stands for.
+// parameter is the value of $x or ${x…}.
 func (s *scan) parameter(p *syntax.ParamExp) arg {
 	if p.Param == nil || p.Excl || p.Length || p.Width || p.Index != nil || p.Slice != nil || p.Repl != nil ||
 		p.Names != 0 || p.Flags != nil {
@@ -187,14 +187,13 @@ func (s *scan) parameter(p *syntax.ParamExp) arg {
 		return value
 	}
 	value.exact = false
-	if p.Exp.Word != nil { // ${x:-word}: one more thing it can be
+	if p.Exp.Word != nil { // ${x:-word}: one more alternative
 		value.alternatives = unique(append(value.alternatives, s.expandWord(p.Exp.Word).alternatives...))
 	}
 	return value
 }
 
-// unescape removes the backslashes of a literal and says whether it holds a
-// pattern.
+// unescape removes the backslashes of a literal and reports whether it has a pattern.
 func unescape(text string, quoted bool) (plain string, glob bool) {
 	if !strings.ContainsAny(text, `\*?[`) {
 		return text, false

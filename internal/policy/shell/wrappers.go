@@ -1,36 +1,23 @@
 package shell
 
-import (
-	"strings"
-)
+import "strings"
 
-// wrapper is a program that starts another one, named by its arguments behind
-// its own options.
+// wrapper is a program that starts another one, which its arguments name after its own
+// options.
 type wrapper struct {
-	// short and long are its options, as getopt has them: a letter followed by
-	// a colon, or a name followed by =, takes a value. An option that is not
-	// here could take one too and make a value look like the program, so it
-	// makes the command Dynamic.
-	short string
-	long  string
-	// operands is how many arguments of its own stand before the program.
-	operands int
-	// sets: arguments of the form name=value before the program set variables.
-	sets bool
-	// sub is the word that must come first: uv run, bundle exec.
-	sub string
-	// asks are letters with which it tells about a program instead of running it.
-	asks string
-	// text is the letter or name of an option whose value is a shell's text.
-	text string
-	// shell: the arguments are joined and given to a shell.
-	shell bool
-	// each: every argument is a shell's text.
-	each bool
-	// chdir is the letter or name of an option that goes elsewhere first.
-	chdir string
-	// idle: without a program it does nothing, or reads none from its input.
-	idle bool
+	// short and long are its options in the form of getopt: a letter with a colon, or a
+	// name with =, takes a value. An unknown option could take one too, so that its value
+	// would look like the program: it makes the command Dynamic.
+	short, long string
+	operands    int    // arguments of its own before the program
+	sets        bool   // name=value before the program sets a variable
+	sub         string // the word that must come first: uv run, bundle exec
+	describes   string // letters with which it describes a program instead of running it
+	text        string // letter and name of an option that holds shell text
+	shell       bool   // its arguments are joined and passed to a shell
+	each        bool   // every argument is shell text
+	chdir       string // letter and name of an option that changes the directory
+	idle        bool   // without a program it does nothing
 }
 
 var wrappers = map[string]wrapper{
@@ -42,7 +29,7 @@ var wrappers = map[string]wrapper{
 		chdir: "C chdir",
 		idle:  true,
 	},
-	"sudo": {chdir: "D chdir", short: "AbEeHiKkNnPSsVvBC:D:g:h:p:R:r:T:t:U:u:l", sets: true, asks: "lvV",
+	"sudo": {chdir: "D chdir", short: "AbEeHiKkNnPSsVvBC:D:g:h:p:R:r:T:t:U:u:l", sets: true, describes: "lvV",
 		long: "askpass background preserve-env chdir= group= set-home host= login non-interactive user= stdin shell validate version list prompt="},
 	"doas":      {short: "Lnsa:C:u:"},
 	"nohup":     {},
@@ -56,7 +43,7 @@ var wrappers = map[string]wrapper{
 	"taskset":   {short: "ac", operands: 1},
 	"setsid":    {short: "cfw", long: "ctty fork wait"},
 	"stdbuf":    {short: "i:o:e:", long: "input= output= error="},
-	"command":   {short: "pvV", asks: "vV", idle: true},
+	"command":   {short: "pvV", describes: "vV", idle: true},
 	"builtin":   {idle: true},
 	"exec":      {short: "cla:", idle: true},
 	"noglob":    {},
@@ -163,9 +150,9 @@ func (w wrapper) read(s *scan, args []arg) {
 	}
 	at, asks := w.skip(s, args)
 	if len(optionValues(args[:at], w.chdir)) > 0 {
-		before := s.place
-		defer func() { s.place = before }()
-		s.place.lost = true
+		before := s.dir
+		defer func() { s.dir = before }()
+		s.dir.lost = true
 	}
 	if asks {
 		return
@@ -182,7 +169,7 @@ func (w wrapper) read(s *scan, args []arg) {
 	case at < len(args) && w.text != "" && strings.HasPrefix(args[at].text(), "-"): // flock file -c text
 	case at >= len(args):
 		if !w.idle && len(texts) == 0 {
-			s.dynamic = true // a shell, or what comes in
+			s.dynamic = true // a shell, or the input
 		}
 	case w.each:
 		for _, a := range args[at:] {
@@ -195,7 +182,7 @@ func (w wrapper) read(s *scan, args []arg) {
 	}
 }
 
-// optionValues are the values of an option given as its letter and its name.
+// optionValues are the values of an option, given by its letter and name.
 func optionValues(args []arg, option string) []arg {
 	if option == "" {
 		return nil
@@ -207,8 +194,8 @@ func optionValues(args []arg, option string) []arg {
 	return values(args, letter[0], long)
 }
 
-// skip is where the options of a wrapper end, and whether they make it tell
-// instead of run.
+// skip is the index after the wrapper's options, and whether they make it describe a
+// program instead of running it.
 func (w wrapper) skip(s *scan, args []arg) (at int, asks bool) {
 	for at = 1; at < len(args); at++ {
 		text := args[at].text()
@@ -225,9 +212,9 @@ func (w wrapper) skip(s *scan, args []arg) (at int, asks bool) {
 		if strings.HasPrefix(text, "--") {
 			known, next = w.longOption(text)
 		} else {
-			var told bool
-			known, next, told = w.shortOptions(text[1:])
-			asks = asks || told
+			var describing bool
+			known, next, describing = w.shortOptions(text[1:])
+			asks = asks || describing
 		}
 		if !known {
 			s.dynamic = true
@@ -239,7 +226,7 @@ func (w wrapper) skip(s *scan, args []arg) (at int, asks bool) {
 	return min(at, len(args)), asks // an option may lack its value
 }
 
-// longOption says whether an option is known, and whether its value is the next
+// longOption reports whether an option is known, and whether its value is the next
 // argument.
 func (w wrapper) longOption(text string) (known, next bool) {
 	if text == "--help" || text == "--version" {
@@ -255,8 +242,8 @@ func (w wrapper) longOption(text string) (known, next bool) {
 	return false, false
 }
 
-// shortOptions is the same for a run of letters, and says whether one of them
-// makes the wrapper tell instead of run.
+// shortOptions is longOption for a run of letters, and reports whether one of them makes
+// the wrapper describe a program.
 func (w wrapper) shortOptions(letters string) (known, next, asks bool) {
 	for i := range len(letters) {
 		at := strings.IndexByte(w.short, letters[i])
@@ -266,7 +253,7 @@ func (w wrapper) shortOptions(letters string) (known, next, asks bool) {
 		if at+1 < len(w.short) && w.short[at+1] == ':' {
 			return true, i == len(letters)-1, asks
 		}
-		asks = asks || strings.IndexByte(w.asks, letters[i]) >= 0
+		asks = asks || strings.IndexByte(w.describes, letters[i]) >= 0
 	}
 	return true, false, asks
 }

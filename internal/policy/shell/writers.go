@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// writerHandlers are programs that change files their arguments name.
+// writerHandlers are programs that change the files that their arguments name.
 var writerHandlers = map[string]handler{
 	"tee":      every("", "--output-error"),
 	"sponge":   every(""),
@@ -26,10 +26,10 @@ var writerHandlers = map[string]handler{
 
 	"mv":       every("tS", "--target-directory", "--suffix"),
 	"rename":   every(""),
-	"cp":       copied,
-	"gcp":      copied,
-	"install":  copied,
-	"ginstall": copied,
+	"cp":       copyTo,
+	"gcp":      copyTo,
+	"install":  copyTo,
+	"ginstall": copyTo,
 	"ln":       link,
 	"dd":       dd,
 
@@ -43,30 +43,30 @@ var writerHandlers = map[string]handler{
 	"gsed":   sed,
 	"sort":   sortTo,
 	"patch":  patch,
-	"csplit": always,
+	"csplit": alwaysDynamic,
 
 	"curl": curl,
 	"wget": wget,
 
 	"unzip":  unzip,
-	"gzip":   zipped,
-	"gunzip": zipped,
-	"bzip2":  zipped,
-	"xz":     zipped,
-	"unxz":   zipped,
-	"zstd":   zipped,
+	"gzip":   compress,
+	"gunzip": compress,
+	"bzip2":  compress,
+	"xz":     compress,
+	"unxz":   compress,
+	"zstd":   compress,
 	"cpio":   cpio,
 	"7z":     sevenZip,
 }
 
-// sortTo reads sort, which can write over its input.
+// sortTo reads sort, which can overwrite its input.
 func sortTo(s *scan, args []arg) {
 	flagged("--compress-program")(s, args)
 	s.writeAll(values(args, 'o', "--output"))
 }
 
-// every is a handler for programs that change all paths they are given. The
-// letters and names take a value of their own.
+// every is a handler for programs that change all their operands. The letters and names
+// are options that take a value.
 func every(short string, long ...string) handler {
 	return func(s *scan, args []arg) {
 		s.writeAll(operands(args, short, long...))
@@ -77,7 +77,7 @@ func every(short string, long ...string) handler {
 	}
 }
 
-// afterFirst is the same where a mode or an owner stands first.
+// afterFirst is every for programs whose first operand is a mode or an owner.
 func afterFirst(short string) handler {
 	return func(s *scan, args []arg) {
 		paths := operands(args, short, "--from")
@@ -101,9 +101,8 @@ func (s *scan) changeAll(targets []arg) {
 	}
 }
 
-// copied writes its last operand, or the directory of -t. With -l and -s, and
-// as any copy of what is denied here, the source is in Words.
-func copied(s *scan, args []arg) {
+// copyTo reads a copy, which writes its last operand or the directory of -t.
+func copyTo(s *scan, args []arg) {
 	if into := values(args, 't', "--target-directory"); len(into) > 0 {
 		s.writeAll(into)
 		return
@@ -128,7 +127,7 @@ func link(s *scan, args []arg) {
 	}
 	switch paths := operands(args, "St", "--suffix"); len(paths) {
 	case 0:
-	case 1: // into the present directory, by its own name
+	case 1: // into the current directory
 		s.write(literal(path.Base(paths[0].text())))
 	default:
 		s.write(paths[len(paths)-1])
@@ -157,7 +156,7 @@ func patch(s *scan, args []arg) {
 	}
 }
 
-// curl reads where an answer is kept. A file of options can hold any of them.
+// curl reads where a response is written. A file of options can hold any option.
 func curl(s *scan, args []arg) {
 	s.writeAll(values(args, 'o', "--output"))
 	s.writeAll(values(args, 'D', "--dump-header"))
@@ -181,7 +180,7 @@ func curl(s *scan, args []arg) {
 	}
 }
 
-// remoteNames are files called as the last part of an address.
+// remoteNames writes files with the last component of an address as their name.
 func (s *scan) remoteNames(addresses []arg) {
 	for _, a := range addresses {
 		address, _, _ := strings.Cut(a.text(), "?")
@@ -189,7 +188,7 @@ func (s *scan) remoteNames(addresses []arg) {
 	}
 }
 
-// exactly finds the values of a long option that others begin like.
+// exactly finds the values of a long option that is not abbreviated.
 func exactly(args []arg, name string) []arg {
 	var found []arg
 	for i := 1; i < len(args); i++ {
@@ -204,8 +203,8 @@ func exactly(args []arg, name string) []arg {
 }
 
 func wget(s *scan, args []arg) {
-	kept := append(values(args, 'O', "--output-document"), values(args, 'P', "--directory-prefix")...)
-	s.writeAll(kept)
+	outputs := append(values(args, 'O', "--output-document"), values(args, 'P', "--directory-prefix")...)
+	s.writeAll(outputs)
 	s.writeAll(append(values(args, 'o', "--output-file"), values(args, 'a', "--append-output")...))
 	for _, a := range args[1:] {
 		if text := a.text(); strings.HasPrefix(text, "--use-ask") || strings.HasPrefix(text, "--conf") ||
@@ -213,7 +212,7 @@ func wget(s *scan, args []arg) {
 			s.dynamic = true
 		}
 	}
-	if len(kept) == 0 {
+	if len(outputs) == 0 {
 		s.remoteNames(operands(args, "OPoaUTtwQAR", "--header", "--user-agent", "--timeout", "--tries"))
 	}
 }
@@ -231,8 +230,8 @@ func unzip(s *scan, args []arg) {
 	s.write(literal("**"))
 }
 
-// zipped programs replace the files they are given, unless they print.
-func zipped(s *scan, args []arg) {
+// compress reads programs that replace their files, unless they print.
+func compress(s *scan, args []arg) {
 	for _, a := range args[1:] {
 		if text := a.text(); strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "--") &&
 			strings.ContainsAny(text, "clt") || strings.HasPrefix(text, "--std") {

@@ -7,7 +7,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// redirect reads >file, <file, <<here and their like.
+// redirect reads >file, <file, <<here and the like.
 func (s *scan) redirect(r *syntax.Redirect) {
 	s.inside(r.Word)
 	if r.Hdoc != nil {
@@ -43,8 +43,7 @@ func (s *scan) redirect(r *syntax.Redirect) {
 	}
 }
 
-// document is the body of a here-document. Its text is taken as it is where the
-// end mark is quoted.
+// document is the body of a here-document, which is literal if the end mark is quoted.
 func (s *scan) document(r *syntax.Redirect) input {
 	if r.Hdoc == nil {
 		return input{given: true, known: true}
@@ -65,27 +64,23 @@ func (s *scan) document(r *syntax.Redirect) input {
 	return input{given: true, known: body.exact && len(body.alternatives) == 1, text: body.text()}
 }
 
-// isDescriptor reports what >& and <& copy or close: 2, - or 3-.
+// isDescriptor reports whether a text is what >& and <& copy or close: 2, - or 3-.
 func isDescriptor(text string) bool {
 	digits := strings.TrimSuffix(text, "-")
 	return text != "" && strings.Trim(digits, "0123456789") == ""
 }
 
-// devices that take output and keep nothing.
-var devices = map[string]bool{
-	"/dev/null": true, "/dev/stdout": true, "/dev/stderr": true, "/dev/tty": true, "/dev/full": true,
-	"/dev/fd/1": true, "/dev/fd/2": true,
-}
+// devices take output and store nothing.
+var devices = names("/dev/null /dev/stdout /dev/stderr /dev/tty /dev/full /dev/fd/1 /dev/fd/2")
 
-// read takes note of a file that is read.
+// read records a file that is read.
 func (s *scan) read(a arg) {
 	if !a.process {
 		s.mention(a)
 	}
 }
 
-// mentionInput takes note of the words a program reads from the command itself
-// and takes for names.
+// mentionInput records the words of the input, if it is known.
 func (s *scan) mentionInput() {
 	if s.input.known {
 		for field := range strings.FieldsSeq(s.input.text) {
@@ -94,14 +89,14 @@ func (s *scan) mentionInput() {
 	}
 }
 
-// mention takes note of the texts of an argument.
+// mention records the texts of an argument.
 func (s *scan) mention(a arg) {
 	for _, text := range a.alternatives {
 		if text == "" {
 			continue
 		}
 		s.words[text] = true
-		// A path by another spelling is the same path.
+		// The same path in another spelling.
 		if strings.Contains(text, "//") || strings.Contains(text, "/.") {
 			if cleaned := clean(text); !strings.Contains(text, "://") {
 				s.words[cleaned] = true
@@ -110,17 +105,17 @@ func (s *scan) mention(a arg) {
 	}
 }
 
-// write takes note of a path that gets other contents, or is removed.
+// write records a path whose content changes, or that is removed.
 func (s *scan) write(a arg) {
 	for _, target := range a.alternatives {
-		for _, dir := range s.place.dirs {
+		for _, dir := range s.dir.dirs {
 			s.made[join(dir, target)] = true
 		}
 	}
 	s.change(a)
 }
 
-// change takes note of a path of which anything changes.
+// change records a path of which anything changes.
 func (s *scan) change(a arg) {
 	if a.process {
 		return
@@ -132,22 +127,22 @@ func (s *scan) change(a arg) {
 		if target == "" || a.exact && !a.glob && devices[target] {
 			continue
 		}
-		if strings.HasPrefix(target, "~+") || strings.HasPrefix(target, "~-") || a.glob && !tame(target) {
+		if strings.HasPrefix(target, "~+") || strings.HasPrefix(target, "~-") || a.glob && !nearby(target) {
 			s.dynamic = true
 		}
 		if !strings.HasPrefix(target, "/") && !strings.HasPrefix(target, "~") {
 			s.relative++
-			s.dynamic = s.dynamic || s.place.lost
+			s.dynamic = s.dynamic || s.dir.lost
 		}
-		for _, dir := range s.place.dirs {
+		for _, dir := range s.dir.dirs {
 			s.writes[join(dir, target)] = true
 		}
 	}
 }
 
-// tame reports a pattern that cannot reach far: it begins below the present
-// directory and touches nothing hidden, which a star does not match.
-func tame(pattern string) bool {
+// nearby reports whether a pattern stays below the current directory and does not name
+// hidden files, which a star does not match.
+func nearby(pattern string) bool {
 	if strings.HasPrefix(pattern, "/") || strings.HasPrefix(pattern, "~") {
 		return false
 	}
@@ -159,8 +154,8 @@ func tame(pattern string) bool {
 	return true
 }
 
-// operands are the arguments that are no options. Letters and names that take
-// a value of their own are left out with it.
+// operands are the arguments that are not options, nor values of the options with these
+// letters and names.
 func operands(args []arg, short string, long ...string) []arg {
 	var found []arg
 	for i := 1; i < len(args); i++ {
@@ -183,7 +178,8 @@ func operands(args []arg, short string, long ...string) []arg {
 	return found
 }
 
-// takesValue reports a long option, perhaps shortened, whose value follows.
+// takesValue reports whether the next argument is the value of a long option, which may
+// be abbreviated.
 func takesValue(option string, long []string) bool {
 	for _, name := range long {
 		if abbreviates(option, name) && !strings.Contains(option, "=") {
@@ -193,15 +189,14 @@ func takesValue(option string, long []string) bool {
 	return false
 }
 
-// abbreviates reports whether an argument is a long option or a shortened form
-// of it, as getopt accepts them.
+// abbreviates reports whether an argument is a long option or an abbreviation of it, as
+// getopt accepts it.
 func abbreviates(argument, option string) bool {
 	name, _, _ := strings.Cut(argument, "=")
 	return len(name) > 2 && strings.HasPrefix(option, name)
 }
 
-// value finds the values of an option: -o value, -ovalue, --long=value,
-// --long value.
+// values finds the values of an option: -o value, -ovalue, --long=value, --long value.
 func values(args []arg, letter byte, long string) []arg {
 	var found []arg
 	for i := 1; i < len(args); i++ {
@@ -232,7 +227,7 @@ func values(args []arg, letter byte, long string) []arg {
 	return found
 }
 
-// without is the arg without its first bytes.
+// without is the arg without its first n bytes.
 func (a arg) without(n int) arg {
 	rest := make([]string, len(a.alternatives))
 	for i, text := range a.alternatives {

@@ -18,40 +18,41 @@ const (
 	maxLiteral = 200 // bytes of one text
 	maxNesting = 3   // lists and objects within each other
 	maxItems   = 20  // of one list or object
-	// manyDigits is from how many digits on a number may be that of a person, an
-	// account or a telephone.
+	// manyDigits is how many digits make a number that may identify a person, an account
+	// or a telephone.
 	manyDigits = 7
-	// opaqueLength is from how many characters on a word of letters and digits may
-	// be a key.
+	// opaqueLength is how many letters and digits make a word that may be a key.
 	opaqueLength = 20
 )
 
-// What is about a person shows by its look. These are wide on purpose: what is
-// taken for personal by mistake is left to a person, what is missed is published.
+// personal finds text about people. The patterns are wide on purpose: what they catch
+// by mistake is left to a person, what they miss is published.
 var personal = []*regexp.Regexp{
-	regexp.MustCompile(`(?i)[^\s@](?:@|%40)[^\s@]`),                           // addresses of mail and accounts
+	regexp.MustCompile(`(?i)[^\s@](?:@|%40)[^\s@]`),                           // mail addresses and accounts
 	regexp.MustCompile(`\d(?:[ ().\-/]*\d){6,}`),                              // telephones, accounts, dates of birth
-	regexp.MustCompile(`(?i)(?:^|[\\/])(?:home|users)[\\/]+[^\\/\s]`),         // folders of people
-	regexp.MustCompile(`~[A-Za-z]`),                                           // likewise
+	regexp.MustCompile(`(?i)(?:^|[\\/])(?:home|users)[\\/]+[^\\/\s]`),         // home folders
+	regexp.MustCompile(`~[A-Za-z]`),                                           // home folders
 	regexp.MustCompile(`\p{Lu}[\p{Ll}'’-]+\.? +(?:\p{Lu}\.? +)*\p{Lu}\p{Ll}`), // names
 }
 
 var opaque = regexp.MustCompile(`[A-Za-z0-9+/=_-]{` + strconv.Itoa(opaqueLength) + `,}`)
 
-// personalWords make an argument one that is about a person, or is what a person
-// wrote.
-var personalWords = map[string]bool{}
-
-func init() {
-	for _, word := range strings.Fields(`
+// personalWords are the words in names of arguments that are about a person, or that
+// hold what a person wrote.
+var personalWords = wordSet(`
 		email mail phone telephone tel mobile cell fax address street city zip zipcode postcode postal country birth birthday
 		birthdate dob age gender ssn passport tax vat iban bic account card holder person people patient employee customer client
 		contact recipient recipients to cc bcc from sender author assignee owner member user username login fullname firstname lastname
 		surname forename nickname payee beneficiary guest attendee attendees
 		subject body message messages note notes comment comments content contents text prompt description title memo reason
-		password secret token key credential credentials auth authorization cookie session`) {
-		personalWords[word] = true
+		password secret token key credential credentials auth authorization cookie session`)
+
+func wordSet(text string) map[string]bool {
+	words := map[string]bool{}
+	for word := range strings.FieldsSeq(text) {
+		words[word] = true
 	}
+	return words
 }
 
 var wordBreak = regexp.MustCompile(`[A-Z]?[a-z]+|[A-Z]+|[0-9]+`)
@@ -62,23 +63,25 @@ func personalName(name string) bool {
 	})
 }
 
-// plainText reports whether a text may stand in a policy.
+// plainText reports whether a text may be written into a policy.
 func plainText(text string) bool {
-	if len(text) > maxLiteral || !utf8.ValidString(text) || strings.Contains(text, redaction.Mark) ||
-		redaction.Text(text) != text {
-		return false
-	}
-	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) && r != '\n' && r != '\t' }) {
-		return false
-	}
-	if slices.ContainsFunc(personal, func(look *regexp.Regexp) bool { return look.MatchString(text) }) {
+	if !publishable(text) ||
+		slices.ContainsFunc(personal, func(pattern *regexp.Regexp) bool { return pattern.MatchString(text) }) {
 		return false
 	}
 	return !slices.ContainsFunc(opaque.FindAllString(text, -1), isOpaque)
 }
 
-// isOpaque tells a key or hash from a path or a long name: it has letters and
-// digits mixed within the parts between its signs.
+// publishable reports whether a text is short, shows all its characters, and has no
+// recognizable secret.
+func publishable(text string) bool {
+	return len(text) <= maxLiteral && utf8.ValidString(text) && !strings.Contains(text, redaction.Mark) &&
+		redaction.Text(text) == text &&
+		!strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) && r != '\n' && r != '\t' })
+}
+
+// isOpaque distinguishes a key or hash from a path or a long name: it mixes letters and
+// digits within the parts between its separators.
 func isOpaque(run string) bool {
 	mixed := 0
 	for part := range strings.FieldsFuncSeq(run, func(r rune) bool { return r == '/' || r == '_' || r == '-' }) {
@@ -89,16 +92,14 @@ func isOpaque(run string) bool {
 	return mixed >= 8 || !strings.ContainsAny(run, "/_-") && len(run) >= 2*opaqueLength
 }
 
-// plainID reports whether an agent's id may stand in a policy. Ids are often long
-// and full of digits; a key or somebody's address is none all the same.
+// plainID reports whether an agent's id may be written into a policy. Ids are often
+// long and full of digits, but must not be a key or an address.
 func plainID(id string) bool {
-	return id != "" && len(id) <= maxLiteral && utf8.ValidString(id) && !strings.Contains(id, redaction.Mark) &&
-		redaction.Text(id) == id &&
-		!personal[0].MatchString(id) && !strings.ContainsFunc(id, func(r rune) bool { return !unicode.IsGraphic(r) })
+	return id != "" && publishable(id) && !strings.ContainsAny(id, "\n\t") && !personal[0].MatchString(id)
 }
 
-// literal is a value as it is written in a condition, unless it is not plain. A
-// name covers all that is below it.
+// literal writes a value as a literal of a condition. It is not ok if the value is not
+// plain. The name applies to everything below it.
 func literal(name string, value any, depth int) (text string, ok bool) {
 	if personalName(name) || depth > maxNesting {
 		return "", false
@@ -164,21 +165,16 @@ func object(members map[string]any, depth int) (string, bool) {
 	return "{" + strings.Join(parts, ", ") + "}", true
 }
 
-// quoted is a text as a literal of a condition, which shows every character.
+// quoted writes a text as a literal of a condition, with all characters visible.
 func quoted(text string) string { return strconv.QuoteToASCII(text) }
 
 var identifier = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 
 // reserved are the words that cannot be the name of a field.
-var reserved = map[string]bool{}
+var reserved = wordSet(`as break const continue else false for function if import in let loop package namespace null
+	return true var void while`)
 
-func init() {
-	for _, word := range strings.Fields("as break const continue else false for function if import in let loop package namespace null return true var void while") {
-		reserved[word] = true
-	}
-}
-
-// argument is how a condition names an argument.
+// argument writes an argument as a condition does.
 func argument(name string) string {
 	if identifier.MatchString(name) && !reserved[name] {
 		return "args." + name

@@ -17,19 +17,18 @@ func compareNames(a, b toolName) int {
 	return cmp.Or(cmp.Compare(a.server, b.server), cmp.Compare(a.tool, b.tool))
 }
 
-// keyOf is the same for calls that are.
-func keyOf(place string, values map[string]string) string {
+// keyOf is equal for equal calls.
+func keyOf(context string, values map[string]string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%q", place)
+	fmt.Fprintf(&b, "%q", context)
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		fmt.Fprintf(&b, " %q=%q", name, values[name])
 	}
 	return b.String()
 }
 
-// placeOf is the condition that a call was made where this one was, and carried
-// what it did.
-func placeOf(call *toolcall.Call) string {
+// contextOf is the condition that a call has the environment and labels of this one.
+func contextOf(call *toolcall.Call) string {
 	labels := make([]string, len(call.Labels))
 	for i, label := range call.Labels {
 		labels[i] = quoted(label)
@@ -37,7 +36,7 @@ func placeOf(call *toolcall.Call) string {
 	return fmt.Sprintf("environment == %s && labels == [%s]", quoted(call.Environment), strings.Join(labels, ", "))
 }
 
-// addTool adds the rules of one tool, and what is left out of it.
+// addTool adds the rules of one tool, and what they leave out.
 func (c *Collector) addTool(s *Suggestion, name toolName, tool *observedTool, ids map[string]bool) {
 	pattern := document.Pattern(name.server + "." + name.tool)
 	nameable := pattern.Check() == nil && !strings.Contains(string(pattern), "*") && plainText(name.server) &&
@@ -92,7 +91,7 @@ func (s *Suggestion) add(rule document.Rule, seen Seen) {
 	s.Evidence = append(s.Evidence, Evidence{rule.ID, seen})
 }
 
-// sizeOf is how long the text of some rules is, about.
+// sizeOf is the approximate size of the rules' texts.
 func sizeOf(groups []group) (size int) {
 	for _, g := range groups {
 		size += len(g.when) + besideWhen
@@ -100,7 +99,7 @@ func sizeOf(groups []group) (size int) {
 	return size
 }
 
-// idOf is a rule id of its own for a tool.
+// idOf is a unique rule id for a tool.
 func idOf(pattern document.Pattern, taken map[string]bool) string {
 	clean := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' || r == '-' {
@@ -117,19 +116,19 @@ func idOf(pattern document.Pattern, taken map[string]bool) string {
 	return id
 }
 
-// group is calls that one condition covers, and no others.
+// group is calls that one condition covers exactly.
 type group struct {
 	when string
 	seen Seen
 }
 
-// groupsOf puts the calls of a tool that were allowed, and never refused, into as
-// few rules as one pass finds.
+// groupsOf groups the calls of a tool that were allowed and never refused into as few
+// rules as one pass finds.
 func (c *Collector) groupsOf(tool *observedTool) (groups []group) {
-	alike := map[string][]*observedCall{} // with arguments of the same names
+	alike := map[string][]*observedCall{} // by context and names of arguments
 	for _, key := range slices.Sorted(maps.Keys(tool.calls)) {
 		if call := tool.calls[key]; call.allowed.Calls > 0 && !call.refused && !call.doubted {
-			shape := fmt.Sprintf("%q %q", call.place, slices.Sorted(maps.Keys(call.values)))
+			shape := fmt.Sprintf("%q %q", call.context, slices.Sorted(maps.Keys(call.values)))
 			alike[shape] = append(alike[shape], call)
 		}
 	}
@@ -139,8 +138,8 @@ func (c *Collector) groupsOf(tool *observedTool) (groups []group) {
 	return groups
 }
 
-// merged puts calls with the same names together along the one argument for which
-// that leaves the fewest rules.
+// merged groups calls by all but one argument, chosen so that there are the fewest
+// groups.
 func (c *Collector) merged(calls []*observedCall) []group {
 	best, fewest := "", len(calls)+1
 	for _, name := range slices.Sorted(maps.Keys(calls[0].values)) {
@@ -156,23 +155,23 @@ func (c *Collector) merged(calls []*observedCall) []group {
 	return groups
 }
 
-// rests are calls by what they have beside one argument.
+// rests groups calls by everything but one argument.
 func rests(calls []*observedCall, name string) map[string][]*observedCall {
 	by := map[string][]*observedCall{}
 	for _, call := range calls {
 		others := maps.Clone(call.values)
 		delete(others, name)
-		key := keyOf(call.place, others)
+		key := keyOf(call.context, others)
 		by[key] = append(by[key], call)
 	}
 	return by
 }
 
-// written are the conditions of calls that differ in one argument at most, each no
-// longer than it may be.
+// written are the conditions of calls that differ in at most one argument, each within
+// the maximum length.
 func (c *Collector) written(calls []*observedCall, name string) (groups []group) {
 	fixed := c.fixed(calls[0], name)
-	_, differs := calls[0].values[name] // not in calls without arguments; an empty name is one
+	_, differs := calls[0].values[name] // false if there are no arguments; the name may be empty
 	var values []string
 	var seen Seen
 	length := 0
@@ -200,11 +199,11 @@ func (c *Collector) written(calls []*observedCall, name string) (groups []group)
 
 func (c *Collector) byAgent() string { return "agent.id == " + quoted(c.agentID) }
 
-// fixed is the part of a condition that all of some calls share: who, where, how
-// many arguments, and all of them but one.
+// fixed is the condition that the calls of a group share: agent, context, number of
+// arguments, and all arguments but one.
 func (c *Collector) fixed(call *observedCall, but string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s && %s && size(args) == %d", c.byAgent(), call.place, len(call.values))
+	fmt.Fprintf(&b, "%s && %s && size(args) == %d", c.byAgent(), call.context, len(call.values))
 	for _, name := range slices.Sorted(maps.Keys(call.values)) {
 		if name != but {
 			fmt.Fprintf(&b, " && %s == %s", argument(name), call.values[name])

@@ -1,18 +1,17 @@
-// Package suggest writes the least policy that would have let an agent's calls
-// run, from the calls themselves.
+// Package suggest writes the narrowest policy that would have allowed the calls an
+// agent has made.
 //
-// A suggestion is never wider than what was seen and allowed: each of its rules
-// allows the tool, the environment and the very arguments of calls that ran, for
-// that agent, and the default denies the rest. Calls that differ in one argument
-// become one rule with a list of its values; nothing is made into a range, a
-// prefix or a star, for what lies between two calls was not seen.
+// A suggestion allows nothing that was not seen and allowed: each rule allows a tool in
+// an environment with exactly the arguments of calls that ran, for that agent, and the
+// default denies the rest. Calls that differ in one argument become one rule with a list
+// of its values. Nothing becomes a range, a prefix or a star, because what lies between
+// two calls was not seen.
 //
-// A policy is read by more people than the calls are, and kept for longer. So a
-// value that is a secret, or that may be about a person, never becomes a literal
-// (plain.go). Calls that cannot be written down, calls of which something is not
-// known any more, and calls that only a person let through, are left out, and told
-// with the reason. A tool of which nothing can be written down is left to a
-// person: its rule is a hold.
+// More people read a policy than the calls, and it is kept longer. So a value that is a
+// secret, or may be about a person, never becomes a literal (plain.go). Calls that cannot
+// be written down, calls of which something is no longer known, and calls that only a
+// person let through are left out, with the reason. A tool of which nothing can be
+// written down gets a rule that holds.
 package suggest
 
 import (
@@ -29,7 +28,7 @@ import (
 
 // Limits of a suggestion.
 const (
-	maxDistinct  = 5_000 // different calls that are remembered
+	maxDistinct  = 5_000 // different calls that are collected
 	maxToolRules = 20    // rules of one tool
 	maxRules     = 400
 	maxValues    = 25 // of one argument in one rule
@@ -37,28 +36,28 @@ const (
 	maxExamples  = 3 // decisions that evidence names
 	maxKeys      = 5 // keys that it names
 	maxTools     = 1_000
-	besideWhen   = 1_000                 // bytes that a rule takes beside its condition, at most
+	besideWhen   = 1_000                 // bytes of a rule without its condition, at most
 	maxSize      = document.MaxBytes / 2 // of the rules' texts
 )
 
-// Answer is what was decided about an observed call.
+// Answer is the decision about an observed call.
 type Answer int
 
-// The answers. The zero value is the one that suggests nothing.
+// The answers. The zero value suggests nothing.
 const (
 	Refused  Answer = iota
 	Approved        // a person let it through
-	Doubted         // allowed, and a policy that is tried beside the active ones would not have
+	Doubted         // allowed, but a shadow would not have allowed it
 	Allowed
 )
 
-// Observed is a call that was decided about.
+// Observed is a call that was decided.
 type Observed struct {
 	DecisionID string
-	KeyID      string // that it was asked with, which no client makes up
+	KeyID      string // of the caller, which a client cannot make up
 	At         time.Time
 	Call       *toolcall.Call
-	Known      bool // every argument of it, and its environment and labels
+	Known      bool // whether all arguments, the environment and the labels are known
 	Answer     Answer
 }
 
@@ -67,9 +66,8 @@ type Seen struct {
 	Calls       int64
 	First, Last time.Time
 	Decisions   []string // a few, as examples
-	// Keys are those that the calls were asked about with: any client can name the
-	// agent, so who reads the evidence sees whose calls it is. A few; MoreKeys says
-	// that there were others.
+	// Keys are a few keys that made the calls. Any client can name the agent, so the
+	// keys show whose calls they were. MoreKeys says that there were others.
 	Keys     []string
 	MoreKeys bool
 }
@@ -112,7 +110,7 @@ func (s *Seen) join(other Seen) {
 	s.MoreKeys = s.MoreKeys || other.MoreKeys
 }
 
-// Evidence is what a rule was made of.
+// Evidence is the calls that a rule was made from.
 type Evidence struct {
 	Rule string
 	Seen
@@ -123,70 +121,70 @@ type Reason string
 
 // The reasons.
 const (
-	NotKnown  Reason = "its arguments are not all known any more: they were erased, redacted or not kept"
+	NotKnown  Reason = "its arguments are no longer all known: they were erased, redacted or not stored"
 	NotPlain  Reason = "an argument may be a secret or about a person, or is too long to be written into a policy"
 	ByPerson  Reason = "a person let it through"
 	Disputed  Reason = "the same call was also refused"
-	InShadow  Reason = "a policy that is tried in shadow would not have allowed it"
-	OddName   Reason = "its name cannot be written as that of one tool"
-	OddPath   Reason = "a path in it really was another"
+	InShadow  Reason = "a policy in shadow would not have allowed it"
+	OddName   Reason = "its name cannot be written as the name of one tool"
+	OddPath   Reason = "a path in it resolved to another one"
 	TooMany   Reason = "there were too many different calls to list"
-	Forgotten Reason = "there were more different calls than are remembered"
+	Forgotten Reason = "there were more different calls than are collected"
 )
 
-// LeftOut are calls of a tool that ran and are not allowed by the suggestion.
+// LeftOut are calls of a tool that ran but that the suggestion does not allow.
 type LeftOut struct {
 	Server, Tool string
 	Reason       Reason
 	Seen
 }
 
-// Suggestion is a policy, what its rules were made of, and what is not in it.
+// Suggestion is a policy, the evidence for its rules, and what it leaves out.
 type Suggestion struct {
 	Document *document.Document
 	Evidence []Evidence
 	LeftOut  []LeftOut
-	Calls    int64 // that were looked at
+	Calls    int64 // that were examined
 
-	size int // of the rules' texts, about
+	size int // of the rules' texts, approximately
 }
 
-// Collector gathers the calls of one agent.
+// Collector collects the calls of one agent.
 type Collector struct {
 	agentID  string
 	tools    map[toolName]*observedTool
 	distinct int
 	all      Seen
-	unnamed  Seen // of tools beyond those that are remembered
+	unnamed  Seen // of tools beyond the maximum
 }
 
 type toolName struct{ server, tool string }
 
-// observedTool is what was seen of one tool.
+// observedTool is the calls of one tool.
 type observedTool struct {
 	calls map[string]*observedCall
 	left  map[Reason]*Seen
 }
 
-// observedCall are all calls that are the same.
+// observedCall is all calls that are equal.
 type observedCall struct {
 	values  map[string]string // literals, by the name of the argument
-	place   string            // a condition: environment and labels
+	context string            // a condition on environment and labels
 	allowed Seen
 	refused bool
 	doubted bool
 }
 
-// NewCollector begins to gather calls of an agent. An id that may be a secret or
-// about a person is refused, for every rule would hold it.
+// NewCollector makes a collector for an agent's calls. It refuses an id that may be a
+// secret or about a person, because every rule would contain it.
 func NewCollector(agentID string) (*Collector, error) {
 	if !plainID(agentID) {
-		return nil, errors.New("must be an id of at most 200 bytes that is neither a key nor somebody's address, for it is written into the policy")
+		return nil, errors.New("must be an id of at most 200 bytes that is neither a key nor an address, because it is written into the policy")
 	}
 	return &Collector{agentID: agentID, tools: map[toolName]*observedTool{}}, nil
 }
 
-// Add gathers a call.
+// Add collects a call.
 func (c *Collector) Add(o Observed) {
 	c.all.add(o)
 	server, name := o.Call.Name()
@@ -204,21 +202,21 @@ func (c *Collector) Add(o Observed) {
 	}
 }
 
-// note remembers a call that can be written down, or says why it cannot.
+// note collects a call that can be written down, or returns why it cannot.
 func (c *Collector) note(tool *observedTool, o Observed) Reason {
 	values, reason := literalsOf(o)
 	if reason != "" {
 		return reason
 	}
-	place := placeOf(o.Call)
-	key := keyOf(place, values)
+	context := contextOf(o.Call)
+	key := keyOf(context, values)
 	call := tool.calls[key]
 	if call == nil {
 		if c.distinct >= maxDistinct {
 			return Forgotten
 		}
 		c.distinct++
-		call = &observedCall{values: values, place: place}
+		call = &observedCall{values: values, context: context}
 		tool.calls[key] = call
 	}
 	switch o.Answer {
@@ -242,13 +240,13 @@ func (t *observedTool) leave(reason Reason) *Seen {
 	return t.left[reason]
 }
 
-// literalsOf are the arguments of a call as they stand in a condition.
+// literalsOf are the arguments of a call as literals of a condition.
 func literalsOf(o Observed) (map[string]string, Reason) {
 	if !o.Known {
 		return nil, NotKnown
 	}
-	for path, really := range o.Call.ResolvedPaths {
-		if path != really {
+	for path, resolved := range o.Call.ResolvedPaths {
+		if path != resolved {
 			return nil, OddPath
 		}
 	}
@@ -272,7 +270,7 @@ func (c *Collector) Suggest(name string) Suggestion {
 	s := Suggestion{
 		Calls: c.all.Calls, Document: &document.Document{Version: document.Version, Name: name, Default: verdict.Deny},
 	}
-	s.Document.Description = fmt.Sprintf("Suggested from %d calls of agent %s. It allows what was seen and allowed, and nothing else. Its rules name the agent: leave it without bindings. A wider policy that is active goes on allowing more: deactivate that one as this is activated.", c.all.Calls, c.agentID)
+	s.Document.Description = fmt.Sprintf("Suggested from %d calls of agent %s. It allows only what was seen and allowed. Its rules name the agent: leave it without bindings. A wider active policy still allows more: deactivate it when you activate this one.", c.all.Calls, c.agentID)
 	names := slices.SortedFunc(maps.Keys(c.tools), compareNames)
 	ids := map[string]bool{}
 	for _, name := range names {

@@ -81,7 +81,7 @@ func TestWhatIsSuggested(t *testing.T) {
 	want := `version: v1
 name: suggested
 description: |- Suggested from 4 calls of agent ` + agent +
-		`. It allows what was seen and allowed, and nothing else. Its rules name the agent: leave it without bindings. A wider policy that is active goes on allowing more: deactivate that one as this is activated.
+		`. It allows only what was seen and allowed. Its rules name the agent: leave it without bindings. A wider active policy still allows more: deactivate it when you activate this one.
 default: deny
 rules:
   - id: seen-files.list

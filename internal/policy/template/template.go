@@ -1,9 +1,9 @@
-// Package template holds the policies that ship with Writ: starting points that
-// work as they are and are meant to be read, copied and changed.
+// Package template holds the policies that ship with Writ: starting points that work
+// as they are and are meant to be read, copied and changed.
 //
-// Each is a document like any other, with tests in YAML beside it that say what
-// it lets through and what not. The one for coding agents is also held against a
-// corpus of evasions and of ordinary commands in testdata.
+// Each is a document with YAML tests beside it that say what it lets through. The one
+// for coding agents is also tested on a corpus of evasions and of ordinary commands in
+// testdata.
 package template
 
 import (
@@ -29,10 +29,10 @@ type Template struct {
 	Tests       string // its tests, as YAML, for a policy in PolicyFile beside them
 }
 
-// PolicyFile is how the tests of a template name its policy.
+// PolicyFile is the name of the policy in a template's tests.
 const PolicyFile = "policy.yaml"
 
-// titles are the templates there are, in the order in which they are shown.
+// titles are the templates in the order of display.
 var titles = []struct{ name, title string }{
 	{"starter", "Look first"},
 	{"coding-agent", "Coding agent"},
@@ -43,8 +43,8 @@ var titles = []struct{ name, title string }{
 
 var all = sync.OnceValue(load)
 
-// load reads what was compiled in. It can only fail by our own mistake, which
-// the first test to run shows.
+// load reads the embedded files. It can only fail by our own mistake, which any test
+// shows.
 func load() []Template {
 	templates := make([]Template, 0, len(titles))
 	for _, t := range titles {
@@ -67,7 +67,7 @@ func load() []Template {
 	return templates
 }
 
-// testsOf gives the tests of a template as they are written beside a copy of it.
+// testsOf is the tests of a template for a copy in PolicyFile.
 func testsOf(name string) string {
 	text, err := files.ReadFile(path.Join("tests", name+".yaml"))
 	if err != nil {

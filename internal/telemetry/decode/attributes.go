@@ -16,7 +16,7 @@ type Facts struct {
 	RuleID      string
 }
 
-// wireFacts are the members of a span's attributes that matter, unread.
+// wireFacts are the relevant attributes of a span, not yet parsed.
 type wireFacts struct {
 	tool, model                                raw
 	input, output, cacheRead, cacheWrite, cost raw
@@ -52,13 +52,12 @@ func (w *wireFacts) read(attributes raw) {
 	})
 }
 
-// Shadow begins the ids under which Writ counts what policies in shadow would have
-// said. A client's span of such an id is kept, and counts for no policy: an agent
-// could otherwise make what people try out beside it look harmless.
-const Shadow = "writ:shadow:"
+// ShadowPrefix begins the ids under which Writ counts what shadow policies would have decided. A client's span with
+// such an id is stored but counts for no policy: an agent could otherwise make a shadow look harmless.
+const ShadowPrefix = "writ:shadow:"
 
-// facts reads a span's attributes. Those of a generation are checked; in other
-// kinds attributes are free-form, and one that is not what its name says is none.
+// facts reads a span's attributes. Those of a generation are checked. In other kinds attributes are free-form, and one
+// of the wrong type is ignored.
 func (c *checker) facts(kind string, attributes raw, prices *Prices) Facts {
 	var w wireFacts
 	w.read(attributes)
@@ -69,13 +68,13 @@ func (c *checker) facts(kind string, attributes raw, prices *Prices) Facts {
 		Decision:   c.factText("attributes.decision", w.decision),
 		RuleID:     c.factText("attributes.matchedRuleId", w.ruleID),
 	}
-	if strings.HasPrefix(f.PolicyID, Shadow) {
+	if strings.HasPrefix(f.PolicyID, ShadowPrefix) {
 		f.PolicyID = ""
 	}
 	isGeneration := kind == KindGeneration
 	in := c
 	if !isGeneration {
-		in = &checker{} // its complaints are dropped
+		in = &checker{} // its errors are ignored
 	}
 	f.Usage = Usage{
 		Input: in.tokens("attributes.inputTokens", w.input), Output: in.tokens("attributes.outputTokens", w.output),
@@ -90,7 +89,7 @@ func (c *checker) facts(kind string, attributes raw, prices *Prices) Facts {
 	return f
 }
 
-// factText is a member's text, empty when it is no string.
+// factText is a member's text, or empty if it is not a string.
 func (c *checker) factText(field string, value raw) string {
 	return c.text(field, unquoted(value))
 }
@@ -100,7 +99,7 @@ func (c *checker) tokens(field string, value raw) int64 {
 	return n
 }
 
-// cost reads a cost in dollars as nanos. It is not given where it is null.
+// cost reads a cost in dollars as nanos. Null means not given.
 func (c *checker) cost(value raw) (nanos int64, given bool) {
 	switch value.kind() {
 	case 'n', 0:
@@ -114,7 +113,7 @@ func (c *checker) cost(value raw) (nanos int64, given bool) {
 	return 0, true
 }
 
-// describeTrace reads where a trace came from and what went in and out.
+// describeTrace reads where a trace came from, its input and its output.
 func describeTrace(attributes raw, product string) (source string, input, output *string) {
 	var from, in, out raw
 	eachMember(attributes, func(name string, value raw) {
@@ -144,6 +143,6 @@ func preview(value raw) *string {
 	if value.kind() == '"' {
 		text = unquoted(value)
 	}
-	text = strings.ReplaceAll(cutRunes(text, previewLen), "\x00", "\uFFFD")
+	text = strings.ReplaceAll(FirstRunes(text, MaxPreview), "\x00", "\uFFFD")
 	return &text
 }

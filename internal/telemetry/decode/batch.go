@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Batch is a trace with its spans, valid.
+// Batch is a valid trace with its spans.
 type Batch struct {
 	Trace Trace
 	Spans []Span
@@ -41,13 +41,13 @@ type Span struct {
 	Attributes              string // JSON
 	Facts
 
-	// Of a span that came after its trace, or by itself: the row key it was given
-	// then, and how long it took exactly. Clients send none of these.
+	// Only of a span that came after its trace, or by itself: its row key, and its exact duration. Clients send
+	// neither.
 	Key            int64
 	DurationMicros *int64
 }
 
-// Rejection says why a batch was not taken.
+// Rejection says why a batch was rejected.
 type Rejection struct{ Field, Reason string }
 
 func (r *Rejection) Error() string { return r.Field + ": " + r.Reason }
@@ -56,31 +56,16 @@ func reject(field, format string, args ...any) *Rejection {
 	return &Rejection{field, fmt.Sprintf(format, args...)}
 }
 
-// wireBatch is a batch as it was sent: right in its types, not checked further.
+// wireBatch is a batch as it was sent: its types are right, nothing else is checked.
 type wireBatch struct {
 	trace wireTrace
 	spans []wireSpan
 }
 
-type wireTrace struct {
-	ID         string   `json:"id"`
-	SessionID  raw      `json:"sessionId"`
-	Name       string   `json:"name"`
-	StartTime  string   `json:"startTime"`
-	EndTime    raw      `json:"endTime"`
-	DurationMs raw      `json:"durationMs"`
-	Status     string   `json:"status"`
-	UserID     raw      `json:"userId"`
-	AgentID    string   `json:"agentId"`
-	Attributes raw      `json:"attributes"`
-	Tags       []string `json:"tags"`
-}
-
-type wireSpan struct {
+// wireCommon is what traces and spans both have.
+type wireCommon struct {
 	ID         string `json:"id"`
-	ParentID   raw    `json:"parentSpanId"`
 	SessionID  raw    `json:"sessionId"`
-	Kind       string `json:"kind"`
 	Name       string `json:"name"`
 	StartTime  string `json:"startTime"`
 	EndTime    raw    `json:"endTime"`
@@ -89,8 +74,20 @@ type wireSpan struct {
 	Attributes raw    `json:"attributes"`
 }
 
-// ParseBatch reads one of the batches that ParseRequest gave, strictly, and checks
-// every rule, or says which one it breaks.
+type wireTrace struct {
+	wireCommon
+	UserID  raw      `json:"userId"`
+	AgentID string   `json:"agentId"`
+	Tags    []string `json:"tags"`
+}
+
+type wireSpan struct {
+	wireCommon
+	ParentID raw    `json:"parentSpanId"`
+	Kind     string `json:"kind"`
+}
+
+// ParseBatch reads one of the batches of ParseRequest strictly, and checks every rule or says which one it breaks.
 func ParseBatch(batch, defaultSession jsontext.Value, product string, prices *Prices) (Batch, *Rejection) {
 	w, isPlain := readPlain(batch)
 	if !isPlain {
@@ -169,7 +166,7 @@ func (w *wireTrace) check(defaultSession raw, product string) (t Trace, bad *Rej
 	return t, nil
 }
 
-// check fills a span; the field of a rejection is one of the span's.
+// check fills a span. The field of a rejection is one of the span's.
 func (w *wireSpan) check(s *Span, prices *Prices) *Rejection {
 	c := checker{}
 	s.ID, s.ParentID, s.SessionID = c.uuid("id", w.ID, true), c.optionalID("parentSpanId", w.ParentID),
@@ -193,7 +190,7 @@ func undecodable(prefix string, err error) *Rejection {
 		field = fieldAt(prefix, syntax.JSONPointer)
 		switch {
 		case errors.Is(err, jsontext.ErrDuplicateName):
-			reason = "is there twice"
+			reason = "appears twice"
 		case strings.Contains(syntax.Err.Error(), "UTF-8"), strings.Contains(syntax.Err.Error(), "surrogate"):
 			reason = "is not valid UTF-8"
 		}
@@ -201,8 +198,7 @@ func undecodable(prefix string, err error) *Rejection {
 	return reject(field, "%s", reason)
 }
 
-// fieldAt is "spans[3].name" for the pointer /spans/3/name. Names that clients
-// chose are cut: they may be long.
+// fieldAt is "spans[3].name" for the pointer /spans/3/name. Names that clients chose are cut: they may be long.
 func fieldAt(prefix string, pointer jsontext.Pointer) string {
 	field := prefix
 	for token := range pointer.Tokens() {
@@ -210,9 +206,9 @@ func fieldAt(prefix string, pointer jsontext.Pointer) string {
 		case err == nil:
 			field += "[" + token + "]"
 		case field == "":
-			field = cutRunes(token, 50)
+			field = FirstRunes(token, 50)
 		default:
-			field += "." + cutRunes(token, 50)
+			field += "." + FirstRunes(token, 50)
 		}
 	}
 	if field == "" {
@@ -221,8 +217,8 @@ func fieldAt(prefix string, pointer jsontext.Pointer) string {
 	return field
 }
 
-// cutRunes is the first n characters of text.
-func cutRunes(text string, n int) string {
+// FirstRunes is the first n characters of text.
+func FirstRunes(text string, n int) string {
 	if len(text) <= n {
 		return text
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// checker checks fields and remembers the first that is wrong.
+// checker checks fields and keeps the first error.
 type checker struct {
 	prefix string
 	bad    *Rejection
@@ -21,7 +21,7 @@ func (c *checker) fail(field, format string, args ...any) {
 	}
 }
 
-// IsUUID reports whether text is a UUID as it is stored: in lower case.
+// IsUUID reports whether text is a UUID in lower case, as it is stored.
 func IsUUID(text string) bool {
 	if len(text) != len("00000000-0000-0000-0000-000000000000") {
 		return false
@@ -51,7 +51,7 @@ func (c *checker) uuid(field, text string, required bool) string {
 		return ""
 	}
 	if IsUUID(text) {
-		return text // as nearly all are
+		return text // nearly always
 	}
 	lower := strings.ToLower(text)
 	if !IsUUID(lower) {
@@ -60,7 +60,7 @@ func (c *checker) uuid(field, text string, required bool) string {
 	return lower
 }
 
-// optionalID reads an id that may be absent. An empty text is none of its forms.
+// optionalID reads an id that may be absent. An empty text is not an id.
 func (c *checker) optionalID(field string, value raw) string {
 	if isAbsent(value) {
 		return ""
@@ -68,10 +68,10 @@ func (c *checker) optionalID(field string, value raw) string {
 	return c.uuid(field, unquoted(value), false)
 }
 
-// isAbsent reports whether a member was not sent, or as null.
+// isAbsent reports whether a member is missing or null.
 func isAbsent(value raw) bool { return value == "" || value.kind() == 'n' }
 
-// unquoted is the text of a JSON string, empty for anything else.
+// unquoted is the text of a JSON string, and empty for anything else.
 func unquoted(value raw) string {
 	if value.kind() != '"' {
 		return ""
@@ -100,7 +100,7 @@ func (c *checker) required(field, text string) string {
 	return c.text(field, text)
 }
 
-// text bounds what indexes and groups are made of.
+// text limits what is indexed and grouped by.
 func (c *checker) text(field, text string) string {
 	if len(text) > MaxText {
 		c.fail(field, "must have at most %d bytes", MaxText)
@@ -151,8 +151,7 @@ func (c *checker) tags(tags []string) string {
 	return string(encoded)
 }
 
-// times reads start, end and duration. A duration that was not sent is computed
-// where both ends are known and it is within the limit of one that is sent.
+// times reads start, end and duration. A missing duration is computed from start and end, unless it exceeds the limit.
 func (c *checker) times(start string, end, duration raw) (from int64, to, ms *int64) {
 	from, err := parseInstant(start)
 	if err != nil {
@@ -175,7 +174,7 @@ func (c *checker) times(start string, end, duration raw) (from int64, to, ms *in
 	return from, to, ms
 }
 
-// number reads a whole number from 0 to a limit. It is not given where it is null.
+// number reads a whole number from 0 to a limit. Null means not given.
 func (c *checker) number(field string, value raw, limit float64) (n int64, given bool) {
 	switch value.kind() {
 	case 'n', 0:

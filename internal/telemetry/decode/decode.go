@@ -1,16 +1,12 @@
-// Package decode reads what clients send to ingest. It is pure: it knows no
-// database and no clock.
+// Package decode reads what clients send to ingest. It is pure: it knows no database and no clock.
 //
-// A request is split into its batches first, leniently, because what is wrong
-// with one batch must not take the others with it. Each batch is then read
-// strictly into a trace with its spans, or rejected with the field that breaks a
-// rule and the reason, never with the value. What leaves here fits every column
-// it will be stored in: identifiers are lower-case UUIDs, texts are valid UTF-8
-// without U+0000, numbers are within their limits.
+// A request is first split into its batches, leniently, because an error in one batch must not affect the others. Each
+// batch is then read strictly into a trace with its spans, or rejected with the field and the reason, never with the
+// value. What leaves here fits the columns it is stored in: ids are lower-case UUIDs, texts are valid UTF-8 without
+// U+0000, numbers are within their limits.
 //
-// Attributes are kept as they were sent. What queries need of them (model,
-// tokens, cost, tool, policy) is read into facts; a generation that names no cost
-// gets one from the price table.
+// Attributes are stored as they were sent. What queries need of them (model, tokens, cost, tool, policy) is read into
+// Facts. A generation without a cost gets one from the price table.
 package decode
 
 // Limits of ingest.
@@ -22,7 +18,7 @@ const (
 	MaxDuration = 1e12 // milliseconds
 	MaxCost     = 1e9  // US dollars
 	MaxText     = 500  // bytes of what queries group by: models, tools, policies, rules, agents
-	previewLen  = 200  // characters
+	MaxPreview  = 200  // characters
 )
 
 // Status of a trace or span.
@@ -32,7 +28,7 @@ const (
 	StatusDenied = "denied"
 )
 
-// Kinds of spans that mean something here. Others are kept as they are.
+// Kinds of spans that mean something here. Others are stored as they are.
 const (
 	KindGeneration = "generation"
 	KindPolicyCall = "policy_call"

@@ -1,9 +1,8 @@
 package decode
 
-// AsVendorCounts is usage whose input includes the tokens read from a cache and
-// written to one, as OpenTelemetry has it for every vendor, in the way in which the
-// model's own vendor counts: only then does the price table count each once. What
-// cannot include them, because it is less, is left alone.
+// AsVendorCounts converts usage whose input includes cached tokens, as OpenTelemetry counts for every vendor, to the
+// way in which the model's vendor counts, so that the price table counts each token once. An input that is too small
+// to include the cached tokens stays.
 func (p *Prices) AsVendorCounts(model string, u Usage) Usage {
 	price, ok := p.find(model)
 	if !ok || p.cached[price.Vendor] {

@@ -7,8 +7,8 @@ import (
 
 var errInstant = errors.New("must be an ISO 8601 date and time")
 
-// layouts of ISO 8601 that clients send. A time without a zone is UTC. Go reads
-// a fraction of a second wherever the layout has seconds.
+// layouts are the forms of ISO 8601 that clients send. A time without a zone is UTC. Go accepts a fraction of a second
+// wherever the layout has seconds.
 var layouts = []string{
 	"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04Z07:00",
 }

@@ -8,27 +8,25 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Nearly every batch is plain: its characters are valid, no name is in an object
-// twice, and the texts we read have no escapes. Such a batch is read here in one
-// walk, and its texts are parts of one copy. That takes less than half of what the
-// decoder does, and reading was a quarter of ingest.
+// Nearly every batch is plain: its characters are valid, no name is in an object twice, and the texts we read have no
+// escapes. Such a batch is read here in one pass, and its texts are parts of one copy. That takes less than half the
+// time of the decoder, which was a quarter of ingest.
 //
-// Whatever is not plain is odd, and is left to the decoder: it alone rejects, and
-// says why. So this must never take what the decoder would not, or read it
-// differently, which a fuzz test watches.
+// Anything else is odd, and is left to the decoder, which alone rejects and says why. So this reader must never accept
+// what the decoder would reject, or read it differently; a fuzz test checks that.
 const (
-	plainMembers = 32 // of an object; beyond that, comparing each with all takes long
-	plainDepth   = 20 // of values in each other
+	plainMembers = 32 // of an object; comparing each with all takes long beyond that
+	plainDepth   = 20 // of nested values
 )
 
-// plainReader walks over a text that is known to be JSON.
+// plainReader reads a text that is known to be JSON.
 type plainReader struct {
 	text string
 	at   int  // what is read next
-	odd  bool // once it is, nothing that was read counts
+	odd  bool // then nothing that was read counts
 }
 
-// readPlain reads a batch that ParseRequest gave, if it is plain.
+// readPlain reads a batch of ParseRequest, if it is plain.
 func readPlain(batch []byte) (w wireBatch, ok bool) {
 	r := &plainReader{text: string(batch)}
 	if r.text[0] != '{' || !utf8.ValidString(r.text) || mayHaveSurrogate(r.text) {
@@ -48,8 +46,8 @@ func readPlain(batch []byte) (w wireBatch, ok bool) {
 	return w, isComplete && !r.odd && len(w.spans) <= MaxSpans
 }
 
-// mayHaveSurrogate reports whether a character is written as half of one, or
-// something looks like that: those that have no other half are not valid.
+// mayHaveSurrogate reports whether a \u escape may be half of a surrogate pair: without its other half it is not
+// valid.
 func mayHaveSurrogate(text string) bool {
 	for {
 		_, after, found := strings.Cut(text, `\u`)
@@ -70,32 +68,16 @@ func (r *plainReader) trace(t *wireTrace) {
 	}
 	r.members(func(name string) {
 		switch name {
-		case "id":
-			t.ID = r.string()
-		case "sessionId":
-			t.SessionID = r.value()
-		case "name":
-			t.Name = r.string()
-		case "startTime":
-			t.StartTime = r.string()
-		case "endTime":
-			t.EndTime = r.value()
-		case "durationMs":
-			t.DurationMs = r.value()
-		case "status":
-			t.Status = r.string()
 		case "userId":
 			t.UserID = r.value()
 		case "agentId":
 			t.AgentID = r.string()
-		case "attributes":
-			t.Attributes = r.value()
 		case "tags":
 			if json.Unmarshal([]byte(r.value()), &t.Tags) != nil {
 				r.odd = true
 			}
 		default:
-			r.skip(0)
+			r.common(name, &t.wireCommon)
 		}
 	})
 }
@@ -105,7 +87,7 @@ func (r *plainReader) spans() []wireSpan {
 		r.odd = true
 		return nil
 	}
-	const least = 500 // bytes that most spans have
+	const least = 500 // bytes of most spans
 	spans := make([]wireSpan, 0, min(len(r.text)/least+1, MaxSpans))
 	r.elements(func() {
 		spans = append(spans, wireSpan{})
@@ -121,33 +103,40 @@ func (r *plainReader) span(s *wireSpan) {
 	}
 	r.members(func(name string) {
 		switch name {
-		case "id":
-			s.ID = r.string()
 		case "parentSpanId":
 			s.ParentID = r.value()
-		case "sessionId":
-			s.SessionID = r.value()
 		case "kind":
 			s.Kind = r.string()
-		case "name":
-			s.Name = r.string()
-		case "startTime":
-			s.StartTime = r.string()
-		case "endTime":
-			s.EndTime = r.value()
-		case "durationMs":
-			s.DurationMs = r.value()
-		case "status":
-			s.Status = r.string()
-		case "attributes":
-			s.Attributes = r.value()
 		default:
-			r.skip(0)
+			r.common(name, &s.wireCommon)
 		}
 	})
 }
 
-// members calls read at the value of each member, which it must pass.
+func (r *plainReader) common(name string, c *wireCommon) {
+	switch name {
+	case "id":
+		c.ID = r.string()
+	case "sessionId":
+		c.SessionID = r.value()
+	case "name":
+		c.Name = r.string()
+	case "startTime":
+		c.StartTime = r.string()
+	case "endTime":
+		c.EndTime = r.value()
+	case "durationMs":
+		c.DurationMs = r.value()
+	case "status":
+		c.Status = r.string()
+	case "attributes":
+		c.Attributes = r.value()
+	default:
+		r.skip(0)
+	}
+}
+
+// members calls read at the value of each member; read must move past it.
 func (r *plainReader) members(read func(name string)) {
 	var seen [plainMembers]string
 	n := 0
@@ -167,7 +156,7 @@ func (r *plainReader) members(read func(name string)) {
 	r.at++
 }
 
-// elements calls read at each element of an array, which it must pass.
+// elements calls read at each element of an array; read must move past it.
 func (r *plainReader) elements(read func()) {
 	r.at = skipSpace(r.text, r.at+1)
 	for !r.odd && r.text[r.at] != ']' {
@@ -177,7 +166,7 @@ func (r *plainReader) elements(read func()) {
 	r.at++
 }
 
-// next passes the comma, if there is one, to what follows.
+// next moves past the comma, if there is one.
 func (r *plainReader) next() {
 	if r.odd {
 		return
@@ -187,7 +176,7 @@ func (r *plainReader) next() {
 	}
 }
 
-// string reads a text without escapes, or the null that stands for an empty one.
+// string reads a text without escapes. Null is an empty text.
 func (r *plainReader) string() string {
 	switch r.text[r.at] {
 	case '"':
@@ -205,7 +194,7 @@ func (r *plainReader) string() string {
 	return ""
 }
 
-// value reads any value as it is.
+// value returns any value as it is.
 func (r *plainReader) value() raw {
 	begin := r.at
 	if r.skip(0); r.odd {
@@ -214,7 +203,7 @@ func (r *plainReader) value() raw {
 	return raw(r.text[begin:r.at])
 }
 
-// skip passes a value, and looks for what is odd in it.
+// skip moves past a value, and checks whether anything in it is odd.
 func (r *plainReader) skip(depth int) {
 	switch r.text[r.at] {
 	case '{', '[':

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Prices tell what tokens cost, for spans that do not say so themselves.
+// Prices say what tokens cost, for spans without a cost.
 type Prices struct {
-	Date   string // by which the vendors published them; empty where the file does not say
+	Date   string // when the vendors published them; empty if the file does not say
 	models []ModelPrice
-	cached map[string]bool // by vendor: whether input tokens include those of a cache
-	routes []string        // what may stand before a model's name
+	cached map[string]bool // by vendor: whether input tokens include cached ones
+	routes []string        // prefixes that resellers put in front of a model's name
 }
 
 // ModelPrice is what the tokens of a model cost.
@@ -30,8 +30,7 @@ type Rates struct {
 	CacheWrite float64 `json:"cacheWrite"`
 }
 
-// LongPrompt is what all tokens of a request cost whose prompt has more than so
-// many, those of a cache included.
+// LongPrompt is the price of all tokens of a request whose prompt has more than so many tokens, cached ones included.
 type LongPrompt struct {
 	Tokens int64 `json:"tokens"`
 	Rates
@@ -39,13 +38,13 @@ type LongPrompt struct {
 
 // Charge is what the usage of a model costs, and why.
 type Charge struct {
-	Price ModelPrice // the zero value for a model that is not known
-	Rates Rates      // those that count
-	Input int64      // tokens that cost as input, without those of a cache
+	Price ModelPrice // zero for an unknown model
+	Rates Rates      // that apply
+	Input int64      // tokens charged as input, without cached ones
 	Nanos int64      // 10^-9 US dollars
 }
 
-// Models are the prices there are, by vendor and prefix.
+// Models are the prices, ordered by vendor and prefix.
 func (p *Prices) Models() []ModelPrice {
 	models := slices.Clone(p.models)
 	slices.SortFunc(models, func(a, b ModelPrice) int {
@@ -54,15 +53,15 @@ func (p *Prices) Models() []ModelPrice {
 	return models
 }
 
-// InputIncludesCache tells how a vendor counts: whether tokens that were read from
-// a cache, or written to one at a price of their own, are among the input tokens.
+// InputIncludesCache says whether a vendor counts cached tokens as input tokens: those read from a cache, and those
+// written to one at a price of their own.
 func (p *Prices) InputIncludesCache(vendor string) bool { return p.cached[vendor] }
 
 // Cost is what one request to a model costs, in nanos; 0 for an unknown model.
 func (p *Prices) Cost(model string, u Usage) int64 { return p.Charge(model, u).Nanos }
 
-// CostOfMany is what the requests of a total cost. How long each prompt was is not
-// known, so that prices of long ones do not count.
+// CostOfMany is the cost of a total over many requests. The length of each prompt is unknown, so prices for long
+// prompts do not apply.
 func (p *Prices) CostOfMany(model string, total Usage) int64 {
 	price, ok := p.find(model)
 	if !ok {
@@ -81,8 +80,8 @@ func (p *Prices) Charge(model string, u Usage) Charge {
 	return p.charge(price, u)
 }
 
-// charge counts tokens of a cache once: where the vendor's input includes them they
-// are taken out of it, those that were written only where that has a price.
+// charge counts cached tokens once: if the vendor's input includes them, they are subtracted from it; written ones
+// only if they have a price.
 func (p *Prices) charge(price ModelPrice, u Usage) Charge {
 	c := Charge{Price: price, Rates: price.Rates, Input: u.Input}
 	prompt := u.Input
@@ -104,8 +103,8 @@ func (p *Prices) charge(price ModelPrice, u Usage) Charge {
 	return c
 }
 
-// find is the price whose prefix is the longest that the model's name has, as it is
-// or without the names of those who pass it on: us.anthropic.claude-…, openai/gpt-….
+// find returns the price with the longest prefix of the model's name, as it is or without the prefixes of resellers:
+// us.anthropic.claude-…, openai/gpt-….
 func (p *Prices) find(model string) (best ModelPrice, ok bool) {
 	for {
 		for _, m := range p.models {

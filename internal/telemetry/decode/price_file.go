@@ -14,14 +14,14 @@ import (
 //go:embed prices.json
 var builtInPrices []byte
 
-// MaxPriceFile bounds a price file, in bytes.
+// MaxPriceFile limits a price file, in bytes.
 const MaxPriceFile = 1 << 20
 
-// priceFile is the form of a price file.
+// priceFile is the format of a price file.
 type priceFile struct {
 	Date    string `json:"date"`
 	Note    string `json:"note"`
-	Extends string `json:"extends"` // builtIn, or empty: the file is all there is
+	Extends string `json:"extends"` // builtIn, or empty: the file contains all prices
 	Vendors map[string]struct {
 		InputIncludesCache bool `json:"inputIncludesCache"`
 	} `json:"vendors"`
@@ -48,7 +48,7 @@ func ParsePrices(text []byte) (*Prices, error) {
 	}
 	var file priceFile
 	if err := json.Unmarshal(text, &file, json.RejectUnknownMembers(true)); err != nil {
-		return nil, misread(text, err)
+		return nil, describeError(text, err)
 	}
 	if _, err := time.Parse(time.DateOnly, file.Date); err != nil && file.Date != "" {
 		return nil, fmt.Errorf("price file: date must be like %s", time.DateOnly)
@@ -64,7 +64,7 @@ func ParsePrices(text []byte) (*Prices, error) {
 	return p, p.add(&file)
 }
 
-// add puts what a file says over what is there.
+// add applies a file on top of the present prices.
 func (p *Prices) add(file *priceFile) error {
 	p.Date = file.Date
 	for vendor, convention := range file.Vendors {
@@ -82,7 +82,7 @@ func (p *Prices) add(file *priceFile) error {
 			return err
 		}
 		if own[m.Prefix] {
-			return fmt.Errorf("price file: model %q is there twice", m.Prefix)
+			return fmt.Errorf("price file: model %q appears twice", m.Prefix)
 		}
 		own[m.Prefix] = true
 	}
@@ -102,18 +102,18 @@ func (p *Prices) check(m ModelPrice) error {
 	if m.Above != nil {
 		rates = append(rates, m.Above.Rates)
 		if m.Above.Tokens < 1 {
-			return fmt.Errorf("price file: model %q has no tokens above which other prices count", m.Prefix)
+			return fmt.Errorf("price file: model %q needs a number of tokens above which other prices apply", m.Prefix)
 		}
 	}
 	for _, r := range rates {
 		for _, price := range []float64{r.Input, r.Output, r.CacheRead, r.CacheWrite} {
 			if price < 0 || price > 1e6 || math.IsNaN(price) {
-				return fmt.Errorf("price file: model %q has a price that is not from 0 to 1000000", m.Prefix)
+				return fmt.Errorf("price file: model %q has a price outside 0 to 1000000", m.Prefix)
 			}
 		}
 	}
 	return nil
 }
 
-// Vendors are those there are, in order.
+// Vendors lists the vendors in order.
 func (p *Prices) Vendors() []string { return slices.Sorted(maps.Keys(p.cached)) }

@@ -143,13 +143,13 @@ func TestRefusedPriceFiles(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"nothing": {``, "read the price file"},
 		"no JSON": {`{`, "read the price file"},
-		"a list":  {`[]`, "read the price file: line 1: it must not be a list"},
+		"a list":  {`[]`, "read the price file: line 1: must not be an array"},
 		"a member nobody knows": {
-			"{\n\"currency\":\"EUR\"}", "read the price file: line 2, /currency: no such member is known",
+			"{\n\"currency\":\"EUR\"}", "read the price file: line 2, /currency: unknown member",
 		},
 		"a misspelt price": {
 			file(`{"prefix":"m","vendor":"v","inputs":1}`),
-			"read the price file: line 1, /models/0/inputs: no such member",
+			"read the price file: line 1, /models/0/inputs: unknown member",
 		},
 		"a member twice": {
 			file(`{"prefix":"m","prefix":"n","vendor":"v"}`),
@@ -157,7 +157,7 @@ func TestRefusedPriceFiles(t *testing.T) {
 		},
 		"a price that is a text": {
 			file(`{"prefix":"m","vendor":"v","input":"1"}`),
-			"read the price file: line 1, /models/0/input: it must not be a text",
+			"read the price file: line 1, /models/0/input: must not be a string",
 		},
 		"a model without a prefix": {file(`{"vendor":"v","input":1}`), "needs a prefix and a vendor"},
 		"a model without a vendor": {file(`{"prefix":"m","input":1}`), `model "m" needs a prefix and a vendor`},
@@ -165,7 +165,7 @@ func TestRefusedPriceFiles(t *testing.T) {
 			file(`{"prefix":"m","vendor":"w"}`), `model "m": vendor "w" is not in "vendors"`,
 		},
 		"a negative price": {
-			file(`{"prefix":"m","vendor":"v","input":-0.5}`), `model "m" has a price that is not from 0 to 1000000`,
+			file(`{"prefix":"m","vendor":"v","input":-0.5}`), `model "m" has a price outside 0 to 1000000`,
 		},
 		"a negative price for output":  {file(`{"prefix":"m","vendor":"v","output":-1}`), `model "m" has a price`},
 		"a negative price for reading": {file(`{"prefix":"m","vendor":"v","cacheRead":-1}`), `model "m" has a price`},

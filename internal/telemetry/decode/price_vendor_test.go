@@ -154,10 +154,10 @@ func TestRefusedPriceFilesOfTheNewForm(t *testing.T) {
 		"extends something else": {`{"extends":"theirs"}`, "extends must be"},
 		"an empty route":         {`{"routes":[""]}`, "routes must not be empty"},
 		"a model twice": {
-			`{"vendors":{"v":{}},"models":[` + model + `},` + model + `}]}`, `model "m" is there twice`,
+			`{"vendors":{"v":{}},"models":[` + model + `},` + model + `}]}`, `model "m" appears twice`,
 		},
 		"long prompts without a length": {
-			`{"vendors":{"v":{}},"models":[` + model + `,"above":{"input":1,"output":1}}]}`, "no tokens above",
+			`{"vendors":{"v":{}},"models":[` + model + `,"above":{"input":1,"output":1}}]}`, "needs a number of tokens above",
 		},
 		"a negative price of long prompts": {
 			`{"vendors":{"v":{}},"models":[` + model + `,"above":{"tokens":5,"input":-1,"output":1}}]}`,

@@ -6,19 +6,18 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// raw is a JSON value as it was sent, empty where there was none. A string rather
-// than bytes, because that is how attributes are stored: they are copied once.
+// raw is a JSON value as it was sent, or empty if there was none. It is a string because attributes are stored as one:
+// they are copied once.
 type raw string
 
-// UnmarshalJSONFrom keeps the next value, which the decoder has checked.
+// UnmarshalJSONFrom takes the next value, which the decoder has checked.
 func (r *raw) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	value, err := dec.ReadValue()
 	*r = raw(value)
 	return err
 }
 
-// kind is the first character of the value, 0 for any number, and nothing where
-// there is no value.
+// kind is the first character of the value, '0' for any number, and 0 without a value.
 func (r raw) kind() byte {
 	switch {
 	case r == "":
@@ -29,9 +28,8 @@ func (r raw) kind() byte {
 	return r[0]
 }
 
-// eachMember calls do for the members of an object that was checked with its batch:
-// it is valid, and no name is in it twice. Values that nobody asked for are passed
-// over at the speed of finding their quotes, which is why this is not a decoder.
+// eachMember calls do for the members of an object that was checked with its batch: it is valid, and no name is in it
+// twice. Values are skipped at the speed of finding their quotes, which a decoder cannot do.
 func eachMember(object raw, do func(name string, value raw)) {
 	if object.kind() != '{' {
 		return
@@ -41,7 +39,7 @@ func eachMember(object raw, do func(name string, value raw)) {
 	for text[at] == '"' {
 		end := skipString(text, at)
 		name := unquoted(raw(text[at:end]))
-		at = skipSpace(text, skipSpace(text, end)+1) // over the colon
+		at = skipSpace(text, skipSpace(text, end)+1) // past the colon
 		end = skipValue(text, at)
 		do(name, raw(text[at:end]))
 		if at = skipSpace(text, end); text[at] == ',' {
@@ -50,7 +48,7 @@ func eachMember(object raw, do func(name string, value raw)) {
 	}
 }
 
-// skipSpace is where the next token begins.
+// skipSpace returns where the next token begins.
 func skipSpace(text string, at int) int {
 	for text[at] == ' ' || text[at] == '\t' || text[at] == '\n' || text[at] == '\r' {
 		at++
@@ -58,7 +56,7 @@ func skipSpace(text string, at int) int {
 	return at
 }
 
-// skipString is behind the string that begins here.
+// skipString returns the end of the string that begins here.
 func skipString(text string, at int) int {
 	begin := at + 1
 	for at = begin; ; at++ {
@@ -73,7 +71,7 @@ func skipString(text string, at int) int {
 	}
 }
 
-// skipValue is behind the value that begins here.
+// skipValue returns the end of the value that begins here.
 func skipValue(text string, at int) int {
 	switch text[at] {
 	case '"':
@@ -90,7 +88,7 @@ func skipValue(text string, at int) int {
 	}
 }
 
-// skipNested is behind the object or array that begins here.
+// skipNested returns the end of the object or array that begins here.
 func skipNested(text string, at int) int {
 	for depth := 0; ; {
 		switch text[at] {

@@ -6,24 +6,22 @@ import (
 	"writ/internal/fault"
 )
 
-// MaxEntries bounds one report of usage.
+// MaxEntries limits one report of usage.
 const MaxEntries = 1000
 
-// ReportedUsage is the running total of one model in a session, as a client
-// that sends no spans for it tells it.
+// ReportedUsage is the running total of one model in a session, from a client that sends no spans for it.
 type ReportedUsage struct {
 	Model string
-	Usage Usage // without cost, which the price table gives
+	Usage Usage // without cost, which comes from the price table
 }
 
-// Report is the usage of a session's models, checked.
+// Report is the checked usage of a session's models.
 type Report struct {
 	SessionID string
 	Models    map[string]Usage
 }
 
-// CheckReport checks what a client reports and prices it. The last entry of a
-// model wins.
+// CheckReport checks what a client reports and adds the cost. The last entry of a model wins.
 func CheckReport(product, sessionID string, entries []ReportedUsage, prices *Prices) (Report, error) {
 	c := &checker{}
 	r := Report{SessionID: c.uuid("sessionId", sessionID, true), Models: map[string]Usage{}}

@@ -11,18 +11,17 @@ import (
 	"writ/internal/fault"
 )
 
-// Request is an ingest request, its batches not looked at yet.
+// Request is an ingest request, its batches not yet parsed.
 type Request struct {
 	Product   string
-	SessionID jsontext.Value // of batches that name none; checked by those that use it
+	SessionID jsontext.Value // of batches without one; they check it
 	Batches   []jsontext.Value
 }
 
-// ParseRequest splits a request into its batches. Only what concerns the whole
-// is an error: each batch is read, strictly, by itself.
+// ParseRequest splits a request into its batches. Only what concerns the whole request is an error: each batch is read
+// strictly by itself.
 func ParseRequest(body []byte) (Request, error) {
-	// Lenient, because a duplicate name or a broken character in one batch must
-	// not take the others with it.
+	// Lenient, because a duplicate name or an invalid character in one batch must not affect the others.
 	dec := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true),
 		jsontext.AllowInvalidUTF8(true))
 	if dec.PeekKind() != '{' {
@@ -44,12 +43,11 @@ func ParseRequest(body []byte) (Request, error) {
 	return r, nil
 }
 
-// requestMembers are the members of a request that matter, unread. They are parts
-// of the body.
+// requestMembers are the relevant members of a request, as parts of the body.
 type requestMembers struct {
 	seen               map[string]bool
 	product, sessionID jsontext.Value
-	batches            []jsontext.Value // none when it is no array; one more than allowed when there are too many
+	batches            []jsontext.Value // none if it is not an array; one more than allowed if there are too many
 }
 
 // readMembers reads the members of the request in any order, each at most once.
@@ -75,7 +73,7 @@ func readMembers(dec *jsontext.Decoder) (requestMembers, error) {
 		switch name {
 		case "orgId", "product", "sessionId", "batches":
 			if m.seen[name] {
-				return requestMembers{}, fault.Field(name, "is there twice")
+				return requestMembers{}, fault.Field(name, "appears twice")
 			}
 			m.seen[name] = true
 		}
@@ -104,8 +102,7 @@ func (m *requestMembers) read(name string, dec *jsontext.Decoder) (err error) {
 	return err
 }
 
-// readElements gives the elements of an array, unread, and of those beyond the
-// limit only one.
+// readElements returns the elements of an array, unparsed, and only one beyond the limit.
 func readElements(dec *jsontext.Decoder) ([]jsontext.Value, error) {
 	if _, err := dec.ReadToken(); err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ type Usage struct {
 	CostNanos  int64 // 10^-9 US dollars
 }
 
-// Add is u and v together. Sums stay in range whatever clients send.
+// Add is the sum of u and v. Sums stay in range whatever clients send.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{
 		Input:      Saturate(u.Input, v.Input),
@@ -20,7 +20,7 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
-// Negate is what takes u away when it is added.
+// Negate is the negative of u.
 func (u Usage) Negate() Usage {
 	return Usage{
 		Input:      -u.Input,
@@ -31,17 +31,17 @@ func (u Usage) Negate() Usage {
 	}
 }
 
-// Most is the largest sum kept: nine thousand million dollars in nanos. A row
-// that reached it stays there, where an overflow would fail the whole commit.
-const Most = int64(9e18)
+// MaxSum is the largest sum that is stored: nine billion dollars in nanos. A sum stays at this limit, because an
+// overflow would fail the whole commit.
+const MaxSum = int64(9e18)
 
-// Saturate is a+b, or the nearest sum that is kept.
+// Saturate is a+b, or the nearest sum within the limit.
 func Saturate(a, b int64) int64 {
 	switch {
-	case b > 0 && a > Most-b:
-		return Most
-	case b < 0 && a < -Most-b:
-		return -Most
+	case b > 0 && a > MaxSum-b:
+		return MaxSum
+	case b < 0 && a < -MaxSum-b:
+		return -MaxSum
 	}
 	return a + b
 }
@@ -49,7 +49,7 @@ func Saturate(a, b int64) int64 {
 // Dollars is the cost in US dollars.
 func (u Usage) Dollars() float64 { return float64(u.CostNanos) / 1e9 }
 
-// Tokens is all of them together.
+// Tokens is the total number of tokens.
 func (u Usage) Tokens() int64 {
 	return Saturate(Saturate(u.Input, u.Output), Saturate(u.CacheRead, u.CacheWrite))
 }

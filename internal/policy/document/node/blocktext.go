@@ -2,8 +2,8 @@ package node
 
 import "strings"
 
-// blockText reads a block of text after | or >, below something that began in
-// column outer.
+// blockText reads a block of text after | or >, which belongs to something that
+// began in column outer.
 func (r *yamlReader) blockText(outer int) *Node {
 	n := &Node{Kind: String, At: r.at()}
 	literal := r.src[r.pos] == '|'
@@ -34,11 +34,11 @@ func (r *yamlReader) blockText(outer int) *Node {
 	return n
 }
 
-// blockLines reads the lines of a block, without what sets them in by more than
-// outer. It ends at the beginning of the line behind them; first is where the
-// text begins.
+// blockLines reads the lines of a block without their indentation, which is more
+// than outer. It ends at the beginning of the line after them. First is the offset
+// of the text.
 func (r *yamlReader) blockLines(outer int) (lines []string, indent, first int) {
-	blank := 0 // how far empty lines before the text are set in
+	blank := 0 // the indentation of empty lines before the text
 	for r.pos < len(r.src) {
 		end := r.pos + strings.IndexByte(r.src[r.pos:], '\n')
 		line := r.src[r.pos:end]
@@ -64,11 +64,11 @@ func (r *yamlReader) blockLines(outer int) (lines []string, indent, first int) {
 	return lines, indent, first
 }
 
-// foldLines joins lines as > says: with a space, but for lines that are set in
-// further and around empty ones.
+// foldLines joins lines as > does: with a space, except around empty lines and
+// lines that are indented further.
 func foldLines(lines []string) string {
 	var b strings.Builder
-	apart, empty := true, 0 // before the first line nothing is joined
+	apart, empty := true, 0 // the first line is not joined to anything
 	some := false
 	for _, line := range lines {
 		if line == "" {
@@ -90,8 +90,8 @@ func foldLines(lines []string) string {
 	return b.String()
 }
 
-// chomped ends the text of a block: with one line break, with none after -, and
-// with all there are after +.
+// chomped ends the text of a block with one line break, with none after -, and with
+// all of them after +.
 func chomped(text string, lines []string, chomp byte) string {
 	text = strings.TrimRight(text, "\n")
 	empty := 0

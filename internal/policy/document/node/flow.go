@@ -1,7 +1,7 @@
 package node
 
-// flow reads a list or map in brackets, or a value within them. There indentation
-// means nothing.
+// flow reads a list or map in brackets, or a value in one. Indentation means nothing
+// there.
 func (r *yamlReader) flow(depth int) *Node {
 	if depth > MaxDepth {
 		r.fail(r.pos, "%s", tooDeep)
@@ -23,7 +23,7 @@ func (r *yamlReader) flow(depth int) *Node {
 	return n
 }
 
-// each reads what stands between commas up to the closing bracket.
+// each reads values separated by commas up to the closing bracket.
 func (r *yamlReader) each(closing byte, read func()) {
 	open := r.pos
 	r.pos++

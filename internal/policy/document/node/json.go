@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ReadJSON reads one JSON value. Names given twice, bad UTF-8 and whatever
-// follows the value are refused.
+// ReadJSON reads one JSON value. It refuses duplicate names, bad UTF-8 and anything
+// after the value.
 func ReadJSON(text []byte) (*Node, []Problem) {
 	l, found := clean(text)
 	if found != nil {
@@ -25,7 +25,7 @@ func ReadJSON(text []byte) (*Node, []Problem) {
 			return root, nil
 		}
 		if err == nil {
-			err = &placed{r.start, "must be one JSON value: this is a second"}
+			err = &syntaxError{r.start, "must be one JSON value: this is a second"}
 		}
 	}
 	return nil, []Problem{r.problem(err)}
@@ -37,17 +37,17 @@ type jsonReader struct {
 	start   int // offset of the token being read
 }
 
-// placed is a problem of ours at an offset of the text.
-type placed struct {
+// syntaxError is a problem at an offset of the text.
+type syntaxError struct {
 	offset  int
 	message string
 }
 
-func (p *placed) Error() string { return p.message }
+func (e *syntaxError) Error() string { return e.message }
 
 func (r *jsonReader) problem(err error) Problem {
-	if p, ok := errors.AsType[*placed](err); ok {
-		return Problem{r.lines.at(p.offset), p.message}
+	if ours, ok := errors.AsType[*syntaxError](err); ok {
+		return Problem{r.lines.at(ours.offset), ours.message}
 	}
 	syntax, ok := errors.AsType[*jsontext.SyntacticError](err)
 	switch {
@@ -64,8 +64,8 @@ func (r *jsonReader) problem(err error) Problem {
 	}
 }
 
-// next moves start to where the next token begins: what lies between are spaces,
-// and the comma or colon that the decoder checks.
+// next moves start to the beginning of the next token, past spaces and the comma or
+// colon that the decoder checks.
 func (r *jsonReader) next() {
 	r.start = int(r.decoder.InputOffset())
 	for r.start < len(r.lines.text) && strings.IndexByte(" \t\n\r,:", r.lines.text[r.start]) >= 0 {
@@ -81,7 +81,7 @@ func (r *jsonReader) value(depth int) (*Node, error) {
 		return nil, err
 	}
 	if depth > MaxDepth {
-		return nil, &placed{r.start, tooDeep}
+		return nil, &syntaxError{r.start, tooDeep}
 	}
 	switch token.Kind() {
 	case 'n':
@@ -116,14 +116,14 @@ func (r *jsonReader) items(n *Node, depth int) error {
 func (r *jsonReader) members(n *Node, depth int) error {
 	for r.decoder.PeekKind() != '}' {
 		r.next()
-		start, at := r.start, r.lines.at(r.start) // now: going back is counted from the line's start
+		start, at := r.start, r.lines.at(r.start) // at is only fast going forward
 		name, err := r.decoder.ReadToken()
 		if err != nil {
 			return err
 		}
 		key := name.String()
 		if message := keyProblem(key, len(n.Members)); message != "" {
-			return &placed{start, message}
+			return &syntaxError{start, message}
 		}
 		value, err := r.value(depth + 1)
 		if err != nil {
@@ -135,7 +135,7 @@ func (r *jsonReader) members(n *Node, depth int) error {
 	return err
 }
 
-// keyProblem says what is wrong with one more key of a map that has some.
+// keyProblem is what is wrong with one more key of a map, if anything.
 func keyProblem(key string, members int) string {
 	switch {
 	case len(key) > maxKey:

@@ -1,19 +1,19 @@
-// Package node reads the text of a file that configures something into one small
-// tree, from YAML or from JSON, in which every value knows its place.
+// Package node reads YAML or JSON into a small tree in which every value knows its
+// position in the text.
 //
-// The two forms mean the same here. Of YAML only what everybody reads alike is
-// taken: one document, maps with text as keys, lists, and plain, quoted and block
-// scalars. Anchors, aliases, tags, merge keys, directives, tabs, keys given twice,
-// numbers that are not written as JSON writes them, and characters that hide are
-// refused, because a policy must say to every reader what it says to us.
+// Of YAML it accepts only what all parsers read alike: one document, maps with text
+// keys, lists, and plain, quoted and block scalars. It refuses anchors, aliases,
+// tags, merge keys, directives, tabs, duplicate keys, numbers that JSON would write
+// differently, and hidden characters, because a policy must mean the same to every
+// reader.
 //
-// So little of YAML is left that we read it ourselves. The general parsers at hand
-// recurse and copy without bound on some texts of a few hundred kilobytes, and one
-// drops or joins text that it does not expect: in a policy, a condition that is
-// not the one that was reviewed. This reader takes time in proportion to the text,
-// nests no deeper than MaxDepth, and ends at the first thing it is not sure of.
+// So little of YAML is left that we parse it ourselves. The general parsers recurse
+// and copy without bound on some texts of a few hundred kilobytes, and one drops or
+// joins text that it does not expect, so that a policy's condition would not be the
+// one that was reviewed. This parser takes time linear in the text, nests no deeper
+// than MaxDepth, and stops at the first thing it is not sure of.
 //
-// Value walks the tree and collects what is wrong with it.
+// Value walks the tree and collects its problems.
 package node
 
 import (
@@ -21,18 +21,18 @@ import (
 	"strconv"
 )
 
-// Limits of a text, whatever it says.
+// Limits of a text.
 const (
 	MaxDepth    = 64    // lists and maps within each other
 	maxKey      = 256   // bytes of a key
 	maxMembers  = 1_000 // keys of one map
-	maxProblems = 100   // told about one text
+	maxProblems = 100   // reported of one text
 )
 
 var tooDeep = fmt.Sprintf("must not nest lists and maps deeper than %d", MaxDepth)
 
-// Position is a place in the text; lines and columns begin at 1. Column counts
-// characters. The zero value is nowhere.
+// Position is a position in a text. Lines and columns begin at 1, and columns count
+// characters. The zero value is no position.
 type Position struct{ Line, Column int }
 
 // String is "line:column".
@@ -40,7 +40,7 @@ func (p Position) String() string {
 	return strconv.Itoa(p.Line) + ":" + strconv.Itoa(p.Column)
 }
 
-// Problem is why a text could not be read.
+// Problem is a reason why a text could not be read.
 type Problem struct {
 	Position
 	Message string
@@ -66,10 +66,10 @@ var kindNames = [...]string{
 	Null: "nothing", Bool: "true or false", Number: "a number", String: "text", List: "a list", Map: "a map",
 }
 
-// String names the kind as a person would.
+// String names the kind in a message.
 func (k Kind) String() string { return kindNames[k] }
 
-// Node is one value of the text and all below it.
+// Node is one value of the text with everything below it.
 type Node struct {
 	Kind    Kind
 	At      Position
@@ -77,8 +77,8 @@ type Node struct {
 	Items   []*Node  // of a List
 	Members []Member // of a Map, in the order of the text, each key once
 
-	// Indent is by how many columns every line of a block of text (| in YAML)
-	// is set in, and zero for other text.
+	// Indent is the indentation of a block of text (| in YAML), and zero for other
+	// text.
 	Indent int
 }
 
@@ -89,7 +89,6 @@ type Member struct {
 	Value *Node
 }
 
-// problems collects what is wrong, up to a number nobody reads beyond.
 type problems []Problem
 
 func (p *problems) add(at Position, message string) {

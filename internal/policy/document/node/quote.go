@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// quoteEnd is the offset behind the quoted text that begins here, or -1 if it is
-// longer than most.
-func (r *yamlReader) quoteEnd(most int) int {
+// quoteEnd is the offset after the quoted text that begins here, or -1 if it is
+// longer than max.
+func (r *yamlReader) quoteEnd(max int) int {
 	quote := r.src[r.pos]
-	for i := r.pos + 1; i < r.pos+most; i++ {
+	for i := r.pos + 1; i < r.pos+max; i++ {
 		switch {
 		case r.src[i] == '\\' && quote == '"':
 			i++
@@ -23,8 +23,8 @@ func (r *yamlReader) quoteEnd(most int) int {
 	return -1
 }
 
-// quoted reads text in quotes. Lines after its first are further in than column
-// outer.
+// quoted reads text in quotes. All lines but the first must be indented more than
+// column outer.
 func (r *yamlReader) quoted(outer int) string {
 	start, quote, end := r.pos, r.src[r.pos], r.quoteEnd(len(r.src)-r.pos)
 	if end < 0 {
@@ -49,8 +49,7 @@ func (r *yamlReader) quoted(outer int) string {
 	return b.String()
 }
 
-// gap reads spaces and line breaks within quotes. Spaces around a break are
-// layout.
+// gap reads spaces and line breaks within quotes. Spaces around a break are dropped.
 func (r *yamlReader) gap(b *strings.Builder, outer int) {
 	start := r.pos
 	r.spaces()
@@ -69,7 +68,7 @@ func (r *yamlReader) further(column, outer int) {
 	}
 }
 
-// escapes are those of JSON, and what YAML adds that shows.
+// escapes are those of JSON, and those of YAML that stand for visible characters.
 var escapes = map[byte]string{
 	'"': `"`, '\\': `\`, '/': "/", ' ': " ",
 	'b': "\b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t",
@@ -94,7 +93,7 @@ func (r *yamlReader) escape(b *strings.Builder, outer int) {
 	}
 	count, ok := digits[c]
 	if !ok || r.pos+count > len(r.src) {
-		r.fail(at, `must be an escape that YAML knows, as \n, \", \\ or \u00e9`)
+		r.fail(at, `must be an escape of YAML, as \n, \", \\ or \u00e9`)
 	}
 	code, err := strconv.ParseUint(r.src[r.pos:r.pos+count], 16, 32)
 	if err != nil || !utf8.ValidRune(rune(code)) {

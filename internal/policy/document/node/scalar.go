@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// marks may not begin plain text: YAML gives them a meaning.
+// marks may not begin plain text, because YAML gives them a meaning.
 const marks = ",[]{}#&*!|>'\"%@`"
 
 var hints = map[byte]string{
-	'&': "anchors are not taken: write the value where it is used, or put text that begins with & in quotes",
-	'*': "aliases are not taken: put text that begins with * in quotes",
-	'!': "tags are not taken: put text that begins with ! in quotes",
-	'%': "directives are not taken: put text that begins with % in quotes",
-	'?': "keys after ? are not taken: write key: value",
+	'&': "anchors are not supported: write the value where it is used, or put text that begins with & in quotes",
+	'*': "aliases are not supported: put text that begins with * in quotes",
+	'!': "tags are not supported: put text that begins with ! in quotes",
+	'%': "directives are not supported: put text that begins with % in quotes",
+	'?': "keys after ? are not supported: write key: value",
 }
 
-// isKey reports whether a key begins here: text within this line, a colon, and a
-// space or the line's end.
+// isKey reports whether a key begins here: text on this line, a colon, and a space
+// or the end of the line.
 func (r *yamlReader) isKey() bool {
 	start := r.pos
 	defer func() { r.pos = start }()
@@ -51,15 +51,15 @@ func (r *yamlReader) key(inFlow bool) string {
 	text := r.plainLine(inFlow)
 	switch {
 	case text == "<<":
-		r.found.add(at, "merge keys are not taken: write the members themselves")
+		r.found.add(at, "merge keys are not supported: write the members themselves")
 	case r.resolve(&Node{At: at}, text).Kind != String:
 		r.found.add(at, "a key must be text; put it in quotes")
 	}
 	return text
 }
 
-// inline reads a value that is no block list or map, of something that began in
-// column outer.
+// inline reads a value that is not a block list or map and belongs to something that
+// began in column outer.
 func (r *yamlReader) inline(outer, depth int) *Node {
 	switch r.src[r.pos] {
 	case '[', '{':
@@ -75,7 +75,7 @@ func (r *yamlReader) inline(outer, depth int) *Node {
 	}
 }
 
-// plain reads text without quotes, which may go on in lines further in.
+// plain reads text without quotes, which may continue on lines indented further.
 func (r *yamlReader) plain(outer int) *Node {
 	start, n := r.pos, &Node{At: r.at()}
 	var text strings.Builder
@@ -109,7 +109,7 @@ func (r *yamlReader) plainLine(inFlow bool) string {
 	case hinted && (first != '?' || lonely):
 		r.fail(r.pos, "%s", hint)
 	case strings.IndexByte(marks, first) >= 0, lonely && first == '-', (lonely || inFlow) && first == ':':
-		r.fail(r.pos, "must be in quotes: it begins with %q, a mark of YAML", first)
+		r.fail(r.pos, "must be in quotes: it begins with %q, which means something in YAML", first)
 	}
 	length := r.plainLength(inFlow)
 	text := strings.TrimRight(r.src[r.pos:r.pos+length], " ")
@@ -117,9 +117,9 @@ func (r *yamlReader) plainLine(inFlow bool) string {
 	return text
 }
 
-// plainLength is how far the plain text of this line reaches, with the spaces
-// behind it: to the line's end, a comment, a colon and a space, and within
-// brackets to a mark of theirs.
+// plainLength is the length of the plain text on this line with the spaces after
+// it. It ends at the end of the line, a comment, a colon and a space, or in brackets
+// at one of their marks.
 func (r *yamlReader) plainLength(inFlow bool) int {
 	for i := r.pos; ; i++ {
 		switch c := r.src[i]; {
@@ -134,8 +134,8 @@ func (r *yamlReader) plainLength(inFlow bool) int {
 	}
 }
 
-// breaks goes over line breaks and empty lines to the next text. It tells how
-// many breaks there were, and the column of that text.
+// breaks skips line breaks and empty lines up to the next text. It returns the
+// number of breaks and the column of that text.
 func (r *yamlReader) breaks() (count, column int) {
 	for r.pos < len(r.src) && r.src[r.pos] == '\n' {
 		count++
@@ -149,8 +149,8 @@ func (r *yamlReader) breaks() (count, column int) {
 	return count, column
 }
 
-// folded is what stands for line breaks between words: a space for one, and one
-// less for more.
+// folded replaces line breaks between words: a single one by a space, several by one
+// less.
 func folded(breaks int) string {
 	if breaks == 1 {
 		return " "
@@ -158,7 +158,7 @@ func folded(breaks int) string {
 	return strings.Repeat("\n", breaks-1)
 }
 
-// numberForm is told of numbers that readers of YAML take for different things.
+// numberForm is reported for numbers that YAML parsers read in different ways.
 const numberForm = "must be a decimal number as 12, -3 or 0.25; put it in quotes if it is text"
 
 var (
@@ -168,7 +168,7 @@ var (
 	decimal = regexp.MustCompile(`^(0|[1-9][0-9]*)(\.[0-9]+)?$`) // without sign or exponent
 )
 
-// resolve says what plain text is.
+// resolve sets the kind of plain text.
 func (r *yamlReader) resolve(n *Node, text string) *Node {
 	n.Kind, n.Text = String, text
 	switch text {

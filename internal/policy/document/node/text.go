@@ -14,8 +14,8 @@ type lines struct {
 	text   []byte
 	starts []int
 
-	// The last place asked for: the next one is mostly a little behind it, and
-	// columns are not counted anew from the start of a line that may be long.
+	// The last position asked for. The next one usually follows soon, so that
+	// columns of a long line need not be counted from its start.
 	offset, line, column int
 }
 
@@ -42,8 +42,8 @@ func (l *lines) at(offset int) Position {
 	return Position{line, column}
 }
 
-// clean is the text without a byte order mark and with \n between lines, or what
-// in it no reader could be sure of.
+// clean is the text without a byte order mark and with \n between lines, or the
+// problems with its characters.
 func clean(text []byte) (*lines, []Problem) {
 	text = bytes.TrimPrefix(text, []byte("\uFEFF"))
 	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
@@ -63,9 +63,9 @@ func clean(text []byte) (*lines, []Problem) {
 	return l, found
 }
 
-// Hidden reports whether a character steers how text is shown instead of being
-// shown: control characters, line separators, marks that turn the direction of
-// writing around, and byte order marks.
+// Hidden reports whether a character controls how text is shown instead of being
+// shown itself: control characters, line separators, marks that change the
+// direction of writing, and byte order marks.
 func Hidden(r rune) bool {
 	if r < 0x7f {
 		return r < ' '
@@ -74,10 +74,15 @@ func Hidden(r rune) bool {
 		r == '\uFEFF'
 }
 
-// Invisible reports whether a character leaves no mark of its own: one that is
-// Hidden, or joins, separates, colours or fills without being seen. Texts with
-// and without it look the same and are not. Prose needs some of them (emoji, and
-// scripts that join letters); what is compared with calls does not.
+// HasHidden reports whether text of several lines has hidden characters.
+func HasHidden(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && r != '\t' && Hidden(r) })
+}
+
+// Invisible reports whether a character leaves no mark of its own: it is Hidden, or
+// joins, separates, colours or fills. Two texts that differ only in such characters
+// look the same. Prose needs some of them (for emoji, and in scripts that join
+// letters); text that is compared with calls does not.
 func Invisible(r rune) bool {
 	if r < 0x7f {
 		return r < ' '
@@ -87,14 +92,13 @@ func Invisible(r rune) bool {
 		r == '\u2800'
 }
 
-// Shown is text from elsewhere for one of our sentences: in one line, and no
-// longer than one wants to read.
+// Shown is foreign text for use in a message: on one line and not too long.
 func Shown(text string) string {
-	const most = 80
+	const max = 80
 	var b strings.Builder
 	count := 0
 	for _, r := range text {
-		if count++; count > most {
+		if count++; count > max {
 			b.WriteString("…")
 			break
 		}
@@ -106,7 +110,7 @@ func Shown(text string) string {
 	return b.String()
 }
 
-// Words is a list as one says it: a, b or c.
+// Words writes a list as people say it: a, b or c.
 func Words(words []string) string {
 	switch len(words) {
 	case 0:

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// ReadYAML reads one YAML document, of the part of YAML that the package's doc
-// names. What breaks the form ends the reading; other problems are told together.
+// ReadYAML reads one document in the part of YAML that the package accepts. It stops
+// at a syntax error, and reports other problems together.
 func ReadYAML(text []byte) (root *Node, found []Problem) {
 	l, found := clean(text)
 	if found != nil {
@@ -21,13 +21,13 @@ func ReadYAML(text []byte) (root *Node, found []Problem) {
 		r.src += "\n"
 	}
 	defer func() {
-		switch broken := recover().(type) {
+		switch failure := recover().(type) {
 		case nil:
-		case *placed:
-			r.found.add(l.at(broken.offset), broken.message)
+		case *syntaxError:
+			r.found.add(l.at(failure.offset), failure.message)
 			root, found = nil, r.found
 		default:
-			panic(broken)
+			panic(failure)
 		}
 	}()
 	root = r.document()
@@ -37,9 +37,9 @@ func ReadYAML(text []byte) (root *Node, found []Problem) {
 	return root, nil
 }
 
-// yamlReader reads a text, which ends with a line break, from pos on. Functions
-// that read a node begin at its first character and end behind its last one, on
-// the same line; nextLine goes on from there.
+// yamlReader reads a text that ends with a line break, from pos on. Functions that
+// read a node begin at its first character and end after its last one, on the same
+// line. nextLine continues from there.
 type yamlReader struct {
 	src   string
 	pos   int
@@ -47,9 +47,9 @@ type yamlReader struct {
 	found problems
 }
 
-// fail ends the reading: what follows cannot be told apart any more.
+// fail stops the parser with a syntax error.
 func (r *yamlReader) fail(offset int, format string, a ...any) {
-	panic(&placed{offset, fmt.Sprintf(format, a...)})
+	panic(&syntaxError{offset, fmt.Sprintf(format, a...)})
 }
 
 func (r *yamlReader) at() Position { return r.lines.at(r.pos) }
@@ -72,7 +72,7 @@ func (r *yamlReader) document() *Node {
 	return root
 }
 
-// begin skips the mark that may stand before a document.
+// begin skips the marker that may precede a document.
 func (r *yamlReader) begin() {
 	start := r.pos
 	if column, more := r.content(); more && column == 0 && isMarker(r.src[r.pos:], "---") {
@@ -83,12 +83,12 @@ func (r *yamlReader) begin() {
 	r.pos = start
 }
 
-func isMarker(rest, mark string) bool {
-	return strings.HasPrefix(rest, mark) && (rest[len(mark)] == ' ' || rest[len(mark)] == '\n')
+func isMarker(rest, marker string) bool {
+	return strings.HasPrefix(rest, marker) && (rest[len(marker)] == ' ' || rest[len(marker)] == '\n')
 }
 
-// content skips empty lines and comments from the beginning of a line, and tells
-// in which column, counted from 0, there is something, if there is.
+// content skips empty lines and comments, from the beginning of a line, and returns
+// the column of the next content, counted from 0, if there is any.
 func (r *yamlReader) content() (column int, more bool) {
 	for r.pos < len(r.src) {
 		start := r.pos
@@ -113,20 +113,20 @@ func (r *yamlReader) spaces() {
 
 func (r *yamlReader) toLineEnd() { r.pos += strings.IndexByte(r.src[r.pos:], '\n') + 1 }
 
-// endLine goes behind the line's end. There may be a comment before it.
+// endLine goes to the next line. Only a comment may come before it.
 func (r *yamlReader) endLine() {
 	r.spaces()
 	switch {
 	case r.isLineEnd():
 		r.toLineEnd()
 	case r.src[r.pos] == ':':
-		r.fail(r.pos, "must begin on a line of its own: a key with a value cannot stand here")
+		r.fail(r.pos, "must begin on a line of its own: a key with a value is not allowed here")
 	default:
 		r.fail(r.pos, "must be on a line of its own, or all of the line in quotes: the value before it has ended")
 	}
 }
 
-// nextLine goes to the next line that has something.
+// nextLine goes to the next line that has content.
 func (r *yamlReader) nextLine() (column int, more bool) {
 	if r.pos > 0 && r.src[r.pos-1] != '\n' {
 		r.endLine()
@@ -134,7 +134,7 @@ func (r *yamlReader) nextLine() (column int, more bool) {
 	return r.content()
 }
 
-// block reads a list, a map or another value that begins in a column, below
+// block reads a list, map or other value that begins in a column and belongs to
 // something that began in column outer.
 func (r *yamlReader) block(column, outer, depth int) *Node {
 	if depth > MaxDepth {
@@ -180,8 +180,8 @@ func (r *yamlReader) isLineEnd() bool {
 	return r.src[r.pos] == '\n' || r.src[r.pos] == '#' && r.src[r.pos-1] == ' '
 }
 
-// below reads a value that begins on a line after this one, in column least or
-// further in. There may be none.
+// below reads a value that begins on a later line, in column least or further in.
+// There may be none.
 func (r *yamlReader) below(least, outer, depth int) *Node {
 	empty := &Node{At: r.at()}
 	r.toLineEnd()
@@ -200,7 +200,7 @@ func (r *yamlReader) indented(next, column int, more bool) {
 		r.fail(r.pos, "must be indented like what it belongs to")
 	}
 	if more {
-		r.pos -= next // the one above looks at this line again
+		r.pos -= next // the caller reads this line again
 	}
 }
 
@@ -233,8 +233,8 @@ func (r *yamlReader) blockMap(column, depth int) *Node {
 	}
 }
 
-// belowKey reads the value of a key from the lines below it. A list may begin in
-// the key's own column.
+// belowKey reads the value of a key from the lines below it, where a list may begin
+// in the key's own column.
 func (r *yamlReader) belowKey(column, depth int) *Node {
 	start := r.pos
 	r.toLineEnd()

@@ -1,11 +1,11 @@
-// Package model asks a language model behind an endpoint that speaks the way of
-// OpenAI's chat completions: a hosted one, or one in the operator's own network.
+// Package model is a client of language models with an API like OpenAI's chat
+// completions, hosted or in the operator's own network.
 //
-// The endpoint is the operator's choice, yet it is called through outbound like
-// any other: public addresses, or what WRIT_OUTBOUND_ALLOW names. Without TLS
-// only such a named one is called, because the key goes along. Time, bytes of
-// both directions, tokens of an answer and calls at once are bounded. What it
-// answers is text of a stranger: errors here tell its status at most.
+// The operator chooses the endpoint, but it is called through package outbound like any
+// other: at a public address, or one that WRIT_OUTBOUND_ALLOW names. Without TLS only a
+// named one is called, because the key is sent too. Time, bytes in both directions,
+// tokens of an answer and concurrent calls are bounded. The answer is not trusted:
+// errors reveal its status at most.
 package model
 
 import (
@@ -28,8 +28,8 @@ import (
 )
 
 const (
-	maxAnswer = 512 << 10 // bytes, with what is around the text
-	atOnce    = 4         // questions
+	maxAnswer     = 512 << 10 // bytes of the whole response
+	maxConcurrent = 4         // questions
 )
 
 // Options are the operator's settings.
@@ -50,7 +50,7 @@ type Client struct {
 	slots chan struct{}
 }
 
-// New makes a client. It fails where the address could never be called.
+// New makes a client. It fails if the address can never be called.
 func New(o Options) (*Client, error) {
 	o.URL = strings.TrimSuffix(o.URL, "/") + "/chat/completions"
 	guard := outbound.New(outbound.Options{Permits: o.Permits, Timeout: o.Timeout})
@@ -60,7 +60,7 @@ func New(o Options) (*Client, error) {
 	if !strings.HasPrefix(o.URL, "https://") && !guard.IsPermitted(o.URL) {
 		return nil, errors.New("WRIT_DRAFT_URL: must be https, or name a host of WRIT_OUTBOUND_ALLOW")
 	}
-	return &Client{Options: o, guard: guard, web: guard.WebClient(), slots: make(chan struct{}, atOnce)}, nil
+	return &Client{Options: o, guard: guard, web: guard.WebClient(), slots: make(chan struct{}, maxConcurrent)}, nil
 }
 
 // Close ends idle connections.
@@ -70,8 +70,7 @@ type question struct {
 	Model     string    `json:"model"`
 	Messages  []message `json:"messages"`
 	MaxTokens int       `json:"max_tokens,omitzero"`
-	// Newer models of OpenAI refuse the former name, and most others do not know
-	// this one.
+	// OpenAI's newer models refuse max_tokens, and most others do not know this name.
 	MaxCompletionTokens int    `json:"max_completion_tokens,omitzero"`
 	ResponseFormat      format `json:"response_format"`
 }
@@ -92,7 +91,7 @@ type answer struct {
 	} `json:"choices"`
 }
 
-// Complete asks the model to go on with a conversation.
+// Complete asks the model to continue a conversation.
 func (c *Client) Complete(ctx context.Context, messages []drafting.Message) (string, error) {
 	select {
 	case c.slots <- struct{}{}:
@@ -116,7 +115,7 @@ func (c *Client) Complete(ctx context.Context, messages []drafting.Message) (str
 	}
 	if status == http.StatusUnauthorized || status == http.StatusForbidden {
 		return "", fault.New(fault.Unavailable,
-			"the model's server answered with status %d: the operator must mend WRIT_DRAFT_KEY", status)
+			"the model's server answered with status %d: the operator must correct WRIT_DRAFT_KEY", status)
 	}
 	if status != http.StatusOK {
 		return "", fault.New(fault.Unavailable, "the model's server answered with status %d", status)
@@ -153,7 +152,7 @@ func (c *Client) post(ctx context.Context, q question) (status int, body []byte,
 	return response.StatusCode, body, nil
 }
 
-// failed says what went wrong on the way, in words that tell no address.
+// failed describes a failed request without revealing the address.
 func failed(err error) error {
 	reason := "the model's answer broke off"
 	if failure, ok := errors.AsType[*outbound.Failure](err); ok {
@@ -168,18 +167,18 @@ func failed(err error) error {
 	return fault.Wrap(err, fault.Unavailable, "%s", reason)
 }
 
-// read takes the text out of an answer.
+// read takes the text from an answer.
 func read(body []byte) (string, error) {
 	var a answer
 	if err := json.Unmarshal(body, &a); err != nil || len(a.Choices) == 0 {
 		return "", fault.New(fault.Unavailable,
-			"the model's server answered in a form that is not that of chat completions")
+			"the model's server did not answer in the format of chat completions")
 	}
 	switch a.Choices[0].FinishReason {
 	case "length":
 		return "", fault.New(fault.Unavailable, "the model's answer was cut off at WRIT_DRAFT_MAX_TOKENS; ask for less")
 	case "content_filter":
-		return "", fault.New(fault.Unavailable, "the model's server would not answer")
+		return "", fault.New(fault.Unavailable, "the model's server refused to answer")
 	}
 	return a.Choices[0].Message.Content, nil
 }

@@ -125,29 +125,29 @@ func TestAnswersThatAreNone(t *testing.T) {
 		"refused": {func(_ int, w http.ResponseWriter) {
 			w.WriteHeader(http.StatusUnauthorized)
 			_, _ = io.WriteString(w, "the-key is STRANGE")
-		}, "status 401: the operator must mend WRIT_DRAFT_KEY"},
+		}, "status 401: the operator must correct WRIT_DRAFT_KEY"},
 		"a redirect": {func(_ int, w http.ResponseWriter) {
 			w.Header().Set("Location", "http://169.254.169.254/")
 			w.WriteHeader(http.StatusTemporaryRedirect)
 		}, "status 307"},
-		"not JSON":  {write("<html>STRANGE"), "not that of chat completions"},
-		"no choice": {write(`{"choices":[]}`), "not that of chat completions"},
+		"not JSON":  {write("<html>STRANGE"), "not answer in the format of chat completions"},
+		"no choice": {write(`{"choices":[]}`), "not answer in the format of chat completions"},
 		"cut off":   {write(strings.Replace(hello, `"stop"`, `"length"`, 1)), "WRIT_DRAFT_MAX_TOKENS"},
-		"filtered":  {write(strings.Replace(hello, `"stop"`, `"content_filter"`, 1)), "would not answer"},
+		"filtered":  {write(strings.Replace(hello, `"stop"`, `"content_filter"`, 1)), "refused to answer"},
 		"long":      {write(strings.Repeat("STRANGE ", 70_000)), "too long"},
 		"broken off": {
 			func(_ int, w http.ResponseWriter) { w.Header().Set("Content-Length", "100"); write("{")(1, w) },
 			"broke off",
 		},
 		"hanging up": {func(int, http.ResponseWriter) { panic(http.ErrAbortHandler) }, "cannot be asked"},
-		"nested":     {write(`{"choices":` + strings.Repeat("[", 400_000)), "not that of chat completions"},
+		"nested":     {write(`{"choices":` + strings.Repeat("[", 400_000)), "not answer in the format of chat completions"},
 		"packed": {func(_ int, w http.ResponseWriter) { // small on the way, and large once it is unpacked
 			w.Header().Set("Content-Encoding", "gzip")
 			packed := gzip.NewWriter(w)
 			_, _ = io.WriteString(packed, hello+strings.Repeat(" ", 8<<20))
 			_ = packed.Close()
-		}, "not that of chat completions"},
-		"other words": {write(`{"choices":[{"message":{"content":["STRANGE"]}}]}`), "not that of chat completions"},
+		}, "not answer in the format of chat completions"},
+		"other words": {write(`{"choices":[{"message":{"content":["STRANGE"]}}]}`), "not answer in the format of chat completions"},
 	} {
 		client, _ := endpoint(t, c.handle)
 		_, err := client.Complete(t.Context(), question)

@@ -1,0 +1,90 @@
+// Package accounts serves people's accounts: how they sign up and sign in, with a password, with an identity provider
+// or from a terminal; where they are signed in; and which identity provider an organization has.
+package accounts
+
+import (
+	"net/url"
+	"time"
+
+	"writ/internal/api/admission"
+	"writ/internal/api/route"
+	"writ/internal/apikey"
+	"writ/internal/auth"
+	"writ/internal/auth/federation"
+	"writ/internal/organization"
+)
+
+// Handlers serve accounts and sign-in.
+type Handlers struct {
+	Gate          *admission.Gate
+	Auth          *auth.Service
+	Federation    *federation.Service
+	Organizations *organization.Service
+	Keys          *apikey.Service
+
+	PublicURL     *url.URL
+	SignUpOpen    bool // whether anyone may register
+	SecureCookies bool // whether browsers reach this server with TLS
+}
+
+// Mount serves the routes.
+func (h *Handlers) Mount(r *route.Router) {
+	auth := r.Tagged("auth")
+	h.mountSignUp(auth)
+	h.mountLogin(auth)
+	h.mountPassword(auth)
+	h.mountSessions(auth)
+	h.mountDevice(auth)
+	h.mountDevicePage(r)
+	h.mountSignIn(auth)
+	h.mountIdentities(auth)
+	h.mountIdentityProvider(r.Tagged("identity provider"))
+}
+
+// UserBody is an account.
+type UserBody struct {
+	ID        string    `json:"id" format:"uuid"`
+	Email     string    `json:"email"`
+	Name      string    `json:"name"`
+	Verified  bool      `json:"verified" doc:"Whether the e-mail address was confirmed."`
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+func userBody(u auth.User) UserBody {
+	return UserBody{
+		ID:        u.ID,
+		Email:     u.Email,
+		Name:      u.Name,
+		Verified:  u.VerifiedAt != nil,
+		CreatedAt: u.CreatedAt,
+	}
+}
+
+// TokensBody is the credentials of a session.
+type TokensBody struct {
+	AccessToken  string `json:"accessToken" doc:"Send as Authorization: Bearer."`
+	RefreshToken string `json:"refreshToken" doc:"Exchange once at /auth/refresh."`
+	ExpiresIn    int    `json:"expiresIn" doc:"Seconds until the access token ends." example:"900"`
+}
+
+func tokensBody(t auth.Tokens) TokensBody {
+	return TokensBody{
+		AccessToken: t.Access.Reveal(), RefreshToken: t.Refresh.Reveal(), ExpiresIn: int(t.ExpiresIn.Seconds()),
+	}
+}
+
+// StatusBody says in a word what happened.
+type StatusBody struct {
+	Status string `json:"status" example:"sent"`
+}
+
+func status(word string) *route.Answer[StatusBody] { return route.Body(StatusBody{word}) }
+
+// emailInput is a body whose only member is an address.
+type emailInput struct {
+	Body struct {
+		Email string `json:"email" maxLength:"254" example:"dev@example.org"`
+	}
+}
+
+func (in *emailInput) Account() string { return in.Body.Email }

@@ -1,0 +1,82 @@
+package accounts
+
+import (
+	"context"
+	"time"
+
+	"writ/internal/api/route"
+	"writ/internal/auth"
+	"writ/internal/principal"
+)
+
+// DeviceRequestBody is a terminal that waits, as shown to the person who may let it in. Product and client are what
+// the terminal says of itself.
+type DeviceRequestBody struct {
+	UserCode  string            `json:"userCode" example:"BCDF-GHJK"`
+	Client    string            `json:"client" doc:"writ where it will ask for a session as well as a key; else empty."`
+	Product   string            `json:"product"`
+	Address   string            `json:"address" doc:"The network address it asked from."`
+	UserAgent string            `json:"userAgent"`
+	Scopes    []principal.Scope `json:"scopes" nullable:"false" doc:"Of the key it gets."`
+	CreatedAt time.Time         `json:"createdAt"`
+	ExpiresAt time.Time         `json:"expiresAt"`
+}
+
+type findDeviceInput struct {
+	UserCode string `query:"userCode" required:"true" minLength:"1" maxLength:"20"`
+}
+
+func (h *Handlers) findDevice(
+	ctx context.Context, _ principal.Principal, in *findDeviceInput,
+) (*route.Answer[DeviceRequestBody], error) {
+	login, err := h.Auth.FindDevice(ctx, in.UserCode)
+	if err != nil {
+		return nil, err
+	}
+	body := DeviceRequestBody{
+		UserCode:  auth.ShownUserCode(in.UserCode),
+		Product:   login.Product,
+		Address:   login.From.Address,
+		UserAgent: login.From.UserAgent,
+		Scopes:    deviceScopes(),
+		CreatedAt: login.CreatedAt,
+		ExpiresAt: login.ExpiresAt,
+	}
+	if login.WantsSession {
+		body.Client = writClient
+	}
+	return route.Body(body), nil
+}
+
+type approveDeviceInput struct {
+	Body struct {
+		UserCode       string `json:"userCode" minLength:"1" maxLength:"20" example:"BCDF-GHJK"`
+		OrganizationID string `json:"organizationId,omitempty" maxLength:"100" doc:"Where the key is good. Not needed by who is in one organization alone."`
+		KeyOnly        bool   `json:"keyOnly,omitempty" doc:"The terminal gets no session, whatever it asks for."`
+	}
+}
+
+func (h *Handlers) approveDevice(
+	ctx context.Context, caller principal.Principal, in *approveDeviceInput,
+) (*route.Answer[StatusBody], error) {
+	caller, err := h.Gate.InNamed(ctx, caller, in.Body.OrganizationID)
+	if err != nil {
+		return nil, err
+	}
+	if err := caller.Require(principal.OwnKeys); err != nil {
+		return nil, err
+	}
+	return status("approved"), h.Auth.ApproveDevice(ctx, caller, in.Body.UserCode, !in.Body.KeyOnly)
+}
+
+type denyDeviceInput struct {
+	Body struct {
+		UserCode string `json:"userCode" minLength:"1" maxLength:"20" example:"BCDF-GHJK"`
+	}
+}
+
+func (h *Handlers) denyDevice(
+	ctx context.Context, caller principal.Principal, in *denyDeviceInput,
+) (*route.Answer[StatusBody], error) {
+	return status("denied"), h.Auth.DenyDevice(ctx, caller, in.Body.UserCode)
+}

@@ -1,0 +1,59 @@
+package accounts
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"net/http"
+	"strings"
+
+	"writ/internal/api/route"
+)
+
+var (
+	//go:embed pages/device.html
+	deviceHTML string
+	//go:embed pages/device.js
+	deviceScript string
+	//go:embed pages/device.css
+	deviceStyle string
+)
+
+// devicePath is the page where a person answers a terminal.
+const devicePath = "/auth/device"
+
+// mountDevicePage serves that page. It is the same for everyone: what it shows of a request it reads as the person who
+// has signed in. Its policy lets only its own script and style run, by their hashes, and call this server, so that
+// nobody's text can become a program there.
+func (h *Handlers) mountDevicePage(r *route.Router) {
+	google := "hidden"
+	if h.Federation.Google.ClientID != "" {
+		google = ""
+	}
+	page := []byte(strings.NewReplacer("{{style}}", deviceStyle, "{{script}}", deviceScript, "{{google}}",
+		google).Replace(deviceHTML))
+	policy := "default-src 'none'; script-src " + sourceHash(deviceScript) + "; style-src " + sourceHash(deviceStyle) +
+		"; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	r.Page("GET "+devicePath, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Security-Policy", policy)
+		route.WriteFile(w, "text/html; charset=utf-8", page)
+	})
+}
+
+// returnCookie is set by the page when it sends a person to sign in elsewhere.
+const returnCookie = "writ_return"
+
+// landing is where a browser goes that has signed in elsewhere: back to the page that sent it away, else to the
+// dashboard.
+func landing(r *http.Request) string {
+	if kept, err := r.Cookie(returnCookie); err == nil && kept.Value == "device" {
+		return devicePath
+	}
+	return "/ui/"
+}
+
+// sourceHash names a text in a content security policy.
+func sourceHash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}

@@ -1,0 +1,52 @@
+package accounts
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"writ/internal/api/route"
+	"writ/internal/auth"
+	"writ/internal/principal"
+)
+
+func (h *Handlers) mountSessions(r *route.Router) {
+	route.Handle(r, route.Get("/auth/sessions", "Where one is signed in").
+		For(route.Person).LimitedToo(), h.listSessions)
+	route.Handle(r, route.Delete("/auth/sessions/{id}", "End a session").
+		For(route.Person).LimitedToo().Records("session.revoked").Answers(http.StatusNoContent), h.revokeSession)
+}
+
+// SessionBody is a session of a person who is signed in.
+type SessionBody struct {
+	ID         string    `json:"id" format:"uuid"`
+	Address    string    `json:"address" doc:"The network address it began from."`
+	UserAgent  string    `json:"userAgent"`
+	CreatedAt  time.Time `json:"createdAt"`
+	LastUsedAt time.Time `json:"lastUsedAt" doc:"When its tokens were last refreshed."`
+	ExpiresAt  time.Time `json:"expiresAt"`
+	Current    bool      `json:"current" doc:"Whether this request belongs to it."`
+}
+
+func (h *Handlers) listSessions(
+	ctx context.Context, caller principal.Principal, _ *route.None,
+) (*route.Answer[route.Items[SessionBody]], error) {
+	sessions, err := h.Auth.Sessions(ctx, caller)
+	return route.Body(route.ItemsOf(sessions, func(s auth.Session) SessionBody {
+		return SessionBody{
+			ID:         s.ID,
+			Address:    s.Address,
+			UserAgent:  s.UserAgent,
+			CreatedAt:  s.CreatedAt,
+			LastUsedAt: s.LastUsedAt,
+			ExpiresAt:  s.ExpiresAt,
+			Current:    s.ID == caller.SessionID,
+		}
+	})), err
+}
+
+func (h *Handlers) revokeSession(
+	ctx context.Context, caller principal.Principal, in *route.IDInput,
+) (*route.None, error) {
+	return nil, h.Auth.RevokeSession(ctx, caller, in.ID)
+}

@@ -1,0 +1,276 @@
+package accounts
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+
+	"writ/internal/api/organizations"
+	"writ/internal/api/route"
+	"writ/internal/auth"
+	"writ/internal/auth/federation"
+	"writ/internal/fault"
+	"writ/internal/principal"
+	"writ/internal/throttle"
+)
+
+// The cookies of a sign-in elsewhere: what the browser keeps until it comes back, and its half of the code that a page
+// then exchanges. They open nothing by themselves; credentials travel in headers.
+const (
+	attemptCookie = "writ_sign_in"
+	codeCookie    = "writ_sign_in_code"
+	cookiePath    = "/auth"
+
+	// ownHost is the prefix with which browsers accept a cookie only from this very host, with TLS. Else
+	// another host in the same domain could plant a sign-in of its own, and have a person's identity linked
+	// to its account.
+	ownHost = "__Host-"
+)
+
+// mountSignIn serves signing in with an account elsewhere. Browsers open these paths by themselves, so they answer with
+// redirects, and with a page where a sign-in failed; a program that accepts JSON gets its tokens from the callback.
+func (h *Handlers) mountSignIn(r *route.Router) {
+	const back = "Return from the identity provider: tokens for programs that accept JSON, else to /ui/ with a code"
+	brought := []string{"state", "code", "error", "iss"}
+	visit(r, route.Get("/auth/google", "Sign in with Google"), h.departToGoogle)
+	arrival(r, route.Get("/auth/google/callback", back), h.arriveFromGoogle, brought)
+	visit(r, route.Get("/auth/oidc", "Sign in with the identity provider of one's e-mail domain"), h.departByAddress,
+		"email")
+	visit(r, route.Get("/auth/oidc/{organization}",
+		"Sign in with an organization's identity provider, by its id or slug"), h.departByName)
+	arrival(r, route.Get("/auth/oidc/{organization}/callback", back), h.arriveFromProvider, brought)
+	route.Handle(r, route.Post("/auth/sign-in-code",
+		"Exchange the code a sign-in elsewhere left in the address of /ui/").
+		For(route.Public).Throttled(throttle.SignIn).Records("session.created"), h.exchangeCode)
+}
+
+// browsed handles a request of a browser.
+type browsed func(w http.ResponseWriter, request *http.Request) error
+
+// visit mounts a route that sends a browser elsewhere.
+func visit(r *route.Router, rt route.Route, handler browsed, queries ...string) {
+	browse(r, rt.Answers(http.StatusFound), handler, queries, map[string]*huma.Response{})
+}
+
+// arrival mounts a route that a browser comes back to, with a sign-in.
+func arrival(r *route.Router, rt route.Route, handler browsed, queries []string) {
+	browse(r, rt.Changing().Records("session.created"), handler, queries, map[string]*huma.Response{
+		strconv.Itoa(http.StatusOK): {Description: "OK", Content: route.Content[SignedInBody](r)},
+	})
+}
+
+// browse mounts a route that browsers open. The throttle counts requests by the organization or address they name.
+func browse(
+	r *route.Router, rt route.Route, handler browsed, queries []string, responses map[string]*huma.Response,
+) {
+	rt = rt.For(route.Public).Throttled(throttle.SignIn).WritesErrors(writeVisitError).
+		CountedBy(func(request *http.Request) string {
+			return request.PathValue("organization") + request.URL.Query().Get("email")
+		})
+	r.Serve(rt, func(w http.ResponseWriter, request *http.Request, _ principal.Principal) error {
+		return handler(w, request)
+	})
+	responses[strconv.Itoa(http.StatusFound)] = &huma.Response{Description: "To another page."}
+	op := huma.Operation{Responses: responses}
+	text := &huma.Schema{Type: huma.TypeString}
+	if strings.Contains(rt.Path, "{organization}") {
+		op.Parameters = append(op.Parameters, &huma.Param{
+			Name:        "organization",
+			In:          "path",
+			Required:    true,
+			Description: "Id or slug.",
+			Schema:      text,
+		})
+	}
+	for _, name := range queries {
+		op.Parameters = append(op.Parameters, &huma.Param{Name: name, In: "query", Schema: text})
+	}
+	r.Document(rt, op, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict)
+}
+
+func (h *Handlers) departToGoogle(w http.ResponseWriter, request *http.Request) error {
+	return h.depart(w, request, "")
+}
+
+func (h *Handlers) departByName(w http.ResponseWriter, request *http.Request) error {
+	orgID, err := h.Federation.ByName(request.Context(), request.PathValue("organization"))
+	if err != nil {
+		return err
+	}
+	return h.depart(w, request, orgID)
+}
+
+func (h *Handlers) departByAddress(w http.ResponseWriter, request *http.Request) error {
+	address := request.URL.Query().Get("email")
+	if address == "" || len(address) > 300 {
+		return fault.Field("email", "is required: an address, or its domain")
+	}
+	orgID, err := h.Federation.ByAddress(request.Context(), address)
+	if err != nil {
+		return err
+	}
+	return h.depart(w, request, orgID)
+}
+
+// depart sends the browser to the identity provider of an organization; empty: to Google.
+func (h *Handlers) depart(w http.ResponseWriter, request *http.Request, orgID string) error {
+	d, err := h.Federation.Depart(request.Context(), orgID)
+	if err != nil {
+		return err
+	}
+	http.SetCookie(w, h.departureCookie(d))
+	w.Header().Set("Location", d.URL)
+	w.WriteHeader(http.StatusFound)
+	return nil
+}
+
+// departureCookie comes back with the browser that a provider sends here: a top-level visit from another site, in which
+// a Strict cookie would be left out.
+func (h *Handlers) departureCookie(d federation.Departure) *http.Cookie {
+	return h.cookie(attemptCookie, d.Cookie.Reveal(), http.SameSiteLaxMode, d.Life)
+}
+
+func (h *Handlers) cookie(name, value string, site http.SameSite, life time.Duration) *http.Cookie {
+	c := &http.Cookie{
+		Name:     name,
+		Value:    value,
+		Path:     cookiePath,
+		MaxAge:   int(life.Seconds()),
+		HttpOnly: true,
+		SameSite: site,
+		Secure:   h.SecureCookies,
+	}
+	if c.Secure && name != returnCookie {
+		c.Name, c.Path = ownHost+name, "/" // the prefix wants this path
+	}
+	if value == "" {
+		c.MaxAge = -1
+	}
+	return c
+}
+
+func (h *Handlers) arriveFromGoogle(w http.ResponseWriter, request *http.Request) error {
+	return h.arrive(w, request, "")
+}
+
+func (h *Handlers) arriveFromProvider(w http.ResponseWriter, request *http.Request) error {
+	orgID := request.PathValue("organization")
+	if orgID == "" {
+		return fault.New(fault.NotFound, "there is nothing at this path") // never Google's
+	}
+	return h.arrive(w, request, orgID)
+}
+
+// arrive ends a sign-in, whether it succeeds or not: what the browser kept is gone.
+func (h *Handlers) arrive(w http.ResponseWriter, request *http.Request, orgID string) error {
+	query := request.URL.Query()
+	r := federation.Return{
+		OrgID:     orgID,
+		State:     query.Get("state"),
+		Code:      query.Get("code"),
+		Problem:   query.Get("error"),
+		Issuer:    query.Get("iss"),
+		Device:    deviceOf(request.Context()),
+		ForTokens: wantsTokens(request),
+	}
+	name := attemptCookie
+	if h.SecureCookies {
+		name = ownHost + name
+	}
+	if kept, err := request.Cookie(name); err == nil {
+		r.Cookie = kept.Value
+	}
+	http.SetCookie(w, h.cookie(attemptCookie, "", http.SameSiteLaxMode, 0))
+	arrival, err := h.Federation.Arrive(request.Context(), r)
+	if err != nil {
+		return err
+	}
+	if r.ForTokens {
+		return h.answerArrival(w, request, arrival)
+	}
+	// In the fragment, which no server and no log sees.
+	page := url.Values{}
+	if arrival.Linked {
+		page.Set("linked", "true")
+	} else {
+		page.Set("code", arrival.Code.Reveal())
+		http.SetCookie(w, h.cookie(codeCookie, arrival.Browser.Reveal(), http.SameSiteStrictMode, arrival.Life))
+	}
+	w.Header().Set("Location", landing(request)+"#"+page.Encode())
+	http.SetCookie(w, h.cookie(returnCookie, "", http.SameSiteLaxMode, 0))
+	w.WriteHeader(http.StatusSeeOther)
+	return nil
+}
+
+func (h *Handlers) answerArrival(w http.ResponseWriter, request *http.Request, arrival federation.Arrival) error {
+	var body any = StatusBody{"linked"}
+	if !arrival.Linked {
+		signedIn, err := h.signedIn(request.Context(), arrival.User, arrival.Tokens, arrival.OrgID)
+		if err != nil {
+			return err
+		}
+		body = signedIn
+	}
+	w.Header().Set("Content-Type", "application/json")
+	// A client that is gone cannot be told; the session exists, and is in the person's list.
+	_ = json.MarshalWrite(w, body)
+	return nil
+}
+
+// SignedInBody is a new session with what it opens.
+type SignedInBody struct {
+	TokensBody
+	User          UserBody                         `json:"user"`
+	Organizations []organizations.OrganizationBody `json:"organizations" nullable:"false"`
+	LimitedTo     *string                          `json:"limitedTo" doc:"The one organization the session is good for; null: any of the person's."`
+}
+
+func (h *Handlers) signedIn(
+	ctx context.Context, user auth.User, tokens auth.Tokens, orgID string,
+) (SignedInBody, error) {
+	mine, err := h.Gate.Mine(ctx, principal.Principal{Kind: principal.User, UserID: user.ID, LimitedTo: orgID})
+	if err != nil {
+		return SignedInBody{}, err
+	}
+	body := SignedInBody{
+		TokensBody: tokensBody(tokens), User: userBody(user), Organizations: organizations.Bodies(mine),
+	}
+	if orgID != "" {
+		body.LimitedTo = &orgID
+	}
+	return body, nil
+}
+
+type exchangeInput struct {
+	Browser string `cookie:"__Host-writ_sign_in_code" maxLength:"200" doc:"The browser's half, from the callback."`
+	InClear string `cookie:"writ_sign_in_code" maxLength:"200" doc:"The same where the server has no TLS."`
+	Body    struct {
+		Code string `json:"code" minLength:"1" maxLength:"200"`
+	}
+}
+
+type exchangeOutput struct {
+	Cookie string `header:"Set-Cookie"`
+	Body   SignedInBody
+}
+
+func (h *Handlers) exchangeCode(
+	ctx context.Context, _ principal.Principal, in *exchangeInput,
+) (*exchangeOutput, error) {
+	browser := in.Browser
+	if !h.SecureCookies {
+		browser = in.InClear
+	}
+	user, tokens, orgID, err := h.Federation.Exchange(ctx, in.Body.Code, browser, deviceOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	body, err := h.signedIn(ctx, user, tokens, orgID)
+	return &exchangeOutput{Cookie: h.cookie(codeCookie, "", http.SameSiteStrictMode, 0).String(), Body: body}, err
+}

@@ -1,0 +1,253 @@
+// Package admission admits the callers of routes. It reads their credentials, finds the role that they have in the
+// organization a route is about, and checks what the route needs. Areas whose routes name an organization in another
+// way (in a body, by a key) ask the same Gate.
+package admission
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"writ/internal/api/route"
+	"writ/internal/credential"
+	"writ/internal/fault"
+	"writ/internal/organization"
+	"writ/internal/principal"
+	"writ/internal/secret"
+)
+
+// Gate admits callers.
+type Gate struct {
+	// People authenticates an access token.
+	People interface {
+		Authenticate(ctx context.Context, token string) (principal.Principal, error)
+	}
+	// Keys authenticates an API key.
+	Keys interface {
+		Resolve(ctx context.Context, key string) (principal.Principal, error)
+	}
+	Organizations interface {
+		RoleOf(ctx context.Context, orgID, userID string) (principal.Role, error)
+		Mine(ctx context.Context, userID string) ([]organization.Membership, error)
+	}
+	// Providers tells whether an organization wants its members to sign in with its identity provider.
+	Providers interface {
+		Enforces(ctx context.Context, orgID string) (bool, error)
+	}
+	Policies, Plans Owned
+	ProxyToken      secret.Text // unset: routes of the enforcement proxy are closed
+}
+
+// Owned finds the organization that something belongs to.
+type Owned interface {
+	OrgOf(ctx context.Context, id string) (string, error)
+}
+
+// Admit authenticates the caller of a route and checks what the route needs.
+func (g *Gate) Admit(request *http.Request, r route.Route) (principal.Principal, error) {
+	caller, err := g.authenticate(request, r)
+	if err != nil {
+		return principal.Principal{}, err
+	}
+	if caller.Kind == principal.Key && r.Scope != route.AnyScope && !caller.HasScope(r.Scope) {
+		return principal.Principal{}, fault.New(fault.Forbidden, "this API key does not have the scope %q", r.Scope)
+	}
+	if r.Action == "" {
+		return caller, checkLimit(caller, r)
+	}
+	caller, err = g.inOrganizationOf(request, caller, r)
+	if err == nil && caller.Kind == principal.Key && r.Scope == principal.DraftPolicy {
+		// Reading and writing policies is a person's work: the key may do no more than its owner still may.
+		caller, err = g.InOrganization(request.Context(), caller, caller.OrgID)
+	} else if caller.Kind == principal.Key {
+		return caller, err // its scopes say what it may do
+	}
+	if err != nil {
+		return principal.Principal{}, err
+	}
+	return caller, caller.Require(r.Action)
+}
+
+// checkLimit refuses a limited sign-in where no organization is named, unless the route keeps to the one: what an
+// organization's identity provider vouches for must not reach the rest of a person's account.
+func checkLimit(caller principal.Principal, r route.Route) error {
+	if caller.Kind != principal.User || caller.LimitedTo == "" || r.ForLimited {
+		return nil
+	}
+	return fault.New(fault.Forbidden,
+		"you signed in with an organization's identity provider, which does not vouch for this; sign in with your password")
+}
+
+// inOrganizationOf is the caller in the organization a route is about: that of the path, or of the policy or plan in
+// the path, or the one that the query names.
+func (g *Gate) inOrganizationOf(
+	request *http.Request, caller principal.Principal, r route.Route,
+) (principal.Principal, error) {
+	ctx := request.Context()
+	switch {
+	case r.OrganizationScoped():
+		return g.InOrganization(ctx, caller, request.PathValue("orgId"))
+	case r.AboutPolicy():
+		return g.inOrganizationThatOwns(ctx, caller, g.Policies, "policy", request.PathValue("policyId"))
+	case r.AboutPlan():
+		return g.inOrganizationThatOwns(ctx, caller, g.Plans, "plan", request.PathValue("planId"))
+	}
+	return g.InNamed(ctx, caller, request.URL.Query().Get(route.OrganizationParameter))
+}
+
+// authenticate finds the credentials that a mode accepts. A valid credential of another kind is refused with the kind
+// that is wanted.
+func (g *Gate) authenticate(request *http.Request, r route.Route) (principal.Principal, error) {
+	mode := r.Mode
+	tokens, keys := request.Header.Values("Authorization"), request.Header.Values("X-Api-Key")
+	presented, err := credential.FromHeaders(tokens, keys)
+	if err != nil {
+		return principal.Principal{}, err
+	}
+	switch {
+	case mode == route.Proxy:
+		if g.ProxyToken.Equal(presented.Bearer) {
+			return principal.Principal{Kind: principal.System}, nil
+		}
+	case presented.APIKey != "" && mode != route.Person:
+		return g.Keys.Resolve(request.Context(), presented.APIKey)
+	case presented.Bearer != "" && mode != route.Key && mode != route.PlanToken:
+		return g.People.Authenticate(request.Context(), presented.Bearer)
+	case presented.APIKey != "":
+		return principal.Principal{}, fault.New(fault.Unauthenticated, "an API key cannot do this: %s",
+			whoCan(r.Action))
+	case mode == route.PlanToken && len(tokens)+len(keys) == 0:
+		return principal.Principal{}, nil
+	}
+	return principal.Principal{}, Wanted(mode)
+}
+
+// whoCan says which people can do what no key can.
+func whoCan(action principal.Action) string {
+	var roles []string
+	for _, role := range principal.Roles() {
+		if role.May(action) {
+			roles = append(roles, string(role))
+		}
+	}
+	whom := "somebody"
+	if len(roles) > 0 && len(roles) < len(principal.Roles()) {
+		whom = "somebody who is " + strings.Join(roles, " or ") + " of the organization"
+	}
+	return whom + " signs in for it, and sends Authorization: Bearer <access token>"
+}
+
+// wanted says which credentials a mode accepts.
+var wanted = map[route.Mode]string{
+	route.Person:      "sign in: send Authorization: Bearer <access token>",
+	route.Key:         "send an API key: x-api-key: <key>, or Authorization: Bearer <key>",
+	route.PersonOrKey: "send Authorization: Bearer <access token>, or an API key in x-api-key",
+	route.Proxy:       "this route is for the enforcement proxy",
+	route.PlanToken: "send an API key: x-api-key: <key>, or Authorization: Bearer <key>; " +
+		"or none, and the plan's token in the body",
+}
+
+// Wanted refuses a caller without the credentials that a mode accepts.
+func Wanted(mode route.Mode) error { return fault.New(fault.Unauthenticated, "%s", wanted[mode]) }
+
+// InOrganization is the caller with the role they have in an organization. A key acts for its owner, and in its own
+// organization only: when the owner leaves, it may do no more.
+func (g *Gate) InOrganization(
+	ctx context.Context, caller principal.Principal, orgID string,
+) (principal.Principal, error) {
+	if caller.Kind == principal.Key && caller.OrgID != orgID {
+		return principal.Principal{}, fault.New(fault.Forbidden,
+			"this API key belongs to another organization; switch to that one")
+	}
+	if caller.LimitedTo != "" && caller.LimitedTo != orgID {
+		return principal.Principal{}, fault.New(fault.Forbidden, "this sign-in is good for another organization only")
+	}
+	role, err := g.Organizations.RoleOf(ctx, orgID, caller.UserID)
+	if err != nil {
+		return principal.Principal{}, err
+	}
+	if err := g.CheckVouched(ctx, caller, orgID, role); err != nil {
+		return principal.Principal{}, err
+	}
+	caller.OrgID, caller.Role = orgID, role
+	return caller, nil
+}
+
+// CheckVouched enforces an organization's wish that its members, and their terminals, sign in with its own identity
+// provider. Owners are exempt: a provider that fails must not lock out the people who can replace it.
+func (g *Gate) CheckVouched(ctx context.Context, caller principal.Principal, orgID string, role principal.Role) error {
+	isAgent := caller.Kind == principal.Key && !caller.HasScope(principal.CLI)
+	if isAgent || caller.LimitedTo == orgID || role == principal.Owner {
+		return nil
+	}
+	return RefuseEnforced(g.Providers.Enforces(ctx, orgID))
+}
+
+// RefuseEnforced refuses a caller who did not sign in with the identity provider, where the organization wants that.
+func RefuseEnforced(enforced bool, err error) error {
+	if err != nil || !enforced {
+		return err
+	}
+	return fault.New(fault.Forbidden, "this organization wants its members to sign in with its identity provider")
+}
+
+// Mine are the organizations of a caller for which the sign-in is valid.
+func (g *Gate) Mine(ctx context.Context, caller principal.Principal) ([]organization.Membership, error) {
+	mine, err := g.Organizations.Mine(ctx, caller.UserID)
+	if err != nil || caller.LimitedTo == "" {
+		return mine, err
+	}
+	return slices.DeleteFunc(mine, func(m organization.Membership) bool { return m.ID != caller.LimitedTo }), nil
+}
+
+// InOptional is InOrganization where the organization may be none. A limited sign-in always has one.
+func (g *Gate) InOptional(ctx context.Context, caller principal.Principal, orgID string) (principal.Principal, error) {
+	if orgID == "" && caller.LimitedTo != "" {
+		return principal.Principal{}, fault.New(fault.Forbidden,
+			"this sign-in is good for one organization only: name it")
+	}
+	if orgID == "" && (caller.Kind == principal.User || caller.OrgID == "") {
+		caller.OrgID, caller.Role = "", ""
+		return caller, nil
+	}
+	return g.InOrganization(ctx, caller, orgID)
+}
+
+// InNamed is the caller in the organization they name. A key has only its own and need not name it; nor need a person
+// who is in one organization only. A key that does not act for its owner still works after the owner leaves.
+func (g *Gate) InNamed(ctx context.Context, caller principal.Principal, orgID string) (principal.Principal, error) {
+	if caller.Kind == principal.Key {
+		if caller.OrgID == "" || orgID != "" && orgID != caller.OrgID {
+			return principal.Principal{}, fault.New(fault.Forbidden, "this API key does not belong to the organization")
+		}
+		return caller, nil
+	}
+	if orgID == "" {
+		mine, err := g.Mine(ctx, caller)
+		if err != nil {
+			return principal.Principal{}, err
+		}
+		if len(mine) != 1 {
+			return principal.Principal{}, fault.Field(route.OrganizationParameter,
+				"is required: you are in %d organizations", len(mine))
+		}
+		orgID = mine[0].ID
+	}
+	return g.InOrganization(ctx, caller, orgID)
+}
+
+// inOrganizationThatOwns is the caller in the organization of a policy or a plan. To others it does not exist.
+func (g *Gate) inOrganizationThatOwns(
+	ctx context.Context, caller principal.Principal, things Owned, kind, id string,
+) (principal.Principal, error) {
+	orgID, err := things.OrgOf(ctx, id)
+	if err != nil {
+		return principal.Principal{}, err
+	}
+	inOrg, err := g.InNamed(ctx, caller, orgID)
+	if fault.Is(err, fault.Forbidden) {
+		return principal.Principal{}, fault.New(fault.NotFound, "no such %s", kind)
+	}
+	return inOrg, err
+}

@@ -1,0 +1,187 @@
+// Package approvals serves approvals. Agents ask and wait with their keys; people read and answer with their own
+// sign-in. No key of any scope answers anything.
+package approvals
+
+import (
+	"time"
+
+	"writ/internal/api/route"
+	"writ/internal/apikey"
+	"writ/internal/approval"
+	"writ/internal/audit"
+	"writ/internal/enforcement"
+	"writ/internal/intent"
+	"writ/internal/organization"
+	"writ/internal/policy"
+	"writ/internal/principal"
+	"writ/internal/throttle"
+)
+
+// Handlers serve approvals.
+type Handlers struct {
+	Approvals     *approval.Service
+	Enforcement   *enforcement.Service
+	Organizations *organization.Service
+	Keys          *apikey.Service
+	Policies      *policy.Service
+	Intent        *intent.Service
+	Audit         *audit.Service
+	Limiter       *throttle.Limiter
+
+	polls    *route.Slots
+	stopping <-chan struct{}
+}
+
+// Mount serves the routes.
+func (h *Handlers) Mount(r *route.Router) {
+	h.polls, h.stopping = newPolls(), r.Stopping()
+	r = r.Tagged("approvals")
+	h.mountAsking(r)
+	h.mountAnswering(r)
+	h.mountReads(r)
+	h.mountStanding(r)
+	h.mountSettings(r)
+	route.Handle(r, route.Get("/delegation/figures", "How requests for approval are answered, by all and by each: "+
+		"how fast, how often with yes, and how often without reading").
+		For(route.Person).Needs(principal.DecideApprovals), h.stats)
+	documentExamples(r)
+}
+
+// DelegationBody is a request for approval as the key sees it that asked. Published
+// clients read its first three members, and want them to be texts.
+type DelegationBody struct {
+	ID        string          `json:"delegationId" format:"uuid" doc:"Of the request."`
+	Status    approval.Status `json:"status" enum:"pending,approved,rejected,cancelled,expired" doc:"approved: the call may run, once; call again, with the same arguments."`
+	ExpiresAt time.Time       `json:"expiresAt" doc:"When a request that waits ends, and until when a no is final."`
+
+	Kind            approval.Kind       `json:"kind" enum:"hold,ask" doc:"hold: somebody who may approve answers; ask: the person the agent works for."`
+	Server          string              `json:"server"`
+	Tool            string              `json:"tool"`
+	Note            string              `json:"note,omitempty" doc:"Of who answered."`
+	EditedArguments *route.StoredObject `json:"editedArguments,omitempty" doc:"The approver wants the call to be made with these: a yes is for them alone."`
+	DecidedAt       *time.Time          `json:"decidedAt" doc:"Null: nobody has answered."`
+	GrantExpiresAt  *time.Time          `json:"grantExpiresAt" doc:"Until when a yes to the very call holds; null: there is none, or it is wider."`
+	Used            bool                `json:"used" doc:"Whether that yes was given out or let the call run."`
+	ExecutedAt      *time.Time          `json:"executedAt" doc:"When the client said that it made the call; null: it has not."`
+}
+
+func delegationBody(r approval.Request) DelegationBody {
+	body := DelegationBody{
+		ID:             r.ID,
+		Status:         r.Status,
+		ExpiresAt:      r.ExpiresAt,
+		Kind:           r.Kind,
+		Server:         r.Server,
+		Tool:           r.Tool,
+		Note:           r.Note,
+		DecidedAt:      r.DecidedAt,
+		GrantExpiresAt: r.GrantExpiresAt(),
+		Used:           r.Used(),
+		ExecutedAt:     r.ExecutedAt,
+	}
+	if r.Edited != "" {
+		edited := route.StoredObject(r.Edited)
+		body.EditedArguments = &edited
+	}
+	return body
+}
+
+// ApprovalBody is a request for approval as people see it.
+type ApprovalBody struct {
+	DelegationBody
+	OrganizationID string              `json:"organizationId" format:"uuid"`
+	Arguments      *route.StoredObject `json:"arguments" doc:"Of the call, redacted. Null: the client stated none, they are too large to be kept, or the caller may not read payloads."`
+	Amount         *float64            `json:"amount" doc:"That the client stated; null: none."`
+	AskedFor       string              `json:"askedFor,omitempty" doc:"The client's own words."`
+
+	KeyID     string `json:"keyId" doc:"The key that asked."`
+	OwnerID   string `json:"ownerId" doc:"Who it belongs to."`
+	UserID    string `json:"userId,omitempty" doc:"The person the agent works for, as the client says; the next four too."`
+	Email     string `json:"requesterEmail,omitempty"`
+	AgentID   string `json:"agentId,omitempty"`
+	SessionID string `json:"sessionId,omitempty"`
+	PlanID    string `json:"planId,omitempty"`
+
+	PolicyID      string `json:"policyId,omitempty" doc:"The policy that wants an approval; absent where a client asked by itself, before any decision."`
+	PolicyVersion int    `json:"policyVersion,omitempty"`
+	Rule          string `json:"rule,omitempty"`
+	Reason        string `json:"reason,omitempty"`
+	Message       string `json:"message,omitempty" doc:"The rule's own words."`
+
+	ApproverRole string `json:"approverRole,omitempty" doc:"That an approver must have at least; absent: any that may approve."`
+	Needed       int    `json:"needed" doc:"How many persons must say yes."`
+	SelfApproved bool   `json:"selfApproved" doc:"Whether who asked approved it: nobody else could, or the organization lets them."`
+	DecidedBy    string `json:"decidedBy,omitempty" doc:"Who answered last."`
+	CoveredBy    string `json:"coveredBy,omitempty" doc:"The wider yes that answered it without a person."`
+	Scope        string `json:"scope,omitempty" doc:"How far the yes goes, where one was said."`
+
+	Risk        RiskBody   `json:"risk" doc:"How much care it deserves, worked out when it was opened."`
+	Repeats     int        `json:"repeats" doc:"How often the same was asked again."`
+	LastAskedAt *time.Time `json:"lastAskedAt" doc:"The last time; null: once only."`
+	CreatedAt   time.Time  `json:"createdAt"`
+}
+
+// RiskBody is how much care a request deserves.
+type RiskBody struct {
+	Level   string           `json:"level" enum:"low,medium,high,critical" doc:"Empty: not known."`
+	Score   int              `json:"score" doc:"The points behind the level, at most 100."`
+	Reasons []RiskReasonBody `json:"reasons" nullable:"false"`
+}
+
+// RiskReasonBody is a reason for care.
+type RiskReasonBody struct {
+	Code  string `json:"code" doc:"For programs."`
+	Words string `json:"words" doc:"For people."`
+}
+
+func riskBody(assessed approval.Risk) RiskBody {
+	body := RiskBody{
+		Level: assessed.Level, Score: assessed.Score, Reasons: make([]RiskReasonBody, len(assessed.Reasons)),
+	}
+	for i, reason := range assessed.Reasons {
+		body.Reasons[i] = RiskReasonBody(reason)
+	}
+	return body
+}
+
+// approvalBody shows a request to a person. What agents were going to do with is
+// for those who may read payloads.
+func approvalBody(caller principal.Principal, r approval.Request) ApprovalBody {
+	body := ApprovalBody{
+		DelegationBody: delegationBody(r),
+		OrganizationID: r.OrgID,
+		Amount:         r.Amount,
+		AskedFor:       r.AskedFor,
+		KeyID:          r.KeyID,
+		OwnerID:        r.OwnerID,
+		UserID:         r.UserID,
+		Email:          r.Email,
+		AgentID:        r.AgentID,
+		SessionID:      r.SessionID,
+		PlanID:         r.PlanID,
+		PolicyID:       r.PolicyID,
+		PolicyVersion:  r.PolicyVersion,
+		Rule:           r.Rule,
+		Reason:         r.Reason,
+		Message:        r.Message,
+		ApproverRole:   r.Role,
+		Needed:         r.Needed,
+		SelfApproved:   r.SelfApproved,
+		DecidedBy:      r.DecidedBy,
+		CoveredBy:      r.CoveredBy,
+		Scope:          string(r.Scope.Kind),
+		Risk:           riskBody(r.Risk),
+		Repeats:        r.Repeats,
+		LastAskedAt:    r.LastAskedAt,
+		CreatedAt:      r.CreatedAt,
+	}
+	if !caller.May(principal.ReadPayloads) { // the client's words and the reasons of a risk tell of arguments
+		body.EditedArguments, body.Amount, body.AskedFor, body.Risk.Reasons = nil, nil, "", []RiskReasonBody{}
+		return body
+	}
+	if r.Arguments != "" {
+		arguments := route.StoredObject(r.Arguments)
+		body.Arguments = &arguments
+	}
+	return body
+}

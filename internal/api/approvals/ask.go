@@ -1,0 +1,228 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"writ/internal/api/route"
+	"writ/internal/approval"
+	"writ/internal/decision"
+	"writ/internal/fault"
+	"writ/internal/principal"
+	"writ/internal/throttle"
+)
+
+// mountAsking serves the keys of agents. Clients that are refused with an error run the tool anyway in part, so a
+// repeated question is answered and never throttled.
+func (h *Handlers) mountAsking(r *route.Router) {
+	asks := func(rt route.Route) route.Route { return rt.For(route.Key).Scoped(principal.RequestDelegation) }
+	route.Handle(r, asks(route.Post("/delegation/request",
+		"Ask a person to approve a call; the same question finds the same request")).
+		Records("approval.requested").Answers(http.StatusCreated).ThrottledNew(throttle.OpenApproval), h.ask)
+	route.Handle(r, asks(route.Get("/delegation/poll", "Wait until a request is answered, for up to 25 seconds")),
+		h.poll)
+	route.Handle(r, asks(route.Get("/delegation/check-approved",
+		"Whether a person has approved a call of this tool; a yes is given out once")).
+		Records(decision.Action).Changing(), h.checkApproved)
+	route.Handle(r, asks(route.Post("/delegation/mark-executed", "Say that an approved call was made")).
+		Records("approval.executed"), h.markExecuted)
+	route.Handle(r, asks(route.Get("/delegation/my-role",
+		"What the person an agent works for is in the organization")), h.myRole)
+	route.Handle(r, route.Post("/delegation/cancel", "Take a request back, by the key that asked or its owner").
+		For(route.PersonOrKey).Needs(principal.OwnKeys).Scoped(principal.RequestDelegation).
+		Records("approval.cancelled"), h.cancel)
+}
+
+// UserEmailHeader is how SDKs say whom the agent works for. It is the word of the
+// key's holder, and gives no right.
+type UserEmailHeader struct {
+	UserEmail string `header:"X-User-Email" maxLength:"254" doc:"Whom the agent works for."`
+}
+
+func (h UserEmailHeader) email() string { return strings.ToLower(strings.TrimSpace(h.UserEmail)) }
+
+type requestApprovalInput struct {
+	UserEmailHeader
+	Body struct {
+		Tool            string           `json:"tool" minLength:"1" maxLength:"200" doc:"The tool's name, as enforce is asked about it." example:"pay"`
+		Action          string           `json:"action" maxLength:"200" doc:"What clients call it; the tool again, or execute." example:"pay"`
+		Arguments       route.SentObject `json:"arguments,omitempty" nullable:"true" doc:"The arguments of the call. Without them a person can answer, and no call is allowed by the answer."`
+		Amount          *float64         `json:"amount,omitempty" nullable:"true" doc:"What the call is worth, in the client's words."`
+		RequesterEmail  string           `json:"requesterEmail" minLength:"1" maxLength:"254" doc:"Whom the agent works for; an e-mail or any other id." example:"ada@example.org"`
+		RequesterRole   *string          `json:"requesterRole,omitempty" nullable:"true" doc:"Not believed: roles are those of the organization."`
+		RequesterLimit  *float64         `json:"requesterLimit,omitempty" nullable:"true" doc:"Not believed: limits are those of policies."`
+		Domain          *string          `json:"domain,omitempty" nullable:"true" maxLength:"200" doc:"The MCP server."`
+		TargetURL       *string          `json:"targetUrl,omitempty" nullable:"true" doc:"Not read, as intentReference and merkleRoot: the plan is known by its id."`
+		PlanID          *string          `json:"planId,omitempty" nullable:"true" maxLength:"200" doc:"The plan the call belongs to."`
+		IntentReference *string          `json:"intentReference,omitempty" nullable:"true"`
+		MerkleRoot      *string          `json:"merkleRoot,omitempty" nullable:"true"`
+		Reason          *string          `json:"reason,omitempty" nullable:"true" doc:"Why, in the client's words; the first 1000 bytes are kept."`
+	}
+}
+
+type delegationOutput struct {
+	Status int
+	Body   DelegationBody
+}
+
+func (h *Handlers) ask(
+	ctx context.Context, caller principal.Principal, in *requestApprovalInput,
+) (*delegationOutput, error) {
+	if caller.OrgID == "" {
+		return nil, route.NoOrganization()
+	}
+	b := &in.Body
+	request, opened, err := h.Approvals.Ask(ctx, caller, approval.Asked{
+		Tool:      b.Tool,
+		Domain:    route.OrEmpty(b.Domain),
+		Arguments: b.Arguments.OrNone(),
+		Amount:    b.Amount,
+		Email:     b.RequesterEmail,
+		PlanID:    route.OrEmpty(b.PlanID),
+		Reason:    reasonOf(route.OrEmpty(b.Reason)),
+		Admit: func(ctx context.Context) error {
+			who := caller.KeyID + " " + b.RequesterEmail
+			return h.Limiter.Take(ctx, throttle.OpenApproval, who, route.RequestOf(ctx).Address)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &delegationOutput{Status: http.StatusOK, Body: delegationBody(request)}
+	if opened {
+		out.Status = http.StatusCreated
+	}
+	return out, nil
+}
+
+// maxReason is how much is kept of a client's words.
+const maxReason = 1000
+
+// reasonOf is what is kept of a client's words. Refusing them for their length
+// would have some clients run the tool.
+func reasonOf(text string) string {
+	text = strings.ReplaceAll(text, "\x00", "")
+	if len(text) > maxReason {
+		text = strings.ToValidUTF8(text[:maxReason], "")
+	}
+	return text
+}
+
+type checkApprovedInput struct {
+	UserEmailHeader
+	Tool   string `query:"tool" required:"true" minLength:"1" maxLength:"200" doc:"The tool's name."`
+	Amount string `query:"amount" maxLength:"40" doc:"What the call is worth, a number; as it was requested."`
+}
+
+// CheckApprovedBody says whether a call may be made on a person's word.
+type CheckApprovedBody struct {
+	Approved      bool   `json:"approved" doc:"True: make the call, once. False: ask enforce again, which knows the arguments."`
+	DelegationID  string `json:"delegationId,omitempty" doc:"The request that was approved; only with true, as the next two."`
+	ApproverEmail string `json:"approverEmail,omitempty"`
+	ApproverRole  string `json:"approverRole,omitempty"`
+}
+
+func (h *Handlers) checkApproved(
+	ctx context.Context, caller principal.Principal, in *checkApprovedInput,
+) (*route.Answer[CheckApprovedBody], error) {
+	if caller.OrgID == "" {
+		return nil, route.NoOrganization()
+	}
+	amount, err := parseAmount(in.Amount)
+	if err == nil {
+		err = errors.Join(requirePlain("tool", in.Tool), requirePlain("X-User-Email", in.UserEmail))
+	}
+	if err != nil {
+		return nil, err
+	}
+	release, err := h.Enforcement.CheckApproved(ctx, caller, approval.Question{
+		Tool: in.Tool, Amount: amount, Email: in.UserEmail,
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &route.Answer[CheckApprovedBody]{}
+	if release != nil {
+		out.Body = CheckApprovedBody{
+			Approved:      true,
+			DelegationID:  release.Request.ID,
+			ApproverEmail: release.ApproverEmail,
+			ApproverRole:  release.ApproverRole,
+		}
+	}
+	return out, nil
+}
+
+// parseAmount reads a number as clients write it: Python sends 5000.0 for 5000.
+// Without one it is 0, as those send that know none.
+func parseAmount(text string) (float64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	amount, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(amount) || math.IsInf(amount, 0) || strings.ContainsAny(text, "xX_pP") {
+		return 0, fault.Field("amount", "must be a number")
+	}
+	return amount, nil
+}
+
+// ApprovalNamedBody names a request.
+type ApprovalNamedBody struct {
+	ID string `json:"delegationId" minLength:"1" maxLength:"100" doc:"The request." example:"0199d1c2-7a54-7c1e-9b7e-2f6a4c1d8e30"`
+}
+
+type markExecutedInput struct{ Body ApprovalNamedBody }
+
+func (h *Handlers) markExecuted(
+	ctx context.Context, caller principal.Principal, in *markExecutedInput,
+) (*route.Answer[DelegationBody], error) {
+	if caller.OrgID == "" {
+		return nil, route.NoOrganization()
+	}
+	request, err := h.Approvals.MarkExecuted(ctx, caller, in.Body.ID)
+	return route.Body(delegationBody(request)), err
+}
+
+type cancelApprovalInput struct {
+	route.OrganizationQuery
+	Body ApprovalNamedBody
+}
+
+func (h *Handlers) cancel(
+	ctx context.Context, caller principal.Principal, in *cancelApprovalInput,
+) (*route.Answer[DelegationBody], error) {
+	request, err := h.Approvals.Cancel(ctx, caller, in.Body.ID)
+	return route.Body(delegationBody(request)), err
+}
+
+// MyRoleBody is what a person is in the key's organization.
+type MyRoleBody struct {
+	Role  string  `json:"role" doc:"owner, admin, approver, member or viewer; agent_user for who is not a member."`
+	Limit float64 `json:"limit" doc:"0: what may be spent is for policies to say."`
+}
+
+// agentUser is what published clients call a person that nobody knows.
+const agentUser = "agent_user"
+
+// myRole tells a key about the members of its organization only, and of itself
+// what its owner is.
+func (h *Handlers) myRole(
+	ctx context.Context, caller principal.Principal, in *UserEmailHeader,
+) (*route.Answer[MyRoleBody], error) {
+	if caller.OrgID == "" {
+		return nil, route.NoOrganization()
+	}
+	party, err := h.Organizations.PartyOf(ctx, caller.OrgID, caller.UserID, in.email())
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return nil, err
+	}
+	out := route.Body(MyRoleBody{Role: agentUser})
+	if party.Member.Role != "" {
+		out.Body.Role = string(party.Member.Role)
+	}
+	return out, nil
+}

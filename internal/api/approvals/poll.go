@@ -1,0 +1,70 @@
+package approvals
+
+import (
+	"context"
+	"time"
+
+	"writ/internal/api/route"
+	"writ/internal/approval"
+	"writ/internal/fault"
+	"writ/internal/principal"
+)
+
+// How many polls may wait at a time. One too many is answered at once: a client
+// that is refused may run its tool.
+const (
+	pollsPerKey = 50
+	pollsAtAll  = 2000
+)
+
+func newPolls() *route.Slots { return &route.Slots{Each: []int{pollsPerKey}, Total: pollsAtAll} }
+
+type pollInput struct {
+	ID   string `query:"delegationId" required:"true" maxLength:"100" doc:"The request."`
+	Wait int    `query:"waitSeconds" minimum:"0" maximum:"25" default:"25" doc:"How long to wait for an answer, in seconds; with too many polls at a time there is no wait."`
+}
+
+func (h *Handlers) poll(
+	ctx context.Context, caller principal.Principal, in *pollInput,
+) (*route.Answer[DelegationBody], error) {
+	if caller.OrgID == "" {
+		return nil, route.NoOrganization()
+	}
+	leave, may := h.polls.Take(caller.KeyID)
+	defer leave()
+	if !may {
+		in.Wait = 0
+	}
+	request, err := h.waitForAnswer(ctx, caller, in.ID, time.Duration(in.Wait)*time.Second)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := h.Keys.Holder(ctx, caller.KeyID); err != nil {
+		return nil, err // it ended while the poll waited
+	}
+	return route.Body(delegationBody(request)), nil
+}
+
+// waitForAnswer waits until the request is answered, the time is over, or the
+// server stops, which does not wait for who polls.
+func (h *Handlers) waitForAnswer(
+	ctx context.Context, caller principal.Principal, id string, upTo time.Duration,
+) (approval.Request, error) {
+	waiting, enough := context.WithCancel(ctx)
+	defer enough()
+	go func() {
+		select {
+		case <-h.stopping:
+			enough()
+		case <-waiting.Done():
+		}
+	}()
+	request, err := h.Approvals.Wait(waiting, caller, id, upTo)
+	switch {
+	case err == nil || waiting.Err() == nil:
+		return request, err
+	case ctx.Err() != nil:
+		return request, fault.Wrap(err, fault.Unavailable, "the caller is gone")
+	}
+	return h.Approvals.Get(ctx, caller, id)
+}

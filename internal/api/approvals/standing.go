@@ -1,0 +1,95 @@
+package approvals
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"writ/internal/api/route"
+	"writ/internal/approval"
+	"writ/internal/principal"
+)
+
+func (h *Handlers) mountStanding(r *route.Router) {
+	route.Handle(r, route.Get("/delegation/allows", "Wider yeses that have not ended, newest first").
+		For(route.Person).Needs(principal.ReadTelemetry), h.listStanding)
+	route.Handle(r, route.Delete("/delegation/allows/{id}", "Take a wider yes back; from then on calls wait again").
+		For(route.Person).Needs(principal.OwnKeys).Records("approval.revoked").Answers(http.StatusNoContent), h.revoke)
+}
+
+// AllowBody is a yes that is wider than one call.
+type AllowBody struct {
+	ID           string             `json:"id" format:"uuid"`
+	DelegationID string             `json:"delegationId" format:"uuid" doc:"The request that was answered so."`
+	Scope        approval.ScopeKind `json:"scope" enum:"session,minutes,pattern,plan"`
+	Permits      string             `json:"permits" doc:"What the approver was told that it permits."`
+	GivenBy      string             `json:"givenBy" doc:"Who gave it."`
+	Uses         int                `json:"uses" doc:"How often it may be used."`
+	Used         int                `json:"used" doc:"How often it was."`
+	CreatedAt    time.Time          `json:"createdAt"`
+	ExpiresAt    time.Time          `json:"expiresAt"`
+	Lapsed       bool               `json:"lapsed" doc:"Who gave it may not give it now, so that it permits nothing until they may again."`
+	KeyID        string             `json:"keyId" doc:"The key it is for."`
+	OwnerID      string             `json:"ownerId" doc:"Of that key."`
+	AgentID      string             `json:"agentId,omitempty" doc:"What is absent does not bind; the next too."`
+	UserID       string             `json:"userId,omitempty"`
+	Email        string             `json:"requesterEmail,omitempty"`
+	SessionID    string             `json:"sessionId,omitempty"`
+	PlanID       string             `json:"planId,omitempty"`
+	Server       string             `json:"server,omitempty"`
+	Tool         string             `json:"tool,omitempty"`
+}
+
+// AllowsBody are wider yeses.
+type AllowsBody struct {
+	Items []AllowBody `json:"items" nullable:"false" doc:"At most 500."`
+}
+
+type listAllowsInput struct{ route.OrganizationQuery }
+
+func (h *Handlers) listStanding(
+	ctx context.Context, caller principal.Principal, _ *listAllowsInput,
+) (*route.Answer[AllowsBody], error) {
+	allows, err := h.Approvals.ListStanding(ctx, caller)
+	if err != nil {
+		return nil, err
+	}
+	out := route.Body(AllowsBody{Items: make([]AllowBody, len(allows))})
+	for i, y := range allows {
+		out.Body.Items[i] = AllowBody{
+			ID:           y.ID,
+			DelegationID: y.RequestID,
+			Scope:        y.Scope,
+			Permits:      y.Words,
+			GivenBy:      y.GivenBy,
+			Uses:         y.Uses,
+			Used:         y.Used,
+			CreatedAt:    y.CreatedAt,
+			ExpiresAt:    y.ExpiresAt,
+			Lapsed:       y.Lapsed,
+			KeyID:        y.KeyID,
+			OwnerID:      y.OwnerID,
+			AgentID:      y.AgentID,
+			UserID:       y.UserID,
+			Email:        y.Email,
+			SessionID:    y.SessionID,
+			PlanID:       y.PlanID,
+			Server:       y.Server,
+			Tool:         y.Tool,
+		}
+		if y.Scope == approval.ByPattern && !caller.May(principal.ReadPayloads) {
+			out.Body.Items[i].Permits = "" // it tells of arguments
+		}
+	}
+	return out, nil
+}
+
+type allowInput struct {
+	route.OrganizationQuery
+	ID string `path:"id" doc:"The wider yes."`
+}
+
+func (h *Handlers) revoke(ctx context.Context, caller principal.Principal, in *allowInput) (*struct{}, error) {
+	_, err := h.Approvals.Revoke(ctx, caller, in.ID)
+	return nil, err
+}

@@ -1,0 +1,174 @@
+package auditlog
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"writ/internal/api/route"
+	"writ/internal/audit"
+	"writ/internal/audit/ledger"
+	"writ/internal/database"
+	"writ/internal/fault"
+	"writ/internal/page"
+	"writ/internal/principal"
+)
+
+// mountEntries serves the entries of a log.
+func (h *Handlers) mountEntries(r *route.Router) {
+	route.Handle(r, read(route.Get("/audit-log/entries", "Entries of the organization's log, newest first")),
+		h.listEntries)
+	route.Handle(r, read(route.Get("/audit-log/entries/{index}", "An entry with the proof that it is in the log")),
+		h.getEntry)
+}
+
+func (h *Handlers) mountErasure(r *route.Router) {
+	route.Handle(r, route.Post("/audit-log/entries/{index}/erase", "Erase the payload of an entry; its proof stays").
+		For(route.Person).Needs(principal.ErasePayloads).Records("payload.erased").
+		Answers(http.StatusNoContent), h.erasePayload)
+}
+
+// EntryBody is an entry of the log.
+type EntryBody struct {
+	Index    int64               `json:"index" doc:"Number of the entry, from 0."`
+	Time     time.Time           `json:"time"`
+	Action   string              `json:"action" doc:"What happened, in the past tense." example:"call.decided"`
+	Actor    ledger.Actor        `json:"actor" doc:"Who did it."`
+	Subject  ledger.Subject      `json:"subject" doc:"What it was done to."`
+	Agent    string              `json:"agent,omitzero"`
+	Tool     string              `json:"tool,omitzero"`
+	Decision string              `json:"decision,omitzero" doc:"allow, deny, hold or ask, of a decision."`
+	Plan     string              `json:"plan,omitzero"`
+	Record   string              `json:"record" doc:"The canonical JSON that the leaf is the hash of, byte for byte."`
+	Leaf     string              `json:"leaf" doc:"RFC 6962 leaf hash of record, hex."`
+	Payload  *route.StoredObject `json:"payload" doc:"null where there is none, it was erased, or the caller may not read payloads."`
+	Salt     string              `json:"salt,omitzero" doc:"Hex. HMAC-SHA256 of payload under it is the record's payload."`
+}
+
+func entryBody(caller principal.Principal, e audit.Stored) (EntryBody, error) {
+	r, err := e.Parse()
+	if err != nil {
+		return EntryBody{}, err
+	}
+	b := EntryBody{
+		Index:    e.Index,
+		Time:     database.Time(e.Time),
+		Action:   r.Action,
+		Actor:    r.Actor,
+		Subject:  r.Subject,
+		Agent:    r.Agent,
+		Tool:     r.Tool,
+		Decision: r.Verdict,
+		Plan:     r.Plan,
+		Record:   e.Record,
+		Leaf:     hex.EncodeToString(e.Leaf[:]),
+	}
+	if e.Payload != "" && caller.May(principal.ReadPayloads) {
+		payload := route.StoredObject(e.Payload)
+		b.Payload, b.Salt = &payload, hex.EncodeToString(e.Salt)
+	}
+	return b, nil
+}
+
+type listEntriesInput struct {
+	route.OrganizationQuery
+	route.PageInput
+	From     time.Time `query:"from" doc:"Recorded then or later."`
+	Until    time.Time `query:"until" doc:"Recorded before."`
+	Agent    string    `query:"agent" doc:"Decisions and executions of this agent."`
+	Tool     string    `query:"tool" doc:"Decisions and executions of this tool."`
+	Decision string    `query:"decision" enum:"allow,deny,hold,ask" doc:"Decisions with this answer."`
+	Plan     string    `query:"plan" doc:"Decisions and executions under this plan."`
+	Action   string    `query:"action" doc:"Entries of this action. Decisions are found by the filters above."`
+	Actor    string    `query:"actor" doc:"Changes by this person or key."`
+}
+
+func (h *Handlers) listEntries(
+	ctx context.Context, caller principal.Principal, in *listEntriesInput,
+) (*route.Answer[page.Page[EntryBody]], error) {
+	found, err := h.Audit.Entries(ctx, caller.OrgID, audit.Filter{
+		From:    in.From,
+		Until:   in.Until,
+		Agent:   in.Agent,
+		Tool:    in.Tool,
+		Verdict: in.Decision,
+		Plan:    in.Plan,
+		Action:  in.Action,
+		Actor:   in.Actor,
+		Cursor:  in.Cursor,
+		Limit:   in.Limit,
+	})
+	if err != nil {
+		return nil, err
+	}
+	shown := route.MapPage(found, func(e audit.Stored) EntryBody {
+		body, broken := entryBody(caller, e)
+		err = errors.Join(err, broken)
+		return body
+	})
+	return route.Body(shown), err
+}
+
+// EntryInput is the path of a route about one entry.
+type EntryInput struct {
+	route.OrganizationQuery
+	Index string `path:"index" doc:"Number of the entry, from 0."`
+}
+
+// noSuchEntry is the one answer for what is not there, a number or not.
+func noSuchEntry() error { return fault.New(fault.NotFound, "no such entry") }
+
+func (in *EntryInput) number() (int64, error) {
+	n, err := strconv.ParseInt(in.Index, 10, 64)
+	if err != nil || n < 0 {
+		return 0, noSuchEntry()
+	}
+	return n, nil
+}
+
+// ProvedEntryBody is an entry with its proof.
+type ProvedEntryBody struct {
+	EntryBody
+	Receipt ledger.Receipt `json:"receipt" doc:"The proof that the entry is in the log, as it is now."`
+}
+
+func (h *Handlers) getEntry(
+	ctx context.Context, caller principal.Principal, in *EntryInput,
+) (*route.Answer[ProvedEntryBody], error) {
+	index, err := in.number()
+	if err != nil {
+		return nil, err
+	}
+	stored, receipt, err := h.Audit.Entry(ctx, caller.OrgID, index)
+	if fault.Is(err, fault.NotFound) {
+		return nil, noSuchEntry()
+	}
+	if err != nil {
+		return nil, err
+	}
+	entry, err := entryBody(caller, stored)
+	return route.Body(ProvedEntryBody{entry, receipt}), err
+}
+
+type eraseInput struct {
+	EntryInput
+	Body struct {
+		Reason string `json:"reason" minLength:"1" maxLength:"500" doc:"Why; it is recorded." example:"request by the person concerned"`
+	}
+}
+
+func (h *Handlers) erasePayload(
+	ctx context.Context, caller principal.Principal, in *eraseInput,
+) (*route.None, error) {
+	index, err := in.number()
+	if err != nil {
+		return nil, err
+	}
+	if err = h.Audit.ErasePayload(ctx, caller, caller.OrgID, index, in.Body.Reason); fault.Is(err, fault.NotFound) {
+		err = noSuchEntry()
+	}
+	return nil, err
+}

@@ -1,0 +1,185 @@
+// Package decisions serves plans and decisions: what agents declare, whether a call may run, what they report to have
+// done, and what people see of it. The names of members are those that published clients read; dialect.go says a
+// decision in their words.
+package decisions
+
+import (
+	"context"
+	"net/url"
+	"time"
+
+	"writ/internal/api/route"
+	"writ/internal/enforcement"
+	"writ/internal/execution"
+	"writ/internal/fault"
+	"writ/internal/intent"
+	"writ/internal/organization"
+	"writ/internal/policy"
+	"writ/internal/principal"
+)
+
+// Handlers serve plans and decisions.
+type Handlers struct {
+	Enforcement   *enforcement.Service
+	Intent        *intent.Service
+	Policies      *policy.Service
+	Organizations *organization.Service
+	Executions    *execution.Service
+	Bodies        *route.Bodies
+	PublicURL     *url.URL
+	MaxBodyBytes  int64
+}
+
+// Mount serves plans and decisions.
+func (h *Handlers) Mount(r *route.Router) {
+	r.ShapeErrors(decisionErrors)
+	r = r.Tagged("enforcement")
+	h.mountTokens(r)
+	h.mountPlans(r)
+	h.mountEnforce(r)
+	h.mountVerifyStep(r)
+	h.mountPublicTokens(r)
+	h.mountPlanKeys(r)
+	h.mountSDK(r)
+	h.mountManifests(r)
+	h.mountPreflight(r)
+}
+
+// MountSettings serves the settings of an organization.
+func (h *Handlers) MountSettings(r *route.Router) {
+	r = r.Tagged("enforcement")
+	route.Handle(r, route.Get("/organization/{orgId}/enforcement",
+		"How calls of an organization are judged, beside its policies").
+		For(route.Person).Needs(principal.ReadPolicies), h.getSettings)
+	route.Handle(r, route.Put("/organization/{orgId}/enforcement", "Change how calls of an organization are judged").
+		For(route.Person).Needs(principal.ManagePolicies).Records("enforcement.settings_changed"), h.putSettings)
+}
+
+// SettingsBody says how calls are judged.
+type SettingsBody struct {
+	IntentRequired    bool  `json:"intentRequired" doc:"Whether a call without a plan is denied on every surface."`
+	MaxPlanTTLSeconds int64 `json:"maxPlanTtlSeconds" minimum:"1" maximum:"2592000" doc:"The longest life of a plan."`
+}
+
+func shownSettings(s enforcement.Settings, err error) (*route.Answer[SettingsBody], error) {
+	if err != nil {
+		return nil, err
+	}
+	return route.Body(
+		SettingsBody{IntentRequired: s.IntentRequired, MaxPlanTTLSeconds: int64(s.MaxPlanTTL / time.Second)},
+	), nil
+}
+
+func (h *Handlers) getSettings(
+	ctx context.Context, caller principal.Principal, _ *route.OrgInput,
+) (*route.Answer[SettingsBody], error) {
+	return shownSettings(h.Enforcement.Settings(ctx, caller.OrgID))
+}
+
+type settingsInput struct {
+	route.OrgInput
+	Body SettingsBody
+}
+
+func (h *Handlers) putSettings(
+	ctx context.Context, caller principal.Principal, in *settingsInput,
+) (*route.Answer[SettingsBody], error) {
+	return shownSettings(h.Enforcement.SetSettings(ctx, caller, enforcement.Settings{
+		IntentRequired: in.Body.IntentRequired, MaxPlanTTL: time.Duration(in.Body.MaxPlanTTLSeconds) * time.Second,
+	}))
+}
+
+func (h *Handlers) mountSDK(r *route.Router) {
+	sdk := func(rt route.Route) route.Route { return rt.For(route.Key).Scoped(principal.Enforce).Unrecorded() }
+	route.Handle(r,
+		sdk(route.Post("/iap/sdk/bootstrap", "What an SDK starts with: its organization, servers and agents")),
+		h.bootstrap)
+	route.Handle(r, sdk(route.Post("/iap/sdk/resolve-user", "Who a person is in the key's organization")),
+		h.resolveUser)
+}
+
+// BootstrapBody is what an SDK starts with. Servers and agents are registered
+// elsewhere; until then there are none to tell.
+type BootstrapBody struct {
+	Org struct {
+		ID   string `json:"orgId" format:"uuid"`
+		Name string `json:"name"`
+	} `json:"org"`
+	MCPs    []BootstrapServerBody `json:"mcps" nullable:"false"`
+	ToolMap map[string]string     `json:"toolMap" doc:"The server of each tool."`
+	Agents  []BootstrapAgentBody  `json:"agents" nullable:"false"`
+}
+
+// BootstrapServerBody is an MCP server.
+type BootstrapServerBody struct {
+	Name string `json:"name"`
+}
+
+// BootstrapAgentBody is an agent.
+type BootstrapAgentBody struct {
+	AgentID string `json:"agentId"`
+	Name    string `json:"name"`
+}
+
+func (h *Handlers) bootstrap(ctx context.Context, caller principal.Principal, _ *struct {
+	Body *struct{}
+}) (*route.Answer[BootstrapBody], error) {
+	if caller.OrgID == "" {
+		return nil, route.NoOrganization()
+	}
+	party, err := h.Organizations.PartyOf(ctx, caller.OrgID, caller.UserID, "")
+	if err != nil {
+		return nil, err
+	}
+	body := BootstrapBody{
+		MCPs: []BootstrapServerBody{}, ToolMap: map[string]string{}, Agents: []BootstrapAgentBody{},
+	}
+	body.Org.ID, body.Org.Name = caller.OrgID, party.OrgName
+	return route.Body(body), nil
+}
+
+type resolveUserInput struct {
+	Body struct {
+		UserEmail string `json:"userEmail" minLength:"1" maxLength:"254"`
+	}
+}
+
+// ResolvedUserBody is who a person is in an organization.
+type ResolvedUserBody struct {
+	UserEmail  string           `json:"userEmail"`
+	OrgID      string           `json:"orgId" format:"uuid"`
+	IsMember   bool             `json:"isMember"`
+	Membership *MembershipBody  `json:"membership" doc:"Null: not a member."`
+	Approvers  []principal.Role `json:"approverChain" nullable:"false" doc:"The roles that may approve."`
+}
+
+// MembershipBody is a person's place in an organization.
+type MembershipBody struct {
+	UserID string         `json:"userId" format:"uuid"`
+	Role   principal.Role `json:"role"`
+}
+
+// resolveUser tells a key about the members of its organization only; whoever is
+// none is told as such, whether there is such an account or not.
+func (h *Handlers) resolveUser(
+	ctx context.Context, caller principal.Principal, in *resolveUserInput,
+) (*route.Answer[ResolvedUserBody], error) {
+	if caller.OrgID == "" {
+		return nil, route.NoOrganization()
+	}
+	body := ResolvedUserBody{
+		UserEmail: in.Body.UserEmail, OrgID: caller.OrgID,
+		Approvers: []principal.Role{principal.Approver, principal.Admin, principal.Owner},
+	}
+	party, err := h.Organizations.PartyOf(ctx, caller.OrgID, "", in.Body.UserEmail)
+	if fault.Is(err, fault.NotFound) {
+		return route.Body(body), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	member := party.Member
+	body.UserEmail, body.IsMember, body.Membership = member.Email, true,
+		&MembershipBody{UserID: member.UserID, Role: member.Role}
+	return route.Body(body), nil
+}

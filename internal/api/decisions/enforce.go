@@ -1,0 +1,310 @@
+package decisions
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"writ/internal/api/route"
+	"writ/internal/decision"
+	"writ/internal/enforcement"
+	"writ/internal/fault"
+	"writ/internal/intent/plan"
+	"writ/internal/principal"
+)
+
+func (h *Handlers) mountEnforce(r *route.Router) {
+	route.Raw[SDKCallBody, SDKDecisionBody](r,
+		route.Post("/iap/sdk/enforce", "Whether a call of a plan's tool may run now").
+			For(route.Key).Scoped(principal.Enforce).Records(decision.Action), h.enforceSDK)
+	route.Raw[PluginCallBody, PluginDecisionBody](r,
+		route.Post("/iap/enforce", "Whether a call of a coding agent's tool may run now").
+			For(route.Key).Scoped(principal.Enforce).Records(decision.Action), h.enforcePlugin)
+}
+
+// SDKCallBody documents what an SDK sends. It is read by hand, in one pass.
+type SDKCallBody struct {
+	Tool        string            `json:"tool" doc:"The tool's name, as the plan has it."`
+	Arguments   map[string]any    `json:"arguments,omitempty" doc:"The arguments of the call."`
+	IntentToken map[string]any    `json:"intent_token" doc:"What POST /iap/sdk/token answered, or its token, or its jwt_token. Without one the call is denied. The copy of the plan in it is not read."`
+	MCP         string            `json:"mcp,omitempty" doc:"The MCP server. Absent: that of the plan's step."`
+	UserEmail   string            `json:"user_email,omitempty" doc:"The member the agent works for."`
+	UserID      string            `json:"user_id,omitempty"`
+	AgentID     string            `json:"agent_id,omitempty"`
+	ContextID   string            `json:"context_id,omitempty"`
+	SessionID   string            `json:"session_id,omitempty"`
+	Labels      []string          `json:"labels,omitempty" doc:"Labels of what the arguments carry."`
+	Resolved    map[string]string `json:"resolvedPaths,omitempty" doc:"What paths in the arguments really are where the agent runs."`
+}
+
+// PluginCallBody documents what a plugin sends.
+type PluginCallBody struct {
+	ToolName   string             `json:"tool_name" doc:"The tool's name, as the host calls it."`
+	ToolInput  map[string]any     `json:"tool_input,omitempty" doc:"The arguments of the call, complete."`
+	Source     string             `json:"source,omitempty" doc:"The plugin or host." example:"armorgemini"`
+	SessionID  string             `json:"session_id,omitempty" doc:"The session; a plan declared for it is judged where no token is sent."`
+	Intent     map[string]any     `json:"intent,omitempty" doc:"The plan's token, as in intent_token of POST /iap/sdk/enforce, which is taken here too."`
+	MCPContext *PluginContextBody `json:"mcp_context,omitempty" doc:"The server and tool as the host knows them; believed before the name."`
+	UserEmail  string             `json:"user_email,omitempty" doc:"The member the agent works for."`
+	UserID     string             `json:"user_id,omitempty"`
+	AgentID    string             `json:"agent_id,omitempty"`
+	ContextID  string             `json:"context_id,omitempty"`
+	Labels     []string           `json:"labels,omitempty" doc:"Labels of what the arguments carry."`
+	Resolved   map[string]string  `json:"resolvedPaths,omitempty" doc:"What paths in the arguments really are where the agent runs."`
+}
+
+// PluginContextBody is a tool of an MCP server, as a host knows it.
+type PluginContextBody struct {
+	ServerName string `json:"server_name"`
+	ToolName   string `json:"tool_name"`
+}
+
+func (h *Handlers) enforceSDK(w http.ResponseWriter, r *http.Request, caller principal.Principal) error {
+	d, err := h.decide(r, caller, sdkMembers, true)
+	if err != nil {
+		return err
+	}
+	return writeDecision(w, SDKDecisionBody{decisionBody(d), matchedPolicy(d)}.text)
+}
+
+func (h *Handlers) enforcePlugin(w http.ResponseWriter, r *http.Request, caller principal.Principal) error {
+	d, err := h.decide(r, caller, pluginMembers, false)
+	if err != nil {
+		return err
+	}
+	return writeDecision(w, PluginDecisionBody{decisionBody(d), matchedPolicy(d)}.text)
+}
+
+// writeDecision answers with a decision. One that cannot be told is an error, and so
+// no allow.
+func writeDecision(w http.ResponseWriter, text func() ([]byte, error)) error {
+	answer, err := text()
+	if err != nil {
+		return fmt.Errorf("answer with a decision: %w", err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
+	_, _ = w.Write(answer) // a client that is gone cannot be told; the decision is recorded
+	return nil
+}
+
+func writeAnswer(w http.ResponseWriter, body any) error {
+	w.Header().Set("Content-Type", "application/json")
+	// A client that is gone cannot be told; the decision is recorded.
+	_ = json.MarshalWrite(w, body)
+	return nil
+}
+
+// decide reads a call and has it judged. What cannot be read is denied; only
+// when the server has no room for the body it is an error.
+func (h *Handlers) decide(
+	r *http.Request, caller principal.Principal, members callMembers, tokenRequired bool,
+) (enforcement.Answer, error) {
+	body, release, err := h.Bodies.Read(r, h.MaxBodyBytes)
+	defer release()
+	if fault.Is(err, fault.Unavailable) {
+		return enforcement.Answer{}, err
+	}
+	if err != nil {
+		return refusedCall(messageFor(err)), nil
+	}
+	call, err := readCall(body, members)
+	if err != nil {
+		return refusedCall("the call cannot be read: the body " + route.Describe(err)), nil
+	}
+	if call.Tool == "" {
+		return refusedCall("the call names no tool"), nil
+	}
+	call.TokenRequired = call.TokenRequired || tokenRequired
+	return h.Enforcement.Decide(r.Context(), caller, call.Request), nil
+}
+
+// messageFor is what a caller may know of an error.
+func messageFor(err error) string {
+	if f, ok := err.(*fault.Error); ok {
+		return f.Message
+	}
+	return "the request could not be read"
+}
+
+// sentCall is a call as it is being read.
+type sentCall struct {
+	enforcement.Request
+	host struct{ server, tool string } // as the host knows the tool
+}
+
+// callMembers are the members of a body, and what reads them. Others are passed
+// over: published clients send more than we read.
+type callMembers map[string]func(*sentCall, *callReader) error
+
+// callReader reads a body in one pass. Values are parts of the body itself.
+type callReader struct {
+	*jsontext.Decoder
+	body []byte
+}
+
+// readCall reads a call. A body that two readers could take for different calls
+// (a member twice, bad UTF-8, something behind it) is refused.
+func readCall(body []byte, members callMembers) (sentCall, error) {
+	in := &callReader{jsontext.NewDecoder(bytes.NewBuffer(body)), body}
+	var call sentCall
+	if in.PeekKind() != jsontext.KindBeginObject {
+		return call, route.ErrNoObject
+	}
+	if _, err := in.ReadToken(); err != nil {
+		return call, err
+	}
+	for in.PeekKind() != jsontext.KindEndObject {
+		name, err := in.ReadToken()
+		if err != nil {
+			return call, err
+		}
+		read := members[name.String()]
+		if read == nil {
+			err = in.SkipValue()
+		} else {
+			err = read(&call, in)
+		}
+		if err != nil {
+			return call, err
+		}
+	}
+	if _, err := in.ReadToken(); err != nil {
+		return call, err
+	}
+	if _, err := in.ReadToken(); err != io.EOF {
+		return call, route.ErrNoObject
+	}
+	call.place()
+	return call, nil
+}
+
+// place puts the call where the host says it is: names can be made up by servers.
+func (c *sentCall) place() {
+	c.Tool = strings.TrimSpace(c.Tool)
+	switch {
+	case c.host.server != "" && c.host.tool != "":
+		c.Server, c.Tool = c.host.server, c.host.tool
+	case c.Source == geminiHost && strings.HasPrefix(c.Tool, geminiMark) && !c.TokenRequired:
+		c.Server = unknownServer
+	}
+}
+
+// shared are the members both kinds of clients send.
+func shared(more callMembers) callMembers {
+	members := callMembers{
+		"intent_token":  readIntent,
+		"user_email":    textInto(func(c *sentCall) *string { return &c.UserEmail }),
+		"user_id":       textInto(func(c *sentCall) *string { return &c.UserID }),
+		"agent_id":      textInto(func(c *sentCall) *string { return &c.AgentID }),
+		"context_id":    textInto(func(c *sentCall) *string { return &c.ContextID }),
+		"session_id":    textInto(func(c *sentCall) *string { return &c.SessionID }),
+		"labels":        func(c *sentCall, in *callReader) error { return in.decode(&c.Labels) },
+		"resolvedPaths": func(c *sentCall, in *callReader) error { return in.decode(&c.ResolvedPaths) },
+	}
+	for name, read := range more {
+		members[name] = read
+	}
+	return members
+}
+
+var sdkMembers = shared(callMembers{
+	"tool":      textInto(func(c *sentCall) *string { return &c.Tool }),
+	"mcp":       textInto(func(c *sentCall) *string { return &c.Server }),
+	"arguments": readArguments,
+})
+
+var pluginMembers = shared(callMembers{
+	"tool_name":  textInto(func(c *sentCall) *string { return &c.Tool }),
+	"tool_input": readArguments,
+	"source":     readSource,
+	"intent":     readIntent,
+	"mcp_context": func(c *sentCall, in *callReader) error {
+		var host *PluginContextBody
+		if err := in.decode(&host); err != nil || host == nil {
+			return err
+		}
+		c.host.server, c.host.tool = host.ServerName, host.ToolName
+		return nil
+	},
+})
+
+// textInto reads a text into a member of the call. Null is none, as some
+// clients write it.
+func textInto(place func(*sentCall) *string) func(*sentCall, *callReader) error {
+	return func(c *sentCall, in *callReader) error {
+		token, err := in.ReadToken()
+		switch {
+		case err != nil:
+			return err
+		case token.Kind() == jsontext.KindNull:
+			return nil
+		case token.Kind() != jsontext.KindString:
+			return errNoText
+		}
+		*place(c) = token.String()
+		return nil
+	}
+}
+
+func readArguments(c *sentCall, in *callReader) error {
+	value, err := in.ReadValue()
+	if err == nil && value.Kind() != jsontext.KindNull {
+		end := in.InputOffset()
+		c.Arguments = in.body[end-int64(len(value)) : end]
+	}
+	return err
+}
+
+func readIntent(c *sentCall, in *callReader) error {
+	if in.PeekKind() == jsontext.KindNull {
+		return in.SkipValue()
+	}
+	c.TokenRequired = true // whoever shows something in place of a token is judged by it
+	presented, err := plan.ReadPresented(in.Decoder)
+	switch {
+	case err != nil || presented.IsZero():
+		return err
+	case !c.Presented.IsZero() && c.Presented != presented:
+		return errTwoPlans
+	}
+	c.Presented = presented
+	return nil
+}
+
+// readSource reads who calls, under the name that policies and plans know.
+func readSource(c *sentCall, in *callReader) error {
+	err := textInto(func(c *sentCall) *string { return &c.Source })(c, in)
+	if host, ok := hosts[c.Source]; ok {
+		c.Source = host
+	}
+	return err
+}
+
+// Gemini joins server and tool by an underscore, which both may hold. Without a
+// plan that names the two, and until servers are registered, nobody knows where
+// one ends.
+const (
+	geminiHost    = "gemini-cli"
+	geminiMark    = "mcp_"
+	unknownServer = "unknown"
+)
+
+// hosts are the coding agents behind the names of plugins.
+var hosts = map[string]string{
+	"armorgemini": geminiHost, "armorclaude": "claude-code", "armorcodex": "codex", "armorcopilot": "copilot",
+}
+
+func (in *callReader) decode(to any) error { return json.UnmarshalDecode(in.Decoder, to) }
+
+// What is wrong with a body that is JSON.
+var (
+	errNoText   = route.BodyError("has a value of the wrong type")
+	errTwoPlans = route.BodyError("shows the tokens of two plans")
+)

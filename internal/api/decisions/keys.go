@@ -1,0 +1,52 @@
+package decisions
+
+import (
+	"context"
+	"encoding/hex"
+
+	"writ/internal/api/route"
+	"writ/internal/principal"
+)
+
+// mountPlanKeys publishes what tokens are verified with, to whoever was handed one.
+// These are not in the set of access tokens' keys: a verifier that looks at no more
+// than the signature must not take a plan for a person.
+func (h *Handlers) mountPlanKeys(r *route.Router) {
+	route.Handle(r,
+		route.Get("/iap/keys", "Keys that verify plan tokens, their JWTs and policy bindings, old ones too").
+			For(route.Public), h.listPlanKeys)
+}
+
+// PlanKeyBody is a public key.
+type PlanKeyBody struct {
+	ID        string `json:"id" format:"uuid" doc:"The kid of a JWT."`
+	Purpose   string `json:"purpose" enum:"plan,plan-jwt,policy-binding" doc:"What it signs, and nothing else."`
+	Algorithm string `json:"algorithm" enum:"Ed25519"`
+	PublicKey string `json:"publicKey" doc:"Hex, as public_key in a token."`
+	Current   bool   `json:"current" doc:"False: it was rotated, and still verifies what it signed."`
+}
+
+type planKeysOutput struct {
+	Body struct {
+		Keys []PlanKeyBody `json:"keys" nullable:"false" doc:"By purpose, the newest first."`
+	}
+}
+
+func (h *Handlers) listPlanKeys(ctx context.Context, _ principal.Principal, _ *route.None) (*planKeysOutput, error) {
+	keys, err := h.Intent.PublicKeys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &planKeysOutput{}
+	out.Body.Keys = make([]PlanKeyBody, len(keys))
+	for i, key := range keys {
+		out.Body.Keys[i] = PlanKeyBody{
+			ID:        key.ID,
+			Purpose:   string(key.Purpose),
+			Algorithm: "Ed25519",
+			PublicKey: hex.EncodeToString(key.Public),
+			Current:   key.Current,
+		}
+	}
+	return out, nil
+}

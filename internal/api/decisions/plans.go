@@ -1,0 +1,215 @@
+package decisions
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"writ/internal/api/route"
+	"writ/internal/fault"
+	"writ/internal/intent"
+	"writ/internal/intent/plan"
+	"writ/internal/page"
+	"writ/internal/principal"
+)
+
+func (h *Handlers) mountPlans(r *route.Router) {
+	read := func(rt route.Route) route.Route {
+		return rt.For(route.PersonOrKey).Needs(principal.ReadTelemetry).Scoped(principal.Enforce)
+	}
+	route.Handle(r, read(route.Get("/iap/plan/{planId}", "A plan with its steps; to a key, one that it declared")),
+		h.getPlan)
+	route.Handle(r, read(route.Get("/iap/plan/{planId}/merkle-tree", "The Merkle tree of a plan, to draw")), h.getTree)
+	route.Handle(r, read(route.Get("/iap/plan/{planId}/steps/{step}/proof",
+		"Proofs of a step against the plan's hash")), h.getProof)
+	route.Handle(r, read(route.Get("/iap/plan/{planId}/report", "What was planned, beside what was decided")),
+		h.getReport)
+	route.Handle(r, route.Get("/iap/plans", "Plans, newest first").
+		For(route.Person).Needs(principal.ReadTelemetry), h.listPlans)
+	route.Handle(r,
+		route.Post("/iap/plans/{planId}/status", "End a plan; only a person may make an ended one active again").
+			For(route.PersonOrKey).Needs(principal.ReadTelemetry).Scoped(principal.Enforce).Records("plan.status_changed"),
+		h.setPlanStatus)
+}
+
+// PlanInput is the path of a route about one plan. The guard has read it.
+type PlanInput struct {
+	PlanID string `path:"planId" doc:"The plan."`
+}
+
+// PlanState is what is known of a plan beside its text. Ids are empty where the
+// client stated none.
+type PlanState struct {
+	ID        string      `json:"id" format:"uuid"`
+	Status    plan.Status `json:"status" enum:"active,completed,failed,expired"`
+	Goal      string      `json:"goal" doc:"Redacted."`
+	Source    string      `json:"source" doc:"Who wrote it, in the client's words."`
+	Steps     int         `json:"stepCount"`
+	PlanHash  string      `json:"planHash" doc:"Root of its Merkle tree, hex."`
+	KeyID     string      `json:"keyId" format:"uuid" doc:"The API key that declared it."`
+	UserID    string      `json:"userId"`
+	UserEmail string      `json:"userEmail"`
+	AgentID   string      `json:"agentId"`
+	ContextID string      `json:"contextId"`
+	SessionID string      `json:"sessionId"`
+	ParentID  *string     `json:"parentId" doc:"The plan under which a plugin's own was let through; null: none."`
+	IssuedAt  time.Time   `json:"issuedAt"`
+	ExpiresAt time.Time   `json:"expiresAt"`
+	CreatedAt time.Time   `json:"createdAt"`
+	EndedAt   *time.Time  `json:"endedAt" doc:"Null: nobody ended it."`
+	OrgID     string      `json:"organizationId" format:"uuid"`
+}
+
+func planState(v intent.View) PlanState {
+	b := v.Binding
+	return PlanState{
+		ID:        v.ID,
+		Status:    v.Status,
+		Goal:      v.Goal,
+		Source:    v.Source,
+		Steps:     v.Steps,
+		PlanHash:  v.Hash,
+		KeyID:     b.KeyID,
+		UserID:    b.UserID,
+		UserEmail: b.Email,
+		AgentID:   b.AgentID,
+		ContextID: b.Context,
+		SessionID: b.Session,
+		ParentID:  route.OrNull(v.ParentID),
+		IssuedAt:  v.IssuedAt,
+		ExpiresAt: v.ExpiresAt,
+		CreatedAt: v.CreatedAt,
+		EndedAt:   v.EndedAt,
+		OrgID:     b.OrgID,
+	}
+}
+
+// PlanBody is a plan with its text.
+type PlanBody struct {
+	PlanState
+	Plan *route.StoredObject `json:"plan" doc:"As the client wrote it, redacted; null for callers who may not read payloads, and where it was erased."`
+	Uses []StepUseBody       `json:"uses" nullable:"false" doc:"How often steps were used that the plan limits."`
+}
+
+// StepUseBody is how often a step was used.
+type StepUseBody struct {
+	Step int   `json:"step" doc:"From 0."`
+	Uses int64 `json:"uses"`
+}
+
+func shownPlan(v intent.View, err error) (*route.Answer[PlanBody], error) {
+	if err != nil {
+		return nil, err
+	}
+	body := PlanBody{PlanState: planState(v), Uses: []StepUseBody{}}
+	if v.Plan != nil {
+		text := route.StoredObject(v.Plan)
+		body.Plan = &text
+	}
+	for i := range v.Steps {
+		if n := v.Uses[i]; n > 0 {
+			body.Uses = append(body.Uses, StepUseBody{i, n})
+		}
+	}
+	return route.Body(body), nil
+}
+
+func (h *Handlers) getPlan(
+	ctx context.Context, caller principal.Principal, in *PlanInput,
+) (*route.Answer[PlanBody], error) {
+	return shownPlan(h.Intent.Get(ctx, caller, in.PlanID))
+}
+
+type listPlansInput struct {
+	route.OrganizationQuery
+	route.PageInput
+	Status  string    `query:"status" enum:"active,completed,failed,expired" doc:"Only plans in this state."`
+	AgentID string    `query:"agentId" maxLength:"200" doc:"Only plans of this agent."`
+	User    string    `query:"user" maxLength:"200" doc:"Only plans for this user id or e-mail."`
+	Since   time.Time `query:"since" doc:"Only plans declared then or later."`
+	Before  time.Time `query:"before" doc:"Only plans declared earlier."`
+}
+
+func (h *Handlers) listPlans(
+	ctx context.Context, caller principal.Principal, in *listPlansInput,
+) (*route.Answer[page.Page[PlanState]], error) {
+	plans, err := h.Intent.List(ctx, caller, intent.Filter{
+		Status:  plan.Status(in.Status),
+		AgentID: in.AgentID,
+		UserID:  in.User,
+		Since:   instant(in.Since),
+		Before:  instant(in.Before),
+	}, in.Cursor, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	return route.Body(route.MapPage(plans, planState)), nil
+}
+
+// instant is a time that may not have been sent.
+func instant(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+type treeOutput struct {
+	Body struct {
+		PlanID string      `json:"planId" format:"uuid"`
+		Root   string      `json:"root" doc:"Hex; the plan's hash."`
+		Nodes  []plan.Node `json:"nodes" nullable:"false" doc:"From the leaves to the root. A leaf has a path, a node its two children."`
+	}
+}
+
+func (h *Handlers) getTree(ctx context.Context, caller principal.Principal, in *PlanInput) (*treeOutput, error) {
+	tree, err := h.Intent.Tree(ctx, caller, in.PlanID)
+	if err != nil {
+		return nil, err
+	}
+	out := &treeOutput{}
+	out.Body.PlanID, out.Body.Root, out.Body.Nodes = in.PlanID, tree.Root(), tree.Nodes()
+	return out, nil
+}
+
+type proofInput struct {
+	PlanInput
+	Step string `path:"step" doc:"From 0."`
+}
+
+type proofOutput struct {
+	Body struct {
+		plan.PathProof
+		PlanID     string         `json:"planId" format:"uuid"`
+		MerkleRoot string         `json:"merkle_root" doc:"Hex; the plan's hash."`
+		Step       plan.PathProof `json:"step" doc:"The same for all that the step says, arguments included."`
+	}
+}
+
+func (h *Handlers) getProof(ctx context.Context, caller principal.Principal, in *proofInput) (*proofOutput, error) {
+	step, err := strconv.Atoi(in.Step)
+	if err != nil || strconv.Itoa(step) != in.Step {
+		return nil, fault.New(fault.NotFound, "the plan has no such step")
+	}
+	proofs, err := h.Intent.Proof(ctx, caller, in.PlanID, step)
+	if err != nil {
+		return nil, err
+	}
+	out := &proofOutput{}
+	out.Body.PathProof, out.Body.Step, out.Body.PlanID, out.Body.MerkleRoot = proofs.Action, proofs.Step, in.PlanID,
+		proofs.Root
+	return out, nil
+}
+
+type planStatusInput struct {
+	PlanInput
+	Body struct {
+		Status plan.Status `json:"status" enum:"active,completed,failed,expired"`
+	}
+}
+
+func (h *Handlers) setPlanStatus(
+	ctx context.Context, caller principal.Principal, in *planStatusInput,
+) (*route.Answer[PlanBody], error) {
+	return shownPlan(h.Intent.SetStatus(ctx, caller, in.PlanID, in.Body.Status))
+}

@@ -1,0 +1,144 @@
+// Package notifications serves what people and programs learn of requests for approval and of profiles: the
+// notifications of a person, the stream of events, and the webhooks that events are sent to.
+package notifications
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"writ/internal/api/route"
+	"writ/internal/notification"
+	"writ/internal/notification/notice"
+	"writ/internal/notification/webhook"
+	"writ/internal/page"
+	"writ/internal/principal"
+)
+
+// Handlers serve notifications and webhooks.
+type Handlers struct {
+	Notifications *notification.Service
+	Webhooks      *webhook.Service
+	Events        Events
+	PublicURL     *url.URL
+}
+
+// Mount serves the routes.
+func (h *Handlers) Mount(r *route.Router) {
+	h.mountNotifications(r.Tagged("notifications"))
+	h.mountWebhooks(r.Tagged("webhooks"))
+}
+
+func (h *Handlers) mountNotifications(r *route.Router) {
+	member := func(rt route.Route) route.Route { return rt.For(route.Person).Needs(principal.ReadOrganization) }
+	route.Handle(r, member(route.Get("/notifications", "The notifications of the caller, newest first")), h.list)
+	route.Handle(r, member(route.Get("/notifications/unread-count",
+		"How many notifications the caller has not read")), h.countUnread)
+	route.Handle(r, member(route.Post("/notifications/{id}/read", "Mark a notification as read")).
+		Unrecorded().Answers(http.StatusNoContent), h.markRead)
+	route.Handle(r, member(route.Post("/notifications/read-all", "Mark all notifications as read")).
+		Unrecorded(), h.markAllRead)
+	route.Handle(r, member(route.Get("/notifications/preferences", "How the caller wants to be notified")),
+		h.getPreferences)
+	route.Handle(r, member(route.Put("/notifications/preferences", "Change how the caller wants to be notified")).
+		Unrecorded(), h.putPreferences)
+	route.Stream[streamEventsInput, StreamedEventBody](r, member(route.Get("/notifications/stream",
+		"What happens to requests for approval, as server-sent events; the header Last-Event-ID resumes")),
+		&route.Slots{Each: []int{streamsPerUser, streamsPerOrganization}, Total: streamsInTotal}, h.streamEvents)
+}
+
+// NotificationBody is a notification of a person.
+type NotificationBody struct {
+	ID        string      `json:"id" format:"uuid"`
+	Kind      notice.Kind `json:"kind" example:"approval.opened"`
+	SubjectID string      `json:"subjectId" doc:"The request, the proposal of a profile, or the webhook, it is about."`
+	Title     string      `json:"title" example:"bank.pay waits for an approval (risk: high)"`
+	Risk      string      `json:"risk" doc:"Of the request; empty: none is known."`
+	CreatedAt time.Time   `json:"createdAt"`
+	ReadAt    *time.Time  `json:"readAt" doc:"null: not read."`
+}
+
+func notificationBody(n notification.Notification) NotificationBody {
+	return NotificationBody{
+		ID:        n.ID,
+		Kind:      n.Kind,
+		SubjectID: n.SubjectID,
+		Title:     n.Title,
+		Risk:      n.Risk,
+		CreatedAt: n.CreatedAt,
+		ReadAt:    n.ReadAt,
+	}
+}
+
+type listNotificationsInput struct {
+	route.OrganizationQuery
+	route.PageInput
+	Unread string `query:"unread" enum:"true,false" doc:"true: only those that were not read."`
+}
+
+func (h *Handlers) list(
+	ctx context.Context, caller principal.Principal, in *listNotificationsInput,
+) (*route.Answer[page.Page[NotificationBody]], error) {
+	found, err := h.Notifications.List(ctx, caller, in.Unread == "true", in.Cursor, in.Limit)
+	return route.Body(route.MapPage(found, notificationBody)), err
+}
+
+// UnreadBody is how many notifications a person has not read.
+type UnreadBody struct {
+	Unread int `json:"unread" doc:"At most 1000 are counted."`
+}
+
+func (h *Handlers) countUnread(
+	ctx context.Context, caller principal.Principal, _ *route.OrganizationQuery,
+) (*route.Answer[UnreadBody], error) {
+	unread, err := h.Notifications.Unread(ctx, caller)
+	return route.Body(UnreadBody{unread}), err
+}
+
+type notificationInput struct {
+	route.OrganizationQuery
+	route.IDInput
+}
+
+func (h *Handlers) markRead(
+	ctx context.Context, caller principal.Principal, in *notificationInput,
+) (*route.None, error) {
+	return nil, h.Notifications.MarkRead(ctx, caller, in.ID)
+}
+
+// MarkedBody is how many notifications were marked as read.
+type MarkedBody struct {
+	Marked int `json:"marked" doc:"How many were unread."`
+}
+
+func (h *Handlers) markAllRead(
+	ctx context.Context, caller principal.Principal, _ *route.OrganizationQuery,
+) (*route.Answer[MarkedBody], error) {
+	marked, err := h.Notifications.MarkAllRead(ctx, caller)
+	return route.Body(MarkedBody{marked}), err
+}
+
+// PreferencesBody is how a person wants to be notified, in one organization.
+type PreferencesBody struct {
+	Mail bool `json:"mail" doc:"Whether a mail says that requests and profiles wait for the person's answer."`
+}
+
+func (h *Handlers) getPreferences(
+	ctx context.Context, caller principal.Principal, _ *route.OrganizationQuery,
+) (*route.Answer[PreferencesBody], error) {
+	wants, err := h.Notifications.Preferences(ctx, caller)
+	return route.Body(PreferencesBody{wants.Mail}), err
+}
+
+type preferencesInput struct {
+	route.OrganizationQuery
+	Body PreferencesBody
+}
+
+func (h *Handlers) putPreferences(
+	ctx context.Context, caller principal.Principal, in *preferencesInput,
+) (*route.Answer[PreferencesBody], error) {
+	err := h.Notifications.SetPreferences(ctx, caller, notification.Preferences{Mail: in.Body.Mail})
+	return route.Body(in.Body), err
+}

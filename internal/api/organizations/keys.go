@@ -1,0 +1,200 @@
+package organizations
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"time"
+
+	"writ/internal/api/route"
+	"writ/internal/apikey"
+	"writ/internal/fault"
+	"writ/internal/principal"
+)
+
+func (h *Handlers) mountKeys(r *route.Router) {
+	route.Handle(r, route.Post("/api-keys", "Create an API key; it is shown once").
+		For(route.Person).LimitedToo().Records("key.created").Answers(http.StatusCreated), h.createKey)
+	route.Handle(r, route.Get("/api-keys", "List API keys").
+		For(route.PersonOrKey).LimitedToo().Scoped(principal.CLI), h.listKeys)
+	route.Handle(r, route.Post("/api-keys/provision", "Create a key for one product").
+		For(route.PersonOrKey).LimitedToo().Scoped(principal.CLI).
+		Records("key.provisioned").Answers(http.StatusCreated), h.provisionKey)
+	route.Handle(r, route.Post("/api-keys/{id}/revoke", "Revoke an API key").
+		For(route.PersonOrKey).LimitedToo().Scoped(principal.CLI).Records("key.revoked"), h.revokeKey)
+	route.Handle(r, route.Post("/api-keys/{id}/rotate", "Replace an API key by a new one with the same settings").
+		For(route.Person).LimitedToo().Records("key.rotated").Answers(http.StatusCreated), h.rotateKey)
+}
+
+// KeyBody is an API key without its secret.
+type KeyBody struct {
+	ID             string            `json:"id" format:"uuid"`
+	Name           string            `json:"name"`
+	OrganizationID *string           `json:"organizationId" doc:"null: bound to no organization."`
+	OwnerID        string            `json:"ownerId" format:"uuid"`
+	Environment    string            `json:"environment" enum:"sandbox,production"`
+	Product        string            `json:"product" doc:"Empty: any."`
+	Scopes         []principal.Scope `json:"scopes" nullable:"false"`
+	Prefix         string            `json:"prefix" doc:"The key's first characters." example:"ak_test_1a2b3c4d"`
+	Status         string            `json:"status" enum:"active,expired,revoked"`
+	CreatedAt      time.Time         `json:"createdAt"`
+	ExpiresAt      *time.Time        `json:"expiresAt"`
+	LastUsedAt     *time.Time        `json:"lastUsedAt" doc:"Up to some seconds behind."`
+	RevokedAt      *time.Time        `json:"revokedAt"`
+}
+
+func (h *Handlers) keyBody(k apikey.Key) KeyBody {
+	body := KeyBody{
+		ID:          k.ID,
+		Name:        k.Name,
+		OwnerID:     k.OwnerID,
+		Environment: string(k.Environment),
+		Product:     k.Product,
+		Scopes:      k.Scopes,
+		Prefix:      k.Prefix,
+		Status:      k.Status(h.Now()),
+		CreatedAt:   k.CreatedAt,
+		ExpiresAt:   k.ExpiresAt,
+		LastUsedAt:  k.LastUsedAt,
+		RevokedAt:   k.RevokedAt,
+	}
+	if k.OrgID != "" {
+		body.OrganizationID = &k.OrgID
+	}
+	return body
+}
+
+// IssuedKeyBody is a new API key with its secret, which is shown only once.
+type IssuedKeyBody struct {
+	KeyBody
+	APIKey string `json:"apiKey" doc:"The key itself. It is not shown again."`
+}
+
+func (h *Handlers) issued(k apikey.Issued, err error) (*route.Answer[IssuedKeyBody], error) {
+	return route.Body(IssuedKeyBody{KeyBody: h.keyBody(k.Key), APIKey: k.Secret.Reveal()}), err
+}
+
+type createKeyInput struct {
+	Body struct {
+		Name           string            `json:"name" minLength:"1" maxLength:"100" example:"checkout agent"`
+		OrganizationID string            `json:"organizationId,omitempty" doc:"Absent: the key is bound to no organization."`
+		Environment    string            `json:"environment,omitempty" enum:"sandbox,production" default:"sandbox"`
+		Product        string            `json:"product,omitempty" maxLength:"100" doc:"Overrides the product the client names."`
+		Scopes         []principal.Scope `json:"scopes,omitempty" maxItems:"20" doc:"ingest, enforce, audit, delegation.request (these four by default), policy.draft."`
+		ExpiresAt      *time.Time        `json:"expiresAt,omitempty" doc:"Absent: never."`
+	}
+}
+
+func (h *Handlers) createKey(
+	ctx context.Context, caller principal.Principal, in *createKeyInput,
+) (*route.Answer[IssuedKeyBody], error) {
+	orgID := cmp.Or(in.Body.OrganizationID, caller.LimitedTo)
+	caller, err := h.Gate.InOptional(ctx, caller, orgID)
+	if err != nil {
+		return nil, err
+	}
+	return h.issued(h.Keys.Create(ctx, caller, apikey.NewKey{
+		Name: in.Body.Name, OrgID: orgID, Environment: apikey.Environment(in.Body.Environment),
+		Product: in.Body.Product, Scopes: in.Body.Scopes, ExpiresAt: in.Body.ExpiresAt,
+	}))
+}
+
+type provisionKeyInput struct {
+	Body struct {
+		Product        string     `json:"product" minLength:"1" maxLength:"100" example:"gemini-cli"`
+		Name           string     `json:"name,omitempty" maxLength:"100" doc:"Absent: the product's name."`
+		OrganizationID string     `json:"organizationId,omitempty" doc:"Absent: the calling key's own."`
+		Environment    string     `json:"environment,omitempty" enum:"sandbox,production" default:"sandbox"`
+		ExpiresAt      *time.Time `json:"expiresAt,omitempty"`
+	}
+}
+
+func (h *Handlers) provisionKey(
+	ctx context.Context, caller principal.Principal, in *provisionKeyInput,
+) (*route.Answer[IssuedKeyBody], error) {
+	orgID := cmp.Or(in.Body.OrganizationID, caller.OrgID, caller.LimitedTo)
+	caller, err := h.Gate.InOptional(ctx, caller, orgID)
+	if err != nil {
+		return nil, err
+	}
+	return h.issued(h.Keys.Provision(ctx, caller, apikey.NewKey{
+		Name: cmp.Or(in.Body.Name, in.Body.Product), OrgID: orgID, Environment: apikey.Environment(in.Body.Environment),
+		Product: in.Body.Product, ExpiresAt: in.Body.ExpiresAt,
+	}))
+}
+
+type listKeysInput struct {
+	route.PageInput
+	OrganizationID string `query:"organizationId" doc:"Absent: the calling key's own, or every key of the calling person."`
+}
+
+// KeysBody is a list of keys, under the name published command lines read.
+type KeysBody struct {
+	Data       []KeyBody `json:"data" nullable:"false"`
+	NextCursor string    `json:"nextCursor,omitempty"`
+	HasMore    bool      `json:"hasMore"`
+}
+
+func (h *Handlers) listKeys(
+	ctx context.Context, caller principal.Principal, in *listKeysInput,
+) (*route.Answer[KeysBody], error) {
+	orgID := cmp.Or(in.OrganizationID, caller.OrgID, caller.LimitedTo)
+	caller, err := h.Gate.InOptional(ctx, caller, orgID)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := h.Keys.List(ctx, caller, in.Cursor, in.Limit)
+	shown := route.MapPage(keys, h.keyBody)
+	return route.Body(KeysBody{shown.Items, shown.NextCursor, shown.HasMore}), err
+}
+
+// keyCaller is the caller in the organization a key is bound to. To people who are not members of it the key does not
+// exist.
+func (h *Handlers) keyCaller(
+	ctx context.Context, caller principal.Principal, keyID string,
+) (principal.Principal, error) {
+	orgID, err := h.Keys.OrgOf(ctx, keyID)
+	if err != nil {
+		return principal.Principal{}, err
+	}
+	inOrg, err := h.Gate.InOptional(ctx, caller, orgID)
+	if fault.Is(err, fault.Forbidden) {
+		err = fault.New(fault.NotFound, "no such API key")
+	}
+	return inOrg, err
+}
+
+// RevokedBody says that a key is revoked.
+type RevokedBody struct {
+	ID     string `json:"id" format:"uuid"`
+	Status string `json:"status" example:"revoked"`
+}
+
+type revokeInput struct {
+	route.IDInput
+	Own bool `query:"own" doc:"The key to revoke is the one of this call, which is refused otherwise."`
+}
+
+func (h *Handlers) revokeKey(
+	ctx context.Context, caller principal.Principal, in *revokeInput,
+) (*route.Answer[RevokedBody], error) {
+	caller, err := h.keyCaller(ctx, caller, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	revoke := h.Keys.Revoke
+	if in.Own {
+		revoke = h.Keys.RevokeOwn
+	}
+	return route.Body(RevokedBody{in.ID, "revoked"}), revoke(ctx, caller, in.ID)
+}
+
+func (h *Handlers) rotateKey(
+	ctx context.Context, caller principal.Principal, in *route.IDInput,
+) (*route.Answer[IssuedKeyBody], error) {
+	caller, err := h.keyCaller(ctx, caller, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return h.issued(h.Keys.Rotate(ctx, caller, in.ID))
+}

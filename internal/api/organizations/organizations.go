@@ -1,0 +1,118 @@
+// Package organizations serves organizations: their members and invitations, the API keys of their agents, and what a
+// terminal does with the key of its sign-in.
+package organizations
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"writ/internal/api/admission"
+	"writ/internal/api/route"
+	"writ/internal/apikey"
+	"writ/internal/auth"
+	"writ/internal/organization"
+	"writ/internal/principal"
+)
+
+// Handlers serve organizations, members and keys.
+type Handlers struct {
+	Gate          *admission.Gate
+	Accounts      *auth.Service
+	Organizations *organization.Service
+	Keys          *apikey.Service
+	Now           func() time.Time
+}
+
+// Mount serves the routes.
+func (h *Handlers) Mount(r *route.Router) {
+	h.mountOrganizations(r.Tagged("organization"))
+	h.mountMembers(r.Tagged("members"))
+	h.mountKeys(r.Tagged("api keys"))
+	h.mountTerminal(r.Tagged("terminal"))
+	route.Handle(r.Tagged("api keys"), route.Get("/api-keys/current", "What the calling key is and may do").
+		For(route.Key).Scoped(route.AnyScope), currentKey)
+}
+
+func (h *Handlers) mountOrganizations(r *route.Router) {
+	route.Handle(r, route.Post("/organization", "Create an organization and become its owner").
+		For(route.Person).Records("organization.created").Answers(http.StatusCreated), h.create)
+	route.Handle(r, route.Get("/organization", "The caller's organizations").
+		For(route.Person).LimitedToo(), h.list)
+	route.Handle(r, route.Get("/organization/{orgId}", "One organization").
+		For(route.Person).Needs(principal.ReadOrganization), h.get)
+	route.Handle(r, route.Patch("/organization/{orgId}", "Rename an organization").
+		For(route.Person).Needs(principal.UpdateOrganization).Records("organization.renamed"), h.rename)
+	route.Handle(r, route.Delete("/organization/{orgId}", "Close an organization; its audit log is kept").
+		For(route.Person).Needs(principal.CloseOrganization).Records("organization.closed").
+		Answers(http.StatusNoContent), h.close)
+}
+
+// OrganizationBody is an organization as the caller sees it.
+type OrganizationBody struct {
+	ID          string         `json:"id" format:"uuid"`
+	Name        string         `json:"name"`
+	Role        principal.Role `json:"role" doc:"The caller's role." enum:"owner,admin,approver,member,viewer"`
+	MemberCount int            `json:"memberCount"`
+	CreatedAt   time.Time      `json:"createdAt"`
+}
+
+func organizationBody(m organization.Membership) OrganizationBody {
+	return OrganizationBody{
+		ID:          m.ID,
+		Name:        m.Name,
+		Role:        m.Role,
+		MemberCount: m.MemberCount,
+		CreatedAt:   m.CreatedAt,
+	}
+}
+
+// Bodies are organizations as their member sees them.
+func Bodies(memberships []organization.Membership) []OrganizationBody {
+	return route.ItemsOf(memberships, organizationBody).Items
+}
+
+type nameBody struct {
+	Name string `json:"name" minLength:"1" maxLength:"100" example:"Payments"`
+}
+
+type createOrganizationInput struct{ Body nameBody }
+
+func (h *Handlers) create(
+	ctx context.Context, caller principal.Principal, in *createOrganizationInput,
+) (*route.Answer[OrganizationBody], error) {
+	created, err := h.Organizations.Create(ctx, caller, in.Body.Name)
+	return route.Body(organizationBody(organization.Membership{
+		Organization: created, Role: principal.Owner, MemberCount: 1,
+	})), err
+}
+
+func (h *Handlers) list(
+	ctx context.Context, caller principal.Principal, _ *route.None,
+) (*route.Answer[route.Items[OrganizationBody]], error) {
+	mine, err := h.Gate.Mine(ctx, caller)
+	return route.Body(route.ItemsOf(mine, organizationBody)), err
+}
+
+func (h *Handlers) get(
+	ctx context.Context, caller principal.Principal, _ *route.OrgInput,
+) (*route.Answer[OrganizationBody], error) {
+	membership, err := h.Organizations.Get(ctx, caller)
+	return route.Body(organizationBody(membership)), err
+}
+
+type updateOrganizationInput struct {
+	route.OrgInput
+	Body nameBody
+}
+
+func (h *Handlers) rename(
+	ctx context.Context, caller principal.Principal, in *updateOrganizationInput,
+) (*route.Answer[OrganizationBody], error) {
+	membership, err := h.Organizations.Rename(ctx, caller, in.Body.Name)
+	return route.Body(organizationBody(membership)), err
+}
+
+func (h *Handlers) close(ctx context.Context, caller principal.Principal, _ *route.OrgInput) (*route.None, error) {
+	return nil, h.Organizations.Close(ctx, caller)
+}

@@ -1,0 +1,316 @@
+package policies
+
+import (
+	"context"
+	"errors"
+
+	"writ/internal/api/route"
+	"writ/internal/fault"
+	"writ/internal/policy"
+	"writ/internal/policy/document"
+	"writ/internal/policy/engine"
+	"writ/internal/principal"
+	"writ/internal/toolcall"
+	"writ/internal/verdict"
+)
+
+func (h *Handlers) mountChecks(r *route.Router) {
+	route.Handle(r,
+		route.Post("/policies/check-access", "Whether the active policies allow a call, and why; nothing is reserved").
+			For(route.PersonOrKey).Needs(principal.ReadPolicies).Scoped(principal.Enforce).Unrecorded(), h.checkAccess)
+	route.Handle(r,
+		route.Post("/policies/simulate", "What one policy alone, stored or not, would say about a call, and why").
+			For(route.PersonOrKey).Needs(principal.DraftPolicies).Scoped(principal.DraftPolicy).Unrecorded(),
+		h.simulatePolicy)
+}
+
+// CallBody is a call as the caller of a route knows it.
+type CallBody struct {
+	Server    string           `json:"server,omitempty" maxLength:"500" doc:"The MCP server. Absent: local."`
+	Tool      string           `json:"tool" minLength:"1" maxLength:"500" example:"send_money"`
+	Arguments route.SentObject `json:"arguments,omitempty" doc:"The arguments of the call."`
+	AgentID   string           `json:"agentId,omitempty" maxLength:"200" doc:"The agent that makes the call."`
+	UserEmail string           `json:"userEmail,omitempty" maxLength:"254" doc:"The member it works for. Absent: the caller, or the calling key's owner."`
+}
+
+const localServer = "local"
+
+// errNoMember is a call for someone who is not a member.
+var errNoMember = fault.New(fault.Invalid, "userEmail: no member of this organization has this address")
+
+// callOf is the call as policies see it.
+func (h *Handlers) callOf(ctx context.Context, caller principal.Principal, b CallBody) (toolcall.Call, error) {
+	args, err := toolcall.Decode(b.Arguments)
+	if err != nil {
+		return toolcall.Call{}, fault.Wrap(err, fault.Invalid,
+			"arguments: must be a JSON object of at most 1 MiB, nested at most 64 deep, without duplicate names")
+	}
+	call := toolcall.Call{
+		Server:      b.Server,
+		Tool:        b.Tool,
+		Args:        args,
+		Agent:       toolcall.Agent{ID: b.AgentID},
+		Environment: caller.Environment,
+	}
+	if call.Server == "" {
+		call.Server = localServer
+	}
+	if call.Environment == "" {
+		call.Environment = "production" // a person's question is about what counts
+	}
+	party, err := h.Organizations.PartyOf(ctx, caller.OrgID, caller.UserID, b.UserEmail)
+	if fault.Is(err, fault.NotFound) {
+		return toolcall.Call{}, errNoMember
+	}
+	call.Org.Name = party.OrgName
+	call.User = toolcall.User{ID: party.Member.UserID, Email: party.Member.Email, Role: string(party.Member.Role)}
+	if b.UserEmail == "" {
+		call.User.ID = caller.UserID // a key goes on when its owner leaves, and so does what binds the owner
+	}
+	if err != nil || caller.Kind != principal.Key {
+		return call, err
+	}
+	owner := party.Member
+	if b.UserEmail != "" {
+		if party, err = h.Organizations.PartyOf(ctx, caller.OrgID, caller.UserID, ""); err != nil {
+			return toolcall.Call{}, err
+		}
+		owner = party.Member
+	}
+	// what binds the key counts whomever it names
+	call.Key = toolcall.Key{ID: caller.KeyID, OwnerID: caller.UserID, OwnerRole: string(owner.Role)}
+	return call, nil
+}
+
+// AccessBody is what the active policies say about a call.
+type AccessBody struct {
+	Allowed       bool             `json:"allowed" doc:"True only where the decision is allow."`
+	Decision      verdict.Verdict  `json:"decision" enum:"allow,deny,hold,ask"`
+	Reason        string           `json:"reason" doc:"One sentence."`
+	Message       string           `json:"message,omitempty" doc:"The rule's own words."`
+	MatchedPolicy *MatchedBody     `json:"matchedPolicy" doc:"The policy that decided; null: none counts."`
+	Rule          string           `json:"rule" doc:"The rule that decided; default where none matched; empty where no policy counts."`
+	Approvers     *ApproversBody   `json:"approvers,omitempty" doc:"With hold: who must say yes."`
+	Explanation   []ConsideredBody `json:"explanation" nullable:"false" doc:"The rules that name the tool, strictest first; for a key without policy.draft only the one that decided."`
+	Failed        []FailureBody    `json:"failed,omitempty" doc:"Conditions that could not be evaluated."`
+}
+
+// MatchedBody names the policy that decided.
+type MatchedBody struct {
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	Version int    `json:"version"`
+}
+
+// FailureBody is a condition that could not be evaluated.
+type FailureBody struct {
+	PolicyID string `json:"policyId"`
+	Rule     string `json:"rule"`
+	Error    string `json:"error"`
+}
+
+// ConsideredBody is a rule that names the tool, and why it matched or not.
+type ConsideredBody struct {
+	PolicyID   string          `json:"policyId"`
+	PolicyName string          `json:"policyName"`
+	Version    int             `json:"version"`
+	Rule       string          `json:"rule"`
+	Effect     verdict.Verdict `json:"effect" enum:"allow,deny,hold,ask"`
+	Pattern    string          `json:"pattern" doc:"The pattern that names the tool."`
+	Matched    bool            `json:"matched"`
+	Decided    bool            `json:"decided"`
+	Outcome    engine.Outcome  `json:"outcome" enum:"not bound,always,true,false,failed,limit left,limit spent,limit unread"`
+	When       string          `json:"when,omitempty"`
+	Steps      []StepBody      `json:"steps,omitempty" doc:"What the parts of the condition came to."`
+	Error      string          `json:"error,omitempty"`
+	Limit      *UseBody        `json:"limit,omitempty"`
+}
+
+// StepBody is a part of a condition and what it came to.
+type StepBody struct {
+	Expression string `json:"expression"`
+	Value      string `json:"value,omitempty"`
+	Error      string `json:"error,omitempty"`
+}
+
+// UseBody is how far a limit has been taken.
+type UseBody struct {
+	Unit    engine.Unit      `json:"unit" enum:"calls,cost,tokens"`
+	By      document.Subject `json:"by" enum:"agent,session,user,org"`
+	Subject string           `json:"subject" doc:"Empty: all that do not say who they are."`
+	Used    int64            `json:"used" doc:"Of cost in nano-dollars."`
+	Max     int64            `json:"max"`
+}
+
+func access(x engine.Explanation) *route.Answer[AccessBody] {
+	d := x.Decision
+	body := AccessBody{
+		Allowed:     d.Verdict == verdict.Allow,
+		Decision:    d.Verdict,
+		Reason:      d.Reason,
+		Message:     d.Message,
+		Rule:        d.Rule,
+		Explanation: []ConsideredBody{},
+	}
+	if d.PolicyID != "" {
+		body.MatchedPolicy = &MatchedBody{ID: d.PolicyID, Name: d.PolicyName, Version: d.PolicyVersion}
+	}
+	if d.Approvers != nil {
+		body.Approvers = &ApproversBody{Role: d.Approvers.Role, Count: d.Approvers.Count}
+	}
+	for _, f := range d.Failed {
+		body.Failed = append(body.Failed, FailureBody(f))
+	}
+	for _, c := range x.Rules {
+		body.Explanation = append(body.Explanation, consideredBody(c))
+	}
+	return route.Body(body)
+}
+
+func consideredBody(c engine.Considered) ConsideredBody {
+	body := ConsideredBody{
+		PolicyID:   c.PolicyID,
+		PolicyName: c.PolicyName,
+		Version:    c.PolicyVersion,
+		Rule:       c.Rule,
+		Effect:     c.Effect,
+		Pattern:    string(c.Pattern),
+		Matched:    c.Matched,
+		Decided:    c.Decided,
+		Outcome:    c.Outcome,
+		When:       c.When,
+		Error:      c.Error,
+	}
+	for _, step := range c.Steps {
+		body.Steps = append(body.Steps, StepBody(step))
+	}
+	if l := c.Limit; l != nil {
+		body.Limit = &UseBody{
+			Unit:    l.Unit,
+			By:      l.By,
+			Subject: l.Subject,
+			Used:    l.Used,
+			Max:     l.Max,
+		}
+	}
+	return body
+}
+
+type checkInput struct {
+	route.OrganizationQuery
+	Body CallBody
+}
+
+func (h *Handlers) checkAccess(
+	ctx context.Context, caller principal.Principal, in *checkInput,
+) (*route.Answer[AccessBody], error) {
+	call, err := h.callOf(ctx, caller, in.Body)
+	if errors.Is(err, errNoMember) {
+		// A question about a stranger is answered no, not how to ask.
+		return access(engine.Explanation{Decision: engine.Decision{Reason: errNoMember.Message}}), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	explanation, err := h.Enforcement.Explain(ctx, caller, call)
+	if err != nil {
+		return nil, err
+	}
+	return access(explanation), nil
+}
+
+type simulateInput struct {
+	route.OrganizationQuery
+	Body struct {
+		PolicyID string `json:"policyId,omitempty" doc:"The policy to judge by."`
+		ChosenVersionBody
+		Document route.SentObject `json:"document,omitempty" doc:"Or a document that is not stored."`
+		YAML     string           `json:"yaml,omitempty" doc:"Or such a document as YAML."`
+		Call     SimulateCall     `json:"call"`
+	}
+}
+
+// SimulateCall is a call with everything a condition can see of it.
+type SimulateCall struct {
+	CallBody
+	AgentName     string            `json:"agentName,omitempty" maxLength:"200"`
+	AgentStatus   string            `json:"agentStatus,omitempty" maxLength:"50"`
+	Environment   string            `json:"environment,omitempty" enum:"sandbox,production"`
+	Labels        []string          `json:"labels,omitempty" maxItems:"100" nullable:"false"`
+	Session       *SessionSoFar     `json:"session,omitempty"`
+	Intent        *IntentBody       `json:"intent,omitempty"`
+	ResolvedPaths map[string]string `json:"resolvedPaths,omitempty" doc:"What paths in the arguments really are where the agent runs."`
+}
+
+// SessionSoFar is what a session has done.
+type SessionSoFar struct {
+	ID      string  `json:"id,omitempty" maxLength:"200"`
+	Calls   int64   `json:"calls,omitempty"`
+	CostUSD float64 `json:"costUsd,omitempty"`
+	Tokens  int64   `json:"tokens,omitempty"`
+}
+
+// IntentBody is the plan a call belongs to.
+type IntentBody struct {
+	PlanID   string `json:"planId,omitempty" maxLength:"200"`
+	Goal     string `json:"goal,omitempty" maxLength:"4000"`
+	Step     string `json:"step,omitempty" maxLength:"200"`
+	Declared bool   `json:"declared,omitempty"`
+}
+
+func (h *Handlers) simulatePolicy(
+	ctx context.Context, caller principal.Principal, in *simulateInput,
+) (*route.Answer[AccessBody], error) {
+	subject, err := in.subject()
+	if err != nil {
+		return nil, err
+	}
+	call, err := h.callOf(ctx, caller, in.Body.Call.CallBody)
+	if err != nil {
+		return nil, err
+	}
+	in.Body.Call.complete(&call)
+	explanation, err := h.Policies.Simulate(ctx, caller, subject, call)
+	if err != nil {
+		return nil, err
+	}
+	return access(explanation), nil
+}
+
+// subject is what is simulated: exactly one of three.
+func (in *simulateInput) subject() (policy.Subject, error) {
+	b := &in.Body
+	given := 0
+	for _, is := range []bool{b.PolicyID != "", len(b.Document) > 0, b.YAML != ""} {
+		if is {
+			given++
+		}
+	}
+	version, err := b.number()
+	switch {
+	case err != nil:
+		return policy.Subject{}, err
+	case given != 1:
+		return policy.Subject{}, fault.Field("policyId", "give one of policyId, document and yaml")
+	case b.PolicyID != "":
+		return policy.Subject{PolicyID: b.PolicyID, Version: version}, nil
+	case b.YAML != "":
+		return policy.Subject{Source: &policy.Source{Text: b.YAML, Format: document.YAML}}, nil
+	}
+	return policy.Subject{Source: &policy.Source{Text: string(b.Document), Format: document.JSON}}, nil
+}
+
+// complete adds what only a simulation says of a call.
+func (b *SimulateCall) complete(call *toolcall.Call) {
+	call.Agent.Name, call.Agent.Status = b.AgentName, b.AgentStatus
+	call.Labels, call.ResolvedPaths = b.Labels, b.ResolvedPaths
+	if b.Environment != "" {
+		call.Environment = b.Environment
+	}
+	if s := b.Session; s != nil {
+		call.Session = toolcall.Session{ID: s.ID, Calls: s.Calls, CostUSD: s.CostUSD, Tokens: s.Tokens}
+	}
+	if i := b.Intent; i != nil {
+		call.Intent = toolcall.Intent(*i)
+	}
+}

@@ -1,0 +1,240 @@
+package policies
+
+import (
+	"context"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"writ/internal/api/route"
+	"writ/internal/fault"
+	"writ/internal/policy"
+	"writ/internal/policy/document"
+	"writ/internal/principal"
+)
+
+// DocumentBody is a policy as people write it; GET /policies/schema describes it
+// in full.
+type DocumentBody struct {
+	Version     string     `json:"version" enum:"v1"`
+	Name        string     `json:"name" example:"payments"`
+	Description string     `json:"description,omitempty"`
+	Default     string     `json:"default" enum:"deny,allow,hold,ask" doc:"When no rule matches."`
+	Rules       []RuleBody `json:"rules" nullable:"false"`
+}
+
+// RuleBody is a rule of a policy.
+type RuleBody struct {
+	ID          string         `json:"id" example:"large-payments"`
+	Description string         `json:"description,omitempty"`
+	Effect      string         `json:"effect" enum:"allow,deny,hold,ask"`
+	Tools       []string       `json:"tools" nullable:"false" doc:"Patterns server.tool; a star stands for any run of characters."`
+	When        string         `json:"when,omitempty" doc:"A CEL expression; absent: always." example:"args.amount > 1000"`
+	Limit       *LimitBody     `json:"limit,omitempty"`
+	Approvers   *ApproversBody `json:"approvers,omitempty"`
+	Message     string         `json:"message,omitempty" doc:"What the agent is told."`
+}
+
+// LimitBody is how much a rule lets pass: calls, cost or tokens, in each window.
+type LimitBody struct {
+	Calls  *int64   `json:"calls,omitempty"`
+	Cost   *float64 `json:"cost,omitempty" doc:"US dollars."`
+	Tokens *int64   `json:"tokens,omitempty"`
+	Per    string   `json:"per" example:"1h"`
+	By     string   `json:"by" enum:"agent,session,user,org"`
+}
+
+// ApproversBody is who must say yes to a call on hold.
+type ApproversBody struct {
+	Role  string `json:"role" enum:"owner,admin,approver"`
+	Count int    `json:"count"`
+}
+
+// ProblemBody is something doubtful in a document.
+type ProblemBody struct {
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Rule    string `json:"rule,omitempty"`
+	Field   string `json:"field"`
+	Message string `json:"message"`
+}
+
+func problemBodies(problems []document.Problem) []ProblemBody {
+	var bodies []ProblemBody
+	for _, p := range problems {
+		bodies = append(bodies, ProblemBody{
+			Line:    p.Line,
+			Column:  p.Column,
+			Rule:    p.Rule,
+			Field:   p.Field,
+			Message: p.Message,
+		})
+	}
+	return bodies
+}
+
+// yamlType is the media type of documents in YAML.
+const yamlType = "application/yaml"
+
+// yamlTypes are the names YAML goes by.
+var yamlTypes = []string{yamlType, "application/x-yaml", "text/yaml", "text/x-yaml"}
+
+func (h *Handlers) mountDocuments(r *route.Router) {
+	route.Handle(r, draft(route.Post("/policies", "Create a policy: a draft, of the document in the body")).
+		Records("policy.created").Answers(http.StatusCreated), h.create)
+	route.Handle(r, draft(route.Put("/policies/{policyId}", "Write a new version of a policy")).
+		Records("policy.updated"), h.update)
+	route.Handle(r, draft(route.Patch("/policies/{policyId}", "Write a new version of a policy: the whole document")).
+		Records("policy.updated"), h.update)
+	route.Handle(r, draft(route.Post("/policies/validate", "Check a document without storing it")).
+		Unrecorded(), h.validate)
+	route.Handle(r, draft(route.Post("/policies/yaml/import",
+		"Store a document as a new version of the policy of its name, or as a new one")).
+		Records("policy.created"), h.importDocument)
+	paths := r.OpenAPI().Paths
+	for _, op := range []*huma.Operation{
+		paths["/policies"].Post, paths["/policies/{policyId}"].Put, paths["/policies/{policyId}"].Patch,
+		paths["/policies/validate"].Post, paths["/policies/yaml/import"].Post,
+	} {
+		documentBodies(r, op)
+	}
+	route.Handle(r, read(route.Get("/policies/yaml/export/{policyId}",
+		"A policy as YAML, byte for byte as it was written")), h.export)
+}
+
+// documentBodies says in the OpenAPI document that an operation takes a policy, as JSON or as YAML.
+func documentBodies(r *route.Router, op *huma.Operation) {
+	op.RequestBody.Required = true
+	op.RequestBody.Content = route.Content[DocumentBody](r)
+	op.RequestBody.Content[yamlType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+}
+
+// DocumentInput is a body that is a document, as JSON or YAML.
+type DocumentInput struct {
+	ContentType string `header:"Content-Type" hidden:"true"`
+	RawBody     []byte
+}
+
+// source is the document as it was written. The body is copied: huma reuses it.
+func (in DocumentInput) source() (policy.Source, error) {
+	source := policy.Source{Text: string(in.RawBody), Format: document.JSON}
+	if in.ContentType == "" {
+		return source, nil
+	}
+	kind, _, err := mime.ParseMediaType(in.ContentType)
+	if err == nil && kind == route.JSONType {
+		return source, nil
+	}
+	for _, name := range yamlTypes {
+		if err == nil && kind == name {
+			source.Format = document.YAML
+			return source, nil
+		}
+	}
+	return policy.Source{}, fault.New(fault.Invalid, "send Content-Type: %s or %s", route.JSONType, yamlType)
+}
+
+type createPolicyInput struct {
+	route.OrganizationQuery
+	DocumentInput
+}
+
+func (h *Handlers) create(
+	ctx context.Context, caller principal.Principal, in *createPolicyInput,
+) (*policyOutput, error) {
+	source, err := in.source()
+	if err != nil {
+		return nil, err
+	}
+	return shown(h.Policies.Create(ctx, caller, source))
+}
+
+type updatePolicyInput struct {
+	PolicyInput
+	DocumentInput
+	IfMatch       string `header:"If-Match" doc:"The ETag of the version this one replaces; another latest version is a 409."`
+	PolicyVersion int    `query:"policyVersion" minimum:"1" maximum:"1000000" doc:"The same as a number."`
+}
+
+func (h *Handlers) update(
+	ctx context.Context, caller principal.Principal, in *updatePolicyInput,
+) (*policyOutput, error) {
+	source, err := in.source()
+	if err != nil {
+		return nil, err
+	}
+	expected, err := in.expected()
+	if err != nil {
+		return nil, err
+	}
+	return shown(h.Policies.Update(ctx, caller, in.PolicyID, source, expected))
+}
+
+// expected is the version the caller has read. A header that cannot be read is
+// refused: ignored, it would overwrite what it was to protect.
+func (in *updatePolicyInput) expected() (int, error) {
+	if in.IfMatch == "" || in.IfMatch == "*" {
+		return in.PolicyVersion, nil
+	}
+	number, err := strconv.Atoi(strings.Trim(strings.TrimPrefix(in.IfMatch, "W/"), `"`))
+	if err != nil || number < 1 || in.PolicyVersion != 0 && in.PolicyVersion != number {
+		return 0, fault.Field("If-Match", "must be the ETag of a version")
+	}
+	return number, nil
+}
+
+func (h *Handlers) importDocument(
+	ctx context.Context, caller principal.Principal, in *createPolicyInput,
+) (*policyOutput, error) {
+	source, err := in.source()
+	if err != nil {
+		return nil, err
+	}
+	return shown(h.Policies.Import(ctx, caller, source))
+}
+
+type validateOutput struct {
+	Body struct {
+		Valid    bool          `json:"valid" doc:"Always true: a document that is not valid is a 400 with every problem."`
+		Document DocumentBody  `json:"document" doc:"The document with its defaults."`
+		Warnings []ProblemBody `json:"warnings" nullable:"false" doc:"Likely mistakes."`
+	}
+}
+
+func (h *Handlers) validate(
+	ctx context.Context, caller principal.Principal, in *createPolicyInput,
+) (*validateOutput, error) {
+	source, err := in.source()
+	if err != nil {
+		return nil, err
+	}
+	doc, warnings, err := h.Policies.Validate(ctx, caller, source)
+	if err != nil {
+		return nil, err
+	}
+	out := &validateOutput{}
+	out.Body.Valid, out.Body.Warnings = true, append([]ProblemBody{}, problemBodies(warnings)...)
+	out.Body.Document, err = DocumentOf(doc)
+	return out, err
+}
+
+type exportInput struct {
+	PolicyInput
+	Version int `query:"version" minimum:"1" maximum:"1000000" doc:"Absent: the latest."`
+}
+
+type textOutput struct {
+	ContentType string `header:"Content-Type"`
+	Body        []byte
+}
+
+func (h *Handlers) export(ctx context.Context, caller principal.Principal, in *exportInput) (*textOutput, error) {
+	text, err := h.Policies.Export(ctx, caller, in.PolicyID, in.Version)
+	if err != nil {
+		return nil, err
+	}
+	return &textOutput{ContentType: yamlType, Body: text}, nil
+}

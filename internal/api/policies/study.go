@@ -1,0 +1,163 @@
+package policies
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"writ/internal/api/route"
+	"writ/internal/policy/document"
+	"writ/internal/policy/lint"
+	"writ/internal/policy/suggest"
+	"writ/internal/principal"
+	"writ/internal/replay"
+)
+
+// mountStudies serves what recorded calls tell about policies.
+func (h *Handlers) mountStudies(r *route.Router) {
+	s := studies{replay.NewStudy(h.Replays)}
+	route.Handle(r, read(route.Get("/policies/{policyId}/findings",
+		"What a policy says in vain, or too much of, with the place and a fix")), s.findings)
+	route.Handle(r, route.Post("/policies/suggest",
+		"Store the least policy that would have let the calls of an agent run that were allowed, as a draft").
+		For(route.Person).Needs(principal.DraftPolicies).Records("policy.created").Answers(http.StatusCreated),
+		s.suggest)
+}
+
+type studies struct{ *replay.Study }
+
+type policyFindingsInput struct {
+	PolicyInput
+	Version       int `query:"version" minimum:"1" maximum:"1000000" doc:"Which version. Absent: the latest."`
+	PolicyVersion int `query:"policyVersion" minimum:"1" maximum:"1000000" doc:"The same as version. Give one of the two."`
+	Days          int `query:"days" minimum:"1" maximum:"90" doc:"Try its conditions on the calls that were recorded in so many days; for a person who may see what agents did. Absent: the text alone."`
+}
+
+// PolicyFindingBody is something that a policy says in vain, or too much of.
+type PolicyFindingBody struct {
+	Kind lint.Kind `json:"kind" enum:"unreachable,shadowed_allow,over_broad,contradictory_limits,always_true,always_fails"`
+	ProblemBody
+	Fix   string `json:"fix" doc:"What to do about it."`
+	Calls int64  `json:"calls,omitempty" doc:"How many recorded calls say so. Absent: the text does."`
+}
+
+type policyFindingsOutput struct {
+	Body struct {
+		PolicyVersion int                 `json:"policyVersion"`
+		Findings      []PolicyFindingBody `json:"findings" nullable:"false" doc:"In the order of the text."`
+		Calls         int64               `json:"calls" doc:"How many recorded calls its conditions were tried on: those for whose callers it counts."`
+		Incomplete    bool                `json:"incomplete" doc:"There is more than was looked at, or than is shown."`
+	}
+}
+
+func (s studies) findings(
+	ctx context.Context, caller principal.Principal, in *policyFindingsInput,
+) (*policyFindingsOutput, error) {
+	version, err := oneVersion(in.Version, in.PolicyVersion)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.Findings(ctx, caller, in.PolicyID, version, in.Days)
+	if err != nil {
+		return nil, err
+	}
+	out := &policyFindingsOutput{}
+	out.Body.PolicyVersion, out.Body.Calls, out.Body.Incomplete = found.Version, found.Calls, found.Incomplete
+	out.Body.Findings = policyFindingBodies(found.Report.Findings)
+	return out, nil
+}
+
+func policyFindingBodies(found []lint.Finding) []PolicyFindingBody {
+	bodies := make([]PolicyFindingBody, len(found))
+	for i, f := range found {
+		bodies[i] = PolicyFindingBody{
+			Kind: f.Kind, ProblemBody: problemBodies([]document.Problem{f.Problem})[0], Fix: f.Fix, Calls: f.Calls,
+		}
+	}
+	return bodies
+}
+
+type suggestInput struct {
+	route.OrganizationQuery
+	Body struct {
+		AgentID string `json:"agentId" minLength:"1" maxLength:"200" doc:"The agent whose calls are looked at."`
+		Days    int    `json:"days" minimum:"1" maximum:"90" doc:"How far back."`
+		Name    string `json:"name,omitempty" maxLength:"100" doc:"Of the policy. Absent: after the agent."`
+	}
+}
+
+// SeenBody is how often calls were seen.
+type SeenBody struct {
+	Calls     int64     `json:"calls"`
+	First     time.Time `json:"first"`
+	Last      time.Time `json:"last"`
+	Decisions []string  `json:"decisions" nullable:"false" doc:"Some of them, by id."`
+	Keys      []string  `json:"keys" nullable:"false" doc:"The API keys they were asked about with, some of them. Any client can name the agent: look whether these are its own."`
+	MoreKeys  bool      `json:"moreKeys,omitempty" doc:"There were others."`
+}
+
+func seenBody(s suggest.Seen) SeenBody {
+	return SeenBody{
+		Calls:     s.Calls,
+		First:     s.First.UTC(),
+		Last:      s.Last.UTC(),
+		Decisions: append([]string{}, s.Decisions...),
+		Keys:      append([]string{}, s.Keys...),
+		MoreKeys:  s.MoreKeys,
+	}
+}
+
+// EvidenceBody is what a rule was made of.
+type EvidenceBody struct {
+	Rule string `json:"rule"`
+	SeenBody
+}
+
+// LeftOutBody are calls that ran and that the suggestion does not allow.
+type LeftOutBody struct {
+	Server string         `json:"server"`
+	Tool   string         `json:"tool"`
+	Reason suggest.Reason `json:"reason"`
+	SeenBody
+}
+
+// SuggestedBody is a policy that was suggested, and why it is so.
+type SuggestedBody struct {
+	PolicyBody
+	Evidence   []EvidenceBody `json:"evidence" nullable:"false" doc:"What each rule was made of."`
+	LeftOut    []LeftOutBody  `json:"leftOut" nullable:"false" doc:"Calls that ran and are not allowed by it, and why."`
+	Calls      int64          `json:"calls" doc:"How many recorded calls were looked at."`
+	Incomplete bool           `json:"incomplete" doc:"There were more calls than were looked at; these were the newest."`
+}
+
+type suggestOutput struct {
+	ETag string `header:"ETag" doc:"The version, for If-Match."`
+	Body SuggestedBody
+}
+
+func (s studies) suggest(ctx context.Context, caller principal.Principal, in *suggestInput) (*suggestOutput, error) {
+	made, err := s.Suggest(ctx, caller, replay.SuggestionRequest{
+		AgentID: in.Body.AgentID, Days: in.Body.Days, Name: in.Body.Name,
+	})
+	if err != nil {
+		return nil, err
+	}
+	stored, err := shown(made.Full, nil)
+	if err != nil {
+		return nil, err
+	}
+	body := SuggestedBody{
+		PolicyBody: stored.Body,
+		Evidence:   []EvidenceBody{},
+		LeftOut:    []LeftOutBody{},
+		Calls:      made.Calls,
+		Incomplete: made.Cut,
+	}
+	for _, e := range made.Evidence {
+		body.Evidence = append(body.Evidence, EvidenceBody{e.Rule, seenBody(e.Seen)})
+	}
+	for _, l := range made.LeftOut {
+		body.LeftOut = append(body.LeftOut, LeftOutBody{l.Server, l.Tool, l.Reason, seenBody(l.Seen)})
+	}
+	return &suggestOutput{ETag: stored.ETag, Body: body}, nil
+}

@@ -1,0 +1,67 @@
+package policies
+
+import (
+	"context"
+
+	"writ/internal/api/route"
+	"writ/internal/fault"
+	"writ/internal/policy/document"
+	"writ/internal/policy/template"
+	"writ/internal/principal"
+)
+
+func (h *Handlers) mountTemplates(r *route.Router) {
+	route.Handle(r, route.Get("/policies/schema", "The JSON schema of policies").
+		For(route.Public), h.policySchema)
+	route.Handle(r, route.Get("/policies/templates", "Policies to begin with").
+		For(route.PersonOrKey).Scoped(route.AnyScope), h.listTemplates)
+	// Not /policies/templates/{name}: that would also be the path of a policy.
+	route.Handle(r, route.Get("/policies/yaml/templates/{name}", "A policy to begin with, as YAML").
+		For(route.PersonOrKey).Scoped(route.AnyScope), h.getTemplate)
+}
+
+func (h *Handlers) policySchema(context.Context, principal.Principal, *route.None) (*textOutput, error) {
+	return &textOutput{ContentType: "application/schema+json", Body: document.Schema()}, nil
+}
+
+// TemplateBody is a policy to begin with.
+type TemplateBody struct {
+	Name        string       `json:"name"`
+	Title       string       `json:"title"`
+	Description string       `json:"description"`
+	Document    DocumentBody `json:"document"`
+}
+
+type templatesOutput struct {
+	Body struct {
+		Items []TemplateBody `json:"items" nullable:"false"`
+	}
+}
+
+func (h *Handlers) listTemplates(context.Context, principal.Principal, *route.None) (*templatesOutput, error) {
+	out := &templatesOutput{}
+	for _, t := range template.All() {
+		body := TemplateBody{Name: t.Name, Title: t.Title, Description: t.Description}
+		doc, err := document.Parse([]byte(t.Text), document.YAML)
+		if err != nil {
+			return nil, err
+		}
+		if body.Document, err = DocumentOf(doc); err != nil {
+			return nil, err
+		}
+		out.Body.Items = append(out.Body.Items, body)
+	}
+	return out, nil
+}
+
+type templateInput struct {
+	Name string `path:"name" doc:"The template."`
+}
+
+func (h *Handlers) getTemplate(_ context.Context, _ principal.Principal, in *templateInput) (*textOutput, error) {
+	t, ok := template.Get(in.Name)
+	if !ok {
+		return nil, fault.New(fault.NotFound, "no such template")
+	}
+	return &textOutput{ContentType: yamlType, Body: []byte(t.Text)}, nil
+}

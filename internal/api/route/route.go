@@ -1,0 +1,209 @@
+// Package route is the core of the edge: how a route is declared, and the way every request takes to its handler.
+//
+// A route is declared once, with its whole path, beside its handler:
+//
+//	route.Handle(r, route.Post("/organization", "Create an organization and become its owner").
+//		For(route.Person).Records("organization.created").Answers(http.StatusCreated), h.create)
+//
+// A declaration says who may call the route (Mode), what that caller needs (an action of their role, or a scope of
+// their key), its throttle and the audit action it records. One that leaves something open panics when it is made,
+// so that any test finds it.
+//
+// A request passes, in this order: request id and security headers, host check, path, admission by the Gate,
+// decoding and validation, throttle, handler. Nothing of a body is read before its caller is admitted. Every error,
+// from any of these, is answered in the one shape of ErrorBody, unless an area has registered a Shape for its paths.
+//
+// This package knows no area: areas mount their routes on a Router, and package api puts them together.
+package route
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"writ/internal/principal"
+	"writ/internal/throttle"
+)
+
+// Mode is who may call a route. Every route states one: the zero value is refused.
+type Mode string
+
+// The modes of callers.
+const (
+	Public      Mode = "public" // anyone
+	Person      Mode = "jwt"    // a person who has signed in
+	Key         Mode = "key"    // an API key
+	PersonOrKey Mode = "either"
+	Proxy       Mode = "proxy" // the enforcement proxy
+	// PlanToken is an API key, or no credential: then the handler checks the plan's token in the body before
+	// anything else.
+	PlanToken Mode = "plan-token"
+)
+
+// What says which organization a route with an Action is about: one of these in its path, or else the query
+// parameter OrganizationParameter.
+const (
+	orgSegment            = "{orgId}"
+	policySegment         = "{policyId}"
+	planSegment           = "{planId}"
+	OrganizationParameter = "organizationId"
+)
+
+// AnyScope lets every valid key in, whatever its scopes.
+const AnyScope principal.Scope = "any"
+
+// notRecorded marks a change that gives and takes no right: a code mailed again, a token replaced by another.
+const notRecorded = "-"
+
+// Route declares one endpoint.
+type Route struct {
+	Method  string
+	Path    string
+	Tag     string
+	Summary string
+
+	Mode     Mode
+	Action   principal.Action // what a person needs in the organization the route is about
+	Scope    principal.Scope  // what a key needs
+	Throttle throttle.Rule
+	// OpenThrottle is counted by the handler itself, and only for requests that open something new.
+	OpenThrottle throttle.Rule
+
+	Audit    string // the action it records; empty for reads
+	Status   int    // of success; 200 unless set
+	MaxBytes int64  // of the body; the server's usual limit unless set
+
+	// ForLimited admits a person whose sign-in is valid for one organization only, although the route names no
+	// organization: its handler keeps to that one.
+	ForLimited bool
+	// GetChanges marks a GET that changes something, because published clients send it so. It records what it
+	// changes, and a HEAD of it is refused.
+	GetChanges bool
+
+	writeError func(w http.ResponseWriter, r *http.Request, failure *Failure)
+	account    func(r *http.Request) string
+}
+
+// Get declares a route that reads.
+func Get(path, summary string) Route {
+	return Route{Method: http.MethodGet, Path: path, Summary: summary}
+}
+
+// Post declares a route that makes or does something.
+func Post(path, summary string) Route {
+	return Route{Method: http.MethodPost, Path: path, Summary: summary}
+}
+
+// Put declares a route that replaces something.
+func Put(path, summary string) Route {
+	return Route{Method: http.MethodPut, Path: path, Summary: summary}
+}
+
+// Patch declares a route that changes parts of something.
+func Patch(path, summary string) Route {
+	return Route{Method: http.MethodPatch, Path: path, Summary: summary}
+}
+
+// Delete declares a route that removes something.
+func Delete(path, summary string) Route {
+	return Route{Method: http.MethodDelete, Path: path, Summary: summary}
+}
+
+// For says who may call the route.
+func (r Route) For(mode Mode) Route { r.Mode = mode; return r }
+
+// Needs says what the role of a person must allow, in the organization the route is about.
+func (r Route) Needs(action principal.Action) Route { r.Action = action; return r }
+
+// Scoped says which scope an API key must have.
+func (r Route) Scoped(scope principal.Scope) Route { r.Scope = scope; return r }
+
+// Throttled limits how often the route may be called.
+func (r Route) Throttled(rule throttle.Rule) Route { r.Throttle = rule; return r }
+
+// ThrottledNew documents a limit on requests that open something new; the handler counts them.
+func (r Route) ThrottledNew(rule throttle.Rule) Route { r.OpenThrottle = rule; return r }
+
+// Records names the audit action of the change.
+func (r Route) Records(action string) Route { r.Audit = action; return r }
+
+// Unrecorded marks a change that gives and takes no right, and so is not in the audit log.
+func (r Route) Unrecorded() Route { r.Audit = notRecorded; return r }
+
+// Answers sets the status of success, where it is not 200.
+func (r Route) Answers(status int) Route { r.Status = status; return r }
+
+// UpTo limits the body further than the server does.
+func (r Route) UpTo(bytes int64) Route { r.MaxBytes = bytes; return r }
+
+// LimitedToo admits a person whose sign-in is valid for one organization only: the handler keeps to that one.
+func (r Route) LimitedToo() Route { r.ForLimited = true; return r }
+
+// Changing marks a GET that changes something.
+func (r Route) Changing() Route { r.GetChanges = true; return r }
+
+// WritesErrors has the function answer what fails, for clients that do not understand the one shape of errors. Only
+// routes that write their answer by hand have it.
+func (r Route) WritesErrors(write func(w http.ResponseWriter, r *http.Request, failure *Failure)) Route {
+	r.writeError = write
+	return r
+}
+
+// CountedBy says which account a request counts for in the throttle. Only routes that write their answer by hand
+// have it; inputs of other routes are Accounted.
+func (r Route) CountedBy(account func(r *http.Request) string) Route { r.account = account; return r }
+
+// OrganizationScoped reports whether the path names an organization.
+func (r Route) OrganizationScoped() bool { return strings.Contains(r.Path, orgSegment) }
+
+// AboutPolicy reports whether the path names a policy.
+func (r Route) AboutPolicy() bool { return strings.Contains(r.Path, policySegment) }
+
+// AboutPlan reports whether the path names a plan.
+func (r Route) AboutPlan() bool { return strings.Contains(r.Path, planSegment) }
+
+// Limits is how the route table shows what limits the route.
+func (r Route) Limits() string {
+	if r.OpenThrottle.IsZero() {
+		return r.Throttle.String()
+	}
+	return r.OpenThrottle.String() + " new"
+}
+
+// check refuses a declaration that would leave something open.
+func (r Route) check() error {
+	takesKeys := r.Mode == Key || r.Mode == PersonOrKey || r.Mode == PlanToken
+	switch {
+	case r.Mode == "":
+		return fmt.Errorf("%s %s states no mode", r.Method, r.Path)
+	case r.OrganizationScoped() && (r.Mode != Person || r.Action == ""):
+		return fmt.Errorf("%s %s is organization-scoped: it must be for people and name an action", r.Method, r.Path)
+	case r.AboutPolicy() && r.Action == "":
+		return fmt.Errorf("%s %s is about a policy and names no action", r.Method, r.Path)
+	case r.AboutPlan() && r.Action == "":
+		return fmt.Errorf("%s %s is about a plan and names no action", r.Method, r.Path)
+	case takesKeys && r.Scope == "":
+		return fmt.Errorf("%s %s takes keys and names no scope", r.Method, r.Path)
+	case (r.Method == http.MethodGet && !r.GetChanges) != (r.Audit == ""):
+		return fmt.Errorf("%s %s: a route states what it records exactly if it changes something", r.Method, r.Path)
+	}
+	return nil
+}
+
+// operationID is "get-organization-members" for GET /organization/{orgId}/members.
+func (r Route) operationID() string {
+	words := []string{strings.ToLower(r.Method)}
+	for _, part := range strings.FieldsFunc(r.Path, func(c rune) bool { return c == '/' || c == '.' || c == '_' }) {
+		switch {
+		case part == orgSegment:
+		case strings.HasPrefix(part, "{"):
+			words = append(words, "one")
+		default:
+			words = append(words, part)
+		}
+	}
+	if strings.HasSuffix(r.Path, orgSegment) {
+		words = append(words, "one")
+	}
+	return strings.Join(words, "-")
+}

@@ -1,0 +1,77 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// workdir is the directory that a command may run in, given the cds before it. Without
+// && a cd may have failed, so there can be several.
+type workdir struct {
+	dirs  []string // relative to where the whole command starts, or absolute
+	lost  bool     // it may be any directory
+	moved bool     // there was a cd
+	into  []string // where the last cd leads
+}
+
+// cd goes to a directory, or stays if that does not exist.
+func (p workdir) cd(to arg) workdir {
+	if !to.exact || to.glob || to.text() == "-" || strings.HasPrefix(to.text(), "~+") ||
+		strings.HasPrefix(to.text(), "~-") {
+		p.lost = true
+		return p
+	}
+	p.moved, p.into = true, nil
+	for _, dir := range p.dirs {
+		for _, target := range to.alternatives {
+			p.into = append(p.into, join(dir, target))
+		}
+	}
+	p.dirs = unique(append(slices.Clone(p.dirs), p.into...))
+	if len(p.dirs) > maxDirs {
+		p.dirs, p.lost = p.dirs[:maxDirs], true
+	}
+	return p
+}
+
+// arrived is the directory after a cd that succeeded.
+func (p workdir) arrived() workdir {
+	if p.moved && !p.lost {
+		p.dirs = unique(p.into)
+	}
+	p.moved, p.into = false, nil
+	return p
+}
+
+// or is either of two directories.
+func (p workdir) or(q workdir) workdir {
+	p.dirs = unique(append(slices.Clone(p.dirs), q.dirs...))
+	p.lost = p.lost || q.lost
+	if len(p.dirs) > maxDirs {
+		p.dirs, p.lost = p.dirs[:maxDirs], true
+	}
+	p.moved, p.into = false, nil
+	return p
+}
+
+// join is the cleaned path of a name in a directory.
+func join(dir, name string) string {
+	if !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "~") && dir != "." {
+		name = dir + "/" + name
+	}
+	return clean(name)
+}
+
+// clean is path.Clean that keeps ~: what is above the home directory is unknown, so
+// ~/../x is not x.
+func clean(name string) string {
+	home, rest, ok := strings.Cut(name, "/")
+	if !strings.HasPrefix(home, "~") || !ok {
+		return path.Clean(name)
+	}
+	if rest = path.Clean(rest + "/."); rest == "." || rest == "/" {
+		return home
+	}
+	return home + "/" + strings.TrimLeft(rest, "/")
+}

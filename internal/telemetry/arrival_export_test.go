@@ -1,0 +1,4 @@
+package telemetry
+
+// ArrivalQuery finds what arrived.
+const ArrivalQuery = arrivalQuery

@@ -1,4 +1,0 @@
-package telemetry
-
-// LandingQuery finds what arrived.
-const LandingQuery = landingQuery
