@@ -47,7 +47,7 @@ func (l *Log) runningIn(ctx context.Context, tx *database.Tx, log string) (*runn
 	if r := (*all)[log]; r != nil {
 		return r, nil
 	}
-	head, err := scanHead(tx.QueryRowOften(ctx, selectHead, log), log)
+	head, err := scanHead(tx.Prepared().QueryRow(ctx, selectHead, log), log)
 	if err != nil {
 		return nil, err
 	}

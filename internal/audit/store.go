@@ -23,7 +23,7 @@ func insertHead(ctx context.Context, tx *database.Tx, log string) error {
 }
 
 func updateHead(ctx context.Context, tx *database.Tx, h *Head) error {
-	changed, err := tx.ExecOften(ctx, `
+	changed, err := tx.Prepared().Exec(ctx, `
 		UPDATE audit_head
 		SET size = $2, frontier = $3, generation = $4, epoch = $5, checkpoint = $6, updated_at = $7
 		WHERE log = $1`,

@@ -49,7 +49,7 @@ func (s *Service) Authenticate(ctx context.Context, token string) (principal.Pri
 	if err != nil {
 		return principal.Principal{}, fmt.Errorf("verify an access token: %w", err)
 	}
-	session, err := findSession(ctx, s.db.Often(), claims.SessionID)
+	session, err := findSession(ctx, s.db.Prepared(), claims.SessionID)
 	if err != nil {
 		return principal.Principal{}, fmt.Errorf("load the session: %w", err)
 	}

@@ -74,7 +74,7 @@ func (db *DB) begin(ctx context.Context) (*sql.Conn, *sql.Tx, error) {
 		return nil, nil, fmt.Errorf("connect: %w", err)
 	}
 	if db.engine == SQLite {
-		ctx = withoutCancel(ctx)
+		ctx = context.WithoutCancel(ctx)
 	}
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {

@@ -64,9 +64,8 @@ type DB struct {
 	reads  *sql.DB // SQLite: read-only connections; PostgreSQL: the ordinary pool
 	writes *sql.DB // the committer's one connection
 	writer *writer
-	often  *often // reads with statements that are kept
 	// What only the committer uses.
-	statements   *statements
+	inserts      *inserts
 	checkpointer *checkpointer // nil on PostgreSQL
 
 	path   string // of the SQLite file
@@ -102,7 +101,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if err := db.migrate(ctx, embedded(o.Store)); err != nil {
 		return nil, errors.Join(fmt.Errorf("migrate the database%s: %w", db.named(), err), db.closeHandles())
 	}
-	db.statements, db.often = newStatements(), newOften(db)
+	db.inserts = newInserts()
 	if db.engine == SQLite {
 		db.checkpointer = startCheckpointer(db, o.Logger)
 	}

@@ -34,9 +34,9 @@ func (tx *Tx) insert(ctx context.Context, head string, rows [][]any, tail string
 		var n int64
 		var err error
 		if tx.engine == SQLite {
-			n, err = tx.execKept(ctx, text, some...)
+			n, err = tx.execPrepared(ctx, text, some...)
 		} else {
-			n, err = tx.Exec(ctx, text, tx.statements.gather(some)...)
+			n, err = tx.Exec(ctx, text, tx.inserts.gather(some)...)
 		}
 		changed += n
 		return err
@@ -49,7 +49,7 @@ func InsertReturning[T any](
 	ctx context.Context, tx *Tx, scan func(Scanner) (T, error), head string, rows [][]any, tail string,
 ) (returned []T, err error) {
 	err = tx.inChunks(ctx, head, rows, tail, func(ctx context.Context, text string, some [][]any) error {
-		items, err := CollectKept(ctx, tx, scan, text, tx.statements.gather(some)...)
+		items, err := Collect(ctx, tx.Prepared(), scan, text, tx.inserts.gather(some)...)
 		returned = append(returned, items...)
 		return err
 	})
@@ -84,11 +84,31 @@ func (tx *Tx) chunk(rows, columns int) int {
 	return sqliteChunks[slices.IndexFunc(sqliteChunks, func(n int) bool { return n <= rows })]
 }
 
+// inserts is what the committer keeps of its inserts from one to the next.
+type inserts struct {
+	texts map[insertKey]string // on SQLite: they are long
+	args  []any                // of the running one: one buffer for all, which are many
+}
+
 // insertKey is what the text of an insert depends on.
 type insertKey struct {
 	head, tail string
 	rows       int
 }
+
+func newInserts() *inserts { return &inserts{texts: map[insertKey]string{}} }
+
+// gather is the parameters of some rows, until it is called again.
+func (i *inserts) gather(rows [][]any) []any {
+	i.args = i.args[:0]
+	for _, row := range rows {
+		i.args = append(i.args, row...)
+	}
+	return i.args
+}
+
+// release lets go of what was stored last.
+func (i *inserts) release() { clear(i.args[:cap(i.args)]) }
 
 // insertText is the statement for so many rows.
 func (tx *Tx) insertText(head string, rows, columns int, tail string) string {
@@ -96,11 +116,11 @@ func (tx *Tx) insertText(head string, rows, columns int, tail string) string {
 		return head + " " + values(rows, columns, func(n int) string { return "$" + strconv.Itoa(n) }) + " " + tail
 	}
 	key := insertKey{head, tail, rows}
-	text, known := tx.statements.inserts[key]
+	text, known := tx.inserts.texts[key]
 	if !known {
 		// SQLite takes $1 for a name, and looks it up for every value.
 		text = head + " " + values(rows, columns, func(int) string { return "?" }) + " " + tail
-		tx.statements.inserts[key] = text
+		tx.inserts.texts[key] = text
 	}
 	return text
 }

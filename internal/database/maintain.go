@@ -47,13 +47,12 @@ func (db *DB) Maintain(ctx context.Context, do func(ctx context.Context, tx *Tx)
 	if err := db.liftTimeout(ctx, sqlTx); err != nil {
 		return classify(err)
 	}
-	// The committer's statements are not for others.
 	tx := &Tx{
-		engine:     db.engine,
-		conn:       conn,
-		tx:         sqlTx,
-		now:        db.Now(),
-		statements: newStatements(),
+		engine:  db.engine,
+		conn:    conn,
+		tx:      sqlTx,
+		now:     db.Now(),
+		inserts: newInserts(), // not the committer's
 	}
 	if err := do(ctx, tx); err != nil {
 		return classify(err)

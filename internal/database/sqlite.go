@@ -49,16 +49,15 @@ func openSQLite(o Options) (*DB, error) {
 		"auto_vacuum(INCREMENTAL)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "busy_timeout(900)",
 		"temp_store(MEMORY)",
 	}
-	writes, err := openWriting(sqliteDSN(path, "immediate", append(pragmas, storePragmas(o.Store)...)...))
+	writes, err := openPreparing(sqliteDSN(path, "immediate", append(pragmas, storePragmas(o.Store)...)...), 1)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	reads, err := sql.Open("sqlite", sqliteDSN(path, "deferred", "query_only(ON)", "busy_timeout(4000)"))
+	reads, err := openPreparing(sqliteDSN(path, "deferred", "query_only(ON)", "busy_timeout(4000)"), sqliteReaders)
 	if err != nil {
 		writes.Close()
 		return nil, fmt.Errorf("open %s for reading: %w", path, err)
 	}
-	reads.SetMaxOpenConns(sqliteReaders)
 	reads.SetMaxIdleConns(sqliteReaders)
 	return &DB{
 		engine: SQLite,

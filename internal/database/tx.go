@@ -33,7 +33,7 @@ type Tx struct {
 	tx           *sql.Tx
 	now          time.Time
 	logs         []string // of the change running now
-	statements   *statements
+	inserts      *inserts
 	inserted     int       // rows, by Insert
 	states       []txState // see PerTx
 	beforeCommit []func(ctx context.Context) error
@@ -56,16 +56,6 @@ func (tx *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error
 	return result.RowsAffected()
 }
 
-// ExecOften is Exec for a statement that many changes run: it is parsed once for
-// all of them. It takes no more than one statement, and one whose text does not
-// vary, for what is parsed is kept.
-func (tx *Tx) ExecOften(ctx context.Context, query string, args ...any) (int64, error) {
-	if tx.engine == PostgreSQL {
-		return tx.Exec(ctx, query, args...) // the driver keeps what it has parsed
-	}
-	return tx.execKept(ctx, query, args)
-}
-
 // Query reads rows inside the transaction. Prefer Collect.
 func (tx *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	return tx.tx.QueryContext(ctx, query, args...)
@@ -75,23 +65,6 @@ func (tx *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, 
 func (tx *Tx) QueryRow(ctx context.Context, query string, args ...any) Row {
 	return Row{tx.tx.QueryRowContext(ctx, query, args...)}
 }
-
-// QueryRowOften is QueryRow for a statement that many changes run, as ExecOften is.
-func (tx *Tx) QueryRowOften(ctx context.Context, query string, args ...any) Row {
-	if tx.engine == PostgreSQL {
-		return tx.QueryRow(ctx, query, args...)
-	}
-	statement, err := tx.prepared(ctx, query)
-	if err != nil {
-		return tx.QueryRow(ctx, query, args...) // fails in the same way
-	}
-	return Row{statement.QueryRowContext(withoutCancel(ctx), args...)}
-}
-
-// unhurried is the context without its end. The driver has a goroutine watch for
-// that end during each statement, which costs as much as a short statement; whether
-// time has run out is looked at between them, and before the commit.
-func withoutCancel(ctx context.Context) context.Context { return context.WithoutCancel(ctx) }
 
 // HoldsLog reports whether the running change declared this log, so that its
 // lock is held.
@@ -116,20 +89,19 @@ func (tx *Tx) AfterCommit(fn func()) { tx.afterCommit = append(tx.afterCommit, f
 
 // transact runs the changes in one transaction and commits it.
 func (db *DB) transact(ctx context.Context, changes []*pending) error {
-	db.statements.prepare(ctx, db.writes)
 	conn, sqlTx, err := db.begin(ctx)
 	if err != nil {
 		return err
 	}
-	defer db.statements.end()
+	defer db.inserts.release()
 	defer conn.Close()     // gives the connection back
 	defer sqlTx.Rollback() //nolint:errcheck // after Commit this is a no-op, and a failed rollback drops the connection
 	tx := &Tx{
-		engine:     db.engine,
-		conn:       conn,
-		tx:         sqlTx,
-		now:        db.Now(),
-		statements: db.statements,
+		engine:  db.engine,
+		conn:    conn,
+		tx:      sqlTx,
+		now:     db.Now(),
+		inserts: db.inserts,
 	}
 	if db.engine == PostgreSQL {
 		if err := lockLogs(ctx, sqlTx, changes); err != nil {

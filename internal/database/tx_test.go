@@ -64,14 +64,15 @@ func TestPerTx(t *testing.T) {
 	})
 }
 
-func TestExecOften(t *testing.T) {
+func TestPreparedExec(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		makeTable(t, db)
 		add := func(ids ...int) error {
 			return db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 				for _, id := range ids {
-					if n, err := tx.ExecOften(ctx, `INSERT INTO thing (id, note) VALUES ($1, 'x')`, id); err != nil ||
+					if n, err := tx.Prepared().Exec(ctx, `INSERT INTO thing (id, note) VALUES ($1, 'x')`,
+						id); err != nil ||
 						n != 1 {
 						return errors.Join(fmt.Errorf("%d rows changed", n), err)
 					}
@@ -92,7 +93,7 @@ func TestExecOften(t *testing.T) {
 			t.Errorf("%d rows, want 4", n)
 		}
 		if err := db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-			_, err := tx.ExecOften(ctx, `INSERT INTO nothing VALUES (1)`)
+			_, err := tx.Prepared().Exec(ctx, `INSERT INTO nothing VALUES (1)`)
 			return err
 		}}); err == nil {
 			t.Error("a statement that cannot be is run")

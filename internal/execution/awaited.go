@@ -38,7 +38,7 @@ func insertAwaited(ctx context.Context, tx *database.Tx, orgID string, d *decisi
 	if digest == nil {
 		digest = []byte{}
 	}
-	_, err := tx.ExecOften(ctx, `
+	_, err := tx.Prepared().Exec(ctx, `
 		INSERT INTO awaited_outcome (org_id, position, decision_id, decided_at, key_id, plan_id, session_id, agent_id, tool, wire_name, digest, overdue)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0)`,
 		orgID, d.Index, d.ID, database.Micros(d.At), d.KeyID, d.PlanID, names.Cut(d.SessionID, maxLabel),

@@ -122,7 +122,7 @@ func scanFinding(row database.Scanner) (f Finding, err error) {
 }
 
 func insertFinding(ctx context.Context, tx *database.Tx, f Finding) error {
-	_, err := tx.ExecOften(ctx, `
+	_, err := tx.Prepared().Exec(ctx, `
 		INSERT INTO finding (id, org_id, kind, found_at, happened_at, position, key_id, agent_id, session_id, plan_id, tool,
 			decision_id, execution_id, first_seq, last_seq, missing)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,

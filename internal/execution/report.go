@@ -257,7 +257,7 @@ func insertExecution(ctx context.Context, tx *database.Tx, id string, position i
 	if it.seq != nil {
 		seq = *it.seq
 	}
-	_, err := tx.ExecOften(ctx, `
+	_, err := tx.Prepared().Exec(ctx, `
 		INSERT INTO execution (id, org_id, position, row_hash, received_at, executed_at, key_id, plan_id, session_id, agent_id, user_id,
 			server, tool, step, digest, status, seq, decision_id)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, '')`,

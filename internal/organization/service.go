@@ -99,7 +99,7 @@ func (s *Service) Mine(ctx context.Context, userID string) ([]Membership, error)
 // RoleOf is the role of a person in an open organization. Whoever has none gets
 // one Forbidden fault, whether the organization exists or not.
 func (s *Service) RoleOf(ctx context.Context, orgID, userID string) (principal.Role, error) {
-	return findRole(ctx, s.db.Often(), orgID, userID)
+	return findRole(ctx, s.db.Prepared(), orgID, userID)
 }
 
 // Get is the caller's organization.

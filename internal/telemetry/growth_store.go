@@ -20,14 +20,14 @@ type grownTrace struct {
 // readGrown reads a trace that grows and locks it; nil: it does not grow, or is removed.
 func readGrown(ctx context.Context, tx *database.Tx, orgID, id string) (*grownTrace, error) {
 	g := &grownTrace{trace: decode.Trace{ID: id}}
-	err := tx.QueryRowOften(ctx, `SELECT pk, received_day FROM trace_key WHERE org_id = $1 AND id = $2`, orgID,
+	err := tx.Prepared().QueryRow(ctx, `SELECT pk, received_day FROM trace_key WHERE org_id = $1 AND id = $2`, orgID,
 		uuidBytes(id)).Scan(&g.pk, &g.day)
 	if err != nil {
 		return nil, ignoreNoRows(err)
 	}
 	t := &g.trace
 	var end, duration sql.NullInt64
-	err = tx.QueryRowOften(ctx, `
+	err = tx.Prepared().QueryRow(ctx, `
 		SELECT COALESCE(session_id, ''), name, start_time, end_time, duration_ms, status, COALESCE(user_id, ''), agent_id,
 			input_tokens, output_tokens, cache_read, cache_write, cost_nanos, span_count, error_count, growth
 		FROM trace
@@ -58,7 +58,7 @@ func withoutKnown(ctx context.Context, tx *database.Tx, stored *grownTrace, b re
 			args = append(args, some[i%len(some)].ID)
 		}
 		// The condition on seq must be exactly that of the index.
-		ids, err := database.CollectKept(ctx, tx, scanText, `
+		ids, err := database.Collect(ctx, tx.Prepared(), scanText, `
 			SELECT id FROM span`+byID(tx)+`
 			WHERE received_day = $1 AND trace_pk = $2 AND seq >= 500 AND id IN (`+marks(3, readAtOnce)+`)`, args...)
 		if err != nil {
@@ -90,7 +90,7 @@ func (g *grownTrace) update(ctx context.Context, tx *database.Tx, rootCame bool)
 	if rootCame {
 		attributes, input, output = t.Attributes, t.Input, t.Output
 	}
-	_, err := tx.ExecOften(ctx, `
+	_, err := tx.Prepared().Exec(ctx, `
 		UPDATE trace
 		SET session_id = $1, name = $2, start_time = $3, end_time = $4, duration_ms = $5, duration_class = $6, status = $7,
 			user_id = $8, agent_id = $9, input_tokens = $10, output_tokens = $11, cache_read = $12, cache_write = $13, cost_nanos = $14,

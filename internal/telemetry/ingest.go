@@ -212,7 +212,7 @@ func insertKeys(ctx context.Context, tx *database.Tx, orgID string, rows [][]any
 		for i := range readAtOnce {
 			args = append(args, some[i%len(some)][keyID])
 		}
-		found, err := database.CollectKept(ctx, tx, scanKey,
+		found, err := database.Collect(ctx, tx.Prepared(), scanKey,
 			`SELECT pk FROM trace_key WHERE org_id = $1 AND id IN (`+marks(2, readAtOnce)+`)`, args...)
 		if err != nil {
 			return nil, err

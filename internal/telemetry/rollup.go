@@ -139,7 +139,7 @@ func readTraceSketches(
 		for i := range readAtOnce {
 			args = append(args, some[i%len(some)])
 		}
-		_, err := database.CollectKept(ctx, tx, func(row database.Scanner) (none struct{}, err error) {
+		_, err := database.Collect(ctx, tx.Prepared(), func(row database.Scanner) (none struct{}, err error) {
 			var bucket int64
 			var sketch []byte
 			err = row.Scan(&bucket, &sketch)
@@ -174,7 +174,7 @@ func readPolicies(
 		for i := range readAtOnce {
 			args = append(args, some[i%len(some)].bucket)
 		}
-		_, err := database.CollectKept(ctx, tx, func(row database.Scanner) (none struct{}, err error) {
+		_, err := database.Collect(ctx, tx.Prepared(), func(row database.Scanner) (none struct{}, err error) {
 			var k policyKey
 			var p storedPolicy
 			err = row.Scan(&k.policyID, &k.bucket, &p.name, &p.namedAt, &p.durations)

@@ -144,7 +144,7 @@ func (s *Service) FindSession(ctx context.Context, orgID, id string) (*Session, 
 	if id = strings.ToLower(id); !decode.IsUUID(id) {
 		return nil, nil
 	}
-	session, err := s.scanSession(s.db.Often().QueryRow(ctx, sessionSelect+`org_id = $1 AND id = $2`, orgID, id))
+	session, err := s.scanSession(s.db.Prepared().QueryRow(ctx, sessionSelect+`org_id = $1 AND id = $2`, orgID, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}

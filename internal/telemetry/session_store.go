@@ -111,7 +111,7 @@ func readActivity(ctx context.Context, tx *database.Tx, orgID string, ids []stri
 		for i := range readAtOnce {
 			args = append(args, some[i%len(some)])
 		}
-		_, err := database.CollectKept(ctx, tx, func(row database.Scanner) (none struct{}, err error) {
+		_, err := database.Collect(ctx, tx.Prepared(), func(row database.Scanner) (none struct{}, err error) {
 			var id string
 			var at int64
 			err = row.Scan(&id, &at)

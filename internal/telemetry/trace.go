@@ -129,7 +129,7 @@ func (s *Service) listReader(filtered bool) database.Reader {
 	if filtered {
 		return s.db
 	}
-	return s.db.Often()
+	return s.db.Prepared()
 }
 
 // storable reports whether a text can be in the database at all. A query for any other text finds nothing, and
@@ -245,7 +245,7 @@ func (s *Service) findTrace(ctx context.Context, orgID, id string) (*TraceItem, 
 		return nil, nil
 	}
 	var pk, day int64
-	err := s.db.Often().QueryRow(ctx, `SELECT pk, received_day FROM trace_key WHERE org_id = $1 AND id = $2`, orgID,
+	err := s.db.Prepared().QueryRow(ctx, `SELECT pk, received_day FROM trace_key WHERE org_id = $1 AND id = $2`, orgID,
 		uuidBytes(id)).Scan(&pk, &day)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
@@ -253,7 +253,7 @@ func (s *Service) findTrace(ctx context.Context, orgID, id string) (*TraceItem, 
 	if err != nil {
 		return nil, fmt.Errorf("find a trace: %w", err)
 	}
-	item, err := scanTrace(s.db.Often().QueryRow(ctx,
+	item, err := scanTrace(s.db.Prepared().QueryRow(ctx,
 		`SELECT `+traceSelect+` FROM trace WHERE received_day = $1 AND pk = $2 AND org_id = $3`, day, pk, orgID))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil // removed by retention, but not yet its id
@@ -267,7 +267,7 @@ func (s *Service) findTrace(ctx context.Context, orgID, id string) (*TraceItem, 
 // spansOf reads the spans of a trace, of which there are about count.
 func (s *Service) spansOf(ctx context.Context, day, pk, count int64) ([]StoredSpan, error) {
 	var packed sql.NullString // NULL: none
-	if err := s.db.Often().QueryRow(ctx, selectPacked, day, pk).Scan(&packed); err != nil {
+	if err := s.db.Prepared().QueryRow(ctx, selectPacked, day, pk).Scan(&packed); err != nil {
 		return nil, err
 	}
 	return unpack(packed.String, count)

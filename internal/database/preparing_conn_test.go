@@ -34,7 +34,8 @@ func TestInsertStoresValuesOfAnyType(t *testing.T) {
 			if _, err := tx.Exec(ctx, `INSERT INTO one (way, value) VALUES ($1, $2)`, "exec", value); err != nil {
 				return err
 			}
-			if _, err := tx.ExecOften(ctx, `INSERT INTO one (way, value) VALUES ($1, $2)`, "often", value); err != nil {
+			if _, err := tx.Prepared().Exec(ctx, `INSERT INTO one (way, value) VALUES ($1, $2)`, "prepared",
+				value); err != nil {
 				return err
 			}
 			return tx.Insert(ctx, `INSERT INTO one (way, value)`, [][]any{{"insert", value}}, "")
@@ -83,7 +84,7 @@ func TestInsertOutlivesItsConnection(t *testing.T) {
 		makeTable(t, db)
 		for round := range int64(3) {
 			write(t, db, func(ctx context.Context, tx *database.Tx) error {
-				if _, err := tx.ExecOften(ctx, `UPDATE thing SET note = $1`, "seen"); err != nil {
+				if _, err := tx.Prepared().Exec(ctx, `UPDATE thing SET note = $1`, "seen"); err != nil {
 					return err
 				}
 				return tx.Insert(ctx, insertThing, things(round*100, round*100+41), "")
