@@ -16,7 +16,6 @@ func parseIP(text string) (ipAddress, error) {
 	return ipAddress(addr.Unmap()), nil
 }
 
-// parseRange reads the range in a policy.
 func parseRange(text string) (netip.Prefix, error) {
 	prefix, err := netip.ParsePrefix(text)
 	switch {

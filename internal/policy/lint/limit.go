@@ -71,7 +71,7 @@ func (r *reader) coversAll(patterns, others []document.Pattern) bool {
 	return !slices.ContainsFunc(others, func(other document.Pattern) bool {
 		return !slices.ContainsFunc(patterns, func(pattern document.Pattern) bool {
 			r.left--
-			return r.left > 0 && covers(pattern, other)
+			return r.left > 0 && pattern.Matches(other.Split())
 		})
 	})
 }
@@ -105,7 +105,6 @@ func pointless(rule, other *document.Rule, equal func() bool) (message, fix stri
 	return "", ""
 }
 
-// amountOf is what a limit counts, and its maximum.
 func amountOf(l *document.Limit) (unit string, most int64) {
 	switch {
 	case l.Calls > 0:

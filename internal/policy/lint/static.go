@@ -6,7 +6,6 @@ import (
 
 	"writ/internal/policy/document"
 	"writ/internal/policy/engine"
-	"writ/internal/policy/glob"
 	"writ/internal/verdict"
 )
 
@@ -43,7 +42,6 @@ func Of(p *engine.Policy, beside ...Beside) Report {
 	return r.report.sorted()
 }
 
-// reader examines one policy.
 type reader struct {
 	policy  *engine.Policy
 	doc     *document.Document
@@ -72,7 +70,6 @@ type cover struct {
 	stars []starred
 }
 
-// source is the rule of a pattern.
 type source struct {
 	policy string // its name; empty for the one under examination
 	rule   *document.Rule
@@ -134,19 +131,11 @@ func (r *reader) covering(pattern document.Pattern, wanted func(source) bool) (f
 			return source{}, false
 		}
 		r.left--
-		if s := &r.steady.stars[i]; covers(s.pattern, pattern) && wanted(s.source) {
+		if s := &r.steady.stars[i]; s.pattern.Matches(pattern.Split()) && wanted(s.source) {
 			return s.source, true
 		}
 	}
 	return source{}, false
-}
-
-// covers reports whether a pattern names every tool that another does. It matches the
-// other's text: a star in it is a character that only a star matches.
-func covers(pattern, other document.Pattern) bool {
-	server, tool := pattern.Split()
-	otherServer, otherTool := other.Split()
-	return glob.Match(server, otherServer) && glob.Match(tool, otherTool)
 }
 
 // findNever finds a condition that is false for every call, and reports whether that
@@ -232,7 +221,6 @@ func (s source) String() string {
 	return fmt.Sprintf("rule %s of policy %s", s.rule.ID, s.policy)
 }
 
-// findBroadDefault finds a default that allows.
 func (r *reader) findBroadDefault() {
 	if r.defaultForAll == verdict.Allow {
 		r.add(OverBroad,

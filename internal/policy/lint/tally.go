@@ -29,7 +29,6 @@ type Tally struct {
 	work     uint64 // of evaluating conditions so far
 }
 
-// counts are the results of one rule.
 type counts struct {
 	held, not, failed, unknown int64
 	reason                     string // of the first failure
@@ -87,9 +86,8 @@ func (t *Tally) Spent() bool { return t.work >= maxTallyWork }
 // see records which tool a star was needed for.
 func (c *counts) see(rule *document.Rule, call *toolcall.Call) {
 	server, tool := call.Name()
-	name := document.Pattern(server + "." + tool)
 	for _, pattern := range rule.Tools {
-		if !strings.Contains(string(pattern), "*") || !covers(pattern, name) {
+		if !strings.Contains(string(pattern), "*") || !pattern.Matches(server, tool) {
 			continue
 		}
 		tools := c.seen[pattern]
@@ -98,12 +96,11 @@ func (c *counts) see(rule *document.Rule, call *toolcall.Call) {
 			c.seen[pattern] = tools
 		}
 		if len(tools) <= fewTools {
-			tools[string(name)] = true
+			tools[server+"."+tool] = true
 		}
 	}
 }
 
-// total is how many calls named the rule's tools.
 func (c *counts) total() int64 { return c.held + c.not + c.failed + c.unknown }
 
 // Report reports what the calls show.

@@ -124,7 +124,6 @@ func Read(file string, text []byte, open func(path string) ([]byte, error)) (*Su
 	return s, nil
 }
 
-// reader reads one file.
 type reader struct {
 	file      string
 	open      func(path string) ([]byte, error)

@@ -37,7 +37,6 @@ func init() {
 // uses the output.
 var printers = names("echo printf print")
 
-// call reads a program with its arguments.
 func (s *scan) call(args []arg) {
 	if s.steps++; s.steps > maxSteps || s.wraps >= maxWraps {
 		s.dynamic = true
