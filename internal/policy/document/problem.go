@@ -16,6 +16,20 @@ type Problem struct {
 	Message string // what was expected
 }
 
+// ProblemIn is a problem in a field of the i-th rule, or in the whole rule if the field
+// is empty.
+func (d *Document) ProblemIn(i int, field, message string) Problem {
+	r := &d.Rules[i]
+	p := Problem{Position: r.At, Rule: r.ID, Field: fmt.Sprintf("rules[%d]", i), Message: message}
+	if field != "" {
+		p.Field += "." + field
+	}
+	if field == "when" && r.WhenAt.Line > 0 {
+		p.Position = r.WhenAt
+	}
+	return p
+}
+
 // String is the problem on one line: "3:7: rule pay: tools[0]: must be …".
 func (p Problem) String() string {
 	var b strings.Builder

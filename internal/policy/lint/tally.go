@@ -130,7 +130,7 @@ func ofCondition(doc *document.Document, i int, c *counts) (Finding, bool) {
 	if rule.When == "" {
 		return Finding{}, false
 	}
-	f := Finding{Problem: problemIn(doc, i, "when"), Calls: c.total()}
+	f := Finding{Problem: doc.ProblemIn(i, "when", ""), Calls: c.total()}
 	switch {
 	case c.failed > 0 && c.failed == c.total():
 		f.Kind = AlwaysFails
@@ -163,13 +163,14 @@ func ofStars(doc *document.Document, i int, c *counts) (found []Finding) {
 			continue
 		}
 		names := slices.Sorted(maps.Keys(tools))
-		f := Finding{
-			Kind: OverBroad, Problem: problemIn(doc, i, fmt.Sprintf("tools[%d]", j)), Calls: c.held + c.unknown,
-		}
-		f.Message = fmt.Sprintf("%s allows any number of tools, but the recorded calls that the rule allows were only of %s",
+		message := fmt.Sprintf("%s allows any number of tools, but the recorded calls that the rule allows were only of %s",
 			pattern, listed(names))
-		f.Fix = "name these tools instead of using a star"
-		found = append(found, f)
+		found = append(found, Finding{
+			Kind:    OverBroad,
+			Problem: doc.ProblemIn(i, fmt.Sprintf("tools[%d]", j), message),
+			Fix:     "name these tools instead of using a star",
+			Calls:   c.held + c.unknown,
+		})
 	}
 	return found
 }
