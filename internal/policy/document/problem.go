@@ -62,13 +62,16 @@ func (p Problem) In(file string) string {
 type Invalid struct{ Problems []Problem }
 
 // Error is the first problem, and how many more there are.
-func (e *Invalid) Error() string {
-	switch len(e.Problems) {
+func (e *Invalid) Error() string { return Summary(e.Problems, Problem.String) }
+
+// Summary is the first problem, and how many more there are.
+func Summary(problems []Problem, write func(Problem) string) string {
+	switch len(problems) {
 	case 0:
-		return "the policy is not valid"
+		return "not valid"
 	case 1:
-		return e.Problems[0].String()
+		return write(problems[0])
 	default:
-		return fmt.Sprintf("%s (and %d more)", e.Problems[0], len(e.Problems)-1)
+		return fmt.Sprintf("%s (and %d more)", write(problems[0]), len(problems)-1)
 	}
 }

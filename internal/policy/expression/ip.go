@@ -30,4 +30,4 @@ func parseRange(text string) (netip.Prefix, error) {
 	return prefix, nil
 }
 
-func (i ipAddress) inRange(r netip.Prefix) bool { return r.Contains(netip.Addr(i)) }
+func (i ipAddress) inRange(r netip.Prefix) (bool, error) { return r.Contains(netip.Addr(i)), nil }
