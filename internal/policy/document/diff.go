@@ -91,7 +91,6 @@ func toolList(tools []Pattern) string {
 	return strings.Join(words, ", ")
 }
 
-// appendChange appends the change of one member, if it changed.
 func appendChange(changes []Change, rule, field, before, after string) []Change {
 	if before == after {
 		return changes

@@ -39,30 +39,31 @@ const (
 
 // Document is one policy.
 type Document struct {
-	Version     string
-	Name        string
-	Description string
-	Default     verdict.Verdict // when no rule matches
-	Rules       []Rule
+	Version     string          `json:"version"`
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Default     verdict.Verdict `json:"default"` // when no rule matches
+	Rules       []Rule          `json:"rules"`
 }
 
 // Rule says what happens to the calls it matches: those of its tools for which its
 // condition is true and, if it has one, its limit agrees.
 type Rule struct {
-	ID          string
-	Description string
-	Effect      verdict.Verdict
-	Tools       []Pattern
-	When        string // a CEL expression; empty: always
-	Limit       *Limit
-	Approvers   *Approvers // with hold
-	Message     string     // for the agent
+	ID          string          `json:"id"`
+	Description string          `json:"description,omitempty"`
+	Effect      verdict.Verdict `json:"effect"`
+	Tools       []Pattern       `json:"tools"`
+	When        string          `json:"when,omitempty"` // a CEL expression; empty: always
+	Limit       *Limit          `json:"limit,omitempty"`
+	Approvers   *Approvers      `json:"approvers,omitempty"` // with hold
+	Message     string          `json:"message,omitempty"`   // for the agent
 
 	// At is the position of the rule and WhenAt that of its condition, for problems
 	// that are found later. They are zero if the document was not parsed.
-	At, WhenAt Position
+	At     Position `json:"-"`
+	WhenAt Position `json:"-"`
 	// WhenIndent is the indentation of the condition's lines.
-	WhenIndent int
+	WhenIndent int `json:"-"`
 }
 
 // Limit is how much a rule lets through in each window of length Per, counted by
@@ -89,8 +90,8 @@ const (
 
 // Approvers says who must approve a held call.
 type Approvers struct {
-	Role  string // one of the roles that may approve: owner, admin, approver
-	Count int    // of different people
+	Role  string `json:"role"`  // one of the roles that may approve: owner, admin, approver
+	Count int    `json:"count"` // of different people
 }
 
 // Position is a position in the text of a document.

@@ -75,7 +75,6 @@ func (r *reader) report(at Position, path, message string) {
 	}
 }
 
-// readName reads a policy's name.
 func readName(v *node.Value) string {
 	text, ok := v.Text()
 	switch {

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"writ/internal/policy/document/node"
+	"writ/internal/policy/glob"
 )
 
 // Pattern names tools: "server.tool", split at the first dot. A star in either part
@@ -20,6 +21,14 @@ func (p Pattern) Split() (server, tool string) {
 	}
 	server, tool, _ = strings.Cut(string(p), ".")
 	return server, tool
+}
+
+// Matches reports whether the pattern names a tool. For the parts of another pattern it
+// reports whether this one names every tool that the other does: a star in them is a
+// character that only a star matches.
+func (p Pattern) Matches(server, tool string) bool {
+	ours, rest := p.Split()
+	return glob.Match(ours, server) && glob.Match(rest, tool)
 }
 
 var serverPart = regexp.MustCompile(`^[A-Za-z0-9_*-]+$`)

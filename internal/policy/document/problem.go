@@ -16,6 +16,20 @@ type Problem struct {
 	Message string // what was expected
 }
 
+// ProblemIn is a problem in a field of the i-th rule, or in the whole rule if the field
+// is empty.
+func (d *Document) ProblemIn(i int, field, message string) Problem {
+	r := &d.Rules[i]
+	p := Problem{Position: r.At, Rule: r.ID, Field: fmt.Sprintf("rules[%d]", i), Message: message}
+	if field != "" {
+		p.Field += "." + field
+	}
+	if field == "when" && r.WhenAt.Line > 0 {
+		p.Position = r.WhenAt
+	}
+	return p
+}
+
 // String is the problem on one line: "3:7: rule pay: tools[0]: must be …".
 func (p Problem) String() string {
 	var b strings.Builder
@@ -48,13 +62,16 @@ func (p Problem) In(file string) string {
 type Invalid struct{ Problems []Problem }
 
 // Error is the first problem, and how many more there are.
-func (e *Invalid) Error() string {
-	switch len(e.Problems) {
+func (e *Invalid) Error() string { return Summary(e.Problems, Problem.String) }
+
+// Summary is the first problem, and how many more there are.
+func Summary(problems []Problem, write func(Problem) string) string {
+	switch len(problems) {
 	case 0:
-		return "the policy is not valid"
+		return "not valid"
 	case 1:
-		return e.Problems[0].String()
+		return write(problems[0])
 	default:
-		return fmt.Sprintf("%s (and %d more)", e.Problems[0], len(e.Problems)-1)
+		return fmt.Sprintf("%s (and %d more)", write(problems[0]), len(problems)-1)
 	}
 }

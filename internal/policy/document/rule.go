@@ -90,7 +90,6 @@ func readCondition(v *node.Value) string {
 	return text
 }
 
-// roles are the roles that may approve.
 var roles = []string{"approver", "admin", "owner"}
 
 func readApprovers(v *node.Value) *Approvers {

@@ -78,7 +78,6 @@ func shortened(answer string) string {
 	return strings.ToValidUTF8(answer[:min(len(answer), maxAnswer)], "")
 }
 
-// correct asks a model to correct its answer.
 func correct(invalid *policytest.Invalid) string {
 	var b strings.Builder
 	b.WriteString("That is not valid. Answer with the whole JSON object again. Its problems:\n")

@@ -61,7 +61,6 @@ func aboutTests(tests []policytest.Test) string {
 var literalText = regexp.MustCompile(`(?s)[rR][bB]?(?:"""(?:.*?)"""|'''(?:.*?)'''|"[^"\n]*"|'[^'\n]*')|` +
 	`"""(?:\\.|[^\\])*?"""|'''(?:\\.|[^\\])*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'`)
 
-// hasComment reports whether a condition has a comment.
 func hasComment(when string) bool {
 	return strings.Contains(literalText.ReplaceAllString(when, `""`), "//")
 }

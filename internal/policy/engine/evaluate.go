@@ -6,7 +6,6 @@ import (
 	"writ/internal/verdict"
 )
 
-// maxFailures is how many failed conditions a decision lists.
 const maxFailures = 20
 
 // Evaluate decides about a call. It calls spent only for limits of rules that
@@ -58,7 +57,6 @@ func (s *Set) decide(call *toolcall.Call, spent Spent, watch func(*entry, result
 	return d
 }
 
-// result is what one rule says about a call.
 type result struct {
 	holds   bool  // the condition, or there is none
 	failed  error // the condition, or the counter of the limit

@@ -3,7 +3,6 @@ package engine
 import (
 	"writ/internal/policy/document"
 	"writ/internal/policy/expression"
-	"writ/internal/policy/glob"
 	"writ/internal/toolcall"
 	"writ/internal/verdict"
 )
@@ -99,20 +98,13 @@ func (e *entry) considered(call *toolcall.Call) Considered {
 		When:          e.rule.When,
 		Outcome:       NotBound,
 	}
-	server, tool := call.Name()
 	for _, pattern := range e.rule.Tools {
-		if names(pattern, server, tool) {
+		if pattern.Matches(call.Name()) {
 			c.Pattern = pattern
 			break
 		}
 	}
 	return c
-}
-
-// names reports whether a pattern covers a tool.
-func names(pattern document.Pattern, server, tool string) bool {
-	s, t := pattern.Split()
-	return glob.Match(s, server) && glob.Match(t, tool)
 }
 
 func (c *Considered) conclude(e *entry, r result) {
@@ -121,7 +113,7 @@ func (c *Considered) conclude(e *entry, r result) {
 		c.Error = r.failed.Error()
 	}
 	if r.limited {
-		c.Limit = &LimitUse{LimitKey: r.usage.key, Max: r.usage.max, Used: r.usage.amount}
+		c.Limit = &r.usage.LimitUse
 	}
 	c.Outcome = r.outcome(e.rule.condition == nil)
 }

@@ -27,7 +27,6 @@ type serverRules struct {
 	tools  trie[*toolRules]
 }
 
-// toolRules are the rules of one pattern of tools.
 type toolRules struct {
 	tool    string // the pattern
 	entries []int32

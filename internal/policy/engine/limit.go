@@ -23,21 +23,18 @@ func measure(l *document.Limit) (unit Unit, max int64, ok bool) {
 	return unit, max, given == 1
 }
 
-// usage is how much of a limit is used up.
+// usage is how much of a limit is used up, or why that cannot be read.
 type usage struct {
-	key    LimitKey
-	max    int64
-	amount int64
-	err    error
+	LimitUse
+	err error
 }
 
-// newUsage names the counter that a call falls under. Callers without an id share
-// one.
-func newUsage(e *entry, call *toolcall.Call) usage {
+// counterOf is the counter that a call falls under. Callers without an id share one.
+func counterOf(e *entry, call *toolcall.Call) LimitUse {
 	limit := e.rule.Limit
 	unit, max, _ := measure(limit)
 	per := int64(limit.Per / time.Second)
-	return usage{max: max, key: LimitKey{
+	return LimitUse{Max: max, LimitKey: LimitKey{
 		PolicyID: e.policy.ID,
 		RuleID:   e.rule.ID,
 		Unit:     unit,
@@ -74,17 +71,15 @@ func windowAt(unix, per int64) int64 {
 var errNoCounters = errors.New("there are no counters")
 
 func readUsage(spent Spent, e *entry, call *toolcall.Call) usage {
-	u := newUsage(e, call)
-	if spent == nil {
-		u.err = errNoCounters
-	} else {
-		u.amount, u.err = spent(u.key)
+	u := usage{counterOf(e, call), errNoCounters}
+	if spent != nil {
+		u.Used, u.err = spent(u.LimitKey)
 	}
 	return u
 }
 
 // spent reports whether nothing is left. A limit that cannot be read is spent.
-func (u usage) spent() bool { return u.err != nil || u.amount >= u.max }
+func (u usage) spent() bool { return u.err != nil || u.Used >= u.Max }
 
 func (u usage) failure() error {
 	if u.err != nil {
@@ -95,5 +90,5 @@ func (u usage) failure() error {
 
 // claim is what the call takes from the limit if it runs.
 func (u usage) claim() (Claim, bool) {
-	return Claim{LimitKey: u.key, Max: u.max}, u.key.Unit == Calls && !u.spent()
+	return Claim{LimitKey: u.LimitKey, Max: u.Max}, u.Unit == Calls && !u.spent()
 }

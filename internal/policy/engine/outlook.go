@@ -103,7 +103,6 @@ func (o *Outlook) predictDefault(strictest *policy, doubtful Verdicts) {
 	o.ByDefault.Add(o.Verdict)
 }
 
-// prediction is what one rule says about a call with gaps.
 type prediction struct {
 	matches tristate
 	failed  error // the condition, whatever fills the gaps
@@ -129,17 +128,17 @@ func (e *entry) predict(input *expression.Partial, call *toolcall.Call, gaps too
 	if holds == no || e.rule.Limit == nil {
 		return prediction{matches: holds}
 	}
-	u := newUsage(e, call)
+	counter := counterOf(e, call)
 	p := prediction{claim: DoubtfulClaim{
-		Claim:      Claim{LimitKey: u.key, Max: u.max},
+		Claim:      Claim{LimitKey: counter.LimitKey, Max: counter.Max},
 		AnySubject: subjectUnknown(e.rule.Limit.By, gaps),
 	}}
-	least, most := used(u.key, p.claim.AnySubject)
+	least, most := used(counter.LimitKey, p.claim.AnySubject)
 	spent := maybe
 	switch {
-	case least >= u.max:
+	case least >= counter.Max:
 		spent = yes
-	case most < u.max:
+	case most < counter.Max:
 		spent = no
 	}
 	if e.claims() {

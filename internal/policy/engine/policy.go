@@ -49,7 +49,7 @@ func Compile(doc *document.Document) (*Policy, []document.Problem) {
 		}
 		r := &doc.Rules[i]
 		if ids[r.ID] {
-			problems = append(problems, problemIn(doc, i, "id", "is the id of an earlier rule"))
+			problems = append(problems, doc.ProblemIn(i, "id", "is the id of an earlier rule"))
 		}
 		ids[r.ID] = true
 		condition, found := compileRule(doc, i)
@@ -57,7 +57,7 @@ func Compile(doc *document.Document) (*Policy, []document.Problem) {
 		p.rules[i] = rule{Rule: r, condition: condition}
 		if condition != nil {
 			if regexes += condition.Regexes(); regexes > maxRegexes {
-				problems = append(problems, problemIn(doc, i, "when",
+				problems = append(problems, doc.ProblemIn(i, "when",
 					fmt.Sprintf("matches: the patterns of all rules up to here are too large together: %d instructions, %d at most", regexes, maxRegexes)))
 				break
 			}
@@ -95,7 +95,7 @@ func (p *Policy) Warnings() []document.Problem { return p.warnings }
 func compileRule(doc *document.Document, i int) (*expression.Condition, []document.Problem) {
 	r := &doc.Rules[i]
 	var problems []document.Problem
-	report := func(field, message string) { problems = append(problems, problemIn(doc, i, field, message)) }
+	report := func(field, message string) { problems = append(problems, doc.ProblemIn(i, field, message)) }
 	if r.ID == "" || r.ID == defaultRule {
 		report("id", "must be a name of its own")
 	}
@@ -139,19 +139,10 @@ func checkLimit(l *document.Limit) string {
 	return "by must be agent, session, user or org"
 }
 
-func problemIn(doc *document.Document, i int, field, message string) document.Problem {
-	return document.Problem{
-		Position: doc.Rules[i].At,
-		Rule:     doc.Rules[i].ID,
-		Field:    fmt.Sprintf("rules[%d].%s", i, field),
-		Message:  message,
-	}
-}
-
 // inCondition is a problem of an expression with its position in the document's
 // text, or in the expression if the document has no text.
 func inCondition(doc *document.Document, i int, p expression.Problem) document.Problem {
-	in := problemIn(doc, i, "when", p.Message)
+	in := doc.ProblemIn(i, "when", p.Message)
 	in.Position = document.Position{Line: p.Line, Column: p.Column}
 	if at := doc.Rules[i].InWhen(p.Line, p.Column); at.Line > 0 {
 		in.Position = at

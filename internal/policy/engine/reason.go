@@ -43,8 +43,8 @@ func defaultReason(p *policy) string {
 }
 
 func limitText(u usage) string {
-	if u.key.Unit == Cost {
-		return fmt.Sprintf("%g US dollars", float64(u.max)/1e9)
+	if u.Unit == Cost {
+		return fmt.Sprintf("%g US dollars", float64(u.Max)/1e9)
 	}
-	return fmt.Sprintf("%d %s", u.max, u.key.Unit)
+	return fmt.Sprintf("%d %s", u.Max, u.Unit)
 }

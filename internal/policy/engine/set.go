@@ -92,7 +92,6 @@ func setOf(names []string) map[string]bool {
 	return set
 }
 
-// appliesTo reports whether the policy is for this caller.
 func (p *policy) appliesTo(call *toolcall.Call, gaps toolcall.Gaps) tristate {
 	if !p.bound {
 		return yes

@@ -14,7 +14,6 @@ import (
 // amountNames are the arguments in which tools expect an amount of money.
 var amountNames = []types.String{"amount", "value", "total", "price", "cost"}
 
-// maxDigits is the maximum length of a number given as text.
 const maxDigits = 40
 
 // amount is the largest number among these arguments, so that a second argument cannot

@@ -69,7 +69,6 @@ func variables() []cel.EnvOption {
 	}
 }
 
-// withOurTypes adds our object types to the environment's.
 func withOurTypes(env *cel.Env) (*cel.Env, error) {
 	withProvider, err := cel.CustomTypeProvider(newProvider(env.CELTypeProvider()))(env)
 	if err != nil {

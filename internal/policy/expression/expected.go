@@ -14,7 +14,6 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// maxSignatures is how many signatures of a function a problem lists.
 const maxSignatures = 4
 
 // syntaxProblem is the parser's first error in plain words, with what was expected.
@@ -125,7 +124,6 @@ func expectedType(env *cel.Env, parsed *ast.AST, err *common.Error) string {
 	return ""
 }
 
-// partOf is the part of an expression with this id.
 func partOf(parsed *ast.AST, id int64) (part ast.Expr) {
 	ast.PreOrderVisit(parsed.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		if e.ID() == id {
@@ -141,7 +139,6 @@ var holders = map[string]*kind{
 	"shell": shellKind, "path": pathKind, "url": urlKind, "ip": ipKind,
 }
 
-// expectedField lists the fields of what a part selects from.
 func expectedField(part ast.Expr) string {
 	k, ok := holders[selectsFrom(part)]
 	switch {
@@ -167,7 +164,6 @@ func selectsFrom(part ast.Expr) string {
 	return ""
 }
 
-// ourFunctions are the functions that CEL does not have.
 var ourFunctions = []string{
 	"shell", "path", "url", "ip", "amount", "within", "inCidr", "glob", "lowerAscii", "upperAscii", "trim",
 }
@@ -181,7 +177,6 @@ func variableNames(env *cel.Env) (names []string) {
 	return names
 }
 
-// expectedOperands are the operands of operators.
 var expectedOperands = map[string]string{
 	operators.Equals: "two values of the same type", operators.NotEquals: "two values of the same type",
 	operators.Less: "two numbers, two texts or two times", operators.LessEquals: "two numbers, two texts or two times",
@@ -194,7 +189,6 @@ var expectedOperands = map[string]string{
 	operators.Index: "a list with a number, or a map with a name", operators.Conditional: "true or false before the ?",
 }
 
-// expectedArguments lists the signatures of a function.
 func expectedArguments(env *cel.Env, function string) string {
 	if operands, ok := expectedOperands[function]; ok {
 		return operands

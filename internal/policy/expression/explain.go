@@ -61,7 +61,6 @@ func (e *explainer) complete() bool {
 	return known
 }
 
-// visit adds the parts of an expression, and then the expression itself.
 func (e *explainer) visit(part ast.Expr) {
 	switch part.Kind() {
 	case ast.CallKind:

@@ -102,12 +102,12 @@ func Compile(text string) (*Condition, *Problem) {
 	if c.program, err = env.PlanProgram(checked, options()...); err != nil {
 		return nil, problemAt(checked, checked.Expr().ID(), err.Error())
 	}
-	c.traced = sync.OnceValues(func() (cel.Program, error) {
-		return env.PlanProgram(checked, append(options(), cel.EvalOptions(cel.OptTrackState))...)
-	})
-	c.partial = sync.OnceValues(func() (cel.Program, error) {
-		return env.PlanProgram(checked, append(options(), cel.EvalOptions(cel.OptPartialEval))...)
-	})
+	plan := func(option cel.EvalOption) func() (cel.Program, error) {
+		return sync.OnceValues(func() (cel.Program, error) {
+			return env.PlanProgram(checked, append(options(), cel.EvalOptions(option))...)
+		})
+	}
+	c.traced, c.partial = plan(cel.OptTrackState), plan(cel.OptPartialEval)
 	c.reads = sync.OnceValue(func() map[string]bool { return readsOf(checked.Expr()) })
 	return c, nil
 }

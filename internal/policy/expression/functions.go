@@ -28,16 +28,13 @@ func declarations() []cel.EnvOption {
 			cel.UnaryBinding(fromText(ipKind, parseIP)))),
 		cel.Function("amount", cel.Overload("amount_map", []*cel.Type{cel.MapType(cel.StringType, cel.DynType)},
 			cel.DoubleType, cel.UnaryBinding(callAmount))),
-		against("within", pathKind.celType, callWithin),
-		against("inCidr", ipKind.celType, callInCidr),
+		against("within", pathKind.celType, testLiterals(parseDir, location.within)),
+		against("inCidr", ipKind.celType, testLiterals(parseRange, ipAddress.inRange)),
+		against("glob", cel.StringType, callGlob),
 		cel.Function("glob",
 			cel.Overload("glob_string_string", []*cel.Type{cel.StringType, cel.StringType}, cel.BoolType,
 				cel.BinaryBinding(callGlob)),
 			cel.Overload("glob_string_list", []*cel.Type{cel.StringType, stringList}, cel.BoolType,
-				cel.BinaryBinding(callGlob)),
-			cel.MemberOverload("string_glob_string", []*cel.Type{cel.StringType, cel.StringType}, cel.BoolType,
-				cel.BinaryBinding(callGlob)),
-			cel.MemberOverload("string_glob_list", []*cel.Type{cel.StringType, stringList}, cel.BoolType,
 				cel.BinaryBinding(callGlob)),
 		),
 		textFunction("lowerAscii", lowerASCII),
@@ -49,9 +46,9 @@ func declarations() []cel.EnvOption {
 // against declares value.name(literal) and value.name([literals]).
 func against(name string, receiver *cel.Type, call func(value, literal ref.Val) ref.Val) cel.EnvOption {
 	return cel.Function(name,
-		cel.MemberOverload(name+"_string", []*cel.Type{receiver, cel.StringType}, cel.BoolType,
+		cel.MemberOverload("member_"+name+"_string", []*cel.Type{receiver, cel.StringType}, cel.BoolType,
 			cel.BinaryBinding(call)),
-		cel.MemberOverload(name+"_list", []*cel.Type{receiver, stringList}, cel.BoolType, cel.BinaryBinding(call)),
+		cel.MemberOverload("member_"+name+"_list", []*cel.Type{receiver, stringList}, cel.BoolType, cel.BinaryBinding(call)),
 	)
 }
 
@@ -96,32 +93,23 @@ func callAmount(value ref.Val) ref.Val {
 	return types.Double(sum)
 }
 
-func callWithin(value, dirs ref.Val) ref.Val {
-	p, ok := value.Value().(location)
-	if !ok {
-		return types.MaybeNoSuchOverloadErr(value)
-	}
-	return anyOf(dirs, func(text string) (bool, error) {
-		dir, err := parseDir(text)
-		if err != nil {
-			return false, err
+// testLiterals tests one of our objects against a literal, or a list of them.
+func testLiterals[T, L any](
+	parse func(string) (L, error), test func(T, L) (bool, error),
+) func(value, literals ref.Val) ref.Val {
+	return func(value, literals ref.Val) ref.Val {
+		ours, ok := value.Value().(T)
+		if !ok {
+			return types.MaybeNoSuchOverloadErr(value)
 		}
-		return p.within(dir)
-	})
-}
-
-func callInCidr(value, ranges ref.Val) ref.Val {
-	addr, ok := value.Value().(ipAddress)
-	if !ok {
-		return types.MaybeNoSuchOverloadErr(value)
+		return anyOf(literals, func(text string) (bool, error) {
+			literal, err := parse(text)
+			if err != nil {
+				return false, err
+			}
+			return test(ours, literal)
+		})
 	}
-	return anyOf(ranges, func(text string) (bool, error) {
-		r, err := parseRange(text)
-		if err != nil {
-			return false, err
-		}
-		return addr.inRange(r), nil
-	})
 }
 
 func callGlob(value, patterns ref.Val) ref.Val {

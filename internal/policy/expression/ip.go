@@ -16,7 +16,6 @@ func parseIP(text string) (ipAddress, error) {
 	return ipAddress(addr.Unmap()), nil
 }
 
-// parseRange reads the range in a policy.
 func parseRange(text string) (netip.Prefix, error) {
 	prefix, err := netip.ParsePrefix(text)
 	switch {
@@ -31,4 +30,4 @@ func parseRange(text string) (netip.Prefix, error) {
 	return prefix, nil
 }
 
-func (i ipAddress) inRange(r netip.Prefix) bool { return r.Contains(netip.Addr(i)) }
+func (i ipAddress) inRange(r netip.Prefix) (bool, error) { return r.Contains(netip.Addr(i)), nil }

@@ -63,7 +63,6 @@ func isZero(value ref.Val) bool {
 	return false
 }
 
-// object is a value of one of our kinds.
 type object struct {
 	kind  *kind
 	value any

@@ -56,7 +56,6 @@ func hasReference(text string) bool {
 	return first && second && name != "" && !strings.ContainsAny(name, "/ ")
 }
 
-// parseDir reads the folder in a policy.
 func parseDir(text string) (location, error) {
 	dir, err := parsePath(text, nil)
 	if err != nil {

@@ -26,7 +26,6 @@ func checkRegex(pattern string) error {
 	return nil
 }
 
-// regexSizes is the size of all patterns of a condition.
 func regexSizes(checked *ast.AST) int {
 	total := 0
 	ast.PreOrderVisit(checked.Expr(), ast.NewExprVisitor(func(e ast.Expr) {

@@ -12,28 +12,26 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// literalArgument says which argument of a function must be a literal, counting the
-// receiver, and how to check it.
+// literalArgument says how to check an argument that must be a literal.
 type literalArgument struct {
-	position int
-	lists    bool // whether it may be a list of literals
-	check    func(string) error
+	lists bool // whether it may be a list of literals
+	check func(string) error
 }
 
-// literals are the functions with an argument that is a pattern, a folder, a range or a
-// time zone. It must be a literal so that an agent's text never becomes one.
+// literals are the functions whose argument after the receiver is a pattern, a folder, a
+// range or a time zone. It must be a literal so that an agent's text never becomes one.
 var literals = func() map[string]literalArgument {
 	table := map[string]literalArgument{
-		"matches": {1, false, checkRegex},
-		"glob":    {1, true, func(string) error { return nil }},
-		"within":  {1, true, func(text string) error { _, err := parseDir(text); return err }},
-		"inCidr":  {1, true, func(text string) error { _, err := parseRange(text); return err }},
+		"matches": {false, checkRegex},
+		"glob":    {true, func(string) error { return nil }},
+		"within":  {true, func(text string) error { _, err := parseDir(text); return err }},
+		"inCidr":  {true, func(text string) error { _, err := parseRange(text); return err }},
 	}
 	for _, part := range []string{
 		"FullYear", "Month", "DayOfYear", "DayOfMonth", "Date", "DayOfWeek", "Hours", "Minutes", "Seconds",
 		"Milliseconds",
 	} {
-		table["get"+part] = literalArgument{1, false, checkZone}
+		table["get"+part] = literalArgument{false, checkZone}
 	}
 	return table
 }()
@@ -91,14 +89,13 @@ func checkKey(checked *ast.AST, key ast.Expr, report func(int64, string)) {
 
 func checkLiteral(call ast.CallExpr, rule literalArgument, report func(int64, string)) {
 	args := call.Args()
-	position := rule.position
-	if call.IsMemberFunction() {
-		position--
+	if !call.IsMemberFunction() {
+		args = args[1:]
 	}
-	if position >= len(args) {
+	if len(args) == 0 {
 		return
 	}
-	arg := args[position]
+	arg := args[0]
 	parts := []ast.Expr{arg}
 	if rule.lists && arg.Kind() == ast.ListKind {
 		parts = arg.AsList().Elements()

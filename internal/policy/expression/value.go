@@ -14,7 +14,6 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 )
 
-// maxShown is how many characters of a value are shown.
 const maxShown = 200
 
 // shortJSON writes a value as JSON, up to maxShown characters.

@@ -15,17 +15,15 @@ func (r *reader) findLimits(i int) {
 	if rule.Limit == nil {
 		return
 	}
-	p := problemIn(r.doc, i, "limit")
+	add := func(message, fix string) { r.add(Contradictory, r.doc.ProblemIn(i, "limit", message), fix) }
 	if rule.Effect == verdict.Allow && r.defaultForSome == verdict.Allow {
-		p.Message = "never stops a call: once it is spent, the default allows"
-		r.add(Contradictory, p,
+		add("never stops a call: once it is spent, the default allows",
 			"make the default ask, hold or deny, or the rule a deny, which matches once the limit is spent")
 		return
 	}
 	if by, ok := r.unlimited(rule); ok {
-		p.Message = fmt.Sprintf("changes nothing: %s, which has no limit, decides %s for the same calls", by,
-			by.rule.Effect)
-		r.add(Contradictory, p, "remove one of the two rules, or narrow the other one")
+		add(fmt.Sprintf("changes nothing: %s, which has no limit, decides %s for the same calls", by, by.rule.Effect),
+			"remove one of the two rules, or narrow the other one")
 		return
 	}
 	for j := range r.doc.Rules {
@@ -39,8 +37,7 @@ func (r *reader) findLimits(i int) {
 		if message, fix := pointless(rule, other, func() bool {
 			return r.coversAll(rule.Tools, other.Tools)
 		}); message != "" {
-			p.Message = message
-			r.add(Contradictory, p, fix)
+			add(message, fix)
 			return
 		}
 	}
@@ -71,7 +68,7 @@ func (r *reader) coversAll(patterns, others []document.Pattern) bool {
 	return !slices.ContainsFunc(others, func(other document.Pattern) bool {
 		return !slices.ContainsFunc(patterns, func(pattern document.Pattern) bool {
 			r.left--
-			return r.left > 0 && covers(pattern, other)
+			return r.left > 0 && pattern.Matches(other.Split())
 		})
 	})
 }
@@ -105,7 +102,6 @@ func pointless(rule, other *document.Rule, equal func() bool) (message, fix stri
 	return "", ""
 }
 
-// amountOf is what a limit counts, and its maximum.
 func amountOf(l *document.Limit) (unit string, most int64) {
 	switch {
 	case l.Calls > 0:

@@ -13,7 +13,6 @@ package lint
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"writ/internal/policy/document"
@@ -56,19 +55,6 @@ const (
 	maxWork      = 2_000_000
 	maxTallyWork = 8_000_000
 )
-
-// problemIn is a problem without a message, about a field of a rule.
-func problemIn(doc *document.Document, i int, field string) document.Problem {
-	r := &doc.Rules[i]
-	p := document.Problem{Position: r.At, Rule: r.ID, Field: fmt.Sprintf("rules[%d]", i)}
-	if field != "" {
-		p.Field += "." + field
-	}
-	if field == "when" && r.WhenAt.Line > 0 {
-		p.Position = r.WhenAt
-	}
-	return p
-}
 
 // sorted is the report in the order of the text, cut to its maximum length.
 func (r Report) sorted() Report {

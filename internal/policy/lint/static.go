@@ -6,7 +6,6 @@ import (
 
 	"writ/internal/policy/document"
 	"writ/internal/policy/engine"
-	"writ/internal/policy/glob"
 	"writ/internal/verdict"
 )
 
@@ -43,7 +42,6 @@ func Of(p *engine.Policy, beside ...Beside) Report {
 	return r.report.sorted()
 }
 
-// reader examines one policy.
 type reader struct {
 	policy  *engine.Policy
 	doc     *document.Document
@@ -72,7 +70,6 @@ type cover struct {
 	stars []starred
 }
 
-// source is the rule of a pattern.
 type source struct {
 	policy string // its name; empty for the one under examination
 	rule   *document.Rule
@@ -134,19 +131,11 @@ func (r *reader) covering(pattern document.Pattern, wanted func(source) bool) (f
 			return source{}, false
 		}
 		r.left--
-		if s := &r.steady.stars[i]; covers(s.pattern, pattern) && wanted(s.source) {
+		if s := &r.steady.stars[i]; s.pattern.Matches(pattern.Split()) && wanted(s.source) {
 			return s.source, true
 		}
 	}
 	return source{}, false
-}
-
-// covers reports whether a pattern names every tool that another does. It matches the
-// other's text: a star in it is a character that only a star matches.
-func covers(pattern, other document.Pattern) bool {
-	server, tool := pattern.Split()
-	otherServer, otherTool := other.Split()
-	return glob.Match(server, otherServer) && glob.Match(tool, otherTool)
 }
 
 // findNever finds a condition that is false for every call, and reports whether that
@@ -155,9 +144,8 @@ func (r *reader) findNever(i int) bool {
 	rule := &r.doc.Rules[i]
 	switch r.settled[i] {
 	case never:
-		p := problemIn(r.doc, i, "when")
-		p.Message = "is false for every call, so the rule never matches"
-		r.add(Unreachable, p, "correct the condition, or remove the rule")
+		r.add(Unreachable, r.doc.ProblemIn(i, "when", "is false for every call, so the rule never matches"),
+			"correct the condition, or remove the rule")
 		return true
 	case always:
 		return false
@@ -173,9 +161,8 @@ func (r *reader) findNever(i int) bool {
 		holds, settled, work := r.policy.SettledFor(i, server, tool)
 		r.work += work
 		if settled && !holds {
-			p := problemIn(r.doc, i, fmt.Sprintf("tools[%d]", j))
-			p.Message = fmt.Sprintf("the condition is false for every call of %s", pattern)
-			r.add(Unreachable, p, "remove the tool here, or what the condition says about server and tool")
+			r.add(Unreachable, r.inTool(i, j, fmt.Sprintf("the condition is false for every call of %s", pattern)),
+				"remove the tool here, or what the condition says about server and tool")
 		}
 	}
 	return false
@@ -198,19 +185,22 @@ func (r *reader) findUnreachable(i int) bool {
 		}
 	}
 	if len(found) == len(rule.Tools) {
-		r.unreachable(problemIn(r.doc, i, ""), "the rule never decides", rule, found[0])
+		r.unreachable(r.doc.ProblemIn(i, "", "the rule never decides"), rule, found[0])
 		return true
 	}
 	for j, pattern := range rule.Tools {
 		if s, ok := found[j]; ok {
-			r.unreachable(problemIn(r.doc, i, fmt.Sprintf("tools[%d]", j)),
-				fmt.Sprintf("the rule never decides about %s", pattern), rule, s)
+			r.unreachable(r.inTool(i, j, fmt.Sprintf("the rule never decides about %s", pattern)), rule, s)
 		}
 	}
 	return false
 }
 
-func (r *reader) unreachable(p document.Problem, what string, rule *document.Rule, by source) {
+func (r *reader) inTool(i, j int, message string) document.Problem {
+	return r.doc.ProblemIn(i, fmt.Sprintf("tools[%d]", j), message)
+}
+
+func (r *reader) unreachable(p document.Problem, rule *document.Rule, by source) {
 	kind := Unreachable
 	fix := "remove it, or give the other rule a condition"
 	switch {
@@ -220,7 +210,7 @@ func (r *reader) unreachable(p document.Problem, what string, rule *document.Rul
 	case by.rule.Effect == rule.Effect:
 		fix = "remove it: the other rule says the same"
 	}
-	p.Message = fmt.Sprintf("%s: %s, which always matches, comes first with %s", what, by, by.rule.Effect)
+	p.Message += fmt.Sprintf(": %s, which always matches, comes first with %s", by, by.rule.Effect)
 	r.add(kind, p, fix)
 }
 
@@ -232,7 +222,6 @@ func (s source) String() string {
 	return fmt.Sprintf("rule %s of policy %s", s.rule.ID, s.policy)
 }
 
-// findBroadDefault finds a default that allows.
 func (r *reader) findBroadDefault() {
 	if r.defaultForAll == verdict.Allow {
 		r.add(OverBroad,
@@ -253,10 +242,8 @@ func (r *reader) findBroad(i int) {
 	for j, pattern := range rule.Tools {
 		server, tool := pattern.Split()
 		if strings.Trim(server, "*") == "" && strings.Trim(tool, "*") == "" {
-			p := problemIn(r.doc, i, fmt.Sprintf("tools[%d]", j))
-			p.Message = fmt.Sprintf("%s allows every tool of every server, including those that are added later",
-				pattern)
-			r.add(OverBroad, p, "name the servers or tools that are needed, or add a condition")
+			message := fmt.Sprintf("%s allows every tool of every server, including those that are added later", pattern)
+			r.add(OverBroad, r.inTool(i, j, message), "name the servers or tools that are needed, or add a condition")
 		}
 	}
 }

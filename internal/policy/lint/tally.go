@@ -29,7 +29,6 @@ type Tally struct {
 	work     uint64 // of evaluating conditions so far
 }
 
-// counts are the results of one rule.
 type counts struct {
 	held, not, failed, unknown int64
 	reason                     string // of the first failure
@@ -87,9 +86,8 @@ func (t *Tally) Spent() bool { return t.work >= maxTallyWork }
 // see records which tool a star was needed for.
 func (c *counts) see(rule *document.Rule, call *toolcall.Call) {
 	server, tool := call.Name()
-	name := document.Pattern(server + "." + tool)
 	for _, pattern := range rule.Tools {
-		if !strings.Contains(string(pattern), "*") || !covers(pattern, name) {
+		if !strings.Contains(string(pattern), "*") || !pattern.Matches(server, tool) {
 			continue
 		}
 		tools := c.seen[pattern]
@@ -98,12 +96,11 @@ func (c *counts) see(rule *document.Rule, call *toolcall.Call) {
 			c.seen[pattern] = tools
 		}
 		if len(tools) <= fewTools {
-			tools[string(name)] = true
+			tools[server+"."+tool] = true
 		}
 	}
 }
 
-// total is how many calls named the rule's tools.
 func (c *counts) total() int64 { return c.held + c.not + c.failed + c.unknown }
 
 // Report reports what the calls show.
@@ -133,7 +130,7 @@ func ofCondition(doc *document.Document, i int, c *counts) (Finding, bool) {
 	if rule.When == "" {
 		return Finding{}, false
 	}
-	f := Finding{Problem: problemIn(doc, i, "when"), Calls: c.total()}
+	f := Finding{Problem: doc.ProblemIn(i, "when", ""), Calls: c.total()}
 	switch {
 	case c.failed > 0 && c.failed == c.total():
 		f.Kind = AlwaysFails
@@ -166,13 +163,14 @@ func ofStars(doc *document.Document, i int, c *counts) (found []Finding) {
 			continue
 		}
 		names := slices.Sorted(maps.Keys(tools))
-		f := Finding{
-			Kind: OverBroad, Problem: problemIn(doc, i, fmt.Sprintf("tools[%d]", j)), Calls: c.held + c.unknown,
-		}
-		f.Message = fmt.Sprintf("%s allows any number of tools, but the recorded calls that the rule allows were only of %s",
+		message := fmt.Sprintf("%s allows any number of tools, but the recorded calls that the rule allows were only of %s",
 			pattern, listed(names))
-		f.Fix = "name these tools instead of using a star"
-		found = append(found, f)
+		found = append(found, Finding{
+			Kind:    OverBroad,
+			Problem: doc.ProblemIn(i, fmt.Sprintf("tools[%d]", j), message),
+			Fix:     "name these tools instead of using a star",
+			Calls:   c.held + c.unknown,
+		})
 	}
 	return found
 }

@@ -79,14 +79,7 @@ type Invalid struct {
 
 // Error is the first problem, and how many more there are.
 func (e *Invalid) Error() string {
-	switch len(e.Problems) {
-	case 0:
-		return e.File + ": not valid"
-	case 1:
-		return e.Problems[0].In(e.File)
-	default:
-		return fmt.Sprintf("%s (and %d more)", e.Problems[0].In(e.File), len(e.Problems)-1)
-	}
+	return document.Summary(e.Problems, func(p document.Problem) string { return p.In(e.File) })
 }
 
 // Load reads a suite and the policies it names.
@@ -124,7 +117,6 @@ func Read(file string, text []byte, open func(path string) ([]byte, error)) (*Su
 	return s, nil
 }
 
-// reader reads one file.
 type reader struct {
 	file      string
 	open      func(path string) ([]byte, error)

@@ -19,7 +19,6 @@ var (
 // program as the shell.
 const detour = `args.exists(k, v, k in ["env", "environment"] || k == "shell" && (type(v) != string || !v.matches("^(/bin/|/usr/bin/)?(ba|z|da)?sh$")))`
 
-// test writes a condition as an expression.
 func (s *Statement) test(c *Condition) string {
 	switch c.Field {
 	case toolName:

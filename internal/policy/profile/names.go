@@ -17,78 +17,67 @@ const (
 // tool is a tool of coding agents under its name in Claude Code.
 type tool struct {
 	name string
+	has  field
 	// others are the tool's names in Gemini CLI, in Codex, in earlier versions, and in
 	// plugins that translate names.
-	others []string
+	others string
 	// beside are tools that can do what this one does and more. A statement that
 	// restricts this one restricts them too; a permit does not permit them.
-	beside []string
-	has    field
+	beside string
 }
+
+// names are the names under which a permit lets the tool run.
+func (t *tool) names() []string { return append([]string{t.name}, strings.Fields(t.others)...) }
 
 // editors read, write or edit, depending on an argument; writers also change several
 // files at once.
-var (
-	editors = []string{"str_replace_editor", "str_replace_based_edit_tool"}
-	writers = append([]string{"apply_patch"}, editors...)
+const (
+	editors = "str_replace_editor str_replace_based_edit_tool"
+	writers = "apply_patch " + editors
 )
 
 // tools are those of Gemini CLI, Claude Code and Codex.
 var tools = []tool{
-	{name: "Bash", has: shellField, beside: []string{"write_stdin", "write_bash", "Monitor", "js_repl", "PowerShell"},
-		others: []string{
-			"run_shell_command", "run_shell", "shell", "shell_command", "local_shell", "exec_command", "unified_exec",
-			"container.exec",
-		}},
+	{
+		"Bash", shellField,
+		"run_shell_command run_shell shell shell_command local_shell exec_command unified_exec container.exec",
+		"write_stdin write_bash Monitor js_repl PowerShell",
+	},
 	{name: "PowerShell"},
-	{
-		name:   "Read",
-		has:    fileField,
-		others: []string{"read_file", "read_many_files", "view", "view_image"},
-		beside: editors,
-	},
-	{name: "Write", has: fileField, others: []string{"write_file", "create_file", "create"}, beside: writers},
-	{
-		name:   "Edit",
-		has:    fileField,
-		others: []string{"replace", "edit_file"},
-		beside: append([]string{"MultiEdit", "multi_edit"}, writers...),
-	},
-	{name: "MultiEdit", has: fileField, others: []string{"multi_edit"}, beside: writers},
+	{"Read", fileField, "read_file read_many_files view view_image", editors},
+	{"Write", fileField, "write_file create_file create", writers},
+	{"Edit", fileField, "replace edit_file", "MultiEdit multi_edit " + writers},
+	{"MultiEdit", fileField, "multi_edit", writers},
 	{name: "apply_patch"}, // the files it changes are named in its text
-	{name: "NotebookEdit", has: fileField}, {name: "NotebookRead", has: fileField},
-	{name: "Glob", others: []string{"list_directory", "list_dir", "LS", "file_search"}},
-	{name: "Grep", has: fileField, others: []string{"grep_search", "search_file_content", "grep_files", "find", "rg"}},
+	{name: "NotebookEdit", has: fileField},
+	{name: "NotebookRead", has: fileField},
+	{name: "Glob", others: "list_directory list_dir LS file_search"},
+	{name: "Grep", has: fileField, others: "grep_search search_file_content grep_files find rg"},
 	{name: "LSP"},
-	{name: "WebFetch", has: hostField, others: []string{"web_fetch", "fetch", "http"}},
-	{name: "WebSearch", others: []string{"google_web_search", "web_search", "search"}},
-	{
-		name:   "Agent",
-		others: []string{"Task", "invoke_agent", "delegate_to_agent", "codebase_investigator", "spawn_agent"},
-	},
+	{name: "WebFetch", has: hostField, others: "web_fetch fetch http"},
+	{name: "WebSearch", others: "google_web_search web_search search"},
+	{name: "Agent", others: "Task invoke_agent delegate_to_agent codebase_investigator spawn_agent"},
 	{name: "Explore"},
-	{name: "Skill", others: []string{"activate_skill"}},
-	{name: "TodoWrite", others: []string{"write_todos", "update_plan"}},
+	{name: "Skill", others: "activate_skill"},
+	{name: "TodoWrite", others: "write_todos update_plan"},
 	{name: "save_memory"}, {name: "get_internal_docs"}, {name: "write_stdin"},
-	{name: "AskUserQuestion", others: []string{"ask_user", "request_user_input"}},
-	{name: "EnterPlanMode", others: []string{"enter_plan_mode"}},
-	{name: "ExitPlanMode", others: []string{"exit_plan_mode"}},
-	{name: "ListMcpResourcesTool", others: []string{"list_mcp_resources"}},
-	{name: "ReadMcpResourceTool", others: []string{"read_mcp_resource"}},
+	{name: "AskUserQuestion", others: "ask_user request_user_input"},
+	{name: "EnterPlanMode", others: "enter_plan_mode"},
+	{name: "ExitPlanMode", others: "exit_plan_mode"},
+	{name: "ListMcpResourcesTool", others: "list_mcp_resources"},
+	{name: "ReadMcpResourceTool", others: "read_mcp_resource"},
 	{name: "EnterWorktree"}, {name: "ExitWorktree"}, {name: "CronCreate"}, {name: "CronDelete"}, {name: "CronList"},
 	{name: "Monitor"}, {name: "PushNotification"}, {name: "RemoteTrigger"}, {name: "ScheduleWakeup"},
-	{name: "SendMessage"},
-	{name: "ShareOnboardingGuide"}, {name: "TaskCreate"}, {name: "TaskGet"}, {name: "TaskList"}, {name: "TaskOutput"},
-	{name: "TaskStop"},
-	{name: "TaskUpdate"}, {name: "TeamCreate"}, {name: "TeamDelete"}, {name: "ToolSearch"}, {name: "WaitForMcpServers"},
-	{name: "Workflow"},
+	{name: "SendMessage"}, {name: "ShareOnboardingGuide"}, {name: "TaskCreate"}, {name: "TaskGet"},
+	{name: "TaskList"}, {name: "TaskOutput"}, {name: "TaskStop"}, {name: "TaskUpdate"}, {name: "TeamCreate"},
+	{name: "TeamDelete"}, {name: "ToolSearch"}, {name: "WaitForMcpServers"}, {name: "Workflow"},
 }
 
 // byName finds a tool by any of its names, in lower case.
 var byName = func() map[string]*tool {
 	index := map[string]*tool{}
 	for i := range tools {
-		for _, name := range append([]string{tools[i].name}, tools[i].others...) {
+		for _, name := range tools[i].names() {
 			index[strings.ToLower(name)] = &tools[i]
 		}
 	}
@@ -105,7 +94,7 @@ func permitted(named []string) []string {
 	for _, name := range named {
 		t := find(name)
 		known = append(known, t.name)
-		for _, name := range append([]string{t.name}, t.others...) {
+		for _, name := range t.names() {
 			names = append(names, name, strings.ToLower(name))
 		}
 	}
@@ -122,7 +111,7 @@ func restricted(named []string) []string {
 	var names []string
 	for _, name := range named {
 		t := find(name)
-		for _, name := range slices.Concat([]string{t.name}, t.others, t.beside) {
+		for _, name := range append(t.names(), strings.Fields(t.beside)...) {
 			names = append(names, strings.ToLower(name))
 		}
 	}

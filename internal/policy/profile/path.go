@@ -72,7 +72,6 @@ func (s *Statement) testFolder(folder string) string {
 	return within
 }
 
-// positive is the opposite of a negated condition.
 func (c *Condition) positive() *Condition {
 	opposite := *c
 	opposite.Op = map[string]string{opNot: opMatches, opNotIn: opIn}[c.Op]

@@ -41,7 +41,6 @@ func Parse(text []byte) (*Profile, []Problem) {
 	return p, nil
 }
 
-// reader reads one text and collects its problems.
 type reader struct{ problems []Problem }
 
 func (r *reader) report(_ node.Position, path, message string) {

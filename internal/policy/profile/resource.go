@@ -125,7 +125,6 @@ func (a *Action) requireField(name string, at *node.Value) {
 	}
 }
 
-// knownOf lists the tools that have a field.
 func knownOf(f field) string {
 	var names []string
 	for _, t := range tools {

@@ -79,7 +79,6 @@ func readPrincipal(v *node.Value) Principal {
 	return p
 }
 
-// roles are the roles of an organization's members.
 var roles = []string{"owner", "admin", "approver", "member", "viewer"}
 
 func (r *reader) action(v *node.Value) Action {

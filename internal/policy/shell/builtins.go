@@ -17,41 +17,26 @@ func names(text string) map[string]bool {
 	return set
 }
 
+// builtinHandlers are builtins of the shell, by their names separated by spaces.
 var builtinHandlers = map[string]handler{
-	"cd":       changeDir,
-	"chdir":    changeDir,
-	"pushd":    changeDir,
-	"popd":     loseDir,
-	"eval":     func(s *scan, args []arg) { s.evaluate(args[1:]) },
-	"source":   source,
-	".":        source,
-	"alias":    defining,
-	"hash":     defining, // hash -p path name
-	"enable":   defining, // enable -f file name
-	"complete": defining,
-	"bind":     defining,
-	"trap":     trap,
-	"shopt":    setOption,
-	"set":      setOption,
-	"fc":       alwaysDynamic,
-	"history":  defining,
-	"let":      arithmetic,
-	"test":     arithmetic,
-	"[":        arithmetic,
-	"unset":    arithmetic,
+	"cd chdir pushd":              changeDir,
+	"popd":                        loseDir,
+	"eval":                        func(s *scan, args []arg) { s.evaluate(args[1:]) },
+	"source .":                    source,
+	"alias complete bind history": defining,
+	"hash":                        defining, // hash -p path name
+	"enable":                      defining, // enable -f file name
+	"trap":                        trap,
+	"shopt set":                   setOption,
+	"fc":                          alwaysDynamic,
+	"let test [ unset wait":       arithmetic,
 	"read": func(s *scan, args []arg) {
 		arithmetic(s, args)
 		s.mentionInput()
 	},
-	"printf":    printTo,
-	"wait":      arithmetic,
-	"export":    exported,
-	"declare":   exported,
-	"typeset":   exported,
-	"local":     exported,
-	"readonly":  exported,
-	"mapfile":   mapfile,
-	"readarray": mapfile,
+	"printf":                                printTo,
+	"export declare typeset local readonly": exported,
+	"mapfile readarray":                     mapfile,
 }
 
 func alwaysDynamic(s *scan, _ []arg) { s.dynamic = true }

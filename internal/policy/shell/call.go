@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"maps"
 	"path"
 	"strings"
 )
@@ -28,16 +27,19 @@ func init() {
 	for name, in := range interpreters {
 		handlers[name] = in.read
 	}
-	maps.Copy(handlers, builtinHandlers)
-	maps.Copy(handlers, launcherHandlers)
-	maps.Copy(handlers, writerHandlers)
+	for _, table := range []map[string]handler{builtinHandlers, launcherHandlers, writerHandlers} {
+		for programs, h := range table {
+			for name := range strings.FieldsSeq(programs) {
+				handlers[name] = h
+			}
+		}
+	}
 }
 
 // printers only print their arguments, which are not names of files unless something
 // uses the output.
 var printers = names("echo printf print")
 
-// call reads a program with its arguments.
 func (s *scan) call(args []arg) {
 	if s.steps++; s.steps > maxSteps || s.wraps >= maxWraps {
 		s.dynamic = true

@@ -2,7 +2,6 @@ package shell
 
 import "strings"
 
-// influence is the effect of a variable on programs.
 type influence int
 
 const (
@@ -30,12 +29,10 @@ var controlling = names(`
 	npm_config_registry YARN_REGISTRY http_proxy https_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY all_proxy
 	ANTHROPIC_BASE_URL OPENAI_BASE_URL GEMINI_CLI_SYSTEM_SETTINGS_PATH CLAUDE_CONFIG_DIR CODEX_HOME`)
 
-// controllingPrefixes are the prefixes of further controlling variables.
 var controllingPrefixes = []string{
 	"LD_", "DYLD_", "BASH_FUNC_", "GIT_CONFIG", "GIT_EXEC", "GIT_TEMPLATE", "MALLOC_", "WRIT_",
 }
 
-// influenceOf is the effect of setting a variable of this name.
 func influenceOf(name string) influence {
 	if commanding[name] {
 		return command

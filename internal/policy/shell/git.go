@@ -49,7 +49,6 @@ func git(s *scan, args []arg) {
 	}
 }
 
-// gitOptions reads the options before git's command.
 func (s *scan) gitOptions(args []arg) int {
 	at := 1
 	for ; at < len(args); at++ {

@@ -79,7 +79,6 @@ func (s *scan) shellText(rest []arg) {
 	s.inner(rest[:1])
 }
 
-// stdin reads the input of a shell.
 func (s *scan) stdin(given input) {
 	if !given.known {
 		s.dynamic = true
@@ -117,7 +116,6 @@ func otherShell(s *scan, args []arg) {
 	s.script(args[1])
 }
 
-// interpreter is a program that runs code in its own language.
 type interpreter struct {
 	inline   string // letters of options that hold code
 	long     string // names of options that hold code
@@ -229,7 +227,6 @@ func (in interpreter) read(s *scan, args []arg) {
 	s.dynamic = true
 }
 
-// letters reads a run of option letters.
 func (in interpreter) letters(run string) (code, ends, next bool) {
 	for i := range len(run) {
 		switch {

@@ -32,7 +32,6 @@ type scan struct {
 	deferred bool // a function writes some, wherever it is called
 }
 
-// input is the standard input of a program.
 type input struct {
 	given bool // something was piped or redirected in
 	file  bool // from a file
@@ -96,7 +95,6 @@ func (s *scan) statements(list []*syntax.Stmt) {
 	}
 }
 
-// statement reads one command with its redirections.
 func (s *scan) statement(st *syntax.Stmt) {
 	if s.steps++; s.steps > maxSteps {
 		s.dynamic = true
@@ -173,7 +171,6 @@ func (s *scan) loop(do func()) {
 	}
 }
 
-// ifClause reads an if with all its branches.
 func (s *scan) ifClause(c *syntax.IfClause) {
 	for ; c != nil; c = c.Else {
 		s.statements(c.Cond)
@@ -225,7 +222,6 @@ func (s *scan) chain(c *syntax.BinaryCmd) {
 	s.dir = seen
 }
 
-// isCall reports whether a statement is a simple command, not negated.
 func isCall(st *syntax.Stmt) bool {
 	_, ok := st.Cmd.(*syntax.CallExpr)
 	return ok && !st.Negated && !st.Background
@@ -260,7 +256,6 @@ func callsItself(c *syntax.FuncDecl, name string) bool {
 	return found
 }
 
-// run records the file of a program or script.
 func (s *scan) run(file string) {
 	for _, dir := range s.dir.dirs {
 		s.runs[join(dir, file)] = true
@@ -308,7 +303,6 @@ func (s *scan) inside(node syntax.Node) {
 	})
 }
 
-// simple reads a simple command: assignments and words.
 func (s *scan) simple(c *syntax.CallExpr) {
 	for _, a := range c.Assigns {
 		s.assign(a)

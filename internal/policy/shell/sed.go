@@ -51,7 +51,6 @@ func (s *scan) sedScript(script arg) {
 	}
 }
 
-// sedReader reads one script.
 type sedReader struct {
 	text          string
 	at            int
@@ -85,7 +84,6 @@ func (r *sedReader) until(delimiter byte) bool {
 	return false
 }
 
-// line is the rest of the line.
 func (r *sedReader) line() string {
 	rest := r.text[min(r.at, len(r.text)):]
 	line, _, _ := strings.Cut(rest, "\n")
@@ -160,7 +158,6 @@ func (r *sedReader) command() bool {
 	}
 }
 
-// substitute reads s/a/b/flags.
 func (r *sedReader) substitute() bool {
 	d := r.next()
 	if d == 0 || d == '\n' || d == '\\' || !r.until(d) || !r.until(d) {

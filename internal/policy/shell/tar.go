@@ -57,7 +57,6 @@ func tarMode(args []arg) string {
 	return mode
 }
 
-// dashed adds the dash to the old form, tar xzf file.
 func dashed(args []arg) []arg {
 	if len(args) < 2 || strings.HasPrefix(args[1].text(), "-") || args[1].text() == "" {
 		return args

@@ -21,7 +21,7 @@ func (s *scan) tolerant(text string) {
 
 func separates(r rune) bool { return strings.ContainsRune(";|&\n\r(){}`<>", r) }
 
-// roughUnquote removes what quoting leaves in a word.
+// tolerantUnquote removes what quoting leaves in a word.
 var tolerantUnquote = strings.NewReplacer(`"`, "", `'`, "", `\`, "", "\x00", "", "$", "")
 
 var keywords = names("if then elif else fi do done while until for case esac in select function time coproc ! [[ ]]")

@@ -7,10 +7,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// variables are the variables that a text sets, by name.
 type variables map[string]*variable
 
-// variable is what a text says about one name.
 type variable struct {
 	assignments []assignment
 	unclear     bool // also set in a way that we do not follow
@@ -25,7 +23,6 @@ type assignment struct {
 	from, to uint
 }
 
-// gather finds the variables that a text sets.
 func gather(file *syntax.File) variables {
 	vars, anything := variables{}, false
 	for _, st := range file.Stmts {
@@ -125,7 +122,6 @@ func (v variables) computed(n syntax.Node) {
 	})
 }
 
-// setters are commands that set the variables that they name.
 var setters = names("read mapfile readarray getopts printf unset let eval source . wait select")
 
 // setByCall adds the variables that a command may set. The setter may follow a wrapper
@@ -195,7 +191,6 @@ func (s *scan) meaning(name string, at uint) arg {
 	return value
 }
 
-// resolve is all values that a variable can have.
 func (s *scan) resolve(x *variable) arg {
 	if x.value != nil {
 		return *x.value

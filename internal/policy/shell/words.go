@@ -20,7 +20,6 @@ type arg struct {
 	process      bool // <( ) or >( )
 }
 
-// text is the first alternative.
 func (a arg) text() string { return a.alternatives[0] }
 
 // plain reports whether the arg is a single, fully known text.
@@ -28,7 +27,6 @@ func (a arg) plain() bool { return a.exact && !a.glob && len(a.alternatives) == 
 
 func literal(text string) arg { return arg{alternatives: []string{text}, exact: true} }
 
-// unknown is an arg of which nothing is known.
 var unknown = arg{alternatives: []string{""}}
 
 // expand turns words into arguments. Braces, and unquoted variables with spaces, become
@@ -97,7 +95,6 @@ func countBraces(parts []syntax.WordPart) int {
 	return product
 }
 
-// countSequence is countBraces for {1..9}.
 func countSequence(brace *syntax.BraceExp) int {
 	a, b := brace.Elems[0].Lit(), brace.Elems[1].Lit()
 	from, err1 := strconv.ParseInt(a, 10, 32)
@@ -111,7 +108,6 @@ func countSequence(brace *syntax.BraceExp) int {
 	return maxBrace + 1
 }
 
-// expandWord is the value of one word.
 func (s *scan) expandWord(word *syntax.Word) arg {
 	a := arg{alternatives: []string{""}, exact: true}
 	for _, part := range word.Parts {
@@ -120,7 +116,6 @@ func (s *scan) expandWord(word *syntax.Word) arg {
 	return a
 }
 
-// part appends one part of a word.
 func (s *scan) part(a arg, part syntax.WordPart, quoted bool) arg {
 	switch p := part.(type) {
 	case *syntax.Lit:
@@ -176,7 +171,6 @@ func (a arg) followed(b arg) arg {
 	return a
 }
 
-// parameter is the value of $x or ${x…}.
 func (s *scan) parameter(p *syntax.ParamExp) arg {
 	if p.Param == nil || p.Excl || p.Length || p.Width || p.Index != nil || p.Slice != nil || p.Repl != nil ||
 		p.Names != 0 || p.Flags != nil {

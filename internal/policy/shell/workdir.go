@@ -35,7 +35,6 @@ func (p workdir) cd(to arg) workdir {
 	return p
 }
 
-// arrived is the directory after a cd that succeeded.
 func (p workdir) arrived() workdir {
 	if p.moved && !p.lost {
 		p.dirs = unique(p.into)
@@ -44,7 +43,6 @@ func (p workdir) arrived() workdir {
 	return p
 }
 
-// or is either of two directories.
 func (p workdir) or(q workdir) workdir {
 	p.dirs = unique(append(slices.Clone(p.dirs), q.dirs...))
 	p.lost = p.lost || q.lost

@@ -135,7 +135,6 @@ var wrappers = map[string]wrapper{
 	"start-stop-daemon": {},
 }
 
-// read finds the program that a wrapper starts.
 func (w wrapper) read(s *scan, args []arg) {
 	if w.sub != "" {
 		if len(args) < 2 || args[1].text() != w.sub || !args[1].exact {
@@ -182,7 +181,6 @@ func (w wrapper) read(s *scan, args []arg) {
 	}
 }
 
-// optionValues are the values of an option, given by its letter and name.
 func optionValues(args []arg, option string) []arg {
 	if option == "" {
 		return nil

@@ -5,58 +5,40 @@ import (
 	"strings"
 )
 
-// writerHandlers are programs that change the files that their arguments name.
+// writerHandlers are programs that change the files that their arguments name, by their
+// names separated by spaces.
 var writerHandlers = map[string]handler{
-	"tee":      every("", "--output-error"),
-	"sponge":   every(""),
-	"touch":    every("drt", "--date", "--reference"),
-	"truncate": every("sr", "--size", "--reference"),
-	"mkdir":    every("m", "--mode"),
-	"mkfifo":   every("m", "--mode"),
-	"mknod":    every("m"),
+	"tee": every("", "--output-error"),
+	"sponge rm rmdir unlink srm trash del-cli rename": every(""),
+	"touch":        every("drt", "--date", "--reference"),
+	"truncate":     every("sr", "--size", "--reference"),
+	"mkdir mkfifo": every("m", "--mode"),
+	"mknod":        every("m"),
 
-	"rm":      every(""),
-	"rmdir":   every(""),
-	"unlink":  every(""),
-	"shred":   every("ns"),
-	"srm":     every(""),
-	"trash":   every(""),
-	"rimraf":  every("", "--glob"),
-	"del-cli": every(""),
+	"shred":  every("ns"),
+	"rimraf": every("", "--glob"),
 
-	"mv":       every("tS", "--target-directory", "--suffix"),
-	"rename":   every(""),
-	"cp":       copyTo,
-	"gcp":      copyTo,
-	"install":  copyTo,
-	"ginstall": copyTo,
-	"ln":       link,
-	"dd":       dd,
+	"mv":                      every("tS", "--target-directory", "--suffix"),
+	"cp gcp install ginstall": copyTo,
+	"ln":                      link,
+	"dd":                      dd,
 
-	"chmod":   afterFirst(""),
-	"chown":   afterFirst(""),
-	"chgrp":   afterFirst(""),
-	"chattr":  afterFirst("pv"),
-	"setfacl": every("mxMX"),
+	"chmod chown chgrp": afterFirst(""),
+	"chattr":            afterFirst("pv"),
+	"setfacl":           every("mxMX"),
 
-	"sed":    sed,
-	"gsed":   sed,
-	"sort":   sortTo,
-	"patch":  patch,
-	"csplit": alwaysDynamic,
+	"sed gsed": sed,
+	"sort":     sortTo,
+	"patch":    patch,
+	"csplit":   alwaysDynamic,
 
 	"curl": curl,
 	"wget": wget,
 
-	"unzip":  unzip,
-	"gzip":   compress,
-	"gunzip": compress,
-	"bzip2":  compress,
-	"xz":     compress,
-	"unxz":   compress,
-	"zstd":   compress,
-	"cpio":   cpio,
-	"7z":     sevenZip,
+	"unzip":                          unzip,
+	"gzip gunzip bzip2 xz unxz zstd": compress,
+	"cpio":                           cpio,
+	"7z":                             sevenZip,
 }
 
 // sortTo reads sort, which can overwrite its input.

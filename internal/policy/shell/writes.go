@@ -73,7 +73,6 @@ func isDescriptor(text string) bool {
 // devices take output and store nothing.
 var devices = names("/dev/null /dev/stdout /dev/stderr /dev/tty /dev/full /dev/fd/1 /dev/fd/2")
 
-// read records a file that is read.
 func (s *scan) read(a arg) {
 	if !a.process {
 		s.mention(a)
@@ -89,7 +88,6 @@ func (s *scan) mentionInput() {
 	}
 }
 
-// mention records the texts of an argument.
 func (s *scan) mention(a arg) {
 	for _, text := range a.alternatives {
 		if text == "" {
@@ -227,7 +225,6 @@ func values(args []arg, letter byte, long string) []arg {
 	return found
 }
 
-// without is the arg without its first n bytes.
 func (a arg) without(n int) arg {
 	rest := make([]string, len(a.alternatives))
 	for i, text := range a.alternatives {

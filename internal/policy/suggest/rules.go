@@ -36,7 +36,6 @@ func contextOf(call *toolcall.Call) string {
 	return fmt.Sprintf("environment == %s && labels == [%s]", quoted(call.Environment), strings.Join(labels, ", "))
 }
 
-// addTool adds the rules of one tool, and what they leave out.
 func (c *Collector) addTool(s *Suggestion, name toolName, tool *observedTool, ids map[string]bool) {
 	pattern := document.Pattern(name.server + "." + name.tool)
 	nameable := pattern.Check() == nil && !strings.Contains(string(pattern), "*") && plainText(name.server) &&
@@ -99,7 +98,6 @@ func sizeOf(groups []group) (size int) {
 	return size
 }
 
-// idOf is a unique rule id for a tool.
 func idOf(pattern document.Pattern, taken map[string]bool) string {
 	clean := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' || r == '-' {

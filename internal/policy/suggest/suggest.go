@@ -73,16 +73,7 @@ type Seen struct {
 }
 
 func (s *Seen) add(o Observed) {
-	if s.Calls++; s.Calls == 1 || o.At.Before(s.First) {
-		s.First = o.At
-	}
-	if o.At.After(s.Last) {
-		s.Last = o.At
-	}
-	if len(s.Decisions) < maxExamples {
-		s.Decisions = append(s.Decisions, o.DecisionID)
-	}
-	s.addKey(o.KeyID)
+	s.join(Seen{Calls: 1, First: o.At, Last: o.At, Decisions: []string{o.DecisionID}, Keys: []string{o.KeyID}})
 }
 
 func (s *Seen) addKey(id string) {
@@ -160,7 +151,6 @@ type Collector struct {
 
 type toolName struct{ server, tool string }
 
-// observedTool is the calls of one tool.
 type observedTool struct {
 	calls map[string]*observedCall
 	left  map[Reason]*Seen

@@ -100,7 +100,6 @@ func (r *yamlReader) plain(outer int) *Node {
 	return r.resolve(n, text.String())
 }
 
-// plainLine reads the plain text of this line.
 func (r *yamlReader) plainLine(inFlow bool) string {
 	first, next := r.src[r.pos], r.src[r.pos+1]
 	hint, hinted := hints[first]

@@ -126,7 +126,6 @@ func (r *yamlReader) endLine() {
 	}
 }
 
-// nextLine goes to the next line that has content.
 func (r *yamlReader) nextLine() (column int, more bool) {
 	if r.pos > 0 && r.src[r.pos-1] != '\n' {
 		r.endLine()
@@ -247,7 +246,6 @@ func (r *yamlReader) belowKey(column, depth int) *Node {
 	return r.below(column+1, column, depth)
 }
 
-// member adds a member to a map, once.
 func (r *yamlReader) member(out *Node, seen map[string]bool, m Member) {
 	message := keyProblem(m.Key, len(seen))
 	if seen[m.Key] {

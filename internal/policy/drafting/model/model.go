@@ -167,7 +167,6 @@ func failed(err error) error {
 	return fault.Wrap(err, fault.Unavailable, "%s", reason)
 }
 
-// read takes the text from an answer.
 func read(body []byte) (string, error) {
 	var a answer
 	if err := json.Unmarshal(body, &a); err != nil || len(a.Choices) == 0 {
