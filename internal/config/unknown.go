@@ -22,18 +22,14 @@ var clientVariables = map[string]bool{"WRIT_URL": true, "WRIT_API_KEY": true, "W
 // refuseUnknown reports variables with our prefix that are not settings.
 func (r *reader) refuseUnknown() {
 	var names []string
-	known := map[string]bool{}
 	for _, v := range Variables() {
 		names = append(names, v.Name)
 		if v.File {
 			names = append(names, v.Name+fileSuffix)
 		}
 	}
-	for _, name := range names {
-		known[name] = true
-	}
 	for _, name := range slices.Sorted(maps.Keys(r.values)) {
-		if !strings.HasPrefix(name, ownPrefix) || known[name] || clientVariables[name] ||
+		if !strings.HasPrefix(name, ownPrefix) || slices.Contains(names, name) || clientVariables[name] ||
 			isServiceLink(name, r.values[name]) {
 			continue
 		}

@@ -67,7 +67,7 @@ func (s *Service) turn(ctx context.Context, f *Forwarding) error {
 	defer func() {
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
 		defer cancel()
-		_ = s.release(end, f.OrgID) // else it expires by itself
+		s.release(end, f.OrgID)
 	}()
 	began, pace := time.Now(), newPace()
 	for n := 0; n < perTurn && time.Since(began) < turnTime; n++ {

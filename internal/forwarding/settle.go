@@ -45,43 +45,41 @@ const maxClockSkew = time.Minute
 
 // lease takes an organization for this process, unless another process has it.
 func (s *Service) lease(ctx context.Context, orgID string) (taken bool, err error) {
-	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		now := tx.Now()
-		changed, err := tx.Exec(ctx, `
-			UPDATE forwarding AS f
-			SET lease_holder = $2, lease_until = $3
-			WHERE org_id = $1 AND enabled = 1 AND `+isDue(4),
-			append([]any{orgID, s.holder, database.Micros(now.Add(leaseTime))}, dueArgs(now)...)...)
-		taken = changed == 1
-		return err
-	}})
-	if err != nil {
-		return false, fmt.Errorf("lease the forwarding: %w", err)
-	}
-	return taken, nil
+	return s.update(ctx, "lease the forwarding", `
+		UPDATE forwarding AS f
+		SET lease_holder = $2, lease_until = $3
+		WHERE org_id = $1 AND enabled = 1 AND `+isDue(4), func(now time.Time) []any {
+		return append([]any{orgID, s.holder, database.Micros(now.Add(leaseTime))}, dueArgs(now)...)
+	})
 }
 
 // renew extends a lease while nothing is stored yet, and reports whether this process still has it.
 func (s *Service) renew(ctx context.Context, orgID string) (held bool, err error) {
+	return s.update(ctx, "renew the lease of the forwarding",
+		`UPDATE forwarding SET lease_until = $3 WHERE org_id = $1 AND lease_holder = $2`, func(now time.Time) []any {
+			return []any{orgID, s.holder, database.Micros(now.Add(leaseTime))}
+		})
+}
+
+func (s *Service) release(ctx context.Context, orgID string) {
+	_, _ = s.update(ctx, "release the forwarding", // else the lease expires by itself
+		`UPDATE forwarding SET lease_holder = '', lease_until = 0 WHERE org_id = $1 AND lease_holder = $2`,
+		func(time.Time) []any { return []any{orgID, s.holder} })
+}
+
+// update runs a statement in a change of its own, and reports whether it changed a row.
+func (s *Service) update(
+	ctx context.Context, purpose, statement string, args func(now time.Time) []any,
+) (changed bool, err error) {
 	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		changed, err := tx.Exec(ctx, `UPDATE forwarding SET lease_until = $3 WHERE org_id = $1 AND lease_holder = $2`,
-			orgID, s.holder, database.Micros(tx.Now().Add(leaseTime)))
-		held = changed == 1
+		rows, err := tx.Exec(ctx, statement, args(tx.Now())...)
+		changed = rows == 1
 		return err
 	}})
 	if err != nil {
-		return false, fmt.Errorf("renew the lease of the forwarding: %w", err)
+		return false, fmt.Errorf("%s: %w", purpose, err)
 	}
-	return held, nil
-}
-
-func (s *Service) release(ctx context.Context, orgID string) error {
-	return s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx,
-			`UPDATE forwarding SET lease_holder = '', lease_until = 0 WHERE org_id = $1 AND lease_holder = $2`, orgID,
-			s.holder)
-		return err
-	}})
+	return changed, nil
 }
 
 // nextState is the state after an attempt, and whether more may be sent at once. It is pure; random is from 0 to 1.
@@ -130,26 +128,22 @@ func (s *State) count(b *batch, sent, refused int64) {
 // settings changed in the meantime, it stores nothing, and the next sender sends the same again.
 func (s *Service) settle(ctx context.Context, f *Forwarding, b *batch, result outcome) (more bool, err error) {
 	random := rand.Float64()
-	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+	changed, err := s.update(ctx, "store the outcome", `
+		UPDATE forwarding
+		SET trace_position = $4, trace_row = $5, trace_span = $6, decision_position = $7,
+			sent_spans = $8, sent_decisions = $9, refused = $10, lost_traces = $11, lost_decisions = $12, lost_until = $13,
+			attempts = $14, failing_since = $15, http_status = $16, problem = $17, sent_at = $18, retry_at = $19, lease_until = $20
+		WHERE org_id = $1 AND lease_holder = $2 AND revision = $3`, func(now time.Time) []any {
 		var state State
-		state, more = nextState(f.State, b, result, tx.Now(), random)
-		changed, err := tx.Exec(ctx, `
-			UPDATE forwarding
-			SET trace_position = $4, trace_row = $5, trace_span = $6, decision_position = $7,
-				sent_spans = $8, sent_decisions = $9, refused = $10, lost_traces = $11, lost_decisions = $12, lost_until = $13,
-				attempts = $14, failing_since = $15, http_status = $16, problem = $17, sent_at = $18, retry_at = $19, lease_until = $20
-			WHERE org_id = $1 AND lease_holder = $2 AND revision = $3`,
+		state, more = nextState(f.State, b, result, now, random)
+		return []any{
 			f.OrgID, s.holder, f.revision, database.Micros(state.Trace.At), state.Trace.Row, state.Span, state.Decision,
 			state.SentSpans, state.SentDecisions, state.Refused, state.LostTraces, state.LostDecisions,
 			database.OptionalMicros(state.LostUntil),
 			state.Attempts, database.OptionalMicros(state.FailingSince), state.HTTPStatus, state.Problem,
 			database.OptionalMicros(state.SentAt),
-			database.Micros(state.RetryAt), database.Micros(tx.Now().Add(leaseTime)))
-		more = more && changed == 1
-		return err
-	}})
-	if err != nil {
-		return false, fmt.Errorf("store the outcome: %w", err)
-	}
-	return more, nil
+			database.Micros(state.RetryAt), database.Micros(now.Add(leaseTime)),
+		}
+	})
+	return more && changed, err
 }

@@ -19,32 +19,36 @@ type guard struct{ permits []Permit }
 
 // parse reads a target and refuses what is wrong in its text alone.
 func (g guard) parse(target string) (*url.URL, error) {
-	if len(target) > MaxURL {
-		return nil, &Refusal{Reason: fmt.Sprintf("the URL is longer than %d bytes", MaxURL)}
+	u, host, port, err := split(target)
+	if err != nil {
+		return nil, err
 	}
-	u, err := url.Parse(target)
+	return u, g.checkHost(host, port)
+}
+
+// split reads the URL of a target, and its host and port.
+func split(target string) (u *url.URL, host string, port uint16, err error) {
+	if len(target) > MaxURL {
+		return nil, "", 0, &Refusal{Reason: fmt.Sprintf("the URL is longer than %d bytes", MaxURL)}
+	}
+	u, err = url.Parse(target)
 	switch {
 	case err != nil || u.Opaque != "":
-		return nil, &Refusal{Reason: "it is not a URL such as https://hooks.example.com/path"}
+		err = &Refusal{Reason: "it is not a URL such as https://hooks.example.com/path"}
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, &Refusal{Reason: "the scheme must be https or http"}
+		err = &Refusal{Reason: "the scheme must be https or http"}
 	case u.User != nil:
-		return nil, &Refusal{Reason: "the URL must not contain a user name or password"}
+		err = &Refusal{Reason: "the URL must not contain a user name or password"}
 	case strings.Contains(target, "#"):
-		return nil, &Refusal{Reason: "the URL must not have a fragment"}
+		err = &Refusal{Reason: "the URL must not have a fragment"}
 	}
-	host, err := readHost(u)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		host, err = readHost(u)
 	}
-	port, err := readPort(u)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		port, err = readPort(u)
 	}
-	if err := g.checkHost(host, port); err != nil {
-		return nil, err
-	}
-	return u, nil
+	return u, host, port, err
 }
 
 // checkHost refuses hosts that need no resolver.

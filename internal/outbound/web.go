@@ -22,16 +22,8 @@ func (c *Client) WebClient() *http.Client {
 // IsPermitted reports whether the operator permits the host or address of a target by name, so that it may be called
 // without TLS.
 func (c *Client) IsPermitted(target string) bool {
-	u, err := c.guard.parse(target)
-	if err != nil {
-		return false
-	}
-	host, err := readHost(u)
-	if err != nil {
-		return false
-	}
-	port, err := readPort(u)
-	if err != nil {
+	_, host, port, err := split(target)
+	if err != nil || c.guard.checkHost(host, port) != nil {
 		return false
 	}
 	if c.guard.permitsHost(host, port) {

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"writ/internal/database"
@@ -120,36 +120,28 @@ func scanArrivalRow(row database.Scanner) (l arrivalRow, err error) {
 // arrivals reads the traces of the rows, in their order, except those that retention has removed in the meantime.
 func (s *Service) arrivals(ctx context.Context, orgID string, found []arrivalRow) ([]Arrival, error) {
 	days, rows := map[int64]bool{}, map[int64]bool{}
-	args := []any{orgID}
-	mark := func(seen map[int64]bool, value int64) string {
-		seen[value] = true
-		args = append(args, value)
-		return fmt.Sprintf("$%d", len(args))
-	}
-	var dayMarks, rowMarks []string
 	for _, l := range found {
-		if day := receivedDay(receivedAt(l.Row)); !days[day] {
-			dayMarks = append(dayMarks, mark(days, day))
-		}
-		if !rows[l.Row] {
-			rowMarks = append(rowMarks, mark(rows, l.Row))
-		}
+		days[receivedDay(receivedAt(l.Row))], rows[l.Row] = true, true
 	}
-	query := fmt.Sprintf(`SELECT %s FROM trace WHERE org_id = $1 AND received_day IN (%s) AND pk IN (%s)`,
-		arrivalSelect, strings.Join(dayMarks, ", "), strings.Join(rowMarks, ", "))
-	traces, err := database.Collect(ctx, s.db, scanTrace, query, args...)
+	args := []any{orgID}
+	for _, n := range slices.Concat(slices.Sorted(maps.Keys(days)), slices.Sorted(maps.Keys(rows))) {
+		args = append(args, n)
+	}
+	traces := map[int64]TraceItem{}
+	err := each(ctx, s.db, func(row database.Scanner) error {
+		t, err := scanTrace(row)
+		traces[t.pk] = t
+		return err
+	}, fmt.Sprintf(`SELECT %s FROM trace WHERE org_id = $1 AND received_day IN (%s) AND pk IN (%s)`, arrivalSelect,
+		marks(2, len(days)), marks(2+len(days), len(rows))), args...)
 	if err != nil {
 		return nil, fmt.Errorf("read what arrived: %w", err)
 	}
-	slices.SortFunc(traces, func(a, b TraceItem) int { return cmp.Compare(a.pk, b.pk) })
 	arrived := make([]Arrival, 0, len(found))
 	for _, l := range found {
-		at, ok := slices.BinarySearchFunc(traces, l.Row, func(t TraceItem, pk int64) int {
-			return cmp.Compare(t.pk, pk)
-		})
-		if ok {
+		if t, ok := traces[l.Row]; ok {
 			arrived = append(arrived, Arrival{
-				TraceItem: traces[at],
+				TraceItem: t,
 				Cursor:    l.Cursor,
 				Grew:      l.grew,
 				after:     l.after,
@@ -163,21 +155,17 @@ func (s *Service) arrivals(ctx context.Context, orgID string, found []arrivalRow
 // Own reports whether the server itself made the trace, of decisions.
 func (a *Arrival) Own() bool { return a.own }
 
-// findOwn marks the server's own traces. Anyone can use their names, but the spans that a client sends are numbered
-// from 0.
+// findOwn marks the server's own traces. Anyone can use their names.
 func (s *Service) findOwn(ctx context.Context, arrived []Arrival) error {
 	for i := range arrived {
 		a := &arrived[i]
 		if a.Product != ownProduct || a.Source != ownProduct || a.growth != notGrowing {
 			continue
 		}
-		var first int64
-		err := s.db.QueryRow(ctx, `SELECT COALESCE(MIN(seq), 0) FROM span WHERE received_day = $1 AND trace_pk = $2`,
-			a.receivedDay, a.pk).Scan(&first)
-		if err != nil {
+		var err error
+		if a.own, err = hasOwnSpans(ctx, s.db, a.receivedDay, a.pk); err != nil {
 			return fmt.Errorf("find out who made a trace: %w", err)
 		}
-		a.own = first >= decode.MaxSpans
 	}
 	return nil
 }

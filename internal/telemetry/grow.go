@@ -2,7 +2,6 @@ package telemetry
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -108,7 +107,7 @@ func (s *Service) grow(ctx context.Context, tx *database.Tx, orgID string, g *Gr
 		if err != nil || fresh {
 			return err
 		}
-		stored, err := readGrowing(ctx, tx, orgID, batch.Trace.ID)
+		stored, err := readOwn(ctx, tx, orgID, batch.Trace.ID)
 		if err != nil {
 			return err
 		}
@@ -231,36 +230,26 @@ func (s *Service) claimOne(ctx context.Context, tx *database.Tx, orgID string, f
 // ownProduct is the product of the server's own traces.
 const ownProduct = "writ"
 
-// storedTrace is a stored growing trace.
-type storedTrace struct {
-	pk, day, start int64
-	status         string
+// readOwn reads a trace that the server made and may add to; nil: a client sent it, or it is removed.
+func readOwn(ctx context.Context, tx *database.Tx, orgID, id string) (*storedTrace, error) {
+	t, err := readStored(ctx, tx, orgID, id)
+	if err != nil || t == nil || t.growth != notGrowing {
+		return nil, err
+	}
+	isOwn, err := hasOwnSpans(ctx, tx, t.day, t.pk)
+	if err != nil || !isOwn {
+		return nil, err
+	}
+	return t, nil
 }
 
-// readGrowing reads a trace that may grow; nil: a client sent it.
-func readGrowing(ctx context.Context, tx *database.Tx, orgID, id string) (*storedTrace, error) {
-	var t storedTrace
-	err := tx.QueryRow(ctx, `SELECT pk, received_day FROM trace_key WHERE org_id = $1 AND id = $2`, orgID,
-		uuidBytes(id)).Scan(&t.pk, &t.day)
-	if err != nil {
-		return nil, err
-	}
-	var first sql.NullInt64
-	if err := tx.QueryRow(ctx, `SELECT MIN(seq) FROM span WHERE received_day = $1 AND trace_pk = $2`, t.day,
-		t.pk).Scan(&first); err != nil {
-		return nil, err
-	}
-	if first.Int64 < decode.MaxSpans {
-		return nil, nil
-	}
-	var growth int64
-	err = tx.QueryRow(ctx,
-		`SELECT start_time, status, growth FROM trace WHERE received_day = $1 AND pk = $2`+forUpdate(tx), t.day,
-		t.pk).Scan(&t.start, &t.status, &growth)
-	if err != nil || growth != notGrowing {
-		return nil, err
-	}
-	return &t, nil
+// hasOwnSpans reports whether the server made the spans of a trace that does not grow: those that a client sends are
+// numbered from 0.
+func hasOwnSpans(ctx context.Context, r database.Reader, day, pk int64) (bool, error) {
+	var first int64
+	err := r.QueryRow(ctx, `SELECT COALESCE(MIN(seq), 0) FROM span WHERE received_day = $1 AND trace_pk = $2`, day,
+		pk).Scan(&first)
+	return first >= decode.MaxSpans, err
 }
 
 // extend adds spans to a stored trace, and the difference to the totals. The spans are numbered above all that the
@@ -275,18 +264,13 @@ func (s *Service) extend(ctx context.Context, tx *database.Tx, orgID string, t *
 	for i := range more.Spans {
 		figures.addSpan(&more.Spans[i], "", receivedAt(more.Spans[i].Key))
 	}
-	status := t.status
-	if status == decode.StatusOK && more.Trace.Status != decode.StatusOK {
-		status = more.Trace.Status
-		cell(figures.traces, bucketOf(t.start, receivedAt(t.pk), hourMicros)).errors++
+	if t.trace.Status == decode.StatusOK && more.Trace.Status != decode.StatusOK {
+		t.trace.Status = more.Trace.Status
+		cell(figures.traces, bucketOf(t.trace.Start, receivedAt(t.pk), hourMicros)).errors++
 	}
-	_, err = tx.Exec(ctx, `
-		UPDATE trace
-		SET status = $3, span_count = span_count + $4, error_count = error_count + $5,
-			end_time = CASE WHEN end_time < $6 THEN $6 ELSE end_time END
-		WHERE received_day = $1 AND pk = $2`, t.day, t.pk, status, int64(len(more.Spans)), more.Trace.Errors,
-		*more.Trace.End)
-	if err != nil {
+	t.spans, t.trace.Errors = t.spans+int64(len(more.Spans)), t.trace.Errors+more.Trace.Errors
+	t.trace.End = new(max(*t.trace.End, *more.Trace.End))
+	if err := t.update(ctx, tx, false); err != nil {
 		return err
 	}
 	if err := s.recordGrowth(ctx, tx, orgID, t.day, t.pk, more.Spans[0].Key,

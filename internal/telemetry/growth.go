@@ -145,11 +145,11 @@ func (s *Service) assignKeys(b readyBatch, now int64) {
 func (s *Service) addToTrace(
 	ctx context.Context, tx *database.Tx, orgID string, f readyFragment,
 ) (more freshBatch, added Added, err error) {
-	stored, err := readGrown(ctx, tx, orgID, f.batch.Trace.ID)
+	stored, err := readStored(ctx, tx, orgID, f.batch.Trace.ID)
 	switch {
 	case err != nil:
 		return freshBatch{}, Added{}, err
-	case stored == nil:
+	case stored == nil || stored.growth == notGrowing:
 		return freshBatch{}, Added{Closed: len(f.batch.Spans)}, nil
 	case stored.spans >= decode.MaxGrownSpans:
 		return freshBatch{}, Added{Full: len(f.batch.Spans)}, nil
@@ -177,7 +177,7 @@ func (s *Service) addToTrace(
 
 // renumber numbers spans again if the trace already has the same or higher numbers: another server was faster, or its
 // clock is ahead. Followers find the spans of a growth by their numbers.
-func (s *Service) renumber(ctx context.Context, tx *database.Tx, stored *grownTrace, more readyBatch) error {
+func (s *Service) renumber(ctx context.Context, tx *database.Tx, stored *storedTrace, more readyBatch) error {
 	had, err := lastNumber(ctx, tx, stored.day, stored.pk)
 	if err == nil && receivedAt(more.batch.Spans[0].Key) <= had {
 		s.assignKeys(more, had+1)
@@ -187,7 +187,7 @@ func (s *Service) renumber(ctx context.Context, tx *database.Tx, stored *grownTr
 
 // extendGrown merges more spans into a stored trace, and counts the difference.
 func (s *Service) extendGrown(
-	ctx context.Context, tx *database.Tx, orgID string, stored *grownTrace, more readyBatch, isRooted bool,
+	ctx context.Context, tx *database.Tx, orgID string, stored *storedTrace, more readyBatch, isRooted bool,
 ) error {
 	after := *stored
 	after.trace.Merge(&Fragment{Batch: *more.batch, Rooted: isRooted}, stored.growth == rooted)

@@ -10,16 +10,16 @@ import (
 	"writ/internal/telemetry/decode"
 )
 
-// grownTrace is a stored trace that grows, without attributes and previews: these are only ever replaced.
-type grownTrace struct {
+// storedTrace is a stored trace without attributes and previews: these are only ever replaced.
+type storedTrace struct {
 	trace         decode.Trace
 	pk, day       int64
 	spans, growth int64
 }
 
-// readGrown reads a trace that grows and locks it; nil: it does not grow, or is removed.
-func readGrown(ctx context.Context, tx *database.Tx, orgID, id string) (*grownTrace, error) {
-	g := &grownTrace{trace: decode.Trace{ID: id}}
+// readStored reads a trace and locks it; nil: it is removed.
+func readStored(ctx context.Context, tx *database.Tx, orgID, id string) (*storedTrace, error) {
+	g := &storedTrace{trace: decode.Trace{ID: id}}
 	err := tx.Prepared().QueryRow(ctx, `SELECT pk, received_day FROM trace_key WHERE org_id = $1 AND id = $2`, orgID,
 		uuidBytes(id)).Scan(&g.pk, &g.day)
 	if err != nil {
@@ -35,7 +35,7 @@ func readGrown(ctx context.Context, tx *database.Tx, orgID, id string) (*grownTr
 		&t.SessionID, &t.Name, &t.Start, &end, &duration, &t.Status, &t.UserID, &t.AgentID,
 		&t.Usage.Input, &t.Usage.Output, &t.Usage.CacheRead, &t.Usage.CacheWrite, &t.Usage.CostNanos, &g.spans,
 		&t.Errors, &g.growth)
-	if err != nil || g.growth == notGrowing {
+	if err != nil {
 		return nil, ignoreNoRows(err)
 	}
 	t.End, t.DurationMs = optional(end), optional(duration)
@@ -50,7 +50,7 @@ func ignoreNoRows(err error) error {
 }
 
 // withoutKnown is a batch without the spans that the trace already has, with its totals counted again.
-func withoutKnown(ctx context.Context, tx *database.Tx, stored *grownTrace, b readyBatch) (readyBatch, error) {
+func withoutKnown(ctx context.Context, tx *database.Tx, stored *storedTrace, b readyBatch) (readyBatch, error) {
 	known := map[string]bool{}
 	for some := range slices.Chunk(b.batch.Spans, readAtOnce) {
 		args := []any{stored.day, stored.pk}
@@ -84,7 +84,7 @@ func withoutKnown(ctx context.Context, tx *database.Tx, stored *grownTrace, b re
 }
 
 // update writes a changed trace. Attributes and previews are written when the root comes.
-func (g *grownTrace) update(ctx context.Context, tx *database.Tx, rootCame bool) error {
+func (g *storedTrace) update(ctx context.Context, tx *database.Tx, rootCame bool) error {
 	t := &g.trace
 	var attributes, input, output any
 	if rootCame {
@@ -133,7 +133,7 @@ func (t *tally) move(from, to *decode.Trace, received int64) {
 }
 
 // joinSession counts, for a session, the spans of a trace that came before its session was known.
-func (t *tally) joinSession(ctx context.Context, tx *database.Tx, stored *grownTrace, sessionID string) error {
+func (t *tally) joinSession(ctx context.Context, tx *database.Tx, stored *storedTrace, sessionID string) error {
 	return each(ctx, tx, func(row database.Scanner) error {
 		var seq, start int64
 		var model string

@@ -189,29 +189,27 @@ func (t *tally) addUsage(d dimension, bucket int64, item string, u Usage, spans 
 
 // addPolicyCall counts the four verdicts and ignores anything else.
 func (t *tally) addPolicyCall(s *decode.Span, bucket int64) {
+	var allowed, denied int64
 	switch s.Decision {
-	case "allow", "deny", "hold", "ask":
+	case "allow":
+		allowed = 1
+	case "deny":
+		denied = 1
+	case "hold", "ask":
 	default:
 		return
 	}
 	c := cell(t.policies, policyKey{s.PolicyID, bucket})
-	c.calls++
-	switch s.Decision {
-	case "allow":
-		c.allowed++
-	case "deny":
-		c.denied++
-	}
+	c.calls, c.allowed, c.denied = c.calls+1, c.allowed+allowed, c.denied+denied
 	c.rename(policyName{s.PolicyName, s.Start})
-	switch {
-	case s.DurationMicros != nil:
+	micros := s.DurationMicros
+	if micros == nil && s.DurationMs != nil {
+		micros = new(*s.DurationMs * 1000)
+	}
+	if micros != nil {
 		c.timed++
-		c.durationMicros = decode.Saturate(c.durationMicros, *s.DurationMicros)
-		c.durations = observe(c.durations, float64(*s.DurationMicros)/1000)
-	case s.DurationMs != nil:
-		c.timed++
-		c.durationMicros = decode.Saturate(c.durationMicros, *s.DurationMs*1000)
-		c.durations = observe(c.durations, float64(*s.DurationMs))
+		c.durationMicros = decode.Saturate(c.durationMicros, *micros)
+		c.durations = observe(c.durations, float64(*micros)/1000)
 	}
 	if s.RuleID != "" {
 		t.rules[ruleKey{s.PolicyID, bucket, s.RuleID}]++
