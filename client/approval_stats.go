@@ -8,37 +8,37 @@ import (
 // Answering is how approval requests are answered. A number is nil where there is
 // nothing to compute it from.
 type Answering struct {
-	Approved      int      `json:"approved"`
-	Rejected      int      `json:"rejected"`
-	ShareApproved *float64 `json:"shareApproved"`
-	MedianSeconds *float64 `json:"medianSeconds"`
-	QuickYeses    int      `json:"quickYeses"` // within two seconds
+	Approved       int      `json:"approved"`
+	Rejected       int      `json:"rejected"`
+	ShareApproved  *float64 `json:"shareApproved"`
+	MedianSeconds  *float64 `json:"medianSeconds"`
+	QuickApprovals int      `json:"quickYeses"` // within two seconds
 }
 
-// ApproverFigures is how one person answers.
-type ApproverFigures struct {
+// ApproverStats is how one person answers.
+type ApproverStats struct {
 	UserID string `json:"userId"`
 	Answering
 }
 
-// ApprovalFigures is how an organization answers.
-type ApprovalFigures struct {
+// ApprovalStats is how an organization answers.
+type ApprovalStats struct {
 	Since   time.Time `json:"since"`
 	Before  time.Time `json:"before"`
 	Opened  int       `json:"opened"`
 	Waiting int       `json:"waiting"`
 	Answering
-	Cancelled int               `json:"cancelled"`
-	Expired   int               `json:"expired"`
-	Covered   int               `json:"covered"` // by a standing approval
-	Approvers []ApproverFigures `json:"approvers"`
+	Cancelled int             `json:"cancelled"`
+	Expired   int             `json:"expired"`
+	Covered   int             `json:"covered"` // by a standing approval
+	Approvers []ApproverStats `json:"approvers"`
 }
 
-// ApprovalFigures reads how an organization answered requests in a span of time; with
+// ApprovalStats reads how an organization answered requests in a span of time; with
 // zero times in the last thirty days.
-func (c *Client) ApprovalFigures(
+func (c *Client) ApprovalStats(
 	ctx context.Context, orgID string, since, before time.Time,
-) (ApprovalFigures, error) {
-	return get[ApprovalFigures](ctx, c, "/delegation/figures",
+) (ApprovalStats, error) {
+	return get[ApprovalStats](ctx, c, "/delegation/figures",
 		query("organizationId", orgID, "since", since, "before", before))
 }

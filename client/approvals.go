@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// ApprovalQuestion is a call that an agent wants a person to approve.
-type ApprovalQuestion struct {
+// NewApprovalRequest is a call that an agent wants a person to approve.
+type NewApprovalRequest struct {
 	Tool           string          `json:"tool"`
 	Action         string          `json:"action"`
 	Arguments      json.RawMessage `json:"arguments,omitempty"` // without them an approval leaves no grant
@@ -18,8 +18,8 @@ type ApprovalQuestion struct {
 	Reason         string          `json:"reason,omitempty"`
 }
 
-// Delegation is an approval request as the key that made it sees it.
-type Delegation struct {
+// ApprovalState is an approval request as the key that made it sees it.
+type ApprovalState struct {
 	ID              string          `json:"delegationId"`
 	Status          string          `json:"status"` // pending, approved, rejected, cancelled, expired
 	ExpiresAt       time.Time       `json:"expiresAt"`
@@ -35,28 +35,28 @@ type Delegation struct {
 }
 
 // RequestApproval makes an approval request. The same call finds the same request.
-func (c *Client) RequestApproval(ctx context.Context, q ApprovalQuestion) (Delegation, error) {
-	return post[Delegation](ctx, c, "/delegation/request", nil, q)
+func (c *Client) RequestApproval(ctx context.Context, q NewApprovalRequest) (ApprovalState, error) {
+	return post[ApprovalState](ctx, c, "/delegation/request", nil, q)
 }
 
 // PollApproval waits for an answer to a request, for at most that many seconds.
-func (c *Client) PollApproval(ctx context.Context, id string, seconds int) (Delegation, error) {
-	return get[Delegation](ctx, c, "/delegation/poll", query("delegationId", id, "waitSeconds", &seconds))
+func (c *Client) PollApproval(ctx context.Context, id string, seconds int) (ApprovalState, error) {
+	return get[ApprovalState](ctx, c, "/delegation/poll", query("delegationId", id, "waitSeconds", &seconds))
 }
 
 // CancelApproval cancels a request.
-func (c *Client) CancelApproval(ctx context.Context, orgID, id string) (Delegation, error) {
-	return post[Delegation](ctx, c, "/delegation/cancel", inOrg(orgID), map[string]string{"delegationId": id})
+func (c *Client) CancelApproval(ctx context.Context, orgID, id string) (ApprovalState, error) {
+	return post[ApprovalState](ctx, c, "/delegation/cancel", inOrg(orgID), map[string]string{"delegationId": id})
 }
 
 // MarkExecuted says that the approved call has been made.
-func (c *Client) MarkExecuted(ctx context.Context, id string) (Delegation, error) {
-	return post[Delegation](ctx, c, "/delegation/mark-executed", nil, map[string]string{"delegationId": id})
+func (c *Client) MarkExecuted(ctx context.Context, id string) (ApprovalState, error) {
+	return post[ApprovalState](ctx, c, "/delegation/mark-executed", nil, map[string]string{"delegationId": id})
 }
 
-// Approval is an approval request as people see it.
-type Approval struct {
-	Delegation
+// ApprovalRequest is an approval request as people see it.
+type ApprovalRequest struct {
+	ApprovalState
 	OrganizationID string          `json:"organizationId"`
 	Arguments      json.RawMessage `json:"arguments"` // redacted; null for callers who may not read payloads
 	Amount         *float64        `json:"amount"`
@@ -92,9 +92,9 @@ type ApprovalRisk struct {
 	} `json:"reasons"`
 }
 
-// ShownApproval is a request with all that helps to answer it.
-type ShownApproval struct {
-	Approval
+// ApprovalDetail is a request with all that helps to answer it.
+type ApprovalDetail struct {
+	ApprovalRequest
 	Scopes []struct {
 		Kind  string `json:"kind"`
 		Words string `json:"words"`
@@ -142,20 +142,20 @@ type ApprovalFilter struct {
 	Since, Before                                       time.Time
 }
 
-// Approvals lists the approval requests of an organization, newest first.
-func (c *Client) Approvals(ctx context.Context, orgID string, f ApprovalFilter) (Page[Approval], error) {
-	return get[Page[Approval]](ctx, c, "/delegation/requests", f.with("organizationId", orgID,
+// ApprovalRequests lists the approval requests of an organization, newest first.
+func (c *Client) ApprovalRequests(ctx context.Context, orgID string, f ApprovalFilter) (Page[ApprovalRequest], error) {
+	return get[Page[ApprovalRequest]](ctx, c, "/delegation/requests", f.with("organizationId", orgID,
 		"status", f.Status, "tool", f.Tool, "agentId", f.AgentID, "keyId", f.KeyID, "kind", f.Kind,
 		"risk", f.Risk, "requester", f.Requester, "since", f.Since, "before", f.Before))
 }
 
-// Approval reads a request.
-func (c *Client) Approval(ctx context.Context, orgID, id string) (ShownApproval, error) {
-	return get[ShownApproval](ctx, c, "/delegation/requests/"+segment(id), inOrg(orgID))
+// ApprovalRequest reads a request.
+func (c *Client) ApprovalRequest(ctx context.Context, orgID, id string) (ApprovalDetail, error) {
+	return get[ApprovalDetail](ctx, c, "/delegation/requests/"+segment(id), inOrg(orgID))
 }
 
-// Yes is what a person permits: with an id alone, one run of exactly that call.
-type Yes struct {
+// Approval is what a person permits: with an id alone, one run of exactly that call.
+type Approval struct {
 	ID        string          `json:"delegationId"`
 	Note      string          `json:"note,omitempty"`
 	Scope     *ApprovalScope  `json:"scope,omitempty"`
@@ -172,13 +172,13 @@ type ApprovalScope struct {
 
 // Answered is a request that a person has answered.
 type Answered struct {
-	Approval
+	ApprovalRequest
 	Permits string `json:"permits"` // what the approval permits, in words
 }
 
 // Approve approves a request. It stays pending where more approvers are needed.
-func (c *Client) Approve(ctx context.Context, orgID string, y Yes) (Answered, error) {
-	return post[Answered](ctx, c, "/delegation/approve", inOrg(orgID), y)
+func (c *Client) Approve(ctx context.Context, orgID string, a Approval) (Answered, error) {
+	return post[Answered](ctx, c, "/delegation/approve", inOrg(orgID), a)
 }
 
 // Reject rejects a request. The agent gets the note.
@@ -188,14 +188,14 @@ func (c *Client) Reject(ctx context.Context, orgID, id, note string) (Answered, 
 }
 
 // PreviewApproval says in words what an approval would permit, and changes nothing.
-func (c *Client) PreviewApproval(ctx context.Context, orgID string, y Yes) (string, error) {
-	body := map[string]any{"delegationId": y.ID, "scope": y.Scope}
+func (c *Client) PreviewApproval(ctx context.Context, orgID string, a Approval) (string, error) {
+	body := map[string]any{"delegationId": a.ID, "scope": a.Scope}
 	out, err := post[struct{ Permits string }](ctx, c, "/delegation/preview", inOrg(orgID), body)
 	return out.Permits, err
 }
 
-// StandingAllow is a standing approval: it permits more than one call.
-type StandingAllow struct {
+// StandingApproval is an approval that permits more than one call.
+type StandingApproval struct {
 	ID           string    `json:"id"`
 	DelegationID string    `json:"delegationId"`
 	Scope        string    `json:"scope"`
@@ -213,13 +213,13 @@ type StandingAllow struct {
 	Lapsed       bool      `json:"lapsed"` // its approver lost the right to approve, so that it permits nothing
 }
 
-// StandingAllows lists the standing approvals that have not ended.
-func (c *Client) StandingAllows(ctx context.Context, orgID string) ([]StandingAllow, error) {
-	return list[StandingAllow](ctx, c, "/delegation/allows", inOrg(orgID))
+// StandingApprovals lists the standing approvals that have not ended.
+func (c *Client) StandingApprovals(ctx context.Context, orgID string) ([]StandingApproval, error) {
+	return list[StandingApproval](ctx, c, "/delegation/allows", inOrg(orgID))
 }
 
-// RevokeAllow revokes a standing approval.
-func (c *Client) RevokeAllow(ctx context.Context, orgID, id string) error {
+// RevokeStandingApproval revokes a standing approval.
+func (c *Client) RevokeStandingApproval(ctx context.Context, orgID, id string) error {
 	return c.delete(ctx, "/delegation/allows/"+segment(id), inOrg(orgID))
 }
 

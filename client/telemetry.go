@@ -154,22 +154,22 @@ func (c *Client) TelemetrySession(ctx context.Context, orgID, id string) (*Telem
 	return get[*TelemetrySession](ctx, c, telemetryPath(orgID, "/sessions/"+segment(id)), nil)
 }
 
-// PolicyFigures counts what a policy decided.
-type PolicyFigures struct {
-	PolicyID        string        `json:"policyId"`
-	PolicyName      string        `json:"policyName"`
-	Calls           int64         `json:"calls"`
-	Allowed         int64         `json:"allowed"`
-	Denied          int64         `json:"denied"`
-	AvgDurationMs   float64       `json:"avgDurationMs"`
-	P50DurationMs   float64       `json:"p50DurationMs"`
-	P95DurationMs   float64       `json:"p95DurationMs"`
-	TopMatchedRules []RuleCount   `json:"topMatchedRules"`
-	Shadow          ShadowFigures `json:"shadow"`
+// PolicyStats counts what a policy decided.
+type PolicyStats struct {
+	PolicyID        string      `json:"policyId"`
+	PolicyName      string      `json:"policyName"`
+	Calls           int64       `json:"calls"`
+	Allowed         int64       `json:"allowed"`
+	Denied          int64       `json:"denied"`
+	AvgDurationMs   float64     `json:"avgDurationMs"`
+	P50DurationMs   float64     `json:"p50DurationMs"`
+	P95DurationMs   float64     `json:"p95DurationMs"`
+	TopMatchedRules []RuleCount `json:"topMatchedRules"`
+	Shadow          ShadowStats `json:"shadow"`
 }
 
-// ShadowFigures counts what a policy would have decided as a shadow.
-type ShadowFigures struct {
+// ShadowStats counts what a policy would have decided as a shadow.
+type ShadowStats struct {
 	Calls      int64 `json:"calls"`
 	Allowed    int64 `json:"allowed"`
 	Asked      int64 `json:"asked"`
@@ -186,10 +186,10 @@ type RuleCount struct {
 	Count  int64  `json:"count"`
 }
 
-// PolicyFigures reads what a policy decided in the last days (0: the server's
+// PolicyStats reads what a policy decided in the last days (0: the server's
 // default).
-func (c *Client) PolicyFigures(ctx context.Context, orgID, policyID string, days int) (PolicyFigures, error) {
-	return get[PolicyFigures](ctx, c, telemetryPath(orgID, "/policies/"+segment(policyID)), query("days", days))
+func (c *Client) PolicyStats(ctx context.Context, orgID, policyID string, days int) (PolicyStats, error) {
+	return get[PolicyStats](ctx, c, telemetryPath(orgID, "/policies/"+segment(policyID)), query("days", days))
 }
 
 // Summary is the overview of an organization.

@@ -13,10 +13,10 @@ import (
 )
 
 // question asks for a payment of its own.
-func question() client.ApprovalQuestion {
+func question() client.NewApprovalRequest {
 	amount := 5.0
 	arguments := fmt.Sprintf(`{"amount":5,"invoice":%q}`, database.NewID())
-	return client.ApprovalQuestion{
+	return client.NewApprovalRequest{
 		Tool:           "pay",
 		Action:         "pay",
 		Arguments:      json.RawMessage(arguments),
@@ -41,7 +41,7 @@ func (s *server) opened(agent *client.Client) string {
 func (s *server) approved(agent *client.Client, by *person, orgID string, scope *client.ApprovalScope) string {
 	s.t.Helper()
 	id := s.opened(agent)
-	if _, err := by.Approve(s.t.Context(), orgID, client.Yes{ID: id, Scope: scope}); err != nil {
+	if _, err := by.Approve(s.t.Context(), orgID, client.Approval{ID: id, Scope: scope}); err != nil {
 		s.t.Fatalf("approve: %v", err)
 	}
 	return id
@@ -51,7 +51,7 @@ func (s *server) approved(agent *client.Client, by *person, orgID string, scope 
 func (s *server) allowed(agent *client.Client, by *person, orgID string) string {
 	s.t.Helper()
 	request := s.approved(agent, by, orgID, &client.ApprovalScope{Kind: "minutes", Minutes: 5})
-	allows, err := by.StandingAllows(s.t.Context(), orgID)
+	allows, err := by.StandingApprovals(s.t.Context(), orgID)
 	if err != nil {
 		s.t.Fatalf("list wider yeses: %v", err)
 	}
@@ -83,7 +83,7 @@ func (w *changes) checkApproved() func(context.Context) (string, error) {
 	if err != nil {
 		w.t.Fatalf("ask for an approval: %v", err)
 	}
-	if _, err := w.owner.Approve(w.t.Context(), w.org, client.Yes{ID: d.ID}); err != nil {
+	if _, err := w.owner.Approve(w.t.Context(), w.org, client.Approval{ID: d.ID}); err != nil {
 		w.t.Fatalf("approve: %v", err)
 	}
 	agent.HTTP = &http.Client{Transport: asUser{w.public.HTTP.Transport, asked.RequesterEmail}}
@@ -131,7 +131,7 @@ func (w *changes) cancelApproval() func(context.Context) (string, error) {
 func (w *changes) approveCall() func(context.Context) (string, error) {
 	id := w.opened(w.agent())
 	return inLog(w.org, func(ctx context.Context) error {
-		_, err := w.owner.Approve(ctx, w.org, client.Yes{ID: id, Note: "fine"})
+		_, err := w.owner.Approve(ctx, w.org, client.Approval{ID: id, Note: "fine"})
 		return err
 	})
 }
@@ -147,14 +147,14 @@ func (w *changes) rejectCall() func(context.Context) (string, error) {
 func (w *changes) previewApproval() func(context.Context) (string, error) {
 	id := w.opened(w.agent())
 	return inLog("", func(ctx context.Context) error {
-		_, err := w.owner.PreviewApproval(ctx, w.org, client.Yes{ID: id})
+		_, err := w.owner.PreviewApproval(ctx, w.org, client.Approval{ID: id})
 		return err
 	})
 }
 
 func (w *changes) revokeAllow() func(context.Context) (string, error) {
 	id := w.allowed(w.agent(), w.owner, w.org)
-	return inLog(w.org, func(ctx context.Context) error { return w.owner.RevokeAllow(ctx, w.org, id) })
+	return inLog(w.org, func(ctx context.Context) error { return w.owner.RevokeStandingApproval(ctx, w.org, id) })
 }
 
 func (w *changes) changeApprovalSettings() func(context.Context) (string, error) {

@@ -27,7 +27,7 @@ func TestOneAnswerWins(t *testing.T) {
 				all.Go(func() {
 					var err error
 					if i < 2 {
-						_, err = p.Approve(t.Context(), h.org, client.Yes{ID: id})
+						_, err = p.Approve(t.Context(), h.org, client.Approval{ID: id})
 					} else {
 						_, err = p.Reject(t.Context(), h.org, id, "")
 					}
@@ -54,7 +54,7 @@ func TestOneAnswerWins(t *testing.T) {
 // answer was yes, and not at all where it was no.
 func (h *holding) wantRuns(round int, id, arguments string) {
 	h.t.Helper()
-	shown, err := h.approver.Approval(h.t.Context(), h.org, id)
+	shown, err := h.approver.ApprovalRequest(h.t.Context(), h.org, id)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestLoopingAgent(t *testing.T) {
 			})
 		}
 		all.Wait()
-		list, err := h.approver.Approvals(t.Context(), h.org, clientApprovals())
+		list, err := h.approver.ApprovalRequests(t.Context(), h.org, clientApprovals())
 		if err != nil || len(list.Items) != 1 || list.Items[0].Repeats != calls-1 {
 			t.Errorf("the queue: %+v, %v", list.Items, err)
 		}
@@ -126,13 +126,14 @@ func TestAsksAreForTheOwner(t *testing.T) {
 		if err != nil || asked.Decision != "ask" || asked.EnforcementAction != "hold" {
 			t.Fatalf("enforce: %+v, %v", asked, err)
 		}
-		_, err = h.approver.Approve(ctx, h.org, client.Yes{ID: asked.ApprovalID})
+		_, err = h.approver.Approve(ctx, h.org, client.Approval{ID: asked.ApprovalID})
 		wantStatus(t, "an approver", err, http.StatusForbidden)
-		list, err := member.Approvals(ctx, h.org, client.ApprovalFilter{Kind: "ask"})
+		list, err := member.ApprovalRequests(ctx, h.org, client.ApprovalFilter{Kind: "ask"})
 		if err != nil || len(list.Items) != 1 || list.Items[0].ID != asked.ApprovalID {
 			t.Errorf("what the member sees: %+v, %v", list.Items, err)
 		}
-		if done, err := member.Approve(ctx, h.org, client.Yes{ID: asked.ApprovalID}); err != nil || done.SelfApproved {
+		if done, err := member.Approve(ctx, h.org, client.Approval{ID: asked.ApprovalID}); err != nil ||
+			done.SelfApproved {
 			t.Fatalf("the owner of the key: %+v, %v", done, err)
 		}
 		if d, err := agent.Enforce(ctx, call); err != nil || !d.Allowed {

@@ -30,7 +30,7 @@ func TestApprovalFigures(t *testing.T) {
 		}
 		s.opened(agent)
 
-		got, err := ann.ApprovalFigures(t.Context(), org, time.Time{}, time.Time{})
+		got, err := ann.ApprovalStats(t.Context(), org, time.Time{}, time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,15 +40,16 @@ func TestApprovalFigures(t *testing.T) {
 			*got.MedianSeconds <= 0 || got.Before.Sub(got.Since) != 30*24*time.Hour {
 			t.Errorf("figures: %+v", got)
 		}
-		byID := map[string]client.ApproverFigures{}
+		byID := map[string]client.ApproverStats{}
 		for _, a := range got.Approvers {
 			byID[a.UserID] = a
 		}
-		if a := byID[ann.ID]; len(byID) != 2 || a.Approved != 2 || a.Rejected != 1 || a.QuickYeses != got.QuickYeses ||
+		if a := byID[ann.ID]; len(byID) != 2 || a.Approved != 2 || a.Rejected != 1 ||
+			a.QuickApprovals != got.QuickApprovals ||
 			a.MedianSeconds == nil {
 			t.Errorf("by approver: %+v", got.Approvers)
 		}
-		earlier, err := ann.ApprovalFigures(t.Context(), org, time.Now().Add(-48*time.Hour),
+		earlier, err := ann.ApprovalStats(t.Context(), org, time.Now().Add(-48*time.Hour),
 			time.Now().Add(-24*time.Hour))
 		if err != nil || earlier.Opened+earlier.Approved+earlier.Rejected != 0 || earlier.ShareApproved != nil ||
 			earlier.MedianSeconds != nil || earlier.Approvers == nil {
@@ -78,12 +79,12 @@ func TestWhoMaySeeApprovalFigures(t *testing.T) {
 				caller = b.join(b.owner, b.org, role)
 			}
 			may := role == "owner" || role == "admin" || role == "approver"
-			_, err := caller.ApprovalFigures(t.Context(), b.org, time.Time{}, time.Time{})
+			_, err := caller.ApprovalStats(t.Context(), b.org, time.Time{}, time.Time{})
 			if may != (err == nil) || !may && client.StatusOf(err) != http.StatusForbidden {
 				t.Errorf("figures for a %s: %v, want leave = %t", role, err, may)
 			}
 		}
-		if _, err := b.agent.ApprovalFigures(t.Context(), b.org, time.Time{},
+		if _, err := b.agent.ApprovalStats(t.Context(), b.org, time.Time{},
 			time.Time{}); client.StatusOf(err) != http.StatusUnauthorized {
 			t.Errorf("figures for a key: %v, want 401", err)
 		}

@@ -29,14 +29,14 @@ func TestPollWakes(t *testing.T) {
 }
 
 // polls begins so many polls, and gives what all of them are answered.
-func (b *bank) polls(ctx context.Context, id string, n int) func() []client.Delegation {
+func (b *bank) polls(ctx context.Context, id string, n int) func() []client.ApprovalState {
 	b.t.Helper()
-	answers, errs := make([]client.Delegation, n), make([]error, n)
+	answers, errs := make([]client.ApprovalState, n), make([]error, n)
 	var all sync.WaitGroup
 	for i := range n {
 		all.Go(func() { answers[i], errs[i] = b.agent.PollApproval(ctx, id, 25) })
 	}
-	return func() []client.Delegation {
+	return func() []client.ApprovalState {
 		b.t.Helper()
 		all.Wait()
 		for _, err := range errs {
@@ -55,7 +55,7 @@ func TestManyPolls(t *testing.T) {
 		approver := b.join(b.owner, b.org, "approver")
 		id := b.opened(b.agent)
 		answers := b.polls(t.Context(), id, 60) // of which 50 wait
-		if _, err := approver.Approve(t.Context(), b.org, client.Yes{ID: id}); err != nil {
+		if _, err := approver.Approve(t.Context(), b.org, client.Approval{ID: id}); err != nil {
 			t.Fatal(err)
 		}
 		for _, d := range answers() {

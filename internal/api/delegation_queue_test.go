@@ -23,12 +23,12 @@ func TestTimeIsNo(t *testing.T) {
 		granted := h.decide("approved", `{"amount":1}`, "hold")["approvalId"].(string)
 		h.answer("approve", granted, "")
 		h.advance(61 * time.Second)
-		_, err := h.approver.Approve(t.Context(), h.org, client.Yes{ID: late})
+		_, err := h.approver.Approve(t.Context(), h.org, client.Approval{ID: late})
 		wantStatus(t, "a late yes", err, http.StatusConflict)
 		_, err = h.approver.Reject(t.Context(), h.org, late, "")
 		wantStatus(t, "a late no", err, http.StatusConflict)
-		if got, err := h.approver.Approval(t.Context(), h.org, late); err != nil || got.Status != "expired" {
-			t.Errorf("what expired: %+v, %v", got.Approval, err)
+		if got, err := h.approver.ApprovalRequest(t.Context(), h.org, late); err != nil || got.Status != "expired" {
+			t.Errorf("what expired: %+v, %v", got.ApprovalRequest, err)
 		}
 		for what, arguments := range map[string]string{
 			"expired": payment, "an unused yes that is over": `{"amount":1}`,
@@ -51,7 +51,7 @@ func TestListsOfApprovals(t *testing.T) {
 			t.Fatal(err)
 		}
 		granted := b.approved(b.agent, approver, b.org, nil)
-		one, err := approver.Approval(ctx, b.org, pending)
+		one, err := approver.ApprovalRequest(ctx, b.org, pending)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func TestListsOfApprovals(t *testing.T) {
 			{"since", client.ApprovalFilter{Since: one.CreatedAt}, []string{granted, rejected, pending}},
 			{"before", client.ApprovalFilter{Before: one.CreatedAt}, nil},
 		} {
-			found, err := approver.Approvals(ctx, b.org, c.f)
+			found, err := approver.ApprovalRequests(ctx, b.org, c.f)
 			var got []string
 			for _, a := range found.Items {
 				got = append(got, a.ID)
@@ -87,7 +87,7 @@ func TestListsOfApprovals(t *testing.T) {
 		}
 		var paged []string
 		for f := (client.ApprovalFilter{List: client.List{Limit: 1}}); ; {
-			found, err := approver.Approvals(ctx, b.org, f)
+			found, err := approver.ApprovalRequests(ctx, b.org, f)
 			if err != nil || len(found.Items) != 1 {
 				t.Fatalf("a page: %+v, %v", found, err)
 			}
@@ -118,7 +118,7 @@ func TestCancelledByWhoAsked(t *testing.T) {
 		if err != nil || got.Status != "cancelled" {
 			t.Fatalf("cancel: %+v, %v", got, err)
 		}
-		_, err = h.approver.Approve(t.Context(), h.org, client.Yes{ID: id})
+		_, err = h.approver.Approve(t.Context(), h.org, client.Approval{ID: id})
 		wantStatus(t, "a yes to what was cancelled", err, http.StatusConflict)
 		if again := h.decide("afterwards", payment, "hold"); again["approvalId"] == id {
 			t.Errorf("the same request: %v", again)
@@ -135,7 +135,7 @@ func TestCancelledByWhoAsked(t *testing.T) {
 func TestNobodyElsesPlanIsShown(t *testing.T) {
 	t.Parallel()
 	eachHolding(t, func(t *testing.T, h *holding) {
-		held, err := h.approver.Approval(t.Context(), h.org,
+		held, err := h.approver.ApprovalRequest(t.Context(), h.org,
 			h.decide("the call", `{"to":"a","amount":1}`, "hold")["approvalId"].(string))
 		if err != nil || held.PlanID == "" || held.PlanGoal == "" {
 			t.Fatalf("the plan of its own call: %+v, %v", held, err)
@@ -146,7 +146,7 @@ func TestNobodyElsesPlanIsShown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := h.approver.Approval(t.Context(), h.org, other.ID)
+		got, err := h.approver.ApprovalRequest(t.Context(), h.org, other.ID)
 		if err != nil || got.PlanGoal != "" || len(got.PlanSteps) != 0 {
 			t.Errorf("another key's plan is shown: %q %+v, %v", got.PlanGoal, got.PlanSteps, err)
 		}

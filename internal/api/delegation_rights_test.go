@@ -56,7 +56,7 @@ func TestWhoMayDoWhatWithApprovals(t *testing.T) {
 			}},
 			// The owner's own key asks, so somebody else must approve; stopping it the owner may.
 			"approve": {"admin approver", func(c *client.Client) error {
-				_, err := c.Approve(ctx, b.org, client.Yes{ID: b.opened(b.agent)})
+				_, err := c.Approve(ctx, b.org, client.Approval{ID: b.opened(b.agent)})
 				return err
 			}},
 			"reject": {
@@ -65,23 +65,28 @@ func TestWhoMayDoWhatWithApprovals(t *testing.T) {
 			},
 			"list": {
 				"owner admin approver member viewer",
-				func(c *client.Client) error { _, err := c.Approvals(ctx, b.org, client.ApprovalFilter{}); return err },
+				func(c *client.Client) error {
+					_, err := c.ApprovalRequests(ctx, b.org, client.ApprovalFilter{})
+					return err
+				},
 			},
 			"read": {
 				"owner admin approver",
-				func(c *client.Client) error { _, err := c.Approval(ctx, b.org, b.opened(b.agent)); return err },
+				func(c *client.Client) error { _, err := c.ApprovalRequest(ctx, b.org, b.opened(b.agent)); return err },
 			},
 			"preview": {"owner admin approver", func(c *client.Client) error {
-				_, err := c.PreviewApproval(ctx, b.org, client.Yes{ID: b.opened(b.agent)})
+				_, err := c.PreviewApproval(ctx, b.org, client.Approval{ID: b.opened(b.agent)})
 				return err
 			}},
 			"allows": {
 				"owner admin approver member viewer",
-				func(c *client.Client) error { _, err := c.StandingAllows(ctx, b.org); return err },
+				func(c *client.Client) error { _, err := c.StandingApprovals(ctx, b.org); return err },
 			},
 			"revoke": {
 				"owner admin approver",
-				func(c *client.Client) error { return c.RevokeAllow(ctx, b.org, b.allowed(b.agent, second, b.org)) },
+				func(c *client.Client) error {
+					return c.RevokeStandingApproval(ctx, b.org, b.allowed(b.agent, second, b.org))
+				},
 			},
 			"settings": {
 				"owner admin approver member viewer",
@@ -127,7 +132,7 @@ func TestForeignApprovals(t *testing.T) {
 		before := s.dump()
 		for name, call := range map[string]func(id string) error{
 			"approve": func(id string) error {
-				_, err := other.owner.Approve(t.Context(), other.org, client.Yes{ID: id})
+				_, err := other.owner.Approve(t.Context(), other.org, client.Approval{ID: id})
 				return err
 			},
 			"reject": func(id string) error {
@@ -135,11 +140,11 @@ func TestForeignApprovals(t *testing.T) {
 				return err
 			},
 			"preview": func(id string) error {
-				_, err := other.owner.PreviewApproval(t.Context(), other.org, client.Yes{ID: id})
+				_, err := other.owner.PreviewApproval(t.Context(), other.org, client.Approval{ID: id})
 				return err
 			},
 			"read": func(id string) error {
-				_, err := other.owner.Approval(t.Context(), other.org, id)
+				_, err := other.owner.ApprovalRequest(t.Context(), other.org, id)
 				return err
 			},
 			"cancel": func(id string) error {
@@ -159,7 +164,7 @@ func TestForeignApprovals(t *testing.T) {
 				}
 			}
 		}
-		list, err := other.owner.Approvals(t.Context(), other.org, client.ApprovalFilter{})
+		list, err := other.owner.ApprovalRequests(t.Context(), other.org, client.ApprovalFilter{})
 		for _, a := range list.Items {
 			if a.OrganizationID != other.org {
 				t.Errorf("the list shows another's: %+v", a)
@@ -169,11 +174,11 @@ func TestForeignApprovals(t *testing.T) {
 			t.Errorf("the list: %+v, %v", list, err)
 		}
 		// The cursor of one organization is none in another.
-		first, err := w.owner.Approvals(t.Context(), w.org, client.ApprovalFilter{List: client.List{Limit: 1}})
+		first, err := w.owner.ApprovalRequests(t.Context(), w.org, client.ApprovalFilter{List: client.List{Limit: 1}})
 		if err != nil || !first.HasMore {
 			t.Fatalf("a first page: %+v, %v", first, err)
 		}
-		_, err = other.owner.Approvals(t.Context(), other.org, client.ApprovalFilter{
+		_, err = other.owner.ApprovalRequests(t.Context(), other.org, client.ApprovalFilter{
 			List: client.List{Cursor: first.NextCursor},
 		})
 		wantStatus(t, "the cursor of another", err, http.StatusBadRequest)
@@ -199,20 +204,22 @@ func TestArgumentsAreForWhoReadsPayloads(t *testing.T) {
 		ctx, member := t.Context(), b.join(b.owner, b.org, "member")
 		agent := b.public.WithKey(b.agentKey(member, b.org).APIKey)
 		id := b.opened(agent)
-		if _, err := b.owner.Approve(ctx, b.org, client.Yes{ID: id, Arguments: []byte(`{"amount":1}`)}); err != nil {
+		if _, err := b.owner.Approve(ctx, b.org, client.Approval{
+			ID: id, Arguments: []byte(`{"amount":1}`),
+		}); err != nil {
 			t.Fatal(err)
 		}
 		see := func(what string, wants bool) {
 			t.Helper()
-			one, err := member.Approval(ctx, b.org, id)
+			one, err := member.ApprovalRequest(ctx, b.org, id)
 			if err != nil {
 				t.Fatalf("%s: %v", what, err)
 			}
-			list, err := member.Approvals(ctx, b.org, client.ApprovalFilter{})
+			list, err := member.ApprovalRequests(ctx, b.org, client.ApprovalFilter{})
 			if err != nil || len(list.Items) != 1 {
 				t.Fatalf("%s: %+v, %v", what, list, err)
 			}
-			for _, a := range []client.Approval{one.Approval, list.Items[0]} {
+			for _, a := range []client.ApprovalRequest{one.ApprovalRequest, list.Items[0]} {
 				if shown := string(a.Arguments) != "null"; shown != wants || (len(a.EditedArguments) > 0) != wants {
 					t.Errorf("%s sees %s and %s", what, a.Arguments, a.EditedArguments)
 				}

@@ -17,7 +17,7 @@ func TestRiskLearnsFromWhatRan(t *testing.T) {
 		for amount := range 3 {
 			rent := fmt.Sprintf(`{"to":"landlord","amount":%d}`, 10+amount)
 			id := h.decide("before the yes", rent, "hold")["approvalId"].(string)
-			if _, err := h.approver.Approve(t.Context(), h.org, client.Yes{ID: id}); err != nil {
+			if _, err := h.approver.Approve(t.Context(), h.org, client.Approval{ID: id}); err != nil {
 				t.Fatal(err)
 			}
 			h.decide("after the yes", rent, "allow")
@@ -29,7 +29,7 @@ func TestRiskLearnsFromWhatRan(t *testing.T) {
 			`{"to":"landlord","amount":9,"memo":"rent"}`: "class_money first_argument",
 		} {
 			id := h.decide("a later call", arguments, "hold")["approvalId"].(string)
-			got, err := h.approver.Approval(t.Context(), h.org, id)
+			got, err := h.approver.ApprovalRequest(t.Context(), h.org, id)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -31,13 +31,13 @@ func TestShowsWhatHelpsToDecide(t *testing.T) {
 		earlier := h.decide("another call", `{"to":"a","amount":1}`, "hold")
 		id := h.decide("the call", `{"to":"landlord","amount":5000,"password":"hunter2"}`,
 			"hold")["approvalId"].(string)
-		got, err := h.approver.Approval(t.Context(), h.org, id)
+		got, err := h.approver.ApprovalRequest(t.Context(), h.org, id)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got.ID != id || got.Status != "pending" || got.Kind != "hold" || got.Server != "bank" ||
 			got.Tool != "pay" || got.Email != userEmail || got.Needed != 1 {
-			t.Errorf("the request: %+v", got.Approval)
+			t.Errorf("the request: %+v", got.ApprovalRequest)
 		}
 		if text := string(got.Arguments); !strings.Contains(text, `"landlord"`) || strings.Contains(text, "hunter2") {
 			t.Errorf("its arguments: %s", text)
@@ -86,31 +86,31 @@ func TestWiderYeses(t *testing.T) {
 			"to": json.RawMessage(`{"equals":"landlord"}`), "amount": json.RawMessage(`{"max":6000}`),
 		}}
 		_, err := h.approver.Approve(ctx, h.org,
-			client.Yes{ID: id, Scope: &client.ApprovalScope{Kind: "pattern", Pattern: map[string]json.RawMessage{
+			client.Approval{ID: id, Scope: &client.ApprovalScope{Kind: "pattern", Pattern: map[string]json.RawMessage{
 				"to": json.RawMessage(`{"equals":"landlord"}`), "amount": json.RawMessage(`{"max":600}`),
 			}}})
 		wantStatus(t, "a yes that leaves the call waiting", err, http.StatusBadRequest)
-		words, err := h.approver.PreviewApproval(ctx, h.org, client.Yes{ID: id, Scope: pattern})
+		words, err := h.approver.PreviewApproval(ctx, h.org, client.Approval{ID: id, Scope: pattern})
 		if err != nil || !strings.Contains(words, `amount is at most 6000`) {
 			t.Errorf("preview: %q, %v", words, err)
 		}
-		done, err := h.approver.Approve(ctx, h.org, client.Yes{ID: id, Scope: pattern})
+		done, err := h.approver.Approve(ctx, h.org, client.Approval{ID: id, Scope: pattern})
 		if err != nil || done.Permits != words {
 			t.Fatalf("approve: %+v, %v, want what was previewed", done, err)
 		}
 		h.decide("it fits", `{"to":"landlord","amount":5999}`, "allow")
 		h.decide("too much", `{"to":"landlord","amount":6001}`, "hold")
 		h.decide("to another", `{"to":"mallory","amount":1}`, "hold")
-		standing, err := h.approver.StandingAllows(ctx, h.org)
+		standing, err := h.approver.StandingApprovals(ctx, h.org)
 		if err != nil || len(standing) != 1 || standing[0].Used != 1 || standing[0].Uses != 2 ||
 			standing[0].Permits != words || standing[0].DelegationID != id {
 			t.Fatalf("standing: %+v, %v", standing, err)
 		}
-		if err := h.approver.RevokeAllow(ctx, h.org, standing[0].ID); err != nil {
+		if err := h.approver.RevokeStandingApproval(ctx, h.org, standing[0].ID); err != nil {
 			t.Fatal(err)
 		}
 		h.decide("taken back", `{"to":"landlord","amount":5999}`, "hold")
-		if standing, err = h.approver.StandingAllows(ctx, h.org); err != nil || len(standing) != 0 {
+		if standing, err = h.approver.StandingApprovals(ctx, h.org); err != nil || len(standing) != 0 {
 			t.Errorf("standing: %+v, %v", standing, err)
 		}
 	})
@@ -123,7 +123,7 @@ func TestYesesLapse(t *testing.T) {
 	eachHolding(t, func(t *testing.T, h *holding) {
 		ctx := t.Context()
 		id := h.decide("the first", payment, "hold")["approvalId"].(string)
-		if _, err := h.approver.Approve(ctx, h.org, client.Yes{
+		if _, err := h.approver.Approve(ctx, h.org, client.Approval{
 			ID: id, Scope: &client.ApprovalScope{Kind: "minutes", Minutes: 30},
 		}); err != nil {
 			t.Fatal(err)
@@ -136,16 +136,16 @@ func TestYesesLapse(t *testing.T) {
 				t.Fatal(err)
 			}
 			h.decide("given by a "+step.role, `{"to":"landlord","amount":5001}`, step.action)
-			standing, err := h.owner.StandingAllows(ctx, h.org)
+			standing, err := h.owner.StandingApprovals(ctx, h.org)
 			if err != nil || len(standing) != 1 || standing[0].Lapsed != step.lapsed {
 				t.Fatalf("given by a %s: %+v, %v, want lapsed %t", step.role, standing, err, step.lapsed)
 			}
 		}
-		standing, err := h.owner.StandingAllows(ctx, h.org)
+		standing, err := h.owner.StandingApprovals(ctx, h.org)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := h.owner.RevokeAllow(ctx, h.org, standing[0].ID); err != nil {
+		if err := h.owner.RevokeStandingApproval(ctx, h.org, standing[0].ID); err != nil {
 			t.Fatalf("take back what has lapsed: %v", err)
 		}
 	})
@@ -182,7 +182,7 @@ func TestScopesThatAreRefused(t *testing.T) {
 				}
 			})
 		}
-		if got, err := h.approver.Approval(t.Context(), h.org, id); err != nil || got.Status != "pending" {
+		if got, err := h.approver.ApprovalRequest(t.Context(), h.org, id); err != nil || got.Status != "pending" {
 			t.Errorf("what was refused has changed it: %+v, %v", got, err)
 		}
 	})
@@ -230,22 +230,23 @@ rules:
 		if err != nil || held.Decision != "hold" {
 			t.Fatalf("enforce: %+v, %v", held, err)
 		}
-		_, err = lower.Approve(ctx, org, client.Yes{ID: held.ApprovalID})
+		_, err = lower.Approve(ctx, org, client.Approval{ID: held.ApprovalID})
 		wantStatus(t, "a lower role", err, http.StatusForbidden)
-		done, err := one.Approve(ctx, org, client.Yes{ID: held.ApprovalID})
+		done, err := one.Approve(ctx, org, client.Approval{ID: held.ApprovalID})
 		if err != nil || done.Status != "pending" || done.Permits != "" {
 			t.Fatalf("the first yes: %+v, %v", done, err)
 		}
-		_, err = one.Approve(ctx, org, client.Yes{ID: held.ApprovalID})
+		_, err = one.Approve(ctx, org, client.Approval{ID: held.ApprovalID})
 		wantStatus(t, "the same person again", err, http.StatusConflict)
-		if shown, err := two.Approval(ctx, org, held.ApprovalID); err != nil || len(shown.Votes) != 1 ||
+		if shown, err := two.ApprovalRequest(ctx, org, held.ApprovalID); err != nil || len(shown.Votes) != 1 ||
 			shown.Votes[0].UserID != one.ID {
 			t.Errorf("votes: %+v, %v", shown.Votes, err)
 		}
 		if d, err := agent.Enforce(ctx, call); err != nil || d.Allowed {
 			t.Errorf("with one yes of two: %+v, %v", d, err)
 		}
-		if done, err = two.Approve(ctx, org, client.Yes{ID: held.ApprovalID}); err != nil || done.Status != "approved" {
+		if done, err = two.Approve(ctx, org, client.Approval{ID: held.ApprovalID}); err != nil ||
+			done.Status != "approved" {
 			t.Fatalf("the second yes: %+v, %v", done, err)
 		}
 		if d, err := agent.Enforce(ctx, call); err != nil || !d.Allowed {
@@ -259,18 +260,18 @@ func TestWhoAsksDoesNotApprove(t *testing.T) {
 	t.Parallel()
 	eachBank(t, func(t *testing.T, b *bank) {
 		ctx := t.Context()
-		done, err := b.owner.Approve(ctx, b.org, client.Yes{ID: b.opened(b.agent)})
+		done, err := b.owner.Approve(ctx, b.org, client.Approval{ID: b.opened(b.agent)})
 		if err != nil || !done.SelfApproved {
 			t.Errorf("alone: %+v, %v", done, err)
 		}
 		approver := b.join(b.owner, b.org, "approver")
 		id := b.opened(b.agent)
-		_, err = b.owner.Approve(ctx, b.org, client.Yes{ID: id})
+		_, err = b.owner.Approve(ctx, b.org, client.Approval{ID: id})
 		wantStatus(t, "not alone", err, http.StatusForbidden)
 		for name, c := range map[string]*client.Client{
 			"the key": b.agent, "a terminal": b.terminalKey(b.owner, b.org),
 		} {
-			_, err = c.Approve(ctx, "", client.Yes{ID: id})
+			_, err = c.Approve(ctx, "", client.Approval{ID: id})
 			wantStatus(t, name, err, http.StatusUnauthorized)
 		}
 		settings, err := b.owner.ApprovalSettings(ctx, b.org)
@@ -281,10 +282,10 @@ func TestWhoAsksDoesNotApprove(t *testing.T) {
 		if _, err = b.owner.SetApprovalSettings(ctx, b.org, settings); err != nil {
 			t.Fatal(err)
 		}
-		if done, err = b.owner.Approve(ctx, b.org, client.Yes{ID: id}); err != nil || !done.SelfApproved {
+		if done, err = b.owner.Approve(ctx, b.org, client.Approval{ID: id}); err != nil || !done.SelfApproved {
 			t.Errorf("with leave: %+v, %v", done, err)
 		}
-		if done, err = approver.Approve(ctx, b.org, client.Yes{ID: b.opened(b.agent)}); err != nil ||
+		if done, err = approver.Approve(ctx, b.org, client.Approval{ID: b.opened(b.agent)}); err != nil ||
 			done.SelfApproved {
 			t.Errorf("by another: %+v, %v", done, err)
 		}

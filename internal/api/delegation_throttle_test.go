@@ -14,7 +14,7 @@ func TestOpeningIsThrottled(t *testing.T) {
 	t.Parallel()
 	eachBank(t, func(t *testing.T, b *bank) {
 		b.nextMinute()
-		asked := func(requester string) (client.Delegation, error) {
+		asked := func(requester string) (client.ApprovalState, error) {
 			q := question()
 			q.RequesterEmail = requester
 			return b.agent.RequestApproval(t.Context(), q)
@@ -53,7 +53,7 @@ func TestAnsweringIsThrottled(t *testing.T) {
 		answer := func(p *person, n int) error {
 			id := database.NewID()
 			if n%2 == 0 {
-				return second(p.Approve(t.Context(), b.org, client.Yes{ID: id}))
+				return second(p.Approve(t.Context(), b.org, client.Approval{ID: id}))
 			}
 			return second(p.Reject(t.Context(), b.org, id, ""))
 		}

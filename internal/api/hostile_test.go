@@ -52,7 +52,7 @@ func wantNothingThere(t *testing.T, path string, answer wireAnswer) {
 	if answer.status == http.StatusOK && string(answer.body) == "null" {
 		return
 	}
-	var policy client.PolicyFigures
+	var policy client.PolicyStats
 	if err := json.Unmarshal(answer.body, &policy); err != nil || answer.status != http.StatusOK ||
 		policy.PolicyID == "" || policy.Calls != 0 {
 		t.Errorf("GET %.100s: status %d, want null or zeros: %.300s", path, answer.status, answer.body)

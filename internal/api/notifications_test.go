@@ -85,7 +85,7 @@ func TestPeopleAreTold(t *testing.T) {
 			credentials(o.owner.Client)...); page.status != http.StatusOK {
 			t.Errorf("the link leads to %d", page.status)
 		}
-		if waiting, err := o.owner.Approval(ctx, o.org, id); err != nil || waiting.Status != "pending" {
+		if waiting, err := o.owner.ApprovalRequest(ctx, o.org, id); err != nil || waiting.Status != "pending" {
 			t.Errorf("after the link was opened: %+v, %v", waiting, err)
 		}
 		if _, err := o.owner.Reject(ctx, o.org, id, "not today"); err != nil {
@@ -166,7 +166,7 @@ func TestWebhooksAreSent(t *testing.T) {
 			t.Errorf("test: %+v, %v", test, err)
 		}
 		id := o.opened(o.agent)
-		if _, err := o.approver.Approve(ctx, o.org, client.Yes{ID: id}); err != nil {
+		if _, err := o.approver.Approve(ctx, o.org, client.Approval{ID: id}); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range []string{"test", "approval.opened", "approval.approved"} {

@@ -67,7 +67,7 @@ func TestFromDecisionToOutcome(t *testing.T) {
 // wantFigures wants what the policy aggregate says of a policy.
 func (e *evidence) wantFigures(t *testing.T, policyID string, allowed, denied int64) {
 	t.Helper()
-	var got client.PolicyFigures
+	var got client.PolicyStats
 	path := "/organization/" + e.org + "/observability/policies/" + policyID
 	if err := e.owner.Call(t.Context(), http.MethodGet, path, nil, nil, &got); err != nil {
 		t.Fatal(err)

@@ -45,8 +45,8 @@ func TestAShadowOverHTTP(t *testing.T) {
 			t.Fatal(err)
 		}
 		e.wantFigures(t, id, 1, 0)
-		figures, err := e.owner.PolicyFigures(ctx, e.org, id, 1)
-		if want := (client.ShadowFigures{Calls: 1, Denied: 1, WouldDeny: 1}); err != nil || figures.Shadow != want {
+		figures, err := e.owner.PolicyStats(ctx, e.org, id, 1)
+		if want := (client.ShadowStats{Calls: 1, Denied: 1, WouldDeny: 1}); err != nil || figures.Shadow != want {
 			t.Errorf("figures: %+v, %v; want the shadow's %+v", figures, err, want)
 		}
 		e.wantNoWordOfShadows(t, token.PlanID)

@@ -225,7 +225,7 @@ func TestPolicyAggregate(t *testing.T) {
 			}
 		})
 		rule("An unknown policy has zeros, no name and no rules", func(t *testing.T, o *observed) {
-			want := client.PolicyFigures{PolicyID: "unheard of", TopMatchedRules: []client.RuleCount{}}
+			want := client.PolicyStats{PolicyID: "unheard of", TopMatchedRules: []client.RuleCount{}}
 			if diff := cmp.Diff(want, o.policy("unheard of", 0)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -277,7 +277,7 @@ func TestPolicyAggregate(t *testing.T) {
 		rule("A policy may have any id", func(t *testing.T, o *observed) {
 			for _, id := range []string{"a/b", "ä ö", "<p>", "writ:default", "50%", "a?b#c", strings.Repeat("x", 490)} {
 				o.store(batch(o.trace(nil), o.policyCall(id, "deny", nil)))
-				var got client.PolicyFigures
+				var got client.PolicyStats
 				if err := o.owner.Call(t.Context(), http.MethodGet, o.path("/policies/"+url.PathEscape(id)), nil, nil,
 					&got); err != nil || got.PolicyID != id || got.Denied != 1 {
 					t.Errorf("%.50q: %+v, %v", id, got, err)

@@ -193,9 +193,9 @@ func (o *observed) tokens(groupBy string) []client.UsageItem {
 	return got.Items
 }
 
-func (o *observed) policy(id string, days int) client.PolicyFigures {
+func (o *observed) policy(id string, days int) client.PolicyStats {
 	o.t.Helper()
-	got, err := o.owner.PolicyFigures(o.t.Context(), o.org, id, days)
+	got, err := o.owner.PolicyStats(o.t.Context(), o.org, id, days)
 	if err != nil {
 		o.t.Fatalf("policy %s: %v", id, err)
 	}

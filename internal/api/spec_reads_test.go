@@ -41,7 +41,7 @@ func telemetryRoleCases() []roleCase {
 			return err
 		}),
 		read("/policies/{policyId}", "read", func(ctx context.Context, org string, p *person) error {
-			_, err := p.PolicyFigures(ctx, org, "p", 0)
+			_, err := p.PolicyStats(ctx, org, "p", 0)
 			return err
 		}),
 		read("/analytics/summary", "read", func(ctx context.Context, org string, p *person) error {

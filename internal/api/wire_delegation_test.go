@@ -164,7 +164,7 @@ func TestWirePollingLoop(t *testing.T) {
 				t.Fatalf("round %d: %v, want the request %s", round, asked, id)
 			}
 		}
-		list, err := h.approver.Approvals(t.Context(), h.org, clientApprovals())
+		list, err := h.approver.ApprovalRequests(t.Context(), h.org, clientApprovals())
 		if err != nil || len(list.Items) != 1 || list.Items[0].ID != id || list.Items[0].Repeats < 120 {
 			t.Errorf("the queue: %+v, %v", list.Items, err)
 		}
@@ -343,7 +343,7 @@ func TestWireDelegationErrors(t *testing.T) {
 		// A long reason is cut, not refused.
 		long := fmt.Sprintf(`{"tool":"pay","action":"pay","arguments":{"amount":9},"requesterEmail":"e","reason":"%s\u0000","targetUrl":"%s"}`,
 			strings.Repeat("ä", 4000), strings.Repeat("u", 9000))
-		shown, err := h.approver.Approval(t.Context(), h.org, h.request(long)["delegationId"].(string))
+		shown, err := h.approver.ApprovalRequest(t.Context(), h.org, h.request(long)["delegationId"].(string))
 		if err != nil || shown.AskedFor != strings.Repeat("ä", 500) {
 			t.Errorf("a long reason: %d bytes, %v", len(shown.AskedFor), err)
 		}

@@ -15,7 +15,7 @@ import (
 // and puts the id of the request into the environment.
 func ask(ts *testscript.TestScript, neg bool, args []string) {
 	needs(ts, !neg && len(args) == 2, "ask NAME ARGUMENTS")
-	d, err := agent(ts).RequestApproval(context.Background(), client.ApprovalQuestion{
+	d, err := agent(ts).RequestApproval(context.Background(), client.NewApprovalRequest{
 		Tool:           "pay",
 		Action:         "pay",
 		Domain:         "bank",

@@ -27,15 +27,15 @@ Exit codes: 0 done, 1 not done, 2 the command line is wrong, 3 not signed in.`,
 func approvalsList(s cli.Streams) *cobra.Command {
 	var p asPerson
 	var filter client.ApprovalFilter
-	list := func(ctx context.Context, c *client.Client, _ []string) (client.Page[client.Approval], error) {
+	list := func(ctx context.Context, c *client.Client, _ []string) (client.Page[client.ApprovalRequest], error) {
 		if filter.Status == "any" {
 			filter.Status = ""
 		}
-		return c.Approvals(ctx, p.orgID, filter)
+		return c.ApprovalRequests(ctx, p.orgID, filter)
 	}
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the approval requests, newest first", Args: cobra.NoArgs,
-		RunE: asking(&p, s, list, func(s cli.Streams, found client.Page[client.Approval]) error {
+		RunE: asking(&p, s, list, func(s cli.Streams, found client.Page[client.ApprovalRequest]) error {
 			return printApprovals(s, found, nothingListed(filter))
 		}),
 	}
@@ -69,7 +69,7 @@ func nothingListed(f client.ApprovalFilter) string {
 	return "no request fits these conditions"
 }
 
-func printApprovals(s cli.Streams, found client.Page[client.Approval], none string) error {
+func printApprovals(s cli.Streams, found client.Page[client.ApprovalRequest], none string) error {
 	if len(found.Items) == 0 {
 		fmt.Fprintln(s.Err, "writ: "+none)
 		return nil

@@ -68,9 +68,9 @@ call with those.
 }
 
 // approval is what the flags say.
-func (a approving) approval(s cli.Streams, id string) (client.Yes, error) {
+func (a approving) approval(s cli.Streams, id string) (client.Approval, error) {
 	scope := client.ApprovalScope{Kind: "once", Minutes: a.minutes, Uses: a.uses}
-	approval := client.Yes{ID: id, Note: a.note, Scope: &scope}
+	approval := client.Approval{ID: id, Note: a.note, Scope: &scope}
 	switch {
 	case a.session:
 		scope.Kind = "session"
@@ -120,7 +120,7 @@ func approvalsReject(s cli.Streams) *cobra.Command {
 	return cmd
 }
 
-func (a approving) printPreview(ctx context.Context, s cli.Streams, approval client.Yes) error {
+func (a approving) printPreview(ctx context.Context, s cli.Streams, approval client.Approval) error {
 	words, err := call(ctx, &a.asPerson, func(ctx context.Context, c *client.Client) (string, error) {
 		return c.PreviewApproval(ctx, a.orgID, approval)
 	})

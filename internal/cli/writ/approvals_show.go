@@ -18,8 +18,8 @@ import (
 
 func approvalsShow(s cli.Streams) *cobra.Command {
 	var p asPerson
-	read := func(ctx context.Context, c *client.Client, args []string) (client.ShownApproval, error) {
-		return c.Approval(ctx, p.orgID, args[0])
+	read := func(ctx context.Context, c *client.Client, args []string) (client.ApprovalDetail, error) {
+		return c.ApprovalRequest(ctx, p.orgID, args[0])
 	}
 	cmd := &cobra.Command{
 		Use: "show ID", Short: "Show an approval request with all that helps to answer it", Args: cobra.ExactArgs(1),
@@ -52,7 +52,7 @@ func (t *sheet) print(s cli.Streams) error {
 	return err
 }
 
-func printApproval(s cli.Streams, a client.ShownApproval) error {
+func printApproval(s cli.Streams, a client.ApprovalDetail) error {
 	t := &sheet{}
 	t.row("request", a.ID)
 	t.row("status", statusWords(a))
@@ -91,7 +91,7 @@ func printApproval(s cli.Streams, a client.ShownApproval) error {
 	return t.print(s)
 }
 
-func ruleWords(a client.ShownApproval) string {
+func ruleWords(a client.ApprovalDetail) string {
 	if a.Rule == "" {
 		return ""
 	}
@@ -106,7 +106,7 @@ func ruleWords(a client.ShownApproval) string {
 }
 
 // statusWords is the status of a request, and what it waits for.
-func statusWords(a client.ShownApproval) string {
+func statusWords(a client.ApprovalDetail) string {
 	switch {
 	case a.Status == "approved" && a.Used:
 		return "approved, and used"

@@ -70,13 +70,13 @@ func (w *watching) run(ctx context.Context, s cli.Streams) error {
 const maxPages = 50
 
 // waiting lists the requests that wait and were not printed yet, oldest first.
-func (w *watching) waiting(ctx context.Context) (fresh []client.Approval, err error) {
+func (w *watching) waiting(ctx context.Context) (fresh []client.ApprovalRequest, err error) {
 	filter := client.ApprovalFilter{Status: "pending", List: client.List{Limit: 200}}
 	still := map[string]bool{}
 	for range maxPages {
 		found, err := call(ctx, &w.asPerson,
-			func(ctx context.Context, c *client.Client) (client.Page[client.Approval], error) {
-				return c.Approvals(ctx, w.orgID, filter)
+			func(ctx context.Context, c *client.Client) (client.Page[client.ApprovalRequest], error) {
+				return c.ApprovalRequests(ctx, w.orgID, filter)
 			})
 		if err != nil {
 			return nil, err
@@ -97,7 +97,7 @@ func (w *watching) waiting(ctx context.Context) (fresh []client.Approval, err er
 	return fresh, nil
 }
 
-func printWaiting(s cli.Streams, a client.Approval) error {
+func printWaiting(s cli.Streams, a client.ApprovalRequest) error {
 	line := fmt.Sprintf("%s  %s  %s.%s %s", a.ID, a.Risk.Level, a.Server, a.Tool, compact(a.Arguments))
 	_, err := fmt.Fprintln(s.Out, cli.Line(line))
 	return err

@@ -84,13 +84,13 @@ func (p *asPerson) policyID(ctx context.Context, c *client.Client, named string)
 
 // shadow is a shadow as `writ policy shadow list --json` prints it.
 type shadow struct {
-	PolicyID string               `json:"policyId"`
-	Name     string               `json:"name"`
-	Version  int                  `json:"version"`
-	Active   *int                 `json:"activeVersion"`
-	Since    *time.Time           `json:"since"`
-	Days     int                  `json:"days"`
-	Figures  client.ShadowFigures `json:"figures"`
+	PolicyID string             `json:"policyId"`
+	Name     string             `json:"name"`
+	Version  int                `json:"version"`
+	Active   *int               `json:"activeVersion"`
+	Since    *time.Time         `json:"since"`
+	Days     int                `json:"days"`
+	Figures  client.ShadowStats `json:"figures"`
 }
 
 func shadowList(s cli.Streams) *cobra.Command {
@@ -130,7 +130,7 @@ func (p *asPerson) shadows(ctx context.Context, c *client.Client, days int) ([]s
 			if policy.ShadowVersion == nil {
 				continue
 			}
-			figures, err := c.PolicyFigures(ctx, orgID, policy.ID, days)
+			figures, err := c.PolicyStats(ctx, orgID, policy.ID, days)
 			if err != nil {
 				return nil, err
 			}
