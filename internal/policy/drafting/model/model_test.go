@@ -140,7 +140,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 			"broke off",
 		},
 		"hanging up": {func(int, http.ResponseWriter) { panic(http.ErrAbortHandler) }, "cannot be asked"},
-		"nested":     {write(`{"choices":` + strings.Repeat("[", 400_000)),
+		"nested": {write(`{"choices":` + strings.Repeat("[", 400_000)),
 			"not answer in the format of chat completions"},
 		"packed": {func(_ int, w http.ResponseWriter) { // small on the way, and large once it is unpacked
 			w.Header().Set("Content-Encoding", "gzip")
