@@ -77,17 +77,7 @@ type Claim struct {
 
 // Decision is what the policies say.
 type Decision struct {
-	Verdict verdict.Verdict
-
-	// The policy and rule that decided. Rule is "default" where a policy's
-	// default did, and all are empty where no policy counts.
-	PolicyID      string
-	PolicyName    string
-	PolicyVersion int
-	Rule          string
-
-	Reason    string              // one sentence, always set
-	Message   string              // the rule's own words, if it has any
+	verdict.Ruling
 	Approvers *document.Approvers // with Hold, where the rule says who
 
 	// Failed lists conditions and limits that were needed and could not be

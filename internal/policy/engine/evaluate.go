@@ -23,7 +23,7 @@ func (s *Set) Evaluate(call *toolcall.Call, spent Spent) Decision {
 // What it does with each rule it tells watch, if there is one.
 func (s *Set) decide(call *toolcall.Call, spent Spent, watch func(*entry, finding)) Decision {
 	if call.Tool == "" {
-		return Decision{Reason: "the call names no tool"}
+		return Decision{Ruling: verdict.Ruling{Reason: "the call names no tool"}}
 	}
 	var room [usualLists][]int32
 	server, tool := call.Name()
