@@ -79,17 +79,21 @@ func (e told) key() string {
 func (o *observed) decides(changes ...func(*decision.Record)) decision.Record {
 	o.t.Helper()
 	d := decision.Record{
-		ID:            database.NewID(),
-		OrgID:         o.org,
-		AgentID:       "codex",
-		Server:        "bank",
-		Tool:          "pay",
-		Verdict:       verdict.Deny,
-		PolicyID:      "payments",
-		PolicyVersion: 2,
-		Rule:          "large",
+		ID:      database.NewID(),
+		OrgID:   o.org,
+		AgentID: "codex",
+		Server:  "bank",
+		Tool:    "pay",
+		Ruling: verdict.Ruling{
+			Verdict:       verdict.Deny,
+			PolicyID:      "payments",
+			PolicyVersion: 2,
+			Rule:          "large",
+			PolicyName:    "Payments",
+			Reason:        "too large",
+		},
 		Details: decision.Details{
-			PolicyName: "Payments", Reason: "too large", Arguments: []byte(`{"secretive":1}`),
+			Arguments: []byte(`{"secretive":1}`),
 		},
 	}
 	for _, change := range changes {

@@ -73,21 +73,8 @@ type Canonical []byte
 // Subject is what an entry is about.
 type Subject = ledger.Subject
 
-// Decision is what the entry of a decision says even after its payload was
-// erased, and most of it is what entries are found by. Each member may be empty; without a verdict the
-// entry is no decision.
-type Decision struct {
-	Agent   string
-	Session string
-	Plan    string
-	Step    string // of the plan
-	Server  string
-	Tool    string
-	Verdict string
-	Policy  string // that decided
-	Version int    // of the policy
-	Rule    string
-}
+// Decision is what the entry of a decision says for good.
+type Decision = ledger.Decision
 
 // Appended is an entry that was added within a transaction.
 type Appended struct {
@@ -141,11 +128,15 @@ func (l *Log) Append(ctx context.Context, tx *database.Tx, e Entry) (*Appended, 
 		return nil, fmt.Errorf("payload of %s: %w", e.Action, err)
 	}
 	record := ledger.Record{
-		Log: e.Log, Epoch: r.head.Epoch, Index: r.tree.Size(), Time: database.Micros(tx.Now()),
-		Action: e.Action, Actor: ledger.Actor{Kind: string(e.Actor.Kind), ID: e.Actor.ActorID()}, Subject: e.Subject,
-		Agent: e.Decision.Agent, Session: e.Decision.Session, Plan: e.Decision.Plan, Step: e.Decision.Step,
-		Server: e.Decision.Server, Tool: e.Decision.Tool, Verdict: e.Decision.Verdict,
-		Policy: e.Decision.Policy, Version: e.Decision.Version, Rule: e.Decision.Rule, Payload: commitment,
+		Log:      e.Log,
+		Epoch:    r.head.Epoch,
+		Index:    r.tree.Size(),
+		Time:     database.Micros(tx.Now()),
+		Action:   e.Action,
+		Actor:    ledger.Actor{Kind: string(e.Actor.Kind), ID: e.Actor.ActorID()},
+		Subject:  e.Subject,
+		Decision: e.Decision,
+		Payload:  commitment,
 	}
 	text, err := record.Encode()
 	if err != nil {

@@ -52,12 +52,12 @@ func (l *evidenceLog) add(action string, epoch int64) {
 	l.epoch = epoch
 	salt, payload := bytes.Repeat([]byte{3}, ledger.SaltSize), []byte(`{"entries":1,"known":true}`)
 	record, err := ledger.Record{
-		Log:     "org",
-		Epoch:   epoch,
-		Index:   int64(len(l.items)),
-		Action:  action,
-		Verdict: "deny",
-		Payload: ledger.Commitment(salt, payload),
+		Log:      "org",
+		Epoch:    epoch,
+		Index:    int64(len(l.items)),
+		Action:   action,
+		Decision: ledger.Decision{Verdict: "deny"},
+		Payload:  ledger.Commitment(salt, payload),
 	}.Encode()
 	l.ts.Check(err)
 	l.items = append(l.items, ledger.AppendLine(nil, record, payload, salt))

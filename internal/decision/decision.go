@@ -49,42 +49,35 @@ type Record struct {
 	Server    string
 	Tool      string
 
-	// What decided: a policy, or one of the reserved ids of package policy.
-	Verdict       verdict.Verdict
-	PolicyID      string
-	PolicyVersion int // 0 where no policy decided
-	Rule          string
+	// Ruling has no policy name, reason and message once these are erased.
+	verdict.Ruling
 
 	// Erased: the details are gone.
 	Erased bool
 	Details
 }
 
-// Details are what can be erased. A nil Arguments was not kept; Incomplete says
-// that they lack something that was judged.
+// Details are what can be erased, beside words of the ruling. A nil Arguments was not
+// kept; Incomplete says that they lack something that was judged.
 type Details struct {
-	Arguments  jsontext.Value // redacted, canonical
-	Digest     []byte         // of the unredacted canonical arguments, under the organization's key
-	Incomplete bool
-	Paths      jsontext.Value // what paths in the arguments really are, redacted
-	// PlacedOn is the server the call was on, where its own name claimed another,
-	// a rule about that one decided, and so Server is that one; mostly empty.
-	PlacedOn string
-
-	PolicyName  string
-	Reason      string
-	Message     string // the rule's own words
-	Failed      []Failure
-	ApprovalID  string // the request a hold or ask waits for, or whose yes let the call run
-	AllowID     string // the wider yes that let the call run
-	Duration    time.Duration
-	UserID      string
-	Email       string
-	ContextID   string
-	Source      string
-	Environment string
-	Labels      []string
-	Shadows     []Shadow // what was tried beside the active policies; most have none
+	AllowID     string         `json:"allow,omitzero"`     // the standing approval that let the call run
+	ApprovalID  string         `json:"approval,omitzero"`  // the request that a hold or ask waits for, or that let the call run
+	Arguments   jsontext.Value `json:"arguments,omitzero"` // redacted, canonical
+	Digest      []byte         `json:"-"`                  // of the unredacted canonical arguments, under the organization's key
+	ContextID   string         `json:"context,omitzero"`
+	Duration    time.Duration  `json:"-"`
+	Environment string         `json:"environment,omitzero"`
+	Failed      []Failure      `json:"failed,omitempty"`
+	Incomplete  bool           `json:"incomplete,omitzero"`
+	Labels      []string       `json:"labels,omitempty"`
+	// PlacedOn is the server the call was on, where its own name claimed another, a
+	// rule about that one decided, and so Server is that one; mostly empty.
+	PlacedOn string         `json:"placedOn,omitzero"`
+	Paths    jsontext.Value `json:"resolvedPaths,omitzero"` // what paths in the arguments really are, redacted
+	Shadows  []Shadow       `json:"shadows,omitempty"`      // most decisions have none
+	Source   string         `json:"source,omitzero"`
+	UserID   string         `json:"user,omitzero"`
+	Email    string         `json:"userEmail,omitzero"`
 }
 
 // Failure is a condition that could not be evaluated.
@@ -172,21 +165,19 @@ func fromEntry(orgID string, e *audit.Stored) (Record, error) {
 		return Record{}, err
 	}
 	r := Record{
-		ID:            kept.Subject.ID,
-		OrgID:         orgID,
-		KeyID:         kept.Actor.ID,
-		Index:         e.Index,
-		At:            database.Time(e.Time),
-		AgentID:       kept.Agent,
-		SessionID:     kept.Session,
-		PlanID:        kept.Plan,
-		Step:          kept.Step,
-		Server:        kept.Server,
-		Tool:          kept.Tool,
-		PolicyID:      kept.Policy,
-		PolicyVersion: kept.Version,
-		Rule:          kept.Rule,
-		Erased:        e.Payload == "",
+		ID:        kept.Subject.ID,
+		OrgID:     orgID,
+		KeyID:     kept.Actor.ID,
+		Index:     e.Index,
+		At:        database.Time(e.Time),
+		AgentID:   kept.Agent,
+		SessionID: kept.Session,
+		PlanID:    kept.Plan,
+		Step:      kept.Step,
+		Server:    kept.Server,
+		Tool:      kept.Tool,
+		Ruling:    verdict.Ruling{PolicyID: kept.Policy, PolicyVersion: kept.Version, Rule: kept.Rule},
+		Erased:    e.Payload == "",
 	}
 	if r.Verdict, err = verdict.Parse(kept.Verdict); err != nil {
 		return Record{}, err
@@ -194,6 +185,5 @@ func fromEntry(orgID string, e *audit.Stored) (Record, error) {
 	if r.Erased {
 		return r, nil
 	}
-	r.Details, err = readDetails(e.Payload)
-	return r, err
+	return r, r.readPayload(e.Payload)
 }

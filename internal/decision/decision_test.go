@@ -85,28 +85,30 @@ var unset = []cmp.Option{cmpopts.EquateEmpty(), cmpopts.IgnoreFields(decision.Re
 // whole is a decision with everything.
 func (w *world) whole() decision.Record {
 	return decision.Record{
-		ID:            database.NewID(),
-		OrgID:         w.acme,
-		KeyID:         "key",
-		AgentID:       "a",
-		SessionID:     "s",
-		PlanID:        "p",
-		Step:          "1",
-		Server:        "bank",
-		Tool:          "send_money",
-		Verdict:       verdict.Hold,
-		PolicyID:      database.NewID(),
-		PolicyVersion: 3,
-		Rule:          "large",
+		ID:        database.NewID(),
+		OrgID:     w.acme,
+		KeyID:     "key",
+		AgentID:   "a",
+		SessionID: "s",
+		PlanID:    "p",
+		Step:      "1",
+		Server:    "bank",
+		Tool:      "send_money",
+		Ruling: verdict.Ruling{
+			Verdict:       verdict.Hold,
+			PolicyID:      database.NewID(),
+			PolicyVersion: 3,
+			Rule:          "large",
+			PolicyName:    "pay",
+			Reason:        "says \"no\"\n\u00e9\u007f",
+			Message:       "ask",
+		},
 		Details: decision.Details{
 			Arguments:   []byte(`{"a":1,"b":"\u00e9"}`),
 			Digest:      []byte{1, 2},
 			Incomplete:  true,
 			Paths:       []byte(`{"a":"2","b":"1"}`),
 			PlacedOn:    "shop",
-			PolicyName:  "pay",
-			Reason:      "says \"no\"\n\u00e9\u007f",
-			Message:     "ask",
 			Failed:      []decision.Failure{{Error: "x", Policy: "p", Rule: "r"}},
 			ApprovalID:  "r",
 			AllowID:     "w",
@@ -137,16 +139,16 @@ func TestDecisionsAreReadAsTheyWereWritten(t *testing.T) {
 		whole, plain := w.whole(), w.whole()
 		plain.Failed, plain.Labels, plain.Paths, plain.Shadows = nil, nil, nil, nil
 		least := decision.Record{
-			ID:       database.NewID(),
-			OrgID:    w.acme,
-			PolicyID: "writ:default",
-			Details:  decision.Details{Reason: "no active policy"},
+			ID:      database.NewID(),
+			OrgID:   w.acme,
+			Ruling:  verdict.Ruling{PolicyID: "writ:default", Reason: "no active policy"},
+			Details: decision.Details{},
 		}
 		elsewhere := decision.Record{
-			ID:       database.NewID(),
-			OrgID:    database.NewID(),
-			PolicyID: "writ:agent",
-			Details:  decision.Details{Reason: "killed"},
+			ID:      database.NewID(),
+			OrgID:   database.NewID(),
+			Ruling:  verdict.Ruling{PolicyID: "writ:agent", Reason: "killed"},
+			Details: decision.Details{},
 		}
 		for _, some := range [][]decision.Record{{whole, plain}, {least}, {elsewhere}} {
 			if err := w.decide(some...); err != nil {
@@ -203,6 +205,7 @@ func TestWhatErasingLeaves(t *testing.T) {
 		}
 		want := first
 		want.Details, want.Erased = decision.Details{}, true
+		want.PolicyName, want.Reason, want.Message = "", "", ""
 		got := w.read(w.acme, 0)
 		if len(got) != 2 || got[1].Erased || got[1].Reason != second.Reason {
 			t.Fatalf("read %+v", got)

@@ -12,6 +12,7 @@ import (
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
 	"writ/internal/decision"
+	"writ/internal/verdict"
 )
 
 // lean is the comparison of a recent decision with the one that the log has.
@@ -23,10 +24,10 @@ var lean = []cmp.Option{
 // least is a decision with hardly anything.
 func (w *world) least() decision.Record {
 	return decision.Record{
-		ID:       database.NewID(),
-		OrgID:    w.acme,
-		PolicyID: "writ:default",
-		Details:  decision.Details{Reason: "no active policy"},
+		ID:      database.NewID(),
+		OrgID:   w.acme,
+		Ruling:  verdict.Ruling{PolicyID: "writ:default", Reason: "no active policy"},
+		Details: decision.Details{},
 	}
 }
 

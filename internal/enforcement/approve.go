@@ -34,7 +34,7 @@ func (s *Service) seekApproval(ctx context.Context, tx *database.Tx, c *call, o 
 	}
 	request, err = s.approvals.Open(ctx, tx, asked, want)
 	if errors.Is(err, approval.ErrTooMany) {
-		o.candidate.Decision = refuse(policy.ByApproval, "too_many", approval.ErrTooMany.Message).Decision
+		o.Decision = refuse(policy.ByApproval, "too_many", approval.ErrTooMany.Message)
 		return nil
 	}
 	o.approval, o.opened = request, err == nil
@@ -48,8 +48,8 @@ func (o *outcome) answered(request *approval.Request, tx *database.Tx) bool {
 	case request.Granted(tx.Now()):
 		o.used = true
 	case request.Changed(tx.Now()):
-		o.candidate.Decision = refuse(policy.ByApproval, "changed",
-			"approved with changes: the agent is told what to call").Decision
+		o.Decision = refuse(policy.ByApproval, "changed",
+			"approved with changes: the agent is told what to call")
 		o.agentMessage = "approved with changes: call again with " + request.Edited
 		if request.Edited == "" {
 			o.agentMessage = "approved with changes, and these were erased: ask again"
@@ -59,7 +59,7 @@ func (o *outcome) answered(request *approval.Request, tx *database.Tx) bool {
 		if request.Note != "" {
 			reason = "an approver said no: " + request.Note
 		}
-		o.candidate.Decision = refuse(policy.ByApproval, "rejected", reason).Decision
+		o.Decision = refuse(policy.ByApproval, "rejected", reason)
 	default:
 		return false
 	}

@@ -176,14 +176,15 @@ func (s *Service) recordRelease(
 	if r.Arguments != "" {
 		c.shown = []byte(r.Arguments)
 	}
-	o := &outcome{approval: r, used: true, step: -1, candidate: candidate{server: r.Server, Decision: engine.Decision{
+	o := &outcome{approval: r, used: true, step: -1, candidate: candidate{server: r.Server}}
+	o.Ruling = verdict.Ruling{
 		Verdict:       verdict.Hold,
 		PolicyID:      r.PolicyID,
 		PolicyVersion: r.PolicyVersion,
 		Rule:          r.Rule,
 		Reason:        r.Reason,
 		Message:       r.Message,
-	}}}
+	}
 	if r.PlanID != "" && r.Via == approval.ViaDecision { // else nobody has checked that it is the call's
 		o.plan, o.step = &plan.Declared{ID: r.PlanID}, r.Step
 	}

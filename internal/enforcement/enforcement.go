@@ -45,15 +45,7 @@ type Request struct {
 
 // Answer is what was decided. The zero value denies.
 type Answer struct {
-	Verdict verdict.Verdict
-	Reason  string // one sentence, always set
-	Message string // the rule's own words, if it has any
-
-	// What decided: a policy, or one of the reserved ids of package policy.
-	PolicyID      string
-	PolicyName    string
-	PolicyVersion int
-	Rule          string
+	verdict.Ruling
 
 	DecisionID string
 	PlanID     string

@@ -37,12 +37,13 @@ type candidate struct {
 	final bool
 }
 
-func refuse(by, rule, reason string) candidate {
-	return candidate{Decision: engine.Decision{PolicyID: by, Rule: rule, Reason: reason}}
+// refuse is a deny by something else than a policy.
+func refuse(by, rule, reason string) engine.Decision {
+	return engine.Decision{Ruling: verdict.Ruling{PolicyID: by, Rule: rule, Reason: reason}}
 }
 
 func invalidKey() engine.Decision {
-	return refuse(policy.ByAgent, "key", "the API key is not valid any more: use another one").Decision
+	return refuse(policy.ByAgent, "key", "the API key is not valid any more: use another one")
 }
 
 // judge decides by a view, without the database but for limits that are read.
@@ -62,7 +63,7 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 	widened := fit.Drift == plan.Widened
 	if c.needsPlan(v) && !fit.OK && !widened {
 		// it names arguments
-		d.Decision = refuse(policy.ByIntent, string(fit.Drift), redaction.Text(fit.Reason)).Decision
+		d.Decision = refuse(policy.ByIntent, string(fit.Drift), redaction.Text(fit.Reason))
 		return d
 	}
 	d.steps, d.widened = fit.Steps, widened
@@ -72,9 +73,9 @@ func (s *Service) judge(ctx context.Context, c *call, v *view) candidate {
 		d.PolicyID = policy.ByDefault
 	}
 	if widened {
-		d.Decision = policy.Stricter(d.Decision, engine.Decision{
-			Verdict: verdict.Hold, PolicyID: policy.ByIntent, Rule: string(fit.Drift), Reason: fit.Reason,
-		})
+		held := refuse(policy.ByIntent, string(fit.Drift), fit.Reason)
+		held.Verdict = verdict.Hold
+		d.Decision = policy.Stricter(d.Decision, held)
 	}
 	return d
 }

@@ -78,7 +78,7 @@ func TestACheckThatIsOldIsNotRecorded(t *testing.T) {
 			t.Helper()
 			before := w.count(`audit_entry WHERE action = 'step.verified'`)
 			current, err := w.decisions.RecordStep(t.Context(), w.agent, snapshot, "read", enforcement.Answer{
-				PlanID: database.NewID(), Verdict: v,
+				PlanID: database.NewID(), Ruling: verdict.Ruling{Verdict: v},
 			})
 			if recorded := w.count(`audit_entry WHERE action = 'step.verified'`) > before; err != nil ||
 				recorded != current {

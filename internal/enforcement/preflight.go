@@ -79,12 +79,11 @@ func (ask *Preflight) judge(v *view, call *toolcall.Call, sent PreflightCall, sp
 		return invalidKey()
 	}
 	if ask.Authority != nil && !ask.Authority[sent.Name] && !ask.Authority[call.Tool] {
-		return refuse(policy.ByIntent, "authority_snapshot",
-			"the client's own authority does not hold this tool").Decision
+		return refuse(policy.ByIntent, "authority_snapshot", "the client's own authority does not hold this tool")
 	}
 	var err error
 	if call.Args, err = toolcall.Decode(sent.Input); err != nil {
-		return refuse(policy.ByDefault, "", "the input cannot be read").Decision
+		return refuse(policy.ByDefault, "", "the input cannot be read")
 	}
 	d := policy.Judge(v.policies.Set, call, spent)
 	d.PolicyID = cmp.Or(d.PolicyID, policy.ByDefault)

@@ -12,8 +12,8 @@ import (
 	"writ/internal/intent"
 	"writ/internal/organization"
 	"writ/internal/policy"
+	"writ/internal/policy/engine"
 	"writ/internal/principal"
-	"writ/internal/verdict"
 )
 
 // People tells who the members of organizations are.
@@ -71,12 +71,7 @@ const tries = 8
 // judged or recorded is denied, with the reason.
 func (s *Service) Decide(ctx context.Context, p principal.Principal, r Request) Answer {
 	if !p.HasScope(principal.Enforce) || p.OrgID == "" {
-		return Answer{
-			Reason:   "decisions are made for an API key of the scope enforce, in an organization",
-			PolicyID: policy.ByDefault,
-			Step:     -1,
-			Server:   r.Server,
-		}
+		return refuseUnrecorded(r.Server, "", "decisions are made for an API key of the scope enforce, in an organization")
 	}
 	c := s.read(ctx, p, r)
 	var o outcome
@@ -134,10 +129,7 @@ func (s *Service) prepare(ctx context.Context, c *call, fresh bool) (*view, cand
 	return v, s.judge(ctx, c, v)
 }
 
-func final(d candidate) candidate {
-	d.final = true
-	return d
-}
+func final(d engine.Decision) candidate { return candidate{Decision: d, final: true} }
 
 // commit settles the candidate in one transaction that waits in the lane of
 // decisions.
@@ -160,18 +152,13 @@ func (s *Service) write(
 func (s *Service) answer(ctx context.Context, c *call, o *outcome) Answer {
 	s.counters.count(o.Verdict)
 	a := Answer{
-		Verdict:       o.Verdict,
-		Reason:        o.Reason,
-		Message:       o.Message,
-		PolicyID:      o.PolicyID,
-		PolicyName:    o.PolicyName,
-		PolicyVersion: o.PolicyVersion,
-		Rule:          o.Rule,
-		DecisionID:    c.id,
-		Step:          o.step,
-		Server:        o.server,
-		Approvers:     o.Approvers,
-		Recorded:      true,
+		Ruling:     o.Ruling,
+		DecisionID: c.id,
+		Step:       o.step,
+		Server:     o.server,
+		ApprovalID: o.approvalID(),
+		Approvers:  o.Approvers,
+		Recorded:   true,
 	}
 	if o.agentMessage != "" {
 		a.Reason = o.agentMessage
@@ -179,7 +166,6 @@ func (s *Service) answer(ctx context.Context, c *call, o *outcome) Answer {
 	if o.plan != nil {
 		a.PlanID = o.plan.ID
 	}
-	a.ApprovalID = o.approvalID()
 	receipt, err := o.appended.Receipt()
 	if err != nil {
 		s.logFailure(ctx, "give a receipt", err)
@@ -200,15 +186,13 @@ func (s *Service) unrecorded(ctx context.Context, c *call, err error) Answer {
 	if fault.Is(err, fault.Unavailable) {
 		reason = "the record cannot be written right now, so the call is denied: try again later"
 	}
-	return Answer{
-		Verdict:  verdict.Deny,
-		Reason:   reason,
-		PolicyID: policy.ByDefault,
-		Rule:     "unrecorded",
-		Step:     -1,
-		Server:   c.request.Server,
-		Duration: time.Since(c.started),
-	}
+	a := refuseUnrecorded(c.request.Server, "unrecorded", reason)
+	a.Duration = time.Since(c.started)
+	return a
+}
+
+func refuseUnrecorded(server, rule, reason string) Answer {
+	return Answer{Ruling: refuse(policy.ByDefault, rule, reason).Ruling, Step: -1, Server: server}
 }
 
 func (s *Service) logFailure(ctx context.Context, what string, err error) {

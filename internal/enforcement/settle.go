@@ -112,7 +112,7 @@ func (s *Service) canRun(ctx context.Context, tx *database.Tx, o *outcome) (bool
 	}
 	can, refused, err := s.plans.CanUse(ctx, tx, o.plan, o.steps)
 	if err == nil && !can {
-		o.candidate.Decision = refuse(policy.ByIntent, string(refused.Drift), refused.Reason).Decision
+		o.Decision = refuse(policy.ByIntent, string(refused.Drift), refused.Reason)
 	}
 	return can, err
 }
@@ -120,7 +120,7 @@ func (s *Service) canRun(ctx context.Context, tx *database.Tx, o *outcome) (bool
 // refuseStep turns the outcome into a deny, and gives back what was taken.
 func (o *outcome) refuseStep(ctx context.Context, tx *database.Tx, c *call, refused plan.Result) error {
 	claims := o.Claims
-	o.candidate.Decision = refuse(policy.ByIntent, string(refused.Drift), refused.Reason).Decision
+	o.Decision = refuse(policy.ByIntent, string(refused.Drift), refused.Reason)
 	o.used, o.approval, o.allow = false, nil, nil
 	return policy.GiveBack(ctx, tx, c.by.OrgID, claims)
 }

@@ -32,8 +32,11 @@ type StepAnswer struct {
 	Result plan.Result
 }
 
-func refuseStep(reason string) StepAnswer {
-	return StepAnswer{Answer: Answer{Reason: reason, PolicyID: policy.ByIntent, Step: -1}}
+func refuseStep(reason string) StepAnswer { return StepAnswer{Answer: refusePlan("", reason)} }
+
+// refusePlan is a deny by the plan.
+func refusePlan(planID, reason string) Answer {
+	return Answer{Ruling: refuse(policy.ByIntent, "", reason).Ruling, PlanID: planID, Step: -1}
 }
 
 // VerifyStep judges a tool by its plan, then by what policies say of every call of
@@ -78,7 +81,7 @@ func (s *Service) verifyStep(ctx context.Context, p principal.Principal, step St
 	}
 	answer := StepAnswer{Plan: v.plan}
 	answer.Result = plan.VerifyStep(v.plan, step.Presented, step.Server, step.Tool, step.Claim, by, s.db.Now())
-	answer.Answer = Answer{Reason: answer.Result.Reason, PolicyID: policy.ByIntent, PlanID: v.plan.ID, Step: -1}
+	answer.Answer = refusePlan(v.plan.ID, answer.Result.Reason)
 	if answer.Result.OK {
 		answer.Answer = s.foreseeStep(c, v, answer.Result.Steps)
 	}
@@ -99,15 +102,11 @@ func (s Step) call(by plan.Binding) *call {
 // name. What depends on the call is not allowed here.
 func (s *Service) foreseeStep(c *call, v *view, steps []int) Answer {
 	if broken, ok := errors.AsType[*policy.BrokenError](v.broken); ok {
-		return Answer{
-			Reason:        "an active policy cannot be read by this server, so nothing is allowed",
-			PolicyID:      broken.PolicyID,
-			PolicyVersion: broken.Version,
-			PlanID:        v.plan.ID,
-			Step:          -1,
-		}
+		refused := refusePlan(v.plan.ID, "an active policy cannot be read by this server, so nothing is allowed")
+		refused.PolicyID, refused.PolicyVersion = broken.PolicyID, broken.Version
+		return refused
 	}
-	strictest := Answer{Verdict: verdict.Allow + 1}
+	strictest := Answer{Ruling: verdict.Ruling{Verdict: verdict.Allow + 1}}
 	for _, i := range steps {
 		for _, named := range v.plan.Plan.Steps[i].Names(c.request.Tool) {
 			call := c.toolcall(v, name{named.Server, named.Tool, i}, s.db.Now())
@@ -128,15 +127,7 @@ func (s *Service) foreseeStep(c *call, v *view, steps []int) Answer {
 
 // foreseenAnswer is a foresight as an answer: an allow only where it is certain.
 func foreseenAnswer(f engine.Foresight) Answer {
-	answer := Answer{
-		Verdict:       f.Verdict,
-		Reason:        f.Reason,
-		Message:       f.Message,
-		PolicyID:      f.PolicyID,
-		PolicyName:    f.PolicyName,
-		PolicyVersion: f.PolicyVersion,
-		Rule:          f.Rule,
-	}
+	answer := Answer{Ruling: f.Ruling}
 	if answer.PolicyID == "" {
 		answer.PolicyID = policy.ByDefault
 	}

@@ -209,22 +209,24 @@ func (w *world) decide(times int, change ...func(*decision.Record)) (tools []str
 		tools = nil
 		for range times {
 			d := decision.Record{
-				ID:            database.NewID(),
-				OrgID:         w.org,
-				AgentID:       "bot",
-				SessionID:     "s-1",
-				Server:        "bank",
-				Tool:          fmt.Sprintf("pay-%d", w.made.Add(1)),
-				Verdict:       verdict.Allow,
-				PolicyID:      "payments",
-				PolicyVersion: 2,
-				Rule:          "small",
+				ID:        database.NewID(),
+				OrgID:     w.org,
+				AgentID:   "bot",
+				SessionID: "s-1",
+				Server:    "bank",
+				Tool:      fmt.Sprintf("pay-%d", w.made.Add(1)),
+				Ruling: verdict.Ruling{
+					Verdict:       verdict.Allow,
+					PolicyID:      "payments",
+					PolicyVersion: 2,
+					Rule:          "small",
+					PolicyName:    "Payments",
+					Reason:        "small enough",
+				},
 				Details: decision.Details{
-					PolicyName: "Payments",
-					Reason:     "small enough",
-					Duration:   1500 * time.Microsecond,
-					Arguments:  []byte(`{"amount":5}`),
-					Email:      "ann@example.org",
+					Duration:  1500 * time.Microsecond,
+					Arguments: []byte(`{"amount":5}`),
+					Email:     "ann@example.org",
 				},
 			}
 			for _, f := range change {

@@ -10,6 +10,7 @@ import (
 	"writ/internal/policy/engine"
 	"writ/internal/principal"
 	"writ/internal/toolcall"
+	"writ/internal/verdict"
 )
 
 // DraftID is the id of a document that is simulated without being stored.
@@ -65,10 +66,10 @@ func decidingOnly(rules []engine.Considered) []engine.Considered {
 
 // decision is a deny: what the policy would have said is not known.
 func (e *BrokenError) decision() engine.Decision {
-	return engine.Decision{
+	return engine.Decision{Ruling: verdict.Ruling{
 		PolicyID: e.PolicyID, PolicyVersion: e.Version,
 		Reason: "an active policy cannot be read by this server, so nothing is allowed; deactivate it or activate another version",
-	}
+	}}
 }
 
 // requireAsker admits members, and keys that ask for decisions.

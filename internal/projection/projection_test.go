@@ -132,16 +132,20 @@ func (w *world) decide(decisions ...decision.Record) {
 // decision is one of a policy about a call under a plan.
 func (w *world) decision(plan string, v verdict.Verdict) decision.Record {
 	return decision.Record{
-		OrgID:         w.acme,
-		PlanID:        plan,
-		AgentID:       "agent",
-		Server:        "bank",
-		Tool:          "pay",
-		Verdict:       v,
-		PolicyID:      "payments",
-		PolicyVersion: 2,
-		Rule:          "large",
-		Details:       decision.Details{PolicyName: "Payments", Reason: "because", Duration: 1500 * time.Microsecond},
+		OrgID:   w.acme,
+		PlanID:  plan,
+		AgentID: "agent",
+		Server:  "bank",
+		Tool:    "pay",
+		Ruling: verdict.Ruling{
+			Verdict:       v,
+			PolicyID:      "payments",
+			PolicyVersion: 2,
+			Rule:          "large",
+			PolicyName:    "Payments",
+			Reason:        "because",
+		},
+		Details: decision.Details{Duration: 1500 * time.Microsecond},
 	}
 }
 

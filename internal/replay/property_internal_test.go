@@ -172,17 +172,15 @@ func kept(
 	t *rapid.T, m made, d engine.Decision, claimed string, agreed, lossless bool,
 ) (decision.Record, toolcall.Call, Known) {
 	r := decision.Record{
-		ID:       "d",
-		OrgID:    "o",
-		KeyID:    "k",
-		AgentID:  m.call.Agent.ID,
-		At:       m.call.Now,
-		Server:   m.call.Server,
-		Tool:     m.name,
-		Verdict:  d.Verdict,
-		PolicyID: d.PolicyID,
-		Rule:     d.Rule,
-		Details:  decision.Details{Labels: m.call.Labels, Environment: m.call.Environment},
+		ID:      "d",
+		OrgID:   "o",
+		KeyID:   "k",
+		AgentID: m.call.Agent.ID,
+		At:      m.call.Now,
+		Server:  m.call.Server,
+		Tool:    m.name,
+		Ruling:  verdict.Ruling{Verdict: d.Verdict, PolicyID: d.PolicyID, Rule: d.Rule},
+		Details: decision.Details{Labels: m.call.Labels, Environment: m.call.Environment},
 	}
 	if claimed != "" {
 		r.Server, r.PlacedOn = claimed, m.call.Server

@@ -49,14 +49,13 @@ func recordDecisions(t *testing.T, db *database.DB, by principal.Principal) {
 		for range decisions {
 			agent.KeyID = database.NewID()
 			_, err := decision.Append(ctx, tx, log, agent, &decision.Record{
-				ID:       database.NewID(),
-				OrgID:    by.OrgID,
-				AgentID:  "coder",
-				Server:   "bank",
-				Tool:     "pay",
-				Verdict:  verdict.Deny,
-				PolicyID: policy.ByDefault,
-				Details:  decision.Details{Arguments: []byte(`{"amount":5}`), Reason: "no active policy"},
+				ID:      database.NewID(),
+				OrgID:   by.OrgID,
+				AgentID: "coder",
+				Server:  "bank",
+				Tool:    "pay",
+				Ruling:  verdict.Ruling{Verdict: verdict.Deny, PolicyID: policy.ByDefault, Reason: "no active policy"},
+				Details: decision.Details{Arguments: []byte(`{"amount":5}`)},
 			})
 			if err != nil {
 				return err

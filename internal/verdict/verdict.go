@@ -18,6 +18,22 @@ const (
 	Allow                // it may run
 )
 
+// Ruling is the core of every decision, from the engine to the record and the answer:
+// a verdict, what gave it, and why.
+type Ruling struct {
+	Verdict Verdict
+
+	// What decided: a policy, or one of the reserved ids of package policy. Rule is
+	// "default" where a policy's default decided, and empty where no policy applies.
+	PolicyID      string
+	PolicyName    string
+	PolicyVersion int
+	Rule          string
+
+	Reason  string // one sentence, always set
+	Message string // the rule's own words, if it has any
+}
+
 var names = [...]string{Deny: "deny", Hold: "hold", Ask: "ask", Allow: "allow"}
 
 // String is the verdict's word. What is no verdict reads, and counts, as deny.

@@ -123,5 +123,5 @@ const reservedMark = "writ:"
 
 // refusedCall is the answer to a call that cannot be read.
 func refusedCall(reason string) enforcement.Answer {
-	return enforcement.Answer{Reason: reason, Step: -1}
+	return enforcement.Answer{Ruling: verdict.Ruling{Reason: reason}, Step: -1}
 }

@@ -36,8 +36,16 @@ type Record struct {
 	Actor   Actor   `json:"actor"`
 	Subject Subject `json:"subject"`
 
-	// Of a decision: who wanted to call what, under which plan, the answer, and
-	// which version of which policy gave it by which rule.
+	Decision
+
+	Payload string `json:"payload,omitzero"` // Commitment to the payload, where there is one
+}
+
+// Decision is what the entry of a decision says even after its payload was erased: who
+// wanted to call what, under which plan, the answer, and which version of which policy
+// gave it by which rule. Most of it is what entries are found by. Each member may be
+// empty; without a verdict the entry is no decision.
+type Decision struct {
 	Agent   string `json:"agent,omitzero"`
 	Session string `json:"session,omitzero"`
 	Plan    string `json:"plan,omitzero"`
@@ -48,8 +56,6 @@ type Record struct {
 	Policy  string `json:"policy,omitzero"`
 	Version int    `json:"policyVersion,omitzero"`
 	Rule    string `json:"rule,omitzero"`
-
-	Payload string `json:"payload,omitzero"` // Commitment to the payload, where there is one
 }
 
 // Actor is who did it.

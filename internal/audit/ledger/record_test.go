@@ -21,10 +21,12 @@ func TestRecordIsCanonical(t *testing.T) {
 			Time:  rapid.Int64().Draw(t, "time"), Action: text.Draw(t, "action"),
 			Actor:   ledger.Actor{Kind: text.Draw(t, "kind"), ID: text.Draw(t, "actor")},
 			Subject: ledger.Subject{Type: text.Draw(t, "type"), ID: text.Draw(t, "subject")},
-			Agent:   text.Draw(t, "agent"), Tool: text.Draw(t, "tool"), Verdict: text.Draw(t, "verdict"),
-			Plan:    text.Draw(t, "plan"),
-			Session: text.Draw(t, "session"), Step: text.Draw(t, "step"), Server: text.Draw(t, "server"),
-			Policy: text.Draw(t, "policy"), Version: rapid.Int().Draw(t, "version"), Rule: text.Draw(t, "rule"),
+			Decision: ledger.Decision{
+				Agent: text.Draw(t, "agent"), Tool: text.Draw(t, "tool"), Verdict: text.Draw(t, "verdict"),
+				Plan:    text.Draw(t, "plan"),
+				Session: text.Draw(t, "session"), Step: text.Draw(t, "step"), Server: text.Draw(t, "server"),
+				Policy: text.Draw(t, "policy"), Version: rapid.Int().Draw(t, "version"), Rule: text.Draw(t, "rule"),
+			},
 			Payload: text.Draw(t, "payload"),
 		}
 		got, err := r.Encode()
@@ -44,9 +46,9 @@ func TestRecordIsCanonical(t *testing.T) {
 func TestRecordRefuses(t *testing.T) {
 	t.Parallel()
 	for name, r := range map[string]ledger.Record{
-		"invalid UTF-8":                {Tool: "\xff"},
-		"invalid UTF-8 before the end": {Action: "\xff", Verdict: "deny"},
-		"more than a line can hold":    {Tool: strings.Repeat("x", ledger.MaxRecord)},
+		"invalid UTF-8":                {Decision: ledger.Decision{Tool: "\xff"}},
+		"invalid UTF-8 before the end": {Action: "\xff", Decision: ledger.Decision{Verdict: "deny"}},
+		"more than a line can hold":    {Decision: ledger.Decision{Tool: strings.Repeat("x", ledger.MaxRecord)}},
 	} {
 		if text, err := r.Encode(); err == nil {
 			t.Errorf("%s: %d bytes", name, len(text))

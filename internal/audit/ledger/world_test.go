@@ -78,17 +78,14 @@ func newHistory(t testing.TB, n int) *history {
 func (h *history) add(action string, payload any) {
 	h.t.Helper()
 	r := ledger.Record{
-		Log:     h.log,
-		Epoch:   h.epoch,
-		Index:   int64(len(h.items)),
-		Time:    1_700_000_000_000_000 + int64(len(h.items)),
-		Action:  action,
-		Actor:   ledger.Actor{Kind: "key", ID: "k1"},
-		Subject: ledger.Subject{Type: "thing", ID: "7"},
-		Agent:   "a",
-		Tool:    "mail.send",
-		Verdict: "deny",
-		Plan:    "p",
+		Log:      h.log,
+		Epoch:    h.epoch,
+		Index:    int64(len(h.items)),
+		Time:     1_700_000_000_000_000 + int64(len(h.items)),
+		Action:   action,
+		Actor:    ledger.Actor{Kind: "key", ID: "k1"},
+		Subject:  ledger.Subject{Type: "thing", ID: "7"},
+		Decision: ledger.Decision{Agent: "a", Tool: "mail.send", Verdict: "deny", Plan: "p"},
 	}
 	var it item
 	var err error

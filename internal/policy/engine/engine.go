@@ -77,17 +77,7 @@ type Claim struct {
 
 // Decision is what the policies say.
 type Decision struct {
-	Verdict verdict.Verdict
-
-	// The policy and rule that decided. Rule is "default" where a policy's
-	// default decided. All are empty where no policy applies.
-	PolicyID      string
-	PolicyName    string
-	PolicyVersion int
-	Rule          string
-
-	Reason    string              // one sentence, always set
-	Message   string              // the rule's own message, if it has one
+	verdict.Ruling
 	Approvers *document.Approvers // with Hold, where the rule names them
 
 	// Failed lists the first 20 conditions and limits that were needed and could

@@ -120,14 +120,16 @@ func TestWhatADecisionSays(t *testing.T) {
 	set := engine.NewSet([]engine.Active{{ID: "p1", Version: 3, Policy: compile(t, payments())}})
 	got := set.Evaluate(pay("bank", "send_money", map[string]any{"amount": int64(5000)}), nothingSpent)
 	want := engine.Decision{
-		Verdict:       verdict.Hold,
-		PolicyID:      "p1",
-		PolicyName:    "payments",
-		PolicyVersion: 3,
-		Rule:          "large-payments",
-		Reason:        "held for approval by rule large-payments of policy payments",
-		Message:       "Payments over 1000 need a person.",
-		Approvers:     &document.Approvers{Role: "approver", Count: 2},
+		Ruling: verdict.Ruling{
+			Verdict:       verdict.Hold,
+			PolicyID:      "p1",
+			PolicyName:    "payments",
+			PolicyVersion: 3,
+			Rule:          "large-payments",
+			Reason:        "held for approval by rule large-payments of policy payments",
+			Message:       "Payments over 1000 need a person.",
+		},
+		Approvers: &document.Approvers{Role: "approver", Count: 2},
 		Claims: []engine.Claim{{Max: 100, LimitKey: engine.LimitKey{
 			PolicyID: "p1",
 			RuleID:   "pace",

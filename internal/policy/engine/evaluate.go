@@ -20,7 +20,7 @@ func (s *Set) Evaluate(call *toolcall.Call, spent Spent) Decision {
 // It reports the result of each rule to watch, if that is not nil.
 func (s *Set) decide(call *toolcall.Call, spent Spent, watch func(*entry, result)) Decision {
 	if call.Tool == "" {
-		return Decision{Reason: noTool}
+		return Decision{Ruling: verdict.Ruling{Reason: noTool}}
 	}
 	input := expression.NewInput(call)
 	var d Decision

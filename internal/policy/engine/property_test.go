@@ -122,7 +122,7 @@ func scan(t *rapid.T, active []engine.Active, call *toolcall.Call, spent engine.
 			continue
 		}
 		doc := a.Policy.Document()
-		by := engine.Decision{PolicyID: a.ID, PolicyName: doc.Name, PolicyVersion: a.Version}
+		by := engine.Decision{Ruling: verdict.Ruling{PolicyID: a.ID, PolicyName: doc.Name, PolicyVersion: a.Version}}
 		for _, r := range doc.Rules {
 			matches, claim := judge(t, a.ID, r, call, spent)
 			claims = append(claims, claim...)
@@ -138,11 +138,13 @@ func scan(t *rapid.T, active []engine.Active, call *toolcall.Call, spent engine.
 			if counts(a.Bindings, call) {
 				doc := a.Policy.Document()
 				matching = append(matching, engine.Decision{
-					PolicyID:      a.ID,
-					PolicyName:    doc.Name,
-					PolicyVersion: a.Version,
-					Verdict:       doc.Default,
-					Rule:          "default",
+					Ruling: verdict.Ruling{
+						PolicyID:      a.ID,
+						PolicyName:    doc.Name,
+						PolicyVersion: a.Version,
+						Verdict:       doc.Default,
+						Rule:          "default",
+					},
 				})
 			}
 		}
