@@ -215,7 +215,7 @@ func runTranscript(t *testing.T, folder, text string, code int) {
 // TestPolicyPagePatterns checks the page's table of tool patterns.
 func TestPolicyPagePatterns(t *testing.T) {
 	t.Parallel()
-	rows := tableRows(t, policyPage, "pattern", "fits", "does not fit")
+	rows := tableRows(t, policyPage, "pattern", "matches", "does not match")
 	if len(rows) < 4 {
 		t.Fatalf("%d rows of patterns, want at least 4", len(rows))
 	}
@@ -244,7 +244,7 @@ func TestPolicyPageSizes(t *testing.T) {
 	for what, want := range map[string]string{
 		"document": fmt.Sprintf("%d MiB, %s rules", document.MaxBytes>>20, thousands(document.MaxRules)),
 		"patterns": fmt.Sprintf("%d in a rule, %d bytes each", document.MaxTools, document.MaxPattern),
-		"condition": fmt.Sprintf("%d KiB, 1,000 parts, two loops within each other",
+		"condition": fmt.Sprintf("%d KiB, 1,000 parts, two nested loops",
 			document.MaxCondition>>10),
 		"name, rule id":        fmt.Sprintf("%d characters", document.MaxName),
 		"description, message": fmt.Sprintf("%s characters", thousands(document.MaxDescription)),
