@@ -204,14 +204,13 @@ func bounded(text string) string {
 
 // restoreGrown gives a stored span back what only added spans have: they are numbered above all that a client can
 // send.
-func restoreGrown(s *decode.Span, seq int64, end *int64) {
+func restoreGrown(s *decode.Span, seq int64) {
 	if seq < decode.MaxSpans {
 		return
 	}
 	s.Key = seq
-	if end != nil {
-		took := max(*end-s.Start, 0)
-		s.DurationMicros = &took
+	if s.End != nil {
+		s.DurationMicros = new(max(*s.End-s.Start, 0))
 	}
 }
 

@@ -73,31 +73,13 @@ const traceSelect = `received_day, pk, id, COALESCE(session_id, ''), name, start
 
 func scanTrace(row database.Scanner) (t TraceItem, err error) {
 	var start int64
-	var end, duration sql.NullInt64
-	var input, output sql.NullString
-	err = row.Scan(&t.receivedDay, &t.pk, &t.ID, &t.SessionID, &t.Name, &start, &end, &duration, &t.Status, &t.UserID,
-		&t.AgentID, &t.Product, &t.Source, &t.Attributes, &t.Tags, &input, &output,
+	var end sql.NullInt64
+	err = row.Scan(&t.receivedDay, &t.pk, &t.ID, &t.SessionID, &t.Name, &start, &end, &t.DurationMs, &t.Status,
+		&t.UserID, &t.AgentID, &t.Product, &t.Source, &t.Attributes, &t.Tags, &t.InputPreview, &t.OutputPreview,
 		&t.Usage.Input, &t.Usage.Output, &t.Usage.CacheRead, &t.Usage.CacheWrite, &t.Usage.CostNanos, &t.SpanCount,
 		&t.ErrorCount, &t.growth)
-	if err != nil {
-		return TraceItem{}, err
-	}
 	t.Start, t.End, t.startMicros = database.Time(start), database.OptionalTime(end), start
-	t.DurationMs = optional(duration)
-	if input.Valid {
-		t.InputPreview = &input.String
-	}
-	if output.Valid {
-		t.OutputPreview = &output.String
-	}
-	return t, nil
-}
-
-func optional(n sql.NullInt64) *int64 {
-	if !n.Valid {
-		return nil
-	}
-	return &n.Int64
+	return t, err
 }
 
 // where collects conditions and their parameters.
