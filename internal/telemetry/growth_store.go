@@ -2,8 +2,6 @@ package telemetry
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"slices"
 
 	"writ/internal/database"
@@ -23,7 +21,7 @@ func readStored(ctx context.Context, tx *database.Tx, orgID, id string) (*stored
 	err := tx.QueryRowOften(ctx, `SELECT pk, received_day FROM trace_key WHERE org_id = $1 AND id = $2`, orgID,
 		uuidBytes(id)).Scan(&g.pk, &g.day)
 	if err != nil {
-		return nil, ignoreNoRows(err)
+		return nil, unlessMissing("read a stored trace", err)
 	}
 	t := &g.trace
 	err = tx.QueryRowOften(ctx, `
@@ -35,16 +33,9 @@ func readStored(ctx context.Context, tx *database.Tx, orgID, id string) (*stored
 		&t.Usage.Input, &t.Usage.Output, &t.Usage.CacheRead, &t.Usage.CacheWrite, &t.Usage.CostNanos, &g.spans,
 		&t.Errors, &g.growth)
 	if err != nil {
-		return nil, ignoreNoRows(err)
+		return nil, unlessMissing("read a stored trace", err)
 	}
 	return g, nil
-}
-
-func ignoreNoRows(err error) error {
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	return err
 }
 
 // withoutKnown is a batch without the spans that the trace already has, with its totals counted again.

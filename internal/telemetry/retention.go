@@ -165,20 +165,16 @@ func deleteSomeSpans(ctx context.Context, tx *database.Tx, trace any) (isLong bo
 }
 
 // oldTraces are the oldest traces that together have few enough rows for one change.
-func oldTraces(ctx context.Context, tx *database.Tx, before int64) ([]any, error) {
-	type old struct{ pk, spans int64 }
-	found, err := database.Collect(ctx, tx, func(row database.Scanner) (o old, err error) {
-		err = row.Scan(&o.pk, &o.spans)
-		return o, err
-	}, `SELECT pk, span_count FROM trace WHERE pk < $1 ORDER BY pk LIMIT 100`, before)
-	var keys []any
+func oldTraces(ctx context.Context, tx *database.Tx, before int64) (keys []any, err error) {
 	rows := int64(0)
-	for _, o := range found {
-		if rows += o.spans + 1; rows > deleteRows && len(keys) > 0 {
-			break
+	err = each(ctx, tx, func(row database.Scanner) error {
+		var pk, spans int64
+		err := row.Scan(&pk, &spans)
+		if rows += spans + 1; rows <= deleteRows || len(keys) == 0 {
+			keys = append(keys, pk)
 		}
-		keys = append(keys, o.pk)
-	}
+		return err
+	}, `SELECT pk, span_count FROM trace WHERE pk < $1 ORDER BY pk LIMIT 100`, before)
 	return keys, err
 }
 

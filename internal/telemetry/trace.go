@@ -3,7 +3,6 @@ package telemetry
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"math/bits"
 	"strings"
@@ -229,19 +228,13 @@ func (s *Service) findTrace(ctx context.Context, orgID, id string) (*TraceItem, 
 	var pk, day int64
 	err := s.db.Often().QueryRow(ctx, `SELECT pk, received_day FROM trace_key WHERE org_id = $1 AND id = $2`, orgID,
 		uuidBytes(id)).Scan(&pk, &day)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
 	if err != nil {
-		return nil, fmt.Errorf("find a trace: %w", err)
+		return nil, unlessMissing("find a trace", err)
 	}
 	item, err := scanTrace(s.db.Often().QueryRow(ctx,
 		`SELECT `+traceSelect+` FROM trace WHERE received_day = $1 AND pk = $2 AND org_id = $3`, day, pk, orgID))
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil // removed by retention, but not yet its id
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read a trace: %w", err)
+	if err != nil { // perhaps removed by retention, but not yet its id
+		return nil, unlessMissing("read a trace", err)
 	}
 	return &item, nil
 }
