@@ -40,7 +40,6 @@ func (d decoder) pair(bad *error) (a attribute, err error) {
 	return a, err
 }
 
-// value reads an AnyValue.
 func (d decoder) value(bad *error) (v value, err error) {
 	err = d.object(func(name string) (err error) {
 		if name != arrayName && name != mapName {
@@ -96,7 +95,6 @@ func (d decoder) float() (float64, error) {
 	})
 }
 
-// bytes reads base64 and writes it as JSON.
 func (d decoder) bytes() ([]byte, error) {
 	text, err := d.text()
 	if err != nil {

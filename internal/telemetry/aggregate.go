@@ -54,7 +54,6 @@ func (s *Service) firstHour(days int) int64 {
 	return max(floor(database.Micros(s.since(days)), hourMicros), s.firstKeptDay()*24)
 }
 
-// firstKeptDay is the first day that retention keeps.
 func (s *Service) firstKeptDay() int64 { return receivedDay(database.Micros(s.db.Now().Add(-s.keep))) }
 
 // Summary is the overview of the last days.

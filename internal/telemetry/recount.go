@@ -10,7 +10,6 @@ import (
 	"writ/internal/telemetry/decode"
 )
 
-// recountPage is how many traces are read at a time.
 const recountPage = 500
 
 // recount computes every total from the rows themselves, by organization, with the same arithmetic as ingest. It

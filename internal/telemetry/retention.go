@@ -79,7 +79,6 @@ func (s *Service) postponeJob(ctx context.Context, name string) error {
 	return nil
 }
 
-// nextRun is the next 03:00 UTC.
 func nextRun(now time.Time) time.Time {
 	next := time.Date(now.Year(), now.Month(), now.Day(), retentionHour, 0, 0, 0, time.UTC)
 	if !next.After(now) {
@@ -178,7 +177,6 @@ func oldTraces(ctx context.Context, tx *database.Tx, before int64) (keys []any, 
 	return keys, err
 }
 
-// dropPartitions drops the days before the first kept one.
 func (s *Service) dropPartitions(ctx context.Context, day int64) error {
 	for _, table := range partitioned {
 		names, err := database.Collect(ctx, s.db, scanText, `
@@ -211,7 +209,6 @@ func (s *Service) dropPartitions(ctx context.Context, day int64) error {
 	return nil
 }
 
-// firstKeptMinute is the first minute that retention keeps.
 func (s *Service) firstKeptMinute() int64 {
 	return floor(database.Micros(s.db.Now()), minuteMicros) - keepMinutes
 }

@@ -121,7 +121,6 @@ func ruleRows(_ context.Context, w rollupWrite) (rows [][]any, err error) {
 // is only one statement to compile.
 const readAtOnce = 16
 
-// readTraceSketches reads a writer's sketches of some buckets.
 func readTraceSketches(ctx context.Context, w rollupWrite, buckets []int64) (map[int64][]byte, error) {
 	tx := w.tx
 	found := map[int64][]byte{}

@@ -81,7 +81,6 @@ func scanTrace(row database.Scanner) (t TraceItem, err error) {
 	return t, err
 }
 
-// where collects conditions and their parameters.
 type where struct {
 	conditions []string
 	args       []any

@@ -149,7 +149,6 @@ func (s *Service) supersede(ctx context.Context, tx *database.Tx, orgID string, 
 	return nil
 }
 
-// pairsAtOnce limits the parameters of one statement.
 const pairsAtOnce = 1000
 
 // stopCounting subtracts the reports of these sessions and models from the rollups.
