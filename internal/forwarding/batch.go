@@ -36,16 +36,13 @@ type batch struct {
 	lostUntil time.Time
 }
 
-// isEmpty reports whether there is nothing to do.
 func (b *batch) isEmpty(f *Forwarding) bool { return b.request.Len() == 0 && b.next == f.Position }
 
-// lose counts something that has waited too long.
 func (b *batch) lose(at time.Time) {
 	b.lost++
 	b.lostUntil = at
 }
 
-// full reports whether nothing more may be added.
 func (b *batch) full(limit int) bool {
 	return b.request.Len() >= limit || b.request.Size() >= fullBatch
 }

@@ -23,7 +23,6 @@ type Poster interface {
 	Post(ctx context.Context, r outbound.Request) (outbound.Answer, error)
 }
 
-// Options are what the service needs.
 type Options struct {
 	Database  *database.DB // with settings and decisions
 	Log       *audit.Log

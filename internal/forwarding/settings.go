@@ -14,7 +14,6 @@ import (
 	"writ/internal/secret"
 )
 
-// Limits of the settings.
 const (
 	MaxHeaders     = 20
 	MaxHeaderName  = 100
@@ -116,7 +115,6 @@ func origin(endpoint string) string {
 
 func headersContext(orgID string) string { return "forwarding-headers/" + orgID }
 
-// seal returns the headers as they are stored, and their names.
 func (s *Service) seal(orgID string, headers map[string]secret.Text) (sealed []byte, names []string, err error) {
 	plain := map[string]string{}
 	names = []string{}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -56,19 +57,23 @@ func rootSpan(t *telemetry.TraceItem, content Content) *message.Span {
 		Start:   t.Start,
 		End:     t.Start,
 		Failed:  t.Status != "ok",
-		Message: statusMessage(t.Status),
+		Message: t.Status,
 	}
 	a := &s.Attributes
-	if t.End != nil {
-		s.End = *t.End
-	} else {
-		a.Bool("writ.unfinished", true)
-	}
+	setEnd(s, t.End)
 	addTraceFacts(a, t)
 	a.String("writ.user.id", t.UserID)
 	a.String("writ.status", t.Status)
 	addClientAttributes(a, t.Attributes, content)
 	return s
+}
+
+func setEnd(s *message.Span, end *time.Time) {
+	if end == nil {
+		s.Attributes.Bool("writ.unfinished", true)
+		return
+	}
+	s.End = *end
 }
 
 // addTraceFacts adds what all spans of a trace have in common.
@@ -91,17 +96,13 @@ func traceSpan(
 		Start:    stored.Start,
 		End:      stored.Start,
 		Failed:   stored.Status != "ok",
-		Message:  statusMessage(stored.Status),
+		Message:  stored.Status,
 	}
 	if rooted && stored.ParentID == "" {
 		s.ParentID = rootID(t)
 	}
 	a := &s.Attributes
-	if stored.End != nil {
-		s.End = *stored.End
-	} else {
-		a.Bool("writ.unfinished", true)
-	}
+	setEnd(s, stored.End)
 	a.String("writ.kind", stored.Kind)
 	a.String("writ.status", stored.Status)
 	if !strings.Contains(stored.Attributes, `"gen_ai.`) || content == None {
@@ -128,18 +129,15 @@ func addSpanFacts(a *message.Attributes, s *telemetry.SpanRecord) {
 		a.String("gen_ai.operation.name", "chat")
 	}
 	a.String("gen_ai.request.model", s.Model)
-	for _, tokens := range []struct {
-		name  string
-		count int64
-	}{
-		{"gen_ai.usage.input_tokens", s.Usage.Input}, {"gen_ai.usage.output_tokens", s.Usage.Output},
-		{"gen_ai.usage.cache_read.input_tokens", s.Usage.CacheRead},
-		{"gen_ai.usage.cache_creation.input_tokens", s.Usage.CacheWrite},
-	} {
-		if tokens.count > 0 {
-			a.Int(tokens.name, tokens.count)
+	tokens := func(name string, n int64) {
+		if n > 0 {
+			a.Int(name, n)
 		}
 	}
+	tokens("gen_ai.usage.input_tokens", s.Usage.Input)
+	tokens("gen_ai.usage.output_tokens", s.Usage.Output)
+	tokens("gen_ai.usage.cache_read.input_tokens", s.Usage.CacheRead)
+	tokens("gen_ai.usage.cache_creation.input_tokens", s.Usage.CacheWrite)
 }
 
 // addClientAttributes adds a client's own attributes, as far as the content setting allows. What cannot be redacted is
@@ -157,12 +155,4 @@ func addClientAttributes(a *message.Attributes, object string, content Content) 
 		}
 		a.Members(clean, decisionService)
 	}
-}
-
-// statusMessage says why a span counts as failed.
-func statusMessage(status string) string {
-	if status == "ok" {
-		return ""
-	}
-	return status
 }

@@ -138,28 +138,30 @@ func (d decoder) number() (text string, err error) {
 	return "", d.wrongType()
 }
 
-func (d decoder) unsigned() (n uint64, err error) {
+// parsed reads a number and parses its text.
+func parsed[T any](d decoder, parse func(text string) (T, error)) (n T, err error) {
 	text, err := d.number()
 	if err != nil {
-		return 0, err
+		return n, err
 	}
-	if n, err = strconv.ParseUint(text, 10, 64); err != nil {
-		return 0, errors.Join(errNotOTLP, err)
+	if n, err = parse(text); err != nil {
+		return n, errors.Join(errNotOTLP, err)
 	}
 	return n, nil
 }
 
+func parseInt(text string) (int64, error) { return strconv.ParseInt(text, 10, 64) }
+
+func (d decoder) unsigned() (uint64, error) {
+	return parsed(d, func(text string) (uint64, error) { return strconv.ParseUint(text, 10, 64) })
+}
+
 // enum reads a number of an enum. OTLP does not allow names, but some exporters write them.
-func (d decoder) enum(names map[string]int64) (n int64, err error) {
-	text, err := d.number()
-	if err != nil {
-		return 0, err
-	}
-	if n, known := names[text]; known {
-		return n, nil
-	}
-	if n, err = strconv.ParseInt(text, 10, 64); err != nil {
-		return 0, errors.Join(errNotOTLP, err)
-	}
-	return n, nil
+func (d decoder) enum(names map[string]int64) (int64, error) {
+	return parsed(d, func(text string) (int64, error) {
+		if n, known := names[text]; known {
+			return n, nil
+		}
+		return parseInt(text)
+	})
 }

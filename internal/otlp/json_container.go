@@ -34,7 +34,6 @@ func (d decoder) appendContainer(dst []byte, name string, depth int, bad *error)
 	return append(dst, end), err
 }
 
-// appendElement writes the next element of an array.
 func (d decoder) appendElement(dst []byte, depth int, bad *error) ([]byte, error) {
 	if dst[len(dst)-1] != '[' {
 		dst = append(dst, ',')

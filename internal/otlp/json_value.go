@@ -40,7 +40,6 @@ func (d decoder) pair(bad *error) (a attribute, err error) {
 	return a, err
 }
 
-// value reads an AnyValue.
 func (d decoder) value(bad *error) (v value, err error) {
 	err = d.object(func(name string) (err error) {
 		if name != arrayName && name != mapName {
@@ -71,13 +70,8 @@ func (d decoder) scalar(name string, before value) (v value, err error) {
 		}
 		err = d.SkipValue()
 	case "intValue":
-		var text string
 		v.kind = wholeValue
-		if text, err = d.number(); err == nil {
-			if v.whole, err = strconv.ParseInt(text, 10, 64); err != nil {
-				err = errors.Join(errNotOTLP, err)
-			}
-		}
+		v.whole, err = parsed(d, parseInt)
 	case "doubleValue":
 		v.kind = floatValue
 		v.float, err = d.float()
@@ -92,18 +86,15 @@ func (d decoder) scalar(name string, before value) (v value, err error) {
 
 // float reads a number. Numbers that JSON does not have are texts.
 func (d decoder) float() (float64, error) {
-	text, err := d.number()
-	if err != nil {
-		return 0, err
-	}
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil && !math.IsInf(f, 0) {
-		return 0, errors.Join(errNotOTLP, err)
-	}
-	return f, nil
+	return parsed(d, func(text string) (float64, error) {
+		f, err := strconv.ParseFloat(text, 64)
+		if math.IsInf(f, 0) {
+			err = nil // out of range
+		}
+		return f, err
+	})
 }
 
-// bytes reads base64 and writes it as JSON.
 func (d decoder) bytes() ([]byte, error) {
 	text, err := d.text()
 	if err != nil {

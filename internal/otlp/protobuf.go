@@ -95,14 +95,10 @@ func (r *reader) readResource(to *resource, resourceSpans []byte) error {
 			return err
 		})
 	})
-	if isRefusal(err) {
-		to.bad = err
-		return nil
-	}
 	if err == nil {
 		r.setResource(to, attributes)
 	}
-	return err
+	return takeRefusal(err, &to.bad)
 }
 
 func (r *reader) readScope(to *scope, scopeSpans []byte) error {
@@ -120,16 +116,19 @@ func (r *reader) readScope(to *scope, scopeSpans []byte) error {
 			return err
 		})
 	})
-	if isRefusal(err) {
-		to.bad = err
-		return nil
+	if err == nil {
+		r.setScope(to, attributes)
 	}
-	r.setScope(to, attributes)
-	return err
+	return takeRefusal(err, &to.bad)
 }
 
-// isRefusal reports whether an error concerns a span and not the whole request.
-func isRefusal(err error) bool { return errors.Is(err, errDepth) || errors.Is(err, errAttributes) }
+// takeRefusal moves an error that concerns a span, and not the whole request, to bad.
+func takeRefusal(err error, bad *error) error {
+	if errors.Is(err, errDepth) || errors.Is(err, errAttributes) {
+		*bad, err = err, nil
+	}
+	return err
+}
 
 // readSpanField reads a field of the current span.
 func (r *reader) readSpanField(f field) (err error) {
@@ -170,11 +169,7 @@ func (r *reader) readSpanField(f field) (err error) {
 			return nil
 		})
 	}
-	if isRefusal(err) {
-		s.bad = err
-		return nil
-	}
-	return err
+	return takeRefusal(err, &s.bad)
 }
 
 // readPair appends the attribute of a KeyValue.

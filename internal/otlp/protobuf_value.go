@@ -42,7 +42,6 @@ func (r *reader) readScalar(f field, before value) value {
 	return before
 }
 
-// appendContainer writes an array or a map as JSON.
 func (r *reader) appendContainer(dst []byte, f field, depth int) ([]byte, error) {
 	if depth > maxDepth {
 		return dst, errDepth

@@ -126,7 +126,6 @@ func (r *reader) begin() error {
 	return nil
 }
 
-// add appends an attribute, unless there are too many.
 func add(list []attribute, a attribute) ([]attribute, error) {
 	if len(list) >= maxAttributes {
 		return list, errAttributes
@@ -166,7 +165,6 @@ func (r *reader) checkScratch() error {
 // members are the names that an object has already. If a key is repeated, the first stays.
 type members map[string]bool
 
-// appendObject writes attributes as a JSON object.
 func (m members) appendObject(dst []byte, attributes []attribute) []byte {
 	return append(m.begin(dst, attributes), '}')
 }

@@ -13,7 +13,6 @@ import (
 	"writ/internal/telemetry/decode"
 )
 
-// Why spans are refused.
 var (
 	errSharedTooLarge = errors.New("attributes of a resource or scope must be at most 16384 bytes")
 	errTraceID        = errors.New("traceId: must be 16 bytes, not all zero")

@@ -12,7 +12,6 @@ import (
 	"writ/internal/telemetry/decode"
 )
 
-// Kinds of values.
 const (
 	noValue byte = iota
 	textValue

@@ -2,7 +2,6 @@ package redaction
 
 import "strings"
 
-// Lengths of payment card numbers.
 const (
 	minCardDigits = 13
 	maxCardDigits = 19

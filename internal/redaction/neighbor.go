@@ -1,6 +1,7 @@
 package redaction
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -34,15 +35,12 @@ func (n *neighbor) at(quoted []byte) {
 	if len(quoted) > len(`"parameter"`) {
 		return
 	}
-	for _, key := range namingKeys {
-		if strings.EqualFold(key, string(quoted)) {
-			n.role = naming
-		}
-	}
-	for _, key := range namedKeys {
-		if strings.EqualFold(key, string(quoted)) {
-			n.role = named
-		}
+	isQuoted := func(key string) bool { return strings.EqualFold(key, string(quoted)) }
+	switch {
+	case slices.ContainsFunc(namingKeys, isQuoted):
+		n.role = naming
+	case slices.ContainsFunc(namedKeys, isQuoted):
+		n.role = named
 	}
 }
 

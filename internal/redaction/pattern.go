@@ -72,38 +72,23 @@ var rules = []rule{
 		secret:  func(groups []string) bool { return isOpaque(groups[2]) },
 		keep:    1,
 	},
-	{
-		// A quoted value ends with its quote, and may contain what ends others: spaces, commas, the other quote.
+	// A quoted value ends with its quote, and may contain what ends others: spaces, commas, the other quote.
+	namedRule(`(\b`+namesInText+quote+`[ \t]*(?:=|:)[ \t]*")((?:[^"\\]|\\.)+)(")`, 3),
+	namedRule(`(\b`+namesInText+quote+`[ \t]*(?:=|:)[ \t]*')((?:[^'\\]|\\.)+)(')`, 3),
+	namedRule(`(\b`+namesInText+quote+`[ \t]*(?:=|:)[ \t]*\\+")([^"\\]+)(\\+")`, 3), // in JSON inside JSON
+	namedRule(`(--`+namesInText+`[ \t]+`+quote+`)([^\s"'\\,;&-][^\s"'\\,;&]*)`, 0),
+	namedRule(`(\b`+namesInText+quote+`[ \t]*(?:=|:)[ \t]*(?:(?:bearer|basic|token)[ \t]+)?`+quote+`)([^\s"'\\,;&]+)`, 0),
+}
+
+// namedRule removes the value after a name. Its groups are the name, the value and perhaps what ends it.
+func namedRule(pattern string, keepEnd int) rule {
+	return rule{
 		hints:   nameHints,
-		pattern: regexp.MustCompile(`(?i)(\b` + namesInText + quote + `[ \t]*(?:=|:)[ \t]*")((?:[^"\\]|\\.)+)(")`),
-		secret:  isRealValue,
-		keep:    1, keepEnd: 3,
-	},
-	{
-		hints:   nameHints,
-		pattern: regexp.MustCompile(`(?i)(\b` + namesInText + quote + `[ \t]*(?:=|:)[ \t]*')((?:[^'\\]|\\.)+)(')`),
-		secret:  isRealValue,
-		keep:    1, keepEnd: 3,
-	},
-	{
-		hints:   nameHints, // in JSON inside JSON
-		pattern: regexp.MustCompile(`(?i)(\b` + namesInText + quote + `[ \t]*(?:=|:)[ \t]*\\+")([^"\\]+)(\\+")`),
-		secret:  isRealValue,
-		keep:    1, keepEnd: 3,
-	},
-	{
-		hints:   nameHints,
-		pattern: regexp.MustCompile(`(?i)(--` + namesInText + `[ \t]+` + quote + `)([^\s"'\\,;&-][^\s"'\\,;&]*)`),
+		pattern: regexp.MustCompile(`(?i)` + pattern),
 		secret:  isRealValue,
 		keep:    1,
-	},
-	{
-		hints: nameHints,
-		pattern: regexp.MustCompile(`(?i)(\b` + namesInText + quote +
-			`[ \t]*(?:=|:)[ \t]*(?:(?:bearer|basic|token)[ \t]+)?` + quote + `)([^\s"'\\,;&]+)`),
-		secret: isRealValue,
-		keep:   1,
-	},
+		keepEnd: keepEnd,
+	}
 }
 
 func (r *rule) mayMatch(lower string) bool {

@@ -54,7 +54,6 @@ func (s *Service) firstHour(days int) int64 {
 	return max(floor(database.Micros(s.since(days)), hourMicros), s.firstKeptDay()*24)
 }
 
-// firstKeptDay is the first day that retention keeps.
 func (s *Service) firstKeptDay() int64 { return receivedDay(database.Micros(s.db.Now().Add(-s.keep))) }
 
 // Summary is the overview of the last days.
@@ -234,25 +233,21 @@ func (s *Service) topRules(ctx context.Context, orgID, policyID string, from int
 
 // Tokens groups usage by model, tool or session: the thousand most expensive, and the rest as one item.
 func (s *Service) Tokens(ctx context.Context, orgID, groupBy string, days int) ([]UsageItem, error) {
-	type group struct {
-		UsageItem
-		spans int64
-	}
-	groups, err := database.Collect(ctx, s.db, func(row database.Scanner) (g group, err error) {
-		g.Usage, err = scanSums(row, &g.Key, &g.spans)
-		return g, err
+	items := []UsageItem{}
+	err := each(ctx, s.db, func(row database.Scanner) (err error) {
+		var item UsageItem
+		var spans int64
+		item.Usage, err = scanSums(row, &item.Key, &spans)
+		if spans > 0 || item.Usage != (Usage{}) { // else a report that spans have replaced
+			items = append(items, item)
+		}
+		return err
 	}, `SELECT item, CAST(SUM(spans) AS BIGINT), `+sums+`
 		FROM rollup_usage
 		WHERE org_id = $1 AND dimension = $2 AND bucket >= $3
 		GROUP BY item`, orgID, groupBy, s.firstHour(days))
 	if err != nil {
 		return nil, fmt.Errorf("group usage: %w", err)
-	}
-	items := make([]UsageItem, 0, len(groups))
-	for _, g := range groups {
-		if g.spans > 0 || g.Usage != (Usage{}) { // else a report that spans have replaced
-			items = append(items, g.UsageItem)
-		}
 	}
 	slices.SortFunc(items, func(a, b UsageItem) int {
 		return cmp.Or(cmp.Compare(b.Usage.CostNanos, a.Usage.CostNanos),

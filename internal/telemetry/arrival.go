@@ -65,7 +65,6 @@ func (s *Service) Arrived(ctx context.Context, orgID string, after Cursor, limit
 	return arrivals, found[len(found)-1].Cursor, nil
 }
 
-// arrivalRow is an arrival of which only the row is known.
 type arrivalRow struct {
 	Cursor
 	grew        bool

@@ -19,11 +19,19 @@ type rollup struct {
 	replaced string // columns that a commit replaces
 	added    string // columns that a commit adds to
 	// rows are what a tally writes: organization, key, writer, replaced, added.
-	rows func(ctx context.Context, tx *database.Tx, orgID string, writer int64, t *tally) ([][]any, error)
+	rows func(ctx context.Context, w rollupWrite) ([][]any, error)
 	// add adds a row of key, replaced and added to a tally.
 	add func(t *tally, row database.Scanner) error
 
 	insert, onConflict string // SQL
+}
+
+// rollupWrite is a tally to be written for an organization.
+type rollupWrite struct {
+	tx     *database.Tx
+	orgID  string
+	writer int64
+	*tally
 }
 
 // rollups are all rollup tables, in the order in which a commit writes them.

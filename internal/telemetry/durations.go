@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -31,7 +32,6 @@ var binMapping = newSketch().IndexMapping
 
 var errSketch = errors.New("a stored sketch is not one of durations")
 
-// add adds a stored sketch.
 func (d *durationSum) add(encoded []byte) error {
 	if err := d.addParts(encoded); err != nil {
 		return fmt.Errorf("read a stored sketch: %w", err)
@@ -75,17 +75,11 @@ func (d *durationSum) addParts(rest []byte) error {
 	return nil
 }
 
-// addContiguous adds consecutive bins.
 func (d *durationSum) addContiguous(rest []byte) ([]byte, error) {
-	count, err := encoding.DecodeUvarint64(&rest)
-	if err != nil {
-		return nil, err
-	}
-	first, err := encoding.DecodeVarint64(&rest)
-	if err != nil {
-		return nil, err
-	}
-	step, err := encoding.DecodeVarint64(&rest)
+	count, err1 := encoding.DecodeUvarint64(&rest)
+	first, err2 := encoding.DecodeVarint64(&rest)
+	step, err3 := encoding.DecodeVarint64(&rest)
+	err := cmp.Or(err1, err2, err3)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +144,6 @@ func decodeCount(b []byte) (count float64, rest []byte, err error) {
 	return math.Float64frombits(bits.RotateLeft64(x, -6)+math.Float64bits(1)) - 1, rest, nil
 }
 
-// sketch is the sum as one sketch.
 func (d *durationSum) sketch() (*ddsketch.DDSketch, error) {
 	positive := store.NewDenseStore()
 	for i, count := range d.bins {

@@ -187,16 +187,13 @@ const selectRecord = `
 
 func scanRecord(row database.Scanner) (s SpanRecord, err error) {
 	var start int64
-	var end, duration sql.NullInt64
-	err = row.Scan(&s.tracePK, &s.Number, &s.ID, &s.ParentID, &s.SessionID, &s.Kind, &s.Name, &start, &end, &duration,
-		&s.Status, &s.Attributes,
+	var end sql.NullInt64
+	err = row.Scan(&s.tracePK, &s.Number, &s.ID, &s.ParentID, &s.SessionID, &s.Kind, &s.Name, &start, &end,
+		&s.DurationMs, &s.Status, &s.Attributes,
 		&s.Tool, &s.Model, &s.Usage.Input, &s.Usage.Output, &s.Usage.CacheRead, &s.Usage.CacheWrite, &s.Usage.CostNanos,
 		&s.PolicyID, &s.PolicyName, &s.Decision, &s.RuleID)
-	if err != nil {
-		return SpanRecord{}, err
-	}
-	s.Start, s.End, s.DurationMs = database.Time(start), database.OptionalTime(end), optional(duration)
-	return s, nil
+	s.Start, s.End = database.Time(start), database.OptionalTime(end)
+	return s, err
 }
 
 // readAhead reads the spans of the first trace together with those of the next ones, if they are few: one query per

@@ -101,9 +101,7 @@ func (s *Service) grow(ctx context.Context, tx *database.Tx, orgID string, g *Gr
 	s.numberSpans(batch, first)
 	last := first + int64(len(batch.Spans)) // the trace's own key: it arrives with its last span
 	for range maxIDCollisions {
-		fresh, err := s.claimOne(ctx, tx, orgID, freshBatch{
-			readyBatch: newReadyBatch(batch, ownProduct), pk: s.keys.at(last), day: receivedDay(last),
-		})
+		fresh, err := s.claimOne(ctx, tx, orgID, batch, last)
 		if err != nil || fresh {
 			return err
 		}
@@ -117,9 +115,7 @@ func (s *Service) grow(ctx context.Context, tx *database.Tx, orgID string, g *Gr
 		batch.Trace.ID = uuid.NewSHA1(uuid.MustParse(batch.Trace.ID), []byte("again")).String()
 	}
 	batch.Trace.ID = database.NewID()
-	fresh, err := s.claimOne(ctx, tx, orgID, freshBatch{
-		readyBatch: newReadyBatch(batch, ownProduct), pk: s.keys.at(last), day: receivedDay(last),
-	})
+	fresh, err := s.claimOne(ctx, tx, orgID, batch, last)
 	if err == nil && !fresh {
 		err = errors.New("a random id is already taken")
 	}
@@ -204,23 +200,25 @@ func bounded(text string) string {
 
 // restoreGrown gives a stored span back what only added spans have: they are numbered above all that a client can
 // send.
-func restoreGrown(s *decode.Span, seq int64, end *int64) {
+func restoreGrown(s *decode.Span, seq int64) {
 	if seq < decode.MaxSpans {
 		return
 	}
 	s.Key = seq
-	if end != nil {
-		took := max(*end-s.Start, 0)
-		s.DurationMicros = &took
+	if s.End != nil {
+		s.DurationMicros = new(max(*s.End-s.Start, 0))
 	}
 }
 
-// claimOne stores a trace if its id is new, and reports whether it was.
-func (s *Service) claimOne(ctx context.Context, tx *database.Tx, orgID string, f freshBatch) (fresh bool, err error) {
+// claimOne stores a trace, received at a time, if its id is new, and reports whether it was.
+func (s *Service) claimOne(
+	ctx context.Context, tx *database.Tx, orgID string, b *decode.Batch, at int64,
+) (fresh bool, err error) {
+	f := freshBatch{readyBatch: newReadyBatch(b, ownProduct), pk: s.keys.at(at), day: receivedDay(at)}
 	claimed, err := tx.Exec(ctx, `
 		INSERT INTO trace_key (org_id, id, pk, received_day)
 		VALUES ($1, $2, $3, $4)
-		ON CONFLICT DO NOTHING`, orgID, uuidBytes(f.batch.Trace.ID), f.pk, f.day)
+		ON CONFLICT DO NOTHING`, orgID, uuidBytes(b.Trace.ID), f.pk, f.day)
 	if err != nil || claimed == 0 {
 		return false, err
 	}

@@ -2,8 +2,6 @@ package telemetry
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"slices"
 
 	"writ/internal/database"
@@ -23,30 +21,21 @@ func readStored(ctx context.Context, tx *database.Tx, orgID, id string) (*stored
 	err := tx.Prepared().QueryRow(ctx, `SELECT pk, received_day FROM trace_key WHERE org_id = $1 AND id = $2`, orgID,
 		uuidBytes(id)).Scan(&g.pk, &g.day)
 	if err != nil {
-		return nil, ignoreNoRows(err)
+		return nil, unlessMissing("read a stored trace", err)
 	}
 	t := &g.trace
-	var end, duration sql.NullInt64
 	err = tx.Prepared().QueryRow(ctx, `
 		SELECT COALESCE(session_id, ''), name, start_time, end_time, duration_ms, status, COALESCE(user_id, ''), agent_id,
 			input_tokens, output_tokens, cache_read, cache_write, cost_nanos, span_count, error_count, growth
 		FROM trace
 		WHERE received_day = $1 AND pk = $2 AND org_id = $3`+forUpdate(tx), g.day, g.pk, orgID).Scan(
-		&t.SessionID, &t.Name, &t.Start, &end, &duration, &t.Status, &t.UserID, &t.AgentID,
+		&t.SessionID, &t.Name, &t.Start, &t.End, &t.DurationMs, &t.Status, &t.UserID, &t.AgentID,
 		&t.Usage.Input, &t.Usage.Output, &t.Usage.CacheRead, &t.Usage.CacheWrite, &t.Usage.CostNanos, &g.spans,
 		&t.Errors, &g.growth)
 	if err != nil {
-		return nil, ignoreNoRows(err)
+		return nil, unlessMissing("read a stored trace", err)
 	}
-	t.End, t.DurationMs = optional(end), optional(duration)
 	return g, nil
-}
-
-func ignoreNoRows(err error) error {
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	return err
 }
 
 // withoutKnown is a batch without the spans that the trace already has, with its totals counted again.

@@ -128,7 +128,6 @@ func (s *Service) store(ctx context.Context, tx *database.Tx, orgID string, slic
 	return accepted, s.insert(ctx, tx, orgID, fresh)
 }
 
-// insert writes traces whose ids were claimed, and counts them.
 func (s *Service) insert(ctx context.Context, tx *database.Tx, orgID string, fresh []freshBatch) error {
 	if len(fresh) == 0 {
 		return nil
@@ -146,7 +145,6 @@ func (s *Service) insert(ctx context.Context, tx *database.Tx, orgID string, fre
 	return insertSpans(ctx, tx, fresh)
 }
 
-// readyBatch is a batch with the rows of its spans.
 type readyBatch struct {
 	batch    *decode.Batch
 	product  string

@@ -103,7 +103,6 @@ func (u *unpacker) optional() (n int64, ok bool) {
 	return n, true
 }
 
-// take returns so many bytes.
 func (u *unpacker) take(length int64) string {
 	if length < 0 || length > int64(len(u.rest)) {
 		u.failed = true

@@ -2,7 +2,6 @@ package telemetry
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"writ/internal/telemetry/decode"
 )
 
-// recountPage is how many traces are read at a time.
 const recountPage = 500
 
 // recount computes every total from the rows themselves, by organization, with the same arithmetic as ingest. It
@@ -75,11 +73,8 @@ func readTraces(ctx context.Context, r database.Reader, after int64) ([]*counted
 	return database.Collect(ctx, r, func(row database.Scanner) (*countedTrace, error) {
 		c := &countedTrace{}
 		t := &c.batch.Trace
-		var end, duration sql.NullInt64
-		err := row.Scan(&c.orgID, &c.product, &c.pk, &c.day, &t.SessionID, &t.Start, &end, &duration, &t.Status,
-			&t.UserID, &t.AgentID)
-		t.End, t.DurationMs = optional(end), optional(duration)
-		return c, err
+		return c, row.Scan(&c.orgID, &c.product, &c.pk, &c.day, &t.SessionID, &t.Start, &t.End, &t.DurationMs,
+			&t.Status, &t.UserID, &t.AgentID)
 	}, fmt.Sprintf(`
 		SELECT org_id, product, pk, received_day, COALESCE(session_id, ''), start_time, end_time, duration_ms, status, COALESCE(user_id, ''), agent_id
 		FROM trace
@@ -98,12 +93,10 @@ func readSpans(ctx context.Context, r database.Reader, traces []*countedTrace) e
 	return each(ctx, r, func(row database.Scanner) error {
 		var pk, seq int64
 		var s decode.Span
-		var duration, end sql.NullInt64
-		err := row.Scan(&pk, &seq, &end, &s.Kind, &s.Name, &s.Start, &duration, &s.Status, &s.Tool, &s.Model,
+		err := row.Scan(&pk, &seq, &s.End, &s.Kind, &s.Name, &s.Start, &s.DurationMs, &s.Status, &s.Tool, &s.Model,
 			&s.Usage.Input, &s.Usage.Output, &s.Usage.CacheRead, &s.Usage.CacheWrite, &s.Usage.CostNanos,
 			&s.PolicyID, &s.PolicyName, &s.Decision, &s.RuleID)
-		s.DurationMs = optional(duration)
-		restoreGrown(&s, seq, optional(end))
+		restoreGrown(&s, seq)
 		if t := byKey[pk]; t != nil {
 			t.batch.Spans = append(t.batch.Spans, s)
 			t.batch.Trace.Count(&s)

@@ -79,7 +79,6 @@ func (s *Service) postponeJob(ctx context.Context, name string) error {
 	return nil
 }
 
-// nextRun is the next 03:00 UTC.
 func nextRun(now time.Time) time.Time {
 	next := time.Date(now.Year(), now.Month(), now.Day(), retentionHour, 0, 0, 0, time.UTC)
 	if !next.After(now) {
@@ -165,24 +164,19 @@ func deleteSomeSpans(ctx context.Context, tx *database.Tx, trace any) (isLong bo
 }
 
 // oldTraces are the oldest traces that together have few enough rows for one change.
-func oldTraces(ctx context.Context, tx *database.Tx, before int64) ([]any, error) {
-	type old struct{ pk, spans int64 }
-	found, err := database.Collect(ctx, tx, func(row database.Scanner) (o old, err error) {
-		err = row.Scan(&o.pk, &o.spans)
-		return o, err
-	}, `SELECT pk, span_count FROM trace WHERE pk < $1 ORDER BY pk LIMIT 100`, before)
-	var keys []any
+func oldTraces(ctx context.Context, tx *database.Tx, before int64) (keys []any, err error) {
 	rows := int64(0)
-	for _, o := range found {
-		if rows += o.spans + 1; rows > deleteRows && len(keys) > 0 {
-			break
+	err = each(ctx, tx, func(row database.Scanner) error {
+		var pk, spans int64
+		err := row.Scan(&pk, &spans)
+		if rows += spans + 1; rows <= deleteRows || len(keys) == 0 {
+			keys = append(keys, pk)
 		}
-		keys = append(keys, o.pk)
-	}
+		return err
+	}, `SELECT pk, span_count FROM trace WHERE pk < $1 ORDER BY pk LIMIT 100`, before)
 	return keys, err
 }
 
-// dropPartitions drops the days before the first kept one.
 func (s *Service) dropPartitions(ctx context.Context, day int64) error {
 	for _, table := range partitioned {
 		names, err := database.Collect(ctx, s.db, scanText, `
@@ -215,7 +209,6 @@ func (s *Service) dropPartitions(ctx context.Context, day int64) error {
 	return nil
 }
 
-// firstKeptMinute is the first minute that retention keeps.
 func (s *Service) firstKeptMinute() int64 {
 	return floor(database.Micros(s.db.Now()), minuteMicros) - keepMinutes
 }

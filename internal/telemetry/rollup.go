@@ -27,7 +27,7 @@ func (s *Service) flush(ctx context.Context, tx *database.Tx, orgID string, t *t
 // flushRollups adds a tally to the rollup rows of a writer.
 func flushRollups(ctx context.Context, tx *database.Tx, orgID string, writer int64, t *tally) error {
 	for _, r := range rollups {
-		rows, err := r.rows(ctx, tx, orgID, writer, t)
+		rows, err := r.rows(ctx, rollupWrite{tx, orgID, writer, t})
 		if err == nil {
 			err = tx.Insert(ctx, r.insert, rows, r.onConflict)
 		}
@@ -38,89 +38,81 @@ func flushRollups(ctx context.Context, tx *database.Tx, orgID string, writer int
 	return nil
 }
 
-func traceRows(
-	ctx context.Context, tx *database.Tx, orgID string, writer int64, t *tally,
-) (rows [][]any, err error) {
-	buckets := slices.Sorted(maps.Keys(t.traces))
-	stored, err := readTraceSketches(ctx, tx, orgID, writer, buckets)
+func traceRows(ctx context.Context, w rollupWrite) (rows [][]any, err error) {
+	buckets := slices.Sorted(maps.Keys(w.traces))
+	stored, err := readTraceSketches(ctx, w, buckets)
 	if err != nil {
 		return nil, err
 	}
 	for _, bucket := range buckets {
-		c := t.traces[bucket]
+		c := w.traces[bucket]
 		sketch, err := mergeSketch(stored[bucket], c.durations)
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, []any{orgID, bucket, writer, sketch, c.traces, c.errors})
+		rows = append(rows, []any{w.orgID, bucket, w.writer, sketch, c.traces, c.errors})
 	}
 	return rows, nil
 }
 
-func minuteRows(_ context.Context, _ *database.Tx, orgID string, writer int64, t *tally) ([][]any, error) {
-	return countRows(orgID, writer, t.minutes), nil
+func minuteRows(_ context.Context, w rollupWrite) ([][]any, error) {
+	return w.countRows(w.minutes), nil
 }
 
-func sessionHourRows(_ context.Context, _ *database.Tx, orgID string, writer int64, t *tally) ([][]any, error) {
-	return countRows(orgID, writer, t.active), nil
+func sessionHourRows(_ context.Context, w rollupWrite) ([][]any, error) {
+	return w.countRows(w.active), nil
 }
 
-func countRows(orgID string, writer int64, counts map[int64]int64) (rows [][]any) {
+func (w rollupWrite) countRows(counts map[int64]int64) (rows [][]any) {
 	for _, bucket := range slices.Sorted(maps.Keys(counts)) {
-		rows = append(rows, []any{orgID, bucket, writer, counts[bucket]})
+		rows = append(rows, []any{w.orgID, bucket, w.writer, counts[bucket]})
 	}
 	return rows
 }
 
-func usageRows(
-	_ context.Context, _ *database.Tx, orgID string, writer int64, t *tally,
-) (rows [][]any, err error) {
-	keys := slices.SortedFunc(maps.Keys(t.usage), func(a, b usageKey) int {
+func usageRows(_ context.Context, w rollupWrite) (rows [][]any, err error) {
+	keys := slices.SortedFunc(maps.Keys(w.usage), func(a, b usageKey) int {
 		return cmp.Or(strings.Compare(string(a.dimension), string(b.dimension)), cmp.Compare(a.bucket, b.bucket),
 			strings.Compare(a.item, b.item))
 	})
 	for _, k := range keys {
-		c := t.usage[k]
-		rows = append(rows, []any{orgID, string(k.dimension), k.bucket, k.item, writer, c.spans,
+		c := w.usage[k]
+		rows = append(rows, []any{w.orgID, string(k.dimension), k.bucket, k.item, w.writer, c.spans,
 			c.usage.Input, c.usage.Output, c.usage.CacheRead, c.usage.CacheWrite, c.usage.CostNanos})
 	}
 	return rows, nil
 }
 
-func policyRows(
-	ctx context.Context, tx *database.Tx, orgID string, writer int64, t *tally,
-) (rows [][]any, err error) {
-	keys := slices.SortedFunc(maps.Keys(t.policies), func(a, b policyKey) int {
+func policyRows(ctx context.Context, w rollupWrite) (rows [][]any, err error) {
+	keys := slices.SortedFunc(maps.Keys(w.policies), func(a, b policyKey) int {
 		return cmp.Or(strings.Compare(a.policyID, b.policyID), cmp.Compare(a.bucket, b.bucket))
 	})
-	stored, err := readPolicies(ctx, tx, orgID, writer, keys)
+	stored, err := readPolicies(ctx, w, keys)
 	if err != nil {
 		return nil, err
 	}
 	for _, k := range keys {
-		c, before := t.policies[k], stored[k]
+		c, before := w.policies[k], stored[k]
 		sketch, err := mergeSketch(before.durations, c.durations)
 		if err != nil {
 			return nil, err
 		}
 		c.rename(before.policyName)
 		rows = append(rows, []any{
-			orgID, k.policyID, k.bucket, writer, sketch, c.name, c.namedAt, c.calls, c.allowed, c.denied, c.timed,
+			w.orgID, k.policyID, k.bucket, w.writer, sketch, c.name, c.namedAt, c.calls, c.allowed, c.denied, c.timed,
 			c.durationMicros,
 		})
 	}
 	return rows, nil
 }
 
-func ruleRows(
-	_ context.Context, _ *database.Tx, orgID string, writer int64, t *tally,
-) (rows [][]any, err error) {
-	keys := slices.SortedFunc(maps.Keys(t.rules), func(a, b ruleKey) int {
+func ruleRows(_ context.Context, w rollupWrite) (rows [][]any, err error) {
+	keys := slices.SortedFunc(maps.Keys(w.rules), func(a, b ruleKey) int {
 		return cmp.Or(strings.Compare(a.policyID, b.policyID), cmp.Compare(a.bucket, b.bucket),
 			strings.Compare(a.ruleID, b.ruleID))
 	})
 	for _, k := range keys {
-		rows = append(rows, []any{orgID, k.policyID, k.bucket, k.ruleID, writer, t.rules[k]})
+		rows = append(rows, []any{w.orgID, k.policyID, k.bucket, k.ruleID, w.writer, w.rules[k]})
 	}
 	return rows, nil
 }
@@ -129,13 +121,11 @@ func ruleRows(
 // is only one statement to compile.
 const readAtOnce = 16
 
-// readTraceSketches reads a writer's sketches of some buckets.
-func readTraceSketches(
-	ctx context.Context, tx *database.Tx, orgID string, writer int64, buckets []int64,
-) (map[int64][]byte, error) {
+func readTraceSketches(ctx context.Context, w rollupWrite, buckets []int64) (map[int64][]byte, error) {
+	tx := w.tx
 	found := map[int64][]byte{}
 	for some := range slices.Chunk(buckets, readAtOnce) {
-		args := []any{orgID, writer}
+		args := []any{w.orgID, w.writer}
 		for i := range readAtOnce {
 			args = append(args, some[i%len(some)])
 		}
@@ -162,12 +152,11 @@ type storedPolicy struct {
 }
 
 // readPolicies reads those of a writer, and perhaps a few more.
-func readPolicies(
-	ctx context.Context, tx *database.Tx, orgID string, writer int64, keys []policyKey,
-) (map[policyKey]storedPolicy, error) {
+func readPolicies(ctx context.Context, w rollupWrite, keys []policyKey) (map[policyKey]storedPolicy, error) {
+	tx := w.tx
 	found := map[policyKey]storedPolicy{}
 	for some := range slices.Chunk(keys, readAtOnce) {
-		args := []any{orgID, writer}
+		args := []any{w.orgID, w.writer}
 		for i := range readAtOnce {
 			args = append(args, some[i%len(some)].policyID)
 		}

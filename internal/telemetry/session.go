@@ -2,8 +2,6 @@ package telemetry
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -145,11 +143,8 @@ func (s *Service) FindSession(ctx context.Context, orgID, id string) (*Session, 
 		return nil, nil
 	}
 	session, err := s.scanSession(s.db.Prepared().QueryRow(ctx, sessionSelect+`org_id = $1 AND id = $2`, orgID, id))
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
 	if err != nil {
-		return nil, fmt.Errorf("read a session: %w", err)
+		return nil, unlessMissing("read a session", err)
 	}
 	return &session, nil
 }

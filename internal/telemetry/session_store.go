@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -18,6 +19,14 @@ func each(
 		return none, read(row)
 	}, query, args...)
 	return err
+}
+
+// unlessMissing wraps an error, except that of a row that is missing.
+func unlessMissing(doing string, err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", doing, err)
 }
 
 // scanOptional scans a row that may be missing.

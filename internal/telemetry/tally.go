@@ -11,7 +11,6 @@ import (
 // accuracy of quantiles.
 const accuracy = 0.01
 
-// dimension is what usage is grouped by.
 type dimension string
 
 const (
@@ -70,7 +69,6 @@ type policyCell struct {
 	durations              *ddsketch.DDSketch
 }
 
-// sessionEnd is the event that ends a session.
 const sessionEnd = "session.end"
 
 // sessionChange is what traces say about a session.
@@ -136,7 +134,6 @@ func observe(sketch *ddsketch.DDSketch, value float64) *ddsketch.DDSketch {
 // and their totals together.
 func bucketOf(start, received, unit int64) int64 { return floor(min(start, received), unit) }
 
-// add counts a new trace with its spans.
 func (t *tally) add(b *decode.Batch, product string, received int64) {
 	trace := &b.Trace
 	c := cell(t.traces, bucketOf(trace.Start, received, hourMicros))
@@ -229,7 +226,6 @@ func (t *tally) addToSession(b *decode.Batch, product string, received int64) {
 	}
 }
 
-// activityOf is when a trace was last active.
 func activityOf(trace *decode.Trace, received int64) int64 {
 	activity := trace.Start
 	if trace.End != nil {

@@ -3,7 +3,6 @@ package telemetry
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"math/bits"
 	"strings"
@@ -73,34 +72,15 @@ const traceSelect = `received_day, pk, id, COALESCE(session_id, ''), name, start
 
 func scanTrace(row database.Scanner) (t TraceItem, err error) {
 	var start int64
-	var end, duration sql.NullInt64
-	var input, output sql.NullString
-	err = row.Scan(&t.receivedDay, &t.pk, &t.ID, &t.SessionID, &t.Name, &start, &end, &duration, &t.Status, &t.UserID,
-		&t.AgentID, &t.Product, &t.Source, &t.Attributes, &t.Tags, &input, &output,
+	var end sql.NullInt64
+	err = row.Scan(&t.receivedDay, &t.pk, &t.ID, &t.SessionID, &t.Name, &start, &end, &t.DurationMs, &t.Status,
+		&t.UserID, &t.AgentID, &t.Product, &t.Source, &t.Attributes, &t.Tags, &t.InputPreview, &t.OutputPreview,
 		&t.Usage.Input, &t.Usage.Output, &t.Usage.CacheRead, &t.Usage.CacheWrite, &t.Usage.CostNanos, &t.SpanCount,
 		&t.ErrorCount, &t.growth)
-	if err != nil {
-		return TraceItem{}, err
-	}
 	t.Start, t.End, t.startMicros = database.Time(start), database.OptionalTime(end), start
-	t.DurationMs = optional(duration)
-	if input.Valid {
-		t.InputPreview = &input.String
-	}
-	if output.Valid {
-		t.OutputPreview = &output.String
-	}
-	return t, nil
+	return t, err
 }
 
-func optional(n sql.NullInt64) *int64 {
-	if !n.Valid {
-		return nil
-	}
-	return &n.Int64
-}
-
-// where collects conditions and their parameters.
 type where struct {
 	conditions []string
 	args       []any
@@ -247,19 +227,13 @@ func (s *Service) findTrace(ctx context.Context, orgID, id string) (*TraceItem, 
 	var pk, day int64
 	err := s.db.Prepared().QueryRow(ctx, `SELECT pk, received_day FROM trace_key WHERE org_id = $1 AND id = $2`, orgID,
 		uuidBytes(id)).Scan(&pk, &day)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
 	if err != nil {
-		return nil, fmt.Errorf("find a trace: %w", err)
+		return nil, unlessMissing("find a trace", err)
 	}
 	item, err := scanTrace(s.db.Prepared().QueryRow(ctx,
 		`SELECT `+traceSelect+` FROM trace WHERE received_day = $1 AND pk = $2 AND org_id = $3`, day, pk, orgID))
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil // removed by retention, but not yet its id
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read a trace: %w", err)
+	if err != nil { // perhaps removed by retention, but not yet its id
+		return nil, unlessMissing("read a trace", err)
 	}
 	return &item, nil
 }

@@ -132,7 +132,11 @@ func (s *Service) supersede(ctx context.Context, tx *database.Tx, orgID string, 
 	if err != nil || len(fresh) == 0 {
 		return err // older pairs had their reports superseded when they came
 	}
-	for _, session := range sessionsOf(fresh) {
+	sessions := map[string]bool{}
+	for _, pair := range fresh {
+		sessions[pair[0]] = true
+	}
+	for _, session := range slices.Sorted(maps.Keys(sessions)) {
 		if err := lockSession(ctx, tx, orgID, session); err != nil {
 			return err
 		}
@@ -145,18 +149,7 @@ func (s *Service) supersede(ctx context.Context, tx *database.Tx, orgID string, 
 	return nil
 }
 
-// pairsAtOnce limits the parameters of one statement.
 const pairsAtOnce = 1000
-
-// sessionsOf are the sessions of some pairs, without duplicates and in order.
-func sessionsOf(pairs [][2]string) []string {
-	var sessions []string
-	for _, pair := range pairs {
-		sessions = append(sessions, pair[0])
-	}
-	slices.Sort(sessions)
-	return slices.Compact(sessions)
-}
 
 // stopCounting subtracts the reports of these sessions and models from the rollups.
 func stopCounting(ctx context.Context, tx *database.Tx, orgID string, pairs [][2]string, t *tally) error {
@@ -166,21 +159,15 @@ func stopCounting(ctx context.Context, tx *database.Tx, orgID string, pairs [][2
 		list = append(list, fmt.Sprintf("($%d, $%d)", len(args)+1, len(args)+2))
 		args = append(args, pair[0], pair[1])
 	}
-	type counted struct {
-		session, model string
-		bucket         int64
-		usage          Usage
-	}
-	reports, err := database.Collect(ctx, tx, func(sc database.Scanner) (c counted, err error) {
-		err = sc.Scan(&c.session, &c.model, &c.bucket, &c.usage.Input, &c.usage.Output, &c.usage.CacheRead,
-			&c.usage.CacheWrite, &c.usage.CostNanos)
-		return c, err
+	return each(ctx, tx, func(row database.Scanner) error {
+		var session, model string
+		var bucket int64
+		var u Usage
+		err := row.Scan(&session, &model, &bucket, &u.Input, &u.Output, &u.CacheRead, &u.CacheWrite, &u.CostNanos)
+		t.addReported(bucket, session, model, u.Negate())
+		return err
 	}, `
 		UPDATE reported_usage SET superseded = 1
 		WHERE org_id = $1 AND superseded = 0 AND (session_id, model) IN (VALUES `+strings.Join(list, ", ")+`)
 		RETURNING session_id, model, bucket, input_tokens, output_tokens, cache_read, cache_write, cost_nanos`, args...)
-	for _, r := range reports {
-		t.addReported(r.bucket, r.session, r.model, r.usage.Negate())
-	}
-	return err
 }

@@ -62,15 +62,10 @@ func (s *Service) Verify(ctx context.Context) ([]Difference, error) {
 
 // compare lists the differences between two sets of totals.
 func compare(orgID string, stored, rows map[string]string) []Difference {
-	names := slices.Collect(maps.Keys(stored))
-	for name := range rows {
-		if _, there := stored[name]; !there {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
+	all := maps.Clone(stored)
+	maps.Copy(all, rows)
 	var differences []Difference
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if stored[name] != rows[name] {
 			differences = append(differences, Difference{
 				OrgID: orgID, Figure: name, Stored: stored[name], Rows: rows[name],

@@ -16,42 +16,6 @@ type Facts struct {
 	RuleID      string
 }
 
-// wireFacts are the relevant attributes of a span, not yet parsed.
-type wireFacts struct {
-	tool, model                                raw
-	input, output, cacheRead, cacheWrite, cost raw
-	policyID, policyName, decision, ruleID     raw
-}
-
-func (w *wireFacts) read(attributes raw) {
-	eachMember(attributes, func(name string, value raw) {
-		switch name {
-		case "toolName":
-			w.tool = value
-		case "model":
-			w.model = value
-		case "inputTokens":
-			w.input = value
-		case "outputTokens":
-			w.output = value
-		case "cacheReadTokens":
-			w.cacheRead = value
-		case "cacheWriteTokens":
-			w.cacheWrite = value
-		case "costUsd":
-			w.cost = value
-		case "policyId":
-			w.policyID = value
-		case "policyName":
-			w.policyName = value
-		case "decision":
-			w.decision = value
-		case "matchedRuleId":
-			w.ruleID = value
-		}
-	})
-}
-
 // ShadowPrefix begins the ids under which Writ counts what shadow policies would have decided. A client's span with
 // such an id is stored but counts for no policy: an agent could otherwise make a shadow look harmless.
 const ShadowPrefix = "writ:shadow:"
@@ -59,33 +23,44 @@ const ShadowPrefix = "writ:shadow:"
 // facts reads a span's attributes. Those of a generation are checked. In other kinds attributes are free-form, and one
 // of the wrong type is ignored.
 func (c *checker) facts(kind string, attributes raw, prices *Prices) Facts {
-	var w wireFacts
-	w.read(attributes)
-	f := Facts{
-		Tool: c.factText("attributes.toolName", w.tool), Model: c.factText("attributes.model", w.model),
-		PolicyID:   c.factText("attributes.policyId", w.policyID),
-		PolicyName: c.factText("attributes.policyName", w.policyName),
-		Decision:   c.factText("attributes.decision", w.decision),
-		RuleID:     c.factText("attributes.matchedRuleId", w.ruleID),
+	in := c
+	if kind != KindGeneration {
+		in = &checker{} // its errors are ignored
 	}
+	var f Facts
+	hasCost := false
+	eachMember(attributes, func(name string, value raw) {
+		switch name {
+		case "toolName":
+			f.Tool = c.factText("attributes.toolName", value)
+		case "model":
+			f.Model = c.factText("attributes.model", value)
+		case "inputTokens":
+			f.Usage.Input = in.tokens("attributes.inputTokens", value)
+		case "outputTokens":
+			f.Usage.Output = in.tokens("attributes.outputTokens", value)
+		case "cacheReadTokens":
+			f.Usage.CacheRead = in.tokens("attributes.cacheReadTokens", value)
+		case "cacheWriteTokens":
+			f.Usage.CacheWrite = in.tokens("attributes.cacheWriteTokens", value)
+		case "costUsd":
+			f.Usage.CostNanos, hasCost = in.cost(value)
+		case "policyId":
+			f.PolicyID = c.factText("attributes.policyId", value)
+		case "policyName":
+			f.PolicyName = c.factText("attributes.policyName", value)
+		case "decision":
+			f.Decision = c.factText("attributes.decision", value)
+		case "matchedRuleId":
+			f.RuleID = c.factText("attributes.matchedRuleId", value)
+		}
+	})
 	if strings.HasPrefix(f.PolicyID, ShadowPrefix) {
 		f.PolicyID = ""
 	}
-	isGeneration := kind == KindGeneration
-	in := c
-	if !isGeneration {
-		in = &checker{} // its errors are ignored
+	if !hasCost && kind == KindGeneration {
+		f.Usage.CostNanos = prices.Cost(f.Model, f.Usage)
 	}
-	f.Usage = Usage{
-		Input: in.tokens("attributes.inputTokens", w.input), Output: in.tokens("attributes.outputTokens", w.output),
-		CacheRead:  in.tokens("attributes.cacheReadTokens", w.cacheRead),
-		CacheWrite: in.tokens("attributes.cacheWriteTokens", w.cacheWrite),
-	}
-	cost, given := in.cost(w.cost)
-	if !given && isGeneration {
-		cost = prices.Cost(f.Model, f.Usage)
-	}
-	f.Usage.CostNanos = cost
 	return f
 }
 

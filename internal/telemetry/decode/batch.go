@@ -111,7 +111,6 @@ func ParseBatch(batch, defaultSession jsontext.Value, product string, prices *Pr
 	return b, nil
 }
 
-// decodeBatch reads any batch, or says why it cannot be read.
 func decodeBatch(batch jsontext.Value) (w wireBatch, bad *Rejection) {
 	var members struct {
 		Trace jsontext.Value `json:"trace"`

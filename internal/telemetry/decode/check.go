@@ -37,7 +37,6 @@ func IsUUID(text string) bool {
 	return text[8] == '-' && text[13] == '-' && text[18] == '-' && text[23] == '-'
 }
 
-// isHex are the digits of a UUID.
 var isHex = func() (digits [256]bool) {
 	for _, c := range []byte("0123456789abcdef") {
 		digits[c] = true

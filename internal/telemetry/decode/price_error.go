@@ -9,7 +9,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// kindNames are the kinds of JSON values in words.
 var kindNames = map[jsontext.Kind]string{
 	'n': "null", 'f': "a boolean", 't': "a boolean", '"': "a string", '0': "a number", '{': "an object",
 	'[': "an array",

@@ -17,7 +17,6 @@ var builtInPrices []byte
 // MaxPriceFile limits a price file, in bytes.
 const MaxPriceFile = 1 << 20
 
-// priceFile is the format of a price file.
 type priceFile struct {
 	Date    string `json:"date"`
 	Note    string `json:"note"`
@@ -29,7 +28,6 @@ type priceFile struct {
 	Models []ModelPrice `json:"models"`
 }
 
-// builtIn is what a file may extend.
 const builtIn = "built-in"
 
 // BuiltInPrices are the prices this program was built with.

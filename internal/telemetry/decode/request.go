@@ -87,7 +87,6 @@ func readMembers(dec *jsontext.Decoder) (requestMembers, error) {
 	return m, nil
 }
 
-// read reads the value of a member.
 func (m *requestMembers) read(name string, dec *jsontext.Decoder) (err error) {
 	switch {
 	case name == "product":
