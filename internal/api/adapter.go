@@ -24,7 +24,6 @@ type (
 
 	none         = route.None
 	storedObject = route.StoredObject
-	storedTexts  = route.StoredTexts
 	sentObject   = route.SentObject
 	errorText    = route.BodyError
 	feed         = route.Feed
