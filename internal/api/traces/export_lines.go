@@ -166,9 +166,8 @@ func writeSession(
 	ctx context.Context, out *exportStream, caller principal.Principal, session telemetry.Session,
 	traces *telemetry.TraceExport,
 ) error {
-	if err := beginList(out.Writer, TelemetrySessionDetailBody{
-		TelemetrySessionBody: sessionBody(session),
-	}); err != nil {
+	body := TelemetrySessionDetailBody{TelemetrySessionBody: sessionBody(session)}
+	if err := beginList(out.Writer, body); err != nil {
 		return err
 	}
 	isFirst := true

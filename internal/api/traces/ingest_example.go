@@ -15,7 +15,8 @@ func (IngestBody) Example() any {
 				"name": "iap.plan", "status": "ok", "agentId": "codex",
 				"startTime": "2025-10-10T12:00:00Z", "endTime": "2025-10-10T12:00:04.5Z", "durationMs": 4500,
 				"attributes": {
-					"source": "my-agent-cli", "input": "How large is the build folder?", "output": "1 check · 0 blocked"
+					"source": "my-agent-cli", "input": "How large is the build folder?",
+					"output": "1 check · 0 blocked"
 				},
 				"tags": ["my-agent", "Bash", "allowed"]
 			},
@@ -28,7 +29,8 @@ func (IngestBody) Example() any {
 				"kind": "policy_call", "name": "policy.allow", "status": "ok",
 				"startTime": "2025-10-10T12:00:00.205Z", "endTime": "2025-10-10T12:00:00.212Z", "durationMs": 7,
 				"attributes": {
-					"policyId": "pol-shell", "policyName": "Shell commands", "decision": "allow", "matchedRuleId": "read-only"
+					"policyId": "pol-shell", "policyName": "Shell commands", "decision": "allow",
+					"matchedRuleId": "read-only"
 				}
 			}, {
 				"id": "0199d1c2-9d77-7e3b-b0c1-64f8e2d97a05", "kind": "generation", "name": "answer", "status": "ok",
