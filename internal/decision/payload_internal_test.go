@@ -44,7 +44,8 @@ func TestPayloadsKeepTheirForm(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := func(of string) string { return rapid.SampledFrom([]string{"", "x", `é"\n` + "\x7f"}).Draw(rt, of) }
 		object := func(of string) jsontext.Value {
-			return rapid.SampledFrom([]jsontext.Value{nil, jsontext.Value(`{}`), jsontext.Value(`{"a":"1","b":[2]}`)}).Draw(rt, of)
+			values := []jsontext.Value{nil, jsontext.Value(`{}`), jsontext.Value(`{"a":"1","b":[2]}`)}
+			return rapid.SampledFrom(values).Draw(rt, of)
 		}
 		r := Record{
 			Ruling: verdict.Ruling{PolicyName: text("policy"), Reason: text("reason"), Message: text("message")},
@@ -64,7 +65,8 @@ func TestPayloadsKeepTheirForm(t *testing.T) {
 			},
 		}
 		if rapid.Bool().Draw(rt, "rare") {
-			r.Failed = []Failure{{Error: text("error"), Policy: "p", Rule: "r"}}[:rapid.IntRange(0, 1).Draw(rt, "failed")]
+			failed := []Failure{{Error: text("error"), Policy: "p", Rule: "r"}}
+			r.Failed = failed[:rapid.IntRange(0, 1).Draw(rt, "failed")]
 			r.Labels = []string{text("label")}[:rapid.IntRange(0, 1).Draw(rt, "labels")]
 			r.Paths = object("paths")
 			r.Shadows = []Shadow{{Active: "hold", Policy: "p", Version: 2}}[:rapid.IntRange(0, 1).Draw(rt, "shadows")]

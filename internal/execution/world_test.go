@@ -143,14 +143,13 @@ func (w *world) plan(orgID string) string {
 func (w *world) decided(by principal.Principal, v verdict.Verdict, planID, server, tool, arguments string) string {
 	w.t.Helper()
 	d := decision.Record{
-		ID:       database.NewID(),
-		OrgID:    by.OrgID,
-		PlanID:   planID,
-		Server:   server,
-		Tool:     tool,
-		Verdict:  v,
-		PolicyID: "policy",
-		Details:  decision.Details{Reason: "a rule", Digest: digest(by.OrgID, arguments)},
+		ID:      database.NewID(),
+		OrgID:   by.OrgID,
+		PlanID:  planID,
+		Server:  server,
+		Tool:    tool,
+		Ruling:  verdict.Ruling{Verdict: v, PolicyID: "policy", Reason: "a rule"},
+		Details: decision.Details{Digest: digest(by.OrgID, arguments)},
 	}
 	w.write([]string{by.OrgID}, func(ctx context.Context, tx *database.Tx) error {
 		_, err := decision.Append(ctx, tx, w.log, by, &d)

@@ -77,7 +77,8 @@ var rules = []rule{
 	namedRule(`(\b`+namesInText+quote+`[ \t]*(?:=|:)[ \t]*')((?:[^'\\]|\\.)+)(')`, 3),
 	namedRule(`(\b`+namesInText+quote+`[ \t]*(?:=|:)[ \t]*\\+")([^"\\]+)(\\+")`, 3), // in JSON inside JSON
 	namedRule(`(--`+namesInText+`[ \t]+`+quote+`)([^\s"'\\,;&-][^\s"'\\,;&]*)`, 0),
-	namedRule(`(\b`+namesInText+quote+`[ \t]*(?:=|:)[ \t]*(?:(?:bearer|basic|token)[ \t]+)?`+quote+`)([^\s"'\\,;&]+)`, 0),
+	namedRule(`(\b`+namesInText+quote+`[ \t]*(?:=|:)[ \t]*(?:(?:bearer|basic|token)[ \t]+)?`+
+		quote+`)([^\s"'\\,;&]+)`, 0),
 }
 
 // namedRule removes the value after a name. Its groups are the name, the value and perhaps what ends it.

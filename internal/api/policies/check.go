@@ -207,7 +207,8 @@ func (h *Handlers) checkAccess(
 	call, err := h.callOf(ctx, caller, in.Body)
 	if errors.Is(err, errNoMember) {
 		// A question about a stranger is answered no, not how to ask.
-		return access(engine.Explanation{Decision: engine.Decision{Ruling: verdict.Ruling{Reason: errNoMember.Message}}}), nil
+		no := engine.Decision{Ruling: verdict.Ruling{Reason: errNoMember.Message}}
+		return access(engine.Explanation{Decision: no}), nil
 	}
 	if err != nil {
 		return nil, err
