@@ -69,7 +69,7 @@ func (s *Service) Unlink(ctx context.Context, p principal.Principal, id string) 
 // any other, so all but the caller's own end.
 func (s *Service) endUnlinked(ctx context.Context, tx *database.Tx, p principal.Principal, i Identity) error {
 	if i.OrgID == "" {
-		return auth.EndOthers(ctx, tx, p.UserID, p.SessionID)
+		return auth.EndOtherSessions(ctx, tx, p.UserID, p.SessionID)
 	}
 	return s.endVouched(ctx, tx, p, i.OrgID, p.UserID)
 }
