@@ -32,7 +32,6 @@ type Claims struct {
 	OrgID     string // the one organization it is limited to; empty: no limit
 }
 
-// claims is the token's payload.
 type claims struct {
 	jwt.RegisteredClaims
 	SessionID string `json:"sid"`
