@@ -91,7 +91,7 @@ type linkIdentityOutput struct {
 func (a *API) linkIdentity(
 	ctx context.Context, caller principal.Principal, in *linkIdentityInput,
 ) (*linkIdentityOutput, error) {
-	departure, err := a.Federation.DepartToLink(ctx, caller, in.Body.OrganizationID)
+	departure, err := a.Federation.BeginLink(ctx, caller, in.Body.OrganizationID)
 	if err != nil {
 		return nil, err
 	}

@@ -79,8 +79,8 @@ func (a *API) identityProvider(p federation.Provider, err error) (*identityProvi
 	}
 	for _, d := range p.Domains {
 		body.Domains = append(body.Domains, DomainBody{
-			Name: d.Name, ProvenAt: d.ProvenAt, RecordName: federation.ProofName(d.Name),
-			RecordValue: federation.ProofValue(p.OrgID),
+			Name: d.Name, ProvenAt: d.ProvenAt, RecordName: federation.RecordName(d.Name),
+			RecordValue: federation.RecordValue(p.OrgID),
 		})
 	}
 	return &identityProviderOutput{body}, nil

@@ -141,7 +141,7 @@ func (a *API) documentVisit(r Route, queries []string) {
 }
 
 func (a *API) departToGoogle(w http.ResponseWriter, request *http.Request) error {
-	departure, err := a.Federation.Depart(request.Context(), "")
+	departure, err := a.Federation.Begin(request.Context(), "")
 	return a.depart(w, departure, err)
 }
 
@@ -150,7 +150,7 @@ func (a *API) departByName(w http.ResponseWriter, request *http.Request) error {
 	if err != nil {
 		return err
 	}
-	departure, err := a.Federation.Depart(request.Context(), orgID)
+	departure, err := a.Federation.Begin(request.Context(), orgID)
 	return a.depart(w, departure, err)
 }
 
@@ -163,11 +163,11 @@ func (a *API) departByAddress(w http.ResponseWriter, request *http.Request) erro
 	if err != nil {
 		return err
 	}
-	departure, err := a.Federation.Depart(request.Context(), orgID)
+	departure, err := a.Federation.Begin(request.Context(), orgID)
 	return a.depart(w, departure, err)
 }
 
-func (a *API) depart(w http.ResponseWriter, d federation.Departure, err error) error {
+func (a *API) depart(w http.ResponseWriter, d federation.Redirect, err error) error {
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (a *API) depart(w http.ResponseWriter, d federation.Departure, err error) e
 
 // departureCookie comes back with the browser that a provider sends here: a top
 // level visit from another site, which Strict would leave out.
-func (a *API) departureCookie(d federation.Departure) *http.Cookie {
+func (a *API) departureCookie(d federation.Redirect) *http.Cookie {
 	return a.cookie(attemptCookie, d.Cookie.Reveal(), http.SameSiteLaxMode, d.Life)
 }
 
@@ -220,7 +220,7 @@ func (a *API) arriveFromProvider(w http.ResponseWriter, request *http.Request) e
 // arrive ends a sign-in, whether it succeeds or not: what the browser kept is gone.
 func (a *API) arrive(w http.ResponseWriter, request *http.Request, orgID string) error {
 	query := request.URL.Query()
-	r := federation.Return{
+	r := federation.Callback{
 		OrgID:     orgID,
 		State:     query.Get("state"),
 		Code:      query.Get("code"),
@@ -237,7 +237,7 @@ func (a *API) arrive(w http.ResponseWriter, request *http.Request, orgID string)
 		r.Cookie = kept.Value
 	}
 	http.SetCookie(w, a.cookie(attemptCookie, "", http.SameSiteLaxMode, 0))
-	arrival, err := a.Federation.Arrive(request.Context(), r)
+	arrival, err := a.Federation.Finish(request.Context(), r)
 	if err != nil {
 		return err
 	}
@@ -258,7 +258,7 @@ func (a *API) arrive(w http.ResponseWriter, request *http.Request, orgID string)
 	return nil
 }
 
-func (a *API) answerArrival(w http.ResponseWriter, request *http.Request, arrival federation.Arrival) error {
+func (a *API) answerArrival(w http.ResponseWriter, request *http.Request, arrival federation.Result) error {
 	var body any = struct {
 		Status string `json:"status"`
 	}{"linked"}

@@ -209,7 +209,7 @@ func (r *RelyingParty) discover(ctx context.Context, p Provider) (found *oidc.Pr
 	// the third can sign in as anybody.
 	for _, address := range []string{found.Endpoint().AuthURL, found.Endpoint().TokenURL, document.Keys} {
 		if !isSafe(address, p.Issuer) {
-			return nil, "", unusable(errors.New("one of its URLs is no web address, or lacks the TLS that its issuer has"))
+			return nil, "", unusable(errors.New("one of its URLs is no web address, or lacks the TLS its issuer has"))
 		}
 	}
 	return found, document.Keys, nil
