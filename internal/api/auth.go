@@ -222,7 +222,7 @@ func (a *API) login(ctx context.Context, _ principal.Principal, in *loginInput) 
 	if err != nil {
 		return nil, err
 	}
-	mine, err := a.Organizations.Mine(ctx, user.ID)
+	mine, err := a.Organizations.ListForUser(ctx, user.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -197,7 +197,7 @@ func refuseEnforced(enforced bool, err error) error {
 
 // mine are the organizations of a caller, as far as the sign-in is good for them.
 func (a *API) mine(ctx context.Context, caller principal.Principal) ([]organization.Membership, error) {
-	mine, err := a.Organizations.Mine(ctx, caller.UserID)
+	mine, err := a.Organizations.ListForUser(ctx, caller.UserID)
 	if err != nil || caller.LimitedTo == "" {
 		return mine, err
 	}

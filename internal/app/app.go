@@ -167,7 +167,7 @@ func (a *Areas) openFederation(c config.Config, sealer *secret.Sealer, publicURL
 		Auth:      a.Auth,
 		Web:       a.outbound,
 		PublicURL: publicURL,
-		Members:   federation.Members{Role: organization.RoleFrom, Join: organization.Join},
+		Members:   federation.Members{Role: organization.RoleIn, Join: organization.Join},
 		Keys:      a.Keys,
 		Google:    federation.Google{Issuer: c.GoogleIssuer, ClientID: c.GoogleClientID, Secret: c.GoogleClientSecret},
 		OpenToAll: c.SignUp == config.SignUpOpen,

@@ -32,7 +32,7 @@ func (a *Areas) openNotifications(sealer *secret.Sealer, post mail.Sender, publi
 
 // tellProposal tells who may confirm a profile that it was proposed.
 func (a *Areas) tellProposal(ctx context.Context, tx *database.Tx, orgID string, p policy.Proposal) error {
-	members, err := organization.Everybody(ctx, tx, orgID)
+	members, err := organization.AllMembers(ctx, tx, orgID)
 	if err != nil {
 		return err
 	}
