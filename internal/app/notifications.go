@@ -40,7 +40,7 @@ func (a *Areas) tellProposal(ctx context.Context, tx *database.Tx, orgID string,
 	for i, m := range members {
 		people[i] = notification.Person{UserID: m.UserID, Email: m.Email, Role: m.Role}
 	}
-	return a.Notifications.TellProposal(ctx, tx, people, notice.Proposal{
+	return a.Notifications.NotifyProposal(ctx, tx, people, notice.Proposal{
 		ID:            p.ID,
 		OrgID:         orgID,
 		Name:          p.Name,
