@@ -114,7 +114,8 @@ func (s *Service) readAsked(ctx context.Context, p principal.Principal, a Asked)
 	} {
 		text := strings.TrimSpace(*field.from)
 		if !names.Valid(text) {
-			return Request{}, fault.Field(field.name, "must be at most %d bytes without control characters", names.MaxBytes)
+			return Request{}, fault.Field(field.name, "must be at most %d bytes without control characters",
+				names.MaxBytes)
 		}
 		if redaction.HoldsKey(text) {
 			return Request{}, fault.Field(field.name, "holds what looks like a key: send a name, it is kept as it is")

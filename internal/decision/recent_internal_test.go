@@ -39,7 +39,8 @@ func TestRecentIsBounded(t *testing.T) {
 		t.Errorf("no more than %d were ever held", most)
 	}
 	first := r.runs["a"].records[0].Index
-	if got := r.Take(audit.Head{Log: "a", Version: audit.Version{Epoch: 0}}, first+10, 1); len(got) != 1 || r.held() != r.kept {
+	got := r.Take(audit.Head{Log: "a", Version: audit.Version{Epoch: 0}}, first+10, 1)
+	if len(got) != 1 || r.held() != r.kept {
 		t.Errorf("%d taken, %d held, counted as %d", len(got), r.held(), r.kept)
 	}
 	for i := range int64(mostRecent + 10) {

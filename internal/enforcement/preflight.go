@@ -79,7 +79,8 @@ func (ask *Preflight) judge(v *view, call *toolcall.Call, sent PreflightCall, sp
 		return invalidKey()
 	}
 	if ask.Authority != nil && !ask.Authority[sent.Name] && !ask.Authority[call.Tool] {
-		return refuse(policy.ByIntent, "authority_snapshot", "the client's own authority does not hold this tool").Decision
+		return refuse(policy.ByIntent, "authority_snapshot",
+			"the client's own authority does not hold this tool").Decision
 	}
 	var err error
 	if call.Args, err = toolcall.Decode(sent.Input); err != nil {

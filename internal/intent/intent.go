@@ -86,7 +86,8 @@ func (r Request) checked() (Request, error) {
 	} {
 		*field.text = strings.TrimSpace(*field.text)
 		if !names.Valid(*field.text) {
-			return Request{}, fault.Field(field.name, "must be at most %d bytes without control characters", names.MaxBytes)
+			return Request{}, fault.Field(field.name, "must be at most %d bytes without control characters",
+				names.MaxBytes)
 		}
 		if redaction.HoldsKey(*field.text) {
 			return Request{}, fault.Field(field.name, "holds what looks like a key: send a name, it is kept as it is")

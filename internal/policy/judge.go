@@ -61,7 +61,8 @@ func explainJudged(set *engine.Set, call *toolcall.Call, spent engine.Spent) eng
 // both: nothing in it is bound, and the user has the role of the key's owner. Gaps
 // are what is not known of the call.
 func ForKeyAlone(set *engine.Set, call *toolcall.Call, gaps toolcall.Gaps) *toolcall.Call {
-	if !set.Bound() && call.User.Role == call.Key.OwnerRole && !gaps.Cover("user", "role") && !gaps.Cover("key", "role") {
+	if !set.Bound() && call.User.Role == call.Key.OwnerRole && !gaps.Cover("user", "role") &&
+		!gaps.Cover("key", "role") {
 		return nil
 	}
 	return call.ForKeyAlone()

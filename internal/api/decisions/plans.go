@@ -28,7 +28,8 @@ func (h *Handlers) mountPlans(r *route.Router) {
 		For(route.Person).Needs(principal.ReadTelemetry), h.listPlans)
 	route.Handle(r,
 		route.Post("/iap/plans/{planId}/status", "End a plan; only a person may make an ended one active again").
-			For(route.PersonOrKey).Needs(principal.ReadTelemetry).Scoped(principal.Enforce).Records("plan.status_changed"),
+			For(route.PersonOrKey).Needs(principal.ReadTelemetry).Scoped(principal.Enforce).
+			Records("plan.status_changed"),
 		h.setPlanStatus)
 }
 

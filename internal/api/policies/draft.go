@@ -20,7 +20,9 @@ func (h *Handlers) mountDrafts(r *route.Router) {
 	route.Handle(r,
 		route.Post("/policies/draft",
 			"Store a policy that was drafted from words, as a draft with its explanation, tests and findings").
-			For(route.Person).Needs(principal.DraftPolicies).Throttled(throttle.DraftPolicy).Records("policy.created").Answers(http.StatusCreated), h.draftPolicy)
+			For(route.Person).Needs(principal.DraftPolicies).Throttled(throttle.DraftPolicy).
+			Records("policy.created").Answers(http.StatusCreated),
+		h.draftPolicy)
 }
 
 type draftInput struct {

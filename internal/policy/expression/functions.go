@@ -48,7 +48,8 @@ func against(name string, receiver *cel.Type, call func(value, literal ref.Val) 
 	return cel.Function(name,
 		cel.MemberOverload("member_"+name+"_string", []*cel.Type{receiver, cel.StringType}, cel.BoolType,
 			cel.BinaryBinding(call)),
-		cel.MemberOverload("member_"+name+"_list", []*cel.Type{receiver, stringList}, cel.BoolType, cel.BinaryBinding(call)),
+		cel.MemberOverload("member_"+name+"_list", []*cel.Type{receiver, stringList}, cel.BoolType,
+			cel.BinaryBinding(call)),
 	)
 }
 

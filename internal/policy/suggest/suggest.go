@@ -73,7 +73,13 @@ type Seen struct {
 }
 
 func (s *Seen) add(o Observed) {
-	s.join(Seen{Calls: 1, First: o.At, Last: o.At, Decisions: []string{o.DecisionID}, Keys: []string{o.KeyID}})
+	s.join(Seen{
+		Calls:     1,
+		First:     o.At,
+		Last:      o.At,
+		Decisions: []string{o.DecisionID},
+		Keys:      []string{o.KeyID},
+	})
 }
 
 func (s *Seen) addKey(id string) {

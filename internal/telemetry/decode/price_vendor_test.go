@@ -157,7 +157,8 @@ func TestRefusedPriceFilesOfTheNewForm(t *testing.T) {
 			`{"vendors":{"v":{}},"models":[` + model + `},` + model + `}]}`, `model "m" appears twice`,
 		},
 		"long prompts without a length": {
-			`{"vendors":{"v":{}},"models":[` + model + `,"above":{"input":1,"output":1}}]}`, "needs a number of tokens above",
+			`{"vendors":{"v":{}},"models":[` + model + `,"above":{"input":1,"output":1}}]}`,
+			"needs a number of tokens above",
 		},
 		"a negative price of long prompts": {
 			`{"vendors":{"v":{}},"models":[` + model + `,"above":{"tokens":5,"input":-1,"output":1}}]}`,
