@@ -1,46 +1,44 @@
-// Package apikey owns API keys: what agents, SDKs, plugins and terminals sign
-// in with.
+// Package apikey owns API keys, with which agents, SDKs, plugins and terminals sign
+// in.
 //
-// A key is ak_test_ (sandbox) or ak_live_ (production) and 64 hex digits. It is
-// shown once, when it is issued; only its SHA-256 and its first 16 characters
-// are kept. A key belongs to a person, is bound to one organization or to none,
-// and carries scopes, perhaps a product and an expiry. It is active until it
-// expires or is revoked, and neither is ever undone. A key also stops working
-// while its organization is closed. One with the scope cli acts for its owner,
-// and stops when the owner is no longer a member or sets a new password, or when
-// the identity provider that the owner had signed in with has no word for them any
-// more; the others are the organization's, and go on.
+// A key is ak_test_ (sandbox) or ak_live_ (production) and 64 hex digits. It is shown
+// once, when it is issued; only its SHA-256 and its first 16 characters are stored.
+// A key belongs to a person and is bound to one organization or to none. It has
+// scopes, and perhaps a product and an expiry. It is active until it expires or is
+// revoked, which is final, and does not work while its organization is closed. A key
+// with the scope cli acts for its owner. It also stops when the owner leaves the
+// organization or sets a new password, or when the identity provider that the owner
+// signed in with no longer vouches for them. Other keys belong to the organization
+// and keep working.
 //
-// Ways to a key:
+// A key is made by
 //
-//   - Create: a person asks for one, with scopes anyone may ask for.
-//   - Provision: a person, or a terminal that has signed in, asks for one for
-//     a product, with default scopes at most.
-//   - IssueCLI: a person or a terminal gets the key of a terminal, with the
-//     scope cli. Nothing else that takes a request gives this scope, because
-//     such a key makes keys.
-//   - Rotate: a person replaces a key by a new one with the same settings. The
-//     new key belongs to whoever rotated it, for that person has seen it: an
-//     administrator must not come to hold a key that acts as somebody else.
-//   - Add: another change (first run, sign-in from a terminal) makes one within
-//     its own transaction, with any scope.
+//   - Create: for a person, with scopes that anyone may ask for;
+//   - Provision: for a person or a signed-in terminal, for one product, with at most
+//     the default scopes;
+//   - IssueCLI: for a person or a terminal, with the scope cli. No other request
+//     gives this scope, because such a key makes keys;
+//   - Rotate: in place of an old key, with the same settings. It belongs to the
+//     person who rotated, who has seen it: an administrator must not come to hold a
+//     key that acts as somebody else;
+//   - Add: within another change (first run, sign-in from a terminal), with any scope.
 //
-// A person whose sign-in is good for one organization alone makes keys with the
-// same limit: the terminal's lead to no other organization of theirs.
+// A person whose session is limited to one organization makes keys with the same
+// limit.
 //
-// Who sees and revokes which key: its owner, within the organization the call
-// is about, and persons whose role there manages keys. A key without the scope
-// cli sees none, and one with it only those of its owner in its organization.
-// What a caller may not see does not exist for it. A key revokes itself only by RevokeOwn.
+// The owner sees and revokes a key, within the organization the call is about, and
+// so do people whose role there manages keys. A key with the scope cli sees those of
+// its owner in its organization; other keys see none. To everyone else a key does
+// not exist. A key revokes itself only by RevokeOwn.
 //
-// The edge is trusted to have checked that a person is a member of the
-// Principal's OrgID, and the role there. A key's rights are its scopes; if the
-// edge states the role of its owner too, that role must allow it as well.
+// The edge has checked that a person is a member of the Principal's OrgID, and the
+// role there. A key's rights are its scopes; if the edge also states its owner's
+// role, that role must allow the action too.
 //
-// Resolve turns a presented key into a Principal and remembers the answer for
-// one second: a revocation works at once in the process that made it, and
-// within a second in all others. When a key was last used is kept in memory
-// and written every few seconds, so a crash loses the last few.
+// Resolve turns a presented key into a Principal and caches the answer for one
+// second: a revocation takes effect at once in its own process, and within a second
+// in all others. The last use of a key is kept in memory and written every few
+// seconds, so a crash loses the latest.
 package apikey
 
 import (
@@ -61,10 +59,10 @@ const (
 	maxLabel    = 100 // characters of a name or product
 	maxScopes   = 20
 	maxYears    = 10 // how far ahead a key may expire
-	shownPrefix = 16 // characters of a key that are kept to recognise it by
+	shownPrefix = 16 // characters of a key that are stored to recognise it by
 )
 
-// Environment is what a key is for. It shows in the key's first letters.
+// Environment is what a key is for. It decides the key's first characters.
 type Environment string
 
 // The environments.
@@ -99,7 +97,7 @@ type Key struct {
 	ExpiresAt   *time.Time
 	LastUsedAt  *time.Time // some seconds behind
 	RevokedAt   *time.Time
-	Limited     bool // it leads to no other organization of its owner
+	Limited     bool // it gives no access to other organizations of its owner
 }
 
 // Status is active, expired or revoked.
@@ -114,7 +112,7 @@ func (k Key) Status(now time.Time) string {
 	}
 }
 
-// NewKey says what key is wanted.
+// NewKey describes a key to be made.
 type NewKey struct {
 	Name        string
 	OrgID       string            // empty: bound to none
@@ -122,17 +120,17 @@ type NewKey struct {
 	Product     string            // empty: any
 	Scopes      []principal.Scope // none: principal.DefaultScopes
 	ExpiresAt   *time.Time        // nil: never
-	Limited     bool              // to OrgID, as the sign-in of who asks is
+	Limited     bool              // to OrgID, as the caller's session is
 }
 
-// Issued is a new key, with the one sight of its secret there will ever be.
+// Issued is a new key with its secret, which is shown only now.
 type Issued struct {
 	Key
 	Secret secret.Text
 }
 
-// checked is n trimmed, completed and in order, or a fault that names every
-// field that breaks a rule. Scopes must be among those allowed.
+// checked is n trimmed, completed and sorted, or a fault that names every wrong
+// field. Scopes must be among those allowed.
 func (n NewKey) checked(now time.Time, allowed []principal.Scope) (NewKey, error) {
 	n.Name, n.Product = strings.TrimSpace(n.Name), strings.TrimSpace(n.Product)
 	if n.Environment == "" {
@@ -171,7 +169,7 @@ func isLabel(text string) bool {
 		!strings.ContainsFunc(text, unicode.IsControl)
 }
 
-// checkScopes says what is wrong with the scopes, and nothing if they are fine.
+// checkScopes says what is wrong with the scopes; empty: nothing.
 func checkScopes(scopes, allowed []principal.Scope) string {
 	if len(scopes) > maxScopes {
 		return fmt.Sprintf("must be at most %d", maxScopes)
@@ -180,7 +178,7 @@ func checkScopes(scopes, allowed []principal.Scope) string {
 		switch {
 		case slices.Contains(allowed, scope):
 		case scope == principal.CLI:
-			return "cli is not given on request: only signing in from a terminal issues it"
+			return "cli cannot be requested: only signing in from a terminal gives it"
 		default:
 			return "must be among " + joinScopes(allowed, ", ")
 		}
@@ -188,8 +186,8 @@ func checkScopes(scopes, allowed []principal.Scope) string {
 	return ""
 }
 
-// everyScope is what Add may give.
-func everyScope() []principal.Scope { return append(principal.RequestableScopes(), principal.CLI) }
+// allScopes are those that Add may give.
+func allScopes() []principal.Scope { return append(principal.RequestableScopes(), principal.CLI) }
 
 func joinScopes(scopes []principal.Scope, separator string) string {
 	words := make([]string, len(scopes))

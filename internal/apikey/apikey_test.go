@@ -19,10 +19,10 @@ import (
 
 func TestCreate(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		expires := w.db.Now().Add(time.Hour)
-		issued := w.create(person(w.ada, w.acme, principal.Member), apikey.NewKey{
-			Name: "  build agent ", OrgID: w.acme, Environment: apikey.Production, Product: " checkout ",
+	each(t, func(t *testing.T, e *env) {
+		expires := e.db.Now().Add(time.Hour)
+		issued := e.create(person(e.ada, e.acme, principal.Member), apikey.NewKey{
+			Name: "  build agent ", OrgID: e.acme, Environment: apikey.Production, Product: " checkout ",
 			Scopes:    []principal.Scope{principal.Ingest, principal.DraftPolicy, principal.Ingest},
 			ExpiresAt: &expires,
 		})
@@ -33,20 +33,20 @@ func TestCreate(t *testing.T) {
 		}
 		want := apikey.Key{
 			ID:          issued.ID,
-			OrgID:       w.acme,
-			OwnerID:     w.ada,
+			OrgID:       e.acme,
+			OwnerID:     e.ada,
 			Name:        "build agent",
 			Environment: apikey.Production,
 			Product:     "checkout",
 			Scopes:      []principal.Scope{principal.Ingest, principal.DraftPolicy},
 			Prefix:      text[:16],
-			CreatedAt:   w.db.Now(),
+			CreatedAt:   e.db.Now(),
 			ExpiresAt:   &expires,
 		}
 		if diff := cmp.Diff(want, issued.Key); diff != "" {
 			t.Errorf("issued (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff(want, w.get(issued.ID, w.ada)); diff != "" {
+		if diff := cmp.Diff(want, e.get(issued.ID, e.ada)); diff != "" {
 			t.Errorf("stored (-want +got):\n%s", diff)
 		}
 		if shown := fmt.Sprintf("%v %+v", issued, issued); strings.Contains(shown, text) {
@@ -55,15 +55,15 @@ func TestCreate(t *testing.T) {
 		wantLog := []entry{{
 			Action:      "key.created",
 			ActorKind:   "user",
-			ActorID:     w.ada,
+			ActorID:     e.ada,
 			SubjectType: "api_key",
 			SubjectID:   issued.ID,
 			Payload: map[string]any{
 				"name": "build agent", "prefix": text[:16], "scopes": []any{"ingest", "policy.draft"},
-				"environment": "production", "product": "checkout", "owner": w.ada,
+				"environment": "production", "product": "checkout", "owner": e.ada,
 			},
 		}}
-		if diff := cmp.Diff(wantLog, w.log(w.acme)); diff != "" {
+		if diff := cmp.Diff(wantLog, e.log(e.acme)); diff != "" {
 			t.Errorf("log (-want +got):\n%s", diff)
 		}
 	})
@@ -71,10 +71,10 @@ func TestCreate(t *testing.T) {
 
 func TestOnlyTheHashIsStored(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		issued := w.memberKey(w.ada, w.acme)
+	each(t, func(t *testing.T, e *env) {
+		issued := e.memberKey(e.ada, e.acme)
 		var hash []byte
-		if err := w.db.QueryRow(t.Context(), `SELECT hash FROM api_key WHERE id = $1`,
+		if err := e.db.QueryRow(t.Context(), `SELECT hash FROM api_key WHERE id = $1`,
 			issued.ID).Scan(&hash); err != nil {
 			t.Fatal(err)
 		}
@@ -86,26 +86,26 @@ func TestOnlyTheHashIsStored(t *testing.T) {
 
 func TestCreateDefaultsBoundToNone(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		issued := w.create(person(w.ada, "", ""), apikey.NewKey{Name: "k"})
+	each(t, func(t *testing.T, e *env) {
+		issued := e.create(person(e.ada, "", ""), apikey.NewKey{Name: "k"})
 		want := apikey.Key{
 			ID:          issued.ID,
-			OwnerID:     w.ada,
+			OwnerID:     e.ada,
 			Name:        "k",
 			Environment: apikey.Sandbox,
 			Prefix:      issued.Prefix,
-			CreatedAt:   w.db.Now(),
+			CreatedAt:   e.db.Now(),
 			Scopes: []principal.Scope{
 				principal.Audit, principal.RequestDelegation, principal.Enforce, principal.Ingest,
 			},
 		}
-		if diff := cmp.Diff(want, w.get(issued.ID, w.ada)); diff != "" {
+		if diff := cmp.Diff(want, e.get(issued.ID, e.ada)); diff != "" {
 			t.Errorf("stored (-want +got):\n%s", diff)
 		}
 		if !strings.HasPrefix(issued.Prefix, "ak_test_") {
 			t.Errorf("prefix = %s, want ak_test_...", issued.Prefix)
 		}
-		if got := w.actions(""); got != " key.created" {
+		if got := e.actions(""); got != " key.created" {
 			t.Errorf("the system's log has%s, want key.created", got)
 		}
 	})
@@ -113,32 +113,32 @@ func TestCreateDefaultsBoundToNone(t *testing.T) {
 
 func TestCreateRefusesCallers(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		_, terminal := w.terminal(w.ada, w.acme)
-		before := w.actions(w.acme)
+	each(t, func(t *testing.T, e *env) {
+		_, terminal := e.terminal(e.ada, e.acme)
+		before := e.actions(e.acme)
 		for name, p := range map[string]principal.Principal{
 			"nobody":               {},
-			"viewer":               person(w.ada, w.acme, principal.Viewer),
-			"no role":              person(w.ada, w.acme, ""),
-			"another organization": person(w.ada, w.globex, principal.Owner),
-			"no organization":      person(w.ada, "", ""),
-			"key":                  w.resolve(w.memberKey(w.ada, w.globex)),
+			"viewer":               person(e.ada, e.acme, principal.Viewer),
+			"no role":              person(e.ada, e.acme, ""),
+			"another organization": person(e.ada, e.globex, principal.Owner),
+			"no organization":      person(e.ada, "", ""),
+			"key":                  e.resolve(e.memberKey(e.ada, e.globex)),
 			"terminal":             terminal,
 			"terminal of an owner": {
 				Kind:   principal.Key,
-				UserID: w.ada,
-				OrgID:  w.acme,
+				UserID: e.ada,
+				OrgID:  e.acme,
 				Scopes: terminal.Scopes,
 				Role:   principal.Owner,
 			},
 			"operator, who has no keys ": principal.Operator(),
 		} {
-			_, err := w.keys.Create(t.Context(), p, apikey.NewKey{Name: "k", OrgID: w.acme})
+			_, err := e.keys.Create(t.Context(), p, apikey.NewKey{Name: "k", OrgID: e.acme})
 			if !fault.Is(err, fault.Forbidden) {
 				t.Errorf("%s: err = %v, want forbidden", name, err)
 			}
 		}
-		if got := w.actions(w.acme); got != before {
+		if got := e.actions(e.acme); got != before {
 			t.Errorf("refusals left%s in the log, want%s", got, before)
 		}
 	})
@@ -146,8 +146,8 @@ func TestCreateRefusesCallers(t *testing.T) {
 
 func TestCreateValidates(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		now := w.db.Now()
+	each(t, func(t *testing.T, e *env) {
+		now := e.db.Now()
 		at := func(t time.Time) *time.Time { return &t }
 		tests := []struct {
 			name    string
@@ -190,10 +190,10 @@ func TestCreateValidates(t *testing.T) {
 		for _, tt := range tests {
 			n := apikey.NewKey{Name: "k"}
 			tt.change(&n)
-			_, err := w.keys.Create(t.Context(), person(w.ada, "", ""), n)
+			_, err := e.keys.Create(t.Context(), person(e.ada, "", ""), n)
 			checkFields(t, tt.name, err, tt.field, tt.message)
 		}
-		_, err := w.keys.Create(t.Context(), person(w.ada, "", ""), apikey.NewKey{
+		_, err := e.keys.Create(t.Context(), person(e.ada, "", ""), apikey.NewKey{
 			Environment: "x", Scopes: []principal.Scope{"y"},
 		})
 		checkFields(t, "all problems at once", err, "name environment scopes", "")
@@ -259,14 +259,14 @@ func TestStatus(t *testing.T) {
 
 func TestProvision(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		_, terminal := w.terminal(w.ada, w.acme)
+	each(t, func(t *testing.T, e *env) {
+		_, terminal := e.terminal(e.ada, e.acme)
 		demoted := terminal
 		demoted.Role = principal.Viewer
 		promoted := terminal
 		promoted.Role = principal.Member
-		_, unbound := w.terminal(w.ada, "")
-		product := apikey.NewKey{Name: "p", OrgID: w.acme, Product: "checkout"}
+		_, unbound := e.terminal(e.ada, "")
+		product := apikey.NewKey{Name: "p", OrgID: e.acme, Product: "checkout"}
 		with := func(change func(n *apikey.NewKey)) apikey.NewKey {
 			n := product
 			change(&n)
@@ -281,13 +281,13 @@ func TestProvision(t *testing.T) {
 			{"terminal", terminal, product, ""},
 			{"terminal of a member", promoted, product, ""},
 			{"terminal of a viewer", demoted, product, fault.Forbidden},
-			{"terminal elsewhere", terminal, with(func(n *apikey.NewKey) { n.OrgID = w.globex }), fault.Forbidden},
+			{"terminal elsewhere", terminal, with(func(n *apikey.NewKey) { n.OrgID = e.globex }), fault.Forbidden},
 			{"terminal, bound to none", terminal, with(func(n *apikey.NewKey) { n.OrgID = "" }), fault.Forbidden},
 			{"terminal without organization", unbound, with(func(n *apikey.NewKey) { n.OrgID = "" }), fault.Forbidden},
-			{"person", person(w.ada, w.acme, principal.Member), product, ""},
-			{"viewer", person(w.ada, w.acme, principal.Viewer), product, fault.Forbidden},
-			{"person elsewhere", person(w.ada, w.globex, principal.Owner), product, fault.Forbidden},
-			{"key without cli", w.resolve(w.memberKey(w.ada, w.acme)), product, fault.Forbidden},
+			{"person", person(e.ada, e.acme, principal.Member), product, ""},
+			{"viewer", person(e.ada, e.acme, principal.Viewer), product, fault.Forbidden},
+			{"person elsewhere", person(e.ada, e.globex, principal.Owner), product, fault.Forbidden},
+			{"key without cli", e.resolve(e.memberKey(e.ada, e.acme)), product, fault.Forbidden},
 			{"operator", principal.Operator(), product, fault.Forbidden},
 			{"no product", terminal, with(func(n *apikey.NewKey) { n.Product = " " }), fault.Invalid},
 			{
@@ -304,15 +304,15 @@ func TestProvision(t *testing.T) {
 			},
 		}
 		for _, tt := range tests {
-			issued, err := w.keys.Provision(t.Context(), tt.p, tt.n)
+			issued, err := e.keys.Provision(t.Context(), tt.p, tt.n)
 			if got := fault.KindOf(err); got != tt.want {
 				t.Errorf("%s: err = %v, want kind %q", tt.name, err, tt.want)
 			}
-			if err == nil && (issued.OwnerID != w.ada || issued.OrgID != w.acme || issued.Product != "checkout") {
+			if err == nil && (issued.OwnerID != e.ada || issued.OrgID != e.acme || issued.Product != "checkout") {
 				t.Errorf("%s: issued %+v", tt.name, issued.Key)
 			}
 		}
-		if got := strings.Count(w.actions(w.acme), "key.provisioned"); got != 4 {
+		if got := strings.Count(e.actions(e.acme), "key.provisioned"); got != 4 {
 			t.Errorf("%d entries key.provisioned, want 4", got)
 		}
 	})
@@ -320,75 +320,75 @@ func TestProvision(t *testing.T) {
 
 func TestIssueCLI(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		_, terminal := w.terminal(w.ada, w.acme)
+	each(t, func(t *testing.T, e *env) {
+		_, terminal := e.terminal(e.ada, e.acme)
 		terminal.Environment = string(apikey.Production)
-		issued, err := w.keys.IssueCLI(t.Context(), terminal, w.globex, "cli-2030-05-01")
+		issued, err := e.keys.IssueCLI(t.Context(), terminal, e.globex, "cli-2030-05-01")
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := principal.Principal{
 			Kind:        principal.Key,
 			KeyID:       issued.ID,
-			UserID:      w.ada,
-			OrgID:       w.globex,
+			UserID:      e.ada,
+			OrgID:       e.globex,
 			Environment: "production",
 			Scopes: []principal.Scope{
 				principal.Audit, principal.CLI, principal.RequestDelegation, principal.Enforce, principal.Ingest,
 			},
 		}
-		if diff := cmp.Diff(want, w.resolve(issued)); diff != "" {
+		if diff := cmp.Diff(want, e.resolve(issued)); diff != "" {
 			t.Errorf("caller (-want +got):\n%s", diff)
 		}
-		if got := w.actions(w.globex); got != " key.created" {
+		if got := e.actions(e.globex); got != " key.created" {
 			t.Errorf("log of the new organization:%s, want key.created", got)
 		}
-		if _, err := w.keys.IssueCLI(t.Context(), person(w.ada, "", ""), w.globex, "web"); err != nil {
+		if _, err := e.keys.IssueCLI(t.Context(), person(e.ada, "", ""), e.globex, "web"); err != nil {
 			t.Errorf("person: %v", err)
 		}
 		for name, p := range map[string]principal.Principal{
-			"key without cli": w.resolve(w.memberKey(w.ada, w.acme)),
+			"key without cli": e.resolve(e.memberKey(e.ada, e.acme)),
 			"operator":        principal.Operator(),
 			"nobody":          {},
-			"viewer there":    person(w.ada, w.globex, principal.Viewer),
+			"viewer there":    person(e.ada, e.globex, principal.Viewer),
 		} {
-			if _, err := w.keys.IssueCLI(t.Context(), p, w.globex, "k"); !fault.Is(err, fault.Forbidden) {
+			if _, err := e.keys.IssueCLI(t.Context(), p, e.globex, "k"); !fault.Is(err, fault.Forbidden) {
 				t.Errorf("%s: err = %v, want forbidden", name, err)
 			}
 		}
-		_, err = w.keys.IssueCLI(t.Context(), terminal, "", "k")
+		_, err = e.keys.IssueCLI(t.Context(), terminal, "", "k")
 		wantFault(t, err, fault.Invalid)
-		_, err = w.keys.IssueCLI(t.Context(), terminal, w.globex, "")
+		_, err = e.keys.IssueCLI(t.Context(), terminal, e.globex, "")
 		wantFault(t, err, fault.Invalid)
 	})
 }
 
 func TestAdd(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		issued, caller := w.terminal(w.ada, w.acme)
-		if !caller.HasScope(principal.CLI) || caller.UserID != w.ada {
+	each(t, func(t *testing.T, e *env) {
+		issued, caller := e.terminal(e.ada, e.acme)
+		if !caller.HasScope(principal.CLI) || caller.UserID != e.ada {
 			t.Errorf("caller = %+v, want ada's with the scope cli", caller)
 		}
-		log := w.log(w.acme)
+		log := e.log(e.acme)
 		if len(log) != 1 || log[0].Action != "key.created" || log[0].ActorKind != "system" ||
 			log[0].SubjectID != issued.ID {
 			t.Errorf("log = %+v, want one key.created by the system", log)
 		}
 		add := func(logs []string, n apikey.NewKey) error {
-			return w.db.Write(t.Context(), database.Change{Logs: logs, Do: func(
+			return e.db.Write(t.Context(), database.Change{Logs: logs, Do: func(
 				ctx context.Context, tx *database.Tx,
 			) error {
-				_, err := w.keys.Add(ctx, tx, principal.Operator(), w.ada, n)
+				_, err := e.keys.Add(ctx, tx, principal.Operator(), e.ada, n)
 				return err
 			}})
 		}
-		wantFault(t, add([]string{w.acme}, apikey.NewKey{Name: "k", OrgID: w.acme, Scopes: []principal.Scope{"root"}}),
+		wantFault(t, add([]string{e.acme}, apikey.NewKey{Name: "k", OrgID: e.acme, Scopes: []principal.Scope{"root"}}),
 			fault.Invalid)
-		if err := add([]string{"system"}, apikey.NewKey{Name: "k", OrgID: w.acme}); err == nil {
+		if err := add([]string{"system"}, apikey.NewKey{Name: "k", OrgID: e.acme}); err == nil {
 			t.Error("a key was added without the lock of its organization's log")
 		}
-		if got := w.actions(w.acme); got != " key.created" {
+		if got := e.actions(e.acme); got != " key.created" {
 			t.Errorf("refusals left%s in the log", got)
 		}
 	})

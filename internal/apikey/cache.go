@@ -9,23 +9,23 @@ import (
 
 const (
 	cacheSize = 10_000      // entries
-	trustFor  = time.Second // how long the database is not asked again
+	trustFor  = time.Second // how long an entry is valid
 )
 
-// cache remembers which keys were good a moment ago, by their hash. Keys that
-// were not are never remembered, so no caller can fill it with guesses.
+// cache holds keys that were valid a moment ago, by their hash. Invalid ones are
+// never cached, so nobody can fill it with guesses.
 type cache struct {
 	mu      sync.RWMutex
 	entries map[keyHash]*cached
-	// emptied counts the calls of empty: a lookup begun before one may have
-	// read a key that is revoked by now, and must not be remembered.
+	// emptied counts the calls of empty: a lookup that began before one may have
+	// read a key that has been revoked since, and must not be cached.
 	emptied uint64
 }
 
 // keyHash is the SHA-256 of a key.
 type keyHash [32]byte
 
-// cached is a key that was good when it was read. It is never changed.
+// cached is a key that was valid when it was read. It is never changed.
 type cached struct {
 	caller    principal.Principal
 	expiresAt *time.Time
@@ -34,8 +34,8 @@ type cached struct {
 
 func newCache() *cache { return &cache{entries: map[keyHash]*cached{}} }
 
-// get finds a key that is still to be trusted at now. It also says how often
-// the cache was emptied, for put. A clock that was set back ends the trust.
+// get finds an entry that is valid at now, also if the clock was set back. The second
+// result is for put.
 func (c *cache) get(hash keyHash, now time.Time) (found *cached, emptied uint64) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -49,9 +49,8 @@ func (c *cache) get(hash keyHash, now time.Time) (found *cached, emptied uint64)
 	return found, c.emptied
 }
 
-// put remembers a key, unless the cache was emptied since get. A full cache
-// starts anew: its entries live for a second, so choosing among them is not
-// worth the bookkeeping.
+// put adds a key, unless the cache was emptied since get. A full cache is cleared:
+// its entries live for a second, so choosing among them is not worth the effort.
 func (c *cache) put(hash keyHash, entry *cached, emptied uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,7 +63,7 @@ func (c *cache) put(hash keyHash, entry *cached, emptied uint64) {
 	c.entries[hash] = entry
 }
 
-// empty forgets every key, and what is being looked up right now.
+// empty drops every key, and those that are being looked up right now.
 func (c *cache) empty() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

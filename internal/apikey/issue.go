@@ -9,7 +9,7 @@ import (
 	"writ/internal/secret"
 )
 
-// action is what the audit log says of a key.
+// action is what happened to a key, in the audit log.
 type action string
 
 const (
@@ -19,13 +19,13 @@ const (
 	rotated     action = "key.rotated"
 )
 
-// Add issues a key within a change of another area: the first run, a sign-in
-// from a terminal. It gives any scope and asks nobody's leave; the caller has.
-// The change must declare audit.LogOf(n.OrgID).
+// Add issues a key within a change of another area: the first run, or a sign-in
+// from a terminal. It gives any scope and checks no right. The change must declare
+// audit.LogOf(n.OrgID).
 func (s *Service) Add(
 	ctx context.Context, tx *database.Tx, actor principal.Principal, ownerID string, n NewKey,
 ) (Issued, error) {
-	n, err := n.checked(tx.Now(), everyScope())
+	n, err := n.checked(tx.Now(), allScopes())
 	if err != nil {
 		return Issued{}, err
 	}
@@ -40,27 +40,29 @@ func (s *Service) add(
 	if err != nil {
 		return Issued{}, err
 	}
-	if err := s.record(ctx, tx, actor, a, issued.Key, nil); err != nil {
-		return Issued{}, err
-	}
-	return issued, nil
+	return issued, s.record(ctx, tx, actor, a, issued.Key, nil)
 }
 
 // store makes the secret and the row of a new key.
 func store(ctx context.Context, tx *database.Tx, ownerID string, n NewKey) (Issued, error) {
 	token := secret.Token(n.Environment.mark())
 	k := Key{
-		ID: database.NewID(), OrgID: n.OrgID, OwnerID: ownerID,
-		Name: n.Name, Environment: n.Environment, Product: n.Product, Scopes: n.Scopes,
-		Prefix: token.Reveal()[:shownPrefix], CreatedAt: tx.Now(), ExpiresAt: n.ExpiresAt, Limited: n.Limited,
+		ID:          database.NewID(),
+		OrgID:       n.OrgID,
+		OwnerID:     ownerID,
+		Name:        n.Name,
+		Environment: n.Environment,
+		Product:     n.Product,
+		Scopes:      n.Scopes,
+		Prefix:      token.Reveal()[:shownPrefix],
+		CreatedAt:   tx.Now(),
+		ExpiresAt:   n.ExpiresAt,
+		Limited:     n.Limited,
 	}
-	if err := insert(ctx, tx, k, secret.Hash(token.Reveal())); err != nil {
-		return Issued{}, err
-	}
-	return Issued{Key: k, Secret: token}, nil
+	return Issued{Key: k, Secret: token}, insert(ctx, tx, k, secret.Hash(token.Reveal()))
 }
 
-// recorded is what an auditor learns of a key.
+// recorded is a key in the audit log.
 type recorded struct {
 	Name        string            `json:"name"`
 	Prefix      string            `json:"prefix"`
@@ -77,21 +79,28 @@ type replacement struct {
 	Owner  string `json:"owner"`
 }
 
-// record appends what happened to a key to the log of its organization. next is
-// the key that replaces it, if any.
+// record appends to the log of the key's organization. next is the key that replaces
+// it, if any.
 func (s *Service) record(
 	ctx context.Context, tx *database.Tx, actor principal.Principal, a action, k Key, next *Key,
 ) error {
 	payload := recorded{
-		Name: k.Name, Prefix: k.Prefix, Scopes: k.Scopes,
-		Environment: k.Environment, Product: k.Product, Owner: k.OwnerID,
+		Name:        k.Name,
+		Prefix:      k.Prefix,
+		Scopes:      k.Scopes,
+		Environment: k.Environment,
+		Product:     k.Product,
+		Owner:       k.OwnerID,
 	}
 	if next != nil {
 		payload.Replacement = &replacement{ID: next.ID, Prefix: next.Prefix, Owner: next.OwnerID}
 	}
 	_, err := s.log.Append(ctx, tx, audit.Entry{
-		Log: audit.LogOf(k.OrgID), Action: string(a), Actor: actor,
-		Subject: audit.Subject{Type: "api_key", ID: k.ID}, Payload: payload,
+		Log:     audit.LogOf(k.OrgID),
+		Action:  string(a),
+		Actor:   actor,
+		Subject: audit.Subject{Type: "api_key", ID: k.ID},
+		Payload: payload,
 	})
 	return err
 }

@@ -11,13 +11,12 @@ import (
 	"writ/internal/database"
 )
 
-// flushSlice is how many instants one change writes, so that it holds the
-// writer for milliseconds only.
+// flushSlice is how many keys one change updates, so that it holds the writer for
+// milliseconds only.
 const flushSlice = 100
 
-// lastUsed holds when keys were used, until it is written. Resolve notes a key
-// when it reads it from the database, hence about once a second, not for every
-// request.
+// lastUsed holds the last uses of keys until they are written. Resolve notes a key
+// when it reads it from the database: about once a second, not for every request.
 type lastUsed struct {
 	mu sync.Mutex
 	at map[string]time.Time // by id of the key
@@ -35,7 +34,7 @@ func (u *lastUsed) note(id string, at time.Time) {
 	}
 }
 
-// take empties it.
+// take gives the uses and clears them.
 func (u *lastUsed) take() map[string]time.Time {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -44,10 +43,8 @@ func (u *lastUsed) take() map[string]time.Time {
 	return taken
 }
 
-// FlushLastUsed writes when keys were last used: in one change, or several for
-// more than a hundred keys. The app calls it every few seconds and at its stop;
-// what was noted since the call before is lost in a crash. After an error
-// everything is kept for the next call.
+// FlushLastUsed writes the last uses of keys. The app calls it every few seconds and
+// when it stops. After an error everything is kept for the next call.
 func (s *Service) FlushLastUsed(ctx context.Context) error {
 	pending := s.used.take()
 	// Sorted, so that replicas lock rows in one order.

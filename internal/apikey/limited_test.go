@@ -15,59 +15,59 @@ import (
 // organization alone is good for that one alone, whichever way it is made.
 func TestLimitsAreHandedOn(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		ctx := t.Context()
-		ada := person(w.ada, w.acme, principal.Member)
-		ada.LimitedTo = w.acme
-		w.vouch(w.ada, w.acme)
+		ada := person(e.ada, e.acme, principal.Member)
+		ada.LimitedTo = e.acme
+		e.vouch(e.ada, e.acme)
 
 		var added apikey.Issued
-		err := w.db.Write(ctx, database.Change{Logs: []string{w.acme, audit.System}, Do: func(
+		err := e.db.Write(ctx, database.Change{Logs: []string{e.acme, audit.System}, Do: func(
 			ctx context.Context, tx *database.Tx,
 		) (err error) {
-			added, err = w.keys.Add(ctx, tx, ada, w.ada, apikey.NewKey{
-				Name: "terminal", OrgID: w.acme, Scopes: []principal.Scope{principal.CLI}, Limited: true,
+			added, err = e.keys.Add(ctx, tx, ada, e.ada, apikey.NewKey{
+				Name: "terminal", OrgID: e.acme, Scopes: []principal.Scope{principal.CLI}, Limited: true,
 			})
 			return err
 		}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		terminal := w.resolve(added)
-		again, err := w.keys.IssueCLI(ctx, terminal, w.acme, "again")
+		terminal := e.resolve(added)
+		again, err := e.keys.IssueCLI(ctx, terminal, e.acme, "again")
 		if err != nil {
 			t.Fatal(err)
 		}
-		provisioned, err := w.keys.Provision(ctx, terminal, apikey.NewKey{Name: "p", Product: "p", OrgID: w.acme})
+		provisioned, err := e.keys.Provision(ctx, terminal, apikey.NewKey{Name: "p", Product: "p", OrgID: e.acme})
 		if err != nil {
 			t.Fatal(err)
 		}
-		unlimited, _ := w.terminal(w.ada, w.acme)
-		rotated, err := w.keys.Rotate(ctx, ada, unlimited.ID)
+		unlimited, _ := e.terminal(e.ada, e.acme)
+		rotated, err := e.keys.Rotate(ctx, ada, unlimited.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
 		free := ada
 		free.LimitedTo = ""
-		kept, err := w.keys.Rotate(ctx, free, again.ID)
+		kept, err := e.keys.Rotate(ctx, free, again.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for name, key := range map[string]apikey.Issued{
-			"added": added, "created": w.create(ada, apikey.NewKey{Name: "k", OrgID: w.acme}),
+			"added": added, "created": e.create(ada, apikey.NewKey{Name: "k", OrgID: e.acme}),
 			"provisioned": provisioned, "rotated by somebody limited": rotated, "limited and rotated": kept,
 		} {
-			if p := w.resolve(key); p.LimitedTo != w.acme {
-				t.Errorf("%s: limited to %q, want %q", name, p.LimitedTo, w.acme)
+			if p := e.resolve(key); p.LimitedTo != e.acme {
+				t.Errorf("%s: limited to %q, want %q", name, p.LimitedTo, e.acme)
 			}
 		}
-		if p := w.resolve(w.memberKey(w.ada, w.acme)); p.LimitedTo != "" {
+		if p := e.resolve(e.memberKey(e.ada, e.acme)); p.LimitedTo != "" {
 			t.Errorf("a key of somebody without a limit is limited to %q", p.LimitedTo)
 		}
 
-		_, err = w.keys.IssueCLI(ctx, terminal, w.globex, "elsewhere")
+		_, err = e.keys.IssueCLI(ctx, terminal, e.globex, "elsewhere")
 		wantFault(t, err, fault.Forbidden)
-		_, err = w.keys.Create(ctx, ada, apikey.NewKey{Name: "bound to none"})
+		_, err = e.keys.Create(ctx, ada, apikey.NewKey{Name: "bound to none"})
 		wantFault(t, err, fault.Forbidden)
 	})
 }

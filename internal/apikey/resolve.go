@@ -2,13 +2,11 @@ package apikey
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/principal"
 	"writ/internal/secret"
@@ -17,13 +15,11 @@ import (
 // keyLength is the length of every key: its mark and 64 hex digits.
 const keyLength = len(productionMark) + 64
 
-// Resolve is the caller behind a presented key, or an Unauthenticated fault
-// that does not tell an unknown key from a revoked or expired one. An error of
-// the database is no verdict on the key; it is returned, and admits nobody.
+// Resolve gives the caller behind a presented key. The fault of every key that does
+// not work is the same.
 //
-// This runs once for every request of an agent. The Principal's Scopes are
-// shared between calls and must not be changed. Its Role is not set: that is
-// the owner's, and not ours to know.
+// It runs for every request of an agent. The Principal's Scopes are shared between
+// calls and must not be changed. Its Role is not set: package organization knows it.
 func (s *Service) Resolve(ctx context.Context, presented string) (principal.Principal, error) {
 	if !wellFormed(presented) {
 		return principal.Principal{}, notValid()
@@ -34,12 +30,9 @@ func (s *Service) Resolve(ctx context.Context, presented string) (principal.Prin
 	if found != nil {
 		return found.caller, nil
 	}
-	key, err := findByHash(ctx, s.db, hash)
-	if errors.Is(err, sql.ErrNoRows) {
-		return principal.Principal{}, notValid()
-	}
+	key, err := findPresented(ctx, s.db, `k.hash = $1`, hash[:])
 	if err != nil {
-		return principal.Principal{}, fmt.Errorf("look up an API key: %w", err)
+		return principal.Principal{}, err
 	}
 	status := key.status(now)
 	if status != "active" || !secret.SameHash(key.hash, hash[:]) {
@@ -52,26 +45,58 @@ func (s *Service) Resolve(ctx context.Context, presented string) (principal.Prin
 	return found.caller, nil
 }
 
-// standing is the status of the key where it is used.
+// Holder gives the caller behind a key that a plan's token names: some clients send
+// no key beside the token. The key must still be active.
+func (s *Service) Holder(ctx context.Context, keyID string) (principal.Principal, error) {
+	if !database.IsID(keyID) {
+		return principal.Principal{}, notValid()
+	}
+	return holder(ctx, s.db, keyID, s.db.Now())
+}
+
+// requireActive refuses a calling key that has ended since it was presented: a key
+// that it makes would outlive it, and escape what ended it.
+func requireActive(ctx context.Context, tx *database.Tx, p principal.Principal) error {
+	if p.Kind != principal.Key {
+		return nil
+	}
+	_, err := holder(ctx, tx, p.KeyID, tx.Now())
+	return err
+}
+
+func holder(ctx context.Context, r database.Reader, keyID string, now time.Time) (principal.Principal, error) {
+	key, err := findPresented(ctx, r, `k.id = $1`, keyID)
+	if err != nil {
+		return principal.Principal{}, err
+	}
+	if key.status(now) != "active" {
+		return principal.Principal{}, notValid()
+	}
+	return key.caller(), nil
+}
+
+// status is Key.Status, also in view of its organization and owner.
 func (p presentedKey) status(now time.Time) string {
+	isCLI := slices.Contains(p.Scopes, principal.CLI)
 	switch {
 	case p.orgClosed:
 		return "of a closed organization"
-	case p.ownerIsGone && slices.Contains(p.Scopes, principal.CLI):
+	case isCLI && p.ownerLeft:
 		return "of a person who left"
-	case p.isTurnedOut && slices.Contains(p.Scopes, principal.CLI):
+	case isCLI && p.passwordChanged:
 		return "of a terminal from before a new password"
-	case p.Limited && !p.isVouched && slices.Contains(p.Scopes, principal.CLI):
+	case isCLI && p.Limited && !p.vouched:
 		return "of a person whom nobody vouches for any more"
 	}
 	return p.Status(now)
 }
 
-// notValid is the one answer to every key that does not work, so that it tells
-// nobody which keys ever did.
+// notValid is the one answer to every key that does not work, so that it does not
+// reveal which keys ever did.
 func notValid() error { return fault.New(fault.Unauthenticated, "the API key is not valid") }
 
-// wellFormed keeps what was never a key of ours away from the database.
+// wellFormed reports whether text has the form of a key. Other text never reaches the
+// database.
 func wellFormed(presented string) bool {
 	if len(presented) != keyLength {
 		return false
@@ -89,8 +114,14 @@ func wellFormed(presented string) bool {
 
 func (k Key) caller() principal.Principal {
 	p := principal.Principal{
-		Kind: principal.Key, KeyID: k.ID, UserID: k.OwnerID, OrgID: k.OrgID,
-		Scopes: k.Scopes, Product: k.Product, Environment: string(k.Environment), ExpiresAt: k.ExpiresAt,
+		Kind:        principal.Key,
+		KeyID:       k.ID,
+		UserID:      k.OwnerID,
+		OrgID:       k.OrgID,
+		Scopes:      k.Scopes,
+		Product:     k.Product,
+		Environment: string(k.Environment),
+		ExpiresAt:   k.ExpiresAt,
 	}
 	if k.Limited {
 		p.LimitedTo = k.OrgID

@@ -16,21 +16,21 @@ import (
 
 func TestResolve(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		issued := w.create(person(w.ada, w.acme, principal.Member), apikey.NewKey{
-			Name: "k", OrgID: w.acme, Product: "checkout", Scopes: []principal.Scope{principal.Ingest, principal.Audit},
+	each(t, func(t *testing.T, e *env) {
+		issued := e.create(person(e.ada, e.acme, principal.Member), apikey.NewKey{
+			Name: "k", OrgID: e.acme, Product: "checkout", Scopes: []principal.Scope{principal.Ingest, principal.Audit},
 		})
 		want := principal.Principal{
 			Kind:        principal.Key,
 			KeyID:       issued.ID,
-			UserID:      w.ada,
-			OrgID:       w.acme,
+			UserID:      e.ada,
+			OrgID:       e.acme,
 			Product:     "checkout",
 			Environment: "sandbox",
 			Scopes:      []principal.Scope{principal.Audit, principal.Ingest},
 		}
 		for _, way := range []string{"from the database", "remembered"} {
-			if diff := cmp.Diff(want, w.resolve(issued)); diff != "" {
+			if diff := cmp.Diff(want, e.resolve(issued)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", way, diff)
 			}
 		}
@@ -41,18 +41,18 @@ func TestResolve(t *testing.T) {
 // same words.
 func TestResolveGivesOneAnswer(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		good := w.memberKey(w.ada, w.acme).Secret.Reveal()
+	each(t, func(t *testing.T, e *env) {
+		good := e.memberKey(e.ada, e.acme).Secret.Reveal()
 		digits := good[len("ak_test_"):]
-		soon := w.db.Now().Add(time.Minute)
-		expired := w.create(person(w.ada, "", ""), apikey.NewKey{Name: "k", ExpiresAt: &soon})
-		revoked := w.create(person(w.ada, "", ""), apikey.NewKey{Name: "k"})
-		if err := w.keys.Revoke(t.Context(), person(w.ada, "", ""), revoked.ID); err != nil {
+		soon := e.db.Now().Add(time.Minute)
+		expired := e.create(person(e.ada, "", ""), apikey.NewKey{Name: "k", ExpiresAt: &soon})
+		revoked := e.create(person(e.ada, "", ""), apikey.NewKey{Name: "k"})
+		if err := e.keys.Revoke(t.Context(), person(e.ada, "", ""), revoked.ID); err != nil {
 			t.Fatal(err)
 		}
-		closed := w.memberKey(w.ada, w.globex)
-		w.exec(`UPDATE organization SET closed_at = 1 WHERE id = $1`, w.globex)
-		w.pass(time.Minute)
+		closed := e.memberKey(e.ada, e.globex)
+		e.exec(`UPDATE organization SET closed_at = 1 WHERE id = $1`, e.globex)
+		e.pass(time.Minute)
 		for name, key := range map[string]string{
 			"empty":                     "",
 			"unknown":                   "ak_test_" + strings.Repeat("0", 64),
@@ -67,7 +67,7 @@ func TestResolveGivesOneAnswer(t *testing.T) {
 			"revoked":                   revoked.Secret.Reveal(),
 			"of a closed organization ": closed.Secret.Reveal(),
 		} {
-			got, err := w.keys.Resolve(t.Context(), key)
+			got, err := e.keys.Resolve(t.Context(), key)
 			f, ok := err.(*fault.Error)
 			if !ok || f.Kind != fault.Unauthenticated || f.Message != "the API key is not valid" || f.Details != nil {
 				t.Errorf("%s: err = %v", name, err)
@@ -76,7 +76,7 @@ func TestResolveGivesOneAnswer(t *testing.T) {
 				t.Errorf("%s: a caller beside the error: %s", name, diff)
 			}
 		}
-		if _, err := w.keys.Resolve(t.Context(), good); err != nil {
+		if _, err := e.keys.Resolve(t.Context(), good); err != nil {
 			t.Errorf("the good key: %v", err)
 		}
 	})
@@ -84,11 +84,11 @@ func TestResolveGivesOneAnswer(t *testing.T) {
 
 func TestResolveFailsClosed(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		issued := w.memberKey(w.ada, w.acme)
+	each(t, func(t *testing.T, e *env) {
+		issued := e.memberKey(e.ada, e.acme)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel() // the database cannot be asked
-		got, err := w.keys.Resolve(ctx, issued.Secret.Reveal())
+		got, err := e.keys.Resolve(ctx, issued.Secret.Reveal())
 		wantFault(t, err, fault.Unavailable)
 		if got.Kind != "" {
 			t.Errorf("caller %+v beside the error", got)
@@ -98,13 +98,13 @@ func TestResolveFailsClosed(t *testing.T) {
 
 func TestRememberedKeyExpires(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		soon := w.db.Now().Add(500 * time.Millisecond)
-		issued := w.create(person(w.ada, "", ""), apikey.NewKey{Name: "k", ExpiresAt: &soon})
-		w.pass(499 * time.Millisecond)
-		w.resolve(issued)
-		w.pass(time.Millisecond)
-		_, err := w.keys.Resolve(t.Context(), issued.Secret.Reveal())
+	each(t, func(t *testing.T, e *env) {
+		soon := e.db.Now().Add(500 * time.Millisecond)
+		issued := e.create(person(e.ada, "", ""), apikey.NewKey{Name: "k", ExpiresAt: &soon})
+		e.pass(499 * time.Millisecond)
+		e.resolve(issued)
+		e.pass(time.Millisecond)
+		_, err := e.keys.Resolve(t.Context(), issued.Secret.Reveal())
 		wantFault(t, err, fault.Unauthenticated)
 	})
 }
@@ -113,25 +113,25 @@ func TestRememberedKeyExpires(t *testing.T) {
 // by another process.
 func TestOthersLearnWithinASecond(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		other := newService(w.db)
-		revoked, closed := w.memberKey(w.ada, w.acme), w.memberKey(w.ada, w.globex)
+	each(t, func(t *testing.T, e *env) {
+		other := newService(e.db)
+		revoked, closed := e.memberKey(e.ada, e.acme), e.memberKey(e.ada, e.globex)
 		for _, issued := range []apikey.Issued{revoked, closed} {
 			if _, err := other.Resolve(t.Context(), issued.Secret.Reveal()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := w.keys.Revoke(t.Context(), person(w.ada, w.acme, principal.Member), revoked.ID); err != nil {
+		if err := e.keys.Revoke(t.Context(), person(e.ada, e.acme, principal.Member), revoked.ID); err != nil {
 			t.Fatal(err)
 		}
-		w.exec(`UPDATE organization SET closed_at = 1 WHERE id = $1`, w.globex)
-		w.pass(time.Second - time.Microsecond)
+		e.exec(`UPDATE organization SET closed_at = 1 WHERE id = $1`, e.globex)
+		e.pass(time.Second - time.Microsecond)
 		for _, issued := range []apikey.Issued{revoked, closed} {
 			if _, err := other.Resolve(t.Context(), issued.Secret.Reveal()); err != nil {
 				t.Errorf("within the second the database was asked again: %v", err)
 			}
 		}
-		w.pass(time.Microsecond)
+		e.pass(time.Microsecond)
 		for _, issued := range []apikey.Issued{revoked, closed} {
 			_, err := other.Resolve(t.Context(), issued.Secret.Reveal())
 			wantFault(t, err, fault.Unauthenticated)
@@ -143,9 +143,9 @@ func TestOthersLearnWithinASecond(t *testing.T) {
 // stands, so an entry put back after the revocation would be trusted for ever.
 func TestRevocationBeatsLookups(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		for range 10 {
-			issued := w.memberKey(w.ada, w.acme)
+			issued := e.memberKey(e.ada, e.acme)
 			stop := make(chan struct{})
 			var wg sync.WaitGroup
 			for range 4 {
@@ -155,7 +155,7 @@ func TestRevocationBeatsLookups(t *testing.T) {
 						case <-stop:
 							return
 						default:
-							_, err := w.keys.Resolve(t.Context(), issued.Secret.Reveal())
+							_, err := e.keys.Resolve(t.Context(), issued.Secret.Reveal())
 							if err != nil && !fault.Is(err, fault.Unauthenticated) {
 								t.Errorf("resolve: %v", err)
 							}
@@ -163,14 +163,14 @@ func TestRevocationBeatsLookups(t *testing.T) {
 					}
 				})
 			}
-			if err := w.keys.Revoke(t.Context(), person(w.ada, w.acme, principal.Member), issued.ID); err != nil {
+			if err := e.keys.Revoke(t.Context(), person(e.ada, e.acme, principal.Member), issued.ID); err != nil {
 				t.Errorf("revoke: %v", err)
 			}
-			_, err := w.keys.Resolve(t.Context(), issued.Secret.Reveal())
+			_, err := e.keys.Resolve(t.Context(), issued.Secret.Reveal())
 			close(stop)
 			wg.Wait()
 			wantFault(t, err, fault.Unauthenticated)
-			_, err = w.keys.Resolve(t.Context(), issued.Secret.Reveal())
+			_, err = e.keys.Resolve(t.Context(), issued.Secret.Reveal())
 			wantFault(t, err, fault.Unauthenticated)
 		}
 	})
@@ -178,40 +178,40 @@ func TestRevocationBeatsLookups(t *testing.T) {
 
 func TestLastUsed(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		issued, idle := w.memberKey(w.ada, w.acme), w.memberKey(w.ada, w.acme)
+	each(t, func(t *testing.T, e *env) {
+		issued, idle := e.memberKey(e.ada, e.acme), e.memberKey(e.ada, e.acme)
 		flush := func() {
 			t.Helper()
-			if err := w.keys.FlushLastUsed(t.Context()); err != nil {
+			if err := e.keys.FlushLastUsed(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
 		check := func(when string, want *time.Time) {
 			t.Helper()
-			if diff := cmp.Diff(want, w.get(issued.ID, w.ada).LastUsedAt); diff != "" {
+			if diff := cmp.Diff(want, e.get(issued.ID, e.ada).LastUsedAt); diff != "" {
 				t.Errorf("%s: last used (-want +got):\n%s", when, diff)
 			}
 		}
 		flush()
 		check("before any use", nil)
-		w.resolve(issued)
+		e.resolve(issued)
 		check("before it is written", nil)
-		first := w.db.Now()
+		first := e.db.Now()
 		flush()
 		check("written", &first)
-		w.pass(time.Hour)
-		w.resolve(issued)
-		second := w.db.Now()
+		e.pass(time.Hour)
+		e.resolve(issued)
+		second := e.db.Now()
 		flush()
 		check("used again", &second)
-		w.pass(-time.Hour)
-		w.resolve(issued)
+		e.pass(-time.Hour)
+		e.resolve(issued)
 		flush()
 		check("the clock was set back", &second)
-		if k := w.get(idle.ID, w.ada); k.LastUsedAt != nil {
+		if k := e.get(idle.ID, e.ada); k.LastUsedAt != nil {
 			t.Errorf("a key nobody used was used at %v", k.LastUsedAt)
 		}
-		if got := w.actions(w.acme); got != " key.created key.created" {
+		if got := e.actions(e.acme); got != " key.created key.created" {
 			t.Errorf("log:%s, want no entry for a use", got)
 		}
 	})
@@ -219,16 +219,16 @@ func TestLastUsed(t *testing.T) {
 
 func TestLastUsedOfManyKeys(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		const many = 103 // more than one slice
 		for range many {
-			w.resolve(w.memberKey(w.ada, w.acme))
+			e.resolve(e.memberKey(e.ada, e.acme))
 		}
-		if err := w.keys.FlushLastUsed(t.Context()); err != nil {
+		if err := e.keys.FlushLastUsed(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		var written int
-		if err := w.db.QueryRow(t.Context(),
+		if err := e.db.QueryRow(t.Context(),
 			`SELECT COUNT(*) FROM api_key WHERE last_used_at IS NOT NULL`).Scan(&written); err != nil {
 			t.Fatal(err)
 		}
@@ -240,14 +240,14 @@ func TestLastUsedOfManyKeys(t *testing.T) {
 
 func TestResolveAfterTheOwnerLeft(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		terminal, _ := w.terminal(w.ada, w.acme)
-		agent := w.memberKey(w.ada, w.acme)
-		w.exec(`DELETE FROM organization_member WHERE org_id = $1 AND user_id = $2`, w.acme, w.ada)
-		w.pass(2 * time.Second) // longer than an answer is remembered
-		if _, err := w.keys.Resolve(t.Context(), terminal.Secret.Reveal()); !fault.Is(err, fault.Unauthenticated) {
+	each(t, func(t *testing.T, e *env) {
+		terminal, _ := e.terminal(e.ada, e.acme)
+		agent := e.memberKey(e.ada, e.acme)
+		e.exec(`DELETE FROM organization_member WHERE org_id = $1 AND user_id = $2`, e.acme, e.ada)
+		e.pass(2 * time.Second) // longer than an answer is remembered
+		if _, err := e.keys.Resolve(t.Context(), terminal.Secret.Reveal()); !fault.Is(err, fault.Unauthenticated) {
 			t.Errorf("the terminal's key: %v, want unauthenticated", err)
 		}
-		w.resolve(agent) // belongs to the organization, and goes on
+		e.resolve(agent) // belongs to the organization, and goes on
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"writ/internal/audit"
 	"writ/internal/database"
@@ -13,11 +14,8 @@ import (
 	"writ/internal/principal"
 )
 
-// listName binds cursors to this list.
-const listName = "api_key"
-
-// Service issues, shows, ends and resolves keys. Make one a process: what it
-// remembers is shared by all requests.
+// Service issues, lists, revokes and resolves keys. Make one per process: all requests
+// share its cache.
 type Service struct {
 	db     *database.DB
 	log    *audit.Log
@@ -26,13 +24,13 @@ type Service struct {
 	used   lastUsed
 }
 
-// New makes a service. It starts nothing: the app calls FlushLastUsed.
+// New makes a Service. It starts nothing: the app calls FlushLastUsed.
 func New(db *database.DB, log *audit.Log, logger *slog.Logger) *Service {
 	return &Service{db: db, log: log, logger: logger, cache: newCache()}
 }
 
-// Create issues the key a person asks for: bound to none, which anyone may, or
-// to the organization the call acts in.
+// Create issues the key a person asks for, bound to no organization or to the one the
+// call acts in.
 func (s *Service) Create(ctx context.Context, p principal.Principal, n NewKey) (Issued, error) {
 	if p.Kind != principal.User {
 		return Issued{}, fault.New(fault.Forbidden, "only a person may create API keys")
@@ -43,9 +41,9 @@ func (s *Service) Create(ctx context.Context, p principal.Principal, n NewKey) (
 	return s.issue(ctx, p, n, principal.RequestableScopes(), created)
 }
 
-// Provision issues a key for one product after a sign-in from a terminal, to
-// the person or to the terminal's key within its own organization. Scopes may
-// be fewer than the default, not others.
+// Provision issues a key for one product after a sign-in from a terminal, to the
+// person or to the terminal's key within its own organization. It gives default
+// scopes only.
 func (s *Service) Provision(ctx context.Context, p principal.Principal, n NewKey) (Issued, error) {
 	if err := requireManager(p); err != nil {
 		return Issued{}, err
@@ -59,8 +57,8 @@ func (s *Service) Provision(ctx context.Context, p principal.Principal, n NewKey
 	return s.issue(ctx, p, n, principal.DefaultScopes(), provisioned)
 }
 
-// IssueCLI issues the key of a terminal in an organization its owner has
-// switched to. The edge has checked that p.UserID is a member of it.
+// IssueCLI issues the key of a terminal in an organization that its owner switches
+// to. The edge has checked that p.UserID is a member of it.
 func (s *Service) IssueCLI(ctx context.Context, p principal.Principal, orgID, name string) (Issued, error) {
 	if err := requireManager(p); err != nil {
 		return Issued{}, err
@@ -75,48 +73,37 @@ func (s *Service) IssueCLI(ctx context.Context, p principal.Principal, orgID, na
 	}
 	scopes := append(principal.DefaultScopes(), principal.CLI)
 	n := NewKey{Name: name, OrgID: orgID, Environment: Environment(p.Environment), Scopes: scopes}
-	return s.issue(ctx, p, n, everyScope(), created)
+	return s.issue(ctx, p, n, allScopes(), created)
 }
 
 func (s *Service) issue(
 	ctx context.Context, p principal.Principal, n NewKey, allowed []principal.Scope, a action,
 ) (issued Issued, err error) {
 	if p.Kind == principal.Key && p.ExpiresAt != nil && (n.ExpiresAt == nil || n.ExpiresAt.After(*p.ExpiresAt)) {
-		n.ExpiresAt = p.ExpiresAt // what a key makes does not outlive it
+		n.ExpiresAt = p.ExpiresAt // a key does not outlive the key that made it
 	}
 	if n.Limited = p.LimitedTo != ""; n.Limited && n.OrgID != p.LimitedTo {
 		return Issued{}, fault.New(fault.Forbidden, "you signed in for another organization only")
 	}
-	// Checked before the queue: a change that fails costs those beside it.
+	// Checked before the write queue: a change that fails slows down those beside it.
 	if n, err = n.checked(s.db.Now(), allowed); err != nil {
 		return Issued{}, err
 	}
 	err = s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(n.OrgID)}, Do: func(
 		ctx context.Context, tx *database.Tx,
 	) (err error) {
-		if err := stillHolds(ctx, tx, p); err != nil {
+		if err := requireActive(ctx, tx, p); err != nil {
 			return err
 		}
 		issued, err = s.add(ctx, tx, p, p.UserID, n, a)
 		return err
 	}})
-	if err != nil {
-		return Issued{}, err
-	}
-	return issued, nil
+	return issued, err
 }
 
-// OrgOf is the organization of a key, empty where it is bound to none. It asks
-// nobody's leave: the edge needs it to find the caller's role there, and must
-// answer a caller without one as if the key did not exist.
-func (s *Service) OrgOf(ctx context.Context, id string) (orgID string, err error) {
-	return findOrg(ctx, s.db, id)
-}
-
-// List shows the keys the caller may see, newest first: in an organization all
-// of them to a person who manages keys, else the caller's own; without an
-// organization a person's own everywhere. The limit is page.DefaultLimit when
-// it is not positive, and page.MaxLimit at most.
+// List gives the keys the caller may see, newest first: in an organization all of
+// them to a person who manages keys, otherwise the caller's own; without an
+// organization a person's own everywhere.
 func (s *Service) List(ctx context.Context, p principal.Principal, cursor string, limit int) (page.Page[Key], error) {
 	if err := requireManager(p); err != nil {
 		return page.Page[Key]{}, err
@@ -125,26 +112,15 @@ func (s *Service) List(ctx context.Context, p principal.Principal, cursor string
 	if managesKeys(p) {
 		f.ownerID = ""
 	}
-	after, err := page.Decode(cursor, listName, f.scope())
-	if err != nil {
-		return page.Page[Key]{}, err
-	}
-	if limit <= 0 {
-		limit = page.DefaultLimit
-	}
-	limit = min(limit, page.MaxLimit)
-	keys, err := selectKeys(ctx, s.db, f, after, limit+1)
-	if err != nil {
-		return page.Page[Key]{}, err
-	}
-	return page.Of(keys, limit, func(k Key) page.Cursor {
-		return page.Cursor{List: listName, Scope: f.scope(), Micros: database.Micros(k.CreatedAt), ID: k.ID}
-	}), nil
+	q := page.Query{List: "api_key", Scope: f.scope(), Cursor: cursor, Limit: limit}
+	return page.Read(q, func(after page.Cursor, limit int) ([]Key, error) {
+		return selectKeys(ctx, s.db, f, after, limit)
+	}, func(k Key) (time.Time, string) { return k.CreatedAt, k.ID })
 }
 
-// Revoke ends a key the caller may see. Revoking it again changes nothing. A
-// key that would revoke itself is refused, because published clients prune
-// keys without knowing which of them is their own.
+// Revoke ends a key the caller may see. Revoking it again changes nothing. A key
+// cannot revoke itself here, because published clients prune keys without knowing
+// which one is their own.
 func (s *Service) Revoke(ctx context.Context, p principal.Principal, id string) error {
 	if err := requireManager(p); err != nil {
 		return err
@@ -156,14 +132,13 @@ func (s *Service) Revoke(ctx context.Context, p principal.Principal, id string) 
 	return s.revoke(ctx, p, id)
 }
 
-// RevokeOwn ends the key of the caller: how a terminal signs out that has no more
-// than its key, and says that it means that one.
+// RevokeOwn ends the key of the caller, for a terminal that signs out.
 func (s *Service) RevokeOwn(ctx context.Context, p principal.Principal, id string) error {
 	if err := requireManager(p); err != nil {
 		return err
 	}
 	if p.Kind != principal.Key || p.KeyID != id {
-		return fault.Field("own", "must not be given for another key than the one you are calling with")
+		return fault.Field("own", "is only for the key you are calling with")
 	}
 	return s.revoke(ctx, p, id)
 }
@@ -182,14 +157,13 @@ func (s *Service) revoke(ctx context.Context, p principal.Principal, id string) 
 		}
 		return s.record(ctx, tx, p, revoked, k, nil)
 	}})
-	// Also after an error: a commit may have taken effect without our knowing.
-	s.cache.empty()
+	s.cache.empty() // also after an error: the commit may have taken effect
 	return err
 }
 
-// Rotate replaces an active key by a new one with the same settings, owned by
-// the person who asks. A terminal's key is only rotated by its owner: nobody
-// else has signed in from that terminal.
+// Rotate replaces an active key by a new one with the same settings, owned by the
+// caller. Only its owner can rotate a terminal's key: nobody else signed in from that
+// terminal.
 func (s *Service) Rotate(ctx context.Context, p principal.Principal, id string) (issued Issued, err error) {
 	if p.Kind != principal.User {
 		return Issued{}, fault.New(fault.Forbidden, "only a person may rotate API keys")
@@ -208,23 +182,19 @@ func (s *Service) Rotate(ctx context.Context, p principal.Principal, id string) 
 		return err
 	}})
 	s.cache.empty()
-	if err != nil {
-		return Issued{}, err
-	}
-	return issued, nil
+	return issued, err
 }
 
-// requireManager admits those who have to do with keys at all: persons, and
-// terminals that have signed in.
+// requireManager admits people and signed-in terminals; nobody else manages keys.
 func requireManager(p principal.Principal) error {
 	switch {
 	case p.Kind == principal.User && p.OrgID != "":
-		return p.Require(principal.ReadOrganization) // every member may; nobody else
+		return p.Require(principal.ReadOrganization) // which every member may
 	case p.Kind == principal.User, p.HasScope(principal.CLI):
 		return nil
 	}
 	return fault.New(fault.Forbidden,
-		"API keys are managed by a person, or by a key from signing in with a terminal (scope cli)")
+		"only a person, or a key from signing in with a terminal (scope cli), can manage API keys")
 }
 
 // requireOwnKeys refuses a caller who may not have keys in the organization.
@@ -237,13 +207,12 @@ func requireOwnKeys(p principal.Principal, orgID string) error {
 	case p.OrgID != orgID:
 		return fault.New(fault.Forbidden, "you do not act in this organization")
 	case p.Kind == principal.Key && p.Role == "":
-		return nil // its scope was checked; the role of its owner was not stated
+		return nil // its scope was checked, and the edge did not state its owner's role
 	}
 	return p.Require(principal.OwnKeys)
 }
 
-// managesKeys reports whether the caller sees other people's keys. A key never
-// does, whatever its owner's role.
+// managesKeys reports whether the caller sees other people's keys. A key never does.
 func managesKeys(p principal.Principal) bool {
 	return p.Kind == principal.User && p.OrgID != "" && p.May(principal.ManageKeys)
 }
@@ -270,21 +239,22 @@ func (s *Service) rotate(ctx context.Context, tx *database.Tx, p principal.Princ
 	}
 	if old.OwnerID != p.UserID && slices.Contains(old.Scopes, principal.CLI) {
 		return Issued{}, fault.New(fault.Conflict,
-			"the key of a terminal can be rotated by its owner only: revoke it instead")
+			"only its owner can rotate the key of a terminal: revoke it instead")
 	}
 	if _, err := markRevoked(ctx, tx, old.ID); err != nil {
 		return Issued{}, err
 	}
 	issued, err := store(ctx, tx, p.UserID, NewKey{
-		Name: old.Name, OrgID: old.OrgID, Environment: old.Environment,
-		Product: old.Product, Scopes: old.Scopes, ExpiresAt: old.ExpiresAt,
-		Limited: old.Limited || p.LimitedTo != "", // else rotating would lift a limit
+		Name:        old.Name,
+		OrgID:       old.OrgID,
+		Environment: old.Environment,
+		Product:     old.Product,
+		Scopes:      old.Scopes,
+		ExpiresAt:   old.ExpiresAt,
+		Limited:     old.Limited || p.LimitedTo != "", // rotating must not lift a limit
 	})
 	if err != nil {
 		return Issued{}, err
 	}
-	if err := s.record(ctx, tx, p, rotated, old, &issued.Key); err != nil {
-		return Issued{}, err
-	}
-	return issued, nil
+	return issued, s.record(ctx, tx, p, rotated, old, &issued.Key)
 }

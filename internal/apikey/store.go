@@ -2,10 +2,7 @@ package apikey
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"writ/internal/database"
@@ -15,58 +12,36 @@ import (
 
 // columns are those scanKey reads, of api_key as k.
 const columns = `
-	k.id,
-	COALESCE(k.org_id, ''),
-	k.owner_id,
-	k.name,
-	k.environment,
-	k.product,
-	k.scopes,
-	k.prefix,
-	k.created_at,
-	k.expires_at,
-	k.last_used_at,
-	k.revoked_at,
-	k.limited`
+	k.id, k.org_id, k.owner_id, k.name, k.environment, k.product, k.scopes, k.prefix, k.created_at, k.expires_at,
+	k.last_used_at, k.revoked_at, k.limited`
 
-// scanKey reads columns, and more after them.
-func scanKey(s database.Scanner, more ...any) (Key, error) {
-	var k Key
+func scanKey(s database.Scanner) (Key, error) { return scanKeyAnd(s) }
+
+// scanKeyAnd reads columns, and more after them.
+func scanKeyAnd(s database.Scanner, more ...any) (k Key, err error) {
 	var scopes string
-	var created, limited int64
-	var expires, used, revoked sql.NullInt64
-	err := s.Scan(append([]any{
-		&k.ID, &k.OrgID, &k.OwnerID, &k.Name, &k.Environment, &k.Product, &scopes, &k.Prefix,
-		&created, &expires, &used, &revoked, &limited,
+	err = s.Scan(append([]any{
+		&k.ID, database.ToText(&k.OrgID), &k.OwnerID, &k.Name, &k.Environment, &k.Product, &scopes, &k.Prefix,
+		database.ToTime(&k.CreatedAt), database.ToOptionalTime(&k.ExpiresAt), database.ToOptionalTime(&k.LastUsedAt),
+		database.ToOptionalTime(&k.RevokedAt), database.ToBool(&k.Limited),
 	}, more...)...)
 	k.Scopes = splitScopes(scopes)
-	k.CreatedAt = database.Time(created)
-	k.ExpiresAt = database.OptionalTime(expires)
-	k.LastUsedAt = database.OptionalTime(used)
-	k.RevokedAt = database.OptionalTime(revoked)
-	k.Limited = limited == 1
 	return k, err
 }
 
 func insert(ctx context.Context, tx *database.Tx, k Key, hash []byte) error {
-	limited := 0
-	if k.Limited {
-		limited = 1
-	}
 	_, err := tx.Exec(ctx, `
-		INSERT INTO api_key (id, org_id, owner_id, name, environment, product, scopes, prefix, hash, created_at, expires_at, limited)
+		INSERT INTO api_key (id, org_id, owner_id, name, environment, product, scopes, prefix, hash, created_at,
+			expires_at, limited)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 		k.ID, database.OptionalText(k.OrgID), k.OwnerID, k.Name, string(k.Environment), k.Product,
 		joinScopes(k.Scopes, " "), k.Prefix, hash, database.Micros(k.CreatedAt), database.OptionalMicros(k.ExpiresAt),
-		limited)
-	if err != nil {
-		return fmt.Errorf("store API key %s: %w", k.ID, err)
-	}
-	return nil
+		database.Bit(k.Limited))
+	return database.Wrap(err, "store API key %s", k.ID)
 }
 
-// find reads a key of an organization, or one bound to none where orgID is
-// empty. Any other key does not exist.
+// find reads a key of an organization, or one bound to none if orgID is empty. Other
+// keys do not exist.
 func find(ctx context.Context, r database.Reader, orgID, id string) (Key, error) {
 	if !database.IsID(id) {
 		return Key{}, notFound()
@@ -75,133 +50,107 @@ func find(ctx context.Context, r database.Reader, orgID, id string) (Key, error)
 		SELECT `+columns+`
 		FROM api_key k
 		WHERE COALESCE(k.org_id, '') = $1 AND k.id = $2`, orgID, id))
-	if errors.Is(err, sql.ErrNoRows) {
-		return Key{}, notFound()
-	}
-	if err != nil {
-		return Key{}, fmt.Errorf("read API key %s: %w", id, err)
-	}
-	return k, nil
+	return k, database.OrMissing(err, notFound(), "read API key %s", id)
 }
 
-// findOrg reads the organization of a key, empty where it is bound to none.
-func findOrg(ctx context.Context, r database.Reader, id string) (orgID string, err error) {
+// OrgOf is the organization of a key; empty: it is bound to none. It checks no right:
+// the edge needs it to find the caller's role there, and answers a caller without one
+// as if the key did not exist.
+func (s *Service) OrgOf(ctx context.Context, id string) (orgID string, err error) {
 	if !database.IsID(id) {
 		return "", notFound()
 	}
-	err = r.QueryRow(ctx, `SELECT COALESCE(org_id, '') FROM api_key WHERE id = $1`, id).Scan(&orgID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", notFound()
-	}
-	if err != nil {
-		return "", fmt.Errorf("read the organization of API key %s: %w", id, err)
-	}
-	return orgID, nil
+	err = s.db.QueryRow(ctx, `SELECT org_id FROM api_key WHERE id = $1`, id).Scan(database.ToText(&orgID))
+	return orgID, database.OrMissing(err, notFound(), "read the organization of API key %s", id)
 }
 
-// presentedKey is a key found by its hash.
+// OwnerOf is the owner of a key of an organization, revoked or not; empty: there is
+// no such key.
+func (s *Service) OwnerOf(ctx context.Context, orgID, id string) (ownerID string, err error) {
+	err = s.db.QueryRow(ctx, `SELECT owner_id FROM api_key WHERE org_id = $1 AND id = $2`, orgID, id).Scan(&ownerID)
+	return ownerID, database.OrMissing(err, nil, "read the owner of API key %s", id)
+}
+
+// ProductOf is the product of a key, revoked or not; empty: it has none, or there is
+// no such key.
+func (*Service) ProductOf(ctx context.Context, r database.Reader, id string) (product string, err error) {
+	err = r.QueryRow(ctx, `SELECT product FROM api_key WHERE id = $1`, id).Scan(&product)
+	return product, database.OrMissing(err, nil, "read the product of API key %s", id)
+}
+
+// presentedKey is a key that is being used, with what decides whether it works.
 type presentedKey struct {
 	Key
-	hash        []byte
-	orgClosed   bool
-	ownerIsGone bool // no longer a member of the key's organization
-	isVouched   bool // the organization's provider has a word for the owner
-	isTurnedOut bool // the owner has set another password since
+	hash            []byte
+	orgClosed       bool
+	ownerLeft       bool // the owner is no longer a member of the key's organization
+	vouched         bool // the organization's identity provider vouches for the owner
+	passwordChanged bool // the owner has set a new password since
 }
 
-// withStanding are the columns of a key and its standing, and where they are.
-const withStanding = columns + `,
+// findPresented reads a key, whatever its status.
+func findPresented(ctx context.Context, r database.Reader, where string, arg any) (p presentedKey, err error) {
+	p.Key, err = scanKeyAnd(r.QueryRow(ctx, `
+		SELECT `+columns+`,
 			k.hash,
-			o.closed_at,
-			m.user_id,
-			CASE WHEN EXISTS (SELECT 1 FROM external_identity e WHERE e.user_id = k.owner_id AND e.org_id = k.org_id) THEN 1 ELSE 0 END,
+			CASE WHEN o.closed_at IS NULL THEN 0 ELSE 1 END,
+			CASE WHEN k.org_id IS NOT NULL AND m.user_id IS NULL THEN 1 ELSE 0 END,
+			CASE WHEN EXISTS (
+				SELECT 1 FROM external_identity e WHERE e.user_id = k.owner_id AND e.org_id = k.org_id
+			) THEN 1 ELSE 0 END,
 			CASE WHEN k.created_at >= u.terminals_since THEN 0 ELSE 1 END
 		FROM api_key k
 		JOIN user_account u ON u.id = k.owner_id
 		LEFT JOIN organization o ON o.id = k.org_id
-		LEFT JOIN organization_member m ON m.org_id = k.org_id AND m.user_id = k.owner_id`
-
-func scanPresented(row database.Scanner) (p presentedKey, err error) {
-	var closed sql.NullInt64
-	var member sql.NullString
-	var vouched, turnedOut int64
-	p.Key, err = scanKey(row, &p.hash, &closed, &member, &vouched, &turnedOut)
-	p.orgClosed, p.ownerIsGone, p.isVouched = closed.Valid, p.OrgID != "" && !member.Valid, vouched == 1
-	p.isTurnedOut = turnedOut == 1
-	return p, err
+		LEFT JOIN organization_member m ON m.org_id = k.org_id AND m.user_id = k.owner_id
+		WHERE `+where, arg), &p.hash, database.ToBool(&p.orgClosed), database.ToBool(&p.ownerLeft),
+		database.ToBool(&p.vouched), database.ToBool(&p.passwordChanged))
+	return p, database.OrMissing(err, notValid(), "look up an API key")
 }
 
-// findByHash reads the key a caller presents, whatever its state. It is
-// sql.ErrNoRows where there is none.
-func findByHash(ctx context.Context, r database.Reader, hash keyHash) (presentedKey, error) {
-	return scanPresented(r.QueryRow(ctx, `
-		SELECT `+withStanding+`
-		WHERE k.hash = $1`, hash[:]))
-}
-
-// filter says whose keys a list shows.
+// filter says whose keys a list holds.
 type filter struct {
 	orgID    string // empty: those bound to none
 	anywhere bool   // of every organization and of none; needs an owner
 	ownerID  string // empty: of everyone, and only together with orgID
 }
 
-// scope names the list in its cursors.
+// scope binds cursors to the filter.
 func (f filter) scope() string { return fmt.Sprintf("%s/%s/%t", f.orgID, f.ownerID, f.anywhere) }
 
 // selectKeys reads up to limit keys after a position, newest first.
 func selectKeys(ctx context.Context, r database.Reader, f filter, after page.Cursor, limit int) ([]Key, error) {
-	var where []string
-	var args []any
-	and := func(condition string, values ...any) {
-		places := make([]any, len(values))
-		for i, value := range values {
-			args = append(args, value)
-			places[i] = len(args)
-		}
-		where = append(where, fmt.Sprintf(condition, places...))
-	}
+	var where database.Where
 	switch {
 	case f.anywhere:
 	case f.orgID == "":
-		and(`k.org_id IS NULL`)
+		where.And(`k.org_id IS NULL`)
 	default:
-		and(`k.org_id = $%d`, f.orgID)
+		where.And(`k.org_id = ?`, f.orgID)
 	}
 	if f.ownerID != "" || f.anywhere || f.orgID == "" {
-		and(`k.owner_id = $%d`, f.ownerID)
+		where.And(`k.owner_id = ?`, f.ownerID)
 	}
 	if !after.IsZero() {
-		and(`(k.created_at, k.id) < ($%d, $%d)`, after.Micros, after.ID)
+		where.And(`(k.created_at, k.id) < (?, ?)`, after.Micros, after.ID)
 	}
-	args = append(args, limit)
-	keys, err := database.Collect(ctx, r, func(s database.Scanner) (Key, error) { return scanKey(s) }, `
-		SELECT `+columns+`
-		FROM api_key k
-		WHERE `+strings.Join(where, ` AND `)+`
-		ORDER BY k.created_at DESC, k.id DESC
-		LIMIT `+fmt.Sprintf(`$%d`, len(args)), args...)
-	if err != nil {
-		return nil, fmt.Errorf("list API keys: %w", err)
-	}
-	return keys, nil
+	query := `SELECT ` + columns + ` FROM api_key k` + where.String() +
+		`ORDER BY k.created_at DESC, k.id DESC LIMIT ` + where.Bind(limit)
+	keys, err := database.Collect(ctx, r, scanKey, query, where.Args...)
+	return keys, database.Wrap(err, "list API keys")
 }
 
-// markRevoked revokes a key found before in the same transaction. It is false
-// when the key is revoked already.
+// markRevoked revokes a key found before in the same transaction. It reports whether
+// the key was not revoked yet.
 func markRevoked(ctx context.Context, tx *database.Tx, id string) (bool, error) {
 	changed, err := tx.Exec(ctx, `
 		UPDATE api_key
 		SET revoked_at = $2
 		WHERE id = $1 AND revoked_at IS NULL`, id, database.Micros(tx.Now()))
-	if err != nil {
-		return false, fmt.Errorf("revoke API key %s: %w", id, err)
-	}
-	return changed == 1, nil
+	return changed == 1, database.Wrap(err, "revoke API key %s", id)
 }
 
-// updateLastUsed writes the instants of the ids, and never an earlier one than
-// stands there.
+// updateLastUsed writes the last uses of keys, unless a later one is stored.
 func updateLastUsed(ctx context.Context, tx *database.Tx, ids []string, at map[string]time.Time) error {
 	for _, id := range ids {
 		_, err := tx.Exec(ctx, `
@@ -219,18 +168,12 @@ func notFound() error { return fault.New(fault.NotFound, "no such API key") }
 
 // RevokedIDs lists the keys that are revoked.
 func RevokedIDs(ctx context.Context, r database.Reader) ([]string, error) {
-	ids, err := database.Collect(ctx, r, func(s database.Scanner) (id string, err error) {
-		err = s.Scan(&id)
-		return id, err
-	}, `SELECT id FROM api_key WHERE revoked_at IS NOT NULL`)
-	if err != nil {
-		return nil, fmt.Errorf("list revoked keys: %w", err)
-	}
-	return ids, nil
+	ids, err := database.Collect(ctx, r, database.Column[string],
+		`SELECT id FROM api_key WHERE revoked_at IS NOT NULL`)
+	return ids, database.Wrap(err, "list revoked keys")
 }
 
-// RevokeAgain revokes keys that a restore has brought back, and tells how many
-// it had.
+// RevokeAgain revokes keys that a restore has brought back, and counts them.
 func RevokeAgain(ctx context.Context, tx *database.Tx, ids []string) (revoked int, err error) {
 	for _, id := range ids {
 		changed, err := markRevoked(ctx, tx, id)

@@ -54,7 +54,7 @@ func (s *Server) startJobs() {
 		every(ctx, expireEvery, s.withBackoff(ctx, "expire requests for approval", s.Approvals.Expire))
 	})
 	s.jobs.Go(func() {
-		tell := s.withBackoff(ctx, "tell what happened to requests", s.Notifications.Tell)
+		tell := s.withBackoff(ctx, "tell what happened to requests", s.Notifications.ProcessEvents)
 		mail := s.withBackoff(ctx, "mail that requests wait", s.Notifications.SendMails)
 		every(ctx, tellInterval, func() { tell(); mail() })
 	})

@@ -19,7 +19,7 @@ func (a *Areas) tellProposal(ctx context.Context, tx *database.Tx, orgID string,
 	if err != nil {
 		return err
 	}
-	return a.Notifications.TellProposal(ctx, tx, people, notice.Proposal{
+	return a.Notifications.NotifyProposal(ctx, tx, people, notice.Proposal{
 		ID:            p.ID,
 		OrgID:         orgID,
 		Name:          p.Name,
@@ -97,7 +97,7 @@ func (a *Areas) people(ctx context.Context, orgID string) ([]notification.Person
 }
 
 func peopleIn(ctx context.Context, r database.Reader, orgID string) ([]notification.Person, error) {
-	members, err := organization.Everybody(ctx, r, orgID)
+	members, err := organization.AllMembers(ctx, r, orgID)
 	people := make([]notification.Person, len(members))
 	for i, m := range members {
 		people[i] = notification.Person{UserID: m.UserID, Email: m.Email, Role: m.Role}

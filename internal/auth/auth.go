@@ -1,20 +1,22 @@
-// Package auth knows people: their accounts, passwords, mail codes, sign-ins and
-// access tokens. (What a person may do in an organization is not here.)
+// Package auth owns accounts, passwords, mailed codes, sessions and access tokens.
+// Roles in organizations belong to package organization.
 //
-// An account begins unverified and becomes verified by a six-digit code sent to
-// its address; until then it cannot sign in, and whoever tries cannot tell it
-// from a wrong password. A sign-in is a session with two tokens: an access token
-// (a JWT, 15 minutes, checked against its session on every use, so that revoking
-// works at once) and a refresh token, which is used once and replaced. A refresh
-// token that comes a second time was stolen or copied: its session ends.
-// Changing a password ends the other sessions, resetting it ends all.
+// A new account is unverified until its owner enters the six-digit code mailed to
+// the address. Until then it cannot sign in, and the answer is the same as for a
+// wrong password. A sign-in opens a session with two tokens: an access token (a
+// JWT of 15 minutes, checked against its session on every use, so that revoking
+// works at once) and a refresh token, which is replaced on every use. A refresh
+// token that is used twice was stolen or copied, so its session ends. Changing a
+// password ends the other sessions, resetting it ends all of them.
 //
-// A terminal signs in by device code: it asks, shows a code, and waits while a
-// signed-in person compares the code and answers. What a yes gives is made when the
-// terminal comes for it, once, in the change that uses its code up.
+// A terminal signs in by device code (RFC 8628): it shows a code and polls while a
+// signed-in person compares the code and answers. The key and the session of an
+// approved terminal are created when it collects them, once, in the change that
+// uses up its code.
 //
-// Passwords are argon2id hashes, at most two computed at a time. Codes, links
-// and refresh tokens are stored as hashes. Every change is in the audit log.
+// Passwords are stored as argon2id hashes, of which at most two are computed at a
+// time. Codes, links and refresh tokens are stored as hashes. Every change is in
+// the audit log.
 package auth
 
 import (
@@ -34,7 +36,7 @@ import (
 // Limits of what people choose.
 const (
 	MinPasswordLength = 10  // characters
-	MaxPasswordLength = 200 // characters; the hash reads them all
+	MaxPasswordLength = 200 // characters; the hash covers all of them
 	MaxNameLength     = 100 // characters
 )
 
@@ -44,7 +46,7 @@ const (
 	SessionLife     = 30 * 24 * time.Hour
 	otpLife         = 10 * time.Minute
 	resetLife       = time.Hour
-	// how long the reuse of a refresh token is noticed; after that it is merely unknown
+	// reuseMemory is how long a used refresh token is kept, so that its reuse is noticed.
 	reuseMemory = 7 * 24 * time.Hour
 )
 
@@ -52,7 +54,7 @@ const (
 const (
 	otpDigits    = 6
 	otpAttempts  = 5 // wrong guesses a code survives
-	codesPerHour = 5 // sent to one account; beyond it nothing is sent and nobody is told
+	codesPerHour = 5 // sent to one account; more are silently not sent
 )
 
 // User is an account.
@@ -64,13 +66,13 @@ type User struct {
 	VerifiedAt *time.Time
 }
 
-// Device is what a sign-in came from, shown to its owner.
+// Device is where a sign-in came from, as shown to its owner.
 type Device struct {
 	Address   string
 	UserAgent string
 }
 
-// maxUserAgent bounds what a client can make us store.
+// maxUserAgent is how many bytes of a user agent are stored.
 const maxUserAgent = 300
 
 // Tokens are the credentials of a session.
@@ -80,7 +82,7 @@ type Tokens struct {
 	ExpiresIn time.Duration // of the access token
 }
 
-// Service is the area's one entry.
+// Service manages accounts and sessions.
 type Service struct {
 	db        *database.DB
 	log       *audit.Log
@@ -90,7 +92,7 @@ type Service struct {
 	passwords *Passwords
 }
 
-// New makes the service. Links in mails begin with publicURL.
+// New makes a Service. Links in mails begin with publicURL.
 func New(
 	db *database.DB, log *audit.Log, keys *keyring.Ring, sender mail.Sender, publicURL string,
 ) *Service {
@@ -107,17 +109,21 @@ func New(
 // userEntry is an audit entry about an account.
 func userEntry(action string, actor principal.Principal, userID string, payload any) audit.Entry {
 	return audit.Entry{
-		Log: audit.System, Action: action, Actor: actor,
-		Subject: audit.Subject{Type: "user", ID: userID}, Payload: payload, Observation: true,
+		Log:         audit.System,
+		Action:      action,
+		Actor:       actor,
+		Subject:     audit.Subject{Type: "user", ID: userID},
+		Payload:     payload,
+		Observation: true,
 	}
 }
 
-// as is the person as the actor of an audit entry.
+// as is a person as the actor of an audit entry.
 func as(userID string) principal.Principal {
 	return principal.Principal{Kind: principal.User, UserID: userID}
 }
 
-// CheckPassword says what is wrong with a new password, naming the field.
+// CheckPassword refuses a bad new password with a fault about the field.
 func CheckPassword(field, password, email string) error {
 	length := utf8.RuneCountInString(password)
 	switch {

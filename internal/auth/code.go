@@ -16,8 +16,8 @@ const (
 	purposeReset  purpose = "reset"  // a token in a link
 )
 
-// newCode makes a code, ends earlier ones of its purpose, and stores its hash.
-// An account that had its share within the hour gets none.
+// newCode stores a new code and ends earlier ones of the same purpose. It gives no
+// code to an account that has reached codesPerHour.
 func newCode(ctx context.Context, tx *database.Tx, userID string, p purpose) (secret.Text, error) {
 	sent, err := countCodes(ctx, tx, userID, p, tx.Now().Add(-time.Hour))
 	if err != nil || sent >= codesPerHour {
@@ -33,8 +33,9 @@ func newCode(ctx context.Context, tx *database.Tx, userID string, p purpose) (se
 	return code, insertCode(ctx, tx, userID, p, codeHash(userID, p, code.Reveal()), tx.Now().Add(life))
 }
 
-// codeHash binds six digits to their account: the same code of another account
-// has another hash. A reset token has entropy enough and must be found by itself.
+// codeHash binds six digits to their account, so that equal codes of two accounts
+// have different hashes. A reset token has enough entropy, and is looked up by its
+// hash alone.
 func codeHash(userID string, p purpose, code string) []byte {
 	if p == purposeReset {
 		return secret.Hash(code)
@@ -42,7 +43,7 @@ func codeHash(userID string, p purpose, code string) []byte {
 	return secret.Hash(userID + "\x00" + code)
 }
 
-// useOTP checks six digits against the account's live code and uses it up, or
+// useOTP checks six digits against the account's live code. It uses the code up, or
 // counts a wrong guess.
 func useOTP(ctx context.Context, tx *database.Tx, userID, code string) (bool, error) {
 	live, err := findLiveCode(ctx, tx, userID, purposeVerify)

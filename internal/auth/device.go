@@ -1,9 +1,9 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -15,13 +15,12 @@ import (
 
 // Lifetimes and sizes of a terminal's sign-in (RFC 8628).
 const (
-	DeviceLife     = 10 * time.Minute // from the request to the answer and its collection
-	DeviceInterval = 5 * time.Second  // between two questions of a terminal
-	// deviceLeeway is how much too soon a question may come: clients time their own
-	// clock, and the way here takes them unevenly long.
+	DeviceLife     = 10 * time.Minute // from the request until the terminal collects the answer
+	DeviceInterval = 5 * time.Second  // between two polls of a terminal
+	// deviceLeeway is how much too early a poll may come: network delays vary.
 	deviceLeeway  = time.Second
-	deviceMemory  = 24 * time.Hour // how long an expired code is called so; after that it is merely unknown
-	userCodeWidth = 8              // letters, 34 bits: guessed at ten a minute, and gone in ten
+	deviceMemory  = 24 * time.Hour // how long an expired code is reported as expired; later it is unknown
+	userCodeWidth = 8              // letters, 34 bits: ten guesses a minute for ten minutes do not find it
 	maxProduct    = 80
 )
 
@@ -34,14 +33,14 @@ const (
 	deviceUsed     deviceStatus = "used"
 )
 
-// NewDevice is what a terminal says of itself when it asks to sign in.
+// NewDevice describes a terminal that asks to sign in, in its own words.
 type NewDevice struct {
 	Product      string
-	WantsSession bool // it will ask for a session as well as a key
+	WantsSession bool // it wants a session beside its key
 	From         Device
 }
 
-// DeviceLogin is a terminal that asks to sign in.
+// DeviceLogin is a terminal's request to sign in.
 type DeviceLogin struct {
 	ID           string
 	Product      string // as the terminal says
@@ -50,26 +49,26 @@ type DeviceLogin struct {
 	CreatedAt    time.Time
 	ExpiresAt    time.Time
 
-	// What a person answered.
+	// The person's answer.
 	UserID         string
 	OrgID          string
 	SessionAllowed bool
-	Limited        bool // what comes of it is good for OrgID alone, as was the session that said yes
+	Limited        bool // key and session are limited to OrgID, as the approving session was
 
 	status   deviceStatus
 	polledAt *time.Time
 	hash     []byte // of the terminal's secret
 }
 
-// DeviceCodes are the two halves of a request: the secret that the terminal
-// keeps, and the code that a person compares with what the terminal shows.
+// DeviceCodes are the two codes of a request: the secret that the terminal polls
+// with, and the code that it shows to the person.
 type DeviceCodes struct {
 	Device secret.Text
 	User   string
 }
 
-// StartDevice begins a sign-in from a terminal. It gives nobody any right, and is
-// not in the log.
+// StartDevice begins a sign-in from a terminal. It grants nothing, so it is not in
+// the audit log.
 func (s *Service) StartDevice(ctx context.Context, n NewDevice) (DeviceCodes, error) {
 	if len(n.Product) > maxProduct {
 		return DeviceCodes{}, fault.Field("product", "must have at most %d bytes", maxProduct)
@@ -77,36 +76,29 @@ func (s *Service) StartDevice(ctx context.Context, n NewDevice) (DeviceCodes, er
 	letters := secret.Letters(userCodeWidth).Reveal()
 	codes := DeviceCodes{Device: secret.Token("dc_"), User: ShownUserCode(letters)}
 	login := DeviceLogin{
-		ID: database.NewID(), Product: n.Product, WantsSession: n.WantsSession,
-		From:   Device{Address: n.From.Address, UserAgent: cut(n.From.UserAgent, maxUserAgent)},
-		status: devicePending, hash: secret.Hash(codes.Device.Reveal()),
+		ID:           database.NewID(),
+		Product:      n.Product,
+		WantsSession: n.WantsSession,
+		From:         Device{Address: n.From.Address, UserAgent: cut(n.From.UserAgent, maxUserAgent)},
+		status:       devicePending,
+		hash:         secret.Hash(codes.Device.Reveal()),
 	}
 	err := s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		login.CreatedAt, login.ExpiresAt = tx.Now(), tx.Now().Add(DeviceLife)
 		return insertDevice(ctx, tx, login, secret.Hash(letters))
 	}})
 	if err != nil {
-		return DeviceCodes{}, fmt.Errorf("begin the sign-in of a terminal: %w", err)
+		return DeviceCodes{}, fmt.Errorf("store the sign-in of a terminal: %w", err)
 	}
 	return codes, nil
 }
 
 // refusedUserCode is the one answer to a user code that does not work.
-func refusedUserCode() *fault.Error {
+func refusedUserCode() error {
 	return fault.Field("userCode", "is wrong, answered already or expired; begin again in the terminal")
 }
 
-// readUserCode is the hash of a code as a person types it, or none.
-func readUserCode(typed string) []byte {
-	letters := lettersOf(typed)
-	foreign := func(r rune) bool { return !strings.ContainsRune(secret.CodeLetters, r) }
-	if len(letters) != userCodeWidth || slices.ContainsFunc([]rune(letters), foreign) {
-		return nil
-	}
-	return secret.Hash(letters)
-}
-
-// ShownUserCode is a code as it is shown, however it was typed.
+// ShownUserCode is a code as terminals show it, however a person typed it.
 func ShownUserCode(typed string) string {
 	letters := lettersOf(typed)
 	if len(letters) != userCodeWidth {
@@ -119,20 +111,20 @@ func lettersOf(typed string) string {
 	return strings.ToUpper(strings.NewReplacer("-", "", " ", "").Replace(typed))
 }
 
-// FindDevice is the request that waits behind a user code, for a signed-in person
-// to judge.
+// FindDevice gives the pending request with a user code, for a signed-in person to
+// judge.
 func (s *Service) FindDevice(ctx context.Context, userCode string) (DeviceLogin, error) {
-	return findWaiting(ctx, s.db, userCode)
+	return findPendingDevice(ctx, s.db, userCode)
 }
 
-func findWaiting(ctx context.Context, r clock, userCode string) (DeviceLogin, error) {
-	hash := readUserCode(userCode)
-	if hash == nil {
+func findPendingDevice(ctx context.Context, r clock, userCode string) (DeviceLogin, error) {
+	letters := lettersOf(userCode)
+	if len(letters) != userCodeWidth || strings.Trim(letters, secret.CodeLetters) != "" {
 		return DeviceLogin{}, refusedUserCode()
 	}
-	login, err := findDeviceByUserCode(ctx, r, hash)
+	login, err := findDeviceByUserCode(ctx, r, secret.Hash(letters))
 	if err != nil {
-		return DeviceLogin{}, fmt.Errorf("look for the sign-in of a terminal: %w", err)
+		return DeviceLogin{}, err
 	}
 	if login.status != devicePending || !r.Now().Before(login.ExpiresAt) {
 		return DeviceLogin{}, refusedUserCode()
@@ -140,10 +132,10 @@ func findWaiting(ctx context.Context, r clock, userCode string) (DeviceLogin, er
 	return login, nil
 }
 
-// ApproveDevice says yes to a terminal, in the organization the caller acts in. The
-// edge has checked that they may have keys there. withSession lets the terminal
-// act as the person, if it asks to, and only if it said so when it began: that is
-// what the person was shown.
+// ApproveDevice lets a terminal sign in to the organization the caller acts in. The
+// edge has checked that the caller may have keys there. withSession also lets the
+// terminal act as the person, if it asked for that when it began: only then was the
+// person shown it.
 func (s *Service) ApproveDevice(ctx context.Context, p principal.Principal, userCode string, withSession bool) error {
 	return s.answerDevice(ctx, p, userCode, func(login *DeviceLogin) string {
 		login.status, login.OrgID, login.SessionAllowed = deviceApproved, p.OrgID, withSession && login.WantsSession
@@ -152,7 +144,7 @@ func (s *Service) ApproveDevice(ctx context.Context, p principal.Principal, user
 	})
 }
 
-// DenyDevice says no.
+// DenyDevice refuses a terminal.
 func (s *Service) DenyDevice(ctx context.Context, p principal.Principal, userCode string) error {
 	return s.answerDevice(ctx, p, userCode, func(login *DeviceLogin) string {
 		login.status = deviceDenied
@@ -164,10 +156,10 @@ func (s *Service) answerDevice(
 	ctx context.Context, p principal.Principal, userCode string, answer func(*DeviceLogin) (action string),
 ) error {
 	if p.Kind != principal.User {
-		return fault.New(fault.Forbidden, "only a person answers a terminal")
+		return fault.New(fault.Forbidden, "only a person can answer a terminal")
 	}
-	// A wrong code is refused before the queue: a change that fails costs those
-	// beside it.
+	// Wrong codes are refused before the write queue: a change that fails slows down
+	// those committed with it.
 	if _, err := s.FindDevice(ctx, userCode); err != nil {
 		return err
 	}
@@ -175,30 +167,33 @@ func (s *Service) answerDevice(
 		if err := requireLive(ctx, tx, p); err != nil {
 			return err
 		}
-		login, err := findWaiting(ctx, tx, userCode)
+		login, err := findPendingDevice(ctx, tx, userCode)
 		if err != nil {
 			return err
 		}
 		login.UserID = p.UserID
 		action := answer(&login)
 		if answered, err := setAnswer(ctx, tx, login); err != nil || !answered {
-			return orInvalid(err, refusedUserCode())
+			return cmp.Or(err, refusedUserCode())
 		}
 		_, err = s.log.Append(ctx, tx, userEntry(action, p, p.UserID, map[string]any{
-			"device": login.ID, "product": login.Product, "address": login.From.Address,
+			"device":       login.ID,
+			"product":      login.Product,
+			"address":      login.From.Address,
 			"userAgent":    login.From.UserAgent,
-			"organization": login.OrgID, "session": login.SessionAllowed,
+			"organization": login.OrgID,
+			"session":      login.SessionAllowed,
 		}))
 		return err
 	})
 }
 
-// requireLive refuses a caller whose session has ended since the edge let them in:
-// who was turned out meanwhile must not come back through a terminal.
+// requireLive refuses a caller whose session has ended since the edge checked it:
+// a person who was signed out must not come back through a terminal.
 func requireLive(ctx context.Context, tx *database.Tx, p principal.Principal) error {
 	session, err := findSession(ctx, tx, p.SessionID)
 	if err != nil {
-		return fmt.Errorf("load the session: %w", err)
+		return err
 	}
 	if session.UserID != p.UserID || !session.live(tx.Now()) {
 		return refusedToken(nil)

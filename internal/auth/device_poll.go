@@ -9,44 +9,45 @@ import (
 	"writ/internal/secret"
 )
 
-// DeviceState is how a terminal's question ends. The zero value is no yes.
+// DeviceState is the result of a poll. The zero value grants nothing.
 type DeviceState string
 
-// The states, as far as a terminal is told.
+// The states a terminal can see.
 const (
 	DeviceUnknown DeviceState = ""         // no such code, or it was used
 	DevicePending DeviceState = "pending"  // nobody has answered
-	DeviceTooSoon DeviceState = "too soon" // asked before the interval was over
+	DeviceTooSoon DeviceState = "too soon" // polled before the interval was over
 	DeviceDenied  DeviceState = "denied"
 	DeviceExpired DeviceState = "expired"
 	DeviceGranted DeviceState = "granted"
 )
 
-// DeviceQuestion is a terminal that asks whether it was let in.
+// DeviceQuestion is a terminal's poll.
 type DeviceQuestion struct {
 	Code         secret.Text
 	WantsSession bool
 	From         Device
 }
 
-// DeviceAnswer is what it is told. The rest is there when it is granted: once.
+// DeviceAnswer is the answer to a poll. Everything but State is set once, when the
+// sign-in is granted.
 type DeviceAnswer struct {
 	State  DeviceState
 	User   User
 	OrgID  string
-	Tokens Tokens // unset unless they were asked for and allowed
+	Tokens Tokens // unset unless a session was asked for and allowed
 }
 
-// IssueKey gives an approved terminal its key, within the change that uses its code
-// up. It must append to no other log than that of the login's organization.
+// IssueKey creates the key of an approved terminal, within the change that uses up its
+// code. It may append only to the log of the login's organization.
 type IssueKey func(ctx context.Context, tx *database.Tx, login DeviceLogin) error
 
-// PollDevice answers a terminal. Whoever holds the code may ask: an unknown code
-// and an early question write nothing, so that asking fills no queue.
+// PollDevice answers a terminal. Anyone may call it, so an unknown code and an early
+// poll write nothing: polling must not fill the write queue.
 func (s *Service) PollDevice(ctx context.Context, q DeviceQuestion, issue IssueKey) (DeviceAnswer, error) {
 	login, err := findDeviceByHash(ctx, s.db, secret.Hash(q.Code.Reveal()))
 	if err != nil {
-		return DeviceAnswer{}, fmt.Errorf("answer a terminal: %w", err)
+		return DeviceAnswer{}, err
 	}
 	state := login.state(s.db)
 	switch state {
@@ -58,14 +59,14 @@ func (s *Service) PollDevice(ctx context.Context, q DeviceQuestion, issue IssueK
 		return s.grant(ctx, login, q, issue)
 	}
 	if err != nil {
-		return DeviceAnswer{}, fmt.Errorf("answer a terminal: %w", err)
+		return DeviceAnswer{}, fmt.Errorf("record the poll of a terminal: %w", err)
 	}
 	return DeviceAnswer{State: state}, nil
 }
 
-// state is what a terminal is told of its request. One that asks too soon is not
-// told more, whatever the answer is; its early question does not count, so that a
-// client that never slows down is served at the interval all the same.
+// state is what a terminal sees of its request. An early poll learns nothing else,
+// and does not count: a client that never slows down is still answered at the
+// interval.
 func (d DeviceLogin) state(r clock) DeviceState {
 	now := r.Now()
 	switch {
@@ -83,7 +84,7 @@ func (d DeviceLogin) state(r clock) DeviceState {
 	return DevicePending
 }
 
-// grant uses an approved code up and gives what it is good for, in one change.
+// grant uses up an approved code and creates the key and the session, in one change.
 func (s *Service) grant(
 	ctx context.Context, login DeviceLogin, q DeviceQuestion, issue IssueKey,
 ) (DeviceAnswer, error) {
@@ -94,8 +95,8 @@ func (s *Service) grant(
 	err := s.db.Write(ctx, database.Change{Logs: []string{audit.System, audit.LogOf(login.OrgID)}, Do: func(
 		ctx context.Context, tx *database.Tx,
 	) (err error) {
-		// Only if it is still the yes that was read: of two questions at once one
-		// wins, and a new password takes the yes back.
+		// Only if it is still approved: of two polls at once one wins, and a new
+		// password withdraws the approval.
 		answer.State, opened = DeviceUnknown, Opened{}
 		if used, err := useDevice(ctx, tx, login.ID); err != nil || !used {
 			return err
@@ -114,7 +115,7 @@ func (s *Service) grant(
 		return err
 	}})
 	if err != nil {
-		return DeviceAnswer{}, fmt.Errorf("let a terminal in: %w", err)
+		return DeviceAnswer{}, fmt.Errorf("grant the sign-in of a terminal: %w", err)
 	}
 	if opened.session.ID == "" {
 		return answer, nil

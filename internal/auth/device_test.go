@@ -18,44 +18,44 @@ import (
 // TestDeviceLife walks a sign-in from the first question to the second use.
 func TestDeviceLife(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		user := w.account("ada@example.org", true)
-		ada := w.organizationOf(user.Email)
-		program := w.terminal(auth.NewDevice{
+	each(t, func(t *testing.T, e *env) {
+		user := e.account("ada@example.org", true)
+		ada := e.organizationOf(user.Email)
+		program := e.terminal(auth.NewDevice{
 			Product: "gemini", WantsSession: true, From: auth.Device{Address: "192.0.2.7", UserAgent: "cli/1"},
 		})
 
 		program.want("the first question", auth.DevicePending)
 		program.want("at once again", auth.DeviceTooSoon)
-		w.pass(3900 * time.Millisecond)
+		e.pass(3900 * time.Millisecond)
 		program.want("still too soon", auth.DeviceTooSoon)
-		w.pass(100 * time.Millisecond)
+		e.pass(100 * time.Millisecond)
 		program.want("at the interval, less a second", auth.DevicePending)
 
-		seen, err := w.service.FindDevice(t.Context(),
+		seen, err := e.service.FindDevice(t.Context(),
 			strings.ToLower(strings.ReplaceAll(program.codes.User, "-", " ")))
 		if err != nil || seen.Product != "gemini" || !seen.WantsSession || seen.From.Address != "192.0.2.7" ||
 			seen.From.UserAgent != "cli/1" {
 			t.Errorf("the person sees %+v, %v", seen, err)
 		}
-		w.approve(ada, program, true)
+		e.approve(ada, program, true)
 		program.want("too soon, whatever the answer", auth.DeviceTooSoon)
-		w.pass(auth.DeviceInterval)
+		e.pass(auth.DeviceInterval)
 		answer := program.want("after the yes", auth.DeviceGranted)
 		if answer.User.ID != user.ID || answer.User.Email != user.Email || answer.OrgID != ada.OrgID {
 			t.Errorf("granted %+v", answer)
 		}
-		if caller := w.caller(answer.Tokens); caller.UserID != user.ID || caller.LimitedTo != "" {
+		if caller := e.caller(answer.Tokens); caller.UserID != user.ID || caller.LimitedTo != "" {
 			t.Errorf("the session is of %+v", caller)
 		}
-		w.pass(auth.DeviceInterval)
+		e.pass(auth.DeviceInterval)
 		program.want("a second time", auth.DeviceUnknown)
 		if *program.keys != 1 {
 			t.Errorf("%d keys were issued, want one", *program.keys)
 		}
-		wantKind(t, "a code that was used", w.service.ApproveDevice(t.Context(), ada, program.codes.User, true),
+		wantKind(t, "a code that was used", e.service.ApproveDevice(t.Context(), ada, program.codes.User, true),
 			fault.Invalid)
-		if got, want := w.actions()[len(w.actions())-2:],
+		if got, want := e.actions()[len(e.actions())-2:],
 			[]string{"device.approved", "session.created"}; !slices.Equal(got, want) {
 			t.Errorf("the log ends with %v, want %v", got, want)
 		}
@@ -67,21 +67,21 @@ func TestDeviceLife(t *testing.T) {
 // does ask.
 func TestDeviceSessionNeedsAll(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.account("ada@example.org", true)
-		ada := w.organizationOf("ada@example.org")
+	each(t, func(t *testing.T, e *env) {
+		e.account("ada@example.org", true)
+		ada := e.organizationOf("ada@example.org")
 		for _, c := range []struct{ said, asked, allowed bool }{
 			{true, true, false}, {true, false, true}, {true, false, false}, {false, true, true},
 		} {
-			program := w.terminal(auth.NewDevice{WantsSession: c.said})
-			w.approve(ada, program, c.allowed)
-			sessions := w.count(`SELECT count(*) FROM user_session`)
-			answer, err := program.pollAt(w.service, c.asked)
+			program := e.terminal(auth.NewDevice{WantsSession: c.said})
+			e.approve(ada, program, c.allowed)
+			sessions := e.count(`SELECT count(*) FROM user_session`)
+			answer, err := program.pollAt(e.service, c.asked)
 			if err != nil || answer.State != auth.DeviceGranted || answer.Tokens.Access.IsSet() ||
 				answer.Tokens.Refresh.IsSet() {
 				t.Errorf("%+v: %+v, %v; want a key alone", c, answer, err)
 			}
-			if n := w.count(`SELECT count(*) FROM user_session`); n != sessions {
+			if n := e.count(`SELECT count(*) FROM user_session`); n != sessions {
 				t.Errorf("%+v: %d new sessions", c, n-sessions)
 			}
 		}
@@ -90,15 +90,15 @@ func TestDeviceSessionNeedsAll(t *testing.T) {
 
 func TestDeviceDenied(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.account("ada@example.org", true)
-		ada := w.organizationOf("ada@example.org")
-		program := w.terminal(auth.NewDevice{WantsSession: true})
-		if err := w.service.DenyDevice(t.Context(), ada, program.codes.User); err != nil {
+	each(t, func(t *testing.T, e *env) {
+		e.account("ada@example.org", true)
+		ada := e.organizationOf("ada@example.org")
+		program := e.terminal(auth.NewDevice{WantsSession: true})
+		if err := e.service.DenyDevice(t.Context(), ada, program.codes.User); err != nil {
 			t.Fatal(err)
 		}
 		program.want("after a no", auth.DeviceDenied)
-		wantKind(t, "a yes after a no", w.service.ApproveDevice(t.Context(), ada, program.codes.User, true),
+		wantKind(t, "a yes after a no", e.service.ApproveDevice(t.Context(), ada, program.codes.User, true),
 			fault.Invalid)
 		program.want("after a yes that came too late", auth.DeviceDenied)
 		if *program.keys != 0 {
@@ -111,19 +111,19 @@ func TestDeviceDenied(t *testing.T) {
 // on, not even with a yes that nobody came for.
 func TestDeviceExpires(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.account("ada@example.org", true)
-		ada := w.organizationOf("ada@example.org")
-		waiting, approved := w.terminal(auth.NewDevice{WantsSession: true}), w.terminal(auth.NewDevice{})
-		w.approve(ada, approved, true)
-		w.pass(auth.DeviceLife - time.Microsecond)
+	each(t, func(t *testing.T, e *env) {
+		e.account("ada@example.org", true)
+		ada := e.organizationOf("ada@example.org")
+		waiting, approved := e.terminal(auth.NewDevice{WantsSession: true}), e.terminal(auth.NewDevice{})
+		e.approve(ada, approved, true)
+		e.pass(auth.DeviceLife - time.Microsecond)
 		waiting.want("just before", auth.DevicePending)
-		w.pass(time.Microsecond)
+		e.pass(time.Microsecond)
 		waiting.want("nobody answered in time", auth.DeviceExpired)
 		approved.want("nobody came in time", auth.DeviceExpired)
-		wantKind(t, "a yes too late", w.service.ApproveDevice(t.Context(), ada, waiting.codes.User, true),
+		wantKind(t, "a yes too late", e.service.ApproveDevice(t.Context(), ada, waiting.codes.User, true),
 			fault.Invalid)
-		_, err := w.service.FindDevice(t.Context(), waiting.codes.User)
+		_, err := e.service.FindDevice(t.Context(), waiting.codes.User)
 		wantKind(t, "a look too late", err, fault.Invalid)
 	})
 }
@@ -132,11 +132,11 @@ func TestDeviceExpires(t *testing.T) {
 // nothing.
 func TestDeviceGuesses(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.account("ada@example.org", true)
-		ada := w.organizationOf("ada@example.org")
-		program := w.terminal(auth.NewDevice{WantsSession: true})
-		before := w.rows()
+	each(t, func(t *testing.T, e *env) {
+		e.account("ada@example.org", true)
+		ada := e.organizationOf("ada@example.org")
+		program := e.terminal(auth.NewDevice{WantsSession: true})
+		before := e.rows()
 		var answers []string
 		for _, guess := range []string{
 			"BBBB-BBBB", "", "BCDF", program.codes.User + "B", "AEIO-UYAE", "1234-5678", "BCDF-GHJ\x00",
@@ -145,27 +145,27 @@ func TestDeviceGuesses(t *testing.T) {
 			if guess == program.codes.User {
 				continue
 			}
-			_, err := w.service.FindDevice(t.Context(), guess)
+			_, err := e.service.FindDevice(t.Context(), guess)
 			wantKind(t, "look for "+guess[:min(20, len(guess))], err, fault.Invalid)
-			wantKind(t, "approve", w.service.ApproveDevice(t.Context(), ada, guess, true), fault.Invalid)
-			wantKind(t, "deny", w.service.DenyDevice(t.Context(), ada, guess), fault.Invalid)
+			wantKind(t, "approve", e.service.ApproveDevice(t.Context(), ada, guess, true), fault.Invalid)
+			wantKind(t, "deny", e.service.DenyDevice(t.Context(), ada, guess), fault.Invalid)
 			answers = append(answers, err.Error())
 		}
 		if len(slices.Compact(slices.Clone(answers))) != 1 {
 			t.Errorf("guesses are told apart: %q", answers)
 		}
 		for _, code := range []string{"", "dc_", program.codes.User, program.codes.Device.Reveal()[:60]} {
-			guess := &terminal{world: w, codes: auth.DeviceCodes{Device: secret.NewText(code)}, keys: new(int)}
+			guess := &terminal{env: e, codes: auth.DeviceCodes{Device: secret.NewText(code)}, keys: new(int)}
 			guess.want("a device code that is none", auth.DeviceUnknown)
 		}
-		if after := w.rows(); !slices.Equal(before["device_login"], after["device_login"]) ||
+		if after := e.rows(); !slices.Equal(before["device_login"], after["device_login"]) ||
 			!slices.Equal(before["audit_head"], after["audit_head"]) {
 			t.Error("a guess changed something")
 		}
 		key := principal.Principal{
 			Kind: principal.Key, UserID: ada.UserID, OrgID: ada.OrgID, Scopes: []principal.Scope{principal.CLI},
 		}
-		wantKind(t, "a key approves", w.service.ApproveDevice(t.Context(), key, program.codes.User, true),
+		wantKind(t, "a key approves", e.service.ApproveDevice(t.Context(), key, program.codes.User, true),
 			fault.Forbidden)
 	})
 }
@@ -173,14 +173,14 @@ func TestDeviceGuesses(t *testing.T) {
 // TestDeviceAtOnce has two replicas asked at the same time: one key, one answer.
 func TestDeviceAtOnce(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.account("ada@example.org", true)
-		ada := w.organizationOf("ada@example.org")
-		_, other := w.replica()
+	each(t, func(t *testing.T, e *env) {
+		e.account("ada@example.org", true)
+		ada := e.organizationOf("ada@example.org")
+		_, other := e.replica()
 		for range 8 {
-			program := w.terminal(auth.NewDevice{WantsSession: true})
-			w.approve(ada, program, true)
-			sessions := w.count(`SELECT count(*) FROM user_session`)
+			program := e.terminal(auth.NewDevice{WantsSession: true})
+			e.approve(ada, program, true)
+			sessions := e.count(`SELECT count(*) FROM user_session`)
 			var answers [2]auth.DeviceAnswer
 			ask := func(i int, service *auth.Service) func() error {
 				question := auth.DeviceQuestion{Code: program.codes.Device, WantsSession: true}
@@ -193,7 +193,7 @@ func TestDeviceAtOnce(t *testing.T) {
 					return err
 				}
 			}
-			if err := errors.Join(atOnce(ask(0, w.service), ask(1, other))...); err != nil {
+			if err := errors.Join(atOnce(ask(0, e.service), ask(1, other))...); err != nil {
 				t.Fatal(err)
 			}
 			states := []auth.DeviceState{answers[0].State, answers[1].State}
@@ -201,7 +201,7 @@ func TestDeviceAtOnce(t *testing.T) {
 			if !slices.Equal(states, []auth.DeviceState{auth.DeviceUnknown, auth.DeviceGranted}) {
 				t.Errorf("answers %q, want one yes", states)
 			}
-			if n := w.count(`SELECT count(*) FROM user_session`); n != sessions+1 {
+			if n := e.count(`SELECT count(*) FROM user_session`); n != sessions+1 {
 				t.Errorf("%d new sessions, want one", n-sessions)
 			}
 		}
@@ -211,17 +211,17 @@ func TestDeviceAtOnce(t *testing.T) {
 // TestDeviceKeyFails leaves the code as it was: what cannot be given is not used up.
 func TestDeviceKeyFails(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.account("ada@example.org", true)
-		ada := w.organizationOf("ada@example.org")
-		program := w.terminal(auth.NewDevice{WantsSession: true})
-		w.approve(ada, program, true)
-		before := w.rows()
+	each(t, func(t *testing.T, e *env) {
+		e.account("ada@example.org", true)
+		ada := e.organizationOf("ada@example.org")
+		program := e.terminal(auth.NewDevice{WantsSession: true})
+		e.approve(ada, program, true)
+		before := e.rows()
 		program.fail = fault.New(fault.Forbidden, "no")
-		if _, err := program.pollAt(w.service, true); !fault.Is(err, fault.Forbidden) {
+		if _, err := program.pollAt(e.service, true); !fault.Is(err, fault.Forbidden) {
 			t.Errorf("a key that cannot be issued: %v", err)
 		}
-		if after := w.rows(); !slices.Equal(before["device_login"], after["device_login"]) ||
+		if after := e.rows(); !slices.Equal(before["device_login"], after["device_login"]) ||
 			!slices.Equal(before["user_session"], after["user_session"]) {
 			t.Error("the failure left something behind")
 		}
@@ -233,25 +233,25 @@ func TestDeviceKeyFails(t *testing.T) {
 // TestDevicesAreSwept a day after they expired, and ended by a restore.
 func TestDevicesAreSwept(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		program := w.terminal(auth.NewDevice{WantsSession: true})
+	each(t, func(t *testing.T, e *env) {
+		program := e.terminal(auth.NewDevice{WantsSession: true})
 		sweep := func() {
-			if err := w.service.Sweep(t.Context()); err != nil {
+			if err := e.service.Sweep(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		w.pass(auth.DeviceLife + 24*time.Hour)
+		e.pass(auth.DeviceLife + 24*time.Hour)
 		sweep()
 		program.want("a day after its end", auth.DeviceExpired)
-		w.pass(time.Microsecond)
+		e.pass(time.Microsecond)
 		sweep()
 		program.want("later", auth.DeviceUnknown)
-		if n := w.count(`SELECT count(*) FROM device_login`); n != 0 {
+		if n := e.count(`SELECT count(*) FROM device_login`); n != 0 {
 			t.Errorf("%d rows are left", n)
 		}
 
-		restored := w.terminal(auth.NewDevice{WantsSession: true})
-		err := w.db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+		restored := e.terminal(auth.NewDevice{WantsSession: true})
+		err := e.db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 			_, err := auth.EndSessions(ctx, tx)
 			return err
 		}})
@@ -264,10 +264,10 @@ func TestDevicesAreSwept(t *testing.T) {
 
 func TestUserCodesAreReadable(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		seen := map[string]bool{}
 		for range 50 {
-			code := w.terminal(auth.NewDevice{WantsSession: true}).codes.User
+			code := e.terminal(auth.NewDevice{WantsSession: true}).codes.User
 			letters := strings.ReplaceAll(code, "-", "")
 			if len(code) != 9 || code[4] != '-' || strings.Trim(letters, secret.CodeLetters) != "" || seen[code] {
 				t.Errorf("user code %q", code)

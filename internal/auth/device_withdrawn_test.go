@@ -14,14 +14,14 @@ import (
 // alone, it cannot widen by letting a terminal in.
 func TestDeviceKeepsALimit(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.account("ada@example.org", true)
-		ada := w.organizationOf("ada@example.org")
+	each(t, func(t *testing.T, e *env) {
+		e.account("ada@example.org", true)
+		ada := e.organizationOf("ada@example.org")
 		ada.LimitedTo = ada.OrgID
-		program := w.terminal(auth.NewDevice{WantsSession: true})
-		w.approve(ada, program, true)
+		program := e.terminal(auth.NewDevice{WantsSession: true})
+		e.approve(ada, program, true)
 		limited := false
-		answer, err := w.service.PollDevice(t.Context(),
+		answer, err := e.service.PollDevice(t.Context(),
 			auth.DeviceQuestion{Code: program.codes.Device, WantsSession: true},
 			func(_ context.Context, _ *database.Tx, login auth.DeviceLogin) error {
 				limited = login.Limited
@@ -30,7 +30,7 @@ func TestDeviceKeepsALimit(t *testing.T) {
 		if err != nil || !limited {
 			t.Fatalf("the key is limited: %t, %v", limited, err)
 		}
-		if caller := w.caller(answer.Tokens); caller.LimitedTo != ada.OrgID {
+		if caller := e.caller(answer.Tokens); caller.LimitedTo != ada.OrgID {
 			t.Errorf("the session is limited to %q, want %q", caller.LimitedTo, ada.OrgID)
 		}
 	})
@@ -40,24 +40,24 @@ func TestDeviceKeepsALimit(t *testing.T) {
 // does what it let in and nobody has collected.
 func TestEndedLimitTakesAYesBack(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.account("ada@example.org", true)
-		bob := w.account("bob@example.org", true)
-		free := w.organizationOf("ada@example.org")
+	each(t, func(t *testing.T, e *env) {
+		e.account("ada@example.org", true)
+		bob := e.account("bob@example.org", true)
+		free := e.organizationOf("ada@example.org")
 		limited := free
 		limited.LimitedTo = free.OrgID
-		mine, theirs, later := w.terminal(auth.NewDevice{}), w.terminal(auth.NewDevice{}), w.terminal(auth.NewDevice{})
-		w.approve(free, mine, true)
-		w.approve(limited, theirs, true)
-		w.approve(limited, later, true)
-		w.exec(`INSERT INTO sign_in_code (hash, user_id, org_id, expires_at) VALUES ($1, $3, $4, 1), ($2, $3, '', 1)`,
+		mine, theirs, later := e.terminal(auth.NewDevice{}), e.terminal(auth.NewDevice{}), e.terminal(auth.NewDevice{})
+		e.approve(free, mine, true)
+		e.approve(limited, theirs, true)
+		e.approve(limited, later, true)
+		e.exec(`INSERT INTO sign_in_code (hash, user_id, org_id, expires_at) VALUES ($1, $3, $4, 1), ($2, $3, '', 1)`,
 			[]byte{1}, []byte{2}, free.UserID, free.OrgID)
 		end := func(orgID, userID string, codes int) {
 			t.Helper()
-			err := w.db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+			err := e.db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 				return auth.EndLimited(ctx, tx, orgID, userID)
 			}})
-			if n := w.count(`SELECT count(*) FROM sign_in_code`); err != nil || n != codes {
+			if n := e.count(`SELECT count(*) FROM sign_in_code`); err != nil || n != codes {
 				t.Errorf("%d codes are left, want %d: %v", n, codes, err)
 			}
 		}
@@ -75,20 +75,20 @@ func TestEndedLimitTakesAYesBack(t *testing.T) {
 // in loses it with the password.
 func TestNewPasswordTakesAYesBack(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		user := w.account("ada@example.org", true)
-		ada := w.organizationOf(user.Email)
-		program := w.terminal(auth.NewDevice{WantsSession: true})
-		w.approve(ada, program, true)
-		if err := w.service.ChangePassword(t.Context(), ada, secret.NewText(password),
+	each(t, func(t *testing.T, e *env) {
+		user := e.account("ada@example.org", true)
+		ada := e.organizationOf(user.Email)
+		program := e.terminal(auth.NewDevice{WantsSession: true})
+		e.approve(ada, program, true)
+		if err := e.service.ChangePassword(t.Context(), ada, secret.NewText(password),
 			secret.NewText(next)); err != nil {
 			t.Fatal(err)
 		}
 		program.want("after the password was changed", auth.DeviceDenied)
 
-		again := w.terminal(auth.NewDevice{WantsSession: true})
-		w.approve(ada, again, true)
-		if err := w.service.ResetPassword(t.Context(), w.link(user.Email), secret.NewText(password)); err != nil {
+		again := e.terminal(auth.NewDevice{WantsSession: true})
+		e.approve(ada, again, true)
+		if err := e.service.ResetPassword(t.Context(), e.link(user.Email), secret.NewText(password)); err != nil {
 			t.Fatal(err)
 		}
 		again.want("after the password was reset", auth.DeviceDenied)
@@ -99,15 +99,15 @@ func TestNewPasswordTakesAYesBack(t *testing.T) {
 // and the change does not come back through a terminal.
 func TestEndedSessionsAnswerNobody(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		user := w.account("ada@example.org", true)
-		thief, program := w.organizationOf(user.Email), w.terminal(auth.NewDevice{WantsSession: true})
-		if err := w.service.ResetPassword(t.Context(), w.link(user.Email), secret.NewText(next)); err != nil {
+	each(t, func(t *testing.T, e *env) {
+		user := e.account("ada@example.org", true)
+		thief, program := e.organizationOf(user.Email), e.terminal(auth.NewDevice{WantsSession: true})
+		if err := e.service.ResetPassword(t.Context(), e.link(user.Email), secret.NewText(next)); err != nil {
 			t.Fatal(err)
 		}
-		wantKind(t, "a yes", w.service.ApproveDevice(t.Context(), thief, program.codes.User, true),
+		wantKind(t, "a yes", e.service.ApproveDevice(t.Context(), thief, program.codes.User, true),
 			fault.Unauthenticated)
-		wantKind(t, "a no", w.service.DenyDevice(t.Context(), thief, program.codes.User), fault.Unauthenticated)
+		wantKind(t, "a no", e.service.DenyDevice(t.Context(), thief, program.codes.User), fault.Unauthenticated)
 		program.want("after both", auth.DevicePending)
 	})
 }

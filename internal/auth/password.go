@@ -9,17 +9,17 @@ import (
 	"writ/internal/secret"
 )
 
-// argon is about 80 ms and 19 MiB on a small server (OWASP's second choice of
-// parameters, which needs the least memory).
+// argon takes about 80 ms and 19 MiB on a small server: OWASP's second choice of
+// parameters, which needs the least memory.
 var argon = secret.PasswordCost{Memory: 19 * 1024, Iterations: 2, Threads: 1}
 
-// nobody is the hash an unknown account is checked against, so that the answer
-// takes as long as for a known one. No password has it.
+// nobody is the hash that a password of an unknown account is compared with, so that
+// the answer takes as long as for a known one. No password matches it.
 const nobody = "$argon2id$v=19$m=19456,t=2,p=1$d3JpdC1uby1hY2NvdW50IQ$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
 const (
 	hashesAtOnce = 2  // each takes a core and 19 MiB
-	hashesQueued = 64 // beyond it, come back later
+	hashesQueued = 64 // more are refused
 )
 
 // Passwords hashes and checks passwords, a few at a time.
@@ -28,7 +28,7 @@ type Passwords struct {
 	slots chan struct{}
 }
 
-// NewPasswords makes a hasher.
+// NewPasswords makes a Passwords.
 func NewPasswords() *Passwords {
 	return &Passwords{queue: make(chan struct{}, hashesQueued), slots: make(chan struct{}, hashesAtOnce)}
 }
@@ -45,8 +45,8 @@ func (p *Passwords) Hash(ctx context.Context, password string) (hash string, err
 	return hash, nil
 }
 
-// Matches reports whether the password is the one of the hash. An empty hash
-// (no such account) takes as long and never matches.
+// Matches reports whether the password has the hash. An empty hash, which stands
+// for an unknown account, takes as long and never matches.
 func (p *Passwords) Matches(ctx context.Context, password, hash string) (matches bool, err error) {
 	known := hash != ""
 	if !known {
@@ -62,7 +62,8 @@ func (p *Passwords) Matches(ctx context.Context, password, hash string) (matches
 	return matches && known, nil
 }
 
-// do waits for a slot. A flood of sign-ins costs a bounded queue, not memory.
+// do runs work in a free slot. The queue is bounded, so that a flood of sign-ins
+// does not use up memory.
 func (p *Passwords) do(ctx context.Context, work func() error) error {
 	select {
 	case p.queue <- struct{}{}:

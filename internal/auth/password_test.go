@@ -111,13 +111,13 @@ func TestCallerGivesUp(t *testing.T) {
 // nobody, all get the same answer.
 func TestEverySignInHashes(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.account("verified@example.org", true)
-		w.account("pending@example.org", false)
-		free := w.service.Hasher().FillQueue()
+	each(t, func(t *testing.T, e *env) {
+		e.account("verified@example.org", true)
+		e.account("pending@example.org", false)
+		free := e.service.Hasher().FillQueue()
 		defer free()
 		for _, email := range []string{"verified@example.org", "pending@example.org", "unknown@example.org"} {
-			_, _, err := w.service.Login(t.Context(), email, secret.NewText("any"), auth.Device{})
+			_, _, err := e.service.Login(t.Context(), email, secret.NewText("any"), auth.Device{})
 			wantKind(t, email, err, fault.Unavailable)
 		}
 	})

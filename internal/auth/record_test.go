@@ -15,7 +15,7 @@ import (
 type recorded struct {
 	name, action string
 	// prepare sets the scene and gives the change, which can be tried again.
-	prepare func(w *world) func() error
+	prepare func(e *env) func() error
 	// answer is the kind of fault the change ends with when it works.
 	answer fault.Kind
 }
@@ -23,79 +23,79 @@ type recorded struct {
 const next = "another horse battery"
 
 var recordedChanges = []recorded{
-	{name: "register", action: "user.registered", prepare: func(w *world) func() error {
+	{name: "register", action: "user.registered", prepare: func(e *env) func() error {
 		return func() error {
-			_, err := w.service.Register(w.t.Context(), auth.NewUser{
+			_, err := e.service.Register(e.t.Context(), auth.NewUser{
 				Email: "new@example.org", Password: secret.NewText(password),
 			})
 			return err
 		}
 	}},
-	{name: "verify", action: "user.verified", prepare: func(w *world) func() error {
-		w.account("ada@example.org", false)
-		code := w.code("ada@example.org")
+	{name: "verify", action: "user.verified", prepare: func(e *env) func() error {
+		e.account("ada@example.org", false)
+		code := e.code("ada@example.org")
 		return func() error {
-			return w.service.VerifyOTP(w.t.Context(), "ada@example.org", code, secret.NewText(password))
+			return e.service.VerifyOTP(e.t.Context(), "ada@example.org", code, secret.NewText(password))
 		}
 	}},
-	{name: "sign in", action: "session.created", prepare: func(w *world) func() error {
-		w.account("ada@example.org", true)
+	{name: "sign in", action: "session.created", prepare: func(e *env) func() error {
+		e.account("ada@example.org", true)
 		return func() error {
-			_, _, err := w.service.Login(w.t.Context(), "ada@example.org", secret.NewText(password), auth.Device{})
+			_, _, err := e.service.Login(e.t.Context(), "ada@example.org", secret.NewText(password), auth.Device{})
 			return err
 		}
 	}},
 	{name: "reuse a refresh token", action: "session.reuse_detected", answer: fault.Unauthenticated,
-		prepare: func(w *world) func() error {
-			w.account("ada@example.org", true)
-			tokens := w.login("ada@example.org")
+		prepare: func(e *env) func() error {
+			e.account("ada@example.org", true)
+			tokens := e.login("ada@example.org")
 			refresh := func() error {
-				_, err := w.service.Refresh(w.t.Context(), tokens.Refresh)
+				_, err := e.service.Refresh(e.t.Context(), tokens.Refresh)
 				return err
 			}
 			if err := refresh(); err != nil {
-				w.t.Fatal(err)
+				e.t.Fatal(err)
 			}
 			return refresh
 		}},
-	{name: "end a session", action: "session.revoked", prepare: func(w *world) func() error {
-		w.account("ada@example.org", true)
-		caller := w.caller(w.login("ada@example.org"))
-		return func() error { return w.service.RevokeSession(w.t.Context(), caller, caller.SessionID) }
+	{name: "end a session", action: "session.revoked", prepare: func(e *env) func() error {
+		e.account("ada@example.org", true)
+		caller := e.caller(e.login("ada@example.org"))
+		return func() error { return e.service.RevokeSession(e.t.Context(), caller, caller.SessionID) }
 	}},
-	{name: "change a password", action: "password.changed", prepare: func(w *world) func() error {
-		w.account("ada@example.org", true)
-		w.login("ada@example.org") // which the change ends
-		caller := w.caller(w.login("ada@example.org"))
+	{name: "change a password", action: "password.changed", prepare: func(e *env) func() error {
+		e.account("ada@example.org", true)
+		e.login("ada@example.org") // which the change ends
+		caller := e.caller(e.login("ada@example.org"))
 		return func() error {
-			return w.service.ChangePassword(w.t.Context(), caller, secret.NewText(password), secret.NewText(next))
+			return e.service.ChangePassword(e.t.Context(), caller, secret.NewText(password), secret.NewText(next))
 		}
 	}},
-	{name: "ask for a link", action: "password.reset_requested", prepare: func(w *world) func() error {
-		w.account("ada@example.org", true)
-		return func() error { return w.service.ForgotPassword(w.t.Context(), "ada@example.org") }
+	{name: "ask for a link", action: "password.reset_requested", prepare: func(e *env) func() error {
+		e.account("ada@example.org", true)
+		return func() error { return e.service.ForgotPassword(e.t.Context(), "ada@example.org") }
 	}},
-	{name: "reset a password", action: "password.reset", prepare: func(w *world) func() error {
-		w.account("ada@example.org", false)
-		token := w.link("ada@example.org")
-		return func() error { return w.service.ResetPassword(w.t.Context(), token, secret.NewText(next)) }
+	{name: "reset a password", action: "password.reset", prepare: func(e *env) func() error {
+		e.account("ada@example.org", false)
+		token := e.link("ada@example.org")
+		return func() error { return e.service.ResetPassword(e.t.Context(), token, secret.NewText(next)) }
 	}},
-	{name: "let a terminal in", action: "device.approved", prepare: func(w *world) func() error {
-		w.account("ada@example.org", true)
-		ada, program := w.organizationOf("ada@example.org"), w.terminal(auth.NewDevice{WantsSession: true})
-		return func() error { return w.service.ApproveDevice(w.t.Context(), ada, program.codes.User, true) }
+	{name: "let a terminal in", action: "device.approved", prepare: func(e *env) func() error {
+		e.account("ada@example.org", true)
+		ada, program := e.organizationOf("ada@example.org"), e.terminal(auth.NewDevice{WantsSession: true})
+		return func() error { return e.service.ApproveDevice(e.t.Context(), ada, program.codes.User, true) }
 	}},
-	{name: "turn a terminal away", action: "device.denied", prepare: func(w *world) func() error {
-		w.account("ada@example.org", true)
-		ada, program := w.organizationOf("ada@example.org"), w.terminal(auth.NewDevice{WantsSession: true})
-		return func() error { return w.service.DenyDevice(w.t.Context(), ada, program.codes.User) }
+	{name: "turn a terminal away", action: "device.denied", prepare: func(e *env) func() error {
+		e.account("ada@example.org", true)
+		ada, program := e.organizationOf("ada@example.org"), e.terminal(auth.NewDevice{WantsSession: true})
+		return func() error { return e.service.DenyDevice(e.t.Context(), ada, program.codes.User) }
 	}},
-	{name: "sign in from a terminal", action: "session.created", prepare: func(w *world) func() error {
-		w.account("ada@example.org", true)
-		ada, program := w.organizationOf("ada@example.org"), w.terminal(auth.NewDevice{WantsSession: true})
-		w.approve(ada, program, true)
+	{name: "sign in from a terminal", action: "session.created", prepare: func(e *env) func() error {
+		e.account("ada@example.org", true)
+		ada, program := e.organizationOf("ada@example.org"), e.terminal(auth.NewDevice{WantsSession: true})
+		e.approve(ada, program, true)
 		return func() error {
-			_, err := program.pollAt(w.service, true)
+			_, err := program.pollAt(e.service, true)
 			return err
 		}
 	}},
@@ -108,28 +108,28 @@ func TestUnrecordedDoesNotHappen(t *testing.T) {
 	for _, change := range recordedChanges {
 		t.Run(change.name, func(t *testing.T) {
 			t.Parallel()
-			each(t, func(t *testing.T, w *world) {
-				do := change.prepare(w)
-				before, log, mails := w.rows(), w.actions(), len(w.post.sent)
-				w.exec(`ALTER TABLE audit_entry RENAME TO audit_entry_away`)
+			each(t, func(t *testing.T, e *env) {
+				do := change.prepare(e)
+				before, log, mails := e.rows(), e.actions(), len(e.post.sent)
+				e.exec(`ALTER TABLE audit_entry RENAME TO audit_entry_away`)
 				if err := do(); err == nil || change.answer != "" && fault.Is(err, change.answer) {
 					t.Errorf("without a log: %v, want a failure", err)
 				}
-				w.exec(`ALTER TABLE audit_entry_away RENAME TO audit_entry`)
-				if diff := cmp.Diff(before, w.rows()); diff != "" {
+				e.exec(`ALTER TABLE audit_entry_away RENAME TO audit_entry`)
+				if diff := cmp.Diff(before, e.rows()); diff != "" {
 					t.Errorf("something changed that is not recorded:\n%s", diff)
 				}
-				if got := len(w.post.sent); got != mails {
+				if got := len(e.post.sent); got != mails {
 					t.Errorf("%d mails were sent", got-mails)
 				}
 
 				if err := do(); fault.KindOf(err) != change.answer {
 					t.Fatalf("with a log: %v, want %q", err, change.answer)
 				}
-				if got, want := w.actions(), append(slices.Clone(log), change.action); !slices.Equal(got, want) {
+				if got, want := e.actions(), append(slices.Clone(log), change.action); !slices.Equal(got, want) {
 					t.Errorf("log %v, want %v", got, want)
 				}
-				if cmp.Equal(before, w.rows()) {
+				if cmp.Equal(before, e.rows()) {
 					t.Error("nothing changed")
 				}
 			})
@@ -140,26 +140,26 @@ func TestUnrecordedDoesNotHappen(t *testing.T) {
 // TestRefusalsAreNotRecorded keeps the log to what happened.
 func TestRefusalsAreNotRecorded(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		ctx := t.Context()
-		w.account("ada@example.org", true)
-		caller := w.caller(w.login("ada@example.org"))
-		log := w.actions()
-		_, _, err := w.service.Login(ctx, "ada@example.org", secret.NewText("wrong"), auth.Device{})
+		e.account("ada@example.org", true)
+		caller := e.caller(e.login("ada@example.org"))
+		log := e.actions()
+		_, _, err := e.service.Login(ctx, "ada@example.org", secret.NewText("wrong"), auth.Device{})
 		wantKind(t, "a wrong password", err, fault.Unauthenticated)
-		_, err = w.service.Refresh(ctx, secret.NewText("rt_wrong"))
+		_, err = e.service.Refresh(ctx, secret.NewText("rt_wrong"))
 		wantKind(t, "a wrong refresh token", err, fault.Unauthenticated)
-		wantKind(t, "a wrong code", w.service.VerifyOTP(ctx, "ada@example.org", "000000", secret.NewText(password)),
+		wantKind(t, "a wrong code", e.service.VerifyOTP(ctx, "ada@example.org", "000000", secret.NewText(password)),
 			fault.Invalid)
-		wantKind(t, "a wrong link", w.service.ResetPassword(ctx, secret.NewText("rst_wrong"), secret.NewText(next)),
+		wantKind(t, "a wrong link", e.service.ResetPassword(ctx, secret.NewText("rst_wrong"), secret.NewText(next)),
 			fault.Invalid)
 		wantKind(t, "a wrong current password",
-			w.service.ChangePassword(ctx, caller, secret.NewText("wrong"), secret.NewText(next)), fault.Invalid)
-		wantKind(t, "no such session", w.service.RevokeSession(ctx, caller, caller.UserID), fault.NotFound)
-		if err := w.service.ForgotPassword(ctx, "unknown@example.org"); err != nil {
+			e.service.ChangePassword(ctx, caller, secret.NewText("wrong"), secret.NewText(next)), fault.Invalid)
+		wantKind(t, "no such session", e.service.RevokeSession(ctx, caller, caller.UserID), fault.NotFound)
+		if err := e.service.ForgotPassword(ctx, "unknown@example.org"); err != nil {
 			t.Errorf("a link for nobody: %v", err)
 		}
-		if got := w.actions(); !slices.Equal(got, log) {
+		if got := e.actions(); !slices.Equal(got, log) {
 			t.Errorf("log %v, want still %v", got, log)
 		}
 	})

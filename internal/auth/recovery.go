@@ -1,11 +1,11 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
 	"writ/internal/database"
-	"writ/internal/email"
 	"writ/internal/fault"
 	"writ/internal/mail"
 	"writ/internal/principal"
@@ -33,11 +33,11 @@ func (s *Service) ChangePassword(ctx context.Context, p principal.Principal, cur
 		return err
 	}
 	return s.change(ctx, func(ctx context.Context, tx *database.Tx) error {
-		// Only if it is still the one that was checked: of two changes at once one wins.
+		// Only if it is still the password that was checked: of two changes at once one wins.
 		if changed, err := replacePassword(ctx, tx, user.ID, hash, newHash); err != nil || !changed {
-			return orConflict(err, "the password was changed meanwhile")
+			return cmp.Or[error](err, fault.New(fault.Conflict, "the password was changed meanwhile"))
 		}
-		if err := turnOut(ctx, tx, user.ID, p.SessionID); err != nil {
+		if err := endPasswordAccess(ctx, tx, user.ID, p.SessionID); err != nil {
 			return err
 		}
 		if err := endCodes(ctx, tx, user.ID, purposeReset); err != nil {
@@ -48,61 +48,34 @@ func (s *Service) ChangePassword(ctx context.Context, p principal.Principal, cur
 	})
 }
 
-func orConflict(err error, message string) error {
-	if err != nil {
-		return err
-	}
-	return fault.New(fault.Conflict, "%s", message)
-}
-
-// ForgotPassword mails a link that sets a new password. It never says whether
-// there is such an account.
+// ForgotPassword mails a link that sets a new password. Its answer does not reveal
+// whether there is such an account.
 func (s *Service) ForgotPassword(ctx context.Context, address string) error {
-	if err := s.requireMail(ctx); err != nil {
-		return err
-	}
-	address, err := email.Normalise(address)
-	if err != nil {
-		return err
-	}
-	var token secret.Text
-	err = s.change(ctx, func(ctx context.Context, tx *database.Tx) error {
-		token = secret.Text{}
-		user, _, err := findUserByEmail(ctx, tx, address)
-		if err != nil || user.ID == "" {
-			return err
-		}
-		if token, err = newCode(ctx, tx, user.ID, purposeReset); err != nil || !token.IsSet() {
-			return err
+	return s.mailCode(ctx, address, func(ctx context.Context, tx *database.Tx, user User) (secret.Text, error) {
+		token, err := newCode(ctx, tx, user.ID, purposeReset)
+		if err != nil || !token.IsSet() {
+			return token, err
 		}
 		_, err = s.log.Append(ctx, tx, userEntry("password.reset_requested", as(user.ID), user.ID, nil))
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("send a reset link: %w", err)
-	}
-	if !token.IsSet() {
-		return nil
-	}
-	s.sendQuietly(ctx, mail.Message{
-		To:      address,
-		Subject: "Set a new Writ password",
-		Text: fmt.Sprintf("Set a new password within %d minutes:\n\n%s/ui/reset-password?token=%s\n\n"+
-			"If you did not ask for it, ignore this mail: your password stays as it is.\n",
-			int(resetLife.Minutes()), s.publicURL, token.Reveal()),
-	})
-	return nil
+		return token, err
+	}, s.resetMail)
 }
 
-// sendQuietly sends a mail that only those with an account get. Whether it went
-// out must not show in the answer, which is the same for everyone; the sender
-// logs what it refuses.
-func (s *Service) sendQuietly(ctx context.Context, m mail.Message) { _ = s.mail.Send(ctx, m) }
+func (s *Service) resetMail(address string, token secret.Text) mail.Message {
+	return mail.Message{
+		To:      address,
+		Subject: "Reset your Writ password",
+		Text: fmt.Sprintf("Open this link within %d minutes to set a new password:\n\n"+
+			"%s/ui/reset-password?token=%s\n\n"+
+			"If you did not ask for this, ignore this e-mail. Your password has not changed.\n",
+			int(resetLife.Minutes()), s.publicURL, token.Reveal()),
+	}
+}
 
 // ResetPassword sets a new password with the token of a mailed link, once, and
-// ends every session. The link also proves the address.
+// ends every session. Using the link also verifies the address.
 func (s *Service) ResetPassword(ctx context.Context, token, next secret.Text) error {
-	invalid := fault.Field("token", "is wrong, used or expired; ask for a new link")
+	var invalid error = fault.Field("token", "is wrong, used or expired; ask for a new link")
 	code, err := findCodeByHash(ctx, s.db, secret.Hash(token.Reveal()), purposeReset)
 	if err != nil {
 		return fmt.Errorf("reset a password: %w", err)
@@ -125,17 +98,10 @@ func (s *Service) ResetPassword(ctx context.Context, token, next secret.Text) er
 		// Read again: of two resets at once only the first finds a live code.
 		live, err := findCodeByHash(ctx, tx, code.Hash, purposeReset)
 		if err != nil || live.ID == "" {
-			return orInvalid(err, invalid)
+			return cmp.Or(err, invalid)
 		}
 		return s.applyReset(ctx, tx, live, hash)
 	})
-}
-
-func orInvalid(err error, invalid *fault.Error) error {
-	if err != nil {
-		return err
-	}
-	return invalid
 }
 
 func (s *Service) applyReset(ctx context.Context, tx *database.Tx, code storedCode, hash string) error {
@@ -151,10 +117,10 @@ func (s *Service) applyReset(ctx context.Context, tx *database.Tx, code storedCo
 	if err := endCodes(ctx, tx, code.UserID, purposeVerify); err != nil {
 		return err
 	}
-	if err := turnOut(ctx, tx, code.UserID, ""); err != nil {
+	if err := endPasswordAccess(ctx, tx, code.UserID, ""); err != nil {
 		return err
 	}
-	if err := forgetVouchers(ctx, tx, code.UserID); err != nil {
+	if err := unlinkOthers(ctx, tx, code.UserID); err != nil {
 		return err
 	}
 	_, err := s.log.Append(ctx, tx, userEntry("password.reset", as(code.UserID), code.UserID, nil))

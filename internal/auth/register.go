@@ -14,7 +14,7 @@ import (
 	"writ/internal/secret"
 )
 
-// NewUser is what a person gives to sign up.
+// NewUser is what a person enters to sign up.
 type NewUser struct {
 	Email    string
 	Password secret.Text
@@ -32,7 +32,7 @@ func (n *NewUser) check() (err error) {
 	return checkName(n.Name)
 }
 
-// Register makes an unverified account and mails it a code.
+// Register adds an unverified account and mails it a code.
 func (s *Service) Register(ctx context.Context, n NewUser) (User, error) {
 	if err := s.requireMail(ctx); err != nil {
 		return User{}, err
@@ -57,7 +57,7 @@ func (s *Service) Register(ctx context.Context, n NewUser) (User, error) {
 }
 
 // Prepare checks a new account and hashes its password, which is too slow for a
-// transaction. AddUser stores what it gives.
+// transaction. AddUser stores the result.
 func (s *Service) Prepare(ctx context.Context, n NewUser) (User, string, error) {
 	if err := n.check(); err != nil {
 		return User{}, "", err
@@ -70,27 +70,27 @@ func (s *Service) Prepare(ctx context.Context, n NewUser) (User, string, error) 
 }
 
 // AddUser stores a prepared account in the caller's transaction, which declares
-// the system log. Accounts made by the operator set VerifiedAt.
+// the system log. For accounts made by the operator VerifiedAt is set.
 func (s *Service) AddUser(
 	ctx context.Context, tx *database.Tx, actor principal.Principal, user *User, passwordHash string,
 ) error {
 	user.CreatedAt = tx.Now()
-	if err := insertUser(ctx, tx, *user, passwordHash); err != nil {
-		if database.IsUnique(err) {
-			return fault.Wrap(err, fault.Conflict,
-				"an account with this e-mail address exists already; if it is yours, reset its password")
-		}
+	err := insertUser(ctx, tx, *user, passwordHash)
+	if database.IsUnique(err) {
+		return fault.Wrap(err, fault.Conflict,
+			"an account with this e-mail address exists already; if it is yours, reset its password")
+	}
+	if err != nil {
 		return fmt.Errorf("store the account: %w", err)
 	}
-	_, err := s.log.Append(ctx, tx, userEntry("user.registered", actor, user.ID,
+	_, err = s.log.Append(ctx, tx, userEntry("user.registered", actor, user.ID,
 		map[string]any{"email": user.Email, "verified": user.VerifiedAt != nil}))
 	return err
 }
 
-// VerifyOTP confirms an address with the code that was mailed to it and the
-// password the account was made with: the code alone would let the owner of the
-// address activate an account that a stranger made in their name. Every failure
-// looks the same.
+// VerifyOTP verifies an address with the code that was mailed to it and the
+// account's password: the code alone would let the owner of the address activate an
+// account that a stranger made in their name. Every failure looks the same.
 func (s *Service) VerifyOTP(ctx context.Context, address, code string, password secret.Text) error {
 	address, err := email.Normalise(address)
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *Service) VerifyOTP(ctx context.Context, address, code string, password 
 			return err
 		}
 		if verified, err = useOTP(ctx, tx, user.ID, code); err != nil || !verified {
-			return err // a wrong guess is counted: the transaction commits
+			return err // nil after a wrong guess, so that its count is committed
 		}
 		if err := markVerified(ctx, tx, user.ID); err != nil {
 			return err
@@ -138,9 +138,24 @@ func refusedCode() error {
 		"is wrong or has expired, or the password is not the account's; ask for a new code, or reset the password")
 }
 
-// ResendOTP mails a new code to an unverified account. It never says whether
-// there is one.
+// ResendOTP mails a new code to an unverified account. Its answer does not reveal
+// whether there is one.
 func (s *Service) ResendOTP(ctx context.Context, address string) error {
+	return s.mailCode(ctx, address, func(ctx context.Context, tx *database.Tx, user User) (secret.Text, error) {
+		if user.VerifiedAt != nil {
+			return secret.Text{}, nil
+		}
+		return newCode(ctx, tx, user.ID, purposeVerify)
+	}, codeMail)
+}
+
+// mailCode mails the account with an address the code that make gives, if there is
+// such an account and make gives one. The answer is the same for every address.
+func (s *Service) mailCode(
+	ctx context.Context, address string,
+	make func(ctx context.Context, tx *database.Tx, user User) (secret.Text, error),
+	message func(address string, code secret.Text) mail.Message,
+) error {
 	if err := s.requireMail(ctx); err != nil {
 		return err
 	}
@@ -152,17 +167,17 @@ func (s *Service) ResendOTP(ctx context.Context, address string) error {
 	err = s.change(ctx, func(ctx context.Context, tx *database.Tx) error {
 		code = secret.Text{}
 		user, _, err := findUserByEmail(ctx, tx, address)
-		if err != nil || user.ID == "" || user.VerifiedAt != nil {
+		if err != nil || user.ID == "" {
 			return err
 		}
-		code, err = newCode(ctx, tx, user.ID, purposeVerify)
+		code, err = make(ctx, tx, user)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("send a new code: %w", err)
+		return fmt.Errorf("make a code to mail: %w", err)
 	}
 	if code.IsSet() {
-		s.sendQuietly(ctx, codeMail(address, code))
+		_ = s.mail.Send(ctx, message(address, code)) // an error would reveal the account; the sender logs it
 	}
 	return nil
 }
@@ -172,12 +187,12 @@ func codeMail(address string, code secret.Text) mail.Message {
 		To:      address,
 		Subject: "Your Writ code",
 		Text: fmt.Sprintf("Your code is %s. It is valid for %d minutes.\n\n"+
-			"If you did not ask for it, ignore this mail.\n", code.Reveal(), int(otpLife.Minutes())),
+			"If you did not ask for it, ignore this e-mail.\n", code.Reveal(), int(otpLife.Minutes())),
 	}
 }
 
-// requireMail refuses what ends in a mail where none can be sent, before anything
-// is looked up: refusing only those who have an account would tell who has one.
+// requireMail fails where mail cannot be sent, before any account is looked up:
+// failing for known addresses only would reveal them.
 func (s *Service) requireMail(ctx context.Context) error {
 	if none, ok := s.mail.(mail.None); ok {
 		return none.Send(ctx, mail.Message{})
@@ -191,12 +206,13 @@ func (s *Service) change(ctx context.Context, do func(ctx context.Context, tx *d
 }
 
 // Empty reports whether there is no account at all.
-func (s *Service) Empty(ctx context.Context, r database.Reader) (bool, error) {
-	return noUsers(ctx, r)
+func (s *Service) Empty(ctx context.Context, r database.Reader) (none bool, err error) {
+	err = r.QueryRow(ctx, `SELECT NOT EXISTS (SELECT 1 FROM user_account)`).Scan(&none)
+	return none, database.Wrap(err, "look for accounts")
 }
 
-// FindID is the id of the account with this address; NotFound without one. It
-// is for the operator: nobody else may ask.
+// FindID is the id of the account with this address; NotFound without one. Only
+// the operator may use it.
 func (s *Service) FindID(ctx context.Context, address string) (string, error) {
 	address, err := email.Normalise(address)
 	if err != nil {
@@ -210,4 +226,27 @@ func (s *Service) FindID(ctx context.Context, address string) (string, error) {
 		return "", fault.New(fault.NotFound, "there is no account with the address %s", address)
 	}
 	return user.ID, nil
+}
+
+// AddVouched stores an account without a password for a person whom an identity
+// provider vouches for. Only that provider can sign in to it, until the owner of the
+// address sets a password by a mailed link.
+func (s *Service) AddVouched(ctx context.Context, tx *database.Tx, user *User) (err error) {
+	if user.Email, err = email.Normalise(user.Email); err != nil {
+		return err
+	}
+	user.ID, user.Name = database.NewID(), cutName(user.Name)
+	return s.AddUser(ctx, tx, as(user.ID), user, "")
+}
+
+// cutName makes a provider's name for a person fit, or drops it: nobody is there to
+// correct it.
+func cutName(name string) string {
+	if letters := []rune(name); len(letters) > MaxNameLength {
+		name = string(letters[:MaxNameLength])
+	}
+	if checkName(name) != nil {
+		return ""
+	}
+	return name
 }

@@ -20,18 +20,18 @@ import (
 
 func TestAddUserTwice(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		first := w.account("ada@example.org", true)
-		before, log := w.rows(), w.actions()
-		_, err := w.add("ada@example.org", false)
+	each(t, func(t *testing.T, e *env) {
+		first := e.account("ada@example.org", true)
+		before, log := e.rows(), e.actions()
+		_, err := e.add("ada@example.org", false)
 		wantKind(t, "the same address", err, fault.Conflict)
-		if diff := cmp.Diff(before, w.rows()); diff != "" {
+		if diff := cmp.Diff(before, e.rows()); diff != "" {
 			t.Errorf("something was stored:\n%s", diff)
 		}
-		if got := w.actions(); !slices.Equal(got, log) {
+		if got := e.actions(); !slices.Equal(got, log) {
 			t.Errorf("log %v, want still %v", got, log)
 		}
-		if id, err := w.service.FindID(t.Context(), "ada@example.org"); err != nil || id != first.ID {
+		if id, err := e.service.FindID(t.Context(), "ada@example.org"); err != nil || id != first.ID {
 			t.Errorf("found %s, %v; want %s", id, err, first.ID)
 		}
 	})
@@ -40,11 +40,11 @@ func TestAddUserTwice(t *testing.T) {
 // TestAddUserAtOnce has two replicas make the same account.
 func TestAddUserAtOnce(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		other := *w
-		other.db, other.service = w.replica()
+	each(t, func(t *testing.T, e *env) {
+		other := *e
+		other.db, other.service = e.replica()
 		errs := atOnce(
-			func() error { _, err := w.add("ada@example.org", true); return err },
+			func() error { _, err := e.add("ada@example.org", true); return err },
 			func() error { _, err := other.add("ada@example.org", true); return err },
 		)
 		if (errs[0] == nil) == (errs[1] == nil) {
@@ -55,7 +55,7 @@ func TestAddUserAtOnce(t *testing.T) {
 				wantKind(t, "the second", err, fault.Conflict)
 			}
 		}
-		if log := w.actions(); !slices.Equal(log, []string{"signing_key.created", "user.registered"}) {
+		if log := e.actions(); !slices.Equal(log, []string{"signing_key.created", "user.registered"}) {
 			t.Errorf("log %v, want that one was registered", log)
 		}
 	})
@@ -63,18 +63,18 @@ func TestAddUserAtOnce(t *testing.T) {
 
 func TestEmpty(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		if empty, err := w.service.Empty(t.Context(), w.db); err != nil || !empty {
+	each(t, func(t *testing.T, e *env) {
+		if empty, err := e.service.Empty(t.Context(), e.db); err != nil || !empty {
 			t.Errorf("a new database: %t, %v; want empty", empty, err)
 		}
-		err := w.db.Write(t.Context(), database.Change{Logs: []string{"system"}, Do: func(
+		err := e.db.Write(t.Context(), database.Change{Logs: []string{"system"}, Do: func(
 			ctx context.Context, tx *database.Tx,
 		) error {
 			user := auth.User{ID: database.NewID(), Email: "ada@example.org"}
-			if err := w.service.AddUser(ctx, tx, principal.Operator(), &user, "hash"); err != nil {
+			if err := e.service.AddUser(ctx, tx, principal.Operator(), &user, "hash"); err != nil {
 				return err
 			}
-			if empty, err := w.service.Empty(ctx, tx); err != nil || empty {
+			if empty, err := e.service.Empty(ctx, tx); err != nil || empty {
 				t.Errorf("within the change that adds one: %t, %v; want not empty", empty, err)
 			}
 			return nil
@@ -82,7 +82,7 @@ func TestEmpty(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if empty, err := w.service.Empty(t.Context(), w.db); err != nil || empty {
+		if empty, err := e.service.Empty(t.Context(), e.db); err != nil || empty {
 			t.Errorf("with an account: %t, %v; want not empty", empty, err)
 		}
 	})
@@ -90,22 +90,22 @@ func TestEmpty(t *testing.T) {
 
 func TestFindID(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		user := w.account("ada@example.org", false)
-		if id, err := w.service.FindID(t.Context(), " ADA@example.org"); err != nil || id != user.ID {
+	each(t, func(t *testing.T, e *env) {
+		user := e.account("ada@example.org", false)
+		if id, err := e.service.FindID(t.Context(), " ADA@example.org"); err != nil || id != user.ID {
 			t.Errorf("found %q, %v; want %s", id, err, user.ID)
 		}
-		_, err := w.service.FindID(t.Context(), "bob@example.org")
+		_, err := e.service.FindID(t.Context(), "bob@example.org")
 		wantKind(t, "an unknown address", err, fault.NotFound)
-		_, err = w.service.FindID(t.Context(), "bob")
+		_, err = e.service.FindID(t.Context(), "bob")
 		wantKind(t, "no address", err, fault.Invalid)
 	})
 }
 
 func TestPrepareStoresNothing(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		user, hash, err := w.service.Prepare(t.Context(), auth.NewUser{
+	each(t, func(t *testing.T, e *env) {
+		user, hash, err := e.service.Prepare(t.Context(), auth.NewUser{
 			Email: "Ada@example.org", Password: secret.NewText(password), Name: " Ada ",
 		})
 		if err != nil {
@@ -117,7 +117,7 @@ func TestPrepareStoresNothing(t *testing.T) {
 		if matches, err := auth.NewPasswords().Matches(t.Context(), password, hash); err != nil || !matches {
 			t.Errorf("the hash is not the password's: %t, %v", matches, err)
 		}
-		if n := w.count(`SELECT count(*) FROM user_account`); n != 0 {
+		if n := e.count(`SELECT count(*) FROM user_account`); n != 0 {
 			t.Errorf("%d accounts, want none", n)
 		}
 	})
@@ -129,29 +129,29 @@ var errPost = fault.New(fault.Unavailable, "mail could not be sent")
 // again sends another.
 func TestMailFails(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		ctx := t.Context()
-		w.post.breakDown(errPost)
-		_, err := w.service.Register(ctx, auth.NewUser{Email: "ada@example.org", Password: secret.NewText(password)})
+		e.post.breakDown(errPost)
+		_, err := e.service.Register(ctx, auth.NewUser{Email: "ada@example.org", Password: secret.NewText(password)})
 		if !errors.Is(err, errPost) {
 			t.Errorf("register: %v, want the sender's own fault", err)
 		}
 		// These must not tell who has an account: not even by failing.
 		for _, email := range []string{"ada@example.org", "nobody@example.org"} {
-			if err := w.service.ResendOTP(ctx, email); err != nil {
+			if err := e.service.ResendOTP(ctx, email); err != nil {
 				t.Errorf("resend to %s: %v", email, err)
 			}
-			if err := w.service.ForgotPassword(ctx, email); err != nil {
+			if err := e.service.ForgotPassword(ctx, email); err != nil {
 				t.Errorf("forgot %s: %v", email, err)
 			}
 		}
-		w.post.breakDown(nil)
-		if err := w.service.VerifyOTP(ctx, "ada@example.org", w.code("ada@example.org"),
+		e.post.breakDown(nil)
+		if err := e.service.VerifyOTP(ctx, "ada@example.org", e.code("ada@example.org"),
 			secret.NewText(password)); err != nil {
 			t.Errorf("a new code, when mail works again: %v", err)
 		}
-		w.login("ada@example.org")
-		if err := w.service.ResetPassword(ctx, w.link("ada@example.org"),
+		e.login("ada@example.org")
+		if err := e.service.ResetPassword(ctx, e.link("ada@example.org"),
 			secret.NewText("another horse battery")); err != nil {
 			t.Errorf("a new link, when mail works again: %v", err)
 		}
@@ -162,11 +162,11 @@ func TestMailFails(t *testing.T) {
 // refused as well, and nothing is written.
 func TestNoMail(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		ctx := t.Context()
-		w.account("ada@example.org", false)
-		before := w.rows()
-		mute := auth.New(w.db, audit.Unsigned(w.db), keyring.New(w.db, audit.Unsigned(w.db), nil), mail.None{},
+		e.account("ada@example.org", false)
+		before := e.rows()
+		mute := auth.New(e.db, audit.Unsigned(e.db), keyring.New(e.db, audit.Unsigned(e.db), nil), mail.None{},
 			"https://writ.example.org")
 		for _, email := range []string{"ada@example.org", "unknown@example.org"} {
 			_, register := mute.Register(ctx, auth.NewUser{Email: email, Password: secret.NewText(password)})
@@ -174,7 +174,7 @@ func TestNoMail(t *testing.T) {
 			wantKind(t, "resend to "+email, mute.ResendOTP(ctx, email), fault.Unavailable)
 			wantKind(t, "forgot "+email, mute.ForgotPassword(ctx, email), fault.Unavailable)
 		}
-		if diff := cmp.Diff(before, w.rows()); diff != "" {
+		if diff := cmp.Diff(before, e.rows()); diff != "" {
 			t.Errorf("something was stored:\n%s", diff)
 		}
 	})

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -16,7 +17,7 @@ import (
 type Session struct {
 	ID         string
 	UserID     string
-	OrgID      string // the one organization it is good for; empty: no limit
+	OrgID      string // the one organization it is limited to; empty: no limit
 	Address    string
 	UserAgent  string
 	CreatedAt  time.Time
@@ -39,7 +40,7 @@ func refusedRefresh() error {
 	return fault.New(fault.Unauthenticated, "the refresh token is not valid; sign in again")
 }
 
-// Login begins a session for a verified account.
+// Login opens a session for a verified account.
 func (s *Service) Login(ctx context.Context, address string, password secret.Text, d Device) (User, Tokens, error) {
 	address, err := email.Normalise(address)
 	if err != nil {
@@ -63,8 +64,8 @@ func (s *Service) Login(ctx context.Context, address string, password secret.Tex
 	return user, tokens, nil
 }
 
-// begin stores a new session with its first refresh token. The password must
-// still be the one that was checked: a reset that came in between wins.
+// begin opens a session, if the password is still the one that was checked: a reset
+// that came in between wins.
 func (s *Service) begin(ctx context.Context, userID, checkedHash string, d Device) (Tokens, error) {
 	var opened Opened
 	err := s.change(ctx, func(ctx context.Context, tx *database.Tx) error {
@@ -84,14 +85,55 @@ func (s *Service) begin(ctx context.Context, userID, checkedHash string, d Devic
 	return s.Issue(ctx, opened)
 }
 
+// Opened is a stored session that has no access token yet.
+type Opened struct {
+	session Session
+	refresh secret.Text
+}
+
+// StartSession stores a session for a person whom the caller has authenticated,
+// within the caller's transaction, which declares the system log. With an
+// organization the session is limited to it. Issue gives its tokens after the
+// commit.
+func (s *Service) StartSession(ctx context.Context, tx *database.Tx, userID, orgID string, d Device) (Opened, error) {
+	now := tx.Now()
+	session := Session{
+		ID:         database.NewID(),
+		UserID:     userID,
+		OrgID:      orgID,
+		Address:    d.Address,
+		UserAgent:  cut(d.UserAgent, maxUserAgent),
+		CreatedAt:  now,
+		LastUsedAt: now,
+		ExpiresAt:  now.Add(SessionLife),
+	}
+	refresh := secret.Token("rt_")
+	if err := insertSession(ctx, tx, session); err != nil {
+		return Opened{}, err
+	}
+	if err := insertRefresh(ctx, tx, session.ID, secret.Hash(refresh.Reveal())); err != nil {
+		return Opened{}, err
+	}
+	recorded := map[string]any{"session": session.ID, "address": session.Address, "userAgent": session.UserAgent}
+	if orgID != "" {
+		recorded["limitedTo"] = orgID
+	}
+	_, err := s.log.Append(ctx, tx, userEntry("session.created", as(userID), userID, recorded))
+	return Opened{session, refresh}, err
+}
+
+// Issue gives the tokens of a session that was stored.
+func (s *Service) Issue(ctx context.Context, o Opened) (Tokens, error) {
+	return s.tokens(ctx, o.session, o.refresh)
+}
+
 // Refresh replaces a refresh token. A token that was used before ends its
-// session, because one of the two who hold it is not its owner.
+// session, because one of its two holders is not the owner.
 func (s *Service) Refresh(ctx context.Context, token secret.Text) (Tokens, error) {
 	hash := secret.Hash(token.Reveal())
-	// Most bad tokens are refused here: anyone may call this, and must not be able
-	// to fill the queue of changes.
+	// Anyone may call this, so most bad tokens are refused before the write queue.
 	if known, _, err := findByRefresh(ctx, s.db, hash); err != nil || !known.live(s.db.Now()) {
-		return Tokens{}, orRefused(err)
+		return Tokens{}, cmp.Or(err, refusedRefresh())
 	}
 	next := secret.Token("rt_")
 	var session Session
@@ -108,15 +150,8 @@ func (s *Service) Refresh(ctx context.Context, token secret.Text) (Tokens, error
 	return s.tokens(ctx, session, next)
 }
 
-func orRefused(err error) error {
-	if err != nil {
-		return fmt.Errorf("refresh: %w", err)
-	}
-	return refusedRefresh()
-}
-
-// rotate gives the session whose token was replaced, or none. It must not be an
-// error when a reuse ends the session: that has to be committed.
+// rotate gives the session whose token was replaced, or none. A reuse that ends the
+// session is no error, so that it is committed.
 func (s *Service) rotate(ctx context.Context, tx *database.Tx, hash []byte, next secret.Text) (Session, error) {
 	session, used, err := findByRefresh(ctx, tx, hash)
 	if err != nil || session.ID == "" || !session.live(tx.Now()) {
@@ -143,14 +178,14 @@ func (s *Service) rotate(ctx context.Context, tx *database.Tx, hash []byte, next
 	return session, touchSession(ctx, tx, session.ID)
 }
 
-// Sessions lists the caller's live sessions, newest first. A limited one sees
+// Sessions lists the caller's live sessions, newest first. A limited session sees
 // only those with the same limit.
 func (s *Service) Sessions(ctx context.Context, p principal.Principal) ([]Session, error) {
 	return listSessions(ctx, s.db, p.UserID, p.LimitedTo, s.db.Now())
 }
 
-// RevokeSession ends one of the caller's sessions, the present one included; a
-// limited one ends only those with the same limit.
+// RevokeSession ends one of the caller's sessions, perhaps the present one. A limited
+// session ends only those with the same limit.
 func (s *Service) RevokeSession(ctx context.Context, p principal.Principal, sessionID string) error {
 	return s.change(ctx, func(ctx context.Context, tx *database.Tx) error {
 		revoked, err := revokeSession(ctx, tx, p.UserID, sessionID, p.LimitedTo)
@@ -165,28 +200,26 @@ func (s *Service) RevokeSession(ctx context.Context, p principal.Principal, sess
 	})
 }
 
+// IsLive reports whether a session is still a live, unlimited session of a person,
+// within a change that was begun with it.
+func IsLive(ctx context.Context, tx *database.Tx, userID, sessionID string) (bool, error) {
+	session, err := findSession(ctx, tx, sessionID)
+	return session.UserID == userID && session.OrgID == "" && session.live(tx.Now()), err
+}
+
 // Get reads the caller's account.
 func (s *Service) Get(ctx context.Context, p principal.Principal) (User, error) {
-	user, _, err := findUser(ctx, s.db, p.UserID)
+	return s.Find(ctx, p.UserID)
+}
+
+// Find reads the account with an id.
+func (s *Service) Find(ctx context.Context, userID string) (User, error) {
+	user, _, err := findUser(ctx, s.db, userID)
 	return user, err
 }
 
-// Sweep removes sessions and codes that ended long ago, a slice at a time.
-func (s *Service) Sweep(ctx context.Context) error {
-	for removed := int64(1); removed > 0; {
-		err := s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) (err error) {
-			removed, err = deleteEnded(ctx, tx, tx.Now().Add(-SessionLife))
-			return err
-		}})
-		if err != nil {
-			return fmt.Errorf("sweep sessions: %w", err)
-		}
-	}
-	return nil
-}
-
 // cut shortens text to at most n bytes without splitting a character, and drops
-// what no database takes.
+// characters that no database accepts.
 func cut(text string, n int) string {
 	clean := make([]byte, 0, min(len(text), n))
 	for _, r := range text {

@@ -18,18 +18,18 @@ import (
 // leave behind a session it should have ended.
 func TestPasswordChangedDuringSignIn(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		user := w.account("ada@example.org", true)
+	each(t, func(t *testing.T, e *env) {
+		user := e.account("ada@example.org", true)
 		checked, err := knownHash()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.service.ResetPassword(t.Context(), w.link(user.Email), secret.NewText(next)); err != nil {
+		if err := e.service.ResetPassword(t.Context(), e.link(user.Email), secret.NewText(next)); err != nil {
 			t.Fatal(err)
 		}
-		_, err = w.service.Begin(t.Context(), user.ID, checked, auth.Device{})
+		_, err = e.service.Begin(t.Context(), user.ID, checked, auth.Device{})
 		wantKind(t, "begin", err, fault.Unauthenticated)
-		if n := w.count(`SELECT count(*) FROM user_session`); n != 0 {
+		if n := e.count(`SELECT count(*) FROM user_session`); n != 0 {
 			t.Errorf("%d sessions, want none", n)
 		}
 	})
@@ -39,22 +39,22 @@ func TestPasswordChangedDuringSignIn(t *testing.T) {
 // it: at most one gets tokens, and the session is over for both.
 func TestRefreshAtOnce(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		ctx := t.Context()
-		user := w.account("ada@example.org", true)
+		user := e.account("ada@example.org", true)
 		hash, err := knownHash()
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, other := w.replica()
+		_, other := e.replica()
 		for range 8 {
-			before, err := w.service.Begin(ctx, user.ID, hash, auth.Device{})
+			before, err := e.service.Begin(ctx, user.ID, hash, auth.Device{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			var answers [2]auth.Tokens
 			errs := atOnce(
-				func() (err error) { answers[0], err = w.service.Refresh(ctx, before.Refresh); return err },
+				func() (err error) { answers[0], err = e.service.Refresh(ctx, before.Refresh); return err },
 				func() (err error) { answers[1], err = other.Refresh(ctx, before.Refresh); return err },
 			)
 			if (errs[0] == nil) == (errs[1] == nil) {
@@ -63,7 +63,7 @@ func TestRefreshAtOnce(t *testing.T) {
 			for _, tokens := range []auth.Tokens{before, answers[0], answers[1]} {
 				_, err := other.Authenticate(ctx, tokens.Access.Reveal())
 				wantKind(t, "an access token", err, fault.Unauthenticated)
-				_, err = w.service.Refresh(ctx, tokens.Refresh)
+				_, err = e.service.Refresh(ctx, tokens.Refresh)
 				wantKind(t, "a refresh token", err, fault.Unauthenticated)
 			}
 		}
@@ -73,10 +73,10 @@ func TestRefreshAtOnce(t *testing.T) {
 // TestRevokedEverywhere ends a session on one replica and uses it on another.
 func TestRevokedEverywhere(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.account("ada@example.org", true)
-		tokens := w.login("ada@example.org")
-		_, other := w.replica()
+	each(t, func(t *testing.T, e *env) {
+		e.account("ada@example.org", true)
+		tokens := e.login("ada@example.org")
+		_, other := e.replica()
 		caller, err := other.Authenticate(t.Context(), tokens.Access.Reveal())
 		if err != nil {
 			t.Fatalf("a token of another replica: %v", err)
@@ -84,7 +84,7 @@ func TestRevokedEverywhere(t *testing.T) {
 		if caller.Kind != principal.User || caller.OrgID != "" || caller.Role != "" || len(caller.Scopes) != 0 {
 			t.Errorf("caller %+v, want a person without rights in any organization", caller)
 		}
-		if err := w.service.RevokeSession(t.Context(), caller, caller.SessionID); err != nil {
+		if err := e.service.RevokeSession(t.Context(), caller, caller.SessionID); err != nil {
 			t.Fatal(err)
 		}
 		_, err = other.Authenticate(t.Context(), tokens.Access.Reveal())
@@ -95,14 +95,14 @@ func TestRevokedEverywhere(t *testing.T) {
 // TestChangePasswordAtOnce changes a password to two others at the same time.
 func TestChangePasswordAtOnce(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.account("ada@example.org", true)
-		caller := w.caller(w.login("ada@example.org"))
-		_, other := w.replica()
+	each(t, func(t *testing.T, e *env) {
+		e.account("ada@example.org", true)
+		caller := e.caller(e.login("ada@example.org"))
+		_, other := e.replica()
 		wanted := []string{"the first new one", "the second new one"}
 		errs := atOnce(
 			func() error {
-				return w.service.ChangePassword(t.Context(), caller, secret.NewText(password),
+				return e.service.ChangePassword(t.Context(), caller, secret.NewText(password),
 					secret.NewText(wanted[0]))
 			},
 			func() error {
@@ -117,7 +117,7 @@ func TestChangePasswordAtOnce(t *testing.T) {
 			if err != nil && !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.Invalid) {
 				t.Errorf("the second: %v", err)
 			}
-			_, _, signIn := w.service.Login(t.Context(), "ada@example.org", secret.NewText(wanted[i]), auth.Device{})
+			_, _, signIn := e.service.Login(t.Context(), "ada@example.org", secret.NewText(wanted[i]), auth.Device{})
 			if (signIn == nil) != (err == nil) {
 				t.Errorf("change said %v, signing in with it %v", err, signIn)
 			}
@@ -127,43 +127,43 @@ func TestChangePasswordAtOnce(t *testing.T) {
 
 // sessionRow stores a session with a refresh token, as it would be after a
 // sign-in long ago. Instants are relative to now; zero means not revoked.
-func (w *world) sessionRow(userID string, expires, revoked time.Duration) string {
-	w.t.Helper()
+func (e *env) sessionRow(userID string, expires, revoked time.Duration) string {
+	e.t.Helper()
 	id := database.NewID()
-	now := w.db.Now()
+	now := e.db.Now()
 	var revokedAt *time.Time
 	if revoked != 0 {
 		at := now.Add(revoked)
 		revokedAt = &at
 	}
-	w.exec(`INSERT INTO user_session (id, user_id, address, user_agent, created_at, last_used_at, expires_at, revoked_at)
+	e.exec(`INSERT INTO user_session (id, user_id, address, user_agent, created_at, last_used_at, expires_at, revoked_at)
 		VALUES ($1, $2, '', '', 1, 1, $3, $4)`, id, userID, database.Micros(now.Add(expires)),
 		database.OptionalMicros(revokedAt))
-	w.exec(`INSERT INTO refresh_token (hash, session_id, created_at) VALUES ($1, $2, 1)`, secret.Hash(id), id)
+	e.exec(`INSERT INTO refresh_token (hash, session_id, created_at) VALUES ($1, $2, 1)`, secret.Hash(id), id)
 	return id
 }
 
 func TestSweep(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		const day = 24 * time.Hour
-		user := w.account("ada@example.org", true)
+		user := e.account("ada@example.org", true)
 		kept := []string{
-			w.sessionRow(user.ID, day, 0),               // live
-			w.sessionRow(user.ID, -29*day, 0),           // expired
-			w.sessionRow(user.ID, -29*day, -29*day),     // both
-			w.sessionRow(user.ID, day, -29*day),         // revoked
-			w.sessionRow(user.ID, -auth.SessionLife, 0), // at the very edge
+			e.sessionRow(user.ID, day, 0),               // live
+			e.sessionRow(user.ID, -29*day, 0),           // expired
+			e.sessionRow(user.ID, -29*day, -29*day),     // both
+			e.sessionRow(user.ID, day, -29*day),         // revoked
+			e.sessionRow(user.ID, -auth.SessionLife, 0), // at the very edge
 		}
-		w.sessionRow(user.ID, -31*day, 0)
-		w.sessionRow(user.ID, day, -31*day)
-		w.codeRow(user.ID, -29*day)
-		w.codeRow(user.ID, -31*day)
-		entries := len(w.actions())
-		if err := w.service.Sweep(t.Context()); err != nil {
+		e.sessionRow(user.ID, -31*day, 0)
+		e.sessionRow(user.ID, day, -31*day)
+		e.codeRow(user.ID, -29*day)
+		e.codeRow(user.ID, -31*day)
+		entries := len(e.actions())
+		if err := e.service.Sweep(t.Context()); err != nil {
 			t.Fatalf("sweep: %v", err)
 		}
-		ids, err := database.Collect(t.Context(), w.db, func(s database.Scanner) (id string, err error) {
+		ids, err := database.Collect(t.Context(), e.db, func(s database.Scanner) (id string, err error) {
 			err = s.Scan(&id)
 			return id, err
 		}, `SELECT id FROM user_session ORDER BY id`)
@@ -171,40 +171,40 @@ func TestSweep(t *testing.T) {
 		if err != nil || !slices.Equal(ids, kept) {
 			t.Errorf("left %v, %v; want %v", ids, err, kept)
 		}
-		if n := w.count(`SELECT count(*) FROM refresh_token`); n != len(kept) {
+		if n := e.count(`SELECT count(*) FROM refresh_token`); n != len(kept) {
 			t.Errorf("%d refresh tokens are left, want those of the %d sessions", n, len(kept))
 		}
-		if n := w.count(`SELECT count(*) FROM mail_code`); n != 1 {
+		if n := e.count(`SELECT count(*) FROM mail_code`); n != 1 {
 			t.Errorf("%d codes are left, want the younger one", n)
 		}
-		if n := w.count(`SELECT count(*) FROM user_account`); n != 1 {
+		if n := e.count(`SELECT count(*) FROM user_account`); n != 1 {
 			t.Errorf("%d accounts are left, want 1", n)
 		}
-		if n := len(w.actions()); n != entries {
+		if n := len(e.actions()); n != entries {
 			t.Errorf("%d audit entries, want still %d", n, entries)
 		}
 	})
 }
 
 // codeRow stores a code as it would be long after it was mailed.
-func (w *world) codeRow(userID string, expires time.Duration) {
-	w.t.Helper()
-	w.exec(`INSERT INTO mail_code (id, user_id, purpose, hash, attempts, created_at, expires_at) VALUES ($1, $2, 'verify', $3, 0, 1, $4)`,
-		database.NewID(), userID, []byte{1}, database.Micros(w.db.Now().Add(expires)))
+func (e *env) codeRow(userID string, expires time.Duration) {
+	e.t.Helper()
+	e.exec(`INSERT INTO mail_code (id, user_id, purpose, hash, attempts, created_at, expires_at) VALUES ($1, $2, 'verify', $3, 0, 1, $4)`,
+		database.NewID(), userID, []byte{1}, database.Micros(e.db.Now().Add(expires)))
 }
 
 // TestSweepManySlices has more to remove than fits in one slice, of each kind
 // without the other.
 func TestSweepManySlices(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		user := w.account("ada@example.org", true)
-		live := w.sessionRow(user.ID, time.Hour, 0)
+	each(t, func(t *testing.T, e *env) {
+		user := e.account("ada@example.org", true)
+		live := e.sessionRow(user.ID, time.Hour, 0)
 		for _, insert := range []string{
 			`INSERT INTO user_session (id, user_id, address, user_agent, created_at, last_used_at, expires_at) VALUES ($1, $2, '', '', 1, 1, 1)`,
 			`INSERT INTO mail_code (id, user_id, purpose, hash, attempts, created_at, expires_at) VALUES ($1, $2, 'reset', '', 0, 1, 1)`,
 		} {
-			err := w.db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+			err := e.db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 				for range 450 {
 					if _, err := tx.Exec(ctx, insert, database.NewID(), user.ID); err != nil {
 						return err
@@ -215,15 +215,15 @@ func TestSweepManySlices(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := w.service.Sweep(t.Context()); err != nil {
+			if err := e.service.Sweep(t.Context()); err != nil {
 				t.Fatalf("sweep: %v", err)
 			}
-			sessions, codes := w.count(`SELECT count(*) FROM user_session`), w.count(`SELECT count(*) FROM mail_code`)
+			sessions, codes := e.count(`SELECT count(*) FROM user_session`), e.count(`SELECT count(*) FROM mail_code`)
 			if sessions != 1 || codes != 0 {
 				t.Errorf("%d sessions and %d codes are left, want 1 and 0", sessions, codes)
 			}
 		}
-		if n := w.count(`SELECT count(*) FROM user_session WHERE id = $1`, live); n != 1 {
+		if n := e.count(`SELECT count(*) FROM user_session WHERE id = $1`, live); n != 1 {
 			t.Error("the live session is gone")
 		}
 	})
@@ -231,17 +231,17 @@ func TestSweepManySlices(t *testing.T) {
 
 func TestGoneAccount(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		user := w.account("ada@example.org", true)
-		tokens := w.login(user.Email)
-		caller := w.caller(tokens)
-		w.exec(`DELETE FROM user_account WHERE id = $1`, user.ID)
-		_, err := w.service.Authenticate(t.Context(), tokens.Access.Reveal())
+	each(t, func(t *testing.T, e *env) {
+		user := e.account("ada@example.org", true)
+		tokens := e.login(user.Email)
+		caller := e.caller(tokens)
+		e.exec(`DELETE FROM user_account WHERE id = $1`, user.ID)
+		_, err := e.service.Authenticate(t.Context(), tokens.Access.Reveal())
 		wantKind(t, "the token of an account that is gone", err, fault.Unauthenticated)
-		if user, err := w.service.Get(t.Context(), caller); err == nil {
+		if user, err := e.service.Get(t.Context(), caller); err == nil {
 			t.Errorf("read %+v, want an error", user)
 		}
-		if err := w.service.ChangePassword(t.Context(), caller, secret.NewText(password),
+		if err := e.service.ChangePassword(t.Context(), caller, secret.NewText(password),
 			secret.NewText(next)); err == nil {
 			t.Error("changed the password of an account that is gone")
 		}

@@ -2,57 +2,52 @@ package auth
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
 	"writ/internal/database"
 )
 
-// absent turns "no row" into the zero value: callers look at the id.
-func absent(err error) error {
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	return err
-}
-
 const selectUser = `
 	SELECT id, email, name, password_hash, created_at, verified_at
 	FROM user_account
 	`
 
+// scanUser gives the zero User when there is none.
 func scanUser(row database.Scanner) (user User, hash string, err error) {
-	var created int64
-	var verified sql.NullInt64
-	if err := row.Scan(&user.ID, &user.Email, &user.Name, &hash, &created, &verified); err != nil {
-		return User{}, "", absent(err)
-	}
-	user.CreatedAt = database.Time(created)
-	user.VerifiedAt = database.OptionalTime(verified)
-	return user, hash, nil
+	err = row.Scan(&user.ID, &user.Email, &user.Name, &hash, database.ToTime(&user.CreatedAt),
+		database.ToOptionalTime(&user.VerifiedAt))
+	return user, hash, database.OrMissing(err, nil, "load an account")
 }
 
-// findUserByEmail gives the zero User when there is none.
 func findUserByEmail(ctx context.Context, r database.Reader, email string) (User, string, error) {
-	user, hash, err := scanUser(r.QueryRow(ctx, selectUser+`WHERE email = $1`, email))
-	if err != nil {
-		return User{}, "", fmt.Errorf("find an account: %w", err)
-	}
-	return user, hash, nil
+	return scanUser(r.QueryRow(ctx, selectUser+`WHERE email = $1`, email))
 }
 
 // findUser reads an account that must exist.
 func findUser(ctx context.Context, r database.Reader, id string) (User, string, error) {
 	user, hash, err := scanUser(r.QueryRow(ctx, selectUser+`WHERE id = $1`, id))
-	if err != nil {
-		return User{}, "", fmt.Errorf("load account %s: %w", id, err)
+	if err == nil && user.ID == "" {
+		err = fmt.Errorf("account %s does not exist", id)
 	}
-	if user.ID == "" {
-		return User{}, "", fmt.Errorf("account %s is gone", id)
-	}
-	return user, hash, nil
+	return user, hash, err
+}
+
+// AddressTaken reports whether an account has this address, which must be in the
+// form of email.Normalise.
+func AddressTaken(ctx context.Context, r database.Reader, address string) (bool, error) {
+	user, _, err := findUserByEmail(ctx, r, address)
+	return user.ID != "", err
+}
+
+// unlinkOthers removes the external identities that could sign in to an account,
+// once the owner of its address has set a password: those of an organization's
+// provider, which may have made the account in the owner's name, and those that
+// were linked, perhaps by a thief who was signed in. Google's identity stays on an
+// account that it made.
+func unlinkOthers(ctx context.Context, tx *database.Tx, userID string) error {
+	_, err := tx.Exec(ctx, `DELETE FROM external_identity WHERE user_id = $1 AND (org_id <> '' OR linked = 1)`, userID)
+	return database.Wrap(err, "unlink the identities of %s", userID)
 }
 
 func insertUser(ctx context.Context, tx *database.Tx, u User, hash string) error {
@@ -80,7 +75,8 @@ func setPassword(ctx context.Context, tx *database.Tx, userID, hash string) erro
 	return err
 }
 
-// storedCode is a mailed code that is neither used nor expired.
+// storedCode is a mailed code that is neither used nor expired. The zero value
+// stands for none.
 type storedCode struct {
 	ID       string
 	UserID   string
@@ -94,8 +90,8 @@ const selectCode = `
 	`
 
 func scanCode(row database.Scanner) (c storedCode, err error) {
-	err = absent(row.Scan(&c.ID, &c.UserID, &c.Hash, &c.Attempts))
-	return c, err
+	err = row.Scan(&c.ID, &c.UserID, &c.Hash, &c.Attempts)
+	return c, database.OrMissing(err, nil, "load a mailed code")
 }
 
 func findLiveCode(ctx context.Context, tx *database.Tx, userID string, p purpose) (storedCode, error) {
@@ -105,7 +101,7 @@ func findLiveCode(ctx context.Context, tx *database.Tx, userID string, p purpose
 		LIMIT 1`, userID, p, database.Micros(tx.Now())))
 }
 
-// clock is what tells a read the time: the database at large, or a transaction.
+// clock is a reader that knows the time: the database, or a transaction.
 type clock interface {
 	database.Reader
 	Now() time.Time
@@ -144,11 +140,4 @@ func useCode(ctx context.Context, tx *database.Tx, id string) error {
 func countAttempt(ctx context.Context, tx *database.Tx, id string) error {
 	_, err := tx.Exec(ctx, `UPDATE mail_code SET attempts = attempts + 1 WHERE id = $1`, id)
 	return err
-}
-
-func noUsers(ctx context.Context, r database.Reader) (none bool, err error) {
-	if err = r.QueryRow(ctx, `SELECT NOT EXISTS (SELECT 1 FROM user_account)`).Scan(&none); err != nil {
-		return false, fmt.Errorf("look for accounts: %w", err)
-	}
-	return none, nil
 }

@@ -33,13 +33,13 @@ func refusedToken(cause error) error {
 	return fault.Wrap(cause, fault.Unauthenticated, "the access token is not valid or has expired")
 }
 
-// Authenticate turns an access token into its person. The token must be ours,
-// current, and of a session that was not ended since.
+// Authenticate gives the person an access token belongs to. The token must be ours
+// and current, and its session must not have ended.
 func (s *Service) Authenticate(ctx context.Context, token string) (principal.Principal, error) {
 	claims, err := accesstoken.Verify(token, func(keyID string) (ed25519.PublicKey, error) {
 		key, err := s.keys.Find(ctx, keyring.AccessToken, keyID)
 		if err == nil && !key.SignedWithin(AccessTokenLife, s.db.Now()) {
-			err = fault.New(fault.NotFound, "the key was retired before any token that is still good")
+			err = fault.New(fault.NotFound, "every token that this key signed has expired")
 		}
 		return key.Public, err
 	}, s.db.Now())
@@ -51,7 +51,7 @@ func (s *Service) Authenticate(ctx context.Context, token string) (principal.Pri
 	}
 	session, err := findSession(ctx, s.db.Prepared(), claims.SessionID)
 	if err != nil {
-		return principal.Principal{}, fmt.Errorf("load the session: %w", err)
+		return principal.Principal{}, err
 	}
 	if session.UserID != claims.UserID || session.OrgID != claims.OrgID || !session.live(s.db.Now()) {
 		return principal.Principal{}, refusedToken(nil)
@@ -63,7 +63,7 @@ func (s *Service) Authenticate(ctx context.Context, token string) (principal.Pri
 
 // PublicKeys are the keys that verify access tokens, for the JWKS endpoint.
 func (s *Service) PublicKeys(ctx context.Context) ([]keyring.Key, error) {
-	// The first token may not have been signed yet; a verifier wants the key before.
+	// Makes the first key: a verifier may ask before the first token is signed.
 	if _, err := s.keys.Current(ctx, keyring.AccessToken); err != nil {
 		return nil, err
 	}

@@ -13,21 +13,21 @@ import (
 )
 
 // vouched begins a session that is good for one organization alone.
-func (w *world) vouched(userID, orgID string) auth.Tokens {
-	w.t.Helper()
+func (e *env) vouched(userID, orgID string) auth.Tokens {
+	e.t.Helper()
 	var opened auth.Opened
-	err := w.db.Write(w.t.Context(), database.Change{Logs: []string{audit.System}, Do: func(
+	err := e.db.Write(e.t.Context(), database.Change{Logs: []string{audit.System}, Do: func(
 		ctx context.Context, tx *database.Tx,
 	) (err error) {
-		opened, err = w.service.StartSession(ctx, tx, userID, orgID, auth.Device{Address: "192.0.2.7"})
+		opened, err = e.service.StartSession(ctx, tx, userID, orgID, auth.Device{Address: "192.0.2.7"})
 		return err
 	}})
 	if err != nil {
-		w.t.Fatalf("begin a session: %v", err)
+		e.t.Fatalf("begin a session: %v", err)
 	}
-	tokens, err := w.service.Issue(w.t.Context(), opened)
+	tokens, err := e.service.Issue(e.t.Context(), opened)
 	if err != nil {
-		w.t.Fatalf("issue its tokens: %v", err)
+		e.t.Fatalf("issue its tokens: %v", err)
 	}
 	return tokens
 }
@@ -35,24 +35,24 @@ func (w *world) vouched(userID, orgID string) auth.Tokens {
 // TestLimitIsKept through tokens and refreshes, and nothing lifts it.
 func TestLimitIsKept(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		user, org := w.account("ada@example.org", true), database.NewID()
-		tokens := w.vouched(user.ID, org)
-		if p := w.caller(tokens); p.LimitedTo != org || p.UserID != user.ID || p.OrgID != "" || p.Role != "" {
+	each(t, func(t *testing.T, e *env) {
+		user, org := e.account("ada@example.org", true), database.NewID()
+		tokens := e.vouched(user.ID, org)
+		if p := e.caller(tokens); p.LimitedTo != org || p.UserID != user.ID || p.OrgID != "" || p.Role != "" {
 			t.Errorf("caller %+v", p)
 		}
-		next, err := w.service.Refresh(t.Context(), tokens.Refresh)
+		next, err := e.service.Refresh(t.Context(), tokens.Refresh)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p := w.caller(next); p.LimitedTo != org {
+		if p := e.caller(next); p.LimitedTo != org {
 			t.Errorf("after a refresh: %+v", p)
 		}
-		if p := w.caller(w.login(user.Email)); p.LimitedTo != "" {
+		if p := e.caller(e.login(user.Email)); p.LimitedTo != "" {
 			t.Errorf("with a password: %+v", p)
 		}
-		w.exec(`UPDATE user_session SET org_id = '' WHERE org_id = $1`, org)
-		_, err = w.service.Authenticate(t.Context(), next.Access.Reveal())
+		e.exec(`UPDATE user_session SET org_id = '' WHERE org_id = $1`, org)
+		_, err = e.service.Authenticate(t.Context(), next.Access.Reveal())
 		wantKind(t, "a token that says more than its session", err, fault.Unauthenticated)
 	})
 }
@@ -60,27 +60,27 @@ func TestLimitIsKept(t *testing.T) {
 // TestLimitedSessionsSeeTheirLike: they neither list nor end the others.
 func TestLimitedSessionsSeeTheirLike(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		user, org := w.account("ada@example.org", true), database.NewID()
-		own := w.caller(w.login(user.Email))
-		limited, other := w.caller(w.vouched(user.ID, org)), w.caller(w.vouched(user.ID, database.NewID()))
-		list, err := w.service.Sessions(t.Context(), limited)
+	each(t, func(t *testing.T, e *env) {
+		user, org := e.account("ada@example.org", true), database.NewID()
+		own := e.caller(e.login(user.Email))
+		limited, other := e.caller(e.vouched(user.ID, org)), e.caller(e.vouched(user.ID, database.NewID()))
+		list, err := e.service.Sessions(t.Context(), limited)
 		if err != nil || len(list) != 1 || list[0].ID != limited.SessionID {
 			t.Errorf("it lists %+v, %v", list, err)
 		}
 		for _, id := range []string{own.SessionID, other.SessionID} {
-			wantKind(t, "to end another", w.service.RevokeSession(t.Context(), limited, id), fault.NotFound)
+			wantKind(t, "to end another", e.service.RevokeSession(t.Context(), limited, id), fault.NotFound)
 		}
-		if list, err := w.service.Sessions(t.Context(), own); err != nil || len(list) != 3 {
+		if list, err := e.service.Sessions(t.Context(), own); err != nil || len(list) != 3 {
 			t.Errorf("their own lists %d, %v; want all", len(list), err)
 		}
-		err = w.db.Write(t.Context(), database.Change{
+		err = e.db.Write(t.Context(), database.Change{
 			Do: func(ctx context.Context, tx *database.Tx) error { return auth.EndLimited(ctx, tx, org, "") },
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		list, err = w.service.Sessions(t.Context(), own)
+		list, err = e.service.Sessions(t.Context(), own)
 		if err != nil || len(list) != 2 {
 			t.Errorf("after those of the organization ended: %+v, %v", list, err)
 		}
@@ -90,12 +90,12 @@ func TestLimitedSessionsSeeTheirLike(t *testing.T) {
 // TestVouchedAccountsHaveNoPassword, and names as people can read them.
 func TestVouchedAccountsHaveNoPassword(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		user := auth.User{Email: " Ada@Example.org", Name: strings.Repeat("ä", 150)}
-		err := w.db.Write(t.Context(), database.Change{Logs: []string{audit.System}, Do: func(
+		err := e.db.Write(t.Context(), database.Change{Logs: []string{audit.System}, Do: func(
 			ctx context.Context, tx *database.Tx,
 		) error {
-			return w.service.AddVouched(ctx, tx, &user)
+			return e.service.AddVouched(ctx, tx, &user)
 		}})
 		if err != nil {
 			t.Fatal(err)
@@ -105,16 +105,16 @@ func TestVouchedAccountsHaveNoPassword(t *testing.T) {
 			t.Errorf("stored %+v", user)
 		}
 		for _, guess := range []string{"", "password"} {
-			_, _, err := w.service.Login(t.Context(), user.Email, secret.NewText(guess), auth.Device{})
+			_, _, err := e.service.Login(t.Context(), user.Email, secret.NewText(guess), auth.Device{})
 			wantKind(t, "to sign in with a password", err, fault.Unauthenticated)
 		}
-		w.exec(`INSERT INTO external_identity (id, org_id, issuer, subject, user_id, email, linked, created_at)
+		e.exec(`INSERT INTO external_identity (id, org_id, issuer, subject, user_id, email, linked, created_at)
 			VALUES ('a', 'org', 'i', 's', $1, '', 0, 1), ('b', 'org', 'i', 't', $1, '', 1, 1), ('c', '', 'i', 's', $1, '', 0, 1), ('d', '', 'i', 't', $1, '', 1, 1)`, user.ID)
-		if err := w.service.ResetPassword(t.Context(), w.link(user.Email), secret.NewText(next)); err != nil {
+		if err := e.service.ResetPassword(t.Context(), e.link(user.Email), secret.NewText(next)); err != nil {
 			t.Fatal(err)
 		}
-		if w.count(`SELECT count(*) FROM external_identity WHERE id = 'c'`) != 1 ||
-			w.count(`SELECT count(*) FROM external_identity`) != 1 {
+		if e.count(`SELECT count(*) FROM external_identity WHERE id = 'c'`) != 1 ||
+			e.count(`SELECT count(*) FROM external_identity`) != 1 {
 			t.Error("a reset leaves Google's identity that made the account, and none that anybody linked")
 		}
 	})

@@ -77,8 +77,8 @@ func (f Preflight) kept() Preflight {
 	f.AgentID, f.Prompt = keptText(f.AgentID, names.MaxBytes), keptText(f.Prompt, maxPrompt)
 	f.Tools, f.Violations = slices.Clone(f.Tools), slices.Clone(f.Violations)
 	for i := range f.Tools {
-		f.Tools[i].Server, f.Tools[i].Tool = keptText(f.Tools[i].Server, names.MaxBytes),
-			keptText(f.Tools[i].Tool, names.MaxBytes)
+		t := &f.Tools[i]
+		t.Server, t.Tool = keptText(t.Server, names.MaxBytes), keptText(t.Tool, names.MaxBytes)
 	}
 	for i := range f.Violations {
 		f.Violations[i] = keptText(f.Violations[i], maxViolation)

@@ -2,7 +2,6 @@ package notification
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"writ/internal/database"
@@ -10,11 +9,11 @@ import (
 	"writ/internal/principal"
 )
 
-// TellProposal tells who may confirm a profile that it was proposed. It belongs in
-// the change that makes the proposal: what is committed was told, once.
-func (s *Service) TellProposal(ctx context.Context, tx *database.Tx, people []Person, p notice.Proposal) error {
-	told, e := confirmers(p, people), p.Event()
-	err := insertNotifications(ctx, tx, told, row{
+// NotifyProposal notifies the people who may confirm a proposed profile, within the
+// change that makes the proposal.
+func (s *Service) NotifyProposal(ctx context.Context, tx *database.Tx, people []Person, p notice.Proposal) error {
+	to, e := confirmers(p, people), p.Event()
+	err := insertNotifications(ctx, tx, to, row{
 		orgID:   p.OrgID,
 		cause:   "proposal/" + p.ID,
 		kind:    e.Kind,
@@ -26,31 +25,28 @@ func (s *Service) TellProposal(ctx context.Context, tx *database.Tx, people []Pe
 		return err
 	}
 	if s.Mail != nil {
-		unmailed, err := mailOff(ctx, tx, p.OrgID)
+		off, err := mailOff(ctx, tx, p.OrgID)
 		if err != nil {
 			return err
 		}
-		if err := queueMails(ctx, tx, e, told, unmailed); err != nil {
+		if err := queueMails(ctx, tx, e, to, off); err != nil {
 			return err
 		}
 	}
 	return s.Webhooks.Enqueue(ctx, tx, p.OrgID, []notice.Event{e})
 }
 
-// SettleProposal takes back what asked for a confirmation, in the change in which the
-// proposal was confirmed, withdrawn or replaced.
+// SettleProposal settles the notifications of a proposal, within the change that
+// confirms, withdraws or replaces it.
 func (s *Service) SettleProposal(ctx context.Context, tx *database.Tx, orgID, proposalID string) error {
-	if err := settle(ctx, tx, orgID, notice.ProfileProposed, proposalID); err != nil {
-		return fmt.Errorf("settle proposal %s: %w", proposalID, err)
-	}
-	return nil
+	return settle(ctx, tx, orgID, notice.ProfileProposed, proposalID)
 }
 
-// confirmers are those who may confirm a proposal. Who proposed it in person knows of
-// it, and is told only where nobody else can confirm; what a key proposed its owner
-// may not have seen.
+// confirmers are the people to notify of a proposal: those who may confirm it. A
+// person who made it in person knows of it, and is notified only if nobody else can
+// confirm it. The owner of a key may not have seen what the key proposed.
 func confirmers(p notice.Proposal, people []Person) []Person {
-	may := slices.DeleteFunc(slices.Clone(people), func(q Person) bool { return !q.Role.May(principal.ManagePolicies) })
+	may := allowed(people, principal.ManagePolicies)
 	others := slices.DeleteFunc(slices.Clone(may), func(q Person) bool { return q.UserID == p.OwnerID && !p.ByKey })
 	if len(others) == 0 {
 		return may

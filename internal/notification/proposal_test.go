@@ -15,25 +15,25 @@ import (
 )
 
 // propose tells of a profile, as the change does that makes the proposal.
-func (w *world) propose(p notice.Proposal) string {
-	w.t.Helper()
-	p.ID, p.OrgID, p.At = database.NewID(), w.org, w.db.Now()
-	w.write(func(ctx context.Context, tx *database.Tx) error { return w.told.TellProposal(ctx, tx, w.people, p) })
+func (e *env) propose(p notice.Proposal) string {
+	e.t.Helper()
+	p.ID, p.OrgID, p.At = database.NewID(), e.org, e.db.Now()
+	e.write(func(ctx context.Context, tx *database.Tx) error { return e.told.NotifyProposal(ctx, tx, e.people, p) })
 	return p.ID
 }
 
-func (w *world) settle(orgID, id string) {
-	w.t.Helper()
-	w.write(func(ctx context.Context, tx *database.Tx) error { return w.told.SettleProposal(ctx, tx, orgID, id) })
+func (e *env) settle(orgID, id string) {
+	e.t.Helper()
+	e.write(func(ctx context.Context, tx *database.Tx) error { return e.told.SettleProposal(ctx, tx, orgID, id) })
 }
 
 // TestWhoIsToldOfAProposal: whoever may confirm it, and not who has just proposed it
 // in person unless nobody else can.
 func TestWhoIsToldOfAProposal(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		owner, admin, approver, member := w.person(principal.Owner), w.person(principal.Admin),
-			w.person(principal.Approver), w.person(principal.Member)
+	each(t, func(t *testing.T, e *env) {
+		owner, admin, approver, member := e.person(principal.Owner), e.person(principal.Admin),
+			e.person(principal.Approver), e.person(principal.Member)
 		for _, c := range []struct {
 			name string
 			by   principal.Principal
@@ -45,28 +45,28 @@ func TestWhoIsToldOfAProposal(t *testing.T) {
 			{"an admin's key", admin, true, []principal.Principal{owner, admin}},
 			{"an admin", admin, false, []principal.Principal{owner}},
 		} {
-			id := w.propose(notice.Proposal{Name: "mine", OwnerID: c.by.UserID, ByKey: c.key})
+			id := e.propose(notice.Proposal{Name: "mine", OwnerID: c.by.UserID, ByKey: c.key})
 			told := map[string]bool{}
 			for _, p := range c.told {
 				told[p.UserID] = true
 			}
 			for _, p := range []principal.Principal{owner, admin, approver, member} {
-				if got := len(w.inbox(p, true)) == 1; got != told[p.UserID] {
+				if got := len(e.inbox(p, true)) == 1; got != told[p.UserID] {
 					t.Errorf("proposed by %s: %s is told %t", c.name, p.Role, got)
 				}
 			}
-			w.settle(database.NewID(), id) // another organization's
-			if len(w.inbox(owner, true)) != 1 {
+			e.settle(database.NewID(), id) // another organization's
+			if len(e.inbox(owner, true)) != 1 {
 				t.Error("another organization took it back")
 			}
-			w.settle(w.org, id)
-			if len(w.inbox(owner, true)) != 0 || len(w.inbox(admin, true)) != 0 {
+			e.settle(e.org, id)
+			if len(e.inbox(owner, true)) != 0 || len(e.inbox(admin, true)) != 0 {
 				t.Errorf("proposed by %s: what is settled still waits", c.name)
 			}
 		}
-		w.people = w.people[1:2] // the admin alone may confirm
-		w.propose(notice.Proposal{Name: "mine", OwnerID: admin.UserID})
-		if len(w.inbox(admin, true)) != 1 {
+		e.people = e.people[1:2] // the admin alone may confirm
+		e.propose(notice.Proposal{Name: "mine", OwnerID: admin.UserID})
+		if len(e.inbox(admin, true)) != 1 {
 			t.Error("nobody is told where only the proposer may confirm")
 		}
 	})
@@ -76,14 +76,14 @@ func TestWhoIsToldOfAProposal(t *testing.T) {
 // requests into one mail.
 func TestMailsOfProposals(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		admin := w.person(principal.Admin)
-		id := w.propose(notice.Proposal{
+	each(t, func(t *testing.T, e *env) {
+		admin := e.person(principal.Admin)
+		id := e.propose(notice.Proposal{
 			Name: "armorgemini-current\r\nBcc: eve@example.org", Reason: "no exfil", OwnerID: "u", ByKey: true,
 		})
-		w.advance(48 * time.Hour)
-		w.sendMails()
-		mails := w.post.take()
+		e.advance(48 * time.Hour)
+		e.sendMails()
+		mails := e.post.take()
 		if len(mails) != 1 || mails[0].Subject != "A profile waits for your confirmation on Writ" {
 			t.Fatalf("%+v", mails)
 		}
@@ -95,26 +95,26 @@ func TestMailsOfProposals(t *testing.T) {
 		}
 		var subjects []string
 		next := func() {
-			w.advance(11 * time.Minute)
-			w.tell()
-			w.sendMails()
-			for _, m := range w.post.take() {
+			e.advance(11 * time.Minute)
+			e.tell()
+			e.sendMails()
+			for _, m := range e.post.take() {
 				subjects = append(subjects, m.Subject)
 			}
 		}
-		settled := w.propose(notice.Proposal{Name: "a", OwnerID: "u"})
-		w.settle(w.org, settled)
+		settled := e.propose(notice.Proposal{Name: "a", OwnerID: "u"})
+		e.settle(e.org, settled)
 		next()
-		w.propose(notice.Proposal{Name: "b", OwnerID: "u"})
-		w.propose(notice.Proposal{Name: "c", OwnerID: "v"})
+		e.propose(notice.Proposal{Name: "b", OwnerID: "u"})
+		e.propose(notice.Proposal{Name: "c", OwnerID: "v"})
 		next()
-		w.propose(notice.Proposal{Name: "d", OwnerID: "u"})
-		w.happen(notice.Opened, notice.Request{ID: database.NewID(), ExpiresAt: w.db.Now().Add(time.Hour)}, "")
+		e.propose(notice.Proposal{Name: "d", OwnerID: "u"})
+		e.happen(notice.Opened, notice.Request{ID: database.NewID(), ExpiresAt: e.db.Now().Add(time.Hour)}, "")
 		next()
-		if err := w.told.SetPreferences(t.Context(), admin, w.wantsMail(false)); err != nil {
+		if err := e.told.SetPreferences(t.Context(), admin, e.wantsMail(false)); err != nil {
 			t.Fatal(err)
 		}
-		w.propose(notice.Proposal{Name: "e", OwnerID: "u"})
+		e.propose(notice.Proposal{Name: "e", OwnerID: "u"})
 		next()
 		if diff := cmp.Diff([]string{
 			"2 profiles wait for your confirmation on Writ", "2 requests and profiles wait for your answer on Writ",
@@ -127,18 +127,18 @@ func TestMailsOfProposals(t *testing.T) {
 // TestWebhooksOfProposals: those that name the kind get it, in the same change.
 func TestWebhooksOfProposals(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		admin := w.person(principal.Admin)
+	each(t, func(t *testing.T, e *env) {
+		admin := e.person(principal.Admin)
 		waiting := map[string]int{}
 		for name, events := range map[string][]notice.Kind{"usual": nil, "proposals": {notice.ProfileProposed}} {
-			made, err := w.hooks.Create(t.Context(), admin, webhook.New{
+			made, err := e.hooks.Create(t.Context(), admin, webhook.New{
 				Name: name, Kind: webhook.Generic, URL: "https://hooks.example.org/x", Events: events,
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			id := w.propose(notice.Proposal{Name: "mine", OwnerID: "u"})
-			found, err := w.hooks.Deliveries(t.Context(), admin, made.ID, "", "", 0)
+			id := e.propose(notice.Proposal{Name: "mine", OwnerID: "u"})
+			found, err := e.hooks.Deliveries(t.Context(), admin, made.ID, "", "", 0)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,18 +8,18 @@ import (
 	"writ/internal/principal"
 )
 
-// waits is the status of a request that nobody has answered.
-const waits = "pending"
+// pending is the status of a request that nobody has answered.
+const pending = "pending"
 
-// recipients are the people to whom an event is worth a notification: those whose
-// answer is wanted, and the owner of the agent once there is one.
+// recipients are the people to notify of an event: approvers of a new request, and the
+// owner of the agent once there is an answer.
 func recipients(e notice.Event, people []Person) []Person {
 	switch e.Kind {
 	case notice.Opened:
-		if e.Request.Status != waits {
-			return nil // it was answered before anybody was told
+		if e.Request.Status != pending {
+			return nil // it was answered already
 		}
-		return answerers(e.Request, people)
+		return approvers(e.Request, people)
 	case notice.Approved, notice.Rejected, notice.Expired, notice.Revoked:
 		return slices.DeleteFunc(slices.Clone(people), func(p Person) bool {
 			return p.UserID != e.Request.OwnerID || p.UserID == e.ActorID
@@ -28,10 +28,11 @@ func recipients(e notice.Event, people []Person) []Person {
 	return nil
 }
 
-// answerers are those who may answer a request. Who asks may not answer a hold, and
-// is told of it only where nobody else can.
-func answerers(r notice.Request, people []Person) []Person {
-	var others, askers []Person
+// approvers are the people to notify of a new request. An ask goes to the key's owner
+// alone. A hold goes to everyone who may answer it, and to the requester only if
+// nobody else can.
+func approvers(r notice.Request, people []Person) []Person {
+	var others, requesters []Person
 	for _, p := range people {
 		owns := p.UserID == r.OwnerID
 		switch {
@@ -39,18 +40,23 @@ func answerers(r notice.Request, people []Person) []Person {
 			return []Person{p}
 		case r.OwnAsk || !mayAnswer(p, r):
 		case owns || r.Email != "" && strings.EqualFold(p.Email, r.Email):
-			askers = append(askers, p)
+			requesters = append(requesters, p)
 		default:
 			others = append(others, p)
 		}
 	}
 	if len(others) == 0 {
-		return askers
+		return requesters
 	}
 	return others
 }
 
-// mayAnswer reports whether the person's role is enough for the request.
+// allowed are the people whose role allows an action.
+func allowed(people []Person, action principal.Action) []Person {
+	return slices.DeleteFunc(slices.Clone(people), func(p Person) bool { return !p.Role.May(action) })
+}
+
+// mayAnswer reports whether a person's role is high enough for the request.
 func mayAnswer(p Person, r notice.Request) bool {
 	roles := principal.Roles()
 	enough := r.Role == "" || slices.Index(roles, p.Role) <= slices.Index(roles, principal.Role(r.Role))

@@ -42,7 +42,7 @@ func TestAccept(t *testing.T) {
 				t.Errorf("RoleOf = %s, %v; want %s", got, err, role)
 			}
 			_, err = f.service.Accept(t.Context(), joiner, joinerEmail, token)
-			wantFault(t, "a second time", err, fault.NotFound, notValid)
+			wantFault(t, "a second time", err, fault.NotFound, invalidInvite)
 			payload := `{"email":"two@example.org","role":"` + string(role) + `"}`
 			f.wantLog(t, owner.OrgID,
 				entry{"invite.created", "user " + owner.UserID, "invite " + invite.ID, payload},
@@ -87,14 +87,14 @@ func TestEndedInvitations(t *testing.T) {
 			"empty":   "", "not UTF-8": "\xff\x00", "id": invite.ID,
 		} {
 			_, err := f.service.Accept(t.Context(), joiner, joinerEmail, token)
-			wantFault(t, name+": accept", err, fault.NotFound, notValid)
+			wantFault(t, name+": accept", err, fault.NotFound, invalidInvite)
 			email, err := f.service.InvitedEmail(t.Context(), token)
-			wantFault(t, name+": e-mail", err, fault.NotFound, notValid)
+			wantFault(t, name+": e-mail", err, fault.NotFound, invalidInvite)
 			if email != "" {
 				t.Errorf("%s: e-mail %q beside the fault", name, email)
 			}
 		}
-		if mine, err := f.service.Mine(t.Context(), joiner.UserID); err != nil || len(mine) != 0 {
+		if mine, err := f.service.ListForUser(t.Context(), joiner.UserID); err != nil || len(mine) != 0 {
 			t.Errorf("Mine = %+v, %v; want none", mine, err)
 		}
 	})

@@ -13,8 +13,8 @@ import (
 	"writ/internal/secret"
 )
 
-// Invite mails a person an invitation and withdraws the open one that the same
-// person may have. When the mail cannot be sent, the new one is withdrawn too.
+// Invite mails a person an invitation, and withdraws an open one to the same person.
+// If the mail cannot be sent, the new one is withdrawn too.
 func (s *Service) Invite(
 	ctx context.Context, p principal.Principal, address string, role principal.Role,
 ) (Invite, error) {
@@ -48,24 +48,22 @@ func (s *Service) Invite(
 	if err != nil {
 		return Invite{}, err
 	}
-	if err := s.sender.Send(ctx, letter(invite, name, s.publicURL, token)); err != nil {
+	if err := s.sender.Send(ctx, inviteMail(invite, name, s.publicURL, token)); err != nil {
 		err = fmt.Errorf("mail invitation %s: %w", invite.ID, err)
-		return Invite{}, errors.Join(err, s.takeBack(ctx, p, invite))
+		return Invite{}, errors.Join(err, s.withdrawUnsent(ctx, p, invite))
 	}
 	return invite, nil
 }
 
-// openInvite stores the invitation in place of an open one to the same person.
-// To replace one takes the right to withdraw it.
+// openInvite stores the invitation in place of an open one to the same person, which
+// the caller must have the right to withdraw.
 func (s *Service) openInvite(
 	ctx context.Context, tx *database.Tx, p principal.Principal, invite Invite, tokenHash []byte,
 ) error {
-	present, err := isMemberEmail(ctx, tx, invite.OrgID, invite.Email)
-	if err != nil {
-		return err
-	}
-	if present {
+	if _, err := findMemberByEmail(ctx, tx, invite.OrgID, invite.Email); err == nil {
 		return fault.New(fault.Conflict, "this person is already a member of the organization")
+	} else if !fault.Is(err, fault.NotFound) {
+		return err
 	}
 	before, err := openInvitesTo(ctx, tx, invite.OrgID, invite.Email)
 	if err != nil {
@@ -86,8 +84,7 @@ func (s *Service) openInvite(
 		map[string]any{"email": invite.Email, "role": string(invite.Role)})
 }
 
-// checkInviteLimits keeps invitations from becoming a way to flood a mailbox or
-// our own mail queue.
+// checkInviteLimits keeps invitations from flooding a mailbox or our own mail queue.
 func checkInviteLimits(ctx context.Context, tx *database.Tx, invite Invite) error {
 	open, err := countOpenInvites(ctx, tx, invite.OrgID)
 	if err != nil {
@@ -101,17 +98,17 @@ func checkInviteLimits(ctx context.Context, tx *database.Tx, invite Invite) erro
 		return err
 	}
 	if sent >= mailsPerHour {
-		tooMany := fault.New(fault.TooMany, "this address was invited often within the hour; try again later")
+		tooMany := fault.New(fault.TooMany, "this address was invited too often within the hour; try again later")
 		tooMany.RetryAfter = time.Hour
 		return tooMany
 	}
 	return nil
 }
 
-// takeBack withdraws an invitation whose mail was not sent. It must happen even
-// when the caller has gone or lost the right since; what became of the
-// invitation in between stays.
-func (s *Service) takeBack(ctx context.Context, p principal.Principal, invite Invite) error {
+// withdrawUnsent withdraws an invitation whose mail was not sent, even if the caller
+// has gone or has lost the right since. An invitation that has ended meanwhile stays
+// as it is.
+func (s *Service) withdrawUnsent(ctx context.Context, p principal.Principal, invite Invite) error {
 	return s.db.Write(context.WithoutCancel(ctx), database.Change{
 		Logs: []string{invite.OrgID},
 		Do: func(ctx context.Context, tx *database.Tx) error {
@@ -124,7 +121,7 @@ func (s *Service) takeBack(ctx context.Context, p principal.Principal, invite In
 	})
 }
 
-// Invites lists the invitations that can still be accepted, the newest first.
+// Invites lists the invitations that can still be accepted, newest first.
 func (s *Service) Invites(ctx context.Context, p principal.Principal) ([]Invite, error) {
 	if err := p.Require(principal.ManageMembers); err != nil {
 		return nil, err
@@ -145,7 +142,7 @@ func (s *Service) Withdraw(ctx context.Context, p principal.Principal, inviteID 
 	})
 }
 
-// withdraw ends an open invitation if the caller may give its role.
+// withdraw ends an open invitation, if the caller may give its role.
 func (s *Service) withdraw(
 	ctx context.Context, tx *database.Tx, p principal.Principal, invite Invite, reason string,
 ) error {
@@ -165,8 +162,8 @@ func (s *Service) recordWithdrawn(
 		map[string]any{"email": invite.Email, "reason": reason})
 }
 
-// Accept makes the caller, a person, a member by an invitation. The edge passes
-// the caller's verified e-mail address: who else holds the link is refused.
+// Accept makes the caller, a person, a member by an invitation. The edge passes the
+// caller's verified e-mail address: anyone else with the link is refused.
 func (s *Service) Accept(ctx context.Context, p principal.Principal, userEmail, token string) (Membership, error) {
 	if p.Kind != principal.User {
 		return Membership{}, fault.New(fault.Forbidden, "only a person can accept an invitation")
@@ -175,7 +172,7 @@ func (s *Service) Accept(ctx context.Context, p principal.Principal, userEmail, 
 	if err != nil {
 		return Membership{}, err
 	}
-	// The token leads to the organization, whose log the change must declare.
+	// Read before the change, which must declare the log of the organization.
 	invite, err := findValidInvite(ctx, s.db, secret.Hash(token), s.db.Now())
 	if err != nil {
 		return Membership{}, err
@@ -186,35 +183,31 @@ func (s *Service) Accept(ctx context.Context, p principal.Principal, userEmail, 
 	var joined Membership
 	err = s.db.Write(ctx, database.Change{
 		Logs: []string{invite.OrgID},
-		Do: func(ctx context.Context, tx *database.Tx) error {
-			err := s.accept(ctx, tx, p, invite)
-			if err != nil {
+		Do: func(ctx context.Context, tx *database.Tx) (err error) {
+			if err := s.accept(ctx, tx, p, invite); err != nil {
 				return err
 			}
 			joined, err = findMembership(ctx, tx, invite.OrgID, invite.Role)
 			return err
 		},
 	})
-	if err != nil {
-		return Membership{}, err
-	}
-	return joined, nil
+	return joined, err
 }
 
-// accept uses the invitation up, unless it ended since it was read. A fault
-// rolls that back, so that the invitation is left.
+// accept uses up the invitation, unless it ended since it was read. A fault rolls
+// that back, and the invitation stays open.
 func (s *Service) accept(ctx context.Context, tx *database.Tx, p principal.Principal, invite Invite) error {
 	accepted, err := updateAccepted(ctx, tx, invite.OrgID, invite.ID)
 	if err != nil {
 		return err
 	}
 	if !accepted {
-		return notValid()
+		return invalidInvite()
 	}
-	if err := stillInvited(ctx, tx, invite); err != nil {
+	if err := checkInviter(ctx, tx, invite); err != nil {
 		return err
 	}
-	if _, err := findRole(ctx, tx, invite.OrgID, p.UserID); err == nil {
+	if _, err := RoleIn(ctx, tx, invite.OrgID, p.UserID); err == nil {
 		return fault.New(fault.Conflict, "you are already a member of this organization")
 	} else if !fault.Is(err, fault.Forbidden) {
 		return err
@@ -223,27 +216,27 @@ func (s *Service) accept(ctx context.Context, tx *database.Tx, p principal.Princ
 		map[string]any{"email": invite.Email, "role": string(invite.Role)}); err != nil {
 		return err
 	}
-	return s.join(ctx, tx, p, invite.OrgID, p.UserID, invite.Role)
+	return s.Join(ctx, tx, p, invite.OrgID, p.UserID, invite.Role)
 }
 
-// stillInvited refuses an invitation whose author may not give its role any more:
-// whoever was removed or demoted must not come back through a friend.
-func stillInvited(ctx context.Context, tx *database.Tx, invite Invite) error {
+// checkInviter refuses an invitation whose author may no longer give its role: a
+// person who was removed or demoted must not come back through a friend.
+func checkInviter(ctx context.Context, tx *database.Tx, invite Invite) error {
 	if invite.InvitedBy == "" {
 		return nil // by the operator
 	}
-	role, err := findRole(ctx, tx, invite.OrgID, invite.InvitedBy)
+	role, err := RoleIn(ctx, tx, invite.OrgID, invite.InvitedBy)
 	if err != nil && !fault.Is(err, fault.Forbidden) {
 		return err
 	}
 	if err != nil || !role.May(invite.Role.ManageRole()) {
-		return notValid()
+		return invalidInvite()
 	}
 	return nil
 }
 
-// InvitedEmail is the e-mail address that a valid invitation names. Sign-up
-// asks for it where only invited people may register.
+// InvitedEmail is the e-mail address of a valid invitation. Sign-up needs it where
+// only invited people may register.
 func (s *Service) InvitedEmail(ctx context.Context, token string) (string, error) {
 	invite, err := findValidInvite(ctx, s.db, secret.Hash(token), s.db.Now())
 	return invite.Email, err

@@ -38,15 +38,15 @@ func TestInvite(t *testing.T) {
 		}
 		wantMail := mail.Message{To: "two@example.org", Subject: "You are invited to an organization on Writ",
 			Text: `You are invited to join the organization "Blue" on Writ.
-Your role there will be: approver.
+Your role will be: approver.
 
-To accept, open this link and sign in, or sign up, with this e-mail address:
+To accept, open this link and sign in or sign up with this e-mail address:
 
 https://writ.example.org/ui/invites/accept?token=` + token + `
 
-The link works once and ends in 7 days, on 9 January 2026 at 03:04 UTC.
+The link works once and expires in 7 days, on 9 January 2026 at 03:04 UTC.
 
-If you did not expect this invitation, you can ignore this mail.
+If you did not expect this invitation, you can ignore this e-mail.
 `}
 		if diff := cmp.Diff([]mail.Message{wantMail}, f.mails.mails); diff != "" {
 			t.Errorf("mails (-want +got):\n%s", diff)
@@ -108,7 +108,7 @@ func TestInviteReplacesTheOneBefore(t *testing.T) {
 		third, thirdToken := f.invite(t, owner, "two@example.org", principal.Viewer)
 		for _, token := range []string{firstToken, secondToken} {
 			_, err := f.service.InvitedEmail(t.Context(), token)
-			wantFault(t, "an old link", err, fault.NotFound, notValid)
+			wantFault(t, "an old link", err, fault.NotFound, invalidInvite)
 		}
 		if got, err := f.service.InvitedEmail(t.Context(), thirdToken); err != nil || got != "two@example.org" {
 			t.Errorf("InvitedEmail = %q, %v", got, err)
@@ -162,7 +162,7 @@ func TestInvitationThatCannotBeMailed(t *testing.T) {
 			t.Errorf("the error tells the token: %v", err)
 		}
 		_, err = f.service.InvitedEmail(t.Context(), token)
-		wantFault(t, "its token", err, fault.NotFound, notValid)
+		wantFault(t, "its token", err, fault.NotFound, invalidInvite)
 		var id string
 		if err := f.db.QueryRow(t.Context(), `SELECT id FROM organization_invite`).Scan(&id); err != nil {
 			t.Fatal(err)
@@ -272,7 +272,7 @@ func TestWithdraw(t *testing.T) {
 		invite, token := f.invite(t, owner, "two@example.org", principal.Member)
 		wantKind(t, "withdraw", f.service.Withdraw(t.Context(), owner, invite.ID), "")
 		_, err := f.service.InvitedEmail(t.Context(), token)
-		wantFault(t, "its token", err, fault.NotFound, notValid)
+		wantFault(t, "its token", err, fault.NotFound, invalidInvite)
 		wantFault(t, "again", f.service.Withdraw(t.Context(), owner, invite.ID), fault.NotFound, noSuchInvite)
 		f.wantLog(t, owner.OrgID,
 			entry{

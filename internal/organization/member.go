@@ -2,6 +2,7 @@ package organization
 
 import (
 	"context"
+	"time"
 
 	"writ/internal/database"
 	"writ/internal/fault"
@@ -9,36 +10,21 @@ import (
 	"writ/internal/principal"
 )
 
-// memberList names the list of members in its cursors.
-const memberList = "organization.members"
-
-// Members lists who belongs to the organization, who joined first coming first.
-// A limit below 1 is the default one, and one too high the highest.
+// Members lists the members of the organization in the order in which they joined.
 func (s *Service) Members(
 	ctx context.Context, p principal.Principal, cursor string, limit int,
 ) (page.Page[Member], error) {
 	if err := p.Require(principal.ReadMembers); err != nil {
 		return page.Page[Member]{}, err
 	}
-	after, err := page.Decode(cursor, memberList, p.OrgID)
-	if err != nil {
-		return page.Page[Member]{}, err
-	}
-	if limit < 1 {
-		limit = page.DefaultLimit
-	}
-	limit = min(limit, page.MaxLimit)
-	members, err := membersAfter(ctx, s.db, p.OrgID, after, limit+1)
-	if err != nil {
-		return page.Page[Member]{}, err
-	}
-	return page.Of(members, limit, func(m Member) page.Cursor {
-		return page.Cursor{List: memberList, Scope: p.OrgID, Micros: database.Micros(m.JoinedAt), ID: m.UserID}
-	}), nil
+	q := page.Query{List: "organization.members", Scope: p.OrgID, Cursor: cursor, Limit: limit}
+	return page.Read(q, func(after page.Cursor, limit int) ([]Member, error) {
+		return membersAfter(ctx, s.db, p.OrgID, after, limit)
+	}, func(m Member) (time.Time, string) { return m.JoinedAt, m.UserID })
 }
 
-// ChangeRole gives a member another role. The caller must be allowed to take
-// the old role and to give the new one.
+// ChangeRole gives a member another role. The caller must have the right to take the
+// old role and to give the new one.
 func (s *Service) ChangeRole(
 	ctx context.Context, p principal.Principal, userID string, role principal.Role,
 ) (Member, error) {
@@ -68,20 +54,16 @@ func (s *Service) ChangeRole(
 		return s.record(ctx, tx, p, p.OrgID, "member.role_changed", about("member", userID),
 			map[string]any{"from": string(m.Role), "to": string(role)})
 	})
-	if err != nil {
-		return Member{}, err
-	}
-	return changed, nil
+	return changed, err
 }
 
-// Remove ends a membership. Everyone may end their own; to end another's, the
-// caller must be allowed to take its role.
+// Remove ends a membership. Everyone may end their own; ending another's takes the
+// right to take its role.
 func (s *Service) Remove(ctx context.Context, p principal.Principal, userID string) error {
-	// Only the person leaves, not one of their keys.
-	leaving := p.Kind == principal.User && p.UserID == userID
+	leaving := p.Kind == principal.User && p.UserID == userID // not by one of their keys
 	action := principal.ManageMembers
 	if leaving {
-		action = principal.ReadOrganization // every member's
+		action = principal.ReadOrganization // which every member may
 	}
 	return s.change(ctx, p, action, func(ctx context.Context, tx *database.Tx, p principal.Principal) error {
 		m, err := findMember(ctx, tx, p.OrgID, userID)
@@ -105,8 +87,8 @@ func (s *Service) Remove(ctx context.Context, p principal.Principal, userID stri
 	})
 }
 
-// keepAnOwner refuses to take the role of the last owner. The organization's
-// lock is held, so no other owner goes at the same time.
+// keepAnOwner refuses to take the role of the last owner. The organization's lock is
+// held, so no other owner goes at the same time.
 func keepAnOwner(ctx context.Context, tx *database.Tx, orgID string, m Member) error {
 	if m.Role != principal.Owner {
 		return nil
@@ -121,18 +103,18 @@ func keepAnOwner(ctx context.Context, tx *database.Tx, orgID string, m Member) e
 	return nil
 }
 
-// AddMember makes a person a member without an invitation. It is the operator's,
-// for an installation that sends no mail: who has its data needs nobody's leave.
+// AddMember makes a person a member without an invitation. Only the operator may use
+// it, for an installation that sends no mail.
 func (s *Service) AddMember(
 	ctx context.Context, p principal.Principal, orgID, userID string, role principal.Role,
 ) error {
 	if p.Kind != principal.System {
-		return fault.New(fault.Forbidden, "only the operator adds members without an invitation")
+		return fault.New(fault.Forbidden, "only the operator can add members without an invitation")
 	}
 	if err := checkRole(role); err != nil {
 		return err
 	}
-	// Before the change too: it must not declare the log of what is not there.
+	// Before the change too, which must not declare the log of an unknown organization.
 	if _, err := findMembership(ctx, s.db, orgID, role); err != nil {
 		return err
 	}
@@ -140,17 +122,19 @@ func (s *Service) AddMember(
 		if _, err := findMembership(ctx, tx, orgID, role); err != nil {
 			return err
 		}
-		if has, err := findRole(ctx, tx, orgID, userID); err == nil {
-			return fault.New(fault.Conflict, "this person is a member already, as %s", has)
+		if has, err := RoleIn(ctx, tx, orgID, userID); err == nil {
+			return fault.New(fault.Conflict, "this person is already a member, as %s", has)
 		} else if !fault.Is(err, fault.Forbidden) {
 			return err
 		}
-		return s.join(ctx, tx, p, orgID, userID, role)
+		return s.Join(ctx, tx, p, orgID, userID, role)
 	}})
 }
 
-// join makes a person a member.
-func (s *Service) join(
+// Join makes a person a member within a change that declares the organization's log.
+// It checks no right: an invitation, an identity provider or the operator vouches for
+// the person.
+func (s *Service) Join(
 	ctx context.Context, tx *database.Tx, actor principal.Principal, orgID, userID string, role principal.Role,
 ) error {
 	if err := insertMember(ctx, tx, orgID, userID, role); err != nil {

@@ -197,7 +197,7 @@ func wantFault(t *testing.T, what string, err error, want fault.Kind, message st
 
 const (
 	notMember       = "you are not a member of this organization"
-	notValid        = "this invitation is not valid any more"
+	invalidInvite   = "this invitation is not valid any more"
 	noSuchMember    = "there is no such member in this organization"
 	noSuchInvite    = "there is no such open invitation in this organization"
 	lifetime        = 7 * 24 * time.Hour

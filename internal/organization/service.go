@@ -13,7 +13,7 @@ import (
 	"writ/internal/principal"
 )
 
-// Service is everything people do with organizations.
+// Service manages organizations, members and invitations.
 type Service struct {
 	db        *database.DB
 	log       *audit.Log
@@ -21,7 +21,7 @@ type Service struct {
 	publicURL string // without a slash at its end
 }
 
-// New makes the service. The links it mails begin with publicURL.
+// New makes a Service. The links it mails begin with publicURL.
 func New(db *database.DB, log *audit.Log, sender mail.Sender, publicURL string) *Service {
 	return &Service{db: db, log: log, sender: sender, publicURL: strings.TrimRight(publicURL, "/")}
 }
@@ -52,15 +52,12 @@ func (s *Service) Create(ctx context.Context, p principal.Principal, name string
 			return err
 		},
 	})
-	if err != nil {
-		return Organization{}, err
-	}
-	return created, nil
+	return created, err
 }
 
-// Add makes an organization with its owner inside a change of the caller's,
-// who chose the id (database.NewID) and declared the log of that name. It checks
-// the name, but no right of the actor.
+// Add makes an organization with its owner within the caller's change, which chose
+// the id (database.NewID) and declared the log of that name. It checks the name, but
+// no right of the actor.
 func (s *Service) Add(
 	ctx context.Context, tx *database.Tx, actor principal.Principal, id, ownerID, name string,
 ) (Organization, error) {
@@ -77,32 +74,29 @@ func (s *Service) Add(
 	}); err != nil {
 		return Organization{}, err
 	}
-	if err := s.join(ctx, tx, actor, id, ownerID, principal.Owner); err != nil {
-		return Organization{}, err
-	}
-	return o, nil
+	return o, s.Join(ctx, tx, actor, id, ownerID, principal.Owner)
 }
 
-// Mine lists the open organizations of a person, by name, then id.
-func (s *Service) Mine(ctx context.Context, userID string) ([]Membership, error) {
-	list, err := memberships(ctx, s.db, userID)
+// ListForUser lists the open organizations of a person, by name, then id.
+func (s *Service) ListForUser(ctx context.Context, userID string) ([]Membership, error) {
+	list, err := membershipsOf(ctx, s.db, userID)
 	if err != nil {
 		return nil, err
 	}
-	// Not in SQL: each database has another order of letters.
+	// Not in SQL: the databases sort letters differently.
 	slices.SortFunc(list, func(a, b Membership) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID))
 	})
 	return list, nil
 }
 
-// RoleOf is the role of a person in an open organization. Whoever has none gets
-// one Forbidden fault, whether the organization exists or not.
+// RoleOf is the role of a person in an open organization. Without one it is a
+// Forbidden fault, whether the organization exists or not.
 func (s *Service) RoleOf(ctx context.Context, orgID, userID string) (principal.Role, error) {
-	return findRole(ctx, s.db.Prepared(), orgID, userID)
+	return RoleIn(ctx, s.db.Prepared(), orgID, userID)
 }
 
-// Get is the caller's organization.
+// Get reads the caller's organization.
 func (s *Service) Get(ctx context.Context, p principal.Principal) (Membership, error) {
 	if err := p.Require(principal.ReadOrganization); err != nil {
 		return Membership{}, err
@@ -135,10 +129,7 @@ func (s *Service) Rename(ctx context.Context, p principal.Principal, name string
 		return s.record(ctx, tx, p, p.OrgID, "organization.renamed", about("organization", p.OrgID),
 			map[string]any{"from": m.Name, "to": name})
 	})
-	if err != nil {
-		return Membership{}, err
-	}
-	return renamed, nil
+	return renamed, err
 }
 
 // Close ends the organization for all its members, with its open invitations.
@@ -158,10 +149,10 @@ func (s *Service) Close(ctx context.Context, p principal.Principal) error {
 	})
 }
 
-// change makes a change to the caller's organization. The action is required
-// twice: of the role the edge saw, so that who may not never takes the writer's
-// time, and of the role held now, under the organization's lock. Do gets the
-// principal with the latter.
+// change makes a change to the caller's organization. It requires the right to the
+// action twice: of the role the edge saw, so that a refusal takes no time of the
+// writer, and of the present role, under the organization's lock. Do gets the
+// principal with the present role.
 func (s *Service) change(ctx context.Context, p principal.Principal, action principal.Action,
 	do func(ctx context.Context, tx *database.Tx, p principal.Principal) error) error {
 	if err := p.Require(action); err != nil {
@@ -170,7 +161,7 @@ func (s *Service) change(ctx context.Context, p principal.Principal, action prin
 	return s.db.Write(ctx, database.Change{
 		Logs: []string{p.OrgID},
 		Do: func(ctx context.Context, tx *database.Tx) error {
-			now, err := standing(ctx, tx, p)
+			now, err := withCurrentRole(ctx, tx, p)
 			if err != nil {
 				return err
 			}
@@ -182,21 +173,21 @@ func (s *Service) change(ctx context.Context, p principal.Principal, action prin
 	})
 }
 
-// standing is the principal with the role held at this moment in an open
-// organization. The operator belongs to none and needs no role.
-func standing(ctx context.Context, r database.Reader, p principal.Principal) (principal.Principal, error) {
+// withCurrentRole is the principal with the present role in an open organization.
+// The operator needs no role.
+func withCurrentRole(ctx context.Context, r database.Reader, p principal.Principal) (principal.Principal, error) {
 	var err error
 	if p.Kind == principal.System {
 		_, err = findMembership(ctx, r, p.OrgID, p.Role)
 	} else {
-		p.Role, err = findRole(ctx, r, p.OrgID, p.UserID)
+		p.Role, err = RoleIn(ctx, r, p.OrgID, p.UserID)
 	}
 	return p, err
 }
 
 func about(kind, id string) audit.Subject { return audit.Subject{Type: kind, ID: id} }
 
-// record appends to the organization's log what the change did.
+// record appends to the organization's log.
 func (s *Service) record(
 	ctx context.Context, tx *database.Tx, actor principal.Principal, orgID, action string, subject audit.Subject,
 	payload any,

@@ -57,7 +57,7 @@ func TestCreateIsForPeople(t *testing.T) {
 			_, err := f.service.Create(t.Context(), p, "Blue")
 			wantKind(t, name, err, fault.Forbidden)
 		}
-		if mine, err := f.service.Mine(t.Context(), id); err != nil || len(mine) != 0 {
+		if mine, err := f.service.ListForUser(t.Context(), id); err != nil || len(mine) != 0 {
 			t.Errorf("Mine = %v, %v; want none", mine, err)
 		}
 	})
@@ -130,7 +130,7 @@ func TestAdd(t *testing.T) {
 		bad := database.NewID()
 		_, err = add(bad, bad, "\n")
 		wantKind(t, "empty name", err, fault.Invalid)
-		if mine, err := f.service.Mine(t.Context(), owner); err != nil || len(mine) != 1 {
+		if mine, err := f.service.ListForUser(t.Context(), owner); err != nil || len(mine) != 1 {
 			t.Errorf("Mine = %v, %v; want Blue alone", mine, err)
 		}
 	})
@@ -151,7 +151,7 @@ func TestMine(t *testing.T) {
 		if err := f.service.Close(t.Context(), closed); err != nil {
 			t.Fatal(err)
 		}
-		got, err := f.service.Mine(t.Context(), me.UserID)
+		got, err := f.service.ListForUser(t.Context(), me.UserID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +168,7 @@ func TestMine(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("Mine (-want +got):\n%s", diff)
 		}
-		if got, err := f.service.Mine(t.Context(), database.NewID()); err != nil || got == nil || len(got) != 0 {
+		if got, err := f.service.ListForUser(t.Context(), database.NewID()); err != nil || got == nil || len(got) != 0 {
 			t.Errorf("Mine of a stranger = %#v, %v; want an empty list", got, err)
 		}
 	})
@@ -252,7 +252,7 @@ func TestClose(t *testing.T) {
 		_, err := f.service.Get(t.Context(), owner)
 		wantKind(t, "get", err, fault.NotFound)
 		_, err = f.service.InvitedEmail(t.Context(), token)
-		wantFault(t, "invitation", err, fault.NotFound, notValid)
+		wantFault(t, "invitation", err, fault.NotFound, invalidInvite)
 		if _, err := f.service.InvitedEmail(t.Context(), otherToken); err != nil {
 			t.Errorf("the invitation of another organization: %v", err)
 		}

@@ -1,21 +1,22 @@
 // Package principal says who is calling and what that caller may do.
 //
-// The edge makes a Principal once, from a verified token or key, and hands it
-// down explicitly; areas never look one up in a context. A person's rights come
-// from the role held in the organization the call is about, a key's rights from
-// its scopes. Both tables are here and nowhere else.
+// The edge makes a Principal once, from a verified token or key, and passes it down
+// as a parameter; areas never take one from a context. A person's rights come from
+// the role in the organization the call is about, a key's rights from its scopes.
+// Both tables are here and nowhere else.
 package principal
 
 import (
+	"slices"
 	"time"
 
 	"writ/internal/fault"
 )
 
-// Kind is what kind of caller this is.
+// Kind is the kind of a caller.
 type Kind string
 
-// The kinds of caller. The zero value is nobody, and nobody may do anything.
+// The kinds of caller. The zero value is nobody, who may do nothing.
 const (
 	User   Kind = "user"   // a person with an access token
 	Key    Kind = "key"    // an agent, SDK or plugin with an API key
@@ -26,28 +27,23 @@ const (
 type Principal struct {
 	Kind Kind
 
-	// UserID is the person, or the owner of the key.
-	UserID string
-	// SessionID is the sign-in a person's token belongs to.
-	SessionID string
-	// LimitedTo is the one organization the sign-in is good for, because only that
-	// organization's identity provider vouches for it. Empty is no limit.
+	UserID    string // the person, or the owner of the key
+	SessionID string // the session of a person's token
+	// LimitedTo is the one organization a session or key may act in, because only that
+	// organization's identity provider vouches for the person. Empty: no limit.
 	LimitedTo string
 
-	// KeyID, Scopes, Product and Environment are of a key.
+	// These are set for a key.
 	KeyID       string
 	Scopes      []Scope
 	Product     string
 	Environment string
-	// ExpiresAt is when a key ends, nil when it does not. What it makes must not
-	// outlive it.
-	ExpiresAt *time.Time
+	ExpiresAt   *time.Time // nil: never. What the key makes must not outlive it.
 
-	// OrgID is the organization the call acts in: checked membership for a
-	// person, the key's own record for a key. Empty where the route has none.
+	// OrgID is the organization the call acts in: one the person is a member of, or
+	// the key's own. Empty where the route has none.
 	OrgID string
-	// Role is the person's (or key owner's) role in OrgID.
-	Role Role
+	Role  Role // of the person, or of the key's owner, in OrgID
 }
 
 // Operator is the caller of commands run on the server itself.
@@ -62,7 +58,7 @@ func (p Principal) ActorID() string {
 }
 
 // May reports whether the caller's role allows the action. The system may do
-// everything; a caller without a role nothing.
+// everything, a caller without a role nothing.
 func (p Principal) May(action Action) bool {
 	return p.Kind == System || p.Role.May(action)
 }
@@ -77,13 +73,5 @@ func (p Principal) Require(action Action) error {
 
 // HasScope reports whether a key carries the scope. Only keys have scopes.
 func (p Principal) HasScope(scope Scope) bool {
-	if p.Kind != Key {
-		return false
-	}
-	for _, s := range p.Scopes {
-		if s == scope {
-			return true
-		}
-	}
-	return false
+	return p.Kind == Key && slices.Contains(p.Scopes, scope)
 }

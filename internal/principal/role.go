@@ -34,20 +34,19 @@ const (
 	OwnKeys            Action = "keys.own"       // create, list, rotate and revoke one's own keys
 	ManageKeys         Action = "keys.manage"    // anyone's
 	ReadTelemetry      Action = "telemetry.read"
-	ReadPayloads       Action = "payloads.read" // what agents were told, did and got: attributes and previews
+	ReadPayloads       Action = "payloads.read" // prompts, arguments and results of agents
 	ErasePayloads      Action = "payloads.erase"
 	ReadPolicies       Action = "policies.read"
-	DraftPolicies      Action = "policies.draft"   // write, validate and simulate what does not count yet
-	ManagePolicies     Action = "policies.manage"  // say what counts, and for whom
-	DecideApprovals    Action = "approvals.decide" // say yes or no to what an agent may not do on its own
-	ManageWebhooks     Action = "webhooks.manage"  // say where else events are told
+	DraftPolicies      Action = "policies.draft"   // write, validate and simulate inactive policies
+	ManagePolicies     Action = "policies.manage"  // activate and bind policies
+	DecideApprovals    Action = "approvals.decide" // approve or reject calls of agents
+	ManageWebhooks     Action = "webhooks.manage"  // choose where events are sent
 
-	ManageIdentityProvider Action = "identity_provider.manage" // say who vouches for the organization's people
-	ManageForwarding       Action = "forwarding.manage"        // say where else traces and decisions are sent
+	ManageIdentityProvider Action = "identity_provider.manage" // choose who vouches for the organization's people
+	ManageForwarding       Action = "forwarding.manage"        // choose where traces and decisions are sent
 )
 
-// rights is the table of what each role may do. A role that is not here, and
-// an action that is not in its row, is refused.
+// rights is what each role may do. Everything else is refused.
 var rights = map[Role][]Action{
 	Owner: {
 		ReadOrganization, UpdateOrganization, CloseOrganization,

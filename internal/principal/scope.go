@@ -11,19 +11,17 @@ const (
 	Ingest            Scope = "ingest"             // send traces and token usage
 	Enforce           Scope = "enforce"            // declare plans, ask for decisions
 	Audit             Scope = "audit"              // report what was executed
-	DraftPolicy       Scope = "policy.draft"       // stage a policy for a person to confirm
+	DraftPolicy       Scope = "policy.draft"       // propose a policy for a person to confirm
 	RequestDelegation Scope = "delegation.request" // ask a person for approval
 	CLI               Scope = "cli"                // act for its owner in a terminal: organizations, own keys
 )
 
-// DefaultScopes are those of a key made without naming any.
+// DefaultScopes are those of a key for which none are named.
 func DefaultScopes() []Scope { return []Scope{Audit, RequestDelegation, Enforce, Ingest} }
 
-// RequestableScopes are those a person may give to a key. CLI is not among
-// them: only signing in from a terminal issues it, because such a key makes keys.
-func RequestableScopes() []Scope {
-	return []Scope{Audit, RequestDelegation, Enforce, Ingest, DraftPolicy}
-}
+// RequestableScopes are those a person may give to a key. CLI is not among them:
+// only signing in from a terminal gives it, because such a key makes keys.
+func RequestableScopes() []Scope { return append(DefaultScopes(), DraftPolicy) }
 
 // Requestable reports whether a person may ask for this scope.
 func (s Scope) Requestable() bool { return slices.Contains(RequestableScopes(), s) }

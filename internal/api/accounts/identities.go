@@ -69,7 +69,7 @@ type linkIdentityOutput struct {
 func (h *Handlers) linkIdentity(
 	ctx context.Context, caller principal.Principal, in *linkIdentityInput,
 ) (*linkIdentityOutput, error) {
-	departure, err := h.Federation.DepartToLink(ctx, caller, in.Body.OrganizationID)
+	departure, err := h.Federation.BeginLink(ctx, caller, in.Body.OrganizationID)
 	if err != nil {
 		return nil, err
 	}

@@ -38,8 +38,8 @@ type DomainBody struct {
 func domainBody(orgID string) func(federation.Domain) DomainBody {
 	return func(d federation.Domain) DomainBody {
 		return DomainBody{
-			Name: d.Name, ProvenAt: d.ProvenAt, RecordName: federation.ProofName(d.Name),
-			RecordValue: federation.ProofValue(orgID),
+			Name: d.Name, ProvenAt: d.ProvenAt, RecordName: federation.RecordName(d.Name),
+			RecordValue: federation.RecordValue(orgID),
 		}
 	}
 }

@@ -47,7 +47,7 @@ func (h *Handlers) login(
 	if err != nil {
 		return nil, err
 	}
-	mine, err := h.Organizations.Mine(ctx, user.ID)
+	mine, err := h.Organizations.ListForUser(ctx, user.ID)
 	return route.Body(LoginBody{tokensBody(tokens), userBody(user), organizations.Bodies(mine)}), err
 }
 

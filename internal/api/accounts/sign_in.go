@@ -120,7 +120,7 @@ func (h *Handlers) departByAddress(w http.ResponseWriter, request *http.Request)
 
 // depart sends the browser to the identity provider of an organization; empty: to Google.
 func (h *Handlers) depart(w http.ResponseWriter, request *http.Request, orgID string) error {
-	d, err := h.Federation.Depart(request.Context(), orgID)
+	d, err := h.Federation.Begin(request.Context(), orgID)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (h *Handlers) depart(w http.ResponseWriter, request *http.Request, orgID st
 
 // departureCookie comes back with the browser that a provider sends here: a top-level visit from another site, in which
 // a Strict cookie would be left out.
-func (h *Handlers) departureCookie(d federation.Departure) *http.Cookie {
+func (h *Handlers) departureCookie(d federation.Redirect) *http.Cookie {
 	return h.cookie(attemptCookie, d.Cookie.Reveal(), http.SameSiteLaxMode, d.Life)
 }
 
@@ -170,7 +170,7 @@ func (h *Handlers) arriveFromProvider(w http.ResponseWriter, request *http.Reque
 // arrive ends a sign-in, whether it succeeds or not: what the browser kept is gone.
 func (h *Handlers) arrive(w http.ResponseWriter, request *http.Request, orgID string) error {
 	query := request.URL.Query()
-	r := federation.Return{
+	r := federation.Callback{
 		OrgID:     orgID,
 		State:     query.Get("state"),
 		Code:      query.Get("code"),
@@ -187,7 +187,7 @@ func (h *Handlers) arrive(w http.ResponseWriter, request *http.Request, orgID st
 		r.Cookie = kept.Value
 	}
 	http.SetCookie(w, h.cookie(attemptCookie, "", http.SameSiteLaxMode, 0))
-	arrival, err := h.Federation.Arrive(request.Context(), r)
+	arrival, err := h.Federation.Finish(request.Context(), r)
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func (h *Handlers) arrive(w http.ResponseWriter, request *http.Request, orgID st
 	return nil
 }
 
-func (h *Handlers) answerArrival(w http.ResponseWriter, request *http.Request, arrival federation.Arrival) error {
+func (h *Handlers) answerArrival(w http.ResponseWriter, request *http.Request, arrival federation.Result) error {
 	var body any = StatusBody{"linked"}
 	if !arrival.Linked {
 		signedIn, err := h.signedIn(request.Context(), arrival.User, arrival.Tokens, arrival.OrgID)

@@ -29,7 +29,7 @@ type Gate struct {
 	}
 	Organizations interface {
 		RoleOf(ctx context.Context, orgID, userID string) (principal.Role, error)
-		Mine(ctx context.Context, userID string) ([]organization.Membership, error)
+		ListForUser(ctx context.Context, userID string) ([]organization.Membership, error)
 	}
 	// Providers tells whether an organization wants its members to sign in with its identity provider.
 	Providers interface {
@@ -194,7 +194,7 @@ func RefuseEnforced(enforced bool, err error) error {
 
 // Mine are the organizations of a caller for which the sign-in is valid.
 func (g *Gate) Mine(ctx context.Context, caller principal.Principal) ([]organization.Membership, error) {
-	mine, err := g.Organizations.Mine(ctx, caller.UserID)
+	mine, err := g.Organizations.ListForUser(ctx, caller.UserID)
 	if err != nil || caller.LimitedTo == "" {
 		return mine, err
 	}

@@ -1,9 +1,8 @@
-// Package accesstoken is the form of a person's access token: a JWT signed with
-// Ed25519. It is pure: keys and time are given, nothing is looked up or stored.
+// Package accesstoken signs and verifies a person's access token, a JWT with an
+// Ed25519 signature. It is pure: the caller gives keys and time.
 //
-// A token signed for another purpose has another key, type and audience, and
-// any one of them is enough for it to be refused here. What is presented is not
-// trusted: only EdDSA is accepted, whatever the header says.
+// A token for another purpose has another key, type and audience, and any one of
+// them is reason to refuse it here. Only EdDSA is accepted, whatever the header says.
 package accesstoken
 
 import (
@@ -19,30 +18,27 @@ const (
 	issuer    = "writ"
 	audience  = "writ:api"
 	tokenType = "at+jwt"
-	// clockSkew is how far ahead another replica's clock may be.
-	clockSkew = 60 * time.Second
-	// maxLength bounds what is parsed; ours have about 400 bytes.
-	maxLength = 4096
+	clockSkew = 60 * time.Second // how far ahead another replica's clock may be
+	maxLength = 4096             // bytes; ours have about 400
 )
 
-// ErrRefused is every reason why a token is not accepted.
+// ErrRefused is the error of every token that is not accepted.
 var ErrRefused = errors.New("not a valid access token")
 
 // Claims say whose token it is.
 type Claims struct {
 	UserID    string
 	SessionID string
-	OrgID     string // the one organization it is good for; empty: no limit
+	OrgID     string // the one organization it is limited to; empty: no limit
 }
 
-// claims is the token's payload.
 type claims struct {
 	jwt.RegisteredClaims
 	SessionID string `json:"sid"`
 	OrgID     string `json:"org,omitempty"`
 }
 
-// Sign makes a token that is valid from now for its life.
+// Sign makes a token that is valid for life, from now on.
 func Sign(c Claims, keyID string, key ed25519.PrivateKey, now time.Time, life time.Duration) (string, error) {
 	token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, claims{
 		RegisteredClaims: jwt.RegisteredClaims{
@@ -55,8 +51,7 @@ func Sign(c Claims, keyID string, key ed25519.PrivateKey, now time.Time, life ti
 		SessionID: c.SessionID,
 		OrgID:     c.OrgID,
 	})
-	token.Header["kid"] = keyID
-	token.Header["typ"] = tokenType
+	token.Header["kid"], token.Header["typ"] = keyID, tokenType
 	signed, err := token.SignedString(key)
 	if err != nil {
 		return "", fmt.Errorf("sign an access token: %w", err)
@@ -64,8 +59,8 @@ func Sign(c Claims, keyID string, key ed25519.PrivateKey, now time.Time, life ti
 	return signed, nil
 }
 
-// Verify gives the claims of a token that is ours and current. The error of
-// find is returned as it is; every other one is ErrRefused.
+// Verify gives the claims of a token that is ours and current. An error of find is
+// returned as it is; every other one is ErrRefused.
 func Verify(token string, find func(keyID string) (ed25519.PublicKey, error), now time.Time) (Claims, error) {
 	if len(token) > maxLength {
 		return Claims{}, fmt.Errorf("%w: too long", ErrRefused)
@@ -79,12 +74,11 @@ func Verify(token string, find func(keyID string) (ed25519.PublicKey, error), no
 	)
 	var c claims
 	var notFound error
-	_, err := parser.ParseWithClaims(token, &c, func(t *jwt.Token) (any, error) {
+	_, err := parser.ParseWithClaims(token, &c, func(t *jwt.Token) (key any, err error) {
 		if t.Header["typ"] != tokenType {
 			return nil, errors.New("another kind of token")
 		}
 		keyID, _ := t.Header["kid"].(string)
-		var key ed25519.PublicKey
 		key, notFound = find(keyID)
 		return key, notFound
 	})
@@ -96,7 +90,7 @@ func Verify(token string, find func(keyID string) (ed25519.PublicKey, error), no
 	case c.IssuedAt == nil || c.IssuedAt.After(now.Add(clockSkew)):
 		return Claims{}, fmt.Errorf("%w: issued in the future", ErrRefused)
 	case c.Subject == "" || c.SessionID == "":
-		return Claims{}, fmt.Errorf("%w: names nobody", ErrRefused)
+		return Claims{}, fmt.Errorf("%w: no subject or session", ErrRefused)
 	}
 	return Claims{UserID: c.Subject, SessionID: c.SessionID, OrgID: c.OrgID}, nil
 }

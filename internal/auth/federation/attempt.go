@@ -2,12 +2,11 @@ package federation
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
-
-	"encoding/base64"
 
 	"writ/internal/auth/oidc"
 	"writ/internal/database"
@@ -17,45 +16,43 @@ import (
 	"writ/internal/secret"
 )
 
-// attempt is what is remembered of a sign-in until the browser comes back.
+// attempt is the state of a sign-in until the browser comes back.
 type attempt struct {
 	oidc.Attempt
 	OrgID    string    `json:"org"` // empty: Google
 	Issuer   string    `json:"issuer"`
 	ClientID string    `json:"client"`
-	LinkTo   string    `json:"link"`    // the account whose owner asked to link; empty: a sign-in
-	Session  string    `json:"session"` // in which they asked
+	LinkTo   string    `json:"link"`    // the account to link the identity to; empty: a sign-in
+	Session  string    `json:"session"` // the session that asked to link
 	Ends     time.Time `json:"ends"`
 }
 
 const attemptContext = "sign-in-attempt"
 
-// maxCookie bounds what is opened; ours have about 1 kB.
-const maxCookie = 4096
+const maxCookie = 4096 // bytes; ours have about 1 kB
 
-// Departure is where a browser goes, and what it keeps until it comes back.
-type Departure struct {
+// Redirect is where the browser goes, and the cookie it keeps until it comes back.
+type Redirect struct {
 	URL    string
 	Cookie secret.Text
 	Life   time.Duration
 }
 
-// ByName finds the organization whose provider a person names by the id or the
-// slug of the organization.
+// ByName finds the organization with an id or a slug.
 func (s *Service) ByName(ctx context.Context, idOrSlug string) (orgID string, err error) {
 	if database.IsID(idOrSlug) {
-		return idOrSlug, nil // Depart finds whether there is one
+		return idOrSlug, nil // Begin checks that it has a provider
 	}
 	slug := strings.ToLower(strings.TrimSpace(idOrSlug))
 	if !slugForm.MatchString(slug) {
-		return "", notThere()
+		return "", noProvider()
 	}
 	p, err := findProvider(ctx, s.Database, `WHERE p.slug = $1`, slug)
 	return p.OrgID, err
 }
 
-// ByAddress finds the organization that has proven the domain of an address, or
-// of a bare domain. Where two have, neither is right.
+// ByAddress finds the organization that has proven the domain of an address, or a
+// bare domain. Where two have, it finds neither.
 func (s *Service) ByAddress(ctx context.Context, address string) (orgID string, err error) {
 	domain := strings.ToLower(strings.TrimSpace(address))
 	if strings.Contains(domain, "@") {
@@ -65,66 +62,71 @@ func (s *Service) ByAddress(ctx context.Context, address string) (orgID string, 
 		_, domain, _ = strings.Cut(domain, "@")
 	}
 	if !domainForm.MatchString(domain) {
-		return "", notThere()
+		return "", noProvider()
 	}
 	owners, err := provenOwners(ctx, s.Database, domain)
 	if err != nil {
 		return "", err
 	}
 	if len(owners) != 1 {
-		return "", notThere()
+		return "", noProvider()
 	}
 	return owners[0], nil
 }
 
-// Depart begins a sign-in with the provider of an organization, or with Google if
-// there is none.
-func (s *Service) Depart(ctx context.Context, orgID string) (Departure, error) {
-	return s.depart(ctx, orgID, principal.Principal{})
+// Begin begins a sign-in with the provider of an organization, or with Google if the
+// organization is empty.
+func (s *Service) Begin(ctx context.Context, orgID string) (Redirect, error) {
+	return s.begin(ctx, orgID, principal.Principal{})
 }
 
-// DepartToLink begins to link an identity to the caller's account. It takes a
-// session without a limit: who came through one provider must not let another in.
-func (s *Service) DepartToLink(ctx context.Context, p principal.Principal, orgID string) (Departure, error) {
+// BeginLink begins to link an identity to the caller's account. It needs a session
+// without a limit: a person whom one provider brought must not let in another.
+func (s *Service) BeginLink(ctx context.Context, p principal.Principal, orgID string) (Redirect, error) {
 	if p.Kind != principal.User || p.LimitedTo != "" {
-		return Departure{}, fault.New(fault.Forbidden, "sign in with your password to link an identity")
+		return Redirect{}, fault.New(fault.Forbidden, "sign in with your password to link an identity")
 	}
 	if orgID != "" {
 		if _, err := s.Members.Role(ctx, s.Database, orgID, p.UserID); err != nil {
-			return Departure{}, err
+			return Redirect{}, err
 		}
 	}
-	return s.depart(ctx, orgID, p)
+	return s.begin(ctx, orgID, p)
 }
 
-// depart begins a sign-in, or to link where somebody asked for that.
-func (s *Service) depart(ctx context.Context, orgID string, asked principal.Principal) (Departure, error) {
+// begin begins a sign-in, or a link for a caller who asked for one.
+func (s *Service) begin(ctx context.Context, orgID string, caller principal.Principal) (Redirect, error) {
 	_, party, err := s.find(ctx, orgID)
 	if err != nil {
-		return Departure{}, err
+		return Redirect{}, err
 	}
 	a := attempt{
-		Attempt: oidc.NewAttempt(), OrgID: orgID, Issuer: party.Issuer, ClientID: party.ClientID,
-		LinkTo: asked.UserID, Session: asked.SessionID, Ends: s.Database.Now().Add(attemptLife),
+		Attempt:  oidc.NewAttempt(),
+		OrgID:    orgID,
+		Issuer:   party.Issuer,
+		ClientID: party.ClientID,
+		LinkTo:   caller.UserID,
+		Session:  caller.SessionID,
+		Ends:     s.Database.Now().Add(attemptLife),
 	}
 	address, err := s.party.Address(ctx, party, a.Attempt)
 	if err != nil {
-		return Departure{}, err
+		return Redirect{}, err
 	}
 	plain, err := json.Marshal(a)
 	if err != nil {
-		return Departure{}, fmt.Errorf("keep a sign-in: %w", err)
+		return Redirect{}, fmt.Errorf("encode a sign-in: %w", err)
 	}
 	cookie := base64.RawURLEncoding.EncodeToString(s.Sealer.Seal(attemptContext, plain))
-	return Departure{URL: address, Cookie: secret.NewText(cookie), Life: attemptLife}, nil
+	return Redirect{URL: address, Cookie: secret.NewText(cookie), Life: attemptLife}, nil
 }
 
-// find gives a provider in both its forms. Google has no domains, no role and no
-// organization.
+// find gives a provider as it is stored and as package oidc knows it. Google has no
+// domains, role or organization.
 func (s *Service) find(ctx context.Context, orgID string) (Provider, oidc.Provider, error) {
 	if orgID == "" {
 		if s.Google.ClientID == "" {
-			return Provider{}, oidc.Provider{}, notThere()
+			return Provider{}, oidc.Provider{}, noProvider()
 		}
 		return Provider{}, oidc.Provider{
 			Issuer: s.Google.Issuer, ClientID: s.Google.ClientID, Secret: s.Google.Secret,
@@ -135,13 +137,13 @@ func (s *Service) find(ctx context.Context, orgID string) (Provider, oidc.Provid
 	if err != nil {
 		return Provider{}, oidc.Provider{}, err
 	}
-	party, err := s.partyOf(p)
+	party, err := s.relyingParty(p)
 	return p, party, err
 }
 
-// reopen reads what a browser kept. It must be of this provider, in time, and for
-// the answer that came with it.
-func (s *Service) reopen(cookie, orgID, state string) (attempt, error) {
+// openAttempt opens a browser's cookie. It must be of this provider and state, and
+// not have expired.
+func (s *Service) openAttempt(cookie, orgID, state string) (attempt, error) {
 	stale := fault.New(fault.Unauthenticated,
 		"this sign-in was not begun in this browser, or took too long; begin again")
 	sealed, err := base64.RawURLEncoding.DecodeString(cookie)
@@ -153,10 +155,8 @@ func (s *Service) reopen(cookie, orgID, state string) (attempt, error) {
 		return attempt{}, stale
 	}
 	var a attempt
-	if err := json.Unmarshal(plain, &a); err != nil {
-		return attempt{}, stale
-	}
-	if a.OrgID != orgID || !s.Database.Now().Before(a.Ends) || !secret.NewText(a.State).Equal(state) {
+	if json.Unmarshal(plain, &a) != nil || a.OrgID != orgID ||
+		!s.Database.Now().Before(a.Ends) || !secret.NewText(a.State).Equal(state) {
 		return attempt{}, stale
 	}
 	return a, nil

@@ -115,7 +115,7 @@ func TestDomainsAreProven(t *testing.T) {
 		test("corp.example", false)
 		records["_writ.corp.example"] = []string{"writ-organization=" + database.NewID()}
 		test("corp.example", false)
-		records["_writ.corp.example"] = []string{"other", federation.ProofValue(owner.OrgID)}
+		records["_writ.corp.example"] = []string{"other", federation.RecordValue(owner.OrgID)}
 		test("corp.example", true)
 		test("other.example", false)
 		other := owner
@@ -127,7 +127,7 @@ func TestDomainsAreProven(t *testing.T) {
 		if _, err := service.Put(t.Context(), other, claimed); err != nil {
 			t.Fatal(err)
 		}
-		records["_writ.corp.example"] = append(records["_writ.corp.example"], federation.ProofValue(other.OrgID))
+		records["_writ.corp.example"] = append(records["_writ.corp.example"], federation.RecordValue(other.OrgID))
 		if _, err := service.Test(t.Context(), other); err != nil {
 			t.Fatal(err)
 		}

@@ -1,27 +1,27 @@
-// Package federation lets people sign in with an account they have elsewhere: at
-// Google, which the operator chose, or at an organization's own identity provider,
-// which an owner of that organization chose.
+// Package federation lets people sign in with an external account: at Google, if the
+// operator set that up, or at an organization's own identity provider, which an
+// owner of that organization set up.
 //
-// Who somebody is elsewhere is an identity: an organization (or none, for Google),
-// an issuer and a subject. It leads to one account here. An e-mail address never
-// does: whoever runs a provider can have it say any address. The first time an
-// identity comes it gets an account of its own, and if its address has one already
-// it is refused, until the owner of that account, signed in to it, links the two.
+// An external account is an identity: an organization (none for Google), an issuer
+// and a subject. Each identity belongs to one account here. An e-mail address alone
+// never leads to an account, because a provider can claim any address. A new
+// identity gets a new account. If its address already has an account, the sign-in is
+// refused until the owner of that account, signed in, links the identity.
 //
-// A provider of an organization vouches for that organization alone. It speaks
-// only of addresses in the domains it was set up with, those who come become
-// members with the default role, and their sessions are good for nothing else:
-// package auth keeps the limit in the session, the edge holds it on every route.
-// An account that such a provider made is not verified; when the owner of the
-// address sets a password by mail, the provider's word for it ends.
+// An organization's provider vouches for that organization alone. It may only name
+// addresses in its domains, the people it brings become members with the default
+// role, and their sessions are limited to the organization: package auth stores the
+// limit, the edge enforces it on every route. An account that such a provider made
+// is not verified; once the owner of the address sets a password by mail, the
+// provider can no longer sign in to it.
 //
-// Anyone may name any domain. Typing an address leads to a provider only if the
-// domain was proven to be the organization's, by a record in the domain name system,
-// else whoever names a domain first would be shown the passwords of its people.
+// Anyone can claim a domain. A typed address leads to a provider only if a DNS record
+// proves that the domain is the organization's; otherwise whoever claims a domain
+// first could collect the passwords of its people.
 //
-// What a sign-in needs to remember until the browser comes back is in a sealed
-// cookie, so that nobody fills our tables by beginning what they never end, and an
-// answer counts only in the browser that asked.
+// The state of a sign-in is in a sealed cookie until the browser comes back. So
+// unfinished sign-ins take no storage, and the answer is accepted only in the
+// browser that began.
 package federation
 
 import (
@@ -50,38 +50,38 @@ const (
 	maxDomains    = 20
 	maxIdentities = 20 // of one account
 
-	attemptLife = 10 * time.Minute // for a person to sign in elsewhere
+	attemptLife = 10 * time.Minute // for a person to sign in at the provider
 	codeLife    = time.Minute      // for a browser to exchange its code
-	proofTime   = 10 * time.Second // to ask for the proofs of all domains
+	proofTime   = 10 * time.Second // to look up the records of all domains
 )
 
-// Provider is what an organization's people sign in with.
+// Provider is an organization's identity provider.
 type Provider struct {
 	OrgID       string
 	Issuer      string
 	ClientID    string
-	Slug        string // a word people type instead of the organization's id; empty: none
+	Slug        string // a word people can type instead of the organization's id; empty: none
 	Domains     []Domain
 	DefaultRole principal.Role
-	Enforced    bool       // who is no owner must sign in with it
-	TestedAt    *time.Time // the last success with this issuer and client
+	Enforced    bool       // everyone but owners must sign in with it
+	TestedAt    *time.Time // the last successful test with this issuer and client
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 
 	sealedSecret []byte
 }
 
-// Domain is a mail domain a provider speaks of.
+// Domain is a mail domain of a provider.
 type Domain struct {
 	Name     string
-	ProvenAt *time.Time // nil: nothing shows that it is the organization's
+	ProvenAt *time.Time // when a DNS record proved it to be the organization's; nil: never
 }
 
-// Settings are what an owner says of a provider.
+// Settings are what an owner sets about a provider.
 type Settings struct {
 	Issuer      string
 	ClientID    string
-	Secret      secret.Text // not set: as before
+	Secret      secret.Text // unset: unchanged
 	Slug        string
 	Domains     []string
 	DefaultRole principal.Role
@@ -95,9 +95,9 @@ type Google struct {
 	Secret   secret.Text
 }
 
-// Members is what the service asks of organizations.
+// Members is what the service needs of organizations.
 type Members struct {
-	// Role is a person's role in an open organization, or Forbidden.
+	// Role is a person's role in an open organization; Forbidden if there is none.
 	Role func(ctx context.Context, r database.Reader, orgID, userID string) (principal.Role, error)
 	// Join makes a person a member.
 	Join func(
@@ -105,25 +105,25 @@ type Members struct {
 	) error
 }
 
-// Keys is what the service asks of API keys: to end those of terminals, within a
-// change that declares the organization's log, and after it to forget what was
-// remembered of them.
+// Keys ends the keys of terminals, within a change that declares the organization's
+// log.
 type Keys interface {
-	// EndVouched ends those made under the provider's word; no user is everyone.
+	// EndVouched ends those of people the provider vouched for; no user means everyone.
 	EndVouched(ctx context.Context, tx *database.Tx, actor principal.Principal, orgID, userID string) error
-	// EndUnvouched ends those of others who are no owners.
+	// EndUnvouched ends those of everyone else but owners.
 	EndUnvouched(ctx context.Context, tx *database.Tx, actor principal.Principal, orgID string) error
+	// Forget drops cached keys, after the change.
 	Forget()
 }
 
-// Web is how providers are called: the outbound client.
+// Web is the client that calls providers.
 type Web interface {
 	Check(target string) error
 	IsPermitted(target string) bool
 	WebClient() *http.Client
 }
 
-// Options are what the service is made of.
+// Options are the parts of a Service.
 type Options struct {
 	Database  *database.DB
 	Log       *audit.Log
@@ -133,19 +133,19 @@ type Options struct {
 	Keys      Keys
 	Web       Web
 	Google    Google
-	PublicURL string // without a slash at its end
-	OpenToAll bool   // whether Google may bring people who have no account
-	// LookupTXT asks the domain name system; nil: the system's resolver.
+	PublicURL string
+	OpenToAll bool // whether people without an account may sign up with Google
+	// LookupTXT looks up DNS records; nil: with the system's resolver.
 	LookupTXT func(ctx context.Context, name string) ([]string, error)
 }
 
-// Service is the area's one entry.
+// Service manages identity providers and signs people in with them.
 type Service struct {
 	Options
 	party *oidc.RelyingParty
 }
 
-// New makes the service.
+// New makes a Service.
 func New(o Options) *Service {
 	if o.LookupTXT == nil {
 		o.LookupTXT = net.DefaultResolver.LookupTXT
@@ -159,7 +159,7 @@ var (
 	domainForm = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])$`)
 )
 
-// check gives settings as they are stored, or says which field is wrong.
+// check gives the settings as they are stored, or a fault about the wrong field.
 func (s *Service) check(n Settings) (Settings, error) {
 	n.Slug = strings.ToLower(strings.TrimSpace(n.Slug))
 	switch {
@@ -170,7 +170,7 @@ func (s *Service) check(n Settings) (Settings, error) {
 	case n.Slug != "" && (!slugForm.MatchString(n.Slug) || database.IsID(n.Slug)):
 		return Settings{}, fault.Field("slug", "must be 3 to 40 letters, digits and hyphens")
 	case !n.DefaultRole.Valid() || n.DefaultRole == principal.Owner || n.DefaultRole == principal.Admin:
-		return Settings{}, fault.Field("defaultRole", "must be approver, member or viewer: more is given by a person")
+		return Settings{}, fault.Field("defaultRole", "must be approver, member or viewer: a person gives higher roles")
 	}
 	if err := s.checkIssuer(n.Issuer); err != nil {
 		return Settings{}, err
@@ -182,7 +182,7 @@ func (s *Service) check(n Settings) (Settings, error) {
 
 func invisible(r rune) bool { return r <= ' ' || r > '~' }
 
-// checkIssuer wants TLS, unless the operator permits the very host.
+// checkIssuer requires TLS, unless the operator permits the host.
 func (s *Service) checkIssuer(issuer string) error {
 	switch {
 	case issuer == "" || len(issuer) > maxIssuer || strings.ContainsFunc(issuer, invisible) ||
@@ -213,9 +213,9 @@ func checkDomains(names []string) ([]string, error) {
 	return slices.Compact(clean), nil
 }
 
-// speaksOf reports whether a provider may say this address. Only a whole domain
-// counts: not one that ends like it.
-func (p Provider) speaksOf(address string) bool {
+// covers reports whether the provider may name this address. Domains must be equal: a
+// subdomain is another domain.
+func (p Provider) covers(address string) bool {
 	_, domain, ok := strings.Cut(address, "@")
 	return ok && p.hasDomain(domain)
 }
@@ -224,8 +224,8 @@ func (p Provider) hasDomain(name string) bool {
 	return slices.ContainsFunc(p.Domains, func(d Domain) bool { return d.Name == name })
 }
 
-// notThere is the one answer about an organization that has no provider, or is
-// none.
-func notThere() error {
+// noProvider is the one answer about an organization that does not exist or has no
+// provider.
+func noProvider() error {
 	return fault.New(fault.NotFound, "there is no identity provider to sign in with here")
 }

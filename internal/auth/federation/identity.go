@@ -12,31 +12,28 @@ import (
 	"writ/internal/principal"
 )
 
-// Identity is who somebody is elsewhere, and the account it leads to here.
+// Identity is an external account, and the account here that it belongs to.
 type Identity struct {
 	ID        string
 	OrgID     string // whose provider vouches for it; empty: Google
 	Issuer    string
 	Subject   string
 	UserID    string
-	Email     string // as the provider told it
-	Linked    bool   // the account's owner asked for it
+	Email     string // as the provider gave it
+	Linked    bool   // the account's owner linked it
 	CreatedAt time.Time
 }
 
-// Identities lists those of the caller's account, the oldest first.
+// Identities lists those of the caller's account, oldest first.
 func (s *Service) Identities(ctx context.Context, p principal.Principal) ([]Identity, error) {
 	return identitiesOf(ctx, s.Database, p.UserID)
 }
 
-// Unlink removes an identity from the caller's account, and ends the sessions and
-// terminals' keys that its organization vouched for, or with Google's every other
-// session. The account is left as it is: its owner can set a password by mail.
+// Unlink removes an identity from the caller's account. It ends the sessions and the
+// keys of terminals that the identity's organization vouched for, or for Google every
+// other session. The account stays: its owner can set a password by mail.
 func (s *Service) Unlink(ctx context.Context, p principal.Principal, id string) error {
 	missing := fault.New(fault.NotFound, "there is no such identity")
-	if !database.IsID(id) {
-		return missing
-	}
 	list, err := identitiesOf(ctx, s.Database, p.UserID)
 	if err != nil {
 		return err
@@ -65,17 +62,17 @@ func (s *Service) Unlink(ctx context.Context, p principal.Principal, id string) 
 	}})
 }
 
-// endUnlinked ends what an identity let in. Sessions that Google brought look like
-// any other, so all but the caller's own end.
+// endUnlinked ends the access that an identity gave. Google's sessions look like any
+// other, so all but the caller's own end.
 func (s *Service) endUnlinked(ctx context.Context, tx *database.Tx, p principal.Principal, i Identity) error {
 	if i.OrgID == "" {
-		return auth.EndOthers(ctx, tx, p.UserID, p.SessionID)
+		return auth.EndOtherSessions(ctx, tx, p.UserID, p.SessionID)
 	}
 	return s.endVouched(ctx, tx, p, i.OrgID, p.UserID)
 }
 
-// recordIdentity writes to the system's log. The subject is the provider's own
-// name for a person and is left out.
+// recordIdentity appends to the system log. It leaves out the subject, the provider's
+// own name for the person.
 func (s *Service) recordIdentity(ctx context.Context, tx *database.Tx, action, userID string, i Identity) error {
 	payload := map[string]any{"organization": i.OrgID, "issuer": i.Issuer, "email": i.Email, "linked": i.Linked}
 	if i.ID != "" {

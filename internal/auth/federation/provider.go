@@ -2,8 +2,6 @@ package federation
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -16,7 +14,7 @@ import (
 	"writ/internal/secret"
 )
 
-// recorded is what the audit log says of a provider. The secret is not in it.
+// recorded is a provider in the audit log, without its secret.
 type recorded struct {
 	Issuer      string         `json:"issuer"`
 	ClientID    string         `json:"clientId"`
@@ -35,10 +33,10 @@ func (s *Service) Get(ctx context.Context, p principal.Principal) (Provider, err
 	return providerOf(ctx, s.Database, p.OrgID)
 }
 
-// Put sets the provider of the caller's organization up, or changes it. Another
-// issuer or client must be tested anew, and ends what came from the one before; so
-// does a domain fewer, of which the provider may not speak any more.
-// Enforcing it ends the terminals' keys of members who did not sign in with it.
+// Put sets up or changes the provider of the caller's organization. A new issuer or
+// client must be tested again, and ends the access that the old one gave; so does
+// removing a domain. Enforcing the provider ends the terminals' keys of members who
+// did not sign in with it.
 func (s *Service) Put(ctx context.Context, p principal.Principal, n Settings) (Provider, error) {
 	if err := p.Require(principal.ManageIdentityProvider); err != nil {
 		return Provider{}, err
@@ -53,16 +51,17 @@ func (s *Service) Put(ctx context.Context, p principal.Principal, n Settings) (P
 		if err != nil && !fault.Is(err, fault.NotFound) {
 			return err
 		}
-		if after, err = s.changed(before, n, p.OrgID, tx); err != nil {
+		if after, err = s.apply(before, n, p.OrgID, tx); err != nil {
 			return err
 		}
-		if err := putProvider(ctx, tx, after); err != nil {
-			if database.IsUnique(err) {
-				return fault.Wrap(err, fault.Conflict, "another organization has this slug; choose another")
-			}
+		err = putProvider(ctx, tx, after)
+		if database.IsUnique(err) {
+			return fault.Wrap(err, fault.Conflict, "another organization has this slug; choose another")
+		}
+		if err != nil {
 			return err
 		}
-		if err := s.endWhatCounted(ctx, tx, p, before, after); err != nil {
+		if err := s.endLapsed(ctx, tx, p, before, after); err != nil {
 			return err
 		}
 		return s.record(ctx, tx, p, "identity_provider.set", after)
@@ -70,8 +69,8 @@ func (s *Service) Put(ctx context.Context, p principal.Principal, n Settings) (P
 	return after, err
 }
 
-// endWhatCounted ends what a change of the provider takes the ground from.
-func (s *Service) endWhatCounted(
+// endLapsed ends the access that a change of the provider invalidates.
+func (s *Service) endLapsed(
 	ctx context.Context, tx *database.Tx, p principal.Principal, before, after Provider,
 ) error {
 	lostDomain := slices.ContainsFunc(before.Domains, func(d Domain) bool { return !after.hasDomain(d.Name) })
@@ -86,9 +85,9 @@ func (s *Service) endWhatCounted(
 	return s.Keys.EndUnvouched(ctx, tx, p, p.OrgID)
 }
 
-// endVouched ends what a provider vouched for, of everyone or of one person: their
-// sessions, and the keys of terminals they let in. Who calls it forgets the keys
-// after the change.
+// endVouched ends the access that a provider vouched for, of everyone or of one
+// person: sessions and the keys of terminals. The caller calls Keys.Forget after the
+// change.
 func (s *Service) endVouched(
 	ctx context.Context, tx *database.Tx, actor principal.Principal, orgID, userID string,
 ) error {
@@ -98,8 +97,8 @@ func (s *Service) endVouched(
 	return s.Keys.EndVouched(ctx, tx, actor, orgID, userID)
 }
 
-// changed is a provider after its settings, or a fault where they cannot be.
-func (s *Service) changed(before Provider, n Settings, orgID string, tx *database.Tx) (Provider, error) {
+// apply gives a provider with new settings, or a fault about a setting.
+func (s *Service) apply(before Provider, n Settings, orgID string, tx *database.Tx) (Provider, error) {
 	after := Provider{
 		OrgID:        orgID,
 		Issuer:       n.Issuer,
@@ -127,7 +126,7 @@ func (s *Service) changed(before Provider, n Settings, orgID string, tx *databas
 	}
 	if n.Enforced && after.TestedAt == nil {
 		return Provider{}, fault.Field("enforced",
-			"must wait until the connection was tested: else nobody but owners could sign in")
+			"needs a tested connection first: otherwise only owners could sign in")
 	}
 	for _, name := range n.Domains {
 		domain := Domain{Name: name}
@@ -139,8 +138,7 @@ func (s *Service) changed(before Provider, n Settings, orgID string, tx *databas
 	return after, nil
 }
 
-// Delete removes the provider, and ends the sessions and terminals' keys that came
-// from it.
+// Delete removes the provider, and ends the access that it gave.
 func (s *Service) Delete(ctx context.Context, p principal.Principal) error {
 	if err := p.Require(principal.ManageIdentityProvider); err != nil {
 		return err
@@ -160,15 +158,15 @@ func (s *Service) Delete(ctx context.Context, p principal.Principal) error {
 	})
 }
 
-// Test asks the provider for its description and keys, and the domain name system
-// for the records that prove the domains, and remembers both. A provider that
-// does not work is an Unavailable fault.
+// Test fetches the provider's description and keys, looks up the DNS records that
+// prove the domains, and stores the results. A provider that does not work is an
+// Unavailable fault.
 func (s *Service) Test(ctx context.Context, p principal.Principal) (Provider, error) {
 	provider, err := s.Get(ctx, p)
 	if err != nil {
 		return Provider{}, err
 	}
-	party, err := s.partyOf(provider)
+	party, err := s.relyingParty(provider)
 	if err != nil {
 		return Provider{}, err
 	}
@@ -200,7 +198,7 @@ func (s *Service) Test(ctx context.Context, p principal.Principal) (Provider, er
 	return after, err
 }
 
-// Enforces reports whether an organization wants its people to sign in with its
+// Enforces reports whether an organization requires its people to sign in with its
 // provider.
 func (s *Service) Enforces(ctx context.Context, orgID string) (bool, error) {
 	return Enforced(ctx, s.Database, orgID)
@@ -208,45 +206,36 @@ func (s *Service) Enforces(ctx context.Context, orgID string) (bool, error) {
 
 // Enforced is Enforces within a change.
 func Enforced(ctx context.Context, r database.Reader, orgID string) (bool, error) {
-	var enforced int
-	err := r.QueryRow(ctx, `SELECT enforced FROM identity_provider WHERE org_id = $1`, orgID).Scan(&enforced)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("read how the people of %s sign in: %w", orgID, err)
-	}
-	return enforced == 1, nil
+	var enforced bool
+	err := r.QueryRow(ctx, `SELECT enforced FROM identity_provider WHERE org_id = $1`, orgID).Scan(
+		database.ToBool(&enforced))
+	return enforced, database.OrMissing(err, nil, "read whether %s enforces its identity provider", orgID)
 }
 
-// ProofName is the name of the record in the domain name system that shows a
-// domain to be an organization's.
-func ProofName(domain string) string { return "_writ." + domain }
+// RecordName is the name of the DNS record that proves a domain to be an
+// organization's.
+func RecordName(domain string) string { return "_writ." + domain }
 
-// ProofValue is what that record says.
-func ProofValue(orgID string) string { return "writ-organization=" + orgID }
+// RecordValue is the value of that record.
+func RecordValue(orgID string) string { return "writ-organization=" + orgID }
 
-// proven asks about every domain of a provider. Servers of names may be slow: those
-// that have not answered in time prove nothing.
+// proven looks up the records of all domains of a provider. A lookup that fails or
+// takes too long proves nothing.
 func (s *Service) proven(ctx context.Context, p Provider) map[string]bool {
 	ctx, cancel := context.WithTimeout(ctx, proofTime)
 	defer cancel()
 	proven := map[string]bool{}
 	for _, d := range p.Domains {
-		proven[d.Name] = s.isProven(ctx, p.OrgID, d.Name)
+		texts, err := s.LookupTXT(ctx, RecordName(d.Name))
+		proven[d.Name] = err == nil && slices.Contains(texts, RecordValue(p.OrgID))
 	}
 	return proven
 }
 
-// isProven asks for the record. A name that cannot be resolved proves nothing.
-func (s *Service) isProven(ctx context.Context, orgID, domain string) bool {
-	texts, err := s.LookupTXT(ctx, ProofName(domain))
-	return err == nil && slices.Contains(texts, ProofValue(orgID))
-}
-
 func sealContext(orgID string) string { return "identity-provider/" + orgID }
 
-// CallbackPath is where a provider sends browsers back to; empty is Google.
+// CallbackPath is where a provider sends browsers back to; an empty organization is
+// Google.
 func CallbackPath(orgID string) string {
 	if orgID == "" {
 		return "/auth/google/callback"
@@ -254,8 +243,8 @@ func CallbackPath(orgID string) string {
 	return "/auth/oidc/" + orgID + "/callback"
 }
 
-// partyOf is a provider with its secret opened.
-func (s *Service) partyOf(p Provider) (oidc.Provider, error) {
+// relyingParty is a provider as package oidc knows it, with its secret opened.
+func (s *Service) relyingParty(p Provider) (oidc.Provider, error) {
 	plain, err := s.Sealer.Open(sealContext(p.OrgID), p.sealedSecret)
 	if err != nil {
 		return oidc.Provider{}, fmt.Errorf("open the client secret of %s's identity provider: %w", p.OrgID, err)
@@ -266,13 +255,13 @@ func (s *Service) partyOf(p Provider) (oidc.Provider, error) {
 	}, nil
 }
 
-// change makes a change in the caller's organization, if their role still allows
-// it under the organization's lock.
+// change makes a change in the caller's organization, if the caller's role still
+// allows it under the organization's lock.
 func (s *Service) change(
 	ctx context.Context, p principal.Principal,
 	do func(ctx context.Context, tx *database.Tx, p principal.Principal) error,
 ) error {
-	// Also after an error: a commit may have taken effect without our knowing.
+	// Also after an error: the commit may have taken effect.
 	defer s.Keys.Forget()
 	return s.Database.Write(ctx, database.Change{Logs: []string{p.OrgID}, Do: func(
 		ctx context.Context, tx *database.Tx,

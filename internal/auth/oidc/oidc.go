@@ -1,16 +1,16 @@
-// Package oidc is the relying party of OpenID Connect: it sends a browser to an
-// identity provider and reads what the provider says of who came back.
+// Package oidc is a relying party of OpenID Connect: it sends a browser to an
+// identity provider and reads what the provider says about the person who comes back.
 //
-// It knows nothing of accounts and stores nothing. An Attempt holds the three
-// secrets of one sign-in: the state ties the answer to the browser that began, the
-// nonce ties the provider's token to the attempt, and the verifier (PKCE) makes a
-// code worthless to whoever else gets hold of it.
+// It knows no accounts and stores nothing. An Attempt holds the three secrets of one
+// sign-in: the state ties the answer to the browser that began, the nonce ties the
+// provider's token to the attempt, and the verifier (PKCE) makes a stolen code
+// worthless.
 //
-// A provider is chosen by a user and may lie. Its documents are fetched by a
-// client that calls public addresses alone, reads so much and waits so long. A
-// token counts only if it is signed by a key of the issuer that was asked, with a
-// public-key algorithm, for our client, in time, and with our nonce. Everything
-// else is refused in one voice; why is for the operator's log.
+// A provider is chosen by a user and may lie. The client that calls it reaches only
+// public addresses, and limits size and time. A token is accepted only if a key of
+// that issuer signed it, with a public-key algorithm, for our client, and it is
+// current and has our nonce. All other tokens get the same answer; the reason is in
+// the operator's log.
 package oidc
 
 import (
@@ -31,15 +31,14 @@ import (
 	"writ/internal/secret"
 )
 
-// Limits of what a provider tells and of what is taken from a browser.
 const (
-	maxSubject = 255 // bytes, by the specification of OpenID Connect
-	maxCode    = 4096
-	callTime   = 15 * time.Second // all calls of one step together
+	maxSubject = 255              // bytes of a subject, as OpenID Connect defines it
+	maxCode    = 4096             // bytes of a code
+	callTime   = 15 * time.Second // for all calls of one step
 )
 
-// signatures are the algorithms a token may be signed with. None of them has a
-// secret that both sides know, and "none" is none of them.
+// signatures are the algorithms a token may be signed with: public-key ones only,
+// never a shared secret or "none".
 var signatures = []string{
 	oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512,
 	oidc.EdDSA,
@@ -60,49 +59,44 @@ type Attempt struct {
 	Verifier string `json:"verifier"`
 }
 
-// NewAttempt makes one.
+// NewAttempt makes the secrets of a new sign-in.
 func NewAttempt() Attempt {
 	return Attempt{
 		State: secret.Token("").Reveal(), Nonce: secret.Token("").Reveal(), Verifier: oauth2.GenerateVerifier(),
 	}
 }
 
-// Claims are what a provider says of a person.
+// Claims are what a provider says about a person.
 type Claims struct {
-	Issuer  string
-	Subject string
-	Email   string // empty: it does not say
-	Name    string
-	// EmailVerified is nil where the provider does not say.
-	EmailVerified *bool
+	Issuer        string
+	Subject       string
+	Email         string // empty: the provider does not say
+	Name          string
+	EmailVerified *bool // nil: the provider does not say
 }
 
-// RelyingParty speaks with providers.
+// RelyingParty talks to providers.
 type RelyingParty struct {
 	client *http.Client
 	now    func() time.Time
 }
 
-// New makes a relying party that calls providers with client.
+// New makes a RelyingParty that calls providers with client.
 func New(client *http.Client, now func() time.Time) *RelyingParty {
 	return &RelyingParty{client: client, now: now}
 }
 
-// Check reads the provider's description and its keys, as a sign-in would.
+// Check fetches the provider's description and its keys, as a sign-in would.
 func (r *RelyingParty) Check(ctx context.Context, p Provider) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	found, err := r.discover(ctx, p)
-	if err != nil {
-		return err
-	}
-	keys, err := keysOf(found)
+	_, keys, err := r.discover(ctx, p)
 	if err != nil {
 		return err
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, keys, nil)
 	if err != nil {
-		return unusable(errors.New("it names no address of keys"))
+		return unusable(err)
 	}
 	response, err := r.client.Do(request)
 	if err != nil {
@@ -110,31 +104,31 @@ func (r *RelyingParty) Check(ctx context.Context, p Provider) error {
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return unusable(fmt.Errorf("its keys were answered with status %d", response.StatusCode))
+		return unusable(fmt.Errorf("its keys: status %d", response.StatusCode))
 	}
 	return nil
 }
 
-// Address is where the browser goes to sign in.
+// Address is the URL at which the browser signs in.
 func (r *RelyingParty) Address(ctx context.Context, p Provider, a Attempt) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	found, err := r.discover(ctx, p)
+	found, _, err := r.discover(ctx, p)
 	if err != nil {
 		return "", err
 	}
 	return settings(found, p).AuthCodeURL(a.State, oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)), nil
 }
 
-// Redeem exchanges the code that a browser brought back for what the provider
-// says of the person.
+// Redeem exchanges the code that a browser brought back for the claims about the
+// person.
 func (r *RelyingParty) Redeem(ctx context.Context, p Provider, a Attempt, code string) (Claims, error) {
 	if code == "" || len(code) > maxCode {
 		return Claims{}, fault.Field("code", "must have 1 to %d characters", maxCode)
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	found, err := r.discover(ctx, p)
+	found, _, err := r.discover(ctx, p)
 	if err != nil {
 		return Claims{}, err
 	}
@@ -145,7 +139,7 @@ func (r *RelyingParty) Redeem(ctx context.Context, p Provider, a Attempt, code s
 	}
 	raw, ok := tokens.Extra("id_token").(string)
 	if !ok {
-		return Claims{}, refused(errors.New("it gave no identity token"))
+		return Claims{}, refused(errors.New("there is no identity token"))
 	}
 	verifier := found.VerifierContext(ctx, &oidc.Config{
 		ClientID: p.ClientID, SupportedSigningAlgs: signatures, Now: r.now,
@@ -157,8 +151,7 @@ func (r *RelyingParty) Redeem(ctx context.Context, p Provider, a Attempt, code s
 	return read(token, p, a)
 }
 
-// read takes from a token that is the provider's what it says, if it was made for
-// this attempt.
+// read gives the claims of a verified token, if it was made for this attempt.
 func read(token *oidc.IDToken, p Provider, a Attempt) (Claims, error) {
 	var more struct {
 		Email         string `json:"email"`
@@ -171,9 +164,9 @@ func read(token *oidc.IDToken, p Provider, a Attempt) (Claims, error) {
 	}
 	switch {
 	case a.Nonce == "" || !secret.NewText(a.Nonce).Equal(token.Nonce):
-		return Claims{}, refused(errors.New("the nonce is not the attempt's"))
+		return Claims{}, refused(errors.New("the nonce is wrong"))
 	case token.Subject == "" || len(token.Subject) > maxSubject || strings.ContainsFunc(token.Subject, isBroken):
-		return Claims{}, refused(errors.New("the subject is missing, too long or not readable"))
+		return Claims{}, refused(errors.New("the subject is missing, too long or unreadable"))
 	case more.Party != "" && more.Party != p.ClientID, len(token.Audience) > 1 && more.Party == "":
 		return Claims{}, refused(errors.New("the token was made for another party"))
 	}
@@ -182,58 +175,48 @@ func read(token *oidc.IDToken, p Provider, a Attempt) (Claims, error) {
 		Subject:       token.Subject,
 		Email:         more.Email,
 		Name:          more.Name,
-		EmailVerified: truth(more.EmailVerified),
+		EmailVerified: parseBool(more.EmailVerified),
 	}, nil
 }
 
-// isBroken finds what no database keeps, and what the decoder puts in the place of
-// bytes it cannot read: two people who differ in these alone would be one.
+// isBroken finds characters that no database stores, and the one the decoder puts in
+// place of invalid bytes: two subjects that differ only in those would become one.
 func isBroken(r rune) bool { return unicode.IsControl(r) || r == utf8.RuneError }
 
-// truth reads a yes or no, which some providers write as a text.
-func truth(value any) *bool {
-	word := fmt.Sprint(value)
-	if word != "true" && word != "false" {
+// parseBool reads a boolean, which some providers write as a string.
+func parseBool(value any) *bool {
+	text := fmt.Sprint(value)
+	if text != "true" && text != "false" {
 		return nil
 	}
-	yes := word == "true"
-	return &yes
+	is := text == "true"
+	return &is
 }
 
-// discover reads the provider's description. The library refuses one that names
-// another issuer than the one that was asked.
-func (r *RelyingParty) discover(ctx context.Context, p Provider) (*oidc.Provider, error) {
-	found, err := oidc.NewProvider(oidc.ClientContext(ctx, r.client), p.Issuer)
-	if err != nil {
-		return nil, unusable(err)
+// discover fetches the provider's description, and gives the URL of its keys beside
+// it. The library refuses a description of another issuer.
+func (r *RelyingParty) discover(ctx context.Context, p Provider) (found *oidc.Provider, keys string, err error) {
+	if found, err = oidc.NewProvider(oidc.ClientContext(ctx, r.client), p.Issuer); err != nil {
+		return nil, "", unusable(err)
 	}
-	keys, err := keysOf(found)
-	if err != nil {
-		return nil, err
-	}
-	// A browser is sent to the first, our secret to the second, and whoever can change
-	// what the third says signs in as anybody.
-	for _, address := range []string{found.Endpoint().AuthURL, found.Endpoint().TokenURL, keys} {
-		if !isSafe(address, p.Issuer) {
-			return nil, unusable(errors.New("an address it names is not one of the web, or does not use TLS as its issuer does"))
-		}
-	}
-	return found, nil
-}
-
-// keysOf is where a provider's keys are.
-func keysOf(found *oidc.Provider) (string, error) {
 	var document struct {
 		Keys string `json:"jwks_uri"`
 	}
 	if err := found.Claims(&document); err != nil {
-		return "", unusable(err)
+		return nil, "", unusable(err)
 	}
-	return document.Keys, nil
+	// The browser goes to the first, our secret to the second, and whoever controls
+	// the third can sign in as anybody.
+	for _, address := range []string{found.Endpoint().AuthURL, found.Endpoint().TokenURL, document.Keys} {
+		if !isSafe(address, p.Issuer) {
+			return nil, "", unusable(errors.New("one of its URLs is no web address, or lacks the TLS its issuer has"))
+		}
+	}
+	return found, document.Keys, nil
 }
 
-// isSafe reports whether an address is one of the web, with TLS where the issuer
-// has it. An issuer without TLS is one that the operator permits.
+// isSafe reports whether an address is a web address, with TLS if the issuer has it.
+// Issuers without TLS are those that the operator permits.
 func isSafe(address, issuer string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -249,23 +232,22 @@ func settings(found *oidc.Provider, p Provider) *oauth2.Config {
 	}
 }
 
-// unusable says that a provider does not work; whoever set it up sees why in the
-// log.
+// unusable is the answer where a provider does not work. The cause is in the log.
 func unusable(cause error) error {
 	return fault.Wrap(cause, fault.Unavailable,
 		"the identity provider cannot be reached, or does not speak OpenID Connect")
 }
 
-// refused is the one answer to what a provider must not say.
+// refused is the one answer to a token that is not accepted.
 func refused(cause error) error {
 	return fault.Wrap(cause, fault.Unauthenticated, "the identity provider's answer was not accepted; sign in again")
 }
 
-// exchangeFailed sorts a failed exchange. The provider's own words are left out:
-// they may hold a token.
+// exchangeFailed is the fault of a failed exchange. It leaves out the provider's own
+// words, which may hold a token.
 func exchangeFailed(err error) error {
 	if answer, ok := errors.AsType[*oauth2.RetrieveError](err); ok && answer.Response != nil {
-		return refused(fmt.Errorf("the exchange of the code was answered with status %d", answer.Response.StatusCode))
+		return refused(fmt.Errorf("the exchange of the code: status %d", answer.Response.StatusCode))
 	}
 	return unusable(err)
 }

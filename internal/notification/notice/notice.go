@@ -1,19 +1,19 @@
-// Package notice is the form of what people are told of requests for approval, and
-// of profiles that wait for a confirmation: the event itself, and its words. It is
-// pure.
+// Package notice defines the events that people are notified of, and their wording.
+// Events are about approval requests and about profiles that need a confirmation.
+// The package is pure.
 //
-// An event has a number within its organization, and those who follow the events
-// (the inboxes of people, the webhooks, the stream of the queue) each remember the
-// last number they have told. The words are the same everywhere, and
-// deterministic.
+// An event of a request has a number within its organization. Each follower (inboxes,
+// webhooks, the stream of the queue) remembers the last number it has processed. The
+// wording is the same everywhere.
 //
-// Much of an event was chosen by an agent: the names of tool and server, its
-// arguments. In words they are one line of bounded length without characters that
-// steer a terminal or turn the direction of text; what must be escaped beside that
-// depends on where the words go, and is done there.
+// An agent chose much of an event: the names of tool and server, the arguments. In
+// texts they become one line of limited length, without characters that control a
+// terminal or reverse the text. Further escaping depends on the target and happens
+// there.
 package notice
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -23,101 +23,96 @@ import (
 	"unicode/utf8"
 )
 
-// Kind is what happened to a request, or to a profile.
+// Kind is what happened to a request or to a profile.
 type Kind string
 
 // The kinds of events.
 const (
 	Opened    Kind = "approval.opened"
-	Voted     Kind = "approval.voted" // a yes that is not enough yet
+	Voted     Kind = "approval.voted" // one person approved, and another must
 	Approved  Kind = "approval.approved"
 	Rejected  Kind = "approval.rejected"
 	Cancelled Kind = "approval.cancelled"
 	Expired   Kind = "approval.expired"
 	Used      Kind = "approval.used"
-	Revoked   Kind = "approval.revoked" // a wider yes was taken back
+	Revoked   Kind = "approval.revoked" // a standing approval was revoked
 )
 
-// Kinds lists every kind: those of requests in the order of a request's life.
+// Kinds lists every kind, those of requests in the order of a request's life.
 func Kinds() []Kind {
 	return []Kind{Opened, Voted, Approved, Rejected, Cancelled, Expired, Used, Revoked, ProfileProposed}
 }
 
-// Settles reports whether nobody has to answer the request any more.
+// Settles reports whether the request no longer needs an answer.
 func (k Kind) Settles() bool {
 	return k == Approved || k == Rejected || k == Cancelled || k == Expired
 }
 
-// Event is something that happened to a request for approval, or to a profile.
+// Event is something that happened to an approval request or to a profile.
 type Event struct {
 	OrgID   string
 	Number  int64 // within the organization, from 1, without gaps
 	Kind    Kind
 	At      time.Time
-	ActorID string // who did it; empty: nobody, or the passing of time
+	ActorID string // who did it; empty: nobody, as when a request expires
 	Request Request
-	// Proposal is what the event is about in place of a request; nil: a request.
+	// Proposal is set, in place of Request, if the event is about a profile.
 	Proposal *Proposal
 }
 
-// Request is what the event is about, as it stands now. What was not stated is
-// empty.
+// Request is the approval request an event is about, in its present state.
 type Request struct {
 	ID      string
-	OwnAsk  bool // the answer is wanted of OwnerID alone
+	OwnAsk  bool // an ask, which OwnerID alone may answer
 	OwnerID string
-	Role    string // that an approver must have; empty: any that may approve
+	Role    string // that an approver needs at least; empty: any that may approve
 	Status  string
 
 	Server, Tool, AgentID, SessionID, PlanID, KeyID, Email string
 
-	Reason  string // why a yes is needed
-	Note    string // of who answered
-	Risk    string // low, medium, high, critical; empty: unknown
-	Reasons []string
-	// Arguments are redacted JSON.
-	Arguments string
+	Reason    string // why an approval is needed
+	Note      string // of the person who answered
+	Risk      string // low, medium, high, critical; empty: unknown
+	Reasons   []string
+	Arguments string // redacted JSON
 	CreatedAt time.Time
 	ExpiresAt time.Time
 }
 
-// maxName bounds names that agents choose, in words.
+// maxName is how many characters of a name that an agent chose are shown.
 const maxName = 120
 
 // Name is the tool with its server.
 func (r Request) Name() string {
-	name := Line(r.Tool, maxName)
+	name := r.Tool
 	if r.Server != "" {
-		name = Line(r.Server+"."+r.Tool, maxName)
+		name = r.Server + "." + r.Tool
 	}
-	if name == "" {
-		return "a tool without a name"
-	}
-	return plainly(name)
+	return cmp.Or(safeName(name), "a tool without a name")
 }
 
-// plainly is a name as it is, or in quotes where it could pass for words of ours. What
-// would be shown as a link is broken: mails and chats make links by themselves.
-func plainly(name string) string {
-	broken := strings.ReplaceAll(name, "://", ":/ /")
-	for _, c := range broken {
-		if !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("._-:/@…", c) {
-			return strconv.Quote(broken)
-		}
+// safeName is a name as one line, in quotes if it could pass for our own words. It
+// breaks what mails and chats would turn into a link.
+func safeName(name string) string {
+	line := strings.ReplaceAll(Line(name, maxName), "://", ":/ /")
+	if strings.ContainsFunc(line, func(c rune) bool {
+		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("._-:/@…", c)
+	}) {
+		return strconv.Quote(line)
 	}
-	return broken
+	return line
 }
 
 // phrases say what happened, after the name of the tool.
 var phrases = map[Kind]string{
 	Opened:    "waits for an approval",
-	Voted:     "got a yes, and needs another",
+	Voted:     "has one approval and needs another",
 	Approved:  "was approved",
 	Rejected:  "was rejected",
-	Cancelled: "was cancelled by who asked",
-	Expired:   "was not answered in time, and is denied",
-	Used:      "ran by an approval",
-	Revoked:   "may not run by an earlier approval any more",
+	Cancelled: "was cancelled by the requester",
+	Expired:   "was not answered in time and is denied",
+	Used:      "ran with an approval",
+	Revoked:   "may no longer run with an earlier approval",
 }
 
 // Title is the event in one line.
@@ -125,42 +120,28 @@ func (e Event) Title() string {
 	if e.Proposal != nil {
 		return e.Proposal.title()
 	}
-	phrase, ok := phrases[e.Kind]
-	if !ok {
-		phrase = "changed"
-	}
+	phrase := cmp.Or(phrases[e.Kind], "changed")
 	if e.Kind == Opened && e.Request.Risk != "" {
 		return fmt.Sprintf("%s %s (risk: %s)", e.Request.Name(), phrase, Line(e.Request.Risk, maxName))
 	}
 	return e.Request.Name() + " " + phrase
 }
 
-// Link opens a request in a browser. It approves nothing: who follows it signs in,
-// reads, and decides there.
+// Link opens a request in a browser. It approves nothing: the person signs in, reads
+// the request and decides there.
 func Link(publicURL, requestID string) string {
 	return strings.TrimRight(publicURL, "/") + "/ui/approvals/" + url.PathEscape(requestID)
 }
 
-// Line is text of others as one harmless line of at most so many characters:
-// control characters, and those that are not seen but change how the rest is read,
-// become spaces.
+// Line makes untrusted text one harmless line of at most so many characters: control
+// characters, and invisible ones that change how the rest is read, become spaces.
 func Line(text string, most int) string {
-	var line strings.Builder
-	count, gap := 0, false
-	for _, r := range text {
-		if r == utf8.RuneError || unicode.IsSpace(r) || !unicode.IsGraphic(r) {
-			gap = count > 0
-			continue
-		}
-		if gap {
-			line.WriteByte(' ')
-			count, gap = count+1, false
-		}
-		if count >= most {
-			return strings.TrimRight(line.String(), " ") + "…"
-		}
-		line.WriteRune(r)
-		count++
+	words := strings.FieldsFunc(text, func(r rune) bool {
+		return r == utf8.RuneError || unicode.IsSpace(r) || !unicode.IsGraphic(r)
+	})
+	line := []rune(strings.Join(words, " "))
+	if len(line) > most {
+		return strings.TrimRight(string(line[:most]), " ") + "…"
 	}
-	return line.String()
+	return string(line)
 }

@@ -12,13 +12,13 @@ func TestTitles(t *testing.T) {
 	request := notice.Request{Server: "bank", Tool: "pay", Risk: "high"}
 	wants := map[notice.Kind]string{
 		notice.Opened:    "bank.pay waits for an approval (risk: high)",
-		notice.Voted:     "bank.pay got a yes, and needs another",
+		notice.Voted:     "bank.pay has one approval and needs another",
 		notice.Approved:  "bank.pay was approved",
 		notice.Rejected:  "bank.pay was rejected",
-		notice.Cancelled: "bank.pay was cancelled by who asked",
-		notice.Expired:   "bank.pay was not answered in time, and is denied",
-		notice.Used:      "bank.pay ran by an approval",
-		notice.Revoked:   "bank.pay may not run by an earlier approval any more",
+		notice.Cancelled: "bank.pay was cancelled by the requester",
+		notice.Expired:   "bank.pay was not answered in time and is denied",
+		notice.Used:      "bank.pay ran with an approval",
+		notice.Revoked:   "bank.pay may no longer run with an earlier approval",
 	}
 	wants[notice.ProfileProposed] = "The profile mine waits for a confirmation"
 	for _, kind := range notice.Kinds() {

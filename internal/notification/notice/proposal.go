@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// ProfileProposed: a profile was proposed, and counts for nothing until a person
-// confirms it.
+// ProfileProposed is the kind of event that a profile was proposed. It has no effect
+// until a person confirms it.
 const ProfileProposed Kind = "profile.proposed"
 
-// Proposal is a profile that waits for a confirmation, as far as it is told. What it
-// says is read in the application, where it can be read whole.
+// Proposal is a profile that needs a confirmation, without its content: people read
+// that in the application, where they see all of it.
 type Proposal struct {
 	ID            string
 	OrgID         string
@@ -19,13 +19,13 @@ type Proposal struct {
 	Reason        string // as a plugin wrote it
 	PolicyID      string
 	PolicyVersion int
-	OwnerID       string // the person, or whose key proposed it
+	OwnerID       string // the person who proposed it, or the owner of the key that did
 	ByKey         bool
 	At            time.Time
 }
 
-// Event is the proposal as an event. It has no number: it is told in the change that
-// makes it, and nobody follows proposals.
+// Event is the proposal as an event. It has no number: its notifications are made in
+// the change that makes the proposal.
 func (p Proposal) Event() Event {
 	return Event{
 		OrgID:    p.OrgID,
@@ -38,11 +38,11 @@ func (p Proposal) Event() Event {
 
 // title is the proposal in one line.
 func (p Proposal) title() string {
-	name := Line(p.Name, maxName)
-	if name == "" {
-		return "A profile without a name waits for a confirmation"
+	name := "A profile without a name"
+	if given := safeName(p.Name); given != "" {
+		name = "The profile " + given
 	}
-	return "The profile " + plainly(name) + " waits for a confirmation"
+	return name + " waits for a confirmation"
 }
 
 // ProposalLink opens a proposal in a browser. It confirms nothing.

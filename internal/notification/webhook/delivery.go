@@ -2,8 +2,6 @@ package webhook
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -14,7 +12,7 @@ import (
 	"writ/internal/principal"
 )
 
-// Status is where a delivery stands.
+// Status is the status of a delivery.
 type Status string
 
 // The statuses.
@@ -24,14 +22,13 @@ const (
 	Dead      Status = "dead" // given up
 )
 
-// Delivery is an event on its way to a target. Its body is not shown: it is what
-// the target got.
+// Delivery is an event on its way to a target.
 type Delivery struct {
 	ID          string
 	WebhookID   string
-	Event       int64 // its number; 0: it has none
+	Event       int64 // the event's number; 0: it has none
 	Kind        notice.Kind
-	RequestID   string // or the proposal's
+	RequestID   string // or the id of the proposal
 	Status      Status
 	Attempts    int
 	HTTPStatus  int    // of the last try; 0: no answer
@@ -46,24 +43,24 @@ type Delivery struct {
 
 func noSuchDelivery() error { return fault.New(fault.NotFound, "no such delivery") }
 
-const deliveryColumns = `id, webhook_id, event, kind, request_id, body, status, attempts, http_status, problem, created_at, queued_at, attempted_at, done_at`
+const selectDelivery = `
+	SELECT id, webhook_id, event, kind, request_id, body, status, attempts, http_status, problem, created_at, queued_at,
+		attempted_at, done_at
+	FROM webhook_delivery
+	`
 
 func scanDelivery(s database.Scanner) (d Delivery, err error) {
-	var created, queued int64
-	var attempted, done sql.NullInt64
 	err = s.Scan(&d.ID, &d.WebhookID, &d.Event, &d.Kind, &d.RequestID, &d.body, &d.Status, &d.Attempts, &d.HTTPStatus,
-		&d.Problem,
-		&created, &queued, &attempted, &done)
-	d.CreatedAt, d.queuedAt = database.Time(created), database.Time(queued)
-	d.AttemptedAt, d.DoneAt = database.OptionalTime(attempted), database.OptionalTime(done)
+		&d.Problem, database.ToTime(&d.CreatedAt), database.ToTime(&d.queuedAt),
+		database.ToOptionalTime(&d.AttemptedAt), database.ToOptionalTime(&d.DoneAt))
 	return d, err
 }
 
 // Enqueue makes the deliveries of events of one organization, in their order, for
-// each of its webhooks that wants them. It belongs in the change that remembers
-// that these events were told.
+// each webhook that wants them. It runs in the change that moves the cursor of
+// events.
 func (s *Service) Enqueue(ctx context.Context, tx *database.Tx, orgID string, events []notice.Event) error {
-	hooks, err := selectWebhooks(ctx, tx, orgID, uncounted)
+	hooks, err := selectWebhooks(ctx, tx, orgID, columns)
 	if err != nil {
 		return err
 	}
@@ -79,7 +76,7 @@ func (s *Service) Enqueue(ctx context.Context, tx *database.Tx, orgID string, ev
 	return nil
 }
 
-// deliveriesOf are those that events make for one webhook.
+// deliveriesOf are the deliveries of events to one webhook.
 func (s *Service) deliveriesOf(w *Webhook, events []notice.Event) (deliveries []Delivery, err error) {
 	for _, e := range events {
 		if !w.Enabled() || !w.wants(e.Kind) {
@@ -117,76 +114,50 @@ func insertDeliveries(ctx context.Context, tx *database.Tx, orgID, webhookID str
 		d := &deliveries[i]
 		d.CreatedAt, d.queuedAt = now, now
 		rows[i] = []any{d.ID, webhookID, orgID, first + int64(i), d.Event, string(d.Kind), d.RequestID, d.body,
-			string(d.Status), d.Attempts, d.HTTPStatus,
-			d.Problem, database.Micros(now), database.Micros(now), database.OptionalMicros(d.AttemptedAt),
-			database.OptionalMicros(d.DoneAt)}
+			string(d.Status), d.Attempts, d.HTTPStatus, d.Problem, database.Micros(now), database.Micros(now),
+			database.OptionalMicros(d.AttemptedAt), database.OptionalMicros(d.DoneAt)}
 	}
 	err = tx.Insert(ctx, `
-		INSERT INTO webhook_delivery (id, webhook_id, org_id, number, event, kind, request_id, body, status, attempts, http_status, problem,
-			created_at, queued_at, attempted_at, done_at)`, rows, ``)
-	if err != nil {
-		return fmt.Errorf("store deliveries to webhook %s: %w", webhookID, err)
-	}
-	return nil
+		INSERT INTO webhook_delivery (id, webhook_id, org_id, number, event, kind, request_id, body, status, attempts,
+			http_status, problem, created_at, queued_at, attempted_at, done_at)`, rows, ``)
+	return database.Wrap(err, "store deliveries to webhook %s", webhookID)
 }
 
-// takeNumbers takes the next numbers of a target, and gives the first.
+// takeNumbers reserves the next numbers of a target, and gives the first.
 func takeNumbers(ctx context.Context, tx *database.Tx, orgID, webhookID string, count int) (first int64, err error) {
 	err = tx.QueryRow(ctx, `
 		UPDATE webhook
 		SET next_number = next_number + $3
 		WHERE org_id = $1 AND id = $2
 		RETURNING next_number - $3`, orgID, webhookID, count).Scan(&first)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, noSuchWebhook()
-	}
-	if err != nil {
-		return 0, fmt.Errorf("number deliveries to webhook %s: %w", webhookID, err)
-	}
-	return first, nil
+	return first, database.OrMissing(err, noSuchWebhook(), "number deliveries to webhook %s", webhookID)
 }
 
-// deliveryList names the list of deliveries in its cursors.
-const deliveryList = "webhook.deliveries"
-
-// Deliveries lists what was and is to be sent to a target, the newest first. An
-// empty status means all of them.
+// Deliveries lists the deliveries of a target, newest first; an empty status means
+// all of them.
 func (s *Service) Deliveries(
 	ctx context.Context, p principal.Principal, id string, status Status, cursor string, limit int,
 ) (page.Page[Delivery], error) {
-	var none page.Page[Delivery]
 	w, err := s.Get(ctx, p, id)
 	if err != nil {
-		return none, err
+		return page.Page[Delivery]{}, err
 	}
 	if status != "" && status != Waiting && status != Delivered && status != Dead {
-		return none, fault.Field("status", "must be waiting, delivered or dead")
+		return page.Page[Delivery]{}, fault.Field("status", "must be waiting, delivered or dead")
 	}
 	scope := p.OrgID + "/" + w.ID + "/" + string(status)
-	after, err := page.Decode(cursor, deliveryList, scope)
-	if err != nil {
-		return none, err
-	}
-	if limit < 1 {
-		limit = page.DefaultLimit
-	}
-	limit = min(limit, page.MaxLimit)
-	rows, err := database.Collect(ctx, s.db, scanDelivery, `
-		SELECT `+deliveryColumns+`
-		FROM webhook_delivery
-		WHERE org_id = $1 AND webhook_id = $2 AND ($3 = '' OR status = $3)
-			AND ($4 = '' OR created_at < $5 OR (created_at = $5 AND id < $4))
-		ORDER BY created_at DESC, id DESC
-		LIMIT $6`, p.OrgID, w.ID, string(status), after.ID, after.Micros, limit+1)
-	if err != nil {
-		return none, fmt.Errorf("list the deliveries of webhook %s: %w", w.ID, err)
-	}
-	return page.Of(rows, limit, func(d Delivery) page.Cursor {
-		return page.Cursor{List: deliveryList, Scope: scope, Micros: database.Micros(d.CreatedAt), ID: d.ID}
-	}), nil
+	q := page.Query{List: "webhook.deliveries", Scope: scope, Cursor: cursor, Limit: limit}
+	return page.Read(q, func(after page.Cursor, limit int) ([]Delivery, error) {
+		rows, err := database.Collect(ctx, s.db, scanDelivery, selectDelivery+`
+			WHERE org_id = $1 AND webhook_id = $2 AND ($3 = '' OR status = $3)
+				AND ($4 = '' OR created_at < $5 OR (created_at = $5 AND id < $4))
+			ORDER BY created_at DESC, id DESC
+			LIMIT $6`, p.OrgID, w.ID, string(status), after.ID, after.Micros, limit)
+		return rows, database.Wrap(err, "list the deliveries of webhook %s", w.ID)
+	}, func(d Delivery) (time.Time, string) { return d.CreatedAt, d.ID })
 }
 
-// Replay has a delivery sent again, as the last of its target.
+// Replay sends a delivery again, as the last of its target.
 func (s *Service) Replay(ctx context.Context, p principal.Principal, webhookID, id string) (Delivery, error) {
 	if err := p.Require(principal.ManageWebhooks); err != nil {
 		return Delivery{}, err
@@ -197,18 +168,18 @@ func (s *Service) Replay(ctx context.Context, p principal.Principal, webhookID, 
 		if err != nil {
 			return err
 		}
-		if d, err = selectDelivery(ctx, tx, w.OrgID, w.ID, id); err != nil {
+		if d, err = findDelivery(ctx, tx, w.OrgID, w.ID, id); err != nil {
 			return err
 		}
 		switch {
 		case !w.Enabled():
 			return fault.New(fault.Conflict, "the webhook is disabled: enable it first")
 		case d.Status == Waiting:
-			return fault.New(fault.Conflict, "the delivery waits to be sent already")
+			return fault.New(fault.Conflict, "the delivery is already waiting to be sent")
 		case d.body == "":
 			return fault.New(fault.Conflict, "the delivery's content was erased")
 		case d.Kind == testKind:
-			return fault.New(fault.Conflict, "a test is not sent again: make another")
+			return fault.New(fault.Conflict, "a test cannot be replayed: run another")
 		}
 		number, err := takeNumbers(ctx, tx, w.OrgID, w.ID, 1)
 		if err != nil {
@@ -217,7 +188,8 @@ func (s *Service) Replay(ctx context.Context, p principal.Principal, webhookID, 
 		d.Status, d.Attempts, d.HTTPStatus, d.Problem, d.DoneAt = Waiting, 0, 0, "", nil
 		_, err = tx.Exec(ctx, `
 			UPDATE webhook_delivery
-			SET status = 'waiting', number = $3, attempts = 0, http_status = 0, problem = '', done_at = NULL, queued_at = $4
+			SET status = 'waiting', number = $3, attempts = 0, http_status = 0, problem = '', done_at = NULL,
+				queued_at = $4
 			WHERE org_id = $1 AND id = $2`, w.OrgID, d.ID, number, database.Micros(tx.Now()))
 		if err != nil {
 			return fmt.Errorf("replay delivery %s: %w", d.ID, err)
@@ -227,45 +199,25 @@ func (s *Service) Replay(ctx context.Context, p principal.Principal, webhookID, 
 	return d, err
 }
 
-func selectDelivery(ctx context.Context, r database.Reader, orgID, webhookID, id string) (Delivery, error) {
+func findDelivery(ctx context.Context, r database.Reader, orgID, webhookID, id string) (Delivery, error) {
 	if !database.IsID(id) {
 		return Delivery{}, noSuchDelivery()
 	}
-	d, err := scanDelivery(r.QueryRow(ctx, `
-		SELECT `+deliveryColumns+`
-		FROM webhook_delivery
-		WHERE org_id = $1 AND webhook_id = $2 AND id = $3`, orgID, webhookID, id))
-	if errors.Is(err, sql.ErrNoRows) {
-		return Delivery{}, noSuchDelivery()
-	}
-	if err != nil {
-		return Delivery{}, fmt.Errorf("load delivery %s: %w", id, err)
-	}
-	return d, nil
+	d, err := scanDelivery(r.QueryRow(ctx, selectDelivery+`WHERE org_id = $1 AND webhook_id = $2 AND id = $3`,
+		orgID, webhookID, id))
+	return d, database.OrMissing(err, noSuchDelivery(), "load delivery %s", id)
 }
 
-// kept is how long deliveries that are done stay in the log.
-const kept = 30 * 24 * time.Hour
+const (
+	retention  = 30 * 24 * time.Hour // of deliveries that are delivered or dead
+	pruneSlice = 500                 // rows that one change removes
+)
 
-// pruneSlice is how many rows one change removes.
-const pruneSlice = 500
-
-// Prune forgets deliveries that were done long ago.
+// Prune removes old deliveries.
 func (s *Service) Prune(ctx context.Context) error {
-	for {
-		var removed int64
-		err := s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) (err error) {
-			removed, err = tx.Exec(ctx, `
-				DELETE FROM webhook_delivery
-				WHERE id IN (SELECT id FROM webhook_delivery WHERE done_at < $1 ORDER BY done_at LIMIT $2)`,
-				database.Micros(tx.Now().Add(-kept)), pruneSlice)
-			return err
-		}})
-		if err != nil {
-			return fmt.Errorf("forget old deliveries: %w", err)
-		}
-		if removed < pruneSlice {
-			return nil
-		}
-	}
+	_, err := s.db.ExecInSlices(ctx, pruneSlice, `
+		DELETE FROM webhook_delivery
+		WHERE id IN (SELECT id FROM webhook_delivery WHERE done_at < $1 ORDER BY done_at LIMIT $2)`,
+		database.Micros(s.db.Now().Add(-retention)), pruneSlice)
+	return database.Wrap(err, "remove old deliveries")
 }

@@ -15,17 +15,17 @@ import (
 )
 
 // enqueue queues one event for the webhooks of its organization.
-func (w *world) enqueue(e notice.Event) {
-	w.t.Helper()
-	w.write(func(ctx context.Context, tx *database.Tx) error {
-		return w.hooks.Enqueue(ctx, tx, w.org, []notice.Event{e})
+func (e *env) enqueue(event notice.Event) {
+	e.t.Helper()
+	e.write(func(ctx context.Context, tx *database.Tx) error {
+		return e.hooks.Enqueue(ctx, tx, e.org, []notice.Event{event})
 	})
 }
 
 func TestSecretsAreSealedAndShownOnce(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		made := w.create(webhook.New{URL: "https://hooks.example.org/T000/B000/very-secret"})
+	each(t, func(t *testing.T, e *env) {
+		made := e.create(webhook.New{URL: "https://hooks.example.org/T000/B000/very-secret"})
 		if !strings.HasPrefix(made.Secret.Reveal(), "whsec_") || len(made.Secret.Reveal()) != 70 {
 			t.Errorf("the secret has %d characters", len(made.Secret.Reveal()))
 		}
@@ -38,7 +38,7 @@ func TestSecretsAreSealedAndShownOnce(t *testing.T) {
 			`SELECT payload FROM audit_entry WHERE action = 'webhook.created'`,
 		} {
 			var raw []byte
-			if err := w.db.QueryRow(t.Context(), query).Scan(&raw); err != nil {
+			if err := e.db.QueryRow(t.Context(), query).Scan(&raw); err != nil {
 				t.Fatal(err)
 			}
 			stored += string(raw)
@@ -46,13 +46,13 @@ func TestSecretsAreSealedAndShownOnce(t *testing.T) {
 		if strings.Contains(stored, "very-secret") || strings.Contains(stored, made.Secret.Reveal()) {
 			t.Errorf("a secret is stored as it is: %q", stored)
 		}
-		renewed, err := w.hooks.RenewSecret(t.Context(), w.admin, made.ID)
+		renewed, err := e.hooks.RenewSecret(t.Context(), e.admin, made.ID)
 		if err != nil || renewed.Secret == made.Secret {
 			t.Errorf("renewed: %v", err)
 		}
-		w.happen(notice.Opened, 1)
-		w.deliver()
-		sent := w.target.got[0]
+		e.happen(notice.Opened, 1)
+		e.deliver()
+		sent := e.target.got[0]
 		if want := webhook.Sign(renewed.Secret, sent.Header.Get("Writ-Timestamp"),
 			sent.Body); sent.Header.Get("Writ-Signature") != want {
 			t.Errorf("signed %s, want %s", sent.Header.Get("Writ-Signature"), want)
@@ -67,7 +67,7 @@ func TestSecretsAreSealedAndShownOnce(t *testing.T) {
 
 func TestWhatIsRefused(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		good := webhook.New{Name: "ops", Kind: webhook.Generic, URL: "https://hooks.example.org/"}
 		for name, spoil := range map[string]func(*webhook.New){
 			"name":   func(n *webhook.New) { n.Name = "" },
@@ -80,68 +80,68 @@ func TestWhatIsRefused(t *testing.T) {
 		} {
 			n := good
 			spoil(&n)
-			_, err := w.hooks.Create(t.Context(), w.admin, n)
+			_, err := e.hooks.Create(t.Context(), e.admin, n)
 			wantFault(t, name, err, fault.Invalid)
 			if err != nil && !strings.HasPrefix(err.Error(), strings.TrimSpace(name)+":") {
 				t.Errorf("%s: complains with %v", name, err)
 			}
 		}
-		hook := w.create(good)
+		hook := e.create(good)
 		text := func(s string) *string { return &s }
 		for field, c := range map[string]webhook.Change{
 			"name": {Name: text("")}, "url": {URL: text("https://10.0.0.1/")},
 			"events": {Events: []notice.Kind{"test"}},
 		} {
-			_, err := w.hooks.Update(t.Context(), w.admin, hook.ID, c)
+			_, err := e.hooks.Update(t.Context(), e.admin, hook.ID, c)
 			wantFault(t, "change of "+field, err, fault.Invalid)
 		}
 		for _, id := range []string{"x", database.NewID()} {
-			_, err := w.hooks.Replay(t.Context(), w.admin, hook.ID, id)
+			_, err := e.hooks.Replay(t.Context(), e.admin, hook.ID, id)
 			wantFault(t, "no delivery", err, fault.NotFound)
 		}
 		for range webhook.MaxPerOrganization - 1 {
-			w.create(good)
+			e.create(good)
 		}
-		_, err := w.hooks.Create(t.Context(), w.admin, good)
+		_, err := e.hooks.Create(t.Context(), e.admin, good)
 		wantFault(t, "one too many", err, fault.Conflict)
 	})
 }
 
 func TestOnlyWhoAdministers(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		hook := w.create(webhook.New{})
-		w.happen(notice.Opened, 1)
-		w.deliver()
-		delivery := w.deliveries(hook.ID, "")[0].ID
-		approver, elsewhere := w.admin, w.admin
+	each(t, func(t *testing.T, e *env) {
+		hook := e.create(webhook.New{})
+		e.happen(notice.Opened, 1)
+		e.deliver()
+		delivery := e.deliveries(hook.ID, "")[0].ID
+		approver, elsewhere := e.admin, e.admin
 		approver.Role = principal.Approver
 		elsewhere.OrgID = database.NewID()
 		for name, call := range map[string]func(p principal.Principal) error{
-			"get": func(p principal.Principal) error { _, err := w.hooks.Get(t.Context(), p, hook.ID); return err },
+			"get": func(p principal.Principal) error { _, err := e.hooks.Get(t.Context(), p, hook.ID); return err },
 			"update": func(p principal.Principal) error {
-				_, err := w.hooks.Update(t.Context(), p, hook.ID, webhook.Change{})
+				_, err := e.hooks.Update(t.Context(), p, hook.ID, webhook.Change{})
 				return err
 			},
 			"renew": func(p principal.Principal) error {
-				_, err := w.hooks.RenewSecret(t.Context(), p, hook.ID)
+				_, err := e.hooks.RenewSecret(t.Context(), p, hook.ID)
 				return err
 			},
-			"delete": func(p principal.Principal) error { return w.hooks.Delete(t.Context(), p, hook.ID) },
-			"test":   func(p principal.Principal) error { _, err := w.hooks.Test(t.Context(), p, hook.ID); return err },
+			"delete": func(p principal.Principal) error { return e.hooks.Delete(t.Context(), p, hook.ID) },
+			"test":   func(p principal.Principal) error { _, err := e.hooks.Test(t.Context(), p, hook.ID); return err },
 			"replay": func(p principal.Principal) error {
-				_, err := w.hooks.Replay(t.Context(), p, hook.ID, delivery)
+				_, err := e.hooks.Replay(t.Context(), p, hook.ID, delivery)
 				return err
 			},
 			"listing": func(p principal.Principal) error {
-				_, err := w.hooks.Deliveries(t.Context(), p, hook.ID, "", "", 0)
+				_, err := e.hooks.Deliveries(t.Context(), p, hook.ID, "", "", 0)
 				return err
 			},
 		} {
 			wantFault(t, name+" by an approver", call(approver), fault.Forbidden)
 			wantFault(t, name+" from elsewhere", call(elsewhere), fault.NotFound)
 		}
-		if list, err := w.hooks.List(t.Context(), elsewhere); err != nil || len(list) != 0 {
+		if list, err := e.hooks.List(t.Context(), elsewhere); err != nil || len(list) != 0 {
 			t.Errorf("listed elsewhere: %+v, %v", list, err)
 		}
 	})
@@ -149,31 +149,31 @@ func TestOnlyWhoAdministers(t *testing.T) {
 
 func TestWhatAWebhookHears(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		hook := w.create(webhook.New{})
+	each(t, func(t *testing.T, e *env) {
+		hook := e.create(webhook.New{})
 		for _, kind := range notice.Kinds() {
-			w.happen(kind, 1)
+			e.happen(kind, 1)
 		}
-		if got := w.get(hook.ID).Waiting; got != 4 {
+		if got := e.get(hook.ID).Waiting; got != 4 {
 			t.Errorf("%d events wait, want opened, approved, rejected and expired", got)
 		}
 		off, events := false, []notice.Kind{notice.Used, notice.Used}
-		changed, err := w.hooks.Update(t.Context(), w.admin, hook.ID, webhook.Change{Events: events, Enabled: &off})
+		changed, err := e.hooks.Update(t.Context(), e.admin, hook.ID, webhook.Change{Events: events, Enabled: &off})
 		if err != nil || len(changed.Events) != 1 || changed.Enabled() || changed.Disabled != "by a person" {
 			t.Errorf("changed: %+v, %v", changed, err)
 		}
-		w.happen(notice.Used, 1)
-		if got := w.get(hook.ID); got.Waiting != 0 || got.Dead != 4 {
+		e.happen(notice.Used, 1)
+		if got := e.get(hook.ID); got.Waiting != 0 || got.Dead != 4 {
 			t.Errorf("disabled: %d wait, %d dead", got.Waiting, got.Dead)
 		}
-		_, err = w.hooks.Replay(t.Context(), w.admin, hook.ID, w.deliveries(hook.ID, webhook.Dead)[0].ID)
+		_, err = e.hooks.Replay(t.Context(), e.admin, hook.ID, e.deliveries(hook.ID, webhook.Dead)[0].ID)
 		wantFault(t, "replay while disabled", err, fault.Conflict)
-		_, err = w.hooks.Update(t.Context(), w.admin, hook.ID, webhook.Change{Events: []notice.Kind{}})
+		_, err = e.hooks.Update(t.Context(), e.admin, hook.ID, webhook.Change{Events: []notice.Kind{}})
 		wantFault(t, "no events", err, fault.Invalid)
-		if err := w.hooks.Delete(t.Context(), w.admin, hook.ID); err != nil {
+		if err := e.hooks.Delete(t.Context(), e.admin, hook.ID); err != nil {
 			t.Fatal(err)
 		}
-		_, err = w.hooks.Get(t.Context(), w.admin, hook.ID)
+		_, err = e.hooks.Get(t.Context(), e.admin, hook.ID)
 		wantFault(t, "deleted", err, fault.NotFound)
 	})
 }
@@ -181,16 +181,16 @@ func TestWhatAWebhookHears(t *testing.T) {
 // TestDeliveryLogHasPages and forgets what is long done.
 func TestDeliveryLogHasPages(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		hook := w.create(webhook.New{})
+	each(t, func(t *testing.T, e *env) {
+		hook := e.create(webhook.New{})
 		for range 5 {
-			w.happen(notice.Opened, 1)
-			w.advance(time.Second)
+			e.happen(notice.Opened, 1)
+			e.advance(time.Second)
 		}
-		w.deliver()
+		e.deliver()
 		seen, cursor := map[string]bool{}, ""
 		for range 3 {
-			got, err := w.hooks.Deliveries(t.Context(), w.admin, hook.ID, webhook.Delivered, cursor, 2)
+			got, err := e.hooks.Deliveries(t.Context(), e.admin, hook.ID, webhook.Delivered, cursor, 2)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -202,14 +202,14 @@ func TestDeliveryLogHasPages(t *testing.T) {
 		if len(seen) != 5 || cursor != "" {
 			t.Errorf("%d deliveries on three pages", len(seen))
 		}
-		_, err := w.hooks.Deliveries(t.Context(), w.admin, hook.ID, "lost", "", 2)
+		_, err := e.hooks.Deliveries(t.Context(), e.admin, hook.ID, "lost", "", 2)
 		wantFault(t, "an unknown status", err, fault.Invalid)
-		w.happen(notice.Opened, 1) // waits, however old it gets
-		w.advance(31 * 24 * time.Hour)
-		if err := w.hooks.Prune(t.Context()); err != nil {
+		e.happen(notice.Opened, 1) // waits, however old it gets
+		e.advance(31 * 24 * time.Hour)
+		if err := e.hooks.Prune(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if left := w.deliveries(hook.ID, ""); len(left) != 1 || left[0].Status != webhook.Waiting {
+		if left := e.deliveries(hook.ID, ""); len(left) != 1 || left[0].Status != webhook.Waiting {
 			t.Errorf("left: %+v", left)
 		}
 	})
@@ -218,31 +218,31 @@ func TestDeliveryLogHasPages(t *testing.T) {
 // TestErasedContentIsNotSent, neither from the queue nor by hand.
 func TestErasedContentIsNotSent(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		hook := w.create(webhook.New{SendArguments: true})
-		w.happen(notice.Opened, 1)
-		w.deliver()
-		w.happen(notice.Opened, 1)
-		request := w.event(notice.Opened).Request.ID
-		w.write(func(ctx context.Context, tx *database.Tx) error {
+	each(t, func(t *testing.T, e *env) {
+		hook := e.create(webhook.New{SendArguments: true})
+		e.happen(notice.Opened, 1)
+		e.deliver()
+		e.happen(notice.Opened, 1)
+		request := e.event(notice.Opened).Request.ID
+		e.write(func(ctx context.Context, tx *database.Tx) error {
 			return webhook.EraseBodies(ctx, tx, database.NewID(), []string{request})
 		})
-		if got := w.get(hook.ID); got.Waiting != 1 {
+		if got := e.get(hook.ID); got.Waiting != 1 {
 			t.Errorf("what another organization erases: %d wait", got.Waiting)
 		}
-		w.write(func(ctx context.Context, tx *database.Tx) error {
-			return webhook.EraseBodies(ctx, tx, w.org, []string{request})
+		e.write(func(ctx context.Context, tx *database.Tx) error {
+			return webhook.EraseBodies(ctx, tx, e.org, []string{request})
 		})
-		w.deliver()
-		if got := w.get(hook.ID); len(w.target.got) != 1 || got.Waiting != 0 || got.Dead != 1 {
-			t.Errorf("%d arrived, %d wait, %d dead", len(w.target.got), got.Waiting, got.Dead)
+		e.deliver()
+		if got := e.get(hook.ID); len(e.target.got) != 1 || got.Waiting != 0 || got.Dead != 1 {
+			t.Errorf("%d arrived, %d wait, %d dead", len(e.target.got), got.Waiting, got.Dead)
 		}
-		for _, d := range w.deliveries(hook.ID, "") {
-			_, err := w.hooks.Replay(t.Context(), w.admin, hook.ID, d.ID)
+		for _, d := range e.deliveries(hook.ID, "") {
+			_, err := e.hooks.Replay(t.Context(), e.admin, hook.ID, d.ID)
 			wantFault(t, "replay of a "+string(d.Status)+" one", err, fault.Conflict)
 		}
 		var left int
-		if err := w.db.QueryRow(t.Context(),
+		if err := e.db.QueryRow(t.Context(),
 			`SELECT COUNT(*) FROM webhook_delivery WHERE body <> ''`).Scan(&left); err != nil || left != 0 {
 			t.Errorf("%d bodies are left, %v", left, err)
 		}
@@ -252,20 +252,20 @@ func TestErasedContentIsNotSent(t *testing.T) {
 // TestSealsBelongToTheirWebhook: what was moved to another row is not sent there.
 func TestSealsBelongToTheirWebhook(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		hook, other := w.create(webhook.New{}), w.elsewhere().create(webhook.New{URL: "https://evil.example/"})
-		w.write(func(ctx context.Context, tx *database.Tx) error {
+	each(t, func(t *testing.T, e *env) {
+		hook, other := e.create(webhook.New{}), e.elsewhere().create(webhook.New{URL: "https://evil.example/"})
+		e.write(func(ctx context.Context, tx *database.Tx) error {
 			_, err := tx.Exec(ctx,
 				`UPDATE webhook SET url = (SELECT o.url FROM webhook o WHERE o.id = $2) WHERE id = $1`, hook.ID,
 				other.ID)
 			return err
 		})
-		w.happen(notice.Opened, 1)
-		w.deliver()
-		got := w.deliveries(hook.ID, webhook.Waiting)
-		if w.target.tried() != 0 || len(got) != 1 || got[0].Attempts != 1 ||
+		e.happen(notice.Opened, 1)
+		e.deliver()
+		got := e.deliveries(hook.ID, webhook.Waiting)
+		if e.target.tried() != 0 || len(got) != 1 || got[0].Attempts != 1 ||
 			!strings.Contains(got[0].Problem, "cannot be read") {
-			t.Errorf("%d tries, %+v", w.target.tried(), got)
+			t.Errorf("%d tries, %+v", e.target.tried(), got)
 		}
 	})
 }

@@ -37,7 +37,7 @@ func snippet(t *testing.T, language string) string {
 }
 
 // shown is a delivery that somebody shows to a verifier.
-type shown struct{ Secret, Timestamp, Signature, Body string }
+type displayURL struct{ Secret, Timestamp, Signature, Body string }
 
 // TestPageVerifies runs the lines that the documentation tells receivers to use.
 func TestPageVerifies(t *testing.T) {
@@ -45,7 +45,7 @@ func TestPageVerifies(t *testing.T) {
 	key, body := secret.NewText("whsec_test"), `{"title":"é and \n"}`
 	now, old := strconv.FormatInt(time.Now().Unix(), 10), strconv.FormatInt(time.Now().Add(-time.Hour).Unix(), 10)
 	good := webhook.Sign(key, now, []byte(body))
-	cases := []shown{
+	cases := []displayURL{
 		{"whsec_test", now, good, body},
 		{"whsec_test", now, good, body + " "},
 		{"whsec_other", now, good, body},

@@ -8,21 +8,19 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"writ/internal/fault"
 	"writ/internal/notification/notice"
 	"writ/internal/redaction"
 )
 
-// Bounds of what goes into a payload.
+// Limits of a payload.
 const (
 	maxArguments = 2000 // bytes
 	maxText      = 500  // characters of a reason or a note
 	maxReasons   = 10
-	maxSection   = 3000 // of a message to Slack, by its rules
+	maxSection   = 3000 // bytes of a section of a Slack message
 )
 
-// message is a delivery to a generic target. Later versions add members, and
-// change none.
+// message is a delivery to a generic target. Later versions only add members.
 type message struct {
 	ID             string    `json:"id"` // of the delivery
 	Type           string    `json:"type"`
@@ -34,7 +32,7 @@ type message struct {
 	Proposal       *proposal `json:"proposal,omitzero"`
 }
 
-// proposal is a profile that waits for a confirmation. What it says stays here.
+// proposal is a profile that needs a confirmation, without its content.
 type proposal struct {
 	ID            string    `json:"id"`
 	Name          string    `json:"name"`
@@ -68,7 +66,7 @@ type request struct {
 	Arguments   string    `json:"arguments,omitzero"` // JSON text, redacted and cut
 }
 
-// render is the body of a delivery, in the form the target takes.
+// render is the body of a delivery, in the format of the target.
 func render(w *Webhook, deliveryID string, e notice.Event, publicURL string) ([]byte, error) {
 	var body any
 	switch w.Kind {
@@ -79,7 +77,7 @@ func render(w *Webhook, deliveryID string, e notice.Event, publicURL string) ([]
 	case Generic:
 		body = genericMessage(w, deliveryID, e, publicURL)
 	default:
-		return nil, fmt.Errorf("render a delivery: %q is no kind of webhook", w.Kind)
+		return nil, fmt.Errorf("render a delivery: unknown kind of webhook %q", w.Kind)
 	}
 	text, err := json.Marshal(body, json.Deterministic(true))
 	if err != nil {
@@ -97,52 +95,58 @@ func genericMessage(w *Webhook, deliveryID string, e notice.Event, publicURL str
 		At:             e.At,
 		Title:          titleOf(w, e),
 	}
-	if e.Kind == testKind {
-		return m
+	switch {
+	case e.Kind == testKind:
+	case e.Proposal != nil:
+		m.Proposal = proposalOf(e.Proposal, e.Link(publicURL))
+	default:
+		m.Request = requestOf(w, e.Request, e.Link(publicURL))
 	}
-	if p := e.Proposal; p != nil {
-		m.Proposal = &proposal{
-			ID:            p.ID,
-			Name:          notice.Line(p.Name, maxText),
-			Reason:        notice.Line(p.Reason, maxText),
-			PolicyID:      p.PolicyID,
-			PolicyVersion: p.PolicyVersion,
-			OwnerID:       p.OwnerID,
-			ByKey:         p.ByKey,
-			CreatedAt:     p.At,
-			URL:           e.Link(publicURL),
-		}
-		return m
+	return m
+}
+
+func proposalOf(p *notice.Proposal, link string) *proposal {
+	return &proposal{
+		ID:            p.ID,
+		Name:          notice.Line(p.Name, maxText),
+		Reason:        notice.Line(p.Reason, maxText),
+		PolicyID:      p.PolicyID,
+		PolicyVersion: p.PolicyVersion,
+		OwnerID:       p.OwnerID,
+		ByKey:         p.ByKey,
+		CreatedAt:     p.At,
+		URL:           link,
 	}
-	r := e.Request
+}
+
+func requestOf(w *Webhook, r notice.Request, link string) *request {
 	kind := "hold"
 	if r.OwnAsk {
 		kind = "ask"
 	}
-	m.Request = &request{
+	return &request{
 		ID:          r.ID,
 		Kind:        kind,
 		Status:      r.Status,
-		Server:      valid(r.Server),
-		Tool:        valid(r.Tool),
-		AgentID:     valid(r.AgentID),
-		SessionID:   valid(r.SessionID),
+		Server:      validUTF8(r.Server),
+		Tool:        validUTF8(r.Tool),
+		AgentID:     validUTF8(r.AgentID),
+		SessionID:   validUTF8(r.SessionID),
 		PlanID:      r.PlanID,
 		KeyID:       r.KeyID,
-		Email:       valid(r.Email),
+		Email:       validUTF8(r.Email),
 		Reason:      notice.Line(r.Reason, maxText),
 		Note:        notice.Line(r.Note, maxText),
 		Risk:        r.Risk,
 		RiskReasons: reasons(r),
 		CreatedAt:   r.CreatedAt,
 		ExpiresAt:   r.ExpiresAt,
-		URL:         notice.Link(publicURL, r.ID),
+		URL:         link,
 		Arguments:   arguments(w, r),
 	}
-	return m
 }
 
-// testKind is that of a delivery which a person asked for.
+// testKind is the kind of a test delivery.
 const testKind notice.Kind = "test"
 
 func titleOf(w *Webhook, e notice.Event) string {
@@ -152,7 +156,7 @@ func titleOf(w *Webhook, e notice.Event) string {
 	return e.Title()
 }
 
-// facts are what a person reads beside the title, in a message to a chat.
+// facts are the lines below the title, in a chat message.
 func facts(w *Webhook, e notice.Event) []string {
 	if e.Kind == testKind {
 		return nil
@@ -165,7 +169,7 @@ func facts(w *Webhook, e notice.Event) []string {
 	}
 	if e.Proposal != nil {
 		add("Why", e.Proposal.Reason)
-		return append(lines, "It counts for nothing unless somebody confirms it")
+		return append(lines, "It has no effect until somebody confirms it")
 	}
 	r := e.Request
 	add("Why", r.Reason)
@@ -185,40 +189,37 @@ func facts(w *Webhook, e notice.Event) []string {
 	return lines
 }
 
-// slackMessage is what an incoming webhook of Slack takes. What agents chose stands
-// in plain text, where no format is read; in another an agent could mention a whole
-// channel or make up a link.
+// slackMessage is the message for an incoming webhook of Slack. Text that agents
+// chose is plain text: with formatting an agent could mention a whole channel or
+// make up a link.
 func slackMessage(w *Webhook, e notice.Event, publicURL string) any {
-	title := slackText(titleOf(w, e))
 	text := strings.Join(append([]string{titleOf(w, e)}, facts(w, e)...), "\n")
 	section := func(kind, text string) any {
 		return map[string]any{"type": "section", "text": map[string]any{"type": kind, "text": text}}
 	}
 	blocks := []any{section("plain_text", cut(slackText(text), maxSection))}
 	if e.Kind != testKind {
-		blocks = append(blocks, section("mrkdwn", "<"+slackText(e.Link(publicURL))+"|"+opens(e)+">"))
+		blocks = append(blocks, section("mrkdwn", "<"+slackText(e.Link(publicURL))+"|"+linkText(e)+">"))
 	}
-	return map[string]any{
-		"text":   title, // for notifications, and where blocks are not shown
-		"blocks": blocks,
-	}
+	// The text is for notifications, and for clients that do not show blocks.
+	return map[string]any{"text": slackText(titleOf(w, e)), "blocks": blocks}
 }
 
-// opens says what a link leads to.
-func opens(e notice.Event) string {
+// linkText says what a link opens.
+func linkText(e notice.Event) string {
 	if e.Proposal != nil {
 		return "Open the proposal"
 	}
 	return "Open the request"
 }
 
-// slackText escapes the characters with which Slack begins mentions and links.
+// slackText escapes the characters that begin mentions and links in Slack.
 func slackText(text string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
 }
 
-// teamsMessage is what a workflow behind a Teams webhook takes: a message with an
-// adaptive card. Its texts stand in runs, where no Markdown is read.
+// teamsMessage is the message for a workflow behind a Teams webhook: an adaptive card
+// whose texts are in runs, which do not interpret Markdown.
 func teamsMessage(w *Webhook, e notice.Event, publicURL string) any {
 	line := func(text, weight string) any {
 		run := map[string]any{"type": "TextRun", "text": text}
@@ -233,11 +234,13 @@ func teamsMessage(w *Webhook, e notice.Event, publicURL string) any {
 	}
 	card := map[string]any{
 		"$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
-		"type":    "AdaptiveCard", "version": "1.4", "body": body,
+		"type":    "AdaptiveCard",
+		"version": "1.4",
+		"body":    body,
 	}
 	if e.Kind != testKind {
 		card["actions"] = []any{map[string]any{
-			"type": "Action.OpenUrl", "title": opens(e), "url": e.Link(publicURL),
+			"type": "Action.OpenUrl", "title": linkText(e), "url": e.Link(publicURL),
 		}}
 	}
 	return map[string]any{"type": "message", "attachments": []any{map[string]any{
@@ -245,8 +248,8 @@ func teamsMessage(w *Webhook, e notice.Event, publicURL string) any {
 	}}}
 }
 
-// arguments are those of the call where the webhook sends them. They were redacted
-// when they were stored; that they leave the house is worth doing it again.
+// arguments are those of the call, if the webhook sends them. They were redacted when
+// they were stored, and are again before they leave the server.
 func arguments(w *Webhook, r notice.Request) string {
 	if !w.SendArguments || r.Arguments == "" {
 		return ""
@@ -266,7 +269,7 @@ func reasons(r notice.Request) []string {
 	return lines
 }
 
-// cut is a text of at most so many bytes, ended between characters.
+// cut shortens a text to at most so many bytes, between characters.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -278,11 +281,5 @@ func cut(text string, most int) string {
 	return text[:end] + "…"
 }
 
-// valid is a text that JSON can hold.
-func valid(text string) string { return strings.ToValidUTF8(text, "\ufffd") }
-
-// tooMany is the answer to who wants more webhooks than there may be.
-func tooMany() error {
-	return fault.New(fault.Conflict, "the organization has %d webhooks already; delete one to add another",
-		MaxPerOrganization)
-}
+// validUTF8 is a text that JSON can hold.
+func validUTF8(text string) string { return strings.ToValidUTF8(text, "\ufffd") }

@@ -11,30 +11,30 @@ import (
 )
 
 // bodies makes a webhook of a kind, has one event happen and gives what arrived.
-func (w *world) body(n webhook.New, change func(*notice.Event)) []byte {
-	w.t.Helper()
-	made := w.create(n)
-	w.number++
-	e := w.event(notice.Opened)
-	change(&e)
-	w.enqueue(e)
-	w.deliver()
-	w.target.mu.Lock()
-	defer w.target.mu.Unlock()
-	if len(w.target.got) == 0 {
-		w.t.Fatalf("nothing arrived at %s", made.ID)
+func (e *env) body(n webhook.New, change func(*notice.Event)) []byte {
+	e.t.Helper()
+	made := e.create(n)
+	e.number++
+	event := e.event(notice.Opened)
+	change(&event)
+	e.enqueue(event)
+	e.deliver()
+	e.target.mu.Lock()
+	defer e.target.mu.Unlock()
+	if len(e.target.got) == 0 {
+		e.t.Fatalf("nothing arrived at %s", made.ID)
 	}
-	return w.target.got[len(w.target.got)-1].Body
+	return e.target.got[len(e.target.got)-1].Body
 }
 
 func asIs(*notice.Event) {}
 
 func TestGenericPayload(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		body := w.body(webhook.New{}, asIs)
+	each(t, func(t *testing.T, e *env) {
+		body := e.body(webhook.New{}, asIs)
 		got := decode(t, body)
-		if got.Type != "approval.opened" || got.OrganizationID != w.org || got.Number != 1 ||
+		if got.Type != "approval.opened" || got.OrganizationID != e.org || got.Number != 1 ||
 			got.Title != "bank.pay1 waits for an approval (risk: high)" || got.ID == "" {
 			t.Errorf("body: %s", body)
 		}
@@ -57,20 +57,20 @@ func TestGenericPayload(t *testing.T) {
 // TestArgumentsAreRedactedAndCut where a webhook sends them.
 func TestArgumentsAreRedactedAndCut(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		got := decode(t, w.body(webhook.New{SendArguments: true}, asIs))
+	each(t, func(t *testing.T, e *env) {
+		got := decode(t, e.body(webhook.New{SendArguments: true}, asIs))
 		if got.Request["arguments"] != `{"amount":500,"password":"[redacted]"}` {
 			t.Errorf("arguments: %v", got.Request["arguments"])
 		}
-		long := decode(t, w.body(webhook.New{Name: "long", SendArguments: true}, func(e *notice.Event) {
-			e.Request.Arguments = `{"text":"` + strings.Repeat("é", 5000) + `"}`
+		long := decode(t, e.body(webhook.New{Name: "long", SendArguments: true}, func(event *notice.Event) {
+			event.Request.Arguments = `{"text":"` + strings.Repeat("é", 5000) + `"}`
 		}))
 		text, _ := long.Request["arguments"].(string)
 		if len(text) > 2000 || len(text) < 1990 || !strings.HasSuffix(text, "é…") {
 			t.Errorf("%d bytes of arguments were sent: %.40s", len(text), text)
 		}
-		broken := decode(t, w.body(webhook.New{Name: "broken", SendArguments: true}, func(e *notice.Event) {
-			e.Request.Arguments = `{"password":"hunter2"`
+		broken := decode(t, e.body(webhook.New{Name: "broken", SendArguments: true}, func(event *notice.Event) {
+			event.Request.Arguments = `{"password":"hunter2"`
 		}))
 		if broken.Request["arguments"] != nil {
 			t.Errorf("what cannot be redacted was sent: %v", broken.Request["arguments"])
@@ -86,8 +86,8 @@ func hostile(e *notice.Event) {
 
 func TestSlackPayload(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		body := w.body(webhook.New{Kind: webhook.Slack, SendArguments: true}, hostile)
+	each(t, func(t *testing.T, e *env) {
+		body := e.body(webhook.New{Kind: webhook.Slack, SendArguments: true}, hostile)
 		var got struct {
 			Text   string
 			Blocks []struct {
@@ -116,8 +116,8 @@ func TestSlackPayload(t *testing.T) {
 
 func TestTeamsPayload(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		body := w.body(webhook.New{Kind: webhook.Teams}, hostile)
+	each(t, func(t *testing.T, e *env) {
+		body := e.body(webhook.New{Kind: webhook.Teams}, hostile)
 		var got struct {
 			Type        string
 			Attachments []struct {
@@ -155,13 +155,13 @@ func TestTeamsPayload(t *testing.T) {
 // TestNoPayloadIsTooLong: an agent cannot make a delivery that is refused.
 func TestNoPayloadIsTooLong(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		for _, kind := range []webhook.Kind{webhook.Generic, webhook.Slack, webhook.Teams} {
-			body := w.body(webhook.New{Name: string(kind), Kind: kind, SendArguments: true}, func(e *notice.Event) {
+			body := e.body(webhook.New{Name: string(kind), Kind: kind, SendArguments: true}, func(event *notice.Event) {
 				long := strings.Repeat("&", 100_000)
-				e.Request.Reason, e.Request.Note, e.Request.Reasons = long, long,
+				event.Request.Reason, event.Request.Note, event.Request.Reasons = long, long,
 					[]string{long, long, long, long, long, long, long, long, long, long, long}
-				e.Request.Arguments = `{"a":"` + long + `"}`
+				event.Request.Arguments = `{"a":"` + long + `"}`
 			})
 			if len(body) > 28<<10 { // what Teams takes
 				t.Errorf("%s: %d bytes", kind, len(body))

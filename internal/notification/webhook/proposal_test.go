@@ -45,13 +45,13 @@ func TestProposalPayloads(t *testing.T) {
 			teams := string(body)
 			if !strings.Contains(teams, `"title":"Open the proposal"`) ||
 				!strings.Contains(teams, `"url":"`+proposedURL+`"`) ||
-				!strings.Contains(teams, "It counts for nothing unless somebody confirms it") {
+				!strings.Contains(teams, "It has no effect until somebody confirms it") {
 				t.Errorf("teams: %s", teams)
 			}
 		},
 	} {
-		each(t, func(t *testing.T, w *world) {
-			check(t, w.body(webhook.New{Kind: kind, Events: []notice.Kind{notice.ProfileProposed}, SendArguments: true},
+		each(t, func(t *testing.T, e *env) {
+			check(t, e.body(webhook.New{Kind: kind, Events: []notice.Kind{notice.ProfileProposed}, SendArguments: true},
 				proposed))
 		})
 	}

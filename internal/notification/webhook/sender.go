@@ -3,7 +3,6 @@ package webhook
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -15,38 +14,40 @@ import (
 	"writ/internal/principal"
 )
 
-// How sending is paced.
+// Pace of sending.
 const (
-	atOnce    = 32               // targets that are sent to at a time
-	ofOne     = 4                // of them of one organization, so that none takes all places
-	perTurn   = 20               // deliveries to one target before others get their turn
-	turnTime  = 20 * time.Second // after which no further one is begun
+	atOnce    = 32               // targets at a time
+	ofOne     = 4                // targets of one organization at a time
+	perTurn   = 20               // deliveries to a target in one turn
+	turnTime  = 20 * time.Second // after which a turn begins no further delivery
 	leaseTime = time.Minute      // longer than one try may take
-	tryTime   = 15 * time.Second // of one try, should the poster have no end of its own
-	dueLimit  = 200              // targets looked at in one pass
-	lookEvery = time.Second      // for what is due, on every replica
-	lastWords = 3 * time.Second  // to give leases back at the end
+	tryTime   = 15 * time.Second // of one try, if the poster sets no limit
+	dueLimit  = 200              // targets of one pass
+	lookEvery = time.Second      // between two passes
+	lastWords = 3 * time.Second  // to release a lease on shutdown
 )
 
-// turns are handed out at webhooks.
-func (s *Service) turns() *dispatch.Dispatcher[dispatch.Target] {
+func (s *Service) newDispatcher() *dispatch.Dispatcher[dispatch.Target] {
 	return &dispatch.Dispatcher[dispatch.Target]{
-		Every: lookEvery, Concurrent: atOnce, PerOrganization: ofOne, Due: s.due,
-		Target: func(p dispatch.Target) dispatch.Target { return p },
-		Turn:   func(ctx context.Context, p dispatch.Target) error { return s.turn(ctx, p.ID) },
+		Every:           lookEvery,
+		Concurrent:      atOnce,
+		PerOrganization: ofOne,
+		Due:             s.due,
+		Target:          func(p dispatch.Target) dispatch.Target { return p },
+		Turn:            func(ctx context.Context, p dispatch.Target) error { return s.turn(ctx, p.ID) },
 	}
 }
 
-// Run sends what is due until ctx ends, and reports what goes wrong. A slow target
-// takes one of the places and keeps nobody else waiting.
+// Run sends due deliveries until ctx ends, and reports errors. A slow target does not
+// delay others.
 func (s *Service) Run(ctx context.Context, report func(error)) { s.sending.Run(ctx, report) }
 
-// Deliver sends what is due now, in one pass, and returns when all of it was tried.
+// Deliver tries everything that is due now, in one pass.
 func (s *Service) Deliver(ctx context.Context) error { return s.sending.Pass(ctx) }
 
 // due are the targets that may be sent to, those that wait longest first.
 func (s *Service) due(ctx context.Context) ([]dispatch.Target, error) {
-	places, err := database.Collect(ctx, s.db, func(r database.Scanner) (p dispatch.Target, err error) {
+	targets, err := database.Collect(ctx, s.db, func(r database.Scanner) (p dispatch.Target, err error) {
 		err = r.Scan(&p.ID, &p.OrgID)
 		return p, err
 	}, `
@@ -56,14 +57,11 @@ func (s *Service) due(ctx context.Context) ([]dispatch.Target, error) {
 			AND id IN (SELECT webhook_id FROM webhook_delivery WHERE status = 'waiting')
 		ORDER BY retry_at, id
 		LIMIT $2`, database.Micros(s.db.Now()), dueLimit)
-	if err != nil {
-		return nil, fmt.Errorf("look for webhooks that are due: %w", err)
-	}
-	return places, nil
+	return targets, database.Wrap(err, "find webhooks that are due")
 }
 
-// turn leases a target and sends to it, in order, until nothing waits, something
-// fails, or others should have their turn.
+// turn leases a target and sends to it, in order, until nothing waits, a try fails, or
+// the turn is over.
 func (s *Service) turn(ctx context.Context, id string) error {
 	leased, err := s.lease(ctx, id)
 	if err != nil || !leased {
@@ -72,46 +70,44 @@ func (s *Service) turn(ctx context.Context, id string) error {
 	defer func() {
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 		defer cancel()
-		_ = s.release(end, id) // else it ends by itself
+		_ = s.release(end, id) // after an error the lease runs out
 	}()
 	began := time.Now()
 	for n := 0; n < perTurn && time.Since(began) < turnTime; n++ {
-		waiting, err := s.first(ctx, id)
-		if err != nil || waiting == nil {
+		w, d, err := s.nextDelivery(ctx, id)
+		if err != nil || d.ID == "" {
 			return err
 		}
-		came, err := s.try(ctx, waiting.webhook, waiting.delivery)
+		result, err := s.try(ctx, &w, &d)
 		if err != nil {
 			return err
 		}
-		goOn, err := s.settle(ctx, waiting.webhook, waiting.delivery, came)
-		if err != nil || !goOn {
+		proceed, err := s.settle(ctx, &w, &d, result)
+		if err != nil || !proceed {
 			return err
 		}
 	}
 	return nil
 }
 
-// outcome is what came of a try.
+// outcome is the result of a try.
 type outcome struct {
-	status  int    // 0: no answer
-	problem string // empty: it was taken
-	// final says that trying for long is no use: the target answered, and refused.
-	final bool
-	// wait is how long the target asked to be left alone; 0: it did not.
-	wait time.Duration
+	status  int           // HTTP status; 0: no answer
+	problem string        // empty: it was delivered
+	final   bool          // the target refused it, so that only a few more tries make sense
+	wait    time.Duration // how long the target asked us to wait; 0: it did not
 }
 
-// try sends a delivery once. Its error is one of ours, which says nothing about
-// the target; the end of ctx is one.
+// try sends a delivery once. An error is our own, such as the end of ctx, and says
+// nothing about the target.
 func (s *Service) try(ctx context.Context, w *Webhook, d *Delivery) (outcome, error) {
 	target, key, err := s.open(w)
-	if err != nil { // no other try would open it; a person can name them anew
+	if err != nil { // a person can set them again
 		return outcome{problem: "its URL or secret cannot be read any more: set the URL and renew the secret"}, nil
 	}
 	timestamp, body := timestampOf(s.db.Now()), []byte(d.body)
 	if !w.SendArguments {
-		if body, err = withhold(w.Kind, body); err != nil {
+		if body, err = stripArguments(w.Kind, body); err != nil {
 			return outcome{problem: "its content cannot be read any more", final: true}, nil
 		}
 	}
@@ -125,12 +121,12 @@ func (s *Service) try(ctx context.Context, w *Webhook, d *Delivery) (outcome, er
 		HeaderEvent:     {string(d.Kind)},
 	}})
 	if err != nil && ctx.Err() != nil {
-		return outcome{}, ctx.Err() // we stop; the target may have it or not
+		return outcome{}, ctx.Err() // we are stopping; the target may have received it
 	}
 	if err != nil {
 		return outcome{problem: publicReason(err)}, nil
 	}
-	o := judge(answer.Status)
+	o := classify(answer.Status)
 	if seconds, err := strconv.Atoi(answer.Header.Get("Retry-After")); err == nil && seconds > 0 &&
 		seconds <= int(longestPause.Seconds()) {
 		o.wait = time.Duration(seconds) * time.Second
@@ -138,17 +134,17 @@ func (s *Service) try(ctx context.Context, w *Webhook, d *Delivery) (outcome, er
 	return o, nil
 }
 
-// judge says what an answer means. Redirects are not followed: a target that moved
-// has to be named anew by a person.
-func judge(status int) outcome {
+// classify says what a status means. Redirects are not followed: a person has to
+// change the URL of a target that moved.
+func classify(status int) outcome {
 	o := outcome{status: status}
 	switch {
 	case status >= 200 && status <= 299:
 		return o
 	case status >= 300 && status <= 399:
-		o.problem, o.final = "the target redirects elsewhere, which is not followed", true
+		o.problem, o.final = "the target redirects, and redirects are not followed", true
 	case status == http.StatusTooManyRequests:
-		o.problem = "the target asks to be sent less"
+		o.problem = "the target asks for fewer requests"
 	case status == http.StatusRequestTimeout || status == http.StatusTooEarly:
 		o.problem = "the target was not ready"
 	case status >= 400 && status <= 499:
@@ -159,7 +155,7 @@ func judge(status int) outcome {
 	return o
 }
 
-// publicReason is what people may know of a failure: its class, without addresses.
+// publicReason is the part of a failure that people may see, without addresses.
 func publicReason(err error) string {
 	if refusal, ok := errors.AsType[*outbound.Refusal](err); ok {
 		return refusal.Reason
@@ -170,7 +166,7 @@ func publicReason(err error) string {
 	return "the target could not be called"
 }
 
-// Test sends a made-up delivery at once, whatever waits, and tells what came of it.
+// Test sends a test delivery at once, ahead of waiting ones, and gives its result.
 func (s *Service) Test(ctx context.Context, p principal.Principal, id string) (Delivery, error) {
 	w, err := s.Get(ctx, p, id)
 	if err != nil {

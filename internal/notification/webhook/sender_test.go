@@ -43,33 +43,33 @@ func count(from, to int64) (numbers []int64) {
 // TestDownForAnHour: nothing is lost, and the order is kept.
 func TestDownForAnHour(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		hook := w.create(webhook.New{})
-		w.target.set(true, 0)
+	each(t, func(t *testing.T, e *env) {
+		hook := e.create(webhook.New{})
+		e.target.set(true, 0)
 		for range 60 {
-			w.happen(notice.Opened, 1)
-			w.deliver()
-			w.advance(time.Minute)
+			e.happen(notice.Opened, 1)
+			e.deliver()
+			e.advance(time.Minute)
 		}
-		if got := w.target.numbers(t); len(got) != 0 {
+		if got := e.target.numbers(t); len(got) != 0 {
 			t.Fatalf("a target that is down got %v", got)
 		}
-		if tries := w.target.tried(); tries < 5 || tries > 20 {
+		if tries := e.target.tried(); tries < 5 || tries > 20 {
 			t.Errorf("%d tries in an hour", tries)
 		}
-		if got := w.get(hook.ID); got.FailingSince == nil || !got.FailingSince.Equal(start) || got.Waiting != 60 ||
+		if got := e.get(hook.ID); got.FailingSince == nil || !got.FailingSince.Equal(start) || got.Waiting != 60 ||
 			!got.Enabled() {
 			t.Errorf("while it is down: %+v", got)
 		}
-		w.target.set(false, 0)
-		w.advance(20 * time.Minute) // the longest pause
+		e.target.set(false, 0)
+		e.advance(20 * time.Minute) // the longest pause
 		for range 4 {
-			w.deliver()
+			e.deliver()
 		}
-		if diff := cmp.Diff(count(1, 60), w.target.numbers(t)); diff != "" {
+		if diff := cmp.Diff(count(1, 60), e.target.numbers(t)); diff != "" {
 			t.Errorf("arrived (-want +got):\n%s", diff)
 		}
-		if got := w.get(hook.ID); got.FailingSince != nil || got.DeliveredAt == nil || got.Waiting != 0 {
+		if got := e.get(hook.ID); got.FailingSince != nil || got.DeliveredAt == nil || got.Waiting != 0 {
 			t.Errorf("when it is back: %+v", got)
 		}
 	})
@@ -78,26 +78,26 @@ func TestDownForAnHour(t *testing.T) {
 // TestAnotherTargetDoesNotWait: one that is down holds back nobody else.
 func TestAnotherTargetDoesNotWait(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		hang := make(chan struct{})
-		slow := w.create(webhook.New{Name: "slow", URL: "https://slow.example.org/"})
-		w.create(webhook.New{Name: "quick"})
+		slow := e.create(webhook.New{Name: "slow", URL: "https://slow.example.org/"})
+		e.create(webhook.New{Name: "quick"})
 		arrived := make(chan struct{}, 10)
-		w.target.before = func(r outbound.Request) {
+		e.target.before = func(r outbound.Request) {
 			if strings.Contains(r.URL, "slow") {
 				<-hang
 				return
 			}
 			arrived <- struct{}{}
 		}
-		w.happen(notice.Opened, 1)
+		e.happen(notice.Opened, 1)
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
-		running.Go(func() { w.hooks.Run(ctx, func(err error) { t.Error(err) }) })
+		running.Go(func() { e.hooks.Run(ctx, func(err error) { t.Error(err) }) })
 		<-arrived
-		w.happen(notice.Opened, 1)
+		e.happen(notice.Opened, 1)
 		<-arrived
-		if got := w.get(slow.ID); got.Waiting != 2 {
+		if got := e.get(slow.ID); got.Waiting != 2 {
 			t.Errorf("%d wait at the slow one, which has answered nothing yet", got.Waiting)
 		}
 		close(hang)
@@ -109,10 +109,10 @@ func TestAnotherTargetDoesNotWait(t *testing.T) {
 // TestTwoReplicas: one sends, however many look.
 func TestTwoReplicas(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.create(webhook.New{})
-		w.happen(notice.Opened, 50)
-		replicas := []*webhook.Service{w.hooks, w.replica(), w.replica()}
+	each(t, func(t *testing.T, e *env) {
+		e.create(webhook.New{})
+		e.happen(notice.Opened, 50)
+		replicas := []*webhook.Service{e.hooks, e.replica(), e.replica()}
 		for range 5 {
 			var all sync.WaitGroup
 			for _, r := range replicas {
@@ -124,7 +124,7 @@ func TestTwoReplicas(t *testing.T) {
 			}
 			all.Wait()
 		}
-		if diff := cmp.Diff(count(1, 50), w.target.numbers(t)); diff != "" {
+		if diff := cmp.Diff(count(1, 50), e.target.numbers(t)); diff != "" {
 			t.Errorf("arrived (-want +got):\n%s", diff)
 		}
 	})
@@ -134,33 +134,33 @@ func TestTwoReplicas(t *testing.T) {
 // on when the lease is over, and sends the same under the same id.
 func TestKilledBetweenDeliveries(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.create(webhook.New{})
-		w.happen(notice.Opened, 3)
+	each(t, func(t *testing.T, e *env) {
+		e.create(webhook.New{})
+		e.happen(notice.Opened, 3)
 		killed, sent := make(chan struct{}), 0
-		w.target.before = func(outbound.Request) {
+		e.target.before = func(outbound.Request) {
 			if sent++; sent == 2 {
 				close(killed)
 				select {} // it never hears the answer, and stores nothing
 			}
 		}
-		go w.hooks.Deliver(context.Background()) //nolint:errcheck // it never ends
+		go e.hooks.Deliver(context.Background()) //nolint:errcheck // it never ends
 		<-killed
-		w.target.mu.Lock()
-		w.target.before = nil
-		w.target.mu.Unlock()
-		other := w.replica()
+		e.target.mu.Lock()
+		e.target.before = nil
+		e.target.mu.Unlock()
+		other := e.replica()
 		if err := other.Deliver(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(count(1, 1), w.target.numbers(t)); diff != "" {
+		if diff := cmp.Diff(count(1, 1), e.target.numbers(t)); diff != "" {
 			t.Errorf("while the lease is held (-want +got):\n%s", diff)
 		}
-		w.advance(2 * time.Minute)
+		e.advance(2 * time.Minute)
 		if err := other.Deliver(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(count(1, 3), w.target.numbers(t)); diff != "" {
+		if diff := cmp.Diff(count(1, 3), e.target.numbers(t)); diff != "" {
 			t.Errorf("arrived (-want +got):\n%s", diff)
 		}
 	})
@@ -169,24 +169,24 @@ func TestKilledBetweenDeliveries(t *testing.T) {
 // TestStoppingIsNoFailure: what is under way when the server stops waits for the next.
 func TestStoppingIsNoFailure(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		hook := w.create(webhook.New{})
-		w.happen(notice.Opened, 1)
+	each(t, func(t *testing.T, e *env) {
+		hook := e.create(webhook.New{})
+		e.happen(notice.Opened, 1)
 		ctx, cancel := context.WithCancel(t.Context())
-		w.target.down = true
-		w.target.before = func(outbound.Request) { cancel() }
-		if err := w.hooks.Deliver(ctx); err != nil {
+		e.target.down = true
+		e.target.before = func(outbound.Request) { cancel() }
+		if err := e.hooks.Deliver(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if got := w.deliveries(hook.ID, webhook.Waiting); len(got) != 1 || got[0].Attempts != 0 {
+		if got := e.deliveries(hook.ID, webhook.Waiting); len(got) != 1 || got[0].Attempts != 0 {
 			t.Errorf("waiting: %+v", got)
 		}
-		w.target.before = nil
-		w.target.set(false, 0)
-		if err := w.replica().Deliver(t.Context()); err != nil { // the lease was given back
+		e.target.before = nil
+		e.target.set(false, 0)
+		if err := e.replica().Deliver(t.Context()); err != nil { // the lease was given back
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(count(1, 1), w.target.numbers(t)); diff != "" {
+		if diff := cmp.Diff(count(1, 1), e.target.numbers(t)); diff != "" {
 			t.Errorf("arrived (-want +got):\n%s", diff)
 		}
 	})
@@ -195,31 +195,31 @@ func TestStoppingIsNoFailure(t *testing.T) {
 // TestRefusedDeliveriesDie after a few tries, and let the next ones through.
 func TestRefusedDeliveriesDie(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		hook := w.create(webhook.New{})
-		w.happen(notice.Opened, 1)
-		w.target.set(false, 400)
+	each(t, func(t *testing.T, e *env) {
+		hook := e.create(webhook.New{})
+		e.happen(notice.Opened, 1)
+		e.target.set(false, 400)
 		for range 5 {
-			w.deliver()
-			w.advance(20 * time.Minute)
+			e.deliver()
+			e.advance(20 * time.Minute)
 		}
-		dead := w.deliveries(hook.ID, webhook.Dead)
+		dead := e.deliveries(hook.ID, webhook.Dead)
 		if len(dead) != 1 || dead[0].Attempts != 5 || dead[0].HTTPStatus != 400 || dead[0].Problem == "" ||
 			dead[0].DoneAt == nil {
 			t.Fatalf("dead: %+v", dead)
 		}
-		w.target.set(false, 0)
-		w.happen(notice.Opened, 1)
-		w.deliver()
-		again, err := w.hooks.Replay(t.Context(), w.admin, hook.ID, dead[0].ID)
+		e.target.set(false, 0)
+		e.happen(notice.Opened, 1)
+		e.deliver()
+		again, err := e.hooks.Replay(t.Context(), e.admin, hook.ID, dead[0].ID)
 		if err != nil || again.Status != webhook.Waiting {
 			t.Fatalf("replay: %+v, %v", again, err)
 		}
-		w.deliver()
-		if diff := cmp.Diff([]int64{2, 1}, w.target.numbers(t)); diff != "" {
+		e.deliver()
+		if diff := cmp.Diff([]int64{2, 1}, e.target.numbers(t)); diff != "" {
 			t.Errorf("arrived (-want +got):\n%s", diff)
 		}
-		if decode(t, w.target.got[1].Body).ID != dead[0].ID {
+		if decode(t, e.target.got[1].Body).ID != dead[0].ID {
 			t.Error("a replay has another id")
 		}
 	})
@@ -228,27 +228,27 @@ func TestRefusedDeliveriesDie(t *testing.T) {
 // TestTargetsAreLeftAlone for as long as they ask, within reason.
 func TestTargetsAreLeftAlone(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		w.create(webhook.New{})
-		w.happen(notice.Opened, 1)
-		w.target.set(false, 429)
+	each(t, func(t *testing.T, e *env) {
+		e.create(webhook.New{})
+		e.happen(notice.Opened, 1)
+		e.target.set(false, 429)
 		triesAfter := func(asked string, wait time.Duration) int {
-			w.target.retryAfter = asked
-			w.deliver()
-			before := w.target.tried()
-			w.advance(wait)
-			w.deliver()
-			return w.target.tried() - before
+			e.target.retryAfter = asked
+			e.deliver()
+			before := e.target.tried()
+			e.advance(wait)
+			e.deliver()
+			return e.target.tried() - before
 		}
 		if n := triesAfter("300", 299*time.Second); n != 0 {
 			t.Errorf("%d tries before the time was over", n)
 		}
-		w.advance(time.Second)
+		e.advance(time.Second)
 		for _, unreasonable := range []string{"86400", "-5", "soon", ""} {
 			if n := triesAfter(unreasonable, 20*time.Minute); n != 1 {
 				t.Errorf("%d tries after Retry-After: %s", n, unreasonable)
 			}
-			w.advance(20 * time.Minute)
+			e.advance(20 * time.Minute)
 		}
 	})
 }
@@ -256,20 +256,20 @@ func TestTargetsAreLeftAlone(t *testing.T) {
 // TestUnansweredDeliveriesDieAfterADay, with all that waited as long.
 func TestUnansweredDeliveriesDieAfterADay(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		hook := w.create(webhook.New{})
-		w.target.set(true, 0)
-		w.happen(notice.Opened, 3)
-		w.deliver()
-		w.advance(23 * time.Hour)
-		w.happen(notice.Opened, 1)
-		w.deliver()
-		if got := w.get(hook.ID); got.Dead != 0 || got.Waiting != 4 {
+	each(t, func(t *testing.T, e *env) {
+		hook := e.create(webhook.New{})
+		e.target.set(true, 0)
+		e.happen(notice.Opened, 3)
+		e.deliver()
+		e.advance(23 * time.Hour)
+		e.happen(notice.Opened, 1)
+		e.deliver()
+		if got := e.get(hook.ID); got.Dead != 0 || got.Waiting != 4 {
 			t.Errorf("within the day: %d dead, %d waiting", got.Dead, got.Waiting)
 		}
-		w.advance(time.Hour)
-		w.deliver()
-		if got := w.get(hook.ID); got.Dead != 3 || got.Waiting != 1 {
+		e.advance(time.Hour)
+		e.deliver()
+		if got := e.get(hook.ID); got.Dead != 3 || got.Waiting != 1 {
 			t.Errorf("after the day: %d dead, %d waiting", got.Dead, got.Waiting)
 		}
 	})
@@ -278,36 +278,36 @@ func TestUnansweredDeliveriesDieAfterADay(t *testing.T) {
 // TestDisabledAfterThreeDays: visibly, and until a person enables it.
 func TestDisabledAfterThreeDays(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		hook := w.create(webhook.New{})
-		w.target.set(true, 0)
+	each(t, func(t *testing.T, e *env) {
+		hook := e.create(webhook.New{})
+		e.target.set(true, 0)
 		for range 74 {
-			w.happen(notice.Opened, 1)
-			w.deliver()
-			w.advance(time.Hour)
+			e.happen(notice.Opened, 1)
+			e.deliver()
+			e.advance(time.Hour)
 		}
-		got := w.get(hook.ID)
+		got := e.get(hook.ID)
 		if got.Enabled() || got.Disabled == "" || got.Waiting != 0 || got.Dead != 73 {
 			t.Fatalf("after three days: %+v", got)
 		}
-		untold, err := w.hooks.Untold(t.Context(), w.db)
+		untold, err := e.hooks.UnreportedDisabled(t.Context(), e.db)
 		if err != nil || len(untold) != 1 || untold[0].ID != hook.ID {
 			t.Errorf("untold: %+v, %v", untold, err)
 		}
-		tries := w.target.tried()
-		w.happen(notice.Opened, 1)
-		w.deliver()
-		if w.target.tried() != tries {
+		tries := e.target.tried()
+		e.happen(notice.Opened, 1)
+		e.deliver()
+		if e.target.tried() != tries {
 			t.Error("a disabled webhook was sent to")
 		}
 		enabled := true
-		if _, err := w.hooks.Update(t.Context(), w.admin, hook.ID, webhook.Change{Enabled: &enabled}); err != nil {
+		if _, err := e.hooks.Update(t.Context(), e.admin, hook.ID, webhook.Change{Enabled: &enabled}); err != nil {
 			t.Fatal(err)
 		}
-		w.target.set(false, 0)
-		w.happen(notice.Opened, 1)
-		w.deliver()
-		if diff := cmp.Diff([]int64{w.number}, w.target.numbers(t)); diff != "" {
+		e.target.set(false, 0)
+		e.happen(notice.Opened, 1)
+		e.deliver()
+		if diff := cmp.Diff([]int64{e.number}, e.target.numbers(t)); diff != "" {
 			t.Errorf("arrived (-want +got):\n%s", diff)
 		}
 	})
@@ -325,18 +325,18 @@ func TestAnswersOfTargets(t *testing.T) {
 		"taken": {func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(202) }, 202, ""},
 		"a redirect": {
 			func(rw http.ResponseWriter, r *http.Request) { http.Redirect(rw, r, "/elsewhere", http.StatusFound) },
-			302, "the target redirects elsewhere, which is not followed",
+			302, "the target redirects, and redirects are not followed",
 		},
 		"a permanent one": {func(rw http.ResponseWriter, r *http.Request) {
 			http.Redirect(rw, r, "/elsewhere", http.StatusPermanentRedirect)
-		}, 308, "the target redirects elsewhere, which is not followed"},
+		}, 308, "the target redirects, and redirects are not followed"},
 		"gone": {
 			func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(410) }, 410,
 			"the target refused the delivery",
 		},
 		"too many": {
 			func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(429) }, 429,
-			"the target asks to be sent less",
+			"the target asks for fewer requests",
 		},
 		"broken": {
 			func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(503) }, 503, "the target failed",
@@ -353,20 +353,20 @@ func TestAnswersOfTargets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			each(t, func(t *testing.T, w *world) {
+			each(t, func(t *testing.T, e *env) {
 				var seen atomic.Int32
 				server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 					seen.Add(1)
 					c.answer(rw, r)
 				}))
 				defer server.Close()
-				w.hooks = w.replicaTo(outboundClient(t))
-				hook := w.create(webhook.New{URL: server.URL + "/hook"})
-				got, err := w.hooks.Test(t.Context(), w.admin, hook.ID)
+				e.hooks = e.replicaTo(outboundClient(t))
+				hook := e.create(webhook.New{URL: server.URL + "/hook"})
+				got, err := e.hooks.Test(t.Context(), e.admin, hook.ID)
 				if err != nil || got.HTTPStatus != c.status || got.Problem != c.problem || seen.Load() != 1 {
 					t.Errorf("%+v, %v after %d requests", got, err, seen.Load())
 				}
-				if listed := w.deliveries(hook.ID, ""); len(listed) != 1 || listed[0].ID != got.ID {
+				if listed := e.deliveries(hook.ID, ""); len(listed) != 1 || listed[0].ID != got.ID {
 					t.Errorf("listed: %+v", listed)
 				}
 			})
@@ -401,9 +401,9 @@ func hugeAnswer(status int) http.HandlerFunc {
 // TestOneOrganizationTakesNotAllPlaces, however many slow targets it names.
 func TestOneOrganizationTakesNotAllPlaces(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, e *env) {
 		hang, hanging, arrived := make(chan struct{}), make(chan struct{}, 10), make(chan struct{}, 10)
-		w.target.before = func(r outbound.Request) {
+		e.target.before = func(r outbound.Request) {
 			if strings.Contains(r.URL, "slow") {
 				hanging <- struct{}{}
 				<-hang
@@ -412,14 +412,14 @@ func TestOneOrganizationTakesNotAllPlaces(t *testing.T) {
 			arrived <- struct{}{}
 		}
 		for range 10 {
-			w.create(webhook.New{URL: "https://slow.example.org/"})
+			e.create(webhook.New{URL: "https://slow.example.org/"})
 		}
-		w.happen(notice.Opened, 1)
-		other := w.elsewhere()
+		e.happen(notice.Opened, 1)
+		other := e.elsewhere()
 		other.create(webhook.New{})
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
-		running.Go(func() { w.hooks.Run(ctx, func(err error) { t.Error(err) }) })
+		running.Go(func() { e.hooks.Run(ctx, func(err error) { t.Error(err) }) })
 		for range 4 {
 			<-hanging
 		}

@@ -16,13 +16,13 @@ import (
 	"writ/internal/secret"
 )
 
-// Poster calls targets. It is the outbound client; tests put others in its place.
+// Poster calls targets: the outbound client, or a fake in tests.
 type Poster interface {
 	Check(target string) error
 	Post(ctx context.Context, r outbound.Request) (outbound.Answer, error)
 }
 
-// Service manages the webhooks of organizations, and sends.
+// Service manages the webhooks of organizations and sends deliveries.
 type Service struct {
 	db        *database.DB
 	log       *audit.Log
@@ -33,7 +33,7 @@ type Service struct {
 	sending   *dispatch.Dispatcher[dispatch.Target]
 }
 
-// NewService makes a service. Links to requests begin with publicURL.
+// NewService makes a Service. Links to requests begin with publicURL.
 func NewService(
 	db *database.DB, log *audit.Log, sealer *secret.Sealer, poster Poster, publicURL string,
 ) *Service {
@@ -45,11 +45,11 @@ func NewService(
 		publicURL: publicURL,
 		holder:    database.NewID(),
 	}
-	s.sending = s.turns()
+	s.sending = s.newDispatcher()
 	return s
 }
 
-// What the audit log says of webhooks.
+// Actions in the audit log.
 const (
 	created  = "webhook.created"
 	updated  = "webhook.updated"
@@ -59,7 +59,7 @@ const (
 	replayed = "webhook.replayed"
 )
 
-// recorded is what the log says of a webhook. The path of its URL is a secret.
+// recorded is a webhook in the audit log. The path of its URL is secret.
 type recorded struct {
 	Name          string        `json:"name"`
 	Kind          Kind          `json:"kind"`
@@ -71,7 +71,7 @@ type recorded struct {
 	Delivery      string        `json:"delivery,omitzero"`
 }
 
-// Create makes a webhook, and its secret, which is shown this once.
+// Create makes a webhook and its secret.
 func (s *Service) Create(ctx context.Context, p principal.Principal, n New) (Issued, error) {
 	if len(n.Events) == 0 {
 		n.Events = defaultEvents()
@@ -93,15 +93,16 @@ func (s *Service) Create(ctx context.Context, p principal.Principal, n New) (Iss
 			return err
 		}
 		if count >= MaxPerOrganization {
-			return tooMany()
+			return fault.New(fault.Conflict, "the organization has %d webhooks already; delete one to add another",
+				MaxPerOrganization)
 		}
 		w = Webhook{
 			ID:            id,
 			OrgID:         p.OrgID,
 			Name:          n.Name,
 			Kind:          n.Kind,
-			Target:        shown(n.URL),
-			Events:        sorted(n.Events),
+			Target:        displayURL(n.URL),
+			Events:        sortKinds(n.Events),
 			SendArguments: n.SendArguments,
 			CreatedAt:     tx.Now(),
 			CreatedBy:     p.UserID,
@@ -120,12 +121,12 @@ func (s *Service) Create(ctx context.Context, p principal.Principal, n New) (Iss
 	return Issued{Webhook: w, Secret: key}, nil
 }
 
-// List gives the webhooks of the organization, the oldest first.
+// List gives the webhooks of the organization, oldest first.
 func (s *Service) List(ctx context.Context, p principal.Principal) ([]Webhook, error) {
 	if err := p.Require(principal.ManageWebhooks); err != nil {
 		return nil, err
 	}
-	return selectWebhooks(ctx, s.db, p.OrgID, counted)
+	return selectWebhooks(ctx, s.db, p.OrgID, columnsWithCounts)
 }
 
 // Get gives one webhook.
@@ -136,8 +137,8 @@ func (s *Service) Get(ctx context.Context, p principal.Principal, id string) (We
 	return selectWebhook(ctx, s.db, p.OrgID, id)
 }
 
-// Update changes a webhook. One that is enabled again starts afresh: what is dead
-// stays so until somebody replays it.
+// Update changes a webhook. Enabling it again does not revive dead deliveries: a
+// person can replay them.
 func (s *Service) Update(ctx context.Context, p principal.Principal, id string, c Change) (Webhook, error) {
 	if err := s.checkChange(p, c); err != nil {
 		return Webhook{}, err
@@ -147,10 +148,10 @@ func (s *Service) Update(ctx context.Context, p principal.Principal, id string, 
 			w.Name = *c.Name
 		}
 		if c.URL != nil {
-			w.Target, w.sealedURL = shown(*c.URL), s.sealer.Seal(urlContext(id), []byte(*c.URL))
+			w.Target, w.sealedURL = displayURL(*c.URL), s.sealer.Seal(urlContext(id), []byte(*c.URL))
 		}
 		if c.Events != nil {
-			w.Events = sorted(c.Events)
+			w.Events = sortKinds(c.Events)
 		}
 		if c.SendArguments != nil {
 			w.SendArguments = *c.SendArguments
@@ -190,7 +191,7 @@ func (s *Service) checkChange(p principal.Principal, c Change) error {
 	return checkEvents(c.Events)
 }
 
-// RenewSecret replaces the secret. What waits is signed with the new one.
+// RenewSecret replaces the secret. Waiting deliveries are signed with the new one.
 func (s *Service) RenewSecret(ctx context.Context, p principal.Principal, id string) (Issued, error) {
 	if err := p.Require(principal.ManageWebhooks); err != nil {
 		return Issued{}, err
@@ -206,7 +207,7 @@ func (s *Service) RenewSecret(ctx context.Context, p principal.Principal, id str
 	return Issued{Webhook: w, Secret: key}, nil
 }
 
-// Delete removes a webhook with its deliveries; what waits is not sent.
+// Delete removes a webhook with its deliveries; waiting ones are not sent.
 func (s *Service) Delete(ctx context.Context, p principal.Principal, id string) error {
 	if err := p.Require(principal.ManageWebhooks); err != nil {
 		return err
@@ -261,8 +262,8 @@ func (s *Service) record(
 	return err
 }
 
-// checkURL refuses a target that could never be called. Its text is not repeated:
-// it may be a secret.
+// checkURL refuses a target that cannot be called. The fault does not repeat the URL,
+// which may be secret.
 func (s *Service) checkURL(target string) error {
 	if strings.ContainsRune(target, 0) {
 		return fault.Field("url", "must be a URL")
@@ -273,10 +274,9 @@ func (s *Service) checkURL(target string) error {
 	return nil
 }
 
-// sorted are the kinds in their order, each once.
-func sorted(kinds []notice.Kind) []notice.Kind {
-	all := notice.Kinds()
-	return slices.DeleteFunc(all, func(k notice.Kind) bool { return !slices.Contains(kinds, k) })
+// sortKinds gives the kinds in the order of notice.Kinds, each once.
+func sortKinds(kinds []notice.Kind) []notice.Kind {
+	return slices.DeleteFunc(notice.Kinds(), func(k notice.Kind) bool { return !slices.Contains(kinds, k) })
 }
 
 func urlContext(id string) string    { return "webhook-url/" + id }
@@ -288,9 +288,9 @@ func (s *Service) open(w *Webhook) (target string, key secret.Text, err error) {
 	if err != nil {
 		return "", secret.Text{}, fmt.Errorf("open the URL of webhook %s: %w", w.ID, err)
 	}
-	word, err := s.sealer.Open(secretContext(w.ID), w.sealedSecret)
+	opened, err := s.sealer.Open(secretContext(w.ID), w.sealedSecret)
 	if err != nil {
 		return "", secret.Text{}, fmt.Errorf("open the secret of webhook %s: %w", w.ID, err)
 	}
-	return string(plain), secret.NewText(string(word)), nil
+	return string(plain), secret.NewText(string(opened)), nil
 }

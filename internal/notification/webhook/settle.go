@@ -2,8 +2,6 @@ package webhook
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -18,17 +16,13 @@ import (
 const (
 	firstPause   = 5 * time.Second
 	longestPause = 15 * time.Minute
-	// deliveryLife is how long an unanswered delivery is tried.
-	deliveryLife = 24 * time.Hour
-	// refusedTries is how often one is tried that the target refuses.
-	refusedTries = 5
-	// disableAfter is how long nothing may arrive before a target is disabled.
-	disableAfter = 72 * time.Hour
+	deliveryLife = 24 * time.Hour // how long an unanswered delivery is tried
+	refusedTries = 5              // how often a delivery is tried that the target refuses
+	disableAfter = 72 * time.Hour // without a success, until a target is disabled
 )
 
-// pause is how long to wait after so many failed tries: twice as long each time,
-// with a fifth more or less, so that targets which failed together do not come
-// back together.
+// pause is how long to wait after so many failed tries: twice as long each time, give
+// or take a fifth, so that targets that failed together are not retried together.
 func pause(attempts int, random float64) time.Duration {
 	wait := firstPause
 	for i := 1; i < attempts && wait < longestPause; i++ {
@@ -38,7 +32,7 @@ func pause(attempts int, random float64) time.Duration {
 	return wait + time.Duration((random-0.5)*0.4*float64(wait))
 }
 
-// lease takes a target for this process, unless another has it.
+// lease reserves a target for this process, unless another holds it.
 func (s *Service) lease(ctx context.Context, id string) (taken bool, err error) {
 	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		now := tx.Now()
@@ -64,51 +58,35 @@ func (s *Service) release(ctx context.Context, id string) error {
 	}})
 }
 
-// pendingDelivery is the first that waits at a target.
-type pendingDelivery struct {
-	webhook  *Webhook
-	delivery *Delivery
-}
-
-// first is what a target gets next, or nil.
-func (s *Service) first(ctx context.Context, id string) (*pendingDelivery, error) {
-	w, err := scanWebhook(s.db.QueryRow(ctx,
-		`SELECT `+uncounted+` FROM webhook w WHERE w.id = $1 AND w.disabled_at IS NULL`, id))
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil // deleted or disabled meanwhile
-	}
+// nextDelivery is the first waiting delivery of a target; zero: there is none, or the
+// target was deleted or disabled.
+func (s *Service) nextDelivery(ctx context.Context, id string) (w Webhook, d Delivery, err error) {
+	w, err = scanWebhook(s.db.QueryRow(ctx,
+		`SELECT `+columns+` FROM webhook w WHERE w.id = $1 AND w.disabled_at IS NULL`, id))
 	if err != nil {
-		return nil, fmt.Errorf("load webhook %s: %w", id, err)
+		return w, d, database.OrMissing(err, nil, "load webhook %s", id)
 	}
-	d, err := scanDelivery(s.db.QueryRow(ctx, `
-		SELECT `+deliveryColumns+`
-		FROM webhook_delivery
+	d, err = scanDelivery(s.db.QueryRow(ctx, selectDelivery+`
 		WHERE webhook_id = $1 AND status = 'waiting'
 		ORDER BY number
 		LIMIT 1`, id))
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("load the next delivery to webhook %s: %w", id, err)
-	}
-	return &pendingDelivery{&w, &d}, nil
+	return w, d, database.OrMissing(err, nil, "load the next delivery to webhook %s", id)
 }
 
 // step is what follows from a try.
 type step struct {
 	status       Status
-	goOn         bool // with the next delivery
+	proceed      bool // to the next delivery
 	retryAt      time.Time
 	failingSince *time.Time // of the target
 	deliveredAt  *time.Time
 }
 
-// next says what follows from a try. It is pure; random is from 0 to 1.
-func next(w *Webhook, d *Delivery, o outcome, now time.Time, random float64) step {
+// nextStep says what follows from a try. It is pure; random is from 0 to 1.
+func nextStep(w *Webhook, d *Delivery, o outcome, now time.Time, random float64) step {
 	if o.problem == "" {
-		// Sent to again after those that were served longer ago.
-		return step{status: Delivered, goOn: true, retryAt: now, deliveredAt: &now}
+		// A retry time of now queues it behind targets that have waited longer.
+		return step{status: Delivered, proceed: true, retryAt: now, deliveredAt: &now}
 	}
 	failing := w.FailingSince
 	if failing == nil {
@@ -117,24 +95,23 @@ func next(w *Webhook, d *Delivery, o outcome, now time.Time, random float64) ste
 	wait := max(o.wait, pause(d.Attempts+1, random))
 	switch {
 	case o.final && d.Attempts+1 >= refusedTries:
-		return step{status: Dead, goOn: true, retryAt: now, failingSince: failing}
+		return step{status: Dead, proceed: true, retryAt: now, failingSince: failing}
 	case !now.Before(d.queuedAt.Add(deliveryLife)):
 		return step{status: Dead, retryAt: now.Add(wait), failingSince: failing}
 	}
 	return step{status: Waiting, retryAt: now.Add(wait), failingSince: failing}
 }
 
-// settle stores what came of a try, and reports whether the next delivery may go
-// out. Where the lease was lost meanwhile nothing is stored: whoever has it now
-// sends again.
-func (s *Service) settle(ctx context.Context, w *Webhook, d *Delivery, o outcome) (goOn bool, err error) {
+// settle stores the outcome of a try, and reports whether the next delivery may go
+// out. If the lease was lost meanwhile it stores nothing: its new holder sends again.
+func (s *Service) settle(ctx context.Context, w *Webhook, d *Delivery, o outcome) (proceed bool, err error) {
 	random := rand.Float64()
 	var after step
 	err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		after = next(w, d, o, tx.Now(), random)
+		after = nextStep(w, d, o, tx.Now(), random)
 		mine, err := s.updatePace(ctx, tx, w.ID, after)
 		if err != nil || !mine {
-			after.goOn = false
+			after.proceed = false
 			return err
 		}
 		if err := updateTried(ctx, tx, d.ID, after.status, o, tx.Now()); err != nil {
@@ -146,41 +123,40 @@ func (s *Service) settle(ctx context.Context, w *Webhook, d *Delivery, o outcome
 		return killOld(ctx, tx, w.ID, tx.Now())
 	}})
 	if err != nil {
-		return false, fmt.Errorf("store what came of delivery %s: %w", d.ID, err)
+		return false, fmt.Errorf("store the outcome of delivery %s: %w", d.ID, err)
 	}
 	if after.failingSince != nil && s.db.Now().Sub(*after.failingSince) >= disableAfter {
 		return false, s.disable(ctx, w)
 	}
-	return after.goOn, nil
+	return after.proceed, nil
 }
 
-// updatePace says when the target is next sent to, where this process still has it.
+// updatePace stores when the target is due next, if this process still holds it.
 func (s *Service) updatePace(ctx context.Context, tx *database.Tx, id string, after step) (mine bool, err error) {
 	changed, err := tx.Exec(ctx, `
 		UPDATE webhook
 		SET retry_at = $3, failing_since = $4, delivered_at = COALESCE($5, delivered_at), lease_until = $6
 		WHERE id = $1 AND lease_holder = $2`,
 		id, s.holder, database.Micros(after.retryAt), database.OptionalMicros(after.failingSince),
-		database.OptionalMicros(after.deliveredAt),
-		database.Micros(tx.Now().Add(leaseTime)))
+		database.OptionalMicros(after.deliveredAt), database.Micros(tx.Now().Add(leaseTime)))
 	return changed == 1, err
 }
 
 func updateTried(ctx context.Context, tx *database.Tx, id string, status Status, o outcome, now time.Time) error {
-	var done sql.NullInt64
+	var done *time.Time
 	if status != Waiting {
-		done = sql.NullInt64{Int64: database.Micros(now), Valid: true}
+		done = &now
 	}
 	_, err := tx.Exec(ctx, `
 		UPDATE webhook_delivery
 		SET status = $2, attempts = attempts + 1, http_status = $3, problem = $4, attempted_at = $5, done_at = $6
 		WHERE id = $1 AND status = 'waiting'`,
-		id, string(status), o.status, o.problem, database.Micros(now), done)
+		id, string(status), o.status, o.problem, database.Micros(now), database.OptionalMicros(done))
 	return err
 }
 
-// killOld gives up what waited behind a delivery that got no answer for as long as
-// one is tried: each would only wait for its own turn to fail.
+// killOld gives up the deliveries that have waited longer than deliveryLife behind one
+// that got no answer: each would only fail in its turn.
 func killOld(ctx context.Context, tx *database.Tx, webhookID string, now time.Time) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE webhook_delivery
@@ -190,11 +166,10 @@ func killOld(ctx context.Context, tx *database.Tx, webhookID string, now time.Ti
 	return err
 }
 
-// failedLong is why a webhook is disabled without a person.
 const failedLong = "nothing arrived at the target for three days"
 
-// disable stops sending to a target, visibly: in the webhook, in the log, and by a
-// notification to who administers.
+// disable stops sending to a target. The webhook, the audit log and a notification to
+// its managers say so.
 func (s *Service) disable(ctx context.Context, w *Webhook) error {
 	return s.db.Write(ctx, database.Change{Logs: []string{audit.LogOf(w.OrgID)}, Do: func(
 		ctx context.Context, tx *database.Tx,
@@ -220,41 +195,35 @@ func (s *Service) disable(ctx context.Context, w *Webhook) error {
 // DisabledKind is the kind of notification that a webhook was disabled.
 const DisabledKind notice.Kind = "webhook.disabled"
 
-// Untold are webhooks that were disabled and of which nobody was told.
-func (s *Service) Untold(ctx context.Context, r database.Reader) ([]Webhook, error) {
+// UnreportedDisabled are webhooks that were disabled and nobody was notified of.
+func (s *Service) UnreportedDisabled(ctx context.Context, r database.Reader) ([]Webhook, error) {
 	list, err := database.Collect(ctx, r, scanWebhook,
-		`SELECT `+uncounted+` FROM webhook w WHERE w.disabled_told = 0 ORDER BY w.org_id LIMIT 100`)
-	if err != nil {
-		return nil, fmt.Errorf("look for webhooks that were disabled: %w", err)
-	}
-	return list, nil
+		`SELECT `+columns+` FROM webhook w WHERE w.disabled_told = 0 ORDER BY w.org_id LIMIT 100`)
+	return list, database.Wrap(err, "find webhooks that were disabled")
 }
 
-// MarkTold says that people were told, within the change that tells them. It
-// reports whether nobody had said so before.
-func (s *Service) MarkTold(ctx context.Context, tx *database.Tx, orgID, id string) (bool, error) {
+// MarkReported marks a disabled webhook as reported, within the change that notifies
+// people. It reports whether it was not marked before.
+func (s *Service) MarkReported(ctx context.Context, tx *database.Tx, orgID, id string) (bool, error) {
 	changed, err := tx.Exec(ctx,
 		`UPDATE webhook SET disabled_told = 1 WHERE org_id = $1 AND id = $2 AND disabled_told = 0`, orgID, id)
 	return changed == 1, err
 }
 
-// EndAll makes dead letters of everything that waits, after a restore.
+// EndAll gives up all waiting deliveries, after a restore.
 func EndAll(ctx context.Context, tx *database.Tx) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE webhook_delivery
 		SET status = 'dead', done_at = $1, problem = 'the server was restored from a backup'
 		WHERE status = 'waiting'`, database.Micros(tx.Now()))
-	if err != nil {
-		return fmt.Errorf("end what waits at webhooks: %w", err)
+	if err == nil {
+		_, err = tx.Exec(ctx, `UPDATE webhook SET lease_holder = '', lease_until = 0`)
 	}
-	if _, err := tx.Exec(ctx, `UPDATE webhook SET lease_holder = '', lease_until = 0`); err != nil {
-		return fmt.Errorf("end the leases of webhooks: %w", err)
-	}
-	return nil
+	return database.Wrap(err, "give up all deliveries to webhooks")
 }
 
-// EraseBodies forgets what deliveries about some requests hold, because it is being
-// erased elsewhere. What waits to be sent is not sent any more.
+// EraseBodies erases the bodies of deliveries about some requests, whose payloads are
+// being erased. Those that wait are given up.
 func EraseBodies(ctx context.Context, tx *database.Tx, orgID string, requestIDs []string) error {
 	for _, id := range requestIDs {
 		_, err := tx.Exec(ctx, `

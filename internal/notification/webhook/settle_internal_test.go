@@ -37,7 +37,7 @@ func TestJudge(t *testing.T) {
 		{500, false, false}, {503, false, false}, {599, false, false}, {600, false, false}, {101, false, false},
 		{0, false, false},
 	} {
-		if got := judge(c.status); (got.problem == "") != c.taken || got.final != c.final || got.status != c.status {
+		if got := classify(c.status); (got.problem == "") != c.taken || got.final != c.final || got.status != c.status {
 			t.Errorf("%d: %+v", c.status, got)
 		}
 	}

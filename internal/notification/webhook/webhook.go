@@ -1,29 +1,28 @@
-// Package webhook tells other systems what happens to requests for approval, and
-// that a profile waits for a confirmation.
+// Package webhook sends events about approval requests, and about profiles that need
+// a confirmation, to other systems.
 //
-// Who administers an organization names targets: a generic one that takes our JSON,
-// or an incoming webhook of Slack or Teams, which takes what those accept as it is.
-// Each event becomes one delivery a target, in the transaction that moves the
-// follower on, so that none is lost and none is made twice.
+// The administrators of an organization set up targets: a generic one receives our
+// JSON, an incoming webhook of Slack or Teams a message in its own format. Each event
+// becomes one delivery per target, in the transaction that moves the follower's
+// cursor, so that none is lost or made twice.
 //
 //	Enqueue ──> waiting ──2xx──> delivered
 //	               ├──no answer, 429, 5xx──> again later, for a day ──> dead
 //	               └──3xx, 4xx──> again a few times ──> dead
 //
-// Deliveries of one target go out in order: one that fails holds back those behind
-// it until it is delivered or dead. Dead ones stay listed, and a person can have
-// one sent again, as the last. A target at which nothing arrived for three days is
-// disabled, visibly.
+// Deliveries to one target go out in order: a failing one holds back the next ones
+// until it is delivered or dead. Dead ones stay in the list, and a person can replay
+// one, as the last. A target that received nothing for three days is disabled, and
+// people are notified.
 //
-// Any replica sends. A target is leased by the one that is at it, so that no other
-// sends to it meanwhile; where that one dies, the lease ends and another goes on.
-// What was sent when the process died is sent again, under the same id: receivers
-// see each delivery at least once.
+// Any replica sends. It leases a target, so that no other sends to it meanwhile; if
+// the replica dies, the lease ends and another continues. A delivery that was under
+// way is then sent again with the same id: receivers get each one at least once.
 //
 // Every delivery is signed with the webhook's own secret, which is shown once. URL
 // and secret are stored sealed: the URL of an incoming webhook is a credential.
-// Arguments of calls are sent only where the webhook says so, redacted and cut.
-// What a target answers is read up to a bound and not kept.
+// Arguments of calls are sent only if the webhook asks for them, redacted and cut.
+// A target's answer is read up to a limit and not stored.
 package webhook
 
 import (
@@ -46,7 +45,7 @@ const (
 	MaxName = 100
 )
 
-// Kind is what a target understands.
+// Kind is the format that a target understands.
 type Kind string
 
 // The kinds of targets.
@@ -62,15 +61,15 @@ type Webhook struct {
 	OrgID         string
 	Name          string
 	Kind          Kind
-	Target        string        // as much of the URL as may be shown: scheme and host
-	Events        []notice.Kind // that are told
+	Target        string        // scheme and host of the URL; the rest is secret
+	Events        []notice.Kind // that are sent
 	SendArguments bool
 	CreatedAt     time.Time
 	CreatedBy     string
 	UpdatedAt     time.Time
 	DeliveredAt   *time.Time // the last success
 	FailingSince  *time.Time // nil: the last delivery succeeded, or there was none
-	DisabledAt    *time.Time // nil: it is sent to
+	DisabledAt    *time.Time // nil: it is enabled
 	Disabled      string     // why
 	Waiting, Dead int        // deliveries
 
@@ -80,11 +79,10 @@ type Webhook struct {
 // Enabled reports whether events are sent.
 func (w *Webhook) Enabled() bool { return w.DisabledAt == nil }
 
-// wants reports whether events of a kind are told.
+// wants reports whether events of a kind are sent.
 func (w *Webhook) wants(kind notice.Kind) bool { return slices.Contains(w.Events, kind) }
 
-// New is a webhook to be made. Without events it gets those that concern a person:
-// opened, approved, rejected and expired.
+// New describes a webhook to be made. Without events it gets defaultEvents.
 type New struct {
 	Name          string
 	Kind          Kind
@@ -93,12 +91,12 @@ type New struct {
 	SendArguments bool
 }
 
-// defaultEvents are those of a webhook that names none.
+// defaultEvents are those that concern a person.
 func defaultEvents() []notice.Kind {
 	return []notice.Kind{notice.Opened, notice.Approved, notice.Rejected, notice.Expired}
 }
 
-// Change is what is to be changed of a webhook; nil leaves it.
+// Change says what to change of a webhook; nil leaves a setting.
 type Change struct {
 	Name          *string
 	URL           *string
@@ -107,7 +105,7 @@ type Change struct {
 	Enabled       *bool
 }
 
-// Issued is a webhook with the one sight of its secret.
+// Issued is a webhook with its secret, which is shown only now.
 type Issued struct {
 	Webhook
 	Secret secret.Text
@@ -143,8 +141,8 @@ func checkEvents(events []notice.Kind) error {
 	return nil
 }
 
-// shown is as much of a URL as is no secret.
-func shown(target string) string {
+// displayURL is the part of a URL that is not secret.
+func displayURL(target string) string {
 	u, err := url.Parse(target)
 	if err != nil {
 		return ""

@@ -140,16 +140,18 @@ func TestAnswersThatAreNone(t *testing.T) {
 			"broke off",
 		},
 		"hanging up": {func(int, http.ResponseWriter) { panic(http.ErrAbortHandler) }, "cannot be asked"},
-		"nested": {write(`{"choices":` + strings.Repeat("[", 400_000)),
-			"not answer in the format of chat completions"},
+		"nested": {
+			write(`{"choices":` + strings.Repeat("[", 400_000)), "not answer in the format of chat completions",
+		},
 		"packed": {func(_ int, w http.ResponseWriter) { // small on the way, and large once it is unpacked
 			w.Header().Set("Content-Encoding", "gzip")
 			packed := gzip.NewWriter(w)
 			_, _ = io.WriteString(packed, hello+strings.Repeat(" ", 8<<20))
 			_ = packed.Close()
 		}, "not answer in the format of chat completions"},
-		"other words": {write(`{"choices":[{"message":{"content":["STRANGE"]}}]}`),
-			"not answer in the format of chat completions"},
+		"other words": {
+			write(`{"choices":[{"message":{"content":["STRANGE"]}}]}`), "not answer in the format of chat completions",
+		},
 	} {
 		client, _ := endpoint(t, c.handle)
 		_, err := client.Complete(t.Context(), question)

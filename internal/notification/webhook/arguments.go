@@ -7,16 +7,16 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// argumentsLine begins the line of a message to a chat that tells the arguments.
+// argumentsLine begins the line of a chat message that holds the arguments.
 const argumentsLine = "Arguments: "
 
-// withhold takes the arguments out of a body. It may have been rendered while the
-// webhook still sent them, and wait since, or be sent again by hand.
-func withhold(kind Kind, body []byte) ([]byte, error) {
+// stripArguments removes the arguments from a body that was rendered while the webhook
+// still sent them.
+func stripArguments(kind Kind, body []byte) ([]byte, error) {
 	if kind == Generic {
 		var m message
 		if err := json.Unmarshal(body, &m); err != nil {
-			return nil, fmt.Errorf("take arguments out of a delivery: %w", err)
+			return nil, fmt.Errorf("remove arguments from a delivery: %w", err)
 		}
 		if m.Request == nil || m.Request.Arguments == "" {
 			return body, nil
@@ -29,14 +29,14 @@ func withhold(kind Kind, body []byte) ([]byte, error) {
 	}
 	var m any
 	if err := json.Unmarshal(body, &m); err != nil {
-		return nil, fmt.Errorf("take arguments out of a delivery: %w", err)
+		return nil, fmt.Errorf("remove arguments from a delivery: %w", err)
 	}
-	return json.Marshal(withoutLine(m), json.Deterministic(true))
+	return json.Marshal(stripLines(m), json.Deterministic(true))
 }
 
-// withoutLine is a message without the lines that tell arguments. Each is one line:
-// what agents chose holds no line breaks here.
-func withoutLine(part any) any {
+// stripLines removes the lines that hold arguments from a chat message. Each is one
+// line: text that agents chose has no line breaks here.
+func stripLines(part any) any {
 	switch part := part.(type) {
 	case string:
 		var kept []string
@@ -48,11 +48,11 @@ func withoutLine(part any) any {
 		return strings.Join(kept, "\n")
 	case []any:
 		for i := range part {
-			part[i] = withoutLine(part[i])
+			part[i] = stripLines(part[i])
 		}
 	case map[string]any:
 		for name := range part {
-			part[name] = withoutLine(part[name])
+			part[name] = stripLines(part[name])
 		}
 	}
 	return part

@@ -2,8 +2,6 @@ package notification
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -16,12 +14,12 @@ import (
 )
 
 const (
-	slice   = 25  // events that one change tells
+	slice   = 25  // events that one change processes
 	maxRows = 500 // notifications after which a change takes no further event
 )
 
-// Tell tells all that happened and was not told yet.
-func (s *Service) Tell(ctx context.Context) error {
+// ProcessEvents makes the notifications of all events that were not processed yet.
+func (s *Service) ProcessEvents(ctx context.Context) error {
 	heads, err := audit.ReadHeads(ctx, s.db)
 	if err != nil {
 		return err
@@ -31,20 +29,20 @@ func (s *Service) Tell(ctx context.Context) error {
 		if head.Log == audit.System || s.seen[head.Log] == head.Size {
 			continue
 		}
-		done, err := s.follow(ctx, head.Log)
+		done, err := s.processOrg(ctx, head.Log)
 		if err != nil {
-			return fmt.Errorf("tell what happened in %s: %w", head.Log, err)
+			return fmt.Errorf("process the events of %s: %w", head.Log, err)
 		}
 		if done {
 			s.seen[head.Log] = head.Size
 		}
 	}
-	return s.tellDisabled(ctx)
+	return s.notifyDisabled(ctx)
 }
 
-// follow tells the events of one organization to their end. It is not done where
-// another replica is at it.
-func (s *Service) follow(ctx context.Context, orgID string) (done bool, err error) {
+// processOrg processes the events of one organization to their end. It is not done if
+// another replica is processing them.
+func (s *Service) processOrg(ctx context.Context, orgID string) (done bool, err error) {
 	for {
 		at, err := s.cursor(ctx, orgID)
 		if err != nil {
@@ -58,16 +56,16 @@ func (s *Service) follow(ctx context.Context, orgID string) (done bool, err erro
 		if err != nil {
 			return false, err
 		}
-		moved, err := s.tell(ctx, orgID, at, shortened(events, people), people)
+		moved, err := s.process(ctx, orgID, at, limitRows(events, people), people)
 		if err != nil || !moved {
 			return false, err
 		}
 	}
 }
 
-// shortened leaves out the last events where there are too many people to tell all
-// of them in one change.
-func shortened(events []notice.Event, people []Person) []notice.Event {
+// limitRows leaves out the last events if all together would write too many rows for
+// one change.
+func limitRows(events []notice.Event, people []Person) []notice.Event {
 	rows := 0
 	for i, e := range events {
 		if rows += len(recipients(e, people)); rows > maxRows && i > 0 {
@@ -79,15 +77,12 @@ func shortened(events []notice.Event, people []Person) []notice.Event {
 
 func (s *Service) cursor(ctx context.Context, orgID string) (at int64, err error) {
 	err = s.db.QueryRow(ctx, `SELECT event FROM notification_cursor WHERE org_id = $1`, orgID).Scan(&at)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
-	}
-	return at, err
+	return at, database.OrMissing(err, nil, "read the last event of %s", orgID)
 }
 
-// tell writes what some events mean to people and webhooks, and moves the cursor
-// with it. It reports whether this replica was the first.
-func (s *Service) tell(
+// process writes the notifications, mails and deliveries of some events, and moves
+// the cursor with them. It reports whether this replica was the first.
+func (s *Service) process(
 	ctx context.Context, orgID string, from int64, events []notice.Event, people []Person,
 ) (moved bool, err error) {
 	to := events[len(events)-1].Number
@@ -95,17 +90,17 @@ func (s *Service) tell(
 		if moved, err = moveCursor(ctx, tx, orgID, from, to); err != nil || !moved {
 			return err
 		}
-		unmailed, err := mailOff(ctx, tx, orgID)
+		off, err := mailOff(ctx, tx, orgID)
 		if err != nil {
 			return err
 		}
 		for _, e := range events {
-			told := recipients(e, people)
-			if err := insertNotifications(ctx, tx, told, eventRow(orgID, e)); err != nil {
+			to := recipients(e, people)
+			if err := insertNotifications(ctx, tx, to, eventRow(orgID, e)); err != nil {
 				return err
 			}
 			if e.Kind == notice.Opened && s.Mail != nil {
-				if err := queueMails(ctx, tx, e, told, unmailed); err != nil {
+				if err := queueMails(ctx, tx, e, to, off); err != nil {
 					return err
 				}
 			}
@@ -121,22 +116,16 @@ func (s *Service) tell(
 }
 
 func moveCursor(ctx context.Context, tx *database.Tx, orgID string, from, to int64) (bool, error) {
-	if from == 0 {
-		if _, err := tx.Exec(ctx,
-			`INSERT INTO notification_cursor (org_id, event) VALUES ($1, 0) ON CONFLICT (org_id) DO NOTHING`,
-			orgID); err != nil {
-			return false, fmt.Errorf("begin to tell events: %w", err)
-		}
-	}
-	changed, err := tx.Exec(ctx, `UPDATE notification_cursor SET event = $3 WHERE org_id = $1 AND event = $2`, orgID,
-		from, to)
-	if err != nil {
-		return false, fmt.Errorf("remember what was told: %w", err)
-	}
-	return changed == 1, nil
+	changed, err := tx.Exec(ctx, `
+		INSERT INTO notification_cursor (org_id, event)
+		VALUES ($1, $3)
+		ON CONFLICT (org_id) DO UPDATE
+		SET event = excluded.event
+		WHERE notification_cursor.event = $2`, orgID, from, to)
+	return changed == 1, database.Wrap(err, "store the last event of %s", orgID)
 }
 
-// row is a notification that several people get.
+// row is a notification for several people.
 type row struct {
 	orgID, cause, subject, title, risk string
 	kind                               notice.Kind
@@ -166,32 +155,26 @@ func insertNotifications(ctx context.Context, tx *database.Tx, people []Person, 
 	err := tx.Insert(ctx,
 		`INSERT INTO notification (id, org_id, user_id, cause, kind, subject_id, title, risk, created_at)`, rows,
 		`ON CONFLICT (org_id, user_id, cause) DO NOTHING`)
-	if err != nil {
-		return fmt.Errorf("store notifications of %s: %w", r.kind, err)
-	}
-	return nil
+	return database.Wrap(err, "store notifications of %s", r.kind)
 }
 
-// settle takes back what asked for an answer: there is one.
+// settle marks the notifications that asked for an answer as read, and removes queued
+// mail: there is an answer.
 func settle(ctx context.Context, tx *database.Tx, orgID string, asked notice.Kind, subjectID string) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE notification
 		SET read_at = $4
 		WHERE org_id = $1 AND subject_id = $2 AND kind = $3 AND read_at IS NULL`,
 		orgID, subjectID, string(asked), database.Micros(tx.Now()))
-	if err != nil {
-		return fmt.Errorf("take back notifications about %s: %w", subjectID, err)
+	if err == nil {
+		_, err = tx.Exec(ctx, `DELETE FROM notification_mail WHERE org_id = $1 AND request_id = $2`, orgID, subjectID)
 	}
-	if _, err := tx.Exec(ctx, `DELETE FROM notification_mail WHERE org_id = $1 AND request_id = $2`, orgID,
-		subjectID); err != nil {
-		return fmt.Errorf("take back mails about %s: %w", subjectID, err)
-	}
-	return nil
+	return database.Wrap(err, "settle the notifications about %s", subjectID)
 }
 
-// tellDisabled tells who administers that a webhook was disabled.
-func (s *Service) tellDisabled(ctx context.Context) error {
-	hooks, err := s.Webhooks.Untold(ctx, s.db)
+// notifyDisabled notifies the people who manage webhooks that one was disabled.
+func (s *Service) notifyDisabled(ctx context.Context) error {
+	hooks, err := s.Webhooks.UnreportedDisabled(ctx, s.db)
 	if err != nil {
 		return err
 	}
@@ -200,21 +183,19 @@ func (s *Service) tellDisabled(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		var told []Person
-		for _, p := range people {
-			if p.Role.May(principal.ManageWebhooks) {
-				told = append(told, p)
-			}
-		}
+		to := allowed(people, principal.ManageWebhooks)
 		err = s.db.Write(ctx, database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-			first, err := s.Webhooks.MarkTold(ctx, tx, w.OrgID, w.ID)
+			first, err := s.Webhooks.MarkReported(ctx, tx, w.OrgID, w.ID)
 			if err != nil || !first || w.DisabledAt == nil {
 				return err
 			}
-			return insertNotifications(ctx, tx, told, row{
-				orgID: w.OrgID, cause: fmt.Sprintf("webhook/%s/%d", w.ID, database.Micros(*w.DisabledAt)),
+			return insertNotifications(ctx, tx, to, row{
+				orgID:   w.OrgID,
+				cause:   fmt.Sprintf("webhook/%s/%d", w.ID, database.Micros(*w.DisabledAt)),
 				kind:    webhook.DisabledKind,
-				subject: w.ID, title: fmt.Sprintf("The webhook %q was disabled: %s", w.Name, w.Disabled), at: tx.Now(),
+				subject: w.ID,
+				title:   fmt.Sprintf("The webhook %q was disabled: %s", w.Name, w.Disabled),
+				at:      tx.Now(),
 			})
 		}})
 		if err != nil {

@@ -63,9 +63,9 @@ func (p *post) to(email string) (theirs []mail.Message) {
 	return theirs
 }
 
-// world is a service on an empty database, with a clock that stands still until
+// env is a service on an empty database, with a clock that stands still until
 // it is moved.
-type world struct {
+type env struct {
 	t       *testing.T
 	db      *database.DB
 	service *auth.Service
@@ -74,161 +74,161 @@ type world struct {
 	options database.Options
 }
 
-func each(t *testing.T, body func(t *testing.T, w *world)) {
+func each(t *testing.T, body func(t *testing.T, e *env)) {
 	t.Helper()
 	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
 		clock := new(atomic.Int64)
 		clock.Store(database.Micros(time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)))
 		o.Now = func() time.Time { return database.Time(clock.Load()) }
-		w := &world{t: t, post: &post{}, clock: clock, options: o}
-		w.db, w.service = w.replica()
+		e := &env{t: t, post: &post{}, clock: clock, options: o}
+		e.db, e.service = e.replica()
 		// The server makes its signing key when it starts.
-		if _, err := w.service.PublicKeys(t.Context()); err != nil {
+		if _, err := e.service.PublicKeys(t.Context()); err != nil {
 			t.Fatalf("make the signing key: %v", err)
 		}
-		body(t, w)
+		body(t, e)
 	})
 }
 
 // replica is another server on the same database.
-func (w *world) replica() (*database.DB, *auth.Service) {
-	w.t.Helper()
+func (e *env) replica() (*database.DB, *auth.Service) {
+	e.t.Helper()
 	sealer, err := secret.NewSealer(bytes.Repeat([]byte{7}, secret.MasterKeySize))
 	if err != nil {
-		w.t.Fatal(err)
+		e.t.Fatal(err)
 	}
-	db := dbtest.Open(w.t, w.options)
+	db := dbtest.Open(e.t, e.options)
 	log := audit.Unsigned(db)
-	return db, auth.New(db, log, keyring.New(db, log, sealer), w.post, "https://writ.example.org")
+	return db, auth.New(db, log, keyring.New(db, log, sealer), e.post, "https://writ.example.org")
 }
 
-func (w *world) pass(d time.Duration) { w.clock.Add(d.Microseconds()) }
+func (e *env) pass(d time.Duration) { e.clock.Add(d.Microseconds()) }
 
 // add stores an account.
-func (w *world) add(email string, verified bool) (auth.User, error) {
-	w.t.Helper()
+func (e *env) add(email string, verified bool) (auth.User, error) {
+	e.t.Helper()
 	hash, err := knownHash()
 	if err != nil {
-		w.t.Fatal(err)
+		e.t.Fatal(err)
 	}
 	user := auth.User{ID: database.NewID(), Email: email, Name: "name"}
-	return user, w.db.Write(w.t.Context(), database.Change{Logs: []string{audit.System}, Do: func(
+	return user, e.db.Write(e.t.Context(), database.Change{Logs: []string{audit.System}, Do: func(
 		ctx context.Context, tx *database.Tx,
 	) error {
 		if now := tx.Now(); verified {
 			user.VerifiedAt = &now
 		}
-		return w.service.AddUser(ctx, tx, principal.Operator(), &user, hash)
+		return e.service.AddUser(ctx, tx, principal.Operator(), &user, hash)
 	}})
 }
 
 // account is add that must work.
-func (w *world) account(email string, verified bool) auth.User {
-	w.t.Helper()
-	user, err := w.add(email, verified)
+func (e *env) account(email string, verified bool) auth.User {
+	e.t.Helper()
+	user, err := e.add(email, verified)
 	if err != nil {
-		w.t.Fatalf("add %s: %v", email, err)
+		e.t.Fatalf("add %s: %v", email, err)
 	}
 	return user
 }
 
-func (w *world) login(email string) auth.Tokens {
-	w.t.Helper()
-	_, tokens, err := w.service.Login(w.t.Context(), email, secret.NewText(password), auth.Device{Address: "192.0.2.1"})
+func (e *env) login(email string) auth.Tokens {
+	e.t.Helper()
+	_, tokens, err := e.service.Login(e.t.Context(), email, secret.NewText(password), auth.Device{Address: "192.0.2.1"})
 	if err != nil {
-		w.t.Fatalf("sign in as %s: %v", email, err)
+		e.t.Fatalf("sign in as %s: %v", email, err)
 	}
 	return tokens
 }
 
 // caller is who an access token belongs to.
-func (w *world) caller(tokens auth.Tokens) principal.Principal {
-	w.t.Helper()
-	p, err := w.service.Authenticate(w.t.Context(), tokens.Access.Reveal())
+func (e *env) caller(tokens auth.Tokens) principal.Principal {
+	e.t.Helper()
+	p, err := e.service.Authenticate(e.t.Context(), tokens.Access.Reveal())
 	if err != nil {
-		w.t.Fatalf("authenticate: %v", err)
+		e.t.Fatalf("authenticate: %v", err)
 	}
 	return p
 }
 
 // code has a code mailed and gives it.
-func (w *world) code(email string) string {
-	w.t.Helper()
-	if err := w.service.ResendOTP(w.t.Context(), email); err != nil {
-		w.t.Fatalf("send a code: %v", err)
+func (e *env) code(email string) string {
+	e.t.Helper()
+	if err := e.service.ResendOTP(e.t.Context(), email); err != nil {
+		e.t.Fatalf("send a code: %v", err)
 	}
-	return w.inLastMail(email, "code is ")[:6]
+	return e.inLastMail(email, "code is ")[:6]
 }
 
 // link has a reset link mailed and gives its token.
-func (w *world) link(email string) secret.Text {
-	w.t.Helper()
-	if err := w.service.ForgotPassword(w.t.Context(), email); err != nil {
-		w.t.Fatalf("send a link: %v", err)
+func (e *env) link(email string) secret.Text {
+	e.t.Helper()
+	if err := e.service.ForgotPassword(e.t.Context(), email); err != nil {
+		e.t.Fatalf("send a link: %v", err)
 	}
-	return secret.NewText(strings.Fields(w.inLastMail(email, "https://writ.example.org/ui/reset-password?token="))[0])
+	return secret.NewText(strings.Fields(e.inLastMail(email, "https://writ.example.org/ui/reset-password?token="))[0])
 }
 
-func (w *world) inLastMail(email, mark string) string {
-	w.t.Helper()
-	mails := w.post.to(email)
+func (e *env) inLastMail(email, mark string) string {
+	e.t.Helper()
+	mails := e.post.to(email)
 	if len(mails) == 0 {
-		w.t.Fatalf("no mail to %s", email)
+		e.t.Fatalf("no mail to %s", email)
 	}
 	_, rest, found := strings.Cut(mails[len(mails)-1].Text, mark)
 	if !found {
-		w.t.Fatalf("no %q in the last mail to %s", mark, email)
+		e.t.Fatalf("no %q in the last mail to %s", mark, email)
 	}
 	return rest
 }
 
-func (w *world) exec(query string, args ...any) {
-	w.t.Helper()
-	err := w.db.Write(w.t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+func (e *env) exec(query string, args ...any) {
+	e.t.Helper()
+	err := e.db.Write(e.t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		_, err := tx.Exec(ctx, query, args...)
 		return err
 	}})
 	if err != nil {
-		w.t.Fatalf("%s: %v", query, err)
+		e.t.Fatalf("%s: %v", query, err)
 	}
 }
 
-func (w *world) count(query string, args ...any) (n int) {
-	w.t.Helper()
-	if err := w.db.QueryRow(w.t.Context(), query, args...).Scan(&n); err != nil {
-		w.t.Fatalf("%s: %v", query, err)
+func (e *env) count(query string, args ...any) (n int) {
+	e.t.Helper()
+	if err := e.db.QueryRow(e.t.Context(), query, args...).Scan(&n); err != nil {
+		e.t.Fatalf("%s: %v", query, err)
 	}
 	return n
 }
 
 // actions are what the system log holds, oldest first.
-func (w *world) actions() (actions []string) {
-	w.t.Helper()
-	entries, err := audit.ReadEntries(w.t.Context(), w.db, audit.System, 0, 1000)
+func (e *env) actions() (actions []string) {
+	e.t.Helper()
+	entries, err := audit.ReadEntries(e.t.Context(), e.db, audit.System, 0, 1000)
 	if err != nil {
-		w.t.Fatal(err)
+		e.t.Fatal(err)
 	}
-	for _, e := range entries {
-		actions = append(actions, e.Action)
+	for _, entry := range entries {
+		actions = append(actions, entry.Action)
 	}
 	return actions
 }
 
 // rows are all rows of our tables and of the log's head, as text.
-func (w *world) rows() map[string][]string {
-	w.t.Helper()
+func (e *env) rows() map[string][]string {
+	e.t.Helper()
 	all := map[string][]string{}
 	for _, table := range []string{
 		"user_account", "user_session", "refresh_token", "mail_code", "device_login", "audit_head",
 	} {
-		rows, err := w.db.Query(w.t.Context(), `SELECT * FROM `+table+` ORDER BY 1`)
+		rows, err := e.db.Query(e.t.Context(), `SELECT * FROM `+table+` ORDER BY 1`)
 		if err != nil {
-			w.t.Fatalf("read %s: %v", table, err)
+			e.t.Fatalf("read %s: %v", table, err)
 		}
 		defer rows.Close()
 		columns, err := rows.Columns()
 		if err != nil {
-			w.t.Fatal(err)
+			e.t.Fatal(err)
 		}
 		for rows.Next() {
 			values := make([]any, len(columns))
@@ -237,12 +237,12 @@ func (w *world) rows() map[string][]string {
 				targets[i] = &values[i]
 			}
 			if err := rows.Scan(targets...); err != nil {
-				w.t.Fatal(err)
+				e.t.Fatal(err)
 			}
 			all[table] = append(all[table], fmt.Sprintf("%q", values))
 		}
 		if err := rows.Err(); err != nil {
-			w.t.Fatal(err)
+			e.t.Fatal(err)
 		}
 	}
 	return all

@@ -15,62 +15,43 @@ import (
 )
 
 const (
-	// mailPause is how long after one mail a person gets the next: what happens
-	// meanwhile is in it together.
-	mailPause = 10 * time.Minute
-	// maxListed is how many requests a mail names.
-	maxListed = 20
-	// mailsAtOnce is how many people one pass writes to.
-	mailsAtOnce = 100
+	mailPause   = 10 * time.Minute // between two mails to a person; the second covers all of it
+	maxListed   = 20               // requests that a mail names
+	mailsAtOnce = 100              // mails of one pass
 )
 
 // mailOff are the members of an organization who want no mail.
-func mailOff(ctx context.Context, tx *database.Tx, orgID string) (map[string]bool, error) {
-	users, err := database.Collect(ctx, tx, func(s database.Scanner) (id string, err error) {
-		err = s.Scan(&id)
-		return id, err
-	}, `SELECT user_id FROM notification_reader WHERE org_id = $1 AND mail_off = 1`, orgID)
-	if err != nil {
-		return nil, fmt.Errorf("read who wants no mail: %w", err)
-	}
-	off := map[string]bool{}
-	for _, id := range users {
-		off[id] = true
-	}
-	return off, nil
+func mailOff(ctx context.Context, tx *database.Tx, orgID string) ([]string, error) {
+	users, err := database.Collect(ctx, tx, database.Column[string],
+		`SELECT user_id FROM notification_reader WHERE org_id = $1 AND mail_off = 1`, orgID)
+	return users, database.Wrap(err, "read who wants no mail")
 }
 
-// neverExpires is when what waits for a person until they answer expires: a request
-// does in time, a proposal of a profile does not.
+// neverExpires is the stored expiry of a proposal, which unlike a request has none.
 const neverExpires = 0
 
-// queueMails puts what an event is about into the next mail of those whose answer it
-// wants.
-func queueMails(ctx context.Context, tx *database.Tx, e notice.Event, people []Person, unmailed map[string]bool) error {
+// queueMails adds the subject of an event to the next mail of each person, without
+// those who want none.
+func queueMails(ctx context.Context, tx *database.Tx, e notice.Event, people []Person, mailOff []string) error {
 	var rows [][]any
 	expires := int64(neverExpires)
 	if e.Proposal == nil {
 		expires = database.Micros(e.Request.ExpiresAt)
 	}
 	for _, p := range people {
-		if !unmailed[p.UserID] {
+		if !slices.Contains(mailOff, p.UserID) {
 			rows = append(rows, []any{e.OrgID, p.UserID, e.Subject(), e.Title(), expires, database.Micros(tx.Now())})
 		}
 	}
 	err := tx.Insert(ctx, `INSERT INTO notification_mail (org_id, user_id, request_id, title, expires_at, created_at)`,
-		rows,
-		`ON CONFLICT (org_id, user_id, request_id) DO NOTHING`)
-	if err != nil {
-		return fmt.Errorf("queue mails about %s: %w", e.Subject(), err)
-	}
-	return nil
+		rows, `ON CONFLICT (org_id, user_id, request_id) DO NOTHING`)
+	return database.Wrap(err, "queue mails about %s", e.Subject())
 }
 
 // addressee is a person in an organization to whom a mail is due.
 type addressee struct{ orgID, userID string }
 
-// SendMails writes to everybody for whom something waits and who got no mail for a
-// while.
+// SendMails sends the queued mails to everyone who got none within mailPause.
 func (s *Service) SendMails(ctx context.Context) error {
 	if s.Mail == nil {
 		return nil
@@ -86,7 +67,7 @@ func (s *Service) SendMails(ctx context.Context) error {
 		ORDER BY m.org_id, m.user_id
 		LIMIT $2`, database.Micros(s.db.Now().Add(-mailPause)), mailsAtOnce)
 	if err != nil {
-		return fmt.Errorf("look for mails that are due: %w", err)
+		return fmt.Errorf("find mails that are due: %w", err)
 	}
 	var problems []error
 	for _, a := range due {
@@ -95,15 +76,15 @@ func (s *Service) SendMails(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// line is a request, or a proposal, in a mail.
+// line is a request or a proposal in a mail.
 type line struct {
 	subjectID, title    string
 	proposal            bool
 	expiresAt, queuedAt time.Time
 }
 
-// sendMail claims what waits for a person and writes to them. Claimed first, it is
-// never sent twice; a mail that cannot be queued then is lost, and the inbox has it.
+// sendMail claims a person's queued mail and sends it. Claimed first, it is never sent
+// twice. If sending fails, the mail is lost, and the inbox still has everything.
 func (s *Service) sendMail(ctx context.Context, a addressee) error {
 	people, err := s.Sources.People(ctx, a.orgID)
 	if err != nil {
@@ -117,24 +98,23 @@ func (s *Service) sendMail(ctx context.Context, a addressee) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range people { // who left meanwhile is told nothing
-		if p.UserID == a.userID && len(lines) > 0 {
-			if err := s.Mail.Send(ctx, letter(p.Email, s.PublicURL, lines)); err != nil {
-				return fmt.Errorf("write to a person that requests wait: %w", err)
-			}
-		}
+	i := slices.IndexFunc(people, func(p Person) bool { return p.UserID == a.userID })
+	if i < 0 || len(lines) == 0 {
+		return nil // they have left, or there is nothing
+	}
+	if err := s.Mail.Send(ctx, composeMail(people[i].Email, s.PublicURL, lines)); err != nil {
+		return fmt.Errorf("mail a person about approval requests: %w", err)
 	}
 	return nil
 }
 
-// claimMail takes what waits for a person, without what nobody can answer any more,
-// and begins the pause before the next mail.
+// claimMail takes a person's queued mail, without requests that have expired, and
+// begins the pause before the next one.
 func claimMail(ctx context.Context, tx *database.Tx, a addressee) ([]line, error) {
 	now := tx.Now()
 	lines, err := database.Collect(ctx, tx, func(r database.Scanner) (l line, err error) {
-		var expires, queued int64
-		err = r.Scan(&l.subjectID, &l.title, &expires, &queued)
-		l.proposal, l.expiresAt, l.queuedAt = expires == neverExpires, database.Time(expires), database.Time(queued)
+		err = r.Scan(&l.subjectID, &l.title, database.ToTime(&l.expiresAt), database.ToTime(&l.queuedAt))
+		l.proposal = database.Micros(l.expiresAt) == neverExpires
 		return l, err
 	}, `
 		DELETE FROM notification_mail
@@ -145,7 +125,7 @@ func claimMail(ctx context.Context, tx *database.Tx, a addressee) ([]line, error
 	}
 	lines = slices.DeleteFunc(lines, func(l line) bool { return !l.proposal && !now.Before(l.expiresAt) })
 	if len(lines) == 0 {
-		return nil, nil // another replica has it, or it is too late
+		return nil, nil // another replica took it, or everything has expired
 	}
 	slices.SortFunc(lines, func(a, b line) int {
 		return cmp.Or(a.queuedAt.Compare(b.queuedAt), strings.Compare(a.subjectID, b.subjectID))
@@ -154,19 +134,16 @@ func claimMail(ctx context.Context, tx *database.Tx, a addressee) ([]line, error
 		INSERT INTO notification_reader (org_id, user_id, mail_off, mailed_at)
 		VALUES ($1, $2, 0, $3)
 		ON CONFLICT (org_id, user_id) DO UPDATE SET mailed_at = $3`, a.orgID, a.userID, database.Micros(now))
-	if err != nil {
-		return nil, fmt.Errorf("remember that a mail was sent: %w", err)
-	}
-	return lines, nil
+	return lines, database.Wrap(err, "store when a mail was sent")
 }
 
-// letter is the mail. Nothing that an agent chose is in its subject; in its text
-// titles are single lines.
-func letter(to, publicURL string, lines []line) mail.Message {
+// composeMail writes the mail. Its subject holds nothing that an agent chose; in its
+// text titles are single lines.
+func composeMail(to, publicURL string, lines []line) mail.Message {
 	var text strings.Builder
 	for _, l := range lines[:min(len(lines), maxListed)] {
 		if l.proposal {
-			fmt.Fprintf(&text, "%s\nIt counts for nothing unless somebody confirms it:\n%s\n\n", l.title,
+			fmt.Fprintf(&text, "%s\nIt has no effect until somebody confirms it:\n%s\n\n", l.title,
 				notice.ProposalLink(publicURL, l.subjectID))
 			continue
 		}
@@ -176,12 +153,12 @@ func letter(to, publicURL string, lines []line) mail.Message {
 	if more := len(lines) - maxListed; more > 0 {
 		fmt.Fprintf(&text, "And %d more.\n\n", more)
 	}
-	text.WriteString("A link opens what waits; nothing is approved before you have signed in and said so.\n" +
-		"You can turn these mails off under notifications in the application.\n")
+	text.WriteString("Opening a link approves nothing: you sign in and decide there.\n" +
+		"You can turn off these e-mails under Notifications.\n")
 	return mail.Message{To: to, Subject: subjectOf(lines), Text: text.String()}
 }
 
-// subjectOf says what waits.
+// subjectOf says how much needs an answer.
 func subjectOf(lines []line) string {
 	proposals := 0
 	for _, l := range lines {

@@ -16,34 +16,34 @@ func TestArgumentsStayOnceTheyAreTurnedOff(t *testing.T) {
 	for _, kind := range []webhook.Kind{webhook.Generic, webhook.Slack, webhook.Teams} {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			each(t, func(t *testing.T, w *world) {
-				hook := w.create(webhook.New{Kind: kind, SendArguments: true})
-				w.happen(notice.Opened, 1)
-				w.deliver()
-				w.target.set(true, 0)
-				w.happen(notice.Opened, 1)
-				w.deliver()
+			each(t, func(t *testing.T, e *env) {
+				hook := e.create(webhook.New{Kind: kind, SendArguments: true})
+				e.happen(notice.Opened, 1)
+				e.deliver()
+				e.target.set(true, 0)
+				e.happen(notice.Opened, 1)
+				e.deliver()
 				off := false
-				if _, err := w.hooks.Update(t.Context(), w.admin, hook.ID, webhook.Change{
+				if _, err := e.hooks.Update(t.Context(), e.admin, hook.ID, webhook.Change{
 					SendArguments: &off,
 				}); err != nil {
 					t.Fatal(err)
 				}
-				sent := w.deliveries(hook.ID, webhook.Delivered)
-				if len(sent) != 1 || len(w.target.got) != 1 ||
-					!strings.Contains(string(w.target.got[0].Body), "amount") {
+				sent := e.deliveries(hook.ID, webhook.Delivered)
+				if len(sent) != 1 || len(e.target.got) != 1 ||
+					!strings.Contains(string(e.target.got[0].Body), "amount") {
 					t.Fatalf("before: %+v", sent)
 				}
-				if _, err := w.hooks.Replay(t.Context(), w.admin, hook.ID, sent[0].ID); err != nil {
+				if _, err := e.hooks.Replay(t.Context(), e.admin, hook.ID, sent[0].ID); err != nil {
 					t.Fatal(err)
 				}
-				w.target.set(false, 0)
-				w.advance(time.Hour)
-				w.deliver()
-				if len(w.target.got) != 3 {
-					t.Fatalf("%d arrived", len(w.target.got))
+				e.target.set(false, 0)
+				e.advance(time.Hour)
+				e.deliver()
+				if len(e.target.got) != 3 {
+					t.Fatalf("%d arrived", len(e.target.got))
 				}
-				for _, r := range w.target.got[1:] {
+				for _, r := range e.target.got[1:] {
 					if body := string(r.Body); strings.Contains(body, "amount") ||
 						!strings.Contains(body, "waits for an approval") || !strings.Contains(body, "/ui/approvals/") {
 						t.Errorf("sent: %s", body)

@@ -23,8 +23,8 @@ import (
 	"writ/internal/secret"
 )
 
-// world is an organization with an administrator, a target and a clock.
-type world struct {
+// env is an organization with an administrator, a target and a clock.
+type env struct {
 	t      *testing.T
 	db     *database.DB
 	hooks  *webhook.Service
@@ -37,21 +37,21 @@ type world struct {
 
 var start = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 
-func each(t *testing.T, body func(t *testing.T, w *world)) {
+func each(t *testing.T, body func(t *testing.T, e *env)) {
 	t.Helper()
 	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
 		ahead := new(atomic.Int64)
 		o.Now = func() time.Time { return start.Add(time.Duration(ahead.Load())) }
-		w := &world{t: t, db: dbtest.Open(t, o), target: &target{}, ahead: ahead}
-		w.hooks = w.replica()
-		body(t, w.elsewhere())
+		e := &env{t: t, db: dbtest.Open(t, o), target: &target{}, ahead: ahead}
+		e.hooks = e.replica()
+		body(t, e.elsewhere())
 	})
 }
 
-// elsewhere is the same world in an organization of its own.
-func (w *world) elsewhere() *world {
-	w.t.Helper()
-	other := *w
+// elsewhere is the same env with an organization of its own.
+func (e *env) elsewhere() *env {
+	e.t.Helper()
+	other := *e
 	other.org = database.NewID()
 	other.admin = principal.Principal{
 		Kind: principal.User, UserID: database.NewID(), OrgID: other.org, Role: principal.Admin,
@@ -65,28 +65,28 @@ func (w *world) elsewhere() *world {
 }
 
 // replica is another process on the same database.
-func (w *world) replica() *webhook.Service { return w.replicaTo(w.target) }
+func (e *env) replica() *webhook.Service { return e.replicaTo(e.target) }
 
-func (w *world) replicaTo(poster webhook.Poster) *webhook.Service {
-	w.t.Helper()
+func (e *env) replicaTo(poster webhook.Poster) *webhook.Service {
+	e.t.Helper()
 	sealer, err := secret.NewSealer(bytes.Repeat([]byte{7}, secret.MasterKeySize))
 	if err != nil {
-		w.t.Fatal(err)
+		e.t.Fatal(err)
 	}
-	return webhook.NewService(w.db, audit.Unsigned(w.db), sealer, poster, "https://writ.example.org")
+	return webhook.NewService(e.db, audit.Unsigned(e.db), sealer, poster, "https://writ.example.org")
 }
 
-func (w *world) advance(d time.Duration) { w.ahead.Add(int64(d)) }
+func (e *env) advance(d time.Duration) { e.ahead.Add(int64(d)) }
 
-func (w *world) write(do func(ctx context.Context, tx *database.Tx) error) {
-	w.t.Helper()
-	if err := w.db.Write(w.t.Context(), database.Change{Logs: []string{w.org}, Do: do}); err != nil {
-		w.t.Fatal(err)
+func (e *env) write(do func(ctx context.Context, tx *database.Tx) error) {
+	e.t.Helper()
+	if err := e.db.Write(e.t.Context(), database.Change{Logs: []string{e.org}, Do: do}); err != nil {
+		e.t.Fatal(err)
 	}
 }
 
-func (w *world) create(n webhook.New) webhook.Issued {
-	w.t.Helper()
+func (e *env) create(n webhook.New) webhook.Issued {
+	e.t.Helper()
 	if n.Name == "" {
 		n.Name = "ops"
 	}
@@ -96,34 +96,34 @@ func (w *world) create(n webhook.New) webhook.Issued {
 	if n.URL == "" {
 		n.URL = "https://hooks.example.org/secret-path"
 	}
-	made, err := w.hooks.Create(w.t.Context(), w.admin, n)
+	made, err := e.hooks.Create(e.t.Context(), e.admin, n)
 	if err != nil {
-		w.t.Fatal(err)
+		e.t.Fatal(err)
 	}
 	return made
 }
 
 // happen queues so many events of a kind.
-func (w *world) happen(kind notice.Kind, times int) {
-	w.t.Helper()
+func (e *env) happen(kind notice.Kind, times int) {
+	e.t.Helper()
 	for range times {
-		w.number++
-		w.write(func(ctx context.Context, tx *database.Tx) error {
-			return w.hooks.Enqueue(ctx, tx, w.org, []notice.Event{w.event(kind)})
+		e.number++
+		e.write(func(ctx context.Context, tx *database.Tx) error {
+			return e.hooks.Enqueue(ctx, tx, e.org, []notice.Event{e.event(kind)})
 		})
 	}
 }
 
-func (w *world) event(kind notice.Kind) notice.Event {
+func (e *env) event(kind notice.Kind) notice.Event {
 	return notice.Event{
-		OrgID:  w.org,
-		Number: w.number,
+		OrgID:  e.org,
+		Number: e.number,
 		Kind:   kind,
-		At:     w.db.Now(),
+		At:     e.db.Now(),
 		Request: notice.Request{
 			ID:        "11111111-1111-4111-8111-111111111111",
 			Server:    "bank",
-			Tool:      fmt.Sprintf("pay%d", w.number),
+			Tool:      fmt.Sprintf("pay%d", e.number),
 			Status:    "pending",
 			Risk:      "high",
 			Reasons:   []string{"first seen"},
@@ -135,28 +135,28 @@ func (w *world) event(kind notice.Kind) notice.Event {
 	}
 }
 
-func (w *world) deliver() {
-	w.t.Helper()
-	if err := w.hooks.Deliver(w.t.Context()); err != nil {
-		w.t.Fatal(err)
+func (e *env) deliver() {
+	e.t.Helper()
+	if err := e.hooks.Deliver(e.t.Context()); err != nil {
+		e.t.Fatal(err)
 	}
 }
 
 // deliveries are those of a webhook with a status, the newest first.
-func (w *world) deliveries(id string, status webhook.Status) []webhook.Delivery {
-	w.t.Helper()
-	found, err := w.hooks.Deliveries(w.t.Context(), w.admin, id, status, "", page.MaxLimit)
+func (e *env) deliveries(id string, status webhook.Status) []webhook.Delivery {
+	e.t.Helper()
+	found, err := e.hooks.Deliveries(e.t.Context(), e.admin, id, status, "", page.MaxLimit)
 	if err != nil {
-		w.t.Fatal(err)
+		e.t.Fatal(err)
 	}
 	return found.Items
 }
 
-func (w *world) get(id string) webhook.Webhook {
-	w.t.Helper()
-	got, err := w.hooks.Get(w.t.Context(), w.admin, id)
+func (e *env) get(id string) webhook.Webhook {
+	e.t.Helper()
+	got, err := e.hooks.Get(e.t.Context(), e.admin, id)
 	if err != nil {
-		w.t.Fatal(err)
+		e.t.Fatal(err)
 	}
 	return got
 }

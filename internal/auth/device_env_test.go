@@ -10,19 +10,19 @@ import (
 
 // terminal is a program that asks to sign in, and counts the keys it is given.
 type terminal struct {
-	*world
+	*env
 	codes auth.DeviceCodes
 	keys  *int
 	fail  error // of issuing a key
 }
 
-func (w *world) terminal(n auth.NewDevice) *terminal {
-	w.t.Helper()
-	codes, err := w.service.StartDevice(w.t.Context(), n)
+func (e *env) terminal(n auth.NewDevice) *terminal {
+	e.t.Helper()
+	codes, err := e.service.StartDevice(e.t.Context(), n)
 	if err != nil {
-		w.t.Fatalf("begin the sign-in of a terminal: %v", err)
+		e.t.Fatalf("begin the sign-in of a terminal: %v", err)
 	}
-	return &terminal{world: w, codes: codes, keys: new(int)}
+	return &terminal{env: e, codes: codes, keys: new(int)}
 }
 
 func (t *terminal) pollAt(service *auth.Service, session bool) (auth.DeviceAnswer, error) {
@@ -45,17 +45,17 @@ func (t *terminal) want(what string, state auth.DeviceState) auth.DeviceAnswer {
 }
 
 // organizationOf makes an organization, and its person as a caller there.
-func (w *world) organizationOf(email string) principal.Principal {
-	w.t.Helper()
-	caller := w.caller(w.login(email))
+func (e *env) organizationOf(email string) principal.Principal {
+	e.t.Helper()
+	caller := e.caller(e.login(email))
 	caller.OrgID, caller.Role = database.NewID(), principal.Owner
-	w.exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'o', 1, 1)`, caller.OrgID)
+	e.exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'o', 1, 1)`, caller.OrgID)
 	return caller
 }
 
-func (w *world) approve(p principal.Principal, t *terminal, session bool) {
-	w.t.Helper()
-	if err := w.service.ApproveDevice(w.t.Context(), p, t.codes.User, session); err != nil {
-		w.t.Fatalf("let a terminal in: %v", err)
+func (e *env) approve(p principal.Principal, t *terminal, session bool) {
+	e.t.Helper()
+	if err := e.service.ApproveDevice(e.t.Context(), p, t.codes.User, session); err != nil {
+		e.t.Fatalf("let a terminal in: %v", err)
 	}
 }
