@@ -73,7 +73,7 @@ func (a *API) approvalFigures(
 		Expired:   f.Expired,
 		Covered:   f.Covered,
 		AnsweringBody: AnsweringBody{
-			Approved: f.Approved, Rejected: f.Rejected, ShareApproved: f.ShareApproved, QuickYeses: f.QuickYeses,
+			Approved: f.Approved, Rejected: f.Rejected, ShareApproved: f.ShareApproved, QuickYeses: f.QuickApprovals,
 		},
 		Approvers: make([]ApproverFiguresBody, len(f.Approvers)),
 	}
@@ -84,7 +84,7 @@ func (a *API) approvalFigures(
 	for i, by := range f.Approvers {
 		seconds := by.MedianTime.Seconds()
 		body.Approvers[i] = ApproverFiguresBody{
-			by.UserID, AnsweringBody{by.Approved, by.Rejected, &by.ShareApproved, &seconds, by.QuickYeses},
+			by.UserID, AnsweringBody{by.Approved, by.Rejected, &by.ShareApproved, &seconds, by.QuickApprovals},
 		}
 	}
 	return &approvalFiguresOutput{body}, nil
