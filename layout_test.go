@@ -115,7 +115,7 @@ var table = layout.Table{
 		"internal/intent", "internal/intent/plan", "internal/approval", "internal/organization", "internal/decision",
 		"internal/toolcall", "internal/verdict", "internal/redaction",
 		"internal/audit", "internal/audit/ledger", "internal/principal", "internal/database", "internal/canonical",
-		"internal/names", "internal/fault",
+		"internal/arguments", "internal/names", "internal/fault",
 	),
 
 	// What composes areas behind the scenes.
@@ -142,7 +142,7 @@ var table = layout.Table{
 		"internal/approval/risk", "internal/policy/document", "internal/intent/plan", "internal/toolcall",
 		"internal/redaction",
 		"internal/audit", "internal/principal", "internal/database", "internal/page", "internal/canonical",
-		"internal/names", "internal/fault",
+		"internal/arguments", "internal/names", "internal/fault",
 	),
 	row("internal/approval/risk", "internal/toolcall", "internal/verdict", "internal/redaction", "internal/audit",
 		"internal/database"),
@@ -217,6 +217,7 @@ var table = layout.Table{
 		"internal/database", "internal/page", "internal/canonical", "internal/secret", "internal/names",
 		"internal/fault",
 	),
+	row("internal/arguments", "internal/intent/plan", "internal/toolcall", "internal/redaction", "internal/canonical"),
 	row("internal/intent/plan", "internal/canonical", "internal/names", "internal/fault"),
 	row("internal/apikey",
 		"internal/audit", "internal/principal", "internal/database",
