@@ -114,7 +114,7 @@ var table = layout.Table{
 		"internal/policy", "internal/policy/document", "internal/policy/engine", "internal/policy/clientpolicy",
 		"internal/intent", "internal/intent/plan", "internal/approval", "internal/organization", "internal/decision",
 		"internal/toolcall", "internal/verdict", "internal/redaction",
-		"internal/audit", "internal/audit/ledger", "internal/principal", "internal/database", "internal/canonical",
+		"internal/audit", "internal/audit/ledger", "internal/principal", "internal/database",
 		"internal/arguments", "internal/names", "internal/fault",
 	),
 
@@ -139,7 +139,7 @@ var table = layout.Table{
 
 	// Areas.
 	row("internal/approval",
-		"internal/approval/risk", "internal/policy/document", "internal/intent/plan", "internal/toolcall",
+		"internal/approval/risk", "internal/policy/document", "internal/intent/plan",
 		"internal/redaction",
 		"internal/audit", "internal/principal", "internal/database", "internal/page", "internal/canonical",
 		"internal/arguments", "internal/names", "internal/fault",

@@ -20,7 +20,8 @@ func TestRead(t *testing.T) {
 		"plain":    {` {"b": 1.0, "a": "x"} `, `{"a":"x","b":1}`, `{"a":"x","b":1}`, false},
 		"a secret": {`{"a":"` + secret + `"}`, `{"a":"` + secret + `"}`, `{"a":"[redacted]"}`, true},
 		"long": {
-			`{"a":"` + strings.Repeat("word ", 20_000) + `"}`, `{"a":"` + strings.Repeat("word ", 20_000) + `"}`, "", true,
+			`{"a":"` + strings.Repeat("word ", 20_000) + `"}`, `{"a":"` + strings.Repeat("word ", 20_000) + `"}`, "",
+			true,
 		},
 	} {
 		got, err := arguments.Read([]byte(c.raw))
