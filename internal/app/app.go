@@ -117,6 +117,9 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 	db, log, sealer := a.Database, a.log, a.sealer
 	a.Audit = audit.New(log, eraseCopies)
 	a.Keyring = keyring.New(db, log, sealer)
+	if _, err := a.Keyring.Current(ctx, keyring.AccessToken); err != nil {
+		return nil, err // here, and not at the first sign-in
+	}
 	a.Limiter = throttle.New(db)
 	a.Auth = auth.New(db, log, a.Keyring, post, publicURL)
 	a.Organizations = organization.New(db, log, post, publicURL)
