@@ -114,8 +114,8 @@ var table = layout.Table{
 		"internal/policy", "internal/policy/document", "internal/policy/engine", "internal/policy/clientpolicy",
 		"internal/intent", "internal/intent/plan", "internal/approval", "internal/organization", "internal/decision",
 		"internal/toolcall", "internal/verdict", "internal/redaction",
-		"internal/audit", "internal/audit/ledger", "internal/principal", "internal/database", "internal/canonical",
-		"internal/names", "internal/fault",
+		"internal/audit", "internal/audit/ledger", "internal/principal", "internal/database",
+		"internal/arguments", "internal/names", "internal/fault",
 	),
 
 	// What composes areas behind the scenes.
@@ -139,10 +139,10 @@ var table = layout.Table{
 
 	// Areas.
 	row("internal/approval",
-		"internal/approval/risk", "internal/policy/document", "internal/intent/plan", "internal/toolcall",
+		"internal/approval/risk", "internal/policy/document", "internal/intent/plan",
 		"internal/redaction",
 		"internal/audit", "internal/principal", "internal/database", "internal/page", "internal/canonical",
-		"internal/names", "internal/fault",
+		"internal/arguments", "internal/names", "internal/fault",
 	),
 	row("internal/approval/risk", "internal/toolcall", "internal/verdict", "internal/redaction", "internal/audit",
 		"internal/database"),
@@ -217,6 +217,7 @@ var table = layout.Table{
 		"internal/database", "internal/page", "internal/canonical", "internal/secret", "internal/names",
 		"internal/fault",
 	),
+	row("internal/arguments", "internal/intent/plan", "internal/toolcall", "internal/redaction", "internal/canonical"),
 	row("internal/intent/plan", "internal/canonical", "internal/names", "internal/fault"),
 	row("internal/apikey",
 		"internal/audit", "internal/principal", "internal/database",

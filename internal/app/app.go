@@ -1,9 +1,9 @@
-// Package app assembles the server: it opens what the areas stand on, in order,
-// serves them, runs the scheduled work, and stops everything in reverse.
+// Package app assembles the server: it opens the stores and the areas in order, serves
+// them, runs the scheduled work, and stops everything in reverse.
 //
-// Open builds the areas without serving them, for commands that work on the
-// data beside a running server; Start serves. The data folder belongs to one
-// server at a time. Nothing here decides anything about a request.
+// Open builds the areas without serving them, for commands that work on the data beside a
+// running server; Start serves. One server at a time uses the data folder. Nothing here
+// decides anything about a request.
 package app
 
 import (
@@ -45,12 +45,12 @@ import (
 	"writ/internal/throttle"
 )
 
-// Options are what an operator decides, and what tests replace.
+// Options are what an operator sets, and what tests replace.
 type Options struct {
 	Config  config.Config
 	Logger  *slog.Logger
 	Version string
-	Now     func() time.Time // time.Now unless a test sets the clock
+	Now     func() time.Time // nil: time.Now
 }
 
 // Areas are the assembled services.
@@ -253,8 +253,7 @@ func (a *Areas) Close() (err error) {
 	return err
 }
 
-// telemetryOptions say where bulk goes: a file or schema of its own beside the
-// rest, or another server.
+// telemetryOptions say where bulk goes: its own file or schema, or another server.
 func telemetryOptions(o Options) database.Options {
 	options := databaseOptions(o)
 	options.Store = database.Telemetry
@@ -278,8 +277,8 @@ func databaseOptions(o Options) database.Options {
 
 func databasePath(c config.Config) string { return filepath.Join(c.DataDir, "writ.db") }
 
-// newSender chooses where mail goes: to a mail server, to a folder outside
-// production, else nowhere, and then whoever needs mail is told so.
+// newSender chooses where mail goes: to a mail server, outside production to a folder, else
+// nowhere, which is an error for whatever needs mail.
 func newSender(c config.Config, logger *slog.Logger, now func() time.Time) (mail.Sender, error) {
 	switch {
 	case c.SMTPURL.IsSet():

@@ -24,8 +24,8 @@ import (
 	"writ/internal/secret"
 )
 
-// Backup copies the database to a new file, beside a running server. An
-// existing file is never overwritten.
+// Backup copies the database to a new file, beside a running server. It never overwrites
+// a file.
 func Backup(ctx context.Context, o Options, path string) error {
 	return backUp(ctx, o.Config.DatabaseURL, databasePath(o.Config), path)
 }
@@ -67,7 +67,7 @@ type Restored struct {
 	// Replaced is where the database that was there is kept.
 	Replaced string                `json:"replaced,omitempty"`
 	Logs     map[string]audit.Lost `json:"logs"`
-	// What was ended, because it may have ended between the backup and now.
+	// What the restore ended, because it may have ended since the backup.
 	EndedSessions    int64 `json:"endedSessions"`
 	EndedInvites     int64 `json:"endedInvites"`
 	EndedPlans       int64 `json:"endedPlans"`
@@ -77,8 +77,7 @@ type Restored struct {
 	ErasedAgain int `json:"erasedAgain"`
 }
 
-// replacedData is what is known of the database that is being replaced; the
-// zero value is nothing.
+// replacedData is what is known of the database that is being replaced.
 type replacedData struct {
 	heads       map[string]audit.Head
 	revokedKeys []string
@@ -101,9 +100,8 @@ func Restore(ctx context.Context, o Options, path string) (Restored, error) {
 	return report, nil
 }
 
-// restoreSQLite prepares a copy of the backup in a folder of its own. The present
-// database is touched when nothing is left to do but to move files, so that no
-// failure leaves a log that goes on in its old epoch.
+// restoreSQLite prepares a copy of the backup in a folder of its own, and moves files only
+// at the end: no failure leaves a log that goes on in its old epoch.
 func restoreSQLite(ctx context.Context, o Options, path string) (report Restored, err error) {
 	if err := makeDataDir(o.Config.DataDir); err != nil {
 		return Restored{}, err
@@ -139,8 +137,8 @@ func restoreSQLite(ctx context.Context, o Options, path string) (report Restored
 	return report, syncDir(o.Config.DataDir)
 }
 
-// readPresent reads how long the logs are that are about to be replaced, which
-// keys are revoked, and which payloads were erased. It is nothing when there is no database to compare with.
+// readPresent reads what a restore is about to replace: the length of its logs, revoked
+// keys and erased payloads. Without a database it is empty.
 func readPresent(ctx context.Context, o Options) (replacedData, error) {
 	if info, err := os.Stat(databasePath(o.Config)); err != nil || info.Size() == 0 {
 		return replacedData{}, nil
@@ -167,8 +165,7 @@ func readPresent(ctx context.Context, o Options) (replacedData, error) {
 	return present, nil
 }
 
-// replace puts the incoming database in the place of the present one, which is
-// kept under another name.
+// replace puts the incoming database in place of the present one, which gets another name.
 func replace(present, incoming string) (aside string, err error) {
 	if _, err := os.Stat(present); err == nil {
 		aside = present + ".replaced-" + time.Now().UTC().Format("20060102T150405.000")
@@ -182,8 +179,7 @@ func replace(present, incoming string) (aside string, err error) {
 	return aside, nil
 }
 
-// moveDatabase renames a database that nobody has open, with what SQLite may
-// have left beside it.
+// moveDatabase renames a closed database, with what SQLite may have left beside it.
 func moveDatabase(from, to string) error {
 	for _, suffix := range []string{"-wal", "-shm", ""} {
 		if err := os.Rename(from+suffix, to+suffix); err != nil && (suffix == "" || !errors.Is(err, os.ErrNotExist)) {
@@ -193,10 +189,9 @@ func moveDatabase(from, to string) error {
 	return nil
 }
 
-// beginEpochs continues every log of a restored database, and those the replaced
-// one had beyond it, and ends the sign-ins and invitations it brings back, in one
-// transaction. A database without any log is not ours, and one that is damaged is
-// refused.
+// beginEpochs continues every log of a restored database, and of the replaced one, and ends
+// what the backup brings back, in one transaction. It refuses a damaged database, and one
+// without any log, which is not ours.
 func beginEpochs(ctx context.Context, o database.Options, before replacedData) (report Restored, err error) {
 	db, err := database.Open(ctx, o)
 	if err != nil {
@@ -228,7 +223,7 @@ func beginEpochs(ctx context.Context, o database.Options, before replacedData) (
 	}})
 }
 
-// endRevived ends what the backup brings back although it may have ended since.
+// endRevived ends what the backup brings back, because it may have ended since.
 func (r *Restored) endRevived(
 	ctx context.Context, tx *database.Tx, log *audit.Log, before replacedData,
 ) (err error) {
@@ -257,7 +252,7 @@ func (r *Restored) endRevived(
 	return err
 }
 
-// compare tells for every log of either database what the restored one lacks.
+// compare finds, for every log of either database, what the restored one lacks.
 func compare(before map[string]audit.Head, restored []audit.Head) map[string]audit.Lost {
 	lost := map[string]audit.Lost{}
 	for log, head := range before {
@@ -286,8 +281,8 @@ func copyPrivate(from, to string) (err error) {
 	return errors.Join(err, target.Sync(), target.Close())
 }
 
-// refuseInterruptedRestore keeps a server from making a new database where a
-// restore was cut off between its two renames.
+// refuseInterruptedRestore keeps a server from making a new database after a restore was
+// interrupted between its two renames.
 func refuseInterruptedRestore(c config.Config) error {
 	if c.UsesPostgres() {
 		return nil

@@ -21,8 +21,8 @@ func makeDataDir(dir string) error {
 	return nil
 }
 
-// lockDataDir keeps a second server from the same data. The system releases
-// the lock with the process, however it ends.
+// lockDataDir keeps a second server from the same data. The system releases the lock when
+// the process ends.
 func lockDataDir(dir string) (unlock func() error, err error) {
 	path := filepath.Join(dir, "writ.lock")
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
@@ -39,8 +39,8 @@ func lockDataDir(dir string) (unlock func() error, err error) {
 	return file.Close, nil
 }
 
-// openSealer makes the sealer from the configured master key, else from the one
-// in the data folder, which the first start makes.
+// openSealer makes the sealer from the configured master key, else from the one in the
+// data folder, which the first start makes.
 func openSealer(c config.Config) (*secret.Sealer, error) {
 	text := c.MasterKey
 	if !text.IsSet() {
@@ -58,8 +58,8 @@ func openSealer(c config.Config) (*secret.Sealer, error) {
 
 func masterKeyIn(dir string) (secret.Text, error) {
 	path := filepath.Join(dir, "master.key")
-	// A command and a server that start together must not make a key each: what
-	// was sealed with the one that loses could never be opened again.
+	// A command and a server that start together must not make a key each: one of them
+	// would be lost, with all it sealed.
 	folder, err := os.Open(dir)
 	if err != nil {
 		return secret.Text{}, fmt.Errorf("open the data folder: %w", err)
@@ -75,8 +75,8 @@ func masterKeyIn(dir string) (secret.Text, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return secret.Text{}, fmt.Errorf("read the master key: %w", err)
 	}
-	// A database without its key was sealed with one that is lost: a new key
-	// would not open it, and must not hide that.
+	// A new key would not open an existing database, and must not hide that its key is
+	// missing.
 	if _, err := os.Stat(filepath.Join(dir, "writ.db")); err == nil {
 		return secret.Text{}, fmt.Errorf("%s is missing, but there is a database sealed with it; put it back or set WRIT_MASTER_KEY", path)
 	}
@@ -109,7 +109,7 @@ func writePrivate(path string, content []byte) (err error) {
 	return syncDir(filepath.Dir(path))
 }
 
-// syncDir has the names of a folder's files outlive a power cut.
+// syncDir makes the names of a folder's files survive a power cut.
 func syncDir(dir string) error {
 	folder, err := os.Open(dir)
 	if err != nil {

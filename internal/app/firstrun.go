@@ -29,7 +29,7 @@ const (
 	starterTemplate   = "starter"
 )
 
-// FirstRun is what a newcomer signs in with. It is shown once.
+// FirstRun is what the first owner signs in with. It is shown once.
 type FirstRun struct {
 	URL            string `json:"url"`
 	Email          string `json:"email"`
@@ -42,12 +42,11 @@ type FirstRun struct {
 // FirstRunPath is the file the first start leaves its secrets in.
 func FirstRunPath(c config.Config) string { return filepath.Join(c.DataDir, "first-run.json") }
 
-// errNotEmpty says that someone was there before.
 var errNotEmpty = errors.New("the database is not empty")
 
-// firstRun makes the first owner, organization and key of an empty database, and
-// nothing otherwise. The file is written before the commit and removed when that
-// fails: whenever the account exists, so does the one copy of its password.
+// firstRun makes the first owner, organization and key of an empty database. The file is
+// written before the commit and removed if that fails: whenever the account exists, so
+// does the only copy of its password.
 func (a *Areas) firstRun(ctx context.Context, c config.Config, url string) (*FirstRun, error) {
 	if empty, err := a.Auth.Empty(ctx, a.Database); err != nil || !empty {
 		return nil, err
@@ -75,11 +74,11 @@ func (a *Areas) firstRun(ctx context.Context, c config.Config, url string) (*Fir
 	})
 	if err != nil {
 		if errors.Is(err, errNotEmpty) {
-			return nil, nil // another replica was faster, and has shown its own
+			return nil, nil // another replica was faster
 		}
 		err = fmt.Errorf("first run: %w", err)
 		if fault.Is(err, fault.Unavailable) {
-			return nil, err // perhaps it was committed; the next start finds out, and replaces the file if not
+			return nil, err // perhaps it was committed: the next start finds out
 		}
 		return nil, errors.Join(err, removeIfThere(FirstRunPath(c)))
 	}
@@ -100,7 +99,7 @@ func (a *Areas) addFirst(ctx context.Context, tx *database.Tx, user auth.User, h
 	if err != nil {
 		return err
 	}
-	// A draft: what counts is for the owner to say. Until then everything is denied.
+	// A draft, which the owner may activate. Until then everything is denied.
 	starter, err := a.Policies.Add(ctx, tx, operator, first.OrganizationID, starterPolicy())
 	first.APIKey, first.PolicyID = key.Secret.Reveal(), starter.ID
 	return err

@@ -13,7 +13,7 @@ import (
 	"writ/internal/principal"
 )
 
-// tellProposal tells who may confirm a profile that it was proposed.
+// tellProposal tells those who may confirm a profile that it was proposed.
 func (a *Areas) tellProposal(ctx context.Context, tx *database.Tx, orgID string, p policy.Proposal) error {
 	people, err := peopleIn(ctx, tx, orgID)
 	if err != nil {
@@ -39,7 +39,7 @@ func (a *Areas) approvalEvents(ctx context.Context, orgID string, after int64, l
 	if err != nil {
 		return nil, err
 	}
-	told, read := make([]notice.Event, len(events)), map[string]notice.Request{}
+	notices, read := make([]notice.Event, len(events)), map[string]notice.Request{}
 	for i, e := range events {
 		r, ok := read[e.RequestID]
 		if !ok {
@@ -51,7 +51,7 @@ func (a *Areas) approvalEvents(ctx context.Context, orgID string, after int64, l
 			r.ID = e.RequestID
 			read[e.RequestID] = r
 		}
-		told[i] = notice.Event{
+		notices[i] = notice.Event{
 			OrgID:   e.OrgID,
 			Number:  e.Number,
 			Kind:    notice.Kind("approval." + string(e.Kind)),
@@ -60,12 +60,12 @@ func (a *Areas) approvalEvents(ctx context.Context, orgID string, after int64, l
 			Request: r,
 		}
 	}
-	return told, nil
+	return notices, nil
 }
 
-// noticed is a request as far as it is told.
+// noticed is a request as notifications show it.
 func noticed(r approval.Request) notice.Request {
-	told := notice.Request{
+	shown := notice.Request{
 		ID:        r.ID,
 		OwnAsk:    r.Kind == approval.Ask,
 		OwnerID:   r.OwnerID,
@@ -86,9 +86,9 @@ func noticed(r approval.Request) notice.Request {
 		ExpiresAt: r.ExpiresAt,
 	}
 	for _, reason := range r.Risk.Reasons {
-		told.Reasons = append(told.Reasons, reason.Words)
+		shown.Reasons = append(shown.Reasons, reason.Words)
 	}
-	return told
+	return shown
 }
 
 // people are the members of an organization.

@@ -35,7 +35,7 @@ type Server struct {
 
 	logger  *slog.Logger
 	timeout time.Duration // for requests to finish
-	// payloadRetention is how long payloads of the audit log are kept; 0 is for ever.
+	// payloadRetention is how long payloads of the audit log are kept; 0: for ever.
 	payloadRetention time.Duration
 	main             *http.Server
 	metrics          *http.Server
@@ -190,7 +190,7 @@ func (s *Server) run(server *http.Server, listener net.Listener) {
 	}
 }
 
-// warn says what an operator should know about the way the server is reached.
+// warn tells the operator about listeners without TLS.
 func (s *Server) warn(c config.Config) {
 	if !c.IsLoopbackOnly() && !c.UsesTLS() {
 		s.logger.Warn("keys and passwords travel in clear to this listener: set WRIT_TLS_CERT_FILE and WRIT_TLS_KEY_FILE, or keep a TLS proxy in front of it", "listen", s.Address)

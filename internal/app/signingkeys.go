@@ -10,13 +10,12 @@ import (
 	"writ/internal/principal"
 )
 
-// SigningPurposes are what this server signs, each with keys of its own.
+// SigningPurposes are what this server signs, each with its own keys.
 func SigningPurposes() []keyring.Purpose {
 	return append(rotatedTogether(), keyring.Checkpoint)
 }
 
-// rotatedTogether are those whose keys nobody keeps: what they sign names its key,
-// and who verifies it asks the server for all keys there ever were.
+// rotatedTogether are those whose keys nobody pins: verifiers ask the server for all keys.
 func rotatedTogether() []keyring.Purpose {
 	return []keyring.Purpose{keyring.AccessToken, intent.PlanKey, intent.JWTKey, intent.BindingKey}
 }
@@ -27,9 +26,9 @@ type RotatedKey struct {
 	Purpose keyring.Purpose `json:"purpose"`
 }
 
-// RotateKeys gives the purposes new keys; what the old ones signed still verifies.
-// Without any it is all but that of checkpoints: verifiers have pinned that one, to
-// find out a server that changes it, and must be told before.
+// RotateKeys makes new keys for the purposes; what the old ones signed still verifies.
+// Without purposes it rotates all keys but that of checkpoints: verifiers pin that one, and
+// must hear of the new one before.
 func (a *Areas) RotateKeys(ctx context.Context, purposes []keyring.Purpose) (rotated []RotatedKey, err error) {
 	if len(purposes) == 0 {
 		purposes = rotatedTogether()

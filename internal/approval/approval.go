@@ -183,7 +183,7 @@ type Request struct {
 	grant        grant
 	grantLife    time.Duration
 	editedDigest []byte
-	said         string // Scope as it is stored; empty before the first yes
+	scopeText    string // Scope as it is stored; empty before the first yes
 	otherCall    bool   // the yes was to other arguments than the call's that found it
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"writ/internal/arguments"
 	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/fault"
@@ -147,12 +148,12 @@ func (s *Service) readAskedArguments(ctx context.Context, raw []byte, r *Request
 		r.Digest = []byte{}
 		return nil
 	}
-	text, shown, err := readArguments(raw)
+	args, err := arguments.Read(raw)
 	if err != nil {
 		return fault.Field("arguments", "%s", err)
 	}
-	r.Arguments, r.Canonical = shown, text
-	r.Digest, err = s.digest(ctx, r.OrgID, text)
+	r.Arguments, r.Canonical = string(args.Shown), args.Canonical.Text()
+	r.Digest, err = s.digest(ctx, r.OrgID, r.Canonical)
 	return err
 }
 
@@ -169,16 +170,16 @@ func findAsked(ctx context.Context, reader database.Reader, asked Request, now t
 			of = append(of, r)
 		}
 	}
-	if found := mostTelling(of, now); found != nil || len(asked.Digest) == 0 {
+	if found := decisive(of, now); found != nil || len(asked.Digest) == 0 {
 		return found, nil
 	}
-	return mostTelling(requests, now), nil
+	return decisive(requests, now), nil
 }
 
 // fillIn completes a request that a decision opened with what only the client
 // knows.
 func fillIn(ctx context.Context, tx *database.Tx, r *Request, asked Request) error {
-	if r.Amount != nil || r.Status != Pending || r.said != "" {
+	if r.Amount != nil || r.Status != Pending || r.scopeText != "" {
 		return nil // who said yes has seen it as it is
 	}
 	r.Amount, r.Domain, r.AskedFor = asked.Amount, asked.Domain, asked.AskedFor

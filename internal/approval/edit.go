@@ -6,16 +6,10 @@ import (
 	"errors"
 	"fmt"
 
-	"writ/internal/canonical"
+	"writ/internal/arguments"
 	"writ/internal/fault"
-	"writ/internal/intent/plan"
 	"writ/internal/principal"
-	"writ/internal/redaction"
-	"writ/internal/toolcall"
 )
-
-// maxShown is how many bytes of arguments are kept for people to see.
-const maxShown = 64 << 10
 
 // edit is a call's arguments as an approver wants them.
 type edit struct {
@@ -34,44 +28,17 @@ func (s *Service) readEdit(ctx context.Context, p principal.Principal, yes Appro
 	if p.Kind != principal.User || p.OrgID == "" {
 		return edit{}, fault.New(fault.Forbidden, "only a person may answer a request for approval")
 	}
-	text, shown, err := readArguments(yes.Arguments)
+	args, err := arguments.Read(yes.Arguments)
 	if err != nil {
 		return edit{}, fault.Field("arguments", "%s", err)
 	}
-	if shown != text {
+	if args.Incomplete {
 		return edit{}, fault.Field("arguments",
 			"hold what looks like a secret, or too much: the agent could not be told what to call")
 	}
+	text := args.Canonical.Text()
 	digest, err := s.digest(ctx, p.OrgID, text)
 	return edit{text, digest}, err
-}
-
-// readArguments reads a JSON object of arguments: in canonical form, and as people
-// may see it, which is empty where it is too long.
-func readArguments(raw []byte) (text, shown string, err error) {
-	raw = bytes.TrimSpace(raw)
-	if len(raw) > toolcall.MaxArguments {
-		return "", "", errors.New("must be at most 1 MiB")
-	}
-	if _, err := toolcall.Decode(raw); err != nil {
-		return "", "", err
-	}
-	unreadable := errors.New("must be a JSON object that everyone reads alike")
-	args, err := plan.ParseArguments(raw)
-	if err != nil {
-		return "", "", unreadable // that error may quote a character
-	}
-	redacted, err := redaction.JSON([]byte(args.Text()))
-	if err == nil && string(redacted) != args.Text() {
-		redacted, err = canonical.Transform(redacted) // of another spelling at least
-	}
-	if err != nil {
-		return "", "", unreadable
-	}
-	if len(redacted) > maxShown {
-		return args.Text(), "", nil
-	}
-	return args.Text(), string(redacted), nil
 }
 
 func (s *Service) digest(ctx context.Context, orgID, text string) ([]byte, error) {
@@ -82,7 +49,7 @@ func (s *Service) digest(ctx context.Context, orgID, text string) ([]byte, error
 	if err == nil && len(digest) == 0 {
 		err = errors.New("it is empty")
 	}
-	return digest, wrapped("make a digest of arguments", err)
+	return digest, wrap("make a digest of arguments", err)
 }
 
 // agree takes over what a yes permits. A later yes must say what the first said:
@@ -101,11 +68,11 @@ func (r *Request) agree(scope Scope, e edit) error {
 	if err != nil {
 		return fmt.Errorf("read what a yes permits: %w", err)
 	}
-	if r.said != "" && (r.said != said || !bytes.Equal(r.editedDigest, e.digest)) {
+	if r.scopeText != "" && (r.scopeText != said || !bytes.Equal(r.editedDigest, e.digest)) {
 		return fault.New(fault.Conflict,
 			"another approver said yes to something else (scope %s, changed arguments: %t): read the request, then say the same or reject",
 			r.Scope.Kind, len(r.editedDigest) > 0)
 	}
-	r.said, r.Scope, r.Edited, r.editedDigest = said, scope.complete(), e.text, e.digest
+	r.scopeText, r.Scope, r.Edited, r.editedDigest = said, scope.complete(), e.text, e.digest
 	return nil
 }

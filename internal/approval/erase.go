@@ -18,7 +18,7 @@ func Opened(ctx context.Context, tx *database.Tx, r *Request, entry *audit.Appen
 func noteEntry(ctx context.Context, tx *database.Tx, r *Request, column string, entry *audit.Appended) error {
 	_, err := tx.Exec(ctx, `UPDATE approval_request SET `+column+` = $3 WHERE org_id = $1 AND id = $2`, r.OrgID, r.ID,
 		entry.Index)
-	return wrapped("note the entry of request "+r.ID, err)
+	return wrap("note the entry of request "+r.ID, err)
 }
 
 // EraseArguments forgets what was asked for, and what the yes made of it, where

@@ -75,7 +75,7 @@ func (s *Service) expire(ctx context.Context, tx *database.Tx, r *Request) error
 		`UPDATE approval_request SET status = 'expired' WHERE org_id = $1 AND id = $2 AND status = 'pending'`, r.OrgID,
 		r.ID)
 	if err != nil || changed != 1 {
-		return wrapped("expire request "+r.ID, err)
+		return wrap("expire request "+r.ID, err)
 	}
 	if err := s.announce(ctx, tx, r.OrgID, r.ID, EventExpired, ""); err != nil {
 		return err

@@ -31,7 +31,7 @@ func (s *Service) Find(ctx context.Context, tx *database.Tx, call Call, want Req
 	if err != nil {
 		return nil, err
 	}
-	found := mostTelling(append(requests, rejected...), tx.Now())
+	found := decisive(append(requests, rejected...), tx.Now())
 	if found != nil {
 		found.otherCall = len(found.editedDigest) > 0 && !bytes.Equal(found.editedDigest, call.Digest)
 	}
@@ -43,17 +43,17 @@ func oldest(now time.Time) time.Time { return now.Add(-2 * MaxLife) }
 
 // mostTelling is what counts of several requests about one call: the last answer
 // that a person gave, else the latest question.
-func mostTelling(requests []Request, now time.Time) (best *Request) {
+func decisive(requests []Request, now time.Time) (best *Request) {
 	for i := range requests {
 		r := &requests[i]
-		if r.answers(now) && (best == nil || r.tellsMore(best)) {
+		if r.answers(now) && (best == nil || r.outranks(best)) {
 			best = r
 		}
 	}
 	return best
 }
 
-func (r *Request) tellsMore(other *Request) bool {
+func (r *Request) outranks(other *Request) bool {
 	switch {
 	case r.DecidedAt == nil && other.DecidedAt == nil:
 		return r.CreatedAt.After(other.CreatedAt)
@@ -117,7 +117,7 @@ func Repeat(ctx context.Context, tx *database.Tx, r *Request) error {
 		UPDATE approval_request
 		SET repeats = repeats + 1, last_asked_at = $3
 		WHERE org_id = $1 AND id = $2`, r.OrgID, r.ID, database.Micros(now))
-	return wrapped("count request "+r.ID, err)
+	return wrap("count request "+r.ID, err)
 }
 
 // Consume uses the grant of a request for a decision, once. It reports whether

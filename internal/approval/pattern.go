@@ -258,7 +258,7 @@ func (p Pattern) Words() string {
 }
 
 func (t Term) words() string {
-	path := printable(t.Path) // agents name their arguments, and people copy the names
+	path := quotedName(t.Path) // agents name their arguments, and people copy the names
 	switch {
 	case t.Any:
 		return path + " is anything"

@@ -88,7 +88,7 @@ func TestEveryQuestionHasAnIndex(t *testing.T) {
 			return err
 		}, []string{"approval_request_by_call (key_id=? AND tool=? AND digest=?"}},
 		"alive": {func(r database.Reader) error {
-			_, err := selectAlive(ctx, r, principal.Principal{KeyID: "k", OrgID: "o"}, "t", "", now)
+			_, err := selectOpen(ctx, r, principal.Principal{KeyID: "k", OrgID: "o"}, "t", "", now)
 			return err
 		}, []string{"approval_request_by_tool (org_id=? AND tool=? AND created_at>?"}},
 		"waiting": {func(r database.Reader) error {
@@ -96,7 +96,7 @@ func TestEveryQuestionHasAnIndex(t *testing.T) {
 			return err
 		}, []string{"approval_request_pending (key_id=? AND expires_at>?"}},
 		"wider yeses": {func(r database.Reader) error {
-			_, err := selectStanding(ctx, r, allowsOfKey, "k", database.Micros(now), "o")
+			_, err := selectStanding(ctx, r, usableByKey, "k", database.Micros(now), "o")
 			return err
 		}, []string{"temporary_allow_by_key (key_id=? AND expires_at>?"}},
 		"events": {func(r database.Reader) error {

@@ -1,7 +1,7 @@
 package approval
 
 // usualMinutes is how long a wider yes lasts that is offered without a time.
-const usualMinutes = defaultAllowMinutes
+const usualMinutes = defaultStandingMinutes
 
 // Scopes are the yeses that can be offered to an approver. A pattern is not among
 // them: which arguments may vary only a person can say.

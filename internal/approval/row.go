@@ -34,7 +34,7 @@ func scanRequest(s database.Scanner) (r Request, err error) {
 		&r.UserID, &r.Email, &r.AgentID, &r.SessionID, &r.PlanID, &r.Step,
 		&r.PolicyID, &r.PolicyVersion, &r.Rule, &r.Reason, &r.Message, &r.Role, &r.Needed,
 		&r.Via, &amount, &r.Domain, &r.AskedFor, &risk, &r.Repeats, &asked,
-		&r.Status, &r.Note, &self, &r.said, &r.Edited, &r.editedDigest, &r.DecidedBy, &r.DecidedRole, &r.CoveredBy,
+		&r.Status, &r.Note, &self, &r.scopeText, &r.Edited, &r.editedDigest, &r.DecidedBy, &r.DecidedRole, &r.CoveredBy,
 		&created, &expires, &decided, &executed, &life,
 		&r.grant.id, &granted, &used)
 	if err != nil {
@@ -48,7 +48,7 @@ func scanRequest(s database.Scanner) (r Request, err error) {
 	r.LastAskedAt, r.ExecutedAt = database.OptionalTime(asked), database.OptionalTime(executed)
 	r.SelfApproved, r.grantLife = self != 0, time.Duration(life)*time.Microsecond
 	r.grant.expiresAt, r.grant.used = database.Time(granted), used.Valid
-	if r.Scope, err = parseScope(r.said); err != nil {
+	if r.Scope, err = parseScope(r.scopeText); err != nil {
 		return Request{}, fmt.Errorf("scope of request %s: %w", r.ID, err)
 	}
 	if r.Risk, err = parseRisk(risk); err != nil {
@@ -83,7 +83,7 @@ func insertRequest(ctx context.Context, tx *database.Tx, r *Request) error {
 		r.PolicyID, r.PolicyVersion, r.Rule, r.Reason, r.Message, r.Role, r.Needed,
 		string(r.Via), amount, r.Domain, r.AskedFor, string(r.Risk.Level), risk,
 		string(r.Status), database.Micros(r.CreatedAt), database.Micros(r.ExpiresAt), r.GrantLife().Microseconds())
-	return wrapped("store request "+r.ID, err)
+	return wrap("store request "+r.ID, err)
 }
 
 func riskText(r Risk) (string, error) {

@@ -18,7 +18,7 @@ import (
 
 // newest is how many requests about one call are looked at. There are several
 // only where calls differ in what a yes is bound to.
-const newest = 20
+const maxFound = 20
 
 // selectForCall reads the latest requests about a call that wait or were approved:
 // those that were opened for it, and those whose yes changed another call into it.
@@ -43,7 +43,7 @@ func selectForCall(
 			LIMIT $16`,
 			c.KeyID, c.Tool, c.Digest, database.Micros(since), c.OrgID, c.Server, string(w.Kind), w.role(), w.needed(),
 			c.PlanID, c.Email,
-			c.AgentID, c.UserID, w.PolicyID, w.Rule, newest)
+			c.AgentID, c.UserID, w.PolicyID, w.Rule, maxFound)
 		if err != nil {
 			return nil, fmt.Errorf("look for an approval: %w", err)
 		}
@@ -64,19 +64,19 @@ func selectRejected(ctx context.Context, r database.Reader, c Call, now time.Tim
 			AND (LOWER(r.user_id) = LOWER($7) OR r.user_id = '' OR $7 = '')
 		ORDER BY r.decided_at DESC, r.id DESC
 		LIMIT $8`,
-		c.OrgID, database.Micros(oldest(now)), database.Micros(now), c.KeyID, c.Digest, c.Email, c.UserID, mostRejected)
+		c.OrgID, database.Micros(oldest(now)), database.Micros(now), c.KeyID, c.Digest, c.Email, c.UserID, maxRejected)
 	if err != nil {
 		return nil, fmt.Errorf("look for a no: %w", err)
 	}
-	return slices.DeleteFunc(requests, func(r Request) bool { return !c.isOf(r.Call) }), nil
+	return slices.DeleteFunc(requests, func(r Request) bool { return !c.sameTool(r.Call) }), nil
 }
 
 // mostRejected is how many noes to the same arguments are looked at, of whatever
 // tools.
-const mostRejected = 200
+const maxRejected = 200
 
 // isOf reports whether two calls are of one tool, however they spell it.
-func (c Call) isOf(other Call) bool {
+func (c Call) sameTool(other Call) bool {
 	return strings.EqualFold(c.Server, other.Server) && strings.EqualFold(c.bareTool(), other.bareTool())
 }
 
@@ -101,7 +101,7 @@ func selectAsked(ctx context.Context, r database.Reader, asked Request, now time
 		ORDER BY CASE r.status WHEN 'rejected' THEN 0 ELSE 1 END, r.created_at DESC, r.id DESC
 		LIMIT $11`,
 		asked.KeyID, asked.Tool, asked.Digest, database.Micros(oldest(now)), asked.OrgID, asked.PlanID, asked.Email,
-		bit(len(asked.Digest) > 0), *asked.Amount, asked.Domain, newest, database.Micros(now))
+		bit(len(asked.Digest) > 0), *asked.Amount, asked.Domain, maxFound, database.Micros(now))
 	if err != nil {
 		return nil, fmt.Errorf("look for a request: %w", err)
 	}
@@ -110,7 +110,7 @@ func selectAsked(ctx context.Context, r database.Reader, asked Request, now time
 
 // selectAlive reads requests of a key about a tool that wait or can be used, for
 // one person where that is stated. Two are enough to know that there are several.
-func selectAlive(
+func selectOpen(
 	ctx context.Context, r database.Reader, p principal.Principal, tool, email string, now time.Time,
 ) ([]Request, error) {
 	requests, err := database.Collect(ctx, r, scanRequest, `SELECT `+columns+tables+`
@@ -133,7 +133,7 @@ func selectRequest(ctx context.Context, r database.Reader, orgID, id string) (Re
 	if errors.Is(err, sql.ErrNoRows) {
 		return Request{}, noSuchRequest()
 	}
-	return request, wrapped("read request "+id, err)
+	return request, wrap("read request "+id, err)
 }
 
 func selectOverdue(ctx context.Context, tx *database.Tx, orgID string, most int) ([]Request, error) {
@@ -160,7 +160,7 @@ func countPending(ctx context.Context, r database.Reader, keyID string, now time
 		SELECT COUNT(*)
 		FROM approval_request
 		WHERE key_id = $1 AND status = 'pending' AND expires_at > $2`, keyID, database.Micros(now)).Scan(&n)
-	return n, wrapped("count the requests that wait", err)
+	return n, wrap("count the requests that wait", err)
 }
 
 // countCancelled counts the requests of a key that were taken back and opened since.
@@ -170,7 +170,7 @@ func countCancelled(ctx context.Context, r database.Reader, orgID, keyID string,
 		FROM approval_request
 		WHERE org_id = $1 AND status = 'cancelled' AND created_at > $2 AND key_id = $3`, orgID, database.Micros(since),
 		keyID).Scan(&n)
-	return n, wrapped("count the requests that were taken back", err)
+	return n, wrap("count the requests that were taken back", err)
 }
 
 // updateStatus writes what was decided about a request that waits.
@@ -186,7 +186,7 @@ func updateStatus(ctx context.Context, tx *database.Tx, p principal.Principal, r
 		WHERE org_id = $1 AND id = $2 AND status = 'pending'`,
 		r.OrgID, r.ID, string(r.Status), r.Note, bit(r.SelfApproved), database.OptionalMicros(r.DecidedAt), r.DecidedBy,
 		r.DecidedRole,
-		r.said, r.Edited, r.editedDigest)
+		r.scopeText, r.Edited, r.editedDigest)
 	if err != nil {
 		return fmt.Errorf("answer request %s: %w", r.ID, err)
 	}
@@ -202,7 +202,7 @@ func coverRequest(ctx context.Context, tx *database.Tx, r *Request, allowID stri
 		UPDATE approval_request
 		SET status = 'approved', decided_at = $3, covered_by = $4
 		WHERE org_id = $1 AND id = $2 AND status = 'pending'`, r.OrgID, r.ID, database.Micros(tx.Now()), allowID)
-	return wrapped("answer request "+r.ID, err)
+	return wrap("answer request "+r.ID, err)
 }
 
 // updateExecuted notes that the client says the call ran, and closes the grant.
@@ -224,7 +224,7 @@ func updateExecuted(ctx context.Context, tx *database.Tx, r *Request) error {
 		UPDATE approval_grant
 		SET used_at = $3
 		WHERE org_id = $1 AND id = $2 AND used_at IS NULL`, r.OrgID, r.grant.id, database.Micros(now))
-	return wrapped("close the grant of request "+r.ID, err)
+	return wrap("close the grant of request "+r.ID, err)
 }
 
 // addVote writes down a person's yes, which counts once.
@@ -248,5 +248,5 @@ func insertGrant(ctx context.Context, tx *database.Tx, r *Request) error {
 		INSERT INTO approval_grant (id, request_id, org_id, created_at, expires_at, decision_id)
 		VALUES ($1, $2, $3, $4, $5, '')`,
 		r.grant.id, r.ID, r.OrgID, database.Micros(tx.Now()), database.Micros(r.grant.expiresAt))
-	return wrapped("grant request "+r.ID, err)
+	return wrap("grant request "+r.ID, err)
 }

@@ -12,14 +12,14 @@ import (
 const MaxWait = 25 * time.Second
 
 // lookInterval is how soon what another process did is seen.
-const lookInterval = time.Second
+const pollInterval = time.Second
 
 // Wait is Get that waits for an answer, for so long at most. A request that still
 // waits then is given as it is.
 func (s *Service) Wait(ctx context.Context, p principal.Principal, id string, upTo time.Duration) (Request, error) {
 	enough := time.NewTimer(min(max(upTo, 0), MaxWait))
 	defer enough.Stop()
-	look := time.NewTicker(lookInterval)
+	look := time.NewTicker(pollInterval)
 	defer look.Stop()
 	for {
 		changed := s.Changed(p.OrgID)

@@ -1,26 +1,25 @@
 // Package audit is the record: one append-only Merkle log per organization,
 // and one named System for what belongs to no organization.
 //
-// Append writes an entry in the transaction of the change it records, so that
-// neither exists without the other. An entry's record is canonical JSON; its
-// leaf is the RFC 6962 hash of exactly those bytes. The payload stands beside
-// the record, which holds only its salted hash: a payload can be erased later
-// and every proof still holds. The forms are package ledger's.
+// Log.Append writes an entry in the transaction of the change it records, so that
+// neither exists without the other. An entry's record is canonical JSON; its leaf is
+// the RFC 6962 hash of exactly those bytes. The record holds only a salted hash of the
+// payload: a payload can be erased later and every proof still holds. Package ledger
+// defines the forms.
 //
-// The head of a log carries its size and its frontier, the roots of the complete
-// subtrees, from which the next root follows without reading the log. The head
-// is read inside each transaction and never trusted from memory, because other
-// processes append too. A change must declare the log (database.Change.Logs):
-// appending without its lock is refused.
+// The head of a log has its size and its frontier, the roots of the complete subtrees,
+// from which the next root follows without reading the log. Each transaction reads the
+// head, because other processes append too. A change must declare the log
+// (database.Change.Logs): appending without its lock is refused.
 //
-// Before a transaction commits, each log it grew is signed once: the checkpoint
-// is stored in the head, and released, with a receipt for every new entry, only
-// when the commit is durable. A checkpoint of a state that was rolled back never
-// leaves the process. Complete runs of 256 hashes are written once as tiles, so
-// that a proof for any entry costs a few reads at any size.
+// Before a transaction commits, each log it grew is signed once. The checkpoint is
+// stored in the head and released, with a receipt for every new entry, only when the
+// commit is durable: one of a state that was rolled back never leaves the process.
+// Complete runs of 256 hashes are written once as tiles, so that a proof for any entry
+// costs a few reads at any size.
 //
-// Service is for those who read: lists, proofs, checkpoints, exports, and the
-// erasure of payloads. All of it is bound to one log, and so to one organization.
+// Service reads: lists, proofs, checkpoints, exports. It also erases payloads. All of it
+// is bound to one log, and so to one organization.
 package audit
 
 import (
@@ -55,19 +54,19 @@ type Entry struct {
 	Subject Subject
 	// Decision is set when a call was judged.
 	Decision Decision
-	// Payload is what an auditor wants to know beside that. It never holds a
-	// secret; nil means none. It is encoded, unless it is Canonical.
+	// Payload is what else an auditor wants to know, never a secret; nil: nothing.
+	// It is encoded, unless it is Canonical.
 	Payload any
-	// Observation marks an entry that changes nothing a decision depends on.
-	// Every other entry raises the log's generation, which tells all replicas
-	// that what they remember of the organization is old.
+	// Observation marks an entry that changes nothing a decision depends on. Every
+	// other entry raises the log's generation, by which replicas know that what they
+	// have cached of the organization is old.
 	Observation bool
 	// Note is handed to the log's follower once the entry is committed; nil: nothing.
 	Note any
 }
 
-// Canonical is a payload that its maker has written in canonical JSON, before the
-// transaction: every decision waits for those before it in the same commit.
+// Canonical is a payload in canonical JSON already, encoded before the transaction:
+// the decisions of one commit wait for each other.
 type Canonical []byte
 
 // Subject is what an entry is about.
@@ -83,15 +82,15 @@ type Appended struct {
 	in    *running
 }
 
-// ErrNotCommitted is the answer to who asks for a receipt too early, or for one
-// of an entry that was rolled back.
+// ErrNotCommitted refuses the receipt of an entry that is not committed yet, or was
+// rolled back.
 var ErrNotCommitted = errors.New("the entry was not committed")
 
-// ErrNotSigned is the answer where no Service gives the database a signer.
+// ErrNotSigned refuses the receipt of an entry of an Unsigned log.
 var ErrNotSigned = errors.New("checkpoints are not signed here")
 
-// Receipt proves that the entry is in the log. There is one when the change that
-// appended it was committed, and never before. It may be called from any goroutine.
+// Receipt proves that the entry is in the log, once the change that appended it is
+// committed. Any goroutine may call it.
 func (a *Appended) Receipt() (ledger.Receipt, error) {
 	switch {
 	case !a.in.committed:

@@ -9,7 +9,7 @@ import (
 	"writ/internal/database"
 )
 
-// ReadDecisions reads up to limit entries of decisions of a log, from an index on.
+// ReadDecisions reads up to limit decisions of a log, from an index on.
 func ReadDecisions(ctx context.Context, r database.Reader, log string, from int64, limit int) ([]Stored, error) {
 	entries, err := database.Collect(ctx, r, scanEntry, selectEntry+`
 		WHERE log = $1 AND position >= $2 AND verdict IS NOT NULL
@@ -21,8 +21,8 @@ func ReadDecisions(ctx context.Context, r database.Reader, log string, from int6
 	return entries, nil
 }
 
-// FirstSince is the index of the first entry of a log that was recorded at an
-// instant or later, in microseconds since 1970. Not ok: there is none.
+// FirstSince is the index of the first entry that was recorded at an instant or later,
+// in microseconds since 1970. Not ok: there is none.
 func FirstSince(ctx context.Context, r database.Reader, log string, micros int64) (index int64, ok bool, err error) {
 	err = r.QueryRow(ctx, `
 		SELECT position
@@ -52,14 +52,13 @@ func CountAllowed(ctx context.Context, r database.Reader, log, session string, m
 	return count, err
 }
 
-// Tallied are the decisions of one plan that are alike. Times are microseconds
-// since 1970, UTC.
+// Tallied counts equal decisions of one plan. Times are microseconds since 1970, UTC.
 type Tallied struct {
 	Step, Server, Tool, Verdict string
 	Count, First, Last          int64
 }
 
-// TallyOf counts the decisions under a plan, at most so many lines of them.
+// TallyOf counts the decisions under a plan, in at most so many lines.
 func TallyOf(ctx context.Context, r database.Reader, log, plan string, most int) ([]Tallied, error) {
 	return database.Collect(ctx, r, func(s database.Scanner) (t Tallied, err error) {
 		err = s.Scan(&t.Step, &t.Server, &t.Tool, &t.Verdict, &t.Count, &t.First, &t.Last)

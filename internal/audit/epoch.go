@@ -9,28 +9,27 @@ import (
 	"writ/internal/principal"
 )
 
-// Lost says how many entries of a log a restore gave up, as far as the replaced
-// database could tell.
+// Lost is how many entries of a log a restore lost, as far as is known.
 type Lost struct {
-	// Known is false when the replaced database was not there to compare with.
+	// Known is false without the replaced database to compare with.
 	Known bool `json:"known"`
-	// Entries is how many were there beyond those restored. They began at index From.
+	// Entries is how many were not restored. They began at index From.
 	Entries int64 `json:"entries"`
 	From    int64 `json:"from"`
 	// Epoch is that of the replaced log, which the new one must exceed.
 	Epoch int64 `json:"-"`
 }
 
-// BeginEpoch continues a log after a restore. The epoch is part of every later
-// record and of the log's origin, and the first entry of it says what is gone:
-// a log that silently went on from an older size would be a fork.
+// BeginEpoch continues a log after a restore. The epoch is part of every later record
+// and of the log's origin, and its first entry says what is lost: a log that silently
+// went on from an older size would be a fork.
 func (l *Log) BeginEpoch(ctx context.Context, tx *database.Tx, log string, lost Lost) error {
 	r, err := l.runningIn(ctx, tx, log)
 	if err != nil {
 		return err
 	}
-	// At least the present second: a backup that is restored twice, with nothing
-	// left to compare with, must not begin the same epoch twice.
+	// At least the present second: restoring a backup twice, with nothing to compare
+	// with, must not begin the same epoch twice.
 	r.head.Epoch = max(r.head.Epoch+1, lost.Epoch+1, tx.Now().Unix())
 	lost.From = r.tree.Size()
 	_, err = l.Append(ctx, tx, Entry{
@@ -40,8 +39,8 @@ func (l *Log) BeginEpoch(ctx context.Context, tx *database.Tx, log string, lost 
 	return err
 }
 
-// LastRestore is where the present epoch of a log began: the index of the entry
-// that says so, or 0 for a log that was never restored.
+// LastRestore is the index of the entry that began the present epoch of a log; 0 if it
+// was never restored.
 func LastRestore(ctx context.Context, r database.Reader, log string) (index int64, err error) {
 	err = r.QueryRow(ctx, `
 		SELECT COALESCE(MAX(position), 0)

@@ -14,16 +14,14 @@ import (
 	"writ/internal/principal"
 )
 
-// Erasing takes away a payload and its salt and leaves record and leaf, so that
-// every proof holds and nobody can test a guess of what it was. That something
-// was erased is itself an entry.
+// Erasing removes a payload and its salt and leaves record and leaf: every proof holds,
+// and nobody can test a guess of the payload. Each erasure is itself an entry.
 const (
 	actionErased  = "payload.erased"
 	actionRetired = "payloads.retired"
 )
 
-// aboutTheLog are the entries whose payload tells of the log itself, which is
-// never erased.
+// aboutTheLog are the entries about the log itself, whose payload is never erased.
 const aboutTheLog = `('` + ledger.Restored + `', '` + actionErased + `', '` + actionRetired + `')`
 
 // Eraser erases what other tables copy of payloads, in the transaction that erases
@@ -48,7 +46,7 @@ func (l *Log) erasePayload(ctx context.Context, tx *database.Tx, log string, ind
 	return nil
 }
 
-// ErasePayload erases the payload of an entry. It is done when there is none left.
+// ErasePayload erases the payload of an entry, if it has one.
 func (s *Service) ErasePayload(
 	ctx context.Context, p principal.Principal, log string, index int64, reason string,
 ) error {
@@ -71,8 +69,7 @@ func (s *Service) ErasePayload(
 	}})
 }
 
-// mayErase reports whether an entry has a payload, and refuses one that tells of
-// the log itself.
+// mayErase reports whether an entry has a payload, and refuses one about the log itself.
 func mayErase(ctx context.Context, tx *database.Tx, log string, index int64) (present bool, err error) {
 	var aboutLog bool
 	err = tx.QueryRow(ctx, `
@@ -93,9 +90,9 @@ func mayErase(ctx context.Context, tx *database.Tx, log string, index int64) (pr
 // retireSlice is how many payloads are erased in one transaction.
 const retireSlice = 250
 
-// RetirePayloads erases the payloads that are older than keep, in every log, in
-// small transactions. Each of them leaves an entry that says how many. It goes
-// on where it stopped, and any replica may run it.
+// RetirePayloads erases payloads older than keep, in every log, in small transactions
+// that each leave an entry with the number. It resumes where it stopped, and any
+// replica may run it.
 func (s *Service) RetirePayloads(ctx context.Context, keep time.Duration) error {
 	heads, err := ReadHeads(ctx, s.db)
 	if err != nil {
@@ -112,7 +109,7 @@ func (s *Service) RetirePayloads(ctx context.Context, keep time.Duration) error 
 	return nil
 }
 
-// retireSome erases a slice of a log's old payloads, and tells whether none is left.
+// retireSome erases a slice of a log's old payloads, and reports whether none is left.
 func (s *Service) retireSome(ctx context.Context, log string, cutoff int64) (done bool, err error) {
 	err = s.db.Write(ctx, database.Change{Logs: []string{log}, Do: func(ctx context.Context, tx *database.Tx) error {
 		old, err := oldPayloads(ctx, tx, log, cutoff)
@@ -143,10 +140,9 @@ func (s *Service) retireSome(ctx context.Context, log string, cutoff int64) (don
 	return done, err
 }
 
-// datedEntry is where an entry stands, and since when.
 type datedEntry struct{ position, at int64 }
 
-// oldPayloads finds a slice of the payloads that are to go, oldest first.
+// oldPayloads finds a slice of the payloads to erase, oldest first.
 func oldPayloads(ctx context.Context, tx *database.Tx, log string, cutoff int64) ([]datedEntry, error) {
 	return database.Collect(ctx, tx, func(s database.Scanner) (e datedEntry, err error) {
 		err = s.Scan(&e.position, &e.at)

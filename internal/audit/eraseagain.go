@@ -10,27 +10,28 @@ import (
 	"writ/internal/principal"
 )
 
-// Erased is an entry whose payload somebody had erased.
+// Erased is an entry whose payload somebody erased.
 type Erased struct {
 	Log   string
 	Index int64
 	Leaf  ledger.Hash
 }
 
-// ReadErased lists what was erased by hand, in every log. What was retired by age
-// is not among it: that job finds it again.
+// ReadErased lists what people erased, in every log, without what was retired by age:
+// that job finds it again.
 func ReadErased(ctx context.Context, r database.Reader) (all []Erased, err error) {
 	heads, err := ReadHeads(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	for _, head := range heads {
-		told, err := database.Collect(ctx, r, scanEntry, selectEntry+`WHERE log = $1 AND action = $2 ORDER BY position`,
+		erasures, err := database.Collect(ctx, r, scanEntry,
+			selectEntry+`WHERE log = $1 AND action = $2 ORDER BY position`,
 			head.Log, actionErased)
 		if err != nil {
 			return nil, fmt.Errorf("list what was erased of log %s: %w", head.Log, err)
 		}
-		for _, entry := range told {
+		for _, entry := range erasures {
 			record, err := entry.Parse()
 			if err != nil {
 				return nil, err
@@ -51,8 +52,8 @@ func ReadErased(ctx context.Context, r database.Reader) (all []Erased, err error
 	return all, nil
 }
 
-// EraseAgain erases, after a restore, what was erased since the backup was made,
-// and records that it did. Entries that are others by now, or gone, are left alone.
+// EraseAgain erases, after a restore, what was erased since the backup, and records
+// that. It skips entries that changed or are gone.
 func (l *Log) EraseAgain(
 	ctx context.Context, tx *database.Tx, all []Erased, copies Eraser,
 ) (count int, err error) {

@@ -9,8 +9,8 @@ import (
 	"writ/internal/fault"
 )
 
-// A page of an export is read whole before it is written, so that a slow reader
-// never holds the database; it has so many entries or bytes at most.
+// A page of an export is read whole before it is written, so that a slow reader never
+// holds the database. It has at most so many entries or bytes.
 const (
 	exportEntries = 500
 	exportBytes   = 4 << 20
@@ -18,15 +18,13 @@ const (
 
 // ExportOptions say what an export holds.
 type ExportOptions struct {
-	Since int64 // the first entry; those before are stood for by the frontier
-	// WithoutPayloads leaves payloads out, for readers who may not see them. The
-	// proofs hold.
+	Since int64 // the first entry; the frontier represents those before
+	// WithoutPayloads is for readers who may not see payloads. The proofs hold.
 	WithoutPayloads bool
 }
 
-// Export writes a log as it is now, in the form that ledger.Verify reads. An
-// error before the first byte is the caller's to answer; after it, the export
-// ends short, which a verifier notices.
+// Export writes a log as it is now, in the form that ledger.Verify reads. After an
+// error the export ends short, which a verifier notices.
 func (s *Service) Export(ctx context.Context, w io.Writer, log string, o ExportOptions) error {
 	head, err := s.signed(ctx, log)
 	if err != nil {
@@ -63,8 +61,8 @@ func (s *Service) Export(ctx context.Context, w io.Writer, log string, o ExportO
 	return nil
 }
 
-// resign gives a checkpoint that this very key has signed: the stored one may be
-// of a key that was rotated since.
+// resign is a checkpoint signed by this very key: that of the stored one may have been
+// rotated since.
 func (s *signer) resign(h *Head) (string, error) {
 	key, err := ledger.ParseKey(s.public)
 	if err != nil {
@@ -76,7 +74,7 @@ func (s *signer) resign(h *Head) (string, error) {
 	return s.sign(h, h.Root())
 }
 
-// exportPage reads the lines of a page of entries and tells how many they are.
+// exportPage reads the lines of a page of entries, and counts them.
 func (s *Service) exportPage(
 	ctx context.Context, log string, from, until int64, withoutPayloads bool,
 ) (lines []byte, count int64, err error) {

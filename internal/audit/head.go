@@ -17,8 +17,8 @@ type Head struct {
 	Log  string
 	Size int64
 	Version
-	// Checkpoint is the signed checkpoint of this very size, empty where whoever
-	// appended last had no key.
+	// Checkpoint is the signed checkpoint of this very size; empty: the last entry was
+	// appended without the key.
 	Checkpoint string
 
 	frontier ledger.Frontier
@@ -27,7 +27,7 @@ type Head struct {
 // Root is the Merkle tree hash of the log.
 func (h *Head) Root() ledger.Hash { return h.frontier.Root() }
 
-// running is a log that grows within a transaction, shared by the changes of it.
+// running is a log that grows within a transaction, shared by its changes.
 type running struct {
 	head Head // as it was read; Generation and Epoch as they will be
 	tree *ledger.Growth
@@ -40,8 +40,8 @@ type running struct {
 	committed bool
 }
 
-// runningIn is a log for the length of the transaction: its head is read once
-// under the log's lock, and written once before the commit.
+// runningIn is a log for the length of the transaction: its head is read once, under the
+// log's lock, and written once, before the commit.
 func (l *Log) runningIn(ctx context.Context, tx *database.Tx, log string) (*running, error) {
 	all := l.running.In(tx)
 	if r := (*all)[log]; r != nil {
@@ -68,6 +68,7 @@ func (l *Log) runningIn(ctx context.Context, tx *database.Tx, log string) (*runn
 		if l.follower != nil {
 			l.follower.Committed(log, r.head.Epoch, head.Size, r.head.Size, r.notes)
 		}
+		r.notes = nil // whoever has a receipt still to make keeps r
 	})
 	return r, nil
 }
@@ -96,9 +97,9 @@ func (l *Log) Version(ctx context.Context, tx *database.Tx, log string) (Version
 	return r.head.Version, nil
 }
 
-// finish signs the log as it will be and writes its new entries, its head and the
-// tiles that became complete. Entries of one commit share statements: one for each
-// would cost a decision as much again.
+// finish signs the log as it will be, and writes its new entries, its head and the tiles
+// that became complete. The entries of one commit share statements: one statement each
+// would double the cost of a decision.
 func (r *running) finish(ctx context.Context, tx *database.Tx, s *signer) (err error) {
 	r.grown = r.tree.End()
 	before := r.head.Size
@@ -133,8 +134,7 @@ func (s *signer) sign(h *Head, root ledger.Hash) (string, error) {
 	return ledger.Checkpoint{Origin: origin, Size: h.Size, Root: root}.Sign(s.key)
 }
 
-// ReadHead reads the head of a log. A log nothing was appended to has a head
-// with an empty name and size 0.
+// ReadHead reads the head of a log. That of an empty log has no name and size 0.
 func ReadHead(ctx context.Context, r database.Reader, log string) (Head, error) {
 	return scanHead(r.QueryRow(ctx, selectHead, log), log)
 }
@@ -157,8 +157,8 @@ func scanHead(row database.Scanner, log string) (Head, error) {
 	return h, h.unpack(frontier)
 }
 
-// ReadHeads reads the head of every log but for the checkpoint, which databases
-// from before there were any lack: a restore compares with such, too.
+// ReadHeads reads the head of every log without its checkpoint, which an old database
+// that a restore compares with may not have.
 func ReadHeads(ctx context.Context, r database.Reader) ([]Head, error) {
 	heads, err := database.Collect(ctx, r, func(s database.Scanner) (Head, error) {
 		var h Head

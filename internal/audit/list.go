@@ -12,19 +12,18 @@ import (
 	"writ/internal/page"
 )
 
-// Filter says which entries of a log are wanted. What is empty does not narrow.
+// Filter chooses entries of a log. An empty member does not narrow.
 type Filter struct {
 	From  time.Time // recorded then or later
 	Until time.Time // recorded before
 
-	// Changes are found by these. Decisions are not among them unless one of the
-	// members below is set too, which then finds and these narrow: decisions are
-	// nearly all entries, and no index holds them by who asked.
+	// These find changes. Decisions are not among them unless a member below is set
+	// too: decisions are nearly all entries, and no index holds them by their caller.
 	Action  string
 	Actor   string // id of the person or key
 	Subject Subject
 
-	// Decisions are found by these.
+	// These find decisions.
 	Agent   string
 	Tool    string
 	Verdict string
@@ -59,13 +58,50 @@ func (s *Service) Entries(ctx context.Context, log string, f Filter) (page.Page[
 	}), nil
 }
 
+// Latest are the newest entries of a log that fit a filter, newest first. It also reads
+// within a transaction, for a decision that depends on what was done before. The
+// filter's cursor and limit do not count.
+func Latest(ctx context.Context, r database.Reader, log string, f Filter, most int) ([]Stored, error) {
+	q := &entryQuery{args: []any{log}}
+	q.narrow(f)
+	entries, err := database.Collect(ctx, r, scanEntry, q.text(most), q.args...)
+	if err != nil {
+		return nil, fmt.Errorf("read the latest entries of log %s: %w", log, err)
+	}
+	return entries, nil
+}
+
+// Position is between two entries of a log. The zero value is behind the last.
+type Position struct{ micros, index int64 }
+
+// Before is the position before an entry.
+func (e *Stored) Before() Position { return Position{e.Time, e.Index} }
+
+// DecisionsBefore reads up to limit decisions that were recorded since an instant and
+// stand before a position, newest first; of one agent, if one is named.
+func DecisionsBefore(
+	ctx context.Context, r database.Reader, log, agent string, since time.Time, at Position, limit int,
+) ([]Stored, error) {
+	q := &entryQuery{args: []any{log}}
+	q.narrow(Filter{From: since, Agent: agent})
+	q.and("verdict IS NOT NULL")
+	if at != (Position{}) {
+		q.and("(recorded_at, position) < (?, ?)", at.micros, at.index)
+	}
+	entries, err := database.Collect(ctx, r, scanEntry, q.text(limit), q.args...)
+	if err != nil {
+		return nil, fmt.Errorf("read the latest decisions of log %s: %w", log, err)
+	}
+	return entries, nil
+}
+
 // entryQuery collects conditions and their arguments.
 type entryQuery struct {
 	where strings.Builder
 	args  []any
 }
 
-// text is the query for so many rows.
+// text is the query for a number of rows.
 func (q *entryQuery) text(rows int) string {
 	return selectEntry + `WHERE log = $1` + q.where.String() + `
 		ORDER BY recorded_at DESC, position DESC

@@ -47,8 +47,8 @@ func Open(ctx context.Context, db *database.DB, keys KeySource, follower Followe
 	return l, nil
 }
 
-// Unsigned makes a log for those who cannot have the key, as a restore. A server
-// signs what it appended when it is next read.
+// Unsigned makes a log for a process without the key, as a restore is. The server signs
+// the checkpoint when somebody asks for it.
 func Unsigned(db *database.DB) *Log {
 	l := &Log{db: db}
 	l.signer.Store(&signer{})
@@ -81,8 +81,8 @@ func (l *Log) KeyText(public ed25519.PublicKey) (string, error) {
 	return ledger.KeyText(l.installation, public)
 }
 
-// installationOf is the name of this installation, made on first use. The lock of
-// the System log has replicas agree on one.
+// installationOf is the name of this installation, made on first use. Replicas agree on
+// one by the lock of the System log.
 func installationOf(ctx context.Context, db *database.DB) (id string, err error) {
 	if id, err = readInstallation(ctx, db); err != nil || id != "" {
 		return id, err
@@ -100,7 +100,7 @@ func installationOf(ctx context.Context, db *database.DB) (id string, err error)
 	return id, err
 }
 
-// readInstallation reads the name, which is empty before there is one.
+// readInstallation reads the name; empty: there is none yet.
 func readInstallation(ctx context.Context, r database.Reader) (id string, err error) {
 	err = r.QueryRow(ctx, `SELECT id FROM audit_installation`).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -125,8 +125,7 @@ func (l *Log) fillTiles(ctx context.Context) error {
 	return nil
 }
 
-// fillLevel writes those that lack. They are the first ones, because every
-// append since writes its own.
+// fillLevel writes the missing tiles: the first ones, because appends write their own.
 func (l *Log) fillLevel(ctx context.Context, head Head, level int) error {
 	missing := spanned(head.Size, level)
 	err := l.db.QueryRow(ctx, `

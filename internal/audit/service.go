@@ -17,8 +17,8 @@ type Service struct {
 // New makes the service of a log. The eraser erases what others copy of payloads.
 func New(log *Log, copies Eraser) *Service { return &Service{Log: log, copies: copies} }
 
-// signed is the head of a log with its checkpoint. What was appended by someone
-// without the key (a restore) is signed now: it is committed, and so may be.
+// signed is the head of a log with its checkpoint. What an Unsigned log appended is
+// signed now, because it is committed.
 func (s *Service) signed(ctx context.Context, log string) (Head, error) {
 	head, err := ReadHead(ctx, s.db, log)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *Service) Entry(ctx context.Context, log string, index int64) (Stored, l
 	}
 	proof, err := ledger.ProveInclusion(index, head.Size, treeOf(ctx, s.db, log, head.Size))
 	if err == nil {
-		// Whoever changed the database would else have us hand out a proof that fails.
+		// If somebody altered the database, do not hand out a proof that fails.
 		err = ledger.CheckInclusion(proof, index, ledger.LeafHash([]byte(entry.Record)), head.Size, head.Root())
 	}
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *Service) ConsistencyProof(ctx context.Context, log string, old, size in
 	return ledger.ProveConsistency(old, size, tree)
 }
 
-// treeFor is the tree of a log that has been at least this large.
+// treeFor is the tree of a log with at least so many entries.
 func (s *Service) treeFor(ctx context.Context, log string, size int64) (*nodes, error) {
 	head, err := ReadHead(ctx, s.db, log)
 	if err != nil {

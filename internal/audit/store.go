@@ -55,12 +55,11 @@ func insertEntries(ctx context.Context, tx *database.Tx, rows [][]any) error {
 		)`, rows, "")
 }
 
-// longestFound is how many bytes of a value an index takes on every database.
+// longestFound is how many bytes of a value an index holds on every database.
 const longestFound = 200
 
-// found is a value as an entry is found by it: itself, or its hash where an
-// index could not hold it. Agents choose some of these values, and must not be
-// able to keep an entry from being written.
+// found is a value as entries are found by it: itself, or its hash if an index could not
+// hold it. Agents choose some of these values, and must not prevent an entry.
 func found(value string) any {
 	const hashed = "sha256:"
 	if len(value) > longestFound || strings.HasPrefix(value, hashed) || strings.Contains(value, "\x00") ||
@@ -71,7 +70,7 @@ func found(value string) any {
 	return textOrNull(value)
 }
 
-// textOrNull spares the driver the look into a sql.NullString.
+// textOrNull is cheaper than a sql.NullString.
 func textOrNull(value string) any {
 	if value == "" {
 		return nil
@@ -79,7 +78,7 @@ func textOrNull(value string) any {
 	return value
 }
 
-// subjectText is a subject in one word; of none it is empty.
+// subjectText is a subject as one text; empty: none.
 func subjectText(s Subject) string {
 	if s == (Subject{}) {
 		return ""
@@ -87,13 +86,13 @@ func subjectText(s Subject) string {
 	return s.Type + "/" + s.ID
 }
 
-// Stored is an entry as it stands in the log.
+// Stored is an entry of a log.
 type Stored struct {
 	Index   int64
 	Time    int64 // microseconds since 1970, UTC
 	Action  string
 	Record  string // canonical JSON
-	Payload string // canonical JSON, empty where there is none or it was erased
+	Payload string // canonical JSON; empty: none, or erased
 	Salt    []byte
 	Leaf    ledger.Hash
 }

@@ -51,8 +51,8 @@ func writeTile(ctx context.Context, tx *database.Tx, log string, level int, posi
 	return err
 }
 
-// readRun reads hashes of a level where they stand before they are a tile: in
-// the entries, or beside the tiles below.
+// readRun reads hashes of a level that are in no tile yet: from the entries, or the
+// roots of the tiles below.
 func readRun(
 	ctx context.Context, r database.Reader, log string, level int, from int64, count int,
 ) ([]ledger.Hash, error) {
@@ -91,11 +91,10 @@ type nodes struct {
 	r     database.Reader
 	log   string
 	size  int64 // of the log, which may be larger than the tree asked about
-	tiles map[place][]ledger.Hash
+	tiles map[tileID][]ledger.Hash
 }
 
-// place names a tile.
-type place struct {
+type tileID struct {
 	level    int
 	position int64
 }
@@ -106,16 +105,16 @@ func treeOf(ctx context.Context, r database.Reader, log string, size int64) *nod
 		r:     r,
 		log:   log,
 		size:  size,
-		tiles: map[place][]ledger.Hash{},
+		tiles: map[tileID][]ledger.Hash{},
 	}
 }
 
-// ReadHashes gives complete subtrees by tlog's numbers.
+// ReadHashes reads complete subtrees by tlog's numbers.
 func (n *nodes) ReadHashes(indexes []int64) ([]ledger.Hash, error) {
 	hashes := make([]ledger.Hash, len(indexes))
 	for i, index := range indexes {
 		level, number := tlog.SplitStoredHashIndex(index)
-		at := place{level / tileHeight, number >> (tileHeight - level%tileHeight)}
+		at := tileID{level / tileHeight, number >> (tileHeight - level%tileHeight)}
 		tile, err := n.tile(at)
 		if err != nil {
 			return nil, fmt.Errorf("read tile %d of level %d of log %s: %w", at.position, at.level, n.log, err)
@@ -136,7 +135,7 @@ func (n *nodes) ReadHashes(indexes []int64) ([]ledger.Hash, error) {
 }
 
 // tile reads a tile, or as much of it as there is.
-func (n *nodes) tile(at place) ([]ledger.Hash, error) {
+func (n *nodes) tile(at tileID) ([]ledger.Hash, error) {
 	if tile, ok := n.tiles[at]; ok {
 		return tile, nil
 	}
@@ -155,7 +154,7 @@ func (n *nodes) tile(at place) ([]ledger.Hash, error) {
 	return tile, nil
 }
 
-func (n *nodes) complete(at place) ([]ledger.Hash, error) {
+func (n *nodes) complete(at tileID) ([]ledger.Hash, error) {
 	var packed []byte
 	err := n.r.QueryRow(n.ctx, `
 		SELECT hashes

@@ -1,8 +1,8 @@
 // Package canonical owns the one JSON form that Writ signs, hashes and audits.
 //
-// Two texts with the same meaning have the same canonical form, so a signature
-// or a digest made over it does not depend on who wrote the JSON, in which
-// order, or with which library. The form is ASCII:
+// Two texts with the same meaning have the same canonical form, so a signature or a
+// digest over it does not depend on which library wrote the JSON, or in which order. The
+// form is ASCII:
 //
 //   - object keys in code point order at every level, no spaces;
 //   - in strings, \b \t \n \f \r \" \\ for those characters, \u00xx for other
@@ -12,17 +12,15 @@
 //     (100, 100.0 and 1e2 are 100; -0 is 0), any other decimal is the shortest
 //     text that reads back as the same float64, as JavaScript prints it.
 //
-// The input is not trusted. Refused are texts whose meaning depends on the
-// reader (duplicate keys, invalid UTF-8, lone surrogates, anything after the
-// value), and texts made to cost us (nesting beyond [MaxDepth], integers beyond
-// [MaxIntegerDigits], growth by exponents). Errors give the kind of problem and
-// its place; of the text itself they show at most the character or escape that
-// cannot be read, never a key or a value.
+// The input is not trusted. Texts whose meaning depends on the reader (duplicate keys,
+// invalid UTF-8, lone surrogates, anything after the value) are refused, and so are texts
+// made to be expensive (nesting beyond [MaxDepth], integers beyond [MaxIntegerDigits],
+// growth by exponents). Errors give the kind of problem and its position; of the text
+// they show at most the character or escape that cannot be read, never a key or a value.
 package canonical
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -31,8 +29,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MaxDepth is how many arrays and objects may be open at once. No plan or
-// policy comes near it, and it bounds the recursion.
+// MaxDepth is how many arrays and objects may be open at once. It bounds the recursion.
 const MaxDepth = 256
 
 // Escapes make a text at most six times longer. Exponents can do far worse
@@ -74,18 +71,7 @@ func Marshal(v any) ([]byte, error) {
 	return Transform(raw)
 }
 
-// Digest is the SHA-256 of the canonical form of one JSON text. It has no
-// domain separation: where digests of different things could meet, the caller
-// hashes its own prefix before the output of Transform.
-func Digest(raw []byte) ([sha256.Size]byte, error) {
-	text, err := Transform(raw)
-	if err != nil {
-		return [sha256.Size]byte{}, err
-	}
-	return sha256.Sum256(text), nil
-}
-
-// readError tells a decoder's error without the keys that lead to its place.
+// readError is a decoder's error without the keys that lead to its position.
 func readError(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("unexpected end of text")

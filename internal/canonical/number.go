@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// MaxIntegerDigits is how long an integer may be in its canonical form. It
-// holds every key size in use, and keeps 1e999999999 from filling the memory.
+// MaxIntegerDigits is how long an integer may be in its canonical form: enough for every
+// key size in use, and 1e999999999 does not fill the memory.
 const MaxIntegerDigits = 1000
 
 var (
@@ -66,8 +66,8 @@ func appendFraction(dst, text []byte) ([]byte, error) {
 		return append(dst, '0'), nil // also for -0
 	}
 	if math.Abs(f) >= 1e-6 {
-		// JavaScript turns to exponents at 1e21. A fraction so large has lost
-		// its fraction, and must look like the integer that it now is.
+		// JavaScript uses exponents from 1e21 on. So large a number has lost its fraction
+		// and must look like the integer that it now is.
 		return strconv.AppendFloat(dst, f, 'f', -1, 64), nil
 	}
 	dst = strconv.AppendFloat(dst, f, 'e', -1, 64)

@@ -2,16 +2,15 @@ package canonical
 
 import "strconv"
 
-// Object writes one object whose members its caller knows, in the order they are
-// given: what every decision waits for, where a detour through Marshal would cost
-// as much as storing it. It is canonical when the caller gives members in the order of
-// their names. Names are the caller's own, and need no escape.
+// Object writes one object whose members its caller knows, in the given order. For a
+// decision, Marshal would cost as much as storing it. The object is canonical if members
+// come in the order of their names. Names must need no escape.
 type Object struct {
 	out []byte
 	err error // the first
 }
 
-// NewObject begins an object that will have about so many bytes.
+// NewObject begins an object of about so many bytes.
 func NewObject(size int) *Object {
 	return &Object{out: append(make([]byte, 0, size), '{')}
 }
@@ -26,7 +25,7 @@ func (o *Object) name(name string) {
 	o.out = append(o.out, '"', ':')
 }
 
-// Text writes a text, which must be UTF-8.
+// String writes a text, which must be UTF-8.
 func (o *Object) String(name, value string) {
 	o.name(name)
 	out, err := AppendString(o.out, value)
@@ -52,7 +51,7 @@ func (o *Object) Integer(name string, value int64) {
 	o.out = strconv.AppendInt(o.out, value, 10)
 }
 
-// Truth writes a boolean.
+// Bool writes a boolean.
 func (o *Object) Bool(name string, value bool) {
 	o.name(name)
 	o.out = strconv.AppendBool(o.out, value)
@@ -64,13 +63,13 @@ func (o *Object) Null(name string) {
 	o.out = append(o.out, "null"...)
 }
 
-// Value has a member's value appended, which must be JSON.
+// Value writes what appendTo appends, which must be JSON.
 func (o *Object) Value(name string, appendTo func(out []byte) []byte) {
 	o.name(name)
 	o.out = appendTo(o.out)
 }
 
-// Begin begins an object within, until End.
+// Begin begins an inner object, until End.
 func (o *Object) Begin(name string) {
 	o.name(name)
 	o.out = append(o.out, '{')
@@ -79,7 +78,7 @@ func (o *Object) Begin(name string) {
 // End ends the object that Begin began last.
 func (o *Object) End() { o.out = append(o.out, '}') }
 
-// Bytes ends the object and gives it, or says why there is none.
+// Bytes ends the object and returns it, or the first error.
 func (o *Object) Bytes() ([]byte, error) {
 	if o.err != nil {
 		return nil, o.err

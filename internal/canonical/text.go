@@ -19,8 +19,7 @@ func isPlain(quoted []byte) bool {
 	return true
 }
 
-// AppendString appends text as a canonical JSON string, for who writes a form of
-// known members and saves the detour through Marshal.
+// AppendString appends text as a canonical JSON string.
 func AppendString(dst []byte, text string) ([]byte, error) {
 	if !utf8.ValidString(text) {
 		return nil, errors.New("canonical JSON: invalid UTF-8 in a string")
@@ -28,11 +27,11 @@ func AppendString(dst []byte, text string) ([]byte, error) {
 	return appendQuoted(dst, text), nil
 }
 
-// appendQuoted appends valid UTF-8 text as a canonical JSON string. What needs no
-// escape is taken over as it is, a run at a time.
+// appendQuoted appends valid UTF-8 text as a canonical JSON string. It copies what needs
+// no escape a run at a time.
 func appendQuoted[T string | []byte](dst []byte, text T) []byte {
 	dst = append(dst, '"')
-	run := 0 // where what was not yet appended begins
+	run := 0 // begin of what is not yet appended
 	for i := 0; i < len(text); {
 		c := text[i]
 		if plain[c] {
@@ -53,8 +52,7 @@ func appendQuoted[T string | []byte](dst []byte, text T) []byte {
 	return append(append(dst, text[run:]...), '"')
 }
 
-// plain are the bytes that stand for themselves: printable ASCII but for what JSON
-// escapes.
+// plain are the bytes that need no escape.
 var plain = func() (is [256]bool) {
 	for c := ' '; c <= '~'; c++ {
 		is[c] = c != '"' && c != '\\'

@@ -9,9 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// writer reads one JSON text and writes its canonical form in a single pass.
-// Members of an object are written as they come and put in order when the
-// object ends, which costs nothing for text that is in order already.
+// writer reads one JSON text and writes its canonical form in a single pass. It sorts the
+// members of an object when the object ends, unless they are in order already.
 type writer struct {
 	raw   []byte
 	dec   *jsontext.Decoder
@@ -131,7 +130,7 @@ func (w *writer) reorder(body int, members []member) error {
 	return nil
 }
 
-// key writes the next object key and gives it decoded.
+// key writes the next object key and returns it decoded.
 func (w *writer) key() ([]byte, error) {
 	quoted, err := w.dec.ReadValue()
 	if err != nil {
@@ -139,7 +138,7 @@ func (w *writer) key() ([]byte, error) {
 	}
 	if isPlain(quoted) {
 		w.out = append(w.out, quoted...)
-		// What the decoder gave is valid only until the next read; raw stays.
+		// What the decoder returned is valid only until the next read; raw stays.
 		end := int(w.dec.InputOffset())
 		return w.raw[end-len(quoted)+1 : end-1], nil
 	}
@@ -157,7 +156,7 @@ func (w *writer) string(quoted []byte) error {
 	return err
 }
 
-// escape writes a quoted string in canonical escapes and gives it decoded.
+// escape writes a quoted string in canonical escapes and returns it decoded.
 func (w *writer) escape(quoted []byte) ([]byte, error) {
 	start := len(w.decoded)
 	decoded, err := jsontext.AppendUnquote(w.decoded, quoted)

@@ -7,23 +7,21 @@ import (
 )
 
 const (
-	// checkpointRows is how many rows the committer inserts before what it logged is
-	// copied into the file, by somebody else. A commit counts as commitRows more: it
-	// logs the whole of each page it touches, however few its rows are.
+	// checkpointRows is how many inserted rows make the checkpointer copy the log into
+	// the file. A commit counts as commitRows more: it logs each page it touches whole.
 	checkpointRows = 8000
 	commitRows     = 20
 	// checkpointPages is how long the log may become, in pages of 4 KiB, before the
-	// committer copies the rest itself. Only that lets the log begin anew under a load
-	// that never pauses; by then little is left to copy. But it waits for the disk
-	// meanwhile, a tenth of its time under a load of telemetry at 16,000: hence
-	// bulkCheckpointPages, 200 MB, of which a crash has the next start read all.
+	// committer copies the rest itself. Under a load that never pauses only that lets
+	// the log begin anew. But it waits for the disk meanwhile: at 16,000 pages, a tenth
+	// of its time under telemetry. Hence bulkCheckpointPages, 200 MB, which the next
+	// start reads after a crash.
 	checkpointPages     = 16000
 	bulkCheckpointPages = 48000
 )
 
-// checkpointer copies the log of an SQLite database into its file beside the
-// committer, which would else spend an eighth of its time on it, and let whoever
-// waits for that commit wait for two syncs more.
+// checkpointer copies the log of an SQLite database into its file. The committer would
+// spend an eighth of its time on it, and delay that commit by two syncs.
 type checkpointer struct {
 	rows int           // since the last signal; the committer's
 	due  chan struct{} // holds one signal

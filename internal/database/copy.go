@@ -11,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// Copy inserts many rows into a table: by COPY on PostgreSQL, by Insert on SQLite.
-// Names of table and columns are the caller's own.
+// Copy inserts many rows into a table: by COPY on PostgreSQL, by Insert on SQLite. The
+// names of table and columns must not come from outside.
 func (tx *Tx) Copy(ctx context.Context, table string, columns []string, rows [][]any) error {
 	if len(rows) == 0 {
 		return nil
@@ -26,8 +26,6 @@ func (tx *Tx) Copy(ctx context.Context, table string, columns []string, rows [][
 	return nil
 }
 
-// copyPostgres reaches through database/sql to the connection the transaction
-// runs on.
 func (tx *Tx) copyPostgres(ctx context.Context, table string, columns []string, rows [][]any) error {
 	return tx.reach(func(driverConn any) error {
 		conn, ok := driverConn.(*stdlib.Conn)
@@ -42,9 +40,9 @@ func (tx *Tx) copyPostgres(ctx context.Context, table string, columns []string, 
 	})
 }
 
-// reach runs do on the driver's connection. Raw closes that connection when its
-// function panics or calls it bad, and waits for the transaction to end first, which is
-// its caller's to end: it is told neither.
+// reach runs do on the driver's connection. When its function panics or returns a bad
+// connection, Raw closes it, and waits for the transaction to end, which only our caller
+// ends: so Raw gets to know neither.
 func (tx *Tx) reach(do func(driverConn any) error) (err error) {
 	var panicked any
 	unreached := tx.conn.Raw(func(driverConn any) error {
@@ -65,9 +63,9 @@ func (tx *Tx) reach(do func(driverConn any) error) (err error) {
 	return err
 }
 
-// begin starts a transaction on a connection of its own, which Copy needs. On SQLite
-// database/sql does not roll it back when ctx ends: what goes straight to the
-// connection would then be outside of any transaction. Whoever began it does that.
+// begin starts a transaction on a connection of its own, which Copy needs. On SQLite it
+// is not rolled back when ctx ends, but by its caller: what goes straight to the
+// connection would be outside of any transaction.
 func (db *DB) begin(ctx context.Context) (*sql.Conn, *sql.Tx, error) {
 	conn, err := db.writes.Conn(ctx)
 	if err != nil {

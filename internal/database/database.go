@@ -1,21 +1,19 @@
-// Package database is the ground every area stores on: SQLite by default,
-// PostgreSQL when DATABASE_URL names one, with one SQL text for both.
+// Package database stores for every area: in SQLite by default, in PostgreSQL when
+// DATABASE_URL names one, with one SQL text for both.
 //
-// Reads go through a Reader at any time. Every change goes through Write, a
-// bounded queue with two lanes in front of one committer a process: urgent
-// changes (decisions) are taken first, and those that wait together share one
-// commit. A change that fails is rolled back and those beside it run again
-// alone, so that a bad one never harms its neighbours. Nothing is acknowledged
-// before its commit is durable.
+// Reads go through a Reader at any time. Every change goes through Write, a bounded
+// queue with two lanes in front of one committer a process: urgent changes
+// (decisions) go first, and changes that wait together share one commit. When a
+// change fails, it is rolled back and the others run again alone. Nothing is
+// acknowledged before its commit is durable.
 //
-// A change names the audit logs it will append to; their locks are taken first
-// and in one order, on every replica, so that appends neither fork a log nor
-// deadlock. Driver errors are classified once, here, by code: what cannot be
-// reached or written right now is a fault.Unavailable.
+// A change declares the audit logs it appends to. Their locks are taken first and in
+// one order, on every replica, so that appends neither fork a log nor deadlock. Driver
+// errors are classified once, here, by code: a database that cannot be reached or
+// written right now is a fault.Unavailable.
 //
-// Conventions of the SQL: $1 placeholders, instants as BIGINT microseconds UTC
-// taken from the transaction, ids as lower-case UUID text, nothing hashed in a
-// JSON column, no now().
+// The SQL uses $1 placeholders, instants as BIGINT microseconds UTC taken from the
+// transaction, ids as lower-case UUID text, nothing hashed in a JSON column, no now().
 package database
 
 import (
@@ -42,8 +40,8 @@ const (
 // Store is a set of tables with a committer of its own.
 type Store string
 
-// The stores. Telemetry lives apart, so that bulk never delays a decision: in a
-// file of its own on SQLite, in a schema of its own on PostgreSQL.
+// The stores. Telemetry is separate, so that bulk never delays a decision: its own
+// file on SQLite, its own schema on PostgreSQL.
 const (
 	Main      Store = "main"
 	Telemetry Store = "telemetry"
@@ -73,8 +71,7 @@ type DB struct {
 	now    func() time.Time
 }
 
-// named is the file of a database, for errors to those who have several. The address
-// of a server may hold a password, so it is not named.
+// named is the database's file, for errors. A server's address may hold a password.
 func (db *DB) named() string {
 	if db.path == "" {
 		return ""
@@ -116,7 +113,7 @@ func connect(o Options) (*DB, error) {
 	return openSQLite(o)
 }
 
-// Engine says which database this is, for the few places where it matters.
+// Engine is for the few places where it matters.
 func (db *DB) Engine() Engine { return db.engine }
 
 // Now is the instant a transaction begun right now would carry.
@@ -148,8 +145,7 @@ func (db *DB) Ping(ctx context.Context) error {
 // QueueLength is how many changes wait for the committer.
 func (db *DB) QueueLength() int { return len(db.writer.urgent) + len(db.writer.ordinary) }
 
-// LogBytes is how long the write-ahead log of an SQLite database is now. It is 0 on
-// PostgreSQL, which looks after its own.
+// LogBytes is the length of SQLite's write-ahead log; 0 on PostgreSQL.
 func (db *DB) LogBytes() int64 {
 	if db.engine != SQLite {
 		return 0
@@ -172,8 +168,7 @@ func (db *DB) QueryRow(ctx context.Context, query string, args ...any) Row {
 	return Row{db.reads.QueryRowContext(ctx, query, args...)}
 }
 
-// Reader is what a read needs: the database at large, or a transaction that
-// must see its own changes.
+// Reader is the database, or a transaction whose own changes a read must see.
 type Reader interface {
 	Query(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRow(ctx context.Context, query string, args ...any) Row
@@ -188,8 +183,8 @@ type Row struct{ row *sql.Row }
 // Scan copies the row's columns. Without a row it is sql.ErrNoRows.
 func (r Row) Scan(dest ...any) error { return classify(r.row.Scan(dest...)) }
 
-// Collect reads every row of a query through scan. The result is never nil, so
-// that an empty list is an empty list in JSON too.
+// Collect reads every row of a query through scan. The result is never nil: an empty
+// list stays one in JSON.
 func Collect[T any](
 	ctx context.Context, r Reader, scan func(Scanner) (T, error), query string, args ...any,
 ) ([]T, error) {
@@ -235,7 +230,7 @@ func OptionalTime(micros sql.NullInt64) *time.Time {
 // OptionalText stores the empty string as NULL.
 func OptionalText(s string) sql.NullString { return sql.NullString{String: s, Valid: s != ""} }
 
-// instant is t as the database keeps it.
+// instant is t as the database stores it.
 func instant(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
 // unavailable is the fault of a database that cannot serve right now.

@@ -13,8 +13,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// DumpPostgres copies a PostgreSQL database to a file with pg_dump, which does
-// it from one snapshot while others write.
+// DumpPostgres copies a PostgreSQL database to a file with pg_dump, from one snapshot
+// while others write.
 func DumpPostgres(ctx context.Context, address, path string) error {
 	return runPostgresTool(ctx, address, "pg_dump", "--format=custom", "--no-owner", "--no-privileges", "--file="+path)
 }
@@ -33,8 +33,7 @@ func RestorePostgres(ctx context.Context, address, path string) error {
 		return errors.New("the PostgreSQL database is not empty: restore into a new one")
 	}
 	err = runPostgresTool(ctx, address, "pg_restore", "--single-transaction", "--exit-on-error", "--no-owner",
-		"--no-privileges",
-		"--dbname="+config.Database, path)
+		"--no-privileges", "--dbname="+config.Database, path)
 	if err != nil {
 		return err
 	}
@@ -45,11 +44,10 @@ func RestorePostgres(ctx context.Context, address, path string) error {
 	return nil
 }
 
-// errUnreadableURL stands for pgx's own message, which may quote the password.
+// errUnreadableURL replaces pgx's own message, which may quote the password.
 var errUnreadableURL = errors.New("DATABASE_URL cannot be read as a PostgreSQL URL")
 
-// countTables tells how many tables there are, and how many of them are the one
-// that every database of ours has had from the start.
+// countTables counts the tables, and those that every database of ours has.
 func countTables(ctx context.Context, config *pgx.ConnConfig) (all, ours int, err error) {
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
@@ -63,8 +61,8 @@ func countTables(ctx context.Context, config *pgx.ConnConfig) (all, ours int, er
 	return all, ours, classify(err)
 }
 
-// runPostgresTool gives the connection to the tool by environment: arguments
-// are visible to every user of the machine, and the URL holds a password.
+// runPostgresTool passes the connection by environment: every user of the machine sees
+// arguments, and the URL holds a password.
 func runPostgresTool(ctx context.Context, address, tool string, args ...string) error {
 	settings, err := postgresSettings(address)
 	if err != nil {
@@ -72,20 +70,19 @@ func runPostgresTool(ctx context.Context, address, tool string, args ...string) 
 	}
 	cmd := exec.CommandContext(ctx, tool, args...)
 	cmd.Env = append(os.Environ(), settings...)
-	var complaint bytes.Buffer
-	cmd.Stderr = &complaint
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	if err := cmd.Run(); err != nil {
 		if errors.Is(err, exec.ErrNotFound) {
 			return fmt.Errorf("%s is not installed: install PostgreSQL's client programs", tool)
 		}
-		return fmt.Errorf("%s: %w: %s", tool, err, strings.TrimSpace(complaint.String()))
+		return fmt.Errorf("%s: %w: %s", tool, err, strings.TrimSpace(stderr.String()))
 	}
 	return nil
 }
 
-// postgresSettings are the variables that make PostgreSQL's own programs connect
-// as the URL says. What the URL leaves open, TLS too, they decide as pgx does:
-// by the same variables of the environment, with the same defaults.
+// postgresSettings are the variables by which PostgreSQL's programs connect as the URL
+// says. What it leaves open they decide as pgx does, by the same environment.
 func postgresSettings(address string) ([]string, error) {
 	config, err := pgx.ParseConfig(address)
 	if err != nil {

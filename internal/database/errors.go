@@ -27,8 +27,8 @@ func IsUnique(err error) bool {
 	return false
 }
 
-// isCollision reports whether the same change may succeed when run again:
-// another transaction was in its way.
+// isCollision reports whether another transaction was in the way, so that the same
+// change may succeed when it runs again.
 func isCollision(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pg.Code == "40001" || pg.Code == "40P01" // serialization failure, deadlock
@@ -40,8 +40,7 @@ func isCollision(err error) bool {
 	return false
 }
 
-// classify turns a driver's error into a fault when the database is away, busy
-// or full. Every other error passes through unchanged.
+// classify turns a driver's error into a fault when the database is away, busy or full.
 func classify(err error) error {
 	if err == nil || errors.Is(err, sql.ErrNoRows) {
 		return err
@@ -55,8 +54,8 @@ func classify(err error) error {
 	return err
 }
 
-// isAway reports whether the database could not be reached, gave up, or cannot
-// write. In each case nothing is wrong with the statement itself.
+// isAway reports whether the database cannot be reached, gave up, or cannot write, so
+// that nothing is wrong with the statement itself.
 func isAway(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pgIsAway(pg.Code)
@@ -75,9 +74,10 @@ func isAway(err error) bool {
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true
 	}
-	for _, gone := range []error{errOutcomeUnknown, driver.ErrBadConn, sql.ErrConnDone, sql.ErrTxDone, io.EOF,
-		io.ErrUnexpectedEOF,
-		context.DeadlineExceeded, context.Canceled, net.ErrClosed} {
+	for _, gone := range []error{
+		errOutcomeUnknown, driver.ErrBadConn, sql.ErrConnDone, sql.ErrTxDone, io.EOF, io.ErrUnexpectedEOF,
+		context.DeadlineExceeded, context.Canceled, net.ErrClosed,
+	} {
 		if errors.Is(err, gone) {
 			return true
 		}

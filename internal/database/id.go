@@ -6,8 +6,7 @@ import "github.com/google/uuid"
 // database and collation.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// IsID reports whether text has the form of an id we store. What has not cannot
-// be stored either, and is kept away from the database.
+// IsID reports whether text has the form of our ids. Other texts need no query.
 func IsID(text string) bool {
 	id, err := uuid.Parse(text)
 	return err == nil && id.String() == text

@@ -11,20 +11,18 @@ import (
 // maxParameters bounds those of one statement on PostgreSQL, which takes 65,535.
 const maxParameters = 6000
 
-// sqliteChunks are the numbers of rows that one statement inserts on SQLite. Few
-// different ones, so that each is compiled once and kept; beyond the largest the
-// cost of a statement hardly matters any longer.
+// sqliteChunks are how many rows one statement inserts on SQLite: few different
+// numbers, because each is a prepared statement.
 var sqliteChunks = []int{32, 8, 1}
 
-// Insert runs "head VALUES ... tail" over all rows, in as few statements as is good
-// for the engine. All rows have the same length.
+// Insert runs "head VALUES ... tail" over all rows, in few statements. All rows have
+// the same length.
 func (tx *Tx) Insert(ctx context.Context, head string, rows [][]any, tail string) error {
 	_, err := tx.insert(ctx, head, rows, tail)
 	return err
 }
 
-// InsertNew is Insert that leaves out rows whose key is taken, and tells how many it
-// inserted.
+// InsertNew is Insert without rows whose key is taken. It returns how many it inserted.
 func (tx *Tx) InsertNew(ctx context.Context, head string, rows [][]any) (inserted int64, err error) {
 	return tx.insert(ctx, head, rows, `ON CONFLICT DO NOTHING`)
 }
@@ -56,8 +54,8 @@ func InsertReturning[T any](
 	return returned, err
 }
 
-// inChunks calls do with the statement for some rows after the other. On SQLite a
-// statement is not cancelled, so we look in between.
+// inChunks calls do with one statement after the other. On SQLite they are not
+// cancelled, so it checks the time in between.
 func (tx *Tx) inChunks(
 	ctx context.Context, head string, rows [][]any, tail string,
 	do func(ctx context.Context, text string, some [][]any) error,
@@ -76,7 +74,7 @@ func (tx *Tx) inChunks(
 	return nil
 }
 
-// chunk is how many of so many rows the next statement inserts.
+// chunk is how many of the rows the next statement inserts.
 func (tx *Tx) chunk(rows, columns int) int {
 	if tx.engine == PostgreSQL {
 		return min(rows, max(1, maxParameters/columns))
@@ -110,7 +108,7 @@ func (i *inserts) gather(rows [][]any) []any {
 // release lets go of what was stored last.
 func (i *inserts) release() { clear(i.args[:cap(i.args)]) }
 
-// insertText is the statement for so many rows.
+// insertText is the statement for a number of rows.
 func (tx *Tx) insertText(head string, rows, columns int, tail string) string {
 	if tx.engine == PostgreSQL {
 		return head + " " + values(rows, columns, func(n int) string { return "$" + strconv.Itoa(n) }) + " " + tail
@@ -144,9 +142,8 @@ func values(rows, columns int, mark func(n int) string) string {
 	return text.String()
 }
 
-// copyHead is the beginning of a copy on SQLite. OR FAIL lets rows of a statement
-// that fails stay, where SQLite would else write down beforehand how to take them
-// back: the transaction is rolled back then anyway.
+// copyHead is the beginning of a copy on SQLite. With OR FAIL SQLite does not prepare to
+// undo a statement that fails: the transaction is rolled back anyway.
 func copyHead(table string, columns []string) string {
 	return fmt.Sprintf(`INSERT OR FAIL INTO %s (%s)`, table, strings.Join(columns, ", "))
 }

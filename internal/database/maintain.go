@@ -6,9 +6,8 @@ import (
 	"fmt"
 )
 
-// Snapshot reads several times from one state of the database. It keeps old
-// rows alive for as long as it lasts, so it is for an operator's commands, not
-// for requests.
+// Snapshot reads several times from one state of the database. It keeps old rows alive
+// meanwhile, so it is for an operator's commands, not for requests.
 func (db *DB) Snapshot(ctx context.Context, do func(ctx context.Context, r Reader) error) error {
 	conn, err := db.reads.Conn(ctx)
 	if err != nil {
@@ -35,8 +34,8 @@ func (db *DB) Snapshot(ctx context.Context, do func(ctx context.Context, r Reade
 	}))
 }
 
-// Maintain runs one long transaction for an operator's command. Nothing else of
-// this process is committed meanwhile.
+// Maintain runs one long transaction for an operator's command. This process commits
+// nothing else meanwhile.
 func (db *DB) Maintain(ctx context.Context, do func(ctx context.Context, tx *Tx) error) error {
 	conn, sqlTx, err := db.begin(ctx)
 	if err != nil {
@@ -68,7 +67,7 @@ func (db *DB) Maintain(ctx context.Context, do func(ctx context.Context, tx *Tx)
 	return nil
 }
 
-// liftTimeout lets the statements of one transaction take their time.
+// liftTimeout removes the time limit of statements for one transaction.
 func (db *DB) liftTimeout(ctx context.Context, tx *sql.Tx) error {
 	if db.engine != PostgreSQL {
 		return nil

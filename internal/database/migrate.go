@@ -30,7 +30,7 @@ func embedded(store Store) fs.FS {
 // migrationTime bounds one start's migrations, which may rewrite tables.
 const migrationTime = 10 * time.Minute
 
-// migrationTries is how often a start tries while another is in its way.
+// migrationTries is how often a start tries while another one migrates.
 const migrationTries = 20
 
 // migration is one step of the schema: forward only, one transaction.
@@ -75,8 +75,8 @@ func loadMigrations(files fs.FS, engine Engine) ([]migration, error) {
 	return steps, nil
 }
 
-// migrate brings the schema up to date. Replicas that start together wait for
-// the first one and find nothing left to do.
+// migrate brings the schema up to date. Replicas that start together wait for the
+// first one.
 func (db *DB) migrate(ctx context.Context, files fs.FS) error {
 	ctx, cancel := context.WithTimeout(ctx, migrationTime)
 	defer cancel()
@@ -85,8 +85,7 @@ func (db *DB) migrate(ctx context.Context, files fs.FS) error {
 		if try == migrationTries || !isCollision(err) {
 			return err
 		}
-		// SQLite does not wait for everything: not where a file becomes one
-		// with a write-ahead log, which every start asks for.
+		// SQLite does not wait while another start turns the write-ahead log on.
 		select {
 		case <-ctx.Done():
 			return err
@@ -95,8 +94,7 @@ func (db *DB) migrate(ctx context.Context, files fs.FS) error {
 	}
 }
 
-// migrateOnce applies what is missing. It may be run again: a step is whole or
-// absent.
+// migrateOnce applies what is missing. It may run again: a step is whole or absent.
 func (db *DB) migrateOnce(ctx context.Context, files fs.FS) error {
 	steps, err := loadMigrations(files, db.engine)
 	if err != nil {
@@ -124,9 +122,8 @@ func (db *DB) migrateOnce(ctx context.Context, files fs.FS) error {
 	return classify(applyMissing(ctx, conn, steps, db.Now()))
 }
 
-// lockMigrations waits for the advisory lock without the committer's timeouts,
-// which are too short for a neighbour's long migration. The settings return
-// when the lock does.
+// lockMigrations waits for the advisory lock without the committer's timeouts, which
+// are too short for another replica's migration. Unlocking restores them.
 func lockMigrations(ctx context.Context, conn *sql.Conn) (unlock func(), err error) {
 	if _, err := conn.ExecContext(ctx, `SET statement_timeout = 0; SET lock_timeout = 0`); err != nil {
 		return nil, fmt.Errorf("lift timeouts: %w", err)
@@ -139,14 +136,14 @@ func lockMigrations(ctx context.Context, conn *sql.Conn) (unlock func(), err err
 		_, unlockErr := conn.ExecContext(end, `SELECT pg_advisory_unlock($1)`, migrationLock)
 		_, resetErr := conn.ExecContext(end, `RESET statement_timeout; RESET lock_timeout`)
 		if errors.Join(unlockErr, resetErr) != nil {
-			// A connection in doubt is not given back: closing it frees the lock.
+			// Do not reuse a connection in doubt: closing it frees the lock.
 			_ = conn.Raw(func(any) error { return errors.New("drop") })
 		}
 	}, nil
 }
 
-// waitLonger has SQLite wait for another process that migrates the same file, for
-// longer than the committer would. The setting returns with the connection.
+// waitLonger lets SQLite wait longer than the committer does for another process that
+// migrates the same file.
 func waitLonger(ctx context.Context, conn *sql.Conn) (restore func(), err error) {
 	var before int
 	if err := conn.QueryRowContext(ctx, `PRAGMA busy_timeout`).Scan(&before); err != nil {
@@ -205,8 +202,7 @@ func readApplied(ctx context.Context, conn *sql.Conn) ([]migration, error) {
 	return applied, rows.Err()
 }
 
-// checkApplied refuses a database whose past is not ours: a newer one, or one
-// migrated by a file that was changed since.
+// checkApplied refuses a database of a newer Writ, or one that another file migrated.
 func checkApplied(steps, applied []migration) error {
 	if len(applied) > len(steps) {
 		return fmt.Errorf("the database has %d migrations, this program knows %d: it was used by a newer Writ",
@@ -226,8 +222,7 @@ func applyStep(ctx context.Context, conn *sql.Conn, step migration, now time.Tim
 		return fmt.Errorf("begin: %w", err)
 	}
 	defer tx.Rollback() //nolint:errcheck // a no-op after Commit
-	// Another process may have been faster since the list was read: on SQLite
-	// only this transaction keeps it out.
+	// On SQLite another process may have applied it since the list was read.
 	var done bool
 	if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM schema_migration WHERE version = $1)`,
 		step.version).Scan(&done); err != nil || done {
@@ -236,9 +231,9 @@ func applyStep(ctx context.Context, conn *sql.Conn, step migration, now time.Tim
 	if _, err := tx.ExecContext(ctx, step.sql); err != nil {
 		return err
 	}
-	const remember = `INSERT INTO schema_migration (version, name, digest, applied_at) VALUES ($1, $2, $3, $4)`
-	if _, err := tx.ExecContext(ctx, remember, step.version, step.name, step.digest, Micros(now)); err != nil {
-		return fmt.Errorf("remember it: %w", err)
+	const record = `INSERT INTO schema_migration (version, name, digest, applied_at) VALUES ($1, $2, $3, $4)`
+	if _, err := tx.ExecContext(ctx, record, step.version, step.name, step.digest, Micros(now)); err != nil {
+		return fmt.Errorf("record it: %w", err)
 	}
 	return tx.Commit()
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// postgresReaders bounds one replica's share of the server's connections.
+// postgresReaders bounds one replica's reading connections.
 const postgresReaders = 16
 
 // migrationLock is the advisory lock that keeps replicas from migrating at once.
 const migrationLock int64 = 0x77726974 // "writ"
 
-// openPostgres opens a pool for reads and one connection for the committer.
-// Nothing is dialled yet.
+// openPostgres makes a pool for reads and one connection for the committer, without
+// dialling yet.
 func openPostgres(o Options) (*DB, error) {
 	config, err := pgx.ParseConfig(o.PostgresURL)
 	if err != nil {
@@ -50,9 +50,8 @@ func openPostgres(o Options) (*DB, error) {
 	}, nil
 }
 
-// withTimeouts bounds, in milliseconds, what the server spends on one
-// statement and one lock, so that the committer's limit holds even when the
-// client's cancellation is lost.
+// withTimeouts bounds, in milliseconds, what the server spends on a statement and on a
+// lock: the committer's limit must hold even when a cancellation is lost.
 func withTimeouts(config *pgx.ConnConfig, statement, lock string) *pgx.ConnConfig {
 	c := config.Copy()
 	c.RuntimeParams["statement_timeout"] = statement
@@ -61,8 +60,8 @@ func withTimeouts(config *pgx.ConnConfig, statement, lock string) *pgx.ConnConfi
 	return c
 }
 
-// lockLogs takes the locks of every log the changes will append to, in
-// ascending order of the key: two replicas can never wait for each other.
+// lockLogs takes the locks of every log the changes declare, in ascending order of the
+// key, so that two replicas never wait for each other.
 func lockLogs(ctx context.Context, tx *sql.Tx, changes []*pending) error {
 	var keys []int64
 	for _, p := range changes {
@@ -79,8 +78,8 @@ func lockLogs(ctx context.Context, tx *sql.Tx, changes []*pending) error {
 	return nil
 }
 
-// logKey maps a log's name to its advisory lock. Two logs that share a key by
-// chance only wait for each other.
+// logKey maps a log to its advisory lock. Two logs with the same key only wait for each
+// other.
 func logKey(log string) int64 {
 	sum := sha256.Sum256([]byte("writ/log/" + log))
 	return int64(binary.BigEndian.Uint64(sum[:8]))

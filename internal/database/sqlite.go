@@ -14,14 +14,12 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite", without cgo
 )
 
-// sqliteReaders is how many reads run side by side. WAL lets them run beside
-// the writer.
+// sqliteReaders is how many reads run at once, beside the writer.
 const sqliteReaders = 4
 
-// storePragmas are what differs between the stores. A commit of telemetry stays in
-// memory until it is written, and with it the pages of indexes that the next one
-// changes (in KiB, where SQLite has 2 MB). secure_delete: what was erased from the audit
-// log is gone from the file as well.
+// storePragmas differ between the stores. The cache (in KiB; SQLite has 2 MB) holds a
+// commit of telemetry until it is written, and the index pages that the next one
+// changes. secure_delete: what is erased from the audit log is gone from the file too.
 func storePragmas(s Store) []string {
 	if s == Telemetry {
 		return []string{"cache_size(-32768)", fmt.Sprintf("wal_autocheckpoint(%d)", bulkCheckpointPages)}
@@ -39,12 +37,11 @@ func openSQLite(o Options) (*DB, error) {
 	if err := createPrivate(path); err != nil {
 		return nil, err
 	}
-	// auto_vacuum only takes effect before the first table, and lets retention
-	// give space back in small steps. synchronous=FULL: what was acknowledged
-	// survives a power cut. The wait for another program's lock heeds no
-	// context, so it is short: the committer's tries together stay within its
-	// limit. The log is left to the checkpointer. What undoes a statement of many
-	// rows is kept in memory, not in a file.
+	// auto_vacuum must be set before the first table; retention then frees space in
+	// small steps. synchronous=FULL: what was acknowledged survives a power cut. The
+	// wait for another program's lock heeds no context, so it is short: the committer's
+	// tries together stay within its limit. temp_store: undoing a statement of many
+	// rows needs no file.
 	pragmas := []string{
 		"auto_vacuum(INCREMENTAL)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "busy_timeout(900)",
 		"temp_store(MEMORY)",
@@ -74,8 +71,8 @@ func sqliteDSN(path, lock string, pragmas ...string) string {
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String()
 }
 
-// createPrivate makes the database file readable by its owner only before
-// SQLite would make it with the process's umask.
+// createPrivate makes the database file readable by its owner only, before SQLite would
+// make it with the process's umask.
 func createPrivate(path string) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -84,8 +81,7 @@ func createPrivate(path string) error {
 	return file.Close()
 }
 
-// checkFile tells whether the file is still where it was opened: SQLite itself
-// goes on quietly in a file that was deleted under it.
+// checkFile checks that the file is still there: SQLite goes on in a deleted one.
 func (db *DB) checkFile() error {
 	if _, err := os.Stat(db.path); err != nil {
 		return unavailable(err, "the database file is gone")
@@ -93,8 +89,8 @@ func (db *DB) checkFile() error {
 	return nil
 }
 
-// BackupSQLite writes a consistent copy of an SQLite database to a new file,
-// without stopping writers. It does not migrate: the copy is what there was.
+// BackupSQLite writes a consistent copy of an SQLite database to a new file, beside
+// writers and without migrating.
 func BackupSQLite(ctx context.Context, from, to string) error {
 	path, err := filepath.Abs(from)
 	if err != nil {
@@ -117,8 +113,7 @@ func BackupSQLite(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// ReadSQLite reads from a database file as it is: nothing is migrated, so that
-// it may also be one of another version.
+// ReadSQLite reads from a database file without migrating it.
 func ReadSQLite(path string, read func(r Reader) error) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -132,9 +127,8 @@ func ReadSQLite(path string, read func(r Reader) error) error {
 	return read(&DB{engine: SQLite, reads: handle})
 }
 
-// CheckSQLiteLength refuses a database file that is shorter than it says itself.
-// SQLite reads zeros for what is missing of the last page, and where that page holds
-// nothing yet it finds nothing wrong.
+// CheckSQLiteLength refuses a database file that is shorter than its header says.
+// SQLite reads zeros for a missing end, and may find nothing wrong with them.
 func CheckSQLiteLength(path string) error {
 	file, err := os.Open(path)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -18,15 +19,13 @@ type Change struct {
 	// Logs are the audit logs this change appends to. Their locks are held from
 	// before Do runs until the end of the transaction.
 	Logs []string
-	// Do makes the change. It may run more than once and must set its results
-	// anew each time; it must use the context and transaction it is given, do
-	// nothing outside the database, and hold the writer for no more than about
-	// ten milliseconds.
+	// Do makes the change. It may run more than once and must set its results anew
+	// each time. It must use the given context and transaction, do nothing outside
+	// the database, and take no more than about ten milliseconds.
 	Do func(ctx context.Context, tx *Tx) error
 }
 
-// Tx is the transaction a change runs in, shared with the changes committed
-// beside it.
+// Tx is the transaction of a change, shared with the changes in the same commit.
 type Tx struct {
 	engine       Engine
 	conn         *sql.Conn // the connection of tx
@@ -38,16 +37,16 @@ type Tx struct {
 	states       []txState // see PerTx
 	beforeCommit []func(ctx context.Context) error
 	afterCommit  []func()
-	ended        bool // what goes straight to the connection would be outside of it
+	ended        bool // what goes straight to the connection is no longer part of it
 }
 
-// Engine says which database this is, for the few statements that differ.
+// Engine is for the few statements that differ.
 func (tx *Tx) Engine() Engine { return tx.engine }
 
 // Now is the instant of the transaction: every row it writes carries the same.
 func (tx *Tx) Now() time.Time { return tx.now }
 
-// Exec runs a statement and tells how many rows it changed.
+// Exec runs a statement and returns how many rows it changed.
 func (tx *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
 	result, err := tx.tx.ExecContext(ctx, query, args...)
 	if err != nil {
@@ -68,14 +67,7 @@ func (tx *Tx) QueryRow(ctx context.Context, query string, args ...any) Row {
 
 // HoldsLog reports whether the running change declared this log, so that its
 // lock is held.
-func (tx *Tx) HoldsLog(name string) bool {
-	for _, log := range tx.logs {
-		if log == name {
-			return true
-		}
-	}
-	return false
-}
+func (tx *Tx) HoldsLog(name string) bool { return slices.Contains(tx.logs, name) }
 
 // BeforeCommit runs fn after the last change and before the commit. An error
 // rolls everything back.
@@ -83,8 +75,8 @@ func (tx *Tx) BeforeCommit(fn func(ctx context.Context) error) {
 	tx.beforeCommit = append(tx.beforeCommit, fn)
 }
 
-// AfterCommit runs fn once the commit is durable, before anyone is answered.
-// What must never leave the process when the commit failed is released here.
+// AfterCommit runs fn once the commit is durable, before callers are answered. What
+// must not leave the process when the commit fails is released here.
 func (tx *Tx) AfterCommit(fn func()) { tx.afterCommit = append(tx.afterCommit, fn) }
 
 // transact runs the changes in one transaction and commits it.
@@ -120,7 +112,7 @@ func (db *DB) transact(ctx context.Context, changes []*pending) error {
 		}
 	}
 	if err := ctx.Err(); err != nil {
-		return err // not at all, rather than after its callers were told that time ran out
+		return err // not after its callers heard that time ran out
 	}
 	tx.ended = true
 	if err := sqlTx.Commit(); err != nil {
@@ -135,8 +127,7 @@ func (db *DB) transact(ctx context.Context, changes []*pending) error {
 	return nil
 }
 
-// commitError tells a commit that the database refused from one it never
-// answered.
+// commitError tells a commit that the database refused from one it never answered.
 func commitError(err error) error {
 	_, byPostgres := errors.AsType[*pgconn.PgError](err)
 	_, bySQLite := errors.AsType[*sqlite.Error](err)

@@ -16,8 +16,8 @@ import (
 // Lane is the queue a change waits in.
 type Lane int
 
-// The lanes. The committer empties Urgent first, but gives Ordinary a turn
-// after every urgent commit, so that neither starves.
+// The lanes. The committer takes Urgent first, but commits one Ordinary batch after
+// every urgent one, so that neither starves.
 const (
 	Ordinary Lane = iota
 	Urgent
@@ -29,14 +29,14 @@ const (
 	urgentBatch   = 64 // changes sharing one commit
 	ordinaryBatch = 8  // fewer, because each may take milliseconds
 
-	// changeLimit bounds how long a change may take from its queueing to its
-	// answer. Clients give up after 8 to 10 seconds; an answer must come well before.
+	// changeLimit bounds a change from its queueing to its answer. Clients give up
+	// after 8 to 10 seconds.
 	changeLimit      = 5 * time.Second
 	collisionRetries = 5
 )
 
 var (
-	// Answers without having tried.
+	// Nothing was tried.
 	errBusy    = errors.New("the queue of changes is full")
 	errStopped = errors.New("the database is closing")
 	// errOutcomeUnknown: the database was lost while it committed.
@@ -59,8 +59,8 @@ type writer struct {
 type pending struct {
 	change   Change
 	deadline time.Time // of the answer
-	// claimed settles who may answer: the committer that has begun to work on
-	// it, or the caller that gave up before that.
+	// claimed settles who answers: the committer that has begun to work on it, or the
+	// caller that gave up before that.
 	claimed atomic.Bool
 	result  chan error // buffered, so that the committer never waits
 }
@@ -76,14 +76,13 @@ func startWriter(db *DB, logger *slog.Logger) *writer {
 	return w
 }
 
-// Write queues the change and waits for its commit, for changeLimit at most. When
-// ctx or that time ends before the committer has begun, nothing happens and the
-// fault is Unavailable; once begun, Write waits for the outcome.
+// Write queues the change and waits for its commit, at most changeLimit. When ctx or
+// that time ends before the committer has begun, nothing happens and the fault is
+// Unavailable; once begun, Write waits for the outcome.
 func (db *DB) Write(ctx context.Context, change Change) error { return db.Submit(ctx, change)() }
 
-// Submit is Write in two steps: it queues the change, and the function it returns,
-// which must be called, waits for the commit. Changes that one caller submits are
-// made in that order.
+// Submit is Write in two steps: it queues the change, and the returned function, which
+// must be called, waits for the commit. Changes of one caller keep their order.
 func (db *DB) Submit(ctx context.Context, change Change) (wait func() error) {
 	ctx, cancel := context.WithTimeout(ctx, changeLimit)
 	p := &pending{change: change, deadline: time.Now().Add(changeLimit), result: make(chan error, 1)}
@@ -148,9 +147,8 @@ func (w *writer) run() {
 		case !ok:
 			ordinary = nil
 		case isUrgent:
-			// Whoever is ready to run does so first: the decisions they are about to queue
-			// share the commit, whose price hardly depends on how many do. Where nobody is, as
-			// under little load, this costs nothing.
+			// Let goroutines that are ready queue their decisions: they share the commit,
+			// whose price hardly depends on their number. Without any this costs nothing.
 			runtime.Gosched()
 			w.commit(gather(first, urgent, urgentBatch))
 			if next, ok := poll(ordinary); ok {
@@ -185,8 +183,7 @@ func poll(lane chan *pending) (*pending, bool) {
 	}
 }
 
-// gather adds what is waiting in the lane, and drops what its caller has given
-// up.
+// gather adds what waits in the lane, without what its caller has given up.
 func gather(first *pending, lane chan *pending, most int) []*pending {
 	batch := make([]*pending, 0, most)
 	for p, ok := first, true; ok; p, ok = poll(lane) {
@@ -200,9 +197,9 @@ func gather(first *pending, lane chan *pending, most int) []*pending {
 	return batch
 }
 
-// commit commits the batch together or, when any change fails, each alone. When
-// it is not known whether the batch was committed, nothing is run again: doing a
-// change twice is worse than not telling that it was done.
+// commit commits the batch together or, when any change fails, each alone. When the
+// outcome is unknown nothing runs again: doing a change twice is worse than not knowing
+// that it was done.
 func (w *writer) commit(batch []*pending) {
 	if len(batch) == 0 {
 		return
@@ -231,8 +228,7 @@ func (w *writer) together(batch []*pending) error {
 	return w.attempt(ctx, batch)
 }
 
-// persist commits one change alone, trying again while others are in its way
-// and there is time.
+// persist commits one change alone, and retries on collisions while there is time.
 func (w *writer) persist(p *pending) error {
 	ctx, cancel := context.WithDeadline(context.Background(), p.deadline)
 	defer cancel()
@@ -245,8 +241,7 @@ func (w *writer) persist(p *pending) error {
 	return err
 }
 
-// attempt runs one transaction. A panic in a change is an error of that change:
-// the committer must outlive it.
+// attempt runs one transaction. A panic in a change is its error: the committer goes on.
 func (w *writer) attempt(ctx context.Context, batch []*pending) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

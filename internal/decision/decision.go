@@ -60,7 +60,7 @@ type Record struct {
 // Details are what can be erased, beside words of the ruling. A nil Arguments was not
 // kept; Incomplete says that they lack something that was judged.
 type Details struct {
-	AllowID     string         `json:"allow,omitzero"`     // the standing approval that let the call run
+	StandingID  string         `json:"allow,omitzero"`     // the standing approval that let the call run
 	ApprovalID  string         `json:"approval,omitzero"`  // the request that a hold or ask waits for, or that let the call run
 	Arguments   jsontext.Value `json:"arguments,omitzero"` // redacted, canonical
 	Digest      []byte         `json:"-"`                  // of the unredacted canonical arguments, under the organization's key

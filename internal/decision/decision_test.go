@@ -111,7 +111,7 @@ func (w *world) whole() decision.Record {
 			PlacedOn:    "shop",
 			Failed:      []decision.Failure{{Error: "x", Policy: "p", Rule: "r"}},
 			ApprovalID:  "r",
-			AllowID:     "w",
+			StandingID:  "w",
 			Duration:    15 * time.Microsecond,
 			UserID:      "u",
 			Email:       "e@example.org",

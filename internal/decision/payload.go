@@ -36,7 +36,7 @@ func (r *Record) payload() (audit.Canonical, error) {
 		})
 	}
 	o := canonical.NewObject(payloadSize + len(r.Arguments))
-	o.Optional("allow", r.AllowID)
+	o.Optional("allow", r.StandingID)
 	o.Optional("approval", r.ApprovalID)
 	if r.Arguments != nil {
 		o.Value("arguments", func(out []byte) []byte { return append(out, r.Arguments...) })

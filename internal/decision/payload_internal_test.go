@@ -50,7 +50,7 @@ func TestPayloadsKeepTheirForm(t *testing.T) {
 		r := Record{
 			Ruling: verdict.Ruling{PolicyName: text("policy"), Reason: text("reason"), Message: text("message")},
 			Details: Details{
-				AllowID:     text("allow"),
+				StandingID:  text("allow"),
 				ApprovalID:  text("approval"),
 				Arguments:   object("arguments"),
 				Digest:      rapid.SampledFrom([][]byte{nil, {0, 255, 16}}).Draw(rt, "digest"),
@@ -72,7 +72,7 @@ func TestPayloadsKeepTheirForm(t *testing.T) {
 			r.Shadows = []Shadow{{Active: "hold", Policy: "p", Version: 2}}[:rapid.IntRange(0, 1).Draw(rt, "shadows")]
 		}
 		want, err := canonical.Marshal(stored{
-			Allow:       r.AllowID,
+			Allow:       r.StandingID,
 			Approval:    r.ApprovalID,
 			Arguments:   r.Arguments,
 			Digest:      hex.EncodeToString(r.Digest),

@@ -25,7 +25,7 @@ func (s *Service) seekApproval(ctx context.Context, tx *database.Tx, c *call, o 
 	if request != nil && o.answered(request, tx) {
 		return nil
 	}
-	if o.allow, err = s.approvals.FindStanding(ctx, tx, asked, want); err != nil || o.allow != nil {
+	if o.standing, err = s.approvals.FindStanding(ctx, tx, asked, want); err != nil || o.standing != nil {
 		o.used = err == nil
 		return err
 	}
@@ -69,10 +69,10 @@ func (o *outcome) answered(request *approval.Request, tx *database.Tx) bool {
 // consume uses up what lets the call run. It was found in this transaction, under
 // the log's lock: that it is gone means that something is wrong.
 func (s *Service) consume(ctx context.Context, tx *database.Tx, c *call, o *outcome) error {
-	if o.allow != nil {
-		used, err := s.approvals.UseStanding(ctx, tx, o.allow, o.approval)
+	if o.standing != nil {
+		used, err := s.approvals.UseStanding(ctx, tx, o.standing, o.approval)
 		if err == nil && !used {
-			err = fmt.Errorf("use temporary allow %s: it was used by another at the same time", o.allow.ID)
+			err = fmt.Errorf("use temporary allow %s: it was used by another at the same time", o.standing.ID)
 		}
 		return err
 	}
@@ -94,8 +94,8 @@ func (c *call) asked(o *outcome) approval.Call {
 		Server:    o.server,
 		Tool:      tool,
 		Digest:    c.digest,
-		Arguments: string(c.shown),
-		Canonical: c.args.Text(),
+		Arguments: string(c.args.Shown),
+		Canonical: c.args.Canonical.Text(),
 		UserID:    r.UserID,
 		Email:     r.UserEmail,
 		AgentID:   r.AgentID,
@@ -146,7 +146,7 @@ func (o *outcome) finish() {
 		return
 	}
 	o.Verdict, o.PolicyID = verdict.Allow, policy.ByApproval
-	if o.allow != nil {
+	if o.standing != nil {
 		o.Reason = "approved for more than one call: " + o.Reason
 		return
 	}
@@ -156,8 +156,8 @@ func (o *outcome) finish() {
 // approvalID is the request that a decision waits for, or whose yes it used.
 func (o *outcome) approvalID() string {
 	switch {
-	case o.allow != nil:
-		return o.allow.RequestID
+	case o.standing != nil:
+		return o.standing.RequestID
 	case o.approval != nil:
 		return o.approval.ID
 	}

@@ -130,7 +130,7 @@ func (s *Service) keptArguments(ctx context.Context, c *call, r *approval.Reques
 	if digest := digester.Arguments(r.Arguments); !bytes.Equal(digest[:], r.Digest) {
 		return false, nil
 	}
-	c.decoded, err = toolcall.Decode([]byte(r.Arguments))
+	c.args.Decoded, err = toolcall.Decode([]byte(r.Arguments))
 	return err == nil, err
 }
 
@@ -162,7 +162,6 @@ func (s *Service) recordRelease(
 		id:      database.NewID(),
 		started: time.Now(),
 		digest:  r.Digest,
-		hidden:  true,
 		request: Request{
 			Server:      r.Server,
 			Tool:        r.Tool,
@@ -173,8 +172,9 @@ func (s *Service) recordRelease(
 			Environment: by.Environment,
 		},
 	}
+	c.args.Incomplete = true
 	if r.Arguments != "" {
-		c.shown = []byte(r.Arguments)
+		c.args.Shown = []byte(r.Arguments)
 	}
 	o := &outcome{approval: r, used: true, step: -1, candidate: candidate{server: r.Server}}
 	o.Ruling = verdict.Ruling{

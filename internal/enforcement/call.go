@@ -1,29 +1,21 @@
 package enforcement
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"strings"
 	"time"
 
-	"writ/internal/canonical"
+	"writ/internal/arguments"
 	"writ/internal/database"
-	"writ/internal/intent/plan"
 	"writ/internal/names"
 	"writ/internal/principal"
 	"writ/internal/redaction"
-	"writ/internal/toolcall"
 )
 
 // Limits of what a call says about itself, which is stored.
 const (
 	maxLabels = 32
 	maxPaths  = 100
-
-	// maxShown is how many bytes of redacted arguments are kept. Beyond it the
-	// record has their digest alone.
-	maxShown = 64 << 10
 )
 
 // call is a request that was read: everything about it that does not change
@@ -34,11 +26,8 @@ type call struct {
 	id      string  // of the decision
 	started time.Time
 
-	args    plan.Arguments
-	decoded map[string]any
-	digest  []byte
-	shown   []byte // redacted arguments in canonical JSON; nil: none are kept
-	hidden  bool   // shown lacks something
+	args   arguments.Arguments
+	digest []byte
 
 	// problem is why the call cannot be judged at all; empty: it can.
 	problem string
@@ -49,7 +38,8 @@ type call struct {
 func (s *Service) read(ctx context.Context, p principal.Principal, r Request) *call {
 	c := &call{by: p, request: r, id: database.NewID(), started: time.Now()}
 	c.readNames()
-	if err := c.readArguments(); err != nil {
+	var err error
+	if c.args, err = arguments.Read(r.Arguments); err != nil {
 		c.fail("the arguments cannot be read: " + err.Error())
 		return c
 	}
@@ -59,7 +49,7 @@ func (s *Service) read(ctx context.Context, p principal.Principal, r Request) *c
 		c.fail("this server could not prepare the call: try again")
 		return c
 	}
-	digest := digester.Arguments(c.args.Text())
+	digest := digester.Arguments(c.args.Canonical.Text())
 	c.digest = digest[:]
 	return c
 }
@@ -113,37 +103,3 @@ func (c *call) readNames() {
 		}
 	}
 }
-
-// readArguments reads the arguments once for each who judges them: plans compare
-// canonical texts, conditions see values.
-func (c *call) readArguments() (err error) {
-	raw := bytes.TrimSpace(c.request.Arguments)
-	if len(raw) > toolcall.MaxArguments {
-		return errTooLong
-	}
-	if c.decoded, err = toolcall.Decode(raw); err != nil {
-		return err
-	}
-	if c.args, err = plan.ParseArguments(raw); err != nil {
-		return errUnreadable // that error may quote a character
-	}
-	text := []byte(c.args.Text())
-	shown, err := redaction.JSON(text)
-	if err == nil && !bytes.Equal(shown, text) {
-		shown, err = canonical.Transform(shown) // of another spelling at least
-	}
-	switch {
-	case err != nil:
-		return errUnreadable
-	case len(shown) > maxShown:
-		c.hidden = true
-	default:
-		c.shown, c.hidden = shown, !bytes.Equal(shown, text)
-	}
-	return nil
-}
-
-var (
-	errTooLong    = errors.New("they are longer than 1 MiB")
-	errUnreadable = errors.New("they must be a JSON object that everyone reads alike")
-)

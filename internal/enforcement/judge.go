@@ -148,15 +148,16 @@ func (c *call) needsPlan(v *view) bool {
 // checkIntent judges the call by its plan.
 func (c *call) checkIntent(v *view, now time.Time) plan.Result {
 	r := &c.request
-	return plan.Check(v.plan, v.presented, plan.Call{Server: r.Server, Tool: r.Tool, Arguments: c.args}, plan.Binding{
-		OrgID:   c.by.OrgID,
-		KeyID:   c.by.KeyID,
-		UserID:  r.UserID,
-		Email:   r.UserEmail,
-		AgentID: r.AgentID,
-		Context: r.ContextID,
-		Session: r.SessionID,
-	}, now)
+	return plan.Check(v.plan, v.presented, plan.Call{Server: r.Server, Tool: r.Tool, Arguments: c.args.Canonical},
+		plan.Binding{
+			OrgID:   c.by.OrgID,
+			KeyID:   c.by.KeyID,
+			UserID:  r.UserID,
+			Email:   r.UserEmail,
+			AgentID: r.AgentID,
+			Context: r.ContextID,
+			Session: r.SessionID,
+		}, now)
 }
 
 // name is a server and tool that the call may be of.
@@ -220,7 +221,7 @@ func (c *call) toolcall(v *view, n name, now time.Time) *toolcall.Call {
 	call := &toolcall.Call{
 		Server:        n.server,
 		Tool:          n.tool,
-		Args:          c.decoded,
+		Args:          c.args.Decoded,
 		Agent:         toolcall.Agent{ID: r.AgentID},
 		User:          v.user,
 		Org:           v.org,

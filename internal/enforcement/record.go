@@ -29,9 +29,9 @@ func (s *Service) record(ctx context.Context, tx *database.Tx, c *call, o *outco
 		Tool:      r.Tool,
 		Ruling:    o.Ruling,
 		Details: decision.Details{
-			Arguments:   c.shown,
+			Arguments:   c.args.Shown,
 			Digest:      c.digest,
-			Incomplete:  c.hidden,
+			Incomplete:  c.args.Incomplete,
 			PlacedOn:    o.placedOn,
 			UserID:      r.UserID,
 			Email:       r.UserEmail,
@@ -50,8 +50,8 @@ func (s *Service) record(ctx context.Context, tx *database.Tx, c *call, o *outco
 	if o.step >= 0 {
 		kept.Step = strconv.Itoa(o.step)
 	}
-	if o.allow != nil {
-		kept.AllowID = o.allow.ID
+	if o.standing != nil {
+		kept.StandingID = o.standing.ID
 	}
 	for _, f := range o.Failed {
 		kept.Failed = append(kept.Failed, decision.Failure{Error: f.Error, Policy: f.PolicyID, Rule: f.Rule})

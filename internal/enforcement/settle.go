@@ -20,7 +20,7 @@ type outcome struct {
 	candidate
 	step     int
 	approval *approval.Request
-	allow    *approval.StandingApproval // a wider yes that lets the call run
+	standing *approval.StandingApproval // a wider yes that lets the call run
 	opened   bool                       // the approval was asked for by this very decision
 	used     bool                       // the approval's grant, or the wider yes
 	// told is what the agent reads in place of the reason, where that holds
@@ -121,6 +121,6 @@ func (s *Service) canRun(ctx context.Context, tx *database.Tx, o *outcome) (bool
 func (o *outcome) refuseStep(ctx context.Context, tx *database.Tx, c *call, refused plan.Result) error {
 	claims := o.Claims
 	o.Decision = refuse(policy.ByIntent, string(refused.Drift), refused.Reason)
-	o.used, o.approval, o.allow = false, nil, nil
+	o.used, o.approval, o.standing = false, nil, nil
 	return policy.GiveBack(ctx, tx, c.by.OrgID, claims)
 }

@@ -56,14 +56,12 @@ type awaited struct {
 	overdue    bool
 }
 
-// looked is how many calls that wait are looked at for one report, the oldest
-// first. Whoever lets more of one tool wait than that has findings in any case, and
-// must not be able to make the search for their decisions long.
-const looked = 100
+// maxCandidates is how many waiting calls, the oldest first, are candidates for one
+// report. An agent with more has findings in any case, and must not slow the search.
+const maxCandidates = 100
 
-// takeAwaited takes the oldest call that fits an execution best: beside key and
-// tool its plan and arguments, else the arguments, else the plan, else neither. It
-// was decided before: the log says so.
+// takeAwaited takes the oldest call of the same key and tool that fits an execution best:
+// by plan and arguments, else by arguments, else by plan.
 func takeAwaited(ctx context.Context, tx *database.Tx, orgID string, e stored) (awaited, error) {
 	waiting, err := readAwaited(ctx, tx, `tool`, orgID, e.keyID, e.tool)
 	if name := calledAs(e.tool); err == nil && name != "" {
@@ -104,11 +102,11 @@ func readAwaited(ctx context.Context, tx *database.Tx, column, orgID, keyID, nam
 		FROM awaited_outcome
 		WHERE org_id = $1 AND key_id = $2 AND `+column+` = $3
 		ORDER BY position
-		LIMIT $4`, orgID, keyID, name, looked)
+		LIMIT $4`, orgID, keyID, name, maxCandidates)
 }
 
-// sweep has outcomes that took too long be findings, where the product reports
-// any, and gives up those that will not come any more.
+// sweep turns overdue outcomes into findings, if the product reports any, and gives up
+// those that are too old.
 func (s *Service) sweep(ctx context.Context) error {
 	for {
 		late, err := readLate(ctx, s.db, s.db.Now())
@@ -116,12 +114,12 @@ func (s *Service) sweep(ctx context.Context) error {
 			return fmt.Errorf("look for outcomes that did not come: %w", err)
 		}
 		if len(late) == 0 {
-			return nil // without a commit for nothing
+			return nil
 		}
 		err = s.db.Write(ctx, database.Change{Logs: []string{"reconcile/sweep"}, Do: func(
 			ctx context.Context, tx *database.Tx,
 		) error {
-			late, err := readLate(ctx, tx, tx.Now()) // others may have been here
+			late, err := readLate(ctx, tx, tx.Now()) // another replica may have been faster
 			if err != nil {
 				return err
 			}
@@ -160,8 +158,8 @@ func readLate(ctx context.Context, r database.Reader, now time.Time) ([]late, er
 		LIMIT $3`, database.Micros(now.Add(-OutcomeWithin)), database.Micros(now.Add(-awaitFor)), reconcileSlice)
 }
 
-// overdue makes a finding of one. What was found long ago, and what belongs to a
-// product that never reports, is not awaited any more.
+// overdue makes a finding of a call. One that was found long ago, or whose product never
+// reports, is no longer awaited.
 func (m *matcher) overdue(ctx context.Context, l late) error {
 	tx, reports := m.tx, false
 	if !l.found {

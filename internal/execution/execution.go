@@ -1,27 +1,25 @@
-// Package execution is what happened after decisions: what agents report to have
-// done, and what does not fit together.
+// Package execution stores what agents report to have done after decisions, and finds
+// what does not match.
 //
-// Published clients report in several shapes, more than once, and look at nothing
-// of the answer but that there is one. Report reads each row by its members,
-// takes secrets out of it, and appends it to the organization's log; a row that
-// was sent before is known by its hash and counts once. A row that cannot be read
-// harms no other. Rows go in small slices and the lane behind decisions.
+// Published clients report in several shapes and more than once, and only check that
+// there is an answer. Report reads each row by its members, removes secrets, and appends
+// it to the organization's log. A row that was sent before is recognized by its hash and
+// counts once; one that cannot be read does not harm the others. Rows go in small slices
+// through the lane behind decisions.
 //
-// Reconcile follows the log from where it stopped. An allowed call waits for its
-// outcome; a reported one takes the oldest call that waits and fits: the same
-// plan, tool and arguments if possible, else what is left of these. The log orders
-// both, so that nothing depends on when the job runs. What does not fit is a
-// finding, and is kept:
+// Reconcile follows the log from where it stopped. An allowed call waits for its outcome;
+// a report takes the oldest waiting call that fits: the same plan, tool and arguments if
+// possible, else the best match. The log orders both, so that the result does not depend
+// on when the job runs. What does not match is a finding:
 //
 //   - an execution that no decision allowed;
-//   - an allowed call without an outcome after a quarter of an hour, where the
-//     product has ever reported any;
+//   - an allowed call without an outcome after a quarter of an hour, if the product has
+//     ever reported any;
 //   - a gap in the numbers of a client that numbers its reports.
 //
-// What comes late after all resolves its finding, which stays to be seen.
+// A late report resolves its finding, which stays visible.
 //
-// Reports are claims. They are kept as evidence of what a client said, and decide
-// nothing.
+// Reports are claims: evidence of what a client said. They decide nothing.
 package execution
 
 import (
@@ -35,8 +33,7 @@ import (
 
 // Plans is what reports need of plans.
 type Plans interface {
-	// IDOf is the id of the plan that is shown, empty where the organization has none
-	// such.
+	// IDOf is the id of the presented plan; empty: the organization has no such plan.
 	IDOf(ctx context.Context, orgID string, shown plan.Presented) (string, error)
 	// Issued is what a token was issued for. One that was not issued is Unauthenticated.
 	Issued(ctx context.Context, shown plan.Presented) (plan.Binding, error)

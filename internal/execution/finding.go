@@ -12,7 +12,7 @@ import (
 	"writ/internal/principal"
 )
 
-// Kind is what does not fit together.
+// Kind is what does not match.
 type Kind string
 
 // The kinds of findings.
@@ -22,8 +22,7 @@ const (
 	SequenceGap     Kind = "sequence_gap"
 )
 
-// Finding is something that does not fit together. Which of its members say
-// anything depends on its kind.
+// Finding is something that does not match. Which members are set depends on its kind.
 type Finding struct {
 	ID         string
 	OrgID      string
@@ -35,13 +34,13 @@ type Finding struct {
 	KeyID, AgentID, SessionID, PlanID, Tool string
 	DecisionID, ExecutionID                 string
 
-	// Of a gap: the numbers that are missing, and how many of them still are.
+	// Of a gap: the missing numbers, and how many of them are still missing.
 	FirstSeq, LastSeq, Missing int64
 
-	ResolvedAt *time.Time // when what was missing came after all
+	ResolvedAt *time.Time // when what was missing came
 }
 
-// FindingFilter chooses findings. What is empty chooses all.
+// FindingFilter chooses findings. An empty member chooses all.
 type FindingFilter struct {
 	Kind   Kind
 	Open   bool // only what is not resolved
@@ -69,18 +68,16 @@ func (s *Service) Findings(ctx context.Context, p principal.Principal, f Finding
 		return page.Page[Finding]{}, err
 	}
 	query, args := selectFindings+`WHERE org_id = $1`, []any{p.OrgID}
-	and := func(condition string, more ...any) {
-		query += fmt.Sprintf(` AND `+condition, places(len(args), len(more))...)
-		args = append(args, more...)
-	}
 	if f.Kind != "" {
-		and(`kind = $%d`, string(f.Kind))
+		args = append(args, string(f.Kind))
+		query += fmt.Sprintf(` AND kind = $%d`, len(args))
 	}
 	if f.Open {
-		and(`resolved_at IS NULL`)
+		query += ` AND resolved_at IS NULL`
 	}
 	if !after.IsZero() {
-		and(`(found_at, id) < ($%d, $%d)`, after.Micros, after.ID)
+		args = append(args, after.Micros, after.ID)
+		query += fmt.Sprintf(` AND (found_at, id) < ($%d, $%d)`, len(args)-1, len(args))
 	}
 	args = append(args, f.Limit+1)
 	query += fmt.Sprintf(` ORDER BY found_at DESC, id DESC LIMIT $%d`, len(args))
@@ -93,14 +90,6 @@ func (s *Service) Findings(ctx context.Context, p principal.Principal, f Finding
 	}), nil
 }
 
-// places are the numbers of the next parameters.
-func places(used, n int) (numbers []any) {
-	for i := range n {
-		numbers = append(numbers, used+i+1)
-	}
-	return numbers
-}
-
 const selectFindings = `
 	SELECT id, org_id, kind, found_at, happened_at, position, key_id, agent_id, session_id, plan_id, tool, decision_id, execution_id,
 		first_seq, last_seq, missing, resolved_at
@@ -111,13 +100,9 @@ func scanFinding(row database.Scanner) (f Finding, err error) {
 	var found, happened int64
 	var resolved sql.NullInt64
 	err = row.Scan(&f.ID, &f.OrgID, &f.Kind, &found, &happened, &f.Position, &f.KeyID, &f.AgentID, &f.SessionID,
-		&f.PlanID, &f.Tool,
-		&f.DecisionID, &f.ExecutionID, &f.FirstSeq, &f.LastSeq, &f.Missing, &resolved)
+		&f.PlanID, &f.Tool, &f.DecisionID, &f.ExecutionID, &f.FirstSeq, &f.LastSeq, &f.Missing, &resolved)
 	f.FoundAt, f.HappenedAt = database.Time(found), database.Time(happened)
-	if resolved.Valid {
-		at := database.Time(resolved.Int64)
-		f.ResolvedAt = &at
-	}
+	f.ResolvedAt = database.OptionalTime(resolved)
 	return f, err
 }
 
@@ -127,15 +112,15 @@ func insertFinding(ctx context.Context, tx *database.Tx, f Finding) error {
 			decision_id, execution_id, first_seq, last_seq, missing)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
 		database.NewID(), f.OrgID, string(f.Kind), database.Micros(tx.Now()), database.Micros(f.HappenedAt), f.Position,
-		f.KeyID, f.AgentID,
-		f.SessionID, f.PlanID, f.Tool, f.DecisionID, f.ExecutionID, f.FirstSeq, f.LastSeq, f.Missing)
+		f.KeyID, f.AgentID, f.SessionID, f.PlanID, f.Tool, f.DecisionID, f.ExecutionID, f.FirstSeq, f.LastSeq,
+		f.Missing)
 	if err != nil {
 		return fmt.Errorf("store a finding: %w", err)
 	}
 	return nil
 }
 
-// resolveOutcome notes that the outcome of a decision came after all.
+// resolveOutcome notes that the outcome of a decision came.
 func resolveOutcome(ctx context.Context, tx *database.Tx, orgID, decisionID string) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE finding

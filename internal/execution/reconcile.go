@@ -15,22 +15,19 @@ import (
 )
 
 const (
-	// reconcileSlice is how many decisions and as many executions one change
-	// looks at.
+	// reconcileSlice is how many decisions, and executions, one change reads.
 	reconcileSlice = 100
-	// backfill is how far back in the log decisions are taken up when a product
+	// backfill is how many entries back decisions wait for an outcome when a product
 	// reports for the first time.
 	backfill = 300
-	// OutcomeWithin is how long an outcome may take before its lack is a finding.
+	// OutcomeWithin is how long an outcome may take before it is a finding.
 	OutcomeWithin = 15 * time.Minute
-	// awaitFor is how long an outcome may come late and still find its decision.
+	// awaitFor is how late an outcome may be and still find its decision.
 	awaitFor = 7 * 24 * time.Hour
 )
 
-// Reconcile looks at what the logs have told since it last did, in small
-// changes. Every replica may run it; they take turns. A log at which it fails does
-// not keep it from the others: findings of one organization are not another's to
-// prevent.
+// Reconcile matches what the logs say since its last run, in small changes. Every replica
+// may run it; they take turns. A log that fails does not stop the others.
 func (s *Service) Reconcile(ctx context.Context) error {
 	heads, err := audit.ReadHeads(ctx, s.db)
 	if err != nil {
@@ -69,10 +66,9 @@ func (s *Service) positions(ctx context.Context) (map[string]int64, error) {
 	return positions, nil
 }
 
-// advance looks at the next slice of a log, and tells whether there is more
-// before size.
+// advance matches the next slice of a log, and reports whether there is more before size.
 func (s *Service) advance(ctx context.Context, orgID string, size int64) (more bool, err error) {
-	// The name has replicas take turns; it is no log that anything is appended to.
+	// The name makes replicas take turns; nothing is appended to a log of that name.
 	err = s.db.Write(ctx, database.Change{Logs: []string{"reconcile/" + orgID}, Do: func(
 		ctx context.Context, tx *database.Tx,
 	) error {
@@ -108,8 +104,8 @@ func positionIn(ctx context.Context, tx *database.Tx, orgID string) (position in
 	return position, err
 }
 
-// next reads what the log tells from a position on, and up to where both lists
-// are complete.
+// next reads decisions and executions from a position on, up to where both lists are
+// complete.
 func (s *Service) next(
 	ctx context.Context, tx *database.Tx, orgID string, at, size int64,
 ) (decisions []decision.Record, executions []stored, until int64, err error) {
@@ -138,8 +134,8 @@ func (s *Service) next(
 	return decisions, executions, until, nil
 }
 
-// nobodyReports tells that no outcome is awaited in an organization: whoever
-// reports first takes up the decisions just before it.
+// nobodyReports reports whether no outcome is awaited in an organization: the first report
+// takes up the decisions just before it.
 func nobodyReports(ctx context.Context, tx *database.Tx, orgID string) (quiet bool, err error) {
 	err = tx.QueryRow(ctx, `SELECT COUNT(*) = 0 FROM reporter WHERE org_id = $1`, orgID).Scan(&quiet)
 	if err != nil {
@@ -148,8 +144,8 @@ func nobodyReports(ctx context.Context, tx *database.Tx, orgID string) (quiet bo
 	return quiet, nil
 }
 
-// matcher is one change that matches a slice of a log, with what it has looked up: a
-// slice has few keys and many decisions.
+// matcher is one change that matches a slice of a log. It caches lookups: a slice has few
+// keys and many decisions.
 type matcher struct {
 	*Service
 	tx        *database.Tx
@@ -168,9 +164,8 @@ func (s *Service) matcher(tx *database.Tx, orgID string) *matcher {
 	}
 }
 
-// match goes through decisions and executions in the order of the log. Only of
-// products that report are outcomes awaited: for the others it would be work for
-// every decision, and for nothing.
+// match goes through decisions and executions in the order of the log. Only products that
+// report have outcomes awaited: for the others it would be useless work.
 func (m *matcher) match(ctx context.Context, decisions []decision.Record, executions []stored) error {
 	for len(decisions) > 0 || len(executions) > 0 {
 		if len(executions) == 0 || len(decisions) > 0 && decisions[0].Index < executions[0].position {
@@ -188,7 +183,7 @@ func (m *matcher) match(ctx context.Context, decisions []decision.Record, execut
 	return nil
 }
 
-// await has a decision wait for its outcome, if one may come.
+// await lets a decision wait for its outcome, if one may come.
 func (m *matcher) await(ctx context.Context, d *decision.Record) error {
 	if d.Verdict != verdict.Allow {
 		return nil
@@ -216,7 +211,7 @@ func isReporter(ctx context.Context, tx *database.Tx, orgID, reporter string) (r
 	return reports, err
 }
 
-// takeUp has the decisions before a product's first report wait for theirs.
+// takeUp lets the decisions before a product's first report wait for their outcomes.
 func (m *matcher) takeUp(ctx context.Context, reporter string, before int64) error {
 	decisions, err := decision.Read(ctx, m.tx, m.orgID, max(before-backfill, 0), backfill)
 	if err != nil {
@@ -317,7 +312,7 @@ func (m *matcher) reporter(ctx context.Context, keyID string) (string, error) {
 // with one or two underscores: mcp_github_get_me, mcp__github__get_me.
 func wireName(server, tool string) string { return flat(server + "_" + tool) }
 
-// flat takes the differences between those forms away.
+// flat removes the differences between those forms.
 func flat(name string) string {
 	for strings.Contains(name, "__") {
 		name = strings.ReplaceAll(name, "__", "_")
@@ -325,8 +320,7 @@ func flat(name string) string {
 	return strings.Trim(name, "_")
 }
 
-// calledAs is the wire name of what a client reports, empty where it reports a
-// plain tool.
+// calledAs is the wire name of a reported tool; empty: a plain tool.
 func calledAs(tool string) string {
 	rest, ok := strings.CutPrefix(tool, "mcp_")
 	if !ok {

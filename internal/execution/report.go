@@ -42,15 +42,14 @@ type item struct {
 	digest []byte
 }
 
-// Report appends rows to the log of the caller's organization. A caller without
-// a key is whoever holds the token of the plan in each row. It gives one answer a
-// row; an error means that some rows may be stored, and that sending them again
-// completes it.
+// Report appends rows to the log of the caller's organization. A caller without a key is
+// identified by the plan's token in each row. There is one answer a row; after an error
+// some rows may be stored, and sending them again completes it.
 func (s *Service) Report(ctx context.Context, caller principal.Principal, rows []jsontext.Value) ([]Reported, error) {
 	answers := make([]Reported, len(rows))
 	byLog := map[string][]*item{}
 	var logs []string
-	known := &plans{s: s, ids: map[shownIn]string{}, holders: map[plan.Presented]holder{}}
+	known := &presented{s: s, ids: map[shownIn]string{}, holders: map[plan.Presented]holder{}}
 	for i, raw := range rows {
 		if i >= MaxRows {
 			answers[i].Problem = fmt.Sprintf("only the first %d rows of a request are read", MaxRows)
@@ -80,7 +79,7 @@ func (s *Service) Report(ctx context.Context, caller principal.Principal, rows [
 
 // prepare reads a row and finds what it belongs to, before any transaction.
 func (s *Service) prepare(
-	ctx context.Context, caller principal.Principal, raw jsontext.Value, known *plans,
+	ctx context.Context, caller principal.Principal, raw jsontext.Value, known *presented,
 ) (it *item, problem string, err error) {
 	r, err := parseRow(raw)
 	if err != nil {
@@ -109,8 +108,8 @@ func (s *Service) prepare(
 	return it, "", nil
 }
 
-// plans remembers what the rows of one request show: mostly the same.
-type plans struct {
+// presented caches what the rows of one request present: mostly the same.
+type presented struct {
 	s       *Service
 	ids     map[shownIn]string
 	holders map[plan.Presented]holder
@@ -126,7 +125,7 @@ type holder struct {
 	problem string
 }
 
-func (p *plans) id(ctx context.Context, orgID string, shown plan.Presented) (string, error) {
+func (p *presented) id(ctx context.Context, orgID string, shown plan.Presented) (string, error) {
 	if shown.IsZero() {
 		return "", nil
 	}
@@ -141,7 +140,7 @@ func (p *plans) id(ctx context.Context, orgID string, shown plan.Presented) (str
 	return id, err
 }
 
-func (p *plans) holder(ctx context.Context, shown plan.Presented) (principal.Principal, string, error) {
+func (p *presented) holder(ctx context.Context, shown plan.Presented) (principal.Principal, string, error) {
 	if found, ok := p.holders[shown]; ok {
 		return found.Principal, found.problem, nil
 	}
@@ -211,7 +210,7 @@ func sliceOf(items []*item) int {
 	return min(len(items), slice)
 }
 
-// keep appends a row, unless it is there.
+// keep appends a row, unless it is in the log.
 func (s *Service) keep(ctx context.Context, tx *database.Tx, it *item) (Reported, error) {
 	known, err := findByHash(ctx, tx, it.by.OrgID, it.hash)
 	if err != nil || known != nil {

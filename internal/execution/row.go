@@ -21,20 +21,19 @@ import (
 const (
 	maxLabel = 200 // bytes of a name or id; longer ones are cut
 	maxError = 2000
-	// maxMember is how large what went in or out may be to be kept. That it
-	// happened is kept in any case.
+	// maxMember is how large an input or output may be to be stored. The report is
+	// stored in any case.
 	maxMember = 256 << 10
 	// MaxRows is how many rows one request may hold.
 	MaxRows = 5000
 )
 
-// ErrNoBatch is the answer to what cannot be split into rows.
+// ErrNoBatch refuses a body that cannot be split into rows.
 var ErrNoBatch = fault.New(fault.Invalid, `the body must be {"rows": [...]}`)
 
-// Split gives the rows of a batch, unread: what is wrong with one must not take
-// the others with it. Of rows beyond MaxRows it gives the first alone, for Report
-// to refuse: a body of nothing but commas and digits would else become a list of
-// millions.
+// Split splits a batch into rows without reading them: a bad row must not harm the others.
+// Of rows beyond MaxRows it returns only the first, for Report to refuse: a body of commas
+// and digits would become a list of millions.
 func Split(body []byte) ([]jsontext.Value, error) {
 	var batch struct {
 		Rows jsontext.Value `json:"rows"`
@@ -59,8 +58,8 @@ func Split(body []byte) ([]jsontext.Value, error) {
 	return rows, nil
 }
 
-// wireRow has the members of every published shape, unread. A member of another
-// type than it should be is as good as absent.
+// wireRow has the members of every published shape, unread. A member of the wrong type
+// counts as absent.
 type wireRow struct {
 	// The plan, and where in it.
 	Token     jsontext.Value `json:"token"`
@@ -94,7 +93,7 @@ type wireRow struct {
 	Seq         jsontext.Value `json:"seq"`
 }
 
-// row is a report in the one form that is kept.
+// row is a report in the one form that is stored.
 type row struct {
 	shown      plan.Presented
 	step       int64
@@ -106,18 +105,18 @@ type row struct {
 	userID     string
 	agentID    string
 	seq        *int64
-	arguments  string // canonical, not redacted; empty where they have no such form
+	arguments  string // canonical, not redacted; empty: they have no such form
 	hash       [sha256.Size]byte
 	payload    payload
 }
 
-// payload is what the log keeps beside the record, redacted.
+// payload is what the log stores beside the record, redacted.
 type payload struct {
 	Source      string         `json:"source,omitzero"`
 	Event       string         `json:"event,omitzero"`
 	Tool        string         `json:"tool"`
 	Server      string         `json:"server,omitzero"`
-	StatedPlan  string         `json:"statedPlan,omitzero"` // where it is none of this organization
+	StatedPlan  string         `json:"statedPlan,omitzero"` // if it is not of this organization
 	Step        int64          `json:"step"`
 	Status      string         `json:"status"`
 	Error       string         `json:"error,omitzero"`
@@ -134,15 +133,15 @@ type payload struct {
 	Seq         *int64         `json:"seq,omitzero"`
 }
 
-// parseRow reads a row of any shape. What it gives holds no secrets but the
-// digest's input, which is not kept.
+// parseRow reads a row of any shape. The result holds no secrets except in arguments,
+// which are not stored.
 func parseRow(raw jsontext.Value) (row, error) {
 	var w wireRow
 	if raw.Kind() != '{' || json.Unmarshal(raw, &w) != nil {
 		return row{}, errors.New("is not a JSON object that everyone reads alike")
 	}
 	r := row{
-		shown: presented(w.Token, w.PlanID), step: -1, server: label(w.MCP),
+		shown: presentedBy(w.Token, w.PlanID), step: -1, server: label(w.MCP),
 		tool:      firstLabel(w.Tool, w.Action, w.ToolName),
 		sessionID: label(w.SessionID), userID: label(w.UserID), agentID: label(w.AgentID), seq: number(w.Seq),
 		executedAt: instant(w.ExecutedAt, w.At), hash: hashOf(raw),
@@ -185,15 +184,15 @@ func parseRow(raw jsontext.Value) (row, error) {
 	return r, nil
 }
 
-// presented is what a row shows of its plan. The token counts where it is one.
-func presented(token, planID jsontext.Value) plan.Presented {
+// presentedBy is what a row presents of its plan: the token if there is one.
+func presentedBy(token, planID jsontext.Value) plan.Presented {
 	if p := plan.ParsePresented(token); !p.IsZero() {
 		return p
 	}
 	return plan.Presented{PlanID: label(planID)}
 }
 
-// hashOf knows a row again. Two spellings of one row are the same row.
+// hashOf identifies a row, whatever its spelling.
 func hashOf(raw jsontext.Value) [sha256.Size]byte {
 	text, err := canonical.Transform(raw)
 	if err != nil {
@@ -202,8 +201,8 @@ func hashOf(raw jsontext.Value) [sha256.Size]byte {
 	return sha256.Sum256(text)
 }
 
-// statusOf is the one word for how a call went. A client of ours that held a call
-// back reports it as failed, and says so in the error.
+// statusOf is the one word for how a call went. A client that blocked a call reports it as
+// failed, and says so in the error.
 func statusOf(status, problem string) string {
 	switch strings.ToLower(status) {
 	case "success", "ok", "completed":
@@ -219,8 +218,7 @@ func statusOf(status, problem string) string {
 	return Unknown
 }
 
-// kept is what went in or out, without secrets, in a form that can be hashed; or
-// a word on why it is not kept.
+// kept is an input or output without secrets, in canonical form; or why it is not stored.
 func kept(raw jsontext.Value) jsontext.Value {
 	switch {
 	case raw.Kind() == 0 || raw.Kind() == 'n':
@@ -247,8 +245,7 @@ func text(raw jsontext.Value) string {
 	return s
 }
 
-// label is a name or id: short, printable, without secrets, and empty where it
-// stands for nothing.
+// label is a name or id: short, printable, without secrets, empty if it means nothing.
 func label(raw jsontext.Value) string {
 	s := strings.TrimSpace(strings.Map(func(c rune) rune {
 		if names.Hides(c) {
@@ -301,7 +298,7 @@ func number(raw jsontext.Value) *int64 {
 	return &n
 }
 
-// positive is a duration in milliseconds, 0 where there is none.
+// positive is a duration in milliseconds; 0: none.
 func positive(raw jsontext.Value) float64 {
 	if raw.Kind() != '0' {
 		return 0
@@ -313,7 +310,7 @@ func positive(raw jsontext.Value) float64 {
 	return f
 }
 
-// instant is when something happened: the first that is written as clients do.
+// instant is when something happened: the first value in a form that clients use.
 func instant(candidates ...jsontext.Value) time.Time {
 	for _, raw := range candidates {
 		s := text(raw)

@@ -8,11 +8,9 @@ import (
 	"writ/internal/database"
 )
 
-// A client that numbers its reports counts from 0 or 1, by ones, within a
-// session of an agent. Reports may overtake each other; a number that comes late
-// closes the gap it left.
-
-// followSequence takes a report's number into account.
+// followSequence takes a report's number into account. A client that numbers its reports
+// counts from 0 or 1, by ones, within a session of an agent. Reports may overtake each
+// other; a late number closes its gap.
 func followSequence(ctx context.Context, tx *database.Tx, orgID string, e stored) error {
 	if !e.seq.Valid || e.seq.Int64 < 0 {
 		return nil
@@ -56,8 +54,8 @@ func followSequence(ctx context.Context, tx *database.Tx, orgID string, e stored
 	return err
 }
 
-// fillGap counts a late number, the first time it comes: sending one number
-// twice must not stand for another.
+// fillGap counts a late number when it first comes: sending one number twice must not
+// count for another.
 func fillGap(ctx context.Context, tx *database.Tx, stream []any, e stored) error {
 	var before int64
 	err := tx.QueryRow(ctx, `

@@ -12,8 +12,7 @@ import (
 // MaxTallies bounds how many lines the tally of a plan has.
 const MaxTallies = 2_000
 
-// Tally counts the reports about one plan that are alike. A report is a claim of
-// who sent it.
+// Tally counts equal reports about one plan.
 type Tally struct {
 	Server string
 	Tool   string // as the client names it
@@ -22,8 +21,8 @@ type Tally struct {
 	Count  int64
 }
 
-// PlanTally counts what was reported under a plan of the caller's organization. It
-// asks nobody's leave about the plan: the caller has shown that they may see it.
+// PlanTally counts what was reported under a plan of the caller's organization. The edge
+// has checked that the caller may see the plan.
 func (s *Service) PlanTally(ctx context.Context, p principal.Principal, planID string) ([]Tally, error) {
 	if p.OrgID == "" || planID == "" {
 		return nil, fault.New(fault.Forbidden, "reports belong to an organization")
@@ -44,11 +43,11 @@ func (s *Service) PlanTally(ctx context.Context, p principal.Principal, planID s
 	return tallies, nil
 }
 
-// reportsSeen bounds how many reports StepsOf looks at.
+// reportsSeen bounds how many reports StepsOf reads.
 const reportsSeen = 10_000
 
-// StepsOf are the steps of a plan that were reported to have run, ascending, as
-// clients count them. It asks nobody's leave, as PlanTally does not.
+// StepsOf are the steps of a plan that were reported to have run, ascending, as clients
+// count them. The edge has checked that the caller may see the plan.
 func (s *Service) StepsOf(ctx context.Context, orgID, planID string) ([]int, error) {
 	steps, err := database.Collect(ctx, s.db, func(row database.Scanner) (step int, err error) {
 		err = row.Scan(&step)

@@ -1,9 +1,8 @@
 // Package fault is the one error type that crosses Writ's layers.
 //
-// A fault has a kind, a message that is safe to show to the caller, and a cause
-// that is only for the log. Areas return faults for everything a caller can do
-// something about; any other error is an internal one, and the edge answers it
-// without detail. The edge alone maps a kind to an HTTP status.
+// A fault has a kind, a message for the caller, and a cause for the log. Areas return
+// faults for everything a caller can do something about; the edge answers any other
+// error without detail. Only the edge maps a kind to an HTTP status.
 package fault
 
 import (
@@ -15,8 +14,7 @@ import (
 // Kind says what went wrong in terms the caller understands.
 type Kind string
 
-// The closed list of kinds. Internal is also the kind of every error that is
-// not a fault.
+// All kinds. Internal is also that of every error that is not a fault.
 const (
 	Internal        Kind = "internal"
 	Invalid         Kind = "invalid"         // the input breaks a rule; see Details
@@ -29,8 +27,8 @@ const (
 	Unavailable     Kind = "unavailable" // a dependency is away; see RetryAfter
 )
 
-// Detail names one field of the input and what was expected of it. It never
-// carries the value, which may be a secret.
+// Detail names one field of the input and what was expected of it, never its value,
+// which may be a secret.
 type Detail struct {
 	Field   string `json:"field"`
 	Message string `json:"message"`
@@ -45,7 +43,7 @@ type Error struct {
 	Cause      error
 }
 
-// Error tells message and cause; it is for logs, not for answers.
+// Error is message and cause: for logs, not for answers.
 func (e *Error) Error() string {
 	if e.Cause == nil {
 		return e.Message
@@ -71,8 +69,8 @@ func Field(field, format string, args ...any) *Error {
 	return Fields(Detail{Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
-// Fields makes an Invalid fault about several fields. Its message names the
-// first, so that a client that shows only the message still says something useful.
+// Fields makes an Invalid fault about several fields. Its message names the first, for
+// clients that show only the message.
 func Fields(details ...Detail) *Error {
 	message := "the request is not valid"
 	if len(details) > 0 {

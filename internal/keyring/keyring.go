@@ -1,10 +1,9 @@
-// Package keyring holds the server's own signing keys: one current Ed25519 key
-// a purpose, made on first use, its private half sealed with the master key.
+// Package keyring holds the server's own signing keys: one current Ed25519 key a purpose,
+// made on first use, its private half sealed with the master key.
 //
-// A key of one purpose never signs for another. Keys are rotated, not replaced:
-// a retired key signs nothing but still verifies what it signed. Replicas that
-// need a first key at the same moment agree on one, because the database keeps
-// a single current key a purpose.
+// A key of one purpose never signs for another. A retired key signs nothing, but still
+// verifies what it signed. Replicas agree on one current key, because the database holds
+// a single one a purpose.
 package keyring
 
 import (
@@ -32,8 +31,8 @@ const (
 	Checkpoint  Purpose = "checkpoint"   // the checkpoints of the audit logs
 )
 
-// currentTrust is how long a replica signs with the key it knows before it
-// asks whether another one rotated it.
+// currentTrust is how long a replica signs with a cached key before it checks whether
+// another replica rotated it.
 const currentTrust = time.Minute
 
 // Key is a signing key.
@@ -49,9 +48,9 @@ type Key struct {
 // Retired reports whether another key signs now.
 func (k Key) Retired() bool { return !k.RetiredAt.IsZero() }
 
-// SignedWithin reports whether something that lives no longer than this may still
-// be good if the key signed it: another replica signs with a key it knows for
-// currentTrust after it was retired.
+// SignedWithin reports whether something that the key signed, and that lives no longer
+// than life, may still be valid: another replica signs with a retired key for up to
+// currentTrust.
 func (k Key) SignedWithin(life time.Duration, now time.Time) bool {
 	return !k.Retired() || now.Before(k.RetiredAt.Add(life+currentTrust))
 }
@@ -62,12 +61,12 @@ type Ring struct {
 	log    *audit.Log
 	sealer *secret.Sealer
 
-	mu      sync.Mutex // guards what follows
-	byID    map[string]remembered
-	current map[Purpose]remembered
+	mu      sync.Mutex // guards the caches
+	byID    map[string]cached
+	current map[Purpose]cached
 }
 
-type remembered struct {
+type cached struct {
 	key Key
 	at  time.Time
 }
@@ -78,8 +77,8 @@ func New(db *database.DB, log *audit.Log, sealer *secret.Sealer) *Ring {
 		db:      db,
 		log:     log,
 		sealer:  sealer,
-		byID:    map[string]remembered{},
-		current: map[Purpose]remembered{},
+		byID:    map[string]cached{},
+		current: map[Purpose]cached{},
 	}
 }
 
@@ -98,7 +97,7 @@ func Check(ctx context.Context, db *database.DB, sealer *secret.Sealer) error {
 
 // Current is the key that signs for a purpose now. The first call makes it.
 func (r *Ring) Current(ctx context.Context, purpose Purpose) (Key, error) {
-	if key, ok := r.rememberedCurrent(purpose); ok {
+	if key, ok := r.cachedCurrent(purpose); ok {
 		return key, nil
 	}
 	key, err := r.readCurrent(ctx, r.db, purpose)
@@ -108,14 +107,14 @@ func (r *Ring) Current(ctx context.Context, purpose Purpose) (Key, error) {
 	if err != nil {
 		return Key{}, fmt.Errorf("signing key for %s: %w", purpose, err)
 	}
-	r.remember(key)
+	r.cache(key)
 	return key, nil
 }
 
-// Find is the key with this id, current or retired. Unknown ids and ids of
-// another purpose are NotFound.
+// Find is the key with this id, current or retired. An id that is unknown, or of another
+// purpose, is NotFound.
 func (r *Ring) Find(ctx context.Context, purpose Purpose, id string) (Key, error) {
-	key, ok := r.rememberedByID(id)
+	key, ok := r.cachedByID(id)
 	if !ok {
 		if !database.IsID(id) {
 			return Key{}, fault.New(fault.NotFound, "no such key")
@@ -124,7 +123,7 @@ func (r *Ring) Find(ctx context.Context, purpose Purpose, id string) (Key, error
 		if key, err = r.readByID(ctx, id); err != nil {
 			return Key{}, err
 		}
-		r.remember(key)
+		r.cache(key)
 	}
 	if key.Purpose != purpose {
 		return Key{}, fault.New(fault.NotFound, "no such key")
@@ -132,7 +131,7 @@ func (r *Ring) Find(ctx context.Context, purpose Purpose, id string) (Key, error
 	return key, nil
 }
 
-// All lists every key of a purpose, newest first, for those who verify.
+// All lists every key of a purpose, newest first, for verifiers.
 func (r *Ring) All(ctx context.Context, purpose Purpose) ([]Key, error) {
 	keys, err := database.Collect(ctx, r.db, r.scan, selectKey+`WHERE purpose = $1 ORDER BY created_at DESC, id DESC`,
 		purpose)
@@ -148,38 +147,38 @@ func (r *Ring) Rotate(ctx context.Context, actor principal.Principal, purpose Pu
 	if err != nil {
 		return Key{}, fmt.Errorf("rotate the signing key for %s: %w", purpose, err)
 	}
-	r.remember(key)
+	r.cache(key)
 	return key, nil
 }
 
-func (r *Ring) rememberedCurrent(purpose Purpose) (Key, bool) {
+func (r *Ring) cachedCurrent(purpose Purpose) (Key, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	known, ok := r.current[purpose]
 	return known.key, ok && r.db.Now().Sub(known.at) < currentTrust
 }
 
-// rememberedByID is a key that is known. Whether one was retired meanwhile is asked
-// from time to time.
-func (r *Ring) rememberedByID(id string) (Key, bool) {
+// cachedByID is a cached key. A current one is read again from time to time: another
+// replica may have retired it.
+func (r *Ring) cachedByID(id string) (Key, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	known, ok := r.byID[id]
 	return known.key, ok && (known.key.Retired() || r.db.Now().Sub(known.at) < currentTrust)
 }
 
-func (r *Ring) remember(key Key) {
+func (r *Ring) cache(key Key) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.db.Now()
-	r.byID[key.ID] = remembered{key, now}
+	r.byID[key.ID] = cached{key, now}
 	if !key.Retired() {
-		r.current[key.Purpose] = remembered{key, now}
+		r.current[key.Purpose] = cached{key, now}
 	}
 }
 
-// replace makes a new current key. Without force a key that another replica
-// made meanwhile is taken instead.
+// replace makes a new current key. Without force it takes a key that another replica made
+// meanwhile.
 func (r *Ring) replace(
 	ctx context.Context, actor principal.Principal, purpose Purpose, force bool,
 ) (key Key, err error) {

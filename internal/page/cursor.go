@@ -24,20 +24,19 @@ const (
 	idAt        = microsAt + 8
 )
 
-// Cursor is the position of a row in a list: the page after it begins with the
-// next row. The zero cursor stands before the first row.
+// Cursor is the position of a row in a list: the page after it begins with the next row.
+// The zero cursor is before the first row.
 type Cursor struct {
 	List   string // which list, a constant of the area that owns it
 	Scope  string // whose list, in most cases the id of the organization
 	Micros int64  // the row's time, in microseconds since 1970
-	ID     string // 1 to 200 bytes of UTF-8 without NUL, which no database takes
+	ID     string // 1 to 200 bytes of UTF-8 without NUL
 }
 
-// IsZero reports whether the cursor stands before the first row. No row is
-// there, as every row has an id.
+// IsZero reports whether the cursor is before the first row.
 func (c Cursor) IsZero() bool { return c.ID == "" }
 
-// Encode gives the cursor as opaque text. The zero cursor is the empty text.
+// Encode is the cursor as opaque text; empty for the zero cursor.
 func (c Cursor) Encode() string {
 	if c.IsZero() {
 		return ""
@@ -50,9 +49,8 @@ func (c Cursor) Encode() string {
 	return base64.RawURLEncoding.EncodeToString(raw)
 }
 
-// Decode reads the cursor that a caller sent back for a list and a scope.
-// Empty text is the zero cursor. Anything that Encode did not make for the same
-// list and scope is an Invalid fault.
+// Decode reads the cursor that a caller sent for a list and a scope. Empty text is the
+// zero cursor. What Encode did not make for the same list and scope is an Invalid fault.
 func Decode(text, list, scope string) (Cursor, error) {
 	if text == "" {
 		return Cursor{}, nil
@@ -66,7 +64,7 @@ func Decode(text, list, scope string) (Cursor, error) {
 	return c, nil
 }
 
-// parse reads time and id, and leaves what they are bound to unchecked.
+// parse reads time and id, and does not check the binding.
 func parse(text string) (Cursor, bool) {
 	if len(text) > maxText {
 		return Cursor{}, false

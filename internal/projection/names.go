@@ -10,15 +10,14 @@ import (
 	"writ/internal/decision"
 )
 
-// IDs are those of the trace and the span that show a decision, for who shows it
-// elsewhere.
+// IDs are those of the trace and the span that show a decision, for other uses of it.
 func IDs(d *decision.Record) (trace, span string) {
 	names := namesOf(d.OrgID)
 	return names.trace(originOf(d)), names.span(d)
 }
 
-// origin is what the decisions of one trace have in common: the plan and day, or
-// the agent and hour where there is no plan.
+// origin is what the decisions of one trace have in common: the plan and day or, without
+// a plan, the agent and hour.
 type origin struct {
 	kind, id string
 	period   int64 // days or hours since 1970, UTC
@@ -37,7 +36,7 @@ func originOf(d *decision.Record) origin {
 	return origin{byAgent, d.AgentID, hours}
 }
 
-// names gives ids within an organization: each is the UUIDv5 of what it names.
+// names makes ids within an organization: UUIDv5 of what they name.
 type names struct{ space uuid.UUID }
 
 func namesOf(orgID string) names {
@@ -54,14 +53,13 @@ func (n names) shadow(d *decision.Record, policyID string) string {
 	return n.derived("shadow", d.ID, policyID)
 }
 
-// derived is the id of what the parts say. They are quoted, so that none runs into
-// the next.
+// derived is the id of some parts, which are quoted so that none runs into the next.
 func (n names) derived(parts ...string) string {
 	name := make([]byte, 0, 128)
 	for _, part := range parts {
 		quoted, err := jsontext.AppendQuote(name, part)
 		if err != nil {
-			quoted = strconv.AppendQuote(name, part) // a text that is no UTF-8
+			quoted = strconv.AppendQuote(name, part) // not UTF-8
 		}
 		name = quoted
 	}

@@ -1,22 +1,21 @@
 // Package projection shows Writ's own decisions in telemetry.
 //
-// A decision is stored once, as an entry of its organization's log. The Projector
-// follows the logs of organizations from where it stopped, a slice at a time, and
-// writes each decision as a policy_call span into the telemetry store, where the
-// aggregates of policies have their one source. What this process has just recorded it
-// takes from memory; the rest, as after a start or from another replica, it reads.
+// A decision is stored once, as an entry of its organization's log. The Projector follows
+// the logs of organizations from where it stopped, a slice at a time, and writes each
+// decision as a policy_call span into the telemetry store, the one source of the
+// statistics of policies. It takes what this process has just recorded from memory, and
+// reads the rest from the log.
 //
-// Each happens once: how far a log is written is kept in the telemetry store, and
-// moves in the very transaction that writes the spans. Any replica may do it; of
-// two that do it at once one finds that the position has moved, and writes nothing.
+// Each decision is written once: the telemetry store holds the position in each log, and
+// the transaction that writes the spans moves it. Any replica may do that; of two at once
+// one finds that the position has moved, and writes nothing.
 //
-// Spans stand in one trace a plan, or an agent and hour where there is no plan:
-// one trace a decision would drown what agents themselves report. A plan that is
-// used on two days (UTC) has a trace for each, because retention removes whole
-// days. Such a trace grows while decisions come.
+// Spans share a trace per plan or, without a plan, per agent and hour: one trace a decision
+// would drown what agents themselves report. A plan that is used on two days (UTC) has a
+// trace for each, because retention removes whole days. Such a trace grows.
 //
-// Telemetry may be behind decisions by the interval at which Run is called, and
-// is never needed to make one.
+// Telemetry lags behind decisions by the interval at which Run is called, and no decision
+// needs it.
 package projection
 
 import (
@@ -39,9 +38,9 @@ const slice = 500
 type Projector struct {
 	db        *database.DB // with the decisions
 	telemetry *telemetry.Service
-	recent    *decision.Recent // what need not be read again
-	seen      map[string]int64 // size of a log in which nothing more was found
-	complete  atomic.Int64     // until when all decisions are known to be written, in microseconds
+	recent    *decision.Recent // need not be read again
+	seen      map[string]int64 // size of a log without further decisions
+	complete  atomic.Int64     // until when all decisions are written, in microseconds
 }
 
 // New makes a projector from the main store to telemetry.
@@ -51,14 +50,14 @@ func New(db *database.DB, telemetry *telemetry.Service, recent *decision.Recent)
 	return p
 }
 
-// Behind is how far telemetry may be behind decisions: how long ago this process
-// last began to look and found, or wrote, the end of every log.
+// Behind is how far telemetry may lag behind decisions: the time since this process last
+// began a run that reached the end of every log.
 func (p *Projector) Behind() time.Duration {
 	return max(0, p.db.Now().Sub(database.Time(p.complete.Load())))
 }
 
-// Run writes all that was decided and is not in telemetry yet. A log at which it
-// fails does not keep back the others.
+// Run writes the decisions that are not in telemetry yet. A log that fails does not stop
+// the others.
 func (p *Projector) Run(ctx context.Context) error {
 	began, all := p.db.Now(), true
 	var failed []error
@@ -86,8 +85,8 @@ func (p *Projector) Run(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// follow writes the decisions of one log, from a position on, and reports whether
-// it came to the end: it leaves off where another replica is at it.
+// follow writes the decisions of one log from a position on, and reports whether it
+// reached the end: it stops if another replica is writing them.
 func (p *Projector) follow(ctx context.Context, head audit.Head, at telemetry.Position) (end bool, err error) {
 	for {
 		next, err := p.rewound(ctx, head, at)
@@ -111,8 +110,8 @@ func (p *Projector) follow(ctx context.Context, head audit.Head, at telemetry.Po
 	}
 }
 
-// decisions are the next ones of a log: those this process has just recorded, else
-// what the log has. None are left when the log has none.
+// decisions are the next ones of a log: those this process has just recorded, else those
+// it reads.
 func (p *Projector) decisions(ctx context.Context, head audit.Head, next int64) ([]decision.Record, error) {
 	if recent := p.recent.Take(head, next, slice); len(recent) > 0 {
 		return recent, nil
@@ -120,8 +119,8 @@ func (p *Projector) decisions(ctx context.Context, head audit.Head, next int64) 
 	return decision.Read(ctx, p.db, head.Log, next, slice)
 }
 
-// rewound is a position in the present epoch of the log. After a restore the log
-// has other decisions from there on than those telemetry has seen.
+// rewound is a position in the present epoch of the log. A restored log has other
+// decisions from there on than those in telemetry.
 func (p *Projector) rewound(
 	ctx context.Context, head audit.Head, at telemetry.Position,
 ) (telemetry.Position, error) {

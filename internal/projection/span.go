@@ -17,8 +17,7 @@ func span(names names, d *decision.Record) telemetry.GrownSpan {
 	}
 }
 
-// attributes are what a span tells of a decision, in JSON. Arguments are not among
-// them. Every decision has such a text, so that it is written by hand.
+// attributes are what a span says of a decision, in JSON, without its arguments.
 func attributes(d *decision.Record) string {
 	o := canonical.NewObject(512)
 	o.String("policyId", d.PolicyID)
@@ -38,14 +37,18 @@ func attributes(d *decision.Record) string {
 	o.Optional("sessionId", d.SessionID)
 	o.Optional("approvalId", d.ApprovalID)
 	o.Integer("durationUs", d.Duration.Microseconds())
+	return textOf(o)
+}
+
+func textOf(o *canonical.Object) string {
 	text, err := o.Bytes()
 	if err != nil {
-		return "{}" // a text that is no UTF-8; the columns tell what counts
+		return "{}" // a text is not UTF-8; the columns say what counts
 	}
 	return string(text)
 }
 
-// ifID is a text where telemetry has ids.
+// ifID is the text if it is an id, which telemetry wants here.
 func ifID(text string) string {
 	if database.IsID(text) {
 		return text

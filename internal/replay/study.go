@@ -229,7 +229,7 @@ func observed(r decision.Record) suggest.Observed {
 	}
 	switch {
 	case r.Verdict != verdict.Allow:
-	case r.PolicyVersion == 0 || r.ApprovalID != "" || r.AllowID != "" || r.Erased:
+	case r.PolicyVersion == 0 || r.ApprovalID != "" || r.StandingID != "" || r.Erased:
 		o.Answer = suggest.Approved
 	case slices.ContainsFunc(r.Shadows, func(s decision.Shadow) bool {
 		return s.Verdict != "" && s.Verdict != verdict.Allow.String()

@@ -9,21 +9,19 @@ import (
 	"writ/internal/fault"
 )
 
-// day is the window of what costs money.
 const day = 24 * time.Hour
 
 // Daily is a limit of what costs money elsewhere: so many a day (in UTC) for one
-// organization, and ten times as many for all of them together, so that whoever
-// makes new organizations does not get around it.
+// organization, and ten times as many for all together, so that making new
+// organizations does not get around it.
 type Daily struct {
 	Name    string
 	PerDay  int
 	Setting string // the operator's, which bounds it; empty: none
 }
 
-// TakeDaily counts a use by an organization and is a TooMany fault when the limit
-// of the day is reached. The counters are kept under the end of their day: Sweep
-// leaves them until then.
+// TakeDaily counts a use by an organization and is a TooMany fault when the limit of the
+// day is reached. The counters carry the end of their day: Sweep leaves them until then.
 func (l *Limiter) TakeDaily(ctx context.Context, limit Daily, orgID string) error {
 	mine, all := subject(limit.Name, "day", orgID), subject(limit.Name, "day")
 	var end time.Time

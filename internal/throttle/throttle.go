@@ -1,12 +1,11 @@
-// Package throttle counts requests to the few routes that are limited: those
-// where guessing pays. The counters live in the database, so that the limit is
-// one for all replicas and survives a restart.
+// Package throttle counts requests to the few limited routes: those where guessing pays.
+// The counters are in the database, so that replicas share a limit and it survives a
+// restart.
 //
-// A rule counts in whole minutes. Each request counts twice: against the account
-// at this address, which stops guessing one account, and against the address
-// alone at ten times the rate, which stops trying one guess on many accounts.
-// When the counter cannot be written the request is refused: a limit that fails
-// open is none.
+// A rule counts in whole minutes. Each request counts twice: against the account at this
+// address, which stops guessing one account, and against the address alone at ten times
+// the rate, which stops trying one guess on many accounts. When the counter cannot be
+// written, the request is refused: a limit that fails open is none.
 package throttle
 
 import (
@@ -28,8 +27,9 @@ type Rule struct {
 	PerMinute int
 }
 
-// The auth bucket of the specification: 5-10 requests a minute.
+// The rules of the limited routes.
 var (
+	// The auth bucket of the specification: 5-10 requests a minute.
 	Register       = Rule{"register", 5}
 	VerifyOTP      = Rule{"verify-otp", 5}
 	ResendOTP      = Rule{"resend-otp", 5}
@@ -37,49 +37,33 @@ var (
 	ForgotPassword = Rule{"forgot-password", 5}
 	ResetPassword  = Rule{"reset-password", 5}
 	ChangePassword = Rule{"change-password", 5}
-)
 
-// Signing in from a terminal: how often one address may ask for a code, and how
-// often one person may try one. Asking whether it was answered is not counted here:
-// clients do so for minutes, and each code has an interval of its own.
-var (
+	// Signing in from a terminal: asking for a code, by address, and trying one, by
+	// person. Polling is not counted here: each code has an interval of its own.
 	StartDevice  = Rule{"start-device", 10}
 	AnswerDevice = Rule{"answer-device", 10}
-)
 
-// SignIn bounds how often one address has a browser sent to an identity provider,
-// comes back from it, or exchanges what it brought.
-var SignIn = Rule{"sign-in", 30}
+	// SignIn bounds how often one address is sent to an identity provider, comes back
+	// from it, or exchanges what it brought.
+	SignIn = Rule{"sign-in", 30}
 
-// TestIdentityProvider bounds what one person has a provider asked by hand.
-var TestIdentityProvider = Rule{"test-identity-provider", 10}
-
-// Invite bounds the mails one person can have sent to others.
-var Invite = Rule{"invite", 20}
-
-// What anyone may ask without credentials is bounded by address alone.
-var (
+	// What anyone may ask without credentials, by address alone.
 	BindPolicy   = Rule{"bind-policy", 60}
 	VerifyAction = Rule{"verify-action", 60}
-)
 
-// The delegation bucket of the specification: 30-60 requests a minute. A request
-// for approval counts only where it opens a new one, because clients that poll ask
-// the same again and again, and some run the tool when they are refused.
-var (
+	// The delegation bucket of the specification: 30-60 requests a minute. A request
+	// for approval counts only if it opens a new one: clients poll by asking again, and
+	// some run the tool when they are refused.
 	OpenApproval   = Rule{"open-approval", 60}
 	AnswerApproval = Rule{"answer-approval", 30}
+
+	// What one person makes the server send or ask elsewhere.
+	Invite               = Rule{"invite", 20}
+	TestIdentityProvider = Rule{"test-identity-provider", 10}
+	TestWebhook          = Rule{"test-webhook", 20}
+	TestForwarding       = Rule{"test-forwarding", 20}
+	DraftPolicy          = Rule{"draft-policy", 10} // compiles, runs tests, may ask a model
 )
-
-// TestWebhook bounds what one person has a target sent by hand.
-var TestWebhook = Rule{"test-webhook", 20}
-
-// TestForwarding bounds what one person has a receiver sent by hand.
-var TestForwarding = Rule{"test-forwarding", 20}
-
-// DraftPolicy bounds how often one person has a policy drafted from words: each
-// draft compiles, runs tests and is stored, and may ask a model.
-var DraftPolicy = Rule{"draft-policy", 10}
 
 // IsZero reports whether this is no rule at all.
 func (r Rule) IsZero() bool { return r.PerMinute == 0 }
@@ -94,8 +78,8 @@ func (r Rule) String() string {
 
 const (
 	window = time.Minute
-	// manyAccounts is how many times the rule's rate one address may use over
-	// all accounts, for offices that share an address.
+	// manyAccounts is how many times the rule's rate one address may use over all
+	// accounts: offices share an address.
 	manyAccounts = 10
 )
 
@@ -108,10 +92,10 @@ type Limiter struct {
 
 	mu       sync.Mutex // guards the rest
 	window   time.Time
-	exceeded map[[sha256.Size]byte]bool // in that window: refused without being counted again
+	exceeded map[[sha256.Size]byte]bool // in that window: refused without counting again
 }
 
-// maxExceeded bounds what is remembered; beyond it refusals cost a write each.
+// maxExceeded bounds the cache; beyond it each refusal costs a write.
 const maxExceeded = 100_000
 
 // New makes a limiter that counts in db.
@@ -178,7 +162,7 @@ func (l *Limiter) setExceeded(subject []byte) {
 	}
 }
 
-// turnWindow forgets the window that is over.
+// turnWindow forgets a window that is over.
 func (l *Limiter) turnWindow() {
 	if start := l.db.Now().Truncate(window); !start.Equal(l.window) {
 		l.window = start
@@ -215,14 +199,13 @@ func hit(ctx context.Context, tx *database.Tx, subject []byte, start time.Time) 
 	return hits, err
 }
 
-// subject hides who was counted: a dump of the table names nobody.
+// subject hides whose requests are counted: a dump of the table names nobody.
 func subject(parts ...string) []byte {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return sum[:]
 }
 
-// network is what counts as one address: an IPv6 customer has a whole /64 to
-// choose from.
+// network is what counts as one address: an IPv6 customer has a whole /64.
 func network(address netip.Addr) string {
 	address = address.Unmap().WithZone("")
 	if address.Is6() {

@@ -60,7 +60,7 @@ func (h *Handlers) stats(
 		Expired:   f.Expired,
 		Covered:   f.Covered,
 		AnsweringBody: AnsweringBody{
-			Approved: f.Approved, Rejected: f.Rejected, ShareApproved: f.ShareApproved, QuickYeses: f.QuickYeses,
+			Approved: f.Approved, Rejected: f.Rejected, ShareApproved: f.ShareApproved, QuickYeses: f.QuickApprovals,
 		},
 		Approvers: make([]ApproverFiguresBody, len(f.Approvers)),
 	}
@@ -71,7 +71,7 @@ func (h *Handlers) stats(
 	for i, by := range f.Approvers {
 		seconds := by.MedianTime.Seconds()
 		body.Approvers[i] = ApproverFiguresBody{
-			by.UserID, AnsweringBody{by.Approved, by.Rejected, &by.ShareApproved, &seconds, by.QuickYeses},
+			by.UserID, AnsweringBody{by.Approved, by.Rejected, &by.ShareApproved, &seconds, by.QuickApprovals},
 		}
 	}
 	return route.Body(body), nil

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Origin is the name of a history: which installation, which of its logs, and
-// which epoch, because a restored log is another history from then on.
+// Origin names a history: the installation, the log, and the epoch, because a restored
+// log is another history from then on.
 type Origin struct {
 	Installation string
 	Log          string
@@ -75,9 +75,8 @@ func (c Checkpoint) Sign(s note.Signer) (string, error) {
 	return string(signed), nil
 }
 
-// OpenCheckpoint checks a signed checkpoint. It must be signed by one of the
-// keys, which must be of the installation that it names; signatures of others
-// (witnesses) may stand beside it.
+// OpenCheckpoint checks a signed checkpoint. One of the keys must have signed it, and be
+// of the installation that it names. Others (witnesses) may have signed it too.
 func OpenCheckpoint(signed string, keys Keys) (Checkpoint, error) {
 	opened, err := note.Open([]byte(signed), note.VerifierList(keys.verifiers()...))
 	if err != nil {
@@ -95,8 +94,8 @@ func OpenCheckpoint(signed string, keys Keys) (Checkpoint, error) {
 	return Checkpoint{}, errors.New("the checkpoint is signed with the key of another installation")
 }
 
-// openExactly is OpenCheckpoint for one that stands in an export: a single
-// signature, and no other spelling of it.
+// openExactly is OpenCheckpoint for one in an export: a single signature, in its one
+// spelling.
 func openExactly(signed string, keys Keys) (Checkpoint, error) {
 	c, err := OpenCheckpoint(signed, keys)
 	if err != nil {

@@ -23,9 +23,8 @@ type Header struct {
 	From       int64  `json:"from"`       // the first entry that follows
 	Frontier   []Hash `json:"frontier"`   // of the entries before it
 	Checkpoint string `json:"checkpoint"` // of the whole log
-	// Key is the public key the checkpoint is signed with. It is there for
-	// convenience: a verifier that believes it checks no more than that the file
-	// is whole.
+	// Key is the public key the checkpoint is signed with, for convenience: a verifier
+	// that trusts it checks only that the file is whole.
 	Key string `json:"key"`
 }
 
@@ -68,8 +67,8 @@ func (h Header) before() (Frontier, error) {
 	return UnpackFrontier(h.From, packed.Bytes())
 }
 
-// AppendLine appends the line of an entry: the canonical bytes of its record,
-// and of payload and salt unless they were erased or never were.
+// AppendLine appends the line of an entry: the canonical bytes of its record, and of
+// payload and salt, if there are any.
 func AppendLine(dst, record, payload, salt []byte) []byte {
 	dst = append(dst, '{')
 	if len(payload) > 0 {
@@ -83,10 +82,10 @@ func AppendLine(dst, record, payload, salt []byte) []byte {
 	return append(dst, '}', '\n')
 }
 
-// line is an entry as it stands in an export.
+// line is an entry in an export.
 type line struct {
 	record  []byte
-	payload []byte // nil where it is absent
+	payload []byte // nil: absent
 	salt    []byte
 }
 

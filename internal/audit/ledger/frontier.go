@@ -7,15 +7,14 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Frontier is all that is needed of a tree to make it grow: the roots of its
-// complete subtrees, largest first, one for each bit of its size. The zero
-// value is the empty tree.
+// Frontier is what a tree needs to grow: the roots of its complete subtrees, largest
+// first, one for each bit of its size. The zero value is the empty tree.
 type Frontier struct {
 	size  int64
 	roots []Hash
 }
 
-// UnpackFrontier reads what Pack wrote. One that does not fit the size is refused.
+// UnpackFrontier reads what Pack wrote, and refuses what does not fit the size.
 func UnpackFrontier(size int64, packed []byte) (Frontier, error) {
 	if size < 0 || size > MaxSize || len(packed) != bits.OnesCount64(uint64(size))*tlog.HashSize {
 		return Frontier{}, fmt.Errorf("the frontier has %d bytes, which does not fit a log of %d entries", len(packed),

@@ -23,9 +23,6 @@ func Grow(f Frontier) *Growth { return &Growth{before: f, size: f.size} }
 // Size is the number of leaves, old and new.
 func (g *Growth) Size() int64 { return g.size }
 
-// Before is the number of leaves that were there at the beginning.
-func (g *Growth) Before() int64 { return g.before.size }
-
 // Add appends a leaf.
 func (g *Growth) Add(leaf Hash) {
 	index, node := g.size, leaf
@@ -43,9 +40,8 @@ func (g *Growth) Add(leaf Hash) {
 	g.size++
 }
 
-// node is the root of the complete subtree number index of 2^level leaves. It
-// ends with a new leaf or belongs to the frontier; nothing else is ever asked
-// for, because every other old node is below one of the frontier.
+// node is the root of the complete subtree number index of 2^level leaves. It ends with
+// a new leaf or belongs to the frontier: every other old node is below the frontier.
 func (g *Growth) node(level int, index int64) Hash {
 	first := g.before.size >> level
 	if index >= first {

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/sumdb/note"
@@ -46,7 +47,7 @@ func NewSigner(installation string, key ed25519.PrivateKey) (note.Signer, error)
 	return signer{verifier, key}, nil
 }
 
-// Keys are the public keys whose signatures are believed.
+// Keys are the public keys whose signatures count.
 type Keys []Key
 
 // Key is one of them.
@@ -78,8 +79,8 @@ func ParseKey(text string) (Key, error) {
 
 var errNotAKey = errors.New("not a public key in the form of a note verifier (name+hash+key)")
 
-// ParseKeys reads a key a line. Empty lines and those that begin with # are
-// left out, and no key at all is an error.
+// ParseKeys reads a key a line, without empty lines and those that begin with #. There
+// must be at least one key.
 func ParseKeys(text string) (Keys, error) {
 	var keys Keys
 	for i, line := range strings.Split(text, "\n") {
@@ -101,12 +102,7 @@ func ParseKeys(text string) (Keys, error) {
 
 // holds reports whether the key is among them.
 func (k Keys) holds(text string) bool {
-	for _, key := range k {
-		if key.text == text {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(k, func(key Key) bool { return key.text == text })
 }
 
 // verifiers gives each key once: note calls a key that is listed twice ambiguous.

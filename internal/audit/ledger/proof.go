@@ -51,14 +51,6 @@ func CheckConsistency(proof []Hash, old int64, oldRoot Hash, size int64, root Ha
 	return nil
 }
 
-// Root is the Merkle tree hash of the first size leaves of a stored log.
-func Root(size int64, r HashReader) (root Hash, err error) {
-	if size < 0 || size > MaxSize {
-		return Hash{}, errors.New("no log has such a size")
-	}
-	return guard(func() (Hash, error) { return tlog.TreeHash(size, r) })
-}
-
 // FrontierOf is the frontier of the first size leaves of a stored log.
 func FrontierOf(size int64, r HashReader) (Frontier, error) {
 	if size < 0 || size > MaxSize {
@@ -80,8 +72,8 @@ func FrontierOf(size int64, r HashReader) (Frontier, error) {
 	return Frontier{size: size, roots: roots}, nil
 }
 
-// guard turns the panic of tlog over a reader that gave too little into an error.
-func guard[T any](prove func() (T, error)) (result T, err error) {
+// guard turns tlog's panic over a reader that returned too little into an error.
+func guard(prove func() ([]Hash, error)) (proof []Hash, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("read the log's hashes: %v", r)

@@ -7,9 +7,8 @@ import (
 	"writ/internal/canonical"
 )
 
-// Receipt proves that an entry is in a log: its leaf, the way from there to the
-// root, and a checkpoint with that root. Whoever holds one needs nothing more
-// from the server.
+// Receipt proves that an entry is in a log, without asking the server: its leaf, the path
+// from there to the root, and a checkpoint with that root.
 type Receipt struct {
 	Log        string `json:"log" doc:"Organization id, or system."`
 	Epoch      int64  `json:"epoch" doc:"The log's epoch at the checkpoint."`
@@ -19,8 +18,7 @@ type Receipt struct {
 	Checkpoint string `json:"checkpoint" doc:"Signed checkpoint, c2sp.org/tlog-checkpoint."`
 }
 
-// Write adds the receipt to a document, as its members' tags say: every decision
-// is answered with one.
+// Write adds the receipt to a document, as its members' tags say.
 func (r *Receipt) Write(to *canonical.Object, name string) {
 	to.Begin(name)
 	to.String("log", r.Log)
@@ -48,7 +46,7 @@ func appendHash(out []byte, h *Hash) []byte {
 	return append(out, '"')
 }
 
-// Check checks the receipt against the keys, and gives the checkpoint it leads to.
+// Check checks the receipt against the keys, and returns the checkpoint it leads to.
 func (r Receipt) Check(keys Keys) (Checkpoint, error) {
 	c, err := OpenCheckpoint(r.Checkpoint, keys)
 	if err != nil {
@@ -73,7 +71,7 @@ func (r Receipt) CheckRecord(record []byte, keys Keys) (Record, error) {
 		return Record{}, err
 	}
 	if parsed.Log != r.Log || parsed.Index != r.Index {
-		return Record{}, errors.New("the record names another log or place than the receipt")
+		return Record{}, errors.New("the record names another log or index than the receipt")
 	}
 	return parsed, nil
 }

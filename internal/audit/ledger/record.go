@@ -20,12 +20,11 @@ const version = 1
 // Restored is the action of the entry that begins an epoch.
 const Restored = "log.restored"
 
-// SaltSize is the number of bytes that keep a commitment from telling a guesser
-// what an erased payload was.
+// SaltSize is the number of random bytes that keep anyone from testing a guess of an
+// erased payload.
 const SaltSize = 32
 
-// Record is what a leaf commits to. The canonical form sorts its members, so
-// their order here is only for the reader.
+// Record is what a leaf commits to. The canonical form sorts its members.
 type Record struct {
 	Form    int     `json:"v"`
 	Log     string  `json:"log"`
@@ -70,7 +69,7 @@ type Subject struct {
 	ID   string `json:"id"`
 }
 
-// Encode gives the record's canonical form, which the leaf is the hash of.
+// Encode is the record's canonical form, whose hash is the leaf.
 func (r Record) Encode() ([]byte, error) {
 	o := canonical.NewObject(recordSize)
 	o.String("action", r.Action)
@@ -113,8 +112,8 @@ func (r Record) Encode() ([]byte, error) {
 // recordSize is enough for most records.
 const recordSize = 768
 
-// ParseRecord reads a record. Any text but the one Encode gives is refused: two
-// texts of one meaning would have two leaves.
+// ParseRecord reads a record, and refuses any text but the one Encode gives: two texts of
+// one meaning would have two leaves.
 func ParseRecord(text []byte) (Record, error) {
 	r, err := ReadRecord(text)
 	if err != nil {
@@ -130,8 +129,7 @@ func ParseRecord(text []byte) (Record, error) {
 	return r, nil
 }
 
-// ReadRecord reads a record of one's own log, which Encode wrote: that it is
-// canonical is not looked at.
+// ReadRecord reads a record that Encode wrote, without checking that it is canonical.
 func ReadRecord(text []byte) (Record, error) {
 	var r Record
 	if err := json.Unmarshal(text, &r, json.RejectUnknownMembers(true)); err != nil {

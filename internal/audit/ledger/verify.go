@@ -12,11 +12,10 @@ import (
 
 // Trust is what a verifier knows beforehand.
 type Trust struct {
-	// Keys are the keys of the installation, got from elsewhere than the export.
-	// Without any, the key in the file is taken, which proves only that the file
-	// is whole.
+	// Keys are the keys of the installation, not from the export. Without any, the key
+	// in the file proves only that the file is whole.
 	Keys Keys
-	// Earlier is a signed checkpoint that was seen before; empty where none was.
+	// Earlier is a signed checkpoint that was seen before; empty: none.
 	Earlier string
 }
 
@@ -35,12 +34,12 @@ type Report struct {
 	Earlier     *Seen     `json:"earlier,omitzero"`
 }
 
-// Restore is a place where the log went on from a backup under another epoch.
+// Restore is where the log continued from a backup under another epoch.
 type Restore struct {
 	Index int64 `json:"index"` // of the entry that says so
 	Epoch int64 `json:"epoch"` // that began there
-	// Known tells whether the restore could compare with what it replaced, and
-	// Lost how many entries of the epoch before were there from Index on.
+	// Known: the restore could compare with what it replaced. Lost is how many entries
+	// of the epoch before there were from Index on.
 	Known bool  `json:"known"`
 	Lost  int64 `json:"lost"`
 }
@@ -51,8 +50,8 @@ type Seen struct {
 	Size  int64 `json:"size"`
 }
 
-// GoneError says that the log no longer holds entries that an earlier checkpoint
-// covers, and admits it: it was restored from a backup.
+// GoneError: the log admits that it lost entries that an earlier checkpoint covers,
+// because it was restored from a backup.
 type GoneError struct{ From, Until, Epoch int64 }
 
 func (e *GoneError) Error() string {
@@ -60,10 +59,10 @@ func (e *GoneError) Error() string {
 		e.From, e.Until-1, e.Epoch)
 }
 
-// Verify reads an export and checks all of it: every record, payload and leaf,
-// the order and number of entries, the root and its signature, and that the log
-// begins with what an earlier checkpoint saw. It keeps one line in memory. The
-// report is of use only without an error.
+// Verify reads an export and checks all of it: every record, payload and leaf, the order
+// and number of entries, the root and its signature, and that the log begins with what
+// an earlier checkpoint covers. It keeps one line in memory. With an error the report is
+// empty.
 func Verify(r io.Reader, trust Trust) (Report, error) {
 	v := verifier{lines: bufio.NewReaderSize(r, 64<<10)}
 	if err := v.begin(trust); err != nil {
@@ -91,7 +90,7 @@ type verifier struct {
 	earlier *Checkpoint
 	gone    *GoneError
 	tree    Frontier
-	epoch   int64 // of the entry before; -1 where that is not in the export
+	epoch   int64 // of the entry before; -1: not in the export
 	report  Report
 }
 
@@ -136,7 +135,7 @@ func (v *verifier) describe() {
 	v.report.Restores = []Restore{}
 }
 
-// compareWith takes up the earlier checkpoint, and refuses what no export can answer.
+// compareWith reads the earlier checkpoint, and refuses one the export cannot answer for.
 func (v *verifier) compareWith(signed string, keys Keys) error {
 	if signed == "" {
 		return nil
@@ -214,12 +213,12 @@ func (v *verifier) follow(record Record, payload []byte) error {
 		return nil
 	}
 	restore := Restore{Index: record.Index, Epoch: record.Epoch}
-	var told struct {
+	var lost struct {
 		Known   bool  `json:"known"`
 		Entries int64 `json:"entries"`
 	}
-	if payload != nil && json.Unmarshal(payload, &told) == nil {
-		restore.Known, restore.Lost = told.Known, told.Entries
+	if payload != nil && json.Unmarshal(payload, &lost) == nil {
+		restore.Known, restore.Lost = lost.Known, lost.Entries
 	}
 	if len(v.report.Restores) < maxRestores {
 		v.report.Restores = append(v.report.Restores, restore)

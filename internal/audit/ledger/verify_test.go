@@ -398,10 +398,11 @@ func BenchmarkCheckInclusion(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	root, err := ledger.Root(1<<16, stored(b, leaves))
+	tree, err := ledger.FrontierOf(1<<16, stored(b, leaves))
 	if err != nil {
 		b.Fatal(err)
 	}
+	root := tree.Root()
 	for b.Loop() {
 		if err := ledger.CheckInclusion(proof, 12345, leaves[12345], 1<<16, root); err != nil {
 			b.Fatal(err)

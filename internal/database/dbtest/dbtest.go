@@ -66,7 +66,7 @@ func Open(t *testing.T, o database.Options) *database.DB {
 		if err := db.Close(); err != nil {
 			t.Errorf("close the database: %v", err)
 		}
-		db = nil // testing keeps this function to the program's end, but need not keep the database
+		db = nil // testing keeps this function to the program's end
 	})
 	return db
 }
@@ -81,7 +81,7 @@ func SQLite(t *testing.T) database.Options {
 func Postgres(t *testing.T) database.Options {
 	t.Helper()
 	server := serverURL(t)
-	template, err := makeTemplate(server)
+	template, err := makeTemplate()
 	if err != nil {
 		t.Fatalf("prepare the PostgreSQL template: %v", err)
 	}
@@ -118,18 +118,10 @@ func createDatabase(t *testing.T, server, clause string) database.Options {
 }
 
 // makeTemplate migrates one template for this test program, once.
-var makeTemplate = func() func(server string) (string, error) {
-	var once sync.Once
-	var name string
-	var failure error
-	return func(server string) (string, error) {
-		once.Do(func() { name, failure = migratedTemplate(server) })
-		return name, failure
-	}
-}()
+var makeTemplate = sync.OnceValues(func() (string, error) { return migratedTemplate(os.Getenv(serverVariable)) })
 
-// migratedTemplate names a template by what it was migrated with, so that all
-// test programs of a run share it; the first one makes it.
+// migratedTemplate names a template by its schema, so that all test programs of a run share
+// it; the first one makes it.
 func migratedTemplate(server string) (string, error) {
 	name := "writ_template_" + database.SchemaDigest()[:12]
 	making := name + "_" + randomName()
@@ -150,7 +142,7 @@ func migratedTemplate(server string) (string, error) {
 			return "", err
 		}
 	}
-	// A rename is atomic: whoever comes second drops its own and uses the first.
+	// A rename is atomic: the second program drops its own and uses the first.
 	err := execute(server, fmt.Sprintf(`ALTER DATABASE %s RENAME TO %s`, making, name))
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == "42P04" {
 		return name, execute(server, `DROP DATABASE `+making)

@@ -15,8 +15,7 @@ import (
 	"writ/internal/database"
 )
 
-// Line is a connection to PostgreSQL that a test can cut and mend, as a network
-// or a server that goes away and comes back.
+// Line is a connection to PostgreSQL that a test can cut and mend.
 type Line struct {
 	target string // the server's socket
 
@@ -61,8 +60,8 @@ func (l *Line) Cut() { l.set(true) }
 // Mend lets connections through again.
 func (l *Line) Mend() { l.set(false) }
 
-// LoseCommits, while on, lets a commit reach the server and breaks the connection
-// before its answer comes back: whoever committed cannot know.
+// LoseCommits, while on, lets a commit reach the server and breaks the connection before
+// the answer: the client cannot know the outcome.
 func (l *Line) LoseCommits(on bool) { l.loseCommits.Store(on) }
 
 func (l *Line) set(cut bool) {
@@ -108,7 +107,7 @@ func (l *Line) join(client net.Conn) {
 	})
 }
 
-// pass copies messages until either side ends or one of them may not go on.
+// pass copies messages until either side ends or a message may not pass.
 func pass(to io.Writer, from io.Reader, mayPass func(message []byte) bool) {
 	buffer := make([]byte, 64<<10)
 	for {

@@ -12,9 +12,8 @@ import (
 	"writ/internal/database"
 )
 
-// MigratedSQLite puts a migrated file of a store where none is yet. To write it costs
-// a hundredth of the migrations; those have tests of their own, which open an
-// empty file.
+// MigratedSQLite writes a migrated file of a store where there is none, which costs a
+// hundredth of migrating. Migrations have tests of their own.
 func MigratedSQLite(t *testing.T, path string, store database.Store) {
 	t.Helper()
 	if _, err := os.Stat(path); err == nil {
@@ -35,8 +34,7 @@ func MigratedSQLite(t *testing.T, path string, store database.Store) {
 	}
 }
 
-// sqliteTemplates are the contents of migrated files, each made once for this test
-// program.
+// sqliteTemplates are the contents of migrated files, each made once a test program.
 var sqliteTemplates = map[database.Store]func() ([]byte, error){
 	database.Main:      sync.OnceValues(func() ([]byte, error) { return migratedFile(database.Main) }),
 	database.Telemetry: sync.OnceValues(func() ([]byte, error) { return migratedFile(database.Telemetry) }),

@@ -34,7 +34,7 @@ const PolicyFile = "policy.yaml"
 
 // titles are the templates in the order of display.
 var titles = []struct{ name, title string }{
-	{"starter", "Look first"},
+	{"starter", "Read first"},
 	{"coding-agent", "Coding agent"},
 	{"read-only", "Read only"},
 	{"payments", "Payments"},

@@ -48,7 +48,7 @@ func (s *Service) FindReleasable(
 	email := strings.ToLower(strings.TrimSpace(q.Email))
 	server, tool := plan.ResolveName(q.Tool, "", "")
 	_, _, named := plan.OwnName(q.Tool) // else any server may be meant
-	open, err := selectAlive(ctx, reader, p, tool, email, now)
+	open, err := selectOpen(ctx, reader, p, tool, email, now)
 	if err != nil || len(open) != 1 {
 		return nil, err
 	}

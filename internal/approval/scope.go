@@ -35,10 +35,10 @@ const (
 // Limits of a yes that is wider than once.
 const (
 	MaxStandingMinutes = 8 * 60
-	MaxAllowUses       = 1000
+	MaxStandingUses    = 1000
 
-	defaultAllowMinutes = 60
-	defaultAllowUses    = 100
+	defaultStandingMinutes = 60
+	defaultStandingUses    = 100
 )
 
 // Scope is how far a yes reaches: what, how long and how often. With Once all the
@@ -56,7 +56,7 @@ func (s Scope) once() bool { return s.Kind == "" || s.Kind == Once }
 // minutes is how long the yes holds.
 func (s Scope) minutes() int {
 	if s.Minutes == 0 {
-		return defaultAllowMinutes
+		return defaultStandingMinutes
 	}
 	return s.Minutes
 }
@@ -64,7 +64,7 @@ func (s Scope) minutes() int {
 // uses is how often the yes may be used.
 func (s Scope) uses() int {
 	if s.Uses == 0 {
-		return defaultAllowUses
+		return defaultStandingUses
 	}
 	return s.Uses
 }
@@ -93,8 +93,8 @@ func (s Scope) check(r *Request) error {
 	if s.Minutes < 0 || s.Minutes > MaxStandingMinutes {
 		return fault.Field("scope.minutes", "must be from 1 to %d", MaxStandingMinutes)
 	}
-	if s.Uses < 0 || s.Uses > MaxAllowUses {
-		return fault.Field("scope.uses", "must be from 1 to %d", MaxAllowUses)
+	if s.Uses < 0 || s.Uses > MaxStandingUses {
+		return fault.Field("scope.uses", "must be from 1 to %d", MaxStandingUses)
 	}
 	if len(s.Pattern) > 0 && s.Kind != ByPattern {
 		return fault.Field("scope.pattern", "goes with the kind pattern only")
@@ -130,7 +130,7 @@ func (s Scope) checkKind(r *Request) error {
 // Words say what a yes of this scope to the request permits. The same scope and
 // request always give the same words.
 func (s Scope) Words(r Request) string {
-	tool := printable(r.Server + "." + r.Tool)
+	tool := quotedName(r.Server + "." + r.Tool)
 	if s.once() {
 		which := "these"
 		if len(r.editedDigest) > 0 {
@@ -147,7 +147,7 @@ func (s Scope) Words(r Request) string {
 	case ByPattern:
 		what = fmt.Sprintf("Any call of %s where %s, and nothing else is given", tool, s.Pattern.Words())
 	case Plan:
-		what = fmt.Sprintf("Every call within the plan %s that would wait for the same approval, of whatever tool and arguments", printable(r.PlanID))
+		what = fmt.Sprintf("Every call within the plan %s that would wait for the same approval, of whatever tool and arguments", quotedName(r.PlanID))
 	default:
 		return "Nothing: this is no known scope."
 	}
@@ -171,7 +171,7 @@ func (r *Request) callerWords() string {
 
 // plainly is a name as it is, or in quotes where it could pass for more than a
 // name: agents choose them.
-func printable(name string) string {
+func quotedName(name string) string {
 	for _, c := range name {
 		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
 			strings.ContainsRune("._-:/@", c)) {

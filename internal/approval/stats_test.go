@@ -127,33 +127,33 @@ func TestFigures(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := approval.Stats{
-			Period:        over,
-			Opened:        11,
-			Waiting:       1,
-			Approved:      4,
-			Rejected:      2,
-			Cancelled:     1,
-			Expired:       2,
-			Covered:       1,
-			MedianTime:    pointer(31 * time.Second),
-			ShareApproved: pointer(4.0 / 6),
-			QuickYeses:    2,
+			Period:         over,
+			Opened:         11,
+			Waiting:        1,
+			Approved:       4,
+			Rejected:       2,
+			Cancelled:      1,
+			Expired:        2,
+			Covered:        1,
+			MedianTime:     pointer(31 * time.Second),
+			ShareApproved:  pointer(4.0 / 6),
+			QuickApprovals: 2,
 			Approvers: []approval.Approver{
 				{
-					UserID:        "ann",
-					Approved:      4,
-					Rejected:      1,
-					QuickYeses:    1,
-					MedianTime:    2 * time.Second,
-					ShareApproved: 0.8,
+					UserID:         "ann",
+					Approved:       4,
+					Rejected:       1,
+					QuickApprovals: 1,
+					MedianTime:     2 * time.Second,
+					ShareApproved:  0.8,
 				},
 				{
-					UserID:        "bob",
-					Approved:      1,
-					Rejected:      1,
-					QuickYeses:    1,
-					MedianTime:    5*time.Minute + 500*time.Millisecond,
-					ShareApproved: 0.5,
+					UserID:         "bob",
+					Approved:       1,
+					Rejected:       1,
+					QuickApprovals: 1,
+					MedianTime:     5*time.Minute + 500*time.Millisecond,
+					ShareApproved:  0.5,
 				},
 			},
 		}
@@ -240,8 +240,8 @@ func byHand(over approval.Period, all []answer) approval.Stats {
 			f.Approved++
 			people[who].Approved++
 			if took < 2*time.Second {
-				f.QuickYeses++
-				people[who].QuickYeses++
+				f.QuickApprovals++
+				people[who].QuickApprovals++
 			}
 		} else {
 			f.Rejected++

@@ -18,7 +18,7 @@ const (
 )
 
 // quickYes is the time within which nobody has read what they approve.
-const quickYes = 2 * time.Second
+const quickApproval = 2 * time.Second
 
 // Period is a time that ends before Until. Where Until is zero it is now, where
 // From is zero it is thirty days before that.
@@ -39,20 +39,20 @@ type Stats struct {
 	// they answered none.
 	MedianTime *time.Duration
 	// ShareApproved is of those that people answered; nil where they answered none.
-	ShareApproved *float64
-	QuickYeses    int        // yeses within two seconds
-	Approvers     []Approver // who answered, by their ids
+	ShareApproved  *float64
+	QuickApprovals int        // yeses within two seconds
+	Approvers      []Approver // who answered, by their ids
 }
 
 // Approver is how one person answers. A person's yes counts whether or not
 // another had to follow.
 type Approver struct {
-	UserID        string
-	Approved      int
-	Rejected      int
-	QuickYeses    int
-	MedianTime    time.Duration
-	ShareApproved float64
+	UserID         string
+	Approved       int
+	Rejected       int
+	QuickApprovals int
+	MedianTime     time.Duration
+	ShareApproved  float64
 }
 
 // Figures are those of the caller's organization, for who may answer its requests.
@@ -79,7 +79,7 @@ func (s *Service) Stats(ctx context.Context, p principal.Principal, over Period)
 		return Stats{}, err
 	}
 	for _, a := range f.Approvers {
-		f.QuickYeses += a.QuickYeses
+		f.QuickApprovals += a.QuickApprovals
 	}
 	if answered := f.Approved + f.Rejected; answered > 0 {
 		share := float64(f.Approved) / float64(answered)
@@ -191,7 +191,7 @@ func readApprovers(ctx context.Context, r database.Reader, orgID string, over Pe
 		) ranked
 		GROUP BY who
 		ORDER BY who`,
-		orgID, openedFrom, until, database.Micros(over.From), quickYes.Microseconds())
+		orgID, openedFrom, until, database.Micros(over.From), quickApproval.Microseconds())
 	if err != nil {
 		return nil, fmt.Errorf("count who answers for organization %s: %w", orgID, err)
 	}
@@ -201,7 +201,7 @@ func readApprovers(ctx context.Context, r database.Reader, orgID string, over Pe
 func scanApprover(s database.Scanner) (a Approver, err error) {
 	var answers int
 	var lower, upper int64
-	if err := s.Scan(&a.UserID, &answers, &a.Approved, &a.QuickYeses, &lower, &upper); err != nil {
+	if err := s.Scan(&a.UserID, &answers, &a.Approved, &a.QuickApprovals, &lower, &upper); err != nil {
 		return Approver{}, err
 	}
 	a.Rejected, a.MedianTime = answers-a.Approved, middle(lower, upper)
