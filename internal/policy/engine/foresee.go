@@ -25,7 +25,19 @@ var unmade = toolcall.Gaps{{"args"}, {"session"}, {"intent"}, {"labels"}, {"now"
 func (s *Set) Foresee(caller *toolcall.Call) Foresight {
 	o := s.Outlook(caller, unmade, func(LimitKey, bool) (least, most int64) { return 0, math.MaxInt64 })
 	_, certain := o.Possible().Only()
-	return Foresight{o.Decision, certain}
+	return Foresight{o.Decision, certain && (o.Verdict != verdict.Allow || !s.allowReadsUnmade(caller, o.Rule))}
+}
+
+// allowReadsUnmade reports whether an allow of this id reads what is unknown before the
+// call. Its condition may fail on the arguments of a call, even where their value does
+// not matter, so that the allow is not certain.
+func (s *Set) allowReadsUnmade(caller *toolcall.Call, id string) bool {
+	for e := range s.candidates(caller, nil) {
+		if r := e.rule; r.Effect == verdict.Allow && r.ID == id && r.condition != nil && r.condition.Concerns(unmade) {
+			return true
+		}
+	}
+	return false
 }
 
 // Approvers are all that the rules about a tool demand of approvers for this

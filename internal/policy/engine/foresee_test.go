@@ -26,6 +26,8 @@ func TestForesee(t *testing.T) {
 	elsewhere.When = `tool == "other" && args.x == 1`
 	here := depends(verdict.Deny)
 	here.When = `tool == "t" && args.x == 1`
+	either := depends(verdict.Allow)
+	either.When = `server == "s" || args.x == 1`
 	limited := always(verdict.Deny)
 	limited.Limit = &document.Limit{Calls: 1, Per: time.Hour, By: document.Agent}
 	for name, tt := range map[string]struct {
@@ -53,9 +55,10 @@ func TestForesee(t *testing.T) {
 		"a rule that says what the default is": {
 			verdict.Deny, []document.Rule{depends(verdict.Deny)}, verdict.Deny, true,
 		},
-		"a rule about another tool": {verdict.Allow, []document.Rule{elsewhere}, verdict.Allow, true},
-		"a rule about this tool":    {verdict.Allow, []document.Rule{here}, verdict.Allow, false},
-		"a limit may be spent":      {verdict.Allow, []document.Rule{limited}, verdict.Allow, false},
+		"a rule about another tool":     {verdict.Allow, []document.Rule{elsewhere}, verdict.Allow, true},
+		"a rule about this tool":        {verdict.Allow, []document.Rule{here}, verdict.Allow, false},
+		"an allow that reads arguments": {verdict.Deny, []document.Rule{either}, verdict.Allow, false},
+		"a limit may be spent":          {verdict.Allow, []document.Rule{limited}, verdict.Allow, false},
 	} {
 		policy, problems := engine.Compile(&document.Document{
 			Version: "v1", Name: "p", Default: tt.fallback, Rules: tt.rules,

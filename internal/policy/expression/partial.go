@@ -52,7 +52,7 @@ func (p *Partial) ResolveFunction(name string) (functions.LateBoundOp, bool) {
 // EvalPartial reports whether the condition holds, as EvalInput does. If it is not
 // known, the condition may hold, not hold or fail, depending on the gaps.
 func (c *Condition) EvalPartial(p *Partial) (holds, known bool, err error) {
-	if !c.concerns(p.gaps) {
+	if !c.Concerns(p.gaps) {
 		holds, err = c.EvalInput(&p.Input)
 		return holds, true, err
 	}
@@ -81,8 +81,8 @@ func (c *Condition) EvalPartial(p *Partial) (holds, known bool, err error) {
 	return bool(result), true, nil
 }
 
-// concerns reports whether the condition reads anything that has a gap.
-func (c *Condition) concerns(gaps toolcall.Gaps) bool {
+// Concerns reports whether the condition reads anything that has a gap.
+func (c *Condition) Concerns(gaps toolcall.Gaps) bool {
 	reads := c.reads()
 	for _, gap := range gaps {
 		if reads[gap[0]] {
