@@ -28,22 +28,20 @@ func (a *API) mountHealth(r *route.Router) {
 	a.mountMetrics()
 }
 
-func (a *API) health(context.Context, principal.Principal, *route.None) (*route.Answer[HealthBody], error) {
-	return route.Body(HealthBody{"ok", a.version}), nil
+func (a *API) health(context.Context, principal.Principal, *route.None) (HealthBody, error) {
+	return HealthBody{"ok", a.version}, nil
 }
 
-func (a *API) readiness(
-	ctx context.Context, _ principal.Principal, _ *route.None,
-) (*route.Answer[HealthBody], error) {
+func (a *API) readiness(ctx context.Context, _ principal.Principal, _ *route.None) (HealthBody, error) {
 	select {
 	case <-a.router.Stopping():
-		return nil, fault.New(fault.Unavailable, "the server is stopping")
+		return HealthBody{}, fault.New(fault.Unavailable, "the server is stopping")
 	default:
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyWait)
 	defer cancel()
 	if err := a.database.Ping(ctx); err != nil {
-		return nil, fault.Wrap(err, fault.Unavailable, "the database cannot be reached")
+		return HealthBody{}, fault.Wrap(err, fault.Unavailable, "the database cannot be reached")
 	}
-	return route.Body(HealthBody{"ready", a.version}), nil
+	return HealthBody{"ready", a.version}, nil
 }

@@ -78,7 +78,7 @@ type StatusBody struct {
 	Status string `json:"status" example:"sent"`
 }
 
-func status(word string) *route.Answer[StatusBody] { return route.Body(StatusBody{word}) }
+func status(word string) StatusBody { return StatusBody{word} }
 
 // emailInput is a body whose only member is an address.
 type emailInput struct {

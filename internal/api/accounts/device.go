@@ -57,24 +57,24 @@ type DeviceCodeBody struct {
 
 func (h *Handlers) startDevice(
 	ctx context.Context, _ principal.Principal, in *startDeviceInput,
-) (*route.Answer[DeviceCodeBody], error) {
+) (DeviceCodeBody, error) {
 	codes, err := h.Auth.StartDevice(ctx, auth.NewDevice{
 		Product: valueOf(in.Body.Product), WantsSession: valueOf(in.Body.Client) == writClient, From: deviceOf(ctx),
 	})
 	if err != nil {
-		return nil, err
+		return DeviceCodeBody{}, err
 	}
 	page := h.PublicURL.JoinPath(devicePath)
 	complete := *page
 	complete.RawQuery = "user_code=" + codes.User
-	return route.Body(DeviceCodeBody{
+	return DeviceCodeBody{
 		DeviceCode:              codes.Device.Reveal(),
 		UserCode:                codes.User,
 		VerificationURI:         page.String(),
 		VerificationURIComplete: complete.String(),
 		ExpiresIn:               int(auth.DeviceLife.Seconds()),
 		Interval:                int(auth.DeviceInterval.Seconds()),
-	}), nil
+	}, nil
 }
 
 // valueOf is what a member that may be absent or null says.
@@ -106,7 +106,7 @@ type DeviceGrantBody struct {
 
 func (h *Handlers) pollDevice(
 	ctx context.Context, _ principal.Principal, in *pollDeviceInput,
-) (*route.Answer[DeviceGrantBody], error) {
+) (DeviceGrantBody, error) {
 	var key apikey.Issued
 	answer, err := h.Auth.PollDevice(ctx, auth.DeviceQuestion{
 		Code: secret.NewText(in.Body.DeviceCode), WantsSession: valueOf(in.Body.Client) == writClient,
@@ -116,15 +116,15 @@ func (h *Handlers) pollDevice(
 		return err
 	})
 	if fault.Is(err, fault.Forbidden) { // the person lost the right meanwhile
-		return nil, deviceRefusals[auth.DeviceDenied]
+		return DeviceGrantBody{}, deviceRefusals[auth.DeviceDenied]
 	}
 	if err != nil {
-		return nil, err
+		return DeviceGrantBody{}, err
 	}
 	if answer.State != auth.DeviceGranted {
-		return nil, deviceRefusals[answer.State]
+		return DeviceGrantBody{}, deviceRefusals[answer.State]
 	}
-	return route.Body(DeviceGrantBody{
+	return DeviceGrantBody{
 		APIKey:       key.Secret.Reveal(),
 		Email:        answer.User.Email,
 		UserID:       answer.User.ID,
@@ -132,7 +132,7 @@ func (h *Handlers) pollDevice(
 		AccessToken:  answer.Tokens.Access.Reveal(),
 		RefreshToken: answer.Tokens.Refresh.Reveal(),
 		ExpiresIn:    int(answer.Tokens.ExpiresIn.Seconds()),
-	}), nil
+	}, nil
 }
 
 // deviceScopes are those of a terminal's key.
@@ -141,9 +141,7 @@ func deviceScopes() []principal.Scope { return append(principal.DefaultScopes(),
 // addTerminalKey makes the key of a terminal for the person who let it in, if they still may have keys. Only its name
 // tells the product: command lines of several products share one file of credentials, and a key that is bound to one
 // product would speak for it in all of them.
-func (h *Handlers) addTerminalKey(
-	ctx context.Context, tx *database.Tx, login auth.DeviceLogin,
-) (apikey.Issued, error) {
+func (h *Handlers) addTerminalKey(ctx context.Context, tx *database.Tx, login auth.DeviceLogin) (apikey.Issued, error) {
 	role, err := organization.RoleIn(ctx, tx, login.OrgID, login.UserID)
 	if err != nil {
 		return apikey.Issued{}, err

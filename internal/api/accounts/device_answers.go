@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"writ/internal/api/route"
 	"writ/internal/auth"
 	"writ/internal/principal"
 )
@@ -28,10 +27,10 @@ type findDeviceInput struct {
 
 func (h *Handlers) findDevice(
 	ctx context.Context, _ principal.Principal, in *findDeviceInput,
-) (*route.Answer[DeviceRequestBody], error) {
+) (DeviceRequestBody, error) {
 	login, err := h.Auth.FindDevice(ctx, in.UserCode)
 	if err != nil {
-		return nil, err
+		return DeviceRequestBody{}, err
 	}
 	body := DeviceRequestBody{
 		UserCode:  auth.ShownUserCode(in.UserCode),
@@ -45,7 +44,7 @@ func (h *Handlers) findDevice(
 	if login.WantsSession {
 		body.Client = writClient
 	}
-	return route.Body(body), nil
+	return body, nil
 }
 
 type approveDeviceInput struct {
@@ -58,13 +57,13 @@ type approveDeviceInput struct {
 
 func (h *Handlers) approveDevice(
 	ctx context.Context, caller principal.Principal, in *approveDeviceInput,
-) (*route.Answer[StatusBody], error) {
+) (StatusBody, error) {
 	caller, err := h.Gate.InNamed(ctx, caller, in.Body.OrganizationID)
 	if err != nil {
-		return nil, err
+		return StatusBody{}, err
 	}
 	if err := caller.Require(principal.OwnKeys); err != nil {
-		return nil, err
+		return StatusBody{}, err
 	}
 	return status("approved"), h.Auth.ApproveDevice(ctx, caller, in.Body.UserCode, !in.Body.KeyOnly)
 }
@@ -77,6 +76,6 @@ type denyDeviceInput struct {
 
 func (h *Handlers) denyDevice(
 	ctx context.Context, caller principal.Principal, in *denyDeviceInput,
-) (*route.Answer[StatusBody], error) {
+) (StatusBody, error) {
 	return status("denied"), h.Auth.DenyDevice(ctx, caller, in.Body.UserCode)
 }

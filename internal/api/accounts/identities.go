@@ -15,7 +15,7 @@ import (
 func (h *Handlers) mountIdentities(r *route.Router) {
 	route.Handle(r, route.Get("/auth/identities", "With which identities one can sign in").
 		For(route.Person), h.listIdentities)
-	route.Handle(r, route.Post("/auth/identities",
+	route.HandleOutput(r, route.Post("/auth/identities",
 		"Begin to link an identity to one's account: open the address it gives, in the same browser").
 		For(route.Person).Throttled(throttle.SignIn).Unrecorded(), h.linkIdentity)
 	route.Handle(r, route.Delete("/auth/identities/{id}", "Remove an identity from one's account").
@@ -48,9 +48,9 @@ func identityBody(i federation.Identity) IdentityBody {
 
 func (h *Handlers) listIdentities(
 	ctx context.Context, caller principal.Principal, _ *route.None,
-) (*route.Answer[route.Items[IdentityBody]], error) {
+) (route.Items[IdentityBody], error) {
 	list, err := h.Federation.Identities(ctx, caller)
-	return route.Body(route.ItemsOf(list, identityBody)), err
+	return route.ItemsOf(list, identityBody), err
 }
 
 type linkIdentityInput struct {
@@ -80,6 +80,6 @@ func (h *Handlers) linkIdentity(
 
 func (h *Handlers) unlinkIdentity(
 	ctx context.Context, caller principal.Principal, in *route.IDInput,
-) (*route.None, error) {
-	return nil, h.Federation.Unlink(ctx, caller, in.ID)
+) (route.None, error) {
+	return route.None{}, h.Federation.Unlink(ctx, caller, in.ID)
 }

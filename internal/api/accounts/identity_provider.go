@@ -59,11 +59,9 @@ type IdentityProviderBody struct {
 	UpdatedAt   time.Time      `json:"updatedAt"`
 }
 
-func (h *Handlers) identityProvider(
-	p federation.Provider, err error,
-) (*route.Answer[IdentityProviderBody], error) {
+func (h *Handlers) identityProvider(p federation.Provider, err error) (IdentityProviderBody, error) {
 	if err != nil {
-		return nil, err
+		return IdentityProviderBody{}, err
 	}
 	body := IdentityProviderBody{
 		Issuer:      p.Issuer,
@@ -78,12 +76,12 @@ func (h *Handlers) identityProvider(
 		CreatedAt:   p.CreatedAt,
 		UpdatedAt:   p.UpdatedAt,
 	}
-	return route.Body(body), nil
+	return body, nil
 }
 
 func (h *Handlers) getIdentityProvider(
 	ctx context.Context, caller principal.Principal, _ *route.OrgInput,
-) (*route.Answer[IdentityProviderBody], error) {
+) (IdentityProviderBody, error) {
 	return h.identityProvider(h.Federation.Get(ctx, caller))
 }
 
@@ -102,7 +100,7 @@ type putIdentityProviderInput struct {
 
 func (h *Handlers) putIdentityProvider(
 	ctx context.Context, caller principal.Principal, in *putIdentityProviderInput,
-) (*route.Answer[IdentityProviderBody], error) {
+) (IdentityProviderBody, error) {
 	return h.identityProvider(h.Federation.Put(ctx, caller, federation.Settings{
 		Issuer:      in.Body.Issuer,
 		ClientID:    in.Body.ClientID,
@@ -116,12 +114,12 @@ func (h *Handlers) putIdentityProvider(
 
 func (h *Handlers) deleteIdentityProvider(
 	ctx context.Context, caller principal.Principal, _ *route.OrgInput,
-) (*route.None, error) {
-	return nil, h.Federation.Delete(ctx, caller)
+) (route.None, error) {
+	return route.None{}, h.Federation.Delete(ctx, caller)
 }
 
 func (h *Handlers) testIdentityProvider(
 	ctx context.Context, caller principal.Principal, _ *route.OrgInput,
-) (*route.Answer[IdentityProviderBody], error) {
+) (IdentityProviderBody, error) {
 	return h.identityProvider(h.Federation.Test(ctx, caller))
 }

@@ -40,15 +40,13 @@ type LoginBody struct {
 	Organizations []organizations.OrganizationBody `json:"organizations" nullable:"false"`
 }
 
-func (h *Handlers) login(
-	ctx context.Context, _ principal.Principal, in *loginInput,
-) (*route.Answer[LoginBody], error) {
+func (h *Handlers) login(ctx context.Context, _ principal.Principal, in *loginInput) (LoginBody, error) {
 	user, tokens, err := h.Auth.Login(ctx, in.Body.Email, secret.NewText(in.Body.Password), deviceOf(ctx))
 	if err != nil {
-		return nil, err
+		return LoginBody{}, err
 	}
 	mine, err := h.Organizations.ListForUser(ctx, user.ID)
-	return route.Body(LoginBody{tokensBody(tokens), userBody(user), organizations.Bodies(mine)}), err
+	return LoginBody{tokensBody(tokens), userBody(user), organizations.Bodies(mine)}, err
 }
 
 // deviceOf is where a request comes from.
@@ -63,15 +61,13 @@ type refreshInput struct {
 	}
 }
 
-func (h *Handlers) refresh(
-	ctx context.Context, _ principal.Principal, in *refreshInput,
-) (*route.Answer[TokensBody], error) {
+func (h *Handlers) refresh(ctx context.Context, _ principal.Principal, in *refreshInput) (TokensBody, error) {
 	tokens, err := h.Auth.Refresh(ctx, secret.NewText(in.Body.RefreshToken))
-	return route.Body(tokensBody(tokens)), err
+	return tokensBody(tokens), err
 }
 
-func (h *Handlers) logout(ctx context.Context, caller principal.Principal, _ *route.None) (*route.None, error) {
-	return nil, h.Auth.RevokeSession(ctx, caller, caller.SessionID)
+func (h *Handlers) logout(ctx context.Context, caller principal.Principal, _ *route.None) (route.None, error) {
+	return route.None{}, h.Auth.RevokeSession(ctx, caller, caller.SessionID)
 }
 
 // MeBody is the person who is signed in.
@@ -81,15 +77,13 @@ type MeBody struct {
 	SessionID     string                           `json:"sessionId" format:"uuid"`
 }
 
-func (h *Handlers) me(
-	ctx context.Context, caller principal.Principal, _ *route.None,
-) (*route.Answer[MeBody], error) {
+func (h *Handlers) me(ctx context.Context, caller principal.Principal, _ *route.None) (MeBody, error) {
 	user, err := h.Auth.Get(ctx, caller)
 	if err != nil {
-		return nil, err
+		return MeBody{}, err
 	}
 	mine, err := h.Gate.Mine(ctx, caller)
-	return route.Body(MeBody{userBody(user), organizations.Bodies(mine), caller.SessionID}), err
+	return MeBody{userBody(user), organizations.Bodies(mine), caller.SessionID}, err
 }
 
 // JWKBody is one public key (RFC 8037).
@@ -107,7 +101,7 @@ type JWKSBody struct {
 	Keys []JWKBody `json:"keys" nullable:"false"`
 }
 
-func (h *Handlers) jwks(ctx context.Context, _ principal.Principal, _ *route.None) (*route.Answer[JWKSBody], error) {
+func (h *Handlers) jwks(ctx context.Context, _ principal.Principal, _ *route.None) (JWKSBody, error) {
 	keys, err := h.Auth.PublicKeys(ctx)
 	out := JWKSBody{}
 	for _, key := range keys {
@@ -120,5 +114,5 @@ func (h *Handlers) jwks(ctx context.Context, _ principal.Principal, _ *route.Non
 			Algorithm: "EdDSA",
 		})
 	}
-	return route.Body(out), err
+	return out, err
 }

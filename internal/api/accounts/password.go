@@ -33,8 +33,8 @@ type changePasswordInput struct {
 
 func (h *Handlers) changePassword(
 	ctx context.Context, caller principal.Principal, in *changePasswordInput,
-) (*route.None, error) {
-	return nil, h.forgetTerminals(h.Auth.ChangePassword(ctx, caller, secret.NewText(in.Body.CurrentPassword),
+) (route.None, error) {
+	return route.None{}, h.forgetTerminals(h.Auth.ChangePassword(ctx, caller, secret.NewText(in.Body.CurrentPassword),
 		secret.NewText(in.Body.NewPassword)))
 }
 
@@ -47,9 +47,7 @@ func (h *Handlers) forgetTerminals(err error) error {
 	return err
 }
 
-func (h *Handlers) forgotPassword(
-	ctx context.Context, _ principal.Principal, in *emailInput,
-) (*route.Answer[StatusBody], error) {
+func (h *Handlers) forgotPassword(ctx context.Context, _ principal.Principal, in *emailInput) (StatusBody, error) {
 	return status("sent"), h.Auth.ForgotPassword(ctx, in.Body.Email)
 }
 
@@ -62,7 +60,7 @@ type resetPasswordInput struct {
 
 func (h *Handlers) resetPassword(
 	ctx context.Context, _ principal.Principal, in *resetPasswordInput,
-) (*route.None, error) {
-	return nil, h.forgetTerminals(h.Auth.ResetPassword(ctx, secret.NewText(in.Body.Token),
+) (route.None, error) {
+	return route.None{}, h.forgetTerminals(h.Auth.ResetPassword(ctx, secret.NewText(in.Body.Token),
 		secret.NewText(in.Body.NewPassword)))
 }

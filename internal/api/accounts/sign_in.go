@@ -45,7 +45,7 @@ func (h *Handlers) mountSignIn(r *route.Router) {
 	visit(r, route.Get("/auth/oidc/{organization}",
 		"Sign in with an organization's identity provider, by its id or slug"), h.departByName)
 	arrival(r, route.Get("/auth/oidc/{organization}/callback", back), h.arriveFromProvider, brought)
-	route.Handle(r, route.Post("/auth/sign-in-code",
+	route.HandleOutput(r, route.Post("/auth/sign-in-code",
 		"Exchange the code a sign-in elsewhere left in the address of /ui/").
 		For(route.Public).Throttled(throttle.SignIn).Records("session.created"), h.exchangeCode)
 }

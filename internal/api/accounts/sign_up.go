@@ -39,16 +39,14 @@ type RegistrationBody struct {
 	Next string   `json:"next" doc:"What to do now." example:"verify-otp"`
 }
 
-func (h *Handlers) register(
-	ctx context.Context, _ principal.Principal, in *registerInput,
-) (*route.Answer[RegistrationBody], error) {
+func (h *Handlers) register(ctx context.Context, _ principal.Principal, in *registerInput) (RegistrationBody, error) {
 	if err := h.maySignUp(ctx, in.Body.Email, in.Body.InviteToken); err != nil {
-		return nil, err
+		return RegistrationBody{}, err
 	}
 	user, err := h.Auth.Register(ctx, auth.NewUser{
 		Email: in.Body.Email, Password: secret.NewText(in.Body.Password), Name: in.Body.Name,
 	})
-	return route.Body(RegistrationBody{userBody(user), "verify-otp"}), err
+	return RegistrationBody{userBody(user), "verify-otp"}, err
 }
 
 // maySignUp lets anyone in where sign-up is open, and elsewhere the people who are invited.
@@ -86,15 +84,11 @@ type verifyInput struct {
 
 func (in *verifyInput) Account() string { return in.Body.Email }
 
-func (h *Handlers) verifyOTP(
-	ctx context.Context, _ principal.Principal, in *verifyInput,
-) (*route.Answer[StatusBody], error) {
+func (h *Handlers) verifyOTP(ctx context.Context, _ principal.Principal, in *verifyInput) (StatusBody, error) {
 	err := h.Auth.VerifyOTP(ctx, in.Body.Email, in.Body.Code, secret.NewText(in.Body.Password))
 	return status("verified"), err
 }
 
-func (h *Handlers) resendOTP(
-	ctx context.Context, _ principal.Principal, in *emailInput,
-) (*route.Answer[StatusBody], error) {
+func (h *Handlers) resendOTP(ctx context.Context, _ principal.Principal, in *emailInput) (StatusBody, error) {
 	return status("sent"), h.Auth.ResendOTP(ctx, in.Body.Email)
 }

@@ -46,24 +46,22 @@ type AnsweredBody struct {
 	Permits string `json:"permits,omitempty" doc:"What the yes permits, in words; absent where more yeses are needed."`
 }
 
-func (h *Handlers) approve(
-	ctx context.Context, caller principal.Principal, in *approveInput,
-) (*route.Answer[AnsweredBody], error) {
+func (h *Handlers) approve(ctx context.Context, caller principal.Principal, in *approveInput) (AnsweredBody, error) {
 	yes := approval.Approval{Note: in.Body.Note, Arguments: in.Body.Arguments.OrNone()}
 	if in.Body.Scope != nil {
 		scope, err := scopeOf(*in.Body.Scope)
 		if err != nil {
-			return nil, err
+			return AnsweredBody{}, err
 		}
 		yes.Scope = scope
 	}
 	request, err := h.Approvals.Approve(ctx, caller, in.Body.ID, yes)
 	if err != nil {
-		return nil, err
+		return AnsweredBody{}, err
 	}
-	out := route.Body(AnsweredBody{ApprovalBody: approvalBody(caller, request)})
+	out := AnsweredBody{ApprovalBody: approvalBody(caller, request)}
 	if request.Status == approval.Approved {
-		out.Body.Permits = request.Scope.Words(request)
+		out.Permits = request.Scope.Words(request)
 	}
 	return out, nil
 }
@@ -84,11 +82,9 @@ type rejectInput struct {
 	}
 }
 
-func (h *Handlers) reject(
-	ctx context.Context, caller principal.Principal, in *rejectInput,
-) (*route.Answer[AnsweredBody], error) {
+func (h *Handlers) reject(ctx context.Context, caller principal.Principal, in *rejectInput) (AnsweredBody, error) {
 	request, err := h.Approvals.Reject(ctx, caller, in.Body.ID, in.Body.Note)
-	return route.Body(AnsweredBody{ApprovalBody: approvalBody(caller, request)}), err
+	return AnsweredBody{ApprovalBody: approvalBody(caller, request)}, err
 }
 
 type previewInput struct {
@@ -104,19 +100,17 @@ type PreviewBody struct {
 	Permits string `json:"permits" doc:"In words."`
 }
 
-func (h *Handlers) preview(
-	ctx context.Context, caller principal.Principal, in *previewInput,
-) (*route.Answer[PreviewBody], error) {
+func (h *Handlers) preview(ctx context.Context, caller principal.Principal, in *previewInput) (PreviewBody, error) {
 	request, err := h.Approvals.Get(ctx, caller, in.Body.ID)
 	if err != nil {
-		return nil, err
+		return PreviewBody{}, err
 	}
 	var scope approval.Scope
 	if in.Body.Scope != nil {
 		if scope, err = scopeOf(*in.Body.Scope); err != nil {
-			return nil, err
+			return PreviewBody{}, err
 		}
 	}
 	words, err := request.Permits(scope)
-	return route.Body(PreviewBody{words}), err
+	return PreviewBody{words}, err
 }

@@ -20,7 +20,7 @@ import (
 // repeated question is answered and never throttled.
 func (h *Handlers) mountAsking(r *route.Router) {
 	asks := func(rt route.Route) route.Route { return rt.For(route.Key).Scoped(principal.RequestDelegation) }
-	route.Handle(r, asks(route.Post("/delegation/request",
+	route.HandleOutput(r, asks(route.Post("/delegation/request",
 		"Ask a person to approve a call; the same question finds the same request")).
 		Records("approval.requested").Answers(http.StatusCreated).ThrottledNew(throttle.OpenApproval), h.ask)
 	route.Handle(r, asks(route.Get("/delegation/poll", "Wait until a request is answered, for up to 25 seconds")),
@@ -128,33 +128,29 @@ type CheckApprovedBody struct {
 
 func (h *Handlers) checkApproved(
 	ctx context.Context, caller principal.Principal, in *checkApprovedInput,
-) (*route.Answer[CheckApprovedBody], error) {
+) (CheckApprovedBody, error) {
 	if caller.OrgID == "" {
-		return nil, route.NoOrganization()
+		return CheckApprovedBody{}, route.NoOrganization()
 	}
 	amount, err := parseAmount(in.Amount)
 	if err == nil {
 		err = errors.Join(requirePlain("tool", in.Tool), requirePlain("X-User-Email", in.UserEmail))
 	}
 	if err != nil {
-		return nil, err
+		return CheckApprovedBody{}, err
 	}
 	release, err := h.Enforcement.CheckApproved(ctx, caller, approval.Question{
 		Tool: in.Tool, Amount: amount, Email: in.UserEmail,
 	})
-	if err != nil {
-		return nil, err
+	if err != nil || release == nil {
+		return CheckApprovedBody{}, err
 	}
-	out := &route.Answer[CheckApprovedBody]{}
-	if release != nil {
-		out.Body = CheckApprovedBody{
-			Approved:      true,
-			DelegationID:  release.Request.ID,
-			ApproverEmail: release.ApproverEmail,
-			ApproverRole:  release.ApproverRole,
-		}
-	}
-	return out, nil
+	return CheckApprovedBody{
+		Approved:      true,
+		DelegationID:  release.Request.ID,
+		ApproverEmail: release.ApproverEmail,
+		ApproverRole:  release.ApproverRole,
+	}, nil
 }
 
 // parseAmount reads a number as clients write it: Python sends 5000.0 for 5000.
@@ -179,12 +175,12 @@ type markExecutedInput struct{ Body ApprovalNamedBody }
 
 func (h *Handlers) markExecuted(
 	ctx context.Context, caller principal.Principal, in *markExecutedInput,
-) (*route.Answer[DelegationBody], error) {
+) (DelegationBody, error) {
 	if caller.OrgID == "" {
-		return nil, route.NoOrganization()
+		return DelegationBody{}, route.NoOrganization()
 	}
 	request, err := h.Approvals.MarkExecuted(ctx, caller, in.Body.ID)
-	return route.Body(delegationBody(request)), err
+	return delegationBody(request), err
 }
 
 type cancelApprovalInput struct {
@@ -194,9 +190,9 @@ type cancelApprovalInput struct {
 
 func (h *Handlers) cancel(
 	ctx context.Context, caller principal.Principal, in *cancelApprovalInput,
-) (*route.Answer[DelegationBody], error) {
+) (DelegationBody, error) {
 	request, err := h.Approvals.Cancel(ctx, caller, in.Body.ID)
-	return route.Body(delegationBody(request)), err
+	return delegationBody(request), err
 }
 
 // MyRoleBody is what a person is in the key's organization.
@@ -210,19 +206,17 @@ const agentUser = "agent_user"
 
 // myRole tells a key about the members of its organization only, and of itself
 // what its owner is.
-func (h *Handlers) myRole(
-	ctx context.Context, caller principal.Principal, in *UserEmailHeader,
-) (*route.Answer[MyRoleBody], error) {
+func (h *Handlers) myRole(ctx context.Context, caller principal.Principal, in *UserEmailHeader) (MyRoleBody, error) {
 	if caller.OrgID == "" {
-		return nil, route.NoOrganization()
+		return MyRoleBody{}, route.NoOrganization()
 	}
 	party, err := h.Organizations.PartyOf(ctx, caller.OrgID, caller.UserID, in.email())
 	if err != nil && !fault.Is(err, fault.NotFound) {
-		return nil, err
+		return MyRoleBody{}, err
 	}
-	out := route.Body(MyRoleBody{Role: agentUser})
+	out := MyRoleBody{Role: agentUser}
 	if party.Member.Role != "" {
-		out.Body.Role = string(party.Member.Role)
+		out.Role = string(party.Member.Role)
 	}
 	return out, nil
 }

@@ -24,11 +24,9 @@ type pollInput struct {
 	Wait int    `query:"waitSeconds" minimum:"0" maximum:"25" default:"25" doc:"How long to wait for an answer, in seconds; with too many polls at a time there is no wait."`
 }
 
-func (h *Handlers) poll(
-	ctx context.Context, caller principal.Principal, in *pollInput,
-) (*route.Answer[DelegationBody], error) {
+func (h *Handlers) poll(ctx context.Context, caller principal.Principal, in *pollInput) (DelegationBody, error) {
 	if caller.OrgID == "" {
-		return nil, route.NoOrganization()
+		return DelegationBody{}, route.NoOrganization()
 	}
 	leave, may := h.polls.Take(caller.KeyID)
 	defer leave()
@@ -37,12 +35,12 @@ func (h *Handlers) poll(
 	}
 	request, err := h.waitForAnswer(ctx, caller, in.ID, time.Duration(in.Wait)*time.Second)
 	if err != nil {
-		return nil, err
+		return DelegationBody{}, err
 	}
 	if _, err := h.Keys.Holder(ctx, caller.KeyID); err != nil {
-		return nil, err // it ended while the poll waited
+		return DelegationBody{}, err // it ended while the poll waited
 	}
-	return route.Body(delegationBody(request)), nil
+	return delegationBody(request), nil
 }
 
 // waitForAnswer waits until the request is answered, the time is over, or the

@@ -44,12 +44,12 @@ type listApprovalsInput struct {
 
 func (h *Handlers) list(
 	ctx context.Context, caller principal.Principal, in *listApprovalsInput,
-) (*route.Answer[page.Page[ApprovalBody]], error) {
+) (page.Page[ApprovalBody], error) {
 	for field, text := range map[string]string{
 		"tool": in.Tool, "agentId": in.AgentID, "keyId": in.KeyID, "requester": in.Requester,
 	} {
 		if err := requirePlain(field, text); err != nil {
-			return nil, err
+			return page.Page[ApprovalBody]{}, err
 		}
 	}
 	found, err := h.Approvals.List(ctx, caller, approval.Filter{
@@ -66,11 +66,9 @@ func (h *Handlers) list(
 		Limit:     in.Limit,
 	})
 	if err != nil {
-		return nil, err
+		return page.Page[ApprovalBody]{}, err
 	}
-	return route.Body(
-		route.MapPage(found, func(r approval.Request) ApprovalBody { return approvalBody(caller, r) }),
-	), nil
+	return route.MapPage(found, func(r approval.Request) ApprovalBody { return approvalBody(caller, r) }), nil
 }
 
 // requirePlain refuses text that no database takes.
@@ -133,12 +131,10 @@ type PastDecisionBody struct {
 	Decision string    `json:"decision" doc:"allow, deny, hold or ask."`
 }
 
-func (h *Handlers) get(
-	ctx context.Context, caller principal.Principal, in *ApprovalInput,
-) (*route.Answer[ShownApprovalBody], error) {
+func (h *Handlers) get(ctx context.Context, caller principal.Principal, in *ApprovalInput) (ShownApprovalBody, error) {
 	request, err := h.Approvals.Get(ctx, caller, in.ID)
 	if err != nil {
-		return nil, err
+		return ShownApprovalBody{}, err
 	}
 	body := ShownApprovalBody{
 		ApprovalBody: approvalBody(caller, request),
@@ -156,10 +152,10 @@ func (h *Handlers) get(
 		h.addRule, h.addPlan, h.addHistory,
 	} {
 		if err := add(ctx, caller, request, &body); err != nil {
-			return nil, err
+			return ShownApprovalBody{}, err
 		}
 	}
-	return route.Body(body), nil
+	return body, nil
 }
 
 // addRule adds the rule that wants an approval, as it was when it judged the call.

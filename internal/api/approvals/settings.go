@@ -25,19 +25,19 @@ type ApprovalSettingsBody struct {
 
 type approvalSettingsInput struct{ route.OrganizationQuery }
 
-func shownApprovalSettings(s approval.Settings, err error) (*route.Answer[ApprovalSettingsBody], error) {
+func shownApprovalSettings(s approval.Settings, err error) (ApprovalSettingsBody, error) {
 	if err != nil {
-		return nil, err
+		return ApprovalSettingsBody{}, err
 	}
-	return route.Body(ApprovalSettingsBody{
+	return ApprovalSettingsBody{
 		SelfApproval: s.SelfApproval, PendingSeconds: int64(s.PendingLife / time.Second),
 		GrantSeconds: int64(s.GrantLife / time.Second),
-	}), nil
+	}, nil
 }
 
 func (h *Handlers) getSettings(
 	ctx context.Context, caller principal.Principal, _ *approvalSettingsInput,
-) (*route.Answer[ApprovalSettingsBody], error) {
+) (ApprovalSettingsBody, error) {
 	return shownApprovalSettings(h.Approvals.Settings(ctx, caller.OrgID))
 }
 
@@ -48,7 +48,7 @@ type putApprovalSettingsInput struct {
 
 func (h *Handlers) putSettings(
 	ctx context.Context, caller principal.Principal, in *putApprovalSettingsInput,
-) (*route.Answer[ApprovalSettingsBody], error) {
+) (ApprovalSettingsBody, error) {
 	return shownApprovalSettings(h.Approvals.SetSettings(ctx, caller, approval.Settings{
 		SelfApproval: in.Body.SelfApproval, PendingLife: time.Duration(in.Body.PendingSeconds) * time.Second,
 		GrantLife: time.Duration(in.Body.GrantSeconds) * time.Second,

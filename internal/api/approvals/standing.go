@@ -49,14 +49,14 @@ type listAllowsInput struct{ route.OrganizationQuery }
 
 func (h *Handlers) listStanding(
 	ctx context.Context, caller principal.Principal, _ *listAllowsInput,
-) (*route.Answer[AllowsBody], error) {
+) (AllowsBody, error) {
 	allows, err := h.Approvals.ListStanding(ctx, caller)
 	if err != nil {
-		return nil, err
+		return AllowsBody{}, err
 	}
-	out := route.Body(AllowsBody{Items: make([]AllowBody, len(allows))})
+	out := AllowsBody{Items: make([]AllowBody, len(allows))}
 	for i, y := range allows {
-		out.Body.Items[i] = AllowBody{
+		out.Items[i] = AllowBody{
 			ID:           y.ID,
 			DelegationID: y.RequestID,
 			Scope:        y.Scope,
@@ -78,7 +78,7 @@ func (h *Handlers) listStanding(
 			Tool:         y.Tool,
 		}
 		if y.Scope == approval.ByPattern && !caller.May(principal.ReadPayloads) {
-			out.Body.Items[i].Permits = "" // it tells of arguments
+			out.Items[i].Permits = "" // it tells of arguments
 		}
 	}
 	return out, nil
@@ -89,7 +89,7 @@ type allowInput struct {
 	ID string `path:"id" doc:"The wider yes."`
 }
 
-func (h *Handlers) revoke(ctx context.Context, caller principal.Principal, in *allowInput) (*struct{}, error) {
+func (h *Handlers) revoke(ctx context.Context, caller principal.Principal, in *allowInput) (route.None, error) {
 	_, err := h.Approvals.Revoke(ctx, caller, in.ID)
-	return nil, err
+	return route.None{}, err
 }

@@ -46,10 +46,10 @@ type ApprovalFiguresBody struct {
 
 func (h *Handlers) stats(
 	ctx context.Context, caller principal.Principal, in *approvalFiguresInput,
-) (*route.Answer[ApprovalFiguresBody], error) {
+) (ApprovalFiguresBody, error) {
 	f, err := h.Approvals.Stats(ctx, caller, approval.Period{From: in.Since, Until: in.Before})
 	if err != nil {
-		return nil, err
+		return ApprovalFiguresBody{}, err
 	}
 	body := ApprovalFiguresBody{
 		Since:     f.From,
@@ -74,5 +74,5 @@ func (h *Handlers) stats(
 			by.UserID, AnsweringBody{by.Approved, by.Rejected, &by.ShareApproved, &seconds, by.QuickApprovals},
 		}
 	}
-	return route.Body(body), nil
+	return body, nil
 }

@@ -79,9 +79,9 @@ type listNotificationsInput struct {
 
 func (h *Handlers) list(
 	ctx context.Context, caller principal.Principal, in *listNotificationsInput,
-) (*route.Answer[page.Page[NotificationBody]], error) {
+) (page.Page[NotificationBody], error) {
 	found, err := h.Notifications.List(ctx, caller, in.Unread == "true", in.Cursor, in.Limit)
-	return route.Body(route.MapPage(found, notificationBody)), err
+	return route.MapPage(found, notificationBody), err
 }
 
 // UnreadBody is how many notifications a person has not read.
@@ -91,9 +91,9 @@ type UnreadBody struct {
 
 func (h *Handlers) countUnread(
 	ctx context.Context, caller principal.Principal, _ *route.OrganizationQuery,
-) (*route.Answer[UnreadBody], error) {
+) (UnreadBody, error) {
 	unread, err := h.Notifications.Unread(ctx, caller)
-	return route.Body(UnreadBody{unread}), err
+	return UnreadBody{unread}, err
 }
 
 type notificationInput struct {
@@ -103,8 +103,8 @@ type notificationInput struct {
 
 func (h *Handlers) markRead(
 	ctx context.Context, caller principal.Principal, in *notificationInput,
-) (*route.None, error) {
-	return nil, h.Notifications.MarkRead(ctx, caller, in.ID)
+) (route.None, error) {
+	return route.None{}, h.Notifications.MarkRead(ctx, caller, in.ID)
 }
 
 // MarkedBody is how many notifications were marked as read.
@@ -114,9 +114,9 @@ type MarkedBody struct {
 
 func (h *Handlers) markAllRead(
 	ctx context.Context, caller principal.Principal, _ *route.OrganizationQuery,
-) (*route.Answer[MarkedBody], error) {
+) (MarkedBody, error) {
 	marked, err := h.Notifications.MarkAllRead(ctx, caller)
-	return route.Body(MarkedBody{marked}), err
+	return MarkedBody{marked}, err
 }
 
 // PreferencesBody is how a person wants to be notified, in one organization.
@@ -126,9 +126,9 @@ type PreferencesBody struct {
 
 func (h *Handlers) getPreferences(
 	ctx context.Context, caller principal.Principal, _ *route.OrganizationQuery,
-) (*route.Answer[PreferencesBody], error) {
+) (PreferencesBody, error) {
 	wants, err := h.Notifications.Preferences(ctx, caller)
-	return route.Body(PreferencesBody{wants.Mail}), err
+	return PreferencesBody{wants.Mail}, err
 }
 
 type preferencesInput struct {
@@ -138,7 +138,7 @@ type preferencesInput struct {
 
 func (h *Handlers) putPreferences(
 	ctx context.Context, caller principal.Principal, in *preferencesInput,
-) (*route.Answer[PreferencesBody], error) {
+) (PreferencesBody, error) {
 	err := h.Notifications.SetPreferences(ctx, caller, notification.Preferences{Mail: in.Body.Mail})
-	return route.Body(in.Body), err
+	return in.Body, err
 }

@@ -2,7 +2,6 @@ package policies
 
 import (
 	"context"
-	"slices"
 
 	"writ/internal/api/route"
 	"writ/internal/fault"
@@ -29,28 +28,21 @@ type BindingsBody struct {
 	Roles   []string `json:"roles,omitempty" nullable:"false" maxItems:"5" doc:"Roles in the organization."`
 }
 
-// bindingsShown is BindingsBody in an answer, where nothing is left out.
-type bindingsShown struct {
-	Body struct {
-		Members []string `json:"members" nullable:"false"`
-		Clients []string `json:"clients" nullable:"false"`
-		Roles   []string `json:"roles" nullable:"false"`
-	}
+// PolicyBindingsBody is BindingsBody in an answer, where nothing is left out.
+type PolicyBindingsBody struct {
+	Members []string `json:"members" nullable:"false"`
+	Clients []string `json:"clients" nullable:"false"`
+	Roles   []string `json:"roles" nullable:"false"`
 }
 
-func showBindings(b policy.Bindings, err error) (*bindingsShown, error) {
-	if err != nil {
-		return nil, err
-	}
-	out := &bindingsShown{}
-	out.Body.Members, out.Body.Clients, out.Body.Roles = slices.Concat([]string{}, b.Members),
-		slices.Concat([]string{}, b.Clients), slices.Concat([]string{}, b.Roles)
-	return out, nil
+func showBindings(b policy.Bindings, err error) (PolicyBindingsBody, error) {
+	none := []string{}
+	return PolicyBindingsBody{append(none, b.Members...), append(none, b.Clients...), append(none, b.Roles...)}, err
 }
 
 func (h *Handlers) getBindings(
 	ctx context.Context, caller principal.Principal, in *PolicyInput,
-) (*bindingsShown, error) {
+) (PolicyBindingsBody, error) {
 	return showBindings(h.Policies.Bindings(ctx, caller, in.PolicyID))
 }
 
@@ -71,22 +63,23 @@ type putBindingsInput struct {
 // member must not mean it.
 func (h *Handlers) putBindings(
 	ctx context.Context, caller principal.Principal, in *putBindingsInput,
-) (*bindingsShown, error) {
+) (PolicyBindingsBody, error) {
 	b := policy.Bindings(in.Body.BindingsBody)
 	if b.IsEmpty() != in.Body.Everybody {
-		return nil, fault.Field("everybody", "must be true where no member, client or role is named, and only there")
+		return PolicyBindingsBody{}, fault.Field("everybody",
+			"must be true where no member, client or role is named, and only there")
 	}
 	if err := h.requireMembers(ctx, caller, b.Members); err != nil {
-		return nil, err
+		return PolicyBindingsBody{}, err
 	}
 	return showBindings(h.Policies.SetBindings(ctx, caller, in.PolicyID, b))
 }
 
 func (h *Handlers) addBindings(
 	ctx context.Context, caller principal.Principal, in *bindingsInput,
-) (*bindingsShown, error) {
+) (PolicyBindingsBody, error) {
 	if err := h.requireMembers(ctx, caller, in.Body.Members); err != nil {
-		return nil, err
+		return PolicyBindingsBody{}, err
 	}
 	return showBindings(h.Policies.Bind(ctx, caller, in.PolicyID, policy.Bindings(in.Body)))
 }
@@ -114,7 +107,7 @@ type bindingInput struct {
 
 func (h *Handlers) removeBinding(
 	ctx context.Context, caller principal.Principal, in *bindingInput,
-) (*bindingsShown, error) {
+) (PolicyBindingsBody, error) {
 	var fewer policy.Bindings
 	switch in.Kind {
 	case "members":
@@ -124,7 +117,7 @@ func (h *Handlers) removeBinding(
 	case "roles":
 		fewer.Roles = []string{in.Subject}
 	default:
-		return nil, fault.New(fault.NotFound, "the policy has no such binding")
+		return PolicyBindingsBody{}, fault.New(fault.NotFound, "the policy has no such binding")
 	}
 	return showBindings(h.Policies.Unbind(ctx, caller, in.PolicyID, fewer))
 }

@@ -142,7 +142,7 @@ type UseBody struct {
 	Max     int64            `json:"max"`
 }
 
-func access(x engine.Explanation) *route.Answer[AccessBody] {
+func access(x engine.Explanation) AccessBody {
 	d := x.Decision
 	body := AccessBody{
 		Allowed:     d.Verdict == verdict.Allow,
@@ -164,7 +164,7 @@ func access(x engine.Explanation) *route.Answer[AccessBody] {
 	for _, c := range x.Rules {
 		body.Explanation = append(body.Explanation, consideredBody(c))
 	}
-	return route.Body(body)
+	return body
 }
 
 func consideredBody(c engine.Considered) ConsideredBody {
@@ -201,9 +201,7 @@ type checkInput struct {
 	Body CallBody
 }
 
-func (h *Handlers) checkAccess(
-	ctx context.Context, caller principal.Principal, in *checkInput,
-) (*route.Answer[AccessBody], error) {
+func (h *Handlers) checkAccess(ctx context.Context, caller principal.Principal, in *checkInput) (AccessBody, error) {
 	call, err := h.callOf(ctx, caller, in.Body)
 	if errors.Is(err, errNoMember) {
 		// A question about a stranger is answered no, not how to ask.
@@ -211,11 +209,11 @@ func (h *Handlers) checkAccess(
 		return access(engine.Explanation{Decision: no}), nil
 	}
 	if err != nil {
-		return nil, err
+		return AccessBody{}, err
 	}
 	explanation, err := h.Enforcement.Explain(ctx, caller, call)
 	if err != nil {
-		return nil, err
+		return AccessBody{}, err
 	}
 	return access(explanation), nil
 }
@@ -261,19 +259,19 @@ type IntentBody struct {
 
 func (h *Handlers) simulatePolicy(
 	ctx context.Context, caller principal.Principal, in *simulateInput,
-) (*route.Answer[AccessBody], error) {
+) (AccessBody, error) {
 	subject, err := in.subject()
 	if err != nil {
-		return nil, err
+		return AccessBody{}, err
 	}
 	call, err := h.callOf(ctx, caller, in.Body.Call.CallBody)
 	if err != nil {
-		return nil, err
+		return AccessBody{}, err
 	}
 	in.Body.Call.complete(&call)
 	explanation, err := h.Policies.Simulate(ctx, caller, subject, call)
 	if err != nil {
-		return nil, err
+		return AccessBody{}, err
 	}
 	return access(explanation), nil
 }

@@ -83,15 +83,15 @@ const yamlType = "application/yaml"
 var yamlTypes = []string{yamlType, "application/x-yaml", "text/yaml", "text/x-yaml"}
 
 func (h *Handlers) mountDocuments(r *route.Router) {
-	route.Handle(r, draft(route.Post("/policies", "Create a policy: a draft, of the document in the body")).
+	route.HandleOutput(r, draft(route.Post("/policies", "Create a policy: a draft, of the document in the body")).
 		Records("policy.created").Answers(http.StatusCreated), h.create)
-	route.Handle(r, draft(route.Put("/policies/{policyId}", "Write a new version of a policy")).
+	route.HandleOutput(r, draft(route.Put("/policies/{policyId}", "Write a new version of a policy")).
 		Records("policy.updated"), h.update)
-	route.Handle(r, draft(route.Patch("/policies/{policyId}", "Write a new version of a policy: the whole document")).
+	route.HandleOutput(r, draft(route.Patch("/policies/{policyId}", "Write a new version of a policy: the whole document")).
 		Records("policy.updated"), h.update)
 	route.Handle(r, draft(route.Post("/policies/validate", "Check a document without storing it")).
 		Unrecorded(), h.validate)
-	route.Handle(r, draft(route.Post("/policies/yaml/import",
+	route.HandleOutput(r, draft(route.Post("/policies/yaml/import",
 		"Store a document as a new version of the policy of its name, or as a new one")).
 		Records("policy.created"), h.importDocument)
 	paths := r.OpenAPI().Paths
@@ -101,7 +101,7 @@ func (h *Handlers) mountDocuments(r *route.Router) {
 	} {
 		documentBodies(r, op)
 	}
-	route.Handle(r, read(route.Get("/policies/yaml/export/{policyId}",
+	route.HandleOutput(r, read(route.Get("/policies/yaml/export/{policyId}",
 		"A policy as YAML, byte for byte as it was written")), h.export)
 }
 
@@ -196,29 +196,26 @@ func (h *Handlers) importDocument(
 	return shown(h.Policies.Import(ctx, caller, source))
 }
 
-type validateOutput struct {
-	Body struct {
-		Valid    bool          `json:"valid" doc:"Always true: a document that is not valid is a 400 with every problem."`
-		Document DocumentBody  `json:"document" doc:"The document with its defaults."`
-		Warnings []ProblemBody `json:"warnings" nullable:"false" doc:"Likely mistakes."`
-	}
+// ValidBody is what a valid document says.
+type ValidBody struct {
+	Valid    bool          `json:"valid" doc:"Always true: a document that is not valid is a 400 with every problem."`
+	Document DocumentBody  `json:"document" doc:"The document with its defaults."`
+	Warnings []ProblemBody `json:"warnings" nullable:"false" doc:"Likely mistakes."`
 }
 
 func (h *Handlers) validate(
 	ctx context.Context, caller principal.Principal, in *createPolicyInput,
-) (*validateOutput, error) {
+) (ValidBody, error) {
 	source, err := in.source()
 	if err != nil {
-		return nil, err
+		return ValidBody{}, err
 	}
 	doc, warnings, err := h.Policies.Validate(ctx, caller, source)
 	if err != nil {
-		return nil, err
+		return ValidBody{}, err
 	}
-	out := &validateOutput{}
-	out.Body.Valid, out.Body.Warnings = true, append([]ProblemBody{}, problemBodies(warnings)...)
-	out.Body.Document, err = DocumentOf(doc)
-	return out, err
+	shown, err := DocumentOf(doc)
+	return ValidBody{true, shown, append([]ProblemBody{}, problemBodies(warnings)...)}, err
 }
 
 type exportInput struct {

@@ -17,7 +17,7 @@ import (
 // mountDrafts has policies drafted from words. It is for people alone: the words
 // of an agent are no wish of anybody, and a model costs the operator money.
 func (h *Handlers) mountDrafts(r *route.Router) {
-	route.Handle(r,
+	route.HandleOutput(r,
 		route.Post("/policies/draft",
 			"Store a policy that was drafted from words, as a draft with its explanation, tests and findings").
 			For(route.Person).Needs(principal.DraftPolicies).Throttled(throttle.DraftPolicy).
@@ -54,12 +54,9 @@ type DraftedBody struct {
 	Findings    []PolicyFindingBody `json:"findings" nullable:"false" doc:"What it says in vain, or too much of."`
 }
 
-type draftOutput struct {
-	ETag string `header:"ETag" doc:"The version, for If-Match."`
-	Body DraftedBody
-}
-
-func (h *Handlers) draftPolicy(ctx context.Context, caller principal.Principal, in *draftInput) (*draftOutput, error) {
+func (h *Handlers) draftPolicy(
+	ctx context.Context, caller principal.Principal, in *draftInput,
+) (*versioned[DraftedBody], error) {
 	b := &in.Body
 	if name := strings.TrimSpace(b.Name); name != "" {
 		if err := drafting.CheckName(name); err != nil {
@@ -97,7 +94,7 @@ func (h *Handlers) draftPolicy(ctx context.Context, caller principal.Principal, 
 		Findings:    policyFindingBodies(draft.Findings.Findings),
 	}
 	body.TestResults, body.Passed = draftedTests(draft.Results)
-	return &draftOutput{ETag: stored.ETag, Body: body}, nil
+	return &versioned[DraftedBody]{ETag: stored.ETag, Body: body}, nil
 }
 
 // underFreeName gives a draft that nobody named a name that no policy has.

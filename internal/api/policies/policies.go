@@ -66,10 +66,10 @@ func manage(rt route.Route) route.Route {
 
 func (h *Handlers) mountReads(r *route.Router) {
 	route.Handle(r, read(route.Get("/policies", "List policies")), h.list)
-	route.Handle(r, read(route.Get("/policies/{policyId}", "A policy with its latest version")), h.get)
+	route.HandleOutput(r, read(route.Get("/policies/{policyId}", "A policy with its latest version")), h.get)
 	route.Handle(r, read(route.Get("/policies/{policyId}/versions", "The versions of a policy, newest first")),
 		h.listVersions)
-	route.Handle(r, read(route.Get("/policies/{policyId}/versions/{version}", "A policy with one of its versions")),
+	route.HandleOutput(r, read(route.Get("/policies/{policyId}/versions/{version}", "A policy with one of its versions")),
 		h.getVersion)
 	route.Handle(r, read(route.Get("/policies/{policyId}/diff",
 		"What changed from one version of a policy to another")), h.diff)
@@ -157,9 +157,13 @@ type PolicyBody struct {
 	Warnings []ProblemBody `json:"warnings,omitempty" doc:"Likely mistakes in what was just written."`
 }
 
-type policyOutput struct {
+// policyOutput is a policy as most routes answer it.
+type policyOutput = versioned[PolicyBody]
+
+// versioned is an answer whose ETag is the policy's version.
+type versioned[T any] struct {
 	ETag string `header:"ETag" doc:"The version, for If-Match."`
-	Body PolicyBody
+	Body T
 }
 
 // shown is the answer of every route that gives a policy.
@@ -195,10 +199,10 @@ type listPoliciesInput struct {
 
 func (h *Handlers) list(
 	ctx context.Context, caller principal.Principal, in *listPoliciesInput,
-) (*route.Answer[page.Page[ListedPolicyBody]], error) {
+) (page.Page[ListedPolicyBody], error) {
 	policies, err := h.Policies.List(ctx, caller, policy.Filter{Status: policy.Status(in.Status), Name: in.Name},
 		in.Cursor, in.Limit)
-	return route.Body(route.MapPage(policies, listedPolicy)), err
+	return route.MapPage(policies, listedPolicy), err
 }
 
 func (h *Handlers) get(ctx context.Context, caller principal.Principal, in *PolicyInput) (*policyOutput, error) {
@@ -235,9 +239,9 @@ type listVersionsInput struct {
 
 func (h *Handlers) listVersions(
 	ctx context.Context, caller principal.Principal, in *listVersionsInput,
-) (*route.Answer[page.Page[VersionBody]], error) {
+) (page.Page[VersionBody], error) {
 	versions, err := h.Policies.Versions(ctx, caller, in.PolicyID, in.Cursor, in.Limit)
-	return route.Body(route.MapPage(versions, versionBody)), err
+	return route.MapPage(versions, versionBody), err
 }
 
 type diffInput struct {
@@ -246,20 +250,14 @@ type diffInput struct {
 	To   int `query:"to" minimum:"1" maximum:"1000000" doc:"The newer version. Absent: the latest."`
 }
 
-type diffOutput struct {
-	Body struct {
-		Changes []ChangeBody `json:"changes" nullable:"false"`
-	}
+// DiffBody is how two versions differ.
+type DiffBody struct {
+	Changes []ChangeBody `json:"changes" nullable:"false"`
 }
 
-func (h *Handlers) diff(ctx context.Context, caller principal.Principal, in *diffInput) (*diffOutput, error) {
+func (h *Handlers) diff(ctx context.Context, caller principal.Principal, in *diffInput) (DiffBody, error) {
 	changes, err := h.Policies.Diff(ctx, caller, in.PolicyID, in.From, in.To)
-	if err != nil {
-		return nil, err
-	}
-	out := &diffOutput{}
-	out.Body.Changes = changeBodies(changes)
-	return out, nil
+	return DiffBody{changeBodies(changes)}, err
 }
 
 // ChangeBody is one difference between two versions.

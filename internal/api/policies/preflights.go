@@ -67,10 +67,10 @@ func (h *Handlers) preflights(
 
 func (h *Handlers) listPreflights(
 	ctx context.Context, caller principal.Principal, in *listPreflightsInput,
-) (*route.Answer[page.Page[PreflightItemBody]], error) {
+) (page.Page[PreflightItemBody], error) {
 	entries, err := h.preflights(ctx, caller, in.Days, in.Cursor, in.Limit)
 	if err != nil {
-		return nil, err
+		return page.Page[PreflightItemBody]{}, err
 	}
 	body := page.Page[PreflightItemBody]{
 		Items: []PreflightItemBody{}, NextCursor: entries.NextCursor, HasMore: entries.HasMore,
@@ -78,11 +78,11 @@ func (h *Handlers) listPreflights(
 	for _, entry := range entries.Items {
 		item, err := preflightItem(entry, caller.May(principal.ReadPayloads))
 		if err != nil {
-			return nil, err
+			return page.Page[PreflightItemBody]{}, err
 		}
 		body.Items = append(body.Items, item)
 	}
-	return route.Body(body), nil
+	return body, nil
 }
 
 func preflightItem(entry audit.Stored, readsPayloads bool) (PreflightItemBody, error) {
@@ -147,24 +147,24 @@ const maxCounted = 10_000
 
 func (h *Handlers) preflightStats(
 	ctx context.Context, caller principal.Principal, in *preflightStatsInput,
-) (*route.Answer[PreflightStatsBody], error) {
+) (PreflightStatsBody, error) {
 	body := PreflightStatsBody{ByAgent: map[string]int64{}}
 	for cursor := ""; ; {
 		entries, err := h.preflights(ctx, caller, in.Days, cursor, page.MaxLimit)
 		if err != nil {
-			return nil, err
+			return PreflightStatsBody{}, err
 		}
 		for _, entry := range entries.Items {
 			f, err := preflightOf(entry.Payload)
 			if err != nil {
-				return nil, err
+				return PreflightStatsBody{}, err
 			}
 			body.count(f)
 		}
 		cursor = entries.NextCursor
 		if !entries.HasMore || body.Total >= maxCounted {
 			body.Approximate = entries.HasMore
-			return route.Body(body), nil
+			return body, nil
 		}
 	}
 }
@@ -191,9 +191,9 @@ type policySnapshotInput struct {
 
 func (h *Handlers) policySnapshot(
 	ctx context.Context, caller principal.Principal, in *policySnapshotInput,
-) (*route.Answer[page.Page[ListedPolicyBody]], error) {
+) (page.Page[ListedPolicyBody], error) {
 	policies, err := h.Policies.List(ctx, caller, policy.Filter{Status: policy.Active}, in.Cursor, in.Limit)
-	return route.Body(route.MapPage(policies, listedPolicy)), err
+	return route.MapPage(policies, listedPolicy), err
 }
 
 // preflightOf reads a preflight out of the log. One whose payload was erased has its time and id alone.

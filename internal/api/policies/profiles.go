@@ -112,22 +112,20 @@ type stageInput struct {
 	DocumentInput
 }
 
-func (h *Handlers) stageProfile(
-	ctx context.Context, caller principal.Principal, in *stageInput,
-) (*route.Answer[StagedBody], error) {
+func (h *Handlers) stageProfile(ctx context.Context, caller principal.Principal, in *stageInput) (StagedBody, error) {
 	source, err := in.source()
 	if err != nil || source.Format != document.JSON {
-		return nil, fault.New(fault.Invalid, "send Content-Type: %s", route.JSONType)
+		return StagedBody{}, fault.New(fault.Invalid, "send Content-Type: %s", route.JSONType)
 	}
 	sent, problems := profile.Read([]byte(source.Text))
 	if problems != nil {
-		return nil, policy.ProfileFault(problems)
+		return StagedBody{}, policy.ProfileFault(problems)
 	}
 	if err := requireOwn(caller, sent.OrgID); err != nil {
-		return nil, err
+		return StagedBody{}, err
 	}
 	staged, err := h.Policies.StageProfile(ctx, caller, sent.Profile)
-	return route.Body(StagedBody{Name: staged.Name, Hash: staged.Hash, Policy: profileJSON(staged.Text)}), err
+	return StagedBody{Name: staged.Name, Hash: staged.Hash, Policy: profileJSON(staged.Text)}, err
 }
 
 // requireOwn refuses a plugin that is set up for another organization than its
@@ -181,13 +179,13 @@ func listedProposal(p policy.Proposal) ListedProposalBody {
 	}
 }
 
-func showProposal(p policy.Proposal, err error) (*route.Answer[ProposalBody], error) {
+func showProposal(p policy.Proposal, err error) (ProposalBody, error) {
 	if err != nil {
-		return nil, err
+		return ProposalBody{}, err
 	}
 	read, err := p.Read()
 	if err != nil {
-		return nil, err
+		return ProposalBody{}, err
 	}
 	body := ProposalBody{
 		ListedProposalBody: listedProposal(p), Policy: profileJSON(p.Text), Explanation: []string{read.DefaultWords()},
@@ -195,7 +193,7 @@ func showProposal(p policy.Proposal, err error) (*route.Answer[ProposalBody], er
 	for i := range read.Statements {
 		body.Explanation = append(body.Explanation, read.Statements[i].ID+": "+read.Statements[i].Words())
 	}
-	return route.Body(body), nil
+	return body, nil
 }
 
 type proposeInput struct {
@@ -208,9 +206,9 @@ type proposeInput struct {
 
 func (h *Handlers) proposeProfile(
 	ctx context.Context, caller principal.Principal, in *proposeInput,
-) (*route.Answer[ProposalBody], error) {
+) (ProposalBody, error) {
 	if err := requireOwn(caller, in.Body.OrgID); err != nil {
-		return nil, err
+		return ProposalBody{}, err
 	}
 	return showProposal(h.Policies.ProposeProfile(ctx, caller, in.Body.Reason))
 }
@@ -226,21 +224,21 @@ type ActiveProfileBody struct {
 
 func (h *Handlers) activeProfile(
 	ctx context.Context, caller principal.Principal, _ *route.OrganizationQuery,
-) (*route.Answer[ActiveProfileBody], error) {
+) (ActiveProfileBody, error) {
 	active, err := h.Policies.ActiveProfile(ctx, caller)
 	if err != nil || active == nil {
-		return &route.Answer[ActiveProfileBody]{}, err
+		return ActiveProfileBody{}, err
 	}
 	if _, err := active.Read(); err != nil {
-		return nil, err
+		return ActiveProfileBody{}, err
 	}
-	return route.Body(ActiveProfileBody{
+	return ActiveProfileBody{
 		Version:     active.Confirmation,
 		Policy:      profileJSON(active.Text),
 		Hash:        active.Hash,
 		PolicyID:    active.PolicyID,
 		ConfirmedAt: active.DecidedAt,
-	}), nil
+	}, nil
 }
 
 type listProposalsInput struct {
@@ -251,9 +249,9 @@ type listProposalsInput struct {
 
 func (h *Handlers) listProposals(
 	ctx context.Context, caller principal.Principal, in *listProposalsInput,
-) (*route.Answer[page.Page[ListedProposalBody]], error) {
+) (page.Page[ListedProposalBody], error) {
 	proposals, err := h.Policies.Proposals(ctx, caller, policy.ProposalState(in.State), in.Cursor, in.Limit)
-	return route.Body(route.MapPage(proposals, listedProposal)), err
+	return route.MapPage(proposals, listedProposal), err
 }
 
 // ProposalInput is the path of a route about one proposal.
@@ -264,14 +262,14 @@ type ProposalInput struct {
 
 func (h *Handlers) getProposal(
 	ctx context.Context, caller principal.Principal, in *ProposalInput,
-) (*route.Answer[ProposalBody], error) {
+) (ProposalBody, error) {
 	return showProposal(h.Policies.Proposal(ctx, caller, in.ID))
 }
 
 func (h *Handlers) withdrawProposal(
 	ctx context.Context, caller principal.Principal, in *ProposalInput,
-) (*route.None, error) {
-	return nil, h.Policies.WithdrawProposal(ctx, caller, in.ID)
+) (route.None, error) {
+	return route.None{}, h.Policies.WithdrawProposal(ctx, caller, in.ID)
 }
 
 type confirmInput struct {
@@ -284,7 +282,7 @@ type confirmInput struct {
 
 func (h *Handlers) confirmProfile(
 	ctx context.Context, caller principal.Principal, in *confirmInput,
-) (*route.Answer[ProposalBody], error) {
+) (ProposalBody, error) {
 	return showProposal(h.Policies.ConfirmProfile(ctx, caller, in.Body.ProposalID, in.Body.Hash))
 }
 
@@ -303,33 +301,26 @@ func profileTemplate(t profile.Template) (ProfileTemplateBody, error) {
 	}, err
 }
 
-type profileTemplatesOutput struct {
-	Body struct {
-		Items []ProfileTemplateBody `json:"items" nullable:"false"`
-	}
-}
-
 func (h *Handlers) listProfileTemplates(
 	context.Context, principal.Principal, *route.None,
-) (*profileTemplatesOutput, error) {
-	out := &profileTemplatesOutput{}
+) (list route.Items[ProfileTemplateBody], err error) {
 	for _, t := range profile.Templates() {
 		body, err := profileTemplate(t)
 		if err != nil {
-			return nil, err
+			return list, err
 		}
-		out.Body.Items = append(out.Body.Items, body)
+		list.Items = append(list.Items, body)
 	}
-	return out, nil
+	return list, nil
 }
 
 func (h *Handlers) getProfileTemplate(
 	_ context.Context, _ principal.Principal, in *templateInput,
-) (*route.Answer[ProfileTemplateBody], error) {
+) (ProfileTemplateBody, error) {
 	t, ok := profile.TemplateOf(in.Name)
 	if !ok {
-		return nil, fault.New(fault.NotFound, "no such template")
+		return ProfileTemplateBody{}, fault.New(fault.NotFound, "no such template")
 	}
 	body, err := profileTemplate(t)
-	return route.Body(body), err
+	return body, err
 }

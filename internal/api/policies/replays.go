@@ -166,9 +166,9 @@ func listedReplay(j replay.Job) ListedReplayBody {
 	return body
 }
 
-func showReplay(j replay.Job, err error) (*route.Answer[ReplayBody], error) {
+func showReplay(j replay.Job, err error) (ReplayBody, error) {
 	if err != nil {
-		return nil, err
+		return ReplayBody{}, err
 	}
 	body := ReplayBody{ListedReplayBody: listedReplay(j)}
 	if j.Report != nil {
@@ -179,7 +179,7 @@ func showReplay(j replay.Job, err error) (*route.Answer[ReplayBody], error) {
 			body.Report.Changes = append(body.Report.Changes, replayChange(c))
 		}
 	}
-	return route.Body(body), nil
+	return body, nil
 }
 
 func replayChange(c replay.Change) ReplayChangeBody {
@@ -206,10 +206,10 @@ func replayChange(c replay.Change) ReplayChangeBody {
 
 func (h *Handlers) startReplay(
 	ctx context.Context, caller principal.Principal, in *startReplayInput,
-) (*route.Answer[ReplayBody], error) {
+) (ReplayBody, error) {
 	subject, err := in.subject()
 	if err != nil {
-		return nil, err
+		return ReplayBody{}, err
 	}
 	days := in.Body.Days
 	if days == 0 {
@@ -220,25 +220,11 @@ func (h *Handlers) startReplay(
 	}))
 }
 
-type replaysOutput struct {
-	Body struct {
-		Items []ListedReplayBody `json:"items" nullable:"false"`
-	}
-}
-
 func (h *Handlers) listReplays(
 	ctx context.Context, caller principal.Principal, _ *route.OrganizationQuery,
-) (*replaysOutput, error) {
+) (route.Items[ListedReplayBody], error) {
 	jobs, err := h.Replays.List(ctx, caller)
-	if err != nil {
-		return nil, err
-	}
-	out := &replaysOutput{}
-	out.Body.Items = make([]ListedReplayBody, len(jobs))
-	for i, j := range jobs {
-		out.Body.Items[i] = listedReplay(j)
-	}
-	return out, nil
+	return route.ItemsOf(jobs, listedReplay), err
 }
 
 // ReplayInput is the path of a route about one replay.
@@ -247,14 +233,10 @@ type ReplayInput struct {
 	ReplayID string `path:"replayId" doc:"The replay."`
 }
 
-func (h *Handlers) getReplay(
-	ctx context.Context, caller principal.Principal, in *ReplayInput,
-) (*route.Answer[ReplayBody], error) {
+func (h *Handlers) getReplay(ctx context.Context, caller principal.Principal, in *ReplayInput) (ReplayBody, error) {
 	return showReplay(h.Replays.Get(ctx, caller, in.ReplayID))
 }
 
-func (h *Handlers) cancelReplay(
-	ctx context.Context, caller principal.Principal, in *ReplayInput,
-) (*route.Answer[ReplayBody], error) {
+func (h *Handlers) cancelReplay(ctx context.Context, caller principal.Principal, in *ReplayInput) (ReplayBody, error) {
 	return showReplay(h.Replays.Cancel(ctx, caller, in.ReplayID))
 }

@@ -18,7 +18,7 @@ func (h *Handlers) mountStudies(r *route.Router) {
 	s := studies{replay.NewStudy(h.Replays)}
 	route.Handle(r, read(route.Get("/policies/{policyId}/findings",
 		"What a policy says in vain, or too much of, with the place and a fix")), s.findings)
-	route.Handle(r, route.Post("/policies/suggest",
+	route.HandleOutput(r, route.Post("/policies/suggest",
 		"Store the least policy that would have let the calls of an agent run that were allowed, as a draft").
 		For(route.Person).Needs(principal.DraftPolicies).Records("policy.created").Answers(http.StatusCreated),
 		s.suggest)
@@ -41,30 +41,24 @@ type PolicyFindingBody struct {
 	Calls int64  `json:"calls,omitempty" doc:"How many recorded calls say so. Absent: the text does."`
 }
 
-type policyFindingsOutput struct {
-	Body struct {
-		PolicyVersion int                 `json:"policyVersion"`
-		Findings      []PolicyFindingBody `json:"findings" nullable:"false" doc:"In the order of the text."`
-		Calls         int64               `json:"calls" doc:"How many recorded calls its conditions were tried on: those for whose callers it counts."`
-		Incomplete    bool                `json:"incomplete" doc:"There is more than was looked at, or than is shown."`
-	}
+// PolicyFindingsBody is what lint finds in one version of a policy.
+type PolicyFindingsBody struct {
+	PolicyVersion int                 `json:"policyVersion"`
+	Findings      []PolicyFindingBody `json:"findings" nullable:"false" doc:"In the order of the text."`
+	Calls         int64               `json:"calls" doc:"How many recorded calls its conditions were tried on: those for whose callers it counts."`
+	Incomplete    bool                `json:"incomplete" doc:"There is more than was looked at, or than is shown."`
 }
 
 func (s studies) findings(
 	ctx context.Context, caller principal.Principal, in *policyFindingsInput,
-) (*policyFindingsOutput, error) {
+) (PolicyFindingsBody, error) {
 	version, err := oneVersion(in.Version, in.PolicyVersion)
 	if err != nil {
-		return nil, err
+		return PolicyFindingsBody{}, err
 	}
 	found, err := s.Findings(ctx, caller, in.PolicyID, version, in.Days)
-	if err != nil {
-		return nil, err
-	}
-	out := &policyFindingsOutput{}
-	out.Body.PolicyVersion, out.Body.Calls, out.Body.Incomplete = found.Version, found.Calls, found.Incomplete
-	out.Body.Findings = policyFindingBodies(found.Report.Findings)
-	return out, nil
+	bodies := policyFindingBodies(found.Report.Findings)
+	return PolicyFindingsBody{found.Version, bodies, found.Calls, found.Incomplete}, err
 }
 
 func policyFindingBodies(found []lint.Finding) []PolicyFindingBody {
@@ -130,12 +124,9 @@ type SuggestedBody struct {
 	Incomplete bool           `json:"incomplete" doc:"There were more calls than were looked at; these were the newest."`
 }
 
-type suggestOutput struct {
-	ETag string `header:"ETag" doc:"The version, for If-Match."`
-	Body SuggestedBody
-}
-
-func (s studies) suggest(ctx context.Context, caller principal.Principal, in *suggestInput) (*suggestOutput, error) {
+func (s studies) suggest(
+	ctx context.Context, caller principal.Principal, in *suggestInput,
+) (*versioned[SuggestedBody], error) {
 	made, err := s.Suggest(ctx, caller, replay.SuggestionRequest{
 		AgentID: in.Body.AgentID, Days: in.Body.Days, Name: in.Body.Name,
 	})
@@ -159,5 +150,5 @@ func (s studies) suggest(ctx context.Context, caller principal.Principal, in *su
 	for _, l := range made.LeftOut {
 		body.LeftOut = append(body.LeftOut, LeftOutBody{l.Server, l.Tool, l.Reason, seenBody(l.Seen)})
 	}
-	return &suggestOutput{ETag: stored.ETag, Body: body}, nil
+	return &versioned[SuggestedBody]{ETag: stored.ETag, Body: body}, nil
 }
