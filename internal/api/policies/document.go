@@ -87,8 +87,8 @@ func (h *Handlers) mountDocuments(r *route.Router) {
 		Records("policy.created").Answers(http.StatusCreated), h.create)
 	route.HandleOutput(r, draft(route.Put("/policies/{policyId}", "Write a new version of a policy")).
 		Records("policy.updated"), h.update)
-	route.HandleOutput(r, draft(route.Patch("/policies/{policyId}", "Write a new version of a policy: the whole document")).
-		Records("policy.updated"), h.update)
+	route.HandleOutput(r, draft(route.Patch("/policies/{policyId}",
+		"Write a new version of a policy: the whole document")).Records("policy.updated"), h.update)
 	route.Handle(r, draft(route.Post("/policies/validate", "Check a document without storing it")).
 		Unrecorded(), h.validate)
 	route.HandleOutput(r, draft(route.Post("/policies/yaml/import",

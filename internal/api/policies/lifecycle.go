@@ -11,8 +11,8 @@ import (
 )
 
 func (h *Handlers) mountLifecycle(r *route.Router) {
-	route.HandleOutput(r, manage(route.Post("/policies/{policyId}/activate", "Have calls judged by a version of a policy")).
-		Records("policy.activated"), h.activate)
+	route.HandleOutput(r, manage(route.Post("/policies/{policyId}/activate",
+		"Have calls judged by a version of a policy")).Records("policy.activated"), h.activate)
 	route.Handle(r, manage(route.Post("/policies/{policyId}/deactivate", "Stop judging calls by a policy")).
 		Records("policy.deactivated"), h.deactivate)
 	route.HandleOutput(r, manage(route.Post("/policies/{policyId}/rollback",

@@ -69,8 +69,8 @@ func (h *Handlers) mountReads(r *route.Router) {
 	route.HandleOutput(r, read(route.Get("/policies/{policyId}", "A policy with its latest version")), h.get)
 	route.Handle(r, read(route.Get("/policies/{policyId}/versions", "The versions of a policy, newest first")),
 		h.listVersions)
-	route.HandleOutput(r, read(route.Get("/policies/{policyId}/versions/{version}", "A policy with one of its versions")),
-		h.getVersion)
+	route.HandleOutput(r, read(route.Get("/policies/{policyId}/versions/{version}",
+		"A policy with one of its versions")), h.getVersion)
 	route.Handle(r, read(route.Get("/policies/{policyId}/diff",
 		"What changed from one version of a policy to another")), h.diff)
 }
