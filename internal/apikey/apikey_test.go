@@ -20,7 +20,7 @@ import (
 func TestCreate(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
-		expires := e.db.Now().Add(time.Hour)
+		expires := e.DB.Now().Add(time.Hour)
 		issued := e.create(person(e.ada, e.acme, principal.Member), apikey.NewKey{
 			Name: "  build agent ", OrgID: e.acme, Environment: apikey.Production, Product: " checkout ",
 			Scopes:    []principal.Scope{principal.Ingest, principal.DraftPolicy, principal.Ingest},
@@ -40,7 +40,7 @@ func TestCreate(t *testing.T) {
 			Product:     "checkout",
 			Scopes:      []principal.Scope{principal.Ingest, principal.DraftPolicy},
 			Prefix:      text[:16],
-			CreatedAt:   e.db.Now(),
+			CreatedAt:   e.DB.Now(),
 			ExpiresAt:   &expires,
 		}
 		if diff := cmp.Diff(want, issued.Key); diff != "" {
@@ -74,7 +74,7 @@ func TestOnlyTheHashIsStored(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		issued := e.memberKey(e.ada, e.acme)
 		var hash []byte
-		if err := e.db.QueryRow(t.Context(), `SELECT hash FROM api_key WHERE id = $1`,
+		if err := e.DB.QueryRow(t.Context(), `SELECT hash FROM api_key WHERE id = $1`,
 			issued.ID).Scan(&hash); err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +94,7 @@ func TestCreateDefaultsBoundToNone(t *testing.T) {
 			Name:        "k",
 			Environment: apikey.Sandbox,
 			Prefix:      issued.Prefix,
-			CreatedAt:   e.db.Now(),
+			CreatedAt:   e.DB.Now(),
 			Scopes: []principal.Scope{
 				principal.Audit, principal.RequestDelegation, principal.Enforce, principal.Ingest,
 			},
@@ -147,7 +147,7 @@ func TestCreateRefusesCallers(t *testing.T) {
 func TestCreateValidates(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
-		now := e.db.Now()
+		now := e.DB.Now()
 		at := func(t time.Time) *time.Time { return &t }
 		tests := []struct {
 			name    string
@@ -376,7 +376,7 @@ func TestAdd(t *testing.T) {
 			t.Errorf("log = %+v, want one key.created by the system", log)
 		}
 		add := func(logs []string, n apikey.NewKey) error {
-			return e.db.Write(t.Context(), database.Change{Logs: logs, Do: func(
+			return e.DB.Write(t.Context(), database.Change{Logs: logs, Do: func(
 				ctx context.Context, tx *database.Tx,
 			) error {
 				_, err := e.keys.Add(ctx, tx, principal.Operator(), e.ada, n)

@@ -22,7 +22,7 @@ func TestLimitsAreHandedOn(t *testing.T) {
 		e.vouch(e.ada, e.acme)
 
 		var added apikey.Issued
-		err := e.db.Write(ctx, database.Change{Logs: []string{e.acme, audit.System}, Do: func(
+		err := e.DB.Write(ctx, database.Change{Logs: []string{e.acme, audit.System}, Do: func(
 			ctx context.Context, tx *database.Tx,
 		) (err error) {
 			added, err = e.keys.Add(ctx, tx, ada, e.ada, apikey.NewKey{

@@ -16,8 +16,8 @@ import (
 
 // named makes a key with a name of its own; the clock passes between two.
 func (e *env) named(name, userID, orgID string) apikey.Issued {
-	e.t.Helper()
-	e.pass(time.Second)
+	e.T.Helper()
+	e.Pass(time.Second)
 	return e.create(person(userID, orgID, principal.Member), apikey.NewKey{Name: name, OrgID: orgID})
 }
 
@@ -195,7 +195,7 @@ func TestRevoke(t *testing.T) {
 				log[0].ActorID != tt.p.ActorID() {
 				t.Errorf("%s: log = %+v, want one key.revoked by the caller", tt.name, log)
 			}
-			if k := e.get(tt.key.ID, e.ada); k.RevokedAt == nil || !k.RevokedAt.Equal(e.db.Now()) {
+			if k := e.get(tt.key.ID, e.ada); k.RevokedAt == nil || !k.RevokedAt.Equal(e.DB.Now()) {
 				t.Errorf("%s: revoked at %v", tt.name, k.RevokedAt)
 			}
 		}
@@ -271,19 +271,19 @@ func TestRevokeAtOnceByMany(t *testing.T) {
 func TestRotate(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
-		expires := e.db.Now().Add(time.Hour)
+		expires := e.DB.Now().Add(time.Hour)
 		old := e.create(person(e.ada, e.acme, principal.Member), apikey.NewKey{
 			Name: "agent", OrgID: e.acme, Environment: apikey.Production, Product: "p",
 			Scopes: []principal.Scope{principal.Ingest}, ExpiresAt: &expires,
 		})
-		e.pass(time.Minute)
+		e.Pass(time.Minute)
 		e.resolve(old) // remembered from here on
 		issued, err := e.keys.Rotate(t.Context(), person(e.bob, e.acme, principal.Admin), old.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := old.Key
-		want.ID, want.Prefix, want.CreatedAt, want.OwnerID = issued.ID, issued.Prefix, e.db.Now(), e.bob
+		want.ID, want.Prefix, want.CreatedAt, want.OwnerID = issued.ID, issued.Prefix, e.DB.Now(), e.bob
 		if diff := cmp.Diff(want, issued.Key); diff != "" || issued.ID == old.ID {
 			t.Errorf("new key (-want +got):\n%s", diff)
 		}
@@ -310,13 +310,13 @@ func TestRotateRefuses(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		ada := person(e.ada, e.acme, principal.Member)
 		revoked, active := e.memberKey(e.ada, e.acme), e.memberKey(e.ada, e.acme)
-		soon := e.db.Now().Add(time.Minute)
+		soon := e.DB.Now().Add(time.Minute)
 		expired := e.create(ada, apikey.NewKey{Name: "k", OrgID: e.acme, ExpiresAt: &soon})
 		own, terminal := e.terminal(e.ada, e.acme)
 		if err := e.keys.Revoke(t.Context(), ada, revoked.ID); err != nil {
 			t.Fatal(err)
 		}
-		e.pass(time.Minute)
+		e.Pass(time.Minute)
 		before := e.actions(e.acme)
 		tests := []struct {
 			name string

@@ -12,8 +12,8 @@ import (
 // about waits on is a mistake.
 func TestAPatternFitsItsOwnRequest(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
-		bob := w.person("approver")
+	each(t, func(t *testing.T, e *env) {
+		bob := e.person("approver")
 		for _, c := range []struct {
 			name, arguments, pattern string
 			says                     string // of the refusal; empty: it is taken
@@ -46,10 +46,10 @@ func TestAPatternFitsItsOwnRequest(t *testing.T) {
 			},
 			{"nothing is known", "", `{"amount":{"max":10}}`, ""},
 		} {
-			r := w.openCall(approval.Call{Server: "bank", Tool: "pay", Arguments: c.arguments})
+			r := e.openCall(approval.Call{Server: "bank", Tool: "pay", Arguments: c.arguments})
 			scope := approval.Scope{Kind: approval.ByPattern, Pattern: pattern(t, c.pattern)}
 			_, previewed := r.Permits(scope)
-			_, err := w.approvals.Approve(t.Context(), bob, r.ID, approval.Approval{Scope: scope})
+			_, err := e.approvals.Approve(t.Context(), bob, r.ID, approval.Approval{Scope: scope})
 			if c.says == "" {
 				if err != nil || previewed != nil {
 					t.Errorf("%s: %v, %v", c.name, err, previewed)

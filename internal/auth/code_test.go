@@ -34,10 +34,10 @@ func TestCodeLimits(t *testing.T) {
 		links := func() error { return e.service.ForgotPassword(t.Context(), email) }
 		ask("codes", codes, 5)
 		ask("links after codes", links, 5)
-		e.pass(time.Hour - time.Microsecond)
+		e.Pass(time.Hour - time.Microsecond)
 		ask("codes within the hour", codes, 0)
 		ask("links within the hour", links, 0)
-		e.pass(time.Microsecond)
+		e.Pass(time.Microsecond)
 		ask("codes after an hour", codes, 5)
 		ask("links after an hour", links, 5)
 		e.account("bob@example.org", false)
@@ -66,7 +66,7 @@ func TestCodeLimitAtOnce(t *testing.T) {
 		if got := len(e.post.to(email)); got != 5 {
 			t.Errorf("%d mails, want 5", got)
 		}
-		if live := e.count(`SELECT count(*) FROM mail_code WHERE used_at IS NULL`); live != 1 {
+		if live := e.Number(`SELECT count(*) FROM mail_code WHERE used_at IS NULL`); live != 1 {
 			t.Errorf("%d codes are good, want only the last", live)
 		}
 	})
@@ -93,7 +93,7 @@ func TestGuessesAtOnce(t *testing.T) {
 		for _, err := range atOnce(guesses...) {
 			wantKind(t, "a guess", err, fault.Invalid)
 		}
-		if n := e.count(`SELECT attempts FROM mail_code`); n != 5 {
+		if n := e.Number(`SELECT attempts FROM mail_code`); n != 5 {
 			t.Errorf("%d guesses counted, want the 5 that end a code", n)
 		}
 		wantKind(t, "the right code", other.VerifyOTP(t.Context(), email, right, secret.NewText(password)),
@@ -132,7 +132,7 @@ func TestSecretsAreStoredAsHashes(t *testing.T) {
 			"refresh token": tokens.Refresh.Reveal(), "access token": tokens.Access.Reveal(),
 		}
 		// A hash of six digits alone would be in every table of hashes.
-		if n := e.count(`SELECT count(*) FROM mail_code WHERE hash = $1`, secret.Hash(secrets["code"])); n != 0 {
+		if n := e.Number(`SELECT count(*) FROM mail_code WHERE hash = $1`, secret.Hash(secrets["code"])); n != 0 {
 			t.Error("the hash of the code is not bound to its account")
 		}
 		for table, rows := range e.rows() {

@@ -50,14 +50,14 @@ func TestEndedLimitTakesAYesBack(t *testing.T) {
 		e.approve(free, mine, true)
 		e.approve(limited, theirs, true)
 		e.approve(limited, later, true)
-		e.exec(`INSERT INTO sign_in_code (hash, user_id, org_id, expires_at) VALUES ($1, $3, $4, 1), ($2, $3, '', 1)`,
+		e.Exec(`INSERT INTO sign_in_code (hash, user_id, org_id, expires_at) VALUES ($1, $3, $4, 1), ($2, $3, '', 1)`,
 			[]byte{1}, []byte{2}, free.UserID, free.OrgID)
 		end := func(orgID, userID string, codes int) {
 			t.Helper()
-			err := e.db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+			err := e.DB.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 				return auth.EndLimited(ctx, tx, orgID, userID)
 			}})
-			if n := e.count(`SELECT count(*) FROM sign_in_code`); err != nil || n != codes {
+			if n := e.Number(`SELECT count(*) FROM sign_in_code`); err != nil || n != codes {
 				t.Errorf("%d codes are left, want %d: %v", n, codes, err)
 			}
 		}

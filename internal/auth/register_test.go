@@ -42,7 +42,7 @@ func TestAddUserAtOnce(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
 		other := *e
-		other.db, other.service = e.replica()
+		other.DB, other.service = e.replica()
 		errs := atOnce(
 			func() error { _, err := e.add("ada@example.org", true); return err },
 			func() error { _, err := other.add("ada@example.org", true); return err },
@@ -64,10 +64,10 @@ func TestAddUserAtOnce(t *testing.T) {
 func TestEmpty(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
-		if empty, err := e.service.Empty(t.Context(), e.db); err != nil || !empty {
+		if empty, err := e.service.Empty(t.Context(), e.DB); err != nil || !empty {
 			t.Errorf("a new database: %t, %v; want empty", empty, err)
 		}
-		err := e.db.Write(t.Context(), database.Change{Logs: []string{"system"}, Do: func(
+		err := e.DB.Write(t.Context(), database.Change{Logs: []string{"system"}, Do: func(
 			ctx context.Context, tx *database.Tx,
 		) error {
 			user := auth.User{ID: database.NewID(), Email: "ada@example.org"}
@@ -82,7 +82,7 @@ func TestEmpty(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if empty, err := e.service.Empty(t.Context(), e.db); err != nil || empty {
+		if empty, err := e.service.Empty(t.Context(), e.DB); err != nil || empty {
 			t.Errorf("with an account: %t, %v; want not empty", empty, err)
 		}
 	})
@@ -117,7 +117,7 @@ func TestPrepareStoresNothing(t *testing.T) {
 		if matches, err := auth.NewPasswords().Matches(t.Context(), password, hash); err != nil || !matches {
 			t.Errorf("the hash is not the password's: %t, %v", matches, err)
 		}
-		if n := e.count(`SELECT count(*) FROM user_account`); n != 0 {
+		if n := e.Number(`SELECT count(*) FROM user_account`); n != 0 {
 			t.Errorf("%d accounts, want none", n)
 		}
 	})
@@ -166,7 +166,7 @@ func TestNoMail(t *testing.T) {
 		ctx := t.Context()
 		e.account("ada@example.org", false)
 		before := e.rows()
-		mute := auth.New(e.db, audit.Unsigned(e.db), keyring.New(e.db, audit.Unsigned(e.db), nil), mail.None{},
+		mute := auth.New(e.DB, audit.Unsigned(e.DB), keyring.New(e.DB, audit.Unsigned(e.DB), nil), mail.None{},
 			"https://writ.example.org")
 		for _, email := range []string{"ada@example.org", "unknown@example.org"} {
 			_, register := mute.Register(ctx, auth.NewUser{Email: email, Password: secret.NewText(password)})

@@ -152,7 +152,7 @@ func TestReading(t *testing.T) {
 		ctx, bob, amy := t.Context(), e.person(principal.Approver), e.person(principal.Admin)
 		for i := range 5 {
 			e.happen(notice.Opened, notice.Request{ID: database.NewID(), Tool: fmt.Sprint("t", i)}, "")
-			e.advance(time.Second)
+			e.Pass(time.Second)
 		}
 		e.tell()
 		titles, cursor := []string{}, ""
@@ -198,7 +198,7 @@ func TestReading(t *testing.T) {
 		if got := e.inbox(amy, true); len(got) != 5 {
 			t.Errorf("a colleague's unread: %v", got)
 		}
-		e.advance(91 * 24 * time.Hour)
+		e.Pass(91 * 24 * time.Hour)
 		if err := e.told.Prune(ctx); err != nil || len(e.inbox(amy, false)) != 0 {
 			t.Errorf("after 91 days: %v, %v", e.inbox(amy, false), err)
 		}
@@ -244,7 +244,7 @@ func TestDisabledWebhooksAreTold(t *testing.T) {
 			if err := e.hooks.Deliver(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			e.advance(time.Hour)
+			e.Pass(time.Hour)
 		}
 		e.tell()
 		e.tell()

@@ -20,22 +20,22 @@ import (
 )
 
 // fixture is an empty database with the service on it.
-type fixture struct {
-	db      *database.DB
+type env struct {
+	DB      *database.DB
 	service *organization.Service
 	clock   *clock
 	mails   *recorder
 }
 
 // each runs the test on every database.
-func each(t *testing.T, body func(t *testing.T, f *fixture)) {
+func each(t *testing.T, body func(t *testing.T, e *env)) {
 	t.Helper()
 	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
-		f := &fixture{clock: &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}, mails: &recorder{}}
-		o.Now = f.clock.Now
-		f.db = dbtest.Open(t, o)
-		f.service = organization.New(f.db, audit.Unsigned(f.db), f.mails, "https://writ.example.org/")
-		body(t, f)
+		e := &env{clock: &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}, mails: &recorder{}}
+		o.Now = e.clock.Now
+		e.DB = dbtest.Open(t, o)
+		e.service = organization.New(e.DB, audit.Unsigned(e.DB), e.mails, "https://writ.example.org/")
+		body(t, e)
 	})
 }
 
@@ -88,9 +88,9 @@ func (r *recorder) lastToken(t *testing.T) string {
 }
 
 // exec changes the database behind the service's back.
-func (f *fixture) exec(t *testing.T, statement string, args ...any) {
+func (e *env) exec(t *testing.T, statement string, args ...any) {
 	t.Helper()
-	err := f.db.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+	err := e.DB.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		_, err := tx.Exec(ctx, statement, args...)
 		return err
 	}})
@@ -100,20 +100,20 @@ func (f *fixture) exec(t *testing.T, statement string, args ...any) {
 }
 
 // user makes an account and gives its id.
-func (f *fixture) user(t *testing.T, email string) string {
+func (e *env) user(t *testing.T, email string) string {
 	t.Helper()
 	id := database.NewID()
-	f.exec(t, `
+	e.exec(t, `
 		INSERT INTO user_account (id, email, name, password_hash, verified_at, created_at)
 		VALUES ($1, $2, $3, '', 0, 0)`, id, email, "Name of "+email)
 	return id
 }
 
 // create makes an organization; the principal is its owner.
-func (f *fixture) create(t *testing.T, name string) principal.Principal {
+func (e *env) create(t *testing.T, name string) principal.Principal {
 	t.Helper()
-	owner := principal.Principal{Kind: principal.User, UserID: f.user(t, database.NewID()+"@example.org")}
-	o, err := f.service.Create(t.Context(), owner, name)
+	owner := principal.Principal{Kind: principal.User, UserID: e.user(t, database.NewID()+"@example.org")}
+	o, err := e.service.Create(t.Context(), owner, name)
 	if err != nil {
 		t.Fatalf("create %s: %v", name, err)
 	}
@@ -122,33 +122,33 @@ func (f *fixture) create(t *testing.T, name string) principal.Principal {
 }
 
 // add makes a new account a member of the organization, without an audit entry.
-func (f *fixture) add(t *testing.T, orgID string, role principal.Role) principal.Principal {
+func (e *env) add(t *testing.T, orgID string, role principal.Role) principal.Principal {
 	t.Helper()
-	id := f.user(t, database.NewID()+"@example.org")
-	f.exec(t, `INSERT INTO organization_member (org_id, user_id, role, joined_at) VALUES ($1, $2, $3, $4)`,
-		orgID, id, string(role), database.Micros(f.db.Now()))
+	id := e.user(t, database.NewID()+"@example.org")
+	e.exec(t, `INSERT INTO organization_member (org_id, user_id, role, joined_at) VALUES ($1, $2, $3, $4)`,
+		orgID, id, string(role), database.Micros(e.DB.Now()))
 	return principal.Principal{Kind: principal.User, UserID: id, OrgID: orgID, Role: role}
 }
 
 // invite invites and gives the token that was mailed.
-func (f *fixture) invite(
+func (e *env) invite(
 	t *testing.T, p principal.Principal, email string, role principal.Role,
 ) (organization.Invite, string) {
 	t.Helper()
-	invite, err := f.service.Invite(t.Context(), p, email, role)
+	invite, err := e.service.Invite(t.Context(), p, email, role)
 	if err != nil {
 		t.Fatalf("invite %s: %v", email, err)
 	}
-	return invite, f.mails.lastToken(t)
+	return invite, e.mails.lastToken(t)
 }
 
 // entry is what the log says, as the tests compare it.
 type entry struct{ Action, Actor, Subject, Payload string }
 
 // log reads the entries of an organization from an index on.
-func (f *fixture) log(t *testing.T, orgID string, from int64) []entry {
+func (e *env) log(t *testing.T, orgID string, from int64) []entry {
 	t.Helper()
-	stored, err := audit.ReadEntries(t.Context(), f.db, orgID, from, 100)
+	stored, err := audit.ReadEntries(t.Context(), e.DB, orgID, from, 100)
 	if err != nil {
 		t.Fatalf("read the log: %v", err)
 	}
@@ -170,12 +170,12 @@ func (f *fixture) log(t *testing.T, orgID string, from int64) []entry {
 }
 
 // wantLog compares the log after its first two entries, those of the creation.
-func (f *fixture) wantLog(t *testing.T, orgID string, want ...entry) {
+func (e *env) wantLog(t *testing.T, orgID string, want ...entry) {
 	t.Helper()
 	if want == nil {
 		want = []entry{}
 	}
-	if diff := cmp.Diff(want, f.log(t, orgID, 2)); diff != "" {
+	if diff := cmp.Diff(want, e.log(t, orgID, 2)); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
 	}
 }

@@ -17,15 +17,15 @@ import (
 const rounds = 12 // so that the two meet in more than one way
 
 // eachPair gives the test two processes' worth of services on one database.
-func eachPair(t *testing.T, body func(t *testing.T, f *fixture, other *organization.Service)) {
+func eachPair(t *testing.T, body func(t *testing.T, e *env, other *organization.Service)) {
 	t.Helper()
 	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
-		f := &fixture{clock: &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}, mails: &recorder{}}
-		o.Now = f.clock.Now
-		f.db = dbtest.Open(t, o)
-		f.service = organization.New(f.db, audit.Unsigned(f.db), f.mails, "https://writ.example.org")
+		e := &env{clock: &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}, mails: &recorder{}}
+		o.Now = e.clock.Now
+		e.DB = dbtest.Open(t, o)
+		e.service = organization.New(e.DB, audit.Unsigned(e.DB), e.mails, "https://writ.example.org")
 		other := dbtest.Open(t, o)
-		body(t, f, organization.New(other, audit.Unsigned(other), f.mails, "https://writ.example.org"))
+		body(t, e, organization.New(other, audit.Unsigned(other), e.mails, "https://writ.example.org"))
 	})
 }
 
@@ -88,24 +88,24 @@ func TestTwoOwnersAtOnce(t *testing.T) {
 				return err
 			}, fault.Conflict},
 	}
-	eachPair(t, func(t *testing.T, f *fixture, other *organization.Service) {
+	eachPair(t, func(t *testing.T, e *env, other *organization.Service) {
 		for _, tt := range tests {
 			for range rounds {
-				a := f.create(t, "Blue")
-				b := f.add(t, a.OrgID, principal.Owner)
+				a := e.create(t, "Blue")
+				b := e.add(t, a.OrgID, principal.Owner)
 				errs := atOnce(
-					func() error { return tt.act(t.Context(), f.service, a, b) },
+					func() error { return tt.act(t.Context(), e.service, a, b) },
 					func() error { return tt.act(t.Context(), other, b, a) },
 				)
 				wantOne(t, tt.name, errs, tt.refused)
 				var owners int
-				err := f.db.QueryRow(t.Context(),
+				err := e.DB.QueryRow(t.Context(),
 					`SELECT COUNT(*) FROM organization_member WHERE org_id = $1 AND role = 'owner'`,
 					a.OrgID).Scan(&owners)
 				if err != nil || owners != 1 {
 					t.Errorf("%s: %d owners are left (%v), want 1", tt.name, owners, err)
 				}
-				if log := f.log(t, a.OrgID, 2); len(log) != 1 {
+				if log := e.log(t, a.OrgID, 2); len(log) != 1 {
 					t.Errorf("%s: log %+v, want one entry", tt.name, log)
 				}
 			}
@@ -115,20 +115,20 @@ func TestTwoOwnersAtOnce(t *testing.T) {
 
 func TestAcceptAtOnce(t *testing.T) {
 	t.Parallel()
-	eachPair(t, func(t *testing.T, f *fixture, other *organization.Service) {
-		joiner := f.joiner(t)
+	eachPair(t, func(t *testing.T, e *env, other *organization.Service) {
+		joiner := e.joiner(t)
 		for range rounds {
-			f.clock.advance(time.Hour) // an address is invited only so often
-			owner := f.create(t, "Blue")
-			_, token := f.invite(t, owner, joinerEmail, principal.Member)
+			e.clock.advance(time.Hour) // an address is invited only so often
+			owner := e.create(t, "Blue")
+			_, token := e.invite(t, owner, joinerEmail, principal.Member)
 			accept := func(s *organization.Service) func() error {
 				return func() error {
 					_, err := s.Accept(t.Context(), joiner, joinerEmail, token)
 					return err
 				}
 			}
-			wantOne(t, "accept twice", atOnce(accept(f.service), accept(other)), fault.NotFound)
-			if log := f.log(t, owner.OrgID, 2); len(log) != 3 {
+			wantOne(t, "accept twice", atOnce(accept(e.service), accept(other)), fault.NotFound)
+			if log := e.log(t, owner.OrgID, 2); len(log) != 3 {
 				t.Errorf("log %+v, want that one was invited and joined once", log)
 			}
 		}
@@ -139,21 +139,21 @@ func TestAcceptAtOnce(t *testing.T) {
 // that made a member was not withdrawn.
 func TestAcceptAndWithdrawAtOnce(t *testing.T) {
 	t.Parallel()
-	eachPair(t, func(t *testing.T, f *fixture, other *organization.Service) {
-		joiner := f.joiner(t)
+	eachPair(t, func(t *testing.T, e *env, other *organization.Service) {
+		joiner := e.joiner(t)
 		for range rounds {
-			f.clock.advance(time.Hour)
-			owner := f.create(t, "Blue")
-			invite, token := f.invite(t, owner, joinerEmail, principal.Member)
+			e.clock.advance(time.Hour)
+			owner := e.create(t, "Blue")
+			invite, token := e.invite(t, owner, joinerEmail, principal.Member)
 			errs := atOnce(
-				func() error { return f.service.Withdraw(t.Context(), owner, invite.ID) },
+				func() error { return e.service.Withdraw(t.Context(), owner, invite.ID) },
 				func() error {
 					_, err := other.Accept(t.Context(), joiner, joinerEmail, token)
 					return err
 				},
 			)
 			wantOne(t, "accept and withdraw", errs, fault.NotFound)
-			_, err := f.service.RoleOf(t.Context(), owner.OrgID, joiner.UserID)
+			_, err := e.service.RoleOf(t.Context(), owner.OrgID, joiner.UserID)
 			if joined := err == nil; joined != (errs[1] == nil) {
 				t.Errorf("joined is %t, but Accept said %v", joined, errs[1])
 			}

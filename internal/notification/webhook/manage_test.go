@@ -16,7 +16,7 @@ import (
 
 // enqueue queues one event for the webhooks of its organization.
 func (e *env) enqueue(event notice.Event) {
-	e.t.Helper()
+	e.T.Helper()
 	e.write(func(ctx context.Context, tx *database.Tx) error {
 		return e.hooks.Enqueue(ctx, tx, e.org, []notice.Event{event})
 	})
@@ -38,7 +38,7 @@ func TestSecretsAreSealedAndShownOnce(t *testing.T) {
 			`SELECT payload FROM audit_entry WHERE action = 'webhook.created'`,
 		} {
 			var raw []byte
-			if err := e.db.QueryRow(t.Context(), query).Scan(&raw); err != nil {
+			if err := e.DB.QueryRow(t.Context(), query).Scan(&raw); err != nil {
 				t.Fatal(err)
 			}
 			stored += string(raw)
@@ -185,7 +185,7 @@ func TestDeliveryLogHasPages(t *testing.T) {
 		hook := e.create(webhook.New{})
 		for range 5 {
 			e.happen(notice.Opened, 1)
-			e.advance(time.Second)
+			e.Pass(time.Second)
 		}
 		e.deliver()
 		seen, cursor := map[string]bool{}, ""
@@ -205,7 +205,7 @@ func TestDeliveryLogHasPages(t *testing.T) {
 		_, err := e.hooks.Deliveries(t.Context(), e.admin, hook.ID, "lost", "", 2)
 		wantFault(t, "an unknown status", err, fault.Invalid)
 		e.happen(notice.Opened, 1) // waits, however old it gets
-		e.advance(31 * 24 * time.Hour)
+		e.Pass(31 * 24 * time.Hour)
 		if err := e.hooks.Prune(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -242,7 +242,7 @@ func TestErasedContentIsNotSent(t *testing.T) {
 			wantFault(t, "replay of a "+string(d.Status)+" one", err, fault.Conflict)
 		}
 		var left int
-		if err := e.db.QueryRow(t.Context(),
+		if err := e.DB.QueryRow(t.Context(),
 			`SELECT COUNT(*) FROM webhook_delivery WHERE body <> ''`).Scan(&left); err != nil || left != 0 {
 			t.Errorf("%d bodies are left, %v", left, err)
 		}

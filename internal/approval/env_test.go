@@ -18,11 +18,11 @@ import (
 )
 
 // world is an organization of ada, who owns a key, and people who may approve.
-type world struct {
-	t         *testing.T
-	db        *database.DB
+type env struct {
+	T         *testing.T
+	DB        *database.DB
 	clock     *atomic.Int64 // microseconds; it stands still until it is moved
-	log       *audit.Log
+	Log       *audit.Log
 	approvals *approval.Service
 	org       string
 	ada       principal.Principal
@@ -38,7 +38,7 @@ var sources = approval.Sources{
 	},
 }
 
-func each(t *testing.T, body func(t *testing.T, w *world)) {
+func each(t *testing.T, body func(t *testing.T, e *env)) {
 	t.Helper()
 	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
 		clock := new(atomic.Int64)
@@ -50,69 +50,69 @@ func each(t *testing.T, body func(t *testing.T, w *world)) {
 		}
 		t.Cleanup(func() { _ = db.Close() })
 		log := audit.Unsigned(db)
-		w := &world{
-			t:         t,
-			db:        db,
-			log:       log,
+		e := &env{
+			T:         t,
+			DB:        db,
+			Log:       log,
 			clock:     clock,
 			approvals: approval.New(db, log, sources),
 			org:       database.NewID(),
 		}
-		w.exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`, w.org)
-		w.ada = w.person(principal.Owner)
-		w.key = principal.Principal{
+		e.Exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`, e.org)
+		e.ada = e.person(principal.Owner)
+		e.key = principal.Principal{
 			Kind:   principal.Key,
 			KeyID:  database.NewID(),
-			UserID: w.ada.UserID,
-			OrgID:  w.org,
+			UserID: e.ada.UserID,
+			OrgID:  e.org,
 			Scopes: principal.RequestableScopes(),
 		}
-		w.exec(`INSERT INTO api_key (id, org_id, owner_id, name, environment, product, scopes, prefix, hash, created_at)
-			VALUES ($1, $2, $3, '', 'sandbox', '', '', '', $4, 1)`, w.key.KeyID, w.org, w.ada.UserID,
-			secret.Hash(w.key.KeyID))
-		body(t, w)
+		e.Exec(`INSERT INTO api_key (id, org_id, owner_id, name, environment, product, scopes, prefix, hash, created_at)
+			VALUES ($1, $2, $3, '', 'sandbox', '', '', '', $4, 1)`, e.key.KeyID, e.org, e.ada.UserID,
+			secret.Hash(e.key.KeyID))
+		body(t, e)
 	})
 }
 
-func (w *world) pass(d time.Duration) { w.clock.Add(d.Microseconds()) }
+func (e *env) Pass(d time.Duration) { e.clock.Add(d.Microseconds()) }
 
-func (w *world) exec(query string, args ...any) {
-	w.t.Helper()
-	w.write(func(ctx context.Context, tx *database.Tx) error {
+func (e *env) Exec(query string, args ...any) {
+	e.T.Helper()
+	e.write(func(ctx context.Context, tx *database.Tx) error {
 		_, err := tx.Exec(ctx, query, args...)
 		return err
 	})
 }
 
-func (w *world) write(do func(ctx context.Context, tx *database.Tx) error) {
-	w.t.Helper()
-	if err := w.db.Write(w.t.Context(), database.Change{Logs: []string{w.org}, Do: do}); err != nil {
-		w.t.Fatal(err)
+func (e *env) write(do func(ctx context.Context, tx *database.Tx) error) {
+	e.T.Helper()
+	if err := e.DB.Write(e.T.Context(), database.Change{Logs: []string{e.org}, Do: do}); err != nil {
+		e.T.Fatal(err)
 	}
 }
 
 // person is a new member of the organization.
-func (w *world) person(role principal.Role) principal.Principal {
+func (e *env) person(role principal.Role) principal.Principal {
 	id := database.NewID()
-	w.exec(`INSERT INTO user_account (id, email, name, password_hash, created_at) VALUES ($1, $2, $2, '', 1)`, id,
+	e.Exec(`INSERT INTO user_account (id, email, name, password_hash, created_at) VALUES ($1, $2, $2, '', 1)`, id,
 		id+"@example.org")
-	w.exec(`INSERT INTO organization_member (org_id, user_id, role, joined_at) VALUES ($1, $2, $3, 1)`, w.org, id,
+	e.Exec(`INSERT INTO organization_member (org_id, user_id, role, joined_at) VALUES ($1, $2, $3, 1)`, e.org, id,
 		string(role))
-	return principal.Principal{Kind: principal.User, UserID: id, OrgID: w.org, Role: role}
+	return principal.Principal{Kind: principal.User, UserID: id, OrgID: e.org, Role: role}
 }
 
-func (w *world) open(want approval.Requirement) (r *approval.Request) {
-	w.t.Helper()
+func (e *env) open(want approval.Requirement) (r *approval.Request) {
+	e.T.Helper()
 	call := approval.Call{
-		OrgID:   w.org,
-		KeyID:   w.key.KeyID,
-		OwnerID: w.ada.UserID,
+		OrgID:   e.org,
+		KeyID:   e.key.KeyID,
+		OwnerID: e.ada.UserID,
 		Server:  "bank",
 		Tool:    "pay",
 		Digest:  []byte(database.NewID()),
 	}
-	w.write(func(ctx context.Context, tx *database.Tx) (err error) {
-		r, err = w.approvals.Open(ctx, tx, call, want)
+	e.write(func(ctx context.Context, tx *database.Tx) (err error) {
+		r, err = e.approvals.Open(ctx, tx, call, want)
 		return err
 	})
 	return r

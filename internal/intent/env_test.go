@@ -24,10 +24,10 @@ import (
 
 // world is a database with two organizations, keys in both, and a clock that
 // stands still until it is moved.
-type world struct {
-	t            *testing.T
-	db           *database.DB
-	options      database.Options
+type env struct {
+	T            *testing.T
+	DB           *database.DB
+	Options      database.Options
 	plans        *intent.Service
 	clock        *atomic.Int64 // microseconds
 	acme, globex string
@@ -37,24 +37,24 @@ type world struct {
 	foreign      principal.Principal // a key of ada's in globex
 }
 
-func each(t *testing.T, body func(t *testing.T, w *world)) {
+func each(t *testing.T, body func(t *testing.T, e *env)) {
 	t.Helper()
 	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
 		clock := new(atomic.Int64)
 		clock.Store(database.Micros(time.Date(2030, 5, 1, 12, 0, 0, 700_000_000, time.UTC)))
 		o.Now = func() time.Time { return database.Time(clock.Load()) }
 		db := dbtest.Open(t, o)
-		w := &world{
-			t:       t,
-			db:      db,
-			options: o,
+		e := &env{
+			T:       t,
+			DB:      db,
+			Options: o,
 			plans:   newService(t, db, 1),
 			clock:   clock,
 		}
-		w.acme, w.globex = w.organization("Acme"), w.organization("Globex")
-		w.ada, w.bob = w.user("ada@example.org"), w.user("bob@example.org")
-		w.agent, w.other, w.foreign = w.key(w.ada, w.acme), w.key(w.ada, w.acme), w.key(w.ada, w.globex)
-		body(t, w)
+		e.acme, e.globex = e.Organization("Acme"), e.Organization("Globex")
+		e.ada, e.bob = e.User("ada@example.org"), e.User("bob@example.org")
+		e.agent, e.other, e.foreign = e.key(e.ada, e.acme), e.key(e.ada, e.acme), e.key(e.ada, e.globex)
+		body(t, e)
 	})
 }
 
@@ -68,35 +68,35 @@ func newService(t *testing.T, db *database.DB, fill byte) *intent.Service {
 	return intent.New(db, log, keyring.New(db, log, sealer), sealer)
 }
 
-func (w *world) pass(d time.Duration) { w.clock.Add(d.Microseconds()) }
+func (e *env) Pass(d time.Duration) { e.clock.Add(d.Microseconds()) }
 
-func (w *world) exec(query string, args ...any) {
-	w.t.Helper()
-	err := w.db.Write(w.t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
+func (e *env) Exec(query string, args ...any) {
+	e.T.Helper()
+	err := e.DB.Write(e.T.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
 		_, err := tx.Exec(ctx, query, args...)
 		return err
 	}})
 	if err != nil {
-		w.t.Fatalf("%s: %v", query, err)
+		e.T.Fatalf("%s: %v", query, err)
 	}
 }
 
-func (w *world) organization(name string) string {
+func (e *env) Organization(name string) string {
 	id := database.NewID()
-	w.exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, $2, 1, 1)`, id, name)
+	e.Exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, $2, 1, 1)`, id, name)
 	return id
 }
 
-func (w *world) user(email string) string {
+func (e *env) User(email string) string {
 	id := database.NewID()
-	w.exec(`INSERT INTO user_account (id, email, name, password_hash, created_at) VALUES ($1, $2, $2, '', 1)`, id,
+	e.Exec(`INSERT INTO user_account (id, email, name, password_hash, created_at) VALUES ($1, $2, $2, '', 1)`, id,
 		email)
 	return id
 }
 
-func (w *world) key(ownerID, orgID string) principal.Principal {
+func (e *env) key(ownerID, orgID string) principal.Principal {
 	id := database.NewID()
-	w.exec(`INSERT INTO api_key (id, org_id, owner_id, name, environment, product, scopes, prefix, hash, created_at)
+	e.Exec(`INSERT INTO api_key (id, org_id, owner_id, name, environment, product, scopes, prefix, hash, created_at)
 		VALUES ($1, $2, $3, '', 'sandbox', '', '', '', $4, 1)`, id, orgID, ownerID, secret.Hash(id))
 	return principal.Principal{
 		Kind:   principal.Key,
@@ -119,11 +119,11 @@ func request(raw string) intent.Request {
 
 const twoSteps = `{"goal":"build","steps":[{"action":"Read","mcp":"fs"},{"action":"Bash","mcp":"sh","params":{"command":"make"}}]}`
 
-func (w *world) mint(p principal.Principal, r intent.Request) intent.Minted {
-	w.t.Helper()
-	minted, err := w.plans.Mint(w.t.Context(), p, r)
+func (e *env) mint(p principal.Principal, r intent.Request) intent.Minted {
+	e.T.Helper()
+	minted, err := e.plans.Mint(e.T.Context(), p, r)
 	if err != nil {
-		w.t.Fatalf("mint: %v", err)
+		e.T.Fatalf("mint: %v", err)
 	}
 	return minted
 }
@@ -135,31 +135,31 @@ func shown(m intent.Minted) plan.Presented {
 	}
 }
 
-func (w *world) generation(orgID string) int64 {
-	w.t.Helper()
-	head, err := audit.ReadHead(w.t.Context(), w.db, orgID)
+func (e *env) generation(orgID string) int64 {
+	e.T.Helper()
+	head, err := audit.ReadHead(e.T.Context(), e.DB, orgID)
 	if err != nil {
-		w.t.Fatal(err)
+		e.T.Fatal(err)
 	}
 	return head.Generation
 }
 
 // find finds a plan as a decision does, from a fresh snapshot.
-func (w *world) find(orgID string, p plan.Presented) *plan.Declared {
-	w.t.Helper()
-	d, err := w.plans.Find(w.t.Context(), orgID, w.generation(orgID), p)
+func (e *env) find(orgID string, p plan.Presented) *plan.Declared {
+	e.T.Helper()
+	d, err := e.plans.Find(e.T.Context(), orgID, e.generation(orgID), p)
 	if err != nil {
-		w.t.Fatalf("find: %v", err)
+		e.T.Fatalf("find: %v", err)
 	}
 	return d
 }
 
 // actions are the actions of a log in order.
-func (w *world) actions(orgID string) string {
-	w.t.Helper()
-	entries, err := audit.ReadEntries(w.t.Context(), w.db, orgID, 0, 1000)
+func (e *env) actions(orgID string) string {
+	e.T.Helper()
+	entries, err := audit.ReadEntries(e.T.Context(), e.DB, orgID, 0, 1000)
 	if err != nil {
-		w.t.Fatal(err)
+		e.T.Fatal(err)
 	}
 	text := ""
 	for _, e := range entries {
@@ -169,17 +169,17 @@ func (w *world) actions(orgID string) string {
 }
 
 // everything is every column of the tables of this area, as one text.
-func (w *world) everything() string {
-	w.t.Helper()
+func (e *env) everything() string {
+	e.T.Helper()
 	var b strings.Builder
 	for _, table := range []string{"plan", "plan_anchor", "plan_request", "audit_entry"} {
-		rows, err := w.db.Query(w.t.Context(), `SELECT * FROM `+table)
+		rows, err := e.DB.Query(e.T.Context(), `SELECT * FROM `+table)
 		if err != nil {
-			w.t.Fatal(err)
+			e.T.Fatal(err)
 		}
 		columns, err := rows.Columns()
 		if err != nil {
-			w.t.Fatal(err)
+			e.T.Fatal(err)
 		}
 		for rows.Next() {
 			values := make([]any, len(columns))
@@ -187,7 +187,7 @@ func (w *world) everything() string {
 				values[i] = new(any)
 			}
 			if err := rows.Scan(values...); err != nil {
-				w.t.Fatal(err)
+				e.T.Fatal(err)
 			}
 			for _, v := range values {
 				switch v := (*v.(*any)).(type) {
@@ -200,7 +200,7 @@ func (w *world) everything() string {
 			}
 		}
 		if err := rows.Close(); err != nil {
-			w.t.Fatal(err)
+			e.T.Fatal(err)
 		}
 	}
 	return b.String()

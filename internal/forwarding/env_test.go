@@ -36,9 +36,9 @@ import (
 
 // world is an organization with an administrator, telemetry, a log, a receiver, and
 // a clock that stands still until it is moved.
-type world struct {
-	t         *testing.T
-	db, bulk  *database.DB
+type env struct {
+	T         *testing.T
+	DB, bulk  *database.DB
 	telemetry *telemetry.Service
 	out       *forwarding.Service
 	receiver  *receiver
@@ -50,66 +50,66 @@ type world struct {
 
 var noon = time.Date(2030, 5, 15, 12, 30, 0, 0, time.UTC)
 
-func each(t *testing.T, body func(t *testing.T, w *world)) {
+func each(t *testing.T, body func(t *testing.T, e *env)) {
 	t.Helper()
-	for engine, options := range map[string]func(*testing.T) database.Options{
+	for engine, options := range map[string]func(testing.TB) database.Options{
 		"sqlite": dbtest.SQLite, "postgres": dbtest.Postgres,
 	} {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
-			w := &world{t: t, clock: new(atomic.Int64), made: new(atomic.Int64), receiver: newReceiver(t)}
-			w.clock.Store(database.Micros(noon))
-			w.db, w.bulk = w.open(options(t), database.Main), w.open(options(t), database.Telemetry)
+			e := &env{T: t, clock: new(atomic.Int64), made: new(atomic.Int64), receiver: newReceiver(t)}
+			e.clock.Store(database.Micros(noon))
+			e.DB, e.bulk = e.open(options(t), database.Main), e.open(options(t), database.Telemetry)
 			var err error
-			w.telemetry, err = telemetry.New(t.Context(), telemetry.Config{
-				Database: w.bulk, Prices: telemetry.BuiltInPrices(),
+			e.telemetry, err = telemetry.New(t.Context(), telemetry.Config{
+				Database: e.bulk, Prices: telemetry.BuiltInPrices(),
 				Logger:      slog.New(slog.NewTextHandler(io.Discard, nil)),
 				SessionIdle: time.Hour, Retention: 30 * 24 * time.Hour,
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.out = w.replica()
-			body(t, w.elsewhere())
+			e.out = e.replica()
+			body(t, e.elsewhere())
 		})
 	}
 }
 
-func (w *world) open(o database.Options, store database.Store) *database.DB {
+func (e *env) open(o database.Options, store database.Store) *database.DB {
 	o.Store = store
-	o.Now = func() time.Time { return database.Time(w.clock.Load()) }
-	return dbtest.Open(w.t, o)
+	o.Now = func() time.Time { return database.Time(e.clock.Load()) }
+	return dbtest.Open(e.T, o)
 }
 
 // replica is another process on the same data. It may call the receiver, which is
 // on this machine, as an operator would permit it.
-func (w *world) replica() *forwarding.Service { return w.replicaFor("127.0.0.1") }
+func (e *env) replica() *forwarding.Service { return e.replicaFor("127.0.0.1") }
 
-func (w *world) replicaFor(permits ...string) *forwarding.Service {
-	w.t.Helper()
+func (e *env) replicaFor(permits ...string) *forwarding.Service {
+	e.T.Helper()
 	var list []outbound.Permit
 	for _, text := range permits {
 		permit, err := outbound.ParsePermit(text)
 		if err != nil {
-			w.t.Fatal(err)
+			e.T.Fatal(err)
 		}
 		list = append(list, permit)
 	}
 	client := outbound.New(outbound.Options{Permits: list, Timeout: 5 * time.Second})
-	w.t.Cleanup(client.Close)
-	return w.replicaBy(client)
+	e.T.Cleanup(client.Close)
+	return e.replicaBy(client)
 }
 
-func (w *world) replicaBy(poster forwarding.Poster) *forwarding.Service {
-	w.t.Helper()
+func (e *env) replicaBy(poster forwarding.Poster) *forwarding.Service {
+	e.T.Helper()
 	sealer, err := secret.NewSealer(bytes.Repeat([]byte{7}, secret.MasterKeySize))
 	if err != nil {
-		w.t.Fatal(err)
+		e.T.Fatal(err)
 	}
 	return forwarding.New(forwarding.Options{
-		Database:  w.db,
-		Log:       audit.Unsigned(w.db),
-		Telemetry: w.telemetry,
+		Database:  e.DB,
+		Log:       audit.Unsigned(e.DB),
+		Telemetry: e.telemetry,
 		Sealer:    sealer,
 		Poster:    poster,
 		Version:   "test",
@@ -117,9 +117,9 @@ func (w *world) replicaBy(poster forwarding.Poster) *forwarding.Service {
 }
 
 // elsewhere is the same world in an organization of its own.
-func (w *world) elsewhere() *world {
-	w.t.Helper()
-	other := *w
+func (e *env) elsewhere() *env {
+	e.T.Helper()
+	other := *e
 	other.org = database.NewID()
 	other.admin = principal.Principal{
 		Kind: principal.User, UserID: database.NewID(), OrgID: other.org, Role: principal.Admin,
@@ -132,21 +132,21 @@ func (w *world) elsewhere() *world {
 	return &other
 }
 
-func (w *world) advance(d time.Duration) { w.clock.Add(d.Microseconds()) }
+func (e *env) Pass(d time.Duration) { e.clock.Add(d.Microseconds()) }
 
-func (w *world) now() time.Time { return database.Time(w.clock.Load()) }
+func (e *env) Now() time.Time { return database.Time(e.clock.Load()) }
 
-func (w *world) write(do func(ctx context.Context, tx *database.Tx) error) {
-	w.t.Helper()
-	if err := w.db.Write(w.t.Context(), database.Change{Logs: []string{w.org}, Do: do}); err != nil {
-		w.t.Fatal(err)
+func (e *env) write(do func(ctx context.Context, tx *database.Tx) error) {
+	e.T.Helper()
+	if err := e.DB.Write(e.T.Context(), database.Change{Logs: []string{e.org}, Do: do}); err != nil {
+		e.T.Fatal(err)
 	}
 }
 
 // settings are those of a forwarding of everything to the receiver.
-func (w *world) settings() forwarding.Settings {
+func (e *env) settings() forwarding.Settings {
 	return forwarding.Settings{
-		Endpoint:  w.receiver.URL + "/v1/traces",
+		Endpoint:  e.receiver.URL + "/v1/traces",
 		Headers:   map[string]secret.Text{"X-Api-Key": secret.NewText("k3y-of-the-collector")},
 		Traces:    true,
 		Decisions: true,
@@ -156,65 +156,65 @@ func (w *world) settings() forwarding.Settings {
 	}
 }
 
-func (w *world) put(n forwarding.Settings) forwarding.Forwarding {
-	w.t.Helper()
-	f, err := w.out.Put(w.t.Context(), w.admin, n)
+func (e *env) put(n forwarding.Settings) forwarding.Forwarding {
+	e.T.Helper()
+	f, err := e.out.Put(e.T.Context(), e.admin, n)
 	if err != nil {
-		w.t.Fatalf("set: %v", err)
+		e.T.Fatalf("set: %v", err)
 	}
 	return f
 }
 
 // ingest stores a trace with spans, and gives its name.
-func (w *world) ingest(spans int) string {
-	w.t.Helper()
-	name := fmt.Sprintf("trace-%d", w.made.Add(1))
+func (e *env) ingest(spans int) string {
+	e.T.Helper()
+	name := fmt.Sprintf("trace-%d", e.made.Add(1))
 	var list []string
 	for i := range spans {
-		list = append(list, w.span(fmt.Sprintf("%s.%d", name, i), `{"toolName":"search","note":"n"}`))
+		list = append(list, e.span(fmt.Sprintf("%s.%d", name, i), `{"toolName":"search","note":"n"}`))
 	}
-	w.send(w.trace(name, list...))
+	e.send(e.trace(name, list...))
 	return name
 }
 
-func (w *world) trace(name string, spans ...string) string {
+func (e *env) trace(name string, spans ...string) string {
 	return fmt.Sprintf(`{"trace":{"id":%q,"name":%q,"startTime":%q,"endTime":%q,"status":"ok","agentId":"bot","attributes":{"source":"shop","password":"hunter2-of-the-trace"}},"spans":[%s]}`,
-		database.NewID(), name, stamp(w.now().Add(-time.Second)), stamp(w.now()), strings.Join(spans, ","))
+		database.NewID(), name, stamp(e.Now().Add(-time.Second)), stamp(e.Now()), strings.Join(spans, ","))
 }
 
-func (w *world) span(name, attributes string) string {
+func (e *env) span(name, attributes string) string {
 	return fmt.Sprintf(`{"id":%q,"kind":"tool","name":%q,"startTime":%q,"endTime":%q,"status":"ok","attributes":%s}`,
-		database.NewID(), name, stamp(w.now().Add(-time.Second)), stamp(w.now()), attributes)
+		database.NewID(), name, stamp(e.Now().Add(-time.Second)), stamp(e.Now()), attributes)
 }
 
 func stamp(t time.Time) string { return t.Format(time.RFC3339Nano) }
 
-func (w *world) send(batch string) {
-	w.t.Helper()
+func (e *env) send(batch string) {
+	e.T.Helper()
 	request, err := telemetry.ParseRequest([]byte(`{"product":"shop-bot","batches":[` + batch + `]}`))
 	if err != nil {
-		w.t.Fatal(err)
+		e.T.Fatal(err)
 	}
-	result, err := w.telemetry.Ingest(w.t.Context(), w.org, request.Product, request)
+	result, err := e.telemetry.Ingest(e.T.Context(), e.org, request.Product, request)
 	if err != nil || result.Accepted != 1 {
-		w.t.Fatalf("ingest: %+v, %v", result, err)
+		e.T.Fatalf("ingest: %+v, %v", result, err)
 	}
 }
 
 // decide records decisions as enforcement does, and gives the tools they are about.
-func (w *world) decide(times int, change ...func(*decision.Record)) (tools []string) {
-	w.t.Helper()
-	log := audit.Unsigned(w.db)
-	w.write(func(ctx context.Context, tx *database.Tx) error {
+func (e *env) decide(times int, change ...func(*decision.Record)) (tools []string) {
+	e.T.Helper()
+	log := audit.Unsigned(e.DB)
+	e.write(func(ctx context.Context, tx *database.Tx) error {
 		tools = nil
 		for range times {
 			d := decision.Record{
 				ID:        database.NewID(),
-				OrgID:     w.org,
+				OrgID:     e.org,
 				AgentID:   "bot",
 				SessionID: "s-1",
 				Server:    "bank",
-				Tool:      fmt.Sprintf("pay-%d", w.made.Add(1)),
+				Tool:      fmt.Sprintf("pay-%d", e.made.Add(1)),
 				Ruling: verdict.Ruling{
 					Verdict:       verdict.Allow,
 					PolicyID:      "payments",
@@ -243,19 +243,19 @@ func (w *world) decide(times int, change ...func(*decision.Record)) (tools []str
 }
 
 // rest lets what was received settle, and sends.
-func (w *world) rest() {
-	w.t.Helper()
-	w.advance(10 * time.Second)
-	if err := w.out.Send(w.t.Context()); err != nil {
-		w.t.Fatalf("send: %v", err)
+func (e *env) rest() {
+	e.T.Helper()
+	e.Pass(10 * time.Second)
+	if err := e.out.Send(e.T.Context()); err != nil {
+		e.T.Fatalf("send: %v", err)
 	}
 }
 
-func (w *world) status() forwarding.Status {
-	w.t.Helper()
-	status, err := w.out.Status(w.t.Context(), w.admin)
+func (e *env) status() forwarding.Status {
+	e.T.Helper()
+	status, err := e.out.Status(e.T.Context(), e.admin)
 	if err != nil {
-		w.t.Fatal(err)
+		e.T.Fatal(err)
 	}
 	return status
 }

@@ -22,56 +22,56 @@ import (
 
 // world is a database with two organizations and a clock that stands still until
 // it is moved.
-type world struct {
-	t            *testing.T
-	db           *database.DB
-	options      database.Options
+type env struct {
+	T            *testing.T
+	DB           *database.DB
+	Options      database.Options
 	policies     *policy.Service
 	clock        *atomic.Int64 // microseconds
 	acme, globex string
 	owner        principal.Principal // of acme
 }
 
-func each(t *testing.T, body func(t *testing.T, w *world)) {
+func each(t *testing.T, body func(t *testing.T, e *env)) {
 	t.Helper()
 	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
 		clock := new(atomic.Int64)
 		clock.Store(database.Micros(time.Date(2030, 5, 1, 12, 20, 0, 0, time.UTC)))
 		o.Now = func() time.Time { return database.Time(clock.Load()) }
 		db := dbtest.Open(t, o)
-		w := &world{
-			t:        t,
-			db:       db,
-			options:  o,
+		e := &env{
+			T:        t,
+			DB:       db,
+			Options:  o,
 			policies: policy.New(db, audit.Unsigned(db), nil, policy.ProposalNotifier{}),
 			clock:    clock,
 		}
-		w.acme, w.globex = w.organization("Acme"), w.organization("Globex")
-		w.owner = person(w.acme, principal.Owner)
-		body(t, w)
+		e.acme, e.globex = e.Organization("Acme"), e.Organization("Globex")
+		e.owner = person(e.acme, principal.Owner)
+		body(t, e)
 	})
 }
 
-func (w *world) pass(d time.Duration) { w.clock.Add(d.Microseconds()) }
+func (e *env) Pass(d time.Duration) { e.clock.Add(d.Microseconds()) }
 
-func (w *world) exec(query string, args ...any) {
-	w.t.Helper()
-	w.write(func(ctx context.Context, tx *database.Tx) error {
+func (e *env) Exec(query string, args ...any) {
+	e.T.Helper()
+	e.Write(func(ctx context.Context, tx *database.Tx) error {
 		_, err := tx.Exec(ctx, query, args...)
 		return err
 	})
 }
 
-func (w *world) write(do func(ctx context.Context, tx *database.Tx) error, logs ...string) {
-	w.t.Helper()
-	if err := w.db.Write(w.t.Context(), database.Change{Logs: logs, Do: do}); err != nil {
-		w.t.Fatalf("write: %v", err)
+func (e *env) Write(do func(ctx context.Context, tx *database.Tx) error, logs ...string) {
+	e.T.Helper()
+	if err := e.DB.Write(e.T.Context(), database.Change{Logs: logs, Do: do}); err != nil {
+		e.T.Fatalf("write: %v", err)
 	}
 }
 
-func (w *world) organization(name string) string {
+func (e *env) Organization(name string) string {
 	id := database.NewID()
-	w.exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, $2, 1, 1)`, id, name)
+	e.Exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, $2, 1, 1)`, id, name)
 	return id
 }
 
@@ -104,63 +104,63 @@ func yaml(name string, rules ...string) policy.Source {
 	return policy.Source{Text: text.String(), Format: document.YAML}
 }
 
-func (w *world) create(source policy.Source) policy.Full {
-	w.t.Helper()
-	full, err := w.policies.Create(w.t.Context(), w.owner, source)
+func (e *env) create(source policy.Source) policy.Full {
+	e.T.Helper()
+	full, err := e.policies.Create(e.T.Context(), e.owner, source)
 	if err != nil {
-		w.t.Fatalf("create: %v", err)
+		e.T.Fatalf("create: %v", err)
 	}
 	return full
 }
 
 // active is a policy whose first version counts.
-func (w *world) active(source policy.Source) policy.Full {
-	w.t.Helper()
-	full, err := w.policies.Activate(w.t.Context(), w.owner, w.create(source).ID, policy.LatestVersion)
+func (e *env) active(source policy.Source) policy.Full {
+	e.T.Helper()
+	full, err := e.policies.Activate(e.T.Context(), e.owner, e.create(source).ID, policy.LatestVersion)
 	if err != nil {
-		w.t.Fatalf("activate: %v", err)
+		e.T.Fatalf("activate: %v", err)
 	}
 	return full
 }
 
-func (w *world) bind(id string, b policy.Bindings) {
-	w.t.Helper()
-	if _, err := w.policies.SetBindings(w.t.Context(), w.owner, id, b); err != nil {
-		w.t.Fatalf("bind: %v", err)
+func (e *env) bind(id string, b policy.Bindings) {
+	e.T.Helper()
+	if _, err := e.policies.SetBindings(e.T.Context(), e.owner, id, b); err != nil {
+		e.T.Fatalf("bind: %v", err)
 	}
 }
 
 // say is what the active policies say about a call of send_money at the bank.
-func (w *world) say(call toolcall.Call) engine.Decision {
-	w.t.Helper()
-	return w.sayBy(w.policies, call)
+func (e *env) say(call toolcall.Call) engine.Decision {
+	e.T.Helper()
+	return e.sayBy(e.policies, call)
 }
 
-func (w *world) sayBy(s *policy.Service, call toolcall.Call) engine.Decision {
-	w.t.Helper()
+func (e *env) sayBy(s *policy.Service, call toolcall.Call) engine.Decision {
+	e.T.Helper()
 	if call.Tool == "" {
 		call.Server, call.Tool = "bank", "send_money"
 	}
-	x, err := s.Check(w.t.Context(), w.owner, call)
+	x, err := s.Check(e.T.Context(), e.owner, call)
 	if err != nil {
-		w.t.Fatalf("check: %v", err)
+		e.T.Fatalf("check: %v", err)
 	}
 	return x.Decision
 }
 
-func (w *world) wantVerdict(what string, want verdict.Verdict) {
-	w.t.Helper()
-	if d := w.say(toolcall.Call{}); d.Verdict != want {
-		w.t.Errorf("%s: %s (%s), want %s", what, d.Verdict, d.Reason, want)
+func (e *env) wantVerdict(what string, want verdict.Verdict) {
+	e.T.Helper()
+	if d := e.say(toolcall.Call{}); d.Verdict != want {
+		e.T.Errorf("%s: %s (%s), want %s", what, d.Verdict, d.Reason, want)
 	}
 }
 
 // recorded are the actions about policies in acme's log.
-func (w *world) recorded() []string {
-	w.t.Helper()
-	entries, err := audit.ReadEntries(w.t.Context(), w.db, w.acme, 0, 1000)
+func (e *env) recorded() []string {
+	e.T.Helper()
+	entries, err := audit.ReadEntries(e.T.Context(), e.DB, e.acme, 0, 1000)
 	if err != nil {
-		w.t.Fatal(err)
+		e.T.Fatal(err)
 	}
 	var actions []string
 	for _, e := range entries {
