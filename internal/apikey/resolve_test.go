@@ -12,12 +12,13 @@ import (
 	"writ/internal/apikey"
 	"writ/internal/fault"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 func TestResolve(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
-		issued := e.create(person(e.ada, e.acme, principal.Member), apikey.NewKey{
+		issued := e.create(testenv.Person(e.ada, e.acme, principal.Member), apikey.NewKey{
 			Name: "k", OrgID: e.acme, Product: "checkout", Scopes: []principal.Scope{principal.Ingest, principal.Audit},
 		})
 		want := principal.Principal{
@@ -45,9 +46,9 @@ func TestResolveGivesOneAnswer(t *testing.T) {
 		good := e.memberKey(e.ada, e.acme).Secret.Reveal()
 		digits := good[len("ak_test_"):]
 		soon := e.DB.Now().Add(time.Minute)
-		expired := e.create(person(e.ada, "", ""), apikey.NewKey{Name: "k", ExpiresAt: &soon})
-		revoked := e.create(person(e.ada, "", ""), apikey.NewKey{Name: "k"})
-		if err := e.keys.Revoke(t.Context(), person(e.ada, "", ""), revoked.ID); err != nil {
+		expired := e.create(testenv.Person(e.ada, "", ""), apikey.NewKey{Name: "k", ExpiresAt: &soon})
+		revoked := e.create(testenv.Person(e.ada, "", ""), apikey.NewKey{Name: "k"})
+		if err := e.keys.Revoke(t.Context(), testenv.Person(e.ada, "", ""), revoked.ID); err != nil {
 			t.Fatal(err)
 		}
 		closed := e.memberKey(e.ada, e.globex)
@@ -89,7 +90,7 @@ func TestResolveFailsClosed(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel() // the database cannot be asked
 		got, err := e.keys.Resolve(ctx, issued.Secret.Reveal())
-		wantFault(t, err, fault.Unavailable)
+		testenv.WantFault(t, "resolve", err, fault.Unavailable)
 		if got.Kind != "" {
 			t.Errorf("caller %+v beside the error", got)
 		}
@@ -100,12 +101,12 @@ func TestRememberedKeyExpires(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
 		soon := e.DB.Now().Add(500 * time.Millisecond)
-		issued := e.create(person(e.ada, "", ""), apikey.NewKey{Name: "k", ExpiresAt: &soon})
+		issued := e.create(testenv.Person(e.ada, "", ""), apikey.NewKey{Name: "k", ExpiresAt: &soon})
 		e.Pass(499 * time.Millisecond)
 		e.resolve(issued)
 		e.Pass(time.Millisecond)
 		_, err := e.keys.Resolve(t.Context(), issued.Secret.Reveal())
-		wantFault(t, err, fault.Unauthenticated)
+		testenv.WantFault(t, "resolve", err, fault.Unauthenticated)
 	})
 }
 
@@ -121,7 +122,7 @@ func TestOthersLearnWithinASecond(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := e.keys.Revoke(t.Context(), person(e.ada, e.acme, principal.Member), revoked.ID); err != nil {
+		if err := e.keys.Revoke(t.Context(), testenv.Person(e.ada, e.acme, principal.Member), revoked.ID); err != nil {
 			t.Fatal(err)
 		}
 		e.Exec(`UPDATE organization SET closed_at = 1 WHERE id = $1`, e.globex)
@@ -134,7 +135,7 @@ func TestOthersLearnWithinASecond(t *testing.T) {
 		e.Pass(time.Microsecond)
 		for _, issued := range []apikey.Issued{revoked, closed} {
 			_, err := other.Resolve(t.Context(), issued.Secret.Reveal())
-			wantFault(t, err, fault.Unauthenticated)
+			testenv.WantFault(t, "resolve", err, fault.Unauthenticated)
 		}
 	})
 }
@@ -163,15 +164,15 @@ func TestRevocationBeatsLookups(t *testing.T) {
 					}
 				})
 			}
-			if err := e.keys.Revoke(t.Context(), person(e.ada, e.acme, principal.Member), issued.ID); err != nil {
+			if err := e.keys.Revoke(t.Context(), testenv.Person(e.ada, e.acme, principal.Member), issued.ID); err != nil {
 				t.Errorf("revoke: %v", err)
 			}
 			_, err := e.keys.Resolve(t.Context(), issued.Secret.Reveal())
 			close(stop)
 			wg.Wait()
-			wantFault(t, err, fault.Unauthenticated)
+			testenv.WantFault(t, "resolve", err, fault.Unauthenticated)
 			_, err = e.keys.Resolve(t.Context(), issued.Secret.Reveal())
-			wantFault(t, err, fault.Unauthenticated)
+			testenv.WantFault(t, "resolve", err, fault.Unauthenticated)
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 // vouchedTerminal is the key of a terminal that somebody let in whom the provider
@@ -58,7 +59,7 @@ func (e *env) wantWorking(what string, keys map[string]apikey.Issued, want ...st
 func TestTerminalsEndWithTheirSignIn(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
-		limited := person(e.ada, e.acme, principal.Member)
+		limited := testenv.Person(e.ada, e.acme, principal.Member)
 		limited.LimitedTo = e.acme
 		free, _ := e.terminal(e.ada, e.acme)
 		keys := map[string]apikey.Issued{
@@ -66,7 +67,7 @@ func TestTerminalsEndWithTheirSignIn(t *testing.T) {
 			"elsewhere": e.vouchedTerminal(e.ada, e.globex),
 			"unvouched": free, "agent": e.create(limited, apikey.NewKey{Name: "a", OrgID: e.acme}),
 		}
-		owner := person(e.bob, e.acme, principal.Owner)
+		owner := testenv.Person(e.bob, e.acme, principal.Owner)
 		e.ending(e.acme, func(ctx context.Context, tx *database.Tx) error {
 			return e.keys.EndVouched(ctx, tx, owner, e.acme, e.ada)
 		})
@@ -118,9 +119,9 @@ func TestTerminalsOfNobody(t *testing.T) {
 		e.Exec(`DELETE FROM external_identity WHERE user_id = $1 AND org_id = $2`, e.ada, e.acme)
 		e.keys.Forget()
 		_, err := e.keys.Resolve(t.Context(), key.Secret.Reveal())
-		wantFault(t, err, fault.Unauthenticated)
+		testenv.WantFault(t, "resolve", err, fault.Unauthenticated)
 		_, err = e.keys.Holder(t.Context(), key.ID)
-		wantFault(t, err, fault.Unauthenticated)
+		testenv.WantFault(t, "holder", err, fault.Unauthenticated)
 	})
 }
 
@@ -133,10 +134,10 @@ func TestEndedKeysMakeNoMore(t *testing.T) {
 		e.Exec(`UPDATE api_key SET revoked_at = 1 WHERE id = $1`, issued.ID)
 		before := len(e.log(e.acme))
 		_, err := e.keys.IssueCLI(t.Context(), caller, e.globex, "next")
-		wantFault(t, err, fault.Unauthenticated)
+		testenv.WantFault(t, "issue a terminal key", err, fault.Unauthenticated)
 		caller.Role = principal.Member
 		_, err = e.keys.Provision(t.Context(), caller, apikey.NewKey{Name: "next", OrgID: e.acme, Product: "p"})
-		wantFault(t, err, fault.Unauthenticated)
+		testenv.WantFault(t, "provision", err, fault.Unauthenticated)
 		if n := len(e.log(e.acme)); n != before {
 			t.Errorf("%d more entries in the log", n-before)
 		}

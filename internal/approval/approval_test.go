@@ -12,6 +12,7 @@ import (
 	"writ/internal/fault"
 	"writ/internal/policy/document"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 var hold = approval.Requirement{Kind: approval.Hold, PolicyID: "p", Rule: "r", Reason: "because"}
@@ -37,14 +38,14 @@ func TestWhoMayApprove(t *testing.T) {
 			},
 		} {
 			_, err := e.approvals.Approve(ctx, c.by, r.ID, approval.Approval{})
-			wantFault(t, name, err, c.kind)
+			testenv.WantFault(t, name, err, c.kind)
 		}
 		for _, id := range []string{"", "x", database.NewID()} {
 			_, err := e.approvals.Approve(ctx, bob, id, approval.Approval{})
-			wantFault(t, "no request", err, fault.NotFound)
+			testenv.WantFault(t, "no request", err, fault.NotFound)
 		}
 		_, err := e.approvals.Approve(ctx, bob, r.ID, approval.Approval{Note: "\x00"})
-		wantFault(t, "a bad note", err, fault.Invalid)
+		testenv.WantFault(t, "a bad note", err, fault.Invalid)
 		got, err := e.approvals.Approve(ctx, bob, r.ID, approval.Approval{Note: "fine"})
 		if err != nil || got.Status != approval.Approved || got.SelfApproved || got.Note != "fine" ||
 			got.DecidedAt == nil {
@@ -58,7 +59,7 @@ func TestWhoMayApprove(t *testing.T) {
 			"rejected after": func() error { _, err := e.approvals.Reject(ctx, bob, r.ID, ""); return err },
 			"cancelled":      func() error { _, err := e.approvals.Cancel(ctx, e.key, r.ID); return err },
 		} {
-			wantFault(t, name, again(), fault.Conflict)
+			testenv.WantFault(t, name, again(), fault.Conflict)
 		}
 	})
 }
@@ -73,7 +74,7 @@ func TestAlone(t *testing.T) {
 		}
 		e.person(principal.Approver)
 		_, err = e.approvals.Approve(t.Context(), e.ada, e.open(hold).ID, approval.Approval{})
-		wantFault(t, "not alone", err, fault.Forbidden)
+		testenv.WantFault(t, "not alone", err, fault.Forbidden)
 		var said string
 		if err := e.DB.QueryRow(t.Context(),
 			`SELECT payload FROM audit_entry WHERE action = 'approval.approved'`).Scan(&said); err != nil {
@@ -92,7 +93,7 @@ func TestRolesOfApprovers(t *testing.T) {
 		wanted.Approvers = &document.Approvers{Role: "admin", Count: 1}
 		r := e.open(wanted)
 		_, err := e.approvals.Approve(t.Context(), e.person(principal.Approver), r.ID, approval.Approval{})
-		wantFault(t, "a lower role", err, fault.Forbidden)
+		testenv.WantFault(t, "a lower role", err, fault.Forbidden)
 		_, err = e.approvals.Approve(t.Context(), e.person(principal.Owner), r.ID, approval.Approval{})
 		if err != nil {
 			t.Errorf("a higher role: %v", err)
@@ -126,7 +127,7 @@ func TestTwoAnswersAtOnce(t *testing.T) {
 			if err == nil {
 				won++
 			} else {
-				wantFault(t, "the others", err, fault.Conflict)
+				testenv.WantFault(t, "the others", err, fault.Conflict)
 			}
 		}
 		if won != 1 {
@@ -150,7 +151,7 @@ func TestCancelAndSee(t *testing.T) {
 			},
 		} {
 			_, err := e.approvals.Get(ctx, p, r.ID)
-			wantFault(t, name, err, fault.NotFound)
+			testenv.WantFault(t, name, err, fault.NotFound)
 		}
 		for _, p := range []principal.Principal{bob, e.key, e.ada} {
 			if got, err := e.approvals.Get(ctx, p, r.ID); err != nil || got.ID != r.ID {
@@ -158,14 +159,14 @@ func TestCancelAndSee(t *testing.T) {
 			}
 		}
 		_, err := e.approvals.Cancel(ctx, stranger, r.ID)
-		wantFault(t, "another key cancels", err, fault.NotFound)
+		testenv.WantFault(t, "another key cancels", err, fault.NotFound)
 		_, err = e.approvals.Cancel(ctx, bob, r.ID)
-		wantFault(t, "an approver cancels", err, fault.NotFound)
+		testenv.WantFault(t, "an approver cancels", err, fault.NotFound)
 		if got, err := e.approvals.Cancel(ctx, e.key, r.ID); err != nil || got.Status != approval.Cancelled {
 			t.Errorf("cancel: %+v, %v", got, err)
 		}
 		_, err = e.approvals.Approve(ctx, bob, r.ID, approval.Approval{})
-		wantFault(t, "approve what was cancelled", err, fault.Conflict)
+		testenv.WantFault(t, "approve what was cancelled", err, fault.Conflict)
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 func (e *env) ask(a approval.Asked) (approval.Request, bool) {
@@ -94,7 +95,7 @@ func TestAskingAgain(t *testing.T) {
 		refused := asked
 		refused.Tool, refused.Admit = "new", func(context.Context) error { return fault.New(fault.TooMany, "slowly") }
 		_, _, err := e.approvals.Ask(t.Context(), e.key, refused)
-		wantFault(t, "not admitted", err, fault.TooMany)
+		testenv.WantFault(t, "not admitted", err, fault.TooMany)
 		refused.Tool = "pay"
 		if r, opened := e.ask(refused); opened || r.ID != first.ID {
 			t.Error("a repeat is throttled")
@@ -163,7 +164,7 @@ func TestAskingWithoutArguments(t *testing.T) {
 			}
 		}
 		_, err := e.approvals.Approve(t.Context(), bob, first.ID, approval.Approval{Arguments: []byte(`{"n":1}`)})
-		wantFault(t, "changed arguments where there are none", err, fault.Invalid)
+		testenv.WantFault(t, "changed arguments where there are none", err, fault.Invalid)
 		if _, err := e.approvals.Approve(t.Context(), bob, first.ID, approval.Approval{}); err != nil {
 			t.Fatal(err)
 		}
@@ -201,7 +202,7 @@ func TestAskingBadly(t *testing.T) {
 			"too much":        {Tool: "t", Arguments: []byte(`{"a":"` + strings.Repeat("x", 1<<20) + `"}`)},
 		} {
 			_, _, err := e.approvals.Ask(t.Context(), e.key, a)
-			wantFault(t, name, err, fault.Invalid)
+			testenv.WantFault(t, name, err, fault.Invalid)
 		}
 		without := e.key
 		without.Scopes = []principal.Scope{principal.Enforce}
@@ -211,7 +212,7 @@ func TestAskingBadly(t *testing.T) {
 			"a person": e.ada, "another scope": without, "no organization": nowhere,
 		} {
 			_, _, err := e.approvals.Ask(t.Context(), p, approval.Asked{Tool: "t"})
-			wantFault(t, name, err, fault.Forbidden)
+			testenv.WantFault(t, name, err, fault.Forbidden)
 		}
 		if r, _ := e.ask(approval.Asked{
 			Tool:      "t",

@@ -84,8 +84,7 @@ func TestRiskKnowsOnlyItsOwn(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
 		now := e.DB.Now()
-		elsewhere := database.NewID()
-		e.Exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Other', 1, 1)`, elsewhere)
+		elsewhere := e.Organization("Other")
 		for range 6 {
 			a := no(elsewhere, "eve", now, 0)
 			e.add(a) // of the same key id, in another organization

@@ -3,26 +3,18 @@ package approval_test
 import (
 	"context"
 	"crypto/sha256"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"writ/internal/approval"
-	"writ/internal/audit"
 	"writ/internal/database"
-	"writ/internal/database/dbtest"
-	"writ/internal/fault"
 	"writ/internal/organization"
 	"writ/internal/principal"
-	"writ/internal/secret"
+	"writ/internal/testenv"
 )
 
-// world is an organization of ada, who owns a key, and people who may approve.
+// env is an organization of ada, who owns a key, and people who may approve.
 type env struct {
-	T         *testing.T
-	DB        *database.DB
-	clock     *atomic.Int64 // microseconds; it stands still until it is moved
-	Log       *audit.Log
+	*testenv.Env
 	approvals *approval.Service
 	org       string
 	ada       principal.Principal
@@ -40,65 +32,23 @@ var sources = approval.Sources{
 
 func each(t *testing.T, body func(t *testing.T, e *env)) {
 	t.Helper()
-	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
-		clock := new(atomic.Int64)
-		clock.Store(database.Micros(time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)))
-		o.Now = func() time.Time { return database.Time(clock.Load()) }
-		db, err := database.Open(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = db.Close() })
-		log := audit.Unsigned(db)
-		e := &env{
-			T:         t,
-			DB:        db,
-			Log:       log,
-			clock:     clock,
-			approvals: approval.New(db, log, sources),
-			org:       database.NewID(),
-		}
-		e.Exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`, e.org)
+	testenv.Each(t, func(t *testing.T, base *testenv.Env) {
+		e := &env{Env: base, approvals: approval.New(base.DB, base.Log, sources), org: base.Organization("Acme")}
 		e.ada = e.person(principal.Owner)
-		e.key = principal.Principal{
-			Kind:   principal.Key,
-			KeyID:  database.NewID(),
-			UserID: e.ada.UserID,
-			OrgID:  e.org,
-			Scopes: principal.RequestableScopes(),
-		}
-		e.Exec(`INSERT INTO api_key (id, org_id, owner_id, name, environment, product, scopes, prefix, hash, created_at)
-			VALUES ($1, $2, $3, '', 'sandbox', '', '', '', $4, 1)`, e.key.KeyID, e.org, e.ada.UserID,
-			secret.Hash(e.key.KeyID))
+		e.key = e.Key(e.ada.UserID, e.org, principal.RequestableScopes()...)
 		body(t, e)
-	})
-}
-
-func (e *env) Pass(d time.Duration) { e.clock.Add(d.Microseconds()) }
-
-func (e *env) Exec(query string, args ...any) {
-	e.T.Helper()
-	e.write(func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, query, args...)
-		return err
 	})
 }
 
 func (e *env) write(do func(ctx context.Context, tx *database.Tx) error) {
 	e.T.Helper()
-	if err := e.DB.Write(e.T.Context(), database.Change{Logs: []string{e.org}, Do: do}); err != nil {
-		e.T.Fatal(err)
-	}
+	e.Write(e.org, do)
 }
 
 // person is a new member of the organization.
 func (e *env) person(role principal.Role) principal.Principal {
-	id := database.NewID()
-	e.Exec(`INSERT INTO user_account (id, email, name, password_hash, created_at) VALUES ($1, $2, $2, '', 1)`, id,
-		id+"@example.org")
-	e.Exec(`INSERT INTO organization_member (org_id, user_id, role, joined_at) VALUES ($1, $2, $3, 1)`, e.org, id,
-		string(role))
-	return principal.Principal{Kind: principal.User, UserID: id, OrgID: e.org, Role: role}
+	e.T.Helper()
+	return e.NewPerson(e.org, role)
 }
 
 func (e *env) open(want approval.Requirement) (r *approval.Request) {
@@ -116,11 +66,4 @@ func (e *env) open(want approval.Requirement) (r *approval.Request) {
 		return err
 	})
 	return r
-}
-
-func wantFault(t *testing.T, what string, err error, kind fault.Kind) {
-	t.Helper()
-	if !fault.Is(err, kind) {
-		t.Errorf("%s: %v, want %s", what, err, kind)
-	}
 }

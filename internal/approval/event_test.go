@@ -11,6 +11,7 @@ import (
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 func (e *env) events(after int64) (kinds []string) {
@@ -133,7 +134,7 @@ func TestNothingIsAnnouncedThatWasRolledBack(t *testing.T) {
 			}
 			return fault.New(fault.Conflict, "after all not")
 		}})
-		wantFault(t, "rolled back", err, fault.Conflict)
+		testenv.WantFault(t, "rolled back", err, fault.Conflict)
 		if got := e.events(0); len(got) != 0 || isClosed(woken) {
 			t.Errorf("announced: %v, woken %t", got, isClosed(woken))
 		}
@@ -162,7 +163,7 @@ func TestExpiry(t *testing.T) {
 		late := func() {
 			t.Helper()
 			_, err := e.approvals.Approve(t.Context(), bob, last.ID, approval.Approval{})
-			wantFault(t, "a late yes", err, fault.Conflict)
+			testenv.WantFault(t, "a late yes", err, fault.Conflict)
 			if got, err := e.approvals.Get(t.Context(), bob, last.ID); err != nil || got.Status != approval.Expired {
 				t.Errorf("late: %s, %v", got.Status, err)
 			}
@@ -197,11 +198,11 @@ func TestWait(t *testing.T) {
 			t.Error("it waited for nobody")
 		}
 		_, err := e.approvals.Wait(t.Context(), e.key, database.NewID(), time.Minute)
-		wantFault(t, "no request", err, fault.NotFound)
+		testenv.WantFault(t, "no request", err, fault.NotFound)
 		stranger := e.key
 		stranger.KeyID = database.NewID()
 		_, err = e.approvals.Wait(t.Context(), stranger, r.ID, time.Minute)
-		wantFault(t, "another key", err, fault.NotFound)
+		testenv.WantFault(t, "another key", err, fault.NotFound)
 
 		answered := make(chan approval.Request)
 		go func() {

@@ -6,6 +6,7 @@ import (
 
 	"writ/internal/approval"
 	"writ/internal/fault"
+	"writ/internal/testenv"
 )
 
 // TestAPatternFitsItsOwnRequest: a yes after which the very call that was asked
@@ -56,7 +57,7 @@ func TestAPatternFitsItsOwnRequest(t *testing.T) {
 				}
 				continue
 			}
-			wantFault(t, c.name, err, fault.Invalid)
+			testenv.WantFault(t, c.name, err, fault.Invalid)
 			for _, refusal := range []error{err, previewed} {
 				if refusal == nil || !strings.Contains(refusal.Error(), c.says) {
 					t.Errorf("%s: %v, want %q", c.name, refusal, c.says)

@@ -9,6 +9,7 @@ import (
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 // TestAnswersDisturbNoDecision: decisions look for answers themselves, so that none
@@ -71,7 +72,7 @@ func TestAskingAndCancellingIsBounded(t *testing.T) {
 				_, err = e.approvals.Cancel(t.Context(), e.key, r.ID)
 			}
 		}
-		wantFault(t, "asked and cancelled without end", err, fault.TooMany)
+		testenv.WantFault(t, "asked and cancelled without end", err, fault.TooMany)
 		e.Pass(approval.PendingLife)
 		e.open(hold)
 	})

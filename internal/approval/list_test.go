@@ -11,6 +11,7 @@ import (
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 // TestList: filters narrow, pages neither repeat nor hide, and nobody sees what
@@ -131,19 +132,19 @@ func TestWhoMayList(t *testing.T) {
 			}
 		}
 		_, err := e.approvals.List(t.Context(), e.key, approval.Filter{})
-		wantFault(t, "a key", err, fault.Forbidden)
+		testenv.WantFault(t, "a key", err, fault.Forbidden)
 		for _, f := range []approval.Filter{
 			{Limit: -1}, {Limit: 201}, {Cursor: "x"}, {Status: "open"}, {Tool: "t\x00"}, {AgentID: "\xff"},
 			{Requester: strings.Repeat("a", 201)},
 		} {
 			_, err := e.approvals.List(t.Context(), bob, f)
-			wantFault(t, fmt.Sprint(f), err, fault.Invalid)
+			testenv.WantFault(t, fmt.Sprint(f), err, fault.Invalid)
 		}
 		p, err := e.approvals.List(t.Context(), bob, approval.Filter{Limit: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, err = e.approvals.List(t.Context(), elsewhere, approval.Filter{Cursor: p.NextCursor})
-		wantFault(t, "a cursor of another organization", err, fault.Invalid)
+		testenv.WantFault(t, "a cursor of another organization", err, fault.Invalid)
 	})
 }

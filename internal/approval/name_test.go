@@ -6,6 +6,7 @@ import (
 
 	"writ/internal/approval"
 	"writ/internal/fault"
+	"writ/internal/testenv"
 )
 
 // TestNamesAreWhatTheyLookLike: a client cannot ask in a name that shows as another
@@ -20,7 +21,7 @@ func TestNamesAreWhatTheyLookLike(t *testing.T) {
 			"a key":      {Tool: "pay", AgentID: "sk_live_" + strings.Repeat("4eC39HqLyjWD", 2)},
 		} {
 			_, _, err := e.approvals.Ask(t.Context(), e.key, asked)
-			wantFault(t, name, err, fault.Invalid)
+			testenv.WantFault(t, name, err, fault.Invalid)
 		}
 	})
 }

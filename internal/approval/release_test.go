@@ -8,6 +8,7 @@ import (
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 func (e *env) approve(by principal.Principal, id string, yes approval.Approval) approval.Request {
@@ -37,14 +38,14 @@ func TestMarkExecuted(t *testing.T) {
 			_, err := e.approvals.MarkExecuted(t.Context(), p, id)
 			return err
 		}
-		wantFault(t, "it waits", mark(e.key, r.ID), fault.Invalid)
+		testenv.WantFault(t, "it waits", mark(e.key, r.ID), fault.Invalid)
 		e.approve(bob, r.ID, approval.Approval{})
 		stranger := e.key
 		stranger.KeyID = database.NewID()
-		wantFault(t, "another key", mark(stranger, r.ID), fault.NotFound)
-		wantFault(t, "a person", mark(bob, r.ID), fault.Forbidden)
+		testenv.WantFault(t, "another key", mark(stranger, r.ID), fault.NotFound)
+		testenv.WantFault(t, "a person", mark(bob, r.ID), fault.Forbidden)
 		for _, id := range []string{"", "x", database.NewID()} {
-			wantFault(t, "no request", mark(e.key, id), fault.NotFound)
+			testenv.WantFault(t, "no request", mark(e.key, id), fault.NotFound)
 		}
 		var first approval.Request
 		for i := range 3 {

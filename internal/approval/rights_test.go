@@ -10,6 +10,7 @@ import (
 	"writ/internal/fault"
 	"writ/internal/policy/document"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 var twoApprovers = &document.Approvers{Role: "approver", Count: 2}
@@ -38,7 +39,7 @@ func TestWhomACallIsFor(t *testing.T) {
 			"address as id": named(approval.Call{UserID: bob.UserID + "@example.org"}),
 		} {
 			_, err := e.approvals.Approve(t.Context(), bob, r.ID, approval.Approval{})
-			wantFault(t, name, err, fault.Forbidden)
+			testenv.WantFault(t, name, err, fault.Forbidden)
 			if got := e.approve(carol, r.ID, approval.Approval{}); got.SelfApproved || got.DecidedBy != carol.UserID ||
 				got.DecidedRole != "admin" {
 				t.Errorf("%s: somebody else: %+v", name, got)
@@ -47,7 +48,7 @@ func TestWhomACallIsFor(t *testing.T) {
 		// Naming somebody else gains the owner nothing.
 		_, err := e.approvals.Approve(t.Context(), e.ada, named(approval.Call{Email: bob.UserID + "@example.org"}).ID,
 			approval.Approval{})
-		wantFault(t, "the owner", err, fault.Forbidden)
+		testenv.WantFault(t, "the owner", err, fault.Forbidden)
 	})
 }
 
@@ -64,7 +65,7 @@ func TestSettings(t *testing.T) {
 			"a key": e.key, "an approver": bob, "the operator": principal.Operator(),
 		} {
 			_, err := e.approvals.SetSettings(t.Context(), p, to)
-			wantFault(t, name, err, fault.Forbidden)
+			testenv.WantFault(t, name, err, fault.Forbidden)
 		}
 		for name, bad := range map[string]approval.Settings{
 			"zero": {}, "short": {PendingLife: time.Second, GrantLife: time.Minute},
@@ -72,7 +73,7 @@ func TestSettings(t *testing.T) {
 			"a part of a second": {PendingLife: time.Hour, GrantLife: time.Minute + time.Millisecond},
 		} {
 			_, err := e.approvals.SetSettings(t.Context(), e.ada, bad)
-			wantFault(t, name, err, fault.Invalid)
+			testenv.WantFault(t, name, err, fault.Invalid)
 		}
 		before := e.open(hold)
 		for range 2 {
@@ -124,7 +125,7 @@ func TestSeveralMustSayTheSame(t *testing.T) {
 				t.Errorf("%s: the first of two: %+v", name, got)
 			}
 			_, err := e.approvals.Approve(t.Context(), carol, r.ID, c.other)
-			wantFault(t, name, err, fault.Conflict)
+			testenv.WantFault(t, name, err, fault.Conflict)
 			got := e.approve(carol, r.ID, c.agreed)
 			if got.Status != approval.Approved || (got.Edited == `{"n":2}`) != (c.first.Arguments != nil) {
 				t.Errorf("%s: agreed: %+v", name, got)
@@ -165,7 +166,7 @@ func TestWhoSeesAWiderYes(t *testing.T) {
 		}
 		id := see(bob)[0].ID
 		_, err := e.approvals.ListStanding(t.Context(), e.key)
-		wantFault(t, "a key sees", err, fault.Forbidden)
+		testenv.WantFault(t, "a key sees", err, fault.Forbidden)
 		for name, c := range map[string]struct {
 			by   principal.Principal
 			id   string
@@ -176,7 +177,7 @@ func TestWhoSeesAWiderYes(t *testing.T) {
 			"none":      {bob, database.NewID(), fault.NotFound}, "no id": {bob, "x", fault.NotFound},
 		} {
 			_, err := e.approvals.Revoke(t.Context(), c.by, c.id)
-			wantFault(t, name, err, c.kind)
+			testenv.WantFault(t, name, err, c.kind)
 		}
 		if len(see(bob)) != 1 {
 			t.Error("somebody took it back")

@@ -5,6 +5,7 @@ import (
 
 	"writ/internal/approval"
 	"writ/internal/fault"
+	"writ/internal/testenv"
 )
 
 // TestWords: an approver reads these before saying yes, so each promise of a
@@ -88,7 +89,7 @@ func TestScopesThatAreRefused(t *testing.T) {
 			"edited to a secret": {Arguments: []byte(`{"password":"hunter2"}`)},
 		} {
 			_, err := e.approvals.Approve(t.Context(), bob, r.ID, yes)
-			wantFault(t, name, err, fault.Invalid)
+			testenv.WantFault(t, name, err, fault.Invalid)
 		}
 		got, err := e.approvals.Get(t.Context(), bob, r.ID)
 		if err != nil || got.Status != approval.Pending || len(got.Votes) != 0 || got.Scope.Kind != "" {

@@ -13,6 +13,7 @@ import (
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 // answer is a request of the past: who said yes or no, and when.
@@ -78,8 +79,7 @@ func pointer[T any](v T) *T { return &v }
 func TestFigures(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
-		elsewhere := database.NewID()
-		e.Exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Other', 1, 1)`, elsewhere)
+		elsewhere := e.Organization("Other")
 		from := e.DB.Now().Add(-48 * time.Hour)
 		over := approval.Period{From: from, Until: from.Add(24 * time.Hour)}
 		at := func(d time.Duration) time.Time { return from.Add(d) }
@@ -177,14 +177,14 @@ func TestFiguresOfNothing(t *testing.T) {
 			"too long": {From: now.Add(-approval.MaxPeriod - time.Second), Until: now},
 		} {
 			_, err := e.approvals.Stats(t.Context(), e.ada, over)
-			wantFault(t, name, err, fault.Invalid)
+			testenv.WantFault(t, name, err, fault.Invalid)
 		}
 		for name, by := range map[string]principal.Principal{
 			"a key": e.key, "a member": e.person(principal.Member), "a viewer": e.person(principal.Viewer),
 			"nobody": {},
 		} {
 			_, err := e.approvals.Stats(t.Context(), by, approval.Period{})
-			wantFault(t, name, err, fault.Forbidden)
+			testenv.WantFault(t, name, err, fault.Forbidden)
 		}
 	})
 }

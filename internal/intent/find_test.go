@@ -13,6 +13,7 @@ import (
 	"writ/internal/intent"
 	"writ/internal/intent/plan"
 	"writ/internal/secret"
+	"writ/internal/testenv"
 )
 
 func TestFind(t *testing.T) {
@@ -85,9 +86,9 @@ func TestFindAsksOnlyWhenSomethingChanged(t *testing.T) {
 			t.Errorf("the database was asked: %v", err)
 		}
 		_, err := e.plans.Find(gone, e.acme, generation+1, shown(m))
-		wantFault(t, err, fault.Unavailable)
+		testenv.WantFault(t, "find", err, fault.Unavailable)
 		_, err = e.plans.Find(gone, e.acme, generation, plan.Presented{PlanID: database.NewID()})
-		wantFault(t, err, fault.Unavailable)
+		testenv.WantFault(t, "find", err, fault.Unavailable)
 	})
 }
 

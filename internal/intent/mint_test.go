@@ -20,6 +20,7 @@ import (
 	"writ/internal/keyring"
 	"writ/internal/principal"
 	"writ/internal/secret"
+	"writ/internal/testenv"
 )
 
 func TestMint(t *testing.T) {
@@ -176,7 +177,7 @@ func TestMintRefuses(t *testing.T) {
 		unscoped.Scopes = []principal.Scope{principal.Ingest, principal.CLI}
 		unbound.OrgID = ""
 		for name, p := range map[string]principal.Principal{
-			"nobody": {}, "a person": person(e.ada, e.acme, principal.Owner), "operator": principal.Operator(),
+			"nobody": {}, "a person": testenv.Person(e.ada, e.acme, principal.Owner), "operator": principal.Operator(),
 			"key without the scope": unscoped, "key of none": unbound,
 		} {
 			if _, err := e.plans.Mint(t.Context(), p, request(twoSteps)); !fault.Is(err, fault.Forbidden) {
@@ -209,7 +210,7 @@ func TestMintRefuses(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		_, err := e.plans.Mint(ctx, e.agent, request(twoSteps))
-		wantFault(t, err, fault.Unavailable)
+		testenv.WantFault(t, "mint", err, fault.Unavailable)
 	})
 }
 
@@ -405,7 +406,7 @@ func TestSelfMadePlanEndsWithItsHolder(t *testing.T) {
 		}
 		// One that was let through lets no other through.
 		_, err := e.plans.Mint(t.Context(), e.agent, request(selfPlanned))
-		wantFault(t, err, fault.Forbidden)
+		testenv.WantFault(t, "mint", err, fault.Forbidden)
 	})
 }
 

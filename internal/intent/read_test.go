@@ -12,6 +12,7 @@ import (
 	"writ/internal/intent"
 	"writ/internal/intent/plan"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 func TestGet(t *testing.T) {
@@ -25,8 +26,8 @@ func TestGet(t *testing.T) {
 			wantPlan bool
 		}{
 			"the key":  {e.agent, true},
-			"a member": {person(e.bob, e.acme, principal.Member), true},
-			"a viewer": {person(e.bob, e.acme, principal.Viewer), false},
+			"a member": {testenv.Person(e.bob, e.acme, principal.Member), true},
+			"a viewer": {testenv.Person(e.bob, e.acme, principal.Viewer), false},
 		} {
 			v, err := e.plans.Get(t.Context(), tt.p, m.PlanID)
 			if err != nil {
@@ -52,7 +53,7 @@ func TestGet(t *testing.T) {
 		}
 		for name, p := range map[string]principal.Principal{
 			"another key": e.other, "a key of another organization": e.foreign,
-			"a member of another organization": person(e.ada, e.globex, principal.Owner),
+			"a member of another organization": testenv.Person(e.ada, e.globex, principal.Owner),
 		} {
 			if _, err := e.plans.Get(t.Context(), p, m.PlanID); !fault.Is(err, fault.NotFound) {
 				t.Errorf("%s: err = %v, want not found", name, err)
@@ -70,7 +71,7 @@ func TestGet(t *testing.T) {
 			}
 		}
 		for name, p := range map[string]principal.Principal{
-			"nobody": {}, "no member": person(e.bob, e.acme, ""), "no organization": person(e.bob, "", ""),
+			"nobody": {}, "no member": testenv.Person(e.bob, e.acme, ""), "no organization": testenv.Person(e.bob, "", ""),
 		} {
 			if _, err := e.plans.Get(t.Context(), p, m.PlanID); !fault.Is(err, fault.Forbidden) {
 				t.Errorf("%s: err = %v, want forbidden", name, err)
@@ -104,7 +105,7 @@ func TestList(t *testing.T) {
 		}
 		e.mint(e.foreign, request(`{"goal":"foreign","steps":[]}`))
 		at := func(minutes int) *time.Time { t := start.Add(time.Duration(minutes) * time.Minute); return &t }
-		ada := person(e.bob, e.acme, principal.Viewer)
+		ada := testenv.Person(e.bob, e.acme, principal.Viewer)
 		for _, tt := range []struct {
 			name string
 			give intent.Filter
@@ -129,18 +130,18 @@ func TestList(t *testing.T) {
 			}
 		}
 		_, err := e.plans.List(t.Context(), e.agent, intent.Filter{}, "", 0)
-		wantFault(t, err, fault.Forbidden)
+		testenv.WantFault(t, "list", err, fault.Forbidden)
 		_, err = e.plans.List(t.Context(), ada, intent.Filter{Status: "odd"}, "", 0)
-		wantFault(t, err, fault.Invalid)
+		testenv.WantFault(t, "list", err, fault.Invalid)
 		_, err = e.plans.List(t.Context(), ada, intent.Filter{UserID: "\x00"}, "", 0)
-		wantFault(t, err, fault.Invalid)
+		testenv.WantFault(t, "list", err, fault.Invalid)
 		first, err := e.plans.List(t.Context(), ada, intent.Filter{}, "", 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = e.plans.List(t.Context(), person(e.bob, e.globex, principal.Viewer), intent.Filter{}, first.NextCursor,
+		_, err = e.plans.List(t.Context(), testenv.Person(e.bob, e.globex, principal.Viewer), intent.Filter{}, first.NextCursor,
 			1)
-		wantFault(t, err, fault.Invalid)
+		testenv.WantFault(t, "list", err, fault.Invalid)
 	})
 }
 
@@ -172,7 +173,7 @@ func TestTreeAndProof(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		m := e.mint(e.agent, request(twoSteps))
 		for name, p := range map[string]principal.Principal{
-			"key": e.agent, "member": person(e.bob, e.acme, principal.Member),
+			"key": e.agent, "member": testenv.Person(e.bob, e.acme, principal.Member),
 		} {
 			tree, err := e.plans.Tree(t.Context(), p, m.PlanID)
 			if err != nil || tree.Root() != m.MerkleRoot || len(tree.Nodes()) != 9 {
@@ -197,15 +198,15 @@ func TestTreeAndProof(t *testing.T) {
 				}
 			}
 		}
-		_, err := e.plans.Tree(t.Context(), person(e.bob, e.acme, principal.Viewer), m.PlanID)
-		wantFault(t, err, fault.Forbidden)
+		_, err := e.plans.Tree(t.Context(), testenv.Person(e.bob, e.acme, principal.Viewer), m.PlanID)
+		testenv.WantFault(t, "tree", err, fault.Forbidden)
 	})
 }
 
 func TestSetStatus(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
-		owner, admin := person(e.ada, e.acme, principal.Member), person(e.bob, e.acme, principal.Admin)
+		owner, admin := testenv.Person(e.ada, e.acme, principal.Member), testenv.Person(e.bob, e.acme, principal.Admin)
 		tests := []struct {
 			name     string
 			by       principal.Principal
@@ -222,9 +223,9 @@ func TestSetStatus(t *testing.T) {
 			{"owner of the key makes active", owner, plan.Completed, plan.Active, ""},
 			{"owner of the key ends", owner, plan.Active, plan.Failed, ""},
 			{"admin makes active", admin, plan.Failed, plan.Active, ""},
-			{"another member", person(e.bob, e.acme, principal.Member), plan.Completed, plan.Active, fault.Forbidden},
+			{"another member", testenv.Person(e.bob, e.acme, principal.Member), plan.Completed, plan.Active, fault.Forbidden},
 			{
-				"owner of the key, now a viewer", person(e.ada, e.acme, principal.Viewer), plan.Completed, plan.Active,
+				"owner of the key, now a viewer", testenv.Person(e.ada, e.acme, principal.Viewer), plan.Completed, plan.Active,
 				fault.Forbidden,
 			},
 			{"no status", e.agent, plan.Active, "", fault.Invalid},
@@ -253,7 +254,7 @@ func TestSetStatus(t *testing.T) {
 		e.Exec(`UPDATE plan SET status = 'completed' WHERE id = $1`, m.PlanID)
 		e.Pass(300 * time.Second)
 		_, err := e.plans.SetStatus(t.Context(), owner, m.PlanID, plan.Active)
-		wantFault(t, err, fault.Conflict)
+		testenv.WantFault(t, "set status", err, fault.Conflict)
 	})
 }
 

@@ -1,10 +1,8 @@
 package intent_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,14 +10,11 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
 	"writ/internal/intent"
 	"writ/internal/intent/plan"
-	"writ/internal/keyring"
-	"writ/internal/principal"
-	"writ/internal/secret"
+	"writ/internal/testenv"
 )
 
 // use claims a step for a call in a transaction of its own, as a decision does.
@@ -162,50 +157,12 @@ func TestARolledBackUseIsNone(t *testing.T) {
 	})
 }
 
-// benchWorld is an organization with a key, on SQLite.
+// benchEnv is an organization with a key, on SQLite.
 func benchEnv(b *testing.B) *env {
 	b.Helper()
-	db, err := database.Open(b.Context(), database.Options{SQLitePath: filepath.Join(b.TempDir(), "writ.db")})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { _ = db.Close() })
-	sealer, err := secret.NewSealer(bytes.Repeat([]byte{1}, secret.MasterKeySize))
-	if err != nil {
-		b.Fatal(err)
-	}
-	log := audit.Unsigned(db)
-	e := &env{DB: db, plans: intent.New(db, log, keyring.New(db, log, sealer), sealer), acme: database.NewID()}
-	user, key := database.NewID(), database.NewID()
-	err = db.Write(b.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		for _, s := range []struct {
-			query string
-			args  []any
-		}{
-			{`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, '', 1, 1)`, []any{e.acme}},
-			{
-				`INSERT INTO user_account (id, email, name, password_hash, created_at) VALUES ($1, 'a@example.org', '', '', 1)`,
-				[]any{user},
-			},
-			{`INSERT INTO api_key (id, org_id, owner_id, name, environment, product, scopes, prefix, hash, created_at)
-				VALUES ($1, $2, $3, '', '', '', '', '', $4, 1)`, []any{key, e.acme, user, secret.Hash(key)}},
-		} {
-			if _, err := tx.Exec(ctx, s.query, s.args...); err != nil {
-				return err
-			}
-		}
-		return nil
-	}})
-	if err != nil {
-		b.Fatal(err)
-	}
-	e.agent = principal.Principal{
-		Kind:   principal.Key,
-		KeyID:  key,
-		UserID: user,
-		OrgID:  e.acme,
-		Scopes: []principal.Scope{principal.Enforce},
-	}
+	base := testenv.New(b, dbtest.SQLite(b))
+	e := &env{Env: base, plans: newService(b, base.DB, 1), acme: base.Organization("Acme")}
+	e.agent = e.key(e.User("ada@example.org"), e.acme)
 	return e
 }
 

@@ -15,6 +15,7 @@ import (
 	"writ/internal/policy/document"
 	"writ/internal/policy/engine"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 func TestVersionsAreKept(t *testing.T) {
@@ -56,11 +57,11 @@ func TestUpdateConflicts(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		full, other := e.create(yaml("pay")), e.create(yaml("other"))
 		_, err := e.policies.Update(t.Context(), e.owner, full.ID, yaml("pay", "deny *"), 2)
-		wantKind(t, "a version that is not the latest", err, fault.Conflict)
+		testenv.WantFault(t, "a version that is not the latest", err, fault.Conflict)
 		_, err = e.policies.Update(t.Context(), e.owner, full.ID, yaml("other", "deny *"), 1)
-		wantKind(t, "the name of another policy", err, fault.Conflict)
+		testenv.WantFault(t, "the name of another policy", err, fault.Conflict)
 		_, err = e.policies.Create(t.Context(), e.owner, yaml("pay"))
-		wantKind(t, "a name that is taken", err, fault.Conflict)
+		testenv.WantFault(t, "a name that is taken", err, fault.Conflict)
 		if err := e.policies.Delete(t.Context(), e.owner, other.ID); err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +108,7 @@ func TestDocumentsThatAreNotStored(t *testing.T) {
 			"more than is taken": {strings.Repeat("#", document.MaxBytes+1), fault.TooLarge, ""},
 		} {
 			_, err := e.policies.Create(t.Context(), e.owner, policy.Source{Text: test.text, Format: document.YAML})
-			wantKind(t, name, err, test.kind)
+			testenv.WantFault(t, name, err, test.kind)
 			if err == nil || !strings.Contains(detailed(err), test.says) {
 				t.Errorf("%s: %v, want that it says %q", name, err, test.says)
 			}
@@ -172,7 +173,7 @@ func TestLists(t *testing.T) {
 			}
 		}
 		_, err := e.policies.List(t.Context(), e.owner, policy.Filter{Status: "gone"}, "", 0)
-		wantKind(t, "an unknown state", err, fault.Invalid)
+		testenv.WantFault(t, "an unknown state", err, fault.Invalid)
 	})
 }
 
@@ -316,10 +317,10 @@ func TestWhoMayWhat(t *testing.T) {
 			case "list", "create", "import", "validate", "check", "delete":
 				continue // about no policy, or one of the caller's own making
 			}
-			wantKind(t, name+" by the owner of another organization", call.do(person(e.globex, principal.Owner)),
+			testenv.WantFault(t, name+" by the owner of another organization", call.do(person(e.globex, principal.Owner)),
 				fault.NotFound)
 		}
-		wantKind(t, "delete by the owner of another organization", s.Delete(ctx, person(e.globex, principal.Owner), id),
+		testenv.WantFault(t, "delete by the owner of another organization", s.Delete(ctx, person(e.globex, principal.Owner), id),
 			fault.NotFound)
 	})
 }
@@ -330,7 +331,7 @@ func (e *env) wantLeave(what string, err error, may bool) {
 	case may && err != nil:
 		e.T.Errorf("%s: %v, want leave", what, err)
 	case !may:
-		wantKind(e.T, what, err, fault.Forbidden)
+		testenv.WantFault(e.T, what, err, fault.Forbidden)
 	}
 }
 

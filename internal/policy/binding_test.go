@@ -10,6 +10,7 @@ import (
 	"writ/internal/fault"
 	"writ/internal/policy"
 	"writ/internal/policy/document"
+	"writ/internal/testenv"
 	"writ/internal/toolcall"
 	"writ/internal/verdict"
 )
@@ -63,10 +64,10 @@ func TestLastBindingStays(t *testing.T) {
 		full := e.active(yaml("pay", "allow *"))
 		e.bind(full.ID, policy.Bindings{Roles: []string{"owner"}})
 		_, err := e.policies.Unbind(t.Context(), e.owner, full.ID, policy.Bindings{Roles: []string{"owner"}})
-		wantKind(t, "remove the last binding", err, fault.Conflict)
+		testenv.WantFault(t, "remove the last binding", err, fault.Conflict)
 		e.wantVerdict("nobody", verdict.Deny)
 		_, err = e.policies.Unbind(t.Context(), e.owner, full.ID, policy.Bindings{Roles: []string{"admin"}})
-		wantKind(t, "remove what is not there", err, fault.NotFound)
+		testenv.WantFault(t, "remove what is not there", err, fault.NotFound)
 		e.bind(full.ID, policy.Bindings{})
 		e.wantVerdict("nobody, once it is said", verdict.Allow)
 	})
@@ -91,12 +92,12 @@ func TestBindingsThatAreRefused(t *testing.T) {
 			"too many":                many,
 		} {
 			_, err := e.policies.SetBindings(t.Context(), e.owner, full.ID, b)
-			wantKind(t, "set "+name, err, fault.Invalid)
+			testenv.WantFault(t, "set "+name, err, fault.Invalid)
 			_, err = e.policies.Bind(t.Context(), e.owner, full.ID, b)
-			wantKind(t, "bind "+name, err, fault.Invalid)
+			testenv.WantFault(t, "bind "+name, err, fault.Invalid)
 		}
 		_, err := e.policies.Bind(t.Context(), e.owner, full.ID, policy.Bindings{})
-		wantKind(t, "bind nobody", err, fault.Invalid)
+		testenv.WantFault(t, "bind nobody", err, fault.Invalid)
 		got, err := e.policies.Bindings(t.Context(), e.owner, full.ID)
 		if err != nil || !got.IsEmpty() {
 			t.Errorf("bound to %+v, %v", got, err)

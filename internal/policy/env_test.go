@@ -1,82 +1,42 @@
 package policy_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"writ/internal/audit"
 	"writ/internal/database"
-	"writ/internal/database/dbtest"
-	"writ/internal/fault"
 	"writ/internal/policy"
 	"writ/internal/policy/document"
 	"writ/internal/policy/engine"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 	"writ/internal/toolcall"
 	"writ/internal/verdict"
 )
 
-// world is a database with two organizations and a clock that stands still until
-// it is moved.
+// env is two organizations and an owner of the first.
 type env struct {
-	T            *testing.T
-	DB           *database.DB
-	Options      database.Options
+	*testenv.Env
 	policies     *policy.Service
-	clock        *atomic.Int64 // microseconds
 	acme, globex string
 	owner        principal.Principal // of acme
 }
 
 func each(t *testing.T, body func(t *testing.T, e *env)) {
 	t.Helper()
-	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
-		clock := new(atomic.Int64)
-		clock.Store(database.Micros(time.Date(2030, 5, 1, 12, 20, 0, 0, time.UTC)))
-		o.Now = func() time.Time { return database.Time(clock.Load()) }
-		db := dbtest.Open(t, o)
-		e := &env{
-			T:        t,
-			DB:       db,
-			Options:  o,
-			policies: policy.New(db, audit.Unsigned(db), nil, policy.ProposalNotifier{}),
-			clock:    clock,
-		}
+	testenv.Each(t, func(t *testing.T, base *testenv.Env) {
+		base.Set(time.Date(2030, 5, 1, 12, 20, 0, 0, time.UTC))
+		e := &env{Env: base, policies: policy.New(base.DB, base.Log, nil, policy.ProposalNotifier{})}
 		e.acme, e.globex = e.Organization("Acme"), e.Organization("Globex")
 		e.owner = person(e.acme, principal.Owner)
 		body(t, e)
 	})
 }
 
-func (e *env) Pass(d time.Duration) { e.clock.Add(d.Microseconds()) }
-
-func (e *env) Exec(query string, args ...any) {
-	e.T.Helper()
-	e.Write(func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, query, args...)
-		return err
-	})
-}
-
-func (e *env) Write(do func(ctx context.Context, tx *database.Tx) error, logs ...string) {
-	e.T.Helper()
-	if err := e.DB.Write(e.T.Context(), database.Change{Logs: logs, Do: do}); err != nil {
-		e.T.Fatalf("write: %v", err)
-	}
-}
-
-func (e *env) Organization(name string) string {
-	id := database.NewID()
-	e.Exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, $2, 1, 1)`, id, name)
-	return id
-}
-
 func person(orgID string, role principal.Role) principal.Principal {
-	return principal.Principal{Kind: principal.User, UserID: database.NewID(), OrgID: orgID, Role: role}
+	return testenv.Person(database.NewID(), orgID, role)
 }
 
 func key(orgID string, scopes ...principal.Scope) principal.Principal {
@@ -158,20 +118,5 @@ func (e *env) wantVerdict(what string, want verdict.Verdict) {
 // recorded are the actions about policies in acme's log.
 func (e *env) recorded() []string {
 	e.T.Helper()
-	entries, err := audit.ReadEntries(e.T.Context(), e.DB, e.acme, 0, 1000)
-	if err != nil {
-		e.T.Fatal(err)
-	}
-	var actions []string
-	for _, e := range entries {
-		actions = append(actions, e.Action)
-	}
-	return actions
-}
-
-func wantKind(t *testing.T, what string, err error, kind fault.Kind) {
-	t.Helper()
-	if !fault.Is(err, kind) {
-		t.Errorf("%s: %v, want %s", what, err, kind)
-	}
+	return e.Actions(e.acme)
 }

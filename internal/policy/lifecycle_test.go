@@ -13,6 +13,7 @@ import (
 	"writ/internal/policy"
 	"writ/internal/policy/document"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 	"writ/internal/toolcall"
 	"writ/internal/verdict"
 )
@@ -82,7 +83,7 @@ func TestNobodySlipsVersionsIn(t *testing.T) {
 					t.Fatal(err)
 				}
 				_, err := e.policies.Activate(t.Context(), e.owner, full.ID, policy.LatestVersion)
-				wantKind(t, "activate what "+name+" wrote without naming it", err, fault.Conflict)
+				testenv.WantFault(t, "activate what "+name+" wrote without naming it", err, fault.Conflict)
 				e.wantVerdict("after the refusal", verdict.Deny)
 				e.activate(full.ID, 2)
 				e.wantVerdict("after naming it", verdict.Allow)
@@ -115,7 +116,7 @@ func TestRollback(t *testing.T) {
 			t.Errorf("a draft rolled back to %+v, %v", back.Policy, err)
 		}
 		_, err = e.policies.Rollback(t.Context(), e.owner, draft.ID, 9)
-		wantKind(t, "a version that is not there", err, fault.NotFound)
+		testenv.WantFault(t, "a version that is not there", err, fault.NotFound)
 		want := []string{
 			"policy.created", "policy.activated", "policy.updated", "policy.activated", "policy.rolled_back",
 			"policy.activated", "policy.created", "policy.updated", "policy.rolled_back",
@@ -130,7 +131,7 @@ func TestDelete(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
 		full := e.active(yaml("pay", "deny *"))
-		wantKind(t, "delete an active policy", e.policies.Delete(t.Context(), e.owner, full.ID), fault.Conflict)
+		testenv.WantFault(t, "delete an active policy", e.policies.Delete(t.Context(), e.owner, full.ID), fault.Conflict)
 		e.wantVerdict("after the refusal", verdict.Deny)
 		if _, err := e.policies.Deactivate(t.Context(), e.owner, full.ID); err != nil {
 			t.Fatal(err)
@@ -139,10 +140,10 @@ func TestDelete(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := e.policies.Get(t.Context(), e.owner, full.ID, 0)
-		wantKind(t, "get a deleted policy", err, fault.NotFound)
+		testenv.WantFault(t, "get a deleted policy", err, fault.NotFound)
 		_, err = e.policies.Activate(t.Context(), e.owner, full.ID, 1)
-		wantKind(t, "activate a deleted policy", err, fault.NotFound)
-		wantKind(t, "delete it again", e.policies.Delete(t.Context(), e.owner, full.ID), fault.NotFound)
+		testenv.WantFault(t, "activate a deleted policy", err, fault.NotFound)
+		testenv.WantFault(t, "delete it again", e.policies.Delete(t.Context(), e.owner, full.ID), fault.NotFound)
 		var versions int
 		if err := e.DB.QueryRow(t.Context(), `SELECT count(*) FROM policy_version WHERE policy_id = $1`,
 			full.ID).Scan(&versions); err != nil || versions != 1 {
@@ -165,7 +166,7 @@ func TestLimitsOfAnOrganization(t *testing.T) {
 		}
 		one := e.create(yaml("one", "deny *"))
 		_, err := e.policies.Activate(t.Context(), e.owner, one.ID, 1)
-		wantKind(t, "one rule too many", err, fault.Conflict)
+		testenv.WantFault(t, "one rule too many", err, fault.Conflict)
 		if err == nil || !strings.Contains(err.Error(), "50001") {
 			t.Errorf("%v does not say how many", err)
 		}
@@ -175,13 +176,13 @@ func TestLimitsOfAnOrganization(t *testing.T) {
 		e.Exec(`UPDATE policy SET latest_version = $2 WHERE id = $1`, one.ID, policy.MaxVersions)
 		e.Exec(`UPDATE policy_version SET version = $2 WHERE policy_id = $1`, one.ID, policy.MaxVersions)
 		_, err = e.policies.Update(t.Context(), e.owner, one.ID, yaml("one", "allow *"), policy.AnyVersion)
-		wantKind(t, "a version too many", err, fault.Conflict)
+		testenv.WantFault(t, "a version too many", err, fault.Conflict)
 
 		var n int
 		if err := e.DB.QueryRow(t.Context(), `SELECT count(*) FROM policy`).Scan(&n); err != nil {
 			t.Fatal(err)
 		}
-		e.Write(func(ctx context.Context, tx *database.Tx) error {
+		e.Write("", func(ctx context.Context, tx *database.Tx) error {
 			for range policy.MaxPolicies - n {
 				if _, err := tx.Exec(ctx,
 					`INSERT INTO policy (id, org_id, name, latest_version, created_at, updated_at) VALUES ($1, $2, $1, 1, 1, 1)`, database.NewID(), e.acme); err != nil {
@@ -191,7 +192,7 @@ func TestLimitsOfAnOrganization(t *testing.T) {
 			return nil
 		})
 		_, err = e.policies.Create(t.Context(), e.owner, yaml("more"))
-		wantKind(t, "a policy too many", err, fault.Conflict)
+		testenv.WantFault(t, "a policy too many", err, fault.Conflict)
 	})
 }
 

@@ -133,7 +133,7 @@ func TestClaimsThatAreRefused(t *testing.T) {
 		if _, err := e.claim(e.DB, cost); err == nil {
 			t.Error("claimed from a limit of cost")
 		}
-		e.Write(func(ctx context.Context, tx *database.Tx) error {
+		e.Write("", func(ctx context.Context, tx *database.Tx) error {
 			spent, err := policy.Claim(ctx, tx, e.acme, []engine.Claim{{LimitKey: limitKey("zero", "x"), Max: 0}})
 			if spent == nil {
 				t.Error("claimed from a limit of none")
@@ -159,7 +159,7 @@ func TestSweepRemovesOldWindows(t *testing.T) {
 		if _, err := e.claim(e.DB, current); err != nil {
 			t.Fatal(err)
 		}
-		e.Write(func(ctx context.Context, tx *database.Tx) error {
+		e.Write("", func(ctx context.Context, tx *database.Tx) error {
 			for i := range 1200 {
 				if _, err := policy.Claim(ctx, tx, e.acme, []engine.Claim{
 					{LimitKey: limitKey("old", fmt.Sprint(i)), Max: 1},
@@ -202,7 +202,7 @@ func TestLimitsDecide(t *testing.T) {
 		e.active(policy.Source{Text: paced, Format: document.YAML})
 		run := func(agent string) verdict.Verdict {
 			d := e.say(toolcall.Call{Agent: toolcall.Agent{ID: agent}})
-			e.Write(func(ctx context.Context, tx *database.Tx) error {
+			e.Write("", func(ctx context.Context, tx *database.Tx) error {
 				_, err := policy.Claim(ctx, tx, e.acme, d.Claims)
 				return err
 			})

@@ -11,6 +11,7 @@ import (
 	"writ/internal/policy"
 	"writ/internal/policy/profile"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 // profile is one that forbids a tool.
@@ -87,10 +88,10 @@ func TestWhatIsRecordedOfAConfirmation(t *testing.T) {
 				t.Errorf("the entry does not say %s: %s", want, last.Payload)
 			}
 		}
-		wantKind(t, "another organization's owner confirms",
+		testenv.WantFault(t, "another organization's owner confirms",
 			second(e.policies.ConfirmProfile(t.Context(), person(e.globex, principal.Owner), p.ID, p.Hash)),
 			fault.NotFound)
-		wantKind(t, "a key confirms",
+		testenv.WantFault(t, "a key confirms",
 			second(e.policies.ConfirmProfile(t.Context(), key(e.acme, principal.DraftPolicy), p.ID, p.Hash)),
 			fault.Forbidden)
 	})
@@ -113,9 +114,9 @@ func TestDamagedProfiles(t *testing.T) {
 			t.Error("a damaged proposal was read")
 		}
 		_, err = e.policies.ConfirmProfile(t.Context(), e.owner, p.ID, p.Hash)
-		wantKind(t, "confirm it", err, fault.Conflict)
+		testenv.WantFault(t, "confirm it", err, fault.Conflict)
 		_, err = e.policies.ProposeProfile(t.Context(), e.owner, "")
-		wantKind(t, "propose a damaged draft", err, fault.Conflict)
+		testenv.WantFault(t, "propose a damaged draft", err, fault.Conflict)
 	})
 }
 
@@ -136,7 +137,7 @@ func TestWithdrawingIsNotDeleting(t *testing.T) {
 		if err != nil || full.Policy.ShadowVersion != 1 {
 			t.Errorf("a key withdrew its proposal: %+v, %v; want the policy and its shadow", full.Policy, err)
 		}
-		wantKind(t, "confirm what was withdrawn",
+		testenv.WantFault(t, "confirm what was withdrawn",
 			second(e.policies.ConfirmProfile(t.Context(), e.owner, first.ID, first.Hash)), fault.Conflict)
 		next := e.proposed(plugin, "Read")
 		if next.PolicyID != first.PolicyID || next.Version != 2 {
@@ -156,7 +157,7 @@ func TestWithdrawingIsNotDeleting(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = e.policies.Get(t.Context(), e.owner, first.PolicyID, policy.LatestVersion)
-		wantKind(t, "read what an owner threw away", err, fault.NotFound)
+		testenv.WantFault(t, "read what an owner threw away", err, fault.NotFound)
 	})
 }
 
@@ -170,7 +171,7 @@ func TestReasonsShowWhatTheySay(t *testing.T) {
 			"an escape of terminals": "a\x1b[2Jb",
 			"a line of mail":         "a\r\nBcc: b",
 		} {
-			wantKind(t, name, second(e.policies.ProposeProfile(t.Context(), e.owner, reason)), fault.Invalid)
+			testenv.WantFault(t, name, second(e.policies.ProposeProfile(t.Context(), e.owner, reason)), fault.Invalid)
 		}
 	})
 }

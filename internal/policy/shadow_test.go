@@ -9,6 +9,7 @@ import (
 	"writ/internal/policy"
 	"writ/internal/policy/engine"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 	"writ/internal/toolcall"
 	"writ/internal/verdict"
 )
@@ -110,23 +111,23 @@ func TestWhatMayNotBeAShadow(t *testing.T) {
 			return err
 		}
 		foreign := person(e.globex, principal.Owner)
-		wantKind(t, "by a key", start(key(e.acme, principal.DraftPolicy), draft.ID, 1), fault.Forbidden)
-		wantKind(t, "by a member", start(person(e.acme, principal.Member), draft.ID, 1), fault.Forbidden)
-		wantKind(t, "by a stranger", start(foreign, draft.ID, 1), fault.NotFound)
-		wantKind(t, "of no version", start(e.owner, draft.ID, 7), fault.NotFound)
+		testenv.WantFault(t, "by a key", start(key(e.acme, principal.DraftPolicy), draft.ID, 1), fault.Forbidden)
+		testenv.WantFault(t, "by a member", start(person(e.acme, principal.Member), draft.ID, 1), fault.Forbidden)
+		testenv.WantFault(t, "by a stranger", start(foreign, draft.ID, 1), fault.NotFound)
+		testenv.WantFault(t, "of no version", start(e.owner, draft.ID, 7), fault.NotFound)
 		active := e.active(yaml("active", "allow *"))
-		wantKind(t, "of the active version", start(e.owner, active.ID, 1), fault.Conflict)
+		testenv.WantFault(t, "of the active version", start(e.owner, active.ID, 1), fault.Conflict)
 		_, err := e.policies.EndShadow(ctx, foreign, draft.ID)
-		wantKind(t, "ended by a stranger", err, fault.NotFound)
+		testenv.WantFault(t, "ended by a stranger", err, fault.NotFound)
 		_, err = e.policies.EndShadow(ctx, key(e.acme, principal.DraftPolicy), draft.ID)
-		wantKind(t, "ended by a key", err, fault.Forbidden)
+		testenv.WantFault(t, "ended by a key", err, fault.Forbidden)
 
 		var last policy.Full
 		for _, name := range []string{"a", "b", "c"} {
 			last = e.create(yaml(name, "deny *"))
 			e.shadow(last.ID, 1)
 		}
-		wantKind(t, "one too many", start(e.owner, draft.ID, 1), fault.Conflict)
+		testenv.WantFault(t, "one too many", start(e.owner, draft.ID, 1), fault.Conflict)
 		if err := e.policies.Delete(ctx, e.owner, last.ID); err != nil {
 			t.Fatal(err)
 		}

@@ -18,9 +18,14 @@ func (e *Env) Organization(name string) string {
 func (e *Env) User(email string) string {
 	e.T.Helper()
 	id := database.NewID()
+	e.addUser(id, email)
+	return id
+}
+
+func (e *Env) addUser(id, email string) {
+	e.T.Helper()
 	e.Exec(`INSERT INTO user_account (id, email, name, password_hash, created_at) VALUES ($1, $2, $2, '', 1)`, id,
 		email)
-	return id
 }
 
 // Member makes a user a member of an organization, without an audit entry.
@@ -30,10 +35,11 @@ func (e *Env) Member(orgID, userID string, role principal.Role) {
 		string(role))
 }
 
-// NewPerson stores a new member of an organization.
+// NewPerson stores a new member of an organization, whose address is the id at example.org.
 func (e *Env) NewPerson(orgID string, role principal.Role) principal.Principal {
 	e.T.Helper()
-	userID := e.User(database.NewID() + "@example.org")
+	userID := database.NewID()
+	e.addUser(userID, userID+"@example.org")
 	e.Member(orgID, userID, role)
 	return Person(userID, orgID, role)
 }
