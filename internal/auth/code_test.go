@@ -1,7 +1,6 @@
 package auth_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +8,7 @@ import (
 	"writ/internal/auth"
 	"writ/internal/fault"
 	"writ/internal/secret"
+	"writ/internal/testenv"
 )
 
 // TestCodeLimits counts what is sent: five codes and five links an hour, each
@@ -58,7 +58,7 @@ func TestCodeLimitAtOnce(t *testing.T) {
 				func() error { return e.service.ResendOTP(t.Context(), email) },
 				func() error { return other.ResendOTP(t.Context(), email) })
 		}
-		for _, err := range atOnce(asks...) {
+		for _, err := range testenv.AtOnce(asks...) {
 			if err != nil {
 				t.Errorf("ask: %v", err)
 			}
@@ -90,13 +90,13 @@ func TestGuessesAtOnce(t *testing.T) {
 				func() error { return e.service.VerifyOTP(t.Context(), email, wrong, secret.NewText(password)) },
 				func() error { return other.VerifyOTP(t.Context(), email, wrong, secret.NewText(password)) })
 		}
-		for _, err := range atOnce(guesses...) {
-			wantKind(t, "a guess", err, fault.Invalid)
+		for _, err := range testenv.AtOnce(guesses...) {
+			testenv.WantFault(t, "a guess", err, fault.Invalid)
 		}
 		if n := e.Number(`SELECT attempts FROM mail_code`); n != 5 {
 			t.Errorf("%d guesses counted, want the 5 that end a code", n)
 		}
-		wantKind(t, "the right code", other.VerifyOTP(t.Context(), email, right, secret.NewText(password)),
+		testenv.WantFault(t, "the right code", other.VerifyOTP(t.Context(), email, right, secret.NewText(password)),
 			fault.Invalid)
 	})
 }
@@ -109,7 +109,7 @@ func TestCodeAtOnce(t *testing.T) {
 		e.account(email, false)
 		code := e.code(email)
 		_, other := e.replica()
-		errs := atOnce(
+		errs := testenv.AtOnce(
 			func() error { return e.service.VerifyOTP(t.Context(), email, code, secret.NewText(password)) },
 			func() error { return other.VerifyOTP(t.Context(), email, code, secret.NewText(password)) },
 		)
@@ -137,7 +137,7 @@ func TestSecretsAreStoredAsHashes(t *testing.T) {
 		}
 		for table, rows := range e.rows() {
 			for name, text := range secrets {
-				if strings.Contains(strings.Join(rows, "\n"), fmt.Sprintf("%q", text)) {
+				if strings.Contains(strings.Join(rows, ""), "="+text+"\n") {
 					t.Errorf("%s holds the %s itself", table, name)
 				}
 			}
@@ -159,7 +159,7 @@ func TestChangedPasswordEndsResetLinks(t *testing.T) {
 			secret.NewText("another horse battery")); err != nil {
 			t.Fatal(err)
 		}
-		wantKind(t, "the old link", e.service.ResetPassword(ctx, link, secret.NewText("a third horse battery")),
+		testenv.WantFault(t, "the old link", e.service.ResetPassword(ctx, link, secret.NewText("a third horse battery")),
 			fault.Invalid)
 	})
 }
@@ -177,11 +177,11 @@ func TestAStrangersRegistrationIsNotActivated(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := e.service.Register(ctx, auth.NewUser{Email: victim, Password: secret.NewText(theirs)})
-		wantKind(t, "the owner signs up", err, fault.Conflict)
-		wantKind(t, "the owner verifies", e.service.VerifyOTP(ctx, victim, e.code(victim), secret.NewText(theirs)),
+		testenv.WantFault(t, "the owner signs up", err, fault.Conflict)
+		testenv.WantFault(t, "the owner verifies", e.service.VerifyOTP(ctx, victim, e.code(victim), secret.NewText(theirs)),
 			fault.Invalid)
 		_, _, err = e.service.Login(ctx, victim, secret.NewText(strangers), auth.Device{})
-		wantKind(t, "the stranger signs in", err, fault.Unauthenticated)
+		testenv.WantFault(t, "the stranger signs in", err, fault.Unauthenticated)
 		if err := e.service.ForgotPassword(ctx, victim); err != nil {
 			t.Fatal(err)
 		}

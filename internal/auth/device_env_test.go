@@ -48,8 +48,7 @@ func (t *terminal) want(what string, state auth.DeviceState) auth.DeviceAnswer {
 func (e *env) organizationOf(email string) principal.Principal {
 	e.T.Helper()
 	caller := e.caller(e.login(email))
-	caller.OrgID, caller.Role = database.NewID(), principal.Owner
-	e.Exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'o', 1, 1)`, caller.OrgID)
+	caller.OrgID, caller.Role = e.Organization("o"), principal.Owner
 	return caller
 }
 

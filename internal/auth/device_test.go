@@ -13,6 +13,7 @@ import (
 	"writ/internal/fault"
 	"writ/internal/principal"
 	"writ/internal/secret"
+	"writ/internal/testenv"
 )
 
 // TestDeviceLife walks a sign-in from the first question to the second use.
@@ -53,7 +54,7 @@ func TestDeviceLife(t *testing.T) {
 		if *program.keys != 1 {
 			t.Errorf("%d keys were issued, want one", *program.keys)
 		}
-		wantKind(t, "a code that was used", e.service.ApproveDevice(t.Context(), ada, program.codes.User, true),
+		testenv.WantFault(t, "a code that was used", e.service.ApproveDevice(t.Context(), ada, program.codes.User, true),
 			fault.Invalid)
 		if got, want := e.actions()[len(e.actions())-2:],
 			[]string{"device.approved", "session.created"}; !slices.Equal(got, want) {
@@ -98,7 +99,7 @@ func TestDeviceDenied(t *testing.T) {
 			t.Fatal(err)
 		}
 		program.want("after a no", auth.DeviceDenied)
-		wantKind(t, "a yes after a no", e.service.ApproveDevice(t.Context(), ada, program.codes.User, true),
+		testenv.WantFault(t, "a yes after a no", e.service.ApproveDevice(t.Context(), ada, program.codes.User, true),
 			fault.Invalid)
 		program.want("after a yes that came too late", auth.DeviceDenied)
 		if *program.keys != 0 {
@@ -121,10 +122,10 @@ func TestDeviceExpires(t *testing.T) {
 		e.Pass(time.Microsecond)
 		waiting.want("nobody answered in time", auth.DeviceExpired)
 		approved.want("nobody came in time", auth.DeviceExpired)
-		wantKind(t, "a yes too late", e.service.ApproveDevice(t.Context(), ada, waiting.codes.User, true),
+		testenv.WantFault(t, "a yes too late", e.service.ApproveDevice(t.Context(), ada, waiting.codes.User, true),
 			fault.Invalid)
 		_, err := e.service.FindDevice(t.Context(), waiting.codes.User)
-		wantKind(t, "a look too late", err, fault.Invalid)
+		testenv.WantFault(t, "a look too late", err, fault.Invalid)
 	})
 }
 
@@ -146,9 +147,9 @@ func TestDeviceGuesses(t *testing.T) {
 				continue
 			}
 			_, err := e.service.FindDevice(t.Context(), guess)
-			wantKind(t, "look for "+guess[:min(20, len(guess))], err, fault.Invalid)
-			wantKind(t, "approve", e.service.ApproveDevice(t.Context(), ada, guess, true), fault.Invalid)
-			wantKind(t, "deny", e.service.DenyDevice(t.Context(), ada, guess), fault.Invalid)
+			testenv.WantFault(t, "look for "+guess[:min(20, len(guess))], err, fault.Invalid)
+			testenv.WantFault(t, "approve", e.service.ApproveDevice(t.Context(), ada, guess, true), fault.Invalid)
+			testenv.WantFault(t, "deny", e.service.DenyDevice(t.Context(), ada, guess), fault.Invalid)
 			answers = append(answers, err.Error())
 		}
 		if len(slices.Compact(slices.Clone(answers))) != 1 {
@@ -165,7 +166,7 @@ func TestDeviceGuesses(t *testing.T) {
 		key := principal.Principal{
 			Kind: principal.Key, UserID: ada.UserID, OrgID: ada.OrgID, Scopes: []principal.Scope{principal.CLI},
 		}
-		wantKind(t, "a key approves", e.service.ApproveDevice(t.Context(), key, program.codes.User, true),
+		testenv.WantFault(t, "a key approves", e.service.ApproveDevice(t.Context(), key, program.codes.User, true),
 			fault.Forbidden)
 	})
 }
@@ -193,7 +194,7 @@ func TestDeviceAtOnce(t *testing.T) {
 					return err
 				}
 			}
-			if err := errors.Join(atOnce(ask(0, e.service), ask(1, other))...); err != nil {
+			if err := errors.Join(testenv.AtOnce(ask(0, e.service), ask(1, other))...); err != nil {
 				t.Fatal(err)
 			}
 			states := []auth.DeviceState{answers[0].State, answers[1].State}

@@ -1,24 +1,19 @@
 package auth_test
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"writ/internal/audit"
 	"writ/internal/auth"
 	"writ/internal/database"
-	"writ/internal/database/dbtest"
-	"writ/internal/fault"
 	"writ/internal/keyring"
 	"writ/internal/mail"
 	"writ/internal/principal"
 	"writ/internal/secret"
+	"writ/internal/testenv"
 )
 
 const password = "correct horse battery"
@@ -63,25 +58,18 @@ func (p *post) to(email string) (theirs []mail.Message) {
 	return theirs
 }
 
-// env is a service on an empty database, with a clock that stands still until
-// it is moved.
+// env is a service on an empty database.
 type env struct {
-	T       *testing.T
-	DB      *database.DB
+	*testenv.Env
 	service *auth.Service
 	post    *post
-	clock   *atomic.Int64 // microseconds
-	Options database.Options
 }
 
 func each(t *testing.T, body func(t *testing.T, e *env)) {
 	t.Helper()
-	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
-		clock := new(atomic.Int64)
-		clock.Store(database.Micros(time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)))
-		o.Now = func() time.Time { return database.Time(clock.Load()) }
-		e := &env{T: t, post: &post{}, clock: clock, Options: o}
-		e.DB, e.service = e.replica()
+	testenv.Each(t, func(t *testing.T, base *testenv.Env) {
+		e := &env{Env: base, post: &post{}}
+		e.service = e.serviceOn(e.DB)
 		// The server makes its signing key when it starts.
 		if _, err := e.service.PublicKeys(t.Context()); err != nil {
 			t.Fatalf("make the signing key: %v", err)
@@ -93,16 +81,15 @@ func each(t *testing.T, body func(t *testing.T, e *env)) {
 // replica is another server on the same database.
 func (e *env) replica() (*database.DB, *auth.Service) {
 	e.T.Helper()
-	sealer, err := secret.NewSealer(bytes.Repeat([]byte{7}, secret.MasterKeySize))
-	if err != nil {
-		e.T.Fatal(err)
-	}
-	db := dbtest.Open(e.T, e.Options)
-	log := audit.Unsigned(db)
-	return db, auth.New(db, log, keyring.New(db, log, sealer), e.post, "https://writ.example.org")
+	db := e.Open()
+	return db, e.serviceOn(db)
 }
 
-func (e *env) Pass(d time.Duration) { e.clock.Add(d.Microseconds()) }
+func (e *env) serviceOn(db *database.DB) *auth.Service {
+	e.T.Helper()
+	log := audit.Unsigned(db)
+	return auth.New(db, log, keyring.New(db, log, testenv.Sealer(e.T, 7)), e.post, "https://writ.example.org")
+}
 
 // add stores an account.
 func (e *env) add(email string, verified bool) (auth.User, error) {
@@ -182,91 +169,14 @@ func (e *env) inLastMail(email, mark string) string {
 	return rest
 }
 
-func (e *env) Exec(query string, args ...any) {
-	e.T.Helper()
-	err := e.DB.Write(e.T.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, query, args...)
-		return err
-	}})
-	if err != nil {
-		e.T.Fatalf("%s: %v", query, err)
-	}
-}
-
-func (e *env) Number(query string, args ...any) (n int) {
-	e.T.Helper()
-	if err := e.DB.QueryRow(e.T.Context(), query, args...).Scan(&n); err != nil {
-		e.T.Fatalf("%s: %v", query, err)
-	}
-	return n
-}
-
 // actions are what the system log holds, oldest first.
-func (e *env) actions() (actions []string) {
+func (e *env) actions() []string {
 	e.T.Helper()
-	entries, err := audit.ReadEntries(e.T.Context(), e.DB, audit.System, 0, 1000)
-	if err != nil {
-		e.T.Fatal(err)
-	}
-	for _, entry := range entries {
-		actions = append(actions, entry.Action)
-	}
-	return actions
+	return e.Actions(audit.System)
 }
 
 // rows are all rows of our tables and of the log's head, as text.
 func (e *env) rows() map[string][]string {
 	e.T.Helper()
-	all := map[string][]string{}
-	for _, table := range []string{
-		"user_account", "user_session", "refresh_token", "mail_code", "device_login", "audit_head",
-	} {
-		rows, err := e.DB.Query(e.T.Context(), `SELECT * FROM `+table+` ORDER BY 1`)
-		if err != nil {
-			e.T.Fatalf("read %s: %v", table, err)
-		}
-		defer rows.Close()
-		columns, err := rows.Columns()
-		if err != nil {
-			e.T.Fatal(err)
-		}
-		for rows.Next() {
-			values := make([]any, len(columns))
-			targets := make([]any, len(columns))
-			for i := range values {
-				targets[i] = &values[i]
-			}
-			if err := rows.Scan(targets...); err != nil {
-				e.T.Fatal(err)
-			}
-			all[table] = append(all[table], fmt.Sprintf("%q", values))
-		}
-		if err := rows.Err(); err != nil {
-			e.T.Fatal(err)
-		}
-	}
-	return all
-}
-
-// atOnce runs all at the same time.
-func atOnce(do ...func() error) []error {
-	errs := make([]error, len(do))
-	var all sync.WaitGroup
-	begin := make(chan struct{})
-	for i := range do {
-		all.Go(func() {
-			<-begin
-			errs[i] = do[i]()
-		})
-	}
-	close(begin)
-	all.Wait()
-	return errs
-}
-
-func wantKind(t *testing.T, what string, err error, kind fault.Kind) {
-	t.Helper()
-	if !fault.Is(err, kind) {
-		t.Errorf("%s: %v, want a fault of kind %s", what, err, kind)
-	}
+	return e.Rows("user_account", "user_session", "refresh_token", "mail_code", "device_login", "audit_head")
 }

@@ -9,6 +9,7 @@ import (
 	"writ/internal/auth"
 	"writ/internal/fault"
 	"writ/internal/secret"
+	"writ/internal/testenv"
 )
 
 // recorded is a change that must leave an entry in the log.
@@ -146,16 +147,16 @@ func TestRefusalsAreNotRecorded(t *testing.T) {
 		caller := e.caller(e.login("ada@example.org"))
 		log := e.actions()
 		_, _, err := e.service.Login(ctx, "ada@example.org", secret.NewText("wrong"), auth.Device{})
-		wantKind(t, "a wrong password", err, fault.Unauthenticated)
+		testenv.WantFault(t, "a wrong password", err, fault.Unauthenticated)
 		_, err = e.service.Refresh(ctx, secret.NewText("rt_wrong"))
-		wantKind(t, "a wrong refresh token", err, fault.Unauthenticated)
-		wantKind(t, "a wrong code", e.service.VerifyOTP(ctx, "ada@example.org", "000000", secret.NewText(password)),
+		testenv.WantFault(t, "a wrong refresh token", err, fault.Unauthenticated)
+		testenv.WantFault(t, "a wrong code", e.service.VerifyOTP(ctx, "ada@example.org", "000000", secret.NewText(password)),
 			fault.Invalid)
-		wantKind(t, "a wrong link", e.service.ResetPassword(ctx, secret.NewText("rst_wrong"), secret.NewText(next)),
+		testenv.WantFault(t, "a wrong link", e.service.ResetPassword(ctx, secret.NewText("rst_wrong"), secret.NewText(next)),
 			fault.Invalid)
-		wantKind(t, "a wrong current password",
+		testenv.WantFault(t, "a wrong current password",
 			e.service.ChangePassword(ctx, caller, secret.NewText("wrong"), secret.NewText(next)), fault.Invalid)
-		wantKind(t, "no such session", e.service.RevokeSession(ctx, caller, caller.UserID), fault.NotFound)
+		testenv.WantFault(t, "no such session", e.service.RevokeSession(ctx, caller, caller.UserID), fault.NotFound)
 		if err := e.service.ForgotPassword(ctx, "unknown@example.org"); err != nil {
 			t.Errorf("a link for nobody: %v", err)
 		}

@@ -16,6 +16,7 @@ import (
 	"writ/internal/mail"
 	"writ/internal/principal"
 	"writ/internal/secret"
+	"writ/internal/testenv"
 )
 
 func TestAddUserTwice(t *testing.T) {
@@ -24,7 +25,7 @@ func TestAddUserTwice(t *testing.T) {
 		first := e.account("ada@example.org", true)
 		before, log := e.rows(), e.actions()
 		_, err := e.add("ada@example.org", false)
-		wantKind(t, "the same address", err, fault.Conflict)
+		testenv.WantFault(t, "the same address", err, fault.Conflict)
 		if diff := cmp.Diff(before, e.rows()); diff != "" {
 			t.Errorf("something was stored:\n%s", diff)
 		}
@@ -43,7 +44,7 @@ func TestAddUserAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		other := *e
 		other.DB, other.service = e.replica()
-		errs := atOnce(
+		errs := testenv.AtOnce(
 			func() error { _, err := e.add("ada@example.org", true); return err },
 			func() error { _, err := other.add("ada@example.org", true); return err },
 		)
@@ -52,7 +53,7 @@ func TestAddUserAtOnce(t *testing.T) {
 		}
 		for _, err := range errs {
 			if err != nil {
-				wantKind(t, "the second", err, fault.Conflict)
+				testenv.WantFault(t, "the second", err, fault.Conflict)
 			}
 		}
 		if log := e.actions(); !slices.Equal(log, []string{"signing_key.created", "user.registered"}) {
@@ -96,9 +97,9 @@ func TestFindID(t *testing.T) {
 			t.Errorf("found %q, %v; want %s", id, err, user.ID)
 		}
 		_, err := e.service.FindID(t.Context(), "bob@example.org")
-		wantKind(t, "an unknown address", err, fault.NotFound)
+		testenv.WantFault(t, "an unknown address", err, fault.NotFound)
 		_, err = e.service.FindID(t.Context(), "bob")
-		wantKind(t, "no address", err, fault.Invalid)
+		testenv.WantFault(t, "no address", err, fault.Invalid)
 	})
 }
 
@@ -170,9 +171,9 @@ func TestNoMail(t *testing.T) {
 			"https://writ.example.org")
 		for _, email := range []string{"ada@example.org", "unknown@example.org"} {
 			_, register := mute.Register(ctx, auth.NewUser{Email: email, Password: secret.NewText(password)})
-			wantKind(t, "register "+email, register, fault.Unavailable)
-			wantKind(t, "resend to "+email, mute.ResendOTP(ctx, email), fault.Unavailable)
-			wantKind(t, "forgot "+email, mute.ForgotPassword(ctx, email), fault.Unavailable)
+			testenv.WantFault(t, "register "+email, register, fault.Unavailable)
+			testenv.WantFault(t, "resend to "+email, mute.ResendOTP(ctx, email), fault.Unavailable)
+			testenv.WantFault(t, "forgot "+email, mute.ForgotPassword(ctx, email), fault.Unavailable)
 		}
 		if diff := cmp.Diff(before, e.rows()); diff != "" {
 			t.Errorf("something was stored:\n%s", diff)

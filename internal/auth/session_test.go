@@ -11,6 +11,7 @@ import (
 	"writ/internal/fault"
 	"writ/internal/principal"
 	"writ/internal/secret"
+	"writ/internal/testenv"
 )
 
 // TestPasswordChangedDuringSignIn has the password replaced after it was checked
@@ -28,7 +29,7 @@ func TestPasswordChangedDuringSignIn(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = e.service.Begin(t.Context(), user.ID, checked, auth.Device{})
-		wantKind(t, "begin", err, fault.Unauthenticated)
+		testenv.WantFault(t, "begin", err, fault.Unauthenticated)
 		if n := e.Number(`SELECT count(*) FROM user_session`); n != 0 {
 			t.Errorf("%d sessions, want none", n)
 		}
@@ -53,7 +54,7 @@ func TestRefreshAtOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			var answers [2]auth.Tokens
-			errs := atOnce(
+			errs := testenv.AtOnce(
 				func() (err error) { answers[0], err = e.service.Refresh(ctx, before.Refresh); return err },
 				func() (err error) { answers[1], err = other.Refresh(ctx, before.Refresh); return err },
 			)
@@ -62,9 +63,9 @@ func TestRefreshAtOnce(t *testing.T) {
 			}
 			for _, tokens := range []auth.Tokens{before, answers[0], answers[1]} {
 				_, err := other.Authenticate(ctx, tokens.Access.Reveal())
-				wantKind(t, "an access token", err, fault.Unauthenticated)
+				testenv.WantFault(t, "an access token", err, fault.Unauthenticated)
 				_, err = e.service.Refresh(ctx, tokens.Refresh)
-				wantKind(t, "a refresh token", err, fault.Unauthenticated)
+				testenv.WantFault(t, "a refresh token", err, fault.Unauthenticated)
 			}
 		}
 	})
@@ -88,7 +89,7 @@ func TestRevokedEverywhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = other.Authenticate(t.Context(), tokens.Access.Reveal())
-		wantKind(t, "after it was revoked elsewhere", err, fault.Unauthenticated)
+		testenv.WantFault(t, "after it was revoked elsewhere", err, fault.Unauthenticated)
 	})
 }
 
@@ -100,7 +101,7 @@ func TestChangePasswordAtOnce(t *testing.T) {
 		caller := e.caller(e.login("ada@example.org"))
 		_, other := e.replica()
 		wanted := []string{"the first new one", "the second new one"}
-		errs := atOnce(
+		errs := testenv.AtOnce(
 			func() error {
 				return e.service.ChangePassword(t.Context(), caller, secret.NewText(password),
 					secret.NewText(wanted[0]))
@@ -171,7 +172,7 @@ func TestSweep(t *testing.T) {
 		if err != nil || !slices.Equal(ids, kept) {
 			t.Errorf("left %v, %v; want %v", ids, err, kept)
 		}
-		if n := e.Number(`SELECT count(*) FROM refresh_token`); n != len(kept) {
+		if n := e.Number(`SELECT count(*) FROM refresh_token`); n != int64(len(kept)) {
 			t.Errorf("%d refresh tokens are left, want those of the %d sessions", n, len(kept))
 		}
 		if n := e.Number(`SELECT count(*) FROM mail_code`); n != 1 {
@@ -237,7 +238,7 @@ func TestGoneAccount(t *testing.T) {
 		caller := e.caller(tokens)
 		e.Exec(`DELETE FROM user_account WHERE id = $1`, user.ID)
 		_, err := e.service.Authenticate(t.Context(), tokens.Access.Reveal())
-		wantKind(t, "the token of an account that is gone", err, fault.Unauthenticated)
+		testenv.WantFault(t, "the token of an account that is gone", err, fault.Unauthenticated)
 		if user, err := e.service.Get(t.Context(), caller); err == nil {
 			t.Errorf("read %+v, want an error", user)
 		}

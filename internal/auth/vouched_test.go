@@ -10,6 +10,7 @@ import (
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/secret"
+	"writ/internal/testenv"
 )
 
 // vouched begins a session that is good for one organization alone.
@@ -53,7 +54,7 @@ func TestLimitIsKept(t *testing.T) {
 		}
 		e.Exec(`UPDATE user_session SET org_id = '' WHERE org_id = $1`, org)
 		_, err = e.service.Authenticate(t.Context(), next.Access.Reveal())
-		wantKind(t, "a token that says more than its session", err, fault.Unauthenticated)
+		testenv.WantFault(t, "a token that says more than its session", err, fault.Unauthenticated)
 	})
 }
 
@@ -69,7 +70,7 @@ func TestLimitedSessionsSeeTheirLike(t *testing.T) {
 			t.Errorf("it lists %+v, %v", list, err)
 		}
 		for _, id := range []string{own.SessionID, other.SessionID} {
-			wantKind(t, "to end another", e.service.RevokeSession(t.Context(), limited, id), fault.NotFound)
+			testenv.WantFault(t, "to end another", e.service.RevokeSession(t.Context(), limited, id), fault.NotFound)
 		}
 		if list, err := e.service.Sessions(t.Context(), own); err != nil || len(list) != 3 {
 			t.Errorf("their own lists %d, %v; want all", len(list), err)
@@ -106,7 +107,7 @@ func TestVouchedAccountsHaveNoPassword(t *testing.T) {
 		}
 		for _, guess := range []string{"", "password"} {
 			_, _, err := e.service.Login(t.Context(), user.Email, secret.NewText(guess), auth.Device{})
-			wantKind(t, "to sign in with a password", err, fault.Unauthenticated)
+			testenv.WantFault(t, "to sign in with a password", err, fault.Unauthenticated)
 		}
 		e.Exec(`INSERT INTO external_identity (id, org_id, issuer, subject, user_id, email, linked, created_at)
 			VALUES ('a', 'org', 'i', 's', $1, '', 0, 1), ('b', 'org', 'i', 't', $1, '', 1, 1), ('c', '', 'i', 's', $1, '', 0, 1), ('d', '', 'i', 't', $1, '', 1, 1)`, user.ID)

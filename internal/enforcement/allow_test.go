@@ -10,13 +10,14 @@ import (
 	"writ/internal/decision"
 	"writ/internal/enforcement"
 	"writ/internal/policy"
+	"writ/internal/testenv"
 	"writ/internal/verdict"
 )
 
 // say answers the request that a call waits for.
 func (e *env) say(a enforcement.Answer, yes approval.Approval) approval.Request {
 	e.T.Helper()
-	r, err := e.approvals.Approve(e.T.Context(), person(e.bob, e.acme, "approver"), a.ApprovalID, yes)
+	r, err := e.approvals.Approve(e.T.Context(), testenv.Person(e.bob, e.acme, "approver"), a.ApprovalID, yes)
 	if err != nil {
 		e.T.Fatal(err)
 	}
@@ -51,7 +52,7 @@ func TestAYesForTheSession(t *testing.T) {
 		held := e.decide(pay(`{"n":1}`))
 		other := e.decide(pay(`{"n":2}`))
 		r := e.say(held, approval.Approval{Scope: approval.Scope{Kind: approval.Session, Uses: 3}})
-		if r.Status != approval.Approved || r.GrantExpiresAt() != nil || r.Granted(e.db.Now()) {
+		if r.Status != approval.Approved || r.GrantExpiresAt() != nil || r.Granted(e.DB.Now()) {
 			t.Errorf("approved: %+v", r)
 		}
 		for name, r := range map[string]enforcement.Request{
@@ -94,7 +95,7 @@ func TestAYesForTheSession(t *testing.T) {
 // recordedUses checks that the log has a decision for each use of a wider yes.
 func (e *env) recordedUses(allowID string, uses int) {
 	e.T.Helper()
-	entries, err := audit.ReadEntries(e.T.Context(), e.db, e.acme, 0, 1000)
+	entries, err := audit.ReadEntries(e.T.Context(), e.DB, e.acme, 0, 1000)
 	if err != nil {
 		e.T.Fatal(err)
 	}

@@ -11,12 +11,13 @@ import (
 	"writ/internal/intent"
 	"writ/internal/policy"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 	"writ/internal/verdict"
 )
 
 func (e *env) approver() principal.Principal {
 	e.Member(e.acme, e.bob, principal.Approver)
-	return person(e.bob, e.acme, principal.Approver)
+	return testenv.Person(e.bob, e.acme, principal.Approver)
 }
 
 const holdPay = `id: pay; effect: hold; tools: ["bank.pay"]; message: Payments need a person.`
@@ -182,7 +183,7 @@ func TestAStricterRuleNeedsItsOwnApproval(t *testing.T) {
 		if _, err := e.approvals.Approve(t.Context(), bob, held.ApprovalID, approval.Approval{}); err == nil {
 			t.Error("one person counted twice")
 		}
-		carol := person(e.User("carol@example.org"), e.acme, principal.Admin)
+		carol := testenv.Person(e.User("carol@example.org"), e.acme, principal.Admin)
 		e.Member(e.acme, carol.UserID, principal.Admin)
 		if r, err := e.approvals.Approve(t.Context(), carol, held.ApprovalID, approval.Approval{}); err != nil ||
 			r.Status != approval.Approved {
@@ -325,7 +326,7 @@ func TestAnApprovalGivenOutIsADecision(t *testing.T) {
 			given.ApproverEmail != "bob@example.org" {
 			t.Fatalf("given out: %+v, %v", given, err)
 		}
-		rows, err := decision.Read(t.Context(), e.db, e.acme, 0, 100)
+		rows, err := decision.Read(t.Context(), e.DB, e.acme, 0, 100)
 		if err != nil {
 			t.Fatal(err)
 		}

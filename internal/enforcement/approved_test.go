@@ -5,6 +5,7 @@ import (
 
 	"writ/internal/approval"
 	"writ/internal/intent/plan"
+	"writ/internal/testenv"
 )
 
 // TestAnApprovalIsGivenOutAsADecisionWouldUseIt: a client that asks without arguments
@@ -28,7 +29,7 @@ func TestAnApprovalIsGivenOutAsADecisionWouldUseIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		e.Pass(approval.GrantLife) // of the first, so that only one can be meant
-		if _, err := e.approvals.Approve(t.Context(), person(e.bob, e.acme, "approver"), r.ID,
+		if _, err := e.approvals.Approve(t.Context(), testenv.Person(e.bob, e.acme, "approver"), r.ID,
 			approval.Approval{}); err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +72,7 @@ func TestNobodyIsAskedBlindlyForMore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := e.approvals.Approve(t.Context(), person(e.bob, e.acme, "approver"), r.ID,
+		if _, err := e.approvals.Approve(t.Context(), testenv.Person(e.bob, e.acme, "approver"), r.ID,
 			approval.Approval{}); err != nil {
 			t.Fatal(err)
 		}

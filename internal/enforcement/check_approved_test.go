@@ -149,13 +149,13 @@ func TestCheckApprovedKeepsToItself(t *testing.T) {
 		}
 		for name, table := range map[string]string{"a record": "audit_entry", "policies": "policy"} {
 			e.Exec(`ALTER TABLE ` + table + ` RENAME TO away`)
-			fresh := assembleOn(e.db, e.audit.Log, e.sealer)
+			fresh := assembleOn(e.DB, e.audit.Log, e.sealer)
 			if got, err := fresh.decisions.CheckApproved(t.Context(), e.agent, q); err == nil {
 				t.Errorf("without %s: %+v", name, got)
 			}
 			e.Exec(`ALTER TABLE away RENAME TO ` + table)
 		}
-		nameless := decisionsOn(e.areas, approval.New(e.db, e.audit.Log, approval.Sources{
+		nameless := decisionsOn(e.areas, approval.New(e.DB, e.audit.Log, approval.Sources{
 			Approvers: organization.CountApprovers, Role: organization.RoleOf, Digest: e.digest,
 		}))
 		if got, err := nameless.CheckApproved(t.Context(), e.agent, q); err == nil {

@@ -342,7 +342,7 @@ func TestSecretsAreNotStored(t *testing.T) {
 		want(t, e.decide(r), verdict.Hold, "", "")
 		other := e.decide(call("s", "t", `{"grüße":"größer","n":1.0}`))
 		var full string
-		if err := e.db.QueryRow(t.Context(), `SELECT payload FROM audit_entry WHERE log = $1 AND position = $2`, e.acme,
+		if err := e.DB.QueryRow(t.Context(), `SELECT payload FROM audit_entry WHERE log = $1 AND position = $2`, e.acme,
 			other.Receipt.Index).Scan(&full); err != nil {
 			t.Fatal(err)
 		}
@@ -350,11 +350,11 @@ func TestSecretsAreNotStored(t *testing.T) {
 			t.Errorf("arguments without secrets: %s", full)
 		}
 		var entry, request string
-		if err := e.db.QueryRow(t.Context(), `SELECT payload FROM audit_entry WHERE action = $1 ORDER BY position`,
+		if err := e.DB.QueryRow(t.Context(), `SELECT payload FROM audit_entry WHERE action = $1 ORDER BY position`,
 			decision.Action).Scan(&entry); err != nil {
 			t.Fatal(err)
 		}
-		if err := e.db.QueryRow(t.Context(),
+		if err := e.DB.QueryRow(t.Context(),
 			`SELECT arguments FROM approval_request ORDER BY id`).Scan(&request); err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"writ/internal/intent"
 	"writ/internal/policy"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 	"writ/internal/verdict"
 )
 
@@ -24,7 +25,7 @@ func TestAYesForThePlanIsNotForWhatIsAddedToIt(t *testing.T) {
 		want(t, e.decide(planned(wider, "pay", `{"n":2}`)), verdict.Allow, policy.ByApproval, "")
 		added := e.decide(planned(wider, "wipe", `{}`))
 		want(t, added, verdict.Hold, policy.ByIntent, "")
-		r, err := e.approvals.Get(t.Context(), person(e.bob, e.acme, principal.Approver), added.ApprovalID)
+		r, err := e.approvals.Get(t.Context(), testenv.Person(e.bob, e.acme, principal.Approver), added.ApprovalID)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -214,7 +214,7 @@ func TestErasedPayloadsAreNotKeptInRequests(t *testing.T) {
 		held, other := e.decide(pay), e.decide(call("bank", "pay", `{"to":"z"}`))
 		e.say(held, approval.Approval{Note: "not so", Arguments: []byte(`{"to":"y"}`)})
 		var answered int64
-		if err := e.db.QueryRow(t.Context(),
+		if err := e.DB.QueryRow(t.Context(),
 			`SELECT position FROM audit_entry WHERE action = 'approval.approved'`).Scan(&answered); err != nil {
 			t.Fatal(err)
 		}

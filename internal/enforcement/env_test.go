@@ -17,7 +17,6 @@ import (
 	"writ/internal/audit"
 	"writ/internal/audit/ledger"
 	"writ/internal/database"
-	"writ/internal/database/dbtest"
 	"writ/internal/decision"
 	"writ/internal/enforcement"
 	"writ/internal/intent"
@@ -28,16 +27,14 @@ import (
 	"writ/internal/policy/document"
 	"writ/internal/principal"
 	"writ/internal/secret"
+	"writ/internal/testenv"
 	"writ/internal/verdict"
 )
 
-// world is a database with two organizations and a clock that stands still until
-// it is moved.
+// env is two organizations, and the services of one process.
 type env struct {
+	*testenv.Env
 	*areas
-	T            testing.TB
-	Options      database.Options
-	clock        *atomic.Int64 // microseconds
 	acme, globex string
 	ada, bob     string              // ada owns the keys, bob approves
 	owner        principal.Principal // ada, in acme
@@ -62,41 +59,38 @@ type areas struct {
 
 func each(t *testing.T, body func(t *testing.T, e *env)) {
 	t.Helper()
-	dbtest.EachOptions(t, func(t *testing.T, o database.Options) { body(t, newEnv(t, o)) })
+	testenv.Each(t, func(t *testing.T, base *testenv.Env) { body(t, newEnvOn(t, base)) })
 }
 
 func newEnv(t testing.TB, o database.Options) *env {
 	t.Helper()
-	clock := new(atomic.Int64)
-	clock.Store(database.Micros(time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)))
-	o.Now = func() time.Time { return database.Time(clock.Load()) }
-	e := &env{areas: open(t, o), T: t, Options: o, clock: clock}
+	return newEnvOn(t, testenv.New(t, o))
+}
+
+func newEnvOn(t testing.TB, base *testenv.Env) *env {
+	t.Helper()
+	e := &env{Env: base, areas: open(t, base.DB)}
 	e.acme, e.globex = e.Organization("Acme"), e.Organization("Globex")
 	e.ada, e.bob = e.User("ada@example.org"), e.User("bob@example.org")
 	for _, org := range []string{e.acme, e.globex} {
 		e.Member(org, e.ada, principal.Owner)
 	}
-	e.owner = person(e.ada, e.acme, principal.Owner)
+	e.owner = testenv.Person(e.ada, e.acme, principal.Owner)
 	e.agent, e.other, e.foreign = e.key(e.ada, e.acme), e.key(e.ada, e.acme), e.key(e.ada, e.globex)
 	return e
 }
 
-// open opens the database as one more process does.
-func open(t testing.TB, o database.Options) *areas {
+// open makes the services of one more process on the database.
+func open(t testing.TB, db *database.DB) *areas {
 	t.Helper()
-	a, err := assemble(t.Context(), o)
+	a, err := assemble(t.Context(), db)
 	if err != nil {
 		t.Fatalf("open: %v", err)
 	}
-	t.Cleanup(func() { _ = a.db.Close() }) // a test may have closed it
 	return a
 }
 
-func assemble(ctx context.Context, o database.Options) (*areas, error) {
-	db, err := database.Open(ctx, o)
-	if err != nil {
-		return nil, err
-	}
+func assemble(ctx context.Context, db *database.DB) (*areas, error) {
 	sealer, err := secret.NewSealer(bytes.Repeat([]byte{1}, secret.MasterKeySize))
 	if err != nil {
 		return nil, err
@@ -161,52 +155,9 @@ func (m *meanwhile) Spent(
 	return m.nanos.Load(), 0, nil
 }
 
-func (e *env) Pass(d time.Duration) { e.clock.Add(d.Microseconds()) }
-
-func (e *env) Exec(query string, args ...any) {
-	e.T.Helper()
-	err := e.db.Write(e.T.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, query, args...)
-		return err
-	}})
-	if err != nil {
-		e.T.Fatalf("%s: %v", query, err)
-	}
-}
-
-func (e *env) Organization(name string) string {
-	id := database.NewID()
-	e.Exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, $2, 1, 1)`, id, name)
-	return id
-}
-
-func (e *env) User(email string) string {
-	id := database.NewID()
-	e.Exec(`INSERT INTO user_account (id, email, name, password_hash, created_at) VALUES ($1, $2, $2, '', 1)`, id,
-		email)
-	return id
-}
-
-func (e *env) Member(orgID, userID string, role principal.Role) {
-	e.Exec(`INSERT INTO organization_member (org_id, user_id, role, joined_at) VALUES ($1, $2, $3, 1)`, orgID, userID,
-		string(role))
-}
-
 func (e *env) key(ownerID, orgID string) principal.Principal {
-	id := database.NewID()
-	e.Exec(`INSERT INTO api_key (id, org_id, owner_id, name, environment, product, scopes, prefix, hash, created_at)
-		VALUES ($1, $2, $3, '', 'sandbox', '', '', '', $4, 1)`, id, orgID, ownerID, secret.Hash(id))
-	return principal.Principal{
-		Kind:   principal.Key,
-		KeyID:  id,
-		UserID: ownerID,
-		OrgID:  orgID,
-		Scopes: []principal.Scope{principal.Enforce, principal.RequestDelegation},
-	}
-}
-
-func person(userID, orgID string, role principal.Role) principal.Principal {
-	return principal.Principal{Kind: principal.User, UserID: userID, OrgID: orgID, Role: role}
+	e.T.Helper()
+	return e.Key(ownerID, orgID, principal.Enforce, principal.RequestDelegation)
 }
 
 // active puts a policy in force: its rules in YAML flow, such as
@@ -274,12 +225,9 @@ func want(t *testing.T, got enforcement.Answer, v verdict.Verdict, by, reason st
 	}
 }
 
-func (e *env) count(what string) (n int) {
+func (e *env) count(what string) int {
 	e.T.Helper()
-	if err := e.db.QueryRow(e.T.Context(), `SELECT COUNT(*) FROM `+what).Scan(&n); err != nil {
-		e.T.Fatal(err)
-	}
-	return n
+	return int(e.Number(`SELECT COUNT(*) FROM ` + what))
 }
 
 // verified checks that the log of acme exports and verifies, that every decision
@@ -297,7 +245,7 @@ func (e *env) verified() int {
 	if _, err := ledger.Verify(bytes.NewReader(export.Bytes()), ledger.Trust{Keys: keys}); err != nil {
 		e.T.Fatalf("the log does not verify: %v", err)
 	}
-	rows, err := decision.Read(e.T.Context(), e.db, e.acme, 0, 100_000)
+	rows, err := decision.Read(e.T.Context(), e.DB, e.acme, 0, 100_000)
 	if err != nil {
 		e.T.Fatal(err)
 	}
@@ -328,7 +276,7 @@ func (e *env) checkReceipt(a enforcement.Answer) error {
 	if err != nil {
 		return err
 	}
-	entries, err := audit.ReadEntries(e.T.Context(), e.db, a.Receipt.Log, a.Receipt.Index, 1)
+	entries, err := audit.ReadEntries(e.T.Context(), e.DB, a.Receipt.Log, a.Receipt.Index, 1)
 	if err != nil || len(entries) != 1 {
 		return fmt.Errorf("entry %d: %d, %v", a.Receipt.Index, len(entries), err)
 	}

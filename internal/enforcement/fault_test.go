@@ -28,7 +28,7 @@ func eachOutage(t *testing.T, body func(t *testing.T, e *env, fail, mend func())
 		e := newEnv(t, options)
 		body(t, e, line.Cut, func() {
 			line.Mend()
-			for e.db.Ping(t.Context()) != nil { // until connections that broke are noticed
+			for e.DB.Ping(t.Context()) != nil { // until connections that broke are noticed
 				time.Sleep(time.Millisecond)
 			}
 		})
@@ -84,7 +84,7 @@ func TestLostCommit(t *testing.T) {
 	if got.Allowed() || got.Recorded || got.Receipt != nil {
 		t.Errorf("a lost commit: %+v", got)
 	}
-	for e.db.Ping(t.Context()) != nil {
+	for e.DB.Ping(t.Context()) != nil {
 		time.Sleep(time.Millisecond)
 	}
 	want(t, e.decide(call("fs", "read", `{}`)), verdict.Allow, "", "")
@@ -129,7 +129,7 @@ func TestWhatCannotBeReadDenies(t *testing.T) {
 			"plan_step", "limit_use", "digest_key", "audit_head",
 		} {
 			e.Exec(`ALTER TABLE ` + table + ` RENAME TO away`)
-			fresh := assembleOn(e.db, e.audit.Log, e.sealer)
+			fresh := assembleOn(e.DB, e.audit.Log, e.sealer)
 			got := fresh.decisions.Decide(t.Context(), e.agent, planned(shown, "read", `{}`))
 			e.Exec(`ALTER TABLE away RENAME TO ` + table)
 			if got.Allowed() || got.Verdict != verdict.Deny || got.Reason == "" {
@@ -150,7 +150,7 @@ func TestGivingUp(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		began, end := make(chan struct{}), make(chan struct{})
 		go func() {
-			_ = e.db.Write(context.Background(), database.Change{Do: func(context.Context, *database.Tx) error {
+			_ = e.DB.Write(context.Background(), database.Change{Do: func(context.Context, *database.Tx) error {
 				close(began)
 				<-end
 				return nil
@@ -175,7 +175,7 @@ func TestClosing(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		e.active("rules", allowAll)
 		want(t, e.decide(call("fs", "read", `{}`)), verdict.Allow, "", "")
-		if err := e.db.Close(); err != nil {
+		if err := e.DB.Close(); err != nil {
 			t.Fatal(err)
 		}
 		if got := e.decide(call("fs", "read", `{}`)); got.Recorded || got.Verdict != verdict.Deny {
@@ -193,7 +193,7 @@ func TestAFaultyNeighbour(t *testing.T) {
 		began, end := make(chan struct{}), make(chan struct{})
 		wait := make(chan struct{}, 3)
 		go func() {
-			_ = e.db.Write(context.Background(), database.Change{Lane: database.Urgent, Do: func(
+			_ = e.DB.Write(context.Background(), database.Change{Lane: database.Urgent, Do: func(
 				context.Context, *database.Tx,
 			) error {
 				select {
@@ -214,12 +214,12 @@ func TestAFaultyNeighbour(t *testing.T) {
 			wait <- struct{}{}
 		}()
 		go func() {
-			_ = e.db.Write(context.Background(), database.Change{
+			_ = e.DB.Write(context.Background(), database.Change{
 				Lane: database.Urgent, Do: func(context.Context, *database.Tx) error { return errors.New("no") },
 			})
 			wait <- struct{}{}
 		}()
-		for e.db.QueueLength() < 2 {
+		for e.DB.QueueLength() < 2 {
 			time.Sleep(time.Millisecond)
 		}
 		close(end)

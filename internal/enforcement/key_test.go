@@ -44,7 +44,7 @@ func TestAKeyExpiresWhileItIsRemembered(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		e.active("rules", allowAll)
 		e.Exec(`UPDATE api_key SET expires_at = $2 WHERE id = $1`, e.agent.KeyID,
-			database.Micros(e.db.Now().Add(time.Minute)))
+			database.Micros(e.DB.Now().Add(time.Minute)))
 		want(t, e.decide(call("fs", "read", `{}`)), verdict.Allow, "", "")
 		e.Pass(time.Minute)
 		want(t, e.decide(call("fs", "read", `{}`)), verdict.Deny, policy.ByAgent, "API key is not valid any more")

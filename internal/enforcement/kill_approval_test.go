@@ -45,7 +45,7 @@ func approveForEver(task string) error {
 		return err
 	}
 	ctx := context.Background()
-	a, err := assemble(ctx, database.Options{
+	a, err := process(ctx, database.Options{
 		SQLitePath: d.SQLitePath, PostgresURL: d.PostgresURL, Now: func() time.Time { return d.Now },
 	})
 	if err != nil {
@@ -131,7 +131,7 @@ func TestKillBetweenApprovalAndUse(t *testing.T) {
 // runs is how often each numbered call was allowed, by the record.
 func (e *env) runs() map[int]int {
 	e.T.Helper()
-	rows, err := decision.Read(e.T.Context(), e.db, e.acme, 0, 100_000)
+	rows, err := decision.Read(e.T.Context(), e.DB, e.acme, 0, 100_000)
 	if err != nil {
 		e.T.Fatal(err)
 	}

@@ -45,13 +45,22 @@ type doomed struct {
 	Shown                   plan.Presented
 }
 
+// process opens the database as the child process does.
+func process(ctx context.Context, o database.Options) (*areas, error) {
+	db, err := database.Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return assemble(ctx, db)
+}
+
 // decideForEver decides for several callers and prints each answer once it has it.
 func decideForEver(task string) error {
 	var d doomed
 	if err := json.Unmarshal([]byte(task), &d); err != nil {
 		return err
 	}
-	a, err := assemble(context.Background(), database.Options{
+	a, err := process(context.Background(), database.Options{
 		SQLitePath: d.SQLitePath, PostgresURL: d.PostgresURL, Now: func() time.Time { return d.Now },
 	})
 	if err != nil {
@@ -93,7 +102,7 @@ func TestKill(t *testing.T) {
 		}
 		e.settle()
 		recorded := map[string]verdict.Verdict{}
-		rows, err := decision.Read(t.Context(), e.db, e.acme, 0, 100_000)
+		rows, err := decision.Read(t.Context(), e.DB, e.acme, 0, 100_000)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +122,7 @@ func TestKill(t *testing.T) {
 			}
 		}
 		var uses, taken int
-		if err := e.db.QueryRow(t.Context(), `SELECT uses, (SELECT used FROM limit_use) FROM plan_step`).Scan(&uses,
+		if err := e.DB.QueryRow(t.Context(), `SELECT uses, (SELECT used FROM limit_use) FROM plan_step`).Scan(&uses,
 			&taken); err != nil {
 			t.Fatal(err)
 		}
@@ -131,9 +140,9 @@ func TestKill(t *testing.T) {
 // gone.
 func (e *env) settle() {
 	e.T.Helper()
-	for e.db.Engine() == database.PostgreSQL {
+	for e.DB.Engine() == database.PostgreSQL {
 		var busy int
-		err := e.db.QueryRow(e.T.Context(), `SELECT count(*) FROM pg_stat_activity
+		err := e.DB.QueryRow(e.T.Context(), `SELECT count(*) FROM pg_stat_activity
 			WHERE datname = current_database() AND backend_type = 'client backend' AND state <> 'idle' AND pid <> pg_backend_pid()`).Scan(&busy)
 		if err != nil {
 			e.T.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"writ/internal/approval"
 	"writ/internal/enforcement"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 	"writ/internal/verdict"
 )
 
@@ -73,7 +74,7 @@ func TestNoCallRunsTwiceOnOneApproval(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
 		bob := e.approver()
-		carol := person(e.User("carol@example.org"), e.acme, principal.Admin)
+		carol := testenv.Person(e.User("carol@example.org"), e.acme, principal.Admin)
 		e.Member(e.acme, carol.UserID, principal.Admin)
 		e.active("rules", holdPay)
 		var keys [8]principal.Principal // each round leaves a request that waits, and a key may have 500

@@ -8,6 +8,7 @@ import (
 	"writ/internal/database/dbtest"
 	"writ/internal/enforcement"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 // TestApprovalsAcrossReplicas: what is approved in one process runs once over all
@@ -15,7 +16,7 @@ import (
 func TestApprovalsAcrossReplicas(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, dbtest.Postgres(t))
-	second := open(t, e.Options)
+	second := open(t, e.Open())
 	bob := e.approver()
 	e.active("rules", holdPay)
 	for _, yes := range []struct {
@@ -60,7 +61,7 @@ func TestApprovalsAcrossReplicas(t *testing.T) {
 	if n := e.count(`approval_event WHERE kind = 'expired' AND request_id = '` + waiting + `'`); n != 1 {
 		t.Errorf("expired %d times", n)
 	}
-	if r, err := second.approvals.Get(t.Context(), person(e.bob, e.acme, principal.Approver), waiting); err != nil ||
+	if r, err := second.approvals.Get(t.Context(), testenv.Person(e.bob, e.acme, principal.Approver), waiting); err != nil ||
 		r.Status != approval.Expired {
 		t.Errorf("after its time: %+v, %v", r, err)
 	}

@@ -94,38 +94,7 @@ func TestNoKeyNamesAPlan(t *testing.T) {
 // everything is every column of what decisions and plans are kept in, as one text.
 func (e *env) everything() string {
 	e.T.Helper()
-	var b strings.Builder
-	for _, table := range []string{"audit_entry", "approval_request", "plan", "plan_anchor"} {
-		rows, err := e.db.Query(e.T.Context(), `SELECT * FROM `+table)
-		if err != nil {
-			e.T.Fatal(err)
-		}
-		defer rows.Close()
-		columns, err := rows.Columns()
-		if err != nil {
-			e.T.Fatal(err)
-		}
-		for rows.Next() {
-			values := make([]any, len(columns))
-			for i := range values {
-				values[i] = new(any)
-			}
-			if err := rows.Scan(values...); err != nil {
-				e.T.Fatal(err)
-			}
-			for i, v := range values {
-				if raw, ok := (*v.(*any)).([]byte); ok {
-					fmt.Fprintf(&b, "%s.%s=%s\n", table, columns[i], raw)
-					continue
-				}
-				fmt.Fprintf(&b, "%s.%s=%v\n", table, columns[i], *v.(*any))
-			}
-		}
-		if err := rows.Err(); err != nil {
-			e.T.Fatal(err)
-		}
-	}
-	return b.String()
+	return e.Text("audit_entry", "approval_request", "plan", "plan_anchor")
 }
 
 // TestEveryNameOfAnArgumentIsRecorded calls with names that no column of text takes,

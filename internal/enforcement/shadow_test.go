@@ -34,7 +34,7 @@ func (e *env) shadow(name string, rules ...string) policy.Full {
 // last is the decision of acme that was recorded last.
 func (e *env) last() decision.Record {
 	e.T.Helper()
-	all, err := decision.Read(e.T.Context(), e.db, e.acme, 0, 1000)
+	all, err := decision.Read(e.T.Context(), e.DB, e.acme, 0, 1000)
 	if err != nil || len(all) == 0 {
 		e.T.Fatalf("%d decisions, %v", len(all), err)
 	}
@@ -48,7 +48,7 @@ func TestShadowsAreOnTheRecord(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		active := e.active("all", allowAll)
 		want(t, e.decide(call("sh", "bash", `{"command":"ls"}`)), verdict.Allow, active.ID, "")
-		entries, err := audit.ReadEntries(t.Context(), e.db, e.acme, e.last().Index, 1)
+		entries, err := audit.ReadEntries(t.Context(), e.DB, e.acme, e.last().Index, 1)
 		if err != nil || len(entries) != 1 || strings.Contains(entries[0].Payload, `"shadows"`) {
 			t.Errorf("an entry without shadows: %+v, %v", entries, err)
 		}

@@ -14,6 +14,7 @@ import (
 	"writ/internal/intent/plan"
 	"writ/internal/policy"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 	"writ/internal/verdict"
 )
 
@@ -96,7 +97,7 @@ func TestASettingInBetweenWins(t *testing.T) {
 func TestAReplicaIsNeverStale(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, dbtest.Postgres(t))
-	second := open(t, e.Options)
+	second := open(t, e.Open())
 	e.active("rules", allowAll)
 	shown := e.mint(e.agent, twoSteps)
 	ask := func() enforcement.Answer {
@@ -141,7 +142,7 @@ func TestWhatKeepsChangingIsDenied(t *testing.T) {
 // raise changes something of acme that no decision depends on.
 func (e *env) raise() {
 	e.T.Helper()
-	err := e.db.Write(e.T.Context(), database.Change{Logs: []string{e.acme}, Do: func(
+	err := e.DB.Write(e.T.Context(), database.Change{Logs: []string{e.acme}, Do: func(
 		ctx context.Context, tx *database.Tx,
 	) error {
 		_, err := e.audit.Append(ctx, tx, audit.Entry{
@@ -161,7 +162,7 @@ func TestARestoredLog(t *testing.T) {
 		e.active("rules", allowAll)
 		shown := e.mint(e.agent, twoSteps)
 		want(t, e.decide(planned(shown, "read", `{}`)), verdict.Allow, "", "")
-		err := e.db.Write(t.Context(), database.Change{Logs: []string{e.acme}, Do: func(
+		err := e.DB.Write(t.Context(), database.Change{Logs: []string{e.acme}, Do: func(
 			ctx context.Context, tx *database.Tx,
 		) error {
 			if _, err := intent.EndAll(ctx, tx); err != nil {
@@ -185,7 +186,7 @@ func TestABrokenPolicyDenies(t *testing.T) {
 		broken := e.active("broken", `id: x; effect: deny; tools: ["x.*"]`)
 		e.Exec(`UPDATE policy_version SET source = 'damaged' WHERE policy_id = $1`, broken.ID)
 		e.raise()
-		replica := open(t, e.Options)
+		replica := open(t, e.Open())
 		got := replica.decisions.Decide(t.Context(), e.agent, call("fs", "read", `{}`))
 		want(t, got, verdict.Deny, policy.ByDefault, fmt.Sprintf("version 1 of policy %s cannot be used", broken.ID))
 		if !got.Recorded {
@@ -213,7 +214,7 @@ func TestSettings(t *testing.T) {
 		}
 		good := enforcement.Settings{IntentRequired: true, MaxPlanTTL: 90 * time.Second}
 		for name, by := range map[string]principal.Principal{
-			"a key": e.agent, "a member": person(e.bob, e.acme, principal.Member), "nobody": {},
+			"a key": e.agent, "a member": testenv.Person(e.bob, e.acme, principal.Member), "nobody": {},
 		} {
 			if _, err := e.decisions.SetSettings(t.Context(), by, good); err == nil {
 				t.Errorf("%s may change settings", name)

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,23 +12,19 @@ import (
 
 	"writ/internal/audit"
 	"writ/internal/database"
-	"writ/internal/database/dbtest"
 	"writ/internal/decision"
 	"writ/internal/execution"
 	"writ/internal/fault"
 	"writ/internal/intent/plan"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 	"writ/internal/verdict"
 )
 
-// world is a database with two organizations, agents of the first, and a clock
-// that stands still until it is moved.
+// env is two organizations, and agents of the first.
 type env struct {
-	T            *testing.T
-	DB           *database.DB
-	Log          *audit.Log
+	*testenv.Env
 	service      *execution.Service
-	clock        *atomic.Int64 // microseconds
 	acme, globex string
 	agent, other principal.Principal // keys in acme; other has no product
 	foreign      principal.Principal // a key in globex
@@ -42,18 +37,13 @@ var noon = time.Date(2030, 5, 15, 12, 0, 0, 0, time.UTC)
 
 func each(t *testing.T, body func(t *testing.T, e *env)) {
 	t.Helper()
-	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
-		e := &env{T: t, clock: new(atomic.Int64), plans: map[string]string{}}
-		e.clock.Store(database.Micros(noon))
-		o.Now = func() time.Time { return database.Time(e.clock.Load()) }
-		e.DB = dbtest.Open(t, o)
-		e.Log = audit.Unsigned(e.DB)
+	testenv.Each(t, func(t *testing.T, base *testenv.Env) {
+		base.Set(noon)
+		e := &env{Env: base, plans: map[string]string{}}
 		e.service = execution.New(e.DB, e.Log, plans{e}, keys{e})
 		e.acme, e.globex = e.Organization("Acme"), e.Organization("Globex")
 		e.agent, e.other, e.foreign = key(e.acme, "gemini"), key(e.acme, ""), key(e.globex, "gemini")
-		e.owner = principal.Principal{
-			Kind: principal.User, UserID: database.NewID(), OrgID: e.acme, Role: principal.Owner,
-		}
+		e.owner = testenv.Person(database.NewID(), e.acme, principal.Owner)
 		body(t, e)
 	})
 }
@@ -114,25 +104,6 @@ func digest(orgID, canonical string) []byte {
 	return sum[:]
 }
 
-func (e *env) Pass(d time.Duration) { e.clock.Add(d.Microseconds()) }
-
-func (e *env) Write(logs []string, do func(ctx context.Context, tx *database.Tx) error) {
-	e.T.Helper()
-	if err := e.DB.Write(e.T.Context(), database.Change{Logs: logs, Do: do}); err != nil {
-		e.T.Fatal(err)
-	}
-}
-
-func (e *env) Organization(name string) string {
-	id := database.NewID()
-	e.Write(nil, func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, $2, 1, 1)`, id,
-			name)
-		return err
-	})
-	return id
-}
-
 func (e *env) plan(orgID string) string {
 	id := database.NewID()
 	e.plans[id] = orgID
@@ -151,7 +122,7 @@ func (e *env) decided(by principal.Principal, v verdict.Verdict, planID, server,
 		Ruling:  verdict.Ruling{Verdict: v, PolicyID: "policy", Reason: "a rule"},
 		Details: decision.Details{Digest: digest(by.OrgID, arguments)},
 	}
-	e.Write([]string{by.OrgID}, func(ctx context.Context, tx *database.Tx) error {
+	e.Write(by.OrgID, func(ctx context.Context, tx *database.Tx) error {
 		_, err := decision.Append(ctx, tx, e.Log, by, &d)
 		return err
 	})
@@ -235,13 +206,9 @@ func (e *env) decisionOf(executionID string) (id string) {
 // entries are the reports in a log.
 func (e *env) entries(log string) (reports []audit.Stored) {
 	e.T.Helper()
-	all, err := audit.ReadEntries(e.T.Context(), e.DB, log, 0, 10_000)
-	if err != nil {
-		e.T.Fatal(err)
-	}
-	for _, e := range all {
-		if e.Action == execution.ActionReported {
-			reports = append(reports, e)
+	for _, entry := range e.Entries(log) {
+		if entry.Action == execution.ActionReported {
+			reports = append(reports, entry)
 		}
 	}
 	return reports

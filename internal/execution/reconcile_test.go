@@ -253,7 +253,7 @@ func TestOneLogDoesNotKeepTheOthers(t *testing.T) {
 			e.agent, e.foreign = e.foreign, e.agent
 		}
 		e.allowed(e.foreign, "", "Bash", `{}`)
-		e.Write(nil, func(ctx context.Context, tx *database.Tx) error {
+		e.Write("", func(ctx context.Context, tx *database.Tx) error {
 			_, err := tx.Exec(ctx, `UPDATE audit_entry SET record = 'broken' WHERE log = $1`, e.foreign.OrgID)
 			return err
 		})

@@ -27,7 +27,7 @@ func TestAClockThatIsSetBack(t *testing.T) {
 		e.receiver.become(0)
 		e.rest()
 		e.wantNames("while the clock is right", nil)
-		e.clock.Store(database.Micros(noon))
+		e.Set(noon)
 		e.rest()
 		e.wantNames("after it was set back", want)
 	})

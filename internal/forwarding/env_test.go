@@ -1,7 +1,6 @@
 package forwarding_test
 
 import (
-	"bytes"
 	"compress/gzip"
 	"context"
 	"encoding/hex"
@@ -21,30 +20,25 @@ import (
 	trace "go.opentelemetry.io/proto/slim/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
-	"writ/internal/audit"
 	"writ/internal/database"
-	"writ/internal/database/dbtest"
 	"writ/internal/decision"
-	"writ/internal/fault"
 	"writ/internal/forwarding"
 	"writ/internal/outbound"
 	"writ/internal/principal"
 	"writ/internal/secret"
 	"writ/internal/telemetry"
+	"writ/internal/testenv"
 	"writ/internal/verdict"
 )
 
-// world is an organization with an administrator, telemetry, a log, a receiver, and
-// a clock that stands still until it is moved.
+// env is an organization with an administrator, telemetry, a log and a receiver.
 type env struct {
-	T         *testing.T
-	DB, bulk  *database.DB
+	*testenv.Env
 	telemetry *telemetry.Service
 	out       *forwarding.Service
 	receiver  *receiver
 	org       string
 	admin     principal.Principal
-	clock     *atomic.Int64 // microseconds
 	made      *atomic.Int64 // traces and decisions, to name them
 }
 
@@ -52,33 +46,23 @@ var noon = time.Date(2030, 5, 15, 12, 30, 0, 0, time.UTC)
 
 func each(t *testing.T, body func(t *testing.T, e *env)) {
 	t.Helper()
-	for engine, options := range map[string]func(testing.TB) database.Options{
-		"sqlite": dbtest.SQLite, "postgres": dbtest.Postgres,
-	} {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			e := &env{T: t, clock: new(atomic.Int64), made: new(atomic.Int64), receiver: newReceiver(t)}
-			e.clock.Store(database.Micros(noon))
-			e.DB, e.bulk = e.open(options(t), database.Main), e.open(options(t), database.Telemetry)
-			var err error
-			e.telemetry, err = telemetry.New(t.Context(), telemetry.Config{
-				Database: e.bulk, Prices: telemetry.BuiltInPrices(),
-				Logger:      slog.New(slog.NewTextHandler(io.Discard, nil)),
-				SessionIdle: time.Hour, Retention: 30 * 24 * time.Hour,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			e.out = e.replica()
-			body(t, e.elsewhere())
+	testenv.Each(t, func(t *testing.T, base *testenv.Env) {
+		base.Set(noon)
+		e := &env{Env: base, made: new(atomic.Int64), receiver: newReceiver(t)}
+		var err error
+		e.telemetry, err = telemetry.New(t.Context(), telemetry.Config{
+			Database:    e.OpenEmpty(database.Telemetry),
+			Prices:      telemetry.BuiltInPrices(),
+			Logger:      slog.New(slog.DiscardHandler),
+			SessionIdle: time.Hour,
+			Retention:   30 * 24 * time.Hour,
 		})
-	}
-}
-
-func (e *env) open(o database.Options, store database.Store) *database.DB {
-	o.Store = store
-	o.Now = func() time.Time { return database.Time(e.clock.Load()) }
-	return dbtest.Open(e.T, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.out = e.replica()
+		body(t, e.elsewhere())
+	})
 }
 
 // replica is another process on the same data. It may call the receiver, which is
@@ -102,45 +86,28 @@ func (e *env) replicaFor(permits ...string) *forwarding.Service {
 
 func (e *env) replicaBy(poster forwarding.Poster) *forwarding.Service {
 	e.T.Helper()
-	sealer, err := secret.NewSealer(bytes.Repeat([]byte{7}, secret.MasterKeySize))
-	if err != nil {
-		e.T.Fatal(err)
-	}
 	return forwarding.New(forwarding.Options{
 		Database:  e.DB,
-		Log:       audit.Unsigned(e.DB),
+		Log:       e.Log,
 		Telemetry: e.telemetry,
-		Sealer:    sealer,
+		Sealer:    testenv.Sealer(e.T, 7),
 		Poster:    poster,
 		Version:   "test",
 	})
 }
 
-// elsewhere is the same world in an organization of its own.
+// elsewhere is the same env in an organization of its own.
 func (e *env) elsewhere() *env {
 	e.T.Helper()
 	other := *e
-	other.org = database.NewID()
-	other.admin = principal.Principal{
-		Kind: principal.User, UserID: database.NewID(), OrgID: other.org, Role: principal.Admin,
-	}
-	other.write(func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`,
-			other.org)
-		return err
-	})
+	other.org = e.Organization("Acme")
+	other.admin = testenv.Person(database.NewID(), other.org, principal.Admin)
 	return &other
 }
 
-func (e *env) Pass(d time.Duration) { e.clock.Add(d.Microseconds()) }
-
-func (e *env) Now() time.Time { return database.Time(e.clock.Load()) }
-
 func (e *env) write(do func(ctx context.Context, tx *database.Tx) error) {
 	e.T.Helper()
-	if err := e.DB.Write(e.T.Context(), database.Change{Logs: []string{e.org}, Do: do}); err != nil {
-		e.T.Fatal(err)
-	}
+	e.Write(e.org, do)
 }
 
 // settings are those of a forwarding of everything to the receiver.
@@ -204,7 +171,7 @@ func (e *env) send(batch string) {
 // decide records decisions as enforcement does, and gives the tools they are about.
 func (e *env) decide(times int, change ...func(*decision.Record)) (tools []string) {
 	e.T.Helper()
-	log := audit.Unsigned(e.DB)
+	log := e.Log
 	e.write(func(ctx context.Context, tx *database.Tx) error {
 		tools = nil
 		for range times {
@@ -416,10 +383,3 @@ func attribute(s *trace.Span, name string) any {
 }
 
 func hexOf(id []byte) string { return hex.EncodeToString(id) }
-
-func wantFault(t *testing.T, what string, err error, kind fault.Kind) {
-	t.Helper()
-	if !fault.Is(err, kind) {
-		t.Errorf("%s: %v, want %s", what, err, kind)
-	}
-}

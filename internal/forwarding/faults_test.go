@@ -32,7 +32,7 @@ type dying struct {
 	kill context.CancelFunc
 }
 
-func newDying(t *testing.T) *dying {
+func newDying(t testing.TB) *dying {
 	t.Helper()
 	permit, err := outbound.ParsePermit("127.0.0.1")
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"writ/internal/forwarding"
 	"writ/internal/principal"
 	"writ/internal/secret"
+	"writ/internal/testenv"
 )
 
 func TestSettingsAreChecked(t *testing.T) {
@@ -72,7 +73,7 @@ func TestSettingsAreChecked(t *testing.T) {
 			settings := e.settings()
 			c.spoil(&settings)
 			_, err := e.out.Put(t.Context(), e.admin, settings)
-			wantFault(t, name, err, fault.Invalid)
+			testenv.WantFault(t, name, err, fault.Invalid)
 			if err != nil &&
 				(!strings.HasPrefix(err.Error(), c.field+":") || strings.Contains(err.Error(), "secret-in")) {
 				t.Errorf("%s: %v, want it about %s, without a value", name, err, c.field)
@@ -108,18 +109,18 @@ func TestOnlyWhoAdministersMay(t *testing.T) {
 			p := e.admin
 			p.Role = role
 			_, err := e.out.Get(t.Context(), p)
-			wantFault(t, "read", err, fault.Forbidden)
+			testenv.WantFault(t, "read", err, fault.Forbidden)
 			_, err = e.out.Put(t.Context(), p, e.settings())
-			wantFault(t, "set", err, fault.Forbidden)
+			testenv.WantFault(t, "set", err, fault.Forbidden)
 			_, err = e.out.Status(t.Context(), p)
-			wantFault(t, "status", err, fault.Forbidden)
+			testenv.WantFault(t, "status", err, fault.Forbidden)
 			_, err = e.out.Test(t.Context(), p)
-			wantFault(t, "test", err, fault.Forbidden)
-			wantFault(t, "delete", e.out.Delete(t.Context(), p), fault.Forbidden)
+			testenv.WantFault(t, "test", err, fault.Forbidden)
+			testenv.WantFault(t, "delete", e.out.Delete(t.Context(), p), fault.Forbidden)
 		}
 		other := e.elsewhere()
 		_, err := e.out.Get(t.Context(), other.admin)
-		wantFault(t, "another organization's", err, fault.NotFound)
+		testenv.WantFault(t, "another organization's", err, fault.NotFound)
 	})
 }
 
@@ -133,7 +134,7 @@ func TestHeadersStayWithTheirHost(t *testing.T) {
 		moved.Headers = nil
 		moved.Endpoint = "https://elsewhere.example.org/v1/traces"
 		_, err := e.out.Put(t.Context(), e.admin, moved)
-		wantFault(t, "another host without headers", err, fault.Invalid)
+		testenv.WantFault(t, "another host without headers", err, fault.Invalid)
 		path := e.settings()
 		path.Headers = nil
 		path.Endpoint = e.receiver.URL
@@ -243,7 +244,7 @@ func TestDeletedClosedAndRestored(t *testing.T) {
 		if err := e.out.Delete(t.Context(), e.admin); err != nil {
 			t.Fatal(err)
 		}
-		wantFault(t, "delete again", e.out.Delete(t.Context(), e.admin), fault.NotFound)
+		testenv.WantFault(t, "delete again", e.out.Delete(t.Context(), e.admin), fault.NotFound)
 		e.decide(1)
 		e.rest()
 		e.put(e.settings())

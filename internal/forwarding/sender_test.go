@@ -159,7 +159,7 @@ func TestARetryAfterIsHonoured(t *testing.T) {
 			"120": 2 * time.Minute,
 			e.Now().Add(10*time.Second + 3*time.Minute).Format(http.TimeFormat): 3 * time.Minute, "9999999": time.Hour,
 		} {
-			e.clock.Store(noon.UnixMicro())
+			e.Set(noon)
 			e.put(e.settings())
 			e.receiver.become(http.StatusTooManyRequests, "Retry-After", value)
 			e.rest()

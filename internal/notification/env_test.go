@@ -1,35 +1,30 @@
 package notification_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"writ/internal/audit"
 	"writ/internal/database"
-	"writ/internal/database/dbtest"
 	"writ/internal/mail"
 	"writ/internal/notification"
 	"writ/internal/notification/notice"
 	"writ/internal/notification/webhook"
 	"writ/internal/outbound"
 	"writ/internal/principal"
-	"writ/internal/secret"
+	"writ/internal/testenv"
 )
 
 // env is an organization with people, and requests to which things happen.
 type env struct {
-	T     *testing.T
-	DB    *database.DB
+	*testenv.Env
 	told  *notification.Service
 	hooks *webhook.Service
 	post  *postbox
 	org   string
-	ahead *atomic.Int64
 
 	mu     sync.Mutex // guards the rest
 	people []notification.Person
@@ -40,18 +35,10 @@ var start = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 
 func each(t *testing.T, body func(t *testing.T, e *env)) {
 	t.Helper()
-	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
-		ahead := new(atomic.Int64)
-		o.Now = func() time.Time { return start.Add(time.Duration(ahead.Load())) }
-		e := &env{
-			T:     t,
-			DB:    dbtest.Open(t, o),
-			post:  &postbox{},
-			org:   database.NewID(),
-			ahead: ahead,
-		}
+	testenv.Each(t, func(t *testing.T, base *testenv.Env) {
+		base.Set(start)
+		e := &env{Env: base, post: &postbox{}, org: base.Organization("Acme")}
 		e.told = e.replica()
-		e.Exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`, e.org)
 		body(t, e)
 	})
 }
@@ -59,11 +46,7 @@ func each(t *testing.T, body func(t *testing.T, e *env)) {
 // replica is another process on the same database.
 func (e *env) replica() *notification.Service {
 	e.T.Helper()
-	sealer, err := secret.NewSealer(bytes.Repeat([]byte{7}, secret.MasterKeySize))
-	if err != nil {
-		e.T.Fatal(err)
-	}
-	e.hooks = webhook.NewService(e.DB, audit.Unsigned(e.DB), sealer, nowhere{}, "https://writ.example.org")
+	e.hooks = webhook.NewService(e.DB, e.Log, testenv.Sealer(e.T, 7), nowhere{}, "https://writ.example.org")
 	return notification.New(notification.Options{
 		Database: e.DB, Webhooks: e.hooks, Mail: e.post, PublicURL: "https://writ.example.org",
 		Sources: notification.Sources{Events: e.eventsAfter, People: e.members},
@@ -92,13 +75,10 @@ func (e *env) members(_ context.Context, orgID string) ([]notification.Person, e
 // person is a new member.
 func (e *env) person(role principal.Role) principal.Principal {
 	e.T.Helper()
-	p := principal.Principal{Kind: principal.User, UserID: database.NewID(), OrgID: e.org, Role: role}
-	address := p.UserID + "@example.org"
-	e.Exec(`INSERT INTO user_account (id, email, name, password_hash, created_at) VALUES ($1, $2, $2, '', 1)`, p.UserID,
-		address)
+	p := e.NewPerson(e.org, role)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.people = append(e.people, notification.Person{UserID: p.UserID, Email: address, Role: role})
+	e.people = append(e.people, notification.Person{UserID: p.UserID, Email: p.UserID + "@example.org", Role: role})
 	return p
 }
 
@@ -125,7 +105,7 @@ func (e *env) happen(kind notice.Kind, r notice.Request, actor string) {
 	})
 	e.mu.Unlock()
 	e.write(func(ctx context.Context, tx *database.Tx) error {
-		_, err := audit.Unsigned(e.DB).Append(ctx, tx, audit.Entry{
+		_, err := e.Log.Append(ctx, tx, audit.Entry{
 			Log: e.org, Action: string(kind), Actor: principal.Operator(), Observation: true,
 		})
 		return err
@@ -160,21 +140,9 @@ func (e *env) inbox(p principal.Principal, unread bool) []string {
 	return titles
 }
 
-func (e *env) Pass(d time.Duration) { e.ahead.Add(int64(d)) }
-
-func (e *env) Exec(query string, args ...any) {
-	e.T.Helper()
-	e.write(func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, query, args...)
-		return err
-	})
-}
-
 func (e *env) write(do func(ctx context.Context, tx *database.Tx) error) {
 	e.T.Helper()
-	if err := e.DB.Write(e.T.Context(), database.Change{Logs: []string{e.org}, Do: do}); err != nil {
-		e.T.Fatal(err)
-	}
+	e.Write(e.org, do)
 }
 
 // postbox takes mails.

@@ -1,48 +1,40 @@
 package webhook_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"writ/internal/audit"
 	"writ/internal/database"
-	"writ/internal/database/dbtest"
-	"writ/internal/fault"
 	"writ/internal/notification/notice"
 	"writ/internal/notification/webhook"
 	"writ/internal/outbound"
 	"writ/internal/page"
 	"writ/internal/principal"
-	"writ/internal/secret"
+	"writ/internal/testenv"
 )
 
-// env is an organization with an administrator, a target and a clock.
+// env is an organization with an administrator and a target.
 type env struct {
-	T      *testing.T
-	DB     *database.DB
+	*testenv.Env
 	hooks  *webhook.Service
 	target *target
 	org    string
 	admin  principal.Principal
-	ahead  *atomic.Int64 // nanoseconds the clock is ahead
-	number int64         // of the last event
+	number int64 // of the last event
 }
 
 var start = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 
 func each(t *testing.T, body func(t *testing.T, e *env)) {
 	t.Helper()
-	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
-		ahead := new(atomic.Int64)
-		o.Now = func() time.Time { return start.Add(time.Duration(ahead.Load())) }
-		e := &env{T: t, DB: dbtest.Open(t, o), target: &target{}, ahead: ahead}
+	testenv.Each(t, func(t *testing.T, base *testenv.Env) {
+		base.Set(start)
+		e := &env{Env: base, target: &target{}}
 		e.hooks = e.replica()
 		body(t, e.elsewhere())
 	})
@@ -52,15 +44,8 @@ func each(t *testing.T, body func(t *testing.T, e *env)) {
 func (e *env) elsewhere() *env {
 	e.T.Helper()
 	other := *e
-	other.org = database.NewID()
-	other.admin = principal.Principal{
-		Kind: principal.User, UserID: database.NewID(), OrgID: other.org, Role: principal.Admin,
-	}
-	other.write(func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`,
-			other.org)
-		return err
-	})
+	other.org = e.Organization("Acme")
+	other.admin = testenv.Person(database.NewID(), other.org, principal.Admin)
 	return &other
 }
 
@@ -69,20 +54,12 @@ func (e *env) replica() *webhook.Service { return e.replicaTo(e.target) }
 
 func (e *env) replicaTo(poster webhook.Poster) *webhook.Service {
 	e.T.Helper()
-	sealer, err := secret.NewSealer(bytes.Repeat([]byte{7}, secret.MasterKeySize))
-	if err != nil {
-		e.T.Fatal(err)
-	}
-	return webhook.NewService(e.DB, audit.Unsigned(e.DB), sealer, poster, "https://writ.example.org")
+	return webhook.NewService(e.DB, e.Log, testenv.Sealer(e.T, 7), poster, "https://writ.example.org")
 }
-
-func (e *env) Pass(d time.Duration) { e.ahead.Add(int64(d)) }
 
 func (e *env) write(do func(ctx context.Context, tx *database.Tx) error) {
 	e.T.Helper()
-	if err := e.DB.Write(e.T.Context(), database.Change{Logs: []string{e.org}, Do: do}); err != nil {
-		e.T.Fatal(err)
-	}
+	e.Write(e.org, do)
 }
 
 func (e *env) create(n webhook.New) webhook.Issued {
@@ -227,11 +204,4 @@ func (g *target) tried() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.tries
-}
-
-func wantFault(t *testing.T, what string, err error, kind fault.Kind) {
-	t.Helper()
-	if !fault.Is(err, kind) {
-		t.Errorf("%s: %v, want %s", what, err, kind)
-	}
 }

@@ -12,6 +12,7 @@ import (
 	"writ/internal/notification/notice"
 	"writ/internal/notification/webhook"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 // enqueue queues one event for the webhooks of its organization.
@@ -81,7 +82,7 @@ func TestWhatIsRefused(t *testing.T) {
 			n := good
 			spoil(&n)
 			_, err := e.hooks.Create(t.Context(), e.admin, n)
-			wantFault(t, name, err, fault.Invalid)
+			testenv.WantFault(t, name, err, fault.Invalid)
 			if err != nil && !strings.HasPrefix(err.Error(), strings.TrimSpace(name)+":") {
 				t.Errorf("%s: complains with %v", name, err)
 			}
@@ -93,17 +94,17 @@ func TestWhatIsRefused(t *testing.T) {
 			"events": {Events: []notice.Kind{"test"}},
 		} {
 			_, err := e.hooks.Update(t.Context(), e.admin, hook.ID, c)
-			wantFault(t, "change of "+field, err, fault.Invalid)
+			testenv.WantFault(t, "change of "+field, err, fault.Invalid)
 		}
 		for _, id := range []string{"x", database.NewID()} {
 			_, err := e.hooks.Replay(t.Context(), e.admin, hook.ID, id)
-			wantFault(t, "no delivery", err, fault.NotFound)
+			testenv.WantFault(t, "no delivery", err, fault.NotFound)
 		}
 		for range webhook.MaxPerOrganization - 1 {
 			e.create(good)
 		}
 		_, err := e.hooks.Create(t.Context(), e.admin, good)
-		wantFault(t, "one too many", err, fault.Conflict)
+		testenv.WantFault(t, "one too many", err, fault.Conflict)
 	})
 }
 
@@ -138,8 +139,8 @@ func TestOnlyWhoAdministers(t *testing.T) {
 				return err
 			},
 		} {
-			wantFault(t, name+" by an approver", call(approver), fault.Forbidden)
-			wantFault(t, name+" from elsewhere", call(elsewhere), fault.NotFound)
+			testenv.WantFault(t, name+" by an approver", call(approver), fault.Forbidden)
+			testenv.WantFault(t, name+" from elsewhere", call(elsewhere), fault.NotFound)
 		}
 		if list, err := e.hooks.List(t.Context(), elsewhere); err != nil || len(list) != 0 {
 			t.Errorf("listed elsewhere: %+v, %v", list, err)
@@ -167,14 +168,14 @@ func TestWhatAWebhookHears(t *testing.T) {
 			t.Errorf("disabled: %d wait, %d dead", got.Waiting, got.Dead)
 		}
 		_, err = e.hooks.Replay(t.Context(), e.admin, hook.ID, e.deliveries(hook.ID, webhook.Dead)[0].ID)
-		wantFault(t, "replay while disabled", err, fault.Conflict)
+		testenv.WantFault(t, "replay while disabled", err, fault.Conflict)
 		_, err = e.hooks.Update(t.Context(), e.admin, hook.ID, webhook.Change{Events: []notice.Kind{}})
-		wantFault(t, "no events", err, fault.Invalid)
+		testenv.WantFault(t, "no events", err, fault.Invalid)
 		if err := e.hooks.Delete(t.Context(), e.admin, hook.ID); err != nil {
 			t.Fatal(err)
 		}
 		_, err = e.hooks.Get(t.Context(), e.admin, hook.ID)
-		wantFault(t, "deleted", err, fault.NotFound)
+		testenv.WantFault(t, "deleted", err, fault.NotFound)
 	})
 }
 
@@ -203,7 +204,7 @@ func TestDeliveryLogHasPages(t *testing.T) {
 			t.Errorf("%d deliveries on three pages", len(seen))
 		}
 		_, err := e.hooks.Deliveries(t.Context(), e.admin, hook.ID, "lost", "", 2)
-		wantFault(t, "an unknown status", err, fault.Invalid)
+		testenv.WantFault(t, "an unknown status", err, fault.Invalid)
 		e.happen(notice.Opened, 1) // waits, however old it gets
 		e.Pass(31 * 24 * time.Hour)
 		if err := e.hooks.Prune(t.Context()); err != nil {
@@ -239,7 +240,7 @@ func TestErasedContentIsNotSent(t *testing.T) {
 		}
 		for _, d := range e.deliveries(hook.ID, "") {
 			_, err := e.hooks.Replay(t.Context(), e.admin, hook.ID, d.ID)
-			wantFault(t, "replay of a "+string(d.Status)+" one", err, fault.Conflict)
+			testenv.WantFault(t, "replay of a "+string(d.Status)+" one", err, fault.Conflict)
 		}
 		var left int
 		if err := e.DB.QueryRow(t.Context(),
