@@ -81,7 +81,7 @@ func each(t *testing.T, body func(t *testing.T, e *env)) {
 // replica is another server on the same database.
 func (e *env) replica() (*database.DB, *auth.Service) {
 	e.T.Helper()
-	db := e.Open()
+	db := e.Replica().DB
 	return db, e.serviceOn(db)
 }
 

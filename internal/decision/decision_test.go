@@ -1,9 +1,7 @@
 package decision_test
 
 import (
-	"bytes"
 	"context"
-	"crypto/ed25519"
 	"fmt"
 	"testing"
 	"time"
@@ -13,16 +11,15 @@ import (
 
 	"writ/internal/audit"
 	"writ/internal/database"
-	"writ/internal/database/dbtest"
 	"writ/internal/decision"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 	"writ/internal/verdict"
 )
 
-// world is a database with the log of an organization that has an auditor.
+// env is the log of an organization that has an auditor.
 type env struct {
-	T    *testing.T
-	DB   *database.DB
+	*testenv.Env
 	log  *audit.Service
 	acme string
 
@@ -33,27 +30,13 @@ var key = principal.Principal{Kind: principal.Key, KeyID: "key"}
 
 func each(t *testing.T, body func(t *testing.T, e *env)) {
 	t.Helper()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) { body(t, newEnv(t, db, database.NewID())) })
+	testenv.Each(t, func(t *testing.T, base *testenv.Env) { body(t, newEnv(base, database.NewID())) })
 }
 
-// newWorld is one process on the database.
-func newEnv(t *testing.T, db *database.DB, acme string) *env {
-	t.Helper()
+// newEnv is one process on the database.
+func newEnv(base *testenv.Env, acme string) *env {
 	recent := decision.NewRecent()
-	signing := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize))
-	log, err := audit.Open(t.Context(), db, func(context.Context, *audit.Log) (ed25519.PrivateKey, error) {
-		return signing, nil
-	}, recent)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &env{
-		T:      t,
-		DB:     db,
-		log:    audit.New(log, nil),
-		acme:   acme,
-		recent: recent,
-	}
+	return &env{Env: base, log: audit.New(base.SignedLog(recent), nil), acme: acme, recent: recent}
 }
 
 // decide appends decisions in one change.

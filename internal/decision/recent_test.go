@@ -10,7 +10,6 @@ import (
 
 	"writ/internal/audit"
 	"writ/internal/database"
-	"writ/internal/database/dbtest"
 	"writ/internal/decision"
 	"writ/internal/verdict"
 )
@@ -128,9 +127,8 @@ func TestRecentDecisionsAreAmongOtherEntries(t *testing.T) {
 // would pass over it.
 func TestRecentDecisionsHaveNoGap(t *testing.T) {
 	t.Parallel()
-	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
-		here := newEnv(t, dbtest.Open(t, o), database.NewID())
-		elsewhere := newEnv(t, dbtest.Open(t, o), here.acme)
+	each(t, func(t *testing.T, here *env) {
+		elsewhere := newEnv(here.Replica(), here.acme)
 		recent := here.recent
 		here.mustDecide(here.least())
 		elsewhere.mustDecide(elsewhere.least())

@@ -91,7 +91,7 @@ func TestLimitsAreExact(t *testing.T) {
 func TestLimitsAreExactAcrossReplicas(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, dbtest.Postgres(t))
-	second := open(t, e.Open())
+	second := open(t, e.Replica().DB)
 	e.active("rules", `id: pace; effect: deny; tools: ["bank.*"]; limit: {calls: 11, per: 1h, by: agent}`, allowAll)
 	shown := e.mint(e.agent,
 		`{"steps":[{"action":"pay","mcp":"bank","max_calls":30},{"action":"get","mcp":"web","max_calls":5}]}`)

@@ -16,7 +16,7 @@ import (
 func TestApprovalsAcrossReplicas(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, dbtest.Postgres(t))
-	second := open(t, e.Open())
+	second := open(t, e.Replica().DB)
 	bob := e.approver()
 	e.active("rules", holdPay)
 	for _, yes := range []struct {

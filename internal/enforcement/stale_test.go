@@ -97,7 +97,7 @@ func TestASettingInBetweenWins(t *testing.T) {
 func TestAReplicaIsNeverStale(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, dbtest.Postgres(t))
-	second := open(t, e.Open())
+	second := open(t, e.Replica().DB)
 	e.active("rules", allowAll)
 	shown := e.mint(e.agent, twoSteps)
 	ask := func() enforcement.Answer {
@@ -186,7 +186,7 @@ func TestABrokenPolicyDenies(t *testing.T) {
 		broken := e.active("broken", `id: x; effect: deny; tools: ["x.*"]`)
 		e.Exec(`UPDATE policy_version SET source = 'damaged' WHERE policy_id = $1`, broken.ID)
 		e.raise()
-		replica := open(t, e.Open())
+		replica := open(t, e.Replica().DB)
 		got := replica.decisions.Decide(t.Context(), e.agent, call("fs", "read", `{}`))
 		want(t, got, verdict.Deny, policy.ByDefault, fmt.Sprintf("version 1 of policy %s cannot be used", broken.ID))
 		if !got.Recorded {

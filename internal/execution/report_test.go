@@ -106,34 +106,14 @@ func TestSecretsAreNotStored(t *testing.T) {
 			fmt.Sprintf(`{"tool":"Bash","session_id":%[1]q,"input":{"env":{"password":"hunter2hunter2"},"command":"curl -H 'Authorization: Bearer %[1]s'"},
 			"output":{"text":"token=%[1]s"},"status":"failed","error_message":"refused %[1]s","result_summary":%[1]q}`,
 				secret))
-		for _, table := range []string{"execution", "audit_entry"} {
-			rows, err := e.DB.Query(t.Context(), `SELECT * FROM `+table)
-			if err != nil {
-				t.Fatal(err)
+		for table, rows := range e.Rows("execution", "audit_entry") {
+			if len(rows) == 0 {
+				t.Fatalf("no rows of %s", table)
 			}
-			columns, err := rows.Columns()
-			if err != nil {
-				t.Fatal(err)
-			}
-			seen := 0
-			for rows.Next() {
-				values := make([]any, len(columns))
-				for i := range values {
-					values[i] = new(any)
+			for _, row := range rows {
+				if strings.Contains(row, secret) || strings.Contains(row, "hunter2") {
+					t.Errorf("a row holds a secret:\n%s", row)
 				}
-				if err := rows.Scan(values...); err != nil {
-					t.Fatal(err)
-				}
-				for i, v := range values {
-					text := fmt.Sprintf("%s", *v.(*any))
-					if strings.Contains(text, secret) || strings.Contains(text, "hunter2") {
-						t.Errorf("%s.%s holds a secret: %s", table, columns[i], text)
-					}
-				}
-				seen++
-			}
-			if err := rows.Close(); err != nil || seen == 0 {
-				t.Fatalf("%d rows of %s, %v", seen, table, err)
 			}
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"writ/internal/fault"
 	"writ/internal/organization"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 const joinerEmail = "two@example.org"
@@ -26,7 +27,7 @@ func TestAccept(t *testing.T) {
 		for _, role := range principal.Roles() {
 			owner := e.create(t, "Blue")
 			invite, token := e.invite(t, owner, joinerEmail, role)
-			e.clock.advance(lifetime - time.Microsecond) // the last instant it is valid
+			e.Pass(lifetime - time.Microsecond) // the last instant it is valid
 			got, err := e.service.Accept(t.Context(), joiner, " TWO@example.org", token)
 			if err != nil {
 				t.Fatalf("%s: %v", role, err)
@@ -64,7 +65,7 @@ func TestEndedInvitations(t *testing.T) {
 		expired, withdrawn, closed, used := e.create(t, "Expired"), e.create(t, "Withdrawn"), e.create(t, "Closed"),
 			e.create(t, "Used")
 		_, expiredToken := e.invite(t, expired, joinerEmail, principal.Member)
-		e.clock.advance(lifetime) // the first instant it is not valid
+		e.Pass(lifetime) // the first instant it is not valid
 		invite, withdrawnToken := e.invite(t, withdrawn, joinerEmail, principal.Member)
 		_, closedToken := e.invite(t, closed, joinerEmail, principal.Member)
 		_, usedToken := e.invite(t, used, joinerEmail, principal.Member)
@@ -124,7 +125,7 @@ func TestAcceptRefuses(t *testing.T) {
 			{"a member", joinerEmail, owner, fault.Conflict},
 		} {
 			got, err := e.service.Accept(t.Context(), tt.p, tt.email, token)
-			wantKind(t, tt.name, err, tt.want)
+			testenv.WantFault(t, tt.name, err, tt.want)
 			if got != (organization.Membership{}) {
 				t.Errorf("%s: %+v beside the fault", tt.name, got)
 			}
@@ -156,7 +157,7 @@ func TestInvitationsOfThosePutOut(t *testing.T) {
 				return err
 			},
 		} {
-			e.clock.advance(time.Hour)
+			e.Pass(time.Hour)
 			owner := e.create(t, "Blue")
 			rogue := e.add(t, owner.OrgID, principal.Owner)
 			_, token := e.invite(t, rogue, joinerEmail, principal.Owner)
@@ -183,7 +184,7 @@ func TestInvitationsToOneAddressAreFew(t *testing.T) {
 			t.Errorf("the sixth within the hour: %v, want too many", err)
 		}
 		e.invite(t, owner, "three@example.org", principal.Member)
-		e.clock.advance(time.Hour)
+		e.Pass(time.Hour)
 		e.invite(t, owner, "two@example.org", principal.Member)
 	})
 }

@@ -17,6 +17,7 @@ import (
 	"writ/internal/organization"
 	"writ/internal/principal"
 	"writ/internal/secret"
+	"writ/internal/testenv"
 )
 
 func TestInvite(t *testing.T) {
@@ -30,8 +31,8 @@ func TestInvite(t *testing.T) {
 			Email:     "two@example.org",
 			Role:      principal.Approver,
 			InvitedBy: owner.UserID,
-			CreatedAt: e.clock.Now(),
-			ExpiresAt: e.clock.Now().Add(lifetime),
+			CreatedAt: e.Now(),
+			ExpiresAt: e.Now().Add(lifetime),
 		}
 		if diff := cmp.Diff(want, invite); diff != "" {
 			t.Errorf("Invite (-want +got):\n%s", diff)
@@ -72,7 +73,7 @@ func TestInviteRefuses(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		owner := e.create(t, "Blue")
 		admin := e.add(t, owner.OrgID, principal.Admin)
-		e.exec(t, `UPDATE user_account SET email = 'here@example.org' WHERE id = $1`, admin.UserID)
+		e.Exec(`UPDATE user_account SET email = 'here@example.org' WHERE id = $1`, admin.UserID)
 		for _, tt := range []struct {
 			name, email string
 			role        principal.Role
@@ -86,7 +87,7 @@ func TestInviteRefuses(t *testing.T) {
 			{"a member", "HERE@example.org", principal.Member, fault.Conflict},
 		} {
 			got, err := e.service.Invite(t.Context(), owner, tt.email, tt.role)
-			wantKind(t, tt.name, err, tt.want)
+			testenv.WantFault(t, tt.name, err, tt.want)
 			if got != (organization.Invite{}) {
 				t.Errorf("%s: %+v beside the fault", tt.name, got)
 			}
@@ -103,7 +104,7 @@ func TestInviteReplacesTheOneBefore(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		owner := e.create(t, "Blue")
 		first, firstToken := e.invite(t, owner, "two@example.org", principal.Admin)
-		e.clock.advance(lifetime + time.Hour) // one that has expired is in the way too
+		e.Pass(lifetime + time.Hour) // one that has expired is in the way too
 		second, secondToken := e.invite(t, owner, "TWO@example.org", principal.Member)
 		third, thirdToken := e.invite(t, owner, "two@example.org", principal.Viewer)
 		for _, token := range []string{firstToken, secondToken} {
@@ -132,12 +133,12 @@ func TestAdminLeavesOwnersInvitationsAlone(t *testing.T) {
 		admin := e.add(t, owner.OrgID, principal.Admin)
 		invite, token := e.invite(t, owner, "two@example.org", principal.Owner)
 		_, err := e.service.Invite(t.Context(), admin, "two@example.org", principal.Viewer)
-		wantKind(t, "replace", err, fault.Forbidden)
-		wantKind(t, "withdraw", e.service.Withdraw(t.Context(), admin, invite.ID), fault.Forbidden)
+		testenv.WantFault(t, "replace", err, fault.Forbidden)
+		testenv.WantFault(t, "withdraw", e.service.Withdraw(t.Context(), admin, invite.ID), fault.Forbidden)
 		if _, err := e.service.InvitedEmail(t.Context(), token); err != nil {
 			t.Errorf("the invitation is gone: %v", err)
 		}
-		wantKind(t, "the owner withdraws", e.service.Withdraw(t.Context(), owner, invite.ID), "")
+		testenv.WantFault(t, "the owner withdraws", e.service.Withdraw(t.Context(), owner, invite.ID), "")
 	})
 }
 
@@ -192,7 +193,7 @@ func TestInvitationAcceptedBeforeItsMailFails(t *testing.T) {
 			}
 		}
 		_, err := e.service.Invite(t.Context(), owner, "two@example.org", principal.Member)
-		wantKind(t, "invite", err, fault.Unavailable)
+		testenv.WantFault(t, "invite", err, fault.Unavailable)
 		log := e.log(t, owner.OrgID, 2)
 		if len(log) != 3 || log[2].Action != "member.joined" {
 			t.Errorf("log = %+v, want nothing after the joining", log)
@@ -209,9 +210,9 @@ func TestMailOfHostileNames(t *testing.T) {
 			`Blue"`, "=?utf-8?q?=0D=0ABcc:_x@example.org?=", "Bcc: x@example.org", "%s%d%!", ".", "<b>Blue</b>",
 			"Зелёный 😀",
 		} {
-			e.clock.advance(time.Hour) // an address is invited only so often
+			e.Pass(time.Hour) // an address is invited only so often
 			dir := t.TempDir()
-			outbox, err := mail.NewOutbox(dir, "writ@example.org", slog.New(slog.DiscardHandler), e.clock.Now)
+			outbox, err := mail.NewOutbox(dir, "writ@example.org", slog.New(slog.DiscardHandler), e.Now)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -241,9 +242,9 @@ func TestInvites(t *testing.T) {
 			t.Errorf("Invites = %#v, %v; want an empty list", got, err)
 		}
 		e.invite(t, owner, "expired@example.org", principal.Member)
-		e.clock.advance(time.Microsecond)
+		e.Pass(time.Microsecond)
 		oldest, _ := e.invite(t, owner, "oldest@example.org", principal.Owner)
-		e.clock.advance(lifetime - time.Microsecond) // to the very end of the first
+		e.Pass(lifetime - time.Microsecond) // to the very end of the first
 		withdrawn, _ := e.invite(t, owner, "withdrawn@example.org", principal.Member)
 		if err := e.service.Withdraw(t.Context(), owner, withdrawn.ID); err != nil {
 			t.Fatal(err)
@@ -270,7 +271,7 @@ func TestWithdraw(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		owner := e.create(t, "Blue")
 		invite, token := e.invite(t, owner, "two@example.org", principal.Member)
-		wantKind(t, "withdraw", e.service.Withdraw(t.Context(), owner, invite.ID), "")
+		testenv.WantFault(t, "withdraw", e.service.Withdraw(t.Context(), owner, invite.ID), "")
 		_, err := e.service.InvitedEmail(t.Context(), token)
 		wantFault(t, "its token", err, fault.NotFound, invalidInvite)
 		wantFault(t, "again", e.service.Withdraw(t.Context(), owner, invite.ID), fault.NotFound, noSuchInvite)

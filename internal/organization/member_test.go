@@ -13,6 +13,7 @@ import (
 	"writ/internal/organization"
 	"writ/internal/page"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 func TestMembers(t *testing.T) {
@@ -20,11 +21,11 @@ func TestMembers(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		owner := e.create(t, "Blue")
 		e.add(t, e.create(t, "Other").OrgID, principal.Member)
-		joined := e.clock.Now()
+		joined := e.Now()
 		want := []principal.Principal{owner}
 		for i := range 6 {
 			if i%3 == 0 {
-				e.clock.advance(-time.Hour) // threes share an instant, later ones join earlier
+				e.Pass(-time.Hour) // threes share an instant, later ones join earlier
 			}
 			want = append(want, e.add(t, owner.OrgID, principal.Roles()[i%5]))
 		}
@@ -63,11 +64,11 @@ func TestMembersLimits(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
 		owner := e.create(t, "Blue")
-		e.exec(t, `
+		e.Exec(`
 			WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 250)
 			INSERT INTO user_account (id, email, name, password_hash, created_at)
 			SELECT 'user ' || CAST(i AS TEXT), 'user' || CAST(i AS TEXT) || '@example.org', '', '', 0 FROM n`)
-		e.exec(t, `
+		e.Exec(`
 			INSERT INTO organization_member (org_id, user_id, role, joined_at)
 			SELECT $1, id, 'member', 1 FROM user_account WHERE name = ''`, owner.OrgID)
 		for give, want := range map[int]int{
@@ -94,7 +95,7 @@ func TestChangeRole(t *testing.T) {
 			p := e.add(t, owner.OrgID, caller)
 			for _, from := range principal.Roles() {
 				for _, to := range principal.Roles() {
-					e.exec(t, `UPDATE organization_member SET role = $2 WHERE user_id = $1`, target.UserID,
+					e.Exec(`UPDATE organization_member SET role = $2 WHERE user_id = $1`, target.UserID,
 						string(from))
 					allowed := caller == principal.Owner ||
 						caller == principal.Admin && from != principal.Owner && to != principal.Owner
@@ -104,7 +105,7 @@ func TestChangeRole(t *testing.T) {
 					}
 					what := fmt.Sprintf("%s changes %s to %s", caller, from, to)
 					got, err := e.service.ChangeRole(t.Context(), p, target.UserID, to)
-					wantKind(t, what, err, want)
+					testenv.WantFault(t, what, err, want)
 					if allowed && (got.Role != to || got.UserID != target.UserID) ||
 						!allowed && got != (organization.Member{}) {
 						t.Errorf("%s: %+v", what, got)
@@ -134,7 +135,7 @@ func TestChangeRoleIsRecorded(t *testing.T) {
 				Email:    got.Email,
 				Name:     "Name of " + got.Email,
 				Role:     principal.Approver,
-				JoinedAt: e.clock.Now(),
+				JoinedAt: e.Now(),
 			}
 			if diff := cmp.Diff(want, got); diff != "" || got.Email == "" {
 				t.Errorf("ChangeRole (-want +got):\n%s", diff)
@@ -147,7 +148,7 @@ func TestChangeRoleIsRecorded(t *testing.T) {
 			})
 		for _, role := range []principal.Role{"", "root", "Owner", "owner "} {
 			_, err := e.service.ChangeRole(t.Context(), owner, target.UserID, role)
-			wantKind(t, "role "+string(role), err, fault.Invalid)
+			testenv.WantFault(t, "role "+string(role), err, fault.Invalid)
 		}
 	})
 }
@@ -166,11 +167,11 @@ func TestRemove(t *testing.T) {
 				err := e.service.Remove(t.Context(), p, target.UserID)
 				_, roleErr := e.service.RoleOf(t.Context(), owner.OrgID, target.UserID)
 				if !allowed {
-					wantKind(t, what, err, fault.Forbidden)
-					wantKind(t, what+": afterwards", roleErr, "")
+					testenv.WantFault(t, what, err, fault.Forbidden)
+					testenv.WantFault(t, what+": afterwards", roleErr, "")
 					continue
 				}
-				wantKind(t, what, err, "")
+				testenv.WantFault(t, what, err, "")
 				wantFault(t, what+": afterwards", roleErr, fault.Forbidden, notMember)
 				wantFault(t, what+" twice", e.service.Remove(t.Context(), p, target.UserID), fault.NotFound,
 					noSuchMember)
@@ -190,7 +191,7 @@ func TestLeave(t *testing.T) {
 		var want []entry
 		for _, role := range principal.Roles() {
 			p := e.add(t, owner.OrgID, role)
-			wantKind(t, string(role)+" leaves", e.service.Remove(t.Context(), p, p.UserID), "")
+			testenv.WantFault(t, string(role)+" leaves", e.service.Remove(t.Context(), p, p.UserID), "")
 			want = append(want, entry{
 				"member.removed", "user " + p.UserID, "member " + p.UserID, `{"role":"` + string(role) + `"}`,
 			})
@@ -200,7 +201,7 @@ func TestLeave(t *testing.T) {
 		// A key acts with its owner's role, but it is not the person.
 		viewer := e.add(t, owner.OrgID, principal.Viewer)
 		viewer.Kind, viewer.KeyID = principal.Key, database.NewID()
-		wantKind(t, "a key leaves", e.service.Remove(t.Context(), viewer, viewer.UserID), fault.Forbidden)
+		testenv.WantFault(t, "a key leaves", e.service.Remove(t.Context(), viewer, viewer.UserID), fault.Forbidden)
 		e.wantLog(t, owner.OrgID, want...)
 	})
 }
@@ -272,7 +273,7 @@ func TestAddMember(t *testing.T) {
 			"an API key":          {key, owner.OrgID, carol, principal.Viewer, fault.Forbidden},
 			"nobody":              {principal.Principal{}, owner.OrgID, carol, principal.Viewer, fault.Forbidden},
 		} {
-			wantKind(t, name, e.service.AddMember(ctx, refused.by, refused.orgID, refused.user, refused.role),
+			testenv.WantFault(t, name, e.service.AddMember(ctx, refused.by, refused.orgID, refused.user, refused.role),
 				refused.want)
 		}
 		if _, err := e.service.RoleOf(ctx, owner.OrgID, carol); err == nil {

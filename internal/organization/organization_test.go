@@ -4,57 +4,35 @@ import (
 	"context"
 	"encoding/json"
 	"regexp"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"writ/internal/audit"
 	"writ/internal/database"
-	"writ/internal/database/dbtest"
 	"writ/internal/fault"
 	"writ/internal/mail"
 	"writ/internal/organization"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
-// fixture is an empty database with the service on it.
+// env is an empty database with the service on it.
 type env struct {
-	DB      *database.DB
+	*testenv.Env
 	service *organization.Service
-	clock   *clock
 	mails   *recorder
 }
 
 // each runs the test on every database.
 func each(t *testing.T, body func(t *testing.T, e *env)) {
 	t.Helper()
-	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
-		e := &env{clock: &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}, mails: &recorder{}}
-		o.Now = e.clock.Now
-		e.DB = dbtest.Open(t, o)
-		e.service = organization.New(e.DB, audit.Unsigned(e.DB), e.mails, "https://writ.example.org/")
+	testenv.Each(t, func(t *testing.T, base *testenv.Env) {
+		base.Set(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+		e := &env{Env: base, mails: &recorder{}}
+		e.service = organization.New(e.DB, e.Log, e.mails, "https://writ.example.org/")
 		body(t, e)
 	})
-}
-
-// clock stands still until it is moved.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) advance(by time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(by)
 }
 
 // recorder keeps the mails it is given, or refuses them.
@@ -87,23 +65,11 @@ func (r *recorder) lastToken(t *testing.T) string {
 	return found[1]
 }
 
-// exec changes the database behind the service's back.
-func (e *env) exec(t *testing.T, statement string, args ...any) {
-	t.Helper()
-	err := e.DB.Write(t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, statement, args...)
-		return err
-	}})
-	if err != nil {
-		t.Fatalf("%s: %v", statement, err)
-	}
-}
-
 // user makes an account and gives its id.
 func (e *env) user(t *testing.T, email string) string {
 	t.Helper()
 	id := database.NewID()
-	e.exec(t, `
+	e.Exec(`
 		INSERT INTO user_account (id, email, name, password_hash, verified_at, created_at)
 		VALUES ($1, $2, $3, '', 0, 0)`, id, email, "Name of "+email)
 	return id
@@ -125,9 +91,9 @@ func (e *env) create(t *testing.T, name string) principal.Principal {
 func (e *env) add(t *testing.T, orgID string, role principal.Role) principal.Principal {
 	t.Helper()
 	id := e.user(t, database.NewID()+"@example.org")
-	e.exec(t, `INSERT INTO organization_member (org_id, user_id, role, joined_at) VALUES ($1, $2, $3, $4)`,
+	e.Exec(`INSERT INTO organization_member (org_id, user_id, role, joined_at) VALUES ($1, $2, $3, $4)`,
 		orgID, id, string(role), database.Micros(e.DB.Now()))
-	return principal.Principal{Kind: principal.User, UserID: id, OrgID: orgID, Role: role}
+	return testenv.Person(id, orgID, role)
 }
 
 // invite invites and gives the token that was mailed.
@@ -148,12 +114,11 @@ type entry struct{ Action, Actor, Subject, Payload string }
 // log reads the entries of an organization from an index on.
 func (e *env) log(t *testing.T, orgID string, from int64) []entry {
 	t.Helper()
-	stored, err := audit.ReadEntries(t.Context(), e.DB, orgID, from, 100)
-	if err != nil {
-		t.Fatalf("read the log: %v", err)
-	}
 	entries := []entry{}
-	for _, s := range stored {
+	for _, s := range e.Entries(orgID) {
+		if s.Index < from {
+			continue
+		}
 		var record struct {
 			Actor   struct{ Kind, ID string }
 			Subject struct{ Type, ID string }
@@ -177,13 +142,6 @@ func (e *env) wantLog(t *testing.T, orgID string, want ...entry) {
 	}
 	if diff := cmp.Diff(want, e.log(t, orgID, 2)); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
-	}
-}
-
-func wantKind(t *testing.T, what string, err error, want fault.Kind) {
-	t.Helper()
-	if got := fault.KindOf(err); got != want {
-		t.Errorf("%s: %q (%v), want %q", what, got, err, want)
 	}
 }
 

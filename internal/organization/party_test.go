@@ -6,6 +6,7 @@ import (
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 func TestPartyOf(t *testing.T) {
@@ -37,6 +38,6 @@ func TestPartyOf(t *testing.T) {
 			}
 		}
 		_, err = e.service.PartyOf(t.Context(), database.NewID(), p.UserID, "")
-		wantKind(t, "an organization that is not there", err, fault.Forbidden)
+		testenv.WantFault(t, "an organization that is not there", err, fault.Forbidden)
 	})
 }

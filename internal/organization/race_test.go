@@ -2,16 +2,13 @@ package organization_test
 
 import (
 	"context"
-	"sync"
 	"testing"
 	"time"
 
-	"writ/internal/audit"
-	"writ/internal/database"
-	"writ/internal/database/dbtest"
 	"writ/internal/fault"
 	"writ/internal/organization"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 const rounds = 12 // so that the two meet in more than one way
@@ -19,40 +16,21 @@ const rounds = 12 // so that the two meet in more than one way
 // eachPair gives the test two processes' worth of services on one database.
 func eachPair(t *testing.T, body func(t *testing.T, e *env, other *organization.Service)) {
 	t.Helper()
-	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
-		e := &env{clock: &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}, mails: &recorder{}}
-		o.Now = e.clock.Now
-		e.DB = dbtest.Open(t, o)
-		e.service = organization.New(e.DB, audit.Unsigned(e.DB), e.mails, "https://writ.example.org")
-		other := dbtest.Open(t, o)
-		body(t, e, organization.New(other, audit.Unsigned(other), e.mails, "https://writ.example.org"))
+	each(t, func(t *testing.T, e *env) {
+		other := e.Replica()
+		body(t, e, organization.New(other.DB, other.Log, e.mails, "https://writ.example.org"))
 	})
 }
 
-// atOnce runs both at the same time.
-func atOnce(one, two func() error) (errs [2]error) {
-	var wg sync.WaitGroup
-	start := make(chan struct{})
-	for i, do := range []func() error{one, two} {
-		wg.Go(func() {
-			<-start
-			errs[i] = do()
-		})
-	}
-	close(start)
-	wg.Wait()
-	return errs
-}
-
 // wantOne checks that exactly one of the two was done and why the other was not.
-func wantOne(t *testing.T, what string, errs [2]error, refused fault.Kind) {
+func wantOne(t *testing.T, what string, errs []error, refused fault.Kind) {
 	t.Helper()
 	if (errs[0] == nil) == (errs[1] == nil) {
 		t.Errorf("%s: %v and %v, want one of them done", what, errs[0], errs[1])
 	}
 	for _, err := range errs {
 		if err != nil {
-			wantKind(t, what, err, refused)
+			testenv.WantFault(t, what, err, refused)
 		}
 	}
 }
@@ -93,7 +71,7 @@ func TestTwoOwnersAtOnce(t *testing.T) {
 			for range rounds {
 				a := e.create(t, "Blue")
 				b := e.add(t, a.OrgID, principal.Owner)
-				errs := atOnce(
+				errs := testenv.AtOnce(
 					func() error { return tt.act(t.Context(), e.service, a, b) },
 					func() error { return tt.act(t.Context(), other, b, a) },
 				)
@@ -118,7 +96,7 @@ func TestAcceptAtOnce(t *testing.T) {
 	eachPair(t, func(t *testing.T, e *env, other *organization.Service) {
 		joiner := e.joiner(t)
 		for range rounds {
-			e.clock.advance(time.Hour) // an address is invited only so often
+			e.Pass(time.Hour) // an address is invited only so often
 			owner := e.create(t, "Blue")
 			_, token := e.invite(t, owner, joinerEmail, principal.Member)
 			accept := func(s *organization.Service) func() error {
@@ -127,7 +105,7 @@ func TestAcceptAtOnce(t *testing.T) {
 					return err
 				}
 			}
-			wantOne(t, "accept twice", atOnce(accept(e.service), accept(other)), fault.NotFound)
+			wantOne(t, "accept twice", testenv.AtOnce(accept(e.service), accept(other)), fault.NotFound)
 			if log := e.log(t, owner.OrgID, 2); len(log) != 3 {
 				t.Errorf("log %+v, want that one was invited and joined once", log)
 			}
@@ -142,10 +120,10 @@ func TestAcceptAndWithdrawAtOnce(t *testing.T) {
 	eachPair(t, func(t *testing.T, e *env, other *organization.Service) {
 		joiner := e.joiner(t)
 		for range rounds {
-			e.clock.advance(time.Hour)
+			e.Pass(time.Hour)
 			owner := e.create(t, "Blue")
 			invite, token := e.invite(t, owner, joinerEmail, principal.Member)
-			errs := atOnce(
+			errs := testenv.AtOnce(
 				func() error { return e.service.Withdraw(t.Context(), owner, invite.ID) },
 				func() error {
 					_, err := other.Accept(t.Context(), joiner, joinerEmail, token)

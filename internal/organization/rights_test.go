@@ -12,6 +12,7 @@ import (
 	"writ/internal/fault"
 	"writ/internal/organization"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 // TestRights is the table of who may what, beside a plain member as target and
@@ -28,7 +29,7 @@ func TestRights(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		for _, role := range principal.Roles() {
 			for what, allowed := range wants {
-				e.clock.advance(time.Hour) // an address is invited only so often
+				e.Pass(time.Hour) // an address is invited only so often
 				owner := e.create(t, "Blue")
 				target, caller := e.add(t, owner.OrgID, principal.Member), e.add(t, owner.OrgID, role)
 				invite, _ := e.invite(t, owner, "open@example.org", principal.Member)
@@ -37,7 +38,7 @@ func TestRights(t *testing.T) {
 					want = fault.Forbidden
 				}
 				err := actions(e, target.UserID, invite.ID)[what](t.Context(), caller)
-				wantKind(t, string(role)+": "+what, err, want)
+				testenv.WantFault(t, string(role)+": "+what, err, want)
 			}
 		}
 	})
@@ -80,7 +81,7 @@ func TestNobodyMayNothing(t *testing.T) {
 				},
 				"no organization": {Kind: principal.User, UserID: owner.UserID},
 			} {
-				wantKind(t, name+": "+what, act(t.Context(), p), fault.Forbidden)
+				testenv.WantFault(t, name+": "+what, act(t.Context(), p), fault.Forbidden)
 			}
 		}
 		if diff := cmp.Diff(before, e.log(t, owner.OrgID, 0)); diff != "" {
@@ -107,7 +108,7 @@ func TestChangesAreJudgedByThePresentRole(t *testing.T) {
 		before := e.log(t, owner.OrgID, 0)
 		for what, change := range changes(e, target.UserID, invite.ID) {
 			if what != "leave" {
-				wantKind(t, "demoted: "+what, change(t.Context(), demoted), fault.Forbidden)
+				testenv.WantFault(t, "demoted: "+what, change(t.Context(), demoted), fault.Forbidden)
 			}
 			wantFault(t, "removed: "+what, change(t.Context(), removed), fault.Forbidden, notMember)
 			wantFault(t, "stranger: "+what, change(t.Context(), stranger), fault.Forbidden, notMember)
@@ -163,14 +164,14 @@ func TestMembershipsAreApart(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		here, there := e.create(t, "Here"), e.create(t, "There")
 		both := e.add(t, here.OrgID, principal.Member)
-		e.exec(t, `INSERT INTO organization_member (org_id, user_id, role, joined_at) VALUES ($1, $2, 'admin', 1)`,
+		e.Exec(`INSERT INTO organization_member (org_id, user_id, role, joined_at) VALUES ($1, $2, 'admin', 1)`,
 			there.OrgID, both.UserID)
 		_, err := e.service.ChangeRole(t.Context(), here, both.UserID, principal.Viewer)
-		wantKind(t, "change role", err, "")
+		testenv.WantFault(t, "change role", err, "")
 		if got, err := e.service.RoleOf(t.Context(), here.OrgID, both.UserID); err != nil || got != principal.Viewer {
 			t.Errorf("the role here is %s, %v; want viewer", got, err)
 		}
-		wantKind(t, "remove", e.service.Remove(t.Context(), here, both.UserID), "")
+		testenv.WantFault(t, "remove", e.service.Remove(t.Context(), here, both.UserID), "")
 		if got, err := e.service.RoleOf(t.Context(), there.OrgID, both.UserID); err != nil || got != principal.Admin {
 			t.Errorf("the role there is %s, %v; want admin as before", got, err)
 		}
@@ -195,7 +196,7 @@ func TestOperator(t *testing.T) {
 		for _, id := range []string{"", "\x00", database.NewID()} {
 			operator.OrgID = id
 			_, err := e.service.Rename(t.Context(), operator, "Red")
-			wantKind(t, "organization "+id, err, fault.NotFound)
+			testenv.WantFault(t, "organization "+id, err, fault.NotFound)
 			if got, err := e.service.Get(t.Context(), operator); !fault.Is(err, fault.NotFound) ||
 				got != (organization.Membership{}) {
 				t.Errorf("Get = %+v, %v; want not found", got, err)

@@ -11,6 +11,7 @@ import (
 	"writ/internal/fault"
 	"writ/internal/organization"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 )
 
 func TestCreate(t *testing.T) {
@@ -22,7 +23,7 @@ func TestCreate(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want := (organization.Organization{
-			ID: created.ID, Name: "Blue & Söhne", CreatedAt: e.clock.Now(),
+			ID: created.ID, Name: "Blue & Söhne", CreatedAt: e.Now(),
 		}); created != want {
 			t.Errorf("Create = %+v, want %+v", created, want)
 		}
@@ -55,7 +56,7 @@ func TestCreateIsForPeople(t *testing.T) {
 			"operator": principal.Operator(),
 		} {
 			_, err := e.service.Create(t.Context(), p, "Blue")
-			wantKind(t, name, err, fault.Forbidden)
+			testenv.WantFault(t, name, err, fault.Forbidden)
 		}
 		if mine, err := e.service.ListForUser(t.Context(), id); err != nil || len(mine) != 0 {
 			t.Errorf("Mine = %v, %v; want none", mine, err)
@@ -88,8 +89,8 @@ func TestNames(t *testing.T) {
 				principal.Principal{Kind: principal.User, UserID: owner.UserID}, tt.give)
 			renamed, err2 := e.service.Rename(t.Context(), owner, tt.give)
 			if tt.want == "" {
-				wantKind(t, "create: "+tt.name, err, fault.Invalid)
-				wantKind(t, "rename: "+tt.name, err2, fault.Invalid)
+				testenv.WantFault(t, "create: "+tt.name, err, fault.Invalid)
+				testenv.WantFault(t, "rename: "+tt.name, err2, fault.Invalid)
 			} else if created.Name != tt.want || renamed.Name != tt.want || err != nil || err2 != nil {
 				t.Errorf("%s: created %q (%v), renamed %q (%v), want %q", tt.name, created.Name, err, renamed.Name,
 					err2, tt.want)
@@ -113,7 +114,7 @@ func TestAdd(t *testing.T) {
 		}
 		id := database.NewID()
 		o, err := add(id, id, " Blue ")
-		if want := (organization.Organization{ID: id, Name: "Blue", CreatedAt: e.clock.Now()}); err != nil ||
+		if want := (organization.Organization{ID: id, Name: "Blue", CreatedAt: e.Now()}); err != nil ||
 			o != want {
 			t.Fatalf("Add = %+v, %v; want %+v", o, err, want)
 		}
@@ -129,7 +130,7 @@ func TestAdd(t *testing.T) {
 		}
 		bad := database.NewID()
 		_, err = add(bad, bad, "\n")
-		wantKind(t, "empty name", err, fault.Invalid)
+		testenv.WantFault(t, "empty name", err, fault.Invalid)
 		if mine, err := e.service.ListForUser(t.Context(), owner); err != nil || len(mine) != 1 {
 			t.Errorf("Mine = %v, %v; want Blue alone", mine, err)
 		}
@@ -144,7 +145,7 @@ func TestMine(t *testing.T) {
 		e.create(t, "Not mine")
 		me := e.add(t, blue.OrgID, principal.Viewer)
 		for _, o := range []principal.Principal{red, ash, closed, twin} {
-			e.exec(t, `INSERT INTO organization_member (org_id, user_id, role, joined_at) VALUES ($1, $2, 'admin', 1)`,
+			e.Exec(`INSERT INTO organization_member (org_id, user_id, role, joined_at) VALUES ($1, $2, 'admin', 1)`,
 				o.OrgID, me.UserID)
 		}
 		e.add(t, red.OrgID, principal.Member)
@@ -157,7 +158,7 @@ func TestMine(t *testing.T) {
 		}
 		mine := func(id, name string, role principal.Role, members int) organization.Membership {
 			return organization.Membership{
-				Organization: organization.Organization{ID: id, Name: name, CreatedAt: e.clock.Now()}, Role: role,
+				Organization: organization.Organization{ID: id, Name: name, CreatedAt: e.Now()}, Role: role,
 				MemberCount: members,
 			}
 		}
@@ -250,7 +251,7 @@ func TestClose(t *testing.T) {
 			wantFault(t, "role", err, fault.Forbidden, notMember)
 		}
 		_, err := e.service.Get(t.Context(), owner)
-		wantKind(t, "get", err, fault.NotFound)
+		testenv.WantFault(t, "get", err, fault.NotFound)
 		_, err = e.service.InvitedEmail(t.Context(), token)
 		wantFault(t, "invitation", err, fault.NotFound, invalidInvite)
 		if _, err := e.service.InvitedEmail(t.Context(), otherToken); err != nil {
@@ -261,7 +262,7 @@ func TestClose(t *testing.T) {
 			wantFault(t, name, change(t.Context(), owner), fault.Forbidden, notMember)
 		}
 		operator := principal.Principal{Kind: principal.System, OrgID: owner.OrgID}
-		wantKind(t, "the operator", e.service.Close(t.Context(), operator), fault.NotFound)
+		testenv.WantFault(t, "the operator", e.service.Close(t.Context(), operator), fault.NotFound)
 
 		closed := entry{
 			"organization.closed", "user " + owner.UserID, "organization " + owner.OrgID,

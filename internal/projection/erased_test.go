@@ -17,7 +17,7 @@ func TestErasedDetailsAreNotProjected(t *testing.T) {
 		d.Reason = "Jane Doe may not pay"
 		e.decide(d)
 		owner := principal.Principal{Kind: principal.User, UserID: e.globex, OrgID: e.acme, Role: principal.Owner}
-		if err := audit.New(e.Log, nil).ErasePayload(t.Context(), owner, e.acme, 0, "she asked for it"); err != nil {
+		if err := audit.New(e.log, nil).ErasePayload(t.Context(), owner, e.acme, 0, "she asked for it"); err != nil {
 			t.Fatal(err)
 		}
 		e.project()

@@ -1,15 +1,11 @@
 package projection_test
 
 import (
-	"bytes"
 	"context"
-	"crypto/ed25519"
 	"fmt"
-	"io"
 	"log/slog"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,23 +13,22 @@ import (
 
 	"writ/internal/audit"
 	"writ/internal/database"
-	"writ/internal/database/dbtest"
 	"writ/internal/decision"
 	"writ/internal/principal"
 	"writ/internal/projection"
 	"writ/internal/telemetry"
+	"writ/internal/testenv"
 	"writ/internal/verdict"
 )
 
-// world is both stores, with a clock that stands still until it is moved.
+// env is both stores.
 type env struct {
-	T            *testing.T
-	DB, bulk     *database.DB
+	*testenv.Env
+	bulk         *database.DB
 	telemetry    *telemetry.Service
-	Log          *audit.Log
+	log          *audit.Log
 	recent       *decision.Recent // of the projector
 	projector    *projection.Projector
-	clock        *atomic.Int64 // microseconds
 	acme, globex string
 }
 
@@ -41,33 +36,21 @@ var noon = time.Date(2030, 5, 15, 12, 30, 0, 0, time.UTC)
 
 func each(t *testing.T, body func(t *testing.T, e *env)) {
 	t.Helper()
-	for engine, options := range map[string]func(testing.TB) database.Options{
-		"sqlite": dbtest.SQLite, "postgres": dbtest.Postgres,
-	} {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			e := &env{T: t, clock: new(atomic.Int64)}
-			e.clock.Store(database.Micros(noon))
-			e.DB, e.bulk = e.open(options(t), database.Main), e.open(options(t), database.Telemetry)
-			e.telemetry = e.service()
-			e.Log = e.auditLog()
-			e.projector = projection.New(e.DB, e.telemetry, e.recent)
-			e.acme, e.globex = e.Organization("Acme"), e.Organization("Globex")
-			body(t, e)
-		})
-	}
-}
-
-func (e *env) open(o database.Options, store database.Store) *database.DB {
-	o.Store = store
-	o.Now = func() time.Time { return database.Time(e.clock.Load()) }
-	return dbtest.Open(e.T, o)
+	testenv.Each(t, func(t *testing.T, base *testenv.Env) {
+		base.Set(noon)
+		e := &env{Env: base, bulk: base.OpenEmpty(database.Telemetry)}
+		e.telemetry = e.service()
+		e.log = e.auditLog()
+		e.projector = projection.New(e.DB, e.telemetry, e.recent)
+		e.acme, e.globex = e.Organization("Acme"), e.Organization("Globex")
+		body(t, e)
+	})
 }
 
 func (e *env) service() *telemetry.Service {
 	e.T.Helper()
 	s, err := telemetry.New(e.T.Context(), telemetry.Config{
-		Database: e.bulk, Prices: telemetry.BuiltInPrices(), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Database: e.bulk, Prices: telemetry.BuiltInPrices(), Logger: slog.New(slog.DiscardHandler),
 		SessionIdle: time.Hour, Retention: 30 * 24 * time.Hour,
 	})
 	if err != nil {
@@ -81,34 +64,7 @@ func (e *env) service() *telemetry.Service {
 func (e *env) auditLog() *audit.Log {
 	e.T.Helper()
 	e.recent = decision.NewRecent()
-	signing := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize))
-	log, err := audit.Open(e.T.Context(), e.DB, func(context.Context, *audit.Log) (ed25519.PrivateKey, error) {
-		return signing, nil
-	}, e.recent)
-	if err != nil {
-		e.T.Fatal(err)
-	}
-	return log
-}
-
-func (e *env) Pass(d time.Duration) { e.clock.Add(d.Microseconds()) }
-
-func (e *env) Organization(name string) string {
-	e.T.Helper()
-	id := database.NewID()
-	e.Write(nil, func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, $2, 1, 1)`, id,
-			name)
-		return err
-	})
-	return id
-}
-
-func (e *env) Write(logs []string, do func(ctx context.Context, tx *database.Tx) error) {
-	e.T.Helper()
-	if err := e.DB.Write(e.T.Context(), database.Change{Logs: logs, Do: do}); err != nil {
-		e.T.Fatal(err)
-	}
+	return e.SignedLog(e.recent)
 }
 
 // decide records decisions as enforcement does.
@@ -117,10 +73,10 @@ func (e *env) decide(decisions ...decision.Record) {
 	for len(decisions) > 0 {
 		some := decisions[:min(len(decisions), 100)]
 		decisions = decisions[len(some):]
-		e.Write([]string{some[0].OrgID}, func(ctx context.Context, tx *database.Tx) error {
+		e.Write(some[0].OrgID, func(ctx context.Context, tx *database.Tx) error {
 			for _, d := range some {
 				d.ID = database.NewID()
-				if _, err := decision.Append(ctx, tx, e.Log, principal.Operator(), &d); err != nil {
+				if _, err := decision.Append(ctx, tx, e.log, principal.Operator(), &d); err != nil {
 					return err
 				}
 			}
@@ -311,7 +267,7 @@ func TestRetentionOfGrowingTraces(t *testing.T) {
 			t.Errorf("%d traces of a plan over midnight, want one a day", len(found))
 		}
 		e.wantExact()
-		e.clock.Store(database.Micros(noon.Add(31*24*time.Hour - 6*time.Hour)))
+		e.Set(noon.Add(31*24*time.Hour - 6*time.Hour))
 		if _, err := e.telemetry.Retain(t.Context(), false); err != nil {
 			t.Fatal(err)
 		}
@@ -329,7 +285,7 @@ func TestIDsThatClientsTake(t *testing.T) {
 		e.decide(e.decision("plan", verdict.Deny))
 		e.project()
 		id := e.traces(e.acme)[0].ID
-		// The same plan in a world where the client was first.
+		// The same plan in an env where the client was first.
 		e.bulkExec(`DELETE FROM trace`, `DELETE FROM span`, `DELETE FROM trace_key`, `DELETE FROM projected`,
 			`DELETE FROM rollup_trace`, `DELETE FROM rollup_minute`, `DELETE FROM rollup_policy`,
 			`DELETE FROM rollup_rule`)
@@ -366,19 +322,12 @@ func TestProjectionAfterARestore(t *testing.T) {
 			e.decide(e.decision("lost", verdict.Deny))
 		}
 		e.project()
-		backup := e.DB
-		e.DB = e.open(map[database.Engine]func(testing.TB) database.Options{
-			database.SQLite: dbtest.SQLite, database.PostgreSQL: dbtest.Postgres,
-		}[backup.Engine()](t), database.Main)
-		e.Log = e.auditLog()
-		e.Write(nil, func(ctx context.Context, tx *database.Tx) error {
-			_, err := tx.Exec(ctx,
-				`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`, e.acme)
-			return err
-		})
+		e.DB = e.OpenEmpty(database.Main)
+		e.log = e.auditLog()
+		e.Exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`, e.acme)
 		e.decide(e.decision("kept", verdict.Deny))
-		e.Write([]string{e.acme}, func(ctx context.Context, tx *database.Tx) error {
-			return e.Log.BeginEpoch(ctx, tx, e.acme, audit.Lost{Known: true, Entries: 4})
+		e.Write(e.acme, func(ctx context.Context, tx *database.Tx) error {
+			return e.log.BeginEpoch(ctx, tx, e.acme, audit.Lost{Known: true, Entries: 4})
 		})
 		e.decide(e.decision("new", verdict.Allow))
 		e.projector = projection.New(e.DB, e.telemetry, e.recent)

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
 	"writ/internal/telemetry"
+	"writ/internal/testenv"
 )
 
 // orgA and orgB are two organizations.
@@ -29,14 +29,11 @@ const keptDays = 30
 
 const day = 24 * time.Hour
 
-// store is a service on a database with a clock that a test moves.
+// env is a service on a database of telemetry.
 type env struct {
+	*testenv.Env
 	*telemetry.Service
-	T       *testing.T
-	DB      *database.DB
-	Options database.Options
-	clock   *atomic.Int64
-	log     *journal
+	log *journal
 }
 
 // noon is when tests begin.
@@ -52,12 +49,11 @@ func each(t *testing.T, body func(t *testing.T, e *env)) {
 
 func open(t *testing.T, o database.Options) *env {
 	t.Helper()
-	clock := new(atomic.Int64)
-	clock.Store(noon.UnixMicro())
 	o.Store = database.Telemetry
-	o.Now = func() time.Time { return time.UnixMicro(clock.Load()) }
-	e := &env{T: t, Options: o, clock: clock, log: &journal{}}
-	return e.replica()
+	e := &env{Env: testenv.New(t, o), log: &journal{}}
+	e.Set(noon)
+	e.Service = e.another(e.DB)
+	return e
 }
 
 // replica is a further server on the same data, with the same clock. An SQLite
@@ -65,8 +61,8 @@ func open(t *testing.T, o database.Options) *env {
 func (e *env) replica() *env {
 	e.T.Helper()
 	other := *e
-	if e.DB == nil || e.DB.Engine() == database.PostgreSQL {
-		other.DB = dbtest.Open(e.T, e.Options)
+	if e.DB.Engine() == database.PostgreSQL {
+		other.Env = e.Replica()
 	}
 	other.Service = other.another(other.DB)
 	return &other
@@ -84,10 +80,6 @@ func (e *env) another(db *database.DB) *telemetry.Service {
 	}
 	return service
 }
-
-func (e *env) Pass(d time.Duration) { e.clock.Add(d.Microseconds()) }
-
-func (e *env) Now() time.Time { return time.UnixMicro(e.clock.Load()).UTC() }
 
 // send sends a body to a service.
 func send(ctx context.Context, service *telemetry.Service, orgID, body string) (telemetry.Result, error) {
@@ -116,27 +108,6 @@ func (e *env) accept(orgID string, batches ...string) {
 	}
 }
 
-// exec changes the database behind the service's back.
-func (e *env) Exec(statement string, args ...any) {
-	e.T.Helper()
-	err := e.DB.Write(e.T.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, statement, args...)
-		return err
-	}})
-	if err != nil {
-		e.T.Fatalf("%s: %v", statement, err)
-	}
-}
-
-// number reads one from the database.
-func (e *env) Number(query string, args ...any) (n int64) {
-	e.T.Helper()
-	if err := e.DB.QueryRow(e.T.Context(), query, args...).Scan(&n); err != nil {
-		e.T.Fatalf("%s: %v", query, err)
-	}
-	return n
-}
-
 // hold keeps the committer busy until release, so that what is sent meanwhile
 // waits, and then shares commits.
 func (e *env) hold() (release func()) {
@@ -160,17 +131,7 @@ func (e *env) hold() (release func()) {
 // queued waits until n changes wait for the committer.
 func (e *env) queued(n int) {
 	e.T.Helper()
-	eventually(e.T, fmt.Sprintf("%d changes wait", n), func() bool { return e.DB.QueueLength() == n })
-}
-
-// eventually waits for a condition.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain until %s", what)
-		}
-	}
+	testenv.Eventually(e.T, fmt.Sprintf("%d changes wait", n), func() bool { return e.DB.QueueLength() == n })
 }
 
 // wantClean checks that every rollup says what the rows say.

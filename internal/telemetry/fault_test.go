@@ -11,6 +11,7 @@ import (
 	"writ/internal/database/dbtest"
 	"writ/internal/fault"
 	"writ/internal/telemetry"
+	"writ/internal/testenv"
 )
 
 // eachOutage runs the body on each database with a way to make it unable to
@@ -37,7 +38,7 @@ func eachOutage(t *testing.T, body func(t *testing.T, e *env, fail, mend func())
 func (e *env) mend(line *dbtest.Line) {
 	e.T.Helper()
 	line.Mend()
-	eventually(e.T, "the database answers", func() bool { return e.DB.Ping(e.T.Context()) == nil })
+	testenv.Eventually(e.T, "the database answers", func() bool { return e.DB.Ping(e.T.Context()) == nil })
 }
 
 // TestOutage: what cannot be stored is unavailable, not half there, and can be

@@ -11,6 +11,7 @@ import (
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
 	"writ/internal/telemetry"
+	"writ/internal/testenv"
 )
 
 // TestReplicasShareSessions has two servers ingest into the same sessions and
@@ -130,7 +131,7 @@ func TestReportBesideItsSpans(t *testing.T) {
 					t.Errorf("second: %v", err)
 				}
 			})
-			eventually(t, "the second is done, or waits for the first", func() bool {
+			testenv.Eventually(t, "the second is done, or waits for the first", func() bool {
 				select {
 				case <-done:
 					return true

@@ -233,7 +233,7 @@ func TestOneReplicaRunsRetention(t *testing.T) {
 			{"at three again", time.Date(2030, 5, 18, 3, 0, 0, 0, time.UTC), 3},
 			{"after a week away", time.Date(2030, 5, 25, 1, 0, 0, 0, time.UTC), 4},
 		} {
-			e.clock.Store(step.at.UnixMicro())
+			e.Set(step.at)
 			look()
 			if runs := e.log.count(done); runs != step.runs {
 				t.Errorf("%s: retention ran %d times, want %d", step.when, runs, step.runs)

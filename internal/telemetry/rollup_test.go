@@ -13,6 +13,7 @@ import (
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
 	"writ/internal/telemetry"
+	"writ/internal/testenv"
 )
 
 // rich is a trace that has a part in every rollup.
@@ -172,13 +173,13 @@ func TestIngestWaitsForARebuild(t *testing.T) {
 			t.Errorf("rebuild: %v", err)
 		}
 	})
-	eventually(t, "the rebuild is stopped", func() bool { return e.waiting() == 1 })
+	testenv.Eventually(t, "the rebuild is stopped", func() bool { return e.waiting() == 1 })
 	running.Go(func() {
 		if _, err := send(t.Context(), e.Service, orgA, body(e.rich(e.Now(), newID(), 1))); err != nil {
 			t.Errorf("ingest: %v", err)
 		}
 	})
-	eventually(t, "ingest waits for it", func() bool { return e.waiting() == 2 })
+	testenv.Eventually(t, "ingest waits for it", func() bool { return e.waiting() == 2 })
 	resume()
 	running.Wait()
 	e.wantTraces(orgA, 2)

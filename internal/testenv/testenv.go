@@ -6,6 +6,7 @@ package testenv
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -47,10 +48,26 @@ func New(t testing.TB, o database.Options) *Env {
 	}
 }
 
-// Open opens the same database as another process does.
-func (e *Env) Open() *database.DB {
+// Replica opens the same database as another process does.
+func (e *Env) Replica() *Env {
 	e.T.Helper()
-	return dbtest.Open(e.T, e.Options)
+	other := *e
+	other.DB = dbtest.Open(e.T, e.Options)
+	other.Log = audit.Unsigned(other.DB)
+	return &other
+}
+
+// SignedLog opens the log with a key, which is the same in all tests.
+func (e *Env) SignedLog(follower audit.Follower) *audit.Log {
+	e.T.Helper()
+	key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize))
+	log, err := audit.Open(e.T.Context(), e.DB, func(context.Context, *audit.Log) (ed25519.PrivateKey, error) {
+		return key, nil
+	}, follower)
+	if err != nil {
+		e.T.Fatalf("open the log: %v", err)
+	}
+	return log
 }
 
 // OpenEmpty opens a further database of the same engine, with the same clock.
