@@ -384,7 +384,8 @@ func TestAdd(t *testing.T) {
 				return err
 			}})
 		}
-		testenv.WantFault(t, "add", add([]string{e.acme}, apikey.NewKey{Name: "k", OrgID: e.acme, Scopes: []principal.Scope{"root"}}),
+		testenv.WantFault(t, "add",
+			add([]string{e.acme}, apikey.NewKey{Name: "k", OrgID: e.acme, Scopes: []principal.Scope{"root"}}),
 			fault.Invalid)
 		if err := add([]string{"system"}, apikey.NewKey{Name: "k", OrgID: e.acme}); err == nil {
 			t.Error("a key was added without the lock of its organization's log")

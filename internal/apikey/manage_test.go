@@ -147,7 +147,10 @@ func TestWhoMayEndWhichKey(t *testing.T) {
 			{"its owner, without organization", testenv.Person(e.ada, "", ""), inAcme.ID},
 			{"another member", testenv.Person(e.bob, e.acme, principal.Member), inAcme.ID},
 			{"bound to none, by another person", testenv.Person(e.bob, "", principal.Owner), unbound.ID},
-			{"bound to none, by an owner of an organization", testenv.Person(e.ada, e.acme, principal.Owner), unbound.ID},
+			{
+				"bound to none, by an owner of an organization", testenv.Person(e.ada, e.acme, principal.Owner),
+				unbound.ID,
+			},
 		}
 		for _, tt := range tests {
 			if err := e.keys.Revoke(t.Context(), tt.p, tt.id); !fault.Is(err, fault.NotFound) {
@@ -236,7 +239,8 @@ func TestRevokeOwn(t *testing.T) {
 		own, terminal := e.terminal(e.ada, e.acme)
 		agents := e.memberKey(e.ada, e.acme)
 		testenv.WantFault(t, "revoke own", e.keys.RevokeOwn(t.Context(), e.resolve(agents), agents.ID), fault.Forbidden)
-		testenv.WantFault(t, "revoke own", e.keys.RevokeOwn(t.Context(), testenv.Person(e.ada, e.acme, principal.Member), own.ID), fault.Invalid)
+		testenv.WantFault(t, "revoke own",
+			e.keys.RevokeOwn(t.Context(), testenv.Person(e.ada, e.acme, principal.Member), own.ID), fault.Invalid)
 		before := e.actions(e.acme)
 		if err := e.keys.RevokeOwn(t.Context(), terminal, own.ID); err != nil {
 			t.Fatalf("revoke: %v", err)
@@ -257,7 +261,8 @@ func TestRevokeAtOnceByMany(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
-				if err := e.keys.Revoke(t.Context(), testenv.Person(e.ada, e.acme, principal.Member), issued.ID); err != nil {
+				if err := e.keys.Revoke(t.Context(), testenv.Person(e.ada, e.acme, principal.Member),
+					issued.ID); err != nil {
 					t.Errorf("revoke: %v", err)
 				}
 			})

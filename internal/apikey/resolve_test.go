@@ -164,7 +164,8 @@ func TestRevocationBeatsLookups(t *testing.T) {
 					}
 				})
 			}
-			if err := e.keys.Revoke(t.Context(), testenv.Person(e.ada, e.acme, principal.Member), issued.ID); err != nil {
+			if err := e.keys.Revoke(t.Context(), testenv.Person(e.ada, e.acme, principal.Member),
+				issued.ID); err != nil {
 				t.Errorf("revoke: %v", err)
 			}
 			_, err := e.keys.Resolve(t.Context(), issued.Secret.Reveal())

@@ -159,7 +159,8 @@ func TestChangedPasswordEndsResetLinks(t *testing.T) {
 			secret.NewText("another horse battery")); err != nil {
 			t.Fatal(err)
 		}
-		testenv.WantFault(t, "the old link", e.service.ResetPassword(ctx, link, secret.NewText("a third horse battery")),
+		testenv.WantFault(t, "the old link",
+			e.service.ResetPassword(ctx, link, secret.NewText("a third horse battery")),
 			fault.Invalid)
 	})
 }
@@ -178,7 +179,8 @@ func TestAStrangersRegistrationIsNotActivated(t *testing.T) {
 		}
 		_, err := e.service.Register(ctx, auth.NewUser{Email: victim, Password: secret.NewText(theirs)})
 		testenv.WantFault(t, "the owner signs up", err, fault.Conflict)
-		testenv.WantFault(t, "the owner verifies", e.service.VerifyOTP(ctx, victim, e.code(victim), secret.NewText(theirs)),
+		testenv.WantFault(t, "the owner verifies",
+			e.service.VerifyOTP(ctx, victim, e.code(victim), secret.NewText(theirs)),
 			fault.Invalid)
 		_, _, err = e.service.Login(ctx, victim, secret.NewText(strangers), auth.Device{})
 		testenv.WantFault(t, "the stranger signs in", err, fault.Unauthenticated)

@@ -54,7 +54,8 @@ func TestDeviceLife(t *testing.T) {
 		if *program.keys != 1 {
 			t.Errorf("%d keys were issued, want one", *program.keys)
 		}
-		testenv.WantFault(t, "a code that was used", e.service.ApproveDevice(t.Context(), ada, program.codes.User, true),
+		testenv.WantFault(t, "a code that was used",
+			e.service.ApproveDevice(t.Context(), ada, program.codes.User, true),
 			fault.Invalid)
 		if got, want := e.actions()[len(e.actions())-2:],
 			[]string{"device.approved", "session.created"}; !slices.Equal(got, want) {

@@ -108,7 +108,8 @@ func TestEndedSessionsAnswerNobody(t *testing.T) {
 		}
 		testenv.WantFault(t, "a yes", e.service.ApproveDevice(t.Context(), thief, program.codes.User, true),
 			fault.Unauthenticated)
-		testenv.WantFault(t, "a no", e.service.DenyDevice(t.Context(), thief, program.codes.User), fault.Unauthenticated)
+		testenv.WantFault(t, "a no", e.service.DenyDevice(t.Context(), thief, program.codes.User),
+			fault.Unauthenticated)
 		program.want("after both", auth.DevicePending)
 	})
 }

@@ -150,9 +150,11 @@ func TestRefusalsAreNotRecorded(t *testing.T) {
 		testenv.WantFault(t, "a wrong password", err, fault.Unauthenticated)
 		_, err = e.service.Refresh(ctx, secret.NewText("rt_wrong"))
 		testenv.WantFault(t, "a wrong refresh token", err, fault.Unauthenticated)
-		testenv.WantFault(t, "a wrong code", e.service.VerifyOTP(ctx, "ada@example.org", "000000", secret.NewText(password)),
+		testenv.WantFault(t, "a wrong code",
+			e.service.VerifyOTP(ctx, "ada@example.org", "000000", secret.NewText(password)),
 			fault.Invalid)
-		testenv.WantFault(t, "a wrong link", e.service.ResetPassword(ctx, secret.NewText("rst_wrong"), secret.NewText(next)),
+		testenv.WantFault(t, "a wrong link",
+			e.service.ResetPassword(ctx, secret.NewText("rst_wrong"), secret.NewText(next)),
 			fault.Invalid)
 		testenv.WantFault(t, "a wrong current password",
 			e.service.ChangePassword(ctx, caller, secret.NewText("wrong"), secret.NewText(next)), fault.Invalid)

@@ -61,7 +61,8 @@ func TestApprovalsAcrossReplicas(t *testing.T) {
 	if n := e.count(`approval_event WHERE kind = 'expired' AND request_id = '` + waiting + `'`); n != 1 {
 		t.Errorf("expired %d times", n)
 	}
-	if r, err := second.approvals.Get(t.Context(), testenv.Person(e.bob, e.acme, principal.Approver), waiting); err != nil ||
+	if r, err := second.approvals.Get(t.Context(), testenv.Person(e.bob, e.acme, principal.Approver),
+		waiting); err != nil ||
 		r.Status != approval.Expired {
 		t.Errorf("after its time: %+v, %v", r, err)
 	}

@@ -71,7 +71,8 @@ func TestGet(t *testing.T) {
 			}
 		}
 		for name, p := range map[string]principal.Principal{
-			"nobody": {}, "no member": testenv.Person(e.bob, e.acme, ""), "no organization": testenv.Person(e.bob, "", ""),
+			"nobody": {}, "no member": testenv.Person(e.bob, e.acme, ""),
+			"no organization": testenv.Person(e.bob, "", ""),
 		} {
 			if _, err := e.plans.Get(t.Context(), p, m.PlanID); !fault.Is(err, fault.Forbidden) {
 				t.Errorf("%s: err = %v, want forbidden", name, err)
@@ -139,7 +140,8 @@ func TestList(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = e.plans.List(t.Context(), testenv.Person(e.bob, e.globex, principal.Viewer), intent.Filter{}, first.NextCursor,
+		_, err = e.plans.List(t.Context(), testenv.Person(e.bob, e.globex, principal.Viewer), intent.Filter{},
+			first.NextCursor,
 			1)
 		testenv.WantFault(t, "list", err, fault.Invalid)
 	})
@@ -223,9 +225,13 @@ func TestSetStatus(t *testing.T) {
 			{"owner of the key makes active", owner, plan.Completed, plan.Active, ""},
 			{"owner of the key ends", owner, plan.Active, plan.Failed, ""},
 			{"admin makes active", admin, plan.Failed, plan.Active, ""},
-			{"another member", testenv.Person(e.bob, e.acme, principal.Member), plan.Completed, plan.Active, fault.Forbidden},
 			{
-				"owner of the key, now a viewer", testenv.Person(e.ada, e.acme, principal.Viewer), plan.Completed, plan.Active,
+				"another member", testenv.Person(e.bob, e.acme, principal.Member), plan.Completed, plan.Active,
+				fault.Forbidden,
+			},
+			{
+				"owner of the key, now a viewer", testenv.Person(e.ada, e.acme, principal.Viewer), plan.Completed,
+				plan.Active,
 				fault.Forbidden,
 			},
 			{"no status", e.agent, plan.Active, "", fault.Invalid},

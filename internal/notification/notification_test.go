@@ -224,7 +224,8 @@ func TestOnlyPeopleHaveAnInbox(t *testing.T) {
 			testenv.WantFault(t, name+" reads all", err, fault.Forbidden)
 			_, err = e.told.Preferences(t.Context(), p)
 			testenv.WantFault(t, name+" prefers", err, fault.Forbidden)
-			testenv.WantFault(t, name+" changes", e.told.SetPreferences(t.Context(), p, e.wantsMail(true)), fault.Forbidden)
+			testenv.WantFault(t, name+" changes", e.told.SetPreferences(t.Context(), p, e.wantsMail(true)),
+				fault.Forbidden)
 		}
 	})
 }

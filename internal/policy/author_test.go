@@ -317,10 +317,12 @@ func TestWhoMayWhat(t *testing.T) {
 			case "list", "create", "import", "validate", "check", "delete":
 				continue // about no policy, or one of the caller's own making
 			}
-			testenv.WantFault(t, name+" by the owner of another organization", call.do(person(e.globex, principal.Owner)),
+			testenv.WantFault(t, name+" by the owner of another organization",
+				call.do(person(e.globex, principal.Owner)),
 				fault.NotFound)
 		}
-		testenv.WantFault(t, "delete by the owner of another organization", s.Delete(ctx, person(e.globex, principal.Owner), id),
+		testenv.WantFault(t, "delete by the owner of another organization",
+			s.Delete(ctx, person(e.globex, principal.Owner), id),
 			fault.NotFound)
 	})
 }

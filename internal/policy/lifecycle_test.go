@@ -131,7 +131,8 @@ func TestDelete(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
 		full := e.active(yaml("pay", "deny *"))
-		testenv.WantFault(t, "delete an active policy", e.policies.Delete(t.Context(), e.owner, full.ID), fault.Conflict)
+		testenv.WantFault(t, "delete an active policy", e.policies.Delete(t.Context(), e.owner, full.ID),
+			fault.Conflict)
 		e.wantVerdict("after the refusal", verdict.Deny)
 		if _, err := e.policies.Deactivate(t.Context(), e.owner, full.ID); err != nil {
 			t.Fatal(err)

@@ -209,6 +209,7 @@ func TestWhatComesLaterIsNotReplayed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		e.Pass(time.Second)
 		recordDecisions(e, by)
 		if err := s.Work(t.Context()); err != nil {
 			t.Fatal(err)
