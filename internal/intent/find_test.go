@@ -1,7 +1,6 @@
 package intent_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -173,10 +172,7 @@ func TestAlteredRowsAreNotJudged(t *testing.T) {
 		// A text that reads as another plan than was signed, as after a change of
 		// how plans are read.
 		fourth := e.mint(e.agent, request(twoSteps))
-		sealer, err := secret.NewSealer(bytes.Repeat([]byte{1}, secret.MasterKeySize))
-		if err != nil {
-			t.Fatal(err)
-		}
+		sealer := testenv.Sealer(t, 1)
 		sealed := sealer.Seal("plan/"+fourth.PlanID+"/"+fourth.PlanHash, toJSON(t, map[string]string{
 			"plan": `{"steps":[{"action":"Bash"}]}`,
 		}))

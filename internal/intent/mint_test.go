@@ -76,7 +76,7 @@ func TestJWTIsSignedWithItsOwnKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ring := keyring.New(e.DB, audit.Unsigned(e.DB), sealer)
+		ring := keyring.New(e.DB, e.Log, sealer)
 		for purpose, want := range map[keyring.Purpose]bool{
 			intent.JWTKey: true, intent.PlanKey: false, keyring.AccessToken: false,
 		} {

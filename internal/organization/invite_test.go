@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/fault"
 	"writ/internal/mail"
@@ -216,7 +215,7 @@ func TestMailOfHostileNames(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			service := organization.New(e.DB, audit.Unsigned(e.DB), outbox, "https://writ.example.org")
+			service := organization.New(e.DB, e.Log, outbox, "https://writ.example.org")
 			if _, err := service.Invite(t.Context(), e.create(t, name), "two@example.org",
 				principal.Member); err != nil {
 				t.Errorf("%s: %v", name, err)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
 	"writ/internal/policy"
@@ -256,7 +255,7 @@ func TestSpendingDecides(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, e *env) {
 		p := &purse{}
-		e.policies = policy.New(e.DB, audit.Unsigned(e.DB), p, policy.ProposalNotifier{})
+		e.policies = policy.New(e.DB, e.Log, p, policy.ProposalNotifier{})
 		e.active(policy.Source{Format: document.YAML, Text: "version: v1\nname: budget\ndefault: allow\nrules:\n" +
 			"  - {id: cost, effect: deny, tools: [\"*\"], limit: {cost: 5.00, per: 1h, by: user}}\n" +
 			"  - {id: tokens, effect: hold, tools: [\"*\"], limit: {tokens: 100, per: 1d, by: org}}\n"})
@@ -279,7 +278,7 @@ func TestSpendingDecides(t *testing.T) {
 		if diff := cmp.Diff(want, p.asked[:1]); diff != "" {
 			t.Errorf("asked (-want +got):\n%s", diff)
 		}
-		e.policies = policy.New(e.DB, audit.Unsigned(e.DB), nil, policy.ProposalNotifier{})
+		e.policies = policy.New(e.DB, e.Log, nil, policy.ProposalNotifier{})
 		e.wantVerdict("without anyone to ask", verdict.Deny)
 	})
 }
@@ -304,7 +303,7 @@ func TestOneCallAsksForFewLimits(t *testing.T) {
 			"other windows":   func(i int) string { return fmt.Sprintf("%ds", 2_000_000+i) },
 		} {
 			spending := &countedSpending{}
-			policies := policy.New(e.DB, audit.Unsigned(e.DB), spending, policy.ProposalNotifier{})
+			policies := policy.New(e.DB, e.Log, spending, policy.ProposalNotifier{})
 			var text strings.Builder
 			text.WriteString("version: v1\nname: p\ndefault: allow\nrules:\n")
 			for i := range 5_000 {

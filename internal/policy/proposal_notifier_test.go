@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"writ/internal/audit"
 	"writ/internal/database"
 	"writ/internal/page"
 	"writ/internal/policy"
@@ -23,7 +22,7 @@ func TestProposalsAreToldOnce(t *testing.T) {
 		ctx, member := t.Context(), person(e.acme, principal.Member)
 		var told []string
 		names := map[string]string{}
-		e.policies = policy.New(e.DB, audit.Unsigned(e.DB), nil, policy.ProposalNotifier{
+		e.policies = policy.New(e.DB, e.Log, nil, policy.ProposalNotifier{
 			Proposed: func(_ context.Context, _ *database.Tx, orgID string, p policy.Proposal) error {
 				if orgID != e.acme || p.State != policy.Open || p.OwnerID != member.UserID {
 					t.Errorf("told of %+v in %s", p, orgID)
@@ -72,7 +71,7 @@ func TestWhatCannotBeToldIsNotProposed(t *testing.T) {
 		ctx, member := t.Context(), person(e.acme, principal.Member)
 		waits := e.proposed(member, "Bash")
 		broken := errors.New("nobody can be told")
-		e.policies = policy.New(e.DB, audit.Unsigned(e.DB), nil, policy.ProposalNotifier{
+		e.policies = policy.New(e.DB, e.Log, nil, policy.ProposalNotifier{
 			Proposed: func(context.Context, *database.Tx, string, policy.Proposal) error { return broken },
 			Settled:  func(context.Context, *database.Tx, string, string) error { return broken },
 		})

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	"writ/internal/audit"
 	"writ/internal/fault"
 	"writ/internal/policy"
 	"writ/internal/policy/engine"
@@ -54,7 +53,7 @@ func TestAShadowStandsInPlace(t *testing.T) {
 		}
 		e.wantVerdict("with a shadow", verdict.Deny)
 		for _, s := range []*policy.Service{
-			e.policies, policy.New(e.DB, audit.Unsigned(e.DB), nil, policy.ProposalNotifier{}),
+			e.policies, policy.New(e.DB, e.Log, nil, policy.ProposalNotifier{}),
 		} {
 			shadows := e.shadows(s)
 			if len(shadows) != 1 || shadows[0].Set == nil || shadows[0].PolicyID != pay.ID || shadows[0].Version != 2 {
@@ -154,7 +153,7 @@ func TestABrokenShadowBreaksNothing(t *testing.T) {
 		e.Exec(`UPDATE policy_version SET source = 'rules: [' WHERE policy_id = $1`, damaged.ID)
 		e.Exec(`INSERT INTO policy_binding (org_id, policy_id, kind, subject) VALUES ($1, $2, 'moon', 'x')`, e.acme,
 			odd.ID)
-		after := policy.New(e.DB, audit.Unsigned(e.DB), nil, policy.ProposalNotifier{})
+		after := policy.New(e.DB, e.Log, nil, policy.ProposalNotifier{})
 		if d := e.sayBy(after, toolcall.Call{}); d.Verdict != verdict.Allow {
 			t.Errorf("with broken shadows: %s (%s), want allow", d.Verdict, d.Reason)
 		}

@@ -111,7 +111,7 @@ func TestBrokenPoliciesDeny(t *testing.T) {
 				deny := e.active(yaml("pay", "deny bank.*"))
 				e.Exec(damage, deny.ID)
 				for _, s := range []*policy.Service{
-					policy.New(e.DB, audit.Unsigned(e.DB), nil, policy.ProposalNotifier{}), e.policies,
+					policy.New(e.DB, e.Log, nil, policy.ProposalNotifier{}), e.policies,
 				} {
 					x, err := s.Check(t.Context(), e.owner, bankCall())
 					if err == nil && x.Decision.Verdict != verdict.Deny {
@@ -121,7 +121,7 @@ func TestBrokenPoliciesDeny(t *testing.T) {
 						t.Error("a deny without a reason")
 					}
 				}
-				if _, err := policy.New(e.DB, audit.Unsigned(e.DB), nil,
+				if _, err := policy.New(e.DB, e.Log, nil,
 					policy.ProposalNotifier{}).Snapshot(t.Context(), e.acme); err == nil {
 					t.Error("a snapshot was made without it")
 				}
@@ -136,7 +136,7 @@ func TestSnapshotsRecover(t *testing.T) {
 	each(t, func(t *testing.T, e *env) {
 		full := e.active(yaml("pay", "allow bank.*"))
 		e.Exec(`UPDATE policy_version SET digest = 'x' WHERE policy_id = $1`, full.ID)
-		s := policy.New(e.DB, audit.Unsigned(e.DB), nil, policy.ProposalNotifier{})
+		s := policy.New(e.DB, e.Log, nil, policy.ProposalNotifier{})
 		var broken *policy.BrokenError
 		if _, err := s.Snapshot(t.Context(), e.acme); !errors.As(err, &broken) || broken.PolicyID != full.ID ||
 			broken.Version != 1 {
