@@ -233,6 +233,8 @@ var table = layout.Table{
 	row("internal/keyring", "internal/audit", "internal/principal", "internal/database", "internal/secret",
 		"internal/fault"),
 	row("internal/mail", "internal/secret", "internal/fault"),
+	row("internal/testenv", "internal/audit", "internal/principal", "internal/database", "internal/database/dbtest",
+		"internal/secret", "internal/fault"),
 	row("internal/audit",
 		"internal/audit/ledger", "internal/principal", "internal/database", "internal/page", "internal/canonical",
 		"internal/fault",

@@ -1,7 +1,6 @@
 package forwarding_test
 
 import (
-	"bytes"
 	"compress/gzip"
 	"context"
 	"encoding/hex"
@@ -21,132 +20,100 @@ import (
 	trace "go.opentelemetry.io/proto/slim/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
-	"writ/internal/audit"
 	"writ/internal/database"
-	"writ/internal/database/dbtest"
 	"writ/internal/decision"
-	"writ/internal/fault"
 	"writ/internal/forwarding"
 	"writ/internal/outbound"
 	"writ/internal/principal"
 	"writ/internal/secret"
 	"writ/internal/telemetry"
+	"writ/internal/testenv"
 	"writ/internal/verdict"
 )
 
-// world is an organization with an administrator, telemetry, a log, a receiver, and
-// a clock that stands still until it is moved.
-type world struct {
-	t         *testing.T
-	db, bulk  *database.DB
+// env is an organization with an administrator, telemetry, a log and a receiver.
+type env struct {
+	*testenv.Env
 	telemetry *telemetry.Service
 	out       *forwarding.Service
 	receiver  *receiver
 	org       string
 	admin     principal.Principal
-	clock     *atomic.Int64 // microseconds
 	made      *atomic.Int64 // traces and decisions, to name them
 }
 
 var noon = time.Date(2030, 5, 15, 12, 30, 0, 0, time.UTC)
 
-func each(t *testing.T, body func(t *testing.T, w *world)) {
+func each(t *testing.T, body func(t *testing.T, e *env)) {
 	t.Helper()
-	for engine, options := range map[string]func(*testing.T) database.Options{
-		"sqlite": dbtest.SQLite, "postgres": dbtest.Postgres,
-	} {
-		t.Run(engine, func(t *testing.T) {
-			t.Parallel()
-			w := &world{t: t, clock: new(atomic.Int64), made: new(atomic.Int64), receiver: newReceiver(t)}
-			w.clock.Store(database.Micros(noon))
-			w.db, w.bulk = w.open(options(t), database.Main), w.open(options(t), database.Telemetry)
-			var err error
-			w.telemetry, err = telemetry.New(t.Context(), telemetry.Config{
-				Database: w.bulk, Prices: telemetry.BuiltInPrices(),
-				Logger:      slog.New(slog.NewTextHandler(io.Discard, nil)),
-				SessionIdle: time.Hour, Retention: 30 * 24 * time.Hour,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			w.out = w.replica()
-			body(t, w.elsewhere())
+	testenv.Each(t, func(t *testing.T, base *testenv.Env) {
+		base.Set(noon)
+		e := &env{Env: base, made: new(atomic.Int64), receiver: newReceiver(t)}
+		var err error
+		e.telemetry, err = telemetry.New(t.Context(), telemetry.Config{
+			Database:    e.OpenEmpty(database.Telemetry),
+			Prices:      telemetry.BuiltInPrices(),
+			Logger:      slog.New(slog.DiscardHandler),
+			SessionIdle: time.Hour,
+			Retention:   30 * 24 * time.Hour,
 		})
-	}
-}
-
-func (w *world) open(o database.Options, store database.Store) *database.DB {
-	o.Store = store
-	o.Now = func() time.Time { return database.Time(w.clock.Load()) }
-	return dbtest.Open(w.t, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.out = e.replica()
+		body(t, e.elsewhere())
+	})
 }
 
 // replica is another process on the same data. It may call the receiver, which is
 // on this machine, as an operator would permit it.
-func (w *world) replica() *forwarding.Service { return w.replicaFor("127.0.0.1") }
+func (e *env) replica() *forwarding.Service { return e.replicaFor("127.0.0.1") }
 
-func (w *world) replicaFor(permits ...string) *forwarding.Service {
-	w.t.Helper()
+func (e *env) replicaFor(permits ...string) *forwarding.Service {
+	e.T.Helper()
 	var list []outbound.Permit
 	for _, text := range permits {
 		permit, err := outbound.ParsePermit(text)
 		if err != nil {
-			w.t.Fatal(err)
+			e.T.Fatal(err)
 		}
 		list = append(list, permit)
 	}
 	client := outbound.New(outbound.Options{Permits: list, Timeout: 5 * time.Second})
-	w.t.Cleanup(client.Close)
-	return w.replicaBy(client)
+	e.T.Cleanup(client.Close)
+	return e.replicaBy(client)
 }
 
-func (w *world) replicaBy(poster forwarding.Poster) *forwarding.Service {
-	w.t.Helper()
-	sealer, err := secret.NewSealer(bytes.Repeat([]byte{7}, secret.MasterKeySize))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+func (e *env) replicaBy(poster forwarding.Poster) *forwarding.Service {
+	e.T.Helper()
 	return forwarding.New(forwarding.Options{
-		Database:  w.db,
-		Log:       audit.Unsigned(w.db),
-		Telemetry: w.telemetry,
-		Sealer:    sealer,
+		Database:  e.DB,
+		Log:       e.Log,
+		Telemetry: e.telemetry,
+		Sealer:    testenv.Sealer(e.T, 7),
 		Poster:    poster,
 		Version:   "test",
 	})
 }
 
-// elsewhere is the same world in an organization of its own.
-func (w *world) elsewhere() *world {
-	w.t.Helper()
-	other := *w
-	other.org = database.NewID()
-	other.admin = principal.Principal{
-		Kind: principal.User, UserID: database.NewID(), OrgID: other.org, Role: principal.Admin,
-	}
-	other.write(func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, 'Acme', 1, 1)`,
-			other.org)
-		return err
-	})
+// elsewhere is the same env in an organization of its own.
+func (e *env) elsewhere() *env {
+	e.T.Helper()
+	other := *e
+	other.org = e.Organization("Acme")
+	other.admin = testenv.Person(database.NewID(), other.org, principal.Admin)
 	return &other
 }
 
-func (w *world) advance(d time.Duration) { w.clock.Add(d.Microseconds()) }
-
-func (w *world) now() time.Time { return database.Time(w.clock.Load()) }
-
-func (w *world) write(do func(ctx context.Context, tx *database.Tx) error) {
-	w.t.Helper()
-	if err := w.db.Write(w.t.Context(), database.Change{Logs: []string{w.org}, Do: do}); err != nil {
-		w.t.Fatal(err)
-	}
+func (e *env) write(do func(ctx context.Context, tx *database.Tx) error) {
+	e.T.Helper()
+	e.Write(e.org, do)
 }
 
 // settings are those of a forwarding of everything to the receiver.
-func (w *world) settings() forwarding.Settings {
+func (e *env) settings() forwarding.Settings {
 	return forwarding.Settings{
-		Endpoint:  w.receiver.URL + "/v1/traces",
+		Endpoint:  e.receiver.URL + "/v1/traces",
 		Headers:   map[string]secret.Text{"X-Api-Key": secret.NewText("k3y-of-the-collector")},
 		Traces:    true,
 		Decisions: true,
@@ -156,65 +123,65 @@ func (w *world) settings() forwarding.Settings {
 	}
 }
 
-func (w *world) put(n forwarding.Settings) forwarding.Forwarding {
-	w.t.Helper()
-	f, err := w.out.Put(w.t.Context(), w.admin, n)
+func (e *env) put(n forwarding.Settings) forwarding.Forwarding {
+	e.T.Helper()
+	f, err := e.out.Put(e.T.Context(), e.admin, n)
 	if err != nil {
-		w.t.Fatalf("set: %v", err)
+		e.T.Fatalf("set: %v", err)
 	}
 	return f
 }
 
 // ingest stores a trace with spans, and gives its name.
-func (w *world) ingest(spans int) string {
-	w.t.Helper()
-	name := fmt.Sprintf("trace-%d", w.made.Add(1))
+func (e *env) ingest(spans int) string {
+	e.T.Helper()
+	name := fmt.Sprintf("trace-%d", e.made.Add(1))
 	var list []string
 	for i := range spans {
-		list = append(list, w.span(fmt.Sprintf("%s.%d", name, i), `{"toolName":"search","note":"n"}`))
+		list = append(list, e.span(fmt.Sprintf("%s.%d", name, i), `{"toolName":"search","note":"n"}`))
 	}
-	w.send(w.trace(name, list...))
+	e.send(e.trace(name, list...))
 	return name
 }
 
-func (w *world) trace(name string, spans ...string) string {
+func (e *env) trace(name string, spans ...string) string {
 	return fmt.Sprintf(`{"trace":{"id":%q,"name":%q,"startTime":%q,"endTime":%q,"status":"ok","agentId":"bot","attributes":{"source":"shop","password":"hunter2-of-the-trace"}},"spans":[%s]}`,
-		database.NewID(), name, stamp(w.now().Add(-time.Second)), stamp(w.now()), strings.Join(spans, ","))
+		database.NewID(), name, stamp(e.Now().Add(-time.Second)), stamp(e.Now()), strings.Join(spans, ","))
 }
 
-func (w *world) span(name, attributes string) string {
+func (e *env) span(name, attributes string) string {
 	return fmt.Sprintf(`{"id":%q,"kind":"tool","name":%q,"startTime":%q,"endTime":%q,"status":"ok","attributes":%s}`,
-		database.NewID(), name, stamp(w.now().Add(-time.Second)), stamp(w.now()), attributes)
+		database.NewID(), name, stamp(e.Now().Add(-time.Second)), stamp(e.Now()), attributes)
 }
 
 func stamp(t time.Time) string { return t.Format(time.RFC3339Nano) }
 
-func (w *world) send(batch string) {
-	w.t.Helper()
+func (e *env) send(batch string) {
+	e.T.Helper()
 	request, err := telemetry.ParseRequest([]byte(`{"product":"shop-bot","batches":[` + batch + `]}`))
 	if err != nil {
-		w.t.Fatal(err)
+		e.T.Fatal(err)
 	}
-	result, err := w.telemetry.Ingest(w.t.Context(), w.org, request.Product, request)
+	result, err := e.telemetry.Ingest(e.T.Context(), e.org, request.Product, request)
 	if err != nil || result.Accepted != 1 {
-		w.t.Fatalf("ingest: %+v, %v", result, err)
+		e.T.Fatalf("ingest: %+v, %v", result, err)
 	}
 }
 
 // decide records decisions as enforcement does, and gives the tools they are about.
-func (w *world) decide(times int, change ...func(*decision.Record)) (tools []string) {
-	w.t.Helper()
-	log := audit.Unsigned(w.db)
-	w.write(func(ctx context.Context, tx *database.Tx) error {
+func (e *env) decide(times int, change ...func(*decision.Record)) (tools []string) {
+	e.T.Helper()
+	log := e.Log
+	e.write(func(ctx context.Context, tx *database.Tx) error {
 		tools = nil
 		for range times {
 			d := decision.Record{
 				ID:        database.NewID(),
-				OrgID:     w.org,
+				OrgID:     e.org,
 				AgentID:   "bot",
 				SessionID: "s-1",
 				Server:    "bank",
-				Tool:      fmt.Sprintf("pay-%d", w.made.Add(1)),
+				Tool:      fmt.Sprintf("pay-%d", e.made.Add(1)),
 				Ruling: verdict.Ruling{
 					Verdict:       verdict.Allow,
 					PolicyID:      "payments",
@@ -243,19 +210,19 @@ func (w *world) decide(times int, change ...func(*decision.Record)) (tools []str
 }
 
 // rest lets what was received settle, and sends.
-func (w *world) rest() {
-	w.t.Helper()
-	w.advance(10 * time.Second)
-	if err := w.out.Send(w.t.Context()); err != nil {
-		w.t.Fatalf("send: %v", err)
+func (e *env) rest() {
+	e.T.Helper()
+	e.Pass(10 * time.Second)
+	if err := e.out.Send(e.T.Context()); err != nil {
+		e.T.Fatalf("send: %v", err)
 	}
 }
 
-func (w *world) status() forwarding.Status {
-	w.t.Helper()
-	status, err := w.out.Status(w.t.Context(), w.admin)
+func (e *env) status() forwarding.Status {
+	e.T.Helper()
+	status, err := e.out.Status(e.T.Context(), e.admin)
 	if err != nil {
-		w.t.Fatal(err)
+		e.T.Fatal(err)
 	}
 	return status
 }
@@ -416,10 +383,3 @@ func attribute(s *trace.Span, name string) any {
 }
 
 func hexOf(id []byte) string { return hex.EncodeToString(id) }
-
-func wantFault(t *testing.T, what string, err error, kind fault.Kind) {
-	t.Helper()
-	if !fault.Is(err, kind) {
-		t.Errorf("%s: %v, want %s", what, err, kind)
-	}
-}

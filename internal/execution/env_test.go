@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,23 +12,19 @@ import (
 
 	"writ/internal/audit"
 	"writ/internal/database"
-	"writ/internal/database/dbtest"
 	"writ/internal/decision"
 	"writ/internal/execution"
 	"writ/internal/fault"
 	"writ/internal/intent/plan"
 	"writ/internal/principal"
+	"writ/internal/testenv"
 	"writ/internal/verdict"
 )
 
-// world is a database with two organizations, agents of the first, and a clock
-// that stands still until it is moved.
-type world struct {
-	t            *testing.T
-	db           *database.DB
-	log          *audit.Log
+// env is two organizations, and agents of the first.
+type env struct {
+	*testenv.Env
 	service      *execution.Service
-	clock        *atomic.Int64 // microseconds
 	acme, globex string
 	agent, other principal.Principal // keys in acme; other has no product
 	foreign      principal.Principal // a key in globex
@@ -40,21 +35,16 @@ type world struct {
 
 var noon = time.Date(2030, 5, 15, 12, 0, 0, 0, time.UTC)
 
-func each(t *testing.T, body func(t *testing.T, w *world)) {
+func each(t *testing.T, body func(t *testing.T, e *env)) {
 	t.Helper()
-	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
-		w := &world{t: t, clock: new(atomic.Int64), plans: map[string]string{}}
-		w.clock.Store(database.Micros(noon))
-		o.Now = func() time.Time { return database.Time(w.clock.Load()) }
-		w.db = dbtest.Open(t, o)
-		w.log = audit.Unsigned(w.db)
-		w.service = execution.New(w.db, w.log, plans{w}, keys{w})
-		w.acme, w.globex = w.organization("Acme"), w.organization("Globex")
-		w.agent, w.other, w.foreign = key(w.acme, "gemini"), key(w.acme, ""), key(w.globex, "gemini")
-		w.owner = principal.Principal{
-			Kind: principal.User, UserID: database.NewID(), OrgID: w.acme, Role: principal.Owner,
-		}
-		body(t, w)
+	testenv.Each(t, func(t *testing.T, base *testenv.Env) {
+		base.Set(noon)
+		e := &env{Env: base, plans: map[string]string{}}
+		e.service = execution.New(e.DB, e.Log, plans{e}, keys{e})
+		e.acme, e.globex = e.Organization("Acme"), e.Organization("Globex")
+		e.agent, e.other, e.foreign = key(e.acme, "gemini"), key(e.acme, ""), key(e.globex, "gemini")
+		e.owner = testenv.Person(database.NewID(), e.acme, principal.Owner)
+		body(t, e)
 	})
 }
 
@@ -69,7 +59,7 @@ func key(orgID, product string) principal.Principal {
 }
 
 // plans stands for package intent.
-type plans struct{ w *world }
+type plans struct{ w *env }
 
 func (p plans) IDOf(_ context.Context, orgID string, shown plan.Presented) (string, error) {
 	if p.w.plans[shown.PlanID] != orgID {
@@ -90,7 +80,7 @@ func (plans) Digest(_ context.Context, orgID, canonical string) ([]byte, error) 
 }
 
 // keys stands for package apikey.
-type keys struct{ w *world }
+type keys struct{ w *env }
 
 func (k keys) find(keyID string) principal.Principal {
 	for _, p := range []principal.Principal{k.w.agent, k.w.other, k.w.foreign} {
@@ -114,34 +104,15 @@ func digest(orgID, canonical string) []byte {
 	return sum[:]
 }
 
-func (w *world) pass(d time.Duration) { w.clock.Add(d.Microseconds()) }
-
-func (w *world) write(logs []string, do func(ctx context.Context, tx *database.Tx) error) {
-	w.t.Helper()
-	if err := w.db.Write(w.t.Context(), database.Change{Logs: logs, Do: do}); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-func (w *world) organization(name string) string {
+func (e *env) plan(orgID string) string {
 	id := database.NewID()
-	w.write(nil, func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, $2, 1, 1)`, id,
-			name)
-		return err
-	})
-	return id
-}
-
-func (w *world) plan(orgID string) string {
-	id := database.NewID()
-	w.plans[id] = orgID
+	e.plans[id] = orgID
 	return id
 }
 
 // decided records a decision about a call of a tool.
-func (w *world) decided(by principal.Principal, v verdict.Verdict, planID, server, tool, arguments string) string {
-	w.t.Helper()
+func (e *env) decided(by principal.Principal, v verdict.Verdict, planID, server, tool, arguments string) string {
+	e.T.Helper()
 	d := decision.Record{
 		ID:      database.NewID(),
 		OrgID:   by.OrgID,
@@ -151,56 +122,56 @@ func (w *world) decided(by principal.Principal, v verdict.Verdict, planID, serve
 		Ruling:  verdict.Ruling{Verdict: v, PolicyID: "policy", Reason: "a rule"},
 		Details: decision.Details{Digest: digest(by.OrgID, arguments)},
 	}
-	w.write([]string{by.OrgID}, func(ctx context.Context, tx *database.Tx) error {
-		_, err := decision.Append(ctx, tx, w.log, by, &d)
+	e.Write(by.OrgID, func(ctx context.Context, tx *database.Tx) error {
+		_, err := decision.Append(ctx, tx, e.Log, by, &d)
 		return err
 	})
 	return d.ID
 }
 
 // allowed is decided for an allow of a tool under a plan.
-func (w *world) allowed(by principal.Principal, planID, tool, arguments string) string {
-	w.t.Helper()
-	return w.decided(by, verdict.Allow, planID, "srv", tool, arguments)
+func (e *env) allowed(by principal.Principal, planID, tool, arguments string) string {
+	e.T.Helper()
+	return e.decided(by, verdict.Allow, planID, "srv", tool, arguments)
 }
 
 // report sends rows and wants an answer for each.
-func (w *world) report(by principal.Principal, rows ...string) []execution.Reported {
-	w.t.Helper()
+func (e *env) report(by principal.Principal, rows ...string) []execution.Reported {
+	e.T.Helper()
 	var raw []jsontext.Value
 	for _, row := range rows {
 		raw = append(raw, jsontext.Value(row))
 	}
-	answers, err := w.service.Report(w.t.Context(), by, raw)
+	answers, err := e.service.Report(e.T.Context(), by, raw)
 	if err != nil || len(answers) != len(rows) {
-		w.t.Fatalf("report: %+v, %v", answers, err)
+		e.T.Fatalf("report: %+v, %v", answers, err)
 	}
 	return answers
 }
 
 // ran reports one execution that must be taken, and gives its id.
-func (w *world) ran(by principal.Principal, row string) string {
-	w.t.Helper()
-	answer := w.report(by, row)[0]
+func (e *env) ran(by principal.Principal, row string) string {
+	e.T.Helper()
+	answer := e.report(by, row)[0]
 	if answer.Problem != "" {
-		w.t.Fatalf("report %s: %s", row, answer.Problem)
+		e.T.Fatalf("report %s: %s", row, answer.Problem)
 	}
 	return answer.ID
 }
 
-func (w *world) reconcile() {
-	w.t.Helper()
-	if err := w.service.Reconcile(w.t.Context()); err != nil {
-		w.t.Fatalf("reconcile: %v", err)
+func (e *env) reconcile() {
+	e.T.Helper()
+	if err := e.service.Reconcile(e.T.Context()); err != nil {
+		e.T.Fatalf("reconcile: %v", err)
 	}
 }
 
 // findings are what acme has, oldest first, in few words.
-func (w *world) findings() (words []string) {
-	w.t.Helper()
-	found, err := w.service.Findings(w.t.Context(), w.owner, execution.FindingFilter{Limit: 200})
+func (e *env) findings() (words []string) {
+	e.T.Helper()
+	found, err := e.service.Findings(e.T.Context(), e.owner, execution.FindingFilter{Limit: 200})
 	if err != nil {
-		w.t.Fatal(err)
+		e.T.Fatal(err)
 	}
 	for _, f := range found.Items {
 		word := fmt.Sprintf("%s %s", f.Kind, f.Tool)
@@ -215,33 +186,29 @@ func (w *world) findings() (words []string) {
 	return words
 }
 
-func (w *world) wantFindings(want ...string) {
-	w.t.Helper()
-	if got := strings.Join(w.findings(), ", "); got != strings.Join(want, ", ") {
-		w.t.Errorf("findings: %s; want %s", got, strings.Join(want, ", "))
+func (e *env) wantFindings(want ...string) {
+	e.T.Helper()
+	if got := strings.Join(e.findings(), ", "); got != strings.Join(want, ", ") {
+		e.T.Errorf("findings: %s; want %s", got, strings.Join(want, ", "))
 	}
 }
 
 // decisionOf is the decision an execution was matched to.
-func (w *world) decisionOf(executionID string) (id string) {
-	w.t.Helper()
-	if err := w.db.QueryRow(w.t.Context(), `SELECT decision_id FROM execution WHERE id = $1`,
+func (e *env) decisionOf(executionID string) (id string) {
+	e.T.Helper()
+	if err := e.DB.QueryRow(e.T.Context(), `SELECT decision_id FROM execution WHERE id = $1`,
 		executionID).Scan(&id); err != nil {
-		w.t.Fatal(err)
+		e.T.Fatal(err)
 	}
 	return id
 }
 
 // entries are the reports in a log.
-func (w *world) entries(log string) (reports []audit.Stored) {
-	w.t.Helper()
-	all, err := audit.ReadEntries(w.t.Context(), w.db, log, 0, 10_000)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	for _, e := range all {
-		if e.Action == execution.ActionReported {
-			reports = append(reports, e)
+func (e *env) entries(log string) (reports []audit.Stored) {
+	e.T.Helper()
+	for _, entry := range e.Entries(log) {
+		if entry.Action == execution.ActionReported {
+			reports = append(reports, entry)
 		}
 	}
 	return reports

@@ -17,7 +17,6 @@ import (
 	"writ/internal/audit"
 	"writ/internal/audit/ledger"
 	"writ/internal/database"
-	"writ/internal/database/dbtest"
 	"writ/internal/decision"
 	"writ/internal/enforcement"
 	"writ/internal/intent"
@@ -28,16 +27,14 @@ import (
 	"writ/internal/policy/document"
 	"writ/internal/principal"
 	"writ/internal/secret"
+	"writ/internal/testenv"
 	"writ/internal/verdict"
 )
 
-// world is a database with two organizations and a clock that stands still until
-// it is moved.
-type world struct {
+// env is two organizations, and the services of one process.
+type env struct {
+	*testenv.Env
 	*areas
-	t            testing.TB
-	options      database.Options
-	clock        *atomic.Int64 // microseconds
 	acme, globex string
 	ada, bob     string              // ada owns the keys, bob approves
 	owner        principal.Principal // ada, in acme
@@ -60,43 +57,40 @@ type areas struct {
 	meanwhile meanwhile
 }
 
-func each(t *testing.T, body func(t *testing.T, w *world)) {
+func each(t *testing.T, body func(t *testing.T, e *env)) {
 	t.Helper()
-	dbtest.EachOptions(t, func(t *testing.T, o database.Options) { body(t, newWorld(t, o)) })
+	testenv.Each(t, func(t *testing.T, base *testenv.Env) { body(t, newEnvOn(t, base)) })
 }
 
-func newWorld(t testing.TB, o database.Options) *world {
+func newEnv(t testing.TB, o database.Options) *env {
 	t.Helper()
-	clock := new(atomic.Int64)
-	clock.Store(database.Micros(time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)))
-	o.Now = func() time.Time { return database.Time(clock.Load()) }
-	w := &world{areas: open(t, o), t: t, options: o, clock: clock}
-	w.acme, w.globex = w.organization("Acme"), w.organization("Globex")
-	w.ada, w.bob = w.user("ada@example.org"), w.user("bob@example.org")
-	for _, org := range []string{w.acme, w.globex} {
-		w.member(org, w.ada, principal.Owner)
+	return newEnvOn(t, testenv.New(t, o))
+}
+
+func newEnvOn(t testing.TB, base *testenv.Env) *env {
+	t.Helper()
+	e := &env{Env: base, areas: open(t, base.DB)}
+	e.acme, e.globex = e.Organization("Acme"), e.Organization("Globex")
+	e.ada, e.bob = e.User("ada@example.org"), e.User("bob@example.org")
+	for _, org := range []string{e.acme, e.globex} {
+		e.Member(org, e.ada, principal.Owner)
 	}
-	w.owner = person(w.ada, w.acme, principal.Owner)
-	w.agent, w.other, w.foreign = w.key(w.ada, w.acme), w.key(w.ada, w.acme), w.key(w.ada, w.globex)
-	return w
+	e.owner = testenv.Person(e.ada, e.acme, principal.Owner)
+	e.agent, e.other, e.foreign = e.key(e.ada, e.acme), e.key(e.ada, e.acme), e.key(e.ada, e.globex)
+	return e
 }
 
-// open opens the database as one more process does.
-func open(t testing.TB, o database.Options) *areas {
+// open makes the services of one more process on the database.
+func open(t testing.TB, db *database.DB) *areas {
 	t.Helper()
-	a, err := assemble(t.Context(), o)
+	a, err := assemble(t.Context(), db)
 	if err != nil {
 		t.Fatalf("open: %v", err)
 	}
-	t.Cleanup(func() { _ = a.db.Close() }) // a test may have closed it
 	return a
 }
 
-func assemble(ctx context.Context, o database.Options) (*areas, error) {
-	db, err := database.Open(ctx, o)
-	if err != nil {
-		return nil, err
-	}
+func assemble(ctx context.Context, db *database.DB) (*areas, error) {
 	sealer, err := secret.NewSealer(bytes.Repeat([]byte{1}, secret.MasterKeySize))
 	if err != nil {
 		return nil, err
@@ -161,68 +155,25 @@ func (m *meanwhile) Spent(
 	return m.nanos.Load(), 0, nil
 }
 
-func (w *world) pass(d time.Duration) { w.clock.Add(d.Microseconds()) }
-
-func (w *world) exec(query string, args ...any) {
-	w.t.Helper()
-	err := w.db.Write(w.t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, query, args...)
-		return err
-	}})
-	if err != nil {
-		w.t.Fatalf("%s: %v", query, err)
-	}
-}
-
-func (w *world) organization(name string) string {
-	id := database.NewID()
-	w.exec(`INSERT INTO organization (id, name, created_at, updated_at) VALUES ($1, $2, 1, 1)`, id, name)
-	return id
-}
-
-func (w *world) user(email string) string {
-	id := database.NewID()
-	w.exec(`INSERT INTO user_account (id, email, name, password_hash, created_at) VALUES ($1, $2, $2, '', 1)`, id,
-		email)
-	return id
-}
-
-func (w *world) member(orgID, userID string, role principal.Role) {
-	w.exec(`INSERT INTO organization_member (org_id, user_id, role, joined_at) VALUES ($1, $2, $3, 1)`, orgID, userID,
-		string(role))
-}
-
-func (w *world) key(ownerID, orgID string) principal.Principal {
-	id := database.NewID()
-	w.exec(`INSERT INTO api_key (id, org_id, owner_id, name, environment, product, scopes, prefix, hash, created_at)
-		VALUES ($1, $2, $3, '', 'sandbox', '', '', '', $4, 1)`, id, orgID, ownerID, secret.Hash(id))
-	return principal.Principal{
-		Kind:   principal.Key,
-		KeyID:  id,
-		UserID: ownerID,
-		OrgID:  orgID,
-		Scopes: []principal.Scope{principal.Enforce, principal.RequestDelegation},
-	}
-}
-
-func person(userID, orgID string, role principal.Role) principal.Principal {
-	return principal.Principal{Kind: principal.User, UserID: userID, OrgID: orgID, Role: role}
+func (e *env) key(ownerID, orgID string) principal.Principal {
+	e.T.Helper()
+	return e.Key(ownerID, orgID, principal.Enforce, principal.RequestDelegation)
 }
 
 // active puts a policy in force: its rules in YAML flow, such as
 // `{id: r, effect: allow, tools: ["*"]}`.
-func (w *world) active(name string, rules ...string) policy.Full {
-	w.t.Helper()
+func (e *env) active(name string, rules ...string) policy.Full {
+	e.T.Helper()
 	text := "version: v1\nname: " + name + "\nrules:\n"
 	for _, rule := range rules {
 		text += "  - " + strings.ReplaceAll(rule, "; ", "\n    ") + "\n"
 	}
-	full, err := w.policies.Create(w.t.Context(), w.owner, policy.Source{Text: text, Format: document.YAML})
+	full, err := e.policies.Create(e.T.Context(), e.owner, policy.Source{Text: text, Format: document.YAML})
 	if err != nil {
-		w.t.Fatalf("create: %v\n%s", err, text)
+		e.T.Fatalf("create: %v\n%s", err, text)
 	}
-	if full, err = w.policies.Activate(w.t.Context(), w.owner, full.ID, policy.LatestVersion); err != nil {
-		w.t.Fatalf("activate: %v", err)
+	if full, err = e.policies.Activate(e.T.Context(), e.owner, full.ID, policy.LatestVersion); err != nil {
+		e.T.Fatalf("activate: %v", err)
 	}
 	return full
 }
@@ -230,15 +181,15 @@ func (w *world) active(name string, rules ...string) policy.Full {
 const allowAll = `id: all; effect: allow; tools: ["*"]`
 
 // mint declares a plan for a key.
-func (w *world) mint(p principal.Principal, raw string, change ...func(*intent.Request)) plan.Presented {
-	w.t.Helper()
+func (e *env) mint(p principal.Principal, raw string, change ...func(*intent.Request)) plan.Presented {
+	e.T.Helper()
 	r := intent.Request{Plan: []byte(raw)}
 	for _, fn := range change {
 		fn(&r)
 	}
-	m, err := w.plans.Mint(w.t.Context(), p, r)
+	m, err := e.plans.Mint(e.T.Context(), p, r)
 	if err != nil {
-		w.t.Fatalf("mint: %v", err)
+		e.T.Fatalf("mint: %v", err)
 	}
 	return plan.Presented{
 		PlanID: m.PlanID, Reference: m.IntentReference, PlanHash: m.PlanHash, Signature: m.Token.Signature,
@@ -257,8 +208,8 @@ func planned(shown plan.Presented, tool, args string) enforcement.Request {
 	return enforcement.Request{Tool: tool, Arguments: []byte(args), Presented: shown, TokenRequired: true}
 }
 
-func (w *world) decide(r enforcement.Request) enforcement.Answer {
-	return w.decisions.Decide(w.t.Context(), w.agent, r)
+func (e *env) decide(r enforcement.Request) enforcement.Answer {
+	return e.decisions.Decide(e.T.Context(), e.agent, r)
 }
 
 // want checks verdict, what decided, and a part of the reason.
@@ -274,32 +225,29 @@ func want(t *testing.T, got enforcement.Answer, v verdict.Verdict, by, reason st
 	}
 }
 
-func (w *world) count(what string) (n int) {
-	w.t.Helper()
-	if err := w.db.QueryRow(w.t.Context(), `SELECT COUNT(*) FROM `+what).Scan(&n); err != nil {
-		w.t.Fatal(err)
-	}
-	return n
+func (e *env) count(what string) int {
+	e.T.Helper()
+	return int(e.Number(`SELECT COUNT(*) FROM ` + what))
 }
 
 // verified checks that the log of acme exports and verifies, that every decision
 // in it has its row and every row its entry, and gives how many there are.
-func (w *world) verified() int {
-	w.t.Helper()
+func (e *env) verified() int {
+	e.T.Helper()
 	var export bytes.Buffer
-	if err := w.audit.Export(w.t.Context(), &export, w.acme, audit.ExportOptions{}); err != nil {
-		w.t.Fatalf("export: %v", err)
+	if err := e.audit.Export(e.T.Context(), &export, e.acme, audit.ExportOptions{}); err != nil {
+		e.T.Fatalf("export: %v", err)
 	}
-	keys, err := ledger.ParseKeys(w.audit.PublicKey())
+	keys, err := ledger.ParseKeys(e.audit.PublicKey())
 	if err != nil {
-		w.t.Fatal(err)
+		e.T.Fatal(err)
 	}
 	if _, err := ledger.Verify(bytes.NewReader(export.Bytes()), ledger.Trust{Keys: keys}); err != nil {
-		w.t.Fatalf("the log does not verify: %v", err)
+		e.T.Fatalf("the log does not verify: %v", err)
 	}
-	rows, err := decision.Read(w.t.Context(), w.db, w.acme, 0, 100_000)
+	rows, err := decision.Read(e.T.Context(), e.DB, e.acme, 0, 100_000)
 	if err != nil {
-		w.t.Fatal(err)
+		e.T.Fatal(err)
 	}
 	byID := map[string]int64{}
 	for _, row := range rows {
@@ -313,22 +261,22 @@ func (w *world) verified() int {
 		entries++
 	}
 	if entries != len(rows) || len(byID) != len(rows) {
-		w.t.Errorf("%d decisions in the log, %d rows, %d ids", entries, len(rows), len(byID))
+		e.T.Errorf("%d decisions in the log, %d rows, %d ids", entries, len(rows), len(byID))
 	}
 	return entries
 }
 
 // checkReceipt checks an answer's receipt with the ledger, and that it is for the
 // entry of this decision.
-func (w *world) checkReceipt(a enforcement.Answer) error {
+func (e *env) checkReceipt(a enforcement.Answer) error {
 	if a.Receipt == nil {
 		return fmt.Errorf("no receipt")
 	}
-	keys, err := ledger.ParseKeys(w.audit.PublicKey())
+	keys, err := ledger.ParseKeys(e.audit.PublicKey())
 	if err != nil {
 		return err
 	}
-	entries, err := audit.ReadEntries(w.t.Context(), w.db, a.Receipt.Log, a.Receipt.Index, 1)
+	entries, err := audit.ReadEntries(e.T.Context(), e.DB, a.Receipt.Log, a.Receipt.Index, 1)
 	if err != nil || len(entries) != 1 {
 		return fmt.Errorf("entry %d: %d, %v", a.Receipt.Index, len(entries), err)
 	}

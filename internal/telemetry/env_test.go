@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"writ/internal/database"
 	"writ/internal/database/dbtest"
 	"writ/internal/telemetry"
+	"writ/internal/testenv"
 )
 
 // orgA and orgB are two organizations.
@@ -29,65 +29,57 @@ const keptDays = 30
 
 const day = 24 * time.Hour
 
-// store is a service on a database with a clock that a test moves.
-type store struct {
+// env is a service on a database of telemetry.
+type env struct {
+	*testenv.Env
 	*telemetry.Service
-	t       *testing.T
-	db      *database.DB
-	options database.Options
-	clock   *atomic.Int64
-	log     *journal
+	log *journal
 }
 
 // noon is when tests begin.
 var noon = time.Date(2030, 5, 15, 12, 30, 0, 0, time.UTC)
 
 // each runs the body with a service on each database.
-func each(t *testing.T, body func(t *testing.T, s *store)) {
+func each(t *testing.T, body func(t *testing.T, e *env)) {
 	t.Helper()
 	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
 		body(t, open(t, o))
 	})
 }
 
-func open(t *testing.T, o database.Options) *store {
+func open(t *testing.T, o database.Options) *env {
 	t.Helper()
-	clock := new(atomic.Int64)
-	clock.Store(noon.UnixMicro())
 	o.Store = database.Telemetry
-	o.Now = func() time.Time { return time.UnixMicro(clock.Load()) }
-	s := &store{t: t, options: o, clock: clock, log: &journal{}}
-	return s.replica()
+	e := &env{Env: testenv.New(t, o), log: &journal{}}
+	e.Set(noon)
+	e.Service = e.another(e.DB)
+	return e
 }
 
 // replica is a further server on the same data, with the same clock. An SQLite
 // file belongs to one process; there it is a further writer of that.
-func (s *store) replica() *store {
-	s.t.Helper()
-	other := *s
-	if s.db == nil || s.db.Engine() == database.PostgreSQL {
-		other.db = dbtest.Open(s.t, s.options)
+func (e *env) replica() *env {
+	e.T.Helper()
+	other := *e
+	if e.DB.Engine() == database.PostgreSQL {
+		other.Env = e.Replica()
 	}
-	other.Service = other.another(other.db)
+	other.Service = other.another(other.DB)
 	return &other
 }
 
 // another is a further writer on the same data.
-func (s *store) another(db *database.DB) *telemetry.Service {
-	s.t.Helper()
-	service, err := telemetry.New(s.t.Context(), telemetry.Config{
-		Database: db, Prices: telemetry.BuiltInPrices(), Logger: slog.New(slog.NewTextHandler(s.log, nil)),
+func (e *env) another(db *database.DB) *telemetry.Service {
+	e.T.Helper()
+	service, err := telemetry.New(e.T.Context(), telemetry.Config{
+		Database: db, Prices: telemetry.BuiltInPrices(), Logger: slog.New(slog.NewTextHandler(e.log, nil)),
 		SessionIdle: 30 * time.Minute, Retention: keptDays * day,
 	})
 	if err != nil {
-		s.t.Fatal(err)
+		e.T.Fatal(err)
 	}
 	return service
 }
-
-func (s *store) advance(d time.Duration) { s.clock.Add(d.Microseconds()) }
-
-func (s *store) now() time.Time { return time.UnixMicro(s.clock.Load()).UTC() }
 
 // send sends a body to a service.
 func send(ctx context.Context, service *telemetry.Service, orgID, body string) (telemetry.Result, error) {
@@ -99,50 +91,29 @@ func send(ctx context.Context, service *telemetry.Service, orgID, body string) (
 }
 
 // ingest sends a body and wants it understood.
-func (s *store) ingest(orgID, body string) telemetry.Result {
-	s.t.Helper()
-	result, err := send(s.t.Context(), s.Service, orgID, body)
+func (e *env) ingest(orgID, body string) telemetry.Result {
+	e.T.Helper()
+	result, err := send(e.T.Context(), e.Service, orgID, body)
 	if err != nil {
-		s.t.Fatalf("ingest: %v", err)
+		e.T.Fatalf("ingest: %v", err)
 	}
 	return result
 }
 
 // accept sends batches and wants all of them accepted.
-func (s *store) accept(orgID string, batches ...string) {
-	s.t.Helper()
-	if r := s.ingest(orgID, body(batches...)); r.Accepted != len(batches) {
-		s.t.Fatalf("accepted %d of %d: %+v", r.Accepted, len(batches), r.Rejections)
+func (e *env) accept(orgID string, batches ...string) {
+	e.T.Helper()
+	if r := e.ingest(orgID, body(batches...)); r.Accepted != len(batches) {
+		e.T.Fatalf("accepted %d of %d: %+v", r.Accepted, len(batches), r.Rejections)
 	}
-}
-
-// exec changes the database behind the service's back.
-func (s *store) exec(statement string, args ...any) {
-	s.t.Helper()
-	err := s.db.Write(s.t.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
-		_, err := tx.Exec(ctx, statement, args...)
-		return err
-	}})
-	if err != nil {
-		s.t.Fatalf("%s: %v", statement, err)
-	}
-}
-
-// number reads one from the database.
-func (s *store) number(query string, args ...any) (n int64) {
-	s.t.Helper()
-	if err := s.db.QueryRow(s.t.Context(), query, args...).Scan(&n); err != nil {
-		s.t.Fatalf("%s: %v", query, err)
-	}
-	return n
 }
 
 // hold keeps the committer busy until release, so that what is sent meanwhile
 // waits, and then shares commits.
-func (s *store) hold() (release func()) {
+func (e *env) hold() (release func()) {
 	begun, done, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
-		ended <- s.db.Write(context.Background(), database.Change{Do: func(context.Context, *database.Tx) error {
+		ended <- e.DB.Write(context.Background(), database.Change{Do: func(context.Context, *database.Tx) error {
 			close(begun)
 			<-done
 			return nil
@@ -152,57 +123,47 @@ func (s *store) hold() (release func()) {
 	return func() {
 		close(done)
 		if err := <-ended; err != nil {
-			s.t.Errorf("hold: %v", err)
+			e.T.Errorf("hold: %v", err)
 		}
 	}
 }
 
 // queued waits until n changes wait for the committer.
-func (s *store) queued(n int) {
-	s.t.Helper()
-	eventually(s.t, fmt.Sprintf("%d changes wait", n), func() bool { return s.db.QueueLength() == n })
-}
-
-// eventually waits for a condition.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain until %s", what)
-		}
-	}
+func (e *env) queued(n int) {
+	e.T.Helper()
+	testenv.Eventually(e.T, fmt.Sprintf("%d changes wait", n), func() bool { return e.DB.QueueLength() == n })
 }
 
 // wantClean checks that every rollup says what the rows say.
-func (s *store) wantClean() {
-	s.t.Helper()
-	differences, err := s.Verify(s.t.Context())
+func (e *env) wantClean() {
+	e.T.Helper()
+	differences, err := e.Verify(e.T.Context())
 	if err != nil {
-		s.t.Errorf("verify: %v", err)
+		e.T.Errorf("verify: %v", err)
 	}
 	for _, d := range differences {
-		s.t.Errorf("verify: %+v", d)
+		e.T.Errorf("verify: %+v", d)
 	}
 	// Who follows what arrives hears of a span with its trace, or with a growth.
-	if silent := s.number(`
+	if silent := e.Number(`
 		SELECT count(*) FROM span s
 		WHERE s.seq > s.trace_pk AND 1 <> (
 			SELECT count(*) FROM trace_growth g WHERE g.trace_pk = s.trace_pk AND s.seq >= g.first_seq AND s.seq <= g.last_seq)`); silent > 0 {
-		s.t.Errorf("%d spans came later than their trace, and not with one growth of it", silent)
+		e.T.Errorf("%d spans came later than their trace, and not with one growth of it", silent)
 	}
 }
 
 // wantTraces checks how many traces an organization has, by every way to ask.
-func (s *store) wantTraces(orgID string, want int64) {
-	s.t.Helper()
-	sum, err := s.Summary(s.t.Context(), orgID, keptDays)
+func (e *env) wantTraces(orgID string, want int64) {
+	e.T.Helper()
+	sum, err := e.Summary(e.T.Context(), orgID, keptDays)
 	if err != nil {
-		s.t.Fatalf("summary: %v", err)
+		e.T.Fatalf("summary: %v", err)
 	}
-	rows := s.number(`SELECT count(*) FROM trace WHERE org_id = $1`, orgID)
-	ids := s.number(`SELECT count(*) FROM trace_key WHERE org_id = $1`, orgID)
+	rows := e.Number(`SELECT count(*) FROM trace WHERE org_id = $1`, orgID)
+	ids := e.Number(`SELECT count(*) FROM trace_key WHERE org_id = $1`, orgID)
 	if sum.Traces != want || rows != want || ids != want {
-		s.t.Errorf("%d traces in the summary, %d rows, %d ids, want %d of each", sum.Traces, rows, ids, want)
+		e.T.Errorf("%d traces in the summary, %d rows, %d ids, want %d of each", sum.Traces, rows, ids, want)
 	}
 }
 
