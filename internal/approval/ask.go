@@ -2,7 +2,6 @@ package approval
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -190,8 +189,5 @@ func fillIn(ctx context.Context, tx *database.Tx, r *Request, asked Request) err
 		UPDATE approval_request
 		SET amount = $3, domain = $4, asked_for = $5, email = $6
 		WHERE org_id = $1 AND id = $2`, r.OrgID, r.ID, *r.Amount, r.Domain, r.AskedFor, r.Email)
-	if err != nil {
-		return fmt.Errorf("complete request %s: %w", r.ID, err)
-	}
-	return nil
+	return database.Wrap(err, "complete request %s", r.ID)
 }

@@ -81,10 +81,7 @@ func countRejected(ctx context.Context, r database.Reader, of *Request) (n int, 
 		) latest
 		WHERE key_id = $4 AND server = $5 AND tool = $6`, of.OrgID, since, maxCounted, of.KeyID, of.Server,
 		of.Tool).Scan(&n)
-	if err != nil {
-		return 0, fmt.Errorf("count what was rejected before: %w", err)
-	}
-	return n, nil
+	return n, database.Wrap(err, "count what was rejected before")
 }
 
 // countOpened counts the requests that a key opened lately.
@@ -100,8 +97,5 @@ func countOpened(ctx context.Context, r database.Reader, of *Request) (n int, er
 			LIMIT $3
 		) latest
 		WHERE key_id = $4`, of.OrgID, since, maxCounted, of.KeyID).Scan(&n)
-	if err != nil {
-		return 0, fmt.Errorf("count what was asked before: %w", err)
-	}
-	return n, nil
+	return n, database.Wrap(err, "count what was asked before")
 }

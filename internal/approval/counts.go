@@ -2,7 +2,6 @@ package approval
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"sync"
 
@@ -38,8 +37,5 @@ func (s *Service) Waiting(ctx context.Context) (n int64, err error) {
 		SELECT COUNT(*)
 		FROM approval_request
 		WHERE status = 'pending' AND expires_at > $1`, database.Micros(s.db.Now())).Scan(&n)
-	if err != nil {
-		return 0, fmt.Errorf("count the requests that wait: %w", err)
-	}
-	return n, nil
+	return n, database.Wrap(err, "count the requests that wait")
 }

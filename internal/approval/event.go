@@ -49,10 +49,7 @@ func (s *Service) Events(ctx context.Context, orgID string, after int64, limit i
 		WHERE org_id = $1 AND number > $2
 		ORDER BY number
 		LIMIT $3`, orgID, after, min(max(limit, 1), MaxEvents))
-	if err != nil {
-		return nil, fmt.Errorf("read what happened to approvals of organization %s: %w", orgID, err)
-	}
-	return events, nil
+	return events, database.Wrap(err, "read what happened to approvals of organization %s", orgID)
 }
 
 // LastEvent is the number of an organization's latest event; zero: there is none.
@@ -62,10 +59,7 @@ func (s *Service) LastEvent(ctx context.Context, orgID string) (int64, error) {
 
 func lastEvent(ctx context.Context, r database.Reader, orgID string) (number int64, err error) {
 	err = r.QueryRow(ctx, `SELECT COALESCE(MAX(number), 0) FROM approval_event WHERE org_id = $1`, orgID).Scan(&number)
-	if err != nil {
-		return 0, fmt.Errorf("read the last event of organization %s: %w", orgID, err)
-	}
-	return number, nil
+	return number, database.Wrap(err, "read the last event of organization %s", orgID)
 }
 
 func scanEvent(s database.Scanner) (e Event, err error) {

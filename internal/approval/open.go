@@ -156,8 +156,5 @@ func VoidAll(ctx context.Context, tx *database.Tx) (ended int64, err error) {
 	}
 	ended, err = tx.Exec(ctx,
 		`UPDATE approval_request SET status = 'expired', expires_at = $1 WHERE status IN ('pending', 'approved')`, now)
-	if err != nil {
-		return 0, fmt.Errorf("end all requests for approval: %w", err)
-	}
-	return ended, nil
+	return ended, database.Wrap(err, "end all requests for approval")
 }

@@ -113,10 +113,7 @@ func writeSettings(ctx context.Context, tx *database.Tx, orgID string, to Settin
 			grant_seconds = excluded.grant_seconds, updated_at = excluded.updated_at`,
 		orgID, bit(to.SelfApproval), int64(to.PendingLife/time.Second), int64(to.GrantLife/time.Second),
 		database.Micros(tx.Now()))
-	if err != nil {
-		return fmt.Errorf("store how organization %s answers requests: %w", orgID, err)
-	}
-	return nil
+	return database.Wrap(err, "store how organization %s answers requests", orgID)
 }
 
 // bit is how a flag is stored.

@@ -304,10 +304,7 @@ func selectStanding(ctx context.Context, r database.Reader, where string, args .
 		WHERE `+where+fmt.Sprintf(`
 		ORDER BY a.created_at DESC, a.id DESC
 		LIMIT %d`, maxStanding), args...)
-	if err != nil {
-		return nil, fmt.Errorf("read temporary allows: %w", err)
-	}
-	return allows, nil
+	return allows, database.Wrap(err, "read temporary allows")
 }
 
 func scanStanding(s database.Scanner) (a StandingApproval, err error) {

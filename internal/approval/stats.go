@@ -132,10 +132,7 @@ func (f *Stats) readCounts(ctx context.Context, r database.Reader, orgID string,
 		SELECT COUNT(*)
 		FROM approval_request
 		WHERE org_id = $1 AND status = 'pending' AND expires_at > $2`, orgID, database.Micros(now)).Scan(&f.Waiting)
-	if err != nil {
-		return fmt.Errorf("count what waits in organization %s: %w", orgID, err)
-	}
-	return nil
+	return database.Wrap(err, "count what waits in organization %s", orgID)
 }
 
 // readMedian takes the one or two in the middle of all times.
@@ -192,10 +189,7 @@ func readApprovers(ctx context.Context, r database.Reader, orgID string, over Pe
 		GROUP BY who
 		ORDER BY who`,
 		orgID, openedFrom, until, database.Micros(over.From), quickApproval.Microseconds())
-	if err != nil {
-		return nil, fmt.Errorf("count who answers for organization %s: %w", orgID, err)
-	}
-	return approvers, nil
+	return approvers, database.Wrap(err, "count who answers for organization %s", orgID)
 }
 
 func scanApprover(s database.Scanner) (a Approver, err error) {

@@ -65,10 +65,8 @@ func selectRejected(ctx context.Context, r database.Reader, c Call, now time.Tim
 		ORDER BY r.decided_at DESC, r.id DESC
 		LIMIT $8`,
 		c.OrgID, database.Micros(oldest(now)), database.Micros(now), c.KeyID, c.Digest, c.Email, c.UserID, maxRejected)
-	if err != nil {
-		return nil, fmt.Errorf("look for a no: %w", err)
-	}
-	return slices.DeleteFunc(requests, func(r Request) bool { return !c.sameTool(r.Call) }), nil
+	requests = slices.DeleteFunc(requests, func(r Request) bool { return !c.sameTool(r.Call) })
+	return requests, database.Wrap(err, "look for a rejection")
 }
 
 // mostRejected is how many noes to the same arguments are looked at, of whatever
@@ -102,10 +100,7 @@ func selectAsked(ctx context.Context, r database.Reader, asked Request, now time
 		LIMIT $11`,
 		asked.KeyID, asked.Tool, asked.Digest, database.Micros(oldest(now)), asked.OrgID, asked.PlanID, asked.Email,
 		bit(len(asked.Digest) > 0), *asked.Amount, asked.Domain, maxFound, database.Micros(now))
-	if err != nil {
-		return nil, fmt.Errorf("look for a request: %w", err)
-	}
-	return requests, nil
+	return requests, database.Wrap(err, "look for a request")
 }
 
 // selectAlive reads requests of a key about a tool that wait or can be used, for
@@ -118,10 +113,7 @@ func selectOpen(
 			AND (r.status = 'pending' AND r.expires_at > $4 OR r.status = 'approved' AND g.used_at IS NULL AND g.expires_at > $4)
 			AND (r.email = $5 OR r.email = '' OR $5 = '')
 		LIMIT 2`, p.KeyID, tool, p.OrgID, database.Micros(now), email, database.Micros(oldest(now)))
-	if err != nil {
-		return nil, fmt.Errorf("look for what was approved: %w", err)
-	}
-	return requests, nil
+	return requests, database.Wrap(err, "look for what was approved")
 }
 
 func selectRequest(ctx context.Context, r database.Reader, orgID, id string) (Request, error) {

@@ -16,10 +16,7 @@ const maxCounted = 100_000
 // AllowedIn is how many calls of a session were allowed.
 func AllowedIn(ctx context.Context, r database.Reader, orgID, sessionID string) (calls int64, err error) {
 	calls, err = audit.CountAllowed(ctx, r, audit.LogOf(orgID), sessionID, maxCounted)
-	if err != nil {
-		return 0, fmt.Errorf("count the calls of a session: %w", err)
-	}
-	return calls, nil
+	return calls, database.Wrap(err, "count the calls of a session")
 }
 
 // MaxTallies bounds how many lines the tally of a plan has.

@@ -114,10 +114,7 @@ func insertFinding(ctx context.Context, tx *database.Tx, f Finding) error {
 		database.NewID(), f.OrgID, string(f.Kind), database.Micros(tx.Now()), database.Micros(f.HappenedAt), f.Position,
 		f.KeyID, f.AgentID, f.SessionID, f.PlanID, f.Tool, f.DecisionID, f.ExecutionID, f.FirstSeq, f.LastSeq,
 		f.Missing)
-	if err != nil {
-		return fmt.Errorf("store a finding: %w", err)
-	}
-	return nil
+	return database.Wrap(err, "store a finding")
 }
 
 // resolveOutcome notes that the outcome of a decision came.

@@ -60,10 +60,7 @@ func (s *Service) positions(ctx context.Context) (map[string]int64, error) {
 		positions[orgID] = position
 		return none, err
 	}, `SELECT org_id, position FROM reconciled`)
-	if err != nil {
-		return nil, fmt.Errorf("read how far logs were reconciled: %w", err)
-	}
-	return positions, nil
+	return positions, database.Wrap(err, "read how far logs were reconciled")
 }
 
 // advance matches the next slice of a log, and reports whether there is more before size.
@@ -138,10 +135,7 @@ func (s *Service) next(
 // takes up the decisions just before it.
 func nobodyReports(ctx context.Context, tx *database.Tx, orgID string) (quiet bool, err error) {
 	err = tx.QueryRow(ctx, `SELECT COUNT(*) = 0 FROM reporter WHERE org_id = $1`, orgID).Scan(&quiet)
-	if err != nil {
-		return false, fmt.Errorf("read who reports: %w", err)
-	}
-	return quiet, nil
+	return quiet, database.Wrap(err, "read who reports")
 }
 
 // matcher is one change that matches a slice of a log. It caches lookups: a slice has few

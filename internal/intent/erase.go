@@ -2,7 +2,6 @@ package intent
 
 import (
 	"context"
-	"fmt"
 
 	"writ/internal/audit"
 	"writ/internal/database"
@@ -52,10 +51,7 @@ func eraseText(ctx context.Context, tx *database.Tx, orgID, planID string) error
 			WHERE plan_id IN (SELECT id FROM plan WHERE org_id = $1 AND id = $2 AND (status <> 'active' OR expires_at <= $4))`,
 			orgID, planID, []byte{}, database.Micros(tx.Now()))
 	}
-	if err != nil {
-		return fmt.Errorf("erase the text of plan %s: %w", planID, err)
-	}
-	return nil
+	return database.Wrap(err, "erase the text of plan %s", planID)
 }
 
 // errErased answers who asks for a text that is gone.

@@ -2,9 +2,6 @@ package intent
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"fmt"
 
 	"writ/internal/database"
 )
@@ -17,11 +14,5 @@ func (s *Service) OrgOf(ctx context.Context, id string) (orgID string, err error
 		return "", noSuchPlan()
 	}
 	err = s.db.QueryRow(ctx, `SELECT org_id FROM plan WHERE id = $1`, id).Scan(&orgID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", noSuchPlan()
-	}
-	if err != nil {
-		return "", fmt.Errorf("read the organization of plan %s: %w", id, err)
-	}
-	return orgID, nil
+	return orgID, database.OrMissing(err, noSuchPlan(), "read the organization of plan %s", id)
 }

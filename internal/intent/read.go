@@ -2,7 +2,6 @@ package intent
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"writ/internal/database"
@@ -121,10 +120,7 @@ func (s *Service) Prune(ctx context.Context) error {
 			database.Micros(tx.Now().Add(-keepRequests)))
 		return err
 	}})
-	if err != nil {
-		return fmt.Errorf("forget old Idempotency-Keys: %w", err)
-	}
-	return nil
+	return database.Wrap(err, "forget old Idempotency-Keys")
 }
 
 // readsPayloads reports whether the caller may see what plans say: members with

@@ -2,7 +2,6 @@ package intent
 
 import (
 	"context"
-	"fmt"
 
 	"writ/internal/audit"
 	"writ/internal/database"
@@ -74,8 +73,5 @@ func EndAll(ctx context.Context, tx *database.Tx) (ended int64, err error) {
 		UPDATE plan
 		SET status = 'expired', ended_at = $1
 		WHERE status = 'active'`, database.Micros(tx.Now()))
-	if err != nil {
-		return 0, fmt.Errorf("end all plans: %w", err)
-	}
-	return ended, nil
+	return ended, database.Wrap(err, "end all plans")
 }

@@ -106,10 +106,7 @@ func insertRequest(ctx context.Context, tx *database.Tx, n *newPlan) error {
 	_, err = tx.Exec(ctx, `
 		INSERT INTO plan_request (key_id, request, body, plan_id, created_at)
 		VALUES ($1, $2, $3, $4, $5)`, n.by.KeyID, name[:], body, n.id, database.Micros(tx.Now()))
-	if err != nil {
-		return fmt.Errorf("remember the request of plan %s: %w", n.id, err)
-	}
-	return nil
+	return database.Wrap(err, "remember the request of plan %s", n.id)
 }
 
 // selectRequest finds what an Idempotency-Key was used for; nothing: empty.
@@ -118,13 +115,7 @@ func selectRequest(
 ) (planID string, body []byte, err error) {
 	err = r.QueryRow(ctx, `SELECT plan_id, body FROM plan_request WHERE key_id = $1 AND request = $2`, keyID,
 		name).Scan(&planID, &body)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil, nil
-	}
-	if err != nil {
-		return "", nil, fmt.Errorf("look up an Idempotency-Key: %w", err)
-	}
-	return planID, body, nil
+	return planID, body, database.OrMissing(err, nil, "look up an Idempotency-Key")
 }
 
 // selectPlan reads a plan of an organization. Any other does not exist.
@@ -161,13 +152,7 @@ func selectBySignature(ctx context.Context, r database.Reader, hash []byte, root
 		WHERE p.signature_hash = $1 AND a.root = $2
 		ORDER BY p.created_at DESC, p.id DESC
 		LIMIT 1`, hash, root).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("find a plan by its token: %w", err)
-	}
-	return id, nil
+	return id, database.OrMissing(err, nil, "find a plan by its token")
 }
 
 func selectOfSession(ctx context.Context, r database.Reader, orgID, keyID, sessionID string) (id string, err error) {
@@ -177,13 +162,7 @@ func selectOfSession(ctx context.Context, r database.Reader, orgID, keyID, sessi
 		WHERE key_id = $1 AND session_id = $2 AND session_id <> '' AND org_id = $3
 		ORDER BY created_at DESC, id DESC
 		LIMIT 1`, keyID, sessionID, orgID).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("find the plan of a session: %w", err)
-	}
-	return id, nil
+	return id, database.OrMissing(err, nil, "find the plan of a session")
 }
 
 // selectLive lists the live plans of exactly this holder, newest first, without
@@ -199,10 +178,7 @@ func selectLive(ctx context.Context, r database.Reader, b plan.Binding, now time
 			AND status = 'active' AND expires_at > $6 AND parent_id IS NULL
 		ORDER BY created_at DESC, id DESC
 		LIMIT $7`, b.OrgID, b.KeyID, b.UserID, b.AgentID, b.Context, database.Micros(now), limit)
-	if err != nil {
-		return nil, fmt.Errorf("list live plans: %w", err)
-	}
-	return ids, nil
+	return ids, database.Wrap(err, "list live plans")
 }
 
 // selectPlans reads up to limit plans after a position, newest first.
@@ -249,10 +225,7 @@ func selectPlans(
 		`SELECT `+columns+tables+`WHERE `+strings.Join(where, ` AND `)+`
 		ORDER BY p.created_at DESC, p.id DESC
 		LIMIT `+fmt.Sprintf(`$%d`, len(args)), args...)
-	if err != nil {
-		return nil, fmt.Errorf("list plans: %w", err)
-	}
-	return rows, nil
+	return rows, database.Wrap(err, "list plans")
 }
 
 // updateStatus gives a plan another status. With a plan that ends, those that

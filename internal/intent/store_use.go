@@ -18,10 +18,7 @@ func claimStep(ctx context.Context, tx *database.Tx, d *plan.Declared, step int)
 		ON CONFLICT (plan_id, anchor, step) DO UPDATE
 		SET uses = plan_step.uses + 1
 		WHERE plan_step.uses < $4`, d.ID, d.Anchor, step, d.Plan.Steps[step].MaxCalls)
-	if err != nil {
-		return false, fmt.Errorf("use step %d of plan %s: %w", step, d.ID, err)
-	}
-	return changed == 1, nil
+	return changed == 1, database.Wrap(err, "use step %d of plan %s", step, d.ID)
 }
 
 // selectUses is how often a step was used.
@@ -60,10 +57,7 @@ func selectAllUses(ctx context.Context, r database.Reader, planID string, anchor
 func selectPosition(ctx context.Context, tx *database.Tx, d *plan.Declared) (last int, err error) {
 	err = tx.QueryRow(ctx, `SELECT position FROM plan_anchor WHERE plan_id = $1 AND number = $2`, d.ID,
 		d.Anchor).Scan(&last)
-	if err != nil {
-		return 0, fmt.Errorf("position of plan %s: %w", d.ID, err)
-	}
-	return last, nil
+	return last, database.Wrap(err, "position of plan %s", d.ID)
 }
 
 // movePosition makes a step the one used last, if that is still the one it was.
@@ -72,8 +66,5 @@ func movePosition(ctx context.Context, tx *database.Tx, d *plan.Declared, last, 
 		UPDATE plan_anchor
 		SET position = $4
 		WHERE plan_id = $1 AND number = $2 AND position = $3`, d.ID, d.Anchor, last, step)
-	if err != nil {
-		return false, fmt.Errorf("use step %d of plan %s: %w", step, d.ID, err)
-	}
-	return changed == 1, nil
+	return changed == 1, database.Wrap(err, "use step %d of plan %s", step, d.ID)
 }

@@ -3,7 +3,6 @@ package replay
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -80,20 +79,14 @@ func insert(ctx context.Context, tx *database.Tx, j Job) error {
 		j.ID, j.OrgID, string(j.State), j.Name, j.PolicyID, j.Version, format, source, j.Digest,
 		strings.Join(j.Without, " "), j.Days, database.Micros(j.From), database.Micros(j.Until),
 		string(j.Author.Kind), j.Author.ID, database.Micros(j.CreatedAt))
-	if err != nil {
-		return fmt.Errorf("store replay %s: %w", j.ID, err)
-	}
-	return nil
+	return database.Wrap(err, "store replay %s", j.ID)
 }
 
 func hasOpen(ctx context.Context, r database.Reader, orgID string) (bool, error) {
 	var n int
 	err := r.QueryRow(ctx, `SELECT COUNT(*) FROM policy_replay WHERE org_id = $1 AND state IN ('waiting', 'running')`,
 		orgID).Scan(&n)
-	if err != nil {
-		return false, fmt.Errorf("look for a replay of %s: %w", orgID, err)
-	}
-	return n > 0, nil
+	return n > 0, database.Wrap(err, "look for a replay of %s", orgID)
 }
 
 // deleteOldest leaves the newest few of an organization's replays.
@@ -107,10 +100,7 @@ func deleteOldest(ctx context.Context, tx *database.Tx, orgID string, leave int)
 			ORDER BY created_at DESC, id DESC
 			LIMIT $2
 		)`, orgID, leave)
-	if err != nil {
-		return fmt.Errorf("delete old replays of %s: %w", orgID, err)
-	}
-	return nil
+	return database.Wrap(err, "delete old replays of %s", orgID)
 }
 
 func find(ctx context.Context, r database.Reader, orgID, id string) (Job, error) {
@@ -118,13 +108,7 @@ func find(ctx context.Context, r database.Reader, orgID, id string) (Job, error)
 		return Job{}, noReplay()
 	}
 	j, err := scan(r.QueryRow(ctx, `SELECT `+withReport+` FROM policy_replay WHERE org_id = $1 AND id = $2`, orgID, id))
-	if errors.Is(err, sql.ErrNoRows) {
-		return Job{}, noReplay()
-	}
-	if err != nil {
-		return Job{}, fmt.Errorf("read replay %s: %w", id, err)
-	}
-	return j, nil
+	return j, database.OrMissing(err, noReplay(), "read replay %s", id)
 }
 
 func list(ctx context.Context, r database.Reader, orgID string) ([]Job, error) {
@@ -133,10 +117,7 @@ func list(ctx context.Context, r database.Reader, orgID string) ([]Job, error) {
 		FROM policy_replay
 		WHERE org_id = $1
 		ORDER BY created_at DESC, id DESC`, orgID)
-	if err != nil {
-		return nil, fmt.Errorf("list the replays of %s: %w", orgID, err)
-	}
-	return jobs, nil
+	return jobs, database.Wrap(err, "list the replays of %s", orgID)
 }
 
 // end stores how a replay ended. The document is of no use any more.
@@ -154,8 +135,5 @@ func end(ctx context.Context, tx *database.Tx, j Job) error {
 		SET state = $3, ended_at = $4, done = $5, total = $6, problem = $7, report = $8, format = '', source = '', runner = '', lease_until = 0
 		WHERE org_id = $1 AND id = $2`,
 		j.OrgID, j.ID, string(j.State), database.OptionalMicros(j.EndedAt), j.Done, j.Total, j.Problem, report)
-	if err != nil {
-		return fmt.Errorf("end replay %s: %w", j.ID, err)
-	}
-	return nil
+	return database.Wrap(err, "end replay %s", j.ID)
 }
