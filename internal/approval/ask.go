@@ -118,7 +118,7 @@ func (s *Service) readAsked(ctx context.Context, p principal.Principal, a Asked)
 				names.MaxBytes)
 		}
 		if redaction.HoldsKey(text) {
-			return Request{}, fault.Field(field.name, "holds what looks like a key: send a name, it is kept as it is")
+			return Request{}, fault.Field(field.name, "looks like a key: send a name, because it is stored unredacted")
 		}
 		if text != plan.NotStated {
 			*field.to = text

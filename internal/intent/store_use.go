@@ -2,9 +2,6 @@ package intent
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"fmt"
 
 	"writ/internal/database"
 	"writ/internal/intent/plan"
@@ -21,36 +18,16 @@ func claimStep(ctx context.Context, tx *database.Tx, d *plan.Declared, step int)
 	return changed == 1, database.Wrap(err, "use step %d of plan %s", step, d.ID)
 }
 
-// selectUses is how often a step was used.
-func selectUses(ctx context.Context, r database.Reader, d *plan.Declared, step int) (uses int64, err error) {
-	err = r.QueryRow(ctx, `
-		SELECT uses
-		FROM plan_step
-		WHERE plan_id = $1 AND anchor = $2 AND step = $3`, d.ID, d.Anchor, step).Scan(&uses)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return 0, fmt.Errorf("uses of step %d of plan %s: %w", step, d.ID, err)
-	}
-	return uses, nil
-}
-
-// selectAllUses is how often each limited step was used, by index.
-func selectAllUses(ctx context.Context, r database.Reader, planID string, anchor int64) (map[int]int64, error) {
-	type use struct {
-		step int
-		uses int64
-	}
-	rows, err := database.Collect(ctx, r, func(s database.Scanner) (u use, err error) {
-		err = s.Scan(&u.step, &u.uses)
-		return u, err
+// selectUses counts the calls of each limited step, by index.
+func selectUses(ctx context.Context, r database.Reader, planID string, anchor int64) (map[int]int64, error) {
+	uses := map[int]int64{}
+	_, err := database.Collect(ctx, r, func(s database.Scanner) (step int, err error) {
+		var calls int64
+		err = s.Scan(&step, &calls)
+		uses[step] = calls
+		return step, err
 	}, `SELECT step, uses FROM plan_step WHERE plan_id = $1 AND anchor = $2`, planID, anchor)
-	if err != nil {
-		return nil, fmt.Errorf("uses of plan %s: %w", planID, err)
-	}
-	uses := make(map[int]int64, len(rows))
-	for _, u := range rows {
-		uses[u.step] = u.uses
-	}
-	return uses, nil
+	return uses, database.Wrap(err, "uses of plan %s", planID)
 }
 
 // selectPosition is the step of an ordered plan that was used last.
@@ -60,7 +37,7 @@ func selectPosition(ctx context.Context, tx *database.Tx, d *plan.Declared) (las
 	return last, database.Wrap(err, "position of plan %s", d.ID)
 }
 
-// movePosition makes a step the one used last, if that is still the one it was.
+// movePosition makes a step the one used last, unless another call was faster.
 func movePosition(ctx context.Context, tx *database.Tx, d *plan.Declared, last, step int) (bool, error) {
 	changed, err := tx.Exec(ctx, `
 		UPDATE plan_anchor
