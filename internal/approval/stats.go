@@ -11,21 +11,21 @@ import (
 	"writ/internal/principal"
 )
 
-// Limits of the period that figures are about.
+// Limits of the period of statistics.
 const (
 	MaxPeriod     = 92 * 24 * time.Hour
 	defaultPeriod = 30 * 24 * time.Hour
 )
 
-// quickYes is the time within which nobody has read what they approve.
+// quickApproval is too short a time to read what one approves.
 const quickApproval = 2 * time.Second
 
 // Period is a time that ends before Until. Where Until is zero it is now, where
 // From is zero it is thirty days before that.
 type Period struct{ From, Until time.Time }
 
-// Figures tell how an organization answers requests: whether people keep up, and
-// whether they still read. All are exact, over answers given in the period.
+// Stats tell how an organization answers requests: whether people keep up, and whether
+// they still read. All are exact, over answers given in the period.
 type Stats struct {
 	Period
 	Opened    int // requests, in the period
@@ -34,18 +34,17 @@ type Stats struct {
 	Rejected  int
 	Cancelled int
 	Expired   int // nobody answered
-	Covered   int // answered by an earlier, wider yes
-	// MedianTime is the time from the request to its answer by people; nil where
-	// they answered none.
+	Covered   int // answered by a standing approval
+	// MedianTime is from the request to its answer by people; nil: they answered none.
 	MedianTime *time.Duration
-	// ShareApproved is of those that people answered; nil where they answered none.
+	// ShareApproved is of those that people answered; nil: they answered none.
 	ShareApproved  *float64
-	QuickApprovals int        // yeses within two seconds
-	Approvers      []Approver // who answered, by their ids
+	QuickApprovals int        // within two seconds
+	Approvers      []Approver // by their ids
 }
 
-// Approver is how one person answers. A person's yes counts whether or not
-// another had to follow.
+// Approver is how one person answers. Their approval counts even if more approvers were
+// needed.
 type Approver struct {
 	UserID         string
 	Approved       int
@@ -55,7 +54,7 @@ type Approver struct {
 	ShareApproved  float64
 }
 
-// Figures are those of the caller's organization, for who may answer its requests.
+// Stats are those of the caller's organization, for those who may answer its requests.
 func (s *Service) Stats(ctx context.Context, p principal.Principal, over Period) (Stats, error) {
 	if p.Kind != principal.User || p.OrgID == "" {
 		return Stats{}, fault.New(fault.Forbidden, "only a person may see how approvals are answered")
@@ -105,8 +104,8 @@ func (p Period) complete(now time.Time) (Period, error) {
 	return p, nil
 }
 
-// opened bounds when requests were opened that were answered in the period, which
-// is what an index finds: none waits longer than MaxLife.
+// opened bounds when the requests answered in the period were opened, for an index: none
+// waits longer than MaxLife.
 func (p Period) opened() (from, until int64) {
 	return database.Micros(p.From.Add(-MaxLife)), database.Micros(p.Until)
 }
@@ -132,7 +131,7 @@ func (f *Stats) readCounts(ctx context.Context, r database.Reader, orgID string,
 		SELECT COUNT(*)
 		FROM approval_request
 		WHERE org_id = $1 AND status = 'pending' AND expires_at > $2`, orgID, database.Micros(now)).Scan(&f.Waiting)
-	return database.Wrap(err, "count what waits in organization %s", orgID)
+	return database.Wrap(err, "count pending requests of organization %s", orgID)
 }
 
 // readMedian takes the one or two in the middle of all times.
@@ -165,7 +164,7 @@ func middle(lower, upper int64) time.Duration {
 	return (time.Duration(lower) + time.Duration(upper)) * time.Microsecond / 2
 }
 
-// readApprovers counts by person: each yes, and each no.
+// readApprovers counts approvals and rejections by person.
 func readApprovers(ctx context.Context, r database.Reader, orgID string, over Period) ([]Approver, error) {
 	openedFrom, until := over.opened()
 	approvers, err := database.Collect(ctx, r, scanApprover, `
@@ -189,7 +188,7 @@ func readApprovers(ctx context.Context, r database.Reader, orgID string, over Pe
 		GROUP BY who
 		ORDER BY who`,
 		orgID, openedFrom, until, database.Micros(over.From), quickApproval.Microseconds())
-	return approvers, database.Wrap(err, "count who answers for organization %s", orgID)
+	return approvers, database.Wrap(err, "count the answers of organization %s by person", orgID)
 }
 
 func scanApprover(s database.Scanner) (a Approver, err error) {
