@@ -2,7 +2,6 @@ package replay
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"strings"
 
@@ -13,7 +12,7 @@ import (
 	"writ/internal/policy/document"
 )
 
-// columns are those scan reads.
+// columns are those that scan reads.
 const (
 	columns = `
 	id, org_id, state, name, policy_id, version, digest, left_out, days, from_at, until_at, author_kind, author_id,
@@ -23,17 +22,14 @@ const (
 )
 
 func scan(s database.Scanner) (j Job, err error) {
-	var from, until, created int64
-	var ended sql.NullInt64
 	var format, source, report, without string
-	err = s.Scan(&j.ID, &j.OrgID, &j.State, &j.Name, &j.PolicyID, &j.Version, &j.Digest, &without, &j.Days, &from,
-		&until, &j.Author.Kind, &j.Author.ID,
-		&created, &ended, &j.attempts, &j.runner, &j.Done, &j.Total, &j.Problem, &format, &source, &report)
+	err = s.Scan(&j.ID, &j.OrgID, &j.State, &j.Name, &j.PolicyID, &j.Version, &j.Digest, &without, &j.Days,
+		database.ToTime(&j.From), database.ToTime(&j.Until), &j.Author.Kind, &j.Author.ID,
+		database.ToTime(&j.CreatedAt), database.ToOptionalTime(&j.EndedAt), &j.attempts, &j.runner, &j.Done, &j.Total,
+		&j.Problem, &format, &source, &report)
 	if err != nil {
 		return Job{}, err
 	}
-	j.From, j.Until, j.CreatedAt, j.EndedAt = database.Time(from), database.Time(until), database.Time(created),
-		database.OptionalTime(ended)
 	j.Without = strings.Fields(without)
 	if format != "" {
 		j.source = &policy.Source{Text: source, Format: formatOf(format)}
@@ -47,7 +43,7 @@ func scan(s database.Scanner) (j Job, err error) {
 	return j, nil
 }
 
-// The formats as they are stored.
+// The formats as stored.
 const (
 	storedYAML = "yaml"
 	storedJSON = "json"
@@ -89,7 +85,7 @@ func hasOpen(ctx context.Context, r database.Reader, orgID string) (bool, error)
 	return n > 0, database.Wrap(err, "look for a replay of %s", orgID)
 }
 
-// deleteOldest leaves the newest few of an organization's replays.
+// deleteOldest keeps only the newest replays of an organization.
 func deleteOldest(ctx context.Context, tx *database.Tx, orgID string, leave int) error {
 	_, err := tx.Exec(ctx, `
 		DELETE FROM policy_replay
@@ -120,7 +116,7 @@ func list(ctx context.Context, r database.Reader, orgID string) ([]Job, error) {
 	return jobs, database.Wrap(err, "list the replays of %s", orgID)
 }
 
-// end stores how a replay ended. The document is of no use any more.
+// end stores the result of a replay and drops its document.
 func end(ctx context.Context, tx *database.Tx, j Job) error {
 	report := ""
 	if j.Report != nil {
