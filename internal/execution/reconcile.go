@@ -2,7 +2,6 @@ package execution
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -95,10 +94,7 @@ func (s *Service) advance(ctx context.Context, orgID string, size int64) (more b
 
 func positionIn(ctx context.Context, tx *database.Tx, orgID string) (position int64, err error) {
 	err = tx.QueryRow(ctx, `SELECT position FROM reconciled WHERE org_id = $1`, orgID).Scan(&position)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
-	}
-	return position, err
+	return position, database.OrMissing(err, nil, "read how far the log was reconciled")
 }
 
 // next reads decisions and executions from a position on, up to where both lists are
@@ -135,7 +131,7 @@ func (s *Service) next(
 // takes up the decisions just before it.
 func nobodyReports(ctx context.Context, tx *database.Tx, orgID string) (quiet bool, err error) {
 	err = tx.QueryRow(ctx, `SELECT COUNT(*) = 0 FROM reporter WHERE org_id = $1`, orgID).Scan(&quiet)
-	return quiet, database.Wrap(err, "read who reports")
+	return quiet, database.Wrap(err, "read the reporting products")
 }
 
 // matcher is one change that matches a slice of a log. It caches lookups: a slice has few
@@ -177,7 +173,7 @@ func (m *matcher) match(ctx context.Context, decisions []decision.Record, execut
 	return nil
 }
 
-// await lets a decision wait for its outcome, if one may come.
+// await makes a decision wait for its outcome, if its product reports.
 func (m *matcher) await(ctx context.Context, d *decision.Record) error {
 	if d.Verdict != verdict.Allow {
 		return nil
@@ -205,7 +201,7 @@ func isReporter(ctx context.Context, tx *database.Tx, orgID, reporter string) (r
 	return reports, err
 }
 
-// takeUp lets the decisions before a product's first report wait for their outcomes.
+// takeUp makes the decisions before a product's first report wait for their outcomes.
 func (m *matcher) takeUp(ctx context.Context, reporter string, before int64) error {
 	decisions, err := decision.Read(ctx, m.tx, m.orgID, max(before-backfill, 0), backfill)
 	if err != nil {
