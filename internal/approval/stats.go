@@ -24,7 +24,7 @@ const quickApproval = 2 * time.Second
 // From is zero it is thirty days before that.
 type Period struct{ From, Until time.Time }
 
-// Stats tell how an organization answers requests: whether people keep up, and whether
+// Stats say how an organization answers requests: whether people keep up, and whether
 // they still read. All are exact, over answers given in the period.
 type Stats struct {
 	Period
@@ -168,13 +168,15 @@ func middle(lower, upper int64) time.Duration {
 func readApprovers(ctx context.Context, r database.Reader, orgID string, over Period) ([]Approver, error) {
 	openedFrom, until := over.opened()
 	approvers, err := database.Collect(ctx, r, scanApprover, `
-		SELECT who, COUNT(*), COUNT(CASE WHEN yes = 1 THEN 1 END), COUNT(CASE WHEN yes = 1 AND took < $5 THEN 1 END),
+		SELECT approver, COUNT(*), COUNT(CASE WHEN approved = 1 THEN 1 END),
+			COUNT(CASE WHEN approved = 1 AND took < $5 THEN 1 END),
 			MIN(CASE WHEN place = (answers + 1) / 2 THEN took END), MAX(CASE WHEN place = (answers + 2) / 2 THEN took END)
 		FROM (
-			SELECT who, yes, took,
-				ROW_NUMBER() OVER (PARTITION BY who ORDER BY took) AS place, COUNT(*) OVER (PARTITION BY who) AS answers
+			SELECT approver, approved, took,
+				ROW_NUMBER() OVER (PARTITION BY approver ORDER BY took) AS place,
+				COUNT(*) OVER (PARTITION BY approver) AS answers
 			FROM (
-				SELECT v.user_id AS who, 1 AS yes, v.created_at - r.created_at AS took
+				SELECT v.user_id AS approver, 1 AS approved, v.created_at - r.created_at AS took
 				FROM approval_request r
 				JOIN approval_vote v ON v.request_id = r.id
 				WHERE r.org_id = $1 AND r.created_at >= $2 AND r.created_at < $3 AND v.created_at >= $4 AND v.created_at < $3
@@ -185,8 +187,8 @@ func readApprovers(ctx context.Context, r database.Reader, orgID string, over Pe
 					AND status = 'rejected' AND decided_by <> ''
 			) answered
 		) ranked
-		GROUP BY who
-		ORDER BY who`,
+		GROUP BY approver
+		ORDER BY approver`,
 		orgID, openedFrom, until, database.Micros(over.From), quickApproval.Microseconds())
 	return approvers, database.Wrap(err, "count the answers of organization %s by person", orgID)
 }

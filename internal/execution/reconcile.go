@@ -105,7 +105,7 @@ func (s *Service) next(
 	if executions, err = readExecutions(ctx, tx, orgID, at, reconcileSlice); err != nil {
 		return nil, nil, 0, fmt.Errorf("read executions: %w", err)
 	}
-	if quiet, err := nobodyReports(ctx, tx, orgID); err != nil || quiet && len(executions) == 0 {
+	if quiet, err := noneReports(ctx, tx, orgID); err != nil || quiet && len(executions) == 0 {
 		return nil, nil, size, err
 	}
 	if decisions, err = decision.Read(ctx, tx, orgID, at, reconcileSlice); err != nil {
@@ -127,9 +127,9 @@ func (s *Service) next(
 	return decisions, executions, until, nil
 }
 
-// nobodyReports reports whether no outcome is awaited in an organization: the first report
+// noneReports reports whether no outcome is awaited in an organization: the first report
 // takes up the decisions just before it.
-func nobodyReports(ctx context.Context, tx *database.Tx, orgID string) (quiet bool, err error) {
+func noneReports(ctx context.Context, tx *database.Tx, orgID string) (quiet bool, err error) {
 	err = tx.QueryRow(ctx, `SELECT COUNT(*) = 0 FROM reporter WHERE org_id = $1`, orgID).Scan(&quiet)
 	return quiet, database.Wrap(err, "read the reporting products")
 }
@@ -230,7 +230,7 @@ func (m *matcher) takeUp(ctx context.Context, reporter string, before int64) err
 func (m *matcher) settle(ctx context.Context, e stored) error {
 	tx, orgID := m.tx, m.orgID
 	if err := m.noteReporter(ctx, e); err != nil {
-		return fmt.Errorf("note who reports: %w", err)
+		return fmt.Errorf("note the reporting product: %w", err)
 	}
 	if err := followSequence(ctx, tx, orgID, e); err != nil {
 		return fmt.Errorf("follow the sequence: %w", err)

@@ -73,8 +73,8 @@ func CallOf(r decision.Record) (toolcall.Call, Known) {
 		return call, k
 	}
 	if perhapsReleased(r) {
-		for _, untold := range []string{"labels", "environment", "paths"} {
-			k.lacks(untold)
+		for _, gap := range []string{"labels", "environment", "paths"} {
+			k.lacks(gap)
 		}
 	}
 	k.readArguments(&call, r)

@@ -48,7 +48,7 @@ func (s *Service) Start(ctx context.Context, p principal.Principal, r Request) (
 	if r.Days < 1 || r.Days > MaxDays {
 		return Job{}, fault.Field("days", "must be from 1 to %d", MaxDays)
 	}
-	// what is wrong with the draft is told here
+	// fail here if the draft is invalid
 	alternative, err := s.policies.Alternative(ctx, p.OrgID, r.Subject, r.Without...)
 	if err != nil {
 		return Job{}, err

@@ -49,15 +49,15 @@ type AnsweredBody struct {
 func (h *Handlers) approve(
 	ctx context.Context, caller principal.Principal, in *approveInput,
 ) (*route.Answer[AnsweredBody], error) {
-	yes := approval.Approval{Note: in.Body.Note, Arguments: in.Body.Arguments.OrNone()}
+	given := approval.Approval{Note: in.Body.Note, Arguments: in.Body.Arguments.OrNone()}
 	if in.Body.Scope != nil {
 		scope, err := scopeOf(*in.Body.Scope)
 		if err != nil {
 			return nil, err
 		}
-		yes.Scope = scope
+		given.Scope = scope
 	}
-	request, err := h.Approvals.Approve(ctx, caller, in.Body.ID, yes)
+	request, err := h.Approvals.Approve(ctx, caller, in.Body.ID, given)
 	if err != nil {
 		return nil, err
 	}

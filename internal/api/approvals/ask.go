@@ -85,8 +85,8 @@ func (h *Handlers) ask(
 		PlanID:    route.OrEmpty(b.PlanID),
 		Reason:    reasonOf(route.OrEmpty(b.Reason)),
 		Admit: func(ctx context.Context) error {
-			who := caller.KeyID + " " + b.RequesterEmail
-			return h.Limiter.Take(ctx, throttle.OpenApproval, who, route.RequestOf(ctx).Address)
+			subject := caller.KeyID + " " + b.RequesterEmail
+			return h.Limiter.Take(ctx, throttle.OpenApproval, subject, route.RequestOf(ctx).Address)
 		},
 	})
 	if err != nil {
