@@ -13,7 +13,7 @@ import (
 func (h *Handlers) mountStanding(r *route.Router) {
 	route.Handle(r, route.Get("/delegation/allows", "Standing approvals that have not ended, newest first").
 		For(route.Person).Needs(principal.ReadTelemetry), h.listStanding)
-	route.Handle(r, route.Delete("/delegation/allows/{id}", "Revoke a standing approval; from then on calls wait again").
+	route.Handle(r, route.Delete("/delegation/allows/{id}", "Revoke a standing approval; later calls wait again").
 		For(route.Person).Needs(principal.OwnKeys).Records("approval.revoked").Answers(http.StatusNoContent), h.revoke)
 }
 
