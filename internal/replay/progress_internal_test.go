@@ -17,7 +17,7 @@ func TestProgressIsToldOnTheWay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.tellEvery = 0
+		s.renewEvery = 0
 		var seen []int64
 		s.rest = func(ctx context.Context, _ time.Duration) {
 			now, err := s.Get(ctx, by, job.ID)

@@ -165,7 +165,7 @@ func TestACancelledReplayStopsAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		judged := 0
-		s.tellEvery = 0
+		s.renewEvery = 0
 		s.sources.Keys = ownedKeys{asked: func() {
 			if judged++; judged == 3 {
 				if _, err := s.Cancel(t.Context(), by, job.ID); err != nil {
@@ -188,7 +188,7 @@ func TestAReplayDoesNotRunForever(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.tellEvery, s.longest = 0, 0
+		s.renewEvery, s.longest = 0, 0
 		if err := s.Work(t.Context()); err != nil {
 			t.Fatal(err)
 		}
