@@ -253,7 +253,7 @@ func (s *Service) figuresFor(
 ) func(sessionID string) func() (toolcall.SessionStats, error) {
 	return func(sessionID string) func() (toolcall.SessionStats, error) {
 		return sync.OnceValues(func() (toolcall.SessionStats, error) {
-			return s.policies.SessionFigures(ctx, c.by.OrgID, sessionID)
+			return s.policies.SessionStats(ctx, c.by.OrgID, sessionID)
 		})
 	}
 }

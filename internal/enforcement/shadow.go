@@ -46,7 +46,7 @@ func (s *Service) shadowQuestions(ctx context.Context, c *call, questions []ques
 	for i, q := range questions {
 		copied := *q.call
 		copied.Session.Ask = sync.OnceValues(func() (toolcall.SessionStats, error) {
-			return s.policies.SessionFigures(ctx, c.by.OrgID, copied.Session.ID)
+			return s.policies.SessionStats(ctx, c.by.OrgID, copied.Session.ID)
 		})
 		own[i] = question{&copied, q.restricts}
 	}

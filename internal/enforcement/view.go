@@ -38,7 +38,7 @@ func (s *Service) loadView(ctx context.Context, c *call, fresh bool) (*view, err
 	v := &view{presented: c.request.Presented}
 	known := false
 	if !fresh {
-		v.policies, known = s.policies.Remembered(c.by.OrgID)
+		v.policies, known = s.policies.Cached(c.by.OrgID)
 	}
 	var err error
 	if !known {
