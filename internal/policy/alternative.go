@@ -12,7 +12,7 @@ import (
 // Alternative is the set of an organization as it is, and as it would be with a draft.
 type Alternative struct {
 	Today, Drafted *engine.Set
-	// Name is the name of the draft. PolicyID is DraftID if it belongs to no policy, and Version is 0 if it is not stored.
+	// Name is the draft's name. PolicyID is DraftID if it belongs to no policy, and Version is 0 if it is not stored.
 	Name     string
 	PolicyID string
 	Version  int
@@ -20,8 +20,8 @@ type Alternative struct {
 	LongestLimit time.Duration
 }
 
-// Alternative compiles both sets. A subject with a source and a policy's id replaces that policy; with a source alone it
-// is added to the others. The draft's set leaves out the active policies in without. The caller checks permissions.
+// Alternative compiles both sets. A subject with a source and a policy's id replaces that policy; with a source alone
+// it is added to the others. The draft's set leaves out the active policies in without. The caller checks permissions.
 func (s *Service) Alternative(
 	ctx context.Context, orgID string, subject Subject, without ...string,
 ) (Alternative, error) {

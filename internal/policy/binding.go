@@ -79,7 +79,7 @@ func (s *Service) Bind(ctx context.Context, p principal.Principal, id string, mo
 	return s.rebind(ctx, p, id, func(policy Policy, has Bindings) (Bindings, error) {
 		if policy.ActiveVersion != 0 && has.IsEmpty() {
 			return Bindings{}, fault.New(fault.Conflict,
-				"the policy is active and counts for everybody: with this binding it would count for no one else; set the bindings (PUT) to mean that")
+				"the policy is active and applies to everybody: with this binding it would apply to nobody else; replace the bindings (PUT) if you mean that")
 		}
 		return Bindings{
 			Members: append(has.Members, more.Members...),
@@ -105,7 +105,7 @@ func (s *Service) Unbind(ctx context.Context, p principal.Principal, id string, 
 			return Bindings{}, fault.New(fault.NotFound, "the policy has no such binding")
 		case left.len() == 0:
 			return Bindings{}, fault.New(fault.Conflict,
-				"without this binding the policy would count for everybody: set no bindings to mean that, or deactivate the policy")
+				"without this binding the policy would apply to everybody: replace the bindings (PUT) if you mean that, or deactivate the policy")
 		}
 		return left, nil
 	})
@@ -120,7 +120,7 @@ func (s *Service) rebind(
 	}
 	err = s.change(ctx, p, id, func(ctx context.Context, tx *database.Tx, policy Policy) error {
 		if policy.Face == AsProfile {
-			return fault.New(fault.Conflict, "the policy is a profile: its statements say for whom they count")
+			return fault.New(fault.Conflict, "the policy is a profile: its statements say to whom they apply")
 		}
 		has, err := readBindings(ctx, tx, policy.OrgID, policy.ID)
 		if err != nil {

@@ -36,8 +36,8 @@ const (
 
 // Spending reads what calls have cost so far, from telemetry.
 type Spending interface {
-	// Spent is the cost in nano-dollars and the input and output tokens recorded since an instant, for an agent, session
-	// or user with this id, or for the whole organization.
+	// Spent is the cost in nano-dollars and the input and output tokens recorded since an instant, for the agent,
+	// session or user with this id, or for the whole organization.
 	Spent(
 		ctx context.Context, orgID string, by document.Subject, id string, since time.Time,
 	) (nanos, tokens int64, err error)

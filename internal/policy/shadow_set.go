@@ -11,7 +11,7 @@ import (
 	"writ/internal/policy/engine"
 )
 
-// Shadow is a version that is evaluated only for the record. Its set is the active one, with this version of its policy.
+// Shadow is a version that is evaluated only for the record. Its set is the active one with this version.
 type Shadow struct {
 	PolicyID string
 	Version  int

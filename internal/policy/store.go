@@ -38,8 +38,9 @@ func updatePolicy(ctx context.Context, tx *database.Tx, p Policy) error {
 		SET name = $3, latest_version = $4, active_version = $5, activated_at = $6, updated_at = $7,
 			shadow_version = $8, shadow_since = $9
 		WHERE org_id = $1 AND id = $2 AND deleted_at IS NULL`,
-		p.OrgID, p.ID, p.Name, p.LatestVersion, optionalVersion(p.ActiveVersion), database.OptionalMicros(p.ActivatedAt),
-		database.Micros(p.UpdatedAt), optionalVersion(p.ShadowVersion), database.OptionalMicros(p.ShadowSince))
+		p.OrgID, p.ID, p.Name, p.LatestVersion, optionalVersion(p.ActiveVersion),
+		database.OptionalMicros(p.ActivatedAt), database.Micros(p.UpdatedAt),
+		optionalVersion(p.ShadowVersion), database.OptionalMicros(p.ShadowSince))
 	if err == nil && changed != 1 {
 		err = errors.New("the row is gone")
 	}

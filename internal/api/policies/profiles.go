@@ -21,8 +21,8 @@ import (
 // profilePaths begins the paths under which plugins stage profiles.
 const profilePaths = "/policies/profiles/"
 
-// ProfileErrorBody is an error of a profile route. If the body is not valid, it lists every problem, which plugins print
-// because they do not read details.
+// ProfileErrorBody is an error of a profile route. If the body is not valid, it lists every problem: plugins print
+// that and do not read details.
 type ProfileErrorBody struct {
 	route.ErrorBody
 	Message problems `json:"message"`
@@ -56,7 +56,7 @@ var profileErrors = route.Shape{
 
 func (h *Handlers) mountProfiles(r *route.Router) {
 	r.ShapeErrors(profileErrors)
-	route.Handle(r, draft(route.Put("/policies/profiles/draft", "Stage a profile, which replaces the caller's last one")).
+	route.Handle(r, draft(route.Put("/policies/profiles/draft", "Stage a profile instead of the caller's last one")).
 		Unrecorded(), h.stageProfile)
 	op := r.OpenAPI().Paths["/policies/profiles/draft"].Put
 	op.RequestBody.Required, op.RequestBody.Content = true, route.Content[StagingBody](r)

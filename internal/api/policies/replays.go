@@ -16,8 +16,8 @@ import (
 // usualDays is how far back a replay goes by default.
 const usualDays = 7
 
-// mountReplays serves replays. Starting and ending one is not recorded: it changes no decision, and the replay names the
-// person who started it.
+// mountReplays serves replays. Starting and ending one is not recorded: it changes no decision, and the replay names
+// the person who started it.
 func (h *Handlers) mountReplays(r *route.Router) {
 	route.Handle(r, route.Post("/policy-replays",
 		"Start a replay: what a draft would have done to recorded calls; for people who may see what agents did").
