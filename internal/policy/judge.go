@@ -78,8 +78,8 @@ func keyNotBound(set *engine.Set, call *toolcall.Call) string {
 	if set.BindsAgent(call.Agent.ID) {
 		named = "agent " + call.Agent.ID
 	}
-	return "the policies that count for " + named +
-		" do not count for its API key: bind the key's id, its owner or the owner's role too"
+	return "the policies that apply to " + named +
+		" do not apply to its API key: bind the key's id, its owner or the owner's role too"
 }
 
 // Stricter is the stricter of two decisions, with the claims of both.
