@@ -36,7 +36,7 @@ func TestAnAskedCallGetsTheAnswerOfADecision(t *testing.T) {
 				allow: agent,
 				agent: "helper",
 				want:  "deny",
-				says:  "the policies that count for agent helper do not count for its API key",
+				says:  "the policies that apply to agent helper do not apply to its API key",
 			},
 			"an allow for another agent": {allow: agent, agent: "other", want: "deny", says: "no active policy"},
 			"an allow for the key":       {allow: itself, agent: "helper", want: "allow"},
@@ -50,7 +50,7 @@ func TestAnAskedCallGetsTheAnswerOfADecision(t *testing.T) {
 				allow: other,
 				user:  member.Email,
 				want:  "deny",
-				says:  "the policies that count for the user whom the call names do not",
+				says:  "the policies that apply to the user whom the call names do not",
 			},
 			"an allow for a member's role": {
 				allow: &client.Bindings{Roles: []string{"member"}},

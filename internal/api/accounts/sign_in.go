@@ -20,45 +20,44 @@ import (
 	"writ/internal/throttle"
 )
 
-// The cookies of a sign-in elsewhere: what the browser keeps until it comes back, and its half of the code that a page
-// then exchanges. They open nothing by themselves; credentials travel in headers.
+// The cookies of a sign-in at an identity provider: the state until the browser returns, and the browser's half of the
+// code that a page then exchanges. Neither is a credential; those are sent in headers.
 const (
 	attemptCookie = "writ_sign_in"
 	codeCookie    = "writ_sign_in_code"
 	cookiePath    = "/auth"
 
-	// ownHost is the prefix with which browsers accept a cookie only from this very host, with TLS. Else
-	// another host in the same domain could plant a sign-in of its own, and have a person's identity linked
-	// to its account.
+	// ownHost is the prefix of cookies that browsers accept only from this host and with TLS. Otherwise another host in
+	// the same domain could set a sign-in of its own, and link a person's identity to its account.
 	ownHost = "__Host-"
 )
 
-// mountSignIn serves signing in with an account elsewhere. Browsers open these paths by themselves, so they answer with
-// redirects, and with a page where a sign-in failed; a program that accepts JSON gets its tokens from the callback.
+// mountSignIn serves signing in with an identity provider. Browsers open these paths, so they answer with redirects, or
+// with a page if a sign-in failed. A program that accepts JSON gets its tokens from the callback.
 func (h *Handlers) mountSignIn(r *route.Router) {
 	const back = "Return from the identity provider: tokens for programs that accept JSON, else to /ui/ with a code"
 	brought := []string{"state", "code", "error", "iss"}
 	visit(r, route.Get("/auth/google", "Sign in with Google"), h.departToGoogle)
 	arrival(r, route.Get("/auth/google/callback", back), h.arriveFromGoogle, brought)
-	visit(r, route.Get("/auth/oidc", "Sign in with the identity provider of one's e-mail domain"), h.departByAddress,
+	visit(r, route.Get("/auth/oidc", "Sign in with the identity provider of an e-mail domain"), h.departByAddress,
 		"email")
 	visit(r, route.Get("/auth/oidc/{organization}",
 		"Sign in with an organization's identity provider, by its id or slug"), h.departByName)
 	arrival(r, route.Get("/auth/oidc/{organization}/callback", back), h.arriveFromProvider, brought)
 	route.HandleOutput(r, route.Post("/auth/sign-in-code",
-		"Exchange the code a sign-in elsewhere left in the address of /ui/").
+		"Exchange the code that a sign-in put into the URL of /ui/").
 		For(route.Public).Throttled(throttle.SignIn).Records("session.created"), h.exchangeCode)
 }
 
-// browsed handles a request of a browser.
+// browsed handles a request that a browser makes by opening a page.
 type browsed func(w http.ResponseWriter, request *http.Request) error
 
-// visit mounts a route that sends a browser elsewhere.
+// visit mounts a route that redirects a browser to an identity provider.
 func visit(r *route.Router, rt route.Route, handler browsed, queries ...string) {
 	browse(r, rt.Answers(http.StatusFound), handler, queries, map[string]*huma.Response{})
 }
 
-// arrival mounts a route that a browser comes back to, with a sign-in.
+// arrival mounts a route to which an identity provider sends the browser back.
 func arrival(r *route.Router, rt route.Route, handler browsed, queries []string) {
 	browse(r, rt.Changing().Records("session.created"), handler, queries, map[string]*huma.Response{
 		strconv.Itoa(http.StatusOK): {Description: "OK", Content: route.Content[SignedInBody](r)},
@@ -118,7 +117,7 @@ func (h *Handlers) departByAddress(w http.ResponseWriter, request *http.Request)
 	return h.depart(w, request, orgID)
 }
 
-// depart sends the browser to the identity provider of an organization; empty: to Google.
+// depart redirects the browser to the identity provider of an organization, or to Google if that is empty.
 func (h *Handlers) depart(w http.ResponseWriter, request *http.Request, orgID string) error {
 	d, err := h.Federation.Begin(request.Context(), orgID)
 	if err != nil {
@@ -130,8 +129,8 @@ func (h *Handlers) depart(w http.ResponseWriter, request *http.Request, orgID st
 	return nil
 }
 
-// departureCookie comes back with the browser that a provider sends here: a top-level visit from another site, in which
-// a Strict cookie would be left out.
+// departureCookie holds the state of a sign-in. It is not Strict, because the provider sends the browser back from
+// another site.
 func (h *Handlers) departureCookie(d federation.Redirect) *http.Cookie {
 	return h.cookie(attemptCookie, d.Cookie.Reveal(), http.SameSiteLaxMode, d.Life)
 }
@@ -147,7 +146,7 @@ func (h *Handlers) cookie(name, value string, site http.SameSite, life time.Dura
 		Secure:   h.SecureCookies,
 	}
 	if c.Secure && name != returnCookie {
-		c.Name, c.Path = ownHost+name, "/" // the prefix wants this path
+		c.Name, c.Path = ownHost+name, "/" // the prefix requires this path
 	}
 	if value == "" {
 		c.MaxAge = -1
@@ -167,7 +166,7 @@ func (h *Handlers) arriveFromProvider(w http.ResponseWriter, request *http.Reque
 	return h.arrive(w, request, orgID)
 }
 
-// arrive ends a sign-in, whether it succeeds or not: what the browser kept is gone.
+// arrive completes a sign-in and deletes its cookie, whether the sign-in succeeds or not.
 func (h *Handlers) arrive(w http.ResponseWriter, request *http.Request, orgID string) error {
 	query := request.URL.Query()
 	r := federation.Callback{
@@ -194,7 +193,7 @@ func (h *Handlers) arrive(w http.ResponseWriter, request *http.Request, orgID st
 	if r.ForTokens {
 		return h.answerArrival(w, request, arrival)
 	}
-	// In the fragment, which no server and no log sees.
+	// The code is in the fragment, which browsers do not send to servers.
 	page := url.Values{}
 	if arrival.Linked {
 		page.Set("linked", "true")
@@ -218,17 +217,17 @@ func (h *Handlers) answerArrival(w http.ResponseWriter, request *http.Request, a
 		body = signedIn
 	}
 	w.Header().Set("Content-Type", "application/json")
-	// A client that is gone cannot be told; the session exists, and is in the person's list.
+	// If the client has disconnected, the session still exists and is in the person's list.
 	_ = json.MarshalWrite(w, body)
 	return nil
 }
 
-// SignedInBody is a new session with what it opens.
+// SignedInBody is a new session with the account and its organizations.
 type SignedInBody struct {
 	TokensBody
 	User          UserBody                         `json:"user"`
 	Organizations []organizations.OrganizationBody `json:"organizations" nullable:"false"`
-	LimitedTo     *string                          `json:"limitedTo" doc:"The one organization the session is good for; null: any of the person's."`
+	LimitedTo     *string                          `json:"limitedTo" doc:"The only organization of the session; null: all of the person's."`
 }
 
 func (h *Handlers) signedIn(
@@ -249,7 +248,7 @@ func (h *Handlers) signedIn(
 
 type exchangeInput struct {
 	Browser string `cookie:"__Host-writ_sign_in_code" maxLength:"200" doc:"The browser's half, from the callback."`
-	InClear string `cookie:"writ_sign_in_code" maxLength:"200" doc:"The same where the server has no TLS."`
+	InClear string `cookie:"writ_sign_in_code" maxLength:"200" doc:"The same if the server has no TLS."`
 	Body    struct {
 		Code string `json:"code" minLength:"1" maxLength:"200"`
 	}
