@@ -36,13 +36,17 @@ func TestExamplesOfApprovalsWork(t *testing.T) {
 func (s *server) example(t *testing.T, method, path, id string, headers []string, status int) m {
 	t.Helper()
 	var d struct {
-		Paths map[string]map[string]describedOperation
+		Paths map[string]map[string]struct {
+			RequestBody struct {
+				Content map[string]struct{ Example json.RawMessage }
+			}
+		}
 	}
 	if err := json.Unmarshal(s.wire(t, "GET", "/openapi.json", "").body, &d); err != nil {
 		t.Fatal(err)
 	}
 	var body m
-	if err := json.Unmarshal(d.Paths[path][strings.ToLower(method)].request().Example, &body); err != nil ||
+	if err := json.Unmarshal(d.Paths[path][strings.ToLower(method)].RequestBody.Content["application/json"].Example, &body); err != nil ||
 		len(body) == 0 {
 		t.Fatalf("%s %s has no example: %v", method, path, err)
 	}

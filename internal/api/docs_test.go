@@ -227,10 +227,10 @@ func checkTyped(t *testing.T, d *openAPI, where string, s *schema) {
 	}
 }
 
-var (
-	assetLink = regexp.MustCompile(`(?:src|href)="([^"]+)"`)
-	elsewhere = regexp.MustCompile(`https?:|["']//`) // another server
-)
+var assetLink = regexp.MustCompile(`(?:src|href)="([^"]+)"`)
+
+// elsewhere is how a page names another server.
+var elsewhere = regexp.MustCompile(`https?:|["']//`)
 
 // TestDocsPage loads what a browser would load; nothing of it may come from
 // another server.

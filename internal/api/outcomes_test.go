@@ -14,7 +14,7 @@ import (
 // reported, matched, and shown.
 func TestFromDecisionToOutcome(t *testing.T) {
 	t.Parallel()
-	eachEvidence(t, func(t *testing.T, e *evidence) {
+	eachBank(t, func(t *testing.T, e *bank) {
 		policyID := e.activePolicy(e.owner, e.org,
 			"version: v1\nname: files\nrules:\n  - id: reads\n    effect: allow\n    tools: [\"files.read\"]\n")
 		token := e.declared(e.agent.APIKey, client.PlanRequest{
@@ -65,7 +65,7 @@ func TestFromDecisionToOutcome(t *testing.T) {
 }
 
 // wantFigures wants what the policy aggregate says of a policy.
-func (e *evidence) wantFigures(t *testing.T, policyID string, allowed, denied int64) {
+func (e *bank) wantFigures(t *testing.T, policyID string, allowed, denied int64) {
 	t.Helper()
 	var got client.PolicyStats
 	path := "/organization/" + e.org + "/observability/policies/" + policyID

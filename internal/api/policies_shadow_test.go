@@ -16,7 +16,7 @@ import (
 // been, and so do the figures of the policy.
 func TestAShadowOverHTTP(t *testing.T) {
 	t.Parallel()
-	eachEvidence(t, func(t *testing.T, e *evidence) {
+	eachBank(t, func(t *testing.T, e *bank) {
 		ctx := t.Context()
 		text := func(effect string) string {
 			return "version: v1\nname: files\nrules:\n  - id: reads\n    effect: " + effect +
@@ -61,7 +61,7 @@ func TestAShadowOverHTTP(t *testing.T) {
 
 // wantNoWordOfShadows asks all that an agent's key is answered about a call, and
 // wants that it does not learn what is being tried.
-func (e *evidence) wantNoWordOfShadows(t *testing.T, planID string) {
+func (e *bank) wantNoWordOfShadows(t *testing.T, planID string) {
 	t.Helper()
 	call := `{"tool":"read","mcp":"files","arguments":{"path":"b.txt"}}`
 	for path, answer := range map[string]wireAnswer{
@@ -80,7 +80,7 @@ func (e *evidence) wantNoWordOfShadows(t *testing.T, planID string) {
 
 // wantShadow wants the one decision of a plan to tell of a shadow that would have
 // denied.
-func (e *evidence) wantShadow(t *testing.T, planID, policyID string) {
+func (e *bank) wantShadow(t *testing.T, planID, policyID string) {
 	t.Helper()
 	entries, err := e.owner.LogEntries(t.Context(), e.org, client.LogFilter{Plan: planID, Decision: "allow"})
 	if err != nil || len(entries.Items) != 1 {

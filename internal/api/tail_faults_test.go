@@ -3,12 +3,7 @@ package api_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -120,64 +115,6 @@ func TestTailSurvivesDroppedConnections(t *testing.T) {
 		}
 		if traces < requests*perRequest { // and the server's own
 			t.Errorf("%d traces are there, want %d", traces, requests*perRequest)
-		}
-	})
-}
-
-// deaf is a client that takes little of an answer before it is read.
-func deaf(c *client.Client) *client.Client {
-	dialer := &net.Dialer{}
-	quiet := *c
-	quiet.HTTP = &http.Client{Transport: &http.Transport{DialContext: func(
-		ctx context.Context, network, address string,
-	) (net.Conn, error) {
-		conn, err := dialer.DialContext(ctx, network, address)
-		if tcp, ok := conn.(*net.TCPConn); ok {
-			_ = tcp.SetReadBuffer(256 << 10) // so that less has to be sent
-		}
-		return conn, err
-	}}}
-	return &quiet
-}
-
-// TestASlowReaderIsLetGo, ingest does not notice, and nothing is lost to the reader.
-func TestASlowReaderIsLetGo(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, s *server) {
-		s.API.SetPatience(100 * time.Millisecond)
-		o := s.observed(t, s.person("owner"))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		slow, err := deaf(o.owner.Client).Tail(ctx, o.org, client.TailFilter{}, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer slow.Close()
-		const requests, perRequest = 12, 500
-		long := strings.Repeat("long ", 40)
-		for range requests { // more than any buffer holds
-			batches := make([]any, perRequest)
-			for i := range batches {
-				batches[i] = batch(o.trace(m{"name": long, "attributes": m{"input": long, "output": long}}))
-			}
-			o.store(batches...)
-		}
-		soon(t, "the server lets the reader go", func() bool { return s.API.OpenTails() == 0 })
-		a := &audience{t: t, seen: map[string]int{}, last: -1}
-		for err == nil {
-			var e client.Event
-			if e, err = slow.Next(); err == nil {
-				a.take(e)
-				a.after = slow.LastID()
-			}
-		}
-		if got := len(a.seen); got == requests*perRequest || errors.Is(err, io.EOF) {
-			t.Fatalf("it was not cut off: %d told, %v", got, err)
-		}
-		s.API.SetPatience(time.Minute)
-		a.read(o.owner.Client, o.org, requests*perRequest, requests*perRequest)
-		if len(a.seen) != requests*perRequest {
-			t.Errorf("%d traces were told, want %d", len(a.seen), requests*perRequest)
 		}
 	})
 }
