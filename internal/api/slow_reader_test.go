@@ -14,6 +14,7 @@ import (
 
 	"writ/client"
 	"writ/internal/database"
+	"writ/internal/testserver"
 )
 
 // deaf is a client that takes little of an answer before it is read.
@@ -35,11 +36,11 @@ func deaf(c *client.Client) *client.Client {
 // TestASlowReaderIsLetGo, ingest does not notice, and nothing is lost to the reader.
 func TestASlowReaderIsLetGo(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *server) {
+	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
 		s.API.SetPatience(100 * time.Millisecond)
-		owner := s.person("owner")
-		org := s.organization(owner, "Observed")
-		agent := s.public.WithKey(s.keyFor(owner.ID, org).Secret.Reveal())
+		owner := s.Person("owner")
+		org := s.Organization(owner, "Observed")
+		agent := s.Public.WithKey(s.KeyFor(owner.ID, org).Secret.Reveal())
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		slow, err := deaf(owner.Client).Tail(ctx, org, client.TailFilter{}, "")
@@ -52,7 +53,7 @@ func TestASlowReaderIsLetGo(t *testing.T) {
 		for range requests { // more than any buffer holds
 			sendLongTraces(t, agent, perRequest, long)
 		}
-		soon(t, "the server lets the reader go", func() bool { return s.API.OpenTails() == 0 })
+		testserver.Soon(t, "the server lets the reader go", func() bool { return s.API.OpenTails() == 0 })
 		seen, after := map[string]bool{}, ""
 		for err == nil {
 			var e client.Event
