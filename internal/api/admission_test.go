@@ -110,7 +110,8 @@ func TestWrongKindOfCredential(t *testing.T) {
 			route.PlanToken: {"x-api-key: <key>", "Authorization: Bearer <key>", "token"},
 		}
 		good := map[string]http.Header{
-			"a token": testserver.WithBearer(token), "a key": testserver.WithXAPIKey(key), "a key as bearer": testserver.WithBearer(key), "nothing": {},
+			"a token": testserver.WithBearer(token), "a key": testserver.WithXAPIKey(key),
+			"a key as bearer": testserver.WithBearer(key), "nothing": {},
 			"another scheme": {"Authorization": {"Basic dXNlcjpwYXNz"}},
 		}
 		takes := map[route.Mode][]string{

@@ -387,7 +387,8 @@ func TestTextsNoDatabaseTakes(t *testing.T) {
 				continue
 			}
 			for _, text := range []string{
-				`a\u0000b` + testserver.TypedSecret, `\ufffd\uffff\u202e'"` + "`" + testserver.TypedSecret, strings.Repeat("y", 200_000),
+				`a\u0000b` + testserver.TypedSecret, `\ufffd\uffff\u202e'"` + "`" + testserver.TypedSecret,
+				strings.Repeat("y", 200_000),
 			} {
 				r.send(r.object(map[string]string{name: `"` + strings.ReplaceAll(text, `'"`, `'\"`) + `"`}, ""))
 			}

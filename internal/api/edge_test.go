@@ -210,7 +210,8 @@ func TestNoOtherSiteByDefault(t *testing.T) {
 		if got := sharing(s.Request(t, "GET", "/health", "", "Origin", origin)); got != "" {
 			t.Errorf("%s may read: %s", origin, got)
 		}
-		preflight := s.Request(t, "OPTIONS", "/auth/login", "", "Origin", origin, "Access-Control-Request-Method", "POST")
+		preflight := s.Request(t, "OPTIONS", "/auth/login", "", "Origin", origin, "Access-Control-Request-Method",
+			"POST")
 		preflight.ErrorFields(t, http.StatusMethodNotAllowed)
 		if got := sharing(preflight); got != "" {
 			t.Errorf("%s may call: %s", origin, got)

@@ -41,7 +41,7 @@ func (w *changes) forwardingScenarios() map[string]scenario {
 
 func (w *changes) setForwarding() func(context.Context) (string, error) {
 	return inLog(w.org, func(ctx context.Context) error {
-		return testserver.Second(w.owner.SetForwarding(ctx, w.org, quietForwarding()))
+		return second(w.owner.SetForwarding(ctx, w.org, quietForwarding()))
 	})
 }
 
@@ -73,21 +73,21 @@ func forwardingRoleCases() []roleCase {
 	}
 	return []roleCase{
 		about("PUT "+path, "set", func(ctx context.Context, org string, p *testserver.Person) error {
-			return testserver.Second(p.SetForwarding(ctx, org, quietForwarding()))
+			return second(p.SetForwarding(ctx, org, quietForwarding()))
 		}),
 		about("GET "+path, "read", func(ctx context.Context, org string, p *testserver.Person) error {
-			return testserver.Second(p.Forwarding(ctx, org))
+			return second(p.Forwarding(ctx, org))
 		}),
 		about("GET "+path+"/status", "status", func(ctx context.Context, org string, p *testserver.Person) error {
-			return testserver.Second(p.ForwardingStatus(ctx, org))
+			return second(p.ForwardingStatus(ctx, org))
 		}),
 		about("POST "+path+"/test", "test", func(ctx context.Context, org string, p *testserver.Person) error {
-			return testserver.Second(p.TestForwarding(ctx, org))
+			return second(p.TestForwarding(ctx, org))
 		}),
 		about("DELETE "+path, "delete", func(ctx context.Context, org string, p *testserver.Person) error {
 			err := p.DeleteForwarding(ctx, org)
 			if err == nil {
-				err = testserver.Second(p.SetForwarding(ctx, org, quietForwarding())) // for the next
+				err = second(p.SetForwarding(ctx, org, quietForwarding())) // for the next
 			}
 			return err
 		}),
@@ -101,9 +101,10 @@ func TestTestsOfForwardingAreThrottled(t *testing.T) {
 		owner := s.Person("owner")
 		org := s.Organization(owner, "Forwards")
 		s.NextMinute()
-		rule := testserver.Throttled{Rule: throttle.TestForwarding, Call: func(t *testing.T, c *client.Client, _ string) error {
-			return testserver.Second(c.TestForwarding(t.Context(), org)) // there is none, and that counts too
-		}}
+		rule := testserver.Throttled{Rule: throttle.TestForwarding,
+			Call: func(t *testing.T, c *client.Client, _ string) error {
+				return second(c.TestForwarding(t.Context(), org)) // there is none, and that counts too
+			}}
 		testserver.WantThrottled(t, rule, owner.Client, "")
 	})
 }

@@ -14,15 +14,15 @@ func identityProviderRoleCases(e *testserver.Provider) []roleCase {
 	return []roleCase{
 		{"PUT " + path, "set up", ownerOnly, http.StatusForbidden,
 			func(ctx context.Context, _ *testserver.Server, org string, p *testserver.Person) error {
-				return testserver.Second(p.SetIdentityProvider(ctx, org, e.Settings("roles.example")))
+				return second(p.SetIdentityProvider(ctx, org, e.Settings("roles.example")))
 			}},
 		{"GET " + path, "read", ownerOnly, http.StatusForbidden,
 			func(ctx context.Context, _ *testserver.Server, org string, p *testserver.Person) error {
-				return testserver.Second(p.IdentityProvider(ctx, org))
+				return second(p.IdentityProvider(ctx, org))
 			}},
 		{"POST " + path + "/test", "test", ownerOnly, http.StatusForbidden,
 			func(ctx context.Context, _ *testserver.Server, org string, p *testserver.Person) error {
-				return testserver.Second(p.TestIdentityProvider(ctx, org))
+				return second(p.TestIdentityProvider(ctx, org))
 			}},
 		{"DELETE " + path, "remove", ownerOnly, http.StatusForbidden,
 			func(ctx context.Context, _ *testserver.Server, org string, p *testserver.Person) error {

@@ -27,14 +27,16 @@ func TestMetricsAskForTheirToken(t *testing.T) {
 	s := testserver.Start(t, dbtest.SQLite(t), "WRIT_METRICS_TOKEN", testserver.MetricsToken)
 	me := testserver.Credentials(s.Person("owner").Client)
 	for name, headers := range map[string][]string{
-		"nothing":                  nil,
-		"an empty token":           {"Authorization", "Bearer "},
-		"a wrong token":            {"Authorization", "Bearer " + testserver.MetricsToken + "x"},
-		"the start of the token":   {"Authorization", "Bearer " + testserver.MetricsToken[:16]},
-		"another scheme":           {"Authorization", "Basic " + testserver.MetricsToken},
-		"a person's access token":  me,
-		"the token as an API key":  {"X-Api-Key", testserver.MetricsToken},
-		"the token in two headers": {"Authorization", "Bearer " + testserver.MetricsToken + ", Bearer " + testserver.MetricsToken},
+		"nothing":                 nil,
+		"an empty token":          {"Authorization", "Bearer "},
+		"a wrong token":           {"Authorization", "Bearer " + testserver.MetricsToken + "x"},
+		"the start of the token":  {"Authorization", "Bearer " + testserver.MetricsToken[:16]},
+		"another scheme":          {"Authorization", "Basic " + testserver.MetricsToken},
+		"a person's access token": me,
+		"the token as an API key": {"X-Api-Key", testserver.MetricsToken},
+		"the token in two headers": {
+			"Authorization", "Bearer " + testserver.MetricsToken + ", Bearer " + testserver.MetricsToken,
+		},
 	} {
 		answer := s.Request(t, "GET", "/metrics", "", headers...)
 		answer.ErrorFields(t, http.StatusUnauthorized)

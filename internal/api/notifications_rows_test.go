@@ -66,18 +66,18 @@ func (w *changes) readNotification() func(context.Context) (string, error) {
 }
 
 func (w *changes) readAll() func(context.Context) (string, error) {
-	return inLog("", func(ctx context.Context) error { return testserver.Second(w.owner.MarkAllRead(ctx, w.org)) })
+	return inLog("", func(ctx context.Context) error { return second(w.owner.MarkAllRead(ctx, w.org)) })
 }
 
 func (w *changes) changePreferences() func(context.Context) (string, error) {
 	return inLog("", func(ctx context.Context) error {
-		return testserver.Second(w.owner.SetNotificationPreferences(ctx, w.org, client.NotificationPreferences{Mail: true}))
+		return second(w.owner.SetNotificationPreferences(ctx, w.org, client.NotificationPreferences{Mail: true}))
 	})
 }
 
 func (w *changes) createWebhook() func(context.Context) (string, error) {
 	return inLog(w.org, func(ctx context.Context) error {
-		return testserver.Second(w.owner.CreateWebhook(ctx, w.org, client.NewWebhook{
+		return second(w.owner.CreateWebhook(ctx, w.org, client.NewWebhook{
 			Name: "new", Kind: "slack", URL: "https://hooks.example.org/", Events: []string{"approval.voted"},
 		}))
 	})
@@ -86,7 +86,7 @@ func (w *changes) createWebhook() func(context.Context) (string, error) {
 func (w *changes) updateWebhook() func(context.Context) (string, error) {
 	hook := someWebhook(w.Server, w.owner, w.org)
 	return inLog(w.org, func(ctx context.Context) error {
-		return testserver.Second(w.owner.UpdateWebhook(ctx, w.org, hook, map[string]any{"name": "renamed"}))
+		return second(w.owner.UpdateWebhook(ctx, w.org, hook, map[string]any{"name": "renamed"}))
 	})
 }
 
@@ -99,7 +99,7 @@ func (w *changes) deleteWebhook() func(context.Context) (string, error) {
 func (w *changes) renewSecret() func(context.Context) (string, error) {
 	hook := someWebhook(w.Server, w.owner, w.org)
 	return inLog(w.org, func(ctx context.Context) error {
-		return testserver.Second(w.owner.RenewWebhookSecret(ctx, w.org, hook))
+		return second(w.owner.RenewWebhookSecret(ctx, w.org, hook))
 	})
 }
 
@@ -124,16 +124,17 @@ func (w *changes) replayDelivery() func(context.Context) (string, error) {
 	}
 	w.Insert(`UPDATE webhook SET retry_at = $2 WHERE id = $1`, hook, database.Micros(w.Database.Now().AddDate(1, 0, 0)))
 	return inLog(w.org, func(ctx context.Context) error {
-		return testserver.Second(w.owner.ReplayDelivery(ctx, w.org, hook, delivery))
+		return second(w.owner.ReplayDelivery(ctx, w.org, hook, delivery))
 	})
 }
 
-// webhookRoleCases: webhooks are for who administers.
+// webhookCall is a call about a webhook of an organization.
+type webhookCall func(ctx context.Context, org string, p *testserver.Person, hook string, s *testserver.Server) error
+
+// webhookRoleCases: webhooks are for managers.
 func webhookRoleCases() []roleCase {
 	const path = "/organization/{orgId}/webhooks"
-	about := func(
-		route, what string, call func(ctx context.Context, org string, p *testserver.Person, hook string, s *testserver.Server) error,
-	) roleCase {
+	about := func(route, what string, call webhookCall) roleCase {
 		return roleCase{route, what, managers, http.StatusForbidden,
 			func(ctx context.Context, s *testserver.Server, org string, p *testserver.Person) error {
 				hook := bareWebhook(s, org)
@@ -141,10 +142,14 @@ func webhookRoleCases() []roleCase {
 			}}
 	}
 	return []roleCase{
-		about("GET "+path, "list", func(ctx context.Context, org string, p *testserver.Person, _ string, _ *testserver.Server) error {
-			return testserver.Second(p.Webhooks(ctx, org))
+		about("GET "+path, "list", func(
+			ctx context.Context, org string, p *testserver.Person, _ string, _ *testserver.Server,
+		) error {
+			return second(p.Webhooks(ctx, org))
 		}),
-		about("POST "+path, "make", func(ctx context.Context, org string, p *testserver.Person, _ string, s *testserver.Server) error {
+		about("POST "+path, "make", func(
+			ctx context.Context, org string, p *testserver.Person, _ string, s *testserver.Server,
+		) error {
 			made, err := p.CreateWebhook(ctx, org, client.NewWebhook{
 				Name: "n", Kind: "teams", URL: "https://hooks.example.org/",
 			})
@@ -156,32 +161,32 @@ func webhookRoleCases() []roleCase {
 		about("GET "+path+"/{id}", "read", func(
 			ctx context.Context, org string, p *testserver.Person, hook string, _ *testserver.Server,
 		) error {
-			return testserver.Second(p.Webhook(ctx, org, hook))
+			return second(p.Webhook(ctx, org, hook))
 		}),
 		about("PATCH "+path+"/{id}", "change", func(
 			ctx context.Context, org string, p *testserver.Person, hook string, _ *testserver.Server,
 		) error {
-			return testserver.Second(p.UpdateWebhook(ctx, org, hook, map[string]any{"name": "n"}))
+			return second(p.UpdateWebhook(ctx, org, hook, map[string]any{"name": "n"}))
 		}),
 		about("POST "+path+"/{id}/secret", "renew", func(
 			ctx context.Context, org string, p *testserver.Person, hook string, _ *testserver.Server,
 		) error {
-			return testserver.Second(p.RenewWebhookSecret(ctx, org, hook))
+			return second(p.RenewWebhookSecret(ctx, org, hook))
 		}),
 		about("POST "+path+"/{id}/test", "test", func(
 			ctx context.Context, org string, p *testserver.Person, hook string, _ *testserver.Server,
 		) error {
-			return testserver.Second(p.TestWebhook(ctx, org, hook))
+			return second(p.TestWebhook(ctx, org, hook))
 		}),
 		about("GET "+path+"/{id}/deliveries", "list deliveries", func(
 			ctx context.Context, org string, p *testserver.Person, hook string, _ *testserver.Server,
 		) error {
-			return testserver.Second(p.WebhookDeliveries(ctx, org, hook, "", client.List{}))
+			return second(p.WebhookDeliveries(ctx, org, hook, "", client.List{}))
 		}),
 		about("POST "+path+"/{id}/deliveries/{deliveryId}/replay", "replay", func(
 			ctx context.Context, org string, p *testserver.Person, hook string, s *testserver.Server,
 		) error {
-			err := testserver.Second(p.ReplayDelivery(ctx, org, hook, s.DeadDelivery(org, hook)))
+			err := second(p.ReplayDelivery(ctx, org, hook, s.DeadDelivery(org, hook)))
 			if client.StatusOf(err) == http.StatusConflict { // it is disabled
 				return nil
 			}
@@ -214,9 +219,10 @@ func TestTestsOfWebhooksAreThrottled(t *testing.T) {
 		owner := s.Person("owner")
 		org := s.Organization(owner, "Hooks")
 		s.NextMinute()
-		rule := testserver.Throttled{Rule: throttle.TestWebhook, Call: func(t *testing.T, c *client.Client, _ string) error {
-			return testserver.Second(c.TestWebhook(t.Context(), org, database.NewID()))
-		}}
+		rule := testserver.Throttled{Rule: throttle.TestWebhook,
+			Call: func(t *testing.T, c *client.Client, _ string) error {
+				return second(c.TestWebhook(t.Context(), org, database.NewID()))
+			}}
 		testserver.WantThrottled(t, rule, owner.Client, "")
 	})
 }

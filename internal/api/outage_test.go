@@ -149,7 +149,8 @@ func TestLockedSQLite(t *testing.T) {
 		t.Fatalf("lock the database: %v", err)
 	}
 	began := time.Now()
-	locked := s.Request(t, "PATCH", "/organization/"+orgID, `{"name":"Renamed"}`, testserver.Credentials(owner.Client)...)
+	locked := s.Request(t, "PATCH", "/organization/"+orgID, `{"name":"Renamed"}`,
+		testserver.Credentials(owner.Client)...)
 	if took := time.Since(began); took >= 8*time.Second {
 		t.Errorf("the answer took %s; clients give up after 8 s", took)
 	}
@@ -158,7 +159,8 @@ func TestLockedSQLite(t *testing.T) {
 		t.Error("Retry-After asks for no wait at all")
 	}
 	for _, path := range []string{"/health", "/ready", "/auth/me", "/organization/" + orgID} {
-		if answer := s.Request(t, "GET", path, "", testserver.Credentials(owner.Client)...); answer.Status != http.StatusOK {
+		if answer := s.Request(t, "GET", path, "",
+			testserver.Credentials(owner.Client)...); answer.Status != http.StatusOK {
 			t.Errorf("%s while writing is locked: status %d: %s", path, answer.Status, answer.Body)
 		}
 	}

@@ -164,6 +164,6 @@ func (w *changes) suggestPolicy() func(context.Context) (string, error) {
 	b.ActivePolicy(b.Owner, b.ID, testserver.WorkPolicy)
 	b.Work(b.AgentKey(b.Owner, b.ID).APIKey)
 	return inLog(b.ID, func(ctx context.Context) error {
-		return testserver.Second(b.Owner.SuggestPolicy(ctx, b.ID, client.SuggestionRequest{AgentID: "worker", Days: 1}))
+		return second(b.Owner.SuggestPolicy(ctx, b.ID, client.SuggestionRequest{AgentID: "worker", Days: 1}))
 	})
 }

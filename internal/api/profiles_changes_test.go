@@ -16,7 +16,8 @@ func (w *changes) stageProfile() func(context.Context) (string, error) {
 
 func (w *changes) proposeProfile() func(context.Context) (string, error) {
 	by := w.Join(w.owner, w.org, "member")
-	if _, err := by.StageProfile(w.T.Context(), w.org, json.RawMessage(testserver.Profile("proposed", "Bash"))); err != nil {
+	if _, err := by.StageProfile(w.T.Context(), w.org,
+		json.RawMessage(testserver.Profile("proposed", "Bash"))); err != nil {
 		w.T.Fatal(err)
 	}
 	return inLog(w.org, func(ctx context.Context) error {

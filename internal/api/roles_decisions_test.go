@@ -12,10 +12,11 @@ import (
 func enforcementRoleCases() []roleCase {
 	const path = "/organization/{orgId}/enforcement"
 	return []roleCase{
-		{"GET " + path, "read settings", anyRole, 0, func(ctx context.Context, _ *testserver.Server, org string, p *testserver.Person) error {
-			_, err := p.EnforcementSettings(ctx, org)
-			return err
-		}},
+		{"GET " + path, "read settings", anyRole, 0,
+			func(ctx context.Context, _ *testserver.Server, org string, p *testserver.Person) error {
+				_, err := p.EnforcementSettings(ctx, org)
+				return err
+			}},
 		{"PUT " + path, "change settings", managers, http.StatusForbidden,
 			func(ctx context.Context, _ *testserver.Server, org string, p *testserver.Person) error {
 				_, err := p.SetEnforcementSettings(ctx, org, client.EnforcementSettings{MaxPlanTTLSeconds: 60})

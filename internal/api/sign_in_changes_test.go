@@ -40,20 +40,21 @@ func (w *changes) withProvider() (orgID string, e *testserver.Provider) {
 
 func (w *changes) arriveFromGoogle() func(context.Context) (string, error) {
 	return inLog(audit.System, func(context.Context) error {
-		return testserver.Second(w.SignInAt(w.google, "/auth/google", testserver.Someone(testserver.FreshAddress())))
+		return second(w.SignInAt(w.google, "/auth/google", testserver.Someone(testserver.FreshAddress())))
 	})
 }
 
 func (w *changes) arriveFromProvider() func(context.Context) (string, error) {
 	org, e := w.withProvider()
 	return inLog(audit.System, func(context.Context) error {
-		return testserver.Second(w.SignInAt(e, "/auth/oidc/"+org, testserver.Someone(testserver.FreshIn("corp.example"))))
+		return second(w.SignInAt(e, "/auth/oidc/"+org, testserver.Someone(testserver.FreshIn("corp.example"))))
 	})
 }
 
 func (w *changes) exchangeCode() func(context.Context) (string, error) {
 	b := w.Browser()
-	answer, err := b.Open("GET", w.google.SignInThere(w.T, b.Depart("/auth/google"), testserver.Someone(testserver.FreshAddress())), "")
+	answer, err := b.Open("GET",
+		w.google.SignInThere(w.T, b.Depart("/auth/google"), testserver.Someone(testserver.FreshAddress())), "")
 	_, fragment, _ := strings.Cut(answer.Header.Get("Location"), "#")
 	values, _ := url.ParseQuery(fragment)
 	if err != nil || values.Get("code") == "" {
@@ -99,7 +100,7 @@ func (w *changes) setProvider() func(context.Context) (string, error) {
 	org, e := w.withProvider()
 	settings := e.Settings("corp.example", "corp.test")
 	return inLog(org, func(ctx context.Context) error {
-		return testserver.Second(w.owner.SetIdentityProvider(ctx, org, settings))
+		return second(w.owner.SetIdentityProvider(ctx, org, settings))
 	})
 }
 
@@ -110,7 +111,7 @@ func (w *changes) deleteProvider() func(context.Context) (string, error) {
 
 func (w *changes) testProvider() func(context.Context) (string, error) {
 	org, _ := w.withProvider()
-	return inLog(org, func(ctx context.Context) error { return testserver.Second(w.owner.TestIdentityProvider(ctx, org)) })
+	return inLog(org, func(ctx context.Context) error { return second(w.owner.TestIdentityProvider(ctx, org)) })
 }
 
 // identify gives a tenant's owner an identity, and names it where routes ask.
@@ -149,10 +150,12 @@ func TestIdentityProviderThrottle(t *testing.T) {
 		owner := s.Person("owner")
 		org := s.Organization(owner, "Corp")
 		s.NextMinute()
-		testserver.WantThrottled(t, testserver.Throttled{Rule: throttle.TestIdentityProvider, Call: func(t *testing.T, c *client.Client, _ string) error {
-			return testserver.Second(c.TestIdentityProvider(t.Context(), org)) // there is none, and that counts too
-		}}, owner.Client, "")
+		testserver.WantThrottled(t,
+			testserver.Throttled{Rule: throttle.TestIdentityProvider,
+				Call: func(t *testing.T, c *client.Client, _ string) error {
+					return second(c.TestIdentityProvider(t.Context(), org)) // there is none, and that counts too
+				}}, owner.Client, "")
 		s.NextMinute()
-		testserver.WantFree(t, "a minute later", testserver.Second(owner.TestIdentityProvider(t.Context(), org)))
+		testserver.WantFree(t, "a minute later", second(owner.TestIdentityProvider(t.Context(), org)))
 	})
 }

@@ -186,8 +186,14 @@ func outsiders(s *testserver.Server, w *tenant) []outsider {
 		s.T.Fatal(err)
 	}
 	return []outsider{
-		{"the owner of another organization", testserver.WithBearer(other.owner.Tokens.AccessToken), http.StatusForbidden},
-		{"a person in no organization", testserver.WithBearer(s.Person("loner").Tokens.AccessToken), http.StatusForbidden},
+		{
+			"the owner of another organization", testserver.WithBearer(other.owner.Tokens.AccessToken),
+			http.StatusForbidden,
+		},
+		{
+			"a person in no organization", testserver.WithBearer(s.Person("loner").Tokens.AccessToken),
+			http.StatusForbidden,
+		},
 		{"a former member", testserver.WithBearer(former.Tokens.AccessToken), http.StatusForbidden},
 		{"an agent of another organization", testserver.WithXAPIKey(other.agentSecret), http.StatusUnauthorized},
 		{"a terminal of another organization", testserver.WithXAPIKey(other.terminalSecret), http.StatusUnauthorized},

@@ -59,12 +59,15 @@ func TestChangePasswordThrottle(t *testing.T) {
 	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
 		ada, bob := s.Person("ada"), s.Person("bob")
 		elsewhere := s.SignIn(ada.Email)
-		route := testserver.Throttled{Rule: throttle.ChangePassword, Call: func(t *testing.T, c *client.Client, email string) error {
-			return c.ChangePassword(t.Context(), testserver.Password, email) // refused: a password must not be the address
-		}}
+		route := testserver.Throttled{Rule: throttle.ChangePassword,
+			Call: func(t *testing.T, c *client.Client, email string) error {
+				// refused: a password must not be the address
+				return c.ChangePassword(t.Context(), testserver.Password, email)
+			}}
 		s.NextMinute()
 		testserver.WantThrottled(t, route, ada.Client, ada.Email)
-		testserver.WantStatus(t, "from another session", route.Call(t, elsewhere.Client, ada.Email), http.StatusTooManyRequests)
+		testserver.WantStatus(t, "from another session", route.Call(t, elsewhere.Client, ada.Email),
+			http.StatusTooManyRequests)
 		testserver.WantFree(t, "another person", route.Call(t, bob.Client, bob.Email))
 		s.NextMinute()
 		testserver.WantFree(t, "a minute later", route.Call(t, ada.Client, ada.Email))
@@ -78,14 +81,16 @@ func TestInviteThrottle(t *testing.T) {
 		ada := s.Person("ada")
 		first, second := s.Organization(ada, "One"), s.Organization(ada, "Two")
 		invite := func(orgID string) testserver.Throttled {
-			return testserver.Throttled{Rule: throttle.Invite, Call: func(t *testing.T, c *client.Client, _ string) error {
-				_, err := c.Invite(t.Context(), orgID, "no address", "") // refused, and counted
-				return err
-			}}
+			return testserver.Throttled{Rule: throttle.Invite,
+				Call: func(t *testing.T, c *client.Client, _ string) error {
+					_, err := c.Invite(t.Context(), orgID, "no address", "") // refused, and counted
+					return err
+				}}
 		}
 		s.NextMinute()
 		testserver.WantThrottled(t, invite(first), ada.Client, "")
-		testserver.WantStatus(t, "in another organization", invite(second).Call(t, ada.Client, ""), http.StatusTooManyRequests)
+		testserver.WantStatus(t, "in another organization", invite(second).Call(t, ada.Client, ""),
+			http.StatusTooManyRequests)
 		s.NextMinute()
 		testserver.WantFree(t, "a minute later", invite(first).Call(t, ada.Client, ""))
 	})
@@ -95,9 +100,10 @@ func TestInviteThrottle(t *testing.T) {
 func TestResetThrottle(t *testing.T) {
 	t.Parallel()
 	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
-		route := testserver.Throttled{Rule: throttle.ResetPassword, Call: func(t *testing.T, c *client.Client, token string) error {
-			return c.ResetPassword(t.Context(), token, testserver.NextPassword)
-		}}
+		route := testserver.Throttled{Rule: throttle.ResetPassword,
+			Call: func(t *testing.T, c *client.Client, token string) error {
+				return c.ResetPassword(t.Context(), token, testserver.NextPassword)
+			}}
 		here, _ := testserver.Watch(s.Public, "X-Forwarded-For", "192.0.2.1")
 		there, _ := testserver.Watch(s.Public, "X-Forwarded-For", "192.0.2.2")
 		s.NextMinute()

@@ -8,7 +8,7 @@ import (
 	"writ/internal/database"
 )
 
-// ApprovalRequest asks for a payment of its own.
+// ApprovalRequest is for a payment that no other request is for.
 func ApprovalRequest() client.NewApprovalRequest {
 	amount := 5.0
 	arguments := fmt.Sprintf(`{"amount":5,"invoice":%q}`, database.NewID())
@@ -43,19 +43,19 @@ func (s *Server) Approved(agent *client.Client, by *Person, orgID string, scope 
 	return id
 }
 
-// StandingApproval is a wider yes to a request of the agent.
+// StandingApproval approves a request of the agent for some minutes.
 func (s *Server) StandingApproval(agent *client.Client, by *Person, orgID string) string {
 	s.T.Helper()
 	request := s.Approved(agent, by, orgID, &client.ApprovalScope{Kind: "minutes", Minutes: 5})
 	allows, err := by.StandingApprovals(s.T.Context(), orgID)
 	if err != nil {
-		s.T.Fatalf("list wider yeses: %v", err)
+		s.T.Fatalf("list standing approvals: %v", err)
 	}
 	for _, a := range allows {
 		if a.DelegationID == request {
 			return a.ID
 		}
 	}
-	s.T.Fatalf("no wider yes came of %s: %+v", request, allows)
+	s.T.Fatalf("no standing approval came of %s: %+v", request, allows)
 	return ""
 }

@@ -11,7 +11,7 @@ import (
 	"writ/internal/database"
 )
 
-// DeadDelivery is one that was given up.
+// DeadDelivery stores a delivery of a webhook that was given up.
 func (s *Server) DeadDelivery(orgID, webhookID string) string {
 	s.T.Helper()
 	id := database.NewID()
@@ -21,6 +21,7 @@ func (s *Server) DeadDelivery(orgID, webhookID string) string {
 	return id
 }
 
+// Insert runs a statement that writes rows.
 func (s *Server) Insert(query string, args ...any) {
 	s.T.Helper()
 	err := s.Database.Write(s.T.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
@@ -33,7 +34,7 @@ func (s *Server) Insert(query string, args ...any) {
 }
 
 // byItself are the tables that change by themselves: counters of the throttle, what
-// is found by following the logs, and what people are told.
+// is found by following the logs, and notifications.
 var byItself = []string{
 	"policy_replay", "notification", "notification_cursor", "notification_mail", "notification_reader",
 	"throttle_counter", "reconciled", "awaited_outcome", "reporter", "report_sequence", "finding",
@@ -101,6 +102,7 @@ func (s *Server) dumpTable(table string) (dump []string) {
 	return dump
 }
 
+// WantSame checks that two dumps are the same.
 func WantSame(t *testing.T, before, after []string) {
 	t.Helper()
 	if diff := cmp.Diff(before, after); diff != "" {

@@ -36,6 +36,7 @@ func (s *Server) ApprovedDevice(p *Person, orgID string) client.DeviceCode {
 	return code
 }
 
+// FreshAddress is an address that nobody has.
 func FreshAddress() string { return "someone." + secret.Digits(9).Reveal() + "@example.org" }
 
 // OpenInvite stores an invitation nobody was mailed.
@@ -78,6 +79,7 @@ func (s *Server) BareMember(orgID, role string) (userID string) {
 	return user.ID
 }
 
+// PutMember stores a membership without an invitation or an entry in the log.
 func (s *Server) PutMember(orgID, userID, role string) {
 	s.T.Helper()
 	err := s.Database.Write(s.T.Context(), database.Change{Do: func(ctx context.Context, tx *database.Tx) error {
@@ -107,6 +109,7 @@ func (s *Server) KeyFor(userID, orgID string) apikey.Issued {
 	return issued
 }
 
+// NextPassword is one that nobody has yet.
 const NextPassword = "another horse battery"
 
 // UnboundKey has every scope, and no organization.

@@ -21,6 +21,7 @@ func (s *Server) Declare(key, goal string) client.PlanToken {
 	return s.Declared(key, client.PlanRequest{Plan: text, AgentID: "agent", ExpiresIn: 600})
 }
 
+// Declared declares a plan.
 func (s *Server) Declared(key string, r client.PlanRequest) client.PlanToken {
 	s.T.Helper()
 	token, err := s.Public.WithKey(key).DeclarePlan(s.T.Context(), r)

@@ -18,7 +18,7 @@ func PolicyText(name, effect string) string {
 		effect)
 }
 
-// Draft makes a policy that denies, and does not count.
+// Draft makes a policy that denies, and does not activate it.
 func (s *Server) Draft(p *Person, orgID, name string) (id string) {
 	s.T.Helper()
 	made, err := p.CreatePolicy(s.T.Context(), orgID, client.YAMLDocument, PolicyText(name, "deny"))
@@ -28,7 +28,7 @@ func (s *Server) Draft(p *Person, orgID, name string) (id string) {
 	return made.ID
 }
 
-// ActivePolicy makes a policy that counts.
+// ActivePolicy makes a policy and activates it.
 func (s *Server) ActivePolicy(p *Person, orgID, text string) (id string) {
 	s.T.Helper()
 	made, err := p.CreatePolicy(s.T.Context(), orgID, client.YAMLDocument, text)
@@ -74,6 +74,7 @@ func (s *Server) Asked(key, agentID, server, tool string, args m) (action string
 	return answer.Action
 }
 
+// WorkPolicy is the policy that Work needs.
 const WorkPolicy = `
 version: v1
 name: work
@@ -84,9 +85,9 @@ rules:
   - {id: large, effect: hold, tools: [bank.pay], when: args.amount >= 100}
 `
 
-// Work has an agent do a day's work under the policy above.
-func (b *Org) Work(key string) {
-	b.T.Helper()
+// Work has an agent do a day's work under WorkPolicy.
+func (o *Org) Work(key string) {
+	o.T.Helper()
 	const anna = "/home/anna/diary"
 	for _, c := range []struct {
 		agent, server, tool string
@@ -103,8 +104,8 @@ func (b *Org) Work(key string) {
 		{"worker", "shell", "run", m{"command": "ls"}, "deny"},
 		{"other", "files", "list", m{}, "allow"},
 	} {
-		if got := b.Asked(key, c.agent, c.server, c.tool, c.args); got != c.want {
-			b.T.Fatalf("%s.%s %v: %s, want %s", c.server, c.tool, c.args, got, c.want)
+		if got := o.Asked(key, c.agent, c.server, c.tool, c.args); got != c.want {
+			o.T.Fatalf("%s.%s %v: %s, want %s", c.server, c.tool, c.args, got, c.want)
 		}
 	}
 }

@@ -21,7 +21,7 @@ import (
 // Provider is an identity provider on this machine.
 type Provider struct {
 	*mockoidc.MockOIDC
-	mu sync.Mutex // guards the queue of who comes next
+	mu sync.Mutex // guards the queue of users
 }
 
 // NewProvider starts one whose requests wait for each other: it keeps its sessions in a
@@ -101,6 +101,7 @@ type Browser struct {
 	Cookies map[string]string
 }
 
+// Browser is a new browser.
 func (s *Server) Browser() *Browser {
 	transport := http.DefaultTransport
 	if s.Public.HTTP != nil {
@@ -240,6 +241,7 @@ func (s *Server) Link(p *Person, orgID string, e *Provider, user mockoidc.User) 
 	}
 }
 
+// TryLink has a person try to link an identity to their account.
 func (s *Server) TryLink(p *Person, orgID string, e *Provider, user mockoidc.User) (SignedIn, error) {
 	s.T.Helper()
 	b := s.Browser()

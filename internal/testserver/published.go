@@ -11,7 +11,7 @@ import (
 	"writ/client"
 )
 
-// Published is an organization as published clients meet it: a policy, and a key that
+// Published is an organization as published clients use it: a policy, and a key that
 // is sent in the ways they send it.
 type Published struct {
 	*Server
@@ -21,8 +21,8 @@ type Published struct {
 	Key   string
 }
 
-// wiredPolicy allows, holds, asks about and denies a tool of each name.
-const wiredPolicy = `
+// publishedPolicy allows, holds, asks about and denies a tool of each name.
+const publishedPolicy = `
 version: v1
 name: wired
 default: deny
@@ -34,30 +34,33 @@ rules:
   - {id: small, effect: allow, tools: ["*.transfer"], when: "args.amount < 10"}
 `
 
+// EachPublished runs the body for an organization on each database.
 func EachPublished(t *testing.T, body func(t *testing.T, w *Published)) {
 	t.Helper()
 	Each(t, func(t *testing.T, s *Server) {
 		w := &Published{Server: s, T: t, Owner: s.Person("owner")}
 		w.Org = s.Organization(w.Owner, "Wired")
-		s.ActivePolicy(w.Owner, w.Org, wiredPolicy)
+		s.ActivePolicy(w.Owner, w.Org, publishedPolicy)
 		w.Key = s.KeyFor(w.Owner.ID, w.Org).Secret.Reveal()
 		body(t, w)
 	})
 }
 
-// Ways in which published clients send their key.
+// SDK is how the SDK sends the key.
 func (w *Published) SDK() []string {
 	return []string{
 		"Authorization", "Bearer " + w.Key, "X-API-Key", w.Key, "User-Agent", "ArmorIQ-SDK-TS/0.3.0 (agent=a)",
 	}
 }
 
+// Gemini is how the plugin for Gemini sends it.
 func (w *Published) Gemini() []string {
 	return []string{
 		"Authorization", "Bearer " + w.Key, "X-ArmorIQ-Client", "armorgemini/0.3.0", "Accept", "application/json",
 	}
 }
 
+// Claude is how the plugin for Claude sends it.
 func (w *Published) Claude() []string {
 	return []string{"Authorization", "Bearer " + w.Key, "X-API-Key", w.Key + ", " + w.Key}
 }
@@ -69,6 +72,7 @@ func (w *Published) Call(path, body string, headers ...string) (int, m) {
 	return answer.Status, w.Members(path, answer)
 }
 
+// Members decodes an answer that is an object.
 func (w *Published) Members(what string, answer Answer) m {
 	w.T.Helper()
 	var members m
@@ -173,12 +177,12 @@ func (w *Published) Mint(plan string) m {
 	return body
 }
 
-// PlanRequest is a plan for declared.
+// PlanRequest is a request for Declared.
 func PlanRequest(plan string) client.PlanRequest {
 	return client.PlanRequest{Plan: json.RawMessage(plan), ExpiresIn: 600}
 }
 
-// The plan shapes that SDKs send.
+// Plans in the forms that SDKs send.
 const (
 	BuilderPlan = `{"goal":"agent task","steps":[{"action":"search","tool":"search","mcp":"web","params":{"q":"x"},"description":"Call search on web"},
 		{"action":"pay","tool":"pay","mcp":"bank","params":{},"description":"Call pay on bank"}]}`

@@ -17,6 +17,9 @@ import (
 	"writ/client"
 )
 
+// m is a JSON object.
+type m = map[string]any
+
 // Answer is an answer as it came, headers and all.
 type Answer struct {
 	Status int
@@ -75,8 +78,8 @@ func Credentials(c *client.Client) []string {
 	return []string{"Authorization", "Bearer " + c.AccessToken}
 }
 
-// ErrorFields checks that an answer is an error in the one shape, and names the
-// fields it complains of.
+// ErrorFields checks that an answer is an error in the one shape, and returns the
+// fields that it names.
 func (a Answer) ErrorFields(t *testing.T, status int) []string {
 	t.Helper()
 	if a.Status != status {
@@ -147,12 +150,3 @@ func JSON(t *testing.T, value any) string {
 func OTLPJSON(spans ...string) string {
 	return `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"svc"}}]},"scopeSpans":[{"spans":[` + strings.Join(spans, ",") + `]}]}]}`
 }
-
-func Second[T any](_ T, err error) error { return err }
-
-// The files spec_*_test.go say the specification of observability (sections 2.2
-// to 2.5, 3, 4.1, 7 and 8), and what was settled where it is silent, rule by
-// rule: each has a test or subtest whose name is the rule.
-
-// m is a JSON object.
-type m = map[string]any

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Reply is an answer as it came.
+// Reply is an answer to exactly the headers that were sent.
 type Reply struct {
 	Status int
 	Header http.Header
@@ -68,11 +68,13 @@ func (a Reply) WithoutRequestID(t *testing.T) Reply {
 	return a
 }
 
+// DiffReplies shows how two replies differ.
 func DiffReplies(a, b Reply) string {
-	return cmp.Diff(a, b, cmp.AllowUnexported(Reply{}))
+	return cmp.Diff(a, b)
 }
 
 // WithXAPIKey is how published command lines send a key.
 func WithXAPIKey(key string) http.Header { return http.Header{"X-Api-Key": {key}} }
 
+// WithBearer is how people send an access token.
 func WithBearer(token string) http.Header { return http.Header{"Authorization": {"Bearer " + token}} }

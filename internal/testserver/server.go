@@ -1,3 +1,5 @@
+// Package testserver runs the whole application for tests of its HTTP interface: on
+// a free port, on each database, with a clock that a test can move.
 package testserver
 
 import (
@@ -94,10 +96,10 @@ func Start(t *testing.T, o database.Options, settings ...string) *Server {
 // Advance moves the server's clock.
 func (s *Server) Advance(d time.Duration) { s.Offset.Add(int64(d)) }
 
-// Password is that of every person made by person.
+// Password is that of every person whom Person makes.
 const Password = "correct horse battery"
 
-// PasswordHash is that of knownPassword, as cheap as a hash can be: a hash says what it
+// PasswordHash is the hash of Password, as cheap as a hash can be: a hash says what it
 // costs to check, and most tests sign somebody in. That new ones cost what they
 // must is for the tests of auth to say.
 var PasswordHash = sync.OnceValues(func() (string, error) {
@@ -135,6 +137,7 @@ func (s *Server) Person(name string) *Person {
 	return s.SignIn(user.Email)
 }
 
+// SignIn signs a person in whom Person made.
 func (s *Server) SignIn(email string) *Person {
 	s.T.Helper()
 	in, err := s.Public.Login(s.T.Context(), email, Password)
@@ -240,6 +243,7 @@ func (s *Server) CodeFor(email string) string {
 	return rest[:6]
 }
 
+// LastMail is the text of the last mail to an address.
 func (s *Server) LastMail(email string) string {
 	s.T.Helper()
 	mails := s.Mails(email, 1)
@@ -268,6 +272,7 @@ func WantStatus(t *testing.T, what string, err error, status int) {
 	}
 }
 
+// MetricsToken is a token for /metrics, as WRIT_METRICS_TOKEN takes it.
 const MetricsToken = "0123456789abcdef-metrics"
 
 // Now is the server's time.

@@ -40,6 +40,7 @@ func WantThrottled(t *testing.T, route Throttled, c *client.Client, account stri
 	}
 }
 
+// WantFree checks that no throttle refused a call.
 func WantFree(t *testing.T, what string, err error) {
 	t.Helper()
 	if status := client.StatusOf(err); status == http.StatusTooManyRequests || status >= 500 ||

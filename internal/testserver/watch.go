@@ -22,6 +22,7 @@ type Watched struct {
 	Body   []byte
 }
 
+// RoundTrip sends a request and keeps its answer.
 func (w *Watched) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	for name, value := range w.headers {
@@ -61,7 +62,7 @@ func (w *Watched) Answer(t *testing.T) map[string]any {
 	return answer
 }
 
-// Watch is c with a wire of its own.
+// Watch is c with a transport that keeps the last answer. Headers come in pairs.
 func Watch(c *client.Client, headers ...string) (*client.Client, *Watched) {
 	w := &Watched{headers: map[string]string{}}
 	for i := 0; i < len(headers); i += 2 {

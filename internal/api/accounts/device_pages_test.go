@@ -76,7 +76,8 @@ func visit(t *testing.T, s *testserver.Server, steps m) m {
 func visitPage(t *testing.T, s *testserver.Server, page string, steps m) m {
 	t.Helper()
 	node := exec.CommandContext(t.Context(), "node", filepath.Join("testdata", page, "visit.mjs"))
-	node.Env = append(os.Environ(), "SERVER="+s.Public.BaseURL, "STEPS="+testserver.JSON(t, steps), "NO_PROXY=*", "no_proxy=*")
+	node.Env = append(os.Environ(), "SERVER="+s.Public.BaseURL, "STEPS="+testserver.JSON(t, steps), "NO_PROXY=*",
+		"no_proxy=*")
 	var complaint bytes.Buffer
 	node.Stderr = &complaint
 	output, err := node.Output()

@@ -194,9 +194,12 @@ func TestWhoMayLetATerminalIn(t *testing.T) {
 		org, other := s.Organization(owner, "Here"), s.Organization(owner, "There")
 		code := s.StartDevice(client.DeviceStart{})
 		yes := client.DeviceApproval{UserCode: code.UserCode, OrganizationID: org}
-		testserver.WantStatus(t, "a viewer", s.Join(owner, org, "viewer").ApproveDevice(t.Context(), yes), http.StatusForbidden)
-		testserver.WantStatus(t, "an outsider", s.Person("outsider").ApproveDevice(t.Context(), yes), http.StatusForbidden)
-		testserver.WantStatus(t, "a terminal", s.TerminalKey(owner, org).ApproveDevice(t.Context(), yes), http.StatusUnauthorized)
+		testserver.WantStatus(t, "a viewer", s.Join(owner, org, "viewer").ApproveDevice(t.Context(), yes),
+			http.StatusForbidden)
+		testserver.WantStatus(t, "an outsider", s.Person("outsider").ApproveDevice(t.Context(), yes),
+			http.StatusForbidden)
+		testserver.WantStatus(t, "a terminal", s.TerminalKey(owner, org).ApproveDevice(t.Context(), yes),
+			http.StatusUnauthorized)
 		testserver.WantStatus(t, "who is in two and names none",
 			owner.ApproveDevice(t.Context(), client.DeviceApproval{UserCode: code.UserCode}), http.StatusBadRequest)
 		testserver.WantStatus(t, "who is in none",
@@ -276,7 +279,10 @@ func TestTerminalsWaitOutAnOutage(t *testing.T) {
 		t.Errorf("during the outage the terminal is told %q", client.DeviceError(err))
 	}
 	line.Mend()
-	err = testserver.Eventually(func() error { _, err := s.Public.PollDevice(t.Context(), code.DeviceCode, ""); return err })
+	err = testserver.Eventually(func() error {
+		_, err := s.Public.PollDevice(t.Context(), code.DeviceCode, "")
+		return err
+	})
 	if err != nil {
 		t.Errorf("after the outage: %v", err)
 	}
@@ -291,13 +297,17 @@ func TestDeviceThrottles(t *testing.T) {
 		s.NextMinute()
 		code := s.StartDevice(client.DeviceStart{})
 		s.NextMinute()
-		testserver.WantThrottled(t, testserver.Throttled{Rule: throttle.StartDevice, Call: func(t *testing.T, c *client.Client, _ string) error {
-			_, err := c.StartDevice(t.Context(), client.DeviceStart{})
-			return err
-		}}, s.Public, "")
-		testserver.WantThrottled(t, testserver.Throttled{Rule: throttle.AnswerDevice, Call: func(t *testing.T, c *client.Client, _ string) error {
-			return c.ApproveDevice(t.Context(), client.DeviceApproval{UserCode: "BBBB-BBBB"})
-		}}, ada.Client, "")
+		testserver.WantThrottled(t,
+			testserver.Throttled{Rule: throttle.StartDevice,
+				Call: func(t *testing.T, c *client.Client, _ string) error {
+					_, err := c.StartDevice(t.Context(), client.DeviceStart{})
+					return err
+				}}, s.Public, "")
+		testserver.WantThrottled(t,
+			testserver.Throttled{Rule: throttle.AnswerDevice,
+				Call: func(t *testing.T, c *client.Client, _ string) error {
+					return c.ApproveDevice(t.Context(), client.DeviceApproval{UserCode: "BBBB-BBBB"})
+				}}, ada.Client, "")
 		testserver.WantStatus(t, "deny", ada.DenyDevice(t.Context(), code.UserCode), http.StatusTooManyRequests)
 		_, err := ada.FindDevice(t.Context(), code.UserCode)
 		testserver.WantStatus(t, "look", err, http.StatusTooManyRequests)

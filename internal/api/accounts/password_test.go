@@ -20,7 +20,8 @@ func TestChangePassword(t *testing.T) {
 		ctx := t.Context()
 		here := s.Person("ada")
 		there, bob := s.SignIn(here.Email), s.Person("bob")
-		wantField(t, "a wrong password", here.ChangePassword(ctx, "a wrong password", testserver.NextPassword), "currentPassword")
+		wantField(t, "a wrong password", here.ChangePassword(ctx, "a wrong password", testserver.NextPassword),
+			"currentPassword")
 		wantAlive(t, s, "after a refusal", s.SignIn(here.Email).Tokens)
 
 		c, w := testserver.Watch(here.Client)
@@ -60,7 +61,8 @@ func TestPasswordRoutesRefuseFields(t *testing.T) {
 				badField{"newPassword", "that is the address", ada.Email},
 				badField{"currentPassword", "absent", absent},
 				badField{"currentPassword", "too long", strings.Repeat("p", 1001)}))
-		wantFields(t, s.Public, "/auth/reset-password", map[string]any{"token": "t", "newPassword": testserver.NextPassword},
+		wantFields(t, s.Public, "/auth/reset-password",
+			map[string]any{"token": "t", "newPassword": testserver.NextPassword},
 			append(slices.Clone(newPassword),
 				badField{"token", "absent", absent},
 				badField{"token", "empty", ""},
@@ -170,7 +172,8 @@ func TestCodesAreForOnePurpose(t *testing.T) {
 		email := unverified(s, "ada")
 		code := sendCode(s, email, 1)
 		token := resetToken(s, email, 2)
-		wantField(t, "six digits as a reset token", s.Public.ResetPassword(t.Context(), code, testserver.NextPassword), "token")
+		wantField(t, "six digits as a reset token", s.Public.ResetPassword(t.Context(), code, testserver.NextPassword),
+			"token")
 		wantField(t, "the start of a token as a code",
 			s.Public.VerifyOTP(t.Context(), email, token[:20], testserver.Password), "code")
 		if err := s.Public.VerifyOTP(t.Context(), email, code, testserver.Password); err != nil {

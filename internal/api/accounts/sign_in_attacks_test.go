@@ -74,7 +74,8 @@ func TestAccountMadeInAnothersName(t *testing.T) {
 			t.Fatal(err)
 		}
 		squatting := s.Public.As(in.AccessToken)
-		granted, err := s.Public.PollDevice(t.Context(), s.ApprovedDevice(&testserver.Person{Client: squatting}, lair).DeviceCode,
+		granted, err := s.Public.PollDevice(t.Context(),
+			s.ApprovedDevice(&testserver.Person{Client: squatting}, lair).DeviceCode,
 			client.WritClient)
 		if err != nil {
 			t.Fatal(err)
@@ -236,7 +237,8 @@ func TestLinkingNeedsTheAccountsOwner(t *testing.T) {
 		if err != nil || len(list) != 1 || !list[0].Linked || list[0].Email != "member@corp.example" {
 			t.Fatalf("identities %+v, %v", list, err)
 		}
-		testserver.WantStatus(t, "to remove another's", owner.UnlinkIdentity(t.Context(), list[0].ID), http.StatusNotFound)
+		testserver.WantStatus(t, "to remove another's", owner.UnlinkIdentity(t.Context(), list[0].ID),
+			http.StatusNotFound)
 		vouched, err := s.SignInAt(corp, "/auth/oidc/"+org, user)
 		if err != nil {
 			t.Fatal(err)

@@ -75,7 +75,8 @@ func TestSignInWithAPage(t *testing.T) {
 	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
 		code := func(b *testserver.Browser) string {
 			t.Helper()
-			answer, err := b.Open("GET", google.SignInThere(t, b.Depart("/auth/google"), testserver.Someone(testserver.FreshAddress())), "",
+			answer, err := b.Open("GET",
+				google.SignInThere(t, b.Depart("/auth/google"), testserver.Someone(testserver.FreshAddress())), "",
 				"Accept", "text/html")
 			page, fragment, _ := strings.Cut(answer.Header.Get("Location"), "#")
 			values, _ := url.ParseQuery(fragment)
@@ -198,7 +199,8 @@ func TestSignInByDomain(t *testing.T) {
 		s.Request(t, "GET", path, "").ErrorFields(t, http.StatusNotFound)
 		prove(s, org, "corp.example")
 		for _, query := range []string{"bob@corp.example", "%20Bob@CORP.example", "corp.example"} {
-			in, err := s.SignInAt(corp, "/auth/oidc?email="+query, testserver.Someone(testserver.FreshIn("corp.example")))
+			in, err := s.SignInAt(corp, "/auth/oidc?email="+query,
+				testserver.Someone(testserver.FreshIn("corp.example")))
 			if err != nil || in.LimitedTo == nil || *in.LimitedTo != org {
 				t.Errorf("%s: %+v, %v", query, in, err)
 			}

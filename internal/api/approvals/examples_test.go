@@ -15,7 +15,8 @@ func TestExamplesOfApprovalsWork(t *testing.T) {
 	t.Parallel()
 	testserver.EachOrg(t, func(t *testing.T, b *testserver.Org) {
 		approver := b.Join(b.Owner, b.ID, "approver")
-		agent, person, admin := testserver.Credentials(b.Agent), testserver.Credentials(approver.Client), testserver.Credentials(b.Owner.Client)
+		agent, person, admin := testserver.Credentials(b.Agent), testserver.Credentials(approver.Client),
+			testserver.Credentials(b.Owner.Client)
 		// what the approver approves
 		asked := example(t, b.Server, "POST", "/delegation/request", "", agent, http.StatusCreated)
 		for _, c := range []struct {
@@ -48,7 +49,8 @@ func example(t *testing.T, s *testserver.Server, method, path, id string, header
 		t.Fatal(err)
 	}
 	var body m
-	if err := json.Unmarshal(d.Paths[path][strings.ToLower(method)].RequestBody.Content["application/json"].Example, &body); err != nil ||
+	if err := json.Unmarshal(d.Paths[path][strings.ToLower(method)].RequestBody.Content["application/json"].Example,
+		&body); err != nil ||
 		len(body) == 0 {
 		t.Fatalf("%s %s has no example: %v", method, path, err)
 	}

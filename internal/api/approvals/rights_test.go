@@ -38,7 +38,10 @@ func TestWhoMayDoWhatWithApprovals(t *testing.T) {
 			},
 			"poll": {
 				"agent",
-				func(c *client.Client) error { _, err := c.PollApproval(ctx, b.OpenedApproval(b.Agent), 0); return err },
+				func(c *client.Client) error {
+					_, err := c.PollApproval(ctx, b.OpenedApproval(b.Agent), 0)
+					return err
+				},
 			},
 			"check-approved": {"agent terminal", func(c *client.Client) error {
 				return c.Call(ctx, http.MethodGet, "/delegation/check-approved", url.Values{"tool": {"x"}}, nil, nil)
@@ -64,7 +67,10 @@ func TestWhoMayDoWhatWithApprovals(t *testing.T) {
 			}},
 			"reject": {
 				"owner admin approver",
-				func(c *client.Client) error { _, err := c.Reject(ctx, b.ID, b.OpenedApproval(b.Agent), ""); return err },
+				func(c *client.Client) error {
+					_, err := c.Reject(ctx, b.ID, b.OpenedApproval(b.Agent), "")
+					return err
+				},
 			},
 			"list": {
 				"owner admin approver member viewer",

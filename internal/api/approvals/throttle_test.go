@@ -54,9 +54,9 @@ func TestAnsweringIsThrottled(t *testing.T) {
 		answer := func(p *testserver.Person, n int) error {
 			id := database.NewID()
 			if n%2 == 0 {
-				return testserver.Second(p.Approve(t.Context(), b.ID, client.Approval{ID: id}))
+				return second(p.Approve(t.Context(), b.ID, client.Approval{ID: id}))
 			}
-			return testserver.Second(p.Reject(t.Context(), b.ID, id, ""))
+			return second(p.Reject(t.Context(), b.ID, id, ""))
 		}
 		for n := range throttle.AnswerApproval.PerMinute {
 			testserver.WantStatus(t, "an answer to nothing", answer(approver, n), http.StatusNotFound)

@@ -22,7 +22,8 @@ func eachHolding(t *testing.T, body func(t *testing.T, h *holding)) {
 	t.Helper()
 	testserver.EachPublished(t, func(t *testing.T, w *testserver.Published) {
 		h := &holding{Published: w, approver: w.Join(w.Owner, w.Org, "approver")}
-		h.token = testserver.JSON(t, testserver.RawToken(json.RawMessage(testserver.BuilderPlan), w.Mint(testserver.BuilderPlan)))
+		h.token = testserver.JSON(t, testserver.RawToken(json.RawMessage(testserver.BuilderPlan),
+			w.Mint(testserver.BuilderPlan)))
 		body(t, h)
 	})
 }
@@ -63,7 +64,9 @@ func (h *holding) request(body string) m {
 	if status >= 400 {
 		h.T.Fatalf("request: %d %v", status, answer)
 	}
-	testserver.WantTypes(h.T, "request", answer, map[string]string{"delegationId": "text", "status": "text", "expiresAt": "text"})
+	testserver.WantTypes(h.T, "request", answer, map[string]string{
+		"delegationId": "text", "status": "text", "expiresAt": "text",
+	})
 	return answer
 }
 
@@ -88,7 +91,8 @@ func (h *holding) answer(verb, id, more string) m {
 func (h *holding) markExecuted(id string) int {
 	h.T.Helper()
 	headers := append(h.asUser(), "Idempotency-Key", "mark-exec:"+id)
-	return h.Request(h.T, "POST", "/delegation/mark-executed", fmt.Sprintf(`{"delegationId":%q}`, id), headers...).Status
+	return h.Request(h.T, "POST", "/delegation/mark-executed", fmt.Sprintf(`{"delegationId":%q}`, id),
+		headers...).Status
 }
 
 const payment = `{"to":"landlord","amount":5000,"memo":{"month":"may","lines":[1,2]}}`

@@ -210,7 +210,8 @@ func TestPayloadsAreErasedAndProofsStay(t *testing.T) {
 	eachEvidence(t, func(t *testing.T, e *evidence) {
 		index := e.ran(t, "a")
 		admin := e.Join(e.owner, e.org, "admin")
-		testserver.WantStatus(t, "erasing by an admin", admin.ErasePayload(t.Context(), e.org, index, "no"), http.StatusForbidden)
+		testserver.WantStatus(t, "erasing by an admin", admin.ErasePayload(t.Context(), e.org, index, "no"),
+			http.StatusForbidden)
 		if err := e.owner.ErasePayload(t.Context(), e.org, index, "asked for"); err != nil {
 			t.Fatal(err)
 		}

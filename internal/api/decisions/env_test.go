@@ -22,9 +22,5 @@ func decides(path string) bool {
 	return slices.Contains([]string{"/iap/sdk/enforce", "/iap/enforce", "/iap/verify-step", "/verify/action"}, path)
 }
 
-// The files spec_*_test.go say the specification of observability (sections 2.2
-// to 2.5, 3, 4.1, 7 and 8), and what was settled where it is silent, rule by
-// rule: each has a test or subtest whose name is the rule.
-
 // m is a JSON object.
 type m = map[string]any

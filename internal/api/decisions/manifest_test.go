@@ -28,7 +28,8 @@ func TestManifestNarrowsAndNeverGrants(t *testing.T) {
 		register := func(lists m, want string) {
 			t.Helper()
 			var answer struct{ Status, ProxyEndpoint string }
-			if err := agent.Call(t.Context(), http.MethodPost, "/iap/sdk/register", nil, testserver.Manifest("clerk", lists),
+			if err := agent.Call(t.Context(), http.MethodPost, "/iap/sdk/register", nil,
+				testserver.Manifest("clerk", lists),
 				&answer); err != nil || answer.Status != want {
 				t.Fatalf("register: %+v, %v, want %s", answer, err, want)
 			}
@@ -82,7 +83,8 @@ func TestManifestsBelongToTheirKeys(t *testing.T) {
 		first, second := w.Key, w.KeyFor(w.Owner.ID, w.Org).Secret.Reveal()
 		register := func(key, agent string) int {
 			return w.Request(t, "POST", "/iap/sdk/register",
-				testserver.JSON(t, testserver.Manifest(agent, m{"allow": []string{"web.search"}})), "Authorization", "Bearer "+key).Status
+				testserver.JSON(t, testserver.Manifest(agent, m{"allow": []string{"web.search"}})), "Authorization",
+				"Bearer "+key).Status
 		}
 		for _, c := range []struct {
 			name, key, agent string

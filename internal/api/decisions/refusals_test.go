@@ -98,7 +98,9 @@ func TestEveryErrorOfADecisionRouteDenies(t *testing.T) {
 func TestThrottledDecisionsDeny(t *testing.T) {
 	t.Parallel()
 	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
-		for path, body := range map[string]string{"/verify/action": `{}`, "/intent": `{"plan":` + testserver.OnePlan + `}`} {
+		for path, body := range map[string]string{
+			"/verify/action": `{}`, "/intent": `{"plan":` + testserver.OnePlan + `}`,
+		} {
 			var answer testserver.Answer
 			for range 130 { // sixty a minute, and the minute may end in between
 				if answer = s.Request(t, "POST", path, body); answer.Status == http.StatusTooManyRequests {
@@ -207,7 +209,8 @@ func TestDecisionsDuringAnOutageDeny(t *testing.T) {
 	}
 	line.Cut()
 	for path, body := range bodies {
-		deniesInEveryDialect(t, path+" during the outage", s.Request(t, "POST", path, body, testserver.Credentials(agent)...))
+		deniesInEveryDialect(t, path+" during the outage", s.Request(t, "POST", path, body,
+			testserver.Credentials(agent)...))
 	}
 	line.Mend()
 	if err := testserver.Eventually(func() error { _, err := s.Public.Ready(t.Context()); return err }); err != nil {

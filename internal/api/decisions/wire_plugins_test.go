@@ -129,7 +129,8 @@ func TestWireVerifyStep(t *testing.T) {
 				minted["jwt_token"].(string)[:len(minted["jwt_token"].(string))-4]+"AAAA"),
 			"no token":             `{"tool_name":"Read"}`,
 			"a token that is none": `{"token":"unknown","tool_name":"Read"}`,
-			"the plan's id without its token": `{"token":` + testserver.JSON(t, testserver.JSON(t, m{"plan_id": minted["plan_id"]})) +
+			"the plan's id without its token": `{"token":` +
+				testserver.JSON(t, testserver.JSON(t, m{"plan_id": minted["plan_id"]})) +
 				`,"tool_name":"Read"}`,
 		} {
 			for _, headers := range [][]string{w.Claude(), nil} {
@@ -270,7 +271,8 @@ func TestPlansAreShown(t *testing.T) {
 			if tool == "search" {
 				args["password"] = "hunter2"
 			}
-			w.Call("/iap/sdk/enforce", testserver.JSON(t, m{"tool": tool, "arguments": args, "intent_token": token}), w.SDK()...)
+			w.Call("/iap/sdk/enforce", testserver.JSON(t, m{"tool": tool, "arguments": args, "intent_token": token}),
+				w.SDK()...)
 		}
 		for _, row := range []m{
 			{"tool": "search", "status": "success"}, {"tool": "read_file", "step_index": 2, "status": "failed"},

@@ -41,7 +41,8 @@ func TestWireSDKToken(t *testing.T) {
 			"Python": `{"user_id":"u","agent_id":"__sdk_multiuser__","context_id":"default","plan":` +
 				testserver.BuilderPlan + `,"policy":null,"expires_in":3600.0}`,
 			"for a user": `{"user_id":"ada@example.org","user_email":"ada@example.org","agent_id":"a","context_id":"default","plan":` + testserver.BuilderPlan + `,"policy":{"allow":["*"],"deny":[]},"expires_in":0.5}`,
-			"CrewAI":     `{"user_id":"u","agent_id":"a","context_id":"c","plan":` + testserver.CrewPlan + `,"expires_in":3600}`,
+			"CrewAI": `{"user_id":"u","agent_id":"a","context_id":"c","plan":` + testserver.CrewPlan +
+				`,"expires_in":3600}`,
 		} {
 			status, answer := w.Call("/iap/sdk/token", body, w.SDK()...)
 			if status >= 400 {
@@ -96,11 +97,13 @@ func TestWireTokenVerifiesAsClientsVerify(t *testing.T) {
 func TestWireIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	testserver.EachPublished(t, func(t *testing.T, w *testserver.Published) {
-		body := `{"user_id":"u","agent_id":"a","context_id":"default","plan":` + testserver.BuilderPlan + `,"expires_in":60}`
+		body := `{"user_id":"u","agent_id":"a","context_id":"default","plan":` + testserver.BuilderPlan +
+			`,"expires_in":60}`
 		headers := append([]string{"Idempotency-Key", strings.Repeat("ab", 16)}, w.SDK()...)
 		_, first := w.Call("/iap/sdk/token", body, headers...)
 		_, again := w.Call("/iap/sdk/token", body, headers...)
-		if first["plan_id"] != again["plan_id"] || testserver.JSON(t, first["token"]) != testserver.JSON(t, again["token"]) {
+		if first["plan_id"] != again["plan_id"] ||
+			testserver.JSON(t, first["token"]) != testserver.JSON(t, again["token"]) {
 			t.Errorf("the same request got two tokens: %v, %v", first["plan_id"], again["plan_id"])
 		}
 		if _, other := w.Call("/iap/sdk/token", body, w.SDK()...); other["plan_id"] == first["plan_id"] {
@@ -178,9 +181,10 @@ func TestWireSDKEnforce(t *testing.T) {
 			}
 		}
 		for name, body := range map[string]string{
-			"no token":           `{"tool":"search","arguments":{}}`,
-			"a null token":       `{"tool":"search","arguments":{},"intent_token":null}`,
-			"the signature gone": `{"tool":"search","intent_token":` + testserver.JSON(t, m{"plan_id": minted["plan_id"]}) + `}`,
+			"no token":     `{"tool":"search","arguments":{}}`,
+			"a null token": `{"tool":"search","arguments":{},"intent_token":null}`,
+			"the signature gone": `{"tool":"search","intent_token":` +
+				testserver.JSON(t, m{"plan_id": minted["plan_id"]}) + `}`,
 		} {
 			if _, answer := w.Call("/iap/sdk/enforce", body, w.SDK()...); answer["allowed"] != false ||
 				answer["enforcementAction"] != "block" {

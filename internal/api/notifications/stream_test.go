@@ -212,7 +212,8 @@ func TestHowAStreamBegins(t *testing.T) {
 		if first := r.next(); first.id != "1" {
 			t.Errorf("it begins at %+v, want the latest event", first)
 		}
-		head := o.Request(t, "HEAD", "/notifications/stream?organizationId="+o.org, "", testserver.Credentials(o.approver.Client)...)
+		head := o.Request(t, "HEAD", "/notifications/stream?organizationId="+o.org, "",
+			testserver.Credentials(o.approver.Client)...)
 		if head.Status != http.StatusOK || head.Header.Get("Content-Type") != "text/event-stream" {
 			t.Errorf("HEAD: %d %v", head.Status, head.Header)
 		}

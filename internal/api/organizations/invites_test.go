@@ -60,7 +60,8 @@ func TestInvitationByMail(t *testing.T) {
 		}
 		_, err = owner.Invite(ctx, org, guest.Email, "admin")
 		testserver.WantStatus(t, "invite a member", err, http.StatusConflict)
-		testserver.WantStatus(t, "withdraw an accepted one", owner.WithdrawInvite(ctx, org, invite.ID), http.StatusNotFound)
+		testserver.WantStatus(t, "withdraw an accepted one", owner.WithdrawInvite(ctx, org, invite.ID),
+			http.StatusNotFound)
 	})
 }
 
@@ -171,7 +172,8 @@ func TestSignUpByInvitation(t *testing.T) {
 		s.Mails(invited, 2)
 		token := s.TokenFor(invited)
 		testserver.WantStatus(t, "without an invitation", register(stranger, ""), http.StatusForbidden)
-		testserver.WantStatus(t, "with an invented one", register(stranger, secret.Token("inv_").Reveal()), http.StatusForbidden)
+		testserver.WantStatus(t, "with an invented one", register(stranger, secret.Token("inv_").Reveal()),
+			http.StatusForbidden)
 		testserver.WantStatus(t, "with one for another", register(stranger, token), http.StatusForbidden)
 		if err := register(strings.ToUpper(invited), token); err != nil {
 			t.Fatalf("with the right one: %v", err)

@@ -135,7 +135,8 @@ func TestTheLastOwnerStays(t *testing.T) {
 		testserver.WantStatus(t, "the last owner steps down", err, http.StatusConflict)
 		_, err = second.ChangeRole(ctx, org, first.ID, "member")
 		testserver.WantStatus(t, "an admin demotes the owner", err, http.StatusForbidden)
-		testserver.WantStatus(t, "an admin removes the owner", second.RemoveMember(ctx, org, first.ID), http.StatusForbidden)
+		testserver.WantStatus(t, "an admin removes the owner", second.RemoveMember(ctx, org, first.ID),
+			http.StatusForbidden)
 		if m, err := first.ChangeRole(ctx, org, first.ID, "owner"); err != nil || m.Role != "owner" {
 			t.Errorf("the owner stays owner: %+v, %v", m, err)
 		}
@@ -156,7 +157,8 @@ func TestTheLastOwnerStays(t *testing.T) {
 		}
 		_, err = first.RenameOrganization(ctx, org, "Mine")
 		testserver.WantStatus(t, "the demoted owner renames, with the old token", err, http.StatusForbidden)
-		testserver.WantStatus(t, "the remaining owner leaves", second.RemoveMember(ctx, org, second.ID), http.StatusConflict)
+		testserver.WantStatus(t, "the remaining owner leaves", second.RemoveMember(ctx, org, second.ID),
+			http.StatusConflict)
 		if err := first.RemoveMember(ctx, org, first.ID); err != nil {
 			t.Errorf("the former owner leaves: %v", err)
 		}
@@ -220,7 +222,8 @@ func TestRefusedChangesOfMembers(t *testing.T) {
 			_, err := owner.ChangeRole(ctx, org, id, "viewer")
 			testserver.WantStatus(t, "change the role of one "+what, err, http.StatusNotFound)
 			testserver.WantStatus(t, "remove one "+what, owner.RemoveMember(ctx, org, id), http.StatusNotFound)
-			testserver.WantStatus(t, "withdraw an invitation "+what, owner.WithdrawInvite(ctx, org, id), http.StatusNotFound)
+			testserver.WantStatus(t, "withdraw an invitation "+what, owner.WithdrawInvite(ctx, org, id),
+				http.StatusNotFound)
 		}
 		before := len(s.Recorded(org))
 		if _, err := owner.ChangeRole(ctx, org, target, "member"); err != nil {

@@ -48,7 +48,8 @@ func TestTerminalSwitchesOrganization(t *testing.T) {
 		p := s.Person("dev")
 		here, there := s.Organization(p, "Here"), s.Organization(p, "There & then")
 		key := s.TerminalKey(p, here)
-		byID := s.Send(http.MethodPost, "/iap/sdk/switch-org", testserver.WithXAPIKey(key.APIKey), `{"org":"`+there+`"}`)
+		byID := s.Send(http.MethodPost, "/iap/sdk/switch-org", testserver.WithXAPIKey(key.APIKey),
+			`{"org":"`+there+`"}`)
 		got := byID.Members(t)
 		secret, _ := got["api_key"].(string)
 		delete(got, "api_key")

@@ -163,7 +163,8 @@ func TestBindingsOverHTTP(t *testing.T) {
 		for _, body := range []string{
 			`{}`, `{"member":["x"]}`, `{"everybody":false}`, `{"roles":["viewer"],"everybody":true}`,
 		} {
-			b.Request(t, "PUT", "/policies/"+id+"/bindings", body, testserver.Credentials(owner.Client)...).ErrorFields(t,
+			b.Request(t, "PUT", "/policies/"+id+"/bindings", body,
+				testserver.Credentials(owner.Client)...).ErrorFields(t,
 				http.StatusBadRequest)
 		}
 		if got := check(b, owner.Client, client.ToolCall{Server: "bank", Tool: "t"}); got.Allowed {
@@ -184,7 +185,8 @@ func TestSimulate(t *testing.T) {
 		ctx, owner := t.Context(), b.Owner
 		b.ActivePolicy(owner, b.ID, testserver.PolicyText("closed", "deny"))
 		id := b.Draft(owner, b.ID, "pay")
-		if _, err := owner.UpdatePolicy(ctx, id, client.YAMLDocument, testserver.PolicyText("pay", "allow"), 0); err != nil {
+		if _, err := owner.UpdatePolicy(ctx, id, client.YAMLDocument, testserver.PolicyText("pay", "allow"),
+			0); err != nil {
 			t.Fatal(err)
 		}
 		call := client.ToolCall{Server: "bank", Tool: "t"}

@@ -74,7 +74,8 @@ func TestDraftsThatAreRefused(t *testing.T) {
 			`{"description":"pay people","name":"a\u0007b"}`:       "name",
 			`{"description":"` + strings.Repeat("é ", 1100) + `"}`: "description",
 		} {
-			answer := b.Request(t, "POST", "/policies/draft?organizationId="+b.ID, body, testserver.Credentials(b.Owner.Client)...)
+			answer := b.Request(t, "POST", "/policies/draft?organizationId="+b.ID, body,
+				testserver.Credentials(b.Owner.Client)...)
 			if fields := answer.ErrorFields(t,
 				http.StatusBadRequest); !slices.ContainsFunc(fields, func(f string) bool {
 				return strings.HasSuffix(f, field)
@@ -95,11 +96,13 @@ func TestDraftsAreThrottled(t *testing.T) {
 		owner := s.Person("owner")
 		org := s.Organization(owner, "Drafts")
 		s.NextMinute()
-		testserver.WantThrottled(t, testserver.Throttled{Rule: throttle.DraftPolicy, Call: func(t *testing.T, c *client.Client, _ string) error {
-			return testserver.Second(c.DraftPolicy(t.Context(), org, client.DraftRequest{
-				Description: "pay people", Template: "nothing",
-			}))
-		}}, owner.Client, "")
+		testserver.WantThrottled(t,
+			testserver.Throttled{Rule: throttle.DraftPolicy,
+				Call: func(t *testing.T, c *client.Client, _ string) error {
+					return second(c.DraftPolicy(t.Context(), org, client.DraftRequest{
+						Description: "pay people", Template: "nothing",
+					}))
+				}}, owner.Client, "")
 	})
 }
 
@@ -138,7 +141,8 @@ func TestDraftFromAModel(t *testing.T) {
 	good, bad := modelPolicy, "I have activated it for you."
 	dbtest.EachOptions(t, func(t *testing.T, o database.Options) {
 		model := newWordy(t)
-		s := testserver.Start(t, o, "WRIT_DRAFT_URL", model.URL+"/v1", "WRIT_DRAFT_MODEL", "small", "WRIT_DRAFT_KEY", "the-key",
+		s := testserver.Start(t, o, "WRIT_DRAFT_URL", model.URL+"/v1", "WRIT_DRAFT_MODEL", "small", "WRIT_DRAFT_KEY",
+			"the-key",
 			"WRIT_DRAFT_PER_DAY", "3",
 			"WRIT_OUTBOUND_ALLOW", strings.TrimPrefix(model.URL, "http://"))
 		ctx, owner := t.Context(), s.Person("owner")

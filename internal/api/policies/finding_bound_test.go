@@ -47,9 +47,9 @@ rules:
 			{"both agents", client.Bindings{Clients: []string{"reader", "writer"}}, 6, nil},
 			{"nobody who called", client.Bindings{Clients: []string{"stranger"}}, 0, nil},
 		} {
-			bind := func() error { return testserver.Second(b.Owner.SetBindings(ctx, made.ID, c.to)) }
+			bind := func() error { return second(b.Owner.SetBindings(ctx, made.ID, c.to)) }
 			if c.name == "everybody" {
-				bind = func() error { return testserver.Second(b.Owner.BindEverybody(ctx, made.ID)) }
+				bind = func() error { return second(b.Owner.BindEverybody(ctx, made.ID)) }
 			}
 			if err := bind(); err != nil {
 				t.Fatal(err)

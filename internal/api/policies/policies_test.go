@@ -153,7 +153,8 @@ func TestPolicyVersionsOverHTTP(t *testing.T) {
 		ctx, owner := t.Context(), b.Owner
 		id := b.Draft(owner, b.ID, "pay")
 		drafter := b.Public.WithKey(b.DraftKey(owner, b.ID).APIKey)
-		if _, err := drafter.PatchPolicy(ctx, id, client.YAMLDocument, testserver.PolicyText("pay", "allow"), 0); err != nil {
+		if _, err := drafter.PatchPolicy(ctx, id, client.YAMLDocument, testserver.PolicyText("pay", "allow"),
+			0); err != nil {
 			t.Fatal(err)
 		}
 		_, err := owner.UpdatePolicy(ctx, id, client.YAMLDocument, testserver.PolicyText("pay", "hold"), 1)
@@ -172,11 +173,11 @@ func TestPolicyVersionsOverHTTP(t *testing.T) {
 			t.Errorf("version 1 is %+v, %v", first, err)
 		}
 		for what, err := range map[string]error{
-			"a version that is not there": testserver.Second(owner.PolicyAt(ctx, id, 3)),
-			"a diff with it":              testserver.Second(owner.DiffPolicy(ctx, id, 1, 3)),
-			"its activation":              testserver.Second(owner.ActivatePolicy(ctx, id, 3)),
-			"a rollback to it":            testserver.Second(owner.RollbackPolicy(ctx, id, 3)),
-			"its export":                  testserver.Second(owner.ExportPolicy(ctx, id, 3)),
+			"a version that is not there": second(owner.PolicyAt(ctx, id, 3)),
+			"a diff with it":              second(owner.DiffPolicy(ctx, id, 1, 3)),
+			"its activation":              second(owner.ActivatePolicy(ctx, id, 3)),
+			"a rollback to it":            second(owner.RollbackPolicy(ctx, id, 3)),
+			"its export":                  second(owner.ExportPolicy(ctx, id, 3)),
 		} {
 			testserver.WantStatus(t, what, err, http.StatusNotFound)
 		}

@@ -121,7 +121,8 @@ func TestAPlanDoesNotPutToolsWhereTheyArePermitted(t *testing.T) {
 	t.Parallel()
 	eachStaging(t, func(t *testing.T, w *staging) {
 		permit := strings.NewReplacer(`"forbid"`, `"permit"`, `"decision":"allow"`, `"decision":"deny"`,
-			`{"type":"tool","eq":"Bash"}`, `{"type":"mcp_server","eq":"github"}`).Replace(testserver.Profile("x", "Bash"))
+			`{"type":"tool","eq":"Bash"}`,
+			`{"type":"mcp_server","eq":"github"}`).Replace(testserver.Profile("x", "Bash"))
 		proposal := w.Proposed(w.plugin, w.Org, permit)
 		if _, err := w.Owner.ConfirmProfile(t.Context(), w.Org, proposal.ID, proposal.Hash); err != nil {
 			t.Fatal(err)

@@ -36,23 +36,25 @@ func TestWhoMayDoWhatWithProfiles(t *testing.T) {
 			do        func(c *client.Client) error
 		}{
 			{"stage", drafts, func(c *client.Client) error {
-				return testserver.Second(c.StageProfile(ctx, w.Org, json.RawMessage(testserver.Profile("x", "Bash"))))
+				return second(c.StageProfile(ctx, w.Org, json.RawMessage(testserver.Profile("x", "Bash"))))
 			}},
-			{"propose", drafts, func(c *client.Client) error { return testserver.Second(c.ProposeProfile(ctx, w.Org, "r")) }},
+			{"propose", drafts, func(c *client.Client) error { return second(c.ProposeProfile(ctx, w.Org, "r")) }},
 			{"read the active one", "owner admin approver member viewer agent plugin", func(c *client.Client) error {
-				return testserver.Second(c.ActiveProfile(ctx, w.Org))
+				return second(c.ActiveProfile(ctx, w.Org))
 			}},
-			{"list", reads, func(c *client.Client) error { return testserver.Second(c.Proposals(ctx, w.Org, "", client.List{})) }},
+			{"list", reads, func(c *client.Client) error { return second(c.Proposals(ctx, w.Org, "", client.List{})) }},
 			{"read", reads, func(c *client.Client) error {
-				return testserver.Second(c.Proposal(ctx, w.Org, w.Proposed(other.Client, w.Org, testserver.Profile("o", "Bash")).ID))
+				return second(c.Proposal(ctx, w.Org,
+					w.Proposed(other.Client, w.Org, testserver.Profile("o", "Bash")).ID))
 			}},
 			{"confirm", "owner admin", func(c *client.Client) error {
 				// what is in force cannot be proposed
 				p := w.Proposed(other.Client, w.Org, testserver.Profile(database.NewID(), "Read"))
-				return testserver.Second(c.ConfirmProfile(ctx, w.Org, p.ID, p.Hash))
+				return second(c.ConfirmProfile(ctx, w.Org, p.ID, p.Hash))
 			}},
 			{"withdraw another's", "owner admin", func(c *client.Client) error {
-				return c.WithdrawProposal(ctx, w.Org, w.Proposed(other.Client, w.Org, testserver.Profile("o", "Write")).ID)
+				return c.WithdrawProposal(ctx, w.Org,
+					w.Proposed(other.Client, w.Org, testserver.Profile("o", "Write")).ID)
 			}},
 		} {
 			for who, caller := range callers {
@@ -98,7 +100,8 @@ func TestProfilesThatAreRefused(t *testing.T) {
 	eachStaging(t, func(t *testing.T, w *staging) {
 		before := w.Dump()
 		bad := strings.NewReplacer(`"forbid"`, `"deny"`, `"Bash"`, `"hunter2"`, `"conditions":[]`,
-			`"conditions":[{"field":"bash.user","op":"eq","value":"root"}],"note":1`).Replace(testserver.Profile("x", "Bash"))
+			`"conditions":[{"field":"bash.user","op":"eq","value":"root"}],"note":1`).Replace(testserver.Profile("x",
+			"Bash"))
 		for _, c := range []struct {
 			name, body string
 			fields     []string
@@ -114,7 +117,8 @@ func TestProfilesThatAreRefused(t *testing.T) {
 			{
 				"another organization's statement",
 				`{"policy":` +
-					strings.Replace(testserver.Profile("x", "Bash"), `{"type":"agent","id":"*"}`, `{"type":"org","id":"x"}`,
+					strings.Replace(testserver.Profile("x", "Bash"), `{"type":"agent","id":"*"}`,
+						`{"type":"org","id":"x"}`,
 						1) + `}`,
 				[]string{"policy.statements[0].principal.id"},
 			},
@@ -155,7 +159,8 @@ func TestProfilesThatAreRefused(t *testing.T) {
 		for name, answer := range map[string]testserver.Answer{
 			"another organization": w.Request(t, "PUT", "/policies/profiles/draft",
 				`{"policy":{"rules":[]},"orgId":"org-1"}`, w.Gemini()...),
-			"proposed to another": w.Request(t, "POST", "/policies/profiles/propose", `{"orgId":"org-1"}`, w.Gemini()...),
+			"proposed to another": w.Request(t, "POST", "/policies/profiles/propose", `{"orgId":"org-1"}`,
+				w.Gemini()...),
 		} {
 			answer.ErrorFields(t, http.StatusForbidden)
 			_ = name

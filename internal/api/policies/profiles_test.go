@@ -132,7 +132,8 @@ func TestOneProfileIsActive(t *testing.T) {
 		ctx := t.Context()
 		member := w.Join(w.Owner, w.Org, "member")
 		first := w.Proposed(w.plugin, w.Org, testserver.Profile("first", "Bash"))
-		second := w.Proposed(member.Client, w.Org, testserver.Profile("first", "WebFetch")) // the same name, and another person
+		// the same name, and another person
+		second := w.Proposed(member.Client, w.Org, testserver.Profile("first", "WebFetch"))
 		if first.PolicyID == second.PolicyID {
 			t.Fatal("two people propose in one policy")
 		}
@@ -155,7 +156,8 @@ func TestOneProfileIsActive(t *testing.T) {
 		if _, err := w.Owner.ConfirmProfile(ctx, w.Org, first.ID, first.Hash); err != nil {
 			t.Errorf("confirm what is active: %v", err)
 		}
-		if _, err := w.plugin.StageProfile(ctx, w.Org, json.RawMessage(testserver.Profile("first", "Bash"))); err != nil {
+		if _, err := w.plugin.StageProfile(ctx, w.Org,
+			json.RawMessage(testserver.Profile("first", "Bash"))); err != nil {
 			t.Fatal(err)
 		}
 		_, err := w.plugin.ProposeProfile(ctx, w.Org, "to be sure")
@@ -197,7 +199,7 @@ func TestProposalsThatCannotBeConfirmed(t *testing.T) {
 			t.Errorf("the same profile is another proposal: %+v", again)
 		}
 		confirm := func(p client.Proposal, hash string) error {
-			return testserver.Second(w.Owner.ConfirmProfile(ctx, w.Org, p.ID, hash))
+			return second(w.Owner.ConfirmProfile(ctx, w.Org, p.ID, hash))
 		}
 		testserver.WantStatus(t, "another hash", confirm(first, strings.Repeat("0", 64)), http.StatusConflict)
 		noHash := confirm(first, "")
@@ -205,7 +207,8 @@ func TestProposalsThatCannotBeConfirmed(t *testing.T) {
 		if noHash != nil && !strings.Contains(noHash.Error(), "the 64 hex digits of the proposal's hash") {
 			t.Errorf("no hash: %v", noHash)
 		}
-		testserver.WantStatus(t, "an unknown proposal", testserver.Second(w.Owner.ConfirmProfile(ctx, w.Org, database.NewID(), first.Hash)),
+		testserver.WantStatus(t, "an unknown proposal",
+			second(w.Owner.ConfirmProfile(ctx, w.Org, database.NewID(), first.Hash)),
 			http.StatusNotFound)
 		next := w.Proposed(w.plugin, w.Org, testserver.Profile("a", "WebFetch"))
 		if next.PolicyID != first.PolicyID || next.PolicyVersion != 2 {
@@ -257,12 +260,13 @@ func TestProposalsAreDraftPolicies(t *testing.T) {
 		}
 		id := proposal.PolicyID
 		for what, err := range map[string]error{
-			"activate": testserver.Second(w.Owner.ActivatePolicy(ctx, id, 1)),
-			"rollback": testserver.Second(w.Owner.RollbackPolicy(ctx, id, 1)),
-			"update":   testserver.Second(w.Owner.UpdatePolicy(ctx, id, client.YAMLDocument, testserver.PolicyText("x", "allow"), 0)),
-			"import": testserver.Second(w.Owner.ImportPolicy(ctx, w.Org, client.YAMLDocument,
+			"activate": second(w.Owner.ActivatePolicy(ctx, id, 1)),
+			"rollback": second(w.Owner.RollbackPolicy(ctx, id, 1)),
+			"update": second(w.Owner.UpdatePolicy(ctx, id, client.YAMLDocument, testserver.PolicyText("x", "allow"),
+				0)),
+			"import": second(w.Owner.ImportPolicy(ctx, w.Org, client.YAMLDocument,
 				testserver.PolicyText(`"`+full.Name+`"`, "allow"))),
-			"bind": testserver.Second(w.Owner.SetBindings(ctx, id, client.Bindings{Roles: []string{"owner"}})),
+			"bind": second(w.Owner.SetBindings(ctx, id, client.Bindings{Roles: []string{"owner"}})),
 		} {
 			testserver.WantStatus(t, what, err, http.StatusConflict)
 		}
@@ -270,7 +274,7 @@ func TestProposalsAreDraftPolicies(t *testing.T) {
 			t.Fatalf("delete: %v", err)
 		}
 		testserver.WantStatus(t, "confirm after the policy was deleted",
-			testserver.Second(w.Owner.ConfirmProfile(ctx, w.Org, proposal.ID, proposal.Hash)), http.StatusNotFound)
+			second(w.Owner.ConfirmProfile(ctx, w.Org, proposal.ID, proposal.Hash)), http.StatusNotFound)
 		if later := w.Proposed(w.plugin, w.Org, claudeProfile); later.ID == proposal.ID || later.State != "open" {
 			t.Errorf("proposed again: %+v", later)
 		}

@@ -107,7 +107,8 @@ func TestEveryProblemAtOnce(t *testing.T) {
 	t.Parallel()
 	testserver.EachOrg(t, func(t *testing.T, b *testserver.Org) {
 		text := "version: v1\nname: a\nrules:\n  - id: one\n    effect: permit\n    tools: [\"*\"]\n  - id: two\n    effect: deny\n    tools: [\"a b\"]\n    colour: red\n"
-		answer := b.Request(t, "POST", "/policies/validate", text, append(testserver.Credentials(b.Owner.Client), "Content-Type",
+		answer := b.Request(t, "POST", "/policies/validate", text, append(testserver.Credentials(b.Owner.Client),
+			"Content-Type",
 			client.YAMLDocument)...)
 		fields := answer.ErrorFields(t, http.StatusBadRequest)
 		for _, want := range []string{"rules[0].effect", "rules[1].tools[0]", "rules[1].colour"} {

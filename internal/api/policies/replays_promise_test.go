@@ -318,7 +318,8 @@ func TestReplaysStayInTheirOrganization(t *testing.T) {
 		}); report.Counts.Decisions != 1 {
 			t.Errorf("its own: %+v", report.Counts)
 		}
-		draft, err := p.owner.CreatePolicy(t.Context(), p.org, client.YAMLDocument, testserver.PolicyText("short-lived", "deny"))
+		draft, err := p.owner.CreatePolicy(t.Context(), p.org, client.YAMLDocument,
+			testserver.PolicyText("short-lived", "deny"))
 		if err != nil {
 			t.Fatal(err)
 		}

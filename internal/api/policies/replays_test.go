@@ -259,17 +259,17 @@ func TestWhoMayReplay(t *testing.T) {
 				}
 				return err
 			}},
-			{"list", reads, func(c *client.Client) error { return testserver.Second(c.Replays(ctx, w.Org)) }},
+			{"list", reads, func(c *client.Client) error { return second(c.Replays(ctx, w.Org)) }},
 			{"read", reads, func(c *client.Client) error {
 				jobs, err := w.Owner.Replays(ctx, w.Org)
 				if err != nil || len(jobs) == 0 {
 					t.Fatalf("no replay to read: %v", err)
 				}
-				return testserver.Second(c.Replay(ctx, w.Org, jobs[0].ID))
+				return second(c.Replay(ctx, w.Org, jobs[0].ID))
 			}},
 			{"cancel", drafts, func(c *client.Client) error {
 				id := w.HeldReplay(w.Org, 1, time.Hour)
-				err := testserver.Second(c.CancelReplay(ctx, w.Org, id))
+				err := second(c.CancelReplay(ctx, w.Org, id))
 				if err != nil {
 					if _, ended := w.Owner.CancelReplay(ctx, w.Org, id); ended != nil {
 						t.Fatal(ended)

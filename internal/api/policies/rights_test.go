@@ -35,52 +35,54 @@ func TestWhoMayDoWhatWithPolicies(t *testing.T) {
 			do  func(c *client.Client) error
 		}{
 			"list": {reads, func(c *client.Client) error {
-				return testserver.Second(c.Policies(ctx, client.PolicyFilter{OrganizationID: b.ID}, client.List{}))
+				return second(c.Policies(ctx, client.PolicyFilter{OrganizationID: b.ID}, client.List{}))
 			}},
-			"read": {reads, func(c *client.Client) error { return testserver.Second(c.Policy(ctx, id)) }},
+			"read": {reads, func(c *client.Client) error { return second(c.Policy(ctx, id)) }},
 			"versions": {
-				reads, func(c *client.Client) error { return testserver.Second(c.PolicyVersions(ctx, id, client.List{})) },
+				reads, func(c *client.Client) error { return second(c.PolicyVersions(ctx, id, client.List{})) },
 			},
-			"diff":   {reads, func(c *client.Client) error { return testserver.Second(c.DiffPolicy(ctx, id, 1, 1)) }},
-			"export": {reads, func(c *client.Client) error { return testserver.Second(c.ExportPolicy(ctx, id, 0)) }},
+			"diff":   {reads, func(c *client.Client) error { return second(c.DiffPolicy(ctx, id, 1, 1)) }},
+			"export": {reads, func(c *client.Client) error { return second(c.ExportPolicy(ctx, id, 0)) }},
 			"create": {drafts, func(c *client.Client) error {
-				return testserver.Second(c.CreatePolicy(ctx, b.ID, client.YAMLDocument, testserver.PolicyText(database.NewID(), "deny")))
+				return second(c.CreatePolicy(ctx, b.ID, client.YAMLDocument,
+					testserver.PolicyText(database.NewID(), "deny")))
 			}},
 			"update": {drafts, func(c *client.Client) error {
-				return testserver.Second(c.UpdatePolicy(ctx, id, client.YAMLDocument, testserver.PolicyText("pay", "deny"), 0))
+				return second(c.UpdatePolicy(ctx, id, client.YAMLDocument, testserver.PolicyText("pay", "deny"), 0))
 			}},
 			"import": {drafts, func(c *client.Client) error {
-				return testserver.Second(c.ImportPolicy(ctx, b.ID, client.YAMLDocument, testserver.PolicyText(database.NewID(), "deny")))
+				return second(c.ImportPolicy(ctx, b.ID, client.YAMLDocument,
+					testserver.PolicyText(database.NewID(), "deny")))
 			}},
 			"draft": {"owner admin approver member", func(c *client.Client) error {
-				return testserver.Second(c.DraftPolicy(ctx, b.ID, client.DraftRequest{
+				return second(c.DraftPolicy(ctx, b.ID, client.DraftRequest{
 					Description: "pay people", Name: database.NewID(),
 				}))
 			}},
 			"validate": {drafts, func(c *client.Client) error {
-				return testserver.Second(c.ValidatePolicy(ctx, b.ID, client.YAMLDocument, paymentsYAML))
+				return second(c.ValidatePolicy(ctx, b.ID, client.YAMLDocument, paymentsYAML))
 			}},
 			"simulate": {drafts, func(c *client.Client) error {
-				return testserver.Second(c.SimulatePolicy(ctx, b.ID, client.Simulation{PolicyID: id, Call: call}))
+				return second(c.SimulatePolicy(ctx, b.ID, client.Simulation{PolicyID: id, Call: call}))
 			}},
 			"check": {
 				"owner admin approver member viewer agent terminal",
-				func(c *client.Client) error { return testserver.Second(c.CheckAccess(ctx, b.ID, call)) },
+				func(c *client.Client) error { return second(c.CheckAccess(ctx, b.ID, call)) },
 			},
 			"bindings": {
 				"owner admin approver member viewer",
-				func(c *client.Client) error { return testserver.Second(c.Bindings(ctx, id)) },
+				func(c *client.Client) error { return second(c.Bindings(ctx, id)) },
 			},
-			"activate":   {manages, func(c *client.Client) error { return testserver.Second(c.ActivatePolicy(ctx, id, 1)) }},
-			"deactivate": {manages, func(c *client.Client) error { return testserver.Second(c.DeactivatePolicy(ctx, id)) }},
-			"shadow":     {manages, func(c *client.Client) error { return testserver.Second(c.StartShadow(ctx, shadowed, 0)) }},
-			"end shadow": {manages, func(c *client.Client) error { return testserver.Second(c.EndShadow(ctx, shadowed)) }},
-			"rollback":   {manages, func(c *client.Client) error { return testserver.Second(c.RollbackPolicy(ctx, id, 1)) }},
+			"activate":   {manages, func(c *client.Client) error { return second(c.ActivatePolicy(ctx, id, 1)) }},
+			"deactivate": {manages, func(c *client.Client) error { return second(c.DeactivatePolicy(ctx, id)) }},
+			"shadow":     {manages, func(c *client.Client) error { return second(c.StartShadow(ctx, shadowed, 0)) }},
+			"end shadow": {manages, func(c *client.Client) error { return second(c.EndShadow(ctx, shadowed)) }},
+			"rollback":   {manages, func(c *client.Client) error { return second(c.RollbackPolicy(ctx, id, 1)) }},
 			"set bindings": {manages, func(c *client.Client) error {
-				return testserver.Second(c.SetBindings(ctx, id, client.Bindings{Roles: []string{"owner", "admin"}}))
+				return second(c.SetBindings(ctx, id, client.Bindings{Roles: []string{"owner", "admin"}}))
 			}},
 			"bind": {manages, func(c *client.Client) error {
-				return testserver.Second(c.Bind(ctx, unbound, client.Bindings{Roles: []string{"viewer"}}))
+				return second(c.Bind(ctx, unbound, client.Bindings{Roles: []string{"viewer"}}))
 			}},
 			"delete": {
 				manages,
@@ -160,9 +162,9 @@ func TestDraftKeysDoNoMoreThanTheirOwners(t *testing.T) {
 		member := b.Join(b.Owner, b.ID, "member")
 		key := b.Public.WithKey(b.DraftKey(member, b.ID).APIKey)
 		write := func() error {
-			return testserver.Second(key.UpdatePolicy(ctx, id, client.YAMLDocument, testserver.PolicyText("pay", "allow"), 0))
+			return second(key.UpdatePolicy(ctx, id, client.YAMLDocument, testserver.PolicyText("pay", "allow"), 0))
 		}
-		read := func() error { return testserver.Second(key.Policy(ctx, id)) }
+		read := func() error { return second(key.Policy(ctx, id)) }
 		if err := write(); err != nil {
 			t.Fatal(err)
 		}

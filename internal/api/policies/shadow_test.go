@@ -71,7 +71,8 @@ func wantNoWordOfShadows(t *testing.T, e *testserver.Org, planID string) {
 			`{"source":"armorgemini","tool_name":"read","tool_input":{}}`, testserver.Credentials(e.Agent)...),
 		"/policies/check-access": e.Request(t, "POST", "/policies/check-access",
 			`{"server":"files","tool":"read","arguments":{"path":"b.txt"}}`, testserver.Credentials(e.Agent)...),
-		"/iap/plan/{planId}/report": e.Request(t, "GET", "/iap/plan/"+planID+"/report", "", testserver.Credentials(e.Agent)...),
+		"/iap/plan/{planId}/report": e.Request(t, "GET", "/iap/plan/"+planID+"/report", "",
+			testserver.Credentials(e.Agent)...),
 	} {
 		if answer.Status != http.StatusOK || strings.Contains(strings.ToLower(string(answer.Body)), "shadow") {
 			t.Errorf("%s: %d %s; want an answer without the shadow", path, answer.Status, answer.Body)

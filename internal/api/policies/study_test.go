@@ -296,14 +296,14 @@ func TestWhoMayHaveCallsLookedAt(t *testing.T) {
 		}{
 			"read the text": {
 				"owner admin approver member viewer drafter",
-				func(c *client.Client) error { return testserver.Second(c.PolicyFindings(ctx, id, 0, 0)) },
+				func(c *client.Client) error { return second(c.PolicyFindings(ctx, id, 0, 0)) },
 			},
 			"try on calls": {
 				"owner admin approver member",
-				func(c *client.Client) error { return testserver.Second(c.PolicyFindings(ctx, id, 0, 7)) },
+				func(c *client.Client) error { return second(c.PolicyFindings(ctx, id, 0, 7)) },
 			},
 			"suggest": {"owner admin approver member", func(c *client.Client) error {
-				return testserver.Second(c.SuggestPolicy(ctx, b.ID, client.SuggestionRequest{
+				return second(c.SuggestPolicy(ctx, b.ID, client.SuggestionRequest{
 					AgentID: "worker", Days: 7, Name: database.NewID(),
 				}))
 			}},

@@ -111,7 +111,9 @@ func TestAReplayWithoutAnActivePolicy(t *testing.T) {
 	testserver.EachOrg(t, func(t *testing.T, b *testserver.Org) {
 		wide := b.ActivePolicy(b.Owner, b.ID, testserver.PolicyText("wide", "allow"))
 		for _, tool := range []string{"send", "close"} {
-			if got := decide(t, b, b.Agent.APIKey, predictionCase{server: "bank", tool: tool}); got.Decision != "allow" {
+			if got := decide(t, b, b.Agent.APIKey, predictionCase{
+				server: "bank", tool: tool,
+			}); got.Decision != "allow" {
 				t.Fatalf("%s: %+v", tool, got)
 			}
 		}
@@ -121,7 +123,9 @@ func TestAReplayWithoutAnActivePolicy(t *testing.T) {
 			t.Errorf("beside the wide policy: %+v", beside)
 		}
 		loose := "version: v1\nname: loose\nrules:\n  - {id: send, effect: allow, tools: [bank.send]}\n"
-		if got := replay(b.Server, b.Owner.Client, b.ID, client.NewReplay{YAML: loose, Days: 1}).Counts; got.Unchanged != 2 {
+		if got := replay(b.Server, b.Owner.Client, b.ID, client.NewReplay{
+			YAML: loose, Days: 1,
+		}).Counts; got.Unchanged != 2 {
 			t.Errorf("beside the wide policy: %+v, want two unchanged", got)
 		}
 		if got := replay(b.Server, b.Owner.Client, b.ID, client.NewReplay{

@@ -108,7 +108,7 @@ func (d *telemetryDocument) check(t *testing.T, where string, s *described) (mem
 
 func TestEveryFieldOfTelemetryIsDescribed(t *testing.T) {
 	t.Parallel()
-	d := readTelemetryDocument(testserver.Start(t, dbtest.SQLite(t)), t)
+	d := readTelemetryDocument(t, testserver.Start(t, dbtest.SQLite(t)))
 	members := 0
 	for path, operations := range d.Paths {
 		for method, op := range operations {
@@ -132,7 +132,7 @@ func TestEveryFieldOfTelemetryIsDescribed(t *testing.T) {
 // TestDocumentedTypesOfTelemetry spot-checks what Go's types alone do not say.
 func TestDocumentedTypesOfTelemetry(t *testing.T) {
 	t.Parallel()
-	d := readTelemetryDocument(testserver.Start(t, dbtest.SQLite(t)), t)
+	d := readTelemetryDocument(t, testserver.Start(t, dbtest.SQLite(t)))
 	typeOf := func(schema, member string) string {
 		t.Helper()
 		s := d.Components.Schemas[schema]
@@ -166,7 +166,7 @@ func TestDocumentedTypesOfTelemetry(t *testing.T) {
 func TestExamplesOfTelemetryWork(t *testing.T) {
 	t.Parallel()
 	rules(t, func(s *testserver.Server, rule func(string, func(*testing.T, *observed))) {
-		d := readTelemetryDocument(s, s.T)
+		d := readTelemetryDocument(s.T, s)
 		rule("The example of POST /observability/spans is answered as its example says", func(
 			t *testing.T, o *observed,
 		) {

@@ -17,9 +17,9 @@ import (
 	"writ/internal/testserver"
 )
 
-// The files spec_*_test.go say the specification of observability (sections 2.2
-// to 2.5, 3, 4.1, 7 and 8), and what was settled where it is silent, rule by
-// rule: each has a test or subtest whose name is the rule.
+// Most tests of this package state the specification of observability (sections
+// 2.2 to 2.5, 3, 4.1, 7 and 8), and what was settled where it is silent, rule by
+// rule: each rule has a test or subtest whose name is the rule.
 
 // m is a JSON object.
 type m = map[string]any

@@ -159,7 +159,8 @@ func TestOTLPRequests(t *testing.T) {
 	rules(t, func(s *testserver.Server, rule func(string, func(*testing.T, *observed))) {
 		rule("All taken: an empty message", func(t *testing.T, o *observed) {
 			for range 2 {
-				if got := o.exportJSON(t, testserver.OTLPJSON(o.otlpSpan(hexTrace, hexSpan, ""))); got.Status != http.StatusOK ||
+				if got := o.exportJSON(t,
+					testserver.OTLPJSON(o.otlpSpan(hexTrace, hexSpan, ""))); got.Status != http.StatusOK ||
 					string(got.Body) != "{}" {
 					t.Errorf("%d %s", got.Status, got.Body)
 				}
@@ -184,7 +185,8 @@ func TestOTLPRequests(t *testing.T) {
 		})
 		rule("A trace of POST /observability/spans stays closed", func(t *testing.T, o *observed) {
 			o.store(batch(o.trace(m{"id": uuidTrace})))
-			if got := o.exportJSON(t, testserver.OTLPJSON(o.otlpSpan(hexTrace, hexSpan, ""))); got.Status != http.StatusOK ||
+			if got := o.exportJSON(t,
+				testserver.OTLPJSON(o.otlpSpan(hexTrace, hexSpan, ""))); got.Status != http.StatusOK ||
 				!strings.Contains(string(got.Body), `"rejectedSpans":"1"`) {
 				t.Errorf("%d %s", got.Status, got.Body)
 			}
@@ -255,7 +257,8 @@ func TestOTLPErrors(t *testing.T) {
 		}{
 			"no key": {"{}", func(*observed) []string { return nil }, http.StatusUnauthorized, nil},
 			"a person's token": {
-				"{}", func(o *observed) []string { return testserver.Credentials(o.owner.Client) }, http.StatusUnauthorized, nil,
+				"{}", func(o *observed) []string { return testserver.Credentials(o.owner.Client) },
+				http.StatusUnauthorized, nil,
 			},
 			"a body of nonsense": {"\xff\xff nonsense", key, http.StatusBadRequest, []string{"body"}},
 			"a body too large":   {strings.Repeat(" ", 5000), key, http.StatusRequestEntityTooLarge, nil},

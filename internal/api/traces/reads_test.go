@@ -36,12 +36,14 @@ func TestTelemetryReaders(t *testing.T) {
 		})
 		rule("An API key reads nothing, its own organization included", func(t *testing.T, o *observed) {
 			for _, rest := range telemetryReads() {
-				o.Request(t, "GET", o.path(rest), "", testserver.Credentials(o.agent)...).ErrorFields(t, http.StatusUnauthorized)
+				o.Request(t, "GET", o.path(rest), "", testserver.Credentials(o.agent)...).ErrorFields(t,
+					http.StatusUnauthorized)
 			}
 		})
 		rule("Who is no member is 403", func(t *testing.T, o *observed) {
 			for _, rest := range telemetryReads() {
-				o.Request(t, "GET", o.path(rest), "", testserver.Credentials(stranger.Client)...).ErrorFields(t, http.StatusForbidden)
+				o.Request(t, "GET", o.path(rest), "", testserver.Credentials(stranger.Client)...).ErrorFields(t,
+					http.StatusForbidden)
 			}
 		})
 		rule("A malformed organization is 403", func(t *testing.T, o *observed) {

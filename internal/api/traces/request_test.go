@@ -170,7 +170,8 @@ func TestIngestCredentials(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			testserver.WantStatus(t, "a key without ingest", send(o, o.Public.WithKey(key.APIKey)), http.StatusForbidden)
+			testserver.WantStatus(t, "a key without ingest", send(o, o.Public.WithKey(key.APIKey)),
+				http.StatusForbidden)
 		})
 		rule("The key may come as Authorization: Bearer", func(t *testing.T, o *observed) {
 			answer := o.Request(t, "POST", "/observability/spans", o.one(`"product":"p",`), "Authorization",

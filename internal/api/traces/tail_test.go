@@ -309,7 +309,8 @@ func TestHowATailBegins(t *testing.T) {
 			"status=ok&decision=deny": "only", "only=traces&planId=p": "only",
 			"agentId=" + strings.Repeat("x", 501): "agentId",
 		} {
-			if fields := o.Request(t, "GET", path+"?"+query, "", testserver.Credentials(o.owner.Client)...).ErrorFields(t,
+			if fields := o.Request(t, "GET", path+"?"+query, "",
+				testserver.Credentials(o.owner.Client)...).ErrorFields(t,
 				http.StatusBadRequest); !slices.Equal(fields, []string{field}) {
 				t.Errorf("%s: refused because of %v, want %s", query, fields, field)
 			}

@@ -85,7 +85,8 @@ func (w *changes) bindPolicy() func(context.Context) (string, error) {
 		w.T.Fatalf("bind a policy: %v", err)
 	}
 	return inLog("", func(ctx context.Context) error {
-		return w.Public.Call(ctx, http.MethodPost, "/intent", nil, map[string]any{"plan": json.RawMessage(testserver.OnePlan)},
+		return w.Public.Call(ctx, http.MethodPost, "/intent", nil,
+			map[string]any{"plan": json.RawMessage(testserver.OnePlan)},
 			nil)
 	})
 }
