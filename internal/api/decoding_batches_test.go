@@ -11,7 +11,7 @@ import (
 
 // splitsBatches reports whether the route reads its body in two steps: the whole
 // leniently, then each batch strictly, because one bad batch must not take the
-// others with it. What is strict there is tested in spec_rejections_test.go.
+// others with it. What is strict there is tested in traces/rejections_test.go.
 func (r *bodyRoute) splitsBatches() bool { return r.path == "/observability/spans" }
 
 // take wants what is not read to do no harm.
