@@ -29,6 +29,11 @@ var table = layout.Table{
 	),
 	row("internal/cli/credentials"),
 	row("internal/cli", "internal/fault"),
+	row("internal/testserver",
+		"internal/app", "client", "internal/apikey", "internal/auth", "internal/throttle",
+		"internal/config", "internal/mail", "internal/audit", "internal/principal",
+		"internal/database/dbtest", "internal/database", "internal/secret",
+	),
 	row("client"),
 
 	// Assembly.
