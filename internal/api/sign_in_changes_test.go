@@ -54,7 +54,7 @@ func (w *changes) arriveFromProvider() func(context.Context) (string, error) {
 func (w *changes) exchangeCode() func(context.Context) (string, error) {
 	b := w.Browser()
 	answer, err := b.Open("GET",
-		w.google.SignInThere(w.T, b.Depart("/auth/google"), testserver.Someone(testserver.FreshAddress())), "")
+		w.google.SignInThere(w.T, b.StartSignIn("/auth/google"), testserver.Someone(testserver.FreshAddress())), "")
 	_, fragment, _ := strings.Cut(answer.Header.Get("Location"), "#")
 	values, _ := url.ParseQuery(fragment)
 	if err != nil || values.Get("code") == "" {

@@ -144,7 +144,7 @@ func (b *Browser) Open(method, path, body string, headers ...string) (Answer, er
 }
 
 // Depart begins a sign-in and gives the provider's address.
-func (b *Browser) Depart(path string) string {
+func (b *Browser) StartSignIn(path string) string {
 	b.s.T.Helper()
 	answer, err := b.Open(http.MethodGet, path, "")
 	if err != nil || answer.Status != http.StatusFound {
@@ -174,7 +174,7 @@ func (e *Provider) SignInThere(t *testing.T, address string, user mockoidc.User)
 }
 
 // Arrive comes back as a program that wants its tokens.
-func (b *Browser) Arrive(back string) (SignedIn, error) {
+func (b *Browser) FinishSignIn(back string) (SignedIn, error) {
 	answer, err := b.Open(http.MethodGet, back, "", "Accept", "application/json")
 	if err != nil {
 		return SignedIn{}, err
@@ -201,7 +201,7 @@ type SignedIn struct {
 func (s *Server) SignInAt(e *Provider, path string, user mockoidc.User) (SignedIn, error) {
 	s.T.Helper()
 	b := s.Browser()
-	return b.Arrive(e.SignInThere(s.T, b.Depart(path), user))
+	return b.FinishSignIn(e.SignInThere(s.T, b.StartSignIn(path), user))
 }
 
 // MakeMember makes a person a member without an invitation.
@@ -254,5 +254,5 @@ func (s *Server) TryLink(p *Person, orgID string, e *Provider, user mockoidc.Use
 	if err := json.Unmarshal(answer.Body, &where); err != nil {
 		s.T.Fatal(err)
 	}
-	return b.Arrive(e.SignInThere(s.T, where.URL, user))
+	return b.FinishSignIn(e.SignInThere(s.T, where.URL, user))
 }

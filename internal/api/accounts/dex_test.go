@@ -161,7 +161,7 @@ func TestSignInWithDex(t *testing.T) {
 		}
 		visit := func(path string) (testserver.SignedIn, error) {
 			b := s.Browser()
-			return b.Arrive(d.signInThere(t, b.Depart(path)))
+			return b.FinishSignIn(d.signInThere(t, b.StartSignIn(path)))
 		}
 		first, err := visit("/auth/oidc/trout")
 		if err != nil {

@@ -69,12 +69,12 @@ type linkIdentityOutput struct {
 func (h *Handlers) linkIdentity(
 	ctx context.Context, caller principal.Principal, in *linkIdentityInput,
 ) (*linkIdentityOutput, error) {
-	departure, err := h.Federation.BeginLink(ctx, caller, in.Body.OrganizationID)
+	redirect, err := h.Federation.BeginLink(ctx, caller, in.Body.OrganizationID)
 	if err != nil {
 		return nil, err
 	}
-	out := &linkIdentityOutput{Cookie: h.departureCookie(departure).String()}
-	out.Body.URL = departure.URL
+	out := &linkIdentityOutput{Cookie: h.stateCookie(redirect).String()}
+	out.Body.URL = redirect.URL
 	return out, nil
 }
 

@@ -37,13 +37,13 @@ const (
 func (h *Handlers) mountSignIn(r *route.Router) {
 	const back = "Return from the identity provider: tokens for programs that accept JSON, else to /ui/ with a code"
 	brought := []string{"state", "code", "error", "iss"}
-	visit(r, route.Get("/auth/google", "Sign in with Google"), h.departToGoogle)
-	arrival(r, route.Get("/auth/google/callback", back), h.arriveFromGoogle, brought)
-	visit(r, route.Get("/auth/oidc", "Sign in with the identity provider of an e-mail domain"), h.departByAddress,
+	visit(r, route.Get("/auth/google", "Sign in with Google"), h.redirectToGoogle)
+	callback(r, route.Get("/auth/google/callback", back), h.callbackFromGoogle, brought)
+	visit(r, route.Get("/auth/oidc", "Sign in with the identity provider of an e-mail domain"), h.redirectByAddress,
 		"email")
 	visit(r, route.Get("/auth/oidc/{organization}",
-		"Sign in with an organization's identity provider, by its id or slug"), h.departByName)
-	arrival(r, route.Get("/auth/oidc/{organization}/callback", back), h.arriveFromProvider, brought)
+		"Sign in with an organization's identity provider, by its id or slug"), h.redirectByName)
+	callback(r, route.Get("/auth/oidc/{organization}/callback", back), h.callbackFromProvider, brought)
 	route.HandleOutput(r, route.Post("/auth/sign-in-code",
 		"Exchange the code that a sign-in put into the URL of /ui/").
 		For(route.Public).Throttled(throttle.SignIn).Records("session.created"), h.exchangeCode)
@@ -57,8 +57,8 @@ func visit(r *route.Router, rt route.Route, handler browsed, queries ...string) 
 	browse(r, rt.Answers(http.StatusFound), handler, queries, map[string]*huma.Response{})
 }
 
-// arrival mounts a route to which an identity provider sends the browser back.
-func arrival(r *route.Router, rt route.Route, handler browsed, queries []string) {
+// callback mounts a route to which an identity provider sends the browser back.
+func callback(r *route.Router, rt route.Route, handler browsed, queries []string) {
 	browse(r, rt.Changing().Records("session.created"), handler, queries, map[string]*huma.Response{
 		strconv.Itoa(http.StatusOK): {Description: "OK", Content: route.Content[SignedInBody](r)},
 	})
@@ -93,19 +93,19 @@ func browse(
 	r.Document(rt, op, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict)
 }
 
-func (h *Handlers) departToGoogle(w http.ResponseWriter, request *http.Request) error {
-	return h.depart(w, request, "")
+func (h *Handlers) redirectToGoogle(w http.ResponseWriter, request *http.Request) error {
+	return h.redirect(w, request, "")
 }
 
-func (h *Handlers) departByName(w http.ResponseWriter, request *http.Request) error {
+func (h *Handlers) redirectByName(w http.ResponseWriter, request *http.Request) error {
 	orgID, err := h.Federation.ByName(request.Context(), request.PathValue("organization"))
 	if err != nil {
 		return err
 	}
-	return h.depart(w, request, orgID)
+	return h.redirect(w, request, orgID)
 }
 
-func (h *Handlers) departByAddress(w http.ResponseWriter, request *http.Request) error {
+func (h *Handlers) redirectByAddress(w http.ResponseWriter, request *http.Request) error {
 	address := request.URL.Query().Get("email")
 	if address == "" || len(address) > 300 {
 		return fault.Field("email", "is required: an address, or its domain")
@@ -114,24 +114,24 @@ func (h *Handlers) departByAddress(w http.ResponseWriter, request *http.Request)
 	if err != nil {
 		return err
 	}
-	return h.depart(w, request, orgID)
+	return h.redirect(w, request, orgID)
 }
 
-// depart redirects the browser to the identity provider of an organization, or to Google if that is empty.
-func (h *Handlers) depart(w http.ResponseWriter, request *http.Request, orgID string) error {
+// redirect sends the browser to the identity provider of an organization, or to Google if that is empty.
+func (h *Handlers) redirect(w http.ResponseWriter, request *http.Request, orgID string) error {
 	d, err := h.Federation.Begin(request.Context(), orgID)
 	if err != nil {
 		return err
 	}
-	http.SetCookie(w, h.departureCookie(d))
+	http.SetCookie(w, h.stateCookie(d))
 	w.Header().Set("Location", d.URL)
 	w.WriteHeader(http.StatusFound)
 	return nil
 }
 
-// departureCookie holds the state of a sign-in. It is not Strict, because the provider sends the browser back from
+// stateCookie holds the state of a sign-in. It is not Strict, because the provider sends the browser back from
 // another site.
-func (h *Handlers) departureCookie(d federation.Redirect) *http.Cookie {
+func (h *Handlers) stateCookie(d federation.Redirect) *http.Cookie {
 	return h.cookie(attemptCookie, d.Cookie.Reveal(), http.SameSiteLaxMode, d.Life)
 }
 
@@ -154,20 +154,20 @@ func (h *Handlers) cookie(name, value string, site http.SameSite, life time.Dura
 	return c
 }
 
-func (h *Handlers) arriveFromGoogle(w http.ResponseWriter, request *http.Request) error {
-	return h.arrive(w, request, "")
+func (h *Handlers) callbackFromGoogle(w http.ResponseWriter, request *http.Request) error {
+	return h.finishSignIn(w, request, "")
 }
 
-func (h *Handlers) arriveFromProvider(w http.ResponseWriter, request *http.Request) error {
+func (h *Handlers) callbackFromProvider(w http.ResponseWriter, request *http.Request) error {
 	orgID := request.PathValue("organization")
 	if orgID == "" {
 		return fault.New(fault.NotFound, "there is nothing at this path") // never Google's
 	}
-	return h.arrive(w, request, orgID)
+	return h.finishSignIn(w, request, orgID)
 }
 
-// arrive completes a sign-in and deletes its cookie, whether the sign-in succeeds or not.
-func (h *Handlers) arrive(w http.ResponseWriter, request *http.Request, orgID string) error {
+// finishSignIn completes a sign-in and deletes its cookie, whether the sign-in succeeds or not.
+func (h *Handlers) finishSignIn(w http.ResponseWriter, request *http.Request, orgID string) error {
 	query := request.URL.Query()
 	r := federation.Callback{
 		OrgID:     orgID,
@@ -186,20 +186,20 @@ func (h *Handlers) arrive(w http.ResponseWriter, request *http.Request, orgID st
 		r.Cookie = kept.Value
 	}
 	http.SetCookie(w, h.cookie(attemptCookie, "", http.SameSiteLaxMode, 0))
-	arrival, err := h.Federation.Finish(request.Context(), r)
+	finished, err := h.Federation.Finish(request.Context(), r)
 	if err != nil {
 		return err
 	}
 	if r.ForTokens {
-		return h.answerArrival(w, request, arrival)
+		return h.answerFinished(w, request, finished)
 	}
 	// The code is in the fragment, which browsers do not send to servers.
 	page := url.Values{}
-	if arrival.Linked {
+	if finished.Linked {
 		page.Set("linked", "true")
 	} else {
-		page.Set("code", arrival.Code.Reveal())
-		http.SetCookie(w, h.cookie(codeCookie, arrival.Browser.Reveal(), http.SameSiteStrictMode, arrival.Life))
+		page.Set("code", finished.Code.Reveal())
+		http.SetCookie(w, h.cookie(codeCookie, finished.Browser.Reveal(), http.SameSiteStrictMode, finished.Life))
 	}
 	w.Header().Set("Location", landing(request)+"#"+page.Encode())
 	http.SetCookie(w, h.cookie(returnCookie, "", http.SameSiteLaxMode, 0))
@@ -207,10 +207,10 @@ func (h *Handlers) arrive(w http.ResponseWriter, request *http.Request, orgID st
 	return nil
 }
 
-func (h *Handlers) answerArrival(w http.ResponseWriter, request *http.Request, arrival federation.Result) error {
+func (h *Handlers) answerFinished(w http.ResponseWriter, request *http.Request, finished federation.Result) error {
 	var body any = StatusBody{"linked"}
-	if !arrival.Linked {
-		signedIn, err := h.signedIn(request.Context(), arrival.User, arrival.Tokens, arrival.OrgID)
+	if !finished.Linked {
+		signedIn, err := h.signedIn(request.Context(), finished.User, finished.Tokens, finished.OrgID)
 		if err != nil {
 			return err
 		}

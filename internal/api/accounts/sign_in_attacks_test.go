@@ -161,16 +161,16 @@ func TestAnswersOfOtherSignIns(t *testing.T) {
 		s.SetProvider(owner, org, google, "corp.example")
 		refuse := func(what string, b *testserver.Browser, back string) {
 			t.Helper()
-			_, err := b.Arrive(back)
+			_, err := b.FinishSignIn(back)
 			testserver.WantStatus(t, what, err, http.StatusUnauthorized)
 		}
 		back := func(b *testserver.Browser) string {
-			return google.SignInThere(t, b.Depart("/auth/google"), testserver.Someone(testserver.FreshAddress()))
+			return google.SignInThere(t, b.StartSignIn("/auth/google"), testserver.Someone(testserver.FreshAddress()))
 		}
 		mine, other := s.Browser(), s.Browser()
 		answer := back(mine)
 		refuse("in a browser that began nothing", other, answer)
-		other.Depart("/auth/google")
+		other.StartSignIn("/auth/google")
 		refuse("in a browser that began another", other, answer)
 		refuse("without a state", mine, strings.Replace(answer, "state=", "x=", 1))
 
@@ -187,7 +187,7 @@ func TestAnswersOfOtherSignIns(t *testing.T) {
 		mine = s.Browser()
 		answer = back(mine)
 		kept := mine.Cookies["writ_sign_in"]
-		if _, err := mine.Arrive(answer); err != nil {
+		if _, err := mine.FinishSignIn(answer); err != nil {
 			t.Fatalf("the right answer: %v", err)
 		}
 		refuse("a second time", mine, answer)
@@ -230,7 +230,7 @@ func TestLinkingNeedsTheAccountsOwner(t *testing.T) {
 		if err := owner.ChangePassword(t.Context(), testserver.Password, testserver.NextPassword); err != nil {
 			t.Fatal(err)
 		}
-		_, err = b.Arrive(corp.SignInThere(t, where.URL, testserver.Someone("thief@corp.example")))
+		_, err = b.FinishSignIn(corp.SignInThere(t, where.URL, testserver.Someone("thief@corp.example")))
 		testserver.WantStatus(t, "in a session that was ended meanwhile", err, http.StatusUnauthorized)
 
 		list, err := member.Identities(t.Context())
@@ -297,9 +297,9 @@ func TestAnotherIssuerIsAnotherPerson(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := s.Browser()
-		underWay := corp.SignInThere(t, b.Depart("/auth/oidc/"+org), user)
+		underWay := corp.SignInThere(t, b.StartSignIn("/auth/oidc/"+org), user)
 		s.SetProvider(owner, org, evil, "corp.example")
-		_, err = b.Arrive(underWay)
+		_, err = b.FinishSignIn(underWay)
 		testserver.WantStatus(t, "a sign-in that began with the one before", err, http.StatusUnauthorized)
 		_, err = s.SignInAt(evil, "/auth/oidc/"+org, user)
 		testserver.WantStatus(t, "the same subject and address", err, http.StatusConflict)

@@ -16,10 +16,10 @@ func TestNeighboursPlantNoSignIn(t *testing.T) {
 	google := testserver.NewProvider(t)
 	testserver.Each(t, func(t *testing.T, s *testserver.Server) {
 		mine := s.Browser()
-		back := google.SignInThere(t, mine.Depart("/auth/google"), testserver.Someone(testserver.FreshAddress()))
+		back := google.SignInThere(t, mine.StartSignIn("/auth/google"), testserver.Someone(testserver.FreshAddress()))
 		planted := s.Browser()
 		planted.Cookies["writ_sign_in"] = mine.Cookies["__Host-writ_sign_in"]
-		_, err := planted.Arrive(back)
+		_, err := planted.FinishSignIn(back)
 		testserver.WantStatus(t, "a sign-in that a neighbour planted", err, http.StatusUnauthorized)
 
 		answer, err := mine.Open(http.MethodGet, back, "")

@@ -21,7 +21,7 @@ func TestSignInEndsOnAPage(t *testing.T) {
 		org := s.Organization(owner, `Corp <b>&"`)
 		s.SetProvider(owner, org, corp, "corp.example")
 		user, b := testserver.Someone(testserver.FreshIn("corp.example")), s.Browser()
-		came, err := b.Open("GET", corp.SignInThere(t, b.Depart("/auth/oidc/"+org), user), "", "Accept", "text/html")
+		came, err := b.Open("GET", corp.SignInThere(t, b.StartSignIn("/auth/oidc/"+org), user), "", "Accept", "text/html")
 		page, fragment, _ := strings.Cut(came.Header.Get("Location"), "#")
 		if err != nil || page != "/ui/" {
 			t.Fatalf("came back to %d %q, %v", came.Status, page, err)
@@ -108,7 +108,7 @@ func TestFailedSignInIsAPage(t *testing.T) {
 			{"another domain", "/auth/oidc/" + org, "", 403, "does not speak for the domain", "/auth/oidc/" + org},
 		} {
 			b := s.Browser()
-			back := google.SignInThere(t, b.Depart(c.begin), taken) + c.query
+			back := google.SignInThere(t, b.StartSignIn(c.begin), taken) + c.query
 			if strings.Contains(c.query, "state=") {
 				back = strings.Replace(back, "state=", "was=", 1)
 			}

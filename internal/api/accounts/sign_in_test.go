@@ -76,7 +76,7 @@ func TestSignInWithAPage(t *testing.T) {
 		code := func(b *testserver.Browser) string {
 			t.Helper()
 			answer, err := b.Open("GET",
-				google.SignInThere(t, b.Depart("/auth/google"), testserver.Someone(testserver.FreshAddress())), "",
+				google.SignInThere(t, b.StartSignIn("/auth/google"), testserver.Someone(testserver.FreshAddress())), "",
 				"Accept", "text/html")
 			page, fragment, _ := strings.Cut(answer.Header.Get("Location"), "#")
 			values, _ := url.ParseQuery(fragment)
