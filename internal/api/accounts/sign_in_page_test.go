@@ -21,7 +21,8 @@ func TestSignInEndsOnAPage(t *testing.T) {
 		org := s.Organization(owner, `Corp <b>&"`)
 		s.SetProvider(owner, org, corp, "corp.example")
 		user, b := testserver.Someone(testserver.FreshIn("corp.example")), s.Browser()
-		came, err := b.Open("GET", corp.SignInThere(t, b.StartSignIn("/auth/oidc/"+org), user), "", "Accept", "text/html")
+		came, err := b.Open("GET", corp.SignInThere(t, b.StartSignIn("/auth/oidc/"+org), user), "", "Accept",
+			"text/html")
 		page, fragment, _ := strings.Cut(came.Header.Get("Location"), "#")
 		if err != nil || page != "/ui/" {
 			t.Fatalf("came back to %d %q, %v", came.Status, page, err)
