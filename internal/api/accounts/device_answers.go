@@ -8,15 +8,15 @@ import (
 	"writ/internal/principal"
 )
 
-// DeviceRequestBody is a terminal that waits, as shown to the person who may let it in. Product and client are what
-// the terminal says of itself.
+// DeviceRequestBody is a terminal that waits, as shown to the person who may approve it. Product and client are what
+// the terminal says about itself.
 type DeviceRequestBody struct {
 	UserCode  string            `json:"userCode" example:"BCDF-GHJK"`
-	Client    string            `json:"client" doc:"writ where it will ask for a session as well as a key; else empty."`
+	Client    string            `json:"client" doc:"writ if the terminal wants a session as well as a key; else empty."`
 	Product   string            `json:"product"`
-	Address   string            `json:"address" doc:"The network address it asked from."`
+	Address   string            `json:"address" doc:"The network address of the terminal."`
 	UserAgent string            `json:"userAgent"`
-	Scopes    []principal.Scope `json:"scopes" nullable:"false" doc:"Of the key it gets."`
+	Scopes    []principal.Scope `json:"scopes" nullable:"false" doc:"The scopes of the key that it gets."`
 	CreatedAt time.Time         `json:"createdAt"`
 	ExpiresAt time.Time         `json:"expiresAt"`
 }
@@ -50,7 +50,7 @@ func (h *Handlers) findDevice(
 type approveDeviceInput struct {
 	Body struct {
 		UserCode       string `json:"userCode" minLength:"1" maxLength:"20" example:"BCDF-GHJK"`
-		OrganizationID string `json:"organizationId,omitempty" maxLength:"100" doc:"Where the key is good. Not needed by who is in one organization alone."`
+		OrganizationID string `json:"organizationId,omitempty" maxLength:"100" doc:"The organization of the key. Not needed by a person in only one organization."`
 		KeyOnly        bool   `json:"keyOnly,omitempty" doc:"The terminal gets no session, whatever it asks for."`
 	}
 }

@@ -16,11 +16,11 @@ import (
 func (h *Handlers) mountLogin(r *route.Router) {
 	route.Handle(r, route.Post("/auth/login", "Sign in").For(route.Public).
 		Throttled(throttle.Login).Records("session.created"), h.login)
-	route.Handle(r, route.Post("/auth/refresh", "Replace a refresh token; one that comes twice ends its session").
+	route.Handle(r, route.Post("/auth/refresh", "Replace a refresh token; using one twice ends its session").
 		For(route.Public).Unrecorded(), h.refresh)
 	route.Handle(r, route.Post("/auth/logout", "End this session").For(route.Person).LimitedToo().
 		Records("session.revoked").Answers(http.StatusNoContent), h.logout)
-	route.Handle(r, route.Get("/auth/me", "Who is signed in").For(route.Person).LimitedToo(), h.me)
+	route.Handle(r, route.Get("/auth/me", "The caller's account").For(route.Person).LimitedToo(), h.me)
 	route.Handle(r, route.Get("/.well-known/jwks.json", "Keys that verify access tokens").For(route.Public), h.jwks)
 }
 
@@ -33,7 +33,7 @@ type loginInput struct {
 
 func (in *loginInput) Account() string { return in.Body.Email }
 
-// LoginBody is a new session with what it opens.
+// LoginBody is a new session with the account and its organizations.
 type LoginBody struct {
 	TokensBody
 	User          UserBody                         `json:"user"`
@@ -49,7 +49,7 @@ func (h *Handlers) login(ctx context.Context, _ principal.Principal, in *loginIn
 	return LoginBody{tokensBody(tokens), userBody(user), organizations.Bodies(mine)}, err
 }
 
-// deviceOf is where a request comes from.
+// deviceOf is the address and browser of a request.
 func deviceOf(ctx context.Context) auth.Device {
 	request := route.RequestOf(ctx)
 	return auth.Device{Address: request.Address.String(), UserAgent: request.Agent}

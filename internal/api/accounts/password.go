@@ -38,8 +38,8 @@ func (h *Handlers) changePassword(
 		secret.NewText(in.Body.NewPassword)))
 }
 
-// forgetTerminals drops cached keys after a new password, which ends the keys of terminals; also after most errors,
-// because a commit may have taken effect without our knowing.
+// forgetTerminals drops cached keys after a password change, which ends the keys of terminals. It does so after most
+// errors too, because the commit may have succeeded all the same.
 func (h *Handlers) forgetTerminals(err error) error {
 	if !fault.Is(err, fault.Invalid) { // else nothing was tried
 		h.Keys.Forget()

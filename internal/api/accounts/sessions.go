@@ -11,13 +11,13 @@ import (
 )
 
 func (h *Handlers) mountSessions(r *route.Router) {
-	route.Handle(r, route.Get("/auth/sessions", "Where one is signed in").
+	route.Handle(r, route.Get("/auth/sessions", "The caller's sessions").
 		For(route.Person).LimitedToo(), h.listSessions)
 	route.Handle(r, route.Delete("/auth/sessions/{id}", "End a session").
 		For(route.Person).LimitedToo().Records("session.revoked").Answers(http.StatusNoContent), h.revokeSession)
 }
 
-// SessionBody is a session of a person who is signed in.
+// SessionBody is a session of a person.
 type SessionBody struct {
 	ID         string    `json:"id" format:"uuid"`
 	Address    string    `json:"address" doc:"The network address it began from."`

@@ -27,7 +27,7 @@ type registerInput struct {
 		Email       string `json:"email" maxLength:"254" example:"dev@example.org"`
 		Password    string `json:"password" minLength:"10" maxLength:"200"`
 		Name        string `json:"name,omitempty" maxLength:"100"`
-		InviteToken string `json:"inviteToken,omitempty" maxLength:"200" doc:"Of an invitation to this address; needed where sign-up is closed."`
+		InviteToken string `json:"inviteToken,omitempty" maxLength:"200" doc:"The token of an invitation to this address; required if sign-up is closed."`
 	}
 }
 
@@ -49,7 +49,7 @@ func (h *Handlers) register(ctx context.Context, _ principal.Principal, in *regi
 	return RegistrationBody{userBody(user), "verify-otp"}, err
 }
 
-// maySignUp lets anyone in where sign-up is open, and elsewhere the people who are invited.
+// maySignUp admits everybody if sign-up is open, and otherwise only invited people.
 func (h *Handlers) maySignUp(ctx context.Context, address, inviteToken string) error {
 	if h.SignUpOpen {
 		return nil
@@ -78,7 +78,7 @@ type verifyInput struct {
 	Body struct {
 		Email    string `json:"email" maxLength:"254"`
 		Code     string `json:"code" minLength:"1" maxLength:"20" example:"123456"`
-		Password string `json:"password" maxLength:"1000" doc:"The one the account was registered with."`
+		Password string `json:"password" maxLength:"1000" doc:"The password of the registration."`
 	}
 }
 

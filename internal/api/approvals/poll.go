@@ -10,7 +10,7 @@ import (
 	"writ/internal/principal"
 )
 
-// How many polls may wait at a time. One too many is answered at once: a client
+// How many polls may wait at a time. One more is answered at once: a client
 // that is refused may run its tool.
 const (
 	pollsPerKey = 50
@@ -44,7 +44,7 @@ func (h *Handlers) poll(ctx context.Context, caller principal.Principal, in *pol
 }
 
 // waitForAnswer waits until the request is answered, the time is over, or the
-// server stops, which does not wait for who polls.
+// server stops, which does not wait for polls.
 func (h *Handlers) waitForAnswer(
 	ctx context.Context, caller principal.Principal, id string, upTo time.Duration,
 ) (approval.Request, error) {
@@ -62,7 +62,7 @@ func (h *Handlers) waitForAnswer(
 	case err == nil || waiting.Err() == nil:
 		return request, err
 	case ctx.Err() != nil:
-		return request, fault.Wrap(err, fault.Unavailable, "the caller is gone")
+		return request, fault.Wrap(err, fault.Unavailable, "the caller disconnected")
 	}
 	return h.Approvals.Get(ctx, caller, id)
 }

@@ -18,9 +18,9 @@ func (h *Handlers) mountSettings(r *route.Router) {
 
 // ApprovalSettingsBody says how requests are answered.
 type ApprovalSettingsBody struct {
-	SelfApproval   bool  `json:"selfApproval" doc:"Whether who asks may approve as well. False, as it is at first: somebody else must, unless there is nobody else who could."`
+	SelfApproval   bool  `json:"selfApproval" doc:"Whether requesters may approve their own requests. False by default: somebody else must, unless nobody else has the right."`
 	PendingSeconds int64 `json:"pendingSeconds" minimum:"60" maximum:"86400" doc:"How long a request waits for an answer."`
-	GrantSeconds   int64 `json:"grantSeconds" minimum:"60" maximum:"86400" doc:"How long a yes to one call lasts."`
+	GrantSeconds   int64 `json:"grantSeconds" minimum:"60" maximum:"86400" doc:"How long a grant for one call lasts."`
 }
 
 type approvalSettingsInput struct{ route.OrganizationQuery }

@@ -1,4 +1,4 @@
-// Package notifications serves what people and programs learn of requests for approval and of profiles: the
+// Package notifications serves messages about requests for approval and profiles: the
 // notifications of a person, the stream of events, and the webhooks that events are sent to.
 package notifications
 
@@ -52,9 +52,9 @@ func (h *Handlers) mountNotifications(r *route.Router) {
 type NotificationBody struct {
 	ID        string      `json:"id" format:"uuid"`
 	Kind      notice.Kind `json:"kind" example:"approval.opened"`
-	SubjectID string      `json:"subjectId" doc:"The request, the proposal of a profile, or the webhook, it is about."`
+	SubjectID string      `json:"subjectId" doc:"The approval request, proposed profile or webhook that it is about."`
 	Title     string      `json:"title" example:"bank.pay waits for an approval (risk: high)"`
-	Risk      string      `json:"risk" doc:"Of the request; empty: none is known."`
+	Risk      string      `json:"risk" doc:"Of the request; empty: unknown."`
 	CreatedAt time.Time   `json:"createdAt"`
 	ReadAt    *time.Time  `json:"readAt" doc:"null: not read."`
 }
@@ -74,7 +74,7 @@ func notificationBody(n notification.Notification) NotificationBody {
 type listNotificationsInput struct {
 	route.OrganizationQuery
 	route.PageInput
-	Unread string `query:"unread" enum:"true,false" doc:"true: only those that were not read."`
+	Unread string `query:"unread" enum:"true,false" doc:"true: only unread notifications."`
 }
 
 func (h *Handlers) list(
@@ -121,7 +121,7 @@ func (h *Handlers) markAllRead(
 
 // PreferencesBody is how a person wants to be notified, in one organization.
 type PreferencesBody struct {
-	Mail bool `json:"mail" doc:"Whether a mail says that requests and profiles wait for the person's answer."`
+	Mail bool `json:"mail" doc:"Whether a mail announces requests and profiles that wait for the person's answer."`
 }
 
 func (h *Handlers) getPreferences(

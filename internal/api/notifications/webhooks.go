@@ -51,7 +51,7 @@ type WebhookBody struct {
 	DisabledReason string        `json:"disabledReason" doc:"Why it is disabled; empty: it is not."`
 	FailingSince   *time.Time    `json:"failingSince" doc:"null: the last delivery succeeded."`
 	DeliveredAt    *time.Time    `json:"deliveredAt" doc:"The last success."`
-	Waiting        int           `json:"waiting" doc:"Deliveries that wait."`
+	Waiting        int           `json:"waiting" doc:"Deliveries that are not done yet."`
 	Dead           int           `json:"dead" doc:"Deliveries that were given up."`
 	CreatedAt      time.Time     `json:"createdAt"`
 	CreatedBy      string        `json:"createdBy" format:"uuid"`
@@ -100,7 +100,7 @@ type createWebhookInput struct {
 	route.OrgInput
 	Body struct {
 		Name          string        `json:"name" minLength:"1" maxLength:"100" example:"on-call channel"`
-		Kind          webhook.Kind  `json:"kind" enum:"generic,slack,teams" doc:"generic takes our JSON; slack and teams what their incoming webhooks take."`
+		Kind          webhook.Kind  `json:"kind" enum:"generic,slack,teams" doc:"generic: Writ's own JSON; slack and teams: the format of their incoming webhooks."`
 		URL           string        `json:"url" minLength:"1" maxLength:"2048" doc:"Stored sealed, and not shown again."`
 		Events        []notice.Kind `json:"events,omitempty" maxItems:"20" doc:"approval.opened, .voted, .approved, .rejected, .cancelled, .expired, .used, .revoked, profile.proposed. Absent: opened, approved, rejected, expired."`
 		SendArguments bool          `json:"sendArguments,omitempty" doc:"Whether arguments of calls are sent, redacted and cut."`
@@ -137,7 +137,7 @@ type updateWebhookInput struct {
 		URL           *string       `json:"url,omitempty" minLength:"1" maxLength:"2048"`
 		Events        []notice.Kind `json:"events,omitempty" maxItems:"20"`
 		SendArguments *bool         `json:"sendArguments,omitempty"`
-		Enabled       *bool         `json:"enabled,omitempty" doc:"false gives up what waits; true begins anew."`
+		Enabled       *bool         `json:"enabled,omitempty" doc:"false gives up waiting deliveries; true starts with the next event."`
 	}
 }
 
@@ -207,7 +207,7 @@ func (h *Handlers) testWebhook(
 type listDeliveriesInput struct {
 	WebhookInput
 	route.PageInput
-	Status string `query:"status" enum:"waiting,delivered,dead" doc:"Only those."`
+	Status string `query:"status" enum:"waiting,delivered,dead" doc:"Only deliveries in this state."`
 }
 
 func (h *Handlers) listDeliveries(

@@ -16,8 +16,7 @@ import (
 	"writ/internal/principal"
 )
 
-// DocumentBody is a policy as people write it; GET /policies/schema describes it
-// in full.
+// DocumentBody is a policy as people write it. GET /policies/schema describes it in full.
 type DocumentBody struct {
 	Version     string     `json:"version" enum:"v1"`
 	Name        string     `json:"name" example:"payments"`
@@ -35,10 +34,10 @@ type RuleBody struct {
 	When        string         `json:"when,omitempty" doc:"A CEL expression; absent: always." example:"args.amount > 1000"`
 	Limit       *LimitBody     `json:"limit,omitempty"`
 	Approvers   *ApproversBody `json:"approvers,omitempty"`
-	Message     string         `json:"message,omitempty" doc:"What the agent is told."`
+	Message     string         `json:"message,omitempty" doc:"For the agent."`
 }
 
-// LimitBody is how much a rule lets pass: calls, cost or tokens, in each window.
+// LimitBody is how much a rule lets through: calls, cost or tokens, in each window.
 type LimitBody struct {
 	Calls  *int64   `json:"calls,omitempty"`
 	Cost   *float64 `json:"cost,omitempty" doc:"US dollars."`
@@ -47,13 +46,13 @@ type LimitBody struct {
 	By     string   `json:"by" enum:"agent,session,user,org"`
 }
 
-// ApproversBody is who must say yes to a call on hold.
+// ApproversBody says who must approve a call on hold.
 type ApproversBody struct {
 	Role  string `json:"role" enum:"owner,admin,approver"`
 	Count int    `json:"count"`
 }
 
-// ProblemBody is something doubtful in a document.
+// ProblemBody is a likely mistake in a document.
 type ProblemBody struct {
 	Line    int    `json:"line,omitempty"`
 	Column  int    `json:"column,omitempty"`
@@ -83,7 +82,7 @@ const yamlType = "application/yaml"
 var yamlTypes = []string{yamlType, "application/x-yaml", "text/yaml", "text/x-yaml"}
 
 func (h *Handlers) mountDocuments(r *route.Router) {
-	route.HandleOutput(r, draft(route.Post("/policies", "Create a policy: a draft, of the document in the body")).
+	route.HandleOutput(r, draft(route.Post("/policies", "Create a policy, as a draft, from the document in the body")).
 		Records("policy.created").Answers(http.StatusCreated), h.create)
 	route.HandleOutput(r, draft(route.Put("/policies/{policyId}", "Write a new version of a policy")).
 		Records("policy.updated"), h.update)
@@ -92,7 +91,7 @@ func (h *Handlers) mountDocuments(r *route.Router) {
 	route.Handle(r, draft(route.Post("/policies/validate", "Check a document without storing it")).
 		Unrecorded(), h.validate)
 	route.HandleOutput(r, draft(route.Post("/policies/yaml/import",
-		"Store a document as a new version of the policy of its name, or as a new one")).
+		"Store a document as a new version of the policy with its name, or as a new policy")).
 		Records("policy.created"), h.importDocument)
 	paths := r.OpenAPI().Paths
 	for _, op := range []*huma.Operation{
@@ -155,7 +154,7 @@ func (h *Handlers) create(
 type updatePolicyInput struct {
 	PolicyInput
 	DocumentInput
-	IfMatch       string `header:"If-Match" doc:"The ETag of the version this one replaces; another latest version is a 409."`
+	IfMatch       string `header:"If-Match" doc:"The ETag of the version to replace; 409 if another one is the latest."`
 	PolicyVersion int    `query:"policyVersion" minimum:"1" maximum:"1000000" doc:"The same as a number."`
 }
 
@@ -173,8 +172,8 @@ func (h *Handlers) update(
 	return shown(h.Policies.Update(ctx, caller, in.PolicyID, source, expected))
 }
 
-// expected is the version the caller has read. A header that cannot be read is
-// refused: ignored, it would overwrite what it was to protect.
+// expected is the version that the caller has read. An invalid header is refused: if it were ignored, the update would
+// overwrite the version that the header should protect.
 func (in *updatePolicyInput) expected() (int, error) {
 	if in.IfMatch == "" || in.IfMatch == "*" {
 		return in.PolicyVersion, nil

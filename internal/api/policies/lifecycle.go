@@ -11,18 +11,18 @@ import (
 )
 
 func (h *Handlers) mountLifecycle(r *route.Router) {
-	route.HandleOutput(r, manage(route.Post("/policies/{policyId}/activate",
-		"Have calls judged by a version of a policy")).Records("policy.activated"), h.activate)
-	route.Handle(r, manage(route.Post("/policies/{policyId}/deactivate", "Stop judging calls by a policy")).
+	route.HandleOutput(r, manage(route.Post("/policies/{policyId}/activate", "Activate a version of a policy")).
+		Records("policy.activated"), h.activate)
+	route.Handle(r, manage(route.Post("/policies/{policyId}/deactivate", "Deactivate a policy")).
 		Records("policy.deactivated"), h.deactivate)
 	route.HandleOutput(r, manage(route.Post("/policies/{policyId}/rollback",
-		"Make an old version the latest again; active at once if the policy is")).
+		"Make an old version the latest again, and active if the policy is")).
 		Records("policy.rolled_back"), h.rollback)
 	route.Handle(r, manage(route.Delete("/policies/{policyId}",
-		"Delete a policy that is not active; its versions are kept for the record")).
+		"Delete a policy that is not active; its versions stay for the record")).
 		Records("policy.deleted").Answers(http.StatusNoContent), h.delete)
 	route.HandleOutput(r, manage(route.Post("/policies/{policyId}/shadow",
-		"Have a version of a policy run as a shadow: written down, never decisive")).
+		"Run a version of a policy as a shadow, which is recorded but decides nothing")).
 		Records("policy.shadow_started"), h.startShadow)
 	route.Handle(r, manage(route.Delete("/policies/{policyId}/shadow", "End the shadow of a policy")).
 		Records("policy.shadow_ended"), h.endShadow)
@@ -59,7 +59,7 @@ func (h *Handlers) rollback(ctx context.Context, caller principal.Principal, in 
 		return nil, err
 	}
 	if version == policy.LatestVersion {
-		return nil, fault.Field("version", "must be given: the version to go back to")
+		return nil, fault.Field("version", "must be the version to go back to")
 	}
 	return shown(h.Policies.Rollback(ctx, caller, in.PolicyID, version))
 }

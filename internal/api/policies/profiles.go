@@ -21,8 +21,8 @@ import (
 // profilePaths begins the paths under which plugins stage profiles.
 const profilePaths = "/policies/profiles/"
 
-// ProfileErrorBody is an error of a profile's path: a list with every problem, where a body is not valid. Plugins
-// print that, and know no details.
+// ProfileErrorBody is an error of a profile route. If the body is not valid, it lists every problem: plugins print
+// that and do not read details.
 type ProfileErrorBody struct {
 	route.ErrorBody
 	Message problems `json:"message"`
@@ -30,11 +30,11 @@ type ProfileErrorBody struct {
 
 type problems []string
 
-// Schema documents that it is one text where the body is not the problem.
+// Schema documents that the error is one text if the body is valid.
 func (problems) Schema(huma.Registry) *huma.Schema {
 	text := &huma.Schema{Type: huma.TypeString}
 	return &huma.Schema{
-		Description: "Every problem with its place where the body is not valid; else what went wrong, as one text.",
+		Description: "If the body is not valid, every problem with its path; else one text.",
 		OneOf:       []*huma.Schema{{Type: huma.TypeArray, Items: text}, text},
 	}
 }
@@ -56,38 +56,38 @@ var profileErrors = route.Shape{
 
 func (h *Handlers) mountProfiles(r *route.Router) {
 	r.ShapeErrors(profileErrors)
-	route.Handle(r, draft(route.Put("/policies/profiles/draft", "Stage a profile, in place of the caller's last one")).
+	route.Handle(r, draft(route.Put("/policies/profiles/draft", "Stage a profile instead of the caller's last one")).
 		Unrecorded(), h.stageProfile)
 	op := r.OpenAPI().Paths["/policies/profiles/draft"].Put
 	op.RequestBody.Required, op.RequestBody.Content = true, route.Content[StagingBody](r)
 	route.Handle(r, draft(route.Post("/policies/profiles/propose", "Propose what the caller has staged")).
 		Records("profile.proposed").Answers(http.StatusCreated), h.proposeProfile)
-	route.Handle(r, route.Get("/policies/profiles/active", "The profile that calls are judged by").
+	route.Handle(r, route.Get("/policies/profiles/active", "The active profile").
 		For(route.PersonOrKey).Needs(principal.ReadPolicies).Scoped(principal.Enforce), h.activeProfile)
-	route.Handle(r, read(route.Get("/policies/profiles/proposals", "What was proposed, newest first")), h.listProposals)
+	route.Handle(r, read(route.Get("/policies/profiles/proposals", "The proposals, newest first")), h.listProposals)
 	route.Handle(r, read(route.Get("/policies/profiles/proposals/{id}", "A proposal, and what it means")),
 		h.getProposal)
-	route.Handle(r, draft(route.Delete("/policies/profiles/proposals/{id}", "Withdraw a proposal that waits")).
+	route.Handle(r, draft(route.Delete("/policies/profiles/proposals/{id}", "Withdraw an open proposal")).
 		Records("profile.withdrawn").Answers(http.StatusNoContent), h.withdrawProposal)
 	route.Handle(r, manage(route.Post("/policies/profiles/confirm",
-		"Put a proposal in force, in place of the profile that was")).Records("profile.confirmed"), h.confirmProfile)
+		"Activate a proposal, which replaces the active profile")).Records("profile.confirmed"), h.confirmProfile)
 	route.Handle(r, route.Get("/policies/profiles/template", "Profiles to begin with").
 		For(route.PersonOrKey).Scoped(route.AnyScope), h.listProfileTemplates)
 	route.Handle(r, route.Get("/policies/profiles/template/{name}", "A profile to begin with").
 		For(route.PersonOrKey).Scoped(route.AnyScope), h.getProfileTemplate)
 }
 
-// StagingBody documents what a plugin sends; it is read by hand, so that every
-// problem is told with its place.
+// StagingBody documents what a plugin sends. The handler reads it itself, so that it can report every problem with its
+// path.
 type StagingBody struct {
-	Policy route.SentObject `json:"policy" doc:"A PolicyProfile of armor.policy.v1, or a list of rules that means the same as one."`
-	OrgID  string           `json:"orgId,omitempty" doc:"The organization. Another than the caller's own is refused."`
+	Policy route.SentObject `json:"policy" doc:"A PolicyProfile of armor.policy.v1, or an equivalent list of rules."`
+	OrgID  string           `json:"orgId,omitempty" doc:"The organization. Any but the caller's own is refused."`
 }
 
 // profileJSON is a profile as it is stored: canonical JSON.
 type profileJSON jsontext.Value
 
-// MarshalJSONTo writes the stored text; without one it is null.
+// MarshalJSONTo writes the stored text, or null.
 func (p profileJSON) MarshalJSONTo(to *jsontext.Encoder) error {
 	if len(p) == 0 {
 		return to.WriteToken(jsontext.Null)
@@ -95,12 +95,12 @@ func (p profileJSON) MarshalJSONTo(to *jsontext.Encoder) error {
 	return to.WriteValue(jsontext.Value(p))
 }
 
-// Schema documents what it is: the type alone says bytes.
+// Schema documents that it is an object, not bytes.
 func (profileJSON) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true, Nullable: true}
 }
 
-// StagedBody is what was staged.
+// StagedBody is a staged profile.
 type StagedBody struct {
 	Name   string      `json:"name"`
 	Hash   string      `json:"hash" doc:"Hex SHA-256 of the profile in canonical JSON (RFC 8785)."`
@@ -128,8 +128,8 @@ func (h *Handlers) stageProfile(ctx context.Context, caller principal.Principal,
 	return StagedBody{Name: staged.Name, Hash: staged.Hash, Policy: profileJSON(staged.Text)}, err
 }
 
-// requireOwn refuses a plugin that is set up for another organization than its
-// key is of: what it stages would count where nobody meant it to.
+// requireOwn refuses a plugin that is set up for another organization than its key's, where its profile is not meant to
+// apply.
 func requireOwn(caller principal.Principal, orgID string) error {
 	if orgID != "" && orgID != caller.OrgID {
 		return fault.New(fault.Forbidden, "orgId: is not the organization of the caller")
@@ -150,7 +150,7 @@ type ListedProposalBody struct {
 	OwnerID       string               `json:"ownerId" format:"uuid" doc:"The person who proposed it, or whose key did."`
 	ProposedBy    AuthorBody           `json:"proposedBy"`
 	ProposedAt    time.Time            `json:"proposedAt"`
-	DecidedBy     string               `json:"decidedBy" doc:"Who confirmed or withdrew it; empty: nobody yet."`
+	DecidedBy     string               `json:"decidedBy" doc:"The person who confirmed or withdrew it; empty: none yet."`
 	DecidedAt     *time.Time           `json:"decidedAt"`
 }
 
@@ -158,7 +158,7 @@ type ListedProposalBody struct {
 type ProposalBody struct {
 	ListedProposalBody
 	Policy      profileJSON `json:"policy"`
-	Explanation []string    `json:"explanation" nullable:"false" doc:"What holds where no statement matches, then what each statement does, in a sentence."`
+	Explanation []string    `json:"explanation" nullable:"false" doc:"What happens if no statement matches, then what each statement does, in a sentence."`
 }
 
 func listedProposal(p policy.Proposal) ListedProposalBody {
@@ -200,7 +200,7 @@ type proposeInput struct {
 	route.OrganizationQuery
 	Body struct {
 		Reason string `json:"reason,omitempty" maxLength:"2000" doc:"Why, for the person who decides."`
-		OrgID  string `json:"orgId,omitempty" maxLength:"500" doc:"The organization. Another than the caller's own is refused."`
+		OrgID  string `json:"orgId,omitempty" maxLength:"500" doc:"The organization. Any but the caller's own is refused."`
 	}
 }
 
@@ -213,10 +213,10 @@ func (h *Handlers) proposeProfile(
 	return showProposal(h.Policies.ProposeProfile(ctx, caller, in.Body.Reason))
 }
 
-// ActiveProfileBody is the profile in force.
+// ActiveProfileBody is the active profile.
 type ActiveProfileBody struct {
-	Version     int         `json:"version" doc:"How many confirmations there were up to this one; 0: none is in force."`
-	Policy      profileJSON `json:"policy" doc:"Null: none is in force."`
+	Version     int         `json:"version" doc:"The number of its confirmation; 0: none is active."`
+	Policy      profileJSON `json:"policy" doc:"Null: none is active."`
 	Hash        string      `json:"hash" doc:"Hex SHA-256 of the profile in canonical JSON; empty: none."`
 	PolicyID    string      `json:"policyId"`
 	ConfirmedAt *time.Time  `json:"confirmedAt"`
@@ -276,7 +276,7 @@ type confirmInput struct {
 	route.OrganizationQuery
 	Body struct {
 		ProposalID string `json:"proposalId" minLength:"1" maxLength:"100"`
-		Hash       string `json:"hash" pattern:"^[0-9A-Fa-f]{64}$" patternDescription:"the 64 hex digits of the proposal's hash" doc:"That of the proposal as it was read; another one is a 409."`
+		Hash       string `json:"hash" pattern:"^[0-9A-Fa-f]{64}$" patternDescription:"the 64 hex digits of the proposal's hash" doc:"The hash of the proposal as the person read it; 409 if it is another."`
 	}
 }
 
