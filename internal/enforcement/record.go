@@ -30,6 +30,8 @@ func (s *Service) record(ctx context.Context, tx *database.Tx, c *call, o *outco
 		Ruling:    o.Ruling,
 		Details: decision.Details{
 			Arguments:   c.args.Shown,
+			CalledAs:    r.CalledAs,
+			Judged:      o.judged(),
 			Digest:      c.digest,
 			Incomplete:  c.args.Incomplete,
 			PlacedOn:    o.placedOn,

@@ -13,9 +13,9 @@ import (
 // Name is a server and one of its tools.
 type Name struct{ Server, Tool string }
 
-// MaxReadings is how many readings a name may have. No harness makes a name with more; one that has them is made to be
+// maxReadings is how many readings a name may have. No harness makes a name with more; one that has them is made to be
 // misread.
-const MaxReadings = 64
+const maxReadings = 128
 
 const (
 	doubleMark = "mcp__" // begins the names of Claude Code and Codex
@@ -48,6 +48,11 @@ func Readings(called string) []Name {
 		}
 	}
 	return found
+}
+
+// TooManyReadings reports whether a name has more readings than any harness makes.
+func TooManyReadings(called string) bool {
+	return strings.Count(called, "_")+strings.Count(called, "-")+strings.Count(called, ".") > maxReadings/2
 }
 
 // Guesses are the further readings of a name whose separator may as well be part of it: bank-pay, bank.pay, bank/pay.
