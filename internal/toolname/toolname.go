@@ -117,11 +117,14 @@ func replaceOthers(name, also string) string {
 	return b.String()
 }
 
-// MayBeOf reports whether a cut name may be that of some tool of a server whose own name is cut with it.
+// IsCutWithin reports whether a server's name is so long that the Gemini CLI cuts names within it.
+func IsCutWithin(server string) bool { return len(geminiMark+server+"_") > geminiKeeps }
+
+// MayBeOf reports whether a cut name may be that of some tool of a server that it is cut within.
 func MayBeOf(called, server string) bool {
 	if len(called) != geminiLength || called[geminiKeeps:geminiKeeps+len(geminiCut)] != geminiCut {
 		return false
 	}
 	begin := Gemini(Name{server, strings.Repeat("x", geminiLength)})[:geminiKeeps]
-	return called[:geminiKeeps] == begin && len(geminiMark+server+"_") > geminiKeeps
+	return called[:geminiKeeps] == begin && IsCutWithin(server)
 }

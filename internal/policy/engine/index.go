@@ -21,6 +21,7 @@ type index struct {
 
 	named    map[string]bool // servers that rules name
 	patterns []string        // of servers that rules name by a pattern other than *
+	cut      cutNames
 }
 
 type name struct{ server, tool string }
@@ -43,6 +44,7 @@ func newIndex(entries []entry) *index {
 		for _, pattern := range entries[i].rule.Tools {
 			server, tool := pattern.Split()
 			x.nameServer(server)
+			x.cut.add(server, tool)
 			if !strings.Contains(server+tool, "*") {
 				key := name{server, tool}
 				x.exact[key] = appendOnce(x.exact[key], int32(i))
