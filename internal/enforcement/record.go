@@ -46,6 +46,9 @@ func (s *Service) record(ctx context.Context, tx *database.Tx, c *call, o *outco
 			Shadows:     o.shadows,
 		},
 	}
+	if o.caller != nil { // the plan's agent and session, if the call states none
+		entry.AgentID, entry.SessionID = o.caller.Agent.ID, o.caller.Session.ID
+	}
 	if o.plan != nil {
 		entry.PlanID = o.plan.ID
 	}

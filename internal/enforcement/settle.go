@@ -62,7 +62,7 @@ func changed(ctx context.Context, tx *database.Tx, c *call, v *view, d candidate
 		return false, nil
 	}
 	// A new plan does not raise the generation.
-	latest, err := intent.OfSession(ctx, tx, c.by.OrgID, c.by.KeyID, c.request.SessionID)
+	latest, err := intent.OfSession(ctx, tx.Prepared(), c.by.OrgID, c.by.KeyID, c.request.SessionID)
 	return latest != v.sessionPlan, err
 }
 
