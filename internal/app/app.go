@@ -188,7 +188,8 @@ func (a *Areas) openStores(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	a.recent = decision.NewRecent()
-	if a.log, err = audit.Open(ctx, a.Database, checkpointKeys(a.Database, a.sealer), a.recent); err != nil {
+	keys, known := checkpointKeys(a.Database, a.sealer)
+	if a.log, err = audit.Open(ctx, a.Database, keys, a.recent, known); err != nil {
 		return err
 	}
 	if a.TelemetryDB, err = database.Open(ctx, telemetryOptions(o)); err != nil {
@@ -212,13 +213,17 @@ func openTelemetry(ctx context.Context, db *database.DB, o Options) (*telemetry.
 	})
 }
 
-// checkpointKeys gives the audit log its key. The ring that holds it writes to that
-// log itself.
-func checkpointKeys(db *database.DB, sealer *secret.Sealer) audit.KeySource {
-	return func(ctx context.Context, log *audit.Log) (ed25519.PrivateKey, error) {
+// checkpointKeys gives the audit log its key, and all whose signatures count. The ring
+// that holds them writes to that log itself.
+func checkpointKeys(db *database.DB, sealer *secret.Sealer) (audit.KeySource, audit.KnownKeys) {
+	current := func(ctx context.Context, log *audit.Log) (ed25519.PrivateKey, error) {
 		key, err := keyring.New(db, log, sealer).Current(ctx, keyring.Checkpoint)
 		return key.Private, err
 	}
+	known := func(ctx context.Context, r database.Reader) ([]ed25519.PublicKey, error) {
+		return keyring.Publics(ctx, r, sealer, keyring.Checkpoint)
+	}
+	return current, known
 }
 
 // Prices are those of a file, or the built-in ones where none is named.

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"writ/internal/audit/ledger"
@@ -16,6 +17,9 @@ type Lost struct {
 	// Entries is how many were not restored. They began at index From.
 	Entries int64 `json:"entries"`
 	From    int64 `json:"from"`
+	// Unproved: the head that was restored is not signed by this installation, or is not
+	// the one that was signed.
+	Unproved bool `json:"unproved,omitzero"`
 	// Epoch is that of the replaced log, which the new one must exceed.
 	Epoch int64 `json:"-"`
 }
@@ -28,10 +32,17 @@ func (l *Log) BeginEpoch(ctx context.Context, tx *database.Tx, log string, lost 
 	if err != nil {
 		return err
 	}
+	was := r.head
 	// At least the present second: restoring a backup twice, with nothing to compare
 	// with, must not begin the same epoch twice.
 	r.head.Epoch = max(r.head.Epoch+1, lost.Epoch+1, tx.Now().Unix())
 	lost.From = r.tree.Size()
+	if l.keys != nil && r.head.Size > 0 {
+		err := l.proveHead(ctx, tx, &was)
+		if _, lost.Unproved = errors.AsType[*HeadError](err); err != nil && !lost.Unproved {
+			return err
+		}
+	}
 	_, err = l.Append(ctx, tx, Entry{
 		Log: log, Action: ledger.Restored, Actor: principal.Operator(),
 		Subject: Subject{Type: "log", ID: log}, Payload: lost,
