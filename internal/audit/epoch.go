@@ -2,7 +2,6 @@ package audit
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"writ/internal/audit/ledger"
@@ -32,17 +31,10 @@ func (l *Log) BeginEpoch(ctx context.Context, tx *database.Tx, log string, lost 
 	if err != nil {
 		return err
 	}
-	was := r.head
 	// At least the present second: restoring a backup twice, with nothing to compare
 	// with, must not begin the same epoch twice.
 	r.head.Epoch = max(r.head.Epoch+1, lost.Epoch+1, tx.Now().Unix())
 	lost.From = r.tree.Size()
-	if l.keys != nil && r.head.Size > 0 {
-		err := l.proveHead(ctx, tx, &was)
-		if _, lost.Unproved = errors.AsType[*HeadError](err); err != nil && !lost.Unproved {
-			return err
-		}
-	}
 	_, err = l.Append(ctx, tx, Entry{
 		Log: log, Action: ledger.Restored, Actor: principal.Operator(),
 		Subject: Subject{Type: "log", ID: log}, Payload: lost,

@@ -19,6 +19,9 @@ type Evidence struct {
 	tree *nodes
 }
 
+// ErrNotProved refuses an entry that the signed head does not prove.
+var ErrNotProved = errors.New("the entry is not proved by the log")
+
 // Evidence reads the head of a log and checks it.
 func (l *Log) Evidence(ctx context.Context, log string) (*Evidence, error) {
 	head, err := ReadHead(ctx, l.db, log)
@@ -40,23 +43,23 @@ func evidenceOf(ctx context.Context, db database.Reader, log string, head Head) 
 func (e *Evidence) Prove(entry *Stored) (ledger.Record, error) {
 	record, err := entry.Parse()
 	if err != nil {
-		return ledger.Record{}, err
+		return ledger.Record{}, fmt.Errorf("%w: %w", ErrNotProved, err)
 	}
 	if record.Log != e.log || record.Index != entry.Index {
-		return ledger.Record{}, fmt.Errorf("entry %d of log %s holds the record of another", entry.Index, e.log)
+		return ledger.Record{}, fmt.Errorf("%w: entry %d holds the record of another", ErrNotProved, entry.Index)
 	}
 	if record.Payload != "" && entry.Payload != "" &&
 		ledger.Commitment(entry.Salt, []byte(entry.Payload)) != record.Payload {
-		return ledger.Record{}, fmt.Errorf("entry %d of log %s has another payload than its record says", entry.Index,
-			e.log)
+		return ledger.Record{}, fmt.Errorf("%w: entry %d has another payload than its record says", ErrNotProved,
+			entry.Index)
 	}
 	proof, err := ledger.ProveInclusion(entry.Index, e.head.Size, e.tree)
-	if err == nil {
-		leaf := ledger.LeafHash([]byte(entry.Record))
-		err = ledger.CheckInclusion(proof, entry.Index, leaf, e.head.Size, e.head.Root())
-	}
 	if err != nil {
 		return ledger.Record{}, fmt.Errorf("prove entry %d of log %s: %w", entry.Index, e.log, err)
+	}
+	leaf := ledger.LeafHash([]byte(entry.Record))
+	if err := ledger.CheckInclusion(proof, entry.Index, leaf, e.head.Size, e.head.Root()); err != nil {
+		return ledger.Record{}, fmt.Errorf("%w: %w", ErrNotProved, err)
 	}
 	return record, nil
 }
@@ -69,7 +72,7 @@ func (e *Evidence) LatestAbout(
 	for before := e.head.Size; before > 0; {
 		entries, err := database.Collect(ctx, e.db, scanEntry, selectEntry+`
 			WHERE log = $1 AND subject = $2 AND verdict IS NULL AND position < $3
-			ORDER BY recorded_at DESC, position DESC
+			ORDER BY position DESC
 			LIMIT 50`, e.log, found(subjectText(subject)), before)
 		if err != nil {
 			return fmt.Errorf("read what log %s says of %s: %w", e.log, subjectText(subject), err)

@@ -153,7 +153,7 @@ func TestARestoreGoesOnFromAnyHead(t *testing.T) {
 		err = db.Write(t.Context(), database.Change{Logs: []string{"org"}, Do: func(
 			ctx context.Context, tx *database.Tx,
 		) error {
-			return restoring.BeginEpoch(ctx, tx, "org", audit.Lost{})
+			return restoring.BeginEpoch(ctx, tx, "org", audit.Lost{Unproved: true})
 		}})
 		if err != nil {
 			t.Fatal(err)
