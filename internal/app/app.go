@@ -20,6 +20,7 @@ import (
 	"writ/internal/apikey"
 	"writ/internal/approval"
 	"writ/internal/audit"
+	"writ/internal/audit/witness"
 	"writ/internal/auth"
 	"writ/internal/auth/federation"
 	"writ/internal/config"
@@ -83,6 +84,11 @@ type Areas struct {
 	outbound  *outbound.Client
 	model     *model.Client // nil: words choose templates
 	outgoing  *mail.Queue
+
+	witness     *witness.Sender
+	witnessFile *witness.File    // nil: none
+	witnessPost *outbound.Client // nil: none
+	evidence    evidence
 }
 
 // Open builds the areas on the configured database, each of those above it. Mails wait
@@ -167,7 +173,8 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 		OpenToAll: c.SignUp == config.SignUpOpen,
 	})
 	a.Drafts = newAuthor(c.Draft, a.model, a.Limiter)
-	return a, nil
+	a.witness, err = a.newWitness(c, db.Now)
+	return a, err
 }
 
 // openStores opens what every area stands on: the databases, the sealer of secrets and
@@ -249,6 +256,9 @@ func (a *Areas) Close() (err error) {
 	}
 	if a.model != nil {
 		a.model.Close()
+	}
+	if a.witnessPost != nil {
+		a.witnessPost.Close()
 	}
 	for _, db := range []*database.DB{a.TelemetryDB, a.Database} {
 		if db != nil {

@@ -138,7 +138,8 @@ func (l *Log) checkEnd(ctx context.Context, log string) error {
 		return fmt.Errorf("read the end of log %s: %w", log, err)
 	}
 	if end > size {
-		return fmt.Errorf("%w: %s has %s entries, and rows up to %d", errBeyond, log, strconv.FormatInt(size, 10), end-1)
+		return fmt.Errorf("%w: %s has %s entries, and rows up to %d", errBeyond, log, strconv.FormatInt(size, 10),
+			end-1)
 	}
 	return nil
 }

@@ -161,12 +161,13 @@ func scanHead(row database.Scanner, log string) (Head, error) {
 	return h, h.unpack(frontier)
 }
 
-// readSignedHeads reads the head of every log.
-func readSignedHeads(ctx context.Context, r database.Reader) ([]Head, error) {
+// readSignedHeads reads the heads of the logs that were written since an instant.
+func readSignedHeads(ctx context.Context, r database.Reader, since int64) ([]Head, error) {
 	heads, err := database.Collect(ctx, r, func(s database.Scanner) (Head, error) { return scanHead(s, "") }, `
 		SELECT log, size, frontier, generation, epoch, checkpoint
 		FROM audit_head
-		ORDER BY log`)
+		WHERE updated_at >= $1
+		ORDER BY log`, since)
 	if err != nil {
 		return nil, fmt.Errorf("list the logs: %w", err)
 	}

@@ -40,7 +40,8 @@ func rewrite(t *testing.T, db *database.DB, log string, index int64, was, will s
 		hashes = append(hashes, entries[i].Leaf[:]...)
 		if tile.Size() == 256 {
 			root := tile.Root()
-			change(t, db, `UPDATE audit_tile SET hashes = $4, root = $5 WHERE log = $1 AND level = $2 AND position = $3`,
+			change(t, db,
+				`UPDATE audit_tile SET hashes = $4, root = $5 WHERE log = $1 AND level = $2 AND position = $3`,
 				log, 0, i/256, hashes, root[:])
 			tile, hashes = ledger.Frontier{}, nil
 		}
@@ -176,16 +177,27 @@ func TestChecksFind(t *testing.T) {
 		statement string
 		kind      string
 	}{
-		"payloads gone":      {`UPDATE audit_entry SET payload = NULL, salt = NULL WHERE position IN (5, 6)`, audit.BadPayload},
-		"a payload altered":  {`UPDATE audit_entry SET payload = '{"n":0}' WHERE position = 5`, audit.BadPayload},
-		"a payload invented": {`UPDATE audit_entry SET payload = '{}', salt = leaf WHERE position = 300`, audit.BadPayload},
-		"a verdict":          {`UPDATE audit_entry SET verdict = 'allow' WHERE verdict = 'deny'`, audit.BadSearch},
-		"a tool":             {`UPDATE audit_entry SET tool = NULL WHERE position = 3`, audit.BadSearch},
-		"a time":             {`UPDATE audit_entry SET recorded_at = recorded_at - 1 WHERE position = 3`, audit.BadSearch},
-		"an action":          {`UPDATE audit_entry SET action = 'x' WHERE position = 3`, audit.BadSearch},
-		"a record":           {`UPDATE audit_entry SET record = REPLACE(record, 'agent1', 'agent2') WHERE position = 4`, audit.BadEntry},
-		"a leaf":             {`UPDATE audit_entry SET leaf = (SELECT leaf FROM audit_entry WHERE position = 1 AND log = 'org') WHERE position = 300`, audit.BadEntry},
-		"an entry removed":   {`DELETE FROM audit_entry WHERE position = 4`, audit.BadEntry},
+		"payloads gone": {
+			`UPDATE audit_entry SET payload = NULL, salt = NULL WHERE position IN (5, 6)`, audit.BadPayload,
+		},
+		"a payload altered": {`UPDATE audit_entry SET payload = '{"n":0}' WHERE position = 5`, audit.BadPayload},
+		"a payload invented": {
+			`UPDATE audit_entry SET payload = '{}', salt = leaf WHERE position = 300`, audit.BadPayload,
+		},
+		"a verdict": {`UPDATE audit_entry SET verdict = 'allow' WHERE verdict = 'deny'`, audit.BadSearch},
+		"a tool":    {`UPDATE audit_entry SET tool = NULL WHERE position = 3`, audit.BadSearch},
+		"a time": {
+			`UPDATE audit_entry SET recorded_at = recorded_at - 1 WHERE position = 3`, audit.BadSearch,
+		},
+		"an action": {`UPDATE audit_entry SET action = 'x' WHERE position = 3`, audit.BadSearch},
+		"a record": {
+			`UPDATE audit_entry SET record = REPLACE(record, 'agent1', 'agent2') WHERE position = 4`, audit.BadEntry,
+		},
+		"a leaf": {
+			`UPDATE audit_entry SET leaf = (SELECT leaf FROM audit_entry WHERE position = 1 AND log = 'org') WHERE position = 300`,
+			audit.BadEntry,
+		},
+		"an entry removed": {`DELETE FROM audit_entry WHERE position = 4`, audit.BadEntry},
 		"an entry invented": {`INSERT INTO audit_entry (log, position, recorded_at, action, record, leaf)
 			SELECT log, 9000, recorded_at, action, record, leaf FROM audit_entry WHERE position = 4`, audit.BadEntry},
 		"a tile":         {`UPDATE audit_tile SET root = hashes`, audit.BadTile},
@@ -256,7 +268,8 @@ func TestChecksAcceptErasures(t *testing.T) {
 			t.Errorf("report = %+v, want 700 erased", report)
 		}
 		last, err := audit.ReadEntries(t.Context(), db, "org", 712, 10)
-		if err != nil || len(last) != 3 || !strings.Contains(last[0].Record, `"subject":{"id":"100-349","type":"entries"}`) {
+		if err != nil || len(last) != 3 ||
+			!strings.Contains(last[0].Record, `"subject":{"id":"100-349","type":"entries"}`) {
 			t.Errorf("the erasures = %v, %v; want ranges", fmt.Sprint(last), err)
 		}
 	})

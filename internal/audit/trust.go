@@ -192,7 +192,7 @@ func (l *Log) readKeys(ctx context.Context, r database.Reader) (ledger.Keys, err
 
 // BadHeads checks the head of every log, and gives those that cannot be continued.
 func (l *Log) BadHeads(ctx context.Context) (bad []*HeadError, err error) {
-	heads, err := readSignedHeads(ctx, l.db)
+	heads, err := readSignedHeads(ctx, l.db, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -209,3 +209,73 @@ func (l *Log) BadHeads(ctx context.Context) (bad []*HeadError, err error) {
 	}
 	return bad, nil
 }
+
+// Signed is the checkpoint of a log as it is now.
+type Signed struct {
+	Log         string
+	Epoch, Size int64
+	Checkpoint  string
+}
+
+// overlap is how much earlier than it was asked SignedSince looks, in microseconds: the
+// clocks of replicas differ.
+const overlap = 60_000_000
+
+// SignedSince are the checkpoints of logs that were written since an instant, each
+// checked, and the instant to ask for the next time. A log that cannot be continued is
+// left out.
+func (l *Log) SignedSince(ctx context.Context, since int64) (all []Signed, next int64, err error) {
+	next = database.Micros(l.db.Now()) - overlap
+	heads, err := readSignedHeads(ctx, l.db, since)
+	if err != nil {
+		return nil, 0, err
+	}
+	for i := range heads {
+		h := &heads[i]
+		if h.Size == 0 || l.checkHead(ctx, l.db, h.Log, h, false) != nil {
+			continue
+		}
+		all = append(all, Signed{h.Log, h.Epoch, h.Size, h.Checkpoint})
+	}
+	return all, next, nil
+}
+
+// Covers reports whether a log begins with what an earlier checkpoint of it covers. An
+// error says how it does not.
+func (l *Log) Covers(ctx context.Context, log, signed string) error {
+	head, err := ReadHead(ctx, l.db, log)
+	if err != nil {
+		return err
+	}
+	l.trust.mu.Lock()
+	keys := l.trust.keys
+	l.trust.mu.Unlock()
+	seen, err := ledger.OpenCheckpoint(signed, keys)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNotCovered, err)
+	}
+	switch {
+	case seen.Origin.Installation != l.installation || seen.Origin.Log != log:
+		return fmt.Errorf("%w: it was seen under another name", ErrNotCovered)
+	case seen.Origin.Epoch < head.Epoch:
+		return nil // it was restored since, and says so
+	case seen.Origin.Epoch > head.Epoch || seen.Size > head.Size:
+		return fmt.Errorf("%w: it was seen with %d entries in epoch %d, and has %d in epoch %d", ErrNotCovered, seen.Size,
+			seen.Origin.Epoch, head.Size, head.Epoch)
+	}
+	began, err := ledger.FrontierOf(seen.Size, treeOf(ctx, l.db, log, head.Size))
+	if err != nil {
+		return err
+	}
+	if began.Root() != seen.Root {
+		return fmt.Errorf("%w: its first %d entries are not those that were seen", ErrNotCovered, seen.Size)
+	}
+	return nil
+}
+
+// ErrNotCovered refuses a log that does not begin with what was seen of it.
+var ErrNotCovered = errors.New("the log is not the one that was seen before")
+
+// Refuse has a log refused until the process ends, for a reason that its head does not
+// show.
+func (l *Log) Refuse(log string, reason error) { l.trust.refuse(log, reason) }

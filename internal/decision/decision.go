@@ -29,7 +29,7 @@ import (
 )
 
 // Action is what the audit log calls a decision.
-const Action = "call.decided"
+const Action = audit.Decided
 
 // subjectType is what its entry is about.
 const subjectType = "decision"

@@ -97,6 +97,8 @@ func Handle[I, O any](
 		Security:      security(rt.Mode),
 		Errors:        rt.errorStatuses(),
 		Middlewares:   huma.Middlewares{r.guard(rt)},
+
+		RejectUnknownQueryParameters: rt.Strict,
 	}, func(ctx context.Context, in *I) (*O, error) {
 		caller := callerOf(ctx)
 		if !rt.Throttle.IsZero() {

@@ -70,7 +70,8 @@ func (v *verifier) witness(checkpoints []string, keys Keys) error {
 		}
 		v.earlier = append(v.earlier, seen)
 		v.report.Compared++
-		if w := v.report.Witnessed; w == nil || w.Epoch < origin.Epoch || w.Epoch == origin.Epoch && w.Size < seen.Size {
+		if w := v.report.Witnessed; w == nil || w.Epoch < origin.Epoch ||
+			w.Epoch == origin.Epoch && w.Size < seen.Size {
 			v.report.Witnessed = &Seen{Epoch: origin.Epoch, Size: seen.Size}
 		}
 	}

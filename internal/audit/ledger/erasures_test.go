@@ -85,7 +85,9 @@ func TestAccountedLikeASet(t *testing.T) {
 			switch rapid.IntRange(0, 5).Draw(t, "kind") {
 			case 0, 1, 2:
 				missing[i] = true
-				r := &ledger.Record{Index: i, Action: "call.decided", Time: i * rapid.Int64Range(0, 50_000_000).Draw(t, "pace")}
+				r := &ledger.Record{
+					Index: i, Action: "call.decided", Time: i * rapid.Int64Range(0, 50_000_000).Draw(t, "pace"),
+				}
 				if err := e.Missing(r); err != nil {
 					t.Fatal(err)
 				}
