@@ -43,6 +43,7 @@ type Sender struct {
 	source  Source
 	targets []*target
 	now     func() time.Time
+	running sync.Mutex // one run at a time
 }
 
 // target is a Target with what it has got.
@@ -71,6 +72,8 @@ func (s *Sender) Enabled() bool { return len(s.targets) > 0 }
 // Run sends what is new to every target. One that fails does not keep the others waiting
 // for another turn.
 func (s *Sender) Run(ctx context.Context) error {
+	s.running.Lock()
+	defer s.running.Unlock()
 	var failed error
 	for _, t := range s.targets {
 		if err := t.catchUp(ctx, s); err != nil {
