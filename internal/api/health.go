@@ -31,26 +31,24 @@ func (a *API) mountHealth(r *route.Router) {
 	a.mountMetrics()
 }
 
-func (a *API) health(context.Context, principal.Principal, *route.None) (*route.Answer[HealthBody], error) {
-	return route.Body(HealthBody{Status: "ok", Version: a.version}), nil
+func (a *API) health(context.Context, principal.Principal, *route.None) (HealthBody, error) {
+	return HealthBody{Status: "ok", Version: a.version}, nil
 }
 
-func (a *API) readiness(
-	ctx context.Context, _ principal.Principal, _ *route.None,
-) (*route.Answer[HealthBody], error) {
+func (a *API) readiness(ctx context.Context, _ principal.Principal, _ *route.None) (HealthBody, error) {
 	select {
 	case <-a.router.Stopping():
-		return nil, fault.New(fault.Unavailable, "the server is stopping")
+		return HealthBody{}, fault.New(fault.Unavailable, "the server is stopping")
 	default:
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyWait)
 	defer cancel()
 	if err := a.database.Ping(ctx); err != nil {
-		return nil, fault.Wrap(err, fault.Unavailable, "the database cannot be reached")
+		return HealthBody{}, fault.Wrap(err, fault.Unavailable, "the database cannot be reached")
 	}
 	body := HealthBody{Status: "ready", Version: a.version}
 	a.addEvidence(&body)
-	return route.Body(body), nil
+	return body, nil
 }
 
 // addEvidence says what is wrong with the evidence. It never makes the server unready: it would deny everybody.

@@ -91,7 +91,7 @@ type Areas struct {
 	evidence    evidence
 }
 
-// Open builds the areas on the configured database, each of those above it. Mails wait
+// Open builds the areas on the configured database, from the bottom up. Mails wait
 // until Start delivers them.
 func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error) {
 	a, c := &Areas{}, o.Config
@@ -147,7 +147,7 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 		Sources:   notification.Sources{Events: a.approvalEvents, People: a.people},
 	})
 	a.Policies = policy.New(db, log, spending{a.Telemetry}, policy.ProposalNotifier{
-		Proposed: a.tellProposal, Settled: a.Notifications.SettleProposal,
+		Proposed: a.notifyProposal, Settled: a.Notifications.SettleProposal,
 	})
 	a.Enforcement = enforcement.New(db, log, a.Policies, a.Intent, a.Approvals, a.Organizations, a.Keys, o.Logger)
 	a.Replays = replay.New(db, a.Policies, replay.Sources{People: a.Organizations, Keys: a.Keys, Plans: a.Intent})
@@ -177,8 +177,8 @@ func Open(ctx context.Context, o Options, publicURL string) (_ *Areas, err error
 	return a, err
 }
 
-// openStores opens what every area stands on: the databases, the sealer of secrets and
-// the audit log.
+// openStores opens what every area needs: the databases, the sealer of secrets and the
+// audit log.
 func (a *Areas) openStores(ctx context.Context, o Options) (err error) {
 	c := o.Config
 	if err := errors.Join(makeDataDir(c.DataDir), refuseInterruptedRestore(c)); err != nil {
@@ -205,7 +205,7 @@ func (a *Areas) openStores(ctx context.Context, o Options) (err error) {
 	return nil
 }
 
-// openTelemetry makes the service of the store that bulk goes to.
+// openTelemetry makes the telemetry service.
 func openTelemetry(ctx context.Context, db *database.DB, o Options) (*telemetry.Service, error) {
 	prices, err := Prices(o.Config.PricesFile)
 	if err != nil {
@@ -233,7 +233,7 @@ func checkpointKeys(db *database.DB, sealer *secret.Sealer) (audit.KeySource, au
 	return current, known
 }
 
-// Prices are those of a file, or the built-in ones where none is named.
+// Prices reads a file, or returns the built-in prices.
 func Prices(file string) (*telemetry.Prices, error) {
 	if file == "" {
 		return telemetry.BuiltInPrices(), nil
@@ -249,7 +249,7 @@ func Prices(file string) (*telemetry.Prices, error) {
 	return prices, nil
 }
 
-// Close closes the databases and what is open to others, as far as they were opened.
+// Close closes the databases and connections, as far as they were opened.
 func (a *Areas) Close() (err error) {
 	if a.outbound != nil {
 		a.outbound.Close()
@@ -268,7 +268,8 @@ func (a *Areas) Close() (err error) {
 	return err
 }
 
-// telemetryOptions say where bulk goes: its own file or schema, or another server.
+// telemetryOptions choose the telemetry database: its own file or schema, or another
+// server.
 func telemetryOptions(o Options) database.Options {
 	options := databaseOptions(o)
 	options.Store = database.Telemetry

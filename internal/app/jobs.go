@@ -21,7 +21,7 @@ const (
 	witnessInterval  = 10 * time.Second
 	checkInterval    = 24 * time.Hour
 	checkDelay       = 10 * time.Minute // from the start to the first whole check of the audit logs
-	lastFlush        = 3 * time.Second  // for what is left at the end
+	lastFlush        = 3 * time.Second  // to write what is left on shutdown
 )
 
 // startJobs runs the scheduled work until cancel. Every replica runs it: no job minds that
@@ -87,7 +87,7 @@ func (s *Server) checkDaily(ctx context.Context) {
 	}
 }
 
-// flushLastUsed writes when keys were last used, also at the end.
+// flushLastUsed writes when keys were last used, also on shutdown.
 func (s *Server) flushLastUsed(ctx context.Context) {
 	flush := func(ctx context.Context) { s.attempt(ctx, "write when keys were last used", s.Keys.FlushLastUsed) }
 	every(ctx, lastUsedInterval, func() { flush(ctx) })
@@ -96,7 +96,7 @@ func (s *Server) flushLastUsed(ctx context.Context) {
 	flush(end)
 }
 
-// retirePayloads erases the audit log's old payloads where the operator said so.
+// retirePayloads erases old payloads of the audit log, if the operator configured it.
 func (s *Server) retirePayloads(ctx context.Context) error {
 	if s.payloadRetention == 0 {
 		return nil

@@ -20,18 +20,18 @@ func digest(source policy.Source) string {
 }
 
 // fresh is what a server that starts now has compiled: nothing.
-func (w *world) fresh() *policy.Service {
-	return policy.New(w.db, audit.Unsigned(w.db), nil, policy.ProposalNotifier{})
+func (w *env) fresh() *policy.Service {
+	return policy.New(w.DB, audit.Unsigned(w.DB), nil, policy.ProposalNotifier{})
 }
 
 // problems is what a check finds, whole or not.
-func (w *world) problems(all bool) (found []string) {
-	w.t.Helper()
-	err := w.fresh().CheckEvidence(w.t.Context(), w.acme, all, func(_ string, _ int, problem string) {
+func (w *env) problems(all bool) (found []string) {
+	w.T.Helper()
+	err := w.fresh().CheckEvidence(w.T.Context(), w.acme, all, func(_ string, _ int, problem string) {
 		found = append(found, problem)
 	})
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return found
 }
@@ -41,27 +41,27 @@ func (w *world) problems(all bool) (found []string) {
 func TestAPolicyThatWasChangedUnderTheServerIsNotUsed(t *testing.T) {
 	t.Parallel()
 	lax := yaml("pay", "allow *")
-	for name, tamper := range map[string]func(w *world, id string){
-		"another text with its digest": func(w *world, id string) {
-			w.exec(`UPDATE policy_version SET source = $2, digest = $3 WHERE policy_id = $1 AND version = 2`, id, lax.Text,
+	for name, tamper := range map[string]func(w *env, id string){
+		"another text with its digest": func(w *env, id string) {
+			w.Exec(`UPDATE policy_version SET source = $2, digest = $3 WHERE policy_id = $1 AND version = 2`, id, lax.Text,
 				digest(lax))
 		},
-		"an older version": func(w *world, id string) {
-			w.exec(`UPDATE policy SET active_version = 1 WHERE id = $1`, id)
+		"an older version": func(w *env, id string) {
+			w.Exec(`UPDATE policy SET active_version = 1 WHERE id = $1`, id)
 		},
-		"another text, and the record of it": func(w *world, id string) {
-			w.exec(`UPDATE policy_version SET source = $2, digest = $3 WHERE policy_id = $1 AND version = 2`, id, lax.Text,
+		"another text, and the record of it": func(w *env, id string) {
+			w.Exec(`UPDATE policy_version SET source = $2, digest = $3 WHERE policy_id = $1 AND version = 2`, id, lax.Text,
 				digest(lax))
-			w.exec(`UPDATE audit_entry SET record = REPLACE(record, $1, $2), payload = REPLACE(payload, $1, $2)
+			w.Exec(`UPDATE audit_entry SET record = REPLACE(record, $1, $2), payload = REPLACE(payload, $1, $2)
 				WHERE payload IS NOT NULL`, digest(yaml("pay", "deny bank.*")), digest(lax))
 		},
-		"hidden entries": func(w *world, _ string) {
-			w.exec(`UPDATE audit_entry SET subject = 'policy/another'`)
+		"hidden entries": func(w *env, _ string) {
+			w.Exec(`UPDATE audit_entry SET subject = 'policy/another'`)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			each(t, func(t *testing.T, w *world) {
+			each(t, func(t *testing.T, w *env) {
 				w.active(yaml("everything", "allow *"))
 				full := w.active(yaml("pay", "allow bank.*"))
 				w.update(full.ID, yaml("pay", "deny bank.*"))
@@ -99,9 +99,9 @@ func TestAPolicyThatWasTakenAwayIsFound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			each(t, func(t *testing.T, w *world) {
+			each(t, func(t *testing.T, w *env) {
 				full := w.active(yaml("pay", "deny bank.*"))
-				w.exec(statement, full.ID)
+				w.Exec(statement, full.ID)
 				if w.problems(false) == nil {
 					t.Error("a check does not find it")
 				}
@@ -112,10 +112,10 @@ func TestAPolicyThatWasTakenAwayIsFound(t *testing.T) {
 
 func TestAnAlteredVersionIsNotPutInForce(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *env) {
 		lax := yaml("pay", "allow *")
 		draft := w.create(yaml("pay", "deny *"))
-		w.exec(`UPDATE policy_version SET source = $2, digest = $3 WHERE policy_id = $1`, draft.ID, lax.Text, digest(lax))
+		w.Exec(`UPDATE policy_version SET source = $2, digest = $3 WHERE policy_id = $1`, draft.ID, lax.Text, digest(lax))
 		if _, err := w.policies.Activate(t.Context(), w.owner, draft.ID, 1); err == nil {
 			t.Error("it was activated")
 		}
@@ -129,14 +129,14 @@ func TestAnAlteredVersionIsNotPutInForce(t *testing.T) {
 // which may have been erased since.
 func TestAnOlderRecordOfAPolicy(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *env) {
 		source, id := yaml("pay", "allow bank.*"), database.NewID()
-		w.exec(`INSERT INTO policy (id, org_id, name, latest_version, active_version, face, created_at, updated_at)
+		w.Exec(`INSERT INTO policy (id, org_id, name, latest_version, active_version, face, created_at, updated_at)
 			VALUES ($1, $2, 'pay', 1, 1, '', 1, 1)`, id, w.acme)
-		w.exec(`INSERT INTO policy_version (org_id, policy_id, version, format, source, digest, rules, author_kind, author_id, created_at)
+		w.Exec(`INSERT INTO policy_version (org_id, policy_id, version, format, source, digest, rules, author_kind, author_id, created_at)
 			VALUES ($1, $2, 1, 'yaml', $3, $4, 1, 'user', 'u', 1)`, w.acme, id, source.Text, digest(source))
-		log := audit.Unsigned(w.db)
-		w.write(func(ctx context.Context, tx *database.Tx) error {
+		log := audit.Unsigned(w.DB)
+		w.Write(w.acme, func(ctx context.Context, tx *database.Tx) error {
 			for _, action := range []string{"policy.created", "policy.activated"} {
 				_, err := log.Append(ctx, tx, audit.Entry{
 					Log: w.acme, Action: action, Actor: w.owner, Subject: audit.Subject{Type: "policy", ID: id},
@@ -147,7 +147,7 @@ func TestAnOlderRecordOfAPolicy(t *testing.T) {
 				}
 			}
 			return nil
-		}, w.acme)
+		})
 		allowed := func(what string) {
 			t.Helper()
 			if d := w.sayBy(w.fresh(), toolcall.Call{}); d.Verdict != verdict.Allow {
@@ -162,7 +162,7 @@ func TestAnOlderRecordOfAPolicy(t *testing.T) {
 			}
 		}
 		allowed("after the payloads were erased")
-		w.exec(`UPDATE audit_entry SET record = REPLACE(record, '"epoch":0', '"epoch":1') WHERE action = 'payload.erased'`)
+		w.Exec(`UPDATE audit_entry SET record = REPLACE(record, '"epoch":0', '"epoch":1') WHERE action = 'payload.erased'`)
 		var broken *policy.BrokenError
 		if _, err := w.fresh().Snapshot(t.Context(), w.acme); !errors.As(err, &broken) {
 			t.Errorf("after the payloads were taken away: %v, want a broken version", err)

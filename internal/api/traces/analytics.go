@@ -49,9 +49,9 @@ type RuleCountBody struct {
 
 func (h *Handlers) policyStats(
 	ctx context.Context, caller principal.Principal, in *policyStatsInput,
-) (*route.Answer[PolicyStatsBody], error) {
+) (PolicyStatsBody, error) {
 	s, err := h.Telemetry.Policy(ctx, caller.OrgID, in.PolicyID, in.Days)
-	return route.Body(PolicyStatsBody{
+	return PolicyStatsBody{
 		PolicyID:      strings.ToValidUTF8(in.PolicyID, "\uFFFD"),
 		PolicyName:    s.Name,
 		Calls:         s.Calls,
@@ -64,7 +64,7 @@ func (h *Handlers) policyStats(
 			return RuleCountBody{rule.ID, rule.Count}
 		}).Items,
 		Shadow: ShadowBody(s.Shadow),
-	}), err
+	}, err
 }
 
 type summaryInput struct {
@@ -100,11 +100,9 @@ type PolicyCountBody struct {
 	Count    int64  `json:"count" doc:"How often it denied."`
 }
 
-func (h *Handlers) summary(
-	ctx context.Context, caller principal.Principal, in *summaryInput,
-) (*route.Answer[SummaryBody], error) {
+func (h *Handlers) summary(ctx context.Context, caller principal.Principal, in *summaryInput) (SummaryBody, error) {
 	s, err := h.Telemetry.Summary(ctx, caller.OrgID, in.Days)
-	return route.Body(SummaryBody{
+	return SummaryBody{
 		Period:        in.Days,
 		TotalTraces:   s.Traces,
 		TotalSessions: s.Sessions,
@@ -117,7 +115,7 @@ func (h *Handlers) summary(
 			return PolicyCountBody{policy.ID, policy.Count}
 		}).Items,
 		TracesPerMinute: s.TracesPerMinute,
-	}), err
+	}, err
 }
 
 type tokensInput struct {
@@ -153,9 +151,7 @@ func usageItemBody(i telemetry.UsageItem) UsageItemBody {
 	}
 }
 
-func (h *Handlers) tokens(
-	ctx context.Context, caller principal.Principal, in *tokensInput,
-) (*route.Answer[TokensGroupedBody], error) {
+func (h *Handlers) tokens(ctx context.Context, caller principal.Principal, in *tokensInput) (TokensGroupedBody, error) {
 	items, err := h.Telemetry.Tokens(ctx, caller.OrgID, in.GroupBy, in.Days)
-	return route.Body(TokensGroupedBody{in.GroupBy, route.ItemsOf(items, usageItemBody).Items}), err
+	return TokensGroupedBody{in.GroupBy, route.ItemsOf(items, usageItemBody).Items}, err
 }
