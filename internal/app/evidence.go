@@ -146,6 +146,20 @@ func (a *Areas) checkPolicies(ctx context.Context, log string, all bool, found f
 	return err
 }
 
+// RepairSearch writes again, from the records, what the entries of all logs are found by.
+func (a *Areas) RepairSearch(ctx context.Context) error {
+	heads, err := audit.ReadHeads(ctx, a.Database)
+	if err != nil {
+		return err
+	}
+	for _, head := range heads {
+		if _, err := a.log.RepairSearch(ctx, head.Log); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func isContradiction(err error) bool { return errors.Is(err, audit.ErrNotCovered) }
 
 // checkAtStart is how long the check at the start may take.

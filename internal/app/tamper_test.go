@@ -66,7 +66,8 @@ func TestAServerGoesOnWithNoLogThatWasAltered(t *testing.T) {
 			t.Errorf("another log: %v", err)
 		}
 		ready, err := http.Get(server.URL + "/ready")
-		if err != nil || ready.StatusCode != http.StatusOK || !strings.Contains(body(t, ready), `"auditLog":"altered"`) {
+		if err != nil || ready.StatusCode != http.StatusOK ||
+			!strings.Contains(body(t, ready), `"auditLog":"altered"`) {
 			t.Errorf("ready: %v, %v; want a word on the log", ready, err)
 		}
 		server.stop()
@@ -112,7 +113,9 @@ func TestChecksOfAServerFind(t *testing.T) {
 		"payloads": {`UPDATE audit_entry SET payload = NULL, salt = NULL WHERE log <> 'system'`, audit.BadPayload},
 		"search":   {`UPDATE audit_entry SET subject = 'x' WHERE log <> 'system'`, audit.BadSearch},
 		"a policy": {`UPDATE policy SET active_version = 1`, audit.BadPolicy},
-		"a log":    {`INSERT INTO organization (id, name, created_at, updated_at) VALUES ('gone', 'x', 1, 1)`, audit.BadLog},
+		"a log": {
+			`INSERT INTO organization (id, name, created_at, updated_at) VALUES ('gone', 'x', 1, 1)`, audit.BadLog,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -274,3 +274,24 @@ func TestChecksAcceptErasures(t *testing.T) {
 		}
 	})
 }
+
+// TestRepairSearch makes lists whole again from the records.
+func TestRepairSearch(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		s := open(t, db)
+		fill(t, db, s.Log, "org", 0, 600)
+		denied := list(t, s, "org", audit.Filter{Verdict: "deny"})
+		change(t, db, `UPDATE audit_entry SET verdict = 'allow', tool = NULL, recorded_at = 1 WHERE verdict = 'deny'`)
+		repaired, err := s.RepairSearch(t.Context(), "org")
+		if err != nil || repaired != 200 {
+			t.Errorf("repaired %d, %v; want 200", repaired, err)
+		}
+		if found := problems(t, s); len(found) != 0 {
+			t.Errorf("found %v", found)
+		}
+		if again := list(t, s, "org", audit.Filter{Verdict: "deny"}); len(again) != len(denied) || len(denied) != 200 {
+			t.Errorf("%d denies, want %d", len(again), len(denied))
+		}
+	})
+}

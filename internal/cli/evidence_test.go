@@ -28,7 +28,8 @@ func evidence(ts *testscript.TestScript, neg bool, args []string) {
 	log.add("call.decided", 0)
 	write("export.ndjson", log.export())
 	write("witness.ndjson", append(seen, sighting(ts, log.checkpoint())...))
-	gone := bytes.Replace(log.export(), []byte(`{"payload":{"entries":1,"known":true},"record"`), []byte(`{"record"`), 1)
+	gone := bytes.Replace(log.export(), []byte(`{"payload":{"entries":1,"known":true},"record"`), []byte(`{"record"`),
+		1)
 	salt := []byte(`,"salt":"` + strings.Repeat("03", ledger.SaltSize) + `"`)
 	write("gone.ndjson", bytes.Replace(gone, salt, nil, 1))
 	write("changed.ndjson", bytes.Replace(log.export(), []byte(`"verdict":"deny"`), []byte(`"verdict":"none"`), 1))

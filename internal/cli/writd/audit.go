@@ -63,12 +63,19 @@ func exportTo(ctx context.Context, areas *app.Areas, path, log string, o audit.E
 var errAltered = errors.New("what is stored is not what was signed")
 
 func (c *command) auditCheck() *cobra.Command {
-	return &cobra.Command{
+	var repair bool
+	check := &cobra.Command{
 		Use: "check", Short: "Compare all audit logs with what is stored, whole", Args: cobra.NoArgs,
 		Long: `Compare all audit logs, whole, with what is stored of them and beside them: heads, entries, payloads and erasures, what
 entries are found by, tiles, policies, and the witness file. It exits 1 when anything differs. A running server does the
-same daily, and a sample of it when it starts.`,
+same daily, and a sample of it when it starts. --repair-search first writes again, from the records, what entries are
+found by.`,
 		RunE: c.onData(func(ctx context.Context, areas *app.Areas, _ []string) (any, error) {
+			if repair {
+				if err := areas.RepairSearch(ctx); err != nil {
+					return nil, err
+				}
+			}
 			checked, err := areas.CheckEvidence(ctx, true)
 			if err == nil && checked.Found > 0 {
 				err = errAltered
@@ -76,6 +83,8 @@ same daily, and a sample of it when it starts.`,
 			return checked, err
 		}),
 	}
+	check.Flags().BoolVar(&repair, "repair-search", false, "write again what entries are found by")
+	return check
 }
 
 // witness is a receiver of checkpoints, for another machine than the server's.
