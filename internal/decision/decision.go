@@ -28,7 +28,7 @@ import (
 )
 
 // Action is the audit action of a decision.
-const Action = "call.decided"
+const Action = audit.Decided
 
 const subjectType = "decision"
 
