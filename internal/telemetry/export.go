@@ -193,6 +193,7 @@ func scanRecord(row database.Scanner) (s SpanRecord, err error) {
 		&s.Tool, &s.Model, &s.Usage.Input, &s.Usage.Output, &s.Usage.CacheRead, &s.Usage.CacheWrite, &s.Usage.CostNanos,
 		&s.PolicyID, &s.PolicyName, &s.Decision, &s.RuleID)
 	s.Start, s.End = database.Time(start), database.OptionalTime(end)
+	s.CostNanos = s.Usage.CostNanos
 	return s, err
 }
 

@@ -49,7 +49,16 @@ type StoredSpan struct {
 	End                     *time.Time
 	DurationMs              *int64
 	Status                  string
+	CostNanos               int64  // 10^-9 US dollars
 	Attributes              string // JSON
+}
+
+// Cost is what a generation counts with, in US dollars; nil for other spans, which cost nothing.
+func (s *StoredSpan) Cost() *float64 {
+	if s.Kind != decode.KindGeneration {
+		return nil
+	}
+	return new(Usage{CostNanos: s.CostNanos}.Dollars())
 }
 
 // TraceFilter chooses traces. Empty fields match everything.
@@ -221,7 +230,8 @@ func (s *Service) Trace(ctx context.Context, orgID, id string) (*TraceDetail, er
 
 // findTrace reads a trace without its spans; nil: there is none.
 func (s *Service) findTrace(ctx context.Context, orgID, id string) (*TraceItem, error) {
-	if id = strings.ToLower(id); !decode.IsUUID(id) {
+	id, ok := decode.TraceID(id)
+	if !ok {
 		return nil, nil
 	}
 	var pk, day int64

@@ -37,6 +37,16 @@ func IsUUID(text string) bool {
 	return text[8] == '-' && text[13] == '-' && text[18] == '-' && text[23] == '-'
 }
 
+// TraceID is the id under which a trace is stored: a UUID, or the same 16 bytes as OpenTelemetry writes them, 32
+// hexadecimal digits.
+func TraceID(text string) (id string, ok bool) {
+	id = strings.ToLower(text)
+	if len(id) == 32 {
+		id = id[:8] + "-" + id[8:12] + "-" + id[12:16] + "-" + id[16:20] + "-" + id[20:]
+	}
+	return id, IsUUID(id)
+}
+
 var isHex = func() (digits [256]bool) {
 	for _, c := range []byte("0123456789abcdef") {
 		digits[c] = true
