@@ -139,7 +139,7 @@ func (s *Service) ListTraces(ctx context.Context, orgID string, f TraceFilter) (
 	}
 	w := &where{}
 	w.and("org_id = ?", orgID)
-	w.and("start_time >= ?", database.Micros(s.since(f.Days)))
+	s.andListed(w, s.listedFrom(f.Days))
 	if !after.IsZero() {
 		w.and("(start_time, id) < (?, ?)", after.Micros, after.ID)
 	}
@@ -214,6 +214,19 @@ func (f *TraceFilter) choices() (conditions []string) {
 
 // since is the exact time at which a list begins.
 func (s *Service) since(days int) time.Time { return s.db.Now().AddDate(0, 0, -days) }
+
+// listedFrom is since in microseconds, but not before the first kept day: aggregates do not count what retention will
+// remove next, so lists do not show it either.
+func (s *Service) listedFrom(days int) int64 {
+	return max(database.Micros(s.since(days)), s.firstKeptDay()*dayMicros)
+}
+
+// andListed chooses the traces that aggregates from the same time on count, too. A trace with a start in the future
+// counts at its receipt. The sum keeps SQLite from looking for an index on the day.
+func (s *Service) andListed(w *where, from int64) {
+	w.and("start_time >= ?", from)
+	w.and("received_day + 0 >= ?", s.firstKeptDay())
+}
 
 // Trace reads a trace with its spans; nil: the organization has no such trace.
 func (s *Service) Trace(ctx context.Context, orgID, id string) (*TraceDetail, error) {
