@@ -159,6 +159,7 @@ func (a *API) mountWork(c Config, bodies *route.Bodies) {
 		Telemetry:      c.Telemetry,
 		Forwarding:     c.Forwarding,
 		Database:       c.Database,
+		PolicyName:     c.Policies.NameOf,
 		Bodies:         bodies,
 		Logger:         c.Logger,
 		MaxIngestBytes: c.MaxIngestBytes,

@@ -9,6 +9,7 @@
 package traces
 
 import (
+	"context"
 	"log/slog"
 
 	"writ/internal/api/route"
@@ -22,7 +23,8 @@ import (
 type Handlers struct {
 	Telemetry      *telemetry.Service
 	Forwarding     *forwarding.Service
-	Database       *database.DB // has the decisions that a live tail shows
+	Database       *database.DB                                                      // has the decisions that a live tail shows
+	PolicyName     func(ctx context.Context, orgID, policyID string) (string, error) // empty: there is none
 	Bodies         *route.Bodies
 	Logger         *slog.Logger
 	MaxIngestBytes int64 // of a request, decompressed
