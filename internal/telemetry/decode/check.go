@@ -1,11 +1,11 @@
 package decode
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -149,16 +149,7 @@ func (c *checker) object(value raw) string {
 	return ""
 }
 
-func (c *checker) tags(tags []string) string {
-	if tags == nil {
-		return "[]"
-	}
-	encoded, err := json.Marshal(tags)
-	if err != nil {
-		c.fail("tags", "must be an array of strings")
-	}
-	return string(encoded)
-}
+func (c *checker) tags(tags texts) string { return cmp.Or(string(tags), "[]") }
 
 // times reads start, end and duration. A missing duration is computed from start and end, unless it exceeds the limit.
 func (c *checker) times(start string, end, duration raw) (from int64, to, ms *int64) {
