@@ -91,6 +91,7 @@ type API struct {
 
 	version      string
 	database     *database.DB
+	telemetry    *database.DB // nil: not known
 	metricsToken secret.Text
 }
 
@@ -105,7 +106,13 @@ func New(c Config) *API {
 		Plans:         c.Intent,
 		ProxyToken:    c.ProxyToken,
 	}
-	a := &API{metrics: newMetrics(c), version: c.Version, database: c.Database, metricsToken: c.MetricsToken}
+	a := &API{
+		metrics:      newMetrics(c),
+		version:      c.Version,
+		database:     c.Database,
+		telemetry:    c.TelemetryDatabase,
+		metricsToken: c.MetricsToken,
+	}
 	a.router = route.New(route.Config{
 		Gate:           gate,
 		Limiter:        c.Limiter,

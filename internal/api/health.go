@@ -18,6 +18,12 @@ type HealthBody struct {
 	Version string `json:"version" doc:"Of the server." example:"v0.1.0"`
 }
 
+// ReadyBody says that requests can be served.
+type ReadyBody struct {
+	HealthBody
+	Telemetry string `json:"telemetry" enum:"ok,down" doc:"down: telemetry is refused, and rules about cost, tokens and sessions deny." example:"ok"`
+}
+
 // readyWait bounds how long a probe waits for the database.
 const readyWait = 2 * time.Second
 
@@ -32,9 +38,10 @@ func (a *API) health(context.Context, principal.Principal, *route.None) (*route.
 	return route.Body(HealthBody{"ok", a.version}), nil
 }
 
+// readiness is 200 only while decisions can be recorded, because all others are denied. Telemetry may be down.
 func (a *API) readiness(
 	ctx context.Context, _ principal.Principal, _ *route.None,
-) (*route.Answer[HealthBody], error) {
+) (*route.Answer[ReadyBody], error) {
 	select {
 	case <-a.router.Stopping():
 		return nil, fault.New(fault.Unavailable, "the server is stopping")
@@ -45,5 +52,12 @@ func (a *API) readiness(
 	if err := a.database.Ping(ctx); err != nil {
 		return nil, fault.Wrap(err, fault.Unavailable, "the database cannot be reached")
 	}
-	return route.Body(HealthBody{"ready", a.version}), nil
+	if err := a.database.CheckWritable(ctx); err != nil {
+		return nil, fault.Wrap(err, fault.Unavailable, "the database cannot be written")
+	}
+	body := ReadyBody{HealthBody{"ready", a.version}, "ok"}
+	if a.telemetry != nil && (a.telemetry.IsFailing() || a.telemetry.Ping(ctx) != nil) {
+		body.Telemetry = "down"
+	}
+	return route.Body(body), nil
 }

@@ -29,7 +29,9 @@ func (s *Server) startJobs() {
 	frequent := func(interval time.Duration, what string, job func(context.Context) error) {
 		s.jobs.Go(func() { every(ctx, interval, s.withBackoff(ctx, what, job)) })
 	}
-	frequent(projectInterval, "show decisions in telemetry", s.projector.Run)
+	if !s.TelemetryDB.IsDown() {
+		s.startTelemetryJobs(ctx, frequent)
+	}
 	frequent(reconcileEvery, "match executions with decisions", s.Executions.Reconcile)
 	frequent(expireEvery, "expire requests for approval", s.Approvals.Expire)
 	frequent(notifyInterval, "notify people of requests for approval", s.Notifications.ProcessEvents)
@@ -39,9 +41,26 @@ func (s *Server) startJobs() {
 	}
 	s.jobs.Go(func() { s.outgoing.Run(ctx) })
 	s.jobs.Go(func() { s.Webhooks.Run(ctx, s.warnOf("send webhooks")) })
-	s.jobs.Go(func() { s.Forwarding.Run(ctx, s.warnOf("forward traces and decisions")) })
 	s.jobs.Go(func() { s.flushLastUsed(ctx) })
 	rare := func(interval time.Duration, work func()) { s.jobs.Go(func() { every(ctx, interval, work) }) }
+	rare(keyRefresh, func() { s.attempt(ctx, "refresh the key for checkpoints", s.Audit.RefreshKey) })
+	rare(counterSweep, func() { s.attempt(ctx, "sweep throttle counters", s.Limiter.Sweep) })
+	rare(sweepInterval, func() {
+		s.attempt(ctx, "sweep sessions", s.Auth.Sweep)
+		s.attempt(ctx, "retire payloads of the audit log", s.retirePayloads)
+		s.attempt(ctx, "sweep limits", s.Policies.Sweep)
+		s.attempt(ctx, "forget old Idempotency-Keys", s.Intent.Prune)
+		s.attempt(ctx, "forget old notifications", s.Notifications.Prune)
+		s.attempt(ctx, "forget old deliveries", s.Webhooks.Prune)
+	})
+}
+
+// startTelemetryJobs runs the work on telemetry.
+func (s *Server) startTelemetryJobs(
+	ctx context.Context, frequent func(time.Duration, string, func(context.Context) error),
+) {
+	frequent(projectInterval, "show decisions in telemetry", s.projector.Run)
+	s.jobs.Go(func() { s.Forwarding.Run(ctx, s.warnOf("forward traces and decisions")) })
 	retain := func() {
 		s.attempt(ctx, "make partitions", s.Telemetry.MakePartitions)
 		s.attempt(ctx, "retention", s.Telemetry.RunRetention)
@@ -50,16 +69,8 @@ func (s *Server) startJobs() {
 		retain()
 		every(ctx, retentionCheck, retain)
 	})
-	rare(keyRefresh, func() { s.attempt(ctx, "refresh the key for checkpoints", s.Audit.RefreshKey) })
-	rare(counterSweep, func() { s.attempt(ctx, "sweep throttle counters", s.Limiter.Sweep) })
-	rare(sweepInterval, func() {
-		s.attempt(ctx, "sweep sessions", s.Auth.Sweep)
-		s.attempt(ctx, "merge rollups", s.Telemetry.MergeWriters)
-		s.attempt(ctx, "retire payloads of the audit log", s.retirePayloads)
-		s.attempt(ctx, "sweep limits", s.Policies.Sweep)
-		s.attempt(ctx, "forget old Idempotency-Keys", s.Intent.Prune)
-		s.attempt(ctx, "forget old notifications", s.Notifications.Prune)
-		s.attempt(ctx, "forget old deliveries", s.Webhooks.Prune)
+	s.jobs.Go(func() {
+		every(ctx, sweepInterval, func() { s.attempt(ctx, "merge rollups", s.Telemetry.MergeWriters) })
 	})
 }
 

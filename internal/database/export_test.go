@@ -36,3 +36,9 @@ func LoseWritingConnection(ctx context.Context, db *DB) error {
 	}
 	return nil
 }
+
+// ForgetCommits makes the next CheckWritable write.
+func ForgetCommits(db *DB) {
+	db.commits.made.Store(0)
+	db.commits.failed.Store(0)
+}
