@@ -57,6 +57,11 @@ func classify(err error) error {
 // isAway reports whether the database cannot be reached, gave up, or cannot write, so
 // that nothing is wrong with the statement itself.
 func isAway(err error) bool {
+	// Whatever a server says while it refuses a connection: it accepts none, the password has changed, the database is
+	// being renamed.
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return true
+	}
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pgIsAway(pg.Code)
 	}
@@ -68,9 +73,6 @@ func isAway(err error) bool {
 			return true
 		}
 		return false
-	}
-	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-		return true
 	}
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true
